@@ -1,0 +1,3 @@
+module inkstream.dev/services/ingest
+
+go 1.26.0

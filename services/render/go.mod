@@ -1,0 +1,3 @@
+module inkstream.dev/services/render
+
+go 1.26.0

@@ -1,0 +1,3 @@
+module inkstream.dev/services/scan
+
+go 1.26.0
