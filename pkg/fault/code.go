@@ -1,0 +1,127 @@
+package fault
+
+// Code is a stable name of a fault. Codes are API: they are never renamed.
+type Code string
+
+// The codes, by what they are about.
+const (
+	// The document as a whole: the job ends REJECTED.
+
+	EmptyFile    Code = "EMPTY_FILE"
+	NotAPDF      Code = "NOT_A_PDF"
+	Encrypted    Code = "ENCRYPTED"
+	Damaged      Code = "DAMAGED"
+	NoPages      Code = "NO_PAGES"
+	TooLarge     Code = "TOO_LARGE"
+	TooManyPages Code = "TOO_MANY_PAGES"
+	PolicyReject Code = "POLICY_REJECTED"
+	MalwareFound Code = "MALWARE_FOUND"
+
+	// One page: the page fails, the job goes on.
+
+	PageTimeout   Code = "PAGE_TIMEOUT"
+	PageDamaged   Code = "PAGE_DAMAGED"
+	PageGeometry  Code = "PAGE_GEOMETRY"
+	EngineCrashed Code = "ENGINE_CRASHED"
+	EngineMemory  Code = "ENGINE_MEMORY"
+
+	// The job.
+
+	DocumentTimeout Code = "DOCUMENT_TIMEOUT"
+	AllPagesFailed  Code = "ALL_PAGES_FAILED"
+	SourceMissing   Code = "SOURCE_MISSING"
+	SourceChanged   Code = "SOURCE_CHANGED"
+	RetriesSpent    Code = "RETRIES_SPENT"
+	Cancelled       Code = "CANCELLED"
+
+	// A request.
+
+	InvalidArgument     Code = "INVALID_ARGUMENT"
+	InvalidOption       Code = "INVALID_OPTION"
+	UnsupportedMedia    Code = "UNSUPPORTED_MEDIA_TYPE"
+	IdempotencyConflict Code = "IDEMPOTENCY_CONFLICT"
+	JobNotFound         Code = "JOB_NOT_FOUND"
+	ArtifactNotFound    Code = "ARTIFACT_NOT_FOUND"
+	PageNotFound        Code = "PAGE_NOT_FOUND"
+	NotReady            Code = "NOT_READY"
+	JobFailed           Code = "JOB_FAILED"
+
+	// The system.
+
+	QueueFull   Code = "QUEUE_FULL"
+	Unavailable Code = "UNAVAILABLE"
+	Internal    Code = "INTERNAL"
+)
+
+type entry struct {
+	kind     Kind
+	reason   string
+	describe string
+}
+
+var table = map[Code]entry{
+	EmptyFile:    {Permanent, "empty", "the file has no bytes"},
+	NotAPDF:      {Permanent, "not_a_pdf", "the file is not a PDF"},
+	Encrypted:    {Permanent, "encrypted", "the document needs a password"},
+	Damaged:      {Permanent, "damaged", "the document is damaged beyond repair"},
+	NoPages:      {Permanent, "no_pages", "the document has no pages"},
+	TooLarge:     {Permanent, "too_large", "the file is larger than the server allows"},
+	TooManyPages: {Permanent, "too_many_pages", "the document has more pages than the server allows"},
+	PolicyReject: {Permanent, "policy", "the server's policy refuses what the document holds"},
+	MalwareFound: {Permanent, "malware", "the scanner found malware"},
+
+	PageTimeout:   {EngineCrash, "timeout", "the page took longer than its deadline"},
+	PageDamaged:   {Permanent, "damaged", "the page cannot be loaded"},
+	PageGeometry:  {Permanent, "geometry", "the page's size is not usable"},
+	EngineCrashed: {EngineCrash, "engine_crash", "the engine crashed over the page"},
+	EngineMemory:  {EngineCrash, "memory", "the engine ran out of its memory over the page"},
+
+	DocumentTimeout: {Permanent, "timeout", "the document took longer than its deadline"},
+	AllPagesFailed:  {Permanent, "all_pages_failed", "no page could be read"},
+	SourceMissing:   {Permanent, "source_missing", "the stored document is gone"},
+	SourceChanged:   {Permanent, "source_changed", "the stored document is not what was uploaded"},
+	RetriesSpent:    {Permanent, "retries_spent", "the work failed too often"},
+	Cancelled:       {Permanent, "cancelled", "the job was cancelled"},
+
+	InvalidArgument:     {Permanent, "invalid_argument", "the request is not valid"},
+	InvalidOption:       {Permanent, "invalid_option", "an option is not valid"},
+	UnsupportedMedia:    {Permanent, "unsupported_media_type", "the content type is not one that the server takes"},
+	IdempotencyConflict: {Permanent, "idempotency_conflict", "the idempotency key was used with other bytes or options"},
+	JobNotFound:         {Permanent, "not_found", "there is no such job"},
+	ArtifactNotFound:    {Permanent, "not_found", "the job has no such artifact"},
+	PageNotFound:        {Permanent, "not_found", "the document has no such page"},
+	NotReady:            {Busy, "not_ready", "the job has not got that far yet"},
+	JobFailed:           {Permanent, "job_failed", "the job ended without a result"},
+
+	QueueFull:   {Busy, "queue_full", "the server has as much work queued as it takes; try later"},
+	Unavailable: {Busy, "unavailable", "a part of the server is away; try later"},
+	Internal:    {Transient, "internal", "internal error"},
+}
+
+func (c Code) kind() Kind { return table[c].kind }
+
+// Reason returns the short lower-case form that page outcomes and metrics carry, e.g. engine_crash for ENGINE_CRASHED.
+func (c Code) Reason() string {
+	if e, ok := table[c]; ok {
+		return e.reason
+	}
+	return "internal"
+}
+
+// Describe returns a sentence for people.
+func (c Code) Describe() string {
+	if e, ok := table[c]; ok {
+		return e.describe
+	}
+	return table[Internal].describe
+}
+
+// Retryable reports whether the same upload may succeed later.
+func (c Code) Retryable() bool {
+	switch c {
+	case PageTimeout, EngineCrashed, EngineMemory, DocumentTimeout, RetriesSpent, Internal, Unavailable, QueueFull:
+		return true
+	default:
+		return false
+	}
+}
