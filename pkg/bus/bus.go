@@ -1,0 +1,84 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/telemetry"
+)
+
+// Bus is a connection to JetStream. It is safe for concurrent use.
+type Bus struct {
+	nc  *nats.Conn
+	js  jetstream.JetStream
+	log *slog.Logger
+	tel *telemetry.Telemetry
+}
+
+// Connect dials the NATS servers at url (comma-separated) and keeps the connection up for ever; name shows in the server's connection list. More options, such
+// as an in-process server or credentials, are appended to the defaults.
+func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts ...nats.Option) (*Bus, error) {
+	all := append([]nats.Option{
+		nats.Name(name),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(500 * time.Millisecond),
+		nats.RetryOnFailedConnect(true),
+		// A publish while the connection is away must fail and be retried, not sit in a buffer that a crash would lose.
+		nats.ReconnectBufSize(-1),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Warn("nats connection lost", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Info("nats connection is back") }),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			subject := ""
+			if sub != nil {
+				subject = sub.Subject
+			}
+			log.Error("nats reports an error", "error", err, "subject", subject)
+		}),
+	}, opts...)
+	nc, err := nats.Connect(url, all...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to nats: %w", err)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("jetstream: %w", err)
+	}
+	return &Bus{nc: nc, js: js, log: log, tel: tel}, nil
+}
+
+// JetStream returns the context for what this package has no call for, such as job state.
+func (b *Bus) JetStream() jetstream.JetStream { return b.js }
+
+// Jobs returns the bucket of job records.
+func (b *Bus) Jobs(ctx context.Context) (jetstream.KeyValue, error) {
+	kv, err := b.js.KeyValue(ctx, JobBucket)
+	if err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", JobBucket, err)
+	}
+	return kv, nil
+}
+
+// Check reports whether the server answers; it is a readiness check.
+func (b *Bus) Check(ctx context.Context) error {
+	if _, err := b.js.AccountInfo(ctx); err != nil {
+		return fmt.Errorf("nats: %w", err)
+	}
+	return nil
+}
+
+// Close flushes what is on its way and closes the connection.
+func (b *Bus) Close() {
+	// The connection may be gone already; then there is nothing to flush.
+	_ = b.nc.FlushTimeout(2 * time.Second)
+	b.nc.Close()
+}

@@ -1,0 +1,173 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/telemetry"
+)
+
+// retryDelays are the waits before the tries after a transient failure; the failure after the last one is permanent.
+var retryDelays = []time.Duration{
+	time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+}
+
+const (
+	// busyDelay is the wait before a task is tried again whose resources were busy or away.
+	busyDelay = 2 * time.Second
+	// crashTries is how often a task may crash its engine before it is given up.
+	crashTries = 2
+	// settleTimeout bounds each exchange with the broker about the fate of a message.
+	settleTimeout = 10 * time.Second
+)
+
+// handle runs the handler on one task under its deadline and settles the message by the outcome.
+func (c *Consumer) handle(ctx context.Context, d *Delivery) {
+	defer d.stop()
+	tel := c.bus.tel
+	start := time.Now()
+	ctx = telemetry.Extract(ctx, d.msg.Headers())
+	ctx, span := tel.Tracer.Start(ctx, string(c.stage), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
+		attribute.String("job", d.Job), attribute.String("tenant", d.Tenant), attribute.String("lane", string(d.Lane)),
+		attribute.Int64("delivered", int64(d.Delivered))))
+	defer span.End()
+	if !d.Queued.IsZero() {
+		tel.Metrics.QueueWait(ctx, string(c.stage), string(d.Lane), start.Sub(d.Queued))
+	}
+	if d.Delivered > 1 {
+		tel.Metrics.Redelivery(ctx, string(c.stage))
+	}
+
+	work, cancel := context.WithTimeout(ctx, c.cfg.Deadline)
+	err := c.h.Handle(work, d)
+	cancel()
+	result := "ok"
+	if err != nil {
+		result = fault.KindOf(err).String()
+		span.SetStatus(codes.Error, string(fault.CodeOf(err)))
+	}
+	tel.Metrics.StageDuration(ctx, string(c.stage), string(d.Lane), result, time.Since(start))
+
+	// The message is settled even when the service is stopping.
+	ctx = context.WithoutCancel(ctx)
+	if serr := c.settle(ctx, d, err); serr != nil {
+		// Nothing is lost: the broker delivers the message again after AckWait, and the handler finds what is done.
+		c.bus.log.WarnContext(ctx, "settle task", "stage", c.stage, "job", d.Job, "error", serr)
+	}
+}
+
+// settle tells JetStream what a handler's error means. Nothing else does.
+func (c *Consumer) settle(ctx context.Context, d *Delivery, err error) error {
+	if err == nil {
+		return ack(ctx, d.msg)
+	}
+	kind := fault.KindOf(err)
+	log := c.bus.log.With("stage", c.stage, "job", d.Job, "task", d.ID, "kind", kind, "code", fault.CodeOf(err), "error", err)
+	switch kind {
+	case fault.Busy:
+		log.InfoContext(ctx, "task waits")
+		return d.msg.NakWithDelay(jitter(busyDelay))
+	case fault.Transient, fault.EngineCrash:
+		if errors.Is(err, context.Canceled) {
+			// The service is stopping: no failure of the task.
+			return d.msg.NakWithDelay(jitter(100 * time.Millisecond))
+		}
+		failures, ferr := c.h.Failed(ctx, d, err)
+		if ferr != nil {
+			log.WarnContext(ctx, "count failure", "cause", ferr)
+			return d.msg.NakWithDelay(jitter(busyDelay))
+		}
+		if delay, again := retryDelay(kind, failures); again {
+			log.WarnContext(ctx, "task failed, will be tried again", "failures", failures, "delay", delay)
+			return d.msg.NakWithDelay(delay)
+		}
+		return c.giveUp(ctx, d, err, failures)
+	default:
+		return c.giveUp(ctx, d, err, 1)
+	}
+}
+
+// retryDelay returns how long a task waits after its n-th failure, and whether it is tried again at all.
+func retryDelay(kind fault.Kind, n int) (time.Duration, bool) {
+	if kind == fault.EngineCrash {
+		return jitter(200 * time.Millisecond), n < crashTries
+	}
+	if n < 1 || n > len(retryDelays) {
+		return 0, n < 1
+	}
+	return jitter(retryDelays[n-1]), true
+}
+
+// giveUp stores the dead letter, records the job's fate, and only then terminates the message, because terminating deletes it.
+func (c *Consumer) giveUp(ctx context.Context, d *Delivery, err error, attempts int) error {
+	c.bus.log.ErrorContext(ctx, "task given up", "stage", c.stage, "job", d.Job, "task", d.ID, "code", fault.CodeOf(err),
+		"attempts", attempts, "error", err)
+	if derr := c.bus.deadLetter(ctx, d, err, attempts); derr != nil {
+		return errors.Join(derr, d.msg.NakWithDelay(jitter(busyDelay)))
+	}
+	if gerr := c.h.GiveUp(ctx, d, err); gerr != nil {
+		return errors.Join(gerr, d.msg.NakWithDelay(jitter(busyDelay)))
+	}
+	c.bus.tel.Metrics.DeadLetter(ctx, string(c.stage))
+	return d.msg.TermWithReason(fault.KindOf(err).String() + " " + string(fault.CodeOf(err)))
+}
+
+func (b *Bus) deadLetter(ctx context.Context, d *Delivery, err error, attempts int) error {
+	msg := nats.NewMsg(deadLetterSubject(d.Stage, orUnknown(d.Tenant), orUnknown(d.Job)))
+	msg.Data = d.msg.Data()
+	for k, v := range d.msg.Headers() {
+		if k != jetstream.MsgIDHeader {
+			msg.Header[k] = v
+		}
+	}
+	msg.Header.Set(HeaderClass, fault.KindOf(err).String())
+	msg.Header.Set(HeaderReason, string(fault.CodeOf(err)))
+	msg.Header.Set(HeaderError, fault.MessageOf(err))
+	msg.Header.Set(HeaderAttempts, strconv.Itoa(attempts))
+	msg.Header.Set(HeaderSubject, d.msg.Subject())
+	msg.Header.Set(HeaderMsgID, d.ID)
+	msg.Header.Set(HeaderTime, time.Now().UTC().Format(time.RFC3339Nano))
+	id := "dlq." + d.ID
+	if meta, merr := d.msg.Metadata(); merr == nil {
+		msg.Header.Set(HeaderStream, meta.Stream)
+		msg.Header.Set(HeaderSequence, strconv.FormatUint(meta.Sequence.Stream, 10))
+		id = fmt.Sprintf("dlq.%s.%d", meta.Stream, meta.Sequence.Stream)
+	}
+	msg.Header.Set(jetstream.MsgIDHeader, id)
+	return b.publish(ctx, msg)
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+// ack acknowledges and waits until the broker has removed the message. It is tried again, because a lost ack repeats the whole task.
+func ack(ctx context.Context, msg jetstream.Msg) error {
+	var err error
+	for range 3 {
+		try, cancel := context.WithTimeout(ctx, settleTimeout)
+		err = msg.DoubleAck(try)
+		cancel()
+		if err == nil || errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+			return nil
+		}
+	}
+	return fmt.Errorf("ack: %w", err)
+}
+
+// jitter spreads d over its upper half, so that tasks that failed together do not come back together.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

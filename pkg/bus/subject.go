@@ -1,0 +1,104 @@
+package bus
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Stage is one step of the pipeline, and the name of its stream, consumers and service.
+type Stage string
+
+// The stages, in the order in which a document passes them.
+const (
+	Ingest Stage = "ingest"
+	Scan   Stage = "scan"
+	Render Stage = "render"
+	OCR    Stage = "ocr"
+	Index  Stage = "index"
+)
+
+// Stages lists the stages in order.
+func Stages() []Stage { return []Stage{Ingest, Scan, Render, OCR, Index} }
+
+// Stream returns the name of the stage's stream, e.g. INK_OCR.
+func (s Stage) Stream() string { return "INK_" + strings.ToUpper(string(s)) }
+
+// Lane is a scheduling class. Interactive goes first; batch yields, but never starves.
+type Lane string
+
+// The lanes.
+const (
+	Interactive Lane = "interactive"
+	Batch       Lane = "batch"
+)
+
+// ParseLane returns the lane of that name; the empty name is Interactive.
+func ParseLane(s string) (Lane, error) {
+	switch Lane(s) {
+	case "", Interactive:
+		return Interactive, nil
+	case Batch:
+		return Batch, nil
+	}
+	return "", fmt.Errorf("lane %q: want interactive or batch", s)
+}
+
+// Durable returns the name of the consumer of a stage's lane, e.g. ocr-batch.
+func Durable(s Stage, l Lane) string { return string(s) + "-" + string(l) }
+
+// Names of what is not a stage's.
+const (
+	EventStream      = "INK_EVENTS"
+	DeadLetterStream = "INK_DLQ"
+	AdvisoryStream   = "INK_ADVISORIES"
+	JobBucket        = "jobs"
+)
+
+// Headers of a task message, beside Nats-Msg-Id and traceparent.
+const (
+	// HeaderSchema names the protobuf message that the payload holds as JSON.
+	HeaderSchema = "Ink-Schema"
+	// HeaderRun counts the runs of the job.
+	HeaderRun = "Ink-Run"
+
+	// Headers of a dead letter.
+
+	HeaderClass    = "Ink-Dlq-Class"
+	HeaderReason   = "Ink-Dlq-Reason"
+	HeaderError    = "Ink-Dlq-Error"
+	HeaderAttempts = "Ink-Dlq-Attempts"
+	HeaderSubject  = "Ink-Dlq-Subject"
+	HeaderMsgID    = "Ink-Dlq-Msg-Id"
+	HeaderStream   = "Ink-Dlq-Stream"
+	HeaderSequence = "Ink-Dlq-Seq"
+	HeaderTime     = "Ink-Dlq-Time"
+)
+
+// taskSubject returns ink.<stage>.<lane>.<tenant>.<job>.
+func taskSubject(s Stage, l Lane, tenant, job string) string {
+	return "ink." + string(s) + "." + string(l) + "." + tenant + "." + job
+}
+
+// eventSubject returns ink.events.<tenant>.<job>.<type>.
+func eventSubject(tenant, job, kind string) string {
+	return "ink.events." + tenant + "." + job + "." + kind
+}
+
+// deadLetterSubject returns ink.dlq.<stage>.<tenant>.<job>.
+func deadLetterSubject(s Stage, tenant, job string) string {
+	return "ink.dlq." + string(s) + "." + tenant + "." + job
+}
+
+// subjectJob returns the tenant and job that a task subject names; empty where it is not one.
+func subjectJob(subject string) (tenant, job string) {
+	t := strings.Split(subject, ".")
+	if len(t) != 5 || t[0] != "ink" {
+		return "", ""
+	}
+	return t[3], t[4]
+}
+
+// schema names the protobuf message of a payload.
+func schema(m proto.Message) string { return string(m.ProtoReflect().Descriptor().FullName()) }

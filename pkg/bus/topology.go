@@ -1,0 +1,207 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// ackWait is how long a delivered message may go without a sign of life before another replica gets it.
+	ackWait = 60 * time.Second
+	// maxDeliver is the crash net: a message that came back this often without anybody settling it kills its handler. Past it the
+	// broker would leave the message orphaned in the stream, so the janitor watches the advisories.
+	maxDeliver = 40
+	// duplicateWindow bounds the memory for message ids (about 170 bytes each).
+	duplicateWindow = 10 * time.Minute
+	// maxTaskBytes bounds a task message; tasks carry references only.
+	maxTaskBytes = 64 << 10
+)
+
+// Topology says how large the streams may grow and how often they are replicated.
+type Topology struct {
+	// Replicas of every stream and bucket: 1 on a single server, 3 on a cluster.
+	Replicas int
+	// MaxTasks bounds each stage's backlog; publishing beyond it is refused, which is the pipeline's back-pressure.
+	MaxTasks int64
+	// AckWait overrides the redelivery delay of messages whose handler died; 0 means 60 s.
+	AckWait time.Duration
+	// MaxInFlight bounds the unacknowledged messages of one stage's lane over all replicas; 0 means 1,000.
+	MaxInFlight int
+	// EventAge and DeadLetterAge bound how long the audit trail and the dead letters are kept; 0 means 90 and 30 days.
+	EventAge, DeadLetterAge time.Duration
+}
+
+func (t Topology) withDefaults() Topology {
+	if t.Replicas == 0 {
+		t.Replicas = 1
+	}
+	if t.MaxTasks == 0 {
+		t.MaxTasks = 50_000
+	}
+	if t.AckWait == 0 {
+		t.AckWait = ackWait
+	}
+	if t.MaxInFlight == 0 {
+		t.MaxInFlight = 1000
+	}
+	if t.EventAge == 0 {
+		t.EventAge = 90 * 24 * time.Hour
+	}
+	if t.DeadLetterAge == 0 {
+		t.DeadLetterAge = 30 * 24 * time.Hour
+	}
+	return t
+}
+
+func metadata(kv ...string) map[string]string {
+	m := map[string]string{"owner": "inkstream"}
+	for i := 0; i+1 < len(kv); i += 2 {
+		m[kv[i]] = kv[i+1]
+	}
+	return m
+}
+
+func (t Topology) stageStream(s Stage) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:        s.Stream(),
+		Description: "Tasks waiting for or held by the " + string(s) + " service",
+		Subjects:    []string{"ink." + string(s) + ".>"},
+		Retention:   jetstream.WorkQueuePolicy,
+		Discard:     jetstream.DiscardNew,
+		Storage:     jetstream.FileStorage,
+		MaxMsgs:     t.MaxTasks,
+		MaxMsgSize:  maxTaskBytes,
+		Duplicates:  duplicateWindow,
+		Replicas:    t.Replicas,
+		AllowDirect: true,
+		Metadata:    metadata("stage", string(s), "schema", "inkstream.bus.v1", "dlq", DeadLetterStream),
+	}
+}
+
+func (t Topology) otherStreams() []jetstream.StreamConfig {
+	return []jetstream.StreamConfig{{
+		Name:        EventStream,
+		Description: "Audit trail: one event for each thing that happened to a job",
+		Subjects:    []string{"ink.events.>"},
+		Retention:   jetstream.LimitsPolicy,
+		Discard:     jetstream.DiscardOld,
+		Storage:     jetstream.FileStorage,
+		MaxAge:      t.EventAge,
+		MaxMsgSize:  maxTaskBytes,
+		Duplicates:  duplicateWindow,
+		Replicas:    t.Replicas,
+		AllowDirect: true,
+		Metadata:    metadata("schema", "inkstream.bus.v1.Event"),
+	}, {
+		Name:        DeadLetterStream,
+		Description: "What a stage gave up on: the whole message, with class, reason and attempts in its headers",
+		Subjects:    []string{"ink.dlq.>"},
+		Retention:   jetstream.LimitsPolicy,
+		// A full dead-letter stream stops the stage instead of losing what it gives up on.
+		Discard:     jetstream.DiscardNew,
+		Storage:     jetstream.FileStorage,
+		MaxMsgs:     100_000,
+		MaxAge:      t.DeadLetterAge,
+		MaxMsgSize:  2 * maxTaskBytes,
+		Duplicates:  duplicateWindow,
+		Replicas:    t.Replicas,
+		AllowDirect: true,
+		Metadata:    metadata("schema", "inkstream.bus.v1"),
+	}, {
+		Name:        AdvisoryStream,
+		Description: "Broker advisories about messages that were delivered too often; read by the janitor",
+		Subjects:    []string{"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.*.*"},
+		Retention:   jetstream.LimitsPolicy,
+		Discard:     jetstream.DiscardOld,
+		Storage:     jetstream.FileStorage,
+		MaxAge:      14 * 24 * time.Hour,
+		MaxMsgs:     100_000,
+		Replicas:    t.Replicas,
+		AllowDirect: true,
+		Metadata:    metadata(),
+	}}
+}
+
+func (t Topology) consumer(s Stage, l Lane) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable:       Durable(s, l),
+		Description:   fmt.Sprintf("Replicas of the %s service, %s lane", s, l),
+		FilterSubject: "ink." + string(s) + "." + string(l) + ".>",
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		DeliverPolicy: jetstream.DeliverAllPolicy,
+		AckWait:       t.AckWait,
+		MaxDeliver:    maxDeliver,
+		MaxAckPending: t.MaxInFlight,
+		Metadata:      metadata("stage", string(s), "lane", string(l)),
+	}
+}
+
+// Provision creates or updates every stream, consumer and bucket. It is safe to call from several processes at once, and at every start.
+func (b *Bus) Provision(ctx context.Context, t Topology) error {
+	t = t.withDefaults()
+	for _, s := range Stages() {
+		if _, err := b.js.CreateOrUpdateStream(ctx, t.stageStream(s)); err != nil {
+			return fmt.Errorf("stream %s: %w", s.Stream(), err)
+		}
+		for _, l := range []Lane{Interactive, Batch} {
+			if _, err := b.js.CreateOrUpdateConsumer(ctx, s.Stream(), t.consumer(s, l)); err != nil {
+				return fmt.Errorf("consumer %s: %w", Durable(s, l), err)
+			}
+		}
+	}
+	for _, cfg := range t.otherStreams() {
+		if _, err := b.js.CreateOrUpdateStream(ctx, cfg); err != nil {
+			return fmt.Errorf("stream %s: %w", cfg.Name, err)
+		}
+	}
+	_, err := b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket:         JobBucket,
+		Description:    "job.<tenant>.<id>: records; prog.<tenant>.<id>: page progress; idem.<tenant>.<key>: idempotency keys",
+		Storage:        jetstream.FileStorage,
+		History:        1,
+		MaxValueSize:   256 << 10,
+		Replicas:       t.Replicas,
+		LimitMarkerTTL: time.Hour,
+		Metadata:       metadata("schema", "inkstream.job.v1"),
+	})
+	if err != nil {
+		return fmt.Errorf("bucket %s: %w", JobBucket, err)
+	}
+	return nil
+}
+
+// Provisioned reports whether the streams are there; a service that is started before anybody has provisioned waits for it.
+func (b *Bus) Provisioned(ctx context.Context) error {
+	for _, s := range Stages() {
+		for _, l := range []Lane{Interactive, Batch} {
+			if _, err := b.js.Consumer(ctx, s.Stream(), Durable(s, l)); err != nil {
+				return fmt.Errorf("consumer %s: %w", Durable(s, l), err)
+			}
+		}
+	}
+	if _, err := b.js.KeyValue(ctx, JobBucket); err != nil {
+		return fmt.Errorf("bucket %s: %w", JobBucket, err)
+	}
+	return nil
+}
+
+// Await waits until the streams, consumers and the bucket are there.
+func (b *Bus) Await(ctx context.Context) error {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := b.Provisioned(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}

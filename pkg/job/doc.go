@@ -1,0 +1,8 @@
+// Package job keeps the state of jobs in a JetStream key-value bucket: one record a job and one progress record, each changed only by
+// compare-and-set on its revision, and only through this package.
+//
+//	PENDING ──> RUNNING ──> SUCCEEDED | PARTIAL | FAILED | REJECTED | CANCELLED ──> EXPIRED
+//	   └──────────────────────────────> FAILED | REJECTED | CANCELLED
+//
+// The record is the guarantee that nothing happens twice: message ids are forgotten by the broker, revisions are not.
+package job

@@ -1,0 +1,75 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+)
+
+// Keys of the bucket.
+
+func recordKey(tenant string, id ID) string   { return "job." + tenant + "." + string(id) }
+func progressKey(tenant string, id ID) string { return "prog." + tenant + "." + string(id) }
+
+// idempotencyKey hashes what the client chose, because keys allow few characters.
+func idempotencyKey(tenant, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "idem." + tenant + "." + hex.EncodeToString(sum[:16])
+}
+
+// Keys of blobs. Pages and chunks are padded so that listings sort.
+
+// Folder returns the prefix of everything that a job stores.
+func Folder(tenant string, id ID) string { return tenant + "/" + string(id) + "/" }
+
+// SourceKey returns the key of the uploaded document.
+func SourceKey(tenant string, id ID) string { return Folder(tenant, id) + "source.pdf" }
+
+// ManifestKey returns the key of the note that says which job the document belongs to, should the record be lost before it is written.
+func ManifestKey(tenant string, id ID) string { return Folder(tenant, id) + "manifest.json" }
+
+// RunFolder returns the prefix of what a run of a job yields.
+func RunFolder(tenant string, id ID, run int) string {
+	return fmt.Sprintf("%srun-%d/", Folder(tenant, id), run)
+}
+
+// InfoKey returns the key of the document's facts with its outline, as JSON.
+func InfoKey(tenant string, id ID, run int) string {
+	return RunFolder(tenant, id, run) + "info.json"
+}
+
+// PageKey returns the key of a page's result. Pages count from 1.
+func PageKey(tenant string, id ID, run, page int) string {
+	return fmt.Sprintf("%spages/%05d.json", RunFolder(tenant, id, run), page)
+}
+
+// ArtifactFolder returns the prefix of a run's artifacts.
+func ArtifactFolder(tenant string, id ID, run int) string {
+	return RunFolder(tenant, id, run) + "artifacts/"
+}
+
+// ArtifactKey returns the key of an artifact.
+func ArtifactKey(tenant string, id ID, run int, name string) string {
+	return path.Join(ArtifactFolder(tenant, id, run), name)
+}
+
+// TempFolder returns the prefix of what a run needs only while it goes on. Blobs below it are not synced to disk.
+func TempFolder(tenant string, id ID, run int) string {
+	return fmt.Sprintf("%stmp/run-%d/", Folder(tenant, id), run)
+}
+
+// RasterKey returns the key of a page's raster for recognition.
+func RasterKey(tenant string, id ID, run, page int) string {
+	return fmt.Sprintf("%sraster-%05d.pgm", TempFolder(tenant, id, run), page)
+}
+
+// BatchKey returns the key of what render read on a chunk's pages.
+func BatchKey(tenant string, id ID, run, chunk int) string {
+	return fmt.Sprintf("%schunk-%05d.pb", TempFolder(tenant, id, run), chunk)
+}
+
+// RecognisedKey returns the key of what ocr read on a page.
+func RecognisedKey(tenant string, id ID, run, page int) string {
+	return fmt.Sprintf("%socr-%05d.pb", TempFolder(tenant, id, run), page)
+}

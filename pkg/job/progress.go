@@ -1,0 +1,160 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// The outcomes that a page can have.
+const (
+	OutcomeNative  = "native_text"
+	OutcomeOCR     = "ocr"
+	OutcomeBlank   = "blank"
+	OutcomeFailed  = "failed"
+	OutcomeSkipped = "skipped"
+)
+
+// letters are the outcomes in Progress.Pages; a dot stands for a page that has none yet.
+var letters = map[string]byte{OutcomeNative: 'n', OutcomeOCR: 'o', OutcomeBlank: 'b', OutcomeFailed: 'f', OutcomeSkipped: 's'}
+
+const pendingLetter = '.'
+
+// Outcome is how a page ended.
+type Outcome struct {
+	Page int
+	Kind string // one of the Outcome constants
+	// Code says why a page failed.
+	Code fault.Code
+}
+
+// Progress says which pages of a run have ended, and how. Change it only inside Store.UpdateProgress.
+type Progress struct {
+	Run int `json:"run"`
+	// Pages has one letter a page: n native_text, o ocr, b blank, f failed, s skipped, a dot while the page is under way. A page is
+	// counted once because its letter is set once.
+	Pages string `json:"pages"`
+	// Failed holds page ranges by code, e.g. "3,7-9".
+	Failed map[fault.Code]string `json:"failed,omitempty"`
+	// Stages holds the times of the stages that work by chunk or page.
+	Stages map[string]StageTimes `json:"stages,omitempty"`
+
+	revision uint64
+}
+
+// NewProgress returns the progress of a run in which no page has ended.
+func NewProgress(run, pages int) *Progress {
+	return &Progress{Run: run, Pages: strings.Repeat(string(pendingLetter), pages)}
+}
+
+// Done reports whether every page from first to last has an outcome. Pages count from 1.
+func (p *Progress) Done(first, last int) bool {
+	return first >= 1 && last <= len(p.Pages) && strings.IndexByte(p.Pages[first-1:last], pendingLetter) < 0
+}
+
+// AllDone reports whether every page has an outcome.
+func (p *Progress) AllDone() bool { return p.Done(1, len(p.Pages)) }
+
+// DonePages returns how many pages have an outcome.
+func (p *Progress) DonePages() int {
+	return len(p.Pages) - strings.Count(p.Pages, string(pendingLetter))
+}
+
+// Outcome returns how a page ended, or "" while it has not.
+func (p *Progress) Outcome(page int) string {
+	if page < 1 || page > len(p.Pages) {
+		return ""
+	}
+	for kind, letter := range letters {
+		if p.Pages[page-1] == letter {
+			return kind
+		}
+	}
+	return ""
+}
+
+// Code returns why a page failed, or "" where it did not.
+func (p *Progress) Code(page int) fault.Code {
+	for code, ranges := range p.Failed {
+		if slices.Contains(ParseRanges(ranges), page) {
+			return code
+		}
+	}
+	return ""
+}
+
+// Set records how pages ended and returns how many of them were new. A page that has an outcome keeps it.
+func (p *Progress) Set(outcomes []Outcome) (int, error) {
+	pages := []byte(p.Pages)
+	news := 0
+	for _, o := range outcomes {
+		letter, ok := letters[o.Kind]
+		if !ok || o.Page < 1 || o.Page > len(pages) {
+			return 0, fmt.Errorf("page %d of %d: outcome %q", o.Page, len(pages), o.Kind)
+		}
+		if pages[o.Page-1] != pendingLetter {
+			continue
+		}
+		pages[o.Page-1] = letter
+		news++
+		if o.Kind == OutcomeFailed {
+			if p.Failed == nil {
+				p.Failed = make(map[fault.Code]string)
+			}
+			p.Failed[o.Code] = addPage(p.Failed[o.Code], o.Page)
+		}
+	}
+	p.Pages = string(pages)
+	return news, nil
+}
+
+// Ran adds a unit of work to a stage's times.
+func (p *Progress) Ran(stage string, start, end time.Time) {
+	if p.Stages == nil {
+		p.Stages = make(map[string]StageTimes)
+	}
+	p.Stages[stage] = p.Stages[stage].add(start, end)
+}
+
+// Counts returns the number of pages by outcome.
+func (p *Progress) Counts() map[string]int {
+	m := make(map[string]int)
+	for kind, letter := range letters {
+		if n := strings.Count(p.Pages, string(letter)); n > 0 {
+			m[kind] = n
+		}
+	}
+	return m
+}
+
+// addPage adds a page to a list of ranges such as "3,7-9".
+func addPage(ranges string, page int) string {
+	pages := append(ParseRanges(ranges), page)
+	return FormatRanges(pages)
+}
+
+// ParseRanges returns the pages of a list such as "3,7-9", in order. Parts that do not parse are left out.
+func ParseRanges(s string) []int {
+	var pages []int
+	for part := range strings.SplitSeq(s, ",") {
+		lo, hi, isRange := strings.Cut(part, "-")
+		first, err := strconv.Atoi(lo)
+		if err != nil {
+			continue
+		}
+		last := first
+		if isRange {
+			if last, err = strconv.Atoi(hi); err != nil {
+				continue
+			}
+		}
+		for n := first; n <= last; n++ {
+			pages = append(pages, n)
+		}
+	}
+	return pages
+}

@@ -1,0 +1,205 @@
+package job
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// State says where a job stands.
+type State string
+
+// The states; see the package comment for how they follow each other.
+const (
+	Pending   State = "PENDING"
+	Running   State = "RUNNING"
+	Succeeded State = "SUCCEEDED"
+	Partial   State = "PARTIAL"
+	Failed    State = "FAILED"
+	Rejected  State = "REJECTED"
+	Cancelled State = "CANCELLED"
+	Expired   State = "EXPIRED"
+)
+
+// transitions is the one table of legal changes.
+var transitions = map[State][]State{
+	Pending:   {Running, Succeeded, Failed, Rejected, Cancelled},
+	Running:   {Succeeded, Partial, Failed, Rejected, Cancelled},
+	Succeeded: {Expired},
+	Partial:   {Expired, Running},
+	Failed:    {Expired, Running},
+	Rejected:  {Expired},
+	Cancelled: {Expired, Running},
+}
+
+// Final reports whether the job has ended.
+func (s State) Final() bool { return s != Pending && s != Running }
+
+// Options are the choices made for a job, defaults filled in.
+type Options struct {
+	Lane      string `json:"lane"`
+	Languages string `json:"languages,omitempty"`
+}
+
+// Document holds the facts that ingest found.
+type Document struct {
+	PDFVersion   string `json:"pdfVersion,omitempty"`
+	Encrypted    bool   `json:"encrypted,omitempty"`
+	Title        string `json:"title,omitempty"`
+	Author       string `json:"author,omitempty"`
+	Subject      string `json:"subject,omitempty"`
+	Keywords     string `json:"keywords,omitempty"`
+	Creator      string `json:"creator,omitempty"`
+	Producer     string `json:"producer,omitempty"`
+	CreationDate string `json:"creationDate,omitempty"`
+	ModDate      string `json:"modificationDate,omitempty"`
+	Tagged       bool   `json:"tagged,omitempty"`
+}
+
+// Finding is something that scan noticed.
+type Finding struct {
+	Kind   string `json:"kind"`
+	Count  int    `json:"count"`
+	Policy string `json:"policy"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Fault is an error as the record keeps it.
+type Fault struct {
+	Code    fault.Code `json:"code"`
+	Stage   string     `json:"stage,omitempty"`
+	Page    int        `json:"page,omitempty"`
+	Message string     `json:"message,omitempty"`
+}
+
+// NewFault returns err as the record keeps it.
+func NewFault(stage string, err error) *Fault {
+	return &Fault{Code: fault.CodeOf(err), Stage: stage, Message: fault.MessageOf(err)}
+}
+
+// StageTimes is a stage's share in a run.
+type StageTimes struct {
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+	Units int       `json:"units"`
+	// Busy is the wall time spent in handlers, in seconds, summed over the units.
+	Busy float64 `json:"busy"`
+}
+
+// Record is all that is kept about a job but its page progress. Change it only inside Store.Update.
+type Record struct {
+	ID       ID      `json:"id"`
+	Tenant   string  `json:"tenant"`
+	Run      int     `json:"run"`
+	State    State   `json:"state"`
+	Options  Options `json:"options"`
+	Filename string  `json:"filename,omitempty"`
+	Size     uint32  `json:"size"`
+	SHA256   string  `json:"sha256"`
+
+	PageCount int       `json:"pageCount,omitempty"`
+	Document  *Document `json:"document,omitempty"`
+	Findings  []Finding `json:"findings,omitempty"`
+	// ChunkPages is the number of pages of a chunk; 0 until scan has cut the document.
+	ChunkPages int `json:"chunkPages,omitempty"`
+	// Window is the number of chunks in flight at once: the end of chunk n releases chunk n+Window.
+	Window int `json:"window,omitempty"`
+
+	// Stages holds the times of ingest and scan, and of all stages once the job has ended.
+	Stages map[string]StageTimes `json:"stages,omitempty"`
+	// Failures counts failed tries by task; redeliveries after a crash or a deploy are none.
+	Failures map[string]int `json:"failures,omitempty"`
+
+	// Outcomes and FailedPages (page ranges by code) are set when the job ends; before, the progress has them.
+	Outcomes    map[string]int        `json:"outcomes,omitempty"`
+	FailedPages map[fault.Code]string `json:"failedPages,omitempty"`
+	Error       *Fault                `json:"error,omitempty"`
+
+	CreateTime time.Time `json:"createTime"`
+	StartTime  time.Time `json:"startTime,omitzero"`
+	EndTime    time.Time `json:"endTime,omitzero"`
+	ExpireTime time.Time `json:"expireTime,omitzero"`
+
+	revision uint64
+}
+
+// Lane returns the job's lane.
+func (r *Record) Lane() string { return r.Options.Lane }
+
+// To moves the record to another state, or says why that is not legal.
+func (r *Record) To(s State, now time.Time) error {
+	if r.State == s {
+		return nil
+	}
+	if !slices.Contains(transitions[r.State], s) {
+		return fmt.Errorf("job %s: %s cannot become %s", r.ID, r.State, s)
+	}
+	r.State = s
+	if s.Final() {
+		r.EndTime = now
+	} else if r.StartTime.IsZero() {
+		r.StartTime = now
+	}
+	return nil
+}
+
+// Ran adds a unit of work to a stage's times.
+func (r *Record) Ran(stage string, start, end time.Time) {
+	if r.Stages == nil {
+		r.Stages = make(map[string]StageTimes)
+	}
+	r.Stages[stage] = r.Stages[stage].add(start, end)
+}
+
+func (t StageTimes) add(start, end time.Time) StageTimes {
+	if t.Units == 0 || start.Before(t.Start) {
+		t.Start = start
+	}
+	if end.After(t.End) {
+		t.End = end
+	}
+	t.Units++
+	t.Busy += end.Sub(start).Seconds()
+	return t
+}
+
+// Chunks returns the number of chunks that the document is cut into.
+func (r *Record) Chunks() int {
+	if r.ChunkPages == 0 {
+		return 0
+	}
+	return (r.PageCount + r.ChunkPages - 1) / r.ChunkPages
+}
+
+// ChunkRange returns the first and the last page of a chunk; chunks count from 0, pages from 1.
+func (r *Record) ChunkRange(chunk int) (first, last int) {
+	return chunk*r.ChunkPages + 1, min((chunk+1)*r.ChunkPages, r.PageCount)
+}
+
+// Finish takes over what the progress holds and ends the job by it: SUCCEEDED when no page failed, PARTIAL when some did, FAILED when all did.
+func (r *Record) Finish(p *Progress, now time.Time) error {
+	r.Outcomes = p.Counts()
+	r.FailedPages = maps.Clone(p.Failed)
+	if r.Stages == nil {
+		r.Stages = make(map[string]StageTimes)
+	}
+	maps.Copy(r.Stages, p.Stages)
+	failed := r.Outcomes[OutcomeFailed]
+	switch {
+	case failed == 0:
+		return r.To(Succeeded, now)
+	case failed == r.PageCount:
+		r.Error = &Fault{Code: fault.AllPagesFailed, Stage: "index", Message: fault.AllPagesFailed.Describe()}
+		if len(p.Failed) == 1 {
+			for code := range p.Failed {
+				r.Error.Message += ": " + code.Describe()
+			}
+		}
+		return r.To(Failed, now)
+	default:
+		return r.To(Partial, now)
+	}
+}

@@ -1,0 +1,295 @@
+// Package stage runs the five steps that every service's handler is made of, in one place:
+//
+//  1. read the job's state, and stop if the job has ended or the unit is done,
+//  2. do the work, writing under deterministic keys,
+//  3. commit by compare-and-set,
+//  4. publish what follows, under deterministic message ids,
+//  5. acknowledge (pkg/bus does that when the handler returns nil).
+//
+// A crash between any two of them replays to the same result: a unit that is done skips to step 4, because the crash may have come before it.
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/telemetry"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// Env is what every service works with.
+type Env struct {
+	Bus   *bus.Bus
+	Jobs  *job.Store
+	Blobs *blob.Store
+	Tel   *telemetry.Telemetry
+	Log   *slog.Logger
+	// DocumentTimeout bounds a run of a job from its first stage on; 0 means no bound.
+	DocumentTimeout time.Duration
+}
+
+// Snapshot is a job's state as step 1 read it.
+type Snapshot struct {
+	Job *job.Record
+	// Progress is nil until scan has cut the document into chunks.
+	Progress *job.Progress
+	// Lane is the lane that the task came by; what follows goes by the same.
+	Lane bus.Lane
+	// Started is when the handler took up the task.
+	Started time.Time
+}
+
+// Outcome is what follows a unit of work.
+type Outcome struct {
+	Messages []bus.Message
+	Events   []*busv1.Event
+}
+
+// Steps is a stage's own part of the five steps. R is what a unit's work yields that Next needs; it is read back from where Work stored it when
+// a crash came between the two.
+type Steps[T bus.Task, R any] interface {
+	// NewTask returns an empty task to decode into.
+	NewTask() T
+	// Unit names the task within its job's run, as in its message id.
+	Unit(t T) string
+	// Done reports whether the unit's result is committed, and returns it.
+	Done(ctx context.Context, s *Snapshot, t T) (R, bool, error)
+	// Work does and commits the unit: steps 2 and 3. It updates s to what it committed.
+	Work(ctx context.Context, s *Snapshot, t T) (R, error)
+	// Next says what follows a unit that is done. It derives everything from the state, the task and the result, so that a replay
+	// publishes the same.
+	Next(ctx context.Context, s *Snapshot, t T, r R) (Outcome, error)
+}
+
+// Run consumes a stage's tasks until ctx is done.
+func Run[T bus.Task, R any](
+	ctx context.Context, env Env, name bus.Stage, cfg bus.ConsumerConfig, steps Steps[T, R], ready func(),
+) error {
+	h := &handler[T, R]{env: env, stage: name, steps: steps}
+	return env.Bus.NewConsumer(name, cfg, h).Run(ctx, ready)
+}
+
+type handler[T bus.Task, R any] struct {
+	env   Env
+	stage bus.Stage
+	steps Steps[T, R]
+}
+
+// missingPatience is how long a task waits for its job's record, which a lagging replica may not have yet. After that the job was deleted.
+const missingPatience = 30 * time.Second
+
+// Handle runs the five steps on one task.
+func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
+	t := h.steps.NewTask()
+	if err := d.Decode(t); err != nil {
+		return err
+	}
+	unit := t.GetUnit()
+	snap := &Snapshot{Lane: d.Lane, Started: time.Now()}
+	log := h.env.Log.With("job", unit.GetJob(), "unit", h.steps.Unit(t))
+
+	stop, err := h.read(ctx, snap, unit, d)
+	if err != nil || stop {
+		return err
+	}
+	result, done, err := h.steps.Done(ctx, snap, t)
+	if err != nil {
+		return fmt.Errorf("read state: %w", err)
+	}
+	if !done {
+		if err := h.overdue(snap); err != nil {
+			return err
+		}
+		log.DebugContext(ctx, "unit taken up")
+		if result, err = h.steps.Work(ctx, snap, t); err != nil {
+			return err
+		}
+	}
+	next, err := h.steps.Next(ctx, snap, t, result)
+	if err != nil {
+		return fmt.Errorf("what follows: %w", err)
+	}
+	if err := h.env.Bus.PublishAll(ctx, next.Messages, next.Events); err != nil {
+		return fmt.Errorf("publish what follows: %w", err)
+	}
+	log.DebugContext(ctx, "unit done", "took", time.Since(snap.Started))
+	return nil
+}
+
+// read is step 1. It reports whether there is nothing left to do: the job is gone, has ended, or runs anew under another number.
+func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Unit, d *bus.Delivery) (stop bool, err error) {
+	id := job.ID(unit.GetJob())
+	snap.Job, err = h.env.Jobs.Load(ctx, unit.GetTenant(), id)
+	if errors.Is(err, job.ErrNotFound) {
+		if time.Since(d.Queued) < missingPatience {
+			return false, fault.Wrap(fault.Busy, fault.Unavailable, err)
+		}
+		h.env.Log.WarnContext(ctx, "task of a job that does not exist", "job", id)
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if snap.Job.Run != int(unit.GetRun()) {
+		return true, nil
+	}
+	if snap.Job.State.Final() {
+		if d.Delivered > 1 {
+			// The crash that brought the task back may have come between the job's end and its event.
+			err = h.env.Bus.Event(ctx, EndEvent(snap.Job))
+		}
+		return true, err
+	}
+	snap.Progress, err = h.env.Jobs.LoadProgress(ctx, unit.GetTenant(), id)
+	if errors.Is(err, job.ErrNotFound) {
+		return false, nil
+	}
+	return false, err
+}
+
+func (h *handler[T, R]) overdue(snap *Snapshot) error {
+	limit := h.env.DocumentTimeout
+	if start := snap.Job.StartTime; limit > 0 && !start.IsZero() && time.Since(start) > limit {
+		return fault.New(fault.DocumentTimeout, "the document took longer than %s", limit)
+	}
+	return nil
+}
+
+// Failed counts a failure in the job's record.
+func (h *handler[T, R]) Failed(ctx context.Context, d *bus.Delivery, _ error) (int, error) {
+	t := h.steps.NewTask()
+	if err := d.Decode(t); err != nil {
+		return 0, err
+	}
+	key := string(h.stage) + "." + h.steps.Unit(t)
+	n := 0
+	_, err := h.env.Jobs.Update(ctx, d.Tenant, job.ID(d.Job), func(r *job.Record) error {
+		if r.Failures == nil {
+			r.Failures = make(map[string]int)
+		}
+		r.Failures[key]++
+		n = r.Failures[key]
+		return nil
+	})
+	if errors.Is(err, job.ErrNotFound) {
+		return 1, nil
+	}
+	return n, err
+}
+
+// GiveUp ends the job: FAILED, with the error as its reason.
+func (h *handler[T, R]) GiveUp(ctx context.Context, d *bus.Delivery, cause error) error {
+	rec, err := h.env.End(ctx, d.Tenant, job.ID(d.Job), job.Failed, job.NewFault(string(h.stage), cause), time.Time{})
+	if errors.Is(err, job.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return h.env.Bus.PublishAll(ctx, nil, []*busv1.Event{EndEvent(rec)})
+}
+
+// End ends a job with an error, unless it has ended already, and removes its temporary blobs. The stage that found the error ran since
+// started; zero where that does not count. The caller publishes EndEvent.
+func (e Env) End(ctx context.Context, tenant string, id job.ID, state job.State, f *job.Fault, started time.Time) (*job.Record, error) {
+	ended := false
+	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error {
+		ended = false
+		if r.State.Final() {
+			return job.ErrUnchanged
+		}
+		r.Error = f
+		if !started.IsZero() {
+			r.Ran(f.Stage, started, time.Now())
+		}
+		ended = true
+		return r.To(state, time.Now())
+	})
+	if err != nil {
+		return nil, err
+	}
+	if ended {
+		e.Tel.Metrics.JobEnded(ctx, string(rec.State))
+		e.Log.InfoContext(ctx, "job ended", "job", id, "state", rec.State, "code", rec.Error.Code, "stage", rec.Error.Stage)
+	}
+	if err := e.Blobs.DeletePrefix(ctx, job.TempFolder(tenant, id, rec.Run)); err != nil {
+		return nil, fmt.Errorf("remove temporary blobs: %w", err)
+	}
+	return rec, nil
+}
+
+// NewEvent returns an event of the job's audit trail. Attributes come in pairs; one named unit sets apart events of one type.
+func NewEvent(r *job.Record, kind, stage string, attributes ...string) *busv1.Event {
+	e := &busv1.Event{Type: kind, Tenant: r.Tenant, Job: string(r.ID), Run: int32(r.Run), Stage: stage}
+	for i := 0; i+1 < len(attributes); i += 2 {
+		if e.Attributes == nil {
+			e.Attributes = make(map[string]string)
+		}
+		e.Attributes[attributes[i]] = attributes[i+1]
+	}
+	return e
+}
+
+// EndEvent returns the last event of a job's run.
+func EndEvent(r *job.Record) *busv1.Event {
+	e := NewEvent(r, "ended", "", "state", string(r.State))
+	if r.Error != nil {
+		e.Code, e.Stage = string(r.Error.Code), r.Error.Stage
+	}
+	return e
+}
+
+// Unit returns the part of a task that names its job.
+func Unit(r *job.Record) *busv1.Unit {
+	return &busv1.Unit{Tenant: r.Tenant, Job: string(r.ID), Run: int32(r.Run)}
+}
+
+// Source returns the reference to a job's document.
+func Source(r *job.Record) *busv1.Blob {
+	return &busv1.Blob{Key: job.SourceKey(r.Tenant, r.ID), Size: r.Size, Sha256: r.SHA256}
+}
+
+// RenderChunk returns the message that releases a chunk; replay sets it apart from an earlier release, 0 for the first.
+func RenderChunk(r *job.Record, lane bus.Lane, chunk, replay int) bus.Message {
+	first, last := r.ChunkRange(chunk)
+	return bus.Message{
+		Stage: bus.Render, Lane: lane, Unit: ChunkUnit(chunk), Replay: replay,
+		Task: &busv1.RenderTask{
+			Unit: Unit(r), Source: Source(r), Chunk: int32(chunk), FirstPage: int32(first), LastPage: int32(last),
+			Replay: int32(replay),
+		},
+	}
+}
+
+// ChunkUnit names a chunk within a run.
+func ChunkUnit(chunk int) string { return "chunk-" + strconv.Itoa(chunk) }
+
+// PageUnit names a page within a run.
+func PageUnit(page int) string { return "page-" + strconv.Itoa(page) }
+
+// FailedPage returns the result of a page that could not be read.
+func FailedPage(page int, stage string, err error) *inkstreamv1.Page {
+	code := fault.CodeOf(err)
+	return &inkstreamv1.Page{
+		Number: int32(page), Outcome: job.OutcomeFailed, Reason: code.Reason(),
+		Error: &inkstreamv1.Error{
+			Code: string(code), Stage: stage, Page: int32(page), Message: fault.MessageOf(err), Retryable: code.Retryable(),
+		},
+	}
+}
+
+const (
+	// MaxBatch bounds a stored page or batch of pages that a service reads back.
+	MaxBatch = 256 << 20
+	// TypeProtobuf is the content type of batches.
+	TypeProtobuf = "application/vnd.google.protobuf"
+)
