@@ -190,11 +190,24 @@ func (b *Bus) Provisioned(ctx context.Context) error {
 }
 
 // Await waits until the streams, consumers and the bucket are there.
-func (b *Bus) Await(ctx context.Context) error {
+func (b *Bus) Await(ctx context.Context) error { return poll(ctx, b.Provisioned) }
+
+// ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their server.
+func (b *Bus) ProvisionWhenUp(ctx context.Context, t Topology) error {
+	if err := poll(ctx, b.Check); err != nil {
+		return err
+	}
+	return b.Provision(ctx, t)
+}
+
+// poll calls ok until it succeeds or ctx is done.
+func poll(ctx context.Context, ok func(context.Context) error) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := b.Provisioned(ctx)
+		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := ok(try)
+		cancel()
 		if err == nil {
 			return nil
 		}

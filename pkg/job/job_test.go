@@ -1,0 +1,233 @@
+package job_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+)
+
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pages []int
+		want  string
+	}{
+		{nil, ""},
+		{[]int{3}, "3"},
+		{[]int{9, 3, 8, 7, 3}, "3,7-9"},
+		{[]int{1, 2, 4, 5, 6, 10}, "1-2,4-6,10"},
+	} {
+		if got := job.FormatRanges(tt.pages); got != tt.want {
+			t.Errorf("FormatRanges(%v) = %q, want %q", tt.pages, got, tt.want)
+		}
+		if got := job.FormatRanges(job.ParseRanges(tt.want)); got != tt.want {
+			t.Errorf("round trip of %q gives %q", tt.want, got)
+		}
+	}
+}
+
+func TestProgressCountsEachPageOnce(t *testing.T) {
+	t.Parallel()
+	p := job.NewProgress(1, 4)
+	for _, tt := range []struct {
+		name     string
+		outcomes []job.Outcome
+		fresh    int
+		done     int
+	}{
+		{"two pages", []job.Outcome{{Page: 1, Kind: job.OutcomeNative}, {Page: 3, Kind: job.OutcomeFailed, Code: fault.PageTimeout}}, 2, 2},
+		{"a repeat", []job.Outcome{{Page: 1, Kind: job.OutcomeOCR}}, 0, 2},
+		{"a repeat and a new one", []job.Outcome{{Page: 3, Kind: job.OutcomeOCR}, {Page: 4, Kind: job.OutcomeBlank}}, 1, 3},
+		{"the last", []job.Outcome{{Page: 2, Kind: job.OutcomeOCR}}, 1, 4},
+	} {
+		fresh, err := p.Set(tt.outcomes)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if fresh != tt.fresh || p.DonePages() != tt.done {
+			t.Errorf("%s: %d fresh, %d done, want %d and %d", tt.name, fresh, p.DonePages(), tt.fresh, tt.done)
+		}
+	}
+	if got, want := p.Pages, "nofb"; got != want {
+		t.Errorf("pages %q, want %q", got, want)
+	}
+	if !p.AllDone() || p.Code(3) != fault.PageTimeout || p.Code(2) != "" || p.Outcome(4) != job.OutcomeBlank {
+		t.Errorf("progress %+v", p)
+	}
+	if _, err := p.Set([]job.Outcome{{Page: 5, Kind: job.OutcomeOCR}}); err == nil {
+		t.Error("a page beyond the last was accepted")
+	}
+	sum := 0
+	for _, n := range p.Counts() {
+		sum += n
+	}
+	if sum != 4 {
+		t.Errorf("outcomes sum to %d, want 4", sum)
+	}
+}
+
+func TestTransitions(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for _, tt := range []struct {
+		from, to job.State
+		legal    bool
+	}{
+		{job.Pending, job.Running, true},
+		{job.Pending, job.Partial, false},
+		{job.Running, job.Succeeded, true},
+		{job.Running, job.Pending, false},
+		{job.Succeeded, job.Failed, false},
+		{job.Succeeded, job.Running, false},
+		{job.Rejected, job.Running, false},
+		{job.Partial, job.Running, true},
+		{job.Succeeded, job.Expired, true},
+		{job.Expired, job.Running, false},
+	} {
+		r := job.Record{State: tt.from}
+		if err := r.To(tt.to, now); (err == nil) != tt.legal {
+			t.Errorf("%s to %s: %v, want legal %t", tt.from, tt.to, err, tt.legal)
+		}
+	}
+}
+
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pages string
+		want  job.State
+		code  fault.Code
+	}{
+		{"nnob", job.Succeeded, ""},
+		{"nnfb", job.Partial, ""},
+		{"ff", job.Failed, fault.AllPagesFailed},
+	} {
+		r := job.Record{State: job.Running, PageCount: len(tt.pages)}
+		if err := r.Finish(&job.Progress{Run: 1, Pages: tt.pages}, time.Now()); err != nil {
+			t.Fatalf("%s: %v", tt.pages, err)
+		}
+		var code fault.Code
+		if r.Error != nil {
+			code = r.Error.Code
+		}
+		if r.State != tt.want || code != tt.code {
+			t.Errorf("%s: state %s, code %q, want %s and %q", tt.pages, r.State, code, tt.want, tt.code)
+		}
+	}
+}
+
+func TestConcurrentUpdatesLoseNothing(t *testing.T) {
+	t.Parallel()
+	jobs := bustest.Jobs(t, bustest.New(t))
+	id := job.NewID()
+	const pages = 100
+	if err := jobs.CreateProgress(t.Context(), "default", id, job.NewProgress(1, pages)); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex // guards fresh and completers
+	fresh, completers := 0, 0
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			for i := range pages {
+				page := (i+w*13)%pages + 1 // every page comes from every worker
+				n := 0
+				p, err := jobs.UpdateProgress(t.Context(), "default", id, func(p *job.Progress) error {
+					var err error
+					n, err = p.Set([]job.Outcome{{Page: page, Kind: job.OutcomeNative}})
+					if n == 0 && err == nil {
+						return job.ErrUnchanged
+					}
+					return err
+				})
+				if err != nil {
+					t.Errorf("page %d: %v", page, err)
+					return
+				}
+				mu.Lock()
+				fresh += n
+				if n > 0 && p.AllDone() {
+					completers++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if fresh != pages || completers != 1 {
+		t.Errorf("%d pages counted by %d completers, want %d by 1", fresh, completers, pages)
+	}
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	jobs := bustest.Jobs(t, bustest.New(t))
+	ctx := t.Context()
+	r := &job.Record{ID: job.NewID(), Tenant: "default", Run: 1, State: job.Pending, Filename: "a.pdf", CreateTime: time.Now().UTC()}
+	if _, err := jobs.Load(ctx, r.Tenant, r.ID); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("load before create: %v, want ErrNotFound", err)
+	}
+	if err := jobs.Create(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := jobs.Create(ctx, r); !errors.Is(err, job.ErrExists) {
+		t.Errorf("second create: %v, want ErrExists", err)
+	}
+	got, err := jobs.Update(ctx, r.Tenant, r.ID, func(r *job.Record) error { return r.To(job.Running, time.Now()) })
+	if err != nil || got.State != job.Running {
+		t.Fatalf("update: %v, %v", got, err)
+	}
+	if _, err := jobs.Update(ctx, r.Tenant, r.ID, func(r *job.Record) error { return r.To(job.Pending, time.Now()) }); err == nil {
+		t.Error("an illegal transition was stored")
+	}
+	if got, err = jobs.Load(ctx, r.Tenant, r.ID); err != nil || got.State != job.Running || got.Filename != "a.pdf" {
+		t.Errorf("load: %+v, %v", got, err)
+	}
+	if _, err := jobs.Load(ctx, "other", r.ID); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("another tenant's load: %v, want ErrNotFound", err)
+	}
+}
+
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	jobs := bustest.Jobs(t, bustest.New(t))
+	var mu sync.Mutex // guards winners
+	winners := map[job.ID]bool{}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			c := job.Claim{Job: job.ID(fmt.Sprintf("job%d", i)), Fingerprint: "f", Time: time.Now().UTC().Truncate(time.Second)}
+			got, err := jobs.Claim(t.Context(), "default", "key ü", c)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			winners[got.Job] = true
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	if len(winners) != 1 {
+		t.Errorf("claims went to %v, want one job", winners)
+	}
+}
+
+func TestParseID(t *testing.T) {
+	t.Parallel()
+	id := job.NewID()
+	if got, err := job.ParseID(string(id)); err != nil || got != id {
+		t.Errorf("ParseID(%q) = %q, %v", id, got, err)
+	}
+	for _, bad := range []string{"", "x", "../../etc", string(id) + "0", "job.default.*"} {
+		if _, err := job.ParseID(bad); err == nil {
+			t.Errorf("ParseID(%q) was accepted", bad)
+		}
+	}
+}

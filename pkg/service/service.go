@@ -1,0 +1,248 @@
+// Package service holds what the mains of the services share: the connections that each needs, its flags, and its readiness page. Knowing
+// one service's main is knowing six.
+package service
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/config"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/lifecycle"
+	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/telemetry"
+)
+
+// Version is the version of all services.
+const Version = "0.1.0"
+
+// Config says where a service finds what it works with.
+type Config struct {
+	// NATS is the address of the NATS servers, comma-separated.
+	NATS string
+	// Blobs is the URL of the blob store; every service of a deployment has the same.
+	Blobs string
+	// Ops is where /healthz, /readyz and /metrics are served; empty for nowhere. Port 0 picks a free one.
+	Ops string
+	// Provision creates the streams and buckets at the start; without it the service waits until they are there.
+	Provision bool
+	// Replicas of each stream where Provision is set.
+	Replicas int
+	// DocumentTimeout bounds a run of a job.
+	DocumentTimeout time.Duration
+	// Telemetry says how the service logs.
+	Telemetry telemetry.Config
+}
+
+// DefaultConfig returns the defaults of a service of that name.
+func DefaultConfig(name string) Config {
+	return Config{
+		NATS: "nats://127.0.0.1:4222", Ops: "127.0.0.1:0", Provision: true, Replicas: 1, DocumentTimeout: time.Hour,
+		Telemetry: telemetry.DefaultConfig("inkstream-"+name, Version),
+	}
+}
+
+// Register adds the flags that all services have.
+func (c *Config) Register(fs *flag.FlagSet) {
+	fs.StringVar(&c.NATS, "nats", c.NATS, "`addresses` of the NATS servers, comma-separated")
+	fs.StringVar(&c.Blobs, "blobs", c.Blobs, "`URL` of the blob store, e.g. file:///var/lib/inkstream/blobs")
+	fs.StringVar(&c.Ops, "ops", c.Ops, "`address` of /healthz, /readyz and /metrics; empty for none")
+	fs.BoolVar(&c.Provision, "nats.provision", c.Provision, "create streams and buckets at the start instead of waiting for them")
+	fs.IntVar(&c.Replicas, "nats.replicas", c.Replicas, "replicas of each stream: 1 on one server, 3 on a cluster")
+	fs.DurationVar(&c.DocumentTimeout, "document-timeout", c.DocumentTimeout, "how long the run of a job may take; 0 for no bound")
+	c.Telemetry.Register(fs)
+}
+
+// Validate joins every problem with the configuration.
+func (c *Config) Validate() error {
+	var p config.Problems
+	p.Check(c.NATS != "", "nats", "empty, want an address")
+	p.Check(c.Blobs != "", "blobs", "empty, want a URL such as file:///var/lib/inkstream/blobs")
+	p.Check(c.Replicas >= 1 && c.Replicas <= 5, "nats.replicas", "%d, want 1 to 5", c.Replicas)
+	p.Check(c.DocumentTimeout >= 0, "document-timeout", "%s, want 0 or more", c.DocumentTimeout)
+	p.Add(c.Telemetry.Validate())
+	return p.Err()
+}
+
+// Settings are a service's own flags.
+type Settings interface {
+	Register(fs *flag.FlagSet)
+	Validate() error
+}
+
+// Runtime is what a service is built from.
+type Runtime struct {
+	Env    stage.Env
+	Status *lifecycle.Status
+	// Close adds something that is closed after the service has stopped, last added first.
+	Close func(name string, closer func() error)
+}
+
+// Builder builds a service's units from what it works with.
+type Builder func(ctx context.Context, rt *Runtime) ([]lifecycle.Unit, error)
+
+// Main runs a service until a signal stops it, and ends the process: 0 after a clean stop, 1 after an error, 2 for wrong usage.
+func Main(name string, settings []Settings, build Builder) {
+	ctx, stop := lifecycle.Signals(context.Background())
+	err := Run(ctx, name, os.Args[1:], os.Getenv, os.Stderr, settings, build)
+	stop()
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(2)
+	default:
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+var errUsage = errors.New("wrong usage")
+
+// Run is Main without the process: it runs a service until ctx is done.
+func Run(
+	ctx context.Context, name string, args []string, getenv func(string) string, stderr io.Writer, settings []Settings, build Builder,
+) (err error) {
+	cfg := DefaultConfig(name)
+	fs := config.NewFlagSet(name, stderr)
+	cfg.Register(fs)
+	for _, s := range settings {
+		s.Register(fs)
+	}
+	if err := config.Parse(fs, args, getenv); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	problems := cfg.Validate()
+	for _, s := range settings {
+		problems = errors.Join(problems, s.Validate())
+	}
+	if problems != nil {
+		return fmt.Errorf("%w: %w", errUsage, problems)
+	}
+
+	tel, err := telemetry.Setup(ctx, cfg.Telemetry, stderr)
+	if err != nil {
+		return fmt.Errorf("telemetry: %w", err)
+	}
+	closers := &closers{}
+	defer func() { err = errors.Join(err, closers.close()) }()
+	closers.add("telemetry", func() error { return tel.Shutdown(context.WithoutCancel(ctx)) })
+
+	env, err := connect(ctx, name, cfg, tel, closers)
+	if err != nil {
+		return err
+	}
+	status := lifecycle.NewStatus()
+	status.Observe = tel.Metrics.Dependency
+	status.AddCheck("nats", env.Bus.Check)
+	units, err := build(ctx, &Runtime{Env: env, Status: status, Close: closers.add})
+	if err != nil {
+		return err
+	}
+	if cfg.Ops != "" {
+		units = append([]lifecycle.Unit{ops(cfg.Ops, status, tel)}, units...)
+	}
+	return lifecycle.Run(ctx, tel.Log, status.Track(units...)...)
+}
+
+func connect(ctx context.Context, name string, cfg Config, tel *telemetry.Telemetry, closers *closers) (stage.Env, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	b, err := bus.Connect(cfg.NATS, name+"/"+host, tel.Log, tel)
+	if err != nil {
+		return stage.Env{}, err
+	}
+	closers.add("bus", func() error { b.Close(); return nil })
+	if cfg.Provision {
+		err = b.ProvisionWhenUp(ctx, bus.Topology{Replicas: cfg.Replicas})
+	} else {
+		err = b.Await(ctx)
+	}
+	if err != nil {
+		return stage.Env{}, err
+	}
+	store, err := blob.Open(ctx, cfg.Blobs)
+	if err != nil {
+		return stage.Env{}, err
+	}
+	closers.add("blobs", store.Close)
+	kv, err := b.Jobs(ctx)
+	if err != nil {
+		return stage.Env{}, err
+	}
+	return stage.Env{
+		Bus: b, Jobs: job.NewStore(kv), Blobs: store, Tel: tel, Log: tel.Log, DocumentTimeout: cfg.DocumentTimeout,
+	}, nil
+}
+
+// closers are closed in reverse.
+type closers struct {
+	list []struct {
+		name  string
+		close func() error
+	}
+}
+
+func (c *closers) add(name string, closer func() error) {
+	c.list = append(c.list, struct {
+		name  string
+		close func() error
+	}{name, closer})
+}
+
+func (c *closers) close() error {
+	var errs []error
+	for len(c.list) > 0 {
+		last := c.list[len(c.list)-1]
+		c.list = c.list[:len(c.list)-1]
+		if err := last.close(); err != nil {
+			errs = append(errs, fmt.Errorf("close %s: %w", last.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ops serves readiness and metrics.
+func ops(addr string, status *lifecycle.Status, tel *telemetry.Telemetry) lifecycle.Unit {
+	return lifecycle.Unit{Name: "ops", Run: func(ctx context.Context, ready func()) error {
+		var lc net.ListenConfig
+		l, err := lc.Listen(ctx, "tcp", addr)
+		if err != nil {
+			return fmt.Errorf("ops address: %w", err)
+		}
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+		mux.Handle("GET /readyz", status)
+		mux.Handle("GET /metrics", tel.Handler())
+		srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second}
+		done := make(chan error, 1)
+		go func() { done <- srv.Serve(l) }()
+		tel.Log.InfoContext(ctx, "ops page", "addr", l.Addr().String())
+		ready()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+		}
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err = srv.Shutdown(stop)
+		<-done // http.ErrServerClosed
+		return err
+	}}
+}

@@ -1,0 +1,236 @@
+package stage_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/telemetry"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+)
+
+// script is a stage that works as a test tells it to.
+type script struct {
+	mu    sync.Mutex // guards works and nexts
+	works int
+	nexts int
+
+	done func(s *stage.Snapshot) bool
+	work func(n int, s *stage.Snapshot) error
+	ran  chan struct{}
+}
+
+func (*script) NewTask() *busv1.ScanTask    { return &busv1.ScanTask{} }
+func (*script) Unit(*busv1.ScanTask) string { return "document" }
+
+func (sc *script) Done(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (string, bool, error) {
+	return "stored", sc.done != nil && sc.done(s), nil
+}
+
+func (sc *script) Work(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (string, error) {
+	sc.mu.Lock()
+	sc.works++
+	n := sc.works
+	sc.mu.Unlock()
+	if sc.work != nil {
+		if err := sc.work(n, s); err != nil {
+			sc.ran <- struct{}{}
+			return "", err
+		}
+	}
+	return "worked", nil
+}
+
+func (sc *script) Next(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask, _ string) (stage.Outcome, error) {
+	sc.mu.Lock()
+	sc.nexts++
+	sc.mu.Unlock()
+	sc.ran <- struct{}{}
+	return stage.Outcome{Messages: []bus.Message{{
+		Stage: bus.Render, Lane: s.Lane, Unit: "chunk-0", Task: &busv1.RenderTask{Unit: stage.Unit(s.Job)},
+	}}}, nil
+}
+
+type fixture struct {
+	env stage.Env
+	rec *job.Record
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	b := bustest.New(t)
+	blobs, err := blob.Open(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel := telemetry.Discard()
+	return &fixture{
+		env: stage.Env{Bus: b, Jobs: bustest.Jobs(t, b), Blobs: blobs, Tel: tel, Log: tel.Log, DocumentTimeout: time.Hour},
+		rec: &job.Record{
+			ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Running, CreateTime: time.Now(), StartTime: time.Now(),
+			Options: job.Options{Lane: "interactive"},
+		},
+	}
+}
+
+// start stores the record, runs the stage and sends it one task.
+func (f *fixture) start(t *testing.T, sc *script, run int) {
+	t.Helper()
+	sc.ran = make(chan struct{}, 100)
+	if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	finished := make(chan error, 1)
+	ready := make(chan struct{})
+	cfg := bus.ConsumerConfig{Workers: 1, Deadline: 10 * time.Second, DrainTimeout: time.Second}
+	go func() { finished <- stage.Run(ctx, f.env, bus.Scan, cfg, sc, func() { close(ready) }) }()
+	<-ready
+	t.Cleanup(func() {
+		stop()
+		if err := <-finished; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	f.publish(t, run, 0)
+}
+
+func (f *fixture) publish(t *testing.T, run, replay int) {
+	t.Helper()
+	unit := stage.Unit(f.rec)
+	unit.Run = int32(run)
+	err := f.env.Bus.Publish(t.Context(), bus.Message{
+		Stage: bus.Scan, Lane: bus.Interactive, Unit: "document", Replay: replay, Task: &busv1.ScanTask{Unit: unit},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fixture) queued(t *testing.T, s string) uint64 {
+	t.Helper()
+	stream, err := f.env.Bus.JetStream().Stream(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := stream.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.State.Msgs
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not within 20 s: %s", what)
+		}
+	}
+}
+
+func TestUnitIsWorkedOnceAndItsNextIsPublishedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sc := &script{}
+	sc.done = func(s *stage.Snapshot) bool { return s.Job.ChunkPages > 0 }
+	sc.work = func(_ int, s *stage.Snapshot) error {
+		rec, err := f.env.Jobs.Update(context.Background(), s.Job.Tenant, s.Job.ID, func(r *job.Record) error { r.ChunkPages = 16; return nil })
+		s.Job = rec
+		return err
+	}
+	f.start(t, sc, 1)
+	<-sc.ran
+	f.publish(t, 1, 1)
+	<-sc.ran
+	eventually(t, "the tasks leave the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if sc.works != 1 || sc.nexts != 2 {
+		t.Errorf("worked %d times, published %d times, want 1 and 2", sc.works, sc.nexts)
+	}
+	if got := f.queued(t, bus.Render.Stream()); got != 1 {
+		t.Errorf("%d tasks follow, want 1: the repeat is absorbed", got)
+	}
+}
+
+func TestNothingIsDoneForAJobThatHasEndedOrRunsAnew(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		state job.State
+		run   int
+	}{
+		{"ended", job.Cancelled, 1},
+		{"another run", job.Running, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.rec.State = tt.state
+			sc := &script{}
+			f.start(t, sc, tt.run)
+			eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+			if sc.works != 0 || f.queued(t, bus.Render.Stream()) != 0 {
+				t.Errorf("worked %d times, %d tasks follow, want none", sc.works, f.queued(t, bus.Render.Stream()))
+			}
+		})
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		age    time.Duration
+		work   func(n int) error
+		state  job.State
+		code   fault.Code
+		counts int
+		dead   uint64
+	}{
+		{"a passing failure is counted in the record", 0, func(n int) error {
+			if n == 1 {
+				return errors.New("boom")
+			}
+			return nil
+		}, job.Running, "", 1, 0},
+		{"a permanent one ends the job", 0, func(int) error { return fault.New(fault.SourceMissing, "gone") }, job.Failed, fault.SourceMissing, 0, 1},
+		{"so does a document that takes too long", 2 * time.Hour, func(int) error { return nil }, job.Failed, fault.DocumentTimeout, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.rec.StartTime = time.Now().Add(-tt.age)
+			f.start(t, &script{work: func(n int, _ *stage.Snapshot) error { return tt.work(n) }}, 1)
+			eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+			rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var code fault.Code
+			if rec.Error != nil {
+				code = rec.Error.Code
+			}
+			if rec.State != tt.state || code != tt.code || rec.Failures["scan.document"] != tt.counts {
+				t.Errorf("state %s, code %q, failures %v, want %s, %q, %d", rec.State, code, rec.Failures, tt.state, tt.code, tt.counts)
+			}
+			if got := f.queued(t, bus.DeadLetterStream); got != tt.dead {
+				t.Errorf("%d dead letters, want %d", got, tt.dead)
+			}
+		})
+	}
+}
