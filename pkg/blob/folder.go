@@ -1,0 +1,194 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+const (
+	// incoming is the folder, below the root, of blobs that are being written. A key cannot have a tilde.
+	incoming = "~incoming"
+	// fileMode and dirMode keep documents from other users of the machine.
+	fileMode = 0o640
+	dirMode  = 0o750
+)
+
+// folder is a Driver that keeps each blob as the file root/key.
+type folder struct {
+	root  string
+	opts  folderOptions
+	paths *durablePaths
+}
+
+type folderOptions struct {
+	noSync bool
+	// syncFile replaces fsync in tests that count.
+	syncFile func(*os.File) error
+}
+
+// fileOptionsOf reads the options of a file URL.
+func fileOptionsOf(u *url.URL) (folderOptions, error) {
+	if u.Host != "" || !strings.HasPrefix(u.Path, "/") {
+		return folderOptions{}, errors.New("blob URL: want file:/// and an absolute path")
+	}
+	var opts folderOptions
+	for name, values := range u.Query() {
+		switch {
+		case name == "fsync" && len(values) == 1 && values[0] == "on":
+		case name == "fsync" && len(values) == 1 && values[0] == "off":
+			opts.noSync = true
+		default:
+			return folderOptions{}, fmt.Errorf("blob URL: parameter %s: want fsync=on or fsync=off", name)
+		}
+	}
+	return opts, nil
+}
+
+// openFolder makes root and what it needs below it where they are missing.
+func openFolder(root string, opts folderOptions) (*folder, error) {
+	root = filepath.Clean(root)
+	switch {
+	case opts.noSync:
+		opts.syncFile = func(*os.File) error { return nil }
+	case opts.syncFile == nil:
+		opts.syncFile = (*os.File).Sync
+	}
+	d := &folder{root: root, opts: opts, paths: newDurablePaths(root, opts.syncFile)}
+	if err := d.paths.makeRoot(); err != nil {
+		return nil, err
+	}
+	return d, d.paths.make(filepath.Join(root, incoming))
+}
+
+func (d *folder) path(key string) string { return filepath.Join(d.root, key) }
+
+// Open reads a part of the blob.
+func (d *folder) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	f, err := d.File(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if offset > 0 {
+		if _, err := f.Seek(offset, io.SeekStart); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	if length < 0 {
+		return f, nil
+	}
+	return &struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(f, length), f}, nil
+}
+
+// File opens the stored file itself.
+func (d *folder) File(ctx context.Context, key string) (*os.File, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(d.path(key))
+	if err != nil {
+		return nil, missing(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if !info.Mode().IsRegular() { // a folder: the key is the beginning of others
+		return nil, errors.Join(ErrNotFound, f.Close())
+	}
+	return f, nil
+}
+
+// Stat describes the blob.
+func (d *folder) Stat(ctx context.Context, key string) (Attributes, error) {
+	if err := ctx.Err(); err != nil {
+		return Attributes{}, err
+	}
+	info, err := os.Stat(d.path(key))
+	if err != nil {
+		return Attributes{}, missing(err)
+	}
+	if !info.Mode().IsRegular() {
+		return Attributes{}, ErrNotFound
+	}
+	return Attributes{Size: info.Size(), ModTime: info.ModTime(), ContentType: typeByName(key)}, nil
+}
+
+// Delete removes the blob, durably unless it is temporary.
+func (d *folder) Delete(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	path := d.path(key)
+	// Not os.Remove, which would take an empty folder for a blob.
+	switch err := syscall.Unlink(path); {
+	case errors.Is(err, syscall.EISDIR):
+		return ErrNotFound
+	case err != nil:
+		return missing(&fs.PathError{Op: "unlink", Path: path, Err: err})
+	case Temporary(key):
+		return nil
+	}
+	return d.paths.sync(filepath.Dir(path))
+}
+
+// DeleteFolder removes what is below it and the folder itself, durably unless it is temporary.
+func (d *folder) DeleteFolder(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	path := d.path(key)
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(missing(err), ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir(): // a blob of that very key, which is not below itself
+		return nil
+	}
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	d.paths.forget(path)
+	if Temporary(key) {
+		return nil
+	}
+	if err := d.paths.sync(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil // somebody deleted the parent as well
+}
+
+// List yields the blobs with that prefix. It holds the names of one folder at each level at a time.
+func (d *folder) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		start := ""
+		if i := strings.LastIndexByte(prefix, '/'); i >= 0 {
+			start = prefix[:i]
+		}
+		d.walk(ctx, start, prefix, yield)
+	}
+}
+
+// missing makes ErrNotFound of the ways in which a file can fail to be there.
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // ENOTDIR: a blob stands where the path has a folder
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return err
+}
+
+// Close has nothing to end.
+func (d *folder) Close() error { return nil }

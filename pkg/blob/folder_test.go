@@ -1,0 +1,160 @@
+package blob
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// syncLog notes what is fsynced, relative to a root.
+type syncLog struct {
+	mu    sync.Mutex // guards paths and err
+	root  string
+	paths []string
+	err   error
+}
+
+func (l *syncLog) sync(f *os.File) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	path, err := filepath.Rel(l.root, f.Name())
+	if strings.HasPrefix(path, incoming+"/") {
+		path = "file"
+	}
+	l.paths = append(l.paths, path)
+	if l.err != nil {
+		return l.err
+	}
+	return err
+}
+
+// take returns what was synced since the last call.
+func (l *syncLog) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	paths := l.paths
+	l.paths = nil
+	return paths
+}
+
+func openLogged(t *testing.T) (*Store, *syncLog) {
+	t.Helper()
+	log := &syncLog{root: filepath.Join(t.TempDir(), "new", "root")}
+	d, err := openFolder(log.root, folderOptions{syncFile: log.sync})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(d), log
+}
+
+// A Put syncs its file, the folder, and the parents that may be new; no more than that, and for a temporary blob nothing.
+func TestWhatIsSynced(t *testing.T) {
+	t.Parallel()
+	s, log := openLogged(t)
+	if got, want := log.take(), []string{"..", "../.."}; !slices.Equal(got, want) {
+		t.Errorf("Open of a new root: synced %q, want %q", got, want)
+	}
+	put := func(key string) func() error {
+		return func() error { return s.PutBytes(t.Context(), key, []byte("x"), "") }
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"the first blob of a job", put("t/j/source.pdf"), []string{"file", "t/j", "t", "."}},
+		{"another in the same folder", put("t/j/manifest.json"), []string{"file", "t/j"}},
+		{"the same again", put("t/j/manifest.json"), []string{"file", "t/j"}},
+		{"one deeper", put("t/j/run-1/pages/1.json"), []string{"file", "t/j/run-1/pages", "t/j/run-1", "t/j"}},
+		{"another job", put("t/k/source.pdf"), []string{"file", "t/k", "t"}},
+		{"a temporary one", put("t/j/tmp/run-1/1.pgm"), nil},
+		{"a temporary one is deleted", func() error { return s.Delete(t.Context(), "t/j/tmp/run-1/1.pgm") }, nil},
+		{"temporary ones are deleted", func() error { return s.DeletePrefix(t.Context(), "t/j/tmp/run-1") }, nil},
+		{"one is deleted", func() error { return s.Delete(t.Context(), "t/j/manifest.json") }, []string{"t/j"}},
+		{"a job is deleted", func() error { return s.DeletePrefix(t.Context(), "t/j") }, []string{"t"}},
+		{"it comes back", put("t/j/run-1/pages/1.json"), []string{"file", "t/j/run-1/pages", "t/j/run-1", "t/j", "t"}},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: got %v, want no error", step.name, err)
+		}
+		if got := log.take(); !slices.Equal(got, step.want) {
+			t.Errorf("%s: synced %q, want %q", step.name, got, step.want)
+		}
+	}
+}
+
+// A folder that another process made, and has not synced yet, is synced by whoever puts something in it.
+func TestFoldersOfOthersAreSynced(t *testing.T) {
+	t.Parallel()
+	s, log := openLogged(t)
+	if err := os.MkdirAll(filepath.Join(log.root, "t", "j"), dirMode); err != nil {
+		t.Fatal(err)
+	}
+	log.take()
+	if err := s.PutBytes(t.Context(), "t/j/source.pdf", []byte("x"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := log.take(), []string{"file", "t/j", "t", "."}; !slices.Equal(got, want) {
+		t.Errorf("synced %q, want %q", got, want)
+	}
+}
+
+// What could not be synced was not stored, and says so.
+func TestSyncFails(t *testing.T) {
+	t.Parallel()
+	s, log := openLogged(t)
+	log.err = syscall.EIO
+	err := s.PutBytes(t.Context(), "t/j/source.pdf", []byte("x"), "")
+	if fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("PutBytes: got %v, want a Busy fault UNAVAILABLE", err)
+	}
+	if ok, err := s.Exists(t.Context(), "t/j/source.pdf"); ok || err != nil {
+		t.Errorf("Exists: got %v, %v, want false and no error", ok, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(log.root, incoming)); len(left) > 0 || err != nil {
+		t.Errorf("left in the incoming folder: got %v, %v, want nothing", left, err)
+	}
+}
+
+// Writers of one folder share its fsyncs, and each returns only after one that began after its own call.
+func TestFolderSyncsAreShared(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var synced atomic.Int32
+		disk := make(chan struct{})
+		paths := newDurablePaths(root, func(*os.File) error {
+			synced.Add(1)
+			<-disk
+			return nil
+		})
+		var all sync.WaitGroup
+		call := func() {
+			if err := paths.sync(root); err != nil {
+				t.Errorf("sync: got %v, want no error", err)
+			}
+		}
+		all.Go(call)
+		synctest.Wait() // the first is under way: the others need a second one
+		for range 20 {
+			all.Go(call)
+		}
+		synctest.Wait()
+		close(disk)
+		all.Wait()
+		if got := synced.Load(); got != 2 {
+			t.Errorf("fsyncs of 21 calls: got %d, want 2", got)
+		}
+		if len(paths.rounds) != 0 {
+			t.Errorf("turns left: got %d, want 0", len(paths.rounds))
+		}
+	})
+}

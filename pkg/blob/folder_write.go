@@ -1,0 +1,101 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// commitTries bounds the race with those who delete the folder that a blob is to go to.
+const commitTries = 4
+
+// Create begins a file in the incoming folder, which is on the same device as the place it will be renamed to.
+func (d *folder) Create(_ context.Context, key string, _ PutOptions) (Upload, error) {
+	name := filepath.Join(d.root, incoming, strconv.FormatUint(rand.Uint64(), 36))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if errors.Is(err, fs.ErrNotExist) { // somebody cleared the store away under us
+		if err = d.paths.make(filepath.Dir(name)); err == nil {
+			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The lock tells Sweep that somebody writes here; the kernel drops it with the process. A file system without locks leaves the
+	// blob to its age.
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil && !errors.Is(err, syscall.ENOTSUP) {
+		return nil, errors.Join(fmt.Errorf("lock: %w", err), f.Close(), os.Remove(name))
+	}
+	return &fileUpload{folder: d, file: f, key: key}, nil
+}
+
+type fileUpload struct {
+	folder *folder
+	file   *os.File
+	key    string
+}
+
+func (u *fileUpload) Write(p []byte) (int, error) { return u.file.Write(p) }
+
+// Commit syncs the file, renames it, and syncs its folder. If syncing the file fails, the blob is dropped for good: after a failed
+// fsync the kernel may hold pages for clean that never reached the disk, so only writing it all again can help.
+func (u *fileUpload) Commit() error {
+	durable := !Temporary(u.key)
+	if durable {
+		if err := u.folder.opts.syncFile(u.file); err != nil {
+			return errors.Join(fmt.Errorf("sync: %w", err), u.Abort())
+		}
+	}
+	path := u.folder.path(u.key)
+	if err := u.folder.rename(u.file.Name(), path); err != nil {
+		return errors.Join(err, u.Abort())
+	}
+	if err := u.file.Close(); err != nil {
+		return err
+	}
+	if !durable {
+		return nil
+	}
+	return u.folder.paths.settle(filepath.Dir(path))
+}
+
+// Abort removes the file.
+func (u *fileUpload) Abort() error {
+	removeErr := os.Remove(u.file.Name())
+	if errors.Is(removeErr, fs.ErrNotExist) {
+		removeErr = nil
+	}
+	return errors.Join(u.file.Close(), removeErr)
+}
+
+// rename makes the folder only when it turns out to be missing, which is once in a job.
+func (d *folder) rename(from, to string) error {
+	var err error
+	for range commitTries {
+		if err = os.Rename(from, to); !errors.Is(err, fs.ErrNotExist) {
+			return misplaced(err)
+		}
+		if err := d.paths.make(filepath.Dir(to)); err != nil {
+			return misplaced(err)
+		}
+	}
+	return err
+}
+
+// misplaced tells apart the errors that come again: one of two keys would be the folder of the other.
+func misplaced(err error) error {
+	for _, is := range []error{syscall.EISDIR, syscall.ENOTDIR, syscall.EEXIST, syscall.ENOTEMPTY} {
+		if errors.Is(err, is) {
+			return fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("the key is another's folder, or another key is its folder: %w", err))
+		}
+	}
+	return err
+}

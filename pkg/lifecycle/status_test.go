@@ -1,0 +1,135 @@
+package lifecycle_test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"inkstream.dev/pkg/lifecycle"
+)
+
+// probe asks /readyz.
+func probe(t *testing.T, s *lifecycle.Status) (int, lifecycle.Report) {
+	t.Helper()
+	rec := httptest.NewRecorder()
+	s.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
+	var report lifecycle.Report
+	if err := json.Unmarshal(rec.Body.Bytes(), &report); err != nil {
+		t.Fatalf("GET /readyz: %v in %q", err, rec.Body.String())
+	}
+	return rec.Code, report
+}
+
+func TestStatusFollowsUnits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var d diary
+		s := lifecycle.NewStatus()
+		if code, _ := probe(t, s); code != http.StatusServiceUnavailable {
+			t.Errorf("without units: got status %d, want 503", code)
+		}
+		units := s.Track(d.unit("bus"), d.unit("gateway"))
+		ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
+		defer cancel()
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := lifecycle.Run(ctx, discard, units...); err != nil {
+				t.Errorf("Run: got error %v, want none", err)
+			}
+		})
+		// The bus is ready after 1 s and the gateway after 2; at 4.5 s the gateway begins to stop, and a second later the bus does.
+		type phases = map[string]lifecycle.Phase
+		for i, want := range []struct {
+			code  int
+			units phases
+		}{
+			{503, phases{"bus": lifecycle.Starting, "gateway": lifecycle.Waiting}},
+			{503, phases{"bus": lifecycle.Ready, "gateway": lifecycle.Starting}},
+			{200, phases{"bus": lifecycle.Ready, "gateway": lifecycle.Ready}},
+			{200, phases{"bus": lifecycle.Ready, "gateway": lifecycle.Ready}},
+			{503, phases{"bus": lifecycle.Ready, "gateway": lifecycle.Stopping}},
+			{503, phases{"bus": lifecycle.Stopping, "gateway": lifecycle.Stopped}},
+			{503, phases{"bus": lifecycle.Stopped, "gateway": lifecycle.Stopped}},
+		} {
+			<-time.After(700 * time.Millisecond)
+			synctest.Wait()
+			code, got := probe(t, s)
+			if code != want.code || got.Ready != (want.code == 200) || !maps.Equal(got.Units, want.units) {
+				t.Errorf("probe %d: got %d %+v, want %d %v", i, code, got, want.code, want.units)
+			}
+			<-time.After(300 * time.Millisecond)
+		}
+		running.Wait()
+	})
+}
+
+func TestStatusAsksDependencies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := lifecycle.NewStatus()
+		var mu sync.Mutex // guards observed
+		observed := map[string]bool{}
+		s.Observe = func(_ context.Context, name string, up bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			observed[name] = up
+		}
+		s.SetInfo("durability", "sync-always")
+		var asked atomic.Int32
+		var down atomic.Bool
+		s.AddCheck("nats", func(context.Context) error {
+			asked.Add(1)
+			if down.Load() {
+				return errBoom
+			}
+			return nil
+		})
+		units := s.Track(lifecycle.Unit{Name: "gateway", Run: func(ctx context.Context, ready func()) error {
+			ready()
+			<-ctx.Done()
+			return nil
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = lifecycle.Run(ctx, discard, units...) })
+		defer running.Wait()
+		defer cancel()
+		synctest.Wait()
+
+		for range 3 {
+			code, got := probe(t, s)
+			if code != http.StatusOK || !got.Ready || !got.Checks["nats"].Up || got.Info["durability"] != "sync-always" {
+				t.Errorf("all up: got %d %+v, want 200, ready", code, got)
+			}
+		}
+		if got := asked.Load(); got != 1 {
+			t.Errorf("three probes at once: asked %d times, want 1", got)
+		}
+
+		down.Store(true)
+		// One that does not answer is given up; the other answers are not lost.
+		s.AddCheck("clamd", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		<-time.After(2 * time.Second)
+		began := time.Now()
+		code, got := probe(t, s)
+		if code != http.StatusServiceUnavailable || got.Ready || got.Checks["nats"].Error != "boom" || got.Checks["clamd"].Up {
+			t.Errorf("nats and clamd away: got %d %+v, want 503, not ready", code, got)
+		}
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("probe took %v, want 2s", took)
+		}
+		if want := map[string]bool{"nats": false, "clamd": false}; !maps.Equal(observed, want) {
+			t.Errorf("observed: got %v, want %v", observed, want)
+		}
+		if !s.Ready("gateway") || s.Ready("index") {
+			t.Errorf("units: got gateway %v, index %v, want true, false", s.Ready("gateway"), s.Ready("index"))
+		}
+	})
+}

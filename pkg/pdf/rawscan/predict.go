@@ -1,0 +1,103 @@
+package rawscan
+
+import "io"
+
+// maxRow bounds a predictor's row. Object streams that use one have rows of a few bytes.
+const maxRow = 1 << 20
+
+// unpredict undoes a predictor (ISO 32000-1 §7.4.4.4). Only object streams need it: nothing else is read for what it says.
+type unpredict struct {
+	src       io.Reader
+	png       bool
+	step      int // bytes a pixel
+	row, prev []byte
+	left      []byte // of row
+	err       error
+}
+
+// newUnpredict returns r itself where there is no predictor, and nil where there is one that is not known.
+func newUnpredict(r io.Reader, p *parms) io.Reader {
+	if p.predictor <= 1 {
+		return r
+	}
+	colors, bits, columns := max(1, int64(p.colors)), max(1, int64(p.bits)), max(1, int64(p.columns))
+	if colors > 32 || bits > 16 || columns > maxRow {
+		return nil
+	}
+	size := (columns*colors*bits + 7) / 8
+	if size > maxRow || p.predictor == 2 && bits != 8 {
+		return nil
+	}
+	return &unpredict{
+		src:  r,
+		png:  p.predictor >= 10,
+		step: int(max(1, colors*bits/8)),
+		row:  make([]byte, size),
+		prev: make([]byte, size),
+	}
+}
+
+func (u *unpredict) Read(p []byte) (int, error) {
+	if len(u.left) == 0 {
+		if u.err != nil {
+			return 0, u.err
+		}
+		u.fill()
+	}
+	n := copy(p, u.left)
+	u.left = u.left[n:]
+	return n, nil
+}
+
+// fill decodes the next row. A last row may be short.
+func (u *unpredict) fill() {
+	method := byte(1)
+	if u.png {
+		var b [1]byte
+		if _, u.err = io.ReadFull(u.src, b[:]); u.err != nil {
+			return
+		}
+		method = b[0]
+	}
+	u.row, u.prev = u.prev, u.row
+	n, err := io.ReadFull(u.src, u.row)
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	u.err = err
+	for i := range n {
+		var a, c byte
+		b := u.prev[i]
+		if i >= u.step {
+			a, c = u.row[i-u.step], u.prev[i-u.step]
+		}
+		switch method {
+		case 1:
+			u.row[i] += a
+		case 2:
+			u.row[i] += b
+		case 3:
+			u.row[i] += byte((int(a) + int(b)) / 2)
+		case 4:
+			u.row[i] += paeth(a, b, c)
+		}
+	}
+	u.left = u.row[:n]
+}
+
+func paeth(a, b, c byte) byte {
+	p := int(a) + int(b) - int(c)
+	pa, pb, pc := distance(p, a), distance(p, b), distance(p, c)
+	switch {
+	case pa <= pb && pa <= pc:
+		return a
+	case pb <= pc:
+		return b
+	}
+	return c
+}
+
+func distance(p int, v byte) int {
+	d := p - int(v)
+	return max(d, -d)
+}

@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+var errReleased = errors.New("sandbox: the child was released")
+
+// Child is a leased child process. Its calls go one after the other, whoever makes them.
+type Child struct {
+	pool *Pool
+
+	mu   sync.Mutex // held through a call
+	proc *process   // nil once released
+}
+
+// Call sends a request, with open files if there are any, and waits for the answer, which is the caller's to keep. Request and answer are
+// bounded by MaxFrame, files by MaxFiles; they stay the caller's to close.
+//
+// If the child dies, or has to be killed because timeout passes or ctx ends, the error is a *Death, now and for every later call: release
+// the child and lease another. If the handler returned an error it is a *RemoteError, and the child lives on, as it does after an error
+// that came before the request was sent, such as a ctx that had ended already. A timeout that is not positive is none: ctx alone bounds
+// the call.
+func (c *Child) Call(ctx context.Context, timeout time.Duration, body []byte, files ...*os.File) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.proc == nil {
+		return nil, errReleased
+	}
+	select {
+	case <-c.proc.done:
+		return nil, c.proc.death
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("call %s child: %w", c.pool.cfg.Program, err)
+	}
+	return c.proc.exchange(ctx, timeout, body, files)
+}
+
+// Scratch returns the memory file that the parent shares with the child; nil if Config.ScratchBytes is 0 or the child was released. It
+// stays readable until Release, even if the child dies. Use ReadAt, WriteAt or a mapping, for the offset is shared. What the child puts
+// there may change under the reader if the child is hostile: copy first, then check.
+func (c *Child) Scratch() *os.File {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.proc == nil {
+		return nil
+	}
+	return c.proc.scratch
+}
+
+// Walls returns which walls this child has put up.
+func (c *Child) Walls() WallReport {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.proc == nil {
+		return WallReport{}
+	}
+	return c.proc.walls
+}
+
+// Release gives the child back to the pool, which keeps it warm, or replaces it if it is dead or worn. It waits for a call that is under
+// way. A second Release does nothing.
+func (c *Child) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.proc == nil {
+		return
+	}
+	c.pool.give(c.proc)
+	c.proc = nil
+}

@@ -1,0 +1,303 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lingering bounds the wait for a killed process to be gone: one that is stuck in the kernel must not hold up its caller.
+const lingering = 5 * time.Second
+
+// process is one child as the parent sees it. One goroutine at a time makes calls; anyone may kill.
+//
+//	starting ──ready──> idle <──> in a call ──> gone (done is closed, death is set)
+type process struct {
+	pid     int
+	cfg     *Config
+	conn    *os.File
+	raw     syscall.RawConn
+	scratch *os.File // nil without ScratchBytes
+	status  *os.File // /proc/<pid>/status: stays this process's even if its number is used again; nil if it cannot be read
+	words   *lastWords
+	watch   func()        // makes sure that somebody looks at busy processes' memory
+	done    chan struct{} // closed when the process is reaped and death is set
+	death   *Death
+	retired bool // with death: it was stopped on purpose while nobody used it
+
+	// Of the goroutine that makes calls.
+	buf      []byte // small answers are read here first
+	seq      uint32
+	requests int
+	walls    WallReport
+
+	mu        sync.Mutex // guards what follows
+	reaped    bool
+	call      uint64 // the number of the call under way, 0 between calls
+	calls     uint64
+	cpuBefore time.Duration // CPU time at the beginning of the call, where it is limited
+	doom      *Death        // why the parent killed it; the first reason stands
+	retiring  bool
+	nearLimit bool // at the last look it had three quarters of its memory limit
+}
+
+// begin marks a call as under way, and makes it end with the child's life when timeout passes or ctx ends. What it returns marks
+// the call as over.
+func (p *process) begin(ctx context.Context, timeout time.Duration) (end func()) {
+	p.mu.Lock()
+	p.calls++
+	n := p.calls
+	p.call = n
+	if p.cfg.CPULimit > 0 && !p.reaped {
+		p.cpuBefore = p.cpuTime()
+	}
+	p.mu.Unlock()
+	p.watch() // after the mark, which keeps a watch from going home
+
+	stopTimer := func() bool { return true }
+	if timeout > 0 {
+		stopTimer = time.AfterFunc(timeout, func() {
+			p.killDuring(n, &Death{Reason: Timeout, Detail: "killed after " + timeout.String()})
+		}).Stop
+	}
+	stopContext := context.AfterFunc(ctx, func() {
+		p.killDuring(n, &Death{Reason: Cancelled, cause: ctx.Err()})
+	})
+	return func() {
+		stopTimer()
+		stopContext()
+		p.mu.Lock()
+		p.call = 0 // a timer that fires only now finds nothing to kill
+		p.mu.Unlock()
+	}
+}
+
+// killDuring kills the process if call n is still under way.
+func (p *process) killDuring(n uint64, why *Death) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.call == n {
+		p.killLocked(why)
+	}
+}
+
+// kill kills the process group. A nil why leaves the reason to the exit status.
+func (p *process) kill(why *Death) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.killLocked(why)
+}
+
+func (p *process) killLocked(why *Death) {
+	if p.reaped {
+		return // the number may be another's by now
+	}
+	if p.doom == nil {
+		p.doom = why
+	}
+	// Errors can only mean that it is gone already.
+	_ = unix.Kill(-p.pid, unix.SIGKILL)
+	_ = unix.Kill(p.pid, unix.SIGKILL)
+	// The end of the process ends the connection; the deadline is for one that the kernel cannot end at once.
+	_ = p.conn.SetDeadline(time.Unix(1, 0))
+}
+
+// stop kills a process that nobody uses: its end is no death to count.
+func (p *process) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.doom == nil && !p.reaped {
+		p.retiring = true
+		p.killLocked(&Death{Reason: Cancelled, cause: ErrClosed})
+	}
+}
+
+// busy tells the number of the call under way, 0 for none.
+func (p *process) busy() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.call
+}
+
+// gone tells whether the process is dead, dying, or has sent something that nobody asked for. It must not be in a call.
+func (p *process) gone() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+	}
+	p.mu.Lock()
+	doomed := p.doom != nil
+	p.mu.Unlock()
+	if doomed {
+		return true
+	}
+	var peeked error
+	err := p.raw.Control(func(fd uintptr) {
+		_, _, peeked = unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	})
+	return err != nil || !errors.Is(peeked, unix.EAGAIN)
+}
+
+// reap waits for the end of the process, sweeps up what may be left of its group, and sets death. The caller then closes done.
+func (p *process) reap() {
+	_ = ignoringEINTR(func() error { // ECHILD, where somebody else reaps this process's children, means gone as well
+		return unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+	})
+	p.mu.Lock()
+	_ = unix.Kill(-p.pid, unix.SIGKILL) // the group's number is safe until the leader is reaped
+	status := syscall.WaitStatus(0xffff)
+	_ = ignoringEINTR(func() error {
+		_, err := syscall.Wait4(p.pid, &status, 0, nil)
+		return err
+	})
+	p.reaped = true
+	doom, nearLimit := p.doom, p.nearLimit
+	p.retired = p.retiring
+	p.mu.Unlock()
+
+	p.death = autopsy(doom, status, p.words.drain(), nearLimit)
+	if p.status != nil {
+		_ = p.status.Close() // opened for reading
+	}
+}
+
+// finish kills the process and waits until it is gone; false means that it still is not. why is the parent's reason, nil if there is none.
+func (p *process) finish(why *Death) bool {
+	// An exit that is under way keeps its status: the kernel ignores a later kill.
+	p.kill(why)
+	timer := time.NewTimer(lingering)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// bury finishes a process whose connection broke, and returns its death.
+func (p *process) bury(why *Death) *Death {
+	if p.finish(why) {
+		return p.death
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := &Death{Reason: Crash, Detail: "killed, and not gone yet"}
+	if p.doom != nil {
+		d.Reason, d.cause = p.doom.Reason, p.doom.cause
+	}
+	return d
+}
+
+// discard closes the parent's ends. Nobody may use the process after it.
+func (p *process) discard() {
+	_ = p.conn.Close() // nothing is buffered in it
+	if p.scratch != nil {
+		_ = p.scratch.Close() // memory, not disk
+	}
+}
+
+// awaitReady waits until Setup is done and the walls are up.
+func (p *process) awaitReady(ctx context.Context) error {
+	end := p.begin(ctx, p.cfg.StartTimeout)
+	h, body, err := p.readFrame()
+	end()
+	switch {
+	case err != nil:
+		return p.bury(broken(err))
+	case h.kind == frameSetupFailed:
+		p.stop() // a program that refuses its arguments or misses its model has not crashed
+		return &RemoteError{Message: string(body)}
+	case h.kind != frameReady:
+		return p.bury(broken(fmt.Errorf("frame of kind %d, want ready", h.kind)))
+	}
+	if err := json.Unmarshal(body, &p.walls); err != nil {
+		return p.bury(broken(fmt.Errorf("read the wall report: %w", err)))
+	}
+	return nil
+}
+
+// exchange sends a request and reads its answer.
+func (p *process) exchange(ctx context.Context, timeout time.Duration, body []byte, files []*os.File) ([]byte, error) {
+	control, err := rights(files)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > MaxFrame {
+		return nil, errFrameTooLarge
+	}
+	p.seq++
+	p.requests++
+	end := p.begin(ctx, timeout)
+	err = writeFrame(p.send, header{seq: p.seq, kind: frameRequest, files: uint8(len(files))}, body, control)
+	var h header
+	var answer []byte
+	if err == nil {
+		h, answer, err = p.readFrame()
+	}
+	end()
+	switch {
+	case err != nil:
+		return nil, p.bury(broken(err))
+	case h.seq == p.seq && h.kind == frameReply:
+		return answer, nil
+	case h.seq == p.seq && h.kind == frameError:
+		return nil, &RemoteError{Message: string(answer)}
+	default:
+		return nil, p.bury(broken(fmt.Errorf("frame %d of kind %d, want an answer to %d", h.seq, h.kind, p.seq)))
+	}
+}
+
+// broken turns an error of the connection into the parent's reason to kill: none if the child just went away, for then its exit status
+// tells more, and a crash if it broke the protocol.
+func broken(err error) *Death {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded, os.ErrClosed, unix.EPIPE, unix.ECONNRESET} {
+		if errors.Is(err, end) {
+			return nil
+		}
+	}
+	return &Death{Reason: Crash, Detail: "broken protocol: " + err.Error()}
+}
+
+func (p *process) send(bufs [][]byte, control []byte) (n int, err error) {
+	rawErr := p.raw.Write(func(fd uintptr) bool {
+		err = ignoringEINTR(func() error {
+			n, err = unix.SendmsgBuffers(int(fd), bufs, control, nil, unix.MSG_NOSIGNAL)
+			return err
+		})
+		return !errors.Is(err, unix.EAGAIN)
+	})
+	if rawErr != nil {
+		return 0, rawErr
+	}
+	return n, err
+}
+
+// readFrame reads one frame. The body is the caller's to keep.
+func (p *process) readFrame() (header, []byte, error) {
+	n, err := io.ReadAtLeast(p.conn, p.buf, headerSize)
+	if err != nil {
+		return header{}, nil, err
+	}
+	h, err := parseHeader(p.buf)
+	if err != nil {
+		return h, nil, err
+	}
+	first := p.buf[headerSize:n]
+	if len(first) > int(h.size) {
+		return h, nil, errTrailingBytes
+	}
+	body := make([]byte, h.size)
+	copy(body, first)
+	_, err = io.ReadFull(p.conn, body[len(first):])
+	return h, body, err
+}

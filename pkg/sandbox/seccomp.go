@@ -1,0 +1,126 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	seccomp "github.com/elastic/go-seccomp-bpf"
+	"github.com/elastic/go-seccomp-bpf/arch"
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+var errNoSeccomp = errors.New("the kernel does not filter system calls")
+
+// forbidden lists the system calls that no engine needs once it is set up. They fail with EPERM. recvmsg and sendmsg stay: the connection
+// to the parent uses them, and there is no other socket.
+var forbidden = []string{
+	// Sockets and other ways to talk to processes.
+	"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "getpeername",
+	"msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semctl", "semtimedop", "shmget", "shmat", "shmctl",
+	"mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr",
+	// Processes: new ones, others, and this one's place among them. clone is below.
+	"fork", "vfork", "execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease",
+	"kcmp", "pidfd_open", "pidfd_getfd", "pidfd_send_signal", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "setpgid", "setsid",
+	"move_pages", "migrate_pages", "personality", "acct",
+	// Namespaces and mounts.
+	"unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "mount_setattr", "move_mount", "open_tree", "open_tree_attr",
+	"fsopen", "fsconfig", "fsmount", "fspick", "swapon", "swapoff", "quotactl", "quotactl_fd",
+	// Landlock leaves these alone: what changes files without opening them, and what opens or watches them by other ways.
+	"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
+	"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat",
+	"file_setattr", "utime", "utimes", "futimesat", "utimensat", "mknod", "mknodat", "open_by_handle_at", "name_to_handle_at",
+	"inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark", "memfd_create", "memfd_secret",
+	// Parts of the kernel with a history of holes, and its levers.
+	"bpf", "perf_event_open", "keyctl", "add_key", "request_key", "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd",
+	"io_setup", "io_submit", "vmsplice", "modify_ldt", "iopl", "ioperm", "lookup_dcookie", "uselib", "vhangup", "syslog", "_sysctl",
+	"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "create_module", "reboot", "nfsservctl",
+	"settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "stime", "sethostname", "setdomainname",
+}
+
+func seccompSupported() bool {
+	action := uint32(unix.SECCOMP_RET_ERRNO)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	return errno == 0
+}
+
+// filterSyscalls puts the filter on all threads.
+func filterSyscalls() error {
+	if !seccompSupported() {
+		return errNoSeccomp
+	}
+	program, err := syscallFilter(os.Getpid())
+	if err != nil {
+		return err
+	}
+	raw, err := bpf.Assemble(program)
+	if err != nil {
+		return fmt.Errorf("assemble the filter: %w", err)
+	}
+	filters := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		filters[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	prog := &unix.SockFprog{Len: uint16(len(filters)), Filter: &filters[0]}
+
+	// The library's own loader takes the number of a thread that could not follow for success.
+	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(prog)))
+	runtime.KeepAlive(filters)
+	if errno != 0 {
+		return fmt.Errorf("load the filter: %w", errno)
+	}
+	if thread != 0 {
+		return fmt.Errorf("load the filter: thread %d has another one", thread)
+	}
+	return nil
+}
+
+// syscallFilter returns the filter of a process with that number.
+func syscallFilter(pid int) ([]bpf.Instruction, error) {
+	machine, err := arch.GetInfo("")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoSeccomp, err)
+	}
+	known := func(names ...string) []string {
+		// A name may belong to another machine, or be newer than the library's table.
+		return slices.DeleteFunc(names, func(name string) bool { _, ok := machine.SyscallNames[name]; return !ok })
+	}
+	when := func(name string, op seccomp.Operation, value uint64) seccomp.NameWithConditions {
+		return seccomp.NameWithConditions{Name: name, Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: op, Value: value}}}
+	}
+	policy := seccomp.Policy{
+		DefaultAction: seccomp.ActionAllow,
+		Syscalls: []seccomp.SyscallGroup{{
+			Action: seccomp.ActionErrno, // EPERM
+			Names:  known(slices.Clone(forbidden)...),
+			NamesWithCondtions: []seccomp.NameWithConditions{
+				when("clone", seccomp.BitsNotSet, unix.CLONE_THREAD), // threads only
+				// The Go runtime and abort signal their own process, and that they may; prlimit64 asks about it as 0.
+				when("kill", seccomp.NotEqual, uint64(pid)),
+				when("tgkill", seccomp.NotEqual, uint64(pid)),
+				when("prlimit64", seccomp.NotEqual, 0),
+			},
+		}, {
+			// Its flags are in memory, where a filter cannot look. C libraries take this answer to mean an old kernel, and use clone.
+			Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS),
+			Names:  known("clone3"),
+		}},
+	}
+	body, err := policy.Assemble()
+	if err != nil {
+		return nil, fmt.Errorf("build the filter: %w", err)
+	}
+	// The library lets calls of another machine's convention through (32-bit ones on amd64), which would lead around the filter.
+	const archOffset = 4
+	guard := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: archOffset, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(machine.ID), SkipTrue: 1},
+		bpf.RetConstant{Val: uint32(seccomp.ActionKillProcess)},
+	}
+	return append(guard, body...), nil
+}

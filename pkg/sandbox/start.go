@@ -1,0 +1,244 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	childArg = "sandbox-child"
+
+	// The child's files beyond the standard ones.
+	connFD    = 3
+	scratchFD = 4
+)
+
+// spec is what a child needs to know, as JSON in its second argument.
+type spec struct {
+	Program      string   `json:"program"`
+	Args         []string `json:"args,omitempty"`
+	MemoryLimit  int64    `json:"memoryLimit"`
+	ReadOnly     []string `json:"readOnly,omitempty"`
+	ReadWrite    []string `json:"readWrite,omitempty"`
+	ScratchBytes int64    `json:"scratchBytes,omitempty"`
+}
+
+// baseEnv is all that a child sees beside Config.Env.
+var baseEnv = []string{"HOME=/nonexistent", "LC_ALL=C", "TZ=UTC", "GOTRACEBACK=single"}
+
+// forker starts processes from one thread, for two reasons. A process asks to be killed when its parent dies, and the kernel takes the
+// thread that forked it for its parent, so that thread has to live as long as the pool. And it has no capabilities, which is a property
+// of a thread, so its children never have any.
+type forker struct {
+	requests chan func(setUp error)
+	stop     chan struct{}
+}
+
+func newForker() *forker {
+	return &forker{requests: make(chan func(error)), stop: make(chan struct{})}
+}
+
+func (f *forker) run() {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// The main thread speaks for the process in some places of /proc, so it keeps its rights: held here, it cannot be the next one.
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			f.run()
+		}()
+		<-done
+		runtime.UnlockOSThread()
+		return
+	}
+	// This goroutine never unlocks its thread, which therefore ends with it and serves nobody else.
+	err := dropCapabilities()
+	for {
+		select {
+		case do := <-f.requests:
+			do(err)
+		case <-f.stop:
+			return
+		}
+	}
+}
+
+// dropCapabilities takes them from the calling thread, for good: a root service's child is root in name only. It owns root's files, and has
+// no other power.
+func dropCapabilities() error {
+	// Without it a root user gets all capabilities back by exec.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
+}
+
+func (f *forker) fork(argv0 string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
+	done := make(chan struct{})
+	f.requests <- func(setUp error) {
+		defer close(done)
+		if err = setUp; err == nil {
+			pid, err = syscall.ForkExec(argv0, argv, attr)
+		}
+	}
+	<-done
+	return pid, err
+}
+
+// ends are the files of one child, opened by the parent: its own ends and the child's.
+type ends struct {
+	conn, words, scratch           *os.File // ours; scratch is the child's as well
+	childConn, childWords, devNull *os.File
+}
+
+// closeChild closes what only the child uses.
+func (e *ends) closeChild() { closeAll(e.childConn, e.childWords, e.devNull) }
+
+func (e *ends) closeOurs() { closeAll(e.conn, e.words, e.scratch) }
+
+// closeAll closes files of which nothing is buffered or on disk, so no error matters.
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+func openEnds(scratchBytes int64) (e *ends, err error) {
+	e = &ends{}
+	defer func() {
+		if err != nil {
+			e.closeChild()
+			e.closeOurs()
+		}
+	}()
+	var pair, pipe [2]int
+	if pair, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return e, fmt.Errorf("open a socket pair: %w", err)
+	}
+	e.childConn = os.NewFile(uintptr(pair[1]), "child's connection")
+	if e.conn, err = polled(pair[0], "connection to the child"); err != nil {
+		return e, fmt.Errorf("set up the connection: %w", err)
+	}
+	if err = unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		return e, fmt.Errorf("open a pipe: %w", err)
+	}
+	e.childWords = os.NewFile(uintptr(pipe[1]), "child's standard error")
+	if e.words, err = polled(pipe[0], "standard error of the child"); err != nil {
+		return e, fmt.Errorf("set up the pipe: %w", err)
+	}
+	if e.devNull, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+		return e, err
+	}
+	if scratchBytes > 0 {
+		if e.scratch, err = newScratch(scratchBytes); err != nil {
+			return e, fmt.Errorf("make the scratch file: %w", err)
+		}
+	}
+	return e, nil
+}
+
+// polled makes our end of a pair non-blocking, so that it goes on the poller and takes deadlines. The child's end stays as it is: an engine
+// that writes to its standard error expects to block.
+func polled(fd int, name string) (*os.File, error) {
+	err := unix.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), name), err
+}
+
+// newScratch returns a memory file of fixed size: neither side can grow or shrink it under the other's mapping.
+func newScratch(size int64) (*os.File, error) {
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate("inkstream-scratch", flags|unix.MFD_NOEXEC_SEAL)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
+		fd, err = unix.MemfdCreate("inkstream-scratch", flags)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "scratch")
+	if err := f.Truncate(size); err != nil {
+		closeAll(f)
+		return nil, err
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL); err != nil {
+		closeAll(f)
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	return f, nil
+}
+
+// start starts a child and waits until it is ready.
+func (p *Pool) start(ctx context.Context) (*process, error) {
+	proc, err := p.spawn()
+	if err != nil {
+		return nil, fmt.Errorf("start %s child: %w", p.cfg.Program, err)
+	}
+	if err := proc.awaitReady(ctx); err != nil {
+		proc.finish(nil)
+		proc.discard()
+		return nil, fmt.Errorf("start %s child: %w", p.cfg.Program, err)
+	}
+	p.started(proc)
+	return proc, nil
+}
+
+// spawn starts the process and the goroutines that belong to it.
+func (p *Pool) spawn() (*process, error) {
+	if !p.enter() {
+		return nil, ErrClosed
+	}
+	defer p.processes.Done()
+
+	arg, err := json.Marshal(spec{
+		Program: p.cfg.Program, Args: p.cfg.Args, MemoryLimit: p.cfg.MemoryLimit,
+		ReadOnly: p.cfg.ReadOnly, ReadWrite: p.cfg.ReadWrite, ScratchBytes: p.cfg.ScratchBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e, err := openEnds(p.cfg.ScratchBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer e.closeChild()
+	raw, err := e.conn.SyscallConn()
+	if err != nil {
+		e.closeOurs()
+		return nil, err
+	}
+	// None of these is on the poller, so taking their numbers changes nothing about them.
+	files := []uintptr{e.devNull.Fd(), e.devNull.Fd(), e.childWords.Fd(), e.childConn.Fd()}
+	if e.scratch != nil {
+		files = append(files, e.scratch.Fd())
+	}
+	pid, err := p.forker.fork("/proc/self/exe", []string{os.Args[0], childArg, string(arg)}, &syscall.ProcAttr{
+		Dir: "/", Env: slices.Concat(p.cfg.Env, baseEnv), Files: files, // of two with one name the first counts
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		e.closeOurs()
+		return nil, err
+	}
+	proc := &process{
+		pid: pid, cfg: &p.cfg, conn: e.conn, raw: raw, scratch: e.scratch, words: newLastWords(e.words),
+		watch: p.watch, done: make(chan struct{}), buf: make([]byte, frameBuffer),
+	}
+	// Without it the memory watch is blind, and the limit on data memory stays.
+	proc.status, _ = os.Open("/proc/" + strconv.Itoa(pid) + "/status")
+	p.adopt(proc)
+	return proc, nil
+}

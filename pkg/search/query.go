@@ -1,0 +1,122 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"inkstream.dev/pkg/fault"
+)
+
+const (
+	// maxQueryRunes and maxClauses are far more than people type, and bound the work that a query can cause.
+	maxQueryRunes = 1000
+	maxClauses    = 32
+	// minPrefix keeps a* from fetching a large part of the index. One rune of a script without letters says enough.
+	minPrefix = 2
+)
+
+// clause is one thing that a page must have, or must not have: the words of text one after the other, the last of them only by its
+// beginning if prefix is set.
+type clause struct {
+	text   string
+	prefix bool
+	not    bool
+}
+
+// parseQuery reads a query. Its errors are INVALID_ARGUMENT faults that do not repeat the query: it may be as private as a document.
+func parseQuery(text string) ([]clause, error) {
+	if utf8.RuneCountInString(text) > maxQueryRunes {
+		return nil, fault.New(fault.InvalidArgument, "the query is longer than %d characters", maxQueryRunes)
+	}
+	clauses, err := splitClauses(cleanText(text))
+	if err != nil {
+		return nil, err
+	}
+	positive := 0
+	for _, c := range clauses {
+		if !c.not {
+			positive++
+		}
+		if c.prefix && utf8.RuneCountInString(lastWord(c.text)) < minPrefix && lastWord(c.text)[0] < utf8.RuneSelf {
+			return nil, fault.New(fault.InvalidArgument, "a word that ends with * needs at least %d letters", minPrefix)
+		}
+	}
+	switch {
+	case len(clauses) > maxClauses:
+		return nil, fault.New(fault.InvalidArgument, "the query has more than %d words and phrases", maxClauses)
+	case len(clauses) == 0:
+		return nil, fault.New(fault.InvalidArgument, "the query has no words")
+	case positive == 0:
+		return nil, fault.New(fault.InvalidArgument, "the query says only what pages must not have")
+	}
+	return clauses, nil
+}
+
+// splitClauses splits a query at blanks and quotation marks, and drops what has no words.
+func splitClauses(text string) ([]clause, error) {
+	var clauses []clause
+	for {
+		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+		if text == "" {
+			return clauses, nil
+		}
+		var c clause
+		if text[0] == '-' {
+			c.not = true
+			text = strings.TrimLeft(text, "-")
+		}
+		if strings.HasPrefix(text, `"`) {
+			phrase, rest, closed := strings.Cut(text[1:], `"`)
+			if !closed {
+				return nil, fault.New(fault.InvalidArgument, "a quotation mark is not closed")
+			}
+			c.text, text = phrase, rest
+			if strings.HasPrefix(text, "*") {
+				c.prefix, text = true, text[1:]
+			}
+		} else {
+			end := strings.IndexFunc(text, func(r rune) bool { return r == '"' || unicode.IsSpace(r) })
+			if end < 0 {
+				end = len(text)
+			}
+			c.text, text = text[:end], text[end:]
+			c.prefix = strings.HasSuffix(c.text, "*")
+		}
+		if lastWord(c.text) != "" {
+			clauses = append(clauses, c)
+		}
+	}
+}
+
+// lastWord returns the last run of letters and digits in s.
+func lastWord(s string) string {
+	s = strings.TrimRightFunc(s, func(r rune) bool { return !isWordRune(r) })
+	return s[strings.LastIndexFunc(s, func(r rune) bool { return !isWordRune(r) })+1:]
+}
+
+// isWordRune reports what the index takes for part of a word: the categories of FTS5's unicode61, and marks, which it folds away.
+func isWordRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) || unicode.IsMark(r)
+}
+
+// matchExpression writes clauses as an FTS5 expression. Every text is a quoted string, so nothing in it is syntax.
+func matchExpression(clauses []clause) string {
+	var must, mustNot []string
+	for _, c := range clauses {
+		s := `"` + strings.ReplaceAll(c.text, `"`, `""`) + `"`
+		if c.prefix {
+			s += " *"
+		}
+		if c.not {
+			mustNot = append(mustNot, s)
+		} else {
+			must = append(must, s)
+		}
+	}
+	expr := "(" + strings.Join(must, " AND ") + ")"
+	if len(mustNot) > 0 {
+		expr += " NOT (" + strings.Join(mustNot, " OR ") + ")"
+	}
+	return expr
+}

@@ -1,0 +1,101 @@
+package search
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"inkstream.dev/pkg/fault"
+)
+
+func TestMatchExpression(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		`invoice`:                 `("invoice")`,
+		`invoice 2024`:            `("invoice" AND "2024")`,
+		`"due date" -draft`:       `("due date") NOT ("draft")`,
+		`inv* "net am"*`:          `("inv*" * AND "net am" *)`,
+		`a AND b OR c NOT d`:      `("a" AND "AND" AND "b" AND "OR" AND "c" AND "NOT" AND "d")`,
+		`foo -bar -"x y"`:         `("foo") NOT ("bar" OR "x y")`,
+		`text:foo`:                `("text:foo")`,
+		`foo"bar baz"qux`:         `("foo" AND "bar baz" AND "qux")`,
+		"foo\x00bar":              `("foo" AND "bar")`,
+		`-draft invoice`:          `("invoice") NOT ("draft")`,
+		`(foo) ^bar {x}:y z\ 'q'`: `("(foo)" AND "^bar" AND "{x}:y" AND "z\" AND "'q'")`,
+	} {
+		clauses, err := parseQuery(query)
+		if err != nil {
+			t.Errorf("parse %q: got %v, want no error", query, err)
+			continue
+		}
+		if got := matchExpression(clauses); got != want {
+			t.Errorf("expression of %q: got %s, want %s", query, got, want)
+		}
+	}
+}
+
+func FuzzParseQuery(f *testing.F) {
+	for _, seed := range []string{`foo`, `"foo bar"* -baz`, `-"x`, `a*`, "\xff\x00", `foo -`, `"" * - "`, `漢*`, "\u0301*"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		clauses, err := parseQuery(text)
+		if err != nil {
+			if fault.CodeOf(err) != fault.InvalidArgument {
+				t.Errorf("parse %q: got %v, want INVALID_ARGUMENT", text, err)
+			}
+			return
+		}
+		expr := matchExpression(clauses)
+		if strings.Count(expr, `"`)%2 != 0 || strings.ContainsRune(expr, 0) || !utf8.ValidString(expr) {
+			t.Errorf("expression of %q: got %q, want closed quotation marks in valid text", text, expr)
+		}
+	})
+}
+
+func TestSnippet(t *testing.T) {
+	t.Parallel()
+	for marked, want := range map[string]string{
+		"":                               "",
+		"plain\ntext":                    "plain text",
+		"a \x01b\x02 c":                  "a [b] c",
+		"\x01a\x02 \x01b ü\x02":          "[a] [b ü]",
+		"…<b> & \x01<i>\x02 </b>":        "…&lt;b&gt; &amp; [&lt;i&gt;] &lt;/b&gt;",
+		"\x01über\x02\tall \x01\n\x02 …": "[über] all [ ] …",
+	} {
+		escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
+		if got := newSnippet(marked).Mark("[", "]", escape); got != want {
+			t.Errorf("snippet of %q: got %q, want %q", marked, got, want)
+		}
+	}
+}
+
+func TestCleanText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                       "",
+		"as is\nü\t漢":            "as is\nü\t漢",
+		"a\x00b\x01\x02c\fd\r\n": "a b  c d \n",
+		"\xff\xfeab\xc3":         "\uFFFDab\uFFFD",
+	} {
+		if got := cleanText(text); got != want {
+			t.Errorf("cleanText(%q): got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestCursor(t *testing.T) {
+	t.Parallel()
+	query := Query{Tenant: "acme", Text: "foo"}
+	for _, at := range []position{{-1.5, 7}, {-1e-9, math.MaxInt64}, {0, 0}} {
+		query.Cursor = newCursor(query, at)
+		if got, err := parseCursor(query); err != nil || got != at {
+			t.Errorf("cursor of %v: got %v, %v, want it back", at, got, err)
+		}
+	}
+	query.Cursor = newCursor(query, position{score: math.NaN()})
+	if _, err := parseCursor(query); fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("cursor with NaN: got %v, want INVALID_ARGUMENT", err)
+	}
+}

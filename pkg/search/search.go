@@ -1,0 +1,147 @@
+// Package search finds pages by the words on them.
+//
+// [Open] returns the [Store] that a URL names. SQLite with FTS5 is the one that needs no server; it lives in the sqlite*.go files here.
+// Package searchtest holds the tests that every Store passes.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Store is a search index. It is a projection: all that it holds can be written again from the job records and the page blobs.
+//
+// Writes are idempotent, and durable when they return: of one call all is stored or nothing. Errors that may pass (locked, disk full,
+// I/O, network) are faults of kind Busy with the code UNAVAILABLE. No call ever sees or changes anything of another tenant, and
+// nothing that another tenant stores changes what a search answers. A Store is safe for concurrent use, and several processes may open
+// the same index.
+type Store interface {
+	// PutPages stores pages, each in the place of what was there under the same tenant, job and number, unless that is of a later run.
+	PutPages(ctx context.Context, pages []Page) error
+	// PutDocument stores what is known of a document, in the place of what was there for the same tenant and job.
+	PutDocument(ctx context.Context, doc Document) error
+	// Search returns the pages that match, best first. A query that makes no sense is an INVALID_ARGUMENT fault.
+	Search(ctx context.Context, query Query) (Result, error)
+	// DeleteJob removes a job's pages and document. To have nothing to remove is no error.
+	DeleteJob(ctx context.Context, tenant, job string) error
+	// Ping reports whether the index answers.
+	Ping(ctx context.Context) error
+	// Close ends the Store.
+	Close() error
+}
+
+// Page is the text of one page.
+type Page struct {
+	Tenant string
+	Job    string
+	// Run counts a job's runs from 1.
+	Run int
+	// Number counts from 1.
+	Number int
+	// Language is a BCP 47 tag, empty where unknown.
+	Language string
+	Text     string
+}
+
+// Document is what is known of a job's document.
+type Document struct {
+	Tenant    string
+	Job       string
+	Filename  string
+	SHA256    string
+	PageCount int
+	// State is the job's state, e.g. SUCCEEDED.
+	State      string
+	CreateTime time.Time
+	// EndTime is zero while the job runs.
+	EndTime time.Time
+	Labels  map[string]string
+}
+
+// DefaultLimit and MaxLimit are how many hits a Result has if the Query does not say, and at most.
+const (
+	DefaultLimit = 20
+	MaxLimit     = 100
+)
+
+// Query asks for pages.
+type Query struct {
+	Tenant string
+	// Text is made of words, all of which a page must have; "phrases in quotes"; -words or -"phrases" that it must not have; and
+	// beginnings of words*. Case does not matter, nor do the accents of Latin letters. Everything else is punctuation. Scripts that
+	// set no blanks between words are found by whole runs, and by how these begin.
+	Text string
+	// Job, if not empty, is the only one to look in.
+	Job string
+	// Limit is how many hits to return: DefaultLimit if 0, never more than MaxLimit.
+	Limit int
+	// Cursor goes on where an earlier Result of the same query ended: its NextCursor.
+	Cursor string
+}
+
+// Result is what a Query found.
+type Result struct {
+	// Hits are the best first; their order is the same every time while the index does not change.
+	Hits []Hit
+	// NextCursor is empty if there are no more hits.
+	NextCursor string
+}
+
+// Hit is a page that matches.
+type Hit struct {
+	Job  string
+	Page int
+	Run  int
+	// Filename is empty until PutDocument was called.
+	Filename string
+	Language string
+	Snippet  Snippet
+	// Score is higher for better hits. Scores of different queries do not compare.
+	Score float64
+}
+
+// Snippet is a piece of a page's text around what matched. It has no line breaks; "…" stands for text left out.
+type Snippet struct {
+	Text string
+	// Highlights are the places in Text that match, in order.
+	Highlights []Span
+}
+
+// Span is the bytes [Start, End) of a text.
+type Span struct{ Start, End int }
+
+// Mark returns the text with before and after around each highlight, and what is between them passed through escape (nil for as is).
+func (s Snippet) Mark(before, after string, escape func(string) string) string {
+	if escape == nil {
+		escape = func(s string) string { return s }
+	}
+	var b strings.Builder
+	at := 0
+	for _, h := range s.Highlights {
+		b.WriteString(escape(s.Text[at:h.Start]) + before + escape(s.Text[h.Start:h.End]) + after)
+		at = h.End
+	}
+	b.WriteString(escape(s.Text[at:]))
+	return b.String()
+}
+
+// Open returns the Store at url, making it where it is missing: sqlite:///abs/path/index.db.
+func Open(ctx context.Context, rawURL string) (Store, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, errors.New("index URL does not parse") // without the URL: it may hold a secret
+	}
+	switch u.Scheme {
+	case "sqlite":
+		if u.Host != "" || u.RawQuery != "" || !strings.HasPrefix(u.Path, "/") || strings.HasSuffix(u.Path, "/") {
+			return nil, errors.New("index URL: want sqlite:/// and the absolute path of a file, without parameters")
+		}
+		return OpenSQLite(ctx, u.Path)
+	default:
+		return nil, fmt.Errorf("index URL scheme %q, want sqlite", u.Scheme)
+	}
+}

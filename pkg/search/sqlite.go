@@ -1,0 +1,166 @@
+package search
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"inkstream.dev/pkg/fault"
+)
+
+const (
+	// busyTimeout is how long a writer waits for one in another process. A write of a chunk takes some 20 ms.
+	busyTimeout = 10 * time.Second
+	// walPages is how far the log grows before it is copied into the database: 16 MiB of 4 KiB pages. Copying less often costs less,
+	// because pages of the inner nodes are written again and again.
+	walPages = 4096
+	// cacheKiB is what each connection may keep of the database.
+	cacheKiB = 8 << 10
+)
+
+// SQLite is a Store in one file, with the write-ahead log beside it. Each tenant has tables of its own, so that one tenant's words
+// neither show up in another's hits nor weigh in their scores. Create one with OpenSQLite.
+type SQLite struct {
+	writer *sql.DB // one connection, because SQLite has one writer at a time
+	reader *sql.DB
+}
+
+// OpenSQLite returns the index in the file at path, making it, and the folder that it is in, where they are missing.
+func OpenSQLite(ctx context.Context, path string) (*SQLite, error) {
+	return openSQLite(ctx, path, busyTimeout)
+}
+
+func openSQLite(ctx context.Context, path string, busy time.Duration) (*SQLite, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, fmt.Errorf("make the index's folder: %w", err)
+	}
+	// Made here for its mode: SQLite would make it readable to all. The log takes its mode from it.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o640)
+	if err != nil {
+		return nil, fmt.Errorf("make the index's file: %w", err)
+	}
+	if err := errors.Join(f.Close(), syncFolder(filepath.Dir(path))); err != nil {
+		return nil, fmt.Errorf("make the index's file: %w", err)
+	}
+	s := &SQLite{}
+	s.writer, err = openDB(path, busy, "immediate", 1)
+	if err != nil {
+		return nil, err
+	}
+	s.reader, err = openDB(path, busy, "deferred", max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)")
+	if err != nil {
+		return nil, errors.Join(err, s.writer.Close())
+	}
+	if err := s.migrate(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the index: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// openDB returns a pool of up to size connections. It opens none yet.
+func openDB(path string, busy time.Duration, txlock string, size int, pragmas ...string) (*sql.DB, error) {
+	pragmas = append(pragmas,
+		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
+		"journal_mode(WAL)",
+		"synchronous(FULL)", // what was acknowledged survives a power cut
+		fmt.Sprintf("wal_autocheckpoint(%d)", walPages),
+		fmt.Sprintf("journal_size_limit(%d)", 4*walPages<<12),
+		fmt.Sprintf("cache_size(-%d)", cacheKiB),
+		"temp_store(MEMORY)", // no file outside the index's folder
+		"foreign_keys(0)",
+	)
+	params := url.Values{"_pragma": pragmas, "_txlock": {txlock}}
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: params.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("open the index: %w", err)
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
+}
+
+// syncFolder makes the name of a new file last.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Ping reads from the index.
+func (s *SQLite) Ping(ctx context.Context) error {
+	var version int
+	err := s.reader.QueryRowContext(ctx, `SELECT max(version) FROM schema_version`).Scan(&version)
+	return classify(ctx, "ping the index", err)
+}
+
+// Close waits for calls in hand, and ends the Store. The last one to close the file empties its log.
+func (s *SQLite) Close() error {
+	return errors.Join(s.reader.Close(), s.writer.Close())
+}
+
+// write runs do in a transaction that waits for its turn, and commits it. Statements in it run without ctx, which is looked at between
+// them: they are short, and the driver starts a goroutine for each statement that can be interrupted.
+func (s *SQLite) write(ctx context.Context, doing string, do func(ctx context.Context, tx *sql.Tx) error) error {
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return classify(ctx, doing, err)
+	}
+	if err := do(context.WithoutCancel(ctx), tx); err != nil {
+		return errors.Join(classify(ctx, doing, err), rollback(tx))
+	}
+	return classify(ctx, doing, tx.Commit())
+}
+
+// rollback ends a transaction that may have ended already.
+func rollback(tx *sql.Tx) error {
+	if err := tx.Rollback(); !errors.Is(err, sql.ErrTxDone) {
+		return err
+	}
+	return nil
+}
+
+// classify says what was being done, and makes an error that may pass a Busy fault.
+func classify(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil { // whatever the driver calls it
+		return fmt.Errorf("%s: %w", doing, ctxErr)
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if mayPass(err) {
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// mayPass reports whether the same call may succeed once the machine, or another process, is better.
+func mayPass(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		_, isPath := errors.AsType[*fs.PathError](err)
+		return isPath
+	}
+	switch e.Code() & 0xff { // the low byte is the primary code
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,157 @@
+package search
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// step is one version of the schema. Statements of perTenant run once for each tenant, with its number for every {t}; a new tenant
+// goes through those of all versions. Steps are only ever added.
+type step struct {
+	shared    []string
+	perTenant []string
+}
+
+var steps = []step{{
+	shared: []string{
+		`CREATE TABLE tenants (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)`,
+		// Times are microseconds since 1970, 0 for none.
+		`CREATE TABLE documents (
+			tenant INTEGER NOT NULL, job TEXT NOT NULL, filename TEXT NOT NULL, sha256 TEXT NOT NULL, page_count INTEGER NOT NULL,
+			state TEXT NOT NULL, create_time INTEGER NOT NULL, end_time INTEGER NOT NULL, labels TEXT NOT NULL,
+			PRIMARY KEY (tenant, job)) WITHOUT ROWID`,
+		`CREATE INDEX documents_by_time ON documents (tenant, create_time)`,
+	},
+	perTenant: []string{
+		`CREATE TABLE pages_{t} (
+			id INTEGER PRIMARY KEY, job TEXT NOT NULL, page INTEGER NOT NULL, run INTEGER NOT NULL, language TEXT NOT NULL,
+			text TEXT NOT NULL, UNIQUE (job, page))`,
+		// The text stands in pages alone; the words' table reads it there for snippets.
+		`CREATE VIRTUAL TABLE words_{t} USING fts5 (text, content='pages_{t}', content_rowid='id',
+			tokenize='unicode61 remove_diacritics 2', prefix='2 3')`,
+	},
+}}
+
+// migrate brings the file to the version that this program knows.
+func (s *SQLite) migrate(ctx context.Context) error {
+	deadline := time.Now().Add(busyTimeout)
+	for {
+		err := s.write(ctx, "migrate", migrateTx)
+		// Two processes that both turn a new file to write-ahead logging may get in each other's way without SQLite's waiting.
+		e, ok := errors.AsType[*sqlite.Error](err)
+		if !ok || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func migrateTx(ctx context.Context, tx *sql.Tx) error {
+	const create = `CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_time INTEGER NOT NULL)`
+	if _, err := tx.ExecContext(ctx, create); err != nil {
+		return err
+	}
+	var version int
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version); err != nil {
+		return err
+	}
+	if version > len(steps) {
+		return fmt.Errorf("the index has version %d, this program knows only %d", version, len(steps))
+	}
+	tenants, err := tenantIDs(ctx, tx, version)
+	if err != nil {
+		return err
+	}
+	for ; version < len(steps); version++ {
+		if err := execAll(ctx, tx, steps[version].shared, 0); err != nil {
+			return err
+		}
+		for _, id := range tenants {
+			if err := execAll(ctx, tx, steps[version].perTenant, id); err != nil {
+				return err
+			}
+		}
+		const note = `INSERT INTO schema_version (version, applied_time) VALUES (?, ?)`
+		if _, err := tx.ExecContext(ctx, note, version+1, time.Now().UnixMicro()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tenantIDs returns the tenants of an index of that version. Version 0 has no table of them.
+func tenantIDs(ctx context.Context, tx *sql.Tx, version int) ([]int64, error) {
+	if version == 0 {
+		return nil, nil
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT id FROM tenants`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+func execAll(ctx context.Context, tx *sql.Tx, statements []string, tenant int64) error {
+	for _, statement := range statements {
+		if _, err := tx.ExecContext(ctx, forTenant(statement, tenant)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forTenant puts a tenant's number into a statement. It is a number that SQLite gave out, never anything that a user wrote.
+func forTenant(statement string, tenant int64) string {
+	return strings.ReplaceAll(statement, "{t}", fmt.Sprint(tenant))
+}
+
+// makeTenant gives a tenant its number and its tables, if it has none yet.
+func makeTenant(ctx context.Context, tx *sql.Tx, name string) (int64, error) {
+	id, err := findTenant(ctx, tx, name)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	result, err := tx.ExecContext(ctx, `INSERT INTO tenants (name) VALUES (?)`, name)
+	if err != nil {
+		return 0, err
+	}
+	if id, err = result.LastInsertId(); err != nil {
+		return 0, err
+	}
+	for _, s := range steps {
+		if err := execAll(ctx, tx, s.perTenant, id); err != nil {
+			return 0, err
+		}
+	}
+	return id, nil
+}
+
+// findTenant returns a tenant's number, or sql.ErrNoRows.
+func findTenant(ctx context.Context, from interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, name string,
+) (int64, error) {
+	var id int64
+	err := from.QueryRowContext(ctx, `SELECT id FROM tenants WHERE name = ?`, name).Scan(&id)
+	return id, err
+}

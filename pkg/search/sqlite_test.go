@@ -1,0 +1,249 @@
+package search
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// writerPath names the index that this binary, run again by TestKilledWriter, is to write to.
+const writerPath = "SEARCH_TEST_WRITER_PATH"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writerPath); path != "" {
+		fmt.Fprintln(os.Stderr, writeUntilKilled(context.Background(), path))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// writeUntilKilled stores chunk after chunk, and prints the number of each once it is stored.
+func writeUntilKilled(ctx context.Context, path string) error {
+	s, err := OpenSQLite(ctx, path)
+	if err != nil {
+		return err
+	}
+	for n := range 10_000 {
+		if err := s.PutPages(ctx, chunkOf(n)); err != nil {
+			return err
+		}
+		fmt.Println(n)
+	}
+	return nil
+}
+
+const chunkSize = 4
+
+func chunkOf(n int) []Page {
+	pages := make([]Page, chunkSize)
+	for i := range pages {
+		text := fmt.Sprintf("chunk%d page%d ", n, i) + strings.Repeat("and more words ", 50)
+		pages[i] = Page{Tenant: "acme", Job: fmt.Sprint("job", n/10), Run: 1, Number: n%10*chunkSize + i + 1, Text: text}
+	}
+	return pages
+}
+
+func openAt(t *testing.T, path string) *SQLite {
+	t.Helper()
+	s, err := openSQLite(t.Context(), path, 100*time.Millisecond)
+	if err != nil {
+		t.Fatalf("open: got %v, want no error", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: got %v, want no error", err)
+		}
+	})
+	return s
+}
+
+// exec1 runs a statement beside the Store.
+func exec1(t *testing.T, db *sql.DB, statement string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatalf("%s: got %v, want no error", statement, err)
+	}
+}
+
+func wantHits(t *testing.T, s Store, text string, want int) {
+	t.Helper()
+	result, err := s.Search(t.Context(), Query{Tenant: "acme", Text: text, Limit: MaxLimit})
+	if err != nil || len(result.Hits) != want {
+		t.Errorf("search %q: got %d hits and %v, want %d", text, len(result.Hits), err, want)
+	}
+}
+
+// CheckIntegrity compares the words' tables with the texts, and both with the rules of the file format.
+func CheckIntegrity(t *testing.T, path string) {
+	t.Helper()
+	s, err := OpenSQLite(context.Background(), path)
+	if err != nil {
+		t.Fatalf("open: got %v, want no error", err)
+	}
+	defer s.Close()
+	var answer string
+	if err := s.writer.QueryRow(`PRAGMA integrity_check`).Scan(&answer); err != nil || answer != "ok" {
+		t.Errorf("integrity_check: got %q, %v, want ok", answer, err)
+	}
+	tx, err := s.writer.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	ids, err := tenantIDs(context.Background(), tx, len(steps))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if _, err := tx.Exec(forTenant(`INSERT INTO words_{t} (words_{t}, rank) VALUES ('integrity-check', 1)`, id)); err != nil {
+			t.Errorf("words of tenant %d: got %v, want them to agree with the texts", id, err)
+		}
+	}
+}
+
+// A process that is killed while it writes loses nothing that it was told is stored, and leaves no half chunk.
+func TestKilledWriter(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), writerPath+"="+path)
+	child.Stderr = os.Stderr
+	stdout, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	stored := -1
+	for lines.Scan() {
+		if stored++; stored == 25 {
+			break
+		}
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // what it said before it died
+		stored++
+	}
+	if err := child.Wait(); err == nil {
+		t.Error("child: got a clean exit, want a killed one")
+	}
+	CheckIntegrity(t, path)
+	s := openAt(t, path)
+	for n := range stored + 1 {
+		wantHits(t, s, fmt.Sprintf("chunk%d", n), chunkSize)
+	}
+	result, err := s.Search(t.Context(), Query{Tenant: "acme", Text: fmt.Sprintf("chunk%d", stored+1)})
+	if err != nil || len(result.Hits)%chunkSize != 0 {
+		t.Errorf("the chunk in hand: got %d hits and %v, want all or none", len(result.Hits), err)
+	}
+}
+
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	s := openAt(t, path)
+	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
+		t.Fatal(err)
+	}
+	exec1(t, s.writer, `PRAGMA max_page_count = 1`) // SQLite takes the size it has
+	var err error
+	for n := 1; n < 200 && err == nil; n++ {
+		err = s.PutPages(t.Context(), chunkOf(n))
+	}
+	if fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
+		t.Fatalf("PutPages on a full disk: got %v, want a Busy fault UNAVAILABLE", err)
+	}
+	wantHits(t, s, "chunk0", chunkSize)
+	exec1(t, s.writer, `PRAGMA max_page_count = 1000000`)
+	if err := s.PutPages(t.Context(), chunkOf(200)); err != nil {
+		t.Errorf("PutPages once there is room: got %v, want no error", err)
+	}
+	wantHits(t, s, "chunk200", chunkSize)
+	CheckIntegrity(t, path)
+}
+
+func TestLocked(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	s, other := openAt(t, path), openAt(t, path)
+	tx, err := other.writer.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutPages(t.Context(), chunkOf(0)); fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("PutPages while another process writes on and on: got %v, want a Busy fault UNAVAILABLE", err)
+	}
+	wantHits(t, s, "chunk0", 0) // readers wait for nobody
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
+		t.Errorf("PutPages afterwards: got %v, want no error", err)
+	}
+	wantHits(t, s, "chunk0", chunkSize)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("This is no database. ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newer := filepath.Join(dir, "newer.db")
+	s := openAt(t, newer)
+	exec1(t, s.writer, `INSERT INTO schema_version (version, applied_time) VALUES (99, 0)`)
+	for _, url := range []string{
+		"", "nope:///x", "sqlite://host/x", "sqlite:relative", "sqlite:///dir/", "sqlite:///x?mode=memory", "sqlite://" + text,
+		"sqlite://" + text + "/below", "sqlite://" + newer, "\x00",
+	} {
+		if s, err := Open(t.Context(), url); err == nil {
+			t.Errorf("Open(%q): got %T, want an error", url, s)
+		}
+	}
+}
+
+// A path may have characters that mean something in a URL.
+func TestPath(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "100% a?b&c=d#e ï", "in dex?x=1.db")
+	s := openAt(t, path)
+	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got&0o007 != 0 {
+		t.Errorf("mode: got %v, want nothing for others", got)
+	}
+}
+
+// What was acknowledged must survive a power cut, whatever the driver's defaults become.
+func TestPragmas(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
+	for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "100", "wal_autocheckpoint": "4096"} {
+		var got string
+		if err := s.writer.QueryRow(`PRAGMA ` + name).Scan(&got); err != nil || got != want {
+			t.Errorf("%s: got %s, %v, want %s", name, got, err, want)
+		}
+	}
+	if _, err := s.reader.Exec(`DELETE FROM tenants`); err == nil {
+		t.Error("a write through the readers' pool: got no error, want one")
+	}
+}

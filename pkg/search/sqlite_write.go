@@ -1,0 +1,259 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// deleteBatch bounds how long DeleteJob keeps other writers waiting: a page's words are read once more to take them out.
+const deleteBatch = 64
+
+// PutPages stores pages in one transaction.
+func (s *SQLite) PutPages(ctx context.Context, pages []Page) error {
+	for _, p := range pages {
+		if err := checkIDs(p.Tenant, p.Job); err != nil {
+			return err
+		}
+		if p.Number < 1 {
+			return fault.New(fault.InvalidArgument, "page number %d, want at least 1", p.Number)
+		}
+	}
+	if len(pages) == 0 {
+		return nil
+	}
+	// By tenant and job, because each has its tables and its look at what is there; by number, so that a job's rows lie in order.
+	// Stable, because of two pages with the same number the later counts.
+	pages = slices.Clone(pages)
+	slices.SortStableFunc(pages, func(a, b Page) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Number, b.Number))
+	})
+	for i := range pages {
+		pages[i].Text = cleanText(pages[i].Text) // before the transaction: others wait for that
+	}
+	return s.write(ctx, "put pages", func(ctx context.Context, tx *sql.Tx) error {
+		for len(pages) > 0 {
+			tenant := pages[0].Tenant
+			n := slices.IndexFunc(pages, func(p Page) bool { return p.Tenant != tenant })
+			if n < 0 {
+				n = len(pages)
+			}
+			if err := putTenant(ctx, tx, tenant, pages[:n]); err != nil {
+				return err
+			}
+			pages = pages[n:]
+		}
+		return nil
+	})
+}
+
+// putTenant stores pages of one tenant, ordered by job and number.
+func putTenant(ctx context.Context, tx *sql.Tx, tenant string, pages []Page) error {
+	id, err := makeTenant(ctx, tx, tenant)
+	if err != nil {
+		return err
+	}
+	w, err := newPageWriter(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	for i, p := range pages {
+		if i == 0 || p.Job != pages[i-1].Job {
+			rest := pages[i:]
+			n := slices.IndexFunc(rest, func(q Page) bool { return q.Job != p.Job })
+			if n < 0 {
+				n = len(rest)
+			}
+			if err := w.look(ctx, p.Job, p.Number, rest[n-1].Number); err != nil {
+				return err
+			}
+		}
+		if err := w.put(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pageWriter writes pages of one tenant within a transaction.
+type pageWriter struct {
+	tx         *sql.Tx
+	tenant     int64
+	statements []*sql.Stmt
+
+	insertPage, insertWords, deletePage, deleteWords *sql.Stmt
+
+	// stored is what the index has of the job in hand, by page number.
+	stored map[int]storedPage
+}
+
+type storedPage struct {
+	id   int64
+	page Page
+}
+
+func newPageWriter(ctx context.Context, tx *sql.Tx, tenant int64) (*pageWriter, error) {
+	w := &pageWriter{tx: tx, tenant: tenant}
+	for _, s := range []struct {
+		to  **sql.Stmt
+		sql string
+	}{
+		{&w.insertPage, `INSERT INTO pages_{t} (job, page, run, language, text) VALUES (?, ?, ?, ?, ?)`},
+		{&w.insertWords, `INSERT INTO words_{t} (rowid, text) VALUES (?, ?)`},
+		{&w.deletePage, `DELETE FROM pages_{t} WHERE id = ?`},
+		{&w.deleteWords, `INSERT INTO words_{t} (words_{t}, rowid, text) VALUES ('delete', ?, ?)`},
+	} {
+		statement, err := tx.PrepareContext(ctx, forTenant(s.sql, tenant))
+		if err != nil {
+			w.close()
+			return nil, err
+		}
+		*s.to = statement
+		w.statements = append(w.statements, statement)
+	}
+	return w, nil
+}
+
+// close ends the statements. Their errors are those of their last use, which was handled.
+func (w *pageWriter) close() {
+	for _, s := range w.statements {
+		_ = s.Close()
+	}
+}
+
+// look finds out which pages of a job are there already. As a rule there are none: no other part of a write is cheaper.
+func (w *pageWriter) look(ctx context.Context, job string, first, last int) error {
+	w.stored = map[int]storedPage{}
+	const find = `SELECT id, page, run, language, text FROM pages_{t} WHERE job = ? AND page BETWEEN ? AND ?`
+	rows, err := w.tx.QueryContext(ctx, forTenant(find, w.tenant), job, first, last)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s storedPage
+		if err := rows.Scan(&s.id, &s.page.Number, &s.page.Run, &s.page.Language, &s.page.Text); err != nil {
+			return err
+		}
+		w.stored[s.page.Number] = s
+	}
+	return rows.Err()
+}
+
+// put stores a page. One that is there just so, as after a redelivered message, costs nothing more.
+func (w *pageWriter) put(ctx context.Context, p Page) error {
+	if old, ok := w.stored[p.Number]; ok {
+		switch same := old.page.Language == p.Language && old.page.Text == p.Text && old.page.Run == p.Run; {
+		case same, old.page.Run > p.Run: // the latter: a straggler of a run that the user has since retried
+			return nil
+		}
+		if _, err := w.deleteWords.ExecContext(ctx, old.id, old.page.Text); err != nil {
+			return err
+		}
+		if _, err := w.deletePage.ExecContext(ctx, old.id); err != nil {
+			return err
+		}
+	}
+	// A new row, at the end: FTS5 gathers words in memory only as long as rows come in order.
+	result, err := w.insertPage.ExecContext(ctx, p.Job, p.Number, p.Run, p.Language, p.Text)
+	if err != nil {
+		return err
+	}
+	id, err := result.LastInsertId()
+	if err != nil {
+		return err
+	}
+	w.stored[p.Number] = storedPage{id: id, page: p}
+	_, err = w.insertWords.ExecContext(ctx, id, p.Text)
+	return err
+}
+
+// PutDocument stores a document.
+func (s *SQLite) PutDocument(ctx context.Context, doc Document) error {
+	if err := checkIDs(doc.Tenant, doc.Job); err != nil {
+		return err
+	}
+	labels, err := json.Marshal(doc.Labels)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, "put document", func(ctx context.Context, tx *sql.Tx) error {
+		tenant, err := makeTenant(ctx, tx, doc.Tenant)
+		if err != nil {
+			return err
+		}
+		const put = `INSERT OR REPLACE INTO documents
+			(tenant, job, filename, sha256, page_count, state, create_time, end_time, labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		_, err = tx.ExecContext(ctx, put, tenant, doc.Job, cleanText(doc.Filename), doc.SHA256, doc.PageCount, doc.State,
+			micros(doc.CreateTime), micros(doc.EndTime), string(labels))
+		return err
+	})
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// DeleteJob removes a job, its pages in several transactions. If it breaks off, another call goes on.
+func (s *SQLite) DeleteJob(ctx context.Context, tenant, job string) error {
+	if err := checkIDs(tenant, job); err != nil {
+		return err
+	}
+	for {
+		left := false
+		err := s.write(ctx, "delete job", func(ctx context.Context, tx *sql.Tx) error {
+			id, err := findTenant(ctx, tx, tenant)
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			left, err = deleteSome(ctx, tx, id, job)
+			return err
+		})
+		if err != nil || !left {
+			return err
+		}
+	}
+}
+
+// deleteSome removes a job's document and a batch of its pages, and reports whether there may be more.
+func deleteSome(ctx context.Context, tx *sql.Tx, tenant int64, job string) (bool, error) {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM documents WHERE tenant = ? AND job = ?`, tenant, job); err != nil {
+		return false, err
+	}
+	// Words first: their table has to be told the text that they were in.
+	const (
+		words = `INSERT INTO words_{t} (words_{t}, rowid, text)
+			SELECT 'delete', id, text FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?`
+		pages = `DELETE FROM pages_{t} WHERE id IN (SELECT id FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?)`
+	)
+	if _, err := tx.ExecContext(ctx, forTenant(words, tenant), job, deleteBatch); err != nil {
+		return false, err
+	}
+	result, err := tx.ExecContext(ctx, forTenant(pages, tenant), job, deleteBatch)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n == deleteBatch, err
+}
+
+// checkIDs refuses empty names, which stand for a mistake of the caller.
+func checkIDs(tenant, job string) error {
+	if tenant == "" || job == "" {
+		return fault.New(fault.InvalidArgument, "tenant and job must not be empty")
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+// Command scan runs the scan service on its own.
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"inkstream.dev/pkg/lifecycle"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/pkg/service"
+	"inkstream.dev/services/scan"
+)
+
+func main() {
+	sandbox.Main(pdf.Program())
+	cfg, engine := scan.DefaultConfig(), pdf.DefaultConfig()
+	service.Main("scan", []service.Settings{&cfg, &engine}, func(_ context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
+		pdfium, err := pdf.New(engine.WithDefaults(cfg.Workers), rt.Env.Log)
+		if err != nil {
+			return nil, fmt.Errorf("pdf engine: %w", err)
+		}
+		rt.Close("pdf engine", pdfium.Close)
+		s, err := scan.New(cfg, rt.Env, pdfium)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Clamd != "" {
+			rt.Status.AddCheck("clamd", s.Check)
+		}
+		return []lifecycle.Unit{{Name: "scan", Run: s.Run}}, nil
+	})
+}

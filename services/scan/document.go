@@ -1,0 +1,148 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+)
+
+type steps struct{ *Service }
+
+// NewTask returns an empty task.
+func (*steps) NewTask() *busv1.ScanTask { return &busv1.ScanTask{} }
+
+// Unit names the one unit that a job has at this stage.
+func (*steps) Unit(*busv1.ScanTask) string { return "document" }
+
+// Done reports whether the document has been cut into chunks.
+func (*steps) Done(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (struct{}, bool, error) {
+	return struct{}{}, s.Job.ChunkPages > 0 && s.Progress != nil, nil
+}
+
+// Work examines the document; then it is cut into chunks, or the job ends as REJECTED.
+func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.ScanTask) (struct{}, error) {
+	findings, err := st.examine(ctx, t)
+	if err != nil {
+		return struct{}{}, err
+	}
+	judged, refusal := st.cfg.Policy.Apply(findings)
+	kept := make([]job.Finding, 0, len(judged))
+	for _, f := range judged {
+		kept = append(kept, job.Finding{Kind: f.GetKind(), Count: int(f.GetCount()), Policy: f.GetPolicy(), Detail: f.GetDetail()})
+	}
+	if refusal != nil {
+		return struct{}{}, st.reject(ctx, s, kept, refusal)
+	}
+	return struct{}{}, st.commit(ctx, s, kept)
+}
+
+// examine looks for malware, where that is configured, and for structural findings.
+func (st *steps) examine(ctx context.Context, t *busv1.ScanTask) ([]pdf.Finding, error) {
+	f, err := st.env.Blobs.File(ctx, t.GetSource().GetKey())
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open stored document: %w", err)
+	}
+	defer f.Close()
+	var findings []pdf.Finding
+	if st.clamd != nil {
+		malware, err := st.malware(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if malware != nil {
+			// Nothing else about an infected file is of interest, and the engine need not touch it.
+			return []pdf.Finding{*malware}, nil
+		}
+	}
+	doc, err := st.engine.Open(ctx, f, "")
+	if err != nil {
+		return nil, err
+	}
+	defer doc.Close()
+	structural, err := doc.Findings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("structural findings: %w", err)
+	}
+	return append(findings, structural...), nil
+}
+
+func (st *steps) malware(ctx context.Context, f *os.File) (*pdf.Finding, error) {
+	verdict, err := st.clamd.Scan(ctx, io.NewSectionReader(f, 0, 1<<62))
+	if err != nil {
+		return nil, fmt.Errorf("clamd: %w", err)
+	}
+	if !verdict.Infected {
+		return nil, nil
+	}
+	return &pdf.Finding{Kind: KindMalware, Count: 1, Detail: verdict.Signature}, nil
+}
+
+func (st *steps) reject(ctx context.Context, s *stage.Snapshot, findings []job.Finding, refusal error) error {
+	_, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+		if r.State.Final() {
+			return job.ErrUnchanged
+		}
+		r.Findings = findings
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	rec, err := st.env.End(ctx, s.Job.Tenant, s.Job.ID, job.Rejected, job.NewFault(string(bus.Scan), refusal), s.Started)
+	if err != nil {
+		return err
+	}
+	s.Job = rec
+	return nil
+}
+
+// commit stores the progress first: a record that names chunks always has one.
+func (st *steps) commit(ctx context.Context, s *stage.Snapshot, findings []job.Finding) error {
+	progress := job.NewProgress(s.Job.Run, s.Job.PageCount)
+	if err := st.env.Jobs.CreateProgress(ctx, s.Job.Tenant, s.Job.ID, progress); err != nil {
+		return err
+	}
+	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+		if r.State.Final() || r.ChunkPages > 0 {
+			return job.ErrUnchanged
+		}
+		r.Findings = findings
+		r.ChunkPages, r.Window = ChunkPages, st.cfg.Window
+		r.Ran(string(bus.Scan), s.Started, time.Now())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.Job, s.Progress = rec, progress
+	return nil
+}
+
+// Next releases the first chunks; each chunk that ends releases another one, so that at most Window are in flight.
+func (st *steps) Next(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask, _ struct{}) (stage.Outcome, error) {
+	r := s.Job
+	if r.State.Final() {
+		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+	}
+	var out stage.Outcome
+	for chunk := range min(r.Window, r.Chunks()) {
+		out.Messages = append(out.Messages, stage.RenderChunk(r, s.Lane, chunk, 0))
+	}
+	out.Events = []*busv1.Event{stage.NewEvent(r, "scanned", string(bus.Scan), "chunks", strconv.Itoa(r.Chunks()))}
+	return out, nil
+}
