@@ -1,0 +1,76 @@
+package pdf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"inkstream.dev/pkg/sandbox"
+)
+
+// Config says how many children there are and what they may use.
+type Config struct {
+	// Workers is the number of children, and so of documents that are open at a time; New takes 0 for one a core.
+	Workers int
+	// MemoryLimit bounds a child's resident memory in bytes; PDFium itself gets three quarters of it.
+	MemoryLimit int64
+	// OpenTimeout bounds opening a document, and looking for findings; PageTimeout bounds one page.
+	OpenTimeout, PageTimeout time.Duration
+	// CacheDir keeps PDFium's compiled machine code between processes. Empty means that each child compiles it anew, for 3 s of CPU.
+	CacheDir string
+	// FontDirs are searched for fonts that a document does not embed. Missing ones are ignored.
+	FontDirs []string
+	// RecycleAfter is the number of requests after which a child is replaced.
+	RecycleAfter int
+	// MaxRasterPixels bounds a page's raster; a larger page is drawn at a lower resolution and says so.
+	MaxRasterPixels int
+	// MaxPageObjects bounds how many objects of a page are looked at for images and rulings.
+	MaxPageObjects int
+	// Observe, if set, hears of what happens to children, for metrics. It is called from several goroutines and must not block.
+	Observe func(event sandbox.Event, reason sandbox.Reason)
+}
+
+// DefaultConfig returns the limits that are on by default.
+func DefaultConfig() Config {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		// A user without a home, as services have: the cache is lost with the next boot, which costs 3 s.
+		cache = os.TempDir()
+	}
+	return Config{
+		Workers:         runtime.NumCPU(),
+		MemoryLimit:     1 << 30,
+		OpenTimeout:     time.Minute,
+		PageTimeout:     2 * time.Minute,
+		CacheDir:        filepath.Join(cache, "inkstream", "pdfium"),
+		FontDirs:        []string{"/usr/share/fonts", "/usr/local/share/fonts"},
+		RecycleAfter:    5000,
+		MaxRasterPixels: 100_000_000,
+		MaxPageObjects:  50_000,
+	}
+}
+
+// Validate reports every setting that cannot work.
+func (c Config) Validate() error {
+	var errs []error
+	for _, s := range []struct {
+		name        string
+		value, want int64
+	}{
+		{"pdf.workers", int64(c.Workers), 0},
+		{"pdf.memory-limit", c.MemoryLimit, 256 << 20},
+		{"pdf.open-timeout", int64(c.OpenTimeout), int64(time.Millisecond)},
+		{"pdf.page-timeout", int64(c.PageTimeout), int64(time.Millisecond)},
+		{"pdf.recycle-after", int64(c.RecycleAfter), 0},
+		{"pdf.max-raster-pixels", int64(c.MaxRasterPixels), 1_000_000},
+		{"pdf.max-page-objects", int64(c.MaxPageObjects), 1},
+	} {
+		if s.value < s.want {
+			errs = append(errs, fmt.Errorf("%s: %d, want at least %d", s.name, s.value, s.want))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,202 @@
+package pdftest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// CorpusVariable names the environment variable that says where the corpus is.
+const CorpusVariable = "INKSTREAM_CORPUS"
+
+// CorpusSet is the corpus of real PDFs that lies beside the repository on some machines.
+type CorpusSet struct {
+	// Root is the folder that the corpus is in.
+	Root  string
+	Files []CorpusFile
+	t     testing.TB
+}
+
+// CorpusFile is one row of the corpus's manifest.
+type CorpusFile struct {
+	Path      string   // in the corpus, with slashes: "pdf/debian-gnuplot.pdf"
+	Abs       string   // on this machine
+	SHA256    string   // of the bytes, hexadecimal
+	Bytes     int64    // the file's size
+	Source    string   // where it is from
+	Licence   string   // of the source
+	Tags      []string // what is in it: "born-digital", "scanned", "encrypted", "needs-password", …
+	Pages     int      // -1 where the manifest does not know
+	Encrypted bool
+	HasText   bool
+	TruthPath string // in the corpus; empty if there is none. It ends with a slash where it is a folder.
+	Notes     string
+}
+
+// Has reports whether the file has all the tags.
+func (f CorpusFile) Has(tags ...string) bool {
+	for _, tag := range tags {
+		if !slices.Contains(f.Tags, tag) {
+			return false
+		}
+	}
+	return true
+}
+
+// Folder returns the first element of the file's path: "pdf", "ocr", "broken", …
+func (f CorpusFile) Folder() string {
+	folder, _, _ := strings.Cut(f.Path, "/")
+	return folder
+}
+
+// Password returns the password that the manifest gives for the file; empty if there is none.
+func (f CorpusFile) Password() string {
+	_, rest, found := strings.Cut(f.Notes, "password: ")
+	if !found || strings.HasPrefix(f.Notes, "opens without") {
+		return ""
+	}
+	password, _, _ := strings.Cut(rest, " (")
+	password, _, _ = strings.Cut(password, ";")
+	return strings.TrimSpace(password)
+}
+
+// Corpus finds the corpus: the folder that INKSTREAM_CORPUS names, or else shared/corpus in a folder above the test's. Where there is none,
+// the test is skipped; where the variable names a folder that is none, it fails.
+func Corpus(t testing.TB) *CorpusSet {
+	t.Helper()
+	root := os.Getenv(CorpusVariable)
+	if root == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			t.Fatalf("working folder: %v", err)
+		}
+		if root = findCorpus(dir); root == "" {
+			t.Skipf("the corpus of real PDFs is not here: no shared/corpus/manifest.tsv above this folder, and %s is not set", CorpusVariable)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(root, "manifest.tsv"))
+	if err != nil {
+		t.Fatalf("corpus manifest: %v", err)
+	}
+	files, err := parseManifest(string(data))
+	if err != nil {
+		t.Fatalf("corpus manifest: %v", err)
+	}
+	for i := range files {
+		files[i].Abs = filepath.Join(root, filepath.FromSlash(files[i].Path))
+	}
+	return &CorpusSet{Root: root, Files: files, t: t}
+}
+
+// findCorpus looks for the corpus in dir and in every folder above it.
+func findCorpus(dir string) string {
+	for {
+		root := filepath.Join(dir, "shared", "corpus")
+		if _, err := os.Stat(filepath.Join(root, "manifest.tsv")); err == nil {
+			return root
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+// parseManifest reads tab-separated rows under a line of column names.
+func parseManifest(data string) ([]CorpusFile, error) {
+	lines := strings.Split(strings.TrimRight(data, "\n"), "\n")
+	columns := map[string]int{}
+	for i, name := range strings.Split(lines[0], "\t") {
+		columns[name] = i
+	}
+	for _, name := range []string{"path", "sha256", "bytes", "source", "licence", "tags", "pages", "encrypted", "has_text", "truth", "notes"} {
+		if _, ok := columns[name]; !ok {
+			return nil, fmt.Errorf("no column %q", name)
+		}
+	}
+	files := make([]CorpusFile, 0, len(lines)-1)
+	for n, line := range lines[1:] {
+		cells := strings.Split(line, "\t")
+		if len(cells) != len(columns) {
+			return nil, fmt.Errorf("line %d: %d columns, want %d", n+2, len(cells), len(columns))
+		}
+		cell := func(name string) string {
+			if v := cells[columns[name]]; v != "-" {
+				return v
+			}
+			return ""
+		}
+		f := CorpusFile{
+			Path: cell("path"), SHA256: cell("sha256"), Source: cell("source"), Licence: cell("licence"), Pages: -1,
+			Encrypted: cell("encrypted") == "y", HasText: cell("has_text") == "y", TruthPath: cell("truth"), Notes: cell("notes"),
+		}
+		if tags := cell("tags"); tags != "" {
+			f.Tags = strings.Split(tags, ",")
+		}
+		var err error
+		if f.Bytes, err = strconv.ParseInt(cell("bytes"), 10, 64); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+2, err)
+		}
+		if pages := cell("pages"); pages != "" {
+			if f.Pages, err = strconv.Atoi(pages); err != nil {
+				return nil, fmt.Errorf("line %d: %w", n+2, err)
+			}
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// ByTag returns the files that have all the tags.
+func (c *CorpusSet) ByTag(tags ...string) []CorpusFile {
+	return c.Select(func(f CorpusFile) bool { return f.Has(tags...) })
+}
+
+// Folder returns the files of one of the corpus's folders: "pdf", "ocr", "broken", "hostile", "encrypted", "notpdf", "pdfa", "tables".
+func (c *CorpusSet) Folder(name string) []CorpusFile {
+	return c.Select(func(f CorpusFile) bool { return f.Folder() == name })
+}
+
+// Select returns the files for which keep holds.
+func (c *CorpusSet) Select(keep func(CorpusFile) bool) []CorpusFile {
+	var out []CorpusFile
+	for _, f := range c.Files {
+		if keep(f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// File returns the file with the given path, and ends the test if the manifest has none.
+func (c *CorpusSet) File(path string) CorpusFile {
+	c.t.Helper()
+	for _, f := range c.Files {
+		if f.Path == path {
+			return f
+		}
+	}
+	c.t.Fatalf("the corpus has no %s", path)
+	return CorpusFile{}
+}
+
+// HasTruth reports whether the file's truth is a text, with form feeds between pages: what Truth returns.
+func (c *CorpusSet) HasTruth(f CorpusFile) bool { return strings.HasSuffix(f.TruthPath, ".txt") }
+
+// Truth returns the text that the file is known to show, and ends the test if there is none.
+func (c *CorpusSet) Truth(f CorpusFile) string {
+	c.t.Helper()
+	if !c.HasTruth(f) {
+		c.t.Fatalf("%s has no truth", f.Path)
+	}
+	data, err := os.ReadFile(filepath.Join(c.Root, filepath.FromSlash(f.TruthPath)))
+	if err != nil {
+		c.t.Fatalf("truth of %s: %v", f.Path, err)
+	}
+	return string(data)
+}

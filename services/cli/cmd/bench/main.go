@@ -1,0 +1,76 @@
+// Command bench measures the pipeline's speed and memory and prints a table. It runs the real binary on real files: those of the corpus
+// where INKSTREAM_CORPUS names it or it lies beside the repository, else documents that it makes. Peers run on the same pages in the same
+// run, and what is compared is the ratio.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"text/tabwriter"
+	"time"
+)
+
+// row is a measured figure.
+type row struct {
+	what, value, target, how string
+}
+
+// measurement measures one thing and returns its rows.
+type measurement struct {
+	name string
+	run  func(ctx context.Context, b *bench) ([]row, error)
+}
+
+var measurements = []measurement{
+	{"ocr", measureOCR},
+	{"native", measureNative},
+	{"upload", measureUpload},
+	{"memory", measureMemory},
+	{"start", measureStart},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	binary := flag.String("binary", "bin/inkstream", "the inkstream binary to measure")
+	only := flag.String("only", "", "measure only this: ocr, native, upload, memory or start")
+	rounds := flag.Int("rounds", 2, "rounds of each comparison; the median ratio counts")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "inkstream-bench-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{binary: *binary, dir: dir, rounds: *rounds}
+	if b.corpus, err = findCorpus(); err != nil {
+		return err
+	}
+	fmt.Printf("%d cores, %s, %s\n\n", runtime.NumCPU(), cpuModel(), time.Now().Format(time.DateOnly))
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "WHAT\tMEASURED\tTARGET\tHOW")
+	for _, m := range measurements {
+		if *only != "" && *only != m.name {
+			continue
+		}
+		fmt.Fprintln(os.Stderr, "measuring", m.name)
+		rows, err := m.run(ctx, b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		for _, r := range rows {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.what, r.value, r.target, r.how)
+		}
+	}
+	return table.Flush()
+}

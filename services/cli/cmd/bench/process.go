@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// bench is what the measurements share.
+type bench struct {
+	binary, dir, corpus string
+	rounds              int
+}
+
+// usage is what a command took, its children included.
+type usage struct {
+	cpu, wall time.Duration
+}
+
+func (u usage) add(v usage) usage { return usage{u.cpu + v.cpu, u.wall + v.wall} }
+
+// runCommand runs a command and returns what it took. Its output is dropped unless it fails.
+func runCommand(ctx context.Context, env []string, name string, args ...string) (usage, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	u := usage{wall: time.Since(start)}
+	if cmd.ProcessState != nil {
+		u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() != 3 {
+		return u, fmt.Errorf("%s: %w\n%.2000s", name, err, out)
+	}
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok && err != nil {
+		return u, err
+	}
+	return u, nil
+}
+
+// server is a running 'inkstream serve'.
+type server struct {
+	cmd        *exec.Cmd
+	http, grpc string
+	started    time.Duration
+}
+
+// serve starts a server in a folder of its own and waits until it is ready.
+func (b *bench) serve(ctx context.Context, folder string) (*server, error) {
+	cmd := exec.CommandContext(ctx, b.binary, "serve", "--data-dir", filepath.Join(b.dir, folder),
+		"--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0", "--log.level", "ERROR")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &server{cmd: cmd}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		f := strings.Fields(lines.Text())
+		if len(f) > 1 && f[0] == "REST" {
+			s.http = f[1]
+		}
+		if len(f) > 1 && f[0] == "gRPC" {
+			s.grpc, s.started = f[1], time.Since(start)
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("server did not get ready: %w", cmd.Wait())
+}
+
+func (s *server) stop() error {
+	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		return err
+	}
+	return s.cmd.Wait()
+}
+
+// cpu returns the processor time of the server and of its children, living and gone.
+func (s *server) cpu() (time.Duration, error) {
+	total := time.Duration(0)
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	pid := strconv.Itoa(s.cmd.Process.Pid)
+	for _, path := range stats {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has just ended; its time is in its parent's
+		}
+		_, rest, ok := strings.Cut(string(data), ") ")
+		f := strings.Fields(rest)
+		if !ok || len(f) < 15 {
+			continue
+		}
+		own := path == "/proc/"+pid+"/stat"
+		if !own && f[1] != pid {
+			continue
+		}
+		fields := f[11:13] // utime, stime
+		if own {
+			fields = f[11:15] // and those of its children that have ended
+		}
+		for _, ticks := range fields {
+			n, err := strconv.ParseInt(ticks, 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			total += time.Duration(n) * (time.Second / 100)
+		}
+	}
+	return total, nil
+}
+
+// peakMemory returns the most resident memory that the server's own process has had, in bytes.
+func (s *server) peakMemory() (int64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kb << 10, err
+		}
+	}
+	return 0, errors.New("no VmHWM")
+}
+
+func cpuModel() string {
+	data, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown processor"
+	}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown processor"
+}
+
+// findCorpus returns the folder of the corpus, or "" where there is none.
+func findCorpus() (string, error) {
+	if dir := os.Getenv("INKSTREAM_CORPUS"); dir != "" {
+		_, err := os.Stat(filepath.Join(dir, "manifest.tsv"))
+		return dir, err
+	}
+	for dir := ".."; len(dir) < 20; dir += "/.." {
+		candidate := filepath.Join(dir, "shared", "corpus")
+		if _, err := os.Stat(filepath.Join(candidate, "manifest.tsv")); err == nil {
+			return candidate, nil
+		}
+	}
+	return "", nil
+}
+
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	if len(s) == 0 {
+		return 0
+	}
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}

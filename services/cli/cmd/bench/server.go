@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"inkstream.dev/pkg/pdftest"
+)
+
+func timed(f func() error) (time.Duration, error) {
+	start := time.Now()
+	err := f()
+	return time.Since(start), err
+}
+
+// jobView is what the measurements read of a job.
+type jobView struct {
+	ID        string `json:"id"`
+	State     string `json:"state"`
+	PageCount int    `json:"pageCount"`
+}
+
+func (s *server) upload(ctx context.Context, data []byte) (jobView, error) {
+	var j jobView
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.http+"/v1/jobs", bytes.NewReader(data))
+	if err != nil {
+		return j, err
+	}
+	req.Header.Set("Content-Type", "application/pdf")
+	return j, do(req, http.StatusAccepted, &j)
+}
+
+func do(req *http.Request, want int, v any) error {
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != want {
+		return fmt.Errorf("%s %s: %s: %.300s", req.Method, req.URL.Path, resp.Status, body)
+	}
+	return json.Unmarshal(body, v)
+}
+
+// finish polls a job until it has ended.
+func (s *server) finish(ctx context.Context, id string) (jobView, error) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v1/jobs/"+id, nil)
+		if err != nil {
+			return jobView{}, err
+		}
+		var j jobView
+		if err := do(req, http.StatusOK, &j); err != nil {
+			return j, err
+		}
+		switch j.State {
+		case "PENDING", "RUNNING":
+		case "SUCCEEDED", "PARTIAL":
+			return j, nil
+		default:
+			return j, fmt.Errorf("job ended as %s", j.State)
+		}
+		select {
+		case <-ctx.Done():
+			return j, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// runJob takes a document through the pipeline.
+func (s *server) runJob(ctx context.Context, data []byte) (jobView, error) {
+	j, err := s.upload(ctx, data)
+	if err != nil {
+		return j, err
+	}
+	return s.finish(ctx, j.ID)
+}
+
+// manual returns a long born-digital document: the corpus's longest, else a made one.
+func (b *bench) manual() ([]byte, string, error) {
+	if b.corpus != "" {
+		data, err := os.ReadFile(filepath.Join(b.corpus, "pdf", "debian-gnuplot.pdf"))
+		if err == nil {
+			return data, "a manual of the corpus", nil
+		}
+	}
+	return pdftest.BornDigital(261).PDF, "a made document", nil
+}
+
+// measureNative measures a long born-digital document on a running server that has all its children.
+func measureNative(ctx context.Context, b *bench) (rows []row, err error) {
+	data, what, err := b.manual()
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.serve(ctx, "native")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	if _, err := s.runJob(ctx, pdftest.BornDigital(64).PDF); err != nil { // warms the children
+		return nil, err
+	}
+	var perPage, rate []float64
+	var last jobView
+	for range b.rounds {
+		before, err := s.cpu()
+		if err != nil {
+			return nil, err
+		}
+		wall, err := timed(func() error { last, err = s.runJob(ctx, data); return err })
+		if err != nil {
+			return nil, err
+		}
+		after, err := s.cpu()
+		if err != nil {
+			return nil, err
+		}
+		perPage = append(perPage, float64((after-before).Milliseconds())/float64(last.PageCount))
+		rate = append(rate, float64(last.PageCount)/wall.Seconds())
+	}
+	return []row{
+		{"born-digital, CPU a page end to end", fmt.Sprintf("%.1f ms", median(perPage)), "≤ 8 ms", fmt.Sprintf("%s, %d pages, full durability", what, last.PageCount)},
+		{"born-digital, pages a second", fmt.Sprintf("%.0f", median(rate)), "", "same run"},
+	}, nil
+}
+
+// measureUpload measures the answer to 1 MB uploads while every core recognises.
+func measureUpload(ctx context.Context, b *bench) (rows []row, err error) {
+	s, err := b.serve(ctx, "upload")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	load := pdftest.Scanned(pdftest.ScanOptions{Pages: 16}).PDF
+	busy, err := s.upload(ctx, load)
+	if err != nil {
+		return nil, err
+	}
+	for range 3 {
+		if _, err := s.upload(ctx, load); err != nil {
+			return nil, err
+		}
+	}
+	// Recognition is under way once the first page is through.
+	if err := s.awaitPages(ctx, busy.ID); err != nil {
+		return nil, err
+	}
+	base := pdftest.BornDigital(1).PDF
+	const uploads, atOnce, size = 200, 20, 1_000_000
+	latencies := make([]float64, uploads)
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for i := range uploads {
+		g.Go(func() error {
+			body := append(bytes.Clone(base), fmt.Sprintf("\n%% %d ", i)...)
+			body = append(body, bytes.Repeat([]byte{' '}, size-len(body))...)
+			took, err := timed(func() error { _, err := s.upload(gctx, body); return err })
+			latencies[i] = float64(took.Microseconds()) / 1000
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	slices.Sort(latencies)
+	return []row{{
+		"upload of 1 MB while every core recognises, p99", fmt.Sprintf("%.0f ms (p50 %.0f)", latencies[uploads*99/100], latencies[uploads/2]), "≤ 50 ms",
+		fmt.Sprintf("%d uploads, %d at a time, full durability", uploads, atOnce),
+	}}, nil
+}
+
+// awaitPages waits until a job has a finished page.
+func (s *server) awaitPages(ctx context.Context, id string) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v1/jobs/"+id, nil)
+		if err != nil {
+			return err
+		}
+		var j struct {
+			PagesDone int `json:"pagesDone"`
+		}
+		if err := do(req, http.StatusOK, &j); err != nil || j.PagesDone > 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// measureMemory compares the memory of the server's process after a long document with that after a short one.
+func measureMemory(ctx context.Context, b *bench) ([]row, error) {
+	peak := func(folder string, pages int) (mem int64, err error) {
+		s, err := b.serve(ctx, folder)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, s.stop()) }()
+		if _, err := s.runJob(ctx, pdftest.BornDigital(pages).PDF); err != nil {
+			return 0, err
+		}
+		return s.peakMemory()
+	}
+	short, err := peak("short", 30)
+	if err != nil {
+		return nil, err
+	}
+	long, err := peak("long", 3000)
+	if err != nil {
+		return nil, err
+	}
+	mb := func(n int64) float64 { return float64(n) / (1 << 20) }
+	return []row{{
+		"memory, 3,000 pages against 30", fmt.Sprintf("%+.0f MB (%.0f, %.0f)", mb(long-short), mb(long), mb(short)), "≤ +64 MB",
+		"peak resident memory of the one process with every service and the NATS server",
+	}}, nil
+}
+
+// measureStart measures the second start, with the compiled engine on disk.
+func measureStart(ctx context.Context, b *bench) ([]row, error) {
+	var took [2]time.Duration
+	for i := range took {
+		s, err := b.serve(ctx, "start")
+		if err != nil {
+			return nil, err
+		}
+		took[i] = s.started
+		if _, err := s.runJob(ctx, pdftest.BornDigital(1).PDF); err != nil {
+			return nil, err
+		}
+		if err := s.stop(); err != nil {
+			return nil, err
+		}
+	}
+	return []row{{"second start, until ready", fmt.Sprintf("%.2f s (first %.2f)", took[1].Seconds(), took[0].Seconds()), "< 3 s", ""}}, nil
+}

@@ -1,0 +1,187 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"mime"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/httpbody"
+	"google.golang.org/grpc"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const (
+	// downloadChunk is the data of one message of a download.
+	downloadChunk = 256 << 10
+	// maxArtifactName bounds the name that a client may ask for.
+	maxArtifactName = 255
+)
+
+// ListArtifacts answers what the job has yielded. A job that has not ended has yielded nothing yet.
+func (s *Service) ListArtifacts(ctx context.Context, req *inkstreamv1.ListArtifactsRequest) (*inkstreamv1.ListArtifactsResponse, error) {
+	ref, err := refOf(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.record(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	res := &inkstreamv1.ListArtifactsResponse{}
+	if !rec.State.Final() || rec.State == job.Expired {
+		return res, nil
+	}
+	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.Run)
+	for entry, err := range s.env.Blobs.List(ctx, folder) {
+		if err != nil {
+			return nil, err
+		}
+		attrs, err := s.env.Blobs.Stat(ctx, entry.Key)
+		if errors.Is(err, blob.ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, err
+		}
+		res.Artifacts = append(res.Artifacts, &inkstreamv1.Artifact{
+			Name: strings.TrimPrefix(entry.Key, folder), ContentType: attrs.ContentType,
+			SizeBytes: uint32(min(attrs.Size, math.MaxUint32)), CreateTime: timestamp(attrs.ModTime),
+		})
+	}
+	return res, nil
+}
+
+// artifact is an artifact that is open for reading.
+type artifact struct {
+	*os.File
+	blob.Attributes
+	name string
+	etag string
+}
+
+// openArtifact opens what the job has yielded under that name; the caller closes it.
+func (s *Service) openArtifact(ctx context.Context, id, name string) (*artifact, error) {
+	ref, err := refOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.record(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if !validArtifactName(name) {
+		return nil, errNoArtifact()
+	}
+	if !rec.State.Final() {
+		return nil, fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
+	}
+	if rec.State == job.Expired {
+		return nil, errNoResult(rec)
+	}
+	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.Run, name)
+	attrs, err := s.env.Blobs.Stat(ctx, key)
+	if err == nil {
+		var f *os.File
+		if f, err = s.env.Blobs.File(ctx, key); err == nil {
+			return &artifact{File: f, Attributes: attrs, name: path.Base(name), etag: etagOf(key, attrs)}, nil
+		}
+	}
+	if !errors.Is(err, blob.ErrNotFound) {
+		return nil, fmt.Errorf("open artifact: %w", err)
+	}
+	return nil, s.missingArtifact(ctx, rec)
+}
+
+// missingArtifact says what it means that a job which has ended has no artifact of some name.
+func (s *Service) missingArtifact(ctx context.Context, rec *job.Record) error {
+	if yields(rec.State) {
+		return errNoArtifact()
+	}
+	for _, err := range s.env.Blobs.List(ctx, job.ArtifactFolder(rec.Tenant, rec.ID, rec.Run)) {
+		if err != nil {
+			return err
+		}
+		return errNoArtifact() // it has others
+	}
+	return errNoResult(rec)
+}
+
+func errNoArtifact() error {
+	return fault.New(fault.ArtifactNotFound, "the job has no such artifact")
+}
+
+// validArtifactName accepts the names that the pipeline gives: they cannot lead out of the job's folder.
+func validArtifactName(name string) bool {
+	for i := range len(name) {
+		b := name[i]
+		if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("._-/", b) >= 0) {
+			return false
+		}
+	}
+	return len(name) <= maxArtifactName && name != "." && fs.ValidPath(name)
+}
+
+// etagOf names the artifact's bytes. An artifact is written once, or anew with the same content after a crash.
+func etagOf(key string, a blob.Attributes) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", key, a.Size, a.ModTime.UnixNano()))
+	return `"` + hex.EncodeToString(sum[:12]) + `"`
+}
+
+// DownloadArtifact streams an artifact.
+func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest, stream grpc.ServerStreamingServer[httpbody.HttpBody]) error {
+	a, err := s.openArtifact(stream.Context(), req.GetId(), req.GetName())
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	for first := true; ; first = false {
+		buf := make([]byte, downloadChunk) // anew each time, because whoever watches the stream may read a message later
+		n, err := io.ReadFull(a, buf)
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+			return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("read artifact: %w", err))
+		}
+		if n > 0 || first { // an empty artifact is one empty message, which has the content type
+			part := &httpbody.HttpBody{Data: buf[:n]}
+			if first {
+				part.ContentType = a.ContentType
+			}
+			if err := stream.Send(part); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// restDownload is GET /v1/jobs/{id}/artifacts/{name}. Ranges and conditions are net/http's.
+func (s *Service) restDownload(w http.ResponseWriter, r *http.Request) {
+	a, err := s.openArtifact(r.Context(), r.PathValue("id"), r.PathValue("name"))
+	if err != nil {
+		s.writeError(w, r, "GET artifact", err)
+		return
+	}
+	defer a.Close()
+	h := w.Header()
+	h.Set("Content-Type", a.ContentType)
+	// Never shown inline: what a document holds must not run in the API's origin.
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": a.name}))
+	h.Set("Etag", a.etag)
+	h.Set("Cache-Control", "private, no-cache")
+	http.ServeContent(w, r, "", a.ModTime, a.File)
+}

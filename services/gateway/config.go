@@ -1,0 +1,74 @@
+package gateway
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"net"
+	"time"
+
+	"inkstream.dev/pkg/config"
+)
+
+// Config says where the gateway listens and what it takes.
+type Config struct {
+	// HTTPAddr and GRPCAddr are where it listens; port 0 picks a free one.
+	HTTPAddr, GRPCAddr string
+	// MaxUploadBytes bounds a document.
+	MaxUploadBytes config.Bytes
+	// Retention is how long a job and its results are kept from its creation on; 0 keeps them for ever.
+	Retention time.Duration
+	// StallTimeout ends an upload of which no byte comes, and a response of which no byte is taken, for that long.
+	StallTimeout time.Duration
+	// DrainTimeout is how long requests in hand may go on when the service stops.
+	DrainTimeout time.Duration
+	// Durability names the profile in force; /readyz shows it. It is no flag of the gateway's: whoever sets up the bus knows it.
+	Durability string
+}
+
+// DefaultConfig returns the defaults of DESIGN.md.
+func DefaultConfig() Config {
+	return Config{
+		HTTPAddr:       "127.0.0.1:8080",
+		GRPCAddr:       "127.0.0.1:9090",
+		MaxUploadBytes: 500 * config.MB,
+		Retention:      30 * 24 * time.Hour,
+		StallTimeout:   60 * time.Second,
+		DrainTimeout:   20 * time.Second,
+	}
+}
+
+// Register adds the service's flags.
+func (c *Config) Register(fs *flag.FlagSet) {
+	fs.StringVar(&c.HTTPAddr, "gateway.http", c.HTTPAddr, "`address` of the REST API; port 0 picks a free one")
+	fs.StringVar(&c.GRPCAddr, "gateway.grpc", c.GRPCAddr, "`address` of the gRPC API; port 0 picks a free one")
+	fs.Var(&c.MaxUploadBytes, "gateway.max-upload", "refuse documents of more `bytes`")
+	fs.DurationVar(&c.Retention, "gateway.retention", c.Retention, "how long jobs and their results are kept; 0 keeps them")
+	fs.DurationVar(&c.StallTimeout, "gateway.stall-timeout", c.StallTimeout, "end an upload or answer that does not move for that long")
+	fs.DurationVar(&c.DrainTimeout, "gateway.drain-timeout", c.DrainTimeout, "how long requests in hand may go on at a stop")
+}
+
+// Validate joins every problem with the configuration.
+func (c *Config) Validate() error {
+	var p config.Problems
+	p.Add(checkAddr("gateway.http", c.HTTPAddr))
+	p.Add(checkAddr("gateway.grpc", c.GRPCAddr))
+	// The engine addresses a document with 32 bits, and so does the record.
+	p.Check(c.MaxUploadBytes >= 1 && c.MaxUploadBytes <= math.MaxUint32, "gateway.max-upload", "%s, want 1 to 4294967295 bytes", c.MaxUploadBytes)
+	p.Check(c.Retention >= 0, "gateway.retention", "%s, want 0 or more", c.Retention)
+	p.Check(c.StallTimeout > 0, "gateway.stall-timeout", "%s, want more than 0", c.StallTimeout)
+	p.Check(c.DrainTimeout >= 0, "gateway.drain-timeout", "%s, want 0 or more", c.DrainTimeout)
+	return p.Err()
+}
+
+func checkAddr(name, addr string) error {
+	_, _, err := net.SplitHostPort(addr)
+	if err == nil {
+		return nil
+	}
+	if ae, ok := errors.AsType[*net.AddrError](err); ok {
+		err = errors.New(ae.Err) // AddrError repeats the address
+	}
+	return fmt.Errorf("%s: %q, want host:port: %w", name, addr, err)
+}

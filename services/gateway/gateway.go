@@ -1,0 +1,179 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
+
+	"inkstream.dev/pkg/lifecycle"
+	"inkstream.dev/pkg/stage"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const (
+	// maxUploads bounds the uploads under way: each holds a connection, an open blob and about 200 KiB of buffers.
+	maxUploads = 256
+	// createPatience is how long an upload tries to write its record when the broker is away. An upload with the same idempotency key waits
+	// a little longer than that before it takes the key over, so that never both write.
+	createPatience = 5 * time.Second
+	// publishPatience bounds how long an upload waits for its task to be queued. The record is durable by then, so the answer does not
+	// depend on it.
+	publishPatience = 3 * time.Second
+	// loopBuffer is the size of the in-process connection's pipe.
+	loopBuffer = 1 << 20
+)
+
+// Addrs are the addresses that a running gateway listens on.
+type Addrs struct {
+	HTTP, GRPC string
+}
+
+// Service is the gateway.
+type Service struct {
+	inkstreamv1.UnimplementedInkstreamServiceServer
+
+	cfg    Config
+	env    stage.Env
+	log    *slog.Logger
+	status *lifecycle.Status
+	hub    *hub
+
+	uploads  chan struct{} // a slot for each upload under way
+	stopping chan struct{} // closed when the service begins to stop, which ends the watches
+	// workers counts REST handlers and the goroutines that handlers start; Run waits for them.
+	workers sync.WaitGroup
+	// createPatience is the constant of that name; tests shorten it.
+	createPatience time.Duration
+
+	mu    sync.Mutex // guards addrs
+	addrs Addrs
+}
+
+// New returns a Service that is not yet running. It adds the gateway's dependencies to the checks of status, which it serves as /readyz
+// and as the gRPC health service.
+func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Service{
+		cfg:            cfg,
+		env:            env,
+		log:            env.Log.With("service", "gateway"),
+		status:         status,
+		uploads:        make(chan struct{}, maxUploads),
+		stopping:       make(chan struct{}),
+		createPatience: createPatience,
+	}
+	s.hub = newHub(s.jobView, s.log, s.stopping)
+	status.AddCheck("nats", env.Bus.Check)
+	status.AddCheck("blobs", s.checkBlobs)
+	if cfg.Durability != "" {
+		status.SetInfo("durability", cfg.Durability)
+	}
+	return s, nil
+}
+
+// checkBlobs asks the blob store for a key that need not exist: it is there if it answers.
+func (s *Service) checkBlobs(ctx context.Context) error {
+	_, err := s.env.Blobs.Exists(ctx, "readyz")
+	return err
+}
+
+// Addrs returns the addresses that the gateway listens on. They are empty before it is ready.
+func (s *Service) Addrs() Addrs {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addrs
+}
+
+// Run serves until ctx is done, then finishes the requests in hand, at most DrainTimeout. It calls ready once it listens. A nil error means
+// a clean stop. A Service runs once.
+func (s *Service) Run(ctx context.Context, ready func()) error {
+	httpListener, grpcListener, err := s.listen(ctx)
+	if err != nil {
+		return err
+	}
+	loop := bufconn.Listen(loopBuffer)
+	rpc := s.newGRPCServer()
+	conn, err := dialLoop(loop)
+	if err != nil {
+		return errors.Join(err, httpListener.Close(), grpcListener.Close())
+	}
+	// Handlers outlive ctx: they are drained, not cut.
+	base, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	web, err := s.newHTTPServer(base, conn)
+	if err != nil {
+		return errors.Join(err, conn.Close(), httpListener.Close(), grpcListener.Close())
+	}
+
+	failed := make(chan error, 3)
+	var wg sync.WaitGroup
+	wg.Go(func() { failed <- serveError("gRPC", rpc.Serve(grpcListener)) })
+	wg.Go(func() { failed <- serveError("in-process gRPC", rpc.Serve(loop)) })
+	wg.Go(func() { failed <- serveError("HTTP", web.Serve(httpListener)) })
+	wg.Go(func() { s.hub.listen(base, s.env.Bus) })
+	s.log.InfoContext(ctx, "gateway listens", "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
+	ready()
+
+	var errs []error
+	select {
+	case <-ctx.Done():
+	case err := <-failed:
+		errs = append(errs, err)
+	}
+	close(s.stopping)
+	errs = append(errs, s.drain(base, web, rpc), conn.Close())
+	cut()
+	wg.Wait()
+	s.hub.wait()
+	s.workers.Wait()
+	return errors.Join(errs...)
+}
+
+func (s *Service) listen(ctx context.Context) (httpListener, grpcListener net.Listener, err error) {
+	var lc net.ListenConfig
+	if httpListener, err = lc.Listen(ctx, "tcp", s.cfg.HTTPAddr); err != nil {
+		return nil, nil, fmt.Errorf("listen for HTTP: %w", err)
+	}
+	if grpcListener, err = lc.Listen(ctx, "tcp", s.cfg.GRPCAddr); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("listen for gRPC: %w", err), httpListener.Close())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addrs = Addrs{HTTP: httpListener.Addr().String(), GRPC: grpcListener.Addr().String()}
+	return httpListener, grpcListener, nil
+}
+
+// serveError drops the errors with which servers say that they were stopped.
+func serveError(what string, err error) error {
+	if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, grpc.ErrServerStopped) {
+		return nil
+	}
+	return fmt.Errorf("serve %s: %w", what, err)
+}
+
+// drain lets requests finish, and cuts those that take longer than DrainTimeout. REST goes first, for it calls the gRPC server.
+func (s *Service) drain(base context.Context, web *http.Server, rpc *grpc.Server) error {
+	ctx, cancel := context.WithTimeout(base, s.cfg.DrainTimeout)
+	defer cancel()
+	var err error
+	cut := web.Shutdown(ctx) != nil
+	if cut {
+		err = web.Close()
+	}
+	unhook := context.AfterFunc(ctx, rpc.Stop)
+	rpc.GracefulStop()
+	if !unhook() || cut {
+		s.log.WarnContext(ctx, "requests were cut, because they outlasted the drain", "timeout", s.cfg.DrainTimeout)
+	}
+	return err
+}

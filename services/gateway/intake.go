@@ -1,0 +1,274 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strconv"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/config"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+)
+
+// Manifest is the note beside a stored document that says which job it belongs to. The reconciler makes the job's record from it, should a
+// crash come between the two.
+type Manifest struct {
+	Tenant         string      `json:"tenant"`
+	Job            job.ID      `json:"job"`
+	Filename       string      `json:"filename,omitempty"`
+	Size           uint32      `json:"size"`
+	SHA256         string      `json:"sha256"`
+	Options        job.Options `json:"options"`
+	IdempotencyKey string      `json:"idempotencyKey,omitempty"`
+	CreateTime     time.Time   `json:"createTime"`
+	ExpireTime     time.Time   `json:"expireTime,omitzero"`
+}
+
+// intake is one upload on its way in. Its steps are store, register and, where either fails or the job exists already, discard.
+type intake struct {
+	s        *Service
+	tenant   string
+	id       job.ID
+	filename string
+	options  job.Options
+	key      string // the idempotency key; "" for none
+
+	size   int64
+	sha256 string
+	begun  bool // there may be blobs to discard
+	stored bool // the document is durable
+}
+
+// newIntake takes one of the places for uploads; the caller calls release in the end.
+func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), err error) {
+	select {
+	case s.uploads <- struct{}{}:
+	default:
+		return nil, nil, fault.New(fault.QueueFull, "the server has as many uploads under way as it takes; try later")
+	}
+	return &intake{s: s, tenant: tenant(ctx), id: job.NewID()}, func() { <-s.uploads }, nil
+}
+
+// store streams the document to the blob store. When it returns without an error the bytes are durable.
+func (in *intake) store(ctx context.Context, body io.Reader) error {
+	m := &meter{from: body, hash: sha256.New(), limit: int64(in.s.cfg.MaxUploadBytes)}
+	in.begun = true
+	size, err := in.s.env.Blobs.Put(ctx, job.SourceKey(in.tenant, in.id), m, blob.PutOptions{ContentType: pdfType})
+	in.size = m.size
+	if err != nil {
+		return fmt.Errorf("store upload: %w", err)
+	}
+	in.size, in.sha256, in.stored = size, hex.EncodeToString(m.hash.Sum(nil)), true
+	return nil
+}
+
+// register makes the job that the stored document stands for, or finds the one that the idempotency key stands for. From here on a client
+// that hangs up changes nothing.
+func (in *intake) register(ctx context.Context) (rec *job.Record, replayed bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	rec = in.record(time.Now().UTC())
+	if err := in.putManifest(ctx, rec); err != nil {
+		return nil, false, err
+	}
+	if in.key != "" {
+		old, err := in.claim(ctx)
+		if err != nil || old != nil {
+			return old, old != nil, err
+		}
+	}
+	if err := in.create(ctx, rec); err != nil {
+		return nil, false, err
+	}
+	in.enqueue(ctx, rec)
+	in.s.log.InfoContext(ctx, "job accepted", "job", rec.ID, "bytes", rec.Size, "lane", rec.Options.Lane, "request", requestID(ctx))
+	return rec, false, nil
+}
+
+func (in *intake) record(now time.Time) *job.Record {
+	r := &job.Record{
+		ID: in.id, Tenant: in.tenant, Run: 1, State: job.Pending, Options: in.options, Filename: in.filename,
+		Size: uint32(in.size), SHA256: in.sha256, CreateTime: now,
+	}
+	if keep := in.s.cfg.Retention; keep > 0 {
+		r.ExpireTime = now.Add(keep)
+	}
+	return r
+}
+
+func (in *intake) putManifest(ctx context.Context, r *job.Record) error {
+	data, err := json.MarshalIndent(Manifest{
+		Tenant: r.Tenant, Job: r.ID, Filename: r.Filename, Size: r.Size, SHA256: r.SHA256, Options: r.Options,
+		IdempotencyKey: in.key, CreateTime: r.CreateTime, ExpireTime: r.ExpireTime,
+	}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode manifest: %w", err)
+	}
+	if err := in.s.env.Blobs.PutBytes(ctx, job.ManifestKey(r.Tenant, r.ID), data, "application/json"); err != nil {
+		return fmt.Errorf("store manifest: %w", err)
+	}
+	return nil
+}
+
+// fingerprint is a digest of all that makes two uploads the same.
+func (in *intake) fingerprint() string {
+	sum := sha256.Sum256([]byte(in.sha256 + "\n" + in.options.Lane + "\n" + in.options.Languages))
+	return hex.EncodeToString(sum[:])
+}
+
+// claim ties the idempotency key to the job. It returns the record of the job that the key is tied to already, or nil where it is ours now.
+func (in *intake) claim(ctx context.Context) (*job.Record, error) {
+	mine := job.Claim{Job: in.id, Fingerprint: in.fingerprint(), Time: time.Now().UTC()}
+	for {
+		holder, err := in.s.env.Jobs.Claim(ctx, in.tenant, in.key, mine)
+		if err != nil {
+			return nil, err
+		}
+		if holder.Job == in.id {
+			return nil, nil
+		}
+		rec, err := in.awaitRecord(ctx, holder.Job)
+		switch {
+		case errors.Is(err, job.ErrNotFound):
+			// Its upload died between the claim and the record. The claim is replaced only if it is still that one.
+			err = in.s.env.Jobs.ReplaceClaim(ctx, in.tenant, in.key, holder, mine)
+			if errors.Is(err, job.ErrExists) || errors.Is(err, job.ErrNotFound) {
+				continue
+			}
+			return nil, err
+		case err != nil:
+			return nil, err
+		case holder.Fingerprint != mine.Fingerprint:
+			return nil, fault.New(fault.IdempotencyConflict, "the idempotency key was used with other bytes or options")
+		}
+		return rec, nil
+	}
+}
+
+// awaitRecord loads the record of a job whose upload holds the claim. The upload may be about to write it, so a missing one is waited for:
+// longer than the upload itself tries. Clocks of several gateways may differ, so only the wait counts, not the claim's time.
+func (in *intake) awaitRecord(ctx context.Context, id job.ID) (*job.Record, error) {
+	patience := in.s.createPatience + in.s.createPatience/5
+	tick := time.NewTicker(patience / 100)
+	defer tick.Stop()
+	for start := time.Now(); ; {
+		rec, err := in.s.env.Jobs.Load(ctx, in.tenant, id)
+		if !errors.Is(err, job.ErrNotFound) || time.Since(start) > patience {
+			return rec, err
+		}
+		<-tick.C
+	}
+}
+
+// create writes the record. A try whose answer got lost may have gone through: then the next one finds the record, and it is ours, because
+// nobody else has the id.
+func (in *intake) create(ctx context.Context, rec *job.Record) error {
+	ctx, cancel := context.WithTimeout(ctx, in.s.createPatience)
+	defer cancel()
+	tick := time.NewTicker(in.s.createPatience / 20)
+	defer tick.Stop()
+	for {
+		err := in.s.env.Jobs.Create(ctx, rec)
+		if err == nil || errors.Is(err, job.ErrExists) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fault.Wrap(fault.Busy, fault.Unavailable, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// enqueue publishes the job's task and its first event. The record is durable, so what does not get through is published by the reconciler.
+func (in *intake) enqueue(ctx context.Context, rec *job.Record) {
+	ctx, cancel := context.WithTimeout(ctx, publishPatience)
+	defer cancel()
+	task := bus.Message{
+		Stage: bus.Ingest, Lane: bus.Lane(rec.Options.Lane), Unit: "document",
+		Task: &busv1.IngestTask{Unit: stage.Unit(rec), Source: stage.Source(rec)},
+	}
+	event := stage.NewEvent(rec, "uploaded", "", "bytes", strconv.FormatInt(in.size, 10))
+	if err := in.s.env.Bus.PublishAll(ctx, []bus.Message{task}, []*busv1.Event{event}); err != nil {
+		in.s.log.WarnContext(ctx, "job accepted, but not queued yet; the reconciler will queue it", "job", rec.ID,
+			"code", fault.CodeOf(err), "error", err)
+	}
+}
+
+// discardTimeout bounds the removal of an upload that came to nothing.
+const discardTimeout = 10 * time.Second
+
+// discard removes what the upload has stored, or may have stored: a store that fails may still have done what it was asked.
+func (in *intake) discard(ctx context.Context) {
+	if !in.begun {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
+	defer cancel()
+	if err := in.s.env.Blobs.DeletePrefix(ctx, job.Folder(in.tenant, in.id)); err != nil {
+		// The upload's own answer matters more to the client; the manifest tells the reconciler what is left.
+		in.s.log.WarnContext(ctx, "remove blobs of an upload that came to nothing", "job", in.id, "error", err)
+	}
+}
+
+// finish is the end of every upload: it registers what was stored, discards it where it came to nothing, and counts the upload.
+func (in *intake) finish(ctx context.Context, err error) (rec *job.Record, replayed bool, _ error) {
+	if err == nil {
+		rec, replayed, err = in.register(ctx)
+	}
+	result := "ok"
+	switch {
+	case err != nil:
+		result = string(reasonOf(statusOf(err)))
+		in.discard(ctx)
+	case replayed:
+		result = "replayed"
+		in.discard(ctx)
+	}
+	in.s.env.Tel.Metrics.Upload(context.WithoutCancel(ctx), result, in.size)
+	return rec, replayed, err
+}
+
+// meter hashes and counts what it reads, and stops beyond the limit. Its errors say what was wrong with the upload.
+type meter struct {
+	from  io.Reader
+	hash  hash.Hash
+	size  int64
+	limit int64
+}
+
+// Read implements io.Reader. It fills p as far as it can, because a form hands out its bytes in small pieces, and each piece would cost the
+// store a write.
+func (m *meter) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var more int
+		more, err = m.from.Read(p[n:])
+		n += more
+	}
+	m.size += int64(n)
+	if m.size > m.limit {
+		return 0, errTooLarge(m.limit)
+	}
+	m.hash.Write(p[:n])
+	if err == io.EOF && m.size == 0 {
+		return n, fault.New(fault.EmptyFile, "the file has no bytes")
+	}
+	return n, err
+}
+
+func errTooLarge(limit int64) error {
+	return fault.New(fault.TooLarge, "the file is larger than the %s that the server takes", config.Bytes(limit))
+}

@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// jobRef names a job of a tenant.
+type jobRef struct {
+	tenant string
+	id     job.ID
+}
+
+// refOf returns the job that a request names. What has not the form of an id is no job.
+func refOf(ctx context.Context, id string) (jobRef, error) {
+	parsed, err := job.ParseID(id)
+	if err != nil {
+		return jobRef{}, errNoJob()
+	}
+	return jobRef{tenant(ctx), parsed}, nil
+}
+
+func errNoJob() error { return fault.New(fault.JobNotFound, "there is no such job") }
+
+const (
+	// freshJob is the age up to which a job that is not found may only be missing on the replica that was asked: a read on a replicated
+	// bucket can be older than a write that was acknowledged before it.
+	freshJob = 5 * time.Second
+	// freshPatience is how long such a job is looked for.
+	freshPatience = 500 * time.Millisecond
+)
+
+// record loads a job's record.
+func (s *Service) record(ctx context.Context, ref jobRef) (*job.Record, error) {
+	tick := time.NewTicker(freshPatience / 10)
+	defer tick.Stop()
+	for start := time.Now(); ; {
+		rec, err := s.env.Jobs.Load(ctx, ref.tenant, ref.id)
+		if !errors.Is(err, job.ErrNotFound) {
+			return rec, err
+		}
+		if !isFresh(ref.id) || time.Since(start) > freshPatience {
+			return nil, errNoJob()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// isFresh reports whether the job was created a moment ago, by the time in its id.
+func isFresh(id job.ID) bool {
+	u, err := ulid.ParseStrict(string(id))
+	return err == nil && time.Since(u.Timestamp()).Abs() < freshJob
+}
+
+// progress loads the page progress of a job's present run; nil where there is none.
+func (s *Service) progress(ctx context.Context, r *job.Record) (*job.Progress, error) {
+	if r.Outcomes != nil || r.PageCount == 0 {
+		return nil, nil // the record has it all, or there is nothing yet
+	}
+	p, err := s.env.Jobs.LoadProgress(ctx, r.Tenant, r.ID)
+	if errors.Is(err, job.ErrNotFound) {
+		return nil, nil
+	}
+	return p, err
+}
+
+// jobView loads a job as the API shows it.
+func (s *Service) jobView(ctx context.Context, ref jobRef) (*inkstreamv1.Job, error) {
+	rec, err := s.record(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.progress(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	return viewOf(rec, p), nil
+}
+
+// GetJob answers a job's state.
+func (s *Service) GetJob(ctx context.Context, req *inkstreamv1.GetJobRequest) (*inkstreamv1.Job, error) {
+	ref, err := refOf(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return s.jobView(ctx, ref)
+}
+
+// errNoResult says why a job that has ended has not what was asked for: it ended without a result, or its results are gone.
+func errNoResult(r *job.Record) error {
+	if r.State == job.Expired {
+		return fault.New(jobExpired, "the job's retention is over; its results are gone")
+	}
+	facts := map[string]string{"state": string(r.State)}
+	message := "the job ended " + string(r.State) + " without a result"
+	if r.Error != nil {
+		facts["jobError"] = string(r.Error.Code)
+		message += ": " + string(r.Error.Code)
+	}
+	return &detailError{facts: facts, err: fault.New(fault.JobFailed, "%s", message)}
+}
+
+// yields reports whether a job in that final state has results by right.
+func yields(s job.State) bool { return s == job.Succeeded || s == job.Partial }

@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// GetPage answers what was read on a page, as soon as it is indexed.
+func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) (*inkstreamv1.Page, error) {
+	ref, err := refOf(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.record(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	n := int(req.GetNumber())
+	switch {
+	case n < 1:
+		return nil, invalidField(fault.InvalidArgument, "number", "page %d, want 1 or more", n)
+	case rec.State == job.Expired:
+		return nil, errNoResult(rec)
+	case rec.PageCount == 0 && rec.State.Final():
+		return nil, errNoResult(rec)
+	case rec.PageCount == 0:
+		return nil, fault.New(fault.NotReady, "the document has not been opened yet")
+	case n > rec.PageCount:
+		return nil, fault.New(fault.PageNotFound, "page %d of a document with %d", n, rec.PageCount)
+	}
+	data, err := s.env.Blobs.Bytes(ctx, job.PageKey(rec.Tenant, rec.ID, rec.Run, n), maxPageBytes)
+	if errors.Is(err, blob.ErrNotFound) {
+		return s.missingPage(ctx, rec, n)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read page: %w", err)
+	}
+	page := &inkstreamv1.Page{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, page); err != nil {
+		return nil, fmt.Errorf("decode page %d: %w", n, err)
+	}
+	page.Words = wordsOf(page)
+	return page, nil
+}
+
+// wordsOf returns every word of the page in reading order.
+func wordsOf(p *inkstreamv1.Page) []*inkstreamv1.Word {
+	var words []*inkstreamv1.Word
+	for _, b := range p.GetBlocks() {
+		for _, l := range b.GetLines() {
+			words = append(words, l.GetWords()...)
+		}
+	}
+	return words
+}
+
+// missingPage says what it means that a page has no stored result: it failed, it is still under way, or its job was ended before it.
+func (s *Service) missingPage(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, error) {
+	p, err := s.progress(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range viewOf(rec, p).GetFailures() {
+		if int(f.GetPage()) == n {
+			code := fault.Code(f.GetCode())
+			return &inkstreamv1.Page{
+				Number: f.GetPage(), Outcome: job.OutcomeFailed, Reason: f.GetReason(),
+				Error: &inkstreamv1.Error{Code: f.GetCode(), Page: f.GetPage(), Message: code.Describe(), Retryable: code.Retryable()},
+			}, nil
+		}
+	}
+	switch {
+	case !rec.State.Final():
+		return nil, fault.New(fault.NotReady, "page %d is not through yet", n)
+	case yields(rec.State):
+		return nil, fmt.Errorf("page %d of a job that ended %s has no result", n, rec.State)
+	default:
+		return nil, errNoResult(rec)
+	}
+}

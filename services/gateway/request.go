@@ -1,0 +1,56 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+
+	"google.golang.org/grpc/metadata"
+
+	"inkstream.dev/pkg/job"
+)
+
+// Where a request's id travels: as HTTP header and as gRPC metadata, which is lower-case.
+const (
+	requestIDHeader = "X-Request-Id"
+	requestIDKey    = "x-request-id"
+)
+
+// maxRequestID bounds the ids that are taken over from clients.
+const maxRequestID = 128
+
+type requestIDContext struct{}
+
+// withRequestID returns ctx with the client's id for the request, or with a new one where that is missing or no fit for a log.
+func withRequestID(ctx context.Context, given string) context.Context {
+	if !validRequestID(given) {
+		given = rand.Text()
+	}
+	return context.WithValue(ctx, requestIDContext{}, given)
+}
+
+func validRequestID(id string) bool {
+	for i := range len(id) {
+		if id[i] <= ' ' || id[i] > '~' {
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxRequestID
+}
+
+// requestID returns the request's id; empty outside of a request.
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDContext{}).(string)
+	return id
+}
+
+// incomingRequestID returns ctx with the request id that the call's metadata holds.
+func incomingRequestID(ctx context.Context) context.Context {
+	given := ""
+	if v := metadata.ValueFromIncomingContext(ctx, requestIDKey); len(v) > 0 {
+		given = v[0]
+	}
+	return withRequestID(ctx, given)
+}
+
+// tenant returns whose jobs the request may see and make. Requests carry no credentials yet, so all belong to one tenant.
+func tenant(context.Context) string { return job.DefaultTenant }

@@ -1,0 +1,277 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/fault"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const (
+	// readHeaderTimeout and idleTimeout bound what a connection may do without a request. There is no timeout for whole requests, because
+	// uploads and watches may last; the stall guards bound those.
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+// newHTTPServer returns the REST server. It calls the gRPC server through conn.
+func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*http.Server, error) {
+	calls, err := s.newCallMux(base, conn)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	s.route(mux, "/v1/jobs", map[string]http.HandlerFunc{http.MethodPost: s.restUpload})
+	s.route(mux, "/v1/jobs/{id}/watch", map[string]http.HandlerFunc{http.MethodGet: s.restWatch})
+	s.route(mux, "/v1/jobs/{id}/artifacts/{name...}", map[string]http.HandlerFunc{http.MethodGet: s.restDownload})
+	s.route(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: healthz})
+	s.route(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
+	s.route(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.env.Tel.Handler().ServeHTTP})
+	mux.Handle("/v1/", calls)
+	mux.Handle("/v1/jobs/{id}/artifacts", calls) // else the address would be sent on to the one with a slash at its end
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.writeError(w, r, "route", fault.New(notFound, "there is nothing at this address"))
+	})
+	return &http.Server{
+		Handler:           s.guard(mux),
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		BaseContext:       func(net.Listener) context.Context { return base },
+	}, nil
+}
+
+// route serves a path by method. HEAD is a GET whose body net/http drops.
+func (s *Service) route(mux *http.ServeMux, pattern string, methods map[string]http.HandlerFunc) {
+	var allowed []string
+	for m := range methods {
+		allowed = append(allowed, m)
+		if m == http.MethodGet {
+			allowed = append(allowed, http.MethodHead)
+		}
+	}
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		m := r.Method
+		if m == http.MethodHead {
+			m = http.MethodGet
+		}
+		h, ok := methods[m]
+		if !ok {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			s.writeError(w, r, "route", fault.New(methodNotAllowed, "this address does not take %s", r.Method))
+			return
+		}
+		h(w, r)
+	})
+}
+
+func healthz(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	// A probe that hung up has no use for the answer.
+	_, _ = io.WriteString(w, "ok\n")
+}
+
+// newCallMux returns the REST side of the unary calls.
+func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.Handler, error) {
+	mux := runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, &marshaler{}),
+		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithWriteContentLength(),
+		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptReserved),
+		// Nothing of the headers goes through but what is named here.
+		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }),
+		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
+		runtime.WithMetadata(func(ctx context.Context, _ *http.Request) metadata.MD {
+			trail := propagation.MapCarrier{}
+			s.env.Tel.Propagator.Inject(ctx, trail)
+			md := metadata.New(trail)
+			md.Set(requestIDKey, requestID(ctx))
+			return md
+		}),
+		runtime.WithErrorHandler(callError),
+		runtime.WithRoutingErrorHandler(callRoutingError),
+	)
+	if err := inkstreamv1.RegisterInkstreamServiceHandler(ctx, mux, conn); err != nil {
+		return nil, fmt.Errorf("register REST handlers: %w", err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			get := *r
+			get.Method = http.MethodGet
+			r = &get
+		}
+		r.Body = http.NoBody // none of these calls has one
+		mux.ServeHTTP(w, r)
+	}), nil
+}
+
+// callError answers a call that failed. The interceptor has logged it.
+func callError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+	st := statusOf(err)
+	if len(st.Details()) == 0 && st.Code() == codes.InvalidArgument {
+		// It comes from grpc-gateway, and tells of Go: a part of the address does not parse.
+		st = statusOf(fault.New(fault.InvalidArgument, "a number in the address is not valid"))
+	}
+	writeStatus(w, r, st)
+}
+
+// callRoutingError answers what grpc-gateway has no call for.
+func callRoutingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+	f := fault.New(notFound, "there is nothing at this address")
+	switch code {
+	case http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", "GET, HEAD")
+		f = fault.New(methodNotAllowed, "this address does not take %s", r.Method)
+	case http.StatusBadRequest:
+		f = fault.New(fault.InvalidArgument, "the address is not valid")
+	}
+	writeStatus(w, r, statusOf(f))
+}
+
+// guard is what every REST request passes: it sets the request id and the span, catches panics, and bounds how long a write may take.
+func (s *Service) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(inner http.ResponseWriter, r *http.Request) {
+		s.workers.Add(1)
+		defer s.workers.Done()
+		ctx := withRequestID(r.Context(), r.Header.Get(requestIDHeader))
+		ctx = s.env.Tel.Propagator.Extract(ctx, propagation.HeaderCarrier(r.Header))
+		ctx, span := s.env.Tel.Tracer.Start(ctx, "HTTP "+r.Method, trace.WithSpanKind(trace.SpanKindServer))
+		defer span.End()
+		r = r.WithContext(ctx)
+		w := &response{ResponseWriter: inner, control: http.NewResponseController(inner), timeout: s.cfg.StallTimeout}
+		w.arm()
+		if r.ContentLength != 0 {
+			// The server reads what a handler leaves of a body, and must not wait for it for ever. Uploads move the deadline.
+			_ = w.control.SetReadDeadline(time.Now().Add(s.cfg.StallTimeout))
+		}
+		inner.Header().Set(requestIDHeader, requestID(ctx))
+		inner.Header().Set("X-Content-Type-Options", "nosniff")
+		start := time.Now()
+		defer func() {
+			if v := recover(); v != nil {
+				if v == http.ErrAbortHandler {
+					panic(v) // net/http's own way to cut a response
+				}
+				err := s.panicked(ctx, v)
+				if w.status != 0 {
+					panic(http.ErrAbortHandler) // part of an answer is out; the client must see that it is broken
+				}
+				s.writeError(w, r, "panic", err)
+			}
+			span.SetName("HTTP " + r.Method + " " + r.Pattern)
+			span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", r.Pattern),
+				attribute.Int("http.response.status_code", w.status))
+			s.log.DebugContext(ctx, "request", "request", requestID(ctx), "method", r.Method, "route", r.Pattern, "status", w.status,
+				"took", time.Since(start))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// response notes the status and makes every write end within the stall timeout, which a connection without one would hold for ever.
+type response struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+	status  int
+}
+
+// arm moves the deadline of writes. A connection that has none, as in some tests, goes without.
+func (w *response) arm() { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
+
+// WriteHeader notes the status and passes it on.
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 || w.status < http.StatusOK {
+		w.status = status
+	}
+	w.arm()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write moves the deadline and passes the bytes on.
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	w.arm()
+	return w.ResponseWriter.Write(p)
+}
+
+// FlushError sends what is buffered; http.ResponseController calls it.
+func (w *response) FlushError() error {
+	w.arm()
+	return w.control.Flush()
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// jsonOptions write fields that are zero, so that pagesDone: 0 shows; messages that are absent stay away.
+var jsonOptions = protojson.MarshalOptions{EmitDefaultValues: true}
+
+// encodeJSON returns m as JSON on one line.
+func encodeJSON(m proto.Message) ([]byte, error) {
+	data, err := jsonOptions.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+	}
+	var b bytes.Buffer
+	b.Grow(len(data))
+	// protojson puts blanks in at random, so that nobody relies on its bytes.
+	if err := json.Compact(&b, data); err != nil {
+		return nil, fmt.Errorf("compact JSON: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// indent returns JSON as people read it, with a line feed at its end.
+func indent(data []byte) []byte {
+	var b bytes.Buffer
+	if err := json.Indent(&b, data, "", "  "); err != nil {
+		return data // no JSON: it is as readable as it gets
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+// marshaler is how grpc-gateway writes answers: jobs and lists indented; pages on one line, because their boxes would fill screens.
+type marshaler struct{ runtime.JSONPb }
+
+// Marshal returns v as JSON.
+func (*marshaler) Marshal(v any) ([]byte, error) {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return json.Marshal(v)
+	}
+	data, err := encodeJSON(m)
+	if err != nil {
+		return nil, err
+	}
+	if _, isPage := m.(*inkstreamv1.Page); isPage {
+		return append(data, '\n'), nil
+	}
+	return indent(data), nil
+}
+
+// ContentType returns the type of every answer.
+func (*marshaler) ContentType(any) string { return "application/json" }

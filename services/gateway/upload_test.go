@@ -1,0 +1,552 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/blob/blobtest"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+func TestUploadStoresQueuesAndAnswers(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	eachAPI(t, r, func(t *testing.T, a api) {
+		data := bytes.Repeat([]byte("%PDF-1.7 "+t.Name()), 40_000)
+		sum := sha256.Sum256(data)
+		v, err := a.upload(t.Context(), upload{data: bytes.NewReader(data), filename: "Bericht 1.pdf", lane: "batch", languages: "eng+deu"})
+		if err != nil {
+			t.Fatalf("upload: %v", err)
+		}
+		want := &inkstreamv1.Job{
+			Id: v.GetId(), State: inkstreamv1.Job_PENDING, Filename: "Bericht 1.pdf", SizeBytes: uint32(len(data)),
+			Sha256: hex.EncodeToString(sum[:]), Run: 1, CreateTime: v.GetCreateTime(), ExpireTime: v.GetExpireTime(),
+			Options: &inkstreamv1.JobOptions{Lane: "batch", Languages: "eng+deu"},
+		}
+		if got := protojson.Format(v); got != protojson.Format(want) {
+			t.Errorf("got job %s, want %s", got, protojson.Format(want))
+		}
+		if kept := v.GetExpireTime().AsTime().Sub(v.GetCreateTime().AsTime()); kept != 30*24*time.Hour {
+			t.Errorf("kept for %s, want 30 days", kept)
+		}
+		r.wantStored(t, job.ID(v.GetId()), data)
+		r.wantQueued(t, v, bus.Batch)
+	})
+}
+
+// wantStored checks the blobs of an upload.
+func (r *rig) wantStored(t *testing.T, id job.ID, data []byte) {
+	t.Helper()
+	got, err := r.env.Blobs.Bytes(t.Context(), job.SourceKey(job.DefaultTenant, id), int64(len(data)))
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("the stored document has %d bytes (%v), want the %d that were sent", len(got), err, len(data))
+	}
+	raw, err := r.env.Blobs.Bytes(t.Context(), job.ManifestKey(job.DefaultTenant, id), 1<<20)
+	if err != nil {
+		t.Fatalf("manifest: %v", err)
+	}
+	var m Manifest
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatalf("manifest: %v", err)
+	}
+	if m.Job != id || m.Tenant != job.DefaultTenant || int(m.Size) != len(data) || m.Options.Lane != "batch" || m.CreateTime.IsZero() {
+		t.Errorf("got manifest %+v", m)
+	}
+}
+
+// wantQueued checks the task and the event of an upload.
+func (r *rig) wantQueued(t *testing.T, v *inkstreamv1.Job, lane bus.Lane) {
+	t.Helper()
+	js := r.env.Bus.JetStream()
+	stream, err := js.Stream(t.Context(), bus.Ingest.Stream())
+	if err != nil {
+		t.Fatalf("stream: %v", err)
+	}
+	msg, err := stream.GetLastMsgForSubject(t.Context(), "ink.ingest."+string(lane)+".default."+v.GetId())
+	if err != nil {
+		t.Fatalf("the job is not queued: %v", err)
+	}
+	task := &busv1.IngestTask{}
+	if err := protojson.Unmarshal(msg.Data, task); err != nil {
+		t.Fatalf("task: %v", err)
+	}
+	if task.GetUnit().GetJob() != v.GetId() || task.GetUnit().GetRun() != 1 || task.GetSource().GetSha256() != v.GetSha256() ||
+		task.GetSource().GetSize() != v.GetSizeBytes() {
+		t.Errorf("got task %v for job %v", task, v)
+	}
+	events, err := js.Stream(t.Context(), bus.EventStream)
+	if err != nil {
+		t.Fatalf("stream: %v", err)
+	}
+	if _, err := events.GetLastMsgForSubject(t.Context(), "ink.events.default."+v.GetId()+".uploaded"); err != nil {
+		t.Errorf("the trail has no upload: %v", err)
+	}
+}
+
+func TestUploadRefusesBadRequests(t *testing.T) {
+	t.Parallel()
+	const limit = 100_000
+	r := start(t, func(s *setup) { s.cfg.MaxUploadBytes = limit })
+	for _, tt := range []struct {
+		name string
+		u    func() upload
+		want fault.Code
+	}{
+		{"empty file", func() upload { return upload{data: strings.NewReader("")} }, fault.EmptyFile},
+		{"too large, length not known", func() upload { return upload{data: zeros(limit + 1)} }, fault.TooLarge},
+		{"too large, length known", func() upload { return upload{data: zeros(limit + 1), length: limit + 1} }, fault.TooLarge},
+		{"much too large", func() upload { return upload{data: zeros(limit * 100)} }, fault.TooLarge},
+		{"unknown lane", func() upload { return upload{data: zeros(1), lane: "fast"} }, fault.InvalidOption},
+		{"languages that are a path", func() upload { return upload{data: zeros(1), languages: "../eng"} }, fault.InvalidOption},
+		{"the same language twice", func() upload { return upload{data: zeros(1), languages: "eng+eng"} }, fault.InvalidOption},
+		{"long idempotency key", func() upload { return upload{data: zeros(1), key: strings.Repeat("k", 65)} }, fault.InvalidArgument},
+		{"idempotency key with an umlaut", func() upload { return upload{data: zeros(1), key: "schlüssel"} }, fault.InvalidArgument},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			eachAPI(t, r, func(t *testing.T, a api) {
+				_, err := a.upload(t.Context(), tt.u())
+				if err != nil && strings.Contains(err.Error(), "connection reset") && tt.want == fault.TooLarge {
+					return // the server hung up before this client had sent it all; clients that look for the answer early see it
+				}
+				checkError(t, err, tt.want)
+				r.wantNothing()
+			})
+		})
+	}
+	t.Run("exactly as large as allowed", func(t *testing.T) {
+		eachAPI(t, r, func(t *testing.T, a api) {
+			_, err := a.upload(t.Context(), upload{data: zeros(limit)})
+			checkError(t, err, "")
+		})
+	})
+}
+
+// zeros returns a reader of n zero bytes whose length nobody can guess.
+func zeros(n int64) io.Reader { return io.LimitReader(zero{}, n) }
+
+type zero struct{}
+
+func (zero) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestRESTUploadRefusesBadBodies(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	const form = "multipart/form-data; boundary=B"
+	file := func(extra string) string {
+		return "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n" + extra + "\r\n%PDF\r\n"
+	}
+	field := func(name, value string) string {
+		return fmt.Sprintf("--B\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", name, value)
+	}
+	const end = "--B--\r\n"
+	for _, tt := range []struct {
+		name, query, contentType, encoding, body string
+		want                                     fault.Code
+		says                                     string // the message holds it
+	}{
+		{"no content type", "", "", "", "%PDF", fault.UnsupportedMedia, "application/pdf"},
+		{"curl --data-binary without a type", "", "application/x-www-form-urlencoded", "", "%PDF", fault.UnsupportedMedia, "application/pdf"},
+		{"JSON", "", "application/json", "", "{}", fault.UnsupportedMedia, ""},
+		{"compressed", "", pdfType, "gzip", "%PDF", fault.UnsupportedMedia, "encoding"},
+		{"raw, empty", "", pdfType, "", "", fault.EmptyFile, ""},
+		{"unknown query parameter", "?lang=eng", pdfType, "", "%PDF", fault.InvalidOption, `"lang"`},
+		{"option twice in the query", "?lane=batch&lane=batch", pdfType, "", "%PDF", fault.InvalidOption, `"lane"`},
+		{"form without a boundary", "", "multipart/form-data", "", "x", fault.InvalidArgument, "boundary"},
+		{"form that is none", "", form, "", "%PDF-1.7 but no form", fault.InvalidArgument, "malformed"},
+		{"form without the file", "", form, "", field("lane", "batch") + end, fault.InvalidArgument, "file"},
+		{"empty form", "", form, "", end, fault.InvalidArgument, "file"},
+		{"file under another name", "", form, "", strings.Replace(file(""), `"file"`, `"document"`, 1) + end, fault.InvalidOption, `"document"`},
+		{"two files", "", form, "", file("") + file("") + end, fault.InvalidArgument, "several"},
+		{"form that ends within the file", "", form, "", file(""), fault.InvalidArgument, "ends early"},
+		{"form that ends within a header", "", form, "", file("") + "--B\r\nContent-Dis", fault.InvalidArgument, "ends early"},
+		{"unknown field before the file", "", form, "", field("ocr", "yes") + file("") + end, fault.InvalidOption, `"ocr"`},
+		{"unknown field after the file", "", form, "", file("") + field("ocr", "yes") + end, fault.InvalidOption, `"ocr"`},
+		{"bad option after the file", "", form, "", file("") + field("lane", "slow") + end, fault.InvalidOption, `"slow"`},
+		{"option in the query and in the form", "?lane=batch", form, "", file("") + field("lane", "batch") + end, fault.InvalidOption, "once"},
+		{"option that is too long", "", form, "", field("languages", strings.Repeat("e", 5000)) + file("") + end, fault.InvalidOption, "longer"},
+		{"file in base64", "", form, "", file("Content-Transfer-Encoding: base64\r\n") + end, fault.UnsupportedMedia, "transfer encoding"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.base+"/v1/jobs"+tt.query, strings.NewReader(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.contentType != "" {
+				req.Header.Set("Content-Type", tt.contentType)
+			}
+			if tt.encoding != "" {
+				req.Header.Set("Content-Encoding", tt.encoding)
+			}
+			res, err := r.web.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			err = errorOf(res)
+			checkError(t, err, tt.want)
+			if err != nil && !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("got %v, want it to say %q", err, tt.says)
+			}
+			r.wantNothing()
+		})
+	}
+}
+
+func TestRESTUploadRefusesLargeBodyBeforeReadingIt(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	for _, contentType := range []string{pdfType, "multipart/form-data; boundary=B"} {
+		conn := r.dial(t)
+		fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: 600000000\r\n\r\n", contentType)
+		answer, err := io.ReadAll(io.LimitReader(conn, 12))
+		if err != nil || string(answer) != "HTTP/1.1 413" {
+			t.Errorf("%s: got %q (%v), want HTTP/1.1 413 before the body", contentType, answer, err)
+		}
+	}
+}
+
+// dial returns a bare connection to the REST API.
+func (r *rig) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", r.svc.Addrs().HTTP, 5*time.Second)
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	eachAPI(t, r, func(t *testing.T, a api) {
+		send := func(key, data, lane string) (*inkstreamv1.Job, error) {
+			return a.upload(t.Context(), upload{data: strings.NewReader(data), key: key, lane: lane})
+		}
+		key := t.Name()[len(t.Name())-8:] + " 1!"
+		first, err := send(key, "%PDF one", "")
+		checkError(t, err, "")
+		before := len(r.blobKeys())
+		again, err := send(key, "%PDF one", "interactive")
+		checkError(t, err, "")
+		if again.GetId() != first.GetId() {
+			t.Errorf("the same upload made job %s, want %s again", again.GetId(), first.GetId())
+		}
+		_, err = send(key, "%PDF two", "")
+		checkError(t, err, fault.IdempotencyConflict)
+		_, err = send(key, "%PDF one", "batch")
+		checkError(t, err, fault.IdempotencyConflict)
+		if after := len(r.blobKeys()); after != before {
+			t.Errorf("%d blobs after the repeats, want %d as before", after, before)
+		}
+		other, err := send(key+"x", "%PDF one", "")
+		checkError(t, err, "")
+		if other.GetId() == first.GetId() {
+			t.Error("another key answered the same job")
+		}
+	})
+}
+
+func TestIdempotencyKeyUsedAtOnceMakesOneJob(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	apis := []api{rpcAPI{r.rpc}, restAPI{r, true, ""}, restAPI{r, false, ""}}
+	ids := make([]string, 24)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() {
+			v, err := apis[i%len(apis)].upload(t.Context(), upload{data: strings.NewReader("%PDF same"), key: "same", filename: "f"})
+			checkError(t, err, "")
+			ids[i] = v.GetId()
+		})
+	}
+	wg.Wait()
+	for _, id := range ids {
+		if id != ids[0] || id == "" {
+			t.Fatalf("got jobs %v, want one", ids)
+		}
+	}
+	if n, keys := r.records(), r.blobKeys(); n != 1 || len(keys) != 2 {
+		t.Errorf("got %d records and blobs %v, want 1 record and 2 blobs", n, keys)
+	}
+}
+
+func TestIdempotencyClaimOfDeadUploadIsTakenOver(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(s *setup) { s.patience = 200 * time.Millisecond })
+	dead := job.Claim{Job: job.NewID(), Fingerprint: "whatever", Time: time.Now()}
+	if _, err := r.env.Jobs.Claim(t.Context(), job.DefaultTenant, "k", dead); err != nil {
+		t.Fatalf("claim: %v", err)
+	}
+	send := func() *inkstreamv1.Job {
+		v, err := rpcAPI{r.rpc}.upload(t.Context(), upload{data: strings.NewReader("%PDF"), key: "k"})
+		checkError(t, err, "")
+		return v
+	}
+	first := send()
+	if again := send(); again.GetId() != first.GetId() || first.GetId() == string(dead.Job) {
+		t.Errorf("got jobs %s and %s, want one that is not %s", first.GetId(), again.GetId(), dead.Job)
+	}
+}
+
+func TestUploadThatTheClientAbandonsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	idle := func() bool { return len(r.svc.uploads) == 0 }
+	for _, head := range []string{
+		"Content-Type: application/pdf\r\nContent-Length: 1000000\r\n\r\n",
+		"Content-Type: application/pdf\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n",
+		"Content-Type: multipart/form-data; boundary=B\r\nContent-Length: 1000000\r\n\r\n" +
+			"--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n",
+	} {
+		conn := r.dial(t)
+		fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\n%s%s", head, strings.Repeat("x", 500))
+		eventually(t, "the upload has begun", func() bool { return !idle() })
+		conn.Close()
+		eventually(t, "the upload has ended", idle)
+		r.wantNothing()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	pr, pw := io.Pipe()
+	done := make(chan error)
+	go func() {
+		_, err := rpcAPI{r.rpc}.upload(ctx, upload{data: pr})
+		done <- err
+	}()
+	if _, err := pw.Write([]byte("%PDF")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the upload has begun", func() bool { return !idle() })
+	cancel()
+	pw.Close()
+	if err := <-done; err == nil {
+		t.Error("the cancelled upload succeeded")
+	}
+	eventually(t, "the upload has ended", idle)
+	r.wantNothing()
+}
+
+func TestUploadThatStandsStillIsEnded(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(s *setup) { s.cfg.StallTimeout = 300 * time.Millisecond })
+	for _, a := range []api{rpcAPI{r.rpc}, restAPI{r, true, ""}, restAPI{r, false, ""}} {
+		pr, pw := io.Pipe()
+		released := make(chan struct{})
+		go func() {
+			_, _ = pw.Write([]byte("%PDF"))
+			<-released
+			pw.Close()
+		}()
+		if rpc, ok := a.(rpcAPI); ok {
+			a = stalledRPC{rpc}
+		}
+		_, err := a.upload(t.Context(), upload{data: pr, filename: "a"})
+		close(released)
+		pr.Close()
+		checkError(t, err, requestTimeout)
+		eventually(t, "the upload has ended", func() bool { return len(r.svc.uploads) == 0 })
+		r.wantNothing()
+	}
+}
+
+// stalledRPC sends the metadata and nothing more.
+type stalledRPC struct{ rpcAPI }
+
+func (a stalledRPC) upload(ctx context.Context, _ upload) (*inkstreamv1.Job, error) {
+	stream, err := a.c.UploadDocument(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{Metadata: &inkstreamv1.UploadMetadata{}}}
+	if err := stream.Send(m); err != nil {
+		return nil, err
+	}
+	res := &inkstreamv1.Job{}
+	return nil, rpcError(stream.RecvMsg(res))
+}
+
+func TestGRPCUploadRefusesBadMessages(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	meta := &inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{Metadata: &inkstreamv1.UploadMetadata{}}}
+	data := func(n int) *inkstreamv1.UploadDocumentRequest {
+		return &inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Data{Data: make([]byte, n)}}
+	}
+	for _, tt := range []struct {
+		name string
+		msgs []*inkstreamv1.UploadDocumentRequest
+		want fault.Code
+	}{
+		{"nothing", nil, fault.InvalidArgument},
+		{"data first", []*inkstreamv1.UploadDocumentRequest{data(4)}, fault.InvalidArgument},
+		{"metadata only", []*inkstreamv1.UploadDocumentRequest{meta}, fault.EmptyFile},
+		{"metadata twice", []*inkstreamv1.UploadDocumentRequest{meta, data(4), meta}, fault.InvalidArgument},
+		{"message without a part", []*inkstreamv1.UploadDocumentRequest{meta, {}}, fault.InvalidArgument},
+		{"more than 1 MiB in a message", []*inkstreamv1.UploadDocumentRequest{meta, data(1<<20 + 1)}, fault.InvalidArgument},
+		{"1 MiB in a message, empty ones between", []*inkstreamv1.UploadDocumentRequest{meta, data(0), data(1 << 20), data(0)}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stream, err := r.rpc.UploadDocument(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range tt.msgs {
+				if stream.Send(m) != nil {
+					break // the answer says why
+				}
+			}
+			_, err = stream.CloseAndRecv()
+			checkError(t, rpcError(err), tt.want)
+		})
+	}
+}
+
+func TestUploadSurvivesFullQueue(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(s *setup) { s.bus = bustest.Provisioned(t, bus.Topology{MaxTasks: 1}) })
+	eachAPI(t, r, func(t *testing.T, a api) {
+		for range 2 {
+			v, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF")})
+			checkError(t, err, "")
+			if _, err := r.env.Jobs.Load(t.Context(), job.DefaultTenant, job.ID(v.GetId())); err != nil {
+				t.Errorf("the accepted job has no record: %v", err)
+			}
+		}
+	})
+	if !strings.Contains(r.logs.String(), "not queued yet") {
+		t.Error("the log does not say that a job was not queued")
+	}
+}
+
+func TestUploadWithFailingDiskIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		op   blobtest.Op
+		key  string // what the key ends with
+		lost bool
+	}{
+		{"document cannot be created", blobtest.Create, "source.pdf", false},
+		{"document cannot be written", blobtest.Write, "source.pdf", false},
+		{"document cannot be committed", blobtest.Commit, "source.pdf", false},
+		{"document is committed, but the answer is lost", blobtest.Commit, "source.pdf", true},
+		{"manifest cannot be committed", blobtest.Commit, "manifest.json", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, func(s *setup) {
+				s.blobs = func(b *blob.Store) *blob.Store {
+					return blobtest.Faulty(b, func(op blobtest.Op, key string) blobtest.Fault {
+						if op == tt.op && strings.HasSuffix(key, tt.key) {
+							return blobtest.Fault{Err: blobtest.ErrInjected, Lost: tt.lost}
+						}
+						return blobtest.Fault{}
+					})
+				}
+			})
+			eachAPI(t, r, func(t *testing.T, a api) {
+				_, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF")})
+				checkError(t, err, fault.Unavailable)
+				r.wantNothing()
+			})
+		})
+	}
+}
+
+// TestUploadIsNotHeld is not parallel, because it measures the heap, which all tests share.
+func TestUploadIsNotHeld(t *testing.T) {
+	const size, allowed = 128 << 20, 40 << 20
+	r := start(t, nil)
+	eachAPI(t, r, func(t *testing.T, a api) {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		base, peak := m.HeapAlloc, uint64(0)
+		watched := &sampler{from: zeros(size), sample: func() {
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapAlloc)
+		}}
+		v, err := a.upload(t.Context(), upload{data: watched})
+		checkError(t, err, "")
+		if v.GetSizeBytes() != size {
+			t.Errorf("got %d bytes, want %d", v.GetSizeBytes(), size)
+		}
+		if peak > base+allowed {
+			t.Errorf("the heap grew by %d MiB, want at most %d", (peak-base)>>20, allowed>>20)
+		}
+		t.Logf("heap %d MiB at first, at most %d", base>>20, peak>>20)
+	})
+}
+
+// sampler calls sample after every 8 MiB.
+type sampler struct {
+	from   io.Reader
+	sample func()
+	read   int
+}
+
+func (s *sampler) Read(p []byte) (int, error) {
+	n, err := s.from.Read(p)
+	if s.read += n; s.read >= 8<<20 {
+		s.read = 0
+		s.sample()
+	}
+	return n, err
+}
+
+// BenchmarkUpload measures uploads of 1 MB, 20 at a time, every byte synced as in production but for NATS.
+func BenchmarkUpload(b *testing.B) {
+	blobs, err := blob.Open(b.Context(), "file://"+b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer blobs.Close()
+	r := start(b, func(s *setup) { s.blobs = func(*blob.Store) *blob.Store { return blobs } })
+	data := bytes.Repeat([]byte("%PDF-1.7"), 125_000)
+	b.SetBytes(int64(len(data)))
+	b.SetParallelism(20 / runtime.GOMAXPROCS(0))
+	var mu sync.Mutex // guards took
+	var took []time.Duration
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			began := time.Now()
+			if _, err := (restAPI{r, true, ""}).upload(b.Context(), upload{data: bytes.NewReader(data), filename: "a.pdf"}); err != nil {
+				b.Error(err)
+			}
+			mu.Lock()
+			took = append(took, time.Since(began))
+			mu.Unlock()
+		}
+	})
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}

@@ -1,0 +1,323 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const (
+	// maxWatchers bounds the watches under way: each holds a connection and a goroutine.
+	maxWatchers = 4096
+	// watchPause is the least time between two looks at a job, so that a watcher gets at most ten messages a second.
+	watchPause = 100 * time.Millisecond
+	// watchPoll is how often a watched job is looked at without a sign that it changed, should a sign get lost.
+	watchPoll = 5 * time.Second
+	// watchRetry is the wait before another try when the broker is away.
+	watchRetry = time.Second
+	// watchLoad bounds one look at a job.
+	watchLoad = 5 * time.Second
+)
+
+// watchedKeys are the keys of the job bucket that say something about a job: job.<tenant>.<id> and prog.<tenant>.<id>.
+var watchedKeys = []string{"job.*.*", "prog.*.*"}
+
+// hub tells the watchers of jobs what became of them. One watch of the job bucket serves them all:
+//
+//	bucket ──> listen ──touch──> topic of a job (one look per change) ──wait──> watcher, watcher, …
+//
+// A topic exists while its job has watchers. It keeps the newest view only, so a slow watcher holds up nobody and costs no memory: it
+// finds the newest view when it comes for it.
+type hub struct {
+	load     func(context.Context, jobRef) (*inkstreamv1.Job, error)
+	log      *slog.Logger
+	stopping <-chan struct{}
+	running  sync.WaitGroup // the topics' goroutines
+
+	mu       sync.Mutex // guards what follows
+	topics   map[jobRef]*topic
+	watchers int
+}
+
+func newHub(load func(context.Context, jobRef) (*inkstreamv1.Job, error), log *slog.Logger, stopping <-chan struct{}) *hub {
+	return &hub{load: load, log: log, stopping: stopping, topics: make(map[jobRef]*topic)}
+}
+
+// topic is a job that is being watched.
+type topic struct {
+	changed  chan struct{} // holds one sign that the job may have changed
+	cancel   context.CancelFunc
+	watchers int // guarded by hub.mu
+
+	mu      sync.Mutex // guards what follows
+	view    *inkstreamv1.Job
+	version int
+	err     error         // the topic has ended with it
+	news    chan struct{} // closed, and replaced, when something above changes
+}
+
+// listen passes the bucket's changes on to the topics until ctx is done.
+func (h *hub) listen(ctx context.Context, b *bus.Bus) {
+	for ctx.Err() == nil {
+		err := h.follow(ctx, b)
+		if ctx.Err() != nil {
+			return
+		}
+		h.log.WarnContext(ctx, "watch of the job bucket broke off, will be tried again", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(watchRetry):
+		}
+	}
+}
+
+func (h *hub) follow(ctx context.Context, b *bus.Bus) error {
+	kv, err := b.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	watch, err := kv.WatchFiltered(ctx, append([]string(nil), watchedKeys...), jetstream.UpdatesOnly(), jetstream.MetaOnly())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// The connection may be gone, and the watch with it.
+		_ = watch.Stop()
+	}()
+	h.touchAll() // for what happened while nobody listened
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case entry, ok := <-watch.Updates():
+			if !ok {
+				return errors.New("the watch was closed")
+			}
+			if entry == nil {
+				continue // a mark between old entries and new ones
+			}
+			if ref, ok := refOfKey(entry.Key()); ok {
+				h.touch(ref)
+			}
+		}
+	}
+}
+
+// refOfKey returns the job that a key of the bucket is about.
+func refOfKey(key string) (jobRef, bool) {
+	parts := strings.Split(key, ".")
+	if len(parts) != 3 {
+		return jobRef{}, false
+	}
+	return jobRef{parts[1], job.ID(parts[2])}, true
+}
+
+func (h *hub) touch(ref jobRef) {
+	h.mu.Lock()
+	t := h.topics[ref]
+	h.mu.Unlock()
+	if t != nil {
+		t.touch()
+	}
+}
+
+func (h *hub) touchAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.topics {
+		t.touch()
+	}
+}
+
+// wait returns when the goroutines of all topics have ended; their watchers must be gone.
+func (h *hub) wait() { h.running.Wait() }
+
+// join returns the topic of a job for one more watcher, who calls leave in the end.
+func (h *hub) join(ctx context.Context, ref jobRef) (t *topic, leave func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchers >= maxWatchers {
+		return nil, nil, fault.New(fault.QueueFull, "the server has as many watches under way as it takes; try later")
+	}
+	t = h.topics[ref]
+	if t == nil || t.ended() {
+		// The topic's life is not that of the request which happens to start it.
+		life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		t = &topic{changed: make(chan struct{}, 1), cancel: cancel, news: make(chan struct{})}
+		h.topics[ref] = t
+		h.running.Go(func() { t.run(life, func(ctx context.Context) (*inkstreamv1.Job, error) { return h.load(ctx, ref) }) })
+	}
+	h.watchers++
+	t.watchers++
+	return t, func() { h.leave(ref, t) }, nil
+}
+
+func (h *hub) leave(ref jobRef, t *topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.watchers--
+	if t.watchers--; t.watchers > 0 {
+		return
+	}
+	t.cancel()
+	if h.topics[ref] == t {
+		delete(h.topics, ref)
+	}
+}
+
+// touch leaves a sign that the job may have changed. One sign is as good as many.
+func (t *topic) touch() {
+	select {
+	case t.changed <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps the view up to date until the job has ended, is gone, or ctx is done.
+func (t *topic) run(ctx context.Context, load func(context.Context) (*inkstreamv1.Job, error)) {
+	poll := time.NewTicker(watchPoll)
+	defer poll.Stop()
+	for ctx.Err() == nil {
+		look, cancel := context.WithTimeout(ctx, watchLoad)
+		view, err := load(look)
+		cancel()
+		pause := watchPause
+		switch {
+		case err == nil:
+			t.publish(view)
+			if final(view) {
+				return
+			}
+		case fault.CodeOf(err) == fault.JobNotFound || !t.started():
+			// A watch that cannot even begin says so; one that is under way outlasts the broker's absence.
+			t.end(err)
+			return
+		default:
+			pause = watchRetry
+			t.touch()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		select {
+		case <-ctx.Done():
+		case <-t.changed:
+		case <-poll.C:
+		}
+	}
+}
+
+// publish makes view the newest, unless it says nothing new.
+func (t *topic) publish(view *inkstreamv1.Job) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.view != nil && proto.Equal(t.view, view) {
+		return
+	}
+	t.view = view
+	t.version++
+	t.tell()
+}
+
+func (t *topic) end(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = err
+	t.tell()
+}
+
+// tell wakes those who wait. The caller holds mu.
+func (t *topic) tell() {
+	close(t.news)
+	t.news = make(chan struct{})
+}
+
+func (t *topic) started() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.view != nil
+}
+
+func (t *topic) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err != nil || t.view != nil && final(t.view)
+}
+
+// newest returns the newest view and its version, or a channel that is closed when there is one beyond seen.
+func (t *topic) newest(seen int) (view *inkstreamv1.Job, version int, news <-chan struct{}, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.version > seen {
+		return t.view, t.version, nil, nil
+	}
+	return nil, seen, t.news, t.err
+}
+
+// final reports whether the job has ended.
+func final(v *inkstreamv1.Job) bool { return job.State(v.GetState().String()).Final() }
+
+// watch calls send with the job now and at every change, the newest state only, until it has ended; then it returns nil. While nothing
+// changes it calls idle every so often; zero means never. Views are shared between watchers: send must not change them.
+func (h *hub) watch(ctx context.Context, ref jobRef, send func(*inkstreamv1.Job) error, every time.Duration, idle func() error) error {
+	t, leave, err := h.join(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	var beat <-chan time.Time
+	if every > 0 {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		beat = tick.C
+	}
+	for seen := 0; ; {
+		view, version, news, err := t.newest(seen)
+		if err != nil {
+			return err
+		}
+		if view != nil {
+			seen = version
+			if err := send(view); err != nil || final(view) {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-news:
+		case <-beat:
+			err = idle()
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-h.stopping:
+			err = fault.New(shuttingDown, "the server is stopping; watch again")
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// WatchJob sends the job now and at every change until it has ended.
+func (s *Service) WatchJob(req *inkstreamv1.WatchJobRequest, stream grpc.ServerStreamingServer[inkstreamv1.Job]) error {
+	ctx := stream.Context()
+	ref, err := refOf(ctx, req.GetId())
+	if err != nil {
+		return err
+	}
+	return s.hub.watch(ctx, ref, stream.Send, 0, nil)
+}

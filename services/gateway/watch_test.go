@@ -1,0 +1,197 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+func TestWatchFollowsJobToItsEnd(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	eachAPI(t, r, func(t *testing.T, a api) {
+		rec := r.newJob(nil)
+		var seen []string
+		err := a.watch(t.Context(), string(rec.ID), func(v *inkstreamv1.Job) bool {
+			seen = append(seen, fmt.Sprintf("%s %d", v.GetState(), v.GetPagesDone()))
+			switch len(seen) {
+			case 1:
+				r.update(rec, func(rec *job.Record) error { running(rec); return nil })
+			case 2:
+				rec.PageCount = 5
+				r.progressOf(rec)
+			case 3:
+				r.update(rec, fail(job.Failed, fault.DocumentTimeout))
+			}
+			return true
+		})
+		checkError(t, err, "")
+		if got, want := strings.Join(seen, ", "), "PENDING 0, RUNNING 0, RUNNING 3, FAILED 3"; got != want {
+			t.Errorf("saw %s, want %s", got, want)
+		}
+		// A watch of a job that has ended says so and ends.
+		n := 0
+		err = a.watch(t.Context(), string(rec.ID), func(v *inkstreamv1.Job) bool { n++; return v.GetState() == inkstreamv1.Job_FAILED })
+		if err != nil || n != 1 {
+			t.Errorf("saw %d states (%v), want the last one", n, err)
+		}
+	})
+	eventually(t, "no topic is left", func() bool {
+		r.svc.hub.mu.Lock()
+		defer r.svc.hub.mu.Unlock()
+		return len(r.svc.hub.topics) == 0 && r.svc.hub.watchers == 0
+	})
+}
+
+func TestWatchAsEvents(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	rec := r.newJob(nil)
+	r.update(rec, fail(job.Rejected, fault.NotAPDF))
+	path := "/v1/jobs/" + string(rec.ID) + "/watch"
+	res, body := r.get(t, path, map[string]string{"Accept": "text/html, text/event-stream;q=0.9"})
+	if got := res.Header.Get("Content-Type"); got != eventStreamType {
+		t.Errorf("got content type %q, want %q", got, eventStreamType)
+	}
+	if !strings.HasPrefix(body, "event: job\nid: end\ndata: {\"id\":") || !strings.HasSuffix(body, "}\n\n") {
+		t.Errorf("got %q, want one event", body)
+	}
+	if res, _ := r.get(t, path, map[string]string{"Accept": eventStreamType, "Last-Event-ID": "end"}); res.StatusCode != 204 {
+		t.Errorf("got %d for a browser that saw the end, want 204", res.StatusCode)
+	}
+	if res, _ := r.get(t, path, nil); res.Header.Get("Content-Type") != ndjsonType {
+		t.Errorf("got content type %q, want %q", res.Header.Get("Content-Type"), ndjsonType)
+	}
+}
+
+func TestSlowWatcherHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	rec := r.newJob(running)
+	// One watcher stops reading after the first state: its pipe is full until the end.
+	slow, err := r.rpc.WatchJob(t.Context(), &inkstreamv1.WatchJobRequest{Id: string(rec.ID)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	stuck, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { // and one that is stuck inside the server
+		_ = r.svc.hub.watch(t.Context(), jobRef{rec.Tenant, rec.ID}, func(*inkstreamv1.Job) error {
+			select {
+			case stuck <- struct{}{}:
+			case <-release:
+			}
+			<-release
+			return nil
+		}, 0, nil)
+	})
+	<-stuck
+	const states = 8
+	quick := make([]int, 3)
+	for i := range quick {
+		wg.Go(func() {
+			err := restAPI{r, false, ""}.watch(t.Context(), string(rec.ID), func(*inkstreamv1.Job) bool { quick[i]++; return true })
+			checkError(t, err, "")
+		})
+	}
+	eventually(t, "all watch", func() bool {
+		r.svc.hub.mu.Lock()
+		defer r.svc.hub.mu.Unlock()
+		return r.svc.hub.watchers == 5 && len(r.svc.hub.topics) == 1
+	})
+	for i := range states {
+		r.update(rec, func(rec *job.Record) error {
+			rec.Document.Title = strings.Repeat("x", 1000) + fmt.Sprint(i)
+			return nil
+		})
+	}
+	r.update(rec, fail(job.Failed, fault.DocumentTimeout))
+	eventually(t, "the quick ones have seen the end", func() bool {
+		r.svc.hub.mu.Lock()
+		defer r.svc.hub.mu.Unlock()
+		return r.svc.hub.watchers <= 2
+	})
+	close(release)
+	wg.Wait()
+	for _, n := range quick {
+		if n < 2 || n > states+2 {
+			t.Errorf("a quick watcher saw %d states, want 2 to %d", n, states+2)
+		}
+	}
+	var last *inkstreamv1.Job
+	for {
+		v, err := slow.Recv()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = v
+	}
+	if last.GetState() != inkstreamv1.Job_FAILED {
+		t.Errorf("the slow watcher saw %s last, want FAILED", last.GetState())
+	}
+}
+
+func TestManyChangesReachWatcherAsFew(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	rec := r.newJob(running)
+	began, seen := time.Now(), 0
+	go func() {
+		for i := range 300 {
+			if _, err := r.env.Jobs.Update(t.Context(), rec.Tenant, rec.ID, func(rec *job.Record) error {
+				rec.Document.Title = fmt.Sprint(i)
+				if i == 299 {
+					return fail(job.Failed, fault.DocumentTimeout)(rec)
+				}
+				return nil
+			}); err != nil {
+				return
+			}
+		}
+	}()
+	err := rpcAPI{r.rpc}.watch(t.Context(), string(rec.ID), func(*inkstreamv1.Job) bool { seen++; return true })
+	checkError(t, err, "")
+	if most := int(time.Since(began)/watchPause) + 2; seen > most {
+		t.Errorf("saw %d states in %s, want at most %d", seen, time.Since(began), most)
+	}
+}
+
+func TestWatchEndsWhenServiceStops(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	rec := r.newJob(running)
+	var wg sync.WaitGroup
+	var begun sync.WaitGroup
+	for _, a := range []api{rpcAPI{r.rpc}, restAPI{r, false, ""}, restAPI{r, false, eventStreamType}} {
+		begun.Add(1)
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			err := a.watch(ctx, string(rec.ID), func(*inkstreamv1.Job) bool { begun.Done(); return true })
+			checkError(t, err, shuttingDown)
+		})
+	}
+	begun.Wait()
+	start := time.Now()
+	if err := r.stop(); err != nil {
+		t.Errorf("Run returned %v, want nil", err)
+	}
+	wg.Wait()
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("stopping took %s with watchers", took)
+	}
+}

@@ -1,0 +1,72 @@
+// Package index is the last stage: it puts the words of each page in reading order, stores and indexes the page, counts it once, releases
+// the job's next chunk, and, when the last page is in, assembles the artifacts and ends the job.
+package index
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"time"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/stage"
+)
+
+// Config says how pages are indexed.
+type Config struct {
+	// Workers is how many units are indexed at once.
+	Workers int
+	// DrainTimeout is how long units in hand may go on when the service stops.
+	DrainTimeout time.Duration
+}
+
+// DefaultConfig returns one worker a core.
+func DefaultConfig() Config {
+	return Config{Workers: runtime.NumCPU(), DrainTimeout: 20 * time.Second}
+}
+
+// Register adds the service's flags.
+func (c *Config) Register(fs *flag.FlagSet) {
+	fs.IntVar(&c.Workers, "index.workers", c.Workers, "units indexed at once")
+	fs.DurationVar(&c.DrainTimeout, "index.drain-timeout", c.DrainTimeout, "how long units in hand may go on at a stop")
+}
+
+// Validate joins every problem with the configuration.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Workers < 1 {
+		errs = append(errs, fmt.Errorf("index.workers: %d, want at least 1", c.Workers))
+	}
+	return errors.Join(errs...)
+}
+
+// Service is the index stage.
+type Service struct {
+	cfg   Config
+	env   stage.Env
+	store search.Store
+}
+
+// New returns a Service that is not yet running. The store stays the caller's.
+func New(cfg Config, env stage.Env, store search.Store) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	env.Log = env.Log.With("stage", string(bus.Index))
+	return &Service{cfg: cfg, env: env, store: store}, nil
+}
+
+// unitDeadline bounds the work on one unit; assembling the artifacts of the longest document is the largest.
+const unitDeadline = 10 * time.Minute
+
+// Run indexes units until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
+func (s *Service) Run(ctx context.Context, ready func()) error {
+	cfg := bus.ConsumerConfig{Workers: s.cfg.Workers, Deadline: unitDeadline, DrainTimeout: s.cfg.DrainTimeout}
+	return stage.Run(ctx, s.env, bus.Index, cfg, &steps{s}, ready)
+}
+
+// Check reports whether the index database answers; it is a readiness check.
+func (s *Service) Check(ctx context.Context) error { return s.store.Ping(ctx) }

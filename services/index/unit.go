@@ -1,0 +1,238 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/layout"
+	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+type steps struct{ *Service }
+
+// result says what to do about a unit whose batch is gone.
+type result struct{ rerender bool }
+
+// NewTask returns an empty task.
+func (*steps) NewTask() *busv1.IndexTask { return &busv1.IndexTask{} }
+
+// Unit names the pages that come together, or the end of the run.
+func (*steps) Unit(t *busv1.IndexTask) string {
+	switch {
+	case t.GetFinalise():
+		return "finalise"
+	case len(t.GetPages()) == 1:
+		return stage.PageUnit(int(t.GetPages()[0]))
+	default:
+		return stage.ChunkUnit(int(t.GetChunk()))
+	}
+}
+
+// Done reports whether every page of the unit has been counted. The end of a run is done when the job has ended, which the handler sees
+// before it asks.
+func (*steps) Done(_ context.Context, s *stage.Snapshot, t *busv1.IndexTask) (result, bool, error) {
+	if t.GetFinalise() {
+		return result{}, false, nil
+	}
+	for _, n := range t.GetPages() {
+		if !s.Progress.Done(int(n), int(n)) {
+			return result{}, false, nil
+		}
+	}
+	return result{}, true, nil
+}
+
+// Work indexes the unit's pages and counts them, or finishes the job.
+func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (result, error) {
+	if t.GetFinalise() {
+		return result{}, st.finalise(ctx, s)
+	}
+	pages, err := st.pages(ctx, s, t)
+	if errors.Is(err, blob.ErrNotFound) {
+		// A crash took the batch, which is not synced to disk. Its pages are read again.
+		return result{rerender: true}, nil
+	}
+	if err != nil {
+		return result{}, err
+	}
+	if err := st.keep(ctx, s.Job, pages); err != nil {
+		return result{}, err
+	}
+	return result{}, st.count(ctx, s, t, pages)
+}
+
+// pages returns the pages of the unit that have not been counted yet, in reading order.
+func (st *steps) pages(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) ([]*inkstreamv1.Page, error) {
+	data, err := st.env.Blobs.Bytes(ctx, t.GetBatch().GetKey(), stage.MaxBatch)
+	if err != nil {
+		return nil, fmt.Errorf("read batch: %w", err)
+	}
+	var batch inkstreamv1.PageBatch
+	if err := proto.Unmarshal(data, &batch); err != nil {
+		return nil, fmt.Errorf("decode batch: %w", err)
+	}
+	byNumber := make(map[int32]*inkstreamv1.Page, len(batch.GetPages()))
+	for _, p := range batch.GetPages() {
+		byNumber[p.GetNumber()] = p
+	}
+	var pages []*inkstreamv1.Page
+	for _, n := range t.GetPages() {
+		if s.Progress.Done(int(n), int(n)) {
+			continue
+		}
+		p := byNumber[n]
+		if p == nil {
+			return nil, fault.New(fault.Internal, "batch lacks page %d", n)
+		}
+		layout.Arrange(p)
+		pages = append(pages, p)
+	}
+	return pages, nil
+}
+
+// keep writes the pages' results, and their rows in the search index beside it.
+func (st *steps) keep(ctx context.Context, r *job.Record, pages []*inkstreamv1.Page) error {
+	rows := make([]search.Page, 0, len(pages))
+	objects := make([]blob.Object, 0, len(pages))
+	for _, p := range pages {
+		data, err := protojson.Marshal(p)
+		if err != nil {
+			return fmt.Errorf("encode page %d: %w", p.GetNumber(), err)
+		}
+		n := int(p.GetNumber())
+		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data, ContentType: "application/json"})
+		rows = append(rows, search.Page{Tenant: r.Tenant, Job: string(r.ID), Run: r.Run, Number: n, Text: p.GetText()})
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := st.env.Blobs.PutAll(gctx, objects); err != nil {
+			return fmt.Errorf("store pages: %w", err)
+		}
+		return nil
+	})
+	g.Go(func() error {
+		if err := st.store.PutPages(gctx, rows); err != nil {
+			return fmt.Errorf("index pages: %w", err)
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// count sets the pages' outcomes in the progress, each once.
+func (st *steps) count(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask, pages []*inkstreamv1.Page) error {
+	outcomes := make([]job.Outcome, 0, len(pages))
+	for _, p := range pages {
+		outcomes = append(outcomes, job.Outcome{
+			Page: int(p.GetNumber()), Kind: p.GetOutcome(), Code: fault.Code(p.GetError().GetCode()),
+		})
+	}
+	fresh := 0
+	progress, err := st.env.Jobs.UpdateProgress(ctx, s.Job.Tenant, s.Job.ID, func(p *job.Progress) error {
+		if p.Run != s.Job.Run {
+			return job.ErrUnchanged
+		}
+		n, err := p.Set(outcomes)
+		if err != nil {
+			return fault.Wrap(fault.Permanent, fault.Internal, err)
+		}
+		if fresh = n; n == 0 {
+			return job.ErrUnchanged
+		}
+		for _, span := range t.GetSpans() {
+			p.Ran(span.GetStage(), span.GetStartTime().AsTime(), span.GetEndTime().AsTime())
+		}
+		p.Ran(string(bus.Index), s.Started, time.Now())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.Progress = progress
+	if fresh > 0 {
+		for _, o := range outcomes {
+			st.env.Tel.Metrics.Pages(ctx, o.Kind, 1)
+		}
+	}
+	return nil
+}
+
+// Next releases the chunk that waits for this one, and finishes the job after its last page.
+func (st *steps) Next(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask, res result) (stage.Outcome, error) {
+	r, chunk := s.Job, int(t.GetChunk())
+	if t.GetFinalise() {
+		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+	}
+	if res.rerender {
+		return st.rerender(ctx, s, chunk)
+	}
+	var out stage.Outcome
+	for _, n := range t.GetPages() {
+		if s.Progress.Outcome(int(n)) == job.OutcomeFailed {
+			e := stage.NewEvent(r, "page_failed", string(bus.Index))
+			e.Page, e.Code = n, string(s.Progress.Code(int(n)))
+			out.Events = append(out.Events, e)
+		}
+	}
+	if err := st.tidy(ctx, s, t); err != nil {
+		return out, err
+	}
+	first, last := r.ChunkRange(chunk)
+	if !s.Progress.Done(first, last) {
+		return out, nil
+	}
+	out.Events = append(out.Events, stage.NewEvent(r, "chunk_done", string(bus.Index), "unit", strconv.Itoa(chunk)))
+	if next := chunk + r.Window; next < r.Chunks() {
+		out.Messages = append(out.Messages, stage.RenderChunk(r, s.Lane, next, 0))
+	}
+	if s.Progress.AllDone() {
+		out.Messages = append(out.Messages, bus.Message{
+			Stage: bus.Index, Lane: s.Lane, Unit: "finalise",
+			Task: &busv1.IndexTask{Unit: stage.Unit(r), Finalise: true},
+		})
+	}
+	return out, nil
+}
+
+// tidy removes what was kept for the unit's pages. The chunk's batch stays until the chunk is done, for it tells render that it is.
+func (st *steps) tidy(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) error {
+	r := s.Job
+	var keys []string
+	for _, n := range t.GetPages() {
+		if s.Progress.Outcome(int(n)) == job.OutcomeOCR || len(t.GetPages()) == 1 {
+			keys = append(keys, job.RasterKey(r.Tenant, r.ID, r.Run, int(n)), job.RecognisedKey(r.Tenant, r.ID, r.Run, int(n)))
+		}
+	}
+	first, last := r.ChunkRange(int(t.GetChunk()))
+	if s.Progress.Done(first, last) {
+		keys = append(keys, job.BatchKey(r.Tenant, r.ID, r.Run, int(t.GetChunk())))
+	}
+	for _, key := range keys {
+		if err := st.env.Blobs.Delete(ctx, key); err != nil {
+			return fmt.Errorf("remove temporary blob: %w", err)
+		}
+	}
+	return nil
+}
+
+func (st *steps) rerender(ctx context.Context, s *stage.Snapshot, chunk int) (stage.Outcome, error) {
+	r := s.Job
+	if err := st.env.Blobs.Delete(ctx, job.BatchKey(r.Tenant, r.ID, r.Run, chunk)); err != nil {
+		return stage.Outcome{}, fmt.Errorf("remove batch: %w", err)
+	}
+	return stage.Outcome{Messages: []bus.Message{stage.RenderChunk(r, s.Lane, chunk, int(s.Started.Unix()))}}, nil
+}

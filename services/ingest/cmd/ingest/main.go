@@ -1,0 +1,30 @@
+// Command ingest runs the ingest service on its own.
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"inkstream.dev/pkg/lifecycle"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/pkg/service"
+	"inkstream.dev/services/ingest"
+)
+
+func main() {
+	sandbox.Main(pdf.Program())
+	cfg, engine := ingest.DefaultConfig(), pdf.DefaultConfig()
+	service.Main("ingest", []service.Settings{&cfg, &engine}, func(_ context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
+		pdfium, err := pdf.New(engine.WithDefaults(cfg.Workers), rt.Env.Log)
+		if err != nil {
+			return nil, fmt.Errorf("pdf engine: %w", err)
+		}
+		rt.Close("pdf engine", pdfium.Close)
+		s, err := ingest.New(cfg, rt.Env, pdfium)
+		if err != nil {
+			return nil, err
+		}
+		return []lifecycle.Unit{{Name: "ingest", Run: s.Run}}, nil
+	})
+}

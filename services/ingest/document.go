@@ -1,0 +1,170 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+type steps struct{ *Service }
+
+// NewTask returns an empty task.
+func (*steps) NewTask() *busv1.IngestTask { return &busv1.IngestTask{} }
+
+// Unit names the one unit that a job has at this stage.
+func (*steps) Unit(*busv1.IngestTask) string { return "document" }
+
+// Done reports whether the document's facts are in the record.
+func (*steps) Done(_ context.Context, s *stage.Snapshot, _ *busv1.IngestTask) (struct{}, bool, error) {
+	return struct{}{}, s.Job.PageCount > 0, nil
+}
+
+// Work opens the document and records its facts, or ends the job as REJECTED.
+func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IngestTask) (struct{}, error) {
+	info, err := st.inspect(ctx, s.Job, t)
+	if rejects(err) {
+		f := job.NewFault(string(bus.Ingest), err)
+		rec, endErr := st.env.End(ctx, s.Job.Tenant, s.Job.ID, job.Rejected, f, s.Started)
+		if endErr != nil {
+			return struct{}{}, endErr
+		}
+		s.Job = rec
+		return struct{}{}, nil
+	}
+	if err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, st.commit(ctx, s, info)
+}
+
+// rejects reports whether err means that the document itself can never be processed.
+func rejects(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch fault.CodeOf(err) {
+	case fault.NotAPDF, fault.Encrypted, fault.Damaged, fault.NoPages, fault.TooManyPages, fault.TooLarge, fault.EmptyFile:
+		return true
+	default:
+		return false
+	}
+}
+
+// inspect checks the stored bytes and opens the document.
+func (st *steps) inspect(ctx context.Context, rec *job.Record, t *busv1.IngestTask) (pdf.Info, error) {
+	f, err := st.env.Blobs.File(ctx, t.GetSource().GetKey())
+	if errors.Is(err, blob.ErrNotFound) {
+		return pdf.Info{}, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
+	}
+	if err != nil {
+		return pdf.Info{}, fmt.Errorf("open stored document: %w", err)
+	}
+	defer f.Close()
+	if err := checkDigest(f, rec); err != nil {
+		return pdf.Info{}, err
+	}
+	doc, err := st.engine.Open(ctx, f, "")
+	if err != nil {
+		return pdf.Info{}, err
+	}
+	defer doc.Close()
+	info := doc.Info()
+	if info.PageCount > st.cfg.MaxPages {
+		return pdf.Info{}, fault.New(fault.TooManyPages, "the document has %d pages; the server takes %d", info.PageCount, st.cfg.MaxPages)
+	}
+	return info, nil
+}
+
+// checkDigest makes sure that the store gives back what was uploaded.
+func checkDigest(f *os.File, rec *job.Record) error {
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("read stored document: %w", err))
+	}
+	if n != int64(rec.Size) || hex.EncodeToString(h.Sum(nil)) != rec.SHA256 {
+		return fault.New(fault.SourceChanged, "the stored document is not what was uploaded: %d bytes, want %d", n, rec.Size)
+	}
+	return nil
+}
+
+// maxFact bounds each fact in the record; the full text is in the stored info.
+const maxFact = 512
+
+func clip(s string) string {
+	if len(s) <= maxFact {
+		return s
+	}
+	cut := maxFact
+	for cut > 0 && s[cut]&0xC0 == 0x80 { // not inside a UTF-8 sequence
+		cut--
+	}
+	return s[:cut]
+}
+
+// commit stores the facts: with the outline as a blob, without it in the record.
+func (st *steps) commit(ctx context.Context, s *stage.Snapshot, info pdf.Info) error {
+	d := info.Document
+	if d == nil {
+		d = &inkstreamv1.DocumentInfo{}
+	}
+	data, err := protojson.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("encode document facts: %w", err)
+	}
+	key := job.InfoKey(s.Job.Tenant, s.Job.ID, s.Job.Run)
+	if err := st.env.Blobs.PutBytes(ctx, key, data, "application/json"); err != nil {
+		return fmt.Errorf("store document facts: %w", err)
+	}
+	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+		if r.State.Final() || r.PageCount > 0 {
+			return job.ErrUnchanged
+		}
+		now := time.Now()
+		r.PageCount = info.PageCount
+		r.Document = &job.Document{
+			PDFVersion: clip(d.GetPdfVersion()), Encrypted: d.GetEncrypted(), Title: clip(d.GetTitle()), Author: clip(d.GetAuthor()),
+			Subject: clip(d.GetSubject()), Keywords: clip(d.GetKeywords()), Creator: clip(d.GetCreator()), Producer: clip(d.GetProducer()),
+			CreationDate: clip(d.GetCreationDate()), ModDate: clip(d.GetModificationDate()), Tagged: d.GetTagged(),
+		}
+		r.Ran(string(bus.Ingest), s.Started, now)
+		return r.To(job.Running, now)
+	})
+	if err != nil {
+		return err
+	}
+	s.Job = rec
+	return nil
+}
+
+// Next sends the document on to scan, or tells the trail of its refusal.
+func (st *steps) Next(_ context.Context, s *stage.Snapshot, _ *busv1.IngestTask, _ struct{}) (stage.Outcome, error) {
+	r := s.Job
+	if r.State.Final() {
+		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+	}
+	return stage.Outcome{
+		Messages: []bus.Message{{
+			Stage: bus.Scan, Lane: s.Lane, Unit: "document",
+			Task: &busv1.ScanTask{Unit: stage.Unit(r), Source: stage.Source(r)},
+		}},
+		Events: []*busv1.Event{stage.NewEvent(r, "ingested", string(bus.Ingest), "pages", strconv.Itoa(r.PageCount))},
+	}, nil
+}

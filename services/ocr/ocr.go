@@ -1,0 +1,79 @@
+// Package ocr is the fourth stage: it recognises the words on rastered pages, in warm engine children. Pages that need no recognition pass
+// straight through.
+package ocr
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"time"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/stage"
+)
+
+// Config says how pages are recognised.
+type Config struct {
+	// Workers is how many pages are recognised at once; each needs an engine child and a core.
+	Workers int
+	// Languages are the Tesseract language codes for jobs that name none.
+	Languages string
+	// PageTimeout bounds the recognition of one page.
+	PageTimeout time.Duration
+	// DrainTimeout is how long pages in hand may go on when the service stops.
+	DrainTimeout time.Duration
+}
+
+// DefaultConfig returns one worker a core.
+func DefaultConfig() Config {
+	return Config{Workers: runtime.NumCPU(), Languages: "eng", PageTimeout: 2 * time.Minute, DrainTimeout: 20 * time.Second}
+}
+
+// Register adds the service's flags.
+func (c *Config) Register(fs *flag.FlagSet) {
+	fs.IntVar(&c.Workers, "ocr.workers", c.Workers, "pages recognised at once")
+	fs.StringVar(&c.Languages, "ocr.languages", c.Languages, "languages of jobs that name none, e.g. eng+deu")
+	fs.DurationVar(&c.PageTimeout, "ocr.page-timeout", c.PageTimeout, "how long the recognition of a page may take")
+	fs.DurationVar(&c.DrainTimeout, "ocr.drain-timeout", c.DrainTimeout, "how long pages in hand may go on at a stop")
+}
+
+// Validate joins every problem with the configuration.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Workers < 1 {
+		errs = append(errs, fmt.Errorf("ocr.workers: %d, want at least 1", c.Workers))
+	}
+	if c.Languages == "" {
+		errs = append(errs, errors.New("ocr.languages: empty, want at least one language"))
+	}
+	if c.PageTimeout < time.Second {
+		errs = append(errs, fmt.Errorf("ocr.page-timeout: %s, want at least 1s", c.PageTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+// Service is the ocr stage.
+type Service struct {
+	cfg    Config
+	env    stage.Env
+	engine Engine
+}
+
+// New returns a Service that is not yet running. The engine stays the caller's.
+func New(cfg Config, env stage.Env, engine Engine) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	env.Log = env.Log.With("stage", string(bus.OCR))
+	return &Service{cfg: cfg, env: env, engine: engine}, nil
+}
+
+// Run recognises pages until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
+func (s *Service) Run(ctx context.Context, ready func()) error {
+	cfg := bus.ConsumerConfig{
+		Workers: s.cfg.Workers, Deadline: crashTries*s.cfg.PageTimeout + time.Minute, DrainTimeout: s.cfg.DrainTimeout,
+	}
+	return stage.Run(ctx, s.env, bus.OCR, cfg, &steps{s}, ready)
+}

@@ -1,0 +1,184 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+type steps struct{ *Service }
+
+// NewTask returns an empty task.
+func (*steps) NewTask() *busv1.RenderTask { return &busv1.RenderTask{} }
+
+// Unit names the chunk.
+func (*steps) Unit(t *busv1.RenderTask) string { return stage.ChunkUnit(int(t.GetChunk())) }
+
+// Done reports whether every page of the chunk has ended, or its batch stands in the store: the batch is written last. The batch has a page
+// for each page of the chunk; the outcome of those that go to recognition is set already.
+func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (*inkstreamv1.PageBatch, bool, error) {
+	if s.Progress.Done(int(t.GetFirstPage()), int(t.GetLastPage())) {
+		return nil, true, nil
+	}
+	data, err := st.env.Blobs.Bytes(ctx, batchKey(s.Job, t), stage.MaxBatch)
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	var batch inkstreamv1.PageBatch
+	if err := proto.Unmarshal(data, &batch); err != nil {
+		return nil, false, nil // a half-written batch of a crash: read the chunk again
+	}
+	return &batch, true, nil
+}
+
+func batchKey(r *job.Record, t *busv1.RenderTask) string {
+	return job.BatchKey(r.Tenant, r.ID, r.Run, int(t.GetChunk()))
+}
+
+// Work reads the chunk's pages and stores their rasters and the batch.
+func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (*inkstreamv1.PageBatch, error) {
+	f, err := st.env.Blobs.File(ctx, t.GetSource().GetKey())
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open stored document: %w", err)
+	}
+	defer f.Close()
+	doc, err := st.engine.Open(ctx, f, "")
+	if err != nil {
+		return nil, err
+	}
+	defer doc.Close()
+
+	batch := &inkstreamv1.PageBatch{}
+	for n := int(t.GetFirstPage()); n <= int(t.GetLastPage()); n++ {
+		page, err := st.page(ctx, s.Job, doc, n)
+		if err != nil {
+			return nil, err
+		}
+		batch.Pages = append(batch.Pages, page)
+	}
+	data, err := proto.Marshal(batch)
+	if err != nil {
+		return nil, fmt.Errorf("encode batch: %w", err)
+	}
+	if err := st.env.Blobs.PutBytes(ctx, batchKey(s.Job, t), data, stage.TypeProtobuf); err != nil {
+		return nil, fmt.Errorf("store batch: %w", err)
+	}
+	return batch, nil
+}
+
+// crashTries is how often a page may crash the engine before it is failed.
+const crashTries = 2
+
+// page reads one page. What is wrong with the page is its outcome, not an error.
+func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n int) (*inkstreamv1.Page, error) {
+	start := time.Now()
+	var res *pdf.PageResult
+	var err error
+	for range crashTries {
+		res, err = doc.Page(ctx, n, pdf.PageOptions{})
+		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {
+			break
+		}
+	}
+	st.env.Tel.Metrics.EngineSeconds(ctx, "pdfium", time.Since(start))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("read page %d: %w", n, ctx.Err())
+		}
+		if !ofPage(err) {
+			return nil, fmt.Errorf("read page %d: %w", n, err)
+		}
+		st.env.Log.WarnContext(ctx, "page failed", "job", r.ID, "page", n, "code", fault.CodeOf(err), "error", err)
+		return stage.FailedPage(n, string(bus.Render), err), nil
+	}
+	if res.Raster == nil {
+		return res.Page, nil
+	}
+	res.Page.Outcome, res.Page.Dpi = job.OutcomeOCR, res.Raster.DPI
+	if err := st.storeRaster(ctx, job.RasterKey(r.Tenant, r.ID, r.Run, n), res.Raster); err != nil {
+		return nil, err
+	}
+	return res.Page, nil
+}
+
+// ofPage reports whether an error is the page's own fault.
+func ofPage(err error) bool {
+	switch fault.CodeOf(err) {
+	case fault.EngineCrashed, fault.PageTimeout, fault.EngineMemory, fault.PageDamaged, fault.PageGeometry:
+		return true
+	default:
+		return false
+	}
+}
+
+func (st *steps) storeRaster(ctx context.Context, key string, raster *pdf.Raster) error {
+	r, w := io.Pipe()
+	go func() {
+		_, err := raster.WriteTo(w)
+		w.CloseWithError(err)
+	}()
+	_, err := st.env.Blobs.Put(ctx, key, r, blob.PutOptions{ContentType: "image/x-portable-graymap"})
+	r.CloseWithError(err) // ends the writer, should it still be at it
+	if err != nil {
+		return fmt.Errorf("store raster: %w", err)
+	}
+	return nil
+}
+
+// Next sends each page that needs recognition on its own, and all others together.
+func (st *steps) Next(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask, batch *inkstreamv1.PageBatch) (stage.Outcome, error) {
+	var out stage.Outcome
+	if batch == nil {
+		return out, nil // every page has ended
+	}
+	ref := &busv1.Blob{Key: batchKey(s.Job, t)}
+	spans := []*busv1.Span{{Stage: string(bus.Render), StartTime: timestamppb.New(s.Started), EndTime: timestamppb.Now()}}
+	var others []int32
+	for _, p := range batch.GetPages() {
+		n := int(p.GetNumber())
+		switch {
+		case s.Progress.Done(n, n):
+		case p.GetOutcome() == job.OutcomeOCR:
+			out.Messages = append(out.Messages, bus.Message{
+				Stage: bus.OCR, Lane: s.Lane, Unit: stage.PageUnit(n), Replay: int(t.GetReplay()),
+				Task: &busv1.OcrTask{
+					Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: []int32{int32(n)}, Dpi: p.GetDpi(), Batch: ref, Spans: spans,
+					Replay: t.GetReplay(),
+					Raster: &busv1.Blob{Key: job.RasterKey(s.Job.Tenant, s.Job.ID, s.Job.Run, n)},
+				},
+			})
+			spans = nil // the chunk's time is told once
+		default:
+			others = append(others, int32(n))
+		}
+	}
+	if len(others) > 0 {
+		out.Messages = append(out.Messages, bus.Message{
+			Stage: bus.OCR, Lane: s.Lane, Unit: stage.ChunkUnit(int(t.GetChunk())), Replay: int(t.GetReplay()),
+			Task: &busv1.OcrTask{
+				Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: others, Batch: ref, Spans: spans, Replay: t.GetReplay(),
+			},
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,30 @@
+// Command render runs the render service on its own.
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"inkstream.dev/pkg/lifecycle"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/pkg/service"
+	"inkstream.dev/services/render"
+)
+
+func main() {
+	sandbox.Main(pdf.Program())
+	cfg, engine := render.DefaultConfig(), pdf.DefaultConfig()
+	service.Main("render", []service.Settings{&cfg, &engine}, func(_ context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
+		pdfium, err := pdf.New(engine.WithDefaults(cfg.Workers), rt.Env.Log)
+		if err != nil {
+			return nil, fmt.Errorf("pdf engine: %w", err)
+		}
+		rt.Close("pdf engine", pdfium.Close)
+		s, err := render.New(cfg, rt.Env, pdfium)
+		if err != nil {
+			return nil, err
+		}
+		return []lifecycle.Unit{{Name: "render", Run: s.Run}}, nil
+	})
+}

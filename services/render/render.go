@@ -1,0 +1,69 @@
+// Package render is the third stage: it reads a chunk of pages in the sandboxed PDF engine, page by page. A page with sound text is read
+// from the document itself; a page that needs recognition becomes a grey raster in the blob store and a task of its own.
+package render
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"time"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/stage"
+)
+
+// Config says how pages are read.
+type Config struct {
+	// Workers is how many chunks are read at once; each needs an engine child.
+	Workers int
+	// DrainTimeout is how long chunks in hand may go on when the service stops.
+	DrainTimeout time.Duration
+}
+
+// DefaultConfig returns one worker a core.
+func DefaultConfig() Config {
+	return Config{Workers: runtime.NumCPU(), DrainTimeout: 20 * time.Second}
+}
+
+// Register adds the service's flags.
+func (c *Config) Register(fs *flag.FlagSet) {
+	fs.IntVar(&c.Workers, "render.workers", c.Workers, "chunks read at once")
+	fs.DurationVar(&c.DrainTimeout, "render.drain-timeout", c.DrainTimeout, "how long chunks in hand may go on at a stop")
+}
+
+// Validate joins every problem with the configuration.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Workers < 1 {
+		errs = append(errs, fmt.Errorf("render.workers: %d, want at least 1", c.Workers))
+	}
+	return errors.Join(errs...)
+}
+
+// Service is the render stage.
+type Service struct {
+	cfg    Config
+	env    stage.Env
+	engine *pdf.Engine
+}
+
+// New returns a Service that is not yet running. The engine stays the caller's.
+func New(cfg Config, env stage.Env, engine *pdf.Engine) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	env.Log = env.Log.With("stage", string(bus.Render))
+	return &Service{cfg: cfg, env: env, engine: engine}, nil
+}
+
+// chunkDeadline bounds the work on one chunk: every one of its pages may use up its own deadline.
+const chunkDeadline = 40 * time.Minute
+
+// Run reads chunks until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
+func (s *Service) Run(ctx context.Context, ready func()) error {
+	cfg := bus.ConsumerConfig{Workers: s.cfg.Workers, Deadline: chunkDeadline, DrainTimeout: s.cfg.DrainTimeout}
+	return stage.Run(ctx, s.env, bus.Render, cfg, &steps{s}, ready)
+}

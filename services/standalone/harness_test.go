@@ -1,0 +1,286 @@
+package standalone_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/telemetry"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/standalone"
+)
+
+// pipeline is a running pipeline as its users see it.
+type pipeline struct {
+	inkstreamv1.InkstreamServiceClient
+	http string // base URL of the REST API
+	dir  string // holds the blobs
+}
+
+// pageTimeout is short, so that pages that hang the engine do not hold up the tests; a page that does not takes a fraction of it.
+const pageTimeout = 20 * time.Second
+
+func testConfig(dir string) standalone.Config {
+	cfg := standalone.ThrowAway(dir, 2)
+	cfg.PDF.PageTimeout = pageTimeout
+	cfg.OCR.PageTimeout = 60 * time.Second
+	return cfg
+}
+
+// inOneProcess runs the whole pipeline inside the test.
+func inOneProcess(t *testing.T) *pipeline {
+	t.Helper()
+	dir := t.TempDir()
+	cfg := testConfig(dir)
+	tel, err := telemetry.Setup(t.Context(), cfg.Telemetry, testLog{t})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := standalone.New(t.Context(), cfg, tel)
+	if err != nil {
+		t.Fatalf("new: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	addrs := make(chan standalone.Addrs, 1)
+	done := make(chan error, 1)
+	go func() { done <- srv.Run(ctx, func(a standalone.Addrs) { addrs <- a }) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		if err := srv.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	select {
+	case a := <-addrs:
+		return connect(t, a.GRPC, "http://"+a.HTTP, filepath.Join(dir, "blobs"))
+	case err := <-done:
+		t.Fatalf("run: %v", err)
+		return nil
+	}
+}
+
+// testLog shows log lines with the test's output.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Log(strings.TrimRight(string(p), "\n"))
+	return len(p), nil
+}
+
+// inSixProcesses builds the services' own programs and runs each on its own against one NATS server.
+func inSixProcesses(t *testing.T) *pipeline {
+	t.Helper()
+	bin := buildServices(t)
+	dir := t.TempDir()
+	nats := bustest.Server(t)
+	blobs := "file://" + filepath.Join(dir, "blobs") + "?fsync=off"
+	common := []string{"--nats", nats.URL(), "--blobs", blobs, "--log.level", "ERROR"}
+	pdf := []string{"--pdf.page-timeout", pageTimeout.String(), "--pdf.cache-dir", filepath.Join(dir, "cache")}
+	own := map[string][]string{
+		"ingest":  pdf,
+		"scan":    pdf,
+		"render":  append([]string{"--render.workers", "2"}, pdf...),
+		"ocr":     {"--ocr.workers", "2", "--ocr.page-timeout", "60s"},
+		"index":   {"--index", "sqlite://" + filepath.Join(dir, "index.db")},
+		"gateway": {"--gateway.http", freeAddr(t), "--gateway.grpc", freeAddr(t)},
+	}
+	for _, name := range []string{"index", "ocr", "render", "scan", "ingest", "gateway"} {
+		startService(t, filepath.Join(bin, name), append(append([]string{}, common...), own[name]...))
+	}
+	return connect(t, own["gateway"][3], "http://"+own["gateway"][1], filepath.Join(dir, "blobs"))
+}
+
+// buildServices builds the six programs once for all tests.
+var buildOnce = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "inkstream-services-*")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"gateway", "ingest", "scan", "render", "ocr", "index"} {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), "./cmd/"+name)
+		cmd.Dir = filepath.Join("..", name)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+	}
+	return dir, nil
+})
+
+func buildServices(t *testing.T) string {
+	t.Helper()
+	dir, err := buildOnce()
+	if dir != "" {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func startService(t *testing.T, program string, args []string) {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Errorf("%s: %v", program, err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s did not stop cleanly: %v", program, err)
+		}
+		if out.Len() > 0 {
+			t.Logf("%s said:\n%s", program, out.String())
+		}
+	})
+}
+
+func connect(t *testing.T, grpcAddr, httpURL, blobs string) *pipeline {
+	t.Helper()
+	conn, err := grpc.NewClient(grpcAddr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20), grpc.WaitForReady(true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return &pipeline{InkstreamServiceClient: inkstreamv1.NewInkstreamServiceClient(conn), http: httpURL, dir: blobs}
+}
+
+// upload sends a document over gRPC.
+func (p *pipeline) upload(ctx context.Context, name string, data []byte, opts *inkstreamv1.JobOptions) (*inkstreamv1.Job, error) {
+	stream, err := p.UploadDocument(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{
+		Metadata: &inkstreamv1.UploadMetadata{Filename: name, Options: opts},
+	}})
+	for len(data) > 0 && err == nil {
+		n := min(len(data), 256<<10)
+		err = stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Data{Data: data[:n]}})
+		data = data[n:]
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return stream.CloseAndRecv()
+}
+
+// finish follows a job to its end.
+func (p *pipeline) finish(ctx context.Context, id string) (*inkstreamv1.Job, error) {
+	stream, err := p.WatchJob(ctx, &inkstreamv1.WatchJobRequest{Id: id})
+	if err != nil {
+		return nil, err
+	}
+	var last *inkstreamv1.Job
+	for {
+		j, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return last, nil
+		}
+		if err != nil {
+			return last, err
+		}
+		last = j
+	}
+}
+
+// run takes a document through the pipeline.
+func (p *pipeline) run(t *testing.T, f pdftest.File) *inkstreamv1.Job {
+	t.Helper()
+	j, err := p.upload(t.Context(), f.Name, f.PDF, nil)
+	if err != nil {
+		t.Fatalf("upload %s: %v", f.Name, err)
+	}
+	j, err = p.finish(t.Context(), j.GetId())
+	if err != nil {
+		t.Fatalf("follow %s: %v", f.Name, err)
+	}
+	return j
+}
+
+// get answers a path of the REST API.
+func (p *pipeline) get(t *testing.T, path string) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.http+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, body
+}
+
+// text returns the text of each page from text.txt.
+func (p *pipeline) text(t *testing.T, id string) []string {
+	t.Helper()
+	code, body := p.get(t, "/v1/jobs/"+id+"/artifacts/text.txt")
+	if code != http.StatusOK {
+		t.Fatalf("text.txt: status %d: %s", code, body)
+	}
+	return strings.Split(string(body), "\f")
+}
+
+// check holds a job that has ended against what is true of every one.
+func check(t *testing.T, j *inkstreamv1.Job) {
+	t.Helper()
+	sum := int32(0)
+	for _, n := range j.GetOutcomes() {
+		sum += n
+	}
+	switch j.GetState() {
+	case inkstreamv1.Job_SUCCEEDED, inkstreamv1.Job_PARTIAL:
+		if sum != j.GetPageCount() || j.GetPagesDone() != j.GetPageCount() {
+			t.Errorf("%d pages, %d done, outcomes sum to %d: %v", j.GetPageCount(), j.GetPagesDone(), sum, j.GetOutcomes())
+		}
+	case inkstreamv1.Job_REJECTED, inkstreamv1.Job_FAILED:
+		if j.GetError().GetCode() == "" {
+			t.Errorf("%s without a code", j.GetState())
+		}
+	default:
+		t.Errorf("ended as %s", j.GetState())
+	}
+	if (j.GetState() == inkstreamv1.Job_PARTIAL) != (len(j.GetFailures()) > 0 && sum > int32(len(j.GetFailures()))) {
+		t.Errorf("%s with failures %v", j.GetState(), j.GetFailures())
+	}
+	if j.GetEndTime() == nil {
+		t.Error("no end time")
+	}
+}
+
+func decode(t *testing.T, data []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatalf("decode: %v\n%.300s", err, data)
+	}
+}

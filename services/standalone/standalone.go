@@ -1,0 +1,257 @@
+// Package standalone runs every service in one process, with an embedded NATS server. It builds them by the same constructors as the
+// services' own mains; only the connections differ.
+package standalone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/embedded"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/lifecycle"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/telemetry"
+	"inkstream.dev/services/gateway"
+	"inkstream.dev/services/index"
+	"inkstream.dev/services/ingest"
+	"inkstream.dev/services/ocr"
+	"inkstream.dev/services/render"
+	"inkstream.dev/services/scan"
+)
+
+const quietLevel = slog.LevelError
+
+// Programs lists the child processes that the services need; a process that runs them calls sandbox.Main with it first thing.
+func Programs() []sandbox.Program {
+	return append(ocr.Programs(), pdf.Program())
+}
+
+// Addrs are the addresses that a running Server listens on.
+type Addrs struct {
+	HTTP, GRPC, NATS string
+}
+
+// Server is the whole pipeline.
+type Server struct {
+	cfg     Config
+	tel     *telemetry.Telemetry
+	nats    *embedded.Server
+	gateway *gateway.Service
+	units   []lifecycle.Unit
+	closers []func() error
+}
+
+// New starts the NATS server and opens the stores; the services are not yet running. Whoever gets a Server must Close it.
+func New(ctx context.Context, cfg Config, tel *telemetry.Telemetry) (_ *Server, err error) {
+	if err := cfg.resolve(); err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, tel: tel}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := s.lock(); err != nil {
+		return nil, err
+	}
+	env, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.build(ctx, env)
+}
+
+// lock keeps a second process out of the data folder.
+func (s *Server) lock() error {
+	if err := os.MkdirAll(s.cfg.DataDir, 0o700); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(s.cfg.DataDir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	s.closers = append(s.closers, f.Close)
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("data folder %s is in use by another process", s.cfg.DataDir)
+	}
+	return nil
+}
+
+func (s *Server) connect(ctx context.Context) (stage.Env, error) {
+	var err error
+	s.nats, err = embedded.Start(embedded.Config{
+		Dir: filepath.Join(s.cfg.DataDir, "nats"), Addr: s.cfg.NATSAddr, Sync: s.cfg.Durability == Full,
+	}, s.tel.Log)
+	if err != nil {
+		return stage.Env{}, err
+	}
+	s.closers = append(s.closers, func() error { s.nats.Stop(); return nil })
+	b, err := bus.Connect(s.nats.URL(), "standalone", s.tel.Log, s.tel, s.nats.InProcess())
+	if err != nil {
+		return stage.Env{}, err
+	}
+	s.closers = append(s.closers, func() error { b.Close(); return nil })
+	if err := b.Provision(ctx, bus.Topology{}); err != nil {
+		return stage.Env{}, err
+	}
+	kv, err := b.Jobs(ctx)
+	if err != nil {
+		return stage.Env{}, err
+	}
+	blobs, err := blob.Open(ctx, s.cfg.Blobs)
+	if err != nil {
+		return stage.Env{}, err
+	}
+	s.closers = append(s.closers, blobs.Close)
+	return stage.Env{
+		Bus: b, Jobs: job.NewStore(kv), Blobs: blobs, Tel: s.tel, Log: s.tel.Log, DocumentTimeout: s.cfg.DocumentTimeout,
+	}, nil
+}
+
+// build makes the engines and the services. The gateway comes last, so that nothing is taken in before all of it can be worked on, and stops
+// first.
+func (s *Server) build(ctx context.Context, env stage.Env) error {
+	status := lifecycle.NewStatus()
+	status.Observe = s.tel.Metrics.Dependency
+	pdfEngine, err := pdf.New(s.cfg.PDF, s.tel.Log)
+	if err != nil {
+		return fmt.Errorf("pdf engine: %w", err)
+	}
+	s.closers = append(s.closers, pdfEngine.Close)
+	tesseract, err := ocr.NewTesseract(s.cfg.Tesseract, s.tel.Log)
+	if err != nil {
+		return fmt.Errorf("ocr engine: %w", err)
+	}
+	s.closers = append(s.closers, tesseract.Close)
+	store, err := search.Open(ctx, s.cfg.Index)
+	if err != nil {
+		return fmt.Errorf("index database: %w", err)
+	}
+	s.closers = append(s.closers, store.Close)
+
+	indexer, err := index.New(s.cfg.IndexCfg, env, store)
+	if err != nil {
+		return err
+	}
+	recogniser, err := ocr.New(s.cfg.OCR, env, tesseract)
+	if err != nil {
+		return err
+	}
+	renderer, err := render.New(s.cfg.Render, env, pdfEngine)
+	if err != nil {
+		return err
+	}
+	scanner, err := scan.New(s.cfg.Scan, env, pdfEngine)
+	if err != nil {
+		return err
+	}
+	ingester, err := ingest.New(s.cfg.Ingest, env, pdfEngine)
+	if err != nil {
+		return err
+	}
+	if s.gateway, err = gateway.New(s.cfg.Gateway, env, status); err != nil {
+		return err
+	}
+	status.AddCheck("index", indexer.Check)
+	if s.cfg.Scan.Clamd != "" {
+		status.AddCheck("clamd", scanner.Check)
+	}
+	s.units = status.Track(
+		lifecycle.Unit{Name: "index", Run: indexer.Run},
+		lifecycle.Unit{Name: "ocr", Run: recogniser.Run},
+		lifecycle.Unit{Name: "render", Run: renderer.Run},
+		lifecycle.Unit{Name: "scan", Run: scanner.Run},
+		lifecycle.Unit{Name: "ingest", Run: ingester.Run},
+		lifecycle.Unit{Name: "gateway", Run: s.gateway.Run},
+	)
+	return nil
+}
+
+// Run runs the services until ctx is done. It calls ready with the addresses once all of them accept work.
+func (s *Server) Run(ctx context.Context, ready func(Addrs)) error {
+	announce := lifecycle.Unit{Name: "announce", Run: func(ctx context.Context, up func()) error {
+		up()
+		addrs := s.gateway.Addrs()
+		ready(Addrs{HTTP: addrs.HTTP, GRPC: addrs.GRPC, NATS: s.nats.URL()})
+		<-ctx.Done()
+		return nil
+	}}
+	return lifecycle.Run(ctx, s.tel.Log, append(s.units, announce)...)
+}
+
+// Close releases what New has opened, last opened first. Run must have returned.
+func (s *Server) Close() error {
+	var errs []error
+	for len(s.closers) > 0 {
+		last := s.closers[len(s.closers)-1]
+		s.closers = s.closers[:len(s.closers)-1]
+		errs = append(errs, last())
+	}
+	return errors.Join(errs...)
+}
+
+// Serve runs the pipeline until ctx is done, and prints its addresses to out; logs go to logs.
+func Serve(ctx context.Context, cfg Config, out, logs io.Writer) error {
+	return run(ctx, cfg, logs, func(ctx context.Context, a Addrs, walls string) error {
+		fmt.Fprintf(out, `
+inkstream is ready
+
+  REST   http://%s     curl -F file=@scan.pdf http://%[1]s/v1/jobs
+  gRPC   %s            inkstream --help
+  NATS   %s     nats --server %[3]s stream ls
+  data   %s (durability: %s)
+%s
+Ctrl-C stops it; what is queued goes on at the next start.
+
+`, a.HTTP, a.GRPC, a.NATS, cfg.DataDir, cfg.Durability, walls)
+		<-ctx.Done()
+		fmt.Fprintln(out, "stopping; a second Ctrl-C kills")
+		return nil
+	})
+}
+
+// With runs the pipeline while use does, which is given the gRPC address.
+func With(ctx context.Context, cfg Config, logs io.Writer, use func(ctx context.Context, grpcAddr string) error) error {
+	return run(ctx, cfg, logs, func(ctx context.Context, a Addrs, _ string) error { return use(ctx, a.GRPC) })
+}
+
+func run(ctx context.Context, cfg Config, logs io.Writer, use func(context.Context, Addrs, string) error) (err error) {
+	tel, err := telemetry.Setup(ctx, cfg.Telemetry, logs)
+	if err != nil {
+		return fmt.Errorf("telemetry: %w", err)
+	}
+	defer func() { err = errors.Join(err, tel.Shutdown(context.WithoutCancel(ctx))) }()
+	s, err := New(ctx, cfg, tel)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	var useErr error
+	err = s.Run(ctx, func(a Addrs) {
+		wg.Go(func() {
+			defer stop()
+			useErr = use(ctx, a, sandbox.Walls().Warning())
+		})
+	})
+	stop()
+	wg.Wait()
+	return errors.Join(useErr, err)
+}
