@@ -3,6 +3,7 @@ package pdftest
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ type BornOptions struct {
 	Size   float64
 	Width  float64 // of the page, points; A4 if 0
 	Height float64
+	// Scatter draws the lines of each page in no order at all, word by word, as some programs do: only their places tell how they read.
+	Scatter bool
 }
 
 // BornDigital returns a file of that many pages of text, as a word processor writes it: headings, paragraphs, and now and then a page
@@ -29,8 +32,11 @@ func BornDigitalWith(o BornOptions) File {
 	if o.Design != "" {
 		name = fmt.Sprintf("born-digital-%s-%d.pdf", o.Design, o.Pages)
 	}
+	if o.Scatter {
+		name = "scattered-" + name
+	}
 	return buildNative(nativeOptions{
-		name: name, pages: o.Pages, seed: o.Seed + 1, design: o.Design, size: o.Size, width: o.Width, height: o.Height,
+		name: name, pages: o.Pages, seed: o.Seed + 1, design: o.Design, size: o.Size, width: o.Width, height: o.Height, scatter: o.Scatter,
 	})
 }
 
@@ -99,6 +105,7 @@ type nativeOptions struct {
 	boxes            string // instead of the MediaBox that the sheet calls for
 	originX, originY float64
 	lock             *encryption
+	scatter          bool
 }
 
 // buildNative makes a file whose pages are all text.
@@ -120,6 +127,9 @@ func buildNative(o nativeOptions) File {
 	for i := range f.Pages {
 		rotate, turn := at(o.rotate, i), at(o.turn, i)
 		s := compose(o.design, i+1, o.pages, o.size, o.width, o.height, helveticaWidth, words)
+		if o.scatter {
+			s.scatter(words.rng)
+		}
 		page := nativePage(s, i+1)
 		page.Rotate, page.Upright = rotate, (360-turn)%360
 		pw, ph := s.w, s.h
@@ -142,6 +152,20 @@ func buildNative(o nativeOptions) File {
 	}
 	f.PDF = d.finish("", "")
 	return f
+}
+
+// scatter parts the runs into words and shuffles them.
+func (s *sheet) scatter(rng *rand.Rand) {
+	var words []run
+	for _, r := range s.runs {
+		at := r.x
+		for _, word := range strings.SplitAfter(r.text, " ") {
+			words = append(words, run{x: at, y: r.y, size: r.size, face: r.face, text: strings.TrimSuffix(word, " ")})
+			at += helveticaWidth(r.face, r.size, word)
+		}
+	}
+	rng.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+	s.runs = words
 }
 
 func at(list []int, i int) int {

@@ -8,15 +8,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"inkstream.dev/pkg/pdftest/score"
 )
 
 // sound returns one file of each kind that every reader must cope with.
-func sound() []File {
+var sound = sync.OnceValue(func() []File {
 	files := []File{
-		BornDigital(24), Rotated(), SidewaysText(), CropOffset(), UserUnits(), BlankPages(2), ManyPages(200),
+		BornDigital(24), BornDigitalWith(BornOptions{Pages: 6, Scatter: true}), Rotated(), SidewaysText(), CropOffset(), UserUnits(), BlankPages(2), ManyPages(200),
 		Scanned(ScanOptions{DPI: 100, Design: Columns}), RotatedScans(ScanOptions{DPI: 72}), PageWithImage(),
 		GarbledText(PrivateUse), GarbledText(Control), GarbledText(Unmapped), OwnerOnly(RC4), OwnerOnly(AES), Encrypted(RC4), Encrypted(AES),
 		ScanWithTextLayer(false),
@@ -25,7 +26,7 @@ func sound() []File {
 		files = append(files, WithHazards(h))
 	}
 	return append(files, WithHazards(Hazards()...))
-}
+})
 
 // tool returns the path of a program, and skips the test where it is not installed.
 func tool(t *testing.T, name string) string {

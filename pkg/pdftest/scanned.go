@@ -25,7 +25,7 @@ func Scanned(o ScanOptions) File {
 // SidewaysScans returns a file of four scanned pages whose sheets lay upright, on their right side, upside down and on their left side,
 // and whose /Rotate says nothing of it.
 func SidewaysScans(o ScanOptions) File {
-	return turnedScans(o, "sideways-scans.pdf", func(turn int) int { return 0 })
+	return turnedScans(o, "sideways-scans.pdf", func(int) int { return 0 })
 }
 
 // RotatedScans returns the pages of SidewaysScans, each with the /Rotate that sets it upright.

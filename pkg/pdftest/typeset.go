@@ -185,7 +185,7 @@ func (s *setter) report(n, total int) {
 
 func (s *setter) columns(n int) {
 	s.text(bold, s.size*1.9, s.words.heading())
-	s.text(regular, s.size, fmt.Sprintf("%s. This bulletin is filed under %s.", s.words.paragraph(2), Marker(n)))
+	s.text(regular, s.size, fmt.Sprintf("%s This bulletin is filed under %s.", s.words.paragraph(2), Marker(n)))
 	s.pair(s.y+(s.bottom-s.y)*0.45, 0.97)
 	s.text(bold, s.size*1.5, s.words.heading())
 	s.pair(s.bottom, 0.9)

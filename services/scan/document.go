@@ -31,8 +31,14 @@ func (*steps) Done(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (str
 	return struct{}{}, s.Job.ChunkPages > 0 && s.Progress != nil, nil
 }
 
-// Work examines the document; then it is cut into chunks, or the job ends as REJECTED.
+// Work examines the document; then it is cut into chunks, or the job ends as REJECTED. A document that an earlier run has cut is not examined
+// again; its pages that have a result are taken over.
 func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.ScanTask) (struct{}, error) {
+	if s.Job.ChunkPages > 0 {
+		progress, err := st.env.Jobs.CarryProgress(ctx, s.Job.Tenant, s.Job.ID, s.Job.Run, s.Job.PageCount)
+		s.Progress = progress
+		return struct{}{}, err
+	}
 	findings, err := st.examine(ctx, t)
 	if err != nil {
 		return struct{}{}, err
@@ -133,7 +139,8 @@ func (st *steps) commit(ctx context.Context, s *stage.Snapshot, findings []job.F
 	return nil
 }
 
-// Next releases the first chunks; each chunk that ends releases another one, so that at most Window are in flight.
+// Next releases the first chunks; each chunk that ends releases another one, so that at most Window are in flight. A run that has taken over
+// every page is finished at once.
 func (st *steps) Next(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask, _ struct{}) (stage.Outcome, error) {
 	r := s.Job
 	if r.State.Final() {
@@ -141,7 +148,15 @@ func (st *steps) Next(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask, _
 	}
 	var out stage.Outcome
 	for chunk := range min(r.Window, r.Chunks()) {
-		out.Messages = append(out.Messages, stage.RenderChunk(r, s.Lane, chunk, 0))
+		if m, open := stage.ReleaseChunk(r, s.Progress, s.Lane, chunk); open {
+			out.Messages = append(out.Messages, m)
+		}
+	}
+	if s.Progress.AllDone() {
+		out.Messages = append(out.Messages, stage.FinaliseMessage(r, s.Lane, 0))
+	}
+	if r.Stages[string(bus.Scan)].Start.Before(r.StartTime) {
+		return out, nil // an earlier run's examination stands
 	}
 	out.Events = []*busv1.Event{stage.NewEvent(r, "scanned", string(bus.Scan), "chunks", strconv.Itoa(r.Chunks()))}
 	return out, nil

@@ -73,7 +73,7 @@ func (b *bench) serve(ctx context.Context, folder string) (*server, error) {
 	for lines.Scan() {
 		f := strings.Fields(lines.Text())
 		if len(f) > 1 && f[0] == "REST" {
-			s.http = f[1]
+			s.http = strings.TrimPrefix(f[1], "http://")
 		}
 		if len(f) > 1 && f[0] == "gRPC" {
 			s.grpc, s.started = f[1], time.Since(start)

@@ -1,0 +1,89 @@
+# Everything that is done with this repository by hand or by CI. Longer scripts are in pkg/tools.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+MODULES = $(shell go list -m -f '{{.Dir}}')
+BUF := .bin/npm/node_modules/.bin/buf
+# The tools module is no part of the workspace, so that what the tools need has no say in what the services are built with.
+TOOL := GOWORK=off go -C pkg/tools build -o $(CURDIR)/.bin/
+PLUGINS := .bin/protoc-gen-go .bin/protoc-gen-go-grpc .bin/protoc-gen-grpc-gateway
+
+##@ Run
+
+.PHONY: run
+run: build ## Install what is missing, build, and start everything in one process (ARGS="--http :8080" passes flags on)
+	exec bin/inkstream serve $(ARGS)
+
+.PHONY: build
+build: deps ## Build bin/inkstream
+	go build -trimpath -o bin/inkstream ./services/cli/cmd/inkstream
+
+.PHONY: deps
+deps: ## Install the system packages that a build needs, if any is missing
+	@pkg/tools/deps.sh build
+
+.PHONY: nats
+nats: .bin/nats ## Build .bin/nats, the NATS command line client, to look into the queues
+
+##@ Check
+
+.PHONY: test
+test: test-deps ## Test every module with the race detector
+	go test -race -shuffle=on -timeout 14m work
+
+.PHONY: test-deps
+test-deps: ## Install the system packages that the tests need, if any is missing
+	@pkg/tools/deps.sh test
+
+.PHONY: lint
+lint: deps .bin/golangci-lint ## Vet and lint every module
+	go vet work
+	.bin/golangci-lint run $(addsuffix /...,$(MODULES))
+
+.PHONY: alone
+alone: deps ## Prove that each module is tidy and builds without the workspace
+	@for m in $(MODULES); do echo "$$m"; (cd "$$m"; GOWORK=off go mod tidy -diff; GOWORK=off go build ./...); done
+
+.PHONY: generate-check
+generate-check: $(BUF) $(PLUGINS) ## Prove that the generated code is current and the API compatible
+	pkg/tools/generate-check.sh $(BUF)
+
+##@ Change
+
+.PHONY: generate
+generate: $(BUF) $(PLUGINS) ## Generate proto/gen from the .proto files
+	$(BUF) generate --path proto/inkstream
+
+.PHONY: clean
+clean: ## Remove everything that was built here, the tools too
+	rm -rf bin .bin
+
+.PHONY: help
+help:
+	@awk -f pkg/tools/help.awk $(firstword $(MAKEFILE_LIST))
+
+# The tools, built again when their versions change.
+
+.bin/golangci-lint: pkg/tools/go.mod
+	$(TOOL) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.bin/nats: pkg/tools/go.mod
+	$(TOOL) github.com/nats-io/natscli/nats
+
+.bin/protoc-gen-go: pkg/tools/go.mod
+	$(TOOL) google.golang.org/protobuf/cmd/protoc-gen-go
+
+.bin/protoc-gen-go-grpc: pkg/tools/go.mod
+	$(TOOL) google.golang.org/grpc/cmd/protoc-gen-go-grpc
+
+.bin/protoc-gen-grpc-gateway: pkg/tools/go.mod
+	$(TOOL) github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway
+
+$(BUF): pkg/tools/package.json
+	@command -v npm >/dev/null || { echo 'npm is needed to install buf' >&2; exit 1; }
+	mkdir -p .bin/npm && cp pkg/tools/package.json .bin/npm/
+	npm install --prefix .bin/npm --no-audit --no-fund --no-package-lock
+	@touch $@

@@ -1,0 +1,163 @@
+package layout
+
+import (
+	"cmp"
+	"slices"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// columns parts the segments of a band at those of its gutters that lie between columns of text. Gutters within a table part nothing.
+func (c *cutter) columns(band slab) [][]seg {
+	parts := make([][]seg, len(band.free)+1)
+	for _, s := range band.segments {
+		i, _ := slices.BinarySearchFunc(band.free, s.x0, func(g span, x float64) int { return cmp.Compare(g.from, x) })
+		parts[i] = append(parts[i], s)
+	}
+	parts = slices.DeleteFunc(parts, func(p []seg) bool { return len(p) == 0 })
+	if len(parts) < 2 {
+		return nil
+	}
+	rtl := 0
+	columns := [][]seg{parts[0]}
+	for i, part := range parts[1:] {
+		if c.separate(parts[i], part) {
+			columns = append(columns, part)
+		} else {
+			last := len(columns) - 1
+			columns[last] = append(columns[last], part...)
+		}
+	}
+	for _, s := range band.segments {
+		if s.rtl {
+			rtl++
+		}
+	}
+	if 2*rtl > len(band.segments) {
+		slices.Reverse(columns)
+	}
+	return columns
+}
+
+// side is what is known of the text on one side of a gutter.
+type side struct {
+	rect
+	rows  int     // lines of text
+	words float64 // a segment, on average
+	fill  float64 // how much of the side's width a segment takes, on average
+	mids  []float64
+}
+
+func look(segments []seg) side {
+	s := side{rect: segments[0].rect}
+	width, words := 0.0, 0
+	s.mids = make([]float64, len(segments))
+	for i, g := range segments {
+		s.rect = s.rect.union(g.rect)
+		width += g.width()
+		words += countWords(g.words)
+		s.mids[i] = g.middle()
+	}
+	slices.Sort(s.mids)
+	last := 0.0
+	for i, m := range s.mids {
+		if i == 0 || m-last > 0.5*(segments[0].height()) {
+			s.rows++
+		}
+		last = m
+	}
+	n := float64(len(segments))
+	s.words = float64(words) / n
+	if w := s.rect.width(); w > 0 {
+		s.fill = width / n / w
+	}
+	return s
+}
+
+// countWords counts words; a long run of a script written without blanks counts as one for every three characters.
+func countWords(words []*inkstreamv1.Word) int {
+	n := 0
+	for _, w := range words {
+		n++
+		if text := w.GetText(); len(text) > 12 {
+			wide := 0
+			for _, r := range text {
+				if r >= 0x0e00 && r <= 0x0eff || r >= 0x2e80 && r < 0xfb00 {
+					wide++
+				}
+			}
+			n += wide / 3
+		}
+	}
+	return n
+}
+
+// prose reports whether the side looks like running text: several words a line, and lines that fill the column.
+func (s side) prose() bool { return s.words >= 3 && s.fill >= 0.5 }
+
+// separate reports whether the segments left and right of a gutter are columns that are read one after the other, and not the cells of
+// rows that are read across.
+func (c *cutter) separate(left, right []seg) bool {
+	l, r := look(left), look(right)
+	rows := min(l.rows, r.rows)
+	if beside(l.y0, l.y1, r.y0, r.y1) > 0 { // one above the other: no row has both
+		return true
+	}
+	if rows < 2 {
+		return !aligned(l, r, c.em, 0.5) && max(l.rows, r.rows) > 2
+	}
+	jumps := crossings(left, right)
+	down := jumps <= 1+rows/4 // the document was drawn column by column
+	level := aligned(l, r, c.em, 0.5)
+	switch {
+	case l.prose() && r.prose():
+		return down || rows >= 4 || !level
+	case level && (l.words < 2 || r.words < 2):
+		return false // a column of labels or figures beside what they belong to
+	case down:
+		return rows >= 3 || !level
+	default:
+		return !level && rows >= 3
+	}
+}
+
+// aligned reports whether at least that share of the lines on the shorter side have a line level with them on the other.
+func aligned(l, r side, em, share float64) bool {
+	a, b := l.mids, r.mids
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	level, j := 0, 0
+	for _, m := range a {
+		for j < len(b) && b[j] < m-0.3*em {
+			j++
+		}
+		if j < len(b) && b[j] <= m+0.3*em {
+			level++
+		}
+	}
+	return float64(level) >= share*float64(len(a))
+}
+
+// crossings counts how often the order in which segments were drawn goes from one side to the other.
+func crossings(left, right []seg) int {
+	type drawn struct {
+		order int
+		right bool
+	}
+	all := make([]drawn, 0, len(left)+len(right))
+	for _, s := range left {
+		all = append(all, drawn{s.order, false})
+	}
+	for _, s := range right {
+		all = append(all, drawn{s.order, true})
+	}
+	slices.SortFunc(all, func(a, b drawn) int { return cmp.Compare(a.order, b.order) })
+	n := 0
+	for i := 1; i < len(all); i++ {
+		if all[i].right != all[i-1].right {
+			n++
+		}
+	}
+	return n
+}

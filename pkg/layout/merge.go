@@ -1,0 +1,125 @@
+package layout
+
+import (
+	"math"
+
+	"google.golang.org/protobuf/proto"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// MergeNativeAndOCR returns a page that has the words of both: every native word, and of the recognised ones those that stand where no
+// native word does. It is for pages that have text beside pictures of text. The result is arranged; what it was made of is not changed.
+//
+// Number, size, fonts and the like come from native, resolution and confidence from ocr, the confidence as the mean of the words that were
+// taken.
+func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
+	if native == nil {
+		native = &inkstreamv1.Page{}
+	}
+	page := proto.Clone(native).(*inkstreamv1.Page)
+	taken := newGrid()
+	for _, w := range Words(page) {
+		if valid(w.GetBbox()) {
+			taken.add(boxOf(w.GetBbox()))
+		}
+	}
+	sum, n := 0.0, 0
+	for _, block := range ocr.GetBlocks() {
+		added := &inkstreamv1.Block{}
+		for _, line := range block.GetLines() {
+			kept := &inkstreamv1.Line{Angle: line.GetAngle()}
+			for _, w := range line.GetWords() {
+				if !valid(w.GetBbox()) || noise(w) || taken.covers(boxOf(w.GetBbox())) {
+					continue
+				}
+				kept.Words = append(kept.Words, proto.Clone(w).(*inkstreamv1.Word))
+				sum += float64(w.GetConfidence())
+				n++
+			}
+			if len(kept.Words) > 0 {
+				added.Lines = append(added.Lines, kept)
+			}
+		}
+		if len(added.Lines) > 0 {
+			page.Blocks = append(page.Blocks, added)
+		}
+	}
+	page.Dpi, page.UprightRotation = ocr.GetDpi(), ocr.GetUprightRotation()
+	page.Confidence = 0
+	if n > 0 {
+		page.Confidence = float32(sum / float64(n))
+	}
+	Arrange(page)
+	return page
+}
+
+// noise reports recognised words that are most likely rules, frames or shading: no letter or digit, and no confidence.
+func noise(w *inkstreamv1.Word) bool {
+	if w.GetText() == "" {
+		return true
+	}
+	if w.Confidence == nil || w.GetConfidence() >= 0.6 {
+		return false
+	}
+	for _, r := range w.GetText() {
+		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r > 0xbf {
+			return false
+		}
+	}
+	return true
+}
+
+// grid finds the boxes near a place. Its cells are as large as a few words, so that a box lies in few of them.
+type grid struct{ cells map[[2]int][]rect }
+
+const (
+	gridCell = 48.0
+	// widestBox is how many cells a box may cover on one axis. A larger one is no word.
+	widestBox = 64
+)
+
+func newGrid() grid { return grid{cells: map[[2]int][]rect{}} }
+
+// each calls f for every cell that the box touches.
+func (g grid) each(r rect, f func(cell [2]int)) {
+	x0, x1 := int(math.Floor(r.x0/gridCell)), int(math.Floor(r.x1/gridCell))
+	y0, y1 := int(math.Floor(r.y0/gridCell)), int(math.Floor(r.y1/gridCell))
+	for x := x0; x <= min(x1, x0+widestBox); x++ {
+		for y := y0; y <= min(y1, y0+widestBox); y++ {
+			f([2]int{x, y})
+		}
+	}
+}
+
+// fullCell is how many boxes a cell keeps: more than that many words on so little room overlap anyhow.
+const fullCell = 256
+
+func (g grid) add(r rect) {
+	g.each(r, func(cell [2]int) {
+		if len(g.cells[cell]) < fullCell {
+			g.cells[cell] = append(g.cells[cell], r)
+		}
+	})
+}
+
+// covers reports whether the boxes of the grid cover a third of a box or more. Native boxes may be as tight as their glyphs, so they
+// count a little larger than they are.
+func (g grid) covers(r rect) bool {
+	area := max(r.width(), 0.5) * max(r.height(), 0.5)
+	slack := min(0.2*r.height(), 3)
+	best, seen := 0.0, map[rect]bool{}
+	g.each(rect{r.x0 - slack, r.y0 - slack, r.x1 + slack, r.y1 + slack}, func(cell [2]int) {
+		for _, o := range g.cells[cell] {
+			if seen[o] {
+				continue
+			}
+			w := min(r.x1, o.x1+slack) - max(r.x0, o.x0-slack)
+			h := min(r.y1, o.y1+slack) - max(r.y0, o.y0-slack)
+			if w > 0 && h > 0 {
+				seen[o] = true
+				best += w * h
+			}
+		}
+	})
+	return best >= area/3
+}

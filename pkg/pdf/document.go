@@ -1,0 +1,249 @@
+package pdf
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/pdf/internal/triage"
+	"inkstream.dev/pkg/pdf/internal/wire"
+	"inkstream.dev/pkg/sandbox"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// Triage is what a page is.
+type Triage = triage.Kind
+
+// The kinds of pages. Scanned, Mixed and Garbled pages come with a raster.
+const (
+	Native  = triage.Native  // sound text of its own
+	Scanned = triage.Scanned // an image, or drawn outlines, of text
+	Mixed   = triage.Mixed   // sound text, and images that hold more
+	Blank   = triage.Blank   // nothing to see
+	Garbled = triage.Garbled // text that does not say which characters it stands for
+)
+
+// Info is what opening a document tells.
+type Info struct {
+	PageCount int
+	// PageSizes holds the sizes of the first 64 pages at most, in points as displayed.
+	PageSizes []Size
+	Document  *inkstreamv1.DocumentInfo
+}
+
+// Size is a width and a height in points.
+type Size struct{ Width, Height float32 }
+
+// Finding is something that was noticed about the document, by the kinds that Finding in job.proto lists.
+type Finding struct {
+	Kind   string
+	Count  int
+	Detail string
+}
+
+// PageOptions say what to read of a page.
+type PageOptions struct {
+	// NoRaster reads the text alone: no raster whatever the page is.
+	NoRaster bool
+	// AlwaysRaster draws the page whatever it is.
+	AlwaysRaster bool
+}
+
+// PageResult is a page as it was read.
+type PageResult struct {
+	// Page holds the native words in provisional blocks, in the order of the document, and images, rulings and fonts. Its Text is not
+	// set: reading order is the layout's business. Its Outcome is set for native and blank pages. Garbled and Scanned pages have no words, for
+	// recognition replaces what text there was; Mixed pages keep theirs. PDFium does not apply a page's UserUnit, so the points of the
+	// rare page that has one are its units.
+	Page   *inkstreamv1.Page
+	Triage Triage
+	// Raster is nil if no recognition is wanted.
+	Raster *Raster
+}
+
+// Raster is the grey image of a page, upright as displayed. Its pixels lie in memory shared with the child and are valid until the
+// next call on the Document, or its Close.
+type Raster struct {
+	Width, Height int
+	// DPI is the resolution: a point of the page is DPI/72 pixels.
+	DPI float32
+	// XHeight is the height of small letters that was measured on the page, in pixels before it was shrunk; 0 if there was no telling.
+	XHeight float32
+
+	scratch *os.File
+}
+
+// WriteTo writes the raster as a binary PGM (P5). It implements [io.WriterTo].
+func (r *Raster) WriteTo(w io.Writer) (int64, error) {
+	buffered := bufio.NewWriterSize(w, 256<<10)
+	head, err := fmt.Fprintf(buffered, "P5\n%d %d\n255\n", r.Width, r.Height)
+	if err != nil {
+		return 0, fmt.Errorf("write raster: %w", err)
+	}
+	n, err := io.Copy(buffered, io.NewSectionReader(r.scratch, 0, int64(r.Width)*int64(r.Height)))
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err != nil {
+		return int64(head) + n, fmt.Errorf("write raster: %w", err)
+	}
+	return int64(head) + n, nil
+}
+
+// Document is an open document, which has a child to itself until it is closed. It is safe for concurrent use, one call at a time.
+type Document struct {
+	engine   *Engine
+	file     *os.File
+	password string
+
+	info Info // set once, by Open
+
+	mu     sync.Mutex     // guards what follows, and makes calls wait for each other
+	child  *sandbox.Child // nil after the child died, until the next call
+	closed bool
+}
+
+// Info returns what opening told.
+func (d *Document) Info() Info { return d.info }
+
+// Findings looks for what a policy may want to know of: scripts, actions, attachments, forms, signatures, decompression bombs.
+// Its errors are those of Page, without a page.
+func (d *Document) Findings(ctx context.Context) ([]Finding, error) {
+	reply, err := d.call(ctx, wire.Request{Op: wire.Findings}, d.engine.cfg.OpenTimeout, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Finding, len(reply.Findings))
+	for i, f := range reply.Findings {
+		out[i] = Finding(f)
+	}
+	return out, nil
+}
+
+// Page reads page n, from 1.
+//
+// Errors are *fault.Error with the page set: PAGE_NOT_FOUND, PAGE_DAMAGED, PAGE_GEOMETRY for what is wrong with the page, PAGE_TIMEOUT,
+// ENGINE_CRASHED, ENGINE_MEMORY if the child died over it; the Document can still be used. If ctx ends, its error is in the chain.
+func (d *Document) Page(ctx context.Context, n int, opts PageOptions) (*PageResult, error) {
+	page := &inkstreamv1.Page{}
+	reply, err := d.call(ctx, wire.Request{
+		Op: wire.Page, Page: n, NoRaster: opts.NoRaster, AlwaysRaster: opts.AlwaysRaster,
+		MaxObjects: d.engine.cfg.MaxPageObjects, MaxPixels: d.engine.cfg.MaxRasterPixels,
+	}, d.engine.cfg.PageTimeout, page)
+	if err != nil {
+		return nil, err
+	}
+	result := &PageResult{Page: page, Triage: reply.Kind}
+	if r := reply.Raster; r != nil {
+		if r.Width <= 0 || r.Height <= 0 || int64(r.Width)*int64(r.Height) > int64(d.engine.cfg.MaxRasterPixels) {
+			return nil, fault.New(fault.EngineCrashed, "the engine answered nonsense")
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.child == nil {
+			return nil, fault.New(fault.Internal, "the document was closed while a page was read")
+		}
+		result.Raster = &Raster{Width: r.Width, Height: r.Height, DPI: float32(r.DPI), XHeight: float32(r.XHeight), scratch: d.child.Scratch()}
+	}
+	return result, nil
+}
+
+// Close gives the child back. The file stays open.
+func (d *Document) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
+	d.closed = true
+	if d.child == nil {
+		return
+	}
+	// The child forgets the document now, not when the next one comes: its memory is worth having. If that fails, releasing a dead
+	// child replaces it, and a living one forgets at its next document.
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if body, err := wire.EncodeRequest(wire.Request{Op: wire.Close}); err == nil {
+		_, _ = d.child.Call(ctx, closeTimeout, body)
+	}
+	d.child.Release()
+	d.child = nil
+}
+
+const closeTimeout = 10 * time.Second
+
+// call sends one request about the open document, after opening it again if its child died.
+func (d *Document) call(ctx context.Context, req wire.Request, timeout time.Duration, message proto.Message) (wire.Reply, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return wire.Reply{}, fault.New(fault.Internal, "the document is closed")
+	}
+	if d.child == nil {
+		if err := d.reopen(ctx, req.Page); err != nil {
+			return wire.Reply{}, err
+		}
+	}
+	return d.send(ctx, req, timeout, message)
+}
+
+// reopen leases a child and opens the file in it. The caller holds d.mu, or is alone with d. page is the page that it is done for.
+func (d *Document) reopen(ctx context.Context, page int) error {
+	child, err := d.engine.pool.Lease(ctx)
+	if err != nil {
+		return blame(ctx, err, page, "lease a pdf child")
+	}
+	d.child = child
+	info := &inkstreamv1.DocumentInfo{}
+	reply, err := d.send(ctx, wire.Request{Op: wire.Open, Password: d.password, Page: page}, d.engine.cfg.OpenTimeout, info, d.file)
+	if err != nil {
+		if d.child != nil {
+			d.child.Release()
+			d.child = nil
+		}
+		return err
+	}
+	if d.info.Document != nil {
+		return nil // opened again; what was told before stands
+	}
+	d.info = Info{PageCount: reply.PageCount, Document: info}
+	for _, s := range reply.PageSizes {
+		d.info.PageSizes = append(d.info.PageSizes, Size{Width: s[0], Height: s[1]})
+	}
+	return nil
+}
+
+// send asks the child. If the child died, it is given up.
+func (d *Document) send(ctx context.Context, req wire.Request, timeout time.Duration, message proto.Message, files ...*os.File) (wire.Reply, error) {
+	doing := req.Op + " request"
+	body, err := wire.EncodeRequest(req)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	answer, err := d.child.Call(ctx, timeout, body, files...)
+	if err != nil {
+		if _, dead := errors.AsType[*sandbox.Death](err); dead {
+			d.child.Release()
+			d.child = nil
+		}
+		return wire.Reply{}, blame(ctx, err, req.Page, doing)
+	}
+	reply, err := wire.DecodeReply(answer, message)
+	if err != nil {
+		return wire.Reply{}, &fault.Error{Kind: fault.EngineCrash, Code: fault.EngineCrashed, Page: req.Page, Message: "the engine answered nonsense", Err: err}
+	}
+	if reply.Code != "" {
+		e := fault.New(reply.Code, "%s", reply.Message)
+		e.Page = req.Page
+		return wire.Reply{}, e
+	}
+	return reply, nil
+}

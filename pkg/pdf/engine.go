@@ -1,0 +1,124 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/sandbox"
+)
+
+// Engine opens documents. It is safe for concurrent use.
+type Engine struct {
+	cfg  Config
+	pool *sandbox.Pool
+	log  *slog.Logger
+}
+
+// New returns an Engine. It starts no process yet; children start when they are first needed.
+func New(cfg Config, log *slog.Logger) (*Engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Workers == 0 {
+		cfg.Workers = runtime.NumCPU()
+	}
+	if cfg.CacheDir != "" {
+		if err := os.MkdirAll(cfg.CacheDir, 0o700); err != nil {
+			return nil, fmt.Errorf("create pdfium's compile cache: %w", err)
+		}
+	}
+	fonts := existing(cfg.FontDirs)
+	args, err := childConfig{CacheDir: cfg.CacheDir, MemoryLimit: cfg.MemoryLimit / 4 * 3, FontDirs: fonts}.args()
+	if err != nil {
+		return nil, err
+	}
+	// The cache is read and written in Setup, before the walls go up, so it is not among the paths that stay open.
+	pool, err := sandbox.NewPool(sandbox.Config{
+		Program:      programName,
+		Args:         args,
+		Size:         cfg.Workers,
+		MemoryLimit:  cfg.MemoryLimit,
+		ReadOnly:     fonts,
+		ScratchBytes: int64(cfg.MaxRasterPixels),
+		RecycleAfter: cfg.RecycleAfter,
+		RecycleBytes: cfg.MemoryLimit / 2,
+		Observe:      cfg.Observe,
+	}, log)
+	if err != nil {
+		return nil, fmt.Errorf("start pdf children: %w", err)
+	}
+	return &Engine{cfg: cfg, pool: pool, log: log}, nil
+}
+
+func existing(dirs []string) []string {
+	var out []string
+	for _, d := range dirs {
+		if info, err := os.Stat(d); err == nil && info.IsDir() {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Open opens a document in a child, which it waits for. The file is read as pages need it and must stay open until the Document is
+// closed; Open does not close it.
+//
+// Errors are *fault.Error: EMPTY_FILE, NOT_A_PDF, ENCRYPTED, DAMAGED, NO_PAGES for what is wrong with the document, ENGINE_CRASHED,
+// ENGINE_MEMORY or PAGE_TIMEOUT if the child died over it. If ctx ends, its error is in the chain.
+func (e *Engine) Open(ctx context.Context, f *os.File, password string) (*Document, error) {
+	d := &Document{engine: e, file: f, password: password}
+	if err := d.reopen(ctx, 0); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Warm starts up to n children, so that the first documents do not wait for them.
+func (e *Engine) Warm(ctx context.Context, n int) error {
+	if err := e.pool.Warm(ctx, min(n, e.cfg.Workers)); err != nil {
+		return fmt.Errorf("warm up pdf children: %w", err)
+	}
+	return nil
+}
+
+// Stats tells what became of the children so far.
+func (e *Engine) Stats() sandbox.Stats { return e.pool.Stats() }
+
+// Close ends all children. Calls that are running return an error.
+func (e *Engine) Close() error {
+	if err := e.pool.Close(); err != nil {
+		return fmt.Errorf("stop pdf children: %w", err)
+	}
+	return nil
+}
+
+// blame turns what a call to a child returned into a fault. page is the page in question, 0 for the document as a whole.
+func blame(ctx context.Context, err error, page int, doing string) error {
+	if err == nil {
+		return nil
+	}
+	death, ok := errors.AsType[*sandbox.Death](err)
+	if !ok {
+		if ctx.Err() != nil || errors.Is(err, sandbox.ErrClosed) {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		return &fault.Error{Kind: fault.Transient, Code: fault.Internal, Page: page, Message: "the engine could not answer", Err: fmt.Errorf("%s: %w", doing, err)}
+	}
+	code := fault.EngineCrashed
+	switch death.Reason {
+	case sandbox.Timeout, sandbox.CPU:
+		code = fault.PageTimeout
+	case sandbox.Memory:
+		code = fault.EngineMemory
+	case sandbox.Cancelled:
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	out := fault.New(code, "%s", code.Describe())
+	out.Page, out.Err = page, fmt.Errorf("%s: %w", doing, death)
+	return out
+}

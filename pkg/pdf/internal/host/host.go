@@ -1,0 +1,143 @@
+// Package host is the PDF engine's inside: it keeps one document open in PDFium and answers requests about it. It runs in a child
+// process. A crash of PDFium leaves Handle as a panic with a *pdfium.Trap, after which the process must end.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/wire"
+)
+
+// Host answers requests, one at a time.
+type Host struct {
+	ctx     context.Context // of the process's life; the engine's instances live in it
+	runtime *pdfium.Runtime
+
+	instance *pdfium.Instance
+	doc      *pdfium.Document
+	file     *os.File
+	size     int64
+	locked   bool // a password was needed
+	scratch  []byte
+	used     int // bytes of scratch that the last raster took
+}
+
+// New compiles the engine, or loads it from the cache, and warms it up, so that the first document does not pay for it.
+func New(ctx context.Context, cfg pdfium.Config) (*Host, error) {
+	runtime, err := pdfium.NewRuntime(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Host{ctx: ctx, runtime: runtime}, nil
+}
+
+// Request is one request: its body, the files and the shared memory that came with it.
+type Request struct {
+	Body    []byte
+	Files   []*os.File
+	Scratch *os.File
+}
+
+// Handle answers one request. What is wrong with the document is in the answer; an error means that the request made no sense.
+func (h *Host) Handle(ctx context.Context, r Request) ([]byte, error) {
+	req, err := wire.DecodeRequest(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.mapScratch(r.Scratch); err != nil {
+		return nil, err
+	}
+	reply, message, err := h.dispatch(ctx, req, r.Files)
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		reply, message, err = wire.Reply{Code: e.Code, Message: e.Message}, nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.EncodeReply(reply, message)
+}
+
+func (h *Host) dispatch(ctx context.Context, req wire.Request, files []*os.File) (wire.Reply, proto.Message, error) {
+	switch req.Op {
+	case wire.Open:
+		if len(files) != 1 {
+			return wire.Reply{}, nil, fmt.Errorf("open: %d files, want 1", len(files))
+		}
+		return h.open(files[0], req.Password)
+	case wire.Close:
+		return wire.Reply{}, nil, h.Reset()
+	}
+	if h.doc == nil {
+		return wire.Reply{}, nil, fmt.Errorf("%s: no document is open", req.Op)
+	}
+	switch req.Op {
+	case wire.Findings:
+		return h.findings(ctx)
+	case wire.Page:
+		return h.page(req)
+	default:
+		return wire.Reply{}, nil, fmt.Errorf("unknown operation %q", req.Op)
+	}
+}
+
+// Reset forgets the open document and all memory that it touched.
+func (h *Host) Reset() error {
+	var errs []error
+	if h.doc != nil {
+		h.doc.Close()
+		h.doc = nil
+	}
+	if h.instance != nil {
+		errs = append(errs, h.instance.Close())
+		h.instance = nil
+	}
+	if h.file != nil {
+		errs = append(errs, h.file.Close())
+		h.file = nil
+	}
+	h.releaseScratch(0)
+	return errors.Join(errs...)
+}
+
+// mapScratch maps the shared memory once; it is the same file with every request.
+func (h *Host) mapScratch(f *os.File) error {
+	if h.scratch != nil || f == nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("map scratch memory: %w", err)
+	}
+	h.scratch, err = unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map scratch memory: %w", err)
+	}
+	return nil
+}
+
+// releaseScratch gives the shared memory's pages back if the last raster took more than keep bytes: one huge page must not keep its
+// 100 MB for the life of the child.
+func (h *Host) releaseScratch(keep int) {
+	if h.used > keep {
+		// Where the kernel refuses, the pages stay until the child is replaced.
+		_ = unix.Madvise(h.scratch, unix.MADV_REMOVE)
+		h.used = 0
+	}
+}
+
+// own duplicates a file that is closed when the request has been answered.
+func own(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("keep the document's file: %w", err)
+	}
+	return os.NewFile(uintptr(fd), "document"), nil
+}

@@ -1,0 +1,197 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/wire"
+	"inkstream.dev/pkg/pdftest"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// rig is a host in this process.
+type rig struct {
+	t       testing.TB
+	host    *Host
+	scratch *os.File
+}
+
+func newRig(t testing.TB, memory int64) *rig {
+	t.Helper()
+	h, err := New(context.Background(), pdfium.Config{
+		CacheDir: filepath.Join(os.TempDir(), "inkstream-test-pdfium"), MemoryLimit: memory, FontDirs: []string{"/usr/share/fonts"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.MemfdCreate("scratch", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scratch := os.NewFile(uintptr(fd), "scratch")
+	if err := scratch.Truncate(20e6); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(h.runtime.Close(context.Background()), scratch.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return &rig{t: t, host: h, scratch: scratch}
+}
+
+func (r *rig) ask(req wire.Request, message proto.Message, files ...*os.File) wire.Reply {
+	r.t.Helper()
+	body, err := wire.EncodeRequest(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	answer, err := r.host.Handle(context.Background(), Request{Body: body, Files: files, Scratch: r.scratch})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	reply, err := wire.DecodeReply(answer, message)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return reply
+}
+
+func TestFileIsReadAfterTheRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 512<<20)
+	f := pdftest.BornDigital(3).Open(t)
+	if got := r.ask(wire.Request{Op: wire.Open}, nil, f); got.PageCount != 3 {
+		t.Fatalf("page count: got %d, want 3", got.PageCount)
+	}
+	if err := f.Close(); err != nil { // as the sandbox does
+		t.Fatal(err)
+	}
+	page := &inkstreamv1.Page{}
+	if got := r.ask(wire.Request{Op: wire.Page, Page: 3}, page); got.Code != "" || len(page.Blocks) == 0 {
+		t.Errorf("page 3: got %+v with %d blocks", got, len(page.Blocks))
+	}
+}
+
+func TestDocumentsFollowEachOther(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 512<<20)
+	var first int64
+	for i := range 20 {
+		r.ask(wire.Request{Op: wire.Open}, nil, pdftest.BornDigital(i%3+1).Open(t))
+		r.ask(wire.Request{Op: wire.Page, Page: 1}, nil)
+		if i == 0 {
+			first = r.host.instance.MemoryBytes()
+		}
+	}
+	if got := r.host.instance.MemoryBytes(); got > 2*first {
+		t.Errorf("memory after 20 documents: got %d bytes, after the first %d", got, first)
+	}
+	r.ask(wire.Request{Op: wire.Close}, nil)
+	if r.host.doc != nil || r.host.instance != nil || r.host.file != nil {
+		t.Error("something is left after closing")
+	}
+}
+
+func TestMemoryIsLimited(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 96<<20)
+	r.ask(wire.Request{Op: wire.Open}, nil, pdftest.Bomb(200, true).Open(t))
+	defer func() {
+		trap, ok := recover().(*pdfium.Trap)
+		if !ok || !trap.Memory {
+			t.Errorf("got %v, want a trap for want of memory", trap)
+		}
+	}()
+	reply := r.ask(wire.Request{Op: wire.Page, Page: 1}, nil)
+	t.Errorf("got %+v, want a trap", reply)
+}
+
+func TestNonsenseIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 256<<20)
+	for _, body := range []string{"", "{}", `{"op":"page","page":1}`, `{"op":"open"}`, `{"op":"nothing"}`} {
+		if _, err := r.host.Handle(t.Context(), Request{Body: []byte(body), Scratch: r.scratch}); err == nil {
+			t.Errorf("%q: got no error", body)
+		}
+	}
+}
+
+func TestDecryptedCopyIsScanned(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 256<<20)
+	r.ask(wire.Request{Op: wire.Open, Password: pdftest.UserPassword}, nil, pdftest.Encrypted(pdftest.AES).Open(t))
+	reply := r.ask(wire.Request{Op: wire.Findings}, nil)
+	for _, f := range reply.Findings {
+		if f.Detail != "" {
+			t.Errorf("got the note %q, want none", f.Detail)
+		}
+	}
+	if r.host.used == 0 {
+		t.Error("no decrypted copy was made")
+	}
+	if got := r.ask(wire.Request{Op: wire.Page, Page: 1}, nil); got.Code != "" {
+		t.Errorf("page after findings: got %v", got.Code)
+	}
+}
+
+func TestImageBombIsAFault(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 256<<20)
+	r.ask(wire.Request{Op: wire.Open}, nil, pdftest.ImageBomb(40_000).Open(t))
+	if got := r.ask(wire.Request{Op: wire.Page, Page: 1}, nil); got.Code != fault.EngineMemory {
+		t.Errorf("got %+v, want %s", got, fault.EngineMemory)
+	}
+}
+
+// BenchmarkPage reads the pages of manuals of the corpus and reports the CPU time of one: load, text, boxes, fonts, triage, and the
+// answer's encoding.
+func BenchmarkPage(b *testing.B) {
+	for _, path := range []string{"pdf/debian-gnuplot.pdf", "pdf/debian-install_de.pdf", "pdf/opf-421197.pdf"} {
+		benchmark(b, path, wire.Request{Op: wire.Page, NoRaster: true})
+	}
+}
+
+// BenchmarkRaster reads scans, and draws a page that is none.
+func BenchmarkRaster(b *testing.B) {
+	for _, path := range []string{"ocr/unlv/unlv-5668_041.pdf", "ocr/scribe/scribe-deposition_02.pdf", "ocr/synthetic/synth-en-p055-clean.pdf", "pdf/debian-gnuplot.pdf"} {
+		benchmark(b, path, wire.Request{Op: wire.Page, AlwaysRaster: true})
+	}
+}
+
+func benchmark(b *testing.B, path string, req wire.Request) {
+	b.Run(filepath.Base(path), func(b *testing.B) {
+		r := newRig(b, 768<<20)
+		f, err := os.Open(pdftest.Corpus(b).File(path).Abs)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer f.Close() //nolint:errcheck // only read
+		pages := r.ask(wire.Request{Op: wire.Open}, nil, f).PageCount
+		start, n := cpuTime(), 0
+		for b.Loop() {
+			req.Page = n%pages + 1
+			r.ask(req, nil)
+			n++
+		}
+		b.ReportMetric(float64((cpuTime()-start).Microseconds())/float64(n)/1000, "cpu-ms/page")
+	})
+}
+
+func cpuTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}

@@ -1,0 +1,207 @@
+package host
+
+import (
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/pdf/internal/pagetext"
+	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/raster"
+	"inkstream.dev/pkg/pdf/internal/triage"
+	"inkstream.dev/pkg/pdf/internal/wire"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const (
+	// maxChars bounds the text of one page: a newspaper page has some 60,000 characters.
+	maxChars = 200_000
+	// defaultObjects bounds the walk over a page's objects where the request does not.
+	defaultObjects = 50_000
+	maxImages      = 500
+	maxRulings     = 2000
+	maxFormDepth   = 8
+	// keepScratch is how much of the shared memory stays warm between pages: an ordinary raster.
+	keepScratch = 16 << 20
+)
+
+func (h *Host) page(req wire.Request) (wire.Reply, proto.Message, error) {
+	if req.Page < 1 || req.Page > h.doc.PageCount() {
+		return wire.Reply{}, nil, fault.New(fault.PageNotFound, "the document has %d pages", h.doc.PageCount())
+	}
+	p, ok := h.doc.LoadPage(req.Page - 1)
+	if ok && p.Sound() {
+		p, ok = p.Flatten(req.Page - 1)
+	}
+	if !ok {
+		return wire.Reply{}, nil, fault.New(fault.PageDamaged, "the page cannot be loaded")
+	}
+	defer p.Close()
+	if !p.Sound() {
+		return wire.Reply{}, nil, fault.New(fault.PageGeometry, "the page's size is not usable")
+	}
+	if req.MaxObjects <= 0 {
+		req.MaxObjects = defaultObjects
+	}
+	s := reading{page: p, out: &inkstreamv1.Page{
+		Number: int32(req.Page), Width: float32(p.Width), Height: float32(p.Height), Rotation: int32(p.Turns * 90),
+	}}
+	s.read(req.MaxObjects)
+	reply := wire.Reply{Kind: triage.Decide(s.facts)}
+	if (reply.Kind.WantsOCR() && !req.NoRaster) || req.AlwaysRaster {
+		if err := h.raster(&s, req, &reply); err != nil {
+			return wire.Reply{}, nil, err
+		}
+	}
+	s.finish(reply.Kind)
+	return reply, s.out, nil
+}
+
+// raster draws the page into the shared memory, and corrects the triage by what is seen there.
+func (h *Host) raster(s *reading, req wire.Request, reply *wire.Reply) error {
+	h.releaseScratch(keepScratch)
+	out := h.scratch
+	if req.MaxPixels > 0 && req.MaxPixels < len(out) {
+		out = out[:req.MaxPixels]
+	}
+	if len(out) == 0 {
+		return errors.New("page: no shared memory to draw to")
+	}
+	if s.monstrous() && reply.Kind == triage.Mixed {
+		s.out.Notes = append(s.out.Notes, "an image is too large to be drawn")
+		reply.Kind = triage.Native
+		return nil
+	}
+	if s.monstrous() {
+		return fault.New(fault.EngineMemory, "an image of the page is too large to be drawn")
+	}
+	r, err := raster.Make(raster.Subject{Page: s.page, Objects: s.objects, Painted: s.painted, Count: s.bare}, out)
+	if errors.Is(err, raster.ErrMemory) {
+		return fault.New(fault.EngineMemory, "the page's image does not fit the engine's memory")
+	}
+	if err != nil {
+		return err
+	}
+	h.used = max(h.used, r.Width*r.Height)
+	s.out.Notes = append(s.out.Notes, r.Notes...)
+	if !req.AlwaysRaster {
+		reply.Kind = triage.Look(reply.Kind, triage.Sight{Ink: r.Text.Ink, Letters: r.Text.Letters})
+	}
+	if reply.Kind.WantsOCR() || req.AlwaysRaster {
+		reply.Raster = &wire.Raster{Width: r.Width, Height: r.Height, DPI: r.DPI, XHeight: r.Text.XHeight}
+	}
+	return nil
+}
+
+// reading is one page as it is being read.
+type reading struct {
+	page    *pdfium.Page
+	out     *inkstreamv1.Page
+	objects pdfium.Objects
+	cover   cover
+	facts   triage.Facts
+	painted bool // text or annotations are painted
+}
+
+func (s *reading) read(maxObjects int) {
+	text := s.page.ReadText(maxChars)
+	s.objects = s.page.ReadObjects(pdfium.ObjectLimits{Objects: maxObjects, Images: maxImages, Rulings: maxRulings, Depth: maxFormDepth})
+	built := pagetext.Build(text, pagetext.Frame{Display: s.page.Display, Width: s.page.Width, Height: s.page.Height})
+	s.out.Blocks, s.out.Fonts = built.Blocks, built.Fonts
+	if text.Cut {
+		s.out.Notes = append(s.out.Notes, "text cut: the page has too many characters")
+	}
+	if s.objects.Cut {
+		s.out.Notes = append(s.out.Notes, "images and rulings cut: the page has too many objects")
+	}
+	s.drawn()
+	s.facts = triage.Facts{
+		Chars: built.Stats.Chars, Bad: built.Stats.Bad, Invisible: built.Stats.Invisible, Odd: built.Stats.Odd, Words: built.Stats.Words,
+		TextObjects: s.objects.Texts, Images: len(s.objects.Images), Paths: s.objects.Paths, Shadings: s.objects.Shadings,
+		Segments: s.objects.Segments, Annotations: s.page.Annotated(),
+	}
+	if s.buried() {
+		s.facts.Invisible = s.facts.Chars
+	}
+	s.painted = s.facts.Annotations || s.facts.Chars > s.facts.Invisible || (s.objects.Texts > 0 && s.facts.Chars == 0)
+	if asked := built.Stats.Asked; asked > 0 {
+		s.facts.Unmapped = float64(built.Stats.Unmapped) / float64(asked)
+	}
+	if len(s.objects.Images) > 0 {
+		s.cover = newCover(s.page.Width, s.page.Height)
+		for _, img := range s.out.Images {
+			s.cover.image(img.Bbox)
+		}
+		for _, b := range s.out.Blocks {
+			for _, l := range b.Lines {
+				s.cover.text(l.Bbox)
+			}
+		}
+		s.facts.ImageCover, s.facts.BareCover = s.cover.shares()
+	}
+}
+
+// buried reports whether an image that fills most of the page is painted over nearly all of its text: another way to lay a text layer
+// under a scan.
+func (s *reading) buried() bool {
+	const most = 0.8
+	for _, img := range s.objects.Images {
+		b, ok := s.bbox(img.Bounds)
+		if ok && s.objects.Texts > 0 && float64(img.TextsBefore) >= most*float64(s.objects.Texts) &&
+			float64(b[2]-b[0])*float64(b[3]-b[1]) > most*s.page.Width*s.page.Height {
+			return true
+		}
+	}
+	return false
+}
+
+// drawn adds the images and rulings to the page, in display coordinates and cut to the page.
+func (s *reading) drawn() {
+	for _, img := range s.objects.Images {
+		if b, ok := s.bbox(img.Bounds); ok {
+			s.out.Images = append(s.out.Images, &inkstreamv1.Image{Bbox: b, Width: int32(max(0, img.Width)), Height: int32(max(0, img.Height))})
+		}
+	}
+	for _, r := range s.objects.Rulings {
+		if b, ok := s.bbox(r); ok {
+			s.out.Rulings = append(s.out.Rulings, &inkstreamv1.Ruling{Bbox: b})
+		}
+	}
+}
+
+func (s *reading) bbox(r pdfium.Rect) ([]float32, bool) {
+	x0, y0 := s.page.Display(r.Left, r.Bottom)
+	x1, y1 := s.page.Display(r.Right, r.Top)
+	x0, x1 = max(0, min(x0, x1)), min(s.page.Width, max(x0, x1))
+	y0, y1 = max(0, min(y0, y1)), min(s.page.Height, max(y0, y1))
+	return []float32{float32(x0), float32(y0), float32(x1), float32(y1)}, x1 >= x0 && y1 >= y0
+}
+
+// monstrous reports whether the page has an image that is not worth trying: hours to decode, or a lie. 500 million pixels are a large map
+// at 600 dpi.
+func (s *reading) monstrous() bool {
+	const maxImagePixels = 500_000_000
+	for _, img := range s.objects.Images {
+		if img.Width*img.Height > maxImagePixels {
+			return true
+		}
+	}
+	return false
+}
+
+// bare reports whether a point of the page, given as shares of its width and height, lies where native text is not.
+func (s *reading) bare(x, y float64) bool { return s.cover.bareAt(x, y) }
+
+// finish sets the outcome where it is known, and drops text that recognition will replace.
+func (s *reading) finish(kind triage.Kind) {
+	switch kind {
+	case triage.Native:
+		s.out.Outcome = "native_text"
+	case triage.Blank:
+		s.out.Outcome = "blank"
+		s.out.Blocks, s.out.Fonts = nil, nil
+	case triage.Garbled, triage.Scanned:
+		s.out.Blocks, s.out.Fonts = nil, nil
+	}
+}

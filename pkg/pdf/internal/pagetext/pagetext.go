@@ -1,0 +1,419 @@
+// Package pagetext turns the characters that PDFium lists for a page into words, lines and provisional blocks, in PDFium's order and
+// in points from the top left of the page as displayed. It is pure: no engine, no files.
+package pagetext
+
+import (
+	"math"
+	"strings"
+	"unicode"
+
+	"inkstream.dev/pkg/pdf/internal/pdfium"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// Stats are facts about the text that triage wants.
+type Stats struct {
+	// Chars counts what would leave ink: characters that are no blanks and were not made up.
+	Chars int
+	// Bad counts those of them that are no readable character: control and private-use characters, replacement characters.
+	Bad int
+	// Unmapped counts glyphs without a mapping among those Asked.
+	Unmapped, Asked int
+	// Invisible counts those that are not painted.
+	Invisible int
+	// Odd counts words that no language writes: symbols or capitals inside words, letters mixed with digits. Words counts all words of
+	// at least three characters.
+	Odd, Words int
+}
+
+// Text is what Build makes of a page.
+type Text struct {
+	Blocks []*inkstreamv1.Block
+	Fonts  []*inkstreamv1.Font
+	Stats  Stats
+}
+
+// Frame is the page as displayed.
+type Frame struct {
+	// Display maps a point of user space to points from the top left of the page.
+	Display       func(x, y float64) (float64, float64)
+	Width, Height float64
+}
+
+// Build assembles the text of a page. Words that lie off the page are left out, for nobody sees them; boxes are cut to the page.
+func Build(text pdfium.Text, frame Frame) Text {
+	b := builder{text: text, display: frame.Display, page: box{0, 0, frame.Width, frame.Height}, runs: make([]runInfo, len(text.Runs)), fonts: make([]int32, len(text.Fonts))}
+	b.word.reset()
+	for i := range text.Runs {
+		b.runs[i] = b.runInfo(&text.Runs[i])
+	}
+	for i := range text.Chars {
+		b.char(i)
+	}
+	b.endLine()
+	b.out.Blocks = blocks(b.lines)
+	return b.out
+}
+
+// box is a rectangle in display coordinates: y down.
+type box struct{ x0, y0, x1, y1 float64 }
+
+var emptyBox = box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+
+func (b *box) add(o box) {
+	b.x0, b.y0 = math.Min(b.x0, o.x0), math.Min(b.y0, o.y0)
+	b.x1, b.y1 = math.Max(b.x1, o.x1), math.Max(b.y1, o.y1)
+}
+
+func (b box) empty() bool { return !(b.x1 >= b.x0 && b.y1 >= b.y0) }
+
+// within cuts the box to the page and reports whether its middle lies on it.
+func (b box) within(page box) (box, bool) {
+	if b.empty() {
+		return box{}, true // a word without a place is better than none
+	}
+	x, y := (b.x0+b.x1)/2, (b.y0+b.y1)/2
+	seen := x >= page.x0 && x <= page.x1 && y >= page.y0 && y <= page.y1
+	return box{math.Max(b.x0, page.x0), math.Max(b.y0, page.y0), math.Min(b.x1, page.x1), math.Min(b.y1, page.y1)}, seen
+}
+
+// across is the box's extent at right angles to the writing direction.
+func (b box) across(angle int32) (float64, float64) {
+	if angle%180 == 0 {
+		return b.y0, b.y1
+	}
+	return b.x0, b.x1
+}
+
+func (b *box) setAcross(angle int32, lo, hi float64) {
+	if angle%180 == 0 {
+		b.y0, b.y1 = lo, hi
+	} else {
+		b.x0, b.x1 = lo, hi
+	}
+}
+
+// along is the box's extent along the writing direction, growing with it.
+func (b box) along(angle int32) (float64, float64) {
+	switch angle {
+	case 90:
+		return b.y0, b.y1
+	case 180:
+		return -b.x1, -b.x0
+	case 270:
+		return -b.y1, -b.y0
+	default:
+		return b.x0, b.x1
+	}
+}
+
+// runInfo is a run in display coordinates.
+type runInfo struct {
+	angle int32
+	size  float64
+	// lo and hi are ascent and descent across the writing direction; sane says whether they can be trusted.
+	lo, hi    float64
+	sane      bool
+	invisible bool
+	font      int
+}
+
+func (b *builder) rect(r pdfium.Rect) box {
+	x0, y0 := b.display(r.Left, r.Bottom)
+	x1, y1 := b.display(r.Right, r.Top)
+	return box{math.Min(x0, x1), math.Min(y0, y1), math.Max(x0, x1), math.Max(y0, y1)}
+}
+
+func (b *builder) runInfo(r *pdfium.Run) runInfo {
+	x0, y0 := b.display(0, 0)
+	x1, y1 := b.display(r.DirX, r.DirY)
+	turn := math.Round(math.Atan2(y1-y0, x1-x0)/(math.Pi/2)) * 90
+	info := runInfo{angle: int32(turn+360) % 360, size: r.Size, invisible: r.Invisible, font: r.Font}
+	if !r.Loose.Empty() {
+		info.lo, info.hi = b.rect(r.Loose).across(info.angle)
+		// Fonts lie about their ascent and descent; a line is some 1.2 times its font size high.
+		height := info.hi - info.lo
+		info.sane = r.Size > 0 && height > 0.5*r.Size && height < 1.6*r.Size
+	}
+	return info
+}
+
+// builder holds the word and the line that are being read.
+type builder struct {
+	text    pdfium.Text
+	display func(x, y float64) (float64, float64)
+	page    box
+	runs    []runInfo
+	fonts   []int32 // index into text.Fonts to index into out.Fonts plus 1; 0 while unused
+	out     Text
+
+	lines []line
+	line  line
+	word  word
+
+	hyphen bool // the last character was a hyphen that PDFium took for the end of a line
+
+	last    rune // the last character, where it stood, and in which run
+	lastAt  box
+	lastRun int32
+}
+
+type line struct {
+	words []*inkstreamv1.Word
+	box   box
+	angle int32
+	size  float64
+}
+
+type word struct {
+	text strings.Builder
+	box  box
+	run  int32
+	// lo and hi enclose ascent and descent of its sane runs.
+	lo, hi float64
+	soft   bool // a soft hyphen came last
+}
+
+func (w *word) reset() {
+	w.text.Reset()
+	w.box, w.run, w.soft = emptyBox, -1, false
+	w.lo, w.hi = math.Inf(1), math.Inf(-1)
+}
+
+const (
+	hyphenMark     = 0x02   // what PDFium puts in place of a hyphen at the end of a line
+	hyphenMarkOld  = 0xFFFE // what it put there before
+	softHyphen     = 0xAD
+	nonJoiner      = 0x200C
+	joiner         = 0x200D
+	replacement    = 0xFFFD
+	byteOrderMark  = 0xFEFF
+	lastC1         = 0x9F
+	firstPrintable = 0x20
+)
+
+func (b *builder) char(i int) {
+	c := &b.text.Chars[i]
+	switch {
+	case c.Rune == '\n' || c.Rune == '\r':
+		b.endLine()
+		return
+	case c.Tight:
+		return
+	case c.Generated || unicode.IsSpace(c.Rune):
+		b.endWord()
+		return
+	case isInvisible(c.Rune):
+		return
+	}
+	r := c.Rune
+	if r == hyphenMark || r == hyphenMarkOld {
+		r = '-'
+		b.hyphen = true
+	}
+	if c.Run < 0 || int(c.Run) >= len(b.runs) {
+		return
+	}
+	run := &b.runs[c.Run]
+	at := b.rect(c.Box)
+	if _, seen := at.within(b.page); seen {
+		b.count(r, c, run)
+	}
+	if r == softHyphen {
+		b.word.soft = true
+		return
+	}
+	if r < firstPrintable || (r > 0x7E && r <= lastC1) || r == replacement {
+		return // counted as bad; nobody can read it
+	}
+	if b.overprint(r, at, c.Run) {
+		return
+	}
+	b.breakLine(at, run, c.Run)
+	b.add(r, at, run, c.Run)
+	if c.Rune == hyphenMark || c.Rune == hyphenMarkOld {
+		b.hyphen = true
+	}
+}
+
+// isInvisible tells characters that carry no text of their own. The joiners stay: Persian and the Indic scripts spell with them.
+func isInvisible(r rune) bool {
+	return (r >= 0x200B && r <= 0x200F && r != nonJoiner && r != joiner) || (r >= 0x202A && r <= 0x202E) ||
+		(r >= 0x2060 && r <= 0x2069) || r == byteOrderMark
+}
+
+func (b *builder) count(r rune, c *pdfium.Char, run *runInfo) {
+	s := &b.out.Stats
+	s.Chars++
+	if run.invisible {
+		s.Invisible++
+	}
+	if c.Asked {
+		s.Asked++
+	}
+	if c.Unmapped {
+		s.Unmapped++
+	}
+	if r < firstPrintable || (r > 0x7E && r <= lastC1) || r == replacement || unicode.Is(unicode.Co, r) || r > unicode.MaxRune {
+		s.Bad++
+	}
+}
+
+// overprint reports whether the character only repeats the last one in the same place, as documents do to look bold. It takes another
+// text object to do so: the parts of a ligature share a place too.
+func (b *builder) overprint(r rune, at box, index int32) bool {
+	const near = 0.12
+	run := &b.runs[index]
+	if r == b.last && index != b.lastRun && at.x1 > at.x0 &&
+		math.Abs(at.x0-b.lastAt.x0) < near*run.size && math.Abs(at.y0-b.lastAt.y0) < near*run.size &&
+		math.Abs(at.x1-b.lastAt.x1) < near*run.size {
+		return true
+	}
+	b.last, b.lastAt, b.lastRun = r, at, index
+	return false
+}
+
+// breakLine ends the line where PDFium joined what does not stand on one: after a hyphen at the end of a line, where the writing
+// direction turns, and where a run lies wholly above or below the line.
+func (b *builder) breakLine(at box, run *runInfo, index int32) {
+	hyphen := b.hyphen
+	b.hyphen = false
+	if b.word.run < 0 && len(b.line.words) == 0 {
+		return
+	}
+	if run.angle != b.line.angle {
+		b.endLine()
+		return
+	}
+	if index == b.word.run && !hyphen {
+		return
+	}
+	here := b.line.box
+	if b.word.run >= 0 {
+		here.add(b.word.box)
+	}
+	lo, hi := here.across(run.angle)
+	rlo, rhi := at.across(run.angle)
+	if run.sane {
+		rlo, rhi = run.lo, run.hi
+	}
+	overlap := math.Min(hi, rhi) - math.Max(lo, rlo)
+	if overlap < 0.1*math.Min(hi-lo, rhi-rlo) {
+		b.endLine()
+		return
+	}
+	if !hyphen {
+		return
+	}
+	if _, end := here.along(run.angle); start(at, run.angle) < end-2*run.size {
+		b.endLine()
+	}
+}
+
+func start(b box, angle int32) float64 {
+	s, _ := b.along(angle)
+	return s
+}
+
+func (b *builder) add(r rune, at box, run *runInfo, index int32) {
+	w := &b.word
+	if w.run < 0 {
+		if len(b.line.words) == 0 {
+			b.line = line{box: emptyBox, angle: run.angle, size: run.size}
+		}
+		w.run = index
+	}
+	w.soft = false
+	w.text.WriteRune(r)
+	if !at.empty() {
+		w.box.add(at)
+	}
+	if run.sane {
+		w.lo, w.hi = math.Min(w.lo, run.lo), math.Max(w.hi, run.hi)
+	}
+}
+
+func (b *builder) endWord() {
+	w := &b.word
+	if w.run < 0 {
+		return
+	}
+	run := &b.runs[w.run]
+	if w.soft {
+		w.text.WriteByte('-')
+	}
+	bounds := w.box
+	if bounds.empty() { // glyphs without outlines: place the word by its run
+		bounds = b.rect(b.text.Runs[w.run].Loose)
+	}
+	if w.lo < w.hi {
+		bounds.setAcross(run.angle, w.lo, w.hi)
+	}
+	bounds, seen := bounds.within(b.page)
+	if !seen {
+		w.reset()
+		return
+	}
+	text := w.text.String()
+	b.judge(text)
+	out := &inkstreamv1.Word{Text: text, Bbox: bbox(bounds), Font: b.font(run.font), Size: float32(run.size)}
+	b.line.words = append(b.line.words, out)
+	b.line.box.add(bounds)
+	w.reset()
+}
+
+func (b *builder) endLine() {
+	b.endWord()
+	b.hyphen = false
+	if len(b.line.words) > 0 {
+		b.lines = append(b.lines, b.line)
+		b.line = line{}
+	}
+}
+
+// font returns the index plus 1 of a font in the page's list, which holds only fonts in use.
+func (b *builder) font(i int) int32 {
+	if i < 0 || i >= len(b.fonts) {
+		return 0
+	}
+	if b.fonts[i] == 0 {
+		f := b.text.Fonts[i]
+		b.out.Fonts = append(b.out.Fonts, &inkstreamv1.Font{
+			Name: fontName(f.Name), Weight: int32(min(max(f.Weight, 0), 900)), Italic: f.Italic, FixedPitch: f.Fixed, Color: color(f.Color),
+		})
+		b.fonts[i] = int32(len(b.out.Fonts))
+	}
+	return b.fonts[i]
+}
+
+// fontName removes the tag of a subset font: six capitals and a plus.
+func fontName(name string) string {
+	name = strings.ToValidUTF8(name, "")
+	const tag = 6
+	if len(name) <= tag || name[tag] != '+' {
+		return name
+	}
+	for _, c := range name[:tag] {
+		if c < 'A' || c > 'Z' {
+			return name
+		}
+	}
+	return name[tag+1:]
+}
+
+func color(rgb uint32) string {
+	const digits = "0123456789abcdef"
+	out := []byte("#000000")
+	for i := 6; i > 0; i-- {
+		out[i] = digits[rgb&15]
+		rgb >>= 4
+	}
+	return string(out)
+}
+
+func bbox(b box) []float32 {
+	if b.empty() {
+		return []float32{0, 0, 0, 0}
+	}
+	return []float32{float32(b.x0), float32(b.y0), float32(b.x1), float32(b.y1)}
+}

@@ -1,0 +1,211 @@
+package pdfium
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// LoadError is PDFium's reason for not opening a document (FPDF_GetLastError).
+type LoadError int
+
+// The reasons that PDFium gives.
+const (
+	ErrUnknown  LoadError = 1
+	ErrFile     LoadError = 2
+	ErrFormat   LoadError = 3
+	ErrPassword LoadError = 4
+	ErrSecurity LoadError = 5
+	ErrPage     LoadError = 6
+)
+
+// Error names the reason.
+func (e LoadError) Error() string {
+	switch e {
+	case ErrFile:
+		return "file cannot be read"
+	case ErrFormat:
+		return "not in PDF format or corrupted"
+	case ErrPassword:
+		return "password needed"
+	case ErrSecurity:
+		return "unsupported security scheme"
+	case ErrPage:
+		return "page not found or content error"
+	default:
+		return fmt.Sprintf("unknown error %d", int(e))
+	}
+}
+
+// Document is an open document.
+type Document struct {
+	in       *Instance
+	handle   uint64
+	access   uint64
+	password uint64
+}
+
+// Open opens a document that is read through r as it is needed, so that its size costs no memory. One document can be open at a time.
+// The error is a LoadError if PDFium refuses the document.
+func (in *Instance) Open(r io.ReaderAt, size int64, password string) (*Document, error) {
+	if size <= 0 || size > math.MaxInt32 {
+		return nil, ErrFile
+	}
+	if in.runtime.source != nil {
+		return nil, errors.New("a document is open already")
+	}
+	in.runtime.source = newWindows(r, size)
+	d := &Document{in: in}
+	// The parameter only has to be some address; there is one source.
+	d.access = in.call(fnFileAccessCreate, uint64(size), in.scratch) & math.MaxUint32
+	if password != "" {
+		d.password = in.cstring(password)
+	}
+	d.handle = in.call(fnLoadCustomDocument, d.access, d.password) & math.MaxUint32
+	if d.handle == 0 {
+		reason := LoadError(in.callInt(fnGetLastError))
+		d.Close()
+		if reason == 0 {
+			reason = ErrUnknown
+		}
+		return nil, reason
+	}
+	return d, nil
+}
+
+// Close closes the document; its pages must be closed before.
+func (d *Document) Close() {
+	if d.handle != 0 {
+		d.in.call(fnCloseDocument, d.handle)
+	}
+	for _, p := range []uint64{d.access, d.password} {
+		if p != 0 {
+			d.in.free(p)
+		}
+	}
+	d.handle, d.access, d.password = 0, 0, 0
+	d.in.runtime.source = nil
+}
+
+// PageCount is the number of pages, as the page tree says; never negative.
+func (d *Document) PageCount() int { return max(0, d.in.callInt(fnGetPageCount, d.handle)) }
+
+// Meta returns an entry of the document's information dictionary.
+func (d *Document) Meta(tag string) string {
+	key := d.in.cstring(tag)
+	defer d.in.free(key)
+	p, size := d.in.stringBuffer()
+	return d.in.wide(d.in.call(fnGetMetaText, d.handle, key, p, size) & math.MaxUint32)
+}
+
+// Version returns the version in the header, such as 17 for 1.7; 0 if it has none.
+func (d *Document) Version() int {
+	if !d.in.callBool(fnGetFileVersion, d.handle, d.in.scratch) {
+		return 0
+	}
+	return int(int32(d.in.uint32At(0)))
+}
+
+// Tagged reports whether the document says that it is tagged.
+func (d *Document) Tagged() bool { return d.in.callBool(fnIsTagged, d.handle) }
+
+// Encrypted reports whether the document is encrypted, be it with an empty password.
+func (d *Document) Encrypted() bool { return d.in.callInt(fnSecurityRevision, d.handle) >= 0 }
+
+// FormType is 0 for no form, 1 for an AcroForm, 2 and 3 for XFA.
+func (d *Document) FormType() int { return d.in.callInt(fnGetFormType, d.handle) }
+
+// Attachments is the number of embedded files in the name tree.
+func (d *Document) Attachments() int { return max(0, d.in.callInt(fnGetAttachmentCount, d.handle)) }
+
+// JavaScripts is the number of document-level scripts.
+func (d *Document) JavaScripts() int { return max(0, d.in.callInt(fnGetJavaScriptCount, d.handle)) }
+
+// Signatures is the number of signature fields that are signed.
+func (d *Document) Signatures() int { return max(0, d.in.callInt(fnGetSignatureCount, d.handle)) }
+
+// XFAPackets is the number of XFA packets.
+func (d *Document) XFAPackets() int { return max(0, d.in.callInt(fnGetXFAPacketCount, d.handle)) }
+
+// SaveDecrypted writes a copy of the document without its encryption.
+func (d *Document) SaveDecrypted(w io.Writer) error {
+	const removeSecurity = 3 // FPDF_REMOVE_SECURITY; the flags are an enumeration, not bits
+	writer := d.in.call(fnFileWriteCreate) & math.MaxUint32
+	if writer == 0 {
+		return errors.New("no memory for the copy")
+	}
+	d.in.runtime.sink, d.in.runtime.sinkErr = w, nil
+	defer func() { d.in.runtime.sink = nil }()
+	ok := d.in.callBool(fnSaveAsCopy, d.handle, writer, removeSecurity)
+	d.in.free(writer)
+	if err := d.in.runtime.sinkErr; err != nil {
+		return fmt.Errorf("write the copy: %w", err)
+	}
+	if !ok {
+		return errors.New("pdfium could not write the copy")
+	}
+	return nil
+}
+
+// Bookmark is an entry of the outline.
+type Bookmark struct {
+	Title string
+	// Level counts from 1.
+	Level int
+	// Page counts from 1; 0 where the entry leads to no page of the document.
+	Page int
+}
+
+// Outline returns the outline in document order, cut at maxEntries and maxDepth. A loop in it ends it.
+func (d *Document) Outline(maxEntries, maxDepth int) []Bookmark {
+	var out []Bookmark
+	pages := d.PageCount()
+	seen := map[uint64]bool{}
+	var walk func(parent uint64, level int)
+	walk = func(parent uint64, level int) {
+		for b := d.in.call(fnBookmarkFirstChild, d.handle, parent) & math.MaxUint32; b != 0; b = d.in.call(fnBookmarkNextSibling, d.handle, b) & math.MaxUint32 {
+			if seen[b] || len(out) >= maxEntries {
+				return
+			}
+			seen[b] = true
+			p, size := d.in.stringBuffer()
+			title := d.in.wide(d.in.call(fnBookmarkTitle, b, p, size) & math.MaxUint32)
+			page := d.bookmarkPage(b)
+			if page > pages {
+				page = 0
+			}
+			out = append(out, Bookmark{Title: title, Level: level, Page: page})
+			if level < maxDepth {
+				walk(b, level+1)
+			}
+		}
+	}
+	walk(0, 1)
+	return out
+}
+
+func (d *Document) bookmarkPage(b uint64) int {
+	const goTo = 1
+	dest := d.in.call(fnBookmarkDest, d.handle, b) & math.MaxUint32
+	if dest == 0 {
+		action := d.in.call(fnBookmarkAction, b) & math.MaxUint32
+		if action == 0 || d.in.callInt(fnActionType, action) != goTo {
+			return 0
+		}
+		if dest = d.in.call(fnActionDest, d.handle, action) & math.MaxUint32; dest == 0 {
+			return 0
+		}
+	}
+	return max(0, d.in.callInt(fnDestPageIndex, d.handle, dest)+1)
+}
+
+// PageSize returns the size of page index (from 0) as displayed, without loading the page.
+func (d *Document) PageSize(index int) (width, height float64, ok bool) {
+	if !d.in.callBool(fnPageSizeByIndex, d.handle, uint64(index), d.in.scratch) {
+		return 0, 0, false
+	}
+	var s [2]float64
+	d.in.float32s(s[:])
+	return s[0], s[1], true
+}

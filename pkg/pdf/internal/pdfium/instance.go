@@ -1,0 +1,148 @@
+package pdfium
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf16"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// scratchSize is the room for results and strings that functions write: names and titles are cut to it.
+const scratchSize = 16 << 10
+
+// Instance is one running copy of the module.
+type Instance struct {
+	ctx     context.Context // of the module's life; wazero wants one with every call
+	runtime *Runtime
+	mod     api.Module
+	mem     api.Memory
+	limit   *limiter
+	fn      [numFunctions]api.Function
+	stack   [16]uint64
+	scratch uint64
+}
+
+// Trap is what an Instance panics with when the module trapped: a crash in PDFium, contained.
+type Trap struct {
+	// Function is the PDFium function that was called.
+	Function string
+	// Memory says that the module had asked for more memory than its limit.
+	Memory bool
+	Err    error
+}
+
+// Error says where it trapped.
+func (t *Trap) Error() string { return fmt.Sprintf("pdfium trapped in %s: %v", t.Function, t.Err) }
+
+// Unwrap returns wazero's error.
+func (t *Trap) Unwrap() error { return t.Err }
+
+// Close drops the instance and its memory.
+func (in *Instance) Close() error { return in.mod.Close(in.ctx) }
+
+// MemoryBytes is the present size of the linear memory. It never shrinks.
+func (in *Instance) MemoryBytes() int64 { return int64(in.mem.Size()) }
+
+func (in *Instance) call(f function, args ...uint64) uint64 {
+	copy(in.stack[:], args)
+	if err := in.fn[f].CallWithStack(in.ctx, in.stack[:]); err != nil {
+		panic(&Trap{Function: functionNames[f], Memory: in.limit.denied, Err: err})
+	}
+	return in.stack[0]
+}
+
+func (in *Instance) callInt(f function, args ...uint64) int { return int(int32(in.call(f, args...))) }
+
+func (in *Instance) callBool(f function, args ...uint64) bool {
+	return uint32(in.call(f, args...)) != 0
+}
+
+func (in *Instance) malloc(n int) uint64 { return uint64(uint32(in.call(fnMalloc, uint64(n)))) }
+
+func (in *Instance) free(p uint64) { in.call(fnFree, p) }
+
+// bytes is a view of the module's memory, valid until the next call.
+func (in *Instance) bytes(p uint64, n int) []byte {
+	if p > math.MaxUint32 || n < 0 || n > math.MaxUint32 {
+		panic(&Trap{Function: "memory", Err: errOutOfRange})
+	}
+	b, ok := in.mem.Read(uint32(p), uint32(n))
+	if !ok {
+		panic(&Trap{Function: "memory", Err: errOutOfRange})
+	}
+	return b
+}
+
+var errOutOfRange = errors.New("address outside the module's memory")
+
+// float32s and float64s read results out of the scratch area.
+func (in *Instance) float32s(out []float64) {
+	b := in.bytes(in.scratch, 4*len(out))
+	for i := range out {
+		out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+	}
+}
+
+func (in *Instance) float64s(out []float64) {
+	b := in.bytes(in.scratch, 8*len(out))
+	for i := range out {
+		out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+}
+
+func (in *Instance) uint32At(offset int) uint32 {
+	return binary.LittleEndian.Uint32(in.bytes(in.scratch+uint64(offset), 4))
+}
+
+// cstring allocates a zero-terminated copy of s; the caller frees it.
+func (in *Instance) cstring(s string) uint64 {
+	p := in.malloc(len(s) + 1)
+	b := in.bytes(p, len(s)+1)
+	copy(b, s)
+	b[len(s)] = 0
+	return p
+}
+
+// The module writes strings to the upper part of the scratch area, so that the lower part can pass short arguments.
+const stringOffset = 512
+
+func (in *Instance) stringBuffer() (p, size uint64) {
+	return in.scratch + stringOffset, scratchSize - stringOffset
+}
+
+// wide reads a UTF-16LE string of n bytes, terminator included, as the FPDF functions return it. A longer string than fits was not
+// written at all, and reads as empty.
+func (in *Instance) wide(n uint64) string {
+	if n < 2 || n > scratchSize-stringOffset {
+		return ""
+	}
+	b := in.bytes(in.scratch+stringOffset, int(n)&^1)
+	u := make([]uint16, 0, len(b)/2)
+	for i := 0; i < len(b); i += 2 {
+		c := binary.LittleEndian.Uint16(b[i:])
+		if c == 0 {
+			break
+		}
+		u = append(u, c)
+	}
+	return string(utf16.Decode(u))
+}
+
+// narrow reads a byte string of n bytes, terminator included.
+func (in *Instance) narrow(n uint64) string {
+	if n < 1 || n > scratchSize-stringOffset {
+		return ""
+	}
+	b := in.bytes(in.scratch+stringOffset, int(n))
+	for i, c := range b {
+		if c == 0 {
+			b = b[:i]
+			break
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,50 @@
+package pdfium
+
+import (
+	"github.com/tetratelabs/wazero/experimental"
+	"golang.org/x/sys/unix"
+)
+
+// limiter gives the module its linear memory: one reservation of address space, opened as the module grows, of which only touched
+// pages are resident. Growing is free (no copy), the Go collector never sees it, and a refusal is remembered, since a trap after a
+// refusal means that memory was what ran out.
+type limiter struct {
+	limit  uint64
+	buf    []byte
+	open   uint64 // bytes of buf that may be touched
+	denied bool
+}
+
+// Allocate implements [experimental.MemoryAllocator]. It reserves the limit, or nothing if the system has no such address space.
+func (l *limiter) Allocate(_, _ uint64) experimental.LinearMemory {
+	buf, err := unix.Mmap(-1, 0, int(l.limit), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err == nil {
+		l.buf = buf
+	}
+	return l
+}
+
+// Reallocate implements [experimental.LinearMemory]; nil is a refusal, which the module sees as malloc returning null.
+func (l *limiter) Reallocate(size uint64) []byte {
+	if size > uint64(len(l.buf)) {
+		l.denied = true
+		return nil
+	}
+	if size > l.open {
+		if err := unix.Mprotect(l.buf[:size], unix.PROT_READ|unix.PROT_WRITE); err != nil {
+			l.denied = true
+			return nil
+		}
+		l.open = size
+	}
+	return l.buf[:size:size]
+}
+
+// Free implements [experimental.LinearMemory].
+func (l *limiter) Free() {
+	if l.buf != nil {
+		// Unmapping what was mapped here cannot fail in a way that could be handled.
+		_ = unix.Munmap(l.buf)
+		l.buf = nil
+	}
+}

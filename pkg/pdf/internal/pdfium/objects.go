@@ -1,0 +1,207 @@
+package pdfium
+
+import "math"
+
+// Image is an image object of a page.
+type Image struct {
+	// Bounds is where it is drawn, in user space.
+	Bounds Rect
+	// Matrix maps the unit square to where it is drawn.
+	Matrix Matrix
+	// Width and Height are its size in pixels.
+	Width, Height int
+	// TextsBefore counts the text objects that are painted before it, and may lie under it.
+	TextsBefore int
+
+	handle uint64
+}
+
+// Objects is what is drawn on a page besides text.
+type Objects struct {
+	Images []Image
+	// Rulings are thin rectangles and straight lines along the axes, in user space.
+	Rulings []Rect
+	// Texts, Paths and Shadings count the objects, Segments the path segments of paths that are no rulings.
+	Texts, Paths, Shadings, Segments int
+	// PathBounds encloses the paths.
+	PathBounds Rect
+	// Cut says that the page has more objects than were looked at.
+	Cut bool
+}
+
+// ObjectLimits bound the walk over a page's objects.
+type ObjectLimits struct{ Objects, Images, Rulings, Depth int }
+
+// ReadObjects walks the page's objects, into forms too.
+func (p *Page) ReadObjects(limits ObjectLimits) Objects {
+	w := walker{in: p.in, limits: limits, segments: limits.Rulings}
+	w.out.PathBounds = Rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	n := p.in.callInt(fnCountObjects, p.handle)
+	for i := range max(0, n) {
+		if !w.visit(p.in.call(fnGetObject, p.handle, uint64(i))&math.MaxUint32, Identity, 0) {
+			break
+		}
+	}
+	return w.out
+}
+
+type walker struct {
+	in       *Instance
+	limits   ObjectLimits
+	seen     int
+	segments int // path segments that may still be read
+	out      Objects
+}
+
+const (
+	objText    = 1
+	objPath    = 2
+	objImage   = 3
+	objShading = 4
+	objForm    = 5
+)
+
+// visit looks at one object, whose coordinates m maps to user space, and reports whether the walk may go on.
+func (w *walker) visit(object uint64, m Matrix, depth int) bool {
+	if w.seen++; w.seen > w.limits.Objects {
+		w.out.Cut = true
+		return false
+	}
+	if object == 0 {
+		return true
+	}
+	switch w.in.callInt(fnObjType, object) {
+	case objText:
+		w.out.Texts++
+	case objPath:
+		w.path(object, m)
+	case objImage:
+		w.image(object, m)
+	case objShading:
+		w.out.Shadings++
+	case objForm:
+		if depth >= w.limits.Depth {
+			w.out.Cut = true
+			return true
+		}
+		inner := w.matrix(object).Then(m)
+		n := w.in.callInt(fnFormCountObjects, object)
+		for i := range max(0, n) {
+			if !w.visit(w.in.call(fnFormGetObject, object, uint64(i))&math.MaxUint32, inner, depth+1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (w *walker) matrix(object uint64) Matrix {
+	if !w.in.callBool(fnObjMatrix, object, w.in.scratch) {
+		return Identity
+	}
+	var m [6]float64
+	w.in.float32s(m[:])
+	return Matrix{m[0], m[1], m[2], m[3], m[4], m[5]}
+}
+
+func (w *walker) bounds(object uint64, m Matrix) (Rect, bool) {
+	s := w.in.scratch
+	if !w.in.callBool(fnObjBounds, object, s, s+4, s+8, s+12) {
+		return Rect{}, false
+	}
+	var b [4]float64 // left, bottom, right, top
+	w.in.float32s(b[:])
+	r := m.Bounds(Rect{b[0], b[1], b[2], b[3]})
+	return r, r.Finite()
+}
+
+func (w *walker) image(object uint64, m Matrix) {
+	if len(w.out.Images) >= w.limits.Images {
+		w.out.Cut = true
+		return
+	}
+	r, ok := w.bounds(object, m)
+	if !ok || r.Empty() {
+		return
+	}
+	img := Image{Bounds: r, Matrix: w.matrix(object).Then(m), TextsBefore: w.out.Texts, handle: object}
+	if s := w.in.scratch; w.in.callBool(fnImagePixelSize, object, s, s+4) {
+		img.Width, img.Height = int(int32(w.in.uint32At(0))), int(int32(w.in.uint32At(4)))
+	}
+	w.out.Images = append(w.out.Images, img)
+}
+
+// What counts as a ruling: at most this thick, at least this long, in points.
+const (
+	rulingThickness = 3
+	rulingLength    = 8
+)
+
+func (w *walker) path(object uint64, m Matrix) {
+	w.out.Paths++
+	r, ok := w.bounds(object, m)
+	if !ok || r.Right < r.Left || r.Top < r.Bottom {
+		return
+	}
+	b := &w.out.PathBounds
+	b.Left, b.Bottom = math.Min(b.Left, r.Left), math.Min(b.Bottom, r.Bottom)
+	b.Right, b.Top = math.Max(b.Right, r.Right), math.Max(b.Top, r.Top)
+	if isRuling(r) {
+		w.ruling(r)
+		return
+	}
+	n := w.in.callInt(fnPathCountSegments, object)
+	w.out.Segments += max(0, n)
+	const mostSegments = 24 // a grid drawn as one path; beyond that it is a drawing
+	if n < 2 || n > mostSegments || w.segments < n {
+		return
+	}
+	s := w.in.scratch
+	if !w.in.callBool(fnPathDrawMode, object, s, s+4) || w.in.uint32At(4) == 0 {
+		return // not stroked: an area, whose edges are no lines
+	}
+	w.segments -= n
+	w.edges(object, w.matrix(object).Then(m), n)
+}
+
+// edges adds the straight segments of a stroked path that run along an axis.
+func (w *walker) edges(object uint64, m Matrix, n int) {
+	const lineTo, moveTo = 0, 2
+	s := w.in.scratch
+	var x, y, startX, startY float64
+	for i := range n {
+		segment := w.in.call(fnPathGetSegment, object, uint64(i)) & math.MaxUint32
+		if segment == 0 || !w.in.callBool(fnSegmentPoint, segment, s, s+4) {
+			return
+		}
+		var p [2]float64
+		w.in.float32s(p[:])
+		px, py := m.Apply(p[0], p[1])
+		kind := w.in.callInt(fnSegmentType, segment)
+		if kind == lineTo {
+			r := Rect{math.Min(x, px), math.Min(y, py), math.Max(x, px), math.Max(y, py)}
+			if r.Finite() && isRuling(r) {
+				w.ruling(r)
+			}
+		}
+		if kind == moveTo {
+			startX, startY = px, py
+		}
+		x, y = px, py
+	}
+	// A rectangle's last edge is the closing one where the path does not draw it.
+	if r := (Rect{math.Min(x, startX), math.Min(y, startY), math.Max(x, startX), math.Max(y, startY)}); n > 2 && r.Finite() && isRuling(r) {
+		w.ruling(r)
+	}
+}
+
+func isRuling(r Rect) bool {
+	width, height := r.Right-r.Left, r.Top-r.Bottom
+	return math.Min(width, height) <= rulingThickness && math.Max(width, height) >= rulingLength
+}
+
+func (w *walker) ruling(r Rect) {
+	if len(w.out.Rulings) < w.limits.Rulings {
+		w.out.Rulings = append(w.out.Rulings, r)
+	}
+}

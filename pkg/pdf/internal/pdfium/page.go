@@ -1,0 +1,152 @@
+package pdfium
+
+import (
+	"math"
+)
+
+// Rect is a rectangle in the page's user space: x to the right, y up, unrotated.
+type Rect struct{ Left, Bottom, Right, Top float64 }
+
+// Empty reports whether the rectangle has no area or is no rectangle at all.
+func (r Rect) Empty() bool { return !(r.Right > r.Left && r.Top > r.Bottom) }
+
+// Finite reports whether every edge is a finite number of sensible size.
+func (r Rect) Finite() bool {
+	return finite(r.Left) && finite(r.Bottom) && finite(r.Right) && finite(r.Top)
+}
+
+// finite refuses NaN, infinities and what is out of any page's range.
+func finite(v float64) bool { return math.Abs(v) < 1e7 }
+
+// Matrix is an affine map: x' = A·x + C·y + E, y' = B·x + D·y + F.
+type Matrix struct{ A, B, C, D, E, F float64 }
+
+// Identity is the matrix that changes nothing.
+var Identity = Matrix{A: 1, D: 1}
+
+// Finite reports whether every coefficient is a finite number of sensible size.
+func (m Matrix) Finite() bool {
+	return finite(m.A) && finite(m.B) && finite(m.C) && finite(m.D) && finite(m.E) && finite(m.F)
+}
+
+// Then returns the map that applies m first and n after.
+func (m Matrix) Then(n Matrix) Matrix {
+	return Matrix{
+		A: m.A*n.A + m.B*n.C, B: m.A*n.B + m.B*n.D,
+		C: m.C*n.A + m.D*n.C, D: m.C*n.B + m.D*n.D,
+		E: m.E*n.A + m.F*n.C + n.E, F: m.E*n.B + m.F*n.D + n.F,
+	}
+}
+
+// Apply maps a point.
+func (m Matrix) Apply(x, y float64) (float64, float64) {
+	return m.A*x + m.C*y + m.E, m.B*x + m.D*y + m.F
+}
+
+// Bounds returns the upright rectangle around the image of r.
+func (m Matrix) Bounds(r Rect) Rect {
+	if m == Identity {
+		return r
+	}
+	out := Rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, p := range [4][2]float64{{r.Left, r.Bottom}, {r.Right, r.Bottom}, {r.Left, r.Top}, {r.Right, r.Top}} {
+		x, y := m.Apply(p[0], p[1])
+		out.Left, out.Right = math.Min(out.Left, x), math.Max(out.Right, x)
+		out.Bottom, out.Top = math.Min(out.Bottom, y), math.Max(out.Top, y)
+	}
+	return out
+}
+
+// Page is a loaded page.
+type Page struct {
+	in     *Instance
+	doc    *Document
+	handle uint64
+	// Box is what is displayed of user space: the crop box within the media box.
+	Box Rect
+	// Turns is how many quarter turns clockwise the page is displayed.
+	Turns int
+	// Width and Height are the size as displayed, in points.
+	Width, Height float64
+}
+
+// LoadPage loads page index (from 0) and parses its content. It reports false if the page cannot be loaded.
+func (d *Document) LoadPage(index int) (*Page, bool) {
+	p := &Page{in: d.in, doc: d}
+	if p.handle = d.in.call(fnLoadPage, d.handle, uint64(index)) & math.MaxUint32; p.handle == 0 {
+		return nil, false
+	}
+	p.Turns = d.in.callInt(fnPageRotation, p.handle) & 3
+	if d.in.callBool(fnPageBoundingBox, p.handle, d.in.scratch) {
+		var b [4]float64 // FS_RECTF: left, top, right, bottom
+		d.in.float32s(b[:])
+		p.Box = Rect{Left: b[0], Top: b[1], Right: b[2], Bottom: b[3]}
+	}
+	p.Width, p.Height = p.Box.Right-p.Box.Left, p.Box.Top-p.Box.Bottom
+	if p.Turns&1 == 1 {
+		p.Width, p.Height = p.Height, p.Width
+	}
+	return p, true
+}
+
+// Sound reports whether the page's size is usable.
+func (p *Page) Sound() bool {
+	return p.Box.Finite() && p.Width > 0.01 && p.Height > 0.01
+}
+
+// Close unloads the page.
+func (p *Page) Close() {
+	if p.handle != 0 {
+		p.in.call(fnClosePage, p.handle)
+		p.handle = 0
+	}
+}
+
+// Display maps a point of user space to points from the top left of the page as displayed, y down.
+func (p *Page) Display(x, y float64) (float64, float64) {
+	switch p.Turns {
+	case 1:
+		return y - p.Box.Bottom, x - p.Box.Left
+	case 2:
+		return p.Box.Right - x, y - p.Box.Bottom
+	case 3:
+		return p.Box.Top - y, p.Box.Right - x
+	default:
+		return x - p.Box.Left, p.Box.Top - y
+	}
+}
+
+// Annotated reports whether annotations are drawn over the page.
+func (p *Page) Annotated() bool { return p.in.callInt(fnAnnotCount, p.handle) > 0 }
+
+// Flatten draws the page's form fields, stamps and free text into its content, so that they are read like the rest of the page, and
+// loads it again. It does nothing for pages without such annotations. Only the document in memory changes.
+func (p *Page) Flatten(index int) (*Page, bool) {
+	const flattenForDisplay, flattened = 0, 1
+	if !p.hasTextAnnotations() || p.in.callInt(fnPageFlatten, p.handle, flattenForDisplay) != flattened {
+		return p, true
+	}
+	p.Close()
+	return p.doc.LoadPage(index)
+}
+
+// hasTextAnnotations looks for annotations whose look is part of the page's text. Pages with many annotations and no form have links.
+func (p *Page) hasTextAnnotations() bool {
+	const freeText, stamp, widget = 3, 13, 20
+	n, most := p.in.callInt(fnAnnotCount, p.handle), 24
+	if n > 0 && p.doc.FormType() != 0 {
+		most = 500
+	}
+	for i := range min(n, most) {
+		a := p.in.call(fnGetAnnot, p.handle, uint64(i)) & math.MaxUint32
+		if a == 0 {
+			continue
+		}
+		subtype := p.in.callInt(fnAnnotSubtype, a)
+		p.in.call(fnCloseAnnot, a)
+		if subtype == freeText || subtype == stamp || subtype == widget {
+			return true
+		}
+	}
+	return false
+}

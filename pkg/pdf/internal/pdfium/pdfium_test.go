@@ -1,0 +1,159 @@
+package pdfium
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"inkstream.dev/pkg/pdftest"
+)
+
+func newInstance(t *testing.T, memory int64) *Instance {
+	t.Helper()
+	rt, err := NewRuntime(t.Context(), Config{CacheDir: filepath.Join(os.TempDir(), "inkstream-test-pdfium"), MemoryLimit: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := rt.NewInstance(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func openFile(t *testing.T, in *Instance, f pdftest.File) *Document {
+	t.Helper()
+	d, err := in.Open(bytes.NewReader(f.PDF), int64(len(f.PDF)), f.Password)
+	if err != nil {
+		t.Fatalf("open %s: %v", f.Name, err)
+	}
+	return d
+}
+
+func TestLoadErrors(t *testing.T) {
+	t.Parallel()
+	in := newInstance(t, 256<<20)
+	locked := pdftest.Encrypted(pdftest.RC4)
+	for _, tt := range []struct {
+		name     string
+		pdf      []byte
+		password string
+		want     LoadError
+	}{
+		{"no password", locked.PDF, "", ErrPassword},
+		{"wrong password", locked.PDF, "wrong", ErrPassword},
+		{"no PDF", []byte("plain text, and nothing but"), "", ErrFormat},
+		{"no bytes", nil, "", ErrFile},
+	} {
+		_, err := in.Open(bytes.NewReader(tt.pdf), int64(len(tt.pdf)), tt.password)
+		if reason, ok := errors.AsType[LoadError](err); !ok || reason != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
+		}
+	}
+	openFile(t, in, locked).Close() // a refusal leaves nothing behind
+}
+
+func TestDocumentFacts(t *testing.T) {
+	t.Parallel()
+	d := openFile(t, newInstance(t, 256<<20), pdftest.BornDigital(3))
+	if got := d.PageCount(); got != 3 {
+		t.Errorf("pages: got %d, want 3", got)
+	}
+	if d.Encrypted() || d.Version() < 10 || d.Attachments() != 0 || d.Signatures() != 0 {
+		t.Errorf("got encrypted %t, version %d, %d attachments, %d signatures", d.Encrypted(), d.Version(), d.Attachments(), d.Signatures())
+	}
+	if _, _, ok := d.PageSize(7); ok {
+		t.Error("a page that is not there has a size")
+	}
+	if _, ok := d.LoadPage(7); ok {
+		t.Error("a page that is not there loads")
+	}
+}
+
+func TestDecryptedCopyOpensWithoutPassword(t *testing.T) {
+	t.Parallel()
+	in := newInstance(t, 256<<20)
+	d := openFile(t, in, pdftest.Encrypted(pdftest.AES))
+	var copied bytes.Buffer
+	if err := d.SaveDecrypted(&copied); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SaveDecrypted(full{}); err == nil {
+		t.Error("a writer that fails: got no error")
+	}
+	d.Close()
+	if got := openFile(t, in, pdftest.File{Name: "copy", PDF: copied.Bytes()}); got.PageCount() != 3 || got.Encrypted() {
+		t.Errorf("copy: got %d pages, encrypted %t", got.PageCount(), got.Encrypted())
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+func TestWindowsReadTheSame(t *testing.T) {
+	t.Parallel()
+	data := make([]byte, 5*windowSize+777)
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for i := range data {
+		data[i] = byte(rnd.Uint32())
+	}
+	w := newWindows(bytes.NewReader(data), int64(len(data)))
+	for range 2000 {
+		off := rnd.IntN(len(data))
+		buf := make([]byte, 1+rnd.IntN(3*windowSize/2))
+		n, err := w.ReadAt(buf, int64(off))
+		want := data[off:min(len(data), off+len(buf))]
+		if !bytes.Equal(buf[:n], want) {
+			t.Fatalf("%d bytes from %d: got %d other ones", len(buf), off, n)
+		}
+		if (err != nil) != (n < len(buf)) {
+			t.Fatalf("%d of %d bytes from %d: error %v", n, len(buf), off, err)
+		}
+	}
+	if _, err := w.ReadAt(make([]byte, 1), int64(len(data))); !errors.Is(err, io.EOF) {
+		t.Errorf("beyond the end: got %v, want EOF", err)
+	}
+}
+
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	turn := Matrix{A: 0, B: 2, C: -2, D: 0, E: 10, F: 20} // doubled, a quarter turn to the left, moved
+	if x, y := turn.Apply(1, 0); x != 10 || y != 22 {
+		t.Errorf("got %v,%v, want 10,22", x, y)
+	}
+	if got, want := turn.Bounds(Rect{0, 0, 3, 1}), (Rect{8, 20, 10, 26}); got != want {
+		t.Errorf("bounds: got %v, want %v", got, want)
+	}
+	x, y := turn.Then(Matrix{A: 1, D: 1, E: 5, F: 5}).Apply(1, 0)
+	if x != 15 || y != 27 {
+		t.Errorf("then: got %v,%v, want 15,27", x, y)
+	}
+	if (Matrix{A: math.NaN()}).Finite() || (Matrix{E: math.Inf(1)}).Finite() || (Matrix{E: 1e30}).Finite() || !Identity.Finite() {
+		t.Error("what is finite is told wrong")
+	}
+}
+
+func TestDisplayTurnsThePage(t *testing.T) {
+	t.Parallel()
+	for turns, want := range [][2]float64{{2, 37}, {3, 2}, {18, 3}, {37, 18}} {
+		p := Page{Box: Rect{Left: 10, Bottom: 20, Right: 30, Top: 60}, Turns: turns}
+		if x, y := p.Display(12, 23); x != want[0] || y != want[1] {
+			t.Errorf("%d quarter turns: got %v,%v, want %v", turns, x, y, want)
+		}
+	}
+}
+
+func TestOneDocumentAtATime(t *testing.T) {
+	t.Parallel()
+	in := newInstance(t, 256<<20)
+	openFile(t, in, pdftest.BornDigital(2))
+	if _, err := in.Open(bytes.NewReader([]byte("x")), 1, ""); err == nil {
+		t.Error("a second document at a time was opened")
+	}
+}

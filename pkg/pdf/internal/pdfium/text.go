@@ -1,0 +1,228 @@
+package pdfium
+
+import (
+	"math"
+	"unicode/utf16"
+)
+
+// Char is one character of a page, as PDFium's text page lists it.
+type Char struct {
+	Rune rune
+	// Box holds the glyph tightly, in user space; empty for generated characters.
+	Box Rect
+	// Run is the index of its Run.
+	Run int32
+	// Generated marks blanks and line ends that PDFium made up from the layout.
+	Generated bool
+	// Tight marks a made-up blank between glyphs whose advance widths leave no gap: narrow letters of a fixed-pitch font.
+	Tight bool
+	// Unmapped says that the font does not tell which character the glyph stands for. Only some characters are Asked.
+	Unmapped, Asked bool
+}
+
+// askEvery says of how many characters one is asked whether its font maps it: a share is all that is wanted.
+const askEvery = 4
+
+// Run is what characters of one text object share.
+type Run struct {
+	// Font is an index into Text.Fonts; -1 if unknown.
+	Font int
+	// Size is the font size in points as drawn.
+	Size float64
+	// DirX and DirY point along the writing direction in user space.
+	DirX, DirY float64
+	// Loose is the box of the run's first character from font ascent to descent.
+	Loose Rect
+	// Invisible says that the text is not painted (render mode 3), as in the text layer of a scan.
+	Invisible bool
+}
+
+// Font describes a font, with the colour that it is filled with.
+type Font struct {
+	Name   string
+	Weight int
+	Italic bool
+	Fixed  bool
+	// Color is 0xRRGGBB.
+	Color uint32
+}
+
+// Text is the text of a page in PDFium's order.
+type Text struct {
+	Chars []Char
+	Runs  []Run
+	Fonts []Font
+	// Cut says that the page has more characters than were read.
+	Cut bool
+}
+
+// ReadText reads at most maxChars characters of the page. Facts about the font are asked for once per text object, not per
+// character, and the font's own once per font: that keeps them below a tenth of the cost of the page.
+func (p *Page) ReadText(maxChars int) Text {
+	tp := p.in.call(fnTextLoadPage, p.handle) & math.MaxUint32
+	if tp == 0 {
+		return Text{}
+	}
+	r := textReader{in: p.in, page: tp, fonts: map[fontKey]int{}, object: math.MaxUint64, run: -1, blank: -1}
+	n := max(0, p.in.callInt(fnTextCountChars, tp))
+	if n > maxChars {
+		n, r.out.Cut = maxChars, true
+	}
+	r.out.Chars = make([]Char, 0, n)
+	for i := range uint64(n) {
+		r.char(i)
+	}
+	p.in.call(fnTextClosePage, tp)
+	return r.out
+}
+
+type fontKey struct {
+	font  uint64
+	color uint32
+}
+
+type textReader struct {
+	in     *Instance
+	page   uint64
+	fonts  map[fontKey]int
+	object uint64 // text object of the running run
+	run    int32
+	high   rune   // pending first half of a surrogate pair
+	before uint64 // character before the pending blank
+	blank  int    // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
+	out    Text
+}
+
+func (r *textReader) char(i uint64) {
+	c := Char{Rune: rune(r.in.call(fnTextUnicode, r.page, i) & math.MaxUint32)}
+	switch {
+	case c.Rune >= 0xD800 && c.Rune < 0xDC00:
+		r.high = c.Rune
+		return
+	case c.Rune >= 0xDC00 && c.Rune < 0xE000:
+		c.Rune = utf16.DecodeRune(r.high, c.Rune)
+	}
+	r.high = 0
+	// Only these can be generated, so only they are asked.
+	if c.Rune == ' ' || c.Rune == '\r' || c.Rune == '\n' {
+		c.Generated = r.in.callInt(fnTextIsGenerated, r.page, i) == 1
+	}
+	c.Run = r.run
+	if c.Generated {
+		if r.blank = -1; c.Rune == ' ' && i > 0 {
+			r.before, r.blank = i-1, len(r.out.Chars)
+		}
+	} else {
+		if object := r.in.call(fnTextObject, r.page, i) & math.MaxUint32; object != r.object {
+			r.object = object
+			r.startRun(i, object)
+		} else if r.blank >= 0 {
+			r.out.Chars[r.blank].Tight = r.tight(r.before, i)
+		}
+		r.blank = -1
+		c.Run = r.run
+		if i%askEvery == 0 {
+			c.Asked = true
+			c.Unmapped = r.in.callInt(fnTextUnicodeError, r.page, i) == 1
+		}
+		s := r.in.scratch
+		if r.in.callBool(fnTextCharBox, r.page, i, s, s+8, s+16, s+24) {
+			var b [4]float64 // left, right, bottom, top
+			r.in.float64s(b[:])
+			c.Box = Rect{Left: b[0], Right: b[1], Bottom: b[2], Top: b[3]}
+			if !c.Box.Finite() {
+				c.Box = Rect{}
+			}
+		}
+	}
+	r.out.Chars = append(r.out.Chars, c)
+}
+
+// tight reports whether two glyphs of one text object stand closer than any blank, going by their advance widths. PDFium goes by
+// their ink. Widths that make glyphs overlap are not believed.
+func (r *textReader) tight(i, j uint64) bool {
+	a, okA := r.loose(i)
+	b, okB := r.loose(j)
+	size := r.out.Runs[r.run].Size
+	if !okA || !okB || size <= 0 {
+		return false
+	}
+	gap := math.Max(math.Max(b.Left-a.Right, a.Left-b.Right), math.Max(b.Bottom-a.Top, a.Bottom-b.Top)) / size
+	return gap > -0.15 && gap < 0.08
+}
+
+// loose returns the box of a character from its font's ascent to descent and over its advance width.
+func (r *textReader) loose(i uint64) (Rect, bool) {
+	if !r.in.callBool(fnTextLooseBox, r.page, i, r.in.scratch) {
+		return Rect{}, false
+	}
+	var b [4]float64 // FS_RECTF: left, top, right, bottom
+	r.in.float32s(b[:])
+	loose := Rect{Left: b[0], Top: b[1], Right: b[2], Bottom: b[3]}
+	return loose, loose.Finite() && !loose.Empty()
+}
+
+func (r *textReader) startRun(i, object uint64) {
+	run := Run{Font: -1, DirX: 1}
+	s := r.in.scratch
+	size := math.Float64frombits(r.in.call(fnTextFontSize, r.page, i))
+	if r.in.callBool(fnTextMatrix, r.page, i, s) {
+		var m [6]float64
+		r.in.float32s(m[:])
+		if mat := (Matrix{m[0], m[1], m[2], m[3], m[4], m[5]}); mat.Finite() {
+			size *= math.Hypot(mat.C, mat.D)
+			if mat.A != 0 || mat.B != 0 {
+				run.DirX, run.DirY = mat.A, mat.B
+			}
+		}
+	}
+	// A negative size mirrors the glyphs; writing goes the other way.
+	if size < 0 {
+		size, run.DirX, run.DirY = -size, -run.DirX, -run.DirY
+	}
+	if size < 5000 { // false for NaN as well
+		run.Size = size
+	}
+	if loose, ok := r.loose(i); ok {
+		run.Loose = loose
+	}
+	if object != 0 {
+		const invisible = 3
+		run.Invisible = r.in.callInt(fnTextObjRenderMode, object) == invisible
+		run.Font = r.font(object)
+	}
+	r.run = int32(len(r.out.Runs))
+	r.out.Runs = append(r.out.Runs, run)
+}
+
+func (r *textReader) font(object uint64) int {
+	s := r.in.scratch
+	key := fontKey{font: r.in.call(fnTextObjFont, object) & math.MaxUint32}
+	if key.font == 0 {
+		return -1
+	}
+	if r.in.callBool(fnObjFillColor, object, s, s+4, s+8, s+12) {
+		b := r.in.bytes(s, 12)
+		key.color = uint32(b[0])<<16 | uint32(b[4])<<8 | uint32(b[8])
+	}
+	if i, ok := r.fonts[key]; ok {
+		return i
+	}
+	const maxFonts = 1000
+	if len(r.out.Fonts) >= maxFonts {
+		return -1
+	}
+	const fixedPitch, italic = 1 << 0, 1 << 6
+	p, size := r.in.stringBuffer()
+	f := Font{Color: key.color, Name: r.in.narrow(r.in.call(fnFontBaseName, key.font, p, size) & math.MaxUint32)}
+	flags := r.in.callInt(fnFontFlags, key.font)
+	f.Fixed = flags > 0 && flags&fixedPitch != 0
+	f.Italic = flags > 0 && flags&italic != 0
+	if r.in.callBool(fnFontItalicAngle, key.font, s) && r.in.uint32At(0) != 0 {
+		f.Italic = true
+	}
+	f.Weight = r.in.callInt(fnFontWeight, key.font)
+	r.fonts[key] = len(r.out.Fonts)
+	r.out.Fonts = append(r.out.Fonts, f)
+	return len(r.out.Fonts) - 1
+}

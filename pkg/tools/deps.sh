@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs the system packages that a build needs ("deps.sh build"), or also those that the tests need ("deps.sh test"). It asks for
+# nothing, not even root, if none is missing. For Debian 12 and what descends from it.
+set -euo pipefail
+
+packages=(
+  # Tesseract and its image library, for cgo, with the models that are always wanted.
+  gcc g++ pkg-config libtesseract-dev libleptonica-dev tesseract-ocr-eng tesseract-ocr-osd
+  # Fonts for PDFs that name one of the base fonts without bringing it.
+  fonts-dejavu-core fonts-liberation
+)
+case "${1-}" in
+build) ;;
+test) # What results are compared with, files are made with, and the virus scanner.
+  packages+=(tesseract-ocr poppler-utils poppler-data qpdf mupdf-tools clamav-daemon) ;;
+*)
+  echo "usage: $0 build|test" >&2
+  exit 2
+  ;;
+esac
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [[ $status == installed ]] || missing+=("$package")
+done
+((${#missing[@]})) || exit 0
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "neither root nor sudo: please have these packages installed: ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+if ! command -v apt-get >/dev/null; then
+  echo "no apt-get here: please install what Debian calls ${missing[*]}" >&2
+  exit 1
+fi
+echo "installing ${missing[*]}"
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
