@@ -13,6 +13,7 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
 // finalise assembles the artifacts page by page, so that its memory is bounded by a page, and ends the job.
@@ -44,13 +45,39 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 		st.env.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "pages", rec.PageCount,
 			"took", rec.EndTime.Sub(rec.CreateTime))
 	}
-	if err := st.store.PutDocument(ctx, document(rec)); err != nil {
+	return st.settle(ctx, rec)
+}
+
+// settle is what follows a job's end: the index is told, and what was kept for the run goes, as do earlier runs whose results this one's
+// replace. It is done again where a crash came between.
+func (st *steps) settle(ctx context.Context, r *job.Record) error {
+	if err := st.store.PutDocument(ctx, document(r)); err != nil {
 		return fmt.Errorf("index document: %w", err)
 	}
-	if err := st.env.Blobs.DeletePrefix(ctx, job.TempFolder(rec.Tenant, rec.ID, rec.Run)); err != nil {
+	if err := st.env.Blobs.DeletePrefix(ctx, job.TempFolder(r.Tenant, r.ID, r.Run)); err != nil {
 		return fmt.Errorf("remove temporary blobs: %w", err)
 	}
+	if r.ResultRun != r.Run {
+		return nil
+	}
+	for run := 1; run < r.Run; run++ {
+		if err := st.env.Blobs.DeletePrefix(ctx, job.RunFolder(r.Tenant, r.ID, run)); err != nil {
+			return fmt.Errorf("remove results of run %d: %w", run, err)
+		}
+	}
 	return nil
+}
+
+// Ended finishes what a crash cut after the job's end, and removes jobs that were deleted.
+func (st *steps) Ended(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask, again bool) (stage.Outcome, error) {
+	switch {
+	case t.GetRemove() && s.Job.State.Gone():
+		return stage.Outcome{}, st.remove(ctx, s.Job)
+	case t.GetFinalise() && again && !s.Job.State.Gone():
+		return stage.Outcome{}, st.settle(ctx, s.Job)
+	default:
+		return stage.Outcome{}, nil
+	}
 }
 
 func document(r *job.Record) search.Document {
@@ -101,10 +128,14 @@ func (st *steps) assemble(ctx context.Context, r *job.Record) (err error) {
 	if _, err := io.WriteString(doc.w, head); err != nil {
 		return fmt.Errorf("write document.json: %w", err)
 	}
+	carry := &carrier{blobs: st.env.Blobs}
 	for n := 1; n <= r.PageCount; n++ {
-		if err := st.addPage(ctx, r, n, text, doc); err != nil {
+		if err := st.addPage(ctx, r, n, text, doc, carry); err != nil {
 			return fmt.Errorf("page %d: %w", n, err)
 		}
+	}
+	if err := carry.flush(ctx); err != nil {
+		return err
 	}
 	if _, err := io.WriteString(doc.w, "\n]}\n"); err != nil {
 		return fmt.Errorf("write document.json: %w", err)
@@ -121,9 +152,13 @@ func (st *steps) assemble(ctx context.Context, r *job.Record) (err error) {
 
 // head returns the beginning of document.json, up to its pages.
 func (st *steps) head(ctx context.Context, r *job.Record) (string, error) {
-	info, err := st.env.Blobs.Bytes(ctx, job.InfoKey(r.Tenant, r.ID, r.Run), stage.MaxBatch)
+	carry := &carrier{blobs: st.env.Blobs}
+	info, err := carry.read(ctx, r, func(run int) string { return job.InfoKey(r.Tenant, r.ID, run) })
+	if err == nil {
+		err = carry.flush(ctx)
+	}
 	if err != nil {
-		return "", fmt.Errorf("read document facts: %w", err)
+		return "", fmt.Errorf("document facts: %w", err)
 	}
 	b, err := json.Marshal(struct {
 		Version   string          `json:"version"`
@@ -141,8 +176,8 @@ func (st *steps) head(ctx context.Context, r *job.Record) (string, error) {
 }
 
 // addPage appends a page's text and its JSON as it is stored.
-func (st *steps) addPage(ctx context.Context, r *job.Record, n int, text, doc artifact) error {
-	data, err := st.env.Blobs.Bytes(ctx, job.PageKey(r.Tenant, r.ID, r.Run, n), stage.MaxBatch)
+func (st *steps) addPage(ctx context.Context, r *job.Record, n int, text, doc artifact, carry *carrier) error {
+	data, err := carry.read(ctx, r, func(run int) string { return job.PageKey(r.Tenant, r.ID, run, n) })
 	if err != nil {
 		return fmt.Errorf("read: %w", err)
 	}

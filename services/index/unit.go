@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"inkstream.dev/pkg/blob"
@@ -16,6 +15,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/layout"
+	"inkstream.dev/pkg/pagejson"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -35,6 +35,8 @@ func (*steps) Unit(t *busv1.IndexTask) string {
 	switch {
 	case t.GetFinalise():
 		return "finalise"
+	case t.GetRemove():
+		return "remove"
 	case len(t.GetPages()) == 1:
 		return stage.PageUnit(int(t.GetPages()[0]))
 	default:
@@ -45,7 +47,7 @@ func (*steps) Unit(t *busv1.IndexTask) string {
 // Done reports whether every page of the unit has been counted. The end of a run is done when the job has ended, which the handler sees
 // before it asks.
 func (*steps) Done(_ context.Context, s *stage.Snapshot, t *busv1.IndexTask) (result, bool, error) {
-	if t.GetFinalise() {
+	if t.GetFinalise() || t.GetRemove() {
 		return result{}, false, nil
 	}
 	for _, n := range t.GetPages() {
@@ -60,6 +62,10 @@ func (*steps) Done(_ context.Context, s *stage.Snapshot, t *busv1.IndexTask) (re
 func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (result, error) {
 	if t.GetFinalise() {
 		return result{}, st.finalise(ctx, s)
+	}
+	if t.GetRemove() {
+		// A replica that lags: the job was deleted before the task was made.
+		return result{}, fault.New(fault.Unavailable, "the record read is older than the job's removal")
 	}
 	pages, err := st.pages(ctx, s, t)
 	if errors.Is(err, blob.ErrNotFound) {
@@ -109,12 +115,10 @@ func (st *steps) keep(ctx context.Context, r *job.Record, pages []*inkstreamv1.P
 	rows := make([]search.Page, 0, len(pages))
 	objects := make([]blob.Object, 0, len(pages))
 	for _, p := range pages {
-		data, err := protojson.Marshal(p)
-		if err != nil {
-			return fmt.Errorf("encode page %d: %w", p.GetNumber(), err)
-		}
 		n := int(p.GetNumber())
-		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data, ContentType: "application/json"})
+		objects = append(objects, blob.Object{
+			Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: pagejson.Append(nil, p), ContentType: "application/json",
+		})
 		rows = append(rows, search.Page{Tenant: r.Tenant, Job: string(r.ID), Run: r.Run, Number: n, Text: p.GetText()})
 	}
 	g, gctx := errgroup.WithContext(ctx)
@@ -196,14 +200,11 @@ func (st *steps) Next(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask
 		return out, nil
 	}
 	out.Events = append(out.Events, stage.NewEvent(r, "chunk_done", string(bus.Index), "unit", strconv.Itoa(chunk)))
-	if next := chunk + r.Window; next < r.Chunks() {
-		out.Messages = append(out.Messages, stage.RenderChunk(r, s.Lane, next, 0))
+	if m, open := stage.ReleaseChunk(r, s.Progress, s.Lane, chunk+max(r.Window, 1)); open {
+		out.Messages = append(out.Messages, m)
 	}
 	if s.Progress.AllDone() {
-		out.Messages = append(out.Messages, bus.Message{
-			Stage: bus.Index, Lane: s.Lane, Unit: "finalise",
-			Task: &busv1.IndexTask{Unit: stage.Unit(r), Finalise: true},
-		})
+		out.Messages = append(out.Messages, stage.FinaliseMessage(r, s.Lane, 0))
 	}
 	return out, nil
 }

@@ -1,0 +1,116 @@
+package pagejson_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/pagejson"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// full returns a page in which every field of every message is set.
+func full() *inkstreamv1.Page {
+	word := func(text string, c *float32) *inkstreamv1.Word {
+		return &inkstreamv1.Word{Text: text, Bbox: []float32{72.13, 0, 90.5, 1e-3}, Confidence: c, Font: 2, Size: 9.96}
+	}
+	zero := float32(0)
+	box := []float32{1, 2.25, 3, 4}
+	return &inkstreamv1.Page{
+		Number: 3, Width: 595.276, Height: 841.89, Rotation: 90, Outcome: "ocr", Reason: "r",
+		Error: &inkstreamv1.Error{Code: "C", Stage: "ocr", Page: 3, Message: "m", Retryable: true},
+		Text:  "a \"quoted\" \\ line\n\ttab \x01 ü 漢字 😀 </script>",
+		Blocks: []*inkstreamv1.Block{{Type: "paragraph", Bbox: box, Lines: []*inkstreamv1.Line{
+			{Bbox: box, Words: []*inkstreamv1.Word{word("a", nil), word("b", &zero)}, Angle: 180}, {},
+		}}, {}},
+		Words:      []*inkstreamv1.Word{word("w", proto.Float32(0.93))},
+		Fonts:      []*inkstreamv1.Font{{Name: "Times", Weight: 700, Italic: true, FixedPitch: true, Color: "#102030"}, {}},
+		Confidence: 0.5, Dpi: 300,
+		Images:          []*inkstreamv1.Image{{Bbox: box, Width: 10, Height: 20}},
+		Rulings:         []*inkstreamv1.Ruling{{Bbox: box}},
+		UprightRotation: 270, Notes: []string{"n", ""},
+	}
+}
+
+func TestSameAsProtojson(t *testing.T) {
+	t.Parallel()
+	for name, page := range map[string]*inkstreamv1.Page{"full": full(), "empty": {}, "nil": nil} {
+		data := pagejson.Append([]byte("x"), page)[1:]
+		want, err := protojson.Marshal(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b any
+		if err := json.Unmarshal(data, &a); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, data)
+		}
+		if err := json.Unmarshal(want, &b); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(a), fmt.Sprint(b); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+		}
+		var back inkstreamv1.Page
+		if err := protojson.Unmarshal(data, &back); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if page != nil && !proto.Equal(&back, page) {
+			t.Errorf("%s does not come back: %v", name, &back)
+		}
+	}
+}
+
+// A field that is added to a message and forgotten here must not go unnoticed.
+func TestFullSetsEveryField(t *testing.T) {
+	t.Parallel()
+	p := full()
+	for _, m := range []proto.Message{
+		p, p.GetError(), p.GetBlocks()[0], p.GetBlocks()[0].GetLines()[0], p.GetWords()[0], p.GetFonts()[0], p.GetImages()[0], p.GetRulings()[0],
+	} {
+		fields := m.ProtoReflect().Descriptor().Fields()
+		for i := range fields.Len() {
+			if !m.ProtoReflect().Has(fields.Get(i)) {
+				t.Errorf("%s is not set", fields.Get(i).FullName())
+			}
+		}
+	}
+}
+
+func TestWhatJSONHasNoFormFor(t *testing.T) {
+	t.Parallel()
+	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
+	data := pagejson.Append(nil, &inkstreamv1.Page{Width: nan, Height: inf, Text: "a\xffb"})
+	var v struct {
+		Width, Height float64
+		Text          string
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	if v.Width != 0 || v.Height != 0 || v.Text != "a\ufffdb" {
+		t.Errorf("got %+v", v)
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	page := full()
+	for range 500 {
+		page.Blocks[0].Lines[0].Words = append(page.Blocks[0].Lines[0].Words, page.GetWords()[0])
+	}
+	b.Run("pagejson", func(b *testing.B) {
+		for b.Loop() {
+			pagejson.Append(nil, page)
+		}
+	})
+	b.Run("protojson", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := protojson.Marshal(page); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
