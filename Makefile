@@ -51,6 +51,12 @@ alone: deps ## Prove that each module is tidy and builds without the workspace
 generate-check: $(BUF) $(PLUGINS) ## Prove that the generated code is current and the API compatible
 	pkg/tools/generate-check.sh $(BUF)
 
+##@ Measure
+
+.PHONY: bench
+bench: build test-deps ## Measure speed and memory against the targets and print a table (ARGS="-only ocr" for one)
+	go run ./services/cli/cmd/bench $(ARGS)
+
 ##@ Change
 
 .PHONY: generate

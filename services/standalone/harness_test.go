@@ -21,7 +21,6 @@ import (
 
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
-	"inkstream.dev/pkg/telemetry"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/standalone"
 )
@@ -46,36 +45,14 @@ func testConfig(dir string) standalone.Config {
 // inOneProcess runs the whole pipeline inside the test.
 func inOneProcess(t *testing.T) *pipeline {
 	t.Helper()
-	dir := t.TempDir()
-	cfg := testConfig(dir)
-	tel, err := telemetry.Setup(t.Context(), cfg.Telemetry, testLog{t})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv, err := standalone.New(t.Context(), cfg, tel)
-	if err != nil {
-		t.Fatalf("new: %v", err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	addrs := make(chan standalone.Addrs, 1)
-	done := make(chan error, 1)
-	go func() { done <- srv.Run(ctx, func(a standalone.Addrs) { addrs <- a }) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Errorf("run: %v", err)
-		}
-		if err := srv.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	select {
-	case a := <-addrs:
-		return connect(t, a.GRPC, "http://"+a.HTTP, filepath.Join(dir, "blobs"))
-	case err := <-done:
-		t.Fatalf("run: %v", err)
-		return nil
-	}
+	return configured(t, func(*standalone.Config) {})
+}
+
+// configured is inOneProcess with another configuration.
+func configured(t *testing.T, change func(*standalone.Config)) *pipeline {
+	t.Helper()
+	p, _ := startIn(t, testConfig(t.TempDir()))
+	return p
 }
 
 // testLog shows log lines with the test's output.

@@ -1,6 +1,11 @@
 package standalone_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"inkstream.dev/pkg/sandbox"
@@ -9,5 +14,30 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main(standalone.Programs()...)
-	m.Run()
+	code := m.Run()
+	if left := children(); len(left) > 0 {
+		fmt.Fprintln(os.Stderr, "left behind:", left)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// children lists the processes that this one has started and that are still there.
+func children() []string {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var left []string
+	for _, path := range stats {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has just ended
+		}
+		_, rest, _ := strings.Cut(string(data), ") ")
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) {
+			left = append(left, path)
+		}
+	}
+	return left
 }

@@ -32,6 +32,7 @@ func TestPipeline(t *testing.T) {
 			p := start(t)
 			t.Run("documents", func(t *testing.T) { testDocuments(t, p) })
 			t.Run("refusals", func(t *testing.T) { testRefusals(t, p) })
+			t.Run("findings", func(t *testing.T) { testFindings(t, p) })
 			t.Run("results", func(t *testing.T) { testResults(t, p) })
 			noLitter(t, p)
 		})
@@ -123,6 +124,30 @@ func testRefusals(t *testing.T, p *pipeline) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			check(t, p.run(t, f))
+		})
+	}
+}
+
+// testFindings makes sure that what scan notices is kept on the job, with the policy's answer.
+func testFindings(t *testing.T, p *pipeline) {
+	for hazard, kind := range map[pdftest.Hazard]string{
+		pdftest.JavaScript: "javascript", pdftest.Launch: "launch_action", pdftest.URI: "uri_action", pdftest.SubmitForm: "submit_form_action",
+		pdftest.RemoteGoTo: "remote_goto_action", pdftest.OpenAction: "open_action", pdftest.EmbeddedFile: "embedded_file", pdftest.XFA: "xfa",
+		pdftest.Signature: "signature",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			j := p.run(t, pdftest.WithHazards(hazard))
+			check(t, j)
+			if j.GetState() != inkstreamv1.Job_SUCCEEDED {
+				t.Errorf("%s, %v, want SUCCEEDED", j.GetState(), j.GetError())
+			}
+			for _, f := range j.GetFindings() {
+				if f.GetKind() == kind && f.GetCount() > 0 && f.GetPolicy() == "flag" {
+					return
+				}
+			}
+			t.Errorf("findings %v, want %s, flagged", j.GetFindings(), kind)
 		})
 	}
 }
