@@ -36,7 +36,11 @@ type streams struct {
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string) int {
-	s := streams{out: os.Stdout, err: os.Stderr, getenv: os.Getenv}
+	return run(ctx, streams{out: os.Stdout, err: os.Stderr, getenv: os.Getenv}, args)
+}
+
+// run is Main without the process.
+func run(ctx context.Context, s streams, args []string) int {
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -72,7 +76,8 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 3 some documents did not succeed.
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(s), newProcess(s), newSubmit(s), newGet(s), newWatch(s), newText(s))
+	root.AddCommand(newServe(s), newProcess(s), newSubmit(s), newGet(s), newWatch(s), newText(s),
+		newCancel(s), newRetry(s), newDelete(s), newEvents(s), newDeadLetters(s))
 	return root
 }
 

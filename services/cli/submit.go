@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -24,6 +25,8 @@ func newSubmit(s streams) *cobra.Command {
 	key := cmd.Flags().String("idempotency-key", "", "answer the same job for the same key; one file only")
 	lane := cmd.Flags().String("lane", "", "interactive (the default) or batch")
 	languages := cmd.Flags().String("languages", "", "languages to recognise, e.g. eng+deu")
+	documentTimeout := cmd.Flags().Duration("document-timeout", 0, "how long a document may take, up to the server's limit")
+	pageTimeout := cmd.Flags().Duration("page-timeout", 0, "how long an engine may take over a page, up to the server's limit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *key != "" && len(args) > 1 {
 			return usageError{fmt.Errorf("--idempotency-key goes with one file, not %d", len(args))}
@@ -34,9 +37,14 @@ func newSubmit(s streams) *cobra.Command {
 		}
 		defer c.conn.Close()
 		meta := func() *inkstreamv1.UploadMetadata {
-			return &inkstreamv1.UploadMetadata{
-				IdempotencyKey: *key, Options: &inkstreamv1.JobOptions{Lane: *lane, Languages: *languages},
+			opts := &inkstreamv1.JobOptions{Lane: *lane, Languages: *languages}
+			if *documentTimeout != 0 {
+				opts.DocumentTimeout = durationpb.New(*documentTimeout)
 			}
+			if *pageTimeout != 0 {
+				opts.PageTimeout = durationpb.New(*pageTimeout)
+			}
+			return &inkstreamv1.UploadMetadata{IdempotencyKey: *key, Options: opts}
 		}
 		results, err := submitAll(cmd.Context(), s, c, args, meta)
 		if err != nil {

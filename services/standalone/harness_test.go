@@ -29,6 +29,7 @@ import (
 type pipeline struct {
 	inkstreamv1.InkstreamServiceClient
 	http string // base URL of the REST API
+	nats string // address of the embedded NATS server, where the pipeline has one
 	dir  string // holds the blobs
 }
 

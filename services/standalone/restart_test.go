@@ -46,7 +46,9 @@ func startIn(t *testing.T, cfg standalone.Config) (p *pipeline, stop func()) {
 	t.Cleanup(stop)
 	select {
 	case a := <-addrs:
-		return connect(t, a.GRPC, "http://"+a.HTTP, filepath.Join(cfg.DataDir, "blobs")), stop
+		p = connect(t, a.GRPC, "http://"+a.HTTP, filepath.Join(cfg.DataDir, "blobs"))
+		p.nats = a.NATS
+		return p, stop
 	case err := <-done:
 		t.Fatalf("run: %v", err)
 		return nil, nil

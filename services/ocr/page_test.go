@@ -1,0 +1,215 @@
+package ocr_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/telemetry"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/ocr"
+	"inkstream.dev/services/ocr/enginetest"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main(append(ocr.Programs(), enginetest.Programs()...)...)
+	os.Exit(m.Run())
+}
+
+// fixture is the ocr service with a job of one rastered page before it. The other stages are absent: what it publishes stays in their queues.
+type fixture struct {
+	env stage.Env
+	rec *job.Record
+}
+
+func newFixture(t *testing.T, engine ocr.Engine) *fixture {
+	t.Helper()
+	b := bustest.New(t)
+	blobs, err := blob.Open(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel := telemetry.Discard()
+	f := &fixture{
+		env: stage.Env{Bus: b, Jobs: bustest.Jobs(t, b), Blobs: blobs, Tel: tel, Log: tel.Log},
+		rec: &job.Record{
+			ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Running, PageCount: 2, ChunkPages: 16, Window: 4,
+			CreateTime: time.Now(), StartTime: time.Now(),
+		},
+	}
+	ctx := t.Context()
+	if err := f.env.Jobs.Create(ctx, f.rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.env.Jobs.CreateProgress(ctx, f.rec.Tenant, f.rec.ID, job.NewProgress(1, 2)); err != nil {
+		t.Fatal(err)
+	}
+	batch, err := proto.Marshal(&inkstreamv1.PageBatch{Pages: []*inkstreamv1.Page{
+		{Number: 1, Width: 595, Height: 842, Outcome: job.OutcomeOCR, Dpi: 150}, {Number: 2, Outcome: job.OutcomeBlank},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.put(t, f.batchKey(), batch)
+	cfg := ocr.DefaultConfig()
+	cfg.PageTimeout = 10 * time.Second
+	s, err := ocr.New(cfg, f.env, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(run, func() {}) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	return f
+}
+
+func (f *fixture) batchKey() string  { return job.BatchKey(f.rec.Tenant, f.rec.ID, 1, 0) }
+func (f *fixture) rasterKey() string { return job.RasterKey(f.rec.Tenant, f.rec.ID, 1, 1) }
+
+func (f *fixture) put(t *testing.T, key string, data []byte) {
+	t.Helper()
+	if err := f.env.Blobs.PutBytes(t.Context(), key, data, "application/octet-stream"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// send publishes the page's task.
+func (f *fixture) send(t *testing.T) {
+	t.Helper()
+	err := f.env.Bus.Publish(t.Context(), bus.Message{Stage: bus.OCR, Lane: bus.Batch, Unit: "page-1", Task: &busv1.OcrTask{
+		Unit: stage.Unit(f.rec), Pages: []int32{1}, Raster: &busv1.Blob{Key: f.rasterKey()}, Dpi: 150, Batch: &busv1.Blob{Key: f.batchKey()},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// next waits for the first task in a stage's queue.
+func (f *fixture) next(t *testing.T, s bus.Stage, task proto.Message) {
+	t.Helper()
+	stream, err := f.env.Bus.JetStream().Stream(t.Context(), s.Stream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(30 * time.Second)
+	for {
+		if msg, err := stream.GetMsg(t.Context(), 1); err == nil {
+			if err := protojson.Unmarshal(msg.Data, task); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("no task for %s within 30 s", s)
+		}
+	}
+}
+
+// read returns the page that the service has read.
+func (f *fixture) read(t *testing.T) *inkstreamv1.Page {
+	t.Helper()
+	var task busv1.IndexTask
+	f.next(t, bus.Index, &task)
+	data, err := f.env.Blobs.Bytes(t.Context(), task.GetBatch().GetKey(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch inkstreamv1.PageBatch
+	if err := proto.Unmarshal(data, &batch); err != nil {
+		t.Fatal(err)
+	}
+	if len(batch.GetPages()) != 1 || batch.GetPages()[0].GetNumber() != 1 {
+		t.Fatalf("batch %v, want page 1 alone", &batch)
+	}
+	return batch.GetPages()[0]
+}
+
+func TestPageEndsByWhatBecomesOfItsEngine(t *testing.T) {
+	t.Parallel()
+	sheet, err := enginetest.Text(150, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok := enginetest.NewFake(t, sheet)
+	for _, tt := range []struct {
+		name            string
+		engine          func(t *testing.T) ocr.Engine
+		outcome, reason string
+	}{
+		{"an engine that works", func(*testing.T) ocr.Engine { return ok }, "ocr", ""},
+		{"one crash", func(*testing.T) ocr.Engine { return enginetest.FlakyUntil(1, fault.EngineCrashed, ok.Recognise) }, "ocr", ""},
+		{"a child that crashes", func(t *testing.T) ocr.Engine { return enginetest.Hostile(t, enginetest.Crashes) }, "failed", "engine_crash"},
+		{"a child that floods memory", func(t *testing.T) ocr.Engine { return enginetest.Hostile(t, enginetest.Floods) }, "failed", "memory"},
+		{"a child that answers nonsense", func(t *testing.T) ocr.Engine { return enginetest.Hostile(t, enginetest.Lies) }, "ocr", ""},
+		{"a timeout", func(*testing.T) ocr.Engine { return enginetest.Failing(fault.PageTimeout) }, "failed", "timeout"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, tt.engine(t))
+			f.put(t, f.rasterKey(), sheet.PGM())
+			f.send(t)
+			page := f.read(t)
+			if page.GetOutcome() != tt.outcome || page.GetReason() != tt.reason {
+				t.Errorf("outcome %q, reason %q, error %v, want %q, %q", page.GetOutcome(), page.GetReason(), page.GetError(), tt.outcome, tt.reason)
+			}
+			if page.GetWidth() != 595 {
+				t.Errorf("page is %v wide, want 595 as render found it", page.GetWidth())
+			}
+		})
+	}
+}
+
+// A crash takes what is not synced: the raster is made again, and its page does not fail for it.
+func TestMissingRasterIsRenderedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, enginetest.Failing(fault.Internal))
+	f.send(t)
+	var task busv1.RenderTask
+	f.next(t, bus.Render, &task)
+	if task.GetFirstPage() != 1 || task.GetLastPage() != 2 || task.GetReplay() == 0 {
+		t.Errorf("render task %v, want pages 1 to 2 under another number", &task)
+	}
+	if _, err := f.env.Blobs.Bytes(t.Context(), f.batchKey(), 1<<20); !errors.Is(err, blob.ErrNotFound) {
+		t.Errorf("the chunk's batch: %v, want it gone, so that render does not take the chunk for done", err)
+	}
+}
+
+func TestPagesWithoutRasterPassThrough(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, enginetest.Failing(fault.Internal))
+	err := f.env.Bus.Publish(t.Context(), bus.Message{Stage: bus.OCR, Lane: bus.Interactive, Unit: stage.ChunkUnit(0), Task: &busv1.OcrTask{
+		Unit: stage.Unit(f.rec), Pages: []int32{2}, Batch: &busv1.Blob{Key: f.batchKey()},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var task busv1.IndexTask
+	f.next(t, bus.Index, &task)
+	if got, want := fmt.Sprint(task.GetPages(), task.GetBatch().GetKey()), fmt.Sprint([]int32{2}, f.batchKey()); got != want {
+		t.Errorf("index task %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,75 @@
+package standalone_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/telemetry"
+)
+
+// trail returns the messages of a job's audit trail.
+func trail(t *testing.T, p *pipeline, id string) []jetstream.Msg {
+	t.Helper()
+	tel := telemetry.Discard()
+	b, err := bus.Connect(p.nats, "test", tel.Log, tel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	cons, err := b.JetStream().OrderedConsumer(t.Context(), bus.EventStream, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{"ink.events.*." + id + ".>"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, err := cons.FetchNoWait(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var msgs []jetstream.Msg
+	for m := range batch.Messages() {
+		msgs = append(msgs, m)
+	}
+	return msgs
+}
+
+// Every stage's span belongs to the trace that the upload began, and no message tells what the document says or what its file is called.
+func TestOneTraceAndNoContentOnTheBus(t *testing.T) {
+	t.Parallel()
+	p := inOneProcess(t)
+	f := pdftest.MixedDocument()
+	f.Name = "salaries-of-everybody.pdf"
+	j := p.run(t, f)
+	check(t, j)
+	var trace string
+	kinds := map[string]int{}
+	for _, m := range trail(t, p, j.GetId()) {
+		parts := strings.Split(m.Headers().Get("traceparent"), "-")
+		if len(parts) != 4 {
+			t.Fatalf("traceparent %q", m.Headers().Get("traceparent"))
+		}
+		if trace == "" {
+			trace = parts[1]
+		}
+		if parts[1] != trace {
+			t.Errorf("%s is of trace %s, want %s", m.Subject(), parts[1], trace)
+		}
+		kinds[m.Subject()[strings.LastIndexByte(m.Subject(), '.')+1:]]++
+		for _, page := range f.Pages {
+			for _, secret := range append(strings.Fields(page.Marker), "salaries") {
+				if strings.Contains(string(m.Data()), secret) {
+					t.Errorf("%s says %q", m.Subject(), secret)
+				}
+			}
+		}
+	}
+	for _, kind := range []string{"uploaded", "ingested", "scanned", "chunk_done", "ended"} {
+		if kinds[kind] != 1 {
+			t.Errorf("%d events %s, want 1 (%v)", kinds[kind], kind, kinds)
+		}
+	}
+}
