@@ -31,6 +31,8 @@ type Topology struct {
 	AckWait time.Duration
 	// MaxInFlight bounds the unacknowledged messages of one stage's lane over all replicas; 0 means 1,000.
 	MaxInFlight int
+	// MaxDeliver overrides the crash net, how often a message is delivered without ever being settled; 0 means 40.
+	MaxDeliver int
 	// EventAge and DeadLetterAge bound how long the audit trail and the dead letters are kept; 0 means 90 and 30 days.
 	EventAge, DeadLetterAge time.Duration
 }
@@ -47,6 +49,9 @@ func (t Topology) withDefaults() Topology {
 	}
 	if t.MaxInFlight == 0 {
 		t.MaxInFlight = 1000
+	}
+	if t.MaxDeliver == 0 {
+		t.MaxDeliver = maxDeliver
 	}
 	if t.EventAge == 0 {
 		t.EventAge = 90 * 24 * time.Hour
@@ -134,7 +139,7 @@ func (t Topology) consumer(s Stage, l Lane) jetstream.ConsumerConfig {
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckWait:       t.AckWait,
-		MaxDeliver:    maxDeliver,
+		MaxDeliver:    t.MaxDeliver,
 		MaxAckPending: t.MaxInFlight,
 		Metadata:      metadata("stage", string(s), "lane", string(l)),
 	}

@@ -22,26 +22,45 @@ const (
 	Rejected  State = "REJECTED"
 	Cancelled State = "CANCELLED"
 	Expired   State = "EXPIRED"
+	Deleted   State = "DELETED"
 )
 
 // transitions is the one table of legal changes.
 var transitions = map[State][]State{
 	Pending:   {Running, Succeeded, Failed, Rejected, Cancelled},
 	Running:   {Succeeded, Partial, Failed, Rejected, Cancelled},
-	Succeeded: {Expired},
-	Partial:   {Expired, Running},
-	Failed:    {Expired, Running},
-	Rejected:  {Expired},
-	Cancelled: {Expired, Running},
+	Succeeded: {Expired, Deleted},
+	Partial:   {Expired, Deleted, Running},
+	Failed:    {Expired, Deleted, Running},
+	Rejected:  {Expired, Deleted},
+	Cancelled: {Expired, Deleted, Running},
+	Expired:   {Deleted},
 }
 
 // Final reports whether the job has ended.
 func (s State) Final() bool { return s != Pending && s != Running }
 
+// Gone reports whether nothing is left of the job but its tombstone, or soon will be.
+func (s State) Gone() bool { return s == Expired || s == Deleted }
+
+// Halted reports whether the job was ended from outside, so that whoever still works on it must stop.
+func (s State) Halted() bool { return s == Cancelled || s.Gone() }
+
 // Options are the choices made for a job, defaults filled in.
 type Options struct {
 	Lane      string `json:"lane"`
 	Languages string `json:"languages,omitempty"`
+	// DocumentTimeout and PageTimeout are shorter limits than the server's own; 0 for none.
+	DocumentTimeout time.Duration `json:"documentTimeout,omitempty"`
+	PageTimeout     time.Duration `json:"pageTimeout,omitempty"`
+}
+
+// Shorter returns the option if it is set and shorter than the server's limit, else the limit; 0 means no limit.
+func Shorter(option, limit time.Duration) time.Duration {
+	if option > 0 && (limit == 0 || option < limit) {
+		return option
+	}
+	return limit
 }
 
 // Document holds the facts that ingest found.
@@ -112,6 +131,11 @@ type Record struct {
 	Stages map[string]StageTimes `json:"stages,omitempty"`
 	// Failures counts failed tries by task; redeliveries after a crash or a deploy are none.
 	Failures map[string]int `json:"failures,omitempty"`
+
+	// ResultRun is the last run that ended with results; 0 while there is none. Its results answer until a later run's replace them.
+	ResultRun int `json:"resultRun,omitempty"`
+	// BaseRun is the first run whose pages the present one may have taken over; 0 where it took over none.
+	BaseRun int `json:"baseRun,omitempty"`
 
 	// Outcomes and FailedPages (page ranges by code) are set when the job ends; before, the progress has them.
 	Outcomes    map[string]int        `json:"outcomes,omitempty"`
@@ -188,6 +212,9 @@ func (r *Record) Finish(p *Progress, now time.Time) error {
 	}
 	maps.Copy(r.Stages, p.Stages)
 	failed := r.Outcomes[OutcomeFailed]
+	if failed < r.PageCount {
+		r.ResultRun, r.BaseRun = r.Run, 0
+	}
 	switch {
 	case failed == 0:
 		return r.To(Succeeded, now)

@@ -70,6 +70,13 @@ type Steps[T bus.Task, R any] interface {
 	Next(ctx context.Context, s *Snapshot, t T, r R) (Outcome, error)
 }
 
+// Closer is what Steps may also have: the part of a stage that goes on when a job has ended.
+type Closer[T bus.Task] interface {
+	// Ended is called instead of everything else with a task of a job that has ended. It must be idempotent. Again says that the task was
+	// delivered before, so that a crash may have cut what followed the job's end.
+	Ended(ctx context.Context, s *Snapshot, t T, again bool) (Outcome, error)
+}
+
 // Run consumes a stage's tasks until ctx is done.
 func Run[T bus.Task, R any](
 	ctx context.Context, env Env, name bus.Stage, cfg bus.ConsumerConfig, steps Steps[T, R], ready func(),
@@ -98,21 +105,21 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 	log := h.env.Log.With("job", unit.GetJob(), "unit", h.steps.Unit(t))
 
 	stop, err := h.read(ctx, snap, unit, d)
-	if err != nil || stop {
+	if err != nil {
 		return err
 	}
-	result, done, err := h.steps.Done(ctx, snap, t)
-	if err != nil {
-		return fmt.Errorf("read state: %w", err)
+	if stop {
+		return h.ended(ctx, snap, t, d.Delivered > 1)
 	}
-	if !done {
-		if err := h.overdue(snap); err != nil {
-			return err
-		}
-		log.DebugContext(ctx, "unit taken up")
-		if result, err = h.steps.Work(ctx, snap, t); err != nil {
-			return err
-		}
+	work, release := h.attend(ctx, snap.Job)
+	defer release()
+	result, err := h.do(work, snap, t, log)
+	if errors.Is(context.Cause(work), errHalted) {
+		log.InfoContext(ctx, "work stopped, because the job was ended", "took", time.Since(snap.Started))
+		return h.halted(ctx, snap.Job)
+	}
+	if err != nil {
+		return err
 	}
 	next, err := h.steps.Next(ctx, snap, t, result)
 	if err != nil {
@@ -125,6 +132,22 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 	return nil
 }
 
+// do is steps 2 and 3, unless they are done.
+func (h *handler[T, R]) do(ctx context.Context, snap *Snapshot, t T, log *slog.Logger) (R, error) {
+	result, done, err := h.steps.Done(ctx, snap, t)
+	if err != nil {
+		return result, fmt.Errorf("read state: %w", err)
+	}
+	if done {
+		return result, nil
+	}
+	if err := h.overdue(snap); err != nil {
+		return result, err
+	}
+	log.DebugContext(ctx, "unit taken up")
+	return h.steps.Work(ctx, snap, t)
+}
+
 // read is step 1. It reports whether there is nothing left to do: the job is gone, has ended, or runs anew under another number.
 func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Unit, d *bus.Delivery) (stop bool, err error) {
 	id := job.ID(unit.GetJob())
@@ -134,30 +157,58 @@ func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Un
 			return false, fault.Wrap(fault.Busy, fault.Unavailable, err)
 		}
 		h.env.Log.WarnContext(ctx, "task of a job that does not exist", "job", id)
+		snap.Job = nil
 		return true, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	if snap.Job.Run != int(unit.GetRun()) {
-		return true, nil
+	run := int(unit.GetRun())
+	if snap.Job.Run < run {
+		return false, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("job %s: the record read is older than run %d", id, run))
 	}
-	if snap.Job.State.Final() {
-		if d.Delivered > 1 {
-			// The crash that brought the task back may have come between the job's end and its event.
-			err = h.env.Bus.Event(ctx, EndEvent(snap.Job))
-		}
-		return true, err
+	if snap.Job.Run > run || snap.Job.State.Final() {
+		return true, h.env.removeTemp(ctx, snap.Job, run)
 	}
 	snap.Progress, err = h.env.Jobs.LoadProgress(ctx, unit.GetTenant(), id)
 	if errors.Is(err, job.ErrNotFound) {
-		return false, nil
+		snap.Progress, err = nil, nil
 	}
-	return false, err
+	if err != nil {
+		return false, err
+	}
+	if snap.Progress != nil && snap.Progress.Run < run {
+		snap.Progress = nil // of the run before: scan has not yet taken it over, or a replica lags
+	}
+	if snap.Progress == nil && h.stage != bus.Ingest && h.stage != bus.Scan {
+		return false, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("job %s: the progress of run %d is not there yet", id, run))
+	}
+	return false, nil
+}
+
+// ended is what remains to be done about a task of a job that has ended.
+func (h *handler[T, R]) ended(ctx context.Context, snap *Snapshot, t T, again bool) error {
+	if snap.Job == nil || snap.Job.Run != int(t.GetUnit().GetRun()) {
+		return nil
+	}
+	if c, ok := h.steps.(Closer[T]); ok {
+		out, err := c.Ended(ctx, snap, t, again)
+		if err != nil {
+			return err
+		}
+		if err := h.env.Bus.PublishAll(ctx, out.Messages, out.Events); err != nil {
+			return fmt.Errorf("publish what follows: %w", err)
+		}
+	}
+	if again && !snap.Job.State.Gone() {
+		// The crash that brought the task back may have come between the job's end and its event.
+		return h.env.Bus.Event(ctx, EndEvent(snap.Job))
+	}
+	return nil
 }
 
 func (h *handler[T, R]) overdue(snap *Snapshot) error {
-	limit := h.env.DocumentTimeout
+	limit := job.Shorter(snap.Job.Options.DocumentTimeout, h.env.DocumentTimeout)
 	if start := snap.Job.StartTime; limit > 0 && !start.IsZero() && time.Since(start) > limit {
 		return fault.New(fault.DocumentTimeout, "the document took longer than %s", limit)
 	}

@@ -25,6 +25,7 @@ type script struct {
 
 	done func(s *stage.Snapshot) bool
 	work func(n int, s *stage.Snapshot) error
+	hold func(ctx context.Context) error // instead of work
 	ran  chan struct{}
 }
 
@@ -35,7 +36,10 @@ func (sc *script) Done(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) 
 	return "stored", sc.done != nil && sc.done(s), nil
 }
 
-func (sc *script) Work(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (string, error) {
+func (sc *script) Work(ctx context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (string, error) {
+	if sc.hold != nil {
+		return "", sc.hold(ctx)
+	}
 	sc.mu.Lock()
 	sc.works++
 	n := sc.works
@@ -172,7 +176,7 @@ func TestNothingIsDoneForAJobThatHasEndedOrRunsAnew(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		state job.State
-		run   int
+		run   int // of the record; the task is of run 1
 	}{
 		{"ended", job.Cancelled, 1},
 		{"another run", job.Running, 2},
@@ -180,12 +184,19 @@ func TestNothingIsDoneForAJobThatHasEndedOrRunsAnew(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			f.rec.State = tt.state
+			f.rec.State, f.rec.Run = tt.state, tt.run
+			temp := job.RasterKey(f.rec.Tenant, f.rec.ID, 1, 1)
+			if err := f.env.Blobs.PutBytes(t.Context(), temp, []byte("x"), ""); err != nil {
+				t.Fatal(err)
+			}
 			sc := &script{}
-			f.start(t, sc, tt.run)
+			f.start(t, sc, 1)
 			eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
 			if sc.works != 0 || f.queued(t, bus.Render.Stream()) != 0 {
 				t.Errorf("worked %d times, %d tasks follow, want none", sc.works, f.queued(t, bus.Render.Stream()))
+			}
+			if found, err := f.env.Blobs.Exists(t.Context(), temp); err != nil || found {
+				t.Errorf("the raster is there: %t (%v), want it gone", found, err)
 			}
 		})
 	}
@@ -196,25 +207,27 @@ func TestFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		age    time.Duration
+		limit  time.Duration // the job's own
 		work   func(n int) error
 		state  job.State
 		code   fault.Code
 		counts int
 		dead   uint64
 	}{
-		{"a passing failure is counted in the record", 0, func(n int) error {
+		{"a passing failure is counted in the record", 0, 0, func(n int) error {
 			if n == 1 {
 				return errors.New("boom")
 			}
 			return nil
 		}, job.Running, "", 1, 0},
-		{"a permanent one ends the job", 0, func(int) error { return fault.New(fault.SourceMissing, "gone") }, job.Failed, fault.SourceMissing, 0, 1},
-		{"so does a document that takes too long", 2 * time.Hour, func(int) error { return nil }, job.Failed, fault.DocumentTimeout, 0, 1},
+		{"a permanent one ends the job", 0, 0, func(int) error { return fault.New(fault.SourceMissing, "gone") }, job.Failed, fault.SourceMissing, 0, 1},
+		{"so does a document that takes too long", 2 * time.Hour, 3 * time.Hour, func(int) error { return nil }, job.Failed, fault.DocumentTimeout, 0, 1},
+		{"or longer than its own limit", time.Minute, time.Second, func(int) error { return nil }, job.Failed, fault.DocumentTimeout, 0, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			f.rec.StartTime = time.Now().Add(-tt.age)
+			f.rec.StartTime, f.rec.Options.DocumentTimeout = time.Now().Add(-tt.age), tt.limit
 			f.start(t, &script{work: func(n int, _ *stage.Snapshot) error { return tt.work(n) }}, 1)
 			eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
 			rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)

@@ -31,7 +31,7 @@ const (
 	maxArtifactName = 255
 )
 
-// ListArtifacts answers what the job has yielded. A job that has not ended has yielded nothing yet.
+// ListArtifacts answers what the job has yielded. A job that has not ended has yielded nothing yet, but what an earlier run of it has.
 func (s *Service) ListArtifacts(ctx context.Context, req *inkstreamv1.ListArtifactsRequest) (*inkstreamv1.ListArtifactsResponse, error) {
 	ref, err := refOf(ctx, req.GetId())
 	if err != nil {
@@ -42,10 +42,10 @@ func (s *Service) ListArtifacts(ctx context.Context, req *inkstreamv1.ListArtifa
 		return nil, err
 	}
 	res := &inkstreamv1.ListArtifactsResponse{}
-	if !rec.State.Final() || rec.State == job.Expired {
+	if !rec.State.Final() && rec.ResultRun == 0 {
 		return res, nil
 	}
-	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.Run)
+	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())
 	for entry, err := range s.env.Blobs.List(ctx, folder) {
 		if err != nil {
 			return nil, err
@@ -86,13 +86,10 @@ func (s *Service) openArtifact(ctx context.Context, id, name string) (*artifact,
 	if !validArtifactName(name) {
 		return nil, errNoArtifact()
 	}
-	if !rec.State.Final() {
+	if !rec.State.Final() && rec.ResultRun == 0 {
 		return nil, fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
 	}
-	if rec.State == job.Expired {
-		return nil, errNoResult(rec)
-	}
-	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.Run, name)
+	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name)
 	attrs, err := s.env.Blobs.Stat(ctx, key)
 	if err == nil {
 		var f *os.File
@@ -108,7 +105,7 @@ func (s *Service) openArtifact(ctx context.Context, id, name string) (*artifact,
 
 // missingArtifact says what it means that a job which has ended has no artifact of some name.
 func (s *Service) missingArtifact(ctx context.Context, rec *job.Record) error {
-	if yields(rec.State) {
+	if yields(rec.State) || rec.ResultRun > 0 {
 		return errNoArtifact()
 	}
 	for _, err := range s.env.Blobs.List(ctx, job.ArtifactFolder(rec.Tenant, rec.ID, rec.Run)) {

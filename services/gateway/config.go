@@ -19,6 +19,8 @@ type Config struct {
 	MaxUploadBytes config.Bytes
 	// Retention is how long a job and its results are kept from its creation on; 0 keeps them for ever.
 	Retention time.Duration
+	// MaxBacklog is the number of documents waiting for ingest from which on uploads are refused; 0 means nine tenths of what the queue takes.
+	MaxBacklog int64
 	// StallTimeout ends an upload of which no byte comes, and a response of which no byte is taken, for that long.
 	StallTimeout time.Duration
 	// DrainTimeout is how long requests in hand may go on when the service stops.
@@ -45,6 +47,8 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.GRPCAddr, "gateway.grpc", c.GRPCAddr, "`address` of the gRPC API; port 0 picks a free one")
 	fs.Var(&c.MaxUploadBytes, "gateway.max-upload", "refuse documents of more `bytes`")
 	fs.DurationVar(&c.Retention, "gateway.retention", c.Retention, "how long jobs and their results are kept; 0 keeps them")
+	fs.Int64Var(&c.MaxBacklog, "gateway.max-backlog", c.MaxBacklog,
+		"refuse uploads while more `documents` wait for ingest; 0 means nine tenths of what the queue takes")
 	fs.DurationVar(&c.StallTimeout, "gateway.stall-timeout", c.StallTimeout, "end an upload or answer that does not move for that long")
 	fs.DurationVar(&c.DrainTimeout, "gateway.drain-timeout", c.DrainTimeout, "how long requests in hand may go on at a stop")
 }
@@ -57,6 +61,7 @@ func (c *Config) Validate() error {
 	// The engine addresses a document with 32 bits, and so does the record.
 	p.Check(c.MaxUploadBytes >= 1 && c.MaxUploadBytes <= math.MaxUint32, "gateway.max-upload", "%s, want 1 to 4294967295 bytes", c.MaxUploadBytes)
 	p.Check(c.Retention >= 0, "gateway.retention", "%s, want 0 or more", c.Retention)
+	p.Check(c.MaxBacklog >= 0, "gateway.max-backlog", "%d, want 0 or more", c.MaxBacklog)
 	p.Check(c.StallTimeout > 0, "gateway.stall-timeout", "%s, want more than 0", c.StallTimeout)
 	p.Check(c.DrainTimeout >= 0, "gateway.drain-timeout", "%s, want 0 or more", c.DrainTimeout)
 	return p.Err()

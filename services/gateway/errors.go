@@ -31,6 +31,11 @@ const (
 	requestTimeout   fault.Code = "REQUEST_TIMEOUT"
 	jobExpired       fault.Code = "JOB_EXPIRED"
 	shuttingDown     fault.Code = "SHUTTING_DOWN"
+	jobDeleted       fault.Code = "JOB_DELETED"
+	jobEnded         fault.Code = "JOB_ENDED"
+	jobRunning       fault.Code = "JOB_RUNNING"
+	jobNotRetryable  fault.Code = "JOB_NOT_RETRYABLE"
+	noDeadLetter     fault.Code = "DEAD_LETTER_NOT_FOUND"
 )
 
 // statusClientClosed is what proxies log for a client that hung up; nobody receives it.
@@ -76,6 +81,11 @@ var answers = map[fault.Code]answer{
 	requestTimeout:   {codes.DeadlineExceeded, http.StatusRequestTimeout, 0},
 	jobExpired:       {codes.FailedPrecondition, http.StatusGone, 0},
 	shuttingDown:     {codes.Unavailable, http.StatusServiceUnavailable, time.Second},
+	jobDeleted:       {codes.FailedPrecondition, http.StatusGone, 0},
+	jobEnded:         {codes.FailedPrecondition, http.StatusConflict, 0},
+	jobRunning:       {codes.FailedPrecondition, http.StatusConflict, 0},
+	jobNotRetryable:  {codes.FailedPrecondition, http.StatusConflict, 0},
+	noDeadLetter:     {codes.NotFound, http.StatusNotFound, 0},
 }
 
 // fieldError says which field of the request a fault is about.

@@ -46,6 +46,8 @@ type Service struct {
 	status *lifecycle.Status
 	hub    *hub
 
+	admission *admission
+
 	uploads  chan struct{} // a slot for each upload under way
 	stopping chan struct{} // closed when the service begins to stop, which ends the watches
 	// workers counts REST handlers and the goroutines that handlers start; Run waits for them.
@@ -71,6 +73,7 @@ func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) 
 		uploads:        make(chan struct{}, maxUploads),
 		stopping:       make(chan struct{}),
 		createPatience: createPatience,
+		admission:      newAdmission(env.Bus, cfg.MaxBacklog),
 	}
 	s.hub = newHub(s.jobView, s.log, s.stopping)
 	status.AddCheck("nats", env.Bus.Check)

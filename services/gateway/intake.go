@@ -21,20 +21,6 @@ import (
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
-// Manifest is the note beside a stored document that says which job it belongs to. The reconciler makes the job's record from it, should a
-// crash come between the two.
-type Manifest struct {
-	Tenant         string      `json:"tenant"`
-	Job            job.ID      `json:"job"`
-	Filename       string      `json:"filename,omitempty"`
-	Size           uint32      `json:"size"`
-	SHA256         string      `json:"sha256"`
-	Options        job.Options `json:"options"`
-	IdempotencyKey string      `json:"idempotencyKey,omitempty"`
-	CreateTime     time.Time   `json:"createTime"`
-	ExpireTime     time.Time   `json:"expireTime,omitzero"`
-}
-
 // intake is one upload on its way in. Its steps are store, register and, where either fails or the job exists already, discard.
 type intake struct {
 	s        *Service
@@ -50,8 +36,12 @@ type intake struct {
 	stored bool // the document is durable
 }
 
-// newIntake takes one of the places for uploads; the caller calls release in the end.
+// newIntake takes one of the places for uploads, if there is room for the job that the upload stands for; the caller calls release in the end.
 func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), err error) {
+	if err := s.admission.admit(ctx); err != nil {
+		s.env.Tel.Metrics.Upload(ctx, string(fault.CodeOf(err)), 0)
+		return nil, nil, err
+	}
 	select {
 	case s.uploads <- struct{}{}:
 	default:
@@ -110,7 +100,7 @@ func (in *intake) record(now time.Time) *job.Record {
 }
 
 func (in *intake) putManifest(ctx context.Context, r *job.Record) error {
-	data, err := json.MarshalIndent(Manifest{
+	data, err := json.MarshalIndent(job.Manifest{
 		Tenant: r.Tenant, Job: r.ID, Filename: r.Filename, Size: r.Size, SHA256: r.SHA256, Options: r.Options,
 		IdempotencyKey: in.key, CreateTime: r.CreateTime, ExpireTime: r.ExpireTime,
 	}, "", "  ")
@@ -123,15 +113,9 @@ func (in *intake) putManifest(ctx context.Context, r *job.Record) error {
 	return nil
 }
 
-// fingerprint is a digest of all that makes two uploads the same.
-func (in *intake) fingerprint() string {
-	sum := sha256.Sum256([]byte(in.sha256 + "\n" + in.options.Lane + "\n" + in.options.Languages))
-	return hex.EncodeToString(sum[:])
-}
-
 // claim ties the idempotency key to the job. It returns the record of the job that the key is tied to already, or nil where it is ours now.
 func (in *intake) claim(ctx context.Context) (*job.Record, error) {
-	mine := job.Claim{Job: in.id, Fingerprint: in.fingerprint(), Time: time.Now().UTC()}
+	mine := job.Claim{Job: in.id, Fingerprint: job.Fingerprint(in.sha256, in.options), Time: time.Now().UTC()}
 	for {
 		holder, err := in.s.env.Jobs.Claim(ctx, in.tenant, in.key, mine)
 		if err != nil {

@@ -37,8 +37,25 @@ const (
 	freshPatience = 500 * time.Millisecond
 )
 
-// record loads a job's record.
+// record loads the record of a job that is still there; one that was deleted or has expired is an error that says so.
 func (s *Service) record(ctx context.Context, ref jobRef) (*job.Record, error) {
+	rec, err := s.anyRecord(ctx, ref)
+	if err == nil && rec.State.Gone() {
+		return nil, errGone(rec)
+	}
+	return rec, err
+}
+
+// errGone says why a job's tombstone is all there is.
+func errGone(r *job.Record) error {
+	if r.State == job.Expired {
+		return fault.New(jobExpired, "the job's retention is over; its results are gone")
+	}
+	return fault.New(jobDeleted, "the job was deleted")
+}
+
+// anyRecord loads a job's record, which may be a tombstone.
+func (s *Service) anyRecord(ctx context.Context, ref jobRef) (*job.Record, error) {
 	tick := time.NewTicker(freshPatience / 10)
 	defer tick.Stop()
 	for start := time.Now(); ; {
@@ -97,11 +114,8 @@ func (s *Service) GetJob(ctx context.Context, req *inkstreamv1.GetJobRequest) (*
 	return s.jobView(ctx, ref)
 }
 
-// errNoResult says why a job that has ended has not what was asked for: it ended without a result, or its results are gone.
+// errNoResult says that a job which has ended has not what was asked for.
 func errNoResult(r *job.Record) error {
-	if r.State == job.Expired {
-		return fault.New(jobExpired, "the job's retention is over; its results are gone")
-	}
 	facts := map[string]string{"state": string(r.State)}
 	message := "the job ended " + string(r.State) + " without a result"
 	if r.Error != nil {

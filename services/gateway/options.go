@@ -3,12 +3,16 @@ package gateway
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 const (
@@ -25,6 +29,19 @@ const (
 	fieldLane      = "lane"
 	fieldLanguages = "languages"
 	fieldFilename  = "filename"
+
+	fieldDocumentTimeout = "document_timeout"
+	fieldPageTimeout     = "page_timeout"
+)
+
+// known are the fields that there are.
+var known = []string{fieldLane, fieldLanguages, fieldFilename, fieldDocumentTimeout, fieldPageTimeout}
+
+const (
+	// minTimeout is the shortest limit that a job can have; a shorter one would fail whatever comes.
+	minTimeout = time.Second
+	// maxTimeout is beyond what any server allows, so that a misread unit does not go unnoticed.
+	maxTimeout = 24 * time.Hour
 )
 
 // fields collects what a REST client says about an upload.
@@ -32,8 +49,8 @@ type fields map[string]string
 
 // set notes a field. A field that nobody knows is an error, so that a misspelt option does not go unnoticed; so is one that is given twice.
 func (f fields) set(name, value string) error {
-	if !slices.Contains([]string{fieldLane, fieldLanguages, fieldFilename}, name) {
-		return invalidField(fault.InvalidOption, name, "there is no option %q; there are lane, languages and filename", clip(name))
+	if !slices.Contains(known, name) {
+		return invalidField(fault.InvalidOption, name, "there is no option %q; there are %s", clip(name), strings.Join(known, ", "))
 	}
 	if _, twice := f[name]; twice {
 		return invalidField(fault.InvalidOption, name, "the option %q is given more than once", name)
@@ -58,6 +75,61 @@ func parseOptions(lane, languages string) (job.Options, error) {
 		return job.Options{}, err
 	}
 	return job.Options{Lane: string(l), Languages: languages}, nil
+}
+
+// options checks what a REST client said about the job.
+func (f fields) options() (job.Options, error) {
+	opts, err := parseOptions(f[fieldLane], f[fieldLanguages])
+	if err != nil {
+		return opts, err
+	}
+	if opts.DocumentTimeout, err = parseTimeout(fieldDocumentTimeout, f[fieldDocumentTimeout]); err != nil {
+		return opts, err
+	}
+	opts.PageTimeout, err = parseTimeout(fieldPageTimeout, f[fieldPageTimeout])
+	return opts, err
+}
+
+func parseTimeout(field, s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, invalidField(fault.InvalidOption, field, "%s %q, want a duration such as 90s or 10m", field, clip(s))
+	}
+	return d, checkTimeout(field, d)
+}
+
+func checkTimeout(field string, d time.Duration) error {
+	if d < minTimeout || d > maxTimeout {
+		return invalidField(fault.InvalidOption, field, "%s %s, want %s to %s", field, d, minTimeout, maxTimeout)
+	}
+	return nil
+}
+
+// optionsOf checks the options of a gRPC client.
+func optionsOf(o *inkstreamv1.JobOptions) (job.Options, error) {
+	opts, err := parseOptions(o.GetLane(), o.GetLanguages())
+	if err != nil {
+		return opts, err
+	}
+	for _, t := range []struct {
+		field string
+		given *durationpb.Duration
+		into  *time.Duration
+	}{
+		{fieldDocumentTimeout, o.GetDocumentTimeout(), &opts.DocumentTimeout}, {fieldPageTimeout, o.GetPageTimeout(), &opts.PageTimeout},
+	} {
+		if t.given == nil {
+			continue
+		}
+		if err := checkTimeout(t.field, t.given.AsDuration()); err != nil {
+			return opts, err
+		}
+		*t.into = t.given.AsDuration()
+	}
+	return opts, nil
 }
 
 // checkLanguages checks the form only: which languages there are, the recogniser knows.

@@ -27,8 +27,6 @@ func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) 
 	switch {
 	case n < 1:
 		return nil, invalidField(fault.InvalidArgument, "number", "page %d, want 1 or more", n)
-	case rec.State == job.Expired:
-		return nil, errNoResult(rec)
 	case rec.PageCount == 0 && rec.State.Final():
 		return nil, errNoResult(rec)
 	case rec.PageCount == 0:
@@ -36,7 +34,7 @@ func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) 
 	case n > rec.PageCount:
 		return nil, fault.New(fault.PageNotFound, "page %d of a document with %d", n, rec.PageCount)
 	}
-	data, err := s.env.Blobs.Bytes(ctx, job.PageKey(rec.Tenant, rec.ID, rec.Run, n), maxPageBytes)
+	data, err := s.storedPage(ctx, rec, n)
 	if errors.Is(err, blob.ErrNotFound) {
 		return s.missingPage(ctx, rec, n)
 	}
@@ -49,6 +47,17 @@ func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) 
 	}
 	page.Words = wordsOf(page)
 	return page, nil
+}
+
+// storedPage returns the newest result that the job's runs have of a page; while a retry is under way that may be an earlier run's.
+func (s *Service) storedPage(ctx context.Context, rec *job.Record, n int) (data []byte, err error) {
+	for _, run := range rec.PageRuns() {
+		data, err = s.env.Blobs.Bytes(ctx, job.PageKey(rec.Tenant, rec.ID, run, n), maxPageBytes)
+		if !errors.Is(err, blob.ErrNotFound) {
+			return data, err
+		}
+	}
+	return nil, err
 }
 
 // wordsOf returns every word of the page in reading order.

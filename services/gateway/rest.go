@@ -120,9 +120,30 @@ func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.H
 			get.Method = http.MethodGet
 			r = &get
 		}
-		r.Body = http.NoBody // none of these calls has one
+		if err := refuseBody(r); err != nil {
+			s.writeError(w, r, r.Method, err)
+			return
+		}
+		r.Body = http.NoBody
 		mux.ServeHTTP(w, r)
 	}), nil
+}
+
+// refuseBody makes sure that a call whose options go into the query does not have them in its body, where they would go unnoticed. An empty
+// object is what some clients send for nothing.
+func refuseBody(r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	const most = 64
+	data, err := io.ReadAll(io.LimitReader(r.Body, most))
+	if err != nil {
+		return fault.New(requestTimeout, "the request's body cannot be read")
+	}
+	if text := strings.TrimSpace(string(data)); len(data) == most || text != "" && text != "{}" {
+		return fault.New(fault.InvalidArgument, "this address takes no body; options go into the query")
+	}
+	return nil
 }
 
 // callError answers a call that failed. The interceptor has logged it.
@@ -130,7 +151,7 @@ func callError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w ht
 	st := statusOf(err)
 	if len(st.Details()) == 0 && st.Code() == codes.InvalidArgument {
 		// It comes from grpc-gateway, and tells of Go: a part of the address does not parse.
-		st = statusOf(fault.New(fault.InvalidArgument, "a number in the address is not valid"))
+		st = statusOf(fault.New(fault.InvalidArgument, "a number or a parameter in the address is not valid"))
 	}
 	writeStatus(w, r, st)
 }
@@ -140,12 +161,26 @@ func callRoutingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshale
 	f := fault.New(notFound, "there is nothing at this address")
 	switch code {
 	case http.StatusMethodNotAllowed:
-		w.Header().Set("Allow", "GET, HEAD")
+		w.Header().Set("Allow", allowed(r.URL.Path))
 		f = fault.New(methodNotAllowed, "this address does not take %s", r.Method)
 	case http.StatusBadRequest:
 		f = fault.New(fault.InvalidArgument, "the address is not valid")
 	}
 	writeStatus(w, r, statusOf(f))
+}
+
+// allowed returns the methods of an address that grpc-gateway serves.
+func allowed(path string) string {
+	verb := strings.HasSuffix(path, ":cancel") || strings.HasSuffix(path, ":retry")
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case verb:
+		return http.MethodPost
+	case len(parts) == 3 && (parts[1] == "jobs" || parts[1] == "deadletters"):
+		return "GET, HEAD, DELETE"
+	default:
+		return "GET, HEAD"
+	}
 }
 
 // guard is what every REST request passes: it sets the request id and the span, catches panics, and bounds how long a write may take.

@@ -208,7 +208,7 @@ func takeField(part *multipart.Part, name string, said fields) error {
 
 // apply takes over what the client has said so far.
 func (in *intake) apply(said fields) error {
-	options, err := parseOptions(said[fieldLane], said[fieldLanguages])
+	options, err := said.options()
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (in *intake) takeStream(ctx context.Context, data *chunks) error {
 			return err
 		}
 	}
-	if in.options, err = parseOptions(about.GetOptions().GetLane(), about.GetOptions().GetLanguages()); err != nil {
+	if in.options, err = optionsOf(about.GetOptions()); err != nil {
 		return err
 	}
 	in.filename = cleanFilename(about.GetFilename())

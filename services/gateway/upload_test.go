@@ -66,7 +66,7 @@ func (r *rig) wantStored(t *testing.T, id job.ID, data []byte) {
 	if err != nil {
 		t.Fatalf("manifest: %v", err)
 	}
-	var m Manifest
+	var m job.Manifest
 	if err := json.Unmarshal(raw, &m); err != nil {
 		t.Fatalf("manifest: %v", err)
 	}
@@ -430,7 +430,10 @@ func TestGRPCUploadRefusesBadMessages(t *testing.T) {
 
 func TestUploadSurvivesFullQueue(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(s *setup) { s.bus = bustest.Provisioned(t, bus.Topology{MaxTasks: 1}) })
+	r := start(t, func(s *setup) {
+		s.bus = bustest.Provisioned(t, bus.Topology{MaxTasks: 1})
+		s.cfg.MaxBacklog = 100 // as if the queue had filled up since the gateway looked
+	})
 	eachAPI(t, r, func(t *testing.T, a api) {
 		for range 2 {
 			v, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF")})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"inkstream.dev/pkg/bus"
@@ -35,9 +36,10 @@ func viewOf(r *job.Record, p *job.Progress) *inkstreamv1.Job {
 		Stages:     viewStages(r, p),
 		CreateTime: timestamp(r.CreateTime),
 		ExpireTime: timestamp(r.ExpireTime),
-		Options:    &inkstreamv1.JobOptions{Lane: r.Options.Lane, Languages: r.Options.Languages},
+		Options:    viewOptions(r.Options),
 		Run:        int32(r.Run),
 		Failures:   viewFailures(failed),
+		ResultRun:  int32(r.ResultRun),
 	}
 	for kind, n := range outcomes {
 		v.Outcomes[kind] = int32(n)
@@ -57,6 +59,17 @@ func viewOf(r *job.Record, p *job.Progress) *inkstreamv1.Job {
 	}
 	for _, f := range r.Findings {
 		v.Findings = append(v.Findings, &inkstreamv1.Finding{Kind: f.Kind, Count: int32(f.Count), Policy: f.Policy, Detail: f.Detail})
+	}
+	return v
+}
+
+func viewOptions(o job.Options) *inkstreamv1.JobOptions {
+	v := &inkstreamv1.JobOptions{Lane: o.Lane, Languages: o.Languages}
+	if o.DocumentTimeout > 0 {
+		v.DocumentTimeout = durationpb.New(o.DocumentTimeout)
+	}
+	if o.PageTimeout > 0 {
+		v.PageTimeout = durationpb.New(o.PageTimeout)
 	}
 	return v
 }

@@ -200,7 +200,7 @@ func (t *topic) run(ctx context.Context, load func(context.Context) (*inkstreamv
 			if final(view) {
 				return
 			}
-		case fault.CodeOf(err) == fault.JobNotFound || !t.started():
+		case isGone(err) || !t.started():
 			// A watch that cannot even begin says so; one that is under way outlasts the broker's absence.
 			t.end(err)
 			return
@@ -219,6 +219,12 @@ func (t *topic) run(ctx context.Context, load func(context.Context) (*inkstreamv
 		case <-poll.C:
 		}
 	}
+}
+
+// isGone reports whether err means that there is no job to watch.
+func isGone(err error) bool {
+	c := fault.CodeOf(err)
+	return c == fault.JobNotFound || c == jobDeleted || c == jobExpired
 }
 
 // publish makes view the newest, unless it says nothing new.

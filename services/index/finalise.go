@@ -100,7 +100,7 @@ func (st *steps) assemble(ctx context.Context, r *job.Record) (err error) {
 	defer func() {
 		for _, w := range open {
 			if err != nil {
-				w.Abort()
+				_ = w.Abort() // err is what went wrong first; what stays behind is temporary
 			}
 		}
 	}()

@@ -123,7 +123,7 @@ func (st *steps) recognise(ctx context.Context, r *job.Record, t *busv1.OcrTask,
 	var page *inkstreamv1.Page
 	for range crashTries {
 		page, err = st.engine.Recognise(ctx, Image{File: f, DPI: t.GetDpi()}, RecogniseOptions{
-			Languages: languages, Timeout: st.cfg.PageTimeout,
+			Languages: languages, Timeout: job.Shorter(r.Options.PageTimeout, st.cfg.PageTimeout),
 		})
 		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {
 			break

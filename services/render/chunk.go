@@ -29,7 +29,7 @@ func (*steps) NewTask() *busv1.RenderTask { return &busv1.RenderTask{} }
 func (*steps) Unit(t *busv1.RenderTask) string { return stage.ChunkUnit(int(t.GetChunk())) }
 
 // Done reports whether every page of the chunk has ended, or its batch stands in the store: the batch is written last. The batch has a page
-// for each page of the chunk; the outcome of those that go to recognition is set already.
+// for each page of the chunk that had not ended before; the outcome of those that go to recognition is set already.
 func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (*inkstreamv1.PageBatch, bool, error) {
 	if s.Progress.Done(int(t.GetFirstPage()), int(t.GetLastPage())) {
 		return nil, true, nil
@@ -43,7 +43,7 @@ func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTas
 	}
 	var batch inkstreamv1.PageBatch
 	if err := proto.Unmarshal(data, &batch); err != nil {
-		return nil, false, nil // a half-written batch of a crash: read the chunk again
+		return nil, false, nil //nolint:nilerr // a half-written batch of a crash: read the chunk again
 	}
 	return &batch, true, nil
 }
@@ -62,18 +62,23 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTas
 		return nil, fmt.Errorf("open stored document: %w", err)
 	}
 	defer f.Close()
-	doc, err := st.engine.Open(ctx, f, "")
+	doc, err := st.engine.OpenPages(ctx, f, "")
 	if err != nil {
 		return nil, err
 	}
 	defer doc.Close()
 
 	batch := &inkstreamv1.PageBatch{}
+	left := maxChunkWords
 	for n := int(t.GetFirstPage()); n <= int(t.GetLastPage()); n++ {
+		if s.Progress.Done(n, n) {
+			continue // taken over from an earlier run, or the chunk is rendered again
+		}
 		page, err := st.page(ctx, s.Job, doc, n)
 		if err != nil {
 			return nil, err
 		}
+		left -= cutWords(page, left)
 		batch.Pages = append(batch.Pages, page)
 	}
 	data, err := proto.Marshal(batch)
@@ -95,7 +100,7 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 	var res *pdf.PageResult
 	var err error
 	for range crashTries {
-		res, err = doc.Page(ctx, n, pdf.PageOptions{})
+		res, err = readPage(ctx, doc, n, r.Options.PageTimeout)
 		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {
 			break
 		}
@@ -119,6 +124,20 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 		return nil, err
 	}
 	return res.Page, nil
+}
+
+// readPage reads a page within the job's own limit, where that is shorter than the engine's; 0 means none.
+func readPage(ctx context.Context, doc *pdf.Document, n int, limit time.Duration) (*pdf.PageResult, error) {
+	if limit == 0 {
+		return doc.Page(ctx, n, pdf.PageOptions{})
+	}
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	res, err := doc.Page(timed, n, pdf.PageOptions{})
+	if err != nil && timed.Err() != nil && ctx.Err() == nil {
+		return nil, fault.New(fault.PageTimeout, "the page took longer than %s", limit)
+	}
+	return res, err
 }
 
 // ofPage reports whether an error is the page's own fault.

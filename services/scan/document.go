@@ -75,7 +75,7 @@ func (st *steps) examine(ctx context.Context, t *busv1.ScanTask) ([]pdf.Finding,
 			return []pdf.Finding{*malware}, nil
 		}
 	}
-	doc, err := st.engine.Open(ctx, f, "")
+	doc, err := st.engine.OpenPages(ctx, f, "")
 	if err != nil {
 		return nil, err
 	}

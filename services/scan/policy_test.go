@@ -112,7 +112,7 @@ func TestApply(t *testing.T) {
 			}
 			for i, f := range judged {
 				in := tt.findings[i]
-				if f.GetPolicy() != tt.want[i] || f.GetKind() != in.Kind || int(f.GetCount()) != int(in.Count) || f.GetDetail() != in.Detail {
+				if f.GetPolicy() != tt.want[i] || f.GetKind() != in.Kind || int(f.GetCount()) != in.Count || f.GetDetail() != in.Detail {
 					t.Errorf("finding %d: got %v, want %+v with policy %s", i, f, in, tt.want[i])
 				}
 			}

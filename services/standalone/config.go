@@ -9,6 +9,7 @@ import (
 
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/reconcile"
 	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/gateway"
@@ -49,6 +50,7 @@ type Config struct {
 	Render    render.Config
 	OCR       ocr.Config
 	IndexCfg  index.Config
+	Reconcile reconcile.Config
 }
 
 // DefaultConfig returns the defaults: everything below ./inkstream-data, on loopback addresses.
@@ -58,6 +60,7 @@ func DefaultConfig() Config {
 		Telemetry: telemetry.DefaultConfig("inkstream", service.Version),
 		PDF:       pdf.DefaultConfig(), Tesseract: ocr.DefaultTesseractConfig(), Gateway: gateway.DefaultConfig(), Ingest: ingest.DefaultConfig(),
 		Scan: scan.DefaultConfig(), Render: render.DefaultConfig(), OCR: ocr.DefaultConfig(), IndexCfg: index.DefaultConfig(),
+		Reconcile: reconcile.DefaultConfig(),
 	}
 	c.PDF.CacheDir = "" // below the data folder
 	return c
@@ -94,6 +97,7 @@ func (c *Config) Parse(fs *flag.FlagSet, args []string, getenv func(string) stri
 	c.Render.Register(fs)
 	c.OCR.Register(fs)
 	c.IndexCfg.Register(fs)
+	c.Reconcile.Register(fs)
 	if err := config.Parse(fs, args, getenv); err != nil {
 		return err
 	}
@@ -111,6 +115,7 @@ func (c *Config) Validate() error {
 	p.Check(c.DocumentTimeout >= 0, "document-timeout", "%s, want 0 or more", c.DocumentTimeout)
 	for _, v := range []interface{ Validate() error }{
 		&c.Telemetry, &c.PDF, &c.Tesseract, &c.Gateway, &c.Ingest, &c.Scan, &c.Render, &c.OCR, &c.IndexCfg,
+		&c.Reconcile,
 	} {
 		p.Add(v.Validate())
 	}

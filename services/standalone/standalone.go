@@ -20,8 +20,10 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/reconcile"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/gateway"
@@ -127,6 +129,8 @@ func (s *Server) connect(ctx context.Context) (stage.Env, error) {
 func (s *Server) build(ctx context.Context, env stage.Env) error {
 	status := lifecycle.NewStatus()
 	status.Observe = s.tel.Metrics.Dependency
+	s.cfg.PDF.Observe = service.ObserveChildren(s.tel, service.PDFium)
+	s.cfg.Tesseract.Observe = service.ObserveChildren(s.tel, service.Tesseract)
 	pdfEngine, err := pdf.New(s.cfg.PDF, s.tel.Log)
 	if err != nil {
 		return fmt.Errorf("pdf engine: %w", err)
@@ -163,6 +167,10 @@ func (s *Server) build(ctx context.Context, env stage.Env) error {
 	if err != nil {
 		return err
 	}
+	reconciler, err := reconcile.New(s.cfg.Reconcile, env, store)
+	if err != nil {
+		return err
+	}
 	if s.gateway, err = gateway.New(s.cfg.Gateway, env, status); err != nil {
 		return err
 	}
@@ -171,14 +179,29 @@ func (s *Server) build(ctx context.Context, env stage.Env) error {
 		status.AddCheck("clamd", scanner.Check)
 	}
 	s.units = status.Track(
+		lifecycle.Unit{Name: "engines", Run: warm(pdfEngine, s.tel.Log)},
 		lifecycle.Unit{Name: "index", Run: indexer.Run},
 		lifecycle.Unit{Name: "ocr", Run: recogniser.Run},
 		lifecycle.Unit{Name: "render", Run: renderer.Run},
 		lifecycle.Unit{Name: "scan", Run: scanner.Run},
 		lifecycle.Unit{Name: "ingest", Run: ingester.Run},
+		lifecycle.Unit{Name: "reconcile", Run: reconciler.Run},
 		lifecycle.Unit{Name: "gateway", Run: s.gateway.Run},
 	)
 	return nil
+}
+
+// warm starts an engine child ahead of the first document; the very first of a data folder compiles the engine, which takes seconds.
+func warm(engine *pdf.Engine, log *slog.Logger) func(context.Context, func()) error {
+	return func(ctx context.Context, ready func()) error {
+		ready()
+		if err := engine.Warm(ctx, 1); err != nil && ctx.Err() == nil {
+			// The first document tries again, and fails with the reason if it must.
+			log.WarnContext(ctx, "start of the PDF engine", "error", err)
+		}
+		<-ctx.Done()
+		return nil
+	}
 }
 
 // Run runs the services until ctx is done. It calls ready with the addresses once all of them accept work.
@@ -207,8 +230,10 @@ func (s *Server) Close() error {
 // Serve runs the pipeline until ctx is done, and prints its addresses to out; logs go to logs.
 func Serve(ctx context.Context, cfg Config, out, logs io.Writer) error {
 	return run(ctx, cfg, logs, func(ctx context.Context, a Addrs, walls string) error {
-		fmt.Fprintf(out, `
-inkstream is ready
+		if walls != "" {
+			walls = "\n  warning: this kernel lacks " + walls + "\n"
+		}
+		fmt.Fprintf(out, `inkstream is ready
 
   REST   http://%s     curl -F file=@scan.pdf http://%[1]s/v1/jobs
   gRPC   %s            inkstream --help
@@ -216,7 +241,6 @@ inkstream is ready
   data   %s (durability: %s)
 %s
 Ctrl-C stops it; what is queued goes on at the next start.
-
 `, a.HTTP, a.GRPC, a.NATS, cfg.DataDir, cfg.Durability, walls)
 		<-ctx.Done()
 		fmt.Fprintln(out, "stopping; a second Ctrl-C kills")

@@ -9,6 +9,7 @@ package inkstreamv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -22,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// State says where a job stands. SUCCEEDED, PARTIAL, FAILED, REJECTED, CANCELLED and EXPIRED are final.
+// State says where a job stands. SUCCEEDED, PARTIAL, FAILED, REJECTED, CANCELLED, EXPIRED and DELETED are final.
 type Job_State int32
 
 const (
@@ -43,6 +44,8 @@ const (
 	Job_CANCELLED Job_State = 7
 	// Its retention is over; its results are gone.
 	Job_EXPIRED Job_State = 8
+	// Deleted by request of the user.
+	Job_DELETED Job_State = 9
 )
 
 // Enum value maps for Job_State.
@@ -57,6 +60,7 @@ var (
 		6: "REJECTED",
 		7: "CANCELLED",
 		8: "EXPIRED",
+		9: "DELETED",
 	}
 	Job_State_value = map[string]int32{
 		"STATE_UNSPECIFIED": 0,
@@ -68,6 +72,7 @@ var (
 		"REJECTED":          6,
 		"CANCELLED":         7,
 		"EXPIRED":           8,
+		"DELETED":           9,
 	}
 )
 
@@ -131,8 +136,10 @@ type Job struct {
 	// Counts the runs of the job; a retry by the user starts a new one. From 1.
 	Run int32 `protobuf:"varint,16,opt,name=run,proto3" json:"run,omitempty"`
 	// Pages that failed, each with its reason, in page order.
-	Failures      []*PageFailure         `protobuf:"bytes,17,rep,name=failures,proto3" json:"failures,omitempty"`
-	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	Failures   []*PageFailure         `protobuf:"bytes,17,rep,name=failures,proto3" json:"failures,omitempty"`
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	// The run whose artifacts answer; an earlier one than run while a retry is under way. 0 while there are none.
+	ResultRun     int32 `protobuf:"varint,19,opt,name=result_run,json=resultRun,proto3" json:"result_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -291,6 +298,13 @@ func (x *Job) GetExpireTime() *timestamppb.Timestamp {
 		return x.ExpireTime
 	}
 	return nil
+}
+
+func (x *Job) GetResultRun() int32 {
+	if x != nil {
+		return x.ResultRun
+	}
+	return 0
 }
 
 // StageStatus is one stage's share in a job.
@@ -526,7 +540,11 @@ type JobOptions struct {
 	// Scheduling lane: interactive (the default) goes first, batch yields but never starves.
 	Lane string `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
 	// Tesseract language codes joined by +, e.g. eng+deu. Empty: the server's default.
-	Languages     string `protobuf:"bytes,2,opt,name=languages,proto3" json:"languages,omitempty"`
+	Languages string `protobuf:"bytes,2,opt,name=languages,proto3" json:"languages,omitempty"`
+	// How long a run of the job may take, at least 1 s. The server's own limit holds as well. REST: document_timeout=10m.
+	DocumentTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=document_timeout,json=documentTimeout,proto3" json:"document_timeout,omitempty"`
+	// How long an engine may take over one page, at least 1 s. The server's own limits hold as well. REST: page_timeout=30s.
+	PageTimeout   *durationpb.Duration `protobuf:"bytes,4,opt,name=page_timeout,json=pageTimeout,proto3" json:"page_timeout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -573,6 +591,20 @@ func (x *JobOptions) GetLanguages() string {
 		return x.Languages
 	}
 	return ""
+}
+
+func (x *JobOptions) GetDocumentTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.DocumentTimeout
+	}
+	return nil
+}
+
+func (x *JobOptions) GetPageTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.PageTimeout
+	}
+	return nil
 }
 
 // DocumentInfo holds facts that the PDF states of itself.
@@ -851,7 +883,7 @@ var File_inkstream_v1_job_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\n" +
-	"\x16inkstream/v1/job.proto\x12\finkstream.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd3\a\n" +
+	"\x16inkstream/v1/job.proto\x12\finkstream.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xff\a\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x17.inkstream.v1.Job.StateR\x05state\x12\x1a\n" +
@@ -876,10 +908,12 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\x03run\x18\x10 \x01(\x05R\x03run\x125\n" +
 	"\bfailures\x18\x11 \x03(\v2\x19.inkstream.v1.PageFailureR\bfailures\x12;\n" +
 	"\vexpire_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\x1a;\n" +
+	"expireTime\x12\x1d\n" +
+	"\n" +
+	"result_run\x18\x13 \x01(\x05R\tresultRun\x1a;\n" +
 	"\rOutcomesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\x8a\x01\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\x97\x01\n" +
 	"\x05State\x12\x15\n" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\aPENDING\x10\x01\x12\v\n" +
@@ -890,7 +924,8 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\x06FAILED\x10\x05\x12\f\n" +
 	"\bREJECTED\x10\x06\x12\r\n" +
 	"\tCANCELLED\x10\a\x12\v\n" +
-	"\aEXPIRED\x10\b\"\xd5\x01\n" +
+	"\aEXPIRED\x10\b\x12\v\n" +
+	"\aDELETED\x10\t\"\xd5\x01\n" +
 	"\vStageStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\n" +
@@ -908,11 +943,13 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\vPageFailure\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04code\x18\x03 \x01(\tR\x04code\">\n" +
+	"\x04code\x18\x03 \x01(\tR\x04code\"\xc2\x01\n" +
 	"\n" +
 	"JobOptions\x12\x12\n" +
 	"\x04lane\x18\x01 \x01(\tR\x04lane\x12\x1c\n" +
-	"\tlanguages\x18\x02 \x01(\tR\tlanguages\"\x87\x03\n" +
+	"\tlanguages\x18\x02 \x01(\tR\tlanguages\x12D\n" +
+	"\x10document_timeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x0fdocumentTimeout\x12<\n" +
+	"\fpage_timeout\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vpageTimeout\"\x87\x03\n" +
 	"\fDocumentInfo\x12\x1f\n" +
 	"\vpdf_version\x18\x01 \x01(\tR\n" +
 	"pdfVersion\x12\x1c\n" +
@@ -964,6 +1001,7 @@ var file_inkstream_v1_job_proto_goTypes = []any{
 	(*Finding)(nil),               // 8: inkstream.v1.Finding
 	nil,                           // 9: inkstream.v1.Job.OutcomesEntry
 	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 11: google.protobuf.Duration
 }
 var file_inkstream_v1_job_proto_depIdxs = []int32{
 	0,  // 0: inkstream.v1.Job.state:type_name -> inkstream.v1.Job.State
@@ -979,12 +1017,14 @@ var file_inkstream_v1_job_proto_depIdxs = []int32{
 	10, // 10: inkstream.v1.Job.expire_time:type_name -> google.protobuf.Timestamp
 	10, // 11: inkstream.v1.StageStatus.start_time:type_name -> google.protobuf.Timestamp
 	10, // 12: inkstream.v1.StageStatus.end_time:type_name -> google.protobuf.Timestamp
-	7,  // 13: inkstream.v1.DocumentInfo.outline:type_name -> inkstream.v1.OutlineEntry
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	11, // 13: inkstream.v1.JobOptions.document_timeout:type_name -> google.protobuf.Duration
+	11, // 14: inkstream.v1.JobOptions.page_timeout:type_name -> google.protobuf.Duration
+	7,  // 15: inkstream.v1.DocumentInfo.outline:type_name -> inkstream.v1.OutlineEntry
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_job_proto_init() }

@@ -11,6 +11,7 @@ import (
 	httpbody "google.golang.org/genproto/googleapis/api/httpbody"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	emptypb "google.golang.org/protobuf/types/known/emptypb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -519,11 +520,506 @@ func (x *GetPageRequest) GetNumber() int32 {
 	return 0
 }
 
+type CancelJobRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelJobRequest) Reset() {
+	*x = CancelJobRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelJobRequest) ProtoMessage() {}
+
+func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
+func (*CancelJobRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *CancelJobRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type RetryJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Do every page again, not only those without a result. REST: ?all=true.
+	All           bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryJobRequest) Reset() {
+	*x = RetryJobRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryJobRequest) ProtoMessage() {}
+
+func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
+func (*RetryJobRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RetryJobRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RetryJobRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+type DeleteJobRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteJobRequest) Reset() {
+	*x = DeleteJobRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteJobRequest) ProtoMessage() {}
+
+func (x *DeleteJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteJobRequest.ProtoReflect.Descriptor instead.
+func (*DeleteJobRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DeleteJobRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type ListEventsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// At most 1,000; 0 means 100.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the answer before.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventsRequest) Reset() {
+	*x = ListEventsRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventsRequest) ProtoMessage() {}
+
+func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListEventsRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListEventsRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ListEventsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListEventsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListEventsResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Events []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Empty after the last event.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventsResponse) Reset() {
+	*x = ListEventsResponse{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventsResponse) ProtoMessage() {}
+
+func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListEventsResponse) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListEventsResponse) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *ListEventsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type ListDeadLettersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 1,000; 0 means 100.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the answer before.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeadLettersRequest) Reset() {
+	*x = ListDeadLettersRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeadLettersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeadLettersRequest) ProtoMessage() {}
+
+func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
+func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListDeadLettersRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListDeadLettersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListDeadLettersResponse struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	DeadLetters []*DeadLetter          `protobuf:"bytes,1,rep,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
+	// Empty after the last dead letter.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeadLettersResponse) Reset() {
+	*x = ListDeadLettersResponse{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeadLettersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeadLettersResponse) ProtoMessage() {}
+
+func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
+func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
+	if x != nil {
+		return x.DeadLetters
+	}
+	return nil
+}
+
+func (x *ListDeadLettersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type GetDeadLetterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDeadLetterRequest) Reset() {
+	*x = GetDeadLetterRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDeadLetterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDeadLetterRequest) ProtoMessage() {}
+
+func (x *GetDeadLetterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDeadLetterRequest.ProtoReflect.Descriptor instead.
+func (*GetDeadLetterRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GetDeadLetterRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type RetryDeadLetterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryDeadLetterRequest) Reset() {
+	*x = RetryDeadLetterRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryDeadLetterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryDeadLetterRequest) ProtoMessage() {}
+
+func (x *RetryDeadLetterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryDeadLetterRequest.ProtoReflect.Descriptor instead.
+func (*RetryDeadLetterRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RetryDeadLetterRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type DropDeadLetterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DropDeadLetterRequest) Reset() {
+	*x = DropDeadLetterRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DropDeadLetterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DropDeadLetterRequest) ProtoMessage() {}
+
+func (x *DropDeadLetterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DropDeadLetterRequest.ProtoReflect.Descriptor instead.
+func (*DropDeadLetterRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *DropDeadLetterRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
 var File_inkstream_v1_service_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ainkstream/v1/service.proto\x12\finkstream.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16inkstream/v1/job.proto\x1a\x17inkstream/v1/page.proto\"q\n" +
+	"\x1ainkstream/v1/service.proto\x12\finkstream.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dinkstream/v1/deadletter.proto\x1a\x18inkstream/v1/event.proto\x1a\x16inkstream/v1/job.proto\x1a\x17inkstream/v1/page.proto\"q\n" +
 	"\x15UploadDocumentRequest\x12:\n" +
 	"\bmetadata\x18\x01 \x01(\v2\x1c.inkstream.v1.UploadMetadataH\x00R\bmetadata\x12\x14\n" +
 	"\x04data\x18\x02 \x01(\fH\x00R\x04dataB\x06\n" +
@@ -552,14 +1048,51 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"8\n" +
 	"\x0eGetPageRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\x05R\x06number2\xe8\x04\n" +
+	"\x06number\x18\x02 \x01(\x05R\x06number\"\"\n" +
+	"\x10CancelJobRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"3\n" +
+	"\x0fRetryJobRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\"\"\n" +
+	"\x10DeleteJobRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"_\n" +
+	"\x11ListEventsRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"i\n" +
+	"\x12ListEventsResponse\x12+\n" +
+	"\x06events\x18\x01 \x03(\v2\x13.inkstream.v1.EventR\x06events\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"T\n" +
+	"\x16ListDeadLettersRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"~\n" +
+	"\x17ListDeadLettersResponse\x12;\n" +
+	"\fdead_letters\x18\x01 \x03(\v2\x18.inkstream.v1.DeadLetterR\vdeadLetters\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"&\n" +
+	"\x14GetDeadLetterRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"(\n" +
+	"\x16RetryDeadLetterRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"'\n" +
+	"\x15DropDeadLetterRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id2\xaf\v\n" +
 	"\x10InkstreamService\x12J\n" +
 	"\x0eUploadDocument\x12#.inkstream.v1.UploadDocumentRequest\x1a\x11.inkstream.v1.Job(\x01\x12O\n" +
 	"\x06GetJob\x12\x1b.inkstream.v1.GetJobRequest\x1a\x11.inkstream.v1.Job\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/jobs/{id}\x12[\n" +
 	"\bWatchJob\x12\x1d.inkstream.v1.WatchJobRequest\x1a\x11.inkstream.v1.Job\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/jobs/{id}/watch0\x01\x12y\n" +
 	"\rListArtifacts\x12\".inkstream.v1.ListArtifactsRequest\x1a#.inkstream.v1.ListArtifactsResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/jobs/{id}/artifacts\x12|\n" +
 	"\x10DownloadArtifact\x12%.inkstream.v1.DownloadArtifactRequest\x1a\x14.google.api.HttpBody\")\x82\xd3\xe4\x93\x02#\x12!/v1/jobs/{id}/artifacts/{name=**}0\x01\x12a\n" +
-	"\aGetPage\x12\x1c.inkstream.v1.GetPageRequest\x1a\x12.inkstream.v1.Page\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/jobs/{id}/pages/{number}B2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
+	"\aGetPage\x12\x1c.inkstream.v1.GetPageRequest\x1a\x12.inkstream.v1.Page\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/jobs/{id}/pages/{number}\x12\\\n" +
+	"\tCancelJob\x12\x1e.inkstream.v1.CancelJobRequest\x1a\x11.inkstream.v1.Job\"\x1c\x82\xd3\xe4\x93\x02\x16\"\x14/v1/jobs/{id}:cancel\x12Y\n" +
+	"\bRetryJob\x12\x1d.inkstream.v1.RetryJobRequest\x1a\x11.inkstream.v1.Job\"\x1b\x82\xd3\xe4\x93\x02\x15\"\x13/v1/jobs/{id}:retry\x12Z\n" +
+	"\tDeleteJob\x12\x1e.inkstream.v1.DeleteJobRequest\x1a\x16.google.protobuf.Empty\"\x15\x82\xd3\xe4\x93\x02\x0f*\r/v1/jobs/{id}\x12m\n" +
+	"\n" +
+	"ListEvents\x12\x1f.inkstream.v1.ListEventsRequest\x1a .inkstream.v1.ListEventsResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/jobs/{id}/events\x12w\n" +
+	"\x0fListDeadLetters\x12$.inkstream.v1.ListDeadLettersRequest\x1a%.inkstream.v1.ListDeadLettersResponse\"\x17\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/deadletters\x12k\n" +
+	"\rGetDeadLetter\x12\".inkstream.v1.GetDeadLetterRequest\x1a\x18.inkstream.v1.DeadLetter\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/deadletters/{id}\x12n\n" +
+	"\x0fRetryDeadLetter\x12$.inkstream.v1.RetryDeadLetterRequest\x1a\x11.inkstream.v1.Job\"\"\x82\xd3\xe4\x93\x02\x1c\"\x1a/v1/deadletters/{id}:retry\x12k\n" +
+	"\x0eDropDeadLetter\x12#.inkstream.v1.DropDeadLetterRequest\x1a\x16.google.protobuf.Empty\"\x1c\x82\xd3\xe4\x93\x02\x16*\x14/v1/deadletters/{id}B2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
 
 var (
 	file_inkstream_v1_service_proto_rawDescOnce sync.Once
@@ -573,7 +1106,7 @@ func file_inkstream_v1_service_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_service_proto_rawDescData
 }
 
-var file_inkstream_v1_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_inkstream_v1_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_inkstream_v1_service_proto_goTypes = []any{
 	(*UploadDocumentRequest)(nil),   // 0: inkstream.v1.UploadDocumentRequest
 	(*UploadMetadata)(nil),          // 1: inkstream.v1.UploadMetadata
@@ -584,34 +1117,65 @@ var file_inkstream_v1_service_proto_goTypes = []any{
 	(*Artifact)(nil),                // 6: inkstream.v1.Artifact
 	(*DownloadArtifactRequest)(nil), // 7: inkstream.v1.DownloadArtifactRequest
 	(*GetPageRequest)(nil),          // 8: inkstream.v1.GetPageRequest
-	(*JobOptions)(nil),              // 9: inkstream.v1.JobOptions
-	(*timestamppb.Timestamp)(nil),   // 10: google.protobuf.Timestamp
-	(*Job)(nil),                     // 11: inkstream.v1.Job
-	(*httpbody.HttpBody)(nil),       // 12: google.api.HttpBody
-	(*Page)(nil),                    // 13: inkstream.v1.Page
+	(*CancelJobRequest)(nil),        // 9: inkstream.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),         // 10: inkstream.v1.RetryJobRequest
+	(*DeleteJobRequest)(nil),        // 11: inkstream.v1.DeleteJobRequest
+	(*ListEventsRequest)(nil),       // 12: inkstream.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),      // 13: inkstream.v1.ListEventsResponse
+	(*ListDeadLettersRequest)(nil),  // 14: inkstream.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil), // 15: inkstream.v1.ListDeadLettersResponse
+	(*GetDeadLetterRequest)(nil),    // 16: inkstream.v1.GetDeadLetterRequest
+	(*RetryDeadLetterRequest)(nil),  // 17: inkstream.v1.RetryDeadLetterRequest
+	(*DropDeadLetterRequest)(nil),   // 18: inkstream.v1.DropDeadLetterRequest
+	(*JobOptions)(nil),              // 19: inkstream.v1.JobOptions
+	(*timestamppb.Timestamp)(nil),   // 20: google.protobuf.Timestamp
+	(*Event)(nil),                   // 21: inkstream.v1.Event
+	(*DeadLetter)(nil),              // 22: inkstream.v1.DeadLetter
+	(*Job)(nil),                     // 23: inkstream.v1.Job
+	(*httpbody.HttpBody)(nil),       // 24: google.api.HttpBody
+	(*Page)(nil),                    // 25: inkstream.v1.Page
+	(*emptypb.Empty)(nil),           // 26: google.protobuf.Empty
 }
 var file_inkstream_v1_service_proto_depIdxs = []int32{
 	1,  // 0: inkstream.v1.UploadDocumentRequest.metadata:type_name -> inkstream.v1.UploadMetadata
-	9,  // 1: inkstream.v1.UploadMetadata.options:type_name -> inkstream.v1.JobOptions
+	19, // 1: inkstream.v1.UploadMetadata.options:type_name -> inkstream.v1.JobOptions
 	6,  // 2: inkstream.v1.ListArtifactsResponse.artifacts:type_name -> inkstream.v1.Artifact
-	10, // 3: inkstream.v1.Artifact.create_time:type_name -> google.protobuf.Timestamp
-	0,  // 4: inkstream.v1.InkstreamService.UploadDocument:input_type -> inkstream.v1.UploadDocumentRequest
-	2,  // 5: inkstream.v1.InkstreamService.GetJob:input_type -> inkstream.v1.GetJobRequest
-	3,  // 6: inkstream.v1.InkstreamService.WatchJob:input_type -> inkstream.v1.WatchJobRequest
-	4,  // 7: inkstream.v1.InkstreamService.ListArtifacts:input_type -> inkstream.v1.ListArtifactsRequest
-	7,  // 8: inkstream.v1.InkstreamService.DownloadArtifact:input_type -> inkstream.v1.DownloadArtifactRequest
-	8,  // 9: inkstream.v1.InkstreamService.GetPage:input_type -> inkstream.v1.GetPageRequest
-	11, // 10: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
-	11, // 11: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
-	11, // 12: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
-	5,  // 13: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
-	12, // 14: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
-	13, // 15: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
-	10, // [10:16] is the sub-list for method output_type
-	4,  // [4:10] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	20, // 3: inkstream.v1.Artifact.create_time:type_name -> google.protobuf.Timestamp
+	21, // 4: inkstream.v1.ListEventsResponse.events:type_name -> inkstream.v1.Event
+	22, // 5: inkstream.v1.ListDeadLettersResponse.dead_letters:type_name -> inkstream.v1.DeadLetter
+	0,  // 6: inkstream.v1.InkstreamService.UploadDocument:input_type -> inkstream.v1.UploadDocumentRequest
+	2,  // 7: inkstream.v1.InkstreamService.GetJob:input_type -> inkstream.v1.GetJobRequest
+	3,  // 8: inkstream.v1.InkstreamService.WatchJob:input_type -> inkstream.v1.WatchJobRequest
+	4,  // 9: inkstream.v1.InkstreamService.ListArtifacts:input_type -> inkstream.v1.ListArtifactsRequest
+	7,  // 10: inkstream.v1.InkstreamService.DownloadArtifact:input_type -> inkstream.v1.DownloadArtifactRequest
+	8,  // 11: inkstream.v1.InkstreamService.GetPage:input_type -> inkstream.v1.GetPageRequest
+	9,  // 12: inkstream.v1.InkstreamService.CancelJob:input_type -> inkstream.v1.CancelJobRequest
+	10, // 13: inkstream.v1.InkstreamService.RetryJob:input_type -> inkstream.v1.RetryJobRequest
+	11, // 14: inkstream.v1.InkstreamService.DeleteJob:input_type -> inkstream.v1.DeleteJobRequest
+	12, // 15: inkstream.v1.InkstreamService.ListEvents:input_type -> inkstream.v1.ListEventsRequest
+	14, // 16: inkstream.v1.InkstreamService.ListDeadLetters:input_type -> inkstream.v1.ListDeadLettersRequest
+	16, // 17: inkstream.v1.InkstreamService.GetDeadLetter:input_type -> inkstream.v1.GetDeadLetterRequest
+	17, // 18: inkstream.v1.InkstreamService.RetryDeadLetter:input_type -> inkstream.v1.RetryDeadLetterRequest
+	18, // 19: inkstream.v1.InkstreamService.DropDeadLetter:input_type -> inkstream.v1.DropDeadLetterRequest
+	23, // 20: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
+	23, // 21: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
+	23, // 22: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
+	5,  // 23: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
+	24, // 24: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
+	25, // 25: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
+	23, // 26: inkstream.v1.InkstreamService.CancelJob:output_type -> inkstream.v1.Job
+	23, // 27: inkstream.v1.InkstreamService.RetryJob:output_type -> inkstream.v1.Job
+	26, // 28: inkstream.v1.InkstreamService.DeleteJob:output_type -> google.protobuf.Empty
+	13, // 29: inkstream.v1.InkstreamService.ListEvents:output_type -> inkstream.v1.ListEventsResponse
+	15, // 30: inkstream.v1.InkstreamService.ListDeadLetters:output_type -> inkstream.v1.ListDeadLettersResponse
+	22, // 31: inkstream.v1.InkstreamService.GetDeadLetter:output_type -> inkstream.v1.DeadLetter
+	23, // 32: inkstream.v1.InkstreamService.RetryDeadLetter:output_type -> inkstream.v1.Job
+	26, // 33: inkstream.v1.InkstreamService.DropDeadLetter:output_type -> google.protobuf.Empty
+	20, // [20:34] is the sub-list for method output_type
+	6,  // [6:20] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_service_proto_init() }
@@ -619,6 +1183,8 @@ func file_inkstream_v1_service_proto_init() {
 	if File_inkstream_v1_service_proto != nil {
 		return
 	}
+	file_inkstream_v1_deadletter_proto_init()
+	file_inkstream_v1_event_proto_init()
 	file_inkstream_v1_job_proto_init()
 	file_inkstream_v1_page_proto_init()
 	file_inkstream_v1_service_proto_msgTypes[0].OneofWrappers = []any{
@@ -631,7 +1197,7 @@ func file_inkstream_v1_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_service_proto_rawDesc), len(file_inkstream_v1_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

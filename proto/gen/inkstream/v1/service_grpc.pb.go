@@ -12,6 +12,7 @@ import (
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
+	emptypb "google.golang.org/protobuf/types/known/emptypb"
 )
 
 // This is a compile-time assertion to ensure that this generated file
@@ -26,6 +27,14 @@ const (
 	InkstreamService_ListArtifacts_FullMethodName    = "/inkstream.v1.InkstreamService/ListArtifacts"
 	InkstreamService_DownloadArtifact_FullMethodName = "/inkstream.v1.InkstreamService/DownloadArtifact"
 	InkstreamService_GetPage_FullMethodName          = "/inkstream.v1.InkstreamService/GetPage"
+	InkstreamService_CancelJob_FullMethodName        = "/inkstream.v1.InkstreamService/CancelJob"
+	InkstreamService_RetryJob_FullMethodName         = "/inkstream.v1.InkstreamService/RetryJob"
+	InkstreamService_DeleteJob_FullMethodName        = "/inkstream.v1.InkstreamService/DeleteJob"
+	InkstreamService_ListEvents_FullMethodName       = "/inkstream.v1.InkstreamService/ListEvents"
+	InkstreamService_ListDeadLetters_FullMethodName  = "/inkstream.v1.InkstreamService/ListDeadLetters"
+	InkstreamService_GetDeadLetter_FullMethodName    = "/inkstream.v1.InkstreamService/GetDeadLetter"
+	InkstreamService_RetryDeadLetter_FullMethodName  = "/inkstream.v1.InkstreamService/RetryDeadLetter"
+	InkstreamService_DropDeadLetter_FullMethodName   = "/inkstream.v1.InkstreamService/DropDeadLetter"
 )
 
 // InkstreamServiceClient is the client API for InkstreamService service.
@@ -43,7 +52,7 @@ type InkstreamServiceClient interface {
 	// Errors: INVALID_ARGUMENT (EMPTY_FILE, INVALID_OPTION), RESOURCE_EXHAUSTED (TOO_LARGE, BUSY), ALREADY_EXISTS (IDEMPOTENCY_CONFLICT),
 	// UNAVAILABLE.
 	UploadDocument(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadDocumentRequest, Job], error)
-	// GetJob answers a job's state. Errors: NOT_FOUND.
+	// GetJob answers a job's state. Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_DELETED, JOB_EXPIRED).
 	GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*Job, error)
 	// WatchJob sends the job now and at every change until it has ended. Errors: NOT_FOUND.
 	WatchJob(ctx context.Context, in *WatchJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Job], error)
@@ -54,6 +63,37 @@ type InkstreamServiceClient interface {
 	DownloadArtifact(ctx context.Context, in *DownloadArtifactRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[httpbody.HttpBody], error)
 	// GetPage answers what was read on a page, as soon as it is indexed. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
 	GetPage(ctx context.Context, in *GetPageRequest, opts ...grpc.CallOption) (*Page, error)
+	// CancelJob ends a job that has not ended yet: what is queued of it is dropped at once, what is under way stops within seconds. Results of
+	// an earlier run stay. A job that is CANCELLED already is answered as it is.
+	//
+	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_ENDED when it ended otherwise, JOB_DELETED, JOB_EXPIRED).
+	CancelJob(ctx context.Context, in *CancelJobRequest, opts ...grpc.CallOption) (*Job, error)
+	// RetryJob starts another run of a job that ended FAILED, PARTIAL or CANCELLED: of the pages without a result, or of everything. The
+	// results of the last run answer until the new ones replace them.
+	//
+	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_RUNNING while it has not ended, JOB_NOT_RETRYABLE when it was refused, or when it
+	// succeeded and all is not set, JOB_DELETED, JOB_EXPIRED).
+	RetryJob(ctx context.Context, in *RetryJobRequest, opts ...grpc.CallOption) (*Job, error)
+	// DeleteJob cancels a job if it has not ended, and removes all that is kept of it but its audit trail. When it returns the job answers
+	// JOB_DELETED; the last bytes go moments later.
+	//
+	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_DELETED, JOB_EXPIRED).
+	DeleteJob(ctx context.Context, in *DeleteJobRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
+	// ListEvents answers a job's audit trail in order, also of a job that was deleted. Errors: NOT_FOUND, INVALID_ARGUMENT (a page token that
+	// is none).
+	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
+	// ListDeadLetters answers the tasks that were given up, oldest first. Errors: INVALID_ARGUMENT (a page token that is none).
+	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
+	// GetDeadLetter answers one task that was given up. Errors: NOT_FOUND.
+	GetDeadLetter(ctx context.Context, in *GetDeadLetterRequest, opts ...grpc.CallOption) (*DeadLetter, error)
+	// RetryDeadLetter has the work done that was given up, and removes the dead letter. A job that failed over it starts another run, which
+	// takes over every page that has a result; the task of a job that still runs is queued again under a new message id.
+	//
+	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_NOT_RETRYABLE when the job ended in a way that leaves nothing to retry, JOB_DELETED,
+	// JOB_EXPIRED).
+	RetryDeadLetter(ctx context.Context, in *RetryDeadLetterRequest, opts ...grpc.CallOption) (*Job, error)
+	// DropDeadLetter removes a dead letter; nothing comes of its work. Errors: NOT_FOUND.
+	DropDeadLetter(ctx context.Context, in *DropDeadLetterRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 }
 
 type inkstreamServiceClient struct {
@@ -145,6 +185,86 @@ func (c *inkstreamServiceClient) GetPage(ctx context.Context, in *GetPageRequest
 	return out, nil
 }
 
+func (c *inkstreamServiceClient) CancelJob(ctx context.Context, in *CancelJobRequest, opts ...grpc.CallOption) (*Job, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Job)
+	err := c.cc.Invoke(ctx, InkstreamService_CancelJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) RetryJob(ctx context.Context, in *RetryJobRequest, opts ...grpc.CallOption) (*Job, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Job)
+	err := c.cc.Invoke(ctx, InkstreamService_RetryJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) DeleteJob(ctx context.Context, in *DeleteJobRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(emptypb.Empty)
+	err := c.cc.Invoke(ctx, InkstreamService_DeleteJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListEventsResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDeadLettersResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListDeadLetters_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) GetDeadLetter(ctx context.Context, in *GetDeadLetterRequest, opts ...grpc.CallOption) (*DeadLetter, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeadLetter)
+	err := c.cc.Invoke(ctx, InkstreamService_GetDeadLetter_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) RetryDeadLetter(ctx context.Context, in *RetryDeadLetterRequest, opts ...grpc.CallOption) (*Job, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Job)
+	err := c.cc.Invoke(ctx, InkstreamService_RetryDeadLetter_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) DropDeadLetter(ctx context.Context, in *DropDeadLetterRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(emptypb.Empty)
+	err := c.cc.Invoke(ctx, InkstreamService_DropDeadLetter_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InkstreamServiceServer is the server API for InkstreamService service.
 // All implementations must embed UnimplementedInkstreamServiceServer
 // for forward compatibility.
@@ -160,7 +280,7 @@ type InkstreamServiceServer interface {
 	// Errors: INVALID_ARGUMENT (EMPTY_FILE, INVALID_OPTION), RESOURCE_EXHAUSTED (TOO_LARGE, BUSY), ALREADY_EXISTS (IDEMPOTENCY_CONFLICT),
 	// UNAVAILABLE.
 	UploadDocument(grpc.ClientStreamingServer[UploadDocumentRequest, Job]) error
-	// GetJob answers a job's state. Errors: NOT_FOUND.
+	// GetJob answers a job's state. Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_DELETED, JOB_EXPIRED).
 	GetJob(context.Context, *GetJobRequest) (*Job, error)
 	// WatchJob sends the job now and at every change until it has ended. Errors: NOT_FOUND.
 	WatchJob(*WatchJobRequest, grpc.ServerStreamingServer[Job]) error
@@ -171,6 +291,37 @@ type InkstreamServiceServer interface {
 	DownloadArtifact(*DownloadArtifactRequest, grpc.ServerStreamingServer[httpbody.HttpBody]) error
 	// GetPage answers what was read on a page, as soon as it is indexed. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
 	GetPage(context.Context, *GetPageRequest) (*Page, error)
+	// CancelJob ends a job that has not ended yet: what is queued of it is dropped at once, what is under way stops within seconds. Results of
+	// an earlier run stay. A job that is CANCELLED already is answered as it is.
+	//
+	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_ENDED when it ended otherwise, JOB_DELETED, JOB_EXPIRED).
+	CancelJob(context.Context, *CancelJobRequest) (*Job, error)
+	// RetryJob starts another run of a job that ended FAILED, PARTIAL or CANCELLED: of the pages without a result, or of everything. The
+	// results of the last run answer until the new ones replace them.
+	//
+	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_RUNNING while it has not ended, JOB_NOT_RETRYABLE when it was refused, or when it
+	// succeeded and all is not set, JOB_DELETED, JOB_EXPIRED).
+	RetryJob(context.Context, *RetryJobRequest) (*Job, error)
+	// DeleteJob cancels a job if it has not ended, and removes all that is kept of it but its audit trail. When it returns the job answers
+	// JOB_DELETED; the last bytes go moments later.
+	//
+	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_DELETED, JOB_EXPIRED).
+	DeleteJob(context.Context, *DeleteJobRequest) (*emptypb.Empty, error)
+	// ListEvents answers a job's audit trail in order, also of a job that was deleted. Errors: NOT_FOUND, INVALID_ARGUMENT (a page token that
+	// is none).
+	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
+	// ListDeadLetters answers the tasks that were given up, oldest first. Errors: INVALID_ARGUMENT (a page token that is none).
+	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
+	// GetDeadLetter answers one task that was given up. Errors: NOT_FOUND.
+	GetDeadLetter(context.Context, *GetDeadLetterRequest) (*DeadLetter, error)
+	// RetryDeadLetter has the work done that was given up, and removes the dead letter. A job that failed over it starts another run, which
+	// takes over every page that has a result; the task of a job that still runs is queued again under a new message id.
+	//
+	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_NOT_RETRYABLE when the job ended in a way that leaves nothing to retry, JOB_DELETED,
+	// JOB_EXPIRED).
+	RetryDeadLetter(context.Context, *RetryDeadLetterRequest) (*Job, error)
+	// DropDeadLetter removes a dead letter; nothing comes of its work. Errors: NOT_FOUND.
+	DropDeadLetter(context.Context, *DropDeadLetterRequest) (*emptypb.Empty, error)
 	mustEmbedUnimplementedInkstreamServiceServer()
 }
 
@@ -198,6 +349,30 @@ func (UnimplementedInkstreamServiceServer) DownloadArtifact(*DownloadArtifactReq
 }
 func (UnimplementedInkstreamServiceServer) GetPage(context.Context, *GetPageRequest) (*Page, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetPage not implemented")
+}
+func (UnimplementedInkstreamServiceServer) CancelJob(context.Context, *CancelJobRequest) (*Job, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelJob not implemented")
+}
+func (UnimplementedInkstreamServiceServer) RetryJob(context.Context, *RetryJobRequest) (*Job, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetryJob not implemented")
+}
+func (UnimplementedInkstreamServiceServer) DeleteJob(context.Context, *DeleteJobRequest) (*emptypb.Empty, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteJob not implemented")
+}
+func (UnimplementedInkstreamServiceServer) ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEvents not implemented")
+}
+func (UnimplementedInkstreamServiceServer) ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDeadLetters not implemented")
+}
+func (UnimplementedInkstreamServiceServer) GetDeadLetter(context.Context, *GetDeadLetterRequest) (*DeadLetter, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetDeadLetter not implemented")
+}
+func (UnimplementedInkstreamServiceServer) RetryDeadLetter(context.Context, *RetryDeadLetterRequest) (*Job, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetryDeadLetter not implemented")
+}
+func (UnimplementedInkstreamServiceServer) DropDeadLetter(context.Context, *DropDeadLetterRequest) (*emptypb.Empty, error) {
+	return nil, status.Error(codes.Unimplemented, "method DropDeadLetter not implemented")
 }
 func (UnimplementedInkstreamServiceServer) mustEmbedUnimplementedInkstreamServiceServer() {}
 func (UnimplementedInkstreamServiceServer) testEmbeddedByValue()                          {}
@@ -303,6 +478,150 @@ func _InkstreamService_GetPage_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InkstreamService_CancelJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).CancelJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_CancelJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).CancelJob(ctx, req.(*CancelJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_RetryJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetryJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).RetryJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_RetryJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).RetryJob(ctx, req.(*RetryJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_DeleteJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).DeleteJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_DeleteJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).DeleteJob(ctx, req.(*DeleteJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_ListEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListEvents(ctx, req.(*ListEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_ListDeadLetters_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDeadLettersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListDeadLetters(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListDeadLetters_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListDeadLetters(ctx, req.(*ListDeadLettersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_GetDeadLetter_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetDeadLetterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).GetDeadLetter(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_GetDeadLetter_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).GetDeadLetter(ctx, req.(*GetDeadLetterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_RetryDeadLetter_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetryDeadLetterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).RetryDeadLetter(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_RetryDeadLetter_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).RetryDeadLetter(ctx, req.(*RetryDeadLetterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_DropDeadLetter_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DropDeadLetterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).DropDeadLetter(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_DropDeadLetter_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).DropDeadLetter(ctx, req.(*DropDeadLetterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InkstreamService_ServiceDesc is the grpc.ServiceDesc for InkstreamService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -321,6 +640,38 @@ var InkstreamService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetPage",
 			Handler:    _InkstreamService_GetPage_Handler,
+		},
+		{
+			MethodName: "CancelJob",
+			Handler:    _InkstreamService_CancelJob_Handler,
+		},
+		{
+			MethodName: "RetryJob",
+			Handler:    _InkstreamService_RetryJob_Handler,
+		},
+		{
+			MethodName: "DeleteJob",
+			Handler:    _InkstreamService_DeleteJob_Handler,
+		},
+		{
+			MethodName: "ListEvents",
+			Handler:    _InkstreamService_ListEvents_Handler,
+		},
+		{
+			MethodName: "ListDeadLetters",
+			Handler:    _InkstreamService_ListDeadLetters_Handler,
+		},
+		{
+			MethodName: "GetDeadLetter",
+			Handler:    _InkstreamService_GetDeadLetter_Handler,
+		},
+		{
+			MethodName: "RetryDeadLetter",
+			Handler:    _InkstreamService_RetryDeadLetter_Handler,
+		},
+		{
+			MethodName: "DropDeadLetter",
+			Handler:    _InkstreamService_DropDeadLetter_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

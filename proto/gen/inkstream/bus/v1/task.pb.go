@@ -518,7 +518,9 @@ type IndexTask struct {
 	Batch *Blob   `protobuf:"bytes,4,opt,name=batch,proto3" json:"batch,omitempty"`
 	Spans []*Span `protobuf:"bytes,5,rep,name=spans,proto3" json:"spans,omitempty"`
 	// Every page is in: assemble the artifacts and end the job.
-	Finalise      bool `protobuf:"varint,6,opt,name=finalise,proto3" json:"finalise,omitempty"`
+	Finalise bool `protobuf:"varint,6,opt,name=finalise,proto3" json:"finalise,omitempty"`
+	// The job was deleted: remove all that is kept of it.
+	Remove        bool `protobuf:"varint,7,opt,name=remove,proto3" json:"remove,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -591,6 +593,13 @@ func (x *IndexTask) GetSpans() []*Span {
 func (x *IndexTask) GetFinalise() bool {
 	if x != nil {
 		return x.Finalise
+	}
+	return false
+}
+
+func (x *IndexTask) GetRemove() bool {
+	if x != nil {
+		return x.Remove
 	}
 	return false
 }
@@ -749,14 +758,15 @@ const file_inkstream_bus_v1_task_proto_rawDesc = "" +
 	"\x03dpi\x18\x05 \x01(\x02R\x03dpi\x12,\n" +
 	"\x05batch\x18\x06 \x01(\v2\x16.inkstream.bus.v1.BlobR\x05batch\x12,\n" +
 	"\x05spans\x18\a \x03(\v2\x16.inkstream.bus.v1.SpanR\x05spans\x12\x16\n" +
-	"\x06replay\x18\b \x01(\x05R\x06replay\"\xdb\x01\n" +
+	"\x06replay\x18\b \x01(\x05R\x06replay\"\xf3\x01\n" +
 	"\tIndexTask\x12*\n" +
 	"\x04unit\x18\x01 \x01(\v2\x16.inkstream.bus.v1.UnitR\x04unit\x12\x14\n" +
 	"\x05chunk\x18\x02 \x01(\x05R\x05chunk\x12\x14\n" +
 	"\x05pages\x18\x03 \x03(\x05R\x05pages\x12,\n" +
 	"\x05batch\x18\x04 \x01(\v2\x16.inkstream.bus.v1.BlobR\x05batch\x12,\n" +
 	"\x05spans\x18\x05 \x03(\v2\x16.inkstream.bus.v1.SpanR\x05spans\x12\x1a\n" +
-	"\bfinalise\x18\x06 \x01(\bR\bfinalise\"\xcd\x02\n" +
+	"\bfinalise\x18\x06 \x01(\bR\bfinalise\x12\x16\n" +
+	"\x06remove\x18\a \x01(\bR\x06remove\"\xcd\x02\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x10\n" +

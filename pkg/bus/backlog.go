@@ -1,0 +1,57 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Backlog is how full a stage's queue is.
+type Backlog struct {
+	// Tasks counts the tasks that wait or are in hand.
+	Tasks int64
+	// Limit is the number from which on the stream refuses more.
+	Limit int64
+	// Time is when that was so, by this process's clock.
+	Time time.Time
+}
+
+// Backlog asks the broker how full a stage's queue is.
+func (b *Bus) Backlog(ctx context.Context, s Stage) (Backlog, error) {
+	stream, err := b.js.Stream(ctx, s.Stream())
+	if err != nil {
+		return Backlog{}, fmt.Errorf("backlog of %s: %w", s, err)
+	}
+	info := stream.CachedInfo() // as fresh as the answer to the call above
+	return Backlog{Tasks: int64(info.State.Msgs), Limit: info.Config.MaxMsgs, Time: time.Now()}, nil
+}
+
+// JobRef names a job.
+type JobRef struct {
+	Tenant, Job string
+}
+
+// Queued returns the jobs for which a task waits or is in hand at any stage. The stages are asked in the order in which a job passes them, so
+// that one that moves on meanwhile is not missed; only a chunk that goes back from index to render can be, and then the job's progress has
+// just been written. It takes two exchanges a stage, however many tasks there are.
+func (b *Bus) Queued(ctx context.Context) (map[JobRef]struct{}, error) {
+	jobs := make(map[JobRef]struct{})
+	for _, s := range Stages() {
+		stream, err := b.js.Stream(ctx, s.Stream())
+		if err != nil {
+			return nil, fmt.Errorf("queued tasks of %s: %w", s, err)
+		}
+		info, err := stream.Info(ctx, jetstream.WithSubjectFilter("ink."+string(s)+".>"))
+		if err != nil {
+			return nil, fmt.Errorf("queued tasks of %s: %w", s, err)
+		}
+		for subject := range info.State.Subjects {
+			if tenant, id := subjectJob(subject); id != "" {
+				jobs[JobRef{tenant, id}] = struct{}{}
+			}
+		}
+	}
+	return jobs, nil
+}

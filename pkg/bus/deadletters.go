@@ -1,0 +1,147 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"inkstream.dev/pkg/fault"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+)
+
+// ErrNoDeadLetter means that there is no such dead letter, or that it belongs to another tenant.
+var ErrNoDeadLetter = errors.New("no such dead letter")
+
+// DeadLetter is a task that a stage gave up.
+type DeadLetter struct {
+	// Sequence names it in the dead-letter stream.
+	Sequence uint64
+	Stage    Stage
+	Tenant   string
+	Job      string
+	Run      int
+	// Class is the fault kind, Code the stable code and Error the message of the last error.
+	Class, Code, Error string
+	Attempts           int
+	Time               time.Time
+	// Subject and MsgID are those of the task; Lane is a part of the subject.
+	Subject, MsgID string
+	Lane           Lane
+	// Trace is the id of the trace that it belongs to; empty where it belongs to none.
+	Trace string
+	// Payload is the task as JSON.
+	Payload []byte
+}
+
+// DeadLetters returns a tenant's dead letters, oldest first, from the one after the sequence number on (0 for the first), at most limit of
+// them. It reports whether there are more.
+func (b *Bus) DeadLetters(ctx context.Context, tenant string, after uint64, limit int) (letters []DeadLetter, more bool, err error) {
+	more, err = b.page(ctx, DeadLetterStream, deadLetterSubject("*", tenant, "*"), after, limit, func(msg *jetstream.RawStreamMsg) {
+		letters = append(letters, newDeadLetter(msg))
+	})
+	return letters, more, err
+}
+
+// DeadLetter returns one of a tenant's dead letters. The error is ErrNoDeadLetter where there is none of that number.
+func (b *Bus) DeadLetter(ctx context.Context, tenant string, sequence uint64) (DeadLetter, error) {
+	stream, err := b.js.Stream(ctx, DeadLetterStream)
+	if err != nil {
+		return DeadLetter{}, away("stream "+DeadLetterStream, err)
+	}
+	msg, err := stream.GetMsg(ctx, sequence)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return DeadLetter{}, ErrNoDeadLetter
+	}
+	if err != nil {
+		return DeadLetter{}, away("read dead letter", err)
+	}
+	if l := newDeadLetter(msg); l.Tenant == tenant {
+		return l, nil
+	}
+	return DeadLetter{}, ErrNoDeadLetter
+}
+
+// DropDeadLetter removes a dead letter. The error is ErrNoDeadLetter where there is none of that number.
+func (b *Bus) DropDeadLetter(ctx context.Context, sequence uint64) error {
+	stream, err := b.js.Stream(ctx, DeadLetterStream)
+	if err == nil {
+		err = stream.DeleteMsg(ctx, sequence)
+	}
+	if errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
+		return ErrNoDeadLetter
+	}
+	return away("drop dead letter", err)
+}
+
+// Message returns the task as a message that can be published again: under an id of its own, which is the same at every try, and so are those
+// of the tasks that follow from it. The old id may still be blocked by the broker.
+func (l DeadLetter) Message() (Message, error) {
+	replay := int(l.Sequence)
+	var task Task
+	var unit string
+	switch l.Stage {
+	case Ingest:
+		task, unit = &busv1.IngestTask{}, "document"
+	case Scan:
+		task, unit = &busv1.ScanTask{}, "document"
+	case Render:
+		task = &busv1.RenderTask{}
+	case OCR:
+		task = &busv1.OcrTask{}
+	case Index:
+		task = &busv1.IndexTask{}
+	default:
+		return Message{}, fault.New(fault.Internal, "dead letter of stage %q", l.Stage)
+	}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(l.Payload, task); err != nil {
+		return Message{}, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode dead letter: %w", err))
+	}
+	if f := task.ProtoReflect().Descriptor().Fields().ByName("replay"); f != nil {
+		task.ProtoReflect().Set(f, protoreflect.ValueOfInt32(int32(replay)))
+	}
+	if unit == "" {
+		unit = unitOf(l.MsgID)
+	}
+	return Message{Stage: l.Stage, Lane: l.Lane, Unit: unit, Replay: replay, Task: task}, nil
+}
+
+// unitOf returns the unit of a message id, <job>.<run>.<stage>.<unit>[#r<replay>].
+func unitOf(id string) string {
+	unit := id[strings.LastIndexByte(id, '.')+1:]
+	unit, _, _ = strings.Cut(unit, "#")
+	return unit
+}
+
+func newDeadLetter(msg *jetstream.RawStreamMsg) DeadLetter {
+	h := msg.Header
+	l := DeadLetter{
+		Sequence: msg.Sequence, Class: h.Get(HeaderClass), Code: h.Get(HeaderReason), Error: h.Get(HeaderError), Subject: h.Get(HeaderSubject),
+		MsgID: h.Get(HeaderMsgID), Time: msg.Time, Payload: msg.Data,
+	}
+	// ink.dlq.<stage>.<tenant>.<job>
+	if t := strings.Split(msg.Subject, "."); len(t) == 5 {
+		l.Stage, l.Tenant, l.Job = Stage(t[2]), t[3], t[4]
+	}
+	// ink.<stage>.<lane>.<tenant>.<job>
+	if t := strings.Split(l.Subject, "."); len(t) == 5 {
+		l.Lane = Lane(t[2])
+	}
+	// Numbers that do not parse stay 0: the letter shows what it has.
+	l.Attempts, _ = strconv.Atoi(h.Get(HeaderAttempts))
+	l.Run, _ = strconv.Atoi(h.Get(HeaderRun))
+	if at, err := time.Parse(time.RFC3339Nano, h.Get(HeaderTime)); err == nil {
+		l.Time = at
+	}
+	// traceparent is version-traceid-parentid-flags.
+	if t := strings.Split(h.Get("traceparent"), "-"); len(t) == 4 {
+		l.Trace = t[1]
+	}
+	return l
+}

@@ -1,0 +1,221 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+)
+
+// crashing takes a task up again and again without ever settling it, as handlers do that are killed, until the broker delivers it no more.
+func crashing(t *testing.T, b *bus.Bus) {
+	t.Helper()
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Interactive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the broker gives the task up", func() bool {
+		batch, err := cons.FetchNoWait(1)
+		if err != nil && !errors.Is(err, jetstream.ErrNoMessages) {
+			t.Fatal(err)
+		}
+		for range batch.Messages() { //nolint:revive // taken up, and dropped
+		}
+		return messages(t, b, bus.AdvisoryStream) > 0
+	})
+}
+
+// ends remembers the orphans whose jobs a janitor ended.
+type ends struct {
+	mu      sync.Mutex // guards all below
+	orphans []bus.Orphan
+	err     error
+}
+
+func (e *ends) end(_ context.Context, o bus.Orphan) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		err := e.err
+		e.err = nil
+		return err
+	}
+	e.orphans = append(e.orphans, o)
+	return nil
+}
+
+func orphaned(t *testing.T) *bus.Bus {
+	t.Helper()
+	b := bustest.Provisioned(t, bus.Topology{AckWait: 100 * time.Millisecond, MaxDeliver: 2})
+	publish(t, b, message("page-1", bus.Interactive))
+	crashing(t, b)
+	return b
+}
+
+func checkCleared(t *testing.T, b *bus.Bus, e *ends) {
+	t.Helper()
+	if got := messages(t, b, bus.OCR.Stream()); got != 0 {
+		t.Errorf("queue: got %d messages, want 0", got)
+	}
+	want := bus.Orphan{Stage: bus.OCR, Tenant: "default", Job: "j1", Run: 1, ID: "j1.1.ocr.page-1"}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.orphans) != 1 || e.orphans[0] != want {
+		t.Errorf("jobs ended: got %+v, want %+v", e.orphans, want)
+	}
+	if got := messages(t, b, bus.DeadLetterStream); got != 1 {
+		t.Fatalf("dead letters: got %d, want 1", got)
+	}
+	s, err := b.JetStream().Stream(t.Context(), bus.DeadLetterStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letter, err := s.GetMsg(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for header, want := range map[string]string{
+		bus.HeaderClass: "permanent", bus.HeaderReason: "CRASH_LOOP", bus.HeaderSubject: "ink.ocr.interactive.default.j1",
+		bus.HeaderMsgID: "j1.1.ocr.page-1", bus.HeaderStream: "INK_OCR", bus.HeaderSequence: "1", bus.HeaderAttempts: "2",
+		bus.HeaderSchema: "inkstream.bus.v1.OcrTask", bus.HeaderRun: "1",
+	} {
+		if got := letter.Header.Get(header); got != want {
+			t.Errorf("header %s: got %q, want %q", header, got, want)
+		}
+	}
+	if len(letter.Data) == 0 || letter.Subject != "ink.dlq.ocr.default.j1" {
+		t.Errorf("dead letter: got %d bytes at %s, want the task at ink.dlq.ocr.default.j1", len(letter.Data), letter.Subject)
+	}
+}
+
+// Without a janitor the broker keeps an orphan for ever: no consumer gets it, but it counts as backlog. This is what the janitor is for.
+func TestOrphanWithoutJanitor(t *testing.T) {
+	t.Parallel()
+	b := orphaned(t)
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Interactive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, err := cons.Fetch(1, jetstream.FetchMaxWait(500*time.Millisecond)) // five times AckWait
+	if err != nil {
+		t.Fatal(err)
+	}
+	for msg := range batch.Messages() {
+		t.Errorf("delivered again: %s", msg.Subject())
+	}
+	backlog, err := b.Backlog(t.Context(), bus.OCR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if backlog.Tasks != 1 {
+		t.Errorf("backlog: got %d, want the orphan", backlog.Tasks)
+	}
+}
+
+func TestJanitorClearsOrphans(t *testing.T) {
+	t.Parallel()
+	b := orphaned(t)
+	e := &ends{}
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for range 3 { // several processes
+		wg.Go(func() { b.NewJanitor(e.end).Run(ctx) })
+	}
+	eventually(t, "the orphan is cleared", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+	stop()
+	wg.Wait()
+	checkCleared(t, b, e)
+}
+
+// The server may die between the last delivery and its advisory.
+func TestSweepFindsOrphansWithoutAdvisory(t *testing.T) {
+	t.Parallel()
+	b := orphaned(t)
+	s, err := b.JetStream().Stream(t.Context(), bus.AdvisoryStream)
+	if err == nil {
+		err = s.Purge(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Tasks that wait and one that is in hand are no orphans.
+	publish(t, b, message("page-2", bus.Batch), message("page-3", bus.Batch), message("page-4", bus.Interactive))
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Batch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cons.Fetch(1); err != nil {
+		t.Fatal(err)
+	}
+	e := &ends{err: errors.New("the job cannot be ended now")}
+	j := b.NewJanitor(e.end)
+	for i, want := range []struct {
+		cleared int
+		fails   bool
+	}{{0, false}, {0, true}, {0, false}, {1, false}, {0, false}} {
+		n, err := j.Sweep(t.Context())
+		if n != want.cleared || (err != nil) != want.fails {
+			t.Errorf("sweep %d: got %d, %v, want %+v", i+1, n, err, want)
+		}
+	}
+	if got := messages(t, b, bus.OCR.Stream()); got != 3 {
+		t.Errorf("queue: got %d messages, want the 3 that are no orphans", got)
+	}
+	if err := func() error {
+		s, err := b.JetStream().Stream(t.Context(), bus.OCR.Stream())
+		if err != nil {
+			return err
+		}
+		return s.Purge(t.Context())
+	}(); err != nil {
+		t.Fatal(err)
+	}
+	checkCleared(t, b, e)
+}
+
+func TestQueued(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	publish(t, b, message("page-1", bus.Interactive), message("page-2", bus.Batch))
+	got, err := b.Queued(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := got[bus.JobRef{Tenant: "default", Job: "j1"}]; !ok || len(got) != 1 {
+		t.Errorf("got %v, want j1", got)
+	}
+}
+
+// A full queue has more subjects than fit into one ordinary message.
+func BenchmarkQueued(b *testing.B) {
+	queue := bustest.New(b)
+	js := queue.JetStream()
+	const jobs = 50_000
+	for i := range jobs {
+		if _, err := js.PublishAsync("ink.ingest.batch.default."+string(ulidLike(i)), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	<-js.PublishAsyncComplete()
+	for b.Loop() {
+		got, err := queue.Queued(b.Context())
+		if err != nil || len(got) != jobs {
+			b.Fatalf("got %d jobs, %v, want %d", len(got), err, jobs)
+		}
+	}
+}
+
+func ulidLike(i int) []byte {
+	id := []byte("01k6000000000000000000000z")
+	for at := len(id) - 2; i > 0; at-- {
+		id[at] = byte('0' + i%10)
+		i /= 10
+	}
+	return id
+}

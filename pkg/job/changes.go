@@ -1,0 +1,126 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// Change is what a pass over the records gets to see of one: only what says whether there is something to do about it.
+type Change struct {
+	Tenant string
+	ID     ID
+	// Written is when the record was written last, by the broker's clock.
+	Written time.Time
+	// State is empty where the record was forgotten.
+	State   State
+	Run     int
+	EndTime time.Time
+	// ExpireTime is zero where the job is kept for ever.
+	ExpireTime time.Time
+	// Buried says that the record is a tombstone.
+	Buried bool
+	// Err says why the record cannot be read; then only its name and time are known.
+	Err error
+}
+
+// Changes calls each with every record that was written after the revision, 0 for all there are, and returns the revision up to which that
+// holds, after an error as well. Records are streamed: no more than a few hundred are in memory at a time.
+func (s *Store) Changes(ctx context.Context, after uint64, each func(Change)) (last uint64, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var opts []jetstream.WatchOpt
+	if after > 0 {
+		opts = append(opts, jetstream.ResumeFromRevision(after+1))
+	}
+	watcher, err := s.kv.Watch(ctx, "job.>", opts...)
+	if err != nil {
+		return after, broker("read job records", err)
+	}
+	// The watch ends with its subscription; an error here says that it has ended already.
+	defer func() { _ = watcher.Stop() }()
+	last = after
+	for {
+		select {
+		case <-ctx.Done():
+			return last, broker("read job records", ctx.Err())
+		case e, open := <-watcher.Updates():
+			if !open {
+				return last, broker("read job records", errors.New("the connection was closed"))
+			}
+			if e == nil {
+				return last, nil // all that was there at the start of the watch
+			}
+			each(change(e))
+			last = max(last, e.Revision())
+		}
+	}
+}
+
+// change decodes what a pass needs, which is a fraction of what the record has.
+func change(e jetstream.KeyValueEntry) Change {
+	tenant, id, _ := strings.Cut(strings.TrimPrefix(e.Key(), "job."), ".")
+	c := Change{Tenant: tenant, ID: ID(id), Written: e.Created()}
+	if e.Operation() != jetstream.KeyValuePut {
+		return c
+	}
+	var r struct {
+		State      State     `json:"state"`
+		Run        int       `json:"run"`
+		SHA256     string    `json:"sha256"`
+		EndTime    time.Time `json:"endTime"`
+		ExpireTime time.Time `json:"expireTime"`
+	}
+	if err := json.Unmarshal(e.Value(), &r); err != nil {
+		c.Err = fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode %s: %w", e.Key(), err))
+		return c
+	}
+	c.State, c.Run, c.EndTime, c.ExpireTime = r.State, r.Run, r.EndTime, r.ExpireTime
+	c.Buried = r.State.Gone() && r.SHA256 == ""
+	return c
+}
+
+// Moved returns a job's record and page progress as they are now, and when the later of the two was written. The progress is nil where there
+// is none. The error is ErrNotFound where there is no record.
+func (s *Store) Moved(ctx context.Context, tenant string, id ID) (*Record, *Progress, time.Time, error) {
+	var r Record
+	written, err := s.read(ctx, recordKey(tenant, id), &r, &r.revision)
+	if err != nil {
+		return nil, nil, time.Time{}, fmt.Errorf("load job %s: %w", id, err)
+	}
+	var p Progress
+	progressed, err := s.read(ctx, progressKey(tenant, id), &p, &p.revision)
+	if errors.Is(err, ErrNotFound) {
+		return &r, nil, written, nil
+	}
+	if err != nil {
+		return nil, nil, time.Time{}, fmt.Errorf("load progress of job %s: %w", id, err)
+	}
+	if progressed.After(written) {
+		written = progressed
+	}
+	return &r, &p, written, nil
+}
+
+// read is load with the time of the last write.
+func (s *Store) read(ctx context.Context, key string, v any, revision *uint64) (time.Time, error) {
+	e, err := s.kv.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrKeyDeleted) {
+		return time.Time{}, ErrNotFound
+	}
+	if err != nil {
+		return time.Time{}, broker("get", err)
+	}
+	if err := json.Unmarshal(e.Value(), v); err != nil {
+		return time.Time{}, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode: %w", err))
+	}
+	*revision = e.Revision()
+	return e.Created(), nil
+}

@@ -1,0 +1,336 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+)
+
+// cut returns a running job of 10 pages in chunks of 2, two in flight at once.
+func cut() *job.Record {
+	rec := record()
+	rec.State, rec.StartTime, rec.PageCount, rec.ChunkPages, rec.Window = job.Running, time.Now(), 10, 2, 2
+	return rec
+}
+
+// pages returns a progress in which pages with an n are done.
+func pages(run int, letters string) *job.Progress { return &job.Progress{Run: run, Pages: letters} }
+
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	opened := func() *job.Record {
+		rec := record()
+		rec.State, rec.StartTime, rec.PageCount = job.Running, time.Now(), 10
+		return rec
+	}
+	again := func(rec *job.Record) *job.Record {
+		rec.Run = 2
+		return rec
+	}
+	ended := cut()
+	ended.State, ended.EndTime = job.Succeeded, time.Now()
+	f := newFixture(t)
+	tests := []struct {
+		name     string
+		rec      *job.Record
+		progress *job.Progress
+		want     []string
+	}{
+		{"record without a message", record(), nil, []string{"1.ingest.document#"}},
+		{"lost after ingest", opened(), nil, []string{"1.scan.document#"}},
+		{"cut, progress missing", cut(), nil, []string{"1.scan.document#"}},
+		{"progress made, not yet cut", opened(), pages(1, ".........."), []string{"1.scan.document#"}},
+		{"lost after scan", cut(), pages(1, ".........."), []string{"1.render.chunk-0#", "1.render.chunk-1#"}},
+		{"lost with a chunk half done", cut(), pages(1, "n........."), []string{"1.render.chunk-0#", "1.render.chunk-1#"}},
+		{"lost when a chunk released the next", cut(), pages(1, "nn........"), []string{"1.render.chunk-1#", "1.render.chunk-2#"}},
+		{"last chunk of one turn", cut(), pages(1, "nnbbnnoo.."), []string{"1.render.chunk-4#"}},
+		{"lost before the end", cut(), pages(1, "nnnnnnnnnf"), []string{"1.index.finalise#"}},
+		{"second run, progress not taken over", again(cut()), pages(1, "nnnnnnnnnf"), []string{"2.scan.document#"}},
+		{"second run of one failed page", again(cut()), pages(2, "nnnnnnnnn."), []string{"2.render.chunk-4#"}},
+		{"ended", ended, pages(1, "nnnnnnnnnn"), nil},
+	}
+	for _, tt := range tests {
+		f.create(tt.rec)
+		if tt.progress != nil {
+			if err := f.env.Jobs.CreateProgress(t.Context(), tt.rec.Tenant, tt.rec.ID, tt.progress); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	check := func(when string, want func(i int) []string) {
+		t.Helper()
+		for i, tt := range tests {
+			checkNames(t, when+": "+tt.name, f.tasks(tt.rec.ID), want(i))
+		}
+	}
+	report := f.pass()
+	check("within the patience", func(int) []string { return nil })
+	if want := len(tests) - 1; report.Open != want {
+		t.Errorf("open jobs: got %d, want %d", report.Open, want)
+	}
+
+	f.ahead = 3 * time.Minute
+	report = f.pass()
+	check("standing still", func(i int) []string { return tests[i].want })
+	if want := len(tests) - 1; report.Republished != want {
+		t.Errorf("republished: got %d, want %d", report.Republished, want)
+	}
+
+	f.ahead = 6 * time.Minute
+	report = f.pass()
+	check("queued", func(i int) []string { return tests[i].want })
+	if report.Republished != 0 {
+		t.Errorf("republished though queued: got %d, want 0", report.Republished)
+	}
+
+	f.lose()
+	f.ahead = 9 * time.Minute
+	f.pass()
+	check("lost again within the broker's memory of ids", func(i int) []string { return tests[i].want })
+}
+
+// Progress is written without the record, and whoever moves is left alone.
+func TestProgressCounts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	rec := cut()
+	f.create(rec)
+	f.pass()
+	created, err := f.env.Bus.Jobs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := created.Get(t.Context(), "job."+rec.Tenant+"."+string(rec.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The clock stands so that the record is just too old, and the progress, which comes after it, is not.
+	if err := f.env.Jobs.CreateProgress(t.Context(), rec.Tenant, rec.ID, pages(1, "..........")); err != nil {
+		t.Fatal(err)
+	}
+	at := entry.Created().Add(f.cfg.Patience + time.Nanosecond)
+	f.now = func() time.Time { return at }
+	if report := f.pass(); report.Republished != 0 {
+		t.Errorf("republished: got %d, want 0", report.Republished)
+	}
+	at = at.Add(time.Hour)
+	if report := f.pass(); report.Republished != 1 {
+		t.Errorf("republished an hour later: got %d, want 1", report.Republished)
+	}
+}
+
+func TestSeveralReconcilersAtOnce(t *testing.T) {
+	t.Parallel()
+	one := newFixture(t)
+	rec := cut()
+	one.create(rec)
+	if err := one.env.Jobs.CreateProgress(t.Context(), rec.Tenant, rec.ID, pages(1, "..........")); err != nil {
+		t.Fatal(err)
+	}
+	up := manifest(func(m *job.Manifest) { m.IdempotencyKey = "k" })
+	one.upload(up)
+	at := time.Now().Add(time.Hour)
+	var wg sync.WaitGroup
+	for range 5 {
+		f := fixtureOver(t, one.env, one.index)
+		f.now = func() time.Time { return at }
+		wg.Go(func() {
+			if _, err := f.Pass(t.Context()); err != nil {
+				t.Errorf("Pass: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	checkNames(t, "tasks", one.tasks(rec.ID), []string{"1.render.chunk-0#", "1.render.chunk-1#"})
+	checkNames(t, "tasks of the upload", one.tasks(up.Job), []string{"1.ingest.document"})
+}
+
+// A corrupt record is nobody's to mend, and must not keep the others from being mended.
+func TestCorruptRecord(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	kv, err := f.env.Bus.Jobs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.Put(t.Context(), "job.default."+string(job.NewID()), []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	f.create(record())
+	f.ahead = time.Hour
+	if report := f.pass(); report.Republished != 1 {
+		t.Errorf("republished: got %d, want 1", report.Republished)
+	}
+}
+
+// finished stores an ended job with all that it may have.
+func finished(f *fixture, change func(*job.Record)) *job.Record {
+	f.t.Helper()
+	rec := cut()
+	rec.State, rec.EndTime = job.Partial, time.Now()
+	if change != nil {
+		change(rec)
+	}
+	f.create(rec)
+	if err := f.env.Jobs.CreateProgress(f.t.Context(), rec.Tenant, rec.ID, pages(1, "nnnnnnnnnn")); err != nil {
+		f.t.Fatal(err)
+	}
+	f.put(job.SourceKey(rec.Tenant, rec.ID), "pdf")
+	f.put(job.ArtifactKey(rec.Tenant, rec.ID, 1, "text.txt"), "text")
+	f.put(job.RasterKey(rec.Tenant, rec.ID, 1, 1), "raster")
+	return rec
+}
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	f := newFixture(t)
+	rec := finished(f, func(r *job.Record) { r.ExpireTime = time.Now().Add(10 * day) })
+	f.pass()
+	if got := f.blobs(rec.ID); len(got) != 3 {
+		t.Errorf("just ended: got %q, want all blobs", got)
+	}
+
+	f.ahead = 3 * time.Minute
+	if report := f.pass(); report.Tidied != 1 {
+		t.Errorf("tidied: got %d, want 1", report.Tidied)
+	}
+	checkNames(t, "after a while", f.blobs(rec.ID), []string{"run-1/artifacts/text.txt", "source.pdf"})
+
+	f.ahead = 11 * day
+	f.index.err = errors.New("the index is away")
+	if _, err := f.Pass(t.Context()); err == nil {
+		t.Error("with the index away: got no error")
+	}
+	if got := f.load(rec.ID); got.State != job.Expired || got.Buried() {
+		t.Errorf("removal cut: got %s, buried %t, want EXPIRED and no tombstone yet", got.State, got.Buried())
+	}
+	f.index.err = nil
+	f.ahead += 5 * time.Minute
+	f.pass()
+	if got := f.load(rec.ID); got == nil || got.State != job.Expired || !got.Buried() {
+		t.Errorf("retention over: got %+v, want a tombstone", got)
+	}
+	checkNames(t, "blobs", f.blobs(rec.ID), nil)
+	checkNames(t, "rows removed of", f.index.removed, []string{string(rec.ID)})
+	if _, err := f.env.Jobs.LoadProgress(t.Context(), rec.Tenant, rec.ID); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("progress: got %v, want none", err)
+	}
+	events := f.messages(bus.EventStream, rec.ID)
+	if len(events) != 1 || !strings.Contains(events[0], "event.expired") {
+		t.Errorf("events: got %q, want expired", events)
+	}
+
+	f.ahead = 80 * day
+	f.pass()
+	if got := f.load(rec.ID); got != nil {
+		t.Errorf("long after: got %+v, want the tombstone forgotten", got)
+	}
+	if report := f.pass(); report != (Report{}) {
+		t.Errorf("at last: got %+v, want nothing to do", report)
+	}
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	past := time.Now().Add(-time.Minute)
+	for _, tt := range []struct {
+		name    string
+		change  func(*job.Record)
+		noIndex bool
+		state   job.State
+		buried  bool
+		tasks   []string
+	}{
+		{"kept for ever", func(r *job.Record) { r.ExpireTime = time.Time{} }, false, job.Partial, false, nil},
+		{"not over yet", nil, false, job.Partial, false, nil},
+		{"running, but over", func(r *job.Record) { r.State, r.ExpireTime, r.EndTime = job.Running, past, time.Time{} }, false, job.Running, false, nil},
+		{"over", func(r *job.Record) { r.ExpireTime = past }, false, job.Expired, true, nil},
+		{"over, without an index", func(r *job.Record) { r.ExpireTime = past }, true, job.Expired, false, []string{"1.index.remove#"}},
+		{"deletion cut", func(r *job.Record) { r.State = job.Deleted }, false, job.Deleted, true, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			if tt.noIndex {
+				f = fixtureOver(t, f.env, nil)
+			}
+			rec := finished(f, tt.change)
+			f.ahead = 90 * time.Second
+			f.pass()
+			got := f.load(rec.ID)
+			if got.State != tt.state || got.Buried() != tt.buried {
+				t.Errorf("got %s, buried %t, want %s, %t", got.State, got.Buried(), tt.state, tt.buried)
+			}
+			if left := len(f.blobs(rec.ID)) > 0; left == tt.buried {
+				t.Errorf("blobs left: %t, want %t", left, !tt.buried)
+			}
+			checkNames(t, "tasks", f.tasks(rec.ID), tt.tasks)
+		})
+	}
+}
+
+func TestRemoveRefusesARunningJob(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	rec := record()
+	f.create(rec)
+	if _, err := f.env.Remove(t.Context(), rec, job.Deleted, f.index); err == nil {
+		t.Error("got no error")
+	}
+	if got := f.load(rec.ID); got.State != job.Pending {
+		t.Errorf("state: got %s, want PENDING", got.State)
+	}
+}
+
+// A task that kills whoever takes it up ends its job, once the broker has given it up.
+func TestOrphanEndsItsJob(t *testing.T) {
+	t.Parallel()
+	f := newFixtureOn(t, bus.Topology{AckWait: 100 * time.Millisecond, MaxDeliver: 2})
+	rec := cut()
+	f.create(rec)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx, func() {}) }()
+	defer func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}()
+
+	if err := f.env.Bus.Publish(t.Context(), stage.RenderChunk(rec, bus.Interactive, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	cons, err := f.env.Bus.JetStream().Consumer(t.Context(), bus.Render.Stream(), bus.Durable(bus.Render, bus.Interactive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got *job.Record
+	eventually(t, "the job ends", func() bool {
+		// Each fetch takes the task up and dies.
+		if _, err := cons.FetchNoWait(1); err != nil && !errors.Is(err, jetstream.ErrNoMessages) {
+			t.Fatal(err)
+		}
+		got = f.load(rec.ID)
+		return got.State.Final()
+	})
+	if got.State != job.Failed || got.Error == nil || got.Error.Code != fault.RetriesSpent || got.Error.Stage != "render" {
+		t.Errorf("got %s with %+v, want FAILED with RETRIES_SPENT at render", got.State, got.Error)
+	}
+	eventually(t, "the queue is empty", func() bool { return len(f.tasks(rec.ID)) == 0 })
+	eventually(t, "the end is in the trail", func() bool {
+		return slices.ContainsFunc(f.messages(bus.EventStream, rec.ID), func(id string) bool { return strings.Contains(id, "event.ended") })
+	})
+}

@@ -1,0 +1,196 @@
+// Package reconcile closes what crashes leave open. Every step of the pipeline is safe to repeat; the reconciler is who repeats it when nobody
+// else is left to: when a message was lost, when an upload died between its blobs and its record, when a task kills its handlers. It also ends
+// what is over: jobs past their retention, and the leftovers of uploads that never became jobs.
+//
+// Any number of processes may reconcile at once. All that is done is idempotent, and decided by what is stored.
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/config"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+)
+
+// Config says when something counts as left behind.
+type Config struct {
+	// Interval is the time between two passes.
+	Interval time.Duration
+	// Patience is how long a job may be without progress, and without a queued task, before its tasks are published again.
+	Patience time.Duration
+	// UploadGrace is how old a manifest without a record must be; a living upload is done with its record long before.
+	UploadGrace time.Duration
+	// StrayAge is how old blobs must be that belong to no job and have no manifest.
+	StrayAge time.Duration
+}
+
+// DefaultConfig returns the defaults of DESIGN.md.
+func DefaultConfig() Config {
+	return Config{Interval: time.Minute, Patience: 2 * time.Minute, UploadGrace: time.Minute, StrayAge: time.Hour}
+}
+
+// Register adds the reconciler's flags. How old leftovers must be is not for turning: it follows from how long an upload may take.
+func (c *Config) Register(fs *flag.FlagSet) {
+	fs.DurationVar(&c.Interval, "reconcile.interval", c.Interval, "time between two passes over the jobs")
+	fs.DurationVar(&c.Patience, "reconcile.patience", c.Patience, "how long a job may stand still before its tasks are queued again")
+}
+
+// Validate joins every problem with the configuration.
+func (c *Config) Validate() error {
+	var p config.Problems
+	p.Check(c.Interval > 0, "reconcile.interval", "%s, want more than 0", c.Interval)
+	p.Check(c.Patience > 0, "reconcile.patience", "%s, want more than 0", c.Patience)
+	p.Check(c.UploadGrace >= 0 && c.StrayAge >= 0, "reconcile", "an age below 0")
+	return p.Err()
+}
+
+// Report counts what a pass did.
+type Report struct {
+	// Open is the number of jobs that have not ended.
+	Open int
+	// Republished counts jobs whose tasks were published again.
+	Republished int
+	// Recreated counts jobs made from a manifest, Discarded folders of uploads that came to nothing, Swept pieces of writers that were killed.
+	Recreated, Discarded, Swept int
+	// Tidied counts ended jobs whose temporary blobs were looked after, Removed those whose retention was over or whose removal had been cut,
+	// Forgotten tombstones that were old enough.
+	Tidied, Removed, Forgotten int
+	// Orphans counts tasks cleared that no advisory told of.
+	Orphans int
+}
+
+// Reconciler makes passes over the jobs and the blobs.
+type Reconciler struct {
+	cfg     Config
+	env     stage.Env
+	index   stage.Remover
+	log     *slog.Logger
+	janitor *bus.Janitor
+	// now is the clock; tests put it forward.
+	now func() time.Time
+
+	mu sync.Mutex // guards all below; a pass holds it
+	// revision is up to where the records have been seen, and full when they were last read from the beginning.
+	revision uint64
+	full     time.Time
+	// open holds the jobs that have not ended, agenda when something is due about one that has.
+	open   map[bus.JobRef]*track
+	agenda agenda
+	// uploads is what is known of the blob store.
+	uploads uploads
+}
+
+// New returns a Reconciler that is not yet running. A process without the search index passes nil for it: then the index service is asked to
+// remove what is over.
+func New(cfg Config, env stage.Env, index stage.Remover) (*Reconciler, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	r := &Reconciler{cfg: cfg, env: env, index: index, log: env.Log.With("service", "reconcile"), now: time.Now}
+	r.janitor = env.Bus.NewJanitor(r.endOrphaned)
+	r.forget()
+	return r, nil
+}
+
+// forget starts the memory of records anew.
+func (r *Reconciler) forget() {
+	r.revision, r.full = 0, time.Time{}
+	r.open, r.agenda = make(map[bus.JobRef]*track), nil
+}
+
+// Run makes a pass at once and then one each interval, until ctx is done. It calls ready at once: nothing waits for the first pass.
+func (r *Reconciler) Run(ctx context.Context, ready func()) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { r.janitor.Run(ctx) })
+	ready()
+	for {
+		start := time.Now()
+		report, err := r.Pass(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			// What could not be done now is found again by the next pass.
+			r.log.WarnContext(ctx, "pass was not complete", "error", err, "took", time.Since(start))
+		case report != Report{Open: report.Open}:
+			r.log.InfoContext(ctx, "pass", "report", report, "took", time.Since(start))
+		}
+		// Several processes that were started together should not pass together.
+		wait := time.NewTimer(r.cfg.Interval - rand.N(r.cfg.Interval/10+1))
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+		case <-wait.C:
+		}
+	}
+}
+
+// Pass looks once for everything that was left behind, and does what is to be done about it. One thing that cannot be done does not keep it
+// from the others; the error joins them.
+func (r *Reconciler) Pass(ctx context.Context) (Report, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var report Report
+	var errs []error
+	if err := r.read(ctx); err != nil {
+		// Without the records nothing can be told; half of them would make jobs look lost that are not.
+		return report, err
+	}
+	report.Open = len(r.open)
+	for _, part := range []func(context.Context, *Report) error{r.restart, r.settle, r.sweepUploads, r.sweepOrphans} {
+		if ctx.Err() != nil {
+			return report, ctx.Err()
+		}
+		errs = append(errs, part(ctx, &report))
+	}
+	return report, errors.Join(errs...)
+}
+
+// sweepOrphans clears tasks that kill their handlers, where no advisory told of them.
+func (r *Reconciler) sweepOrphans(ctx context.Context, report *Report) (err error) {
+	report.Orphans, err = r.janitor.Sweep(ctx)
+	return err
+}
+
+// endOrphaned ends the job of a task that killed its handlers: FAILED, for the task's part of the document is never going to be done.
+func (r *Reconciler) endOrphaned(ctx context.Context, o bus.Orphan) error {
+	id := job.ID(o.Job)
+	rec, err := r.env.Jobs.Load(ctx, o.Tenant, id)
+	if errors.Is(err, job.ErrNotFound) || err == nil && rec.Run != o.Run {
+		return nil // of a job or a run that nobody waits for
+	}
+	if err != nil {
+		return err
+	}
+	f := &job.Fault{Code: fault.RetriesSpent, Stage: string(o.Stage), Message: "the document's handlers crashed again and again"}
+	rec, err = r.env.End(ctx, o.Tenant, id, job.Failed, f, time.Time{})
+	if errors.Is(err, job.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if rec.State != job.Failed || rec.Error == nil || rec.Error.Code != fault.RetriesSpent {
+		return nil // it had ended otherwise
+	}
+	return r.env.Bus.Event(ctx, stage.EndEvent(rec))
+}
+
+// jobError says which job an error is about.
+func jobError(ref bus.JobRef, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s job %s: %w", doing, ref.Job, err)
+}

@@ -1,0 +1,265 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+)
+
+// Ids begin with the time of their creation, so the folders of a span of time share prefixes. Each folder is looked at twice: when its id is
+// old enough for the upload to be done with its record, and when even the slowest upload is over. The store is listed as a whole only at the
+// first pass.
+const (
+	// earlyBits is the span of the first look: 2^15 ms, 33 s.
+	earlyBits = 15
+	// lateBits is the span of the second: 2^20 ms, 17 min.
+	lateBits = 20
+	// uploadTime is how long an upload may take, with something to spare; the gateway cuts it off after 1 h.
+	uploadTime = 75 * time.Minute
+	// maxSpans is how many spans are listed one by one; beyond it one listing of everything costs less.
+	maxSpans = 64
+	// maxManifest bounds a manifest.
+	maxManifest = 1 << 20
+	// idTimeDigits is the length of an id's part that is the time, five bits a digit.
+	idTimeDigits = 10
+)
+
+// names is a set of names.
+type names map[string]struct{}
+
+func (n names) add(s string) { n[s] = struct{}{} }
+
+// uploads is what is known of the blob store.
+type uploads struct {
+	// tenants are those seen in records and blobs.
+	tenants names
+	// known holds the jobs with a record at the start, until the first listing is through.
+	known map[bus.JobRef]struct{}
+	// early and late are where the next looks begin, as numbers of spans; 0 before the first listing.
+	early, late int64
+}
+
+func (u *uploads) started() bool {
+	if u.tenants == nil {
+		u.tenants = names{job.DefaultTenant: {}}
+	}
+	return u.late > 0
+}
+
+// folder is what a listing says of a job's blobs.
+type folder struct {
+	ref    bus.JobRef
+	newest time.Time
+	// manifest is when the manifest was stored; zero where there is none.
+	manifest time.Time
+}
+
+// sweepUploads finds uploads that died before they became jobs.
+func (r *Reconciler) sweepUploads(ctx context.Context, report *Report) error {
+	swept, err := r.env.Blobs.SweepTemp(ctx, r.cfg.StrayAge)
+	report.Swept = swept
+	u := &r.uploads
+	now := r.now()
+	// A span is looked at when all of it is old enough.
+	early := now.Add(-r.cfg.UploadGrace).UnixMilli() >> earlyBits
+	late := now.Add(-uploadTime-r.cfg.StrayAge).UnixMilli() >> lateBits
+	if !u.started() || early-u.early > maxSpans || late-u.late > maxSpans {
+		if lerr := r.list(ctx, "", report); lerr != nil {
+			return errors.Join(err, lerr)
+		}
+		u.early, u.late, u.known = early, late, nil
+		return err
+	}
+	for tenant := range u.tenants {
+		for span := u.early; span < early; span++ {
+			err = errors.Join(err, r.list(ctx, spanPrefix(tenant, span, earlyBits), report))
+		}
+		for span := u.late; span < late; span++ {
+			err = errors.Join(err, r.list(ctx, spanPrefix(tenant, span, lateBits), report))
+		}
+	}
+	if err == nil {
+		u.early, u.late = early, late // else the same spans are listed again
+	}
+	return err
+}
+
+// spanPrefix returns what the keys of all jobs begin with whose ids are of that span of time.
+func spanPrefix(tenant string, span int64, bits int) string {
+	var id ulid.ULID
+	// A time beyond the year 10889 does not come up.
+	_ = id.SetTime(uint64(span) << bits)
+	return tenant + "/" + strings.ToLower(id.String()[:idTimeDigits-bits/5])
+}
+
+// list judges every folder whose keys begin with the prefix.
+func (r *Reconciler) list(ctx context.Context, prefix string, report *Report) error {
+	var errs []error
+	var at folder
+	judge := func() {
+		if at.ref.Job != "" {
+			errs = append(errs, jobError(at.ref, "look after blobs of", r.judge(ctx, at, report)))
+		}
+	}
+	for e, err := range r.env.Blobs.List(ctx, prefix) {
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		ref, name, ok := split(e.Key)
+		if !ok {
+			continue // none of ours
+		}
+		if ref != at.ref {
+			judge()
+			at = folder{ref: ref}
+		}
+		if e.ModTime.After(at.newest) {
+			at.newest = e.ModTime
+		}
+		if name == "manifest.json" {
+			at.manifest = e.ModTime
+		}
+	}
+	judge()
+	return errors.Join(errs...)
+}
+
+// split takes a blob's key apart: whose it is, and its name in the job's folder.
+func split(key string) (ref bus.JobRef, name string, ok bool) {
+	tenant, rest, ok := strings.Cut(key, "/")
+	if !ok {
+		return ref, "", false
+	}
+	id, name, ok := strings.Cut(rest, "/")
+	if !ok {
+		return ref, "", false
+	}
+	if parsed, err := job.ParseID(id); err != nil || string(parsed) != id {
+		return ref, "", false
+	}
+	return bus.JobRef{Tenant: tenant, Job: id}, name, true
+}
+
+// judge decides about a job's folder: it stays where there is a record, becomes a job where there is a manifest, and goes otherwise.
+func (r *Reconciler) judge(ctx context.Context, f folder, report *Report) error {
+	r.uploads.tenants.add(f.ref.Tenant)
+	if _, known := r.uploads.known[f.ref]; known {
+		return nil
+	}
+	now := r.now()
+	stray := now.Sub(f.newest) > r.cfg.StrayAge
+	rec, err := r.env.Jobs.Load(ctx, f.ref.Tenant, job.ID(f.ref.Job))
+	switch {
+	case err == nil && rec.Buried() && stray:
+		// A worker that was at it when the job was removed wrote once more.
+		if r.index != nil {
+			if err := r.index.DeleteJob(ctx, f.ref.Tenant, f.ref.Job); err != nil {
+				return err
+			}
+		}
+		return r.discard(ctx, f, "the job is gone", report)
+	case err == nil:
+		return nil
+	case !errors.Is(err, job.ErrNotFound):
+		return err
+	case !f.manifest.IsZero() && now.Sub(f.manifest) > r.cfg.UploadGrace:
+		return r.adopt(ctx, f, stray, report)
+	case f.manifest.IsZero() && stray:
+		return r.discard(ctx, f, "the upload was never complete", report)
+	}
+	return nil
+}
+
+// discard removes a folder.
+func (r *Reconciler) discard(ctx context.Context, f folder, why string, report *Report) error {
+	if err := r.env.Blobs.DeletePrefix(ctx, job.Folder(f.ref.Tenant, job.ID(f.ref.Job))); err != nil {
+		return err
+	}
+	report.Discarded++
+	r.log.InfoContext(ctx, "leftover blobs removed", "job", f.ref.Job, "because", why)
+	return nil
+}
+
+// adopt makes the job that a manifest tells of. The upload was complete; nobody was told so, and whoever asks with the same idempotency key
+// again is to find it.
+func (r *Reconciler) adopt(ctx context.Context, f folder, stray bool, report *Report) error {
+	m, err := r.manifest(ctx, f.ref)
+	if err != nil {
+		if fault.KindOf(err) != fault.Permanent {
+			return err
+		}
+		if !stray {
+			return nil // it may be a store that lags
+		}
+		return r.discard(ctx, f, "its manifest is of no use", report)
+	}
+	if !m.ExpireTime.IsZero() && r.now().After(m.ExpireTime) {
+		return r.discard(ctx, f, "its retention is over", report)
+	}
+	if m.IdempotencyKey != "" {
+		mine := job.Claim{Job: m.Job, Fingerprint: job.Fingerprint(m.SHA256, m.Options), Time: time.Now().UTC()}
+		holder, err := r.env.Jobs.Claim(ctx, m.Tenant, m.IdempotencyKey, mine)
+		if err != nil {
+			return err
+		}
+		if holder.Job != m.Job {
+			// The client has sent it again meanwhile; that one was acknowledged, or will be made from its own manifest.
+			return r.discard(ctx, f, "its idempotency key stands for another job", report)
+		}
+	}
+	rec := m.Record()
+	if err := r.env.Jobs.Create(ctx, rec); errors.Is(err, job.ErrExists) {
+		return nil // another process was faster
+	} else if err != nil {
+		return err
+	}
+	report.Recreated++
+	r.log.WarnContext(ctx, "job made from its manifest", "job", rec.ID, "bytes", rec.Size)
+	event := stage.NewEvent(rec, "uploaded", "", "bytes", strconv.FormatUint(uint64(rec.Size), 10), "recovered", "true")
+	// If this fails the job stands still, and is found as such.
+	return r.env.Bus.PublishAll(ctx, []bus.Message{stage.FirstMessage(rec, 0)}, []*busv1.Event{event})
+}
+
+// manifest reads and checks a manifest. An error of kind Permanent means that it is of no use.
+func (r *Reconciler) manifest(ctx context.Context, ref bus.JobRef) (*job.Manifest, error) {
+	id := job.ID(ref.Job)
+	useless := func(err error) error { return fault.Wrap(fault.Permanent, fault.SourceMissing, err) }
+	data, err := r.env.Blobs.Bytes(ctx, job.ManifestKey(ref.Tenant, id), maxManifest)
+	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrTooLarge) {
+		return nil, useless(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var m job.Manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, useless(fmt.Errorf("decode manifest: %w", err))
+	}
+	if m.Tenant != ref.Tenant || m.Job != id {
+		return nil, useless(errors.New("the manifest is another job's"))
+	}
+	source, err := r.env.Blobs.Stat(ctx, job.SourceKey(ref.Tenant, id))
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, useless(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if source.Size != int64(m.Size) {
+		return nil, useless(fmt.Errorf("the document has %d bytes, the manifest says %d", source.Size, m.Size))
+	}
+	return &m, nil
+}

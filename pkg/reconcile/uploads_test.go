@@ -1,0 +1,204 @@
+package reconcile
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/job"
+)
+
+// uploadCase is what an upload that died may leave.
+type uploadCase struct {
+	name string
+	// leave stores it and returns its id.
+	leave func(f *fixture) job.ID
+	// age is how old it is when the reconciler passes.
+	age time.Duration
+	// job says that a job is made of it, kept that its blobs stay as they are.
+	job, kept bool
+}
+
+func uploadCases() []uploadCase {
+	left := func(change func(*job.Manifest)) func(*fixture) job.ID {
+		return func(f *fixture) job.ID {
+			m := manifest(change)
+			f.upload(m)
+			return m.Job
+		}
+	}
+	keyed := func(m *job.Manifest) { m.IdempotencyKey = "key" }
+	claimed := func(own bool) func(*fixture) job.ID {
+		return func(f *fixture) job.ID {
+			m := manifest(keyed)
+			holder := job.Claim{Job: m.Job, Fingerprint: "x", Time: time.Now()}
+			if !own {
+				holder.Job = job.NewID()
+			}
+			if _, err := f.env.Jobs.Claim(f.t.Context(), m.Tenant, m.IdempotencyKey, holder); err != nil {
+				f.t.Fatal(err)
+			}
+			f.upload(m)
+			return m.Job
+		}
+	}
+	without := func(name string) func(*fixture) job.ID {
+		return func(f *fixture) job.ID {
+			id := left(nil)(f)
+			if err := f.env.Blobs.Delete(f.t.Context(), job.Folder(job.DefaultTenant, id)+name); err != nil {
+				f.t.Fatal(err)
+			}
+			return id
+		}
+	}
+	withRecord := func(change func(*job.Record)) func(*fixture) job.ID {
+		return func(f *fixture) job.ID {
+			rec := record()
+			change(rec)
+			f.upload(manifest(func(m *job.Manifest) { m.Job = rec.ID }))
+			f.create(rec)
+			return rec.ID
+		}
+	}
+	const young, minutes, hours = 10 * time.Second, 150 * time.Second, 3 * time.Hour
+	return []uploadCase{
+		{"manifest without a record", left(nil), minutes, true, true},
+		{"upload under way", left(nil), young, false, true},
+		{"key never claimed", left(keyed), minutes, true, true},
+		{"key claimed by itself", claimed(true), minutes, true, true},
+		{"key claimed by another upload", claimed(false), minutes, false, false},
+		{"retention over", left(func(m *job.Manifest) { m.ExpireTime = time.Now() }), minutes, false, false},
+		{"no manifest yet", without("manifest.json"), minutes, false, true},
+		{"no manifest at all", without("manifest.json"), hours, false, false},
+		{"document missing", without("source.pdf"), minutes, false, true},
+		{"document missing for good", without("source.pdf"), hours, false, false},
+		{"another's manifest", func(f *fixture) job.ID {
+			id := job.NewID()
+			f.put(job.ManifestKey(job.DefaultTenant, id), `{"tenant":"default","job":"x"}`)
+			return id
+		}, hours, false, false},
+		{"manifest cut", func(f *fixture) job.ID {
+			id := left(nil)(f)
+			f.put(job.ManifestKey(job.DefaultTenant, id), "{")
+			return id
+		}, hours, false, false},
+		{"written after the job was removed", withRecord(func(r *job.Record) {
+			r.State, r.SHA256, r.ExpireTime = job.Deleted, "", time.Now().Add(job.TombstoneTTL)
+		}), hours, false, false},
+		{"a job's own", withRecord(func(r *job.Record) { r.State = job.Succeeded }), hours, false, true},
+	}
+}
+
+func TestUploads(t *testing.T) {
+	t.Parallel()
+	for _, tt := range uploadCases() {
+		// A reconciler that starts after the crash lists everything; one that was there looks at what is old enough by now.
+		for _, running := range []bool{false, true} {
+			name := tt.name + ", seen at start"
+			if running {
+				name = tt.name + ", seen while running"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t)
+				if running {
+					f.pass()
+				}
+				f.put("default/README.txt", "somebody's note")
+				id := tt.leave(f)
+				before := f.blobs(id)
+				f.ahead = tt.age
+				hadRecord := f.load(id) != nil
+				f.pass()
+				f.pass()
+				tt.check(t, f, id, hadRecord, before)
+			})
+		}
+	}
+}
+
+func (tt *uploadCase) check(t *testing.T, f *fixture, id job.ID, hadRecord bool, before []string) {
+	t.Helper()
+	want := before
+	if !tt.kept {
+		want = nil
+	}
+	checkNames(t, "blobs", f.blobs(id), want)
+	if ok, err := f.env.Blobs.Exists(t.Context(), "default/README.txt"); err != nil || !ok {
+		t.Errorf("the file that is none of ours: got %t, %v, want it kept", ok, err)
+	}
+	rec := f.load(id)
+	if (rec != nil) != (tt.job || hadRecord) {
+		t.Fatalf("record: got %+v, want one: %t", rec, tt.job)
+	}
+	if !tt.job {
+		return
+	}
+	if rec.State != job.Pending || rec.Run != 1 || rec.Size != 7 || rec.SHA256 != "ab" || rec.Filename != "a.pdf" || rec.Lane() != "batch" {
+		t.Errorf("record: got %+v, want what the manifest says", rec)
+	}
+	checkNames(t, "tasks", f.tasks(id), []string{"1.ingest.document"})
+	events := f.messages(bus.EventStream, id)
+	if len(events) != 1 || !strings.Contains(events[0], "event.uploaded") {
+		t.Errorf("events: got %q, want uploaded, once", events)
+	}
+}
+
+// Two uploads with one key that both died: one becomes the job, the other goes.
+func TestOneJobForAKey(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	keyed := func(m *job.Manifest) { m.IdempotencyKey = "key" }
+	a, b := manifest(keyed), manifest(keyed)
+	f.upload(a)
+	f.upload(b)
+	f.ahead = 2 * time.Minute
+	report := f.pass()
+	if report.Recreated != 1 || report.Discarded != 1 {
+		t.Errorf("got %+v, want one job made and one upload discarded", report)
+	}
+	if (f.load(a.Job) != nil) == (f.load(b.Job) != nil) {
+		t.Error("want exactly one of the two jobs")
+	}
+}
+
+// An upload that takes an hour is not there yet when its id is first looked at; the second look finds it.
+func TestSlowUpload(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	m := manifest(nil)
+	f.pass()
+	f.ahead = 10 * time.Minute
+	f.pass()
+	f.upload(m)
+	made := 0
+	for f.ahead < 4*time.Hour {
+		f.ahead += 10 * time.Minute
+		made += f.pass().Recreated
+	}
+	if made != 1 {
+		t.Errorf("jobs made: got %d, want 1", made)
+	}
+}
+
+func TestSpanPrefix(t *testing.T) {
+	t.Parallel()
+	id := job.NewID()
+	made, err := ulid.ParseStrict(string(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := job.SourceKey("acme", id)
+	for _, bits := range []int{earlyBits, lateBits} {
+		span := int64(made.Time()) >> bits
+		for _, other := range []int64{-1, 0, 1} {
+			prefix := spanPrefix("acme", span+other, bits)
+			if got, want := strings.HasPrefix(key, prefix), other == 0; got != want {
+				t.Errorf("%d bits, span %+d: %q begins with %q: got %t, want %t", bits, other, key, prefix, got, want)
+			}
+		}
+	}
+}

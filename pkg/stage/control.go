@@ -1,0 +1,213 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/job"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+)
+
+// haltPoll is how often a handler at work looks whether its job was ended from outside. Most tasks are done before the first look; an engine
+// call that goes on for minutes is cut within this time. It asks instead of being told, because a message can get lost while the connection is
+// away, and then nobody would stop.
+const haltPoll = time.Second
+
+// errHalted is why the context of a handler ended whose job was ended from outside.
+var errHalted = errors.New("the job was ended")
+
+// attend returns a context that ends when the job is ended from outside or runs anew; release ends the watch.
+func (h *handler[T, R]) attend(ctx context.Context, rec *job.Record) (_ context.Context, release func()) {
+	work, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(haltPoll)
+		defer tick.Stop()
+		for {
+			select {
+			case <-work.Done():
+				return
+			case <-tick.C:
+			}
+			// A look that fails is left to the next one.
+			now, err := h.env.Jobs.Load(work, rec.Tenant, rec.ID)
+			if err == nil && (now.State.Halted() || now.Run > rec.Run) {
+				cancel(errHalted)
+				return
+			}
+		}
+	}()
+	return work, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// halted cleans up after a handler that was stopped: it may have written since whoever ended the job removed what there was.
+func (h *handler[T, R]) halted(ctx context.Context, rec *job.Record) error {
+	if err := h.env.removeTemp(ctx, rec, rec.Run); err != nil {
+		return err
+	}
+	now, err := h.env.Jobs.Load(ctx, rec.Tenant, rec.ID)
+	if errors.Is(err, job.ErrNotFound) {
+		return nil
+	}
+	if err != nil || !now.State.Gone() {
+		return err
+	}
+	return h.env.Bus.Publish(ctx, RemoveMessage(now, int(time.Now().Unix())))
+}
+
+// removeTemp removes what a run needed only while it went on.
+func (e Env) removeTemp(ctx context.Context, rec *job.Record, run int) error {
+	if err := e.Blobs.DeletePrefix(ctx, job.TempFolder(rec.Tenant, rec.ID, run)); err != nil {
+		return fmt.Errorf("remove temporary blobs: %w", err)
+	}
+	return nil
+}
+
+// RemoveMessage returns the task that has everything removed which is kept of a job; replay sets it apart from an earlier one, 0 for the first.
+func RemoveMessage(r *job.Record, replay int) bus.Message {
+	lane := bus.Interactive // nobody should wait for a batch to be rid of a document
+	return bus.Message{
+		Stage: bus.Index, Lane: lane, Unit: "remove", Replay: replay, Task: &busv1.IndexTask{Unit: Unit(r), Remove: true},
+	}
+}
+
+// ErrEnded means that a job has ended already, so that it cannot be cancelled.
+var ErrEnded = errors.New("the job has ended")
+
+// Cancel ends a job at the user's wish: its queued tasks are dropped, those in hand stop within moments, and its temporary blobs go. A job that
+// is CANCELLED already is cleaned up once more, and that is no error; one that ended otherwise is ErrEnded, with its record.
+func (e Env) Cancel(ctx context.Context, tenant string, id job.ID) (*job.Record, error) {
+	cancelled := false
+	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error {
+		cancelled = !r.State.Final()
+		if !cancelled {
+			return job.ErrUnchanged
+		}
+		return r.To(job.Cancelled, time.Now())
+	})
+	if err != nil {
+		return nil, err
+	}
+	if rec.State != job.Cancelled {
+		return rec, ErrEnded
+	}
+	if cancelled {
+		e.Tel.Metrics.JobEnded(ctx, string(rec.State))
+		e.Log.InfoContext(ctx, "job cancelled", "job", id, "run", rec.Run)
+		// Not at a repeat, which might meet the tasks of another run; what a crash left in the queues is dropped when it is delivered.
+		if err := e.Bus.PurgeTasks(ctx, tenant, string(id)); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.removeTemp(ctx, rec, rec.Run); err != nil {
+		return nil, err
+	}
+	// One after the other, so that the trail has them in this order.
+	for _, event := range []*busv1.Event{NewEvent(rec, "cancelled", ""), EndEvent(rec)} {
+		if err := e.Bus.Event(ctx, event); err != nil {
+			return nil, err
+		}
+	}
+	return rec, nil
+}
+
+// Retry starts another run of a job that has ended; see job.Record.Restart. What is returned is the record of the new run, whose first task is
+// queued, or will be by the reconciler where the broker does not take it now.
+func (e Env) Retry(ctx context.Context, tenant string, id job.ID, all bool) (*job.Record, error) {
+	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error { return r.Restart(all, time.Now()) })
+	if err != nil {
+		return nil, err
+	}
+	e.Log.InfoContext(ctx, "job runs again", "job", id, "run", rec.Run, "all", all)
+	event := NewEvent(rec, "retried", "", "all", strconv.FormatBool(all))
+	if err := e.Bus.PublishAll(ctx, []bus.Message{FirstMessage(rec, 0)}, []*busv1.Event{event}); err != nil {
+		e.Log.WarnContext(ctx, "run accepted, but not queued yet; the reconciler will queue it", "job", id, "error", err)
+	}
+	return rec, nil
+}
+
+// ErrGone means that a job was deleted or has expired.
+var ErrGone = errors.New("the job is gone")
+
+// Delete ends a job if it has not ended, and has everything removed that is kept of it. When it returns the record says DELETED; index removes the
+// rest. A job that is gone already is ErrGone.
+func (e Env) Delete(ctx context.Context, tenant string, id job.ID) (*job.Record, error) {
+	var ran bool
+	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error {
+		if ran = !r.State.Final(); ran {
+			if err := r.To(job.Cancelled, time.Now()); err != nil {
+				return err
+			}
+		}
+		if r.State.Gone() {
+			return ErrGone
+		}
+		return r.To(job.Deleted, time.Now())
+	})
+	if err != nil {
+		return nil, err
+	}
+	if ran {
+		e.Tel.Metrics.JobEnded(ctx, string(job.Cancelled))
+	}
+	e.Log.InfoContext(ctx, "job deleted", "job", id)
+	if err := e.clear(ctx, rec, ran); err != nil {
+		// The record says it, so handlers stop by themselves, and the reconciler has the rest removed.
+		e.Log.WarnContext(ctx, "job deleted, but not yet cleared away; the reconciler will do it", "job", id, "error", err)
+	}
+	return rec, nil
+}
+
+// clear drops the tasks of a job that was deleted, tells the trail, and has the rest removed by index.
+func (e Env) clear(ctx context.Context, rec *job.Record, ran bool) error {
+	if err := e.Bus.PurgeTasks(ctx, rec.Tenant, string(rec.ID)); err != nil {
+		return err
+	}
+	kinds := []string{"deleted"}
+	if ran {
+		kinds = []string{"cancelled", "deleted"}
+	}
+	for _, kind := range kinds {
+		if err := e.Bus.Event(ctx, NewEvent(rec, kind, "")); err != nil {
+			return err
+		}
+	}
+	return e.Bus.Publish(ctx, RemoveMessage(rec, 0))
+}
+
+// FirstMessage returns the message that starts a job's present run; replay sets it apart from an earlier one, 0 for the first.
+func FirstMessage(r *job.Record, replay int) bus.Message {
+	m := bus.Message{Stage: bus.Ingest, Lane: bus.Lane(r.Options.Lane), Unit: "document", Replay: replay}
+	if r.PageCount == 0 {
+		m.Task = &busv1.IngestTask{Unit: Unit(r), Source: Source(r)}
+		return m
+	}
+	m.Stage, m.Task = bus.Scan, &busv1.ScanTask{Unit: Unit(r), Source: Source(r)}
+	return m
+}
+
+// FinaliseMessage returns the message that ends a run whose last page is in; replay sets it apart from an earlier one, 0 for the first.
+func FinaliseMessage(r *job.Record, lane bus.Lane, replay int) bus.Message {
+	return bus.Message{
+		Stage: bus.Index, Lane: lane, Unit: "finalise", Replay: replay, Task: &busv1.IndexTask{Unit: Unit(r), Finalise: true},
+	}
+}
+
+// ReleaseChunk returns the message that releases a chunk, or the next one of its turn that has open pages: of every Window-th chunk only one is
+// in flight, and its end releases the next. It reports false where none has.
+func ReleaseChunk(r *job.Record, p *job.Progress, lane bus.Lane, chunk int) (bus.Message, bool) {
+	for ; chunk < r.Chunks(); chunk += max(r.Window, 1) {
+		if first, last := r.ChunkRange(chunk); !p.Done(first, last) {
+			return RenderChunk(r, lane, chunk, 0), true
+		}
+	}
+	return bus.Message{}, false
+}

@@ -1,0 +1,61 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"inkstream.dev/pkg/job"
+)
+
+// Remover removes a job's rows; the search index is one.
+type Remover interface {
+	// DeleteJob removes a job's pages and document. To have nothing to remove is no error.
+	DeleteJob(ctx context.Context, tenant, job string) error
+}
+
+// Remove removes everything that is kept of a job that has ended, and leaves a tombstone: a record that says EXPIRED or DELETED, and an event
+// of that name. A process without an index passes nil for it: then the job is marked, and the index service is asked to do the rest. An error
+// of an illegal change is returned for a job that has not ended.
+//
+// The order makes it safe to cut anywhere: first the record says that the job is gone, so that nobody begins to read what is about to go; the
+// tombstone, which forgets what there was to remove, comes last. A record that is marked and not yet a tombstone is taken up again by the
+// reconciler. A job that is gone already keeps its state.
+func (e Env) Remove(ctx context.Context, rec *job.Record, state job.State, index Remover) (*job.Record, error) {
+	tenant, id := rec.Tenant, rec.ID
+	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error {
+		if r.State.Gone() {
+			return job.ErrUnchanged
+		}
+		return r.To(state, time.Now())
+	})
+	if err != nil || rec.Buried() {
+		return rec, err
+	}
+	if index == nil {
+		return rec, e.Bus.Publish(ctx, RemoveMessage(rec, int(time.Now().Unix())))
+	}
+	if err := errors.Join(
+		index.DeleteJob(ctx, tenant, string(id)),
+		e.Blobs.DeletePrefix(ctx, job.Folder(tenant, id)),
+		e.Jobs.DropProgress(ctx, tenant, id),
+	); err != nil {
+		return rec, fmt.Errorf("remove job %s: %w", id, err)
+	}
+	if err := e.Bus.Event(ctx, NewEvent(rec, strings.ToLower(string(rec.State)), "")); err != nil {
+		return rec, err
+	}
+	rec, err = e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error {
+		if r.Buried() {
+			return job.ErrUnchanged
+		}
+		return r.Bury(r.State, time.Now())
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.Log.InfoContext(ctx, "job removed", "job", id, "state", rec.State)
+	return rec, nil
+}

@@ -1,0 +1,177 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/status"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// fill queues n documents that nobody works on.
+func (r *rig) fill(n int) {
+	r.t.Helper()
+	for i := range n {
+		err := r.env.Bus.Publish(r.t.Context(), bus.Message{
+			Stage: bus.Ingest, Lane: bus.Batch, Unit: "document",
+			Task: &busv1.IngestTask{Unit: &busv1.Unit{Tenant: "default", Job: "j" + strconv.Itoa(i), Run: 1}},
+		})
+		if err != nil {
+			r.t.Fatalf("publish: %v", err)
+		}
+	}
+}
+
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		max  int64 // gateway.max-backlog
+		fill int
+		want fault.Code
+	}{
+		{"below the mark", 4, 3, ""},
+		{"at the mark", 4, 4, fault.QueueFull},
+		{"below nine tenths", 0, 8, ""},
+		{"at nine tenths", 0, 9, fault.QueueFull},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, func(s *setup) {
+				s.cfg.MaxBacklog = tt.max
+				s.bus = bustest.Provisioned(t, bus.Topology{MaxTasks: 10})
+			})
+			r.fill(tt.fill)
+			if tt.want == "" {
+				_, err := rpcAPI{r.rpc}.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7")})
+				checkError(t, err, "")
+				return
+			}
+			eachAPI(t, r, func(t *testing.T, a api) {
+				_, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7")})
+				checkError(t, err, tt.want)
+			})
+			r.wantNothing()
+			r.wantRetryAfter()
+		})
+	}
+}
+
+// wantRetryAfter makes sure that a refused client is told when to come back.
+func (r *rig) wantRetryAfter() {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.base+"/v1/jobs", strings.NewReader("%PDF-1.7"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", pdfType)
+	res, err := r.web.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if got := res.Header.Get("Retry-After"); res.StatusCode != http.StatusTooManyRequests || got != "2" {
+		r.t.Errorf("got %d with Retry-After %q, want 429 with 2", res.StatusCode, got)
+	}
+	stream, err := r.rpc.UploadDocument(r.t.Context())
+	if err == nil {
+		// The refusal may come before anything is sent.
+		_ = stream.Send(&inkstreamv1.UploadDocumentRequest{})
+		_, err = stream.CloseAndRecv()
+	}
+	var delay time.Duration
+	for _, d := range status.Convert(err).Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok {
+			delay = info.GetRetryDelay().AsDuration()
+		}
+	}
+	if delay != 2*time.Second {
+		r.t.Errorf("retry delay over gRPC: got %s, want 2 s", delay)
+	}
+}
+
+// When the queue drains, uploads are taken again by themselves.
+func TestOverloadPasses(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(s *setup) { s.cfg.MaxBacklog = 1 })
+	r.fill(1)
+	try := func() error {
+		_, err := rpcAPI{r.rpc}.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7")})
+		return err
+	}
+	checkError(t, try(), fault.QueueFull)
+	s, err := r.env.Bus.JetStream().Stream(t.Context(), bus.Ingest.Stream())
+	if err == nil {
+		err = s.Purge(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "an upload is taken", func() bool { return try() == nil })
+}
+
+func TestAdmissionAsksRarely(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		answer, failing := bus.Backlog{Tasks: 5, Limit: 10}, false
+		a := &admission{max: 5, ask: func(context.Context, bus.Stage) (bus.Backlog, error) {
+			asked.Add(1)
+			if failing {
+				return bus.Backlog{}, errors.New("the broker is away")
+			}
+			b := answer
+			b.Time = time.Now()
+			return b, nil
+		}}
+		step := func(what string, questions int64, want fault.Code) {
+			t.Helper()
+			before := asked.Load()
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() {
+					code := fault.Code("")
+					if err := a.admit(t.Context()); err != nil {
+						code = fault.CodeOf(err)
+					}
+					if code != want {
+						t.Errorf("%s: got %q, want %q", what, code, want)
+					}
+				})
+			}
+			wg.Wait()
+			if got := asked.Load() - before; got != questions {
+				t.Errorf("%s: asked %d times, want %d", what, got, questions)
+			}
+		}
+		wait := func() { <-time.After(backlogAge) }
+
+		step("at first", 1, fault.QueueFull)
+		answer.Tasks = 0
+		step("within a second", 0, fault.QueueFull)
+		wait()
+		_ = a.admit(t.Context())
+		step("when the queue has drained", 0, "")
+		answer.Tasks = 5
+		wait()
+		_ = a.admit(t.Context())
+		failing = true
+		wait()
+		_ = a.admit(t.Context())
+		step("when nobody can tell", 0, "")
+	})
+}

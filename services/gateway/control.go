@@ -1,0 +1,96 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// CancelJob ends a job that has not ended yet.
+func (s *Service) CancelJob(ctx context.Context, req *inkstreamv1.CancelJobRequest) (*inkstreamv1.Job, error) {
+	rec, err := s.named(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	// A client that hangs up in the middle would leave it half done.
+	ctx = context.WithoutCancel(ctx)
+	rec, err = s.env.Cancel(ctx, rec.Tenant, rec.ID)
+	switch {
+	case errors.Is(err, stage.ErrEnded) && rec.State.Gone():
+		return nil, errGone(rec)
+	case errors.Is(err, stage.ErrEnded):
+		return nil, fault.New(jobEnded, "the job has ended %s already", rec.State)
+	case err != nil:
+		return nil, err
+	}
+	return s.jobView(ctx, jobRef{rec.Tenant, rec.ID})
+}
+
+// RetryJob starts another run of a job that has ended.
+func (s *Service) RetryJob(ctx context.Context, req *inkstreamv1.RetryJobRequest) (*inkstreamv1.Job, error) {
+	rec, err := s.named(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return s.retry(context.WithoutCancel(ctx), jobRef{rec.Tenant, rec.ID}, req.GetAll())
+}
+
+// retry starts another run and returns the job, or says why there can be none.
+func (s *Service) retry(ctx context.Context, ref jobRef, all bool) (*inkstreamv1.Job, error) {
+	_, err := s.env.Retry(ctx, ref.tenant, ref.id, all)
+	if errors.Is(err, job.ErrNoRestart) {
+		return nil, s.errNoRetry(ctx, ref)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.jobView(ctx, ref)
+}
+
+func (s *Service) errNoRetry(ctx context.Context, ref jobRef) error {
+	rec, err := s.record(ctx, ref)
+	switch {
+	case err != nil:
+		return err
+	case !rec.State.Final():
+		return fault.New(jobRunning, "the job is %s; it can be retried when it has ended", rec.State)
+	case rec.State == job.Succeeded:
+		return fault.New(jobNotRetryable, "no page of the job failed; set all to do everything again")
+	default:
+		return fault.New(jobNotRetryable, "the job is %s; the same document would be refused again", rec.State)
+	}
+}
+
+// DeleteJob removes a job.
+func (s *Service) DeleteJob(ctx context.Context, req *inkstreamv1.DeleteJobRequest) (*emptypb.Empty, error) {
+	rec, err := s.named(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, err = s.env.Delete(ctx, rec.Tenant, rec.ID)
+	if errors.Is(err, stage.ErrGone) {
+		if _, err = s.record(ctx, jobRef{rec.Tenant, rec.ID}); err == nil {
+			err = fault.New(jobDeleted, "the job was deleted") // the replica that was asked does not know yet
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &emptypb.Empty{}, nil
+}
+
+// named loads the record of the job that a request names.
+func (s *Service) named(ctx context.Context, id string) (*job.Record, error) {
+	ref, err := refOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.record(ctx, ref)
+}

@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"context"
+	"strconv"
+
+	"inkstream.dev/pkg/fault"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const (
+	defaultPageSize = 100
+	maxPageSize     = 1000
+)
+
+// pageOf reads where a listing goes on and how long it may be. A token is the number of the last entry that was sent.
+func pageOf(size int32, token string) (after uint64, limit int, err error) {
+	if size < 0 {
+		return 0, 0, invalidField(fault.InvalidArgument, "page_size", "page size %d, want 0 or more", size)
+	}
+	if size == 0 {
+		size = defaultPageSize
+	}
+	if token != "" {
+		if after, err = strconv.ParseUint(token, 10, 64); err != nil {
+			return 0, 0, invalidField(fault.InvalidArgument, "page_token", "the page token is none that this server gave out")
+		}
+	}
+	return after, int(min(size, maxPageSize)), nil
+}
+
+func tokenOf(last uint64) string { return strconv.FormatUint(last, 10) }
+
+// ListEvents answers a job's audit trail. It outlives the job.
+func (s *Service) ListEvents(ctx context.Context, req *inkstreamv1.ListEventsRequest) (*inkstreamv1.ListEventsResponse, error) {
+	ref, err := refOf(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	after, limit, err := pageOf(req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	events, more, err := s.env.Bus.Events(ctx, ref.tenant, string(ref.id), after, limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) == 0 {
+		if _, err := s.anyRecord(ctx, ref); err != nil {
+			return nil, err
+		}
+	}
+	res := &inkstreamv1.ListEventsResponse{}
+	for _, e := range events {
+		res.Events = append(res.Events, &inkstreamv1.Event{
+			Id: tokenOf(e.Sequence), Time: e.GetTime(), Type: e.GetType(), Run: e.GetRun(), Stage: e.GetStage(), Page: e.GetPage(),
+			Code: e.GetCode(), Attributes: e.GetAttributes(),
+		})
+	}
+	if more {
+		res.NextPageToken = tokenOf(events[len(events)-1].Sequence)
+	}
+	return res, nil
+}
