@@ -99,7 +99,7 @@ func (b *bucket) List(ctx context.Context, prefix string) iter.Seq2[Entry, error
 		list := b.blobs.List(&blob.ListOptions{Prefix: prefix})
 		for {
 			object, err := list.Next(ctx)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err == nil {

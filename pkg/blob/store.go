@@ -91,7 +91,7 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, opts PutOption
 		if readErr == nil {
 			readErr = ctx.Err()
 		}
-		if readErr == io.EOF {
+		if errors.Is(readErr, io.EOF) {
 			break
 		}
 		if readErr != nil {
@@ -308,7 +308,7 @@ type reader struct {
 
 func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = sorted("read blob", r.key, err)
 	}
 	return n, err

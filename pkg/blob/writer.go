@@ -15,7 +15,7 @@ var errWriterEnded = errors.New("the writer has ended")
 // Writer writes one blob piece by piece. Close commits it, Abort drops it; the first of them counts, so Abort may be deferred. After
 // an error nothing is committed. It is not safe for concurrent use.
 type Writer struct {
-	ctx  context.Context // an io.Writer takes none; ends the blob when done
+	ctx  context.Context //nolint:containedctx // an io.Writer takes none; ends the blob when done
 	up   Upload
 	buf  *bufio.Writer
 	key  string

@@ -25,7 +25,7 @@ func crashing(t *testing.T, b *bus.Bus) {
 		if err != nil && !errors.Is(err, jetstream.ErrNoMessages) {
 			t.Fatal(err)
 		}
-		for range batch.Messages() { //nolint:revive // taken up, and dropped
+		for range batch.Messages() { // taken up, and dropped
 		}
 		return messages(t, b, bus.AdvisoryStream) > 0
 	})

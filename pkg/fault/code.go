@@ -22,6 +22,7 @@ const (
 	PageTimeout   Code = "PAGE_TIMEOUT"
 	PageDamaged   Code = "PAGE_DAMAGED"
 	PageGeometry  Code = "PAGE_GEOMETRY"
+	PageTooDense  Code = "PAGE_TOO_DENSE"
 	EngineCrashed Code = "ENGINE_CRASHED"
 	EngineMemory  Code = "ENGINE_MEMORY"
 
@@ -73,6 +74,7 @@ var table = map[Code]entry{
 	PageTimeout:   {EngineCrash, "timeout", "the page took longer than its deadline"},
 	PageDamaged:   {Permanent, "damaged", "the page cannot be loaded"},
 	PageGeometry:  {Permanent, "geometry", "the page's size is not usable"},
+	PageTooDense:  {Permanent, "too_dense", "the page and those around it have more words than the server takes"},
 	EngineCrashed: {EngineCrash, "engine_crash", "the engine crashed over the page"},
 	EngineMemory:  {EngineCrash, "memory", "the engine ran out of its memory over the page"},
 

@@ -65,7 +65,7 @@ func (t turn) apply(r rect) rect {
 }
 
 // undo maps a box back to where it lies on the page.
-func (t turn) undo(r rect) rect { return turn(360 - (t%360+360)%360).apply(r) }
+func (t turn) undo(r rect) rect { return (360 - (t%360+360)%360).apply(r) }
 
 // around returns the box around the boxes of the words, which must be valid.
 func around(words []*inkstreamv1.Word) rect {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 

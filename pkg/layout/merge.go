@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/proto"
+
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 

@@ -3,8 +3,6 @@ package pdf
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -19,7 +17,8 @@ type Config struct {
 	MemoryLimit int64
 	// OpenTimeout bounds opening a document, and looking for findings; PageTimeout bounds one page.
 	OpenTimeout, PageTimeout time.Duration
-	// CacheDir keeps PDFium's compiled machine code between processes. Empty means that each child compiles it anew, for 3 s of CPU.
+	// CacheDir keeps PDFium's compiled machine code between processes. Empty means that each child compiles it anew, for 3 s of CPU; so
+	// does a folder that others can write to, which is not used.
 	CacheDir string
 	// FontDirs are searched for fonts that a document does not embed. Missing ones are ignored.
 	FontDirs []string
@@ -35,17 +34,12 @@ type Config struct {
 
 // DefaultConfig returns the limits that are on by default.
 func DefaultConfig() Config {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		// A user without a home, as services have: the cache is lost with the next boot, which costs 3 s.
-		cache = os.TempDir()
-	}
 	return Config{
 		Workers:         runtime.NumCPU(),
 		MemoryLimit:     1 << 30,
 		OpenTimeout:     time.Minute,
 		PageTimeout:     2 * time.Minute,
-		CacheDir:        filepath.Join(cache, "inkstream", "pdfium"),
+		CacheDir:        defaultCacheDir(),
 		FontDirs:        []string{"/usr/share/fonts", "/usr/local/share/fonts"},
 		RecycleAfter:    5000,
 		MaxRasterPixels: 100_000_000,

@@ -60,7 +60,7 @@ func readCorpusFile(t *testing.T, e *Engine, f pdftest.CorpusFile) {
 		t.Errorf("%s: %v", f.Path, err)
 		return
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	trouble := slices.Contains([]string{"hostile", "broken", "notpdf"}, f.Folder()) || f.Has("damaged") || f.Has("tiny-page")
 	d, err := e.Open(t.Context(), file, f.Password())
 	if err != nil {
@@ -142,7 +142,7 @@ func agreement(t *testing.T, f pdftest.CorpusFile, pdftotext string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	d, err := sharedEngine(t).Open(t.Context(), file, "")
 	if err != nil {
 		t.Fatalf("%s: %v", f.Path, err)

@@ -103,11 +103,15 @@ type Document struct {
 	engine   *Engine
 	file     *os.File
 	password string
+	bare     bool // opened without facts
+	id       fileID
+	pages    int // read in this opening; guarded by mu
 
 	info Info // set once, by Open
 
 	mu     sync.Mutex     // guards what follows, and makes calls wait for each other
 	child  *sandbox.Child // nil after the child died, until the next call
+	opened bool           // before, so that info is set
 	closed bool
 }
 
@@ -164,18 +168,29 @@ func (d *Document) Close() {
 		return
 	}
 	d.closed = true
-	if d.child == nil {
-		return
+	child := d.child
+	d.child = nil
+	switch {
+	case child == nil:
+		d.engine.garage.gone()
+	case d.id == fileID{}:
+		d.engine.garage.gone()
+		forget(child)
+	case !d.engine.garage.park(&parked{id: d.id, child: child, pages: d.pages, count: d.info.PageCount}):
+		forget(child)
 	}
+}
+
+// forget makes a child close its document, and gives it back to the pool.
+func forget(child *sandbox.Child) {
 	// The child forgets the document now, not when the next one comes: its memory is worth having. If that fails, releasing a dead
 	// child replaces it, and a living one forgets at its next document.
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if body, err := wire.EncodeRequest(wire.Request{Op: wire.Close}); err == nil {
-		_, _ = d.child.Call(ctx, closeTimeout, body)
+		_, _ = child.Call(ctx, closeTimeout, body)
 	}
-	d.child.Release()
-	d.child = nil
+	child.Release()
 }
 
 const closeTimeout = 10 * time.Second
@@ -192,6 +207,9 @@ func (d *Document) call(ctx context.Context, req wire.Request, timeout time.Dura
 			return wire.Reply{}, err
 		}
 	}
+	if req.Op == wire.Page {
+		d.pages++
+	}
 	return d.send(ctx, req, timeout, message)
 }
 
@@ -201,9 +219,9 @@ func (d *Document) reopen(ctx context.Context, page int) error {
 	if err != nil {
 		return blame(ctx, err, page, "lease a pdf child")
 	}
-	d.child = child
+	d.child, d.pages = child, 0
 	info := &inkstreamv1.DocumentInfo{}
-	reply, err := d.send(ctx, wire.Request{Op: wire.Open, Password: d.password, Page: page}, d.engine.cfg.OpenTimeout, info, d.file)
+	reply, err := d.send(ctx, wire.Request{Op: wire.Open, Password: d.password, Page: page, Bare: d.bare || d.opened}, d.engine.cfg.OpenTimeout, info, d.file)
 	if err != nil {
 		if d.child != nil {
 			d.child.Release()
@@ -211,9 +229,10 @@ func (d *Document) reopen(ctx context.Context, page int) error {
 		}
 		return err
 	}
-	if d.info.Document != nil {
+	if d.opened {
 		return nil // opened again; what was told before stands
 	}
+	d.opened = true
 	d.info = Info{PageCount: reply.PageCount, Document: info}
 	for _, s := range reply.PageSizes {
 		d.info.PageSizes = append(d.info.PageSizes, Size{Width: s[0], Height: s[1]})

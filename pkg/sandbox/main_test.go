@@ -84,6 +84,14 @@ func (h *testHandler) handle(_ context.Context, req sandbox.Request) ([]byte, er
 		return make([]byte, n), err
 	case "files":
 		return readAll(req.Files)
+	case "open": // which of its files it was handed by exec
+		var kept []string
+		for fd := range 64 {
+			if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+				kept = append(kept, strconv.Itoa(fd))
+			}
+		}
+		return []byte(strings.Join(kept, " ")), nil
 	case "double":
 		return nil, double(req.Scratch)
 	case "grow":
@@ -292,6 +300,26 @@ func tryKernel(what string) error {
 		return errnoOf(unix.SYS_BPF, 0, 0, 0)
 	case "clone3":
 		return errnoOf(unix.SYS_CLONE3, 0, 0, 0)
+	case "truncate":
+		return unix.Truncate("/etc/passwd", 1<<40) // too large for anybody, should it come that far
+	case "renice":
+		return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 10)
+	case "pin":
+		return unix.SchedSetaffinity(os.Getppid(), &unix.CPUSet{})
+	case "own":
+		_, err := unix.FcntlInt(3, unix.F_SETOWN, os.Getppid())
+		return err
+	case "ownhigh": // the kernel ignores the command's upper half
+		return errnoOf(unix.SYS_FCNTL, 3, 1<<32|unix.F_SETOWN, uintptr(os.Getppid()))
+	case "setsig":
+		_, err := unix.FcntlInt(3, unix.F_SETSIG, int(unix.SIGKILL))
+		return err
+	case "ioctlown":
+		const fioSetOwn = 0x8901
+		return unix.IoctlSetPointerInt(3, fioSetOwn, os.Getppid())
+	case "flags":
+		_, err := unix.FcntlInt(3, unix.F_GETFL, 0)
+		return err
 	case "tgkill":
 		return unix.Tgkill(os.Getppid(), os.Getppid(), 0)
 	case "morefiles":

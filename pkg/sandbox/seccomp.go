@@ -27,6 +27,8 @@ var forbidden = []string{
 	"fork", "vfork", "execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease",
 	"kcmp", "pidfd_open", "pidfd_getfd", "pidfd_send_signal", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "setpgid", "setsid",
 	"move_pages", "migrate_pages", "personality", "acct",
+	// Other processes' share of the machine: a child may not slow the service down, or tie it to one core.
+	"setpriority", "ioprio_set", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler",
 	// Namespaces and mounts.
 	"unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "mount_setattr", "move_mount", "open_tree", "open_tree_attr",
 	"fsopen", "fsconfig", "fsmount", "fspick", "swapon", "swapoff", "quotactl", "quotactl_fd",
@@ -34,6 +36,8 @@ var forbidden = []string{
 	"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
 	"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat",
 	"file_setattr", "utime", "utimes", "futimesat", "utimensat", "mknod", "mknodat", "open_by_handle_at", "name_to_handle_at",
+	// Older kernels' Landlock (before 6.2) lets it through.
+	"truncate",
 	"inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark", "memfd_create", "memfd_secret",
 	// Parts of the kernel with a history of holes, and its levers.
 	"bpf", "perf_event_open", "keyctl", "add_key", "request_key", "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd",
@@ -41,6 +45,16 @@ var forbidden = []string{
 	"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "create_module", "reboot", "nfsservctl",
 	"settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "stime", "sethostname", "setdomainname",
 }
+
+// fileCommands and deviceCommands are all that engines ask of fcntl and ioctl. The others would do what is forbidden above by another way:
+// F_SETOWN with F_SETSIG, or FIOSETOWN, have the kernel send any signal to any process of the same user. They are lists of what is allowed
+// because the kernel takes the command's lower half only, which a list of what is not could be led around with.
+var (
+	fileCommands = []uint64{
+		unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL,
+	}
+	deviceCommands = []uint64{unix.TCGETS, unix.TIOCGWINSZ, unix.TIOCINQ}
+)
 
 func seccompSupported() bool {
 	action := uint32(unix.SECCOMP_RET_ERRNO)
@@ -93,6 +107,13 @@ func syscallFilter(pid int) ([]bpf.Instruction, error) {
 	when := func(name string, op seccomp.Operation, value uint64) seccomp.NameWithConditions {
 		return seccomp.NameWithConditions{Name: name, Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: op, Value: value}}}
 	}
+	unless := func(name string, commands []uint64) seccomp.NameWithConditions {
+		c := seccomp.NameWithConditions{Name: name}
+		for _, command := range commands {
+			c.Conditions = append(c.Conditions, seccomp.Condition{Argument: 1, Operation: seccomp.NotEqual, Value: command})
+		}
+		return c
+	}
 	policy := seccomp.Policy{
 		DefaultAction: seccomp.ActionAllow,
 		Syscalls: []seccomp.SyscallGroup{{
@@ -104,6 +125,8 @@ func syscallFilter(pid int) ([]bpf.Instruction, error) {
 				when("kill", seccomp.NotEqual, uint64(pid)),
 				when("tgkill", seccomp.NotEqual, uint64(pid)),
 				when("prlimit64", seccomp.NotEqual, 0),
+				unless("fcntl", fileCommands),
+				unless("ioctl", deviceCommands),
 			},
 		}, {
 			// Its flags are in memory, where a filter cannot look. C libraries take this answer to mean an old kernel, and use clone.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -91,11 +92,27 @@ func (f *forker) fork(argv0 string, argv []string, attr *syscall.ProcAttr) (pid 
 	f.requests <- func(setUp error) {
 		defer close(done)
 		if err = setUp; err == nil {
+			keepFiles()
 			pid, err = syscall.ForkExec(argv0, argv, attr)
 		}
 	}
 	<-done
 	return pid, err
+}
+
+// keepFiles keeps this process's files out of its children. Go opens all of its own so; but who started the service may have left files
+// open for it, such as a supervisor's sockets, and C code may open some.
+func keepFiles() {
+	if unix.CloseRange(connFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	// Before Linux 5.11. Where /proc cannot be read either, what Go opened stays out all the same.
+	open, _ := os.ReadDir("/proc/self/fd")
+	for _, f := range open {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd >= connFD {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // ends are the files of one child, opened by the parent: its own ends and the child's.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"inkstream.dev/pkg/sandbox"
 )
 
@@ -111,6 +113,14 @@ func processAttempts() []attempt {
 		{"signal 0", forbidden},
 		{"signal -1", forbidden},
 		{"tgkill", forbidden},
+		{"truncate", forbidden},
+		{"renice", forbidden},
+		{"pin", forbidden},
+		{"own", forbidden},
+		{"ownhigh", forbidden},
+		{"setsig", forbidden},
+		{"ioctlown", forbidden},
+		{"flags", allowed},
 		{"ptrace", forbidden},
 		{"unshare", forbidden},
 		{"mount", forbidden},
@@ -118,6 +128,21 @@ func processAttempts() []attempt {
 		{"io_uring", forbidden},
 		{"bpf", forbidden},
 		{"caps", "0 0 0"},
+	}
+}
+
+func TestFilesThatTheServiceWasStartedWithStayOut(t *testing.T) {
+	t.Parallel()
+	// As a supervisor leaves them open: not to be closed by exec.
+	fd, err := unix.FcntlInt(os.Stdin.Fd(), unix.F_DUPFD, 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	child := lease(t, newPool(t, sandbox.Config{ScratchBytes: 4096}))
+	// 3 and 4 are marked by the child itself.
+	if got := call(t, child, "open"); got != "0 1 2" {
+		t.Errorf("files handed to the child = %s, want 0 1 2", got)
 	}
 }
 

@@ -98,7 +98,7 @@ func CheckIntegrity(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback() //nolint:errcheck // nothing was written
+	defer tx.Rollback()
 	ids, err := tenantIDs(context.Background(), tx, len(steps))
 	if err != nil {
 		t.Fatal(err)

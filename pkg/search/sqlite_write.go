@@ -110,7 +110,7 @@ func newPageWriter(ctx context.Context, tx *sql.Tx, tenant int64) (*pageWriter, 
 		{&w.deletePage, `DELETE FROM pages_{t} WHERE id = ?`},
 		{&w.deleteWords, `INSERT INTO words_{t} (words_{t}, rowid, text) VALUES ('delete', ?, ?)`},
 	} {
-		statement, err := tx.PrepareContext(ctx, forTenant(s.sql, tenant))
+		statement, err := tx.PrepareContext(ctx, forTenant(s.sql, tenant)) //nolint:sqlclosecheck // pageWriter.close does
 		if err != nil {
 			w.close()
 			return nil, err

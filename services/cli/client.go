@@ -84,7 +84,7 @@ func (c *client) upload(ctx context.Context, path string, meta *inkstreamv1.Uplo
 		if n > 0 {
 			err = stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Data{Data: buf[:n]}})
 		}
-		if rerr == io.EOF {
+		if errors.Is(rerr, io.EOF) {
 			break
 		}
 		if rerr != nil {
@@ -123,7 +123,7 @@ func (c *client) copyArtifact(ctx context.Context, id, name string, w io.Writer)
 	}
 	for {
 		body, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -144,7 +144,7 @@ func (c *client) follow(ctx context.Context, id string, update func(*inkstreamv1
 	var last *inkstreamv1.Job
 	for {
 		j, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if last == nil || !ended(last) {
 				return nil, status.Error(codes.Unavailable, "the server ended the watch before the job")
 			}

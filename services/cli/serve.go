@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 
@@ -21,7 +22,7 @@ func newServe(s streams) *cobra.Command {
 		fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 		fs.SetOutput(s.out)
 		err := cfg.Parse(fs, args, s.getenv)
-		if err == flag.ErrHelp {
+		if errors.Is(err, flag.ErrHelp) {
 			return nil
 		}
 		if err != nil {

@@ -143,5 +143,5 @@ func printSummary(w io.Writer, results []result) {
 		took := j.GetEndTime().AsTime().Sub(j.GetCreateTime().AsTime()).Seconds()
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%.2f\t%s\n", r.path, j.GetState(), j.GetPageCount(), kinds, took, reason)
 	}
-	t.Flush()
+	_ = t.Flush() // the terminal is gone: there is nobody to tell
 }

@@ -346,7 +346,7 @@ func (a rpcAPI) download(ctx context.Context, id, name string) (data []byte, con
 	stream, err := a.c.DownloadArtifact(ctx, &inkstreamv1.DownloadArtifactRequest{Id: id, Name: name})
 	for err == nil {
 		m, rerr := stream.Recv()
-		if rerr == io.EOF {
+		if errors.Is(rerr, io.EOF) {
 			return data, contentType, nil
 		}
 		err = rerr
@@ -369,7 +369,7 @@ func (a rpcAPI) watch(ctx context.Context, id string, see func(*inkstreamv1.Job)
 	stream, err := a.c.WatchJob(ctx, &inkstreamv1.WatchJobRequest{Id: id})
 	for err == nil {
 		v, rerr := stream.Recv()
-		if rerr == io.EOF {
+		if errors.Is(rerr, io.EOF) {
 			return nil
 		}
 		if err = rerr; err == nil && !see(v) {

@@ -204,7 +204,7 @@ func (s *Service) guard(next http.Handler) http.Handler {
 		start := time.Now()
 		defer func() {
 			if v := recover(); v != nil {
-				if v == http.ErrAbortHandler {
+				if v == http.ErrAbortHandler { //nolint:errorlint // recover gives back the very value, of any type
 					panic(v) // net/http's own way to cut a response
 				}
 				err := s.panicked(ctx, v)

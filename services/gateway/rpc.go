@@ -109,7 +109,7 @@ func (s *Service) interceptStream(srv any, stream grpc.ServerStream, info *grpc.
 // serverStream is a stream with another context.
 type serverStream struct {
 	grpc.ServerStream
-	ctx context.Context // grpc hands a stream's context out by this method only
+	ctx context.Context //nolint:containedctx // grpc hands a stream's context out by a method only
 }
 
 // Context returns the stream's context.

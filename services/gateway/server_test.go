@@ -187,7 +187,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 		t.Error("the log has no stack of the panic")
 	}
 	defer func() {
-		if v := recover(); v != http.ErrAbortHandler {
+		if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // recover gives back the very value, of any type
 			t.Errorf("got panic %v, want http.ErrAbortHandler once an answer is under way", v)
 		}
 	}()

@@ -156,7 +156,7 @@ func (in *intake) takeRaw(ctx context.Context, body io.Reader, said fields, h ht
 func (in *intake) takeForm(ctx context.Context, form *multipart.Reader, said fields) error {
 	for {
 		part, err := form.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -48,7 +49,7 @@ func (s *Service) rpcIntake(ctx context.Context, stream uploadStream) (*job.Reco
 // takeStream takes in a document that comes in messages.
 func (in *intake) takeStream(ctx context.Context, data *chunks) error {
 	first, err := data.next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return fault.New(fault.InvalidArgument, "the first message must hold the metadata")
 	}
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *Service) receive(ctx context.Context, stream uploadStream) <-chan messa
 type chunks struct {
 	messages <-chan message
 	timeout  time.Duration
-	ctx      context.Context // an io.Reader takes none
+	ctx      context.Context //nolint:containedctx // an io.Reader takes none
 	rest     []byte
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -132,7 +133,7 @@ func TestSlowWatcherHoldsUpNobody(t *testing.T) {
 	var last *inkstreamv1.Job
 	for {
 		v, err := slow.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

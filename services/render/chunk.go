@@ -78,7 +78,8 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTas
 		if err != nil {
 			return nil, err
 		}
-		left -= cutWords(page, left)
+		page, kept := bound(page, left)
+		left -= kept
 		batch.Pages = append(batch.Pages, page)
 	}
 	data, err := proto.Marshal(batch)

@@ -1,12 +1,16 @@
 package render
 
 import (
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 // maxChunkWords bounds the words of a chunk's pages together. This service and index hold a whole chunk in memory, at some 300 bytes a word,
-// and a page may have 200,000 words of one letter each. A newspaper page has 15,000; sixteen of those still fit.
-const maxChunkWords = 256_000
+// and a page may have 200,000 words of one letter each. A born-digital newspaper page has some 7,000; sixteen of those still fit.
+const maxChunkWords = 128_000
 
 // cutWords leaves the first words of a page, at most that many, and returns how many there are then. A page that loses some says so.
 func cutWords(p *inkstreamv1.Page, most int) int {
@@ -26,4 +30,17 @@ func cutWords(p *inkstreamv1.Page, most int) int {
 		}
 	}
 	return most - left
+}
+
+// bound cuts a page's words, and returns the page and how many it has then. A page of native text that is left without any has failed: it
+// must not pass for one that was read.
+func bound(p *inkstreamv1.Page, most int) (*inkstreamv1.Page, int) {
+	notes := len(p.GetNotes())
+	kept := cutWords(p, most)
+	if cut := len(p.GetNotes()) > notes; cut && kept == 0 && p.GetOutcome() == job.OutcomeNative {
+		failed := stage.FailedPage(int(p.GetNumber()), string(bus.Render), fault.New(fault.PageTooDense, "%s", fault.PageTooDense.Describe()))
+		failed.Width, failed.Height, failed.Rotation = p.GetWidth(), p.GetHeight(), p.GetRotation()
+		return failed, 0
+	}
+	return p, kept
 }

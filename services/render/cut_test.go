@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"testing"
 
+	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -60,5 +61,27 @@ func TestCutWords(t *testing.T) {
 				t.Errorf("noted = %t, want %t", noted, tt.noted)
 			}
 		})
+	}
+}
+
+func TestPageLeftWithoutWordsHasFailed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		page    *inkstreamv1.Page
+		outcome string
+		most    int
+		want    string
+	}{
+		{"all cut", pageOf([]int{2}), job.OutcomeNative, 0, job.OutcomeFailed},
+		{"some cut", pageOf([]int{2}), job.OutcomeNative, 1, job.OutcomeNative},
+		{"none there", pageOf([]int{0}), job.OutcomeNative, 0, job.OutcomeNative},
+		{"to be recognised", pageOf([]int{2}), job.OutcomeOCR, 0, job.OutcomeOCR},
+	} {
+		tt.page.Outcome, tt.page.Number = tt.outcome, 7
+		page, _ := bound(tt.page, tt.most)
+		if page.GetOutcome() != tt.want || page.GetNumber() != 7 {
+			t.Errorf("%s: page %d is %s, want %s", tt.name, page.GetNumber(), page.GetOutcome(), tt.want)
+		}
 	}
 }

@@ -148,6 +148,7 @@ func (c *Config) resolve() error {
 	if c.Tesseract.Workers == 0 {
 		c.Tesseract.Workers = c.OCR.Workers
 	}
+	c.Tesseract.Languages = c.OCR.Languages
 	c.Gateway.Durability = c.Durability
 	return nil
 }

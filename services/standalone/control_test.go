@@ -187,7 +187,7 @@ func TestCancelRetryAndDelete(t *testing.T) {
 	}
 
 	// The pages that were through are taken over.
-	if j, err = p.RetryJob(t.Context(), &inkstreamv1.RetryJobRequest{Id: id}); err != nil {
+	if _, err = p.RetryJob(t.Context(), &inkstreamv1.RetryJobRequest{Id: id}); err != nil {
 		t.Fatalf("retry: %v", err)
 	}
 	if j, err = p.finish(t.Context(), id); err != nil {

@@ -67,6 +67,8 @@ func New(ctx context.Context, cfg Config, tel *telemetry.Telemetry) (_ *Server, 
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	s.cfg.PDF.Observe = service.ObserveChildren(s.tel, service.PDFium)
+	s.cfg.Tesseract.Observe = service.ObserveChildren(s.tel, service.Tesseract)
 	if err := s.lock(); err != nil {
 		return nil, err
 	}
@@ -129,8 +131,6 @@ func (s *Server) connect(ctx context.Context) (stage.Env, error) {
 func (s *Server) build(ctx context.Context, env stage.Env) error {
 	status := lifecycle.NewStatus()
 	status.Observe = s.tel.Metrics.Dependency
-	s.cfg.PDF.Observe = service.ObserveChildren(s.tel, service.PDFium)
-	s.cfg.Tesseract.Observe = service.ObserveChildren(s.tel, service.Tesseract)
 	pdfEngine, err := pdf.New(s.cfg.PDF, s.tel.Log)
 	if err != nil {
 		return fmt.Errorf("pdf engine: %w", err)

@@ -25,7 +25,7 @@ var errBomb = errors.New("decompression bomb")
 
 // budget bounds the work of a scan.
 type budget struct {
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // of the one scan that the budget is for
 	limits   Limits
 	fileSize int64
 

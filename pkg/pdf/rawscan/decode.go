@@ -3,15 +3,11 @@ package rawscan
 import (
 	"bufio"
 	"compress/lzw"
-	"errors"
 	"io"
 
 	"github.com/klauspost/compress/flate"
 	tifflzw "golang.org/x/image/tiff/lzw"
 )
-
-// errOpaque means that a stream's data cannot be decoded to the end here.
-var errOpaque = errors.New("unknown filter")
 
 // tap counts the bytes of the file that go into a decoder.
 type tap struct {

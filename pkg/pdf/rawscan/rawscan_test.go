@@ -180,7 +180,7 @@ func TestWindowEdges(t *testing.T) {
 		fmt.Sprintf("<< /Type /ObjStm /N 1 /First %d /Filter /FlateDecode /Length 9 0 R >>\nstream\r\n%s\nendstream", first, deflate(content)),
 		stream("/Length 3", []byte("abc 9 0 obj << /S /URI >> abc")))
 	want := map[string]int{OpenAction: 1, JavaScript: 2, LaunchAction: 1, AdditionalActions: 1, URIAction: 1}
-	for shift := range len(tail) {
+	for shift := range tail {
 		b := append(bytes.Repeat([]byte{'\n'}, windowSize-shift), tail...)
 		if r := scanBytes(t, b, Limits{}); !maps.Equal(r.Counts, want) {
 			t.Fatalf("window ends at byte %d: got %v, want %v", shift, r.Counts, want)

@@ -23,7 +23,7 @@ var (
 
 // scanner goes through the file.
 type scanner struct {
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // of the one scan that it is made for
 	file   io.ReaderAt
 	size   int64
 	budget budget

@@ -17,9 +17,8 @@ const (
 
 // window is a sliding view of a reader. Bytes buf[pos:end] are next.
 type window struct {
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // an io.Reader takes none
 	src  io.Reader
-	seek io.Seeker // nil where src only goes forward
 	buf  []byte
 	base int64 // offset of buf[0]
 	pos  int
@@ -30,14 +29,12 @@ type window struct {
 
 func newWindow(ctx context.Context, src io.Reader) *window {
 	w := &window{ctx: ctx, src: src, buf: make([]byte, windowSize)}
-	w.seek, _ = src.(io.Seeker)
 	return w
 }
 
 // reset starts over with another reader; the buffer stays.
 func (w *window) reset(src io.Reader) {
 	*w = window{ctx: w.ctx, src: src, buf: w.buf}
-	w.seek, _ = src.(io.Seeker)
 }
 
 // offset returns the offset of the next byte.
@@ -84,20 +81,4 @@ func (w *window) fail(err error) {
 func (w *window) need(n int) {
 	for w.end-w.pos < n && w.more() {
 	}
-}
-
-// moveTo continues at an offset.
-func (w *window) moveTo(off int64) {
-	if off >= w.base && off <= w.base+int64(w.end) {
-		w.pos = int(off - w.base)
-		return
-	}
-	if w.err != nil {
-		return
-	}
-	if _, err := w.seek.Seek(off, io.SeekStart); err != nil {
-		w.fail(err)
-		return
-	}
-	w.base, w.pos, w.end, w.done = off, 0, 0, false
 }

@@ -18,7 +18,7 @@ import (
 
 // Host answers requests, one at a time.
 type Host struct {
-	ctx     context.Context // of the process's life; the engine's instances live in it
+	ctx     context.Context //nolint:containedctx // of the process's life; the engine's instances live in it
 	runtime *pdfium.Runtime
 
 	instance *pdfium.Instance
@@ -71,7 +71,7 @@ func (h *Host) dispatch(ctx context.Context, req wire.Request, files []*os.File)
 		if len(files) != 1 {
 			return wire.Reply{}, nil, fmt.Errorf("open: %d files, want 1", len(files))
 		}
-		return h.open(files[0], req.Password)
+		return h.open(files[0], req.Password, req.Bare)
 	case wire.Close:
 		return wire.Reply{}, nil, h.Reset()
 	}

@@ -176,7 +176,7 @@ func benchmark(b *testing.B, path string, req wire.Request) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer f.Close() //nolint:errcheck // only read
+		defer f.Close()
 		pages := r.ask(wire.Request{Op: wire.Open}, nil, f).PageCount
 		start, n := cpuTime(), 0
 		for b.Loop() {

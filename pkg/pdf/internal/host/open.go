@@ -26,7 +26,7 @@ const (
 	maxMetaRunes = 1000
 )
 
-func (h *Host) open(f *os.File, password string) (wire.Reply, proto.Message, error) {
+func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.Message, error) {
 	if err := h.Reset(); err != nil {
 		return wire.Reply{}, nil, err
 	}
@@ -52,6 +52,9 @@ func (h *Host) open(f *os.File, password string) (wire.Reply, proto.Message, err
 	reply := wire.Reply{PageCount: h.doc.PageCount()}
 	if reply.PageCount == 0 {
 		return wire.Reply{}, nil, errors.Join(fault.New(fault.NoPages, "the document has no pages"), h.Reset())
+	}
+	if bare {
+		return reply, nil, nil
 	}
 	for i := range min(reply.PageCount, maxPageSizes) {
 		width, height, ok := h.doc.PageSize(i)

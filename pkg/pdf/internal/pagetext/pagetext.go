@@ -386,9 +386,12 @@ func (b *builder) font(i int) int32 {
 	return b.fonts[i]
 }
 
+// maxFontName bounds the name of a font in bytes, as the format itself does. Engines do not, and a page has up to 1,000 fonts.
+const maxFontName = 127
+
 // fontName removes the tag of a subset font: six capitals and a plus.
 func fontName(name string) string {
-	name = strings.ToValidUTF8(name, "")
+	name = strings.ToValidUTF8(name[:min(len(name), maxFontName)], "")
 	const tag = 6
 	if len(name) <= tag || name[tag] != '+' {
 		return name

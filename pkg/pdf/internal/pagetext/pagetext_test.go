@@ -163,3 +163,20 @@ func TestOdd(t *testing.T) {
 		}
 	}
 }
+
+func TestFontNameIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, want string }{
+		{"", ""},
+		{"Helvetica", "Helvetica"},
+		{"ABCDEF+Times", "Times"},
+		{"abcdef+Times", "abcdef+Times"},
+		{"ABCDEF+", ""},
+		{strings.Repeat("n", 16<<10), strings.Repeat("n", maxFontName)},
+		{strings.Repeat("n", maxFontName-1) + "\u00e9", strings.Repeat("n", maxFontName-1)},
+	} {
+		if got := fontName(tt.name); got != tt.want {
+			t.Errorf("fontName(%.20q…) = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -16,7 +16,7 @@ const scratchSize = 16 << 10
 
 // Instance is one running copy of the module.
 type Instance struct {
-	ctx     context.Context // of the module's life; wazero wants one with every call
+	ctx     context.Context //nolint:containedctx // of the module's life; wazero wants one with every call
 	runtime *Runtime
 	mod     api.Module
 	mem     api.Memory

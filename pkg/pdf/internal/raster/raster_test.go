@@ -19,7 +19,7 @@ func subjects(t *testing.T, file pdftest.File, f func(n int, s Subject)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rt.Close(t.Context()) //nolint:errcheck // nothing hangs on it
+	defer rt.Close(t.Context())
 	in, err := rt.NewInstance(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,8 @@ const (
 type Request struct {
 	Op       string `json:"op"`
 	Password string `json:"password,omitempty"`
+	// Bare opens without telling the document's facts, whose outline alone can take longer than a chunk's pages.
+	Bare bool `json:"bare,omitempty"`
 	// Page counts from 1.
 	Page int `json:"page,omitempty"`
 	// NoRaster asks for the text alone; AlwaysRaster for a raster whatever the page is.

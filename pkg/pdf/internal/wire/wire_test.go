@@ -26,7 +26,7 @@ func TestReplyTravels(t *testing.T) {
 	if got.Kind != want.Kind || *got.Raster != *want.Raster || got.Findings[0] != want.Findings[0] || !proto.Equal(back, page) {
 		t.Errorf("got %+v and %v, want %+v and %v", got, back, want, page)
 	}
-	for n := range len(b) {
+	for n := range b {
 		if _, err := DecodeReply(b[:n], &inkstreamv1.Page{}); err == nil && n < 20 {
 			t.Errorf("cut to %d bytes: got no error", n)
 		}

@@ -15,7 +15,9 @@ import (
 func main() {
 	sandbox.Main(pdf.Program())
 	cfg, engine := ingest.DefaultConfig(), pdf.DefaultConfig()
-	service.Main("ingest", []service.Settings{&cfg, &engine}, func(_ context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
+	service.Main("ingest", []service.Settings{&cfg, &engine}, func(ctx context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
+		service.WarnOfWalls(ctx, rt.Env.Log)
+		engine.Observe = service.ObserveChildren(rt.Env.Tel, service.PDFium)
 		pdfium, err := pdf.New(engine.WithDefaults(cfg.Workers), rt.Env.Log)
 		if err != nil {
 			return nil, fmt.Errorf("pdf engine: %w", err)

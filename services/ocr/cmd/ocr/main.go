@@ -14,10 +14,13 @@ import (
 func main() {
 	sandbox.Main(ocr.Programs()...)
 	cfg, engine := ocr.DefaultConfig(), ocr.DefaultTesseractConfig()
-	service.Main("ocr", []service.Settings{&cfg, &engine}, func(_ context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
+	service.Main("ocr", []service.Settings{&cfg, &engine}, func(ctx context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
+		engine.Languages = cfg.Languages
 		if engine.Workers == 0 {
 			engine.Workers = cfg.Workers
 		}
+		service.WarnOfWalls(ctx, rt.Env.Log)
+		engine.Observe = service.ObserveChildren(rt.Env.Tel, service.Tesseract)
 		tesseract, err := ocr.NewTesseract(engine, rt.Env.Log)
 		if err != nil {
 			return nil, fmt.Errorf("ocr engine: %w", err)

@@ -1,0 +1,128 @@
+package enginetest_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/services/ocr"
+	"inkstream.dev/services/ocr/enginetest"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main(append(ocr.Programs(), enginetest.Programs()...)...)
+	os.Exit(m.Run())
+}
+
+func TestFakePassesTheSuite(t *testing.T) {
+	t.Parallel()
+	enginetest.Run(t, func(t *testing.T) ocr.Engine { return enginetest.NewFake(t) })
+}
+
+func TestTesseractPassesTheSuite(t *testing.T) {
+	t.Parallel()
+	enginetest.Run(t, func(t *testing.T) ocr.Engine {
+		cfg := ocr.DefaultTesseractConfig()
+		cfg.Workers, cfg.Languages = 2, "eng"
+		engine, err := ocr.NewTesseract(cfg, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatalf("open engine: %v", err)
+		}
+		t.Cleanup(func() {
+			if deaths := engine.Stats().Deaths; len(deaths) > 0 && !onlyCancelled(deaths) {
+				t.Errorf("children died: %v", deaths)
+			}
+			if err := engine.Close(); err != nil {
+				t.Errorf("close engine: %v", err)
+			}
+		})
+		return engine
+	})
+}
+
+func onlyCancelled(deaths map[sandbox.Reason]int) bool {
+	for reason := range deaths {
+		if reason != sandbox.Cancelled {
+			return false
+		}
+	}
+	return true
+}
+
+func TestMisbehavingChildren(t *testing.T) {
+	t.Parallel()
+	for _, how := range []enginetest.Misbehaviour{
+		enginetest.Crashes, enginetest.Exits, enginetest.Hangs, enginetest.Floods, enginetest.Lies, enginetest.Babbles,
+		enginetest.Overflows, enginetest.Drowns, enginetest.SaysNothing, enginetest.Blames, enginetest.BadText, enginetest.NeverStarts,
+	} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			engine := enginetest.Hostile(t, how)
+			opts := ocr.RecogniseOptions{Languages: "eng", Timeout: 30 * time.Second}
+			if how == enginetest.Hangs {
+				opts.Timeout = 300 * time.Millisecond
+			}
+			for range 2 { // the second page meets a child in a dead one's place
+				page, err := engine.Recognise(t.Context(), enginetest.Blank(100, 100, 300).Image(t), opts)
+				if want := how.Want(); want != "" {
+					if fault.CodeOf(err) != want {
+						t.Errorf("got page %v, error %v; want %s", page, err, want)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatalf("Recognise: %v", err)
+				}
+				enginetest.CheckSane(t, page)
+			}
+		})
+	}
+}
+
+func TestCancelledCallEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	engine := enginetest.Hostile(t, enginetest.Hangs)
+	if err := engine.Warm(t.Context(), 1); err != nil {
+		t.Fatalf("Warm: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	img := enginetest.Blank(100, 100, 300).Image(t)
+	_, err := engine.Recognise(ctx, img, ocr.RecogniseOptions{Languages: "eng", Timeout: time.Hour})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
+func TestFakesInProcess(t *testing.T) {
+	t.Parallel()
+	blank := enginetest.Blank(100, 100, 300)
+	opts := ocr.RecogniseOptions{Languages: "eng", Timeout: time.Millisecond}
+	for _, tt := range []struct {
+		name   string
+		engine ocr.Engine
+		want   []fault.Code // of one call after the other; empty for a page
+	}{
+		{"failing", enginetest.Failing(fault.EngineMemory), []fault.Code{fault.EngineMemory, fault.EngineMemory}},
+		{"hanging", enginetest.Hanging(), []fault.Code{fault.PageTimeout}},
+		{"flaky", enginetest.FlakyUntil(1, fault.EngineCrashed, enginetest.Talkative()), []fault.Code{fault.EngineCrashed, ""}},
+		{"talkative", enginetest.Talkative(), []fault.Code{""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, want := range tt.want {
+				page, err := tt.engine.Recognise(t.Context(), blank.Image(t), opts)
+				if want == "" && err == nil {
+					enginetest.CheckSane(t, page)
+				} else if want == "" || fault.CodeOf(err) != want {
+					t.Errorf("got %v, want %q", err, want)
+				}
+			}
+		})
+	}
+}

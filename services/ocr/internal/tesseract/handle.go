@@ -1,0 +1,103 @@
+package tesseract
+
+/*
+#cgo pkg-config: tesseract lept
+#include <stdlib.h>
+#include <tesseract/capi.h>
+
+static void look_for_light_text(TessBaseAPI *api, int look) {
+	TessBaseAPISetVariable(api, "tessedit_do_invert", look ? "1" : "0");
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// The resolutions that Tesseract believes; outside of them it would guess.
+const (
+	minCredibleDPI = 70
+	maxCredibleDPI = 2400
+)
+
+// variables are set for every handle. Most of Tesseract's variables are global to the process, so that they cannot differ between handles.
+var variables = [][2]string{
+	{"debug_file", "/dev/null"}, // it chats about each page on standard error, which is for last words
+}
+
+// Handle is an initialised Tesseract with its models. It is used by one goroutine at a time, and must be closed.
+type Handle struct {
+	api *C.TessBaseAPI
+}
+
+// Open loads the models of the languages, joined by plus signs, from the folder datapath.
+func Open(datapath, languages string) (*Handle, error) {
+	api := C.TessBaseAPICreate()
+	path, langs := C.CString(datapath), C.CString(languages)
+	defer C.free(unsafe.Pointer(path))
+	defer C.free(unsafe.Pointer(langs))
+	names := make([]*C.char, 0, len(variables))
+	values := make([]*C.char, 0, len(variables))
+	for _, v := range variables {
+		name, value := C.CString(v[0]), C.CString(v[1])
+		defer C.free(unsafe.Pointer(name))
+		defer C.free(unsafe.Pointer(value))
+		names, values = append(names, name), append(values, value)
+	}
+	if C.TessBaseAPIInit4(api, path, langs, C.OEM_DEFAULT, nil, 0,
+		unsafe.SliceData(names), unsafe.SliceData(values), C.size_t(len(names)), C.FALSE) != 0 {
+		C.TessBaseAPIDelete(api)
+		return nil, fmt.Errorf("load models of %q", languages)
+	}
+	return &Handle{api: api}, nil
+}
+
+// Close frees the handle and its models.
+func (h *Handle) Close() {
+	C.TessBaseAPIEnd(h.api)
+	C.TessBaseAPIDelete(h.api)
+	h.api = nil
+}
+
+// segmentation says what Tesseract takes an image for.
+type segmentation C.TessPageSegMode
+
+const (
+	wholePage segmentation = C.PSM_AUTO         // find columns, pictures, tables
+	oneBlock  segmentation = C.PSM_SINGLE_BLOCK // lines of text, nothing else
+)
+
+// SetImage copies 8-bit grey pixels in. The image must not be empty: the library ends the process over one.
+func (h *Handle) SetImage(img grey, dpi int, as segmentation) {
+	C.TessBaseAPISetPageSegMode(h.api, C.TessPageSegMode(as))
+	C.TessBaseAPISetImage(h.api, (*C.uchar)(unsafe.SliceData(img.pix)), C.int(img.width), C.int(img.height), 1, C.int(img.width))
+	C.TessBaseAPISetSourceResolution(h.api, C.int(min(max(dpi, minCredibleDPI), maxCredibleDPI)))
+}
+
+// errRecognise is what Recognise returns where the library gives no reason.
+var errRecognise = errors.New("recognition was given up")
+
+// LookForLightText says whether lines that read badly are to be read again as light text on a dark ground.
+func (h *Handle) LookForLightText(look bool) {
+	n := C.int(0)
+	if look {
+		n = 1
+	}
+	C.look_for_light_text(h.api, n)
+}
+
+// Recognise reads the image that was set.
+func (h *Handle) Recognise() error {
+	if C.TessBaseAPIRecognize(h.api, nil) != 0 {
+		return errRecognise
+	}
+	return nil
+}
+
+// Clear frees the image and the results.
+func (h *Handle) Clear() {
+	C.TessBaseAPIClear(h.api)
+}

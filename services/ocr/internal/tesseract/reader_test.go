@@ -1,0 +1,57 @@
+package tesseract
+
+import (
+	"strings"
+	"testing"
+
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/pdftest/score"
+)
+
+func english(t testing.TB) *Handle {
+	t.Helper()
+	h, err := Open(DefaultDataPath(), "eng")
+	if err != nil {
+		t.Fatalf("open Tesseract: %v", err)
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+func text(blocks []block) string {
+	var out []string
+	for w := range words(blocks) {
+		out = append(out, w.text)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestReadFindsTheWayUp(t *testing.T) {
+	t.Parallel()
+	h := english(t)
+	const dpi = 150
+	for _, turn := range []int{90, 180} { // the others are in the suite, on smaller sheets
+		o := pdftest.Dirty()
+		o.DPI, o.Turn = dpi, turn
+		img, truth := pdftest.Raster(o, 1)
+		got, err := read(h, greyOf(img), dpi)
+		if err != nil {
+			t.Fatalf("read: %v", err)
+		}
+		if want := (360 - turn) % 360; got.turn != want || got.page(greyOf(img), dpi).GetUprightRotation() != int32(want) {
+			t.Errorf("turned by %d: got turned back by %d, want %d", turn, got.turn, want)
+		}
+		if cer := score.CER(truth, text(got.blocks)); cer > 0.03 {
+			t.Errorf("turned by %d: got a character error rate of %.3f, want at most 0.03", turn, cer)
+		}
+	}
+}
+
+func TestIsNoise(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"": true, " ": true, "\u00a0\n": true, "~": false, "x": false} {
+		if got := isNoise(word{text: text}); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+// Package recognise holds what the ocr service and its engines agree on: what goes into a recogniser, and what may come out of one.
+package recognise
+
+import (
+	"os"
+	"time"
+)
+
+// Image is a page's raster.
+type Image struct {
+	// File is a binary PGM (P5) of 8-bit grey, 0 black, which starts at offset 0 and fills the file. The engine neither closes it nor
+	// moves its offset.
+	File *os.File
+	// DPI is the resolution: pixels times 72 / DPI are points.
+	DPI float32
+}
+
+// Options says how a page is to be read.
+type Options struct {
+	// Languages are Tesseract's codes joined by plus signs, the likeliest first: eng+deu.
+	Languages string
+	// Timeout bounds the engine's work on the page; the wait for a free engine is not counted.
+	Timeout time.Duration
+}

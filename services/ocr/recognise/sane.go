@@ -1,0 +1,172 @@
+package recognise
+
+import (
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// Bounds on what a recogniser may say about one page. A dense newspaper page has some 15,000 words.
+const (
+	maxWords    = 100_000
+	maxWordSize = 1_000 // bytes
+)
+
+// Sane rebuilds what a recogniser answered into a page that can be trusted, whatever the answer holds: engines read hostile pixels, and
+// one that was taken over answers what it likes. Only what an engine has to say is taken over: words with text, box and confidence, in
+// lines in blocks, and how the page was turned. Text is valid UTF-8 without blanks and control characters, boxes are finite, ordered and
+// inside the page, confidences lie between 0 and 1, words are bounded in number and length, and what remains empty is dropped. Sizes,
+// boxes of lines and blocks, the text, and the mean confidence are worked out anew.
+func Sane(answer *inkstreamv1.Page, size Size, dpi float32) *inkstreamv1.Page {
+	page := &inkstreamv1.Page{
+		Width: Points(size.Width, dpi), Height: Points(size.Height, dpi), Dpi: dpi, UprightRotation: quarter(answer.GetUprightRotation()),
+	}
+	left := maxWords
+	for _, b := range answer.GetBlocks() {
+		if block := saneBlock(b, page, &left); block != nil {
+			page.Blocks = append(page.Blocks, block)
+		}
+	}
+	if left <= 0 {
+		page.Notes = append(page.Notes, "too many words on the page; the rest is left out")
+	}
+	page.Confidence = meanConfidence(page)
+	page.Text = plainText(page)
+	return page
+}
+
+func saneBlock(b *inkstreamv1.Block, page *inkstreamv1.Page, left *int) *inkstreamv1.Block {
+	out := &inkstreamv1.Block{Type: "paragraph"}
+	for _, l := range b.GetLines() {
+		line := &inkstreamv1.Line{Angle: quarter(l.GetAngle())}
+		for _, w := range l.GetWords() {
+			if *left <= 0 {
+				break
+			}
+			text := cleanWord(w.GetText())
+			box, ok := clampBox(w.GetBbox(), page.Width, page.Height)
+			if text == "" || !ok {
+				continue
+			}
+			confidence := unit(w.GetConfidence())
+			line.Words = append(line.Words, &inkstreamv1.Word{Text: text, Bbox: box, Confidence: &confidence})
+			line.Bbox = union(line.Bbox, box)
+			*left--
+		}
+		if len(line.Words) > 0 {
+			out.Lines = append(out.Lines, line)
+			out.Bbox = union(out.Bbox, line.Bbox)
+		}
+	}
+	if len(out.Lines) == 0 {
+		return nil
+	}
+	return out
+}
+
+// cleanWord repairs bad UTF-8 and drops what has no place inside a word.
+func cleanWord(s string) string {
+	s = strings.ToValidUTF8(clip(s, maxWordSize), "\uFFFD")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// clip cuts s to at most n bytes, between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// clampBox returns the part of a box that lies on the page. A box that is no box, or lies elsewhere, is not ok.
+func clampBox(box []float32, width, height float32) ([]float32, bool) {
+	if len(box) != 4 {
+		return nil, false
+	}
+	for _, v := range box {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return nil, false
+		}
+	}
+	x0, x1 := min(box[0], box[2]), max(box[0], box[2])
+	y0, y1 := min(box[1], box[3]), max(box[1], box[3])
+	x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
+	if x0 >= x1 || y0 >= y1 {
+		return nil, false
+	}
+	return []float32{x0, y0, x1, y1}, true
+}
+
+func union(a, b []float32) []float32 {
+	if a == nil {
+		return []float32{b[0], b[1], b[2], b[3]}
+	}
+	return []float32{min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])}
+}
+
+// unit returns v within 0 and 1, and 0 for what is no number.
+func unit(v float32) float32 {
+	if !(v > 0) { // also NaN
+		return 0
+	}
+	return min(v, 1)
+}
+
+// quarter returns one of the four angles.
+func quarter(degrees int32) int32 {
+	switch degrees {
+	case 90, 180, 270:
+		return degrees
+	default:
+		return 0
+	}
+}
+
+// meanConfidence weighs the words by their characters, so that a page is not judged by its commas.
+func meanConfidence(page *inkstreamv1.Page) float32 {
+	var sum, characters float64
+	for _, b := range page.GetBlocks() {
+		for _, l := range b.GetLines() {
+			for _, w := range l.GetWords() {
+				n := float64(utf8.RuneCountInString(w.GetText()))
+				sum += n * float64(w.GetConfidence())
+				characters += n
+			}
+		}
+	}
+	if characters == 0 {
+		return 0
+	}
+	return float32(sum / characters)
+}
+
+// plainText joins words by blanks, lines by line feeds, and blocks by a blank line.
+func plainText(page *inkstreamv1.Page) string {
+	var out strings.Builder
+	for i, b := range page.GetBlocks() {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		for _, l := range b.GetLines() {
+			for j, w := range l.GetWords() {
+				if j > 0 {
+					out.WriteByte(' ')
+				}
+				out.WriteString(w.GetText())
+			}
+			out.WriteByte('\n')
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,95 @@
+package recognise_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/ocr/enginetest"
+	"inkstream.dev/services/ocr/recognise"
+)
+
+var size = recognise.Size{Width: 850, Height: 1100}
+
+func TestSaneKeepsWhatIsGood(t *testing.T) {
+	t.Parallel()
+	one, half := float32(1), float32(0.5)
+	answer := &inkstreamv1.Page{UprightRotation: 270, Blocks: []*inkstreamv1.Block{
+		{Lines: []*inkstreamv1.Line{
+			{Angle: 90, Words: []*inkstreamv1.Word{
+				{Text: "to", Bbox: []float32{10, 20, 30, 40}, Confidence: &one}, {Text: "be", Bbox: []float32{35, 18, 50, 40}, Confidence: &half},
+			}},
+			{Angle: 90, Words: []*inkstreamv1.Word{{Text: "or", Bbox: []float32{10, 50, 30, 60}, Confidence: &one}}},
+		}},
+		{Lines: []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{{Text: "naïveté", Bbox: []float32{10, 80, 90, 90}}}}}},
+	}}
+	got := recognise.Sane(answer, size, 100)
+	zero := float32(0)
+	want := proto.CloneOf(answer)
+	want.Width, want.Height, want.Dpi, want.Confidence, want.Text = 612, 792, 100, 5./13, "to be\nor\n\nnaïveté\n"
+	want.Blocks[0].Type, want.Blocks[0].Bbox = "paragraph", []float32{10, 18, 50, 60}
+	want.Blocks[0].Lines[0].Bbox, want.Blocks[0].Lines[1].Bbox = []float32{10, 18, 50, 40}, []float32{10, 50, 30, 60}
+	want.Blocks[1].Type, want.Blocks[1].Bbox, want.Blocks[1].Lines[0].Bbox = "paragraph", []float32{10, 80, 90, 90}, []float32{10, 80, 90, 90}
+	want.Blocks[1].Lines[0].Words[0].Confidence = &zero
+	if !proto.Equal(got, want) {
+		t.Errorf("\n got %v\nwant %v", got, want)
+	}
+}
+
+func TestSaneBoundsNonsense(t *testing.T) {
+	t.Parallel()
+	page := recognise.Sane(enginetest.Nonsense(), size, 100)
+	enginetest.CheckSane(t, page)
+	var got []string
+	for _, b := range page.GetBlocks() {
+		for _, l := range b.GetLines() {
+			for _, w := range l.GetWords() {
+				got = append(got, w.GetText()[:min(8, len(w.GetText()))])
+			}
+		}
+	}
+	if g, w := strings.Join(got, " "), "good b\uFFFD(d control swapped over longlong"; g != w {
+		t.Errorf("words: got %q, want %q", g, w)
+	}
+	if page.GetUprightRotation() != 0 || page.GetRotation() != 0 || page.GetNumber() != 0 || page.GetOutcome() != "" {
+		t.Errorf("got %v, want nothing that is not an engine's to say", page)
+	}
+	if len(page.GetText()) > 2000 {
+		t.Errorf("text: got %d bytes, want no more than the words have", len(page.GetText()))
+	}
+}
+
+func TestSaneBoundsTheNumberOfWords(t *testing.T) {
+	t.Parallel()
+	page := recognise.Sane(enginetest.Flood(150_000), size, 100)
+	if got := len(page.GetBlocks()[0].GetLines()[0].GetWords()); got != 100_000 || len(page.GetNotes()) != 1 {
+		t.Errorf("got %d words and notes %q, want 100000 and one note", got, page.GetNotes())
+	}
+}
+
+func TestSaneOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []*inkstreamv1.Page{nil, {}} {
+		if got := recognise.Sane(answer, size, 100); len(got.GetBlocks()) != 0 || got.GetWidth() != 612 || got.GetText() != "" {
+			t.Errorf("got %v, want an empty page of 612 x 792 points", got)
+		}
+	}
+}
+
+func FuzzSane(f *testing.F) {
+	for _, page := range []*inkstreamv1.Page{{}, enginetest.Flood(3)} {
+		b, err := proto.Marshal(page)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var page inkstreamv1.Page
+		if proto.Unmarshal(b, &page) == nil {
+			enginetest.CheckSane(t, recognise.Sane(&page, size, 100))
+		}
+	})
+}
