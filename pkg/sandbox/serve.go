@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -17,9 +18,11 @@ import (
 )
 
 const (
-	childNice      = 10
-	childGCPercent = 400
-	childOOMScore  = 500 // the kernel, when short of memory, takes a child before the service
+	childNice     = 10
+	childOOMScore = 500 // the kernel, when short of memory, takes a child before the service
+	// heapFloor keeps the garbage collector from running every other page: an engine's memory is not its, and the few megabytes of answers
+	// that are would be collected each time they double.
+	heapFloor = 32 << 20
 	// keptBody is the largest request body whose memory is kept for the next request.
 	keptBody = 4 << 20
 )
@@ -46,6 +49,9 @@ func serveChild(arg string, programs []Program) error {
 	if _, err := unix.GetsockoptInt(connFD, unix.SOL_SOCKET, unix.SO_TYPE); err != nil {
 		return errors.New("this command is for the program's own use")
 	}
+	// Never touched, it takes no memory; but the collector waits until the heap has doubled, this included.
+	ballast := make([]byte, heapFloor)
+	defer runtime.KeepAlive(ballast)
 	conn := &childConn{buf: make([]byte, frameBuffer), control: make([]byte, unix.CmsgSpace(MaxFiles*4))}
 	handler, report, err := prepareChild(s, programs)
 	if err != nil {
@@ -82,8 +88,6 @@ func prepareChild(s spec, programs []Program) (Handler, WallReport, error) {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(childOOMScore)), 0)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(s.MemoryLimit / 8 * 7) // collect harder before the limit is hit
-		// Until then, seldom: an engine's own memory is not the collector's, whose few megabytes of answers it would go over every other page.
-		debug.SetGCPercent(childGCPercent)
 	}
 	dataBefore, err := mappedData()
 	if err != nil {

@@ -156,7 +156,7 @@ func (in *intake) takeRaw(ctx context.Context, body io.Reader, said fields, h ht
 func (in *intake) takeForm(ctx context.Context, form *multipart.Reader, said fields) error {
 	for {
 		part, err := form.NextRawPart()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // the end of the form; a wrapped EOF is a form that is cut short
 			break
 		}
 		if err != nil {
