@@ -33,7 +33,6 @@ const (
 	SourceMissing   Code = "SOURCE_MISSING"
 	SourceChanged   Code = "SOURCE_CHANGED"
 	RetriesSpent    Code = "RETRIES_SPENT"
-	Cancelled       Code = "CANCELLED"
 
 	// A request.
 
@@ -83,7 +82,6 @@ var table = map[Code]entry{
 	SourceMissing:   {Permanent, "source_missing", "the stored document is gone"},
 	SourceChanged:   {Permanent, "source_changed", "the stored document is not what was uploaded"},
 	RetriesSpent:    {Permanent, "retries_spent", "the work failed too often"},
-	Cancelled:       {Permanent, "cancelled", "the job was cancelled"},
 
 	InvalidArgument:     {Permanent, "invalid_argument", "the request is not valid"},
 	InvalidOption:       {Permanent, "invalid_option", "an option is not valid"},

@@ -93,7 +93,7 @@ func TestProcess(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !strings.Contains(stderr, "7 of 7 pages") && !strings.Contains(stderr, "6 of 6 pages") {
+	if !strings.Contains(stderr, "3 of 3 files, 6 of 6 pages") {
 		t.Errorf("no line of progress at the end: %q", stderr)
 	}
 }

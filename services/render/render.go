@@ -59,8 +59,9 @@ func New(cfg Config, env stage.Env, engine *pdf.Engine) (*Service, error) {
 	return &Service{cfg: cfg, env: env, engine: engine}, nil
 }
 
-// chunkDeadline bounds the work on one chunk: every one of its pages may use up its own deadline.
-const chunkDeadline = 40 * time.Minute
+// chunkDeadline bounds the work on one chunk: each of its 16 pages may use up its own deadline, 2 min, and the minute to open the document
+// anew after it, twice where the engine crashes.
+const chunkDeadline = 100 * time.Minute
 
 // Run reads chunks until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {

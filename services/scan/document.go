@@ -64,7 +64,6 @@ func (st *steps) examine(ctx context.Context, t *busv1.ScanTask) ([]pdf.Finding,
 		return nil, fmt.Errorf("open stored document: %w", err)
 	}
 	defer f.Close()
-	var findings []pdf.Finding
 	if st.clamd != nil {
 		malware, err := st.malware(ctx, f)
 		if err != nil {
@@ -80,11 +79,11 @@ func (st *steps) examine(ctx context.Context, t *busv1.ScanTask) ([]pdf.Finding,
 		return nil, err
 	}
 	defer doc.Close()
-	structural, err := doc.Findings(ctx)
+	findings, err := doc.Findings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("structural findings: %w", err)
 	}
-	return append(findings, structural...), nil
+	return findings, nil
 }
 
 func (st *steps) malware(ctx context.Context, f *os.File) (*pdf.Finding, error) {
