@@ -53,6 +53,70 @@ type Options struct {
 	// DocumentTimeout and PageTimeout are shorter limits than the server's own; 0 for none.
 	DocumentTimeout time.Duration `json:"documentTimeout,omitempty"`
 	PageTimeout     time.Duration `json:"pageTimeout,omitempty"`
+	// StallTimeout is how long a run may go on without progress.
+	StallTimeout time.Duration `json:"stallTimeout,omitempty"`
+	// OCR says which pages are recognised; "" means auto.
+	OCR OCRMode `json:"ocr,omitempty"`
+	// Pages selects pages, in the normal form of ParsePages; "" means all.
+	Pages string `json:"pages,omitempty"`
+	// KeepSkew leaves skewed scans as they are; KeepRotation leaves those that do not stand upright.
+	KeepSkew     bool `json:"keepSkew,omitempty"`
+	KeepRotation bool `json:"keepRotation,omitempty"`
+	// Artifacts is what the job yields, sorted; empty means the default. Use Wants.
+	Artifacts []Artifact `json:"artifacts,omitempty"`
+	// NoTables leaves tables as the text that they are.
+	NoTables bool `json:"noTables,omitempty"`
+	// BreakSignatures allows searchable.pdf of a signed document.
+	BreakSignatures bool `json:"breakSignatures,omitempty"`
+	// ChunkWords is the size of a passage in chunks.jsonl; 0 means 300.
+	ChunkWords int `json:"chunkWords,omitempty"`
+	// NoDedupe has the work done even if an earlier job has done the same.
+	NoDedupe bool `json:"noDedupe,omitempty"`
+}
+
+// OCRMode says which pages of a job are recognised.
+type OCRMode string
+
+// The modes, as JobOptions in job.proto says.
+const (
+	OCRAuto  OCRMode = "auto"
+	OCRForce OCRMode = "force"
+	OCRSkip  OCRMode = "skip"
+	OCRRedo  OCRMode = "redo"
+)
+
+// Artifact is a kind of output that a job can yield.
+type Artifact string
+
+// The kinds of artifacts. Layout, hOCR and ALTO come only where they are asked for.
+const (
+	ArtifactText       Artifact = "text"
+	ArtifactJSON       Artifact = "json"
+	ArtifactMarkdown   Artifact = "markdown"
+	ArtifactTables     Artifact = "tables"
+	ArtifactImages     Artifact = "images"
+	ArtifactSearchable Artifact = "searchable_pdf"
+	ArtifactMetadata   Artifact = "metadata"
+	ArtifactChunks     Artifact = "chunks"
+	ArtifactLayout     Artifact = "layout_pdf"
+	ArtifactHOCR       Artifact = "hocr"
+	ArtifactALTO       Artifact = "alto"
+)
+
+// Artifacts lists every kind; the first eight are the default.
+func Artifacts() []Artifact {
+	return []Artifact{
+		ArtifactText, ArtifactJSON, ArtifactMarkdown, ArtifactTables, ArtifactImages, ArtifactSearchable, ArtifactMetadata, ArtifactChunks,
+		ArtifactLayout, ArtifactHOCR, ArtifactALTO,
+	}
+}
+
+// Wants reports whether the job is to yield an artifact.
+func (o *Options) Wants(a Artifact) bool {
+	if len(o.Artifacts) == 0 {
+		return a != ArtifactLayout && a != ArtifactHOCR && a != ArtifactALTO
+	}
+	return slices.Contains(o.Artifacts, a)
 }
 
 // Shorter returns the option if it is set and shorter than the server's limit, else the limit; 0 means no limit.

@@ -139,7 +139,11 @@ type Job struct {
 	Failures   []*PageFailure         `protobuf:"bytes,17,rep,name=failures,proto3" json:"failures,omitempty"`
 	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	// The run whose artifacts answer; an earlier one than run while a retry is under way. 0 while there are none.
-	ResultRun     int32 `protobuf:"varint,19,opt,name=result_run,json=resultRun,proto3" json:"result_run,omitempty"`
+	ResultRun int32 `protobuf:"varint,19,opt,name=result_run,json=resultRun,proto3" json:"result_run,omitempty"`
+	// The earlier job with the same bytes and options whose results this one has taken over; empty where it did the work itself.
+	DuplicateOf string `protobuf:"bytes,20,opt,name=duplicate_of,json=duplicateOf,proto3" json:"duplicate_of,omitempty"`
+	// Failed tries by task, e.g. "render.chunk-3"; redeliveries after a crash or a deploy are none.
+	FailedTries   map[string]int32 `protobuf:"bytes,21,rep,name=failed_tries,json=failedTries,proto3" json:"failed_tries,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -305,6 +309,20 @@ func (x *Job) GetResultRun() int32 {
 		return x.ResultRun
 	}
 	return 0
+}
+
+func (x *Job) GetDuplicateOf() string {
+	if x != nil {
+		return x.DuplicateOf
+	}
+	return ""
+}
+
+func (x *Job) GetFailedTries() map[string]int32 {
+	if x != nil {
+		return x.FailedTries
+	}
+	return nil
 }
 
 // StageStatus is one stage's share in a job.
@@ -544,7 +562,34 @@ type JobOptions struct {
 	// How long a run of the job may take, at least 1 s. The server's own limit holds as well. REST: document_timeout=10m.
 	DocumentTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=document_timeout,json=documentTimeout,proto3" json:"document_timeout,omitempty"`
 	// How long an engine may take over one page, at least 1 s. The server's own limits hold as well. REST: page_timeout=30s.
-	PageTimeout   *durationpb.Duration `protobuf:"bytes,4,opt,name=page_timeout,json=pageTimeout,proto3" json:"page_timeout,omitempty"`
+	PageTimeout *durationpb.Duration `protobuf:"bytes,4,opt,name=page_timeout,json=pageTimeout,proto3" json:"page_timeout,omitempty"`
+	// How long a run may go on without any page or stage ending, at least 1 s. The server's own limit holds as well. REST: stall_timeout=1m.
+	StallTimeout *durationpb.Duration `protobuf:"bytes,5,opt,name=stall_timeout,json=stallTimeout,proto3" json:"stall_timeout,omitempty"`
+	// Which pages are recognised: auto (the default: those without sound text of their own), force (all; native text is replaced), skip (none),
+	// redo (auto, and pages whose text is an invisible layer of an earlier recognition are recognised again).
+	Ocr string `protobuf:"bytes,6,opt,name=ocr,proto3" json:"ocr,omitempty"`
+	// The pages to process, e.g. "1-3,7,12-"; from 1, in document order. Empty: all. The others end skipped(not_selected).
+	Pages string `protobuf:"bytes,7,opt,name=pages,proto3" json:"pages,omitempty"`
+	// Straighten skewed scans before recognition. Default true.
+	Deskew *bool `protobuf:"varint,8,opt,name=deskew,proto3,oneof" json:"deskew,omitempty"`
+	// auto (the default): scans that lie on their side or upside down are turned before recognition; off.
+	Rotate string `protobuf:"bytes,9,opt,name=rotate,proto3" json:"rotate,omitempty"`
+	// What the job yields: text, json, markdown, tables, images, searchable_pdf, layout_pdf, hocr, alto, metadata, chunks, or all. Empty: all but
+	// layout_pdf, hocr and alto.
+	Artifacts []string `protobuf:"bytes,10,rep,name=artifacts,proto3" json:"artifacts,omitempty"`
+	// Find tables. Default true.
+	Tables *bool `protobuf:"varint,11,opt,name=tables,proto3,oneof" json:"tables,omitempty"`
+	// Write searchable.pdf although that breaks the document's digital signatures; metadata.json says so. Default false: a signed
+	// document yields none.
+	AllowSignatureInvalidation bool `protobuf:"varint,12,opt,name=allow_signature_invalidation,json=allowSignatureInvalidation,proto3" json:"allow_signature_invalidation,omitempty"`
+	// The size of a passage in chunks.jsonl, in words, 50 to 2,000; 0 means 300.
+	ChunkWords int32 `protobuf:"varint,13,opt,name=chunk_words,json=chunkWords,proto3" json:"chunk_words,omitempty"`
+	// End at once with the results of an earlier job of the same tenant that had the same bytes and options. Default true.
+	Dedupe *bool `protobuf:"varint,14,opt,name=dedupe,proto3,oneof" json:"dedupe,omitempty"`
+	// How long the job's results are kept, from its creation; 0 keeps them until the job is deleted. Unset: the server's retention.
+	Retention *durationpb.Duration `protobuf:"bytes,15,opt,name=retention,proto3" json:"retention,omitempty"`
+	// What opens the document. Kept sealed, only until the job ends; never answered.
+	Password      string `protobuf:"bytes,16,opt,name=password,proto3" json:"password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -605,6 +650,90 @@ func (x *JobOptions) GetPageTimeout() *durationpb.Duration {
 		return x.PageTimeout
 	}
 	return nil
+}
+
+func (x *JobOptions) GetStallTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.StallTimeout
+	}
+	return nil
+}
+
+func (x *JobOptions) GetOcr() string {
+	if x != nil {
+		return x.Ocr
+	}
+	return ""
+}
+
+func (x *JobOptions) GetPages() string {
+	if x != nil {
+		return x.Pages
+	}
+	return ""
+}
+
+func (x *JobOptions) GetDeskew() bool {
+	if x != nil && x.Deskew != nil {
+		return *x.Deskew
+	}
+	return false
+}
+
+func (x *JobOptions) GetRotate() string {
+	if x != nil {
+		return x.Rotate
+	}
+	return ""
+}
+
+func (x *JobOptions) GetArtifacts() []string {
+	if x != nil {
+		return x.Artifacts
+	}
+	return nil
+}
+
+func (x *JobOptions) GetTables() bool {
+	if x != nil && x.Tables != nil {
+		return *x.Tables
+	}
+	return false
+}
+
+func (x *JobOptions) GetAllowSignatureInvalidation() bool {
+	if x != nil {
+		return x.AllowSignatureInvalidation
+	}
+	return false
+}
+
+func (x *JobOptions) GetChunkWords() int32 {
+	if x != nil {
+		return x.ChunkWords
+	}
+	return 0
+}
+
+func (x *JobOptions) GetDedupe() bool {
+	if x != nil && x.Dedupe != nil {
+		return *x.Dedupe
+	}
+	return false
+}
+
+func (x *JobOptions) GetRetention() *durationpb.Duration {
+	if x != nil {
+		return x.Retention
+	}
+	return nil
+}
+
+func (x *JobOptions) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
 }
 
 // DocumentInfo holds facts that the PDF states of itself.
@@ -883,7 +1012,7 @@ var File_inkstream_v1_job_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\n" +
-	"\x16inkstream/v1/job.proto\x12\finkstream.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xff\a\n" +
+	"\x16inkstream/v1/job.proto\x12\finkstream.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\t\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x17.inkstream.v1.Job.StateR\x05state\x12\x1a\n" +
@@ -910,8 +1039,13 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\vexpire_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12\x1d\n" +
 	"\n" +
-	"result_run\x18\x13 \x01(\x05R\tresultRun\x1a;\n" +
+	"result_run\x18\x13 \x01(\x05R\tresultRun\x12!\n" +
+	"\fduplicate_of\x18\x14 \x01(\tR\vduplicateOf\x12E\n" +
+	"\ffailed_tries\x18\x15 \x03(\v2\".inkstream.v1.Job.FailedTriesEntryR\vfailedTries\x1a;\n" +
 	"\rOutcomesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a>\n" +
+	"\x10FailedTriesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\x97\x01\n" +
 	"\x05State\x12\x15\n" +
@@ -943,13 +1077,30 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\vPageFailure\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04code\x18\x03 \x01(\tR\x04code\"\xc2\x01\n" +
+	"\x04code\x18\x03 \x01(\tR\x04code\"\x90\x05\n" +
 	"\n" +
 	"JobOptions\x12\x12\n" +
 	"\x04lane\x18\x01 \x01(\tR\x04lane\x12\x1c\n" +
 	"\tlanguages\x18\x02 \x01(\tR\tlanguages\x12D\n" +
 	"\x10document_timeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x0fdocumentTimeout\x12<\n" +
-	"\fpage_timeout\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vpageTimeout\"\x87\x03\n" +
+	"\fpage_timeout\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vpageTimeout\x12>\n" +
+	"\rstall_timeout\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\fstallTimeout\x12\x10\n" +
+	"\x03ocr\x18\x06 \x01(\tR\x03ocr\x12\x14\n" +
+	"\x05pages\x18\a \x01(\tR\x05pages\x12\x1b\n" +
+	"\x06deskew\x18\b \x01(\bH\x00R\x06deskew\x88\x01\x01\x12\x16\n" +
+	"\x06rotate\x18\t \x01(\tR\x06rotate\x12\x1c\n" +
+	"\tartifacts\x18\n" +
+	" \x03(\tR\tartifacts\x12\x1b\n" +
+	"\x06tables\x18\v \x01(\bH\x01R\x06tables\x88\x01\x01\x12@\n" +
+	"\x1callow_signature_invalidation\x18\f \x01(\bR\x1aallowSignatureInvalidation\x12\x1f\n" +
+	"\vchunk_words\x18\r \x01(\x05R\n" +
+	"chunkWords\x12\x1b\n" +
+	"\x06dedupe\x18\x0e \x01(\bH\x02R\x06dedupe\x88\x01\x01\x127\n" +
+	"\tretention\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\tretention\x12\x1a\n" +
+	"\bpassword\x18\x10 \x01(\tR\bpasswordB\t\n" +
+	"\a_deskewB\t\n" +
+	"\a_tablesB\t\n" +
+	"\a_dedupe\"\x87\x03\n" +
 	"\fDocumentInfo\x12\x1f\n" +
 	"\vpdf_version\x18\x01 \x01(\tR\n" +
 	"pdfVersion\x12\x1c\n" +
@@ -988,7 +1139,7 @@ func file_inkstream_v1_job_proto_rawDescGZIP() []byte {
 }
 
 var file_inkstream_v1_job_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_inkstream_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_inkstream_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_inkstream_v1_job_proto_goTypes = []any{
 	(Job_State)(0),                // 0: inkstream.v1.Job.State
 	(*Job)(nil),                   // 1: inkstream.v1.Job
@@ -1000,31 +1151,35 @@ var file_inkstream_v1_job_proto_goTypes = []any{
 	(*OutlineEntry)(nil),          // 7: inkstream.v1.OutlineEntry
 	(*Finding)(nil),               // 8: inkstream.v1.Finding
 	nil,                           // 9: inkstream.v1.Job.OutcomesEntry
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 11: google.protobuf.Duration
+	nil,                           // 10: inkstream.v1.Job.FailedTriesEntry
+	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
 }
 var file_inkstream_v1_job_proto_depIdxs = []int32{
 	0,  // 0: inkstream.v1.Job.state:type_name -> inkstream.v1.Job.State
 	9,  // 1: inkstream.v1.Job.outcomes:type_name -> inkstream.v1.Job.OutcomesEntry
 	2,  // 2: inkstream.v1.Job.stages:type_name -> inkstream.v1.StageStatus
-	10, // 3: inkstream.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	10, // 4: inkstream.v1.Job.end_time:type_name -> google.protobuf.Timestamp
+	11, // 3: inkstream.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	11, // 4: inkstream.v1.Job.end_time:type_name -> google.protobuf.Timestamp
 	3,  // 5: inkstream.v1.Job.error:type_name -> inkstream.v1.Error
 	6,  // 6: inkstream.v1.Job.document:type_name -> inkstream.v1.DocumentInfo
 	8,  // 7: inkstream.v1.Job.findings:type_name -> inkstream.v1.Finding
 	5,  // 8: inkstream.v1.Job.options:type_name -> inkstream.v1.JobOptions
 	4,  // 9: inkstream.v1.Job.failures:type_name -> inkstream.v1.PageFailure
-	10, // 10: inkstream.v1.Job.expire_time:type_name -> google.protobuf.Timestamp
-	10, // 11: inkstream.v1.StageStatus.start_time:type_name -> google.protobuf.Timestamp
-	10, // 12: inkstream.v1.StageStatus.end_time:type_name -> google.protobuf.Timestamp
-	11, // 13: inkstream.v1.JobOptions.document_timeout:type_name -> google.protobuf.Duration
-	11, // 14: inkstream.v1.JobOptions.page_timeout:type_name -> google.protobuf.Duration
-	7,  // 15: inkstream.v1.DocumentInfo.outline:type_name -> inkstream.v1.OutlineEntry
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	11, // 10: inkstream.v1.Job.expire_time:type_name -> google.protobuf.Timestamp
+	10, // 11: inkstream.v1.Job.failed_tries:type_name -> inkstream.v1.Job.FailedTriesEntry
+	11, // 12: inkstream.v1.StageStatus.start_time:type_name -> google.protobuf.Timestamp
+	11, // 13: inkstream.v1.StageStatus.end_time:type_name -> google.protobuf.Timestamp
+	12, // 14: inkstream.v1.JobOptions.document_timeout:type_name -> google.protobuf.Duration
+	12, // 15: inkstream.v1.JobOptions.page_timeout:type_name -> google.protobuf.Duration
+	12, // 16: inkstream.v1.JobOptions.stall_timeout:type_name -> google.protobuf.Duration
+	12, // 17: inkstream.v1.JobOptions.retention:type_name -> google.protobuf.Duration
+	7,  // 18: inkstream.v1.DocumentInfo.outline:type_name -> inkstream.v1.OutlineEntry
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_job_proto_init() }
@@ -1032,13 +1187,14 @@ func file_inkstream_v1_job_proto_init() {
 	if File_inkstream_v1_job_proto != nil {
 		return
 	}
+	file_inkstream_v1_job_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_job_proto_rawDesc), len(file_inkstream_v1_job_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -57,7 +57,19 @@ type Page struct {
 	// Degrees clockwise that the raster had to be turned to be upright: 0, 90, 180 or 270.
 	UprightRotation int32 `protobuf:"varint,16,opt,name=upright_rotation,json=uprightRotation,proto3" json:"upright_rotation,omitempty"`
 	// Things worth knowing that are no failure, e.g. "raster reduced to 100 megapixels".
-	Notes         []string `protobuf:"bytes,17,rep,name=notes,proto3" json:"notes,omitempty"`
+	Notes []string `protobuf:"bytes,17,rep,name=notes,proto3" json:"notes,omitempty"`
+	// How well the page was read, 0 to 1: 1 for sound native text; for recognised text by the words' confidence and shape.
+	Quality float32 `protobuf:"fixed32,18,opt,name=quality,proto3" json:"quality,omitempty"`
+	// The language of most of the text, ISO 639-3 (eng, deu); empty where there is no telling.
+	Language string `protobuf:"bytes,19,opt,name=language,proto3" json:"language,omitempty"`
+	// Links on the page.
+	Links []*Link `protobuf:"bytes,20,rep,name=links,proto3" json:"links,omitempty"`
+	// What a tagged PDF says of the page's structure, in the order of the structure tree.
+	Tags []*Tag `protobuf:"bytes,21,rep,name=tags,proto3" json:"tags,omitempty"`
+	// Degrees clockwise by which the raster was turned to be straight, beyond upright_rotation.
+	Skew float32 `protobuf:"fixed32,22,opt,name=skew,proto3" json:"skew,omitempty"`
+	// The page's label where it differs from its number, e.g. "iv".
+	Label         string `protobuf:"bytes,23,opt,name=label,proto3" json:"label,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -211,13 +223,67 @@ func (x *Page) GetNotes() []string {
 	return nil
 }
 
+func (x *Page) GetQuality() float32 {
+	if x != nil {
+		return x.Quality
+	}
+	return 0
+}
+
+func (x *Page) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *Page) GetLinks() []*Link {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *Page) GetTags() []*Tag {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *Page) GetSkew() float32 {
+	if x != nil {
+		return x.Skew
+	}
+	return 0
+}
+
+func (x *Page) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
 // Block is a run of lines that belong together.
 type Block struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// paragraph; more types join later.
-	Type          string    `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	Bbox          []float32 `protobuf:"fixed32,2,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
-	Lines         []*Line   `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
+	// title, heading, paragraph, list_item, code, table, figure, caption, header, footer, page_number, footnote or formula.
+	Type  string    `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	Bbox  []float32 `protobuf:"fixed32,2,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
+	Lines []*Line   `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
+	// Of a heading: 1 to 6. Of a list item: its depth from 1. Otherwise 0.
+	Level int32 `protobuf:"varint,4,opt,name=level,proto3" json:"level,omitempty"`
+	// Of a list item: its bullet or number as printed, e.g. "2." or "•"; the lines hold it as well.
+	Marker string `protobuf:"bytes,5,opt,name=marker,proto3" json:"marker,omitempty"`
+	// ISO 639-3; empty where there is no telling.
+	Language string `protobuf:"bytes,6,opt,name=language,proto3" json:"language,omitempty"`
+	// Of a table.
+	Table *Table `protobuf:"bytes,7,opt,name=table,proto3" json:"table,omitempty"`
+	// Of a figure: index into the page's images plus 1.
+	Image int32 `protobuf:"varint,8,opt,name=image,proto3" json:"image,omitempty"`
+	// Whether the block goes on in the next one of its type, on this page or the next: a paragraph cut by a column or page break.
+	Continued     bool `protobuf:"varint,9,opt,name=continued,proto3" json:"continued,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -273,6 +339,360 @@ func (x *Block) GetLines() []*Line {
 	return nil
 }
 
+func (x *Block) GetLevel() int32 {
+	if x != nil {
+		return x.Level
+	}
+	return 0
+}
+
+func (x *Block) GetMarker() string {
+	if x != nil {
+		return x.Marker
+	}
+	return ""
+}
+
+func (x *Block) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *Block) GetTable() *Table {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *Block) GetImage() int32 {
+	if x != nil {
+		return x.Image
+	}
+	return 0
+}
+
+func (x *Block) GetContinued() bool {
+	if x != nil {
+		return x.Continued
+	}
+	return false
+}
+
+// Table is a grid of cells.
+type Table struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Rows    int32                  `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Columns int32                  `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	// In row order; a cell that spans several stands once, at its first row and column. Empty cells are left out.
+	Cells []*Cell `protobuf:"bytes,3,rep,name=cells,proto3" json:"cells,omitempty"`
+	// Whether drawn lines rule it; otherwise alignment told.
+	Ruled bool `protobuf:"varint,4,opt,name=ruled,proto3" json:"ruled,omitempty"`
+	// Number on the page from 1, as in tables/<page>-<n>.csv.
+	Number int32 `protobuf:"varint,5,opt,name=number,proto3" json:"number,omitempty"`
+	// How many of the first rows are headings.
+	HeaderRows    int32 `protobuf:"varint,6,opt,name=header_rows,json=headerRows,proto3" json:"header_rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Table) Reset() {
+	*x = Table{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Table) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Table) ProtoMessage() {}
+
+func (x *Table) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Table.ProtoReflect.Descriptor instead.
+func (*Table) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Table) GetRows() int32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *Table) GetColumns() int32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
+func (x *Table) GetCells() []*Cell {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+func (x *Table) GetRuled() bool {
+	if x != nil {
+		return x.Ruled
+	}
+	return false
+}
+
+func (x *Table) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Table) GetHeaderRows() int32 {
+	if x != nil {
+		return x.HeaderRows
+	}
+	return 0
+}
+
+// Cell is a cell of a table.
+type Cell struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From 0.
+	Row    int32 `protobuf:"varint,1,opt,name=row,proto3" json:"row,omitempty"`
+	Column int32 `protobuf:"varint,2,opt,name=column,proto3" json:"column,omitempty"`
+	// 1 where the cell spans none but its own.
+	RowSpan       int32     `protobuf:"varint,3,opt,name=row_span,json=rowSpan,proto3" json:"row_span,omitempty"`
+	ColumnSpan    int32     `protobuf:"varint,4,opt,name=column_span,json=columnSpan,proto3" json:"column_span,omitempty"`
+	Bbox          []float32 `protobuf:"fixed32,5,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
+	Text          string    `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cell) Reset() {
+	*x = Cell{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cell) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cell) ProtoMessage() {}
+
+func (x *Cell) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cell.ProtoReflect.Descriptor instead.
+func (*Cell) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Cell) GetRow() int32 {
+	if x != nil {
+		return x.Row
+	}
+	return 0
+}
+
+func (x *Cell) GetColumn() int32 {
+	if x != nil {
+		return x.Column
+	}
+	return 0
+}
+
+func (x *Cell) GetRowSpan() int32 {
+	if x != nil {
+		return x.RowSpan
+	}
+	return 0
+}
+
+func (x *Cell) GetColumnSpan() int32 {
+	if x != nil {
+		return x.ColumnSpan
+	}
+	return 0
+}
+
+func (x *Cell) GetBbox() []float32 {
+	if x != nil {
+		return x.Bbox
+	}
+	return nil
+}
+
+func (x *Cell) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// Link is an area of the page that leads somewhere.
+type Link struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Bbox  []float32              `protobuf:"fixed32,1,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
+	// Where it leads outside the document; empty for one inside.
+	Uri string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Page number from 1 that it leads to; 0 for one that leads outside.
+	Page          int32 `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Link) Reset() {
+	*x = Link{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Link) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Link) ProtoMessage() {}
+
+func (x *Link) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Link.ProtoReflect.Descriptor instead.
+func (*Link) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Link) GetBbox() []float32 {
+	if x != nil {
+		return x.Bbox
+	}
+	return nil
+}
+
+func (x *Link) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *Link) GetPage() int32 {
+	if x != nil {
+		return x.Page
+	}
+	return 0
+}
+
+// Tag is a structure element of a tagged PDF (ISO 32000-1 §14.8.4) with what it marks on the page.
+type Tag struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The standard type after role mapping: H, H1 to H6, P, L, LI, Lbl, LBody, Table, TR, TH, TD, Figure, Caption, Code, Note, Formula, Artifact …
+	Role string `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
+	// The box around the marked content.
+	Bbox []float32 `protobuf:"fixed32,2,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
+	// Depth in the structure tree, from 1.
+	Depth int32 `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`
+	// The natural language that the element states (BCP 47), if any.
+	Language      string `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tag) Reset() {
+	*x = Tag{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tag) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tag) ProtoMessage() {}
+
+func (x *Tag) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tag.ProtoReflect.Descriptor instead.
+func (*Tag) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Tag) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *Tag) GetBbox() []float32 {
+	if x != nil {
+		return x.Bbox
+	}
+	return nil
+}
+
+func (x *Tag) GetDepth() int32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+func (x *Tag) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
 // Line is one line of text.
 type Line struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -286,7 +706,7 @@ type Line struct {
 
 func (x *Line) Reset() {
 	*x = Line{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	mi := &file_inkstream_v1_page_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -298,7 +718,7 @@ func (x *Line) String() string {
 func (*Line) ProtoMessage() {}
 
 func (x *Line) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	mi := &file_inkstream_v1_page_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -311,7 +731,7 @@ func (x *Line) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Line.ProtoReflect.Descriptor instead.
 func (*Line) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{2}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Line) GetBbox() []float32 {
@@ -345,14 +765,16 @@ type Word struct {
 	// Index into the page's fonts plus 1; 0 where unknown.
 	Font int32 `protobuf:"varint,4,opt,name=font,proto3" json:"font,omitempty"`
 	// Font size in points; 0 where unknown.
-	Size          float32 `protobuf:"fixed32,5,opt,name=size,proto3" json:"size,omitempty"`
+	Size float32 `protobuf:"fixed32,5,opt,name=size,proto3" json:"size,omitempty"`
+	// Index into the page's links plus 1; 0 where it is none.
+	Link          int32 `protobuf:"varint,6,opt,name=link,proto3" json:"link,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Word) Reset() {
 	*x = Word{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	mi := &file_inkstream_v1_page_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -364,7 +786,7 @@ func (x *Word) String() string {
 func (*Word) ProtoMessage() {}
 
 func (x *Word) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	mi := &file_inkstream_v1_page_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -377,7 +799,7 @@ func (x *Word) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Word.ProtoReflect.Descriptor instead.
 func (*Word) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{3}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Word) GetText() string {
@@ -415,6 +837,13 @@ func (x *Word) GetSize() float32 {
 	return 0
 }
 
+func (x *Word) GetLink() int32 {
+	if x != nil {
+		return x.Link
+	}
+	return 0
+}
+
 // Font is a font that native text of the page is set in.
 type Font struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -432,7 +861,7 @@ type Font struct {
 
 func (x *Font) Reset() {
 	*x = Font{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	mi := &file_inkstream_v1_page_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -444,7 +873,7 @@ func (x *Font) String() string {
 func (*Font) ProtoMessage() {}
 
 func (x *Font) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	mi := &file_inkstream_v1_page_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -457,7 +886,7 @@ func (x *Font) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Font.ProtoReflect.Descriptor instead.
 func (*Font) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{4}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Font) GetName() string {
@@ -500,15 +929,23 @@ type Image struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Bbox  []float32              `protobuf:"fixed32,1,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
 	// Size in pixels.
-	Width         int32 `protobuf:"varint,2,opt,name=width,proto3" json:"width,omitempty"`
-	Height        int32 `protobuf:"varint,3,opt,name=height,proto3" json:"height,omitempty"`
+	Width  int32 `protobuf:"varint,2,opt,name=width,proto3" json:"width,omitempty"`
+	Height int32 `protobuf:"varint,3,opt,name=height,proto3" json:"height,omitempty"`
+	// The artifact that holds it, images/<page>-<n>.<ext>, which may be named after the first page that shows it; empty where it was not kept.
+	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// embedded: an image of the PDF as it is. drawing: a figure composed of lines and shapes, as a raster.
+	Kind string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Lower-case hexadecimal SHA-256 of the stored bytes.
+	Sha256 string `protobuf:"bytes,6,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	// A stencil or soft mask, which is no picture of its own and is not kept.
+	Mask          bool `protobuf:"varint,7,opt,name=mask,proto3" json:"mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Image) Reset() {
 	*x = Image{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	mi := &file_inkstream_v1_page_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +957,7 @@ func (x *Image) String() string {
 func (*Image) ProtoMessage() {}
 
 func (x *Image) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	mi := &file_inkstream_v1_page_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +970,7 @@ func (x *Image) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Image.ProtoReflect.Descriptor instead.
 func (*Image) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{5}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Image) GetBbox() []float32 {
@@ -557,6 +994,34 @@ func (x *Image) GetHeight() int32 {
 	return 0
 }
 
+func (x *Image) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Image) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Image) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
+}
+
+func (x *Image) GetMask() bool {
+	if x != nil {
+		return x.Mask
+	}
+	return false
+}
+
 // Ruling is a straight horizontal or vertical line.
 type Ruling struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -567,7 +1032,7 @@ type Ruling struct {
 
 func (x *Ruling) Reset() {
 	*x = Ruling{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[6]
+	mi := &file_inkstream_v1_page_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -579,7 +1044,7 @@ func (x *Ruling) String() string {
 func (*Ruling) ProtoMessage() {}
 
 func (x *Ruling) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[6]
+	mi := &file_inkstream_v1_page_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -592,7 +1057,7 @@ func (x *Ruling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ruling.ProtoReflect.Descriptor instead.
 func (*Ruling) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{6}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Ruling) GetBbox() []float32 {
@@ -612,7 +1077,7 @@ type PageBatch struct {
 
 func (x *PageBatch) Reset() {
 	*x = PageBatch{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[7]
+	mi := &file_inkstream_v1_page_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +1089,7 @@ func (x *PageBatch) String() string {
 func (*PageBatch) ProtoMessage() {}
 
 func (x *PageBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[7]
+	mi := &file_inkstream_v1_page_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +1102,7 @@ func (x *PageBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageBatch.ProtoReflect.Descriptor instead.
 func (*PageBatch) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{7}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PageBatch) GetPages() []*Page {
@@ -651,7 +1116,7 @@ var File_inkstream_v1_page_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\n" +
-	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x16inkstream/v1/job.proto\"\xaa\x04\n" +
+	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x16inkstream/v1/job.proto\"\xdb\x05\n" +
 	"\x04Page\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\x02R\x05width\x12\x16\n" +
@@ -672,15 +1137,52 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x06images\x18\x0e \x03(\v2\x13.inkstream.v1.ImageR\x06images\x12.\n" +
 	"\arulings\x18\x0f \x03(\v2\x14.inkstream.v1.RulingR\arulings\x12)\n" +
 	"\x10upright_rotation\x18\x10 \x01(\x05R\x0fuprightRotation\x12\x14\n" +
-	"\x05notes\x18\x11 \x03(\tR\x05notes\"Y\n" +
+	"\x05notes\x18\x11 \x03(\tR\x05notes\x12\x18\n" +
+	"\aquality\x18\x12 \x01(\x02R\aquality\x12\x1a\n" +
+	"\blanguage\x18\x13 \x01(\tR\blanguage\x12(\n" +
+	"\x05links\x18\x14 \x03(\v2\x12.inkstream.v1.LinkR\x05links\x12%\n" +
+	"\x04tags\x18\x15 \x03(\v2\x11.inkstream.v1.TagR\x04tags\x12\x12\n" +
+	"\x04skew\x18\x16 \x01(\x02R\x04skew\x12\x14\n" +
+	"\x05label\x18\x17 \x01(\tR\x05label\"\x82\x02\n" +
 	"\x05Block\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04bbox\x18\x02 \x03(\x02R\x04bbox\x12(\n" +
-	"\x05lines\x18\x03 \x03(\v2\x12.inkstream.v1.LineR\x05lines\"Z\n" +
+	"\x05lines\x18\x03 \x03(\v2\x12.inkstream.v1.LineR\x05lines\x12\x14\n" +
+	"\x05level\x18\x04 \x01(\x05R\x05level\x12\x16\n" +
+	"\x06marker\x18\x05 \x01(\tR\x06marker\x12\x1a\n" +
+	"\blanguage\x18\x06 \x01(\tR\blanguage\x12)\n" +
+	"\x05table\x18\a \x01(\v2\x13.inkstream.v1.TableR\x05table\x12\x14\n" +
+	"\x05image\x18\b \x01(\x05R\x05image\x12\x1c\n" +
+	"\tcontinued\x18\t \x01(\bR\tcontinued\"\xae\x01\n" +
+	"\x05Table\x12\x12\n" +
+	"\x04rows\x18\x01 \x01(\x05R\x04rows\x12\x18\n" +
+	"\acolumns\x18\x02 \x01(\x05R\acolumns\x12(\n" +
+	"\x05cells\x18\x03 \x03(\v2\x12.inkstream.v1.CellR\x05cells\x12\x14\n" +
+	"\x05ruled\x18\x04 \x01(\bR\x05ruled\x12\x16\n" +
+	"\x06number\x18\x05 \x01(\x05R\x06number\x12\x1f\n" +
+	"\vheader_rows\x18\x06 \x01(\x05R\n" +
+	"headerRows\"\x94\x01\n" +
+	"\x04Cell\x12\x10\n" +
+	"\x03row\x18\x01 \x01(\x05R\x03row\x12\x16\n" +
+	"\x06column\x18\x02 \x01(\x05R\x06column\x12\x19\n" +
+	"\brow_span\x18\x03 \x01(\x05R\arowSpan\x12\x1f\n" +
+	"\vcolumn_span\x18\x04 \x01(\x05R\n" +
+	"columnSpan\x12\x12\n" +
+	"\x04bbox\x18\x05 \x03(\x02R\x04bbox\x12\x12\n" +
+	"\x04text\x18\x06 \x01(\tR\x04text\"@\n" +
+	"\x04Link\x12\x12\n" +
+	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\x12\x10\n" +
+	"\x03uri\x18\x02 \x01(\tR\x03uri\x12\x12\n" +
+	"\x04page\x18\x03 \x01(\x05R\x04page\"_\n" +
+	"\x03Tag\x12\x12\n" +
+	"\x04role\x18\x01 \x01(\tR\x04role\x12\x12\n" +
+	"\x04bbox\x18\x02 \x03(\x02R\x04bbox\x12\x14\n" +
+	"\x05depth\x18\x03 \x01(\x05R\x05depth\x12\x1a\n" +
+	"\blanguage\x18\x04 \x01(\tR\blanguage\"Z\n" +
 	"\x04Line\x12\x12\n" +
 	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\x12(\n" +
 	"\x05words\x18\x02 \x03(\v2\x12.inkstream.v1.WordR\x05words\x12\x14\n" +
-	"\x05angle\x18\x03 \x01(\x05R\x05angle\"\x8a\x01\n" +
+	"\x05angle\x18\x03 \x01(\x05R\x05angle\"\x9e\x01\n" +
 	"\x04Word\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
 	"\x04bbox\x18\x02 \x03(\x02R\x04bbox\x12#\n" +
@@ -688,7 +1190,8 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"confidence\x18\x03 \x01(\x02H\x00R\n" +
 	"confidence\x88\x01\x01\x12\x12\n" +
 	"\x04font\x18\x04 \x01(\x05R\x04font\x12\x12\n" +
-	"\x04size\x18\x05 \x01(\x02R\x04sizeB\r\n" +
+	"\x04size\x18\x05 \x01(\x02R\x04size\x12\x12\n" +
+	"\x04link\x18\x06 \x01(\x05R\x04linkB\r\n" +
 	"\v_confidence\"\x81\x01\n" +
 	"\x04Font\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
@@ -696,11 +1199,15 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x06italic\x18\x03 \x01(\bR\x06italic\x12\x1f\n" +
 	"\vfixed_pitch\x18\x04 \x01(\bR\n" +
 	"fixedPitch\x12\x14\n" +
-	"\x05color\x18\x05 \x01(\tR\x05color\"I\n" +
+	"\x05color\x18\x05 \x01(\tR\x05color\"\x9d\x01\n" +
 	"\x05Image\x12\x12\n" +
 	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\x05R\x05width\x12\x16\n" +
-	"\x06height\x18\x03 \x01(\x05R\x06height\"\x1c\n" +
+	"\x06height\x18\x03 \x01(\x05R\x06height\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x12\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06sha256\x18\x06 \x01(\tR\x06sha256\x12\x12\n" +
+	"\x04mask\x18\a \x01(\bR\x04mask\"\x1c\n" +
 	"\x06Ruling\x12\x12\n" +
 	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\"5\n" +
 	"\tPageBatch\x12(\n" +
@@ -718,33 +1225,41 @@ func file_inkstream_v1_page_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_page_proto_rawDescData
 }
 
-var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_inkstream_v1_page_proto_goTypes = []any{
 	(*Page)(nil),      // 0: inkstream.v1.Page
 	(*Block)(nil),     // 1: inkstream.v1.Block
-	(*Line)(nil),      // 2: inkstream.v1.Line
-	(*Word)(nil),      // 3: inkstream.v1.Word
-	(*Font)(nil),      // 4: inkstream.v1.Font
-	(*Image)(nil),     // 5: inkstream.v1.Image
-	(*Ruling)(nil),    // 6: inkstream.v1.Ruling
-	(*PageBatch)(nil), // 7: inkstream.v1.PageBatch
-	(*Error)(nil),     // 8: inkstream.v1.Error
+	(*Table)(nil),     // 2: inkstream.v1.Table
+	(*Cell)(nil),      // 3: inkstream.v1.Cell
+	(*Link)(nil),      // 4: inkstream.v1.Link
+	(*Tag)(nil),       // 5: inkstream.v1.Tag
+	(*Line)(nil),      // 6: inkstream.v1.Line
+	(*Word)(nil),      // 7: inkstream.v1.Word
+	(*Font)(nil),      // 8: inkstream.v1.Font
+	(*Image)(nil),     // 9: inkstream.v1.Image
+	(*Ruling)(nil),    // 10: inkstream.v1.Ruling
+	(*PageBatch)(nil), // 11: inkstream.v1.PageBatch
+	(*Error)(nil),     // 12: inkstream.v1.Error
 }
 var file_inkstream_v1_page_proto_depIdxs = []int32{
-	8, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
-	1, // 1: inkstream.v1.Page.blocks:type_name -> inkstream.v1.Block
-	3, // 2: inkstream.v1.Page.words:type_name -> inkstream.v1.Word
-	4, // 3: inkstream.v1.Page.fonts:type_name -> inkstream.v1.Font
-	5, // 4: inkstream.v1.Page.images:type_name -> inkstream.v1.Image
-	6, // 5: inkstream.v1.Page.rulings:type_name -> inkstream.v1.Ruling
-	2, // 6: inkstream.v1.Block.lines:type_name -> inkstream.v1.Line
-	3, // 7: inkstream.v1.Line.words:type_name -> inkstream.v1.Word
-	0, // 8: inkstream.v1.PageBatch.pages:type_name -> inkstream.v1.Page
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	12, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
+	1,  // 1: inkstream.v1.Page.blocks:type_name -> inkstream.v1.Block
+	7,  // 2: inkstream.v1.Page.words:type_name -> inkstream.v1.Word
+	8,  // 3: inkstream.v1.Page.fonts:type_name -> inkstream.v1.Font
+	9,  // 4: inkstream.v1.Page.images:type_name -> inkstream.v1.Image
+	10, // 5: inkstream.v1.Page.rulings:type_name -> inkstream.v1.Ruling
+	4,  // 6: inkstream.v1.Page.links:type_name -> inkstream.v1.Link
+	5,  // 7: inkstream.v1.Page.tags:type_name -> inkstream.v1.Tag
+	6,  // 8: inkstream.v1.Block.lines:type_name -> inkstream.v1.Line
+	2,  // 9: inkstream.v1.Block.table:type_name -> inkstream.v1.Table
+	3,  // 10: inkstream.v1.Table.cells:type_name -> inkstream.v1.Cell
+	7,  // 11: inkstream.v1.Line.words:type_name -> inkstream.v1.Word
+	0,  // 12: inkstream.v1.PageBatch.pages:type_name -> inkstream.v1.Page
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_page_proto_init() }
@@ -753,14 +1268,14 @@ func file_inkstream_v1_page_proto_init() {
 		return
 	}
 	file_inkstream_v1_job_proto_init()
-	file_inkstream_v1_page_proto_msgTypes[3].OneofWrappers = []any{}
+	file_inkstream_v1_page_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_page_proto_rawDesc), len(file_inkstream_v1_page_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
