@@ -9,7 +9,7 @@ MODULES = $(shell go list -m -f '{{.Dir}}')
 BUF := .bin/npm/node_modules/.bin/buf
 # The tools module is no part of the workspace, so that what the tools need has no say in what the services are built with.
 TOOL := GOWORK=off go -C pkg/tools build -o $(CURDIR)/.bin/
-PLUGINS := .bin/protoc-gen-go .bin/protoc-gen-go-grpc .bin/protoc-gen-grpc-gateway
+PLUGINS := .bin/protoc-gen-go .bin/protoc-gen-go-grpc .bin/protoc-gen-grpc-gateway .bin/protoc-gen-openapiv2
 
 ##@ Run
 
@@ -57,6 +57,15 @@ generate-check: $(BUF) $(PLUGINS) ## Prove that the generated code is current an
 bench: build test-deps ## Measure speed and memory against the targets and print a table (ARGS="-only ocr" for one)
 	go run ./services/cli/cmd/bench $(ARGS)
 
+.PHONY: quality
+quality: build test-deps ## Measure what comes out against the truths and the peers, into quality/ (ARGS="-only tables" for one)
+	pkg/tools/deps.sh quality
+	go run ./services/cli/cmd/quality $(ARGS)
+
+.PHONY: chaos
+chaos: test-deps ## Kill anything at random under load for three minutes, and check that nothing is lost (ARGS="-seed 7")
+	go run ./services/cli/cmd/chaos $(ARGS)
+
 ##@ Change
 
 .PHONY: generate
@@ -87,6 +96,9 @@ help:
 
 .bin/protoc-gen-grpc-gateway: pkg/tools/go.mod
 	$(TOOL) github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway
+
+.bin/protoc-gen-openapiv2: pkg/tools/go.mod
+	$(TOOL) github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2
 
 $(BUF): pkg/tools/package.json
 	@command -v npm >/dev/null || { echo 'npm is needed to install buf' >&2; exit 1; }

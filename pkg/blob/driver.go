@@ -45,6 +45,8 @@ type Upload interface {
 type PutOptions struct {
 	// ContentType is kept where the storage keeps it; a folder does not, and goes by the key's extension. Empty means by extension.
 	ContentType string
+	// Bulk says that the blob may be large and is not read again at once, so that a folder writes it past the page cache where it can.
+	Bulk bool
 }
 
 // Attributes describe a blob.

@@ -18,7 +18,7 @@ import (
 const commitTries = 4
 
 // Create begins a file in the incoming folder, which is on the same device as the place it will be renamed to.
-func (d *folder) Create(_ context.Context, key string, _ PutOptions) (Upload, error) {
+func (d *folder) Create(_ context.Context, key string, opts PutOptions) (Upload, error) {
 	name := filepath.Join(d.root, incoming, strconv.FormatUint(rand.Uint64(), 36))
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if errors.Is(err, fs.ErrNotExist) { // somebody cleared the store away under us
@@ -34,16 +34,31 @@ func (d *folder) Create(_ context.Context, key string, _ PutOptions) (Upload, er
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil && !errors.Is(err, syscall.ENOTSUP) {
 		return nil, errors.Join(fmt.Errorf("lock: %w", err), f.Close(), os.Remove(name))
 	}
-	return &fileUpload{folder: d, file: f, key: key}, nil
+	return &fileUpload{folder: d, file: f, key: key, direct: opts.Bulk && setDirect(f, true)}, nil
 }
 
 type fileUpload struct {
 	folder *folder
 	file   *os.File
 	key    string
+	direct bool // what is written now goes past the page cache
 }
 
-func (u *fileUpload) Write(p []byte) (int, error) { return u.file.Write(p) }
+// Write writes whole blocks past the page cache where the upload is direct; the first piece that is none, which is the last one of a blob, and
+// all after it go the ordinary way.
+func (u *fileUpload) Write(p []byte) (int, error) {
+	if u.direct && !isAligned(p) {
+		setDirect(u.file, false)
+		u.direct = false
+	}
+	n, err := u.file.Write(p)
+	if u.direct && n == 0 && errors.Is(err, syscall.EINVAL) { // a file system that promised more than it keeps
+		setDirect(u.file, false)
+		u.direct = false
+		return u.file.Write(p)
+	}
+	return n, err
+}
 
 // Commit syncs the file, renames it, and syncs its folder. If syncing the file fails, the blob is dropped for good: after a failed
 // fsync the kernel may hold pages for clean that never reached the disk, so only writing it all again can help.

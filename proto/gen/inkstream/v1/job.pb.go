@@ -143,7 +143,11 @@ type Job struct {
 	// The earlier job with the same bytes and options whose results this one has taken over; empty where it did the work itself.
 	DuplicateOf string `protobuf:"bytes,20,opt,name=duplicate_of,json=duplicateOf,proto3" json:"duplicate_of,omitempty"`
 	// Failed tries by task, e.g. "render.chunk-3"; redeliveries after a crash or a deploy are none.
-	FailedTries   map[string]int32 `protobuf:"bytes,21,rep,name=failed_tries,json=failedTries,proto3" json:"failed_tries,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	FailedTries map[string]int32 `protobuf:"bytes,21,rep,name=failed_tries,json=failedTries,proto3" json:"failed_tries,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// As the client gave them.
+	Labels map[string]string `protobuf:"bytes,22,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The batch that the job came in; empty where it came alone.
+	Batch         string `protobuf:"bytes,23,opt,name=batch,proto3" json:"batch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -323,6 +327,20 @@ func (x *Job) GetFailedTries() map[string]int32 {
 		return x.FailedTries
 	}
 	return nil
+}
+
+func (x *Job) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *Job) GetBatch() string {
+	if x != nil {
+		return x.Batch
+	}
+	return ""
 }
 
 // StageStatus is one stage's share in a job.
@@ -1012,7 +1030,8 @@ var File_inkstream_v1_job_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\n" +
-	"\x16inkstream/v1/job.proto\x12\finkstream.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\t\n" +
+	"\x16inkstream/v1/job.proto\x12\finkstream.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb1\n" +
+	"\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x17.inkstream.v1.Job.StateR\x05state\x12\x1a\n" +
@@ -1041,13 +1060,18 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\n" +
 	"result_run\x18\x13 \x01(\x05R\tresultRun\x12!\n" +
 	"\fduplicate_of\x18\x14 \x01(\tR\vduplicateOf\x12E\n" +
-	"\ffailed_tries\x18\x15 \x03(\v2\".inkstream.v1.Job.FailedTriesEntryR\vfailedTries\x1a;\n" +
+	"\ffailed_tries\x18\x15 \x03(\v2\".inkstream.v1.Job.FailedTriesEntryR\vfailedTries\x125\n" +
+	"\x06labels\x18\x16 \x03(\v2\x1d.inkstream.v1.Job.LabelsEntryR\x06labels\x12\x14\n" +
+	"\x05batch\x18\x17 \x01(\tR\x05batch\x1a;\n" +
 	"\rOutcomesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a>\n" +
 	"\x10FailedTriesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\x97\x01\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x97\x01\n" +
 	"\x05State\x12\x15\n" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\aPENDING\x10\x01\x12\v\n" +
@@ -1139,7 +1163,7 @@ func file_inkstream_v1_job_proto_rawDescGZIP() []byte {
 }
 
 var file_inkstream_v1_job_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_inkstream_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_inkstream_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_inkstream_v1_job_proto_goTypes = []any{
 	(Job_State)(0),                // 0: inkstream.v1.Job.State
 	(*Job)(nil),                   // 1: inkstream.v1.Job
@@ -1152,34 +1176,36 @@ var file_inkstream_v1_job_proto_goTypes = []any{
 	(*Finding)(nil),               // 8: inkstream.v1.Finding
 	nil,                           // 9: inkstream.v1.Job.OutcomesEntry
 	nil,                           // 10: inkstream.v1.Job.FailedTriesEntry
-	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
+	nil,                           // 11: inkstream.v1.Job.LabelsEntry
+	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 13: google.protobuf.Duration
 }
 var file_inkstream_v1_job_proto_depIdxs = []int32{
 	0,  // 0: inkstream.v1.Job.state:type_name -> inkstream.v1.Job.State
 	9,  // 1: inkstream.v1.Job.outcomes:type_name -> inkstream.v1.Job.OutcomesEntry
 	2,  // 2: inkstream.v1.Job.stages:type_name -> inkstream.v1.StageStatus
-	11, // 3: inkstream.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	11, // 4: inkstream.v1.Job.end_time:type_name -> google.protobuf.Timestamp
+	12, // 3: inkstream.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	12, // 4: inkstream.v1.Job.end_time:type_name -> google.protobuf.Timestamp
 	3,  // 5: inkstream.v1.Job.error:type_name -> inkstream.v1.Error
 	6,  // 6: inkstream.v1.Job.document:type_name -> inkstream.v1.DocumentInfo
 	8,  // 7: inkstream.v1.Job.findings:type_name -> inkstream.v1.Finding
 	5,  // 8: inkstream.v1.Job.options:type_name -> inkstream.v1.JobOptions
 	4,  // 9: inkstream.v1.Job.failures:type_name -> inkstream.v1.PageFailure
-	11, // 10: inkstream.v1.Job.expire_time:type_name -> google.protobuf.Timestamp
+	12, // 10: inkstream.v1.Job.expire_time:type_name -> google.protobuf.Timestamp
 	10, // 11: inkstream.v1.Job.failed_tries:type_name -> inkstream.v1.Job.FailedTriesEntry
-	11, // 12: inkstream.v1.StageStatus.start_time:type_name -> google.protobuf.Timestamp
-	11, // 13: inkstream.v1.StageStatus.end_time:type_name -> google.protobuf.Timestamp
-	12, // 14: inkstream.v1.JobOptions.document_timeout:type_name -> google.protobuf.Duration
-	12, // 15: inkstream.v1.JobOptions.page_timeout:type_name -> google.protobuf.Duration
-	12, // 16: inkstream.v1.JobOptions.stall_timeout:type_name -> google.protobuf.Duration
-	12, // 17: inkstream.v1.JobOptions.retention:type_name -> google.protobuf.Duration
-	7,  // 18: inkstream.v1.DocumentInfo.outline:type_name -> inkstream.v1.OutlineEntry
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	11, // 12: inkstream.v1.Job.labels:type_name -> inkstream.v1.Job.LabelsEntry
+	12, // 13: inkstream.v1.StageStatus.start_time:type_name -> google.protobuf.Timestamp
+	12, // 14: inkstream.v1.StageStatus.end_time:type_name -> google.protobuf.Timestamp
+	13, // 15: inkstream.v1.JobOptions.document_timeout:type_name -> google.protobuf.Duration
+	13, // 16: inkstream.v1.JobOptions.page_timeout:type_name -> google.protobuf.Duration
+	13, // 17: inkstream.v1.JobOptions.stall_timeout:type_name -> google.protobuf.Duration
+	13, // 18: inkstream.v1.JobOptions.retention:type_name -> google.protobuf.Duration
+	7,  // 19: inkstream.v1.DocumentInfo.outline:type_name -> inkstream.v1.OutlineEntry
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_job_proto_init() }
@@ -1194,7 +1220,7 @@ func file_inkstream_v1_job_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_job_proto_rawDesc), len(file_inkstream_v1_job_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

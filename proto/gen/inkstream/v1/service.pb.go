@@ -7,10 +7,12 @@
 package inkstreamv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	httpbody "google.golang.org/genproto/googleapis/api/httpbody"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	emptypb "google.golang.org/protobuf/types/known/emptypb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
@@ -114,8 +116,12 @@ type UploadMetadata struct {
 	// 1 to 64 printable ASCII characters. The same key with the same bytes answers the same job; with other bytes it is an error.
 	IdempotencyKey string      `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	Options        *JobOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Names and values for the client's own use: at most 16, of at most 63 characters each.
+	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Told when the job ends, as a Webhook of the tenant is, signed with the server's own secret.
+	WebhookUrl    string `protobuf:"bytes,5,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UploadMetadata) Reset() {
@@ -169,16 +175,190 @@ func (x *UploadMetadata) GetOptions() *JobOptions {
 	return nil
 }
 
+func (x *UploadMetadata) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *UploadMetadata) GetWebhookUrl() string {
+	if x != nil {
+		return x.WebhookUrl
+	}
+	return ""
+}
+
+type CreateJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the document lies, e.g. s3://bucket/folder/scan.pdf.
+	Source         string      `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	Filename       string      `protobuf:"bytes,2,opt,name=filename,proto3" json:"filename,omitempty"`
+	IdempotencyKey string      `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	Options        *JobOptions `protobuf:"bytes,4,opt,name=options,proto3" json:"options,omitempty"`
+	// As in UploadMetadata.
+	Labels map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// As in UploadMetadata.
+	WebhookUrl    string `protobuf:"bytes,6,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateJobRequest) Reset() {
+	*x = CreateJobRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateJobRequest) ProtoMessage() {}
+
+func (x *CreateJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateJobRequest.ProtoReflect.Descriptor instead.
+func (*CreateJobRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CreateJobRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *CreateJobRequest) GetFilename() string {
+	if x != nil {
+		return x.Filename
+	}
+	return ""
+}
+
+func (x *CreateJobRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *CreateJobRequest) GetOptions() *JobOptions {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *CreateJobRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *CreateJobRequest) GetWebhookUrl() string {
+	if x != nil {
+		return x.WebhookUrl
+	}
+	return ""
+}
+
+type GetPageImageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// From 1.
+	Number int32 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	// Dots per inch, 18 to 300; 0 means 100.
+	Dpi int32 `protobuf:"varint,3,opt,name=dpi,proto3" json:"dpi,omitempty"`
+	// Draw the blocks' boxes and types over it.
+	Boxes         bool `protobuf:"varint,4,opt,name=boxes,proto3" json:"boxes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPageImageRequest) Reset() {
+	*x = GetPageImageRequest{}
+	mi := &file_inkstream_v1_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPageImageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPageImageRequest) ProtoMessage() {}
+
+func (x *GetPageImageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPageImageRequest.ProtoReflect.Descriptor instead.
+func (*GetPageImageRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetPageImageRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetPageImageRequest) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *GetPageImageRequest) GetDpi() int32 {
+	if x != nil {
+		return x.Dpi
+	}
+	return 0
+}
+
+func (x *GetPageImageRequest) GetBoxes() bool {
+	if x != nil {
+		return x.Boxes
+	}
+	return false
+}
+
 type GetJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Answer when the job ends, or after this time if it has not; at most 60 s. REST: ?wait=30s.
+	Wait          *durationpb.Duration `protobuf:"bytes,2,opt,name=wait,proto3" json:"wait,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[2]
+	mi := &file_inkstream_v1_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -190,7 +370,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[2]
+	mi := &file_inkstream_v1_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -203,7 +383,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{2}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -211,6 +391,13 @@ func (x *GetJobRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *GetJobRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
 }
 
 type WatchJobRequest struct {
@@ -222,7 +409,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[3]
+	mi := &file_inkstream_v1_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -234,7 +421,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[3]
+	mi := &file_inkstream_v1_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -247,7 +434,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{3}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -266,7 +453,7 @@ type ListArtifactsRequest struct {
 
 func (x *ListArtifactsRequest) Reset() {
 	*x = ListArtifactsRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[4]
+	mi := &file_inkstream_v1_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -278,7 +465,7 @@ func (x *ListArtifactsRequest) String() string {
 func (*ListArtifactsRequest) ProtoMessage() {}
 
 func (x *ListArtifactsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[4]
+	mi := &file_inkstream_v1_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -291,7 +478,7 @@ func (x *ListArtifactsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArtifactsRequest.ProtoReflect.Descriptor instead.
 func (*ListArtifactsRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{4}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListArtifactsRequest) GetId() string {
@@ -310,7 +497,7 @@ type ListArtifactsResponse struct {
 
 func (x *ListArtifactsResponse) Reset() {
 	*x = ListArtifactsResponse{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[5]
+	mi := &file_inkstream_v1_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -322,7 +509,7 @@ func (x *ListArtifactsResponse) String() string {
 func (*ListArtifactsResponse) ProtoMessage() {}
 
 func (x *ListArtifactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[5]
+	mi := &file_inkstream_v1_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -335,7 +522,7 @@ func (x *ListArtifactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArtifactsResponse.ProtoReflect.Descriptor instead.
 func (*ListArtifactsResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{5}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListArtifactsResponse) GetArtifacts() []*Artifact {
@@ -359,7 +546,7 @@ type Artifact struct {
 
 func (x *Artifact) Reset() {
 	*x = Artifact{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[6]
+	mi := &file_inkstream_v1_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -371,7 +558,7 @@ func (x *Artifact) String() string {
 func (*Artifact) ProtoMessage() {}
 
 func (x *Artifact) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[6]
+	mi := &file_inkstream_v1_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -384,7 +571,7 @@ func (x *Artifact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Artifact.ProtoReflect.Descriptor instead.
 func (*Artifact) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{6}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Artifact) GetName() string {
@@ -425,7 +612,7 @@ type DownloadArtifactRequest struct {
 
 func (x *DownloadArtifactRequest) Reset() {
 	*x = DownloadArtifactRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[7]
+	mi := &file_inkstream_v1_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -437,7 +624,7 @@ func (x *DownloadArtifactRequest) String() string {
 func (*DownloadArtifactRequest) ProtoMessage() {}
 
 func (x *DownloadArtifactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[7]
+	mi := &file_inkstream_v1_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -450,7 +637,7 @@ func (x *DownloadArtifactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadArtifactRequest.ProtoReflect.Descriptor instead.
 func (*DownloadArtifactRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{7}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DownloadArtifactRequest) GetId() string {
@@ -478,7 +665,7 @@ type GetPageRequest struct {
 
 func (x *GetPageRequest) Reset() {
 	*x = GetPageRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[8]
+	mi := &file_inkstream_v1_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -490,7 +677,7 @@ func (x *GetPageRequest) String() string {
 func (*GetPageRequest) ProtoMessage() {}
 
 func (x *GetPageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[8]
+	mi := &file_inkstream_v1_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -503,7 +690,7 @@ func (x *GetPageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPageRequest.ProtoReflect.Descriptor instead.
 func (*GetPageRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{8}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetPageRequest) GetId() string {
@@ -529,7 +716,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[9]
+	mi := &file_inkstream_v1_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +728,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[9]
+	mi := &file_inkstream_v1_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +741,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{9}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -575,7 +762,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[10]
+	mi := &file_inkstream_v1_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -587,7 +774,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[10]
+	mi := &file_inkstream_v1_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -600,7 +787,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{10}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RetryJobRequest) GetId() string {
@@ -626,7 +813,7 @@ type DeleteJobRequest struct {
 
 func (x *DeleteJobRequest) Reset() {
 	*x = DeleteJobRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[11]
+	mi := &file_inkstream_v1_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -638,7 +825,7 @@ func (x *DeleteJobRequest) String() string {
 func (*DeleteJobRequest) ProtoMessage() {}
 
 func (x *DeleteJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[11]
+	mi := &file_inkstream_v1_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -651,7 +838,7 @@ func (x *DeleteJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteJobRequest.ProtoReflect.Descriptor instead.
 func (*DeleteJobRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{11}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteJobRequest) GetId() string {
@@ -674,7 +861,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[12]
+	mi := &file_inkstream_v1_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -686,7 +873,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[12]
+	mi := &file_inkstream_v1_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -699,7 +886,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{12}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListEventsRequest) GetId() string {
@@ -734,7 +921,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[13]
+	mi := &file_inkstream_v1_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -746,7 +933,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[13]
+	mi := &file_inkstream_v1_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -759,7 +946,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{13}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListEventsResponse) GetEvents() []*Event {
@@ -788,7 +975,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[14]
+	mi := &file_inkstream_v1_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +987,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[14]
+	mi := &file_inkstream_v1_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +1000,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{14}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListDeadLettersRequest) GetPageSize() int32 {
@@ -841,7 +1028,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[15]
+	mi := &file_inkstream_v1_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -853,7 +1040,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[15]
+	mi := &file_inkstream_v1_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -866,7 +1053,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{15}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -892,7 +1079,7 @@ type GetDeadLetterRequest struct {
 
 func (x *GetDeadLetterRequest) Reset() {
 	*x = GetDeadLetterRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[16]
+	mi := &file_inkstream_v1_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +1091,7 @@ func (x *GetDeadLetterRequest) String() string {
 func (*GetDeadLetterRequest) ProtoMessage() {}
 
 func (x *GetDeadLetterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[16]
+	mi := &file_inkstream_v1_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1104,7 @@ func (x *GetDeadLetterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDeadLetterRequest.ProtoReflect.Descriptor instead.
 func (*GetDeadLetterRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{16}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetDeadLetterRequest) GetId() string {
@@ -936,7 +1123,7 @@ type RetryDeadLetterRequest struct {
 
 func (x *RetryDeadLetterRequest) Reset() {
 	*x = RetryDeadLetterRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[17]
+	mi := &file_inkstream_v1_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1135,7 @@ func (x *RetryDeadLetterRequest) String() string {
 func (*RetryDeadLetterRequest) ProtoMessage() {}
 
 func (x *RetryDeadLetterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[17]
+	mi := &file_inkstream_v1_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1148,7 @@ func (x *RetryDeadLetterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryDeadLetterRequest.ProtoReflect.Descriptor instead.
 func (*RetryDeadLetterRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{17}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RetryDeadLetterRequest) GetId() string {
@@ -980,7 +1167,7 @@ type DropDeadLetterRequest struct {
 
 func (x *DropDeadLetterRequest) Reset() {
 	*x = DropDeadLetterRequest{}
-	mi := &file_inkstream_v1_service_proto_msgTypes[18]
+	mi := &file_inkstream_v1_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1179,7 @@ func (x *DropDeadLetterRequest) String() string {
 func (*DropDeadLetterRequest) ProtoMessage() {}
 
 func (x *DropDeadLetterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_service_proto_msgTypes[18]
+	mi := &file_inkstream_v1_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1192,7 @@ func (x *DropDeadLetterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropDeadLetterRequest.ProtoReflect.Descriptor instead.
 func (*DropDeadLetterRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{18}
+	return file_inkstream_v1_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DropDeadLetterRequest) GetId() string {
@@ -1019,17 +1206,42 @@ var File_inkstream_v1_service_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ainkstream/v1/service.proto\x12\finkstream.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dinkstream/v1/deadletter.proto\x1a\x18inkstream/v1/event.proto\x1a\x16inkstream/v1/job.proto\x1a\x17inkstream/v1/page.proto\"q\n" +
+	"\x1ainkstream/v1/service.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19inkstream/v1/access.proto\x1a\x1dinkstream/v1/deadletter.proto\x1a\x18inkstream/v1/event.proto\x1a\x16inkstream/v1/job.proto\x1a\x17inkstream/v1/list.proto\x1a\x17inkstream/v1/page.proto\x1a\x19inkstream/v1/search.proto\"q\n" +
 	"\x15UploadDocumentRequest\x12:\n" +
 	"\bmetadata\x18\x01 \x01(\v2\x1c.inkstream.v1.UploadMetadataH\x00R\bmetadata\x12\x14\n" +
 	"\x04data\x18\x02 \x01(\fH\x00R\x04dataB\x06\n" +
-	"\x04part\"\x89\x01\n" +
+	"\x04part\"\xa7\x02\n" +
 	"\x0eUploadMetadata\x12\x1a\n" +
 	"\bfilename\x18\x01 \x01(\tR\bfilename\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x122\n" +
-	"\aoptions\x18\x03 \x01(\v2\x18.inkstream.v1.JobOptionsR\aoptions\"\x1f\n" +
+	"\aoptions\x18\x03 \x01(\v2\x18.inkstream.v1.JobOptionsR\aoptions\x12@\n" +
+	"\x06labels\x18\x04 \x03(\v2(.inkstream.v1.UploadMetadata.LabelsEntryR\x06labels\x12\x1f\n" +
+	"\vwebhook_url\x18\x05 \x01(\tR\n" +
+	"webhookUrl\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf6\x02\n" +
+	"\x10CreateJobRequest\x12\"\n" +
+	"\x06source\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fR\x06source\x12$\n" +
+	"\bfilename\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\bfilename\x120\n" +
+	"\x0fidempotency_key\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@R\x0eidempotencyKey\x122\n" +
+	"\aoptions\x18\x04 \x01(\v2\x18.inkstream.v1.JobOptionsR\aoptions\x12L\n" +
+	"\x06labels\x18\x05 \x03(\v2*.inkstream.v1.CreateJobRequest.LabelsEntryB\b\xbaH\x05\x9a\x01\x02\x10\x10R\x06labels\x12)\n" +
+	"\vwebhook_url\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\n" +
+	"webhookUrl\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"z\n" +
+	"\x13GetPageImageRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
+	"\x06number\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\x06number\x12\x1c\n" +
+	"\x03dpi\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xac\x02(\x00R\x03dpi\x12\x14\n" +
+	"\x05boxes\x18\x04 \x01(\bR\x05boxes\"N\n" +
 	"\rGetJobRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"!\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
+	"\x04wait\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x04wait\"!\n" +
 	"\x0fWatchJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"&\n" +
 	"\x14ListArtifactsRequest\x12\x0e\n" +
@@ -1076,9 +1288,32 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\x16RetryDeadLetterRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"'\n" +
 	"\x15DropDeadLetterRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\xaf\v\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id2\xd3\x17\n" +
 	"\x10InkstreamService\x12J\n" +
-	"\x0eUploadDocument\x12#.inkstream.v1.UploadDocumentRequest\x1a\x11.inkstream.v1.Job(\x01\x12O\n" +
+	"\x0eUploadDocument\x12#.inkstream.v1.UploadDocumentRequest\x1a\x11.inkstream.v1.Job(\x01\x12S\n" +
+	"\tCreateJob\x12\x1e.inkstream.v1.CreateJobRequest\x1a\x11.inkstream.v1.Job\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/jobs\x12[\n" +
+	"\bListJobs\x12\x1d.inkstream.v1.ListJobsRequest\x1a\x1e.inkstream.v1.ListJobsResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
+	"\x12\b/v1/jobs\x12i\n" +
+	"\n" +
+	"CancelJobs\x12\x1e.inkstream.v1.BatchJobsRequest\x1a\x1f.inkstream.v1.BatchJobsResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/jobs:cancel\x12g\n" +
+	"\tRetryJobs\x12\x1e.inkstream.v1.BatchJobsRequest\x1a\x1f.inkstream.v1.BatchJobsResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/jobs:retry\x12i\n" +
+	"\n" +
+	"DeleteJobs\x12\x1e.inkstream.v1.BatchJobsRequest\x1a\x1f.inkstream.v1.BatchJobsResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/jobs:delete\x12X\n" +
+	"\bGetBatch\x12\x1d.inkstream.v1.GetBatchRequest\x1a\x13.inkstream.v1.Batch\"\x18\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/batches/{id}\x12W\n" +
+	"\x06Search\x12\x1b.inkstream.v1.SearchRequest\x1a\x1c.inkstream.v1.SearchResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/search\x12c\n" +
+	"\n" +
+	"ListStages\x12\x1f.inkstream.v1.ListStagesRequest\x1a .inkstream.v1.ListStagesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/stages\x12s\n" +
+	"\fGetPageImage\x12!.inkstream.v1.GetPageImageRequest\x1a\x14.google.api.HttpBody\"*\x82\xd3\xe4\x93\x02$\x12\"/v1/jobs/{id}/pages/{number}/image\x12S\n" +
+	"\tCreateKey\x12\x1e.inkstream.v1.CreateKeyRequest\x1a\x11.inkstream.v1.Key\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/keys\x12[\n" +
+	"\bListKeys\x12\x1d.inkstream.v1.ListKeysRequest\x1a\x1e.inkstream.v1.ListKeysResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
+	"\x12\b/v1/keys\x12\\\n" +
+	"\tRotateKey\x12\x1e.inkstream.v1.RotateKeyRequest\x1a\x11.inkstream.v1.Key\"\x1c\x82\xd3\xe4\x93\x02\x16\"\x14/v1/keys/{id}:rotate\x12Z\n" +
+	"\tRevokeKey\x12\x1e.inkstream.v1.RevokeKeyRequest\x1a\x16.google.protobuf.Empty\"\x15\x82\xd3\xe4\x93\x02\x0f*\r/v1/keys/{id}\x12c\n" +
+	"\rCreateWebhook\x12\".inkstream.v1.CreateWebhookRequest\x1a\x15.inkstream.v1.Webhook\"\x17\x82\xd3\xe4\x93\x02\x11:\x01*\"\f/v1/webhooks\x12k\n" +
+	"\fListWebhooks\x12!.inkstream.v1.ListWebhooksRequest\x1a\".inkstream.v1.ListWebhooksResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/webhooks\x12f\n" +
+	"\rDeleteWebhook\x12\".inkstream.v1.DeleteWebhookRequest\x1a\x16.google.protobuf.Empty\"\x19\x82\xd3\xe4\x93\x02\x13*\x11/v1/webhooks/{id}\x12O\n" +
 	"\x06GetJob\x12\x1b.inkstream.v1.GetJobRequest\x1a\x11.inkstream.v1.Job\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/jobs/{id}\x12[\n" +
 	"\bWatchJob\x12\x1d.inkstream.v1.WatchJobRequest\x1a\x11.inkstream.v1.Job\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/jobs/{id}/watch0\x01\x12y\n" +
 	"\rListArtifacts\x12\".inkstream.v1.ListArtifactsRequest\x1a#.inkstream.v1.ListArtifactsResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/jobs/{id}/artifacts\x12|\n" +
@@ -1106,76 +1341,138 @@ func file_inkstream_v1_service_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_service_proto_rawDescData
 }
 
-var file_inkstream_v1_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_inkstream_v1_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_inkstream_v1_service_proto_goTypes = []any{
 	(*UploadDocumentRequest)(nil),   // 0: inkstream.v1.UploadDocumentRequest
 	(*UploadMetadata)(nil),          // 1: inkstream.v1.UploadMetadata
-	(*GetJobRequest)(nil),           // 2: inkstream.v1.GetJobRequest
-	(*WatchJobRequest)(nil),         // 3: inkstream.v1.WatchJobRequest
-	(*ListArtifactsRequest)(nil),    // 4: inkstream.v1.ListArtifactsRequest
-	(*ListArtifactsResponse)(nil),   // 5: inkstream.v1.ListArtifactsResponse
-	(*Artifact)(nil),                // 6: inkstream.v1.Artifact
-	(*DownloadArtifactRequest)(nil), // 7: inkstream.v1.DownloadArtifactRequest
-	(*GetPageRequest)(nil),          // 8: inkstream.v1.GetPageRequest
-	(*CancelJobRequest)(nil),        // 9: inkstream.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),         // 10: inkstream.v1.RetryJobRequest
-	(*DeleteJobRequest)(nil),        // 11: inkstream.v1.DeleteJobRequest
-	(*ListEventsRequest)(nil),       // 12: inkstream.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),      // 13: inkstream.v1.ListEventsResponse
-	(*ListDeadLettersRequest)(nil),  // 14: inkstream.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil), // 15: inkstream.v1.ListDeadLettersResponse
-	(*GetDeadLetterRequest)(nil),    // 16: inkstream.v1.GetDeadLetterRequest
-	(*RetryDeadLetterRequest)(nil),  // 17: inkstream.v1.RetryDeadLetterRequest
-	(*DropDeadLetterRequest)(nil),   // 18: inkstream.v1.DropDeadLetterRequest
-	(*JobOptions)(nil),              // 19: inkstream.v1.JobOptions
-	(*timestamppb.Timestamp)(nil),   // 20: google.protobuf.Timestamp
-	(*Event)(nil),                   // 21: inkstream.v1.Event
-	(*DeadLetter)(nil),              // 22: inkstream.v1.DeadLetter
-	(*Job)(nil),                     // 23: inkstream.v1.Job
-	(*httpbody.HttpBody)(nil),       // 24: google.api.HttpBody
-	(*Page)(nil),                    // 25: inkstream.v1.Page
-	(*emptypb.Empty)(nil),           // 26: google.protobuf.Empty
+	(*CreateJobRequest)(nil),        // 2: inkstream.v1.CreateJobRequest
+	(*GetPageImageRequest)(nil),     // 3: inkstream.v1.GetPageImageRequest
+	(*GetJobRequest)(nil),           // 4: inkstream.v1.GetJobRequest
+	(*WatchJobRequest)(nil),         // 5: inkstream.v1.WatchJobRequest
+	(*ListArtifactsRequest)(nil),    // 6: inkstream.v1.ListArtifactsRequest
+	(*ListArtifactsResponse)(nil),   // 7: inkstream.v1.ListArtifactsResponse
+	(*Artifact)(nil),                // 8: inkstream.v1.Artifact
+	(*DownloadArtifactRequest)(nil), // 9: inkstream.v1.DownloadArtifactRequest
+	(*GetPageRequest)(nil),          // 10: inkstream.v1.GetPageRequest
+	(*CancelJobRequest)(nil),        // 11: inkstream.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),         // 12: inkstream.v1.RetryJobRequest
+	(*DeleteJobRequest)(nil),        // 13: inkstream.v1.DeleteJobRequest
+	(*ListEventsRequest)(nil),       // 14: inkstream.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),      // 15: inkstream.v1.ListEventsResponse
+	(*ListDeadLettersRequest)(nil),  // 16: inkstream.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil), // 17: inkstream.v1.ListDeadLettersResponse
+	(*GetDeadLetterRequest)(nil),    // 18: inkstream.v1.GetDeadLetterRequest
+	(*RetryDeadLetterRequest)(nil),  // 19: inkstream.v1.RetryDeadLetterRequest
+	(*DropDeadLetterRequest)(nil),   // 20: inkstream.v1.DropDeadLetterRequest
+	nil,                             // 21: inkstream.v1.UploadMetadata.LabelsEntry
+	nil,                             // 22: inkstream.v1.CreateJobRequest.LabelsEntry
+	(*JobOptions)(nil),              // 23: inkstream.v1.JobOptions
+	(*durationpb.Duration)(nil),     // 24: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 25: google.protobuf.Timestamp
+	(*Event)(nil),                   // 26: inkstream.v1.Event
+	(*DeadLetter)(nil),              // 27: inkstream.v1.DeadLetter
+	(*ListJobsRequest)(nil),         // 28: inkstream.v1.ListJobsRequest
+	(*BatchJobsRequest)(nil),        // 29: inkstream.v1.BatchJobsRequest
+	(*GetBatchRequest)(nil),         // 30: inkstream.v1.GetBatchRequest
+	(*SearchRequest)(nil),           // 31: inkstream.v1.SearchRequest
+	(*ListStagesRequest)(nil),       // 32: inkstream.v1.ListStagesRequest
+	(*CreateKeyRequest)(nil),        // 33: inkstream.v1.CreateKeyRequest
+	(*ListKeysRequest)(nil),         // 34: inkstream.v1.ListKeysRequest
+	(*RotateKeyRequest)(nil),        // 35: inkstream.v1.RotateKeyRequest
+	(*RevokeKeyRequest)(nil),        // 36: inkstream.v1.RevokeKeyRequest
+	(*CreateWebhookRequest)(nil),    // 37: inkstream.v1.CreateWebhookRequest
+	(*ListWebhooksRequest)(nil),     // 38: inkstream.v1.ListWebhooksRequest
+	(*DeleteWebhookRequest)(nil),    // 39: inkstream.v1.DeleteWebhookRequest
+	(*Job)(nil),                     // 40: inkstream.v1.Job
+	(*ListJobsResponse)(nil),        // 41: inkstream.v1.ListJobsResponse
+	(*BatchJobsResponse)(nil),       // 42: inkstream.v1.BatchJobsResponse
+	(*Batch)(nil),                   // 43: inkstream.v1.Batch
+	(*SearchResponse)(nil),          // 44: inkstream.v1.SearchResponse
+	(*ListStagesResponse)(nil),      // 45: inkstream.v1.ListStagesResponse
+	(*httpbody.HttpBody)(nil),       // 46: google.api.HttpBody
+	(*Key)(nil),                     // 47: inkstream.v1.Key
+	(*ListKeysResponse)(nil),        // 48: inkstream.v1.ListKeysResponse
+	(*emptypb.Empty)(nil),           // 49: google.protobuf.Empty
+	(*Webhook)(nil),                 // 50: inkstream.v1.Webhook
+	(*ListWebhooksResponse)(nil),    // 51: inkstream.v1.ListWebhooksResponse
+	(*Page)(nil),                    // 52: inkstream.v1.Page
 }
 var file_inkstream_v1_service_proto_depIdxs = []int32{
 	1,  // 0: inkstream.v1.UploadDocumentRequest.metadata:type_name -> inkstream.v1.UploadMetadata
-	19, // 1: inkstream.v1.UploadMetadata.options:type_name -> inkstream.v1.JobOptions
-	6,  // 2: inkstream.v1.ListArtifactsResponse.artifacts:type_name -> inkstream.v1.Artifact
-	20, // 3: inkstream.v1.Artifact.create_time:type_name -> google.protobuf.Timestamp
-	21, // 4: inkstream.v1.ListEventsResponse.events:type_name -> inkstream.v1.Event
-	22, // 5: inkstream.v1.ListDeadLettersResponse.dead_letters:type_name -> inkstream.v1.DeadLetter
-	0,  // 6: inkstream.v1.InkstreamService.UploadDocument:input_type -> inkstream.v1.UploadDocumentRequest
-	2,  // 7: inkstream.v1.InkstreamService.GetJob:input_type -> inkstream.v1.GetJobRequest
-	3,  // 8: inkstream.v1.InkstreamService.WatchJob:input_type -> inkstream.v1.WatchJobRequest
-	4,  // 9: inkstream.v1.InkstreamService.ListArtifacts:input_type -> inkstream.v1.ListArtifactsRequest
-	7,  // 10: inkstream.v1.InkstreamService.DownloadArtifact:input_type -> inkstream.v1.DownloadArtifactRequest
-	8,  // 11: inkstream.v1.InkstreamService.GetPage:input_type -> inkstream.v1.GetPageRequest
-	9,  // 12: inkstream.v1.InkstreamService.CancelJob:input_type -> inkstream.v1.CancelJobRequest
-	10, // 13: inkstream.v1.InkstreamService.RetryJob:input_type -> inkstream.v1.RetryJobRequest
-	11, // 14: inkstream.v1.InkstreamService.DeleteJob:input_type -> inkstream.v1.DeleteJobRequest
-	12, // 15: inkstream.v1.InkstreamService.ListEvents:input_type -> inkstream.v1.ListEventsRequest
-	14, // 16: inkstream.v1.InkstreamService.ListDeadLetters:input_type -> inkstream.v1.ListDeadLettersRequest
-	16, // 17: inkstream.v1.InkstreamService.GetDeadLetter:input_type -> inkstream.v1.GetDeadLetterRequest
-	17, // 18: inkstream.v1.InkstreamService.RetryDeadLetter:input_type -> inkstream.v1.RetryDeadLetterRequest
-	18, // 19: inkstream.v1.InkstreamService.DropDeadLetter:input_type -> inkstream.v1.DropDeadLetterRequest
-	23, // 20: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
-	23, // 21: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
-	23, // 22: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
-	5,  // 23: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
-	24, // 24: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
-	25, // 25: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
-	23, // 26: inkstream.v1.InkstreamService.CancelJob:output_type -> inkstream.v1.Job
-	23, // 27: inkstream.v1.InkstreamService.RetryJob:output_type -> inkstream.v1.Job
-	26, // 28: inkstream.v1.InkstreamService.DeleteJob:output_type -> google.protobuf.Empty
-	13, // 29: inkstream.v1.InkstreamService.ListEvents:output_type -> inkstream.v1.ListEventsResponse
-	15, // 30: inkstream.v1.InkstreamService.ListDeadLetters:output_type -> inkstream.v1.ListDeadLettersResponse
-	22, // 31: inkstream.v1.InkstreamService.GetDeadLetter:output_type -> inkstream.v1.DeadLetter
-	23, // 32: inkstream.v1.InkstreamService.RetryDeadLetter:output_type -> inkstream.v1.Job
-	26, // 33: inkstream.v1.InkstreamService.DropDeadLetter:output_type -> google.protobuf.Empty
-	20, // [20:34] is the sub-list for method output_type
-	6,  // [6:20] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	23, // 1: inkstream.v1.UploadMetadata.options:type_name -> inkstream.v1.JobOptions
+	21, // 2: inkstream.v1.UploadMetadata.labels:type_name -> inkstream.v1.UploadMetadata.LabelsEntry
+	23, // 3: inkstream.v1.CreateJobRequest.options:type_name -> inkstream.v1.JobOptions
+	22, // 4: inkstream.v1.CreateJobRequest.labels:type_name -> inkstream.v1.CreateJobRequest.LabelsEntry
+	24, // 5: inkstream.v1.GetJobRequest.wait:type_name -> google.protobuf.Duration
+	8,  // 6: inkstream.v1.ListArtifactsResponse.artifacts:type_name -> inkstream.v1.Artifact
+	25, // 7: inkstream.v1.Artifact.create_time:type_name -> google.protobuf.Timestamp
+	26, // 8: inkstream.v1.ListEventsResponse.events:type_name -> inkstream.v1.Event
+	27, // 9: inkstream.v1.ListDeadLettersResponse.dead_letters:type_name -> inkstream.v1.DeadLetter
+	0,  // 10: inkstream.v1.InkstreamService.UploadDocument:input_type -> inkstream.v1.UploadDocumentRequest
+	2,  // 11: inkstream.v1.InkstreamService.CreateJob:input_type -> inkstream.v1.CreateJobRequest
+	28, // 12: inkstream.v1.InkstreamService.ListJobs:input_type -> inkstream.v1.ListJobsRequest
+	29, // 13: inkstream.v1.InkstreamService.CancelJobs:input_type -> inkstream.v1.BatchJobsRequest
+	29, // 14: inkstream.v1.InkstreamService.RetryJobs:input_type -> inkstream.v1.BatchJobsRequest
+	29, // 15: inkstream.v1.InkstreamService.DeleteJobs:input_type -> inkstream.v1.BatchJobsRequest
+	30, // 16: inkstream.v1.InkstreamService.GetBatch:input_type -> inkstream.v1.GetBatchRequest
+	31, // 17: inkstream.v1.InkstreamService.Search:input_type -> inkstream.v1.SearchRequest
+	32, // 18: inkstream.v1.InkstreamService.ListStages:input_type -> inkstream.v1.ListStagesRequest
+	3,  // 19: inkstream.v1.InkstreamService.GetPageImage:input_type -> inkstream.v1.GetPageImageRequest
+	33, // 20: inkstream.v1.InkstreamService.CreateKey:input_type -> inkstream.v1.CreateKeyRequest
+	34, // 21: inkstream.v1.InkstreamService.ListKeys:input_type -> inkstream.v1.ListKeysRequest
+	35, // 22: inkstream.v1.InkstreamService.RotateKey:input_type -> inkstream.v1.RotateKeyRequest
+	36, // 23: inkstream.v1.InkstreamService.RevokeKey:input_type -> inkstream.v1.RevokeKeyRequest
+	37, // 24: inkstream.v1.InkstreamService.CreateWebhook:input_type -> inkstream.v1.CreateWebhookRequest
+	38, // 25: inkstream.v1.InkstreamService.ListWebhooks:input_type -> inkstream.v1.ListWebhooksRequest
+	39, // 26: inkstream.v1.InkstreamService.DeleteWebhook:input_type -> inkstream.v1.DeleteWebhookRequest
+	4,  // 27: inkstream.v1.InkstreamService.GetJob:input_type -> inkstream.v1.GetJobRequest
+	5,  // 28: inkstream.v1.InkstreamService.WatchJob:input_type -> inkstream.v1.WatchJobRequest
+	6,  // 29: inkstream.v1.InkstreamService.ListArtifacts:input_type -> inkstream.v1.ListArtifactsRequest
+	9,  // 30: inkstream.v1.InkstreamService.DownloadArtifact:input_type -> inkstream.v1.DownloadArtifactRequest
+	10, // 31: inkstream.v1.InkstreamService.GetPage:input_type -> inkstream.v1.GetPageRequest
+	11, // 32: inkstream.v1.InkstreamService.CancelJob:input_type -> inkstream.v1.CancelJobRequest
+	12, // 33: inkstream.v1.InkstreamService.RetryJob:input_type -> inkstream.v1.RetryJobRequest
+	13, // 34: inkstream.v1.InkstreamService.DeleteJob:input_type -> inkstream.v1.DeleteJobRequest
+	14, // 35: inkstream.v1.InkstreamService.ListEvents:input_type -> inkstream.v1.ListEventsRequest
+	16, // 36: inkstream.v1.InkstreamService.ListDeadLetters:input_type -> inkstream.v1.ListDeadLettersRequest
+	18, // 37: inkstream.v1.InkstreamService.GetDeadLetter:input_type -> inkstream.v1.GetDeadLetterRequest
+	19, // 38: inkstream.v1.InkstreamService.RetryDeadLetter:input_type -> inkstream.v1.RetryDeadLetterRequest
+	20, // 39: inkstream.v1.InkstreamService.DropDeadLetter:input_type -> inkstream.v1.DropDeadLetterRequest
+	40, // 40: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
+	40, // 41: inkstream.v1.InkstreamService.CreateJob:output_type -> inkstream.v1.Job
+	41, // 42: inkstream.v1.InkstreamService.ListJobs:output_type -> inkstream.v1.ListJobsResponse
+	42, // 43: inkstream.v1.InkstreamService.CancelJobs:output_type -> inkstream.v1.BatchJobsResponse
+	42, // 44: inkstream.v1.InkstreamService.RetryJobs:output_type -> inkstream.v1.BatchJobsResponse
+	42, // 45: inkstream.v1.InkstreamService.DeleteJobs:output_type -> inkstream.v1.BatchJobsResponse
+	43, // 46: inkstream.v1.InkstreamService.GetBatch:output_type -> inkstream.v1.Batch
+	44, // 47: inkstream.v1.InkstreamService.Search:output_type -> inkstream.v1.SearchResponse
+	45, // 48: inkstream.v1.InkstreamService.ListStages:output_type -> inkstream.v1.ListStagesResponse
+	46, // 49: inkstream.v1.InkstreamService.GetPageImage:output_type -> google.api.HttpBody
+	47, // 50: inkstream.v1.InkstreamService.CreateKey:output_type -> inkstream.v1.Key
+	48, // 51: inkstream.v1.InkstreamService.ListKeys:output_type -> inkstream.v1.ListKeysResponse
+	47, // 52: inkstream.v1.InkstreamService.RotateKey:output_type -> inkstream.v1.Key
+	49, // 53: inkstream.v1.InkstreamService.RevokeKey:output_type -> google.protobuf.Empty
+	50, // 54: inkstream.v1.InkstreamService.CreateWebhook:output_type -> inkstream.v1.Webhook
+	51, // 55: inkstream.v1.InkstreamService.ListWebhooks:output_type -> inkstream.v1.ListWebhooksResponse
+	49, // 56: inkstream.v1.InkstreamService.DeleteWebhook:output_type -> google.protobuf.Empty
+	40, // 57: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
+	40, // 58: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
+	7,  // 59: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
+	46, // 60: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
+	52, // 61: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
+	40, // 62: inkstream.v1.InkstreamService.CancelJob:output_type -> inkstream.v1.Job
+	40, // 63: inkstream.v1.InkstreamService.RetryJob:output_type -> inkstream.v1.Job
+	49, // 64: inkstream.v1.InkstreamService.DeleteJob:output_type -> google.protobuf.Empty
+	15, // 65: inkstream.v1.InkstreamService.ListEvents:output_type -> inkstream.v1.ListEventsResponse
+	17, // 66: inkstream.v1.InkstreamService.ListDeadLetters:output_type -> inkstream.v1.ListDeadLettersResponse
+	27, // 67: inkstream.v1.InkstreamService.GetDeadLetter:output_type -> inkstream.v1.DeadLetter
+	40, // 68: inkstream.v1.InkstreamService.RetryDeadLetter:output_type -> inkstream.v1.Job
+	49, // 69: inkstream.v1.InkstreamService.DropDeadLetter:output_type -> google.protobuf.Empty
+	40, // [40:70] is the sub-list for method output_type
+	10, // [10:40] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_service_proto_init() }
@@ -1183,10 +1480,13 @@ func file_inkstream_v1_service_proto_init() {
 	if File_inkstream_v1_service_proto != nil {
 		return
 	}
+	file_inkstream_v1_access_proto_init()
 	file_inkstream_v1_deadletter_proto_init()
 	file_inkstream_v1_event_proto_init()
 	file_inkstream_v1_job_proto_init()
+	file_inkstream_v1_list_proto_init()
 	file_inkstream_v1_page_proto_init()
+	file_inkstream_v1_search_proto_init()
 	file_inkstream_v1_service_proto_msgTypes[0].OneofWrappers = []any{
 		(*UploadDocumentRequest_Metadata)(nil),
 		(*UploadDocumentRequest_Data)(nil),
@@ -1197,7 +1497,7 @@ func file_inkstream_v1_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_service_proto_rawDesc), len(file_inkstream_v1_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

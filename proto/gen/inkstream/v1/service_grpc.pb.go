@@ -22,6 +22,22 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	InkstreamService_UploadDocument_FullMethodName   = "/inkstream.v1.InkstreamService/UploadDocument"
+	InkstreamService_CreateJob_FullMethodName        = "/inkstream.v1.InkstreamService/CreateJob"
+	InkstreamService_ListJobs_FullMethodName         = "/inkstream.v1.InkstreamService/ListJobs"
+	InkstreamService_CancelJobs_FullMethodName       = "/inkstream.v1.InkstreamService/CancelJobs"
+	InkstreamService_RetryJobs_FullMethodName        = "/inkstream.v1.InkstreamService/RetryJobs"
+	InkstreamService_DeleteJobs_FullMethodName       = "/inkstream.v1.InkstreamService/DeleteJobs"
+	InkstreamService_GetBatch_FullMethodName         = "/inkstream.v1.InkstreamService/GetBatch"
+	InkstreamService_Search_FullMethodName           = "/inkstream.v1.InkstreamService/Search"
+	InkstreamService_ListStages_FullMethodName       = "/inkstream.v1.InkstreamService/ListStages"
+	InkstreamService_GetPageImage_FullMethodName     = "/inkstream.v1.InkstreamService/GetPageImage"
+	InkstreamService_CreateKey_FullMethodName        = "/inkstream.v1.InkstreamService/CreateKey"
+	InkstreamService_ListKeys_FullMethodName         = "/inkstream.v1.InkstreamService/ListKeys"
+	InkstreamService_RotateKey_FullMethodName        = "/inkstream.v1.InkstreamService/RotateKey"
+	InkstreamService_RevokeKey_FullMethodName        = "/inkstream.v1.InkstreamService/RevokeKey"
+	InkstreamService_CreateWebhook_FullMethodName    = "/inkstream.v1.InkstreamService/CreateWebhook"
+	InkstreamService_ListWebhooks_FullMethodName     = "/inkstream.v1.InkstreamService/ListWebhooks"
+	InkstreamService_DeleteWebhook_FullMethodName    = "/inkstream.v1.InkstreamService/DeleteWebhook"
 	InkstreamService_GetJob_FullMethodName           = "/inkstream.v1.InkstreamService/GetJob"
 	InkstreamService_WatchJob_FullMethodName         = "/inkstream.v1.InkstreamService/WatchJob"
 	InkstreamService_ListArtifacts_FullMethodName    = "/inkstream.v1.InkstreamService/ListArtifacts"
@@ -52,6 +68,37 @@ type InkstreamServiceClient interface {
 	// Errors: INVALID_ARGUMENT (EMPTY_FILE, INVALID_OPTION), RESOURCE_EXHAUSTED (TOO_LARGE, BUSY), ALREADY_EXISTS (IDEMPOTENCY_CONFLICT),
 	// UNAVAILABLE.
 	UploadDocument(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadDocumentRequest, Job], error)
+	// CreateJob starts a job from a document in a bucket that the server may read. Errors: as UploadDocument, PERMISSION_DENIED
+	// (SOURCE_NOT_ALLOWED), NOT_FOUND (SOURCE_MISSING).
+	CreateJob(ctx context.Context, in *CreateJobRequest, opts ...grpc.CallOption) (*Job, error)
+	// ListJobs answers the tenant's jobs. Errors: INVALID_ARGUMENT (a page token that is none).
+	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
+	// CancelJobs, RetryJobs and DeleteJobs do to every job of the filter what their singulars do to one.
+	CancelJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error)
+	RetryJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error)
+	DeleteJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error)
+	// GetBatch answers how the jobs of one request with several files stand. Errors: NOT_FOUND.
+	GetBatch(ctx context.Context, in *GetBatchRequest, opts ...grpc.CallOption) (*Batch, error)
+	// Search finds pages by their text. Errors: INVALID_ARGUMENT (a query without a word, a page token that is none).
+	Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error)
+	// ListStages answers how the stages stand.
+	ListStages(ctx context.Context, in *ListStagesRequest, opts ...grpc.CallOption) (*ListStagesResponse, error)
+	// GetPageImage draws a page as PNG. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
+	GetPageImage(ctx context.Context, in *GetPageImageRequest, opts ...grpc.CallOption) (*httpbody.HttpBody, error)
+	// CreateKey makes an API key. Needs the scope admin, as the other methods about keys.
+	CreateKey(ctx context.Context, in *CreateKeyRequest, opts ...grpc.CallOption) (*Key, error)
+	// ListKeys answers the tenant's keys, without their secrets.
+	ListKeys(ctx context.Context, in *ListKeysRequest, opts ...grpc.CallOption) (*ListKeysResponse, error)
+	// RotateKey gives a key another secret; the old one is refused at once. Errors: NOT_FOUND.
+	RotateKey(ctx context.Context, in *RotateKeyRequest, opts ...grpc.CallOption) (*Key, error)
+	// RevokeKey removes a key; it is refused at once. Errors: NOT_FOUND.
+	RevokeKey(ctx context.Context, in *RevokeKeyRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
+	// CreateWebhook has an address told of every job of the tenant that ends. Errors: INVALID_ARGUMENT (an address that is not allowed).
+	CreateWebhook(ctx context.Context, in *CreateWebhookRequest, opts ...grpc.CallOption) (*Webhook, error)
+	// ListWebhooks answers the tenant's webhooks, without their secrets.
+	ListWebhooks(ctx context.Context, in *ListWebhooksRequest, opts ...grpc.CallOption) (*ListWebhooksResponse, error)
+	// DeleteWebhook ends a webhook; what it has not been told yet it is not told. Errors: NOT_FOUND.
+	DeleteWebhook(ctx context.Context, in *DeleteWebhookRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 	// GetJob answers a job's state. Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_DELETED, JOB_EXPIRED).
 	GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*Job, error)
 	// WatchJob sends the job now and at every change until it has ended. Errors: NOT_FOUND.
@@ -116,6 +163,166 @@ func (c *inkstreamServiceClient) UploadDocument(ctx context.Context, opts ...grp
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type InkstreamService_UploadDocumentClient = grpc.ClientStreamingClient[UploadDocumentRequest, Job]
+
+func (c *inkstreamServiceClient) CreateJob(ctx context.Context, in *CreateJobRequest, opts ...grpc.CallOption) (*Job, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Job)
+	err := c.cc.Invoke(ctx, InkstreamService_CreateJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListJobsResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListJobs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) CancelJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchJobsResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_CancelJobs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) RetryJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchJobsResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_RetryJobs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) DeleteJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchJobsResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_DeleteJobs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) GetBatch(ctx context.Context, in *GetBatchRequest, opts ...grpc.CallOption) (*Batch, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Batch)
+	err := c.cc.Invoke(ctx, InkstreamService_GetBatch_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_Search_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) ListStages(ctx context.Context, in *ListStagesRequest, opts ...grpc.CallOption) (*ListStagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListStagesResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListStages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) GetPageImage(ctx context.Context, in *GetPageImageRequest, opts ...grpc.CallOption) (*httpbody.HttpBody, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(httpbody.HttpBody)
+	err := c.cc.Invoke(ctx, InkstreamService_GetPageImage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) CreateKey(ctx context.Context, in *CreateKeyRequest, opts ...grpc.CallOption) (*Key, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Key)
+	err := c.cc.Invoke(ctx, InkstreamService_CreateKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) ListKeys(ctx context.Context, in *ListKeysRequest, opts ...grpc.CallOption) (*ListKeysResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListKeysResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListKeys_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) RotateKey(ctx context.Context, in *RotateKeyRequest, opts ...grpc.CallOption) (*Key, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Key)
+	err := c.cc.Invoke(ctx, InkstreamService_RotateKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) RevokeKey(ctx context.Context, in *RevokeKeyRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(emptypb.Empty)
+	err := c.cc.Invoke(ctx, InkstreamService_RevokeKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) CreateWebhook(ctx context.Context, in *CreateWebhookRequest, opts ...grpc.CallOption) (*Webhook, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Webhook)
+	err := c.cc.Invoke(ctx, InkstreamService_CreateWebhook_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) ListWebhooks(ctx context.Context, in *ListWebhooksRequest, opts ...grpc.CallOption) (*ListWebhooksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWebhooksResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListWebhooks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) DeleteWebhook(ctx context.Context, in *DeleteWebhookRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(emptypb.Empty)
+	err := c.cc.Invoke(ctx, InkstreamService_DeleteWebhook_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
 
 func (c *inkstreamServiceClient) GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*Job, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -280,6 +487,37 @@ type InkstreamServiceServer interface {
 	// Errors: INVALID_ARGUMENT (EMPTY_FILE, INVALID_OPTION), RESOURCE_EXHAUSTED (TOO_LARGE, BUSY), ALREADY_EXISTS (IDEMPOTENCY_CONFLICT),
 	// UNAVAILABLE.
 	UploadDocument(grpc.ClientStreamingServer[UploadDocumentRequest, Job]) error
+	// CreateJob starts a job from a document in a bucket that the server may read. Errors: as UploadDocument, PERMISSION_DENIED
+	// (SOURCE_NOT_ALLOWED), NOT_FOUND (SOURCE_MISSING).
+	CreateJob(context.Context, *CreateJobRequest) (*Job, error)
+	// ListJobs answers the tenant's jobs. Errors: INVALID_ARGUMENT (a page token that is none).
+	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
+	// CancelJobs, RetryJobs and DeleteJobs do to every job of the filter what their singulars do to one.
+	CancelJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error)
+	RetryJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error)
+	DeleteJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error)
+	// GetBatch answers how the jobs of one request with several files stand. Errors: NOT_FOUND.
+	GetBatch(context.Context, *GetBatchRequest) (*Batch, error)
+	// Search finds pages by their text. Errors: INVALID_ARGUMENT (a query without a word, a page token that is none).
+	Search(context.Context, *SearchRequest) (*SearchResponse, error)
+	// ListStages answers how the stages stand.
+	ListStages(context.Context, *ListStagesRequest) (*ListStagesResponse, error)
+	// GetPageImage draws a page as PNG. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
+	GetPageImage(context.Context, *GetPageImageRequest) (*httpbody.HttpBody, error)
+	// CreateKey makes an API key. Needs the scope admin, as the other methods about keys.
+	CreateKey(context.Context, *CreateKeyRequest) (*Key, error)
+	// ListKeys answers the tenant's keys, without their secrets.
+	ListKeys(context.Context, *ListKeysRequest) (*ListKeysResponse, error)
+	// RotateKey gives a key another secret; the old one is refused at once. Errors: NOT_FOUND.
+	RotateKey(context.Context, *RotateKeyRequest) (*Key, error)
+	// RevokeKey removes a key; it is refused at once. Errors: NOT_FOUND.
+	RevokeKey(context.Context, *RevokeKeyRequest) (*emptypb.Empty, error)
+	// CreateWebhook has an address told of every job of the tenant that ends. Errors: INVALID_ARGUMENT (an address that is not allowed).
+	CreateWebhook(context.Context, *CreateWebhookRequest) (*Webhook, error)
+	// ListWebhooks answers the tenant's webhooks, without their secrets.
+	ListWebhooks(context.Context, *ListWebhooksRequest) (*ListWebhooksResponse, error)
+	// DeleteWebhook ends a webhook; what it has not been told yet it is not told. Errors: NOT_FOUND.
+	DeleteWebhook(context.Context, *DeleteWebhookRequest) (*emptypb.Empty, error)
 	// GetJob answers a job's state. Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_DELETED, JOB_EXPIRED).
 	GetJob(context.Context, *GetJobRequest) (*Job, error)
 	// WatchJob sends the job now and at every change until it has ended. Errors: NOT_FOUND.
@@ -334,6 +572,54 @@ type UnimplementedInkstreamServiceServer struct{}
 
 func (UnimplementedInkstreamServiceServer) UploadDocument(grpc.ClientStreamingServer[UploadDocumentRequest, Job]) error {
 	return status.Error(codes.Unimplemented, "method UploadDocument not implemented")
+}
+func (UnimplementedInkstreamServiceServer) CreateJob(context.Context, *CreateJobRequest) (*Job, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateJob not implemented")
+}
+func (UnimplementedInkstreamServiceServer) ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListJobs not implemented")
+}
+func (UnimplementedInkstreamServiceServer) CancelJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelJobs not implemented")
+}
+func (UnimplementedInkstreamServiceServer) RetryJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetryJobs not implemented")
+}
+func (UnimplementedInkstreamServiceServer) DeleteJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteJobs not implemented")
+}
+func (UnimplementedInkstreamServiceServer) GetBatch(context.Context, *GetBatchRequest) (*Batch, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetBatch not implemented")
+}
+func (UnimplementedInkstreamServiceServer) Search(context.Context, *SearchRequest) (*SearchResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Search not implemented")
+}
+func (UnimplementedInkstreamServiceServer) ListStages(context.Context, *ListStagesRequest) (*ListStagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListStages not implemented")
+}
+func (UnimplementedInkstreamServiceServer) GetPageImage(context.Context, *GetPageImageRequest) (*httpbody.HttpBody, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPageImage not implemented")
+}
+func (UnimplementedInkstreamServiceServer) CreateKey(context.Context, *CreateKeyRequest) (*Key, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateKey not implemented")
+}
+func (UnimplementedInkstreamServiceServer) ListKeys(context.Context, *ListKeysRequest) (*ListKeysResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListKeys not implemented")
+}
+func (UnimplementedInkstreamServiceServer) RotateKey(context.Context, *RotateKeyRequest) (*Key, error) {
+	return nil, status.Error(codes.Unimplemented, "method RotateKey not implemented")
+}
+func (UnimplementedInkstreamServiceServer) RevokeKey(context.Context, *RevokeKeyRequest) (*emptypb.Empty, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevokeKey not implemented")
+}
+func (UnimplementedInkstreamServiceServer) CreateWebhook(context.Context, *CreateWebhookRequest) (*Webhook, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateWebhook not implemented")
+}
+func (UnimplementedInkstreamServiceServer) ListWebhooks(context.Context, *ListWebhooksRequest) (*ListWebhooksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWebhooks not implemented")
+}
+func (UnimplementedInkstreamServiceServer) DeleteWebhook(context.Context, *DeleteWebhookRequest) (*emptypb.Empty, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteWebhook not implemented")
 }
 func (UnimplementedInkstreamServiceServer) GetJob(context.Context, *GetJobRequest) (*Job, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetJob not implemented")
@@ -401,6 +687,294 @@ func _InkstreamService_UploadDocument_Handler(srv interface{}, stream grpc.Serve
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type InkstreamService_UploadDocumentServer = grpc.ClientStreamingServer[UploadDocumentRequest, Job]
+
+func _InkstreamService_CreateJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).CreateJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_CreateJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).CreateJob(ctx, req.(*CreateJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_ListJobs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListJobsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListJobs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListJobs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListJobs(ctx, req.(*ListJobsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_CancelJobs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BatchJobsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).CancelJobs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_CancelJobs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).CancelJobs(ctx, req.(*BatchJobsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_RetryJobs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BatchJobsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).RetryJobs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_RetryJobs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).RetryJobs(ctx, req.(*BatchJobsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_DeleteJobs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BatchJobsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).DeleteJobs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_DeleteJobs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).DeleteJobs(ctx, req.(*BatchJobsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_GetBatch_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetBatchRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).GetBatch(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_GetBatch_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).GetBatch(ctx, req.(*GetBatchRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_Search_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).Search(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_Search_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).Search(ctx, req.(*SearchRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_ListStages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListStagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListStages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListStages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListStages(ctx, req.(*ListStagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_GetPageImage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPageImageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).GetPageImage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_GetPageImage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).GetPageImage(ctx, req.(*GetPageImageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_CreateKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).CreateKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_CreateKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).CreateKey(ctx, req.(*CreateKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_ListKeys_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListKeysRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListKeys(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListKeys_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListKeys(ctx, req.(*ListKeysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_RotateKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RotateKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).RotateKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_RotateKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).RotateKey(ctx, req.(*RotateKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_RevokeKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokeKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).RevokeKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_RevokeKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).RevokeKey(ctx, req.(*RevokeKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_CreateWebhook_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateWebhookRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).CreateWebhook(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_CreateWebhook_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).CreateWebhook(ctx, req.(*CreateWebhookRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_ListWebhooks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWebhooksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListWebhooks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListWebhooks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListWebhooks(ctx, req.(*ListWebhooksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_DeleteWebhook_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteWebhookRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).DeleteWebhook(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_DeleteWebhook_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).DeleteWebhook(ctx, req.(*DeleteWebhookRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
 
 func _InkstreamService_GetJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetJobRequest)
@@ -629,6 +1203,70 @@ var InkstreamService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "inkstream.v1.InkstreamService",
 	HandlerType: (*InkstreamServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "CreateJob",
+			Handler:    _InkstreamService_CreateJob_Handler,
+		},
+		{
+			MethodName: "ListJobs",
+			Handler:    _InkstreamService_ListJobs_Handler,
+		},
+		{
+			MethodName: "CancelJobs",
+			Handler:    _InkstreamService_CancelJobs_Handler,
+		},
+		{
+			MethodName: "RetryJobs",
+			Handler:    _InkstreamService_RetryJobs_Handler,
+		},
+		{
+			MethodName: "DeleteJobs",
+			Handler:    _InkstreamService_DeleteJobs_Handler,
+		},
+		{
+			MethodName: "GetBatch",
+			Handler:    _InkstreamService_GetBatch_Handler,
+		},
+		{
+			MethodName: "Search",
+			Handler:    _InkstreamService_Search_Handler,
+		},
+		{
+			MethodName: "ListStages",
+			Handler:    _InkstreamService_ListStages_Handler,
+		},
+		{
+			MethodName: "GetPageImage",
+			Handler:    _InkstreamService_GetPageImage_Handler,
+		},
+		{
+			MethodName: "CreateKey",
+			Handler:    _InkstreamService_CreateKey_Handler,
+		},
+		{
+			MethodName: "ListKeys",
+			Handler:    _InkstreamService_ListKeys_Handler,
+		},
+		{
+			MethodName: "RotateKey",
+			Handler:    _InkstreamService_RotateKey_Handler,
+		},
+		{
+			MethodName: "RevokeKey",
+			Handler:    _InkstreamService_RevokeKey_Handler,
+		},
+		{
+			MethodName: "CreateWebhook",
+			Handler:    _InkstreamService_CreateWebhook_Handler,
+		},
+		{
+			MethodName: "ListWebhooks",
+			Handler:    _InkstreamService_ListWebhooks_Handler,
+		},
+		{
+			MethodName: "DeleteWebhook",
+			Handler:    _InkstreamService_DeleteWebhook_Handler,
+		},
 		{
 			MethodName: "GetJob",
 			Handler:    _InkstreamService_GetJob_Handler,
