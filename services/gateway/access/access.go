@@ -1,0 +1,96 @@
+// Package access says who may do what at the gateway: API keys and OIDC tokens, their scopes and tenants, and how much each caller may ask for.
+package access
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"inkstream.dev/pkg/job"
+)
+
+// Scope is what a caller may do.
+type Scope string
+
+// The scopes. Write includes Read, Admin includes both.
+const (
+	Read  Scope = "read"
+	Write Scope = "write"
+	Admin Scope = "admin"
+)
+
+// ErrRefused means that the credentials are not valid: unknown, revoked, expired or wrong. It does not say which, so that nobody can find out
+// what exists by asking.
+var ErrRefused = errors.New("the credentials are not valid")
+
+// Identity is who a request comes from.
+type Identity struct {
+	Tenant string
+	Scopes []Scope
+	// Caller names the key or the token's subject; limits go by it.
+	Caller string
+	// Quota is what the caller may use.
+	Quota Quota
+}
+
+// Quota bounds what a caller may use; 0 means the server's default.
+type Quota struct {
+	// Jobs is how many jobs may be under way at once.
+	Jobs int
+	// BytesPerDay is how much may be uploaded a day (UTC).
+	BytesPerDay int64
+}
+
+// May reports whether the identity has a scope, or one that includes it.
+func (id *Identity) May(s Scope) bool {
+	switch s {
+	case Read:
+		return len(id.Scopes) > 0
+	case Write:
+		return slices.Contains(id.Scopes, Write) || slices.Contains(id.Scopes, Admin)
+	default:
+		return slices.Contains(id.Scopes, s)
+	}
+}
+
+// Open is the identity of every request where authentication is off.
+func Open() *Identity {
+	return &Identity{Tenant: job.DefaultTenant, Scopes: []Scope{Admin}, Caller: "anonymous"}
+}
+
+type identityContext struct{}
+
+// With returns ctx with the identity of its request.
+func With(ctx context.Context, id *Identity) context.Context {
+	return context.WithValue(ctx, identityContext{}, id)
+}
+
+// From returns the identity of the request that ctx belongs to, or nil outside of one.
+func From(ctx context.Context) *Identity {
+	id, _ := ctx.Value(identityContext{}).(*Identity)
+	return id
+}
+
+// Authenticator finds out who a request comes from.
+type Authenticator struct {
+	keys *Keys
+	oidc *OIDC // nil where no issuer is configured
+}
+
+// NewAuthenticator returns an Authenticator that takes API keys, and tokens where oidc is not nil.
+func NewAuthenticator(keys *Keys, oidc *OIDC) *Authenticator {
+	return &Authenticator{keys: keys, oidc: oidc}
+}
+
+// Authenticate checks what a client sent as "Authorization: Bearer …", the word Bearer left out. The error is ErrRefused where the
+// credentials are at fault.
+func (a *Authenticator) Authenticate(ctx context.Context, credentials string) (*Identity, error) {
+	if strings.HasPrefix(credentials, keyPrefix) {
+		return a.keys.authenticate(credentials)
+	}
+	if a.oidc != nil && credentials != "" {
+		return a.oidc.authenticate(ctx, credentials)
+	}
+	return nil, ErrRefused
+}

@@ -1,0 +1,275 @@
+package access_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/telemetry"
+	"inkstream.dev/services/gateway/access"
+)
+
+func openKeys(t *testing.T, b *bus.Bus) *access.Keys {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	k, err := access.OpenKeys(ctx, b.JetStream(), 1, telemetry.Discard().Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func create(t *testing.T, k *access.Keys, key access.Key) (access.Key, string) {
+	t.Helper()
+	key, secret, err := k.Create(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, secret
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	srv := bustest.Server(t)
+	b := bustest.Connect(t, srv)
+	k := openKeys(t, b)
+	auth := access.NewAuthenticator(k, nil)
+	key, secret := create(t, k, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Write}, Name: "ci"})
+	_, expired := create(t, k, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Read}, ExpireTime: time.Now().Add(-time.Second)})
+
+	for _, tc := range []struct {
+		name, given string
+		ok          bool
+	}{
+		{"the secret", secret, true},
+		{"another end", secret[:len(secret)-1] + "!", false},
+		{"cut short", secret[:len(secret)-1], false},
+		{"longer", secret + "A", false},
+		{"unknown id", "ink_0011223344556677_" + strings.Repeat("A", 26), false},
+		{"no random part", "ink_" + key.ID, false},
+		{"prefix alone", "ink_", false},
+		{"expired", expired, false},
+		{"empty", "", false},
+		{"a token without an issuer", "eyJhbGciOiJub25lIn0.e30.", false},
+		{"the hash", key.Hash, false},
+	} {
+		id, err := auth.Authenticate(t.Context(), tc.given)
+		if tc.ok != (err == nil) || err != nil && !errors.Is(err, access.ErrRefused) {
+			t.Errorf("%s: got %v, want it taken: %v", tc.name, err, tc.ok)
+		}
+		if tc.ok && (id.Tenant != "acme" || !id.May(access.Write) || id.May(access.Admin)) {
+			t.Errorf("%s: got identity %+v", tc.name, id)
+		}
+	}
+	e, err := b.JetStream().KeyValue(t.Context(), "keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := e.Get(t.Context(), key.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(stored.Value()), strings.Split(secret, "_")[2]) {
+		t.Error("the bucket holds the secret")
+	}
+}
+
+// A key that is rotated or revoked at one gateway is refused at another.
+func TestKeysFollowChanges(t *testing.T) {
+	t.Parallel()
+	srv := bustest.Server(t)
+	here, there := openKeys(t, bustest.Connect(t, srv)), openKeys(t, bustest.Connect(t, srv))
+	key, first := create(t, here, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Read}})
+	await := func(what, secret string, want bool) {
+		t.Helper()
+		for {
+			_, err := access.NewAuthenticator(there, nil).Authenticate(t.Context(), secret)
+			if (err == nil) == want {
+				return
+			}
+			select {
+			case <-t.Context().Done():
+				t.Fatalf("%s: taken: %v, want %v", what, err == nil, want)
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}
+	await("a new key", first, true)
+	if _, _, err := here.Rotate(t.Context(), "other", key.ID); !errors.Is(err, access.ErrNoKey) {
+		t.Errorf("rotate another tenant's key: got %v, want ErrNoKey", err)
+	}
+	_, second, err := here.Rotate(t.Context(), "acme", key.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	await("the old secret", first, false)
+	await("the new secret", second, true)
+	if err := here.Revoke(t.Context(), "other", key.ID); !errors.Is(err, access.ErrNoKey) {
+		t.Errorf("revoke another tenant's key: got %v, want ErrNoKey", err)
+	}
+	if err := here.Revoke(t.Context(), "acme", key.ID); err != nil {
+		t.Fatal(err)
+	}
+	await("a revoked key", second, false)
+	if got := here.List("acme"); len(got) != 0 {
+		t.Errorf("got %d keys after the last was revoked, want 0", len(got))
+	}
+}
+
+// issuer is an OIDC provider with one signing key at a time.
+type issuer struct {
+	*httptest.Server
+
+	mu  sync.Mutex // guards what follows
+	key *rsa.PrivateKey
+	kid string
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	i := &issuer{}
+	i.rotate(t, "one")
+	mux := http.NewServeMux()
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"issuer": i.URL, "jwks_uri": i.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"},
+		})
+	})
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.kid, Algorithm: "RS256", Use: "sig"}}})
+	})
+	i.Server = httptest.NewServer(mux)
+	t.Cleanup(i.Close)
+	return i
+}
+
+func (i *issuer) rotate(t *testing.T, kid string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.key, i.kid = key, kid
+}
+
+func (i *issuer) token(t *testing.T, change func(map[string]any)) string {
+	t.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: i.key, KeyID: i.kid}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	claims := map[string]any{
+		"iss": i.URL, "aud": "inkstream", "sub": "ann", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "tenant": "acme", "scope": "openid inkstream:write",
+	}
+	change(claims)
+	raw, err := jwt.Signed(signer).Claims(claims).Serialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestOIDC(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	o, err := access.NewOIDC(ctx, access.OIDCConfig{Issuer: i.URL, Audience: "inkstream", TenantClaim: "tenant", ScopeClaim: "scope"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	auth := access.NewAuthenticator(openKeys(t, bustest.Connect(t, bustest.Server(t))), o)
+	other := newIssuer(t)
+	for _, tc := range []struct {
+		name  string
+		token string
+		ok    bool
+	}{
+		{"sound", i.token(t, func(map[string]any) {}), true},
+		{"scopes as a list", i.token(t, func(c map[string]any) { c["scope"] = []string{"write"} }), true},
+		{"another audience", i.token(t, func(c map[string]any) { c["aud"] = "else" }), false},
+		{"another issuer", i.token(t, func(c map[string]any) { c["iss"] = other.URL }), false},
+		{"signed by another", other.token(t, func(c map[string]any) { c["iss"] = i.URL }), false},
+		{"expired", i.token(t, func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() }), false},
+		{"no scope of ours", i.token(t, func(c map[string]any) { c["scope"] = "openid" }), false},
+		{"no tenant", i.token(t, func(c map[string]any) { delete(c, "tenant") }), false},
+		{"a tenant that is a subject", i.token(t, func(c map[string]any) { c["tenant"] = "a.b.>" }), false},
+		{"unsigned", "eyJhbGciOiJub25lIn0.e30.", false},
+	} {
+		id, err := auth.Authenticate(t.Context(), tc.token)
+		if tc.ok != (err == nil) {
+			t.Errorf("%s: got %v, want it taken: %v", tc.name, err, tc.ok)
+		}
+		if tc.ok && (id == nil || id.Tenant != "acme" || !slices.Equal(id.Scopes, []access.Scope{access.Write}) || id.Caller != "sub:ann") {
+			t.Errorf("%s: got identity %+v", tc.name, id)
+		}
+	}
+	i.rotate(t, "two")
+	if _, err := auth.Authenticate(t.Context(), i.token(t, func(map[string]any) {})); err != nil {
+		t.Errorf("after the issuer rotated its keys: %v", err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 23, 0, 0, 0, time.UTC)
+	l := access.NewLimits(access.LimitsConfig{UploadsPerSecond: 0.5, ReadsPerSecond: 0.1, Quota: access.Quota{Jobs: 3, BytesPerDay: 100}})
+	ann, bob := &access.Identity{Tenant: job.DefaultTenant, Caller: "ann"}, &access.Identity{Tenant: job.DefaultTenant, Caller: "bob"}
+	for i := range 5 {
+		if v := l.Upload(ann, now); !v.OK || v.Limit != 5 || v.Remaining != 4-i {
+			t.Fatalf("upload %d: got %+v", i, v)
+		}
+	}
+	if v := l.Upload(ann, now); v.OK || v.RetryAfter != 2*time.Second || v.Reset != 10*time.Second {
+		t.Errorf("beyond the burst: got %+v, want a retry after 2 s", v)
+	}
+	if v := l.Upload(ann, now.Add(2*time.Second)); !v.OK {
+		t.Errorf("after the wait: got %+v", v)
+	}
+	if v := l.Upload(bob, now); !v.OK {
+		t.Errorf("another caller: got %+v", v)
+	}
+	if v := l.Read(ann, now); !v.OK || v.Limit != 5 {
+		t.Errorf("reads are limited below uploads: got %+v", v)
+	}
+	for _, tc := range []struct {
+		n    int64
+		at   time.Time
+		want bool
+	}{{60, now, true}, {41, now, false}, {40, now, true}, {1, now.Add(59 * time.Minute), false}, {1, now.Add(time.Hour), true}} {
+		ok, wait := l.Bytes(ann, tc.n, tc.at)
+		if ok != tc.want || !ok && wait != time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC).Sub(tc.at) {
+			t.Errorf("%d bytes at %s: got %v, %s", tc.n, tc.at, ok, wait)
+		}
+	}
+	if got := l.Jobs(ann); got != 3 {
+		t.Errorf("got %d jobs, want the default 3", got)
+	}
+	ann.Quota.Jobs = 7
+	if got := l.Jobs(ann); got != 7 {
+		t.Errorf("got %d jobs, want the key's own 7", got)
+	}
+}

@@ -1,0 +1,143 @@
+package access
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// LimitsConfig says how much each caller may ask for. Zero means no limit.
+type LimitsConfig struct {
+	// UploadsPerSecond and ReadsPerSecond are the steady rates; a caller may use Burst seconds' worth at once.
+	UploadsPerSecond, ReadsPerSecond float64
+	// Quota is what callers may use whose key does not say.
+	Quota Quota
+}
+
+// burst is how many seconds' worth of requests may come at once.
+const burst = 10
+
+// Limits counts what callers use. It is per gateway: with several, each allows its share of requests in full, so set the rates with their
+// number in mind. It is safe for concurrent use.
+type Limits struct {
+	cfg LimitsConfig
+
+	mu      sync.Mutex // guards what follows
+	callers map[string]*caller
+	sweep   time.Time // when callers that are gone are forgotten next
+}
+
+type caller struct {
+	uploads, reads *rate.Limiter
+	bytes          int64
+	day            int64 // of bytes, in days since 1970
+	seen           time.Time
+}
+
+// NewLimits returns Limits under which nobody has asked for anything yet. Polling is never limited below submitting: where
+// ReadsPerSecond is less than UploadsPerSecond, it is raised to it.
+func NewLimits(cfg LimitsConfig) *Limits {
+	if cfg.ReadsPerSecond > 0 && (cfg.UploadsPerSecond == 0 || cfg.ReadsPerSecond < cfg.UploadsPerSecond) {
+		cfg.ReadsPerSecond = cfg.UploadsPerSecond
+	}
+	return &Limits{cfg: cfg, callers: map[string]*caller{}}
+}
+
+// Verdict is the answer to a request; its numbers are those of the RateLimit headers (draft-ietf-httpapi-ratelimit-headers).
+type Verdict struct {
+	OK bool
+	// Limit is what may come at once; 0 where there is no limit.
+	Limit int
+	// Remaining is what may still come now.
+	Remaining int
+	// Reset is when all of the limit is there again.
+	Reset time.Duration
+	// RetryAfter is when another try makes sense; set unless OK.
+	RetryAfter time.Duration
+}
+
+// Upload asks for one upload.
+func (l *Limits) Upload(id *Identity, now time.Time) Verdict {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ask(l.caller(id, now).uploads, l.cfg.UploadsPerSecond, now)
+}
+
+// Read asks for any other request.
+func (l *Limits) Read(id *Identity, now time.Time) Verdict {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ask(l.caller(id, now).reads, l.cfg.ReadsPerSecond, now)
+}
+
+// Bytes counts an upload of n bytes against the caller's day. It reports whether there was room; the bytes are counted only then. The time
+// is how long the day still has.
+func (l *Limits) Bytes(id *Identity, n int64, now time.Time) (bool, time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limit := id.Quota.BytesPerDay
+	if limit == 0 {
+		limit = l.cfg.Quota.BytesPerDay
+	}
+	c, day := l.caller(id, now), now.Unix()/86400
+	if c.day != day {
+		c.day, c.bytes = day, 0
+	}
+	if limit > 0 && c.bytes+n > limit {
+		return false, time.Unix((day+1)*86400, 0).Sub(now)
+	}
+	c.bytes += n
+	return true, 0
+}
+
+// Jobs returns how many jobs the caller may have under way; 0 for any number.
+func (l *Limits) Jobs(id *Identity) int {
+	if id.Quota.Jobs > 0 {
+		return id.Quota.Jobs
+	}
+	return l.cfg.Quota.Jobs
+}
+
+func (l *Limits) caller(id *Identity, now time.Time) *caller {
+	if now.After(l.sweep) {
+		for name, c := range l.callers {
+			if now.Sub(c.seen) > 25*time.Hour {
+				delete(l.callers, name)
+			}
+		}
+		l.sweep = now.Add(time.Hour)
+	}
+	name := id.Tenant + "/" + id.Caller
+	c := l.callers[name]
+	if c == nil {
+		c = &caller{uploads: limiter(l.cfg.UploadsPerSecond), reads: limiter(l.cfg.ReadsPerSecond)}
+		l.callers[name] = c
+	}
+	c.seen = now
+	return c
+}
+
+func limiter(perSecond float64) *rate.Limiter {
+	if perSecond <= 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), capacity(perSecond))
+}
+
+func capacity(perSecond float64) int { return max(int(math.Ceil(perSecond*burst)), 1) }
+
+func ask(lim *rate.Limiter, perSecond float64, now time.Time) Verdict {
+	if perSecond <= 0 {
+		return Verdict{OK: true}
+	}
+	v := Verdict{OK: lim.AllowN(now, 1), Limit: capacity(perSecond)}
+	left := max(lim.TokensAt(now), 0)
+	v.Remaining = int(left)
+	v.Reset = time.Duration((float64(v.Limit) - left) / perSecond * float64(time.Second))
+	if !v.OK {
+		v.RetryAfter = time.Duration((1 - left) / perSecond * float64(time.Second))
+	}
+	return v
+}

@@ -1,0 +1,96 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+)
+
+// OIDCConfig says whose tokens are taken.
+type OIDCConfig struct {
+	// Issuer is the provider's URL, as in the tokens' iss; its keys are found by discovery (OpenID Connect Discovery 1.0 §4).
+	Issuer string
+	// Audience must be among the tokens' aud.
+	Audience string
+	// TenantClaim names the claim that holds the tenant; where a token lacks it, the tenant is job.DefaultTenant if the claim's name is
+	// empty, and the token is refused otherwise.
+	TenantClaim string
+	// ScopeClaim names the claim that holds the scopes, as a list or as words in one string (RFC 8693 §4.2).
+	ScopeClaim string
+}
+
+// OIDC checks tokens of one issuer. The issuer's keys are fetched again when a token is signed with one that is not known. It is safe for
+// concurrent use.
+type OIDC struct {
+	cfg      OIDCConfig
+	verifier *oidc.IDTokenVerifier
+}
+
+// NewOIDC asks the issuer for its keys. The context must live as long as the result: keys are fetched with it.
+func NewOIDC(ctx context.Context, cfg OIDCConfig) (*OIDC, error) {
+	provider, err := oidc.NewProvider(ctx, cfg.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("OIDC issuer: %w", err)
+	}
+	return &OIDC{cfg: cfg, verifier: provider.Verifier(&oidc.Config{ClientID: cfg.Audience})}, nil
+}
+
+var tenantForm = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+
+// authenticate checks a token: signature, issuer, audience, times.
+func (o *OIDC) authenticate(ctx context.Context, raw string) (*Identity, error) {
+	token, err := o.verifier.Verify(ctx, raw)
+	if err != nil {
+		// A failure to fetch keys is the issuer's, not the client's.
+		if strings.Contains(err.Error(), "fetching keys") && ctx.Err() == nil {
+			return nil, fault.Wrap(fault.Busy, fault.Unavailable, errors.New("the token's issuer cannot be reached"))
+		}
+		return nil, ErrRefused
+	}
+	var claims map[string]any
+	if err := token.Claims(&claims); err != nil {
+		return nil, ErrRefused
+	}
+	id := &Identity{Tenant: job.DefaultTenant, Caller: "sub:" + token.Subject, Scopes: scopesOf(claims[o.cfg.ScopeClaim])}
+	if o.cfg.TenantClaim != "" {
+		tenant, _ := claims[o.cfg.TenantClaim].(string)
+		if !tenantForm.MatchString(tenant) {
+			return nil, ErrRefused
+		}
+		id.Tenant = tenant
+	}
+	if len(id.Scopes) == 0 {
+		return nil, ErrRefused
+	}
+	return id, nil
+}
+
+// scopesOf picks the scopes that are known here out of a claim.
+func scopesOf(claim any) []Scope {
+	var words []string
+	switch v := claim.(type) {
+	case string:
+		words = strings.Fields(v)
+	case []any:
+		for _, w := range v {
+			if s, ok := w.(string); ok {
+				words = append(words, s)
+			}
+		}
+	}
+	var scopes []Scope
+	for _, w := range words {
+		switch s := Scope(strings.TrimPrefix(w, "inkstream:")); s {
+		case Read, Write, Admin:
+			scopes = append(scopes, s)
+		}
+	}
+	return scopes
+}
