@@ -1,0 +1,312 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/bus"
+)
+
+const (
+	// Stage names the webhooks among the dead letters.
+	Stage = "webhook"
+
+	stream = "INK_WEBHOOK"
+	// ownHook names the address that the job itself came with.
+	ownHook = "job"
+	// patience is how long a call is tried again.
+	patience = 24 * time.Hour
+	// firstDelay and lastDelay bound the waits between tries, which double.
+	firstDelay, lastDelay = 5 * time.Second, time.Hour
+	// callers is how many calls are under way at once in a process. A slow receiver delays others by its timeout at most.
+	callers = 8
+	// callWait is how long a call may be in hand before the broker gives it to another.
+	callWait = 2 * callTimeout
+	// maxAnswer is how much of an answer is read, so that its connection can be used again.
+	maxAnswer = 64 << 10
+)
+
+// delivery is a call to be made. It refers to what is called; addresses may hold secrets, and stay where they are kept.
+type delivery struct {
+	Tenant string `json:"tenant"`
+	Job    string `json:"job"`
+	Run    int    `json:"run"`
+	// Hook is the webhook's id, or "job" for the address that the job came with.
+	Hook string `json:"hook"`
+}
+
+// Job is what a Dispatcher asks about a job.
+type Job struct {
+	// Body is the job as the API shows it, as JSON.
+	Body []byte
+	// URL is the address that the job came with; may be empty.
+	URL string
+}
+
+// Source tells about jobs. The error is ErrNoJob where there is no job any more.
+type Source func(ctx context.Context, tenant, id string) (Job, error)
+
+// ErrNoJob means that the job is gone, so that there is nothing to tell.
+var ErrNoJob = errors.New("the job is gone")
+
+// Config says what a Dispatcher calls, and with which patience.
+type Config struct {
+	Policy   Policy
+	Replicas int
+	// Secret signs the calls to addresses that jobs came with.
+	Secret string
+	// FirstDelay and Patience override the first wait between two tries, 5 s, and how long a call is tried, a day.
+	FirstDelay, Patience time.Duration
+}
+
+// Dispatcher makes the calls. Several processes may run one each; a call is made by one of them.
+type Dispatcher struct {
+	cfg    Config
+	js     jetstream.JetStream
+	hooks  *Hooks
+	source Source
+	client *http.Client
+	log    *slog.Logger
+}
+
+// NewDispatcher returns a Dispatcher that is not yet running.
+func NewDispatcher(cfg Config, js jetstream.JetStream, hooks *Hooks, source Source, log *slog.Logger) *Dispatcher {
+	if cfg.FirstDelay == 0 {
+		cfg.FirstDelay = firstDelay
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = patience
+	}
+	return &Dispatcher{cfg: cfg, js: js, hooks: hooks, source: source, client: cfg.Policy.Client(), log: log.With("part", "webhooks")}
+}
+
+// Run makes calls until ctx is done and those under way are over.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	ended, calls, err := d.provision(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.client.CloseIdleConnections()
+	var wg sync.WaitGroup
+	wg.Go(func() { d.consume(ctx, ended, d.spread) })
+	for range callers {
+		wg.Go(func() { d.consume(ctx, calls, d.deliver) })
+	}
+	wg.Wait()
+	return nil
+}
+
+// provision makes what the calls need at the broker: a consumer of the events that end jobs, and a queue of calls.
+func (d *Dispatcher) provision(ctx context.Context) (ended, calls jetstream.Consumer, err error) {
+	_, err = d.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: stream, Description: "Calls to webhooks that wait to be made", Subjects: []string{"ink." + Stage + ".>"},
+		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage, MaxMsgs: 1_000_000,
+		Duplicates: 10 * time.Minute, Replicas: max(d.cfg.Replicas, 1), AllowDirect: true, Metadata: map[string]string{"owner": "inkstream"},
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("stream %s: %w", stream, err)
+	}
+	ended, err = d.js.CreateOrUpdateConsumer(ctx, bus.EventStream, jetstream.ConsumerConfig{
+		Durable: Stage, Description: "Ends of jobs, to be told to webhooks", FilterSubject: "ink.events.*.*.ended",
+		AckPolicy: jetstream.AckExplicitPolicy, DeliverPolicy: jetstream.DeliverNewPolicy, AckWait: callWait,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("consumer of events: %w", err)
+	}
+	calls, err = d.js.CreateOrUpdateConsumer(ctx, stream, jetstream.ConsumerConfig{
+		Durable: Stage, Description: "Gateways that call webhooks", AckPolicy: jetstream.AckExplicitPolicy, AckWait: callWait, MaxAckPending: 10_000,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("consumer of calls: %w", err)
+	}
+	return ended, calls, nil
+}
+
+// consume handles messages one by one until ctx is done.
+func (d *Dispatcher) consume(ctx context.Context, cons jetstream.Consumer, handle func(context.Context, jetstream.Msg) error) {
+	for ctx.Err() == nil {
+		pull, cancel := context.WithTimeout(ctx, 30*time.Second)
+		batch, err := cons.Fetch(1, jetstream.FetchContext(pull))
+		if err == nil {
+			for msg := range batch.Messages() {
+				if err := handle(context.WithoutCancel(ctx), msg); err != nil {
+					d.log.WarnContext(ctx, "webhook", "error", err)
+				}
+			}
+			err = batch.Error()
+		}
+		over := pull.Err() != nil
+		cancel()
+		if err != nil && !over {
+			select { // the broker is away or starting
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}
+}
+
+// spread makes a call for each address that is to be told of a job's end. Repeats are absorbed by the calls' ids.
+func (d *Dispatcher) spread(ctx context.Context, msg jetstream.Msg) error {
+	f := strings.Split(msg.Subject(), ".") // ink.events.<tenant>.<job>.ended
+	var event struct {
+		Run int `json:"run"`
+	}
+	if err := json.Unmarshal(msg.Data(), &event); err != nil || len(f) != 5 {
+		return errors.Join(err, msg.Term())
+	}
+	to := delivery{Tenant: f[2], Job: f[3], Run: event.Run}
+	hooks, err := d.hooks.List(ctx, to.Tenant)
+	if err != nil {
+		return errors.Join(err, msg.NakWithDelay(d.cfg.FirstDelay))
+	}
+	job, err := d.source(ctx, to.Tenant, to.Job)
+	if errors.Is(err, ErrNoJob) {
+		return msg.Ack()
+	}
+	if err != nil {
+		return errors.Join(err, msg.NakWithDelay(d.cfg.FirstDelay))
+	}
+	targets := make([]string, 0, len(hooks)+1)
+	for _, h := range hooks {
+		targets = append(targets, h.ID)
+	}
+	if job.URL != "" {
+		targets = append(targets, ownHook)
+	}
+	for _, to.Hook = range targets {
+		if err := d.queue(ctx, to, to.id()); err != nil {
+			return errors.Join(err, msg.NakWithDelay(d.cfg.FirstDelay))
+		}
+	}
+	return msg.Ack()
+}
+
+// id names the call; receivers tell repeats by it.
+func (t delivery) id() string { return t.Job + "." + strconv.Itoa(t.Run) + "." + t.Hook }
+
+func (d *Dispatcher) queue(ctx context.Context, to delivery, id string) error {
+	data, err := json.Marshal(to)
+	if err != nil {
+		return fmt.Errorf("encode call: %w", err)
+	}
+	_, err = d.js.Publish(ctx, "ink."+Stage+"."+to.Tenant+"."+to.Job, data, jetstream.WithMsgID(id))
+	if err != nil {
+		return away("queue call", err)
+	}
+	return nil
+}
+
+// Replay queues the call of a dead letter again. The id sets the new message apart; the receiver sees the call's own id.
+func (d *Dispatcher) Replay(ctx context.Context, payload []byte) error {
+	var to delivery
+	if err := json.Unmarshal(payload, &to); err != nil {
+		return fmt.Errorf("decode call: %w", err)
+	}
+	return d.queue(ctx, to, to.id()+"#"+strconv.FormatInt(time.Now().UnixNano(), 36))
+}
+
+// deliver makes a call and settles it by the answer.
+func (d *Dispatcher) deliver(ctx context.Context, msg jetstream.Msg) error {
+	var to delivery
+	if err := json.Unmarshal(msg.Data(), &to); err != nil {
+		return errors.Join(err, msg.Term())
+	}
+	meta, err := msg.Metadata()
+	if err != nil {
+		return fmt.Errorf("call: %w", err)
+	}
+	err = d.call(ctx, to)
+	if err == nil || errors.Is(err, ErrNoJob) || errors.Is(err, ErrNoHook) {
+		return msg.Ack()
+	}
+	wait := delay(d.cfg.FirstDelay, meta.NumDelivered)
+	if time.Since(meta.Timestamp)+wait < d.cfg.Patience && !errors.Is(err, ErrForbidden) {
+		d.log.InfoContext(ctx, "call failed, will be made again", "job", to.Job, "webhook", to.Hook, "tries", meta.NumDelivered, "delay", wait)
+		return msg.NakWithDelay(wait)
+	}
+	d.log.WarnContext(ctx, "call given up", "job", to.Job, "webhook", to.Hook, "tries", meta.NumDelivered)
+	if err := d.deadLetter(ctx, msg, meta, to, err); err != nil {
+		return errors.Join(err, msg.NakWithDelay(wait))
+	}
+	return msg.Term()
+}
+
+// delay returns the wait after the n-th try: it doubles, up to an hour, and is spread by a quarter.
+func delay(first time.Duration, n uint64) time.Duration {
+	wait := min(first<<min(n-1, 20), lastDelay)
+	return wait - rand.N(wait/4+1)
+}
+
+// call makes one call. Its error tells nothing of the address but what became of it.
+func (d *Dispatcher) call(ctx context.Context, to delivery) error {
+	job, err := d.source(ctx, to.Tenant, to.Job)
+	if err != nil {
+		return err
+	}
+	url, secret := job.URL, d.cfg.Secret
+	if to.Hook != ownHook {
+		hook, err := d.hooks.Get(ctx, to.Tenant, to.Hook)
+		if err != nil {
+			return err
+		}
+		url, secret = hook.URL, hook.Secret
+	}
+	if err := d.cfg.Policy.CheckURL(url); err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(job.Body))
+	if err != nil {
+		return ErrForbidden
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "inkstream-webhook/1")
+	if err := sign(req.Header, secret, to.id(), time.Now(), job.Body); err != nil {
+		return err
+	}
+	resp, err := d.client.Do(req)
+	switch {
+	case errors.Is(err, ErrForbidden):
+		return ErrForbidden
+	case err != nil:
+		return errors.New("the receiver cannot be reached")
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // what it says does not matter
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return fmt.Errorf("the receiver answered with status %d", resp.StatusCode)
+	}
+	return nil
+}
+
+func (d *Dispatcher) deadLetter(ctx context.Context, msg jetstream.Msg, meta *jetstream.MsgMetadata, to delivery, cause error) error {
+	dead := nats.NewMsg("ink.dlq." + Stage + "." + to.Tenant + "." + to.Job)
+	dead.Data = msg.Data()
+	dead.Header.Set(bus.HeaderClass, "permanent")
+	dead.Header.Set(bus.HeaderReason, "WEBHOOK_FAILED")
+	dead.Header.Set(bus.HeaderError, cause.Error())
+	dead.Header.Set(bus.HeaderAttempts, strconv.FormatUint(meta.NumDelivered, 10))
+	dead.Header.Set(bus.HeaderSubject, msg.Subject())
+	dead.Header.Set(bus.HeaderMsgID, to.id())
+	dead.Header.Set(bus.HeaderRun, strconv.Itoa(to.Run))
+	dead.Header.Set(bus.HeaderTime, time.Now().UTC().Format(time.RFC3339Nano))
+	_, err := d.js.PublishMsg(ctx, dead, jetstream.WithMsgID(fmt.Sprintf("dlq.%s.%d", stream, meta.Sequence.Stream)))
+	if err != nil {
+		return away("store dead letter", err)
+	}
+	return nil
+}

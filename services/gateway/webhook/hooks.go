@@ -1,0 +1,136 @@
+// Package webhook tells other servers of jobs that have ended: by the tenant's webhooks, and by an address that the job itself came with. A call is
+// signed, tried again for a day, and then becomes a dead letter, which can be replayed.
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+)
+
+// bucket is the KV bucket of the tenants' webhooks.
+const bucket = "webhooks"
+
+// maxHooks bounds the webhooks of a tenant.
+const maxHooks = 20
+
+var (
+	// ErrNoHook means that there is no such webhook in the tenant.
+	ErrNoHook = errors.New("no such webhook")
+	// ErrTooMany means that the tenant has as many webhooks as it may have.
+	ErrTooMany = fmt.Errorf("a tenant has at most %d webhooks", maxHooks)
+)
+
+// Hook is an address that is told of every job of its tenant that ends.
+type Hook struct {
+	ID         string    `json:"id"`
+	Tenant     string    `json:"tenant"`
+	URL        string    `json:"url"`
+	CreateTime time.Time `json:"createTime"`
+	// Secret is what calls are signed with.
+	Secret string `json:"secret"`
+}
+
+// Hooks is the store of the tenants' webhooks. It is safe for concurrent use.
+type Hooks struct {
+	kv jetstream.KeyValue
+}
+
+// OpenHooks opens the bucket, making it where it is missing with so many replicas.
+func OpenHooks(ctx context.Context, js jetstream.JetStream, replicas int) (*Hooks, error) {
+	kv, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: bucket, Description: "webhook.<tenant>.<id>: addresses that are told of jobs that end", History: 1, Storage: jetstream.FileStorage,
+		Replicas: max(replicas, 1),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bucket of webhooks: %w", err)
+	}
+	return &Hooks{kv: kv}, nil
+}
+
+func hookKey(tenant, id string) string { return "webhook." + tenant + "." + id }
+
+// Create stores a webhook of the tenant with a secret of its own.
+func (h *Hooks) Create(ctx context.Context, tenant, url string) (Hook, error) {
+	all, err := h.List(ctx, tenant)
+	if err != nil {
+		return Hook{}, err
+	}
+	if len(all) >= maxHooks {
+		return Hook{}, ErrTooMany
+	}
+	hook := Hook{ID: string(job.NewID()), Tenant: tenant, URL: url, CreateTime: time.Now().UTC(), Secret: NewSecret()}
+	data, err := json.Marshal(hook)
+	if err != nil {
+		return Hook{}, fmt.Errorf("encode webhook: %w", err)
+	}
+	if _, err := h.kv.Create(ctx, hookKey(tenant, hook.ID), data); err != nil {
+		return Hook{}, away("store webhook", err)
+	}
+	return hook, nil
+}
+
+// List returns the tenant's webhooks, the oldest first.
+func (h *Hooks) List(ctx context.Context, tenant string) ([]Hook, error) {
+	keys, err := h.kv.ListKeysFiltered(ctx, hookKey(tenant, "*"))
+	if err != nil {
+		return nil, away("list webhooks", err)
+	}
+	var hooks []Hook
+	for key := range keys.Keys() {
+		hook, err := h.get(ctx, key)
+		if errors.Is(err, ErrNoHook) {
+			continue // removed since it was listed
+		}
+		if err != nil {
+			return nil, err
+		}
+		hooks = append(hooks, hook)
+	}
+	slices.SortFunc(hooks, func(a, b Hook) int { return strings.Compare(a.ID, b.ID) }) // ids begin with the time
+	return hooks, nil
+}
+
+// Get returns a webhook of the tenant.
+func (h *Hooks) Get(ctx context.Context, tenant, id string) (Hook, error) {
+	return h.get(ctx, hookKey(tenant, id))
+}
+
+func (h *Hooks) get(ctx context.Context, key string) (Hook, error) {
+	e, err := h.kv.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+		return Hook{}, ErrNoHook
+	}
+	if err != nil {
+		return Hook{}, away("read webhook", err)
+	}
+	var hook Hook
+	if err := json.Unmarshal(e.Value(), &hook); err != nil {
+		return Hook{}, fmt.Errorf("decode webhook: %w", err)
+	}
+	return hook, nil
+}
+
+// Delete removes a webhook of the tenant.
+func (h *Hooks) Delete(ctx context.Context, tenant, id string) error {
+	if _, err := h.Get(ctx, tenant, id); err != nil {
+		return err
+	}
+	if err := h.kv.Purge(ctx, hookKey(tenant, id)); err != nil {
+		return away("remove webhook", err)
+	}
+	return nil
+}
+
+func away(what string, err error) error {
+	return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", what, err))
+}
