@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/config"
+	"inkstream.dev/services/gateway/access"
 )
 
 // Config says where the gateway listens and what it takes.
@@ -21,10 +22,14 @@ type Config struct {
 	Retention time.Duration
 	// MaxBacklog is the number of documents waiting for ingest from which on uploads are refused; 0 means nine tenths of what the queue takes.
 	MaxBacklog int64
+	// MaxClientWatches bounds the watches under way from one IP address; 0 for no bound but the server's own.
+	MaxClientWatches int
 	// StallTimeout ends an upload of which no byte comes, and a response of which no byte is taken, for that long.
 	StallTimeout time.Duration
 	// DrainTimeout is how long requests in hand may go on when the service stops.
 	DrainTimeout time.Duration
+	// Access says who may call.
+	Access AccessConfig
 	// Durability names the profile in force; /readyz shows it. It is no flag of the gateway's: whoever sets up the bus knows it.
 	Durability string
 }
@@ -32,12 +37,14 @@ type Config struct {
 // DefaultConfig returns the defaults of DESIGN.md.
 func DefaultConfig() Config {
 	return Config{
-		HTTPAddr:       "127.0.0.1:8080",
-		GRPCAddr:       "127.0.0.1:9090",
-		MaxUploadBytes: 500 * config.MB,
-		Retention:      30 * 24 * time.Hour,
-		StallTimeout:   60 * time.Second,
-		DrainTimeout:   20 * time.Second,
+		HTTPAddr:         "127.0.0.1:8080",
+		GRPCAddr:         "127.0.0.1:9090",
+		MaxUploadBytes:   500 * config.MB,
+		Retention:        30 * 24 * time.Hour,
+		MaxClientWatches: 512,
+		StallTimeout:     60 * time.Second,
+		DrainTimeout:     20 * time.Second,
+		Access:           AccessConfig{OIDC: access.OIDCConfig{ScopeClaim: "scope"}},
 	}
 }
 
@@ -49,8 +56,11 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.DurationVar(&c.Retention, "gateway.retention", c.Retention, "how long jobs and their results are kept; 0 keeps them")
 	fs.Int64Var(&c.MaxBacklog, "gateway.max-backlog", c.MaxBacklog,
 		"refuse uploads while more `documents` wait for ingest; 0 means nine tenths of what the queue takes")
+	fs.IntVar(&c.MaxClientWatches, "gateway.max-client-watches", c.MaxClientWatches,
+		"watches under way from one IP address; 0 for no bound, as where all clients come through one proxy")
 	fs.DurationVar(&c.StallTimeout, "gateway.stall-timeout", c.StallTimeout, "end an upload or answer that does not move for that long")
 	fs.DurationVar(&c.DrainTimeout, "gateway.drain-timeout", c.DrainTimeout, "how long requests in hand may go on at a stop")
+	c.Access.register(fs)
 }
 
 // Validate joins every problem with the configuration.
@@ -62,8 +72,10 @@ func (c *Config) Validate() error {
 	p.Check(c.MaxUploadBytes >= 1 && c.MaxUploadBytes <= math.MaxUint32, "gateway.max-upload", "%s, want 1 to 4294967295 bytes", c.MaxUploadBytes)
 	p.Check(c.Retention >= 0, "gateway.retention", "%s, want 0 or more", c.Retention)
 	p.Check(c.MaxBacklog >= 0, "gateway.max-backlog", "%d, want 0 or more", c.MaxBacklog)
+	p.Check(c.MaxClientWatches >= 0, "gateway.max-client-watches", "%d, want 0 or more", c.MaxClientWatches)
 	p.Check(c.StallTimeout > 0, "gateway.stall-timeout", "%s, want more than 0", c.StallTimeout)
 	p.Check(c.DrainTimeout >= 0, "gateway.drain-timeout", "%s, want 0 or more", c.DrainTimeout)
+	p.Add(c.Access.validate(c.HTTPAddr, c.GRPCAddr))
 	return p.Err()
 }
 

@@ -60,6 +60,8 @@ func (s *Service) errNoRetry(ctx context.Context, ref jobRef) error {
 		return err
 	case !rec.State.Final():
 		return fault.New(jobRunning, "the job is %s; it can be retried when it has ended", rec.State)
+	case rec.Protected:
+		return fault.New(jobNotRetryable, "the document's password was dropped when the job ended; upload the document again")
 	case rec.State == job.Succeeded:
 		return fault.New(jobNotRetryable, "no page of the job failed; set all to do everything again")
 	default:

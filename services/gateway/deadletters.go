@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -68,15 +71,25 @@ func (s *Service) RetryDeadLetter(ctx context.Context, req *inkstreamv1.RetryDea
 		return nil, err
 	}
 	task, _ := msg.Task.(*busv1.IndexTask)
+	replayed := s.letterEvent(rec, "replayed", l)
 	switch {
 	case task.GetRemove():
 		err = s.env.Bus.Publish(ctx, msg)
 	case rec.State.Gone():
 		err = errGone(rec)
 	case rec.State.Final():
-		_, err = s.retry(ctx, ref, false)
+		probe := *rec
+		if probe.Restart(false, time.Now()) != nil {
+			return nil, s.errNoRetry(ctx, ref)
+		}
+		// Ahead of what it leads to, so that the trail has them in this order.
+		if err = s.env.Bus.Event(ctx, replayed); err == nil {
+			_, err = s.retry(ctx, ref, false)
+		}
 	case rec.Run == int(msg.Task.GetUnit().GetRun()):
-		err = s.env.Bus.Publish(ctx, msg)
+		if err = s.env.Bus.Event(ctx, replayed); err == nil {
+			err = s.env.Bus.Publish(ctx, msg)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -101,6 +114,10 @@ func (s *Service) DropDeadLetter(ctx context.Context, req *inkstreamv1.DropDeadL
 	if err == nil {
 		err = s.env.Bus.DropDeadLetter(ctx, l.Sequence)
 	}
+	if err == nil {
+		rec := &job.Record{ID: job.ID(l.Job), Tenant: tenant(ctx), Run: l.Run}
+		err = s.env.Bus.Event(ctx, s.letterEvent(rec, "dead_letter_dropped", l))
+	}
 	if errors.Is(err, bus.ErrNoDeadLetter) {
 		err = errNoLetter()
 	}
@@ -108,6 +125,11 @@ func (s *Service) DropDeadLetter(ctx context.Context, req *inkstreamv1.DropDeadL
 		return nil, err
 	}
 	return &emptypb.Empty{}, nil
+}
+
+// letterEvent says what became of a dead letter.
+func (*Service) letterEvent(r *job.Record, kind string, l bus.DeadLetter) *busv1.Event {
+	return stage.NewEvent(r, kind, string(l.Stage), "unit", "deadletter-"+tokenOf(l.Sequence), "code", l.Code)
 }
 
 // letter returns the tenant's dead letter of that id.

@@ -51,15 +51,17 @@ type answer struct {
 
 // answers is the one table from stable codes to statuses. A code that is not in it is internal.
 var answers = map[fault.Code]answer{
-	fault.EmptyFile:    {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
-	fault.NotAPDF:      {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
-	fault.Encrypted:    {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
-	fault.Damaged:      {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
-	fault.NoPages:      {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
-	fault.TooManyPages: {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
-	fault.PolicyReject: {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
-	fault.MalwareFound: {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
-	fault.TooLarge:     {codes.ResourceExhausted, http.StatusRequestEntityTooLarge, 0},
+	fault.EmptyFile:     {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.NotAPDF:       {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.Encrypted:     {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.WrongPassword: {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.InvalidPages:  {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.Damaged:       {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.NoPages:       {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.TooManyPages:  {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.PolicyReject:  {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.MalwareFound:  {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
+	fault.TooLarge:      {codes.ResourceExhausted, http.StatusRequestEntityTooLarge, 0},
 
 	fault.InvalidArgument:     {codes.InvalidArgument, http.StatusBadRequest, 0},
 	fault.InvalidOption:       {codes.InvalidArgument, http.StatusBadRequest, 0},
@@ -86,6 +88,16 @@ var answers = map[fault.Code]answer{
 	jobRunning:       {codes.FailedPrecondition, http.StatusConflict, 0},
 	jobNotRetryable:  {codes.FailedPrecondition, http.StatusConflict, 0},
 	noDeadLetter:     {codes.NotFound, http.StatusNotFound, 0},
+
+	noKey:            {codes.NotFound, http.StatusNotFound, 0},
+	noWebhook:        {codes.NotFound, http.StatusNotFound, 0},
+	noIndex:          {codes.Unimplemented, http.StatusNotImplemented, 0},
+	authOff:          {codes.FailedPrecondition, http.StatusConflict, 0},
+	webhookForbidden: {codes.InvalidArgument, http.StatusBadRequest, 0},
+	unauthenticated:  {codes.Unauthenticated, http.StatusUnauthorized, 0},
+	permissionDenied: {codes.PermissionDenied, http.StatusForbidden, 0},
+	rateLimited:      {codes.ResourceExhausted, http.StatusTooManyRequests, time.Second},
+	quotaExceeded:    {codes.ResourceExhausted, http.StatusTooManyRequests, time.Minute},
 }
 
 // fieldError says which field of the request a fault is about.
@@ -137,6 +149,9 @@ func statusOf(err error) *status.Status {
 	info := &errdetails.ErrorInfo{Reason: string(c), Domain: errorDomain}
 	if d, ok := errors.AsType[*detailError](err); ok {
 		info.Metadata = d.facts
+	}
+	if r, ok := errors.AsType[*retryError](err); ok {
+		a.retry = r.after
 	}
 	details := []protoadapt.MessageV1{info}
 	if fe, ok := errors.AsType[*fieldError](err); ok {

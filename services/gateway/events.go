@@ -47,7 +47,11 @@ func (s *Service) ListEvents(ctx context.Context, req *inkstreamv1.ListEventsReq
 	}
 	if len(events) == 0 {
 		if _, err := s.anyRecord(ctx, ref); err != nil {
-			return nil, err
+			// A refused upload has no record; its event comes a moment after its answer, and that moment is over now.
+			events, more, _ = s.env.Bus.Events(ctx, ref.tenant, string(ref.id), after, limit)
+			if len(events) == 0 {
+				return nil, err
+			}
 		}
 	}
 	res := &inkstreamv1.ListEventsResponse{}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,8 +15,11 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"inkstream.dev/pkg/lifecycle"
+	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
+	"inkstream.dev/services/gateway/webhook"
 )
 
 const (
@@ -47,6 +51,17 @@ type Service struct {
 	hub    *hub
 
 	admission *admission
+	// auth and keys are nil where requests need no credentials.
+	auth   *access.Authenticator
+	keys   *access.Keys
+	limits *access.Limits
+
+	// index is nil where the gateway was started without one.
+	index      search.Store
+	hooks      *webhook.Hooks
+	dispatcher *webhook.Dispatcher
+	languages  *languages
+	refusals   *refusals
 
 	uploads  chan struct{} // a slot for each upload under way
 	stopping chan struct{} // closed when the service begins to stop, which ends the watches
@@ -73,21 +88,19 @@ func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) 
 		uploads:        make(chan struct{}, maxUploads),
 		stopping:       make(chan struct{}),
 		createPatience: createPatience,
+		limits:         access.NewLimits(cfg.Access.Limits),
 		admission:      newAdmission(env.Bus, cfg.MaxBacklog),
+		languages:      &languages{load: env.Jobs.LoadLanguages},
+		refusals:       newRefusals(env.Bus.Event),
 	}
 	s.hub = newHub(s.jobView, s.log, s.stopping)
+	s.hub.perClient = cfg.MaxClientWatches
 	status.AddCheck("nats", env.Bus.Check)
-	status.AddCheck("blobs", s.checkBlobs)
+	status.AddCheck("blobs", env.Blobs.Check)
 	if cfg.Durability != "" {
 		status.SetInfo("durability", cfg.Durability)
 	}
 	return s, nil
-}
-
-// checkBlobs asks the blob store for a key that need not exist: it is there if it answers.
-func (s *Service) checkBlobs(ctx context.Context) error {
-	_, err := s.env.Blobs.Exists(ctx, "readyz")
-	return err
 }
 
 // Addrs returns the addresses that the gateway listens on. They are empty before it is ready.
@@ -100,6 +113,12 @@ func (s *Service) Addrs() Addrs {
 // Run serves until ctx is done, then finishes the requests in hand, at most DrainTimeout. It calls ready once it listens. A nil error means
 // a clean stop. A Service runs once.
 func (s *Service) Run(ctx context.Context, ready func()) error {
+	// Handlers outlive ctx: they are drained, not cut.
+	base, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	if err := s.openAccess(base); err != nil {
+		return err
+	}
 	httpListener, grpcListener, err := s.listen(ctx)
 	if err != nil {
 		return err
@@ -110,20 +129,19 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 	if err != nil {
 		return errors.Join(err, httpListener.Close(), grpcListener.Close())
 	}
-	// Handlers outlive ctx: they are drained, not cut.
-	base, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
 	web, err := s.newHTTPServer(base, conn)
 	if err != nil {
 		return errors.Join(err, conn.Close(), httpListener.Close(), grpcListener.Close())
 	}
 
-	failed := make(chan error, 3)
+	failed := make(chan error, 4)
 	var wg sync.WaitGroup
 	wg.Go(func() { failed <- serveError("gRPC", rpc.Serve(grpcListener)) })
 	wg.Go(func() { failed <- serveError("in-process gRPC", rpc.Serve(loop)) })
 	wg.Go(func() { failed <- serveError("HTTP", web.Serve(httpListener)) })
+	wg.Go(func() { failed <- s.dispatcher.Run(base) })
 	wg.Go(func() { s.hub.listen(base, s.env.Bus) })
+	wg.Go(func() { s.refusals.run(base) })
 	s.log.InfoContext(ctx, "gateway listens", "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
 	ready()
 
@@ -153,7 +171,14 @@ func (s *Service) listen(ctx context.Context) (httpListener, grpcListener net.Li
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addrs = Addrs{HTTP: httpListener.Addr().String(), GRPC: grpcListener.Addr().String()}
-	return httpListener, grpcListener, nil
+	if s.cfg.Access.TLSCert == "" {
+		return httpListener, grpcListener, nil
+	}
+	cert, err := loadCertificate(s.cfg.Access.TLSCert, s.cfg.Access.TLSKey, s.log)
+	if err != nil {
+		return nil, nil, errors.Join(err, httpListener.Close(), grpcListener.Close())
+	}
+	return tls.NewListener(httpListener, cert.config("h2", "http/1.1")), tls.NewListener(grpcListener, cert.config("h2")), nil
 }
 
 // serveError drops the errors with which servers say that they were stopped.

@@ -59,6 +59,7 @@ type setup struct {
 	bus      *bus.Bus
 	blobs    func(*blob.Store) *blob.Store
 	patience time.Duration
+	sealer   *job.Sealer
 }
 
 // start runs a gateway; change may be nil.
@@ -87,7 +88,7 @@ func start(t testing.TB, change func(*setup)) *rig {
 		blobs = set.blobs(blobs)
 	}
 	r := &rig{t: t, status: lifecycle.NewStatus(), logs: logs, web: &http.Client{Transport: &http.Transport{}}}
-	r.env = stage.Env{Bus: set.bus, Jobs: bustest.Jobs(t, set.bus), Blobs: blobs, Tel: tel, Log: tel.Log}
+	r.env = stage.Env{Bus: set.bus, Jobs: bustest.Jobs(t, set.bus), Blobs: blobs, Tel: tel, Log: tel.Log, Sealer: set.sealer}
 	if r.svc, err = New(set.cfg, r.env, r.status); err != nil {
 		t.Fatalf("New: %v", err)
 	}

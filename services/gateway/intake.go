@@ -15,6 +15,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/config"
+	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
@@ -54,13 +55,13 @@ func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), er
 func (in *intake) store(ctx context.Context, body io.Reader) error {
 	m := &meter{from: body, hash: sha256.New(), limit: int64(in.s.cfg.MaxUploadBytes)}
 	in.begun = true
-	size, err := in.s.env.Blobs.Put(ctx, job.SourceKey(in.tenant, in.id), m, blob.PutOptions{ContentType: pdfType})
+	size, err := in.s.env.Blobs.Put(ctx, job.SourceKey(in.tenant, in.id), m, blob.PutOptions{ContentType: pdfType, Bulk: true})
 	in.size = m.size
 	if err != nil {
 		return fmt.Errorf("store upload: %w", err)
 	}
 	in.size, in.sha256, in.stored = size, hex.EncodeToString(m.hash.Sum(nil)), true
-	return nil
+	return failpoint.Hit("gateway", "blob")
 }
 
 // register makes the job that the stored document stands for, or finds the one that the idempotency key stands for. From here on a client
@@ -83,7 +84,13 @@ func (in *intake) register(ctx context.Context) (rec *job.Record, replayed bool,
 	if err := in.create(ctx, rec); err != nil {
 		return nil, false, err
 	}
+	if err := failpoint.Hit("gateway", "record"); err != nil {
+		return nil, false, err
+	}
 	in.enqueue(ctx, rec)
+	if err := failpoint.Hit("gateway", "queued"); err != nil {
+		return nil, false, err
+	}
 	in.s.log.InfoContext(ctx, "job accepted", "job", rec.ID, "bytes", rec.Size, "lane", rec.Options.Lane, "request", requestID(ctx))
 	return rec, false, nil
 }
@@ -93,16 +100,14 @@ func (in *intake) record(now time.Time) *job.Record {
 		ID: in.id, Tenant: in.tenant, Run: 1, State: job.Pending, Options: in.options, Filename: in.filename,
 		Size: uint32(in.size), SHA256: in.sha256, CreateTime: now,
 	}
-	if keep := in.s.cfg.Retention; keep > 0 {
-		r.ExpireTime = now.Add(keep)
-	}
-	return r
+	r.ExpireTime = in.options.Expires(now, in.s.cfg.Retention)
+	return in.seal(r)
 }
 
 func (in *intake) putManifest(ctx context.Context, r *job.Record) error {
 	data, err := json.MarshalIndent(job.Manifest{
 		Tenant: r.Tenant, Job: r.ID, Filename: r.Filename, Size: r.Size, SHA256: r.SHA256, Options: r.Options,
-		IdempotencyKey: in.key, CreateTime: r.CreateTime, ExpireTime: r.ExpireTime,
+		IdempotencyKey: in.key, CreateTime: r.CreateTime, ExpireTime: r.ExpireTime, Sealed: r.Sealed,
 	}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode manifest: %w", err)
@@ -110,7 +115,7 @@ func (in *intake) putManifest(ctx context.Context, r *job.Record) error {
 	if err := in.s.env.Blobs.PutBytes(ctx, job.ManifestKey(r.Tenant, r.ID), data, "application/json"); err != nil {
 		return fmt.Errorf("store manifest: %w", err)
 	}
-	return nil
+	return failpoint.Hit("gateway", "manifest")
 }
 
 // claim ties the idempotency key to the job. It returns the record of the job that the key is tied to already, or nil where it is ours now.
@@ -122,7 +127,7 @@ func (in *intake) claim(ctx context.Context) (*job.Record, error) {
 			return nil, err
 		}
 		if holder.Job == in.id {
-			return nil, nil
+			return nil, failpoint.Hit("gateway", "claim")
 		}
 		rec, err := in.awaitRecord(ctx, holder.Job)
 		switch {
@@ -186,7 +191,13 @@ func (in *intake) enqueue(ctx context.Context, rec *job.Record) {
 		Task: &busv1.IngestTask{Unit: stage.Unit(rec), Source: stage.Source(rec)},
 	}
 	event := stage.NewEvent(rec, "uploaded", "", "bytes", strconv.FormatInt(in.size, 10))
-	if err := in.s.env.Bus.PublishAll(ctx, []bus.Message{task}, []*busv1.Event{event}); err != nil {
+	// The event goes first: a crash between the two leaves a job that stands still, which the reconciler sees. The other way around it would
+	// leave one that runs, and a trail without its beginning.
+	err := in.s.env.Bus.PublishAll(ctx, nil, []*busv1.Event{event})
+	if err == nil {
+		err = in.s.env.Bus.PublishAll(ctx, []bus.Message{task}, nil)
+	}
+	if err != nil {
 		in.s.log.WarnContext(ctx, "job accepted, but not queued yet; the reconciler will queue it", "job", rec.ID,
 			"code", fault.CodeOf(err), "error", err)
 	}

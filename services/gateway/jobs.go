@@ -111,7 +111,31 @@ func (s *Service) GetJob(ctx context.Context, req *inkstreamv1.GetJobRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	if wait := req.GetWait().AsDuration(); wait > 0 {
+		return s.awaitEnd(ctx, ref, min(wait, maxWait))
+	}
 	return s.jobView(ctx, ref)
+}
+
+// maxWait is the longest that a call waits for a job's end, below what proxies allow a request.
+const maxWait = time.Minute
+
+// awaitEnd answers when the job ends, or as it stands when the time is over or the server stops.
+func (s *Service) awaitEnd(ctx context.Context, ref jobRef, wait time.Duration) (*inkstreamv1.Job, error) {
+	timed, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var last *inkstreamv1.Job
+	err := s.hub.watch(timed, ref, func(v *inkstreamv1.Job) error {
+		last = v
+		return nil
+	}, 0, nil)
+	if last != nil && ctx.Err() == nil {
+		return last, nil
+	}
+	if timed.Err() != nil && ctx.Err() == nil {
+		return s.jobView(ctx, ref)
+	}
+	return last, err
 }
 
 // errNoResult says that a job which has ended has not what was asked for.

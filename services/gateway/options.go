@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -18,13 +20,18 @@ import (
 const (
 	maxFilenameBytes  = 255
 	maxIdempotencyKey = 64
-	maxLanguages      = 8
 	maxLanguageBytes  = 32
+	// maxLanguages is what the recogniser takes for one page.
+	maxLanguages = 5
+	// maxPassword is beyond what a PDF can have.
+	maxPassword = 255
 	// maxFieldBytes bounds the value of an option, wherever it comes from.
 	maxFieldBytes = 4 << 10
+
+	minChunkWords, maxChunkWords, defaultChunkWords = 50, 2000, 300
 )
 
-// The names of what a REST client may say about an upload, as query parameters or form fields.
+// The names of what a client may say about an upload: over REST as query parameters or form fields, over gRPC in the metadata.
 const (
 	fieldLane      = "lane"
 	fieldLanguages = "languages"
@@ -32,25 +39,45 @@ const (
 
 	fieldDocumentTimeout = "document_timeout"
 	fieldPageTimeout     = "page_timeout"
+	fieldStallTimeout    = "stall_timeout"
+
+	fieldOCR             = "ocr"
+	fieldPages           = "pages"
+	fieldDeskew          = "deskew"
+	fieldRotate          = "rotate"
+	fieldArtifacts       = "artifacts"
+	fieldTables          = "tables"
+	fieldBreakSignatures = "allow_signature_invalidation"
+	fieldChunkWords      = "chunk_words"
+	fieldDedupe          = "dedupe"
+	fieldRetention       = "retention"
+	fieldPassword        = "password"
 )
 
 // known are the fields that there are.
-var known = []string{fieldLane, fieldLanguages, fieldFilename, fieldDocumentTimeout, fieldPageTimeout}
+var known = []string{
+	fieldFilename, fieldLane, fieldLanguages, fieldOCR, fieldPages, fieldDeskew, fieldRotate, fieldArtifacts, fieldTables,
+	fieldBreakSignatures, fieldChunkWords, fieldDedupe, fieldRetention, fieldPassword, fieldDocumentTimeout, fieldPageTimeout, fieldStallTimeout,
+}
 
 const (
 	// minTimeout is the shortest limit that a job can have; a shorter one would fail whatever comes.
 	minTimeout = time.Second
 	// maxTimeout is beyond what any server allows, so that a misread unit does not go unnoticed.
 	maxTimeout = 24 * time.Hour
+	// maxRetention is for the same; whoever wants more says 0, for ever.
+	maxRetention = 10 * 365 * 24 * time.Hour
 )
 
 // fields collects what a REST client says about an upload.
 type fields map[string]string
 
-// set notes a field. A field that nobody knows is an error, so that a misspelt option does not go unnoticed; so is one that is given twice.
+// set notes a field, by its name in the API's proto or in its JSON form. A field that nobody knows is an error, so that a misspelt option does
+// not go unnoticed; so is one that is given twice.
 func (f fields) set(name, value string) error {
+	name = snake(name)
 	if !slices.Contains(known, name) {
-		return invalidField(fault.InvalidOption, name, "there is no option %q; there are %s", clip(name), strings.Join(known, ", "))
+		return invalidField(fault.InvalidOption, clip(name), "there is no option %q; there are %s", clip(name), strings.Join(known, ", "))
 	}
 	if _, twice := f[name]; twice {
 		return invalidField(fault.InvalidOption, name, "the option %q is given more than once", name)
@@ -62,79 +89,233 @@ func (f fields) set(name, value string) error {
 	return nil
 }
 
-// clip bounds what an error repeats of a request.
-func clip(s string) string { return truncate(s, 64) }
-
-// parseOptions checks a job's options and fills in the defaults.
-func parseOptions(lane, languages string) (job.Options, error) {
-	l, err := bus.ParseLane(lane)
-	if err != nil {
-		return job.Options{}, invalidField(fault.InvalidOption, fieldLane, "lane %q, want interactive or batch", clip(lane))
+// snake turns pageTimeout into page_timeout.
+func snake(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		c := name[i]
+		if 'A' <= c && c <= 'Z' {
+			b.WriteByte('_')
+			c += 'a' - 'A'
+		}
+		b.WriteByte(c)
 	}
-	if err := checkLanguages(languages); err != nil {
-		return job.Options{}, err
-	}
-	return job.Options{Lane: string(l), Languages: languages}, nil
+	return b.String()
 }
 
-// options checks what a REST client said about the job.
-func (f fields) options() (job.Options, error) {
-	opts, err := parseOptions(f[fieldLane], f[fieldLanguages])
-	if err != nil {
-		return opts, err
+// clip bounds what an error repeats of a request, and makes it text.
+func clip(s string) string { return truncate(strings.ToValidUTF8(s, "\uFFFD"), 64) }
+
+// options reads what a REST client said about the job as a gRPC client would have said it. An empty field counts as none.
+func (f fields) options() (*inkstreamv1.JobOptions, error) {
+	o := &inkstreamv1.JobOptions{
+		Lane: f[fieldLane], Languages: f[fieldLanguages], Ocr: f[fieldOCR], Pages: f[fieldPages], Rotate: f[fieldRotate], Password: f[fieldPassword],
 	}
-	if opts.DocumentTimeout, err = parseTimeout(fieldDocumentTimeout, f[fieldDocumentTimeout]); err != nil {
-		return opts, err
+	if list := f[fieldArtifacts]; list != "" {
+		for name := range strings.SplitSeq(list, ",") {
+			o.Artifacts = append(o.Artifacts, strings.TrimSpace(name))
+		}
 	}
-	opts.PageTimeout, err = parseTimeout(fieldPageTimeout, f[fieldPageTimeout])
-	return opts, err
+	var signatures *bool
+	for _, b := range []struct {
+		field string
+		into  **bool
+	}{{fieldDeskew, &o.Deskew}, {fieldTables, &o.Tables}, {fieldDedupe, &o.Dedupe}, {fieldBreakSignatures, &signatures}} {
+		if f[b.field] == "" {
+			continue
+		}
+		v, err := strconv.ParseBool(f[b.field])
+		if err != nil {
+			return nil, invalidField(fault.InvalidOption, b.field, "%s %q, want true or false", b.field, clip(f[b.field]))
+		}
+		*b.into = &v
+	}
+	o.AllowSignatureInvalidation = signatures != nil && *signatures
+	for _, t := range []struct {
+		field string
+		into  **durationpb.Duration
+	}{
+		{fieldDocumentTimeout, &o.DocumentTimeout}, {fieldPageTimeout, &o.PageTimeout}, {fieldStallTimeout, &o.StallTimeout},
+		{fieldRetention, &o.Retention},
+	} {
+		if f[t.field] == "" {
+			continue
+		}
+		d, err := parseDuration(f[t.field])
+		if err != nil {
+			return nil, invalidField(fault.InvalidOption, t.field, "%s %q, want a duration such as 90s, 10m or 7d", t.field, clip(f[t.field]))
+		}
+		*t.into = durationpb.New(d)
+	}
+	if s := f[fieldChunkWords]; s != "" {
+		n, err := strconv.ParseInt(s, 10, 32)
+		if err != nil {
+			return nil, invalidField(fault.InvalidOption, fieldChunkWords, "%s %q, want %d to %d", fieldChunkWords, clip(s), minChunkWords, maxChunkWords)
+		}
+		o.ChunkWords = int32(n)
+	}
+	return o, nil
 }
 
-func parseTimeout(field, s string) (time.Duration, error) {
-	if s == "" {
-		return 0, nil
+// parseDuration is time.ParseDuration with days.
+func parseDuration(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err
 	}
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		return 0, invalidField(fault.InvalidOption, field, "%s %q, want a duration such as 90s or 10m", field, clip(s))
-	}
-	return d, checkTimeout(field, d)
+	return time.ParseDuration(s)
 }
 
-func checkTimeout(field string, d time.Duration) error {
-	if d < minTimeout || d > maxTimeout {
-		return invalidField(fault.InvalidOption, field, "%s %s, want %s to %s", field, d, minTimeout, maxTimeout)
+// optionsOf checks a client's options and brings them into their normal form, so that the same choice always looks the same.
+func optionsOf(o *inkstreamv1.JobOptions) (job.Options, error) {
+	if o == nil {
+		o = &inkstreamv1.JobOptions{}
+	}
+	opts := job.Options{
+		Languages: o.GetLanguages(), BreakSignatures: o.GetAllowSignatureInvalidation(), KeepSkew: o.Deskew != nil && !o.GetDeskew(),
+		NoTables: o.Tables != nil && !o.GetTables(), NoDedupe: o.Dedupe != nil && !o.GetDedupe(), ChunkWords: int(o.GetChunkWords()),
+	}
+	lane, err := bus.ParseLane(o.GetLane())
+	if err != nil {
+		return opts, invalidField(fault.InvalidOption, fieldLane, "lane %q, want interactive or batch", clip(o.GetLane()))
+	}
+	opts.Lane = string(lane)
+	for _, check := range []func(*inkstreamv1.JobOptions, *job.Options) error{
+		languagesOption, ocrOption, rotateOption, pagesOption, artifactsOption, clocksOption, retentionOption, passwordOption,
+	} {
+		if err := check(o, &opts); err != nil {
+			return opts, err
+		}
+	}
+	if n := opts.ChunkWords; n != 0 && (n < minChunkWords || n > maxChunkWords) {
+		return opts, invalidField(fault.InvalidOption, fieldChunkWords, "%s %d, want %d to %d", fieldChunkWords, n, minChunkWords, maxChunkWords)
+	}
+	return opts, nil
+}
+
+func ocrOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	switch mode := job.OCRMode(o.GetOcr()); mode {
+	case "", job.OCRAuto:
+	case job.OCRForce, job.OCRSkip, job.OCRRedo:
+		opts.OCR = mode
+	default:
+		return invalidField(fault.InvalidOption, fieldOCR, "ocr %q, want auto, force, skip or redo", clip(o.GetOcr()))
 	}
 	return nil
 }
 
-// optionsOf checks the options of a gRPC client.
-func optionsOf(o *inkstreamv1.JobOptions) (job.Options, error) {
-	opts, err := parseOptions(o.GetLane(), o.GetLanguages())
-	if err != nil {
-		return opts, err
+func rotateOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	switch o.GetRotate() {
+	case "", "auto":
+	case "off":
+		opts.KeepRotation = true
+	default:
+		return invalidField(fault.InvalidOption, fieldRotate, "rotate %q, want auto or off", clip(o.GetRotate()))
 	}
+	return nil
+}
+
+func pagesOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	pages, err := job.ParsePages(o.GetPages())
+	if err != nil {
+		return invalidField(fault.InvalidOption, fieldPages, "pages %q, want ranges such as 1-3,7,12-: %v", clip(o.GetPages()), err)
+	}
+	opts.Pages = pages.String()
+	return nil
+}
+
+// allArtifacts asks for every kind.
+const allArtifacts = "all"
+
+func artifactsOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	every := job.Artifacts()
+	var chosen []job.Artifact
+	for _, name := range o.GetArtifacts() {
+		switch {
+		case name == allArtifacts:
+			chosen = append(chosen, every...)
+		case slices.Contains(every, job.Artifact(name)):
+			chosen = append(chosen, job.Artifact(name))
+		default:
+			return invalidField(fault.InvalidOption, fieldArtifacts, "there is no artifact %q; there are %s, and %s", clip(name), joined(every), allArtifacts)
+		}
+	}
+	slices.Sort(chosen)
+	chosen = slices.Compact(chosen)
+	if !slices.Equal(chosen, slices.Sorted(slices.Values(wanted(&job.Options{})))) {
+		opts.Artifacts = chosen
+	}
+	return nil
+}
+
+// wanted lists what a job yields.
+func wanted(o *job.Options) []job.Artifact {
+	return slices.DeleteFunc(job.Artifacts(), func(a job.Artifact) bool { return !o.Wants(a) })
+}
+
+func joined(list []job.Artifact) string {
+	var names []string
+	for _, a := range list {
+		names = append(names, string(a))
+	}
+	return strings.Join(names, ", ")
+}
+
+func clocksOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	for _, t := range []struct {
 		field string
 		given *durationpb.Duration
 		into  *time.Duration
 	}{
 		{fieldDocumentTimeout, o.GetDocumentTimeout(), &opts.DocumentTimeout}, {fieldPageTimeout, o.GetPageTimeout(), &opts.PageTimeout},
+		{fieldStallTimeout, o.GetStallTimeout(), &opts.StallTimeout},
 	} {
 		if t.given == nil {
 			continue
 		}
-		if err := checkTimeout(t.field, t.given.AsDuration()); err != nil {
-			return opts, err
+		d := t.given.AsDuration()
+		if t.given.CheckValid() != nil || d < minTimeout || d > maxTimeout {
+			return invalidField(fault.InvalidOption, t.field, "%s %s, want %s to %s", t.field, d, minTimeout, maxTimeout)
 		}
-		*t.into = t.given.AsDuration()
+		*t.into = d
 	}
-	return opts, nil
+	return nil
 }
 
-// checkLanguages checks the form only: which languages there are, the recogniser knows.
-func checkLanguages(s string) error {
-	if s == "" {
+func retentionOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	if o.GetRetention() == nil {
+		return nil
+	}
+	d := o.GetRetention().AsDuration()
+	switch {
+	case o.GetRetention().CheckValid() != nil || d < 0 || d > maxRetention || d > 0 && d < minTimeout:
+		return invalidField(fault.InvalidOption, fieldRetention, "retention %s, want 0 for ever, or %s to %d days", d, minTimeout, int(maxRetention.Hours()/24))
+	case d == 0:
+		opts.Keep = true
+	default:
+		opts.Retention = d
+	}
+	return nil
+}
+
+// passwordOption takes the password over; no error repeats any of it.
+func passwordOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	if len(o.GetPassword()) > maxPassword {
+		return invalidField(fault.InvalidOption, fieldPassword, "a password of more than %d bytes", maxPassword)
+	}
+	if o.GetPassword() != "" {
+		opts.Password = config.NewSecret(o.GetPassword())
+	}
+	return nil
+}
+
+// autoLanguages has the recogniser find out by itself which script it sees.
+const autoLanguages = "auto"
+
+// languagesOption checks the form; which languages there are, knownLanguages knows.
+func languagesOption(o *inkstreamv1.JobOptions, _ *job.Options) error {
+	s := o.GetLanguages()
+	if s == "" || s == autoLanguages {
 		return nil
 	}
 	codes := strings.Split(s, "+")
@@ -142,21 +323,23 @@ func checkLanguages(s string) error {
 		return invalidField(fault.InvalidOption, fieldLanguages, "%d languages, want at most %d", len(codes), maxLanguages)
 	}
 	for i, c := range codes {
-		if !isLanguage(c) || slices.Contains(codes[:i], c) {
-			return invalidField(fault.InvalidOption, fieldLanguages, "languages %q, want codes joined by +, such as eng+deu", clip(s))
+		if !isLanguage(c) || c == autoLanguages || slices.Contains(codes[:i], c) {
+			return invalidField(fault.InvalidOption, fieldLanguages, "languages %q, want auto, or codes joined by +, such as eng+deu", clip(s))
 		}
 	}
 	return nil
 }
 
+// isLanguage accepts codes such as eng, chi_sim and script/Latin.
 func isLanguage(c string) bool {
-	for i := range len(c) {
-		b := c[i]
+	name := strings.TrimPrefix(c, "script/")
+	for i := range len(name) {
+		b := name[i]
 		if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' && i > 0 || b == '_' && i > 0) {
 			return false
 		}
 	}
-	return len(c) >= 2 && len(c) <= maxLanguageBytes
+	return len(name) >= 2 && len(c) <= maxLanguageBytes
 }
 
 // checkIdempotencyKey makes sure that a key is 1 to 64 printable ASCII characters.

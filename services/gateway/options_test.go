@@ -87,11 +87,20 @@ func (r *rig) uploadWith(t *testing.T, opts *inkstreamv1.JobOptions) (*inkstream
 // post sends a raw document.
 func (r *rig) post(t *testing.T, path, data string) (*http.Response, string) {
 	t.Helper()
+	return r.postKeyed(t, path, data, "")
+}
+
+// postKeyed sends a raw document with an idempotency key.
+func (r *rig) postKeyed(t *testing.T, path, data, key string) (*http.Response, string) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.base+path, strings.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", pdfType)
+	if key != "" {
+		req.Header.Set(idempotencyHeader, key)
+	}
 	res, err := r.web.Do(req)
 	if err != nil {
 		t.Fatal(err)

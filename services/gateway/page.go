@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
 	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -34,30 +33,40 @@ func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) 
 	case n > rec.PageCount:
 		return nil, fault.New(fault.PageNotFound, "page %d of a document with %d", n, rec.PageCount)
 	}
-	data, err := s.storedPage(ctx, rec, n)
+	data, run, err := s.storedPage(ctx, rec, n)
 	if errors.Is(err, blob.ErrNotFound) {
 		return s.missingPage(ctx, rec, n)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
-	page := &inkstreamv1.Page{}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, page); err != nil {
-		return nil, fmt.Errorf("decode page %d: %w", n, err)
+	page, err := document.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("page %d: %w", n, err)
+	}
+	// What the whole document tells of the page is known when the run has ended.
+	switch plan, err := s.env.Blobs.Bytes(ctx, job.PlanKey(rec.Tenant, rec.ID, run), maxPageBytes); {
+	case errors.Is(err, blob.ErrNotFound):
+	case err != nil:
+		return nil, fmt.Errorf("read the document's plan: %w", err)
+	default:
+		if err := document.ApplyStored(plan, page); err != nil {
+			return nil, fmt.Errorf("page %d: %w", n, err)
+		}
 	}
 	page.Words = wordsOf(page)
 	return page, nil
 }
 
-// storedPage returns the newest result that the job's runs have of a page; while a retry is under way that may be an earlier run's.
-func (s *Service) storedPage(ctx context.Context, rec *job.Record, n int) (data []byte, err error) {
-	for _, run := range rec.PageRuns() {
+// storedPage returns the newest result that the job's runs have of a page, and its run; while a retry is under way that may be an earlier run's.
+func (s *Service) storedPage(ctx context.Context, rec *job.Record, n int) (data []byte, run int, err error) {
+	for _, run = range rec.PageRuns() {
 		data, err = s.env.Blobs.Bytes(ctx, job.PageKey(rec.Tenant, rec.ID, run, n), maxPageBytes)
 		if !errors.Is(err, blob.ErrNotFound) {
-			return data, err
+			return data, run, err
 		}
 	}
-	return nil, err
+	return nil, 0, err
 }
 
 // wordsOf returns every word of the page in reading order.

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/services/gateway/access"
 )
 
 // Where a request's id travels: as HTTP header and as gRPC metadata, which is lower-case.
@@ -52,5 +53,10 @@ func incomingRequestID(ctx context.Context) context.Context {
 	return withRequestID(ctx, given)
 }
 
-// tenant returns whose jobs the request may see and make. Requests carry no credentials yet, so all belong to one tenant.
-func tenant(context.Context) string { return job.DefaultTenant }
+// tenant returns whose jobs the request may see and make.
+func tenant(ctx context.Context) string {
+	if id := access.From(ctx); id != nil {
+		return id.Tenant
+	}
+	return job.DefaultTenant
+}

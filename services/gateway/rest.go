@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"go.opentelemetry.io/otel/attribute"
@@ -40,12 +45,21 @@ func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*h
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	s.route(mux, "/v1/jobs", map[string]http.HandlerFunc{http.MethodPost: s.restUpload})
+	s.route(mux, "/v1/jobs", map[string]http.HandlerFunc{http.MethodGet: calls.ServeHTTP, http.MethodPost: func(w http.ResponseWriter, r *http.Request) {
+		if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == jsonType {
+			calls.ServeHTTP(w, r)
+			return
+		}
+		s.restUpload(w, r)
+	}})
 	s.route(mux, "/v1/jobs/{id}/watch", map[string]http.HandlerFunc{http.MethodGet: s.restWatch})
 	s.route(mux, "/v1/jobs/{id}/artifacts/{name...}", map[string]http.HandlerFunc{http.MethodGet: s.restDownload})
 	s.route(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: healthz})
 	s.route(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
 	s.route(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.env.Tel.Handler().ServeHTTP})
+	if err := s.serveDocs(mux); err != nil {
+		return nil, err
+	}
 	mux.Handle("/v1/", calls)
 	mux.Handle("/v1/jobs/{id}/artifacts", calls) // else the address would be sent on to the one with a slash at its end
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +112,7 @@ func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.H
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithWriteContentLength(),
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptReserved),
-		// Nothing of the headers goes through but what is named here.
+		// Nothing of the headers goes through but Authorization, which grpc-gateway always passes on, and what is named here.
 		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithMetadata(func(ctx context.Context, _ *http.Request) metadata.MD {
@@ -120,13 +134,47 @@ func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.H
 			get.Method = http.MethodGet
 			r = &get
 		}
-		if err := refuseBody(r); err != nil {
+		err := checkQuery(r)
+		if takesBody(r) {
+			r.Body = http.MaxBytesReader(w, r.Body, maxCallBytes)
+		} else {
+			err = errors.Join(err, refuseBody(r))
+			r.Body = http.NoBody
+		}
+		if err != nil {
 			s.writeError(w, r, r.Method, err)
 			return
 		}
-		r.Body = http.NoBody
 		mux.ServeHTTP(w, r)
 	}), nil
+}
+
+// maxCallBytes bounds the JSON body of a call.
+const maxCallBytes = 64 << 10
+
+// takesBody reports whether a call has its fields in a JSON body.
+func takesBody(r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return false
+	}
+	switch r.URL.Path {
+	case "/v1/jobs", "/v1/jobs:cancel", "/v1/jobs:retry", "/v1/jobs:delete", "/v1/keys", "/v1/webhooks":
+		return true
+	}
+	return false
+}
+
+// checkQuery makes sure that the address holds text: what is none cannot be passed on.
+func checkQuery(r *http.Request) error {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	ok := err == nil && utf8.ValidString(r.URL.Path)
+	for name, values := range query {
+		ok = ok && utf8.ValidString(name) && !slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) })
+	}
+	if !ok {
+		return fault.New(fault.InvalidArgument, "the address is not valid UTF-8")
+	}
+	return nil
 }
 
 // refuseBody makes sure that a call whose options go into the query does not have them in its body, where they would go unnoticed. An empty
@@ -189,6 +237,7 @@ func (s *Service) guard(next http.Handler) http.Handler {
 		s.workers.Add(1)
 		defer s.workers.Done()
 		ctx := withRequestID(r.Context(), r.Header.Get(requestIDHeader))
+		ctx = withClient(ctx, r.RemoteAddr)
 		ctx = s.env.Tel.Propagator.Extract(ctx, propagation.HeaderCarrier(r.Header))
 		ctx, span := s.env.Tel.Tracer.Start(ctx, "HTTP "+r.Method, trace.WithSpanKind(trace.SpanKindServer))
 		defer span.End()
@@ -219,6 +268,12 @@ func (s *Service) guard(next http.Handler) http.Handler {
 			s.log.DebugContext(ctx, "request", "request", requestID(ctx), "method", r.Method, "route", r.Pattern, "status", w.status,
 				"took", time.Since(start))
 		}()
+		admitted, err := s.admitRequest(w, r)
+		if err != nil {
+			s.writeError(w, r, "admit", err)
+			return
+		}
+		r = admitted
 		next.ServeHTTP(w, r)
 	})
 }

@@ -26,6 +26,8 @@ const (
 	// maxMessageBytes bounds a message that a client sends. Upload messages hold at most 1 MiB of data by contract; the rest is room to
 	// tell a client that exceeds it what is wrong.
 	maxMessageBytes = 4 << 20
+	// maxMetadataBytes bounds the metadata of a call.
+	maxMetadataBytes = 16 << 10
 	// maxStreams bounds the calls under way on one connection.
 	maxStreams = 1000
 	// maxPageBytes bounds the stored result of one page.
@@ -40,6 +42,7 @@ func (s *Service) newGRPCServer() *grpc.Server {
 	srv := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxHeaderListSize(maxMetadataBytes),
 		grpc.WaitForHandlers(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
@@ -86,6 +89,12 @@ func (s *Service) interceptUnary(ctx context.Context, req any, info *grpc.UnaryS
 	if err := grpc.SetHeader(ctx, metadata.Pairs(requestIDKey, requestID(ctx))); err != nil {
 		return nil, fmt.Errorf("set header: %w", err)
 	}
+	if ctx, err = s.admitCall(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	if err := validate(req); err != nil {
+		return nil, err
+	}
 	return next(ctx, req)
 }
 
@@ -102,6 +111,9 @@ func (s *Service) interceptStream(srv any, stream grpc.ServerStream, info *grpc.
 	}()
 	if err := stream.SetHeader(metadata.Pairs(requestIDKey, requestID(ctx))); err != nil {
 		return fmt.Errorf("set header: %w", err)
+	}
+	if ctx, err = s.admitCall(ctx, info.FullMethod); err != nil {
+		return err
 	}
 	return next(srv, &serverStream{stream, ctx})
 }

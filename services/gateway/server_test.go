@@ -357,8 +357,14 @@ func TestConfig(t *testing.T) {
 	if cfg.MaxUploadBytes != 2*config.MB || cfg.HTTPAddr != ":0" {
 		t.Errorf("got %+v", cfg)
 	}
-	if err := cfg.Validate(); err != nil {
-		t.Errorf("Validate: %v", err)
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "--auth=none") {
+		t.Errorf("an address that everybody can reach, without authentication: got %v, want what to do about it", err)
+	}
+	for _, auth := range []string{AuthNone, AuthKeys} {
+		cfg.Access.Auth = auth
+		if err := cfg.Validate(); err != nil {
+			t.Errorf("Validate with --auth=%s: %v", auth, err)
+		}
 	}
 	bad := Config{HTTPAddr: "x", GRPCAddr: ":0", MaxUploadBytes: 5 * config.GB, Retention: -1, DrainTimeout: -1}
 	err := bad.Validate()

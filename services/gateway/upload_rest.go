@@ -19,6 +19,7 @@ import (
 const (
 	pdfType       = "application/pdf"
 	octetType     = "application/octet-stream"
+	jsonType      = "application/json"
 	multipartType = "multipart/form-data"
 
 	// multipartRoom is what a multipart body may hold beside the document.
@@ -42,7 +43,7 @@ func (s *Service) restUpload(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	rec, replayed, err := s.restIntake(ctx, w, r)
 	if err != nil {
-		s.writeError(w, r, uploadOperation, err)
+		s.writeError(w, r, uploadOperation, s.refused(ctx, err))
 		return
 	}
 	v := viewOf(rec, nil)
@@ -208,7 +209,7 @@ func takeField(part *multipart.Part, name string, said fields) error {
 
 // apply takes over what the client has said so far.
 func (in *intake) apply(said fields) error {
-	options, err := said.options()
+	options, err := in.chooseREST(said)
 	if err != nil {
 		return err
 	}
@@ -231,6 +232,7 @@ type body struct {
 	document int64 // the bound that the client is told
 	control  *http.ResponseController
 	timeout  time.Duration
+	pace     pace
 }
 
 // Read implements io.Reader.
@@ -243,6 +245,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	switch {
 	case err == nil:
+		err = b.pace.moved(n)
 	case err == io.EOF:
 		// From here on the server reads ahead, to see the client hang up; that must not time out.
 		_ = b.control.SetReadDeadline(time.Time{})

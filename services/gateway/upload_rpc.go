@@ -24,7 +24,7 @@ func (s *Service) UploadDocument(stream uploadStream) error {
 	defer cancel()
 	rec, replayed, err := s.rpcIntake(ctx, stream)
 	if err != nil {
-		return err
+		return s.refused(ctx, err)
 	}
 	v := viewOf(rec, nil)
 	if replayed {
@@ -64,7 +64,7 @@ func (in *intake) takeStream(ctx context.Context, data *chunks) error {
 			return err
 		}
 	}
-	if in.options, err = optionsOf(about.GetOptions()); err != nil {
+	if in.options, err = in.choose(about.GetOptions()); err != nil {
 		return err
 	}
 	in.filename = cleanFilename(about.GetFilename())
@@ -103,6 +103,7 @@ type chunks struct {
 	timeout  time.Duration
 	ctx      context.Context //nolint:containedctx // an io.Reader takes none
 	rest     []byte
+	pace     pace
 }
 
 // next returns the next message, io.EOF after the last one.
@@ -130,6 +131,9 @@ func (c *chunks) Read(p []byte) (int, error) {
 		case *inkstreamv1.UploadDocumentRequest_Data:
 			if len(part.Data) > maxChunkBytes {
 				return 0, fault.New(fault.InvalidArgument, "a message with %d bytes of data, want at most %d", len(part.Data), maxChunkBytes)
+			}
+			if err := c.pace.moved(len(part.Data)); err != nil {
+				return 0, err
 			}
 			c.rest = part.Data
 		case *inkstreamv1.UploadDocumentRequest_Metadata:

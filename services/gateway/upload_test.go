@@ -42,7 +42,7 @@ func TestUploadStoresQueuesAndAnswers(t *testing.T) {
 		want := &inkstreamv1.Job{
 			Id: v.GetId(), State: inkstreamv1.Job_PENDING, Filename: "Bericht 1.pdf", SizeBytes: uint32(len(data)),
 			Sha256: hex.EncodeToString(sum[:]), Run: 1, CreateTime: v.GetCreateTime(), ExpireTime: v.GetExpireTime(),
-			Options: &inkstreamv1.JobOptions{Lane: "batch", Languages: "eng+deu"},
+			Options: viewOptions(job.Options{Lane: "batch", Languages: "eng+deu"}),
 		}
 		if got := protojson.Format(v); got != protojson.Format(want) {
 			t.Errorf("got job %s, want %s", got, protojson.Format(want))
@@ -183,8 +183,8 @@ func TestRESTUploadRefusesBadBodies(t *testing.T) {
 		{"two files", "", form, "", file("") + file("") + end, fault.InvalidArgument, "several"},
 		{"form that ends within the file", "", form, "", file(""), fault.InvalidArgument, "ends early"},
 		{"form that ends within a header", "", form, "", file("") + "--B\r\nContent-Dis", fault.InvalidArgument, "ends early"},
-		{"unknown field before the file", "", form, "", field("ocr", "yes") + file("") + end, fault.InvalidOption, `"ocr"`},
-		{"unknown field after the file", "", form, "", file("") + field("ocr", "yes") + end, fault.InvalidOption, `"ocr"`},
+		{"unknown field before the file", "", form, "", field("colour", "yes") + file("") + end, fault.InvalidOption, `"colour"`},
+		{"unknown field after the file", "", form, "", file("") + field("colour", "yes") + end, fault.InvalidOption, `"colour"`},
 		{"bad option after the file", "", form, "", file("") + field("lane", "slow") + end, fault.InvalidOption, `"slow"`},
 		{"option in the query and in the form", "?lane=batch", form, "", file("") + field("lane", "batch") + end, fault.InvalidOption, "once"},
 		{"option that is too long", "", form, "", field("languages", strings.Repeat("e", 5000)) + file("") + end, fault.InvalidOption, "longer"},

@@ -41,6 +41,15 @@ func viewOf(r *job.Record, p *job.Progress) *inkstreamv1.Job {
 		Failures:   viewFailures(failed),
 		ResultRun:  int32(r.ResultRun),
 	}
+	if r.State == job.Succeeded {
+		v.DuplicateOf = string(r.DuplicateOf) // before that it is no more than a plan
+	}
+	for task, n := range r.Failures {
+		if v.FailedTries == nil {
+			v.FailedTries = make(map[string]int32)
+		}
+		v.FailedTries[task] = int32(n)
+	}
 	for kind, n := range outcomes {
 		v.Outcomes[kind] = int32(n)
 		v.PagesDone += int32(n)
@@ -63,8 +72,34 @@ func viewOf(r *job.Record, p *job.Progress) *inkstreamv1.Job {
 	return v
 }
 
+// viewOptions shows the choices made for a job, defaults filled in. The password is none of them.
 func viewOptions(o job.Options) *inkstreamv1.JobOptions {
-	v := &inkstreamv1.JobOptions{Lane: o.Lane, Languages: o.Languages}
+	deskew, tables, dedupe := !o.KeepSkew, !o.NoTables, !o.NoDedupe
+	v := &inkstreamv1.JobOptions{
+		Lane: o.Lane, Languages: o.Languages, Ocr: string(job.OCRAuto), Pages: o.Pages, Deskew: &deskew, Rotate: "auto", Tables: &tables,
+		AllowSignatureInvalidation: o.BreakSignatures, ChunkWords: defaultChunkWords, Dedupe: &dedupe,
+	}
+	if o.OCR != "" {
+		v.Ocr = string(o.OCR)
+	}
+	if o.KeepRotation {
+		v.Rotate = "off"
+	}
+	if o.ChunkWords > 0 {
+		v.ChunkWords = int32(o.ChunkWords)
+	}
+	for _, a := range wanted(&o) {
+		v.Artifacts = append(v.Artifacts, string(a))
+	}
+	switch {
+	case o.Keep:
+		v.Retention = durationpb.New(0)
+	case o.Retention > 0:
+		v.Retention = durationpb.New(o.Retention)
+	}
+	if o.StallTimeout > 0 {
+		v.StallTimeout = durationpb.New(o.StallTimeout)
+	}
 	if o.DocumentTimeout > 0 {
 		v.DocumentTimeout = durationpb.New(o.DocumentTimeout)
 	}

@@ -44,15 +44,18 @@ type hub struct {
 	load     func(context.Context, jobRef) (*inkstreamv1.Job, error)
 	log      *slog.Logger
 	stopping <-chan struct{}
-	running  sync.WaitGroup // the topics' goroutines
+	// perClient bounds the watches from one address; 0 for no bound.
+	perClient int
+	running   sync.WaitGroup // the topics' goroutines
 
 	mu       sync.Mutex // guards what follows
 	topics   map[jobRef]*topic
 	watchers int
+	clients  map[string]int // watches by address
 }
 
 func newHub(load func(context.Context, jobRef) (*inkstreamv1.Job, error), log *slog.Logger, stopping <-chan struct{}) *hub {
-	return &hub{load: load, log: log, stopping: stopping, topics: make(map[jobRef]*topic)}
+	return &hub{load: load, log: log, stopping: stopping, topics: make(map[jobRef]*topic), clients: make(map[string]int)}
 }
 
 // topic is a job that is being watched.
@@ -151,6 +154,10 @@ func (h *hub) join(ctx context.Context, ref jobRef) (t *topic, leave func(), err
 	if h.watchers >= maxWatchers {
 		return nil, nil, fault.New(fault.QueueFull, "the server has as many watches under way as it takes; try later")
 	}
+	client := clientOf(ctx)
+	if client != "" && h.perClient > 0 && h.clients[client] >= h.perClient {
+		return nil, nil, fault.New(fault.QueueFull, "%d watches are under way from this address, which is as many as the server takes", h.perClient)
+	}
 	t = h.topics[ref]
 	if t == nil || t.ended() {
 		// The topic's life is not that of the request which happens to start it.
@@ -160,14 +167,18 @@ func (h *hub) join(ctx context.Context, ref jobRef) (t *topic, leave func(), err
 		h.running.Go(func() { t.run(life, func(ctx context.Context) (*inkstreamv1.Job, error) { return h.load(ctx, ref) }) })
 	}
 	h.watchers++
+	h.clients[client]++
 	t.watchers++
-	return t, func() { h.leave(ref, t) }, nil
+	return t, func() { h.leave(ref, t, client) }, nil
 }
 
-func (h *hub) leave(ref jobRef, t *topic) {
+func (h *hub) leave(ref jobRef, t *topic, client string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.watchers--
+	if h.clients[client]--; h.clients[client] == 0 {
+		delete(h.clients, client)
+	}
 	if t.watchers--; t.watchers > 0 {
 		return
 	}

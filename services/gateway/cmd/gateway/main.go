@@ -3,16 +3,24 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/reconcile"
+	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/service"
 	"inkstream.dev/services/gateway"
 )
 
+// index is where lists and searches are answered from; a gateway without it answers everything else.
+type index struct{ search.Config }
+
+// Validate takes any URL, and none.
+func (*index) Validate() error { return nil }
+
 func main() {
-	cfg, rec := gateway.DefaultConfig(), reconcile.DefaultConfig()
-	service.Main("gateway", []service.Settings{&cfg, &rec}, func(_ context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
+	cfg, rec, db := gateway.DefaultConfig(), reconcile.DefaultConfig(), index{}
+	service.Main("gateway", []service.Settings{&cfg, &rec, &db}, func(ctx context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
 		// The index database is the index service's: what has expired is removed from it by a task.
 		r, err := reconcile.New(rec, rt.Env, nil)
 		if err != nil {
@@ -21,6 +29,15 @@ func main() {
 		s, err := gateway.New(cfg, rt.Env, rt.Status)
 		if err != nil {
 			return nil, err
+		}
+		if db.URL != "" {
+			store, err := search.Open(ctx, db.URL)
+			if err != nil {
+				return nil, fmt.Errorf("index database: %w", err)
+			}
+			rt.Close("index database", store.Close)
+			s.UseIndex(store)
+			rt.Status.AddCheck("index", store.Ping)
 		}
 		return []lifecycle.Unit{{Name: "reconcile", Run: r.Run}, {Name: "gateway", Run: s.Run}}, nil
 	})

@@ -1,0 +1,141 @@
+// Package failpoint cuts production code at named points, so that tests can show what a crash there leads to.
+//
+// A point is a call of Hit. Nothing is armed unless somebody arms it: a main by FromEnv, a test by Arm. Until then a Hit is one atomic load.
+// The points of a handler are named after its stage and the step that has just been done, as pkg/stage counts them:
+//
+//	read ── work ── commit ── next ── publish ── (acknowledged)
+//
+// e.g. render.work: the pages are read and stored, and the batch, which commits them, is not. The gateway's are named after what of an upload
+// is stored: gateway.blob, .claim, .record, .queued.
+package failpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// Env is the variable that FromEnv reads.
+const Env = "INKSTREAM_FAILPOINTS"
+
+// ErrInjected is what Hit returns at a point that is armed to fail.
+var ErrInjected = errors.New("failure injected at a failpoint")
+
+type action string
+
+const (
+	// actKill ends the process by SIGKILL: nothing is flushed, nobody is told.
+	actKill action = "kill"
+	// actError makes Hit return ErrInjected.
+	actError action = "error"
+)
+
+// point is what happens at one point.
+type point struct {
+	action action
+	// first is the hit, counted from 1, at which the action begins, times how often it comes.
+	first, times int
+	hits         int
+}
+
+// points are those that are armed, by name.
+type points struct {
+	mu     sync.Mutex // guards the counts
+	byName map[string]*point
+}
+
+var armed atomic.Pointer[points]
+
+// Hit marks a point: where is the part of the system, what the step that has just been done. It returns nil at once unless the point is armed.
+func Hit(where, what string) error {
+	p := armed.Load()
+	if p == nil {
+		return nil
+	}
+	return p.hit(where + "." + what)
+}
+
+func (p *points) hit(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pt := p.byName[name]
+	if pt == nil {
+		return nil
+	}
+	pt.hits++
+	if pt.hits < pt.first || pt.hits >= pt.first+pt.times {
+		return nil
+	}
+	if pt.action == actError {
+		return fmt.Errorf("%s: %w", name, ErrInjected)
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // of one's own process: it cannot fail
+	select {}                                      // with the lock held, so that no other goroutine gets past a point meanwhile
+}
+
+// Arm arms the points of a specification, in place of those that were armed, until disarm is called. A specification is a list such as
+//
+//	render.work=kill,ocr.commit=kill@2,index.publish=error@1x3
+//
+// where @2 begins with the second hit, and x3 means three times in a row; without them it is the first hit, once.
+func Arm(spec string) (disarm func(), err error) {
+	p := &points{byName: make(map[string]*point)}
+	for item := range strings.SplitSeq(spec, ",") {
+		name, what, ok := strings.Cut(strings.TrimSpace(item), "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("failpoint %q: want name=action", item)
+		}
+		pt, err := parse(what)
+		if err != nil {
+			return nil, fmt.Errorf("failpoint %s: %w", name, err)
+		}
+		p.byName[name] = pt
+	}
+	armed.Store(p)
+	return func() { armed.CompareAndSwap(p, nil) }, nil
+}
+
+// parse reads action[@first[xtimes]].
+func parse(s string) (*point, error) {
+	pt := &point{first: 1, times: 1}
+	name, counts, counted := strings.Cut(s, "@")
+	pt.action = action(name)
+	if pt.action != actKill && pt.action != actError {
+		return nil, fmt.Errorf("action %q: want kill or error", name)
+	}
+	if !counted {
+		return pt, nil
+	}
+	first, times, repeated := strings.Cut(counts, "x")
+	var err error
+	if pt.first, err = strconv.Atoi(first); err != nil || pt.first < 1 {
+		return nil, fmt.Errorf("first hit %q: want a number from 1 on", first)
+	}
+	if repeated {
+		if pt.times, err = strconv.Atoi(times); err != nil || pt.times < 1 {
+			return nil, fmt.Errorf("times %q: want a number from 1 on", times)
+		}
+	}
+	return pt, nil
+}
+
+// FromEnv arms what the environment asks for, and says so loudly: a process that is meant to die does not belong in production. It does nothing
+// where Env is not set. Only mains call it.
+func FromEnv(ctx context.Context, getenv func(string) string, log *slog.Logger) error {
+	spec := getenv(Env)
+	if spec == "" {
+		return nil
+	}
+	if _, err := Arm(spec); err != nil {
+		return fmt.Errorf("%s: %w", Env, err)
+	}
+	log.ErrorContext(ctx, "FAILPOINTS ARE ARMED: this process will fail on purpose, which is for tests only", "spec", spec)
+	return nil
+}

@@ -1,0 +1,241 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
+	"inkstream.dev/services/gateway/webhook"
+)
+
+const (
+	noKey            fault.Code = "KEY_NOT_FOUND"
+	noWebhook        fault.Code = "WEBHOOK_NOT_FOUND"
+	authOff          fault.Code = "AUTH_OFF"
+	webhookForbidden fault.Code = "WEBHOOK_FORBIDDEN"
+)
+
+// openAccess makes ready what decides about callers, and the webhooks. The context must last as long as the service.
+func (s *Service) openAccess(ctx context.Context) error {
+	replicas, err := s.replicas(ctx)
+	if err != nil {
+		return err
+	}
+	js := s.env.Bus.JetStream()
+	if s.hooks, err = webhook.OpenHooks(ctx, js, replicas); err != nil {
+		return err
+	}
+	s.dispatcher = webhook.NewDispatcher(webhook.Config{
+		Policy: s.hookPolicy(), Replicas: replicas, Secret: s.cfg.Access.WebhookSecret.Reveal(),
+	}, js, s.hooks, s.hookedJob, s.log)
+	if s.cfg.Access.Auth != AuthKeys {
+		return nil
+	}
+	if s.keys, err = access.OpenKeys(ctx, js, replicas, s.log); err != nil {
+		return err
+	}
+	var tokens *access.OIDC
+	if s.cfg.Access.OIDC.Issuer != "" {
+		if tokens, err = access.NewOIDC(ctx, s.cfg.Access.OIDC); err != nil {
+			return err
+		}
+	}
+	s.auth = access.NewAuthenticator(s.keys, tokens)
+	return s.firstKey(ctx)
+}
+
+// replicas returns how often the broker keeps what this service keeps there: as often as the jobs.
+func (s *Service) replicas(ctx context.Context) (int, error) {
+	stream, err := s.env.Bus.JetStream().Stream(ctx, "KV_"+bus.JobBucket)
+	if err != nil {
+		return 0, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("bucket of jobs: %w", err))
+	}
+	return stream.CachedInfo().Config.Replicas, nil
+}
+
+// firstKey makes an admin key where there is none, for without one nobody could make any.
+func (s *Service) firstKey(ctx context.Context) error {
+	file := s.cfg.Access.AdminKeyFile
+	if file == "" || s.keys.HasAdmin() {
+		return nil
+	}
+	_, secret, err := s.keys.Create(ctx, access.Key{Tenant: tenant(ctx), Scopes: []access.Scope{access.Admin}, Name: "first admin key"})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		return fmt.Errorf("file of the first admin key: %w", err)
+	}
+	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
+		return fmt.Errorf("file of the first admin key: %w", err)
+	}
+	s.log.WarnContext(ctx, "there was no admin key: one was made; take it from the file and remove that", "file", file)
+	return nil
+}
+
+// CreateKey makes an API key.
+func (s *Service) CreateKey(ctx context.Context, req *inkstreamv1.CreateKeyRequest) (*inkstreamv1.Key, error) {
+	if s.keys == nil {
+		return nil, errAuthOff()
+	}
+	key := access.Key{
+		Tenant: req.GetTenant(), Name: req.GetName(),
+		Quota: access.Quota{Jobs: int(req.GetMaxJobs()), BytesPerDay: req.GetMaxBytesPerDay()},
+	}
+	if key.Tenant == "" {
+		key.Tenant = tenant(ctx)
+	}
+	for _, scope := range req.GetScopes() {
+		key.Scopes = append(key.Scopes, access.Scope(scope))
+	}
+	slices.Sort(key.Scopes)
+	if t := req.GetExpireTime(); t != nil {
+		key.ExpireTime = t.AsTime()
+		if !key.ExpireTime.After(time.Now()) {
+			return nil, invalidField(fault.InvalidArgument, "expire_time", "the key would expire in the past")
+		}
+	}
+	key, secret, err := s.keys.Create(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return viewKey(key, secret), nil
+}
+
+// ListKeys answers the tenant's keys.
+func (s *Service) ListKeys(ctx context.Context, _ *inkstreamv1.ListKeysRequest) (*inkstreamv1.ListKeysResponse, error) {
+	if s.keys == nil {
+		return nil, errAuthOff()
+	}
+	resp := &inkstreamv1.ListKeysResponse{}
+	for _, key := range s.keys.List(tenant(ctx)) {
+		resp.Keys = append(resp.Keys, viewKey(key, ""))
+	}
+	return resp, nil
+}
+
+// RotateKey gives a key another secret.
+func (s *Service) RotateKey(ctx context.Context, req *inkstreamv1.RotateKeyRequest) (*inkstreamv1.Key, error) {
+	if s.keys == nil {
+		return nil, errAuthOff()
+	}
+	key, secret, err := s.keys.Rotate(ctx, tenant(ctx), req.GetId())
+	if errors.Is(err, access.ErrNoKey) {
+		return nil, fault.New(noKey, "there is no such key")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return viewKey(key, secret), nil
+}
+
+// RevokeKey removes a key.
+func (s *Service) RevokeKey(ctx context.Context, req *inkstreamv1.RevokeKeyRequest) (*emptypb.Empty, error) {
+	if s.keys == nil {
+		return nil, errAuthOff()
+	}
+	err := s.keys.Revoke(ctx, tenant(ctx), req.GetId())
+	if errors.Is(err, access.ErrNoKey) {
+		return nil, fault.New(noKey, "there is no such key")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &emptypb.Empty{}, nil
+}
+
+func errAuthOff() error {
+	return fault.New(authOff, "the server asks nobody for a key; start it with --auth=keys to have keys")
+}
+
+func viewKey(key access.Key, secret string) *inkstreamv1.Key {
+	v := &inkstreamv1.Key{
+		Id: key.ID, Tenant: key.Tenant, Name: key.Name, CreateTime: timestamp(key.CreateTime), ExpireTime: timestamp(key.ExpireTime), Secret: secret,
+		MaxJobs: int32(key.Quota.Jobs), MaxBytesPerDay: key.Quota.BytesPerDay,
+	}
+	for _, scope := range key.Scopes {
+		v.Scopes = append(v.Scopes, string(scope))
+	}
+	return v
+}
+
+func (s *Service) hookPolicy() webhook.Policy {
+	return webhook.Policy{AllowPrivate: s.cfg.Access.WebhookPrivate}
+}
+
+// CreateWebhook has an address told of every job of the tenant that ends.
+func (s *Service) CreateWebhook(ctx context.Context, req *inkstreamv1.CreateWebhookRequest) (*inkstreamv1.Webhook, error) {
+	if err := s.hookPolicy().CheckURL(req.GetUrl()); err != nil {
+		return nil, invalidField(webhookForbidden, "url", "%s", err)
+	}
+	hook, err := s.hooks.Create(ctx, tenant(ctx), req.GetUrl())
+	if errors.Is(err, webhook.ErrTooMany) {
+		return nil, fault.New(quotaExceeded, "%s", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := viewHook(hook)
+	v.Secret = hook.Secret
+	return v, nil
+}
+
+// ListWebhooks answers the tenant's webhooks.
+func (s *Service) ListWebhooks(ctx context.Context, _ *inkstreamv1.ListWebhooksRequest) (*inkstreamv1.ListWebhooksResponse, error) {
+	hooks, err := s.hooks.List(ctx, tenant(ctx))
+	if err != nil {
+		return nil, err
+	}
+	resp := &inkstreamv1.ListWebhooksResponse{}
+	for _, hook := range hooks {
+		resp.Webhooks = append(resp.Webhooks, viewHook(hook))
+	}
+	return resp, nil
+}
+
+// DeleteWebhook ends a webhook.
+func (s *Service) DeleteWebhook(ctx context.Context, req *inkstreamv1.DeleteWebhookRequest) (*emptypb.Empty, error) {
+	err := s.hooks.Delete(ctx, tenant(ctx), req.GetId())
+	if errors.Is(err, webhook.ErrNoHook) {
+		return nil, fault.New(noWebhook, "there is no such webhook")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &emptypb.Empty{}, nil
+}
+
+func viewHook(h webhook.Hook) *inkstreamv1.Webhook {
+	return &inkstreamv1.Webhook{Id: h.ID, Url: h.URL, CreateTime: timestamp(h.CreateTime)}
+}
+
+// hookedJob tells the webhooks about a job.
+func (s *Service) hookedJob(ctx context.Context, tenant, id string) (webhook.Job, error) {
+	rec, err := s.env.Jobs.Load(ctx, tenant, job.ID(id))
+	if errors.Is(err, job.ErrNotFound) || err == nil && rec.State.Gone() {
+		return webhook.Job{}, webhook.ErrNoJob
+	}
+	if err != nil {
+		return webhook.Job{}, err
+	}
+	p, err := s.progress(ctx, rec)
+	if err != nil {
+		return webhook.Job{}, err
+	}
+	body, err := encodeJSON(viewOf(rec, p))
+	if err != nil {
+		return webhook.Job{}, err
+	}
+	return webhook.Job{Body: body, URL: rec.Webhook}, nil
+}

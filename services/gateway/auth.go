@@ -1,0 +1,197 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/services/gateway/access"
+)
+
+// Codes of requests that are refused for who sends them.
+const (
+	unauthenticated  fault.Code = "UNAUTHENTICATED"
+	permissionDenied fault.Code = "PERMISSION_DENIED"
+	rateLimited      fault.Code = "RATE_LIMITED"
+	quotaExceeded    fault.Code = "QUOTA_EXCEEDED"
+)
+
+const (
+	authorizationKey = "authorization"
+	bearer           = "Bearer "
+	// loopNetwork is the network of the in-process connection, by which the REST side calls; it has counted the request already.
+	loopNetwork = "bufconn"
+)
+
+// openPaths are served to everybody: probes, and what the API looks like.
+func openPath(path string) bool {
+	switch path {
+	case "/healthz", "/readyz", "/openapi.json", "/docs", "/health":
+		return true
+	}
+	return strings.HasPrefix(path, "/docs/")
+}
+
+// scopeOfRequest returns what a REST request needs.
+func scopeOfRequest(r *http.Request) access.Scope {
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/v1/keys"), strings.HasPrefix(r.URL.Path, "/v1/webhooks"):
+		return access.Admin
+	case r.Method == http.MethodGet, r.Method == http.MethodHead, r.Method == http.MethodOptions:
+		return access.Read
+	default:
+		return access.Write
+	}
+}
+
+// scopeOfCall returns what a gRPC method needs. A method that is new here needs the most.
+func scopeOfCall(method string) access.Scope {
+	name := method[strings.LastIndexByte(method, '/')+1:]
+	switch {
+	case strings.HasPrefix(method, "/grpc.reflection."):
+		return access.Read
+	case strings.Contains(name, "Key"), strings.Contains(name, "Webhook"):
+		return access.Admin
+	case hasAnyPrefix(name, "Get", "List", "Watch", "Download", "Search"):
+		return access.Read
+	case hasAnyPrefix(name, "Upload", "Create", "Cancel", "Retry", "Delete", "Drop"):
+		return access.Write
+	default:
+		return access.Admin
+	}
+}
+
+func hasAnyPrefix(s string, prefixes ...string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// identify finds out who a request comes from and whether that may do it.
+func (s *Service) identify(ctx context.Context, authorization string, need access.Scope) (*access.Identity, error) {
+	if s.auth == nil {
+		return access.Open(), nil
+	}
+	credentials := ""
+	if len(authorization) > len(bearer) && strings.EqualFold(authorization[:len(bearer)], bearer) {
+		credentials = strings.TrimSpace(authorization[len(bearer):])
+	}
+	id, err := s.auth.Authenticate(ctx, credentials)
+	if errors.Is(err, access.ErrRefused) {
+		return nil, fault.New(unauthenticated, "want a valid API key or token as Authorization: Bearer …")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !id.May(need) {
+		return nil, fault.New(permissionDenied, "the API key or token lacks the scope %s", need)
+	}
+	return id, nil
+}
+
+// admitRequest lets a REST request in: it finds out who sends it, and counts it against the caller's rate.
+func (s *Service) admitRequest(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	if openPath(r.URL.Path) {
+		return r, nil
+	}
+	id, err := s.identify(r.Context(), r.Header.Get("Authorization"), scopeOfRequest(r))
+	if err != nil {
+		if fault.CodeOf(err) == unauthenticated {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="inkstream"`)
+		}
+		return nil, err
+	}
+	var v access.Verdict
+	if isUpload(r) {
+		v = s.limits.Upload(id, time.Now())
+	} else {
+		v = s.limits.Read(id, time.Now())
+	}
+	if v.Limit > 0 {
+		w.Header().Set("RateLimit-Limit", strconv.Itoa(v.Limit))
+		w.Header().Set("RateLimit-Remaining", strconv.Itoa(v.Remaining))
+		w.Header().Set("RateLimit-Reset", strconv.Itoa(seconds(v.Reset)))
+	}
+	if !v.OK {
+		return nil, retryLater(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
+	}
+	return r.WithContext(access.With(r.Context(), id)), nil
+}
+
+// isUpload reports whether a request brings a document, or has one fetched.
+func isUpload(r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return false
+	}
+	switch r.URL.Path {
+	case "/v1/jobs", "/v1/uploads", "/process_pdf":
+		return true
+	}
+	return false
+}
+
+// admitCall lets a gRPC call in. Calls of the REST side were counted there.
+func (s *Service) admitCall(ctx context.Context, method string) (context.Context, error) {
+	if strings.HasPrefix(method, "/grpc.health.") {
+		return ctx, nil
+	}
+	given := ""
+	if v := metadata.ValueFromIncomingContext(ctx, authorizationKey); len(v) == 1 {
+		given = v[0]
+	}
+	id, err := s.identify(ctx, given, scopeOfCall(method))
+	if err != nil {
+		return ctx, err
+	}
+	if p, ok := peer.FromContext(ctx); !ok || p.Addr.Network() != loopNetwork {
+		v := s.limits.Read(id, time.Now())
+		if strings.HasSuffix(method, "/UploadDocument") || strings.HasSuffix(method, "/CreateJob") {
+			v = s.limits.Upload(id, time.Now())
+		}
+		if !v.OK {
+			return ctx, retryLater(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
+		}
+	}
+	return access.With(ctx, id), nil
+}
+
+// seconds rounds up, so that nobody comes back too early.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// retryError is a refusal that says when another try makes sense.
+type retryError struct {
+	after time.Duration
+	err   *fault.Error
+}
+
+func (e *retryError) Error() string { return e.err.Error() }
+
+func (e *retryError) Unwrap() error { return e.err }
+
+func retryLater(c fault.Code, after time.Duration, message string) error {
+	return &retryError{after: max(after, time.Second), err: fault.New(c, "%s", message)}
+}
+
+// onLoopback reports whether an address to listen on can be reached from this machine alone.
+func onLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,287 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
+)
+
+// locked starts a gateway that wants keys, and returns the first admin key.
+func locked(t *testing.T, change func(*Config)) (r *rig, admin string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "keys", "admin")
+	r = start(t, func(s *setup) {
+		s.cfg.Access.Auth, s.cfg.Access.AdminKeyFile = AuthKeys, file
+		if change != nil {
+			change(&s.cfg)
+		}
+	})
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the admin key's file: got mode %v, %v, want 0600", info.Mode(), err)
+	}
+	return r, strings.TrimSpace(string(data))
+}
+
+// ask sends a request with a key and returns the status, the headers and the body.
+func (r *rig) ask(method, path, key, contentType, body string) (int, http.Header, []byte) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.base+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := r.web.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, data
+}
+
+// newKey makes a key over REST.
+func (r *rig) newKey(admin, fields string) (id, secret string) {
+	r.t.Helper()
+	code, _, body := r.ask(http.MethodPost, "/v1/keys", admin, "application/json", fields)
+	var key struct{ ID, Secret string }
+	if err := json.Unmarshal(body, &key); err != nil || code != http.StatusOK || key.Secret == "" {
+		r.t.Fatalf("make key %s: %d %s %v", fields, code, body, err)
+	}
+	return key.ID, key.Secret
+}
+
+func withKey(ctx context.Context, key string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
+}
+
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	r, admin := locked(t, nil)
+	_, read := r.newKey(admin, `{"scopes":["read"]}`)
+	_, write := r.newKey(admin, `{"scopes":["write"]}`)
+	id := r.newJob(nil).ID
+	for _, tc := range []struct {
+		method, path, body string
+		need               access.Scope // "" for none
+		call               func(ctx context.Context) error
+	}{
+		{http.MethodGet, "/healthz", "", "", nil},
+		{http.MethodGet, "/v1/jobs/" + string(id), "", access.Read, func(ctx context.Context) error {
+			_, err := r.rpc.GetJob(ctx, &inkstreamv1.GetJobRequest{Id: string(id)})
+			return err
+		}},
+		{http.MethodGet, "/v1/jobs/" + string(id) + "/events", "", access.Read, func(ctx context.Context) error {
+			_, err := r.rpc.ListEvents(ctx, &inkstreamv1.ListEventsRequest{Id: string(id)})
+			return err
+		}},
+		{http.MethodGet, "/metrics", "", access.Read, nil},
+		{http.MethodPost, "/v1/jobs/" + string(id) + ":cancel", "", access.Write, func(ctx context.Context) error {
+			_, err := r.rpc.CancelJob(ctx, &inkstreamv1.CancelJobRequest{Id: string(id)})
+			return err
+		}},
+		{http.MethodGet, "/v1/keys", "", access.Admin, func(ctx context.Context) error {
+			_, err := r.rpc.ListKeys(ctx, &inkstreamv1.ListKeysRequest{})
+			return err
+		}},
+		{http.MethodGet, "/v1/webhooks", "", access.Admin, func(ctx context.Context) error {
+			_, err := r.rpc.ListWebhooks(ctx, &inkstreamv1.ListWebhooksRequest{})
+			return err
+		}},
+	} {
+		for _, k := range []struct {
+			name, key string
+			has       []access.Scope
+		}{
+			{"no key", "", nil}, {"a wrong key", admin + "x", nil}, {"read", read, []access.Scope{access.Read}},
+			{"write", write, []access.Scope{access.Write}}, {"admin", admin, []access.Scope{access.Admin}},
+		} {
+			want, wantRPC := http.StatusOK, codes.OK
+			id := access.Identity{Scopes: k.has}
+			switch {
+			case tc.need == "":
+			case k.has == nil:
+				want, wantRPC = http.StatusUnauthorized, codes.Unauthenticated
+			case !id.May(tc.need):
+				want, wantRPC = http.StatusForbidden, codes.PermissionDenied
+			}
+			code, header, body := r.ask(tc.method, tc.path, k.key, "", tc.body)
+			if code != want {
+				t.Errorf("%s %s with %s: got %d, want %d: %s", tc.method, tc.path, k.name, code, want, body)
+			}
+			if (code == http.StatusUnauthorized) != (header.Get("WWW-Authenticate") != "") {
+				t.Errorf("%s %s with %s: got %d and WWW-Authenticate %q", tc.method, tc.path, k.name, code, header.Get("WWW-Authenticate"))
+			}
+			if tc.call == nil {
+				continue
+			}
+			ctx := t.Context()
+			if k.key != "" {
+				ctx = withKey(ctx, k.key)
+			}
+			if got := status.Code(tc.call(ctx)); got != wantRPC {
+				t.Errorf("gRPC of %s %s with %s: got %s, want %s", tc.method, tc.path, k.name, got, wantRPC)
+			}
+		}
+	}
+	if logs := r.logs.String(); strings.Contains(logs, admin) || strings.Contains(logs, read) {
+		t.Error("the log holds a key")
+	}
+}
+
+// Whatever names a job of another tenant is answered as if there were none.
+func TestTenantsAreApart(t *testing.T) {
+	t.Parallel()
+	r, admin := locked(t, nil)
+	_, other := r.newKey(admin, `{"tenant":"other","scopes":["admin"]}`)
+	rec := r.newJob(func(rec *job.Record) { rec.State, rec.PageCount = job.Succeeded, 1 })
+	id := string(rec.ID)
+	for _, tc := range []struct{ method, path string }{
+		{http.MethodGet, "/v1/jobs/" + id},
+		{http.MethodGet, "/v1/jobs/" + id + "/watch"},
+		{http.MethodGet, "/v1/jobs/" + id + "/artifacts"},
+		{http.MethodGet, "/v1/jobs/" + id + "/artifacts/text.txt"},
+		{http.MethodGet, "/v1/jobs/" + id + "/pages/1"},
+		{http.MethodGet, "/v1/jobs/" + id + "/events"},
+		{http.MethodPost, "/v1/jobs/" + id + ":cancel"},
+		{http.MethodPost, "/v1/jobs/" + id + ":retry"},
+		{http.MethodDelete, "/v1/jobs/" + id},
+	} {
+		if code, _, body := r.ask(tc.method, tc.path, other, "", ""); code != http.StatusNotFound {
+			t.Errorf("%s %s as another tenant: got %d, want 404: %s", tc.method, tc.path, code, body)
+		}
+	}
+	keyID, _ := r.newKey(admin, `{"scopes":["read"]}`)
+	for _, tc := range []struct{ method, path string }{
+		{http.MethodPost, "/v1/keys/" + keyID + ":rotate"}, {http.MethodDelete, "/v1/keys/" + keyID},
+	} {
+		if code, _, body := r.ask(tc.method, tc.path, other, "", ""); code != http.StatusNotFound {
+			t.Errorf("%s %s as another tenant: got %d, want 404: %s", tc.method, tc.path, code, body)
+		}
+	}
+	if _, _, body := r.ask(http.MethodGet, "/v1/keys", other, "", ""); bytes.Contains(body, []byte(keyID)) {
+		t.Errorf("another tenant sees the key: %s", body)
+	}
+}
+
+func TestKeyLife(t *testing.T) {
+	t.Parallel()
+	r, admin := locked(t, nil)
+	id, secret := r.newKey(admin, `{"scopes":["read"],"name":"ci","maxJobs":3,"expireTime":"`+time.Now().Add(time.Hour).Format(time.RFC3339)+`"}`)
+	works := func(key string) bool {
+		code, _, _ := r.ask(http.MethodGet, "/v1/deadletters", key, "", "")
+		return code == http.StatusOK
+	}
+	if !works(secret) {
+		t.Error("a new key is refused")
+	}
+	_, _, body := r.ask(http.MethodGet, "/v1/keys", admin, "", "")
+	if !bytes.Contains(body, []byte(id)) || bytes.Contains(body, []byte(secret)) {
+		t.Errorf("list of keys: %s", body)
+	}
+	_, _, body = r.ask(http.MethodPost, "/v1/keys/"+id+":rotate", admin, "", "")
+	var rotated struct{ Secret string }
+	if err := json.Unmarshal(body, &rotated); err != nil || works(secret) || !works(rotated.Secret) {
+		t.Errorf("rotation: %s, %v; old works: %v, new works: %v", body, err, works(secret), works(rotated.Secret))
+	}
+	if code, _, body := r.ask(http.MethodDelete, "/v1/keys/"+id, admin, "", ""); code != http.StatusOK || works(rotated.Secret) {
+		t.Errorf("revocation: %d %s; works: %v", code, body, works(rotated.Secret))
+	}
+	if code, _, body := r.ask(http.MethodPost, "/v1/keys", admin, "application/json", `{"scopes":["read"],"expireTime":"2001-01-01T00:00:00Z"}`); code != http.StatusBadRequest ||
+		!bytes.Contains(body, []byte("expire_time")) {
+		t.Errorf("a key that has expired: got %d %s, want 400 that names the field", code, body)
+	}
+}
+
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	r, admin := locked(t, func(c *Config) {
+		c.Access.Limits = access.LimitsConfig{UploadsPerSecond: 0.01, ReadsPerSecond: 0.2}
+	})
+	path := "/v1/jobs/" + string(r.newJob(nil).ID)
+	last := 0
+	for i := range 3 {
+		code, h, body := r.ask(http.MethodGet, path, admin, "", "")
+		last = code
+		if i < 2 && (code != http.StatusOK || h.Get("RateLimit-Limit") != "2" || h.Get("RateLimit-Remaining") != fmt.Sprint(1-i)) {
+			t.Fatalf("request %d: got %d, %v: %s", i, code, h, body)
+		}
+		if i == 2 && (h.Get("Retry-After") != "5" || !bytes.Contains(body, []byte("RATE_LIMITED"))) {
+			t.Errorf("beyond the limit: got %v: %s", h, body)
+		}
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("beyond the limit: got %d, want 429", last)
+	}
+	if _, err := r.rpc.GetJob(withKey(t.Context(), admin), &inkstreamv1.GetJobRequest{Id: path[len("/v1/jobs/"):]}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("gRPC beyond the limit: got %v, want ResourceExhausted", err)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "c"), filepath.Join(dir, "k")
+	writeCertificate(t, certFile, keyFile, "localhost", time.Now())
+	r := start(t, func(s *setup) { s.cfg.Access.TLSCert, s.cfg.Access.TLSKey = certFile, keyFile })
+	pem, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	trust := &tls.Config{RootCAs: roots, ServerName: "localhost", MinVersion: tls.VersionTLS12}
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true}}
+	t.Cleanup(web.CloseIdleConnections)
+	resp, err := web.Get("https://" + r.svc.Addrs().HTTP + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
+		t.Errorf("got %s over %s, want 200 over HTTP/2", resp.Status, resp.Proto)
+	}
+	conn, err := grpc.NewClient(r.svc.Addrs().GRPC, grpc.WithTransportCredentials(credentials.NewTLS(trust)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	id := string(r.newJob(nil).ID)
+	if _, err := inkstreamv1.NewInkstreamServiceClient(conn).GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: id}); err != nil {
+		t.Errorf("gRPC over TLS: %v", err)
+	}
+	if _, err := r.rpc.GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: id}); status.Code(err) != codes.Unavailable {
+		t.Errorf("gRPC without TLS: got %v, want Unavailable", err)
+	}
+}

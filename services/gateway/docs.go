@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/swaggest/swgui/v5emb"
+
+	inkstreamproto "inkstream.dev/proto"
+)
+
+// openAPI returns the REST API as OpenAPI 2.0: what the .proto files say, and the uploads, which are no call of gRPC's kind.
+func openAPI() ([]byte, error) {
+	var doc map[string]any
+	if err := json.Unmarshal(inkstreamproto.OpenAPI, &doc); err != nil {
+		return nil, fmt.Errorf("OpenAPI: %w", err)
+	}
+	doc["info"] = map[string]any{
+		"title": "Inkstream", "version": "v1",
+		"description": "PDFs in, searchable and structured documents out. Boxes are [x0, y0, x1, y1] in points from the top left of the page as displayed; " +
+			"pages count from 1. Errors carry a stable code.",
+	}
+	doc["securityDefinitions"] = map[string]any{
+		"bearer": map[string]any{"type": "apiKey", "in": "header", "name": "Authorization", "description": "Bearer and an API key or a token, where the server asks for one"},
+	}
+	doc["security"] = []any{map[string]any{"bearer": []any{}}}
+	paths, ok := doc["paths"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("OpenAPI: no paths")
+	}
+	jobs, ok := paths["/v1/jobs"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("OpenAPI: no /v1/jobs")
+	}
+	post, ok := jobs["post"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("OpenAPI: no POST /v1/jobs")
+	}
+	describeUpload(post)
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("OpenAPI: %w", err)
+	}
+	return data, nil
+}
+
+// describeUpload adds the form to the call that has a document fetched; both have one address. OpenAPI 2.0 cannot say that a body is either.
+func describeUpload(post map[string]any) {
+	post["summary"] = "Upload a document and start a job"
+	post["description"] = "Takes multipart/form-data with the document as part \"file\" and options as fields; or the document as the body (application/pdf), with " +
+		"options in the query; or JSON (application/json) that names a document in a bucket, as CreateJobRequest."
+	post["consumes"] = []any{multipartType, pdfType, "application/json"}
+	params := []any{
+		map[string]any{"name": "file", "in": "formData", "type": "file", "required": true, "description": "the PDF"},
+		map[string]any{"name": idempotencyHeader, "in": "header", "type": "string", "description": "1 to 64 printable ASCII characters; the same key answers the same job"},
+	}
+	for _, name := range known {
+		if name == fieldPassword {
+			continue // no query or log should see it; the form takes it
+		}
+		params = append(params, map[string]any{"name": name, "in": "formData", "type": "string"})
+	}
+	post["parameters"] = params
+	answers, _ := post["responses"].(map[string]any)
+	if ok, found := answers["200"]; found {
+		answers["202"] = ok
+		delete(answers, "200")
+	}
+}
+
+// serveDocs adds /openapi.json and /docs, a page that renders it without anything from elsewhere.
+func (s *Service) serveDocs(mux *http.ServeMux) error {
+	data, err := openAPI()
+	if err != nil {
+		return err
+	}
+	s.route(mux, "/openapi.json", map[string]http.HandlerFunc{http.MethodGet: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+		// A client that hung up has no use for it.
+		_, _ = w.Write(data)
+	}})
+	page := v5emb.New("Inkstream", "/openapi.json", "/docs/")
+	s.route(mux, "/docs", map[string]http.HandlerFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/docs/", http.StatusMovedPermanently)
+	}})
+	mux.Handle("/docs/", page)
+	return nil
+}

@@ -1,0 +1,258 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/search"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const (
+	defaultList = 100
+	maxList     = 1000
+	// listTimeout bounds what a list or a search may take of the index database.
+	listTimeout = 20 * time.Second
+	// maxBatchJobs bounds the jobs that one call does something to; the answer says that there are more.
+	maxBatchJobs = 10_000
+)
+
+// noIndex is the answer where the gateway was started without an index database.
+const noIndex fault.Code = "NO_INDEX"
+
+// UseIndex gives the gateway the index database that lists and searches read. It must be called before Run; the store stays the caller's.
+func (s *Service) UseIndex(store search.Store) { s.index = store }
+
+func (s *Service) indexed() (search.Store, error) {
+	if s.index == nil {
+		return nil, fault.New(noIndex, "this gateway has no index database; start it with --index")
+	}
+	return s.index, nil
+}
+
+// ListJobs answers the tenant's jobs.
+func (s *Service) ListJobs(ctx context.Context, req *inkstreamv1.ListJobsRequest) (*inkstreamv1.ListJobsResponse, error) {
+	store, err := s.indexed()
+	if err != nil {
+		return nil, err
+	}
+	q, err := jobQuery(ctx, req.GetFilter())
+	if err != nil {
+		return nil, err
+	}
+	order := req.GetOrderBy()
+	q.OldestFirst = order == "create_time" || order == "create_time asc"
+	q.Cursor = req.GetPageToken()
+	left := int(req.GetPageSize())
+	if left == 0 {
+		left = defaultList
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	resp := &inkstreamv1.ListJobsResponse{}
+	for left = min(left, maxList); left > 0; {
+		q.Limit = min(left, search.MaxLimit)
+		page, err := store.ListJobs(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page.Jobs {
+			resp.Jobs = append(resp.Jobs, viewDocument(d))
+		}
+		left -= len(page.Jobs)
+		q.Cursor, resp.NextPageToken = page.NextCursor, page.NextCursor
+		if page.NextCursor == "" {
+			break
+		}
+	}
+	return resp, nil
+}
+
+// jobQuery reads a filter.
+func jobQuery(ctx context.Context, f *inkstreamv1.JobFilter) (search.JobQuery, error) {
+	q := search.JobQuery{Tenant: tenant(ctx)}
+	for _, state := range f.GetState() {
+		if state == inkstreamv1.Job_STATE_UNSPECIFIED {
+			return q, invalidField(fault.InvalidArgument, "filter.state", "a state that is none")
+		}
+		q.States = append(q.States, state.String())
+	}
+	var err error
+	q.Filter, err = documentFilter("filter.", f.GetFilename(), f.GetLabel(), f.GetCreateAfter().AsTime(), f.GetCreateBefore().AsTime())
+	if f.GetCreateAfter() == nil {
+		q.Filter.From = time.Time{}
+	}
+	if f.GetCreateBefore() == nil {
+		q.Filter.Before = time.Time{}
+	}
+	if b := f.GetBatch(); b != "" {
+		if q.Filter.Labels == nil {
+			q.Filter.Labels = map[string]string{}
+		}
+		q.Filter.Labels[job.BatchLabel] = b
+	}
+	return q, err
+}
+
+// documentFilter reads what lists and searches have alike.
+func documentFilter(prefix, filename string, labels []string, from, before time.Time) (search.Filter, error) {
+	f := search.Filter{Filename: filename, From: from, Before: before}
+	for _, l := range labels {
+		key, value, ok := strings.Cut(l, "=")
+		if !ok || key == "" {
+			return f, invalidField(fault.InvalidArgument, prefix+"label", "label %q, want key=value", clip(l))
+		}
+		if f.Labels == nil {
+			f.Labels = map[string]string{}
+		}
+		f.Labels[key] = value
+	}
+	return f, nil
+}
+
+// viewDocument returns what the index database knows of a job.
+func viewDocument(d search.Document) *inkstreamv1.Job {
+	v := &inkstreamv1.Job{
+		Id: d.Job, State: inkstreamv1.Job_State(inkstreamv1.Job_State_value[d.State]), Filename: d.Filename, Sha256: d.SHA256,
+		PageCount: int32(d.PageCount), CreateTime: timestamp(d.CreateTime), EndTime: timestamp(d.EndTime),
+	}
+	for key, value := range d.Labels {
+		if key == job.BatchLabel {
+			v.Batch = value
+			continue
+		}
+		if v.Labels == nil {
+			v.Labels = map[string]string{}
+		}
+		v.Labels[key] = value
+	}
+	return v
+}
+
+// CancelJobs cancels every job of the filter.
+func (s *Service) CancelJobs(ctx context.Context, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+	return s.forEach(ctx, req, func(ctx context.Context, id string) error {
+		_, err := s.CancelJob(ctx, &inkstreamv1.CancelJobRequest{Id: id})
+		return err
+	})
+}
+
+// RetryJobs retries every job of the filter.
+func (s *Service) RetryJobs(ctx context.Context, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+	return s.forEach(ctx, req, func(ctx context.Context, id string) error {
+		_, err := s.RetryJob(ctx, &inkstreamv1.RetryJobRequest{Id: id, All: req.GetAll()})
+		return err
+	})
+}
+
+// DeleteJobs deletes every job of the filter.
+func (s *Service) DeleteJobs(ctx context.Context, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+	return s.forEach(ctx, req, func(ctx context.Context, id string) error {
+		var _ *emptypb.Empty
+		_, err := s.DeleteJob(ctx, &inkstreamv1.DeleteJobRequest{Id: id})
+		return err
+	})
+}
+
+// forEach does something to every job that the request selects. The jobs are found first, so that what is done does not move the list. A job
+// that is in no state for it is skipped; any other error ends the call, and what was done stays done.
+func (s *Service) forEach(
+	ctx context.Context, req *inkstreamv1.BatchJobsRequest, do func(context.Context, string) error,
+) (*inkstreamv1.BatchJobsResponse, error) {
+	store, err := s.indexed()
+	if err != nil {
+		return nil, err
+	}
+	f := req.GetFilter()
+	if len(f.GetState()) == 0 && f.GetFilename() == "" && f.GetCreateAfter() == nil && f.GetCreateBefore() == nil && len(f.GetLabel()) == 0 &&
+		f.GetBatch() == "" {
+		return nil, invalidField(fault.InvalidArgument, "filter", "the filter is empty; say which jobs, or it would be all of them")
+	}
+	q, err := jobQuery(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	q.Limit, q.OldestFirst = search.MaxLimit, true
+	var ids []string
+	for {
+		page, err := store.ListJobs(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page.Jobs {
+			ids = append(ids, d.Job)
+		}
+		if len(ids) > maxBatchJobs {
+			return nil, invalidField(fault.InvalidArgument, "filter", "more than %d jobs; narrow the filter", maxBatchJobs)
+		}
+		if q.Cursor = page.NextCursor; q.Cursor == "" {
+			break
+		}
+	}
+	resp := &inkstreamv1.BatchJobsResponse{}
+	for _, id := range ids {
+		if err := do(ctx, id); err == nil {
+			resp.Done++
+			continue
+		} else if !inNoState(err) {
+			return nil, err
+		}
+		resp.Skipped++
+	}
+	return resp, nil
+}
+
+// inNoState reports whether an error says that a job is in no state for what was asked, or is gone.
+func inNoState(err error) bool {
+	switch fault.CodeOf(err) {
+	case jobEnded, jobRunning, jobNotRetryable, jobDeleted, jobExpired, fault.JobNotFound:
+		return true
+	default:
+		return false
+	}
+}
+
+// GetBatch answers how the jobs of one request with several files stand.
+func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest) (*inkstreamv1.Batch, error) {
+	store, err := s.indexed()
+	if err != nil {
+		return nil, err
+	}
+	q := search.JobQuery{
+		Tenant: tenant(ctx), Filter: search.Filter{Labels: map[string]string{job.BatchLabel: req.GetId()}}, OldestFirst: true, Limit: search.MaxLimit,
+	}
+	b := &inkstreamv1.Batch{Id: req.GetId(), States: map[string]int32{}, Done: true}
+	for {
+		page, err := store.ListJobs(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page.Jobs {
+			// The index is a moment behind; a batch is looked at to see it move.
+			v, err := s.jobView(ctx, jobRef{q.Tenant, job.ID(d.Job)})
+			if inNoState(err) {
+				v = viewDocument(d)
+			} else if err != nil {
+				return nil, err
+			}
+			b.Jobs = append(b.Jobs, v)
+			b.States[v.GetState().String()]++
+			b.PageCount += v.GetPageCount()
+			b.PagesDone += v.GetPagesDone()
+			b.Done = b.Done && job.State(v.GetState().String()).Final()
+		}
+		if q.Cursor = page.NextCursor; q.Cursor == "" {
+			break
+		}
+	}
+	if len(b.GetJobs()) == 0 {
+		return nil, fault.New(notFound, "there is no such batch")
+	}
+	b.CreateTime = b.GetJobs()[0].GetCreateTime()
+	return b, nil
+}

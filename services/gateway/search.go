@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/search"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// maxHitBoxes bounds the boxes of one hit.
+const maxHitBoxes = 100
+
+// Search finds pages by their text.
+func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*inkstreamv1.SearchResponse, error) {
+	store, err := s.indexed()
+	if err != nil {
+		return nil, err
+	}
+	q := search.Query{
+		Tenant: tenant(ctx), Text: req.GetQ(), Job: req.GetJob(), Language: req.GetLanguage(), Limit: int(req.GetPageSize()), Cursor: req.GetPageToken(),
+	}
+	var from, before time.Time
+	if t := req.GetCreateAfter(); t != nil {
+		from = t.AsTime()
+	}
+	if t := req.GetCreateBefore(); t != nil {
+		before = t.AsTime()
+	}
+	if q.Filter, err = documentFilter("", req.GetFilename(), req.GetLabel(), from, before); err != nil {
+		return nil, err
+	}
+	q.Filter.MinPages, q.Filter.MaxPages = int(req.GetMinPages()), int(req.GetMaxPages())
+	matcher, err := search.NewMatcher(q.Text)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	found, err := store.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	resp := &inkstreamv1.SearchResponse{NextPageToken: found.NextCursor}
+	for _, h := range found.Hits {
+		resp.Hits = append(resp.Hits, &inkstreamv1.SearchHit{
+			Job: h.Job, Filename: h.Filename, Page: int32(h.Page), Score: h.Score, Snippet: h.Snippet.Text,
+			Highlights: spansOf(h.Snippet), Boxes: s.boxesOf(ctx, q.Tenant, h, matcher),
+		})
+	}
+	return resp, nil
+}
+
+// spansOf counts in characters what the index counts in bytes.
+func spansOf(snippet search.Snippet) []*inkstreamv1.Span {
+	spans := make([]*inkstreamv1.Span, 0, len(snippet.Highlights))
+	at, chars := 0, 0
+	for _, h := range snippet.Highlights {
+		chars += utf8.RuneCountInString(snippet.Text[at:h.Start])
+		start := chars
+		chars += utf8.RuneCountInString(snippet.Text[h.Start:h.End])
+		at = h.End
+		spans = append(spans, &inkstreamv1.Span{Start: int32(start), End: int32(chars)})
+	}
+	return spans
+}
+
+// boxesOf returns where the matching words of a hit stand. A page whose result is just being replaced or removed has none to show.
+func (s *Service) boxesOf(ctx context.Context, tenant string, h search.Hit, m *search.Matcher) []*inkstreamv1.Box {
+	data, err := s.env.Blobs.Bytes(ctx, job.PageKey(tenant, job.ID(h.Job), h.Run, h.Page), maxPageBytes)
+	if err != nil {
+		return nil
+	}
+	page, err := document.Decode(data)
+	if err != nil {
+		return nil
+	}
+	words := wordsOf(page)
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.GetText()
+	}
+	var boxes []*inkstreamv1.Box
+	for _, n := range m.Words(texts) {
+		if len(boxes) == maxHitBoxes {
+			break
+		}
+		boxes = append(boxes, &inkstreamv1.Box{Text: words[n].GetText(), Bbox: words[n].GetBbox()})
+	}
+	return boxes
+}

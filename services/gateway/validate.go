@@ -1,0 +1,37 @@
+package gateway
+
+import (
+	"errors"
+	"sync"
+
+	"buf.build/go/protovalidate"
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// validator checks requests against the rules that the .proto files state. It is made when first used: that takes some milliseconds, which a
+// start can do without.
+var validator = sync.OnceValues(func() (protovalidate.Validator, error) { return protovalidate.New() })
+
+// validate checks a request. The error names the first field that breaks a rule, as the client named it.
+func validate(req any) error {
+	m, ok := req.(proto.Message)
+	if !ok {
+		return nil
+	}
+	v, err := validator()
+	if err != nil {
+		return fault.Wrap(fault.Permanent, fault.Internal, err)
+	}
+	err = v.Validate(m)
+	if broken, ok := errors.AsType[*protovalidate.ValidationError](err); ok && len(broken.Violations) > 0 {
+		first := broken.Violations[0]
+		return invalidField(fault.InvalidArgument, protovalidate.FieldPathString(first.Proto.GetField()), "%s: %s",
+			protovalidate.FieldPathString(first.Proto.GetField()), first.Proto.GetMessage())
+	}
+	if err != nil {
+		return fault.Wrap(fault.Permanent, fault.Internal, err)
+	}
+	return nil
+}
