@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -12,6 +13,8 @@ import (
 type Backlog struct {
 	// Tasks counts the tasks that wait or are in hand.
 	Tasks int64
+	// Mark is the number from which on the stage ahead takes up nothing more of the batch lane; of the interactive lane at twice that.
+	Mark int64
 	// Limit is the number from which on the stream refuses more.
 	Limit int64
 	// Time is when that was so, by this process's clock.
@@ -25,7 +28,20 @@ func (b *Bus) Backlog(ctx context.Context, s Stage) (Backlog, error) {
 		return Backlog{}, fmt.Errorf("backlog of %s: %w", s, err)
 	}
 	info := stream.CachedInfo() // as fresh as the answer to the call above
-	return Backlog{Tasks: int64(info.State.Msgs), Limit: info.Config.MaxMsgs, Time: time.Now()}, nil
+	log := Backlog{Tasks: int64(info.State.Msgs), Mark: info.Config.MaxMsgs, Limit: info.Config.MaxMsgs, Time: time.Now()}
+	if mark, err := strconv.ParseInt(info.Config.Metadata[markKey], 10, 64); err == nil {
+		log.Mark = mark
+	}
+	return log, nil
+}
+
+// Full reports whether nothing more of the lane should be added.
+func (b Backlog) Full(l Lane) bool {
+	mark := b.Mark
+	if l == Interactive {
+		mark *= 2 // whoever waits for an answer does not wait for a batch to be worked off
+	}
+	return mark > 0 && b.Tasks >= mark
 }
 
 // JobRef names a job.

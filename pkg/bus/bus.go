@@ -18,6 +18,8 @@ type Bus struct {
 	js  jetstream.JetStream
 	log *slog.Logger
 	tel *telemetry.Telemetry
+
+	rates rates
 }
 
 // Connect dials the NATS servers at url (comma-separated) and keeps the connection up for ever; name shows in the server's connection list. More options, such

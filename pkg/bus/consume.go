@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,13 +15,8 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-const (
-	// batchShare lets the batch lane go first on every tenth pick, so that it has at least a tenth of the capacity under a constant
-	// interactive load.
-	batchShare = 10
-	// pullWait is how long one pull waits at the server when both lanes are empty.
-	pullWait = 5 * time.Second
-)
+// pullWait is how long one pull waits at the server when both lanes are empty.
+const pullWait = 5 * time.Second
 
 // Delivery is a task in the hands of a handler.
 type Delivery struct {
@@ -36,7 +32,8 @@ type Delivery struct {
 	Queued time.Time
 
 	msg  jetstream.Msg
-	stop func() // ends the heartbeat
+	over <-chan struct{} // closed when the service's drain is over
+	stop func()          // ends the heartbeat, and waits for its end
 }
 
 // Decode reads the payload into a task. An error is permanent: the same bytes fail again.
@@ -61,11 +58,13 @@ type Handler interface {
 type ConsumerConfig struct {
 	// Workers is how many tasks are handled at once.
 	Workers int
+	// Urgent is how many tasks of the interactive lane are handled beyond that, when all workers have something in hand.
+	Urgent int
 	// Deadline bounds one Handle call. The heartbeat stops with it, so that a hung handler does not hold its message for ever.
 	Deadline time.Duration
 	// DrainTimeout is how long running handlers may go on when the service stops; what is unfinished then is handed back.
 	DrainTimeout time.Duration
-	// Heartbeat is how often the broker is told that a task is still in hand; 0 means 20 s.
+	// Heartbeat is how often the broker is told that a task is still in hand; 0 means three times before it would give the task to another.
 	Heartbeat time.Duration
 }
 
@@ -76,7 +75,12 @@ type Consumer struct {
 	cfg   ConsumerConfig
 	h     Handler
 	lanes [2]*lane // interactive, batch
-	picks int
+
+	// What follows is used by Run's own goroutine only, but for done.
+	free [2]int // slots of each kind
+	done chan slot
+	turn turn
+	room *room // nil for the last stage
 }
 
 type lane struct {
@@ -93,10 +97,14 @@ type pulled struct {
 
 // NewConsumer returns a consumer of the stage that is not yet running.
 func (b *Bus) NewConsumer(stage Stage, cfg ConsumerConfig, h Handler) *Consumer {
-	if cfg.Heartbeat == 0 {
-		cfg.Heartbeat = 20 * time.Second
+	c := &Consumer{
+		bus: b, stage: stage, cfg: cfg, h: h, free: [2]int{shared: cfg.Workers, urgent: cfg.Urgent},
+		done: make(chan slot, cfg.Workers+cfg.Urgent), // room for all, so that no handler waits to be rid of its slot
 	}
-	return &Consumer{bus: b, stage: stage, cfg: cfg, h: h}
+	if behind, ok := stage.next(); ok {
+		c.room = &room{bus: b, stage: behind}
+	}
+	return c
 }
 
 // Run consumes until ctx is done, then waits for the tasks in hand, at most DrainTimeout. It calls ready once it accepts tasks.
@@ -107,27 +115,21 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 			return fmt.Errorf("consumer %s: %w", Durable(c.stage, l), err)
 		}
 		c.lanes[i] = &lane{name: l, cons: cons}
+		if c.cfg.Heartbeat == 0 {
+			c.cfg.Heartbeat = cons.CachedInfo().Config.AckWait / 3
+		}
 	}
 	ready()
 
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, c.cfg.Workers)
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case slots <- struct{}{}:
-			d := c.next(ctx)
-			if d == nil {
-				<-slots
-				continue
-			}
-			wg.Go(func() {
-				defer func() { <-slots }()
-				c.handle(work, d)
-			})
-		}
+	for d := c.next(ctx); d != nil; d = c.next(ctx) {
+		at := c.take(d.Lane)
+		wg.Go(func() {
+			defer func() { c.done <- at }()
+			c.handle(work, d)
+		})
 	}
 	drain := time.AfterFunc(c.cfg.DrainTimeout, stopWork)
 	defer drain.Stop()
@@ -136,37 +138,88 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// next returns the task to work on, or nil when ctx is done. Interactive goes first, but for every tenth pick.
-func (c *Consumer) next(ctx context.Context) *Delivery {
-	first, second := c.lanes[0], c.lanes[1]
-	if c.picks++; c.picks%batchShare == 0 {
-		first, second = second, first
+// take takes a slot for a task. An interactive one leaves the urgent slots to those that come when all others are taken.
+func (c *Consumer) take(l Lane) slot {
+	at := shared
+	if c.free[shared] == 0 && l == Interactive {
+		at = urgent
 	}
+	c.free[at]--
+	c.room.took()
+	return at
+}
+
+// open returns the lanes that a task may be taken from now, the one whose turn it is first; blocked says that one has tasks to wait for room behind.
+func (c *Consumer) open(ctx context.Context) (lanes []*lane, blocked bool) {
+	for _, l := range c.lanes {
+		switch {
+		case c.free[shared] == 0 && (l.name != Interactive || c.free[urgent] == 0):
+		case c.room.full(ctx, l.name):
+			blocked = true
+		default:
+			lanes = append(lanes, l)
+		}
+	}
+	if len(lanes) == 2 && c.turn.batchFirst() {
+		slices.Reverse(lanes)
+	}
+	return lanes, blocked
+}
+
+// next waits for a slot and a task, and returns the task; nil when ctx is done. Interactive goes first, but for batch's share.
+func (c *Consumer) next(ctx context.Context) *Delivery {
 	for ctx.Err() == nil {
-		for _, l := range []*lane{first, second} {
-			if d := c.poll(ctx, l); d != nil {
+		for len(c.done) > 0 {
+			c.free[<-c.done]++
+		}
+		lanes, blocked := c.open(ctx)
+		for _, l := range lanes {
+			d := c.poll(ctx, l)
+			if d != nil {
+				c.turn.took(l.name)
 				return d
 			}
+			if l.name == Batch {
+				c.turn.passed()
+			}
 		}
-		for _, l := range []*lane{first, second} {
+		for _, l := range lanes {
 			if l.pull == nil {
 				l.pull = make(chan pulled, 1)
 				go c.wait(ctx, l, l.pull)
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case p := <-first.pull:
-			first.pull = nil
-			if p.d != nil {
-				return p.d
-			}
-		case p := <-second.pull:
-			second.pull = nil
-			if p.d != nil {
-				return p.d
-			}
+		if d := c.await(ctx, lanes, blocked); d != nil {
+			c.turn.took(d.Lane)
+			return d
 		}
+	}
+	return nil
+}
+
+// await waits until one of the lanes has a task, which it returns, or until there may be others to take from.
+func (c *Consumer) await(ctx context.Context, lanes []*lane, blocked bool) *Delivery {
+	var pulls [2]chan pulled // a nil channel is never ready
+	for i, l := range lanes {
+		pulls[i] = l.pull
+	}
+	var look <-chan time.Time
+	if blocked {
+		timer := time.NewTimer(roomAge)
+		defer timer.Stop()
+		look = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-look:
+	case at := <-c.done:
+		c.free[at]++
+	case p := <-pulls[0]:
+		lanes[0].pull = nil
+		return p.d
+	case p := <-pulls[1]:
+		lanes[1].pull = nil
+		return p.d
 	}
 	return nil
 }
@@ -229,9 +282,13 @@ func (c *Consumer) receive(ctx context.Context, l Lane, msg jetstream.Msg) *Deli
 	if meta, err := msg.Metadata(); err == nil {
 		d.Delivered, d.Queued = meta.NumDelivered, meta.Timestamp
 	}
-	beat, stop := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.Deadline+c.cfg.Heartbeat)
-	d.stop = stop
-	go heartbeat(beat, msg, c.cfg.Heartbeat)
+	beat, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.Deadline+c.cfg.Heartbeat)
+	var beating sync.WaitGroup
+	beating.Go(func() { heartbeat(beat, msg, c.cfg.Heartbeat) })
+	d.stop = func() {
+		cancel()
+		beating.Wait()
+	}
 	return d
 }
 

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/telemetry"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -65,15 +66,26 @@ func (b *Bus) Publish(ctx context.Context, m Message) error {
 	return b.publish(ctx, msg)
 }
 
-// PublishAll publishes messages and events side by side; the streams sync in parallel. It returns the first error.
+// PublishAll publishes events in their order, and then messages side by side. The events go first, so that the trail tells of things in the order in
+// which they happen: what the messages lead to comes after them. It returns the first error.
 func (b *Bus) PublishAll(ctx context.Context, msgs []Message, events []*busv1.Event) error {
+	for _, e := range events {
+		if err := b.Event(ctx, e); err != nil {
+			return err
+		}
+		if err := failpoint.Hit("bus", "event"); err != nil {
+			return err
+		}
+	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(32)
 	for _, m := range msgs {
-		g.Go(func() error { return b.Publish(gctx, m) })
-	}
-	for _, e := range events {
-		g.Go(func() error { return b.Event(gctx, e) })
+		g.Go(func() error {
+			if err := b.Publish(gctx, m); err != nil {
+				return err
+			}
+			return failpoint.Hit("bus", "task")
+		})
 	}
 	return g.Wait()
 }

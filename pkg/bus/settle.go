@@ -28,8 +28,10 @@ const (
 	busyDelay = 2 * time.Second
 	// crashTries is how often a task may crash its engine before it is given up.
 	crashTries = 2
-	// settleTimeout bounds each exchange with the broker about the fate of a message.
-	settleTimeout = 10 * time.Second
+	// settleTimeout bounds each exchange with the broker about the fate of a message, and settlePatience all tries of one: beyond it the
+	// broker gives the message to another anyway.
+	settleTimeout  = 10 * time.Second
+	settlePatience = ackWait
 )
 
 // handle runs the handler on one task under its deadline and settles the message by the outcome.
@@ -60,6 +62,7 @@ func (c *Consumer) handle(ctx context.Context, d *Delivery) {
 	tel.Metrics.StageDuration(ctx, string(c.stage), string(d.Lane), result, time.Since(start))
 
 	// The message is settled even when the service is stopping.
+	d.over = ctx.Done()
 	ctx = context.WithoutCancel(ctx)
 	if serr := c.settle(ctx, d, err); serr != nil {
 		// Nothing is lost: the broker delivers the message again after AckWait, and the handler finds what is done.
@@ -70,27 +73,27 @@ func (c *Consumer) handle(ctx context.Context, d *Delivery) {
 // settle tells JetStream what a handler's error means. Nothing else does.
 func (c *Consumer) settle(ctx context.Context, d *Delivery, err error) error {
 	if err == nil {
-		return ack(ctx, d.msg)
+		return d.ack(ctx)
 	}
 	kind := fault.KindOf(err)
 	log := c.bus.log.With("stage", c.stage, "job", d.Job, "task", d.ID, "kind", kind, "code", fault.CodeOf(err), "error", err)
 	switch kind {
 	case fault.Busy:
 		log.InfoContext(ctx, "task waits")
-		return d.msg.NakWithDelay(jitter(busyDelay))
+		return d.nak(jitter(busyDelay))
 	case fault.Transient, fault.EngineCrash:
 		if errors.Is(err, context.Canceled) {
 			// The service is stopping: no failure of the task.
-			return d.msg.NakWithDelay(jitter(100 * time.Millisecond))
+			return d.nak(jitter(100 * time.Millisecond))
 		}
 		failures, ferr := c.h.Failed(ctx, d, err)
 		if ferr != nil {
 			log.WarnContext(ctx, "count failure", "cause", ferr)
-			return d.msg.NakWithDelay(jitter(busyDelay))
+			return d.nak(jitter(busyDelay))
 		}
 		if delay, again := retryDelay(kind, failures); again {
 			log.WarnContext(ctx, "task failed, will be tried again", "failures", failures, "delay", delay)
-			return d.msg.NakWithDelay(delay)
+			return d.nak(delay)
 		}
 		return c.giveUp(ctx, d, err, failures)
 	default:
@@ -114,13 +117,15 @@ func (c *Consumer) giveUp(ctx context.Context, d *Delivery, err error, attempts 
 	c.bus.log.ErrorContext(ctx, "task given up", "stage", c.stage, "job", d.Job, "task", d.ID, "code", fault.CodeOf(err),
 		"attempts", attempts, "error", err)
 	if derr := c.bus.deadLetter(ctx, d, err, attempts); derr != nil {
-		return errors.Join(derr, d.msg.NakWithDelay(jitter(busyDelay)))
+		return errors.Join(derr, d.nak(jitter(busyDelay)))
 	}
 	if gerr := c.h.GiveUp(ctx, d, err); gerr != nil {
-		return errors.Join(gerr, d.msg.NakWithDelay(jitter(busyDelay)))
+		return errors.Join(gerr, d.nak(jitter(busyDelay)))
 	}
 	c.bus.tel.Metrics.DeadLetter(ctx, string(c.stage))
-	return d.msg.TermWithReason(fault.KindOf(err).String() + " " + string(fault.CodeOf(err)))
+	return d.tell(func() error {
+		return d.msg.TermWithReason(fault.KindOf(err).String() + " " + string(fault.CodeOf(err)))
+	})
 }
 
 func (b *Bus) deadLetter(ctx context.Context, d *Delivery, err error, attempts int) error {
@@ -155,18 +160,42 @@ func orUnknown(s string) string {
 	return s
 }
 
-// ack acknowledges and waits until the broker has removed the message. It is tried again, because a lost ack repeats the whole task.
-func ack(ctx context.Context, msg jetstream.Msg) error {
-	var err error
-	for range 3 {
+// ack acknowledges and waits until the broker has removed the message, because a lost ack repeats the whole task.
+func (d *Delivery) ack(ctx context.Context) error {
+	err := d.tell(func() error {
 		try, cancel := context.WithTimeout(ctx, settleTimeout)
-		err = msg.DoubleAck(try)
-		cancel()
+		defer cancel()
+		return d.msg.DoubleAck(try)
+	})
+	if err != nil {
+		return fmt.Errorf("ack: %w", err)
+	}
+	return nil
+}
+
+// nak hands the message back, to be delivered again after the delay.
+func (d *Delivery) nak(delay time.Duration) error {
+	return d.tell(func() error { return d.msg.NakWithDelay(delay) })
+}
+
+// tell tells the broker the fate of a message, again until it gets through: while the broker is away a fate that nobody hears of would cost the
+// message the whole AckWait. When the service's drain is over there is no more time for that.
+func (d *Delivery) tell(say func() error) error {
+	deadline := time.Now().Add(settlePatience)
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := say()
 		if err == nil || errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 			return nil
 		}
+		if time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-d.over:
+			return err
+		case <-time.After(wait):
+		}
 	}
-	return fmt.Errorf("ack: %w", err)
 }
 
 // jitter spreads d over its upper half, so that tasks that failed together do not come back together.

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -21,6 +22,16 @@ const (
 
 // Stages lists the stages in order.
 func Stages() []Stage { return []Stage{Ingest, Scan, Render, OCR, Index} }
+
+// next returns the stage that s passes its work on to; false for the last.
+func (s Stage) next() (Stage, bool) {
+	all := Stages()
+	i := slices.Index(all, s)
+	if i < 0 || i+1 == len(all) {
+		return "", false
+	}
+	return all[i+1], true
+}
 
 // Stream returns the name of the stage's stream, e.g. INK_OCR.
 func (s Stage) Stream() string { return "INK_" + strings.ToUpper(string(s)) }

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
-	// ackWait is how long a delivered message may go without a sign of life before another replica gets it.
-	ackWait = 60 * time.Second
+	// ackWait is how long a delivered message may go without a sign of life before another replica gets it: this is what the work waits whose
+	// worker was killed. The longest stall measured of a cluster that loses its leader was 6.8 s.
+	ackWait = 30 * time.Second
 	// maxDeliver is the crash net: a message that came back this often without anybody settling it kills its handler. Past it the
 	// broker would leave the message orphaned in the stream, so the janitor watches the advisories.
 	maxDeliver = 40
@@ -19,15 +21,23 @@ const (
 	duplicateWindow = 10 * time.Minute
 	// maxTaskBytes bounds a task message; tasks carry references only.
 	maxTaskBytes = 64 << 10
+	// maxRecognition is how many tasks wait for ocr at most where Topology does not say: each keeps a raster of some 9 MB in the blob store.
+	// It is work for minutes, however many cores recognise, and render fills it up in seconds.
+	maxRecognition = 2000
+	// markKey is the metadata of a stream that holds its mark.
+	markKey = "mark"
 )
 
 // Topology says how large the streams may grow and how often they are replicated.
 type Topology struct {
 	// Replicas of every stream and bucket: 1 on a single server, 3 on a cluster.
 	Replicas int
-	// MaxTasks bounds each stage's backlog; publishing beyond it is refused, which is the pipeline's back-pressure.
+	// MaxTasks is the mark of each stage's queue: at it the stage ahead takes up no more, and the gateway refuses uploads before that. 0 means
+	// 50,000. See limit for what the streams take beyond it.
 	MaxTasks int64
-	// AckWait overrides the redelivery delay of messages whose handler died; 0 means 60 s.
+	// MaxRecognition is the mark of ocr's queue; 0 means 2,000, or MaxTasks where that is less.
+	MaxRecognition int64
+	// AckWait overrides the redelivery delay of messages whose handler died; 0 means 30 s.
 	AckWait time.Duration
 	// MaxInFlight bounds the unacknowledged messages of one stage's lane over all replicas; 0 means 1,000.
 	MaxInFlight int
@@ -43,6 +53,9 @@ func (t Topology) withDefaults() Topology {
 	}
 	if t.MaxTasks == 0 {
 		t.MaxTasks = 50_000
+	}
+	if t.MaxRecognition == 0 {
+		t.MaxRecognition = min(maxRecognition, t.MaxTasks)
 	}
 	if t.AckWait == 0 {
 		t.AckWait = ackWait
@@ -70,6 +83,26 @@ func metadata(kv ...string) map[string]string {
 	return m
 }
 
+// mark returns how many tasks a stage's queue holds before the stage ahead stops.
+func (t Topology) mark(s Stage) int64 {
+	if s == OCR {
+		return t.MaxRecognition
+	}
+	return t.MaxTasks
+}
+
+// limit returns how many tasks a stage's stream takes at most. Nothing but uploads goes to ingest, and the gateway looks before it takes one,
+// so there the limit is the mark. To the others also comes what follows from a task further back: index ends a chunk by queueing the job's next
+// one for render, or the job's end for itself, before its own task leaves the queue. If that were refused because the queues are full they would
+// stay full for ever. It can be no more than what the queues of ocr and index hold, and twice the mark is what the interactive lane may fill.
+func (t Topology) limit(s Stage) int64 {
+	if s == Ingest {
+		return t.MaxTasks
+	}
+	const inHand = 1000 // what stages that have just stopped still pass on
+	return 5*max(t.MaxTasks, t.MaxRecognition) + inHand
+}
+
 func (t Topology) stageStream(s Stage) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        s.Stream(),
@@ -78,12 +111,13 @@ func (t Topology) stageStream(s Stage) jetstream.StreamConfig {
 		Retention:   jetstream.WorkQueuePolicy,
 		Discard:     jetstream.DiscardNew,
 		Storage:     jetstream.FileStorage,
-		MaxMsgs:     t.MaxTasks,
+		MaxMsgs:     t.limit(s),
 		MaxMsgSize:  maxTaskBytes,
 		Duplicates:  duplicateWindow,
 		Replicas:    t.Replicas,
 		AllowDirect: true,
-		Metadata:    metadata("stage", string(s), "schema", "inkstream.bus.v1", "dlq", DeadLetterStream),
+		Metadata: metadata("stage", string(s), "schema", "inkstream.bus.v1", "dlq", DeadLetterStream,
+			markKey, strconv.FormatInt(t.mark(s), 10)),
 	}
 }
 
@@ -163,20 +197,37 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 			return fmt.Errorf("stream %s: %w", cfg.Name, err)
 		}
 	}
-	_, err := b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket:         JobBucket,
-		Description:    "job.<tenant>.<id>: records; prog.<tenant>.<id>: page progress; idem.<tenant>.<key>: idempotency keys",
-		Storage:        jetstream.FileStorage,
-		History:        1,
-		MaxValueSize:   256 << 10,
-		Replicas:       t.Replicas,
-		LimitMarkerTTL: time.Hour,
-		Metadata:       metadata("schema", "inkstream.job.v1"),
-	})
-	if err != nil {
+	if _, err := b.js.CreateOrUpdateStream(ctx, t.bucket()); err != nil {
 		return fmt.Errorf("bucket %s: %w", JobBucket, err)
 	}
 	return nil
+}
+
+// bucket is the stream behind the bucket of jobs, as the client makes it, but for AllowDirect: with it any replica answers a read, and one that
+// lags answers with what was. A handler that takes an old record for the truth does work twice, or drops a task because its job is not there. So
+// on a cluster the leader answers, which is one more hop to some; on a single server nothing can lag.
+func (t Topology) bucket() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:              "KV_" + JobBucket,
+		Description:       "job.<tenant>.<id>: records; prog.<tenant>.<id>: page progress; idem.<tenant>.<key>: idempotency keys",
+		Subjects:          []string{"$KV." + JobBucket + ".>"},
+		Storage:           jetstream.FileStorage,
+		Discard:           jetstream.DiscardNew,
+		MaxMsgsPerSubject: 1,
+		MaxMsgs:           -1,
+		MaxBytes:          -1,
+		MaxConsumers:      -1,
+		MaxMsgSize:        256 << 10,
+		Duplicates:        2 * time.Minute,
+		Replicas:          t.Replicas,
+		AllowRollup:       true,
+		DenyDelete:        true,
+		AllowDirect:       t.Replicas == 1,
+		AllowMsgTTL:       true,
+		// Every key that goes by its age leaves a mark for this long, so that watchers hear of it.
+		SubjectDeleteMarkerTTL: time.Hour,
+		Metadata:               metadata("schema", "inkstream.job.v1"),
+	}
 }
 
 // Provisioned reports whether the streams are there; a service that is started before anybody has provisioned waits for it.

@@ -14,6 +14,8 @@ const (
 	checkTimeout = 2 * time.Second
 	// checkEvery is how long the result of the checks is used again, so that nobody can load the dependencies through /readyz.
 	checkEvery = time.Second
+	// watchEvery is how often Watch asks.
+	watchEvery = 5 * time.Second
 )
 
 // Phase is where a unit stands.
@@ -152,6 +154,22 @@ func (s *Status) Report(ctx context.Context) Report {
 		r.Ready = r.Ready && d.Up
 	}
 	return r
+}
+
+// Watch asks the dependencies again and again until ctx is done, so that Observe hears of them also where nobody asks for the Report. It is a
+// unit's Run.
+func (s *Status) Watch(ctx context.Context, ready func()) error {
+	ready()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		s.check(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
 }
 
 // check returns a result for each check. Callers may not change it.

@@ -14,6 +14,7 @@ var errReleased = errors.New("sandbox: the child was released")
 // Child is a leased child process. Its calls go one after the other, whoever makes them.
 type Child struct {
 	pool *Pool
+	slot chan struct{} // holds the lease's token
 
 	mu   sync.Mutex // held through a call
 	proc *process   // nil once released
@@ -73,6 +74,6 @@ func (c *Child) Release() {
 	if c.proc == nil {
 		return
 	}
-	c.pool.give(c.proc)
+	c.pool.give(c.proc, c.slot)
 	c.proc = nil
 }

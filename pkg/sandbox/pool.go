@@ -13,6 +13,7 @@ type Pool struct {
 	cfg     Config
 	log     *slog.Logger
 	slots   chan struct{} // one token for each child that is leased
+	urgent  chan struct{} // the same for the leases that go beyond Size; see Urgent
 	closing chan struct{} // closed when Close begins
 	forker  *forker
 
@@ -46,7 +47,7 @@ func NewPool(cfg Config, log *slog.Logger) (*Pool, error) {
 	}
 	return &Pool{
 		cfg: cfg, log: log,
-		slots: make(chan struct{}, cfg.Size), closing: make(chan struct{}), forker: newForker(),
+		slots: make(chan struct{}, cfg.Size), urgent: make(chan struct{}, urgentSize), closing: make(chan struct{}), forker: newForker(),
 		live: make(map[*process]struct{}), stats: Stats{Deaths: make(map[Reason]int)},
 	}, nil
 }
@@ -57,19 +58,39 @@ func (p *Pool) Lease(ctx context.Context) (*Child, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lease %s child: %w", p.cfg.Program, err)
 	}
+	slot, err := p.slot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	proc, err := p.take(ctx)
+	if err != nil {
+		<-slot
+		return nil, err
+	}
+	return &Child{pool: p, proc: proc, slot: slot}, nil
+}
+
+// slot puts a token where there is room for one, and returns where that was.
+func (p *Pool) slot(ctx context.Context) (chan struct{}, error) {
+	select {
+	case p.slots <- struct{}{}: // those for everybody first
+		return p.slots, nil
+	default:
+	}
+	var beyond chan struct{} // never ready where it is nil
+	if isUrgent(ctx) {
+		beyond = p.urgent
+	}
 	select {
 	case p.slots <- struct{}{}:
+		return p.slots, nil
+	case beyond <- struct{}{}:
+		return beyond, nil
 	case <-p.closing:
 		return nil, ErrClosed
 	case <-ctx.Done():
 		return nil, fmt.Errorf("lease %s child: %w", p.cfg.Program, ctx.Err())
 	}
-	proc, err := p.take(ctx)
-	if err != nil {
-		<-p.slots
-		return nil, err
-	}
-	return &Child{pool: p, proc: proc}, nil
 }
 
 // Warm starts children until n are there, Size at most, so that the first documents do not wait for them. It returns the first error.
@@ -120,8 +141,8 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 }
 
 // give takes a child back: to the idle ones, or to its end.
-func (p *Pool) give(proc *process) {
-	defer func() { <-p.slots }()
+func (p *Pool) give(proc *process, slot chan struct{}) {
+	defer func() { <-slot }()
 	if proc.gone() {
 		proc.kill(nil)
 		proc.discard()

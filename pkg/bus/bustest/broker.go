@@ -1,0 +1,89 @@
+package bustest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"testing"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/embedded"
+	"inkstream.dev/pkg/telemetry"
+)
+
+// Broker is a server that can be stopped and started again on the same address and the same files, as one does that crashes or is updated.
+type Broker struct {
+	t   testing.TB
+	cfg embedded.Config
+	srv *embedded.Server
+}
+
+// NewBroker starts a server, which stops with the test.
+func NewBroker(t testing.TB) *Broker {
+	t.Helper()
+	b := &Broker{t: t, cfg: embedded.Config{Dir: t.TempDir(), Addr: freeAddr(t)}}
+	t.Cleanup(b.Stop)
+	b.Start()
+	return b
+}
+
+// URL returns the address for clients. It outlives the server.
+func (b *Broker) URL() string { return "nats://" + b.cfg.Addr }
+
+// Start starts the server, and returns when it accepts connections. A server that runs is left alone.
+func (b *Broker) Start() {
+	b.t.Helper()
+	if b.srv != nil {
+		return
+	}
+	srv, err := embedded.Start(b.cfg, telemetry.Discard().Log)
+	if err != nil {
+		b.t.Fatalf("start nats: %v", err)
+	}
+	b.srv = srv
+}
+
+// Stop stops the server. A server that is stopped is left alone.
+func (b *Broker) Stop() {
+	if b.srv != nil {
+		b.srv.Stop()
+		b.srv = nil
+	}
+}
+
+// Restart stops the server and starts it again. Its streams are as they were, but it has forgotten the ids of what was consumed.
+func (b *Broker) Restart() {
+	b.t.Helper()
+	b.Stop()
+	b.Start()
+}
+
+// Connect returns a connection that finds the server again after each restart.
+func (b *Broker) Connect() *bus.Bus {
+	b.t.Helper()
+	return Dial(b.t, b.URL())
+}
+
+// Dial returns a connection to the servers at the addresses, comma-separated. It ends with the test.
+func Dial(t testing.TB, url string) *bus.Bus {
+	t.Helper()
+	tel := telemetry.Discard()
+	b, err := bus.Connect(url, "test", tel.Log, tel)
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+// freeAddr returns an address that nobody listens on. Its host is one of the many that loop back, so that nobody else gets the port before it is
+// used, or while its server is stopped.
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.N(250), 1+rand.N(250), 1+rand.N(250)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,223 @@
+package bustest
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"inkstream.dev/pkg/bus"
+)
+
+// Nodes is the number of a Cluster's servers, and of the replicas of its streams.
+const Nodes = 3
+
+// Cluster is three servers in this process that keep each stream three times and sync every write, as a deployment has them. Each can be
+// stopped and started again on the same files, and be made slow or cut off from the others. Nodes count from 0.
+type Cluster struct {
+	t     testing.TB
+	nodes [Nodes]*node
+	links [Nodes][Nodes]*link // those of i and j, and of j and i, are the same
+}
+
+type node struct {
+	opts server.Options
+	srv  *server.Server
+}
+
+// clusterPatience bounds how long the cluster may take to be whole. An election takes up to 9 s.
+const clusterPatience = time.Minute
+
+// NewCluster starts a cluster, which stops with the test, and returns when it is whole.
+func NewCluster(t testing.TB) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t}
+	var routes [Nodes]string
+	for i := range routes {
+		routes[i] = freeAddr(t)
+		for j := range i {
+			l := &link{}
+			c.links[i][j], c.links[j][i] = l, l
+		}
+	}
+	for i := range c.nodes {
+		c.nodes[i] = &node{opts: c.options(i, routes)}
+		t.Cleanup(func() { c.Stop(i) })
+	}
+	for i := range c.nodes {
+		c.start(i)
+	}
+	c.Await()
+	return c
+}
+
+// options returns the options of a node. It reaches the others through the links only: what it tells of its own address leads nowhere.
+func (c *Cluster) options(i int, routes [Nodes]string) server.Options {
+	c.t.Helper()
+	var others []*url.URL
+	for j, addr := range routes {
+		if j != i {
+			others = append(others, &url.URL{Scheme: "nats", Host: c.links[i][j].listen(c.t, addr)})
+		}
+	}
+	host, client := hostPort(c.t, freeAddr(c.t))
+	routeHost, port := hostPort(c.t, routes[i])
+	return server.Options{
+		ServerName: fmt.Sprintf("n%d", i), Host: host, Port: client, NoSigs: true,
+		JetStream: true, StoreDir: c.t.TempDir(), SyncAlways: true, JetStreamMaxStore: -1,
+		Routes: others,
+		Cluster: server.ClusterOpts{
+			Name: "test", Host: routeHost, Port: port, Advertise: "127.0.0.1:1", NoAdvertise: true,
+		},
+	}
+}
+
+func hostPort(t testing.TB, addr string) (string, int) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host, n
+}
+
+// URL returns the addresses of all nodes for clients, comma-separated. They outlive the nodes.
+func (c *Cluster) URL() string {
+	var all []string
+	for i := range c.nodes {
+		all = append(all, c.NodeURL(i))
+	}
+	return strings.Join(all, ",")
+}
+
+// NodeURL returns the address of one node.
+func (c *Cluster) NodeURL(i int) string {
+	return fmt.Sprintf("nats://%s:%d", c.nodes[i].opts.Host, c.nodes[i].opts.Port)
+}
+
+func (c *Cluster) start(i int) {
+	c.t.Helper()
+	opts := c.nodes[i].opts // a copy, because the server keeps and changes what it is given
+	srv, err := server.NewServer(&opts)
+	if err != nil {
+		c.t.Fatalf("node %d: %v", i, err)
+	}
+	c.nodes[i].srv = srv
+	srv.Start()
+	if !srv.ReadyForConnections(20 * time.Second) {
+		c.t.Fatalf("node %d does not accept connections", i)
+	}
+}
+
+// Start starts a node, and returns when the cluster is whole again.
+func (c *Cluster) Start(i int) {
+	c.t.Helper()
+	if c.nodes[i].srv == nil {
+		c.start(i)
+	}
+	c.Await()
+}
+
+// Stop stops a node; its files stay. A node that is stopped is left alone.
+func (c *Cluster) Stop(i int) {
+	if srv := c.nodes[i].srv; srv != nil {
+		c.nodes[i].srv = nil
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}
+}
+
+// Roll restarts one node after the other, each when the one before it is back and has caught up.
+func (c *Cluster) Roll() {
+	c.t.Helper()
+	for i := range c.nodes {
+		c.Stop(i)
+		c.Start(i)
+	}
+}
+
+// Await waits until every node that runs is healthy: it knows the leaders of all that it has a part in, and has caught up with them.
+func (c *Cluster) Await() {
+	c.t.Helper()
+	c.until("the cluster is whole", func() bool {
+		for _, n := range c.nodes {
+			if n.srv == nil {
+				continue
+			}
+			if health := n.srv.Healthz(nil); health.StatusCode != http.StatusOK {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// until polls a condition that the servers bring about on their own time.
+func (c *Cluster) until(what string, ok func() bool) {
+	c.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(clusterPatience)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			c.t.Fatalf("not within %s: %s", clusterPatience, what)
+		}
+	}
+}
+
+// Leader returns the node that leads a stream.
+func (c *Cluster) Leader(stream string) int {
+	c.t.Helper()
+	leader := -1
+	c.until("a leader of "+stream, func() bool {
+		for i, n := range c.nodes {
+			if n.srv != nil && n.srv.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
+				leader = i
+			}
+		}
+		return leader >= 0
+	})
+	return leader
+}
+
+// Slow makes a node's network that much slower in either direction.
+func (c *Cluster) Slow(i int, delay time.Duration) {
+	for j := range c.nodes {
+		if j != i {
+			c.links[i][j].slow(delay)
+		}
+	}
+}
+
+// Isolate cuts a node off from the others, or brings it back. Clients still reach it.
+func (c *Cluster) Isolate(i int, cut bool) {
+	for j := range c.nodes {
+		if j != i {
+			c.links[i][j].sever(cut)
+		}
+	}
+}
+
+// Connect returns a connection to the cluster with every stream in place.
+func (c *Cluster) Connect(topology bus.Topology) *bus.Bus {
+	c.t.Helper()
+	b := Dial(c.t, c.URL())
+	topology.Replicas = Nodes
+	if err := b.Provision(c.t.Context(), topology); err != nil {
+		c.t.Fatalf("provision: %v", err)
+	}
+	c.Await()
+	return b
+}

@@ -1,0 +1,279 @@
+package bustest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+)
+
+// The traps of a replicated broker, each on a real cluster: they share one, because it takes seconds to start. The last one restarts it.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	c := bustest.NewCluster(t)
+	b := c.Connect(bus.Topology{MaxTasks: 2, AckWait: time.Second})
+	t.Run("topology", func(t *testing.T) { testReplicas(t, b) })
+	t.Run("conflicts are found", func(t *testing.T) { testConflicts(t, bustest.Jobs(t, b)) })
+	t.Run("a crowd writes", func(t *testing.T) { testCrowd(t, bustest.Jobs(t, b)) })
+	t.Run("a full queue is told", func(t *testing.T) { testFull(t, b) })
+	t.Run("no stale reads", func(t *testing.T) { testStale(t, c) })
+	t.Run("a rolling restart forgets ids", func(t *testing.T) { testForgotten(t, b, c.Roll) })
+}
+
+// The same, as far as it goes, on a single server.
+func TestSingle(t *testing.T) {
+	t.Parallel()
+	broker := bustest.NewBroker(t)
+	b := broker.Connect()
+	if err := b.Provision(t.Context(), bus.Topology{AckWait: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("conflicts are found", func(t *testing.T) { testConflicts(t, bustest.Jobs(t, b)) })
+	t.Run("a crowd writes", func(t *testing.T) { testCrowd(t, bustest.Jobs(t, b)) })
+	t.Run("a restart forgets ids", func(t *testing.T) { testForgotten(t, b, broker.Restart) })
+}
+
+func testReplicas(t *testing.T, b *bus.Bus) {
+	streams := b.JetStream().ListStreams(t.Context())
+	n := 0
+	for info := range streams.Info() {
+		if n++; info.Config.Replicas != bustest.Nodes {
+			t.Errorf("stream %s: %d replicas, want %d", info.Config.Name, info.Config.Replicas, bustest.Nodes)
+		}
+	}
+	if err := streams.Err(); err != nil || n < 9 {
+		t.Errorf("%d streams, %v, want all 9", n, err)
+	}
+}
+
+func record() *job.Record {
+	return &job.Record{ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Running, CreateTime: time.Now()}
+}
+
+// testConflicts has somebody else write between each reading and writing. The broker's code for that differs between one replica and several.
+func testConflicts(t *testing.T, jobs *job.Store) {
+	rec := record()
+	if err := jobs.Create(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := jobs.Create(t.Context(), rec); !errors.Is(err, job.ErrExists) {
+		t.Errorf("second Create: %v, want %v", err, job.ErrExists)
+	}
+	const rivals = 3
+	tries := 0
+	got, err := jobs.Update(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error {
+		if tries++; tries <= rivals {
+			_, err := jobs.Update(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error { r.PageCount++; return nil })
+			if err != nil {
+				return err
+			}
+		}
+		r.PageCount += 10
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("Update with conflicts: %v", err)
+	}
+	if want := rivals + 10; got.PageCount != want || tries != rivals+1 {
+		t.Errorf("after %d tries the count is %d, want %d after %d", tries, got.PageCount, want, rivals+1)
+	}
+}
+
+// testCrowd has many write at once, so that writes are on their way when others come: several replicas have a code of their own for that.
+func testCrowd(t *testing.T, jobs *job.Store) {
+	rec := record()
+	if err := jobs.Create(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
+	const writers, each = 8, 10
+	var crowd errgroup.Group
+	for range writers {
+		crowd.Go(func() error {
+			for range each {
+				if _, err := jobs.Update(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error { r.PageCount++; return nil }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := crowd.Wait(); err != nil {
+		t.Fatalf("Update in a crowd: %v", err)
+	}
+	if got, err := jobs.Load(t.Context(), rec.Tenant, rec.ID); err != nil || got.PageCount != writers*each {
+		t.Errorf("the count is %d, %v, want %d", got.PageCount, err, writers*each)
+	}
+}
+
+// testFull fills the queue, whose bound the leader judges before anything is replicated.
+func testFull(t *testing.T, b *bus.Bus) {
+	var full error
+	for i := 0; full == nil && i < 20; i++ {
+		full = b.Publish(t.Context(), bus.Message{
+			Stage: bus.Ingest, Lane: bus.Batch, Unit: fmt.Sprintf("u%d", i),
+			Task: &busv1.IngestTask{Unit: &busv1.Unit{Tenant: "default", Job: "j1", Run: 1}},
+		})
+	}
+	if fault.CodeOf(full) != fault.QueueFull || fault.KindOf(full) != fault.Busy {
+		t.Errorf("got %v (%s), want %s, busy", full, fault.KindOf(full), fault.QueueFull)
+	}
+}
+
+// testStale reads through a node whose network is slow what was written through the others just before. A write is acknowledged when two of three
+// have it, so the third still has the old record, and must not be the one who answers.
+func testStale(t *testing.T, c *bustest.Cluster) {
+	const delay = 50 * time.Millisecond
+	leader, canary := c.Leader("KV_"+bus.JobBucket), newCanary(t, c)
+	slow := 0
+	for slow == leader || slow == canary {
+		slow++
+	}
+	through := bustest.Dial(t, c.NodeURL(slow))
+	writer, reader := bustest.Jobs(t, bustest.Dial(t, c.NodeURL(leader))), bustest.Jobs(t, through)
+	c.Slow(slow, delay)
+	defer c.Slow(slow, 0)
+	awaitCanary(t, through, delay)
+	stale, missing := 0, 0
+	const rounds = 5
+	for range rounds {
+		rec := record()
+		if err := writer.Create(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := reader.Load(t.Context(), rec.Tenant, rec.ID); errors.Is(err, job.ErrNotFound) {
+			missing++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := writer.Update(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error { r.Run = 2; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		got, err := reader.Load(t.Context(), rec.Tenant, rec.ID)
+		if err != nil && !errors.Is(err, job.ErrNotFound) {
+			t.Fatal(err)
+		}
+		if err == nil && got.Run != 2 {
+			stale++
+		}
+	}
+	if stale > 0 || missing > 0 {
+		t.Errorf("of %d records %d were missing and %d old after they had been written, want none", rounds, missing, stale)
+	}
+}
+
+// newCanary makes a stream whose replicas may answer reads, and returns the node that leads it.
+func newCanary(t *testing.T, c *bustest.Cluster) int {
+	t.Helper()
+	js := bustest.Dial(t, c.URL()).JetStream()
+	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: "CANARY", Subjects: []string{"canary"}, Replicas: bustest.Nodes, AllowDirect: true,
+	})
+	if err == nil {
+		_, err = js.Publish(t.Context(), "canary", nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Leader("CANARY")
+}
+
+// awaitCanary waits until the node that b is connected to answers reads by itself, where it may: a replica begins with that some seconds after it
+// is there. What is as old as the canary could be answered by it then as well.
+func awaitCanary(t *testing.T, b *bus.Bus, delay time.Duration) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		s, err := b.JetStream().Stream(t.Context(), "CANARY")
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := s.GetLastMsgForSubject(t.Context(), "canary"); err == nil && time.Since(start) < delay {
+			return
+		}
+	}
+	t.Fatal("the slow node does not answer reads within 20 s")
+}
+
+// testForgotten repeats a message after a restart. The queue has forgotten its id with the message, and takes it again; that is known of the
+// broker, and why the compare-and-set of job state is what counts (pkg/stage tests that nothing is done twice for it).
+func testForgotten(t *testing.T, b *bus.Bus, restart func()) {
+	again := bus.Message{
+		Stage: bus.OCR, Lane: bus.Interactive, Unit: "page-1",
+		Task: &busv1.OcrTask{Unit: &busv1.Unit{Tenant: "default", Job: "j1", Run: 1}},
+	}
+	if err := b.Publish(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	handled := make(chan struct{}, 10)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	consumer := b.NewConsumer(bus.OCR, bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Second}, handler{handled})
+	go func() { done <- consumer.Run(ctx, func() {}) }()
+	defer func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	}()
+	<-handled
+	awaitEmpty(t, b)
+	if err := b.Publish(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	if got := queued(t, b); got != 0 {
+		t.Errorf("before the restart the repeat was taken: %d tasks queued, want 0", got)
+	}
+	restart()
+	if err := b.Publish(t.Context(), again); err != nil {
+		t.Fatalf("publish after the restart: %v", err)
+	}
+	select {
+	case <-handled:
+	case <-time.After(20 * time.Second):
+		t.Error("the repeat was absorbed: the broker has learned to remember, and pkg/stage need no longer expect it")
+	}
+	awaitEmpty(t, b)
+}
+
+type handler struct{ handled chan struct{} }
+
+func (h handler) Handle(context.Context, *bus.Delivery) error {
+	h.handled <- struct{}{}
+	return nil
+}
+func (handler) Failed(context.Context, *bus.Delivery, error) (int, error) { return 1, nil }
+func (handler) GiveUp(context.Context, *bus.Delivery, error) error        { return nil }
+
+func queued(t *testing.T, b *bus.Bus) uint64 {
+	t.Helper()
+	s, err := b.JetStream().Stream(t.Context(), bus.OCR.Stream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.CachedInfo().State.Msgs
+}
+
+func awaitEmpty(t *testing.T, b *bus.Bus) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(20 * time.Second)
+	for queued(t, b) > 0 {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("the queue is not empty within 20 s")
+		}
+	}
+}

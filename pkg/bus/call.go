@@ -1,0 +1,133 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// Call is the name of something that a service is asked and answers at once, unlike a task: nothing is stored, and who asks waits.
+type Call string
+
+// ImageCall has the render service draw a page.
+const ImageCall Call = "render.image"
+
+// ImageQuestion asks for a page of a job as an image.
+type ImageQuestion struct {
+	Tenant string  `json:"tenant"`
+	Job    string  `json:"job"`
+	Page   int     `json:"page"`
+	DPI    float64 `json:"dpi"`
+}
+
+// ImageAnswer says under which key the image is stored. It is a PNG; who asked removes it.
+type ImageAnswer struct {
+	Key string `json:"key"`
+}
+
+// callRoom bounds the calls that wait at a process until one of its workers is free; whoever finds it full hears nothing, and gives up in time.
+const callRoom = 64
+
+func (c Call) subject() string { return "ink.call." + string(c) }
+
+// reply is what travels back: the answer, or a fault.
+type reply struct {
+	Code    fault.Code      `json:"code,omitempty"`
+	Message string          `json:"message,omitempty"`
+	Answer  json.RawMessage `json:"answer,omitempty"`
+}
+
+// Ask makes a call and waits for the answer, no longer than ctx. The error is a fault: the callee's own, or a Busy one where nobody answers.
+func (b *Bus) Ask(ctx context.Context, c Call, question, answer any) error {
+	data, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("encode call %s: %w", c, err)
+	}
+	msg, err := b.nc.RequestWithContext(ctx, c.subject(), data)
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("call %s: %w", c, err))
+	}
+	var r reply
+	if err := json.Unmarshal(msg.Data, &r); err != nil {
+		return fmt.Errorf("decode answer to call %s: %w", c, err)
+	}
+	if r.Code != "" {
+		return fault.New(r.Code, "%s", r.Message)
+	}
+	if err := json.Unmarshal(r.Answer, answer); err != nil {
+		return fmt.Errorf("decode answer to call %s: %w", c, err)
+	}
+	return nil
+}
+
+// Answer answers calls until ctx is done and those in hand are over: so many at once, each within the timeout. Of several processes that answer
+// the same call each gets a share.
+func (b *Bus) Answer(ctx context.Context, c Call, workers int, timeout time.Duration, handle func(ctx context.Context, question []byte) (any, error)) error {
+	calls := make(chan *nats.Msg, callRoom)
+	sub, err := b.nc.ChanQueueSubscribe(c.subject(), string(c), calls)
+	if err != nil {
+		return fmt.Errorf("answer calls %s: %w", c, err)
+	}
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case msg := <-calls:
+					b.answer(ctx, c, msg, timeout, handle)
+				}
+			}
+		})
+	}
+	<-ctx.Done()
+	// The connection may be gone, and the subscription with it.
+	_ = sub.Unsubscribe()
+	wg.Wait()
+	return nil
+}
+
+func (b *Bus) answer(ctx context.Context, c Call, msg *nats.Msg, timeout time.Duration, handle func(context.Context, []byte) (any, error)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	var r reply
+	v, err := safely(ctx, msg.Data, handle)
+	if err == nil {
+		r.Answer, err = json.Marshal(v)
+	}
+	if err != nil {
+		r = reply{Code: fault.CodeOf(err), Message: fault.MessageOf(err)}
+		if r.Code == fault.Internal {
+			b.log.ErrorContext(ctx, "call failed", "call", string(c), "error", err)
+		}
+	}
+	data, err := json.Marshal(r)
+	if err == nil {
+		err = msg.Respond(data)
+	}
+	if err != nil {
+		b.log.WarnContext(ctx, "answer to a call got lost", "call", string(c), "error", err)
+	}
+}
+
+// safely turns a panic into an error, which is one caller's trouble alone.
+func safely(ctx context.Context, question []byte, handle func(context.Context, []byte) (any, error)) (v any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return handle(ctx, question)
+}

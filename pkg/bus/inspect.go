@@ -1,0 +1,115 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Server is what the broker says of itself.
+type Server struct {
+	Name, Version, Cluster string
+	// MaxPayload is in bytes.
+	MaxPayload int64
+}
+
+// Server returns what the server says of itself that this connection is to.
+func (b *Bus) Server() Server {
+	return Server{
+		Name: b.nc.ConnectedServerName(), Version: b.nc.ConnectedServerVersion(), Cluster: b.nc.ConnectedClusterName(), MaxPayload: b.nc.MaxPayload(),
+	}
+}
+
+// Deviation is a stream, consumer or bucket that is not as Provision makes it.
+type Deviation struct {
+	// Name is that of the stream, or of the stream and the consumer.
+	Name string
+	// Problem says what is wrong with it.
+	Problem string
+}
+
+// Inspect compares the streams, the consumers and the bucket with what Provision makes of the topology, in what the guarantees rest on; it changes
+// nothing. Bounds and times that an operator may have chosen are not compared.
+func (b *Bus) Inspect(ctx context.Context, t Topology) (found []Deviation, replicas int, err error) {
+	t = t.withDefaults()
+	streams := append(t.otherStreams(), t.bucket())
+	for _, s := range Stages() {
+		streams = append(streams, t.stageStream(s))
+	}
+	for i, want := range streams {
+		stream, err := b.js.Stream(ctx, want.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			found = append(found, Deviation{want.Name, "is not there"})
+			continue
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("stream %s: %w", want.Name, err)
+		}
+		got := stream.CachedInfo().Config
+		if problem := streamProblem(want, got); problem != "" {
+			found = append(found, Deviation{want.Name, problem})
+		}
+		if i == 0 || got.Replicas < replicas {
+			replicas = got.Replicas
+		}
+	}
+	for _, s := range Stages() {
+		for _, l := range []Lane{Interactive, Batch} {
+			name := s.Stream() + " > " + Durable(s, l)
+			c, err := b.js.Consumer(ctx, s.Stream(), Durable(s, l))
+			if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+				found = append(found, Deviation{name, "is not there"})
+				continue
+			}
+			if err != nil {
+				return nil, 0, fmt.Errorf("consumer %s: %w", name, err)
+			}
+			if problem := consumerProblem(t.consumer(s, l), c.CachedInfo().Config); problem != "" {
+				found = append(found, Deviation{name, problem})
+			}
+		}
+	}
+	return found, replicas, nil
+}
+
+func streamProblem(want, got jetstream.StreamConfig) string {
+	var problems []string
+	differ := func(what string, want, got any) {
+		if fmt.Sprint(want) != fmt.Sprint(got) {
+			problems = append(problems, fmt.Sprintf("%s is %v, want %v", what, got, want))
+		}
+	}
+	slices.Sort(want.Subjects)
+	slices.Sort(got.Subjects)
+	differ("subjects", want.Subjects, got.Subjects)
+	differ("retention", want.Retention, got.Retention)
+	differ("discard policy", want.Discard, got.Discard)
+	differ("storage", want.Storage, got.Storage)
+	differ("direct access", want.AllowDirect, got.AllowDirect)
+	differ("messages a subject", max(want.MaxMsgsPerSubject, 0), max(got.MaxMsgsPerSubject, 0))
+	if got.Sealed {
+		problems = append(problems, "it is sealed")
+	}
+	return strings.Join(problems, "; ")
+}
+
+func consumerProblem(want, got jetstream.ConsumerConfig) string {
+	var problems []string
+	if got.FilterSubject != want.FilterSubject {
+		problems = append(problems, fmt.Sprintf("its filter is %q, want %q", got.FilterSubject, want.FilterSubject))
+	}
+	if got.AckPolicy != want.AckPolicy {
+		problems = append(problems, fmt.Sprintf("its ack policy is %v, want %v", got.AckPolicy, want.AckPolicy))
+	}
+	if got.DeliverPolicy != want.DeliverPolicy {
+		problems = append(problems, fmt.Sprintf("its deliver policy is %v, want %v", got.DeliverPolicy, want.DeliverPolicy))
+	}
+	if len(got.BackOff) > 0 {
+		problems = append(problems, "it has a backoff, which overrides the ack wait")
+	}
+	return strings.Join(problems, "; ")
+}
