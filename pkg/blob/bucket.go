@@ -68,6 +68,11 @@ func (b *bucket) File(ctx context.Context, key string) (*os.File, error) {
 		return nil, err
 	}
 	defer from.Close()
+	return unnamedCopy(from)
+}
+
+// unnamedCopy copies what it reads to a file that has no name and can only be read.
+func unnamedCopy(from io.Reader) (*os.File, error) {
 	to, err := os.CreateTemp("", "inkstream-blob-*")
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Package blob stores documents, page texts, artifacts and rasters by key, in a folder, in memory, or in a bucket.
 //
-// A [Store] checks keys and sorts errors; a [Driver] does the storing. There are two drivers:
+// A [Store] checks keys and sorts errors; a [Driver] does the storing. There are three drivers:
 //
 //   - file:///abs/dir is a driver of our own. A key is the path below the folder, byte for byte, so that an operator finds a job's
 //     files by looking, and [Store.File] hands out the stored file itself. A blob is written under a name of its own in the folder
@@ -8,6 +8,8 @@
 //     may be new. So what Put has acknowledged survives a power cut, and no reader ever sees half a blob. gocloud's fileblob was
 //     tried first and does not do: it does not fsync before it renames, puts its temporary files in the system's temp folder (another
 //     device as a rule: the rename fails) or between the blobs (where List then shows them), and its List leaves out what it cannot read.
+//   - s3://bucket is gocloud.dev/blob over an S3 server, with the small, the frequent and the dangerous done by hand: see s3.go. What the server
+//     has acknowledged is as durable as the server makes it.
 //   - mem:// is gocloud.dev/blob, for tests. Other buckets that gocloud knows need no more than their import and a line in Open.
 //
 // Blobs with an element "tmp" in their key may be lost in a crash: they are not fsynced.

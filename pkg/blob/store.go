@@ -31,6 +31,7 @@ var ErrTooLarge = errors.New("blob is too large")
 // A Store is safe for concurrent use. Of several writers of one key the last to commit wins, whole.
 type Store struct {
 	driver Driver
+	probe  probe
 }
 
 // New returns a Store over driver, which it owns.
@@ -41,7 +42,14 @@ func New(driver Driver) *Store { return &Store{driver: driver} }
 //	file:///abs/dir            a folder; blobs are fsynced unless temporary
 //	file:///abs/dir?fsync=off  the same, but a power cut may take what was acknowledged
 //	mem://                     memory; every Open gets a store of its own
-func Open(_ context.Context, rawURL string) (*Store, error) {
+//	s3://bucket                a bucket of Amazon S3
+//	s3://bucket?endpoint=https://host&path_style=true
+//	                           a bucket of another server that speaks S3
+//
+// Buckets are not made. Their credentials are those of the environment (AWS_ACCESS_KEY_ID …), of the profile that profile= names, or of the
+// machine's role. region= names the region, path_style= is true by default where there is an endpoint, prefix= names a folder of the bucket
+// that holds all keys, and checksums=on sends Amazon's newer checksums to other servers too.
+func Open(ctx context.Context, rawURL string) (*Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, errors.New("blob URL does not parse") // without the URL: it may hold a secret
@@ -59,16 +67,22 @@ func Open(_ context.Context, rawURL string) (*Store, error) {
 		return New(driver), nil
 	case "mem":
 		return New(newBucket(memblob.OpenBucket(nil))), nil
+	case "s3":
+		driver, err := openS3(ctx, u)
+		if err != nil {
+			return nil, err
+		}
+		return New(driver), nil
 	default:
-		return nil, fmt.Errorf("blob URL scheme %q, want file or mem", u.Scheme)
+		return nil, fmt.Errorf("blob URL scheme %q, want file, s3 or mem", u.Scheme)
 	}
 }
 
 // Driver returns what the Store stands on, for a driver that wants to stand in between.
 func (s *Store) Driver() Driver { return s.driver }
 
-// copyBuffers spare each Put the buffer it copies through.
-var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 128<<10); return &b }}
+// copyBuffers spare each Put the buffer it copies through. They are aligned as direct writes want them.
+var copyBuffers = sync.Pool{New: func() any { b := alignedBuffer(256 << 10); return &b }}
 
 // Put stores what r yields, and returns how many bytes that was. When it returns, the blob is durable unless its key is temporary. If
 // r fails, nothing is stored, and the error wraps that of r and is no Busy fault for it.

@@ -1,0 +1,202 @@
+package blobtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+const (
+	// s3User and s3Password are what the server of S3Server asks for.
+	s3User, s3Password = "blobtest", "blobtest-password"
+	// s3StartTries bounds the races for a free port.
+	s3StartTries = 5
+	// s3StartTimeout is for machines that are busy with other tests.
+	s3StartTimeout = 60 * time.Second
+)
+
+// S3Server is a real S3 server, versitygw over a folder of its own, that ends with the test.
+type S3Server struct {
+	addr    string
+	root    string
+	buckets atomic.Int32
+	cmd     *exec.Cmd
+	output  *bytes.Buffer
+}
+
+// NewS3Server starts a server on a free port. It puts the server's credentials into this process's environment, where blob.Open finds them. The
+// server's program is .bin/versitygw of the repository, as make builds it; where it is missing it is built, which takes minutes.
+func NewS3Server(t testing.TB) *S3Server {
+	t.Helper()
+	program, err := buildS3Server()
+	if err != nil {
+		t.Fatalf("build versitygw: %v", err)
+	}
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": s3User, "AWS_SECRET_ACCESS_KEY": s3Password, "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		if err := os.Setenv(name, value); err != nil { //nolint:usetesting // parallel tests share it, and it is the same for all
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	s := &S3Server{root: filepath.Join(dir, "data")}
+	for _, folder := range []string{"data", "attributes"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(s.Stop)
+	for try := 1; ; try++ {
+		if s.addr, err = freePort(); err == nil {
+			err = s.start(t.Context(), program, filepath.Join(dir, "attributes"))
+		}
+		if err == nil {
+			return s
+		}
+		if try == s3StartTries {
+			t.Fatalf("start versitygw: %v", err)
+		}
+	}
+}
+
+// Bucket makes a new bucket and returns the URL that blob.Open takes for it.
+func (s *S3Server) Bucket(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("bucket-%d", s.buckets.Add(1))
+	_, err := s.Client().CreateBucket(context.WithoutCancel(t.Context()), &s3.CreateBucketInput{Bucket: &name})
+	if err != nil {
+		t.Fatalf("make a bucket: %v", err)
+	}
+	return s.URL(name)
+}
+
+// URL returns the URL of a bucket, which need not be there.
+func (s *S3Server) URL(bucket string) string {
+	return "s3://" + bucket + "?endpoint=" + url.QueryEscape("http://"+s.addr)
+}
+
+// Client returns a client of the server, to look behind a Store.
+func (s *S3Server) Client() *s3.Client {
+	return s3.New(s3.Options{
+		BaseEndpoint: aws.String("http://" + s.addr), UsePathStyle: true, Region: "us-east-1",
+		Credentials: credentials.NewStaticCredentialsProvider(s3User, s3Password, ""),
+	})
+}
+
+// Stop ends the server, as its machine's failure would.
+func (s *S3Server) Stop() {
+	if s.cmd != nil {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait() // it was killed
+		s.cmd = nil
+	}
+}
+
+func (s *S3Server) start(ctx context.Context, program, attributes string) error {
+	s.output = &bytes.Buffer{}
+	// The attributes of blobs go beside them, because not every file system has extended attributes.
+	s.cmd = exec.Command(program, "--port", s.addr, "--access", s3User, "--secret", s3Password, "--keep-alive", "--quiet",
+		"posix", "--sidecar", attributes, s.root)
+	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
+		return err
+	}
+	ended := make(chan struct{})
+	cmd := s.cmd
+	go func() { // ends with the process, which Stop sees to
+		defer close(ended)
+		_, _ = cmd.Process.Wait()
+	}()
+	ctx, cancel := context.WithTimeout(ctx, s3StartTimeout)
+	defer cancel()
+	for {
+		_, err := s.Client().ListBuckets(ctx, &s3.ListBucketsInput{})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			s.cmd = nil
+			return fmt.Errorf("it ended at once: %s", s.output)
+		case <-ctx.Done():
+			s.Stop()
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// freePort returns an address that was free a moment ago.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// buildS3Server returns the path of the server's program.
+var buildS3Server = sync.OnceValues(func() (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(root, ".bin")
+	program := filepath.Join(bin, "versitygw")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return "", err
+	}
+	// The tests of several packages may come here at once.
+	lock, err := os.OpenFile(filepath.Join(bin, "versitygw.lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	cmd := exec.Command("go", "-C", filepath.Join(root, "pkg", "tools"), "build", "-o", program, "github.com/versity/versitygw/cmd/versitygw")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return program, nil
+})
+
+// repository returns the folder that holds go.work, which is above every test's.
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("no go.work above the test's folder")
+		}
+	}
+}
