@@ -7,15 +7,17 @@ type Code string
 const (
 	// The document as a whole: the job ends REJECTED.
 
-	EmptyFile    Code = "EMPTY_FILE"
-	NotAPDF      Code = "NOT_A_PDF"
-	Encrypted    Code = "ENCRYPTED"
-	Damaged      Code = "DAMAGED"
-	NoPages      Code = "NO_PAGES"
-	TooLarge     Code = "TOO_LARGE"
-	TooManyPages Code = "TOO_MANY_PAGES"
-	PolicyReject Code = "POLICY_REJECTED"
-	MalwareFound Code = "MALWARE_FOUND"
+	EmptyFile     Code = "EMPTY_FILE"
+	NotAPDF       Code = "NOT_A_PDF"
+	Encrypted     Code = "ENCRYPTED"
+	WrongPassword Code = "WRONG_PASSWORD"
+	Damaged       Code = "DAMAGED"
+	NoPages       Code = "NO_PAGES"
+	InvalidPages  Code = "INVALID_PAGES"
+	TooLarge      Code = "TOO_LARGE"
+	TooManyPages  Code = "TOO_MANY_PAGES"
+	PolicyReject  Code = "POLICY_REJECTED"
+	MalwareFound  Code = "MALWARE_FOUND"
 
 	// One page: the page fails, the job goes on.
 
@@ -29,6 +31,8 @@ const (
 	// The job.
 
 	DocumentTimeout Code = "DOCUMENT_TIMEOUT"
+	OpenTimeout     Code = "OPEN_TIMEOUT"
+	JobStalled      Code = "JOB_STALLED"
 	AllPagesFailed  Code = "ALL_PAGES_FAILED"
 	SourceMissing   Code = "SOURCE_MISSING"
 	SourceChanged   Code = "SOURCE_CHANGED"
@@ -60,15 +64,17 @@ type entry struct {
 }
 
 var table = map[Code]entry{
-	EmptyFile:    {Permanent, "empty", "the file has no bytes"},
-	NotAPDF:      {Permanent, "not_a_pdf", "the file is not a PDF"},
-	Encrypted:    {Permanent, "encrypted", "the document needs a password"},
-	Damaged:      {Permanent, "damaged", "the document is damaged beyond repair"},
-	NoPages:      {Permanent, "no_pages", "the document has no pages"},
-	TooLarge:     {Permanent, "too_large", "the file is larger than the server allows"},
-	TooManyPages: {Permanent, "too_many_pages", "the document has more pages than the server allows"},
-	PolicyReject: {Permanent, "policy", "the server's policy refuses what the document holds"},
-	MalwareFound: {Permanent, "malware", "the scanner found malware"},
+	EmptyFile:     {Permanent, "empty", "the file has no bytes"},
+	NotAPDF:       {Permanent, "not_a_pdf", "the file is not a PDF"},
+	Encrypted:     {Permanent, "encrypted", "the document needs a password"},
+	WrongPassword: {Permanent, "wrong_password", "the password does not open the document"},
+	Damaged:       {Permanent, "damaged", "the document is damaged beyond repair"},
+	NoPages:       {Permanent, "no_pages", "the document has no pages"},
+	InvalidPages:  {Permanent, "invalid_pages", "the document has none of the pages that were asked for"},
+	TooLarge:      {Permanent, "too_large", "the file is larger than the server allows"},
+	TooManyPages:  {Permanent, "too_many_pages", "the document has more pages than the server allows"},
+	PolicyReject:  {Permanent, "policy", "the server's policy refuses what the document holds"},
+	MalwareFound:  {Permanent, "malware", "the scanner found malware"},
 
 	PageTimeout:   {EngineCrash, "timeout", "the page took longer than its deadline"},
 	PageDamaged:   {Permanent, "damaged", "the page cannot be loaded"},
@@ -78,6 +84,8 @@ var table = map[Code]entry{
 	EngineMemory:  {EngineCrash, "memory", "the engine ran out of its memory over the page"},
 
 	DocumentTimeout: {Permanent, "timeout", "the document took longer than its deadline"},
+	OpenTimeout:     {EngineCrash, "timeout", "the document took longer to open than its deadline"},
+	JobStalled:      {EngineCrash, "stalled", "no page and no stage ended for longer than the deadline"},
 	AllPagesFailed:  {Permanent, "all_pages_failed", "no page could be read"},
 	SourceMissing:   {Permanent, "source_missing", "the stored document is gone"},
 	SourceChanged:   {Permanent, "source_changed", "the stored document is not what was uploaded"},
@@ -119,7 +127,7 @@ func (c Code) Describe() string {
 // Retryable reports whether the same upload may succeed later.
 func (c Code) Retryable() bool {
 	switch c {
-	case PageTimeout, EngineCrashed, EngineMemory, DocumentTimeout, RetriesSpent, Internal, Unavailable, QueueFull:
+	case PageTimeout, EngineCrashed, EngineMemory, DocumentTimeout, OpenTimeout, JobStalled, RetriesSpent, Internal, Unavailable, QueueFull:
 		return true
 	default:
 		return false

@@ -27,6 +27,8 @@ type Change struct {
 	ExpireTime time.Time
 	// Buried says that the record is a tombstone.
 	Buried bool
+	// Protected says that the document came with a password.
+	Protected bool
 	// Err says why the record cannot be read; then only its name and time are known.
 	Err error
 }
@@ -77,12 +79,14 @@ func change(e jetstream.KeyValueEntry) Change {
 		SHA256     string    `json:"sha256"`
 		EndTime    time.Time `json:"endTime"`
 		ExpireTime time.Time `json:"expireTime"`
+		Protected  bool      `json:"protected"`
 	}
 	if err := json.Unmarshal(e.Value(), &r); err != nil {
 		c.Err = fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode %s: %w", e.Key(), err))
 		return c
 	}
 	c.State, c.Run, c.EndTime, c.ExpireTime = r.State, r.Run, r.EndTime, r.ExpireTime
+	c.Protected = r.Protected
 	c.Buried = r.State.Gone() && r.SHA256 == ""
 	return c
 }

@@ -39,10 +39,14 @@ func InfoKey(tenant string, id ID, run int) string {
 	return RunFolder(tenant, id, run) + "info.json"
 }
 
-// PageKey returns the key of a page's result. Pages count from 1.
+// PageKey returns the key of a page's result, as protobuf (see pkg/document). Pages count from 1.
 func PageKey(tenant string, id ID, run, page int) string {
-	return fmt.Sprintf("%spages/%05d.json", RunFolder(tenant, id, run), page)
+	return fmt.Sprintf("%spages/%05d.pb", RunFolder(tenant, id, run), page)
 }
+
+// PlanKey returns the key of what the document as a whole tells about the blocks of its pages (see pkg/document); there is none before the run's
+// end.
+func PlanKey(tenant string, id ID, run int) string { return RunFolder(tenant, id, run) + "plan.bin" }
 
 // ArtifactFolder returns the prefix of a run's artifacts.
 func ArtifactFolder(tenant string, id ID, run int) string {

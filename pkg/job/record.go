@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/fault"
 )
 
@@ -72,6 +73,24 @@ type Options struct {
 	ChunkWords int `json:"chunkWords,omitempty"`
 	// NoDedupe has the work done even if an earlier job has done the same.
 	NoDedupe bool `json:"noDedupe,omitempty"`
+	// Retention is how long the job is kept from its creation on; 0 means as long as the server keeps jobs. Keep keeps it for ever.
+	Retention time.Duration `json:"retention,omitempty"`
+	Keep      bool          `json:"keep,omitempty"`
+	// Password is on its way from the request to the seal, and never stored. PasswordDigest tells two of them apart; see Sealer.Digest.
+	Password       config.Secret `json:"-"`
+	PasswordDigest string        `json:"passwordDigest,omitempty"`
+}
+
+// Expires returns when a job that is created now is over, given how long the server keeps jobs, 0 for ever; zero where it never is.
+func (o *Options) Expires(now time.Time, server time.Duration) time.Time {
+	keep := server
+	if o.Retention > 0 {
+		keep = o.Retention
+	}
+	if o.Keep || keep == 0 {
+		return time.Time{}
+	}
+	return now.Add(keep)
 }
 
 // OCRMode says which pages of a job are recognised.
@@ -196,6 +215,21 @@ type Record struct {
 	// Failures counts failed tries by task; redeliveries after a crash or a deploy are none.
 	Failures map[string]int `json:"failures,omitempty"`
 
+	// Sealed is the document's password under the server's key, until the job ends; Protected says that there was one.
+	Sealed    string `json:"sealed,omitempty"`
+	Protected bool   `json:"protected,omitempty"`
+
+	// DuplicateOf is the job whose results this one takes over, or has; Follows is the one whose end it waits for, to do so; Followers are those
+	// that wait for this one.
+	DuplicateOf ID   `json:"duplicateOf,omitempty"`
+	Follows     ID   `json:"follows,omitempty"`
+	Followers   []ID `json:"followers,omitempty"`
+
+	// Labels are the client's own names and values; Batch is the batch that the job came in; Webhook is the address to be told of its end.
+	Labels  map[string]string `json:"labels,omitempty"`
+	Batch   ID                `json:"batch,omitempty"`
+	Webhook string            `json:"webhook,omitempty"`
+
 	// ResultRun is the last run that ended with results; 0 while there is none. Its results answer until a later run's replace them.
 	ResultRun int `json:"resultRun,omitempty"`
 	// BaseRun is the first run whose pages the present one may have taken over; 0 where it took over none.
@@ -214,6 +248,9 @@ type Record struct {
 	revision uint64
 }
 
+// BatchLabel is the label by which the search index knows a job's batch. Clients' own labels begin with a letter or a digit.
+const BatchLabel = "~batch"
+
 // Lane returns the job's lane.
 func (r *Record) Lane() string { return r.Options.Lane }
 
@@ -228,6 +265,8 @@ func (r *Record) To(s State, now time.Time) error {
 	r.State = s
 	if s.Final() {
 		r.EndTime = now
+		// Nobody needs the password any more.
+		r.Sealed, r.Options.PasswordDigest = "", ""
 	} else if r.StartTime.IsZero() {
 		r.StartTime = now
 	}
@@ -276,13 +315,14 @@ func (r *Record) Finish(p *Progress, now time.Time) error {
 	}
 	maps.Copy(r.Stages, p.Stages)
 	failed := r.Outcomes[OutcomeFailed]
-	if failed < r.PageCount {
+	none := failed > 0 && failed+r.Outcomes[OutcomeSkipped] == r.PageCount // no page that was asked for could be read
+	if !none {
 		r.ResultRun, r.BaseRun = r.Run, 0
 	}
 	switch {
 	case failed == 0:
 		return r.To(Succeeded, now)
-	case failed == r.PageCount:
+	case none:
 		r.Error = &Fault{Code: fault.AllPagesFailed, Stage: "index", Message: fault.AllPagesFailed.Describe()}
 		if len(p.Failed) == 1 {
 			for code := range p.Failed {

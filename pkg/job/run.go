@@ -26,6 +26,9 @@ func (r *Record) Restart(all bool, now time.Time) error {
 	default:
 		return fmt.Errorf("job %s: %w: it is %s", r.ID, ErrNoRestart, r.State)
 	}
+	if r.Protected && (r.Document == nil || r.Document.Encrypted) {
+		return fmt.Errorf("job %s: %w: its password is gone", r.ID, ErrNoRestart)
+	}
 	if r.BaseRun == 0 {
 		r.BaseRun = r.Run
 	}
@@ -36,6 +39,7 @@ func (r *Record) Restart(all bool, now time.Time) error {
 	}
 	r.StartTime, r.EndTime = now, time.Time{}
 	r.Outcomes, r.FailedPages, r.Error, r.Failures = nil, nil, nil, nil
+	r.DuplicateOf, r.Follows, r.Followers = "", "", nil
 	if all {
 		r.ChunkPages, r.Findings = 0, nil
 	}

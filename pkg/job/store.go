@@ -28,7 +28,7 @@ type Store struct {
 }
 
 // NewStore returns a store over the bucket.
-func NewStore(kv jetstream.KeyValue) *Store { return &Store{kv: kv} }
+func NewStore(kv jetstream.KeyValue) *Store { return &Store{kv: prompt{kv}} }
 
 // Create stores a new record. The error is ErrExists where the id is taken.
 func (s *Store) Create(ctx context.Context, r *Record) error {

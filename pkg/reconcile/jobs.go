@@ -80,7 +80,7 @@ func (r *Reconciler) note(c job.Change, before map[bus.JobRef]*track, now time.T
 	case c.State.Gone() && !c.Buried:
 		// The removal may be under way; whoever does it is given some time before it counts as cut.
 		heap.Push(&r.agenda, due{c.Written.Add(r.cfg.UploadGrace), ref})
-	case !c.Buried && now.Sub(c.EndTime) < tidyWithin && !(expires && c.ExpireTime.Before(tidy)):
+	case !c.Buried && (now.Sub(c.EndTime) < tidyWithin || c.Protected) && !(expires && c.ExpireTime.Before(tidy)):
 		heap.Push(&r.agenda, due{tidy, ref})
 	case expires:
 		heap.Push(&r.agenda, due{c.ExpireTime, ref})
@@ -141,6 +141,12 @@ func (r *Reconciler) push(ctx context.Context, ref bus.JobRef) (bool, error) {
 		r.open[ref].moved = moved
 		return false, nil
 	}
+	if waits, err := r.waits(ctx, rec); waits || err != nil {
+		return false, err
+	}
+	if err := r.env.Remind(ctx, rec); err != nil {
+		return false, err
+	}
 	messages := openTasks(rec, progress, replay(now, r.cfg.Patience))
 	if err := r.env.Bus.PublishAll(ctx, messages, nil); err != nil {
 		return false, err
@@ -148,6 +154,22 @@ func (r *Reconciler) push(ctx context.Context, ref bus.JobRef) (bool, error) {
 	r.open[ref].moved = now
 	r.log.WarnContext(ctx, "job stood still; its tasks are queued again", "job", rec.ID, "stage", messages[0].Stage, "tasks", len(messages),
 		"still", now.Sub(moved))
+	return true, nil
+}
+
+// waits reports whether a job waits for another one's results, and that one has not ended. The job is looked at again after the patience.
+func (r *Reconciler) waits(ctx context.Context, rec *job.Record) (bool, error) {
+	if rec.PageCount > 0 || rec.Follows == "" {
+		return false, nil
+	}
+	leader, err := r.env.Jobs.Load(ctx, rec.Tenant, rec.Follows)
+	if errors.Is(err, job.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || leader.State.Final() {
+		return false, err
+	}
+	r.open[bus.JobRef{Tenant: rec.Tenant, Job: string(rec.ID)}].moved = r.now()
 	return true, nil
 }
 
@@ -263,9 +285,11 @@ func (r *Reconciler) settleOne(ctx context.Context, ref bus.JobRef, report *Repo
 	if tidy := rec.EndTime.Add(r.cfg.Patience); now.Before(tidy) {
 		return tidy, nil
 	}
-	if now.Sub(rec.EndTime) < tidyWithin {
+	if now.Sub(rec.EndTime) < tidyWithin || rec.Protected {
 		report.Tidied++
-		if err := r.env.Blobs.DeletePrefix(ctx, job.Folder(rec.Tenant, rec.ID)+"tmp/"); err != nil {
+		if err := errors.Join(
+			r.env.Blobs.DeletePrefix(ctx, job.Folder(rec.Tenant, rec.ID)+"tmp/"), r.env.AfterEnd(ctx, rec), r.env.Remind(ctx, rec),
+		); err != nil {
 			return time.Time{}, err
 		}
 	}

@@ -138,7 +138,7 @@ func TestSeveralReconcilersAtOnce(t *testing.T) {
 	if err := one.env.Jobs.CreateProgress(t.Context(), rec.Tenant, rec.ID, pages(1, "..........")); err != nil {
 		t.Fatal(err)
 	}
-	up := manifest(func(m *job.Manifest) { m.IdempotencyKey = "k" })
+	up := manifest(nil)
 	one.upload(up)
 	at := time.Now().Add(time.Hour)
 	var wg sync.WaitGroup

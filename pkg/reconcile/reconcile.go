@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -183,6 +184,11 @@ func (r *Reconciler) endOrphaned(ctx context.Context, o bus.Orphan) error {
 	}
 	if rec.State != job.Failed || rec.Error == nil || rec.Error.Code != fault.RetriesSpent {
 		return nil // it had ended otherwise
+	}
+	letter := stage.NewEvent(rec, "dead_lettered", string(o.Stage), "unit", o.ID[strings.LastIndexByte(o.ID, '.')+1:], "class", "crash_loop")
+	letter.Code = string(bus.CrashLoop)
+	if err := r.env.Bus.Event(ctx, letter); err != nil {
+		return err
 	}
 	return r.env.Bus.Event(ctx, stage.EndEvent(rec))
 }

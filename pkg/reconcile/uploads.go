@@ -67,7 +67,7 @@ type folder struct {
 	manifest time.Time
 }
 
-// sweepUploads finds uploads that died before they became jobs.
+// sweepUploads finds uploads that died before they became jobs, and jobs whose records are lost.
 func (r *Reconciler) sweepUploads(ctx context.Context, report *Report) error {
 	swept, err := r.env.Blobs.SweepTemp(ctx, r.cfg.StrayAge)
 	report.Swept = swept
@@ -193,8 +193,7 @@ func (r *Reconciler) discard(ctx context.Context, f folder, why string, report *
 	return nil
 }
 
-// adopt makes the job that a manifest tells of. The upload was complete; nobody was told so, and whoever asks with the same idempotency key
-// again is to find it.
+// adopt makes the job that a manifest tells of: the bucket of jobs has lost it, as after a restore from an older copy.
 func (r *Reconciler) adopt(ctx context.Context, f folder, stray bool, report *Report) error {
 	m, err := r.manifest(ctx, f.ref)
 	if err != nil {
@@ -208,17 +207,6 @@ func (r *Reconciler) adopt(ctx context.Context, f folder, stray bool, report *Re
 	}
 	if !m.ExpireTime.IsZero() && r.now().After(m.ExpireTime) {
 		return r.discard(ctx, f, "its retention is over", report)
-	}
-	if m.IdempotencyKey != "" {
-		mine := job.Claim{Job: m.Job, Fingerprint: job.Fingerprint(m.SHA256, m.Options), Time: time.Now().UTC()}
-		holder, err := r.env.Jobs.Claim(ctx, m.Tenant, m.IdempotencyKey, mine)
-		if err != nil {
-			return err
-		}
-		if holder.Job != m.Job {
-			// The client has sent it again meanwhile; that one was acknowledged, or will be made from its own manifest.
-			return r.discard(ctx, f, "its idempotency key stands for another job", report)
-		}
 	}
 	rec := m.Record()
 	if err := r.env.Jobs.Create(ctx, rec); errors.Is(err, job.ErrExists) {

@@ -30,21 +30,6 @@ func uploadCases() []uploadCase {
 			return m.Job
 		}
 	}
-	keyed := func(m *job.Manifest) { m.IdempotencyKey = "key" }
-	claimed := func(own bool) func(*fixture) job.ID {
-		return func(f *fixture) job.ID {
-			m := manifest(keyed)
-			holder := job.Claim{Job: m.Job, Fingerprint: "x", Time: time.Now()}
-			if !own {
-				holder.Job = job.NewID()
-			}
-			if _, err := f.env.Jobs.Claim(f.t.Context(), m.Tenant, m.IdempotencyKey, holder); err != nil {
-				f.t.Fatal(err)
-			}
-			f.upload(m)
-			return m.Job
-		}
-	}
 	without := func(name string) func(*fixture) job.ID {
 		return func(f *fixture) job.ID {
 			id := left(nil)(f)
@@ -67,9 +52,6 @@ func uploadCases() []uploadCase {
 	return []uploadCase{
 		{"manifest without a record", left(nil), minutes, true, true},
 		{"upload under way", left(nil), young, false, true},
-		{"key never claimed", left(keyed), minutes, true, true},
-		{"key claimed by itself", claimed(true), minutes, true, true},
-		{"key claimed by another upload", claimed(false), minutes, false, false},
 		{"retention over", left(func(m *job.Manifest) { m.ExpireTime = time.Now() }), minutes, false, false},
 		{"no manifest yet", without("manifest.json"), minutes, false, true},
 		{"no manifest at all", without("manifest.json"), hours, false, false},
@@ -144,24 +126,6 @@ func (tt *uploadCase) check(t *testing.T, f *fixture, id job.ID, hadRecord bool,
 	events := f.messages(bus.EventStream, id)
 	if len(events) != 1 || !strings.Contains(events[0], "event.uploaded") {
 		t.Errorf("events: got %q, want uploaded, once", events)
-	}
-}
-
-// Two uploads with one key that both died: one becomes the job, the other goes.
-func TestOneJobForAKey(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	keyed := func(m *job.Manifest) { m.IdempotencyKey = "key" }
-	a, b := manifest(keyed), manifest(keyed)
-	f.upload(a)
-	f.upload(b)
-	f.ahead = 2 * time.Minute
-	report := f.pass()
-	if report.Recreated != 1 || report.Discarded != 1 {
-		t.Errorf("got %+v, want one job made and one upload discarded", report)
-	}
-	if (f.load(a.Job) != nil) == (f.load(b.Job) != nil) {
-		t.Error("want exactly one of the two jobs")
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -20,9 +22,12 @@ const haltPoll = time.Second
 // errHalted is why the context of a handler ended whose job was ended from outside.
 var errHalted = errors.New("the job was ended")
 
-// attend returns a context that ends when the job is ended from outside or runs anew; release ends the watch.
+// attend returns a context that ends when the job is ended from outside or runs anew, or when one of its clocks has run out, with that as its
+// cause; release ends the watch.
 func (h *handler[T, R]) attend(ctx context.Context, rec *job.Record) (_ context.Context, release func()) {
-	work, cancel := context.WithCancelCause(ctx)
+	p, taken := &pulse{}, time.Now()
+	p.beat()
+	work, cancel := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, p))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -38,6 +43,10 @@ func (h *handler[T, R]) attend(ctx context.Context, rec *job.Record) (_ context.
 			now, err := h.env.Jobs.Load(work, rec.Tenant, rec.ID)
 			if err == nil && (now.State.Halted() || now.Run > rec.Run) {
 				cancel(errHalted)
+				return
+			}
+			if err := h.late(work, rec, taken, p); err != nil {
+				cancel(err)
 				return
 			}
 		}
@@ -85,6 +94,11 @@ var ErrEnded = errors.New("the job has ended")
 // Cancel ends a job at the user's wish: its queued tasks are dropped, those in hand stop within moments, and its temporary blobs go. A job that
 // is CANCELLED already is cleaned up once more, and that is no error; one that ended otherwise is ErrEnded, with its record.
 func (e Env) Cancel(ctx context.Context, tenant string, id job.ID) (*job.Record, error) {
+	// What is queued after this moment stays: it may be of another run, which somebody starts as soon as this one is cancelled.
+	before, err := e.Bus.Position(ctx)
+	if err != nil {
+		return nil, err
+	}
 	cancelled := false
 	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error {
 		cancelled = !r.State.Final()
@@ -103,20 +117,46 @@ func (e Env) Cancel(ctx context.Context, tenant string, id job.ID) (*job.Record,
 		e.Tel.Metrics.JobEnded(ctx, string(rec.State))
 		e.Log.InfoContext(ctx, "job cancelled", "job", id, "run", rec.Run)
 		// Not at a repeat, which might meet the tasks of another run; what a crash left in the queues is dropped when it is delivered.
-		if err := e.Bus.PurgeTasks(ctx, tenant, string(id)); err != nil {
+		if err := e.Bus.PurgeTasksUntil(ctx, tenant, string(id), before); err != nil {
 			return nil, err
 		}
 	}
-	if err := e.removeTemp(ctx, rec, rec.Run); err != nil {
+	if err := errors.Join(e.removeTemp(ctx, rec, rec.Run), e.AfterEnd(ctx, rec)); err != nil {
 		return nil, err
 	}
-	// One after the other, so that the trail has them in this order.
+	return rec, e.tellCancelled(ctx, rec)
+}
+
+// tellCancelled adds to the trail that a job was cancelled: one after the other, so that the trail has them in this order.
+func (e Env) tellCancelled(ctx context.Context, rec *job.Record) error {
 	for _, event := range []*busv1.Event{NewEvent(rec, "cancelled", ""), EndEvent(rec)} {
 		if err := e.Bus.Event(ctx, event); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return rec, nil
+	return nil
+}
+
+// FirstEvent returns the event that a job's present run began with.
+func FirstEvent(r *job.Record) *busv1.Event {
+	if r.Run > 1 {
+		return NewEvent(r, "retried", "", "all", strconv.FormatBool(r.ChunkPages == 0))
+	}
+	e := NewEvent(r, "uploaded", "", "bytes", strconv.FormatUint(uint64(r.Size), 10))
+	e.Time = timestamppb.New(r.CreateTime)
+	return e
+}
+
+// Remind tells the trail once more what whoever started or ended a job on a user's behalf may have died before telling it: nobody repeats that
+// for them, as the broker repeats a stage's task. What the trail knows already is absorbed.
+func (e Env) Remind(ctx context.Context, r *job.Record) error {
+	switch {
+	case r.State == job.Cancelled:
+		return e.tellCancelled(ctx, r)
+	case !r.State.Final() && (r.PageCount == 0 || r.ChunkPages == 0):
+		return e.Bus.Event(ctx, FirstEvent(r))
+	}
+	return nil
 }
 
 // Retry starts another run of a job that has ended; see job.Record.Restart. What is returned is the record of the new run, whose first task is
@@ -127,8 +167,18 @@ func (e Env) Retry(ctx context.Context, tenant string, id job.ID, all bool) (*jo
 		return nil, err
 	}
 	e.Log.InfoContext(ctx, "job runs again", "job", id, "run", rec.Run, "all", all)
+	if rec.Shares() {
+		// Those that come with the same bytes meanwhile wait for it. Where that cannot be noted they do the work themselves.
+		if _, err := e.Jobs.ClaimContent(ctx, rec); err != nil {
+			e.Log.WarnContext(ctx, "claim content", "job", id, "error", err)
+		}
+	}
 	event := NewEvent(rec, "retried", "", "all", strconv.FormatBool(all))
-	if err := e.Bus.PublishAll(ctx, []bus.Message{FirstMessage(rec, 0)}, []*busv1.Event{event}); err != nil {
+	err = e.Bus.Event(ctx, event) // first, so that a crash leaves no run whose trail has no beginning
+	if err == nil {
+		err = e.Bus.Publish(ctx, FirstMessage(rec, 0))
+	}
+	if err != nil {
 		e.Log.WarnContext(ctx, "run accepted, but not queued yet; the reconciler will queue it", "job", id, "error", err)
 	}
 	return rec, nil
@@ -171,6 +221,9 @@ func (e Env) clear(ctx context.Context, rec *job.Record, ran bool) error {
 	if err := e.Bus.PurgeTasks(ctx, rec.Tenant, string(rec.ID)); err != nil {
 		return err
 	}
+	if err := e.AfterEnd(ctx, rec); err != nil {
+		return err
+	}
 	kinds := []string{"deleted"}
 	if ran {
 		kinds = []string{"cancelled", "deleted"}
@@ -186,6 +239,9 @@ func (e Env) clear(ctx context.Context, rec *job.Record, ran bool) error {
 // FirstMessage returns the message that starts a job's present run; replay sets it apart from an earlier one, 0 for the first.
 func FirstMessage(r *job.Record, replay int) bus.Message {
 	m := bus.Message{Stage: bus.Ingest, Lane: bus.Lane(r.Options.Lane), Unit: "document", Replay: replay}
+	if r.DuplicateOf != "" {
+		return FinaliseMessage(r, m.Lane, replay) // there is nothing to do but take over what another job has
+	}
 	if r.PageCount == 0 {
 		m.Task = &busv1.IngestTask{Unit: Unit(r), Source: Source(r)}
 		return m

@@ -34,6 +34,9 @@ func (e Env) Remove(ctx context.Context, rec *job.Record, state job.State, index
 	if err != nil || rec.Buried() {
 		return rec, err
 	}
+	if err := e.AfterEnd(ctx, rec); err != nil {
+		return rec, err
+	}
 	if index == nil {
 		return rec, e.Bus.Publish(ctx, RemoveMessage(rec, int(time.Now().Unix())))
 	}
@@ -41,6 +44,7 @@ func (e Env) Remove(ctx context.Context, rec *job.Record, state job.State, index
 		index.DeleteJob(ctx, tenant, string(id)),
 		e.Blobs.DeletePrefix(ctx, job.Folder(tenant, id)),
 		e.Jobs.DropProgress(ctx, tenant, id),
+		e.Bus.PurgeDeadLetters(ctx, tenant, string(id)),
 	); err != nil {
 		return rec, fmt.Errorf("remove job %s: %w", id, err)
 	}

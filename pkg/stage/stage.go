@@ -15,12 +15,15 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/telemetry"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -35,6 +38,10 @@ type Env struct {
 	Log   *slog.Logger
 	// DocumentTimeout bounds a run of a job from its first stage on; 0 means no bound.
 	DocumentTimeout time.Duration
+	// StallTimeout bounds how long a unit of work may be in hand while nothing of its job moves; 0 means no bound. See Alive.
+	StallTimeout time.Duration
+	// Sealer opens documents' passwords; nil where the process has no key.
+	Sealer *job.Sealer
 }
 
 // Snapshot is a job's state as step 1 read it.
@@ -82,6 +89,7 @@ func Run[T bus.Task, R any](
 	ctx context.Context, env Env, name bus.Stage, cfg bus.ConsumerConfig, steps Steps[T, R], ready func(),
 ) error {
 	h := &handler[T, R]{env: env, stage: name, steps: steps}
+	cfg.Urgent = 1
 	return env.Bus.NewConsumer(name, cfg, h).Run(ctx, ready)
 }
 
@@ -100,6 +108,9 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 	if err := d.Decode(t); err != nil {
 		return err
 	}
+	if d.Lane == bus.Interactive {
+		ctx = sandbox.Urgent(ctx)
+	}
 	unit := t.GetUnit()
 	snap := &Snapshot{Lane: d.Lane, Started: time.Now()}
 	log := h.env.Log.With("job", unit.GetJob(), "unit", h.steps.Unit(t))
@@ -114,19 +125,31 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 	work, release := h.attend(ctx, snap.Job)
 	defer release()
 	result, err := h.do(work, snap, t, log)
+	if err == nil {
+		err = failpoint.Hit(string(h.stage), "commit")
+	}
 	if errors.Is(context.Cause(work), errHalted) {
 		log.InfoContext(ctx, "work stopped, because the job was ended", "took", time.Since(snap.Started))
 		return h.halted(ctx, snap.Job)
 	}
 	if err != nil {
+		if late, ok := errors.AsType[*fault.Error](context.Cause(work)); ok {
+			err = late // what the work says of it is only that it was stopped
+		}
 		return err
 	}
 	next, err := h.steps.Next(ctx, snap, t, result)
 	if err != nil {
 		return fmt.Errorf("what follows: %w", err)
 	}
+	if err := failpoint.Hit(string(h.stage), "next"); err != nil {
+		return err
+	}
 	if err := h.env.Bus.PublishAll(ctx, next.Messages, next.Events); err != nil {
 		return fmt.Errorf("publish what follows: %w", err)
+	}
+	if err := failpoint.Hit(string(h.stage), "publish"); err != nil {
+		return err
 	}
 	log.DebugContext(ctx, "unit done", "took", time.Since(snap.Started))
 	return nil
@@ -145,6 +168,9 @@ func (h *handler[T, R]) do(ctx context.Context, snap *Snapshot, t T, log *slog.L
 		return result, err
 	}
 	log.DebugContext(ctx, "unit taken up")
+	if err := failpoint.Hit(string(h.stage), "read"); err != nil {
+		return result, err
+	}
 	return h.steps.Work(ctx, snap, t)
 }
 
@@ -180,7 +206,9 @@ func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Un
 	if snap.Progress != nil && snap.Progress.Run < run {
 		snap.Progress = nil // of the run before: scan has not yet taken it over, or a replica lags
 	}
-	if snap.Progress == nil && h.stage != bus.Ingest && h.stage != bus.Scan {
+	// The end of a run that takes over another job's results needs none, and that is before the document is ever opened.
+	unopened := h.stage == bus.Index && snap.Job.PageCount == 0
+	if snap.Progress == nil && h.stage != bus.Ingest && h.stage != bus.Scan && !unopened {
 		return false, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("job %s: the progress of run %d is not there yet", id, run))
 	}
 	return false, nil
@@ -201,7 +229,10 @@ func (h *handler[T, R]) ended(ctx context.Context, snap *Snapshot, t T, again bo
 		}
 	}
 	if again && !snap.Job.State.Gone() {
-		// The crash that brought the task back may have come between the job's end and its event.
+		// The crash that brought the task back may have come between the job's end and what follows it.
+		if err := h.env.AfterEnd(ctx, snap.Job); err != nil {
+			return err
+		}
 		return h.env.Bus.Event(ctx, EndEvent(snap.Job))
 	}
 	return nil
@@ -246,7 +277,21 @@ func (h *handler[T, R]) GiveUp(ctx context.Context, d *bus.Delivery, cause error
 	if err != nil {
 		return err
 	}
-	return h.env.Bus.PublishAll(ctx, nil, []*busv1.Event{EndEvent(rec)})
+	// One after the other, so that the trail has them in this order.
+	for _, event := range []*busv1.Event{deadLetterEvent(rec, d, cause), EndEvent(rec)} {
+		if err := h.env.Bus.Event(ctx, event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deadLetterEvent says that a task of the job was given up.
+func deadLetterEvent(r *job.Record, d *bus.Delivery, cause error) *busv1.Event {
+	// The end of the message id: the unit, and which replay of it.
+	e := NewEvent(r, "dead_lettered", string(d.Stage), "unit", d.ID[strings.LastIndexByte(d.ID, '.')+1:], "class", fault.KindOf(cause).String())
+	e.Code = string(fault.CodeOf(cause))
+	return e
 }
 
 // End ends a job with an error, unless it has ended already, and removes its temporary blobs. The stage that found the error ran since
@@ -272,8 +317,14 @@ func (e Env) End(ctx context.Context, tenant string, id job.ID, state job.State,
 		e.Tel.Metrics.JobEnded(ctx, string(rec.State))
 		e.Log.InfoContext(ctx, "job ended", "job", id, "state", rec.State, "code", rec.Error.Code, "stage", rec.Error.Stage)
 	}
+	if err := failpoint.Hit(f.Stage, "end"); err != nil {
+		return nil, err
+	}
 	if err := e.Blobs.DeletePrefix(ctx, job.TempFolder(tenant, id, rec.Run)); err != nil {
 		return nil, fmt.Errorf("remove temporary blobs: %w", err)
+	}
+	if err := e.AfterEnd(ctx, rec); err != nil {
+		return nil, err
 	}
 	return rec, nil
 }

@@ -1,0 +1,171 @@
+package job
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// contentVersion goes up when the same bytes and options yield other results than before, so that old ones are not handed out for new ones.
+const contentVersion = 1
+
+// defaultChunkWords is what ChunkWords means where it is 0.
+const defaultChunkWords = 300
+
+// contentClaim is what content.<tenant>.<sha256>.<options> holds: the job that does the work for all with the same bytes and options.
+type contentClaim struct {
+	Job  ID        `json:"job"`
+	Time time.Time `json:"time"`
+}
+
+// contentKey names what a job yields: the document's bytes and those of its options that change results. How fast and how long does not.
+func contentKey(r *Record) string {
+	o := r.Options
+	o.Lane, o.DocumentTimeout, o.PageTimeout, o.StallTimeout = "", 0, 0, 0
+	o.Retention, o.Keep, o.NoDedupe, o.PasswordDigest = 0, false, false, ""
+	if o.ChunkWords == defaultChunkWords {
+		o.ChunkWords = 0
+	}
+	// Options are plain values, which always encode.
+	options, _ := json.Marshal(struct {
+		Version int
+		Options Options
+	}{contentVersion, o})
+	sum := sha256.Sum256(options)
+	return "content." + r.Tenant + "." + r.SHA256 + "." + hex.EncodeToString(sum[:8])
+}
+
+// Shares reports whether a job takes part in sharing results: its user has not said no, and its document needs no password. Whoever has the
+// bytes of a locked document need not have its password.
+func (r *Record) Shares() bool { return !r.Options.NoDedupe && !r.Protected && r.SHA256 != "" }
+
+// ClaimContent makes the job the one that does the work for its bytes and options, or returns which one does.
+func (s *Store) ClaimContent(ctx context.Context, r *Record) (ID, error) {
+	key := contentKey(r)
+	data, err := json.Marshal(contentClaim{Job: r.ID, Time: time.Now().UTC()})
+	if err != nil {
+		return "", fmt.Errorf("encode claim: %w", err)
+	}
+	for range 3 {
+		_, err = s.kv.Create(ctx, key, data)
+		if err == nil {
+			return r.ID, nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) {
+			return "", broker("claim content", err)
+		}
+		var holder contentClaim
+		if _, err = s.load(ctx, key, &holder); err == nil {
+			return holder.Job, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return "", err
+		}
+		// Dropped between the two calls, or a replica that lags: once more.
+	}
+	return "", broker("claim content", err)
+}
+
+// ReplaceContent passes the claim on a job's content from another job to this one. The error is ErrExists where a third has it, and ErrNotFound
+// where nobody has.
+func (s *Store) ReplaceContent(ctx context.Context, r *Record, old ID) error {
+	key := contentKey(r)
+	var holder contentClaim
+	rev, err := s.load(ctx, key, &holder)
+	if err != nil {
+		return err
+	}
+	if holder.Job != old {
+		return fmt.Errorf("content: %w", ErrExists)
+	}
+	data, err := json.Marshal(contentClaim{Job: r.ID, Time: time.Now().UTC()})
+	if err != nil {
+		return fmt.Errorf("encode claim: %w", err)
+	}
+	_, err = s.kv.Update(ctx, key, data, rev)
+	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		return fmt.Errorf("content: %w", ErrExists)
+	}
+	return broker("replace content claim", err)
+}
+
+// DropContent gives up a job's claim on its content. To have none is no error.
+func (s *Store) DropContent(ctx context.Context, r *Record) error {
+	key := contentKey(r)
+	var holder contentClaim
+	rev, err := s.load(ctx, key, &holder)
+	if errors.Is(err, ErrNotFound) || err == nil && holder.Job != r.ID {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = s.kv.Purge(ctx, key, jetstream.LastRevision(rev), jetstream.PurgeTTL(markerTTL))
+	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		return nil // somebody has taken it over
+	}
+	return broker("drop content claim", err)
+}
+
+// maxFollowers bounds the list in a record. Those beyond it are found by the reconciler.
+const maxFollowers = 500
+
+// ErrEnded means that a job has ended, so that nobody can wait for its end.
+var ErrEnded = errors.New("the job has ended")
+
+// Follow notes in a job's record that another one waits for its results. The error is ErrEnded where it will not end any more because it has,
+// and ErrNotFound where there is no such job.
+func (s *Store) Follow(ctx context.Context, tenant string, leader, follower ID) error {
+	_, err := s.Update(ctx, tenant, leader, func(r *Record) error {
+		if r.State.Final() {
+			return ErrEnded
+		}
+		for _, id := range r.Followers {
+			if id == follower {
+				return ErrUnchanged
+			}
+		}
+		if len(r.Followers) >= maxFollowers {
+			return ErrUnchanged
+		}
+		r.Followers = append(r.Followers, follower)
+		return nil
+	})
+	return err
+}
+
+// languagesKey is where the recognition service says which languages it has.
+const languagesKey = "meta.languages"
+
+// Languages are the languages that recognition can be asked for.
+type Languages struct {
+	Codes []string  `json:"codes"`
+	Time  time.Time `json:"time"`
+}
+
+// PutLanguages tells everybody which languages are installed.
+func (s *Store) PutLanguages(ctx context.Context, l Languages) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("encode languages: %w", err)
+	}
+	if _, err := s.kv.Put(ctx, languagesKey, data); err != nil {
+		return broker("put languages", err)
+	}
+	return nil
+}
+
+// LoadLanguages returns which languages are installed, as they were told last. The error is ErrNotFound where nobody has told.
+func (s *Store) LoadLanguages(ctx context.Context) (Languages, error) {
+	var l Languages
+	if _, err := s.load(ctx, languagesKey, &l); err != nil {
+		return Languages{}, fmt.Errorf("load languages: %w", err)
+	}
+	return l, nil
+}
