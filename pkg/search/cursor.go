@@ -5,48 +5,98 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"inkstream.dev/pkg/fault"
 )
 
-// position is a place in the order of a query's hits: after the one with that score and row. Rows break ties.
+// position is a place in the order of a query's hits: after the one with that score and row. Rows break ties; a store whose rows are known by two
+// numbers has the second in sub.
 type position struct {
 	score float64
 	row   int64
+	sub   int64
 }
 
 const (
-	cursorVersion = 1
-	cursorBytes   = 1 + 8 + 8 + 8
+	cursorVersion = 2
+	cursorBytes   = 1 + 8 + 8 + 8 + 8
 )
 
 // newCursor writes a position for users to hand back. It holds nothing secret, and with another query it is refused.
-func newCursor(q Query, at position) string {
+func newCursor(hash uint64, at position) string {
 	b := make([]byte, 0, cursorBytes)
 	b = append(b, cursorVersion)
-	b = binary.BigEndian.AppendUint64(b, queryHash(q))
+	b = binary.BigEndian.AppendUint64(b, hash)
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(at.score))
 	b = binary.BigEndian.AppendUint64(b, uint64(at.row))
+	b = binary.BigEndian.AppendUint64(b, uint64(at.sub))
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parseCursor reads what newCursor wrote for the same query. Anything else is an INVALID_ARGUMENT fault.
-func parseCursor(q Query) (position, error) {
-	b, err := base64.RawURLEncoding.DecodeString(q.Cursor)
-	if err != nil || len(b) != cursorBytes || b[0] != cursorVersion || binary.BigEndian.Uint64(b[1:]) != queryHash(q) {
-		return position{}, fault.New(fault.InvalidArgument, "the cursor is none of this query's")
+// parseCursor reads what newCursor wrote for a query of the same hash; nil if the cursor is empty. Anything else is an INVALID_ARGUMENT fault.
+func parseCursor(hash uint64, cursor string) (*position, error) {
+	if cursor == "" {
+		return nil, nil //nolint:nilnil // to begin at the beginning is no error
 	}
-	at := position{score: math.Float64frombits(binary.BigEndian.Uint64(b[9:])), row: int64(binary.BigEndian.Uint64(b[17:]))}
-	if math.IsNaN(at.score) {
-		return position{}, fault.New(fault.InvalidArgument, "the cursor is none of this query's")
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(b) != cursorBytes || b[0] != cursorVersion || binary.BigEndian.Uint64(b[1:]) != hash {
+		return nil, fault.New(fault.InvalidArgument, "the cursor is none of this query's")
 	}
-	return at, nil
+	at := position{
+		score: math.Float64frombits(binary.BigEndian.Uint64(b[9:])),
+		row:   int64(binary.BigEndian.Uint64(b[17:])), sub: int64(binary.BigEndian.Uint64(b[25:])),
+	}
+	if math.IsNaN(at.score) || math.IsInf(at.score, 0) {
+		return nil, fault.New(fault.InvalidArgument, "the cursor is none of this query's")
+	}
+	return &at, nil
 }
 
-// queryHash tells queries apart, the limit aside: each page of hits may have one of its own.
-func queryHash(q Query) uint64 {
+// jobPosition is a place in a list of jobs.
+type jobPosition struct {
+	created int64
+	job     string
+}
+
+const jobCursorBytes = 1 + 8 + 8
+
+// newJobCursor writes the position of a job for users to hand back.
+func newJobCursor(hash uint64, at jobPosition) string {
+	b := binary.BigEndian.AppendUint64([]byte{cursorVersion}, hash)
+	b = binary.BigEndian.AppendUint64(b, uint64(at.created))
+	return base64.RawURLEncoding.EncodeToString(append(b, at.job...))
+}
+
+// parseJobCursor reads what newJobCursor wrote for a query of the same hash; nil if the cursor is empty. Anything else is an INVALID_ARGUMENT fault.
+func parseJobCursor(hash uint64, cursor string) (*jobPosition, error) {
+	if cursor == "" {
+		return nil, nil //nolint:nilnil // to begin at the beginning is no error
+	}
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(b) <= jobCursorBytes || b[0] != cursorVersion || binary.BigEndian.Uint64(b[1:]) != hash {
+		return nil, fault.New(fault.InvalidArgument, "the cursor is none of this query's")
+	}
+	return &jobPosition{created: int64(binary.BigEndian.Uint64(b[9:])), job: string(b[jobCursorBytes:])}, nil
+}
+
+// hash tells queries apart, the limit aside: each page of hits may have one of its own.
+func (q *Query) hash() uint64 {
+	return hashOf(append([]string{"pages", q.Tenant, q.Job, q.Text, q.Language}, q.Filter.parts()...))
+}
+
+// hash tells queries apart, the limit aside.
+func (q *JobQuery) hash() uint64 {
+	states := slices.Sorted(slices.Values(q.States))
+	return hashOf(append([]string{"jobs", q.Tenant, strconv.FormatBool(q.OldestFirst), strings.Join(states, ",")}, q.Filter.parts()...))
+}
+
+// hashOf hashes strings and where they end.
+func hashOf(parts []string) uint64 {
 	h := fnv.New64a()
-	for _, s := range []string{q.Tenant, q.Job, q.Text} {
+	for _, s := range parts {
 		h.Write([]byte(s))
 		h.Write([]byte{0})
 	}

@@ -22,6 +22,7 @@ type clause struct {
 	text   string
 	prefix bool
 	not    bool
+	exact  bool // in quotes: other forms of its words will not do
 }
 
 // parseQuery reads a query. Its errors are INVALID_ARGUMENT faults that do not repeat the query: it may be as private as a document.
@@ -71,7 +72,7 @@ func splitClauses(text string) ([]clause, error) {
 			if !closed {
 				return nil, fault.New(fault.InvalidArgument, "a quotation mark is not closed")
 			}
-			c.text, text = phrase, rest
+			c.text, text, c.exact = phrase, rest, true
 			if strings.HasPrefix(text, "*") {
 				c.prefix, text = true, text[1:]
 			}
@@ -104,9 +105,12 @@ func isWordRune(r rune) bool {
 func matchExpression(clauses []clause) string {
 	var must, mustNot []string
 	for _, c := range clauses {
-		s := `"` + strings.ReplaceAll(c.text, `"`, `""`) + `"`
-		if c.prefix {
+		s := quoted(c.text)
+		switch {
+		case c.prefix:
 			s += " *"
+		case !c.exact:
+			s = anyForm(c.text)
 		}
 		if c.not {
 			mustNot = append(mustNot, s)
@@ -119,4 +123,25 @@ func matchExpression(clauses []clause) string {
 		expr += " NOT (" + strings.Join(mustNot, " OR ") + ")"
 	}
 	return expr
+}
+
+func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
+
+// anyForm writes the expression of a text of which, if it is one word, any form will do.
+func anyForm(text string) string {
+	var single []string
+	for _, w := range words(text) {
+		single = append(single, w)
+	}
+	if len(single) != 1 {
+		return quoted(text)
+	}
+	forms := inflections(single[0])
+	if len(forms) == 1 {
+		return quoted(text)
+	}
+	for i, f := range forms {
+		forms[i] = quoted(f)
+	}
+	return "(" + strings.Join(forms, " OR ") + ")"
 }

@@ -12,16 +12,16 @@ import (
 func TestMatchExpression(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		`invoice`:                 `("invoice")`,
-		`invoice 2024`:            `("invoice" AND "2024")`,
-		`"due date" -draft`:       `("due date") NOT ("draft")`,
+		`invoice`:                 `(("invoice" OR "invoiced" OR "invoices" OR "invoicing"))`,
+		`tax 2024`:                `("tax" AND "2024")`,
+		`"due date" -old`:         `("due date") NOT ("old")`,
 		`inv* "net am"*`:          `("inv*" * AND "net am" *)`,
 		`a AND b OR c NOT d`:      `("a" AND "AND" AND "b" AND "OR" AND "c" AND "NOT" AND "d")`,
 		`foo -bar -"x y"`:         `("foo") NOT ("bar" OR "x y")`,
 		`text:foo`:                `("text:foo")`,
 		`foo"bar baz"qux`:         `("foo" AND "bar baz" AND "qux")`,
 		"foo\x00bar":              `("foo" AND "bar")`,
-		`-draft invoice`:          `("invoice") NOT ("draft")`,
+		`-tax "invoice"`:          `("invoice") NOT ("tax")`,
 		`(foo) ^bar {x}:y z\ 'q'`: `("(foo)" AND "^bar" AND "{x}:y" AND "z\" AND "'q'")`,
 	} {
 		clauses, err := parseQuery(query)
@@ -87,15 +87,21 @@ func TestCleanText(t *testing.T) {
 
 func TestCursor(t *testing.T) {
 	t.Parallel()
-	query := Query{Tenant: "acme", Text: "foo"}
-	for _, at := range []position{{-1.5, 7}, {-1e-9, math.MaxInt64}, {0, 0}} {
-		query.Cursor = newCursor(query, at)
-		if got, err := parseCursor(query); err != nil || got != at {
+	for _, at := range []position{{-1.5, 7, 0}, {-1e-9, math.MaxInt64, 3}, {0, 0, 0}, {1, -1, -1}} {
+		if got, err := parseCursor(99, newCursor(99, at)); err != nil || *got != at {
 			t.Errorf("cursor of %v: got %v, %v, want it back", at, got, err)
 		}
 	}
-	query.Cursor = newCursor(query, position{score: math.NaN()})
-	if _, err := parseCursor(query); fault.CodeOf(err) != fault.InvalidArgument {
-		t.Errorf("cursor with NaN: got %v, want INVALID_ARGUMENT", err)
+	for _, at := range []jobPosition{{0, "j"}, {-1, strings.Repeat("job", 50)}} {
+		if got, err := parseJobCursor(99, newJobCursor(99, at)); err != nil || *got != at {
+			t.Errorf("cursor of %v: got %v, %v, want it back", at, got, err)
+		}
+	}
+	for name, bad := range map[string]string{
+		"with NaN": newCursor(99, position{score: math.NaN()}), "of another query": newCursor(98, position{}), "of jobs": newJobCursor(99, jobPosition{job: "j"}),
+	} {
+		if _, err := parseCursor(99, bad); fault.CodeOf(err) != fault.InvalidArgument {
+			t.Errorf("cursor %s: got %v, want INVALID_ARGUMENT", name, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 // Package search finds pages by the words on them.
 //
-// [Open] returns the [Store] that a URL names. SQLite with FTS5 is the one that needs no server; it lives in the sqlite*.go files here.
+// [Open] returns the [Store] that a URL names. SQLite with FTS5 is the one that needs no server; it lives in the sqlite*.go files here. ClickHouse
+// is the one for many; it lives in clickhouse*.go and migrations. [NewMatcher] says which words of a hit's page are what matched.
 // Package searchtest holds the tests that every Store passes.
 package search
 
@@ -26,6 +27,9 @@ type Store interface {
 	PutDocument(ctx context.Context, doc Document) error
 	// Search returns the pages that match, best first. A query that makes no sense is an INVALID_ARGUMENT fault.
 	Search(ctx context.Context, query Query) (Result, error)
+	// ListJobs returns the jobs that match, newest first unless the query says otherwise. A query that makes no sense is an INVALID_ARGUMENT
+	// fault. The list is what PutDocument was told, which is behind the jobs' records by as long as its callers are.
+	ListJobs(ctx context.Context, query JobQuery) (JobPage, error)
 	// DeleteJob removes a job's pages and document. To have nothing to remove is no error.
 	DeleteJob(ctx context.Context, tenant, job string) error
 	// Ping reports whether the index answers.
@@ -45,6 +49,9 @@ type Page struct {
 	// Language is a BCP 47 tag, empty where unknown.
 	Language string
 	Text     string
+	// ExpireTime is when the page may go by itself if nobody deletes it, zero for never. It is a safety net: a store takes days for it, or, as
+	// SQLite does, leaves it to DeleteJob.
+	ExpireTime time.Time
 }
 
 // Document is what is known of a job's document.
@@ -60,6 +67,8 @@ type Document struct {
 	// EndTime is zero while the job runs.
 	EndTime time.Time
 	Labels  map[string]string
+	// ExpireTime is as that of a Page.
+	ExpireTime time.Time
 }
 
 // DefaultLimit and MaxLimit are how many hits a Result has if the Query does not say, and at most.
@@ -68,15 +77,54 @@ const (
 	MaxLimit     = 100
 )
 
+// Filter says what documents must be like. Its zero value leaves none out.
+type Filter struct {
+	// Filename is a part of the file name, without regard to case and to the accents of Latin letters.
+	Filename string
+	// Labels must all be there, with these values.
+	Labels map[string]string
+	// From and Before bound the time of creation: From ≤ CreateTime < Before. Zero is no bound.
+	From, Before time.Time
+	// MinPages and MaxPages bound the page count. Zero is no bound.
+	MinPages, MaxPages int
+}
+
+// JobQuery asks for jobs.
+type JobQuery struct {
+	Tenant string
+	// States, if any, are those that the jobs may be in.
+	States []string
+	Filter Filter
+	// OldestFirst turns the order round.
+	OldestFirst bool
+	// Limit is how many jobs to return: DefaultLimit if 0, never more than MaxLimit.
+	Limit int
+	// Cursor goes on where an earlier JobPage of the same query ended: its NextCursor. Jobs that came meanwhile neither repeat nor hide others.
+	Cursor string
+}
+
+// JobPage is a part of a list of jobs.
+type JobPage struct {
+	// Jobs are ordered by CreateTime, those of the same time by Job.
+	Jobs []Document
+	// NextCursor is empty if there are no more.
+	NextCursor string
+}
+
 // Query asks for pages.
 type Query struct {
 	Tenant string
 	// Text is made of words, all of which a page must have; "phrases in quotes"; -words or -"phrases" that it must not have; and
-	// beginnings of words*. Case does not matter, nor do the accents of Latin letters. Everything else is punctuation. Scripts that
+	// beginnings of words*. Of an English word that stands alone its other forms will do as well: invoice finds invoices. In quotes it stands for
+	// itself. Case does not matter, nor do the accents of Latin letters. Everything else is punctuation. Scripts that
 	// set no blanks between words are found by whole runs, and by how these begin.
 	Text string
 	// Job, if not empty, is the only one to look in.
 	Job string
+	// Language, if not empty, is that of the pages.
+	Language string
+	// Filter is what the documents of the pages must be like. With any of it set, pages without a PutDocument are not found.
+	Filter Filter
 	// Limit is how many hits to return: DefaultLimit if 0, never more than MaxLimit.
 	Limit int
 	// Cursor goes on where an earlier Result of the same query ended: its NextCursor.
@@ -129,7 +177,11 @@ func (s Snippet) Mark(before, after string, escape func(string) string) string {
 	return b.String()
 }
 
-// Open returns the Store at url, making it where it is missing: sqlite:///abs/path/index.db.
+// Open returns the Store at url, making it where it is missing:
+//
+//	sqlite:///abs/path/index.db                a file
+//	clickhouse://user:password@host:9000/db    a database of a ClickHouse server, over the native protocol; parameters are those of
+//	                                           clickhouse-go (secure=true, dial_timeout=5s …) and purge=1h, how often deleted rows go off the disk
 func Open(ctx context.Context, rawURL string) (Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -141,7 +193,9 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 			return nil, errors.New("index URL: want sqlite:/// and the absolute path of a file, without parameters")
 		}
 		return OpenSQLite(ctx, u.Path)
+	case "clickhouse":
+		return OpenClickHouse(ctx, rawURL)
 	default:
-		return nil, fmt.Errorf("index URL scheme %q, want sqlite", u.Scheme)
+		return nil, fmt.Errorf("index URL scheme %q, want sqlite or clickhouse", u.Scheme)
 	}
 }

@@ -106,6 +106,12 @@ func (s *SQLite) Ping(ctx context.Context) error {
 	return classify(ctx, "ping the index", err)
 }
 
+// Schema returns the version of SQLite and of the index's schema.
+func (s *SQLite) Schema(ctx context.Context) (server string, schema int, err error) {
+	err = s.reader.QueryRowContext(ctx, `SELECT sqlite_version(), max(version) FROM schema_version`).Scan(&server, &schema)
+	return "SQLite " + server, schema, classify(ctx, "read the schema's version", err)
+}
+
 // Close waits for calls in hand, and ends the Store. The last one to close the file empties its log.
 func (s *SQLite) Close() error {
 	return errors.Join(s.reader.Close(), s.writer.Close())

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-
-	"inkstream.dev/pkg/fault"
 )
 
 // snippetWords is how many words a snippet has at most; FTS5 takes up to 64.
@@ -13,28 +11,10 @@ const snippetWords = 32
 
 // Search finds pages. It reads from one state of the index, whatever is written meanwhile.
 func (s *SQLite) Search(ctx context.Context, q Query) (Result, error) {
-	if q.Tenant == "" {
-		return Result{}, fault.New(fault.InvalidArgument, "tenant must not be empty")
-	}
-	if q.Limit < 0 {
-		return Result{}, fault.New(fault.InvalidArgument, "limit %d, want at least 1, or 0 for %d", q.Limit, DefaultLimit)
-	}
-	clauses, err := parseQuery(q.Text)
+	clauses, after, err := q.check()
 	if err != nil {
 		return Result{}, err
 	}
-	var after *position
-	if q.Cursor != "" {
-		at, err := parseCursor(q)
-		if err != nil {
-			return Result{}, err
-		}
-		after = &at
-	}
-	if q.Limit == 0 {
-		q.Limit = DefaultLimit
-	}
-	q.Limit = min(q.Limit, MaxLimit)
 	result, err := s.search(ctx, q, matchExpression(clauses), after)
 	return result, classify(ctx, "search", err)
 }
@@ -59,7 +39,7 @@ func (s *SQLite) search(ctx context.Context, q Query, match string, after *posit
 	var result Result
 	if len(found) > q.Limit {
 		found = found[:q.Limit]
-		result.NextCursor = newCursor(q, found[q.Limit-1])
+		result.NextCursor = newCursor(q.hash(), found[q.Limit-1])
 	}
 	for _, at := range found {
 		hit, err := describe(ctx, tx, tenant, match, at)
@@ -80,6 +60,16 @@ func rank(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string, 
 		// The plus keeps SQLite from matching row by row.
 		statement += ` AND +rowid IN (SELECT id FROM pages_{t} WHERE job = ?)`
 		args = append(args, q.Job)
+	}
+	if q.Language != "" {
+		// By row: the pages' table is long for its texts, and most queries match few.
+		statement += ` AND (SELECT language FROM pages_{t} WHERE id = words_{t}.rowid) = ?`
+		args = append(args, q.Language)
+	}
+	if !q.Filter.empty() {
+		where, more := q.Filter.sqlite()
+		statement += ` AND +rowid IN (SELECT p.id FROM documents AS d JOIN pages_{t} AS p ON p.job = d.job WHERE d.tenant = ?` + where + `)`
+		args = append(append(args, tenant), more...)
 	}
 	if after != nil {
 		statement += ` AND (bm25(words_{t}), +rowid) > (?, ?)`

@@ -190,9 +190,10 @@ func (s *SQLite) PutDocument(ctx context.Context, doc Document) error {
 			return err
 		}
 		const put = `INSERT OR REPLACE INTO documents
-			(tenant, job, filename, sha256, page_count, state, create_time, end_time, labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-		_, err = tx.ExecContext(ctx, put, tenant, doc.Job, cleanText(doc.Filename), doc.SHA256, doc.PageCount, doc.State,
-			micros(doc.CreateTime), micros(doc.EndTime), string(labels))
+			(tenant, job, filename, sha256, page_count, state, create_time, end_time, labels, folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		name := cleanText(doc.Filename)
+		_, err = tx.ExecContext(ctx, put, tenant, doc.Job, name, doc.SHA256, doc.PageCount, doc.State,
+			micros(doc.CreateTime), micros(doc.EndTime), string(labels), foldText(name))
 		return err
 	})
 }

@@ -1,0 +1,172 @@
+package projection_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/projection"
+	"inkstream.dev/pkg/search"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+func newIndex(t *testing.T) search.Store {
+	t.Helper()
+	s, err := search.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "index.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// states returns the jobs of a list with their states.
+func states(t *testing.T, s search.Store) map[string]string {
+	t.Helper()
+	page, err := s.ListJobs(context.WithoutCancel(t.Context()), search.JobQuery{Tenant: "acme", Limit: search.MaxLimit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, d := range page.Jobs {
+		out[d.Job] = d.State
+	}
+	return out
+}
+
+func await(t *testing.T, s search.Store, id, state string) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for states(t, s)[id] != state {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("state of %s in the index: got %q, want %q", id, states(t, s)[id], state)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("got error %v, want none", err)
+	}
+}
+
+func TestProjectorFollowsTheRecords(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	kv, err := b.Jobs(t.Context())
+	must(t, err)
+	jobs, index := job.NewStore(kv), newIndex(t)
+	record := func(id job.ID) *job.Record {
+		return &job.Record{ID: id, Tenant: "acme", Run: 1, State: job.Pending, Filename: "a.pdf", SHA256: "ab", CreateTime: time.Now(), Labels: map[string]string{"team": "ops"}, Batch: "b1"}
+	}
+	must(t, jobs.Create(t.Context(), record("before")))
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- projection.New(jobs, index, slog.New(slog.DiscardHandler)).Run(ctx, func() {}) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run: got %v, want a clean stop", err)
+		}
+	})
+	await(t, index, "before", "PENDING")
+	must(t, jobs.Create(t.Context(), record("later")))
+	await(t, index, "later", "PENDING")
+	_, err = jobs.Update(t.Context(), "acme", "later", func(r *job.Record) error { return r.To(job.Running, time.Now()) })
+	must(t, err)
+	await(t, index, "later", "RUNNING")
+	labelled, err := index.ListJobs(t.Context(), search.JobQuery{Tenant: "acme", Filter: search.Filter{
+		Labels: map[string]string{"team": "ops", job.BatchLabel: "b1"},
+	}})
+	if err != nil || len(labelled.Jobs) != 2 {
+		t.Errorf("jobs with their labels in the index: got %v, %v, want two", labelled.Jobs, err)
+	}
+}
+
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	blobs, err := blob.Open(t.Context(), "mem://")
+	must(t, err)
+	defer blobs.Close()
+	put := func(key string, data []byte) {
+		t.Helper()
+		must(t, blobs.PutBytes(t.Context(), key, data, ""))
+	}
+	page := func(id job.ID, run, n int, text string) {
+		t.Helper()
+		data, err := document.Store(&inkstreamv1.Page{Number: int32(n), Text: text, Language: "en"})
+		must(t, err)
+		put(job.PageKey("acme", id, run, n), data)
+	}
+	manifest := func(id job.ID) {
+		t.Helper()
+		data, err := json.Marshal(job.Manifest{Tenant: "acme", Job: id, Filename: string(id) + ".pdf", CreateTime: time.Now()})
+		must(t, err)
+		put(job.ManifestKey("acme", id), data)
+	}
+	manifest("done")
+	for n := 1; n <= 100; n++ { // more than goes at once
+		page("done", 1, n, "common first")
+	}
+	page("done", 2, 3, "common second")
+	put(job.ArtifactKey("acme", "done", 2, "document.json"), []byte("{}"))
+	manifest("begun")
+	page("gone", 1, 1, "common") // no manifest: its job was deleted
+	put("stray", nil)
+	put("acme/cut/source.pdf", nil)
+
+	index := newIndex(t)
+	for range 2 { // the second finds all there
+		r := projection.Rebuilder{Blobs: blobs, Store: index}
+		done, err := r.Run(t.Context())
+		if want := (projection.Done{Jobs: 2, Pages: 100, Skipped: 2}); err != nil || done != want {
+			t.Errorf("Run: got %+v, %v, want %+v", done, err, want)
+		}
+	}
+	for text, want := range map[string]int{"common": 100, "first": 99, "second": 1} {
+		found := 0
+		for q := (search.Query{Tenant: "acme", Text: text, Limit: search.MaxLimit}); ; {
+			result, err := index.Search(t.Context(), q)
+			must(t, err)
+			found += len(result.Hits)
+			if q.Cursor = result.NextCursor; q.Cursor == "" {
+				break
+			}
+		}
+		if found != want {
+			t.Errorf("pages with %s: got %d, want %d", text, found, want)
+		}
+	}
+	if got := states(t, index); len(got) != 2 || got["done"] != "SUCCEEDED" || got["begun"] != "PENDING" {
+		t.Errorf("jobs: got %v, want done SUCCEEDED and begun PENDING", got)
+	}
+
+	// With the records at hand, they say what became of the jobs.
+	r := projection.Rebuilder{Blobs: blobs, Store: newIndex(t), Record: func(_ context.Context, _ string, id job.ID) (*job.Record, error) {
+		switch id {
+		case "done":
+			return &job.Record{ID: id, Tenant: "acme", State: job.Partial, PageCount: 101}, nil
+		case "gone":
+			return &job.Record{ID: id, Tenant: "acme", State: job.Deleted}, nil
+		}
+		return nil, job.ErrNotFound
+	}}
+	if _, err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := states(t, r.Store); len(got) != 2 || got["done"] != "PARTIAL" {
+		t.Errorf("jobs by their records: got %v, want done PARTIAL, and begun", got)
+	}
+}

@@ -1,0 +1,193 @@
+package projection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/search"
+)
+
+const (
+	// maxPageBytes and maxManifest bound what is read of a blob.
+	maxPageBytes, maxManifest = 64 << 20, 1 << 20
+	// rebuildPages is how many pages are stored in one go.
+	rebuildPages = 64
+)
+
+// Rebuilder fills an index from the blobs.
+type Rebuilder struct {
+	Blobs *blob.Store
+	Store search.Store
+	// Record returns a job's record, or job.ErrNotFound. Without one, nil, or where it finds none, the job's document is taken from its manifest, and
+	// its state from whether it has results.
+	Record func(ctx context.Context, tenant string, id job.ID) (*job.Record, error)
+	// Progress, if not nil, is told of each job that is done.
+	Progress func(Done)
+}
+
+// Done is how far a Rebuilder is.
+type Done struct {
+	// Jobs and Pages are in the index again. Skipped jobs are deleted or expired ones of which blobs are left.
+	Jobs, Pages, Skipped int
+}
+
+// jobBlobs is what a job has of blobs that matter here.
+type jobBlobs struct {
+	tenant  string
+	id      job.ID
+	pages   map[int]pageBlob // by number
+	results bool
+}
+
+type pageBlob struct {
+	run int
+	key string
+}
+
+// Run fills the index with every job that has blobs. What is in the index already is left, or replaced by what is the same: it can be run beside
+// working services, and again after it broke off.
+func (b *Rebuilder) Run(ctx context.Context) (Done, error) {
+	var done Done
+	var current *jobBlobs
+	finish := func() error {
+		if current == nil {
+			return nil
+		}
+		err := b.job(ctx, current, &done)
+		if err != nil {
+			return fmt.Errorf("job %s: %w", current.id, err)
+		}
+		if b.Progress != nil {
+			b.Progress(done)
+		}
+		return nil
+	}
+	for entry, err := range b.Blobs.List(ctx, "") {
+		if err != nil {
+			return done, err
+		}
+		parts := strings.SplitN(entry.Key, "/", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		if current == nil || current.tenant != parts[0] || current.id != job.ID(parts[1]) {
+			if err := finish(); err != nil {
+				return done, err
+			}
+			current = &jobBlobs{tenant: parts[0], id: job.ID(parts[1]), pages: map[int]pageBlob{}}
+		}
+		current.add(entry.Key, parts[2])
+	}
+	return done, finish()
+}
+
+// add takes note of a blob of the job. Of a page with results of several runs the last run's counts.
+func (j *jobBlobs) add(key, rest string) {
+	folder, rest, _ := strings.Cut(rest, "/")
+	run, err := strconv.Atoi(strings.TrimPrefix(folder, "run-"))
+	if err != nil || !strings.HasPrefix(folder, "run-") {
+		return
+	}
+	if rest == "artifacts/document.json" {
+		j.results = true
+	}
+	name, ok := strings.CutPrefix(rest, "pages/")
+	if !ok {
+		return
+	}
+	number, err := strconv.Atoi(strings.TrimSuffix(name, path.Ext(name)))
+	if err != nil || number < 1 {
+		return
+	}
+	if old, ok := j.pages[number]; !ok || old.run < run {
+		j.pages[number] = pageBlob{run: run, key: key}
+	}
+}
+
+// job stores one job.
+func (b *Rebuilder) job(ctx context.Context, j *jobBlobs, done *Done) error {
+	doc, ok, err := b.document(ctx, j)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		done.Skipped++
+		return nil
+	}
+	var pages []search.Page
+	flush := func() error {
+		err := b.Store.PutPages(ctx, pages)
+		if err == nil {
+			done.Pages += len(pages)
+		}
+		pages = pages[:0]
+		return err
+	}
+	for number, p := range j.pages {
+		data, err := b.Blobs.Bytes(ctx, p.key, maxPageBytes)
+		if errors.Is(err, blob.ErrNotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		page, err := document.Decode(data)
+		if err != nil {
+			return fmt.Errorf("page %d: %w", number, err)
+		}
+		pages = append(pages, search.Page{
+			Tenant: j.tenant, Job: string(j.id), Run: p.run, Number: number, Language: page.GetLanguage(), Text: page.GetText(),
+		})
+		if len(pages) == rebuildPages {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	if err := b.Store.PutDocument(ctx, doc); err != nil {
+		return err
+	}
+	done.Jobs++
+	return nil
+}
+
+// document returns what is known of the job; false if it is none, or is gone.
+func (b *Rebuilder) document(ctx context.Context, j *jobBlobs) (search.Document, bool, error) {
+	if b.Record != nil {
+		r, err := b.Record(ctx, j.tenant, j.id)
+		if err == nil {
+			return Document(r), !r.State.Gone(), nil
+		}
+		if !errors.Is(err, job.ErrNotFound) {
+			return search.Document{}, false, err
+		}
+	}
+	data, err := b.Blobs.Bytes(ctx, job.ManifestKey(j.tenant, j.id), maxManifest)
+	if errors.Is(err, blob.ErrNotFound) {
+		return search.Document{}, false, nil // an upload that was cut, or no job at all
+	}
+	if err != nil {
+		return search.Document{}, false, err
+	}
+	var m job.Manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return search.Document{}, false, fmt.Errorf("decode manifest: %w", err)
+	}
+	r := m.Record()
+	r.PageCount = len(j.pages)
+	if j.results {
+		r.State = job.Succeeded
+	}
+	return Document(r), true, nil
+}

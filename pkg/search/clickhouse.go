@@ -1,0 +1,302 @@
+package search
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/template"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"inkstream.dev/pkg/fault"
+)
+
+const (
+	// chReadTimeout bounds the silence of a server. Without it, one that hangs would hold its caller forever.
+	chReadTimeout = 60 * time.Second
+	// chPurgeEvery is how often rows of deleted jobs are taken off the disk. A server rewrites whole parts of tables for it, so that many jobs at a
+	// time cost little more than one.
+	chPurgeEvery = time.Hour
+	// chConnections is for searches; writes share one.
+	chConnections = 16
+)
+
+// The exceptions of a server that come again however often one asks: a statement that it does not understand, which is a mistake here, or
+// somebody who may not ask.
+var chPermanent = []int32{
+	16, 42, 43, 46, 47, 53, 60, 62, // columns, arguments, functions, identifiers, types, tables, syntax
+	192, 193, 497, 516, // users, passwords, grants
+}
+
+const chUnknownDatabase = 81
+
+//go:embed migrations/*.sql
+var chMigrations embed.FS
+
+// ClickHouse is a Store in a database of a ClickHouse server, of any version from 18.16 on. Create one with OpenClickHouse.
+//
+// Nothing in the server is unique or transactional, so the Store makes up for it: each row has a version, queries take that which is highest, and
+// merges of the server drop the others some time. What becomes visible together is inserted as one block. Rows of deleted pages are hidden by
+// rows of a higher version, and taken off the disk together with others', within the hour.
+type ClickHouse struct {
+	conn     driver.Conn
+	options  *clickhouse.Options
+	purgeGap time.Duration
+	pages    *gatherer[Page]
+	docs     *gatherer[Document]
+	purger   *purger
+
+	mu    sync.Mutex // guards what follows
+	ready bool       // the schema is there
+}
+
+// OpenClickHouse returns the index in the database that the URL names, making it where it is missing. A server that does not answer yet is no
+// error: calls are Busy faults until it does.
+func OpenClickHouse(ctx context.Context, rawURL string) (*ClickHouse, error) {
+	s, err := newClickHouse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	s.pages = newGatherer(s.storePages, func(p Page) int { return len(p.Text) })
+	s.docs = newGatherer(s.storeDocuments, func(Document) int { return 0 })
+	s.purger = newPurger(s, s.purgeGap)
+	if err := s.await(ctx); err != nil && fault.KindOf(err) != fault.Busy {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// newClickHouse reads the URL. Its errors leave the URL out: it holds a password.
+func newClickHouse(rawURL string) (*ClickHouse, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, errors.New("index URL does not parse")
+	}
+	q := u.Query()
+	gap := chPurgeEvery
+	if v := q.Get("purge"); v != "" {
+		if gap, err = time.ParseDuration(v); err != nil || gap < time.Second {
+			return nil, errors.New("index URL: parameter purge: want a duration of at least 1s, such as 1h")
+		}
+		q.Del("purge")
+	}
+	u.RawQuery = q.Encode()
+	options, err := clickhouse.ParseDSN(u.String())
+	if err != nil {
+		return nil, errors.New("index URL: want clickhouse://user:password@host:9000/database and parameters of clickhouse-go")
+	}
+	if options.Auth.Database = strings.Trim(options.Auth.Database, "/"); options.Auth.Database == "" || len(options.Addr) == 0 || u.Host == "" {
+		return nil, errors.New("index URL: want clickhouse://user:password@host:9000/database")
+	}
+	if options.ReadTimeout == 0 {
+		options.ReadTimeout = chReadTimeout
+	}
+	if options.DialTimeout == 0 {
+		options.DialTimeout = 5 * time.Second
+	}
+	if options.Compression == nil {
+		options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
+	}
+	options.MaxOpenConns, options.MaxIdleConns = chConnections, chConnections
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, errors.New("index URL: clickhouse-go refuses it")
+	}
+	return &ClickHouse{conn: conn, options: options, purgeGap: gap}, nil
+}
+
+// await sees to it that the schema is there.
+func (s *ClickHouse) await(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ready {
+		return nil
+	}
+	err := s.migrate(ctx)
+	if e, ok := errors.AsType[*clickhouse.Exception](err); ok && e.Code == chUnknownDatabase {
+		if err = s.createDatabase(ctx); err == nil {
+			err = s.migrate(ctx)
+		}
+	}
+	s.ready = err == nil
+	return chClassify(ctx, "open the index", err)
+}
+
+// createDatabase makes the database, which a connection cannot do that names it.
+func (s *ClickHouse) createDatabase(ctx context.Context) error {
+	options := *s.options
+	options.Auth.Database = "default"
+	options.MaxOpenConns, options.MaxIdleConns = 1, 1
+	conn, err := clickhouse.Open(&options)
+	if err != nil {
+		return err
+	}
+	return errors.Join(conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+chName(s.options.Auth.Database)), conn.Close())
+}
+
+// chName quotes a name.
+func chName(name string) string {
+	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
+}
+
+// features are what migrations ask for.
+type features struct {
+	TTL, BloomFilter, Fsync bool
+}
+
+// featuresOf says what a server of that version has for certain.
+func featuresOf(v driver.ServerVersion) features {
+	from := func(major, minor uint64) bool {
+		return v.Version.Major > major || v.Version.Major == major && v.Version.Minor >= minor
+	}
+	return features{TTL: from(19, 11), BloomFilter: from(20, 3), Fsync: from(21, 3)}
+}
+
+// migrate brings the database to the version that this program knows. Several processes may do so at once: each statement is one that may be
+// repeated.
+func (s *ClickHouse) migrate(ctx context.Context) error {
+	version, err := s.conn.ServerVersion()
+	if err != nil {
+		return err
+	}
+	const table = `CREATE TABLE IF NOT EXISTS schema_migrations (version UInt32, name String, applied DateTime) ENGINE = MergeTree ORDER BY version`
+	if err := s.conn.Exec(ctx, table); err != nil {
+		return err
+	}
+	var done uint32
+	if err := s.conn.QueryRow(ctx, `SELECT max(version) FROM schema_migrations`).Scan(&done); err != nil {
+		return err
+	}
+	names, err := fs.Glob(chMigrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	if int(done) > len(names) {
+		return fault.New(fault.Internal, "the index has version %d, this program knows only %d", done, len(names))
+	}
+	for _, name := range names[done:] {
+		if err := s.apply(ctx, name, featuresOf(*version)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// apply runs one migration, and notes that it was.
+func (s *ClickHouse) apply(ctx context.Context, name string, has features) error {
+	text, err := chMigrations.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	t, err := template.New(name).Parse(string(text))
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, has); err != nil {
+		return err
+	}
+	for statement := range strings.SplitSeq(b.String(), ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if err := s.conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	number, err := strconv.ParseUint(strings.TrimPrefix(name, "migrations/")[:4], 10, 32)
+	if err != nil {
+		return err
+	}
+	return s.insert(ctx, `schema_migrations (version, name, applied)`, 1, func(int) []any {
+		return []any{uint32(number), strings.TrimPrefix(name, "migrations/"), time.Now()}
+	})
+}
+
+// insert stores rows as one block, which the server stores, and shows, whole or not at all.
+func (s *ClickHouse) insert(ctx context.Context, table string, n int, row func(i int) []any) error {
+	batch, err := s.conn.PrepareBatch(ctx, "INSERT INTO "+table)
+	if err != nil {
+		return err
+	}
+	defer batch.Close() //nolint:errcheck // after Send there is nothing left to fail; before, its error is that of Append
+	for i := range n {
+		if err := batch.Append(row(i)...); err != nil {
+			return err
+		}
+	}
+	return batch.Send()
+}
+
+// Ping asks the server for nothing much.
+func (s *ClickHouse) Ping(ctx context.Context) error {
+	if err := s.await(ctx); err != nil {
+		return err
+	}
+	return chClassify(ctx, "ping the index", s.conn.Ping(ctx))
+}
+
+// Schema returns the version of the server and of the index's schema.
+func (s *ClickHouse) Schema(ctx context.Context) (server string, schema int, err error) {
+	if err := s.await(ctx); err != nil {
+		return "", 0, err
+	}
+	version, err := s.conn.ServerVersion()
+	if err != nil {
+		return "", 0, chClassify(ctx, "ask for the version", err)
+	}
+	var applied uint32
+	err = s.conn.QueryRow(ctx, `SELECT max(version) FROM schema_migrations`).Scan(&applied)
+	return "ClickHouse " + version.Version.String(), int(applied), chClassify(ctx, "read the schema's version", err)
+}
+
+// Close waits for writes in hand, and ends the Store.
+func (s *ClickHouse) Close() error {
+	s.pages.close()
+	s.docs.close()
+	s.purger.close()
+	return s.conn.Close()
+}
+
+// chClassify says what was being done, and makes an error that may pass a Busy fault.
+func chClassify(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil { // whatever the driver calls it
+		return fmt.Errorf("%s: %w", doing, ctxErr)
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if e, ok := errors.AsType[*clickhouse.Exception](err); ok {
+		// Without the server's words, which may quote the statement, and with it a document.
+		err = fmt.Errorf("ClickHouse error %d", e.Code)
+		if slices.Contains(chPermanent, e.Code) {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
+	}
+	_, isNet := errors.AsType[net.Error](err)
+	if isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, clickhouse.ErrAcquireConnTimeout) ||
+		errors.Is(err, clickhouse.ErrServerUnexpectedData) || errors.Is(err, net.ErrClosed) {
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
+	}
+	// Whatever else a driver may say of a server, it is no verdict on a document.
+	return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
+}
+
+// end ends a reading. What went wrong with it, rows.Err has said.
+func end(rows driver.Rows) { _ = rows.Close() }

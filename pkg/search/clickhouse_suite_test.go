@@ -1,0 +1,107 @@
+package search_test
+
+import (
+	"testing"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/search/searchtest"
+)
+
+func TestClickHouse(t *testing.T) {
+	t.Parallel()
+	server := searchtest.NewClickHouse(t)
+	searchtest.Run(t, func(*testing.T) searchtest.Open {
+		url := server.URL()
+		return func(t *testing.T) search.Store {
+			s, err := search.Open(t.Context(), url)
+			if err != nil {
+				t.Errorf("Open: got %v, want no error", err)
+			}
+			return s
+		}
+	})
+}
+
+// What is deleted is off the disk after the next purge, and what came back stays.
+func TestClickHousePurge(t *testing.T) {
+	t.Parallel()
+	server := searchtest.NewClickHouse(t)
+	s := search.TestedClickHouse(t, server.URL())
+	var pages []search.Page
+	for i := range 40 {
+		for _, job := range []string{"gone", "kept", "back"} {
+			pages = append(pages, search.Page{Tenant: "acme", Job: job, Run: 1 + i%2, Number: i + 1, Text: "four words each page"})
+		}
+	}
+	put := func(pages ...search.Page) {
+		t.Helper()
+		if err := s.PutPages(t.Context(), pages); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(pages...)
+	put(pages...) // the same again is not stored again
+	for _, job := range []string{"gone", "kept", "back"} {
+		if err := s.PutDocument(t.Context(), search.Document{Tenant: "acme", Job: job, Filename: job + ".pdf"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantRows := func(when, table string, want int) {
+		t.Helper()
+		if got := search.CountRows(t, s, table); got != want {
+			t.Errorf("rows of %s %s: got %d, want %d", table, when, got, want)
+		}
+	}
+	wantRows("at first", "pages", 120)
+	wantRows("at first", "words", 480)
+	for range 2 {
+		for _, job := range []string{"gone", "back"} {
+			if err := s.DeleteJob(t.Context(), "acme", job); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(search.Page{Tenant: "acme", Job: "back", Run: 1, Number: 1, Text: "back again"})
+	if err := s.Purge(t.Context()); err != nil {
+		t.Fatalf("Purge: got %v, want no error", err)
+	}
+	wantRows("after the purge", "words", 162)
+	wantRows("after the purge", "documents", 1)
+	for text, want := range map[string]int{"words": 40, "again": 1} {
+		result, err := s.Search(t.Context(), search.Query{Tenant: "acme", Text: text, Limit: search.MaxLimit})
+		if err != nil || len(result.Hits) != want {
+			t.Errorf("search %s after the purge: got %d hits, %v, want %d", text, len(result.Hits), err, want)
+		}
+	}
+	if err := s.Purge(t.Context()); err != nil {
+		t.Errorf("another Purge: got %v, want no error", err)
+	}
+}
+
+// A server that was away comes back, with what it acknowledged.
+func TestClickHouseRestart(t *testing.T) {
+	t.Parallel()
+	server := searchtest.NewClickHouse(t)
+	s := search.TestedClickHouse(t, server.URL())
+	page := []search.Page{{Tenant: "acme", Job: "j", Run: 1, Number: 1, Text: "words"}}
+	if err := s.PutPages(t.Context(), page); err != nil {
+		t.Fatal(err)
+	}
+	server.Stop()
+	page[0].Number = 2
+	if err := s.PutPages(t.Context(), page); fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("PutPages with the server away: got %v, want a Busy fault UNAVAILABLE", err)
+	}
+	if _, err := s.Search(t.Context(), search.Query{Tenant: "acme", Text: "words"}); fault.KindOf(err) != fault.Busy {
+		t.Errorf("Search with the server away: got %v, want a Busy fault", err)
+	}
+	server.Start(t)
+	if err := s.PutPages(t.Context(), page); err != nil {
+		t.Errorf("PutPages with the server back: got %v, want no error", err)
+	}
+	result, err := s.Search(t.Context(), search.Query{Tenant: "acme", Text: "words"})
+	if err != nil || len(result.Hits) != 2 {
+		t.Errorf("Search with the server back: got %d hits, %v, want 2", len(result.Hits), err)
+	}
+}

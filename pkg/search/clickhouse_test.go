@@ -1,0 +1,163 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
+
+	"inkstream.dev/pkg/fault"
+)
+
+// TestedClickHouse opens a store for the tests that stand outside the package, because searchtest, which starts servers, imports it.
+func TestedClickHouse(t *testing.T, url string) *ClickHouse {
+	t.Helper()
+	s, err := OpenClickHouse(t.Context(), url)
+	if err != nil {
+		t.Fatalf("open: got %v, want no error", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: got %v, want no error", err)
+		}
+	})
+	return s
+}
+
+// CountRows counts the rows of a table, whatever hides them.
+func CountRows(t *testing.T, s *ClickHouse, table string) int {
+	t.Helper()
+	var n uint64
+	if err := s.conn.QueryRow(context.WithoutCancel(t.Context()), "SELECT count() FROM "+table).Scan(&n); err != nil {
+		t.Fatalf("count %s: got %v, want no error", table, err)
+	}
+	return int(n)
+}
+
+func TestClickHouseURL(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"clickhouse://", "clickhouse:///db", "clickhouse://u:secret@host:9000", "clickhouse://u:secret@host:9000/", "clickhouse://u:secret@host:9000/db?purge=1",
+		"clickhouse://u:secret@host:9000/db?purge=1ms", "clickhouse://u:secret@host:9000/db?dial_timeout=secret", "clickhouse://u:secret@host:nope/db",
+	} {
+		s, err := newClickHouse(url)
+		if err == nil {
+			t.Errorf("newClickHouse(%q): got %v, want an error", url, s)
+			continue
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("newClickHouse(%q): the error %v gives the password away", url, err)
+		}
+	}
+}
+
+// A service may start before its index.
+func TestClickHouseAway(t *testing.T) {
+	t.Parallel()
+	s, err := OpenClickHouse(t.Context(), "clickhouse://u:secret@127.0.0.1:1/db?dial_timeout=1s")
+	if err != nil {
+		t.Fatalf("open without a server: got %v, want no error", err)
+	}
+	defer s.Close()
+	_, searchErr := s.Search(t.Context(), Query{Tenant: "acme", Text: "words"})
+	for name, err := range map[string]error{
+		"Search": searchErr, "Ping": s.Ping(t.Context()), "DeleteJob": s.DeleteJob(t.Context(), "acme", "j"),
+		"PutPages": s.PutPages(t.Context(), []Page{{Tenant: "acme", Job: "j", Number: 1}}),
+	} {
+		if fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: got %v, want a Busy fault UNAVAILABLE without the password", name, err)
+		}
+	}
+}
+
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[[2]uint64]features{
+		{18, 16}: {}, {19, 10}: {}, {19, 11}: {TTL: true}, {20, 2}: {TTL: true}, {20, 3}: {TTL: true, BloomFilter: true},
+		{21, 2}: {TTL: true, BloomFilter: true}, {25, 8}: {TTL: true, BloomFilter: true, Fsync: true},
+	} {
+		var v driver.ServerVersion
+		v.Version = proto.Version{Major: version[0], Minor: version[1]}
+		if got := featuresOf(v); got != want {
+			t.Errorf("features of %v: got %+v, want %+v", version, got, want)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	later := now.Add(time.Hour)
+	for _, pair := range [][2]uint64{
+		{versionOf(1, now), versionOf(1, now.Add(time.Millisecond))}, {versionOf(1, later), versionOf(2, now)}, {versionOf(0, later), versionOf(1, now)},
+		{versionOf(maxRun, now), versionOf(maxRun+5, later)},
+	} {
+		if pair[0] >= pair[1] {
+			t.Errorf("versions: got %d, %d, want them to rise", pair[0], pair[1])
+		}
+	}
+	for job, want := range map[string]uint32{"01KAJ0Q5T7ZZZZZZZZZZZZZZZZ": 202511, "j": 0, "": 0, "00000000000000000000000000": 0, strings.Repeat("Z", 26): 0} {
+		if got := monthOf(job); got != want {
+			t.Errorf("month of %q: got %d, want %d", job, got, want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "Hello, World!": "hello world", "H₂O №5 ½": "h₂o 5 ½",
+		"re\u0301sume\u0301 Müller GRÖSSE": "resume muller grosse", "Ёлка Й": "ёлка й", "well-known 3.5": "well known 3 5",
+		"\u0301": "", "a\u0301\u0301": "a", "合同 编号": "合同 编号", "İx": "ix", "Straße": "straße",
+		strings.Repeat("é", 100): strings.Repeat("e", 100), strings.Repeat("я", 100): strings.Repeat("я", 64),
+	} {
+		var got []string
+		for span, w := range words(text) {
+			got = append(got, w)
+			if span.Start >= span.End || span.End > len(text) {
+				t.Errorf("words of %q: got span %v, want a piece of it", text, span)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("words of %q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestInflections(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"invoice": "invoice invoiced invoices invoicing", "tax": "tax", "2024": "2024", "müller": "müller", "address": "address addressed addresses addressing",
+		"companies": "companies companied company companying", "planned": "planned plan plans planning", "status": "status",
+	} {
+		got := strings.Join(inflections(word), " ")
+		for w := range strings.FieldsSeq(want) {
+			if !strings.Contains(" "+got+" ", " "+w+" ") {
+				t.Errorf("forms of %s: got %s, want %s among them", word, got, w)
+			}
+		}
+		if !strings.HasPrefix(got, word) || len(strings.Fields(got)) > 16 {
+			t.Errorf("forms of %s: got %s, want a few, the word itself first", word, got)
+		}
+	}
+}
+
+func TestAfterPrefix(t *testing.T) {
+	t.Parallel()
+	for prefix, want := range map[string]string{"ab": "ac", "a\xff": "b", "\xff": "", "я": "\xd1\x90"} {
+		if got := afterPrefix(prefix); got != want {
+			t.Errorf("afterPrefix(%q): got %q, want %q", prefix, got, want)
+		}
+	}
+}
+
+func BenchmarkPostings(b *testing.B) {
+	page := Page{Tenant: "acme", Job: "j", Number: 1, Text: strings.Repeat(fmt.Sprint("some words of a page that are quite short ", 7), 60)}
+	for b.Loop() {
+		appendPostings(nil, page, 1)
+	}
+}

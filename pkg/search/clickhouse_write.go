@@ -1,0 +1,368 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"inkstream.dev/pkg/fault"
+)
+
+const (
+	// gatherFor is how long a write waits for others to be stored with it. An insert costs the server some milliseconds whatever its size.
+	gatherFor = 5 * time.Millisecond
+	// gatherPages and gatherBytes bound an insert: rows of words are some 200 a page, and a block of a million rows would be split.
+	gatherPages = 1024
+	gatherBytes = 32 << 20
+	// maxPage is the highest page number that fits the table's column.
+	maxPage = math.MaxUint32
+	// maxRun is where versions stop telling runs apart.
+	maxRun = 1<<15 - 1
+	// chRowBatch is how many rows of words go in one block.
+	chRowBatch = 900_000
+)
+
+var (
+	// never is the expiry of what stays: the end of the server's time.
+	never = time.Unix(math.MaxUint32, 0)
+	// versionZero is when versions begin.
+	versionZero = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// pageKey is what tells pages apart.
+type pageKey struct {
+	tenant, job string
+	number      int
+}
+
+// versionOf puts the run of a row above the time of its writing, so that a straggler of an earlier run never counts. 48 bits of ten microseconds are
+// 89 years.
+func versionOf(run int, t time.Time) uint64 {
+	return uint64(min(max(run, 0), maxRun))<<48 | uint64(max(0, t.Sub(versionZero)/(10*time.Microsecond)))
+}
+
+// jobID is a job's number in the tables: shorter to read, and to compare, than its name. Names are compared as well where it matters.
+func jobID(job string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(job))
+	// FNV's low bits are its best, and the order of rows is by the high ones.
+	v := h.Sum64()
+	return v ^ v<<32
+}
+
+// monthOf returns the month in which a job was made, as 202611, as its name tells it. All rows of a job must lie in one partition for the server to
+// find those that replace each other; a name that tells nothing is of month 0.
+func monthOf(job string) uint32 {
+	id, err := ulid.ParseStrict(job)
+	if err != nil {
+		return 0
+	}
+	t := ulid.Time(id.Time()).UTC()
+	if t.Year() < 2020 || t.Year() > 2100 {
+		return 0
+	}
+	return uint32(t.Year()*100 + int(t.Month()))
+}
+
+func expiry(t time.Time) time.Time {
+	if t.IsZero() || t.After(never) {
+		return never
+	}
+	return t
+}
+
+// PutPages stores pages together with those of other callers, and returns when they are stored.
+func (s *ClickHouse) PutPages(ctx context.Context, pages []Page) error {
+	for _, p := range pages {
+		if err := checkIDs(p.Tenant, p.Job); err != nil {
+			return err
+		}
+		if p.Number < 1 || p.Number > maxPage {
+			return fault.New(fault.InvalidArgument, "page number %d, want at least 1", p.Number)
+		}
+	}
+	if len(pages) == 0 {
+		return nil
+	}
+	if err := s.await(ctx); err != nil {
+		return err
+	}
+	clean := slices.Clone(pages)
+	for i := range clean {
+		clean[i].Text = cleanText(clean[i].Text)
+	}
+	return chClassify(ctx, "put pages", s.pages.put(ctx, clean))
+}
+
+// gatherer makes one insert of what several callers store.
+type gatherer[T any] struct {
+	store func(ctx context.Context, items []T) error
+	size  func(T) int
+	queue chan *write[T]
+	done  chan struct{}
+	stop  context.CancelFunc
+	once  sync.Once
+}
+
+// write is what one caller stores.
+type write[T any] struct {
+	items  []T
+	bytes  int
+	stored chan error // gets one answer
+}
+
+func newGatherer[T any](store func(context.Context, []T) error, size func(T) int) *gatherer[T] {
+	ctx, stop := context.WithCancel(context.Background())
+	g := &gatherer[T]{store: store, size: size, queue: make(chan *write[T]), done: make(chan struct{}), stop: stop}
+	go g.run(ctx)
+	return g
+}
+
+// put hands items over, and waits until they are stored. A caller who gives up leaves them behind: they may be stored or not.
+func (g *gatherer[T]) put(ctx context.Context, items []T) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := &write[T]{items: items, stored: make(chan error, 1)}
+	for _, item := range items {
+		w.bytes += g.size(item)
+	}
+	select {
+	case g.queue <- w:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-g.done:
+		return fault.New(fault.Unavailable, "the index is closed")
+	}
+	select {
+	case err := <-w.stored:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g *gatherer[T]) close() {
+	g.once.Do(g.stop)
+	<-g.done
+}
+
+func (g *gatherer[T]) run(ctx context.Context) {
+	defer close(g.done)
+	for {
+		select {
+		case first := <-g.queue:
+			g.flush(ctx, g.gather(first))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// gather waits a moment for more.
+func (g *gatherer[T]) gather(first *write[T]) []*write[T] {
+	writes, items, bytes := []*write[T]{first}, len(first.items), first.bytes
+	timer := time.NewTimer(gatherFor)
+	defer timer.Stop()
+	for items < gatherPages && bytes < gatherBytes {
+		select {
+		case w := <-g.queue:
+			writes = append(writes, w)
+			items += len(w.items)
+			bytes += w.bytes
+		case <-timer.C:
+			return writes
+		}
+	}
+	return writes
+}
+
+// flush stores the writes, and answers their callers. It is not cut short by the end of the Store, which waits for it.
+func (g *gatherer[T]) flush(ctx context.Context, writes []*write[T]) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*chReadTimeout)
+	defer cancel()
+	var all []T
+	for _, w := range writes {
+		all = append(all, w.items...)
+	}
+	err := g.store(ctx, all)
+	for _, w := range writes {
+		w.stored <- err
+	}
+}
+
+// storedRow is what the index has of a page.
+type storedRow struct {
+	version uint64
+	run     int
+	deleted bool
+	hash    uint64
+}
+
+// pageHash tells whether a page is stored as it is.
+func pageHash(p Page) uint64 {
+	return hashOf([]string{strconv.Itoa(p.Run), p.Language, p.Text})
+}
+
+// storePages writes what is new among the pages: first the pages, which nothing leads to yet, then the words, which do.
+func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
+	latest := map[pageKey]Page{}
+	for _, p := range pages { // of two pages with the same number the later counts, unless it is of an earlier run
+		key := pageKey{p.Tenant, p.Job, p.Number}
+		if old, ok := latest[key]; !ok || old.Run <= p.Run {
+			latest[key] = p
+		}
+	}
+	before, err := s.look(ctx, latest)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	type row struct {
+		Page
+		version uint64
+	}
+	var rows []row
+	for key, p := range latest {
+		version := versionOf(p.Run, now)
+		if old, ok := before[key]; ok {
+			if !old.deleted && (old.run > p.Run || old.hash == pageHash(p)) {
+				continue
+			}
+			version = max(version, old.version+1)
+		}
+		rows = append(rows, row{p, version})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	// In the order of the table, which spares the server the sorting.
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(jobID(a.Job), jobID(b.Job)), cmp.Compare(a.Number, b.Number))
+	})
+	err = s.insert(ctx, `pages (month, tenant, jid, page, job, version, run, deleted, expire, hash, language, text)`, len(rows), func(i int) []any {
+		p := rows[i]
+		return []any{
+			monthOf(p.Job), p.Tenant, jobID(p.Job), uint32(p.Number), p.Job, p.version, uint32(p.Run), uint8(0), expiry(p.ExpireTime), pageHash(p.Page),
+			p.Language, p.Text,
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var postings []posting
+	for i, p := range rows {
+		postings = appendPostings(postings, p.Page, p.version)
+		// A block ends between pages of different callers only if it must: a million rows are 5,000 pages.
+		if len(postings) >= chRowBatch || i == len(rows)-1 {
+			if err := s.insertPostings(ctx, postings); err != nil {
+				return err
+			}
+			postings = postings[:0]
+		}
+	}
+	return nil
+}
+
+// posting says that a page has a word.
+type posting struct {
+	tenant, word, language string
+	month                  uint32
+	jid                    uint64
+	page                   uint32
+	version                uint64
+	weight                 uint32
+	expire                 time.Time
+}
+
+// appendPostings adds the words of a page.
+func appendPostings(to []posting, p Page, version uint64) []posting {
+	count, total := map[string]int{}, 0
+	for _, w := range words(p.Text) {
+		count[w]++
+		total++
+	}
+	base := posting{
+		tenant: p.Tenant, language: p.Language, month: monthOf(p.Job), jid: jobID(p.Job), page: uint32(p.Number), version: version,
+		expire: expiry(p.ExpireTime),
+	}
+	for w, n := range count {
+		base.word, base.weight = strings.Clone(w), weightOf(n, total)
+		to = append(to, base)
+	}
+	return to
+}
+
+func (s *ClickHouse) insertPostings(ctx context.Context, rows []posting) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	slices.SortFunc(rows, func(a, b posting) int {
+		return cmp.Or(strings.Compare(a.tenant, b.tenant), strings.Compare(a.word, b.word), cmp.Compare(a.jid, b.jid), cmp.Compare(a.page, b.page))
+	})
+	batch, err := s.conn.PrepareBatch(ctx, `INSERT INTO words (month, tenant, word, jid, page, version, weight, expire, language)`)
+	if err != nil {
+		return err
+	}
+	defer batch.Close() //nolint:errcheck // after Send there is nothing left to fail; before, its error is that of Append
+	month, tenant, word := make([]uint32, len(rows)), make([]string, len(rows)), make([]string, len(rows))
+	jid, page, version := make([]uint64, len(rows)), make([]uint32, len(rows)), make([]uint64, len(rows))
+	weight, expire, language := make([]uint32, len(rows)), make([]time.Time, len(rows)), make([]string, len(rows))
+	for i, r := range rows {
+		month[i], tenant[i], word[i], jid[i], page[i] = r.month, r.tenant, r.word, r.jid, r.page
+		version[i], weight[i], expire[i], language[i] = r.version, r.weight, r.expire, r.language
+	}
+	// By column, because a row at a time costs an allocation a cell.
+	for i, column := range []any{month, tenant, word, jid, page, version, weight, expire, language} {
+		if err := batch.Column(i).Append(column); err != nil {
+			return err
+		}
+	}
+	return batch.Send()
+}
+
+// look returns what the index has of pages. As a rule it has nothing.
+func (s *ClickHouse) look(ctx context.Context, pages map[pageKey]Page) (map[pageKey]storedRow, error) {
+	type jobKey struct{ tenant, job string }
+	jobs := map[jobKey]bool{}
+	for key := range pages {
+		jobs[jobKey{key.tenant, key.job}] = true
+	}
+	found := map[pageKey]storedRow{}
+	var tenants []string
+	var ids, numbers []uint64
+	for key := range jobs {
+		tenants, ids = append(tenants, key.tenant), append(ids, jobID(key.job))
+	}
+	for key := range pages {
+		numbers = append(numbers, uint64(key.number))
+	}
+	rows, err := s.conn.Query(ctx, `SELECT tenant, job, page, version, run, deleted, hash FROM pages
+		WHERE tenant IN `+strs(tenants)+` AND jid IN `+nums(ids)+` AND page IN `+nums(numbers))
+	if err != nil {
+		return nil, err
+	}
+	defer end(rows)
+	for rows.Next() {
+		var key pageKey
+		var row storedRow
+		var page, run uint32
+		var deleted uint8
+		if err := rows.Scan(&key.tenant, &key.job, &page, &row.version, &run, &deleted, &row.hash); err != nil {
+			return nil, err
+		}
+		key.number, row.run, row.deleted = int(page), int(run), deleted == 1
+		if old, ok := found[key]; !ok || old.version < row.version {
+			found[key] = row
+		}
+	}
+	return found, rows.Err()
+}

@@ -1,0 +1,209 @@
+package search
+
+import (
+	"slices"
+	"strings"
+)
+
+// Matcher finds what a query matches in a page. With it the boxes of the matching words of a hit are had without storing them: read the
+// page's result, and ask for the numbers of its words that match.
+//
+//	m, err := search.NewMatcher(query)       // once for a query
+//	for _, n := range m.Words(texts) { … }   // texts are the page's words in order; the box of word n is what to show
+type Matcher struct {
+	clauses []pattern
+}
+
+// pattern is a clause made ready: its words in order, each in all the forms that will do.
+type pattern struct {
+	words  [][]string
+	prefix bool
+	not    bool
+}
+
+// NewMatcher returns the Matcher of a query's Text. A text that Search refuses is refused here with the same INVALID_ARGUMENT fault.
+func NewMatcher(text string) (*Matcher, error) {
+	clauses, err := parseQuery(text)
+	if err != nil {
+		return nil, err
+	}
+	return newMatcher(clauses), nil
+}
+
+func newMatcher(clauses []clause) *Matcher {
+	m := &Matcher{}
+	for _, c := range clauses {
+		p := pattern{prefix: c.prefix, not: c.not}
+		for _, w := range words(c.text) {
+			p.words = append(p.words, []string{w})
+		}
+		switch {
+		case len(p.words) == 0: // of marks alone
+			continue
+		case len(p.words) == 1 && !c.prefix && !c.exact:
+			p.words[0] = inflections(p.words[0][0])
+		}
+		m.clauses = append(m.clauses, p)
+	}
+	return m
+}
+
+// Words returns the numbers, from 0, of the words that match, in order. A word of a page may be several to the index, as "well-known" is; it
+// counts whole if one of them matches. Whether the page is a hit at all is not looked at.
+func (m *Matcher) Words(pageWords []string) []int {
+	var folded []string
+	var of []int // which page word each is of
+	for n, w := range pageWords {
+		for _, f := range words(w) {
+			folded = append(folded, f)
+			of = append(of, n)
+		}
+	}
+	var out []int
+	for _, i := range m.matches(folded) {
+		out = append(out, of[i])
+	}
+	return slices.Compact(out)
+}
+
+// matches returns the numbers of the folded words that match what a page must have, in order.
+func (m *Matcher) matches(folded []string) []int {
+	marked := make([]bool, len(folded))
+	for _, p := range m.clauses {
+		if p.not {
+			continue
+		}
+		for i := range folded {
+			if p.at(folded, i) {
+				for j := range p.words {
+					marked[i+j] = true
+				}
+			}
+		}
+	}
+	var out []int
+	for i, is := range marked {
+		if is {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// phrases reports whether more must be looked at than whether the words are there.
+func (m *Matcher) phrases() bool {
+	return slices.ContainsFunc(m.clauses, func(p pattern) bool { return len(p.words) > 1 })
+}
+
+// hit reports whether a page of these words has all that it must have, and nothing that it must not have.
+func (m *Matcher) hit(folded []string) bool {
+	for _, p := range m.clauses {
+		found := false
+		for i := range folded {
+			if found = p.at(folded, i); found {
+				break
+			}
+		}
+		if found == p.not {
+			return false
+		}
+	}
+	return true
+}
+
+// at reports whether the pattern matches from word i on.
+func (p *pattern) at(folded []string, i int) bool {
+	if i+len(p.words) > len(folded) {
+		return false
+	}
+	for j, forms := range p.words {
+		w := folded[i+j]
+		if p.prefix && j == len(p.words)-1 {
+			if !strings.HasPrefix(w, forms[0]) {
+				return false
+			}
+			continue
+		}
+		if w != forms[0] && !slices.Contains(forms, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutSnippet returns a piece of the text around what matches: that stretch of snippetWords words that has most different matches, the
+// earliest of several.
+func (m *Matcher) cutSnippet(text string) Snippet {
+	var spans []Span
+	var folded []string
+	for span, w := range words(text) {
+		spans = append(spans, span)
+		folded = append(folded, w)
+	}
+	if len(spans) == 0 {
+		return Snippet{}
+	}
+	hits := m.matches(folded)
+	first := bestWindow(hits, folded)
+	first = max(0, min(first, len(spans)-snippetWords))
+	last := min(first+snippetWords, len(spans)) - 1
+	from, to := spans[first].Start, spans[last].End
+	if first == 0 {
+		from = 0
+	}
+	if last == len(spans)-1 {
+		to = len(text)
+	}
+	var marked strings.Builder
+	if first > 0 {
+		marked.WriteString("…")
+	}
+	at := from
+	for k := 0; k < len(hits); k++ {
+		i := hits[k]
+		if i < first || i > last {
+			continue
+		}
+		end := i
+		for k+1 < len(hits) && hits[k+1] == end+1 && end+1 <= last && m.joined(folded, i, end+1) { // a phrase is marked as one
+			end = hits[k+1]
+			k++
+		}
+		marked.WriteString(text[at:spans[i].Start])
+		marked.WriteByte(markBegin)
+		marked.WriteString(text[spans[i].Start:spans[end].End])
+		marked.WriteByte(markEnd)
+		at = spans[end].End
+	}
+	marked.WriteString(text[at:to])
+	if last < len(spans)-1 {
+		marked.WriteString("…")
+	}
+	return newSnippet(marked.String())
+}
+
+// joined reports whether words first to last are of one phrase.
+func (m *Matcher) joined(folded []string, first, last int) bool {
+	return slices.ContainsFunc(m.clauses, func(p pattern) bool {
+		return !p.not && len(p.words) > last-first && p.at(folded, first)
+	})
+}
+
+// bestWindow returns where to begin a snippet, a few words ahead of the first match in it.
+func bestWindow(hits []int, folded []string) int {
+	const ahead = 4
+	best, most := 0, 0
+	for k, i := range hits {
+		distinct := map[string]bool{}
+		for _, j := range hits[k:] {
+			if j >= i+snippetWords-ahead {
+				break
+			}
+			distinct[folded[j]] = true
+		}
+		if len(distinct) > most {
+			best, most = i, len(distinct)
+		}
+	}
+	return max(0, best-ahead)
+}

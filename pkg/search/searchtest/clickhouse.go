@@ -1,0 +1,183 @@
+package searchtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+const (
+	clickhouseUser, clickhousePassword = "inkstream", "searchtest 'password' & \"more\""
+	// clickhouseStartTimeout is for machines that are busy with other tests.
+	clickhouseStartTimeout = 60 * time.Second
+	clickhouseStartTries   = 5
+)
+
+// clickhouseConfig is all that a server needs. What it keeps in memory is for small machines.
+const clickhouseConfig = `<yandex>
+	<logger><level>error</level><console>1</console></logger>
+	<listen_host>127.0.0.1</listen_host>
+	<tcp_port>%d</tcp_port>
+	<path>%[2]s/data/</path>
+	<tmp_path>%[2]s/tmp/</tmp_path>
+	<users_config>%[2]s/users.xml</users_config>
+	<default_profile>default</default_profile>
+	<default_database>default</default_database>
+	<mark_cache_size>268435456</mark_cache_size>
+	<uncompressed_cache_size>0</uncompressed_cache_size>
+	<timezone>Asia/Kolkata</timezone>
+</yandex>`
+
+const clickhouseUsers = `<yandex>
+	<profiles><default></default></profiles>
+	<quotas><default></default></quotas>
+	<users><inkstream>
+		<password>searchtest 'password' &amp; "more"</password>
+		<networks><ip>127.0.0.1</ip></networks>
+		<profile>default</profile>
+		<quota>default</quota>
+	</inkstream></users>
+</yandex>`
+
+// ClickHouse is a real server, that of Debian's package clickhouse-server, over a folder of its own, that ends with the test. Its time zone is none of
+// those that hide mistakes.
+type ClickHouse struct {
+	dir       string
+	port      int
+	cmd       *exec.Cmd
+	output    *bytes.Buffer
+	databases atomic.Int32
+}
+
+// NewClickHouse starts a server on a free port. The test fails if the program clickhouse-server is not installed: 'make test' installs it.
+func NewClickHouse(t testing.TB) *ClickHouse {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "inkstream-clickhouse-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &ClickHouse{dir: dir}
+	t.Cleanup(func() {
+		s.Stop()
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	s.Start(t)
+	return s
+}
+
+// Start starts the server again after Stop, on the same data and port.
+func (s *ClickHouse) Start(t testing.TB) {
+	t.Helper()
+	program, err := exec.LookPath("clickhouse-server")
+	if err != nil {
+		program = "/usr/sbin/clickhouse-server" // where the package puts it, which is not on every user's path
+	}
+	for try := 1; ; try++ {
+		err := s.start(context.WithoutCancel(t.Context()), program)
+		if err == nil {
+			return
+		}
+		if try == clickhouseStartTries {
+			t.Fatalf("start clickhouse-server (of the package clickhouse-server): %v", err)
+		}
+		if s.databases.Load() == 0 {
+			s.port = 0 // somebody else took it
+		}
+	}
+}
+
+// Stop kills the server.
+func (s *ClickHouse) Stop() {
+	if s.cmd != nil {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait() // it was killed
+		s.cmd = nil
+	}
+}
+
+// URL returns the URL of a new database, which search.Open makes.
+func (s *ClickHouse) URL() string { return s.DSN(fmt.Sprintf("test%d", s.databases.Add(1))) }
+
+// DSN returns the URL of a database.
+func (s *ClickHouse) DSN(database string) string {
+	return fmt.Sprintf("clickhouse://%s:searchtest%%20'password'%%20&%%20%%22more%%22@127.0.0.1:%d/%s", clickhouseUser, s.port, database)
+}
+
+func (s *ClickHouse) start(ctx context.Context, program string) error {
+	if s.port == 0 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		s.port = l.Addr().(*net.TCPAddr).Port
+		if err := l.Close(); err != nil {
+			return err
+		}
+	}
+	for name, text := range map[string]string{
+		"config.xml": fmt.Sprintf(clickhouseConfig, s.port, s.dir), "users.xml": clickhouseUsers,
+	} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	s.output = &bytes.Buffer{}
+	s.cmd = exec.Command(program, "--config-file="+filepath.Join(s.dir, "config.xml"))
+	s.cmd.Dir = s.dir
+	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
+		return err
+	}
+	return s.await(ctx)
+}
+
+// await waits until the server answers.
+func (s *ClickHouse) await(ctx context.Context) error {
+	options, err := clickhouse.ParseDSN(s.DSN("default"))
+	if err != nil {
+		return err
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ended := make(chan struct{})
+	cmd := s.cmd
+	go func() { // ends with the process, which Stop sees to
+		defer close(ended)
+		_, _ = cmd.Process.Wait()
+	}()
+	ctx, cancel := context.WithTimeout(ctx, clickhouseStartTimeout)
+	defer cancel()
+	for {
+		err := conn.Ping(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			s.cmd = nil
+			return fmt.Errorf("it ended at once: %s", s.output)
+		case <-ctx.Done():
+			s.Stop()
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
