@@ -28,6 +28,8 @@ type Config struct {
 	MaxRasterPixels int
 	// MaxPageObjects bounds how many objects of a page are looked at for images and rulings.
 	MaxPageObjects int
+	// MaxImageBytes bounds the files of a page's images; those beyond are not kept, and the page says so.
+	MaxImageBytes int64
 	// Observe, if set, hears of what happens to children, for metrics. It is called from several goroutines and must not block.
 	Observe func(event sandbox.Event, reason sandbox.Reason)
 }
@@ -44,6 +46,7 @@ func DefaultConfig() Config {
 		RecycleAfter:    5000,
 		MaxRasterPixels: 100_000_000,
 		MaxPageObjects:  50_000,
+		MaxImageBytes:   64 << 20,
 	}
 }
 
@@ -61,6 +64,7 @@ func (c Config) Validate() error {
 		{"pdf.recycle-after", int64(c.RecycleAfter), 0},
 		{"pdf.max-raster-pixels", int64(c.MaxRasterPixels), 1_000_000},
 		{"pdf.max-page-objects", int64(c.MaxPageObjects), 1},
+		{"pdf.max-image-bytes", c.MaxImageBytes, 0},
 	} {
 		if s.value < s.want {
 			errs = append(errs, fmt.Errorf("%s: %d, want at least %d", s.name, s.value, s.want))

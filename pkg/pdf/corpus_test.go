@@ -76,7 +76,7 @@ func readCorpusFile(t *testing.T, e *Engine, f pdftest.CorpusFile) {
 	}
 	var seen []string
 	for n := 1; n <= min(d.Info().PageCount, pagesPerFile); n++ {
-		r, err := d.Page(t.Context(), n, PageOptions{})
+		r, err := d.Page(t.Context(), n, PageOptions{Images: f.Folder() == "hostile" || f.Folder() == "broken"})
 		if err != nil {
 			seen = append(seen, string(fault.CodeOf(err)))
 			if _, coded := errors.AsType[*fault.Error](err); !coded || !trouble {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,7 +38,37 @@ type Info struct {
 	// PageSizes holds the sizes of the first 64 pages at most, in points as displayed.
 	PageSizes []Size
 	Document  *inkstreamv1.DocumentInfo
+	// Metadata is what else the document says of itself; nil after OpenPages.
+	Metadata *Metadata
 }
+
+// Metadata is what a document says of itself besides its pages, in the shape that metadata.json has.
+type Metadata = wire.Metadata
+
+// AttachmentInfo describes a file that is embedded in the document.
+type AttachmentInfo = wire.Attachment
+
+// Permissions are what an encrypted document allows.
+type Permissions = wire.Permissions
+
+// Signature is a digital signature as the document states it.
+type Signature = wire.Signature
+
+// OCRMode says which pages are recognised.
+type OCRMode string
+
+// The modes. Their values are those of the option of a job.
+const (
+	// Auto has pages recognised that have no sound text of their own; so does the empty mode.
+	Auto OCRMode = "auto"
+	// Force has every page recognised that is not blank; its native text is dropped.
+	Force OCRMode = wire.Force
+	// Skip has none recognised: pages keep the text that they have, and those without any end skipped(ocr_skipped).
+	Skip OCRMode = wire.Skip
+	// Redo is Auto, but text that is not painted, or lies under an image of the page, counts as none, on pages with images: it is the text
+	// layer of an earlier recognition.
+	Redo OCRMode = wire.Redo
+)
 
 // Size is a width and a height in points.
 type Size struct{ Width, Height float32 }
@@ -55,6 +86,10 @@ type PageOptions struct {
 	NoRaster bool
 	// AlwaysRaster draws the page whatever it is.
 	AlwaysRaster bool
+	// OCR says whether the page is to be recognised.
+	OCR OCRMode
+	// Images asks for the page's images and drawings as files: PageResult.Images.
+	Images bool
 }
 
 // PageResult is a page as it was read.
@@ -67,6 +102,26 @@ type PageResult struct {
 	Triage Triage
 	// Raster is nil if no recognition is wanted.
 	Raster *Raster
+	// Images are the files of the page's images that could be kept, in the order of Page.Images. Stencil masks are none.
+	Images []ImageFile
+}
+
+// ImageFile is an image of a page as a file. Like the raster's, its bytes are valid until the next call on the Document, or its Close.
+type ImageFile struct {
+	// Index is that of the image in Page.Images.
+	Index int
+	// Ext is the file name's extension: jpg, jp2 and j2k for images that are in the document as such and are left as they are, else png.
+	Ext string
+	// Size is in bytes.
+	Size int64
+
+	offset  int64
+	scratch *os.File
+}
+
+// Reader returns a reader of the image's bytes.
+func (f ImageFile) Reader() *io.SectionReader {
+	return io.NewSectionReader(f.scratch, f.offset, f.Size)
 }
 
 // Raster is the grey image of a page, upright as displayed. Its pixels lie in memory shared with the child and are valid until the
@@ -139,25 +194,86 @@ func (d *Document) Findings(ctx context.Context) ([]Finding, error) {
 func (d *Document) Page(ctx context.Context, n int, opts PageOptions) (*PageResult, error) {
 	page := &inkstreamv1.Page{}
 	reply, err := d.call(ctx, wire.Request{
-		Op: wire.Page, Page: n, NoRaster: opts.NoRaster, AlwaysRaster: opts.AlwaysRaster,
+		Op: wire.Page, Page: n, NoRaster: opts.NoRaster || opts.OCR == Skip, AlwaysRaster: opts.AlwaysRaster, Mode: string(opts.OCR),
+		Images: opts.Images, ImageBytes: d.engine.cfg.MaxImageBytes,
 		MaxObjects: d.engine.cfg.MaxPageObjects, MaxPixels: d.engine.cfg.MaxRasterPixels,
 	}, d.engine.cfg.PageTimeout, page)
 	if err != nil {
 		return nil, err
 	}
 	result := &PageResult{Page: page, Triage: reply.Kind}
-	if r := reply.Raster; r != nil {
-		if r.Width <= 0 || r.Height <= 0 || int64(r.Width)*int64(r.Height) > int64(d.engine.cfg.MaxRasterPixels) {
-			return nil, fault.New(fault.EngineCrashed, "the engine answered nonsense")
-		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.child == nil {
-			return nil, fault.New(fault.Internal, "the document was closed while a page was read")
-		}
-		result.Raster = &Raster{Width: r.Width, Height: r.Height, DPI: float32(r.DPI), XHeight: float32(r.XHeight), scratch: d.child.Scratch()}
+	if reply.Raster == nil && len(reply.Images) == 0 {
+		return result, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.child == nil {
+		return nil, fault.New(fault.Internal, "the document was closed while a page was read")
+	}
+	if !result.share(reply, d.child.Scratch(), d.engine.cfg) {
+		return nil, fault.New(fault.EngineCrashed, "the engine answered nonsense")
 	}
 	return result, nil
+}
+
+// share takes over what a reply says of the memory that is shared with the child, and reports whether it makes sense.
+func (r *PageResult) share(reply wire.Reply, scratch *os.File, cfg Config) bool {
+	size := int64(cfg.MaxRasterPixels)
+	if m := reply.Raster; m != nil {
+		if m.Width <= 0 || m.Height <= 0 || int64(m.Width) > size/int64(m.Height) {
+			return false
+		}
+		r.Raster = &Raster{Width: m.Width, Height: m.Height, DPI: float32(m.DPI), XHeight: float32(m.XHeight), scratch: scratch}
+	}
+	last := -1
+	for _, m := range reply.Images {
+		if m.Offset < 0 || m.Size <= 0 || m.Size > size || m.Offset > size-m.Size || m.Index <= last || m.Index >= len(r.Page.GetImages()) ||
+			!slices.Contains([]string{"jpg", "jp2", "j2k", "png"}, m.Ext) {
+			return false
+		}
+		last = m.Index
+		r.Images = append(r.Images, ImageFile{Index: m.Index, Ext: m.Ext, Size: m.Size, offset: m.Offset, scratch: scratch})
+	}
+	return true
+}
+
+// Attachment writes attachment n, from 1 in the order of Info().Metadata.Attachments. Errors are those of Findings, and ARTIFACT_NOT_FOUND,
+// DAMAGED, and ENGINE_MEMORY for one that is too large.
+func (d *Document) Attachment(ctx context.Context, n int, w io.Writer) error {
+	reply, err := d.call(ctx, wire.Request{Op: wire.Attached, Page: n}, d.engine.cfg.OpenTimeout, nil)
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		e.Page = 0 // it is none of a page
+	}
+	if err != nil {
+		return err
+	}
+	return d.copyOut(reply, w)
+}
+
+// Draw writes page n, from 1, as it is displayed: a PNG in colour, of so many dots per inch, 18 to 300, or fewer where the page is too large for
+// that. Errors are those of Page.
+func (d *Document) Draw(ctx context.Context, n int, dpi float64, w io.Writer) error {
+	reply, err := d.call(ctx, wire.Request{Op: wire.Draw, Page: n, DPI: dpi}, d.engine.cfg.PageTimeout, nil)
+	if err != nil {
+		return err
+	}
+	return d.copyOut(reply, w)
+}
+
+// copyOut writes what a reply says is in the memory that is shared with the child.
+func (d *Document) copyOut(reply wire.Reply, w io.Writer) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.child == nil {
+		return fault.New(fault.Internal, "the document was closed while it was read")
+	}
+	if reply.Bytes < 0 || reply.Bytes > int64(d.engine.cfg.MaxRasterPixels) {
+		return fault.New(fault.EngineCrashed, "the engine answered nonsense")
+	}
+	if _, err := io.Copy(w, io.NewSectionReader(d.child.Scratch(), 0, reply.Bytes)); err != nil {
+		return fmt.Errorf("copy out of the engine: %w", err)
+	}
+	return nil
 }
 
 // Close gives the child back. The file stays open.
@@ -217,7 +333,11 @@ func (d *Document) call(ctx context.Context, req wire.Request, timeout time.Dura
 func (d *Document) reopen(ctx context.Context, page int) error {
 	child, err := d.engine.pool.Lease(ctx)
 	if err != nil {
-		return blame(ctx, err, page, "lease a pdf child")
+		if ctx.Err() != nil || errors.Is(err, sandbox.ErrClosed) {
+			return fmt.Errorf("wait for a pdf child: %w", err)
+		}
+		// It has seen nothing of the document, which is not to blame.
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("start a pdf child: %w", err))
 	}
 	d.child, d.pages = child, 0
 	info := &inkstreamv1.DocumentInfo{}
@@ -233,7 +353,7 @@ func (d *Document) reopen(ctx context.Context, page int) error {
 		return nil // opened again; what was told before stands
 	}
 	d.opened = true
-	d.info = Info{PageCount: reply.PageCount, Document: info}
+	d.info = Info{PageCount: reply.PageCount, Document: info, Metadata: reply.Metadata}
 	for _, s := range reply.PageSizes {
 		d.info.PageSizes = append(d.info.PageSizes, Size{Width: s[0], Height: s[1]})
 	}

@@ -138,6 +138,9 @@ func blame(ctx context.Context, err error, page int, doing string) error {
 	switch death.Reason {
 	case sandbox.Timeout, sandbox.CPU:
 		code = fault.PageTimeout
+		if page == 0 {
+			code = fault.OpenTimeout
+		}
 	case sandbox.Memory:
 		code = fault.EngineMemory
 	case sandbox.Cancelled:

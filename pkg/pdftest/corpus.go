@@ -78,18 +78,28 @@ func Corpus(t testing.TB) *CorpusSet {
 			t.Skipf("the corpus of real PDFs is not here: no shared/corpus/manifest.tsv above this folder, and %s is not set", CorpusVariable)
 		}
 	}
+	files, err := ReadCorpus(root)
+	if err != nil {
+		t.Fatalf("corpus: %v", err)
+	}
+	return &CorpusSet{Root: root, Files: files, t: t}
+}
+
+// ReadCorpus reads the manifest of the corpus in the folder root, for programs that are no tests. Where root holds no corpus, the error
+// wraps fs.ErrNotExist.
+func ReadCorpus(root string) ([]CorpusFile, error) {
 	data, err := os.ReadFile(filepath.Join(root, "manifest.tsv"))
 	if err != nil {
-		t.Fatalf("corpus manifest: %v", err)
+		return nil, err
 	}
 	files, err := parseManifest(string(data))
 	if err != nil {
-		t.Fatalf("corpus manifest: %v", err)
+		return nil, fmt.Errorf("manifest.tsv: %w", err)
 	}
 	for i := range files {
 		files[i].Abs = filepath.Join(root, filepath.FromSlash(files[i].Path))
 	}
-	return &CorpusSet{Root: root, Files: files, t: t}
+	return files, nil
 }
 
 // findCorpus looks for the corpus in dir and in every folder above it.

@@ -21,13 +21,16 @@ type Host struct {
 	ctx     context.Context //nolint:containedctx // of the process's life; the engine's instances live in it
 	runtime *pdfium.Runtime
 
-	instance *pdfium.Instance
-	doc      *pdfium.Document
-	file     *os.File
-	size     int64
-	locked   bool // a password was needed
-	scratch  []byte
-	used     int // bytes of scratch that the last raster took
+	instance  *pdfium.Instance
+	doc       *pdfium.Document
+	file      *os.File
+	size      int64
+	locked    bool // a password was needed
+	scratch   []byte
+	used      int // bytes of scratch that the last raster took
+	writing   *update
+	encodings encodings // of the open document's images
+	tags      *bool     // the open document is tagged; nil until it was asked
 }
 
 // New compiles the engine, or loads it from the cache, and warms it up, so that the first document does not pay for it.
@@ -83,6 +86,15 @@ func (h *Host) dispatch(ctx context.Context, req wire.Request, files []*os.File)
 		return h.findings(ctx)
 	case wire.Page:
 		return h.page(req)
+	case wire.Draw:
+		reply, err := h.draw(req)
+		return reply, nil, err
+	case wire.Attached:
+		reply, err := h.attached(req.Page)
+		return reply, nil, err
+	case wire.UpdateBegin, wire.UpdatePages, wire.UpdateEnd:
+		reply, err := h.update(req)
+		return reply, nil, err
 	default:
 		return wire.Reply{}, nil, fmt.Errorf("unknown operation %q", req.Op)
 	}
@@ -103,6 +115,7 @@ func (h *Host) Reset() error {
 		errs = append(errs, h.file.Close())
 		h.file = nil
 	}
+	h.writing, h.encodings, h.tags = nil, encodings{}, nil
 	h.releaseScratch(0)
 	return errors.Join(errs...)
 }

@@ -63,6 +63,7 @@ func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.M
 		}
 		reply.PageSizes = append(reply.PageSizes, [2]float32{float32(width), float32(height)})
 	}
+	reply.Metadata = h.metadata(password, reply.PageCount)
 	return reply, documentInfo(h.doc), nil
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
@@ -44,18 +45,42 @@ func (h *Host) page(req wire.Request) (wire.Reply, proto.Message, error) {
 	if req.MaxObjects <= 0 {
 		req.MaxObjects = defaultObjects
 	}
-	s := reading{page: p, out: &inkstreamv1.Page{
+	s := reading{page: p, mode: req.Mode, images: req.Images, tagged: h.tagged(), out: &inkstreamv1.Page{
 		Number: int32(req.Page), Width: float32(p.Width), Height: float32(p.Height), Rotation: int32(p.Turns * 90),
 	}}
 	s.read(req.MaxObjects)
+	if label := h.doc.Label(req.Page - 1); label != strconv.Itoa(req.Page) {
+		s.out.Label = clean(label)
+	}
 	reply := wire.Reply{Kind: triage.Decide(s.facts)}
+	if req.Mode == wire.Force && reply.Kind != triage.Blank {
+		reply.Kind = triage.Scanned
+	}
 	if (reply.Kind.WantsOCR() && !req.NoRaster) || req.AlwaysRaster {
 		if err := h.raster(&s, req, &reply); err != nil {
 			return wire.Reply{}, nil, err
 		}
 	}
+	if req.Images {
+		used := 0
+		if r := reply.Raster; r != nil {
+			used = r.Width * r.Height
+		} else {
+			h.releaseScratch(keepScratch)
+		}
+		reply.Images = h.keep(&s, req, reply.Kind, used)
+	}
 	s.finish(reply.Kind)
 	return reply, s.out, nil
+}
+
+// tagged reports whether the document says that it is tagged. It is asked once.
+func (h *Host) tagged() bool {
+	if h.tags == nil {
+		tagged := h.doc.Tagged()
+		h.tags = &tagged
+	}
+	return *h.tags
 }
 
 // raster draws the page into the shared memory, and corrects the triage by what is seen there.
@@ -76,7 +101,15 @@ func (h *Host) raster(s *reading, req wire.Request, reply *wire.Reply) error {
 	if s.monstrous() {
 		return fault.New(fault.EngineMemory, "an image of the page is too large to be drawn")
 	}
-	r, err := raster.Make(raster.Subject{Page: s.page, Objects: s.objects, Painted: s.painted, Count: s.bare}, out)
+	subject := raster.Subject{Page: s.page, Objects: s.objects, Painted: s.painted, Count: s.bare}
+	if req.Images {
+		subject.Decoded = func(img pdfium.Image, b *pdfium.Bitmap) {
+			if !isFile(lastFilter(s.page.Filters(img))) {
+				s.early = earlyPNG(b)
+			}
+		}
+	}
+	r, err := raster.Make(subject, out)
 	if errors.Is(err, raster.ErrMemory) {
 		return fault.New(fault.EngineMemory, "the page's image does not fit the engine's memory")
 	}
@@ -102,11 +135,25 @@ type reading struct {
 	cover   cover
 	facts   triage.Facts
 	painted bool // text or annotations are painted
+
+	mode           string // see wire.Request
+	images, tagged bool   // images are wanted; the document is tagged
+	early          []byte // the page's one image as PNG, encoded when it was decoded for the raster
 }
 
 func (s *reading) read(maxObjects int) {
+	limits := pdfium.ObjectLimits{Objects: maxObjects, Images: maxImages, Rulings: maxRulings, Depth: maxFormDepth}
+	if s.images {
+		limits.Shapes = maxShapes
+	}
+	if s.tagged {
+		limits.Marked = maxMarks
+	}
+	s.objects = s.page.ReadObjects(limits)
 	text := s.page.ReadText(maxChars)
-	s.objects = s.page.ReadObjects(pdfium.ObjectLimits{Objects: maxObjects, Images: maxImages, Rulings: maxRulings, Depth: maxFormDepth})
+	if s.mode == wire.Redo {
+		text = s.withoutLayer(text)
+	}
 	built := pagetext.Build(text, pagetext.Frame{Display: s.page.Display, Width: s.page.Width, Height: s.page.Height})
 	s.out.Blocks, s.out.Fonts = built.Blocks, built.Fonts
 	if text.Cut {
@@ -116,6 +163,10 @@ func (s *reading) read(maxObjects int) {
 		s.out.Notes = append(s.out.Notes, "images and rulings cut: the page has too many objects")
 	}
 	s.drawn()
+	s.links()
+	if s.tagged {
+		s.tags()
+	}
 	s.facts = triage.Facts{
 		Chars: built.Stats.Chars, Bad: built.Stats.Bad, Invisible: built.Stats.Invisible, Odd: built.Stats.Odd, Words: built.Stats.Words,
 		TextObjects: s.objects.Texts, Images: len(s.objects.Images), Paths: s.objects.Paths, Shadings: s.objects.Shadings,
@@ -159,9 +210,12 @@ func (s *reading) buried() bool {
 // drawn adds the images and rulings to the page, in display coordinates and cut to the page.
 func (s *reading) drawn() {
 	for _, img := range s.objects.Images {
-		if b, ok := s.bbox(img.Bounds); ok {
-			s.out.Images = append(s.out.Images, &inkstreamv1.Image{Bbox: b, Width: int32(max(0, img.Width)), Height: int32(max(0, img.Height))})
-		}
+		// One that lies off the page has no extent on it, but is an image of the document all the same.
+		b, _ := s.bbox(img.Bounds)
+		b[2], b[3] = max(b[0], b[2]), max(b[1], b[3])
+		s.out.Images = append(s.out.Images, &inkstreamv1.Image{
+			Bbox: b, Width: int32(max(0, img.Width)), Height: int32(max(0, img.Height)), Kind: embedded,
+		})
 	}
 	for _, r := range s.objects.Rulings {
 		if b, ok := s.bbox(r); ok {
@@ -195,6 +249,10 @@ func (s *reading) bare(x, y float64) bool { return s.cover.bareAt(x, y) }
 
 // finish sets the outcome where it is known, and drops text that recognition will replace.
 func (s *reading) finish(kind triage.Kind) {
+	if s.mode == wire.Skip && kind.WantsOCR() {
+		s.leave(kind)
+		return
+	}
 	switch kind {
 	case triage.Native:
 		s.out.Outcome = "native_text"
@@ -203,5 +261,17 @@ func (s *reading) finish(kind triage.Kind) {
 		s.out.Blocks, s.out.Fonts = nil, nil
 	case triage.Garbled, triage.Scanned:
 		s.out.Blocks, s.out.Fonts = nil, nil
+	}
+}
+
+// leave sets the outcome of a page that would have to be recognised, but is not to be: its own text is all there is, whatever it is worth.
+func (s *reading) leave(kind triage.Kind) {
+	if len(s.out.GetBlocks()) == 0 {
+		s.out.Outcome, s.out.Reason = "skipped", "ocr_skipped"
+		return
+	}
+	s.out.Outcome = "native_text"
+	if kind == triage.Garbled {
+		s.out.Notes = append(s.out.Notes, "the text may not say what the page shows")
 	}
 }

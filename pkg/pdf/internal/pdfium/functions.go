@@ -85,6 +85,40 @@ const (
 	fnBitmapStride
 	fnBitmapDestroy
 	fnRenderPageBitmap
+	fnImageDataRaw
+	fnImageDataDecoded
+	fnImageFilterCount
+	fnImageFilter
+	fnRenderWithMatrix
+	fnLinkEnumerate
+	fnLinkAnnotRect
+	fnLinkDest
+	fnLinkAction
+	fnActionURI
+	fnStructTreeForPage
+	fnStructTreeClose
+	fnStructTreeCount
+	fnStructTreeChild
+	fnStructType
+	fnStructLang
+	fnStructCount
+	fnStructChild
+	fnStructMarkCount
+	fnStructMark
+	fnObjMark
+	fnPageLabel
+	fnGetAttachment
+	fnAttachmentName
+	fnAttachmentString
+	fnAttachmentFile
+	fnAttachmentSubtype
+	fnSignatureObject
+	fnSignatureRange
+	fnSignatureSubFilter
+	fnSignatureReason
+	fnSignatureTime
+	fnSignatureDocMDP
+	fnDocPermissions
 	numFunctions
 )
 
@@ -169,4 +203,38 @@ var functionNames = [numFunctions]string{
 	fnBitmapStride:        "FPDFBitmap_GetStride",
 	fnBitmapDestroy:       "FPDFBitmap_Destroy",
 	fnRenderPageBitmap:    "FPDF_RenderPageBitmap",
+	fnImageDataRaw:        "FPDFImageObj_GetImageDataRaw",
+	fnImageDataDecoded:    "FPDFImageObj_GetImageDataDecoded",
+	fnImageFilterCount:    "FPDFImageObj_GetImageFilterCount",
+	fnImageFilter:         "FPDFImageObj_GetImageFilter",
+	fnRenderWithMatrix:    "FPDF_RenderPageBitmapWithMatrix",
+	fnLinkEnumerate:       "FPDFLink_Enumerate",
+	fnLinkAnnotRect:       "FPDFLink_GetAnnotRect",
+	fnLinkDest:            "FPDFLink_GetDest",
+	fnLinkAction:          "FPDFLink_GetAction",
+	fnActionURI:           "FPDFAction_GetURIPath",
+	fnStructTreeForPage:   "FPDF_StructTree_GetForPage",
+	fnStructTreeClose:     "FPDF_StructTree_Close",
+	fnStructTreeCount:     "FPDF_StructTree_CountChildren",
+	fnStructTreeChild:     "FPDF_StructTree_GetChildAtIndex",
+	fnStructType:          "FPDF_StructElement_GetType",
+	fnStructLang:          "FPDF_StructElement_GetLang",
+	fnStructCount:         "FPDF_StructElement_CountChildren",
+	fnStructChild:         "FPDF_StructElement_GetChildAtIndex",
+	fnStructMarkCount:     "FPDF_StructElement_GetMarkedContentIdCount",
+	fnStructMark:          "FPDF_StructElement_GetMarkedContentIdAtIndex",
+	fnObjMark:             "FPDFPageObj_GetMarkedContentID",
+	fnPageLabel:           "FPDF_GetPageLabel",
+	fnGetAttachment:       "FPDFDoc_GetAttachment",
+	fnAttachmentName:      "FPDFAttachment_GetName",
+	fnAttachmentString:    "FPDFAttachment_GetStringValue",
+	fnAttachmentFile:      "FPDFAttachment_GetFile",
+	fnAttachmentSubtype:   "FPDFAttachment_GetSubtype",
+	fnSignatureObject:     "FPDF_GetSignatureObject",
+	fnSignatureRange:      "FPDFSignatureObj_GetByteRange",
+	fnSignatureSubFilter:  "FPDFSignatureObj_GetSubFilter",
+	fnSignatureReason:     "FPDFSignatureObj_GetReason",
+	fnSignatureTime:       "FPDFSignatureObj_GetTime",
+	fnSignatureDocMDP:     "FPDFSignatureObj_GetDocMDPPermission",
+	fnDocPermissions:      "FPDF_GetDocPermissions",
 }

@@ -98,6 +98,10 @@ func (in *Instance) uint32At(offset int) uint32 {
 	return binary.LittleEndian.Uint32(in.bytes(in.scratch+uint64(offset), 4))
 }
 
+func (in *Instance) setUint32(offset int, v uint32) {
+	binary.LittleEndian.PutUint32(in.bytes(in.scratch+uint64(offset), 4), v)
+}
+
 // cstring allocates a zero-terminated copy of s; the caller frees it.
 func (in *Instance) cstring(s string) uint64 {
 	p := in.malloc(len(s) + 1)

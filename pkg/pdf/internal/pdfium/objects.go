@@ -25,12 +25,25 @@ type Objects struct {
 	Texts, Paths, Shadings, Segments int
 	// PathBounds encloses the paths.
 	PathBounds Rect
+	// Shapes are paths and shadings that are no rulings, as far as they were asked for.
+	Shapes []Shape
+	// Marked is where marked content stands, by its identifier, if that was asked for. Content within forms has identifiers of its own and is
+	// left out.
+	Marked map[int]Rect
 	// Cut says that the page has more objects than were looked at.
 	Cut bool
 }
 
-// ObjectLimits bound the walk over a page's objects.
-type ObjectLimits struct{ Objects, Images, Rulings, Depth int }
+// Shape is a path or shading that may be a part of a drawing.
+type Shape struct {
+	Bounds Rect
+	// Strong says that it is no mere rectangle or line along an axis: what only drawings are made of.
+	Strong   bool
+	Segments int
+}
+
+// ObjectLimits bound the walk over a page's objects. Shapes and Marked say how many of those are wanted.
+type ObjectLimits struct{ Objects, Images, Rulings, Depth, Shapes, Marked int }
 
 // ReadObjects walks the page's objects, into forms too.
 func (p *Page) ReadObjects(limits ObjectLimits) Objects {
@@ -50,6 +63,7 @@ type walker struct {
 	limits   ObjectLimits
 	seen     int
 	segments int // path segments that may still be read
+	looked   int // segments that were looked at for drawings
 	out      Objects
 }
 
@@ -70,6 +84,9 @@ func (w *walker) visit(object uint64, m Matrix, depth int) bool {
 	if object == 0 {
 		return true
 	}
+	if w.limits.Marked > 0 && depth == 0 {
+		w.marked(object)
+	}
 	switch w.in.callInt(fnObjType, object) {
 	case objText:
 		w.out.Texts++
@@ -79,6 +96,9 @@ func (w *walker) visit(object uint64, m Matrix, depth int) bool {
 		w.image(object, m)
 	case objShading:
 		w.out.Shadings++
+		if r, ok := w.bounds(object, m); ok {
+			w.shape(r, true, 1)
+		}
 	case objForm:
 		if depth >= w.limits.Depth {
 			w.out.Cut = true
@@ -152,7 +172,10 @@ func (w *walker) path(object uint64, m Matrix) {
 	}
 	n := w.in.callInt(fnPathCountSegments, object)
 	w.out.Segments += max(0, n)
-	const mostSegments = 24 // a grid drawn as one path; beyond that it is a drawing
+	if len(w.out.Shapes) < w.limits.Shapes {
+		w.shape(r, w.drawn(object, n, r), n)
+	}
+	const mostSegments = 400 // a grid drawn as one path; beyond that it is a drawing
 	if n < 2 || n > mostSegments || w.segments < n {
 		return
 	}
@@ -193,6 +216,61 @@ func (w *walker) edges(object uint64, m Matrix, n int) {
 	if r := (Rect{math.Min(x, startX), math.Min(y, startY), math.Max(x, startX), math.Max(y, startY)}); n > 2 && r.Finite() && isRuling(r) {
 		w.ruling(r)
 	}
+}
+
+func (w *walker) shape(r Rect, strong bool, segments int) {
+	if len(w.out.Shapes) < w.limits.Shapes {
+		w.out.Shapes = append(w.out.Shapes, Shape{Bounds: r, Strong: strong, Segments: segments})
+	}
+}
+
+// drawn reports whether a path has a curve or a slanted line in it. Only the first segments are looked at, and no more than a budget for the page.
+func (w *walker) drawn(object uint64, n int, r Rect) bool {
+	const slant, budget, most = 1.5, 6000, 48
+	if math.Min(r.Right-r.Left, r.Top-r.Bottom) <= slant || w.looked > budget {
+		return false
+	}
+	const lineTo, bezierTo = 0, 1
+	s := w.in.scratch
+	var x, y float64
+	for i := range min(n, most) {
+		w.looked++
+		segment := w.in.call(fnPathGetSegment, object, uint64(i)) & math.MaxUint32
+		if segment == 0 || !w.in.callBool(fnSegmentPoint, segment, s, s+4) {
+			return false
+		}
+		var p [2]float64
+		w.in.float32s(p[:])
+		switch w.in.callInt(fnSegmentType, segment) {
+		case bezierTo:
+			return true
+		case lineTo:
+			if math.Abs(p[0]-x) > slant && math.Abs(p[1]-y) > slant {
+				return true
+			}
+		}
+		x, y = p[0], p[1]
+	}
+	return false
+}
+
+// marked adds an object to the place of the marked content that it belongs to.
+func (w *walker) marked(object uint64) {
+	id := w.in.callInt(fnObjMark, object)
+	if id < 0 || (len(w.out.Marked) >= w.limits.Marked && w.out.Marked[id] == Rect{}) {
+		return
+	}
+	r, ok := w.bounds(object, Identity)
+	if !ok || r.Right < r.Left || r.Top < r.Bottom {
+		return
+	}
+	if w.out.Marked == nil {
+		w.out.Marked = map[int]Rect{}
+	}
+	if have, ok := w.out.Marked[id]; ok {
+		r = Rect{math.Min(r.Left, have.Left), math.Min(r.Bottom, have.Bottom), math.Max(r.Right, have.Right), math.Max(r.Top, have.Top)}
+	}
+	w.out.Marked[id] = r
 }
 
 func isRuling(r Rect) bool {

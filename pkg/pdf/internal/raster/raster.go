@@ -43,6 +43,8 @@ type Subject struct {
 	Painted bool
 	// Count says where on the page letters count, in shares of its width and height; nil is everywhere.
 	Count func(x, y float64) bool
+	// Decoded, if set, is shown the pixels of the page's one image where they are what the raster is made of.
+	Decoded func(img pdfium.Image, b *pdfium.Bitmap)
 }
 
 // Make draws the page and writes its pixels, row by row without padding, to out, which bounds their number.

@@ -32,6 +32,9 @@ func scan(s Subject, out []byte) (Raster, bool) {
 		return Raster{}, false
 	}
 	defer bitmap.Close()
+	if s.Decoded != nil {
+		s.Decoded(img, bitmap) // before the next line, whose view of the pixels ends with a call into the module
+	}
 	src, ok := greyscale(bitmap)
 	if !ok || src.Width != img.Width || src.Height != img.Height {
 		return Raster{}, false

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"reflect"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -46,12 +47,12 @@ func TestFailureCarriesNoMessage(t *testing.T) {
 
 func TestRequestTravels(t *testing.T) {
 	t.Parallel()
-	want := Request{Op: Page, Page: 3, AlwaysRaster: true, MaxPixels: 5}
+	want := Request{Op: Page, Page: 3, AlwaysRaster: true, MaxPixels: 5, Body: []byte("a message")}
 	b, err := EncodeRequest(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := DecodeRequest(b); err != nil || got != want {
+	if got, err := DecodeRequest(b); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, error %v, want %+v", got, err, want)
 	}
 	if _, err := DecodeRequest([]byte("{")); err == nil {

@@ -1,0 +1,297 @@
+package pdf
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"image"
+	_ "image/jpeg" // the formats that images are kept in
+	_ "image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"inkstream.dev/pkg/pdftest"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// listed counts what pdfimages lists of some pages: images by object, those in the content stream each.
+func listed(t testing.TB, path, password string, last int) int {
+	t.Helper()
+	out, _ := run(t, "pdfimages", "-list", "-l", strconv.Itoa(last), "-upw", password, path)
+	objects := map[string]bool{}
+	inline := 0
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		if len(f) < 12 || f[2] != "image" {
+			continue
+		}
+		if f[10] == "[inline]" {
+			inline++
+			continue
+		}
+		objects[f[10]+" "+f[11]] = true
+	}
+	return len(objects) + inline
+}
+
+// kept is what was kept of a page's images, by digest.
+type kept struct {
+	embedded, drawings map[[32]byte][]byte
+	jpegs              int
+}
+
+func (k *kept) add(t testing.TB, r *PageResult) {
+	t.Helper()
+	for _, m := range r.Images {
+		b, err := io.ReadAll(m.Reader())
+		if err != nil || int64(len(b)) != m.Size {
+			t.Errorf("%d bytes of an image, want %d, error %v", len(b), m.Size, err)
+		}
+		about := r.Page.GetImages()[m.Index]
+		if m.Ext == "png" {
+			c, format, err := image.DecodeConfig(bytes.NewReader(b))
+			if want := [2]int{int(about.GetWidth()), int(about.GetHeight())}; err != nil || format != "png" || [2]int{c.Width, c.Height} != want {
+				t.Errorf("got %s of %dx%d, want png of %v, error %v", format, c.Width, c.Height, want, err)
+			}
+		}
+		switch about.GetKind() {
+		case "embedded":
+			k.embedded[sha256.Sum256(b)] = b
+			if m.Ext == "jpg" {
+				k.jpegs++
+			}
+		case "drawing":
+			k.drawings[sha256.Sum256(b)] = b
+		default:
+			t.Errorf("an image of kind %q", about.GetKind())
+		}
+	}
+}
+
+func imagesOf(t testing.TB, e *Engine, path, password string, most int) (*kept, int) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d, err := e.Open(t.Context(), f, password)
+	if err != nil {
+		return nil, 0
+	}
+	defer d.Close()
+	k := &kept{embedded: map[[32]byte][]byte{}, drawings: map[[32]byte][]byte{}}
+	pages := min(d.Info().PageCount, most)
+	for n := 1; n <= pages; n++ {
+		if r, err := d.Page(t.Context(), n, PageOptions{Images: true, NoRaster: true}); err == nil {
+			k.add(t, r)
+		}
+	}
+	return k, pages
+}
+
+func TestImagesAreCountedAsByPeers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the corpus takes a while")
+	}
+	t.Parallel()
+	need(t, "pdfimages")
+	e := sharedEngine(t)
+	// A photograph of four bytes, and an image in an annotation that is no part of any page.
+	apart := map[string]bool{"pdf/pdfjs-issue18042.pdf": true, "pdf/tika-testFlashInPDF.pdf": true}
+	for _, f := range pdftest.Corpus(t).Select(func(f pdftest.CorpusFile) bool {
+		return (strings.HasPrefix(f.Path, "pdf/pdf") || strings.HasPrefix(f.Path, "pdf/olmocr") || f.Folder() == "pdfa") && !apart[f.Path]
+	}) {
+		k, pages := imagesOf(t, e, f.Abs, f.Password(), 2)
+		if k == nil {
+			continue
+		}
+		if want := listed(t, f.Abs, f.Password(), pages); len(k.embedded) != want {
+			t.Errorf("%s: got %d images, want %d", f.Path, len(k.embedded), want)
+		}
+		if k.jpegs > 0 {
+			checkJPEGs(t, f, k, pages)
+		}
+	}
+}
+
+// checkJPEGs looks for the bytes of every JPEG that pdfimages takes out.
+func checkJPEGs(t *testing.T, f pdftest.CorpusFile, k *kept, pages int) {
+	t.Helper()
+	prefix := filepath.Join(t.TempDir(), "i")
+	run(t, "pdfimages", "-j", "-l", strconv.Itoa(pages), "-upw", f.Password(), f.Abs, prefix)
+	files, _ := filepath.Glob(prefix + "*.jpg")
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := k.embedded[sha256.Sum256(b)]; !ok {
+			t.Errorf("%s: %s, %d bytes, is not among the images", f.Path, filepath.Base(name), len(b))
+		}
+	}
+}
+
+func TestImagesOnlyWhereWanted(t *testing.T) {
+	t.Parallel()
+	d := open(t, sharedEngine(t), pdftest.PageWithImage())
+	if r := read(t, d, 1); len(r.Images) != 0 || len(r.Page.GetImages()) == 0 {
+		t.Errorf("got %d files of %d images, want none of some", len(r.Images), len(r.Page.GetImages()))
+	}
+	r, err := d.Page(t.Context(), 1, PageOptions{Images: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kept{embedded: map[[32]byte][]byte{}, drawings: map[[32]byte][]byte{}}
+	k.add(t, r)
+	if len(k.embedded) == 0 {
+		t.Error("got no image")
+	}
+}
+
+// TestImageAndRasterShareMemory reads a scan whose image and raster are both wanted.
+func TestImageAndRasterShareMemory(t *testing.T) {
+	t.Parallel()
+	d := open(t, sharedEngine(t), pdftest.Scanned(pdftest.ScanOptions{Pages: 1}))
+	plain := read(t, d, 1)
+	var want, got bytes.Buffer
+	if _, err := plain.Raster.WriteTo(&want); err != nil {
+		t.Fatal(err)
+	}
+	r, err := d.Page(t.Context(), 1, PageOptions{Images: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kept{embedded: map[[32]byte][]byte{}, drawings: map[[32]byte][]byte{}}
+	k.add(t, r)
+	if _, err := r.Raster.WriteTo(&got); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want.Bytes()) || len(k.embedded) != 1 {
+		t.Errorf("%d images, the raster is the same: %t; want 1, true", len(k.embedded), bytes.Equal(got.Bytes(), want.Bytes()))
+	}
+}
+
+func TestOCRModes(t *testing.T) {
+	t.Parallel()
+	e := sharedEngine(t)
+	scan := pdftest.ScanOptions{Pages: 1}
+	for _, tt := range []struct {
+		name            string
+		file            pdftest.File
+		mode            OCRMode
+		triage          Triage
+		raster          bool
+		words           bool
+		outcome, reason string
+	}{
+		{"auto takes a sound layer", pdftest.ScanWithTextLayer(true), Auto, Native, false, true, "native_text", ""},
+		{"redo does not", pdftest.ScanWithTextLayer(true), Redo, Scanned, true, false, "", ""},
+		{"redo leaves painted text", pdftest.BornDigital(1), Redo, Native, false, true, "native_text", ""},
+		{"force takes no text", pdftest.BornDigital(1), Force, Scanned, true, false, "", ""},
+		{"force leaves blank pages", pdftest.BlankPages(1), Force, Blank, false, false, "blank", ""},
+		{"skip leaves scans", pdftest.Scanned(scan), Skip, Scanned, false, false, "skipped", "ocr_skipped"},
+		{"skip keeps a layer", pdftest.ScanWithTextLayer(true), Skip, Mixed, false, true, "native_text", ""},
+		{"skip keeps what text there is", pdftest.GarbledText(pdftest.PrivateUse), Skip, Garbled, false, true, "native_text", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := e.Open(t.Context(), tt.file.Open(t), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			r, err := d.Page(t.Context(), 1, PageOptions{OCR: tt.mode})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprint(r.Triage, r.Raster != nil, len(wordsOf(r.Page)) > 0, r.Page.GetOutcome(), r.Page.GetReason())
+			if want := fmt.Sprint(tt.triage, tt.raster, tt.words, tt.outcome, tt.reason); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestAttachmentsAreListedAndRead(t *testing.T) {
+	t.Parallel()
+	d := open(t, sharedEngine(t), pdftest.WithHazards(pdftest.EmbeddedFile))
+	m := d.Info().Metadata
+	if m == nil || len(m.Attachments) != 1 || m.Attachments[0].Size <= 0 || m.Attachments[0].Name == "" {
+		t.Fatalf("got %+v, want one attachment", m)
+	}
+	var b bytes.Buffer
+	if err := d.Attachment(t.Context(), 1, &b); err != nil || int64(b.Len()) != m.Attachments[0].Size {
+		t.Errorf("got %d bytes, want %d, error %v", b.Len(), m.Attachments[0].Size, err)
+	}
+	for _, n := range []int{0, 2, -1} {
+		if err := d.Attachment(t.Context(), n, &b); err == nil {
+			t.Errorf("attachment %d: got no error", n)
+		}
+	}
+}
+
+func TestMetadataOfTheCorpus(t *testing.T) {
+	t.Parallel()
+	corpus, e := pdftest.Corpus(t), sharedEngine(t)
+	for path, want := range map[string]func(*Metadata) bool{
+		"encrypted/paperless-signed.pdf": func(m *Metadata) bool {
+			return len(m.Signatures) == 1 && m.Signatures[0].SubFilter == "ETSI.CAdES.detached" && m.Signatures[0].WholeFile &&
+				m.Permissions != nil && !m.Permissions.Modify
+		},
+		"encrypted/pymupdf-test-2333.pdf":     func(m *Metadata) bool { return len(m.Claims) == 1 && m.Claims[0] == "PDF/UA-1" && m.XMP != "" },
+		"hostile/own-xmp-entity-laughs-a.pdf": func(m *Metadata) bool { return len(m.XMP) < 1000 && len(m.Fields) == 0 },
+		"pdf/pdfjs-labelled_pages.pdf":        func(m *Metadata) bool { return len(m.PageLabels) > 0 },
+	} {
+		f := corpus.File(path)
+		file, err := os.Open(f.Abs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := e.Open(t.Context(), file, f.Password())
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if m := d.Info().Metadata; !want(m) {
+			t.Errorf("%s: got %+v", path, m)
+		}
+		d.Close()
+		_ = file.Close() // read only
+	}
+}
+
+func TestLinksAndTags(t *testing.T) {
+	t.Parallel()
+	corpus, e := pdftest.Corpus(t), sharedEngine(t)
+	for path, want := range map[string]func(*inkstreamv1.Page) bool{
+		"broken/opf-219789.pdf": func(p *inkstreamv1.Page) bool {
+			linked := false
+			for _, w := range wordsOf(p) {
+				linked = linked || w.GetLink() > 0
+			}
+			return len(p.GetLinks()) > 0 && linked
+		},
+		"encrypted/pymupdf-test-2333.pdf": func(p *inkstreamv1.Page) bool {
+			return len(p.GetTags()) > 20 && p.GetTags()[0].GetRole() == "Document" && p.GetTags()[0].GetDepth() == 1
+		},
+	} {
+		f := corpus.File(path)
+		file, err := os.Open(f.Abs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := e.Open(t.Context(), file, f.Password())
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if p := read(t, d, 1).Page; !want(p) {
+			t.Errorf("%s: got links %v, tags %v", path, p.GetLinks(), p.GetTags())
+		}
+		d.Close()
+		_ = file.Close() // read only
+	}
+}

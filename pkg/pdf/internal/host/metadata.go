@@ -1,0 +1,255 @@
+package host
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/structure"
+	"inkstream.dev/pkg/pdf/internal/wire"
+)
+
+const (
+	maxXMP         = 256 << 10
+	maxLabels      = 5000
+	maxAttachments = 500
+	maxSignatures  = 100
+	// sizedAttachments bounds how many attachments are inflated for their size.
+	sizedAttachments = 50
+)
+
+// metadata puts together what the document says of itself besides its information dictionary.
+func (h *Host) metadata(password string, pages int) *wire.Metadata {
+	m := &wire.Metadata{PageLabels: labels(h.doc, min(pages, maxLabels)), Permissions: permissions(h.doc)}
+	const acroForm, xfaFull, xfaForeground = 1, 2, 3
+	switch h.doc.FormType() {
+	case acroForm:
+		m.Form = "AcroForm"
+	case xfaFull, xfaForeground:
+		m.Form = "XFA"
+	}
+	for i := range min(h.doc.Attachments(), maxAttachments) {
+		a, ok := h.doc.Attachment(i)
+		out := wire.Attachment{Name: clean(a.Name), MIME: clean(a.MIME), Modified: clean(a.Modified), Size: -1}
+		if ok && i < sizedAttachments {
+			out.Size = h.doc.AttachmentSize(a)
+		}
+		m.Attachments = append(m.Attachments, out)
+	}
+	for i := range min(h.doc.Signatures(), maxSignatures) {
+		if s, ok := h.doc.Signature(i); ok {
+			m.Signatures = append(m.Signatures, wire.Signature{
+				SubFilter: clean(s.SubFilter), Reason: clean(s.Reason), Time: clean(s.Time), WholeFile: whole(s.Ranges, h.size), ModificationAllowed: s.DocMDP,
+			})
+		}
+	}
+	if packet := h.xmp(password); packet != "" {
+		m.XMP = packet
+		m.Fields = xmpFields(packet)
+		m.Claims = claims(m.Fields)
+	}
+	return m
+}
+
+// whole reports whether ranges cover a file but for one gap, the signature itself.
+func whole(ranges []int64, size int64) bool {
+	return len(ranges) == 4 && ranges[0] == 0 && ranges[1] > 0 && ranges[2] > ranges[1] && ranges[3] > 0 && ranges[2]+ranges[3] == size
+}
+
+// labels returns the pages' labels if any differs from its number.
+func labels(d *pdfium.Document, pages int) []string {
+	out := make([]string, pages)
+	own := false
+	for i := range out {
+		number := strconv.Itoa(i + 1)
+		if out[i] = clean(d.Label(i)); out[i] == "" {
+			out[i] = number
+		}
+		own = own || out[i] != number
+	}
+	if !own {
+		return nil
+	}
+	return out
+}
+
+func permissions(d *pdfium.Document) *wire.Permissions {
+	revision := d.SecurityRevision()
+	if revision < 0 {
+		return nil
+	}
+	bits := d.Permissions()
+	can := func(bit int) bool { return bits&(1<<(bit-1)) != 0 } // ISO 32000-1 table 22 counts bits from 1
+	p := &wire.Permissions{
+		Bits: bits, Print: can(3), Modify: can(4), Copy: can(5), Annotate: can(6),
+		FillForms: can(9), Accessibility: can(10), Assemble: can(11), PrintFine: can(12),
+		EncryptionName: "revision " + strconv.Itoa(revision),
+	}
+	if revision < 3 { // the older handler knows no finer rights
+		p.FillForms, p.Accessibility, p.Assemble, p.PrintFine = p.Annotate, p.Copy, p.Modify, p.Print
+	}
+	return p
+}
+
+// xmp returns the document's XMP packet as valid UTF-8, cut at maxXMP. A document whose structure cannot be followed has none.
+func (h *Host) xmp(password string) string {
+	f, err := structure.OpenSound(h.file, h.size, password)
+	if err != nil {
+		return ""
+	}
+	root, err := f.Resolve(f.Trailer().At("Root"))
+	if err != nil || root.At("Metadata").Kind != structure.Ref {
+		return ""
+	}
+	o, err := f.Fetch(root.At("Metadata").Num)
+	if err != nil {
+		return ""
+	}
+	const inflated = 16 << 20
+	data, err := f.Stream(o, inflated)
+	if err != nil {
+		return ""
+	}
+	packet := decodeText(data)
+	if len(packet) > maxXMP {
+		packet = packet[:maxXMP]
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(packet, "\x00", ""), ""))
+}
+
+// decodeText reads UTF-8, or UTF-16 with a byte order mark.
+func decodeText(b []byte) string {
+	if len(b) < 2 || !(b[0] == 0xFE && b[1] == 0xFF || b[0] == 0xFF && b[1] == 0xFE) {
+		return strings.TrimPrefix(string(b), "\uFEFF")
+	}
+	high, low := 0, 1
+	if b[0] == 0xFF {
+		high, low = 1, 0
+	}
+	units := make([]uint16, 0, len(b)/2)
+	for b = b[2:]; len(b) >= 2; b = b[2:] {
+		units = append(units, uint16(b[high])<<8|uint16(b[low]))
+	}
+	return string(utf16.Decode(units))
+}
+
+// prefixes are the usual names of the name spaces whose properties are told.
+var prefixes = map[string]string{
+	"http://purl.org/dc/elements/1.1/":               "dc",
+	"http://ns.adobe.com/pdf/1.3/":                   "pdf",
+	"http://ns.adobe.com/xap/1.0/":                   "xmp",
+	"http://ns.adobe.com/xap/1.0/mm/":                "xmpMM",
+	"http://ns.adobe.com/xap/1.0/rights/":            "xmpRights",
+	"http://www.aiim.org/pdfa/ns/id/":                "pdfaid",
+	"http://www.aiim.org/pdfua/ns/id/":               "pdfuaid",
+	"http://www.npes.org/pdfx/ns/id/":                "pdfxid",
+	"http://ns.adobe.com/photoshop/1.0/":             "photoshop",
+	"http://prismstandard.org/namespaces/basic/2.0/": "prism",
+}
+
+const (
+	maxFields    = 100
+	maxXMLTokens = 50_000
+	rdfSpace     = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+)
+
+// xmpFields reads the simple properties of a packet, lists joined with "; ". The decoder knows no entities but XML's own five, so a packet
+// cannot grow by them.
+func xmpFields(packet string) map[string]string {
+	d := xml.NewDecoder(strings.NewReader(packet))
+	d.Strict = false
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it was decoded before
+	out := map[string]string{}
+	set := func(name xml.Name, value string) {
+		prefix, value := prefixes[name.Space], clean(value)
+		if prefix == "" || value == "" || len(out) >= maxFields {
+			return
+		}
+		key := prefix + ":" + name.Local
+		if have := out[key]; have != "" && have != value {
+			value = have + "; " + value
+		}
+		if utf8.RuneCountInString(value) <= maxMetaRunes {
+			out[key] = value
+		}
+	}
+	var path []xml.Name
+	for range maxXMLTokens {
+		token, err := d.Token()
+		if err != nil {
+			return out
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			path = append(path, t.Name)
+			for _, a := range t.Attr {
+				if t.Name.Space == rdfSpace && t.Name.Local == "Description" {
+					set(a.Name, a.Value)
+				}
+			}
+		case xml.EndElement:
+			path = path[:max(0, len(path)-1)]
+		case xml.CharData:
+			if p := property(path); p.Local != "" {
+				set(p, string(t))
+			}
+		}
+		if len(path) > maxOutlineDepth {
+			return out
+		}
+	}
+	return out
+}
+
+// property returns the property that text at a path is the value of: the element below rdf:Description, with only RDF's lists between.
+func property(path []xml.Name) xml.Name {
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i].Space == rdfSpace {
+			continue
+		}
+		if path[i-1].Space == rdfSpace && path[i-1].Local == "Description" {
+			return path[i]
+		}
+		break
+	}
+	return xml.Name{}
+}
+
+// claims names the standards that the properties claim.
+func claims(fields map[string]string) []string {
+	var out []string
+	if part := fields["pdfaid:part"]; part != "" {
+		out = append(out, "PDF/A-"+part+strings.ToLower(fields["pdfaid:conformance"]))
+	}
+	if part := fields["pdfuaid:part"]; part != "" {
+		out = append(out, "PDF/UA-"+part)
+	}
+	if version := fields["pdfxid:GTS_PDFXVersion"]; version != "" {
+		out = append(out, version)
+	}
+	return out
+}
+
+// attached copies an attachment to the shared memory.
+func (h *Host) attached(n int) (wire.Reply, error) {
+	a, ok := h.doc.Attachment(n - 1)
+	if n < 1 || !ok {
+		return wire.Reply{}, fault.New(fault.ArtifactNotFound, "the document has %d attachments", h.doc.Attachments())
+	}
+	h.releaseScratch(0)
+	size, err := h.doc.ReadAttachment(a, h.scratch)
+	h.used = max(h.used, size)
+	if errors.Is(err, pdfium.ErrNoMemory) {
+		return wire.Reply{}, fault.New(fault.EngineMemory, "the attachment is too large to be taken out")
+	}
+	if err != nil {
+		return wire.Reply{}, fault.New(fault.Damaged, "the attachment cannot be read")
+	}
+	return wire.Reply{Bytes: int64(size)}, nil
+}

@@ -1,0 +1,129 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/pdf/internal/structure"
+	"inkstream.dev/pkg/pdf/internal/textlayer"
+	"inkstream.dev/pkg/pdf/internal/wire"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// update is an incremental update of the open document as it is being written.
+type update struct {
+	*structure.Update
+	pages  int
+	boxes  bool
+	legend textlayer.Legend
+	font   *textlayer.Font
+	drawn  bool // there is a page with something on it
+}
+
+func (h *Host) update(req wire.Request) (wire.Reply, error) {
+	if req.Op == wire.UpdateBegin {
+		return wire.Reply{}, unsound(h.beginUpdate(req), 0)
+	}
+	u := h.writing
+	if u == nil {
+		return wire.Reply{}, fmt.Errorf("%s: no update is being written", req.Op)
+	}
+	if req.Op == wire.UpdatePages {
+		if err := u.addPages(req.Body); err != nil {
+			return wire.Reply{}, err
+		}
+		return wire.Reply{Body: u.Take()}, nil
+	}
+	h.writing = nil
+	if !u.drawn {
+		return wire.Reply{}, nil // nothing to add: the original as it is
+	}
+	if u.font != nil {
+		if err := u.font.Write(u.Update); err != nil {
+			return wire.Reply{}, err
+		}
+	}
+	if err := u.Finish(); err != nil {
+		return wire.Reply{}, unsound(err, 0)
+	}
+	return wire.Reply{Body: u.Take()}, nil
+}
+
+// unsound turns what the structure's reader says into the document's fault.
+func unsound(err error, page int) error {
+	var out *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, structure.ErrPassword):
+		out = fault.New(fault.Encrypted, "the document's encryption does not allow an addition")
+	case errors.Is(err, structure.ErrDamaged), errors.Is(err, structure.ErrFilter):
+		out = fault.New(fault.Damaged, "the document is too damaged for an addition")
+	default:
+		return err
+	}
+	out.Page = page
+	return out
+}
+
+func (h *Host) beginUpdate(req wire.Request) error {
+	h.writing = nil
+	f, err := structure.Open(h.file, h.size, req.Password)
+	if err != nil {
+		return err
+	}
+	tree, err := f.Tree(h.doc.PageCount())
+	if err != nil {
+		return err
+	}
+	if len(tree.Pages) != h.doc.PageCount() {
+		return structure.ErrDamaged // what is page 7 here is another one for the engine
+	}
+	u := &update{Update: f.Update(tree), pages: len(tree.Pages), boxes: req.Boxes}
+	if u.boxes {
+		u.legend = textlayer.NewLegend(u.Update)
+	} else {
+		u.font = textlayer.NewFont(u.Update)
+	}
+	h.writing = u
+	return nil
+}
+
+func (u *update) addPages(body []byte) error {
+	var batch inkstreamv1.PageBatch
+	if err := proto.Unmarshal(body, &batch); err != nil {
+		return fmt.Errorf("update: %w", err)
+	}
+	for _, p := range batch.GetPages() {
+		n := int(p.GetNumber())
+		if n < 1 || n > u.pages {
+			return fault.New(fault.PageNotFound, "the document has %d pages", u.pages)
+		}
+		if err := u.addPage(n, p); err != nil {
+			return unsound(err, n)
+		}
+	}
+	return nil
+}
+
+func (u *update) addPage(n int, p *inkstreamv1.Page) error {
+	page, fresh, err := u.Page(n - 1)
+	if err != nil || !fresh {
+		return err
+	}
+	var added bool
+	if u.boxes {
+		added, err = textlayer.AddBoxes(u.Update, page, u.legend, p)
+	} else {
+		added, err = textlayer.AddText(page, u.font, p)
+	}
+	if err != nil || !added {
+		return err
+	}
+	page.Write()
+	u.drawn = true
+	return nil
+}

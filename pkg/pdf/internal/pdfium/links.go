@@ -1,0 +1,99 @@
+package pdfium
+
+import "math"
+
+// Link is an area of a page that leads somewhere.
+type Link struct {
+	Bounds Rect
+	URI    string
+	Page   int // from 1; 0 for none
+}
+
+// Links returns the page's links that lead outside by a URI or to a page of the document, at most most of them.
+func (p *Page) Links(most int) []Link {
+	const goTo, uri = 1, 3
+	in := p.in
+	position, handle := in.scratch, in.scratch+4
+	clear(in.bytes(position, 8))
+	var out []Link
+	for len(out) < most && in.callBool(fnLinkEnumerate, p.handle, position, handle) {
+		link := uint64(in.uint32At(4))
+		next := in.uint32At(0) // the calls below use the scratch area as well
+		l := Link{}
+		if link != 0 && in.callBool(fnLinkAnnotRect, link, in.scratch+16) {
+			var b [8]float64
+			in.float32s(b[:])
+			l.Bounds = Rect{Left: b[4], Top: b[5], Right: b[6], Bottom: b[7]}
+			dest := in.call(fnLinkDest, p.doc.handle, link) & math.MaxUint32
+			if dest == 0 {
+				if action := in.call(fnLinkAction, link) & math.MaxUint32; action != 0 {
+					switch in.callInt(fnActionType, action) {
+					case goTo:
+						dest = in.call(fnActionDest, p.doc.handle, action) & math.MaxUint32
+					case uri:
+						b, size := in.stringBuffer()
+						l.URI = in.narrow(in.call(fnActionURI, p.doc.handle, action, b, size) & math.MaxUint32)
+					}
+				}
+			}
+			if dest != 0 {
+				l.Page = max(0, in.callInt(fnDestPageIndex, p.doc.handle, dest)+1)
+			}
+			if l.Bounds.Finite() && (l.URI != "" || l.Page > 0) {
+				out = append(out, l)
+			}
+		}
+		in.setUint32(0, next)
+	}
+	return out
+}
+
+// Element is an element of the structure tree that has something on the page.
+type Element struct {
+	Role, Language string
+	Depth          int // from 1
+	// Marks are the identifiers of its marked content on the page, its own only.
+	Marks []int
+}
+
+// Elements returns the page's part of the structure tree in its order, cut at most elements and depth.
+func (p *Page) Elements(most, depth int) []Element {
+	in := p.in
+	tree := in.call(fnStructTreeForPage, p.handle) & math.MaxUint32
+	if tree == 0 {
+		return nil
+	}
+	defer in.call(fnStructTreeClose, tree)
+	w := elements{in: in, most: most, depth: depth}
+	for i := range min(in.callInt(fnStructTreeCount, tree), most) {
+		w.visit(in.call(fnStructTreeChild, tree, uint64(i))&math.MaxUint32, 1)
+	}
+	return w.out
+}
+
+type elements struct {
+	in          *Instance
+	most, depth int
+	visits      int
+	out         []Element
+}
+
+func (w *elements) visit(e uint64, depth int) {
+	const maxMarks = 10_000
+	if w.visits++; e == 0 || depth > w.depth || w.visits > 4*w.most || len(w.out) >= w.most {
+		return
+	}
+	in := w.in
+	b, size := in.stringBuffer()
+	out := Element{Role: in.wide(in.call(fnStructType, e, b, size) & math.MaxUint32), Depth: depth}
+	out.Language = in.wide(in.call(fnStructLang, e, b, size) & math.MaxUint32)
+	for i := range min(in.callInt(fnStructMarkCount, e), maxMarks) {
+		if id := in.callInt(fnStructMark, e, uint64(i)); id >= 0 {
+			out.Marks = append(out.Marks, id)
+		}
+	}
+	w.out = append(w.out, out)
+	for i := range min(in.callInt(fnStructCount, e), w.most) {
+		w.visit(in.call(fnStructChild, e, uint64(i))&math.MaxUint32, depth+1)
+	}
+}

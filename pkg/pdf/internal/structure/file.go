@@ -1,0 +1,352 @@
+package structure
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// File is a PDF whose cross references have been read.
+type File struct {
+	r    io.ReaderAt
+	size int64
+	// base is where the header begins; offsets in the file count from there.
+	base    int64
+	xref    table
+	trailer Value
+	// last is the offset of the newest cross-reference section, and streamed says that it is a stream. rebuilt says that there was none worth
+	// believing, so that the table was put together from the objects that were found.
+	last              int64
+	streamed, rebuilt bool
+	security          *security
+	password          string
+	// budget is how many bytes may still be read while the document is searched; nil otherwise. Objects without an end are read to that of the file,
+	// each of them.
+	budget *int64
+
+	streams []objectStream // recently used, the last one last
+}
+
+// Errors that say what is wrong with a document. ErrPassword says that its password is another one, or that its encryption is not known.
+var (
+	ErrDamaged  = errors.New("the document's structure is damaged")
+	ErrPassword = errors.New("the document's encryption cannot be opened")
+)
+
+// Open reads the cross references of a document, or searches it for its objects where those are damaged. The file must stay readable as long
+// as the File is used.
+func Open(r io.ReaderAt, size int64, password string) (*File, error) {
+	f, err := OpenSound(r, size, password)
+	if f == nil || err == nil || errors.Is(err, ErrPassword) {
+		return f, err
+	}
+	if err := f.rebuild(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// OpenSound is Open without the search, which takes as long as reading all of the file. With its error it may return a File that is of no
+// use yet.
+func OpenSound(r io.ReaderAt, size int64, password string) (*File, error) {
+	f := &File{r: r, size: size, password: password}
+	head := make([]byte, min(size, 1024))
+	if _, err := f.readAt(head, 0); err != nil {
+		return nil, err
+	}
+	if at := bytes.Index(head, []byte("%PDF-")); at > 0 {
+		f.base = int64(at)
+	}
+	return f, f.load()
+}
+
+// readAt reads up to len(b) bytes; the end of the file is no error.
+func (f *File) readAt(b []byte, off int64) (int, error) {
+	n, err := f.r.ReadAt(b, off)
+	if f.budget != nil {
+		if *f.budget -= int64(n); *f.budget < 0 {
+			return 0, ErrDamaged
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err != nil {
+		return n, fmt.Errorf("read the document: %w", err)
+	}
+	return n, nil
+}
+
+// load follows the cross-reference sections from the newest on.
+func (f *File) load() error {
+	f.xref, f.trailer = table{}, Value{}
+	tail := make([]byte, min(f.size, 2048))
+	n, err := f.readAt(tail, f.size-int64(len(tail)))
+	if err != nil {
+		return err
+	}
+	tail = tail[:n]
+	at := bytes.LastIndex(tail, []byte("startxref"))
+	if at < 0 {
+		return ErrDamaged
+	}
+	p := parser{b: tail, pos: at + len("startxref")}
+	v, err := p.value(0)
+	if err != nil || v.Kind != Number {
+		return ErrDamaged
+	}
+	f.last = v.Num
+	if err := f.sections(v.Num); err != nil {
+		return err
+	}
+	return f.ready()
+}
+
+// ready looks whether what was read leads to a page tree, and opens the encryption.
+func (f *File) ready() error {
+	f.security, f.streams = nil, nil
+	if e := f.trailer.At("Encrypt"); e.Kind != Null {
+		dict, err := f.Resolve(e)
+		if err != nil {
+			return err
+		}
+		if f.security, err = newSecurity(dict, f.trailer.At("ID"), f.password); err != nil {
+			return err
+		}
+		f.streams = nil
+	}
+	root, err := f.Resolve(f.trailer.At("Root"))
+	if err != nil {
+		return err
+	}
+	if root.Kind != Dict || root.At("Pages").Kind != Ref {
+		return ErrDamaged
+	}
+	pages, err := f.Resolve(root.At("Pages"))
+	if err != nil {
+		return err
+	}
+	if pages.At("Kids").Kind == Null {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// Trailer returns the entries of the newest trailer.
+func (f *File) Trailer() Value { return f.trailer }
+
+// Object is an object of the file.
+type Object struct {
+	Value
+	Number, Generation int
+	// data is the offset of its stream's first byte, -1 where it has none.
+	data int64
+}
+
+// maxObject bounds the bytes of an object without its stream.
+const maxObject = 8 << 20
+
+// Fetch returns an object, Null where the file has none of that number. Its strings are decrypted.
+func (f *File) Fetch(num int64) (Object, error) {
+	e := f.xref.at(num)
+	switch e.kind {
+	case plainEntry:
+		o, err := f.objectAt(f.base + e.offset)
+		if err == nil && int64(o.Number) != num {
+			err = ErrDamaged
+		}
+		if err != nil {
+			return o, err
+		}
+		if f.security != nil && !f.isEncrypt(num) {
+			o.texts(func(b []byte) []byte { return f.security.decryptText(b, o.Number, o.Generation) })
+		}
+		return o, nil
+	case packedEntry:
+		v, err := f.packed(e, num)
+		return Object{Value: v, Number: int(num), data: -1}, err
+	default:
+		return Object{Number: int(num), data: -1}, nil
+	}
+}
+
+// isEncrypt reports whether an object is the encryption dictionary, whose own strings are plain.
+func (f *File) isEncrypt(num int64) bool {
+	e := f.trailer.At("Encrypt")
+	return e.Kind == Ref && e.Num == num
+}
+
+// objectAt reads the object that begins at an offset of the file, as it is there.
+func (f *File) objectAt(off int64) (Object, error) {
+	o := Object{data: -1}
+	if off < 0 || off >= f.size {
+		return o, ErrDamaged
+	}
+	for size := 2 << 10; ; size *= 4 {
+		buf := make([]byte, min(int64(size), f.size-off))
+		n, err := f.readAt(buf, off)
+		if err != nil {
+			return o, err
+		}
+		whole := n < size || int64(n) == f.size-off
+		o, err = parseObject(buf[:n], off)
+		if err == nil {
+			return o, nil
+		}
+		if !errors.Is(err, errShort) || whole || size >= maxObject {
+			return o, ErrDamaged
+		}
+	}
+}
+
+// parseObject reads "N G obj", the object, and the word after it. off is where b begins in the file.
+func parseObject(b []byte, off int64) (Object, error) {
+	o := Object{data: -1}
+	p := parser{b: b}
+	num, err := p.value(0)
+	if err != nil {
+		return o, err
+	}
+	gen, err := p.value(0)
+	if err != nil {
+		return o, err
+	}
+	p.space()
+	if !p.at("obj") || num.Kind != Number || gen.Kind != Number {
+		return o, errSyntax
+	}
+	p.pos += len("obj")
+	o.Number, o.Generation = int(num.Num), int(gen.Num)
+	if o.Value, err = p.value(0); err != nil {
+		return o, err
+	}
+	if o.Kind == Keyword {
+		o.Value = Value{} // nothing between obj and endobj
+		return o, nil
+	}
+	p.space()
+	if len(b)-p.pos < len("stream\r\n") {
+		// Too little to tell. At the end of the file it is no stream.
+		return o, errShort
+	}
+	if o.Kind != Dict || !p.at("stream") {
+		return o, nil
+	}
+	p.pos += len("stream")
+	if p.at("\r") {
+		p.pos++
+	}
+	if p.at("\n") {
+		p.pos++
+	}
+	o.data = off + int64(p.pos)
+	return o, nil
+}
+
+// Resolve follows references. What they lead to may be Null.
+func (f *File) Resolve(v Value) (Value, error) {
+	for range 8 {
+		if v.Kind != Ref {
+			return v, nil
+		}
+		o, err := f.Fetch(v.Num)
+		if err != nil {
+			return Value{}, err
+		}
+		v = o.Value
+	}
+	return Value{}, ErrDamaged
+}
+
+// Entry resolves an entry of a dictionary, which may be a reference itself.
+func (f *File) Entry(dict Value, key string) (Value, error) {
+	return f.Resolve(dict.At(key))
+}
+
+func (f *File) integer(dict Value, key string) int64 {
+	v, err := f.Entry(dict, key)
+	if err != nil || v.Kind != Number {
+		return -1
+	}
+	return v.Num
+}
+
+// objectStream is an object stream, inflated.
+type objectStream struct {
+	number  int64
+	data    []byte
+	offsets map[int64]int // of its objects in data
+}
+
+const keptStreams = 8
+
+// packed returns an object of an object stream.
+func (f *File) packed(e entry, num int64) (Value, error) {
+	s, err := f.objectStream(e.offset)
+	if err != nil {
+		return Value{}, err
+	}
+	at, ok := s.offsets[num]
+	if !ok {
+		return Value{}, ErrDamaged
+	}
+	p := parser{b: s.data, pos: at}
+	v, err := p.value(0)
+	if err != nil {
+		return Value{}, ErrDamaged
+	}
+	return v, nil
+}
+
+func (f *File) objectStream(num int64) (objectStream, error) {
+	for i, s := range f.streams {
+		if s.number == num {
+			f.streams = append(append(f.streams[:i:i], f.streams[i+1:]...), s)
+			return s, nil
+		}
+	}
+	s := objectStream{number: num, offsets: map[int64]int{}}
+	if f.xref.at(num).kind != plainEntry {
+		return s, ErrDamaged
+	}
+	o, err := f.Fetch(num)
+	if err != nil {
+		return s, err
+	}
+	n, first := f.integer(o.Value, "N"), f.integer(o.Value, "First")
+	if s.data, err = f.Stream(o, maxInflated); err != nil {
+		return s, err
+	}
+	if first < 0 || first > int64(len(s.data)) {
+		return s, ErrDamaged
+	}
+	p := parser{b: s.data[:first]}
+	for range min(n, first) {
+		num, errA := p.number()
+		off, errB := p.number()
+		if errA != nil || errB != nil {
+			break
+		}
+		if at := first + off; off >= 0 && at < int64(len(s.data)) {
+			s.offsets[num] = int(at)
+		}
+	}
+	if len(f.streams) >= keptStreams {
+		f.streams = append(f.streams[:0:0], f.streams[1:]...)
+	}
+	f.streams = append(f.streams, s)
+	return s, nil
+}
+
+// number reads a plain integer, which no reference begins with.
+func (p *parser) number() (int64, error) {
+	p.space()
+	text := p.regular()
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return 0, errSyntax
+	}
+	return n, nil
+}

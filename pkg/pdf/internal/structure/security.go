@@ -1,0 +1,297 @@
+package structure
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/md5" // what PDF encryption is made of (ISO 32000-2 §7.6)
+	"crypto/rand"
+	"crypto/rc4"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/binary"
+)
+
+// security is the standard security handler (ISO 32000-2 §7.6) with its file key.
+type security struct {
+	key []byte
+	// strings and streams say how each is encrypted; metadata whether metadata streams are.
+	strings, streams method
+	metadata         bool
+}
+
+type method uint8
+
+const (
+	identity method = iota
+	rc4Method
+	aes128
+	aes256
+)
+
+// newSecurity opens an encryption with a password, the user's or the owner's. Its error is ErrPassword.
+func newSecurity(dict, id Value, password string) (*security, error) {
+	if filter := dict.At("Filter"); filter.Kind != Null && !filter.Is("Standard") {
+		return nil, ErrPassword
+	}
+	s := &security{metadata: string(dict.At("EncryptMetadata").Raw) != "false"}
+	bits := dict.At("Length").Num
+	switch dict.At("V").Num {
+	case 1:
+		s.strings, s.streams, bits = rc4Method, rc4Method, 40
+	case 2, 3:
+		s.strings, s.streams = rc4Method, rc4Method
+	case 4, 5:
+		s.streams, s.strings, bits = methodOf(dict, "StmF"), methodOf(dict, "StrF"), 128
+	default:
+		return nil, ErrPassword
+	}
+	if bits < 40 || bits > 128 {
+		bits = 40
+	}
+	var first []byte
+	if len(id.List) > 0 {
+		first = id.List[0].Text
+	}
+	if dict.At("R").Num >= 5 {
+		s.key = key256(dict, []byte(password))
+	} else {
+		s.key = s.key128(dict, first, []byte(password), int(bits/8))
+	}
+	if s.key == nil {
+		return nil, ErrPassword
+	}
+	return s, nil
+}
+
+func methodOf(dict Value, key string) method {
+	name := dict.At(key)
+	filter := dict.At("CF").At(string(name.Raw))
+	switch cfm := filter.At("CFM"); {
+	case name.Kind != Name || name.Is("Identity"):
+		return identity
+	case cfm.Is("V2"):
+		return rc4Method
+	case cfm.Is("AESV2"):
+		return aes128
+	case cfm.Is("AESV3"):
+		return aes256
+	}
+	return identity
+}
+
+// padding fills up passwords (algorithm 2).
+var padding = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
+
+func padded(password []byte) []byte {
+	return append(bytes.Clone(password[:min(len(password), 32)]), padding...)[:32]
+}
+
+// key128 returns the key of revisions 2 to 4, or nil if the password is neither the user's nor the owner's.
+func (s *security) key128(dict Value, id, password []byte, size int) []byte {
+	owner, user := dict.At("O").Text, dict.At("U").Text
+	if len(owner) < 32 || len(user) < 16 {
+		return nil
+	}
+	owner = owner[:32]
+	revision := dict.At("R").Num
+	if key := s.userKey(dict, owner, user, id, padded(password), size); key != nil {
+		return key
+	}
+	return s.userKey(dict, owner, user, id, userPassword(owner, password, revision, size), size)
+}
+
+// userKey is algorithms 2, 4 and 5.
+func (s *security) userKey(dict Value, owner, user, id, password []byte, size int) []byte {
+	revision := dict.At("R").Num
+	h := md5.New()
+	h.Write(password)
+	h.Write(owner)
+	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(dict.At("P").Num)))
+	h.Write(id)
+	if revision >= 4 && !s.metadata {
+		h.Write([]byte{255, 255, 255, 255})
+	}
+	key := h.Sum(nil)[:size]
+	if revision < 3 {
+		if bytes.HasPrefix(user, rc4Bytes(key, padding)[:16]) {
+			return key
+		}
+		return nil
+	}
+	for range 50 {
+		sum := md5.Sum(key)
+		copy(key, sum[:])
+	}
+	sum := md5.Sum(append(bytes.Clone(padding), id...))
+	check := sum[:]
+	for i := range byte(20) {
+		check = rc4Bytes(xor(key, i), check)
+	}
+	if !bytes.HasPrefix(user, check) {
+		return nil
+	}
+	return key
+}
+
+// userPassword takes the user's password out of the owner's entry (algorithm 7).
+func userPassword(owner, password []byte, revision int64, size int) []byte {
+	sum := md5.Sum(padded(password))
+	key := sum[:]
+	if revision < 3 {
+		return rc4Bytes(key[:5], owner)
+	}
+	for range 50 {
+		sum = md5.Sum(key)
+		key = sum[:]
+	}
+	out := owner
+	for i := 19; i >= 0; i-- {
+		out = rc4Bytes(xor(key[:size], byte(i)), out)
+	}
+	return out
+}
+
+func xor(key []byte, with byte) []byte {
+	out := bytes.Clone(key)
+	for i := range out {
+		out[i] ^= with
+	}
+	return out
+}
+
+func rc4Bytes(key, b []byte) []byte {
+	c, err := rc4.NewCipher(key)
+	if err != nil {
+		return b
+	}
+	out := make([]byte, len(b))
+	c.XORKeyStream(out, b)
+	return out
+}
+
+// key256 returns the key of revisions 5 and 6 (algorithm 2.A), or nil.
+func key256(dict Value, password []byte) []byte {
+	password = password[:min(len(password), 127)]
+	user, owner := dict.At("U").Text, dict.At("O").Text
+	if len(user) < 48 || len(owner) < 48 {
+		return nil
+	}
+	hash := hardened
+	if dict.At("R").Num == 5 {
+		hash = func(password, salt, udata []byte) []byte {
+			sum := sha256.Sum256(append(append(bytes.Clone(password), salt...), udata...))
+			return sum[:]
+		}
+	}
+	for _, try := range []struct {
+		entry, udata []byte
+		wrapped      string
+	}{{user, nil, "UE"}, {owner, user[:48], "OE"}} {
+		wrapped := dict.At(try.wrapped).Text
+		if len(wrapped) < 32 || !bytes.Equal(hash(password, try.entry[32:40], try.udata), try.entry[:32]) {
+			continue
+		}
+		block, err := aes.NewCipher(hash(password, try.entry[40:48], try.udata))
+		if err != nil {
+			return nil
+		}
+		key := make([]byte, 32)
+		cipher.NewCBCDecrypter(block, make([]byte, aes.BlockSize)).CryptBlocks(key, wrapped[:32])
+		return key
+	}
+	return nil
+}
+
+// hardened is the hash of revision 6 (algorithm 2.B).
+func hardened(password, salt, udata []byte) []byte {
+	sum := sha256.Sum256(append(append(bytes.Clone(password), salt...), udata...))
+	k := sum[:]
+	for round := 0; ; round++ {
+		block, err := aes.NewCipher(k[:16])
+		if err != nil {
+			return nil
+		}
+		e := bytes.Repeat(append(append(bytes.Clone(password), k...), udata...), 64)
+		cipher.NewCBCEncrypter(block, k[16:32]).CryptBlocks(e, e)
+		mod := 0
+		for _, c := range e[:16] {
+			mod += int(c)
+		}
+		switch mod % 3 {
+		case 0:
+			sum := sha256.Sum256(e)
+			k = sum[:]
+		case 1:
+			sum := sha512.Sum384(e)
+			k = sum[:]
+		default:
+			sum := sha512.Sum512(e)
+			k = sum[:]
+		}
+		if round >= 63 && int(e[len(e)-1]) <= round-32 {
+			return k[:32]
+		}
+	}
+}
+
+func (s *security) objectKey(m method, number, generation int) []byte {
+	if m == aes256 {
+		return s.key
+	}
+	h := md5.New()
+	h.Write(s.key)
+	h.Write([]byte{byte(number), byte(number >> 8), byte(number >> 16), byte(generation), byte(generation >> 8)})
+	if m == aes128 {
+		h.Write([]byte("sAlT"))
+	}
+	return h.Sum(nil)[:min(len(s.key)+5, 16)]
+}
+
+func (s *security) decryptText(b []byte, number, generation int) []byte {
+	return s.decrypt(s.strings, b, number, generation)
+}
+
+func (s *security) decryptStream(b []byte, number, generation int) []byte {
+	return s.decrypt(s.streams, b, number, generation)
+}
+
+func (s *security) decrypt(m method, b []byte, number, generation int) []byte {
+	switch m {
+	case identity:
+		return b
+	case rc4Method:
+		return rc4Bytes(s.objectKey(m, number, generation), b)
+	}
+	block, err := aes.NewCipher(s.objectKey(m, number, generation))
+	if err != nil || len(b) < 2*aes.BlockSize {
+		return nil
+	}
+	iv, body := b[:aes.BlockSize], b[aes.BlockSize:]
+	out := make([]byte, len(body)/aes.BlockSize*aes.BlockSize)
+	cipher.NewCBCDecrypter(block, iv).CryptBlocks(out, body[:len(out)])
+	if pad := int(out[len(out)-1]); pad >= 1 && pad <= aes.BlockSize {
+		out = out[:len(out)-pad]
+	}
+	return out
+}
+
+// encrypt is the opposite of decrypt.
+func (s *security) encrypt(m method, b []byte, number, generation int) []byte {
+	switch m {
+	case identity:
+		return b
+	case rc4Method:
+		return rc4Bytes(s.objectKey(m, number, generation), b)
+	}
+	block, err := aes.NewCipher(s.objectKey(m, number, generation))
+	if err != nil {
+		return nil // a key of another length than AES has, which newSecurity does not make
+	}
+	pad := aes.BlockSize - len(b)%aes.BlockSize
+	out := make([]byte, aes.BlockSize, aes.BlockSize+len(b)+pad)
+	_, _ = rand.Read(out) // it never fails
+	out = append(append(out, b...), bytes.Repeat([]byte{byte(pad)}, pad)...)
+	cipher.NewCBCEncrypter(block, out[:aes.BlockSize]).CryptBlocks(out[aes.BlockSize:], out[aes.BlockSize:])
+	return out
+}

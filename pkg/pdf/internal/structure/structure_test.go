@@ -1,0 +1,189 @@
+package structure
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"inkstream.dev/pkg/pdftest"
+)
+
+func TestObjectsPrintAsTheyRead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ in, want string }{
+		{"null", "null"}, {"true", "true"}, {" 12 ", "12"}, {"-1.50", "-1.50"}, {"12 0 R", "12 0 R"}, {"/Na#20me", "/Na#20me"},
+		{"(a(b)\\)\\101\\n)", "<6128622929410a>"}, {"<4 1 4>", "<4140>"}, {"[1 2 0 R 3 /A(b)]", "[1 2 0 R 3 /A <62>]"},
+		{"<</A 1/B<</C[<41>]>> % comment\n/D 5 6 >>", ""}, {"<</A 1/B<</C[<41>]>>/D 5 0 R>>", "<</A 1/B <</C [<41>]>>/D 5 0 R>>"},
+		{"<</A>>", "<<>>"}, {"(open", ""}, {"<<", ""}, {")", ""}, {strings.Repeat("[", 100), ""},
+	} {
+		p := parser{b: []byte(tt.in + " ")}
+		v, err := p.value(0)
+		if (err != nil) != (tt.want == "") {
+			t.Errorf("%q: error %v, want one: %t", tt.in, err, tt.want == "")
+		}
+		if got := string(v.Append(nil)); err == nil && got != tt.want {
+			t.Errorf("%q: got %s, want %s", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestLastOfTwoEntriesCounts(t *testing.T) {
+	t.Parallel()
+	p := parser{b: []byte("<</A 1/A 2>> ")}
+	v, err := p.value(0)
+	if err != nil || v.At("A").Num != 2 || v.With("A", Integer(3)).At("A").Num != 3 {
+		t.Errorf("got %s, error %v", v.Append(nil), err)
+	}
+}
+
+func TestGeometryGoesBack(t *testing.T) {
+	t.Parallel()
+	for turns := range 4 {
+		g := Geometry{Left: 10, Bottom: 20, Right: 110, Top: 220, Turns: turns}
+		w, h := g.Size()
+		seen := map[string]bool{}
+		for _, corner := range [][2]float64{{0, 0}, {w, 0}, {0, h}, {w, h}} {
+			x, y := g.User(corner[0], corner[1])
+			if (x != g.Left && x != g.Right) || (y != g.Bottom && y != g.Top) {
+				t.Errorf("%d turns: corner %v is at %g, %g", turns, corner, x, y)
+			}
+			seen[fmt.Sprint(x, y)] = true
+		}
+		if len(seen) != 4 {
+			t.Errorf("%d turns: got %d corners, want 4", turns, len(seen))
+		}
+	}
+}
+
+// extend adds a content stream, a font and an annotation to every page.
+func extend(pdf []byte, password string) ([]byte, *Tree, error) {
+	f, err := Open(bytes.NewReader(pdf), int64(len(pdf)), password)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, err := f.Tree(1000)
+	if err != nil {
+		return nil, nil, err
+	}
+	u := f.Update(tree)
+	font, annotation := u.New(), u.New()
+	u.Put(font, 0, Value{Kind: Dict, Entries: []Entry{{"Type", Value{Kind: Name, Raw: []byte("Font")}}}})
+	u.Put(annotation, 0, Value{Kind: Dict, Entries: []Entry{{"NM", Value{Kind: String, Text: []byte("a name")}}}})
+	for i := range min(len(tree.Pages), 20) {
+		p, fresh, err := u.Page(i)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !fresh {
+			continue
+		}
+		if _, err := p.AddFont("F", font); err != nil {
+			return nil, nil, err
+		}
+		if err := p.AddContent([]byte("q Q\n")); err != nil {
+			return nil, nil, err
+		}
+		if err := p.AddAnnotation(annotation); err != nil {
+			return nil, nil, err
+		}
+		p.Write()
+	}
+	if err := u.Finish(); err != nil {
+		return nil, nil, err
+	}
+	return append(bytes.Clone(pdf), u.Take()...), tree, nil
+}
+
+func TestUpdateIsReadBack(t *testing.T) {
+	t.Parallel()
+	scan := pdftest.Scanned(pdftest.ScanOptions{Pages: 2})
+	for _, file := range []pdftest.File{
+		pdftest.BornDigital(3), scan, pdftest.Encrypted(pdftest.RC4), pdftest.Encrypted(pdftest.AES), pdftest.WithBadStartxref(scan),
+		pdftest.WithoutXref(scan), pdftest.WithJunkBefore(scan), pdftest.ManyPages(50), pdftest.MixedDocument(),
+	} {
+		t.Run(file.Name, func(t *testing.T) {
+			t.Parallel()
+			out, before, err := extend(file.PDF, file.Password)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := Open(bytes.NewReader(out), int64(len(out)), file.Password)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := f.Tree(1000)
+			if err != nil || len(after.Pages) != len(before.Pages) || f.rebuilt {
+				t.Fatalf("got %d pages, want %d, found by searching: %t, error %v", len(after.Pages), len(before.Pages), f.rebuilt, err)
+			}
+			o, err := f.Fetch(int64(after.Pages[0].Number))
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := f.Fetch(o.At("Contents").List[0].Num)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if data, err := f.Stream(content, 1000); err != nil || string(data) != "q Q\n" {
+				t.Errorf("content: got %q, error %v", data, err)
+			}
+			annots := o.At("Annots").List
+			a, err := f.Fetch(annots[len(annots)-1].Num)
+			if err != nil || string(a.At("NM").Text) != "a name" {
+				t.Errorf("annotation: got %s, error %v", a.Append(nil), err)
+			}
+		})
+	}
+}
+
+func TestWrongPasswordIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []pdftest.Cipher{pdftest.RC4, pdftest.AES} {
+		file := pdftest.Encrypted(c)
+		if _, _, err := extend(file.PDF, "wrong"); !errors.Is(err, ErrPassword) {
+			t.Errorf("%s: got %v, want %v", c, err, ErrPassword)
+		}
+	}
+}
+
+// hostile are small documents that lead nowhere, or round in circles.
+var hostile = map[string]string{
+	"empty":             "",
+	"prev to itself":    "%PDF-1.4\nxref\n0 0\ntrailer<</Prev 9/Size 1/Root 1 0 R>>\nstartxref\n9\n%%EOF",
+	"huge table":        "%PDF-1.4\nxref\n0 99999999999\ntrailer<</Size 1>>\nstartxref\n9\n%%EOF",
+	"pages in a circle": "%PDF-1.4\n1 0 obj<</Pages 2 0 R>>endobj 2 0 obj<</Kids[2 0 R 2 0 R]>>endobj trailer<</Root 1 0 R>>",
+	"pages of pages": "%PDF-1.4\n1 0 obj<</Pages 2 0 R>>endobj 2 0 obj<</Kids[3 0 R 3 0 R 3 0 R]>>endobj 3 0 obj<</Kids[4 0 R 4 0 R]>>endobj " +
+		"4 0 obj<</Kids[2 0 R]>>endobj trailer<</Root 1 0 R>>",
+	"stream of itself":    "%PDF-1.5\n1 0 obj<</Type/ObjStm/N 5/First 9/Length 1 0 R>>stream\n1 0 2 0 3\nendstream endobj trailer<</Root 2 0 R>>",
+	"reference to itself": "%PDF-1.4\n1 0 obj 1 0 R endobj trailer<</Root 1 0 R>>",
+	"fonts in a circle": "%PDF-1.4\n1 0 obj<</Pages 2 0 R>>endobj 2 0 obj<</Kids[3 0 R]>>endobj " +
+		"3 0 obj<</Type/Page/Resources 3 0 R/Contents 3 0 R/Annots 3 0 R>>endobj trailer<</Root 1 0 R>>",
+	"no page": "%PDF-1.4\n1 0 obj<</Pages 2 0 R>>endobj 2 0 obj<</Kids[]>>endobj trailer<</Root 1 0 R>>",
+}
+
+func TestHostileStructureEnds(t *testing.T) {
+	t.Parallel()
+	for name, pdf := range hostile {
+		if out, tree, err := extend([]byte(pdf), ""); err == nil && len(tree.Pages) == 0 {
+			t.Errorf("%s: got %d bytes and no page", name, len(out))
+		}
+	}
+}
+
+func FuzzUpdate(f *testing.F) {
+	for _, pdf := range hostile {
+		f.Add([]byte(pdf))
+	}
+	for _, file := range []pdftest.File{
+		pdftest.BornDigital(1), pdftest.BlankPages(2), pdftest.OwnerOnly(pdftest.AES), pdftest.WithoutXref(pdftest.BlankPages(1)),
+	} {
+		f.Add(file.PDF)
+	}
+	f.Fuzz(func(t *testing.T, pdf []byte) {
+		out, _, err := extend(pdf, "")
+		if err == nil && !bytes.HasPrefix(out, pdf) {
+			t.Error("the original does not come first")
+		}
+	})
+}

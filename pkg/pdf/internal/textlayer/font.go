@@ -1,0 +1,143 @@
+package textlayer
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf16"
+
+	"inkstream.dev/pkg/pdf/internal/structure"
+)
+
+// Font is the one font of a text layer. Its codes are the characters themselves; those beyond the basic plane get codes where no character
+// is, among the surrogates and then the private ones.
+type Font struct {
+	number int // of its object
+	used   map[uint16]rune
+	high   map[rune]uint16 // codes of characters beyond the basic plane
+	next   int             // the next code for one of them
+}
+
+// NewFont returns a font whose object the update is to have.
+func NewFont(u *structure.Update) *Font {
+	return &Font{number: u.New(), used: map[uint16]rune{}, high: map[rune]uint16{}, next: firstSurrogate}
+}
+
+const (
+	firstSurrogate = 0xD800
+	lastPrivate    = 0xF8FF
+	replacement    = 0xFFFD
+)
+
+// code returns the code of a character.
+func (f *Font) code(r rune) uint16 {
+	switch {
+	case r <= 0, utf16.IsSurrogate(r), r > 0x10FFFF:
+		r = replacement
+	case r > 0xFFFF:
+		c, ok := f.high[r]
+		if !ok {
+			for f.next <= lastPrivate && f.used[uint16(f.next)] != 0 {
+				f.next++
+			}
+			if f.next > lastPrivate {
+				r = replacement
+				break
+			}
+			c = uint16(f.next)
+			f.high[r] = c
+		}
+		f.used[c] = r
+		return c
+	}
+	c := uint16(r)
+	if have, ok := f.used[c]; ok && have != r { // a private character whose code is taken
+		c, r = replacement, replacement
+	}
+	f.used[c] = r
+	return c
+}
+
+// Write writes the font's objects.
+func (f *Font) Write(u *structure.Update) error {
+	name := func(s string) structure.Value { return structure.Value{Kind: structure.Name, Raw: []byte(s)} }
+	list := func(v ...structure.Value) structure.Value { return structure.Value{Kind: structure.Array, List: v} }
+	text := func(s string) structure.Value { return structure.Value{Kind: structure.String, Text: []byte(s)} }
+	entries := func(v ...any) structure.Value {
+		d := structure.Value{Kind: structure.Dict}
+		for i := 0; i < len(v); i += 2 {
+			d.Entries = append(d.Entries, structure.Entry{Key: v[i].(string), Value: v[i+1].(structure.Value)})
+		}
+		return d
+	}
+	const base = "InkstreamGlyphless"
+	file, toUnicode, toGlyph, descriptor, descendant := u.New(), u.New(), u.New(), u.New(), u.New()
+	data := glyphless()
+	if err := u.PutStream(file, entries("Length1", structure.Integer(len(data))), data); err != nil {
+		return err
+	}
+	if err := u.PutStream(toUnicode, entries(), f.toUnicode()); err != nil {
+		return err
+	}
+	// Every code is glyph 1: glyph 0 stands for a missing one, which some readers draw, or look for elsewhere.
+	if err := u.PutStream(toGlyph, entries(), bytes.Repeat([]byte{0, 1}, 1<<16)); err != nil {
+		return err
+	}
+	const symbolic, fixedPitch = 4, 1
+	u.Put(descriptor, 0, entries(
+		"Type", name("FontDescriptor"), "FontName", name(base), "Flags", structure.Integer(symbolic|fixedPitch),
+		"FontBBox", list(structure.Integer(0), structure.Integer(0), structure.Integer(unitsPerEm), structure.Integer(unitsPerEm)),
+		"ItalicAngle", structure.Integer(0), "Ascent", structure.Integer(unitsPerEm), "Descent", structure.Integer(-1),
+		"CapHeight", structure.Integer(unitsPerEm), "StemV", structure.Integer(80), "FontFile2", structure.Reference(file)))
+	u.Put(descendant, 0, entries(
+		"Type", name("Font"), "Subtype", name("CIDFontType2"), "BaseFont", name(base),
+		"CIDSystemInfo", entries("Registry", text("Adobe"), "Ordering", text("Identity"), "Supplement", structure.Integer(0)),
+		"FontDescriptor", structure.Reference(descriptor), "DW", structure.Integer(unitsPerEm), "CIDToGIDMap", structure.Reference(toGlyph)))
+	u.Put(f.number, 0, entries(
+		"Type", name("Font"), "Subtype", name("Type0"), "BaseFont", name(base), "Encoding", name("Identity-H"),
+		"DescendantFonts", list(structure.Reference(descendant)), "ToUnicode", structure.Reference(toUnicode)))
+	return nil
+}
+
+const (
+	cmapHead = "/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n" +
+		"/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n" +
+		"1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n"
+	cmapTail = "endcmap\nCMapName currentdict /CMap defineresource pop\nend\nend\n"
+	// cmapBlock is how many entries a block may have.
+	cmapBlock = 100
+)
+
+// toUnicode returns the CMap that says which character each code stands for.
+func (f *Font) toUnicode() []byte {
+	type span struct {
+		from, to uint16
+		first    rune
+	}
+	var spans []span
+	for _, c := range slices.Sorted(maps.Keys(f.used)) {
+		r := f.used[c]
+		// A range may not leave the codes that share their first byte.
+		if n := len(spans) - 1; n >= 0 && spans[n].to+1 == c && c&0xff != 0 && spans[n].first+rune(c-spans[n].from) == r && r <= 0xFFFF {
+			spans[n].to = c
+			continue
+		}
+		spans = append(spans, span{c, c, r})
+	}
+	var b bytes.Buffer
+	b.WriteString(cmapHead)
+	for block := range slices.Chunk(spans, cmapBlock) {
+		fmt.Fprintf(&b, "%d beginbfrange\n", len(block))
+		for _, s := range block {
+			fmt.Fprintf(&b, "<%04X> <%04X> <", s.from, s.to)
+			for _, unit := range utf16.Encode([]rune{s.first}) {
+				fmt.Fprintf(&b, "%04X", unit)
+			}
+			b.WriteString(">\n")
+		}
+		b.WriteString("endbfrange\n")
+	}
+	b.WriteString(cmapTail)
+	return b.Bytes()
+}
