@@ -1,25 +1,35 @@
 package layout
 
 import (
+	"cmp"
+	"math"
 	"slices"
+	"unicode/utf8"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// lineShape is what parts lines into blocks: where a line runs, and how large its type is.
+// lineShape is what parts lines into blocks: where a line runs, how large its type is and what it looks like.
 type lineShape struct {
 	x0, x1   float64
 	baseline float64
 	height   float64
+	style    lineStyle
+	marker   string // the line begins as an item of a list does
+	sign     bool   // the marker is a sign, and does not count
+	leader   bool   // a row of dots leads to a page number
+	lower    bool   // it begins with a small letter
+	toPage   bool   // it ends with a number that stands apart, or a leader leads to
 }
 
 // shape measures a line of words. Boxes may be as tight as the letters, so the baseline is not the lower edge of the line: it is where a
 // good part of its words end, those without letters that go below it.
-func shape(words []*inkstreamv1.Word, t turn) lineShape {
+func shape(words []*inkstreamv1.Word, st *styles) lineShape {
 	var bottoms, heights [64]float64 // of the first words: enough to tell
 	n := 0
+	t := st.turn
 	first := t.apply(boxOf(words[0].GetBbox()))
-	s := lineShape{x0: first.x0, x1: first.x1}
+	s := lineShape{x0: first.x0, x1: first.x1, style: st.line(words)}
 	for _, w := range words {
 		box := t.apply(boxOf(w.GetBbox()))
 		s.x0, s.x1 = min(s.x0, box.x0), max(s.x1, box.x1)
@@ -34,42 +44,90 @@ func shape(words []*inkstreamv1.Word, t turn) lineShape {
 	slices.Sort(bottoms[:n])
 	slices.Sort(heights[:n])
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
+	s.lower = startsLower(words[0].GetText())
+	if len(words) > 1 {
+		s.marker = listMarker(words[0].GetText())
+		if s.marker == "" && st.of(words[0]).symbols && utf8.RuneCountInString(words[0].GetText()) == 1 {
+			s.marker, s.sign = words[0].GetText(), true
+		}
+		s.sign = s.sign || isBullet(s.marker)
+		last := t.apply(boxOf(words[len(words)-1].GetBbox()))
+		before := t.apply(boxOf(words[len(words)-2].GetBbox()))
+		s.leader = leader(seg{words: words})
+		s.toPage = s.leader || number(words[len(words)-1].GetText()) && last.x0-before.x1 > 2*s.height
+	}
 	return s
 }
 
 // blocks returns the blocks of a leaf in reading order.
-func (l leaf) blocks(em float64, angle int32) []*inkstreamv1.Block {
-	rows := leaf{whole(l.segments)}.rows(em)
-	lines := make([]*inkstreamv1.Line, len(rows))
-	for i := range rows {
-		lines[i] = newLine(rows[i].words(em, turn(angle)), angle)
+func (l leaf) blocks(a *aligner, angle int32) []*inkstreamv1.Block {
+	var tables []*table
+	text := make([]seg, 0, len(l.segments))
+	for _, s := range l.segments {
+		if s.table != nil {
+			tables = append(tables, s.table)
+		} else {
+			text = append(text, s)
+		}
 	}
-	return paragraphs(lines, em, turn(angle))
+	rows := leaf{whole(text)}.rows(a.em)
+	slices.SortStableFunc(tables, func(a, b *table) int { return cmp.Compare(a.y0, b.y0) })
+	var out []*inkstreamv1.Block
+	for _, t := range tables {
+		n := 0
+		for n < len(rows) && rows[n].core.middle() < t.middle() {
+			n++
+		}
+		out = append(out, a.blocks(rows[:n], angle)...)
+		out = append(out, t.block(a.em, angle))
+		rows = rows[n:]
+	}
+	return append(out, a.blocks(rows, angle)...)
+}
+
+// blocks makes blocks of rows that follow one another.
+func (a *aligner) blocks(rows []row, angle int32) []*inkstreamv1.Block {
+	if len(rows) == 0 {
+		return nil
+	}
+	var out []*inkstreamv1.Block
+	for _, p := range a.pieces(rows) {
+		if p.table != nil {
+			out = append(out, p.table.block(a.em, angle))
+			continue
+		}
+		lines := make([]*inkstreamv1.Line, len(p.rows))
+		for i := range p.rows {
+			lines[i] = newLine(p.rows[i].words(a.em, turn(angle)), angle)
+		}
+		out = append(out, paragraphs(lines, a.em, a.style)...)
+	}
+	return out
 }
 
 // paragraphs parts lines that follow one another in one column into blocks.
-func paragraphs(lines []*inkstreamv1.Line, em float64, t turn) []*inkstreamv1.Block {
+func paragraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkstreamv1.Block {
 	if len(lines) == 0 {
 		return nil
 	}
 	shapes := make([]lineShape, len(lines))
 	for i, line := range lines {
-		shapes[i] = shape(line.GetWords(), t)
+		shapes[i] = shape(line.GetWords(), st)
 	}
-	pitch := usualPitch(shapes, em)
-	left, right := shapes[0].x0, shapes[0].x1
+	p := textColumn{shapes: shapes, pitch: usualPitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1)}
 	for _, s := range shapes {
-		left, right = min(left, s.x0), max(right, s.x1)
+		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
 	}
+	p.contents = contents(shapes)
 	var blocks []*inkstreamv1.Block
 	start := 0
-	for i := 1; i < len(lines); i++ {
-		if parts(shapes, i, pitch, em, left, right) {
-			blocks = append(blocks, newBlock(lines[start:i:i]))
+	for i := 1; i <= len(lines); i++ {
+		if i == len(lines) || p.parts(start, i) {
+			blocks = append(blocks, p.typed(newBlock(lines[start:i:i]), shapes[start:i]))
 			start = i
 		}
 	}
-	return append(blocks, newBlock(lines[start:]))
+	return blocks
 }
 
 // usualPitch returns the median distance from one baseline to the next.
@@ -87,25 +145,122 @@ func usualPitch(shapes []lineShape, em float64) float64 {
 	return steps[len(steps)/2]
 }
 
-// parts reports whether a block ends before line i: there is more room than between other lines, the type changes its size, or the line
-// is indented after one that does not reach the right edge.
-func parts(shapes []lineShape, i int, pitch, em, left, right float64) bool {
-	prev, cur := shapes[i-1], shapes[i]
+// textColumn is a column of lines that is being parted.
+type textColumn struct {
+	shapes      []lineShape
+	pitch, em   float64
+	left, right float64
+	contents    bool // it is a table of contents
+}
+
+// contents reports whether lines are those of a table of contents: many have dots that lead to a page number.
+func contents(shapes []lineShape) bool {
+	n := 0
+	for _, s := range shapes {
+		if s.leader {
+			n++
+		}
+	}
+	return n >= 3 && 5*n >= len(shapes)
+}
+
+// parts reports whether the block that begins at line start ends before line i: there is more room than between other lines, the type changes,
+// an item of a list begins or ends, or the line is indented after one that does not reach the right edge.
+func (p *textColumn) parts(start, i int) bool {
+	prev, cur := p.shapes[i-1], p.shapes[i]
 	step := cur.baseline - prev.baseline
-	if step > 1.3*pitch+max(0, cur.height-em) || step < -0.5*em {
+	if prev.style.mono && cur.style.mono {
+		return step > 3.2*p.pitch || step < -0.5*p.em
+	}
+	if prev.leader && cur.leader || (p.contents || prev.leader || cur.leader) && prev.toPage && cur.toPage {
 		return true
 	}
-	large, small := max(prev.height, cur.height), min(prev.height, cur.height)
-	if large > 1.35*small && large > 1.1*em && small > 0.3*em {
+	if step > 1.3*p.pitch+max(0, max(cur.height, min(cur.style.size, 4*p.em))-p.em) || step < -0.5*p.em || p.restyled(i) {
 		return true
 	}
-	indent := cur.x0 - left
-	if indent < 0.8*em || indent > 6*em || prev.x0-left > 0.5*em {
+	if cur.marker != "" && p.beginsItem(start, i) {
+		return true
+	}
+	if first := p.shapes[start]; first.marker != "" && p.leavesItem(start, i) {
+		return true
+	}
+	indent := cur.x0 - p.left
+	if indent < 0.8*p.em || indent > 6*p.em || prev.x0-p.left > 0.5*p.em {
 		return false
 	}
-	short := right-prev.x1 > 2*em
-	backs := i+1 < len(shapes) && shapes[i+1].x0-left < 0.5*em
+	short := p.right-prev.x1 > 2*p.em
+	backs := i+1 < len(p.shapes) && p.shapes[i+1].x0-p.left < 0.5*p.em
 	return short && backs
+}
+
+// restyled reports whether the type changes before line i, for good and not for a word: its size, between bold and not, or to and from
+// code.
+func (p *textColumn) restyled(i int) bool {
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	large, small := max(prev.height, cur.height), min(prev.height, cur.height)
+	if large > 1.35*small && large > 1.1*p.em && small > 0.3*p.em {
+		return true
+	}
+	a, b := prev.style, cur.style
+	if a.size > 0 && b.size > 0 && max(a.size, b.size) > 1.12*min(a.size, b.size) && min(a.math, b.math) == 0 && small > 0.3*p.em {
+		return true
+	}
+	if a.mono != b.mono {
+		return true
+	}
+	// A line in a font of its own above text in another is a heading, unless it fills the line and goes on in the next; so is a bold one.
+	if a.font != b.font && a.font > 0 && b.font > 0 && p.right-prev.x1 > 3*p.em {
+		return true
+	}
+	return a.bold != b.bold && (p.right-prev.x1 > 3*p.em || i >= 2 && p.shapes[i-2].style.bold == a.bold && a.bold)
+}
+
+// beginsItem reports whether line i, which begins with a marker, is an item of a list. A number at the beginning of a line may have come there
+// by chance, in the middle of a sentence: then the line before it is full.
+func (p *textColumn) beginsItem(start, i int) bool {
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	if cur.sign && cur.marker != "-" && cur.marker != "–" && cur.marker != "—" && cur.marker != "*" && cur.marker != "·" {
+		return true
+	}
+	if first := p.shapes[start]; first.marker != "" && (cur.x0 < first.x0-0.5*p.em || cur.x0 < first.x0+0.5*p.em && first.sign == cur.sign) {
+		return true
+	}
+	hangs := i+1 < len(p.shapes) && p.shapes[i+1].x0 > cur.x0+0.5*p.em && p.shapes[i+1].marker == ""
+	return p.right-prev.x1 > 2*p.em || hangs && math.Abs(prev.x0-cur.x0) > 0.5*p.em || cur.x0 > prev.x0+0.8*p.em
+}
+
+// leavesItem reports whether line i no longer belongs to the item that begins at line start: it stands left of the item's text, and the item's
+// lines hang, or the line before is its last.
+func (p *textColumn) leavesItem(start, i int) bool {
+	first, prev, cur := p.shapes[start], p.shapes[i-1], p.shapes[i]
+	if cur.x0 > first.x0+0.5*p.em {
+		return false
+	}
+	if i-start > 1 && prev.x0 > first.x0+0.5*p.em {
+		return true
+	}
+	return p.right-prev.x1 > 3*p.em && !cur.lower
+}
+
+// typed gives a block the type that its own lines tell: code, an item of a list, a formula. The rest is known from the page, or the document.
+func (p *textColumn) typed(b *inkstreamv1.Block, shapes []lineShape) *inkstreamv1.Block {
+	mono, formula := true, true
+	for _, s := range shapes {
+		mono = mono && s.style.mono
+		formula = formula && s.style.math > 0.4
+	}
+	first := shapes[0]
+	switch {
+	case mono && (len(shapes) > 1 || len(b.GetLines()[0].GetWords()) > 1):
+		b.Type = Code
+	case formula && len(shapes) <= 6:
+		b.Type = Formula
+	case (shapes[len(shapes)-1].leader || p.contents && shapes[len(shapes)-1].toPage) && len(shapes) <= 3: // an entry of a table of contents
+		b.Type, b.Level = ListItem, 1
+	case first.marker != "" && (first.sign || !first.style.bold):
+		b.Type, b.Level, b.Marker = ListItem, 1, first.marker
+	}
+	return b
 }
 
 func newLine(words []*inkstreamv1.Word, angle int32) *inkstreamv1.Line {

@@ -8,6 +8,7 @@ import (
 // cutter cuts a page into regions that hold one column each, and gathers them in reading order.
 type cutter struct {
 	em     float64
+	across []rule // lines drawn across the page, from top to bottom
 	leaves []leaf
 }
 

@@ -55,6 +55,9 @@ func look(segments []seg) side {
 	for i, g := range segments {
 		s.rect = s.rect.union(g.rect)
 		width += g.width()
+		if g.table != nil { // it fills its column, and reads by itself
+			words += 4
+		}
 		words += countWords(g.words)
 		s.mids[i] = g.middle()
 	}
@@ -110,6 +113,8 @@ func (c *cutter) separate(left, right []seg) bool {
 	down := jumps <= 1+rows/4 // the document was drawn column by column
 	level := aligned(l, r, c.em, 0.5)
 	switch {
+	case level && c.ruledOver(l, r):
+		return false
 	case l.prose() && r.prose():
 		return down || rows >= 4 || !level
 	case level && (l.words < 2 || r.words < 2):
@@ -119,6 +124,20 @@ func (c *cutter) separate(left, right []seg) bool {
 	default:
 		return !level && rows >= 3
 	}
+}
+
+// ruledOver reports whether lines are drawn across the gutter above and below the text on its sides, and across most of both: a table's.
+func (c *cutter) ruledOver(l, r side) bool {
+	both := l.rect.union(r.rect)
+	above, below := false, false
+	for _, line := range c.across {
+		if min(line.to, both.x1)-max(line.from, both.x0) < 0.8*both.width() {
+			continue
+		}
+		above = above || line.at > both.y0-2*c.em && line.at < both.y0+2.5*c.em
+		below = below || line.at > both.y1-2.5*c.em && line.at < both.y1+2*c.em
+	}
+	return above && below
 }
 
 // aligned reports whether at least that share of the lines on the shorter side have a line level with them on the other.

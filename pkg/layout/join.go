@@ -57,7 +57,7 @@ func join(segments []seg, em float64) []seg {
 		cur := r.segments[0]
 		for _, s := range r.segments[1:] {
 			gap := s.x0 - cur.x1
-			if gap > closeBy*em || gap < -0.2*em || s.rtl || cur.rtl || s.size > 1.3*cur.size || cur.size > 1.3*s.size {
+			if s.table != nil || cur.table != nil || gap > closeBy*em || gap < -0.2*em || s.rtl || cur.rtl || s.size > 1.3*cur.size || cur.size > 1.3*s.size {
 				out = append(out, cur)
 				cur = s
 				continue

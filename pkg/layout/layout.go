@@ -21,52 +21,96 @@ package layout
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// Paragraph is the type of every block so far.
-const Paragraph = "paragraph"
+// Options say what Arrange leaves out.
+type Options struct {
+	// NoTables leaves tables as lines of text.
+	NoTables bool
+}
 
-// Arrange puts the words of a page in reading order, in place: it rebuilds Blocks, with their Lines and Words, and sets Text. It takes
-// time in proportion to n log n for n words, and copes with any geometry.
-func Arrange(page *inkstreamv1.Page) {
+// Arrange is ArrangeWith with everything.
+func Arrange(page *inkstreamv1.Page) { ArrangeWith(page, Options{}) }
+
+// ArrangeWith puts the words of a page in reading order, in place: it rebuilds Blocks, with their Lines and Words, gives them the types that
+// the page alone can tell, and sets Text. It takes time in proportion to n log n for n words, and copes with any geometry.
+func ArrangeWith(page *inkstreamv1.Page, opts Options) {
 	if page == nil {
 		return
 	}
 	in := collect(page)
+	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10}
 	if in.recognised && plausible(page.GetBlocks()) {
-		page.Blocks = keepOrder(page.GetBlocks())
+		page.Blocks = a.recognised(in)
 	} else {
-		page.Blocks = arrange(in)
+		page.Blocks = a.native(in)
 	}
+	classify(page, a.em, rulesOf(page.GetRulings(), 0))
 	page.Text = Text(page)
 }
 
-// arrange builds the blocks of one page. Lines of one writing direction are arranged among themselves, those of the direction that most
-// of the page is written in first: what is written along the margin is no part of the text beside it.
-func arrange(in input) []*inkstreamv1.Block {
+// arranger builds the blocks of one page.
+type arranger struct {
+	page  *inkstreamv1.Page
+	style *styles
+	opts  Options
+	em    float64 // of the text that most of the page is written in
+}
+
+// native builds the blocks of a page by geometry alone. Lines of one writing direction are arranged among themselves, those of the direction
+// that most of the page is written in first: what is written along the margin is no part of the text beside it.
+func (a *arranger) native(in input) []*inkstreamv1.Block {
 	var blocks []*inkstreamv1.Block
-	for _, group := range byAngle(in.lines) {
+	for i, group := range byAngle(in.lines) {
 		if group.angle%90 != 0 {
 			for _, line := range group.lines {
 				blocks = append(blocks, newBlock([]*inkstreamv1.Line{newLine(line.words, group.angle)}))
 			}
 			continue
 		}
-		segments, em := segment(group.lines, turn(group.angle))
-		if len(segments) == 0 {
-			continue
+		made, em := a.group(group, i == 0)
+		if i == 0 {
+			a.em = em
 		}
-		c := cutter{em: em}
-		c.region(join(segments, em), 0)
-		for _, leaf := range c.leaves {
-			blocks = append(blocks, leaf.blocks(em, group.angle)...)
-		}
+		blocks = append(blocks, made...)
 	}
 	return blocks
 }
+
+// group arranges the lines of one writing direction.
+func (a *arranger) group(g angleGroup, tables bool) ([]*inkstreamv1.Block, float64) {
+	t := turn(g.angle)
+	lines := g.lines
+	em := usualHeight(lines, t)
+	var ruled []*table
+	al := aligner{em: em, style: &styles{fonts: a.style.fonts, turn: t, em: em}, off: a.opts.NoTables || !tables}
+	if g.angle == 0 {
+		al.height = float64(a.page.GetHeight())
+	}
+	if r := rulesOf(a.page.GetRulings(), t); !al.off {
+		al.across = r.across
+		ruled, lines = ruledTables(lines, r, t, em)
+	}
+	segments, _ := segment(lines, t)
+	for _, tab := range ruled {
+		segments = append(segments, seg{rect: tab.rect, table: tab, order: len(segments), text: mostLetters})
+	}
+	if len(segments) == 0 {
+		return nil, em
+	}
+	c := cutter{em: em, across: al.across}
+	c.region(join(segments, em), 0)
+	var blocks []*inkstreamv1.Block
+	for _, leaf := range c.leaves {
+		blocks = append(blocks, leaf.blocks(&al, g.angle)...)
+	}
+	return blocks, em
+}
+
+// mostLetters makes a table a segment with more text than any other, so that it is never a mark of the line beside it.
+const mostLetters = 1 << 20
 
 // angleGroup holds the lines of one writing direction.
 type angleGroup struct {
@@ -89,26 +133,6 @@ func byAngle(lines []inputLine) []angleGroup {
 	}
 	slices.SortStableFunc(groups, func(a, b angleGroup) int { return cmp.Compare(b.words, a.words) })
 	return groups
-}
-
-// Text returns the text of a page from its blocks as they stand: lines end with a line feed, blocks are set apart by a blank line.
-func Text(page *inkstreamv1.Page) string {
-	var b strings.Builder
-	for i, block := range page.GetBlocks() {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		for _, line := range block.GetLines() {
-			for j, word := range line.GetWords() {
-				if j > 0 {
-					b.WriteByte(' ')
-				}
-				b.WriteString(word.GetText())
-			}
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
 }
 
 // Words returns every word of a page in the order of its blocks.

@@ -112,7 +112,7 @@ func TestArrange(t *testing.T) {
 		{
 			"the rows of a table are read across",
 			pageOf(down(72, 72, 10, "Item", "Pears", "Plums", "Sum"), down(250, 72, 10, "Count", "12", "3", "15"), down(400, 72, 10, "Price", "1.20", "0.90", "2.10")),
-			"Item Count Price\nPears 12 1.20\nPlums 3 0.90\nSum 15 2.10\n",
+			"Item\tCount\tPrice\nPears\t12\t1.20\nPlums\t3\t0.90\nSum\t15\t2.10\n",
 		},
 		{
 			"labels of a list stay with their items",

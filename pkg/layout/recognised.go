@@ -47,30 +47,71 @@ func plausible(blocks []*inkstreamv1.Block) bool {
 	return 10*wrong <= len(boxes)
 }
 
-// keepOrder rebuilds the blocks of a recognised page in the order that they have, parted where paragraphs part.
-func keepOrder(blocks []*inkstreamv1.Block) []*inkstreamv1.Block {
-	var out []*inkstreamv1.Block
-	for _, b := range blocks {
-		var lines []*inkstreamv1.Line
-		var input []inputLine
-		for _, line := range b.GetLines() {
-			words := make([]*inkstreamv1.Word, 0, len(line.GetWords()))
-			for _, w := range line.GetWords() {
-				if w.GetText() != "" {
-					words = append(words, w)
-				}
+// recognised builds the blocks of a recognised page: in the order of its recogniser, parted where paragraphs part, with the tables that lines
+// or alignment tell in the place of the words that they are made of.
+func (a *arranger) recognised(in input) []*inkstreamv1.Block {
+	var tables []*inkstreamv1.Block
+	if groups := byAngle(in.lines); len(groups) > 0 && groups[0].angle%90 == 0 {
+		made, em := a.group(groups[0], true)
+		a.em = em
+		for _, b := range made {
+			if b.GetTable() != nil {
+				tables = append(tables, b)
 			}
-			if len(words) == 0 {
-				continue
-			}
-			angle := quarter(line.GetAngle())
-			lines = append(lines, newLine(words, line.GetAngle()))
-			input = append(input, inputLine{words, angle})
-		}
-		if len(lines) > 0 {
-			t := turn(input[0].angle)
-			out = append(out, paragraphs(lines, usualHeight(input, t), t)...)
 		}
 	}
+	of := map[*inkstreamv1.Word]*inkstreamv1.Block{}
+	for _, t := range tables {
+		for _, line := range t.GetLines() {
+			for _, w := range line.GetWords() {
+				of[w] = t
+			}
+		}
+	}
+	var out []*inkstreamv1.Block
+	placed := map[*inkstreamv1.Block]bool{}
+	for _, b := range a.page.GetBlocks() {
+		text, seen := a.remaining(b, of)
+		for _, t := range seen {
+			if placed[t] {
+				continue
+			}
+			placed[t] = true
+			for len(text) > 0 && text[0].Bbox[1] < t.Bbox[1] {
+				out = append(out, text[0])
+				text = text[1:]
+			}
+			out = append(out, t)
+		}
+		out = append(out, text...)
+	}
 	return out
+}
+
+// remaining returns the paragraphs of a recogniser's block without the words that tables have, and those tables.
+func (a *arranger) remaining(b *inkstreamv1.Block, of map[*inkstreamv1.Word]*inkstreamv1.Block) (text, tables []*inkstreamv1.Block) {
+	var lines []*inkstreamv1.Line
+	var input []inputLine
+	for _, line := range b.GetLines() {
+		words := make([]*inkstreamv1.Word, 0, len(line.GetWords()))
+		for _, w := range line.GetWords() {
+			if t := of[w]; t != nil {
+				if len(tables) == 0 || tables[len(tables)-1] != t {
+					tables = append(tables, t)
+				}
+			} else if w.GetText() != "" {
+				words = append(words, w)
+			}
+		}
+		if len(words) == 0 {
+			continue
+		}
+		lines = append(lines, newLine(words, line.GetAngle()))
+		input = append(input, inputLine{words, quarter(line.GetAngle())})
+	}
+	if len(lines) == 0 {
+		return nil, tables
+	}
+	t := turn(input[0].angle)
+	return paragraphs(lines, usualHeight(input, t), &styles{fonts: a.style.fonts, turn: t}), tables
 }

@@ -83,6 +83,28 @@ type seg struct {
 	order int     // place in the input
 	goes  bool    // nothing but a gap sets it apart from the segment before it, which stands on the same line
 	rtl   bool    // most of its letters are written from right to left
+	table *table  // the segment stands for a table that was found before, and has no words
+}
+
+// measure counts the text of a segment and finds its largest type.
+func (s *seg) measure(t turn) {
+	s.text, s.size = 0, 0
+	for _, w := range s.words {
+		if n := letters(w.GetText()); n > 0 {
+			s.text += n
+			s.size = max(s.size, typeSize(w, t.apply(boxOf(w.GetBbox()))))
+		}
+	}
+}
+
+// newSeg makes a segment of words.
+func newSeg(words []*inkstreamv1.Word, t turn) seg {
+	s := seg{rect: t.apply(boxOf(words[0].GetBbox())), words: words}
+	for _, w := range words[1:] {
+		s.rect = s.rect.union(t.apply(boxOf(w.GetBbox())))
+	}
+	s.measure(t)
+	return s
 }
 
 // wideGap is how far apart, in ems, words of one segment may be. Justified lines have blanks of up to three quarters of an em, gutters
@@ -99,14 +121,8 @@ func segment(lines []inputLine, t turn) ([]seg, float64) {
 		start, cur := 0, t.apply(boxOf(line.words[0].GetBbox()))
 		last := cur
 		flush := func(end int) {
-			words := line.words[start:end:end]
-			s := seg{rect: cur, words: words, order: len(segments), goes: goes, rtl: rtl}
-			for _, w := range words {
-				if n := letters(w.GetText()); n > 0 {
-					s.text += n
-					s.size = max(s.size, typeSize(w, t.apply(boxOf(w.GetBbox()))))
-				}
-			}
+			s := seg{rect: cur, words: line.words[start:end:end], order: len(segments), goes: goes, rtl: rtl}
+			s.measure(t)
 			segments = append(segments, s)
 		}
 		for i, word := range line.words[1:] {

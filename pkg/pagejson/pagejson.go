@@ -34,6 +34,12 @@ func Append(b []byte, p *inkstreamv1.Page) []byte {
 	list(&o, "rulings", p.GetRulings(), appendRuling)
 	o.int("uprightRotation", p.GetUprightRotation())
 	list(&o, "notes", p.GetNotes(), appendString)
+	o.float("quality", p.GetQuality())
+	o.string("language", p.GetLanguage())
+	list(&o, "links", p.GetLinks(), appendLink)
+	list(&o, "tags", p.GetTags(), appendTag)
+	o.float("skew", p.GetSkew())
+	o.string("label", p.GetLabel())
 	return append(o.b, '}')
 }
 
@@ -52,6 +58,54 @@ func appendBlock(b []byte, k *inkstreamv1.Block) []byte {
 	o.string("type", k.GetType())
 	list(&o, "bbox", k.GetBbox(), appendFloat)
 	list(&o, "lines", k.GetLines(), appendLine)
+	o.int("level", k.GetLevel())
+	o.string("marker", k.GetMarker())
+	o.string("language", k.GetLanguage())
+	if t := k.GetTable(); t != nil {
+		o.key("table")
+		o.b = appendTable(o.b, t)
+	}
+	o.int("image", k.GetImage())
+	o.bool("continued", k.GetContinued())
+	return append(o.b, '}')
+}
+
+func appendTable(b []byte, t *inkstreamv1.Table) []byte {
+	o := object{b: append(b, '{')}
+	o.int("rows", t.GetRows())
+	o.int("columns", t.GetColumns())
+	list(&o, "cells", t.GetCells(), appendCell)
+	o.bool("ruled", t.GetRuled())
+	o.int("number", t.GetNumber())
+	o.int("headerRows", t.GetHeaderRows())
+	return append(o.b, '}')
+}
+
+func appendCell(b []byte, c *inkstreamv1.Cell) []byte {
+	o := object{b: append(b, '{')}
+	o.int("row", c.GetRow())
+	o.int("column", c.GetColumn())
+	o.int("rowSpan", c.GetRowSpan())
+	o.int("columnSpan", c.GetColumnSpan())
+	list(&o, "bbox", c.GetBbox(), appendFloat)
+	o.string("text", c.GetText())
+	return append(o.b, '}')
+}
+
+func appendLink(b []byte, l *inkstreamv1.Link) []byte {
+	o := object{b: append(b, '{')}
+	list(&o, "bbox", l.GetBbox(), appendFloat)
+	o.string("uri", l.GetUri())
+	o.int("page", l.GetPage())
+	return append(o.b, '}')
+}
+
+func appendTag(b []byte, t *inkstreamv1.Tag) []byte {
+	o := object{b: append(b, '{')}
+	o.string("role", t.GetRole())
+	list(&o, "bbox", t.GetBbox(), appendFloat)
+	o.int("depth", t.GetDepth())
+	o.string("language", t.GetLanguage())
 	return append(o.b, '}')
 }
 
@@ -73,6 +127,7 @@ func appendWord(b []byte, w *inkstreamv1.Word) []byte {
 	}
 	o.int("font", w.GetFont())
 	o.float("size", w.GetSize())
+	o.int("link", w.GetLink())
 	return append(o.b, '}')
 }
 
@@ -91,6 +146,10 @@ func appendImage(b []byte, i *inkstreamv1.Image) []byte {
 	list(&o, "bbox", i.GetBbox(), appendFloat)
 	o.int("width", i.GetWidth())
 	o.int("height", i.GetHeight())
+	o.string("name", i.GetName())
+	o.string("kind", i.GetKind())
+	o.string("sha256", i.GetSha256())
+	o.bool("mask", i.GetMask())
 	return append(o.b, '}')
 }
 

@@ -16,7 +16,7 @@ import (
 // full returns a page in which every field of every message is set.
 func full() *inkstreamv1.Page {
 	word := func(text string, c *float32) *inkstreamv1.Word {
-		return &inkstreamv1.Word{Text: text, Bbox: []float32{72.13, 0, 90.5, 1e-3}, Confidence: c, Font: 2, Size: 9.96}
+		return &inkstreamv1.Word{Text: text, Bbox: []float32{72.13, 0, 90.5, 1e-3}, Confidence: c, Font: 2, Size: 9.96, Link: 1}
 	}
 	zero := float32(0)
 	box := []float32{1, 2.25, 3, 4}
@@ -26,13 +26,18 @@ func full() *inkstreamv1.Page {
 		Text:  "a \"quoted\" \\ line\n\ttab \x01 ü 漢字 😀 </script>",
 		Blocks: []*inkstreamv1.Block{{Type: "paragraph", Bbox: box, Lines: []*inkstreamv1.Line{
 			{Bbox: box, Words: []*inkstreamv1.Word{word("a", nil), word("b", &zero)}, Angle: 180}, {},
+		}, Level: 2, Marker: "2.", Language: "eng", Image: 1, Continued: true, Table: &inkstreamv1.Table{
+			Rows: 2, Columns: 3, Ruled: true, Number: 1, HeaderRows: 1,
+			Cells: []*inkstreamv1.Cell{{Row: 1, Column: 2, RowSpan: 1, ColumnSpan: 2, Bbox: box, Text: "cell"}, {}},
 		}}, {}},
 		Words:      []*inkstreamv1.Word{word("w", proto.Float32(0.93))},
 		Fonts:      []*inkstreamv1.Font{{Name: "Times", Weight: 700, Italic: true, FixedPitch: true, Color: "#102030"}, {}},
 		Confidence: 0.5, Dpi: 300,
-		Images:          []*inkstreamv1.Image{{Bbox: box, Width: 10, Height: 20}},
+		Images:          []*inkstreamv1.Image{{Bbox: box, Width: 10, Height: 20, Name: "images/1-1.png", Kind: "embedded", Sha256: "ab", Mask: true}},
 		Rulings:         []*inkstreamv1.Ruling{{Bbox: box}},
-		UprightRotation: 270, Notes: []string{"n", ""},
+		UprightRotation: 270, Notes: []string{"n", ""}, Quality: 0.75, Language: "deu", Skew: -1.5, Label: "iv",
+		Links: []*inkstreamv1.Link{{Bbox: box, Uri: "https://example.org"}, {Page: 3}},
+		Tags:  []*inkstreamv1.Tag{{Role: "H1", Bbox: box, Depth: 2, Language: "en"}, {}},
 	}
 }
 

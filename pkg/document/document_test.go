@@ -1,0 +1,645 @@
+package document
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/layout"
+	"inkstream.dev/pkg/quality"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// text makes a block of lines, one below the other; every character is half an em wide.
+func text(kind string, x, y, size float32, font int32, lines ...string) *inkstreamv1.Block {
+	b := &inkstreamv1.Block{Type: kind}
+	for i, s := range lines {
+		line := &inkstreamv1.Line{}
+		at, top := x, y+float32(i)*size*1.2
+		for word := range strings.FieldsSeq(s) {
+			w := float32(len([]rune(word))) * size / 2
+			line.Words = append(line.Words, &inkstreamv1.Word{Text: word, Bbox: []float32{at, top, at + w, top + size*0.9}, Font: font, Size: size})
+			at += w + size*0.3
+		}
+		line.Bbox = []float32{x, top, at, top + size*0.9}
+		b.Lines = append(b.Lines, line)
+	}
+	b.Bbox = around(b.Lines)
+	if kind == layout.ListItem {
+		b.Level, b.Marker = 1, strings.Fields(lines[0])[0]
+	}
+	return b
+}
+
+func page(n int32, blocks ...*inkstreamv1.Block) *inkstreamv1.Page {
+	return &inkstreamv1.Page{
+		Number: n, Width: 595, Height: 842, Outcome: "native_text", Blocks: blocks,
+		Fonts: []*inkstreamv1.Font{{Name: "Times"}, {Name: "Times-Bold", Weight: 700}, {Name: "Courier", FixedPitch: true}},
+	}
+}
+
+// prose is a paragraph of the document's body.
+func prose(y float32) *inkstreamv1.Block {
+	return text(layout.Paragraph, 72, y, 10, 1, "the body of the document is set in this type, and there is a good deal", "of it, so that nobody takes it for anything else than what it is.")
+}
+
+// planned observes pages, decides about them, and carries that out.
+func planned(t *testing.T, outline []*inkstreamv1.OutlineEntry, pages ...*inkstreamv1.Page) *Plan {
+	t.Helper()
+	var evidence []*Evidence
+	for _, p := range pages {
+		data, err := Store(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := EvidenceOf(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		evidence = append(evidence, e)
+	}
+	plan := NewPlan(evidence, outline)
+	stored := plan.Encode(len(pages))
+	for _, p := range pages {
+		again := proto.Clone(p).(*inkstreamv1.Page)
+		plan.Apply(p)
+		if err := ApplyStored(stored, again); err != nil || !proto.Equal(p, again) {
+			t.Errorf("page %d: the stored plan does other than the plan, error %v", p.GetNumber(), err)
+		}
+		if plan.Apply(p) {
+			t.Errorf("page %d changes when the plan is applied again", p.GetNumber())
+		}
+	}
+	return plan
+}
+
+func markdown(t *testing.T, plan *Plan, pages ...*inkstreamv1.Page) string {
+	t.Helper()
+	var b strings.Builder
+	m := NewMarkdown(&b, plan)
+	for _, p := range pages {
+		if err := m.Page(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func kinds(p *inkstreamv1.Page) string {
+	var out []string
+	for _, b := range p.GetBlocks() {
+		k := b.GetType()
+		if b.GetType() == layout.Heading {
+			k += fmt.Sprint(b.GetLevel())
+		}
+		if b.GetContinued() {
+			k += "…"
+		}
+		out = append(out, k)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestRunningLines(t *testing.T) {
+	t.Parallel()
+	many := func(build func(n int32) *inkstreamv1.Page) []*inkstreamv1.Page {
+		var out []*inkstreamv1.Page
+		for n := int32(1); n <= 6; n++ {
+			out = append(out, build(n))
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name  string
+		pages []*inkstreamv1.Page
+		want  []string
+	}{
+		{
+			"a head and a page number",
+			many(func(n int32) *inkstreamv1.Page {
+				return page(n, text(layout.Paragraph, 72, 30, 9, 1, "The Annual Report"), prose(200), text(layout.Paragraph, 290, 800, 9, 1, fmt.Sprint(n+10)))
+			}),
+			slices.Repeat([]string{"header paragraph page_number"}, 6),
+		},
+		{
+			"numbers in the text of a foot differ",
+			many(func(n int32) *inkstreamv1.Page {
+				return page(n, prose(200), text(layout.Paragraph, 72, 800, 9, 1, fmt.Sprintf("The Annual Report, page %d of 6", n)))
+			}),
+			slices.Repeat([]string{"paragraph footer"}, 6),
+		},
+		{
+			"heads change with the chapters",
+			many(func(n int32) *inkstreamv1.Page {
+				return page(n, text(layout.Paragraph, 72, 30, 9, 1, []string{"Apples", "Pears"}[n/4]), prose(200))
+			}),
+			slices.Repeat([]string{"header paragraph"}, 6),
+		},
+		{
+			"a head that was read with the text below it",
+			many(func(n int32) *inkstreamv1.Page {
+				return page(n, text(layout.Paragraph, 72, 100, 10, 1, "The Annual Report", fmt.Sprintf("text %s of its own", strings.Repeat("ab", int(n)))), prose(200))
+			}),
+			slices.Repeat([]string{"header paragraph paragraph"}, 6),
+		},
+		{
+			"lines that differ are text",
+			many(func(n int32) *inkstreamv1.Page {
+				return page(n, text(layout.Paragraph, 72, 30, 10, 1, strings.Repeat("ab", int(n))+" begins this page."), prose(200))
+			}),
+			slices.Repeat([]string{"paragraph paragraph"}, 6),
+		},
+		{"the number of a single page", []*inkstreamv1.Page{page(1, prose(200), text(layout.Paragraph, 290, 800, 9, 1, "7"))}, []string{"paragraph page_number"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			planned(t, nil, tt.pages...)
+			for i, p := range tt.pages {
+				if got := kinds(p); got != tt.want[i] {
+					t.Errorf("page %d: got %q, want %q", i+1, got, tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestHeadings(t *testing.T) {
+	t.Parallel()
+	para := layout.Paragraph
+	for _, tt := range []struct {
+		name    string
+		outline []*inkstreamv1.OutlineEntry
+		tags    []*inkstreamv1.Tag
+		blocks  []*inkstreamv1.Block
+		want    string
+	}{
+		{
+			"larger is higher", nil, nil,
+			[]*inkstreamv1.Block{
+				text(para, 72, 60, 16, 1, "Chapter one"), prose(100), text(para, 72, 150, 12, 1, "A section"), prose(170), prose(200), text(para, 72, 250, 12, 1, "Another"), prose(270),
+				text(para, 72, 310, 16, 1, "Chapter two"), prose(340),
+			},
+			"heading1 paragraph heading2 paragraph paragraph heading2 paragraph heading1 paragraph",
+		},
+		{
+			"the largest type at the beginning is the title", nil, nil,
+			[]*inkstreamv1.Block{text(para, 72, 60, 24, 1, "A Study of Pears"), text(para, 72, 100, 14, 1, "Introduction"), prose(130), text(para, 72, 170, 14, 1, "Method"), prose(200), prose(230)},
+			"title heading1 paragraph heading1 paragraph paragraph",
+		},
+		{
+			"bold type of the body's size", nil, nil,
+			[]*inkstreamv1.Block{text(para, 72, 60, 10, 2, "Introduction"), prose(100), prose(140), text(para, 72, 180, 10, 2, "Method"), prose(200), prose(240)},
+			"heading1 paragraph paragraph heading1 paragraph paragraph",
+		},
+		{
+			"numbers tell the depth", nil, nil,
+			[]*inkstreamv1.Block{
+				text(para, 72, 60, 12, 2, "1 Introduction"), prose(100), text(para, 72, 130, 12, 2, "1.1 History"), prose(150), text(para, 72, 180, 12, 2, "1.1.1 Early times"), prose(200),
+				text(para, 72, 250, 12, 2, "2 Method"), prose(270), prose(310), prose(350),
+			},
+			"heading1 paragraph heading2 paragraph heading3 paragraph heading1 paragraph paragraph paragraph",
+		},
+		{
+			"the outline knows better",
+			[]*inkstreamv1.OutlineEntry{{Title: "Introduction", Level: 2, Page: 1}, {Title: "METHOD", Level: 3, Page: 1}, {Title: "Elsewhere", Level: 1, Page: 9}},
+			nil,
+			[]*inkstreamv1.Block{text(para, 72, 60, 10, 1, "Introduction"), prose(100), text(para, 72, 150, 10, 1, "Method"), prose(170), text(para, 72, 220, 10, 1, "Elsewhere"), prose(250)},
+			"heading2 paragraph heading3 paragraph paragraph paragraph",
+		},
+		{
+			"so does the structure", nil,
+			[]*inkstreamv1.Tag{{Role: "H2", Bbox: []float32{70, 58, 200, 72}}, {Role: "P", Bbox: []float32{70, 148, 200, 164}}},
+			[]*inkstreamv1.Block{text(para, 72, 60, 10, 1, "Introduction"), prose(100), text(para, 72, 150, 13, 2, "Bold, and no heading"), prose(170), prose(210)},
+			"heading2 paragraph paragraph paragraph paragraph",
+		},
+		{
+			"sentences and long passages are none", nil, nil,
+			[]*inkstreamv1.Block{
+				text(para, 72, 60, 10, 2, "Note that this whole sentence is bold."), prose(100),
+				text(para, 72, 150, 10, 2, strings.Repeat("bold words that go on and on ", 3), strings.Repeat("and on and on ", 5), "in three lines"), prose(200), prose(240),
+			},
+			"paragraph paragraph paragraph paragraph paragraph",
+		},
+		{
+			"where all is bold, bold says nothing", nil, nil,
+			[]*inkstreamv1.Block{text(para, 72, 60, 10, 2, "short line"), text(para, 72, 100, 10, 2, "all of the body of this document", "is set in bold type.", "It goes on."), text(para, 72, 150, 10, 2, "all of the body of this document", "is set in bold type.", "It goes on.")},
+			"paragraph paragraph paragraph",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := page(1, tt.blocks...)
+			p.Tags = tt.tags
+			planned(t, tt.outline, p)
+			if got := kinds(p); got != tt.want {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func table(x0, x1, y float32, rows ...[]string) *inkstreamv1.Block {
+	t := &inkstreamv1.Table{Rows: int32(len(rows)), Columns: int32(len(rows[0])), Number: 1, HeaderRows: 1}
+	b := &inkstreamv1.Block{Type: layout.Table, Table: t, Bbox: []float32{x0, y, x1, y + 20*float32(len(rows))}}
+	for i, row := range rows {
+		for j, s := range row {
+			if s == "" {
+				continue
+			}
+			cell := text(layout.Paragraph, x0+float32(j)*60, y+float32(i)*20, 10, 1, s)
+			t.Cells = append(t.Cells, &inkstreamv1.Cell{Row: int32(i), Column: int32(j), RowSpan: 1, ColumnSpan: 1, Bbox: cell.Bbox, Text: s})
+			b.Lines = append(b.Lines, cell.Lines...)
+		}
+	}
+	return b
+}
+
+func TestMerges(t *testing.T) {
+	t.Parallel()
+	head, rows := []string{"Item", "Count"}, []string{"Pears", "12"}
+	for _, tt := range []struct {
+		name  string
+		pages []*inkstreamv1.Page
+		want  []Merge
+	}{
+		{
+			"over three pages, with the headings again",
+			[]*inkstreamv1.Page{page(1, prose(72), table(72, 300, 600, head, rows)), page(2, table(72, 300, 72, head, rows)), page(3, table(72, 300, 72, head, rows), prose(300))},
+			[]Merge{{Tables: []TableRef{{1, 1}, {2, 1}, {3, 1}}, HeaderRows: 1}},
+		},
+		{
+			"without the headings",
+			[]*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)), page(2, table(72, 300, 72, rows, rows))},
+			[]Merge{{Tables: []TableRef{{1, 1}, {2, 1}}}},
+		},
+		{"text between them", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)), page(2, prose(72), table(72, 300, 150, head, rows))}, nil},
+		{"other columns", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)), page(2, table(72, 300, 72, []string{"a", "b", "c"}, []string{"d", "e", "f"}))}, nil},
+		{"another place", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)), page(2, table(172, 400, 72, head, rows))}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			plan := planned(t, nil, tt.pages...)
+			if got, want := fmt.Sprint(plan.Merges), fmt.Sprint(tt.want); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	para := layout.Paragraph
+	code := text(layout.Code, 72, 72, 10, 3, "if x {", "print(x)", "}")
+	for i, w := range code.Lines[1].Words {
+		w.Bbox[0] += 20 + float32(i)
+		w.Bbox[2] += 20 + float32(i)
+	}
+	spanning := table(72, 300, 72, []string{"All of it", ""}, []string{"a", "b"})
+	spanning.Table.Cells[0].ColumnSpan = 2
+	linked := text(para, 72, 72, 10, 1, "see the manual of it.")
+	linked.Lines[0].Words[1].Link, linked.Lines[0].Words[2].Link = 1, 1
+	unsafe := text(para, 72, 72, 10, 1, "click here")
+	unsafe.Lines[0].Words[1].Link = 2
+	inner := text(layout.ListItem, 92, 96, 10, 1, "• inner")
+	inner.Level = 2
+	for _, tt := range []struct {
+		name  string
+		pages []*inkstreamv1.Page
+		want  string
+	}{
+		{"nothing", []*inkstreamv1.Page{page(1)}, ""},
+		{
+			"a paragraph over a page break, past notes and running heads",
+			[]*inkstreamv1.Page{
+				page(1, text(para, 72, 600, 10, 1, "This sentence was not finished when the page came to an"), text(layout.Footnote, 72, 700, 8, 1, "1 a note"), text(layout.PageNumber, 290, 800, 9, 1, "1")),
+				page(2, text(layout.Header, 72, 30, 9, 1, "Report"), text(para, 72, 72, 10, 1, "end, but it is now.")),
+			},
+			"This sentence was not finished when the page came to an end, but it is now.\n\n1 a note",
+		},
+		{
+			"a word over a page break",
+			[]*inkstreamv1.Page{page(1, text(para, 72, 600, 10, 1, "The word was bro-")), page(2, text(para, 72, 72, 10, 1, "ken here."))},
+			"The word was broken here.",
+		},
+		{
+			"a paragraph past a figure",
+			[]*inkstreamv1.Page{func() *inkstreamv1.Page {
+				p := page(1, text(para, 72, 72, 10, 1, "It goes on below"), &inkstreamv1.Block{Type: layout.Figure, Image: 1, Bbox: []float32{72, 100, 200, 200}},
+					text(layout.Caption, 72, 210, 10, 1, "Figure 1: a pear"), text(para, 72, 240, 10, 1, "the figure."))
+				p.Images = []*inkstreamv1.Image{{Name: "images/1-1.jpg"}}
+				return p
+			}()},
+			"It goes on below the figure.\n\n![Figure on page 1](images/1-1.jpg)\n\nFigure 1: a pear",
+		},
+		{
+			"a list with a list in it",
+			[]*inkstreamv1.Page{page(1, text(layout.ListItem, 72, 72, 10, 1, "• first"), inner, text(layout.ListItem, 72, 120, 10, 1, "2. second"), text(layout.ListItem, 72, 132, 10, 1, "(b) third"))},
+			"- first\n  - inner\n2. second\n- (b) third",
+		},
+		{"code keeps its indents", []*inkstreamv1.Page{page(1, code)}, "```\nif x {\n    print(x)\n}\n```"},
+		{"a table", []*inkstreamv1.Page{page(1, table(72, 300, 72, []string{"Item", "Count"}, []string{"Pears | figs", ""}))}, "| Item | Count |\n| --- | --- |\n| Pears &#124; figs |  |"},
+		{
+			"a table with cells that span",
+			[]*inkstreamv1.Page{page(1, spanning)},
+			"<table>\n<tr><th colspan=\"2\">All of it</th></tr>\n<tr><td>a</td><td>b</td></tr>\n</table>",
+		},
+		{
+			"links that lead outside, and those that nobody should follow",
+			[]*inkstreamv1.Page{func() *inkstreamv1.Page {
+				p := page(1, linked, unsafe)
+				p.Links = []*inkstreamv1.Link{{Uri: "https://example.org/a (b)"}, {Uri: "javascript:alert(1)"}}
+				return p
+			}()},
+			"see [the manual](https://example.org/a%20%28b%29) of it.\n\nclick here",
+		},
+		{
+			"what markdown would take for its own",
+			[]*inkstreamv1.Page{page(1, text(para, 72, 72, 10, 1, "# *not* [a] <b> snake_case _x_"), text(para, 72, 92, 10, 1, "1. is no list"), text(para, 72, 112, 10, 1, "- nor is this"))},
+			"\\# \\*not\\* \\[a\\] &lt;b> snake_case \\_x\\_\n\n1\\. is no list\n\n\\- nor is this",
+		},
+		{
+			"entries of a table of contents",
+			[]*inkstreamv1.Page{page(1, func() *inkstreamv1.Block {
+				b := text(layout.ListItem, 72, 72, 10, 1, "First chapter . . . . . . 12")
+				b.Marker = ""
+				return b
+			}())},
+			"- First chapter 12",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			plan := planned(t, nil, tt.pages...)
+			if got := strings.TrimRight(markdown(t, plan, tt.pages...), "\n"); got != tt.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestChunks(t *testing.T) {
+	t.Parallel()
+	long := make([]string, 30)
+	for i := range long {
+		long[i] = "ten words are in this line of the long paragraph"
+	}
+	pages := []*inkstreamv1.Page{
+		page(1, text(layout.Title, 72, 40, 20, 1, "Title"), text(layout.Paragraph, 72, 72, 10, 1, "before any heading"), text(layout.Heading, 72, 90, 14, 1, "One"), prose(110)),
+		page(2, text(layout.Header, 72, 30, 9, 1, "head"), text(layout.Paragraph, 72, 72, 10, 1, long...), table(72, 300, 600, []string{"a", "b"}, []string{"c", "d"})),
+	}
+	pages[0].Blocks[2].Level = 1
+	var b strings.Builder
+	c := NewChunks(&b, 100)
+	for _, p := range pages {
+		if err := c.Page(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	words := 0
+	for i, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
+		var got Chunk
+		if err := json.Unmarshal([]byte(line), &got); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"Title", "One"}
+		if i == 0 {
+			want = want[:1]
+		}
+		if got.ID != i+1 || !slices.Equal(got.Headings, want) || got.Words > 120 || len(got.Boxes) == 0 || len(got.Pages) == 0 {
+			t.Errorf("passage %d: id %d, under %q, %d words, pages %v, %d boxes", i+1, got.ID, got.Headings, got.Words, got.Pages, len(got.Boxes))
+		}
+		if strings.Contains(got.Text, "head") && i > 0 {
+			t.Errorf("passage %d has the running head: %q", i+1, got.Text)
+		}
+		words += got.Words
+	}
+	if want := 3 + 30 + 300 + 4; words != want {
+		t.Errorf("%d words in all passages, want %d", words, want)
+	}
+}
+
+func TestStoredPages(t *testing.T) {
+	t.Parallel()
+	p := page(3, prose(72), table(72, 300, 200, []string{"a", "b"}, []string{"c", "d"}), text(layout.Paragraph, 290, 800, 9, 1, "3"))
+	p.Text, p.Language = layout.Text(p), "eng"
+	want := Observe(p)
+	data, err := Encode(p, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := EvidenceOf(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(got.Blocks, got.Edges, got.Words, got.Number) != fmt.Sprint(want.Blocks, want.Edges, want.Words, want.Number) || !maps.Equal(got.Sizes, want.Sizes) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	back, err := Decode(data)
+	if err != nil || !proto.Equal(back, p) {
+		t.Errorf("the page changed: %v", err)
+	}
+	if text, language, err := TextOf(data); err != nil || text != p.Text || language != "eng" {
+		t.Errorf("text %q, language %q, error %v; want %q and eng", text, language, err, p.Text)
+	}
+	plan := NewPlan([]*Evidence{want}, nil).Encode(9)
+	for i := range plan {
+		_ = ApplyStored(plan[:i], proto.Clone(p).(*inkstreamv1.Page))
+	}
+	for i := range data[:min(len(data), 200)] { // cut short anywhere: an error or less, no crash
+		_, _ = EvidenceOf(data[:i])
+	}
+	if _, err := EvidenceOf([]byte(`{"number":3,"blocks":[{"type":"paragraph"}]}`)); err != nil {
+		t.Errorf("a page that was stored as JSON: %v", err)
+	}
+}
+
+func TestJSONIsAsItsSchemaSays(t *testing.T) {
+	t.Parallel()
+	p := page(1, text(layout.Title, 72, 40, 20, 1, "Title"), prose(72), table(72, 300, 200, []string{"a", "b"}, []string{"c", "d"}), text(layout.ListItem, 72, 300, 10, 1, "• item"))
+	plan := planned(t, nil, p, page(2))
+	Languages(p)
+	var b strings.Builder
+	j, err := NewJSON(&b, Head{
+		Version: "inkstream.v1", Job: "j", SHA256: strings.Repeat("0", 64), PageCount: 2, Language: plan.Language(), Words: plan.Words,
+		TableMerges: []Merge{{Tables: []TableRef{{1, 1}, {2, 1}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*inkstreamv1.Page{p, page(2)} {
+		if err := j.Page(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := schema(t).Validate([]byte(b.String())); err != nil {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	var doc struct{ Pages []json.RawMessage }
+	if err := json.Unmarshal([]byte(b.String()), &doc); err != nil || len(doc.Pages) != 2 {
+		t.Errorf("%d pages, error %v; want 2", len(doc.Pages), err)
+	}
+}
+
+// FuzzDocument lets the rules and the writers loose on pages of anything.
+func FuzzDocument(f *testing.F) {
+	f.Add([]byte("a page of a few words, the boxes of which may be anything at all, and tables of any size"))
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0x80, 0x7f, 1, 2, 3, 4, 5, 6, 7, 8})
+	f.Add([]byte("\x05\x01\x02\x03\x04\x05\x06\x07\x06\x01\x02\x03\x04\x05\x06\x07\x07\x01\x02\x03\x04\x05\x06\x07"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		pages := []*inkstreamv1.Page{fuzzPage(1, data), fuzzPage(2, data[len(data)/2:]), fuzzPage(3, data)}
+		var evidence []*Evidence
+		for _, p := range pages {
+			layout.Arrange(p)
+			Languages(p)
+			stored, err := Store(p)
+			if err != nil {
+				return // text that is no UTF-8 does not come from an engine
+			}
+			e, err := EvidenceOf(stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			evidence = append(evidence, e)
+		}
+		plan := NewPlan(evidence, []*inkstreamv1.OutlineEntry{{Title: "word", Level: -3, Page: 1}})
+		var b strings.Builder
+		m, c := NewMarkdown(&b, plan), NewChunks(&b, 50)
+		for _, p := range pages {
+			n := len(layout.Words(p))
+			plan.Apply(p)
+			if got := len(layout.Words(p)); got != n {
+				t.Errorf("page %d: %d words became %d", p.GetNumber(), n, got)
+			}
+			if err := m.Page(p); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Page(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// fuzzPage makes a page of bytes, eight of them a word or a line that is drawn.
+func fuzzPage(n int32, data []byte) *inkstreamv1.Page {
+	p := page(n)
+	line := &inkstreamv1.Line{}
+	block := &inkstreamv1.Block{Lines: []*inkstreamv1.Line{line}}
+	p.Blocks = append(p.Blocks, block)
+	texts := []string{"a", "word", "12", "•", "שלום", "日本語", "1.2", "....", "Figure", "\ue000\uf8ff", "-", "longer-"}
+	for ; len(data) >= 8; data = data[8:] {
+		b := func(i int) float32 { return float32(data[i]) * 3 }
+		box := []float32{b(1), b(2), b(1) + b(3)/8, b(2) + b(4)/16}
+		switch data[0] % 8 {
+		case 1:
+			line = &inkstreamv1.Line{Angle: int32(data[5]%8) * 45}
+			block.Lines = append(block.Lines, line)
+		case 2:
+			block = &inkstreamv1.Block{Lines: []*inkstreamv1.Line{{}}}
+			line = block.Lines[0]
+			p.Blocks = append(p.Blocks, block)
+		case 3:
+			p.Rulings = append(p.Rulings, &inkstreamv1.Ruling{Bbox: []float32{b(1), b(2), b(1) + b(3), b(2)}})
+			continue
+		case 4:
+			p.Rulings = append(p.Rulings, &inkstreamv1.Ruling{Bbox: []float32{b(1), b(2), b(1), b(2) + b(3)}})
+			continue
+		case 5:
+			p.Images = append(p.Images, &inkstreamv1.Image{Bbox: box, Name: "images/1-1.png", Kind: []string{"embedded", "drawing"}[data[5]%2]})
+			continue
+		case 6:
+			p.Tags = append(p.Tags, &inkstreamv1.Tag{Role: []string{"H1", "P", "H"}[data[5]%3], Bbox: box})
+			continue
+		}
+		line.Words = append(line.Words, &inkstreamv1.Word{Text: texts[int(data[6])%len(texts)], Bbox: box, Size: b(5) / 8, Font: int32(data[7] % 5), Link: int32(data[7] % 3)})
+	}
+	return p
+}
+
+// schema reads the published schema of document.json.
+func schema(t testing.TB) *quality.Schema {
+	t.Helper()
+	s, err := quality.ParseSchema(readFile(t, "../../proto/inkstream/v1/document.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestHostilePages has what no page of a book has: 100,000 words, words all in one place, text that runs down or from the right, characters
+// that nobody else knows, and boxes that are none.
+func TestHostilePages(t *testing.T) {
+	t.Parallel()
+	nan := float32(0)
+	nan /= nan
+	for _, tt := range []struct {
+		name  string
+		words int
+		angle int32
+		text  func(i int) string
+		box   func(i int) []float32
+	}{
+		{"100,000 words", 100_000, 0, func(i int) string { return fmt.Sprint("word", i%977) }, func(i int) []float32 {
+			x, y := float32(i%250)*24, float32(i/250)*14
+			return []float32{x, y, x + 20, y + 10}
+		}},
+		{"all in one place", 20_000, 0, func(int) string { return "same" }, func(int) []float32 { return []float32{10, 10, 40, 20} }},
+		{"from the right", 2_000, 0, func(int) string { return "שלום" }, func(i int) []float32 {
+			x, y := 560-float32(i%20)*28, float32(i/20)*14
+			return []float32{x, y, x + 20, y + 10}
+		}},
+		{"downwards", 2_000, 90, func(int) string { return "縦書き" }, func(i int) []float32 {
+			x, y := 560-float32(i/20)*14, float32(i%20)*28
+			return []float32{x, y, x + 10, y + 20}
+		}},
+		{"private use", 2_000, 0, func(int) string { return "\ue000\uf8ff\U000f0000" }, func(i int) []float32 {
+			x, y := float32(i%20)*28, float32(i/20)*14
+			return []float32{x, y, x + 20, y + 10}
+		}},
+		{"no boxes", 5_000, 0, func(int) string { return "12.5" }, func(i int) []float32 { return [][]float32{nil, {nan, nan, nan, nan}, {3e38, -3e38, 1, 2}}[i%3] }},
+	} {
+		line := &inkstreamv1.Line{Angle: tt.angle}
+		for i := range tt.words {
+			line.Words = append(line.Words, &inkstreamv1.Word{Text: tt.text(i), Bbox: tt.box(i), Size: 10})
+		}
+		p := page(1, &inkstreamv1.Block{Lines: []*inkstreamv1.Line{line}})
+		layout.Arrange(p)
+		Languages(p)
+		plan := planned(t, nil, p)
+		if n := len(layout.Words(p)); n != tt.words {
+			t.Errorf("%s: %d words became %d", tt.name, tt.words, n)
+		}
+		if md := markdown(t, plan, p); md == "" {
+			t.Errorf("%s: the markdown is empty", tt.name)
+		}
+		var b strings.Builder
+		j, err := NewJSON(&b, Head{Version: "inkstream.v1", Job: "j", SHA256: strings.Repeat("0", 64), PageCount: 1, Words: tt.words})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(j.Page(p), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema(t).Validate([]byte(b.String())); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package document
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"inkstream.dev/pkg/layout"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const (
+	// edgeLines is how many lines at each edge of a page may be running heads.
+	mostEdgeLines = 4
+	// edgeShare is how far from the edge they may stand, as a share of the page's height.
+	edgeShare = 0.16
+	// longestEdge is how many words such a line may have.
+	longestEdge = 30
+)
+
+// edgeLines gathers the lines at the upper and lower edge of a page.
+func edgeLines(e *Evidence, p *inkstreamv1.Page) {
+	top, bottom := e.Height*edgeShare, e.Height*(1-edgeShare)
+	var lines []EdgeLine
+	for i, b := range p.GetBlocks() {
+		if b.GetType() == layout.Table || b.GetType() == layout.Figure || len(b.GetBbox()) != 4 {
+			continue
+		}
+		if box := b.GetBbox(); box[1] > top && box[3] < bottom || e.Blocks[i].Flags&FlagTurned != 0 {
+			continue
+		}
+		for j, line := range b.GetLines() {
+			box := line.GetBbox()
+			if len(box) != 4 || len(line.GetWords()) > longestEdge || box[3] > top && box[1] < bottom {
+				continue
+			}
+			l := EdgeLine{Block: i, Line: j, Top: box[3] <= top, Y: (box[1] + box[3]) / 2, Words: len(line.GetWords())}
+			l.Key, l.Value, l.Bare = running(line)
+			lines = append(lines, l)
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b EdgeLine) int { return cmp.Compare(a.Y, b.Y) })
+	n := 0
+	for n < len(lines) && lines[n].Top {
+		n++
+	}
+	e.Edges = append(e.Edges, lines[:min(n, mostEdgeLines)]...)
+	e.Edges = append(e.Edges, lines[max(n, len(lines)-mostEdgeLines):]...)
+}
+
+// running returns a hash of a line's text in which every number is the same, the number that it has if there is but one, and whether it
+// has nothing else, but for dashes and words for "page".
+func running(line *inkstreamv1.Line) (sum uint64, value int, bare bool) {
+	k := newKey()
+	numbers, words := 0, 0
+	for _, w := range line.GetWords() {
+		text := strings.Trim(w.GetText(), "-–—.[]()|/ ")
+		if n, ok := pageNumber(text); ok {
+			numbers++
+			if numbers == 1 {
+				value = n
+			}
+			k.rune('0')
+			continue
+		}
+		k.add(digitless(text))
+		if text != "" && !pageWord(text) {
+			words++
+		}
+	}
+	if numbers > 1 && words > 0 {
+		value = 0
+	}
+	return k.sum, value, numbers > 0 && numbers <= 2 && words == 0
+}
+
+// digitless makes every run of digits in a word the same.
+func digitless(text string) string {
+	if !strings.ContainsFunc(text, unicode.IsDigit) {
+		return text
+	}
+	var b strings.Builder
+	last := false
+	for _, r := range text {
+		digit := unicode.IsDigit(r)
+		if !digit {
+			b.WriteRune(r)
+		} else if !last {
+			b.WriteByte('0')
+		}
+		last = digit
+	}
+	return b.String()
+}
+
+func pageWord(text string) bool {
+	switch strings.ToLower(text) {
+	case "page", "pg", "p", "of", "seite", "von", "sivu", "página", "pagina", "de", "di", "стр", "из":
+		return true
+	}
+	return false
+}
+
+// pageNumber reads a page number: digits, or a Roman number.
+func pageNumber(text string) (int, bool) {
+	if text == "" || len(text) > 8 {
+		return 0, false
+	}
+	n := 0
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return roman(text)
+		}
+		n = n*10 + int(text[i]-'0')
+	}
+	return n, len(text) <= 5
+}
+
+func roman(text string) (int, bool) {
+	lower := strings.ToLower(text)
+	if lower != text && strings.ToUpper(text) != text {
+		return 0, false
+	}
+	total, last := 0, 0
+	for i := len(lower) - 1; i >= 0; i-- {
+		var v int
+		switch lower[i] {
+		case 'i':
+			v = 1
+		case 'v':
+			v = 5
+		case 'x':
+			v = 10
+		case 'l':
+			v = 50
+		case 'c':
+			v = 100
+		default:
+			return 0, false
+		}
+		if v < last {
+			total -= v
+		} else {
+			total, last = total+v, v
+		}
+	}
+	return total, total > 0 && romanOf(total) == lower
+}
+
+// romanOf writes a number below 400 the Roman way.
+func romanOf(n int) string {
+	var b strings.Builder
+	for _, digit := range []struct {
+		value int
+		text  string
+	}{{100, "c"}, {90, "xc"}, {50, "l"}, {40, "xl"}, {10, "x"}, {9, "ix"}, {5, "v"}, {4, "iv"}, {1, "i"}} {
+		for ; n >= digit.value; n -= digit.value {
+			b.WriteString(digit.text)
+		}
+	}
+	return b.String()
+}
+
+// tagged takes over what the document's structure says of each block: of the elements that cover it, the one that says most.
+func tagged(e *Evidence, p *inkstreamv1.Page) {
+	tags := p.GetTags()
+	const mostTags = 2000
+	if len(tags) == 0 || len(tags) > mostTags || len(e.Blocks) > mostTags {
+		return
+	}
+	for i := range e.Blocks {
+		b := &e.Blocks[i]
+		for _, t := range tags {
+			level := tagLevel(t.GetRole())
+			if level == 0 || len(t.GetBbox()) != 4 || !mostly(b.Box, t.GetBbox()) {
+				continue
+			}
+			if b.Tag == 0 || b.Tag == TagText {
+				b.Tag = level
+			}
+		}
+	}
+}
+
+// tagLevel returns what a structure element says of its text.
+func tagLevel(role string) int {
+	switch role {
+	case "H1", "H2", "H3", "H4", "H5", "H6":
+		return int(role[1] - '0')
+	case "H":
+		return TagHeading
+	case "Title":
+		return TagTitle
+	case "P", "LI", "LBody", "TD", "TH", "Caption", "Note", "Code", "BlockQuote":
+		return TagText
+	}
+	return 0
+}
+
+// mostly reports whether most of a box lies in another that is not much larger.
+func mostly(box [4]float32, in []float32) bool {
+	w := min(box[2], in[2]) - max(box[0], in[0])
+	h := min(box[3], in[3]) - max(box[1], in[1])
+	if w <= 0 || h <= 0 {
+		return false
+	}
+	area := (box[2] - box[0]) * (box[3] - box[1])
+	return w*h >= 0.6*area && (in[2]-in[0])*(in[3]-in[1]) <= 4*area
+}

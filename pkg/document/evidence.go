@@ -1,0 +1,413 @@
+package document
+
+import (
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"inkstream.dev/pkg/layout"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// Evidence is what the rules of a whole document need to know about one of its pages.
+type Evidence struct {
+	Number        int
+	Width, Height float32
+	Words         int
+	// Language counts words by language.
+	Language map[string]int
+	// Sizes counts characters by type size in quarters of a point.
+	Sizes  map[int]int
+	Blocks []BlockEvidence
+	// Edges are the lines nearest to the page's upper and lower edge.
+	Edges []EdgeLine
+}
+
+// BlockEvidence is what is known about a block.
+type BlockEvidence struct {
+	Type byte // index into types
+	Box  [4]float32
+	// Size is the type size in quarters of a point; of a recognised block the height of its lines instead.
+	Size  int
+	Words int
+	Lines int
+	Flags Flags
+	// Key is a hash of its text's letters and digits in lower case, by which it is found again in the outline; of long blocks 0.
+	Key uint64
+	// Depth is that of the number which the block begins with: 2 for "1.3 Results".
+	Depth int
+	// Tag is the level of the heading that the document's structure says this is, TagHeading for one without a level, TagTitle for the
+	// title, TagText for text that is none; 0 where the structure does not say.
+	Tag int
+	// Columns are those of a table.
+	Columns int
+	// Style tells apart fonts of one size: a hash of the name.
+	Style uint32
+}
+
+// Flags are facts about a block's text.
+type Flags uint32
+
+// The facts.
+const (
+	FlagBold       Flags = 1 << iota // all of it
+	FlagCaps                         // no small letters
+	FlagSentence                     // ends as a sentence does
+	FlagStop                         // ends with a stop, comma or the like
+	FlagHyphen                       // ends with a hyphen
+	FlagLower                        // begins with a small letter
+	FlagFull                         // its last line reaches the right edge of the block
+	FlagRecognised                   // recognised in an image
+	FlagLeader                       // has a row of dots
+	FlagLetters                      // has two letters or more in a row
+	FlagUnspaced                     // ends in a script without blanks
+	FlagCentred                      // stands in the middle of the page
+	FlagItalic                       // all of it
+	FlagTurned                       // not upright
+	FlagNumber                       // ends with a number
+)
+
+// What Tag says besides the levels 1 to 6.
+const (
+	TagHeading = 7
+	TagTitle   = 8
+	TagText    = 9
+)
+
+// EdgeLine is a line near the upper or lower edge of a page.
+type EdgeLine struct {
+	Block, Line int
+	Top         bool
+	Y           float32
+	// Key is a hash of the line's text with every number made the same.
+	Key uint64
+	// Value is the number that the line is, or has alone; 0 where it is none. Bare says that it has nothing else.
+	Value int
+	Bare  bool
+	Words int
+}
+
+// types lists the types of blocks in the order by which they are stored.
+var types = []string{
+	"", layout.Title, layout.Heading, layout.Paragraph, layout.ListItem, layout.Code, layout.Table, layout.Figure, layout.Caption, layout.Header,
+	layout.Footer, layout.PageNumber, layout.Footnote, layout.Formula,
+}
+
+func typeIndex(name string) byte { return byte(max(0, slices.Index(types, name))) }
+
+// Observe gathers the evidence of an arranged page.
+func Observe(p *inkstreamv1.Page) *Evidence {
+	e := &Evidence{
+		Number: int(p.GetNumber()), Width: p.GetWidth(), Height: p.GetHeight(), Language: map[string]int{}, Sizes: map[int]int{},
+		Blocks: make([]BlockEvidence, len(p.GetBlocks())),
+	}
+	o := observer{e: e, fonts: p.GetFonts(), bold: make([]bool, len(p.GetFonts())+1), turned: mostlyTurned(p)}
+	for i, f := range p.GetFonts() {
+		o.bold[i+1] = layout.Bold(f)
+	}
+	for i, b := range p.GetBlocks() {
+		o.block(&e.Blocks[i], b)
+	}
+	tagged(e, p)
+	edgeLines(e, p)
+	return e
+}
+
+// mostlyTurned returns the angle that most of a page's lines have.
+func mostlyTurned(p *inkstreamv1.Page) int32 {
+	var count [4]int
+	for _, b := range p.GetBlocks() {
+		for _, l := range b.GetLines() {
+			count[((l.GetAngle()%360+360)%360)/90] += len(l.GetWords())
+		}
+	}
+	best := 0
+	for i, n := range count {
+		if n > count[best] {
+			best = i
+		}
+	}
+	return int32(best * 90)
+}
+
+type observer struct {
+	e      *Evidence
+	fonts  []*inkstreamv1.Font
+	bold   []bool
+	turned int32
+}
+
+// longestKey is how many words a block has at most that is looked for in the outline.
+const longestKey = 40
+
+func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
+	out.Type, out.Lines = typeIndex(b.GetType()), len(b.GetLines())
+	out.Columns = int(b.GetTable().GetColumns())
+	defer o.tableHead(out, b.GetTable())
+	if box := b.GetBbox(); len(box) == 4 {
+		out.Box = [4]float32(box)
+	}
+	sizes := map[int]int{}
+	bold, letters, lower, upper, recognised := true, 0, 0, 0, false
+	var style *inkstreamv1.Word
+	for _, line := range b.GetLines() {
+		if line.GetAngle() != o.turned {
+			out.Flags |= FlagTurned
+		}
+		for _, w := range line.GetWords() {
+			out.Words++
+			n, small, capital := countLetters(w.GetText())
+			lower, upper = lower+small, upper+capital
+			letters += n
+			size := quarter(w, line.GetAngle())
+			sizes[size] += len(w.GetText())
+			if n >= 2 {
+				out.Flags |= FlagLetters
+				if style == nil {
+					style = w
+				}
+			}
+			if n > 0 {
+				bold = bold && o.isBold(w)
+			}
+			recognised = recognised || w.Confidence != nil
+		}
+	}
+	out.Size = commonest(sizes)
+	if b.GetType() != layout.Code && b.GetType() != layout.Table && b.GetType() != layout.Figure {
+		for size, n := range sizes {
+			o.e.Sizes[size] += n
+		}
+	}
+	o.e.Words += out.Words
+	if b.GetLanguage() != "" {
+		o.e.Language[b.GetLanguage()] += out.Words
+	}
+	set := func(f Flags, on bool) {
+		if on {
+			out.Flags |= f
+		}
+	}
+	set(FlagBold, bold && letters > 0)
+	set(FlagCaps, upper > 1 && lower == 0)
+	set(FlagRecognised, recognised)
+	if style != nil && style.GetFont() > 0 && int(style.GetFont()) <= len(o.fonts) {
+		f := o.fonts[style.GetFont()-1]
+		out.Style = hash32(f.GetName())
+		set(FlagItalic, f.GetItalic())
+	}
+	o.ends(out, b)
+}
+
+// countLetters counts the letters of a text, the small ones and the capitals.
+func countLetters(text string) (n, small, capital int) {
+	for _, r := range text {
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		n++
+		switch {
+		case unicode.IsLower(r):
+			small++
+		case unicode.IsUpper(r):
+			capital++
+		}
+	}
+	return n, small, capital
+}
+
+// tableHead makes the key of a table that of its heading rows, and its depth their number.
+func (o *observer) tableHead(out *BlockEvidence, t *inkstreamv1.Table) {
+	if t == nil {
+		return
+	}
+	k := newKey()
+	for _, c := range t.GetCells() {
+		if c.GetRow() < t.GetHeaderRows() {
+			k.add(c.GetText())
+		}
+	}
+	out.Key, out.Depth = k.sum, int(t.GetHeaderRows())
+}
+
+func (o *observer) isBold(w *inkstreamv1.Word) bool {
+	return int(w.GetFont()) < len(o.bold) && w.GetFont() >= 0 && o.bold[w.GetFont()]
+}
+
+// ends looks at how a block's text begins and ends.
+func (o *observer) ends(out *BlockEvidence, b *inkstreamv1.Block) {
+	lines := b.GetLines()
+	if len(lines) == 0 || len(lines[0].GetWords()) == 0 {
+		return
+	}
+	first := lines[0].GetWords()[0].GetText()
+	last := lines[len(lines)-1]
+	end := ""
+	if n := len(last.GetWords()); n > 0 {
+		end = last.GetWords()[n-1].GetText()
+	}
+	if r, _ := utf8.DecodeRuneInString(first); unicode.IsLower(r) {
+		out.Flags |= FlagLower
+	}
+	if _, ok := pageNumber(end); ok && out.Words > 1 {
+		out.Flags |= FlagNumber
+	}
+	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(end, "\"'”’»)]"))
+	switch {
+	case strings.ContainsRune(".!?:…。！？：؟।", r):
+		out.Flags |= FlagSentence
+		if r != '?' && r != '!' && r != ':' {
+			out.Flags |= FlagStop
+		}
+	case strings.ContainsRune(",;،、，；", r):
+		out.Flags |= FlagStop
+	case r == '-' || r == 0x2010 || r == 0xad:
+		out.Flags |= FlagHyphen
+	case r > 0x0e00 && !layout.Spaced(string(r), string(r)):
+		out.Flags |= FlagUnspaced
+	}
+	if box := last.GetBbox(); len(box) == 4 && out.Box[2]-box[2] < 2.5*float32(out.Size)/4 {
+		out.Flags |= FlagFull
+	}
+	left, right := out.Box[0], o.e.Width-out.Box[2]
+	if width := out.Box[2] - out.Box[0]; width < 0.7*o.e.Width && math.Abs(float64(left-right)) < 0.05*float64(o.e.Width) {
+		out.Flags |= FlagCentred
+	}
+	if out.Words <= longestKey {
+		k := newKey()
+		for _, line := range lines {
+			for _, w := range line.GetWords() {
+				k.add(w.GetText())
+				if strings.Contains(w.GetText(), "....") {
+					out.Flags |= FlagLeader
+				}
+			}
+		}
+		out.Key = k.sum
+		out.Depth = depth(first)
+		if dots(lines[0]) {
+			out.Flags |= FlagLeader
+		}
+	}
+}
+
+// dots reports whether a line has a row of single dots.
+func dots(line *inkstreamv1.Line) bool {
+	n := 0
+	for _, w := range line.GetWords() {
+		if strings.Trim(w.GetText(), ".·") == "" {
+			n++
+		}
+	}
+	return n >= 4
+}
+
+// depth returns how deep the number is that a heading begins with: 1 for "3" and "3.", 2 for "3.1", "A.1" and "3.1."; 0 for none.
+func depth(word string) int {
+	word = strings.TrimRight(word, ".:)")
+	if word == "" || len(word) > 12 {
+		return 0
+	}
+	n := 1
+	digits := 0
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c >= '0' && c <= '9':
+			if digits++; digits > 3 {
+				return 0
+			}
+		case c == '.' && i > 0 && word[i-1] != '.':
+			n++
+			digits = 0
+		case i == 0 && c >= 'A' && c <= 'Z' && len(word) > 1 && word[1] == '.':
+		default:
+			return 0
+		}
+	}
+	return n
+}
+
+// quarter returns the size of a word's type in quarters of a point.
+func quarter(w *inkstreamv1.Word, angle int32) int {
+	if s := w.GetSize(); s > 0 && s < 2000 {
+		height := extent(w.GetBbox(), angle)
+		if s < 0.6*height && height < 2000 { // a font that the page scales
+			return int(height*4 + 0.5)
+		}
+		return int(s*4 + 0.5)
+	}
+	return int(min(max(extent(w.GetBbox(), angle), 0), 2000)*4 + 0.5)
+}
+
+// extent returns the height of a box of text of that angle.
+func extent(box []float32, angle int32) float32 {
+	if len(box) != 4 {
+		return 0
+	}
+	if angle%180 != 0 {
+		return box[2] - box[0]
+	}
+	return box[3] - box[1]
+}
+
+func commonest(counts map[int]int) int {
+	best, most := 0, 0
+	for v, n := range counts {
+		if n > most || n == most && v > best {
+			best, most = v, n
+		}
+	}
+	return best
+}
+
+func hash32(s string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(s)) // never fails
+	return h.Sum32()
+}
+
+// key hashes the letters and digits of a text, whatever their case, and nothing else (FNV-1a).
+type key struct{ sum uint64 }
+
+func newKey() key { return key{14695981039346656037} }
+
+func (k *key) rune(r rune) { k.sum = (k.sum ^ uint64(r)) * 1099511628211 }
+
+func (k *key) add(text string) {
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			switch {
+			case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			case r >= 'A' && r <= 'Z':
+				r += 'a' - 'A'
+			default:
+				continue
+			}
+		} else if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			r = unicode.ToLower(r)
+		} else {
+			continue
+		}
+		k.rune(r)
+	}
+}
+
+// keyOf hashes a text.
+func keyOf(text string) uint64 {
+	k := newKey()
+	k.add(text)
+	return k.sum
+}
+
+// Recognised reports whether the page has words that were recognised.
+func (e *Evidence) Recognised() bool {
+	for i := range e.Blocks {
+		if e.Blocks[i].Flags&FlagRecognised != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package document
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"inkstream.dev/pkg/pagejson"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// Head is what document.json says of the document ahead of its pages.
+type Head struct {
+	// Version is that of the form: inkstream.v1.
+	Version   string          `json:"version"`
+	Job       string          `json:"job"`
+	Filename  string          `json:"filename,omitempty"`
+	SHA256    string          `json:"sha256"`
+	PageCount int             `json:"pageCount"`
+	Language  string          `json:"language,omitempty"`
+	Words     int             `json:"words"`
+	Document  json.RawMessage `json:"document,omitempty"`
+	Findings  any             `json:"findings,omitempty"`
+	// TableMerges says which tables of neighbouring pages are one. The tables themselves stand as they are, so that a merge can be undone.
+	TableMerges []Merge `json:"tableMerges,omitempty"`
+}
+
+// JSON writes document.json: the head, then the pages, each on a line of its own.
+type JSON struct {
+	w    *bufio.Writer
+	buf  []byte
+	some bool
+	err  error
+}
+
+// NewJSON writes the head. Call Page for each page in order, then Close.
+func NewJSON(w io.Writer, head Head) (*JSON, error) {
+	b, err := json.Marshal(head)
+	if err != nil {
+		return nil, fmt.Errorf("encode document: %w", err)
+	}
+	j := &JSON{w: bufio.NewWriterSize(w, 64<<10)}
+	_, err = j.w.Write(append(b[:len(b)-1], ",\"pages\":[\n"...))
+	return j, err
+}
+
+// Page writes a page to which the plan has been applied.
+func (j *JSON) Page(p *inkstreamv1.Page) error {
+	j.buf = j.buf[:0]
+	if j.some {
+		j.buf = append(j.buf, ",\n"...)
+	}
+	j.some = true
+	j.buf = pagejson.Append(j.buf, p)
+	if j.err == nil {
+		_, j.err = j.w.Write(j.buf)
+	}
+	return j.err
+}
+
+// Close writes the end.
+func (j *JSON) Close() error {
+	if j.err == nil {
+		_, j.err = j.w.WriteString("\n]}\n")
+	}
+	if j.err == nil {
+		j.err = j.w.Flush()
+	}
+	return j.err
+}

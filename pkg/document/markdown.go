@@ -1,0 +1,272 @@
+package document
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"inkstream.dev/pkg/layout"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// Markdown writes a document as markdown (CommonMark with pipe tables). Running heads, feet and page numbers are left out; paragraphs are
+// joined over breaks; what interrupts them stands behind them.
+type Markdown struct {
+	w    *bufio.Writer
+	plan *Plan
+	err  error
+
+	open   []byte // a paragraph or item that goes on
+	prefix string // what stands before it
+	floats []byte // what interrupted it
+	last   string // type of the block that was written last
+	depth  int    // of the item that was written last
+	some   bool
+}
+
+// NewMarkdown returns a writer of markdown to w. Call Page for each page in order, then Close.
+func NewMarkdown(w io.Writer, plan *Plan) *Markdown {
+	return &Markdown{w: bufio.NewWriterSize(w, 64<<10), plan: plan}
+}
+
+// mostOpen bounds a paragraph that goes on, and what waits behind it: then it ends.
+const mostOpen = 1 << 20
+
+// Page writes a page to which the plan has been applied.
+func (m *Markdown) Page(p *inkstreamv1.Page) error {
+	for _, b := range p.GetBlocks() {
+		m.block(p, b)
+	}
+	if len(m.open)+len(m.floats) > mostOpen {
+		m.end()
+	}
+	return m.err
+}
+
+// Close writes what is still open.
+func (m *Markdown) Close() error {
+	m.end()
+	if m.err == nil {
+		m.err = m.w.Flush()
+	}
+	return m.err
+}
+
+func (m *Markdown) block(p *inkstreamv1.Page, b *inkstreamv1.Block) {
+	in := inline{links: p.GetLinks()}
+	switch b.GetType() {
+	case layout.Header, layout.Footer, layout.PageNumber:
+	case layout.Title:
+		m.heading(1, in.append(nil, b.GetLines()), true)
+	case layout.Heading:
+		level := max(1, int(b.GetLevel()))
+		if m.plan != nil && m.plan.Title {
+			level++
+		}
+		m.heading(min(level, mostLevels), in.append(nil, b.GetLines()), false)
+	case layout.ListItem:
+		m.item(b, in)
+	case layout.Code:
+		m.end()
+		m.write(b.GetType(), codeBlock(b))
+	case layout.Formula:
+		m.end()
+		m.write(b.GetType(), begin(in.append(nil, b.GetLines())))
+	case layout.Table:
+		m.float(b.GetType(), TableMarkdown(b.GetTable()))
+	case layout.Figure:
+		m.float(b.GetType(), figure(p, b))
+	case layout.Caption, layout.Footnote:
+		m.float(b.GetType(), begin(in.append(nil, b.GetLines())))
+	default:
+		m.paragraph(b, in)
+	}
+}
+
+// write writes a block.
+func (m *Markdown) write(kind string, text []byte) {
+	if m.err != nil || len(text) == 0 {
+		return
+	}
+	if m.some {
+		if kind == layout.ListItem && m.last == layout.ListItem {
+			_, m.err = m.w.WriteString("\n")
+		} else {
+			_, m.err = m.w.WriteString("\n\n")
+		}
+	}
+	m.some, m.last = true, kind
+	if m.err == nil {
+		_, m.err = m.w.Write(text)
+	}
+}
+
+// end ends the paragraph that is open, and writes what waits for it.
+func (m *Markdown) end() {
+	if len(m.open) > 0 {
+		kind := layout.Paragraph
+		text := m.open
+		if m.prefix != "" {
+			kind = layout.ListItem
+			text = append([]byte(m.prefix), text...)
+		} else {
+			text = begin(text)
+		}
+		m.write(kind, text)
+	}
+	if len(m.floats) > 0 {
+		m.write(layout.Figure, m.floats)
+	}
+	m.open, m.floats, m.prefix = nil, nil, ""
+}
+
+// float writes what may interrupt a paragraph: behind it, where one is open.
+func (m *Markdown) float(kind string, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	if len(m.open) == 0 {
+		m.write(kind, text)
+		return
+	}
+	if len(m.floats) > 0 {
+		m.floats = append(m.floats, "\n\n"...)
+	}
+	m.floats = append(m.floats, text...)
+}
+
+func (m *Markdown) paragraph(b *inkstreamv1.Block, in inline) {
+	if len(b.GetLines()) == 0 {
+		return
+	}
+	m.open = in.append(m.open, b.GetLines())
+	if !b.GetContinued() || len(m.open) > mostOpen {
+		m.end()
+	}
+}
+
+func (m *Markdown) item(b *inkstreamv1.Block, in inline) {
+	m.end()
+	marker := b.GetMarker()
+	in.skip = marker
+	depth := max(1, int(b.GetLevel()))
+	if m.last == layout.ListItem {
+		depth = min(depth, m.depth+1)
+	} else {
+		depth = 1
+	}
+	m.depth = depth
+	m.prefix = strings.Repeat("  ", depth-1)
+	if n := len(marker); n > 1 && marker[n-1] == '.' && strings.Trim(marker[:n-1], "0123456789") == "" {
+		m.prefix = strings.Repeat("   ", depth-1) + marker + " "
+	} else {
+		m.prefix += "- "
+		if enumerated(marker) { // markdown counts in figures only: what counts otherwise is kept as text
+			in.skip = ""
+		}
+	}
+	m.open = in.append(nil, withoutLeaders(b.GetLines()))
+	if len(m.open) == 0 {
+		m.prefix = ""
+		return
+	}
+	if !b.GetContinued() {
+		m.end()
+	}
+}
+
+// withoutLeaders returns lines without the rows of dots that lead from an entry to its page.
+func withoutLeaders(lines []*inkstreamv1.Line) []*inkstreamv1.Line {
+	out := lines
+	for i, line := range lines {
+		n := 0
+		for _, w := range line.GetWords() {
+			if onlyDots(w.GetText()) {
+				n += len(w.GetText())
+			}
+		}
+		if n < 4 {
+			continue
+		}
+		if &out[0] == &lines[0] {
+			out = slices.Clone(lines)
+		}
+		words := slices.Clone(line.GetWords())
+		out[i] = &inkstreamv1.Line{Words: slices.DeleteFunc(words, func(w *inkstreamv1.Word) bool { return onlyDots(w.GetText()) }), Bbox: line.GetBbox()}
+	}
+	return out
+}
+
+func onlyDots(text string) bool { return strings.Trim(text, ".·…") == "" }
+
+// enumerated reports whether a marker counts.
+func enumerated(marker string) bool {
+	return strings.ContainsAny(marker, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+}
+
+func (m *Markdown) heading(level int, text []byte, title bool) {
+	m.end()
+	if len(text) == 0 {
+		return
+	}
+	if title && m.last == layout.Title { // a title in several parts
+		if m.err == nil {
+			_, m.err = m.w.Write(append([]byte{' '}, text...))
+		}
+		return
+	}
+	kind := layout.Heading
+	if title {
+		kind = layout.Title
+	}
+	m.write(kind, append([]byte(strings.Repeat("#", level)+" "), text...))
+}
+
+// codeBlock returns a block of code with its indents.
+func codeBlock(b *inkstreamv1.Block) []byte {
+	fence := "```"
+	left, width := float32(1e9), float32(0)
+	for _, line := range b.GetLines() {
+		for _, w := range line.GetWords() {
+			if box := w.GetBbox(); len(box) == 4 {
+				left = min(left, box[0])
+				if n := len([]rune(w.GetText())); n >= 3 && width == 0 {
+					width = (box[2] - box[0]) / float32(n)
+				}
+			}
+			if strings.Contains(w.GetText(), "```") {
+				fence = "~~~~"
+			}
+		}
+	}
+	out := []byte(fence + "\n")
+	for _, line := range b.GetLines() {
+		end := left // of the word before; ahead of the first is the indent
+		for i, w := range line.GetWords() {
+			blanks := min(i, 1)
+			if box := w.GetBbox(); len(box) == 4 && width > 0.5 {
+				if n := int((box[0]-end)/width + 0.5); n > 1 || i == 0 {
+					blanks = min(max(n, blanks), 200)
+				}
+				end = box[2]
+			}
+			for range blanks {
+				out = append(out, ' ')
+			}
+			out = append(out, w.GetText()...)
+		}
+		out = append(out, '\n')
+	}
+	return append(out, fence...)
+}
+
+// figure returns the link to a figure's image; nothing where none was kept.
+func figure(p *inkstreamv1.Page, b *inkstreamv1.Block) []byte {
+	n := int(b.GetImage())
+	if n < 1 || n > len(p.GetImages()) || p.GetImages()[n-1].GetName() == "" {
+		return nil
+	}
+	return fmt.Appendf(nil, "![Figure on page %d](%s)", p.GetNumber(), p.GetImages()[n-1].GetName())
+}

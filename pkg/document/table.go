@@ -1,0 +1,117 @@
+package document
+
+import (
+	"encoding/csv"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// grid lays a table's cells out: the text of a cell stands at its first place. It is bounded by what the cells need.
+func grid(t *inkstreamv1.Table) [][]string {
+	rows, columns := int(t.GetRows()), int(t.GetColumns())
+	const mostPlaces = 1 << 20
+	if rows < 1 || columns < 1 || rows > mostPlaces/columns {
+		return nil
+	}
+	flat := make([]string, rows*columns)
+	out := make([][]string, rows)
+	for i := range out {
+		out[i] = flat[i*columns : (i+1)*columns]
+	}
+	for _, c := range t.GetCells() {
+		if r, k := int(c.GetRow()), int(c.GetColumn()); r >= 0 && r < rows && k >= 0 && k < columns {
+			out[r][k] = c.GetText()
+		}
+	}
+	return out
+}
+
+// WriteCSV writes a table as CSV (RFC 4180). The text of a cell that spans several stands in the first, the others are empty.
+func WriteCSV(w io.Writer, t *inkstreamv1.Table) error {
+	c := csv.NewWriter(w)
+	for _, row := range grid(t) {
+		if err := c.Write(row); err != nil {
+			return fmt.Errorf("write table: %w", err)
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// TableMarkdown returns a table as a pipe table, or as HTML where cells span several rows or columns.
+func TableMarkdown(t *inkstreamv1.Table) []byte {
+	for _, c := range t.GetCells() {
+		if c.GetRowSpan() > 1 || c.GetColumnSpan() > 1 {
+			return tableHTML(t)
+		}
+	}
+	var b []byte
+	for r, row := range grid(t) {
+		b = append(b, '|')
+		for _, text := range row {
+			b = append(b, ' ')
+			b = escape(b, strings.ReplaceAll(text, "|", "&#124;"))
+			b = append(b, " |"...)
+		}
+		b = append(b, '\n')
+		if r == 0 {
+			b = append(b, '|')
+			for range row {
+				b = append(b, " --- |"...)
+			}
+			b = append(b, '\n')
+		}
+	}
+	return trimEnd(b)
+}
+
+func trimEnd(b []byte) []byte {
+	for len(b) > 0 && b[len(b)-1] == '\n' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+func tableHTML(t *inkstreamv1.Table) []byte {
+	b := []byte("<table>\n")
+	next := 0
+	cells := t.GetCells()
+	covered := map[[2]int32]bool{}
+	for r := range t.GetRows() {
+		b = append(b, "<tr>"...)
+		tag := "td"
+		if r < t.GetHeaderRows() {
+			tag = "th"
+		}
+		for k := range t.GetColumns() {
+			if next < len(cells) && cells[next].GetRow() == r && cells[next].GetColumn() == k {
+				c := cells[next]
+				next++
+				b = append(b, '<')
+				b = append(b, tag...)
+				if c.GetRowSpan() > 1 {
+					b = fmt.Appendf(b, ` rowspan="%d"`, c.GetRowSpan())
+				}
+				if c.GetColumnSpan() > 1 {
+					b = fmt.Appendf(b, ` colspan="%d"`, c.GetColumnSpan())
+				}
+				b = append(b, '>')
+				b = append(b, html.EscapeString(c.GetText())...)
+				b = fmt.Appendf(b, "</%s>", tag)
+				for i := range min(c.GetRowSpan(), t.GetRows()-r) {
+					for j := range min(c.GetColumnSpan(), t.GetColumns()-k) {
+						covered[[2]int32{r + i, k + j}] = true
+					}
+				}
+			} else if !covered[[2]int32{r, k}] {
+				b = fmt.Appendf(b, "<%s></%s>", tag, tag)
+			}
+		}
+		b = append(b, "</tr>\n"...)
+	}
+	return append(b, "</table>"...)
+}

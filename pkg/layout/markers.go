@@ -1,0 +1,99 @@
+package layout
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// bullets are the signs that begin an item of a list.
+const bullets = "•‣◦▪▫■□●○◆◇►▶➢➤✓✔❖⁃∙·–—*\uf0b7\uf0a7\uf0d8\uf076\uf0fc\uf02d"
+
+// listMarker returns the marker of a list's item if a word is one: a bullet, "2.", "b)", "(iv)"; else nothing.
+func listMarker(word string) string {
+	r, size := utf8.DecodeRuneInString(word)
+	if size == len(word) && (strings.ContainsRune(bullets, r) || r == '-') {
+		return word
+	}
+	return enumerator(word)
+}
+
+// isBullet reports whether a marker is a sign, not a number or letter.
+func isBullet(marker string) bool {
+	r, size := utf8.DecodeRuneInString(marker)
+	return size == len(marker) && (strings.ContainsRune(bullets, r) || r == '-')
+}
+
+// enumerator returns a word that counts items: up to three digits or a small Roman number or one letter, with a bracket or a stop.
+func enumerator(word string) string {
+	n := len(word)
+	if n < 2 || n > 7 {
+		return ""
+	}
+	last := word[n-1]
+	if last != '.' && last != ')' && last != ':' && last != ']' {
+		return ""
+	}
+	body := word[:n-1]
+	if body[0] == '(' && last == ')' || body[0] == '[' && last == ']' {
+		body = body[1:]
+	} else if last == ']' || last == ':' {
+		return ""
+	}
+	if body == "" {
+		return ""
+	}
+	digits, roman := 0, 0
+	for i := range len(body) {
+		switch c := body[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case strings.IndexByte("ivxIVX", c) >= 0:
+			roman++
+		}
+	}
+	switch {
+	case digits == len(body) && digits <= 3, roman == len(body):
+		return word
+	case len(body) == 1 && (body[0] >= 'a' && body[0] <= 'z' || body[0] >= 'A' && body[0] <= 'Z'):
+		return word
+	default:
+		return ""
+	}
+}
+
+// captionPattern matches how captions of figures and tables begin, in the languages that are met most.
+var captionPattern = regexp.MustCompile(`^(?i:fig(ure|\.)?|table|tab\.|abb(ildung|\.)|tabelle|tableau|tabla|figura|tabella|scheme|chart|exhibit|box|map|listing|example|рис(унок|\.)|таблица)[\s\x{a0}]*([A-Z]{0,2}[-.]?\d+([.\-–]\s?\d+)*|[IVX]+)[a-z]?([.:)|\s–—-]|$)`)
+
+var captionCJK = regexp.MustCompile(`^[図表图]\s*[0-9０-９]`)
+
+// isCaption reports whether a text begins as a caption does.
+func isCaption(text string) bool {
+	if text == "" {
+		return false
+	}
+	if r, _ := utf8.DecodeRuneInString(text); !unicode.IsLetter(r) {
+		return false
+	}
+	if len(text) > 64 {
+		text = strings.ToValidUTF8(text[:64], "")
+	}
+	return captionPattern.MatchString(text) || captionCJK.MatchString(text)
+}
+
+// noteMark returns how a note at the foot of a page begins: a raised number, or a sign such as * and †; else nothing.
+func noteMark(word string) string {
+	n := 0
+	for _, r := range word {
+		if strings.ContainsRune("*†‡§¶#", r) || unicode.IsDigit(r) || unicode.Is(unicode.No, r) {
+			n += utf8.RuneLen(r)
+			if n > 4 {
+				return ""
+			}
+			continue
+		}
+		break
+	}
+	return word[:n]
+}

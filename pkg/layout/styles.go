@@ -1,0 +1,187 @@
+package layout
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// styles knows the fonts of a page, and which way the text that is looked at is turned.
+type styles struct {
+	fonts []fontStyle
+	turn  turn
+	em    float64
+}
+
+// fontStyle is what a font says about the text that is set in it.
+type fontStyle struct {
+	name                              int // the same for fonts of one name
+	bold, italic, mono, math, symbols bool
+}
+
+func newStyles(fonts []*inkstreamv1.Font) *styles {
+	s := &styles{fonts: make([]fontStyle, len(fonts)+1)}
+	names := map[string]int{}
+	for i, f := range fonts {
+		name := names[f.GetName()]
+		if name == 0 {
+			name = len(names) + 1
+			names[f.GetName()] = name
+		}
+		s.fonts[i+1] = fontStyle{name: name, bold: Bold(f), italic: f.GetItalic(), mono: Mono(f), math: mathFont(f.GetName()), symbols: symbolFont(f.GetName())}
+	}
+	return s
+}
+
+func (s *styles) of(w *inkstreamv1.Word) fontStyle {
+	if n := int(w.GetFont()); n > 0 && n < len(s.fonts) {
+		return s.fonts[n]
+	}
+	return fontStyle{}
+}
+
+// mono reports whether all words are set in a font of fixed pitch.
+func (s *styles) mono(words []*inkstreamv1.Word) bool {
+	for _, w := range words {
+		if !s.of(w).mono {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
+// Bold reports whether a font is a bold one, by its weight or its name.
+func Bold(f *inkstreamv1.Font) bool {
+	if f.GetWeight() >= 600 {
+		return true
+	}
+	name := strings.ToLower(f.GetName())
+	for _, mark := range []string{"bold", "black", "heavy", "demi", "cmbx", "sfbx", "-bd", ",bd"} {
+		if strings.Contains(name, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// Mono reports whether a font has a fixed pitch, by what the document says of it or by its name.
+func Mono(f *inkstreamv1.Font) bool {
+	name := strings.ToLower(f.GetName())
+	for _, mark := range []string{"courier", "mono", "consol", "typewriter", "cmtt", "sftt", "cmsltt", "menlo", "lettergothic", "inconsolata", "fixed"} {
+		if strings.Contains(name, mark) {
+			return true
+		}
+	}
+	// Fonts for East Asian text have one pitch too, and are no typewriter's.
+	return f.GetFixedPitch() && isASCII(f.GetName()) && !eastAsian(name)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func eastAsian(name string) bool {
+	for _, mark := range []string{"gothic", "mincho", "ming", "song", "simsun", "simhei", "hei", "kai", "batang", "dotum", "gulim", "cjk", "ryumin", "meiryo", "yahei", "pmingliu", "ipa"} {
+		if strings.Contains(name, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// mathFont reports whether a font holds the letters and signs of formulas.
+func mathFont(name string) bool {
+	name = strings.ToLower(name)
+	for _, mark := range []string{"cmmi", "cmsy", "cmex", "msam", "msbm", "math", "eufm", "mtmi", "mtsy", "symbolmt"} {
+		if strings.Contains(name, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// symbolFont reports whether a font holds signs in the places of letters: a lone letter of it is a bullet.
+func symbolFont(name string) bool {
+	name = strings.ToLower(name)
+	for _, mark := range []string{"wingding", "dingbat", "webding", "bullet", "marlett"} {
+		if strings.Contains(name, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// lineStyle is what a line of text looks like.
+type lineStyle struct {
+	size         float64 // of most of its text; 0 where unknown
+	bold, italic bool    // all of it
+	mono         bool
+	font         int     // number of the one font that all words with letters are set in; 0 where there are several
+	math         float64 // share of letters that are set in a font for formulas, or are signs of one
+}
+
+// line tells the style of a line.
+func (s *styles) line(words []*inkstreamv1.Word) lineStyle {
+	out := lineStyle{bold: true, italic: true, mono: true}
+	total, most, math, lettered := 0, 0, 0, false
+	var sizes [8]struct {
+		size float32
+		n    int
+	}
+	for _, w := range words {
+		n := utf8.RuneCountInString(w.GetText())
+		st := s.of(w)
+		total += n
+		if letters(w.GetText()) > 0 {
+			out.bold, out.italic = out.bold && st.bold, out.italic && st.italic
+			switch {
+			case !lettered:
+				out.font, lettered = st.name, true
+			case out.font != st.name:
+				out.font = 0
+			}
+		}
+		out.mono = out.mono && st.mono
+		if st.math || signs(w.GetText()) {
+			math += n
+		}
+		for i := range sizes {
+			if sizes[i].n == 0 || sizes[i].size == w.GetSize() {
+				sizes[i].size = w.GetSize()
+				sizes[i].n += n
+				if sizes[i].n > most {
+					most, out.size = sizes[i].n, float64(sizes[i].size)
+				}
+				break
+			}
+		}
+	}
+	if total > 0 {
+		out.math = float64(math) / float64(total)
+	}
+	if len(words) == 0 {
+		return lineStyle{}
+	}
+	return out
+}
+
+// signs reports whether a word is made of mathematical signs and Greek letters alone.
+func signs(text string) bool {
+	some := false
+	for _, r := range text {
+		switch {
+		case r >= 0x2200 && r <= 0x22ff || r >= 0x2a00 && r <= 0x2aff || r >= 0x1d400 && r <= 0x1d7ff || strings.ContainsRune("=+×÷±∑∏√∫", r):
+			some = true
+		case unicode.IsLetter(r):
+			return false
+		}
+	}
+	return some
+}

@@ -1,0 +1,204 @@
+package layout
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// table is a grid of cells with the segments that stand in them.
+type table struct {
+	rect
+	rows, columns int
+	cells         []tableCell // in row order
+	ruled         bool
+	header        int // how many of the first rows are headings
+}
+
+// tableCell is a cell, or several that are one.
+type tableCell struct {
+	rect
+	row, column, rowSpan, columnSpan int
+	segments                         []seg
+}
+
+// lines returns the lines of text in a cell.
+func (c *tableCell) lines(em float64, angle int32) []*inkstreamv1.Line {
+	if len(c.segments) == 0 {
+		return nil
+	}
+	rows := leaf{c.segments}.rows(em)
+	out := make([]*inkstreamv1.Line, len(rows))
+	for i := range rows {
+		out[i] = newLine(rows[i].words(em, turn(angle)), angle)
+	}
+	return out
+}
+
+// block makes the block of a table: its lines are those of its cells, cell by cell, so that it reads as a person reads a table.
+func (t *table) block(em float64, angle int32) *inkstreamv1.Block {
+	back := turn(angle)
+	out := &inkstreamv1.Table{Rows: int32(t.rows), Columns: int32(t.columns), Ruled: t.ruled, HeaderRows: int32(t.header)}
+	block := &inkstreamv1.Block{Type: Table, Table: out, Bbox: back.undo(t.rect).bbox()}
+	for i := range t.cells {
+		c := &t.cells[i]
+		lines := c.lines(em, angle)
+		if len(lines) == 0 {
+			continue
+		}
+		block.Lines = append(block.Lines, lines...)
+		out.Cells = append(out.Cells, &inkstreamv1.Cell{
+			Row: int32(c.row), Column: int32(c.column), RowSpan: int32(max(c.rowSpan, 1)), ColumnSpan: int32(max(c.columnSpan, 1)),
+			Bbox: back.undo(c.rect).bbox(), Text: cellText(lines),
+		})
+	}
+	return block
+}
+
+// cellText returns the text of a cell on one line; a word that a hyphen breaks at the end of a line is put together.
+func cellText(lines []*inkstreamv1.Line) string {
+	var b []byte
+	for _, line := range lines {
+		b = AppendLine(b, line)
+	}
+	return string(b)
+}
+
+// sortCells brings the cells into row order.
+func (t *table) sortCells() {
+	slices.SortStableFunc(t.cells, func(a, b tableCell) int {
+		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.column, b.column))
+	})
+}
+
+// trim drops rows and columns that hold no text.
+func (t *table) trim() {
+	rowUsed, columnUsed := make([]bool, t.rows), make([]bool, t.columns)
+	for i := range t.cells {
+		if c := &t.cells[i]; len(c.segments) > 0 {
+			rowUsed[c.row], columnUsed[c.column] = true, true
+		}
+	}
+	rowAt, rows := renumber(rowUsed)
+	columnAt, columns := renumber(columnUsed)
+	cells := t.cells[:0]
+	for _, c := range t.cells {
+		if len(c.segments) == 0 {
+			continue
+		}
+		lastRow, lastColumn := c.row+max(c.rowSpan, 1), c.column+max(c.columnSpan, 1)
+		c.row, c.column = rowAt[c.row], columnAt[c.column]
+		c.rowSpan, c.columnSpan = rowAt[lastRow]-c.row, columnAt[lastColumn]-c.column
+		cells = append(cells, c)
+	}
+	if t.header > 0 {
+		t.header = rowAt[min(t.header, t.rows)]
+	}
+	t.cells, t.rows, t.columns = cells, rows, columns
+}
+
+// renumber returns the new place of each of what is left when the unused go, and of the end, and how many are left.
+func renumber(used []bool) ([]int, int) {
+	at := make([]int, len(used)+1)
+	n := 0
+	for i, u := range used {
+		at[i] = n
+		if u {
+			n++
+		}
+	}
+	at[len(used)] = n
+	return at, n
+}
+
+// plausible reports whether what was found is a table to a reader: at least two rows and two columns with text, filled well enough, and no
+// page of running text that happens to stand in frames.
+func (t *table) plausible() bool {
+	if t.rows < 2 || t.columns < 2 || len(t.cells) < 3 {
+		return false
+	}
+	words, covered := 0, 0
+	for i := range t.cells {
+		c := &t.cells[i]
+		covered += max(c.rowSpan, 1) * max(c.columnSpan, 1)
+		for _, s := range c.segments {
+			words += len(s.words)
+		}
+	}
+	if words > 60*len(t.cells) {
+		return false
+	}
+	return float64(covered) >= 0.25*float64(t.rows*t.columns)
+}
+
+// findHeader counts the first rows that are headings: those above the first row with a number in it, or the first alone where the rows
+// below differ from it in nothing but that.
+func (t *table) findHeader() {
+	if t.header > 0 {
+		return
+	}
+	numeric := make([]bool, t.rows)
+	for i := range t.cells {
+		c := &t.cells[i]
+		if c.column > 0 && number(segmentsText(c.segments)) && !year(segmentsText(c.segments)) {
+			numeric[c.row] = true
+		}
+	}
+	first := slices.Index(numeric, true)
+	if first <= 0 || first > 4 || first >= t.rows {
+		t.header = 1
+		return
+	}
+	// A row that spans the table, or has but its first cell, is the heading of a group of rows, not of the columns.
+	filled := make([]int, t.rows)
+	for i := range t.cells {
+		filled[t.cells[i].row]++
+	}
+	for first > 1 && filled[first-1] < 2 {
+		first--
+	}
+	t.header = first
+}
+
+func segmentsText(segments []seg) string {
+	var b strings.Builder
+	for _, s := range segments {
+		for _, w := range s.words {
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(w.GetText())
+		}
+	}
+	return b.String()
+}
+
+// number reports whether a text is a figure, with its currency, unit or mark, or a stand-in for one.
+func number(text string) bool {
+	digits, others := 0, 0
+	for _, r := range text {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsLetter(r):
+			others++
+		}
+	}
+	if digits == 0 {
+		switch strings.TrimSpace(text) {
+		case "-", "–", "—", "--", "…", "n/a", "N/A", "na", "n.a.", "†", "‡", "#", "*", ".", "..":
+			return true
+		}
+		return false
+	}
+	return others <= 1 || others*3 <= digits
+}
+
+// year reports whether a text is a year, which heads columns as often as it fills them.
+func year(text string) bool {
+	text = strings.Trim(text, "*†‡abc ")
+	return len(text) == 4 && (text[:2] == "19" || text[:2] == "20") && text[2] >= '0' && text[2] <= '9' && text[3] >= '0' && text[3] <= '9'
+}

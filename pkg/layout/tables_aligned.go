@@ -1,0 +1,535 @@
+package layout
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// tableLine is a row as a table may have it: with its parts that stand apart, from left to right.
+type tableLine struct {
+	row
+	cells []seg
+	// several says that it has text in several places, as rows of a table have.
+	several bool
+}
+
+// piece is a stretch of the rows of a leaf: lines of text, or a table.
+type piece struct {
+	rows  []row
+	table *table
+}
+
+// aligner finds tables that no grid of lines rules: rows whose text stands in columns. Lines across the page help it to tell where a table
+// begins and ends.
+type aligner struct {
+	em     float64
+	across []rule
+	style  *styles
+	height float64 // of the page; 0 where the text is turned
+	off    bool    // no tables are wanted
+}
+
+// pieces parts the rows of a leaf into text and tables.
+func (a *aligner) pieces(rows []row) []piece {
+	if a.off {
+		return []piece{{rows: rows}}
+	}
+	leaders := 0
+	lines := make([]tableLine, len(rows))
+	for i, r := range rows {
+		lines[i] = tableLine{row: r, cells: a.cells(r)}
+		lines[i].several = a.several(lines[i].cells) && !a.atEdge(rows, i)
+		if leader(seg{words: segmentWords(r.segments)}) {
+			leaders++
+		}
+	}
+	if leaders >= 3 && 4*leaders >= len(rows) { // a table of contents: entries without dots are no table's rows either
+		for i := range lines {
+			if n := len(lines[i].cells); n == 2 && number(segmentsText(lines[i].cells[1:])) {
+				lines[i].several = false
+			}
+		}
+	}
+	var out []piece
+	start := 0
+	for i := 0; i < len(rows); {
+		if !lines[i].several {
+			i++
+			continue
+		}
+		first, end := a.run(lines, i, start)
+		t := a.build(lines[first:end])
+		if t == nil {
+			i = max(i+1, end)
+			continue
+		}
+		if first > start {
+			out = append(out, piece{rows: rows[start:first]})
+		}
+		out = append(out, piece{table: t})
+		start, i = end, end
+	}
+	if start < len(rows) {
+		out = append(out, piece{rows: rows[start:]})
+	}
+	return out
+}
+
+// cells returns the parts of a row that stand apart, from left to right.
+func (a *aligner) cells(r row) []seg {
+	tn := a.style.turn
+	var out []seg
+	for _, s := range r.segments {
+		start := 0
+		for i := 1; i < len(s.words); i++ {
+			left, right := tn.apply(boxOf(s.words[i-1].GetBbox())), tn.apply(boxOf(s.words[i].GetBbox()))
+			size := max(left.height(), right.height(), 0.7*a.em)
+			if right.x0-left.x1 > wideGap*min(size, 1.3*a.em) {
+				out = append(out, part(s, start, i, tn))
+				start = i
+			}
+		}
+		if start == 0 {
+			out = append(out, s)
+		} else {
+			out = append(out, part(s, start, len(s.words), tn))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b seg) int { return cmp.Compare(a.x0, b.x0) })
+	joined := out[:0]
+	for _, s := range out {
+		if n := len(joined); n > 0 && s.x0-joined[n-1].x1 < 0.5*a.em {
+			last := joined[n-1]
+			last.words, last.rect = slices.Concat(last.words, s.words), last.rect.union(s.rect)
+			joined[n-1] = last
+			continue
+		}
+		joined = append(joined, s)
+	}
+	return joined
+}
+
+// atEdge reports whether a row stands at the upper or lower edge of the page, set apart from what is next to it: a running head or foot, which
+// may have text in several places and is no table's row.
+func (a *aligner) atEdge(rows []row, i int) bool {
+	r := rows[i]
+	switch {
+	case a.height == 0:
+		return false
+	case r.y1 < 0.11*a.height:
+		return i+1 == len(rows) || i == 0 && rows[i+1].y0-r.y1 > 0.7*a.em
+	case r.y0 > 0.89*a.height:
+		return i == 0 || i+1 == len(rows) && r.y0-rows[i-1].y1 > 0.7*a.em
+	}
+	return false
+}
+
+func segmentWords(segments []seg) []*inkstreamv1.Word {
+	if len(segments) == 1 {
+		return segments[0].words
+	}
+	var out []*inkstreamv1.Word
+	for _, s := range segments {
+		out = append(out, s.words...)
+	}
+	return out
+}
+
+// several reports whether a row has text in several places, as rows of a table have, and is none of the things that look like it: an entry of
+// a table of contents, an item of a list, a caption, code.
+func (a *aligner) several(cells []seg) bool {
+	if len(cells) < 2 {
+		return false
+	}
+	first := segmentsText(cells[:1])
+	if len(cells) == 2 && listMarker(first) != "" && first == listMarker(first) {
+		return false
+	}
+	for _, c := range cells {
+		if leader(c) || a.style.mono(c.words) {
+			return false
+		}
+	}
+	return !isCaption(first)
+}
+
+// leader reports whether a segment has a row of dots that leads from an entry to its page.
+func leader(s seg) bool {
+	dots := 0
+	for _, w := range s.words {
+		text := w.GetText()
+		if strings.Contains(text, "....") || strings.Contains(text, "…") && len(text) > 6 {
+			return true
+		}
+		if text == "." || text == ".." || text == "..." {
+			dots++
+		}
+	}
+	return dots >= 4
+}
+
+// ruleBetween reports whether a line across runs between two rows, along most of their width.
+func (a *aligner) ruleBetween(y0, y1, x0, x1 float64) bool {
+	first, _ := slices.BinarySearchFunc(a.across, y0-1.5, func(r rule, y float64) int { return cmp.Compare(r.at, y) })
+	for _, r := range a.across[first:] {
+		if r.at > y1+1.5 {
+			return false
+		}
+		if min(r.to, x1)-max(r.from, x0) >= 0.6*(x1-x0) {
+			return true
+		}
+	}
+	return false
+}
+
+// run returns the rows that may be a table around row i, which has text in several places; none before start. Rows with text in one place
+// belong to it between others: headings of groups, and what a cell's text wraps to.
+func (a *aligner) run(rows []tableLine, i, start int) (first, end int) {
+	x0, x1 := rows[i].x0, rows[i].x1
+	end = i + 1
+	singles, wide := 0, 0
+	last := end
+	for ; end < len(rows) && end-last < 4; end++ {
+		prev, cur := rows[end-1], rows[end]
+		gap := cur.y0 - prev.y1
+		limit := 2.2
+		if cur.several && prev.several {
+			limit = 3.5
+		}
+		if gap > limit*a.em {
+			break
+		}
+		if cur.several {
+			x0, x1 = min(x0, cur.x0), max(x1, cur.x1)
+			last, singles, wide = end+1, 0, 0
+			continue
+		}
+		if singles > 0 && a.ruleBetween(prev.y1, cur.y0, x0, x1) {
+			break
+		}
+		if singles++; cur.width() > 0.75*(x1-x0) && words(cur.row) > 7 || cur.x1 > x1+4*a.em {
+			if wide++; wide > 1 {
+				break
+			}
+		}
+	}
+	end = a.tail(rows, last, x0, x1)
+	first = i
+	for k := i - 1; k >= start && k >= i-3; k-- { // what stands between the table's top line and its first row
+		if rows[k+1].y0-rows[k].y1 > 1.5*a.em || isCaption(segmentsText(rows[k].segments)) {
+			break
+		}
+		if k == 0 || a.ruleBetween(rows[max(k-1, 0)].y1, rows[k].y0, x0, x1) {
+			if a.ruleBetween(rows[k].y0-2.5*a.em, rows[k].y0+1, x0, x1) {
+				first = k
+			}
+			break
+		}
+	}
+	return first, end
+}
+
+// tail takes in rows after the last with text in several places that only go on with one of its cells: they stand close under it, and within
+// the table's bottom line if it has one.
+func (a *aligner) tail(rows []tableLine, end int, x0, x1 float64) int {
+	for k := end; k < min(end+2, len(rows)); k++ {
+		if !a.ruleBetween(rows[k].y1-1, rows[k].y1+1.5*a.em, x0, x1) || rows[k].y0-rows[k-1].y1 > 0.8*a.em ||
+			a.ruleBetween(rows[k-1].y1, rows[k].y0, x0, x1) {
+			continue
+		}
+		return k + 1
+	}
+	return end
+}
+
+func words(r row) int {
+	n := 0
+	for _, s := range r.segments {
+		n += len(s.words)
+	}
+	return n
+}
+
+// build makes a table of rows; nil if they are none.
+func (a *aligner) build(rows []tableLine) *table {
+	var several []tableLine
+	for _, r := range rows {
+		if r.several {
+			several = append(several, r)
+		}
+	}
+	if len(several) < 2 || len(rows) < 3 && !a.framed(rows) {
+		return nil
+	}
+	gaps := a.gutters(several)
+	const mostColumns = 100 // more than that is no table but a pattern
+	if len(gaps) == 0 || len(gaps) >= mostColumns {
+		return nil
+	}
+	t := a.fill(rows, gaps)
+	a.dropMarks(t)
+	a.wrap(t)
+	t.trim()
+	if !t.plausible() || !a.tabular(t, len(several)) {
+		return nil
+	}
+	t.findHeader()
+	return t
+}
+
+// framed reports whether lines run above and below the rows.
+func (a *aligner) framed(rows []tableLine) bool {
+	first, last := rows[0], rows[len(rows)-1]
+	return a.ruleBetween(first.y0-1.5*a.em, first.y0, first.x0, first.x1) && a.ruleBetween(last.y1, last.y1+1.5*a.em, last.x0, last.x1)
+}
+
+// gutters returns the stretches that nearly all rows leave free: between words, for the blanks of running text do not stand one above the
+// other.
+func (a *aligner) gutters(rows []tableLine) []span {
+	type edge struct {
+		x    float64
+		open int
+	}
+	var at []edge
+	x0, x1 := rows[0].x0, rows[0].x1
+	for _, r := range rows {
+		x0, x1 = min(x0, r.x0), max(x1, r.x1)
+		for _, s := range r.segments {
+			from, to := 0.0, -1.0
+			for _, w := range s.words {
+				b := a.style.turn.apply(boxOf(w.GetBbox()))
+				if to >= from && b.x0 <= to+0.45*a.em && b.x0 >= from {
+					to = max(to, b.x1)
+					continue
+				}
+				if to >= from {
+					at = append(at, edge{from, 1}, edge{to, -1})
+				}
+				from, to = b.x0, b.x1
+			}
+			if to >= from {
+				at = append(at, edge{from, 1}, edge{to, -1})
+			}
+		}
+	}
+	slices.SortFunc(at, func(a, b edge) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(b.open, a.open)) })
+	most := len(rows) / 7
+	least := 0.45 * a.em
+	if len(rows) < 5 {
+		most, least = 0, 0.8*a.em
+	}
+	var out []span
+	depth, from, free := 0, x0, false
+	for _, e := range at {
+		was := depth
+		depth += e.open
+		switch {
+		case was <= most && depth > most:
+			if free && e.x-from >= least {
+				out = append(out, span{from, e.x})
+			}
+			free = false
+		case was > most && depth <= most:
+			from, free = e.x, true
+		}
+	}
+	return out
+}
+
+// fill puts the text of the rows into cells between the gutters.
+func (a *aligner) fill(rows []tableLine, gaps []span) *table {
+	t := &table{rect: rows[0].rect, rows: len(rows), columns: len(gaps) + 1}
+	for r, line := range rows {
+		t.rect = t.rect.union(line.rect)
+		var parts []seg
+		for _, s := range line.cells {
+			parts = append(parts, a.cut(s, gaps)...)
+		}
+		for _, s := range parts {
+			first, last := column(gaps, s.x0+0.1*a.em), column(gaps, s.x1-0.1*a.em)
+			last = max(first, last)
+			if n := len(t.cells); n > 0 && t.cells[n-1].row == r && t.cells[n-1].column+t.cells[n-1].columnSpan > first {
+				c := &t.cells[n-1]
+				c.columnSpan = max(c.columnSpan, last-c.column+1)
+				c.segments, c.rect = append(c.segments, s), c.rect.union(s.rect)
+				continue
+			}
+			t.cells = append(t.cells, tableCell{
+				rect: s.rect, row: r, column: first, rowSpan: 1, columnSpan: last - first + 1, segments: []seg{s},
+			})
+		}
+	}
+	return t
+}
+
+// column returns between which gutters a place is.
+func column(gaps []span, x float64) int {
+	n := 0
+	for n < len(gaps) && x > (gaps[n].from+gaps[n].to)/2 {
+		n++
+	}
+	return n
+}
+
+// cut parts a segment where a blank between its words lies on a gutter.
+func (a *aligner) cut(s seg, gaps []span) []seg {
+	var out []seg
+	start := 0
+	tn := a.style.turn
+	for i := 1; i < len(s.words); i++ {
+		left, right := tn.apply(boxOf(s.words[i-1].GetBbox())), tn.apply(boxOf(s.words[i].GetBbox()))
+		if right.x0-left.x1 < 0.42*a.em {
+			continue
+		}
+		on := slices.ContainsFunc(gaps, func(g span) bool { return min(g.to, right.x0)-max(g.from, left.x1) > 0.25*a.em })
+		if on {
+			out = append(out, part(s, start, i, tn))
+			start = i
+		}
+	}
+	if start == 0 {
+		return []seg{s}
+	}
+	return append(out, part(s, start, len(s.words), tn))
+}
+
+func part(s seg, start, end int, tn turn) seg {
+	out := newSeg(s.words[start:end:end], tn)
+	out.order, out.rtl = s.order, s.rtl
+	return out
+}
+
+// dropMarks joins columns that hold nothing but signs (a currency, a percent sign, a note's mark) with the figures that they belong to.
+func (a *aligner) dropMarks(t *table) {
+	marks, total := make([]int, t.columns), make([]int, t.columns)
+	for i := range t.cells {
+		c := &t.cells[i]
+		if c.columnSpan > 1 {
+			continue
+		}
+		total[c.column]++
+		if text := segmentsText(c.segments); letters(text) == 0 && !number(text) || text == "%" {
+			marks[c.column]++
+		}
+	}
+	for j := t.columns - 1; j >= 0; j-- {
+		if total[j] == 0 || marks[j] < total[j] {
+			continue
+		}
+		into := j // the column on the right moves here
+		if j == t.columns-1 || j > 0 && strings.Contains("%)*", firstText(t, j)) {
+			into = j - 1
+		}
+		if into < 0 {
+			continue
+		}
+		t.join(into)
+	}
+}
+
+func firstText(t *table, column int) string {
+	for i := range t.cells {
+		if t.cells[i].column == column {
+			return segmentsText(t.cells[i].segments)
+		}
+	}
+	return ""
+}
+
+// join makes one column of a column and the next.
+func (t *table) join(column int) {
+	out := t.cells[:0]
+	for _, c := range t.cells {
+		end := c.column + c.columnSpan
+		if c.column > column {
+			c.column--
+		}
+		if end > column+1 {
+			end--
+		}
+		c.columnSpan = max(1, end-c.column)
+		if n := len(out); n > 0 && out[n-1].row == c.row && out[n-1].column == c.column {
+			p := &out[n-1]
+			p.segments, p.rect = append(p.segments, c.segments...), p.rect.union(c.rect)
+			p.columnSpan = max(p.columnSpan, c.columnSpan)
+			continue
+		}
+		out = append(out, c)
+	}
+	t.cells = out
+	t.columns--
+}
+
+// tabular reports whether the cells look like a table's: they are short, and stand in line with one another.
+func (a *aligner) tabular(t *table, several int) bool {
+	count, wordsIn := 0, 0
+	figures, labels := 0, 0
+	byColumn := make([][]rect, t.columns)
+	for i := range t.cells {
+		c := &t.cells[i]
+		text := segmentsText(c.segments)
+		n := strings.Count(text, " ") + 1
+		count++
+		wordsIn += n
+		if c.columnSpan == 1 {
+			byColumn[c.column] = append(byColumn[c.column], c.rect)
+		}
+		if c.column > 0 && number(text) {
+			figures++
+		}
+		if c.column > 0 {
+			labels++
+		}
+	}
+	inLine := 0
+	for _, boxes := range byColumn {
+		inLine += aligns(boxes, 0.6*a.em)
+	}
+	if float64(inLine) < 0.6*float64(count) {
+		return false
+	}
+	average := float64(wordsIn) / float64(count)
+	if last := len(byColumn[t.columns-1]); t.columns == 2 && (last < 2 || 5*last < 2*t.rows) {
+		return false
+	}
+	switch {
+	case t.columns >= 3:
+		return average <= 9 && (2*figures >= labels || several >= 3) && t.rows >= 2
+	case 2*figures >= labels:
+		return several >= 2 && t.rows >= 3
+	default:
+		// Two columns of words may be labels and what they stand for, or a letter's head: a table has lines, or many short rows.
+		return several >= 3 && average <= 8 && (a.inFrame(t) || several >= 5 && average <= 3.5)
+	}
+}
+
+// inFrame reports whether lines run above and below the table.
+func (a *aligner) inFrame(t *table) bool {
+	return a.ruleBetween(t.y0-1.5*a.em, t.y0+0.5*a.em, t.x0, t.x1) && a.ruleBetween(t.y1-0.5*a.em, t.y1+1.5*a.em, t.x0, t.x1)
+}
+
+// aligns returns how many boxes share their left edge, their right edge or their middle with most others.
+func aligns(boxes []rect, slack float64) int {
+	best := 0
+	for _, at := range []func(rect) float64{
+		func(r rect) float64 { return r.x0 },
+		func(r rect) float64 { return r.x1 },
+		func(r rect) float64 { return (r.x0 + r.x1) / 2 },
+	} {
+		places := make([]float64, len(boxes))
+		for i, b := range boxes {
+			places[i] = at(b)
+		}
+		slices.Sort(places)
+		for i, j := 0, 0; i < len(places); i++ {
+			for places[i]-places[j] > 2*slack {
+				j++
+			}
+			best = max(best, i-j+1)
+		}
+	}
+	return best
+}

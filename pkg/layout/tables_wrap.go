@@ -1,0 +1,101 @@
+package layout
+
+import "unicode"
+
+// wrap puts rows that only go on with the text of the row above to that row.
+func (a *aligner) wrap(t *table) {
+	byRow := make([][]tableCell, t.rows)
+	for _, c := range t.cells {
+		byRow[c.row] = append(byRow[c.row], c)
+	}
+	var out [][]tableCell
+	for r, cells := range byRow {
+		if r > 0 && len(out) > 0 && a.continues(out[len(out)-1], cells) {
+			last := out[len(out)-1]
+			for _, c := range cells {
+				last = addCell(last, c)
+			}
+			out[len(out)-1] = last
+			continue
+		}
+		out = append(out, cells)
+	}
+	t.cells = t.cells[:0]
+	for r, cells := range out {
+		for _, c := range cells {
+			c.row = r
+			t.cells = append(t.cells, c)
+		}
+	}
+	t.rows = len(out)
+	t.sortCells()
+}
+
+// addCell puts a cell's text to the cell of the row that stands above it.
+func addCell(row []tableCell, c tableCell) []tableCell {
+	for i := range row {
+		if p := &row[i]; p.column <= c.column && c.column < p.column+p.columnSpan {
+			p.segments, p.rect = append(p.segments, c.segments...), p.rect.union(c.rect)
+			return row
+		}
+	}
+	return append(row, c)
+}
+
+// continues reports whether a row of cells only goes on with the row above.
+func (a *aligner) continues(above, cells []tableCell) bool {
+	if len(above) < 2 || len(cells) == 0 {
+		return false
+	}
+	gap := top(cells) - bottom(above)
+	if gap > 0.6*a.em || a.ruleBetween(bottom(above)-0.3*a.em, top(cells)+0.3*a.em, above[0].x0, above[len(above)-1].x1) {
+		return false
+	}
+	figures := 0
+	for _, c := range cells {
+		if number(segmentsText(c.segments)) {
+			figures++
+		}
+		if c.columnSpan > 1 {
+			return false
+		}
+	}
+	first := cells[0]
+	switch {
+	case len(cells) == 1 && first.column == 0: // the label goes on, with a hanging indent or in the middle of a sentence
+		text := segmentsText(first.segments)
+		return above[0].column == 0 && (startsLower(text) || first.x0 > above[0].x0+0.6*a.em && figures == 0 && indented(above[0], first))
+	case first.column > 0: // nothing in the first column: text goes on, figures do not
+		return figures == 0 && len(cells) < len(above) || figures == 0 && len(cells) == 1
+	default:
+		return false
+	}
+}
+
+// indented reports whether a label is the hanging second line of one: that one is long enough to have wrapped.
+func indented(above, label tableCell) bool {
+	return above.width() >= 0.7*label.width() && len(segmentsText(above.segments)) > 12
+}
+
+func startsLower(text string) bool {
+	for _, r := range text {
+		return unicode.IsLower(r)
+	}
+	return false
+}
+
+func top(cells []tableCell) float64 {
+	y := cells[0].y0
+	for _, c := range cells {
+		y = min(y, c.y0)
+	}
+	return y
+}
+
+func bottom(cells []tableCell) float64 {
+	y := cells[0].y1
+	for _, c := range cells {
+		y = max(y, c.y1)
+	}
+	return y
+}

@@ -1,0 +1,179 @@
+package layout
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// Text returns the text of a page from its blocks as they stand: lines end with a line feed, blocks are set apart by a blank line but for the
+// items of a list. A row of a table is one line, its cells set apart by a tab.
+func Text(page *inkstreamv1.Page) string {
+	var b []byte
+	first, list := true, false
+	for _, block := range page.GetBlocks() {
+		if len(block.GetLines()) == 0 {
+			continue
+		}
+		item := block.GetType() == ListItem
+		if !first && !(item && list) {
+			b = append(b, '\n')
+		}
+		first, list = false, item
+		if block.GetTable() != nil {
+			b = appendTable(b, block.GetTable())
+			continue
+		}
+		for _, line := range block.GetLines() {
+			b = append(appendWords(b, line.GetWords()), '\n')
+		}
+	}
+	return string(b)
+}
+
+func appendTable(b []byte, t *inkstreamv1.Table) []byte {
+	row := int32(0)
+	for i, c := range t.GetCells() {
+		switch {
+		case i == 0:
+		case c.GetRow() != row:
+			b = append(b, '\n')
+		default:
+			b = append(b, '\t')
+		}
+		row = c.GetRow()
+		b = append(b, c.GetText()...)
+	}
+	return append(b, '\n')
+}
+
+// appendWords writes the words of a line, with blanks where the script has blanks.
+func appendWords(b []byte, words []*inkstreamv1.Word) []byte {
+	for i, w := range words {
+		if i > 0 && Spaced(words[i-1].GetText(), w.GetText()) {
+			b = append(b, ' ')
+		}
+		b = append(b, w.GetText()...)
+	}
+	return b
+}
+
+// AppendLine appends a line to running text: with a blank where the script has one, and without the hyphen that breaks a word at the end of a
+// line.
+func AppendLine(b []byte, line *inkstreamv1.Line) []byte {
+	words := line.GetWords()
+	if len(words) == 0 {
+		return b
+	}
+	return appendWords(AppendJoint(b, words[0].GetText()), words)
+}
+
+// longestWord is how much of a text is looked at to tell how it goes on.
+const longestWord = 64
+
+// AppendJoint appends what stands between a text and what it goes on with in the next line: a blank, or nothing, less the hyphen that breaks a
+// word.
+func AppendJoint(b []byte, next string) []byte {
+	if len(b) == 0 || next == "" {
+		return b
+	}
+	end := string(b[max(0, len(b)-longestWord):])
+	switch Join(end, next) {
+	case Break:
+		return b[:len(b)-hyphenLen(end)]
+	case Blank:
+		return append(b, ' ')
+	default:
+		return b
+	}
+}
+
+// Joint says how two lines of running text are put together.
+type Joint int
+
+// The joints: with a blank; with nothing between them; with nothing, and without the hyphen that the first ends with.
+const (
+	Blank Joint = iota
+	None
+	Break
+)
+
+// Join tells how a text goes on in the next line. A hyphen between two letters breaks a word if the next line begins with a small letter, and
+// stays where the word before it is a prefix that keeps it, a number, or the first part of a compound that is written with capitals.
+func Join(before, next string) Joint {
+	n := hyphenLen(before)
+	if n == 0 {
+		if Spaced(before, next) {
+			return Blank
+		}
+		return None
+	}
+	last, _ := utf8.DecodeLastRuneInString(before[:len(before)-n])
+	first, _ := utf8.DecodeRuneInString(next)
+	switch {
+	case !unicode.IsLetter(last):
+		if unicode.IsDigit(last) {
+			return None
+		}
+		return Blank
+	case unicode.IsLower(first) && keepsHyphen(before[:len(before)-n]):
+		return None
+	case unicode.IsLower(first):
+		return Break
+	default:
+		return None
+	}
+}
+
+// keepsHyphen reports whether the word before a hyphen has one already, as in "state-of-the-art", or is a prefix that is set off by one.
+func keepsHyphen(text string) bool {
+	word := text[strings.LastIndexAny(text, " \t\n")+1:]
+	if strings.ContainsAny(word, "-–/") {
+		return true
+	}
+	switch strings.ToLower(strings.TrimLeft(word, "(\"'“‘")) {
+	case "self", "non", "all", "ex", "half", "quasi", "well", "high", "low", "long", "short", "two", "three", "four", "one", "cross", "real", "third", "first":
+		return true
+	}
+	return false
+}
+
+// hyphenLen returns the length of the hyphen that a text ends with; 0 if it ends with none.
+func hyphenLen(text string) int {
+	r, size := utf8.DecodeLastRuneInString(text)
+	if r == '-' || r == 0x2010 || r == 0xad {
+		return size
+	}
+	return 0
+}
+
+// Spaced reports whether a blank stands between two words: not between characters of scripts that are written without, though the document
+// may set them apart.
+func Spaced(before, next string) bool {
+	if before == "" || next == "" {
+		return false
+	}
+	if c := before[len(before)-1]; c < utf8.RuneSelf {
+		return true
+	}
+	if next[0] < utf8.RuneSelf {
+		return true
+	}
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(next)
+	return !(unspaced(last) && unspaced(first))
+}
+
+// unspaced reports characters of scripts that are written without blanks: Thai, Lao, Myanmar, Khmer, Han with its punctuation, kana.
+func unspaced(r rune) bool {
+	switch {
+	case r < 0x0e00:
+		return false
+	case r <= 0x0eff, r >= 0x1000 && r <= 0x109f, r >= 0x1780 && r <= 0x17ff, r >= 0x2e80 && r <= 0x30ff && r != 0x3000,
+		r >= 0x31f0 && r <= 0x4dbf, r >= 0x4e00 && r <= 0x9fff, r >= 0xf900 && r <= 0xfaff, r >= 0xff01 && r <= 0xff60, r >= 0x20000 && r <= 0x3ffff:
+		return true
+	}
+	return false
+}
