@@ -1,0 +1,226 @@
+// Command quality measures how good the pipeline's artifacts are on a corpus of real documents with known contents, and how good those of
+// well-known programs are on the same files. It prints tables, and keeps them in quality/RESULTS.md, the record of what each change of the
+// pipeline did.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"inkstream.dev/pkg/lifecycle"
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/services/standalone"
+)
+
+// measure measures one kind of artifact.
+type measure struct {
+	name, title string
+	// wants reports whether a file has to do with it.
+	wants func(f pdftest.CorpusFile) bool
+	// score measures the files that it wants.
+	score func(ctx context.Context, b *bench, samples []*sample) (section, error)
+}
+
+var measures = []measure{
+	{"recognition", "Recognition", wantsRecognition, scoreRecognition},
+	{"native", "Native text", wantsNative, scoreNative},
+	{"markdown", "Markdown", wantsMarkdown, scoreMarkdown},
+	{"tables", "Tables", wantsTables, scoreTables},
+	{"searchable", "Searchable PDF", wantsSearchable, scoreSearchable},
+	{"images", "Images", wantsImages, scoreImages},
+	{"json", "JSON", wantsJSON, scoreJSON},
+}
+
+// bench is what the measures share.
+type bench struct {
+	*settings
+	peers *peers
+	tmp   string // for what is looked at once
+}
+
+type settings struct {
+	corpus, only, files, cache, out, artifacts, schema string
+	again                                              bool
+	jobs                                               int
+}
+
+func main() {
+	sandbox.Main(standalone.Programs()...)
+	ctx, stop := lifecycle.Signals(context.Background())
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "quality:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (*settings, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	s := &settings{}
+	fs := flag.NewFlagSet("quality", flag.ContinueOnError)
+	fs.StringVar(&s.corpus, "corpus", "../shared/corpus", "`folder` of the corpus")
+	fs.StringVar(&s.only, "only", "", "measure only `these`, with commas: "+strings.Join(names(), ", "))
+	fs.StringVar(&s.files, "files", "", "take only files whose path in the corpus matches this `glob`, e.g. 'ocr/unlv/*'; no record is written unless -out is given")
+	fs.IntVar(&s.jobs, "jobs", runtime.NumCPU(), "how much is worked on at once")
+	fs.StringVar(&s.cache, "cache", filepath.Join(cache, "inkstream-quality"), "`folder` that keeps what the other programs made")
+	fs.StringVar(&s.out, "out", "", "`file` for the record; sections that were not measured stay as they are in it (default quality/RESULTS.md)")
+	fs.StringVar(&s.schema, "schema", "proto/inkstream/v1/document.schema.json", "JSON Schema of document.json")
+	fs.StringVar(&s.artifacts, "artifacts", "", "keep the pipeline's artifacts in this `folder`")
+	fs.BoolVar(&s.again, "again", false, "measure what -artifacts holds from an earlier run, and run the pipeline only for what it lacks")
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(s.only, ",") {
+		if name != "" && !slices.Contains(names(), name) {
+			return nil, fmt.Errorf("-only %s: want one of %s", name, strings.Join(names(), ", "))
+		}
+	}
+	if _, err := path.Match(s.files, ""); err != nil {
+		return nil, fmt.Errorf("-files %s: %w", s.files, err)
+	}
+	if s.jobs < 1 {
+		return nil, fmt.Errorf("-jobs %d: want at least 1", s.jobs)
+	}
+	if s.again && s.artifacts == "" {
+		return nil, errors.New("-again: -artifacts is missing")
+	}
+	if s.out == "" && s.files == "" {
+		s.out = filepath.Join("quality", "RESULTS.md")
+	}
+	return s, nil
+}
+
+func names() []string {
+	var out []string
+	for _, m := range measures {
+		out = append(out, m.name)
+	}
+	return out
+}
+
+func run(ctx context.Context, args []string) error {
+	set, err := parse(args)
+	if err != nil {
+		return err
+	}
+	files, err := pdftest.ReadCorpus(set.corpus)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Printf("Nothing is measured: there is no corpus in %s (-corpus names another folder).\n", set.corpus)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("corpus: %w", err)
+	}
+	b := &bench{settings: set}
+	if b.tmp, err = os.MkdirTemp("", "inkstream-quality-*"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.tmp)
+	if b.artifacts == "" {
+		b.artifacts = filepath.Join(b.tmp, "artifacts")
+	}
+	if b.peers, err = findPeers(ctx, set.cache); err != nil {
+		return err
+	}
+	for _, why := range b.peers.missing() {
+		fmt.Fprintln(os.Stderr, "left out:", why)
+	}
+	return b.measure(ctx, b.samples(files))
+}
+
+// chosen returns the measures to take.
+func (s *settings) chosen() []measure {
+	return slices.DeleteFunc(slices.Clone(measures), func(m measure) bool {
+		return s.only != "" && !slices.Contains(strings.Split(s.only, ","), m.name)
+	})
+}
+
+// samples returns the files that the chosen measures want, by path.
+func (b *bench) samples(files []pdftest.CorpusFile) []*sample {
+	var out []*sample
+	for _, f := range files {
+		if match, _ := path.Match(b.files, f.Path); b.files != "" && !match { // the pattern was checked
+			continue
+		}
+		if slices.ContainsFunc(b.chosen(), func(m measure) bool { return m.wants(f) }) {
+			out = append(out, &sample{CorpusFile: f, dir: filepath.Join(b.artifacts, filepath.FromSlash(f.Path))})
+		}
+	}
+	slices.SortFunc(out, func(x, y *sample) int { return strings.Compare(x.Path, y.Path) })
+	return out
+}
+
+// measure runs the pipeline, then the measures, and writes the record.
+func (b *bench) measure(ctx context.Context, samples []*sample) error {
+	var todo []*sample
+	for _, s := range samples {
+		if state, err := os.ReadFile(s.path(stateFile)); b.again && err == nil {
+			s.state = string(state)
+		} else {
+			todo = append(todo, s)
+		}
+	}
+	if len(todo) > 0 {
+		fmt.Fprintf(os.Stderr, "running %d files through the pipeline\n", len(todo))
+		if err := process(ctx, todo, b.jobs); err != nil {
+			return err
+		}
+	}
+	var sections []section
+	for _, m := range b.chosen() {
+		var its []*sample
+		for _, s := range samples {
+			if m.wants(s.CorpusFile) {
+				its = append(its, s)
+			}
+		}
+		if len(its) == 0 {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "measuring %s of %d files\n", m.name, len(its))
+		sec, err := m.score(ctx, b, its)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		sec.title = m.title
+		sections = append(sections, sec)
+	}
+	printSections(os.Stdout, sections)
+	if b.out == "" {
+		return nil
+	}
+	return writeRecord(b.out, sections, b.peers.describe())
+}
+
+// each calls f for every sample, as many at once as there are to be jobs, and returns what it returned, in the samples' order.
+func each[T any](ctx context.Context, b *bench, samples []*sample, f func(ctx context.Context, s *sample) (T, error)) ([]T, error) {
+	out := make([]T, len(samples))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(b.jobs)
+	for i, s := range samples {
+		g.Go(func() error {
+			var err error
+			if out[i], err = f(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", s.Path, err)
+			}
+			return nil
+		})
+	}
+	return out, g.Wait()
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/pdftest/score"
+)
+
+func someSection(title, value string) section {
+	return section{
+		title: title, how: "How it was done.",
+		summary: []figure{{"figure", value, "0.5 peer", "≥ 0.9", value >= "0.9"}, {"other", "1", absent, "", false}},
+		tables:  []table{{title: "By file", columns: []string{"File", "F1"}, rows: [][]string{{"a|b.pdf", value}}}},
+	}
+}
+
+// A record holds what was measured last of each section, whatever was measured together.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "quality", "RESULTS.md")
+	write := func(sections ...section) string {
+		t.Helper()
+		if err := writeRecord(path, sections, "peer 1.0"); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	write(someSection("Native text", "0.8"))
+	write(someSection("Tables", "0.7"), someSection("Recognition", "0.95"))
+	got := write(someSection("Tables", "0.9"))
+	for _, want := range []string{
+		"| Recognition | figure | 0.95 | 0.5 peer | ≥ 0.9 | **met** |\n| Recognition | other | 1 | – |  |  |\n| Native text | figure | 0.8 | 0.5 peer | ≥ 0.9 | **not met** |",
+		"| Tables | figure | 0.9 | 0.5 peer | ≥ 0.9 | **met** |",
+		"## Native text\n\nHow it was done.\n\n### By file\n\n| File | F1 |\n| --- | --- |\n| a\\|b.pdf | 0.8 |\n",
+		"Peers: peer 1.0.\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the record lacks\n%s\nit is\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "0.7") {
+		t.Errorf("the record still holds the figures of the section that was measured again:\n%s", got)
+	}
+	if n := strings.Count(got, "\n## "); n != 4 {
+		t.Errorf("the record has %d sections, want 4:\n%s", n, got)
+	}
+	if again := write(someSection("Tables", "0.9")); again != got {
+		t.Errorf("the same figures give another record:\n%s\nwant\n%s", again, got)
+	}
+}
+
+// What a peer made of a file is made once for its version, failures too.
+func TestPeersAreKept(t *testing.T) {
+	t.Parallel()
+	p := &peers{cache: t.TempDir(), absent: map[string]string{"gone": "gone is not installed"}, versions: map[string]string{"tool": "1"}}
+	f := pdftest.CorpusFile{SHA256: "abcdef", Abs: "/somewhere/file.pdf"}
+	runs := 0
+	run := func(recipe string, fail error) (string, error) {
+		dir, err := p.keep(t.Context(), f, recipe, func(_ context.Context, dir string) error {
+			runs++
+			return errors.Join(fail, os.WriteFile(filepath.Join(dir, "out.txt"), []byte("made"), 0o600))
+		})
+		if err != nil {
+			return "", err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, "out.txt"))
+		return string(data), err
+	}
+	for _, tt := range []struct {
+		name, recipe, version string
+		fail                  error
+		runs                  int
+		wrong                 string
+	}{
+		{"the first time", "tool -a", "1", nil, 1, ""},
+		{"again", "tool -a", "1", nil, 1, ""},
+		{"other arguments", "tool -b", "1", nil, 2, ""},
+		{"another version", "tool -a", "2", nil, 3, ""},
+		{"a failure", "tool -c", "2", errors.New("cannot read /somewhere/file.pdf"), 4, "cannot read FILE"},
+		{"a failure again", "tool -c", "2", nil, 4, "cannot read FILE"},
+		{"not installed", "gone -a", "", nil, 4, "gone is not installed"},
+	} {
+		p.versions["tool"] = tt.version
+		text, err := run(tt.recipe, tt.fail)
+		if runs != tt.runs {
+			t.Errorf("%s: %d runs, want %d", tt.name, runs, tt.runs)
+		}
+		if tt.wrong == "" && (err != nil || text != "made") || tt.wrong != "" && (!errors.Is(err, errPeer) || !strings.Contains(err.Error(), tt.wrong)) {
+			t.Errorf("%s: %q, %v, want error %q", tt.name, text, err, tt.wrong)
+		}
+	}
+}
+
+func TestDigests(t *testing.T) {
+	t.Parallel()
+	// The pixels of the second begin like white space, which belongs to them.
+	stream := "P6\n2 1\n255\nabcdef" + "P6\n1 1\n255\n\n \t" + "P6\n2 1\n255\nabcdef"
+	got, err := digests(bufio.NewReader(strings.NewReader(stream)))
+	if err != nil || len(got) != 3 {
+		t.Fatalf("digests = %d, %v, want 3", len(got), err)
+	}
+	if !bytes.Equal(got[0], got[2]) || bytes.Equal(got[0], got[1]) {
+		t.Errorf("digests = %x, want the first and the last alike", got)
+	}
+	for _, broken := range []string{"P6\n2 1\n255\nabc", "P5\n1 1\n255\na", "P6\n2"} {
+		if _, err := digests(bufio.NewReader(strings.NewReader(broken))); err == nil {
+			t.Errorf("digests took %q", broken)
+		}
+	}
+}
+
+func TestTotalSumsEditsAndPicksTheBetterPeer(t *testing.T) {
+	t.Parallel()
+	file := func(ours, theirs int) reading {
+		return reading{sample: &sample{}, by: [readers]*score.Result{
+			inkstream: {CharEdits: ours, TruthChars: 100}, ocrmypdf: {CharEdits: theirs, TruthChars: 100}}}
+	}
+	sum := total([]reading{file(10, 20), file(30, 10)})
+	if got, want := rates(sum)[:3], []string{"0.2000", absent, "0.1500"}; !slices.Equal(got, want) {
+		t.Errorf("rates = %v, want %v", got, want)
+	}
+	if !worse(sum, cer) || bestPeer(sum, cer) != "0.1500 OCRmyPDF" {
+		t.Errorf("worse = %v, best peer %q; want true, 0.1500 OCRmyPDF", worse(sum, cer), bestPeer(sum, cer))
+	}
+	if got := behind(file(30, 10).by); got != 20 {
+		t.Errorf("behind = %d, want 20", got)
+	}
+}
+
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	if got, want := without([]string{"a", "b", "a", "c"}, []string{"a", "c", "d"}), []string{"b", "a"}; !slices.Equal(got, want) {
+		t.Errorf("without = %v, want %v", got, want)
+	}
+}
+
+func TestGroupsOf(t *testing.T) {
+	t.Parallel()
+	s := &sample{CorpusFile: pdftest.CorpusFile{
+		Path: "ocr/synthetic/synth-uk.pdf", Tags: []string{"ocr-truth", "scanned", "lang-ukr"}, Notes: "SYNTHETIC: a page; recipe lowdpi 150dpi lowdpi"}}
+	if got, want := groupsOf(s), []string{"from synthetic", "made lowdpi", "lang-ukr"}; !slices.Equal(got, want) {
+		t.Errorf("groupsOf = %v, want %v", got, want)
+	}
+	if got := s.languages(); got != "ukr" {
+		t.Errorf("languages = %q, want ukr", got)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-only", "speed"}, {"-jobs", "0"}, {"-files", "["}, {"-again"}} {
+		if _, err := parse(args); err == nil {
+			t.Errorf("parse(%v) took it", args)
+		}
+	}
+}

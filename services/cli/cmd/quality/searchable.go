@@ -1,0 +1,406 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/pdftest/score"
+	"inkstream.dev/pkg/quality"
+)
+
+// wantsSearchable takes the same files as the images.
+func wantsSearchable(f pdftest.CorpusFile) bool { return wantsImages(f) }
+
+// The targets.
+const (
+	minSearchF1   = 0.99
+	wordTolerance = 2.0    // points
+	bytesPerPage  = 20_000 // that a text layer may add
+	pixelDPI      = "100"
+)
+
+// searched is what is measured of a searchable PDF.
+type searched struct {
+	*sample
+	there      bool
+	recognised int // pages with recognised words
+	f1         float64
+	place      quality.Placement
+	changed    []int   // pages that look otherwise than in the original
+	grown      float64 // bytes a page
+	peerGrown  float64 // of OCRmyPDF's, where it was run
+	peerRan    bool
+	sound      bool // for qpdf, or no worse than the original
+	note       string
+}
+
+func scoreSearchable(ctx context.Context, b *bench, samples []*sample) (section, error) {
+	sec := section{how: fmt.Sprintf("searchable.pdf of every job that ended with results. Text: word F1 of what pdftotext -raw reads, beyond what it reads in the "+
+		"original, against the recognised words in document.json. Places: the boxes of those words as "+
+		"pdftotext -bbox has them, each edge within %g points. Pixels: every page at %s dpi as pdftoppm draws it, against the original. Size: at most the "+
+		"original's and %d kB a page. qpdf --check: no worse than for the original. Peer: OCRmyPDF, for size.", wordTolerance, pixelDPI, bytesPerPage/1000)}
+	if !b.peers.has("pdftotext", "pdftoppm", "qpdf") {
+		sec.how += " Not measured: pdftotext, pdftoppm or qpdf is not installed."
+		return sec, nil
+	}
+	all, err := each(ctx, b, samples, func(ctx context.Context, s *sample) (searched, error) { return b.search(ctx, s) })
+	if err != nil {
+		return section{}, err
+	}
+	sec.summary = summariseSearchable(all)
+	slices.SortStableFunc(all, func(x, y searched) int { return cmp.Compare(x.rank(), y.rank()) })
+	t := table{title: "Searchable PDF by file, worst first", columns: []string{
+		"File", "Recognised pages", "Text F1", "Words", "In place", "Across only", "Not found", "Worst, pt", "Pages changed", "Bytes a page", "OCRmyPDF", "qpdf", "Note"}}
+	fine := 0
+	for _, s := range all {
+		if s.there && s.recognised == 0 && s.rank() == 1 {
+			fine++
+			continue
+		}
+		t.add(s.row()...)
+	}
+	t.title += fmt.Sprintf(" (%d files without recognised pages, in which nothing is wrong, are left out)", fine)
+	sec.tables = []table{t}
+	return sec, nil
+}
+
+func summariseSearchable(all []searched) []figure {
+	var files, scans, text, looks, small, sound int
+	var place quality.Placement
+	var grown, peerGrown []float64
+	for _, s := range all {
+		if !s.ended() {
+			continue
+		}
+		files++
+		looks += one(s.there && len(s.changed) == 0)
+		small += one(s.there && s.grown <= bytesPerPage)
+		sound += one(s.there && s.sound)
+		if s.recognised == 0 {
+			continue
+		}
+		scans++
+		text += one(s.there && s.f1 >= minSearchF1)
+		place = place.Add(s.place)
+		if s.there && s.peerRan {
+			grown, peerGrown = append(grown, s.grown), append(peerGrown, s.peerGrown)
+		}
+	}
+	added, peer := absent, absent
+	if len(grown) > 0 {
+		added, peer = fmt.Sprintf("%.0f", median(grown)), fmt.Sprintf("%.0f OCRmyPDF", median(peerGrown))
+	}
+	of := func(n, of int) string { return fmt.Sprintf("%d of %d", n, of) }
+	return []figure{
+		{fmt.Sprintf("files whose text comes back with an F1 of %.2f", minSearchF1), of(text, scans), absent, "all", text == scans},
+		{fmt.Sprintf("words within %g points of their places", wordTolerance), of(place.Both, place.Words), absent, "all", place.Both == place.Words},
+		{"files that look like the original in every pixel", of(looks, files), absent, "all", looks == files},
+		{"files within the bound of their size", of(small, files), absent, "all", small == files},
+		{"files in which qpdf finds nothing new", of(sound, files), absent, "all", sound == files},
+		{"bytes added a page, median", added, peer, "", false},
+	}
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// rank is 1 for a file in which nothing is wrong, and less the more is.
+func (s searched) rank() float64 {
+	if !s.there {
+		return -1
+	}
+	share := 1.0
+	if s.recognised > 0 {
+		share = s.f1 * float64(s.place.Both) / float64(max(1, s.place.Words))
+	}
+	return share - float64(one(len(s.changed) > 0)+one(s.grown > bytesPerPage)+one(!s.sound))
+}
+
+func (s searched) row() []string {
+	if !s.there {
+		return []string{s.Path, absent, absent, absent, absent, absent, absent, absent, absent, absent, absent, absent, s.note}
+	}
+	f1, peer, qpdf := absent, absent, "clean"
+	if s.recognised > 0 {
+		f1 = ratio(s.f1)
+	}
+	if s.peerRan {
+		peer = fmt.Sprintf("%.0f", s.peerGrown)
+	}
+	if !s.sound {
+		qpdf = "worse"
+	}
+	return []string{s.Path, fmt.Sprint(s.recognised), f1, fmt.Sprint(s.place.Words), fmt.Sprint(s.place.Both), fmt.Sprint(s.place.Across - s.place.Both),
+		fmt.Sprint(s.place.Missing), fmt.Sprintf("%.1f", s.place.Worst), pageList(s.changed), fmt.Sprintf("%.0f", s.grown), peer, qpdf, s.note}
+}
+
+func pageList(pages []int) string {
+	if len(pages) > 5 {
+		return fmt.Sprintf("%d pages", len(pages))
+	}
+	return strings.Trim(fmt.Sprint(pages), "[]")
+}
+
+// search measures the searchable PDF of a file.
+func (b *bench) search(ctx context.Context, s *sample) (searched, error) {
+	r := searched{sample: s}
+	doc := s.doc()
+	if doc == nil {
+		r.note = "document.json " + absentArtifact + ": " + s.state
+		return r, nil
+	}
+	for i := range doc.Pages {
+		if n := len(doc.Pages[i].boxes()); n > 0 {
+			r.recognised++
+			r.place.Words += n
+		}
+	}
+	pdf := s.path("searchable.pdf")
+	r.place.Missing = r.place.Words // until they are found
+	info, err := os.Stat(pdf)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.note = "searchable.pdf " + absentArtifact
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	r.there = true
+	r.grown = float64(info.Size()-s.Bytes) / float64(max(1, len(doc.Pages)))
+	text, err := excuse(b.searchText(ctx, &r, doc, pdf))
+	if err != nil {
+		return r, err
+	}
+	looks, err := excuse(b.searchLooks(ctx, &r, pdf))
+	if err != nil {
+		return r, err
+	}
+	r.note = strings.TrimSpace(text + " " + looks)
+	if r.sound, err = b.checksOut(ctx, s.CorpusFile, pdf); err != nil {
+		return r, err
+	}
+	return r, b.peerSize(ctx, &r, len(doc.Pages))
+}
+
+// searchText compares words and their places on the recognised pages.
+func (b *bench) searchText(ctx context.Context, r *searched, doc *document, pdf string) error {
+	if r.recognised == 0 {
+		return nil
+	}
+	// In the order in which they stand in the file: pdftotext's own order parts the lines of some pages, and joins what hyphens then end with
+	// what does not follow.
+	raw := []string{"-enc", "UTF-8", "-cropbox", "-raw"}
+	text, err := command(ctx, "pdftotext", append(raw, pdf, "-")...)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errPeer, err)
+	}
+	before, err := b.peers.text(ctx, r.CorpusFile, "pdftotext", append(raw, inputFile, "-")...)
+	if err != nil {
+		return err
+	}
+	boxes, err := command(ctx, "pdftotext", "-enc", "UTF-8", "-cropbox", "-bbox", pdf, "-")
+	if err != nil {
+		return fmt.Errorf("%w: %w", errPeer, err)
+	}
+	places, err := quality.ReadBoxes(bytes.NewReader(boxes))
+	if err != nil {
+		return err
+	}
+	now, then := strings.Split(string(text), "\f"), strings.Split(before, "\f")
+	var want, got []string
+	r.place = quality.Placement{}
+	for i := range doc.Pages {
+		p := &doc.Pages[i]
+		read := p.boxes()
+		if len(read) == 0 {
+			continue
+		}
+		want = append(want, words(p.text())...)
+		got = append(got, without(words(pageOf(now, p.Number)), words(pageOf(then, p.Number)))...)
+		r.place = r.place.Add(quality.Place(read, pageOf(places, p.Number), wordTolerance))
+	}
+	r.f1 = quality.F1(len(want)-len(without(want, got)), len(want), len(got))
+	return nil
+}
+
+// words returns the words of a text as they are compared.
+func words(text string) []string {
+	out := score.Words(comparable(text))
+	for i, w := range out {
+		out[i] = quality.Unordered(w)
+	}
+	return out
+}
+
+// pageOf returns the page with a number, from 1; nothing if there is none.
+func pageOf[T any](pages []T, number int) T {
+	var none T
+	if number < 1 || number > len(pages) {
+		return none
+	}
+	return pages[number-1]
+}
+
+// without returns the words of a less those of b, each as often as b has it.
+func without(a, b []string) []string {
+	count := map[string]int{}
+	for _, w := range b {
+		count[w]++
+	}
+	var out []string
+	for _, w := range a {
+		if count[w]--; count[w] < 0 {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// searchLooks finds the pages that look otherwise than in the original.
+func (b *bench) searchLooks(ctx context.Context, r *searched, pdf string) error {
+	if same, err := sameBytes(pdf, r.Abs); same || err != nil {
+		return err
+	}
+	dir, err := b.peers.keep(ctx, r.CorpusFile, "pdftoppm -r "+pixelDPI+", digests", func(ctx context.Context, dir string) error {
+		digests, err := drawn(ctx, r.Abs)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(digests)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, "digests.json"), data, 0o600)
+	})
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "digests.json"))
+	if err != nil {
+		return err
+	}
+	var then [][]byte
+	if err := json.Unmarshal(data, &then); err != nil {
+		return err
+	}
+	now, err := drawn(ctx, pdf) // as far as it goes, if it cannot be read to its end
+	for i := range max(len(then), len(now)) {
+		if i >= len(then) || i >= len(now) || !bytes.Equal(then[i], now[i]) {
+			r.changed = append(r.changed, i+1)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errPeer, err)
+	}
+	return nil
+}
+
+func sameBytes(a, b string) (bool, error) {
+	x, err := os.ReadFile(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := os.ReadFile(b)
+	return bytes.Equal(x, y), err
+}
+
+// drawn returns a digest of each page as pdftoppm draws it.
+func drawn(ctx context.Context, pdf string) ([][]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the program where what it writes is not understood
+	cmd := exec.CommandContext(ctx, "pdftoppm", "-r", pixelDPI, pdf)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	pages, err := digests(bufio.NewReaderSize(out, 1<<16))
+	if err != nil {
+		cancel()
+	}
+	return pages, errors.Join(err, cmd.Wait())
+}
+
+// digests reads portable pixmaps, as pdftoppm writes them one after the other, and returns a digest of each.
+func digests(r *bufio.Reader) ([][]byte, error) {
+	var out [][]byte
+	for {
+		head := ""
+		for range 3 { // P6, width and height, depth
+			line, err := r.ReadString('\n')
+			if errors.Is(err, io.EOF) && head+line == "" {
+				return out, nil
+			}
+			if err != nil {
+				return out, fmt.Errorf("pixmap: %w", err)
+			}
+			head += line
+		}
+		var width, height, depth int64
+		if _, err := fmt.Sscanf(head, "P6\n%d %d\n%d\n", &width, &height, &depth); err != nil {
+			return out, fmt.Errorf("pixmap: %w", err)
+		}
+		h := sha256.New()
+		h.Write([]byte(head))
+		if _, err := io.CopyN(h, r, width*height*3); err != nil {
+			return out, fmt.Errorf("pixmap: %w", err)
+		}
+		out = append(out, h.Sum(nil))
+	}
+}
+
+// checksOut reports whether qpdf finds a file no worse than its original.
+func (b *bench) checksOut(ctx context.Context, f pdftest.CorpusFile, pdf string) (bool, error) {
+	now, err := qpdfCheck(ctx, pdf)
+	if err != nil || now == 0 {
+		return err == nil, err
+	}
+	then, err := qpdfCheck(ctx, f.Abs)
+	// 3 are warnings and 2 are errors.
+	return now == then || now == 3 && then == 2, err
+}
+
+func qpdfCheck(ctx context.Context, pdf string) (int, error) {
+	_, err := command(ctx, "qpdf", "--check", pdf)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// peerSize says how much OCRmyPDF adds, for files that it recognises for another measure as well.
+func (b *bench) peerSize(ctx context.Context, r *searched, pages int) error {
+	if r.recognised == 0 || !wantsRecognition(r.CorpusFile) || !b.peers.has("ocrmypdf") {
+		return nil
+	}
+	dir, err := b.peers.ocrmypdf(ctx, r.CorpusFile, r.languages())
+	if note, err := excuse(err); err != nil || note != "" {
+		return err
+	}
+	info, err := os.Stat(filepath.Join(dir, "out.pdf"))
+	if err != nil {
+		return err
+	}
+	r.peerGrown, r.peerRan = float64(info.Size()-r.Bytes)/float64(max(1, pages)), true
+	return nil
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/quality"
+)
+
+// wantsTables takes files whose tables are known.
+func wantsTables(f pdftest.CorpusFile) bool {
+	return isPDF(f) && (f.Has("table-truth") || f.Has("table-expected"))
+}
+
+// The targets.
+const minRuled, minUnruled = 0.95, 0.80
+
+//go:embed unruled.txt
+var unruledFiles string
+
+func ruled(f pdftest.CorpusFile) bool { return !slices.Contains(strings.Fields(unruledFiles), f.Path) }
+
+// tabled is how the tables of a file agree with the truth.
+type tabled struct {
+	*sample
+	cells    []quality.Cells // of each table of the truth
+	spurious int             // tables that are like none of the truth's
+	sum      quality.Cells
+	note     string
+}
+
+func scoreTables(ctx context.Context, b *bench, samples []*sample) (section, error) {
+	all, err := each(ctx, b, samples, func(_ context.Context, s *sample) (tabled, error) { return b.compareTables(s) })
+	if err != nil {
+		return section{}, err
+	}
+	sec := section{how: "F1 of the cells with text of tables/*.csv against the tables of the truth. A cell is right where it holds the same text, " +
+		"white space aside, in the same place of the most similar subtable (as in GriTS, so that a row too many costs its own cells only). Each " +
+		"table is compared with the one of its page that has the most cells right. Where the truth lists all tables of a file (ICDAR 2013) the " +
+		"cells of all others count as wrong. Ruled are tables whose rows and columns are all parted by lines. The figure is the mean over files.",
+	}
+	for _, kind := range []struct {
+		name   string
+		ruled  bool
+		target float64
+	}{{"ruled", true, minRuled}, {"unruled", false, minUnruled}} {
+		var f1s []float64
+		var sum quality.Cells
+		for _, t := range all {
+			if ruled(t.CorpusFile) == kind.ruled {
+				f1s = append(f1s, t.sum.F1())
+				sum = sum.Add(t.sum)
+			}
+		}
+		if len(f1s) == 0 {
+			continue
+		}
+		sec.summary = append(sec.summary,
+			figure{"cell F1, " + kind.name + " tables, mean over files", ratio(mean(f1s)), absent, fmt.Sprintf("≥ %.2f", kind.target), mean(f1s) >= kind.target},
+			figure{"cell F1, " + kind.name + " tables, all cells", ratio(sum.F1()), absent, "", false})
+	}
+	byFile := table{title: "Tables by file, worst first", columns: []string{"File", "Kind", "Tables", "Cells", "Right", "Got", "F1", "F1 of each", "Spurious", "Note"}}
+	slices.SortStableFunc(all, func(x, y tabled) int { return cmp.Compare(x.sum.F1(), y.sum.F1()) })
+	for _, t := range all {
+		kind := "ruled"
+		if !ruled(t.CorpusFile) {
+			kind = "unruled"
+		}
+		var of []string
+		for _, c := range t.cells {
+			of = append(of, fmt.Sprintf("%.2f", c.F1()))
+		}
+		byFile.add(t.Path, kind, fmt.Sprint(len(t.cells)), fmt.Sprint(t.sum.Truth), fmt.Sprint(t.sum.Equal), fmt.Sprint(t.sum.Got), ratio(t.sum.F1()),
+			strings.Join(of, " "), fmt.Sprint(t.spurious), t.note)
+	}
+	sec.tables = []table{byFile}
+	return sec, nil
+}
+
+// compareTables compares the tables of a file with the truth.
+func (b *bench) compareTables(s *sample) (tabled, error) {
+	t := tabled{sample: s}
+	truth, complete, err := b.trueTables(s.CorpusFile)
+	if err != nil {
+		return t, err
+	}
+	got, err := s.tables()
+	if err != nil {
+		return t, err
+	}
+	if len(got) == 0 {
+		t.note = "tables/ " + absentArtifact + ": " + s.state
+	}
+	var others []quality.PlacedTable
+	t.cells, others = quality.MatchTables(truth, got)
+	t.spurious = len(others)
+	for _, c := range t.cells {
+		t.sum = t.sum.Add(c)
+	}
+	if complete {
+		t.sum.Got += quality.Filled(others)
+	}
+	return t, nil
+}
+
+// trueTables reads the tables of the truth, and whether those are all that the file has.
+func (b *bench) trueTables(f pdftest.CorpusFile) (tables []quality.PlacedTable, complete bool, err error) {
+	root := filepath.Join(b.corpus, filepath.FromSlash(f.TruthPath))
+	data, err := os.ReadFile(filepath.Join(root, "tables.json"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, false, err
+	}
+	var list []struct {
+		File string `json:"file"`
+		Page int    `json:"page"`
+	}
+	if complete = err == nil; complete {
+		if err := json.Unmarshal(data, &list); err != nil {
+			return nil, false, fmt.Errorf("tables.json: %w", err)
+		}
+	}
+	pages := map[string]int{}
+	for _, t := range list {
+		pages[t.File] = t.Page
+	}
+	names, err := filepath.Glob(filepath.Join(root, "*.csv"))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, name := range names {
+		g, err := readGrid(name)
+		if err != nil {
+			return nil, false, err
+		}
+		tables = append(tables, quality.PlacedTable{Page: pages[filepath.Base(name)], Grid: g})
+	}
+	return tables, complete, nil
+}
+
+func readGrid(path string) (quality.Grid, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return quality.ReadCSV(f)
+}
+
+// tables reads tables/<page>-<n>.csv.
+func (s *sample) tables() ([]quality.PlacedTable, error) {
+	var out []quality.PlacedTable
+	for _, name := range s.list("tables/*.csv") {
+		g, err := readGrid(s.path(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		number, _, _ := strings.Cut(path.Base(filepath.ToSlash(name)), "-")
+		page, err := strconv.Atoi(number)
+		if err != nil {
+			return nil, fmt.Errorf("%s: no page number: %w", name, err)
+		}
+		out = append(out, quality.PlacedTable{Page: page, Grid: g})
+	}
+	return out, nil
+}
