@@ -41,6 +41,12 @@ func NewTesseract(cfg TesseractConfig, log *slog.Logger) (*Tesseract, error) {
 	return tesseract.New(cfg, log)
 }
 
+// AutoLanguages as the languages of a page has the engine choose among those that are installed.
+const AutoLanguages = recognise.Auto
+
+// InstalledLanguages returns Tesseract's codes of the languages in its default folder of models, sorted; none where there is no such folder.
+func InstalledLanguages() ([]string, error) { return tesseract.Installed(tesseract.DefaultDataPath()) }
+
 // Programs returns what a process that runs this service must list in sandbox.Main.
 func Programs() []sandbox.Program {
 	return []sandbox.Program{tesseract.Program()}

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"sync"
 	"time"
 
 	"inkstream.dev/pkg/bus"
@@ -75,5 +76,12 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{
 		Workers: s.cfg.Workers, Deadline: crashTries*s.cfg.PageTimeout + time.Minute, DrainTimeout: s.cfg.DrainTimeout,
 	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	telling, stop := context.WithCancel(ctx)
+	defer stop()
+	told := make(chan struct{})
+	wg.Go(func() { s.tellLanguages(telling, sync.OnceFunc(func() { close(told) })) })
+	<-told // before the service counts as ready, so that whoever starts after it knows
 	return stage.Run(ctx, s.env, bus.OCR, cfg, &steps{s}, ready)
 }

@@ -11,6 +11,7 @@ import (
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/layout"
@@ -80,6 +81,9 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) 
 	if err != nil {
 		return result{}, fmt.Errorf("encode page %d: %w", n, err)
 	}
+	if err := failpoint.Hit(string(bus.OCR), "work"); err != nil {
+		return result{}, err
+	}
 	key := job.RecognisedKey(s.Job.Tenant, s.Job.ID, s.Job.Run, n)
 	if err := st.env.Blobs.PutBytes(ctx, key, data, stage.TypeProtobuf); err != nil {
 		return result{}, fmt.Errorf("store page %d: %w", n, err)
@@ -122,8 +126,10 @@ func (st *steps) recognise(ctx context.Context, r *job.Record, t *busv1.OcrTask,
 	start := time.Now()
 	var page *inkstreamv1.Page
 	for range crashTries {
+		stage.Alive(ctx)
 		page, err = st.engine.Recognise(ctx, Image{File: f, DPI: t.GetDpi()}, RecogniseOptions{
 			Languages: languages, Timeout: job.Shorter(r.Options.PageTimeout, st.cfg.PageTimeout),
+			KeepSkew: r.Options.KeepSkew, KeepRotation: r.Options.KeepRotation,
 		})
 		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {
 			break

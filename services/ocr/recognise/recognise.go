@@ -17,8 +17,13 @@ type Image struct {
 
 // Options says how a page is to be read.
 type Options struct {
-	// Languages are Tesseract's codes joined by plus signs, the likeliest first: eng+deu.
+	// Languages are Tesseract's codes joined by plus signs, the likeliest first: eng+deu. Or Auto.
 	Languages string
 	// Timeout bounds the engine's work on the page; the wait for a free engine is not counted.
 	Timeout time.Duration
+	// KeepSkew leaves a skewed page as it is; KeepRotation reads it the way up that it is.
+	KeepSkew, KeepRotation bool
 }
+
+// Auto as the languages of a page has the engine find out the script, and choose among the installed languages that are written in it.
+const Auto = "auto"

@@ -2,6 +2,7 @@ package recognise
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,17 +14,24 @@ import (
 const (
 	maxWords    = 100_000
 	maxWordSize = 1_000 // bytes
+	maxRulings  = 2_000
+	maxSkew     = 45 // degrees; beyond it another side would be up
 )
+
+// NoteNoise is the note on a page that was not read. An engine may say it; any other note of an engine's is dropped.
+const NoteNoise = "noise or a screened picture all over; not read, because it would take minutes"
 
 // Sane rebuilds what a recogniser answered into a page that can be trusted, whatever the answer holds: engines read hostile pixels, and
 // one that was taken over answers what it likes. Only what an engine has to say is taken over: words with text, box and confidence, in
 // lines in blocks, and how the page was turned. Text is valid UTF-8 without blanks and control characters, boxes are finite, ordered and
-// inside the page, confidences lie between 0 and 1, words are bounded in number and length, and what remains empty is dropped. Sizes,
-// boxes of lines and blocks, the text, and the mean confidence are worked out anew.
+// inside the page, confidences lie between 0 and 1, words and rulings are bounded in number, words in length, and what remains empty is
+// dropped. Sizes, boxes of lines and blocks, the text, the mean confidence, the quality and the language are worked out anew; only where the
+// words do not tell the language it is the one that the engine read.
 func Sane(answer *inkstreamv1.Page, size Size, dpi float32) *inkstreamv1.Page {
 	page := &inkstreamv1.Page{
 		Width: Points(size.Width, dpi), Height: Points(size.Height, dpi), Dpi: dpi, UprightRotation: quarter(answer.GetUprightRotation()),
 	}
+	page.Skew = saneSkew(answer.GetSkew())
 	left := maxWords
 	for _, b := range answer.GetBlocks() {
 		if block := saneBlock(b, page, &left); block != nil {
@@ -33,7 +41,13 @@ func Sane(answer *inkstreamv1.Page, size Size, dpi float32) *inkstreamv1.Page {
 	if left <= 0 {
 		page.Notes = append(page.Notes, "too many words on the page; the rest is left out")
 	}
+	if slices.Contains(answer.GetNotes(), NoteNoise) {
+		page.Notes = append(page.Notes, NoteNoise)
+	}
+	page.Rulings = saneRulings(answer.GetRulings(), page)
 	page.Confidence = meanConfidence(page)
+	page.Quality = quality(page)
+	page.Language = languageOf(page, answer.GetLanguage())
 	page.Text = plainText(page)
 	return page
 }
@@ -113,6 +127,23 @@ func union(a, b []float32) []float32 {
 		return []float32{b[0], b[1], b[2], b[3]}
 	}
 	return []float32{min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])}
+}
+
+func saneRulings(rulings []*inkstreamv1.Ruling, page *inkstreamv1.Page) []*inkstreamv1.Ruling {
+	var out []*inkstreamv1.Ruling
+	for _, r := range rulings[:min(len(rulings), maxRulings)] {
+		if box, ok := clampBox(r.GetBbox(), page.Width, page.Height); ok {
+			out = append(out, &inkstreamv1.Ruling{Bbox: box})
+		}
+	}
+	return out
+}
+
+func saneSkew(degrees float32) float32 {
+	if !(degrees >= -maxSkew && degrees <= maxSkew) { // also NaN
+		return 0
+	}
+	return degrees
 }
 
 // unit returns v within 0 and 1, and 0 for what is no number.

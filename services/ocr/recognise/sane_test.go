@@ -1,6 +1,8 @@
 package recognise_test
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +30,7 @@ func TestSaneKeepsWhatIsGood(t *testing.T) {
 	got := recognise.Sane(answer, size, 100)
 	zero := float32(0)
 	want := proto.CloneOf(answer)
+	want.Quality, want.Language = 0.3, "eng" // hardly sure of anything, but every word looks like one
 	want.Width, want.Height, want.Dpi, want.Confidence, want.Text = 612, 792, 100, 5./13, "to be\nor\n\nnaïveté\n"
 	want.Blocks[0].Type, want.Blocks[0].Bbox = "paragraph", []float32{10, 18, 50, 60}
 	want.Blocks[0].Lines[0].Bbox, want.Blocks[0].Lines[1].Bbox = []float32{10, 18, 50, 40}, []float32{10, 50, 30, 60}
@@ -92,4 +95,40 @@ func FuzzSane(f *testing.F) {
 			enginetest.CheckSane(t, recognise.Sane(&page, size, 100))
 		}
 	})
+}
+
+func TestSaneChecksWhatIsSaidOfThePage(t *testing.T) {
+	t.Parallel()
+	nan := float32(math.NaN())
+	one := float32(1)
+	words := func(text string) []*inkstreamv1.Block {
+		line := &inkstreamv1.Line{}
+		for w := range strings.FieldsSeq(text) {
+			line.Words = append(line.Words, &inkstreamv1.Word{Text: w, Bbox: []float32{1, 1, 2, 2}, Confidence: &one})
+		}
+		return []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{line}}}
+	}
+	got := recognise.Sane(&inkstreamv1.Page{
+		Skew: nan, Language: "deu", Quality: 7, Notes: []string{recognise.NoteNoise, "<script>"},
+		Rulings: []*inkstreamv1.Ruling{{Bbox: []float32{10, 10, 500, 11}}, {Bbox: []float32{nan, 0, 1, 1}}, {}, {Bbox: []float32{-9, 5, 9999, 6}}},
+		Blocks:  words("The ferry leaves the harbour at seven and it is not the only one that does so in the morning"),
+	}, size, 100)
+	if got.GetSkew() != 0 || got.GetLanguage() != "eng" || got.GetQuality() != 1 || !slices.Equal(got.GetNotes(), []string{recognise.NoteNoise}) {
+		t.Errorf("got skew %v, language %q, quality %v, notes %q", got.GetSkew(), got.GetLanguage(), got.GetQuality(), got.GetNotes())
+	}
+	if len(got.GetRulings()) != 2 || got.GetRulings()[1].GetBbox()[2] != 612 {
+		t.Errorf("rulings: got %v, want two within the page", got.GetRulings())
+	}
+	for _, tt := range []struct{ read, text, want string }{
+		{"tha", "x y z", "tha"}, {"", "x y z", ""}, {"../", "x y z", ""}, {"deu", "", ""},
+	} {
+		if got := recognise.Sane(&inkstreamv1.Page{Language: tt.read, Blocks: words(tt.text)}, size, 100).GetLanguage(); got != tt.want {
+			t.Errorf("%q read as %q: got %q, want %q", tt.text, tt.read, got, tt.want)
+		}
+	}
+	for text, want := range map[string]float32{"": 1, "McDonald's (1,234.50) — naïve FERRY!": 0.97, "~|x}{ %%% a.b,c;d:e": 0.7} {
+		if got := recognise.Sane(&inkstreamv1.Page{Blocks: words(text)}, size, 100).GetQuality(); math.Abs(float64(got-want)) > 0.04 {
+			t.Errorf("quality of %q: got %v, want %v", text, got, want)
+		}
+	}
 }

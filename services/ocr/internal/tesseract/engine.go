@@ -107,7 +107,12 @@ func (e *Engine) Languages() []string {
 
 // CheckLanguages returns the languages without repeats, or the fault INVALID_OPTION where one is not installed. The folder is looked at
 // again before that is said, so that a language may be added to a running service.
+//
+// Auto is good wherever any language is installed.
 func (e *Engine) CheckLanguages(languages string) (string, error) {
+	if languages == recognise.Auto {
+		return languages, nil
+	}
 	good, err := check(languages, e.Languages())
 	if err == nil {
 		return good, nil
@@ -141,7 +146,7 @@ func (e *Engine) Recognise(ctx context.Context, img recognise.Image, opts recogn
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(request{Languages: languages, DPI: img.DPI})
+	body, err := json.Marshal(request{Languages: languages, DPI: img.DPI, KeepSkew: opts.KeepSkew, KeepRotation: opts.KeepRotation})
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}

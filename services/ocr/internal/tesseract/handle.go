@@ -1,7 +1,9 @@
 package tesseract
 
 /*
-#cgo pkg-config: tesseract lept
+#cgo !tesseract_shared pkg-config: lept
+#cgo !tesseract_shared LDFLAGS: -l:libtesseract.a -larchive -lcurl -lstdc++ -lm
+#cgo tesseract_shared pkg-config: tesseract lept
 #include <stdlib.h>
 #include <tesseract/capi.h>
 

@@ -54,6 +54,14 @@ func installed(datapath string) ([]string, error) {
 	return out, nil
 }
 
+// Installed lists the languages in a folder of models, sorted; none for the folder "".
+func Installed(datapath string) ([]string, error) {
+	if datapath == "" {
+		return nil, nil
+	}
+	return installed(datapath)
+}
+
 // check returns the languages, joined by plus signs, without repeats and blanks. One that is not among the known ones is the fault
 // INVALID_OPTION, which names those.
 func check(languages string, known []string) (string, error) {

@@ -28,6 +28,9 @@ func Program() sandbox.Program {
 type request struct {
 	Languages string  `json:"languages"`
 	DPI       float32 `json:"dpi"`
+
+	KeepSkew     bool `json:"keepSkew,omitempty"`
+	KeepRotation bool `json:"keepRotation,omitempty"`
 }
 
 // An answer begins with one byte: isPage before a page in protobuf, isFault before a code, a line feed and a message. It is no error of the
@@ -45,7 +48,8 @@ func setup(_ context.Context, args []string) (sandbox.Handler, error) {
 		return nil, fmt.Errorf("%d arguments, want the folder of the models and the languages", len(args))
 	}
 	tuneHeap()
-	m := &models{datapath: args[0]}
+	quiet()
+	m := &models{datapath: args[0], first: args[1]}
 	if _, err := m.handle(args[1]); err != nil {
 		return nil, err
 	}
@@ -77,19 +81,36 @@ func (c *child) recognise(req sandbox.Request) ([]byte, error) {
 		return nil, err
 	}
 	defer unmap()
-	h, err := c.models.handle(r.Languages)
+	got, err := c.read(r, img)
 	if err != nil {
-		return nil, fault.New(fault.Internal, "%v", err)
-	}
-	got, err := read(h, img, r.DPI)
-	if err != nil {
-		return nil, fault.New(fault.EngineCrashed, "%v", err)
+		return nil, err
 	}
 	if len(img.pix) > largePixels {
 		defer debug.FreeOSMemory()
 		defer trimHeap()
 	}
 	return proto.MarshalOptions{}.MarshalAppend([]byte{isPage}, got.page(img, r.DPI))
+}
+
+func (c *child) read(r request, img grey) (reading, error) {
+	o := options{keepSkew: r.KeepSkew, keepRotation: r.KeepRotation}
+	languages := r.Languages
+	if languages == recognise.Auto {
+		var err error
+		if languages, err = c.models.choose(img, r.DPI); err != nil {
+			return reading{}, fault.New(fault.EngineCrashed, "%v", err)
+		}
+	}
+	h, err := c.models.handle(languages)
+	if err != nil {
+		return reading{}, fault.New(fault.Internal, "%v", err)
+	}
+	got, err := read(h, img, r.DPI, o)
+	if err != nil {
+		return reading{}, fault.New(fault.EngineCrashed, "%v", err)
+	}
+	got.language = languages
+	return got, nil
 }
 
 // mapImage maps a raster's file. Should the file shrink meanwhile, the child dies of it, and only the child.
@@ -112,6 +133,7 @@ const maxHandles = 3
 // models keeps warm handles, the one used last at the end.
 type models struct {
 	datapath string
+	first    string // the languages that are loaded from the start
 	warm     []loaded
 }
 

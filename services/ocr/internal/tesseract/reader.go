@@ -1,6 +1,7 @@
 package tesseract
 
 import (
+	"math"
 	"unicode/utf8"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -13,15 +14,41 @@ const (
 	doubtful = 0.6
 	// clearly is by how much another way up must read better than the page as it is.
 	clearly = 0.1
+	// unsure is the mean confidence below which a page is read once more in another way.
+	unsure = 0.82
+	// leastSkew is the angle in degrees below which a page is not straightened: it would gain nothing, and lose sharpness.
+	leastSkew = 0.4
+	// straightRuling is the angle in degrees from which rulings that are an inch long are no straight runs of pixels.
+	straightRuling = 1.5
+	// sureSkew is how sure Leptonica wants to be of an angle.
+	sureSkew = 3
 	// probeInches is the side of the squares that are read to tell which way is up: some ten lines of five words.
 	probeInches = 2.5
 )
 
-// reading is what was read with the image turned clockwise by turn degrees.
+// reading is what was read, in pixels of the image turned clockwise by turn degrees, and not otherwise changed.
 type reading struct {
 	turn       int
+	skew       float64 // degrees clockwise by which the turned image was straightened
 	blocks     []block
 	confidence float64 // mean by characters
+	rulings    []box   // in pixels of the image as it was given
+	language   string  // as Tesseract names it
+	hopeless   bool    // the page was not read, because it would take too long
+}
+
+// options says what may be done to a page.
+type options struct {
+	keepSkew, keepRotation bool
+}
+
+// reader reads one page.
+type reader struct {
+	handle  *Handle
+	img     grey // cleaned
+	dpi     float32
+	below   byte // what is darker than this is ink
+	options options
 }
 
 // read recognises an image and finds out which way up it is.
@@ -30,14 +57,69 @@ type reading struct {
 // recognition itself, was wrong on 8 of the 204 pages that the corpus's 51 give in four directions, and found too few characters on 5 more.
 // Reading two squares of the page each way takes a fraction of that, is right on all of them, and judges by the language that is going to
 // be read. A page on its head costs a second recognition; that is rare enough.
-func read(h *Handle, img grey, dpi float32) (reading, error) {
-	below := inkThreshold(img)
-	h.LookForLightText(hasDarkAreas(img, dpi, below))
-	lines := lineDirection(img, dpi, below)
+func read(h *Handle, img grey, dpi float32, o options) (reading, error) {
+	r, err := newReader(h, img, dpi, o)
+	if err != nil {
+		return reading{}, err
+	}
+	if legible, err := r.smooth(); err != nil || !legible {
+		return reading{hopeless: !legible}, err
+	}
+	lines := lineDirection(r.img, dpi, r.below)
+	got, err := r.upright(lines)
+	if err != nil {
+		return reading{}, err
+	}
+	if got.confidence < unsure && lines.gaps >= enoughGaps/10 {
+		if got, err = r.again(got); err != nil {
+			return reading{}, err
+		}
+	}
+	if math.Abs(got.skew) < straightRuling {
+		got.rulings = r.img.rulings(dpi, r.below)
+	}
+	return got, nil
+}
+
+// newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken for dark areas, and then
+// light text on dark areas becomes dark.
+func newReader(h *Handle, img grey, dpi float32, o options) (*reader, error) {
+	r := &reader{handle: h, img: img, dpi: dpi, below: inkThreshold(img), options: o}
+	if lookAtGround(img, dpi, r.below).uneven() {
+		if err := r.clean(steps{level: true}); err != nil {
+			return nil, err
+		}
+	}
+	dark := hasDarkAreas(r.img, dpi, r.below)
+	if h != nil { // else it is not known yet in which language the page is
+		h.LookForLightText(dark)
+	}
+	if dark {
+		if err := r.clean(steps{invert: true}); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *reader) clean(s steps) error {
+	img, err := r.img.prepared(s, r.dpi, r.below)
+	if err != nil {
+		return err
+	}
+	r.img, r.below = img, inkThreshold(img)
+	return nil
+}
+
+// upright reads the page the way up that reads best.
+func (r *reader) upright(lines direction) (reading, error) {
+	if r.options.keepRotation {
+		return r.whole(steps{})
+	}
 	first, others := 0, []int{180, 90, 270}
 	switch {
 	case lines.sideways():
-		turn, err := probe(h, img, dpi, below, 90, 270, 0) // 0: Chinese and Japanese may be set in columns
+		turn, err := r.probe(90, 270, 0) // 0: Chinese and Japanese may be set in columns
 		if err != nil {
 			return reading{}, err
 		}
@@ -45,11 +127,11 @@ func read(h *Handle, img grey, dpi float32) (reading, error) {
 	case lines.upright():
 		others = []int{180}
 	}
-	best, err := readTurned(h, img, dpi, first, wholePage)
+	best, err := r.whole(steps{turn: first})
 	if err != nil || best.confidence >= doubtful || lines.gaps < enoughGaps/10 {
 		return best, err
 	}
-	turn, err := probe(h, img, dpi, below, append([]int{first}, others...)...)
+	turn, err := r.probe(append([]int{first}, others...)...)
 	if err != nil {
 		return reading{}, err
 	}
@@ -59,26 +141,46 @@ func read(h *Handle, img grey, dpi float32) (reading, error) {
 		}
 		turn = others[0] // the probe was wrong before, perhaps about a picture
 	}
-	second, err := readTurned(h, img, dpi, turn, wholePage)
+	second, err := r.whole(steps{turn: turn})
 	if err != nil || second.confidence < best.confidence+clearly {
 		return best, err
 	}
 	return second, nil
 }
 
+// whole reads the page turned and straightened.
+func (r *reader) whole(s steps) (reading, error) {
+	if !r.options.keepSkew {
+		angle, sureness := r.img.turned(s.turn).skew(r.dpi, r.below)
+		if sureness >= sureSkew && math.Abs(angle) >= leastSkew {
+			s.angle = angle
+		}
+	}
+	return r.readImage(r.img, s, wholePage)
+}
+
+// again reads a page once more in another way, and takes from both what was read better.
+func (r *reader) again(first reading) (reading, error) {
+	second, err := r.readImage(r.img, steps{turn: first.turn, angle: first.skew, scale: 1.5}, wholePage)
+	if err != nil {
+		return reading{}, err
+	}
+	return better(first, second), nil
+}
+
 // probe reads the squares with most text turned each way, and returns the way that reads best, the first of equals. What counts is how many
 // characters are read well, as the wrong way up may yield a single sure bracket. There are two squares, as one may hold a picture.
-func probe(h *Handle, img grey, dpi float32, below byte, turns ...int) (int, error) {
-	parts := busiest(img, int(probeInches*dpi), dpi, below, 2)
+func (r *reader) probe(turns ...int) (int, error) {
+	parts := busiest(r.img, int(probeInches*r.dpi), r.dpi, r.below, 2)
 	best, bestTurn := -1.0, turns[0]
 	for _, turn := range turns {
 		legible := 0.0
 		for _, b := range parts {
-			r, err := readTurned(h, img.crop(b), dpi, turn, oneBlock)
+			got, err := r.readImage(r.img.crop(b), steps{turn: turn}, oneBlock)
 			if err != nil {
 				return 0, err
 			}
-			legible += r.legible()
+			legible += got.legible()
 		}
 		if legible > best {
 			best, bestTurn = legible, turn
@@ -87,13 +189,51 @@ func probe(h *Handle, img grey, dpi float32, below byte, turns ...int) (int, err
 	return bestTurn, nil
 }
 
-func readTurned(h *Handle, img grey, dpi float32, turn int, as segmentation) (reading, error) {
-	h.SetImage(img.turned(turn), int(dpi+0.5), as)
-	defer h.Clear()
-	if err := h.Recognise(); err != nil {
+// readImage reads an image after the steps.
+func (r *reader) readImage(img grey, s steps, as segmentation) (reading, error) {
+	ready, err := img.prepared(s, r.dpi, r.below)
+	if err != nil {
 		return reading{}, err
 	}
-	r := reading{turn: turn, blocks: h.blocks()}
+	scale := 1.0
+	if s.scale != 0 {
+		scale = s.scale
+	}
+	r.handle.SetImage(ready, int(float64(r.dpi)*scale+0.5), as)
+	defer r.handle.Clear()
+	if err := r.handle.Recognise(); err != nil {
+		return reading{}, err
+	}
+	got := reading{turn: s.turn, skew: s.angle, blocks: r.handle.blocks()}
+	if s.angle != 0 || scale != 1 {
+		width, height := img.width, img.height
+		if s.turn%180 != 0 {
+			width, height = height, width
+		}
+		got.straightenBack(ready, width, height, scale)
+	}
+	got.confidence = got.mean()
+	return got, nil
+}
+
+// straightenBack maps the boxes from the image that was read to what it was before it was straightened and enlarged.
+func (r *reading) straightenBack(from grey, width, height int, scale float64) {
+	sin, cos := math.Sincos(r.skew * math.Pi / 180)
+	for w := range words(r.blocks) {
+		x0, y0, x1, y1 := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+		for corner := range 4 {
+			x := float64(w.box[corner&1*2]) - float64(from.width)/2
+			y := float64(w.box[1+corner&2]) - float64(from.height)/2
+			x, y = (x*cos+y*sin)/scale, (y*cos-x*sin)/scale
+			x0, x1, y0, y1 = min(x0, x), max(x1, x), min(y0, y), max(y1, y)
+		}
+		dx, dy := float64(width)/2, float64(height)/2
+		w.box = box{int(math.Floor(x0 + dx)), int(math.Floor(y0 + dy)), int(math.Ceil(x1 + dx)), int(math.Ceil(y1 + dy))}
+	}
+}
+
+// mean returns the mean confidence of the characters.
+func (r *reading) mean() float64 {
 	var sum float64
 	characters := 0
 	for w := range words(r.blocks) {
@@ -101,10 +241,7 @@ func readTurned(h *Handle, img grey, dpi float32, turn int, as segmentation) (re
 		characters += n
 		sum += float64(w.confidence) * float64(n)
 	}
-	if characters > 0 {
-		r.confidence = sum / float64(characters)
-	}
-	return r, nil
+	return sum / float64(max(characters, 1))
 }
 
 // legible returns the number of characters by how much better than a guess they were read.
@@ -119,7 +256,10 @@ func (r reading) legible() float64 {
 // page turns a reading into a page, whose boxes are in points on the image as it was given.
 func (r reading) page(img grey, dpi float32) *inkstreamv1.Page {
 	points := func(pixels int) float32 { return recognise.Points(pixels, dpi) }
-	page := &inkstreamv1.Page{UprightRotation: int32((r.turn + 360 - r.mainAngle()) % 360)}
+	page := &inkstreamv1.Page{UprightRotation: int32((r.turn + 360 - r.mainAngle()) % 360), Skew: float32(r.skew), Language: iso(r.language)}
+	if r.hopeless {
+		page.Notes = append(page.Notes, recognise.NoteNoise)
+	}
 	for _, b := range r.blocks {
 		block := &inkstreamv1.Block{}
 		for _, l := range b.lines {
@@ -134,6 +274,9 @@ func (r reading) page(img grey, dpi float32) *inkstreamv1.Page {
 			block.Lines = append(block.Lines, line)
 		}
 		page.Blocks = append(page.Blocks, block)
+	}
+	for _, b := range r.rulings {
+		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: []float32{points(b[0]), points(b[1]), points(b[2]), points(b[3])}})
 	}
 	return page
 }

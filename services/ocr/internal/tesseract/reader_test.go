@@ -34,7 +34,7 @@ func TestReadFindsTheWayUp(t *testing.T) {
 		o := pdftest.Dirty()
 		o.DPI, o.Turn = dpi, turn
 		img, truth := pdftest.Raster(o, 1)
-		got, err := read(h, greyOf(img), dpi)
+		got, err := read(h, greyOf(img), dpi, options{})
 		if err != nil {
 			t.Fatalf("read: %v", err)
 		}

@@ -1,6 +1,7 @@
 package tesseract
 
 /*
+#include <stdlib.h>
 #include <tesseract/capi.h>
 */
 import "C"
@@ -8,6 +9,8 @@ import "C"
 import (
 	"iter"
 	"strings"
+	"unicode/utf8"
+	"unsafe"
 )
 
 // box is a rectangle in pixels, [x0, y0, x1, y1).
@@ -23,6 +26,30 @@ type word struct {
 type line struct {
 	words []word
 	angle int // degrees clockwise in which the line runs
+	// blanks is the text of the line, where the words alone do not tell where blanks are; what is left of it behind the last word.
+	blanks string
+}
+
+// add adds a word. In scripts that are written without blanks, or with few, the recogniser's words are parts of words: those that no blank
+// parts become one.
+func (l *line) add(w word) {
+	last := len(l.words) - 1
+	at := strings.Index(l.blanks, w.text)
+	if at < 0 {
+		l.words = append(l.words, w)
+		return
+	}
+	between := l.blanks[:at]
+	l.blanks = l.blanks[at+len(w.text):]
+	if last < 0 || between != "" {
+		l.words = append(l.words, w)
+		return
+	}
+	before := &l.words[last]
+	n, m := float32(utf8.RuneCountInString(before.text)), float32(utf8.RuneCountInString(w.text))
+	before.confidence = (n*before.confidence + m*w.confidence) / (n + m)
+	before.text += w.text
+	before.box = before.box.union(w.box)
 }
 
 type block struct {
@@ -37,6 +64,7 @@ func (h *Handle) blocks() []block {
 	}
 	defer C.TessResultIteratorDelete(it)
 	at := C.TessResultIteratorGetPageIterator(it) // the same iterator, seen as one over the layout
+	joins := h.joinsWords()
 	var out []block
 	for {
 		if len(out) == 0 || C.TessPageIteratorIsAtBeginningOf(at, C.RIL_PARA) != C.FALSE {
@@ -46,14 +74,36 @@ func (h *Handle) blocks() []block {
 		if len(b.lines) == 0 || C.TessPageIteratorIsAtBeginningOf(at, C.RIL_TEXTLINE) != C.FALSE {
 			b.lines = append(b.lines, line{angle: angleOf(at)})
 		}
+		l := &b.lines[len(b.lines)-1]
+		if joins && len(l.blanks) == 0 {
+			l.blanks = blanksOf(it)
+		}
 		if w, ok := wordOf(it, at); ok {
-			l := &b.lines[len(b.lines)-1]
-			l.words = append(l.words, w)
+			l.add(w)
 		}
 		if C.TessResultIteratorNext(it, C.RIL_WORD) == C.FALSE {
 			return out
 		}
 	}
+}
+
+// joinsWords reports whether the model of the language says that what it calls words is not always parted by blanks: those of Chinese,
+// Japanese, Korean and Thai do.
+func (h *Handle) joinsWords() bool {
+	name := C.CString("preserve_interword_spaces")
+	defer C.free(unsafe.Pointer(name))
+	var on C.BOOL
+	return C.TessBaseAPIGetBoolVariable(h.api, name, &on) != C.FALSE && on != C.FALSE
+}
+
+// blanksOf returns the text of the line with its blanks.
+func blanksOf(it *C.TessResultIterator) string {
+	text := C.TessResultIteratorGetUTF8Text(it, C.RIL_TEXTLINE)
+	if text == nil {
+		return ""
+	}
+	defer C.TessDeleteText(text)
+	return strings.ToValidUTF8(C.GoString(text), "\uFFFD")
 }
 
 func wordOf(it *C.TessResultIterator, at *C.TessPageIterator) (word, bool) {
@@ -94,12 +144,12 @@ func angleOf(at *C.TessPageIterator) int {
 }
 
 // words yields every word in reading order.
-func words(blocks []block) iter.Seq[word] {
-	return func(yield func(word) bool) {
+func words(blocks []block) iter.Seq[*word] {
+	return func(yield func(*word) bool) {
 		for _, b := range blocks {
 			for _, l := range b.lines {
-				for _, w := range l.words {
-					if !yield(w) {
+				for i := range l.words {
+					if !yield(&l.words[i]) {
 						return
 					}
 				}

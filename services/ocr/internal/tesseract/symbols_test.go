@@ -14,7 +14,8 @@ var replaced = []string{
 	"omp_get_thread_num", "pixWriteMem",
 }
 
-// The loader binds libtesseract to these only if the executable exports them, which is up to the linker.
+// The loader binds a shared libtesseract to these only if the executable exports them, which is up to the linker. Where libtesseract is linked
+// in, the linker has bound it, and nothing may be left to the loader.
 func TestReplacementsAreExported(t *testing.T) {
 	t.Parallel()
 	exe, err := elf.Open("/proc/self/exe")
@@ -22,6 +23,16 @@ func TestReplacementsAreExported(t *testing.T) {
 		t.Fatalf("open this executable: %v", err)
 	}
 	defer exe.Close()
+	libraries, err := exe.ImportedLibraries()
+	if err != nil {
+		t.Fatalf("read libraries: %v", err)
+	}
+	if !slices.ContainsFunc(libraries, func(l string) bool { return strings.HasPrefix(l, "libtesseract") }) {
+		if slices.ContainsFunc(libraries, func(l string) bool { return strings.HasPrefix(l, "libgomp") }) {
+			t.Errorf("libraries: got %q, want no runtime of OpenMP", libraries)
+		}
+		return
+	}
 	symbols, err := exe.DynamicSymbols()
 	if err != nil {
 		t.Fatalf("read symbols: %v", err)

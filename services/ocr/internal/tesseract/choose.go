@@ -1,0 +1,180 @@
+package tesseract
+
+/*
+#include <stdlib.h>
+#include <tesseract/capi.h>
+*/
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// osdModel is the model that tells scripts and orientations.
+const osdModel = "osd"
+
+// scripts lists the languages that are not written in Latin letters by what Tesseract calls their script.
+var scripts = map[string][]string{
+	"Arabic":     {"ara", "fas", "urd", "pus", "uig", "snd", "kur_ara"},
+	"Armenian":   {"hye"},
+	"Bengali":    {"ben", "asm"},
+	"Cyrillic":   {"rus", "ukr", "bul", "srp", "mkd", "bel", "kaz", "kir", "mon", "tat", "tgk", "uzb_cyrl", "aze_cyrl"},
+	"Devanagari": {"hin", "mar", "nep", "san"},
+	"Ethiopic":   {"amh", "tir"},
+	"Georgian":   {"kat", "kat_old"},
+	"Greek":      {"ell", "grc"},
+	"Gujarati":   {"guj"},
+	"Gurmukhi":   {"pan"},
+	"Han":        {"chi_sim", "chi_tra", "jpn"},
+	"Hangul":     {"kor"},
+	"Hebrew":     {"heb", "yid"},
+	"Hiragana":   {"jpn"},
+	"Japanese":   {"jpn", "chi_sim", "chi_tra"},
+	"Kannada":    {"kan"},
+	"Katakana":   {"jpn"},
+	"Khmer":      {"khm"},
+	"Korean":     {"kor"},
+	"Lao":        {"lao"},
+	"Malayalam":  {"mal"},
+	"Myanmar":    {"mya"},
+	"Oriya":      {"ori"},
+	"Sinhala":    {"sin"},
+	"Syriac":     {"syr"},
+	"Tamil":      {"tam"},
+	"Telugu":     {"tel"},
+	"Thai":       {"tha"},
+	"Tibetan":    {"bod", "dzo"},
+}
+
+const (
+	latin = "Latin"
+	// maxTried bounds the languages that are tried on a page.
+	maxTried = 8
+	// triedInches is the side of the squares that are read to compare languages: some five lines.
+	triedInches = 1.8
+)
+
+// writtenIn returns those of the languages that are written in a script; what stands in no list is written in Latin letters.
+func writtenIn(script string, known []string) []string {
+	if script != latin {
+		var out []string
+		for _, l := range scripts[script] {
+			if slices.Contains(known, l) {
+				out = append(out, l)
+			}
+		}
+		return out
+	}
+	other := map[string]bool{}
+	for _, languages := range scripts {
+		for _, l := range languages {
+			other[l] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(known), func(l string) bool { return other[l] || strings.Contains(l, "/") || strings.HasSuffix(l, "_vert") })
+}
+
+// choose finds out which of the installed languages a page is in: the detector tells the script, and among several languages of that script
+// the one wins that two squares of the page read best in. It takes as long as a recognition, and as long again for each language that has to
+// be loaded.
+func (m *models) choose(img grey, dpi float32) (string, error) {
+	known, err := installed(m.datapath)
+	if err != nil {
+		return "", err
+	}
+	clean, err := newReader(nil, img, dpi, options{})
+	if err != nil {
+		return "", err
+	}
+	script, turn := m.script(clean.img, dpi)
+	candidates := writtenIn(script, known)
+	// What is loaded anyway is tried first, and wins where others are no better.
+	slices.SortStableFunc(candidates, func(a, b string) int { return preferred(b, m.first) - preferred(a, m.first) })
+	switch {
+	case len(candidates) == 0:
+		return m.first, nil
+	case len(candidates) == 1:
+		return candidates[0], nil
+	}
+	best, bestLanguage := -1.0, m.first
+	for _, l := range candidates[:min(len(candidates), maxTried)] {
+		h, err := m.handle(l)
+		if err != nil {
+			return "", err
+		}
+		clean.handle = h
+		legible, err := clean.legibleIn(turn)
+		if err != nil {
+			return "", fmt.Errorf("try %s: %w", l, err)
+		}
+		if legible > best*leastLead {
+			best, bestLanguage = legible, l
+		}
+	}
+	return bestLanguage, nil
+}
+
+// leastLead is by how much a language must read better than one that was tried before it.
+const leastLead = 1.01
+
+func preferred(language, first string) int {
+	if slices.Contains(strings.Split(first, "+"), language) {
+		return 1
+	}
+	return 0
+}
+
+// legibleIn returns how well the busiest squares of the page read.
+func (r *reader) legibleIn(turn int) (float64, error) {
+	sum := 0.0
+	for _, b := range busiest(r.img, int(triedInches*r.dpi), r.dpi, r.below, 2) {
+		got, err := r.readImage(r.img.crop(b), steps{turn: turn}, oneBlock)
+		if err != nil {
+			return 0, err
+		}
+		sum += got.legible()
+	}
+	return sum, nil
+}
+
+// script returns the script of a page and the degrees clockwise by which it must be turned to be upright. Where the detector is not installed, or
+// finds too little text, the script is Latin.
+func (m *models) script(img grey, dpi float32) (string, int) {
+	h, err := m.handle(osdModel)
+	if err != nil {
+		return latin, 0
+	}
+	h.SetImage(img, int(dpi+0.5), segmentation(C.PSM_OSD_ONLY))
+	defer h.Clear()
+	var degrees C.int
+	var sureOfTurn, sureOfScript C.float
+	var name *C.char // Tesseract's own, not to be freed
+	if C.TessBaseAPIDetectOrientationScript(h.api, &degrees, &sureOfTurn, &name, &sureOfScript) == C.FALSE || name == nil {
+		return latin, 0
+	}
+	found := C.GoString(name)
+	if _, ok := scripts[found]; !ok {
+		found = latin // Fraktur, Vietnamese and what else is a kind of it
+	}
+	return found, int(degrees) % 360 / 90 * 90
+}
+
+// isoCodes holds the languages whose codes differ from ISO 639-3.
+var isoCodes = map[string]string{
+	"chi_sim": "zho", "chi_tra": "zho", "chi_sim_vert": "zho", "chi_tra_vert": "zho", "jpn_vert": "jpn", "kor_vert": "kor", "frk": "deu",
+	"deu_frak": "deu", "deu_latf": "deu", "kat_old": "kat", "ita_old": "ita", "spa_old": "spa", "srp_latn": "srp", "uzb_cyrl": "uzb",
+	"aze_cyrl": "aze", "kur_ara": "kmr",
+}
+
+// iso returns a language of Tesseract's as ISO 639-3, empty for several and for whole scripts.
+func iso(language string) string {
+	if code, ok := isoCodes[language]; ok {
+		return code
+	}
+	if len(language) == 3 {
+		return language
+	}
+	return ""
+}

@@ -1,0 +1,279 @@
+#include "image.h"
+
+#include <leptonica/allheaders.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// LEAST_LETTERS is how many light spots a dark area has that is written on, in all and for each square inch. The corpus's slide has 17 a
+// square inch, the black cloth around two old books 1 and 2.
+#define LEAST_LETTERS 3
+
+// from_bytes returns rows of 8-bit grey without padding as an image of Leptonica's, NULL without memory. Leptonica keeps pixels in 32-bit
+// words, the first in the highest byte.
+static PIX *from_bytes(const unsigned char *pixels, int width, int height) {
+	PIX *pix = pixCreateNoInit(width, height, 8);
+	if (pix == NULL) {
+		return NULL;
+	}
+	const int words = pixGetWpl(pix);
+	l_uint32 *data = pixGetData(pix);
+	for (int y = 0; y < height; y++) {
+		l_uint32 *row = data + (size_t)y * words;
+		row[words - 1] = 0;
+		memcpy(row, pixels + (size_t)y * width, width);
+	}
+	pixEndianByteSwap(pix);
+	return pix;
+}
+
+// to_bytes is the way back, and frees the image. The bytes are the caller's to free.
+static unsigned char *to_bytes(PIX *pix, int *width, int *height) {
+	*width = pixGetWidth(pix);
+	*height = pixGetHeight(pix);
+	unsigned char *out = malloc((size_t)*width * *height);
+	if (out != NULL) {
+		pixEndianByteSwap(pix);
+		const int words = pixGetWpl(pix);
+		const l_uint32 *data = pixGetData(pix);
+		for (int y = 0; y < *height; y++) {
+			memcpy(out + (size_t)y * *width, data + (size_t)y * words, *width);
+		}
+	}
+	pixDestroy(&pix);
+	return out;
+}
+
+// replace puts the outcome of a step in the place of what went into it. A step that fails changes nothing.
+static void replace(PIX **pix, PIX *by) {
+	if (by != NULL) {
+		pixDestroy(pix);
+		*pix = by;
+	}
+}
+
+// level brings the ground of a page to an even white. Tiles are a seventh of an inch; what is taken for ink is darker than half of white at
+// least, so that letters are never taken for ground.
+static PIX *level(PIX *pix, int dpi) {
+	int tile = dpi / 10;
+	if (tile < 10) {
+		tile = 10;
+	}
+	return pixBackgroundNorm(pix, NULL, NULL, tile, tile, 60, tile * tile / 3, 230, 2, 2);
+}
+
+// binary returns an image's ink as one bit a pixel.
+static PIX *binary(const unsigned char *pixels, int width, int height, int below) {
+	PIX *grey = from_bytes(pixels, width, height);
+	if (grey == NULL) {
+		return NULL;
+	}
+	PIX *ink = pixThresholdToBinary(grey, below);
+	pixDestroy(&grey);
+	return ink;
+}
+
+// fill_letters fills the holes of a mask that are no larger than some letters that touch, width by height.
+static void fill_letters(PIX *mask, int width, int height) {
+	PIX *outside = pixInvert(NULL, mask);
+	BOXA *holes = outside == NULL ? NULL : pixConnComp(outside, NULL, 4);
+	for (int i = 0; i < boxaGetCount(holes); i++) {
+		l_int32 x, y, w, h;
+		boxaGetBoxGeometry(holes, i, &x, &y, &w, &h);
+		if (w <= width && h <= height && x > 0 && y > 0 && x + w < pixGetWidth(mask) && y + h < pixGetHeight(mask)) {
+			pixRasterop(mask, x, y, w, h, PIX_SET, NULL, 0, 0);
+		}
+	}
+	boxaDestroy(&holes);
+	pixDestroy(&outside);
+}
+
+// letters counts the connected areas of a mask that are as high as small print, and lower than a headline.
+static int letters(PIX *mask, int lowest, int highest) {
+	BOXA *found = pixConnComp(mask, NULL, 8);
+	int count = 0;
+	for (int i = 0; i < boxaGetCount(found); i++) {
+		l_int32 h = 0;
+		boxaGetBoxGeometry(found, i, NULL, NULL, NULL, &h);
+		count += h >= lowest && h <= highest;
+	}
+	boxaDestroy(&found);
+	return count;
+}
+
+// drop_wordless clears the areas of a mask in which no light letters stand out of the ink: the shadow of a book's fold, a black border. size
+// is a tenth of an inch. Those that reach the edge of the image are put into border.
+static void drop_wordless(PIX *mask, PIX *ink, PIX *border, int size) {
+	BOXA *areas = pixConnComp(mask, NULL, 8);
+	for (int i = 0; i < boxaGetCount(areas); i++) {
+		BOX *box = boxaGetBox(areas, i, L_CLONE);
+		PIX *light = pixClipRectangle(mask, box, NULL);
+		PIX *dark = pixClipRectangle(ink, box, NULL);
+		if (light != NULL && dark != NULL) {
+			pixSubtract(light, light, dark);
+			l_int32 x, y, w, h, area = 0;
+			pixCountPixels(dark, &area, NULL);
+			int found = letters(light, (size + 2) / 3, 5 * size);
+			if (found < LEAST_LETTERS || (double)found * 100 * size * size < (double)LEAST_LETTERS * area) {
+				boxGetGeometry(box, &x, &y, &w, &h);
+				if (x == 0 || y == 0 || x + w == pixGetWidth(mask) || y + h == pixGetHeight(mask)) {
+					pixRasterop(border, x, y, w, h, PIX_PAINT, mask, x, y);
+				}
+				pixRasterop(mask, x, y, w, h, PIX_CLR, NULL, 0, 0);
+			}
+		}
+		pixDestroy(&light);
+		pixDestroy(&dark);
+		boxDestroy(&box);
+	}
+	boxaDestroy(&areas);
+}
+
+// dark_areas returns a mask of the areas that are ink all over but for what is written on them: solid ink a tenth of an inch high and wide,
+// and what it encloses. It is at a quarter of the resolution. What lies around the page on the scanner's glass comes as border.
+static PIX *dark_areas(PIX *grey, int below, int dpi, PIX **border) {
+	PIX *ink = pixThresholdToBinary(grey, below);
+	if (ink == NULL) {
+		return NULL;
+	}
+	PIX *small = pixReduceRankBinaryCascade(ink, 3, 3, 0, 0);
+	pixDestroy(&ink);
+	if (small == NULL) {
+		return NULL;
+	}
+	int size = dpi / 40; // a tenth of an inch
+	if (size < 4) {
+		size = 4;
+	}
+	PIX *solid = pixOpenBrick(NULL, small, 2 * size, size / 2);
+	PIX *joined = solid == NULL ? NULL : pixCloseSafeBrick(NULL, solid, 2 * size, 2 * size);
+	PIX *areas = joined == NULL ? NULL : pixOpenBrick(NULL, joined, 4 * size, size);
+	*border = areas == NULL ? NULL : pixCreateTemplate(areas);
+	if (*border != NULL) {
+		fill_letters(areas, 20 * size, 5 * size);
+		drop_wordless(areas, small, *border, size);
+	}
+	pixDestroy(&small);
+	pixDestroy(&solid);
+	pixDestroy(&joined);
+	return areas;
+}
+
+// turn_light makes light text dark: pixels of dark areas are turned to their opposite. What lies around the page becomes white.
+static PIX *turn_light(PIX *grey, int below, int dpi) {
+	PIX *border = NULL;
+	PIX *areas = dark_areas(grey, below, dpi, &border);
+	PIX *around = border == NULL ? NULL : pixExpandReplicate(border, 4);
+	PIX *mask = areas == NULL ? NULL : pixExpandReplicate(areas, 4);
+	pixDestroy(&areas);
+	PIX *opposite = mask == NULL ? NULL : pixInvert(NULL, grey);
+	PIX *out = opposite == NULL ? NULL : pixCopy(NULL, grey);
+	if (out != NULL) {
+		pixCombineMasked(out, opposite, mask);
+		if (around != NULL) {
+			pixSetMasked(out, around, 255);
+		}
+	}
+	pixDestroy(&border);
+	pixDestroy(&around);
+	pixDestroy(&mask);
+	pixDestroy(&opposite);
+	return out;
+}
+
+void ink_quiet(void) { setMsgSeverity(L_SEVERITY_NONE); }
+
+unsigned char *ink_prepare(const unsigned char *pixels, int width, int height, struct ink_steps steps, int *out_width, int *out_height) {
+	PIX *pix = from_bytes(pixels, width, height);
+	if (pix == NULL) {
+		return NULL;
+	}
+	if (steps.turn != 0) {
+		replace(&pix, pixRotateOrth(pix, steps.turn));
+	}
+	if (steps.invert) {
+		replace(&pix, turn_light(pix, steps.below, steps.dpi));
+	}
+	if (steps.level) {
+		replace(&pix, level(pix, steps.dpi));
+	}
+	if (steps.median) {
+		replace(&pix, pixMedianFilter(pix, 3, 3));
+	}
+	if (steps.scale != 1) {
+		replace(&pix, pixScaleGrayLI(pix, steps.scale, steps.scale));
+	}
+	if (steps.angle != 0) {
+		replace(&pix, pixRotate(pix, steps.angle * M_PI / 180, L_ROTATE_AREA_MAP, L_BRING_IN_WHITE, pixGetWidth(pix), pixGetHeight(pix)));
+	}
+	return to_bytes(pix, out_width, out_height);
+}
+
+int ink_skew(const unsigned char *pixels, int width, int height, int below, int dpi, float *angle, float *sureness) {
+	*angle = *sureness = 0;
+	PIX *ink = binary(pixels, width, height, below);
+	if (ink == NULL) {
+		return 1;
+	}
+	int fine = dpi > 220 ? 2 : 1; // search at 100 to 220 dpi, sweep at half of it
+	int failed = pixFindSkewSweepAndSearch(ink, angle, sureness, 2 * fine, fine, 7, 1, 0.02);
+	pixDestroy(&ink);
+	return failed;
+}
+
+int ink_components(const unsigned char *pixels, int width, int height, int below) {
+	int count = 0;
+	PIX *ink = binary(pixels, width, height, below);
+	if (ink != NULL) {
+		pixCountConnComp(ink, 8, &count);
+		pixDestroy(&ink);
+	}
+	return count;
+}
+
+// ink_segments adds the boxes of the long areas that opening with a brick leaves.
+static int segments(PIX *ink, int across, int down, int thickest, int scale, int *boxes, int most) {
+	PIX *lines = pixOpenBrick(NULL, ink, across, down);
+	if (lines == NULL) {
+		return 0;
+	}
+	BOXA *found = pixConnComp(lines, NULL, 8);
+	pixDestroy(&lines);
+	if (found == NULL) {
+		return 0;
+	}
+	int n = 0;
+	for (int i = 0; i < boxaGetCount(found) && n < most; i++) {
+		l_int32 x, y, w, h;
+		boxaGetBoxGeometry(found, i, &x, &y, &w, &h);
+		if ((across > down ? h : w) > thickest) {
+			continue; // a picture or a bar
+		}
+		boxes[4 * n] = x * scale;
+		boxes[4 * n + 1] = y * scale;
+		boxes[4 * n + 2] = (x + w) * scale;
+		boxes[4 * n + 3] = (y + h) * scale;
+		n++;
+	}
+	boxaDestroy(&found);
+	return n;
+}
+
+int ink_rulings(const unsigned char *pixels, int width, int height, int below, int dpi, int *boxes, int most) {
+	PIX *ink = binary(pixels, width, height, below);
+	if (ink == NULL) {
+		return 0;
+	}
+	// Halved, where any ink counts: a hairline stays whole, and one that is broken by noise grows together.
+	PIX *half = pixReduceRankBinaryCascade(ink, 1, 0, 0, 0);
+	pixDestroy(&ink);
+	if (half == NULL) {
+		return 0;
+	}
+	const int length = dpi / 4;    // half an inch, longer than any stroke of a letter
+	const int thickest = dpi / 24; // six points
+	int n = segments(half, length, 1, thickest, 2, boxes, most);
+	n += segments(half, 1, length, thickest, 2, boxes + 4 * n, most - n);
+	pixDestroy(&half);
+	return n;
+}

@@ -1,0 +1,30 @@
+// Work on images that Leptonica does. Pixels are 8-bit grey, 0 black, in rows without padding.
+
+// ink_steps says what is done to an image, in this order.
+struct ink_steps {
+	int dpi;
+	int below;   // what is darker than this is ink
+	int turn;    // quarters clockwise
+	int level;   // even out the ground
+	int invert;  // make light text on dark areas dark on light
+	int median;  // 3 by 3, against specks
+	float scale; // enlarge, 1 for as it is
+	float angle; // degrees clockwise, on a ground as large as it takes
+};
+
+// ink_quiet keeps Leptonica from chatting about each image on standard error, which is for last words.
+void ink_quiet(void);
+
+// ink_prepare returns the image after the steps, which the caller frees; NULL without memory.
+unsigned char *ink_prepare(const unsigned char *pixels, int width, int height, struct ink_steps steps, int *out_width, int *out_height);
+
+// ink_skew finds the angle in degrees clockwise by which an image must be turned for its lines to run along the rows, and how sure that is
+// (Leptonica asks for 3). It returns not 0 where it found none.
+int ink_skew(const unsigned char *pixels, int width, int height, int below, int dpi, float *angle, float *sureness);
+
+// ink_components counts the connected areas of ink, a millionth of the page's area and more.
+int ink_components(const unsigned char *pixels, int width, int height, int below);
+
+// ink_rulings finds straight lines along the rows and columns, at least so many pixels long. It writes up to most boxes of four numbers,
+// x0, y0, x1, y1, and returns how many.
+int ink_rulings(const unsigned char *pixels, int width, int height, int below, int dpi, int *boxes, int most);

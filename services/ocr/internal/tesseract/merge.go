@@ -1,0 +1,121 @@
+package tesseract
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+const (
+	// muchBetter is by how much one reading must be better than another to be taken for the layout of the page.
+	muchBetter = 1.5
+	// lineGain is by how much a line must be surer to be taken from the other reading.
+	lineGain = 0.02
+	// sameLine is the share of the smaller box that two boxes of one line have in common at least, along and across.
+	sameLine = 0.6
+	// newLine is the least confidence of a line that only the other reading has.
+	newLine = 0.6
+)
+
+// better makes one reading of two of the same image: the layout of the one that found more, and each line from the one that was surer of it.
+func better(a, b reading) reading {
+	if b.legible() > muchBetter*a.legible() {
+		a, b = b, a
+	}
+	others := b.lines()
+	taken := make([]bool, len(others))
+	for _, l := range a.lines() {
+		match, count := -1, 0
+		for i, o := range others {
+			if l.bounds.overlaps(o.bounds) {
+				taken[i] = true
+				if l.bounds.same(o.bounds) {
+					match = i
+				}
+				count++
+			}
+		}
+		if count == 1 && match >= 0 && others[match].line.angle == l.line.angle && others[match].mean() > l.mean()+lineGain {
+			l.line.words = others[match].line.words
+		}
+	}
+	for i, o := range others {
+		if !taken[i] && o.mean() >= newLine && o.characters() > 2 {
+			a.insert(o)
+		}
+	}
+	a.confidence = a.mean()
+	return a
+}
+
+// placedLine is a line and the box around its words.
+type placedLine struct {
+	line   *line
+	bounds box
+}
+
+// lines returns the lines with words.
+func (r *reading) lines() []placedLine {
+	var out []placedLine
+	for i := range r.blocks {
+		for j := range r.blocks[i].lines {
+			if l := &r.blocks[i].lines[j]; len(l.words) > 0 {
+				p := placedLine{l, l.words[0].box}
+				for _, w := range l.words[1:] {
+					p.bounds = p.bounds.union(w.box)
+				}
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+func (p placedLine) characters() int {
+	n := 0
+	for _, w := range p.line.words {
+		n += utf8.RuneCountInString(w.text)
+	}
+	return n
+}
+
+func (p placedLine) mean() float64 {
+	sum := 0.0
+	for _, w := range p.line.words {
+		sum += float64(w.confidence) * float64(utf8.RuneCountInString(w.text))
+	}
+	return sum / float64(max(1, p.characters()))
+}
+
+// insert adds a line as a block of its own, before the first block that begins below it.
+func (r *reading) insert(p placedLine) {
+	at := slices.IndexFunc(r.blocks, func(b block) bool {
+		for _, l := range b.lines {
+			if len(l.words) > 0 {
+				return l.words[0].box[1] > p.bounds[1]
+			}
+		}
+		return false
+	})
+	if at < 0 {
+		at = len(r.blocks)
+	}
+	r.blocks = slices.Insert(r.blocks, at, block{lines: []line{*p.line}})
+}
+
+func (b box) union(o box) box {
+	return box{min(b[0], o[0]), min(b[1], o[1]), max(b[2], o[2]), max(b[3], o[3])}
+}
+
+// overlaps reports whether two lines touch by more than the tips of their letters.
+func (b box) overlaps(o box) bool {
+	across := min(b[2], o[2]) - max(b[0], o[0])
+	down := min(b[3], o[3]) - max(b[1], o[1])
+	return across > 0 && down*3 > min(b[3]-b[1], o[3]-o[1])
+}
+
+// same reports whether two boxes are nearly one.
+func (b box) same(o box) bool {
+	across := min(b[2], o[2]) - max(b[0], o[0])
+	down := min(b[3], o[3]) - max(b[1], o[1])
+	return float64(across) >= sameLine*float64(max(b[2]-b[0], o[2]-o[0])) && float64(down) >= sameLine*float64(min(b[3]-b[1], o[3]-o[1]))
+}

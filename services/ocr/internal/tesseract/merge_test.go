@@ -1,0 +1,91 @@
+package tesseract
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// said makes a reading of one block from lines: text, confidence, and the top.
+func said(lines ...any) reading {
+	var b block
+	for i := 0; i < len(lines); i += 3 {
+		top := lines[i+2].(int)
+		x := 10
+		var l line
+		for w := range strings.FieldsSeq(lines[i].(string)) {
+			l.words = append(l.words, word{text: w, box: box{x, top, x + 10*len(w), top + 20}, confidence: float32(lines[i+1].(float64))})
+			x += 10*len(w) + 8
+		}
+		b.lines = append(b.lines, l)
+	}
+	r := reading{blocks: []block{b}}
+	r.confidence = r.mean()
+	return r
+}
+
+func TestBetter(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		a, b       reading
+		want       string
+		confidence float64 // at least
+	}{
+		{"the surer line wins", said("thc quick", 0.6, 0, "brown fox", 0.9, 30), said("the quick", 0.9, 1, "brovn fox", 0.7, 31),
+			"the quick brown fox", 0.89},
+		{"a line that only one has is kept", said("the quick", 0.9, 0), said("the quick", 0.9, 0, "brown fox", 0.8, 30), "the quick brown fox", 0.8},
+		{"but not one that is hardly sure", said("the quick", 0.9, 0), said("the quick", 0.9, 0, "~~ --- -", 0.4, 30), "the quick", 0.9},
+		{"lines that were cut otherwise stay", said("the quick brown fox", 0.6, 0), said("the", 0.9, 0), "the quick brown fox", 0.6},
+		{"the one that found much more gives the layout", said("fox", 0.9, 30), said("the quick", 0.9, 0, "fox", 0.8, 30), "the quick fox", 0.8},
+		{"nothing and something", reading{}, said("fox", 0.9, 0), "fox", 0.9},
+		{"nothing twice", reading{}, reading{}, "", 0},
+	} {
+		got := better(tt.a, tt.b)
+		if text(got.blocks) != tt.want || got.confidence < tt.confidence-1e-6 {
+			t.Errorf("%s: got %q, confidence %.2f; want %q, %.2f", tt.name, text(got.blocks), got.confidence, tt.want, tt.confidence)
+		}
+	}
+}
+
+func TestWordsWithoutBlanksBecomeOne(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		blanks string
+		words  []string
+		want   []string
+	}{
+		{"환영합니다 모두\n", []string{"환", "영", "합니다", "모두"}, []string{"환영합니다", "모두"}},
+		{"", []string{"환", "영"}, []string{"환", "영"}},             // a language whose words stand apart
+		{"other text\n", []string{"환", "영"}, []string{"환", "영"}}, // what cannot be
+	} {
+		l := line{blanks: tt.blanks}
+		for i, w := range tt.words {
+			l.add(word{text: w, box: box{10 * i, 0, 10*i + 9, 10}, confidence: 0.9})
+		}
+		var got []string
+		for _, w := range l.words {
+			got = append(got, w.text)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%q: got %q, want %q", tt.blanks, got, tt.want)
+		}
+	}
+}
+
+func TestWrittenIn(t *testing.T) {
+	t.Parallel()
+	known := []string{"chi_sim", "deu", "eng", "jpn_vert", "rus", "script/Latin", "ukr"}
+	for script, want := range map[string][]string{
+		"Latin": {"deu", "eng"}, "Cyrillic": {"rus", "ukr"}, "Han": {"chi_sim"}, "Thai": nil, "Klingon": nil,
+	} {
+		if got := writtenIn(script, known); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", script, got, want)
+		}
+	}
+	for language, want := range map[string]string{"eng": "eng", "chi_sim": "zho", "eng+deu": "", "script/Latin": "", "frk": "deu"} {
+		if got := iso(language); got != want {
+			t.Errorf("%s: got %q, want %q", language, got, want)
+		}
+	}
+}
