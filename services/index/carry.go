@@ -5,50 +5,116 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
 )
 
-// maxCarried bounds what a carrier holds before it writes: the store makes one wait for the disk of it.
-const maxCarried = 4 << 20
+// maxCarried and mostCarried bound what a shelf holds before it writes: the store makes one wait for the disk of it.
+const (
+	maxCarried  = 4 << 20
+	mostCarried = 256
+)
 
-// carrier reads what a run has, and copies what it took over from an earlier run into its own folder, so that the earlier one can go.
-type carrier struct {
+// shelf gathers blobs and writes them together.
+type shelf struct {
 	blobs   *blob.Store
 	waiting []blob.Object
 	size    int
 }
 
-// read returns the newest of the blobs that the runs of a job may have; key names that of a run.
-func (c *carrier) read(ctx context.Context, r *job.Record, key func(run int) string) ([]byte, error) {
+// put adds a blob, and writes what is there when it is much.
+func (c *shelf) put(ctx context.Context, o blob.Object) error {
+	c.waiting = append(c.waiting, o)
+	if c.size += len(o.Data); c.size < maxCarried && len(c.waiting) < mostCarried {
+		return nil
+	}
+	return c.flush(ctx)
+}
+
+// flush writes what is waiting.
+func (c *shelf) flush(ctx context.Context) error {
+	if len(c.waiting) == 0 {
+		return nil
+	}
+	if err := c.blobs.PutAll(ctx, c.waiting); err != nil {
+		return fmt.Errorf("store what was gathered: %w", err)
+	}
+	c.waiting, c.size = c.waiting[:0], 0
+	return nil
+}
+
+// carrier reads what a run has, and copies what it took over from an earlier run into its own folder, so that the earlier one can go.
+type carrier struct{ shelf }
+
+// read returns the newest of the blobs that the runs of a job may have, and its run; key names that of a run.
+func (c *carrier) read(ctx context.Context, r *job.Record, key func(run int) string) (data []byte, run int, err error) {
 	for _, run := range r.PageRuns() {
 		data, err := c.blobs.Bytes(ctx, key(run), stage.MaxBatch)
 		if errors.Is(err, blob.ErrNotFound) {
 			continue
 		}
 		if err != nil || run == r.Run {
-			return data, err
+			return data, run, err
 		}
 		// The caller may append to data, which must not show in the copy.
-		c.waiting = append(c.waiting, blob.Object{Key: key(r.Run), Data: slices.Clip(data), ContentType: "application/json"})
-		if c.size += len(data); c.size < maxCarried {
-			return slices.Clip(data), nil
-		}
-		return slices.Clip(data), c.flush(ctx)
+		return slices.Clip(data), run, c.put(ctx, blob.Object{Key: key(r.Run), Data: slices.Clip(data), ContentType: contentType(key(r.Run))})
 	}
-	return nil, fmt.Errorf("read %s: %w", key(r.Run), blob.ErrNotFound)
+	return nil, 0, fmt.Errorf("read %s: %w", key(r.Run), blob.ErrNotFound)
 }
 
-// flush writes what is waiting.
-func (c *carrier) flush(ctx context.Context) error {
-	if len(c.waiting) == 0 {
-		return nil
+// page returns a stored page; the images of one that an earlier run has come with it.
+func (c *carrier) page(ctx context.Context, r *job.Record, n int) ([]byte, error) {
+	data, run, err := c.read(ctx, r, func(run int) string { return job.PageKey(r.Tenant, r.ID, run, n) })
+	if err != nil || run == r.Run {
+		return data, err
 	}
-	if err := c.blobs.PutAll(ctx, c.waiting); err != nil {
-		return fmt.Errorf("take over from an earlier run: %w", err)
+	p, err := document.Decode(data)
+	if err != nil {
+		return nil, err
 	}
-	c.waiting, c.size = c.waiting[:0], 0
-	return nil
+	for _, img := range p.GetImages() {
+		if !imageName(img.GetName()) {
+			continue
+		}
+		from, to := job.ArtifactKey(r.Tenant, r.ID, run, img.GetName()), job.ArtifactKey(r.Tenant, r.ID, r.Run, img.GetName())
+		if err := c.blobs.Copy(ctx, from, to); err != nil && !errors.Is(err, blob.ErrNotFound) {
+			return nil, fmt.Errorf("take over an image: %w", err)
+		}
+	}
+	return data, nil
+}
+
+// imageName reports whether a name is one that render gives to images.
+func imageName(name string) bool {
+	return strings.HasPrefix(name, "images/") && !strings.Contains(name, "..") && strings.Count(name, "/") == 1
+}
+
+// contentType returns the media type of a blob by its name.
+func contentType(name string) string {
+	switch name[strings.LastIndexByte(name, '.')+1:] {
+	case "pb":
+		return pageType
+	case "json":
+		return "application/json"
+	case "jsonl":
+		return "application/jsonl"
+	case "csv":
+		return "text/csv; charset=utf-8"
+	case "txt":
+		return "text/plain; charset=utf-8"
+	case "md":
+		return "text/markdown; charset=utf-8"
+	case "pdf":
+		return "application/pdf"
+	case "html":
+		return "text/html; charset=utf-8"
+	case "xml":
+		return "application/xml"
+	default:
+		return "application/octet-stream"
+	}
 }

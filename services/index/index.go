@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 )
@@ -48,15 +49,16 @@ type Service struct {
 	cfg   Config
 	env   stage.Env
 	store search.Store
+	pdf   *pdf.Engine
 }
 
-// New returns a Service that is not yet running. The store stays the caller's.
-func New(cfg Config, env stage.Env, store search.Store) (*Service, error) {
+// New returns a Service that is not yet running. The store and the engine stay the caller's.
+func New(cfg Config, env stage.Env, store search.Store, engine *pdf.Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	env.Log = env.Log.With("stage", string(bus.Index))
-	return &Service{cfg: cfg, env: env, store: store}, nil
+	return &Service{cfg: cfg, env: env, store: store, pdf: engine}, nil
 }
 
 // unitDeadline bounds the work on one unit; assembling the artifacts of the longest document is the largest.

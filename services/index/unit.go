@@ -12,10 +12,11 @@ import (
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/layout"
-	"inkstream.dev/pkg/pagejson"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -50,6 +51,9 @@ func (*steps) Done(_ context.Context, s *stage.Snapshot, t *busv1.IndexTask) (re
 	if t.GetFinalise() || t.GetRemove() {
 		return result{}, false, nil
 	}
+	if s.Progress == nil {
+		return result{}, false, fault.New(fault.Unavailable, "the record read is older than the task")
+	}
 	for _, n := range t.GetPages() {
 		if !s.Progress.Done(int(n), int(n)) {
 			return result{}, false, nil
@@ -78,6 +82,9 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask
 	if err := st.keep(ctx, s.Job, pages); err != nil {
 		return result{}, err
 	}
+	if err := failpoint.Hit(string(bus.Index), "work"); err != nil {
+		return result{}, err
+	}
 	return result{}, st.count(ctx, s, t, pages)
 }
 
@@ -104,11 +111,18 @@ func (st *steps) pages(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTas
 		if p == nil {
 			return nil, fault.New(fault.Internal, "batch lacks page %d", n)
 		}
-		layout.Arrange(p)
+		layout.ArrangeWith(p, layout.Options{NoTables: s.Job.Options.NoTables})
+		document.Languages(p)
+		if p.GetOutcome() == job.OutcomeNative && p.GetQuality() == 0 {
+			p.Quality = 1 // sound text of its own
+		}
 		pages = append(pages, p)
 	}
 	return pages, nil
 }
+
+// pageType is the media type of a stored page.
+const pageType = "application/x-protobuf"
 
 // keep writes the pages' results, and their rows in the search index beside it.
 func (st *steps) keep(ctx context.Context, r *job.Record, pages []*inkstreamv1.Page) error {
@@ -116,10 +130,12 @@ func (st *steps) keep(ctx context.Context, r *job.Record, pages []*inkstreamv1.P
 	objects := make([]blob.Object, 0, len(pages))
 	for _, p := range pages {
 		n := int(p.GetNumber())
-		objects = append(objects, blob.Object{
-			Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: pagejson.Append(nil, p), ContentType: "application/json",
-		})
-		rows = append(rows, search.Page{Tenant: r.Tenant, Job: string(r.ID), Run: r.Run, Number: n, Text: p.GetText()})
+		data, err := document.Store(p)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data, ContentType: pageType})
+		rows = append(rows, search.Page{Tenant: r.Tenant, Job: string(r.ID), Run: r.Run, Number: n, Text: p.GetText(), Language: p.GetLanguage()})
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -179,7 +195,7 @@ func (st *steps) count(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTas
 func (st *steps) Next(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask, res result) (stage.Outcome, error) {
 	r, chunk := s.Job, int(t.GetChunk())
 	if t.GetFinalise() {
-		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+		return afterFinalise(s), nil
 	}
 	if res.rerender {
 		return st.rerender(ctx, s, chunk)

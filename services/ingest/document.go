@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +12,12 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/pdf"
@@ -31,13 +34,19 @@ func (*steps) NewTask() *busv1.IngestTask { return &busv1.IngestTask{} }
 // Unit names the one unit that a job has at this stage.
 func (*steps) Unit(*busv1.IngestTask) string { return "document" }
 
-// Done reports whether the document's facts are in the record.
+// Done reports whether the document's facts are in the record, or another job's results are to be taken over.
 func (*steps) Done(_ context.Context, s *stage.Snapshot, _ *busv1.IngestTask) (struct{}, bool, error) {
-	return struct{}{}, s.Job.PageCount > 0, nil
+	return struct{}{}, s.Job.PageCount > 0 || s.Job.DuplicateOf != "", nil
 }
 
-// Work opens the document and records its facts, or ends the job as REJECTED.
+// Work opens the document and records its facts, or ends the job as REJECTED. Work that another job does already is not done again.
 func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IngestTask) (struct{}, error) {
+	if err := st.begin(ctx, s.Job); err != nil {
+		return struct{}{}, err
+	}
+	if shared, err := st.share(ctx, s); shared || err != nil {
+		return struct{}{}, err
+	}
 	info, err := st.inspect(ctx, s.Job, t)
 	if rejects(err) {
 		f := job.NewFault(string(bus.Ingest), err)
@@ -54,13 +63,30 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IngestTas
 	return struct{}{}, st.commit(ctx, s, info)
 }
 
+// begin stores what tells of the job should its record be lost, and the first event of its trail, which the gateway may have died before telling.
+func (st *steps) begin(ctx context.Context, r *job.Record) error {
+	data, err := json.MarshalIndent(job.NewManifest(r), "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode manifest: %w", err)
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return st.env.Bus.Event(gctx, stage.FirstEvent(r)) })
+	g.Go(func() error {
+		return st.env.Blobs.PutBytes(gctx, job.ManifestKey(r.Tenant, r.ID), data, "application/json")
+	})
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	return failpoint.Hit(string(bus.Ingest), "begin")
+}
+
 // rejects reports whether err means that the document itself can never be processed.
 func rejects(err error) bool {
 	if err == nil {
 		return false
 	}
 	switch fault.CodeOf(err) {
-	case fault.NotAPDF, fault.Encrypted, fault.Damaged, fault.NoPages, fault.TooManyPages, fault.TooLarge, fault.EmptyFile:
+	case fault.NotAPDF, fault.Encrypted, fault.WrongPassword, fault.Damaged, fault.NoPages, fault.InvalidPages, fault.TooManyPages, fault.TooLarge, fault.EmptyFile:
 		return true
 	default:
 		return false
@@ -77,10 +103,17 @@ func (st *steps) inspect(ctx context.Context, rec *job.Record, t *busv1.IngestTa
 		return pdf.Info{}, fmt.Errorf("open stored document: %w", err)
 	}
 	defer f.Close()
-	if err := checkDigest(f, rec); err != nil {
+	if err := checkDigest(ctx, f, rec); err != nil {
 		return pdf.Info{}, err
 	}
-	doc, err := st.engine.Open(ctx, f, "")
+	password, err := st.env.Password(rec)
+	if err != nil {
+		return pdf.Info{}, err
+	}
+	doc, err := st.engine.Open(ctx, f, password)
+	if fault.CodeOf(err) == fault.Encrypted && password != "" {
+		return pdf.Info{}, fault.New(fault.WrongPassword, "%s", fault.WrongPassword.Describe())
+	}
 	if err != nil {
 		return pdf.Info{}, err
 	}
@@ -89,13 +122,40 @@ func (st *steps) inspect(ctx context.Context, rec *job.Record, t *busv1.IngestTa
 	if info.PageCount > st.cfg.MaxPages {
 		return pdf.Info{}, fault.New(fault.TooManyPages, "the document has %d pages; the server takes %d", info.PageCount, st.cfg.MaxPages)
 	}
+	if err := checkSelection(rec.Options.Pages, info.PageCount); err != nil {
+		return pdf.Info{}, err
+	}
 	return info, nil
 }
 
+// checkSelection makes sure that the job's selection leaves a page of the document.
+func checkSelection(selection string, pages int) error {
+	selected, err := job.ParsePages(selection)
+	if err != nil {
+		return fault.New(fault.InvalidPages, "the selection of pages is not valid: %v", err)
+	}
+	if selected.Count(pages) == 0 {
+		return fault.New(fault.InvalidPages, "the document has %d pages; the selection %s leaves none of them", pages, selected)
+	}
+	return nil
+}
+
+// living is a writer that tells the job's stall clock of each piece.
+type living struct {
+	io.Writer
+	ctx context.Context //nolint:containedctx // an io.Writer takes none
+}
+
+// Write implements io.Writer.
+func (w living) Write(p []byte) (int, error) {
+	stage.Alive(w.ctx)
+	return w.Writer.Write(p)
+}
+
 // checkDigest makes sure that the store gives back what was uploaded.
-func checkDigest(f *os.File, rec *job.Record) error {
+func checkDigest(ctx context.Context, f *os.File, rec *job.Record) error {
 	h := sha256.New()
-	n, err := io.Copy(h, f)
+	n, err := io.Copy(living{h, ctx}, f)
 	if err != nil {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("read stored document: %w", err))
 	}
@@ -119,26 +179,48 @@ func clip(s string) string {
 	return s[:cut]
 }
 
+// facts encodes a document's facts, with its metadata as a member of that name.
+func facts(d *inkstreamv1.DocumentInfo, m *pdf.Metadata) ([]byte, error) {
+	data, err := protojson.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encode document facts: %w", err)
+	}
+	if m == nil {
+		return data, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, fmt.Errorf("encode document facts: %w", err)
+	}
+	if members["metadata"], err = json.Marshal(m); err != nil {
+		return nil, fmt.Errorf("encode document metadata: %w", err)
+	}
+	return json.Marshal(members)
+}
+
 // commit stores the facts: with the outline as a blob, without it in the record.
 func (st *steps) commit(ctx context.Context, s *stage.Snapshot, info pdf.Info) error {
 	d := info.Document
 	if d == nil {
 		d = &inkstreamv1.DocumentInfo{}
 	}
-	data, err := protojson.Marshal(d)
+	data, err := facts(d, info.Metadata)
 	if err != nil {
-		return fmt.Errorf("encode document facts: %w", err)
+		return err
 	}
 	key := job.InfoKey(s.Job.Tenant, s.Job.ID, s.Job.Run)
 	if err := st.env.Blobs.PutBytes(ctx, key, data, "application/json"); err != nil {
 		return fmt.Errorf("store document facts: %w", err)
+	}
+	if err := failpoint.Hit(string(bus.Ingest), "work"); err != nil {
+		return err
 	}
 	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
 		if r.State.Final() || r.PageCount > 0 {
 			return job.ErrUnchanged
 		}
 		now := time.Now()
-		r.PageCount = info.PageCount
+		r.PageCount, r.Follows = info.PageCount, ""
 		r.Document = &job.Document{
 			PDFVersion: clip(d.GetPdfVersion()), Encrypted: d.GetEncrypted(), Title: clip(d.GetTitle()), Author: clip(d.GetAuthor()),
 			Subject: clip(d.GetSubject()), Keywords: clip(d.GetKeywords()), Creator: clip(d.GetCreator()), Producer: clip(d.GetProducer()),
@@ -157,8 +239,14 @@ func (st *steps) commit(ctx context.Context, s *stage.Snapshot, info pdf.Info) e
 // Next sends the document on to scan, or tells the trail of its refusal.
 func (st *steps) Next(_ context.Context, s *stage.Snapshot, _ *busv1.IngestTask, _ struct{}) (stage.Outcome, error) {
 	r := s.Job
-	if r.State.Final() {
+	switch {
+	case r.State.Final():
 		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+	case r.DuplicateOf != "":
+		// Under an id of its own, because index may have found nothing to take over from another job before.
+		return stage.Outcome{Messages: []bus.Message{stage.FinaliseMessage(r, s.Lane, int(s.Started.Unix()))}}, nil
+	case r.PageCount == 0: // another job does the work; its end queues this one again
+		return stage.Outcome{Events: []*busv1.Event{stage.NewEvent(r, "following", string(bus.Ingest), "job", string(r.Follows))}}, nil
 	}
 	return stage.Outcome{
 		Messages: []bus.Message{{

@@ -12,6 +12,7 @@ import (
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/pdf"
@@ -62,29 +63,38 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTas
 		return nil, fmt.Errorf("open stored document: %w", err)
 	}
 	defer f.Close()
-	doc, err := st.engine.OpenPages(ctx, f, "")
+	password, err := st.env.Password(s.Job)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := st.engine.OpenPages(ctx, f, password)
 	if err != nil {
 		return nil, err
 	}
 	defer doc.Close()
 
 	batch := &inkstreamv1.PageBatch{}
+	kept := &images{blobs: st.env.Blobs, job: s.Job, names: map[string]string{}}
 	left := maxChunkWords
 	for n := int(t.GetFirstPage()); n <= int(t.GetLastPage()); n++ {
 		if s.Progress.Done(n, n) {
-			continue // taken over from an earlier run, or the chunk is rendered again
+			continue // taken over from an earlier run, left out, or the chunk is rendered again
 		}
-		page, err := st.page(ctx, s.Job, doc, n)
+		stage.Alive(ctx)
+		page, err := st.page(ctx, s.Job, doc, n, kept)
 		if err != nil {
 			return nil, err
 		}
-		page, kept := bound(page, left)
-		left -= kept
+		page, words := bound(page, left)
+		left -= words
 		batch.Pages = append(batch.Pages, page)
 	}
 	data, err := proto.Marshal(batch)
 	if err != nil {
 		return nil, fmt.Errorf("encode batch: %w", err)
+	}
+	if err := failpoint.Hit(string(bus.Render), "work"); err != nil {
+		return nil, err
 	}
 	if err := st.env.Blobs.PutBytes(ctx, batchKey(s.Job, t), data, stage.TypeProtobuf); err != nil {
 		return nil, fmt.Errorf("store batch: %w", err)
@@ -95,16 +105,18 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTas
 // crashTries is how often a page may crash the engine before it is failed.
 const crashTries = 2
 
-// page reads one page. What is wrong with the page is its outcome, not an error.
-func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n int) (*inkstreamv1.Page, error) {
+// page reads one page and keeps its images. What is wrong with the page is its outcome, not an error.
+func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n int, kept *images) (*inkstreamv1.Page, error) {
 	start := time.Now()
 	var res *pdf.PageResult
 	var err error
+	opts := reading(&r.Options)
 	for range crashTries {
-		res, err = readPage(ctx, doc, n, r.Options.PageTimeout)
-		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {
+		res, err = readPage(ctx, doc, n, r.Options.PageTimeout, opts)
+		if !again(err, opts) || ctx.Err() != nil {
 			break
 		}
+		opts.Images = false // a page is worth more than its images, should one of them be the trouble
 	}
 	st.env.Tel.Metrics.EngineSeconds(ctx, "pdfium", time.Since(start))
 	if err != nil {
@@ -117,6 +129,9 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 		st.env.Log.WarnContext(ctx, "page failed", "job", r.ID, "page", n, "code", fault.CodeOf(err), "error", err)
 		return stage.FailedPage(n, string(bus.Render), err), nil
 	}
+	if err := kept.keep(ctx, res); err != nil {
+		return nil, err
+	}
 	if res.Raster == nil {
 		return res.Page, nil
 	}
@@ -128,17 +143,29 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 }
 
 // readPage reads a page within the job's own limit, where that is shorter than the engine's; 0 means none.
-func readPage(ctx context.Context, doc *pdf.Document, n int, limit time.Duration) (*pdf.PageResult, error) {
+func readPage(ctx context.Context, doc *pdf.Document, n int, limit time.Duration, opts pdf.PageOptions) (*pdf.PageResult, error) {
 	if limit == 0 {
-		return doc.Page(ctx, n, pdf.PageOptions{})
+		return doc.Page(ctx, n, opts)
 	}
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	res, err := doc.Page(timed, n, pdf.PageOptions{})
+	res, err := doc.Page(timed, n, opts)
 	if err != nil && timed.Err() != nil && ctx.Err() == nil {
 		return nil, fault.New(fault.PageTimeout, "the page took longer than %s", limit)
 	}
 	return res, err
+}
+
+// again reports whether a page is worth another try: after a crash, and where it went wrong while its images were asked for.
+func again(err error, opts pdf.PageOptions) bool {
+	switch fault.CodeOf(err) {
+	case fault.EngineCrashed:
+		return true
+	case fault.EngineMemory, fault.PageTimeout:
+		return opts.Images
+	default:
+		return false
+	}
 }
 
 // ofPage reports whether an error is the page's own fault.

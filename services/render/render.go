@@ -66,5 +66,11 @@ const chunkDeadline = 100 * time.Minute
 // Run reads chunks until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{Workers: s.cfg.Workers, Deadline: chunkDeadline, DrainTimeout: s.cfg.DrainTimeout}
-	return stage.Run(ctx, s.env, bus.Render, cfg, &steps{s}, ready)
+	images := make(chan error, 1)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { images <- s.answerImages(ctx) }()
+	err := stage.Run(ctx, s.env, bus.Render, cfg, &steps{s}, ready)
+	stop()
+	return errors.Join(err, <-images)
 }

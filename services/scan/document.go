@@ -11,6 +11,7 @@ import (
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/pdf"
@@ -39,8 +40,11 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.ScanTask)
 		s.Progress = progress
 		return struct{}{}, err
 	}
-	findings, err := st.examine(ctx, t)
+	findings, err := st.examine(ctx, s.Job, t)
 	if err != nil {
+		return struct{}{}, err
+	}
+	if err := failpoint.Hit(string(bus.Scan), "work"); err != nil {
 		return struct{}{}, err
 	}
 	judged, refusal := st.cfg.Policy.Apply(findings)
@@ -55,7 +59,7 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.ScanTask)
 }
 
 // examine looks for malware, where that is configured, and for structural findings.
-func (st *steps) examine(ctx context.Context, t *busv1.ScanTask) ([]pdf.Finding, error) {
+func (st *steps) examine(ctx context.Context, r *job.Record, t *busv1.ScanTask) ([]pdf.Finding, error) {
 	f, err := st.env.Blobs.File(ctx, t.GetSource().GetKey())
 	if errors.Is(err, blob.ErrNotFound) {
 		return nil, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
@@ -74,7 +78,11 @@ func (st *steps) examine(ctx context.Context, t *busv1.ScanTask) ([]pdf.Finding,
 			return []pdf.Finding{*malware}, nil
 		}
 	}
-	doc, err := st.engine.OpenPages(ctx, f, "")
+	password, err := st.env.Password(r)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := st.engine.OpenPages(ctx, f, password)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +95,7 @@ func (st *steps) examine(ctx context.Context, t *busv1.ScanTask) ([]pdf.Finding,
 }
 
 func (st *steps) malware(ctx context.Context, f *os.File) (*pdf.Finding, error) {
-	verdict, err := st.clamd.Scan(ctx, io.NewSectionReader(f, 0, 1<<62))
+	verdict, err := st.clamd.Scan(ctx, living{io.NewSectionReader(f, 0, 1<<62), ctx})
 	if err != nil {
 		return nil, fmt.Errorf("clamd: %w", err)
 	}
@@ -119,7 +127,13 @@ func (st *steps) reject(ctx context.Context, s *stage.Snapshot, findings []job.F
 // commit stores the progress first: a record that names chunks always has one.
 func (st *steps) commit(ctx context.Context, s *stage.Snapshot, findings []job.Finding) error {
 	progress := job.NewProgress(s.Job.Run, s.Job.PageCount)
+	if err := st.leaveOut(ctx, s.Job, progress); err != nil {
+		return err
+	}
 	if err := st.env.Jobs.CreateProgress(ctx, s.Job.Tenant, s.Job.ID, progress); err != nil {
+		return err
+	}
+	if err := failpoint.Hit(string(bus.Scan), "progress"); err != nil {
 		return err
 	}
 	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {

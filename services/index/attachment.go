@@ -1,0 +1,79 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"unicode"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/pdf"
+)
+
+var (
+	// errSkipped means that an attachment is left out: it cannot be read, or is too much.
+	errSkipped = errors.New("the attachment is left out")
+	errTooMuch = errors.New("more than the attachments of a document may take")
+)
+
+// attachment stores one attachment, and returns its size.
+func (a *assembly) attachment(ctx context.Context, d *pdf.Document, n int, name string, most int64) (int64, error) {
+	w, err := a.st.env.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name), blob.PutOptions{ContentType: contentType("")})
+	if err != nil {
+		return 0, about(name, err)
+	}
+	err = d.Attachment(ctx, n, &limited{w: w, left: most})
+	if err == nil {
+		return w.Size(), about("an attachment", w.Close())
+	}
+	_ = w.Abort() // err is what went wrong first; what stays behind is temporary
+	_, known := errors.AsType[*fault.Error](err)
+	if ctx.Err() == nil && (known && fault.KindOf(err) != fault.Busy || errors.Is(err, errTooMuch)) {
+		return 0, errSkipped
+	}
+	return 0, fmt.Errorf("attachment %d: %w", n, err)
+}
+
+// limited writes no more than it may.
+type limited struct {
+	w    io.Writer
+	left int64
+}
+
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	if int64(len(p)) > l.left {
+		return 0, errTooMuch
+	}
+	l.left -= int64(len(p))
+	return l.w.Write(p)
+}
+
+// cleanName makes a name that may stand in a path, a URL and a terminal of what a document calls an attachment: its last element, letters, digits
+// and a few signs, none of them first, and not long.
+func cleanName(name string) string {
+	const longest = 80
+	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, ""), "\\", "/"))
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == '.' && b.Len() > 0:
+			b.WriteRune(r)
+		case unicode.IsSpace(r):
+			b.WriteByte('_')
+		}
+		if b.Len() >= longest {
+			break
+		}
+	}
+	out := strings.TrimRight(strings.ReplaceAll(b.String(), "..", "."), ".")
+	if out == "" {
+		return "file"
+	}
+	return out
+}

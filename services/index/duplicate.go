@@ -1,0 +1,246 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+)
+
+// errVanished means that the results which were to be taken over are not there, or not all of them.
+var errVanished = errors.New("the results to take over are gone")
+
+// takeOver ends a job with the results of another one that had the same bytes and options: its blobs are copied, so that either job can be
+// deleted without the other, and its pages are indexed once more. Where the other job has no results any more, this one does the work itself.
+func (st *steps) takeOver(ctx context.Context, s *stage.Snapshot) error {
+	from, err := st.env.Jobs.Load(ctx, s.Job.Tenant, s.Job.DuplicateOf)
+	switch {
+	case errors.Is(err, job.ErrNotFound) || err == nil && !shareable(from):
+		return st.standAlone(ctx, s)
+	case err != nil:
+		return err
+	}
+	err = st.copyResults(ctx, from, s.Job)
+	if err == nil {
+		// A job that goes is marked before anything of it goes: so what was copied is whole if it was not marked by now.
+		var now *job.Record
+		if now, err = st.env.Jobs.Load(ctx, from.Tenant, from.ID); err == nil && (!shareable(now) || now.ResultRun != from.ResultRun) {
+			err = errVanished
+		}
+	}
+	if errors.Is(err, errVanished) || errors.Is(err, blob.ErrNotFound) || errors.Is(err, job.ErrNotFound) {
+		return st.standAlone(ctx, s)
+	}
+	if err != nil {
+		return err
+	}
+	// Ahead of the end, so that the trail has them in this order.
+	if err := st.env.Bus.Event(ctx, stage.NewEvent(s.Job, "deduplicated", string(bus.Index), "job", string(from.ID))); err != nil {
+		return err
+	}
+	return st.endAs(ctx, s, from)
+}
+
+// shareable reports whether a job has results that another one may have as well.
+func shareable(r *job.Record) bool {
+	return r.State == job.Succeeded && r.ResultRun > 0 && r.PageCount > 0
+}
+
+// endAs ends the job as the one that it has taken over from did.
+func (st *steps) endAs(ctx context.Context, s *stage.Snapshot, from *job.Record) error {
+	ended := false
+	now := time.Now()
+	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+		if ended = !r.State.Final() && r.DuplicateOf == from.ID; !ended {
+			return job.ErrUnchanged
+		}
+		r.PageCount, r.Document, r.Findings, r.ChunkPages, r.Window = from.PageCount, from.Document, from.Findings, from.ChunkPages, from.Window
+		r.Outcomes, r.ResultRun, r.BaseRun = maps.Clone(from.Outcomes), r.Run, 0
+		r.Ran(string(bus.Index), s.Started, now)
+		return r.To(job.Succeeded, now)
+	})
+	if err != nil {
+		return err
+	}
+	s.Job = rec
+	if ended {
+		st.env.Tel.Metrics.JobEnded(ctx, string(rec.State))
+		st.env.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "pages", rec.PageCount, "duplicate", from.ID,
+			"took", rec.EndTime.Sub(rec.CreateTime))
+	}
+	return st.settle(ctx, rec)
+}
+
+// standAlone has the job do the work itself after all. What was copied so far goes: the work writes under the same keys.
+func (st *steps) standAlone(ctx context.Context, s *stage.Snapshot) error {
+	if err := st.env.Blobs.DeletePrefix(ctx, job.RunFolder(s.Job.Tenant, s.Job.ID, s.Job.Run)); err != nil {
+		return fmt.Errorf("remove what was taken over: %w", err)
+	}
+	leader := s.Job.DuplicateOf
+	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+		if r.State.Final() || r.DuplicateOf != leader {
+			return job.ErrUnchanged
+		}
+		r.DuplicateOf = ""
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	st.env.Log.InfoContext(ctx, "nothing left to take over; the job does the work itself", "job", rec.ID, "from", leader)
+	s.Job = rec
+	return nil
+}
+
+// afterFinalise is what follows the end of a run: an event; or, where there was nothing to take over, the work after all. A crash may have cut it
+// before, so the task has an id of its own.
+func afterFinalise(s *stage.Snapshot) stage.Outcome {
+	if s.Job.State.Final() {
+		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(s.Job)}}
+	}
+	return stage.Outcome{Messages: []bus.Message{stage.FirstMessage(s.Job, int(s.Started.Unix()))}}
+}
+
+const (
+	// copyParallel is how many blobs are copied at once: the store makes one wait for the disk of them.
+	copyParallel = 8
+	// copyRows is how many pages are indexed at once.
+	copyRows = 64
+)
+
+// copyResults gives one job all that another one's last run has. The error wraps errVanished where a page of it is missing.
+func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
+	source := job.RunFolder(from.Tenant, from.ID, from.ResultRun)
+	target := job.RunFolder(to.Tenant, to.ID, to.Run)
+	if err := st.copyPages(ctx, from, to); err != nil {
+		return err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(copyParallel)
+	for e, err := range st.env.Blobs.List(ctx, source) {
+		if err != nil {
+			return errors.Join(err, g.Wait())
+		}
+		name := strings.TrimPrefix(e.Key, source)
+		if strings.HasPrefix(name, "pages/") {
+			continue
+		}
+		g.Go(func() error {
+			stage.Alive(gctx)
+			if name == "artifacts/document.json" || name == "artifacts/metadata.json" {
+				return st.copyOwn(gctx, e.Key, target+name, to)
+			}
+			return st.env.Blobs.Copy(gctx, e.Key, target+name)
+		})
+	}
+	return g.Wait()
+}
+
+// copyPages copies the stored pages and indexes them.
+func (st *steps) copyPages(ctx context.Context, from, to *job.Record) error {
+	for first := 1; first <= from.PageCount; first += copyRows {
+		stage.Alive(ctx)
+		var mu sync.Mutex // guards rows
+		var rows []search.Page
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(copyParallel)
+		for n := first; n < min(first+copyRows, from.PageCount+1); n++ {
+			g.Go(func() error {
+				key := job.PageKey(from.Tenant, from.ID, from.ResultRun, n)
+				data, err := st.env.Blobs.Bytes(gctx, key, stage.MaxBatch)
+				if err != nil {
+					return fmt.Errorf("take over page %d: %w", n, err)
+				}
+				text, language, err := document.TextOf(data)
+				if err != nil {
+					return fmt.Errorf("take over page %d: %w", n, err)
+				}
+				mu.Lock()
+				rows = append(rows, search.Page{Tenant: to.Tenant, Job: string(to.ID), Run: to.Run, Number: n, Text: text, Language: language})
+				mu.Unlock()
+				return st.env.Blobs.Copy(gctx, key, job.PageKey(to.Tenant, to.ID, to.Run, n))
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+		if err := st.store.PutPages(ctx, rows); err != nil {
+			return fmt.Errorf("index pages: %w", err)
+		}
+	}
+	return nil
+}
+
+// maxHead is how far into an artifact its facts about the job are looked for; they stand at its beginning.
+const maxHead = 64 << 10
+
+// copyOwn copies an artifact that names its job and file, and puts in those of the job that it goes to.
+func (st *steps) copyOwn(ctx context.Context, from, to string, r *job.Record) error {
+	source, err := st.env.Blobs.Get(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	head := make([]byte, maxHead)
+	n, err := io.ReadFull(source, head)
+	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("read %s: %w", from, err)
+	}
+	own := retell(head[:n], map[string]string{"job": string(r.ID), "filename": r.Filename})
+	_, err = st.env.Blobs.Put(ctx, to, io.MultiReader(bytes.NewReader(own), source), blob.PutOptions{ContentType: "application/json"})
+	return err
+}
+
+// retell replaces the values of an object's own members that are strings, where they stand in its beginning. What does not parse stays as it is.
+func retell(head []byte, values map[string]string) []byte {
+	var out []byte
+	done := int64(0)
+	dec := json.NewDecoder(bytes.NewReader(head))
+	key, depth := "", 0
+	for {
+		before := dec.InputOffset()
+		tok, err := dec.Token()
+		if err != nil {
+			return append(out, head[done:]...) // the end of the head
+		}
+		if d, ok := tok.(json.Delim); ok {
+			if d == '{' || d == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			key = ""
+			continue
+		}
+		text, isText := tok.(string)
+		switch value, wanted := values[key]; {
+		case depth != 1:
+		case key == "" && isText:
+			key = text
+			continue
+		case wanted && isText && key != "":
+			// Between the name and the value there are a colon and blanks.
+			start := before + int64(bytes.IndexByte(head[before:], '"'))
+			quoted, _ := json.Marshal(value) // a string always encodes
+			out = append(append(out, head[done:start]...), quoted...)
+			done = dec.InputOffset()
+		}
+		key = ""
+	}
+}

@@ -1,0 +1,129 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"slices"
+
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// pageFacts is what metadata.json says of a page.
+type pageFacts struct {
+	Page       int     `json:"page"`
+	Label      string  `json:"label,omitempty"`
+	Outcome    string  `json:"outcome"`
+	Reason     string  `json:"reason,omitempty"`
+	Words      int     `json:"words"`
+	Language   string  `json:"language,omitempty"`
+	Quality    float64 `json:"quality,omitempty"`
+	Confidence float64 `json:"confidence,omitempty"`
+	DPI        float64 `json:"dpi,omitempty"`
+	recognised bool
+}
+
+func factsOf(p *inkstreamv1.Page) pageFacts {
+	f := pageFacts{
+		Page: int(p.GetNumber()), Label: p.GetLabel(), Outcome: p.GetOutcome(), Reason: p.GetReason(), Language: p.GetLanguage(),
+		Quality: thousandths(p.GetQuality()), Confidence: thousandths(p.GetConfidence()), DPI: thousandths(p.GetDpi()),
+	}
+	for _, b := range p.GetBlocks() {
+		for _, line := range b.GetLines() {
+			f.Words += len(line.GetWords())
+			f.recognised = f.recognised || slices.ContainsFunc(line.GetWords(), func(w *inkstreamv1.Word) bool { return w.Confidence != nil })
+		}
+	}
+	return f
+}
+
+// thousandths rounds to what is known; JSON has no form for what is no number.
+func thousandths(v float32) float64 {
+	f := math.Round(float64(v)*1000) / 1000
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}
+
+// processing is what metadata.json says of the work itself.
+type processing struct {
+	Run      int                       `json:"run"`
+	Engines  map[string]string         `json:"engines"`
+	Stages   map[string]job.StageTimes `json:"stages"`
+	Outcomes map[string]int            `json:"outcomes"`
+	Options  publicOptions             `json:"options"`
+}
+
+// publicOptions are the options that say how results came about.
+type publicOptions struct {
+	Languages string      `json:"languages,omitempty"`
+	OCR       job.OCRMode `json:"ocr,omitempty"`
+	Pages     string      `json:"pages,omitempty"`
+}
+
+// metadata writes metadata.json.
+func (a *assembly) metadata(ctx context.Context, outcome made) error {
+	if !a.job.Options.Wants(job.ArtifactMetadata) {
+		return a.carry.flush(ctx)
+	}
+	r := a.job
+	stages := map[string]job.StageTimes{}
+	for name, t := range r.Stages {
+		stages[name] = t
+	}
+	for name, t := range a.snap.Progress.Stages {
+		stages[name] = t
+	}
+	out := struct {
+		Version   string          `json:"version"`
+		Job       job.ID          `json:"job"`
+		Filename  string          `json:"filename,omitempty"`
+		SHA256    string          `json:"sha256"`
+		Size      uint32          `json:"sizeBytes"`
+		PageCount int             `json:"pageCount"`
+		Language  string          `json:"language,omitempty"`
+		Languages map[string]int  `json:"wordsByLanguage,omitempty"`
+		Words     int             `json:"words"`
+		Document  json.RawMessage `json:"document"`
+		Metadata  json.RawMessage `json:"metadata,omitempty"`
+		Findings  []job.Finding   `json:"findings,omitempty"`
+		Signed    bool            `json:"signed,omitempty"`
+		Artifacts made            `json:"artifacts"`
+		Process   processing      `json:"processing"`
+		Pages     []pageFacts     `json:"pages"`
+	}{
+		"inkstream.v1", r.ID, r.Filename, r.SHA256, r.Size, r.PageCount, a.plan.Language(), a.plan.Languages, a.plan.Words, a.facts.info,
+		a.facts.metadata, r.Findings, a.signed(), outcome,
+		processing{r.Run, engines(), stages, a.snap.Progress.Counts(), publicOptions{r.Options.Languages, r.Options.OCR, r.Options.Pages}},
+		a.pages,
+	}
+	data, err := json.MarshalIndent(out, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode metadata.json: %w", err)
+	}
+	if err := a.small(ctx, "metadata.json", append(data, '\n')); err != nil {
+		return err
+	}
+	return a.carry.flush(ctx)
+}
+
+// engines returns the versions of what reads documents, as far as this build knows them.
+func engines() map[string]string {
+	out := map[string]string{}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return out
+	}
+	for name, module := range map[string]string{"pdfium": "github.com/klippa-app/go-pdfium", "wazero": "github.com/tetratelabs/wazero"} {
+		i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module })
+		if i >= 0 {
+			out[name] = info.Deps[i].Path + " " + info.Deps[i].Version
+		}
+	}
+	out["inkstream"] = info.Main.Version
+	return out
+}

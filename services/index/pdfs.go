@@ -1,0 +1,200 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// made says what became of the artifacts that are PDFs, for metadata.json.
+type made struct {
+	Searchable  *pdfOutcome `json:"searchablePdf,omitempty"`
+	Layout      *pdfOutcome `json:"layoutPdf,omitempty"`
+	Attachments []string    `json:"attachments,omitempty"`
+}
+
+// pdfOutcome is what became of one.
+type pdfOutcome struct {
+	Written bool `json:"written"`
+	// Original says that it is the uploaded document, byte for byte, for nothing had to be added.
+	Original bool `json:"original,omitempty"`
+	// SignaturesBroken says that the document was signed, and that its signatures do not hold for this file.
+	SignaturesBroken bool `json:"signaturesBroken,omitempty"`
+	// Reason is why it was not written: signed, or a stable code such as DAMAGED.
+	Reason string `json:"reason,omitempty"`
+}
+
+// pdfs writes searchable.pdf, layout.pdf and the attachments, as far as they are asked for.
+func (a *assembly) pdfs(ctx context.Context) (made, error) {
+	var out made
+	var err error
+	o := &a.job.Options
+	if o.Wants(job.ArtifactSearchable) {
+		if out.Searchable, err = a.searchable(ctx); err != nil {
+			return out, err
+		}
+	}
+	if o.Wants(job.ArtifactLayout) {
+		if out.Layout, err = a.extended(ctx, "layout.pdf", a.st.pdf.Overlay, false); err != nil {
+			return out, err
+		}
+	}
+	if o.Wants(job.ArtifactMetadata) && a.facts.attachments > 0 {
+		if out.Attachments, err = a.attachments(ctx); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// signed reports whether the document has digital signatures.
+func (a *assembly) signed() bool {
+	return slices.ContainsFunc(a.job.Findings, func(f job.Finding) bool { return f.Kind == "signature" && f.Count > 0 })
+}
+
+// searchable writes searchable.pdf. Where nothing was recognised it is the document itself; of a signed one that would have to be altered there
+// is none, unless the job allows it.
+func (a *assembly) searchable(ctx context.Context) (*pdfOutcome, error) {
+	const name = "searchable.pdf"
+	r := a.job
+	if a.recognised == 0 {
+		key := job.ArtifactKey(r.Tenant, r.ID, r.Run, name)
+		if err := a.st.env.Blobs.Copy(ctx, job.SourceKey(r.Tenant, r.ID), key); err != nil {
+			return nil, about(name, err)
+		}
+		return &pdfOutcome{Written: true, Original: true}, nil
+	}
+	if a.signed() && !r.Options.BreakSignatures {
+		return &pdfOutcome{Reason: "signed"}, nil
+	}
+	out, err := a.extended(ctx, name, a.st.pdf.TextLayer, true)
+	if err == nil && out.Written {
+		out.SignaturesBroken = a.signed()
+	}
+	return out, err
+}
+
+// extend writes a document with something added to its pages.
+type extend func(context.Context, *os.File, string, iter.Seq2[*inkstreamv1.Page, error], io.Writer) error
+
+// extended writes the document with something added. A document that PDFium cannot add to is no failure of the job: there is no such artifact, and
+// metadata.json says why.
+func (a *assembly) extended(ctx context.Context, name string, add extend, recognised bool) (*pdfOutcome, error) {
+	source, password, err := a.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	w, err := a.st.env.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name),
+		blob.PutOptions{ContentType: contentType(name), Bulk: true})
+	if err != nil {
+		return nil, about(name, err)
+	}
+	err = add(ctx, source, password, a.again(ctx, recognised), w)
+	if err == nil {
+		return &pdfOutcome{Written: true}, about(name, w.Close())
+	}
+	_ = w.Abort() // err is what went wrong first; what stays behind is temporary
+	switch code := fault.CodeOf(err); code {
+	case fault.Damaged, fault.PageDamaged, fault.Encrypted, fault.EngineCrashed, fault.EngineMemory, fault.PageTimeout, fault.OpenTimeout, fault.NotAPDF:
+		if ctx.Err() != nil {
+			return nil, about(name, err)
+		}
+		a.st.env.Log.WarnContext(ctx, "an artifact could not be made", "job", a.job.ID, "artifact", name, "code", code)
+		return &pdfOutcome{Reason: string(code)}, nil
+	default:
+		return nil, about(name, err)
+	}
+}
+
+// source opens the document as it was uploaded.
+func (a *assembly) source(ctx context.Context) (*os.File, string, error) {
+	password, err := a.st.env.Password(a.job)
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := a.st.env.Blobs.File(ctx, job.SourceKey(a.job.Tenant, a.job.ID))
+	if err != nil {
+		return nil, "", fmt.Errorf("open the document: %w", err)
+	}
+	return f, password, nil
+}
+
+// again goes through the stored pages once more, or through those with recognised words alone.
+func (a *assembly) again(ctx context.Context, recognised bool) iter.Seq2[*inkstreamv1.Page, error] {
+	return func(yield func(*inkstreamv1.Page, error) bool) {
+		for n := 1; n <= a.job.PageCount; n++ {
+			stage.Alive(ctx)
+			if recognised && !a.pages[n-1].recognised {
+				continue
+			}
+			data, err := a.stored(ctx, n)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			p, err := document.Decode(data)
+			if err == nil {
+				a.plan.Apply(p)
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+const (
+	// mostAttachments bounds how many embedded files are extracted.
+	mostAttachments = 200
+	// mostAttached bounds their bytes together.
+	mostAttached = 512 << 20
+)
+
+// attachments extracts the files that are embedded in the document, and returns their names. One that cannot be read is left out.
+func (a *assembly) attachments(ctx context.Context) ([]string, error) {
+	source, password, err := a.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	d, err := a.st.pdf.Open(ctx, source, password)
+	if err != nil {
+		if ctx.Err() == nil && fault.KindOf(err) == fault.Permanent {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("open the document: %w", err)
+	}
+	defer d.Close()
+	files := d.Info().Metadata
+	if files == nil {
+		return nil, nil
+	}
+	var names []string
+	left := int64(mostAttached)
+	for i, file := range files.Attachments[:min(len(files.Attachments), mostAttachments)] {
+		stage.Alive(ctx)
+		name := fmt.Sprintf("attachments/%d-%s", i+1, cleanName(file.Name))
+		size, err := a.attachment(ctx, d, i+1, name, left)
+		if errors.Is(err, errSkipped) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		left -= size
+		names = append(names, name)
+	}
+	return names, nil
+}
