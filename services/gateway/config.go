@@ -28,6 +28,8 @@ type Config struct {
 	StallTimeout time.Duration
 	// DrainTimeout is how long requests in hand may go on when the service stops.
 	DrainTimeout time.Duration
+	// Sources are where documents may be fetched from; none where it is empty.
+	Sources Sources
 	// Access says who may call.
 	Access AccessConfig
 	// Durability names the profile in force; /readyz shows it. It is no flag of the gateway's: whoever sets up the bus knows it.
@@ -60,6 +62,7 @@ func (c *Config) Register(fs *flag.FlagSet) {
 		"watches under way from one IP address; 0 for no bound, as where all clients come through one proxy")
 	fs.DurationVar(&c.StallTimeout, "gateway.stall-timeout", c.StallTimeout, "end an upload or answer that does not move for that long")
 	fs.DurationVar(&c.DrainTimeout, "gateway.drain-timeout", c.DrainTimeout, "how long requests in hand may go on at a stop")
+	fs.Var(&c.Sources, "gateway.sources", "`URLs`, joined by commas, below which documents may be fetched from: s3://bucket/folder, file:///folder")
 	c.Access.register(fs)
 }
 
@@ -75,6 +78,8 @@ func (c *Config) Validate() error {
 	p.Check(c.MaxClientWatches >= 0, "gateway.max-client-watches", "%d, want 0 or more", c.MaxClientWatches)
 	p.Check(c.StallTimeout > 0, "gateway.stall-timeout", "%s, want more than 0", c.StallTimeout)
 	p.Check(c.DrainTimeout >= 0, "gateway.drain-timeout", "%s, want 0 or more", c.DrainTimeout)
+	_, err := newSources(c.Sources)
+	p.Check(err == nil, "gateway.sources", "%v", err)
 	p.Add(c.Access.validate(c.HTTPAddr, c.GRPCAddr))
 	return p.Err()
 }

@@ -89,6 +89,8 @@ var answers = map[fault.Code]answer{
 	jobNotRetryable:  {codes.FailedPrecondition, http.StatusConflict, 0},
 	noDeadLetter:     {codes.NotFound, http.StatusNotFound, 0},
 
+	sourceNotAllowed: {codes.PermissionDenied, http.StatusForbidden, 0},
+	sourceMissing:    {codes.NotFound, http.StatusNotFound, 0},
 	noKey:            {codes.NotFound, http.StatusNotFound, 0},
 	noWebhook:        {codes.NotFound, http.StatusNotFound, 0},
 	noIndex:          {codes.Unimplemented, http.StatusNotImplemented, 0},

@@ -55,6 +55,7 @@ type Service struct {
 	auth   *access.Authenticator
 	keys   *access.Keys
 	limits *access.Limits
+	quota  *quota
 
 	// index is nil where the gateway was started without one.
 	index      search.Store
@@ -62,6 +63,8 @@ type Service struct {
 	dispatcher *webhook.Dispatcher
 	languages  *languages
 	refusals   *refusals
+
+	sources *sources
 
 	uploads  chan struct{} // a slot for each upload under way
 	stopping chan struct{} // closed when the service begins to stop, which ends the watches
@@ -89,9 +92,14 @@ func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) 
 		stopping:       make(chan struct{}),
 		createPatience: createPatience,
 		limits:         access.NewLimits(cfg.Access.Limits),
+		quota:          newQuota(),
 		admission:      newAdmission(env.Bus, cfg.MaxBacklog),
 		languages:      &languages{load: env.Jobs.LoadLanguages},
 		refusals:       newRefusals(env.Bus.Event),
+	}
+	var err error
+	if s.sources, err = newSources(cfg.Sources); err != nil {
+		return nil, err
 	}
 	s.hub = newHub(s.jobView, s.log, s.stopping)
 	s.hub.perClient = cfg.MaxClientWatches
@@ -157,7 +165,10 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 	wg.Wait()
 	s.hub.wait()
 	s.workers.Wait()
-	return errors.Join(errs...)
+	if s.keys != nil {
+		s.keys.Wait()
+	}
+	return errors.Join(append(errs, s.sources.close())...)
 }
 
 func (s *Service) listen(ctx context.Context) (httpListener, grpcListener net.Listener, err error) {

@@ -4,22 +4,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"strconv"
 	"time"
 
 	"inkstream.dev/pkg/blob"
-	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
-	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
 // intake is one upload on its way in. Its steps are store, register and, where either fails or the job exists already, discard.
@@ -29,6 +25,10 @@ type intake struct {
 	id       job.ID
 	filename string
 	options  job.Options
+	labels   map[string]string
+	webhook  string
+	batch    job.ID // "" where the document came alone
+	files    int    // of the request that the document came in
 	key      string // the idempotency key; "" for none
 
 	size   int64
@@ -48,7 +48,12 @@ func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), er
 	default:
 		return nil, nil, fault.New(fault.QueueFull, "the server has as many uploads under way as it takes; try later")
 	}
-	return &intake{s: s, tenant: tenant(ctx), id: job.NewID()}, func() { <-s.uploads }, nil
+	free, err := s.reserve(ctx, 1)
+	if err != nil {
+		<-s.uploads
+		return nil, nil, err
+	}
+	return &intake{s: s, tenant: tenant(ctx), id: job.NewID(), files: 1}, func() { free(); <-s.uploads }, nil
 }
 
 // store streams the document to the blob store. When it returns without an error the bytes are durable.
@@ -61,6 +66,9 @@ func (in *intake) store(ctx context.Context, body io.Reader) error {
 		return fmt.Errorf("store upload: %w", err)
 	}
 	in.size, in.sha256, in.stored = size, hex.EncodeToString(m.hash.Sum(nil)), true
+	if err := in.s.count(ctx, size); err != nil {
+		return err
+	}
 	return failpoint.Hit("gateway", "blob")
 }
 
@@ -72,9 +80,6 @@ func (in *intake) register(ctx context.Context) (rec *job.Record, replayed bool,
 	}
 	ctx = context.WithoutCancel(ctx)
 	rec = in.record(time.Now().UTC())
-	if err := in.putManifest(ctx, rec); err != nil {
-		return nil, false, err
-	}
 	if in.key != "" {
 		old, err := in.claim(ctx)
 		if err != nil || old != nil {
@@ -99,28 +104,15 @@ func (in *intake) record(now time.Time) *job.Record {
 	r := &job.Record{
 		ID: in.id, Tenant: in.tenant, Run: 1, State: job.Pending, Options: in.options, Filename: in.filename,
 		Size: uint32(in.size), SHA256: in.sha256, CreateTime: now,
+		Labels: in.labels, Batch: in.batch, Webhook: in.webhook,
 	}
 	r.ExpireTime = in.options.Expires(now, in.s.cfg.Retention)
 	return in.seal(r)
 }
 
-func (in *intake) putManifest(ctx context.Context, r *job.Record) error {
-	data, err := json.MarshalIndent(job.Manifest{
-		Tenant: r.Tenant, Job: r.ID, Filename: r.Filename, Size: r.Size, SHA256: r.SHA256, Options: r.Options,
-		IdempotencyKey: in.key, CreateTime: r.CreateTime, ExpireTime: r.ExpireTime, Sealed: r.Sealed,
-	}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode manifest: %w", err)
-	}
-	if err := in.s.env.Blobs.PutBytes(ctx, job.ManifestKey(r.Tenant, r.ID), data, "application/json"); err != nil {
-		return fmt.Errorf("store manifest: %w", err)
-	}
-	return failpoint.Hit("gateway", "manifest")
-}
-
 // claim ties the idempotency key to the job. It returns the record of the job that the key is tied to already, or nil where it is ours now.
 func (in *intake) claim(ctx context.Context) (*job.Record, error) {
-	mine := job.Claim{Job: in.id, Fingerprint: job.Fingerprint(in.sha256, in.options), Time: time.Now().UTC()}
+	mine := job.Claim{Job: in.id, Fingerprint: in.fingerprint(), Time: time.Now().UTC()}
 	for {
 		holder, err := in.s.env.Jobs.Claim(ctx, in.tenant, in.key, mine)
 		if err != nil {
@@ -182,22 +174,19 @@ func (in *intake) create(ctx context.Context, rec *job.Record) error {
 	}
 }
 
-// enqueue publishes the job's task and its first event. The record is durable, so what does not get through is published by the reconciler.
+// enqueue publishes the job's task. The record is durable, so what does not get through is published by the reconciler. The trail is told beside
+// it: ingest tells it once more before anything else happens to the job, so that a crash here loses nothing.
 func (in *intake) enqueue(ctx context.Context, rec *job.Record) {
+	in.s.workers.Go(func() {
+		told, cancel := context.WithTimeout(ctx, publishPatience)
+		defer cancel()
+		if err := in.s.env.Bus.Event(told, stage.FirstEvent(rec)); err != nil {
+			in.s.log.DebugContext(ctx, "event of an upload; ingest will tell it", "job", rec.ID, "error", err)
+		}
+	})
 	ctx, cancel := context.WithTimeout(ctx, publishPatience)
 	defer cancel()
-	task := bus.Message{
-		Stage: bus.Ingest, Lane: bus.Lane(rec.Options.Lane), Unit: "document",
-		Task: &busv1.IngestTask{Unit: stage.Unit(rec), Source: stage.Source(rec)},
-	}
-	event := stage.NewEvent(rec, "uploaded", "", "bytes", strconv.FormatInt(in.size, 10))
-	// The event goes first: a crash between the two leaves a job that stands still, which the reconciler sees. The other way around it would
-	// leave one that runs, and a trail without its beginning.
-	err := in.s.env.Bus.PublishAll(ctx, nil, []*busv1.Event{event})
-	if err == nil {
-		err = in.s.env.Bus.PublishAll(ctx, []bus.Message{task}, nil)
-	}
-	if err != nil {
+	if err := in.s.env.Bus.Publish(ctx, stage.FirstMessage(rec, 0)); err != nil {
 		in.s.log.WarnContext(ctx, "job accepted, but not queued yet; the reconciler will queue it", "job", rec.ID,
 			"code", fault.CodeOf(err), "error", err)
 	}
@@ -214,7 +203,7 @@ func (in *intake) discard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 	defer cancel()
 	if err := in.s.env.Blobs.DeletePrefix(ctx, job.Folder(in.tenant, in.id)); err != nil {
-		// The upload's own answer matters more to the client; the manifest tells the reconciler what is left.
+		// The upload's own answer matters more to the client; the reconciler finds what is left.
 		in.s.log.WarnContext(ctx, "remove blobs of an upload that came to nothing", "job", in.id, "error", err)
 	}
 }
@@ -225,6 +214,9 @@ func (in *intake) finish(ctx context.Context, err error) (rec *job.Record, repla
 		rec, replayed, err = in.register(ctx)
 	}
 	result := "ok"
+	if err == nil && !replayed {
+		in.s.accepted(ctx, rec.ID)
+	}
 	switch {
 	case err != nil:
 		result = string(reasonOf(statusOf(err)))

@@ -226,7 +226,7 @@ func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest
 	q := search.JobQuery{
 		Tenant: tenant(ctx), Filter: search.Filter{Labels: map[string]string{job.BatchLabel: req.GetId()}}, OldestFirst: true, Limit: search.MaxLimit,
 	}
-	b := &inkstreamv1.Batch{Id: req.GetId(), States: map[string]int32{}, Done: true}
+	b := newBatch(req.GetId())
 	for {
 		page, err := store.ListJobs(ctx, q)
 		if err != nil {
@@ -240,11 +240,7 @@ func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest
 			} else if err != nil {
 				return nil, err
 			}
-			b.Jobs = append(b.Jobs, v)
-			b.States[v.GetState().String()]++
-			b.PageCount += v.GetPageCount()
-			b.PagesDone += v.GetPagesDone()
-			b.Done = b.Done && job.State(v.GetState().String()).Final()
+			addToBatch(b, v)
 		}
 		if q.Cursor = page.NextCursor; q.Cursor == "" {
 			break
@@ -253,6 +249,5 @@ func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest
 	if len(b.GetJobs()) == 0 {
 		return nil, fault.New(notFound, "there is no such batch")
 	}
-	b.CreateTime = b.GetJobs()[0].GetCreateTime()
 	return b, nil
 }

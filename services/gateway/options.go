@@ -52,12 +52,16 @@ const (
 	fieldDedupe          = "dedupe"
 	fieldRetention       = "retention"
 	fieldPassword        = "password"
+
+	fieldLabels  = "labels"
+	fieldWebhook = "webhook_url"
 )
 
 // known are the fields that there are.
 var known = []string{
 	fieldFilename, fieldLane, fieldLanguages, fieldOCR, fieldPages, fieldDeskew, fieldRotate, fieldArtifacts, fieldTables,
 	fieldBreakSignatures, fieldChunkWords, fieldDedupe, fieldRetention, fieldPassword, fieldDocumentTimeout, fieldPageTimeout, fieldStallTimeout,
+	fieldLabels, fieldWebhook,
 }
 
 const (

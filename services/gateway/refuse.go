@@ -19,6 +19,8 @@ const (
 	refusalRate, refusalBurst = 20, 100
 	// refusalTimeout bounds the publishing of one; with the broker away it is dropped.
 	refusalTimeout = 5 * time.Second
+	// refusalGrace is how long a stop waits for what was noted to be published.
+	refusalGrace = time.Second
 )
 
 // refusals tells the audit trail of uploads that came to nothing. The upload does not wait for it.
@@ -49,18 +51,24 @@ func (r *refusals) take() bool {
 	return true
 }
 
-// run publishes what was noted, until ctx is done and the rest is published.
+// run publishes what was noted, until ctx is done and the rest is published, or a moment later.
 func (r *refusals) run(ctx context.Context) {
-	for {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(refusalGrace, cancel)
+		context.AfterFunc(late, func() { t.Stop() })
+	})()
+	for late.Err() == nil {
 		select {
 		case e := <-r.queue:
-			r.tell(ctx, e)
+			r.tell(late, e)
 			continue
 		default:
 		}
 		select {
 		case e := <-r.queue:
-			r.tell(ctx, e)
+			r.tell(late, e)
 		case <-ctx.Done():
 			return
 		}
@@ -68,7 +76,7 @@ func (r *refusals) run(ctx context.Context) {
 }
 
 func (r *refusals) tell(ctx context.Context, e *busv1.Event) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refusalTimeout)
+	ctx, cancel := context.WithTimeout(ctx, refusalTimeout)
 	defer cancel()
 	// There is nobody to tell that the trail lacks a refusal; the metric of uploads counts it all the same.
 	_ = r.publish(ctx, e)

@@ -47,7 +47,7 @@ func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*h
 	mux := http.NewServeMux()
 	s.route(mux, "/v1/jobs", map[string]http.HandlerFunc{http.MethodGet: calls.ServeHTTP, http.MethodPost: func(w http.ResponseWriter, r *http.Request) {
 		if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == jsonType {
-			calls.ServeHTTP(w, r)
+			s.restCreate(w, r)
 			return
 		}
 		s.restUpload(w, r)
@@ -83,6 +83,7 @@ func (s *Service) route(mux *http.ServeMux, pattern string, methods map[string]h
 			allowed = append(allowed, http.MethodHead)
 		}
 	}
+	slices.Sort(allowed)
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		m := r.Method
 		if m == http.MethodHead {
@@ -158,7 +159,7 @@ func takesBody(r *http.Request) bool {
 		return false
 	}
 	switch r.URL.Path {
-	case "/v1/jobs", "/v1/jobs:cancel", "/v1/jobs:retry", "/v1/jobs:delete", "/v1/keys", "/v1/webhooks":
+	case "/v1/jobs:cancel", "/v1/jobs:retry", "/v1/jobs:delete", "/v1/keys", "/v1/webhooks":
 		return true
 	}
 	return false

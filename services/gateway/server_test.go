@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,17 +79,25 @@ func TestReadinessFollowsNATS(t *testing.T) {
 	if res, body := r.get(t, "/healthz", nil); res.StatusCode != 200 || body != "ok\n" {
 		t.Errorf("healthz: got %d %q, want 200 ok", res.StatusCode, body)
 	}
+	// All at once, because each waits for a while for the broker to come back.
+	var wg sync.WaitGroup
 	eachAPI(t, r, func(t *testing.T, a api) {
-		_, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF"), key: "k"})
-		checkError(t, err, fault.Unavailable)
-		_, err = a.upload(t.Context(), upload{data: strings.NewReader("%PDF")})
-		checkError(t, err, fault.Unavailable)
-		if keys := r.blobKeys(); len(keys) > 0 {
-			t.Errorf("blobs are left: %v", keys)
+		ctx := r.t.Context()
+		for _, key := range []string{"k", ""} {
+			wg.Go(func() {
+				_, err := a.upload(ctx, upload{data: strings.NewReader("%PDF"), key: key})
+				checkError(r.t, err, fault.Unavailable)
+			})
 		}
-		_, err = a.job(t.Context(), "01arz3ndektsv4rrffq69g5fav")
-		checkError(t, err, fault.Unavailable)
+		wg.Go(func() {
+			_, err := a.job(ctx, "01arz3ndektsv4rrffq69g5fav")
+			checkError(r.t, err, fault.Unavailable)
+		})
 	})
+	wg.Wait()
+	if keys := r.blobKeys(); len(keys) > 0 {
+		t.Errorf("blobs are left: %v", keys)
+	}
 	if res, _ := r.get(t, "/v1/jobs/01arz3ndektsv4rrffq69g5fav", nil); res.Header.Get("Retry-After") == "" {
 		t.Error("a 503 has no Retry-After")
 	}
@@ -107,8 +116,8 @@ func TestUnknownAddressesAndMethodsAnswerJSON(t *testing.T) {
 		{"GET", "/v1/nothing", notFound, ""},
 		{"GET", "/v2/jobs", notFound, ""},
 		{"GET", "/v1/jobs/x/y", notFound, ""},
-		{"GET", "/v1/jobs", methodNotAllowed, "POST"},
-		{"PUT", "/v1/jobs", methodNotAllowed, "POST"},
+		{"GET", "/v1/jobs", noIndex, ""},
+		{"PUT", "/v1/jobs", methodNotAllowed, "GET, HEAD, POST"},
 		{"PUT", "/v1/jobs/01arz3ndektsv4rrffq69g5fav", methodNotAllowed, "GET, HEAD, DELETE"},
 		{"GET", "/v1/jobs/01arz3ndektsv4rrffq69g5fav:cancel", fault.JobNotFound, ""},
 		{"DELETE", "/v1/jobs/x/events", methodNotAllowed, "GET, HEAD"},

@@ -12,8 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 const (
@@ -41,71 +44,94 @@ const (
 func (s *Service) restUpload(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxUploadTime)
 	defer cancel()
-	rec, replayed, err := s.restIntake(ctx, w, r)
+	took, err := s.restIntake(ctx, w, r)
 	if err != nil {
 		s.writeError(w, r, uploadOperation, s.refused(ctx, err))
 		return
 	}
-	v := viewOf(rec, nil)
-	if replayed {
-		// The job has moved on since; where its progress cannot be read, the record alone will do.
-		if now, err := s.jobView(ctx, jobRef{rec.Tenant, rec.ID}); err == nil {
-			v = now
-		}
+	if took.replayed {
 		w.Header().Set(replayedHeader, "true")
 	}
+	if len(took.records) > 1 {
+		s.answerBatch(ctx, w, r, took)
+		return
+	}
+	rec := took.records[0]
+	s.answerAccepted(w, r, "/v1/jobs/"+string(rec.ID), s.viewAccepted(ctx, rec, took.replayed))
+}
+
+// viewAccepted shows a job to whoever has just uploaded its document. One that an earlier upload made has moved on since; where its progress
+// cannot be read, the record alone will do.
+func (s *Service) viewAccepted(ctx context.Context, rec *job.Record, replayed bool) *inkstreamv1.Job {
+	if replayed {
+		if now, err := s.jobView(ctx, jobRef{rec.Tenant, rec.ID}); err == nil {
+			return now
+		}
+	}
+	return viewOf(rec, nil)
+}
+
+// answerAccepted answers that what the address names was accepted.
+func (s *Service) answerAccepted(w http.ResponseWriter, r *http.Request, location string, v proto.Message) {
 	data, err := encodeJSON(v)
 	if err != nil {
 		s.writeError(w, r, uploadOperation, err)
 		return
 	}
-	w.Header().Set("Location", "/v1/jobs/"+string(rec.ID))
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Location", location)
+	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusAccepted)
 	// The job is accepted, whether or not the client stays for the answer.
 	_, _ = w.Write(indent(data))
 }
 
-// restIntake checks what can be checked before the body is read, then takes the document in.
-func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http.Request) (*job.Record, bool, error) {
+// restIntake checks what can be checked before the body is read, then takes the documents in.
+func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http.Request) (*taken, error) {
 	media, params, err := s.checkUpload(r)
 	if err != nil {
-		return nil, false, err
+		return nil, err
+	}
+	if r.ContentLength > 0 {
+		if err := s.roomFor(ctx, r.ContentLength-roomBeside(media)); err != nil {
+			return nil, err
+		}
 	}
 	said := fields{}
 	for name, values := range r.URL.Query() {
 		for _, v := range values {
 			if err := said.set(name, v); err != nil {
-				return nil, false, err
+				return nil, err
 			}
 		}
 	}
 	in, release, err := s.newIntake(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer release()
 	if keys, ok := r.Header[idempotencyHeader]; ok {
 		in.key = strings.Join(keys, ", ")
 		if err := checkIdempotencyKey(idempotencyHeader, in.key); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
-	limit := int64(s.cfg.MaxUploadBytes)
-	if media == multipartType {
-		limit += multipartRoom
-	}
-	body := &body{
-		from: r.Body, left: limit, document: int64(s.cfg.MaxUploadBytes), control: http.NewResponseController(w), timeout: s.cfg.StallTimeout,
-	}
+	body := s.newBody(w, r, int64(s.cfg.MaxUploadBytes)+roomBeside(media))
 	if media == multipartType {
 		// A form is read 4 KiB at a time; the connection should not be.
-		err = in.takeForm(ctx, multipart.NewReader(bufio.NewReaderSize(body, readBuffer), params["boundary"]), said)
-	} else {
-		err = in.takeRaw(ctx, body, said, r.Header)
+		f := &form{first: in, said: said}
+		err = f.take(ctx, multipart.NewReader(bufio.NewReaderSize(body, readBuffer), params["boundary"]))
+		return s.finishForm(ctx, f, err)
 	}
-	return in.finish(ctx, err)
+	return finishOne(in.finish(ctx, in.takeRaw(ctx, body, said, r.Header)))
+}
+
+// roomBeside returns what a body may hold beside the documents.
+func roomBeside(media string) int64 {
+	if media == multipartType {
+		return multipartRoom
+	}
+	return 0
 }
 
 // checkUpload returns the body's media type, or says why the body need not be read.
@@ -119,13 +145,11 @@ func (s *Service) checkUpload(r *http.Request) (media string, params map[string]
 	if err != nil && media == "" {
 		return "", nil, fault.New(fault.UnsupportedMedia, "want a body of type %s", takenTypes)
 	}
-	room := int64(0)
 	switch media {
 	case multipartType:
 		if params["boundary"] == "" {
 			return "", nil, fault.New(fault.InvalidArgument, "the content type multipart/form-data needs a boundary")
 		}
-		room = multipartRoom
 	case pdfType, octetType:
 		if r.ContentLength == 0 {
 			return "", nil, fault.New(fault.EmptyFile, "the file has no bytes")
@@ -133,7 +157,7 @@ func (s *Service) checkUpload(r *http.Request) (media string, params map[string]
 	default:
 		return "", nil, fault.New(fault.UnsupportedMedia, "content type %q, want %s", clip(media), takenTypes)
 	}
-	if limit := int64(s.cfg.MaxUploadBytes); r.ContentLength > limit+room {
+	if limit := int64(s.cfg.MaxUploadBytes); r.ContentLength > limit+roomBeside(media) {
 		return "", nil, errTooLarge(limit)
 	}
 	return media, params, nil
@@ -153,51 +177,6 @@ func (in *intake) takeRaw(ctx context.Context, body io.Reader, said fields, h ht
 	return in.store(ctx, body)
 }
 
-// takeForm takes in the parts of a form: one file, and options before and after it.
-func (in *intake) takeForm(ctx context.Context, form *multipart.Reader, said fields) error {
-	for {
-		part, err := form.NextRawPart()
-		if err == io.EOF { //nolint:errorlint // the end of the form; a wrapped EOF is a form that is cut short
-			break
-		}
-		if err != nil {
-			return formError(err)
-		}
-		if name := part.FormName(); name != filePart {
-			err = takeField(part, name, said)
-		} else if in.stored {
-			err = invalidField(fault.InvalidArgument, filePart, "the form has several parts named file; a job takes one document")
-		} else {
-			err = in.takeFile(ctx, part, said)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !in.stored {
-		return invalidField(fault.InvalidArgument, filePart, "the form has no part named file")
-	}
-	return in.apply(said)
-}
-
-// takeFile stores a form's document. Options that came before it are checked first.
-func (in *intake) takeFile(ctx context.Context, part *multipart.Part, said fields) error {
-	if enc := part.Header.Get("Content-Transfer-Encoding"); enc != "" && !strings.EqualFold(enc, "binary") && !strings.EqualFold(enc, "8bit") &&
-		!strings.EqualFold(enc, "7bit") {
-		return fault.New(fault.UnsupportedMedia, "the part named file has a transfer encoding; want its bytes as they are")
-	}
-	if err := in.apply(said); err != nil {
-		return err
-	}
-	if _, ok := said[fieldFilename]; !ok {
-		said[fieldFilename] = part.FileName()
-	}
-	if err := in.store(ctx, part); err != nil {
-		return formError(err)
-	}
-	return nil
-}
-
 // takeField reads an option.
 func takeField(part *multipart.Part, name string, said fields) error {
 	value, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
@@ -205,16 +184,6 @@ func takeField(part *multipart.Part, name string, said fields) error {
 		return formError(err)
 	}
 	return said.set(name, string(value))
-}
-
-// apply takes over what the client has said so far.
-func (in *intake) apply(said fields) error {
-	options, err := in.chooseREST(said)
-	if err != nil {
-		return err
-	}
-	in.options, in.filename = options, cleanFilename(said[fieldFilename])
-	return nil
 }
 
 // formError says what a form that cannot be read is: an error with a code keeps it, every other means that the form is malformed.
@@ -233,6 +202,13 @@ type body struct {
 	control  *http.ResponseController
 	timeout  time.Duration
 	pace     pace
+}
+
+// newBody returns a request's body, of which so many bytes may come.
+func (s *Service) newBody(w http.ResponseWriter, r *http.Request, limit int64) *body {
+	return &body{
+		from: r.Body, left: limit, document: int64(s.cfg.MaxUploadBytes), control: http.NewResponseController(w), timeout: s.cfg.StallTimeout,
+	}
 }
 
 // Read implements io.Reader.

@@ -26,14 +26,7 @@ func (s *Service) UploadDocument(stream uploadStream) error {
 	if err != nil {
 		return s.refused(ctx, err)
 	}
-	v := viewOf(rec, nil)
-	if replayed {
-		// As over REST: where the progress cannot be read, the record alone will do.
-		if now, err := s.jobView(ctx, jobRef{rec.Tenant, rec.ID}); err == nil {
-			v = now
-		}
-	}
-	return stream.SendAndClose(v)
+	return stream.SendAndClose(s.viewAccepted(ctx, rec, replayed))
 }
 
 func (s *Service) rpcIntake(ctx context.Context, stream uploadStream) (*job.Record, bool, error) {
@@ -59,15 +52,9 @@ func (in *intake) takeStream(ctx context.Context, data *chunks) error {
 	if about == nil {
 		return fault.New(fault.InvalidArgument, "the first message must hold the metadata")
 	}
-	if in.key = about.GetIdempotencyKey(); in.key != "" {
-		if err := checkIdempotencyKey("metadata.idempotency_key", in.key); err != nil {
-			return err
-		}
-	}
-	if in.options, err = in.choose(about.GetOptions()); err != nil {
+	if err := in.applyMetadata("metadata.", about); err != nil {
 		return err
 	}
-	in.filename = cleanFilename(about.GetFilename())
 	return in.store(ctx, data)
 }
 

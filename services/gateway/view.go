@@ -40,6 +40,8 @@ func viewOf(r *job.Record, p *job.Progress) *inkstreamv1.Job {
 		Run:        int32(r.Run),
 		Failures:   viewFailures(failed),
 		ResultRun:  int32(r.ResultRun),
+		Labels:     r.Labels,
+		Batch:      string(r.Batch),
 	}
 	if r.State == job.Succeeded {
 		v.DuplicateOf = string(r.DuplicateOf) // before that it is no more than a plan

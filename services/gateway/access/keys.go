@@ -53,6 +53,8 @@ type Keys struct {
 	kv  jetstream.KeyValue
 	log *slog.Logger
 
+	followed chan struct{} // closed when the bucket is no longer followed
+
 	mu    sync.RWMutex // guards known
 	known map[string]Key
 }
@@ -67,7 +69,7 @@ func OpenKeys(ctx context.Context, js jetstream.JetStream, replicas int, log *sl
 	if err != nil {
 		return nil, fmt.Errorf("bucket of API keys: %w", err)
 	}
-	k := &Keys{kv: kv, log: log, known: map[string]Key{}}
+	k := &Keys{kv: kv, log: log, known: map[string]Key{}, followed: make(chan struct{})}
 	w, err := kv.WatchAll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("watch API keys: %w", err)
@@ -86,6 +88,7 @@ func OpenKeys(ctx context.Context, js jetstream.JetStream, replicas int, log *sl
 
 // follow keeps the copy; it closes settled when everything that was stored at the start has come.
 func (k *Keys) follow(ctx context.Context, w jetstream.KeyWatcher, settled chan struct{}) {
+	defer close(k.followed)
 	defer func() { _ = w.Stop() }()
 	for {
 		select {
@@ -103,6 +106,9 @@ func (k *Keys) follow(ctx context.Context, w jetstream.KeyWatcher, settled chan 
 		}
 	}
 }
+
+// Wait returns when the bucket is no longer followed; the context of OpenKeys must be done.
+func (k *Keys) Wait() { <-k.followed }
 
 func (k *Keys) note(ctx context.Context, e jetstream.KeyValueEntry) {
 	k.mu.Lock()

@@ -75,6 +75,15 @@ func (l *Limits) Read(id *Identity, now time.Time) Verdict {
 // Bytes counts an upload of n bytes against the caller's day. It reports whether there was room; the bytes are counted only then. The time
 // is how long the day still has.
 func (l *Limits) Bytes(id *Identity, n int64, now time.Time) (bool, time.Duration) {
+	return l.bytes(id, n, true, now)
+}
+
+// Room is Bytes without the counting.
+func (l *Limits) Room(id *Identity, n int64, now time.Time) (bool, time.Duration) {
+	return l.bytes(id, n, false, now)
+}
+
+func (l *Limits) bytes(id *Identity, n int64, count bool, now time.Time) (bool, time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	limit := id.Quota.BytesPerDay
@@ -88,7 +97,9 @@ func (l *Limits) Bytes(id *Identity, n int64, now time.Time) (bool, time.Duratio
 	if limit > 0 && c.bytes+n > limit {
 		return false, time.Unix((day+1)*86400, 0).Sub(now)
 	}
-	c.bytes += n
+	if count {
+		c.bytes += n
+	}
 	return true, 0
 }
 

@@ -1,0 +1,143 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/search"
+	"inkstream.dev/services/gateway/access"
+)
+
+const (
+	// quotaRetry is when another try makes sense for a caller with as many jobs under way as it may have.
+	quotaRetry = 5 * time.Second
+	// indexLag is how far the index may be behind: jobs that were accepted since are counted by themselves.
+	indexLag = 10 * time.Second
+)
+
+// quota counts the jobs of callers that have a quota of them. The index knows all jobs but the last ones; those are remembered here. So the
+// count is exact as far as the jobs came through this gateway, and with several gateways it may be a moment behind.
+type quota struct {
+	mu      sync.Mutex // guards what follows
+	tenants map[string]*underWay
+}
+
+// underWay is what the index does not know of a tenant yet.
+type underWay struct {
+	uploads int                  // that have a place, and no job yet
+	recent  map[job.ID]time.Time // jobs, by when they were accepted
+}
+
+func newQuota() *quota { return &quota{tenants: map[string]*underWay{}} }
+
+// identityOf returns who a request comes from.
+func identityOf(ctx context.Context) *access.Identity {
+	if id := access.From(ctx); id != nil {
+		return id
+	}
+	return access.Open()
+}
+
+// reserve takes n places among the caller's jobs; release gives back those that did not become jobs. Without a quota it does nothing.
+func (s *Service) reserve(ctx context.Context, n int) (release func(), err error) {
+	limit := s.limits.Jobs(identityOf(ctx))
+	if limit == 0 {
+		return func() {}, nil
+	}
+	known, err := s.jobsUnderWay(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	q, name := s.quota, tenant(ctx)
+	q.mu.Lock()
+	t := q.tenants[name]
+	if t == nil {
+		t = &underWay{recent: map[job.ID]time.Time{}}
+		q.tenants[name] = t
+	}
+	var unsure []job.ID
+	for id, at := range t.recent {
+		switch {
+		case time.Since(at) > indexLag:
+			delete(t.recent, id)
+		case !known[id]:
+			unsure = append(unsure, id)
+		}
+	}
+	q.mu.Unlock()
+	// What the index does not list has either not got there yet, or ended.
+	count := len(known)
+	for _, id := range unsure {
+		rec, err := s.env.Jobs.Load(ctx, name, id)
+		if err != nil && !errors.Is(err, job.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil && !rec.State.Final() {
+			count++
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if count+t.uploads+n > limit {
+		return nil, retryLater(quotaExceeded, quotaRetry, "the caller has as many jobs under way as it may have")
+	}
+	t.uploads += n
+	return sync.OnceFunc(func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		t.uploads -= n
+	}), nil
+}
+
+// accepted remembers a job of a caller that has a quota.
+func (s *Service) accepted(ctx context.Context, id job.ID) {
+	if s.limits.Jobs(identityOf(ctx)) == 0 {
+		return
+	}
+	s.quota.mu.Lock()
+	defer s.quota.mu.Unlock()
+	if t := s.quota.tenants[tenant(ctx)]; t != nil {
+		t.recent[id] = time.Now()
+	}
+}
+
+// jobsUnderWay returns the tenant's jobs that have not ended, as the index knows them; no more than tell that the limit is reached.
+func (s *Service) jobsUnderWay(ctx context.Context, limit int) (map[job.ID]bool, error) {
+	known := map[job.ID]bool{}
+	if s.index == nil {
+		return known, nil
+	}
+	q := search.JobQuery{Tenant: tenant(ctx), States: []string{string(job.Pending), string(job.Running)}, Limit: min(limit, search.MaxLimit)}
+	for len(known) < limit {
+		page, err := s.index.ListJobs(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page.Jobs {
+			known[job.ID(d.Job)] = true
+		}
+		if q.Cursor = page.NextCursor; q.Cursor == "" {
+			break
+		}
+	}
+	return known, nil
+}
+
+// count takes an upload's bytes off the caller's day, or refuses it.
+func (s *Service) count(ctx context.Context, bytes int64) error {
+	if ok, rest := s.limits.Bytes(identityOf(ctx), bytes, time.Now()); !ok {
+		return retryLater(quotaExceeded, rest, "the caller has uploaded as many bytes today as it may")
+	}
+	return nil
+}
+
+// roomFor refuses an upload of which so much is known to come where the caller's day has no room for it. It counts nothing.
+func (s *Service) roomFor(ctx context.Context, bytes int64) error {
+	if ok, rest := s.limits.Room(identityOf(ctx), bytes, time.Now()); !ok {
+		return retryLater(quotaExceeded, rest, "the caller has uploaded as many bytes today as it may")
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"syscall"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const (
+	sourceNotAllowed fault.Code = "SOURCE_NOT_ALLOWED"
+	sourceMissing    fault.Code = "SOURCE_MISSING"
+)
+
+// Sources are the places that documents may be fetched from: the value of --gateway.sources. Each is a URL, and everything below it is allowed:
+// s3://bucket/folder, with the parameters that pkg/blob knows, or file:///folder.
+type Sources []string
+
+// String returns the flag's value.
+func (l *Sources) String() string { return strings.Join(*l, ",") }
+
+// Set takes a list joined by commas.
+func (l *Sources) Set(text string) error {
+	*l = nil
+	for s := range strings.SplitSeq(text, ",") {
+		if s = strings.TrimSpace(s); s != "" {
+			*l = append(*l, s)
+		}
+	}
+	_, err := newSources(*l)
+	return err
+}
+
+// sources are the places that documents may be fetched from.
+type sources struct {
+	places []*place
+}
+
+// place is a folder, or a bucket or folder in one. Its errors leave out what is in the URL beyond that: it may be a secret.
+type place struct {
+	scheme, host string
+	folder       string // without slashes around it
+	query        url.Values
+
+	mu    sync.Mutex // guards store
+	store *blob.Store
+}
+
+func newSources(list []string) (*sources, error) {
+	all := &sources{}
+	for i, raw := range list {
+		u, err := url.Parse(raw)
+		if err != nil {
+			return nil, fmt.Errorf("source %d is no URL", i+1)
+		}
+		p := &place{scheme: u.Scheme, host: u.Host, folder: strings.Trim(path.Clean("/"+u.Path), "/"), query: u.Query()}
+		switch {
+		case u.Scheme == "s3" && u.Host != "" && u.User == nil && u.Fragment == "" && !p.query.Has("prefix"):
+		case u.Scheme == "file" && u.Host == "" && p.folder != "" && u.RawQuery == "" && u.Fragment == "":
+		default:
+			return nil, fmt.Errorf("source %d: want s3://bucket/folder or file:///folder", i+1)
+		}
+		all.places = append(all.places, p)
+	}
+	return all, nil
+}
+
+func (l *sources) close() error {
+	var errs []error
+	for _, p := range l.places {
+		p.mu.Lock()
+		if p.store != nil {
+			errs = append(errs, p.store.Close())
+		}
+		p.store = nil
+		p.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// open opens the document that a client names; name is the last part of its address.
+func (l *sources) open(ctx context.Context, raw string) (r io.ReadCloser, name string, err error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
+		return nil, "", invalidField(fault.InvalidArgument, "source", "want a URL such as s3://bucket/folder/scan.pdf")
+	}
+	for _, p := range l.places {
+		key, ok := p.below(u)
+		if !ok {
+			continue
+		}
+		if p.scheme == "file" {
+			r, err = p.openFile(key)
+		} else {
+			r, err = p.openBlob(ctx, key)
+		}
+		return r, path.Base(key), err
+	}
+	return nil, "", invalidField(sourceNotAllowed, "source", "the server fetches nothing from there")
+}
+
+// below returns what is left of an address below the place. An address that is not in its shortest form is below none: what "..", "." and empty
+// parts lead to is not for a client to say.
+func (p *place) below(u *url.URL) (key string, ok bool) {
+	if u.Scheme != p.scheme || u.Host != p.host || u.Path == "" || u.Path != path.Clean(u.Path) || strings.ContainsAny(u.Path, "\\\x00") {
+		return "", false
+	}
+	key = strings.TrimPrefix(u.Path, "/")
+	if p.folder != "" {
+		if key, ok = strings.CutPrefix(key, p.folder+"/"); !ok {
+			return "", false
+		}
+	}
+	return key, key != "" && fs.ValidPath(key)
+}
+
+// openFile opens a file below the folder. os.Root sees to it that no symbolic link leads out of it.
+func (p *place) openFile(name string) (io.ReadCloser, error) {
+	root, err := os.OpenRoot("/" + p.folder)
+	if err != nil {
+		return nil, fault.Wrap(fault.Busy, fault.Unavailable, errors.New("the folder of sources cannot be opened"))
+	}
+	defer root.Close()
+	// Without waiting: the other end of a named pipe may never come.
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		// Which of them it is would tell what else is there.
+		return nil, errNoSource()
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(errNoSource(), f.Close())
+	}
+	return f, nil
+}
+
+func (p *place) openBlob(ctx context.Context, key string) (io.ReadCloser, error) {
+	store, err := p.bucket(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Get(ctx, key)
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, errNoSource()
+	}
+	return r, err
+}
+
+// bucket opens the bucket when it is first asked for.
+func (p *place) bucket(ctx context.Context) (*blob.Store, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.store != nil {
+		return p.store, nil
+	}
+	q := url.Values{}
+	for name, values := range p.query {
+		q[name] = values
+	}
+	if p.folder != "" {
+		q.Set("prefix", p.folder)
+	}
+	u := url.URL{Scheme: p.scheme, Host: p.host, RawQuery: q.Encode()}
+	store, err := blob.Open(context.WithoutCancel(ctx), u.String())
+	if err != nil {
+		return nil, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("open source: %w", err))
+	}
+	p.store = store
+	return store, nil
+}
+
+func errNoSource() error { return fault.New(sourceMissing, "there is no such document") }
+
+// CreateJob fetches a document and starts its job.
+func (s *Service) CreateJob(ctx context.Context, req *inkstreamv1.CreateJobRequest) (*inkstreamv1.Job, error) {
+	rec, replayed, err := s.fetch(ctx, req)
+	if err != nil {
+		return nil, s.refused(ctx, err)
+	}
+	return s.viewAccepted(ctx, rec, replayed), nil
+}
+
+func (s *Service) fetch(ctx context.Context, req *inkstreamv1.CreateJobRequest) (*job.Record, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxUploadTime)
+	defer cancel()
+	in, release, err := s.newIntake(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
+	err = in.applyMetadata("", &inkstreamv1.UploadMetadata{
+		Filename: req.GetFilename(), IdempotencyKey: req.GetIdempotencyKey(), Options: req.GetOptions(), Labels: req.GetLabels(),
+		WebhookUrl: req.GetWebhookUrl(),
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	r, name, err := s.sources.open(ctx, req.GetSource())
+	if err != nil {
+		return nil, false, err
+	}
+	defer r.Close()
+	if in.filename == "" {
+		in.filename = cleanFilename(name)
+	}
+	return in.finish(ctx, in.store(ctx, sourceReader{r}))
+}
+
+// sourceReader makes what a place fails with an error that may pass: the document is not to blame for it.
+type sourceReader struct{ from io.Reader }
+
+// Read implements io.Reader.
+func (r sourceReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if err == nil || err == io.EOF {
+		return n, err
+	}
+	if _, ok := errors.AsType[*fault.Error](err); !ok {
+		err = fault.Wrap(fault.Busy, fault.Unavailable, errors.New("read source"))
+	}
+	return n, err
+}
+
+// restCreate is POST /v1/jobs with a JSON body: CreateJob, but for the status, the address of the job and the header with the key.
+func (s *Service) restCreate(w http.ResponseWriter, r *http.Request) {
+	req := &inkstreamv1.CreateJobRequest{}
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxCallBytes)); err != nil {
+		s.writeError(w, r, uploadOperation, fault.New(fault.InvalidArgument, "the body cannot be read, or has more than %d bytes", maxCallBytes))
+		return
+	}
+	if err := protojson.Unmarshal(body.Bytes(), req); err != nil {
+		s.writeError(w, r, uploadOperation, fault.New(fault.InvalidArgument, "the body is no JSON of a CreateJobRequest"))
+		return
+	}
+	if keys, ok := r.Header[idempotencyHeader]; ok && req.GetIdempotencyKey() == "" {
+		req.IdempotencyKey = strings.Join(keys, ", ")
+	}
+	if err := validate(req); err != nil {
+		s.writeError(w, r, uploadOperation, err)
+		return
+	}
+	rec, replayed, err := s.fetch(r.Context(), req)
+	if err != nil {
+		s.writeError(w, r, uploadOperation, s.refused(r.Context(), err))
+		return
+	}
+	if replayed {
+		w.Header().Set(replayedHeader, "true")
+	}
+	s.answerAccepted(w, r, "/v1/jobs/"+string(rec.ID), s.viewAccepted(r.Context(), rec, replayed))
+}
