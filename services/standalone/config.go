@@ -38,8 +38,10 @@ type Config struct {
 	Durability string
 	// Blobs and Index are URLs; empty means below DataDir.
 	Blobs, Index string
-	// DocumentTimeout bounds a run of a job.
-	DocumentTimeout time.Duration
+	// DocumentTimeout bounds a run of a job, StallTimeout how long it may go on without moving.
+	DocumentTimeout, StallTimeout time.Duration
+	// SealKeyFile holds the key that documents' passwords are sealed with; empty means seal.key below DataDir, which is made where it is missing.
+	SealKeyFile string
 
 	Telemetry telemetry.Config
 	PDF       pdf.Config
@@ -57,8 +59,9 @@ type Config struct {
 func DefaultConfig() Config {
 	c := Config{
 		DataDir: "inkstream-data", NATSAddr: "127.0.0.1:4222", Durability: Full, DocumentTimeout: time.Hour,
-		Telemetry: telemetry.DefaultConfig("inkstream", service.Version),
-		PDF:       pdf.DefaultConfig(), Tesseract: ocr.DefaultTesseractConfig(), Gateway: gateway.DefaultConfig(), Ingest: ingest.DefaultConfig(),
+		StallTimeout: 2 * time.Minute,
+		Telemetry:    telemetry.DefaultConfig("inkstream", service.Version),
+		PDF:          pdf.DefaultConfig(), Tesseract: ocr.DefaultTesseractConfig(), Gateway: gateway.DefaultConfig(), Ingest: ingest.DefaultConfig(),
 		Scan: scan.DefaultConfig(), Render: render.DefaultConfig(), OCR: ocr.DefaultConfig(), IndexCfg: index.DefaultConfig(),
 		Reconcile: reconcile.DefaultConfig(),
 	}
@@ -88,6 +91,9 @@ func (c *Config) Parse(fs *flag.FlagSet, args []string, getenv func(string) stri
 	fs.StringVar(&c.Blobs, "blobs", c.Blobs, "`URL` of the blob store; empty for a folder below data-dir")
 	fs.StringVar(&c.Index, "index", c.Index, "`URL` of the index database; empty for SQLite below data-dir")
 	fs.DurationVar(&c.DocumentTimeout, "document-timeout", c.DocumentTimeout, "how long the run of a job may take; 0 for no bound")
+	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "how long a job in hand may go on without any page or stage ending; 0 for no bound")
+	fs.StringVar(&c.SealKeyFile, "seal-key-file", c.SealKeyFile,
+		"`file` with 32 bytes in base64 that documents' passwords are sealed with; empty for seal.key in the data-dir, made where it is missing")
 	c.Telemetry.Register(fs)
 	c.PDF.Register(fs)
 	c.Tesseract.Register(fs)
@@ -113,6 +119,7 @@ func (c *Config) Validate() error {
 	p.Check(c.DataDir != "", "data-dir", "empty, want a folder")
 	p.Check(c.Durability == Full || c.Durability == Fast, "durability", "%q, want full or fast", c.Durability)
 	p.Check(c.DocumentTimeout >= 0, "document-timeout", "%s, want 0 or more", c.DocumentTimeout)
+	p.Check(c.StallTimeout >= 0, "stall-timeout", "%s, want 0 or more", c.StallTimeout)
 	for _, v := range []interface{ Validate() error }{
 		&c.Telemetry, &c.PDF, &c.Tesseract, &c.Gateway, &c.Ingest, &c.Scan, &c.Render, &c.OCR, &c.IndexCfg,
 		&c.Reconcile,
@@ -138,6 +145,9 @@ func (c *Config) resolve() error {
 	if c.Index == "" {
 		c.Index = "sqlite://" + filepath.Join(dir, "index.db")
 	}
+	if c.SealKeyFile == "" {
+		c.SealKeyFile = filepath.Join(dir, "seal.key")
+	}
 	if c.PDF.CacheDir == "" {
 		c.PDF.CacheDir = filepath.Join(dir, "cache")
 	}
@@ -150,5 +160,8 @@ func (c *Config) resolve() error {
 	}
 	c.Tesseract.Languages = c.OCR.Languages
 	c.Gateway.Durability = c.Durability
+	if c.Gateway.Access.AdminKeyFile == "" {
+		c.Gateway.Access.AdminKeyFile = filepath.Join(dir, "admin.key")
+	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -18,11 +17,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
 
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/standalone"
+	"inkstream.dev/services/standalone/chaos"
 )
 
 // pipeline is a running pipeline as its users see it.
@@ -52,14 +53,22 @@ func inOneProcess(t *testing.T) *pipeline {
 // configured is inOneProcess with another configuration.
 func configured(t *testing.T, change func(*standalone.Config)) *pipeline {
 	t.Helper()
-	p, _ := startIn(t, testConfig(t.TempDir()))
+	cfg := testConfig(t.TempDir())
+	change(&cfg)
+	p, _ := startIn(t, cfg)
 	return p
 }
+
+// wrongPassword opens no document.
+const wrongPassword = "wrong-secret-7f3a"
 
 // testLog shows log lines with the test's output.
 type testLog struct{ t *testing.T }
 
 func (l testLog) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(wrongPassword)) || bytes.Contains(p, []byte(pdftest.OwnerPassword)) {
+		l.t.Errorf("a password was logged: %s", p)
+	}
 	l.t.Log(strings.TrimRight(string(p), "\n"))
 	return len(p), nil
 }
@@ -87,28 +96,20 @@ func inSixProcesses(t *testing.T) *pipeline {
 	return connect(t, own["gateway"][3], "http://"+own["gateway"][1], filepath.Join(dir, "blobs"))
 }
 
-// buildServices builds the six programs once for all tests.
-var buildOnce = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "inkstream-services-*")
-	if err != nil {
+// builtServices is where the services' programs are, once a test has needed them; TestMain removes the folder.
+var builtServices string
+
+// buildOnce builds the six programs once for all tests.
+var buildOnce = sync.OnceValues(func() (dir string, err error) {
+	if builtServices, err = os.MkdirTemp("", "inkstream-services-*"); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"gateway", "ingest", "scan", "render", "ocr", "index"} {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), "./cmd/"+name)
-		cmd.Dir = filepath.Join("..", name)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return dir, fmt.Errorf("build %s: %w\n%s", name, err, out)
-		}
-	}
-	return dir, nil
+	return builtServices, chaos.Build("../..", builtServices)
 })
 
 func buildServices(t *testing.T) string {
 	t.Helper()
 	dir, err := buildOnce()
-	if dir != "" {
-		t.Cleanup(func() { os.RemoveAll(dir) })
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +148,15 @@ func connect(t *testing.T, grpcAddr, httpURL, blobs string) *pipeline {
 	return &pipeline{InkstreamServiceClient: inkstreamv1.NewInkstreamServiceClient(conn), http: httpURL, dir: blobs}
 }
 
-// upload sends a document over gRPC.
+// upload sends a document over gRPC. Most tests want the work done, whatever was done before; those of dedupe say so.
 func (p *pipeline) upload(ctx context.Context, name string, data []byte, opts *inkstreamv1.JobOptions) (*inkstreamv1.Job, error) {
+	if opts == nil {
+		opts = &inkstreamv1.JobOptions{}
+	}
+	if opts.Dedupe == nil {
+		opts = proto.CloneOf(opts)
+		opts.Dedupe = proto.Bool(false)
+	}
 	stream, err := p.UploadDocument(ctx)
 	if err != nil {
 		return nil, err

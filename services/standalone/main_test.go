@@ -9,12 +9,18 @@ import (
 	"testing"
 
 	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/services/ocr/enginetest"
 	"inkstream.dev/services/standalone"
+	"inkstream.dev/services/standalone/chaos"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Main(standalone.Programs()...)
+	chaos.Main()
+	sandbox.Main(append(standalone.Programs(), enginetest.Programs()...)...)
 	code := m.Run()
+	if builtServices != "" {
+		os.RemoveAll(builtServices)
+	}
 	if left := children(); len(left) > 0 {
 		fmt.Fprintln(os.Stderr, "left behind:", left)
 		code = 1

@@ -21,6 +21,7 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/reconcile"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/search"
@@ -122,8 +123,13 @@ func (s *Server) connect(ctx context.Context) (stage.Env, error) {
 		return stage.Env{}, err
 	}
 	s.closers = append(s.closers, blobs.Close)
+	sealer, err := job.LoadOrCreateSealer(s.cfg.SealKeyFile)
+	if err != nil {
+		return stage.Env{}, err
+	}
 	return stage.Env{
 		Bus: b, Jobs: job.NewStore(kv), Blobs: blobs, Tel: s.tel, Log: s.tel.Log, DocumentTimeout: s.cfg.DocumentTimeout,
+		StallTimeout: s.cfg.StallTimeout, Sealer: sealer,
 	}, nil
 }
 
@@ -148,48 +154,71 @@ func (s *Server) build(ctx context.Context, env stage.Env) error {
 	}
 	s.closers = append(s.closers, store.Close)
 
-	indexer, err := index.New(s.cfg.IndexCfg, env, store)
+	var units []lifecycle.Unit
+	units, s.gateway, err = Units(s.cfg, Parts{Env: env, PDF: pdfEngine, OCR: tesseract, Index: store, Status: status})
 	if err != nil {
 		return err
 	}
-	recogniser, err := ocr.New(s.cfg.OCR, env, tesseract)
-	if err != nil {
-		return err
-	}
-	renderer, err := render.New(s.cfg.Render, env, pdfEngine)
-	if err != nil {
-		return err
-	}
-	scanner, err := scan.New(s.cfg.Scan, env, pdfEngine)
-	if err != nil {
-		return err
-	}
-	ingester, err := ingest.New(s.cfg.Ingest, env, pdfEngine)
-	if err != nil {
-		return err
-	}
-	reconciler, err := reconcile.New(s.cfg.Reconcile, env, store)
-	if err != nil {
-		return err
-	}
-	if s.gateway, err = gateway.New(s.cfg.Gateway, env, status); err != nil {
-		return err
-	}
-	status.AddCheck("index", indexer.Check)
-	if s.cfg.Scan.Clamd != "" {
-		status.AddCheck("clamd", scanner.Check)
-	}
-	s.units = status.Track(
-		lifecycle.Unit{Name: "engines", Run: warm(pdfEngine, s.tel.Log)},
-		lifecycle.Unit{Name: "index", Run: indexer.Run},
-		lifecycle.Unit{Name: "ocr", Run: recogniser.Run},
-		lifecycle.Unit{Name: "render", Run: renderer.Run},
-		lifecycle.Unit{Name: "scan", Run: scanner.Run},
-		lifecycle.Unit{Name: "ingest", Run: ingester.Run},
-		lifecycle.Unit{Name: "reconcile", Run: reconciler.Run},
-		lifecycle.Unit{Name: "gateway", Run: s.gateway.Run},
-	)
+	s.units = status.Track(append([]lifecycle.Unit{
+		{Name: "dependencies", Run: status.Watch}, {Name: "engines", Run: warm(pdfEngine, s.tel.Log)},
+	}, units...)...)
 	return nil
+}
+
+// Parts are what the services are built from.
+type Parts struct {
+	Env    stage.Env
+	PDF    *pdf.Engine
+	OCR    ocr.Engine
+	Index  search.Store
+	Status *lifecycle.Status
+}
+
+// Units builds the services, in the order in which they are started. Whoever wants to run one of them elsewhere leaves it out by its name.
+func Units(cfg Config, p Parts) ([]lifecycle.Unit, *gateway.Service, error) {
+	indexer, err := index.New(cfg.IndexCfg, p.Env, p.Index, p.PDF)
+	if err != nil {
+		return nil, nil, err
+	}
+	recogniser, err := ocr.New(cfg.OCR, p.Env, p.OCR)
+	if err != nil {
+		return nil, nil, err
+	}
+	renderer, err := render.New(cfg.Render, p.Env, p.PDF)
+	if err != nil {
+		return nil, nil, err
+	}
+	scanner, err := scan.New(cfg.Scan, p.Env, p.PDF)
+	if err != nil {
+		return nil, nil, err
+	}
+	ingester, err := ingest.New(cfg.Ingest, p.Env, p.PDF)
+	if err != nil {
+		return nil, nil, err
+	}
+	reconciler, err := reconcile.New(cfg.Reconcile, p.Env, p.Index)
+	if err != nil {
+		return nil, nil, err
+	}
+	entrance, err := gateway.New(cfg.Gateway, p.Env, p.Status)
+	if err != nil {
+		return nil, nil, err
+	}
+	entrance.UseIndex(p.Index)
+	p.Status.AddCheck("index", indexer.Check)
+	if cfg.Scan.Clamd != "" {
+		p.Status.AddCheck("clamd", scanner.Check)
+	}
+	return []lifecycle.Unit{
+		{Name: "index", Run: indexer.Run},
+		{Name: "ocr", Run: recogniser.Run},
+		{Name: "render", Run: renderer.Run},
+		{Name: "scan", Run: scanner.Run},
+		{Name: "ingest", Run: ingester.Run},
+		{Name: "reconcile", Run: reconciler.Run},
+		{Name: "projection", Run: projection.New(p.Env.Jobs, p.Index, p.Env.Log).Run},
+		{Name: "gateway", Run: entrance.Run},
+	}, entrance, nil
 }
 
 // warm starts an engine child ahead of the first document; the very first of a data folder compiles the engine, which takes seconds.

@@ -1,0 +1,401 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/telemetry"
+)
+
+// Config says what a run is like.
+type Config struct {
+	// Duration is how long things are killed. Uploads come during the first three quarters of it.
+	Duration time.Duration
+	// Seed makes the choices of a run; the same seed makes the same choices, though not the same moments.
+	Seed uint64
+	// Jobs is the number of uploads.
+	Jobs int
+	// Small leaves out the documents that take long.
+	Small bool
+	// Sync makes the broker and the blob store wait for the disk, as in production.
+	Sync bool
+	// Dir holds everything; Bin the services' programs, as Build makes them.
+	Dir, Bin string
+	// Log gets a line now and then.
+	Log io.Writer
+}
+
+const (
+	// taskWait is how long the broker leaves a task with a process that is gone: production's minute would make a run an hour.
+	taskWait = 3 * time.Second
+	// standstill is how long a job may stand still before the reconciler looks after it.
+	standstill = 8 * time.Second
+	// settlePatience is how long the last jobs may take when the killing is over.
+	settlePatience = 3 * time.Minute
+	// clients is how many upload at once.
+	clients = 6
+)
+
+// world is a run.
+type world struct {
+	Inspector
+	cfg      Config
+	bin      string
+	nats     *Process
+	services map[string]*Process
+	client   *Client
+	spy      *spy
+	docs     []*document
+	report   *Report
+	closers  []func()
+
+	mu          sync.Mutex // guards what follows
+	uploads     []upload
+	engineKills []time.Time
+}
+
+// upload is a document that was acknowledged.
+type upload struct {
+	key   string
+	id    string
+	doc   *document
+	start time.Time
+}
+
+// Run makes a run and returns what it found. An error means that the run could not be made.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	bin, err := filepath.Abs(cfg.Bin)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{cfg: cfg, bin: bin, docs: documents(cfg.Small), report: newReport(cfg)}
+	defer w.close()
+	if err := w.open(ctx); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := w.rehearse(ctx); err != nil {
+		return nil, fmt.Errorf("undisturbed run: %w", err)
+	}
+	w.say("undisturbed: %d documents in %s", len(w.docs), since(start))
+
+	start = time.Now()
+	// Two sources of chance, so that the load is the same whatever the havoc did.
+	loading, killing := rand.New(rand.NewPCG(cfg.Seed, 1)), rand.New(rand.NewPCG(cfg.Seed, 2))
+	storm, calm := context.WithTimeout(ctx, cfg.Duration)
+	defer calm()
+	var wg sync.WaitGroup
+	wg.Go(func() { w.havoc(storm, killing) })
+	wg.Go(func() { w.supervise(storm) })
+	err = w.load(ctx, loading)
+	wg.Wait()
+	w.startAll()
+	w.report.Storm = since(start)
+	if err != nil {
+		return nil, err
+	}
+	w.say("the storm is over after %s: %d uploads acknowledged", since(start), len(w.uploads))
+
+	start = time.Now()
+	w.settle(ctx)
+	w.report.Settled = since(start)
+	w.check(ctx)
+	w.stop()
+	w.report.Jobs = len(w.uploads)
+	return w.report, nil
+}
+
+func since(t time.Time) time.Duration { return time.Since(t).Round(time.Millisecond) }
+
+func (w *world) say(format string, args ...any) { fmt.Fprintf(w.cfg.Log, format+"\n", args...) }
+
+// open starts all processes and connects to what they share.
+func (w *world) open(ctx context.Context) error {
+	natsAddr, err1 := FreeAddr()
+	httpAddr, err2 := FreeAddr()
+	grpcAddr, err3 := FreeAddr()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	blobs := "file://" + filepath.Join(w.cfg.Dir, "blobs")
+	if !w.cfg.Sync {
+		blobs += "?fsync=off"
+	}
+	index := "sqlite://" + filepath.Join(w.cfg.Dir, "index.db")
+	w.client = NewClient("http://" + httpAddr)
+	var err error
+	if w.nats, err = natsProcess(filepath.Join(w.cfg.Dir, "nats"), natsAddr, w.cfg.Sync, w.logFile("nats")); err != nil {
+		return err
+	}
+	if err := w.nats.Start(); err != nil {
+		return err
+	}
+	if err := w.connect(ctx, "nats://"+natsAddr, blobs, index); err != nil {
+		return err
+	}
+	common := []string{"--nats", "nats://" + natsAddr, "--nats.provision=false", "--blobs", blobs, "--ops", "", "--log.level", "INFO"}
+	own := map[string][]string{
+		"render": {"--render.workers", "2"},
+		"ocr":    {"--ocr.workers", "2"},
+		"index":  {"--index", index, "--index.workers", "2"},
+		"gateway": {
+			"--gateway.http", httpAddr, "--gateway.grpc", grpcAddr,
+			"--reconcile.interval", "1s", "--reconcile.patience", standstill.String(),
+		},
+	}
+	w.services = make(map[string]*Process)
+	for _, name := range Services {
+		args := append(append([]string{}, common...), own[name]...)
+		w.services[name] = NewProcess(filepath.Join(w.bin, name), args, w.logFile(name))
+	}
+	w.startAll()
+	ready, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return w.client.Ready(ready)
+}
+
+// logFile returns where a process says what it has to say.
+func (w *world) logFile(name string) io.Writer {
+	f, err := os.Create(filepath.Join(w.cfg.Dir, name+".log"))
+	if err != nil {
+		return w.cfg.Log
+	}
+	w.closers = append(w.closers, func() { f.Close() })
+	return f
+}
+
+func (w *world) connect(ctx context.Context, nats, blobs, index string) error {
+	tel := telemetry.Discard()
+	var err error
+	if w.Bus, err = bus.Connect(nats, "chaos", slog.New(slog.DiscardHandler), tel); err != nil {
+		return err
+	}
+	w.closers = append(w.closers, w.Bus.Close)
+	if err := w.Bus.ProvisionWhenUp(ctx, bus.Topology{AckWait: taskWait}); err != nil {
+		return err
+	}
+	kv, err := w.Bus.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	w.Jobs = job.NewStore(kv)
+	if w.Blobs, err = blob.Open(ctx, blobs); err != nil {
+		return err
+	}
+	w.closers = append(w.closers, func() { w.Blobs.Close() })
+	if w.Index, err = search.Open(ctx, index); err != nil {
+		return err
+	}
+	w.closers = append(w.closers, func() { w.Index.Close() })
+	if w.spy, err = newSpy(nats); err != nil {
+		return err
+	}
+	w.closers = append(w.closers, w.spy.close)
+	return nil
+}
+
+// startAll starts whatever is not running.
+func (w *world) startAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := []*Process{w.nats}
+	for _, name := range Services {
+		all = append(all, w.services[name])
+	}
+	for _, p := range all {
+		if p.Running() {
+			continue
+		}
+		if err := p.Start(); err != nil {
+			w.report.violate("%v", err)
+		}
+	}
+}
+
+// supervise starts again what ended by itself, as whoever runs the services would.
+func (w *world) supervise(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(3 * time.Second):
+			w.startAll()
+		}
+	}
+}
+
+// rehearse takes every document through the pipeline undisturbed, so that it is known what comes of each.
+func (w *world) rehearse(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	ids := make([]string, len(w.docs))
+	for i, d := range w.docs {
+		j, _, err := w.client.Submit(ctx, "", d.PDF, Anew())
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.Name, err)
+		}
+		ids[i] = j.ID
+	}
+	for i, d := range w.docs {
+		if err := w.quiet(ctx, ids[i]); err != nil {
+			return fmt.Errorf("%s: %w", d.Name, err)
+		}
+		var err error
+		if d.want, err = w.Evidence(ctx, ids[i], d.File); err != nil {
+			return fmt.Errorf("%s: %w", d.Name, err)
+		}
+		w.report.uploads = append(w.report.uploads, ids[i])
+		if d.want.State != "SUCCEEDED" {
+			continue
+		}
+		text, err := w.client.Get(ctx, "/v1/jobs/"+ids[i]+"/artifacts/text.txt")
+		if err == nil {
+			err = d.checkText(text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quiet waits until a job has ended and nothing temporary is left of it.
+func (w *world) quiet(ctx context.Context, id string) error {
+	if _, err := w.client.Finish(ctx, id); err != nil {
+		return err
+	}
+	for {
+		left := 0
+		for _, err := range w.Blobs.List(ctx, job.Folder(job.DefaultTenant, job.ID(id))+"tmp/") {
+			if err != nil {
+				return err
+			}
+			left++
+		}
+		events, err := w.events(ctx, id)
+		if err == nil && left == 0 && events["ended"] > 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d temporary blobs are left, events %v: %w", left, events, errors.Join(ctx.Err(), err))
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// load uploads the documents, spread over three quarters of the storm, each until it is acknowledged.
+func (w *world) load(ctx context.Context, r *rand.Rand) error {
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.Duration+settlePatience)
+	defer cancel()
+	type order struct {
+		n     int
+		doc   *document
+		twice bool
+	}
+	orders := make(chan order)
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			for o := range orders {
+				if err := w.uploadOne(ctx, o.n, o.doc, o.twice); err != nil {
+					w.report.violate("upload %d: %v", o.n, err)
+				}
+			}
+		})
+	}
+	tick := time.NewTicker(w.cfg.Duration * 3 / 4 / time.Duration(w.cfg.Jobs))
+	defer tick.Stop()
+	for n := range w.cfg.Jobs {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+		orders <- order{n, pick(r, w.docs), r.IntN(5) == 0}
+		if n > 0 && n%50 == 0 {
+			w.say("%d of %d uploads", n, w.cfg.Jobs)
+		}
+	}
+	close(orders)
+	wg.Wait()
+	return ctx.Err()
+}
+
+// uploadOne uploads one document until it is acknowledged, and some once more, as a client does whose answer got lost.
+func (w *world) uploadOne(ctx context.Context, n int, d *document, twice bool) error {
+	u := upload{key: fmt.Sprintf("chaos-%d-%d", w.cfg.Seed, n), doc: d, start: time.Now()}
+	options := Anew()
+	options.Set("lane", laneOf(n))
+	j, tries, err := w.client.Submit(ctx, u.key, d.PDF, options)
+	if err != nil {
+		return err
+	}
+	u.id = j.ID
+	if twice {
+		again, more, err := w.client.Submit(ctx, u.key, d.PDF, options)
+		if err != nil {
+			return err
+		}
+		tries += more
+		if again.ID != j.ID {
+			w.report.violate("the key of job %s was answered with job %s later", j.ID, again.ID)
+		}
+	}
+	w.report.count(func(rep *Report) { rep.Tries += tries })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.uploads = append(w.uploads, u)
+	return nil
+}
+
+// stop stops the services, which nothing disturbs any more, and makes sure that nothing is left of them.
+func (w *world) stop() {
+	var wg sync.WaitGroup
+	for _, p := range w.services {
+		wg.Go(func() {
+			if err := p.Stop(30 * time.Second); err != nil {
+				w.report.violate("%v", err)
+			}
+		})
+	}
+	wg.Wait()
+	w.mindOrphans()
+	for _, p := range append([]*Process{w.nats}, values(w.services)...) {
+		if n, err := p.Unasked(); n > 0 {
+			w.report.count(func(rep *Report) { rep.Unasked[fmt.Sprintf("%s (%v)", p.name, err)] += n })
+		}
+	}
+}
+
+func values(m map[string]*Process) (all []*Process) {
+	for _, name := range Services {
+		if m[name] != nil {
+			all = append(all, m[name])
+		}
+	}
+	return all
+}
+
+func (w *world) close() {
+	for _, p := range values(w.services) {
+		p.Kill()
+	}
+	if w.nats != nil {
+		w.nats.Kill()
+	}
+	for i := len(w.closers) - 1; i >= 0; i-- {
+		w.closers[i]()
+	}
+}

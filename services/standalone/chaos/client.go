@@ -1,0 +1,154 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Client is a client of the REST API that does what a client should: it repeats what was not answered, with the same idempotency key.
+type Client struct {
+	// URL is where the API is, e.g. http://127.0.0.1:8080.
+	URL  string
+	http http.Client
+}
+
+// NewClient returns a client of the API at url. It keeps no connections, which the server's death would break.
+func NewClient(url string) *Client {
+	return &Client{URL: url, http: http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}}
+}
+
+// Job is what the API says of a job.
+type Job struct {
+	ID        string         `json:"id"`
+	State     string         `json:"state"`
+	PageCount int            `json:"pageCount"`
+	PagesDone int            `json:"pagesDone"`
+	Outcomes  map[string]int `json:"outcomes"`
+	Error     struct {
+		Code string `json:"code"`
+	} `json:"error"`
+	Failures []struct {
+		Page int    `json:"page"`
+		Code string `json:"code"`
+	} `json:"failures"`
+}
+
+// Ended reports whether the job has ended.
+func (j Job) Ended() bool { return j.State != "" && j.State != "PENDING" && j.State != "RUNNING" }
+
+// Anew returns options under which the work is done though the bytes are those of an earlier job.
+func Anew() url.Values { return url.Values{"dedupe": {"false"}} }
+
+// refusal is an answer that is no success.
+type refusal struct {
+	status int
+	body   string
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("status %d: %s", r.status, r.body) }
+
+// Upload tries once to upload a document.
+func (c *Client) Upload(ctx context.Context, key string, pdf []byte, options url.Values) (Job, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+"/v1/jobs?"+options.Encode(), bytes.NewReader(pdf))
+	if err != nil {
+		return Job{}, err
+	}
+	req.Header.Set("Content-Type", "application/pdf")
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	var j Job
+	data, err := c.do(req)
+	if err == nil {
+		err = json.Unmarshal(data, &j)
+	}
+	return j, err
+}
+
+// retryPause is the wait before a request is repeated.
+const retryPause = 100 * time.Millisecond
+
+// Submit uploads a document, again and again until the server acknowledges it, and returns the job and how many tries it took. A refusal that
+// repeating cannot mend is an error.
+func (c *Client) Submit(ctx context.Context, key string, pdf []byte, options url.Values) (j Job, tries int, err error) {
+	for {
+		tries++
+		j, err = c.Upload(ctx, key, pdf, options)
+		if r, ok := errors.AsType[*refusal](err); err == nil || ok && r.status < 500 && r.status != http.StatusTooManyRequests {
+			return j, tries, err
+		}
+		select {
+		case <-ctx.Done():
+			return j, tries, errors.Join(ctx.Err(), err)
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// Job asks for a job.
+func (c *Client) Job(ctx context.Context, id string) (Job, error) {
+	var j Job
+	data, err := c.Get(ctx, "/v1/jobs/"+id)
+	if err == nil {
+		err = json.Unmarshal(data, &j)
+	}
+	return j, err
+}
+
+// Finish waits for a job's end.
+func (c *Client) Finish(ctx context.Context, id string) (Job, error) {
+	for {
+		j, err := c.Job(ctx, id)
+		if err == nil && j.Ended() {
+			return j, nil
+		}
+		select {
+		case <-ctx.Done():
+			return j, fmt.Errorf("job %s is %s with %d of %d pages: %w", id, j.State, j.PagesDone, j.PageCount, errors.Join(ctx.Err(), err))
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// Get asks for a path of the API.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.do(req)
+}
+
+// Ready waits until the API answers.
+func (c *Client) Ready(ctx context.Context) error {
+	for {
+		if _, err := c.Get(ctx, "/readyz"); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the gateway is not ready: %w", ctx.Err())
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+func (c *Client) do(req *http.Request) ([]byte, error) {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = &refusal{resp.StatusCode, fmt.Sprintf("%.300s", data)}
+	}
+	return data, err
+}

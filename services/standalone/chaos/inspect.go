@@ -1,0 +1,210 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/reconcile"
+	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/telemetry"
+)
+
+// Inspector looks behind the API, at what is stored.
+type Inspector struct {
+	Bus   *bus.Bus
+	Jobs  *job.Store
+	Blobs *blob.Store
+	Index search.Store
+}
+
+// Evidence is all that is known of a job that has ended, but for what differs between any two: ids and times.
+type Evidence struct {
+	State string
+	// Code is that of the job's error.
+	Code     string
+	Outcomes map[string]int
+	// FailedPages holds page ranges by code.
+	FailedPages map[string]string
+	// Failures are the failed tries that the record counts.
+	Failures map[string]int
+	// Blobs are the digests of what is stored for the job, by name in its folder.
+	Blobs map[string]string
+	// Events counts the events of the audit trail by type; Rows the index's rows of each page.
+	Events map[string]int
+	Rows   map[int]int
+}
+
+// Evidence collects what is known of a job, the file being what was uploaded.
+func (i *Inspector) Evidence(ctx context.Context, id string, f pdftest.File) (Evidence, error) {
+	rec, err := i.Jobs.Load(ctx, job.DefaultTenant, job.ID(id))
+	if err != nil {
+		return Evidence{}, err
+	}
+	e := Evidence{State: string(rec.State), Outcomes: rec.Outcomes, Failures: rec.Failures, FailedPages: make(map[string]string)}
+	if rec.Error != nil {
+		e.Code = string(rec.Error.Code)
+	}
+	for code, pages := range rec.FailedPages {
+		e.FailedPages[string(code)] = pages
+	}
+	if e.Blobs, err = i.blobs(ctx, rec); err != nil {
+		return e, err
+	}
+	if e.Events, err = i.events(ctx, id); err != nil {
+		return e, err
+	}
+	e.Rows, err = i.rows(ctx, id, f)
+	return e, err
+}
+
+// moments are the recorded times in metadata.json.
+var moments = regexp.MustCompile(`("(?:start|end|busy)": *)("[^"]*"|[0-9.e+-]+)`)
+
+// blobs digests everything below the job's folder but the manifest, which is all ids and times.
+func (i *Inspector) blobs(ctx context.Context, rec *job.Record) (map[string]string, error) {
+	digests := make(map[string]string)
+	folder := job.Folder(rec.Tenant, rec.ID)
+	for entry, err := range i.Blobs.List(ctx, folder) {
+		if err != nil {
+			return nil, err
+		}
+		name := strings.TrimPrefix(entry.Key, folder)
+		if name == "manifest.json" || name == "source.pdf" {
+			digests[name] = "there"
+			continue
+		}
+		data, err := i.Blobs.Bytes(ctx, entry.Key, 1<<30)
+		if errors.Is(err, blob.ErrNotFound) {
+			continue // it went meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		if path.Base(name) == "metadata.json" {
+			data = moments.ReplaceAll(data, []byte("$1<time>"))
+		}
+		data = bytes.ReplaceAll(data, []byte(rec.ID), []byte("<job>"))
+		data = bytes.ReplaceAll(data, []byte(rec.SHA256), []byte("<sha256>"))
+		sum := sha256.Sum256(data)
+		digests[name] = fmt.Sprintf("%d bytes %s", len(data), hex.EncodeToString(sum[:6]))
+	}
+	return digests, nil
+}
+
+// events counts what the stream holds, repeats included, by type.
+func (i *Inspector) events(ctx context.Context, id string) (map[string]int, error) {
+	stream, err := i.Bus.JetStream().Stream(ctx, bus.EventStream)
+	if err != nil {
+		return nil, err
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter("ink.events."+job.DefaultTenant+"."+id+".>"))
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int)
+	for subject, n := range info.State.Subjects {
+		counts[subject[strings.LastIndexByte(subject, '.')+1:]] = int(n)
+	}
+	return counts, nil
+}
+
+// rows looks for each page by the word that stands on no other.
+func (i *Inspector) rows(ctx context.Context, id string, f pdftest.File) (map[int]int, error) {
+	rows := make(map[int]int)
+	for _, page := range f.Pages {
+		if page.Marker == "" {
+			continue
+		}
+		res, err := i.Index.Search(ctx, search.Query{Tenant: job.DefaultTenant, Job: id, Text: page.Marker})
+		if err != nil {
+			return nil, err
+		}
+		for _, hit := range res.Hits {
+			rows[hit.Page]++
+		}
+	}
+	return rows, nil
+}
+
+// Diff says in what a job differs from another of the same document.
+func (e Evidence) Diff(want Evidence) []string {
+	var diffs []string
+	if e.State != want.State || e.Code != want.Code {
+		diffs = append(diffs, fmt.Sprintf("state %s %s, want %s %s", e.State, e.Code, want.State, want.Code))
+	}
+	diffs = append(diffs, diff("outcome", e.Outcomes, want.Outcomes)...)
+	diffs = append(diffs, diff("failed pages", e.FailedPages, want.FailedPages)...)
+	diffs = append(diffs, diff("counted failures of", e.Failures, want.Failures)...)
+	diffs = append(diffs, diff("blob", e.Blobs, want.Blobs)...)
+	diffs = append(diffs, diff("events", e.Events, want.Events)...)
+	return append(diffs, diff("index rows of page", e.Rows, want.Rows)...)
+}
+
+func diff[K ~string | ~int, V comparable](what string, got, want map[K]V) []string {
+	var diffs []string
+	keys := maps.Clone(got)
+	if keys == nil {
+		keys = make(map[K]V)
+	}
+	maps.Copy(keys, want)
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if got[k] != want[k] {
+			diffs = append(diffs, fmt.Sprintf("%s %v: %v, want %v", what, k, got[k], want[k]))
+		}
+	}
+	return diffs
+}
+
+// Residue says what is left that should not be once every job has ended: tasks in the queues, temporary blobs, pieces of blobs that were never
+// finished.
+func (i *Inspector) Residue(ctx context.Context) ([]string, error) {
+	var left []string
+	for _, s := range bus.Stages() {
+		stream, err := i.Bus.JetStream().Stream(ctx, s.Stream())
+		if err != nil {
+			return nil, err
+		}
+		if n := stream.CachedInfo().State.Msgs; n > 0 {
+			left = append(left, fmt.Sprintf("%d tasks in %s", n, s.Stream()))
+		}
+	}
+	for entry, err := range i.Blobs.List(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		if strings.Contains(entry.Key, "/tmp/") {
+			left = append(left, "temporary blob "+entry.Key)
+		}
+	}
+	return left, nil
+}
+
+// Sweep removes what uploads have left that came to nothing, and makes jobs of those that were complete, however young they are: it is the
+// reconciler's first pass with none of its patience, so no upload may be under way.
+func (i *Inspector) Sweep(ctx context.Context) (reconcile.Report, error) {
+	tel := telemetry.Discard()
+	env := stage.Env{Bus: i.Bus, Jobs: i.Jobs, Blobs: i.Blobs, Tel: tel, Log: slog.New(slog.DiscardHandler)}
+	r, err := reconcile.New(reconcile.Config{Interval: time.Hour, Patience: time.Hour}, env, i.Index)
+	if err != nil {
+		return reconcile.Report{}, err
+	}
+	return r.Pass(ctx)
+}

@@ -1,0 +1,189 @@
+package standalone_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/services/standalone"
+	"inkstream.dev/services/standalone/chaos"
+)
+
+// cut is a place at which a victim is killed, and the document that gets it there.
+type cut struct {
+	point string
+	file  func() pdftest.File
+}
+
+func native() pdftest.File   { return pdftest.BornDigital(2) }
+func twoChunk() pdftest.File { return pdftest.BornDigital(17) }
+func locked() pdftest.File   { return pdftest.Encrypted(pdftest.AES) }
+func bomb() pdftest.File     { return pdftest.Bomb(600, false) }
+
+// scan is one small page that needs recognition.
+func scanned() pdftest.File {
+	return pdftest.Scanned(pdftest.ScanOptions{Pages: 1, DPI: 150, Size: 16, Design: pdftest.Letter})
+}
+
+// cuts are all the places, by victim. What follows the handler's own steps: the task or event that was published first or second, and "end",
+// where a job was refused but its trail does not know yet.
+func cuts() map[string][]cut {
+	return map[string][]cut{
+		"ingest": {
+			{"ingest.read", native}, {"ingest.begin", native}, {"ingest.work", native}, {"ingest.commit", native}, {"ingest.next", native}, {"bus.task", native},
+			{"bus.event", native}, {"ingest.publish", native}, {"ingest.end", locked},
+		},
+		"scan": {
+			{"scan.read", native}, {"scan.work", native}, {"scan.progress", native}, {"scan.commit", native}, {"scan.next", native},
+			{"bus.task", native}, {"bus.event", native}, {"scan.publish", native}, {"scan.end", bomb},
+		},
+		"render": {
+			{"render.read", scanned}, {"render.work", scanned}, {"render.commit", scanned}, {"render.next", scanned}, {"bus.task", scanned},
+			{"render.publish", scanned},
+		},
+		"ocr": {
+			{"ocr.read", scanned}, {"ocr.work", scanned}, {"ocr.commit", scanned}, {"ocr.next", scanned}, {"bus.task", scanned},
+			{"ocr.publish", scanned},
+		},
+		"index": {
+			{"index.read", scanned}, {"index.work", twoChunk}, {"index.commit", twoChunk}, {"index.next", scanned}, {"bus.task", twoChunk},
+			{"bus.event", twoChunk}, {"index.publish", twoChunk}, {"index.publish=kill@2", twoChunk},
+		},
+		"index, at the end": {
+			{"index.read=kill@2", native}, {"finalise.work", native}, {"finalise.commit", native}, {"finalise.document", native},
+			{"index.next=kill@2", native}, {"bus.event=kill@2", native}, {"index.publish=kill@2", native},
+		},
+	}
+}
+
+// Each step of each handler is cut once, by a SIGKILL of the service's own process. The job must end as if nothing had happened: the same bytes,
+// one row a page, one event of each kind, nothing counted as a failure, nothing left behind.
+func TestCrashBetweenAnyTwoSteps(t *testing.T) {
+	t.Parallel()
+	engines := openEngines(t, func(*pdf.Config) {})
+	// All at once, whatever the number of processors: most of the time they wait for the broker to give a task to somebody else.
+	var victims sync.WaitGroup
+	defer victims.Wait()
+	for name, cuts := range cuts() {
+		victims.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				victim, _, _ := strings.Cut(name, ",")
+				l := newLab(t, engines, victim, func(*standalone.Config) {})
+				undisturbed := make(map[string]chaos.Evidence)
+				l.begin(t, "")
+				for _, c := range cuts {
+					if f := c.file(); undisturbed[f.Name].State == "" {
+						undisturbed[f.Name] = l.settled(t, l.submit(t, c.point+" undisturbed", f), f)
+					}
+				}
+				l.victim.Kill()
+				for _, c := range cuts {
+					l.crash(t, c, undisturbed[c.file().Name])
+				}
+				l.books(t)
+			})
+		})
+	}
+}
+
+// crash takes a document through a pipeline whose victim is killed at a point, and started again without it.
+func (l *lab) crash(t *testing.T, c cut, want chaos.Evidence) {
+	t.Helper()
+	points, f := c.point, c.file()
+	if !strings.Contains(points, "=") {
+		points += "=kill"
+	}
+	l.begin(t, points)
+	id := l.submit(t, c.point, f)
+	l.awaitDeath(t)
+	l.begin(t, "")
+	got := l.settled(t, id, f)
+	l.victim.Kill()
+	if diffs := got.Diff(want); len(diffs) > 0 {
+		t.Error(report("after a crash at "+c.point+" the job", diffs))
+	}
+}
+
+// The gateway is cut between any two of the things that it stores for an upload. The client, which got no answer, repeats the upload under the
+// same key: one job comes of it, and only one.
+func TestGatewayCrashesDuringAnUpload(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, openEngines(t, func(*pdf.Config) {}), "gateway", func(*standalone.Config) {})
+	f := native()
+	l.begin(t, "")
+	want := l.settled(t, l.submit(t, "undisturbed", f), f)
+	l.victim.Kill()
+	for _, point := range []string{
+		"gateway.blob", "gateway.claim", "gateway.record", "bus.task", "bus.event", "gateway.queued",
+	} {
+		l.begin(t, point+"=kill")
+		answered := make(chan string, 1)
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			j, tries, err := l.client.Submit(ctx, point, f.PDF, chaos.Anew())
+			if err != nil || tries < 2 {
+				t.Errorf("%s: %v after %d tries, want one to fail and another to succeed", point, err, tries)
+			}
+			answered <- j.ID
+		}()
+		l.awaitDeath(t)
+		l.begin(t, "")
+		id := <-answered
+		l.jobs++
+		if again := l.submit(t, point, f); again != id {
+			t.Errorf("%s: the key stands for job %s, then for %s", point, id, again)
+		}
+		l.jobs-- // it was the same one
+		got := l.settled(t, id, f)
+		if diffs := got.Diff(want); len(diffs) > 0 {
+			t.Error(report("after a crash at "+point+" the job", diffs))
+		}
+		l.victim.Kill()
+	}
+	l.books(t)
+	l.giveUp(t, f, want)
+}
+
+// giveUp is about clients that never come back: what was complete becomes a job, what was not leaves nothing.
+func (l *lab) giveUp(t *testing.T, f pdftest.File, want chaos.Evidence) {
+	t.Helper()
+	known := map[string]bool{}
+	list := func(each func(id string)) {
+		if _, err := l.Jobs.Changes(t.Context(), 0, func(c job.Change) { each(string(c.ID)) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list(func(id string) { known[id] = true })
+	for point, jobs := range map[string]int{"gateway.blob": 0, "gateway.record": 1} {
+		l.begin(t, point+"=kill")
+		if err := l.client.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if j, err := l.client.Upload(t.Context(), "", f.PDF, chaos.Anew()); err == nil {
+			t.Errorf("%s: the upload was acknowledged as %s", point, j.ID)
+		}
+		l.awaitDeath(t)
+		l.jobs += jobs
+		l.books(t)
+		var fresh []string
+		list(func(id string) {
+			if !known[id] {
+				fresh, known[id] = append(fresh, id), true
+			}
+		})
+		if len(fresh) != jobs {
+			t.Errorf("%s: %d jobs came of it, want %d", point, len(fresh), jobs)
+		}
+		for _, id := range fresh {
+			if diffs := l.settled(t, id, f).Diff(want); len(diffs) > 0 {
+				t.Error(report("the job of a client that gave up at "+point, diffs))
+			}
+		}
+	}
+}

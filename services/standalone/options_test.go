@@ -1,0 +1,162 @@
+package standalone_test
+
+import (
+	"bytes"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"inkstream.dev/pkg/pdftest"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/standalone"
+)
+
+func removeFile(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPasswords(t *testing.T) {
+	t.Parallel()
+	p := configured(t, func(c *standalone.Config) { c.Telemetry.LogLevel = slog.LevelDebug })
+	locked := pdftest.Encrypted(pdftest.AES)
+	var right *inkstreamv1.Job
+	for _, tt := range []struct {
+		password string
+		state    inkstreamv1.Job_State
+		code     string
+	}{
+		{"", inkstreamv1.Job_REJECTED, "ENCRYPTED"},
+		{wrongPassword, inkstreamv1.Job_REJECTED, "WRONG_PASSWORD"},
+		{pdftest.OwnerPassword, inkstreamv1.Job_SUCCEEDED, ""},
+	} {
+		j := p.through(t, locked.Name, locked.PDF, &inkstreamv1.JobOptions{Password: tt.password})
+		check(t, j)
+		if j.GetState() != tt.state || j.GetError().GetCode() != tt.code || j.GetOptions().GetPassword() != "" {
+			t.Errorf("password %q: got %s, %v, want %s %s", tt.password, j.GetState(), j.GetError(), tt.state, tt.code)
+		}
+		right = j
+	}
+	if _, err := p.RetryJob(t.Context(), &inkstreamv1.RetryJobRequest{Id: right.GetId(), All: true}); err == nil {
+		t.Error("a job whose password is gone was retried")
+	} else {
+		wantCode(t, err, "JOB_NOT_RETRYABLE")
+	}
+	// The data folder holds everything: streams, records, blobs and the index. testLog looks at the log.
+	for _, secret := range []string{wrongPassword, pdftest.OwnerPassword} {
+		nowhere(t, filepath.Dir(p.dir), secret)
+	}
+	nowhere(t, filepath.Join(p.dir, "default"), `"sealed"`)
+	info, err := os.Stat(filepath.Join(filepath.Dir(p.dir), "seal.key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("key file: %v, %v, want mode 0600", info, err)
+	}
+}
+
+// nowhere makes sure that no file below the folder holds a text.
+func nowhere(t *testing.T, dir, text string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(data, []byte(text)) {
+			t.Errorf("%s holds %q", path, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSelectedPages(t *testing.T) {
+	t.Parallel()
+	p := inOneProcess(t)
+	f := pdftest.BornDigital(20)
+	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{Pages: "19-,2,2"})
+	check(t, j)
+	if j.GetState() != inkstreamv1.Job_SUCCEEDED || j.GetOutcomes()["skipped"] != 17 || j.GetOutcomes()["native_text"] != 3 || j.GetOptions().GetPages() != "2,19-" {
+		t.Errorf("got %s, outcomes %v, pages %q, want 17 skipped", j.GetState(), j.GetOutcomes(), j.GetOptions().GetPages())
+	}
+	text := p.text(t, j.GetId())
+	if len(text) != 20 || strings.TrimSpace(text[0]) != "" || strings.TrimSpace(text[1]) == "" || strings.TrimSpace(text[19]) == "" {
+		t.Errorf("%d pages of text, want 20, of which only those selected have some", len(text))
+	}
+	code, body := p.get(t, "/v1/jobs/"+j.GetId()+"/pages/1")
+	if code != http.StatusOK || !strings.Contains(string(body), "not_selected") {
+		t.Errorf("page 1: %d %s", code, body)
+	}
+	j = p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{Pages: "21-"})
+	if j.GetState() != inkstreamv1.Job_REJECTED || j.GetError().GetCode() != "INVALID_PAGES" || !strings.Contains(j.GetError().GetMessage(), "20 pages") {
+		t.Errorf("got %s, %v, want INVALID_PAGES", j.GetState(), j.GetError())
+	}
+}
+
+func TestUnknownLanguageNamesThoseInstalled(t *testing.T) {
+	t.Parallel()
+	p := inOneProcess(t)
+	f := pdftest.BornDigital(1)
+	_, err := p.upload(t.Context(), f.Name, f.PDF, &inkstreamv1.JobOptions{Languages: "eng+tlh"})
+	wantCode(t, err, "INVALID_OPTION")
+	if err == nil || !strings.Contains(err.Error(), "eng") || !strings.Contains(err.Error(), `"tlh" is not installed`) {
+		t.Errorf("got %v, want it to name what is installed", err)
+	}
+}
+
+// What is stuck is killed and tried again; then the job has failed.
+func TestStalledJob(t *testing.T) {
+	t.Parallel()
+	p := inOneProcess(t)
+	f := pdftest.Hang(pdftest.StallLoad)
+	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{StallTimeout: durationpb.New(time.Second)})
+	if j.GetState() != inkstreamv1.Job_FAILED || j.GetError().GetCode() != "JOB_STALLED" || j.GetFailedTries()["render.chunk-0"] != 2 {
+		t.Errorf("got %s, %v, tries %v, want JOB_STALLED after two", j.GetState(), j.GetError(), j.GetFailedTries())
+	}
+	if got, want := p.trail(t, j.GetId()), "uploaded ingested scanned dead_lettered ended"; got != want {
+		t.Errorf("events %q, want %q", got, want)
+	}
+}
+
+func TestDocumentClockCutsWorkInHand(t *testing.T) {
+	t.Parallel()
+	p := inOneProcess(t)
+	f := pdftest.Hang(pdftest.StallLoad)
+	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{DocumentTimeout: durationpb.New(2 * time.Second)})
+	if j.GetState() != inkstreamv1.Job_FAILED || j.GetError().GetCode() != "DOCUMENT_TIMEOUT" {
+		t.Errorf("got %s, %v, want DOCUMENT_TIMEOUT", j.GetState(), j.GetError())
+	}
+}
+
+func TestExpiredJob(t *testing.T) {
+	t.Parallel()
+	p := configured(t, func(c *standalone.Config) { c.Reconcile.Interval = 200 * time.Millisecond })
+	f := pdftest.BornDigital(2)
+	word := strings.Fields(f.Pages[0].Text)[0]
+	kept := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{Retention: durationpb.New(0)})
+	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{Retention: durationpb.New(3 * time.Second)})
+	if kept.GetExpireTime() != nil || j.GetExpireTime().AsTime().Sub(j.GetCreateTime().AsTime()) != 3*time.Second {
+		t.Errorf("expire times %v and %v, want none and 3 s after the creation", kept.GetExpireTime(), j.GetExpireTime())
+	}
+	eventually(t, 20*time.Second, "nothing is left of the job", func() bool {
+		return len(p.files(t, j.GetId())) == 0 && p.hits(t, j.GetId(), word) == 0 && strings.HasSuffix(p.trail(t, j.GetId()), "ended expired")
+	})
+	_, err := p.GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: j.GetId()})
+	wantCode(t, err, "JOB_EXPIRED")
+	if code, body := p.get(t, "/v1/jobs/"+j.GetId()+"/artifacts/text.txt"); code != http.StatusGone {
+		t.Errorf("text.txt: %d %s, want 410", code, body)
+	}
+	if len(p.text(t, kept.GetId())) != 2 {
+		t.Error("the job that is kept has lost its text")
+	}
+}

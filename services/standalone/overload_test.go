@@ -1,0 +1,143 @@
+package standalone_test
+
+import (
+	"bytes"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/pdftest"
+)
+
+// While a stage stands still the queues fill up one after the other, back to the first. Then uploads are refused before anything of them is
+// stored. When the stage is back everything drains, though every queue on the way is full.
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []bus.Stage{bus.Render, bus.OCR, bus.Index} {
+		t.Run(string(stage)+" stands still", func(t *testing.T) {
+			t.Parallel()
+			const mark = 8
+			r := newRig(t, rigging{bus: bustest.Provisioned(t, bus.Topology{MaxTasks: mark}), without: []string{string(stage)}})
+			doc := pdftest.BornDigital(1)
+			ids := r.fillUp(t, doc, stage, mark)
+			r.wantRefused(t)
+			r.goOn(t)
+			r.wantDone(t, ids...)
+		})
+	}
+}
+
+// fillUp uploads documents until every queue up to the stage's is at its mark, and one is refused.
+func (r *rig) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark int64) (ids []string) {
+	t.Helper()
+	// Beyond the marks there is what is in hand, and what passed while nobody had looked.
+	most := 5 * int(mark) * len(bus.Stages())
+	full := func() bool {
+		for _, s := range bus.Stages() {
+			b, err := r.Bus.Backlog(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s == bus.Ingest {
+				mark -= mark / 10
+			}
+			if b.Tasks < mark {
+				return false
+			}
+			if s == last {
+				return true
+			}
+		}
+		return false
+	}
+	eventually(t, patience, "every queue is full", func() bool {
+		j, err := r.upload(t.Context(), f.Name, f.PDF, options(bus.Batch))
+		if err == nil {
+			ids = append(ids, j.GetId())
+			if len(ids) > most {
+				t.Fatalf("%d documents were taken, and the queues are not full", len(ids))
+			}
+			return false
+		}
+		return full()
+	})
+	return ids
+}
+
+// wantRefused uploads documents that must be refused, over both APIs: told to come later, and with nothing of them stored or kept in memory.
+func (r *rig) wantRefused(t *testing.T) {
+	t.Helper()
+	const tries, size = 100, 1 << 20
+	before, records := r.stored(t), r.records(t)
+	heap := heapInUse()
+	body := bytes.Repeat([]byte{' '}, size)
+	for n := range tries {
+		if n%2 == 0 {
+			_, err := r.upload(t.Context(), "a.pdf", body, options(bus.Batch))
+			if got := status.Code(err); got != codes.ResourceExhausted {
+				t.Fatalf("upload over gRPC: %v, want %s", err, codes.ResourceExhausted)
+			}
+			continue
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.http+"/v1/jobs", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/pdf")
+		req.Header.Set("Expect", "100-continue") // the server refuses before it has the body
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatalf("upload over REST: %v", err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
+			t.Fatalf("upload over REST: status %d, Retry-After %q, want 429 with one", resp.StatusCode, resp.Header.Get("Retry-After"))
+		}
+	}
+	if got := r.stored(t); got != before {
+		t.Errorf("%d blobs after %d refusals, want the %d from before", got, tries, before)
+	}
+	if got := r.records(t); got != records {
+		t.Errorf("%d records after %d refusals, want the %d from before", got, tries, records)
+	}
+	// Had the bodies been kept this would be 100 MiB.
+	if grown := heapInUse() - heap; grown > 32<<20 {
+		t.Errorf("the heap grew by %d bytes over %d refusals, want it flat", grown, tries)
+	}
+}
+
+// stored counts the documents' blobs: sources and manifests.
+func (r *rig) stored(t *testing.T) (n int) {
+	t.Helper()
+	for e, err := range r.Blobs.List(t.Context(), job.DefaultTenant+"/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(e.Key, "/source.pdf") || strings.HasSuffix(e.Key, "/manifest.json") {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *rig) records(t *testing.T) (n int) {
+	t.Helper()
+	if _, err := r.Jobs.Changes(t.Context(), 0, func(job.Change) { n++ }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse)
+}

@@ -1,0 +1,91 @@
+package standalone_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/blob/blobtest"
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/search/searchtest"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// The pipeline with its blobs on an S3 server and its index in ClickHouse, as it runs at scale.
+func TestS3AndClickHouse(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t.TempDir())
+	cfg.Blobs = blobtest.NewS3Server(t).Bucket(t) + "&prefix=inkstream"
+	cfg.Index = searchtest.NewClickHouse(t).URL()
+	p, _ := startIn(t, cfg)
+	blobs, err := blob.Open(t.Context(), cfg.Blobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blobs.Close()
+	index, err := search.Open(t.Context(), cfg.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer index.Close()
+	hits := func(id string) int {
+		t.Helper()
+		res, err := index.Search(t.Context(), search.Query{Tenant: "default", Job: id, Text: "the", Limit: search.MaxLimit})
+		if err != nil {
+			t.Fatalf("search: %v", err)
+		}
+		return len(res.Hits)
+	}
+
+	var ids []string
+	for _, f := range []pdftest.File{pdftest.BornDigital(40), pdftest.Scanned(pdftest.ScanOptions{Pages: 2}), pdftest.MixedDocument()} {
+		j := p.run(t, f)
+		check(t, j)
+		if j.GetState() != inkstreamv1.Job_SUCCEEDED {
+			t.Fatalf("%s: state %s, error %v, failures %v", f.Name, j.GetState(), j.GetError(), j.GetFailures())
+		}
+		if got := p.text(t, j.GetId()); len(got) != len(f.Pages) {
+			t.Errorf("%s: text.txt has %d pages, want %d", f.Name, len(got), len(f.Pages))
+		}
+		ids = append(ids, j.GetId())
+	}
+	if got := hits(ids[0]); got == 0 {
+		t.Error("the first job's pages are not in the index")
+	}
+	listed, err := index.ListJobs(t.Context(), search.JobQuery{Tenant: "default", States: []string{"SUCCEEDED"}})
+	if err != nil || len(listed.Jobs) != len(ids) {
+		t.Errorf("jobs in the index: got %d, %v, want %d", len(listed.Jobs), err, len(ids))
+	}
+	if left := keys(t, blobs, "/tmp/"); len(left) > 0 {
+		t.Errorf("temporary blobs of jobs that have ended: got %q, want none", left)
+	}
+
+	for _, id := range ids {
+		if _, err := p.DeleteJob(t.Context(), &inkstreamv1.DeleteJobRequest{Id: id}); err != nil {
+			t.Fatalf("delete: %v", err)
+		}
+	}
+	eventually(t, 30*time.Second, "the bucket is empty", func() bool { return len(keys(t, blobs, "")) == 0 })
+	for _, id := range ids {
+		if got := hits(id); got > 0 {
+			t.Errorf("pages of a deleted job in the index: got %d, want none", got)
+		}
+	}
+}
+
+// keys returns the keys that have a part.
+func keys(t *testing.T, s *blob.Store, part string) []string {
+	t.Helper()
+	var out []string
+	for entry, err := range s.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(entry.Key, part) {
+			out = append(out, entry.Key)
+		}
+	}
+	return out
+}
