@@ -31,7 +31,7 @@ nats: .bin/nats ## Build .bin/nats, the NATS command line client, to look into t
 ##@ Check
 
 .PHONY: test
-test: test-deps ## Test every module with the race detector
+test: test-deps .bin/versitygw ## Test every module with the race detector
 	go test -race -shuffle=on -timeout 14m work
 
 .PHONY: test-deps
@@ -84,6 +84,9 @@ help:
 
 .bin/golangci-lint: pkg/tools/go.mod
 	$(TOOL) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.bin/versitygw: pkg/tools/go.mod
+	$(TOOL) github.com/versity/versitygw/cmd/versitygw
 
 .bin/nats: pkg/tools/go.mod
 	$(TOOL) github.com/nats-io/natscli/nats

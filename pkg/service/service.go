@@ -16,6 +16,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/config"
+	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/stage"
@@ -37,8 +38,11 @@ type Config struct {
 	Provision bool
 	// Replicas of each stream where Provision is set.
 	Replicas int
-	// DocumentTimeout bounds a run of a job.
-	DocumentTimeout time.Duration
+	// DocumentTimeout bounds a run of a job, StallTimeout how long it may go on without moving.
+	DocumentTimeout, StallTimeout time.Duration
+	// SealKeyFile holds the key that documents' passwords are sealed with; every service of a deployment has the same. Empty for none: then no
+	// document can have a password.
+	SealKeyFile string
 	// Telemetry says how the service logs.
 	Telemetry telemetry.Config
 }
@@ -47,7 +51,8 @@ type Config struct {
 func DefaultConfig(name string) Config {
 	return Config{
 		NATS: "nats://127.0.0.1:4222", Ops: "127.0.0.1:0", Provision: true, Replicas: 1, DocumentTimeout: time.Hour,
-		Telemetry: telemetry.DefaultConfig("inkstream-"+name, Version),
+		StallTimeout: 2 * time.Minute,
+		Telemetry:    telemetry.DefaultConfig("inkstream-"+name, Version),
 	}
 }
 
@@ -59,6 +64,9 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&c.Provision, "nats.provision", c.Provision, "create streams and buckets at the start instead of waiting for them")
 	fs.IntVar(&c.Replicas, "nats.replicas", c.Replicas, "replicas of each stream: 1 on one server, 3 on a cluster")
 	fs.DurationVar(&c.DocumentTimeout, "document-timeout", c.DocumentTimeout, "how long the run of a job may take; 0 for no bound")
+	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "how long a job in hand may go on without any page or stage ending; 0 for no bound")
+	fs.StringVar(&c.SealKeyFile, "seal-key-file", c.SealKeyFile,
+		"`file` with 32 bytes in base64 that documents' passwords are sealed with; empty: no passwords are taken")
 	c.Telemetry.Register(fs)
 }
 
@@ -69,6 +77,7 @@ func (c *Config) Validate() error {
 	p.Check(c.Blobs != "", "blobs", "empty, want a URL such as file:///var/lib/inkstream/blobs")
 	p.Check(c.Replicas >= 1 && c.Replicas <= 5, "nats.replicas", "%d, want 1 to 5", c.Replicas)
 	p.Check(c.DocumentTimeout >= 0, "document-timeout", "%s, want 0 or more", c.DocumentTimeout)
+	p.Check(c.StallTimeout >= 0, "stall-timeout", "%s, want 0 or more", c.StallTimeout)
 	p.Add(c.Telemetry.Validate())
 	return p.Err()
 }
@@ -140,6 +149,9 @@ func Run(
 	closers := &closers{}
 	defer func() { err = errors.Join(err, closers.close()) }()
 	closers.add("telemetry", func() error { return tel.Shutdown(context.WithoutCancel(ctx)) })
+	if err := failpoint.FromEnv(ctx, getenv, tel.Log); err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
 
 	env, err := connect(ctx, name, cfg, tel, closers)
 	if err != nil {
@@ -148,10 +160,12 @@ func Run(
 	status := lifecycle.NewStatus()
 	status.Observe = tel.Metrics.Dependency
 	status.AddCheck("nats", env.Bus.Check)
+	status.AddCheck("blobs", env.Blobs.Check)
 	units, err := build(ctx, &Runtime{Env: env, Status: status, Close: closers.add})
 	if err != nil {
 		return err
 	}
+	units = append([]lifecycle.Unit{{Name: "dependencies", Run: status.Watch}}, units...)
 	if cfg.Ops != "" {
 		units = append([]lifecycle.Unit{ops(cfg.Ops, status, tel)}, units...)
 	}
@@ -185,9 +199,15 @@ func connect(ctx context.Context, name string, cfg Config, tel *telemetry.Teleme
 	if err != nil {
 		return stage.Env{}, err
 	}
-	return stage.Env{
-		Bus: b, Jobs: job.NewStore(kv), Blobs: store, Tel: tel, Log: tel.Log, DocumentTimeout: cfg.DocumentTimeout,
-	}, nil
+	env := stage.Env{
+		Bus: b, Jobs: job.NewStore(kv), Blobs: store, Tel: tel, Log: tel.Log, DocumentTimeout: cfg.DocumentTimeout, StallTimeout: cfg.StallTimeout,
+	}
+	if cfg.SealKeyFile != "" {
+		if env.Sealer, err = job.LoadSealer(cfg.SealKeyFile); err != nil {
+			return stage.Env{}, err
+		}
+	}
+	return env, nil
 }
 
 // closers are closed in reverse.

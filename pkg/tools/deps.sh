@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the system packages that a build needs ("deps.sh build"), or also those that the tests need ("deps.sh test"). It asks for
-# nothing, not even root, if none is missing. For Debian 12 and what descends from it.
+# Installs the system packages that a build needs ("deps.sh build"), also those that the tests need ("deps.sh test"), or also those that
+# quality is measured with ("deps.sh quality"). It asks for nothing, not even root, if none is missing. For Debian 12 and what descends from it.
 set -euo pipefail
 
 packages=(
@@ -9,12 +9,19 @@ packages=(
   # Fonts for PDFs that name one of the base fonts without bringing it.
   fonts-dejavu-core fonts-liberation
 )
+# What results are compared with, files are made with, the virus scanner, and an index database.
+tests=(tesseract-ocr poppler-utils poppler-data qpdf mupdf-tools clamav-daemon clickhouse-server clickhouse-common)
+# Another peer, and the models of the languages that the corpus is in.
+quality=(ocrmypdf)
+for language in ara chi-sim deu ell fra heb hin ita jpn kor pol rus spa tha ukr vie; do
+  quality+=("tesseract-ocr-$language")
+done
 case "${1-}" in
 build) ;;
-test) # What results are compared with, files are made with, and the virus scanner.
-  packages+=(tesseract-ocr poppler-utils poppler-data qpdf mupdf-tools clamav-daemon) ;;
+test) packages+=("${tests[@]}") ;;
+quality) packages+=("${tests[@]}" "${quality[@]}") ;;
 *)
-  echo "usage: $0 build|test" >&2
+  echo "usage: $0 build|test|quality" >&2
   exit 2
   ;;
 esac
@@ -39,5 +46,12 @@ if ! command -v apt-get >/dev/null; then
   exit 1
 fi
 echo "installing ${missing[*]}"
+# Tests start servers of their own; that the packages' would run as well helps nobody. Debian asks this file, where there is one.
+policy=/usr/sbin/policy-rc.d
+if [[ ! -e $policy ]]; then
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$policy"
+  trap '"${as_root[@]}" rm -f "$policy"' EXIT
+fi
 "${as_root[@]}" apt-get update -q
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"

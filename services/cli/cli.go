@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,6 +21,9 @@ const (
 	exitSome  = 3
 )
 
+// exitHelp is what help says of them.
+const exitHelp = "Exit codes: 0 success, 1 error, 2 wrong usage, 3 some documents did not succeed."
+
 // errSome means that some documents ended other than SUCCEEDED; what became of each has been printed.
 var errSome = errors.New("some documents did not succeed")
 
@@ -30,13 +34,20 @@ func (e usageError) Unwrap() error { return e.error }
 
 // streams are where a command reads and writes.
 type streams struct {
+	in       io.Reader
 	out, err io.Writer
 	getenv   func(string) string
 }
 
+// app is what the commands share: where they read and write, and which server they talk to.
+type app struct {
+	streams
+	conn connection
+}
+
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string) int {
-	return run(ctx, streams{out: os.Stdout, err: os.Stderr, getenv: os.Getenv}, args)
+	return run(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}, args)
 }
 
 // run is Main without the process.
@@ -49,36 +60,101 @@ func run(ctx context.Context, s streams, args []string) int {
 		return 0
 	case errors.Is(err, errSome):
 		return exitSome
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		fmt.Fprintln(s.err, "inkstream: stopped")
+		return exitError
 	}
 	fmt.Fprintln(s.err, "inkstream:", err)
-	if _, ok := errors.AsType[usageError](err); ok {
+	if _, ok := errors.AsType[usageError](err); ok || unknownCommand(err) {
 		fmt.Fprintln(s.err, "Run 'inkstream --help' or 'inkstream COMMAND --help' for usage.")
 		return exitUsage
 	}
 	return exitError
 }
 
+// unknownCommand reports whether an error is that of a word that is no command, for which there is no type.
+func unknownCommand(err error) bool { return strings.HasPrefix(err.Error(), "unknown command ") }
+
+// The groups that help lists commands in.
+const (
+	groupDocuments = "documents"
+	groupServer    = "server"
+	groupHere      = "here"
+)
+
+// withoutServer marks commands that talk to no server: help leaves the flags out that say which.
+const withoutServer = "without-server"
+
 func newRoot(s streams) *cobra.Command {
+	a := &app{streams: s}
 	root := &cobra.Command{
 		Use:   "inkstream",
 		Short: "Turn PDFs into searchable, structured documents",
 		Long: `Inkstream turns PDFs into searchable, structured documents.
 
 'inkstream serve' runs the whole pipeline in one process; 'inkstream process' runs files through it without a server;
-the other commands talk to a running server.
+the other commands talk to a running server, by default the one of 'inkstream serve' on this machine.
 
-Exit codes: 0 success, 1 error, 2 wrong usage, 3 some documents did not succeed.`,
+` + exitHelp,
+		Example: `  inkstream serve                                   run a server
+  inkstream submit --wait scans/ 'more/**/*.pdf'    send it folders and files, and wait
+  inkstream search 'annual report -draft'           find pages
+  inkstream artifacts ID -d out                     fetch what a document has yielded
+  inkstream process -o out scans/                   do without a server`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          usageArgs(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(s), newProcess(s), newSubmit(s), newGet(s), newWatch(s), newText(s),
-		newCancel(s), newRetry(s), newDelete(s), newEvents(s), newDeadLetters(s))
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{fmt.Errorf("%s: %w", cmd.Name(), err)} })
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .HasAvailableInheritedFlags}}",
+		`{{if and .HasAvailableInheritedFlags (not (index .Annotations "`+withoutServer+`"))}}`, 1))
+	a.conn.register(root.PersistentFlags())
+	completeProfiles(root, s)
+	root.AddGroup(
+		&cobra.Group{ID: groupDocuments, Title: "Documents on a server:"},
+		&cobra.Group{ID: groupServer, Title: "Looking after a server:"},
+		&cobra.Group{ID: groupHere, Title: "On this machine:"},
+	)
+	add(root, groupDocuments, newSubmit(a), newList(a), newGet(a), newWatch(a), newText(a), newArtifacts(a), newSearch(a), newCancel(a), newRetry(a),
+		newDelete(a), newEvents(a))
+	add(root, groupServer, newStages(a), newDeadLetters(a), newKeys(a), newWebhooks(a), newBench(a))
+	add(root, groupHere, local(newServe(s), newProcess(a), newDoctor(s), newIndex(s), newVersion(a), newMan(a))...)
+	root.SetHelpCommandGroupID(groupHere)
+	root.SetCompletionCommandGroupID(groupHere)
 	return root
+}
+
+func add(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, c := range commands {
+		c.GroupID = group
+	}
+	root.AddCommand(commands...)
+}
+
+// local marks commands that talk to no server.
+func local(commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		if c.Annotations == nil {
+			c.Annotations = map[string]string{}
+		}
+		c.Annotations[withoutServer] = "true"
+		local(c.Commands()...)
+	}
+	return commands
+}
+
+// parent returns a command that only has others below it.
+func parent(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
 }
 
 // usageArgs makes an error of an argument check one of usage.
@@ -86,6 +162,20 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
 			return usageError{fmt.Errorf("%s: %w", cmd.Name(), err)}
+		}
+		return nil
+	}
+}
+
+// wantArgs checks that there are at least as many arguments as there are names, and at most so many where most is not negative; the error says which is
+// missing.
+func wantArgs(most int, names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usageError{fmt.Errorf("%s: %s is missing; usage: %s", cmd.Name(), names[len(args)], cmd.UseLine())}
+		}
+		if most >= 0 && len(args) > most {
+			return usageError{fmt.Errorf("%s: %q is too much; usage: %s", cmd.Name(), args[most], cmd.UseLine())}
 		}
 		return nil
 	}

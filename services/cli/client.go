@@ -7,84 +7,37 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
-	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// client talks to a server over gRPC.
-type client struct {
-	inkstreamv1.InkstreamServiceClient
-	conn *grpc.ClientConn
-}
-
-// defaultServer is where 'inkstream serve' listens.
-const defaultServer = "127.0.0.1:9090"
-
-// maxMessage bounds an answer; the largest is a page with all its words.
-const maxMessage = 64 << 20
-
-func dial(addr string) (*client, error) {
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
-	if err != nil {
-		return nil, usageError{fmt.Errorf("server address: %w", err)}
-	}
-	return &client{InkstreamServiceClient: inkstreamv1.NewInkstreamServiceClient(conn), conn: conn}, nil
-}
-
-func serverFlag(cmd *cobra.Command, s streams) *string {
-	addr := s.getenv("INKSTREAM_SERVER")
-	if addr == "" {
-		addr = defaultServer
-	}
-	return cmd.Flags().String("server", addr, "gRPC address of the server (environment: INKSTREAM_SERVER)")
-}
-
-// explain makes an error of the server readable, and says what to do where that is known.
-func explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	st, ok := status.FromError(err)
-	if !ok {
-		return err
-	}
-	if st.Code() == codes.Unavailable {
-		return fmt.Errorf("%s\nIs the server running? Start it with 'inkstream serve', or name another one with --server", st.Message())
-	}
-	return errors.New(st.Message())
-}
-
 // chunkSize is how much of a document one message carries.
 const chunkSize = 256 << 10
 
-// upload sends a file and returns the job that it became.
-func (c *client) upload(ctx context.Context, path string, meta *inkstreamv1.UploadMetadata) (*inkstreamv1.Job, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	meta.Filename = filepath.Base(path)
+// upload sends a document and returns the job that it became. sent is told of the bytes that went; it may be nil.
+func (c *client) upload(ctx context.Context, doc io.Reader, meta *inkstreamv1.UploadMetadata, sent func(int)) (*inkstreamv1.Job, error) {
+	// Ends what a reading error leaves half sent.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	stream, err := c.UploadDocument(ctx)
 	if err != nil {
 		return nil, err
 	}
-	req := &inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{Metadata: meta}}
-	err = stream.Send(req)
+	err = stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{Metadata: meta}})
 	buf := make([]byte, chunkSize)
 	for err == nil {
-		n, rerr := f.Read(buf)
+		n, rerr := io.ReadFull(doc, buf)
 		if n > 0 {
 			err = stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Data{Data: buf[:n]}})
+			if sent != nil {
+				sent(n)
+			}
 		}
-		if errors.Is(rerr, io.EOF) {
+		if errors.Is(rerr, io.EOF) || errors.Is(rerr, io.ErrUnexpectedEOF) {
 			break
 		}
 		if rerr != nil {
@@ -95,25 +48,66 @@ func (c *client) upload(ctx context.Context, path string, meta *inkstreamv1.Uplo
 	return stream.CloseAndRecv()
 }
 
-// download writes an artifact to a file, which appears under its name only when it is whole.
-func (c *client) download(ctx context.Context, id, name, path string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".inkstream-*")
+// folder is where artifacts go: nothing that is named outside of it is written.
+type folder struct{ root *os.Root }
+
+// openFolder opens a folder, making it where it is missing; the caller closes it.
+func openFolder(path string) (folder, error) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return folder{}, err
+	}
+	root, err := os.OpenRoot(path)
+	return folder{root}, err
+}
+
+// write has a file written, which appears under its name only when it is whole.
+func (f folder) write(name string, fill func(io.Writer) error) error {
+	path := filepath.FromSlash(name)
+	if err := f.root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	part := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".part")
+	tmp, err := f.root.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // fails after the rename, as it should
-	if err := c.copyArtifact(ctx, id, name, tmp); err != nil {
-		tmp.Close()
-		return err
+	err = fill(tmp)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = f.root.Rename(part, path)
 	}
-	if err := tmp.Chmod(0o644); err != nil {
-		tmp.Close()
-		return err
+	if err != nil {
+		// The error of what was wanted is the one to tell.
+		_ = f.root.Remove(part)
 	}
-	if err := tmp.Close(); err != nil {
-		return err
+	return err
+}
+
+// fetch downloads what a job has yielded into a folder; only says which, and nil means all. It returns what was fetched.
+func (c *client) fetch(ctx context.Context, id, path string, only func(name string) bool) ([]*inkstreamv1.Artifact, error) {
+	res, err := c.ListArtifacts(ctx, &inkstreamv1.ListArtifactsRequest{Id: id})
+	if err != nil {
+		return nil, err
 	}
-	return os.Rename(tmp.Name(), path)
+	if len(res.GetArtifacts()) == 0 {
+		return nil, nil
+	}
+	into, err := openFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	defer into.root.Close()
+	var fetched []*inkstreamv1.Artifact
+	for _, artifact := range res.GetArtifacts() {
+		if only != nil && !only(artifact.GetName()) {
+			continue
+		}
+		err := into.write(artifact.GetName(), func(w io.Writer) error { return c.copyArtifact(ctx, id, artifact.GetName(), w) })
+		if err != nil {
+			return fetched, fmt.Errorf("%s: %w", artifact.GetName(), err)
+		}
+		fetched = append(fetched, artifact)
+	}
+	return fetched, nil
 }
 
 func (c *client) copyArtifact(ctx context.Context, id, name string, w io.Writer) error {
@@ -135,23 +129,46 @@ func (c *client) copyArtifact(ctx context.Context, id, name string, w io.Writer)
 	}
 }
 
-// follow calls update at every change of a job, and returns the job when it has ended.
+// watchPatience is how long a watch that broke off tries to go on, for instance while the server is started again.
+const watchPatience = 2 * time.Minute
+
+// follow calls update at every change of a job, and returns the job when it has ended. A watch that breaks off begins again.
 func (c *client) follow(ctx context.Context, id string, update func(*inkstreamv1.Job)) (*inkstreamv1.Job, error) {
+	var last *inkstreamv1.Job
+	err := patience{away: watchPatience}.try(ctx, func() error {
+		seen, err := c.followOnce(ctx, id, update)
+		if seen != nil {
+			last = seen
+		}
+		if err == nil && !ended(last) {
+			return status.Error(codes.Unavailable, "the server ended the watch before the job")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return last, nil
+}
+
+func (c *client) followOnce(ctx context.Context, id string, update func(*inkstreamv1.Job)) (last *inkstreamv1.Job, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	stream, err := c.WatchJob(ctx, &inkstreamv1.WatchJobRequest{Id: id})
 	if err != nil {
 		return nil, err
 	}
-	var last *inkstreamv1.Job
 	for {
 		j, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			if last == nil || !ended(last) {
-				return nil, status.Error(codes.Unavailable, "the server ended the watch before the job")
+		if errors.Is(err, io.EOF) || err == nil && ended(j) {
+			if j != nil {
+				last = j
+				update(j)
 			}
 			return last, nil
 		}
 		if err != nil {
-			return nil, err
+			return last, err
 		}
 		last = j
 		update(j)

@@ -1,124 +1,187 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
+	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// eachJob returns a command that does one thing to each of the jobs that are named. It goes on after an error, and returns the first.
-func eachJob(s streams, use, short string, do func(ctx context.Context, c *client, id string) (string, error)) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: usageArgs(cobra.MinimumNArgs(1))}
-	server := serverFlag(cmd, s)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := dial(*server)
+// each returns a command that does one thing to each of what is named. It goes on after an error, and returns the first.
+func (a *app) each(
+	use, short string, complete completer, do func(cmd *cobra.Command, c *client, id string) (string, error),
+) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: wantArgs(-1, "ID"), ValidArgsFunction: complete.without}
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error { return a.eachOf(cmd, c, args, do) })
+	return cmd
+}
+
+func (a *app) eachOf(cmd *cobra.Command, c *client, ids []string, do func(cmd *cobra.Command, c *client, id string) (string, error)) error {
+	var failed error
+	for _, id := range ids {
+		said, err := do(cmd, c, id)
+		switch {
+		case err == nil:
+			fmt.Fprintln(a.out, said)
+		case failed == nil:
+			failed = fmt.Errorf("%s: %w", id, explain(err))
+		default:
+			fmt.Fprintf(a.err, "inkstream: %s: %v\n", id, explain(err))
+		}
+	}
+	return failed
+}
+
+// bulk is something that is done to jobs: to those that are named, or to all that a filter selects.
+type bulk struct {
+	use, verb, short, long, example string
+	one                             func(cmd *cobra.Command, c *client, id string) (string, error)
+	all                             func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error)
+	// states are those that are worth completing.
+	states map[inkstreamv1.Job_State]bool
+}
+
+// jobsCommand makes a command of it.
+func (a *app) jobsCommand(b bulk) (*cobra.Command, *bool) {
+	var f filter
+	var yes, dryRun, every bool
+	cmd := &cobra.Command{
+		Use: b.use, Short: b.short, Example: b.example, ValidArgsFunction: a.completeJobsIn(b.states).without,
+		Long: b.short + ".\n\n" + b.long + "Jobs are named by their ids, or selected by --state, --filename, --label, --since, --until and --batch; then they are counted first, " +
+			"and\n--yes confirms.",
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before it is done to all that the filter selects")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only list what the filter selects")
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
+		filter, err := f.build(time.Now())
 		if err != nil {
 			return err
 		}
-		defer c.conn.Close()
-		var first error
-		for _, id := range args {
-			said, err := do(cmd.Context(), c, id)
-			if err != nil {
-				err = fmt.Errorf("%s: %w", id, explain(err))
-				if first == nil {
-					first = err
-				} else {
-					fmt.Fprintln(s.err, "inkstream:", err)
-				}
-				continue
-			}
-			fmt.Fprintln(s.out, said)
+		switch {
+		case len(args) > 0 && (!emptyFilter(filter) || dryRun):
+			return usageError{fmt.Errorf("%s: name jobs, or select them by a filter, not both", cmd.Name())}
+		case len(args) > 0:
+			return a.eachOf(cmd, c, args, b.one)
+		case emptyFilter(filter):
+			return usageError{fmt.Errorf("%s: ID is missing, or a filter such as --state; usage: %s", cmd.Name(), cmd.UseLine())}
 		}
-		return first
+		jobs, _, err := c.list(cmd.Context(), filter, 0, true)
+		if err != nil {
+			return explain(err)
+		}
+		if dryRun || len(jobs) == 0 {
+			return a.show(asTable, jobSheet(jobs, "No job is like that."))
+		}
+		if !yes {
+			if err := a.confirm(fmt.Sprintf("%s %s", b.verb, plural(len(jobs), "job"))); err != nil {
+				return err
+			}
+		}
+		res, err := b.all(cmd.Context(), c, &inkstreamv1.BatchJobsRequest{Filter: filter, All: every})
+		if err != nil {
+			return explain(err)
+		}
+		fmt.Fprintf(a.out, "done to %s", plural(int(res.GetDone()), "job"))
+		if n := res.GetSkipped(); n > 0 {
+			fmt.Fprintf(a.out, "; %d were in no state for it", n)
+		}
+		fmt.Fprintln(a.out)
+		return nil
+	})
+	return cmd, &every
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
 	}
-	return cmd
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func newCancel(s streams) *cobra.Command {
-	return eachJob(s, "cancel ID...", "End jobs that have not ended", func(ctx context.Context, c *client, id string) (string, error) {
-		j, err := c.CancelJob(ctx, &inkstreamv1.CancelJobRequest{Id: id})
-		return jobLine(j), err
-	})
+// confirm asks whoever sits at the terminal. Where nobody does, --yes must have been said.
+func (a *app) confirm(what string) error {
+	in, ok := a.in.(*os.File)
+	if !ok || !isatty.IsTerminal(in.Fd()) {
+		return usageError{fmt.Errorf("this would %s: say --yes to have it done, or --dry-run to see which", what)}
+	}
+	fmt.Fprintf(a.err, "%s%s? [y/N] ", strings.ToUpper(what[:1]), what[1:])
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was done")
 }
 
-func newRetry(s streams) *cobra.Command {
-	var all bool
-	cmd := eachJob(s, "retry ID...", "Run jobs again: the pages without a result, or with --all everything",
-		func(ctx context.Context, c *client, id string) (string, error) {
-			j, err := c.RetryJob(ctx, &inkstreamv1.RetryJobRequest{Id: id, All: all})
+func newCancel(a *app) *cobra.Command {
+	cmd, _ := a.jobsCommand(bulk{
+		use: "cancel ID...", verb: "cancel", short: "End jobs that have not ended",
+		long:    "What is queued of a job is dropped at once, and what is under way stops within seconds. Results of an earlier run stay.\n\n",
+		example: "  inkstream cancel 01m7z3g43yb9atzzvtxpj2ph4p\n  inkstream cancel --state pending,running --label project=atlas --yes",
+		states:  map[inkstreamv1.Job_State]bool{inkstreamv1.Job_PENDING: true, inkstreamv1.Job_RUNNING: true},
+		one: func(cmd *cobra.Command, c *client, id string) (string, error) {
+			j, err := c.CancelJob(cmd.Context(), &inkstreamv1.CancelJobRequest{Id: id})
 			return jobLine(j), err
-		})
-	cmd.Flags().BoolVar(&all, "all", false, "do every page again, also of jobs that succeeded")
+		},
+		all: func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+			return c.CancelJobs(ctx, req)
+		},
+	})
 	return cmd
 }
 
-func newDelete(s streams) *cobra.Command {
-	return eachJob(s, "delete ID...", "Remove jobs and all that is kept of them", func(ctx context.Context, c *client, id string) (string, error) {
-		_, err := c.DeleteJob(ctx, &inkstreamv1.DeleteJobRequest{Id: id})
-		return id + " DELETED", err
+func newRetry(a *app) *cobra.Command {
+	var all *bool
+	cmd, every := a.jobsCommand(bulk{
+		use: "retry ID...", verb: "run again", short: "Run jobs again: the pages without a result, or with --all everything",
+		long:    "The results of the last run answer until the new ones replace them.\n\n",
+		example: "  inkstream retry --state partial,failed --since 1d --yes",
+		states: map[inkstreamv1.Job_State]bool{
+			inkstreamv1.Job_FAILED: true, inkstreamv1.Job_PARTIAL: true, inkstreamv1.Job_CANCELLED: true,
+		},
+		one: func(cmd *cobra.Command, c *client, id string) (string, error) {
+			j, err := c.RetryJob(cmd.Context(), &inkstreamv1.RetryJobRequest{Id: id, All: *all})
+			return jobLine(j), err
+		},
+		all: func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+			return c.RetryJobs(ctx, req)
+		},
 	})
+	all = every
+	cmd.Flags().BoolVar(every, "all", false, "do every page again, also of jobs that succeeded")
+	return cmd
+}
+
+func newDelete(a *app) *cobra.Command {
+	cmd, _ := a.jobsCommand(bulk{
+		use: "delete ID...", verb: "delete", short: "Remove jobs and all that is kept of them",
+		long:    "A job that has not ended is cancelled first. Its audit trail stays.\n\n",
+		example: "  inkstream delete --until 90d --dry-run\n  inkstream delete --until 90d --yes",
+		one: func(cmd *cobra.Command, c *client, id string) (string, error) {
+			_, err := c.DeleteJob(cmd.Context(), &inkstreamv1.DeleteJobRequest{Id: id})
+			return id + " DELETED", err
+		},
+		all: func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+			return c.DeleteJobs(ctx, req)
+		},
+	})
+	return cmd
 }
 
 // jobLine says where a job stands.
 func jobLine(j *inkstreamv1.Job) string {
 	return fmt.Sprintf("%s %s (run %d)", j.GetId(), j.GetState(), j.GetRun())
-}
-
-func newEvents(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "events ID",
-		Short: "Show what happened to a job, in order",
-		Args:  usageArgs(cobra.ExactArgs(1)),
-	}
-	server := serverFlag(cmd, s)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := dial(*server)
-		if err != nil {
-			return err
-		}
-		defer c.conn.Close()
-		w := table(s.out)
-		req := &inkstreamv1.ListEventsRequest{Id: args[0], PageSize: 1000}
-		for {
-			res, err := c.ListEvents(cmd.Context(), req)
-			if err != nil {
-				return explain(err)
-			}
-			for _, e := range res.GetEvents() {
-				fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", e.GetTime().AsTime().Local().Format(time.StampMilli), e.GetRun(), e.GetType(), eventFacts(e))
-			}
-			if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-				return w.Flush()
-			}
-		}
-	}
-	return cmd
-}
-
-// table returns a writer that lines up what is set apart by tabs.
-func table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
-
-// eventFacts returns what an event has beside its type, on one line.
-func eventFacts(e *inkstreamv1.Event) string {
-	var facts []string
-	if e.GetPage() > 0 {
-		facts = append(facts, fmt.Sprintf("page %d", e.GetPage()))
-	}
-	if e.GetCode() != "" {
-		facts = append(facts, e.GetCode())
-	}
-	for _, k := range slices.Sorted(maps.Keys(e.GetAttributes())) {
-		facts = append(facts, k+"="+e.GetAttributes()[k])
-	}
-	return strings.Join(facts, " ")
 }

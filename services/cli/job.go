@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -9,107 +12,203 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-func newGet(s streams) *cobra.Command {
+func newGet(a *app) *cobra.Command {
+	var wait time.Duration
 	cmd := &cobra.Command{
-		Use:   "get ID",
-		Short: "Show a job",
-		Args:  usageArgs(cobra.ExactArgs(1)),
+		Use:   "get ID...",
+		Short: "Show jobs",
+		Long: `Show jobs. With --wait the answer comes when all of them have ended, or after that time; the exit code is then 3 unless every one
+has SUCCEEDED.`,
+		Example: `  inkstream get 01m7z3g43yb9atzzvtxpj2ph4p
+  inkstream get 01m7z3g43yb9atzzvtxpj2ph4p --wait 30s -o json | jq .outcomes`,
+		Args:              wantArgs(-1, "ID"),
+		ValidArgsFunction: completer(a.completeJobs).without,
 	}
-	server := serverFlag(cmd, s)
-	output := cmd.Flags().StringP("output", "o", "text", "text or json")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *output != "text" && *output != "json" {
-			return usageError{fmt.Errorf("--output %q: want text or json", *output)}
+	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so long for the end, e.g. 30s")
+	how := outputFlag(cmd)
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
+		waited, cancel := context.WithTimeout(cmd.Context(), wait)
+		defer cancel()
+		var jobs []*inkstreamv1.Job
+		var failed error
+		for _, id := range args {
+			j, err := c.await(cmd.Context(), waited, id)
+			if err != nil {
+				err = explain(err)
+				if len(args) > 1 {
+					err = fmt.Errorf("%s: %w", id, err)
+				}
+				failed = errors.Join(failed, err)
+				continue
+			}
+			jobs = append(jobs, j)
 		}
-		c, err := dial(*server)
-		if err != nil {
-			return err
+		if err := a.showJobs(*how, jobs, len(args) > 1); err != nil || failed != nil {
+			return errors.Join(failed, err)
 		}
-		defer c.conn.Close()
-		j, err := c.GetJob(cmd.Context(), &inkstreamv1.GetJobRequest{Id: args[0]})
-		if err != nil {
-			return explain(err)
-		}
-		if *output == "json" {
-			return printJSON(s.out, j)
-		}
-		printJob(s.out, j)
-		return nil
-	}
-	return cmd
-}
-
-func newWatch(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "watch ID",
-		Short: "Follow a job to its end",
-		Args:  usageArgs(cobra.ExactArgs(1)),
-	}
-	server := serverFlag(cmd, s)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := dial(*server)
-		if err != nil {
-			return err
-		}
-		defer c.conn.Close()
-		bar := newProgress(s.err)
-		j, err := c.follow(cmd.Context(), args[0], func(j *inkstreamv1.Job) { bar.set(j.GetId(), j) })
-		bar.finish()
-		if err != nil {
-			return explain(err)
-		}
-		printJob(s.out, j)
-		if j.GetState() != inkstreamv1.Job_SUCCEEDED {
+		if wait > 0 && slices.ContainsFunc(jobs, func(j *inkstreamv1.Job) bool { return j.GetState() != inkstreamv1.Job_SUCCEEDED }) {
 			return errSome
 		}
 		return nil
-	}
+	})
 	return cmd
 }
 
-func newText(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "text ID",
-		Short: "Print the text of a job; pages are set apart by form feeds",
-		Args:  usageArgs(cobra.ExactArgs(1)),
+// await returns a job when it has ended, or as it is when waited is over.
+func (c *client) await(ctx, waited context.Context, id string) (*inkstreamv1.Job, error) {
+	if waited.Err() == nil {
+		j, err := c.follow(waited, id, func(*inkstreamv1.Job) {})
+		if err == nil || waited.Err() == nil {
+			return j, err
+		}
 	}
-	server := serverFlag(cmd, s)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := dial(*server)
+	return c.GetJob(ctx, &inkstreamv1.GetJobRequest{Id: id})
+}
+
+// showJobs prints one job in full, or several as a table.
+func (a *app) showJobs(how output, jobs []*inkstreamv1.Job, several bool) error {
+	switch {
+	case len(jobs) == 0:
+		return nil
+	case several && !how.machine():
+		return a.show(how, jobSheet(jobs, ""))
+	case several:
+		return a.encode(how, list(jobs))
+	case how.machine():
+		return a.encode(how, jobs[0])
+	}
+	return a.show(how, detailSheet(jobs[0], how == asWide))
+}
+
+func newWatch(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "watch ID...",
+		Short:             "Follow jobs to their end; the exit code is 3 unless every one SUCCEEDED",
+		Args:              wantArgs(-1, "ID"),
+		ValidArgsFunction: a.completeJobsIn(map[inkstreamv1.Job_State]bool{inkstreamv1.Job_PENDING: true, inkstreamv1.Job_RUNNING: true}).without,
+	}
+	how := outputFlag(cmd)
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
+		results := make([]result, len(args))
+		e := &errand{c: c, bars: newProgress(a.streams, len(args)), wait: true}
+		err := e.each(cmd.Context(), len(args), func(ctx context.Context, i int) error {
+			results[i] = result{path: args[i], job: &inkstreamv1.Job{Id: args[i]}}
+			return e.await(ctx, e.bars.begin(args[i], 0), &results[i])
+		})
+		e.bars.finish()
 		if err != nil {
+			return explain(err)
+		}
+		var jobs []*inkstreamv1.Job
+		for _, r := range results {
+			jobs = append(jobs, r.job)
+		}
+		if err := a.showJobs(*how, jobs, len(args) > 1); err != nil {
 			return err
 		}
-		defer c.conn.Close()
-		return explain(c.copyArtifact(cmd.Context(), args[0], "text.txt", s.out))
-	}
+		return verdict(results, true)
+	})
 	return cmd
 }
 
-func printJSON(w io.Writer, j *inkstreamv1.Job) error {
-	b, err := protojson.MarshalOptions{Multiline: true, Indent: "  "}.Marshal(j)
-	if err != nil {
-		return err
+func newText(a *app) *cobra.Command {
+	var page int
+	cmd := &cobra.Command{
+		Use:               "text ID",
+		Short:             "Print the text of a job; pages are set apart by form feeds",
+		Args:              wantArgs(1, "ID"),
+		ValidArgsFunction: onlyFirst(a.completeJobs),
 	}
-	_, err = fmt.Fprintln(w, string(b))
-	return err
+	cmd.Flags().IntVar(&page, "page", 0, "print this page alone")
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
+		out := a.out
+		if terminal(out) {
+			out = cleanWriter{out}
+		}
+		if !cmd.Flags().Changed("page") {
+			return explain(c.copyArtifact(cmd.Context(), args[0], "text.txt", out))
+		}
+		if page < 1 {
+			return usageError{fmt.Errorf("--page %d: pages count from 1", page)}
+		}
+		r, w := io.Pipe()
+		// A page that was read whole needs no more of the document.
+		ctx, cancel := context.WithCancel(cmd.Context())
+		defer cancel()
+		go func() { w.CloseWithError(c.copyArtifact(ctx, args[0], "text.txt", w)) }()
+		err := onePage(r, out, page)
+		r.Close()
+		return explain(err)
+	})
+	return cmd
 }
 
-func printJob(w io.Writer, j *inkstreamv1.Job) {
+// onePage copies the n-th of the texts that form feeds set apart.
+func onePage(from io.Reader, to io.Writer, n int) error {
+	pages := bufio.NewReaderSize(from, chunkSize)
+	for at := 1; ; {
+		piece, err := pages.ReadSlice('\f')
+		end := err == nil
+		if at == n {
+			if _, werr := to.Write([]byte(strings.TrimSuffix(string(piece), "\f"))); werr != nil || end {
+				return werr
+			}
+		}
+		switch {
+		case end:
+			at++
+		case errors.Is(err, bufio.ErrBufferFull): // the page goes on
+		case errors.Is(err, io.EOF) && at < n:
+			return fmt.Errorf("there is no page %d: the document has %s", n, plural(at, "page"))
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// cleanWriter keeps what a document's text holds beside text from a terminal.
+type cleanWriter struct{ w io.Writer }
+
+// Write implements io.Writer. The bytes of UTF-8 are never those of the controls that it drops.
+func (c cleanWriter) Write(p []byte) (int, error) {
+	out := slices.DeleteFunc(slices.Clone(p), func(b byte) bool { return b < ' ' && b != '\n' && b != '\t' && b != '\f' || b == 0x7f })
+	if _, err := c.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// detailSheet shows a job line by line.
+func detailSheet(j *inkstreamv1.Job, wide bool) sheet {
+	t := sheet{head: []string{"", ""}, data: j}
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+		t.rows = append(t.rows, []string{name, printable(fmt.Sprintf(format, args...))})
 	}
 	row("id", "%s", j.GetId())
-	row("state", "%s", j.GetState())
+	t.rows = append(t.rows, []string{"state", j.GetState().String()})
 	row("file", "%s (%s)", j.GetFilename(), bytesText(int64(j.GetSizeBytes())))
 	row("pages", "%d of %d%s", j.GetPagesDone(), j.GetPageCount(), outcomes(j))
-	row("created", "%s", j.GetCreateTime().AsTime().Local().Format(time.DateTime))
+	row("created", "%s", clock(j.GetCreateTime()))
 	if j.GetEndTime() != nil {
-		row("took", "%s", j.GetEndTime().AsTime().Sub(j.GetCreateTime().AsTime()).Round(time.Millisecond))
+		row("took", "%s", took(j))
+	}
+	if j.GetRun() > 1 {
+		row("run", "%d", j.GetRun())
+	}
+	if j.GetDuplicateOf() != "" {
+		row("same as", "%s", j.GetDuplicateOf())
+	}
+	if len(j.GetLabels()) > 0 {
+		row("labels", "%s", labelText(j.GetLabels()))
+	}
+	if j.GetBatch() != "" {
+		row("batch", "%s", j.GetBatch())
 	}
 	for _, st := range j.GetStages() {
 		row(st.GetName(), "%d done, %.2f s", st.GetUnitsDone(), st.GetBusySeconds())
@@ -117,8 +216,9 @@ func printJob(w io.Writer, j *inkstreamv1.Job) {
 	if e := j.GetError(); e != nil {
 		row("error", "%s: %s (%s)", e.GetCode(), e.GetMessage(), e.GetStage())
 	}
+	const most = 10
 	for i, f := range j.GetFailures() {
-		if i == 10 {
+		if i == most && !wide {
 			row("", "and %d more failed pages", len(j.GetFailures())-i)
 			break
 		}
@@ -127,6 +227,14 @@ func printJob(w io.Writer, j *inkstreamv1.Job) {
 	for _, f := range j.GetFindings() {
 		row("finding", "%s × %d (%s) %s", f.GetKind(), f.GetCount(), f.GetPolicy(), f.GetDetail())
 	}
+	if wide {
+		row("sha256", "%s", j.GetSha256())
+		row("expires", "%s", clock(j.GetExpireTime()))
+		row("title", "%s", dash(j.GetDocument().GetTitle()))
+		row("producer", "%s", dash(j.GetDocument().GetProducer()))
+		row("options", "%s", j.GetOptions())
+	}
+	return t
 }
 
 // outcomes returns ": 3 native_text, 1 ocr", or nothing while no page has ended.

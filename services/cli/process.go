@@ -4,166 +4,117 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
+
+	"inkstream.dev/services/standalone"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
-	"inkstream.dev/services/standalone"
 )
 
-func newProcess(s streams) *cobra.Command {
+// processFlags are the flags of process.
+type processFlags struct {
+	out, watch string
+	workers    int
+	how        output
+	options    func() (*inkstreamv1.JobOptions, error)
+}
+
+func newProcess(a *app) *cobra.Command {
+	f := &processFlags{how: asTable}
 	cmd := &cobra.Command{
-		Use:   "process FILE|FOLDER...",
+		Use:   "process FILE|FOLDER|PATTERN...",
 		Short: "Run files through the whole pipeline in one go, without a server",
 		Long: `Run files through the whole pipeline in one go, without a server.
 
-Folders are searched for *.pdf. Each file's artifacts go to a folder of its own below the output folder. Nothing but them is kept.
+Folders are searched for *.pdf; a pattern such as 'scans/**/*.pdf' in quotes is looked up by inkstream itself. Each file's artifacts go to a
+folder of its own below the output folder. Nothing but them is kept.
+
+With --watch the command stays, and takes every PDF that is put into the folder.
+
+` + watchHelp + `
 
 Exit codes: 0 every file succeeded, 1 error, 2 wrong usage, 3 some ended otherwise.`,
-		Args: usageArgs(cobra.MinimumNArgs(1)),
+		Example: `  inkstream process -o out scan.pdf
+  inkstream process -o out --artifacts markdown,tables scans/
+  inkstream process --watch inbox`,
+		ValidArgsFunction: completePDFs,
 	}
-	out := cmd.Flags().StringP("output", "o", "", "folder for the artifacts (required)")
-	languages := cmd.Flags().String("languages", "", "languages to recognise, e.g. eng+deu")
-	workers := cmd.Flags().Int("workers", runtime.NumCPU(), "pages worked on at once")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *out == "" {
-			return usageError{errors.New("process: --output is missing")}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if f.watch != "" {
+			return wantArgs(0)(cmd, args)
 		}
-		if *workers < 1 {
-			return usageError{fmt.Errorf("process: --workers %d: want at least 1", *workers)}
-		}
-		files, err := expand(args)
-		if err != nil {
-			return usageError{fmt.Errorf("process: %w", err)}
-		}
-		opts := &inkstreamv1.JobOptions{Languages: *languages, Lane: "batch"}
-		return process(cmd.Context(), s, files, *out, *workers, opts)
+		return wantArgs(-1, "FILE")(cmd, args)
 	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "output", "o", "", "`folder` for the artifacts (required, but with --watch)")
+	flags.StringVar(&f.watch, "watch", "", "take the files that are put into this `folder`, until Ctrl-C")
+	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "pages worked on at once")
+	flags.Var(&f.how, "format", "how the summary is shown: table, wide, json, yaml")
+	f.options = optionFlags(cmd)
+	completeValues(cmd, "format", formats...)
+	completeOptions(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.process(cmd.Context(), args, f) }
 	return cmd
 }
 
-// input is a file and the folder, below the output folder, that its artifacts go to.
-type input struct{ path, folder string }
-
-// expand lists the files named by args, and the PDFs in the folders named by them.
-func expand(args []string) ([]input, error) {
-	var files []input
-	taken := make(map[string]bool)
-	add := func(path, name string) {
-		base := strings.TrimSuffix(name, filepath.Ext(name))
-		folder := base
-		for n := 2; taken[folder]; n++ {
-			folder = fmt.Sprintf("%s-%d", base, n)
-		}
-		taken[folder] = true
-		files = append(files, input{path: path, folder: folder})
+func (a *app) process(ctx context.Context, args []string, f *processFlags) error {
+	if f.out == "" && f.watch == "" {
+		return usageError{errors.New("process: --output is missing")}
 	}
-	for _, arg := range args {
-		info, err := os.Stat(arg)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			add(arg, filepath.Base(arg))
-			continue
-		}
-		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || !strings.EqualFold(filepath.Ext(path), ".pdf") {
-				return err
-			}
-			name, err := filepath.Rel(arg, path)
-			if err != nil {
-				return err
-			}
-			add(path, name)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+	if f.workers < 1 {
+		return usageError{fmt.Errorf("process: --workers %d: want at least 1", f.workers)}
 	}
-	if len(files) == 0 {
-		return nil, errors.New("no PDF files found")
+	opts, err := f.options()
+	if err != nil {
+		return usageError{fmt.Errorf("process: %w", err)}
 	}
-	return files, nil
-}
-
-// inFlight is how many documents are in the pipeline at once: enough to keep every stage busy.
-const inFlight = 32
-
-// process runs files through a pipeline of its own, in a temporary folder.
-func process(ctx context.Context, s streams, files []input, out string, workers int, opts *inkstreamv1.JobOptions) error {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	opts.Lane = "batch"
+	meta := &inkstreamv1.UploadMetadata{Options: opts}
+	if f.watch != "" {
+		return a.pipeline(ctx, f.workers, func(ctx context.Context, c *client) error { return a.hot(ctx, c, f.watch, f.out, meta) })
+	}
+	files, err := expand(args)
+	if err != nil {
+		return usageError{fmt.Errorf("process: %w", err)}
+	}
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return err
 	}
+	var results []result
+	err = a.pipeline(ctx, f.workers, func(ctx context.Context, c *client) error {
+		e := &errand{c: c, bars: newProgress(a.streams, len(files)), meta: meta, wait: true}
+		e.fetchInto = func(i int) string { return filepath.Join(f.out, files[i].folder) }
+		defer e.bars.finish()
+		var err error
+		results, err = e.run(ctx, files)
+		return err
+	})
+	if err != nil {
+		return explain(err)
+	}
+	if err := a.summary(f.how, results); err != nil {
+		return err
+	}
+	return verdict(results, true)
+}
+
+// pipeline runs a pipeline of its own, in a temporary folder, while use does.
+func (a *app) pipeline(ctx context.Context, workers int, use func(ctx context.Context, c *client) error) error {
 	dir, err := os.MkdirTemp("", "inkstream-process-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-
-	cfg := standalone.ThrowAway(dir, workers)
-	results := make([]result, len(files))
-	err = standalone.With(ctx, cfg, s.err, func(ctx context.Context, grpcAddr string) error {
-		c, err := dial(grpcAddr)
+	return standalone.With(ctx, standalone.ThrowAway(dir, workers), a.err, func(ctx context.Context, grpcAddr string) error {
+		c, err := dial("grpc://" + grpcAddr)
 		if err != nil {
 			return err
 		}
 		defer c.conn.Close()
-		bar := newProgress(s.err)
-		bar.expect(len(files))
-		defer bar.finish()
-		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(inFlight)
-		for i, f := range files {
-			g.Go(func() error {
-				results[i] = result{path: f.path}
-				return processOne(gctx, c, bar, &results[i], filepath.Join(out, f.folder), opts)
-			})
-		}
-		return g.Wait()
+		return use(ctx, c)
 	})
-	if err != nil {
-		return explain(err)
-	}
-	printSummary(s.out, results)
-	return verdict(results, true)
-}
-
-// processOne takes one file through the pipeline. What is wrong with the file is its result; an error is one of the pipeline.
-func processOne(
-	ctx context.Context, c *client, bar *progress, r *result, folder string, opts *inkstreamv1.JobOptions,
-) error {
-	j, err := c.upload(ctx, r.path, &inkstreamv1.UploadMetadata{Options: opts})
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		r.err = err
-		bar.refused()
-		return nil
-	}
-	if r.job, err = c.follow(ctx, j.GetId(), func(j *inkstreamv1.Job) { bar.set(j.GetId(), j) }); err != nil {
-		return err
-	}
-	list, err := c.ListArtifacts(ctx, &inkstreamv1.ListArtifactsRequest{Id: j.GetId()})
-	if err != nil {
-		return err
-	}
-	for _, a := range list.GetArtifacts() {
-		path := filepath.Join(folder, filepath.FromSlash(a.GetName()))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := c.download(ctx, j.GetId(), a.GetName(), path); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,146 +2,174 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"text/tabwriter"
+	"path/filepath"
+	"sync"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-func newSubmit(s streams) *cobra.Command {
+// submitFlags are the flags of submit.
+type submitFlags struct {
+	wait, quiet        bool
+	key, lane, webhook string
+	watch, fetch       string
+	labels             []string
+	how                *output
+	options            func() (*inkstreamv1.JobOptions, error)
+}
+
+func newSubmit(a *app) *cobra.Command {
+	f := &submitFlags{}
 	cmd := &cobra.Command{
-		Use:   "submit FILE...",
+		Use:   "submit FILE|FOLDER|PATTERN...",
 		Short: "Upload documents to a server",
-		Args:  usageArgs(cobra.MinimumNArgs(1)),
+		Long: `Upload documents to a server, and print each job's id. Folders are searched for *.pdf; a pattern such as 'scans/**/*.pdf' in quotes is
+looked up by inkstream itself.
+
+With --wait the command stays until every job has ended; a server that is too busy is asked again when it says. With --watch it stays for
+good and takes every PDF that is put into the folder: see below.
+
+` + watchHelp + `
+
+` + exitHelp,
+		Example: `  inkstream submit scan.pdf
+  inkstream submit --wait --languages deu+eng --label project=atlas scans/
+  id=$(inkstream submit -q scan.pdf)
+  inkstream submit --wait -d out 'scans/**/*.pdf'
+  inkstream submit --watch inbox`,
+		ValidArgsFunction: completePDFs,
 	}
-	server := serverFlag(cmd, s)
-	wait := cmd.Flags().Bool("wait", false, "wait until every job has ended")
-	key := cmd.Flags().String("idempotency-key", "", "answer the same job for the same key; one file only")
-	lane := cmd.Flags().String("lane", "", "interactive (the default) or batch")
-	languages := cmd.Flags().String("languages", "", "languages to recognise, e.g. eng+deu")
-	documentTimeout := cmd.Flags().Duration("document-timeout", 0, "how long a document may take, up to the server's limit")
-	pageTimeout := cmd.Flags().Duration("page-timeout", 0, "how long an engine may take over a page, up to the server's limit")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *key != "" && len(args) > 1 {
-			return usageError{fmt.Errorf("--idempotency-key goes with one file, not %d", len(args))}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if f.watch != "" {
+			return wantArgs(0)(cmd, args)
 		}
-		c, err := dial(*server)
-		if err != nil {
-			return err
-		}
-		defer c.conn.Close()
-		meta := func() *inkstreamv1.UploadMetadata {
-			opts := &inkstreamv1.JobOptions{Lane: *lane, Languages: *languages}
-			if *documentTimeout != 0 {
-				opts.DocumentTimeout = durationpb.New(*documentTimeout)
-			}
-			if *pageTimeout != 0 {
-				opts.PageTimeout = durationpb.New(*pageTimeout)
-			}
-			return &inkstreamv1.UploadMetadata{IdempotencyKey: *key, Options: opts}
-		}
-		results, err := submitAll(cmd.Context(), s, c, args, meta)
-		if err != nil {
-			return err
-		}
-		if *wait {
-			if err := waitAll(cmd.Context(), s, c, results); err != nil {
-				return err
-			}
-			printSummary(s.out, results)
-		}
-		return verdict(results, *wait)
+		return wantArgs(-1, "FILE")(cmd, args)
 	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.wait, "wait", false, "wait until every job has ended")
+	flags.StringVarP(&f.fetch, "dir", "d", "", "with --wait: fetch what the jobs yield into this `folder`, one folder for each file")
+	flags.StringVar(&f.watch, "watch", "", "take the files that are put into this `folder`, until Ctrl-C")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print ids alone")
+	flags.StringVar(&f.key, "idempotency-key", "", "answer the same job for the same key; one file only")
+	flags.StringVar(&f.lane, "lane", "", "interactive (the default) or batch")
+	flags.StringArrayVar(&f.labels, "label", nil, "give the jobs this `key=value`; may be repeated")
+	flags.StringVar(&f.webhook, "webhook", "", "`URL` that is told when a job ends")
+	f.options = optionFlags(cmd)
+	f.how = outputFlag(cmd)
+	completeValues(cmd, "lane", "interactive", "batch")
+	completeOptions(cmd)
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error { return a.submit(cmd, c, args, f) })
 	return cmd
 }
 
-// result is what became of one file.
-type result struct {
-	path string
-	job  *inkstreamv1.Job
-	err  error // why it became no job
+// completeOptions has the flags of a job's options completed.
+func completeOptions(cmd *cobra.Command) {
+	completeValues(cmd, "ocr", "auto", "force", "skip", "redo")
+	completeValues(cmd, "rotate", "auto", "off")
+	completeValues(cmd, "artifacts", "all", "text", "json", "markdown", "tables", "images", "searchable_pdf", "layout_pdf", "hocr", "alto", "metadata", "chunks")
 }
 
-// submitAll uploads files one after the other and prints each job's id. An upload that the server refuses is the file's result; a server
-// that does not answer is an error.
-func submitAll(
-	ctx context.Context, s streams, c *client, paths []string, meta func() *inkstreamv1.UploadMetadata,
-) ([]result, error) {
-	var results []result
-	for _, path := range paths {
-		j, err := c.upload(ctx, path, meta())
-		if status.Code(err) == codes.Unavailable || ctx.Err() != nil {
-			return nil, explain(err)
-		}
+func (a *app) submit(cmd *cobra.Command, c *client, args []string, f *submitFlags) error {
+	opts, err := f.options()
+	if err != nil {
+		return usageError{err}
+	}
+	opts.Lane = f.lane
+	labels, err := labelsOf(f.labels)
+	if err != nil {
+		return err
+	}
+	meta := &inkstreamv1.UploadMetadata{IdempotencyKey: f.key, Options: opts, Labels: labels, WebhookUrl: f.webhook}
+	switch {
+	case f.watch != "" && (f.wait || f.key != "" || f.fetch != ""):
+		return usageError{errors.New("submit: --watch goes without --wait, -d and --idempotency-key")}
+	case f.watch != "":
+		return a.hot(cmd.Context(), c, f.watch, "", meta)
+	case f.fetch != "" && !f.wait:
+		return usageError{errors.New("submit: -d goes with --wait")}
+	}
+	files, err := expand(args)
+	if err != nil {
+		return usageError{fmt.Errorf("submit: %w", err)}
+	}
+	if f.key != "" && len(files) > 1 {
+		return usageError{fmt.Errorf("--idempotency-key goes with one file, not %d", len(files))}
+	}
+	return a.submitFiles(cmd.Context(), c, files, meta, f)
+}
+
+func (a *app) submitFiles(ctx context.Context, c *client, files []input, meta *inkstreamv1.UploadMetadata, f *submitFlags) error {
+	waits := 0 // without waiting, a progress is worth its place only where there is much to send
+	if f.wait || len(files) > maxUploads {
+		waits = len(files)
+	}
+	e := &errand{c: c, bars: newProgress(a.streams, waits), meta: meta, wait: f.wait}
+	if f.fetch != "" {
+		e.fetchInto = func(i int) string { return filepath.Join(f.fetch, files[i].folder) }
+	}
+	ids := &inOrder{lines: make([]string, len(files)), print: func(line string) { fmt.Fprint(a.out, line) }}
+	// Between bars that are being drawn, ids have no place; the table at the end has them.
+	if !f.how.machine() && (f.quiet || !f.wait || !terminal(a.out) || e.bars.bars == nil) {
+		e.taken = func(i int, r *result) { ids.put(i, a.idLine(r, f.quiet)) }
+	}
+	results, err := e.run(ctx, files)
+	e.bars.finish()
+	if err != nil {
+		return explain(err)
+	}
+	switch {
+	case f.how.machine():
+		all, err := outcomesOf(results)
 		if err != nil {
-			fmt.Fprintf(s.err, "%s: %v\n", path, explain(err))
-		} else {
-			fmt.Fprintf(s.out, "%s  %s\n", j.GetId(), path)
+			return err
 		}
-		results = append(results, result{path: path, job: j, err: err})
+		if err := a.encode(*f.how, all); err != nil {
+			return err
+		}
+	case f.wait && !f.quiet:
+		if err := a.summary(*f.how, results); err != nil {
+			return err
+		}
 	}
-	return results, nil
+	return verdict(results, f.wait)
 }
 
-func waitAll(ctx context.Context, s streams, c *client, results []result) error {
-	bar := newProgress(s.err)
-	bar.expect(len(results))
-	defer bar.finish()
-	for i := range results {
-		if results[i].err != nil {
-			bar.refused()
-			continue
-		}
-		j, err := c.follow(ctx, results[i].job.GetId(), func(j *inkstreamv1.Job) { bar.set(j.GetId(), j) })
-		if err != nil {
-			return explain(err)
-		}
-		results[i].job = j
+// idLine is what is printed of a file that was sent; of one that became no job nothing, for that is told as an error.
+func (a *app) idLine(r *result, quiet bool) string {
+	switch {
+	case r.err != nil:
+		fmt.Fprintf(a.err, "%s: %v\n", printable(r.path), explain(r.err))
+		return ""
+	case quiet:
+		return r.job.GetId() + "\n"
+	default:
+		return fmt.Sprintf("%s  %s\n", r.job.GetId(), printable(r.path))
 	}
-	return nil
 }
 
-// verdict returns errSome unless every file became a job, and, where they were waited for, every job succeeded.
-func verdict(results []result, waited bool) error {
-	for _, r := range results {
-		if r.err != nil || waited && r.job.GetState() != inkstreamv1.Job_SUCCEEDED {
-			return errSome
-		}
-	}
-	return nil
+// inOrder prints lines in the order of their numbers, as soon as those before are there.
+type inOrder struct {
+	print func(string)
+
+	mu    sync.Mutex // guards all below
+	lines []string
+	ready []bool
+	next  int
 }
 
-func printSummary(w io.Writer, results []result) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "FILE\tSTATE\tPAGES\tOUTCOMES\tSECONDS\tREASON")
-	for _, r := range results {
-		if r.err != nil {
-			fmt.Fprintf(t, "%s\tREFUSED\t-\t-\t-\t%v\n", r.path, explain(r.err))
-			continue
-		}
-		j := r.job
-		reason := "-"
-		switch e, failed := j.GetError(), j.GetFailures(); {
-		case e != nil:
-			reason = e.GetCode() + ": " + e.GetMessage()
-		case len(failed) > 0:
-			reason = fmt.Sprintf("page %d: %s", failed[0].GetPage(), failed[0].GetReason())
-			if len(failed) > 1 {
-				reason += fmt.Sprintf(" and %d more", len(failed)-1)
-			}
-		}
-		kinds := "-"
-		if o := outcomes(j); o != "" {
-			kinds = o[2:]
-		}
-		took := j.GetEndTime().AsTime().Sub(j.GetCreateTime().AsTime()).Seconds()
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%.2f\t%s\n", r.path, j.GetState(), j.GetPageCount(), kinds, took, reason)
+func (o *inOrder) put(i int, line string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ready == nil {
+		o.ready = make([]bool, len(o.lines))
 	}
-	_ = t.Flush() // the terminal is gone: there is nobody to tell
+	o.lines[i], o.ready[i] = line, true
+	for o.next < len(o.lines) && o.ready[o.next] {
+		o.print(o.lines[o.next])
+		o.next++
+	}
 }

@@ -31,6 +31,8 @@ var measurements = []measurement{
 	{"upload", measureUpload},
 	{"memory", measureMemory},
 	{"start", measureStart},
+	{"fairness", measureFairness},
+	{"search", measureSearch},
 }
 
 func main() {
@@ -44,7 +46,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	binary := flag.String("binary", "bin/inkstream", "the inkstream binary to measure")
-	only := flag.String("only", "", "measure only this: ocr, native, upload, memory or start")
+	only := flag.String("only", "", "measure only this: ocr, native, upload, memory, start or search")
 	rounds := flag.Int("rounds", 2, "rounds of each comparison; the median ratio counts")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "inkstream-bench-*")

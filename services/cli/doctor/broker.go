@@ -1,0 +1,206 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"inkstream.dev/pkg/bus"
+)
+
+const (
+	// minNATS is the oldest server that has all that is used: deleting marks with a time of their own, and syncing a cluster's writes together.
+	minNATSMajor, minNATSMinor = 2, 12
+	// maxAnswer bounds what is read of an answer.
+	maxAnswer = 4 << 20
+	// standaloneNATS is where a standalone server's broker listens.
+	standaloneNATS = "nats://127.0.0.1:4222"
+)
+
+// nats looks at the broker: that it answers, its version, what it keeps, and whether what it acknowledges is on disk.
+func (e *examination) nats(ctx context.Context) {
+	const name = "nats"
+	where := e.cfg.NATS
+	if where == "" {
+		if !e.running {
+			e.skip(name, "the server that would run it is down, and no other is named with --nats; starting one here would get into its way")
+			return
+		}
+		where = standaloneNATS
+	}
+	b, err := bus.Connect(where, "doctor", e.log, nil)
+	if err != nil {
+		e.fail(name, "check --nats: want nats://host:4222", "%v", err)
+		return
+	}
+	defer b.Close()
+	connected, cancel := context.WithTimeout(ctx, min(e.cfg.Timeout, 5*time.Second))
+	defer cancel()
+	for err = b.Check(connected); err != nil && connected.Err() == nil; err = b.Check(connected) {
+		select { // the connection is made in the background
+		case <-connected.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if err != nil {
+		fix := "start it with JetStream switched on (nats-server -js), and check address, user and permissions"
+		if e.cfg.NATS == "" {
+			fix = "name the address that the server was started with: --nats nats://host:port"
+		}
+		e.fail(name, fix, "%s: no answer from JetStream: %v", shown(where), err)
+		return
+	}
+	server := b.Server()
+	said := fmt.Sprintf("server %s of version %s, JetStream is on", server.Name, server.Version)
+	if server.Cluster != "" {
+		said += ", cluster " + server.Cluster
+	}
+	if older(server.Version, minNATSMajor, minNATSMinor) {
+		e.fail(name, fmt.Sprintf("install nats-server %d.%d or later", minNATSMajor, minNATSMinor), "%s", said)
+	} else {
+		e.ok(name, "%s", said)
+	}
+	e.sync(ctx)
+	e.streams(ctx, b)
+}
+
+// sync finds out whether the broker writes to disk before it acknowledges.
+func (e *examination) sync(ctx context.Context) {
+	const name = "nats durability"
+	const fix = "set sync_interval: always in the jetstream block of its configuration, or be ready to lose the last two minutes at a power cut"
+	if profile := e.info["durability"]; e.running && profile != "" {
+		if profile == "full" {
+			e.ok(name, "the server runs with --durability=full: what is acknowledged is on disk")
+		} else {
+			e.warn(name, "start the server with --durability=full", "the server runs with --durability=%s: a power cut may take what was acknowledged", profile)
+		}
+		return
+	}
+	if e.cfg.Monitor == "" {
+		e.skip(name, "cannot tell: name the monitoring port of the NATS server, e.g. --nats-monitor http://host:8222")
+		return
+	}
+	var answer struct {
+		Config *struct {
+			SyncAlways bool `json:"sync_always"`
+		} `json:"config"`
+	}
+	if err := getJSON(ctx, strings.TrimSuffix(e.cfg.Monitor, "/")+"/jsz?config=true", &answer); err != nil {
+		e.fail(name, "check --nats-monitor, and http_port in the server's configuration", "the monitoring port does not answer: %v", err)
+		return
+	}
+	switch {
+	case answer.Config == nil:
+		e.skip(name, "cannot tell: the monitoring port shows no JetStream configuration")
+	case answer.Config.SyncAlways:
+		e.ok(name, "sync_interval is always: what is acknowledged is on disk")
+	default:
+		e.fail(name, fix, "sync_interval is not always: a power cut takes what was acknowledged")
+	}
+}
+
+// streams compares what the broker keeps with what it should.
+func (e *examination) streams(ctx context.Context, b *bus.Bus) {
+	const name = "nats streams"
+	found, replicas, err := b.Inspect(ctx, bus.Topology{})
+	switch {
+	case err != nil:
+		e.fail(name, "check the permissions of the user", "%v", err)
+	case len(found) > 0:
+		for _, d := range found {
+			e.fail(name, "start a service with --provision, which makes and repairs streams; if it refuses to, delete the stream when it is empty",
+				"%s: %s", d.Name, d.Problem)
+		}
+	case b.Server().Cluster != "" && replicas < 3:
+		e.warn(name, "start a service with --provision --replicas 3",
+			"all streams, consumers and the bucket are as they should be, but on %d of the cluster's servers only", replicas)
+	default:
+		e.ok(name, "all streams, consumers and the bucket are as they should be, replicas: %d", replicas)
+	}
+}
+
+// older reports whether a version is below another.
+func older(version string, major, minor int) bool {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	if len(parts) < 2 {
+		return true
+	}
+	a, errA := strconv.Atoi(parts[0])
+	b, errB := strconv.Atoi(parts[1])
+	return errors.Join(errA, errB) != nil || a < major || a == major && b < minor
+}
+
+// ready is what a server says at /readyz.
+type ready struct {
+	Ready  bool `json:"ready"`
+	Checks map[string]struct {
+		Up    bool   `json:"up"`
+		Error string `json:"error"`
+	} `json:"checks"`
+	Info map[string]string `json:"info"`
+}
+
+func (r ready) problems() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(r.Checks)) {
+		if c := r.Checks[name]; !c.Up {
+			out = append(out, strings.TrimSuffix(name+": "+c.Error, ": "))
+		}
+	}
+	if len(out) == 0 {
+		return "it has not started everything yet"
+	}
+	return strings.Join(out, "; ")
+}
+
+// readiness asks a server how it is.
+func readiness(ctx context.Context, addr string) (ready, map[string]string, error) {
+	var r ready
+	if !strings.Contains(addr, "://") {
+		addr = "http://" + addr
+	}
+	err := getJSON(ctx, addr+"/readyz", &r)
+	return r, r.Info, err
+}
+
+func described(info map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(info)) {
+		out = append(out, k+": "+info[k])
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(out, ", ") + ")"
+}
+
+// getJSON reads the answer to a request, whatever its status.
+func getJSON(ctx context.Context, url string, to any) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, to); err != nil {
+		return fmt.Errorf("status %d, and no JSON", res.StatusCode)
+	}
+	return nil
+}

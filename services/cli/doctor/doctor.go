@@ -1,0 +1,187 @@
+// Package doctor looks at everything that a server stands on, and says what is wrong and what to do about it. It starts no server and takes no lock;
+// what it writes are probes, which it deletes.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/services/ocr"
+)
+
+// Status is what came out of a check.
+type Status string
+
+// The statuses. Only Fail makes the whole fail; Skip says that a check does not apply, and why.
+const (
+	OK   Status = "ok"
+	Warn Status = "warn"
+	Fail Status = "fail"
+	Skip Status = "skip"
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	// Detail says what was found.
+	Detail string `json:"detail"`
+	// Fix says what to do, if there is something.
+	Fix string `json:"fix,omitempty"`
+}
+
+// Report is what came out of all.
+type Report struct {
+	OK     bool    `json:"ok"`
+	Checks []Check `json:"checks"`
+}
+
+// Config says what to look at.
+type Config struct {
+	// DataDir is the data folder of a standalone server; empty where there is none.
+	DataDir string
+	// NATS, Blobs and Index are URLs. Empty NATS means that of a running standalone server, the others what lies below DataDir.
+	NATS, Blobs, Index string
+	// Monitor is the URL of the NATS server's monitoring port, where it has one.
+	Monitor string
+	// HTTP is the address of a running server's REST API.
+	HTTP string
+	// Timeout bounds each check.
+	Timeout time.Duration
+
+	PDF       pdf.Config
+	Tesseract ocr.TesseractConfig
+	// Languages are what a page is recognised in by default.
+	Languages string
+}
+
+// DefaultConfig is that of a standalone server with its defaults.
+func DefaultConfig() Config {
+	return Config{
+		DataDir: "inkstream-data", HTTP: "127.0.0.1:8080", Timeout: 20 * time.Second,
+		PDF: pdf.DefaultConfig(), Tesseract: ocr.DefaultTesseractConfig(), Languages: ocr.DefaultConfig().Languages,
+	}
+}
+
+// examination is a run of the doctor.
+type examination struct {
+	cfg    Config
+	log    *slog.Logger
+	report Report
+	// running tells whether a standalone server holds the data folder.
+	running bool
+	// info is what a running server says of itself.
+	info map[string]string
+}
+
+// Run looks at everything. It returns when all is looked at, or ctx is done. The process must have called sandbox.Main with the engines' programs.
+func Run(ctx context.Context, cfg Config, log *slog.Logger) Report {
+	e := &examination{cfg: cfg, log: log, report: Report{OK: true}}
+	for _, check := range []func(context.Context){
+		e.server, e.nats, e.blobs, e.index, e.pdfium, e.tesseract, e.walls, e.disk, e.clock,
+	} {
+		bounded, cancel := context.WithTimeout(ctx, cfg.Timeout)
+		check(bounded)
+		cancel()
+	}
+	return e.report
+}
+
+func (e *examination) add(c Check) {
+	if c.Status == Fail {
+		e.report.OK = false
+	}
+	e.report.Checks = append(e.report.Checks, c)
+}
+
+func (e *examination) ok(name, detail string, args ...any) {
+	e.add(Check{Name: name, Status: OK, Detail: fmt.Sprintf(detail, args...)})
+}
+
+func (e *examination) skip(name, detail string, args ...any) {
+	e.add(Check{Name: name, Status: Skip, Detail: fmt.Sprintf(detail, args...)})
+}
+
+func (e *examination) warn(name, fix, detail string, args ...any) {
+	e.add(Check{Name: name, Status: Warn, Detail: fmt.Sprintf(detail, args...), Fix: fix})
+}
+
+func (e *examination) fail(name, fix, detail string, args ...any) {
+	e.add(Check{Name: name, Status: Fail, Detail: fmt.Sprintf(detail, args...), Fix: fix})
+}
+
+// server finds out whether a standalone server is at work on the data folder, and asks it how it is.
+func (e *examination) server(ctx context.Context) {
+	const name = "server"
+	external := e.cfg.NATS != "" && e.cfg.Blobs != "" && e.cfg.Index != ""
+	if external {
+		e.cfg.DataDir = ""
+	} else if dir, err := filepath.Abs(e.cfg.DataDir); err == nil {
+		e.cfg.DataDir = dir
+	}
+	if e.cfg.DataDir != "" {
+		running, err := locked(e.cfg.DataDir)
+		switch {
+		case os.IsNotExist(err):
+			e.skip(name, "there is no data folder at %s yet; 'inkstream serve' makes one, or name another with --data-dir", e.cfg.DataDir)
+			return
+		case err != nil:
+			e.fail(name, "run the doctor as the user that the server runs as, or repair the folder's permissions", "the data folder cannot be read: %v", err)
+			return
+		case !running:
+			e.skip(name, "no server is at work on %s; what does not need one is looked at", e.cfg.DataDir)
+			return
+		}
+		e.running = true
+	}
+	ready, info, err := readiness(ctx, e.cfg.HTTP)
+	switch {
+	case err != nil && external:
+		e.skip(name, "no REST API at %s; its address is --http", e.cfg.HTTP)
+	case err != nil:
+		e.warn(name, "name its REST address with --http", "a server is at work on %s, but does not answer at %s", e.cfg.DataDir, e.cfg.HTTP)
+	case !ready.Ready:
+		e.fail(name, "see the checks below for what it waits for, and its log", "it runs, but is not ready: %s", ready.problems())
+	default:
+		e.info = info
+		e.ok(name, "it runs and is ready%s", described(info))
+	}
+}
+
+// locked reports whether a process holds the lock of a data folder. It takes no lock itself but for the moment of the question, and only one that
+// hinders nobody who asks as well.
+func locked(dir string) (bool, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return false, err
+	}
+	f, err := os.Open(filepath.Join(dir, "lock"))
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // which drops the lock, if there was one to have
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil, nil
+}
+
+// walls looks at what the kernel gives to keep the engines in.
+func (e *examination) walls(context.Context) {
+	report := sandboxWalls()
+	switch {
+	case report.Landlock == 0:
+		e.warn("walls", "run a kernel of at least 5.13 with Landlock switched on (lsm=…,landlock on its command line)",
+			"missing: %s", report.Warning())
+	case !report.Seccomp:
+		e.warn("walls", "run a kernel, or a container runtime, that allows seccomp filters", "missing: %s", report.Warning())
+	default:
+		e.ok("walls", "Landlock ABI %d and seccomp keep the engines in", report.Landlock)
+	}
+}

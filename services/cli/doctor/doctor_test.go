@@ -1,0 +1,171 @@
+package doctor
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/services/ocr"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main(append(ocr.Programs(), pdf.Program())...)
+	os.Exit(m.Run())
+}
+
+// testConfig names nothing that runs.
+func testConfig(t *testing.T) Config {
+	t.Helper()
+	cfg := DefaultConfig()
+	cfg.DataDir, cfg.HTTP, cfg.Languages = t.TempDir(), "127.0.0.1:1", "eng"
+	return cfg
+}
+
+// run returns the checks by name. Of several with one name the first that failed counts.
+func run(t *testing.T, cfg Config, checks ...func(*examination, context.Context)) map[string]Check {
+	t.Helper()
+	e := &examination{cfg: cfg, log: slog.New(slog.DiscardHandler), report: Report{OK: true}}
+	for _, check := range checks {
+		check(e, t.Context())
+	}
+	out := map[string]Check{}
+	for _, c := range e.report.Checks {
+		if c.Status == Fail && e.report.OK {
+			t.Errorf("check %s failed, but the report is OK", c.Name)
+		}
+		if (c.Status == Fail || c.Status == Warn) != (c.Fix != "") {
+			t.Errorf("check %s: got status %s with fix %q, want a fix where something is wrong, and only there", c.Name, c.Status, c.Fix)
+		}
+		if old, ok := out[c.Name]; !ok || old.Status != Fail {
+			out[c.Name] = c
+		}
+	}
+	return out
+}
+
+func wantStatus(t *testing.T, checks map[string]Check, name string, want Status, detail string) {
+	t.Helper()
+	if got := checks[name]; got.Status != want || !strings.Contains(got.Detail, detail) {
+		t.Errorf("check %s: got %+v, want %s with %q", name, got, want, detail)
+	}
+}
+
+func TestAllIsWell(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.NATS = bustest.Server(t).URL()
+	b, err := bus.Connect(cfg.NATS, "test", slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := b.ProvisionWhenUp(t.Context(), bus.Topology{}); err != nil {
+		t.Fatal(err)
+	}
+	report := Run(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	for _, c := range report.Checks {
+		switch {
+		case c.Status == Fail && !strings.HasPrefix(c.Name, "disk"):
+			t.Errorf("check %s: got %s, want it not to fail", c.Name, c.Detail)
+		case (c.Name == "pdf engine" || c.Name == "ocr engine" || c.Name == "blobs" || c.Name == "nats" || c.Name == "nats streams") && c.Status != OK:
+			t.Errorf("check %s: got %s: %s, want ok", c.Name, c.Status, c.Detail)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(cfg.DataDir, "blobs", "_doctor")); err == nil && len(entries) > 0 {
+		t.Errorf("left of the probe: got %v, want nothing", entries)
+	}
+}
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.NATS = bustest.Server(t).URL()
+	wantStatus(t, run(t, cfg, (*examination).nats), "nats streams", Fail, "is not there")
+}
+
+func TestDurability(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]Status{
+		`{"config":{"sync_always":true}}`: OK, `{"config":{}}`: Fail, `{}`: Skip, `<html>`: Fail,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
+		cfg := testConfig(t)
+		cfg.Monitor = server.URL + "/"
+		wantStatus(t, run(t, cfg, (*examination).sync), "nats durability", want, "")
+		server.Close()
+	}
+	wantStatus(t, run(t, testConfig(t), (*examination).sync), "nats durability", Skip, "--nats-monitor")
+}
+
+func TestServer(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	wantStatus(t, run(t, cfg, (*examination).server, (*examination).nats), "nats", Skip, "down")
+	lock, err := os.Create(filepath.Join(cfg.DataDir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	wantStatus(t, run(t, cfg, (*examination).server), "server", Skip, "no server is at work")
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		t.Fatalf("lock after the doctor looked: got %v, want it free", err)
+	}
+	wantStatus(t, run(t, cfg, (*examination).server), "server", Warn, "does not answer")
+	for answer, want := range map[string]Status{
+		`{"ready":true,"info":{"durability":"fast"}}`:                               OK,
+		`{"ready":false,"checks":{"index":{"up":false,"error":"away"}}}`:            Fail,
+		`{"ready":false,"checks":{"index":{"up":true},"nats":{"up":false}},"x":[]}`: Fail,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
+		cfg.HTTP = server.URL
+		wantStatus(t, run(t, cfg, (*examination).server), "server", want, "")
+		server.Close()
+	}
+	cfg.DataDir = filepath.Join(cfg.DataDir, "none")
+	wantStatus(t, run(t, cfg, (*examination).server), "server", Skip, "no data folder")
+}
+
+func TestWhatIsAway(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.Timeout = 2 * time.Second
+	cfg.NATS = "nats://user:secret@127.0.0.1:1"
+	cfg.Index = "clickhouse://user:secret@127.0.0.1:1/db?dial_timeout=1s"
+	file := filepath.Join(cfg.DataDir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Blobs = "file://" + file
+	checks := run(t, cfg, (*examination).nats, (*examination).index, (*examination).blobs)
+	for _, name := range []string{"nats", "index", "blobs"} {
+		wantStatus(t, checks, name, Fail, "")
+		if c := checks[name]; strings.Contains(c.Detail+c.Fix, "secret") {
+			t.Errorf("check %s gives the password away: %+v", name, c)
+		}
+	}
+	cfg.Tesseract.DataPath = t.TempDir()
+	wantStatus(t, run(t, cfg, (*examination).tesseract), "ocr engine", Fail, "")
+}
+
+func TestOlder(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{
+		"2.15.2": false, "2.12.0": false, "2.11.9": true, "1.99.0": true, "3.0.0-beta": false, "v2.12": false, "": true, "x.y": true,
+	} {
+		if got := older(version, 2, 12); got != want {
+			t.Errorf("older(%q): got %v, want %v", version, got, want)
+		}
+	}
+}

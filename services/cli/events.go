@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+func newEvents(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "events ID",
+		Short:             "Show what happened to a job, in order; also to one that was deleted",
+		Args:              wantArgs(1, "ID"),
+		ValidArgsFunction: onlyFirst(a.completeJobs),
+	}
+	how := outputFlag(cmd)
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
+		var events []*inkstreamv1.Event
+		req := &inkstreamv1.ListEventsRequest{Id: args[0], PageSize: 1000}
+		for {
+			res, err := c.ListEvents(cmd.Context(), req)
+			if err != nil {
+				return explain(err)
+			}
+			events = append(events, res.GetEvents()...)
+			if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
+				break
+			}
+		}
+		t := sheet{head: []string{"TIME", "RUN", "EVENT", "STAGE", "ID", "FACTS"}, plain: 3, data: list(events), none: "Nothing is known of such a job."}
+		for _, e := range events {
+			t.rows = append(t.rows, []string{
+				e.GetTime().AsTime().Local().Format(time.StampMilli), fmt.Sprint(e.GetRun()), e.GetType(), dash(e.GetStage()), e.GetId(),
+				printable(eventFacts(e)),
+			})
+		}
+		return a.show(*how, t)
+	})
+	return cmd
+}
+
+// eventFacts returns what an event has beside its type, on one line.
+func eventFacts(e *inkstreamv1.Event) string {
+	var facts []string
+	if e.GetPage() > 0 {
+		facts = append(facts, fmt.Sprintf("page %d", e.GetPage()))
+	}
+	if e.GetCode() != "" {
+		facts = append(facts, e.GetCode())
+	}
+	for _, k := range slices.Sorted(maps.Keys(e.GetAttributes())) {
+		facts = append(facts, k+"="+e.GetAttributes()[k])
+	}
+	return strings.Join(facts, " ")
+}

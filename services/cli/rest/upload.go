@@ -1,0 +1,175 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// uploadMethod is the one stream of a client.
+const uploadMethod = inkstreamv1.InkstreamService_UploadDocument_FullMethodName
+
+// upload is POST /v1/jobs: a form with the options as fields, and then the document.
+type upload struct {
+	conn *Conn
+	ctx  context.Context //nolint:containedctx // grpc hands a stream's context out by a method only
+	pipe *io.PipeWriter
+	form *multipart.Writer
+	part io.Writer
+	done chan struct{} // closed when res and err are set
+	res  *http.Response
+	err  error
+}
+
+func (c *Conn) newUpload(ctx context.Context, method string) (*upload, error) {
+	if method != uploadMethod {
+		return nil, status.Errorf(codes.Unimplemented, "%s cannot be called over REST", method)
+	}
+	return &upload{conn: c, ctx: ctx}, nil
+}
+
+// Header returns nothing: the answer holds all that there is.
+func (u *upload) Header() (metadata.MD, error) { return nil, nil }
+
+// Trailer returns nothing: REST has none.
+func (u *upload) Trailer() metadata.MD { return nil }
+
+// Context returns the call's context.
+func (u *upload) Context() context.Context { return u.ctx }
+
+// SendMsg sends the metadata, then the document piece by piece. After the server has answered early it returns io.EOF, as gRPC does; RecvMsg then
+// says why.
+func (u *upload) SendMsg(m any) error {
+	req, ok := m.(*inkstreamv1.UploadDocumentRequest)
+	if !ok {
+		return errNoUpload
+	}
+	if about := req.GetMetadata(); about != nil && u.pipe == nil {
+		return u.begin(about)
+	}
+	if u.part == nil {
+		return errNoUpload
+	}
+	if _, err := u.part.Write(req.GetData()); err != nil {
+		return io.EOF
+	}
+	return nil
+}
+
+// begin sends the head of the form in a request of its own goroutine, which RecvMsg waits for.
+func (u *upload) begin(about *inkstreamv1.UploadMetadata) error {
+	r, w := io.Pipe()
+	req, err := http.NewRequestWithContext(u.ctx, http.MethodPost, u.conn.base.String()+"/v1/jobs", r)
+	if err != nil {
+		return err
+	}
+	u.pipe, u.form, u.done = w, multipart.NewWriter(w), make(chan struct{})
+	u.conn.sign(req)
+	req.Header.Set("Content-Type", u.form.FormDataContentType())
+	// What the server refuses by its head is refused before the document is sent.
+	req.Header.Set("Expect", "100-continue")
+	if key := about.GetIdempotencyKey(); key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	go func() {
+		defer close(u.done)
+		u.res, u.err = u.conn.do(req)
+		// A server that has answered reads no more; whoever still sends must hear of it.
+		r.CloseWithError(io.ErrClosedPipe)
+	}()
+	for _, f := range formFields(about) {
+		if err := u.form.WriteField(f[0], f[1]); err != nil {
+			return io.EOF
+		}
+	}
+	head := textproto.MIMEHeader{}
+	head.Set("Content-Disposition", `form-data; name="file"; filename="`+quote(about.GetFilename())+`"`)
+	head.Set("Content-Type", "application/pdf")
+	if u.part, err = u.form.CreatePart(head); err != nil {
+		return io.EOF
+	}
+	return nil
+}
+
+// quote writes a file name as browsers do, so that it ends neither the quotes nor the line.
+func quote(name string) string {
+	return strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name)
+}
+
+// CloseSend ends the document.
+func (u *upload) CloseSend() error {
+	if u.pipe == nil {
+		return errNoUpload
+	}
+	if err := u.form.Close(); err != nil {
+		return nil //nolint:nilerr // the server has answered early; RecvMsg says what
+	}
+	return u.pipe.Close()
+}
+
+// RecvMsg waits for the answer.
+func (u *upload) RecvMsg(m any) error {
+	out, ok := m.(proto.Message)
+	if !ok || u.pipe == nil {
+		return errNoUpload
+	}
+	<-u.done
+	if u.err != nil {
+		return u.err
+	}
+	defer u.res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(u.res.Body, maxAnswer))
+	if err != nil {
+		return transportError(u.ctx, err)
+	}
+	return decode(data, out)
+}
+
+// formFields returns the metadata as the fields of the form; what is not set is left out.
+func formFields(about *inkstreamv1.UploadMetadata) [][2]string {
+	o := about.GetOptions()
+	fields := [][2]string{
+		{"filename", about.GetFilename()}, {"lane", o.GetLane()}, {"languages", o.GetLanguages()}, {"ocr", o.GetOcr()}, {"pages", o.GetPages()},
+		{"rotate", o.GetRotate()}, {"artifacts", strings.Join(o.GetArtifacts(), ",")}, {"password", o.GetPassword()},
+		{"webhook_url", about.GetWebhookUrl()},
+	}
+	if o.GetChunkWords() != 0 {
+		fields = append(fields, [2]string{"chunk_words", strconv.Itoa(int(o.GetChunkWords()))})
+	}
+	if o.GetAllowSignatureInvalidation() {
+		fields = append(fields, [2]string{"allow_signature_invalidation", "true"})
+	}
+	if o != nil {
+		for name, v := range map[string]*bool{"deskew": o.Deskew, "tables": o.Tables, "dedupe": o.Dedupe} {
+			if v != nil {
+				fields = append(fields, [2]string{name, strconv.FormatBool(*v)})
+			}
+		}
+	}
+	for name, d := range map[string]*durationpb.Duration{
+		"document_timeout": o.GetDocumentTimeout(), "page_timeout": o.GetPageTimeout(), "stall_timeout": o.GetStallTimeout(), "retention": o.GetRetention(),
+	} {
+		if d != nil {
+			fields = append(fields, [2]string{name, d.AsDuration().String()})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(about.GetLabels())) {
+		fields = append(fields, [2]string{"label", fmt.Sprintf("%s=%s", key, about.GetLabels()[key])})
+	}
+	return slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// searchPage is how many hits are asked for at a time, at most.
+const searchPage = 100
+
+func newSearch(a *app) *cobra.Command {
+	req := &inkstreamv1.SearchRequest{}
+	var limit int
+	var since, until string
+	cmd := &cobra.Command{
+		Use:   "search QUERY...",
+		Short: "Find pages by their text",
+		Long: `Find pages by their text: words that a page must have, "a phrase", -without, prefix*. The best pages come first.
+
+A query that begins with a hyphen, or that has quotes of its own, goes behind --: inkstream search -- '"annual report" -draft'`,
+		Example: `  inkstream search invoice 2024
+  inkstream search --filename contract --since 30d 'terminat*'
+  inkstream search -o json invoice | jq -r '.[] | "\(.job) \(.page)"'`,
+		Args: wantArgs(-1, "QUERY"),
+	}
+	f := cmd.Flags()
+	f.IntVar(&limit, "limit", 10, "how many pages at most")
+	f.StringVar(&req.Filename, "filename", "", "only files with this `part` in their name")
+	f.StringArrayVar(&req.Label, "label", nil, "only jobs with this `key=value`; may be repeated")
+	f.StringVar(&req.Language, "language", "", "only pages in this language, ISO 639-3, e.g. deu")
+	f.StringVar(&since, "since", "", "only jobs created since this `time`: 2h, 7d, 2026-11-30")
+	f.StringVar(&until, "until", "", "only jobs created before this `time`")
+	f.Int32Var(&req.MinPages, "min-pages", 0, "only documents of at least so many pages")
+	f.Int32Var(&req.MaxPages, "max-pages", 0, "only documents of at most so many pages")
+	f.StringVar(&req.Job, "job", "", "only in this job")
+	completeFlag(cmd, "job", a.completeJobs)
+	how := outputFlag(cmd)
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
+		if limit < 1 {
+			return usageError{fmt.Errorf("--limit %d: want 1 or more", limit)}
+		}
+		req.Q = strings.Join(args, " ")
+		var err error
+		if req.CreateAfter, err = moment("--since", since, time.Now()); err != nil {
+			return err
+		}
+		if req.CreateBefore, err = moment("--until", until, time.Now()); err != nil {
+			return err
+		}
+		var hits []*inkstreamv1.SearchHit
+		for {
+			req.PageSize = int32(min(limit-len(hits), searchPage))
+			res, err := c.Search(cmd.Context(), req)
+			if err != nil {
+				return explain(err)
+			}
+			hits = append(hits, res.GetHits()...)
+			if req.PageToken = res.GetNextPageToken(); req.PageToken == "" || len(hits) >= limit {
+				break
+			}
+		}
+		return a.showHits(*how, cmd.Flags().Changed("output"), hits, req.GetPageToken() != "")
+	})
+	return cmd
+}
+
+// showHits prints what was found: for people, unless they ask for a table, each hit with what stands around it.
+func (a *app) showHits(how output, chosen bool, hits []*inkstreamv1.SearchHit, more bool) error {
+	if len(hits) == 0 && !how.machine() {
+		fmt.Fprintln(a.err, "No page has that.")
+		return nil
+	}
+	if chosen {
+		t := sheet{head: []string{"JOB", "PAGE", "FILE", "CREATED", "SCORE", "SNIPPET"}, plain: 3, data: list(hits)}
+		for _, h := range hits {
+			t.rows = append(t.rows, []string{
+				h.GetJob(), fmt.Sprint(h.GetPage()), dash(h.GetFilename()), clock(h.GetCreateTime()), fmt.Sprintf("%.3f", h.GetScore()),
+				a.snippet(h),
+			})
+		}
+		return a.show(how, t)
+	}
+	for i, h := range hits {
+		if i > 0 {
+			fmt.Fprintln(a.out)
+		}
+		fmt.Fprintf(a.out, "%s  page %d  %s\n    %s\n", a.paint(bold, dash(h.GetFilename())), h.GetPage(), a.paint(dim, h.GetJob()), a.snippet(h))
+	}
+	if more {
+		fmt.Fprintf(a.err, "\nThere are more: --limit %d shows more of them.\n", 10*len(hits))
+	}
+	return nil
+}
+
+// snippet returns a hit's piece of text on one line, with what matches set off where the terminal can.
+func (a *app) snippet(h *inkstreamv1.SearchHit) string {
+	text := []rune(h.GetSnippet())
+	var b strings.Builder
+	at := 0
+	for _, s := range h.GetHighlights() {
+		start, end := int(s.GetStart()), int(s.GetEnd())
+		if start < at || end < start || end > len(text) {
+			continue // not of this text
+		}
+		b.WriteString(printable(string(text[at:start])))
+		b.WriteString(a.paint(bold+yellow, printable(string(text[start:end]))))
+		at = end
+	}
+	b.WriteString(printable(string(text[at:])))
+	return strings.Join(strings.Fields(b.String()), " ")
+}
