@@ -19,8 +19,13 @@ type Bus struct {
 	log *slog.Logger
 	tel *telemetry.Telemetry
 
-	rates rates
+	rates   rates
+	giveWay func(context.Context)
 }
+
+// SetGiveWay has every consumer call wait before it takes up a task, so that a process which also answers clients can let them go first. Wait must
+// return within a fraction of a second, whatever happens. It must be set before the consumers run.
+func (b *Bus) SetGiveWay(wait func(context.Context)) { b.giveWay = wait }
 
 // Connect dials the NATS servers at url (comma-separated) and keeps the connection up for ever; name shows in the server's connection list. More options, such
 // as an in-process server or credentials, are appended to the defaults.
@@ -30,6 +35,8 @@ func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts 
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(500 * time.Millisecond),
 		nats.RetryOnFailedConnect(true),
+		// Somebody may be about to correct the server's users; until then every try is told of.
+		nats.IgnoreAuthErrorAbort(),
 		// A publish while the connection is away must fail and be retried, not sit in a buffer that a crash would lose.
 		nats.ReconnectBufSize(-1),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {

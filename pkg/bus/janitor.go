@@ -77,10 +77,7 @@ func (j *Janitor) Run(ctx context.Context) {
 
 // listen reads advisories until ctx is done or the connection fails.
 func (j *Janitor) listen(ctx context.Context) error {
-	advisories, err := j.bus.js.CreateOrUpdateConsumer(ctx, AdvisoryStream, jetstream.ConsumerConfig{
-		Durable: janitorDurable, Description: "Clears tasks that were delivered too often", AckPolicy: jetstream.AckExplicitPolicy,
-		AckWait: ackWait, MaxDeliver: -1, Metadata: metadata(),
-	})
+	advisories, err := j.bus.js.Consumer(ctx, AdvisoryStream, janitorDurable)
 	if err != nil {
 		return fmt.Errorf("consumer %s: %w", janitorDurable, err)
 	}

@@ -64,7 +64,13 @@ const (
 	EventStream      = "INK_EVENTS"
 	DeadLetterStream = "INK_DLQ"
 	AdvisoryStream   = "INK_ADVISORIES"
+	WebhookStream    = "INK_WEBHOOK"
 	JobBucket        = "jobs"
+	// KeyBucket holds the API keys, and HookBucket the tenants' webhooks. They are the gateway's alone.
+	KeyBucket  = "keys"
+	HookBucket = "webhooks"
+	// Webhooks names the calls to webhooks: in their subjects, as the consumers of both of their streams, and among the dead letters.
+	Webhooks = "webhook"
 )
 
 // Headers of a task message, beside Nats-Msg-Id and traceparent.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -162,6 +164,50 @@ func (t Topology) otherStreams() []jetstream.StreamConfig {
 		Replicas:    t.Replicas,
 		AllowDirect: true,
 		Metadata:    metadata(),
+	}, {
+		Name:        WebhookStream,
+		Description: "Calls to webhooks that wait to be made",
+		Subjects:    []string{"ink." + Webhooks + ".>"},
+		Retention:   jetstream.WorkQueuePolicy,
+		Discard:     jetstream.DiscardNew,
+		Storage:     jetstream.FileStorage,
+		MaxMsgs:     1_000_000,
+		Duplicates:  duplicateWindow,
+		Replicas:    t.Replicas,
+		AllowDirect: true,
+		Metadata:    metadata("dlq", DeadLetterStream),
+	}}
+}
+
+// hookWait is how long a call to a webhook, or an event that calls follow from, may be in hand: twice as long as a receiver may take to answer.
+const hookWait = 30 * time.Second
+
+// otherConsumers returns the consumers of streams that are no stage's, by stream.
+func (t Topology) otherConsumers() map[string]jetstream.ConsumerConfig {
+	return map[string]jetstream.ConsumerConfig{
+		AdvisoryStream: {
+			Durable: janitorDurable, Description: "Clears tasks that were delivered too often", AckPolicy: jetstream.AckExplicitPolicy,
+			AckWait: ackWait, MaxDeliver: -1, Metadata: metadata(),
+		},
+		EventStream: {
+			Durable: Webhooks, Description: "Ends of jobs, to be told to webhooks", FilterSubject: eventSubject("*", "*", "ended"),
+			AckPolicy: jetstream.AckExplicitPolicy, DeliverPolicy: jetstream.DeliverNewPolicy, AckWait: hookWait, Metadata: metadata(),
+		},
+		WebhookStream: {
+			Durable: Webhooks, Description: "Gateways that call webhooks", AckPolicy: jetstream.AckExplicitPolicy, AckWait: hookWait,
+			MaxAckPending: 10_000, Metadata: metadata(),
+		},
+	}
+}
+
+// otherBuckets returns the buckets beside that of the jobs.
+func (t Topology) otherBuckets() []jetstream.KeyValueConfig {
+	return []jetstream.KeyValueConfig{{
+		Bucket: KeyBucket, Description: "API keys, by their id; only hashes of the secrets", History: 1, Storage: jetstream.FileStorage,
+		Replicas: t.Replicas,
+	}, {
+		Bucket: HookBucket, Description: "webhook.<tenant>.<id>: addresses that are told of jobs that end", History: 1,
+		Storage: jetstream.FileStorage, Replicas: t.Replicas,
 	}}
 }
 
@@ -197,8 +243,18 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 			return fmt.Errorf("stream %s: %w", cfg.Name, err)
 		}
 	}
+	for stream, cfg := range t.otherConsumers() {
+		if _, err := b.js.CreateOrUpdateConsumer(ctx, stream, cfg); err != nil {
+			return fmt.Errorf("consumer %s of %s: %w", cfg.Durable, stream, err)
+		}
+	}
 	if _, err := b.js.CreateOrUpdateStream(ctx, t.bucket()); err != nil {
 		return fmt.Errorf("bucket %s: %w", JobBucket, err)
+	}
+	for _, cfg := range t.otherBuckets() {
+		if _, err := b.js.CreateOrUpdateKeyValue(ctx, cfg); err != nil {
+			return fmt.Errorf("bucket %s: %w", cfg.Bucket, err)
+		}
 	}
 	return nil
 }
@@ -230,34 +286,57 @@ func (t Topology) bucket() jetstream.StreamConfig {
 	}
 }
 
-// Provisioned reports whether the streams are there; a service that is started before anybody has provisioned waits for it.
-func (b *Bus) Provisioned(ctx context.Context) error {
+// Provisioned reports whether everything is there, or what the named stages' services need of it: their consumers and the bucket of jobs.
+func (b *Bus) Provisioned(ctx context.Context, services ...Stage) error {
+	all := len(services) == 0
 	for _, s := range Stages() {
+		if !all && !slices.Contains(services, s) {
+			continue
+		}
 		for _, l := range []Lane{Interactive, Batch} {
 			if _, err := b.js.Consumer(ctx, s.Stream(), Durable(s, l)); err != nil {
 				return fmt.Errorf("consumer %s: %w", Durable(s, l), err)
 			}
 		}
 	}
-	if _, err := b.js.KeyValue(ctx, JobBucket); err != nil {
-		return fmt.Errorf("bucket %s: %w", JobBucket, err)
+	buckets := []string{JobBucket}
+	if all {
+		for stream, cfg := range (Topology{}).otherConsumers() {
+			if _, err := b.js.Consumer(ctx, stream, cfg.Durable); err != nil {
+				return fmt.Errorf("consumer %s of %s: %w", cfg.Durable, stream, err)
+			}
+		}
+		buckets = append(buckets, KeyBucket, HookBucket)
+	}
+	for _, bucket := range buckets {
+		if _, err := b.js.KeyValue(ctx, bucket); err != nil {
+			return fmt.Errorf("bucket %s: %w", bucket, err)
+		}
 	}
 	return nil
 }
 
-// Await waits until the streams, consumers and the bucket are there.
-func (b *Bus) Await(ctx context.Context) error { return poll(ctx, b.Provisioned) }
+// Await waits until everything is there, or what the named stages' services need of it: a service that is started before anybody has provisioned
+// waits so. It gives up where the server refuses the user.
+func (b *Bus) Await(ctx context.Context, services ...Stage) error {
+	return b.poll(ctx, func(ctx context.Context) error { return b.Provisioned(ctx, services...) })
+}
 
 // ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their server.
 func (b *Bus) ProvisionWhenUp(ctx context.Context, t Topology) error {
-	if err := poll(ctx, b.Check); err != nil {
+	if err := b.poll(ctx, b.Check); err != nil {
 		return err
 	}
-	return b.Provision(ctx, t)
+	err := b.Provision(ctx, t)
+	if err != nil && errors.Is(b.nc.LastError(), nats.ErrPermissionViolation) {
+		return fmt.Errorf("this user may not make streams: run 'inkstream provision' as the administrator, and services with "+
+			"--nats.provision=false: %w", err)
+	}
+	return err
 }
 
-// poll calls ok until it succeeds or ctx is done.
-func poll(ctx context.Context, ok func(context.Context) error) error {
+// poll calls ok until it succeeds, ctx is done, or the server refuses the user, which waiting does not change.
+func (b *Bus) poll(ctx context.Context, ok func(context.Context) error) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -266,6 +345,9 @@ func poll(ctx context.Context, ok func(context.Context) error) error {
 		cancel()
 		if err == nil {
 			return nil
+		}
+		if last := b.nc.LastError(); errors.Is(last, nats.ErrAuthorization) || errors.Is(last, nats.ErrPermissionViolation) {
+			return fmt.Errorf("nats: %w", last)
 		}
 		select {
 		case <-ctx.Done():

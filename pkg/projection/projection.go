@@ -8,8 +8,6 @@ import (
 	"maps"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/search"
 )
@@ -20,8 +18,8 @@ const (
 	// catchUp is how long before the start a record may have been written to be looked at once more: longer than any service is away. The index
 	// service stores documents of jobs that end as well.
 	catchUp = 24 * time.Hour
-	// atOnce is how many documents are stored at a time, for a store that gathers them.
-	atOnce = 32
+	// atOnce is how many documents are stored at a time.
+	atOnce = 200
 )
 
 // Document returns what the index keeps of a job: what its record says, with the batch for one more label.
@@ -94,29 +92,44 @@ func (p *Projector) pass(ctx context.Context, after uint64, since time.Time) (ui
 	if err != nil {
 		return after, err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
-	for ref := range changed {
-		g.Go(func() error { return p.put(ctx, ref) })
-	}
-	return last, g.Wait()
+	return last, p.put(ctx, changed)
 }
 
-// put stores the document of a job as its record is now, unless it is gone: what removes jobs removes them from the index as well.
-func (p *Projector) put(ctx context.Context, ref jobRef) error {
-	r, err := p.jobs.Load(ctx, ref.tenant, ref.id)
-	if errors.Is(err, job.ErrNotFound) || err == nil && r.State.Gone() {
+// put stores the documents of jobs as their records are now, but for those that are gone: what removes jobs removes them from the index as well.
+func (p *Projector) put(ctx context.Context, changed map[jobRef]bool) error {
+	var refs []jobRef
+	var docs []search.Document
+	flush := func() error {
+		if err := p.store.PutDocuments(ctx, docs); err != nil {
+			return err
+		}
+		// A job that was deleted meanwhile would come back.
+		for _, ref := range refs {
+			r, err := p.jobs.Load(ctx, ref.tenant, ref.id)
+			if errors.Is(err, job.ErrNotFound) || err == nil && r.State.Gone() {
+				err = p.store.DeleteJob(ctx, ref.tenant, string(ref.id))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		refs, docs = nil, nil
 		return nil
 	}
-	if err != nil {
-		return err
+	for ref := range changed {
+		r, err := p.jobs.Load(ctx, ref.tenant, ref.id)
+		if errors.Is(err, job.ErrNotFound) || err == nil && r.State.Gone() {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		refs, docs = append(refs, ref), append(docs, Document(r))
+		if len(docs) == atOnce {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
 	}
-	if err := p.store.PutDocument(ctx, Document(r)); err != nil {
-		return err
-	}
-	// A job that was deleted meanwhile would come back.
-	if r, err = p.jobs.Load(ctx, ref.tenant, ref.id); errors.Is(err, job.ErrNotFound) || err == nil && r.State.Gone() {
-		return p.store.DeleteJob(ctx, ref.tenant, string(ref.id))
-	}
-	return err
+	return flush()
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"inkstream.dev/pkg/fault"
 )
 
@@ -150,6 +152,15 @@ func (s *ClickHouse) nameFiles(ctx context.Context, tenant string, hits []Hit) e
 		hits[i].Filename = names[hits[i].Job]
 	}
 	return rows.Err()
+}
+
+// PutDocuments stores documents; the rows of those that are put at once go into one insert.
+func (s *ClickHouse) PutDocuments(ctx context.Context, docs []Document) error {
+	g, gctx := errgroup.WithContext(ctx)
+	for _, doc := range docs {
+		g.Go(func() error { return s.PutDocument(gctx, doc) })
+	}
+	return g.Wait()
 }
 
 // ListJobs lists documents.

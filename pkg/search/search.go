@@ -25,6 +25,8 @@ type Store interface {
 	PutPages(ctx context.Context, pages []Page) error
 	// PutDocument stores what is known of a document, in the place of what was there for the same tenant and job.
 	PutDocument(ctx context.Context, doc Document) error
+	// PutDocuments stores several at the cost of little more than one.
+	PutDocuments(ctx context.Context, docs []Document) error
 	// Search returns the pages that match, best first. A query that makes no sense is an INVALID_ARGUMENT fault.
 	Search(ctx context.Context, query Query) (Result, error)
 	// ListJobs returns the jobs that match, newest first unless the query says otherwise. A query that makes no sense is an INVALID_ARGUMENT

@@ -177,25 +177,44 @@ func (w *pageWriter) put(ctx context.Context, p Page) error {
 
 // PutDocument stores a document.
 func (s *SQLite) PutDocument(ctx context.Context, doc Document) error {
-	if err := checkIDs(doc.Tenant, doc.Job); err != nil {
-		return err
+	return s.PutDocuments(ctx, []Document{doc})
+}
+
+// PutDocuments stores documents in one transaction.
+func (s *SQLite) PutDocuments(ctx context.Context, docs []Document) error {
+	for _, doc := range docs {
+		if err := checkIDs(doc.Tenant, doc.Job); err != nil {
+			return err
+		}
 	}
+	if len(docs) == 0 {
+		return nil
+	}
+	return s.write(ctx, "put documents", func(ctx context.Context, tx *sql.Tx) error {
+		for _, doc := range docs {
+			if err := putDocument(ctx, tx, doc); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func putDocument(ctx context.Context, tx *sql.Tx, doc Document) error {
 	labels, err := json.Marshal(doc.Labels)
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, "put document", func(ctx context.Context, tx *sql.Tx) error {
-		tenant, err := makeTenant(ctx, tx, doc.Tenant)
-		if err != nil {
-			return err
-		}
-		const put = `INSERT OR REPLACE INTO documents
-			(tenant, job, filename, sha256, page_count, state, create_time, end_time, labels, folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-		name := cleanText(doc.Filename)
-		_, err = tx.ExecContext(ctx, put, tenant, doc.Job, name, doc.SHA256, doc.PageCount, doc.State,
-			micros(doc.CreateTime), micros(doc.EndTime), string(labels), foldText(name))
+	tenant, err := makeTenant(ctx, tx, doc.Tenant)
+	if err != nil {
 		return err
-	})
+	}
+	const put = `INSERT OR REPLACE INTO documents
+		(tenant, job, filename, sha256, page_count, state, create_time, end_time, labels, folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	name := cleanText(doc.Filename)
+	_, err = tx.ExecContext(ctx, put, tenant, doc.Job, name, doc.SHA256, doc.PageCount, doc.State,
+		micros(doc.CreateTime), micros(doc.EndTime), string(labels), foldText(name))
+	return err
 }
 
 func micros(t time.Time) int64 {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -65,8 +66,11 @@ type Service struct {
 	refusals   *refusals
 
 	sources *sources
+	// resumable is nil where there is no folder for such uploads.
+	resumable *tusFolder
 
 	uploads  chan struct{} // a slot for each upload under way
+	busy     atomic.Int32  // uploads that are being worked on, rather than waiting for their clients
 	stopping chan struct{} // closed when the service begins to stop, which ends the watches
 	// workers counts REST handlers and the goroutines that handlers start; Run waits for them.
 	workers sync.WaitGroup
@@ -100,6 +104,11 @@ func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) 
 	var err error
 	if s.sources, err = newSources(cfg.Sources); err != nil {
 		return nil, err
+	}
+	if cfg.TusDir != "" {
+		if s.resumable, err = openTusFolder(cfg.TusDir, s.log); err != nil {
+			return nil, err
+		}
 	}
 	s.hub = newHub(s.jobView, s.log, s.stopping)
 	s.hub.perClient = cfg.MaxClientWatches
@@ -150,6 +159,9 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 	wg.Go(func() { failed <- s.dispatcher.Run(base) })
 	wg.Go(func() { s.hub.listen(base, s.env.Bus) })
 	wg.Go(func() { s.refusals.run(base) })
+	if s.resumable != nil {
+		wg.Go(func() { s.resumable.run(base) })
+	}
 	s.log.InfoContext(ctx, "gateway listens", "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
 	ready()
 

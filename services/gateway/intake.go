@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"inkstream.dev/pkg/blob"
@@ -53,12 +55,38 @@ func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), er
 		<-s.uploads
 		return nil, nil, err
 	}
-	return &intake{s: s, tenant: tenant(ctx), id: job.NewID(), files: 1}, func() { free(); <-s.uploads }, nil
+	s.busy.Add(1)
+	return &intake{s: s, tenant: tenant(ctx), id: job.NewID(), files: 1}, func() { s.busy.Add(-1); free(); <-s.uploads }, nil
+}
+
+// giveWayTime is the longest that work behind the gateway waits for uploads. It bounds what a job takes longer for it, to some such times.
+const giveWayTime = 100 * time.Millisecond
+
+// GiveWay waits while more uploads are being worked on than there are cores, so that in a process that does everything their clients have their
+// answers before the work goes on. It is meant for bus.SetGiveWay.
+func (s *Service) GiveWay(ctx context.Context) {
+	most := int32(runtime.NumCPU())
+	if s.busy.Load() <= most {
+		return
+	}
+	over := time.NewTimer(giveWayTime)
+	defer over.Stop()
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	for s.busy.Load() > most {
+		select {
+		case <-ctx.Done():
+			return
+		case <-over.C:
+			return
+		case <-look.C:
+		}
+	}
 }
 
 // store streams the document to the blob store. When it returns without an error the bytes are durable.
 func (in *intake) store(ctx context.Context, body io.Reader) error {
-	m := &meter{from: body, hash: sha256.New(), limit: int64(in.s.cfg.MaxUploadBytes)}
+	m := &meter{from: body, hash: sha256.New(), limit: int64(in.s.cfg.MaxUploadBytes), busy: &in.s.busy}
 	in.begun = true
 	size, err := in.s.env.Blobs.Put(ctx, job.SourceKey(in.tenant, in.id), m, blob.PutOptions{ContentType: pdfType, Bulk: true})
 	in.size = m.size
@@ -184,9 +212,9 @@ func (in *intake) enqueue(ctx context.Context, rec *job.Record) {
 			in.s.log.DebugContext(ctx, "event of an upload; ingest will tell it", "job", rec.ID, "error", err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(ctx, publishPatience)
+	queued, cancel := context.WithTimeout(ctx, publishPatience)
 	defer cancel()
-	if err := in.s.env.Bus.Publish(ctx, stage.FirstMessage(rec, 0)); err != nil {
+	if err := in.s.env.Bus.Publish(queued, stage.FirstMessage(rec, 0)); err != nil {
 		in.s.log.WarnContext(ctx, "job accepted, but not queued yet; the reconciler will queue it", "job", rec.ID,
 			"code", fault.CodeOf(err), "error", err)
 	}
@@ -235,6 +263,8 @@ type meter struct {
 	hash  hash.Hash
 	size  int64
 	limit int64
+	// busy counts the uploads that are being worked on; one that waits for its client is not.
+	busy *atomic.Int32
 }
 
 // Read implements io.Reader. It fills p as far as it can, because a form hands out its bytes in small pieces, and each piece would cost the
@@ -242,7 +272,9 @@ type meter struct {
 func (m *meter) Read(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var more int
+		m.busy.Add(-1)
 		more, err = m.from.Read(p[n:])
+		m.busy.Add(1)
 		n += more
 	}
 	m.size += int64(n)

@@ -9,6 +9,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"golang.org/x/sync/errgroup"
+
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
@@ -224,12 +226,14 @@ func (a *assembly) finish(ctx context.Context) error {
 	if err := a.metadata(ctx, made); err != nil {
 		return err
 	}
-	for len(a.open) > 0 {
-		w := a.open[0]
-		a.open = a.open[1:]
-		if err := w.Close(); err != nil {
-			return fmt.Errorf("store artifact: %w", err)
-		}
+	// Side by side, for each waits for the disk.
+	var g errgroup.Group
+	for _, w := range a.open {
+		g.Go(w.Close)
+	}
+	a.open = nil
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("store artifact: %w", err)
 	}
 	return nil
 }

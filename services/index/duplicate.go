@@ -199,7 +199,7 @@ func (st *steps) copyOwn(ctx context.Context, from, to string, r *job.Record) er
 	defer source.Close()
 	head := make([]byte, maxHead)
 	n, err := io.ReadFull(source, head)
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("read %s: %w", from, err)
 	}
 	own := retell(head[:n], map[string]string{"job": string(r.ID), "filename": r.Filename})

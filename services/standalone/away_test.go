@@ -156,6 +156,13 @@ func (i awayIndex) PutDocument(ctx context.Context, d search.Document) error {
 	return i.Store.PutDocument(ctx, d)
 }
 
+func (i awayIndex) PutDocuments(ctx context.Context, docs []search.Document) error {
+	if err := i.err(); err != nil {
+		return err
+	}
+	return i.Store.PutDocuments(ctx, docs)
+}
+
 func (i awayIndex) Ping(ctx context.Context) error {
 	if err := i.err(); err != nil {
 		return err

@@ -205,6 +205,7 @@ func Units(cfg Config, p Parts) ([]lifecycle.Unit, *gateway.Service, error) {
 		return nil, nil, err
 	}
 	entrance.UseIndex(p.Index)
+	p.Env.Bus.SetGiveWay(entrance.GiveWay)
 	p.Status.AddCheck("index", indexer.Check)
 	if cfg.Scan.Clamd != "" {
 		p.Status.AddCheck("clamd", scanner.Check)

@@ -43,7 +43,7 @@ func measureFairness(ctx context.Context, b *bench) (rows []row, err error) {
 		})
 		return float64(took.Microseconds()) / 1000, err
 	}
-	if _, err := s.runJob(ctx, pdftest.BornDigital(64).PDF); err != nil { // warms the children
+	if _, err := s.runJob(ctx, pdftest.BornDigital(64).PDF, ""); err != nil { // warms the children
 		return nil, err
 	}
 	var idle, busy []float64

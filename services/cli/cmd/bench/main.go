@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -28,11 +29,14 @@ type measurement struct {
 var measurements = []measurement{
 	{"ocr", measureOCR},
 	{"native", measureNative},
+	{"small", measureSmall},
 	{"upload", measureUpload},
 	{"memory", measureMemory},
 	{"start", measureStart},
 	{"fairness", measureFairness},
 	{"search", measureSearch},
+	{"status", measureStatus},
+	{"watches", measureWatches},
 }
 
 func main() {
@@ -46,7 +50,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	binary := flag.String("binary", "bin/inkstream", "the inkstream binary to measure")
-	only := flag.String("only", "", "measure only this: ocr, native, upload, memory, start or search")
+	only := flag.String("only", "", "measure only this; "+names())
 	rounds := flag.Int("rounds", 2, "rounds of each comparison; the median ratio counts")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "inkstream-bench-*")
@@ -75,4 +79,13 @@ func run(ctx context.Context) error {
 		}
 	}
 	return table.Flush()
+}
+
+// names lists the measurements.
+func names() string {
+	var all []string
+	for _, m := range measurements {
+		all = append(all, m.name)
+	}
+	return strings.Join(all, ", ")
 }

@@ -128,6 +128,28 @@ func (s *server) cpu() (time.Duration, error) {
 	return total, nil
 }
 
+// ownCPU returns the processor time of the server's own process.
+func (s *server) ownCPU() (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, ok := strings.Cut(string(data), ") ")
+	f := strings.Fields(rest)
+	if !ok || len(f) < 15 {
+		return 0, errors.New("no processor times")
+	}
+	total := time.Duration(0)
+	for _, ticks := range f[11:13] { // utime, stime
+		n, err := strconv.ParseInt(ticks, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		total += time.Duration(n) * (time.Second / 100)
+	}
+	return total, nil
+}
+
 // peakMemory returns the most resident memory that the server's own process has had, in bytes.
 func (s *server) peakMemory() (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
