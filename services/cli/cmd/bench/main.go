@@ -33,6 +33,8 @@ var measurements = []measurement{
 	{"upload", measureUpload},
 	{"memory", measureMemory},
 	{"start", measureStart},
+	{"restart", measureRestart},
+	{"redo", measureRedo},
 	{"fairness", measureFairness},
 	{"search", measureSearch},
 	{"status", measureStatus},

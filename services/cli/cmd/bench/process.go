@@ -50,15 +50,17 @@ func runCommand(ctx context.Context, env []string, name string, args ...string) 
 
 // server is a running 'inkstream serve'.
 type server struct {
-	cmd        *exec.Cmd
-	http, grpc string
-	started    time.Duration
+	cmd              *exec.Cmd
+	http, grpc, nats string
+	started          time.Duration
 }
 
-// serve starts a server in a folder of its own and waits until it is ready.
-func (b *bench) serve(ctx context.Context, folder string) (*server, error) {
-	cmd := exec.CommandContext(ctx, b.binary, "serve", "--data-dir", filepath.Join(b.dir, folder),
-		"--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0", "--log.level", "ERROR")
+// serve starts a server in a folder of its own, with more flags, and waits until it is ready.
+func (b *bench) serve(ctx context.Context, folder string, more ...string) (*server, error) {
+	args := append([]string{
+		"serve", "--data-dir", filepath.Join(b.dir, folder), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0", "--log.level", "ERROR",
+	}, more...)
+	cmd := exec.CommandContext(ctx, b.binary, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -77,6 +79,9 @@ func (b *bench) serve(ctx context.Context, folder string) (*server, error) {
 		}
 		if len(f) > 1 && f[0] == "gRPC" {
 			s.grpc, s.started = f[1], time.Since(start)
+		}
+		if len(f) > 1 && f[0] == "NATS" {
+			s.nats = f[1]
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return s, nil
 		}
