@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -49,6 +50,11 @@ func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts 
 			subject := ""
 			if sub != nil {
 				subject = sub.Subject
+			}
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				// Whoever said it is not told, and waits for an answer that does not come.
+				log.Error("nats refuses this user a subject; write the server's configuration anew with 'inkstream nats-config'", "error", err)
+				return
 			}
 			log.Error("nats reports an error", "error", err, "subject", subject)
 		}),

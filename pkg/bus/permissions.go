@@ -122,7 +122,7 @@ func (g *grants) stage(s Stage) {
 		g.seldom(task(Index), "runs that have every page already, and removal of what a stopped handler left")
 	case Render:
 		g.publish(task(OCR), "pages to recognise")
-		g.publish(task(Index), "pages that were read")
+		g.seldom(task(Index), "removal of what a stopped handler left")
 		g.subscribe(ImageCall.subject()+" "+string(ImageCall), "pages to draw")
 		g.Answers = true
 	case OCR:

@@ -83,7 +83,7 @@ func LoadOrCreateSealer(path string) (*Sealer, error) {
 // createKey writes a new key, durably: passwords that it has sealed are lost with it.
 func createKey(path string) (err error) {
 	key := make([]byte, sealKeyBytes)
-	rand.Read(key) // never fails
+	_, _ = rand.Read(key) // never fails
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".seal-key-*") // mode 0600
 	if err != nil {

@@ -133,9 +133,9 @@ func (in *intake) applyMetadata(prefix string, m *inkstreamv1.UploadMetadata) (e
 
 // fingerprint tells two uploads under one idempotency key apart.
 func (in *intake) fingerprint() string {
-	print := job.Fingerprint(in.sha256, in.options)
+	digest := job.Fingerprint(in.sha256, in.options)
 	if in.files > 1 {
-		print += "/" + tokenOf(uint64(in.files))
+		digest += "/" + tokenOf(uint64(in.files))
 	}
-	return print
+	return digest
 }

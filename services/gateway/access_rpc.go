@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -28,21 +27,18 @@ const (
 
 // openAccess makes ready what decides about callers, and the webhooks. The context must last as long as the service.
 func (s *Service) openAccess(ctx context.Context) error {
-	replicas, err := s.replicas(ctx)
-	if err != nil {
-		return err
-	}
+	var err error
 	js := s.env.Bus.JetStream()
-	if s.hooks, err = webhook.OpenHooks(ctx, js, replicas); err != nil {
+	if s.hooks, err = webhook.OpenHooks(ctx, js); err != nil {
 		return err
 	}
 	s.dispatcher = webhook.NewDispatcher(webhook.Config{
-		Policy: s.hookPolicy(), Replicas: replicas, Secret: s.cfg.Access.WebhookSecret.Reveal(),
+		Policy: s.hookPolicy(), Secret: s.cfg.Access.WebhookSecret.Reveal(),
 	}, js, s.hooks, s.hookedJob, s.log)
 	if s.cfg.Access.Auth != AuthKeys {
 		return nil
 	}
-	if s.keys, err = access.OpenKeys(ctx, js, replicas, s.log); err != nil {
+	if s.keys, err = access.OpenKeys(ctx, js, s.log); err != nil {
 		return err
 	}
 	var tokens *access.OIDC
@@ -53,15 +49,6 @@ func (s *Service) openAccess(ctx context.Context) error {
 	}
 	s.auth = access.NewAuthenticator(s.keys, tokens)
 	return s.firstKey(ctx)
-}
-
-// replicas returns how often the broker keeps what this service keeps there: as often as the jobs.
-func (s *Service) replicas(ctx context.Context) (int, error) {
-	stream, err := s.env.Bus.JetStream().Stream(ctx, "KV_"+bus.JobBucket)
-	if err != nil {
-		return 0, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("bucket of jobs: %w", err))
-	}
-	return stream.CachedInfo().Config.Replicas, nil
 }
 
 // firstKey makes an admin key where there is none, for without one nobody could make any.

@@ -168,10 +168,16 @@ func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest, str
 
 // restDownload is GET /v1/jobs/{id}/artifacts/{name}. Ranges and conditions are net/http's.
 func (s *Service) restDownload(w http.ResponseWriter, r *http.Request) {
-	a, err := s.openArtifact(r.Context(), r.PathValue("id"), r.PathValue("name"))
-	if err != nil {
+	if err := s.serveArtifact(w, r, r.PathValue("name")); err != nil {
 		s.writeError(w, r, "GET artifact", err)
-		return
+	}
+}
+
+// serveArtifact answers an artifact of the job that the address names. An error means that nothing is answered yet.
+func (s *Service) serveArtifact(w http.ResponseWriter, r *http.Request, name string) error {
+	a, err := s.openArtifact(r.Context(), r.PathValue("id"), name)
+	if err != nil {
+		return err
 	}
 	defer a.Close()
 	h := w.Header()
@@ -181,4 +187,5 @@ func (s *Service) restDownload(w http.ResponseWriter, r *http.Request) {
 	h.Set("Etag", a.etag)
 	h.Set("Cache-Control", "private, no-cache")
 	http.ServeContent(w, r, "", a.ModTime, a.File)
+	return nil
 }

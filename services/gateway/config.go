@@ -30,6 +30,8 @@ type Config struct {
 	DrainTimeout time.Duration
 	// Sources are where documents may be fetched from; none where it is empty.
 	Sources Sources
+	// TusDir is the folder in which resumable uploads stand until they are complete; none are taken where it is empty.
+	TusDir string
 	// Access says who may call.
 	Access AccessConfig
 	// Durability names the profile in force; /readyz shows it. It is no flag of the gateway's: whoever sets up the bus knows it.
@@ -63,6 +65,7 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.DurationVar(&c.StallTimeout, "gateway.stall-timeout", c.StallTimeout, "end an upload or answer that does not move for that long")
 	fs.DurationVar(&c.DrainTimeout, "gateway.drain-timeout", c.DrainTimeout, "how long requests in hand may go on at a stop")
 	fs.Var(&c.Sources, "gateway.sources", "`URLs`, joined by commas, below which documents may be fetched from: s3://bucket/folder, file:///folder")
+	fs.StringVar(&c.TusDir, "gateway.tus-dir", c.TusDir, "`folder` of resumable uploads that are not complete; empty takes none")
 	c.Access.register(fs)
 }
 

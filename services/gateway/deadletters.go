@@ -14,6 +14,7 @@ import (
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/webhook"
 )
 
 // ListDeadLetters answers the tasks that were given up.
@@ -52,6 +53,8 @@ func (s *Service) GetDeadLetter(ctx context.Context, req *inkstreamv1.GetDeadLet
 //	ended          another run takes over every page that has a result; the other tasks of the old run were dropped when it ended, so that
 //	               the one task alone would not finish it
 //	was deleted    only its removal can be retried
+//
+// A call to a webhook is made again whatever the job's state is, but not of a job that is gone.
 func (s *Service) RetryDeadLetter(ctx context.Context, req *inkstreamv1.RetryDeadLetterRequest) (*inkstreamv1.Job, error) {
 	l, err := s.letter(ctx, req.GetId())
 	if err != nil {
@@ -65,6 +68,9 @@ func (s *Service) RetryDeadLetter(ctx context.Context, req *inkstreamv1.RetryDea
 	rec, err := s.anyRecord(ctx, ref)
 	if err != nil {
 		return nil, err
+	}
+	if l.Stage == webhook.Stage {
+		return s.retryCall(ctx, rec, l)
 	}
 	msg, err := l.Message()
 	if err != nil {
@@ -94,11 +100,32 @@ func (s *Service) RetryDeadLetter(ctx context.Context, req *inkstreamv1.RetryDea
 	if err != nil {
 		return nil, err
 	}
+	return s.afterRetry(ctx, ref, l)
+}
+
+// retryCall has a webhook called again that was given up.
+func (s *Service) retryCall(ctx context.Context, rec *job.Record, l bus.DeadLetter) (*inkstreamv1.Job, error) {
+	if rec.State.Gone() {
+		return nil, errGone(rec)
+	}
+	err := s.env.Bus.Event(ctx, s.letterEvent(rec, "replayed", l))
+	if err == nil {
+		err = s.dispatcher.Replay(ctx, l.Payload)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.afterRetry(ctx, jobRef{rec.Tenant, rec.ID}, l)
+}
+
+// afterRetry drops a dead letter whose work is queued, and returns its job.
+func (s *Service) afterRetry(ctx context.Context, ref jobRef, l bus.DeadLetter) (*inkstreamv1.Job, error) {
 	// Last, so that nothing is lost if this fails: a second try would find the same id queued, or the job running.
 	if err := s.env.Bus.DropDeadLetter(ctx, l.Sequence); err != nil && !errors.Is(err, bus.ErrNoDeadLetter) {
 		return nil, err
 	}
-	if rec, err = s.anyRecord(ctx, ref); err != nil {
+	rec, err := s.anyRecord(ctx, ref)
+	if err != nil {
 		return nil, err
 	}
 	p, err := s.progress(ctx, rec)

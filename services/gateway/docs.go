@@ -39,6 +39,7 @@ func openAPI() ([]byte, error) {
 		return nil, fmt.Errorf("OpenAPI: no POST /v1/jobs")
 	}
 	describeUpload(post)
+	describeREST(paths)
 	data, err := json.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI: %w", err)
@@ -46,10 +47,38 @@ func openAPI() ([]byte, error) {
 	return data, nil
 }
 
+// describeREST adds what there is over REST alone.
+func describeREST(paths map[string]any) {
+	id := map[string]any{"name": "id", "in": "path", "type": "string", "required": true}
+	operation := func(tag, summary, description string, params []any, answers map[string]any) map[string]any {
+		return map[string]any{"tags": []any{tag}, "summary": summary, "description": description, "parameters": params, "responses": answers}
+	}
+	answer := func(text string) map[string]any { return map[string]any{"description": text} }
+	header := func(name, text string, required bool) map[string]any {
+		return map[string]any{"name": name, "in": "header", "type": "string", "required": required, "description": text}
+	}
+	const service = "InkstreamService"
+	paths["/v1/jobs/{id}/artifacts.zip"] = map[string]any{"get": operation(service, "Download every artifact in one archive", "", []any{id}, map[string]any{
+		"200": answer("a ZIP archive"), "202": answer("the job has not ended"), "409": answer("the job ended without a result"), "410": answer("it is gone"),
+	})}
+	version := header(tusResumableHeader, tusVersion, true)
+	paths["/v1/uploads"] = map[string]any{"post": operation(service, "Begin a resumable upload", "The tus protocol, "+tusVersion+": "+tusExtensions+
+		". Upload-Metadata holds the fields of a form by their names.", []any{
+		version, header(tusLengthHeader, "the document's size", true), header("Upload-Metadata", "pairs of a name and a value in base64", false),
+	}, map[string]any{"201": answer("Location is the upload's address")})}
+	paths["/v1/uploads/{id}"] = map[string]any{
+		"head": operation(service, "Ask where a resumable upload stands", "", []any{id, version}, map[string]any{"200": answer("see " + tusOffsetHeader)}),
+		"patch": operation(service, "Go on with a resumable upload", "The body is of type "+tusType+".", []any{
+			id, version, header(tusOffsetHeader, "where the body begins", true),
+		}, map[string]any{"204": answer("with the last byte Location is the job's address"), "409": answer("the upload stands elsewhere")}),
+		"delete": operation(service, "Drop a resumable upload", "", []any{id, version}, map[string]any{"204": answer("it is gone")}),
+	}
+}
+
 // describeUpload adds the form to the call that has a document fetched; both have one address. OpenAPI 2.0 cannot say that a body is either.
 func describeUpload(post map[string]any) {
 	post["summary"] = "Upload a document and start a job"
-	post["description"] = "Takes multipart/form-data with the document as part \"file\" and options as fields; or the document as the body (application/pdf), with " +
+	post["description"] = "Takes multipart/form-data with the document as part \"file\" and options as fields, where several files make a batch; or the document as the body (application/pdf), with " +
 		"options in the query; or JSON (application/json) that names a document in a bucket, as CreateJobRequest."
 	post["consumes"] = []any{multipartType, pdfType, "application/json"}
 	params := []any{

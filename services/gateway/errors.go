@@ -89,6 +89,11 @@ var answers = map[fault.Code]answer{
 	jobNotRetryable:  {codes.FailedPrecondition, http.StatusConflict, 0},
 	noDeadLetter:     {codes.NotFound, http.StatusNotFound, 0},
 
+	noUpload:         {codes.NotFound, http.StatusNotFound, 0},
+	resumableOff:     {codes.Unimplemented, http.StatusNotImplemented, 0},
+	tusVersionWrong:  {codes.FailedPrecondition, http.StatusPreconditionFailed, 0},
+	tusOffsetWrong:   {codes.FailedPrecondition, http.StatusConflict, 0},
+	tusBusy:          {codes.Aborted, http.StatusLocked, time.Second},
 	sourceNotAllowed: {codes.PermissionDenied, http.StatusForbidden, 0},
 	sourceMissing:    {codes.NotFound, http.StatusNotFound, 0},
 	noKey:            {codes.NotFound, http.StatusNotFound, 0},
@@ -254,7 +259,7 @@ func writeStatus(w http.ResponseWriter, r *http.Request, st *status.Status) {
 // became one.
 func (s *Service) report(ctx context.Context, operation string, err error) *status.Status {
 	st := statusOf(err)
-	if _, done := err.(interface{ GRPCStatus() *status.Status }); done || !serverFault(st) || ctx.Err() != nil {
+	if _, done := err.(interface{ GRPCStatus() *status.Status }); done || !serverFault(st) || ctx.Err() != nil || reasonOf(st) == shuttingDown {
 		return st
 	}
 	s.log.ErrorContext(ctx, "request failed", "request", requestID(ctx), "operation", operation, "code", reasonOf(st), "error", err)

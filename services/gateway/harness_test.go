@@ -33,6 +33,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/lifecycle"
+	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -60,6 +61,7 @@ type setup struct {
 	blobs    func(*blob.Store) *blob.Store
 	patience time.Duration
 	sealer   *job.Sealer
+	index    search.Store
 }
 
 // start runs a gateway; change may be nil.
@@ -93,6 +95,9 @@ func start(t testing.TB, change func(*setup)) *rig {
 		t.Fatalf("New: %v", err)
 	}
 	r.svc.createPatience = set.patience
+	if set.index != nil {
+		r.svc.UseIndex(set.index)
+	}
 	r.run()
 	return r
 }

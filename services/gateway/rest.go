@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -52,11 +53,17 @@ func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*h
 		}
 		s.restUpload(w, r)
 	}})
+	mux.Handle("/v1/jobs/{id}", s.restStatus(calls))
 	s.route(mux, "/v1/jobs/{id}/watch", map[string]http.HandlerFunc{http.MethodGet: s.restWatch})
 	s.route(mux, "/v1/jobs/{id}/artifacts/{name...}", map[string]http.HandlerFunc{http.MethodGet: s.restDownload})
+	s.route(mux, "/v1/jobs/{id}/artifacts.zip", map[string]http.HandlerFunc{http.MethodGet: s.restArchive})
+	s.route(mux, "/v1/jobs/{id}/pages/{number}", map[string]http.HandlerFunc{http.MethodGet: conditional(calls).ServeHTTP})
+	s.route(mux, "/v1/jobs/{id}/pages/{number}/image", map[string]http.HandlerFunc{http.MethodGet: conditional(calls).ServeHTTP})
 	s.route(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: healthz})
 	s.route(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
 	s.route(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.env.Tel.Handler().ServeHTTP})
+	s.routeTus(mux)
+	s.routeCompat(mux)
 	if err := s.serveDocs(mux); err != nil {
 		return nil, err
 	}
@@ -66,7 +73,7 @@ func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*h
 		s.writeError(w, r, "route", fault.New(notFound, "there is nothing at this address"))
 	})
 	return &http.Server{
-		Handler:           s.guard(mux),
+		Handler:           s.guard(compressed(mux)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -250,7 +257,7 @@ func (s *Service) guard(next http.Handler) http.Handler {
 			_ = w.control.SetReadDeadline(time.Now().Add(s.cfg.StallTimeout))
 		}
 		inner.Header().Set(requestIDHeader, requestID(ctx))
-		inner.Header().Set("X-Content-Type-Options", "nosniff")
+		s.secure(inner.Header(), r.URL.Path)
 		start := time.Now()
 		defer func() {
 			if v := recover(); v != nil {
@@ -277,6 +284,22 @@ func (s *Service) guard(next http.Handler) http.Handler {
 		r = admitted
 		next.ServeHTTP(w, r)
 	})
+}
+
+// secure sets the headers that tell browsers what not to do with answers.
+func (s *Service) secure(h http.Header, path string) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	policy := "default-src 'none'; frame-ancestors 'none'"
+	if strings.HasPrefix(path, "/docs") { // a page, which starts itself by a script within
+		policy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+			"object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+	}
+	h.Set("Content-Security-Policy", policy)
+	if s.cfg.Access.TLSCert != "" {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
 }
 
 // response notes the status and makes every write end within the stall timeout, which a connection without one would hold for ever.
@@ -354,6 +377,9 @@ func (*marshaler) Marshal(v any) ([]byte, error) {
 	if !ok {
 		return json.Marshal(v)
 	}
+	if body, ok := m.(*httpbody.HttpBody); ok {
+		return body.GetData(), nil
+	}
 	data, err := encodeJSON(m)
 	if err != nil {
 		return nil, err
@@ -364,5 +390,10 @@ func (*marshaler) Marshal(v any) ([]byte, error) {
 	return indent(data), nil
 }
 
-// ContentType returns the type of every answer.
-func (*marshaler) ContentType(any) string { return "application/json" }
+// ContentType returns the type of an answer: JSON, but for what is a file.
+func (*marshaler) ContentType(v any) string {
+	if body, ok := v.(*httpbody.HttpBody); ok {
+		return body.GetContentType()
+	}
+	return jsonType
+}

@@ -418,3 +418,16 @@ func TestEveryCodeHasAnAnswer(t *testing.T) {
 		t.Errorf("a code without an answer: got %v, want INTERNAL", st)
 	}
 }
+
+func TestSecureHeaders(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	for path, policy := range map[string]string{"/healthz": "default-src 'none'", "/v1/jobs/x": "default-src 'none'", "/docs/": "default-src 'self'"} {
+		res, _ := r.get(t, path, nil)
+		h := res.Header
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("Referrer-Policy") != "no-referrer" ||
+			!strings.HasPrefix(h.Get("Content-Security-Policy"), policy) || h.Get("Strict-Transport-Security") != "" {
+			t.Errorf("%s: got %v", path, h)
+		}
+	}
+}

@@ -136,7 +136,7 @@ func (p *place) openFile(name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Busy, fault.Unavailable, errors.New("the folder of sources cannot be opened"))
 	}
-	defer root.Close()
+	defer root.Close() //nolint:errcheck // it was opened for looking alone
 	// Without waiting: the other end of a named pipe may never come.
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -227,7 +227,7 @@ type sourceReader struct{ from io.Reader }
 // Read implements io.Reader.
 func (r sourceReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
-	if err == nil || err == io.EOF {
+	if err == nil || err == io.EOF { //nolint:errorlint // io.Reader returns the very value
 		return n, err
 	}
 	if _, ok := errors.AsType[*fault.Error](err); !ok {

@@ -40,6 +40,7 @@ type form struct {
 	first *intake
 	files []*intake // first among them, once it has its document
 	said  fields
+	how   manner
 }
 
 // take takes in the parts of a form: files, and options before and after them.
@@ -55,7 +56,7 @@ func (f *form) take(ctx context.Context, parts *multipart.Reader) error {
 		if name := part.FormName(); name == filePart {
 			err = f.takeFile(ctx, part)
 		} else {
-			err = takeField(part, name, f.said)
+			err = takeField(part, name, f.said, f.how)
 		}
 		if err != nil {
 			return err
@@ -64,6 +65,7 @@ func (f *form) take(ctx context.Context, parts *multipart.Reader) error {
 	if len(f.files) == 0 {
 		return invalidField(fault.InvalidArgument, filePart, "the form has no part named file")
 	}
+	f.how.fill(f.said)
 	given, named := f.said[fieldFilename]
 	if named && len(f.files) > 1 {
 		return invalidField(fault.InvalidArgument, fieldFilename, "the form has several files; each has a name of its own")

@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ const (
 func (s *Service) restUpload(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxUploadTime)
 	defer cancel()
-	took, err := s.restIntake(ctx, w, r)
+	took, err := s.restIntake(ctx, w, r, manner{})
 	if err != nil {
 		s.writeError(w, r, uploadOperation, s.refused(ctx, err))
 		return
@@ -86,8 +87,16 @@ func (s *Service) answerAccepted(w http.ResponseWriter, r *http.Request, locatio
 	_, _ = w.Write(indent(data))
 }
 
+// manner says how an upload's options are read.
+type manner struct {
+	// lenient leaves out what is no option.
+	lenient bool
+	// artifacts are those of a client that does not say.
+	artifacts string
+}
+
 // restIntake checks what can be checked before the body is read, then takes the documents in.
-func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http.Request) (*taken, error) {
+func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http.Request, how manner) (*taken, error) {
 	media, params, err := s.checkUpload(r)
 	if err != nil {
 		return nil, err
@@ -97,13 +106,9 @@ func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http
 			return nil, err
 		}
 	}
-	said := fields{}
-	for name, values := range r.URL.Query() {
-		for _, v := range values {
-			if err := said.set(name, v); err != nil {
-				return nil, err
-			}
-		}
+	said, err := how.query(r)
+	if err != nil {
+		return nil, err
 	}
 	in, release, err := s.newIntake(ctx)
 	if err != nil {
@@ -119,11 +124,39 @@ func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http
 	body := s.newBody(w, r, int64(s.cfg.MaxUploadBytes)+roomBeside(media))
 	if media == multipartType {
 		// A form is read 4 KiB at a time; the connection should not be.
-		f := &form{first: in, said: said}
+		f := &form{first: in, said: said, how: how}
 		err = f.take(ctx, multipart.NewReader(bufio.NewReaderSize(body, readBuffer), params["boundary"]))
 		return s.finishForm(ctx, f, err)
 	}
+	how.fill(said)
 	return finishOne(in.finish(ctx, in.takeRaw(ctx, body, said, r.Header)))
+}
+
+// query reads what the address says of the upload.
+func (m manner) query(r *http.Request) (fields, error) {
+	said := fields{}
+	for name, values := range r.URL.Query() {
+		for _, v := range values {
+			if err := m.set(said, name, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return said, nil
+}
+
+func (m manner) set(said fields, name, value string) error {
+	if m.lenient && !slices.Contains(known, snake(name)) {
+		return nil
+	}
+	return said.set(name, value)
+}
+
+// fill adds what the client has not said.
+func (m manner) fill(said fields) {
+	if _, ok := said[fieldArtifacts]; !ok && m.artifacts != "" {
+		said[fieldArtifacts] = m.artifacts
+	}
 }
 
 // roomBeside returns what a body may hold beside the documents.
@@ -178,12 +211,12 @@ func (in *intake) takeRaw(ctx context.Context, body io.Reader, said fields, h ht
 }
 
 // takeField reads an option.
-func takeField(part *multipart.Part, name string, said fields) error {
+func takeField(part *multipart.Part, name string, said fields, how manner) error {
 	value, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
 	if err != nil {
 		return formError(err)
 	}
-	return said.set(name, string(value))
+	return how.set(said, name, string(value))
 }
 
 // formError says what a form that cannot be read is: an error with a code keeps it, every other means that the form is malformed.
@@ -222,7 +255,7 @@ func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case err == nil:
 		err = b.pace.moved(n)
-	case err == io.EOF:
+	case err == io.EOF: //nolint:errorlint // io.Reader returns the very value
 		// From here on the server reads ahead, to see the client hang up; that must not time out.
 		_ = b.control.SetReadDeadline(time.Time{})
 	case errors.Is(err, os.ErrDeadlineExceeded):

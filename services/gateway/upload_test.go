@@ -486,7 +486,7 @@ func TestUploadWithFailingDiskIsRefused(t *testing.T) {
 
 // TestUploadIsNotHeld is not parallel, because it measures the heap, which all tests share.
 func TestUploadIsNotHeld(t *testing.T) {
-	const size, allowed = 128 << 20, 40 << 20
+	const size, allowed = 64 << 20, 30 << 20
 	r := start(t, nil)
 	eachAPI(t, r, func(t *testing.T, a api) {
 		runtime.GC()

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"mime"
 	"net/http"
@@ -31,7 +33,7 @@ func (s *Service) restWatch(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent) // the one answer that keeps a browser from connecting again
 		return
 	}
-	out := &watchWriter{w: w, control: http.NewResponseController(w), sse: sse}
+	out := &watchWriter{w: w, control: http.NewResponseController(w), sse: sse, seen: r.Header.Get("Last-Event-Id")}
 	var idle func() error
 	every := time.Duration(0)
 	if sse {
@@ -65,6 +67,7 @@ type watchWriter struct {
 	control *http.ResponseController
 	sse     bool
 	started bool
+	seen    string // the id of the last event that the client has from an earlier connection
 }
 
 // send writes a job.
@@ -73,10 +76,17 @@ func (o *watchWriter) send(v *inkstreamv1.Job) error {
 	if err != nil {
 		return err
 	}
-	id := ""
-	if final(v) {
-		id = lastEvent
+	id := lastEvent
+	if !final(v) {
+		// The same state has the same id at every gateway, so that a client which connects again is not told what it knows.
+		sum := sha256.Sum256(data)
+		id = hex.EncodeToString(sum[:8])
 	}
+	if o.sse && id == o.seen {
+		o.seen = ""
+		return o.write([]byte(": nothing new\n\n"))
+	}
+	o.seen = ""
 	return o.event("job", id, data)
 }
 

@@ -1,15 +1,18 @@
 package gateway
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -195,4 +198,96 @@ func TestWatchEndsWhenServiceStops(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("stopping took %s with watchers", took)
 	}
+}
+
+// A browser that connects again with the last event's id hears of what is new since, and of nothing else.
+func TestWatchGoesOnWhereItBrokeOff(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	rec := r.newJob(nil)
+	watch := func(last string) (*http.Response, *bufio.Scanner) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.base+"/v1/jobs/"+string(rec.ID)+"/watch", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", eventStreamType)
+		if last != "" {
+			req.Header.Set("Last-Event-ID", last)
+		}
+		res, err := r.web.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, bufio.NewScanner(res.Body)
+	}
+	// next returns the next line that begins so, and fails at one that begins otherwise.
+	next := func(lines *bufio.Scanner, prefix, not string) string {
+		t.Helper()
+		for lines.Scan() {
+			if not != "" && strings.HasPrefix(lines.Text(), not) {
+				t.Fatalf("got %q before %q", lines.Text(), prefix)
+			}
+			if rest, ok := strings.CutPrefix(lines.Text(), prefix); ok {
+				return rest
+			}
+		}
+		t.Fatalf("the stream ended before %q: %v", prefix, lines.Err())
+		return ""
+	}
+	res, lines := watch("")
+	last := next(lines, "id: ", "")
+	res.Body.Close()
+	res, lines = watch(last)
+	defer res.Body.Close()
+	next(lines, ": nothing new", "data:")
+	r.update(rec, func(rec *job.Record) error { running(rec); return nil })
+	if id := next(lines, "id: ", ""); id == last || id == lastEvent {
+		t.Errorf("the next event has the id %q, want one of its own", id)
+	}
+	if data := next(lines, "data: ", ""); !strings.Contains(data, `"RUNNING"`) {
+		t.Errorf("got %s", data)
+	}
+	stale, lines := watch(last)
+	defer stale.Body.Close()
+	if data := next(lines, "data: ", ": nothing"); !strings.Contains(data, `"RUNNING"`) {
+		t.Errorf("got %s for a client that missed a change", data)
+	}
+}
+
+// However many watch, the broker sees one consumer of the jobs' bucket.
+func TestWatchesShareASubscription(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	consumers := func() int {
+		t.Helper()
+		stream, err := r.env.Bus.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream.CachedInfo().State.Consumers
+	}
+	eventually(t, "the gateway follows the bucket", func() bool { return consumers() > 0 })
+	before := consumers()
+	ctx, cancel := context.WithCancel(t.Context())
+	var open, over sync.WaitGroup
+	for i := range 100 {
+		rec := r.newJob(nil)
+		open.Add(1)
+		over.Go(func() {
+			first := sync.OnceFunc(open.Done)
+			defer first()
+			// The error is that of the end.
+			_ = []api{rpcAPI{r.rpc}, restAPI{r, false, eventStreamType}}[i%2].watch(ctx, string(rec.ID), func(*inkstreamv1.Job) bool {
+				first()
+				return true
+			})
+		})
+	}
+	open.Wait()
+	if after := consumers(); after != before {
+		t.Errorf("%d consumers with 100 watches, want the %d that there were", after, before)
+	}
+	cancel()
+	over.Wait()
 }

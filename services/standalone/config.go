@@ -160,6 +160,9 @@ func (c *Config) resolve() error {
 	}
 	c.Tesseract.Languages = c.OCR.Languages
 	c.Gateway.Durability = c.Durability
+	if c.Gateway.TusDir == "" {
+		c.Gateway.TusDir = filepath.Join(dir, "uploads")
+	}
 	if c.Gateway.Access.AdminKeyFile == "" {
 		c.Gateway.Access.AdminKeyFile = filepath.Join(dir, "admin.key")
 	}

@@ -19,16 +19,27 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/bus/embedded"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/gateway/access"
 )
 
+// provisioned starts a server that has the buckets.
+func provisioned(t *testing.T) *embedded.Server {
+	t.Helper()
+	srv := bustest.Server(t)
+	if err := bustest.Connect(t, srv).Provision(t.Context(), bus.Topology{}); err != nil {
+		t.Fatal(err)
+	}
+	return srv
+}
+
 func openKeys(t *testing.T, b *bus.Bus) *access.Keys {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	k, err := access.OpenKeys(ctx, b.JetStream(), 1, telemetry.Discard().Log)
+	k, err := access.OpenKeys(ctx, b.JetStream(), telemetry.Discard().Log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +57,7 @@ func create(t *testing.T, k *access.Keys, key access.Key) (access.Key, string) {
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	srv := bustest.Server(t)
+	srv := provisioned(t)
 	b := bustest.Connect(t, srv)
 	k := openKeys(t, b)
 	auth := access.NewAuthenticator(k, nil)
@@ -93,7 +104,7 @@ func TestKeys(t *testing.T) {
 // A key that is rotated or revoked at one gateway is refused at another.
 func TestKeysFollowChanges(t *testing.T) {
 	t.Parallel()
-	srv := bustest.Server(t)
+	srv := provisioned(t)
 	here, there := openKeys(t, bustest.Connect(t, srv)), openKeys(t, bustest.Connect(t, srv))
 	key, first := create(t, here, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Read}})
 	await := func(what, secret string, want bool) {
@@ -201,7 +212,7 @@ func TestOIDC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	auth := access.NewAuthenticator(openKeys(t, bustest.Connect(t, bustest.Server(t))), o)
+	auth := access.NewAuthenticator(openKeys(t, bustest.New(t)), o)
 	other := newIssuer(t)
 	for _, tc := range []struct {
 		name  string

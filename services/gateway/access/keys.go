@@ -17,14 +17,13 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 )
 
 const (
 	// keyPrefix begins every API key, so that scanners for leaked secrets can tell one.
 	keyPrefix = "ink_"
-	// bucket is the KV bucket of the keys.
-	bucket = "keys"
 	// idBytes is the random part of a key's id, in bytes.
 	idBytes = 8
 	// settleTime is how long a gateway waits at its start to learn the keys there are.
@@ -59,13 +58,9 @@ type Keys struct {
 	known map[string]Key
 }
 
-// OpenKeys opens the bucket, making it where it is missing with so many replicas, and follows it until ctx is done. It returns once the keys
-// that there are are known.
-func OpenKeys(ctx context.Context, js jetstream.JetStream, replicas int, log *slog.Logger) (*Keys, error) {
-	kv, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: bucket, Description: "API keys, by their id; only hashes of the secrets", History: 1, Storage: jetstream.FileStorage,
-		Replicas: max(replicas, 1),
-	})
+// OpenKeys opens the bucket, which bus.Provision makes, and follows it until ctx is done. It returns once the keys that there are are known.
+func OpenKeys(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*Keys, error) {
+	kv, err := js.KeyValue(ctx, bus.KeyBucket)
 	if err != nil {
 		return nil, fmt.Errorf("bucket of API keys: %w", err)
 	}

@@ -23,9 +23,8 @@ import (
 
 const (
 	// Stage names the webhooks among the dead letters.
-	Stage = "webhook"
+	Stage = bus.Webhooks
 
-	stream = "INK_WEBHOOK"
 	// ownHook names the address that the job itself came with.
 	ownHook = "job"
 	// patience is how long a call is tried again.
@@ -34,8 +33,6 @@ const (
 	firstDelay, lastDelay = 5 * time.Second, time.Hour
 	// callers is how many calls are under way at once in a process. A slow receiver delays others by its timeout at most.
 	callers = 8
-	// callWait is how long a call may be in hand before the broker gives it to another.
-	callWait = 2 * callTimeout
 	// maxAnswer is how much of an answer is read, so that its connection can be used again.
 	maxAnswer = 64 << 10
 )
@@ -65,8 +62,7 @@ var ErrNoJob = errors.New("the job is gone")
 
 // Config says what a Dispatcher calls, and with which patience.
 type Config struct {
-	Policy   Policy
-	Replicas int
+	Policy Policy
 	// Secret signs the calls to addresses that jobs came with.
 	Secret string
 	// FirstDelay and Patience override the first wait between two tries, 5 s, and how long a call is tried, a day.
@@ -96,7 +92,7 @@ func NewDispatcher(cfg Config, js jetstream.JetStream, hooks *Hooks, source Sour
 
 // Run makes calls until ctx is done and those under way are over.
 func (d *Dispatcher) Run(ctx context.Context) error {
-	ended, calls, err := d.provision(ctx)
+	ended, calls, err := d.bind(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,27 +106,12 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// provision makes what the calls need at the broker: a consumer of the events that end jobs, and a queue of calls.
-func (d *Dispatcher) provision(ctx context.Context) (ended, calls jetstream.Consumer, err error) {
-	_, err = d.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: stream, Description: "Calls to webhooks that wait to be made", Subjects: []string{"ink." + Stage + ".>"},
-		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage, MaxMsgs: 1_000_000,
-		Duplicates: 10 * time.Minute, Replicas: max(d.cfg.Replicas, 1), AllowDirect: true, Metadata: map[string]string{"owner": "inkstream"},
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("stream %s: %w", stream, err)
-	}
-	ended, err = d.js.CreateOrUpdateConsumer(ctx, bus.EventStream, jetstream.ConsumerConfig{
-		Durable: Stage, Description: "Ends of jobs, to be told to webhooks", FilterSubject: "ink.events.*.*.ended",
-		AckPolicy: jetstream.AckExplicitPolicy, DeliverPolicy: jetstream.DeliverNewPolicy, AckWait: callWait,
-	})
-	if err != nil {
+// bind finds what bus.Provision has made for the calls: a consumer of the events that end jobs, and one of the queue of calls.
+func (d *Dispatcher) bind(ctx context.Context) (ended, calls jetstream.Consumer, err error) {
+	if ended, err = d.js.Consumer(ctx, bus.EventStream, bus.Webhooks); err != nil {
 		return nil, nil, fmt.Errorf("consumer of events: %w", err)
 	}
-	calls, err = d.js.CreateOrUpdateConsumer(ctx, stream, jetstream.ConsumerConfig{
-		Durable: Stage, Description: "Gateways that call webhooks", AckPolicy: jetstream.AckExplicitPolicy, AckWait: callWait, MaxAckPending: 10_000,
-	})
-	if err != nil {
+	if calls, err = d.js.Consumer(ctx, bus.WebhookStream, bus.Webhooks); err != nil {
 		return nil, nil, fmt.Errorf("consumer of calls: %w", err)
 	}
 	return ended, calls, nil
@@ -304,7 +285,7 @@ func (d *Dispatcher) deadLetter(ctx context.Context, msg jetstream.Msg, meta *je
 	dead.Header.Set(bus.HeaderMsgID, to.id())
 	dead.Header.Set(bus.HeaderRun, strconv.Itoa(to.Run))
 	dead.Header.Set(bus.HeaderTime, time.Now().UTC().Format(time.RFC3339Nano))
-	_, err := d.js.PublishMsg(ctx, dead, jetstream.WithMsgID(fmt.Sprintf("dlq.%s.%d", stream, meta.Sequence.Stream)))
+	_, err := d.js.PublishMsg(ctx, dead, jetstream.WithMsgID(fmt.Sprintf("dlq.%s.%d", bus.WebhookStream, meta.Sequence.Stream)))
 	if err != nil {
 		return away("store dead letter", err)
 	}

@@ -13,12 +13,10 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 )
-
-// bucket is the KV bucket of the tenants' webhooks.
-const bucket = "webhooks"
 
 // maxHooks bounds the webhooks of a tenant.
 const maxHooks = 20
@@ -45,12 +43,9 @@ type Hooks struct {
 	kv jetstream.KeyValue
 }
 
-// OpenHooks opens the bucket, making it where it is missing with so many replicas.
-func OpenHooks(ctx context.Context, js jetstream.JetStream, replicas int) (*Hooks, error) {
-	kv, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: bucket, Description: "webhook.<tenant>.<id>: addresses that are told of jobs that end", History: 1, Storage: jetstream.FileStorage,
-		Replicas: max(replicas, 1),
-	})
+// OpenHooks opens the bucket, which bus.Provision makes.
+func OpenHooks(ctx context.Context, js jetstream.JetStream) (*Hooks, error) {
+	kv, err := js.KeyValue(ctx, bus.HookBucket)
 	if err != nil {
 		return nil, fmt.Errorf("bucket of webhooks: %w", err)
 	}

@@ -178,7 +178,7 @@ const ownSecret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 func newRig(t *testing.T, cfg webhook.Config, source webhook.Source) *rig {
 	t.Helper()
 	b := bustest.New(t)
-	hooks, err := webhook.OpenHooks(t.Context(), b.JetStream(), 1)
+	hooks, err := webhook.OpenHooks(t.Context(), b.JetStream())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestDeadLetter(t *testing.T) {
 
 func TestHooksAreTheTenants(t *testing.T) {
 	t.Parallel()
-	h, err := webhook.OpenHooks(t.Context(), bustest.New(t).JetStream(), 1)
+	h, err := webhook.OpenHooks(t.Context(), bustest.New(t).JetStream())
 	if err != nil {
 		t.Fatal(err)
 	}

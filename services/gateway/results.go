@@ -1,0 +1,248 @@
+package gateway
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+)
+
+const (
+	zipType = "application/zip"
+	// minGzip is the size from which on an answer is worth compressing.
+	minGzip = 1 << 10
+)
+
+// conditional serves what next answers with an entity tag, so that who has it already is told so, and in parts to who asks for a part. What next
+// answers is held in memory.
+func conditional(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := &held{header: w.Header(), status: http.StatusOK}
+		next.ServeHTTP(got, r)
+		if got.status != http.StatusOK {
+			w.WriteHeader(got.status)
+			_, _ = w.Write(got.body.Bytes()) // a client that hung up has no use for it
+			return
+		}
+		sum := sha256.Sum256(got.body.Bytes())
+		h := w.Header()
+		h.Set("Etag", `"`+hex.EncodeToString(sum[:12])+`"`)
+		h.Set("Cache-Control", "private, no-cache")
+		h.Del("Content-Length")
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(got.body.Bytes()))
+	})
+}
+
+// held keeps an answer.
+type held struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header returns the answer's header.
+func (a *held) Header() http.Header { return a.header }
+
+// WriteHeader keeps the status.
+func (a *held) WriteHeader(status int) { a.status = status }
+
+// Write keeps the bytes.
+func (a *held) Write(p []byte) (int, error) { return a.body.Write(p) }
+
+// gzipWriters are used again: each holds more than a megabyte. They are quick rather than tight, for most answers are short.
+var gzipWriters = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // a level that there is
+	return z
+}}
+
+// compressed serves what next answers with gzip where the client takes it and it is worth it: text and JSON of some length that is no part of a
+// longer whole. Streams of events pass as they are.
+func compressed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.Header.Get("Range") != "" || !takesGzip(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		z := &gzipResponse{ResponseWriter: w}
+		defer z.close()
+		next.ServeHTTP(z, r)
+	})
+}
+
+// takesGzip reports whether the client takes gzip.
+func takesGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, params, _ := strings.Cut(part, ";")
+		if name = strings.TrimSpace(name); name != "*" && !strings.EqualFold(name, "gzip") {
+			continue
+		}
+		q, found := strings.CutPrefix(strings.TrimSpace(params), "q=")
+		if weight, err := strconv.ParseFloat(q, 64); found && err == nil && weight == 0 {
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+// gzipResponse decides by an answer's header whether to compress it.
+type gzipResponse struct {
+	http.ResponseWriter
+	decided bool
+	zip     *gzip.Writer // nil where the answer passes as it is
+}
+
+// WriteHeader decides, and passes the status on.
+func (z *gzipResponse) WriteHeader(status int) {
+	if !z.decided && status >= http.StatusOK {
+		z.decided = true
+		z.decide(status)
+	}
+	z.ResponseWriter.WriteHeader(status)
+}
+
+func (z *gzipResponse) decide(status int) {
+	h := z.Header()
+	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	if !compressible(media) {
+		return
+	}
+	h.Add("Vary", "Accept-Encoding")
+	length, err := strconv.Atoi(h.Get("Content-Length"))
+	if status != http.StatusOK || h.Get("Content-Encoding") != "" || err == nil && length < minGzip {
+		return
+	}
+	h.Set("Content-Encoding", "gzip")
+	h.Del("Content-Length")
+	h.Del("Accept-Ranges")
+	if tag := h.Get("Etag"); tag != "" && !strings.HasPrefix(tag, "W/") {
+		h.Set("Etag", "W/"+tag) // other bytes, the same content
+	}
+	z.zip, _ = gzipWriters.Get().(*gzip.Writer)
+	z.zip.Reset(z.ResponseWriter)
+}
+
+// compressible reports whether answers of that type shrink. Event streams are none: each event goes out at once.
+func compressible(media string) bool {
+	switch media {
+	case jsonType, "application/xml", "image/svg+xml", "application/javascript", "application/x-jsonlines", "application/jsonl":
+		return true
+	case eventStreamType:
+		return false
+	}
+	return strings.HasPrefix(media, "text/")
+}
+
+// Write compresses the bytes, or passes them on.
+func (z *gzipResponse) Write(p []byte) (int, error) {
+	if !z.decided {
+		z.WriteHeader(http.StatusOK)
+	}
+	if z.zip != nil {
+		return z.zip.Write(p)
+	}
+	return z.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (z *gzipResponse) Unwrap() http.ResponseWriter { return z.ResponseWriter }
+
+func (z *gzipResponse) close() {
+	if z.zip == nil {
+		return
+	}
+	// A client that hung up has no use for the rest.
+	_ = z.zip.Close()
+	z.zip.Reset(io.Discard)
+	gzipWriters.Put(z.zip)
+}
+
+// restArchive is GET /v1/jobs/{id}/artifacts.zip: every artifact of the job, as the archive is written.
+func (s *Service) restArchive(w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
+	rec, err := s.named(ctx, r.PathValue("id"))
+	if err == nil && !rec.State.Final() && rec.ResultRun == 0 {
+		err = fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
+	}
+	if err != nil {
+		s.writeError(w, r, "GET archive", err)
+		return
+	}
+	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())
+	var archive *zip.Writer
+	begin := func() {
+		h := w.Header()
+		h.Set("Content-Type", zipType)
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": string(rec.ID) + ".zip"}))
+		h.Set("Cache-Control", "private, no-cache")
+		archive = zip.NewWriter(w)
+	}
+	for entry, err := range s.env.Blobs.List(ctx, folder) {
+		if err == nil && archive == nil {
+			begin()
+		}
+		if err == nil {
+			err = s.addToArchive(r, archive, entry.Key, strings.TrimPrefix(entry.Key, folder))
+		}
+		switch {
+		case err == nil:
+		case archive == nil:
+			s.writeError(w, r, "GET archive", err)
+			return
+		default:
+			s.report(ctx, "GET archive", err)
+			panic(http.ErrAbortHandler) // the client must see that the archive is not whole
+		}
+	}
+	if archive == nil {
+		if !yields(rec.State) && rec.ResultRun == 0 {
+			s.writeError(w, r, "GET archive", errNoResult(rec))
+			return
+		}
+		begin() // of a job that yields nothing
+	}
+	// A client that hung up has no use for the rest.
+	_ = archive.Close()
+}
+
+func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name string) error {
+	attrs, err := s.env.Blobs.Stat(r.Context(), key)
+	var from io.ReadCloser
+	if err == nil {
+		from, err = s.env.Blobs.Get(r.Context(), key)
+	}
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil // deleted since it was listed
+	}
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	h := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: attrs.ModTime}
+	media, _, _ := mime.ParseMediaType(attrs.ContentType)
+	if media == pdfType || strings.HasPrefix(media, "image/") && media != "image/svg+xml" {
+		h.Method = zip.Store // compressed already
+	}
+	to, err := archive.CreateHeader(h)
+	if err == nil {
+		_, err = io.Copy(to, from)
+	}
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	return nil
+}

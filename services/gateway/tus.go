@@ -1,0 +1,337 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+)
+
+// Resumable uploads, as tus.io has them: protocol 1.0.0 with the extensions creation, creation-with-upload, expiration and termination. An upload is
+// made by POST /v1/uploads, gets its bytes by any number of PATCH requests, and becomes a job with the last of them, by the same way as every
+// other upload. Upload-Metadata holds what else are the fields of a form.
+//
+//	POST   /v1/uploads        201, Location: /v1/uploads/{id}
+//	HEAD   /v1/uploads/{id}   Upload-Offset
+//	PATCH  /v1/uploads/{id}   204; with the last byte: Location: /v1/jobs/{job}, Inkstream-Job: {job}
+//	DELETE /v1/uploads/{id}   204
+//
+// What has come stands in a folder of the gateway until then. Where several gateways share their clients they need to share that folder, or
+// the proxy before them has to send an upload's requests to the same one.
+
+const (
+	tusVersion    = "1.0.0"
+	tusExtensions = "creation,creation-with-upload,expiration,termination"
+	tusType       = "application/offset+octet-stream"
+	// tusPatience is how long an upload is kept to which nothing comes.
+	tusPatience = 24 * time.Hour
+	// tusSweep is how often those that are older are looked for.
+	tusSweep = 10 * time.Minute
+	// maxResumable bounds the uploads that are not complete.
+	maxResumable = 1000
+
+	tusResumableHeader = "Tus-Resumable"
+	tusOffsetHeader    = "Upload-Offset"
+	tusLengthHeader    = "Upload-Length"
+	tusJobHeader       = "Inkstream-Job"
+
+	tusVersionWrong fault.Code = "TUS_VERSION"
+	tusOffsetWrong  fault.Code = "OFFSET_MISMATCH"
+	tusBusy         fault.Code = "UPLOAD_LOCKED"
+	noUpload        fault.Code = "UPLOAD_NOT_FOUND"
+	resumableOff    fault.Code = "RESUMABLE_OFF"
+)
+
+func (s *Service) routeTus(mux *http.ServeMux) {
+	s.route(mux, "/v1/uploads", map[string]http.HandlerFunc{
+		http.MethodPost: s.tus(s.tusCreate), http.MethodOptions: s.tus(s.tusOptions),
+	})
+	s.route(mux, "/v1/uploads/{id}", map[string]http.HandlerFunc{
+		http.MethodGet: s.tus(s.tusHead), http.MethodPatch: s.tus(s.tusPatch), http.MethodDelete: s.tus(s.tusDelete),
+		http.MethodOptions: s.tus(s.tusOptions),
+	})
+}
+
+// tus is what every request of the protocol passes.
+func (s *Service) tus(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set(tusResumableHeader, tusVersion)
+		h.Set("Cache-Control", "no-store")
+		var err error
+		switch {
+		case s.resumable == nil:
+			err = fault.New(resumableOff, "this gateway takes no resumable uploads: it has no folder for them (--gateway.tus-dir)")
+		case r.Method != http.MethodOptions && r.Header.Get(tusResumableHeader) != tusVersion:
+			h.Set("Tus-Version", tusVersion)
+			err = fault.New(tusVersionWrong, "want the header %s: %s", tusResumableHeader, tusVersion)
+		default:
+			err = serve(w, r)
+		}
+		if err != nil {
+			s.writeError(w, r, "tus "+r.Method, err)
+		}
+	}
+}
+
+func (s *Service) tusOptions(w http.ResponseWriter, _ *http.Request) error {
+	h := w.Header()
+	h.Set("Tus-Version", tusVersion)
+	h.Set("Tus-Extension", tusExtensions)
+	h.Set("Tus-Max-Size", strconv.FormatInt(int64(s.cfg.MaxUploadBytes), 10))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Service) tusCreate(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	length, err := strconv.ParseInt(r.Header.Get(tusLengthHeader), 10, 64)
+	switch limit := int64(s.cfg.MaxUploadBytes); {
+	case err != nil || length < 0:
+		return invalidField(fault.InvalidArgument, tusLengthHeader, "want the document's size as %s", tusLengthHeader)
+	case length == 0:
+		return fault.New(fault.EmptyFile, "the file has no bytes")
+	case length > limit:
+		return errTooLarge(limit)
+	}
+	u := &resumable{ID: job.NewID(), Tenant: tenant(ctx), Length: length}
+	if err := u.readMetadata(r.Header.Get("Upload-Metadata")); err != nil {
+		return err
+	}
+	if keys, ok := r.Header[idempotencyHeader]; ok {
+		u.Key = strings.Join(keys, ", ")
+		if err := checkIdempotencyKey(idempotencyHeader, u.Key); err != nil {
+			return err
+		}
+	}
+	// What is wrong with the options is said before the bytes come; and so is that there is no room.
+	if err := (&intake{s: s, tenant: u.Tenant, id: u.ID}).apply(u.Said); err != nil {
+		return err
+	}
+	if err := s.admission.admit(ctx); err != nil {
+		return err
+	}
+	if err := s.roomFor(ctx, length); err != nil {
+		return err
+	}
+	if err := s.sealResumable(u); err != nil {
+		return err
+	}
+	if err := s.resumable.create(u); err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/v1/uploads/"+string(u.ID))
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if media != tusType {
+		w.Header().Set("Upload-Expires", expiryOf(time.Now()))
+		w.WriteHeader(http.StatusCreated)
+		return nil
+	}
+	return s.tusAppend(w, r, u, http.StatusCreated)
+}
+
+// sealResumable takes the password out of what will stand in a file, and seals it.
+func (s *Service) sealResumable(u *resumable) error {
+	password := u.Said[fieldPassword]
+	delete(u.Said, fieldPassword)
+	if password != "" {
+		u.Sealed = s.env.Sealer.Seal(u.Tenant, u.ID, password) // apply has made sure that there is one
+	}
+	return nil
+}
+
+func expiryOf(touched time.Time) string {
+	return touched.Add(tusPatience).UTC().Format(http.TimeFormat)
+}
+
+// tusUpload returns the upload that the address names; one of another tenant is none.
+func (s *Service) tusUpload(r *http.Request) (*resumable, error) {
+	id, err := job.ParseID(r.PathValue("id"))
+	if err != nil {
+		return nil, errNoUpload()
+	}
+	u, err := s.resumable.load(id)
+	if err == nil && u.Tenant != tenant(r.Context()) {
+		err = errNoUpload()
+	}
+	return u, err
+}
+
+func errNoUpload() error { return fault.New(noUpload, "there is no such upload, or it has expired") }
+
+func (s *Service) tusHead(w http.ResponseWriter, r *http.Request) error {
+	u, err := s.tusUpload(r)
+	if err != nil {
+		return err
+	}
+	offset, touched, err := s.resumable.offset(u)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set(tusLengthHeader, strconv.FormatInt(u.Length, 10))
+	h.Set(tusOffsetHeader, strconv.FormatInt(offset, 10))
+	if u.Job != "" {
+		h.Set("Location", "/v1/jobs/"+string(u.Job))
+		h.Set(tusJobHeader, string(u.Job))
+	} else {
+		h.Set("Upload-Expires", expiryOf(touched))
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+func (s *Service) tusPatch(w http.ResponseWriter, r *http.Request) error {
+	u, err := s.tusUpload(r)
+	if err != nil {
+		return err
+	}
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media != tusType {
+		return fault.New(fault.UnsupportedMedia, "want a body of type %s", tusType)
+	}
+	return s.tusAppend(w, r, u, http.StatusNoContent)
+}
+
+// tusAppend takes bytes in, and makes the job when they are all there. What has come stays when the connection breaks off.
+func (s *Service) tusAppend(w http.ResponseWriter, r *http.Request, u *resumable, status int) error {
+	unlock, ok := s.resumable.lock(u.ID)
+	if !ok {
+		return fault.New(tusBusy, "another request brings bytes to this upload; ask where it stands, and go on there")
+	}
+	defer unlock()
+	ctx, cancel := context.WithTimeout(r.Context(), maxUploadTime)
+	defer cancel()
+	// Again, now that nobody else writes: the job may have been made meanwhile.
+	u, err := s.resumable.load(u.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.tusReceive(w, r, u, status == http.StatusCreated); err != nil {
+		return err
+	}
+	offset, touched, err := s.resumable.offset(u)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	if offset == u.Length {
+		if err := s.tusComplete(ctx, u); err != nil {
+			return s.refused(ctx, err)
+		}
+		if status == http.StatusNoContent {
+			h.Set("Location", "/v1/jobs/"+string(u.Job))
+		}
+		h.Set(tusJobHeader, string(u.Job))
+	} else {
+		h.Set("Upload-Expires", expiryOf(touched))
+	}
+	h.Set(tusOffsetHeader, strconv.FormatInt(offset, 10))
+	w.WriteHeader(status)
+	return nil
+}
+
+// tusReceive appends the request's body to what has come.
+func (s *Service) tusReceive(w http.ResponseWriter, r *http.Request, u *resumable, first bool) error {
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	default:
+		return fault.New(fault.QueueFull, "the server has as many uploads under way as it takes; try later")
+	}
+	offset, _, err := s.resumable.offset(u)
+	if err != nil {
+		return err
+	}
+	if given, err := strconv.ParseInt(r.Header.Get(tusOffsetHeader), 10, 64); !first && (err != nil || given != offset) {
+		w.Header().Set(tusOffsetHeader, strconv.FormatInt(offset, 10))
+		return fault.New(tusOffsetWrong, "the upload stands at %d", offset)
+	}
+	left := u.Length - offset
+	if r.ContentLength > left {
+		return invalidField(fault.InvalidArgument, tusLengthHeader, "more bytes than the upload has room for")
+	}
+	if left == 0 {
+		return nil
+	}
+	f, err := s.resumable.open(u, os.O_WRONLY|os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, io.LimitReader(s.newBody(w, r, int64(s.cfg.MaxUploadBytes)), left))
+	if cerr := f.Close(); err == nil && cerr != nil {
+		err = awayFolder(cerr)
+	}
+	if errors.As(err, new(*os.PathError)) {
+		err = awayFolder(err)
+	}
+	return err
+}
+
+// tusComplete makes the job of an upload whose bytes are all there. The upload's id is an idempotency key, so that it makes one job however often
+// that is tried.
+func (s *Service) tusComplete(ctx context.Context, u *resumable) error {
+	if u.Job != "" {
+		return nil
+	}
+	in, release, err := s.newIntake(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	said := fields{}
+	for name, value := range u.Said {
+		said[name] = value
+	}
+	if u.Sealed != "" {
+		if said[fieldPassword], err = s.env.Sealer.Open(u.Tenant, u.ID, u.Sealed); err != nil {
+			return err
+		}
+	}
+	if err := in.apply(said); err != nil {
+		return err
+	}
+	if in.key = u.Key; in.key == "" {
+		in.key = "tus\n" + string(u.ID)
+	}
+	f, err := s.resumable.open(u, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	rec, _, err := in.finish(ctx, in.store(ctx, f))
+	if err != nil {
+		if k := fault.KindOf(err); k == fault.Permanent && ctx.Err() == nil && fault.CodeOf(err) != quotaExceeded {
+			s.resumable.remove(u.ID) // the same bytes would be refused again
+		}
+		return err
+	}
+	u.Job = rec.ID
+	if err := s.resumable.done(u); err != nil {
+		// Another try finds the job by its key.
+		s.log.WarnContext(ctx, "an upload's job is not noted with it", "job", rec.ID, "error", err)
+	}
+	return nil
+}
+
+func (s *Service) tusDelete(w http.ResponseWriter, r *http.Request) error {
+	u, err := s.tusUpload(r)
+	if err != nil {
+		return err
+	}
+	unlock, ok := s.resumable.lock(u.ID)
+	if !ok {
+		return fault.New(tusBusy, "another request brings bytes to this upload")
+	}
+	defer unlock()
+	s.resumable.remove(u.ID)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
