@@ -76,20 +76,20 @@ func (a *app) fetchNamed(ctx context.Context, c *client, id string, names []stri
 		found[i] = false
 	}
 	only := func(artifact string) bool {
-		any := len(names) == 0
+		wanted := len(names) == 0
 		for i, name := range names {
 			if ok, _ := path.Match(name, artifact); ok || name == artifact { // the pattern was checked above
-				found[i], any = true, true
+				found[i], wanted = true, true
 			}
 		}
-		return any
+		return wanted
 	}
 	fetched, err := c.fetch(ctx, id, dir, only)
 	if err != nil {
 		return explain(err)
 	}
 	if i := slices.Index(found, false); i >= 0 {
-		err = fmt.Errorf("%s: the job has no such artifact\n'inkstream artifacts %s' lists those it has.", names[i], id) //nolint:revive,staticcheck // two lines for people
+		err = fmt.Errorf("%s: the job has no such artifact\n'inkstream artifacts %s' lists those it has", names[i], id)
 	} else if len(fetched) == 0 {
 		return a.noArtifacts(ctx, c, id, how)
 	}

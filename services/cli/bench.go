@@ -72,6 +72,7 @@ func (a *app) bench(ctx context.Context, c *client, args []string, f *benchFlags
 		}
 	}
 	bars := newProgress(a.streams, f.documents)
+	bars.terse = true
 	trials := make([]trial, f.documents)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(f.concurrency)

@@ -95,6 +95,8 @@ func newRoot(s streams) *cobra.Command {
 'inkstream serve' runs the whole pipeline in one process; 'inkstream process' runs files through it without a server;
 the other commands talk to a running server, by default the one of 'inkstream serve' on this machine.
 
+Environment: INKSTREAM_SERVER, INKSTREAM_API_KEY and INKSTREAM_PROFILE stand for the flags of those names; NO_COLOR turns colours off.
+
 ` + exitHelp,
 		Example: `  inkstream serve                                   run a server
   inkstream submit --wait scans/ 'more/**/*.pdf'    send it folders and files, and wait
@@ -103,7 +105,6 @@ the other commands talk to a running server, by default the one of 'inkstream se
   inkstream process -o out scans/                   do without a server`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          usageArgs(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(s.in)
@@ -122,7 +123,8 @@ the other commands talk to a running server, by default the one of 'inkstream se
 	add(root, groupDocuments, newSubmit(a), newList(a), newGet(a), newWatch(a), newText(a), newArtifacts(a), newSearch(a), newCancel(a), newRetry(a),
 		newDelete(a), newEvents(a))
 	add(root, groupServer, newStages(a), newDeadLetters(a), newKeys(a), newWebhooks(a), newBench(a))
-	add(root, groupHere, local(newServe(s), newProcess(a), newDoctor(s), newIndex(s), newVersion(a), newMan(a))...)
+	add(root, groupHere, local(newServe(s), newProcess(a), newDoctor(s), newIndex(s), newNATSConfig(s), newProvision(s), newVersion(a), newMan(a))...)
+	root.AddCommand(&cobra.Command{Use: "profiles", Short: "How to name the servers that are often talked to", Long: profileHelp})
 	root.SetHelpCommandGroupID(groupHere)
 	root.SetCompletionCommandGroupID(groupHere)
 	return root

@@ -95,7 +95,7 @@ func (c *client) fetch(ctx context.Context, id, path string, only func(name stri
 	if err != nil {
 		return nil, err
 	}
-	defer into.root.Close()
+	defer func() { _ = into.root.Close() }() // it was only looked through
 	var fetched []*inkstreamv1.Artifact
 	for _, artifact := range res.GetArtifacts() {
 		if only != nil && !only(artifact.GetName()) {

@@ -245,7 +245,7 @@ func schemeOf(ctx context.Context, address string) string {
 	if err != nil {
 		return "http://"
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // nothing of it is wanted any more
 	if err := conn.SetDeadline(time.Now().Add(probeTimeout)); err != nil {
 		return "http://"
 	}

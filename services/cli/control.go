@@ -43,9 +43,9 @@ func (a *app) eachOf(cmd *cobra.Command, c *client, ids []string, do func(cmd *c
 
 // bulk is something that is done to jobs: to those that are named, or to all that a filter selects.
 type bulk struct {
-	use, verb, short, long, example string
-	one                             func(cmd *cobra.Command, c *client, id string) (string, error)
-	all                             func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error)
+	use, verb, past, short, long, example string
+	one                                   func(cmd *cobra.Command, c *client, id string) (string, error)
+	all                                   func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error)
 	// states are those that are worth completing.
 	states map[inkstreamv1.Job_State]bool
 }
@@ -91,7 +91,7 @@ func (a *app) jobsCommand(b bulk) (*cobra.Command, *bool) {
 		if err != nil {
 			return explain(err)
 		}
-		fmt.Fprintf(a.out, "done to %s", plural(int(res.GetDone()), "job"))
+		fmt.Fprintf(a.out, "%s %s", plural(int(res.GetDone()), "job"), b.past)
 		if n := res.GetSkipped(); n > 0 {
 			fmt.Fprintf(a.out, "; %d were in no state for it", n)
 		}
@@ -128,7 +128,7 @@ func (a *app) confirm(what string) error {
 
 func newCancel(a *app) *cobra.Command {
 	cmd, _ := a.jobsCommand(bulk{
-		use: "cancel ID...", verb: "cancel", short: "End jobs that have not ended",
+		use: "cancel ID...", verb: "cancel", past: "cancelled", short: "End jobs that have not ended",
 		long:    "What is queued of a job is dropped at once, and what is under way stops within seconds. Results of an earlier run stay.\n\n",
 		example: "  inkstream cancel 01m7z3g43yb9atzzvtxpj2ph4p\n  inkstream cancel --state pending,running --label project=atlas --yes",
 		states:  map[inkstreamv1.Job_State]bool{inkstreamv1.Job_PENDING: true, inkstreamv1.Job_RUNNING: true},
@@ -146,7 +146,7 @@ func newCancel(a *app) *cobra.Command {
 func newRetry(a *app) *cobra.Command {
 	var all *bool
 	cmd, every := a.jobsCommand(bulk{
-		use: "retry ID...", verb: "run again", short: "Run jobs again: the pages without a result, or with --all everything",
+		use: "retry ID...", verb: "run again", past: "queued again", short: "Run jobs again: the pages without a result, or with --all everything",
 		long:    "The results of the last run answer until the new ones replace them.\n\n",
 		example: "  inkstream retry --state partial,failed --since 1d --yes",
 		states: map[inkstreamv1.Job_State]bool{
@@ -167,7 +167,7 @@ func newRetry(a *app) *cobra.Command {
 
 func newDelete(a *app) *cobra.Command {
 	cmd, _ := a.jobsCommand(bulk{
-		use: "delete ID...", verb: "delete", short: "Remove jobs and all that is kept of them",
+		use: "delete ID...", verb: "delete", past: "deleted", short: "Remove jobs and all that is kept of them",
 		long:    "A job that has not ended is cancelled first. Its audit trail stays.\n\n",
 		example: "  inkstream delete --until 90d --dry-run\n  inkstream delete --until 90d --yes",
 		one: func(cmd *cobra.Command, c *client, id string) (string, error) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/services/cli/doctor"
 )
 
 func newDoctor(s streams) *cobra.Command {
 	cfg := doctor.DefaultConfig()
-	var output string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what the server stands on, and say what to do where something is wrong",
@@ -31,6 +30,8 @@ Exit codes: 0 all is well (warnings aside), 1 something is wrong, 2 wrong usage.
   inkstream doctor -o json | jq -r '.checks[] | select(.status == "fail") | .fix'`,
 		Args: usageArgs(cobra.NoArgs),
 	}
+	credentials := natsFlags{}
+	credentials.register(cmd, s, bus.AdminUser)
 	f := cmd.Flags()
 	f.StringVar(&cfg.DataDir, "data-dir", cfg.DataDir, "data folder of 'inkstream serve'")
 	f.StringVar(&cfg.NATS, "nats", s.getenv("NATS"), "URL of the NATS server; that of a running 'inkstream serve' if empty")
@@ -39,14 +40,15 @@ Exit codes: 0 all is well (warnings aside), 1 something is wrong, 2 wrong usage.
 	f.StringVar(&cfg.Index, "index", s.getenv("INDEX"), "URL of the index; the file below the data folder if empty")
 	f.StringVar(&cfg.HTTP, "http", cfg.HTTP, "address of the server's REST API")
 	f.StringVar(&cfg.Languages, "languages", cfg.Languages, "languages that pages are recognised in, e.g. eng+deu")
-	f.StringVarP(&output, "output", "o", "text", "text or json")
+	how := outputFlag(cmd)
 	f.DurationVar(&cfg.Timeout, "timeout", cfg.Timeout, "how long each check may take")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if output != "text" && output != "json" {
-			return usageError{fmt.Errorf("--output: %q, want text or json", output)}
+		if err := credentials.credentials.Validate(); err != nil {
+			return usageError{err}
 		}
+		cfg.Credentials = credentials.credentials
 		report := doctor.Run(cmd.Context(), cfg, slog.New(slog.DiscardHandler))
-		if err := printReport(s, report, output); err != nil {
+		if err := printReport(s, report, *how); err != nil {
 			return err
 		}
 		if !report.OK {
@@ -57,11 +59,9 @@ Exit codes: 0 all is well (warnings aside), 1 something is wrong, 2 wrong usage.
 	return cmd
 }
 
-func printReport(s streams, report doctor.Report, output string) error {
-	if output == "json" {
-		enc := json.NewEncoder(s.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(report)
+func printReport(s streams, report doctor.Report, how output) error {
+	if how.machine() {
+		return s.encode(how, report)
 	}
 	width := 0
 	for _, c := range report.Checks {

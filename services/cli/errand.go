@@ -90,7 +90,7 @@ func (e *errand) one(ctx context.Context, i int, r *result) error {
 	}
 	if r.err != nil || !e.wait {
 		t.end(r)
-		return nil
+		return nil //nolint:nilerr // what is wrong with the file is its result
 	}
 	if err := e.await(ctx, t, r); err != nil {
 		return err
@@ -249,12 +249,47 @@ func (a *app) summary(how output, results []result) error {
 		return err
 	}
 	t := sheet{head: []string{"STATE", "PAGES", "SECONDS", "OUTCOMES", "FILE", "ID", "REASON"}, plain: 5, data: all}
+	common, reasons, states, pages := commonFolder(results), false, map[string]int{}, 0
 	for _, r := range results {
 		state, seconds, kinds := r.verdict()
-		id := first(r.job.GetId(), "-")
-		t.rows = append(t.rows, []string{state, fmt.Sprint(r.job.GetPageCount()), seconds, kinds, printable(r.path), id, r.reason()})
+		states[state]++
+		pages += int(r.job.GetPageCount())
+		reasons = reasons || r.reason() != "-"
+		t.rows = append(t.rows, []string{
+			state, fmt.Sprint(r.job.GetPageCount()), seconds, kinds, printable(strings.TrimPrefix(r.path, common)), first(r.job.GetId(), "-"), r.reason(),
+		})
 	}
-	return a.show(how, t)
+	if !reasons { // a column of hyphens says nothing
+		t.head, t.plain = []string{"STATE", "PAGES", "SECONDS", "OUTCOMES", "ID", "FILE"}, 4
+		for i, row := range t.rows {
+			t.rows[i] = []string{row[0], row[1], row[2], row[3], row[5], row[4]}
+		}
+	}
+	if err := a.show(how, t); err != nil || how.machine() || len(results) == 1 {
+		return err
+	}
+	var parts []string
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		parts = append(parts, fmt.Sprintf("%d %s", states[state], state))
+	}
+	fmt.Fprintf(a.err, "%s with %s: %s\n", plural(len(results), "file"), plural(pages, "page"), strings.Join(parts, ", "))
+	return nil
+}
+
+// commonFolder returns the folder that all files lie in, with a slash; empty if that is none, or there is one file alone.
+func commonFolder(results []result) string {
+	if len(results) < 2 {
+		return ""
+	}
+	common := filepath.Dir(results[0].path) + "/"
+	for _, r := range results {
+		for !strings.HasPrefix(r.path, common) {
+			if common = filepath.Dir(strings.TrimSuffix(common, "/")) + "/"; common == "./" || common == "//" {
+				return ""
+			}
+		}
+	}
+	return common
 }
 
 // labelsOf reads labels that were given as key=value.

@@ -21,6 +21,9 @@ func explain(err error) error {
 	if !ok {
 		return err
 	}
+	if st.Code() == codes.Canceled {
+		return context.Canceled
+	}
 	if hint := adviceOf(st); hint != "" {
 		return fmt.Errorf("%s\n%s", messageOf(st), hint)
 	}
@@ -49,7 +52,6 @@ var advice = map[string]string{
 	"JOB_RUNNING":          "Wait for it with 'inkstream watch ID', or end it with 'inkstream cancel ID'.",
 	"JOB_NOT_RETRYABLE":    "A job that succeeded runs again with --all; one that was refused never does: submit another file.",
 	"IDEMPOTENCY_CONFLICT": "The key belongs to another document: take a new one, or leave it out.",
-	"AUTH_OFF":             "Where the server asks nobody for a key, none is needed.",
 	"NO_INDEX":             "Lists and searches need the index database: start the gateway with one.",
 	"TOO_LARGE":            "The server's limit is --gateway.max-upload.",
 	"ENCRYPTED":            "Give the document's password with --password-file.",
@@ -87,12 +89,12 @@ func connectionAdvice(text string) string {
 		return "Name the authority that signed the server's certificate with --ca-file."
 	case strings.Contains(text, "server gave HTTP response to HTTPS client"), strings.Contains(text, "first record does not look like a TLS handshake"):
 		return "The server speaks without TLS there: write http:// or grpc:// instead of https:// or grpcs://."
-	case strings.Contains(text, "HTTP/1."), strings.Contains(text, "frame header looked like"):
-		return "That is the port of the REST API: write --server http://host:port."
 	case strings.Contains(text, "malformed HTTP response"):
 		return "That is the port of the gRPC API, or one that speaks TLS: write --server grpc://host:port or https://host:port."
+	case strings.Contains(text, "HTTP/1."), strings.Contains(text, "frame header looked like"):
+		return "That is the port of the REST API: write --server http://host:port."
 	default:
-		return "Is the server running? Start one with 'inkstream serve', or name another with --server, INKSTREAM_SERVER or a profile."
+		return "Is the server running? Start one with 'inkstream serve', or name another with --server, INKSTREAM_SERVER or a profile (inkstream help profiles)."
 	}
 }
 

@@ -52,7 +52,7 @@ type hot struct {
 func (a *app) hot(ctx context.Context, c *client, dir, results string, meta *inkstreamv1.UploadMetadata) error {
 	folder, err := hotfolder.Open(dir)
 	if errors.Is(err, hotfolder.ErrInUse) {
-		return fmt.Errorf("%w\nEnd the other 'inkstream --watch' first, or watch another folder", err) //nolint:revive,staticcheck // two lines for people
+		return fmt.Errorf("%w\nEnd the other 'inkstream --watch' first, or watch another folder", err)
 	}
 	if err != nil {
 		return usageError{fmt.Errorf("--watch: %w", err)}
@@ -105,7 +105,7 @@ func (h *hot) one(ctx context.Context, file hotfolder.File) error {
 	err := h.run(ctx, t, file, r)
 	switch {
 	case ctx.Err() != nil:
-		return nil // the next start takes it up again
+		return nil //nolint:nilerr // the next start takes it up again
 	case errors.Is(err, hotfolder.ErrChanged):
 		t.drop()
 		h.folder.Release(file, time.Time{})
@@ -149,7 +149,7 @@ func (h *hot) run(ctx context.Context, t *task, file hotfolder.File, r *result) 
 			return err
 		case err != nil:
 			r.err = err
-			return nil
+			return nil //nolint:nilerr // it is the file's, not the server's
 		case j.GetSha256() != content:
 			return hotfolder.ErrChanged
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -29,7 +28,10 @@ func newIndex(s streams) *cobra.Command {
 }
 
 // rebuildFlags say what 'index rebuild' reads and fills.
-type rebuildFlags struct{ dataDir, blobs, index, nats string }
+type rebuildFlags struct {
+	dataDir, blobs, index string
+	nats                  natsFlags
+}
 
 func newIndexRebuild(s streams) *cobra.Command {
 	f := rebuildFlags{dataDir: "inkstream-data"}
@@ -44,16 +46,17 @@ without, jobs that have results count as SUCCEEDED.`,
 		Example: `  inkstream index rebuild
   inkstream index rebuild --nats nats://nats:4222 --blobs 's3://bucket' --index clickhouse://user:password@clickhouse:9000/inkstream`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return rebuild(cmd.Context(), s, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return rebuild(cmd.Context(), s, &f) },
 	}
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", f.dataDir, "data folder of 'inkstream serve'")
 	cmd.Flags().StringVar(&f.blobs, "blobs", s.getenv("BLOBS"), "URL of the blob store; the folder below the data folder if empty")
 	cmd.Flags().StringVar(&f.index, "index", s.getenv("INDEX"), "URL of the index; the file below the data folder if empty")
-	cmd.Flags().StringVar(&f.nats, "nats", s.getenv("NATS"), "URL of the NATS server, for the jobs' records")
+	cmd.Flags().StringVar(&f.nats.url, "nats", s.getenv("NATS"), "URL of the NATS server, for the jobs' records")
+	f.nats.register(cmd, s, string(bus.Index))
 	return cmd
 }
 
-func rebuild(ctx context.Context, s streams, f rebuildFlags) (err error) {
+func rebuild(ctx context.Context, s streams, f *rebuildFlags) (err error) {
 	dir, err := filepath.Abs(f.dataDir)
 	if err != nil {
 		return err
@@ -73,7 +76,7 @@ func rebuild(ctx context.Context, s streams, f rebuildFlags) (err error) {
 	if err != nil {
 		return fmt.Errorf("blob store: %w", err)
 	}
-	defer blobs.Close()
+	defer func() { _ = blobs.Close() }() // it was only read
 	store, err := search.Open(ctx, f.index)
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
@@ -87,13 +90,13 @@ func rebuild(ctx context.Context, s streams, f rebuildFlags) (err error) {
 			fmt.Fprintf(s.err, "%d jobs, %d pages\n", d.Jobs, d.Pages)
 		}
 	}}
-	if f.nats != "" {
-		b, err := bus.Connect(f.nats, "index rebuild", slog.New(slog.DiscardHandler), nil)
+	if f.nats.url != "" {
+		b, err := f.nats.connect("index rebuild")
 		if err != nil {
 			return err
 		}
 		defer b.Close()
-		if err := b.Await(ctx); err != nil {
+		if err := b.Await(ctx, bus.Index); err != nil {
 			return fmt.Errorf("nats: %w", err)
 		}
 		kv, err := b.Jobs(ctx)

@@ -141,7 +141,7 @@ func newText(a *app) *cobra.Command {
 		defer cancel()
 		go func() { w.CloseWithError(c.copyArtifact(ctx, args[0], "text.txt", w)) }()
 		err := onePage(r, out, page)
-		r.Close()
+		_ = r.Close() // a pipe's never fails
 		return explain(err)
 	})
 	return cmd

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -36,7 +37,8 @@ const (
 type progress struct {
 	s     streams
 	start time.Time
-	files int // how many there are in all
+	files int  // how many there are in all
+	terse bool // no line for each
 
 	mu    sync.Mutex // guards all below, and what tasks say is theirs
 	bars  *mpb.Progress
@@ -74,7 +76,7 @@ func newProgress(s streams, files int) *progress {
 	p.sum.Store(new(string))
 	if terminal(s.err) && s.getenv("TERM") != "dumb" {
 		p.bars = mpb.New(mpb.WithOutput(s.err), mpb.WithRefreshRate(redraw))
-		p.all = p.bars.New(1, barStyle(), mpb.BarPriority(math.MaxInt), mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
+		p.all = p.bars.New(0, barStyle(), mpb.BarPriority(math.MaxInt), mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
 			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return runewidth.FillRight("total", nameWidth) })),
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return *p.sum.Load() })))
 	}
@@ -112,7 +114,7 @@ func (p *progress) reveal() {
 			t.hidden = false
 			p.shown++
 			t.note()
-			name := runewidth.FillRight(runewidth.Truncate(t.name, nameWidth, "…"), nameWidth)
+			name := runewidth.FillRight(runewidth.Truncate(filepath.Base(t.name), nameWidth, "…"), nameWidth)
 			t.bar = p.bars.New(0, barStyle(), mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
 				mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return name })),
 				mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return (*t.drawn.Load())(time.Since(t.began)) })))
@@ -179,8 +181,12 @@ func (t *task) end(r *result) {
 		state, _, _ := r.verdict()
 		// The terminal is gone: there is nobody to tell.
 		_, _ = io.WriteString(p.bars, fmt.Sprintf("%s  %s  %s\n", p.s.paintErr(red, state), t.name, r.reason()))
-	case p.bars == nil && p.files != 1 && r.job != nil && ended(r.job):
-		fmt.Fprintf(p.s.err, "%s: %s, %s, %s\n", t.name, r.job.GetState(), plural(int(r.job.GetPageCount()), "page"), span(time.Since(t.began)))
+	case p.bars == nil && p.files != 1 && !p.terse && r.job != nil && ended(r.job):
+		line := fmt.Sprintf("%s: %s, %s, %s", t.name, r.job.GetState(), plural(int(r.job.GetPageCount()), "page"), span(time.Since(t.began)))
+		if !r.fine() {
+			line += ", " + r.reason()
+		}
+		fmt.Fprintln(p.s.err, line)
 	}
 }
 
@@ -218,9 +224,11 @@ func (t *task) draw() {
 	if t.pages > 0 {
 		t.bar.SetTotal(int64(t.pages)+1, false) // never full before the end: a full bar is taken off
 		t.bar.SetCurrent(int64(t.done))
-	} else if t.size > 0 {
+	} else if t.size > 0 && t.says == "" {
 		t.bar.SetTotal(t.size+1, false)
 		t.bar.SetCurrent(t.sent)
+	} else {
+		t.bar.SetCurrent(0) // sent, and nobody has opened it yet
 	}
 	t.p.drawAll()
 }
@@ -277,6 +285,9 @@ func (p *progress) sumText() string {
 	files := ""
 	if p.files > 1 {
 		files = fmt.Sprintf("%d of %d files, ", p.ended, p.files)
+	}
+	if left == 0 && p.ended >= p.files {
+		return fmt.Sprintf("%s%d of %d pages, %.1f pages/s, %s", files, p.done, p.total, rate, span(time.Since(p.start)))
 	}
 	return fmt.Sprintf("%s%d of %d pages, %.1f pages/s, ETA %s", files, p.done, p.total, rate, eta)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -111,13 +112,22 @@ func (a *app) submitFiles(ctx context.Context, c *client, files []input, meta *i
 	if f.fetch != "" {
 		e.fetchInto = func(i int) string { return filepath.Join(f.fetch, files[i].folder) }
 	}
+	// Between bars that are being drawn, ids have no place: they come at the end, or in the table.
+	drawn := e.bars.bars != nil && terminal(a.out)
+	var held strings.Builder
 	ids := &inOrder{lines: make([]string, len(files)), print: func(line string) { fmt.Fprint(a.out, line) }}
-	// Between bars that are being drawn, ids have no place; the table at the end has them.
-	if !f.how.machine() && (f.quiet || !f.wait || !terminal(a.out) || e.bars.bars == nil) {
-		e.taken = func(i int, r *result) { ids.put(i, a.idLine(r, f.quiet)) }
+	if drawn {
+		ids.print = func(line string) { held.WriteString(line) }
+	}
+	if !f.how.machine() && (f.quiet || !f.wait || !drawn) {
+		e.taken = func(i int, r *result) { ids.put(i, a.idLine(r, f.quiet, e.bars)) }
 	}
 	results, err := e.run(ctx, files)
 	e.bars.finish()
+	fmt.Fprint(a.out, held.String())
+	if ctx.Err() != nil && f.wait {
+		fmt.Fprintln(a.err, "What the server has taken goes on there; 'inkstream list' shows it.")
+	}
 	if err != nil {
 		return explain(err)
 	}
@@ -139,8 +149,10 @@ func (a *app) submitFiles(ctx context.Context, c *client, files []input, meta *i
 }
 
 // idLine is what is printed of a file that was sent; of one that became no job nothing, for that is told as an error.
-func (a *app) idLine(r *result, quiet bool) string {
+func (a *app) idLine(r *result, quiet bool, bars *progress) string {
 	switch {
+	case r.err != nil && bars.bars != nil:
+		return "" // said above the bars
 	case r.err != nil:
 		fmt.Fprintf(a.err, "%s: %v\n", printable(r.path), explain(r.err))
 		return ""

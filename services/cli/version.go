@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -49,6 +50,15 @@ func newVersion(a *app) *cobra.Command {
 	return cmd
 }
 
+// unmark keeps asterisks in texts from being taken for marks, as manual pages are written from Markdown.
+func unmark(cmd *cobra.Command) {
+	cmd.Long = strings.ReplaceAll(cmd.Long, "*", `\*`)
+	cmd.Short = strings.ReplaceAll(cmd.Short, "*", `\*`)
+	for _, c := range cmd.Commands() {
+		unmark(c)
+	}
+}
+
 func newMan(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "man FOLDER",
@@ -60,6 +70,7 @@ func newMan(a *app) *cobra.Command {
 				return err
 			}
 			root := cmd.Root()
+			unmark(root)
 			root.InitDefaultCompletionCmd()
 			head := &doc.GenManHeader{Section: "1", Source: "Inkstream " + service.Version, Manual: "Inkstream"}
 			root.DisableAutoGenTag = true

@@ -36,7 +36,12 @@ func (e *examination) nats(ctx context.Context) {
 		}
 		where = standaloneNATS
 	}
-	b, err := bus.Connect(where, "doctor", e.log, nil)
+	credentials, err := e.cfg.Credentials.Options()
+	if err != nil {
+		e.fail(name, "check --nats.nkey and --nats.creds", "%v", err)
+		return
+	}
+	b, err := bus.Connect(where, "doctor", e.log, nil, credentials...)
 	if err != nil {
 		e.fail(name, "check --nats: want nats://host:4222", "%v", err)
 		return
@@ -116,11 +121,11 @@ func (e *examination) streams(ctx context.Context, b *bus.Bus) {
 		e.fail(name, "check the permissions of the user", "%v", err)
 	case len(found) > 0:
 		for _, d := range found {
-			e.fail(name, "start a service with --provision, which makes and repairs streams; if it refuses to, delete the stream when it is empty",
+			e.fail(name, "run 'inkstream provision', which makes and repairs streams; if it refuses to, delete the stream when it is empty",
 				"%s: %s", d.Name, d.Problem)
 		}
 	case b.Server().Cluster != "" && replicas < 3:
-		e.warn(name, "start a service with --provision --replicas 3",
+		e.warn(name, "run 'inkstream provision --nats.replicas 3'",
 			"all streams, consumers and the bucket are as they should be, but on %d of the cluster's servers only", replicas)
 	default:
 		e.ok(name, "all streams, consumers and the bucket are as they should be, replicas: %d", replicas)

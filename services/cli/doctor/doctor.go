@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/services/ocr"
 )
@@ -49,6 +50,8 @@ type Config struct {
 	DataDir string
 	// NATS, Blobs and Index are URLs. Empty NATS means that of a running standalone server, the others what lies below DataDir.
 	NATS, Blobs, Index string
+	// Credentials say who the doctor is to the NATS servers: the administrator, where each service has a user of its own.
+	Credentials bus.Credentials
 	// Monitor is the URL of the NATS server's monitoring port, where it has one.
 	Monitor string
 	// HTTP is the address of a running server's REST API.

@@ -99,7 +99,7 @@ func (f *Folder) Close() {
 		f.lock.Close()
 	}
 	if f.root != nil {
-		f.root.Close()
+		_ = f.root.Close() // it was only looked through
 	}
 }
 

@@ -36,6 +36,10 @@ func fill(pattern string, m protoreflect.Message) (path string, used map[protore
 		if glob == "**" {
 			parts := strings.Split(value, "/")
 			for i, p := range parts {
+				// Every hop on the way takes these for steps in the path.
+				if p == "" || p == "." || p == ".." {
+					return "", nil, status.Errorf(codes.InvalidArgument, "%s: %q is no name", name, value)
+				}
 				parts[i] = url.PathEscape(p)
 			}
 			value = strings.Join(parts, "/")

@@ -63,7 +63,7 @@ func (s *serverStream) SendMsg(m any) error {
 // RecvMsg reads the next message; io.EOF after the last.
 func (s *serverStream) RecvMsg(m any) error {
 	if s.res == nil {
-		res, err := s.conn.do(s.req)
+		res, err := s.conn.do(s.req) //nolint:bodyclose // closed after the last message, or with the context
 		if err != nil {
 			return err
 		}

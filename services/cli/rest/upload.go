@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"mime/multipart"
@@ -73,6 +72,11 @@ func (u *upload) SendMsg(m any) error {
 
 // begin sends the head of the form in a request of its own goroutine, which RecvMsg waits for.
 func (u *upload) begin(about *inkstreamv1.UploadMetadata) error {
+	for key, value := range about.GetLabels() {
+		if strings.Contains(value, ",") {
+			return status.Errorf(codes.InvalidArgument, "the value of label %q has a comma, which REST cannot carry; gRPC can (grpc://)", key)
+		}
+	}
 	r, w := io.Pipe()
 	req, err := http.NewRequestWithContext(u.ctx, http.MethodPost, u.conn.base.String()+"/v1/jobs", r)
 	if err != nil {
@@ -88,7 +92,7 @@ func (u *upload) begin(about *inkstreamv1.UploadMetadata) error {
 	}
 	go func() {
 		defer close(u.done)
-		u.res, u.err = u.conn.do(req)
+		u.res, u.err = u.conn.do(req) //nolint:bodyclose // RecvMsg closes it
 		// A server that has answered reads no more; whoever still sends must hear of it.
 		r.CloseWithError(io.ErrClosedPipe)
 	}()
@@ -168,8 +172,10 @@ func formFields(about *inkstreamv1.UploadMetadata) [][2]string {
 			fields = append(fields, [2]string{name, d.AsDuration().String()})
 		}
 	}
+	var labels []string
 	for _, key := range slices.Sorted(maps.Keys(about.GetLabels())) {
-		fields = append(fields, [2]string{"label", fmt.Sprintf("%s=%s", key, about.GetLabels()[key])})
+		labels = append(labels, key+"="+about.GetLabels()[key])
 	}
+	fields = append(fields, [2]string{"labels", strings.Join(labels, ",")})
 	return slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
 }

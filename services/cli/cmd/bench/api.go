@@ -44,7 +44,11 @@ func measureStatus(ctx context.Context, b *bench) (rows []row, err error) {
 	start := time.Now()
 	for i := range latencies {
 		due := start.Add(time.Duration(i) * time.Second / perSecond)
-		time.Sleep(time.Until(due))
+		select {
+		case <-gctx.Done():
+			return nil, g.Wait()
+		case <-time.After(time.Until(due)):
+		}
 		g.Go(func() error {
 			req, err := http.NewRequestWithContext(gctx, http.MethodGet, "http://"+s.http+"/v1/jobs/"+ids[i%len(ids)], nil)
 			if err != nil {

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/config"
+	"inkstream.dev/pkg/natsconf"
+)
+
+func newNATSConfig(s streams) *cobra.Command {
+	opts := natsconf.DefaultOptions()
+	dir := "nats"
+	cmd := &cobra.Command{
+		Use:   "nats-config",
+		Short: "Write the configuration of NATS servers, with a user for each service",
+		Long: `Write the configuration of NATS servers for services that run on their own: JetStream that has on disk what it acknowledges, an account for
+the pipeline, an administrator, and one user for each service who may use the subjects that the service needs and no others. The users' keys are
+made anew, so nothing is ever overwritten: move the old folder away to write another.
+
+Give each service the file with its seed, and keep admin.nk away from all of them.`,
+		Example: `  inkstream nats-config -o /etc/inkstream/nats
+  nats-server -c /etc/inkstream/nats/nats.conf
+  inkstream provision --nats nats://nats:4222 --nats.nkey /etc/inkstream/nats/admin.nk
+  ocr --nats nats://nats:4222 --nats.nkey /etc/inkstream/nats/ocr.nk --nats.provision=false --blobs file:///blobs
+
+  inkstream nats-config --cluster nats-1,nats-2,nats-3 --tls-cert /etc/nats/cert.pem --tls-key /etc/nats/key.pem`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			if err := opts.Validate(); err != nil {
+				return usageError{err}
+			}
+			return natsConfig(opts, dir, s.out)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&dir, "out", "o", dir, "folder to write to")
+	f.StringVar(&opts.Listen, "listen", opts.Listen, "address for the services")
+	f.StringVar(&opts.Monitor, "monitor", opts.Monitor, "address of the server's monitoring pages; empty for none")
+	f.StringVar(&opts.Dir, "store-dir", opts.Dir, "folder that a server keeps its streams in")
+	f.StringSliceVar(&opts.Cluster, "cluster", nil, "host names of a cluster's servers, three or more; each stream is kept by three of them")
+	f.IntVar(&opts.ClusterPort, "cluster-port", opts.ClusterPort, "port that a cluster's servers find each other on")
+	f.StringVar(&opts.TLS.Cert, "tls-cert", "", "PEM file of a server's certificate, on its machine; none: no TLS")
+	f.StringVar(&opts.TLS.Key, "tls-key", "", "PEM file of the certificate's key")
+	f.StringVar(&opts.TLS.CA, "tls-ca", "", "PEM file of the authorities that sign certificates of services and servers; then each has to show one")
+	return cmd
+}
+
+// natsConfig writes the files and says what to do with them.
+func natsConfig(opts natsconf.Options, dir string, out io.Writer) error {
+	files, err := natsconf.Generate(opts)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	// First of all, so that nothing is written where something is in the way.
+	for _, file := range files {
+		if _, err := os.Lstat(filepath.Join(dir, file.Name)); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is there already, and new keys would lock its users out: name another folder, or move this one away",
+				filepath.Join(dir, file.Name))
+		}
+	}
+	for _, file := range files {
+		path := filepath.Join(dir, file.Name)
+		if err := writeSecret(path, file.Data); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, path)
+	}
+	fmt.Fprintf(out, `
+Next:
+  1. start each server with its configuration, such as: nats-server -c %s
+  2. make the streams: inkstream provision --nats nats://HOST:4222 --nats.nkey %s --nats.replicas %d
+  3. start each service with its own user: --nats.nkey %s --nats.provision=false
+`, filepath.Join(dir, files[len(files)-1].Name), filepath.Join(dir, natsconf.SeedFile(bus.AdminUser)), opts.Replicas(),
+		filepath.Join(dir, natsconf.SeedFile("SERVICE")))
+	return nil
+}
+
+// writeSecret writes a new file that its owner alone can read.
+func writeSecret(path string, data []byte) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err // names the file
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.Write(data)
+	return err
+}
+
+// natsFlags are the flags of a command that connects to NATS servers.
+type natsFlags struct {
+	url         string
+	credentials bus.Credentials
+}
+
+// register adds the flags of the credentials to a command that is meant for the user. Like a service's they can be given by the environment.
+func (f *natsFlags) register(cmd *cobra.Command, s streams, user string) {
+	f.credentials.InboxPrefix = bus.InboxPrefix(user)
+	flags := flag.NewFlagSet(cmd.Name(), flag.ContinueOnError)
+	f.credentials.Register(flags)
+	flags.VisitAll(func(one *flag.Flag) {
+		if v := s.getenv(config.EnvName(one.Name)); v != "" {
+			one.DefValue = v
+			_ = one.Value.Set(v) // any text is a file name
+		}
+	})
+	cmd.Flags().AddGoFlagSet(flags)
+}
+
+// connect connects to the servers.
+func (f *natsFlags) connect(name string) (*bus.Bus, error) {
+	if err := f.credentials.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	opts, err := f.credentials.Options()
+	if err != nil {
+		return nil, err
+	}
+	return bus.Connect(f.url, name, slog.New(slog.DiscardHandler), nil, opts...)
+}
+
+func newProvision(s streams) *cobra.Command {
+	f := natsFlags{url: "nats://127.0.0.1:4222"}
+	if url := s.getenv("NATS"); url != "" {
+		f.url = url
+	}
+	var topology bus.Topology
+	timeout := time.Minute
+	cmd := &cobra.Command{
+		Use:   "provision",
+		Short: "Make the streams, consumers and buckets on NATS servers, or bring them up to date",
+		Long: `Make the streams, consumers and buckets on NATS servers, as the administrator of 'inkstream nats-config', for services that run with
+--nats.provision=false. It can be run again at any time, and must be after each update: what is there is brought up to date, and nothing is lost.`,
+		Example: `  inkstream provision --nats nats://nats:4222 --nats.nkey nats/admin.nk
+  inkstream provision --nats nats://nats-1:4222,nats://nats-2:4222,nats://nats-3:4222 --nats.nkey nats/admin.nk --nats.replicas 3`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if topology.Replicas < 1 || topology.Replicas > 5 {
+				return usageError{fmt.Errorf("--nats.replicas: %d, want 1 to 5", topology.Replicas)}
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return provision(ctx, s.out, &f, topology)
+		},
+	}
+	cmd.Flags().StringVar(&f.url, "nats", f.url, "addresses of the NATS servers, comma-separated")
+	cmd.Flags().IntVar(&topology.Replicas, "nats.replicas", 1, "replicas of each stream: 1 on one server, 3 on a cluster")
+	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long it may take, the wait for the servers included")
+	f.register(cmd, s, bus.AdminUser)
+	return cmd
+}
+
+func provision(ctx context.Context, out io.Writer, f *natsFlags, topology bus.Topology) error {
+	b, err := f.connect("inkstream provision")
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if err := b.ProvisionWhenUp(ctx, topology); err != nil {
+		return err
+	}
+	found, replicas, err := b.Inspect(ctx, topology)
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		fmt.Fprintf(out, "%s: %s\n", d.Name, d.Problem)
+	}
+	if len(found) > 0 {
+		return errors.New("not everything is as it should be: see above")
+	}
+	fmt.Fprintf(out, "all streams, consumers and buckets are there, replicas: %d\n", replicas)
+	return nil
+}
