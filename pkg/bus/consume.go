@@ -81,6 +81,8 @@ type Consumer struct {
 	done chan slot
 	turn turn
 	room *room // nil for the last stage
+	// maxDeliver is the broker's bound of deliveries that nobody settled for good.
+	maxDeliver int
 }
 
 type lane struct {
@@ -115,6 +117,7 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 			return fmt.Errorf("consumer %s: %w", Durable(c.stage, l), err)
 		}
 		c.lanes[i] = &lane{name: l, cons: cons}
+		c.maxDeliver = cons.CachedInfo().Config.MaxDeliver
 		if c.cfg.Heartbeat == 0 {
 			c.cfg.Heartbeat = cons.CachedInfo().Config.AckWait / 3
 		}

@@ -9,6 +9,7 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
 )
 
 func succeed(context.Context, int, *bus.Delivery) error { return nil }
@@ -94,5 +95,24 @@ func TestBatchHasItsShare(t *testing.T) {
 				t.Errorf("%d batch tasks beside %d interactive ones, want %d to %d", got, tasks, least, most)
 			}
 		})
+	}
+}
+
+// A task that waits for something for longer than the crash net's deliveries is not taken for one that kills its handlers.
+func TestTaskThatWaitsIsNoOrphan(t *testing.T) {
+	t.Parallel()
+	b := bustest.Provisioned(t, bus.Topology{MaxDeliver: 2})
+	var tries atomic.Int32
+	h := newRecorder(func(context.Context, int, *bus.Delivery) error {
+		if tries.Add(1) <= 5 {
+			return fault.New(fault.Unavailable, "away")
+		}
+		return nil
+	})
+	start(t, b, bus.ConsumerConfig{Workers: 1}, h)
+	publish(t, b, message("page-1", bus.Interactive))
+	eventually(t, "the task is done at its sixth delivery", func() bool { return tries.Load() == 6 && messages(t, b, bus.OCR.Stream()) == 0 })
+	if n := len(h.counts); n > 0 {
+		t.Errorf("%d tasks with counted failures, want none", n)
 	}
 }

@@ -138,6 +138,7 @@ func (g *grants) stage(s Stage) {
 		g.publish(api("STREAM.INFO", DeadLetterStream), "dead letters of jobs that are removed")
 		g.publish(api("STREAM.PURGE", DeadLetterStream), "dead letters of jobs that are removed")
 	}
+	g.seldom(task(s), "tasks that wait for something for long")
 }
 
 func (g *grants) gateway() {

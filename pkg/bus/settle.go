@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -26,6 +27,8 @@ var retryDelays = []time.Duration{
 const (
 	// busyDelay is the wait before a task is tried again whose resources were busy or away.
 	busyDelay = 2 * time.Second
+	// waitMark sets the ids of tasks apart that were queued anew because they wait.
+	waitMark = "#w"
 	// crashTries is how often a task may crash its engine before it is given up.
 	crashTries = 2
 	// settleTimeout bounds each exchange with the broker about the fate of a message, and settlePatience all tries of one: beyond it the
@@ -80,6 +83,9 @@ func (c *Consumer) settle(ctx context.Context, d *Delivery, err error) error {
 	switch kind {
 	case fault.Busy:
 		log.InfoContext(ctx, "task waits")
+		if c.maxDeliver > 0 && d.Delivered >= uint64(max(c.maxDeliver/2, 1)) {
+			return c.renew(ctx, d)
+		}
 		return d.nak(jitter(busyDelay))
 	case fault.Transient, fault.EngineCrash:
 		if errors.Is(err, context.Canceled) {
@@ -99,6 +105,26 @@ func (c *Consumer) settle(ctx context.Context, d *Delivery, err error) error {
 	default:
 		return c.giveUp(ctx, d, err, 1)
 	}
+}
+
+// renew queues a task anew that waits for something for long: what it came back for were no crashes, but the broker counts them as such, and would
+// leave it orphaned in the end. The copy has an id of its own; a crash between the copy and the ack leaves both, and the handler finds what is done.
+func (c *Consumer) renew(ctx context.Context, d *Delivery) error {
+	meta, err := d.msg.Metadata()
+	if err != nil {
+		return errors.Join(err, d.nak(jitter(busyDelay)))
+	}
+	msg := nats.NewMsg(d.msg.Subject())
+	msg.Data = d.msg.Data()
+	for k, v := range d.msg.Headers() {
+		msg.Header[k] = v
+	}
+	id, _, _ := strings.Cut(d.ID, waitMark)
+	msg.Header.Set(jetstream.MsgIDHeader, id+waitMark+strconv.FormatUint(meta.Sequence.Stream, 10))
+	if err := c.bus.publish(ctx, msg); err != nil {
+		return errors.Join(err, d.nak(jitter(busyDelay)))
+	}
+	return d.ack(ctx)
 }
 
 // retryDelay returns how long a task waits after its n-th failure, and whether it is tried again at all.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"inkstream.dev/pkg/blob"
@@ -30,6 +31,8 @@ const Version = "0.1.0"
 type Config struct {
 	// NATS is the address of the NATS servers, comma-separated.
 	NATS string
+	// Credentials say who the service is to them.
+	Credentials bus.Credentials
 	// Blobs is the URL of the blob store; every service of a deployment has the same.
 	Blobs string
 	// Ops is where /healthz, /readyz and /metrics are served; empty for nowhere. Port 0 picks a free one.
@@ -51,8 +54,8 @@ type Config struct {
 func DefaultConfig(name string) Config {
 	return Config{
 		NATS: "nats://127.0.0.1:4222", Ops: "127.0.0.1:0", Provision: true, Replicas: 1, DocumentTimeout: time.Hour,
-		StallTimeout: 2 * time.Minute,
-		Telemetry:    telemetry.DefaultConfig("inkstream-"+name, Version),
+		StallTimeout: 2 * time.Minute, Credentials: bus.Credentials{InboxPrefix: bus.InboxPrefix(name)},
+		Telemetry: telemetry.DefaultConfig("inkstream-"+name, Version),
 	}
 }
 
@@ -67,6 +70,7 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "how long a job in hand may go on without any page or stage ending; 0 for no bound")
 	fs.StringVar(&c.SealKeyFile, "seal-key-file", c.SealKeyFile,
 		"`file` with 32 bytes in base64 that documents' passwords are sealed with; empty: no passwords are taken")
+	c.Credentials.Register(fs)
 	c.Telemetry.Register(fs)
 }
 
@@ -78,6 +82,7 @@ func (c *Config) Validate() error {
 	p.Check(c.Replicas >= 1 && c.Replicas <= 5, "nats.replicas", "%d, want 1 to 5", c.Replicas)
 	p.Check(c.DocumentTimeout >= 0, "document-timeout", "%s, want 0 or more", c.DocumentTimeout)
 	p.Check(c.StallTimeout >= 0, "stall-timeout", "%s, want 0 or more", c.StallTimeout)
+	p.Add(c.Credentials.Validate())
 	p.Add(c.Telemetry.Validate())
 	return p.Err()
 }
@@ -177,17 +182,17 @@ func connect(ctx context.Context, name string, cfg Config, tel *telemetry.Teleme
 	if err != nil {
 		host = "unknown"
 	}
-	b, err := bus.Connect(cfg.NATS, name+"/"+host, tel.Log, tel)
+	credentials, err := cfg.Credentials.Options()
+	if err != nil {
+		return stage.Env{}, err
+	}
+	b, err := bus.Connect(cfg.NATS, name+"/"+host, tel.Log, tel, credentials...)
 	if err != nil {
 		return stage.Env{}, err
 	}
 	closers.add("bus", func() error { b.Close(); return nil })
-	if cfg.Provision {
-		err = b.ProvisionWhenUp(ctx, bus.Topology{Replicas: cfg.Replicas})
-	} else {
-		err = b.Await(ctx)
-	}
-	if err != nil {
+	closers.add("bus", func() error { b.Close(); return nil })
+	if err := prepare(ctx, name, cfg, b); err != nil {
 		return stage.Env{}, err
 	}
 	store, err := blob.Open(ctx, cfg.Blobs)
@@ -208,6 +213,24 @@ func connect(ctx context.Context, name string, cfg Config, tel *telemetry.Teleme
 		}
 	}
 	return env, nil
+}
+
+// prepare makes the streams and buckets or waits for them, and makes sure that the service's user may do what the service will.
+func prepare(ctx context.Context, name string, cfg Config, b *bus.Bus) error {
+	var err error
+	switch own := bus.Stage(name); {
+	case cfg.Provision:
+		err = b.ProvisionWhenUp(ctx, bus.Topology{Replicas: cfg.Replicas})
+	case slices.Contains(bus.Stages(), own):
+		err = b.Await(ctx, own)
+	default:
+		err = b.Await(ctx)
+	}
+	// What follows a refusal says no more than that something timed out, so what is missing is told first.
+	if missing := b.CheckPermissions(ctx, name); missing != nil {
+		return missing
+	}
+	return err
 }
 
 // closers are closed in reverse.

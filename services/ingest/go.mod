@@ -3,6 +3,7 @@ module inkstream.dev/services/ingest
 go 1.26.0
 
 require (
+	golang.org/x/sync v0.24.0
 	google.golang.org/protobuf v1.36.12
 	inkstream.dev/pkg v0.0.0
 	inkstream.dev/proto v0.0.0
@@ -71,7 +72,6 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/image v0.45.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da // indirect

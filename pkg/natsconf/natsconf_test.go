@@ -1,0 +1,216 @@
+package natsconf_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/natsconf"
+	"inkstream.dev/pkg/telemetry"
+)
+
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	s := bustest.NewSecured(t)
+	admin := s.Connect(t, bus.AdminUser)
+	if err := admin.ProvisionWhenUp(t.Context(), bus.Topology{}); err != nil {
+		t.Fatal(err)
+	}
+	if found, _, err := admin.Inspect(t.Context(), bus.Topology{}); err != nil || len(found) > 0 {
+		t.Errorf("inspect: %v, %v, want nothing", found, err)
+	}
+	for _, user := range bus.Users() {
+		if err := s.Connect(t, user).CheckPermissions(t.Context(), user); err != nil {
+			t.Errorf("%s: %v", user, err)
+		}
+	}
+	for _, st := range bus.Stages() {
+		if err := s.Connect(t, string(st)).Await(t.Context(), st); err != nil {
+			t.Errorf("%s: %v", st, err)
+		}
+	}
+	if err := s.Connect(t, bus.GatewayUser).Await(t.Context()); err != nil {
+		t.Errorf("gateway: %v", err)
+	}
+	if refused := s.Refused(); len(refused) > 0 {
+		t.Errorf("refused: %q", refused)
+	}
+}
+
+func TestUserOfAnotherService(t *testing.T) {
+	t.Parallel()
+	s := bustest.NewSecured(t)
+	if err := s.Connect(t, bus.AdminUser).ProvisionWhenUp(t.Context(), bus.Topology{}); err != nil {
+		t.Fatal(err)
+	}
+	b := s.Connect(t, string(bus.OCR))
+	if err := b.Await(t.Context(), bus.OCR); err != nil {
+		t.Fatal(err)
+	}
+	// What is refused is never answered.
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := b.Await(ctx, bus.Render); err == nil || !strings.Contains(err.Error(), "ermissions") {
+		t.Errorf("ocr waits for what render needs: %v, want a refusal", err)
+	}
+	err := b.CheckPermissions(t.Context(), string(bus.Render))
+	for _, want := range []string{"render needs", "$JS.API.CONSUMER.MSG.NEXT.INK_RENDER.render-batch", "ink.ocr.>", "ink.call.render.image"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("check: %v, want it to name %s", err, want)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "ink.events") {
+		t.Errorf("check: %v, want it to leave out what ocr may do too", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := b.ProvisionWhenUp(ctx, bus.Topology{}); err == nil || !strings.Contains(err.Error(), "inkstream provision") {
+		t.Errorf("provision as ocr: %v, want advice", err)
+	}
+}
+
+func TestStrangerIsRefused(t *testing.T) {
+	t.Parallel()
+	s, other := bustest.NewSecured(t), bustest.NewSecured(t)
+	for name, credentials := range map[string]bus.Credentials{"nobody": {}, "key of another server": {NKey: other.Seed(bus.AdminUser)}} {
+		opts, err := credentials.Options()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tel := telemetry.Discard()
+		b, err := bus.Connect(s.URL(), "test", tel.Log, tel, opts...)
+		if err == nil {
+			err = b.Await(t.Context())
+			b.Close()
+		}
+		if err == nil || !strings.Contains(strings.ToLower(err.Error()), "authorization") {
+			t.Errorf("%s: %v, want a refusal", name, err)
+		}
+	}
+}
+
+// TestCluster runs three servers by their own files, as they find each other.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	opts := natsconf.DefaultOptions()
+	opts.Cluster, opts.ClusterPort = []string{"127.31.7.1", "127.31.7.2", "127.31.7.3"}, freePort(t)
+	files := write(t, dir, opts)
+	if len(files) != len(bus.Users())+len(opts.Cluster) {
+		t.Fatalf("files: %q, want one for each user and server", files)
+	}
+	var url string
+	for _, host := range opts.Cluster {
+		cfg, err := server.ProcessConfigFile(filepath.Join(dir, "nats-"+host+".conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !cfg.SyncAlways || cfg.ServerName != host || len(cfg.Routes) != len(opts.Cluster)-1 {
+			t.Errorf("%s: syncs %t, is %s, routes %v", host, cfg.SyncAlways, cfg.ServerName, cfg.Routes)
+		}
+		// All of them share a machine here.
+		cfg.Host, cfg.Port, cfg.HTTPPort, cfg.Cluster.Host = host, server.RANDOM_PORT, 0, host
+		cfg.StoreDir, cfg.SyncAlways, cfg.NoSigs = t.TempDir(), false, true
+		srv, err := server.NewServer(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv.Start()
+		t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+		if !srv.ReadyForConnections(20 * time.Second) {
+			t.Fatal("not ready")
+		}
+		url = srv.ClientURL()
+	}
+	as := func(user string) *bus.Bus {
+		credentials := bus.Credentials{NKey: filepath.Join(dir, natsconf.SeedFile(user)), InboxPrefix: bus.InboxPrefix(user)}
+		options, err := credentials.Options()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tel := telemetry.Discard()
+		b, err := bus.Connect(url, "test", tel.Log, tel, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(b.Close)
+		return b
+	}
+	if err := as(bus.AdminUser).ProvisionWhenUp(t.Context(), bus.Topology{Replicas: opts.Replicas()}); err != nil {
+		t.Fatal(err)
+	}
+	scan := as(string(bus.Scan))
+	if err := scan.CheckPermissions(t.Context(), string(bus.Scan)); err != nil {
+		t.Error(err)
+	}
+	// On a cluster the leader answers, by another subject.
+	jobs := bustest.Jobs(t, scan)
+	id := job.NewID()
+	if err := jobs.Create(t.Context(), &job.Record{ID: id, Tenant: job.DefaultTenant, Run: 1, State: job.Pending}); err != nil {
+		t.Errorf("write a record: %v", err)
+	}
+	if _, err := jobs.Load(t.Context(), job.DefaultTenant, id); err != nil {
+		t.Errorf("read a record: %v", err)
+	}
+}
+
+func TestWrongOptions(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(*natsconf.Options){
+		"listen":       func(o *natsconf.Options) { o.Listen = "nowhere" },
+		"monitor":      func(o *natsconf.Options) { o.Monitor = "nowhere" },
+		"store-dir":    func(o *natsconf.Options) { o.Dir = "" },
+		"cluster":      func(o *natsconf.Options) { o.Cluster = []string{"a", "b"} },
+		"cluster-port": func(o *natsconf.Options) { o.ClusterPort = 0 },
+		"tls-cert":     func(o *natsconf.Options) { o.TLS.Cert = "cert.pem" },
+		"tls-ca":       func(o *natsconf.Options) { o.TLS.CA = "ca.pem" },
+	}
+	for flag, spoil := range tests {
+		o := natsconf.DefaultOptions()
+		spoil(&o)
+		if _, err := natsconf.Generate(o); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("wrong %s: %v, want an error that names it", flag, err)
+		}
+	}
+	o := natsconf.DefaultOptions()
+	o.Cluster = []string{"a", "b/../../x", "c"}
+	if _, err := natsconf.Generate(o); err == nil {
+		t.Error("a path for the name of a server is taken")
+	}
+}
+
+// write writes the files, and returns their names.
+func write(t *testing.T, dir string, opts natsconf.Options) []string {
+	t.Helper()
+	files, err := natsconf.Generate(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.31.7.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

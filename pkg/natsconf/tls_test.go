@@ -1,0 +1,149 @@
+package natsconf_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/natsconf"
+	"inkstream.dev/pkg/telemetry"
+)
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	makeCertificates(t, dir)
+	opts := natsconf.DefaultOptions()
+	opts.Listen, opts.Monitor, opts.Dir = "127.0.0.1:-1", "", file("store")
+	opts.TLS = natsconf.TLS{Cert: file("server.pem"), Key: file("server.key"), CA: file("ca.pem")}
+	write(t, dir, opts)
+	cfg, err := server.ProcessConfigFile(file("nats.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.SyncAlways, cfg.NoSigs = false, true
+	srv, err := server.NewServer(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	if !srv.ReadyForConnections(20 * time.Second) {
+		t.Fatal("not ready")
+	}
+	tests := []struct {
+		name        string
+		credentials bus.Credentials
+		ok          bool
+	}{
+		{"certificate and authority", bus.Credentials{CA: file("ca.pem"), Cert: file("client.pem"), Key: file("client.key")}, true},
+		{"no certificate", bus.Credentials{CA: file("ca.pem")}, false},
+		{"no authority", bus.Credentials{Cert: file("client.pem"), Key: file("client.key")}, false},
+	}
+	for _, tt := range tests {
+		tt.credentials.NKey, tt.credentials.InboxPrefix = file(natsconf.SeedFile(bus.AdminUser)), bus.InboxPrefix(bus.AdminUser)
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if err := provisionAs(t, srv.ClientURL(), tt.credentials); (err == nil) != tt.ok {
+				t.Errorf("%v, want success: %t", err, tt.ok)
+			}
+		})
+	}
+}
+
+// TestTLSBlocks looks at what a cluster's servers are told.
+func TestTLSBlocks(t *testing.T) {
+	t.Parallel()
+	opts := natsconf.DefaultOptions()
+	opts.Cluster = []string{"a", "b", "c"}
+	opts.TLS = natsconf.TLS{Cert: "/etc/nats/cert.pem", Key: "/etc/nats/key.pem", CA: "/etc/nats/ca.pem"}
+	files, err := natsconf.Generate(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := string(files[len(files)-1].Data)
+	for _, want := range []string{
+		`cert_file: "/etc/nats/cert.pem"`, `key_file: "/etc/nats/key.pem"`, `ca_file: "/etc/nats/ca.pem"`, "verify: true",
+	} {
+		if got := strings.Count(conf, want); got != 2 {
+			t.Errorf("%s is there %d times, want 2: for clients and for routes", want, got)
+		}
+	}
+}
+
+func provisionAs(t *testing.T, url string, credentials bus.Credentials) error {
+	t.Helper()
+	opts, err := credentials.Options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel := telemetry.Discard()
+	b, err := bus.Connect(strings.Replace(url, "nats://", "tls://", 1), "test", tel.Log, tel, opts...)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	return b.ProvisionWhenUp(ctx, bus.Topology{})
+}
+
+// makeCertificates makes an authority, and a certificate for a server and a client.
+func makeCertificates(t *testing.T, dir string) {
+	t.Helper()
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	caKey := makeCertificate(t, dir, "ca", ca, ca, nil)
+	for i, name := range []string{"server", "client"} {
+		makeCertificate(t, dir, name, &x509.Certificate{
+			SerialNumber: big.NewInt(int64(i + 2)), Subject: pkix.Name{CommonName: name}, NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
+			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		}, ca, caKey)
+	}
+}
+
+// makeCertificate writes a certificate and its key, which signs itself where there is no other key.
+func makeCertificate(t *testing.T, dir, name string, c, parent *x509.Certificate, signer *ecdsa.PrivateKey) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signer == nil {
+		signer = key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{
+		name + ".pem": {Type: "CERTIFICATE", Bytes: der}, name + ".key": {Type: "PRIVATE KEY", Bytes: pkcs8},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return key
+}
