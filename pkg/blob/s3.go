@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 	gcaws "gocloud.dev/aws"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
@@ -145,8 +146,32 @@ func s3Client(ctx context.Context, q url.Values) (*s3.Client, *s3blob.Options, e
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
 		o.UsePathStyle = pathStyle
 		o.DisableLogOutputChecksumValidationSkipped = true
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("InkstreamHearOut", hearOut), middleware.Before)
+		})
 	})
 	return client, &s3blob.Options{RequestChecksumCalculation: cfg.RequestChecksumCalculation}, nil
+}
+
+// hearOut waits for a while for what a server answers to the beginning of an upload in parts, though its caller has given up: whoever does not
+// know the upload's name cannot drop it.
+func hearOut(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+	if _, begins := in.Parameters.(*s3.CreateMultipartUploadInput); !begins || ctx.Err() != nil {
+		return next.HandleInitialize(ctx, in)
+	}
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		enough := time.NewTimer(s3DropTimeout)
+		defer enough.Stop()
+		select {
+		case <-enough.C:
+			cancel()
+		case <-longer.Done():
+		}
+	})
+	defer stop()
+	return next.HandleInitialize(longer, in)
 }
 
 // Create begins a blob.

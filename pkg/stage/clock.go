@@ -58,10 +58,8 @@ func (h *handler[T, R]) late(ctx context.Context, rec *job.Record, taken time.Ti
 	if limit == 0 || p.age() <= limit {
 		return nil
 	}
-	// A look that fails is left to the next one.
-	_, _, moved, err := h.env.Jobs.Moved(ctx, rec.Tenant, rec.ID)
-	if err != nil || time.Since(moved) <= limit {
-		return nil
+	if _, _, moved, err := h.env.Jobs.Moved(ctx, rec.Tenant, rec.ID); err != nil || time.Since(moved) <= limit {
+		return nil //nolint:nilerr // a look that fails is left to the next one
 	}
 	return fault.New(fault.JobStalled, "no page and no stage ended for longer than %s", job.Shorter(rec.Options.StallTimeout, h.env.StallTimeout))
 }

@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
 // intake is one upload on its way in. Its steps are store, register and, where either fails or the job exists already, discard.
@@ -208,13 +210,13 @@ func (in *intake) enqueue(ctx context.Context, rec *job.Record) {
 	in.s.workers.Go(func() {
 		told, cancel := context.WithTimeout(ctx, publishPatience)
 		defer cancel()
-		if err := in.s.env.Bus.Event(told, stage.FirstEvent(rec)); err != nil {
+		if err := in.s.env.Bus.PublishAll(told, nil, []*busv1.Event{stage.FirstEvent(rec)}); err != nil {
 			in.s.log.DebugContext(ctx, "event of an upload; ingest will tell it", "job", rec.ID, "error", err)
 		}
 	})
 	queued, cancel := context.WithTimeout(ctx, publishPatience)
 	defer cancel()
-	if err := in.s.env.Bus.Publish(queued, stage.FirstMessage(rec, 0)); err != nil {
+	if err := in.s.env.Bus.PublishAll(queued, []bus.Message{stage.FirstMessage(rec, 0)}, nil); err != nil {
 		in.s.log.WarnContext(ctx, "job accepted, but not queued yet; the reconciler will queue it", "job", rec.ID,
 			"code", fault.CodeOf(err), "error", err)
 	}

@@ -44,7 +44,15 @@ func (st *steps) takeOver(ctx context.Context, s *stage.Snapshot) error {
 			err = errVanished
 		}
 	}
-	if errors.Is(err, errVanished) || errors.Is(err, blob.ErrNotFound) || errors.Is(err, job.ErrNotFound) {
+	if errors.Is(err, blob.ErrNotFound) {
+		// Whoever has lost a part of its results is nobody to take over from: without its claim ingest does not send this job here again.
+		claim := st.env.Jobs.ReplaceContent(ctx, s.Job, from.ID)
+		if claim != nil && !errors.Is(claim, job.ErrExists) && !errors.Is(claim, job.ErrNotFound) {
+			return claim
+		}
+		return st.standAlone(ctx, s)
+	}
+	if errors.Is(err, errVanished) || errors.Is(err, job.ErrNotFound) {
 		return st.standAlone(ctx, s)
 	}
 	if err != nil {

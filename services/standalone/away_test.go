@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +42,15 @@ func (r *rig) someJobs(t *testing.T) (ids []string) {
 // and when the store is back everything goes on by itself.
 func TestBlobStoreAway(t *testing.T) {
 	t.Parallel()
+	var away atomic.Pointer[func(blobtest.Op) blobtest.Fault] // nil while the store is there
+	r := newRig(t, rigging{blobs: func(s *blob.Store) *blob.Store {
+		return blobtest.Faulty(s, func(op blobtest.Op, _ string) blobtest.Fault {
+			if plan := away.Load(); plan != nil {
+				return (*plan)(op)
+			}
+			return blobtest.Fault{}
+		})
+	}})
 	for _, tt := range []struct {
 		name string
 		plan func(op blobtest.Op) blobtest.Fault
@@ -56,19 +66,9 @@ func TestBlobStoreAway(t *testing.T) {
 			return blobtest.Fault{Delay: 3 * time.Second, Err: syscall.ETIMEDOUT}
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			away := &gate{}
-			r := newRig(t, rigging{blobs: func(s *blob.Store) *blob.Store {
-				return blobtest.Faulty(s, func(op blobtest.Op, _ string) blobtest.Fault {
-					if away.isShut() {
-						return tt.plan(op)
-					}
-					return blobtest.Fault{}
-				})
-			}})
+		t.Run(tt.name, func(t *testing.T) { // one after the other: they share the pipeline
 			ids := r.someJobs(t)
-			away.set(true)
+			away.Store(&tt.plan)
 			r.wantDependency(t, "blobs", false)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
@@ -77,7 +77,7 @@ func TestBlobStoreAway(t *testing.T) {
 				t.Errorf("upload meanwhile: %v, want %s", err, codes.Unavailable)
 			}
 			await(t, *awayFor)
-			away.set(false)
+			away.Store(nil)
 			r.wantDependency(t, "blobs", true)
 			r.wantDone(t, ids...)
 		})

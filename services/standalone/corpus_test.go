@@ -117,7 +117,7 @@ var otherwise = map[string]string{
 }
 
 // comparable takes out what pdftotext does to a text: it marks the writing direction where a blank belongs, passes on codes of symbol
-// fonts as control characters, and drops hyphens at the ends of lines.
+// fonts as control characters, and drops hyphens at the ends of lines, dashes between words among them.
 func comparable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -128,7 +128,8 @@ func comparable(text string) string {
 		}
 		return r
 	}, text)
-	return strings.ReplaceAll(text, "-\n", "")
+	words := strings.Fields(strings.ReplaceAll(text, "-\n", ""))
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "-" }), " ")
 }
 
 func checkText(t *testing.T, p *pipeline, f pdftest.CorpusFile, j *inkstreamv1.Job) {

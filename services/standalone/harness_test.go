@@ -81,7 +81,7 @@ func inSixProcesses(t *testing.T) *pipeline {
 	nats := bustest.Server(t)
 	blobs := "file://" + filepath.Join(dir, "blobs") + "?fsync=off"
 	common := []string{"--nats", nats.URL(), "--blobs", blobs, "--log.level", "ERROR"}
-	pdf := []string{"--pdf.page-timeout", pageTimeout.String(), "--pdf.cache-dir", filepath.Join(dir, "cache")}
+	pdf := []string{"--pdf.page-timeout", pageTimeout.String()}
 	own := map[string][]string{
 		"ingest":  pdf,
 		"scan":    pdf,

@@ -123,9 +123,7 @@ func TestStalledJob(t *testing.T) {
 	if j.GetState() != inkstreamv1.Job_FAILED || j.GetError().GetCode() != "JOB_STALLED" || j.GetFailedTries()["render.chunk-0"] != 2 {
 		t.Errorf("got %s, %v, tries %v, want JOB_STALLED after two", j.GetState(), j.GetError(), j.GetFailedTries())
 	}
-	if got, want := p.trail(t, j.GetId()), "uploaded ingested scanned dead_lettered ended"; got != want {
-		t.Errorf("events %q, want %q", got, want)
-	}
+	p.wantTrail(t, j.GetId(), "uploaded ingested scanned dead_lettered ended")
 }
 
 func TestDocumentClockCutsWorkInHand(t *testing.T) {

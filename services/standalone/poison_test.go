@@ -69,7 +69,7 @@ func TestPoisonCostsItsPageOnly(t *testing.T) {
 		c.OCR.PageTimeout = 2 * time.Minute // a sound page takes seconds at most, but this machine may be busy
 		c.Reconcile.Patience = time.Minute
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // a quiet machine takes one
 	defer cancel()
 	var jobs sync.WaitGroup
 	for _, p := range []poison{

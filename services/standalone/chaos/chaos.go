@@ -194,11 +194,11 @@ func (w *world) connect(ctx context.Context, nats, blobs, index string) error {
 	if w.Blobs, err = blob.Open(ctx, blobs); err != nil {
 		return err
 	}
-	w.closers = append(w.closers, func() { w.Blobs.Close() })
+	w.closers = append(w.closers, func() { _ = w.Blobs.Close() })
 	if w.Index, err = search.Open(ctx, index); err != nil {
 		return err
 	}
-	w.closers = append(w.closers, func() { w.Index.Close() })
+	w.closers = append(w.closers, func() { _ = w.Index.Close() })
 	if w.spy, err = newSpy(nats); err != nil {
 		return err
 	}

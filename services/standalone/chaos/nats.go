@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,18 +20,10 @@ func Main() {
 	if len(os.Args) != 5 || os.Args[1] != natsArg {
 		return
 	}
-	if err := serveNATS(os.Args[2], os.Args[3], os.Args[4] == "sync"); err != nil {
+	cfg := embedded.Config{Dir: os.Args[2], Addr: os.Args[3], Sync: os.Args[4] == "sync"}
+	if _, err := embedded.Start(cfg, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		fmt.Fprintln(os.Stderr, natsArg+":", err)
 		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// serveNATS runs a server until it is killed, or whoever started it is gone.
-func serveNATS(dir, addr string, sync bool) error {
-	_, err := embedded.Start(embedded.Config{Dir: dir, Addr: addr, Sync: sync}, slog.New(slog.NewTextHandler(os.Stderr, nil)))
-	if err != nil {
-		return err
 	}
 	select {} // it is never asked to stop: to be killed is what it is for
 }
@@ -52,7 +45,7 @@ func natsProcess(dir, addr string, sync bool, log io.Writer) (*Process, error) {
 
 // FreeAddr returns an address of this machine that nobody listens on.
 func FreeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
