@@ -18,11 +18,11 @@ var publishable = []struct {
 	subject string
 	users   string // separated by spaces
 }{
-	// Tasks: of one's own stage's successors only.
+	// Tasks: of one's own stage, which are queued anew where they wait for long, and of its successors.
 	{"ink.ingest.batch.default.j", "gateway ingest scan render ocr index"}, // jobs that waited for another one are woken by whoever ends that
-	{"ink.scan.batch.default.j", "gateway ingest index"},
-	{"ink.render.batch.default.j", "gateway scan ocr index"},
-	{"ink.ocr.batch.default.j", "gateway render"},
+	{"ink.scan.batch.default.j", "gateway ingest scan index"},
+	{"ink.render.batch.default.j", "gateway scan render ocr index"},
+	{"ink.ocr.batch.default.j", "gateway render ocr"},
 	{"ink.index.batch.default.j", "gateway ingest scan render ocr index"},
 	{"ink.webhook.default.j", "gateway"},
 	{"ink.events.default.j.ended", "gateway ingest scan render ocr index"},
