@@ -35,7 +35,7 @@ func (e *examination) pdfium(ctx context.Context) {
 		e.fail(name, fix, "%v", err)
 		return
 	}
-	defer engine.Close()
+	defer func() { _ = engine.Close() }() // the check is over
 	f, err := unnamed([]byte(tinyPDF))
 	if err != nil {
 		e.fail(name, "check the folder for temporary files", "%v", err)
@@ -68,7 +68,7 @@ func (e *examination) tesseract(ctx context.Context) {
 		e.fail(name, fix, "%v", err)
 		return
 	}
-	defer engine.Close()
+	defer func() { _ = engine.Close() }() // the check is over
 	page := fmt.Appendf(nil, "P5\n%d %d\n255\n", 200, 100)
 	f, err := unnamed(append(page, slices.Repeat([]byte{255}, 200*100)...))
 	if err != nil {

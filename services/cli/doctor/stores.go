@@ -49,7 +49,7 @@ func (e *examination) blobs(ctx context.Context) {
 		e.fail(name, fix, "%v", err)
 		return
 	}
-	defer store.Close()
+	defer func() { _ = store.Close() }() // the check is over
 	// In the folder of a tenant that cannot be: names of tenants have no underscore in front.
 	key := "_doctor/probe-" + hex.EncodeToString(random(8))
 	defer store.Delete(context.WithoutCancel(ctx), key) //nolint:errcheck // where deleting fails, the check has said so
@@ -121,7 +121,7 @@ func (e *examination) index(ctx context.Context) {
 		e.fail(name, fix, "%s: %v", shown(where), err)
 		return
 	}
-	defer store.Close()
+	defer func() { _ = store.Close() }() // the check is over
 	start := time.Now()
 	if err := store.Ping(ctx); err != nil {
 		e.fail(name, fix, "%s does not answer: %v", shown(where), err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -77,7 +78,7 @@ func measureSearch(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	url, stop, err := startClickHouse(b.dir)
+	url, stop, err := startClickHouse(ctx, b.dir)
 	if err != nil {
 		return append(sqlite, row{"search, ClickHouse", "not measured", "≤ 200 ms", err.Error()}), nil
 	}
@@ -91,7 +92,7 @@ func searchRow(ctx context.Context, name, url string, pages int, target time.Dur
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	defer store.Close()
+	defer func() { _ = store.Close() }() // its folder goes
 	p := newProse()
 	start := time.Now()
 	filled := 0
@@ -155,22 +156,25 @@ func openWhenUp(ctx context.Context, url string) (search.Store, error) {
 			return store, nil
 		}
 		if ctx.Err() != nil || time.Now().After(deadline) {
-			store.Close()
-			return nil, err
+			return nil, errors.Join(err, store.Close())
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 }
 
 // startClickHouse starts the server of Debian's package over a folder of its own.
-func startClickHouse(dir string) (url string, stop func(), err error) {
+func startClickHouse(ctx context.Context, dir string) (url string, stop func(), err error) {
 	program, err := exec.LookPath("clickhouse-server")
 	if err != nil {
 		if program = "/usr/sbin/clickhouse-server"; !isFile(program) {
 			return "", nil, fmt.Errorf("clickhouse-server is not installed: run make test-deps")
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}
@@ -194,7 +198,7 @@ func startClickHouse(dir string) (url string, stop func(), err error) {
 			return "", nil, err
 		}
 	}
-	cmd := exec.Command(program, "--config-file="+filepath.Join(home, "config.xml"))
+	cmd := exec.CommandContext(ctx, program, "--config-file="+filepath.Join(home, "config.xml"))
 	cmd.Dir = home
 	if err := cmd.Start(); err != nil {
 		return "", nil, err
