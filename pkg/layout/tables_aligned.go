@@ -491,6 +491,9 @@ func (a *aligner) tabular(t *table, several int) bool {
 	if float64(inLine) < 0.6*float64(count) {
 		return false
 	}
+	if t.apart(0) || t.apart(t.columns-1) {
+		return false
+	}
 	average := float64(wordsIn) / float64(count)
 	if last := len(byColumn[t.columns-1]); t.columns == 2 && (last < 2 || 5*last < 2*t.rows) {
 		return false
@@ -504,6 +507,25 @@ func (a *aligner) tabular(t *table, several int) bool {
 		// Two columns of words may be labels and what they stand for, or a letter's head: a table has lines, or many short rows.
 		return several >= 3 && average <= 8 && (a.inFrame(t) || several >= 5 && average <= 3.5)
 	}
+}
+
+// apart reports whether an outer column hardly shares a row with another: what stands there is a text beside the table, or the table beside a
+// text, that happens to have a gap where the other has its lines.
+func (t *table) apart(column int) bool {
+	filled := make([]int, t.rows)
+	for i := range t.cells {
+		filled[t.cells[i].row]++
+	}
+	cells, alone := 0, 0
+	for i := range t.cells {
+		if c := &t.cells[i]; c.column == column && c.columnSpan == 1 {
+			cells++
+			if filled[c.row] == 1 {
+				alone++
+			}
+		}
+	}
+	return 3*alone > 2*cells
 }
 
 // inFrame reports whether lines run above and below the table.
