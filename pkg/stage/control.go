@@ -124,12 +124,17 @@ func (e Env) Cancel(ctx context.Context, tenant string, id job.ID) (*job.Record,
 	if err := errors.Join(e.removeTemp(ctx, rec, rec.Run), e.AfterEnd(ctx, rec)); err != nil {
 		return nil, err
 	}
-	return rec, e.tellCancelled(ctx, rec)
+	return rec, e.TellEnd(ctx, rec)
 }
 
-// tellCancelled adds to the trail that a job was cancelled: one after the other, so that the trail has them in this order.
-func (e Env) tellCancelled(ctx context.Context, rec *job.Record) error {
-	for _, event := range []*busv1.Event{NewEvent(rec, "cancelled", ""), EndEvent(rec)} {
+// TellEnd adds to the trail that a job's run has ended. Whoever adds something to the trail of a job that has ended calls it first, for the one that
+// ended it may not have got to telling; what the trail knows already is absorbed.
+func (e Env) TellEnd(ctx context.Context, rec *job.Record) error {
+	events := []*busv1.Event{EndEvent(rec)}
+	if rec.State == job.Cancelled {
+		events = []*busv1.Event{NewEvent(rec, "cancelled", ""), EndEvent(rec)}
+	}
+	for _, event := range events { // one after the other, so that the trail has them in this order
 		if err := e.Bus.Event(ctx, event); err != nil {
 			return err
 		}
@@ -152,7 +157,7 @@ func FirstEvent(r *job.Record) *busv1.Event {
 func (e Env) Remind(ctx context.Context, r *job.Record) error {
 	switch {
 	case r.State == job.Cancelled:
-		return e.tellCancelled(ctx, r)
+		return e.TellEnd(ctx, r)
 	case !r.State.Final() && (r.PageCount == 0 || r.ChunkPages == 0):
 		return e.Bus.Event(ctx, FirstEvent(r))
 	}
@@ -162,7 +167,11 @@ func (e Env) Remind(ctx context.Context, r *job.Record) error {
 // Retry starts another run of a job that has ended; see job.Record.Restart. What is returned is the record of the new run, whose first task is
 // queued, or will be by the reconciler where the broker does not take it now.
 func (e Env) Retry(ctx context.Context, tenant string, id job.ID, all bool) (*job.Record, error) {
-	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error { return r.Restart(all, time.Now()) })
+	var before job.Record
+	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error {
+		before = *r
+		return r.Restart(all, time.Now())
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +182,10 @@ func (e Env) Retry(ctx context.Context, tenant string, id job.ID, all bool) (*jo
 			e.Log.WarnContext(ctx, "claim content", "job", id, "error", err)
 		}
 	}
-	event := NewEvent(rec, "retried", "", "all", strconv.FormatBool(all))
-	err = e.Bus.Event(ctx, event) // first, so that a crash leaves no run whose trail has no beginning
+	err = e.TellEnd(ctx, &before)
+	if err == nil { // ahead of the task, so that a crash leaves no run whose trail has no beginning
+		err = e.Bus.Event(ctx, NewEvent(rec, "retried", "", "all", strconv.FormatBool(all)))
+	}
 	if err == nil {
 		err = e.Bus.Publish(ctx, FirstMessage(rec, 0))
 	}
@@ -190,9 +201,10 @@ var ErrGone = errors.New("the job is gone")
 // Delete ends a job if it has not ended, and has everything removed that is kept of it. When it returns the record says DELETED; index removes the
 // rest. A job that is gone already is ErrGone.
 func (e Env) Delete(ctx context.Context, tenant string, id job.ID) (*job.Record, error) {
-	var ran bool
+	var before job.Record
 	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error {
-		if ran = !r.State.Final(); ran {
+		before = *r
+		if !r.State.Final() {
 			if err := r.To(job.Cancelled, time.Now()); err != nil {
 				return err
 			}
@@ -205,33 +217,36 @@ func (e Env) Delete(ctx context.Context, tenant string, id job.ID) (*job.Record,
 	if err != nil {
 		return nil, err
 	}
-	if ran {
+	if !before.State.Final() {
 		e.Tel.Metrics.JobEnded(ctx, string(job.Cancelled))
 	}
 	e.Log.InfoContext(ctx, "job deleted", "job", id)
-	if err := e.clear(ctx, rec, ran); err != nil {
+	if err := e.clear(ctx, rec, &before); err != nil {
 		// The record says it, so handlers stop by themselves, and the reconciler has the rest removed.
 		e.Log.WarnContext(ctx, "job deleted, but not yet cleared away; the reconciler will do it", "job", id, "error", err)
 	}
 	return rec, nil
 }
 
-// clear drops the tasks of a job that was deleted, tells the trail, and has the rest removed by index.
-func (e Env) clear(ctx context.Context, rec *job.Record, ran bool) error {
+// clear drops the tasks of a job that was deleted, whose record was before, tells the trail, and has the rest removed by index.
+func (e Env) clear(ctx context.Context, rec, before *job.Record) error {
 	if err := e.Bus.PurgeTasks(ctx, rec.Tenant, string(rec.ID)); err != nil {
 		return err
 	}
 	if err := e.AfterEnd(ctx, rec); err != nil {
 		return err
 	}
-	kinds := []string{"deleted"}
-	if ran {
-		kinds = []string{"cancelled", "deleted"}
+	var err error
+	if before.State.Final() {
+		err = e.TellEnd(ctx, before)
+	} else {
+		err = e.Bus.Event(ctx, NewEvent(rec, "cancelled", ""))
 	}
-	for _, kind := range kinds {
-		if err := e.Bus.Event(ctx, NewEvent(rec, kind, "")); err != nil {
-			return err
-		}
+	if err == nil {
+		err = e.Bus.Event(ctx, NewEvent(rec, "deleted", ""))
+	}
+	if err != nil {
+		return err
 	}
 	return e.Bus.Publish(ctx, RemoveMessage(rec, 0))
 }

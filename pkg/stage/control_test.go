@@ -131,6 +131,10 @@ func TestCancelIsIdempotentAndRefusesWhatHasEnded(t *testing.T) {
 	if _, err := f.env.Delete(t.Context(), f.rec.Tenant, f.rec.ID); !errors.Is(err, stage.ErrGone) {
 		t.Errorf("second delete: %v, want ErrGone", err)
 	}
+	// Nobody had told of the second run's end yet: what comes after it tells it first.
+	if got, want := f.events(t), "cancelled ended retried ended deleted"; got != want {
+		t.Errorf("events %q, want %q", got, want)
+	}
 }
 
 func TestReleaseChunkSkipsWhatIsDone(t *testing.T) {

@@ -270,20 +270,20 @@ func (h *handler[T, R]) Failed(ctx context.Context, d *bus.Delivery, _ error) (i
 
 // GiveUp ends the job: FAILED, with the error as its reason.
 func (h *handler[T, R]) GiveUp(ctx context.Context, d *bus.Delivery, cause error) error {
-	rec, err := h.env.End(ctx, d.Tenant, job.ID(d.Job), job.Failed, job.NewFault(string(h.stage), cause), time.Time{})
+	rec, err := h.env.Jobs.Load(ctx, d.Tenant, job.ID(d.Job))
+	if err == nil { // ahead of the job's end, so that whatever follows that stands behind it in the trail
+		err = h.env.Bus.Event(ctx, deadLetterEvent(rec, d, cause))
+	}
+	if err == nil {
+		rec, err = h.env.End(ctx, d.Tenant, job.ID(d.Job), job.Failed, job.NewFault(string(h.stage), cause), time.Time{})
+	}
 	if errors.Is(err, job.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	// One after the other, so that the trail has them in this order.
-	for _, event := range []*busv1.Event{deadLetterEvent(rec, d, cause), EndEvent(rec)} {
-		if err := h.env.Bus.Event(ctx, event); err != nil {
-			return err
-		}
-	}
-	return nil
+	return h.env.Bus.Event(ctx, EndEvent(rec))
 }
 
 // deadLetterEvent says that a task of the job was given up.

@@ -89,7 +89,10 @@ func (s *Service) RetryDeadLetter(ctx context.Context, req *inkstreamv1.RetryDea
 			return nil, s.errNoRetry(ctx, ref)
 		}
 		// Ahead of what it leads to, so that the trail has them in this order.
-		if err = s.env.Bus.Event(ctx, replayed); err == nil {
+		if err = s.env.TellEnd(ctx, rec); err == nil {
+			err = s.env.Bus.Event(ctx, replayed)
+		}
+		if err == nil {
 			_, err = s.retry(ctx, ref, false)
 		}
 	case rec.Run == int(msg.Task.GetUnit().GetRun()):
@@ -142,8 +145,7 @@ func (s *Service) DropDeadLetter(ctx context.Context, req *inkstreamv1.DropDeadL
 		err = s.env.Bus.DropDeadLetter(ctx, l.Sequence)
 	}
 	if err == nil {
-		rec := &job.Record{ID: job.ID(l.Job), Tenant: tenant(ctx), Run: l.Run}
-		err = s.env.Bus.Event(ctx, s.letterEvent(rec, "dead_letter_dropped", l))
+		err = s.tellDropped(ctx, l)
 	}
 	if errors.Is(err, bus.ErrNoDeadLetter) {
 		err = errNoLetter()
@@ -152,6 +154,22 @@ func (s *Service) DropDeadLetter(ctx context.Context, req *inkstreamv1.DropDeadL
 		return nil, err
 	}
 	return &emptypb.Empty{}, nil
+}
+
+// tellDropped adds to the trail that a dead letter was removed. Its job may be long forgotten.
+func (s *Service) tellDropped(ctx context.Context, l bus.DeadLetter) error {
+	rec, err := s.env.Jobs.Load(ctx, tenant(ctx), job.ID(l.Job))
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+	case err != nil:
+		return err
+	case rec.Run == l.Run && rec.State.Final() && !rec.State.Gone():
+		if err := s.env.TellEnd(ctx, rec); err != nil {
+			return err
+		}
+	}
+	rec = &job.Record{ID: job.ID(l.Job), Tenant: tenant(ctx), Run: l.Run}
+	return s.env.Bus.Event(ctx, s.letterEvent(rec, "dead_letter_dropped", l))
 }
 
 // letterEvent says what became of a dead letter.
