@@ -31,8 +31,9 @@ nats: .bin/nats ## Build .bin/nats, the NATS command line client, to look into t
 ##@ Check
 
 .PHONY: test
+# Many tests of the whole pipeline wait for something most of the time, so more of them run at once than there are cores.
 test: test-deps .bin/versitygw ## Test every module with the race detector
-	go test -race -shuffle=on -timeout 14m work
+	go test -race -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 25m work
 
 .PHONY: test-deps
 test-deps: ## Install the system packages that the tests need, if any is missing

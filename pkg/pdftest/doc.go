@@ -8,7 +8,9 @@ package pdftest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -51,6 +53,17 @@ type File struct {
 	Pages []Page
 	// Password opens the file; empty if none is needed.
 	Password string
+}
+
+// made keeps the files that take long to draw, by what they are made of: the tests of a process ask for the same ones again and again.
+var made sync.Map
+
+// once makes the file of a key if nobody has yet, and returns a copy that belongs to the caller.
+func once(key any, draw func() File) File {
+	value, _ := made.LoadOrStore(key, sync.OnceValue(draw))
+	f := value.(func() File)()
+	f.PDF, f.Pages = slices.Clone(f.PDF), slices.Clone(f.Pages)
+	return f
 }
 
 // Text returns the text of all pages, with a form feed between pages.

@@ -12,6 +12,10 @@ import (
 // Scanned returns a file whose pages are images of text, without a text layer.
 func Scanned(o ScanOptions) File {
 	o = o.withDefaults()
+	return once(o, func() File { return scanned(o) })
+}
+
+func scanned(o ScanOptions) File {
 	w := newWriter()
 	d := newDocument(w)
 	f := File{Name: fmt.Sprintf("scanned-%s-%d.pdf", o.Design, o.Pages)}
@@ -50,7 +54,9 @@ func turnedScans(o ScanOptions, name string, rotate func(turn int) int) File {
 
 // MixedDocument returns a file that has pages of every kind: text, scan, text, blank, a text page with a picture of text, and a scan that
 // is black and white.
-func MixedDocument() File {
+func MixedDocument() File { return once("mixed", mixedDocument) }
+
+func mixedDocument() File {
 	w := newWriter()
 	d := newDocument(w)
 	words := newProse(51)

@@ -268,7 +268,7 @@ func TestDeleteOfARunningJobLeavesNothing(t *testing.T) {
 
 func TestRetryOfAPartialJob(t *testing.T) {
 	t.Parallel()
-	p := configured(t, func(c *standalone.Config) { c.PDF.PageTimeout = 5 * time.Second })
+	p := configured(t, func(c *standalone.Config) { c.PDF.PageTimeout = 3 * time.Second })
 	j := p.run(t, pdftest.Hang(pdftest.StallLoad))
 	check(t, j)
 	if j.GetState() != inkstreamv1.Job_PARTIAL {
