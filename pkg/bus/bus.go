@@ -93,7 +93,9 @@ func (b *Bus) Check(ctx context.Context) error {
 
 // Close flushes what is on its way and closes the connection.
 func (b *Bus) Close() {
-	// The connection may be gone already; then there is nothing to flush.
-	_ = b.nc.FlushTimeout(2 * time.Second)
+	if b.nc.IsConnected() {
+		// The connection may go at that very moment; then there is nothing to flush.
+		_ = b.nc.FlushTimeout(2 * time.Second)
+	}
 	b.nc.Close()
 }

@@ -116,21 +116,6 @@ func messages(t *testing.T, b *bus.Bus, stream string) uint64 {
 	return info.State.Msgs
 }
 
-// eventually polls a condition that the broker brings about on its own time.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}
-
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -165,7 +150,7 @@ func TestSettle(t *testing.T) {
 			for range tt.delivered {
 				<-r.seenCh
 			}
-			eventually(t, "the task leaves its stream", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+			bustest.Eventually(t, "the task leaves its stream", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if got := len(r.seen); got != tt.delivered {
@@ -190,7 +175,7 @@ func TestDeadLetterHoldsTheWholeMessage(t *testing.T) {
 	r := newRecorder(func(context.Context, int, *bus.Delivery) error { return fault.New(fault.SourceMissing, "no document") })
 	start(t, b, bus.ConsumerConfig{Workers: 1}, r)
 	publish(t, b, message("page-7", bus.Batch))
-	eventually(t, "a dead letter", func() bool { return messages(t, b, bus.DeadLetterStream) == 1 })
+	bustest.Eventually(t, "a dead letter", func() bool { return messages(t, b, bus.DeadLetterStream) == 1 })
 	s, err := b.JetStream().Stream(t.Context(), bus.DeadLetterStream)
 	if err != nil {
 		t.Fatal(err)
@@ -281,10 +266,32 @@ func TestSlowHandlerIsNotRepeated(t *testing.T) {
 	for range tasks {
 		<-r.seenCh
 	}
-	eventually(t, "the queue is empty", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+	bustest.Eventually(t, "the queue is empty", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
 	stop()
 	if got := len(r.seen); got != tasks {
 		t.Errorf("handled %d times, want %d", got, tasks)
+	}
+}
+
+// A handler that hangs, and does not heed its deadline, does not hold its message for ever: the heartbeat ends with the deadline, and then
+// another has it.
+func TestHungHandlerLosesItsTask(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	hangs := make(chan struct{})
+	defer close(hangs) // before the consumer is stopped
+	r := newRecorder(func(_ context.Context, n int, _ *bus.Delivery) error {
+		if n == 1 {
+			<-hangs
+			return context.Canceled
+		}
+		return nil
+	})
+	start(t, b, bus.ConsumerConfig{Workers: 2, Deadline: 300 * time.Millisecond}, r)
+	publish(t, b, message("page-1", bus.Interactive))
+	bustest.Eventually(t, "another does the work", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+	if got := <-r.seenCh; got != "j1.1.ocr.page-1" || len(r.seenCh) > 0 {
+		t.Errorf("done: %s and %d more, want the task once", got, len(r.seenCh))
 	}
 }
 

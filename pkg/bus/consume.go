@@ -64,8 +64,6 @@ type ConsumerConfig struct {
 	Deadline time.Duration
 	// DrainTimeout is how long running handlers may go on when the service stops; what is unfinished then is handed back.
 	DrainTimeout time.Duration
-	// Heartbeat is how often the broker is told that a task is still in hand; 0 means three times before it would give the task to another.
-	Heartbeat time.Duration
 }
 
 // Consumer hands a stage's tasks to a handler, the interactive lane first.
@@ -83,6 +81,8 @@ type Consumer struct {
 	room *room // nil for the last stage
 	// maxDeliver is the broker's bound of deliveries that nobody settled for good.
 	maxDeliver int
+	// beat is how often the broker is told that a task is still in hand: three times before it would give the task to another.
+	beat time.Duration
 }
 
 type lane struct {
@@ -117,10 +117,8 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 			return fmt.Errorf("consumer %s: %w", Durable(c.stage, l), err)
 		}
 		c.lanes[i] = &lane{name: l, cons: cons}
-		c.maxDeliver = cons.CachedInfo().Config.MaxDeliver
-		if c.cfg.Heartbeat == 0 {
-			c.cfg.Heartbeat = cons.CachedInfo().Config.AckWait / 3
-		}
+		cfg := cons.CachedInfo().Config
+		c.maxDeliver, c.beat = cfg.MaxDeliver, cfg.AckWait/3
 	}
 	ready()
 
@@ -288,9 +286,9 @@ func (c *Consumer) receive(ctx context.Context, l Lane, msg jetstream.Msg) *Deli
 	if meta, err := msg.Metadata(); err == nil {
 		d.Delivered, d.Queued = meta.NumDelivered, meta.Timestamp
 	}
-	beat, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.Deadline+c.cfg.Heartbeat)
+	beat, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.Deadline+c.beat)
 	var beating sync.WaitGroup
-	beating.Go(func() { heartbeat(beat, msg, c.cfg.Heartbeat) })
+	beating.Go(func() { heartbeat(beat, msg, c.beat) })
 	d.stop = func() {
 		cancel()
 		beating.Wait()

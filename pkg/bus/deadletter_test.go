@@ -33,7 +33,7 @@ func TestTaskStaysUntilItIsADeadLetter(t *testing.T) {
 	start(t, b, bus.ConsumerConfig{Workers: 1}, r)
 	publish(t, b, message("page-1", bus.Interactive))
 	<-r.seenCh
-	eventually(t, "the task comes back, because it could not be given up", func() bool { return len(r.seenCh) > 0 })
+	bustest.Eventually(t, "the task comes back, because it could not be given up", func() bool { return len(r.seenCh) > 0 })
 	if got := messages(t, b, bus.OCR.Stream()); got != 1 {
 		t.Errorf("queue: got %d tasks, want the one that could not be given up", got)
 	}
@@ -43,7 +43,7 @@ func TestTaskStaysUntilItIsADeadLetter(t *testing.T) {
 	}
 	r.mu.Unlock()
 	limit(-1)
-	eventually(t, "the task is a dead letter", func() bool {
+	bustest.Eventually(t, "the task is a dead letter", func() bool {
 		return messages(t, b, bus.DeadLetterStream) == 1 && messages(t, b, bus.OCR.Stream()) == 0
 	})
 }

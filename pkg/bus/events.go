@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -13,27 +14,38 @@ import (
 // StoredEvent is an event with its place in the audit trail.
 type StoredEvent struct {
 	Sequence uint64
+	// ID is the same of every repeat of the event.
+	ID string
 	*busv1.Event
 }
 
 // Events returns a job's audit trail in order, from the event after the sequence number on (0 for the first), at most limit of them. It
 // reports whether there are more. A repeat of an event, which a restart of the broker can let through, is left out.
 func (b *Bus) Events(ctx context.Context, tenant, job string, after uint64, limit int) (events []StoredEvent, more bool, err error) {
+	events, more, err = b.events(ctx, eventSubject(tenant, job, "*"), after, limit)
 	seen := make(map[string]bool)
+	return slices.DeleteFunc(events, func(e StoredEvent) bool {
+		repeat := e.ID != "" && seen[e.ID]
+		seen[e.ID] = true
+		return repeat
+	}), more, err
+}
+
+// AllEvents returns the audit trails of all jobs as they were written, repeats included, from the event after the sequence number on, at most limit of
+// them. It reports whether there are more.
+func (b *Bus) AllEvents(ctx context.Context, after uint64, limit int) (events []StoredEvent, more bool, err error) {
+	return b.events(ctx, allEvents, after, limit)
+}
+
+func (b *Bus) events(ctx context.Context, filter string, after uint64, limit int) (events []StoredEvent, more bool, err error) {
 	var bad error
-	more, err = b.page(ctx, EventStream, eventSubject(tenant, job, "*"), after, limit, func(msg *jetstream.RawStreamMsg) {
+	more, err = b.page(ctx, EventStream, filter, after, limit, func(msg *jetstream.RawStreamMsg) {
 		e := &busv1.Event{}
 		if uerr := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(msg.Data, e); uerr != nil {
 			bad = fmt.Errorf("decode event %d: %w", msg.Sequence, uerr)
 			return
 		}
-		if id := msg.Header.Get(jetstream.MsgIDHeader); id != "" {
-			if seen[id] {
-				return
-			}
-			seen[id] = true
-		}
-		events = append(events, StoredEvent{Sequence: msg.Sequence, Event: e})
+		events = append(events, StoredEvent{Sequence: msg.Sequence, ID: msg.Header.Get(jetstream.MsgIDHeader), Event: e})
 	})
 	if err == nil {
 		err = bad

@@ -141,5 +141,5 @@ func TestStageWaitsForRoomBehind(t *testing.T) {
 	case <-time.After(300 * time.Millisecond):
 	}
 	purge(mark - 1)
-	eventually(t, "the batch task is taken up", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+	bustest.Eventually(t, "the batch task is taken up", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
 }

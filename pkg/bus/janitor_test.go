@@ -20,7 +20,7 @@ func crashing(t *testing.T, b *bus.Bus) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the broker gives the task up", func() bool {
+	bustest.Eventually(t, "the broker gives the task up", func() bool {
 		batch, err := cons.FetchNoWait(1)
 		if err != nil && !errors.Is(err, jetstream.ErrNoMessages) {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestJanitorClearsOrphans(t *testing.T) {
 	for range 3 { // several processes
 		wg.Go(func() { b.NewJanitor(e.end).Run(ctx) })
 	}
-	eventually(t, "the orphan is cleared", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+	bustest.Eventually(t, "the orphan is cleared", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
 	stop()
 	wg.Wait()
 	checkCleared(t, b, e)

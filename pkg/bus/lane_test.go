@@ -61,10 +61,10 @@ func TestBatchHasItsShare(t *testing.T) {
 	for _, tt := range []struct{ workers, urgent int }{{1, 0}, {1, 1}, {2, 1}, {4, 1}} {
 		t.Run(fmt.Sprintf("%d workers and %d urgent", tt.workers, tt.urgent), func(t *testing.T) {
 			t.Parallel()
-			const tasks = 300
+			const tasks, least, most = 200, 200 * 6 / 100, 200 * 25 / 100
 			b := bustest.New(t)
 			interactive := func(i int64) bus.Message { return message(fmt.Sprintf("i%d", i), bus.Interactive) }
-			for i := range tasks {
+			for i := range 2 * most {
 				publish(t, b, message(fmt.Sprintf("b%d", i), bus.Batch))
 			}
 			const ahead = 20
@@ -90,8 +90,7 @@ func TestBatchHasItsShare(t *testing.T) {
 			start(t, b, bus.ConsumerConfig{Workers: tt.workers, Urgent: tt.urgent}, r)
 			<-enough
 			// A batch task in hand has its share of the time as well, while interactive ones go by; and the last picks may still be owed.
-			got, least, most := batch.Load(), int64(tasks*6/100), int64(tasks*25/100)
-			if got < least || got > most {
+			if got := batch.Load(); got < least || got > most {
 				t.Errorf("%d batch tasks beside %d interactive ones, want %d to %d", got, tasks, least, most)
 			}
 		})
@@ -111,7 +110,7 @@ func TestTaskThatWaitsIsNoOrphan(t *testing.T) {
 	})
 	start(t, b, bus.ConsumerConfig{Workers: 1}, h)
 	publish(t, b, message("page-1", bus.Interactive))
-	eventually(t, "the task is done at its sixth delivery", func() bool { return tries.Load() == 6 && messages(t, b, bus.OCR.Stream()) == 0 })
+	bustest.Eventually(t, "the task is done at its sixth delivery", func() bool { return tries.Load() == 6 && messages(t, b, bus.OCR.Stream()) == 0 })
 	if n := len(h.counts); n > 0 {
 		t.Errorf("%d tasks with counted failures, want none", n)
 	}

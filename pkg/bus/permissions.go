@@ -90,7 +90,7 @@ func (g *grants) add(to *[]Grant, grant Grant) {
 // common is what every service needs.
 func (g *grants) common() {
 	g.publish("$JS.API.INFO", "whether the server is there")
-	g.publish("ink.events.>", "the audit trail")
+	g.publish(allEvents, "the audit trail")
 	g.open(JobBucket)
 	g.read(recordKeys)
 	g.write(recordKeys)
@@ -135,6 +135,7 @@ func (g *grants) stage(s Stage) {
 		g.seldom(task(Scan), "documents of whose results there is nothing left to take over")
 		g.write(progressKeys)
 		g.watch(JobBucket, recordKeys+".>", "the index's documents follow the records")
+		g.publish(api("DIRECT.GET", EventStream), "the index's events follow the audit trail")
 		g.publish(api("STREAM.INFO", DeadLetterStream), "dead letters of jobs that are removed")
 		g.publish(api("STREAM.PURGE", DeadLetterStream), "dead letters of jobs that are removed")
 	}

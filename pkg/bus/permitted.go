@@ -101,11 +101,6 @@ func (a *allowed) lacks(grants []Grant) []string {
 func (b *Bus) CheckPermissions(ctx context.Context, user string) error {
 	ctx, cancel := context.WithTimeout(ctx, userTimeout)
 	defer cancel()
-	replicas := 1
-	if stream, err := b.js.Stream(ctx, "KV_"+JobBucket); err == nil {
-		replicas = stream.CachedInfo().Config.Replicas
-	}
-	need := Permit(user, replicas)
 	msg, err := b.nc.RequestWithContext(ctx, "$SYS.REQ.USER.INFO", nil)
 	var answer struct {
 		Data struct {
@@ -121,13 +116,21 @@ func (b *Bus) CheckPermissions(ctx context.Context, user string) error {
 		err = json.Unmarshal(msg.Data, &answer)
 	}
 	if err != nil {
-		b.log.WarnContext(ctx, "nats does not tell what this user may do", "user", need.User, "error", err)
+		b.log.WarnContext(ctx, "nats does not tell what this user may do", "user", user, "error", err)
 		return nil
 	}
 	p := answer.Data.Permissions
 	if p == nil {
 		return nil // everything
 	}
+	replicas := 1
+	// Who may not ask for the bucket gets no answer.
+	if len(p.Publish.lacks([]Grant{{Subject: api("STREAM.INFO", "KV_"+JobBucket)}})) == 0 {
+		if stream, err := b.js.Stream(ctx, "KV_"+JobBucket); err == nil {
+			replicas = stream.CachedInfo().Config.Replicas
+		}
+	}
+	need := Permit(user, replicas)
 	missing := append(p.Publish.lacks(need.Publish), p.Subscribe.lacks(need.Subscribe)...)
 	if len(missing) == 0 {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -55,10 +56,15 @@ func (m Message) ID() string {
 // Publish stores a task in its stage's stream, and returns when the stream has it on disk. A repeat of a message that the stream still knows
 // is no error. It is tried again for 30 s; a full queue is reported at once, as fault.QueueFull.
 func (b *Bus) Publish(ctx context.Context, m Message) error {
+	_, err := b.publishTask(ctx, m)
+	return err
+}
+
+func (b *Bus) publishTask(ctx context.Context, m Message) (repeat bool, err error) {
 	u := m.Task.GetUnit()
 	msg, err := encode(taskSubject(m.Stage, m.Lane, u.GetTenant(), u.GetJob()), m.Task)
 	if err != nil {
-		return err
+		return false, err
 	}
 	msg.Header.Set(HeaderRun, strconv.Itoa(int(u.GetRun())))
 	msg.Header.Set(jetstream.MsgIDHeader, m.ID())
@@ -69,25 +75,37 @@ func (b *Bus) Publish(ctx context.Context, m Message) error {
 // PublishAll publishes events in their order, and then messages side by side. The events go first, so that the trail tells of things in the order in
 // which they happen: what the messages lead to comes after them. It returns the first error.
 func (b *Bus) PublishAll(ctx context.Context, msgs []Message, events []*busv1.Event) error {
+	_, err := b.PublishNext(ctx, msgs, events)
+	return err
+}
+
+// PublishNext is PublishAll, and tells whether the broker absorbed any of the messages as a repeat.
+func (b *Bus) PublishNext(ctx context.Context, msgs []Message, events []*busv1.Event) (repeat bool, err error) {
 	for _, e := range events {
 		if err := b.Event(ctx, e); err != nil {
-			return err
+			return false, err
 		}
 		if err := failpoint.Hit("bus", "event"); err != nil {
-			return err
+			return false, err
 		}
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(32)
+	var repeated atomic.Bool
 	for _, m := range msgs {
 		g.Go(func() error {
-			if err := b.Publish(gctx, m); err != nil {
+			repeat, err := b.publishTask(gctx, m)
+			if err != nil {
 				return err
+			}
+			if repeat {
+				repeated.Store(true)
 			}
 			return failpoint.Hit("bus", "task")
 		})
 	}
-	return g.Wait()
+	err = g.Wait()
+	return repeated.Load(), err
 }
 
 // Event adds to a job's audit trail. A repeat of the same event, by job, run, type and page, is absorbed. The time is set where it is missing.
@@ -102,7 +120,8 @@ func (b *Bus) Event(ctx context.Context, e *busv1.Event) error {
 	id := fmt.Sprintf("%s.%d.event.%s.%s.%d.%s", e.GetJob(), e.GetRun(), e.GetType(), e.GetStage(), e.GetPage(), e.GetAttributes()["unit"])
 	msg.Header.Set(jetstream.MsgIDHeader, id)
 	telemetry.Inject(ctx, msg.Header)
-	return b.publish(ctx, msg)
+	_, err = b.publish(ctx, msg)
+	return err
 }
 
 func encode(subject string, m proto.Message) (*nats.Msg, error) {
@@ -116,22 +135,23 @@ func encode(subject string, m proto.Message) (*nats.Msg, error) {
 	return msg, nil
 }
 
-func (b *Bus) publish(ctx context.Context, msg *nats.Msg) error {
+// publish stores a message. It reports whether the stream knew it already, be it from an earlier try whose answer was lost.
+func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (repeat bool, err error) {
 	deadline := time.Now().Add(publishPatience)
 	wait := 50 * time.Millisecond
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_, err := b.js.PublishMsg(try, msg)
+		ack, err := b.js.PublishMsg(try, msg)
 		cancel()
 		switch {
 		case err == nil:
-			return nil
+			return ack.Duplicate, nil
 		case IsQueueFull(err):
-			return &fault.Error{Kind: fault.Busy, Code: fault.QueueFull, Err: err}
+			return false, &fault.Error{Kind: fault.Busy, Code: fault.QueueFull, Err: err}
 		case ctx.Err() != nil:
-			return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("publish to %s: %w", msg.Subject, ctx.Err()))
+			return false, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("publish to %s: %w", msg.Subject, ctx.Err()))
 		case time.Now().After(deadline):
-			return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("publish to %s: %w", msg.Subject, err))
+			return false, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("publish to %s: %w", msg.Subject, err))
 		}
 		select {
 		case <-ctx.Done():

@@ -121,7 +121,7 @@ func (c *Consumer) renew(ctx context.Context, d *Delivery) error {
 	}
 	id, _, _ := strings.Cut(d.ID, waitMark)
 	msg.Header.Set(jetstream.MsgIDHeader, id+waitMark+strconv.FormatUint(meta.Sequence.Stream, 10))
-	if err := c.bus.publish(ctx, msg); err != nil {
+	if _, err := c.bus.publish(ctx, msg); err != nil {
 		return errors.Join(err, d.nak(jitter(busyDelay)))
 	}
 	return d.ack(ctx)
@@ -176,7 +176,8 @@ func (b *Bus) deadLetter(ctx context.Context, d *Delivery, err error, attempts i
 		id = fmt.Sprintf("dlq.%s.%d", meta.Stream, meta.Sequence.Stream)
 	}
 	msg.Header.Set(jetstream.MsgIDHeader, id)
-	return b.publish(ctx, msg)
+	_, err = b.publish(ctx, msg)
+	return err
 }
 
 func orUnknown(s string) string {

@@ -21,19 +21,22 @@ type StageStatus struct {
 	// Rate is how many tasks are done a second, over the last minute at most; 0 until it was asked for twice.
 	Rate        float64
 	DeadLetters int64
-	// Replicas is how many processes wait for tasks. One whose every worker is busy does not wait, so it counts only where none does.
+	// Replicas is how many processes run the stage, as far as the broker can tell: those that wait for tasks. One whose every worker is busy does not wait,
+	// so while tasks are in hand it is the most that waited at once within the last minute, and at least one.
 	Replicas int
 }
 
-// rates remembers what was done when, to tell how fast it goes.
+// rates remembers what was done when, to tell how fast it goes, and by how many.
 type rates struct {
 	mu   sync.Mutex // guards seen
 	seen map[Stage][]sample
 }
 
+// sample is what was seen of a stage at a time.
 type sample struct {
-	at   time.Time
-	done uint64
+	at      time.Time
+	done    uint64
+	waiting int // processes
 }
 
 // rateWindow is what a rate is taken over, and rateStep the least time between two samples.
@@ -42,8 +45,9 @@ const (
 	rateStep   = time.Second
 )
 
-// rate notes how many tasks were ever done, and returns how many a second it has been.
-func (r *rates) rate(s Stage, done uint64, now time.Time) float64 {
+// note notes how many tasks were ever done, and how many processes wait. It returns how many tasks a second it has been, and the most processes, both
+// over the window.
+func (r *rates) note(s Stage, done uint64, waiting int, now time.Time) (rate float64, most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen == nil {
@@ -54,17 +58,22 @@ func (r *rates) rate(s Stage, done uint64, now time.Time) float64 {
 		if n > 0 && done < all[n-1].done {
 			all = nil // the broker counts anew
 		}
-		all = append(all, sample{now, done})
+		all = append(all, sample{now, done, waiting})
 	}
+	last := &all[len(all)-1]
+	last.waiting = max(last.waiting, waiting)
 	for len(all) > 1 && now.Sub(all[0].at) > rateWindow {
 		all = all[1:]
 	}
 	r.seen[s] = all
+	for _, one := range all {
+		most = max(most, one.waiting)
+	}
 	first := all[0]
 	if took := now.Sub(first.at); took > 0 {
-		return float64(done-first.done) / took.Seconds()
+		rate = float64(done-first.done) / took.Seconds()
 	}
-	return 0
+	return rate, most
 }
 
 // StageStatus asks the broker how every stage stands, in the pipeline's order. It takes some exchanges a stage, however many tasks there are.
@@ -91,7 +100,7 @@ func (b *Bus) stageStatus(ctx context.Context, s Stage) (StageStatus, error) {
 	if state.Msgs > 0 {
 		st.Oldest = state.FirstTime
 	}
-	done := uint64(0)
+	done, waiting := uint64(0), 0
 	for _, lane := range []Lane{Interactive, Batch} {
 		cons, err := stream.Consumer(ctx, Durable(s, lane))
 		if err != nil {
@@ -100,12 +109,15 @@ func (b *Bus) stageStatus(ctx context.Context, s Stage) (StageStatus, error) {
 		info := cons.CachedInfo()
 		st.Waiting[lane] = int64(info.NumPending)
 		st.InFlight += int64(info.NumAckPending)
-		st.Replicas = max(st.Replicas, info.NumWaiting)
+		waiting = max(waiting, info.NumWaiting)
 	}
 	if state.LastSeq >= state.Msgs {
 		done = state.LastSeq - state.Msgs // a work queue keeps what is not done
 	}
-	st.Rate = b.rates.rate(s, done, time.Now())
+	rate, most := b.rates.note(s, done, waiting, time.Now())
+	if st.Rate, st.Replicas = rate, waiting; st.InFlight > 0 {
+		st.Replicas = max(most, 1)
+	}
 	letters, err := b.js.Stream(ctx, DeadLetterStream)
 	if err != nil {
 		return st, away("stream "+DeadLetterStream, err)

@@ -103,6 +103,9 @@ func eventSubject(tenant, job, kind string) string {
 	return "ink.events." + tenant + "." + job + "." + kind
 }
 
+// allEvents is the subject of every event.
+const allEvents = "ink.events.>"
+
 // deadLetterSubject returns ink.dlq.<stage>.<tenant>.<job>.
 func deadLetterSubject(s Stage, tenant, job string) string {
 	return "ink.dlq." + string(s) + "." + tenant + "." + job

@@ -23,9 +23,11 @@ const (
 	duplicateWindow = 10 * time.Minute
 	// maxTaskBytes bounds a task message; tasks carry references only.
 	maxTaskBytes = 64 << 10
-	// maxRecognition is how many tasks wait for ocr at most where Topology does not say: each keeps a raster of some 9 MB in the blob store.
-	// It is work for minutes, however many cores recognise, and render fills it up in seconds.
+	// maxRecognition is the mark of ocr's queue, where MaxTasks is not less: each task keeps a raster of some 9 MB in the blob store. It is work for
+	// minutes, however many cores recognise, and render fills it up in seconds.
 	maxRecognition = 2000
+	// maxInFlight bounds the unacknowledged messages of one stage's lane over all replicas.
+	maxInFlight = 1000
 	// markKey is the metadata of a stream that holds its mark.
 	markKey = "mark"
 )
@@ -37,16 +39,10 @@ type Topology struct {
 	// MaxTasks is the mark of each stage's queue: at it the stage ahead takes up no more, and the gateway refuses uploads before that. 0 means
 	// 50,000. See limit for what the streams take beyond it.
 	MaxTasks int64
-	// MaxRecognition is the mark of ocr's queue; 0 means 2,000, or MaxTasks where that is less.
-	MaxRecognition int64
 	// AckWait overrides the redelivery delay of messages whose handler died; 0 means 30 s.
 	AckWait time.Duration
-	// MaxInFlight bounds the unacknowledged messages of one stage's lane over all replicas; 0 means 1,000.
-	MaxInFlight int
 	// MaxDeliver overrides the crash net, how often a message is delivered without ever being settled; 0 means 40.
 	MaxDeliver int
-	// EventAge and DeadLetterAge bound how long the audit trail and the dead letters are kept; 0 means 90 and 30 days.
-	EventAge, DeadLetterAge time.Duration
 }
 
 func (t Topology) withDefaults() Topology {
@@ -56,26 +52,20 @@ func (t Topology) withDefaults() Topology {
 	if t.MaxTasks == 0 {
 		t.MaxTasks = 50_000
 	}
-	if t.MaxRecognition == 0 {
-		t.MaxRecognition = min(maxRecognition, t.MaxTasks)
-	}
 	if t.AckWait == 0 {
 		t.AckWait = ackWait
-	}
-	if t.MaxInFlight == 0 {
-		t.MaxInFlight = 1000
 	}
 	if t.MaxDeliver == 0 {
 		t.MaxDeliver = maxDeliver
 	}
-	if t.EventAge == 0 {
-		t.EventAge = 90 * 24 * time.Hour
-	}
-	if t.DeadLetterAge == 0 {
-		t.DeadLetterAge = 30 * 24 * time.Hour
-	}
 	return t
 }
+
+const (
+	// EventAge is how long the audit trail is kept, and deadLetterAge how long dead letters are.
+	EventAge      = 90 * 24 * time.Hour
+	deadLetterAge = 30 * 24 * time.Hour
+)
 
 func metadata(kv ...string) map[string]string {
 	m := map[string]string{"owner": "inkstream"}
@@ -88,7 +78,7 @@ func metadata(kv ...string) map[string]string {
 // mark returns how many tasks a stage's queue holds before the stage ahead stops.
 func (t Topology) mark(s Stage) int64 {
 	if s == OCR {
-		return t.MaxRecognition
+		return min(maxRecognition, t.MaxTasks)
 	}
 	return t.MaxTasks
 }
@@ -102,7 +92,7 @@ func (t Topology) limit(s Stage) int64 {
 		return t.MaxTasks
 	}
 	const inHand = 1000 // what stages that have just stopped still pass on
-	return 5*max(t.MaxTasks, t.MaxRecognition) + inHand
+	return 5*t.MaxTasks + inHand
 }
 
 func (t Topology) stageStream(s Stage) jetstream.StreamConfig {
@@ -127,11 +117,11 @@ func (t Topology) otherStreams() []jetstream.StreamConfig {
 	return []jetstream.StreamConfig{{
 		Name:        EventStream,
 		Description: "Audit trail: one event for each thing that happened to a job",
-		Subjects:    []string{"ink.events.>"},
+		Subjects:    []string{allEvents},
 		Retention:   jetstream.LimitsPolicy,
 		Discard:     jetstream.DiscardOld,
 		Storage:     jetstream.FileStorage,
-		MaxAge:      t.EventAge,
+		MaxAge:      EventAge,
 		MaxMsgSize:  maxTaskBytes,
 		Duplicates:  duplicateWindow,
 		Replicas:    t.Replicas,
@@ -146,7 +136,7 @@ func (t Topology) otherStreams() []jetstream.StreamConfig {
 		Discard:     jetstream.DiscardNew,
 		Storage:     jetstream.FileStorage,
 		MaxMsgs:     100_000,
-		MaxAge:      t.DeadLetterAge,
+		MaxAge:      deadLetterAge,
 		MaxMsgSize:  2 * maxTaskBytes,
 		Duplicates:  duplicateWindow,
 		Replicas:    t.Replicas,
@@ -220,7 +210,7 @@ func (t Topology) consumer(s Stage, l Lane) jetstream.ConsumerConfig {
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckWait:       t.AckWait,
 		MaxDeliver:    t.MaxDeliver,
-		MaxAckPending: t.MaxInFlight,
+		MaxAckPending: maxInFlight,
 		Metadata:      metadata("stage", string(s), "lane", string(l)),
 	}
 }
@@ -322,12 +312,30 @@ func (b *Bus) Await(ctx context.Context, services ...Stage) error {
 	return b.poll(ctx, func(ctx context.Context) error { return b.Provisioned(ctx, services...) })
 }
 
-// ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their server.
+const (
+	// formingPatience is how long a cluster that answers may go on without all the servers that a stream is to be kept on.
+	formingPatience = 30 * time.Second
+	// errNoPeers is the broker's code for that.
+	errNoPeers jetstream.ErrorCode = 10005
+)
+
+// ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their server, or before all of a
+// cluster's.
 func (b *Bus) ProvisionWhenUp(ctx context.Context, t Topology) error {
 	if err := b.poll(ctx, b.Check); err != nil {
 		return err
 	}
-	err := b.Provision(ctx, t)
+	deadline := time.Now().Add(formingPatience)
+	var err error
+	if perr := b.poll(ctx, func(context.Context) error {
+		err = b.Provision(ctx, t)
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == errNoPeers && time.Now().Before(deadline) {
+			return err
+		}
+		return nil
+	}); perr != nil {
+		return perr
+	}
 	if err != nil && errors.Is(b.nc.LastError(), nats.ErrPermissionViolation) {
 		return fmt.Errorf("this user may not make streams: run 'inkstream provision' as the administrator, and services with "+
 			"--nats.provision=false: %w", err)

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write codes.md anew")
 
-// tried says what becomes of a task that fails with an error of a kind; pkg/bus does it.
+// tried says what becomes of a task that fails with an error of a kind; pkg/bus does it, and tests that it does so.
 var tried = map[Kind]string{
 	Permanent:   "never; dead-lettered at once",
 	Transient:   "7 times after 1 s, 5 s, 15 s, 30 s, 1 min, 2 min and 5 min (each less up to a half), then dead-lettered",

@@ -36,6 +36,24 @@ type Change struct {
 // Changes calls each with every record that was written after the revision, 0 for all there are, and returns the revision up to which that
 // holds, after an error as well. Records are streamed: no more than a few hundred are in memory at a time.
 func (s *Store) Changes(ctx context.Context, after uint64, each func(Change)) (last uint64, err error) {
+	return s.watch(ctx, after, func(e jetstream.KeyValueEntry) { each(change(e)) })
+}
+
+// Records is Changes for those who need the whole of some records: record decodes the one that each was called with.
+func (s *Store) Records(ctx context.Context, after uint64, each func(c Change, record func() (*Record, error))) (last uint64, err error) {
+	return s.watch(ctx, after, func(e jetstream.KeyValueEntry) {
+		each(change(e), func() (*Record, error) {
+			r := Record{revision: e.Revision()}
+			if err := json.Unmarshal(e.Value(), &r); err != nil {
+				return nil, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode %s: %w", e.Key(), err))
+			}
+			return &r, nil
+		})
+	})
+}
+
+// watch calls each with the entry of every record that was written after the revision.
+func (s *Store) watch(ctx context.Context, after uint64, each func(jetstream.KeyValueEntry)) (last uint64, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var opts []jetstream.WatchOpt
@@ -60,7 +78,7 @@ func (s *Store) Changes(ctx context.Context, after uint64, each func(Change)) (l
 			if e == nil {
 				return last, nil // all that was there at the start of the watch
 			}
-			each(change(e))
+			each(e)
 			last = max(last, e.Revision())
 		}
 	}
@@ -115,15 +133,12 @@ func (s *Store) Moved(ctx context.Context, tenant string, id ID) (*Record, *Prog
 
 // read is load with the time of the last write.
 func (s *Store) read(ctx context.Context, key string, v any, revision *uint64) (time.Time, error) {
-	e, err := s.kv.Get(ctx, key)
-	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrKeyDeleted) {
-		return time.Time{}, ErrNotFound
+	e, err := s.get(ctx, key)
+	if err == nil {
+		err = decode(e, v)
 	}
 	if err != nil {
-		return time.Time{}, broker("get", err)
-	}
-	if err := json.Unmarshal(e.Value(), v); err != nil {
-		return time.Time{}, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode: %w", err))
+		return time.Time{}, err
 	}
 	*revision = e.Revision()
 	return e.Created(), nil

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
@@ -216,6 +219,40 @@ func TestClaim(t *testing.T) {
 	wg.Wait()
 	if len(winners) != 1 {
 		t.Errorf("claims went to %v, want one job", winners)
+	}
+}
+
+// A claim that was replaced is forgotten in its time, like any other.
+func TestReplaceClaim(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	jobs := bustest.Jobs(t, b)
+	claim := func(id job.ID) job.Claim {
+		return job.Claim{Job: id, Fingerprint: "f", Time: time.Now().UTC().Truncate(time.Second)}
+	}
+	first, second := claim("job1"), claim("job2")
+	if _, err := jobs.Claim(t.Context(), "default", "key", first); err != nil {
+		t.Fatal(err)
+	}
+	if err := jobs.ReplaceClaim(t.Context(), "default", "key", first, second); err != nil {
+		t.Fatal(err)
+	}
+	if err := jobs.ReplaceClaim(t.Context(), "default", "key", first, claim("job3")); !errors.Is(err, job.ErrExists) {
+		t.Errorf("replaced once more: %v, want ErrExists", err)
+	}
+	if got, err := jobs.Claim(t.Context(), "default", "key", claim("job4")); err != nil || got != second {
+		t.Errorf("the key is tied to %+v, %v, want %+v", got, err, second)
+	}
+	s, err := b.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, err := s.GetLastMsgForSubject(t.Context(), "$KV."+bus.JobBucket+".idem.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := time.ParseDuration(msg.Header.Get(jetstream.MsgTTLHeader)); err != nil || got != job.ClaimTTL {
+		t.Errorf("the key is kept for %s (%v), want %s", got, err, job.ClaimTTL)
 	}
 }
 

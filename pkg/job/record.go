@@ -229,6 +229,8 @@ type Record struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 	Batch   ID                `json:"batch,omitempty"`
 	Webhook string            `json:"webhook,omitempty"`
+	// Caller is the API key that the job came by, where that has a quota of jobs; they are counted by it.
+	Caller string `json:"caller,omitempty"`
 
 	// ResultRun is the last run that ended with results; 0 while there is none. Its results answer until a later run's replace them.
 	ResultRun int `json:"resultRun,omitempty"`
@@ -248,8 +250,11 @@ type Record struct {
 	revision uint64
 }
 
-// BatchLabel is the label by which the search index knows a job's batch. Clients' own labels begin with a letter or a digit.
-const BatchLabel = "~batch"
+// BatchLabel and CallerLabel are the labels by which the search index knows a job's batch and its caller. Clients' own labels begin with no tilde.
+const (
+	BatchLabel  = "~batch"
+	CallerLabel = "~caller"
+)
 
 // Lane returns the job's lane.
 func (r *Record) Lane() string { return r.Options.Lane }

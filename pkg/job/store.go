@@ -52,6 +52,20 @@ func (s *Store) Load(ctx context.Context, tenant string, id ID) (*Record, error)
 	return &r, nil
 }
 
+// Reload is Load for whoever has the record already: where nothing was written since, it returns known itself, and spares the decoding.
+func (s *Store) Reload(ctx context.Context, known *Record) (*Record, error) {
+	var r Record
+	rev, err := s.loadUnless(ctx, recordKey(known.Tenant, known.ID), known.revision, &r)
+	if err != nil {
+		return nil, fmt.Errorf("load job %s: %w", known.ID, err)
+	}
+	if rev == known.revision {
+		return known, nil
+	}
+	r.revision = rev
+	return &r, nil
+}
+
 // Update changes a record by compare-and-set: change is called with the record as it is, again for each conflict, until the write goes
 // through. It returns the record as written. An error of change ends the update; ErrUnchanged ends it without one.
 func (s *Store) Update(ctx context.Context, tenant string, id ID, change func(*Record) error) (*Record, error) {
@@ -88,6 +102,20 @@ func (s *Store) LoadProgress(ctx context.Context, tenant string, id ID) (*Progre
 	rev, err := s.load(ctx, progressKey(tenant, id), &p)
 	if err != nil {
 		return nil, fmt.Errorf("load progress of job %s: %w", id, err)
+	}
+	p.revision = rev
+	return &p, nil
+}
+
+// ReloadProgress is LoadProgress for whoever has the progress already, as Reload is Load.
+func (s *Store) ReloadProgress(ctx context.Context, tenant string, id ID, known *Progress) (*Progress, error) {
+	var p Progress
+	rev, err := s.loadUnless(ctx, progressKey(tenant, id), known.revision, &p)
+	if err != nil {
+		return nil, fmt.Errorf("load progress of job %s: %w", id, err)
+	}
+	if rev == known.revision {
+		return known, nil
 	}
 	p.revision = rev
 	return &p, nil
@@ -142,7 +170,8 @@ func (s *Store) Claim(ctx context.Context, tenant, key string, c Claim) (Claim, 
 	return Claim{}, broker("claim idempotency key", err)
 }
 
-// ReplaceClaim ties an idempotency key to another job, where the one it named never came to be.
+// ReplaceClaim ties an idempotency key to another job, where the one it named never came to be. The error is ErrExists where somebody else
+// was faster.
 func (s *Store) ReplaceClaim(ctx context.Context, tenant, key string, old, c Claim) error {
 	k := idempotencyKey(tenant, key)
 	var cur Claim
@@ -157,10 +186,15 @@ func (s *Store) ReplaceClaim(ctx context.Context, tenant, key string, old, c Cla
 	if err != nil {
 		return fmt.Errorf("encode claim: %w", err)
 	}
-	if _, err := s.kv.Update(ctx, k, data, rev); err != nil {
-		return broker("replace claim", err)
+	// Made anew, because an update would make the broker remember the key for ever.
+	err = s.kv.Purge(ctx, k, jetstream.LastRevision(rev), jetstream.PurgeTTL(markerTTL))
+	if err == nil {
+		_, err = s.kv.Create(ctx, k, data, jetstream.KeyTTL(ClaimTTL))
 	}
-	return nil
+	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) || errors.Is(err, jetstream.ErrKeyExists) {
+		return fmt.Errorf("idempotency key: %w", ErrExists)
+	}
+	return broker("replace claim", err)
 }
 
 func (s *Store) create(ctx context.Context, key string, v any) (uint64, error) {
@@ -176,17 +210,34 @@ func (s *Store) create(ctx context.Context, key string, v any) (uint64, error) {
 }
 
 func (s *Store) load(ctx context.Context, key string, v any) (uint64, error) {
-	e, err := s.kv.Get(ctx, key)
-	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrKeyDeleted) {
-		return 0, ErrNotFound
+	return s.loadUnless(ctx, key, 0, v)
+}
+
+// loadUnless reads a key into v, unless it is still at the revision; it returns the one that it is at. No key is ever at 0.
+func (s *Store) loadUnless(ctx context.Context, key string, known uint64, v any) (uint64, error) {
+	e, err := s.get(ctx, key)
+	if err == nil && e.Revision() != known {
+		err = decode(e, v)
 	}
 	if err != nil {
-		return 0, broker("get", err)
-	}
-	if err := json.Unmarshal(e.Value(), v); err != nil {
-		return 0, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode: %w", err))
+		return 0, err
 	}
 	return e.Revision(), nil
+}
+
+func (s *Store) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	e, err := s.kv.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrKeyDeleted) {
+		return nil, ErrNotFound
+	}
+	return e, broker("get", err)
+}
+
+func decode(e jetstream.KeyValueEntry, v any) error {
+	if err := json.Unmarshal(e.Value(), v); err != nil {
+		return fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode: %w", err))
+	}
+	return nil
 }
 
 // update is the compare-and-set loop. On a replicated bucket a read may be stale several times in a row, so it waits a little between tries.

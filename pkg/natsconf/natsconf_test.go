@@ -98,18 +98,57 @@ func TestStrangerIsRefused(t *testing.T) {
 	}
 }
 
+// A user who may not even ask how the bucket is kept is told so, like anybody else who lacks something.
+func TestUserThatLacksWhatIsAskedFirst(t *testing.T) {
+	t.Parallel()
+	const bucket = "$JS.API.STREAM.INFO.KV_jobs"
+	dir := bustest.Folder(t)
+	opts := natsconf.DefaultOptions()
+	opts.Listen, opts.Monitor, opts.Dir = "127.0.0.1:-1", "", filepath.Join(dir, "store")
+	write(t, dir, opts)
+	file := filepath.Join(dir, "nats.conf")
+	conf, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := strings.ReplaceAll(string(conf), `"`+bucket+`"`, `"nothing"`)
+	if err := os.WriteFile(file, []byte(without), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := bustest.Run(t, cfg).ClientURL()
+	as := func(user string) *bus.Bus {
+		return bustest.DialAs(t, url, user, filepath.Join(dir, natsconf.SeedFile(user)))
+	}
+	if err := as(bus.AdminUser).ProvisionWhenUp(t.Context(), bus.Topology{}); err != nil {
+		t.Fatal(err)
+	}
+	err = as(string(bus.OCR)).CheckPermissions(t.Context(), string(bus.OCR))
+	if err == nil || !strings.Contains(err.Error(), "needs: "+bucket+";") {
+		t.Errorf("check: %v, want it to name %s alone", err, bucket)
+	}
+}
+
 // TestCluster runs three servers by their own files, as they find each other.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := bustest.Folder(t)
 	opts := natsconf.DefaultOptions()
 	opts.Cluster, opts.ClusterPort = []string{"127.31.7.1", "127.31.7.2", "127.31.7.3"}, freePort(t)
 	files := write(t, dir, opts)
 	if len(files) != len(bus.Users())+len(opts.Cluster) {
 		t.Fatalf("files: %q, want one for each user and server", files)
 	}
+	topology := bus.Topology{Replicas: opts.Replicas()}
 	var url string
-	for _, host := range opts.Cluster {
+	as := func(user string) *bus.Bus {
+		return bustest.DialAs(t, url, user, filepath.Join(dir, natsconf.SeedFile(user)))
+	}
+	provisioned := make(chan error, 1)
+	for i, host := range opts.Cluster {
 		cfg, err := server.ProcessConfigFile(filepath.Join(dir, "nats-"+host+".conf"))
 		if err != nil {
 			t.Fatal(err)
@@ -118,34 +157,19 @@ func TestCluster(t *testing.T) {
 			t.Errorf("%s: syncs %t, is %s, routes %v", host, cfg.SyncAlways, cfg.ServerName, cfg.Routes)
 		}
 		// All of them share a machine here.
-		cfg.Host, cfg.Port, cfg.HTTPPort, cfg.Cluster.Host = host, server.RANDOM_PORT, 0, host
-		cfg.StoreDir, cfg.SyncAlways, cfg.NoSigs = t.TempDir(), false, true
-		srv, err := server.NewServer(cfg)
-		if err != nil {
-			t.Fatal(err)
+		cfg.Host, cfg.Port, cfg.HTTPPort, cfg.Cluster.Host, cfg.StoreDir = host, server.RANDOM_PORT, 0, host, bustest.Folder(t)
+		if i == len(opts.Cluster)-1 {
+			// Two agree on a leader, but a stream has no place before the third is there.
+			admin := as(bus.AdminUser)
+			bustest.Within(t, time.Minute, "two servers answer", func() bool { return admin.Check(t.Context()) == nil })
+			if err := admin.Provision(t.Context(), topology); err == nil {
+				t.Error("streams of three replicas are made on two servers")
+			}
+			go func() { provisioned <- admin.ProvisionWhenUp(t.Context(), topology) }()
 		}
-		srv.Start()
-		t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-		if !srv.ReadyForConnections(20 * time.Second) {
-			t.Fatal("not ready")
-		}
-		url = srv.ClientURL()
+		url = bustest.Run(t, cfg).ClientURL()
 	}
-	as := func(user string) *bus.Bus {
-		credentials := bus.Credentials{NKey: filepath.Join(dir, natsconf.SeedFile(user)), InboxPrefix: bus.InboxPrefix(user)}
-		options, err := credentials.Options()
-		if err != nil {
-			t.Fatal(err)
-		}
-		tel := telemetry.Discard()
-		b, err := bus.Connect(url, "test", tel.Log, tel, options...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(b.Close)
-		return b
-	}
-	if err := as(bus.AdminUser).ProvisionWhenUp(t.Context(), bus.Topology{Replicas: opts.Replicas()}); err != nil {
+	if err := <-provisioned; err != nil {
 		t.Fatal(err)
 	}
 	scan := as(string(bus.Scan))

@@ -1,7 +1,6 @@
 package natsconf_test
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -17,15 +16,17 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/natsconf"
 	"inkstream.dev/pkg/telemetry"
 )
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := bustest.Folder(t)
 	file := func(name string) string { return filepath.Join(dir, name) }
 	makeCertificates(t, dir)
 	opts := natsconf.DefaultOptions()
@@ -36,16 +37,7 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.SyncAlways, cfg.NoSigs = false, true
-	srv, err := server.NewServer(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(20 * time.Second) {
-		t.Fatal("not ready")
-	}
+	srv := bustest.Run(t, cfg)
 	tests := []struct {
 		name        string
 		credentials bus.Credentials
@@ -93,14 +85,13 @@ func provisionAs(t *testing.T, url string, credentials bus.Credentials) error {
 		t.Fatal(err)
 	}
 	tel := telemetry.Discard()
+	opts = append(opts, nats.RetryOnFailedConnect(false)) // a refusal is told at once
 	b, err := bus.Connect(strings.Replace(url, "nats://", "tls://", 1), "test", tel.Log, tel, opts...)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
-	return b.ProvisionWhenUp(ctx, bus.Topology{})
+	return b.ProvisionWhenUp(t.Context(), bus.Topology{})
 }
 
 // makeCertificates makes an authority, and a certificate for a server and a client.

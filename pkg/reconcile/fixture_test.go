@@ -213,18 +213,3 @@ func checkNames(t *testing.T, what string, got, want []string) {
 		t.Errorf("%s: got %q, want %q", what, got, want)
 	}
 }
-
-// eventually polls a condition that the broker brings about on its own time.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}

@@ -191,7 +191,6 @@ func connect(ctx context.Context, name string, cfg Config, tel *telemetry.Teleme
 		return stage.Env{}, err
 	}
 	closers.add("bus", func() error { b.Close(); return nil })
-	closers.add("bus", func() error { b.Close(); return nil })
 	if err := prepare(ctx, name, cfg, b); err != nil {
 		return stage.Env{}, err
 	}

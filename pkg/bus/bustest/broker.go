@@ -5,6 +5,10 @@ import (
 	"math/rand/v2"
 	"net"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/embedded"
@@ -21,7 +25,7 @@ type Broker struct {
 // NewBroker starts a server, which stops with the test.
 func NewBroker(t testing.TB) *Broker {
 	t.Helper()
-	b := &Broker{t: t, cfg: embedded.Config{Dir: t.TempDir(), Addr: freeAddr(t)}}
+	b := &Broker{t: t, cfg: embedded.Config{Dir: Folder(t), Addr: freeAddr(t)}}
 	t.Cleanup(b.Stop)
 	b.Start()
 	return b
@@ -65,15 +69,42 @@ func (b *Broker) Connect() *bus.Bus {
 }
 
 // Dial returns a connection to the servers at the addresses, comma-separated. It ends with the test.
-func Dial(t testing.TB, url string) *bus.Bus {
+func Dial(t testing.TB, url string, opts ...nats.Option) *bus.Bus {
 	t.Helper()
 	tel := telemetry.Discard()
-	b, err := bus.Connect(url, "test", tel.Log, tel)
+	b, err := bus.Connect(url, "test", tel.Log, tel, opts...)
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
 	t.Cleanup(b.Close)
 	return b
+}
+
+// DialAs is Dial as a user whose seed is in a file.
+func DialAs(t testing.TB, url, user, seed string) *bus.Bus {
+	t.Helper()
+	credentials := bus.Credentials{NKey: seed, InboxPrefix: bus.InboxPrefix(user)}
+	opts, err := credentials.Options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Dial(t, url, opts...)
+}
+
+// Run starts a server with options of the test's own, but that it does not sync every write. It stops with the test.
+func Run(t testing.TB, opts *server.Options) *server.Server {
+	t.Helper()
+	opts.SyncAlways, opts.NoSigs = false, true // no test outlives its machine
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		t.Fatalf("nats server: %v", err)
+	}
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	if !srv.ReadyForConnections(20 * time.Second) {
+		t.Fatal("nats server: not ready")
+	}
+	return srv
 }
 
 // freeAddr returns an address that nobody listens on. Its host is one of the many that loop back, so that nobody else gets the port before it is

@@ -11,10 +11,10 @@ import (
 	"inkstream.dev/pkg/telemetry"
 )
 
-// Server starts a server in the test's own folder; it stops with the test. It does not sync every write, as no test outlives its machine.
+// Server starts a server in a folder of its own; it stops with the test. It does not sync every write, as no test outlives its machine.
 func Server(t testing.TB) *embedded.Server {
 	t.Helper()
-	srv, err := embedded.Start(embedded.Config{Dir: t.TempDir(), Addr: "127.0.0.1:0"}, telemetry.Discard().Log)
+	srv, err := embedded.Start(embedded.Config{Dir: Folder(t), Addr: "127.0.0.1:0"}, telemetry.Discard().Log)
 	if err != nil {
 		t.Fatalf("start nats: %v", err)
 	}
@@ -41,13 +41,7 @@ func Provisioned(t testing.TB, topology bus.Topology) *bus.Bus {
 // Connect returns another connection to a server.
 func Connect(t testing.TB, srv *embedded.Server) *bus.Bus {
 	t.Helper()
-	tel := telemetry.Discard()
-	b, err := bus.Connect(srv.URL(), "test", tel.Log, tel, srv.InProcess())
-	if err != nil {
-		t.Fatalf("connect: %v", err)
-	}
-	t.Cleanup(b.Close)
-	return b
+	return Dial(t, srv.URL(), srv.InProcess())
 }
 
 // Jobs returns the store of job records on a bus.

@@ -1,6 +1,7 @@
 package bustest
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,7 +20,7 @@ import (
 const Nodes = 3
 
 // Cluster is three servers in this process that keep each stream three times and sync every write, as a deployment has them. Each can be
-// stopped and started again on the same files, and be made slow or cut off from the others. Nodes count from 0.
+// stopped and started again on the same files, and be made slow. Nodes count from 0.
 type Cluster struct {
 	t     testing.TB
 	nodes [Nodes]*node
@@ -70,7 +71,7 @@ func (c *Cluster) options(i int, routes [Nodes]string) server.Options {
 	routeHost, port := hostPort(c.t, routes[i])
 	return server.Options{
 		ServerName: fmt.Sprintf("n%d", i), Host: host, Port: client, NoSigs: true,
-		JetStream: true, StoreDir: c.t.TempDir(), SyncAlways: true, JetStreamMaxStore: -1,
+		JetStream: true, StoreDir: Folder(c.t), SyncAlways: true, JetStreamMaxStore: -1,
 		Routes: others,
 		Cluster: server.ClusterOpts{
 			Name: "test", Host: routeHost, Port: port, Advertise: "127.0.0.1:1", NoAdvertise: true,
@@ -146,10 +147,12 @@ func (c *Cluster) Roll() {
 	}
 }
 
-// Await waits until every node that runs is healthy: it knows the leaders of all that it has a part in, and has caught up with them.
+// Await waits until every node that runs is healthy: it knows the leaders of all that it has a part in, and has caught up with them. One of
+// them leads the cluster, and knows that all of them are there; else it may refuse a stream for want of nodes to keep it on.
 func (c *Cluster) Await() {
 	c.t.Helper()
-	c.until("the cluster is whole", func() bool {
+	Within(c.t, clusterPatience, "the cluster is whole", func() bool {
+		runs, known := 0, 0
 		for _, n := range c.nodes {
 			if n.srv == nil {
 				continue
@@ -157,31 +160,18 @@ func (c *Cluster) Await() {
 			if health := n.srv.Healthz(nil); health.StatusCode != http.StatusOK {
 				return false
 			}
+			runs++
+			known = max(known, len(n.srv.JetStreamClusterPeers())) // none but the leader's are told
 		}
-		return true
+		return known >= runs
 	})
-}
-
-// until polls a condition that the servers bring about on their own time.
-func (c *Cluster) until(what string, ok func() bool) {
-	c.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(clusterPatience)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			c.t.Fatalf("not within %s: %s", clusterPatience, what)
-		}
-	}
 }
 
 // Leader returns the node that leads a stream.
 func (c *Cluster) Leader(stream string) int {
 	c.t.Helper()
 	leader := -1
-	c.until("a leader of "+stream, func() bool {
+	Within(c.t, clusterPatience, "a leader of "+stream, func() bool {
 		for i, n := range c.nodes {
 			if n.srv != nil && n.srv.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
 				leader = i
@@ -201,21 +191,14 @@ func (c *Cluster) Slow(i int, delay time.Duration) {
 	}
 }
 
-// Isolate cuts a node off from the others, or brings it back. Clients still reach it.
-func (c *Cluster) Isolate(i int, cut bool) {
-	for j := range c.nodes {
-		if j != i {
-			c.links[i][j].sever(cut)
-		}
-	}
-}
-
 // Connect returns a connection to the cluster with every stream in place.
 func (c *Cluster) Connect(topology bus.Topology) *bus.Bus {
 	c.t.Helper()
 	b := Dial(c.t, c.URL())
 	topology.Replicas = Nodes
-	if err := b.Provision(c.t.Context(), topology); err != nil {
+	ctx, cancel := context.WithTimeout(c.t.Context(), clusterPatience) // some dozens of writes, each on three disks
+	defer cancel()
+	if err := b.Provision(ctx, topology); err != nil {
 		c.t.Fatalf("provision: %v", err)
 	}
 	c.Await()

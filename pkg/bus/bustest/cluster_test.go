@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ func TestCluster(t *testing.T) {
 	t.Run("topology", func(t *testing.T) { testReplicas(t, b) })
 	t.Run("conflicts are found", func(t *testing.T) { testConflicts(t, bustest.Jobs(t, b)) })
 	t.Run("a crowd writes", func(t *testing.T) { testCrowd(t, bustest.Jobs(t, b)) })
+	t.Run("one of a crowd takes over", func(t *testing.T) { testTakeover(t, bustest.Jobs(t, b)) })
 	t.Run("a full queue is told", func(t *testing.T) { testFull(t, b) })
 	t.Run("no stale reads", func(t *testing.T) { testStale(t, c) })
 	t.Run("a rolling restart forgets ids", func(t *testing.T) { testForgotten(t, b, c.Roll) })
@@ -40,6 +42,7 @@ func TestSingle(t *testing.T) {
 	}
 	t.Run("conflicts are found", func(t *testing.T) { testConflicts(t, bustest.Jobs(t, b)) })
 	t.Run("a crowd writes", func(t *testing.T) { testCrowd(t, bustest.Jobs(t, b)) })
+	t.Run("one of a crowd takes over", func(t *testing.T) { testTakeover(t, bustest.Jobs(t, b)) })
 	t.Run("a restart forgets ids", func(t *testing.T) { testForgotten(t, b, broker.Restart) })
 }
 
@@ -112,6 +115,46 @@ func testCrowd(t *testing.T, jobs *job.Store) {
 	}
 	if got, err := jobs.Load(t.Context(), rec.Tenant, rec.ID); err != nil || got.PageCount != writers*each {
 		t.Errorf("the count is %d, %v, want %d", got.PageCount, err, writers*each)
+	}
+}
+
+// testTakeover has many take over the same claims at once: one gets each, and the others are told that somebody was faster, whatever the
+// broker's code.
+func testTakeover(t *testing.T, jobs *job.Store) {
+	old := record()
+	old.SHA256 = "ab"
+	claim := job.Claim{Job: old.ID}
+	if _, err := jobs.Claim(t.Context(), old.Tenant, "key", claim); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jobs.ClaimContent(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	for what, take := range map[string]func(*job.Record) error{
+		"content": func(r *job.Record) error { return jobs.ReplaceContent(t.Context(), r, old.ID) },
+		"idempotency key": func(r *job.Record) error {
+			return jobs.ReplaceClaim(t.Context(), r.Tenant, "key", claim, job.Claim{Job: r.ID})
+		},
+	} {
+		var won atomic.Int32
+		var crowd errgroup.Group
+		for range 8 {
+			r := record()
+			r.SHA256 = old.SHA256
+			crowd.Go(func() error {
+				err := take(r)
+				if err == nil {
+					won.Add(1)
+				}
+				if errors.Is(err, job.ErrExists) || errors.Is(err, job.ErrNotFound) {
+					return nil
+				}
+				return err
+			})
+		}
+		if err := crowd.Wait(); err != nil || won.Load() != 1 {
+			t.Errorf("%s: %d took it over, %v, want 1 and no error", what, won.Load(), err)
+		}
 	}
 }
 
@@ -191,18 +234,15 @@ func newCanary(t *testing.T, c *bustest.Cluster) int {
 // is there. What is as old as the canary could be answered by it then as well.
 func awaitCanary(t *testing.T, b *bus.Bus, delay time.Duration) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for time.Now().Before(deadline) {
+	bustest.Eventually(t, "the slow node answers reads by itself", func() bool {
 		s, err := b.JetStream().Stream(t.Context(), "CANARY")
 		if err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		if _, err := s.GetLastMsgForSubject(t.Context(), "canary"); err == nil && time.Since(start) < delay {
-			return
-		}
-	}
-	t.Fatal("the slow node does not answer reads within 20 s")
+		_, err = s.GetLastMsgForSubject(t.Context(), "canary")
+		return err == nil && time.Since(start) < delay
+	})
 }
 
 // testForgotten repeats a message after a restart. The queue has forgotten its id with the message, and takes it again; that is known of the
@@ -266,14 +306,5 @@ func queued(t *testing.T, b *bus.Bus) uint64 {
 
 func awaitEmpty(t *testing.T, b *bus.Bus) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for queued(t, b) > 0 {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal("the queue is not empty within 20 s")
-		}
-	}
+	bustest.Eventually(t, "the queue is empty", func() bool { return queued(t, b) == 0 })
 }

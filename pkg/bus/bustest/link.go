@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// link is the network between two nodes of a cluster: what either sends to the other passes through here, later where the link is slow and
-// not at all where it is cut.
+// link is the network between two nodes of a cluster: what either sends to the other passes through here, later where the link is slow.
 type link struct {
 	mu        sync.Mutex // guards all but wg
 	delay     time.Duration
-	cut       bool
+	over      bool
 	listeners []net.Listener
 	conns     map[net.Conn]struct{}
 
@@ -24,18 +23,6 @@ func (l *link) slow(delay time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.delay = delay
-}
-
-// sever ends what is connected, and lets nothing connect, until it is called with false.
-func (l *link) sever(cut bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cut = cut
-	if cut {
-		for c := range l.conns {
-			c.Close()
-		}
-	}
 }
 
 // listen takes connections to the node at addr; it returns where.
@@ -63,8 +50,11 @@ func (l *link) listen(t testing.TB, addr string) string {
 
 // end ends all that goes on.
 func (l *link) end() {
-	l.sever(true)
 	l.mu.Lock()
+	l.over = true
+	for c := range l.conns {
+		c.Close()
+	}
 	for _, listener := range l.listeners {
 		listener.Close()
 	}
@@ -72,7 +62,7 @@ func (l *link) end() {
 	l.wg.Wait()
 }
 
-// join connects a connection to the node, unless the link is cut or the node is down.
+// join connects a connection to the node, unless the link has ended or the node is down.
 func (l *link) join(from net.Conn, addr string) {
 	to, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -81,7 +71,7 @@ func (l *link) join(from net.Conn, addr string) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.cut {
+	if l.over {
 		from.Close()
 		to.Close()
 		return

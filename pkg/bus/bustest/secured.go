@@ -10,13 +10,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/natsconf"
-	"inkstream.dev/pkg/telemetry"
 )
 
 // Secured is a server with the configuration that natsconf writes: each service has a user of its own. It takes down what its clients say.
@@ -32,7 +30,7 @@ type Secured struct {
 // NewSecured starts such a server, which stops with the test.
 func NewSecured(t testing.TB) *Secured {
 	t.Helper()
-	s := &Secured{dir: t.TempDir(), said: make(map[string]map[string]bool)}
+	s := &Secured{dir: Folder(t), said: make(map[string]map[string]bool)}
 	opts := natsconf.DefaultOptions()
 	opts.Listen, opts.Monitor, opts.Dir = "127.0.0.1:-1", "", filepath.Join(s.dir, "store")
 	files, err := natsconf.Generate(opts)
@@ -51,16 +49,8 @@ func NewSecured(t testing.TB) *Secured {
 	if !cfg.SyncAlways {
 		t.Error("the configuration does not have every write synced")
 	}
-	cfg.SyncAlways, cfg.NoSigs = false, true // no test outlives its machine
-	if s.srv, err = server.NewServer(cfg); err != nil {
-		t.Fatal(err)
-	}
+	s.srv = Run(t, cfg)
 	s.srv.SetLoggerV2(s, false, true, false)
-	s.srv.Start()
-	t.Cleanup(func() { s.srv.Shutdown(); s.srv.WaitForShutdown() })
-	if !s.srv.ReadyForConnections(20 * time.Second) {
-		t.Fatal("nats server: not ready")
-	}
 	return s
 }
 
@@ -73,18 +63,7 @@ func (s *Secured) Seed(user string) string { return filepath.Join(s.dir, natscon
 // Connect returns a connection as a user, under a name of the test's.
 func (s *Secured) Connect(t testing.TB, user string) *bus.Bus {
 	t.Helper()
-	credentials := bus.Credentials{NKey: s.Seed(user), InboxPrefix: bus.InboxPrefix(user)}
-	opts, err := credentials.Options()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tel := telemetry.Discard()
-	b, err := bus.Connect(s.URL(), "test", tel.Log, tel, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
-	return b
+	return DialAs(t, s.URL(), user, s.Seed(user))
 }
 
 // Said returns the subjects that clients of a name have published to, sorted. The name is what goes before the / of the connection's.

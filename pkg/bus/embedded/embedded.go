@@ -2,6 +2,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,8 +22,6 @@ type Config struct {
 	Addr string
 	// Sync makes every write reach the disk before it is acknowledged (DESIGN.md: durability).
 	Sync bool
-	// MaxStore bounds the bytes on disk; 0 means what the disk has.
-	MaxStore int64
 }
 
 // Server is a running server.
@@ -42,10 +41,8 @@ func Start(cfg Config, log *slog.Logger) (*Server, error) {
 	}
 	if n == 0 {
 		n = server.RANDOM_PORT
-	}
-	store := cfg.MaxStore
-	if store == 0 {
-		store = -1
+	} else if err := vacant(cfg.Addr); err != nil {
+		return nil, fmt.Errorf("nats server: %w", err)
 	}
 	srv, err := server.NewServer(&server.Options{
 		ServerName: "inkstream",
@@ -54,9 +51,9 @@ func Start(cfg Config, log *slog.Logger) (*Server, error) {
 		JetStream:  true,
 		StoreDir:   cfg.Dir,
 		SyncAlways: cfg.Sync,
+		NoSigs:     true,
 
-		JetStreamMaxStore: store,
-		NoSigs:            true,
+		JetStreamMaxStore: -1, // what the disk has
 	})
 	if err != nil {
 		return nil, fmt.Errorf("nats server: %w", err)
@@ -65,13 +62,23 @@ func Start(cfg Config, log *slog.Logger) (*Server, error) {
 	srv.Start()
 	if !srv.ReadyForConnections(20 * time.Second) {
 		srv.Shutdown()
-		return nil, errors.New("nats server: not ready after 20 s; is the address in use, or the store damaged?")
+		return nil, errors.New("nats server: not ready after 20 s; is the store damaged?")
 	}
 	if cfg.Sync && !srv.JetStreamConfig().SyncAlways {
 		srv.Shutdown()
 		return nil, errors.New("nats server: it does not attest that it syncs every write")
 	}
 	return &Server{srv: srv}, nil
+}
+
+// vacant returns why nobody can listen on an address, where that is so: the server itself would tell its log alone, and keep whoever waits for it
+// waiting.
+func vacant(addr string) error {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 // URL returns the address for clients.
