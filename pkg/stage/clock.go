@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,20 @@ func Alive(ctx context.Context) {
 	if p, ok := ctx.Value(pulseKey{}).(*pulse); ok {
 		p.beat()
 	}
+}
+
+// AliveReader returns a reader of r that tells the job's stall clock of each piece.
+func AliveReader(ctx context.Context, r io.Reader) io.Reader { return living{r, ctx} }
+
+type living struct {
+	io.Reader
+	ctx context.Context //nolint:containedctx // an io.Reader takes none
+}
+
+// Read implements io.Reader.
+func (l living) Read(p []byte) (int, error) {
+	Alive(l.ctx)
+	return l.Reader.Read(p)
 }
 
 // stallLimit returns how long a job may have a unit in hand and nothing of it move; 0 for ever. A limit that the user chose holds to the letter,

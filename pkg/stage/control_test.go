@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
 )
@@ -73,7 +74,7 @@ func TestWorkStopsWhenItsJobIsEnded(t *testing.T) {
 			if err != nil || rec.State != tt.state {
 				t.Errorf("state %v, %v, want %s", rec, err, tt.state)
 			}
-			eventually(t, "nothing temporary is left and nothing queued", func() bool {
+			bustest.Eventually(t, "nothing temporary is left and nothing queued", func() bool {
 				found, err := f.env.Blobs.Exists(t.Context(), temp)
 				return err == nil && !found && f.queued(t, bus.Scan.Stream()) == 0 && f.queued(t, bus.Index.Stream()) == tt.remove
 			})

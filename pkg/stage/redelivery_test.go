@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
 )
@@ -66,7 +67,7 @@ func TestCrashesAndDeploysAreNoFailures(t *testing.T) {
 			cfg := bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Minute}
 			go func() { finished <- stage.Run(ctx, f.env, bus.Scan, cfg, sc, func() {}) }()
 			<-sc.ran
-			eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
 			stop()
 			if err := <-finished; err != nil {
 				t.Fatalf("run: %v", err)

@@ -145,14 +145,33 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 	if err := failpoint.Hit(string(h.stage), "next"); err != nil {
 		return err
 	}
-	if err := h.env.Bus.PublishAll(ctx, next.Messages, next.Events); err != nil {
+	repeat, err := h.env.Bus.PublishNext(ctx, next.Messages, next.Events)
+	if err != nil {
 		return fmt.Errorf("publish what follows: %w", err)
 	}
 	if err := failpoint.Hit(string(h.stage), "publish"); err != nil {
 		return err
 	}
+	if repeat {
+		if err := h.overtaken(ctx, snap.Job); err != nil {
+			return err
+		}
+	}
 	log.DebugContext(ctx, "unit done", "took", time.Since(snap.Started))
 	return nil
+}
+
+// overtaken cleans up after a handler whose unit somebody else did as well, because the broker took this one for gone: the job may have ended since,
+// and what was written after that nobody would come by to remove.
+func (h *handler[T, R]) overtaken(ctx context.Context, rec *job.Record) error {
+	now, err := h.env.Jobs.Load(ctx, rec.Tenant, rec.ID)
+	if errors.Is(err, job.ErrNotFound) {
+		return nil
+	}
+	if err != nil || now.Run == rec.Run && !now.State.Final() {
+		return err
+	}
+	return h.env.removeTemp(ctx, rec, rec.Run)
 }
 
 // do is steps 2 and 3, unless they are done.

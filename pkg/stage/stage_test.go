@@ -132,20 +132,6 @@ func (f *fixture) queued(t *testing.T, s string) uint64 {
 	return info.State.Msgs
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}
-
 func TestUnitIsWorkedOnceAndItsNextIsPublishedAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -160,7 +146,7 @@ func TestUnitIsWorkedOnceAndItsNextIsPublishedAgain(t *testing.T) {
 	<-sc.ran
 	f.publish(t, 1, 1)
 	<-sc.ran
-	eventually(t, "the tasks leave the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+	bustest.Eventually(t, "the tasks leave the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	if sc.works != 1 || sc.nexts != 2 {
@@ -170,6 +156,41 @@ func TestUnitIsWorkedOnceAndItsNextIsPublishedAgain(t *testing.T) {
 		t.Errorf("%d tasks follow, want 1: the repeat is absorbed", got)
 	}
 }
+
+// A worker that was too slow for the broker writes after another has done its unit, and after the job's end.
+func TestAnOvertakenWorkerLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		end  func(r *job.Record) error
+		left bool
+	}{
+		{"the job has ended", func(r *job.Record) error { return r.To(job.Succeeded, time.Now()) }, false},
+		{"another run", func(r *job.Record) error { r.Run++; return nil }, false},
+		{"the job goes on", func(*job.Record) error { return job.ErrUnchanged }, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			temp := job.RasterKey(f.rec.Tenant, f.rec.ID, 1, 1)
+			sc := &script{}
+			sc.work = func(_ int, s *stage.Snapshot) error {
+				// What the other worker's unit led to, up to the job's end.
+				next, err := sc.Next(context.Background(), s, nil, "")
+				return errors.Join(err, f.env.Bus.PublishAll(context.Background(), next.Messages, nil),
+					second(f.env.Jobs.Update(context.Background(), s.Job.Tenant, s.Job.ID, tt.end)),
+					f.env.Blobs.PutBytes(context.Background(), temp, []byte("x"), ""))
+			}
+			f.start(t, sc, 1)
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+			if found, err := f.env.Blobs.Exists(t.Context(), temp); err != nil || found != tt.left {
+				t.Errorf("the raster is there: %t (%v), want %t", found, err, tt.left)
+			}
+		})
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 func TestNothingIsDoneForAJobThatHasEndedOrRunsAnew(t *testing.T) {
 	t.Parallel()
@@ -191,7 +212,7 @@ func TestNothingIsDoneForAJobThatHasEndedOrRunsAnew(t *testing.T) {
 			}
 			sc := &script{}
 			f.start(t, sc, 1)
-			eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
 			if sc.works != 0 || f.queued(t, bus.Render.Stream()) != 0 {
 				t.Errorf("worked %d times, %d tasks follow, want none", sc.works, f.queued(t, bus.Render.Stream()))
 			}
@@ -229,7 +250,7 @@ func TestFailures(t *testing.T) {
 			f := newFixture(t)
 			f.rec.StartTime, f.rec.Options.DocumentTimeout = time.Now().Add(-tt.age), tt.limit
 			f.start(t, &script{work: func(n int, _ *stage.Snapshot) error { return tt.work(n) }}, 1)
-			eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
 			rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)
 			if err != nil {
 				t.Fatal(err)
