@@ -85,10 +85,25 @@ func (d *folder) Open(ctx context.Context, key string, offset, length int64) (io
 	if length < 0 {
 		return f, nil
 	}
-	return &struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(f, length), f}, nil
+	return &filePart{io.LimitReader(f, length), f}, nil
+}
+
+// filePart reads a part of a file.
+type filePart struct {
+	io.Reader
+	file *os.File
+}
+
+// Close implements io.Closer.
+func (p *filePart) Close() error { return p.file.Close() }
+
+// Size returns how many bytes all of the file has; 0 where that cannot be told.
+func (p *filePart) Size() int64 {
+	info, err := p.file.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // File opens the stored file itself.

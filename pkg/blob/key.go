@@ -69,20 +69,21 @@ func Temporary(key string) bool {
 // contentTypes are those of the names that the pipeline writes. The system's own table is not asked: answers should not hang on what
 // is installed.
 var contentTypes = map[string]string{
-	".pdf":  "application/pdf",
-	".json": "application/json",
-	".txt":  "text/plain; charset=utf-8",
-	".md":   "text/markdown; charset=utf-8",
-	".csv":  "text/csv; charset=utf-8",
-	".html": "text/html; charset=utf-8",
-	".hocr": "text/html; charset=utf-8",
-	".xml":  "application/xml",
-	".png":  "image/png",
-	".jpg":  "image/jpeg",
-	".jp2":  "image/jp2",
-	".tif":  "image/tiff",
-	".pgm":  "image/x-portable-graymap",
-	".pb":   "application/x-protobuf",
+	".pdf":   "application/pdf",
+	".json":  "application/json",
+	".jsonl": "application/jsonl",
+	".txt":   "text/plain; charset=utf-8",
+	".md":    "text/markdown; charset=utf-8",
+	".csv":   "text/csv; charset=utf-8",
+	".html":  "text/html; charset=utf-8",
+	".hocr":  "text/html; charset=utf-8",
+	".xml":   "application/xml",
+	".png":   "image/png",
+	".jpg":   "image/jpeg",
+	".jp2":   "image/jp2",
+	".tif":   "image/tiff",
+	".pgm":   "image/x-portable-graymap",
+	".pb":    "application/x-protobuf",
 }
 
 // typeByName returns the content type that a key's extension stands for.

@@ -211,6 +211,9 @@ func (s *Store) Bytes(ctx context.Context, key string, limit int64) ([]byte, err
 	}
 	defer r.Close()
 	var buf bytes.Buffer
+	if known, ok := r.(*reader).from.(interface{ Size() int64 }); ok { // else it grows by doubling
+		buf.Grow(int(min(known.Size(), limit)) + bytes.MinRead)
+	}
 	if _, err := buf.ReadFrom(r); err != nil {
 		return nil, err // the reader says what was being read
 	}

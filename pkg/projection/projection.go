@@ -1,4 +1,4 @@
-// Package projection keeps the index's documents as the job records are, and fills an index anew from the blobs.
+// Package projection keeps the index's documents as the job records are, and its events as the audit trail is, and fills an index anew from the blobs.
 package projection
 
 import (
@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/search"
 )
@@ -25,29 +26,42 @@ const (
 // Document returns what the index keeps of a job: what its record says, with the batch for one more label.
 func Document(r *job.Record) search.Document {
 	labels := maps.Clone(r.Labels)
-	if r.Batch != "" {
+	for name, value := range map[string]string{job.BatchLabel: string(r.Batch), job.CallerLabel: r.Caller} {
+		if value == "" {
+			continue
+		}
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		labels[job.BatchLabel] = string(r.Batch)
+		labels[name] = value
 	}
 	return search.Document{
 		Tenant: r.Tenant, Job: string(r.ID), Filename: r.Filename, SHA256: r.SHA256, PageCount: r.PageCount, State: string(r.State),
-		CreateTime: r.CreateTime, EndTime: r.EndTime, Labels: labels,
+		CreateTime: r.CreateTime, EndTime: r.EndTime, Labels: labels, Lane: r.Lane(), Stages: stageRuns(r.Stages),
 	}
 }
 
-// Projector tells the index of every job that is accepted or changes its state. It reads the records as they change, so that no service has to think
-// of it. Several of them do the same work once more, and no harm.
+// stageRuns returns what the stages did for a job.
+func stageRuns(times map[string]job.StageTimes) map[string]search.StageRun {
+	runs := make(map[string]search.StageRun, len(times))
+	for name, t := range times {
+		runs[name] = search.StageRun{Start: t.Start, End: t.End, Units: t.Units, Busy: time.Duration(t.Busy * float64(time.Second))}
+	}
+	return runs
+}
+
+// Projector tells the index of every job that is accepted or changes its state, and of every event. It reads the records and the trail as they grow, so that
+// no service has to think of it. Several of them do the same work once more, and no harm.
 type Projector struct {
 	jobs  *job.Store
+	bus   *bus.Bus
 	store search.Store
 	log   *slog.Logger
 }
 
 // New returns a Projector that is not yet running.
-func New(jobs *job.Store, store search.Store, log *slog.Logger) *Projector {
-	return &Projector{jobs: jobs, store: store, log: log}
+func New(jobs *job.Store, b *bus.Bus, store search.Store, log *slog.Logger) *Projector {
+	return &Projector{jobs: jobs, bus: b, store: store, log: log}
 }
 
 type jobRef struct {
@@ -55,23 +69,18 @@ type jobRef struct {
 	id     job.ID
 }
 
-// Run stores documents until ctx is done. While the broker or the index is away it waits. A nil error means a clean stop.
+// Run stores documents and events until ctx is done. While the broker or the index is away it waits. A nil error means a clean stop.
 func (p *Projector) Run(ctx context.Context, ready func()) error {
 	ready()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	var after uint64
-	since := time.Now().Add(-catchUp)
+	records := recordPasses{jobs: p.jobs, store: p.store, since: time.Now().Add(-catchUp)}
+	events := trail{bus: p.bus, store: p.store}
 	for {
-		last, err := p.pass(ctx, after, since)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
+		err := errors.Join(records.pass(ctx), events.pass(ctx))
+		if err != nil && ctx.Err() == nil {
 			// Whoever is away is told of by readiness checks; the next pass does the same again.
-			p.log.DebugContext(ctx, "pass over the job records", "error", err)
-		default:
-			after = last
+			p.log.DebugContext(ctx, "pass over the job records and the audit trail", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -81,55 +90,58 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 	}
 }
 
-// pass stores the documents of all records that were written after the revision, and since the time, and returns the revision up to which that holds.
-func (p *Projector) pass(ctx context.Context, after uint64, since time.Time) (uint64, error) {
-	changed := map[jobRef]bool{}
-	last, err := p.jobs.Changes(ctx, after, func(c job.Change) {
-		if c.Err == nil && !c.Written.Before(since) && !c.State.Gone() && c.State != "" {
-			changed[jobRef{c.Tenant, c.ID}] = true
-		}
-	})
-	if err != nil {
-		return after, err
-	}
-	return last, p.put(ctx, changed)
+// recordPasses stores the documents of records, of each pass those that were written since the last one.
+type recordPasses struct {
+	jobs  *job.Store
+	store search.Store
+	since time.Time // records written earlier are left
+
+	after uint64          // the revision up to which all is stored
+	put   map[jobRef]bool // what was stored since then, and in the pass before
 }
 
-// put stores the documents of jobs as their records are now, but for those that are gone: what removes jobs removes them from the index as well.
-func (p *Projector) put(ctx context.Context, changed map[jobRef]bool) error {
-	var refs []jobRef
+// pass stores documents as the records are. What removes a job marks its record first, and then removes its document: if the document is stored in
+// between, the mark is among the next changes.
+func (p *recordPasses) pass(ctx context.Context) error {
+	if p.put == nil {
+		p.put = map[jobRef]bool{}
+	}
+	before := maps.Clone(p.put)
 	var docs []search.Document
-	flush := func() error {
-		if err := p.store.PutDocuments(ctx, docs); err != nil {
-			return err
+	var failed error
+	flush := func() {
+		if failed != nil || len(docs) == 0 {
+			return
 		}
-		// A job that was deleted meanwhile would come back.
-		for _, ref := range refs {
-			r, err := p.jobs.Load(ctx, ref.tenant, ref.id)
-			if errors.Is(err, job.ErrNotFound) || err == nil && r.State.Gone() {
-				err = p.store.DeleteJob(ctx, ref.tenant, string(ref.id))
+		failed = p.store.PutDocuments(ctx, docs)
+		docs = docs[:0]
+	}
+	last, err := p.jobs.Records(ctx, p.after, func(c job.Change, record func() (*job.Record, error)) {
+		ref := jobRef{c.Tenant, c.ID}
+		switch {
+		case failed != nil:
+		case c.State.Gone() || c.State == "":
+			if p.put[ref] {
+				if flush(); failed == nil {
+					failed = p.store.DeleteJob(ctx, ref.tenant, string(ref.id))
+				}
 			}
+		case c.Err == nil && !c.Written.Before(p.since):
+			r, err := record()
 			if err != nil {
-				return err
+				return // as one of which c.Err says so
+			}
+			p.put[ref] = true
+			if docs = append(docs, Document(r)); len(docs) == atOnce {
+				flush()
 			}
 		}
-		refs, docs = nil, nil
-		return nil
+	})
+	flush()
+	if err = errors.Join(err, failed); err != nil {
+		return err // and all of it again
 	}
-	for ref := range changed {
-		r, err := p.jobs.Load(ctx, ref.tenant, ref.id)
-		if errors.Is(err, job.ErrNotFound) || err == nil && r.State.Gone() {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		refs, docs = append(refs, ref), append(docs, Document(r))
-		if len(docs) == atOnce {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return flush()
+	p.after = last
+	maps.DeleteFunc(p.put, func(ref jobRef, _ bool) bool { return before[ref] })
+	return nil
 }

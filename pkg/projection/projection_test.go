@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -74,7 +77,7 @@ func TestProjectorFollowsTheRecords(t *testing.T) {
 	must(t, jobs.Create(t.Context(), record("before")))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- projection.New(jobs, index, slog.New(slog.DiscardHandler)).Run(ctx, func() {}) }()
+	go func() { done <- projection.New(jobs, b, index, slog.New(slog.DiscardHandler)).Run(ctx, func() {}) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -93,6 +96,115 @@ func TestProjectorFollowsTheRecords(t *testing.T) {
 	if err != nil || len(labelled.Jobs) != 2 {
 		t.Errorf("jobs with their labels in the index: got %v, %v, want two", labelled.Jobs, err)
 	}
+}
+
+func TestProjectorFollowsTheTrail(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	kv, err := b.Jobs(t.Context())
+	must(t, err)
+	jobs, index := job.NewStore(kv), newIndex(t)
+	say := func(id job.ID, kind string) {
+		t.Helper()
+		must(t, b.Event(t.Context(), &busv1.Event{Tenant: "acme", Job: string(id), Run: 1, Type: kind, Attributes: map[string]string{"n": "1"}}))
+	}
+	trail := func(s search.Store, id job.ID) string {
+		t.Helper()
+		events, err := s.Events(context.WithoutCancel(t.Context()), "acme", string(id))
+		must(t, err)
+		var kinds []string
+		for _, e := range events {
+			kinds = append(kinds, e.Type)
+		}
+		return strings.Join(kinds, " ")
+	}
+	wantTrail := func(id job.ID, want string) {
+		t.Helper()
+		bustest.Within(t, 30*time.Second, "the index has the trail "+want, func() bool { return trail(index, id) == want })
+	}
+	run := func() (stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- projection.New(jobs, b, index, slog.New(slog.DiscardHandler)).Run(ctx, func() {}) }()
+		return func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("Run: got %v, want a clean stop", err)
+			}
+		}
+	}
+	say("a", "uploaded")
+	stop := run()
+	wantTrail("a", "uploaded")
+	say("a", "ended")
+	say("b", "uploaded")
+	wantTrail("b", "uploaded")
+	stop()
+	say("a", "deleted") // while nobody follows
+	stop = run()
+	wantTrail("a", "deleted")
+	stop()
+
+	// Another stream begins with other events.
+	must(t, b.JetStream().DeleteStream(t.Context(), bus.EventStream))
+	must(t, b.Provision(t.Context(), bus.Topology{}))
+	say("c", "uploaded")
+	stop = run()
+	wantTrail("c", "uploaded")
+	say("c", "ended")
+	wantTrail("c", "uploaded ended")
+	stop()
+	fresh := newIndex(t)
+	must(t, projection.CopyEvents(t.Context(), b, fresh))
+	if got, want := trail(fresh, "c"), "uploaded ended"; got != want {
+		t.Errorf("trail in an index that was filled anew: got %q, want %q", got, want)
+	}
+}
+
+// A job that was removed while its document was on its way does not stay in the index.
+func TestProjectorRemovesWhatWasRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	kv, err := b.Jobs(t.Context())
+	must(t, err)
+	jobs := job.NewStore(kv)
+	index := removing{Store: newIndex(t), remove: func() {
+		_, err := jobs.Update(t.Context(), "acme", "gone", func(r *job.Record) error {
+			if r.State == job.Deleted {
+				return job.ErrUnchanged
+			}
+			r.State = job.Deleted
+			return nil
+		})
+		must(t, err)
+	}}
+	must(t, jobs.Create(t.Context(), &job.Record{ID: "gone", Tenant: "acme", Run: 1, State: job.Succeeded, CreateTime: time.Now()}))
+	must(t, jobs.Create(t.Context(), &job.Record{ID: "kept", Tenant: "acme", Run: 1, State: job.Succeeded, CreateTime: time.Now()}))
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- projection.New(jobs, b, index, slog.New(slog.DiscardHandler)).Run(ctx, func() {}) }()
+	bustest.Within(t, 30*time.Second, "the index has the job that is kept alone", func() bool {
+		got := states(t, index)
+		return len(got) == 1 && got["kept"] == "SUCCEEDED"
+	})
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("Run: got %v, want a clean stop", err)
+	}
+}
+
+// removing removes a job as its document is stored.
+type removing struct {
+	search.Store
+	remove func()
+}
+
+func (r removing) PutDocuments(ctx context.Context, docs []search.Document) error {
+	r.remove()
+	if err := r.DeleteJob(ctx, "acme", "gone"); err != nil {
+		return err
+	}
+	return r.Store.PutDocuments(ctx, docs)
 }
 
 func TestRebuild(t *testing.T) {

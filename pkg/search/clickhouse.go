@@ -41,6 +41,9 @@ var chPermanent = []int32{
 
 const chUnknownDatabase = 81
 
+// chColumnExists are what servers say of a column that is there already: another process was faster, or a migration broke off.
+var chColumnExists = []int32{15, 44}
+
 //go:embed migrations/*.sql
 var chMigrations embed.FS
 
@@ -212,7 +215,11 @@ func (s *ClickHouse) apply(ctx context.Context, name string, has features) error
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
-		if err := s.conn.Exec(ctx, statement); err != nil {
+		err := s.conn.Exec(ctx, statement)
+		if e, ok := errors.AsType[*clickhouse.Exception](err); ok && slices.Contains(chColumnExists, e.Code) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}

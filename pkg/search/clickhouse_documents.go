@@ -32,6 +32,9 @@ func (f *Filter) clickhouse() string {
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		b.WriteString(" AND arrayExists((k, v) -> k = " + str(name) + " AND v = " + str(f.Labels[name]) + ", label_keys, label_values)")
 	}
+	for _, name := range f.LabelNames {
+		b.WriteString(" AND has(label_keys, " + str(name) + ")")
+	}
 	var c conditions
 	f.bounds(&c, "")
 	for _, arg := range c.args { // numbers all
@@ -102,7 +105,8 @@ type documentVersion struct {
 }
 
 func (s *ClickHouse) putDocuments(ctx context.Context, docs []documentVersion) error {
-	return s.insert(ctx, `documents (tenant, jid, version, deleted, expire, folded, `+documentColumns+`)`, len(docs), func(i int) []any {
+	const columns = `tenant, jid, version, deleted, expire, folded, lane, stages, stage_ends, stage_units, stage_busy, stage_elapsed, ` + documentColumns
+	return s.insert(ctx, `documents (`+columns+`)`, len(docs), func(i int) []any {
 		doc := docs[i]
 		name := cleanText(doc.Filename)
 		keys := slices.Sorted(maps.Keys(doc.Labels))
@@ -110,8 +114,14 @@ func (s *ClickHouse) putDocuments(ctx context.Context, docs []documentVersion) e
 		for i, k := range keys {
 			values[i] = doc.Labels[k]
 		}
+		stages, n := slices.Sorted(maps.Keys(doc.Stages)), len(doc.Stages)
+		ends, units, busy, elapsed := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+		for i, name := range stages {
+			r := doc.Stages[name]
+			ends[i], units[i], busy[i], elapsed[i] = micros(r.End), int64(r.Units), r.Busy.Microseconds(), r.End.Sub(r.Start).Microseconds()
+		}
 		return []any{
-			doc.Tenant, jobID(doc.Job), doc.version, uint8(bit(doc.deleted)), expiry(doc.ExpireTime), foldText(name),
+			doc.Tenant, jobID(doc.Job), doc.version, uint8(bit(doc.deleted)), expiry(doc.ExpireTime), foldText(name), doc.Lane, stages, ends, units, busy, elapsed,
 			doc.Job, name, doc.SHA256, uint32(max(0, doc.PageCount)), doc.State, micros(doc.CreateTime), micros(doc.EndTime), keys, values,
 		}
 	})
@@ -233,6 +243,9 @@ func (s *ClickHouse) DeleteJob(ctx context.Context, tenant, job string) error {
 }
 
 func (s *ClickHouse) deleteJob(ctx context.Context, tenant, job string) error {
+	if err := s.deleteEvents(ctx, tenant, job); err != nil {
+		return err
+	}
 	document, err := s.versionOfDocument(ctx, tenant, job)
 	if err != nil {
 		return err

@@ -116,9 +116,10 @@ func (s *ClickHouse) removals(ctx context.Context) ([]removal, error) {
 
 // purge deletes what the tables have of jobs, and notes that it did.
 func (s *ClickHouse) purge(ctx context.Context, jobs []removal) error {
-	var pages, documents []string
+	var pages, documents, events []string
 	for _, r := range jobs {
 		job := fmt.Sprintf("tenant = %s AND jid = %d", str(r.tenant), r.jid)
+		events = append(events, "("+job+" AND tombstone = 0)")
 		if r.document > 0 {
 			documents = append(documents, fmt.Sprintf("(%s AND version <= %d)", job, r.document))
 		}
@@ -138,7 +139,7 @@ func (s *ClickHouse) purge(ctx context.Context, jobs []removal) error {
 		}
 		pages = append(pages, "("+which+")")
 	}
-	for table, which := range map[string][]string{"words": pages, "pages": pages, "documents": documents} {
+	for table, which := range map[string][]string{"words": pages, "pages": pages, "documents": documents, "events": events} {
 		if len(which) == 0 {
 			continue
 		}
@@ -153,7 +154,7 @@ func (s *ClickHouse) purge(ctx context.Context, jobs []removal) error {
 func (s *ClickHouse) expire(ctx context.Context) error {
 	past := fmt.Sprintf("expire < toDateTime(%d)", time.Now().Unix())
 	for table, where := range map[string]string{
-		"pages": past, "words": past, "documents": past, "removals": fmt.Sprintf("done = 1 AND removed < toDateTime(%d)", time.Now().Add(-purgeKept).Unix()),
+		"pages": past, "words": past, "documents": past, "events": past, "removals": fmt.Sprintf("done = 1 AND removed < toDateTime(%d)", time.Now().Add(-purgeKept).Unix()),
 	} {
 		var n uint64
 		if err := s.conn.QueryRow(ctx, "SELECT count() FROM "+table+" WHERE "+where).Scan(&n); err != nil {

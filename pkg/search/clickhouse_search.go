@@ -3,12 +3,12 @@ package search
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 const (
@@ -20,12 +20,15 @@ const (
 	idfPages = 1e7
 	// These are those of BM25, with an average page for the average.
 	bm25K, bm25B, bm25Words = 1.2, 0.75, 300
-	// rareWord is how many pages with a word are gathered in memory first, where other words of the query are much more frequent.
-	rareWord = 50_000
-	// maxLooked bounds how many pages a call reads to find those that really match: of phrases, only the words are known beforehand. A Result
-	// may have fewer hits than wanted for it, and a cursor.
+	// scanRows is about how many rows of words one statement brings together by their pages, and scanSimple how many it goes through: what a server does in
+	// some 50 ms of a core. Where a query has more, pages are ranked within windows of jobs, one after the other.
+	scanRows, scanSimple = 1 << 16, 1 << 19
+	// sampleShare is the part of the jobs that words are counted in, and sampleEnough how many rows of a word there say how many there are.
+	sampleShare, sampleEnough = 32, 64
+	// maxLooked bounds how many pages a call reads to find those that really match: of phrases, only the words and about where they stand are known
+	// beforehand. A Result may have fewer hits than wanted for it, and a cursor.
 	maxLooked = 4096
-	// phraseCandidates is how many pages with all words of a phrase are asked for at once.
+	// phraseCandidates is how many pages with all words of a phrase are asked for at once where the first few did not do.
 	phraseCandidates = 2048
 )
 
@@ -61,13 +64,14 @@ func nums(list []uint64) string {
 
 // candidate is a page that the words say may match.
 type candidate struct {
-	jid   uint64
-	page  uint32
-	score uint64
+	jid     uint64
+	page    uint32
+	version uint64
+	score   uint64
 }
 
-func (c candidate) position() position {
-	return position{score: float64(c.score), row: int64(c.jid), sub: int64(c.page)}
+func (c candidate) position(in window) position {
+	return position{score: float64(c.score), row: int64(c.jid), sub: int64(c.page), in: in}
 }
 
 // Search finds pages: the words suggest candidates in the order of their scores, and the pages say which of them match.
@@ -91,40 +95,90 @@ func (s *ClickHouse) search(ctx context.Context, q Query, m *Matcher, after *pos
 	if err != nil || terms == nil {
 		return Result{}, err
 	}
-	// Words lead straight to the pages, but for rows of earlier texts. Of a phrase's candidates only some have its words side by side; finding
-	// candidates costs more than reading some, so more of them are asked for at once.
-	fetch := q.Limit + q.Limit/2 + 8
-	if m.phrases() {
-		fetch = phraseCandidates
+	in := firstWindow(q, terms)
+	if after != nil {
+		in = after.in
 	}
+	fetch := q.Limit + q.Limit/2 + 8 // words lead straight to the pages, but for rows of earlier texts
 	var result Result
 	for looked := 0; ; {
-		found, err := s.candidates(ctx, q, terms, after, fetch)
+		found, err := s.candidates(ctx, q, terms, in, after, fetch)
 		if err != nil {
 			return Result{}, err
 		}
-		last, full, err := s.take(ctx, q, m, terms, found, &result)
+		last, full, err := s.take(ctx, q, m, found, in, &result)
 		if err != nil {
 			return Result{}, err
 		}
-		if looked += len(found); !full && len(found) == fetch && looked < maxLooked {
-			after = &last
+		looked += len(found)
+		switch more := len(found) == fetch; {
+		case !full && more && looked < maxLooked:
+			after, fetch = &last, phraseCandidates
 			continue
-		}
-		if full || len(found) == fetch {
+		case full || more:
 			result.NextCursor = newCursor(q.hash(), last)
+		case in.to != 0:
+			in, after = in.next(), nil
+			continue
 		}
 		return result, s.nameFiles(ctx, q.Tenant, result.Hits)
 	}
 }
 
+// firstWindow returns the window to begin with: everything, unless the words have too many rows for one statement. Windows are of the numbers of jobs,
+// in which jobs of all times lie mixed; a window ends before to, or with the last number if that is 0.
+func firstWindow(q Query, terms []term) window {
+	var rows, must uint64
+	for _, t := range terms {
+		rows += t.pages
+		must += 1 - bit(t.not)
+	}
+	windows := 1 + rows/scanSimple
+	switch {
+	case led(terms):
+		windows += must * terms[0].pages / scanRows
+	case !simple(terms):
+		windows += rows / scanRows
+	}
+	if windows == 1 || q.Job != "" {
+		return window{}
+	}
+	return window{to: int64(math.MaxUint64 / windows)}
+}
+
+// led reports whether a query's rarest word leaves so few pages that they are gathered first.
+func led(terms []term) bool {
+	return len(terms) > 1 && !terms[1].not && !terms[0].prefix && (terms[1].prefix || terms[1].pages > 2*terms[0].pages)
+}
+
+// next returns the window after one that has an end, twice as wide: the fewer pages of the last one matched, the more may be looked through.
+func (w window) next() window {
+	from, to := uint64(w.from), uint64(w.to)
+	if width := 2 * (to - from); width > to-from && math.MaxUint64-to > width {
+		return window{from: w.to, to: int64(to + width)}
+	}
+	return window{from: w.to}
+}
+
+// where writes the window as a condition, after an AND.
+func (w window) where() string {
+	var s string
+	if w.from != 0 {
+		s = fmt.Sprintf(" AND jid >= %d", uint64(w.from))
+	}
+	if w.to != 0 {
+		s += fmt.Sprintf(" AND jid < %d", uint64(w.to))
+	}
+	return s
+}
+
 // take reads candidates, some more each time, until there are as many hits as the query wants and one more. It returns the position of the last hit, or
 // of the last candidate if it took all of them, and whether it left a hit out.
-func (s *ClickHouse) take(ctx context.Context, q Query, m *Matcher, terms []term, found []candidate, result *Result) (last position, full bool, err error) {
+func (s *ClickHouse) take(ctx context.Context, q Query, m *Matcher, found []candidate, in window, result *Result) (last position, full bool, err error) {
 	for size := q.Limit + q.Limit/2 + 8; len(found) > 0; size = min(2*size, 512) {
 		part := found[:min(size, len(found))]
 		found = found[len(part):]
-		hits, err := s.verify(ctx, q, m, terms, part)
+		hits, err := s.verify(ctx, q, m, part)
 		if err != nil {
 			return last, false, err
 		}
@@ -133,7 +187,7 @@ func (s *ClickHouse) take(ctx context.Context, q Query, m *Matcher, terms []term
 				return last, true, nil
 			}
 			result.Hits = append(result.Hits, hits[i]...)
-			last = c.position()
+			last = c.position(in)
 		}
 	}
 	return last, false, nil
@@ -144,7 +198,9 @@ type term struct {
 	forms  []string
 	prefix bool // forms has one word, and words that begin with it do
 	not    bool
-	pages  uint64 // about how many have it; 0 if nobody asked
+	pages  uint64 // about how many have it; 0 of beginnings, which nobody counts
+	phrase int    // of which phrase it is, from 1; 0 of none
+	place  int    // its place in the phrase
 }
 
 // where writes the condition on a row of words.
@@ -174,9 +230,9 @@ func afterPrefix(prefix string) string {
 	return ""
 }
 
-// rarity is what a term's weights are multiplied by.
+// rarity is what a term's weights are multiplied by. It goes by powers of two, so that it is the same for every part of a query's hits although pages come.
 func (t term) rarity() uint64 {
-	pages := max(1, float64(t.pages))
+	pages := float64(uint64(1) << bits.Len64(t.pages))
 	if t.pages == 0 { // a beginning, which is nothing rare
 		pages = 10_000
 	}
@@ -188,29 +244,30 @@ func (t term) rarity() uint64 {
 func (s *ClickHouse) terms(ctx context.Context, tenant string, m *Matcher) ([]term, error) {
 	var terms []term
 	var all []string
-	for _, p := range m.clauses {
+	for n, p := range m.clauses {
 		if p.not && len(p.words) > 1 {
 			continue
 		}
 		for i, forms := range p.words {
 			t := term{forms: forms, prefix: p.prefix && i == len(p.words)-1, not: p.not}
+			if len(p.words) > 1 {
+				t.phrase, t.place = n+1, i
+			}
 			if !t.prefix {
 				all = append(all, forms...)
 			}
 			terms = append(terms, t)
 		}
 	}
-	if len(all) > 1 {
-		if err := s.count(ctx, tenant, all, terms); err != nil {
-			return nil, err
-		}
-		for i := range terms {
-			if !terms[i].not && !terms[i].prefix && terms[i].pages == 0 {
-				return nil, nil
-			}
-		}
-		terms = slices.DeleteFunc(terms, func(t term) bool { return t.not && !t.prefix && t.pages == 0 })
+	if err := s.count(ctx, tenant, all, terms); err != nil {
+		return nil, err
 	}
+	for _, t := range terms {
+		if !t.not && !t.prefix && t.pages == 0 {
+			return nil, nil
+		}
+	}
+	terms = slices.DeleteFunc(terms, func(t term) bool { return t.not && !t.prefix && t.pages == 0 })
 	slices.SortStableFunc(terms, func(a, b term) int {
 		return slices.Compare([]uint64{bit(a.not), bit(a.prefix), a.pages}, []uint64{bit(b.not), bit(b.prefix), b.pages})
 	})
@@ -224,22 +281,27 @@ func bit(b bool) uint64 {
 	return 0
 }
 
-// count asks how many pages have each word, and drops forms that none has.
+// count finds out how many pages have each word, and drops forms that none has. Frequent words are counted in a part of the jobs.
 func (s *ClickHouse) count(ctx context.Context, tenant string, all []string, terms []term) error {
+	if len(all) == 0 {
+		return nil
+	}
 	slices.Sort(all)
-	rows, err := s.conn.Query(ctx, `SELECT word, count() FROM words WHERE tenant = `+str(tenant)+` AND word IN `+strs(slices.Compact(all))+` GROUP BY word`)
+	all = slices.Compact(all)
+	counts, err := s.countIn(ctx, tenant, all, window{to: math.MaxUint64 / sampleShare})
 	if err != nil {
 		return err
 	}
-	defer end(rows)
-	counts := map[string]uint64{}
-	for rows.Next() {
-		var w string
-		var n uint64
-		if err := rows.Scan(&w, &n); err != nil {
+	all = slices.DeleteFunc(all, func(w string) bool { return counts[w] >= sampleEnough })
+	for w := range counts {
+		counts[w] *= sampleShare
+	}
+	if len(all) > 0 {
+		exact, err := s.countIn(ctx, tenant, all, window{})
+		if err != nil {
 			return err
 		}
-		counts[w] = n
+		maps.Copy(counts, exact)
 	}
 	for i := range terms {
 		if terms[i].prefix {
@@ -254,7 +316,26 @@ func (s *ClickHouse) count(ctx context.Context, tenant string, all []string, ter
 		}
 		terms[i].forms = there
 	}
-	return rows.Err()
+	return nil
+}
+
+// countIn counts the rows of words in a window.
+func (s *ClickHouse) countIn(ctx context.Context, tenant string, all []string, in window) (map[string]uint64, error) {
+	rows, err := s.conn.Query(ctx, `SELECT word, count() FROM words WHERE tenant = `+str(tenant)+` AND word IN `+strs(all)+in.where()+` GROUP BY word`)
+	if err != nil {
+		return nil, err
+	}
+	defer end(rows)
+	counts := map[string]uint64{}
+	for rows.Next() {
+		var w string
+		var n uint64
+		if err := rows.Scan(&w, &n); err != nil {
+			return nil, err
+		}
+		counts[w] = n
+	}
+	return counts, rows.Err()
 }
 
 // simple reports whether the rows of one word are the candidates as they are.
@@ -262,35 +343,28 @@ func simple(terms []term) bool {
 	return len(terms) == 1 && !terms[0].prefix && len(terms[0].forms) == 1
 }
 
-// candidates returns the best pages by their words, after a position.
-func (s *ClickHouse) candidates(ctx context.Context, q Query, terms []term, after *position, limit int) ([]candidate, error) {
-	where := "tenant = " + str(q.Tenant) + narrow(q)
+// candidates returns the best pages of a window by their words, after a position.
+func (s *ClickHouse) candidates(ctx context.Context, q Query, terms []term, in window, after *position, limit int) ([]candidate, error) {
+	where := "tenant = " + str(q.Tenant) + in.where() + narrow(q)
 	var statement string
 	if simple(terms) {
-		statement = `SELECT jid, page, toUInt64(weight) * ` + strconv.FormatUint(terms[0].rarity(), 10) + ` AS score FROM words WHERE ` + where +
+		statement = `SELECT jid, page, version, toUInt64(weight) * ` + strconv.FormatUint(terms[0].rarity(), 10) + ` AS score FROM words WHERE ` + where +
 			` AND ` + terms[0].where()
-		if after != nil {
-			statement += ` AND ` + beyond(*after)
-		}
 	} else {
-		statement = grouped(q.Tenant, terms, where)
-		if after != nil {
-			statement += ` AND ` + beyond(*after)
-		}
+		statement = grouped(q.Tenant, terms, where, in)
+	}
+	if after != nil {
+		statement += ` AND ` + beyond(*after)
 	}
 	rows, err := s.conn.Query(ctx, statement+` ORDER BY score DESC, jid, page LIMIT `+strconv.Itoa(limit))
 	if err != nil {
 		return nil, err
 	}
-	return scanCandidates(rows)
-}
-
-func scanCandidates(rows driver.Rows) ([]candidate, error) {
 	defer end(rows)
 	var found []candidate
 	for rows.Next() {
 		var c candidate
-		if err := rows.Scan(&c.jid, &c.page, &c.score); err != nil {
+		if err := rows.Scan(&c.jid, &c.page, &c.version, &c.score); err != nil {
 			return nil, err
 		}
 		found = append(found, c)
@@ -319,30 +393,39 @@ func narrow(q Query) string {
 	return b.String()
 }
 
-// grouped writes the query for several words. Where rows of an earlier version of a page are still there, those of the highest that one of the words has
-// are the page: it must have all others in that version too, and none that it must not have.
-func grouped(tenant string, terms []term, where string) string {
+// grouped writes the query for several words. Rows of one version of a page, which may be an earlier one whose rows are still there, are brought together: it
+// must have all words, and none that it must not have. Words of a phrase must stand beside each other, as far as their places tell.
+func grouped(tenant string, terms []term, where string, in window) string {
 	var either, having, score []string
-	first := "max(if(" + terms[0].where() + ", version, 0))"
-	for i, t := range terms {
+	phrases := map[int]string{}
+	for _, t := range terms {
 		either = append(either, t.where())
-		version := "max(if(" + t.where() + ", version, 0))"
-		switch {
-		case t.not:
-			having = append(having, version+" < "+first)
+		weight := "max(if(" + t.where() + ", weight, 0))"
+		if t.not {
+			having = append(having, weight+" = 0")
 			continue
-		case i == 0:
-			having = append(having, first+" > 0")
-		default:
-			having = append(having, version+" = "+first)
 		}
-		score = append(score, fmt.Sprintf("toUInt64(max(if(%s, weight, 0))) * %d", t.where(), t.rarity()))
+		having = append(having, weight+" > 0")
+		score = append(score, fmt.Sprintf("toUInt64(%s) * %d", weight, t.rarity()))
+		if t.phrase > 0 {
+			places := "groupBitOr(if(" + t.where() + ", places, 0))"
+			if t.place > 0 {
+				places = fmt.Sprintf("bitRotateRight(%s, %d)", places, t.place%64)
+			}
+			if before, ok := phrases[t.phrase]; ok {
+				places = "bitAnd(" + before + ", " + places + ")"
+			}
+			phrases[t.phrase] = places
+		}
 	}
-	if must := len(score); must > 1 && !terms[0].prefix && terms[0].pages <= rareWord && terms[1].pages > 4*terms[0].pages {
-		where += " AND (jid, page) IN (SELECT jid, page FROM words WHERE tenant = " + str(tenant) + " AND " + terms[0].where() + ")"
+	for _, places := range phrases {
+		having = append(having, places+" != 0")
 	}
-	return `SELECT jid, page, ` + strings.Join(score, " + ") + ` AS score FROM words WHERE ` + where + ` AND (` + strings.Join(either, " OR ") +
-		`) GROUP BY jid, page HAVING ` + strings.Join(having, " AND ")
+	if led(terms) {
+		where += " AND (jid, page) IN (SELECT jid, page FROM words WHERE tenant = " + str(tenant) + in.where() + " AND " + terms[0].where() + ")"
+	}
+	return `SELECT jid, page, version, ` + strings.Join(score, " + ") + ` AS score FROM words WHERE ` + where + ` AND (` + strings.Join(either, " OR ") +
+		`) GROUP BY jid, page, version HAVING ` + strings.Join(having, " AND ")
 }
 
 // pageRow is a page as its table has it.
@@ -356,7 +439,7 @@ type pageRow struct {
 }
 
 // verify returns the hits that each candidate stands for: as a rule one, none if its words are of an earlier text or do not make the phrase.
-func (s *ClickHouse) verify(ctx context.Context, q Query, m *Matcher, terms []term, found []candidate) ([][]Hit, error) {
+func (s *ClickHouse) verify(ctx context.Context, q Query, m *Matcher, found []candidate) ([][]Hit, error) {
 	hits := make([][]Hit, len(found))
 	if len(found) == 0 {
 		return hits, nil
@@ -365,25 +448,14 @@ func (s *ClickHouse) verify(ctx context.Context, q Query, m *Matcher, terms []te
 	if err != nil {
 		return nil, err
 	}
-	seen := map[candidate]bool{}
 	for i, c := range found {
-		key := candidate{jid: c.jid, page: c.page}
-		if seen[key] {
-			continue
-		}
-		for _, row := range rows[key] {
-			if row.deleted || q.Job != "" && row.job != q.Job || q.Language != "" && row.language != q.Language {
+		for _, row := range rows[candidate{jid: c.jid, page: c.page}] {
+			if row.version != c.version || row.deleted || q.Job != "" && row.job != q.Job || q.Language != "" && row.language != q.Language {
 				continue
 			}
-			var folded []string
-			for _, w := range words(row.text) {
-				folded = append(folded, w)
-			}
-			// Ungrouped rows of an earlier text stand at another place in the order than the page does.
-			if !m.hit(folded) || simple(terms) && !weighs(folded, terms[0], c.score) {
+			if m.phrases() && !m.hit(foldWords(row.text)) {
 				continue
 			}
-			seen[key] = true
 			hits[i] = append(hits[i], Hit{
 				Job: row.job, Page: int(c.page), Run: row.run, Language: row.language, Snippet: m.cutSnippet(row.text),
 				Score: float64(c.score) / (weightScale * idfScale),
@@ -391,17 +463,6 @@ func (s *ClickHouse) verify(ctx context.Context, q Query, m *Matcher, terms []te
 		}
 	}
 	return hits, nil
-}
-
-// weighs reports whether a page's one word gives it that score.
-func weighs(folded []string, t term, score uint64) bool {
-	n := 0
-	for _, w := range folded {
-		if w == t.forms[0] {
-			n++
-		}
-	}
-	return uint64(weightOf(n, len(folded)))*t.rarity() == score
 }
 
 // readPages returns the latest rows of pages. Of jobs whose numbers are the same, which are more than unlikely, each has its own.
@@ -415,7 +476,8 @@ func (s *ClickHouse) readPages(ctx context.Context, tenant string, found []candi
 	slices.Sort(jids)
 	slices.Sort(pages)
 	// The pairs say which; the rest is for the primary key, which is looked up by columns.
-	rows, err := s.conn.Query(ctx, `SELECT jid, page, job, version, run, deleted, language, text FROM pages WHERE tenant = `+str(tenant)+
+	// Texts come last, for those rows that the pairs leave.
+	rows, err := s.conn.Query(ctx, `SELECT jid, page, job, version, run, deleted, language, text FROM pages PREWHERE tenant = `+str(tenant)+
 		` AND jid IN `+nums(slices.Compact(jids))+` AND page IN `+nums(slices.Compact(pages))+` AND (jid, page) IN (`+strings.Join(pairs, ", ")+`)`)
 	if err != nil {
 		return nil, err

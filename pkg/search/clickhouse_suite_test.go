@@ -105,3 +105,24 @@ func TestClickHouseRestart(t *testing.T) {
 		t.Errorf("Search with the server back: got %d hits, %v, want 2", len(result.Hits), err)
 	}
 }
+
+// A write of which a part failed is made good by the next try, whatever the part was.
+func TestClickHouseHalfWritten(t *testing.T) {
+	t.Parallel()
+	s := search.TestedClickHouse(t, searchtest.NewClickHouse(t).URL())
+	for i, table := range []string{"words", "pages"} {
+		page := []search.Page{{Tenant: "acme", Job: "j", Run: 1, Number: i + 1, Text: "words of " + table}}
+		search.Exec(t, s, "RENAME TABLE "+table+" TO hidden")
+		if err := s.PutPages(t.Context(), page); err == nil {
+			t.Errorf("PutPages without the table %s: got no error, want one", table)
+		}
+		search.Exec(t, s, "RENAME TABLE hidden TO "+table)
+		if err := s.PutPages(t.Context(), page); err != nil {
+			t.Errorf("PutPages with the table %s back: got %v, want no error", table, err)
+		}
+		result, err := s.Search(t.Context(), search.Query{Tenant: "acme", Text: table})
+		if err != nil || len(result.Hits) != 1 {
+			t.Errorf("search after the table %s was away: got %d hits, %v, want 1", table, len(result.Hits), err)
+		}
+	}
+}

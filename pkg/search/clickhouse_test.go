@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,40 @@ func CountRows(t *testing.T, s *ClickHouse, table string) int {
 		t.Fatalf("count %s: got %v, want no error", table, err)
 	}
 	return int(n)
+}
+
+// Exec runs a statement beside the Store.
+func Exec(t *testing.T, s *ClickHouse, statement string) {
+	t.Helper()
+	if err := s.conn.Exec(t.Context(), statement); err != nil {
+		t.Fatalf("%s: got %v, want no error", statement, err)
+	}
+}
+
+// firstWindowOf returns the first window of a query for two words that have so many rows.
+func firstWindowOf(one, other uint64) window {
+	return firstWindow(Query{}, []term{{forms: []string{"a"}, pages: one}, {forms: []string{"b"}, pages: other}})
+}
+
+// Windows follow each other without a gap, up to the last job.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	if got := firstWindowOf(scanRows/2-1, scanRows/2); got != (window{}) {
+		t.Errorf("window of few rows: got %v, want everything", got)
+	}
+	for _, rows := range []uint64{scanRows + 1, 10 * scanRows, 1_000 * scanRows, math.MaxUint64 / 4} {
+		in, n := firstWindowOf(rows/2, rows/2+1), 0
+		for ; in.to != 0; n++ {
+			next := in.next()
+			if next.from != in.to || next.to != 0 && uint64(next.to) <= uint64(next.from) || n > 64 {
+				t.Fatalf("window after %v: got %v, want the one that begins where it ends", in, next)
+			}
+			in = next
+		}
+		if n == 0 {
+			t.Errorf("window of %d rows: got everything, want a part", rows)
+		}
+	}
 }
 
 func TestClickHouseURL(t *testing.T) {

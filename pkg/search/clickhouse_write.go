@@ -212,7 +212,8 @@ func pageHash(p Page) uint64 {
 	return hashOf([]string{strconv.Itoa(p.Run), p.Language, p.Text})
 }
 
-// storePages writes what is new among the pages: first the pages, which nothing leads to yet, then the words, which do.
+// storePages writes what is new among the pages: first the words, which lead to nothing yet, then the pages. A page that is there has its words, and one
+// that is not is written again by a caller who got an error.
 func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
 	latest := map[pageKey]Page{}
 	for _, p := range pages { // of two pages with the same number the later counts, unless it is of an earlier run
@@ -248,16 +249,6 @@ func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
 	slices.SortFunc(rows, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(jobID(a.Job), jobID(b.Job)), cmp.Compare(a.Number, b.Number))
 	})
-	err = s.insert(ctx, `pages (month, tenant, jid, page, job, version, run, deleted, expire, hash, language, text)`, len(rows), func(i int) []any {
-		p := rows[i]
-		return []any{
-			monthOf(p.Job), p.Tenant, jobID(p.Job), uint32(p.Number), p.Job, p.version, uint32(p.Run), uint8(0), expiry(p.ExpireTime), pageHash(p.Page),
-			p.Language, p.Text,
-		}
-	})
-	if err != nil {
-		return err
-	}
 	var postings []posting
 	for i, p := range rows {
 		postings = appendPostings(postings, p.Page, p.version)
@@ -269,7 +260,13 @@ func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
 			postings = postings[:0]
 		}
 	}
-	return nil
+	return s.insert(ctx, `pages (month, tenant, jid, page, job, version, run, deleted, expire, hash, language, text)`, len(rows), func(i int) []any {
+		p := rows[i]
+		return []any{
+			monthOf(p.Job), p.Tenant, jobID(p.Job), uint32(p.Number), p.Job, p.version, uint32(p.Run), uint8(0), expiry(p.ExpireTime), pageHash(p.Page),
+			p.Language, p.Text,
+		}
+	})
 }
 
 // posting says that a page has a word.
@@ -280,22 +277,28 @@ type posting struct {
 	page                   uint32
 	version                uint64
 	weight                 uint32
+	places                 uint64
 	expire                 time.Time
 }
 
 // appendPostings adds the words of a page.
 func appendPostings(to []posting, p Page, version uint64) []posting {
-	count, total := map[string]int{}, 0
+	type occurrence struct {
+		count  int
+		places uint64
+	}
+	found, total := map[string]occurrence{}, 0
 	for _, w := range words(p.Text) {
-		count[w]++
+		o := found[w]
+		found[w] = occurrence{count: o.count + 1, places: o.places | 1<<(total%64)}
 		total++
 	}
 	base := posting{
 		tenant: p.Tenant, language: p.Language, month: monthOf(p.Job), jid: jobID(p.Job), page: uint32(p.Number), version: version,
 		expire: expiry(p.ExpireTime),
 	}
-	for w, n := range count {
-		base.word, base.weight = strings.Clone(w), weightOf(n, total)
+	for w, o := range found {
+		base.word, base.weight, base.places = strings.Clone(w), weightOf(o.count, total), o.places
 		to = append(to, base)
 	}
 	return to
@@ -308,7 +311,7 @@ func (s *ClickHouse) insertPostings(ctx context.Context, rows []posting) error {
 	slices.SortFunc(rows, func(a, b posting) int {
 		return cmp.Or(strings.Compare(a.tenant, b.tenant), strings.Compare(a.word, b.word), cmp.Compare(a.jid, b.jid), cmp.Compare(a.page, b.page))
 	})
-	batch, err := s.conn.PrepareBatch(ctx, `INSERT INTO words (month, tenant, word, jid, page, version, weight, expire, language)`)
+	batch, err := s.conn.PrepareBatch(ctx, `INSERT INTO words (month, tenant, word, jid, page, version, weight, expire, language, places)`)
 	if err != nil {
 		return err
 	}
@@ -316,12 +319,13 @@ func (s *ClickHouse) insertPostings(ctx context.Context, rows []posting) error {
 	month, tenant, word := make([]uint32, len(rows)), make([]string, len(rows)), make([]string, len(rows))
 	jid, page, version := make([]uint64, len(rows)), make([]uint32, len(rows)), make([]uint64, len(rows))
 	weight, expire, language := make([]uint32, len(rows)), make([]time.Time, len(rows)), make([]string, len(rows))
+	places := make([]uint64, len(rows))
 	for i, r := range rows {
 		month[i], tenant[i], word[i], jid[i], page[i] = r.month, r.tenant, r.word, r.jid, r.page
-		version[i], weight[i], expire[i], language[i] = r.version, r.weight, r.expire, r.language
+		version[i], weight[i], expire[i], language[i], places[i] = r.version, r.weight, r.expire, r.language, r.places
 	}
 	// By column, because a row at a time costs an allocation a cell.
-	for i, column := range []any{month, tenant, word, jid, page, version, weight, expire, language} {
+	for i, column := range []any{month, tenant, word, jid, page, version, weight, expire, language, places} {
 		if err := batch.Column(i).Append(column); err != nil {
 			return err
 		}

@@ -12,27 +12,30 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// position is a place in the order of a query's hits: after the one with that score and row. Rows break ties; a store whose rows are known by two
-// numbers has the second in sub.
+// position is a place in the order of a query's hits: after the one with that score and row, in a window. Rows break ties; a store whose rows are known by
+// two numbers has the second in sub.
 type position struct {
 	score float64
 	row   int64
 	sub   int64
+	in    window
 }
 
+// window is the part of an index whose pages are ranked against each other: from ≤ n < to, where n is a number that the store orders pages by.
+type window struct{ from, to int64 }
+
 const (
-	cursorVersion = 2
-	cursorBytes   = 1 + 8 + 8 + 8 + 8
+	cursorVersion = 3
+	cursorBytes   = 1 + 6*8
 )
 
 // newCursor writes a position for users to hand back. It holds nothing secret, and with another query it is refused.
 func newCursor(hash uint64, at position) string {
 	b := make([]byte, 0, cursorBytes)
 	b = append(b, cursorVersion)
-	b = binary.BigEndian.AppendUint64(b, hash)
-	b = binary.BigEndian.AppendUint64(b, math.Float64bits(at.score))
-	b = binary.BigEndian.AppendUint64(b, uint64(at.row))
-	b = binary.BigEndian.AppendUint64(b, uint64(at.sub))
+	for _, v := range []uint64{hash, math.Float64bits(at.score), uint64(at.row), uint64(at.sub), uint64(at.in.from), uint64(at.in.to)} {
+		b = binary.BigEndian.AppendUint64(b, v)
+	}
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
@@ -45,9 +48,9 @@ func parseCursor(hash uint64, cursor string) (*position, error) {
 	if err != nil || len(b) != cursorBytes || b[0] != cursorVersion || binary.BigEndian.Uint64(b[1:]) != hash {
 		return nil, fault.New(fault.InvalidArgument, "the cursor is none of this query's")
 	}
+	number := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[1+8*i:])) }
 	at := position{
-		score: math.Float64frombits(binary.BigEndian.Uint64(b[9:])),
-		row:   int64(binary.BigEndian.Uint64(b[17:])), sub: int64(binary.BigEndian.Uint64(b[25:])),
+		score: math.Float64frombits(uint64(number(1))), row: number(2), sub: number(3), in: window{from: number(4), to: number(5)},
 	}
 	if math.IsNaN(at.score) || math.IsInf(at.score, 0) {
 		return nil, fault.New(fault.InvalidArgument, "the cursor is none of this query's")

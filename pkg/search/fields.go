@@ -17,14 +17,7 @@ var fields = map[string]struct {
 		q.Filter.Filename = v
 		return v != ""
 	}},
-	"label": {"label:name=value", func(q *Query, v string) bool {
-		name, value, ok := strings.Cut(v, "=")
-		if q.Filter.Labels == nil {
-			q.Filter.Labels = map[string]string{}
-		}
-		q.Filter.Labels[name] = value
-		return ok && name != ""
-	}},
+	"label":    {"label:name=value, or label:name for any value", func(q *Query, v string) bool { return q.Filter.AddLabel(v) }},
 	"language": {"a language tag such as de", setLanguage},
 	"lang":     {"a language tag such as de", setLanguage},
 	"job":      {"the id of a job", func(q *Query, v string) bool { q.Job = v; return v != "" }},
@@ -68,7 +61,7 @@ func setPages(q *Query, v string) bool {
 
 // ParseFields takes field:value out of the query's Text, as users type it into one line, and sets what it stands for:
 //
-//	filename:invoice   a part of the file name          label:team=ops       a label
+//	filename:invoice   a part of the file name          label:team=ops       a label; label:team for any value
 //	after:2026-01-31   made on that day or later        before:2026-02-28    made before that day; both take times as well
 //	lang:de            pages in a language              pages:3-10           documents of so many pages; also 3, 3- and -10
 //	job:ID             pages of one job

@@ -18,6 +18,7 @@ func TestParseFields(t *testing.T) {
 		`tax filename:report`:               {Text: "tax", Filter: Filter{Filename: "report"}},
 		`FILENAME:"annual report" tax`:      {Text: "tax", Filter: Filter{Filename: "annual report"}},
 		`"a filename:b" tax`:                {Text: `"a filename:b" tax`},
+		`label:team label:kind=x tax`:       {Text: "tax", Filter: Filter{Labels: map[string]string{"kind": "x"}, LabelNames: []string{"team"}}},
 		`label:team=ops label:kind=x=y tax`: {Text: "tax", Filter: Filter{Labels: map[string]string{"team": "ops", "kind": "x=y"}}},
 		`tax lang:DE job:j1`:                {Text: "tax", Language: "de", Job: "j1"},
 		`after:2026-01-31 tax`:              {Text: "tax", Filter: Filter{From: day}},
@@ -33,7 +34,7 @@ func TestParseFields(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"filename:", `filename:""`, "label:x", "label:=x", "lang:", "after:yesterday", "before:", "pages:0", "pages:-", "pages:a", "pages:3-x", "job:",
+		"filename:", `filename:""`, "label:", "label:=x", "lang:", "after:yesterday", "before:", "pages:0", "pages:-", "pages:a", "pages:3-x", "job:",
 	} {
 		q := Query{Text: text}
 		if err := q.ParseFields(); fault.CodeOf(err) != fault.InvalidArgument {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"inkstream.dev/pkg/fault"
@@ -51,6 +52,22 @@ func checkLimit(tenant string, limit *int) error {
 	return nil
 }
 
+// AddLabel adds a label that must be there: name=value, or name for any value. It reports whether it is one.
+func (f *Filter) AddLabel(label string) bool {
+	name, value, ok := strings.Cut(label, "=")
+	switch {
+	case name == "":
+		return false
+	case !ok:
+		f.LabelNames = append(f.LabelNames, name)
+		return true
+	case f.Labels == nil:
+		f.Labels = map[string]string{}
+	}
+	f.Labels[name] = value
+	return true
+}
+
 func (f *Filter) check() error {
 	switch {
 	case f.MinPages < 0 || f.MaxPages < 0:
@@ -59,7 +76,7 @@ func (f *Filter) check() error {
 		return fault.New(fault.InvalidArgument, "at least %d and at most %d pages, which no document has", f.MinPages, f.MaxPages)
 	case !f.From.IsZero() && !f.Before.IsZero() && !f.From.Before(f.Before):
 		return fault.New(fault.InvalidArgument, "a time range that ends before it begins")
-	case len(f.Filename) > maxQueryRunes || len(f.Labels) > maxClauses:
+	case len(f.Filename) > maxQueryRunes || len(f.Labels)+len(f.LabelNames) > maxClauses:
 		return fault.New(fault.InvalidArgument, "a filter with too long a file name, or too many labels")
 	}
 	return nil
@@ -67,7 +84,7 @@ func (f *Filter) check() error {
 
 // empty reports whether the filter leaves no document out.
 func (f *Filter) empty() bool {
-	return f.Filename == "" && len(f.Labels) == 0 && f.From.IsZero() && f.Before.IsZero() && f.MinPages == 0 && f.MaxPages == 0
+	return f.Filename == "" && len(f.Labels) == 0 && len(f.LabelNames) == 0 && f.From.IsZero() && f.Before.IsZero() && f.MinPages == 0 && f.MaxPages == 0
 }
 
 // parts returns what tells filters apart.
@@ -76,7 +93,7 @@ func (f *Filter) parts() []string {
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		out = append(out, name, f.Labels[name])
 	}
-	return out
+	return append(append(out, "names"), slices.Sorted(slices.Values(f.LabelNames))...)
 }
 
 // sqlite writes the filter as conditions, each after an AND, on documents named d.
@@ -88,6 +105,9 @@ func (f *Filter) sqlite() (string, []any) {
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		// json_each and no path, in which a label's name would have to be quoted.
 		b.add(`EXISTS (SELECT 1 FROM json_each(d.labels) AS l WHERE l.key = ? AND l.value = ?)`, name, f.Labels[name])
+	}
+	for _, name := range f.LabelNames {
+		b.add(`EXISTS (SELECT 1 FROM json_each(d.labels) AS l WHERE l.key = ?)`, name)
 	}
 	f.bounds(&b, "d.")
 	return b.sql, b.args

@@ -95,6 +95,15 @@ func (m *Matcher) phrases() bool {
 	return slices.ContainsFunc(m.clauses, func(p pattern) bool { return len(p.words) > 1 })
 }
 
+// foldWords returns the folded words of a text.
+func foldWords(text string) []string {
+	var folded []string
+	for _, w := range words(text) {
+		folded = append(folded, w)
+	}
+	return folded
+}
+
 // hit reports whether a page of these words has all that it must have, and nothing that it must not have.
 func (m *Matcher) hit(folded []string) bool {
 	for _, p := range m.clauses {
@@ -131,6 +140,9 @@ func (p *pattern) at(folded []string, i int) bool {
 	return true
 }
 
+// snippetWords is how many words a snippet has at most.
+const snippetWords = 32
+
 // cutSnippet returns a piece of the text around what matches: that stretch of snippetWords words that has most different matches, the
 // earliest of several.
 func (m *Matcher) cutSnippet(text string) Snippet {
@@ -154,9 +166,10 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 	if last == len(spans)-1 {
 		to = len(text)
 	}
-	var marked strings.Builder
+	var s Snippet
+	var b strings.Builder
 	if first > 0 {
-		marked.WriteString("…")
+		b.WriteString("…")
 	}
 	at := from
 	for k := 0; k < len(hits); k++ {
@@ -169,18 +182,22 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 			end = hits[k+1]
 			k++
 		}
-		marked.WriteString(text[at:spans[i].Start])
-		marked.WriteByte(markBegin)
-		marked.WriteString(text[spans[i].Start:spans[end].End])
-		marked.WriteByte(markEnd)
+		b.WriteString(text[at:spans[i].Start])
+		start := b.Len()
+		b.WriteString(text[spans[i].Start:spans[end].End])
+		s.Highlights = append(s.Highlights, Span{Start: start, End: b.Len()})
 		at = spans[end].End
 	}
-	marked.WriteString(text[at:to])
+	b.WriteString(text[at:to])
 	if last < len(spans)-1 {
-		marked.WriteString("…")
+		b.WriteString("…")
 	}
-	return newSnippet(marked.String())
+	s.Text = lineBreaks.Replace(b.String())
+	return s
 }
+
+// lineBreaks makes one line of a text, of the same length.
+var lineBreaks = strings.NewReplacer("\n", " ", "\t", " ")
 
 // joined reports whether words first to last are of one phrase.
 func (m *Matcher) joined(folded []string, first, last int) bool {
@@ -193,16 +210,19 @@ func (m *Matcher) joined(folded []string, first, last int) bool {
 func bestWindow(hits []int, folded []string) int {
 	const ahead = 4
 	best, most := 0, 0
+	distinct := map[string]int{} // those of hits[k:end], and how often
+	end := 0
 	for k, i := range hits {
-		distinct := map[string]bool{}
-		for _, j := range hits[k:] {
-			if j >= i+snippetWords-ahead {
-				break
-			}
-			distinct[folded[j]] = true
+		for ; end < len(hits) && hits[end] < i+snippetWords-ahead; end++ {
+			distinct[folded[hits[end]]]++
 		}
 		if len(distinct) > most {
 			best, most = i, len(distinct)
+		}
+		if w := folded[hits[k]]; distinct[w] == 1 {
+			delete(distinct, w)
+		} else {
+			distinct[w]--
 		}
 	}
 	return max(0, best-ahead)

@@ -56,17 +56,25 @@ func FuzzParseQuery(f *testing.F) {
 
 func TestSnippet(t *testing.T) {
 	t.Parallel()
-	for marked, want := range map[string]string{
-		"":                               "",
-		"plain\ntext":                    "plain text",
-		"a \x01b\x02 c":                  "a [b] c",
-		"\x01a\x02 \x01b ü\x02":          "[a] [b ü]",
-		"…<b> & \x01<i>\x02 </b>":        "…&lt;b&gt; &amp; [&lt;i&gt;] &lt;/b&gt;",
-		"\x01über\x02\tall \x01\n\x02 …": "[über] all [ ] …",
+	filler := strings.Repeat("lorem ipsum ", 50)
+	for _, tt := range []struct{ query, text, want string }{
+		{"b", "", ""},
+		{"b", "plain\ntext", "plain text"},
+		{"b", "a b c", "a [b] c"},
+		{`a "b ü"`, "a b\tÜ", "[a] [b Ü]"},
+		{"i -b", "<b> & <i> </b>", "&lt;b&gt; &amp; &lt;[i]&gt; &lt;/b&gt;"},
+		{"uber", "über\tall über", "[über] all [über]"},
+		{"end", filler + "end", "…" + strings.Repeat("ipsum lorem ", 15) + "ipsum [end]"},
+		{"one two", "one " + filler + "one two " + filler, "…" + strings.Repeat("lorem ipsum ", 2) + "[one] [two] " + strings.Repeat("lorem ipsum ", 13) + "…"},
 	} {
+		m, err := NewMatcher(tt.query)
+		if err != nil {
+			t.Fatal(err)
+		}
 		escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
-		if got := newSnippet(marked).Mark("[", "]", escape); got != want {
-			t.Errorf("snippet of %q: got %q, want %q", marked, got, want)
+		got := m.cutSnippet(tt.text).Mark("[", "]", escape)
+		if strings.ReplaceAll(got, " …", "…") != strings.ReplaceAll(tt.want, " …", "…") {
+			t.Errorf("snippet of %.20q for %s: got %q, want %q", tt.text, tt.query, got, tt.want)
 		}
 	}
 }
@@ -87,7 +95,7 @@ func TestCleanText(t *testing.T) {
 
 func TestCursor(t *testing.T) {
 	t.Parallel()
-	for _, at := range []position{{-1.5, 7, 0}, {-1e-9, math.MaxInt64, 3}, {0, 0, 0}, {1, -1, -1}} {
+	for _, at := range []position{{-1.5, 7, 0, window{1, 2}}, {-1e-9, math.MaxInt64, 3, window{to: math.MaxInt64}}, {}, {1, -1, -1, window{-1, -1}}} {
 		if got, err := parseCursor(99, newCursor(99, at)); err != nil || *got != at {
 			t.Errorf("cursor of %v: got %v, %v, want it back", at, got, err)
 		}

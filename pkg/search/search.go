@@ -32,7 +32,15 @@ type Store interface {
 	// ListJobs returns the jobs that match, newest first unless the query says otherwise. A query that makes no sense is an INVALID_ARGUMENT
 	// fault. The list is what PutDocument was told, which is behind the jobs' records by as long as its callers are.
 	ListJobs(ctx context.Context, query JobQuery) (JobPage, error)
-	// DeleteJob removes a job's pages and document. To have nothing to remove is no error.
+	// PutEvents stores events of audit trails, each once. A tombstone takes the job's other events away, and keeps later ones from showing.
+	PutEvents(ctx context.Context, events []Event) error
+	// Events returns a job's events in the order of their sequence.
+	Events(ctx context.Context, tenant, job string) ([]Event, error)
+	// LastEvent returns the event with the highest sequence, whosever it is; the zero Event if there is none. What follows the trail goes on after it.
+	LastEvent(ctx context.Context) (Event, error)
+	// StageStats sums up what the stages did for the documents of a tenant, by time, stage and lane, in this order.
+	StageStats(ctx context.Context, query StatsQuery) ([]StageStat, error)
+	// DeleteJob removes a job's pages, document and events, but for a tombstone. To have nothing to remove is no error.
 	DeleteJob(ctx context.Context, tenant, job string) error
 	// Ping reports whether the index answers.
 	Ping(ctx context.Context) error
@@ -69,6 +77,9 @@ type Document struct {
 	// EndTime is zero while the job runs.
 	EndTime time.Time
 	Labels  map[string]string
+	// Lane and Stages, what each stage did in the job's last run, are for StageStats; ListJobs leaves them out.
+	Lane   string
+	Stages map[string]StageRun
 	// ExpireTime is as that of a Page.
 	ExpireTime time.Time
 }
@@ -85,6 +96,8 @@ type Filter struct {
 	Filename string
 	// Labels must all be there, with these values.
 	Labels map[string]string
+	// LabelNames must all be there, with any value.
+	LabelNames []string
 	// From and Before bound the time of creation: From ≤ CreateTime < Before. Zero is no bound.
 	From, Before time.Time
 	// MinPages and MaxPages bound the page count. Zero is no bound.
@@ -135,7 +148,8 @@ type Query struct {
 
 // Result is what a Query found.
 type Result struct {
-	// Hits are the best first; their order is the same every time while the index does not change.
+	// Hits are the best first; their order is the same every time while the index does not change. Where very many pages match, a part of them after the
+	// other is ranked: first come the best of the first part, then all others of it, then those of the next.
 	Hits []Hit
 	// NextCursor is empty if there are no more hits.
 	NextCursor string

@@ -33,6 +33,7 @@ const (
 type SQLite struct {
 	writer *sql.DB // one connection, because SQLite has one writer at a time
 	reader *sql.DB
+	ranked int // rankedPages, but in tests
 }
 
 // OpenSQLite returns the index in the file at path, making it, and the folder that it is in, where they are missing.
@@ -52,7 +53,7 @@ func openSQLite(ctx context.Context, path string, busy time.Duration) (*SQLite, 
 	if err := errors.Join(f.Close(), syncFolder(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("make the index's file: %w", err)
 	}
-	s := &SQLite{}
+	s := &SQLite{ranked: rankedPages}
 	s.writer, err = openDB(path, busy, "immediate", 1)
 	if err != nil {
 		return nil, err

@@ -43,6 +43,18 @@ var steps = []step{{
 		`ALTER TABLE documents ADD COLUMN folded TEXT NOT NULL DEFAULT ''`,
 		`UPDATE documents SET folded = lower(filename)`,
 	},
+}, {
+	shared: []string{
+		// Durations are microseconds.
+		`ALTER TABLE documents ADD COLUMN lane TEXT NOT NULL DEFAULT ''`,
+		`ALTER TABLE documents ADD COLUMN stages TEXT NOT NULL DEFAULT '{}'`,
+		`CREATE TABLE events (
+			tenant INTEGER NOT NULL, job TEXT NOT NULL, id TEXT NOT NULL, sequence INTEGER NOT NULL, type TEXT NOT NULL, run INTEGER NOT NULL,
+			stage TEXT NOT NULL, page INTEGER NOT NULL, code TEXT NOT NULL, time INTEGER NOT NULL, attributes TEXT NOT NULL,
+			tombstone INTEGER NOT NULL, expire_time INTEGER NOT NULL, PRIMARY KEY (tenant, job, id)) WITHOUT ROWID`,
+		`CREATE INDEX events_by_sequence ON events (sequence)`,
+		`CREATE INDEX events_by_expiry ON events (expire_time)`,
+	},
 }}
 
 // migrate brings the file to the version that this program knows.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
+	"strings"
 )
 
-// snippetWords is how many words a snippet has at most; FTS5 takes up to 64.
-const snippetWords = 32
+// rankedPages is how many pages a query ranks against each other: the newest of those that match, then the next. A page's score costs many times what
+// it costs to find it, and words that most pages have tell none of them from the others.
+const rankedPages = 10_000
 
 // Search finds pages. It reads from one state of the index, whatever is written meanwhile.
 func (s *SQLite) Search(ctx context.Context, q Query) (Result, error) {
@@ -15,11 +18,11 @@ func (s *SQLite) Search(ctx context.Context, q Query) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := s.search(ctx, q, matchExpression(clauses), after)
+	result, err := s.search(ctx, q, clauses, after)
 	return result, classify(ctx, "search", err)
 }
 
-func (s *SQLite) search(ctx context.Context, q Query, match string, after *position) (Result, error) {
+func (s *SQLite) search(ctx context.Context, q Query, clauses []clause, after *position) (Result, error) {
 	tx, err := s.reader.BeginTx(ctx, nil)
 	if err != nil {
 		return Result{}, err
@@ -32,7 +35,7 @@ func (s *SQLite) search(ctx context.Context, q Query, match string, after *posit
 	if err != nil {
 		return Result{}, err
 	}
-	found, err := rank(ctx, tx, tenant, q, match, after)
+	found, err := s.findPages(ctx, tx, tenant, q, matchExpression(clauses), after)
 	if err != nil {
 		return Result{}, err
 	}
@@ -41,42 +44,59 @@ func (s *SQLite) search(ctx context.Context, q Query, match string, after *posit
 		found = found[:q.Limit]
 		result.NextCursor = newCursor(q.hash(), found[q.Limit-1])
 	}
-	for _, at := range found {
-		hit, err := describe(ctx, tx, tenant, match, at)
-		if err != nil {
-			return Result{}, err
-		}
-		result.Hits = append(result.Hits, hit)
-	}
-	return result, nil
+	result.Hits, err = describe(ctx, tx, tenant, newMatcher(clauses), found)
+	return result, err
 }
 
-// rank returns where the best pages are, one more than the query wants. Snippets come later, for the few that are shown: here they
-// would be made for every page that matches.
-func rank(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string, after *position) ([]position, error) {
-	statement := `SELECT rowid, bm25(words_{t}) AS score FROM words_{t} WHERE words_{t} MATCH ?`
-	args := []any{match}
+// findPages returns where the best pages are, one more than the query wants.
+func (s *SQLite) findPages(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string, after *position) ([]position, error) {
+	in := window{to: math.MaxInt64}
+	if after != nil {
+		in = after.in
+	}
+	var found []position
+	for {
+		part, err := s.rank(ctx, tx, tenant, q, match, &in, after, q.Limit+1-len(found))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, part...)
+		if len(found) > q.Limit || in.from == 0 {
+			return found, nil
+		}
+		in, after = window{to: in.from}, nil
+	}
+}
+
+// rank returns the best pages of a window, after a position in it. Of a window that has no beginning yet, 0, it sets one, and leaves 0 if no page ahead
+// of it matches. What is written later does not change a window: new rows have the highest numbers.
+func (s *SQLite) rank(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string, in *window, after *position, limit int) ([]position, error) {
+	b := conditions{args: []any{match}}
 	if q.Job != "" {
-		// The plus keeps SQLite from matching row by row.
-		statement += ` AND +rowid IN (SELECT id FROM pages_{t} WHERE job = ?)`
-		args = append(args, q.Job)
+		// A job's pages lie close together. The plus keeps SQLite from matching row by row.
+		b.add(`rowid >= max(?, (SELECT min(id) FROM pages_{t} WHERE job = ?))`, in.from, q.Job)
+		b.add(`rowid < min(?, (SELECT max(id) FROM pages_{t} WHERE job = ?) + 1)`, in.to, q.Job)
+		b.add(`+rowid IN (SELECT id FROM pages_{t} WHERE job = ?)`, q.Job)
+	} else {
+		b.add(`rowid >= ? AND rowid < ?`, in.from, in.to)
 	}
 	if q.Language != "" {
 		// By row: the pages' table is long for its texts, and most queries match few.
-		statement += ` AND (SELECT language FROM pages_{t} WHERE id = words_{t}.rowid) = ?`
-		args = append(args, q.Language)
+		b.add(`(SELECT language FROM pages_{t} WHERE id = words_{t}.rowid) = ?`, q.Language)
 	}
 	if !q.Filter.empty() {
-		where, more := q.Filter.sqlite()
-		statement += ` AND +rowid IN (SELECT p.id FROM documents AS d JOIN pages_{t} AS p ON p.job = d.job WHERE d.tenant = ?` + where + `)`
-		args = append(append(args, tenant), more...)
+		where, args := q.Filter.sqlite()
+		b.add(`+rowid IN (SELECT p.id FROM documents AS d JOIN pages_{t} AS p ON p.job = d.job WHERE d.tenant = ?`+where+`)`, append([]any{tenant}, args...)...)
 	}
+	statement := `WITH matched AS MATERIALIZED (
+			SELECT rowid AS page, bm25(words_{t}) AS score FROM words_{t} WHERE words_{t} MATCH ?` + b.sql + ` ORDER BY rowid DESC LIMIT ?)
+		SELECT page, score, total, first, last FROM matched, (SELECT count(*) AS total, min(page) AS first, max(page) AS last FROM matched)`
+	b.args = append(b.args, s.ranked)
 	if after != nil {
-		statement += ` AND (bm25(words_{t}), +rowid) > (?, ?)`
-		args = append(args, after.score, after.row)
+		statement += ` WHERE (score, page) > (?, ?)`
+		b.args = append(b.args, after.score, after.row)
 	}
-	statement += ` ORDER BY score, rowid LIMIT ?`
-	rows, err := tx.QueryContext(ctx, forTenant(statement, tenant), append(args, q.Limit+1)...)
+	rows, err := tx.QueryContext(ctx, forTenant(statement+` ORDER BY score, page LIMIT ?`, tenant), append(b.args, limit)...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,24 +104,51 @@ func rank(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string, 
 	var found []position
 	for rows.Next() {
 		var at position
-		if err := rows.Scan(&at.row, &at.score); err != nil {
+		var total, first, last int64
+		if err := rows.Scan(&at.row, &at.score, &total, &first, &last); err != nil {
 			return nil, err
 		}
+		if len(found) == 0 && in.from == 0 {
+			in.to = last + 1
+			if total == int64(s.ranked) {
+				in.from = first
+			}
+		}
+		at.in = *in
 		found = append(found, at)
 	}
 	return found, rows.Err()
 }
 
-// describe returns the hit at a position.
-func describe(ctx context.Context, tx *sql.Tx, tenant int64, match string, at position) (Hit, error) {
-	const statement = `SELECT p.job, p.page, p.run, p.language, coalesce(d.filename, ''), snippet(words_{t}, 0, ?, ?, '…', ?)
-		FROM words_{t} JOIN pages_{t} AS p ON p.id = words_{t}.rowid
-		LEFT JOIN documents AS d ON d.tenant = ? AND d.job = p.job
-		WHERE words_{t} MATCH ? AND words_{t}.rowid = ?`
-	hit := Hit{Score: -at.score} // FTS5 has the best at the bottom
-	var marked string
-	err := tx.QueryRowContext(ctx, forTenant(statement, tenant), string(markBegin), string(markEnd), snippetWords, tenant, match, at.row).
-		Scan(&hit.Job, &hit.Page, &hit.Run, &hit.Language, &hit.Filename, &marked)
-	hit.Snippet = newSnippet(marked)
-	return hit, err
+// describe returns the hits at positions. Only of these few the texts are read.
+func describe(ctx context.Context, tx *sql.Tx, tenant int64, m *Matcher, found []position) ([]Hit, error) {
+	if len(found) == 0 {
+		return nil, nil
+	}
+	statement := `SELECT p.id, p.job, p.page, p.run, p.language, coalesce(d.filename, ''), p.text FROM pages_{t} AS p
+		LEFT JOIN documents AS d ON d.tenant = ? AND d.job = p.job WHERE p.id IN (?` + strings.Repeat(", ?", len(found)-1) + `)`
+	args := []any{tenant}
+	place := make(map[int64]int, len(found))
+	for i, at := range found {
+		args = append(args, at.row)
+		place[at.row] = i
+	}
+	rows, err := tx.QueryContext(ctx, forTenant(statement, tenant), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	hits := make([]Hit, len(found))
+	for rows.Next() {
+		var id int64
+		var hit Hit
+		var text string
+		if err := rows.Scan(&id, &hit.Job, &hit.Page, &hit.Run, &hit.Language, &hit.Filename, &text); err != nil {
+			return nil, err
+		}
+		hit.Score = -found[place[id]].score // FTS5 has the best at the bottom
+		hit.Snippet = m.cutSnippet(text)
+		hits[place[id]] = hit
+	}
+	return hits, rows.Err()
 }

@@ -247,3 +247,56 @@ func TestPragmas(t *testing.T) {
 		t.Error("a write through the readers' pool: got no error, want one")
 	}
 }
+
+// Hits beyond those that are ranked against each other follow, each once.
+func TestRankedInParts(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
+	s.ranked = 10
+	var pages []Page
+	for i := range 95 {
+		text := "report " + strings.Repeat("filler ", i%5)
+		pages = append(pages, Page{Tenant: "acme", Job: fmt.Sprint("job", i%7), Run: 1, Number: i + 1, Text: text})
+	}
+	if err := s.PutPages(t.Context(), pages); err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int{1, 7, 10, 11, 94, 95, 96} {
+		seen := map[int]int{}
+		q := Query{Tenant: "acme", Text: "report", Limit: limit}
+		for {
+			result, err := s.Search(t.Context(), q)
+			if err != nil {
+				t.Fatalf("limit %d: got error %v, want none", limit, err)
+			}
+			for _, h := range result.Hits {
+				seen[h.Page]++
+			}
+			if q.Cursor = result.NextCursor; q.Cursor == "" {
+				break
+			}
+			if len(result.Hits) != limit {
+				t.Errorf("limit %d: got %d hits and a cursor, want as many as the limit", limit, len(result.Hits))
+			}
+		}
+		for i := range pages {
+			if seen[i+1] != 1 {
+				t.Errorf("limit %d: page %d was found %d times, want once", limit, i+1, seen[i+1])
+			}
+		}
+	}
+	// The best of the newest come first: the last ten of job6, for pages of one call are stored by their jobs.
+	result, err := s.Search(t.Context(), Query{Tenant: "acme", Text: "report", Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range result.Hits {
+		if h.Job != "job6" || h.Page < 28 || i > 0 && h.Score > result.Hits[i-1].Score {
+			t.Errorf("hit %d: got page %d of %s with score %v, want one of the newest ten, and scores that fall", i, h.Page, h.Job, h.Score)
+		}
+	}
+	one, err := s.Search(t.Context(), Query{Tenant: "acme", Text: "report", Job: "job0", Limit: MaxLimit})
+	if err != nil || len(one.Hits) != 14 {
+		t.Errorf("hits of one job: got %d, %v, want 14", len(one.Hits), err)
+	}
+}

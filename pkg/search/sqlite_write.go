@@ -209,11 +209,15 @@ func putDocument(ctx context.Context, tx *sql.Tx, doc Document) error {
 	if err != nil {
 		return err
 	}
-	const put = `INSERT OR REPLACE INTO documents
-		(tenant, job, filename, sha256, page_count, state, create_time, end_time, labels, folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	stages, err := json.Marshal(storedStages(doc.Stages))
+	if err != nil {
+		return err
+	}
+	const put = `INSERT OR REPLACE INTO documents (tenant, job, filename, sha256, page_count, state, create_time, end_time, labels, folded, lane, stages)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	name := cleanText(doc.Filename)
 	_, err = tx.ExecContext(ctx, put, tenant, doc.Job, name, doc.SHA256, doc.PageCount, doc.State,
-		micros(doc.CreateTime), micros(doc.EndTime), string(labels), foldText(name))
+		micros(doc.CreateTime), micros(doc.EndTime), string(labels), foldText(name), doc.Lane, string(stages))
 	return err
 }
 
@@ -237,6 +241,9 @@ func (s *SQLite) DeleteJob(ctx context.Context, tenant, job string) error {
 				return nil
 			}
 			if err != nil {
+				return err
+			}
+			if err := deleteEvents(ctx, tx, id, job); err != nil {
 				return err
 			}
 			left, err = deleteSome(ctx, tx, id, job)

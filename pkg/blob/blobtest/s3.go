@@ -1,11 +1,9 @@
 package blobtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,11 +13,12 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"inkstream.dev/pkg/processtest"
 )
 
 const (
@@ -27,8 +26,6 @@ const (
 	s3User, s3Password = "blobtest", "blobtest-password"
 	// s3StartTries bounds the races for a free port.
 	s3StartTries = 5
-	// s3StartTimeout is for machines that are busy with other tests.
-	s3StartTimeout = 60 * time.Second
 )
 
 // S3Server is a real S3 server, versitygw over a folder of its own, that ends with the test.
@@ -36,8 +33,7 @@ type S3Server struct {
 	addr    string
 	root    string
 	buckets atomic.Int32
-	cmd     *exec.Cmd
-	output  *bytes.Buffer
+	process *processtest.Process
 }
 
 // NewS3Server starts a server on a free port. It puts the server's credentials into this process's environment, where blob.Open finds them. The
@@ -64,10 +60,7 @@ func NewS3Server(t testing.TB) *S3Server {
 	}
 	t.Cleanup(s.Stop)
 	for try := 1; ; try++ {
-		if s.addr, err = freePort(); err == nil {
-			err = s.start(t.Context(), program, filepath.Join(dir, "attributes"))
-		}
-		if err == nil {
+		if err = s.start(t.Context(), program, filepath.Join(dir, "attributes")); err == nil {
 			return s
 		}
 		if try == s3StartTries {
@@ -102,56 +95,24 @@ func (s *S3Server) Client() *s3.Client {
 
 // Stop ends the server, as its machine's failure would.
 func (s *S3Server) Stop() {
-	if s.cmd != nil {
-		_ = s.cmd.Process.Kill()
-		_ = s.cmd.Wait() // it was killed
-		s.cmd = nil
-	}
+	s.process.Stop()
+	s.process = nil
 }
 
 func (s *S3Server) start(ctx context.Context, program, attributes string) error {
-	s.output = &bytes.Buffer{}
-	// The attributes of blobs go beside them, because not every file system has extended attributes.
-	s.cmd = exec.Command(program, "--port", s.addr, "--access", s3User, "--secret", s3Password, "--keep-alive", "--quiet",
-		"posix", "--sidecar", attributes, s.root)
-	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
-		s.cmd = nil
+	port, err := processtest.FreePort()
+	if err != nil {
 		return err
 	}
-	ended := make(chan struct{})
-	cmd := s.cmd
-	go func() { // ends with the process, which Stop sees to
-		defer close(ended)
-		_, _ = cmd.Process.Wait()
-	}()
-	ctx, cancel := context.WithTimeout(ctx, s3StartTimeout)
-	defer cancel()
-	for {
+	s.addr = fmt.Sprintf("127.0.0.1:%d", port)
+	// The attributes of blobs go beside them, because not every file system has extended attributes.
+	cmd := exec.Command(program, "--port", s.addr, "--access", s3User, "--secret", s3Password, "--keep-alive", "--quiet",
+		"posix", "--sidecar", attributes, s.root)
+	s.process, err = processtest.Start(ctx, cmd, func(ctx context.Context) error {
 		_, err := s.Client().ListBuckets(ctx, &s3.ListBucketsInput{})
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ended:
-			s.cmd = nil
-			return fmt.Errorf("it ended at once: %s", s.output)
-		case <-ctx.Done():
-			s.Stop()
-			return errors.Join(ctx.Err(), err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-// freePort returns an address that was free a moment ago.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
+		return err
+	})
+	return err
 }
 
 // buildS3Server returns the path of the server's program.

@@ -1,27 +1,23 @@
 package searchtest
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"inkstream.dev/pkg/processtest"
 )
 
 const (
 	clickhouseUser, clickhousePassword = "inkstream", "searchtest 'password' & \"more\""
-	// clickhouseStartTimeout is for machines that are busy with other tests.
-	clickhouseStartTimeout = 60 * time.Second
-	clickhouseStartTries   = 5
+	// clickhouseStartTries bounds the races for a free port.
+	clickhouseStartTries = 5
 )
 
 // clickhouseConfig is all that a server needs. What it keeps in memory is for small machines.
@@ -55,8 +51,7 @@ const clickhouseUsers = `<yandex>
 type ClickHouse struct {
 	dir       string
 	port      int
-	cmd       *exec.Cmd
-	output    *bytes.Buffer
+	process   *processtest.Process
 	databases atomic.Int32
 }
 
@@ -101,11 +96,8 @@ func (s *ClickHouse) Start(t testing.TB) {
 
 // Stop kills the server.
 func (s *ClickHouse) Stop() {
-	if s.cmd != nil {
-		_ = s.cmd.Process.Kill()
-		_ = s.cmd.Wait() // it was killed
-		s.cmd = nil
-	}
+	s.process.Stop()
+	s.process = nil
 }
 
 // URL returns the URL of a new database, which search.Open makes.
@@ -118,14 +110,11 @@ func (s *ClickHouse) DSN(database string) string {
 
 func (s *ClickHouse) start(ctx context.Context, program string) error {
 	if s.port == 0 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		port, err := processtest.FreePort()
 		if err != nil {
 			return err
 		}
-		s.port = l.Addr().(*net.TCPAddr).Port
-		if err := l.Close(); err != nil {
-			return err
-		}
+		s.port = port
 	}
 	for name, text := range map[string]string{
 		"config.xml": fmt.Sprintf(clickhouseConfig, s.port, s.dir), "users.xml": clickhouseUsers,
@@ -134,20 +123,6 @@ func (s *ClickHouse) start(ctx context.Context, program string) error {
 			return err
 		}
 	}
-	s.output = &bytes.Buffer{}
-	s.cmd = exec.Command(program, "--config-file="+filepath.Join(s.dir, "config.xml"))
-	s.cmd.Dir = s.dir
-	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
-		s.cmd = nil
-		return err
-	}
-	return s.await(ctx)
-}
-
-// await waits until the server answers.
-func (s *ClickHouse) await(ctx context.Context) error {
 	options, err := clickhouse.ParseDSN(s.DSN("default"))
 	if err != nil {
 		return err
@@ -157,27 +132,8 @@ func (s *ClickHouse) await(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
-	ended := make(chan struct{})
-	cmd := s.cmd
-	go func() { // ends with the process, which Stop sees to
-		defer close(ended)
-		_, _ = cmd.Process.Wait()
-	}()
-	ctx, cancel := context.WithTimeout(ctx, clickhouseStartTimeout)
-	defer cancel()
-	for {
-		err := conn.Ping(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ended:
-			s.cmd = nil
-			return fmt.Errorf("it ended at once: %s", s.output)
-		case <-ctx.Done():
-			s.Stop()
-			return errors.Join(ctx.Err(), err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	cmd := exec.Command(program, "--config-file="+filepath.Join(s.dir, "config.xml"))
+	cmd.Dir = s.dir
+	s.process, err = processtest.Start(ctx, cmd, conn.Ping)
+	return err
 }

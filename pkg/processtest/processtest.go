@@ -1,0 +1,74 @@
+// Package processtest runs programs of others, such as servers, for tests.
+package processtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+const (
+	// startTimeout is for machines that are busy with other tests.
+	startTimeout = 60 * time.Second
+	// startPoll is how often it is looked whether a program is ready.
+	startPoll = 50 * time.Millisecond
+)
+
+// Process is a program that runs. It ends with Stop, and with the process that started it.
+type Process struct {
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when it has
+}
+
+// Start starts a program and waits until ready reports no error. What the program says is in the error of one that ends at once.
+func Start(ctx context.Context, cmd *exec.Cmd, ready func(ctx context.Context) error) (*Process, error) {
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &Process{cmd: cmd, ended: make(chan struct{})}
+	go func() { // ends with the program, which Stop sees to
+		defer close(p.ended)
+		_ = cmd.Wait() // it was killed, or ended by itself, which is told by ended
+	}()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return p, nil
+		}
+		select {
+		case <-p.ended:
+			return nil, fmt.Errorf("it ended at once: %s", &output)
+		case <-ctx.Done():
+			p.Stop()
+			return nil, errors.Join(ctx.Err(), err)
+		case <-time.After(startPoll):
+		}
+	}
+}
+
+// Stop kills the program, as the failure of its machine would, and waits for its end. A nil Process is none.
+func (p *Process) Stop() {
+	if p != nil {
+		_ = p.cmd.Process.Kill() // an error says that it has ended
+		<-p.ended
+	}
+}
+
+// FreePort returns a port of the loopback address that was free a moment ago: another process may take it first.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
