@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"inkstream.dev/pkg/pdf/internal/textlayer"
 	"inkstream.dev/pkg/pdf/internal/wire"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -21,7 +22,7 @@ const (
 
 // TextLayer writes the source with an invisible text layer on the given pages, those with recognised words: words that have a confidence.
 // Every byte of the original comes first, untouched, and behind them an incremental update. A page keeps its own content; the words lie
-// before it, each as wide and as high as its box. Pages may come in any order; what is kept of each is a few numbers, so a document of any
+// before it, each edge within two points of its box's. Pages may come in any order; what is kept of each is a few numbers, so a document of any
 // length takes no more memory than its cross references. Without any recognised word the source is copied as it is.
 //
 // Errors are those of Open, and DAMAGED, with the page where there is one, for a document that PDFium reads only by guessing at its
@@ -127,7 +128,7 @@ func recognisedOnly(p *inkstreamv1.Page) (*inkstreamv1.Page, int) {
 		for _, l := range b.GetLines() {
 			line := &inkstreamv1.Line{Bbox: l.GetBbox(), Angle: l.GetAngle()}
 			for _, w := range l.GetWords() {
-				if w != nil && w.Confidence != nil {
+				if w != nil && textlayer.Recognised(w) {
 					line.Words = append(line.Words, &inkstreamv1.Word{Text: w.GetText(), Bbox: w.GetBbox(), Confidence: w.Confidence})
 				}
 			}

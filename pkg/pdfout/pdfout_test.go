@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +33,7 @@ func sample() *inkstreamv1.Page {
 				Bbox: []float32{72, 100, 300, 112}, Angle: 90, Words: []*inkstreamv1.Word{word("one", 72, 0.5), word(" ", 115, 1), word("two", 120, 0.98)},
 			}}},
 			{Type: "figure", Bbox: []float32{72, 200, 300, 400}, Image: 1},
+			{Type: "footer", Bbox: []float32{72, 740, 300, 750}, Lines: []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{word(" ", 80, 0.7)}}}},
 			{Type: "table", Bbox: []float32{72, 500, 300, 600}, Lines: []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{word("cell", 80, 0.7)}}}},
 		},
 	}
@@ -97,10 +99,16 @@ func checkHOCR(t testing.TB, p *inkstreamv1.Page, meta Meta) string {
 	if err := WriteHOCR(&b, p, meta); err != nil {
 		t.Fatal(err)
 	}
-	var page []string
+	var page, classes []string
 	for _, e := range elements(t, b.Bytes()) {
+		if e.attrs["name"] == "ocr-capabilities" {
+			classes = strings.Fields(e.attrs["content"])
+		}
 		if !strings.HasPrefix(e.attrs["class"], "ocr") {
 			continue
+		}
+		if !slices.Contains(classes, e.attrs["class"]) {
+			t.Errorf("%s is none of the capabilities %v", e.attrs["class"], classes)
 		}
 		m := hocrBox.FindStringSubmatch(e.attrs["title"])
 		if m == nil {

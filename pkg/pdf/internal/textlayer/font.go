@@ -10,14 +10,22 @@ import (
 	"inkstream.dev/pkg/pdf/internal/structure"
 )
 
-// Font is the one font of a text layer. Its codes are the characters themselves; those beyond the basic plane get codes where no character
-// is, among the surrogates and then the private ones.
+// Font is the one font of a text layer. Its codes are the characters themselves; those beyond the basic plane, and marked ones, get codes where
+// no character is, among the surrogates and then the private ones.
 type Font struct {
 	number int // of its object
 	used   map[uint16]rune
-	high   map[rune]uint16 // codes of characters beyond the basic plane
+	high   map[rune]uint16 // codes of characters that have none of their own
 	next   int             // the next code for one of them
 }
+
+// Marks are invisible characters that say in which direction the characters beside them run. They are written with a character, as one glyph.
+const (
+	marksLeft  = 1 << 24 // added to a character: with a right-to-left mark on its left
+	marksRight = 1 << 25 // with a left-to-right mark on its right
+
+	leftToRightMark, rightToLeftMark = 0x200E, 0x200F
+)
 
 // NewFont returns a font whose object the update is to have.
 func NewFont(u *structure.Update) *Font {
@@ -33,13 +41,16 @@ const (
 // code returns the code of a character.
 func (f *Font) code(r rune) uint16 {
 	switch {
-	case r <= 0, utf16.IsSurrogate(r), r > 0x10FFFF:
+	case r <= 0, utf16.IsSurrogate(unmarked(r)), unmarked(r) > 0x10FFFF:
 		r = replacement
 	case r > 0xFFFF:
 		c, ok := f.high[r]
 		if !ok {
 			for f.next <= lastPrivate && f.used[uint16(f.next)] != 0 {
 				f.next++
+			}
+			if f.next > lastPrivate && unmarked(r) != r {
+				return f.code(unmarked(r))
 			}
 			if f.next > lastPrivate {
 				r = replacement
@@ -59,44 +70,49 @@ func (f *Font) code(r rune) uint16 {
 	return c
 }
 
+func unmarked(r rune) rune { return r &^ (marksLeft | marksRight) }
+
+// withMarks returns a character with its marks.
+func withMarks(r rune) []rune {
+	out := []rune{unmarked(r)}
+	if r&marksLeft != 0 {
+		out = append([]rune{rightToLeftMark}, out...)
+	}
+	if r&marksRight != 0 {
+		out = append(out, leftToRightMark)
+	}
+	return out
+}
+
 // Write writes the font's objects.
 func (f *Font) Write(u *structure.Update) error {
-	name := func(s string) structure.Value { return structure.Value{Kind: structure.Name, Raw: []byte(s)} }
-	list := func(v ...structure.Value) structure.Value { return structure.Value{Kind: structure.Array, List: v} }
-	text := func(s string) structure.Value { return structure.Value{Kind: structure.String, Text: []byte(s)} }
-	entries := func(v ...any) structure.Value {
-		d := structure.Value{Kind: structure.Dict}
-		for i := 0; i < len(v); i += 2 {
-			d.Entries = append(d.Entries, structure.Entry{Key: v[i].(string), Value: v[i+1].(structure.Value)})
-		}
-		return d
-	}
 	const base = "InkstreamGlyphless"
 	file, toUnicode, toGlyph, descriptor, descendant := u.New(), u.New(), u.New(), u.New(), u.New()
 	data := glyphless()
-	if err := u.PutStream(file, entries("Length1", structure.Integer(len(data))), data); err != nil {
+	if err := u.PutStream(file, dict("Length1", structure.Integer(len(data))), data); err != nil {
 		return err
 	}
-	if err := u.PutStream(toUnicode, entries(), f.toUnicode()); err != nil {
+	if err := u.PutStream(toUnicode, dict(), f.toUnicode()); err != nil {
 		return err
 	}
 	// Every code is glyph 1: glyph 0 stands for a missing one, which some readers draw, or look for elsewhere.
-	if err := u.PutStream(toGlyph, entries(), bytes.Repeat([]byte{0, 1}, 1<<16)); err != nil {
+	if err := u.PutStream(toGlyph, dict(), bytes.Repeat([]byte{0, 1}, 1<<16)); err != nil {
 		return err
 	}
-	const symbolic, fixedPitch = 4, 1
-	u.Put(descriptor, 0, entries(
-		"Type", name("FontDescriptor"), "FontName", name(base), "Flags", structure.Integer(symbolic|fixedPitch),
-		"FontBBox", list(structure.Integer(0), structure.Integer(0), structure.Integer(unitsPerEm), structure.Integer(unitsPerEm)),
-		"ItalicAngle", structure.Integer(0), "Ascent", structure.Integer(unitsPerEm), "Descent", structure.Integer(-1),
-		"CapHeight", structure.Integer(unitsPerEm), "StemV", structure.Integer(80), "FontFile2", structure.Reference(file)))
-	u.Put(descendant, 0, entries(
+	const symbolic = 4
+	u.Put(descriptor, 0, dict(
+		"Type", name("FontDescriptor"), "FontName", name(base), "Flags", structure.Integer(symbolic),
+		"FontBBox", array(structure.Integer(0), structure.Integer(0), structure.Integer(unitsPerEm), structure.Integer(glyphHeight)),
+		"ItalicAngle", structure.Integer(0), "Ascent", structure.Integer(glyphHeight), "Descent", structure.Integer(-1),
+		"CapHeight", structure.Integer(glyphHeight), "StemV", structure.Integer(80), "FontFile2", structure.Reference(file)))
+	u.Put(descendant, 0, dict(
 		"Type", name("Font"), "Subtype", name("CIDFontType2"), "BaseFont", name(base),
-		"CIDSystemInfo", entries("Registry", text("Adobe"), "Ordering", text("Identity"), "Supplement", structure.Integer(0)),
-		"FontDescriptor", structure.Reference(descriptor), "DW", structure.Integer(unitsPerEm), "CIDToGIDMap", structure.Reference(toGlyph)))
-	u.Put(f.number, 0, entries(
+		"CIDSystemInfo", dict("Registry", text("Adobe"), "Ordering", text("Identity"), "Supplement", structure.Integer(0)),
+		"FontDescriptor", structure.Reference(descriptor), "DW", structure.Integer(unitsPerEm),
+		"W", array(structure.Integer(' '), array(structure.Integer(blank*unitsPerEm))), "CIDToGIDMap", structure.Reference(toGlyph)))
+	u.Put(f.number, 0, dict(
 		"Type", name("Font"), "Subtype", name("Type0"), "BaseFont", name(base), "Encoding", name("Identity-H"),
-		"DescendantFonts", list(structure.Reference(descendant)), "ToUnicode", structure.Reference(toUnicode)))
+		"DescendantFonts", array(structure.Reference(descendant)), "ToUnicode", structure.Reference(toUnicode)))
 	return nil
 }
 
@@ -131,7 +147,7 @@ func (f *Font) toUnicode() []byte {
 		fmt.Fprintf(&b, "%d beginbfrange\n", len(block))
 		for _, s := range block {
 			fmt.Fprintf(&b, "<%04X> <%04X> <", s.from, s.to)
-			for _, unit := range utf16.Encode([]rune{s.first}) {
+			for _, unit := range utf16.Encode(withMarks(s.first)) {
 				fmt.Fprintf(&b, "%04X", unit)
 			}
 			b.WriteString(">\n")

@@ -6,11 +6,15 @@ import (
 	"strings"
 )
 
-// unitsPerEm of the font; its glyph is that wide and that high.
-const unitsPerEm = 1000
+const (
+	unitsPerEm = 1000
+	// The font's glyph is as wide as the em, and as high as the boxes of recognised words, which are tight, are in parts of the size that the
+	// words were printed in. Readers go by that size when they put lines and columns together.
+	glyphHeight = 850
+)
 
-// glyphless returns a TrueType font of an empty glyph and a square. Readers want an embedded font to be a sound one even if nothing of it is
-// drawn: without, they take another in its place, with other widths. The square is never painted either, but gives characters an extent:
+// glyphless returns a TrueType font of an empty glyph and a rectangle. Readers want an embedded font to be a sound one even if nothing of it is
+// drawn: without, they take another in its place, with other widths. The rectangle is never painted either, but gives characters an extent:
 // PDFium, and so Chrome, leaves out text without one where it runs up or down.
 func glyphless() []byte {
 	be := binary.BigEndian
@@ -29,10 +33,10 @@ func glyphless() []byte {
 	const created = 0 // the epoch of such fonts, 1904: the same bytes every time
 	tables := map[string][]byte{
 		"cmap": slices.Concat(u16(0, 1, 3, 1), u32(12), u16(6, 12, 0, 32, 1, 1)), // one mapping, the blank's, in format 6
-		"glyf": slices.Concat(u16(1, 0, 0, unitsPerEm, unitsPerEm, 3, 0), []byte{1, 1, 1, 1}, u16(0, 0, unitsPerEm, 0), u16(0, unitsPerEm, 0, -unitsPerEm)),
+		"glyf": slices.Concat(u16(1, 0, 0, unitsPerEm, glyphHeight, 3, 0), []byte{1, 1, 1, 1}, u16(0, 0, unitsPerEm, 0), u16(0, glyphHeight, 0, -glyphHeight)),
 		"head": slices.Concat(u32(0x00010000, 0x00010000, 0, 0x5F0F3CF5), u16(0, unitsPerEm), u32(0, created, 0, created),
-			u16(0, 0, unitsPerEm, unitsPerEm, 0, 8, 2, 0, 0)),
-		"hhea": slices.Concat(u32(0x00010000), u16(unitsPerEm, -1, 0, unitsPerEm, 0, 0, unitsPerEm, 1, 0, 0, 0, 0, 0, 0, 0, 2)),
+			u16(0, 0, unitsPerEm, glyphHeight, 0, 8, 2, 0, 0)),
+		"hhea": slices.Concat(u32(0x00010000), u16(glyphHeight, -1, 0, unitsPerEm, 0, 0, unitsPerEm, 1, 0, 0, 0, 0, 0, 0, 0, 2)),
 		"hmtx": u16(unitsPerEm, 0, unitsPerEm, 0),
 		"loca": u16(0, 0, 34/2), // of a glyph of 34 bytes, in pairs of them
 		"maxp": slices.Concat(u32(0x00010000), u16(2, 4, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)),

@@ -37,35 +37,13 @@ func NewLegend(u *structure.Update) Legend {
 	return l
 }
 
-func name(s string) structure.Value { return structure.Value{Kind: structure.Name, Raw: []byte(s)} }
-
-func number(v float64) structure.Value {
-	return structure.Value{Kind: structure.Number, Raw: appendNumber(nil, v, 2), Num: int64(v)}
-}
-
-func array(v ...structure.Value) structure.Value {
-	return structure.Value{Kind: structure.Array, List: v}
-}
-
-func dict(v ...any) structure.Value {
-	d := structure.Value{Kind: structure.Dict}
-	for i := 0; i+1 < len(v); i += 2 {
-		d.Entries = append(d.Entries, structure.Entry{Key: v[i].(string), Value: v[i+1].(structure.Value)})
-	}
-	return d
-}
-
 // maxMarks bounds what is drawn on a page.
 const maxMarks = 5000
 
 // AddBoxes draws the blocks of p over the page, each in the colour of its type with its number in reading order. They are drawn as an
 // annotation, which is laid over a page whatever its content leaves behind, and can be hidden.
 func AddBoxes(u *structure.Update, page *structure.PageUpdate, legend Legend, p *inkstreamv1.Page) (bool, error) {
-	o := overlay{builder: builder{geometry: page.Geometry, scaleX: 1, scaleY: 1}}
-	o.width, o.height = page.Size()
-	if w, h := float64(p.GetWidth()), float64(p.GetHeight()); w > 0 && h > 0 && finite(w) && finite(h) {
-		o.scaleX, o.scaleY = o.width/w, o.height/h
-	}
+	o := overlay{canvas: newCanvas(page, p)}
 	o.unit = math.Min(3, math.Max(0.4, math.Min(o.width, o.height)/600))
 	for i, b := range p.GetBlocks() {
 		if b != nil && i < maxMarks {
@@ -85,12 +63,12 @@ func AddBoxes(u *structure.Update, page *structure.PageUpdate, legend Legend, p 
 	}
 	const printed, readOnly, locked = 4, 64, 128
 	u.Put(annotation, 0, dict("Type", name("Annot"), "Subtype", name("Stamp"), "Rect", rect, "F", structure.Integer(printed|readOnly|locked),
-		"NM", structure.Value{Kind: structure.String, Text: []byte("inkstream-layout")}, "AP", dict("N", structure.Reference(form))))
+		"NM", text("inkstream-layout"), "AP", dict("N", structure.Reference(form))))
 	return true, page.AddAnnotation(annotation)
 }
 
 type overlay struct {
-	builder
+	canvas
 	unit float64 // a point on an ordinary page
 }
 

@@ -1,6 +1,8 @@
 package textlayer
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -50,6 +52,100 @@ func TestCodesAreCharacters(t *testing.T) {
 	}
 }
 
+// Ends of words that say nothing of their direction are marked in lines that run from right to left.
+func TestDirectedWords(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"שלום": "םולש", "שלום.": "\u200f.םולש", "12": "\u200f12", "(12)": "\u200f(12)\u200e", "!": "\u200f!\u200e", "(אב": "בא(",
+	} {
+		var got []rune
+		for _, r := range directed(visual([]rune(in))) {
+			got = append(got, withMarks(r)...)
+		}
+		if string(got) != want {
+			t.Errorf("%q: got %q, want %q", in, string(got), want)
+		}
+	}
+	f := &Font{used: map[uint16]rune{}, high: map[rune]uint16{}, next: firstSurrogate}
+	if got := f.code('.' | marksLeft | marksRight); got != firstSurrogate {
+		t.Errorf("code: got %04X, want %04X", got, firstSurrogate)
+	}
+	if want := "<D800> <D800> <200F002E200E>\n"; !strings.Contains(string(f.toUnicode()), want) {
+		t.Errorf("no %q in %s", want, f.toUnicode())
+	}
+}
+
+// Every edge stays within reach of where it was; what is to be apart is apart, in any direction.
+func TestAdjust(t *testing.T) {
+	t.Parallel()
+	type boxes [][4]float64 // as displayed
+	for _, tt := range []struct {
+		name   string
+		texts  string
+		in     boxes
+		joined bool // two words still are where readers take them for one
+	}{
+		{"words with a gap", "some words", boxes{{10, 10, 40, 20}, {45, 10, 80, 20}}, false},
+		{"words that touch", "some words", boxes{{10, 10, 40, 20}, {40, 10, 80, 20}}, false},
+		{"words that overlap a little", "noted ;", boxes{{74, 170, 107, 181}, {106, 169, 110, 183}}, false},
+		{"words of different depths", "going on —", boxes{{10, 12, 40, 22}, {41, 12, 60, 20}, {61, 15, 70, 16}}, false},
+		{"a narrow word beside tall ones", "A il A", boxes{{10, 10, 30, 18}, {35, 14, 37, 19}, {42, 10, 60, 18}}, false},
+		{"words from right to left", "שלום לכם", boxes{{50, 10, 80, 20}, {20, 10, 50, 20}}, false},
+		{"words that lie on each other", "one two", boxes{{10, 10, 40, 20}, {12, 10, 38, 20}}, true},
+		{"a word without a width", "gedankenloien", boxes{{182, 212, 182.5, 219}}, false},
+	} {
+		for _, angle := range []int32{0, 90, 180, 270} {
+			t.Run(fmt.Sprintf("%s at %d", tt.name, angle), func(t *testing.T) {
+				t.Parallel()
+				var words []*placed
+				for i, text := range strings.Fields(tt.texts) {
+					turned := &placed{}
+					turned.frame(tt.in[i], 0)
+					turned.angle = angle
+					x0, y0 := turned.point(turned.from, turned.base)
+					x1, y1 := turned.point(turned.to, turned.top)
+					words = append(words, place([]rune(text), [4]float64{min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)}, angle))
+				}
+				checkAdjusted(t, words, tt.joined)
+			})
+		}
+	}
+}
+
+func checkAdjusted(t *testing.T, words []*placed, joined bool) {
+	t.Helper()
+	var before []placed
+	for _, w := range words {
+		before = append(before, *w)
+	}
+	adjust(words, slack)
+	for i, w := range words {
+		was := before[i]
+		if w.narrow() {
+			t.Errorf("%s: characters of %.2f at a size of %.2f", string(w.runes), w.pitch(), w.size())
+		}
+		for _, moved := range []float64{w.from - was.from, w.to - was.to, w.base - was.base, w.top - was.top} {
+			if math.Abs(moved) > slack+1e-9 {
+				t.Errorf("%s: an edge is moved by %.2f, want at most %.2f", string(w.runes), moved, slack)
+			}
+		}
+		if w.to-w.from < least || w.top-w.base < least {
+			t.Errorf("%s: got %+v, want an extent", string(w.runes), *w)
+		}
+		if i == 0 {
+			continue
+		}
+		a, b := words[i-1], w
+		if b.from < a.from {
+			a, b = b, a
+		}
+		const read = 0.15 // of the size of the font, where pdftotext -raw sees two words
+		if apart := b.from-a.to > read*max(a.size(), b.size()); apart == joined {
+			t.Errorf("%s and %s: apart %v, %.2f at a size of %.2f", string(a.runes), string(b.runes), apart, b.from-a.to, a.size())
+		}
+	}
+}
+
 func TestCodesRunOut(t *testing.T) {
 	t.Parallel()
 	f := &Font{used: map[uint16]rune{}, high: map[rune]uint16{}, next: firstSurrogate}
@@ -70,7 +166,7 @@ func TestCodesRunOut(t *testing.T) {
 func TestVisualOrder(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"word": "word", "שלום": "םולש", "שלום2024": "2024םולש", "": "", " a\tb\x00": "ab", "مرحبا": "ابحرم",
+		"word": "word", "שלום": "םולש", "שלום2024": "2024םולש", "": "", " a\tb\x00": "ab", "مرحبا": "ابحرم", "שלום.": ".םולש", "ב-12.5%": "%12.5-ב",
 	} {
 		if got := string(visual([]rune(in))); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)

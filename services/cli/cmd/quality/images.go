@@ -54,7 +54,7 @@ func scoreImages(ctx context.Context, b *bench, samples []*sample) (section, err
 			continue
 		}
 		t.add(p.Path, fmt.Sprint(p.got), fmt.Sprint(p.want), fmt.Sprint(p.jpegs), fmt.Sprint(p.intact), p.note)
-		if p.uncompared || !p.ended() {
+		if p.uncompared || !p.owes() {
 			continue
 		}
 		files, jpegs, intact = files+1, jpegs+p.jpegs, intact+p.intact

@@ -142,19 +142,9 @@ func nativeF1(peer, ours string, pictures []string) float64 {
 	return quality.F1(len(got)-len(more), len(want), len(got)-read)
 }
 
-// comparable folds what readers write differently without reading it differently: marks of the writing direction, which some of them put
-// where a blank belongs, and the control characters that stand for codes of symbol fonts.
+// comparable folds what readers write differently without reading it differently.
 func comparable(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 0x80 && r < 0xa0:
-			return -1
-		case r >= 0x202a && r <= 0x202e:
-			return ' '
-		}
-		return r
-	}, text)
-	return score.Normalise(text, score.Options{Lenient: true})
+	return score.Normalise(score.Unmarked(text), score.Options{Lenient: true})
 }
 
 func below(v []float64, bound float64) int {

@@ -201,3 +201,8 @@ func download(ctx context.Context, client inkstreamv1.InkstreamServiceClient, id
 func (s *sample) ended() bool {
 	return strings.HasPrefix(s.state, inkstreamv1.Job_SUCCEEDED.String()) || strings.HasPrefix(s.state, inkstreamv1.Job_PARTIAL.String())
 }
+
+// owes reports whether the job should have artifacts: of a sound document, one that failed should too.
+func (s *sample) owes() bool {
+	return s.ended() || strings.HasPrefix(s.state, inkstreamv1.Job_FAILED.String())
+}

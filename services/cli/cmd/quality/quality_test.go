@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ func TestRecord(t *testing.T) {
 		"| Recognition | figure | 0.95 | 0.5 peer | ≥ 0.9 | **met** |\n| Recognition | other | 1 | – |  |  |\n| Native text | figure | 0.8 | 0.5 peer | ≥ 0.9 | **not met** |",
 		"| Tables | figure | 0.9 | 0.5 peer | ≥ 0.9 | **met** |",
 		"## Native text\n\nHow it was done.\n\n### By file\n\n| File | F1 |\n| --- | --- |\n| a\\|b.pdf | 0.8 |\n",
-		"Peers: peer 1.0.\n",
+		"Peers: peer 1.0.\n", "## Summary\n\n2 of 3 targets are met. Not met:\n\n- Native text, figure: 0.8, target ≥ 0.9\n\n| Measure |",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the record lacks\n%s\nit is\n%s", want, got)
@@ -135,8 +136,32 @@ func TestTotalSumsEditsAndPicksTheBetterPeer(t *testing.T) {
 	if !worse(sum, cer) || bestPeer(sum, cer) != "0.1500 OCRmyPDF" {
 		t.Errorf("worse = %v, best peer %q; want true, 0.1500 OCRmyPDF", worse(sum, cer), bestPeer(sum, cer))
 	}
+	if level := file(10, 10).by; ahead(sum, cer) || ahead(level, cer) || worse(level, cer) || !ahead(file(9, 10).by, cer) {
+		t.Error("ahead and worse do not tell 0.2000, 0.1000 and 0.0900 from the peer's 0.1500 and 0.1000")
+	}
 	if got := behind(file(30, 10).by); got != 20 {
 		t.Errorf("behind = %d, want 20", got)
+	}
+}
+
+// A text comes back with its words, whatever else the page had before.
+func TestCameBack(t *testing.T) {
+	t.Parallel()
+	sure := 0.9
+	native, one, two := word{Text: "native"}, word{Text: "one", Confidence: &sure}, word{Text: "two", Confidence: &sure}
+	d := &document{Pages: []page{
+		{Number: 1, Blocks: []block{{Lines: []line{{Words: []word{native, one, two}}}}}},
+		{Number: 2, Blocks: []block{{Lines: []line{{Words: []word{native}}}}}},
+	}}
+	for _, tt := range []struct {
+		now  string
+		want float64
+	}{
+		{"native one two\fnative", 1}, {"native two\u202b one\fnative", 1}, {"native onetwo\fnative", 0}, {"native one\ftwo", 2.0 / 3}, {"native one two x x\f", 2.0 / 3},
+	} {
+		if got := d.cameBack(strings.Split(tt.now, "\f"), []string{"native", "native"}); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%q: got %.4f, want %.4f", tt.now, got, tt.want)
+		}
 	}
 }
 
@@ -156,6 +181,19 @@ func TestGroupsOf(t *testing.T) {
 	}
 	if got := s.languages(); got != "ukr" {
 		t.Errorf("languages = %q, want ukr", got)
+	}
+}
+
+// A document that was refused lacks nothing; one that failed does.
+func TestOwes(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string][2]bool{
+		"SUCCEEDED": {true, true}, "PARTIAL": {true, true}, "FAILED ALL_PAGES_FAILED": {false, true}, "REJECTED ENCRYPTED": {}, "not taken: empty": {},
+	} {
+		s := &sample{state: state}
+		if got := [2]bool{s.ended(), s.owes()}; got != want {
+			t.Errorf("%s: ended and owes are %v, want %v", state, got, want)
+		}
 	}
 }
 

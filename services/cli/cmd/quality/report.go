@@ -101,6 +101,26 @@ func printSections(w io.Writer, sections []section) {
 		summary.rows = append(summary.rows, s.summaryRows(false)...)
 	}
 	printTable(w, summary)
+	fmt.Fprintf(w, "\n%s", verdicts(summary.rows))
+}
+
+// verdicts says how many of the targets among the rows of a summary are met, and names those that are not.
+func verdicts(rows [][]string) string {
+	met := 0
+	var missed strings.Builder
+	for _, row := range rows {
+		switch strings.Trim(row[len(row)-1], "*") {
+		case "met":
+			met++
+		case "not met":
+			fmt.Fprintf(&missed, "- %s, %s: %s, target %s\n", row[0], row[1], row[2], row[4])
+		}
+	}
+	n := strings.Count(missed.String(), "\n")
+	if n == 0 {
+		return fmt.Sprintf("All %d targets are met.\n", met)
+	}
+	return fmt.Sprintf("%d of %d targets are met. Not met:\n\n%s", met, met+n, missed.String())
 }
 
 func printTable(w io.Writer, t table) {
@@ -123,7 +143,7 @@ to compare; "` + absentArtifact + `" is an artifact that the job lacks, and coun
 
 // record is the file that the results are kept in.
 type record struct {
-	summary  []string          // rows of the table
+	summary  [][]string        // rows of the table
 	sections map[string]string // by title, with their headings
 }
 
@@ -139,11 +159,21 @@ func readRecord(text string) record {
 		}
 		for line := range strings.SplitSeq(part, "\n") {
 			if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| "+summaryColumns[0]+" ") && !strings.HasPrefix(line, "| --") {
-				r.summary = append(r.summary, line)
+				r.summary = append(r.summary, cells(line))
 			}
 		}
 	}
 	return r
+}
+
+// cells takes apart what writeRow wrote.
+func cells(line string) []string {
+	const bar = "\x00"
+	row := strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, bar), "|"), "|")
+	for i, cell := range row {
+		row[i] = strings.ReplaceAll(strings.TrimSpace(cell), bar, "|")
+	}
+	return row
 }
 
 // writeRecord writes the sections into the record; those that are not among them stay in it as they are.
@@ -160,28 +190,29 @@ func writeRecord(path string, sections []section, peers string) error {
 
 // with returns the text of the record with the sections in place of those of the same title.
 func (r record) with(sections []section, peers string) string {
-	var b strings.Builder
-	b.WriteString(recordHead)
-	fmt.Fprintf(&b, "Peers: %s.\n\n## Summary\n\n", peers)
-	writeHeader(&b, summaryColumns)
+	var summary [][]string
 	var bodies []string
 	for _, m := range measures {
-		i := slices.IndexFunc(sections, func(s section) bool { return s.title == m.title })
-		if i < 0 {
-			for _, line := range r.summary {
-				if strings.HasPrefix(line, "| "+m.title+" |") {
-					b.WriteString(line + "\n")
-				}
-			}
-			if body := r.sections[m.title]; body != "" {
-				bodies = append(bodies, body)
-			}
+		if i := slices.IndexFunc(sections, func(s section) bool { return s.title == m.title }); i >= 0 {
+			summary = append(summary, sections[i].summaryRows(true)...)
+			bodies = append(bodies, sections[i].markdown())
 			continue
 		}
-		for _, row := range sections[i].summaryRows(true) {
-			writeRow(&b, row)
+		for _, row := range r.summary {
+			if row[0] == m.title {
+				summary = append(summary, row)
+			}
 		}
-		bodies = append(bodies, sections[i].markdown())
+		if body := r.sections[m.title]; body != "" {
+			bodies = append(bodies, body)
+		}
+	}
+	var b strings.Builder
+	b.WriteString(recordHead)
+	fmt.Fprintf(&b, "Peers: %s.\n\n## Summary\n\n%s\n", peers, verdicts(summary))
+	writeHeader(&b, summaryColumns)
+	for _, row := range summary {
+		writeRow(&b, row)
 	}
 	for _, body := range bodies {
 		b.WriteString("\n" + body)

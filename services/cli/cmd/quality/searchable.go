@@ -39,6 +39,7 @@ type searched struct {
 	there      bool
 	recognised int // pages with recognised words
 	f1         float64
+	rawF1      float64 // in the order of the file
 	place      quality.Placement
 	changed    []int   // pages that look otherwise than in the original
 	grown      float64 // bytes a page
@@ -49,9 +50,10 @@ type searched struct {
 }
 
 func scoreSearchable(ctx context.Context, b *bench, samples []*sample) (section, error) {
-	sec := section{how: fmt.Sprintf("searchable.pdf of every job that ended with results. Text: word F1 of what pdftotext -raw reads, beyond what it reads in the "+
-		"original, against the recognised words in document.json. Places: the boxes of those words as "+
-		"pdftotext -bbox has them, each edge within %g points. Pixels: every page at %s dpi as pdftoppm draws it, against the original. Size: at most the "+
+	sec := section{how: fmt.Sprintf("searchable.pdf of every job whose document was not refused. Text: word F1 of what pdftotext reads, beyond what it reads in the "+
+		"original, against the recognised words in document.json; raw: the same of pdftotext -raw, which leaves the words in the order of the file. "+
+		"Without -raw it takes words that lie on others, those of the page itself or of a recognition that saw things, for one. "+
+		"Places: the boxes of those words as pdftotext -bbox has them, in either order, each edge within %g points. Pixels: every page at %s dpi as pdftoppm draws it, against the original. Size: at most the "+
 		"original's and %d kB a page. qpdf --check: no worse than for the original. Peer: OCRmyPDF, for size.", wordTolerance, pixelDPI, bytesPerPage/1000)}
 	if !b.peers.has("pdftotext", "pdftoppm", "qpdf") {
 		sec.how += " Not measured: pdftotext, pdftoppm or qpdf is not installed."
@@ -64,7 +66,7 @@ func scoreSearchable(ctx context.Context, b *bench, samples []*sample) (section,
 	sec.summary = summariseSearchable(all)
 	slices.SortStableFunc(all, func(x, y searched) int { return cmp.Compare(x.rank(), y.rank()) })
 	t := table{title: "Searchable PDF by file, worst first", columns: []string{
-		"File", "Recognised pages", "Text F1", "Words", "In place", "Across only", "Not found", "Worst, pt", "Pages changed", "Bytes a page", "OCRmyPDF", "qpdf", "Note"}}
+		"File", "Recognised pages", "Text F1", "Raw F1", "Words", "In place", "Across only", "Not found", "Worst, pt", "Pages changed", "Bytes a page", "OCRmyPDF", "qpdf", "Note"}}
 	fine := 0
 	for _, s := range all {
 		if s.there && s.recognised == 0 && s.rank() == 1 {
@@ -79,11 +81,11 @@ func scoreSearchable(ctx context.Context, b *bench, samples []*sample) (section,
 }
 
 func summariseSearchable(all []searched) []figure {
-	var files, scans, text, looks, small, sound int
+	var files, scans, text, raw, looks, small, sound int
 	var place quality.Placement
 	var grown, peerGrown []float64
 	for _, s := range all {
-		if !s.ended() {
+		if !s.owes() {
 			continue
 		}
 		files++
@@ -95,6 +97,7 @@ func summariseSearchable(all []searched) []figure {
 		}
 		scans++
 		text += one(s.there && s.f1 >= minSearchF1)
+		raw += one(s.there && s.rawF1 >= minSearchF1)
 		place = place.Add(s.place)
 		if s.there && s.peerRan {
 			grown, peerGrown = append(grown, s.grown), append(peerGrown, s.peerGrown)
@@ -106,7 +109,8 @@ func summariseSearchable(all []searched) []figure {
 	}
 	of := func(n, of int) string { return fmt.Sprintf("%d of %d", n, of) }
 	return []figure{
-		{fmt.Sprintf("files whose text comes back with an F1 of %.2f", minSearchF1), of(text, scans), absent, "all", text == scans},
+		{fmt.Sprintf("files whose text pdftotext gives back with an F1 of %.2f", minSearchF1), of(text, scans), absent, "all", text == scans},
+		{fmt.Sprintf("files whose text pdftotext -raw gives back with an F1 of %.2f", minSearchF1), of(raw, scans), absent, "all", raw == scans},
 		{fmt.Sprintf("words within %g points of their places", wordTolerance), of(place.Both, place.Words), absent, "all", place.Both == place.Words},
 		{"files that look like the original in every pixel", of(looks, files), absent, "all", looks == files},
 		{"files within the bound of their size", of(small, files), absent, "all", small == files},
@@ -129,18 +133,18 @@ func (s searched) rank() float64 {
 	}
 	share := 1.0
 	if s.recognised > 0 {
-		share = s.f1 * float64(s.place.Both) / float64(max(1, s.place.Words))
+		share = min(s.f1, s.rawF1) * float64(s.place.Both) / float64(max(1, s.place.Words))
 	}
 	return share - float64(one(len(s.changed) > 0)+one(s.grown > bytesPerPage)+one(!s.sound))
 }
 
 func (s searched) row() []string {
 	if !s.there {
-		return []string{s.Path, absent, absent, absent, absent, absent, absent, absent, absent, absent, absent, absent, s.note}
+		return append(append([]string{s.Path}, slices.Repeat([]string{absent}, 12)...), s.note)
 	}
-	f1, peer, qpdf := absent, absent, "clean"
+	f1, raw, peer, qpdf := absent, absent, absent, "clean"
 	if s.recognised > 0 {
-		f1 = ratio(s.f1)
+		f1, raw = ratio(s.f1), ratio(s.rawF1)
 	}
 	if s.peerRan {
 		peer = fmt.Sprintf("%.0f", s.peerGrown)
@@ -148,7 +152,7 @@ func (s searched) row() []string {
 	if !s.sound {
 		qpdf = "worse"
 	}
-	return []string{s.Path, fmt.Sprint(s.recognised), f1, fmt.Sprint(s.place.Words), fmt.Sprint(s.place.Both), fmt.Sprint(s.place.Across - s.place.Both),
+	return []string{s.Path, fmt.Sprint(s.recognised), f1, raw, fmt.Sprint(s.place.Words), fmt.Sprint(s.place.Both), fmt.Sprint(s.place.Across - s.place.Both),
 		fmt.Sprint(s.place.Missing), fmt.Sprintf("%.1f", s.place.Worst), pageList(s.changed), fmt.Sprintf("%.0f", s.grown), peer, qpdf, s.note}
 }
 
@@ -205,45 +209,56 @@ func (b *bench) searchText(ctx context.Context, r *searched, doc *document, pdf 
 	if r.recognised == 0 {
 		return nil
 	}
-	// In the order in which they stand in the file: pdftotext's own order parts the lines of some pages, and joins what hyphens then end with
-	// what does not follow.
-	raw := []string{"-enc", "UTF-8", "-cropbox", "-raw"}
-	text, err := command(ctx, "pdftotext", append(raw, pdf, "-")...)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errPeer, err)
+	var places [2][][]quality.Box
+	for i, order := range [2]struct {
+		f1   *float64
+		args []string
+	}{{&r.f1, nil}, {&r.rawF1, []string{"-raw"}}} {
+		args := append([]string{"-enc", "UTF-8", "-cropbox"}, order.args...)
+		text, err := command(ctx, "pdftotext", append(slices.Clone(args), pdf, "-")...)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errPeer, err)
+		}
+		before, err := b.peers.text(ctx, r.CorpusFile, "pdftotext", append(slices.Clone(args), inputFile, "-")...)
+		if err != nil {
+			return err
+		}
+		*order.f1 = doc.cameBack(strings.Split(string(text), "\f"), strings.Split(before, "\f"))
+		boxes, err := command(ctx, "pdftotext", append(args, "-bbox", pdf, "-")...)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errPeer, err)
+		}
+		if places[i], err = quality.ReadBoxes(bytes.NewReader(boxes)); err != nil {
+			return err
+		}
 	}
-	before, err := b.peers.text(ctx, r.CorpusFile, "pdftotext", append(raw, inputFile, "-")...)
-	if err != nil {
-		return err
-	}
-	boxes, err := command(ctx, "pdftotext", "-enc", "UTF-8", "-cropbox", "-bbox", pdf, "-")
-	if err != nil {
-		return fmt.Errorf("%w: %w", errPeer, err)
-	}
-	places, err := quality.ReadBoxes(bytes.NewReader(boxes))
-	if err != nil {
-		return err
-	}
-	now, then := strings.Split(string(text), "\f"), strings.Split(before, "\f")
-	var want, got []string
 	r.place = quality.Placement{}
 	for i := range doc.Pages {
 		p := &doc.Pages[i]
-		read := p.boxes()
+		found := slices.Concat(pageOf(places[0], p.Number), pageOf(places[1], p.Number))
+		r.place = r.place.Add(quality.Place(p.boxes(), found, wordTolerance))
+	}
+	return nil
+}
+
+// cameBack returns the F1 of the recognised words in the text of the pages, of which the words that were there before do not count.
+func (d *document) cameBack(now, before []string) float64 {
+	var want, got []string
+	for i := range d.Pages {
+		p := &d.Pages[i]
+		read := words(p.text())
 		if len(read) == 0 {
 			continue
 		}
-		want = append(want, words(p.text())...)
-		got = append(got, without(words(pageOf(now, p.Number)), words(pageOf(then, p.Number)))...)
-		r.place = r.place.Add(quality.Place(read, pageOf(places, p.Number), wordTolerance))
+		want = append(want, read...)
+		got = append(got, without(words(pageOf(now, p.Number)), words(pageOf(before, p.Number)))...)
 	}
-	r.f1 = quality.F1(len(want)-len(without(want, got)), len(want), len(got))
-	return nil
+	return quality.F1(len(want)-len(without(want, got)), len(want), len(got))
 }
 
 // words returns the words of a text as they are compared.
 func words(text string) []string {
-	out := score.Words(comparable(text))
+	out := score.Words(score.Normalise(text, score.Options{Lenient: true}))
 	for i, w := range out {
 		out[i] = quality.Unordered(w)
 	}
