@@ -84,6 +84,9 @@ func (h *testHandler) handle(_ context.Context, req sandbox.Request) ([]byte, er
 		return make([]byte, n), err
 	case "files":
 		return readAll(req.Files)
+	case "slack":
+		n, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+		return strconv.AppendInt(nil, int64(n), 10), err
 	case "open": // which of its files it was handed by exec
 		var kept []string
 		for fd := range 64 {

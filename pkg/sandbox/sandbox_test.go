@@ -329,3 +329,10 @@ func TestNewPoolChecksItsConfig(t *testing.T) {
 		}
 	}
 }
+
+func TestChildrenAreInNoHurryToWakeUp(t *testing.T) {
+	t.Parallel()
+	if got := call(t, lease(t, newPool(t, sandbox.Config{})), "slack"); got != "1000000" {
+		t.Errorf("timer slack in nanoseconds = %s, want 1000000", got)
+	}
+}

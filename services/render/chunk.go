@@ -136,8 +136,12 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 		return res.Page, nil
 	}
 	res.Page.Outcome, res.Page.Dpi = job.OutcomeOCR, res.Raster.DPI
-	if err := st.storeRaster(ctx, job.RasterKey(r.Tenant, r.ID, r.Run, n), res.Raster); err != nil {
-		return nil, err
+	err = store(ctx, st.env.Blobs, job.RasterKey(r.Tenant, r.ID, r.Run, n), "image/x-portable-graymap", func(w io.Writer) error {
+		_, err := res.Raster.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store raster: %w", err)
 	}
 	return res.Page, nil
 }
@@ -178,18 +182,17 @@ func ofPage(err error) bool {
 	}
 }
 
-func (st *steps) storeRaster(ctx context.Context, key string, raster *pdf.Raster) error {
-	r, w := io.Pipe()
-	go func() {
-		_, err := raster.WriteTo(w)
-		w.CloseWithError(err)
-	}()
-	_, err := st.env.Blobs.Put(ctx, key, r, blob.PutOptions{ContentType: "image/x-portable-graymap"})
-	r.CloseWithError(err) // ends the writer, should it still be at it
+// store stores a temporary blob that write writes.
+func store(ctx context.Context, blobs *blob.Store, key, contentType string, write func(io.Writer) error) (err error) {
+	w, err := blobs.NewWriter(ctx, key, blob.PutOptions{ContentType: contentType})
 	if err != nil {
-		return fmt.Errorf("store raster: %w", err)
+		return err
 	}
-	return nil
+	defer func() { err = errors.Join(err, w.Abort()) }() // which is nothing once it is closed
+	if err := write(w); err != nil {
+		return err
+	}
+	return w.Close()
 }
 
 // Next sends each page that needs recognition on its own, and all others together.

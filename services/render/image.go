@@ -60,15 +60,7 @@ func (s *Service) image(ctx context.Context, q bus.ImageQuestion) (*bus.ImageAns
 	}
 	defer doc.Close()
 	key := job.TempFolder(rec.Tenant, rec.ID, rec.Run) + "image-" + rand.Text() + ".png"
-	pr, pw := io.Pipe()
-	drawn := make(chan struct{})
-	go func() {
-		defer close(drawn)
-		pw.CloseWithError(doc.Draw(ctx, q.Page, q.DPI, pw))
-	}()
-	_, err = s.env.Blobs.Put(ctx, key, pr, blob.PutOptions{ContentType: "image/png"})
-	pr.CloseWithError(err) // so that nothing waits for a store that has given up
-	<-drawn
+	err = store(ctx, s.env.Blobs, key, "image/png", func(w io.Writer) error { return doc.Draw(ctx, q.Page, q.DPI, w) })
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package rawscan
 import (
 	"maps"
 	"path/filepath"
-	"reflect"
 	"testing"
 )
 
@@ -31,28 +30,5 @@ func TestEncryptedFiles(t *testing.T) {
 					r.Counts, r.Encrypted, r.OpaqueObjectStreams, r.BombDetail, tt.want, tt.opaque)
 			}
 		})
-	}
-}
-
-func TestParseDict(t *testing.T) {
-	t.Parallel()
-	got := parseDict([]byte(`<< /V 4 % comment (
-		/P -1084 /O (a\(b\)\\\n\101\7z(in)\
-c) /U <4a4B4> /CF << /Std#43F << /CFM /AESV2 >> >> /EncryptMetadata false /X 12 0 R /ID [<41> (B)] >> /Not 1`))
-	want := map[string]value{
-		"V":               {num: 4},
-		"P":               {num: -1084},
-		"O":               {text: []byte("a(b)\\\nA\az(in)c")},
-		"U":               {text: []byte("JK@")},
-		"CF":              {dict: map[string]value{"StdCF": {dict: map[string]value{"CFM": {name: "AESV2"}}}}},
-		"EncryptMetadata": {name: "false"},
-		"X":               {num: 12},
-		"ID":              {list: []value{{text: []byte("A")}, {text: []byte("B")}}},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	for _, damaged := range []string{"", "<", "<<", "<< /A", "<< /A (", "<< /A (\\", "<< /A <4", "<< /A [", "[[[[[[[[[[[[", "<< /A + >>", "<< /A << /B << /C"} {
-		parseDict([]byte(damaged)) // must come to an end
 	}
 }

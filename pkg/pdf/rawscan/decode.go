@@ -2,11 +2,11 @@ package rawscan
 
 import (
 	"bufio"
-	"compress/lzw"
 	"io"
 
 	"github.com/klauspost/compress/flate"
-	tifflzw "golang.org/x/image/tiff/lzw"
+
+	"inkstream.dev/pkg/pdf/internal/decode"
 )
 
 // tap counts the bytes of the file that go into a decoder.
@@ -52,7 +52,7 @@ type chain struct {
 	failed error // a bomb, or the end of the context
 	base   *bufio.Reader
 	bufs   [maxFilters]*bufio.Reader
-	flates [maxFilters]io.ReadCloser
+	flates [maxFilters]flate.Resetter
 	sink   []byte
 }
 
@@ -73,13 +73,13 @@ func (c *chain) open(a *attrs, raw io.Reader, plain int64) (r io.Reader, complet
 	filters := a.filters[:min(a.nfilters, maxFilters)]
 	if a.indirectFlt {
 		// The filter is in another object. Flate's header is known by its checksum.
-		if !zlibHeader(in) {
+		if !decode.ZlibHeader(in) {
 			return r, false
 		}
-		filters = []filter{filterFlate}
+		filters = []decode.Filter{decode.Flate}
 	}
 	for i, f := range filters {
-		if f == filterCrypt {
+		if f == decode.Crypt {
 			continue // the identity, unless the document is encrypted
 		}
 		d := c.decoder(f, a.parm(i), in)
@@ -98,29 +98,21 @@ func (c *chain) open(a *attrs, raw io.Reader, plain int64) (r io.Reader, complet
 	return r, true
 }
 
-func (c *chain) decoder(f filter, p *parms, in *bufio.Reader) io.Reader {
-	switch f {
-	case filterFlate:
-		skipZlibHeader(in)
-		if c.flates[c.n] == nil {
-			c.flates[c.n] = flate.NewReader(in)
-		} else if err := c.flates[c.n].(flate.Resetter).Reset(in, nil); err != nil {
-			return nil
+// decoder uses a Flate decoder again, for that is what nearly every stream needs, and a large one.
+func (c *chain) decoder(f decode.Filter, p *decode.Parms, in *bufio.Reader) io.Reader {
+	if f != decode.Flate || c.flates[c.n] == nil {
+		d := decode.New(f, p, in)
+		if f == decode.Flate {
+			c.flates[c.n], _ = d.(flate.Resetter)
 		}
-		return c.flates[c.n]
-	case filterLZW:
-		if p.lateChange {
-			return lzw.NewReader(in, lzw.MSB, 8)
-		}
-		return tifflzw.NewReader(in, tifflzw.MSB, 8)
-	case filterRunLength:
-		return &runLength{src: in}
-	case filterHex:
-		return &asciiHex{src: in}
-	case filter85:
-		return &base85{src: in}
+		return d
 	}
-	return nil
+	decode.SkipZlibHeader(in)
+	if err := c.flates[c.n].Reset(in, nil); err != nil {
+		return nil
+	}
+	d, _ := c.flates[c.n].(io.Reader)
+	return d
 }
 
 // close settles the stream that was open, and reports whether it was a bomb or the context ended.
@@ -145,165 +137,4 @@ func (c *chain) discard(r io.Reader) {
 			idle = 0
 		}
 	}
-}
-
-// zlibHeader reports whether a zlib stream begins here.
-func zlibHeader(in *bufio.Reader) bool {
-	h, err := in.Peek(2)
-	return err == nil && h[0]&0x0f == 8 && (int(h[0])<<8|int(h[1]))%31 == 0
-}
-
-// skipZlibHeader passes a header, and a line end that does not belong before it. Checksums do not matter here, so the bare Flate decoder does.
-func skipZlibHeader(in *bufio.Reader) {
-	for range 2 {
-		if h, err := in.Peek(1); err == nil && (h[0] == '\r' || h[0] == '\n') {
-			_, _ = in.Discard(1)
-		}
-	}
-	if h, err := in.Peek(2); err == nil && h[0]&0x0f == 8 {
-		n := 2
-		if h[1]&0x20 != 0 { // a preset dictionary's number
-			n = 6
-		}
-		_, _ = in.Discard(n)
-	}
-}
-
-// runLength decodes RunLengthDecode (ISO 32000-1 §7.4.5).
-type runLength struct {
-	src    *bufio.Reader
-	copies int // bytes left to copy
-	repeat int // times left to repeat value
-	value  byte
-}
-
-func (d *runLength) Read(p []byte) (n int, err error) {
-	for n < len(p) {
-		switch {
-		case d.repeat > 0:
-			m := min(d.repeat, len(p)-n)
-			for i := range m {
-				p[n+i] = d.value
-			}
-			d.repeat -= m
-			n += m
-		case d.copies > 0:
-			m, err := d.src.Read(p[n:min(len(p), n+d.copies)])
-			d.copies -= m
-			n += m
-			if err != nil {
-				return n, err
-			}
-		default:
-			c, err := d.src.ReadByte()
-			if err != nil {
-				return n, err
-			}
-			switch {
-			case c == 128:
-				return n, io.EOF
-			case c < 128:
-				d.copies = int(c) + 1
-			default:
-				if d.value, err = d.src.ReadByte(); err != nil {
-					return n, err
-				}
-				d.repeat = 257 - int(c)
-			}
-		}
-	}
-	return n, nil
-}
-
-// asciiHex decodes ASCIIHexDecode. Any other character ends it.
-type asciiHex struct{ src *bufio.Reader }
-
-func (d *asciiHex) Read(p []byte) (int, error) {
-	for n := range p {
-		hi, err := d.digit()
-		if err != nil {
-			return n, err
-		}
-		lo, err := d.digit()
-		p[n] = hi<<4 | lo
-		if err != nil { // an odd last digit is followed by 0
-			return n + 1, err
-		}
-	}
-	return len(p), nil
-}
-
-func (d *asciiHex) digit() (byte, error) {
-	for {
-		c, err := d.src.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if class[c] == white {
-			continue
-		}
-		v := unhex(c)
-		if v > 15 {
-			return 0, io.EOF
-		}
-		return v, nil
-	}
-}
-
-// base85 decodes ASCII85Decode. Any character that is not of it ends it.
-type base85 struct {
-	src  *bufio.Reader
-	out  [4]byte
-	have int // bytes of out that are left, at its end
-	err  error
-}
-
-func (d *base85) Read(p []byte) (n int, err error) {
-	for n < len(p) {
-		if d.have == 0 {
-			if d.err != nil {
-				return n, d.err
-			}
-			d.group()
-			continue
-		}
-		m := copy(p[n:], d.out[4-d.have:])
-		d.have -= m
-		n += m
-	}
-	return n, nil
-}
-
-// group decodes up to five digits into up to four bytes.
-func (d *base85) group() {
-	var v uint32
-	digits := 0
-	for digits < 5 {
-		c, err := d.src.ReadByte()
-		if err == nil && class[c] == white {
-			continue
-		}
-		if err == nil && c == 'z' && digits == 0 {
-			d.out, d.have = [4]byte{}, 4
-			return
-		}
-		if err == nil && (c < '!' || c > 'u') {
-			err = io.EOF
-		}
-		if err != nil {
-			d.err = err
-			break
-		}
-		v = v*85 + uint32(c-'!')
-		digits++
-	}
-	if digits < 2 {
-		return
-	}
-	for range 5 - digits {
-		v = v*85 + 84
-	}
-	b := [4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
-	d.have = digits - 1
-	copy(d.out[4-d.have:], b[:d.have])
 }

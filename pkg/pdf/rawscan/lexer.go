@@ -1,6 +1,10 @@
 package rawscan
 
-import "bytes"
+import (
+	"bytes"
+
+	"inkstream.dev/pkg/pdf/internal/syntax"
+)
 
 type token int
 
@@ -16,23 +20,6 @@ const (
 	tokArrayOpen
 	tokArrayClose
 )
-
-// Character classes of ISO 32000-1 §7.2.2.
-const (
-	regular = iota
-	white
-	delimiter
-)
-
-var class = func() (t [256]uint8) {
-	for _, c := range "\x00\t\n\f\r " {
-		t[c] = white
-	}
-	for _, c := range "()<>[]{}/%" {
-		t[c] = delimiter
-	}
-	return t
-}()
 
 // lexer splits a window into tokens. It holds no more than the window.
 type lexer struct {
@@ -50,7 +37,7 @@ type lexer struct {
 func (l *lexer) next() token {
 	w := l.win
 	for {
-		for w.pos < w.end && class[w.buf[w.pos]] == white {
+		for w.pos < w.end && syntax.Class[w.buf[w.pos]] == syntax.White {
 			w.pos++
 		}
 		if w.end-w.pos < lookAhead && !w.done {
@@ -61,7 +48,7 @@ func (l *lexer) next() token {
 			return tokEOF
 		}
 		c := w.buf[w.pos]
-		if class[c] == regular {
+		if syntax.Class[c] == syntax.Regular {
 			return l.word()
 		}
 		w.pos++
@@ -97,7 +84,7 @@ func (l *lexer) next() token {
 func (l *lexer) run() []byte {
 	w := l.win
 	i := w.pos
-	for i < w.end && class[w.buf[i]] == regular {
+	for i < w.end && syntax.Class[w.buf[i]] == syntax.Regular {
 		i++
 	}
 	text := w.buf[w.pos:i]
@@ -112,7 +99,7 @@ func (l *lexer) run() []byte {
 	n := copy(l.scratch[:], text)
 	for w.more() {
 		i = w.pos
-		for i < w.end && class[w.buf[i]] == regular {
+		for i < w.end && syntax.Class[w.buf[i]] == syntax.Regular {
 			i++
 		}
 		n += copy(l.scratch[n:], w.buf[w.pos:i])
@@ -126,41 +113,11 @@ func (l *lexer) run() []byte {
 
 func (l *lexer) name() token {
 	text := l.run()
-	if i := bytes.IndexByte(text, '#'); i >= 0 {
-		text = l.unescape(text, i)
+	if bytes.IndexByte(text, '#') >= 0 {
+		text = syntax.AppendName(l.scratch[:0], text) // which text may be already
 	}
 	l.text = text
 	return tokName
-}
-
-// unescape decodes #xx from index i on. It writes to scratch, which text may already be: it never writes ahead of what it reads.
-func (l *lexer) unescape(text []byte, i int) []byte {
-	n := copy(l.scratch[:], text[:i])
-	for ; i < len(text); i++ {
-		c := text[i]
-		if c == '#' && i+2 < len(text) {
-			hi, lo := unhex(text[i+1]), unhex(text[i+2])
-			if hi < 16 && lo < 16 {
-				c = hi<<4 | lo
-				i += 2
-			}
-		}
-		l.scratch[n] = c
-		n++
-	}
-	return l.scratch[:n]
-}
-
-func unhex(c byte) byte {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0'
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10
-	case c >= 'A' && c <= 'F':
-		return c - 'A' + 10
-	}
-	return 255
 }
 
 // word reads a number or a keyword.
@@ -273,7 +230,7 @@ var objWord = []byte("obj")
 // first number is not asked for: a comment may stand between the two.
 func startsObject(before []byte) bool {
 	i := len(before) - 1
-	for i >= 0 && class[before[i]] == white {
+	for i >= 0 && syntax.Class[before[i]] == syntax.White {
 		i--
 	}
 	return i >= 0 && i < len(before)-1 && before[i] >= '0' && before[i] <= '9'

@@ -169,39 +169,6 @@ const (
 	typeMetadata
 )
 
-// filter is a stream filter (ISO 32000-1 §7.4).
-type filter uint8
-
-const (
-	// filterOpaque is one whose output is an image, or that is not known.
-	filterOpaque filter = iota
-	filterFlate
-	filterLZW
-	filterRunLength
-	filterHex
-	filter85
-	filterCrypt
-)
-
-// filterOf takes the abbreviations as well: the engine does.
-func filterOf(name []byte) filter {
-	switch string(name) {
-	case "FlateDecode", "Fl":
-		return filterFlate
-	case "LZWDecode", "LZW":
-		return filterLZW
-	case "RunLengthDecode", "RL":
-		return filterRunLength
-	case "ASCIIHexDecode", "AHx":
-		return filterHex
-	case "ASCII85Decode", "A85":
-		return filter85
-	case "Crypt":
-		return filterCrypt
-	}
-	return filterOpaque
-}
-
 // components returns the most components that a colour space of that name can have.
 func components(name []byte) int64 {
 	switch string(name) {

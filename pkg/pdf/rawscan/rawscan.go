@@ -146,13 +146,13 @@ func Scan(ctx context.Context, r io.ReaderAt, size int64, limits Limits) (Report
 	if err != nil || !report.Encrypted {
 		return report, err
 	}
-	decrypter := s.decrypter()
-	if decrypter == nil {
+	security := s.security()
+	if security == nil {
 		return report, nil
 	}
 	// The dictionary that says how may well come last in the file.
 	s = newScanner(ctx, r, size, limits)
-	s.decrypt = decrypter
+	s.decrypt = security
 	err = s.run()
 	return report.merge(s.report()), err
 }

@@ -8,6 +8,10 @@ import (
 	"io"
 	"math/bits"
 	"strconv"
+
+	"inkstream.dev/pkg/pdf/internal/decode"
+	"inkstream.dev/pkg/pdf/internal/structure"
+	"inkstream.dev/pkg/pdf/internal/syntax"
 )
 
 const (
@@ -39,7 +43,7 @@ type scanner struct {
 
 	// number and generation are those of the object at hand; decrypt is nil where streams are not encrypted.
 	number, generation int64
-	decrypt            *decrypter
+	decrypt            *structure.Security
 	dicts, trailers    []int64 // offsets of encryption dictionaries and trailers
 
 	hidden     []int64 // offsets of objects in strings and comments
@@ -108,7 +112,7 @@ func (s *scanner) gap() bool {
 		at := w.pos + i
 		w.pos = at + len(objWord)
 		// A comment may stand between the numbers and the word.
-		if at > 0 && class[w.buf[at-1]] == white {
+		if at > 0 && syntax.Class[w.buf[at-1]] == syntax.White {
 			s.number, s.generation = head(w.buf[:at])
 			s.begin()
 			return true
@@ -331,8 +335,8 @@ func (s *scanner) look(a *attrs, start, length int64) {
 		return
 	}
 	raw := s.raw(start, stored, length >= 0)
-	if s.decrypt != nil && s.decrypt.covers(a) {
-		raw = s.decrypt.reader(raw, s.number, s.generation)
+	if s.decrypt != nil && covered(s.decrypt, a) {
+		raw = s.decrypt.StreamReader(raw, int(s.number), int(s.generation))
 	}
 	r, complete := s.chain.open(a, raw, plain)
 	switch {
@@ -386,8 +390,8 @@ func (s *scanner) raw(start, length int64, known bool) io.Reader {
 // objectStream follows the objects in an object stream.
 func (s *scanner) objectStream(a *attrs, r io.Reader) {
 	last := min(a.nfilters, maxFilters) - 1
-	if last >= 0 && a.parm(last).predictor > 1 {
-		if r = newUnpredict(bufio.NewReader(r), a.parm(last)); r == nil {
+	if last >= 0 && a.parm(last).Predictor > 1 {
+		if r = decode.Unpredict(bufio.NewReader(r), a.parm(last)); r == nil {
 			s.opaque++
 			return
 		}

@@ -1,5 +1,7 @@
 package rawscan
 
+import "inkstream.dev/pkg/pdf/internal/decode"
+
 // maxDepth is how deeply dictionaries and arrays are followed. The engine stops at 64.
 const maxDepth = 128
 
@@ -8,12 +10,6 @@ const maxFilters = 8
 
 // maxParms is how many filters' parameters are kept.
 const maxParms = 4
-
-// parms are the decode parameters that change what a decoder yields.
-type parms struct {
-	predictor, columns, colors, bits int32
-	lateChange                       bool // /EarlyChange 0
-}
 
 // attrs is what a stream's dictionary says of the stream.
 type attrs struct {
@@ -26,18 +22,18 @@ type attrs struct {
 	bits         int64
 	components   int64
 	indirectSize bool // the width or height is a reference
-	filters      [maxFilters]filter
+	filters      [maxFilters]decode.Filter
 	nfilters     int // may exceed maxFilters
 	indirectFlt  bool
-	parms        [maxParms]parms
+	parms        [maxParms]decode.Parms
 }
 
 // parm returns the decode parameters of filter i.
-func (a *attrs) parm(i int) *parms {
+func (a *attrs) parm(i int) *decode.Parms {
 	if i < maxParms {
 		return &a.parms[i]
 	}
-	return &parms{}
+	return &decode.Parms{}
 }
 
 // frame is an open dictionary or array.
@@ -51,8 +47,8 @@ type frame struct {
 	items int // of an array
 	flags flags
 	attrs attrs
-	own   parms // if this is a dictionary of decode parameters
-	start int64 // offset in the window
+	own   decode.Parms // if this is a dictionary of decode parameters
+	start int64        // offset in the window
 	// standard is set for an encryption dictionary of the standard handler, root and id for a trailer that has those.
 	standard, root, id bool
 }
@@ -168,7 +164,7 @@ func (k *walker) open(f *frame, array bool, start int64) {
 	*next = frame{array: array, under: under, key: under, start: start}
 	next.attrs.length = -1
 	if under == keyDecodeParms {
-		next.own = parms{columns: 1, colors: 1, bits: 8}
+		next.own = decode.DefaultParms
 	}
 }
 
@@ -224,7 +220,7 @@ func (k *walker) name(f *frame, text []byte) {
 			owner := &k.stack[k.depth-2].attrs
 			switch {
 			case f.under == keyFilter:
-				owner.addFilter(filterOf(text))
+				owner.addFilter(decode.Of(text))
 			case f.under == keyColorSpace && f.items == 0:
 				owner.components = components(text)
 			}
@@ -262,7 +258,7 @@ func (k *walker) keyword(f *frame, text []byte) {
 	}
 }
 
-func (a *attrs) addFilter(f filter) {
+func (a *attrs) addFilter(f decode.Filter) {
 	if a.nfilters < maxFilters {
 		a.filters[a.nfilters] = f
 	}
@@ -309,15 +305,15 @@ func (f *frame) integer(n int64) {
 func (f *frame) parameter(n int32) {
 	switch f.key {
 	case keyPredictor:
-		f.own.predictor = n
+		f.own.Predictor = n
 	case keyColumns:
-		f.own.columns = n
+		f.own.Columns = n
 	case keyColors:
-		f.own.colors = n
+		f.own.Colors = n
 	case keyBits:
-		f.own.bits = n
+		f.own.Bits = n
 	case keyEarlyChange:
-		f.own.lateChange = n == 0
+		f.own.LateChange = n == 0
 	}
 }
 
@@ -352,7 +348,7 @@ func (f *frame) nameValue(text []byte) {
 			f.flags |= hasSignatureField
 		}
 	case keyFilter:
-		f.attrs.addFilter(filterOf(text))
+		f.attrs.addFilter(decode.Of(text))
 		f.standard = f.standard || string(text) == "Standard"
 	case keyColorSpace:
 		f.attrs.components = components(text)

@@ -17,20 +17,11 @@ const (
 // draw draws a page in colour, as displayed, and puts it into the shared memory as PNG. A page that would be too large is drawn at a lower
 // resolution.
 func (h *Host) draw(req wire.Request) (wire.Reply, error) {
-	if req.Page < 1 || req.Page > h.doc.PageCount() {
-		return wire.Reply{}, fault.New(fault.PageNotFound, "the document has %d pages", h.doc.PageCount())
-	}
-	p, ok := h.doc.LoadPage(req.Page - 1)
-	if ok && p.Sound() {
-		p, ok = p.Flatten(req.Page - 1)
-	}
-	if !ok {
-		return wire.Reply{}, fault.New(fault.PageDamaged, "the page cannot be loaded")
+	p, err := h.load(req.Page)
+	if err != nil {
+		return wire.Reply{}, err
 	}
 	defer p.Close()
-	if !p.Sound() {
-		return wire.Reply{}, fault.New(fault.PageGeometry, "the page's size is not usable")
-	}
 	dpi := min(max(req.DPI, minDrawDPI), maxDrawDPI)
 	if most := 72 * math.Sqrt(maxDrawPixels/(p.Width*p.Height)); dpi > most {
 		dpi = most
@@ -46,7 +37,7 @@ func (h *Host) draw(req wire.Request) (wire.Reply, error) {
 		return wire.Reply{}, fault.New(fault.PageDamaged, "the page cannot be drawn")
 	}
 	out := &region{buf: h.scratch}
-	err := picture.EncodePNG(out, m)
+	err = picture.EncodePNG(out, m)
 	h.used = max(h.used, out.n)
 	if err != nil {
 		return wire.Reply{}, fault.New(fault.EngineMemory, "the page's image does not fit the engine's memory")

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	maxLinks = 1000
-	maxURI   = 2048
+	maxURI = 2048
 	// maxTags and maxTagDepth bound the structure elements of a page, maxMarks its marked contents.
 	maxTags     = 5000
 	maxTagDepth = 40
@@ -22,10 +21,7 @@ const (
 
 // links adds the page's links, and to its words which of them they are under.
 func (s *reading) links() {
-	if !s.page.Annotated() {
-		return
-	}
-	for _, l := range s.page.Links(maxLinks) {
+	for _, l := range s.page.Links() {
 		b, ok := s.bbox(l.Bounds)
 		if !ok {
 			continue

@@ -3,8 +3,10 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -194,4 +196,52 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// annotatedPage has a link and a free text.
+const annotatedPage = `%PDF-1.7
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 7 0 R>>>>/Contents 4 0 R/Annots[5 0 R 6 0 R]>>endobj
+4 0 obj<</Length 50>>stream
+BT /F 12 Tf 100 700 Td (A link stands here) Tj ET 
+endstream endobj
+5 0 obj<</Type/Annot/Subtype/Link/Rect[90 690 300 720]/Border[0 0 0]/A<</S/URI/URI(https://example.org/)>>>>endobj
+6 0 obj<</Type/Annot/Subtype/FreeText/Rect[90 290 300 320]/F 4/Contents(Free text)/DA(/F 12 Tf)/AP<</N 8 0 R>>>>endobj
+7 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+8 0 obj<</Type/XObject/Subtype/Form/BBox[0 0 210 30]/Resources<</Font<</F 7 0 R>>>>/Length 40>>stream
+BT /F 12 Tf 5 5 Td (Free text) Tj ET    
+endstream endobj
+trailer<</Root 1 0 R>>
+`
+
+func TestTextOfAnnotationsIsReadBesideLinks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 512<<20)
+	path := filepath.Join(t.TempDir(), "annotated.pdf")
+	if err := os.WriteFile(path, []byte(annotatedPage), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r.ask(wire.Request{Op: wire.Open}, nil, f)
+	page := &inkstreamv1.Page{}
+	r.ask(wire.Request{Op: wire.Page, Page: 1}, page)
+	var got []string
+	for _, b := range page.GetBlocks() {
+		for _, l := range b.GetLines() {
+			for _, w := range l.GetWords() {
+				got = append(got, fmt.Sprintf("%s %d", w.GetText(), w.GetLink()))
+			}
+		}
+	}
+	if want := []string{"A 1", "link 1", "stands 1", "here 1", "Free 0", "text 0"}; !slices.Equal(got, want) {
+		t.Errorf("words and their links: got %q, want %q", got, want)
+	}
+	if links := page.GetLinks(); len(links) != 1 || links[0].GetUri() != "https://example.org/" {
+		t.Errorf("links: got %v, want one to https://example.org/", links)
+	}
 }

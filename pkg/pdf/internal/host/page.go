@@ -27,21 +27,31 @@ const (
 	keepScratch = 16 << 20
 )
 
-func (h *Host) page(req wire.Request) (wire.Reply, proto.Message, error) {
-	if req.Page < 1 || req.Page > h.doc.PageCount() {
-		return wire.Reply{}, nil, fault.New(fault.PageNotFound, "the document has %d pages", h.doc.PageCount())
+// load loads page n, from 1, with its form fields and stamps drawn into it. The caller closes it.
+func (h *Host) load(n int) (*pdfium.Page, error) {
+	if n < 1 || n > h.doc.PageCount() {
+		return nil, fault.New(fault.PageNotFound, "the document has %d pages", h.doc.PageCount())
 	}
-	p, ok := h.doc.LoadPage(req.Page - 1)
+	p, ok := h.doc.LoadPage(n - 1)
 	if ok && p.Sound() {
-		p, ok = p.Flatten(req.Page - 1)
+		p, ok = p.Flatten(n - 1)
 	}
 	if !ok {
-		return wire.Reply{}, nil, fault.New(fault.PageDamaged, "the page cannot be loaded")
+		return nil, fault.New(fault.PageDamaged, "the page cannot be loaded")
+	}
+	if !p.Sound() {
+		p.Close()
+		return nil, fault.New(fault.PageGeometry, "the page's size is not usable")
+	}
+	return p, nil
+}
+
+func (h *Host) page(req wire.Request) (wire.Reply, proto.Message, error) {
+	p, err := h.load(req.Page)
+	if err != nil {
+		return wire.Reply{}, nil, err
 	}
 	defer p.Close()
-	if !p.Sound() {
-		return wire.Reply{}, nil, fault.New(fault.PageGeometry, "the page's size is not usable")
-	}
 	if req.MaxObjects <= 0 {
 		req.MaxObjects = defaultObjects
 	}

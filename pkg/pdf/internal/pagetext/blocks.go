@@ -32,7 +32,7 @@ func blocks(lines []line) []*inkstreamv1.Block {
 
 // follows reports whether b continues a's block: the same direction and about the same size, right beneath, one above the other.
 func follows(a, b *line) bool {
-	if a.angle != b.angle || math.Abs(a.size-b.size) > 0.2*math.Max(a.size, b.size) {
+	if a.angle != b.angle || math.Abs(a.size-b.size) > 0.2*max(a.size, b.size) {
 		return false
 	}
 	_, aEnd := a.box.across(a.angle)
@@ -47,5 +47,5 @@ func follows(a, b *line) bool {
 	}
 	a0, a1 := a.box.along(a.angle)
 	b0, b1 := b.box.along(b.angle)
-	return math.Min(a1, b1) > math.Max(a0, b0)
+	return min(a1, b1) > max(a0, b0)
 }

@@ -61,8 +61,8 @@ type box struct{ x0, y0, x1, y1 float64 }
 var emptyBox = box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 
 func (b *box) add(o box) {
-	b.x0, b.y0 = math.Min(b.x0, o.x0), math.Min(b.y0, o.y0)
-	b.x1, b.y1 = math.Max(b.x1, o.x1), math.Max(b.y1, o.y1)
+	b.x0, b.y0 = min(b.x0, o.x0), min(b.y0, o.y0)
+	b.x1, b.y1 = max(b.x1, o.x1), max(b.y1, o.y1)
 }
 
 func (b box) empty() bool { return !(b.x1 >= b.x0 && b.y1 >= b.y0) }
@@ -74,7 +74,7 @@ func (b box) within(page box) (box, bool) {
 	}
 	x, y := (b.x0+b.x1)/2, (b.y0+b.y1)/2
 	seen := x >= page.x0 && x <= page.x1 && y >= page.y0 && y <= page.y1
-	return box{math.Max(b.x0, page.x0), math.Max(b.y0, page.y0), math.Min(b.x1, page.x1), math.Min(b.y1, page.y1)}, seen
+	return box{max(b.x0, page.x0), max(b.y0, page.y0), min(b.x1, page.x1), min(b.y1, page.y1)}, seen
 }
 
 // across is the box's extent at right angles to the writing direction.
@@ -121,7 +121,7 @@ type runInfo struct {
 func (b *builder) rect(r pdfium.Rect) box {
 	x0, y0 := b.display(r.Left, r.Bottom)
 	x1, y1 := b.display(r.Right, r.Top)
-	return box{math.Min(x0, x1), math.Min(y0, y1), math.Max(x0, x1), math.Max(y0, y1)}
+	return box{min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)}
 }
 
 func (b *builder) runInfo(r *pdfium.Run) runInfo {
@@ -297,8 +297,8 @@ func (b *builder) breakLine(at box, run *runInfo, index int32) {
 	if run.sane {
 		rlo, rhi = run.lo, run.hi
 	}
-	overlap := math.Min(hi, rhi) - math.Max(lo, rlo)
-	if overlap < 0.1*math.Min(hi-lo, rhi-rlo) {
+	overlap := min(hi, rhi) - max(lo, rlo)
+	if overlap < 0.1*min(hi-lo, rhi-rlo) {
 		b.endLine()
 		return
 	}
@@ -329,7 +329,7 @@ func (b *builder) add(r rune, at box, run *runInfo, index int32) {
 		w.box.add(at)
 	}
 	if run.sane {
-		w.lo, w.hi = math.Min(w.lo, run.lo), math.Max(w.hi, run.hi)
+		w.lo, w.hi = min(w.lo, run.lo), max(w.hi, run.hi)
 	}
 }
 

@@ -20,6 +20,8 @@ type Instance struct {
 	runtime *Runtime
 	mod     api.Module
 	mem     api.Memory
+	loop    api.Module   // the loop over characters, see charModule
+	chars   api.Function // its function
 	limit   *limiter
 	fn      [numFunctions]api.Function
 	stack   [16]uint64
@@ -42,7 +44,7 @@ func (t *Trap) Error() string { return fmt.Sprintf("pdfium trapped in %s: %v", t
 func (t *Trap) Unwrap() error { return t.Err }
 
 // Close drops the instance and its memory.
-func (in *Instance) Close() error { return in.mod.Close(in.ctx) }
+func (in *Instance) Close() error { return errors.Join(in.loop.Close(in.ctx), in.mod.Close(in.ctx)) }
 
 // MemoryBytes is the present size of the linear memory. It never shrinks.
 func (in *Instance) MemoryBytes() int64 { return int64(in.mem.Size()) }
@@ -79,18 +81,11 @@ func (in *Instance) bytes(p uint64, n int) []byte {
 
 var errOutOfRange = errors.New("address outside the module's memory")
 
-// float32s and float64s read results out of the scratch area.
+// float32s reads results out of the scratch area.
 func (in *Instance) float32s(out []float64) {
 	b := in.bytes(in.scratch, 4*len(out))
 	for i := range out {
 		out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-	}
-}
-
-func (in *Instance) float64s(out []float64) {
-	b := in.bytes(in.scratch, 8*len(out))
-	for i := range out {
-		out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 	}
 }
 

@@ -9,14 +9,25 @@ type Link struct {
 	Page   int // from 1; 0 for none
 }
 
-// Links returns the page's links that lead outside by a URI or to a page of the document, at most most of them.
-func (p *Page) Links(most int) []Link {
+// maxLinks bounds the links of a page.
+const maxLinks = 1000
+
+// Links returns the page's links that lead outside by a URI or to a page of the document.
+func (p *Page) Links() []Link {
+	if !p.linksRead {
+		p.links, p.linksRead = p.readLinks(), true
+	}
+	return p.links
+}
+
+func (p *Page) readLinks() []Link {
 	const goTo, uri = 1, 3
 	in := p.in
 	position, handle := in.scratch, in.scratch+4
 	clear(in.bytes(position, 8))
 	var out []Link
-	for len(out) < most && in.callBool(fnLinkEnumerate, p.handle, position, handle) {
+	for len(out) < maxLinks && in.callBool(fnLinkEnumerate, p.handle, position, handle) {
+		p.linksPassed++
 		link := uint64(in.uint32At(4))
 		next := in.uint32At(0) // the calls below use the scratch area as well
 		l := Link{}

@@ -68,6 +68,10 @@ type Page struct {
 	Turns int
 	// Width and Height are the size as displayed, in points.
 	Width, Height float64
+
+	links       []Link
+	linksRead   bool
+	linksPassed int // link annotations that were looked at for links
 }
 
 // LoadPage loads page index (from 0) and parses its content. It reports false if the page cannot be loaded.
@@ -120,21 +124,33 @@ func (p *Page) Display(x, y float64) (float64, float64) {
 func (p *Page) Annotated() bool { return p.in.callInt(fnAnnotCount, p.handle) > 0 }
 
 // Flatten draws the page's form fields, stamps and free text into its content, so that they are read like the rest of the page, and
-// loads it again. It does nothing for pages without such annotations. Only the document in memory changes.
+// loads it again. It does nothing for pages without such annotations. Only the document in memory changes; the page's links, which go with the
+// annotations there, are kept.
 func (p *Page) Flatten(index int) (*Page, bool) {
 	const flattenForDisplay, flattened = 0, 1
 	if !p.hasTextAnnotations() || p.in.callInt(fnPageFlatten, p.handle, flattenForDisplay) != flattened {
 		return p, true
 	}
 	p.Close()
-	return p.doc.LoadPage(index)
+	again, ok := p.doc.LoadPage(index)
+	if ok {
+		again.links, again.linksRead = p.links, true
+	}
+	return again, ok
 }
 
-// hasTextAnnotations looks for annotations whose look is part of the page's text. Pages with many annotations and no form have links.
+// hasTextAnnotations looks for annotations whose look is part of the page's text. Pages with many annotations and no form have links, mostly
+// nothing else.
 func (p *Page) hasTextAnnotations() bool {
 	const freeText, stamp, widget = 3, 13, 20
 	n, most := p.in.callInt(fnAnnotCount, p.handle), 24
-	if n > 0 && p.doc.FormType() != 0 {
+	if n <= 0 {
+		return false
+	}
+	if p.Links(); p.linksPassed >= n {
+		return false
+	}
+	if p.doc.FormType() != 0 {
 		most = 500
 	}
 	for i := range min(n, most) {

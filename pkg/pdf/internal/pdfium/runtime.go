@@ -31,6 +31,7 @@ type Runtime struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
 	compiled wazero.CompiledModule
+	chars    wazero.CompiledModule // see charModule
 
 	// The module's callbacks land in the host module, which all instances share; these are what the running instance reads
 	// and writes.
@@ -68,6 +69,9 @@ func (r *Runtime) compile(ctx context.Context) error {
 	var err error
 	if r.compiled, err = r.runtime.CompileModule(ctx, pdfiumWasm); err != nil {
 		return fmt.Errorf("compile pdfium: %w", err)
+	}
+	if r.chars, err = r.runtime.CompileModule(ctx, charModule()); err != nil {
+		return fmt.Errorf("compile the loop over characters: %w", err)
 	}
 	return r.instantiateEnv(ctx)
 }
@@ -151,9 +155,8 @@ func (r *Runtime) NewInstance(ctx context.Context) (_ *Instance, err error) {
 		fs = fs.WithReadOnlyDirMount(dir, dir)
 	}
 	limit := &limiter{limit: uint64(r.cfg.MemoryLimit)}
-	// No clock, no randomness, no environment, no arguments: wazero's defaults are fixed values, so the same document reads the same.
-	mod, err := r.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, limit), r.compiled, wazero.NewModuleConfig().
-		WithStartFunctions("_initialize").WithName("").WithFSConfig(fs))
+	mod, err := r.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, limit), r.compiled, moduleConfig().
+		WithStartFunctions("_initialize").WithFSConfig(fs))
 	if err != nil {
 		return nil, fmt.Errorf("instantiate pdfium: %w", err)
 	}
@@ -162,6 +165,9 @@ func (r *Runtime) NewInstance(ctx context.Context) (_ *Instance, err error) {
 		if in.fn[f] = mod.ExportedFunction(name); in.fn[f] == nil {
 			return nil, fmt.Errorf("pdfium has no function %s", name)
 		}
+	}
+	if err := in.linkChars(ctx); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if trap, ok := recover().(*Trap); ok {
@@ -174,6 +180,10 @@ func (r *Runtime) NewInstance(ctx context.Context) (_ *Instance, err error) {
 	}
 	return in, nil
 }
+
+// moduleConfig is of a module without a name, a clock, randomness, environment and arguments: wazero's defaults are fixed values, so the same
+// document reads the same.
+func moduleConfig() wazero.ModuleConfig { return wazero.NewModuleConfig().WithName("") }
 
 // Close frees everything, instances included.
 func (r *Runtime) Close(ctx context.Context) error {

@@ -20,7 +20,7 @@ type Char struct {
 	Unmapped, Asked bool
 }
 
-// askEvery says of how many characters one is asked whether its font maps it: a share is all that is wanted.
+// askEvery says of how many characters one is asked whether its font maps it: a share is all that is wanted. It is a power of 2.
 const askEvery = 4
 
 // Run is what characters of one text object share.
@@ -69,11 +69,26 @@ func (p *Page) ReadText(maxChars int) Text {
 		n, r.out.Cut = maxChars, true
 	}
 	r.out.Chars = make([]Char, 0, n)
-	for i := range uint64(n) {
-		r.char(i)
-	}
+	r.read(n)
 	p.in.call(fnTextClosePage, tp)
 	return r.out
+}
+
+// read reads the first n characters.
+func (r *textReader) read(n int) {
+	records := make([]byte, charSize*min(n, charBatch))
+	room := r.in.malloc(len(records))
+	if room == 0 {
+		panic(&Trap{Function: functionNames[fnMalloc], Memory: true, Err: ErrNoMemory})
+	}
+	for first := 0; first < n; first += charBatch {
+		batch := records[:charSize*min(n-first, charBatch)]
+		r.in.readChars(r.page, room, first, batch)
+		for i := range len(batch) / charSize {
+			r.char(uint64(first+i), record(batch[charSize*i:][:charSize]))
+		}
+	}
+	r.in.free(room)
 }
 
 type fontKey struct {
@@ -87,14 +102,14 @@ type textReader struct {
 	fonts  map[fontKey]int
 	object uint64 // text object of the running run
 	run    int32
-	high   rune   // pending first half of a surrogate pair
-	before uint64 // character before the pending blank
-	blank  int    // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
+	high   rune           // pending first half of a surrogate pair
+	blank  int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
+	gap    [charSize]byte // the record of that blank: the next character may be in the next batch
 	out    Text
 }
 
-func (r *textReader) char(i uint64) {
-	c := Char{Rune: rune(r.in.call(fnTextUnicode, r.page, i) & math.MaxUint32)}
+func (r *textReader) char(i uint64, at record) {
+	c := Char{Rune: at.rune()}
 	switch {
 	case c.Rune >= 0xD800 && c.Rune < 0xDC00:
 		r.high = c.Rune
@@ -103,63 +118,42 @@ func (r *textReader) char(i uint64) {
 		c.Rune = utf16.DecodeRune(r.high, c.Rune)
 	}
 	r.high = 0
-	// Only these can be generated, so only they are asked.
-	if c.Rune == ' ' || c.Rune == '\r' || c.Rune == '\n' {
-		c.Generated = r.in.callInt(fnTextIsGenerated, r.page, i) == 1
-	}
-	c.Run = r.run
-	if c.Generated {
-		if r.blank = -1; c.Rune == ' ' && i > 0 {
-			r.before, r.blank = i-1, len(r.out.Chars)
-		}
-	} else {
-		if object := r.in.call(fnTextObject, r.page, i) & math.MaxUint32; object != r.object {
-			r.object = object
-			r.startRun(i, object)
-		} else if r.blank >= 0 {
-			r.out.Chars[r.blank].Tight = r.tight(r.before, i)
-		}
-		r.blank = -1
+	if c.Generated = at.flags()&charGenerated != 0; c.Generated {
 		c.Run = r.run
-		if i%askEvery == 0 {
-			c.Asked = true
-			c.Unmapped = r.in.callInt(fnTextUnicodeError, r.page, i) == 1
+		if r.blank = -1; c.Rune == ' ' {
+			r.blank = len(r.out.Chars)
+			copy(r.gap[:], at)
 		}
-		s := r.in.scratch
-		if r.in.callBool(fnTextCharBox, r.page, i, s, s+8, s+16, s+24) {
-			var b [4]float64 // left, right, bottom, top
-			r.in.float64s(b[:])
-			c.Box = Rect{Left: b[0], Right: b[1], Bottom: b[2], Top: b[3]}
-			if !c.Box.Finite() {
-				c.Box = Rect{}
-			}
+		r.out.Chars = append(r.out.Chars, c)
+		return
+	}
+	if object := at.object(); object != r.object {
+		r.object = object
+		r.startRun(i, object)
+	} else if r.blank >= 0 {
+		r.out.Chars[r.blank].Tight = r.tight()
+	}
+	r.blank = -1
+	c.Run = r.run
+	c.Asked, c.Unmapped = i%askEvery == 0, at.flags()&charUnmapped != 0
+	if at.flags()&charBoxed != 0 {
+		if c.Box = at.box(); !c.Box.Finite() {
+			c.Box = Rect{}
 		}
 	}
 	r.out.Chars = append(r.out.Chars, c)
 }
 
-// tight reports whether two glyphs of one text object stand closer than any blank, going by their advance widths. PDFium goes by
+// tight reports whether the glyphs of one text object around a blank stand closer than any blank, going by their advance widths. PDFium goes by
 // their ink. Widths that make glyphs overlap are not believed.
-func (r *textReader) tight(i, j uint64) bool {
-	a, okA := r.loose(i)
-	b, okB := r.loose(j)
+func (r *textReader) tight() bool {
+	a, b, ok := record(r.gap[:]).around()
 	size := r.out.Runs[r.run].Size
-	if !okA || !okB || size <= 0 {
+	if !ok || size <= 0 {
 		return false
 	}
 	gap := math.Max(math.Max(b.Left-a.Right, a.Left-b.Right), math.Max(b.Bottom-a.Top, a.Bottom-b.Top)) / size
 	return gap > -0.15 && gap < 0.08
-}
-
-// loose returns the box of a character from its font's ascent to descent and over its advance width.
-func (r *textReader) loose(i uint64) (Rect, bool) {
-	if !r.in.callBool(fnTextLooseBox, r.page, i, r.in.scratch) {
-		return Rect{}, false
-	}
-	var b [4]float64 // FS_RECTF: left, top, right, bottom
-	r.in.float32s(b[:])
-	loose := Rect{Left: b[0], Top: b[1], Right: b[2], Bottom: b[3]}
-	return loose, loose.Finite() && !loose.Empty()
 }
 
 func (r *textReader) startRun(i, object uint64) {
@@ -183,8 +177,10 @@ func (r *textReader) startRun(i, object uint64) {
 	if size < 5000 { // false for NaN as well
 		run.Size = size
 	}
-	if loose, ok := r.loose(i); ok {
-		run.Loose = loose
+	if r.in.callBool(fnTextLooseBox, r.page, i, s) {
+		if loose := looseBox(r.in.bytes(s, 16)); usable(loose) {
+			run.Loose = loose
+		}
 	}
 	if object != 0 {
 		const invisible = 3

@@ -20,7 +20,7 @@ type File struct {
 	// believing, so that the table was put together from the objects that were found.
 	last              int64
 	streamed, rebuilt bool
-	security          *security
+	security          *Security
 	password          string
 	// budget is how many bytes may still be read while the document is searched; nil otherwise. Objects without an end are read to that of the file,
 	// each of them.
@@ -112,7 +112,7 @@ func (f *File) ready() error {
 		if err != nil {
 			return err
 		}
-		if f.security, err = newSecurity(dict, f.trailer.At("ID"), f.password); err != nil {
+		if f.security, err = OpenSecurity(dict, FirstID(f.trailer), f.password); err != nil {
 			return err
 		}
 		f.streams = nil
@@ -130,6 +130,14 @@ func (f *File) ready() error {
 	}
 	if pages.At("Kids").Kind == Null {
 		return ErrDamaged
+	}
+	return nil
+}
+
+// FirstID returns the first element of a trailer's /ID, which is a part of the key; nil where there is none.
+func FirstID(trailer Value) []byte {
+	if id := trailer.At("ID").List; len(id) > 0 {
+		return id[0].Text
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package structure
 
-import "errors"
+import (
+	"errors"
+
+	"inkstream.dev/pkg/pdf/internal/syntax"
+)
 
 const (
 	// maxDepth bounds the nesting of arrays and dictionaries; PDFium stops at 64.
@@ -14,34 +18,31 @@ var errShort = errors.New("the object is cut short")
 
 var errSyntax = errors.New("no object can be read")
 
-// Character classes of ISO 32000-1 §7.2.2.
-const (
-	regular = iota
-	white
-	delimiter
-)
-
-var class = func() (t [256]uint8) {
-	for _, c := range "\x00\t\n\f\r " {
-		t[c] = white
-	}
-	for _, c := range "()<>[]{}/%" {
-		t[c] = delimiter
-	}
-	return t
-}()
-
 // parser reads objects from memory.
 type parser struct {
 	b      []byte
 	pos    int
 	values int
+	// lenient leaves out what makes no sense, instead of giving up.
+	lenient bool
+}
+
+// ParseDict reads the dictionary at the beginning of b, where objects may be damaged or cut short: what cannot be read is left out. It is Null
+// if there is none. References are not followed.
+func ParseDict(b []byte) Value {
+	p := parser{b: b, lenient: true}
+	p.space()
+	if !p.at("<<") {
+		return Value{}
+	}
+	v, _ := p.value(0) // as much as there is
+	return v
 }
 
 func (p *parser) space() {
 	for p.pos < len(p.b) {
 		switch c := p.b[p.pos]; {
-		case class[c] == white:
+		case syntax.Class[c] == syntax.White:
 			p.pos++
 		case c == '%':
 			for p.pos < len(p.b) && p.b[p.pos] != '\n' && p.b[p.pos] != '\r' {
@@ -82,7 +83,10 @@ func (p *parser) value(depth int) (Value, error) {
 	case c == '/':
 		p.pos++
 		return Value{Kind: Name, Raw: p.regular()}, nil
-	case class[c] == delimiter:
+	case syntax.Class[c] == syntax.Delimiter && p.lenient:
+		p.pos++
+		return Value{}, nil
+	case syntax.Class[c] == syntax.Delimiter:
 		return Value{}, errSyntax
 	default:
 		return p.word(), nil
@@ -91,7 +95,7 @@ func (p *parser) value(depth int) (Value, error) {
 
 func (p *parser) regular() []byte {
 	from := p.pos
-	for p.pos < len(p.b) && class[p.b[p.pos]] == regular {
+	for p.pos < len(p.b) && syntax.Class[p.b[p.pos]] == syntax.Regular {
 		p.pos++
 	}
 	return p.b[from:p.pos:p.pos]
@@ -168,6 +172,11 @@ func (p *parser) dict(depth int) (Value, error) {
 		case p.at(">>"):
 			p.pos += 2
 			return v, nil
+		case p.b[p.pos] != '/' && p.lenient:
+			if _, err := p.value(depth + 1); err != nil {
+				return v, err
+			}
+			continue
 		case p.b[p.pos] != '/':
 			return v, errSyntax
 		}
@@ -178,13 +187,15 @@ func (p *parser) dict(depth int) (Value, error) {
 			continue // a key without a value
 		}
 		e, err := p.value(depth + 1)
+		if err == nil && e.Kind == Keyword && !p.lenient {
+			err = errSyntax
+		}
+		if err == nil || p.lenient {
+			v.Entries = append(v.Entries, Entry{key, e})
+		}
 		if err != nil {
 			return v, err
 		}
-		if e.Kind == Keyword {
-			return v, errSyntax
-		}
-		v.Entries = append(v.Entries, Entry{key, e})
 	}
 }
 
@@ -197,26 +208,14 @@ func (p *parser) array(depth int) (Value, error) {
 			return v, nil
 		}
 		e, err := p.value(depth + 1)
+		if err == nil && e.Kind == Keyword && !p.lenient {
+			err = errSyntax
+		}
 		if err != nil {
 			return v, err
 		}
-		if e.Kind == Keyword {
-			return v, errSyntax
-		}
 		v.List = append(v.List, e)
 	}
-}
-
-func unhex(c byte) (byte, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0', true
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10, true
-	case c >= 'A' && c <= 'F':
-		return c - 'A' + 10, true
-	}
-	return 0, false
 }
 
 func (p *parser) hexadecimal() (Value, error) {
@@ -231,8 +230,8 @@ func (p *parser) hexadecimal() (Value, error) {
 			}
 			return v, nil
 		}
-		d, ok := unhex(c)
-		if !ok {
+		d := syntax.Unhex(c)
+		if d == syntax.NoDigit {
 			continue
 		}
 		if odd {

@@ -10,14 +10,17 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/binary"
+	"io"
 )
 
-// security is the standard security handler (ISO 32000-2 §7.6) with its file key.
-type security struct {
+// Security is the standard security handler (ISO 32000-2 §7.6) with its file key.
+type Security struct {
+	// Metadata says that metadata streams are encrypted like others.
+	Metadata bool
+
 	key []byte
-	// strings and streams say how each is encrypted; metadata whether metadata streams are.
+	// strings and streams say how each is encrypted.
 	strings, streams method
-	metadata         bool
 }
 
 type method uint8
@@ -29,12 +32,13 @@ const (
 	aes256
 )
 
-// newSecurity opens an encryption with a password, the user's or the owner's. Its error is ErrPassword.
-func newSecurity(dict, id Value, password string) (*security, error) {
+// OpenSecurity opens an encryption with a password, the user's or the owner's. Id is the first element of the trailer's /ID. Its error is
+// ErrPassword.
+func OpenSecurity(dict Value, id []byte, password string) (*Security, error) {
 	if filter := dict.At("Filter"); filter.Kind != Null && !filter.Is("Standard") {
 		return nil, ErrPassword
 	}
-	s := &security{metadata: string(dict.At("EncryptMetadata").Raw) != "false"}
+	s := &Security{Metadata: string(dict.At("EncryptMetadata").Raw) != "false"}
 	bits := dict.At("Length").Num
 	switch dict.At("V").Num {
 	case 1:
@@ -49,14 +53,10 @@ func newSecurity(dict, id Value, password string) (*security, error) {
 	if bits < 40 || bits > 128 {
 		bits = 40
 	}
-	var first []byte
-	if len(id.List) > 0 {
-		first = id.List[0].Text
-	}
 	if dict.At("R").Num >= 5 {
 		s.key = key256(dict, []byte(password))
 	} else {
-		s.key = s.key128(dict, first, []byte(password), int(bits/8))
+		s.key = s.key128(dict, id, []byte(password), int(bits/8))
 	}
 	if s.key == nil {
 		return nil, ErrPassword
@@ -66,7 +66,7 @@ func newSecurity(dict, id Value, password string) (*security, error) {
 
 func methodOf(dict Value, key string) method {
 	name := dict.At(key)
-	filter := dict.At("CF").At(string(name.Raw))
+	filter := dict.At("CF").At(name.name())
 	switch cfm := filter.At("CFM"); {
 	case name.Kind != Name || name.Is("Identity"):
 		return identity
@@ -88,7 +88,7 @@ func padded(password []byte) []byte {
 }
 
 // key128 returns the key of revisions 2 to 4, or nil if the password is neither the user's nor the owner's.
-func (s *security) key128(dict Value, id, password []byte, size int) []byte {
+func (s *Security) key128(dict Value, id, password []byte, size int) []byte {
 	owner, user := dict.At("O").Text, dict.At("U").Text
 	if len(owner) < 32 || len(user) < 16 {
 		return nil
@@ -102,14 +102,14 @@ func (s *security) key128(dict Value, id, password []byte, size int) []byte {
 }
 
 // userKey is algorithms 2, 4 and 5.
-func (s *security) userKey(dict Value, owner, user, id, password []byte, size int) []byte {
+func (s *Security) userKey(dict Value, owner, user, id, password []byte, size int) []byte {
 	revision := dict.At("R").Num
 	h := md5.New()
 	h.Write(password)
 	h.Write(owner)
 	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(dict.At("P").Num)))
 	h.Write(id)
-	if revision >= 4 && !s.metadata {
+	if revision >= 4 && !s.Metadata {
 		h.Write([]byte{255, 255, 255, 255})
 	}
 	key := h.Sum(nil)[:size]
@@ -174,9 +174,6 @@ func rc4Bytes(key, b []byte) []byte {
 func key256(dict Value, password []byte) []byte {
 	password = password[:min(len(password), 127)]
 	user, owner := dict.At("U").Text, dict.At("O").Text
-	if len(user) < 48 || len(owner) < 48 {
-		return nil
-	}
 	hash := hardened
 	if dict.At("R").Num == 5 {
 		hash = func(password, salt, udata []byte) []byte {
@@ -187,9 +184,9 @@ func key256(dict Value, password []byte) []byte {
 	for _, try := range []struct {
 		entry, udata []byte
 		wrapped      string
-	}{{user, nil, "UE"}, {owner, user[:48], "OE"}} {
+	}{{user, nil, "UE"}, {owner, user[:min(len(user), 48)], "OE"}} {
 		wrapped := dict.At(try.wrapped).Text
-		if len(wrapped) < 32 || !bytes.Equal(hash(password, try.entry[32:40], try.udata), try.entry[:32]) {
+		if len(try.entry) < 48 || len(wrapped) < 32 || !bytes.Equal(hash(password, try.entry[32:40], try.udata), try.entry[:32]) {
 			continue
 		}
 		block, err := aes.NewCipher(hash(password, try.entry[40:48], try.udata))
@@ -235,7 +232,7 @@ func hardened(password, salt, udata []byte) []byte {
 	}
 }
 
-func (s *security) objectKey(m method, number, generation int) []byte {
+func (s *Security) objectKey(m method, number, generation int) []byte {
 	if m == aes256 {
 		return s.key
 	}
@@ -248,15 +245,38 @@ func (s *security) objectKey(m method, number, generation int) []byte {
 	return h.Sum(nil)[:min(len(s.key)+5, 16)]
 }
 
-func (s *security) decryptText(b []byte, number, generation int) []byte {
+// Streams reports whether streams are encrypted at all.
+func (s *Security) Streams() bool { return s.streams != identity }
+
+// StreamReader decrypts r as the stream of that object. The padding at its end stays: what reads it knows its own end, or does not mind.
+func (s *Security) StreamReader(r io.Reader, number, generation int) io.Reader {
+	if s.streams == identity {
+		return r
+	}
+	key := s.objectKey(s.streams, number, generation)
+	if s.streams == rc4Method {
+		c, err := rc4.NewCipher(key)
+		if err != nil {
+			return r
+		}
+		return cipher.StreamReader{S: c, R: r}
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return r
+	}
+	return &cbcReader{src: r, block: block}
+}
+
+func (s *Security) decryptText(b []byte, number, generation int) []byte {
 	return s.decrypt(s.strings, b, number, generation)
 }
 
-func (s *security) decryptStream(b []byte, number, generation int) []byte {
+func (s *Security) decryptStream(b []byte, number, generation int) []byte {
 	return s.decrypt(s.streams, b, number, generation)
 }
 
-func (s *security) decrypt(m method, b []byte, number, generation int) []byte {
+func (s *Security) decrypt(m method, b []byte, number, generation int) []byte {
 	switch m {
 	case identity:
 		return b
@@ -277,7 +297,7 @@ func (s *security) decrypt(m method, b []byte, number, generation int) []byte {
 }
 
 // encrypt is the opposite of decrypt.
-func (s *security) encrypt(m method, b []byte, number, generation int) []byte {
+func (s *Security) encrypt(m method, b []byte, number, generation int) []byte {
 	switch m {
 	case identity:
 		return b
@@ -286,7 +306,7 @@ func (s *security) encrypt(m method, b []byte, number, generation int) []byte {
 	}
 	block, err := aes.NewCipher(s.objectKey(m, number, generation))
 	if err != nil {
-		return nil // a key of another length than AES has, which newSecurity does not make
+		return nil // a key of another length than AES has, which OpenSecurity does not make
 	}
 	pad := aes.BlockSize - len(b)%aes.BlockSize
 	out := make([]byte, aes.BlockSize, aes.BlockSize+len(b)+pad)
@@ -294,4 +314,44 @@ func (s *security) encrypt(m method, b []byte, number, generation int) []byte {
 	out = append(append(out, b...), bytes.Repeat([]byte{byte(pad)}, pad)...)
 	cipher.NewCBCEncrypter(block, out[:aes.BlockSize]).CryptBlocks(out[aes.BlockSize:], out[aes.BlockSize:])
 	return out
+}
+
+// cbcReader decrypts AES in CBC mode, without looking for the padding.
+type cbcReader struct {
+	src   io.Reader
+	block cipher.Block
+	mode  cipher.BlockMode
+	buf   [4 << 10]byte
+	left  []byte
+	err   error
+}
+
+// Read implements [io.Reader].
+func (c *cbcReader) Read(p []byte) (int, error) {
+	if len(c.left) == 0 {
+		if c.err != nil {
+			return 0, c.err
+		}
+		c.fill()
+	}
+	n := copy(p, c.left)
+	c.left = c.left[n:]
+	return n, nil
+}
+
+func (c *cbcReader) fill() {
+	if c.mode == nil {
+		var iv [aes.BlockSize]byte
+		if _, c.err = io.ReadFull(c.src, iv[:]); c.err != nil {
+			return
+		}
+		c.mode = cipher.NewCBCDecrypter(c.block, iv[:])
+	}
+	n, err := io.ReadFull(c.src, c.buf[:])
+	if err != nil {
+		c.err = io.EOF
+	}
+	n -= n % aes.BlockSize
+	c.mode.CryptBlocks(c.buf[:n], c.buf[:n])
+	c.left = c.buf[:n]
 }

@@ -5,9 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 
-	"github.com/klauspost/compress/flate"
-	"golang.org/x/image/tiff/lzw"
+	"inkstream.dev/pkg/pdf/internal/decode"
 )
 
 // maxInflated bounds what a stream of the structure inflates to.
@@ -23,7 +23,7 @@ func (f *File) Stream(o Object, limit int) ([]byte, error) {
 		return nil, err
 	}
 	if f.security != nil && !o.At("Type").Is("XRef") && !cryptFilter(o.Value) &&
-		(f.security.metadata || !o.At("Type").Is("Metadata")) {
+		(f.security.Metadata || !o.At("Type").Is("Metadata")) {
 		raw = f.security.decryptStream(raw, o.Number, o.Generation)
 	}
 	return f.decode(o, raw, limit)
@@ -115,18 +115,15 @@ func (f *File) decode(o Object, raw []byte, limit int) ([]byte, error) {
 }
 
 func decodeOne(filter, parm Value, raw []byte, limit int) ([]byte, error) {
-	var r io.Reader
-	switch {
-	case filter.Kind == Null, filter.Is("Crypt"):
+	if filter.Kind == Null || filter.Is("Crypt") {
 		return raw, nil
-	case filter.Is("FlateDecode"), filter.Is("Fl"):
-		if len(raw) >= 2 && raw[0]&0x0f == 8 {
-			raw = raw[2:]
-		}
-		r = flate.NewReader(bytes.NewReader(raw))
-	case filter.Is("LZWDecode"), filter.Is("LZW"):
-		r = lzw.NewReader(bytes.NewReader(raw), lzw.MSB, 8)
-	default:
+	}
+	parms := parmsOf(parm)
+	r := decode.New(decode.Of([]byte(filter.name())), &parms, bufio.NewReader(bytes.NewReader(raw)))
+	if r == nil {
+		return nil, ErrFilter
+	}
+	if r = decode.Unpredict(r, &parms); r == nil {
 		return nil, ErrFilter
 	}
 	// What ends in damage is good up to there, as it is for PDFium.
@@ -134,67 +131,21 @@ func decodeOne(filter, parm Value, raw []byte, limit int) ([]byte, error) {
 	if len(out) > limit {
 		return nil, ErrDamaged
 	}
-	return unpredict(out, parm)
+	return out, nil
 }
 
-// unpredict undoes a PNG predictor (ISO 32000-1 §7.4.4.4), in place.
-func unpredict(b []byte, parm Value) ([]byte, error) {
-	predictor := parm.At("Predictor").Num
-	if predictor <= 1 {
-		return b, nil
-	}
-	colors, bits, columns := max(1, parm.At("Colors").Num), parm.At("BitsPerComponent").Num, max(1, parm.At("Columns").Num)
-	if bits <= 0 {
-		bits = 8
-	}
-	if predictor < 10 || colors > 32 || bits > 16 || columns > 1<<20 {
-		return nil, ErrFilter
-	}
-	size, step := int((colors*bits*columns+7)/8), int(max(1, colors*bits/8))
-	out, prev := b[:0], make([]byte, size)
-	for in := bufio.NewReader(bytes.NewReader(b)); ; {
-		method, err := in.ReadByte()
-		if err != nil {
-			return out, nil //nolint:nilerr // the end
-		}
-		row := make([]byte, size)
-		n, _ := io.ReadFull(in, row)
-		unfilter(method, row[:n], prev, step)
-		out = append(out, row[:n]...)
-		prev = row
-	}
-}
-
-func unfilter(method byte, row, prev []byte, step int) {
-	for i := range row {
-		var left, corner byte
-		if i >= step {
-			left, corner = row[i-step], prev[i-step]
-		}
-		switch method {
-		case 1:
-			row[i] += left
-		case 2:
-			row[i] += prev[i]
-		case 3:
-			row[i] += byte((int(left) + int(prev[i])) / 2)
-		case 4:
-			row[i] += paeth(left, prev[i], corner)
+// parmsOf reads a dictionary of decode parameters.
+func parmsOf(dict Value) decode.Parms {
+	p := decode.DefaultParms
+	for _, e := range []struct {
+		key string
+		out *int32
+	}{{"Predictor", &p.Predictor}, {"Columns", &p.Columns}, {"Colors", &p.Colors}, {"BitsPerComponent", &p.Bits}} {
+		if v := dict.At(e.key); v.Kind == Number {
+			*e.out = int32(max(math.MinInt32, min(math.MaxInt32, v.Num)))
 		}
 	}
-}
-
-func paeth(a, b, c byte) byte {
-	distance := func(v byte) int {
-		d := int(a) + int(b) - int(c) - int(v)
-		return max(d, -d)
-	}
-	pa, pb, pc := distance(a), distance(b), distance(c)
-	switch {
-	case pa <= pb && pa <= pc:
-		return a
-	case pb <= pc:
-		return b
-	}
-	return c
+	early := dict.At("EarlyChange")
+	p.LateChange = early.Kind == Number && early.Num == 0
+	return p
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -98,7 +99,7 @@ func extend(pdf []byte, password string) ([]byte, *Tree, error) {
 
 func TestUpdateIsReadBack(t *testing.T) {
 	t.Parallel()
-	scan := pdftest.Scanned(pdftest.ScanOptions{Pages: 2})
+	scan := pdftest.Scanned(pdftest.ScanOptions{Pages: 2, DPI: 50})
 	for _, file := range []pdftest.File{
 		pdftest.BornDigital(3), scan, pdftest.Encrypted(pdftest.RC4), pdftest.Encrypted(pdftest.AES), pdftest.WithBadStartxref(scan),
 		pdftest.WithoutXref(scan), pdftest.WithJunkBefore(scan), pdftest.ManyPages(50), pdftest.MixedDocument(),
@@ -186,4 +187,32 @@ func FuzzUpdate(f *testing.F) {
 			t.Error("the original does not come first")
 		}
 	})
+}
+
+func TestParseDict(t *testing.T) {
+	t.Parallel()
+	got := ParseDict([]byte(`<< /V 4 % comment (
+		/P -1084 /O (a\(b\)\\\n\101\7z(in)\
+c) /U <4a4B4> /CF << /Std#43F << /CFM /AESV2 >> >> /EncryptMetadata false ) stray 1 /X 12 0 R /ID [<41> (B)] >> /Not 1`))
+	for _, tt := range []struct{ key, got, want string }{
+		{"V", strconv.FormatInt(got.At("V").Num, 10), "4"},
+		{"P", strconv.FormatInt(got.At("P").Num, 10), "-1084"},
+		{"O", string(got.At("O").Text), "a(b)\\\nA\az(in)c"},
+		{"U", string(got.At("U").Text), "JK@"},
+		{"CF", got.At("CF").At("StdCF").At("CFM").name(), "AESV2"},
+		{"EncryptMetadata", string(got.At("EncryptMetadata").Raw), "false"},
+		{"X", strconv.FormatInt(got.At("X").Num, 10), "12"},
+		{"ID", string(FirstID(got)), "A"},
+		{"Not", string(got.At("Not").Raw), ""},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s = %q, want %q", tt.key, tt.got, tt.want)
+		}
+	}
+	for _, damaged := range []string{"", "<", "<<", "<< /A", "<< /A (", "<< /A (\\", "<< /A <4", "<< /A [", "[[[[[[[[[[[[", "<< /A + >>", "<< /A << /B << /C"} {
+		ParseDict([]byte(damaged)) // must come to an end
+	}
+	if got := ParseDict([]byte("<< /V 2 /O (o) /CF << /A 1 /B 2")); got.At("V").Num != 2 || got.At("CF").At("A").Num != 1 {
+		t.Errorf("cut short: got %+v, want what there is", got)
+	}
 }

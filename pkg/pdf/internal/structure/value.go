@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+
+	"inkstream.dev/pkg/pdf/internal/syntax"
 )
 
 // Kind says what a Value is.
@@ -44,12 +47,25 @@ type Entry struct {
 func Reference(num int) Value { return Value{Kind: Ref, Num: int64(num)} }
 
 // Is reports whether v is that name.
-func (v Value) Is(name string) bool { return v.Kind == Name && string(v.Raw) == name }
+func (v Value) Is(name string) bool { return v.Kind == Name && spells(string(v.Raw), name) }
+
+// name is what a name reads, with its #xx decoded.
+func (v Value) name() string {
+	if v.Kind != Name {
+		return ""
+	}
+	return string(syntax.AppendName(nil, v.Raw))
+}
+
+// spells reports whether a name is spelled so, which may be with #xx.
+func spells(raw, name string) bool {
+	return raw == name || strings.IndexByte(raw, '#') >= 0 && string(syntax.AppendName(nil, []byte(raw))) == name
+}
 
 // At returns the entry of a dictionary, Null where there is none. Of two with the same key the last counts, as it does for PDFium.
 func (v Value) At(key string) Value {
 	for _, e := range slices.Backward(v.Entries) {
-		if e.Key == key {
+		if spells(e.Key, key) {
 			return e.Value
 		}
 	}
@@ -60,7 +76,7 @@ func (v Value) At(key string) Value {
 func (v Value) With(key string, value Value) Value {
 	out := Value{Kind: Dict, Entries: slices.Clone(v.Entries)}
 	for i := len(out.Entries) - 1; i >= 0; i-- {
-		if out.Entries[i].Key == key {
+		if spells(out.Entries[i].Key, key) {
 			out.Entries[i].Value = value
 			return out
 		}

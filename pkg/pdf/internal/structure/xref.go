@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"iter"
+
+	"inkstream.dev/pkg/pdf/internal/syntax"
 )
 
 const (
@@ -199,14 +201,14 @@ func (w *cursor) word() ([]byte, error) {
 		}
 		c := w.buf[w.pos]
 		switch {
-		case class[c] == regular:
+		case syntax.Class[c] == syntax.Regular:
 			if len(word) < 32 {
 				word = append(word, c)
 			}
 			w.pos++
 		case len(word) > 0:
 			return word, nil
-		case class[c] == white:
+		case syntax.Class[c] == syntax.White:
 			w.pos++
 		default:
 			return nil, ErrDamaged
@@ -391,12 +393,12 @@ func (f *File) found(b []byte, at int, off int64, packs []int64) []int64 {
 	i := at
 	back := func(want uint8) int {
 		end := i
-		for i > 0 && class[b[i-1]] == want && (want == white || b[i-1] >= '0' && b[i-1] <= '9') {
+		for i > 0 && syntax.Class[b[i-1]] == want && (want == syntax.White || b[i-1] >= '0' && b[i-1] <= '9') {
 			i--
 		}
 		return end - i
 	}
-	if back(white) == 0 || back(regular) == 0 || back(white) == 0 || back(regular) == 0 {
+	if back(syntax.White) == 0 || back(syntax.Regular) == 0 || back(syntax.White) == 0 || back(syntax.Regular) == 0 {
 		return packs
 	}
 	o, err := f.objectAt(off + int64(i))

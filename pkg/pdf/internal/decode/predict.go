@@ -1,11 +1,11 @@
-package rawscan
+package decode
 
 import "io"
 
 // maxRow bounds a predictor's row. Object streams that use one have rows of a few bytes.
 const maxRow = 1 << 20
 
-// unpredict undoes a predictor (ISO 32000-1 §7.4.4.4). Only object streams need it: nothing else is read for what it says.
+// unpredict undoes a predictor (ISO 32000-1 §7.4.4.4).
 type unpredict struct {
 	src       io.Reader
 	png       bool
@@ -15,22 +15,22 @@ type unpredict struct {
 	err       error
 }
 
-// newUnpredict returns r itself where there is no predictor, and nil where there is one that is not known.
-func newUnpredict(r io.Reader, p *parms) io.Reader {
-	if p.predictor <= 1 {
+// Unpredict returns what r yields without its predictor: r itself where it has none, and nil where it has one that is not known.
+func Unpredict(r io.Reader, p *Parms) io.Reader {
+	if p.Predictor <= 1 {
 		return r
 	}
-	colors, bits, columns := max(1, int64(p.colors)), max(1, int64(p.bits)), max(1, int64(p.columns))
+	colors, bits, columns := max(1, int64(p.Colors)), max(1, int64(p.Bits)), max(1, int64(p.Columns))
 	if colors > 32 || bits > 16 || columns > maxRow {
 		return nil
 	}
 	size := (columns*colors*bits + 7) / 8
-	if size > maxRow || p.predictor == 2 && bits != 8 {
+	if size > maxRow || p.Predictor == 2 && bits != 8 {
 		return nil
 	}
 	return &unpredict{
 		src:  r,
-		png:  p.predictor >= 10,
+		png:  p.Predictor >= 10,
 		step: int(max(1, colors*bits/8)),
 		row:  make([]byte, size),
 		prev: make([]byte, size),
