@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,7 +16,7 @@ const DefaultChunkWords = 300
 // Chunks writes a document as passages for retrieval, one JSON object a line. A passage ends where a heading begins or where it is full, between
 // blocks if it can.
 type Chunks struct {
-	w    *bufio.Writer
+	w    io.Writer
 	size int
 	err  error
 
@@ -50,12 +49,12 @@ type Box struct {
 	Bbox [4]float32 `json:"bbox"`
 }
 
-// NewChunks returns a writer of passages of about that many words; 0 means [DefaultChunkWords].
+// NewChunks returns a writer to w, which gets them one by one, of passages of about that many words; 0 means [DefaultChunkWords].
 func NewChunks(w io.Writer, words int) *Chunks {
 	if words <= 0 {
 		words = DefaultChunkWords
 	}
-	return &Chunks{w: bufio.NewWriterSize(w, 64<<10), size: words}
+	return &Chunks{w: w, size: words}
 }
 
 // Page adds a page to which the plan has been applied.
@@ -76,9 +75,6 @@ func (c *Chunks) Page(p *inkstreamv1.Page) error {
 // Close writes the last passage.
 func (c *Chunks) Close() error {
 	c.flush()
-	if c.err == nil {
-		c.err = c.w.Flush()
-	}
 	return c.err
 }
 

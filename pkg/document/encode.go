@@ -25,7 +25,7 @@ func Encode(p *inkstreamv1.Page, e *Evidence) ([]byte, error) {
 	b := make([]byte, 0, len(packed)+proto.Size(p)+16)
 	b = protowire.AppendTag(b, evidenceField, protowire.BytesType)
 	b = protowire.AppendBytes(b, packed)
-	b, err := proto.MarshalOptions{}.MarshalAppend(b, p)
+	b, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(b, p) // the size that was reckoned right above
 	if err != nil {
 		return nil, fmt.Errorf("encode page %d: %w", p.GetNumber(), err)
 	}

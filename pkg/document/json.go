@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,20 +27,20 @@ type Head struct {
 
 // JSON writes document.json: the head, then the pages, each on a line of its own.
 type JSON struct {
-	w    *bufio.Writer
+	w    io.Writer
 	buf  []byte
 	some bool
 	err  error
 }
 
-// NewJSON writes the head. Call Page for each page in order, then Close.
+// NewJSON writes the head to w. Call Page for each page in order, each a single write, then Close.
 func NewJSON(w io.Writer, head Head) (*JSON, error) {
 	b, err := json.Marshal(head)
 	if err != nil {
 		return nil, fmt.Errorf("encode document: %w", err)
 	}
-	j := &JSON{w: bufio.NewWriterSize(w, 64<<10)}
-	_, err = j.w.Write(append(b[:len(b)-1], ",\"pages\":[\n"...))
+	j := &JSON{w: w}
+	_, err = w.Write(append(b[:len(b)-1], ",\"pages\":[\n"...))
 	return j, err
 }
 
@@ -62,10 +61,7 @@ func (j *JSON) Page(p *inkstreamv1.Page) error {
 // Close writes the end.
 func (j *JSON) Close() error {
 	if j.err == nil {
-		_, j.err = j.w.WriteString("\n]}\n")
-	}
-	if j.err == nil {
-		j.err = j.w.Flush()
+		_, j.err = io.WriteString(j.w, "\n]}\n")
 	}
 	return j.err
 }

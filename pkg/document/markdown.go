@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +13,7 @@ import (
 // Markdown writes a document as markdown (CommonMark with pipe tables). Running heads, feet and page numbers are left out; paragraphs are
 // joined over breaks; what interrupts them stands behind them.
 type Markdown struct {
-	w    *bufio.Writer
+	w    io.Writer
 	plan *Plan
 	err  error
 
@@ -26,9 +25,9 @@ type Markdown struct {
 	some   bool
 }
 
-// NewMarkdown returns a writer of markdown to w. Call Page for each page in order, then Close.
+// NewMarkdown returns a writer of markdown to w, which gets it block by block. Call Page for each page in order, then Close.
 func NewMarkdown(w io.Writer, plan *Plan) *Markdown {
-	return &Markdown{w: bufio.NewWriterSize(w, 64<<10), plan: plan}
+	return &Markdown{w: w, plan: plan}
 }
 
 // mostOpen bounds a paragraph that goes on, and what waits behind it: then it ends.
@@ -48,9 +47,6 @@ func (m *Markdown) Page(p *inkstreamv1.Page) error {
 // Close writes what is still open.
 func (m *Markdown) Close() error {
 	m.end()
-	if m.err == nil {
-		m.err = m.w.Flush()
-	}
 	return m.err
 }
 
@@ -91,11 +87,11 @@ func (m *Markdown) write(kind string, text []byte) {
 		return
 	}
 	if m.some {
+		between := "\n\n"
 		if kind == layout.ListItem && m.last == layout.ListItem {
-			_, m.err = m.w.WriteString("\n")
-		} else {
-			_, m.err = m.w.WriteString("\n\n")
+			between = "\n"
 		}
+		_, m.err = io.WriteString(m.w, between)
 	}
 	m.some, m.last = true, kind
 	if m.err == nil {

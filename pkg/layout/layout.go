@@ -93,7 +93,11 @@ func (a *arranger) group(g angleGroup, tables bool) ([]*inkstreamv1.Block, float
 		al.across = r.across
 		ruled, lines = ruledTables(lines, r, t, em)
 	}
-	segments, _ := segment(lines, t)
+	rest := em
+	if len(ruled) > 0 {
+		rest = usualHeight(lines, t) // tables are often set in smaller type
+	}
+	segments := segment(lines, t, rest)
 	for _, tab := range ruled {
 		segments = append(segments, seg{rect: tab.rect, table: tab, order: len(segments), text: mostLetters})
 	}
@@ -122,11 +126,11 @@ type angleGroup struct {
 // byAngle groups lines by their writing direction, of which there are five at most: four quarters, and askew.
 func byAngle(lines []inputLine) []angleGroup {
 	var groups []angleGroup
-	for _, line := range lines {
+	for at, line := range lines {
 		i := slices.IndexFunc(groups, func(g angleGroup) bool { return g.angle == line.angle })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, angleGroup{angle: line.angle})
+			groups = append(groups, angleGroup{angle: line.angle, lines: make([]inputLine, 0, len(lines)-at)})
 		}
 		groups[i].lines = append(groups[i].lines, line)
 		groups[i].words += len(line.words)

@@ -111,9 +111,8 @@ func newSeg(words []*inkstreamv1.Word, t turn) seg {
 // between columns begin at one.
 const wideGap = 0.95
 
-// segment cuts lines into segments, and returns them with the em of the page: the height of most of its lines, in points.
-func segment(lines []inputLine, t turn) ([]seg, float64) {
-	em := usualHeight(lines, t)
+// segment cuts lines into segments; em is the height of most of them, in points.
+func segment(lines []inputLine, t turn, em float64) []seg {
 	segments := make([]seg, 0, len(lines)+len(lines)/4)
 	for _, line := range lines {
 		rtl := rightToLeft(line.words)
@@ -142,7 +141,7 @@ func segment(lines []inputLine, t turn) ([]seg, float64) {
 		}
 		flush(len(line.words))
 	}
-	return segments, em
+	return segments
 }
 
 // breaks reports whether a word begins a new segment: it is far from the last one, on another line, or back where the segment has been.

@@ -273,7 +273,7 @@ func (a *aligner) build(rows []tableLine) *table {
 	a.dropMarks(t)
 	a.wrap(t)
 	t.trim()
-	if !t.plausible() || !a.tabular(t, len(several)) {
+	if !t.plausible() || t.noise() || !a.tabular(t, len(several)) {
 		return nil
 	}
 	t.findHeader()
@@ -507,6 +507,28 @@ func (a *aligner) tabular(t *table, several int) bool {
 		// Two columns of words may be labels and what they stand for, or a letter's head: a table has lines, or many short rows.
 		return several >= 3 && average <= 8 && (a.inFrame(t) || several >= 5 && average <= 3.5)
 	}
+}
+
+// noise reports whether the text is what a recogniser makes of a chart or a drawing, such as labels that run upwards: single characters for
+// the most part, of which it is not sure.
+func (t *table) noise() bool {
+	words, single, sure := 0, 0, float32(0)
+	for i := range t.cells {
+		for _, s := range t.cells[i].segments {
+			for _, w := range s.words {
+				words++
+				if letters(w.GetText()) <= 1 {
+					single++
+				}
+				if w.Confidence == nil {
+					sure++
+				} else {
+					sure += w.GetConfidence()
+				}
+			}
+		}
+	}
+	return 2*single > words && sure < 0.75*float32(words)
 }
 
 // apart reports whether an outer column hardly shares a row with another: what stands there is a text beside the table, or the table beside a

@@ -11,7 +11,16 @@ import (
 // Text returns the text of a page from its blocks as they stand: lines end with a line feed, blocks are set apart by a blank line but for the
 // items of a list. A row of a table is one line, its cells set apart by a tab.
 func Text(page *inkstreamv1.Page) string {
-	var b []byte
+	n := 0
+	for _, block := range page.GetBlocks() {
+		n++
+		for _, line := range block.GetLines() {
+			for _, w := range line.GetWords() {
+				n += len(w.GetText()) + 1
+			}
+		}
+	}
+	b := make([]byte, 0, n)
 	first, list := true, false
 	for _, block := range page.GetBlocks() {
 		if len(block.GetLines()) == 0 {

@@ -19,7 +19,7 @@ import (
 )
 
 // assembly is a run's artifacts in the making. The stored pages are gone through twice, one at a time: once for the evidence that the rules
-// of the whole document need, once to write. So memory is bounded by a page and a few hundred bytes for each.
+// of the whole document need, once to write. So memory is bounded by a page, a few hundred bytes for each, and what is held between the two.
 type assembly struct {
 	st    *steps
 	job   *job.Record
@@ -29,12 +29,18 @@ type assembly struct {
 	carry carrier
 	out   []sink
 	open  []*blob.Writer
+	last  []func(context.Context) error // what else is stored at the end
 	// recognised counts the pages with words that were recognised.
 	recognised int
 	images     map[string]string // names of images by the digest of their bytes
 	named      map[string]bool   // names that pages refer to
 	pages      []pageFacts
+	held       map[int][]byte // stored pages that observe has read, for write
+	heldBytes  int
 }
+
+// mostHeld bounds the stored pages that are held: those of an ordinary document are read once, those of a long one mostly twice.
+const mostHeld = 4 << 20
 
 // sink is an artifact that grows page by page.
 type sink struct {
@@ -54,6 +60,7 @@ type facts struct {
 func (st *steps) assemble(ctx context.Context, s *stage.Snapshot) (err error) {
 	a := &assembly{
 		st: st, job: s.Job, snap: s, carry: carrier{shelf{blobs: st.env.Blobs}}, images: map[string]string{}, named: map[string]bool{},
+		held: map[int][]byte{},
 	}
 	defer func() {
 		for _, w := range a.open {
@@ -131,16 +138,17 @@ func (a *assembly) observe(ctx context.Context) error {
 			a.recognised++
 		}
 		evidence = append(evidence, e)
+		if a.heldBytes+len(data) <= mostHeld {
+			a.held[n] = data
+			a.heldBytes += len(data)
+		}
+	}
+	if err := a.carry.flush(ctx); err != nil { // what was taken over is read again from its new place
+		return err
 	}
 	a.plan = document.NewPlan(evidence, a.facts.outline)
 	// With it, a stored page says what the artifacts say.
-	plan := blob.Object{
-		Key: job.PlanKey(a.job.Tenant, a.job.ID, a.job.Run), Data: a.plan.Encode(a.job.PageCount), ContentType: contentType(""),
-	}
-	if err := a.carry.put(ctx, plan); err != nil {
-		return err
-	}
-	return a.carry.flush(ctx)
+	return a.carry.put(ctx, blob.Object{Key: job.PlanKey(a.job.Tenant, a.job.ID, a.job.Run), Data: a.plan.Encode(a.job.PageCount)})
 }
 
 // stored returns a page as it is stored. One that nobody asked for may have no result: it is empty.
@@ -157,23 +165,26 @@ func (a *assembly) stored(ctx context.Context, n int) ([]byte, error) {
 
 // write carries the decisions out on a page and writes it to every artifact.
 func (a *assembly) write(ctx context.Context, n int) error {
-	data, err := a.stored(ctx, n)
-	if err != nil {
-		return err
+	data, held := a.held[n]
+	delete(a.held, n)
+	if !held {
+		var err error
+		if data, err = a.stored(ctx, n); err != nil {
+			return err
+		}
 	}
 	p, err := document.Decode(data)
 	if err != nil {
 		return err
 	}
 	p.Number = int32(n)
-	renamed := a.nameImages(p)
-	if renamed { // the stored page answers for the job as well, and shall name what is there
+	if a.nameImages(p) { // the stored page answers for the job as well, and shall name what is there
 		changed, err := document.Replace(data, p)
 		if err != nil {
 			return err
 		}
 		key := job.PageKey(a.job.Tenant, a.job.ID, a.job.Run, n)
-		if err := a.carry.put(ctx, blob.Object{Key: key, Data: changed, ContentType: pageType}); err != nil {
+		if err := a.carry.put(ctx, blob.Object{Key: key, Data: changed}); err != nil {
 			return err
 		}
 	}
@@ -206,18 +217,13 @@ func (a *assembly) nameImages(p *inkstreamv1.Page) bool {
 	return changed
 }
 
-// finish closes the artifacts that were written page by page, and writes those that are made of the whole.
+// finish writes the artifacts that are made of the whole, and stores all of them at once: each waits for the disk, and together they wait hardly
+// longer than one.
 func (a *assembly) finish(ctx context.Context) error {
 	for _, s := range a.out {
 		if err := s.close(); err != nil {
 			return err
 		}
-	}
-	if err := a.carry.flush(ctx); err != nil {
-		return err
-	}
-	if err := a.dropImages(ctx); err != nil {
-		return err
 	}
 	made, err := a.pdfs(ctx)
 	if err != nil {
@@ -226,16 +232,19 @@ func (a *assembly) finish(ctx context.Context) error {
 	if err := a.metadata(ctx, made); err != nil {
 		return err
 	}
-	// Side by side, for each waits for the disk.
 	var g errgroup.Group
 	for _, w := range a.open {
 		g.Go(w.Close)
 	}
 	a.open = nil
-	if err := g.Wait(); err != nil {
-		return fmt.Errorf("store artifact: %w", err)
+	for _, store := range a.last {
+		g.Go(func() error { return store(ctx) })
 	}
-	return nil
+	g.Go(func() error { return a.carry.flush(ctx) })
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("store artifacts: %w", err)
+	}
+	return a.dropImages(ctx) // the pages name none of them now
 }
 
 // dropImages removes images that no page names any more: the same bytes are there under another name.
@@ -261,7 +270,7 @@ func (a *assembly) dropImages(ctx context.Context) error {
 // create opens an artifact that is written as a stream. It appears under its name when all of them are whole.
 func (a *assembly) create(ctx context.Context, name string) (*blob.Writer, error) {
 	key := job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name)
-	w, err := a.st.env.Blobs.NewWriter(ctx, key, blob.PutOptions{ContentType: contentType(name)})
+	w, err := a.st.env.Blobs.NewWriter(ctx, key, blob.PutOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
@@ -272,7 +281,7 @@ func (a *assembly) create(ctx context.Context, name string) (*blob.Writer, error
 // small stores an artifact that is at hand as a whole.
 func (a *assembly) small(ctx context.Context, name string, data []byte) error {
 	key := job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name)
-	return a.carry.put(ctx, blob.Object{Key: key, Data: data, ContentType: contentType(name)})
+	return a.carry.put(ctx, blob.Object{Key: key, Data: data})
 }
 
 // about says which artifact an error is about.

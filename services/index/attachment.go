@@ -21,11 +21,14 @@ var (
 	errTooMuch = errors.New("more than the attachments of a document may take")
 )
 
+// anyType is the media type of what a document brings along: it is nothing that a browser opens by itself.
+const anyType = "application/octet-stream"
+
 // attachment stores one attachment, and returns its size.
 func (a *assembly) attachment(ctx context.Context, d *pdf.Document, n int, name string, most int64) (int64, error) {
-	w, err := a.st.env.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name), blob.PutOptions{ContentType: contentType("")})
+	w, err := a.st.env.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name), blob.PutOptions{ContentType: anyType})
 	if err != nil {
-		return 0, about(name, err)
+		return 0, about("an attachment", err)
 	}
 	err = d.Attachment(ctx, n, &limited{w: w, left: most})
 	if err == nil {
@@ -54,17 +57,17 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// cleanName makes a name that may stand in a path, a URL and a terminal of what a document calls an attachment: its last element, letters, digits
-// and a few signs, none of them first, and not long.
+// cleanName makes a name that may stand in a key, a URL and a terminal of what a document calls an attachment: its last element, not long, with
+// an underscore for whatever is no ASCII letter or digit nor one of a few signs, and no stop first. metadata.json has the name as it was.
 func cleanName(name string) string {
 	const longest = 80
 	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, ""), "\\", "/"))
 	var b strings.Builder
 	for _, r := range name {
 		switch {
-		case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == '.' && b.Len() > 0:
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' && b.Len() > 0:
 			b.WriteRune(r)
-		case unicode.IsSpace(r):
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSpace(r) || r == '_':
 			b.WriteByte('_')
 		}
 		if b.Len() >= longest {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"inkstream.dev/pkg/blob"
@@ -60,8 +59,7 @@ func (c *carrier) read(ctx context.Context, r *job.Record, key func(run int) str
 		if err != nil || run == r.Run {
 			return data, run, err
 		}
-		// The caller may append to data, which must not show in the copy.
-		return slices.Clip(data), run, c.put(ctx, blob.Object{Key: key(r.Run), Data: slices.Clip(data), ContentType: contentType(key(r.Run))})
+		return data, run, c.put(ctx, blob.Object{Key: key(r.Run), Data: data})
 	}
 	return nil, 0, fmt.Errorf("read %s: %w", key(r.Run), blob.ErrNotFound)
 }
@@ -91,30 +89,4 @@ func (c *carrier) page(ctx context.Context, r *job.Record, n int) ([]byte, error
 // imageName reports whether a name is one that render gives to images.
 func imageName(name string) bool {
 	return strings.HasPrefix(name, "images/") && !strings.Contains(name, "..") && strings.Count(name, "/") == 1
-}
-
-// contentType returns the media type of a blob by its name.
-func contentType(name string) string {
-	switch name[strings.LastIndexByte(name, '.')+1:] {
-	case "pb":
-		return pageType
-	case "json":
-		return "application/json"
-	case "jsonl":
-		return "application/jsonl"
-	case "csv":
-		return "text/csv; charset=utf-8"
-	case "txt":
-		return "text/plain; charset=utf-8"
-	case "md":
-		return "text/markdown; charset=utf-8"
-	case "pdf":
-		return "application/pdf"
-	case "html":
-		return "text/html; charset=utf-8"
-	case "xml":
-		return "application/xml"
-	default:
-		return "application/octet-stream"
-	}
 }

@@ -68,7 +68,7 @@ type publicOptions struct {
 // metadata writes metadata.json.
 func (a *assembly) metadata(ctx context.Context, outcome made) error {
 	if !a.job.Options.Wants(job.ArtifactMetadata) {
-		return a.carry.flush(ctx)
+		return nil
 	}
 	r := a.job
 	stages := map[string]job.StageTimes{}
@@ -105,10 +105,7 @@ func (a *assembly) metadata(ctx context.Context, outcome made) error {
 	if err != nil {
 		return fmt.Errorf("encode metadata.json: %w", err)
 	}
-	if err := a.small(ctx, "metadata.json", append(data, '\n')); err != nil {
-		return err
-	}
-	return a.carry.flush(ctx)
+	return a.small(ctx, "metadata.json", append(data, '\n'))
 }
 
 // engines returns the versions of what reads documents, as far as this build knows them.

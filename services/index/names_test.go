@@ -5,10 +5,17 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"inkstream.dev/pkg/blob"
 )
 
 func TestCleanName(t *testing.T) {
 	t.Parallel()
+	blobs, err := blob.Open(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blobs.Close()
 	for _, tt := range []struct{ name, want string }{
 		{"report.xlsx", "report.xlsx"},
 		{"../../etc/passwd", "passwd"},
@@ -18,12 +25,17 @@ func TestCleanName(t *testing.T) {
 		{".hidden", "hidden"},
 		{"evil\u202efdp.exe", "evilfdp.exe"},
 		{"a\x00b\n.txt", "ab_.txt"},
-		{"données.csv", "données.csv"},
+		{"données.csv", "donn_es.csv"},
+		{"報告 2026.pdf", "___2026.pdf"},
 		{strings.Repeat("x", 500), strings.Repeat("x", 80)},
 		{"\xff\xfe", "file"},
 	} {
-		if got := cleanName(tt.name); got != tt.want {
+		got := cleanName(tt.name)
+		if got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.name, got, tt.want)
+		}
+		if err := blobs.PutBytes(t.Context(), "t/j/attachments/1-"+got, nil, ""); err != nil {
+			t.Errorf("%q: the store does not take %q: %v", tt.name, got, err)
 		}
 	}
 }

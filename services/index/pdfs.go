@@ -70,9 +70,9 @@ func (a *assembly) searchable(ctx context.Context) (*pdfOutcome, error) {
 	r := a.job
 	if a.recognised == 0 {
 		key := job.ArtifactKey(r.Tenant, r.ID, r.Run, name)
-		if err := a.st.env.Blobs.Copy(ctx, job.SourceKey(r.Tenant, r.ID), key); err != nil {
-			return nil, about(name, err)
-		}
+		a.last = append(a.last, func(ctx context.Context) error {
+			return about(name, a.st.env.Blobs.Copy(ctx, job.SourceKey(r.Tenant, r.ID), key))
+		})
 		return &pdfOutcome{Written: true, Original: true}, nil
 	}
 	if a.signed() && !r.Options.BreakSignatures {
@@ -96,14 +96,14 @@ func (a *assembly) extended(ctx context.Context, name string, add extend, recogn
 		return nil, err
 	}
 	defer source.Close()
-	w, err := a.st.env.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name),
-		blob.PutOptions{ContentType: contentType(name), Bulk: true})
+	w, err := a.st.env.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name), blob.PutOptions{Bulk: true})
 	if err != nil {
 		return nil, about(name, err)
 	}
 	err = add(ctx, source, password, a.again(ctx, recognised), w)
 	if err == nil {
-		return &pdfOutcome{Written: true}, about(name, w.Close())
+		a.open = append(a.open, w)
+		return &pdfOutcome{Written: true}, nil
 	}
 	_ = w.Abort() // err is what went wrong first; what stays behind is temporary
 	switch code := fault.CodeOf(err); code {

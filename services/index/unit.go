@@ -121,9 +121,6 @@ func (st *steps) pages(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTas
 	return pages, nil
 }
 
-// pageType is the media type of a stored page.
-const pageType = "application/x-protobuf"
-
 // keep writes the pages' results, and their rows in the search index beside it.
 func (st *steps) keep(ctx context.Context, r *job.Record, pages []*inkstreamv1.Page) error {
 	rows := make([]search.Page, 0, len(pages))
@@ -134,7 +131,7 @@ func (st *steps) keep(ctx context.Context, r *job.Record, pages []*inkstreamv1.P
 		if err != nil {
 			return err
 		}
-		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data, ContentType: pageType})
+		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data})
 		rows = append(rows, search.Page{Tenant: r.Tenant, Job: string(r.ID), Run: r.Run, Number: n, Text: p.GetText(), Language: p.GetLanguage()})
 	}
 	g, gctx := errgroup.WithContext(ctx)

@@ -140,22 +140,10 @@ func checkSelection(selection string, pages int) error {
 	return nil
 }
 
-// living is a writer that tells the job's stall clock of each piece.
-type living struct {
-	io.Writer
-	ctx context.Context //nolint:containedctx // an io.Writer takes none
-}
-
-// Write implements io.Writer.
-func (w living) Write(p []byte) (int, error) {
-	stage.Alive(w.ctx)
-	return w.Writer.Write(p)
-}
-
 // checkDigest makes sure that the store gives back what was uploaded.
 func checkDigest(ctx context.Context, f *os.File, rec *job.Record) error {
 	h := sha256.New()
-	n, err := io.Copy(living{h, ctx}, f)
+	n, err := io.Copy(h, stage.AliveReader(ctx, f))
 	if err != nil {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("read stored document: %w", err))
 	}

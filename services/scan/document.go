@@ -95,7 +95,7 @@ func (st *steps) examine(ctx context.Context, r *job.Record, t *busv1.ScanTask) 
 }
 
 func (st *steps) malware(ctx context.Context, f *os.File) (*pdf.Finding, error) {
-	verdict, err := st.clamd.Scan(ctx, living{io.NewSectionReader(f, 0, 1<<62), ctx})
+	verdict, err := st.clamd.Scan(ctx, stage.AliveReader(ctx, io.NewSectionReader(f, 0, 1<<62)))
 	if err != nil {
 		return nil, fmt.Errorf("clamd: %w", err)
 	}

@@ -3,7 +3,6 @@ package scan
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/document"
@@ -48,9 +47,7 @@ func (st *steps) leaveOut(ctx context.Context, r *job.Record, p *job.Progress) e
 			return err
 		}
 		outcomes = append(outcomes, job.Outcome{Page: n, Kind: job.OutcomeSkipped})
-		objects = append(objects, blob.Object{
-			Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data, ContentType: stage.TypeProtobuf,
-		})
+		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data})
 		if len(objects) == leaveOutBatch {
 			if err := store(); err != nil {
 				return err
@@ -64,16 +61,4 @@ func (st *steps) leaveOut(ctx context.Context, r *job.Record, p *job.Progress) e
 		return fault.Wrap(fault.Permanent, fault.Internal, err)
 	}
 	return nil
-}
-
-// living is a reader that tells the job's stall clock of each piece.
-type living struct {
-	io.Reader
-	ctx context.Context //nolint:containedctx // an io.Reader takes none
-}
-
-// Read implements io.Reader.
-func (r living) Read(p []byte) (int, error) {
-	stage.Alive(r.ctx)
-	return r.Reader.Read(p)
 }

@@ -36,7 +36,7 @@ func main() {
 		}
 		rt.Status.AddCheck("index", s.Check)
 		return []lifecycle.Unit{
-			{Name: "index", Run: s.Run}, {Name: "projection", Run: projection.New(rt.Env.Jobs, store, rt.Env.Log).Run},
+			{Name: "index", Run: s.Run}, {Name: "projection", Run: projection.New(rt.Env.Jobs, rt.Env.Bus, store, rt.Env.Log).Run},
 		}, nil
 	})
 }
