@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -71,12 +72,19 @@ func isLabelName(name string) bool {
 	return name != "" && len(name) <= maxLabelChars
 }
 
-// parseLabels reads labels as a REST client writes them: k=v,k2=v2.
+// parseLabels reads labels as a REST client writes them: k=v,k2=v2, or a JSON object, for values that hold commas. No label's name begins like one.
 func parseLabels(text string) (map[string]string, error) {
-	if strings.TrimSpace(text) == "" {
+	text = strings.TrimSpace(text)
+	if text == "" {
 		return nil, nil
 	}
 	labels := map[string]string{}
+	if strings.HasPrefix(text, "{") {
+		if err := json.Unmarshal([]byte(text), &labels); err != nil {
+			return nil, invalidField(fault.InvalidArgument, fieldLabels, "labels that begin with {, want a JSON object of names and values in quotation marks")
+		}
+		return labels, nil
+	}
 	for pair := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(pair, "=")
 		name = strings.TrimSpace(name)

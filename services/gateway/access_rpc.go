@@ -29,7 +29,7 @@ const (
 func (s *Service) openAccess(ctx context.Context) error {
 	var err error
 	js := s.env.Bus.JetStream()
-	if s.hooks, err = webhook.OpenHooks(ctx, js); err != nil {
+	if s.hooks, err = webhook.OpenHooks(ctx, js, s.log); err != nil {
 		return err
 	}
 	s.dispatcher = webhook.NewDispatcher(webhook.Config{
@@ -54,7 +54,7 @@ func (s *Service) openAccess(ctx context.Context) error {
 // firstKey makes an admin key where there is none, for without one nobody could make any.
 func (s *Service) firstKey(ctx context.Context) error {
 	file := s.cfg.Access.AdminKeyFile
-	if file == "" || s.keys.HasAdmin() {
+	if file == "" || s.keys.HasAdmin(tenant(ctx)) {
 		return nil
 	}
 	_, secret, err := s.keys.Create(ctx, access.Key{Tenant: tenant(ctx), Scopes: []access.Scope{access.Admin}, Name: "first admin key"})
@@ -80,8 +80,14 @@ func (s *Service) CreateKey(ctx context.Context, req *inkstreamv1.CreateKeyReque
 		Tenant: req.GetTenant(), Name: req.GetName(),
 		Quota: access.Quota{Jobs: int(req.GetMaxJobs()), BytesPerDay: req.GetMaxBytesPerDay()},
 	}
-	if key.Tenant == "" {
-		key.Tenant = tenant(ctx)
+	switch own := tenant(ctx); key.Tenant {
+	case "", own:
+		key.Tenant = own
+	default:
+		// The default tenant's administrators run the server; others are at home in their own tenant alone.
+		if own != job.DefaultTenant {
+			return nil, fault.New(permissionDenied, "only administrators of the tenant %s may make keys for other tenants", job.DefaultTenant)
+		}
 	}
 	for _, scope := range req.GetScopes() {
 		key.Scopes = append(key.Scopes, access.Scope(scope))
@@ -180,12 +186,8 @@ func (s *Service) CreateWebhook(ctx context.Context, req *inkstreamv1.CreateWebh
 
 // ListWebhooks answers the tenant's webhooks.
 func (s *Service) ListWebhooks(ctx context.Context, _ *inkstreamv1.ListWebhooksRequest) (*inkstreamv1.ListWebhooksResponse, error) {
-	hooks, err := s.hooks.List(ctx, tenant(ctx))
-	if err != nil {
-		return nil, err
-	}
 	resp := &inkstreamv1.ListWebhooksResponse{}
-	for _, hook := range hooks {
+	for _, hook := range s.hooks.List(tenant(ctx)) {
 		resp.Webhooks = append(resp.Webhooks, viewHook(hook))
 	}
 	return resp, nil

@@ -88,3 +88,47 @@ func (a *admission) backlog(ctx context.Context) bus.Backlog {
 	close(done)
 	return a.known
 }
+
+// shares counts what tenants hold of something, each at most so much.
+type shares struct {
+	most int
+
+	mu   sync.Mutex // guards held
+	held map[string]int
+}
+
+// take takes one more for a tenant, and reports whether it may have it; the tenant gives it back by give.
+func (h *shares) take(tenant string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.held[tenant] >= h.most {
+		return false
+	}
+	if h.held == nil {
+		h.held = map[string]int{}
+	}
+	h.held[tenant]++
+	return true
+}
+
+func (h *shares) give(tenant string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.held[tenant]--; h.held[tenant] == 0 {
+		delete(h.held, tenant)
+	}
+}
+
+// uploadPlace takes one of the places for uploads; the caller calls release in the end.
+func (s *Service) uploadPlace(ctx context.Context) (release func(), err error) {
+	name := tenant(ctx)
+	if s.shares.take(name) {
+		select {
+		case s.uploads <- struct{}{}:
+			return func() { <-s.uploads; s.shares.give(name) }, nil
+		default:
+			s.shares.give(name)
+		}
+	}
+	return nil, fault.New(fault.QueueFull, "the server has as many uploads under way as it takes; try later")
+}

@@ -20,6 +20,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 )
 
 // fill queues n documents that nobody works on.
@@ -174,4 +175,40 @@ func TestAdmissionAsksRarely(t *testing.T) {
 		_ = a.admit(t.Context())
 		step("when nobody can tell", 0, "")
 	})
+}
+
+// Uploads of one tenant that hardly move leave room for others.
+func TestOneTenantLeavesPlacesToOthers(t *testing.T) {
+	t.Parallel()
+	s := &Service{uploads: make(chan struct{}, 3), shares: shares{most: 2}}
+	leave := map[string][]func(){}
+	for _, tt := range []struct {
+		tenant string
+		leaves bool // instead of coming
+		ok     bool
+	}{
+		{"a", false, true}, {"a", false, true}, {"a", false, false}, {"b", false, true}, {"b", false, false}, // no place at all
+		{"a", true, true}, {"b", false, true}, {"a", false, false}, {"b", true, true}, {"a", false, true},
+	} {
+		if had := leave[tt.tenant]; tt.leaves {
+			had[0]()
+			leave[tt.tenant] = had[1:]
+			continue
+		}
+		release, err := s.uploadPlace(access.With(t.Context(), &access.Identity{Tenant: tt.tenant}))
+		if (err == nil) != tt.ok || err != nil && fault.CodeOf(err) != fault.QueueFull {
+			t.Fatalf("tenant %s with %d places: got %v, want one more: %v", tt.tenant, len(leave[tt.tenant]), err, tt.ok)
+		}
+		if err == nil {
+			leave[tt.tenant] = append(leave[tt.tenant], release)
+		}
+	}
+	for _, all := range leave {
+		for _, release := range all {
+			release()
+		}
+	}
+	if len(s.uploads) > 0 || len(s.shares.held) > 0 {
+		t.Errorf("%d places and %v are left", len(s.uploads), s.shares.held)
+	}
 }

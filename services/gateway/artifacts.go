@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/grpc"
@@ -156,13 +157,28 @@ func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest, str
 			if first {
 				part.ContentType = a.ContentType
 			}
-			if err := stream.Send(part); err != nil {
+			if err := s.sent(func() error { return stream.Send(part) }); err != nil {
 				return err
 			}
 		}
 		if err != nil {
 			return nil
 		}
+	}
+}
+
+// sent calls send, a stream's, and gives it up after the stall timeout: gRPC waits for a client that takes nothing for as long as that answers pings. What was
+// given up ends with the stream, which ends with its handler.
+func (s *Service) sent(send func() error) error {
+	done := make(chan error, 1)
+	s.workers.Go(func() { done <- send() })
+	timer := time.NewTimer(s.cfg.StallTimeout)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return fault.New(requestTimeout, "the client has taken nothing for too long")
 	}
 }
 

@@ -100,10 +100,17 @@ func (s *Service) identify(ctx context.Context, authorization string, need acces
 	return id, nil
 }
 
+// crossOrigin knows requests that change something and come from a web page of another origin. Where no credentials are asked for, as on the loopback
+// addresses, any page that somebody looks at on the same machine could else upload, cancel and delete.
+var crossOrigin http.CrossOriginProtection
+
 // admitRequest lets a REST request in: it finds out who sends it, and counts it against the caller's rate.
 func (s *Service) admitRequest(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	if openPath(r.URL.Path) {
 		return r, nil
+	}
+	if s.auth == nil && crossOrigin.Check(r) != nil {
+		return nil, fault.New(permissionDenied, "a page of another origin sent the request")
 	}
 	id, err := s.identify(r.Context(), r.Header.Get("Authorization"), scopeOfRequest(r))
 	if err != nil {
@@ -155,11 +162,11 @@ func (s *Service) admitCall(ctx context.Context, method string) (context.Context
 		return ctx, err
 	}
 	if p, ok := peer.FromContext(ctx); !ok || p.Addr.Network() != loopNetwork {
-		v := s.limits.Read(id, time.Now())
+		ask := s.limits.Read
 		if strings.HasSuffix(method, "/UploadDocument") || strings.HasSuffix(method, "/CreateJob") {
-			v = s.limits.Upload(id, time.Now())
+			ask = s.limits.Upload
 		}
-		if !v.OK {
+		if v := ask(id, time.Now()); !v.OK {
 			return ctx, retryLater(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
 		}
 	}

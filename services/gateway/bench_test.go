@@ -1,14 +1,17 @@
 package gateway
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"syscall"
 	"testing"
 	"time"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// BenchmarkStatus asks over REST how a job stands: at once, and by way of gRPC. It reports the processor time of client, gateway and broker together,
+// BenchmarkStatus asks how a job stands: over REST, over REST by way of gRPC, and over gRPC. It reports the processor time of client, gateway and broker together,
 // which is the same however busy the machine is.
 func BenchmarkStatus(b *testing.B) {
 	r := start(b, nil)
@@ -21,17 +24,30 @@ func BenchmarkStatus(b *testing.B) {
 		}
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	for name, query := range map[string]string{"direct": "", "grpc": "?wait=0s"} {
+	get := func(query string) error {
+		res, err := r.web.Get(r.base + "/v1/jobs/" + string(rec.ID) + query)
+		if err != nil {
+			return err
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		if res.Body.Close(); res.StatusCode != http.StatusOK {
+			return errors.New(res.Status)
+		}
+		return nil
+	}
+	for name, ask := range map[string]func() error{
+		"direct": func() error { return get("") },
+		"by-way": func() error { return get("?wait=0s") },
+		"grpc": func() error {
+			_, err := r.rpc.GetJob(b.Context(), &inkstreamv1.GetJobRequest{Id: string(rec.ID)})
+			return err
+		},
+	} {
 		b.Run(name, func(b *testing.B) {
 			before := cpu()
 			for b.Loop() {
-				res, err := r.web.Get(r.base + "/v1/jobs/" + string(rec.ID) + query)
-				if err != nil {
+				if err := ask(); err != nil {
 					b.Fatal(err)
-				}
-				_, _ = io.Copy(io.Discard, res.Body)
-				if res.Body.Close(); res.StatusCode != http.StatusOK {
-					b.Fatal(res.Status)
 				}
 			}
 			b.ReportMetric(float64((cpu()-before).Microseconds())/float64(b.N), "cpu-µs/op")

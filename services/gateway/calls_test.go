@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/genproto/googleapis/api/httpbody"
@@ -18,6 +21,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -147,11 +154,91 @@ func withIndex(t testing.TB) func(*setup) {
 func (r *rig) project() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- projection.New(r.env.Jobs, r.svc.index, r.env.Log).Run(ctx, func() {}) }()
+	go func() { done <- projection.New(r.env.Jobs, r.env.Bus, r.svc.index, r.env.Log).Run(ctx, func() {}) }()
 	r.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			r.t.Errorf("projection: %v", err)
+		}
+	})
+}
+
+// A filter names a label with a value, or any value of it; and what an upload over REST says of its labels may hold commas.
+func TestListByLabel(t *testing.T) {
+	t.Parallel()
+	r := start(t, withIndex(t))
+	labels := map[string]string{"team": "ops, Berlin", "case": "17"}
+	text, err := json.Marshal(labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, _, body := r.ask(http.MethodPost, "/v1/jobs?labels="+url.QueryEscape(string(text)), "", pdfType, "%PDF")
+	v := &inkstreamv1.Job{}
+	if err := protojson.Unmarshal(body, v); err != nil || code != http.StatusAccepted || !maps.Equal(v.GetLabels(), labels) {
+		t.Fatalf("got %d %v, %v, want the labels %v", code, v.GetLabels(), err, labels)
+	}
+	rec, err := r.env.Jobs.Load(t.Context(), job.DefaultTenant, job.ID(v.GetId()))
+	if err == nil {
+		err = r.svc.index.PutDocument(t.Context(), projection.Document(rec))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachCaller(t, r, func(t *testing.T, call caller) {
+		for _, tt := range []struct {
+			label []string
+			jobs  int
+			want  fault.Code
+		}{
+			{nil, 1, ""}, {[]string{"team"}, 1, ""}, {[]string{"team=ops, Berlin", "case"}, 1, ""}, {[]string{"team=ops"}, 0, ""}, {[]string{"ops"}, 0, ""},
+			{[]string{"team", "none"}, 0, ""}, {[]string{"=x"}, 0, fault.InvalidArgument}, {[]string{""}, 0, fault.InvalidArgument},
+		} {
+			list := &inkstreamv1.ListJobsResponse{}
+			err := call(t.Context(), "", "ListJobs", &inkstreamv1.ListJobsRequest{Filter: &inkstreamv1.JobFilter{Label: tt.label}}, list)
+			checkError(t, err, tt.want)
+			if len(list.GetJobs()) != tt.jobs {
+				t.Errorf("labels %q: got %v, want %d jobs", tt.label, list.GetJobs(), tt.jobs)
+			}
+		}
+	})
+}
+
+// A stage whose only process has its hands full has that process still.
+func TestListStages(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(s *setup) { s.bus = bustest.Provisioned(t, bus.Topology{AckWait: time.Minute}) })
+	for range 2 {
+		_, err := uploadWith(t.Context(), r.rpc, &inkstreamv1.UploadMetadata{}, "%PDF")
+		checkError(t, err, "")
+	}
+	cons, err := r.env.Bus.JetStream().Consumer(t.Context(), bus.Ingest.Stream(), bus.Durable(bus.Ingest, bus.Interactive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cons.Next(); err != nil { // a task in hand, which nobody settles
+		t.Fatal(err)
+	}
+	r.deadLetter(r.newJob(running), job.DefaultTenant)
+	eachCaller(t, r, func(t *testing.T, call caller) {
+		list := &inkstreamv1.ListStagesResponse{}
+		checkError(t, call(t.Context(), "", "ListStages", &inkstreamv1.ListStagesRequest{}, list), "")
+		if len(list.GetStages()) != len(bus.Stages()) {
+			t.Fatalf("got %v, want every stage", list)
+		}
+		letters := int64(0)
+		for i, st := range list.GetStages() {
+			want := []int64{0, 0, 0} // waiting, in hand, processes
+			if bus.Stage(st.GetName()) == bus.Ingest {
+				want = []int64{1, 1, 1}
+			}
+			got := []int64{st.GetWaiting()[string(bus.Interactive)], st.GetInFlight(), int64(st.GetReplicas())}
+			if st.GetName() != string(bus.Stages()[i]) || !slices.Equal(got, want) || (st.GetOldest() != nil) != (want[0] > 0) {
+				t.Errorf("got %v, want %v waiting, in hand and processes", st, want)
+			}
+			letters += st.GetDeadLetters()
+		}
+		if letters != 1 {
+			t.Errorf("got %d dead letters, want 1", letters)
 		}
 	})
 }

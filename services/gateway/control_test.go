@@ -281,8 +281,12 @@ func TestRetryJob(t *testing.T) {
 			if got := r.queued(tt.stage); got != before+1 {
 				t.Errorf("%s: %d tasks at %s, want %d", tt.name, got, tt.stage, before+1)
 			}
-			if got := trail(t, c, rec.ID); got != "retried" {
-				t.Errorf("%s: events %q, want retried", tt.name, got)
+			want := "ended retried" // the end is told first, in case nobody did
+			if tt.name == "cancelled" {
+				want = "cancelled " + want
+			}
+			if got := trail(t, c, rec.ID); got != want {
+				t.Errorf("%s: events %q, want %q", tt.name, got, want)
 			}
 		}
 		_, err := c.retry(t.Context(), string(unknownJob), false)

@@ -24,8 +24,9 @@ import (
 )
 
 const (
-	// maxUploads bounds the uploads under way: each holds a connection, an open blob and about 200 KiB of buffers.
-	maxUploads = 256
+	// maxUploads bounds the uploads under way: each holds a connection, an open blob and about 200 KiB of buffers. maxTenantUploads bounds those of one
+	// tenant, so that none can take all the places by uploads that hardly move.
+	maxUploads, maxTenantUploads = 320, 256
 	// createPatience is how long an upload tries to write its record when the broker is away. An upload with the same idempotency key waits
 	// a little longer than that before it takes the key over, so that never both write.
 	createPatience = 5 * time.Second
@@ -50,6 +51,7 @@ type Service struct {
 	log    *slog.Logger
 	status *lifecycle.Status
 	hub    *hub
+	recent recent
 
 	admission *admission
 	// auth and keys are nil where requests need no credentials.
@@ -70,6 +72,8 @@ type Service struct {
 	resumable *tusFolder
 
 	uploads  chan struct{} // a slot for each upload under way
+	shares   shares        // of the tenants in uploads
+	images   chan struct{} // a slot for each page that boxes are being drawn into
 	busy     atomic.Int32  // uploads that are being worked on, rather than waiting for their clients
 	stopping chan struct{} // closed when the service begins to stop, which ends the watches
 	// workers counts REST handlers and the goroutines that handlers start; Run waits for them.
@@ -93,6 +97,8 @@ func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) 
 		log:            env.Log.With("service", "gateway"),
 		status:         status,
 		uploads:        make(chan struct{}, maxUploads),
+		shares:         shares{most: maxTenantUploads},
+		images:         make(chan struct{}, maxImages),
 		stopping:       make(chan struct{}),
 		createPatience: createPatience,
 		limits:         access.NewLimits(cfg.Access.Limits),
@@ -177,6 +183,7 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 	wg.Wait()
 	s.hub.wait()
 	s.workers.Wait()
+	s.hooks.Wait()
 	if s.keys != nil {
 		s.keys.Wait()
 	}

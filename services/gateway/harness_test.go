@@ -67,7 +67,7 @@ type setup struct {
 // start runs a gateway; change may be nil.
 func start(t testing.TB, change func(*setup)) *rig {
 	t.Helper()
-	set := setup{cfg: DefaultConfig(), patience: 500 * time.Millisecond}
+	set := setup{cfg: DefaultConfig(), patience: createPatience}
 	set.cfg.HTTPAddr, set.cfg.GRPCAddr = "127.0.0.1:0", "127.0.0.1:0"
 	set.cfg.Durability = "sync"
 	if change != nil {
@@ -155,16 +155,7 @@ func (l *logBuffer) String() string {
 // eventually waits until what holds.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(10 * time.Second)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("still not so after 10 s: %s", what)
-		}
-	}
+	bustest.Within(t, 10*time.Second, what, holds)
 }
 
 // blobKeys returns the keys of all blobs.

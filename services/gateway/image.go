@@ -29,7 +29,9 @@ const (
 	// imageTimeout bounds the wait for the render service to draw a page.
 	imageTimeout = 30 * time.Second
 	// maxImageBytes bounds the drawn page.
-	maxImageBytes                     = 64 << 20
+	maxImageBytes = 64 << 20
+	// maxImages bounds the pages into which boxes are being drawn, which takes up to some hundred megabytes each; others wait.
+	maxImages                         = 4
 	minImageDPI, defaultDPI           = 18, 100
 	boxWidth, labelHeight, labelWidth = 2, 13, 7
 )
@@ -41,15 +43,11 @@ func (s *Service) GetPageImage(ctx context.Context, req *inkstreamv1.GetPageImag
 		return nil, err
 	}
 	n, dpi := int(req.GetNumber()), cmp.Or(int(req.GetDpi()), defaultDPI)
-	switch {
-	case dpi < minImageDPI:
+	if dpi < minImageDPI {
 		return nil, invalidField(fault.InvalidArgument, "dpi", "%d dots per inch, want %d or more", dpi, minImageDPI)
-	case rec.PageCount == 0 && rec.State.Final():
-		return nil, errNoResult(rec)
-	case rec.PageCount == 0:
-		return nil, fault.New(fault.NotReady, "the document has not been opened yet")
-	case n > rec.PageCount:
-		return nil, fault.New(fault.PageNotFound, "page %d of a document with %d", n, rec.PageCount)
+	}
+	if err := checkPage(rec, n); err != nil {
+		return nil, err
 	}
 	var page *inkstreamv1.Page
 	if req.GetBoxes() {
@@ -60,7 +58,13 @@ func (s *Service) GetPageImage(ctx context.Context, req *inkstreamv1.GetPageImag
 	}
 	data, err := s.drawnPage(ctx, rec, n, dpi)
 	if err == nil && page != nil {
-		data, err = withBoxes(data, page)
+		select {
+		case s.images <- struct{}{}:
+			data, err = withBoxes(data, page)
+			<-s.images
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
 	}
 	if err != nil {
 		return nil, err

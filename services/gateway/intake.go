@@ -34,6 +34,7 @@ type intake struct {
 	batch    job.ID // "" where the document came alone
 	files    int    // of the request that the document came in
 	key      string // the idempotency key; "" for none
+	caller   string // the API key, where that has a quota of jobs
 
 	size   int64
 	sha256 string
@@ -47,18 +48,18 @@ func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), er
 		s.env.Tel.Metrics.Upload(ctx, string(fault.CodeOf(err)), 0)
 		return nil, nil, err
 	}
-	select {
-	case s.uploads <- struct{}{}:
-	default:
-		return nil, nil, fault.New(fault.QueueFull, "the server has as many uploads under way as it takes; try later")
+	leave, err := s.uploadPlace(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	free, err := s.reserve(ctx, 1)
 	if err != nil {
-		<-s.uploads
+		leave()
 		return nil, nil, err
 	}
 	s.busy.Add(1)
-	return &intake{s: s, tenant: tenant(ctx), id: job.NewID(), files: 1}, func() { s.busy.Add(-1); free(); <-s.uploads }, nil
+	_, caller := s.limits.Jobs(identityOf(ctx))
+	return &intake{s: s, tenant: tenant(ctx), id: job.NewID(), files: 1, caller: caller}, func() { s.busy.Add(-1); free(); leave() }, nil
 }
 
 // giveWayTime is the longest that work behind the gateway waits for uploads. It bounds what a job takes longer for it, to some such times.
@@ -134,7 +135,7 @@ func (in *intake) record(now time.Time) *job.Record {
 	r := &job.Record{
 		ID: in.id, Tenant: in.tenant, Run: 1, State: job.Pending, Options: in.options, Filename: in.filename,
 		Size: uint32(in.size), SHA256: in.sha256, CreateTime: now,
-		Labels: in.labels, Batch: in.batch, Webhook: in.webhook,
+		Labels: in.labels, Batch: in.batch, Webhook: in.webhook, Caller: in.caller,
 	}
 	r.ExpireTime = in.options.Expires(now, in.s.cfg.Retention)
 	return in.seal(r)

@@ -289,6 +289,7 @@ func TestQuotas(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, two := r.newKey(strings.TrimSpace(string(admin)), `{"tenant":"jobs","scopes":["write"],"maxJobs":2}`)
+	_, another := r.newKey(strings.TrimSpace(string(admin)), `{"tenant":"jobs","scopes":["write"],"maxJobs":1}`)
 	_, bytes := r.newKey(strings.TrimSpace(string(admin)), `{"tenant":"bytes","scopes":["write"],"maxBytesPerDay":"1000"}`)
 	send := func(key, data string) (int, http.Header, []byte) {
 		return r.ask(http.MethodPost, "/v1/jobs", key, pdfType, data)
@@ -309,6 +310,11 @@ func TestQuotas(t *testing.T) {
 		}
 	}
 	refused(send(two, "%PDF"))
+	// Another key of the same tenant has its own.
+	if code, _, body := send(another, "%PDF"); code != http.StatusAccepted {
+		t.Errorf("another key: got %d %s", code, body)
+	}
+	refused(send(another, "%PDF"))
 	if _, err := uploadWith(withKey(t.Context(), two), r.rpc, &inkstreamv1.UploadMetadata{}, "%PDF"); err == nil {
 		t.Error("gRPC: an upload beyond the quota is taken")
 	} else {

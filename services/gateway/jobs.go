@@ -59,22 +59,28 @@ func errGone(r *job.Record) error {
 
 // anyRecord loads a job's record, which may be a tombstone.
 func (s *Service) anyRecord(ctx context.Context, ref jobRef) (*job.Record, error) {
+	return s.newerRecord(ctx, ref, nil)
+}
+
+// awaitFresh looks again and again for a job that was not found, as long as it may only be missing on a replica.
+func (s *Service) awaitFresh(ctx context.Context, ref jobRef) (*job.Record, error) {
+	if !isFresh(ref.id) {
+		return nil, errNoJob()
+	}
 	tick := time.NewTicker(freshPatience / 10)
 	defer tick.Stop()
-	for start := time.Now(); ; {
-		rec, err := s.env.Jobs.Load(ctx, ref.tenant, ref.id)
-		if !errors.Is(err, job.ErrNotFound) {
-			return rec, err
-		}
-		if !isFresh(ref.id) || time.Since(start) > freshPatience {
-			return nil, errNoJob()
-		}
+	for start := time.Now(); time.Since(start) < freshPatience; {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-tick.C:
 		}
+		rec, err := s.env.Jobs.Load(ctx, ref.tenant, ref.id)
+		if !errors.Is(err, job.ErrNotFound) {
+			return rec, err
+		}
 	}
+	return nil, errNoJob()
 }
 
 // isFresh reports whether the job was created a moment ago, by the time in its id.
@@ -85,27 +91,16 @@ func isFresh(id job.ID) bool {
 
 // progress loads the page progress of a job's present run; nil where there is none.
 func (s *Service) progress(ctx context.Context, r *job.Record) (*job.Progress, error) {
-	if r.Outcomes != nil || r.PageCount == 0 {
-		return nil, nil // the record has it all, or there is nothing yet
-	}
-	p, err := s.env.Jobs.LoadProgress(ctx, r.Tenant, r.ID)
-	if errors.Is(err, job.ErrNotFound) {
-		return nil, nil
-	}
-	return p, err
+	return s.newerProgress(ctx, r, nil)
 }
 
-// jobView loads a job as the API shows it.
+// jobView loads a job as the API shows it. The view is shared: nobody may change it.
 func (s *Service) jobView(ctx context.Context, ref jobRef) (*inkstreamv1.Job, error) {
-	rec, err := s.record(ctx, ref)
+	l, err := s.look(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.progress(ctx, rec)
-	if err != nil {
-		return nil, err
-	}
-	return viewOf(rec, p), nil
+	return l.view, nil
 }
 
 // GetJob answers a job's state.
@@ -128,20 +123,28 @@ func (s *Service) restStatus(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		v, err := s.GetJob(r.Context(), &inkstreamv1.GetJobRequest{Id: r.PathValue("id")})
-		var data []byte
-		if err == nil {
-			data, err = encodeJSON(v)
-		}
+		data, err := s.jobText(r.Context(), r.PathValue("id"))
 		if err != nil {
 			s.writeError(w, r, "GET job", err)
 			return
 		}
-		data = indent(data)
 		w.Header().Set("Content-Type", jsonType)
 		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 		_, _ = w.Write(data) // a client that hung up has no use for it
 	})
+}
+
+// jobText returns how a job stands, as JSON.
+func (s *Service) jobText(ctx context.Context, id string) ([]byte, error) {
+	ref, err := refOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.look(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return l.text()
 }
 
 // maxWait is the longest that a call waits for a job's end, below what proxies allow a request.

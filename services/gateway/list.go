@@ -2,10 +2,9 @@ package gateway
 
 import (
 	"context"
-	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
@@ -83,13 +82,7 @@ func jobQuery(ctx context.Context, f *inkstreamv1.JobFilter) (search.JobQuery, e
 		q.States = append(q.States, state.String())
 	}
 	var err error
-	q.Filter, err = documentFilter("filter.", f.GetFilename(), f.GetLabel(), f.GetCreateAfter().AsTime(), f.GetCreateBefore().AsTime())
-	if f.GetCreateAfter() == nil {
-		q.Filter.From = time.Time{}
-	}
-	if f.GetCreateBefore() == nil {
-		q.Filter.Before = time.Time{}
-	}
+	q.Filter, err = documentFilter("filter.", f.GetFilename(), f.GetLabel(), f.GetCreateAfter(), f.GetCreateBefore())
 	if b := f.GetBatch(); b != "" {
 		if q.Filter.Labels == nil {
 			q.Filter.Labels = map[string]string{}
@@ -100,17 +93,18 @@ func jobQuery(ctx context.Context, f *inkstreamv1.JobFilter) (search.JobQuery, e
 }
 
 // documentFilter reads what lists and searches have alike.
-func documentFilter(prefix, filename string, labels []string, from, before time.Time) (search.Filter, error) {
-	f := search.Filter{Filename: filename, From: from, Before: before}
+func documentFilter(prefix, filename string, labels []string, from, before *timestamppb.Timestamp) (search.Filter, error) {
+	f := search.Filter{Filename: filename}
+	if from != nil {
+		f.From = from.AsTime()
+	}
+	if before != nil {
+		f.Before = before.AsTime()
+	}
 	for _, l := range labels {
-		key, value, ok := strings.Cut(l, "=")
-		if !ok || key == "" {
-			return f, invalidField(fault.InvalidArgument, prefix+"label", "label %q, want key=value", clip(l))
+		if !f.AddLabel(l) {
+			return f, invalidField(fault.InvalidArgument, prefix+"label", "label %q, want key=value, or key for any value", clip(l))
 		}
-		if f.Labels == nil {
-			f.Labels = map[string]string{}
-		}
-		f.Labels[key] = value
 	}
 	return f, nil
 }
@@ -122,8 +116,11 @@ func viewDocument(d search.Document) *inkstreamv1.Job {
 		PageCount: int32(d.PageCount), CreateTime: timestamp(d.CreateTime), EndTime: timestamp(d.EndTime),
 	}
 	for key, value := range d.Labels {
-		if key == job.BatchLabel {
+		switch key {
+		case job.BatchLabel:
 			v.Batch = value
+			continue
+		case job.CallerLabel: // for counting alone
 			continue
 		}
 		if v.Labels == nil {
@@ -153,7 +150,6 @@ func (s *Service) RetryJobs(ctx context.Context, req *inkstreamv1.BatchJobsReque
 // DeleteJobs deletes every job of the filter.
 func (s *Service) DeleteJobs(ctx context.Context, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
 	return s.forEach(ctx, req, func(ctx context.Context, id string) error {
-		var _ *emptypb.Empty
 		_, err := s.DeleteJob(ctx, &inkstreamv1.DeleteJobRequest{Id: id})
 		return err
 	})

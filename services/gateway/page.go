@@ -23,15 +23,8 @@ func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) 
 		return nil, err
 	}
 	n := int(req.GetNumber())
-	switch {
-	case n < 1:
-		return nil, invalidField(fault.InvalidArgument, "number", "page %d, want 1 or more", n)
-	case rec.PageCount == 0 && rec.State.Final():
-		return nil, errNoResult(rec)
-	case rec.PageCount == 0:
-		return nil, fault.New(fault.NotReady, "the document has not been opened yet")
-	case n > rec.PageCount:
-		return nil, fault.New(fault.PageNotFound, "page %d of a document with %d", n, rec.PageCount)
+	if err := checkPage(rec, n); err != nil {
+		return nil, err
 	}
 	data, run, err := s.storedPage(ctx, rec, n)
 	if errors.Is(err, blob.ErrNotFound) {
@@ -56,6 +49,21 @@ func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) 
 	}
 	page.Words = wordsOf(page)
 	return page, nil
+}
+
+// checkPage makes sure that the document has that page.
+func checkPage(rec *job.Record, n int) error {
+	switch {
+	case n < 1:
+		return invalidField(fault.InvalidArgument, "number", "page %d, want 1 or more", n)
+	case rec.PageCount == 0 && rec.State.Final():
+		return errNoResult(rec)
+	case rec.PageCount == 0:
+		return fault.New(fault.NotReady, "the document has not been opened yet")
+	case n > rec.PageCount:
+		return fault.New(fault.PageNotFound, "page %d of a document with %d", n, rec.PageCount)
+	}
+	return nil
 }
 
 // storedPage returns the newest result that the job's runs have of a page, and its run; while a retry is under way that may be an earlier run's.

@@ -21,17 +21,20 @@ const (
 // quota counts the jobs of callers that have a quota of them. The index knows all jobs but the last ones; those are remembered here. So the
 // count is exact as far as the jobs came through this gateway, and with several gateways it may be a moment behind.
 type quota struct {
-	mu      sync.Mutex // guards what follows
-	tenants map[string]*underWay
+	mu   sync.Mutex // guards what follows
+	ways map[counted]*underWay
 }
 
-// underWay is what the index does not know of a tenant yet.
+// counted says whose jobs count together: those of one key, or, without a caller, all of a tenant.
+type counted struct{ tenant, caller string }
+
+// underWay is what the index does not know of them yet.
 type underWay struct {
 	uploads int                  // that have a place, and no job yet
 	recent  map[job.ID]time.Time // jobs, by when they were accepted
 }
 
-func newQuota() *quota { return &quota{tenants: map[string]*underWay{}} }
+func newQuota() *quota { return &quota{ways: map[counted]*underWay{}} }
 
 // identityOf returns who a request comes from.
 func identityOf(ctx context.Context) *access.Identity {
@@ -43,20 +46,21 @@ func identityOf(ctx context.Context) *access.Identity {
 
 // reserve takes n places among the caller's jobs; release gives back those that did not become jobs. Without a quota it does nothing.
 func (s *Service) reserve(ctx context.Context, n int) (release func(), err error) {
-	limit := s.limits.Jobs(identityOf(ctx))
+	limit, caller := s.limits.Jobs(identityOf(ctx))
 	if limit == 0 {
 		return func() {}, nil
 	}
-	known, err := s.jobsUnderWay(ctx, limit)
+	who := counted{tenant(ctx), caller}
+	known, err := s.jobsUnderWay(ctx, who, limit)
 	if err != nil {
 		return nil, err
 	}
-	q, name := s.quota, tenant(ctx)
+	q := s.quota
 	q.mu.Lock()
-	t := q.tenants[name]
+	t := q.ways[who]
 	if t == nil {
 		t = &underWay{recent: map[job.ID]time.Time{}}
-		q.tenants[name] = t
+		q.ways[who] = t
 	}
 	var unsure []job.ID
 	for id, at := range t.recent {
@@ -69,18 +73,24 @@ func (s *Service) reserve(ctx context.Context, n int) (release func(), err error
 	}
 	q.mu.Unlock()
 	// What the index does not list has either not got there yet, or ended.
-	count := len(known)
+	count, ended := len(known), []job.ID(nil)
 	for _, id := range unsure {
-		rec, err := s.env.Jobs.Load(ctx, name, id)
-		if err != nil && !errors.Is(err, job.ErrNotFound) {
+		rec, err := s.env.Jobs.Load(ctx, who.tenant, id)
+		switch {
+		case errors.Is(err, job.ErrNotFound):
+		case err != nil:
 			return nil, err
-		}
-		if err == nil && !rec.State.Final() {
+		case rec.State.Final():
+			ended = append(ended, id)
+		default:
 			count++
 		}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	for _, id := range ended {
+		delete(t.recent, id) // or every upload of the next seconds would look again
+	}
 	if count+t.uploads+n > limit {
 		return nil, retryLater(quotaExceeded, quotaRetry, "the caller has as many jobs under way as it may have")
 	}
@@ -94,23 +104,27 @@ func (s *Service) reserve(ctx context.Context, n int) (release func(), err error
 
 // accepted remembers a job of a caller that has a quota.
 func (s *Service) accepted(ctx context.Context, id job.ID) {
-	if s.limits.Jobs(identityOf(ctx)) == 0 {
+	limit, caller := s.limits.Jobs(identityOf(ctx))
+	if limit == 0 {
 		return
 	}
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
-	if t := s.quota.tenants[tenant(ctx)]; t != nil {
+	if t := s.quota.ways[counted{tenant(ctx), caller}]; t != nil {
 		t.recent[id] = time.Now()
 	}
 }
 
-// jobsUnderWay returns the tenant's jobs that have not ended, as the index knows them; no more than tell that the limit is reached.
-func (s *Service) jobsUnderWay(ctx context.Context, limit int) (map[job.ID]bool, error) {
+// jobsUnderWay returns the jobs that have not ended, as the index knows them; no more than tell that the limit is reached.
+func (s *Service) jobsUnderWay(ctx context.Context, who counted, limit int) (map[job.ID]bool, error) {
 	known := map[job.ID]bool{}
 	if s.index == nil {
 		return known, nil
 	}
-	q := search.JobQuery{Tenant: tenant(ctx), States: []string{string(job.Pending), string(job.Running)}, Limit: min(limit, search.MaxLimit)}
+	q := search.JobQuery{Tenant: who.tenant, States: []string{string(job.Pending), string(job.Running)}, Limit: min(limit, search.MaxLimit)}
+	if who.caller != "" {
+		q.Filter.Labels = map[string]string{job.CallerLabel: who.caller}
+	}
 	for len(known) < limit {
 		page, err := s.index.ListJobs(ctx, q)
 		if err != nil {

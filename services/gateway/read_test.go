@@ -217,7 +217,16 @@ func TestJobThatAReplicaDoesNotKnowYetIsFound(t *testing.T) {
 // ended makes a job that succeeded, with artifacts.
 func (r *rig) ended(artifacts map[string]string) *job.Record {
 	r.t.Helper()
-	rec := r.newJob(running)
+	return r.endedAs(job.NewID(), artifacts)
+}
+
+// endedAs is ended with an id. One of long ago spares whoever is told that there is no such job the wait for a replica that may not know it yet.
+func (r *rig) endedAs(id job.ID, artifacts map[string]string) *job.Record {
+	r.t.Helper()
+	rec := r.newJob(func(rec *job.Record) {
+		running(rec)
+		rec.ID = id
+	})
 	for name, data := range artifacts {
 		r.put(job.ArtifactKey(rec.Tenant, rec.ID, rec.Run, name), data)
 	}

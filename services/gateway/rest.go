@@ -250,6 +250,7 @@ func (s *Service) guard(next http.Handler) http.Handler {
 		ctx, span := s.env.Tel.Tracer.Start(ctx, "HTTP "+r.Method, trace.WithSpanKind(trace.SpanKindServer))
 		defer span.End()
 		r = r.WithContext(ctx)
+		asMeant(r)
 		w := &response{ResponseWriter: inner, control: http.NewResponseController(inner), timeout: s.cfg.StallTimeout}
 		w.arm()
 		if r.ContentLength != 0 {
@@ -258,6 +259,9 @@ func (s *Service) guard(next http.Handler) http.Handler {
 		}
 		inner.Header().Set(requestIDHeader, requestID(ctx))
 		s.secure(inner.Header(), r.URL.Path)
+		if isTus(r.URL.Path) {
+			inner.Header().Set(tusResumableHeader, tusVersion) // refusals have it too
+		}
 		start := time.Now()
 		defer func() {
 			if v := recover(); v != nil {
@@ -358,6 +362,15 @@ func encodeJSON(m proto.Message) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// encodeIndented returns m as JSON as people read it. What protojson puts in at random goes with the layout.
+func encodeIndented(m proto.Message) ([]byte, error) {
+	data, err := jsonOptions.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+	}
+	return indent(data), nil
+}
+
 // indent returns JSON as people read it, with a line feed at its end.
 func indent(data []byte) []byte {
 	var b bytes.Buffer
@@ -380,14 +393,14 @@ func (*marshaler) Marshal(v any) ([]byte, error) {
 	if body, ok := m.(*httpbody.HttpBody); ok {
 		return body.GetData(), nil
 	}
+	if _, isPage := m.(*inkstreamv1.Page); !isPage {
+		return encodeIndented(m)
+	}
 	data, err := encodeJSON(m)
 	if err != nil {
 		return nil, err
 	}
-	if _, isPage := m.(*inkstreamv1.Page); isPage {
-		return append(data, '\n'), nil
-	}
-	return indent(data), nil
+	return append(data, '\n'), nil
 }
 
 // ContentType returns the type of an answer: JSON, but for what is a file.

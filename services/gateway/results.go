@@ -23,8 +23,9 @@ import (
 
 const (
 	zipType = "application/zip"
-	// minGzip is the size from which on an answer is worth compressing.
-	minGzip = 1 << 10
+	// minGzip is the size from which on an answer is worth compressing. What fits into a packet or two, as most jobs do, arrives no sooner for it,
+	// and would cost both sides more than all the rest of the request.
+	minGzip = 2 << 10
 )
 
 // conditional serves what next answers with an entity tag, so that who has it already is told so, and in parts to who asks for a part. What next
@@ -194,6 +195,9 @@ func (s *Service) restArchive(w http.ResponseWriter, r *http.Request) {
 	for entry, err := range s.env.Blobs.List(ctx, folder) {
 		if err == nil && archive == nil {
 			begin()
+			if r.Method == http.MethodHead {
+				return // the archive would be made for nobody
+			}
 		}
 		if err == nil {
 			err = s.addToArchive(r, archive, entry.Key, strings.TrimPrefix(entry.Key, folder))

@@ -221,7 +221,7 @@ func TestPageImage(t *testing.T) {
 			{rec.ID, 2, 0, false, fault.JobFailed},
 			{rec.ID, 3, 0, false, fault.PageNotFound},
 			{fresh.ID, 1, 0, false, fault.NotReady},
-			{job.NewID(), 1, 0, false, fault.JobNotFound},
+			{unknownJob, 1, 0, false, fault.JobNotFound},
 		} {
 			file, err := get(t, call, tc.id, tc.page, tc.dpi, tc.boxes)
 			checkError(t, err, tc.want)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"time"
 	"unicode/utf8"
 
 	"inkstream.dev/pkg/document"
@@ -23,14 +22,7 @@ func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*
 	q := search.Query{
 		Tenant: tenant(ctx), Text: req.GetQ(), Job: req.GetJob(), Language: req.GetLanguage(), Limit: int(req.GetPageSize()), Cursor: req.GetPageToken(),
 	}
-	var from, before time.Time
-	if t := req.GetCreateAfter(); t != nil {
-		from = t.AsTime()
-	}
-	if t := req.GetCreateBefore(); t != nil {
-		before = t.AsTime()
-	}
-	if q.Filter, err = documentFilter("", req.GetFilename(), req.GetLabel(), from, before); err != nil {
+	if q.Filter, err = documentFilter("", req.GetFilename(), req.GetLabel(), req.GetCreateAfter(), req.GetCreateBefore()); err != nil {
 		return nil, err
 	}
 	q.Filter.MinPages, q.Filter.MaxPages = int(req.GetMinPages()), int(req.GetMaxPages())

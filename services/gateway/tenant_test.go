@@ -35,7 +35,7 @@ func TestTenantsAreApart(t *testing.T) {
 	mine := strings.TrimSpace(string(data))
 	_, other := r.newKey(mine, `{"tenant":"other","scopes":["admin"]}`)
 	const batch = "01arz3ndektsv4rrffq69g5fav"
-	rec := r.ended(map[string]string{"text.txt": "secret", "images/1-1.png": "secret"})
+	rec := r.endedAs(unknownJob, map[string]string{"text.txt": "secret", "images/1-1.png": "secret"})
 	r.update(rec, func(rec *job.Record) error { rec.Batch, rec.PageCount = batch, 1; return nil })
 	rec, err = r.env.Jobs.Load(t.Context(), rec.Tenant, rec.ID)
 	if err == nil {

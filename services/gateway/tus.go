@@ -41,7 +41,10 @@ const (
 	tusResumableHeader = "Tus-Resumable"
 	tusOffsetHeader    = "Upload-Offset"
 	tusLengthHeader    = "Upload-Length"
+	tusMetadataHeader  = "Upload-Metadata"
 	tusJobHeader       = "Inkstream-Job"
+	// methodOverride names the method that is meant, for clients which cannot send it.
+	methodOverride = "X-HTTP-Method-Override"
 
 	tusVersionWrong fault.Code = "TUS_VERSION"
 	tusOffsetWrong  fault.Code = "OFFSET_MISMATCH"
@@ -60,11 +63,21 @@ func (s *Service) routeTus(mux *http.ServeMux) {
 	})
 }
 
+// isTus reports whether an address is the protocol's.
+func isTus(path string) bool { return path == "/v1/uploads" || strings.HasPrefix(path, "/v1/uploads/") }
+
+// asMeant makes the method of a request of the protocol the one that is meant. It comes before all else, because what a request may do goes by its
+// method.
+func asMeant(r *http.Request) {
+	if m := r.Header.Get(methodOverride); m != "" && isTus(r.URL.Path) {
+		r.Method = strings.ToUpper(m)
+	}
+}
+
 // tus is what every request of the protocol passes.
 func (s *Service) tus(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set(tusResumableHeader, tusVersion)
 		h.Set("Cache-Control", "no-store")
 		var err error
 		switch {
@@ -103,7 +116,7 @@ func (s *Service) tusCreate(w http.ResponseWriter, r *http.Request) error {
 		return errTooLarge(limit)
 	}
 	u := &resumable{ID: job.NewID(), Tenant: tenant(ctx), Length: length}
-	if err := u.readMetadata(r.Header.Get("Upload-Metadata")); err != nil {
+	if err := u.readMetadata(strings.Join(r.Header.Values(tusMetadataHeader), ",")); err != nil {
 		return err
 	}
 	if keys, ok := r.Header[idempotencyHeader]; ok {
@@ -179,6 +192,9 @@ func (s *Service) tusHead(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set(tusLengthHeader, strconv.FormatInt(u.Length, 10))
 	h.Set(tusOffsetHeader, strconv.FormatInt(offset, 10))
+	if u.Metadata != "" {
+		h.Set(tusMetadataHeader, u.Metadata)
+	}
 	if u.Job != "" {
 		h.Set("Location", "/v1/jobs/"+string(u.Job))
 		h.Set(tusJobHeader, string(u.Job))
@@ -240,12 +256,11 @@ func (s *Service) tusAppend(w http.ResponseWriter, r *http.Request, u *resumable
 
 // tusReceive appends the request's body to what has come.
 func (s *Service) tusReceive(w http.ResponseWriter, r *http.Request, u *resumable, first bool) error {
-	select {
-	case s.uploads <- struct{}{}:
-		defer func() { <-s.uploads }()
-	default:
-		return fault.New(fault.QueueFull, "the server has as many uploads under way as it takes; try later")
+	leave, err := s.uploadPlace(r.Context())
+	if err != nil {
+		return err
 	}
+	defer leave()
 	offset, _, err := s.resumable.offset(u)
 	if err != nil {
 		return err
@@ -256,7 +271,7 @@ func (s *Service) tusReceive(w http.ResponseWriter, r *http.Request, u *resumabl
 	}
 	left := u.Length - offset
 	if r.ContentLength > left {
-		return invalidField(fault.InvalidArgument, tusLengthHeader, "more bytes than the upload has room for")
+		return errNoRoom()
 	}
 	if left == 0 {
 		return nil
@@ -265,7 +280,13 @@ func (s *Service) tusReceive(w http.ResponseWriter, r *http.Request, u *resumabl
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, io.LimitReader(s.newBody(w, r, int64(s.cfg.MaxUploadBytes)), left))
+	body := s.newBody(w, r, int64(s.cfg.MaxUploadBytes))
+	_, err = io.Copy(f, io.LimitReader(body, left))
+	if err == nil && r.ContentLength < 0 { // nothing said how much would come
+		if n, _ := io.ReadFull(body, make([]byte, 1)); n > 0 {
+			err = errors.Join(errNoRoom(), f.Truncate(offset))
+		}
+	}
 	if cerr := f.Close(); err == nil && cerr != nil {
 		err = awayFolder(cerr)
 	}
@@ -273,6 +294,10 @@ func (s *Service) tusReceive(w http.ResponseWriter, r *http.Request, u *resumabl
 		err = awayFolder(err)
 	}
 	return err
+}
+
+func errNoRoom() error {
+	return invalidField(fault.InvalidArgument, tusLengthHeader, "more bytes than the upload has room for")
 }
 
 // tusComplete makes the job of an upload whose bytes are all there. The upload's id is an idempotency key, so that it makes one job however often

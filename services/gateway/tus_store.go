@@ -23,6 +23,8 @@ const (
 	tusBytes = ".part"
 	// maxTusMetadata bounds what a client says of an upload.
 	maxTusMetadata = 16 << 10
+	// maxTenantResumable bounds the uploads of one tenant that are not complete, so that none takes all the room.
+	maxTenantResumable = maxResumable / 4
 )
 
 // resumable is an upload that comes in pieces.
@@ -33,6 +35,8 @@ type resumable struct {
 	// Said is what the client said about the document; the password is sealed instead.
 	Said   fields `json:"said,omitempty"`
 	Sealed string `json:"sealed,omitempty"`
+	// Metadata is Upload-Metadata as the client sent it, but for the password; the protocol has it sent back.
+	Metadata string `json:"metadata,omitempty"`
 	// Key is the idempotency key.
 	Key string `json:"key,omitempty"`
 	// Job is what it became.
@@ -44,16 +48,20 @@ type resumable struct {
 func (u *resumable) readMetadata(header string) error {
 	u.Said = fields{}
 	if len(header) > maxTusMetadata {
-		return invalidField(fault.InvalidArgument, "Upload-Metadata", "more than %d bytes", maxTusMetadata)
+		return invalidField(fault.InvalidArgument, tusMetadataHeader, "more than %d bytes", maxTusMetadata)
 	}
 	if strings.TrimSpace(header) == "" {
 		return nil
 	}
+	var shown []string
 	for pair := range strings.SplitSeq(header, ",") {
 		name, coded, _ := strings.Cut(strings.TrimSpace(pair), " ")
 		value, err := base64.StdEncoding.DecodeString(strings.TrimSpace(coded))
 		if err != nil || name == "" {
-			return invalidField(fault.InvalidArgument, "Upload-Metadata", "want pairs of a name and a value in base64, joined by commas")
+			return invalidField(fault.InvalidArgument, tusMetadataHeader, "want pairs of a name and a value in base64, joined by commas")
+		}
+		if snake(name) != fieldPassword {
+			shown = append(shown, strings.TrimSpace(pair))
 		}
 		switch name {
 		case "filetype", "type", "contentType", "relativePath", "name":
@@ -63,6 +71,7 @@ func (u *resumable) readMetadata(header string) error {
 			return err
 		}
 	}
+	u.Metadata = strings.Join(shown, ",")
 	return nil
 }
 
@@ -70,6 +79,8 @@ func (u *resumable) readMetadata(header string) error {
 type tusFolder struct {
 	dir string
 	log *slog.Logger
+	// most bounds the uploads that are not complete, and mostOfTenant those of one tenant.
+	most, mostOfTenant int
 
 	mu     sync.Mutex // guards what follows
 	locked map[job.ID]bool
@@ -79,7 +90,7 @@ func openTusFolder(dir string, log *slog.Logger) (*tusFolder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of resumable uploads: %w", err)
 	}
-	return &tusFolder{dir: dir, log: log, locked: map[job.ID]bool{}}, nil
+	return &tusFolder{dir: dir, log: log, most: maxResumable, mostOfTenant: maxTenantResumable, locked: map[job.ID]bool{}}, nil
 }
 
 func (t *tusFolder) path(id job.ID, kind string) string { return filepath.Join(t.dir, string(id)+kind) }
@@ -94,7 +105,7 @@ func (t *tusFolder) create(u *resumable) error {
 	if err != nil {
 		return awayFolder(err)
 	}
-	if len(names) >= maxResumable {
+	if len(names) >= t.most || len(names) >= t.mostOfTenant && t.count(names, u.Tenant) >= t.mostOfTenant {
 		return fault.New(fault.QueueFull, "the server has as many resumable uploads as it takes; try later")
 	}
 	f, err := os.OpenFile(t.path(u.ID, tusBytes), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -105,6 +116,17 @@ func (t *tusFolder) create(u *resumable) error {
 		return awayFolder(err)
 	}
 	return t.note(u)
+}
+
+// count returns how many of the files are a tenant's.
+func (t *tusFolder) count(names []string, tenant string) (n int) {
+	for _, name := range names {
+		// One that has gone meanwhile counts no more.
+		if u, err := t.load(job.ID(strings.TrimSuffix(filepath.Base(name), tusBytes))); err == nil && u.Tenant == tenant {
+			n++
+		}
+	}
+	return n
 }
 
 // note writes the note beside the bytes.

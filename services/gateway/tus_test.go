@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -74,6 +75,9 @@ func TestResumableUpload(t *testing.T) {
 		res, _ := r.tusRequest("", http.MethodHead, at, "", nil)
 		if res.StatusCode != http.StatusOK || res.Header.Get(tusLengthHeader) != "12" {
 			t.Errorf("HEAD: got %d %v", res.StatusCode, res.Header)
+		}
+		if want := metadataOf("filename", "Bericht.pdf", "filetype", "application/pdf", "lane", "batch", "labels", "a=b"); res.Header.Get(tusMetadataHeader) != want {
+			t.Errorf("HEAD: got metadata %q, want %q", res.Header.Get(tusMetadataHeader), want)
 		}
 		return res.Header.Get(tusOffsetHeader)
 	}
@@ -165,6 +169,10 @@ func TestResumableUploadRefusals(t *testing.T) {
 		res.Header.Get("Tus-Max-Size") != "1000" || res.Header.Get("Tus-Extension") != tusExtensions {
 		t.Errorf("OPTIONS: got %d %v", res.StatusCode, res.Header)
 	}
+	// Refusals name the version too, and so do those of other methods.
+	if res, _ := r.tusRequest("", http.MethodPut, "/v1/uploads", "", nil); res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get(tusResumableHeader) == "" {
+		t.Errorf("PUT: got %d %v", res.StatusCode, res.Header)
+	}
 	// All at once, and ended before it is complete.
 	head := map[string]string{tusLengthHeader: "4", "Content-Type": tusType}
 	if res, body := r.tusRequest("", http.MethodPost, "/v1/uploads", "%PDF", head); res.StatusCode != http.StatusCreated || res.Header.Get(tusJobHeader) == "" {
@@ -172,8 +180,24 @@ func TestResumableUploadRefusals(t *testing.T) {
 	}
 	res, _ := r.tusRequest("", http.MethodPost, "/v1/uploads", "%P", head)
 	at := res.Header.Get("Location")
-	if res, _ := r.tusRequest("", http.MethodDelete, at, "", nil); res.StatusCode != http.StatusNoContent {
-		t.Errorf("DELETE: got %d", res.StatusCode)
+	// More than there is room for, of which nothing told: what stood there stays.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.base+at, io.MultiReader(strings.NewReader("DF more")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{
+		tusResumableHeader: {tusVersion}, tusOffsetHeader: {"2"}, "Content-Type": {tusType}, http.CanonicalHeaderKey(methodOverride): {http.MethodPatch},
+	}
+	long, err := r.web.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long.Body.Close()
+	if res, _ := r.tusRequest("", http.MethodHead, at, "", nil); long.StatusCode != http.StatusBadRequest || res.Header.Get(tusOffsetHeader) != "2" {
+		t.Errorf("too many bytes: got %d, and the upload at %q, want 400 and 2", long.StatusCode, res.Header.Get(tusOffsetHeader))
+	}
+	if res, _ := r.tusRequest("", http.MethodPost, at, "", map[string]string{methodOverride: http.MethodDelete}); res.StatusCode != http.StatusNoContent {
+		t.Errorf("DELETE by another name: got %d", res.StatusCode)
 	}
 	if res, _ := r.tusRequest("", http.MethodHead, at, "", nil); res.StatusCode != http.StatusNotFound {
 		t.Errorf("after DELETE: got %d, want 404", res.StatusCode)
@@ -183,4 +207,24 @@ func TestResumableUploadRefusals(t *testing.T) {
 		t.Error("an upload is locked twice")
 	}
 	unlock()
+}
+
+func TestResumableUploadsOfOneTenantLeaveRoom(t *testing.T) {
+	t.Parallel()
+	folder, err := openTusFolder(t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder.most, folder.mostOfTenant = 5, 3
+	for range folder.mostOfTenant {
+		if err := folder.create(&resumable{ID: job.NewID(), Tenant: "a", Length: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for tenant, want := range map[string]bool{"a": false, "b": true} {
+		err := folder.create(&resumable{ID: job.NewID(), Tenant: tenant, Length: 1})
+		if (err == nil) != want || err != nil && fault.CodeOf(err) != fault.QueueFull {
+			t.Errorf("tenant %s: got %v, want it taken: %v", tenant, err, want)
+		}
+	}
 }

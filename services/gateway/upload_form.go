@@ -41,6 +41,7 @@ type form struct {
 	files []*intake // first among them, once it has its document
 	said  fields
 	how   manner
+	body  *body
 }
 
 // take takes in the parts of a form: files, and options before and after them.
@@ -93,7 +94,7 @@ func (f *form) takeFile(ctx context.Context, part *multipart.Part) error {
 	}
 	in := f.first
 	if len(f.files) > 0 {
-		in = &intake{s: f.first.s, tenant: f.first.tenant, id: job.NewID(), key: f.first.key}
+		in = &intake{s: f.first.s, tenant: f.first.tenant, id: job.NewID(), key: f.first.key, caller: f.first.caller}
 		if in.key != "" {
 			// The request's key stands for its first document; a client's own key holds no line feed.
 			in.key += "\n" + strconv.Itoa(len(f.files))
@@ -104,10 +105,23 @@ func (f *form) takeFile(ctx context.Context, part *multipart.Part) error {
 		return err
 	}
 	in.filename = cleanFilename(part.FileName())
-	if err := in.store(ctx, part); err != nil {
+	if err := in.store(ctx, documentOf{part, f.body}); err != nil {
 		return formError(err)
 	}
 	return nil
+}
+
+// documentOf reads a document out of a form. What it reads is not among what a form may hold beside its documents.
+type documentOf struct {
+	part io.Reader
+	form *body
+}
+
+// Read implements io.Reader.
+func (d documentOf) Read(p []byte) (int, error) {
+	n, err := d.part.Read(p)
+	d.form.beside -= int64(n)
+	return n, err
 }
 
 // finishForm registers the form's documents; several make a batch. Where one cannot be registered those before it stay: a second try with the

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -74,7 +75,7 @@ func (s *Service) viewAccepted(ctx context.Context, rec *job.Record, replayed bo
 
 // answerAccepted answers that what the address names was accepted.
 func (s *Service) answerAccepted(w http.ResponseWriter, r *http.Request, location string, v proto.Message) {
-	data, err := encodeJSON(v)
+	data, err := encodeIndented(v)
 	if err != nil {
 		s.writeError(w, r, uploadOperation, err)
 		return
@@ -84,7 +85,7 @@ func (s *Service) answerAccepted(w http.ResponseWriter, r *http.Request, locatio
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusAccepted)
 	// The job is accepted, whether or not the client stays for the answer.
-	_, _ = w.Write(indent(data))
+	_, _ = w.Write(data)
 }
 
 // manner says how an upload's options are read.
@@ -124,7 +125,8 @@ func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http
 	body := s.newBody(w, r, int64(s.cfg.MaxUploadBytes)+roomBeside(media))
 	if media == multipartType {
 		// A form is read 4 KiB at a time; the connection should not be.
-		f := &form{first: in, said: said, how: how}
+		body.mostBeside = multipartRoom + 2*readBuffer // what is read ahead of a document counts until it is handed out
+		f := &form{first: in, said: said, how: how, body: body}
 		err = f.take(ctx, multipart.NewReader(bufio.NewReaderSize(body, readBuffer), params["boundary"]))
 		return s.finishForm(ctx, f, err)
 	}
@@ -235,6 +237,8 @@ type body struct {
 	control  *http.ResponseController
 	timeout  time.Duration
 	pace     pace
+	// beside counts a form's bytes that are no document's; mostBeside bounds them, because the heads of its parts are held in memory. 0 is no bound.
+	beside, mostBeside int64
 }
 
 // newBody returns a request's body, of which so many bytes may come.
@@ -251,6 +255,9 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, errTooLarge(b.document)
+	}
+	if b.beside += int64(n); b.mostBeside > 0 && b.beside > b.mostBeside {
+		return 0, fault.New(fault.InvalidArgument, "the form holds more than %s beside its documents", config.Bytes(multipartRoom))
 	}
 	switch {
 	case err == nil:

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// maxWatchers bounds the watches under way: each holds a connection and a goroutine.
-	maxWatchers = 4096
+	// maxWatchers bounds the watches under way: each holds a connection and a goroutine. maxTenantWatchers bounds those of one tenant.
+	maxWatchers, maxTenantWatchers = 4096, 3072
 	// watchPause is the least time between two looks at a job, so that a watcher gets at most ten messages a second.
 	watchPause = 100 * time.Millisecond
 	// watchPoll is how often a watched job is looked at without a sign that it changed, should a sign get lost.
@@ -46,6 +46,7 @@ type hub struct {
 	stopping <-chan struct{}
 	// perClient bounds the watches from one address; 0 for no bound.
 	perClient int
+	tenants   shares         // of the tenants in watchers
 	running   sync.WaitGroup // the topics' goroutines
 
 	mu       sync.Mutex // guards what follows
@@ -55,7 +56,8 @@ type hub struct {
 }
 
 func newHub(load func(context.Context, jobRef) (*inkstreamv1.Job, error), log *slog.Logger, stopping <-chan struct{}) *hub {
-	return &hub{load: load, log: log, stopping: stopping, topics: make(map[jobRef]*topic), clients: make(map[string]int)}
+	return &hub{load: load, log: log, stopping: stopping, topics: make(map[jobRef]*topic), clients: make(map[string]int),
+		tenants: shares{most: maxTenantWatchers}}
 }
 
 // topic is a job that is being watched.
@@ -151,11 +153,12 @@ func (h *hub) wait() { h.running.Wait() }
 func (h *hub) join(ctx context.Context, ref jobRef) (t *topic, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.watchers >= maxWatchers {
+	if h.watchers >= maxWatchers || !h.tenants.take(ref.tenant) {
 		return nil, nil, fault.New(fault.QueueFull, "the server has as many watches under way as it takes; try later")
 	}
 	client := clientOf(ctx)
 	if client != "" && h.perClient > 0 && h.clients[client] >= h.perClient {
+		h.tenants.give(ref.tenant)
 		return nil, nil, fault.New(fault.QueueFull, "%d watches are under way from this address, which is as many as the server takes", h.perClient)
 	}
 	t = h.topics[ref]
@@ -176,6 +179,7 @@ func (h *hub) leave(ref jobRef, t *topic, client string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.watchers--
+	h.tenants.give(ref.tenant)
 	if h.clients[client]--; h.clients[client] == 0 {
 		delete(h.clients, client)
 	}
@@ -336,5 +340,7 @@ func (s *Service) WatchJob(req *inkstreamv1.WatchJobRequest, stream grpc.ServerS
 	if err != nil {
 		return err
 	}
-	return s.hub.watch(ctx, ref, stream.Send, 0, nil)
+	return s.hub.watch(ctx, ref, func(v *inkstreamv1.Job) error {
+		return s.sent(func() error { return stream.Send(v) })
+	}, 0, nil)
 }

@@ -276,11 +276,11 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d bytes at %s: got %v, %s", tc.n, tc.at, ok, wait)
 		}
 	}
-	if got := l.Jobs(ann); got != 3 {
-		t.Errorf("got %d jobs, want the default 3", got)
+	if got, whose := l.Jobs(ann); got != 3 || whose != "" {
+		t.Errorf("got %d jobs of %q, want the default 3 of the tenant", got, whose)
 	}
 	ann.Quota.Jobs = 7
-	if got := l.Jobs(ann); got != 7 {
-		t.Errorf("got %d jobs, want the key's own 7", got)
+	if got, whose := l.Jobs(ann); got != 7 || whose != "ann" {
+		t.Errorf("got %d jobs of %q, want the key's own 7", got, whose)
 	}
 }

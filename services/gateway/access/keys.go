@@ -12,13 +12,13 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/services/gateway/internal/mirror"
 )
 
 const (
@@ -26,8 +26,6 @@ const (
 	keyPrefix = "ink_"
 	// idBytes is the random part of a key's id, in bytes.
 	idBytes = 8
-	// settleTime is how long a gateway waits at its start to learn the keys there are.
-	settleTime = 10 * time.Second
 )
 
 // ErrNoKey means that there is no such key in the tenant.
@@ -46,16 +44,11 @@ type Key struct {
 	Hash string `json:"hash"`
 }
 
-// Keys is the store of API keys: a KV bucket, and a copy of it in memory that follows every change, so that a request costs no exchange with the
-// broker, and a key that is revoked at one gateway is refused by all of them within moments. It is safe for concurrent use.
+// Keys is the store of API keys: a KV bucket, and a copy of it in memory, so that a request costs no exchange with the broker, and a key that is revoked at
+// one gateway is refused by all of them within moments. It is safe for concurrent use.
 type Keys struct {
-	kv  jetstream.KeyValue
-	log *slog.Logger
-
-	followed chan struct{} // closed when the bucket is no longer followed
-
-	mu    sync.RWMutex // guards known
-	known map[string]Key
+	kv    jetstream.KeyValue
+	known *mirror.Mirror[Key]
 }
 
 // OpenKeys opens the bucket, which bus.Provision makes, and follows it until ctx is done. It returns once the keys that there are are known.
@@ -64,69 +57,21 @@ func OpenKeys(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*K
 	if err != nil {
 		return nil, fmt.Errorf("bucket of API keys: %w", err)
 	}
-	k := &Keys{kv: kv, log: log, known: map[string]Key{}, followed: make(chan struct{})}
-	w, err := kv.WatchAll(ctx)
+	known, err := mirror.Open[Key](ctx, kv, jetstream.AllKeys, log)
 	if err != nil {
-		return nil, fmt.Errorf("watch API keys: %w", err)
+		return nil, err
 	}
-	settled := make(chan struct{})
-	go k.follow(ctx, w, settled)
-	select {
-	case <-settled:
-		return k, nil
-	case <-time.After(settleTime):
-		return nil, fault.New(fault.Unavailable, "the API keys cannot be read")
-	case <-ctx.Done():
-		return nil, fmt.Errorf("read API keys: %w", ctx.Err())
-	}
-}
-
-// follow keeps the copy; it closes settled when everything that was stored at the start has come.
-func (k *Keys) follow(ctx context.Context, w jetstream.KeyWatcher, settled chan struct{}) {
-	defer close(k.followed)
-	defer func() { _ = w.Stop() }()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e, open := <-w.Updates():
-			switch {
-			case !open:
-				return
-			case e == nil:
-				close(settled)
-			default:
-				k.note(ctx, e)
-			}
-		}
-	}
+	return &Keys{kv: kv, known: known}, nil
 }
 
 // Wait returns when the bucket is no longer followed; the context of OpenKeys must be done.
-func (k *Keys) Wait() { <-k.followed }
-
-func (k *Keys) note(ctx context.Context, e jetstream.KeyValueEntry) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.known, e.Key())
-	if e.Operation() != jetstream.KeyValuePut {
-		return
-	}
-	var key Key
-	if err := json.Unmarshal(e.Value(), &key); err != nil {
-		k.log.ErrorContext(ctx, "API key that cannot be read is refused", "key", e.Key(), "error", err)
-		return
-	}
-	k.known[e.Key()] = key
-}
+func (k *Keys) Wait() { k.known.Wait() }
 
 // authenticate finds the key that a secret belongs to. The comparison takes the same time wherever the first difference is, and an unknown id
 // costs as much as a known one.
 func (k *Keys) authenticate(secret string) (*Identity, error) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(secret, keyPrefix), "_")
-	k.mu.RLock()
-	key, ok := k.known[id]
-	k.mu.RUnlock()
+	key, ok := k.known.Get(id)
 	same := subtle.ConstantTimeCompare([]byte(hash(secret)), []byte(key.Hash)) == 1
 	if !ok || !same || !key.ExpireTime.IsZero() && time.Now().After(key.ExpireTime) {
 		return nil, ErrRefused
@@ -145,10 +90,11 @@ func (k *Keys) Create(ctx context.Context, key Key) (Key, string, error) {
 	if err != nil {
 		return Key{}, "", fmt.Errorf("encode API key: %w", err)
 	}
-	if _, err := k.kv.Create(ctx, key.ID, data); err != nil {
+	rev, err := k.kv.Create(ctx, key.ID, data)
+	if err != nil {
 		return Key{}, "", fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("store API key: %w", err))
 	}
-	k.remember(key)
+	k.known.Set(key.ID, key, rev)
 	return key, secret, nil
 }
 
@@ -174,40 +120,29 @@ func (k *Keys) Rotate(ctx context.Context, tenant, id string) (Key, string, erro
 	if err != nil {
 		return Key{}, "", fmt.Errorf("encode API key: %w", err)
 	}
-	if _, err := k.kv.Update(ctx, id, data, e.Revision()); err != nil {
+	rev, err := k.kv.Update(ctx, id, data, e.Revision())
+	if err != nil {
 		return Key{}, "", fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("store API key: %w", err))
 	}
-	k.remember(key)
+	k.known.Set(id, key, rev)
 	return key, secret, nil
 }
 
 // Revoke removes a tenant's key.
 func (k *Keys) Revoke(ctx context.Context, tenant, id string) error {
-	k.mu.RLock()
-	key, ok := k.known[id]
-	k.mu.RUnlock()
-	if !ok || key.Tenant != tenant {
+	if key, ok := k.known.Get(id); !ok || key.Tenant != tenant {
 		return ErrNoKey
 	}
 	if err := k.kv.Delete(ctx, id); err != nil {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("remove API key: %w", err))
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.known, id)
+	k.known.Remove(id)
 	return nil
 }
 
 // List returns a tenant's keys, the oldest first.
 func (k *Keys) List(tenant string) []Key {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	var keys []Key
-	for _, key := range k.known {
-		if key.Tenant == tenant {
-			keys = append(keys, key)
-		}
-	}
+	keys := k.known.Select(func(key Key) bool { return key.Tenant == tenant })
 	slices.SortFunc(keys, func(a, b Key) int {
 		if c := a.CreateTime.Compare(b.CreateTime); c != 0 {
 			return c
@@ -217,23 +152,11 @@ func (k *Keys) List(tenant string) []Key {
 	return keys
 }
 
-// HasAdmin reports whether any key may make others.
-func (k *Keys) HasAdmin() bool {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	for _, key := range k.known {
-		if slices.Contains(key.Scopes, Admin) && (key.ExpireTime.IsZero() || time.Now().Before(key.ExpireTime)) {
-			return true
-		}
-	}
-	return false
-}
-
-// remember has this gateway know a change before the watch brings it.
-func (k *Keys) remember(key Key) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.known[key.ID] = key
+// HasAdmin reports whether any key of the tenant may make others.
+func (k *Keys) HasAdmin(tenant string) bool {
+	return len(k.known.Select(func(key Key) bool {
+		return key.Tenant == tenant && slices.Contains(key.Scopes, Admin) && (key.ExpireTime.IsZero() || time.Now().Before(key.ExpireTime))
+	})) > 0
 }
 
 func newSecret(id string) string { return keyPrefix + id + "_" + rand.Text() }

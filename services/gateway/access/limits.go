@@ -103,12 +103,13 @@ func (l *Limits) bytes(id *Identity, n int64, count bool, now time.Time) (bool, 
 	return true, 0
 }
 
-// Jobs returns how many jobs the caller may have under way; 0 for any number.
-func (l *Limits) Jobs(id *Identity) int {
+// Jobs returns how many jobs may be under way, 0 for any number, and whose count: the caller's where its key says how many, and where the name is
+// empty all of its tenant's.
+func (l *Limits) Jobs(id *Identity) (limit int, caller string) {
 	if id.Quota.Jobs > 0 {
-		return id.Quota.Jobs
+		return id.Quota.Jobs, id.Caller
 	}
-	return l.cfg.Quota.Jobs
+	return l.cfg.Quota.Jobs, ""
 }
 
 func (l *Limits) caller(id *Identity, now time.Time) *caller {

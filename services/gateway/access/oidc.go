@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/time/rate"
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
@@ -33,9 +36,29 @@ type OIDC struct {
 	verifier *oidc.IDTokenVerifier
 }
 
+const (
+	// issuerTimeout bounds one question to the issuer.
+	issuerTimeout = 10 * time.Second
+	// issuerRate and issuerBurst bound the questions a second: each token that names a key nobody knows has the keys fetched again, and anybody can
+	// write such tokens.
+	issuerRate, issuerBurst = 2, 20
+)
+
+// paced refuses requests beyond a rate.
+type paced struct{ limit *rate.Limiter }
+
+// RoundTrip implements http.RoundTripper.
+func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !p.limit.Allow() {
+		return nil, errors.New("the issuer was asked too often")
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 // NewOIDC asks the issuer for its keys. The context must live as long as the result: keys are fetched with it.
 func NewOIDC(ctx context.Context, cfg OIDCConfig) (*OIDC, error) {
-	provider, err := oidc.NewProvider(ctx, cfg.Issuer)
+	client := &http.Client{Timeout: issuerTimeout, Transport: paced{rate.NewLimiter(issuerRate, issuerBurst)}}
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), cfg.Issuer)
 	if err != nil {
 		return nil, fmt.Errorf("OIDC issuer: %w", err)
 	}

@@ -29,6 +29,8 @@ const (
 	ownHook = "job"
 	// patience is how long a call is tried again.
 	patience = 24 * time.Hour
+	// minTries is how often a call is made at least before it is given up.
+	minTries = 2
 	// firstDelay and lastDelay bound the waits between tries, which double.
 	firstDelay, lastDelay = 5 * time.Second, time.Hour
 	// callers is how many calls are under way at once in a process. A slow receiver delays others by its timeout at most.
@@ -151,9 +153,9 @@ func (d *Dispatcher) spread(ctx context.Context, msg jetstream.Msg) error {
 		return errors.Join(err, msg.Term())
 	}
 	to := delivery{Tenant: f[2], Job: f[3], Run: event.Run}
-	hooks, err := d.hooks.List(ctx, to.Tenant)
-	if err != nil {
-		return errors.Join(err, msg.NakWithDelay(d.cfg.FirstDelay))
+	hooks := d.hooks.List(to.Tenant)
+	if len(hooks) == 0 && d.cfg.Secret == "" {
+		return msg.Ack() // without a secret no job comes with an address
 	}
 	job, err := d.source(ctx, to.Tenant, to.Job)
 	if errors.Is(err, ErrNoJob) {
@@ -216,7 +218,9 @@ func (d *Dispatcher) deliver(ctx context.Context, msg jetstream.Msg) error {
 		return msg.Ack()
 	}
 	wait := delay(d.cfg.FirstDelay, meta.NumDelivered)
-	if time.Since(meta.Timestamp)+wait < d.cfg.Patience && !errors.Is(err, ErrForbidden) {
+	// What waited for long because no gateway ran has another chance all the same.
+	again := meta.NumDelivered < minTries || time.Since(meta.Timestamp)+wait < d.cfg.Patience
+	if again && !errors.Is(err, ErrForbidden) {
 		d.log.InfoContext(ctx, "call failed, will be made again", "job", to.Job, "webhook", to.Hook, "tries", meta.NumDelivered, "delay", wait)
 		return msg.NakWithDelay(wait)
 	}

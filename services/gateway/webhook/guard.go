@@ -59,12 +59,16 @@ var shut = []netip.Prefix{
 	netip.MustParsePrefix("198.51.100.0/24"),
 	netip.MustParsePrefix("203.0.113.0/24"),
 	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"),   // the IPv4 Internet through NAT64: private addresses too
-	netip.MustParsePrefix("64:ff9b:1::/48"), // the same, locally
+	netip.MustParsePrefix("::/96"),           // IPv4-compatible, deprecated
+	netip.MustParsePrefix("::ffff:0:0:0/96"), // IPv4-translated (RFC 2765)
+	netip.MustParsePrefix("64:ff9b::/96"),    // the IPv4 Internet through NAT64: private addresses too
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // the same, locally
 	netip.MustParsePrefix("100::/64"),
 	netip.MustParsePrefix("2001::/23"), // Teredo and others that embed an IPv4 address
 	netip.MustParsePrefix("2001:db8::/32"),
 	netip.MustParsePrefix("2002::/16"), // 6to4
+	netip.MustParsePrefix("3fff::/20"), // documentation
+	netip.MustParsePrefix("5f00::/16"), // segment routing, within one network
 	netip.MustParsePrefix("fec0::/10"), // site-local, long deprecated, still routed by some
 }
 
@@ -78,9 +82,6 @@ func (p Policy) Allowed(ip netip.Addr) bool {
 		return true
 	}
 	if ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() {
-		return false
-	}
-	if ip.Is6() && netip.MustParsePrefix("::/96").Contains(ip) { // IPv4-compatible, deprecated
 		return false
 	}
 	for _, n := range shut {

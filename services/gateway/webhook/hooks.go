@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/services/gateway/internal/mirror"
 )
 
 // maxHooks bounds the webhooks of a tenant.
@@ -38,29 +40,34 @@ type Hook struct {
 	Secret string `json:"secret"`
 }
 
-// Hooks is the store of the tenants' webhooks. It is safe for concurrent use.
+// Hooks is the store of the tenants' webhooks: a KV bucket, and a copy of it in memory, because every job that ends is looked up. It is safe for
+// concurrent use.
 type Hooks struct {
-	kv jetstream.KeyValue
+	kv    jetstream.KeyValue
+	known *mirror.Mirror[Hook]
 }
 
-// OpenHooks opens the bucket, which bus.Provision makes.
-func OpenHooks(ctx context.Context, js jetstream.JetStream) (*Hooks, error) {
+// OpenHooks opens the bucket, which bus.Provision makes, and follows it until ctx is done.
+func OpenHooks(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*Hooks, error) {
 	kv, err := js.KeyValue(ctx, bus.HookBucket)
 	if err != nil {
 		return nil, fmt.Errorf("bucket of webhooks: %w", err)
 	}
-	return &Hooks{kv: kv}, nil
+	known, err := mirror.Open[Hook](ctx, kv, "webhook.>", log)
+	if err != nil {
+		return nil, err
+	}
+	return &Hooks{kv: kv, known: known}, nil
 }
+
+// Wait returns when the bucket is no longer followed; the context of OpenHooks must be done.
+func (h *Hooks) Wait() { h.known.Wait() }
 
 func hookKey(tenant, id string) string { return "webhook." + tenant + "." + id }
 
 // Create stores a webhook of the tenant with a secret of its own.
 func (h *Hooks) Create(ctx context.Context, tenant, url string) (Hook, error) {
-	all, err := h.List(ctx, tenant)
-	if err != nil {
-		return Hook{}, err
-	}
-	if len(all) >= maxHooks {
+	if len(h.List(tenant)) >= maxHooks {
 		return Hook{}, ErrTooMany
 	}
 	hook := Hook{ID: string(job.NewID()), Tenant: tenant, URL: url, CreateTime: time.Now().UTC(), Secret: NewSecret()}
@@ -68,40 +75,24 @@ func (h *Hooks) Create(ctx context.Context, tenant, url string) (Hook, error) {
 	if err != nil {
 		return Hook{}, fmt.Errorf("encode webhook: %w", err)
 	}
-	if _, err := h.kv.Create(ctx, hookKey(tenant, hook.ID), data); err != nil {
+	rev, err := h.kv.Create(ctx, hookKey(tenant, hook.ID), data)
+	if err != nil {
 		return Hook{}, away("store webhook", err)
 	}
+	h.known.Set(hookKey(tenant, hook.ID), hook, rev)
 	return hook, nil
 }
 
-// List returns the tenant's webhooks, the oldest first.
-func (h *Hooks) List(ctx context.Context, tenant string) ([]Hook, error) {
-	keys, err := h.kv.ListKeysFiltered(ctx, hookKey(tenant, "*"))
-	if err != nil {
-		return nil, away("list webhooks", err)
-	}
-	var hooks []Hook
-	for key := range keys.Keys() {
-		hook, err := h.get(ctx, key)
-		if errors.Is(err, ErrNoHook) {
-			continue // removed since it was listed
-		}
-		if err != nil {
-			return nil, err
-		}
-		hooks = append(hooks, hook)
-	}
+// List returns the tenant's webhooks, the oldest first. One that another gateway makes is among them a moment later.
+func (h *Hooks) List(tenant string) []Hook {
+	hooks := h.known.Select(func(hook Hook) bool { return hook.Tenant == tenant })
 	slices.SortFunc(hooks, func(a, b Hook) int { return strings.Compare(a.ID, b.ID) }) // ids begin with the time
-	return hooks, nil
+	return hooks
 }
 
-// Get returns a webhook of the tenant.
+// Get returns a webhook of the tenant, as the bucket has it now: a call is queued by a gateway that may have known of the webhook first.
 func (h *Hooks) Get(ctx context.Context, tenant, id string) (Hook, error) {
-	return h.get(ctx, hookKey(tenant, id))
-}
-
-func (h *Hooks) get(ctx context.Context, key string) (Hook, error) {
-	e, err := h.kv.Get(ctx, key)
+	e, err := h.kv.Get(ctx, hookKey(tenant, id))
 	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
 		return Hook{}, ErrNoHook
 	}
@@ -123,6 +114,7 @@ func (h *Hooks) Delete(ctx context.Context, tenant, id string) error {
 	if err := h.kv.Purge(ctx, hookKey(tenant, id)); err != nil {
 		return away("remove webhook", err)
 	}
+	h.known.Remove(hookKey(tenant, id))
 	return nil
 }
 

@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/api/httpbody"
+	"google.golang.org/grpc"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// The heads of a form's parts are held in memory; the documents are not.
+func TestFormHoldsLittleBesideItsDocuments(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	form := func(head, document string) string {
+		return "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n" + head + "\r\n" + document + "\r\n--x--\r\n"
+	}
+	for _, tc := range []struct {
+		name, body string
+		want       int
+	}{
+		{"a large head", form("A: "+strings.Repeat("a", 2*multipartRoom)+"\r\n", "%PDF"), http.StatusBadRequest},
+		{"a large document", form("", strings.Repeat("%PDF", multipartRoom/2)), http.StatusAccepted},
+		{"a large end", form("", "%PDF") + strings.Repeat("a", 2*multipartRoom), http.StatusAccepted}, // nobody reads it
+	} {
+		if code, _, body := r.ask(http.MethodPost, "/v1/jobs", "", multipartType+"; boundary=x", tc.body); code != tc.want {
+			t.Errorf("%s: got %d %s, want %d", tc.name, code, body, tc.want)
+		}
+	}
+}
+
+// Without credentials, any page that somebody looks at could else work the server on the same machine.
+func TestPagesOfOtherOriginsChangeNothing(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	path := "/v1/jobs/" + string(r.newJob(running).ID)
+	for _, tc := range []struct {
+		method, path string
+		head         map[string]string
+		want         int
+	}{
+		{http.MethodPost, path + ":cancel", map[string]string{"Origin": "https://example.org"}, http.StatusForbidden},
+		{http.MethodPost, path + ":cancel", map[string]string{"Sec-Fetch-Site": "cross-site"}, http.StatusForbidden},
+		{http.MethodDelete, path, map[string]string{"Sec-Fetch-Site": "same-site"}, http.StatusForbidden},
+		{http.MethodGet, path, map[string]string{"Sec-Fetch-Site": "cross-site"}, http.StatusOK}, // its answer is not for the page to read
+		{http.MethodPost, path + ":cancel", map[string]string{"Origin": r.base, "Sec-Fetch-Site": "same-origin"}, http.StatusOK},
+		{http.MethodDelete, path, nil, http.StatusOK}, // no browser
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), tc.method, r.base+tc.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range tc.head {
+			req.Header.Set(name, value)
+		}
+		res, err := r.web.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != tc.want {
+			t.Errorf("%s %s with %v: got %d, want %d", tc.method, tc.path, tc.head, res.StatusCode, tc.want)
+		}
+	}
+}
+
+// deaf is the stream of a client that takes nothing.
+type deaf[T any] struct {
+	grpc.ServerStreamingServer[T]
+	ctx context.Context
+}
+
+func (d deaf[T]) Context() context.Context { return d.ctx }
+
+func (d deaf[T]) Send(*T) error {
+	<-d.ctx.Done()
+	return d.ctx.Err()
+}
+
+func TestStreamThatNobodyTakesIsEnded(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(s *setup) { s.cfg.StallTimeout = 20 * time.Millisecond })
+	rec := r.ended(map[string]string{"text.txt": "text"})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel() // as the end of the handler does
+	for name, err := range map[string]error{
+		"DownloadArtifact": r.svc.DownloadArtifact(&inkstreamv1.DownloadArtifactRequest{Id: string(rec.ID), Name: "text.txt"}, deaf[httpbody.HttpBody]{ctx: ctx}),
+		"WatchJob":         r.svc.WatchJob(&inkstreamv1.WatchJobRequest{Id: string(rec.ID)}, deaf[inkstreamv1.Job]{ctx: ctx}),
+	} {
+		if fault.CodeOf(err) != requestTimeout {
+			t.Errorf("%s: got %v, want %s", name, err, requestTimeout)
+		}
+	}
+}
+
+// Administrators of the default tenant run the server; those of another tenant have no say in the others.
+func TestKeysForOtherTenants(t *testing.T) {
+	t.Parallel()
+	r, admin := locked(t, nil)
+	_, acme := r.newKey(admin, `{"tenant":"acme","scopes":["admin"]}`)
+	eachCaller(t, r, func(t *testing.T, call caller) {
+		for tenant, want := range map[string]fault.Code{"": "", "acme": "", job.DefaultTenant: permissionDenied, "other": permissionDenied} {
+			key := &inkstreamv1.Key{}
+			err := call(t.Context(), acme, "CreateKey", &inkstreamv1.CreateKeyRequest{Tenant: tenant, Scopes: []string{"read"}}, key)
+			checkError(t, err, want)
+			if err == nil && key.GetTenant() != "acme" {
+				t.Errorf("tenant %q: got a key of %q, want acme", tenant, key.GetTenant())
+			}
+		}
+	})
+	if _, err := r.rpc.GetJob(withKey(t.Context(), acme), &inkstreamv1.GetJobRequest{Id: string(unknownJob)}); errors.Is(err, nil) {
+		t.Error("the tenant's own key finds a job that is none")
+	}
+}
