@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 
@@ -69,11 +68,10 @@ func (a *app) noArtifacts(ctx context.Context, c *client, id string, how output)
 // fetchNamed downloads artifacts by names and patterns; a name that none has is an error.
 func (a *app) fetchNamed(ctx context.Context, c *client, id string, names []string, dir string, how output) error {
 	found := make([]bool, len(names))
-	for i, name := range names {
+	for _, name := range names {
 		if _, err := path.Match(name, ""); err != nil {
 			return usageError{fmt.Errorf("%q: %w", name, err)}
 		}
-		found[i] = false
 	}
 	only := func(artifact string) bool {
 		wanted := len(names) == 0
@@ -119,14 +117,13 @@ func (a *app) completeArtifacts(cmd *cobra.Command, args []string, toComplete st
 	if len(args) == 0 {
 		return completer(a.completeJobs).without(cmd, args, toComplete)
 	}
-	return completer(func(ctx context.Context, c *client) ([]string, error) {
+	offer := func(ctx context.Context, c *client) ([]string, error) {
 		res, err := c.ListArtifacts(ctx, &inkstreamv1.ListArtifactsRequest{Id: args[0]})
 		var names []string
 		for _, f := range res.GetArtifacts() {
 			names = append(names, f.GetName()+"\t"+bytesText(int64(f.GetSizeBytes())))
 		}
 		return names, err
-	}).with(a).without(cmd, args[1:], toComplete)
+	}
+	return completer(func(ctx context.Context) ([]string, error) { return a.ask(ctx, offer) }).without(cmd, args[1:], toComplete)
 }
-
-var _ io.Writer = cleanWriter{}

@@ -42,10 +42,9 @@ jobs are deleted at the end. The server's other work is measured with it, and sl
 	flags.IntVar(&f.pages, "made-pages", 5, "pages of each document that is made")
 	flags.StringVar(&f.lane, "lane", "", "interactive (the default) or batch")
 	flags.BoolVar(&f.keep, "keep", false, "do not delete the jobs at the end")
-	f.options = optionFlags(cmd)
+	f.options = optionFlags(cmd, "dedupe")
 	f.how = outputFlag(cmd)
 	completeValues(cmd, "lane", "interactive", "batch")
-	completeOptions(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error { return a.bench(cmd.Context(), c, args, f) })
 	return cmd
 }

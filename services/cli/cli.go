@@ -182,3 +182,13 @@ func wantArgs(most int, names ...string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// wantFiles is for commands that take files, or with --watch the folder alone.
+func wantFiles(watch *string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if *watch != "" {
+			return wantArgs(0)(cmd, args)
+		}
+		return wantArgs(-1, "FILE")(cmd, args)
+	}
+}

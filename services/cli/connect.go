@@ -53,7 +53,7 @@ type endpoint struct {
 	server string
 	key    config.Secret
 	tls    *tls.Config
-	// timeout bounds the opening of a connection where that is known to be near, as for completion.
+	// warn tells the user something; nil for nobody.
 	warn func(format string, args ...any)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,13 +125,7 @@ func isReason(err error, reasons ...string) bool {
 	if !ok || err == nil {
 		return false
 	}
-	has := reasonOf(st)
-	for _, r := range reasons {
-		if has == r {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(reasons, reasonOf(st))
 }
 
 const (

@@ -26,7 +26,7 @@ func (f *filter) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.states, "state", nil, "only jobs in one of these `states`, e.g. failed,partial")
 	flags.StringVar(&f.filename, "filename", "", "only jobs with this `part` in the file's name")
-	flags.StringArrayVar(&f.labels, "label", nil, "only jobs with this `key=value`; may be repeated")
+	flags.StringArrayVar(&f.labels, "label", nil, "only jobs with this `key=value`, or key for any value; may be repeated")
 	flags.StringVar(&f.since, "since", "", "only jobs created since this `time`: 2h, 7d, 2026-11-30, or a full RFC 3339 time")
 	flags.StringVar(&f.until, "until", "", "only jobs created before this `time`")
 	flags.StringVar(&f.batch, "batch", "", "only jobs of this batch, by its `id`")
@@ -57,8 +57,8 @@ func (f *filter) build(now time.Time) (*inkstreamv1.JobFilter, error) {
 		}
 	}
 	for _, l := range f.labels {
-		if key, _, ok := strings.Cut(l, "="); !ok || key == "" {
-			return nil, usageError{fmt.Errorf("--label %q: want key=value", l)}
+		if key, _, _ := strings.Cut(l, "="); key == "" {
+			return nil, usageError{fmt.Errorf("--label %q: want key=value, or key for any value", l)}
 		}
 	}
 	var err error
@@ -69,7 +69,7 @@ func (f *filter) build(now time.Time) (*inkstreamv1.JobFilter, error) {
 	return out, err
 }
 
-// empty reports whether a filter selects every job.
+// emptyFilter reports whether a filter selects every job.
 func emptyFilter(f *inkstreamv1.JobFilter) bool { return proto.Size(f) == 0 }
 
 // moment reads a time: so long ago, a day, or a full time. Empty is none.

@@ -17,14 +17,7 @@ import (
 )
 
 func newIndex(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "index",
-		Short: "Look after the search index",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newIndexRebuild(s))
-	return cmd
+	return parent("index", "Look after the search index", newIndexRebuild(s))
 }
 
 // rebuildFlags say what 'index rebuild' reads and fills.
@@ -41,8 +34,8 @@ func newIndexRebuild(s streams) *cobra.Command {
 		Long: `Fill the search index anew from the stored pages, in SQLite or ClickHouse. It can be run beside working services, and again after it broke
 off; what is in the index already stays, or is replaced by what is the same. To begin with nothing, move the old index away first.
 
-Without flags it works on the data folder of 'inkstream serve' in this folder. With --nats each job's record says what became of it;
-without, jobs that have results count as SUCCEEDED.`,
+Without flags it works on the data folder of 'inkstream serve' in this folder. With --nats each job's record says what became of it, and the audit
+trail is copied as well; without, jobs that have results count as SUCCEEDED.`,
 		Example: `  inkstream index rebuild
   inkstream index rebuild --nats nats://nats:4222 --blobs 's3://bucket' --index clickhouse://user:password@clickhouse:9000/inkstream`,
 		Args: usageArgs(cobra.NoArgs),
@@ -104,6 +97,9 @@ func rebuild(ctx context.Context, s streams, f *rebuildFlags) (err error) {
 			return err
 		}
 		r.Record = job.NewStore(kv).Load
+		if err := projection.CopyEvents(ctx, b, store); err != nil {
+			return fmt.Errorf("audit trail: %w", err)
+		}
 	}
 	done, err := r.Run(ctx)
 	fmt.Fprintf(s.out, "%d jobs with %d pages are in the index", done.Jobs, done.Pages)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -47,6 +48,8 @@ func expand(args []string) ([]input, error) {
 			in.add(arg, filepath.Base(arg))
 		case strings.ContainsAny(arg, "*?[{"):
 			err = in.addPattern(arg)
+		case errors.Is(err, fs.ErrNotExist):
+			err = fmt.Errorf("%s: there is no such file or folder", printable(arg))
 		}
 		if err != nil {
 			return nil, err

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -127,7 +129,7 @@ func newText(a *app) *cobra.Command {
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
 		out := a.out
 		if terminal(out) {
-			out = cleanWriter{out}
+			out = &cleanWriter{w: out}
 		}
 		if !cmd.Flags().Changed("page") {
 			return explain(c.copyArtifact(cmd.Context(), args[0], "text.txt", out))
@@ -172,12 +174,33 @@ func onePage(from io.Reader, to io.Writer, n int) error {
 	}
 }
 
-// cleanWriter keeps what a document's text holds beside text from a terminal.
-type cleanWriter struct{ w io.Writer }
+// cleanWriter keeps what a document's text holds beside text from a terminal: the controls, be they of one byte or, as those above 0x7f are in UTF-8,
+// of two.
+type cleanWriter struct {
+	w    io.Writer
+	lead bool // the last byte was one that such a control may begin with
+}
 
-// Write implements io.Writer. The bytes of UTF-8 are never those of the controls that it drops.
-func (c cleanWriter) Write(p []byte) (int, error) {
-	out := slices.DeleteFunc(slices.Clone(p), func(b byte) bool { return b < ' ' && b != '\n' && b != '\t' && b != '\f' || b == 0x7f })
+// Write implements io.Writer.
+func (c *cleanWriter) Write(p []byte) (int, error) {
+	const lead = 0xc2
+	out := make([]byte, 0, len(p)+1)
+	for _, b := range p {
+		if c.lead {
+			c.lead = false
+			if b >= 0x80 && b < 0xa0 {
+				continue
+			}
+			out = append(out, lead)
+		}
+		switch {
+		case b == lead:
+			c.lead = true
+		case b < ' ' && b != '\n' && b != '\t' && b != '\f' || b == 0x7f:
+		default:
+			out = append(out, b)
+		}
+	}
 	if _, err := c.w.Write(out); err != nil {
 		return 0, err
 	}
@@ -225,16 +248,43 @@ func detailSheet(j *inkstreamv1.Job, wide bool) sheet {
 		row("failed", "page %d: %s", f.GetPage(), f.GetReason())
 	}
 	for _, f := range j.GetFindings() {
-		row("finding", "%s × %d (%s) %s", f.GetKind(), f.GetCount(), f.GetPolicy(), f.GetDetail())
+		row("finding", "%s", strings.TrimSpace(fmt.Sprintf("%s × %d (%s) %s", f.GetKind(), f.GetCount(), f.GetPolicy(), f.GetDetail())))
 	}
 	if wide {
 		row("sha256", "%s", j.GetSha256())
 		row("expires", "%s", clock(j.GetExpireTime()))
 		row("title", "%s", dash(j.GetDocument().GetTitle()))
 		row("producer", "%s", dash(j.GetDocument().GetProducer()))
-		row("options", "%s", j.GetOptions())
+		row("options", "%s", optionText(j.GetOptions()))
 	}
 	return t
+}
+
+// optionText writes the options that are set as the flags that set them: ocr=auto artifacts=text,json dedupe=true.
+func optionText(o *inkstreamv1.JobOptions) string {
+	var parts []string
+	fields := o.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		if !o.ProtoReflect().Has(f) {
+			continue
+		}
+		text := o.ProtoReflect().Get(f).String()
+		switch v := o.ProtoReflect().Get(f).Interface().(type) {
+		case protoreflect.List:
+			var all []string
+			for n := range v.Len() {
+				all = append(all, v.Get(n).String())
+			}
+			text = strings.Join(all, ",")
+		case protoreflect.Message:
+			if d, ok := v.Interface().(*durationpb.Duration); ok {
+				text = d.AsDuration().String()
+			}
+		}
+		parts = append(parts, strings.ReplaceAll(string(f.Name()), "_", "-")+"="+text)
+	}
+	return dash(strings.Join(parts, " "))
 }
 
 // outcomes returns ": 3 native_text, 1 ocr", or nothing while no page has ended.

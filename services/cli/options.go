@@ -1,21 +1,43 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// optionFlags adds the flags of a job's options, and returns what reads them once they are parsed. Flags that are not given leave the choice to
-// the server.
-func optionFlags(cmd *cobra.Command) func() (*inkstreamv1.JobOptions, error) {
-	f := cmd.Flags()
+// length is a length of time that a flag takes: 90s, 36h, 30d, 2w.
+type length time.Duration
+
+// String returns the length.
+func (l *length) String() string { return time.Duration(*l).String() }
+
+// Type names the values in help.
+func (l *length) Type() string { return "time" }
+
+// Set reads a length.
+func (l *length) Set(text string) error {
+	d, err := longDuration(text)
+	if err != nil {
+		return errors.New("want a length of time such as 90s, 36h or 30d")
+	}
+	*l = length(d)
+	return nil
+}
+
+// optionFlags adds the flags of a job's options but those that mean nothing to the command, and has them completed. What it returns reads them once
+// they are parsed. Flags that are not given leave the choice to the server.
+func optionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobOptions, error) {
+	f := pflag.NewFlagSet("options", pflag.ContinueOnError)
 	o := &inkstreamv1.JobOptions{}
 	f.StringVar(&o.Languages, "languages", "", "languages to recognise, e.g. eng+deu, or auto")
 	f.StringVar(&o.Ocr, "ocr", "", "auto (the default), force, skip or redo")
@@ -28,11 +50,20 @@ func optionFlags(cmd *cobra.Command) func() (*inkstreamv1.JobOptions, error) {
 	f.BoolVar(&o.AllowSignatureInvalidation, "allow-signature-invalidation", false, "make searchable.pdf although that breaks signatures")
 	f.Int32Var(&o.ChunkWords, "chunk-words", 0, "words of a passage in chunks.jsonl, 50 to 2000; 0 for the server's choice")
 	dedupe := f.Bool("dedupe", true, "take over the results of an earlier job with the same bytes and options")
-	documentTimeout := f.Duration("document-timeout", 0, "how long a document may take, up to the server's limit")
-	pageTimeout := f.Duration("page-timeout", 0, "how long an engine may take over a page, up to the server's limit")
-	stallTimeout := f.Duration("stall-timeout", 0, "how long a job may go on without moving, up to the server's limit")
-	retention := f.Duration("retention", 0, "how long results are kept, e.g. 720h; 0 for ever; without it, as long as the server keeps them")
+	var documentTimeout, pageTimeout, stallTimeout, retention length
+	f.Var(&documentTimeout, "document-timeout", "how long a document may take, up to the server's limit, e.g. 30m")
+	f.Var(&pageTimeout, "page-timeout", "how long an engine may take over a page, up to the server's limit, e.g. 90s")
+	f.Var(&stallTimeout, "stall-timeout", "how long a job may go on without moving, up to the server's limit")
+	f.Var(&retention, "retention", "how long results are kept, e.g. 30d; 0 for ever; without it, as long as the server keeps them")
 	passwordFile := f.String("password-file", "", "`file` with the document's password, which may end with a line feed")
+	f.VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(but, flag.Name) {
+			cmd.Flags().AddFlag(flag)
+		}
+	})
+	completeValues(cmd, "ocr", "auto", "force", "skip", "redo")
+	completeValues(cmd, "rotate", "auto", "off")
+	completeValues(cmd, "artifacts", "all", "text", "json", "markdown", "tables", "images", "searchable_pdf", "layout_pdf", "hocr", "alto", "metadata", "chunks")
 	return func() (*inkstreamv1.JobOptions, error) {
 		for name, b := range map[string]struct{ given, into **bool }{
 			"deskew": {&deskew, &o.Deskew}, "tables": {&tables, &o.Tables}, "dedupe": {&dedupe, &o.Dedupe},
@@ -42,14 +73,14 @@ func optionFlags(cmd *cobra.Command) func() (*inkstreamv1.JobOptions, error) {
 			}
 		}
 		for name, d := range map[string]struct {
-			given time.Duration
+			given length
 			into  **durationpb.Duration
 		}{
-			"document-timeout": {*documentTimeout, &o.DocumentTimeout}, "page-timeout": {*pageTimeout, &o.PageTimeout},
-			"stall-timeout": {*stallTimeout, &o.StallTimeout}, "retention": {*retention, &o.Retention},
+			"document-timeout": {documentTimeout, &o.DocumentTimeout}, "page-timeout": {pageTimeout, &o.PageTimeout},
+			"stall-timeout": {stallTimeout, &o.StallTimeout}, "retention": {retention, &o.Retention},
 		} {
 			if f.Changed(name) {
-				*d.into = durationpb.New(d.given)
+				*d.into = durationpb.New(time.Duration(d.given))
 			}
 		}
 		if *passwordFile != "" {

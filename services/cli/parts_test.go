@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spf13/cobra"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -46,8 +47,39 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if _, err := (cleanWriter{&b}).Write([]byte("a\x1b[2J\tü\f\n")); err != nil || b.String() != "a[2J\tü\f\n" {
-		t.Errorf("text for a terminal: got %q, %v", b.String(), err)
+	w := &cleanWriter{w: &b}
+	for _, part := range []string{"a\x1b[2J\tü\f\n", "\u009b31m", "\xc2", "\x9bb\xc2", "\xa7"} { // controls and text that are cut in two as well
+		if n, err := w.Write([]byte(part)); err != nil || n != len(part) {
+			t.Errorf("write %q: %d, %v", part, n, err)
+		}
+	}
+	if got, want := b.String(), "a[2J\tü\f\n31mb§"; got != want {
+		t.Errorf("text for a terminal: got %q, want %q", got, want)
+	}
+}
+
+func TestOptionFlags(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want string }{
+		{"", "-"},
+		{"--retention 30d --page-timeout 90s --dedupe=false --artifacts text,json", "page-timeout=1m30s artifacts=text,json dedupe=false retention=720h0m0s"},
+		{"--retention 0", "retention=0s"},
+		{"--document-timeout -5m", "error"},
+		{"--stall-timeout 1h", "error"}, // left out
+	} {
+		cmd := &cobra.Command{}
+		read := optionFlags(cmd, "stall-timeout")
+		got := "error"
+		if cmd.ParseFlags(strings.Fields(tt.args)) == nil {
+			o, err := read()
+			if err != nil {
+				t.Fatalf("%s: %v", tt.args, err)
+			}
+			got = optionText(o)
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.args, got, tt.want)
+		}
 	}
 }
 

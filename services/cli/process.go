@@ -43,20 +43,14 @@ Exit codes: 0 every file succeeded, 1 error, 2 wrong usage, 3 some ended otherwi
   inkstream process --watch inbox`,
 		ValidArgsFunction: completePDFs,
 	}
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if f.watch != "" {
-			return wantArgs(0)(cmd, args)
-		}
-		return wantArgs(-1, "FILE")(cmd, args)
-	}
+	cmd.Args = wantFiles(&f.watch)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "`folder` for the artifacts (required, but with --watch)")
 	flags.StringVar(&f.watch, "watch", "", "take the files that are put into this `folder`, until Ctrl-C")
 	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "pages worked on at once")
 	flags.Var(&f.how, "format", "how the summary is shown: table, wide, json, yaml")
-	f.options = optionFlags(cmd)
+	f.options = optionFlags(cmd, "retention")
 	completeValues(cmd, "format", formats...)
-	completeOptions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.process(cmd.Context(), args, f) }
 	return cmd
 }

@@ -25,6 +25,8 @@ const (
 	// nameWidth is how much of a file's name a bar shows, barWidth how wide it is.
 	nameWidth, barWidth = 32, 24
 	redraw              = 150 * time.Millisecond
+	// fine is how many steps of a bar a page or a file is.
+	fine = 1000
 	// endless is the number of files where nobody knows how many will come.
 	endless = -1
 )
@@ -222,8 +224,8 @@ func (t *task) draw() {
 	}
 	t.note()
 	if t.pages > 0 {
-		t.bar.SetTotal(int64(t.pages)+1, false) // never full before the end: a full bar is taken off
-		t.bar.SetCurrent(int64(t.done))
+		t.bar.SetTotal(int64(t.pages)*fine+1, false) // never full before the end: a full bar is taken off
+		t.bar.SetCurrent(int64(t.done) * fine)
 	} else if t.size > 0 && t.says == "" {
 		t.bar.SetTotal(t.size+1, false)
 		t.bar.SetCurrent(t.sent)
@@ -254,7 +256,6 @@ func (p *progress) drawAll() {
 		return
 	}
 	// By files, and within them by pages.
-	const fine = 1000
 	units := p.ended * fine
 	for _, t := range p.tasks {
 		if t.pages > 0 {
@@ -279,8 +280,8 @@ func (p *progress) sumText() string {
 	if opened := p.ended + len(p.tasks); p.files > opened && opened > 0 {
 		left += float64(p.total) / float64(opened) * float64(p.files-opened)
 	}
-	if rate > 0 {
-		eta = time.Duration(left / rate * float64(time.Second)).Round(time.Second).String()
+	if rate > 0 { // what is left is never done in no time
+		eta = max(time.Second, time.Duration(left/rate*float64(time.Second)).Round(time.Second)).String()
 	}
 	files := ""
 	if p.files > 1 {

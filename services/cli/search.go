@@ -31,7 +31,7 @@ A query that begins with a hyphen, or that has quotes of its own, goes behind --
 	f := cmd.Flags()
 	f.IntVar(&limit, "limit", 10, "how many pages at most")
 	f.StringVar(&req.Filename, "filename", "", "only files with this `part` in their name")
-	f.StringArrayVar(&req.Label, "label", nil, "only jobs with this `key=value`; may be repeated")
+	f.StringArrayVar(&req.Label, "label", nil, "only jobs with this `key=value`, or key for any value; may be repeated")
 	f.StringVar(&req.Language, "language", "", "only pages in this language, ISO 639-3, e.g. deu")
 	f.StringVar(&since, "since", "", "only jobs created since this `time`: 2h, 7d, 2026-11-30")
 	f.StringVar(&until, "until", "", "only jobs created before this `time`")

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -34,19 +35,22 @@ Each flag is an environment variable too: --ocr.workers is OCR_WORKERS. A flag g
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg := standalone.DefaultConfig()
 		fs := flag.NewFlagSet("serve", flag.ContinueOnError)
-		fs.SetOutput(s.out)
-		fs.Usage = func() {
-			fmt.Fprintf(s.out, "%s\n\nExamples:\n%s\n\n", cmd.Long, cmd.Example)
-			config.PrintUsage(fs)
-		}
+		fs.SetOutput(io.Discard) // a slip in a line needs no hundred lines of help
 		err := cfg.Parse(fs, args, s.getenv)
 		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(s.out)
+			fmt.Fprintf(s.out, "%s\n\nExamples:\n%s\n\n", cmd.Long, cmd.Example)
+			config.PrintUsage(fs)
 			return nil
 		}
 		if err != nil {
 			return usageError{fmt.Errorf("serve: %w", err)}
 		}
-		return standalone.Serve(cmd.Context(), cfg, s.out, s.err)
+		err = standalone.Serve(cmd.Context(), cfg, s.out, s.err)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = fmt.Errorf("%w\nAnother program listens there, perhaps another 'inkstream serve': end that, or name other addresses with --http, --grpc and --nats", err)
+		}
+		return err
 	}
 	return cmd
 }

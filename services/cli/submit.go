@@ -44,12 +44,7 @@ good and takes every PDF that is put into the folder: see below.
   inkstream submit --watch inbox`,
 		ValidArgsFunction: completePDFs,
 	}
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if f.watch != "" {
-			return wantArgs(0)(cmd, args)
-		}
-		return wantArgs(-1, "FILE")(cmd, args)
-	}
+	cmd.Args = wantFiles(&f.watch)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.wait, "wait", false, "wait until every job has ended")
 	flags.StringVarP(&f.fetch, "dir", "d", "", "with --wait: fetch what the jobs yield into this `folder`, one folder for each file")
@@ -62,16 +57,8 @@ good and takes every PDF that is put into the folder: see below.
 	f.options = optionFlags(cmd)
 	f.how = outputFlag(cmd)
 	completeValues(cmd, "lane", "interactive", "batch")
-	completeOptions(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error { return a.submit(cmd, c, args, f) })
 	return cmd
-}
-
-// completeOptions has the flags of a job's options completed.
-func completeOptions(cmd *cobra.Command) {
-	completeValues(cmd, "ocr", "auto", "force", "skip", "redo")
-	completeValues(cmd, "rotate", "auto", "off")
-	completeValues(cmd, "artifacts", "all", "text", "json", "markdown", "tables", "images", "searchable_pdf", "layout_pdf", "hocr", "alto", "metadata", "chunks")
 }
 
 func (a *app) submit(cmd *cobra.Command, c *client, args []string, f *submitFlags) error {

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/standalone"
@@ -38,7 +39,7 @@ func (p *pipeline) started(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 20*time.Second, "it is scanned", func() bool { return strings.HasSuffix(p.trail(t, j.GetId()), "scanned") })
+	bustest.Within(t, 20*time.Second, "it is scanned", func() bool { return strings.HasSuffix(p.trail(t, j.GetId()), "scanned") })
 	return j.GetId()
 }
 
@@ -127,7 +128,7 @@ func paths() []path {
 		}, worked + " deleted"},
 		{"expired", func(t *testing.T, p *pipeline) string {
 			id := p.done(t, pdftest.BornDigital(1), &inkstreamv1.JobOptions{Retention: durationpb.New(2 * time.Second)})
-			eventually(t, 20*time.Second, "it is gone", func() bool { return len(p.files(t, id)) == 0 })
+			bustest.Within(t, 20*time.Second, "it is gone", func() bool { return len(p.files(t, id)) == 0 })
 			return id
 		}, worked + " expired"},
 		{"deduplicated", func(t *testing.T, p *pipeline) string {

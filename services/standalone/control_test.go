@@ -16,6 +16,7 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/search"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -64,7 +65,7 @@ func (p *pipeline) wantTrail(t *testing.T, id string, want ...string) {
 	t.Helper()
 	got := ""
 	deadline := time.Now().Add(10 * time.Second)
-	eventually(t, time.Minute, "the trail is read", func() bool {
+	bustest.Within(t, time.Minute, "the trail is read", func() bool {
 		got = p.trail(t, id)
 		return slices.ContainsFunc(want, func(w string) bool { return sameEvents(got, w) }) || time.Now().After(deadline) ||
 			len(strings.Fields(got)) > len(strings.Fields(slices.MaxFunc(want, func(a, b string) int { return len(a) - len(b) })))
@@ -107,21 +108,6 @@ func (p *pipeline) hits(t *testing.T, id, word string) int {
 		t.Fatal(err)
 	}
 	return len(res.Hits)
-}
-
-// eventually waits at most d until holds does.
-func eventually(t *testing.T, d time.Duration, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(d)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within %s: %s", d, what)
-		}
-	}
 }
 
 // engines returns how many recognitions are under way in children of this process.
@@ -183,7 +169,7 @@ func TestCancelRetryAndDelete(t *testing.T) {
 	}
 	id := j.GetId()
 	p.until(t, id, func(j *inkstreamv1.Job) bool { return j.GetPagesDone() >= 2 })
-	eventually(t, 10*time.Second, "an engine is at work", func() bool { return engines(t) > 0 })
+	bustest.Within(t, 10*time.Second, "an engine is at work", func() bool { return engines(t) > 0 })
 
 	start := time.Now()
 	if j, err = p.CancelJob(t.Context(), &inkstreamv1.CancelJobRequest{Id: id}); err != nil {
@@ -192,10 +178,10 @@ func TestCancelRetryAndDelete(t *testing.T) {
 	if j.GetState() != inkstreamv1.Job_CANCELLED || j.GetPagesDone() >= pages {
 		t.Errorf("cancelled: %s with %d pages", j.GetState(), j.GetPagesDone())
 	}
-	eventually(t, 5*time.Second, "no engine is at work", func() bool { return engines(t) == 0 })
+	bustest.Within(t, 5*time.Second, "no engine is at work", func() bool { return engines(t) == 0 })
 	t.Logf("stopped after %s, with %d of %d pages", time.Since(start).Round(time.Millisecond), j.GetPagesDone(), pages)
 	temporary := func(file string) bool { return strings.HasPrefix(file, "tmp/") }
-	eventually(t, 5*time.Second, "no raster is left", func() bool { return !slices.ContainsFunc(p.files(t, id), temporary) })
+	bustest.Within(t, 5*time.Second, "no raster is left", func() bool { return !slices.ContainsFunc(p.files(t, id), temporary) })
 	kept := len(p.files(t, id))
 	if _, err := p.CancelJob(t.Context(), &inkstreamv1.CancelJobRequest{Id: id}); err != nil {
 		t.Errorf("second cancel: %v", err)
@@ -220,7 +206,7 @@ func TestCancelRetryAndDelete(t *testing.T) {
 			t.Errorf("run 2 recognised %d pages, want fewer than %d: %d blobs were there", s.GetUnitsDone(), pages, kept)
 		}
 	}
-	eventually(t, 5*time.Second, "of run 1 and of what is temporary nothing is left", func() bool {
+	bustest.Within(t, 5*time.Second, "of run 1 and of what is temporary nothing is left", func() bool {
 		return !slices.ContainsFunc(p.files(t, id), func(f string) bool { return temporary(f) || strings.HasPrefix(f, "run-1/") })
 	})
 	_, err = p.RetryJob(t.Context(), &inkstreamv1.RetryJobRequest{Id: id})
@@ -243,8 +229,8 @@ func TestCancelRetryAndDelete(t *testing.T) {
 	if code, body := p.get(t, "/v1/jobs/"+id); code != http.StatusGone {
 		t.Errorf("status %d: %s, want 410", code, body)
 	}
-	eventually(t, 5*time.Second, "no blob and no row is left", func() bool { return len(p.files(t, id)) == 0 && p.hits(t, id, word) == 0 })
-	eventually(t, 10*time.Second, "the trail ends with its deletion", func() bool { return strings.HasSuffix(p.trail(t, id), "ended deleted") })
+	bustest.Within(t, 5*time.Second, "no blob and no row is left", func() bool { return len(p.files(t, id)) == 0 && p.hits(t, id, word) == 0 })
+	bustest.Within(t, 10*time.Second, "the trail ends with its deletion", func() bool { return strings.HasSuffix(p.trail(t, id), "ended deleted") })
 	noLitter(t, p)
 }
 
@@ -260,8 +246,8 @@ func TestDeleteOfARunningJobLeavesNothing(t *testing.T) {
 	if _, err := p.DeleteJob(t.Context(), &inkstreamv1.DeleteJobRequest{Id: j.GetId()}); err != nil {
 		t.Fatalf("delete: %v", err)
 	}
-	eventually(t, 5*time.Second, "no engine is at work", func() bool { return engines(t) == 0 })
-	eventually(t, 5*time.Second, "no blob is left", func() bool { return len(p.files(t, j.GetId())) == 0 })
+	bustest.Within(t, 5*time.Second, "no engine is at work", func() bool { return engines(t) == 0 })
+	bustest.Within(t, 5*time.Second, "no blob is left", func() bool { return len(p.files(t, j.GetId())) == 0 })
 	_, err = p.GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: j.GetId()})
 	wantCode(t, err, "JOB_DELETED")
 }
@@ -308,7 +294,7 @@ func TestRetryOfAPartialJob(t *testing.T) {
 	if again := p.text(t, j.GetId()); j.GetRun() != 3 || !slices.Equal(before, again) {
 		t.Errorf("run %d with text %q, want run 3 with %q", j.GetRun(), again, before)
 	}
-	eventually(t, 5*time.Second, "of the earlier runs nothing is left", func() bool {
+	bustest.Within(t, 5*time.Second, "of the earlier runs nothing is left", func() bool {
 		return !slices.ContainsFunc(p.files(t, j.GetId()), func(f string) bool {
 			return strings.HasPrefix(f, "run-1/") || strings.HasPrefix(f, "run-2/")
 		})

@@ -282,7 +282,7 @@ func (l *lab) books(t *testing.T) {
 		return jobs, len(seen)
 	}
 	var jobs, folders int
-	eventually(t, 60*time.Second, "as many records and folders as acknowledged uploads", func() bool {
+	bustest.Within(t, 60*time.Second, "as many records and folders as acknowledged uploads", func() bool {
 		if _, err := l.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/standalone"
@@ -46,7 +47,7 @@ func (p *pipeline) remove(t *testing.T, id string) {
 	if _, err := p.DeleteJob(t.Context(), &inkstreamv1.DeleteJobRequest{Id: id}); err != nil {
 		t.Fatalf("delete: %v", err)
 	}
-	eventually(t, 10*time.Second, "no blob is left of "+id, func() bool { return len(p.files(t, id)) == 0 })
+	bustest.Within(t, 10*time.Second, "no blob is left of "+id, func() bool { return len(p.files(t, id)) == 0 })
 }
 
 const worked = "uploaded ingested scanned chunk_done ended"
@@ -210,7 +211,7 @@ func TestDuplicateOfAJobThatComesToNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, 10*time.Second, "the second waits", func() bool { return p.trail(t, second.GetId()) == "uploaded following" })
+			bustest.Within(t, 10*time.Second, "the second waits", func() bool { return p.trail(t, second.GetId()) == "uploaded following" })
 			if err := end(p, t, first.GetId()); err != nil {
 				t.Fatalf("end: %v", err)
 			}

@@ -8,6 +8,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/blob/blobtest"
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/scan"
@@ -27,7 +28,7 @@ func TestInteractiveOvertakesBatch(t *testing.T) {
 		}
 		return j
 	}
-	eventually(t, patience, "the long document is under way", func() bool { return under().GetPagesDone() > 0 })
+	bustest.Within(t, patience, "the long document is under way", func() bool { return under().GetPagesDone() > 0 })
 	short := r.send(t, pdftest.BornDigital(1), bus.Interactive)
 	r.wantEnd(t, short.GetId())
 	if j := under(); j.GetState() != inkstreamv1.Job_RUNNING {

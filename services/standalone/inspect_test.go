@@ -7,6 +7,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/telemetry"
 )
@@ -45,7 +46,7 @@ func TestOneTraceAndNoContentOnTheBus(t *testing.T) {
 	f.Name = "salaries-of-everybody.pdf"
 	j := p.run(t, f)
 	check(t, j)
-	eventually(t, patience, "the trail has the job's end", func() bool { return strings.HasSuffix(p.trail(t, j.GetId()), "ended") })
+	bustest.Within(t, patience, "the trail has the job's end", func() bool { return strings.HasSuffix(p.trail(t, j.GetId()), "ended") })
 	var trace string
 	kinds := map[string]int{}
 	for _, m := range trail(t, p, j.GetId()) {

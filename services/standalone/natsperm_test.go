@@ -56,7 +56,7 @@ func TestEachServiceHasItsOwnUser(t *testing.T) {
 	p, ctx := inOwnUsers(t, s)
 	exercise(ctx, t, p)
 	o.giveUps(ctx, p)
-	eventually(t, patience, "every orphan is a dead letter", func() bool { return len(o.letters(ctx, p, string(bus.CrashLoop))) == len(bus.Stages()) })
+	bustest.Within(t, patience, "every orphan is a dead letter", func() bool { return len(o.letters(ctx, p, string(bus.CrashLoop))) == len(bus.Stages()) })
 	wantRefused(t, s)
 }
 
@@ -81,7 +81,7 @@ func inOwnUsers(t *testing.T, s *bustest.Secured) (*pipeline, context.Context) {
 		}, own[name]...))
 	}
 	var key []byte
-	eventually(t, patience, "the gateway has made the first key", func() bool {
+	bustest.Within(t, patience, "the gateway has made the first key", func() bool {
 		var err error
 		key, err = os.ReadFile(keyFile)
 		return err == nil && len(key) > 0
@@ -145,7 +145,7 @@ func exercise(ctx context.Context, t *testing.T, p *pipeline) {
 	must("webhooks", err)
 	_, err = p.DeleteWebhook(ctx, &inkstreamv1.DeleteWebhookRequest{Id: hook.GetId()})
 	must("delete webhook", err)
-	eventually(t, patience, "the deleted job is gone for good", func() bool { return len(p.files(t, batch.GetId())) == 0 })
+	bustest.Within(t, patience, "the deleted job is gone for good", func() bool { return len(p.files(t, batch.GetId())) == 0 })
 }
 
 // exerciseAccess does what users do with keys, their own and those of uploads.
@@ -273,7 +273,7 @@ func (o *outsider) giveUps(ctx context.Context, p *pipeline) {
 		}
 	}
 	var calls []*inkstreamv1.DeadLetter
-	eventually(o.t, patience, "calls to a forbidden address are dead letters", func() bool {
+	bustest.Within(o.t, patience, "calls to a forbidden address are dead letters", func() bool {
 		calls = o.letters(ctx, p, "WEBHOOK_FAILED")
 		return len(calls) >= len(bus.Stages())
 	})
@@ -337,9 +337,10 @@ func TestServiceAsAnotherUser(t *testing.T) {
 	if err := s.Connect(t, bus.AdminUser).ProvisionWhenUp(t.Context(), bus.Topology{}); err != nil {
 		t.Fatal(err)
 	}
+	bin := buildServices(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(buildServices(t), "ocr"), "--nats", s.URL(), "--nats.nkey", s.Seed(string(bus.Scan)),
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "ocr"), "--nats", s.URL(), "--nats.nkey", s.Seed(string(bus.Scan)),
 		"--nats.inbox-prefix", bus.InboxPrefix(string(bus.Scan)), "--nats.provision=false", "--blobs", "file://"+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {

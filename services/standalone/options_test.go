@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/standalone"
@@ -146,7 +147,7 @@ func TestExpiredJob(t *testing.T) {
 	if kept.GetExpireTime() != nil || j.GetExpireTime().AsTime().Sub(j.GetCreateTime().AsTime()) != 3*time.Second {
 		t.Errorf("expire times %v and %v, want none and 3 s after the creation", kept.GetExpireTime(), j.GetExpireTime())
 	}
-	eventually(t, 20*time.Second, "nothing is left of the job", func() bool {
+	bustest.Within(t, 20*time.Second, "nothing is left of the job", func() bool {
 		return len(p.files(t, j.GetId())) == 0 && p.hits(t, j.GetId(), word) == 0 && strings.HasSuffix(p.trail(t, j.GetId()), "ended expired")
 	})
 	_, err := p.GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: j.GetId()})

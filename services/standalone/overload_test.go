@@ -57,7 +57,7 @@ func (r *rig) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark int64) (
 		}
 		return false
 	}
-	eventually(t, patience, "every queue is full", func() bool {
+	bustest.Within(t, patience, "every queue is full", func() bool {
 		j, err := r.upload(t.Context(), f.Name, f.PDF, options(bus.Batch))
 		if err == nil {
 			ids = append(ids, j.GetId())

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
@@ -90,7 +91,7 @@ func TestPoisonCostsItsPageOnly(t *testing.T) {
 		jobs.Go(func() { checkSound(ctx, t, l.client, f) })
 	}
 	jobs.Wait()
-	eventually(t, 30*time.Second, "nothing is left behind", func() bool {
+	bustest.Within(t, 30*time.Second, "nothing is left behind", func() bool {
 		left, err := l.Residue(ctx)
 		return err == nil && len(left) == 0
 	})

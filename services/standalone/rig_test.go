@@ -162,7 +162,7 @@ func (r *rig) wantDone(t *testing.T, ids ...string) {
 	for _, id := range ids {
 		var j *inkstreamv1.Job
 		deadline := time.Now().Add(2 * patience)
-		eventually(t, 3*patience, "job "+id+" has ended", func() bool {
+		bustest.Within(t, 3*patience, "job "+id+" has ended", func() bool {
 			var err error
 			j, err = r.GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: id})
 			if time.Now().After(deadline) {
@@ -183,7 +183,7 @@ func (r *rig) wantDone(t *testing.T, ids ...string) {
 		}
 		r.wantEvents(t, id)
 	}
-	eventually(t, patience, "nothing is left behind", func() bool {
+	bustest.Within(t, patience, "nothing is left behind", func() bool {
 		left, err := r.Residue(t.Context())
 		return err == nil && len(left) == 0
 	})
@@ -194,7 +194,7 @@ func (r *rig) wantEvents(t *testing.T, id string) {
 	t.Helper()
 	want := []string{"uploaded", "ingested", "scanned", "ended"}
 	var kinds map[string]int
-	eventually(t, patience, "the trail of job "+id+" is complete", func() bool {
+	bustest.Within(t, patience, "the trail of job "+id+" is complete", func() bool {
 		events, _, err := r.Bus.Events(t.Context(), job.DefaultTenant, id, 0, 1000)
 		if err != nil {
 			return false
@@ -229,7 +229,7 @@ func (r *rig) wantDependency(t *testing.T, name string, up bool) {
 	t.Helper()
 	value := map[bool]string{true: "1", false: "0"}[up]
 	metric := regexp.MustCompile(`(?m)^inkstream_dependency_up\{[^}]*dependency="` + name + `"[^}]*\} ` + value + `$`)
-	eventually(t, patience, "readiness and metric of "+name, func() bool {
+	bustest.Within(t, patience, "readiness and metric of "+name, func() bool {
 		code, body := r.get(t, "/readyz")
 		var report lifecycle.Report
 		decode(t, body, &report)

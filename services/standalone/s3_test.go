@@ -7,6 +7,7 @@ import (
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/blob/blobtest"
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/search/searchtest"
@@ -67,7 +68,7 @@ func TestS3AndClickHouse(t *testing.T) {
 			t.Fatalf("delete: %v", err)
 		}
 	}
-	eventually(t, 30*time.Second, "the bucket is empty", func() bool { return len(keys(t, blobs, "")) == 0 })
+	bustest.Within(t, 30*time.Second, "the bucket is empty", func() bool { return len(keys(t, blobs, "")) == 0 })
 	for _, id := range ids {
 		if got := hits(id); got > 0 {
 			t.Errorf("pages of a deleted job in the index: got %d, want none", got)

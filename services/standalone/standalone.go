@@ -92,7 +92,8 @@ func (s *Server) lock() error {
 	}
 	s.closers = append(s.closers, f.Close)
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return fmt.Errorf("data folder %s is in use by another process", s.cfg.DataDir)
+		return fmt.Errorf("data folder %s is in use by another process, perhaps another 'inkstream serve': end that, or name another folder with --data-dir",
+			s.cfg.DataDir)
 	}
 	return nil
 }
@@ -217,7 +218,7 @@ func Units(cfg Config, p Parts) ([]lifecycle.Unit, *gateway.Service, error) {
 		{Name: "scan", Run: scanner.Run},
 		{Name: "ingest", Run: ingester.Run},
 		{Name: "reconcile", Run: reconciler.Run},
-		{Name: "projection", Run: projection.New(p.Env.Jobs, p.Index, p.Env.Log).Run},
+		{Name: "projection", Run: projection.New(p.Env.Jobs, p.Env.Bus, p.Index, p.Env.Log).Run},
 		{Name: "gateway", Run: entrance.Run},
 	}, entrance, nil
 }
@@ -261,22 +262,38 @@ func (s *Server) Close() error {
 // Serve runs the pipeline until ctx is done, and prints its addresses to out; logs go to logs.
 func Serve(ctx context.Context, cfg Config, out, logs io.Writer) error {
 	return run(ctx, cfg, logs, func(ctx context.Context, a Addrs, walls string) error {
-		if walls != "" {
-			walls = "\n  warning: this kernel lacks " + walls + "\n"
-		}
-		fmt.Fprintf(out, `inkstream is ready
-
-  REST   http://%s     curl -F file=@scan.pdf http://%[1]s/v1/jobs
-  gRPC   %s            inkstream --help
-  NATS   %s     nats --server %[3]s stream ls
-  data   %s (durability: %s)
-%s
-Ctrl-C stops it; what is queued goes on at the next start.
-`, a.HTTP, a.GRPC, a.NATS, cfg.DataDir, cfg.Durability, walls)
+		fmt.Fprint(out, announcement(cfg, a, walls))
 		<-ctx.Done()
 		fmt.Fprintln(out, "stopping; a second Ctrl-C kills")
 		return nil
 	})
+}
+
+// announcement is what whoever starts the pipeline needs to know.
+func announcement(cfg Config, a Addrs, walls string) string {
+	scheme, auth := "http", ""
+	if cfg.Gateway.Access.TLSCert != "" {
+		scheme = "https"
+	}
+	if cfg.Gateway.Access.Auth == gateway.AuthKeys {
+		file := cfg.Gateway.Access.AdminKeyFile
+		if file == "" {
+			file = filepath.Join(cfg.DataDir, "admin.key")
+		}
+		auth = "  auth   API keys; the first one, an administrator's, is in " + file + " until somebody takes it away\n"
+	}
+	if walls != "" {
+		walls = "\n  warning: this kernel lacks " + walls + "\n"
+	}
+	return fmt.Sprintf(`inkstream is ready
+
+  REST   %s://%s     curl -F file=@scan.pdf %[1]s://%[2]s/v1/jobs
+  gRPC   %s            inkstream --help
+  NATS   %s     nats --server %[4]s stream ls
+  data   %s (durability: %s)
+%s%s
+Ctrl-C stops it; what is queued goes on at the next start.
+`, scheme, a.HTTP, a.GRPC, a.NATS, cfg.DataDir, cfg.Durability, auth, walls)
 }
 
 // With runs the pipeline while use does, which is given the gRPC address.

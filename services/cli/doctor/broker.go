@@ -167,13 +167,13 @@ func (r ready) problems() string {
 }
 
 // readiness asks a server how it is.
-func readiness(ctx context.Context, addr string) (ready, map[string]string, error) {
+func readiness(ctx context.Context, addr string) (ready, error) {
 	var r ready
 	if !strings.Contains(addr, "://") {
 		addr = "http://" + addr
 	}
 	err := getJSON(ctx, addr+"/readyz", &r)
-	return r, r.Info, err
+	return r, err
 }
 
 func described(info map[string]string) string {

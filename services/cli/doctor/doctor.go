@@ -14,6 +14,7 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/services/ocr"
 )
 
@@ -144,7 +145,7 @@ func (e *examination) server(ctx context.Context) {
 		}
 		e.running = true
 	}
-	ready, info, err := readiness(ctx, e.cfg.HTTP)
+	ready, err := readiness(ctx, e.cfg.HTTP)
 	switch {
 	case err != nil && external:
 		e.skip(name, "no REST API at %s; its address is --http", e.cfg.HTTP)
@@ -153,8 +154,8 @@ func (e *examination) server(ctx context.Context) {
 	case !ready.Ready:
 		e.fail(name, "see the checks below for what it waits for, and its log", "it runs, but is not ready: %s", ready.problems())
 	default:
-		e.info = info
-		e.ok(name, "it runs and is ready%s", described(info))
+		e.info = ready.Info
+		e.ok(name, "it runs and is ready%s", described(ready.Info))
 	}
 }
 
@@ -177,7 +178,7 @@ func locked(dir string) (bool, error) {
 
 // walls looks at what the kernel gives to keep the engines in.
 func (e *examination) walls(context.Context) {
-	report := sandboxWalls()
+	report := sandbox.Walls()
 	switch {
 	case report.Landlock == 0:
 		e.warn("walls", "run a kernel of at least 5.13 with Landlock switched on (lsm=…,landlock on its command line)",

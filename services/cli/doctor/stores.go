@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"inkstream.dev/pkg/blob"
-	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/search"
 )
 
@@ -29,8 +28,6 @@ const (
 	// builtYear is before this program was written; a clock before it is wrong.
 	builtYear = 2025
 )
-
-func sandboxWalls() sandbox.WallReport { return sandbox.Walls() }
 
 // blobs writes, reads and deletes a probe.
 func (e *examination) blobs(ctx context.Context) {

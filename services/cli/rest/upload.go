@@ -2,8 +2,8 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"io"
-	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
@@ -72,11 +72,6 @@ func (u *upload) SendMsg(m any) error {
 
 // begin sends the head of the form in a request of its own goroutine, which RecvMsg waits for.
 func (u *upload) begin(about *inkstreamv1.UploadMetadata) error {
-	for key, value := range about.GetLabels() {
-		if strings.Contains(value, ",") {
-			return status.Errorf(codes.InvalidArgument, "the value of label %q has a comma, which REST cannot carry; gRPC can (grpc://)", key)
-		}
-	}
 	r, w := io.Pipe()
 	req, err := http.NewRequestWithContext(u.ctx, http.MethodPost, u.conn.base.String()+"/v1/jobs", r)
 	if err != nil {
@@ -172,10 +167,9 @@ func formFields(about *inkstreamv1.UploadMetadata) [][2]string {
 			fields = append(fields, [2]string{name, d.AsDuration().String()})
 		}
 	}
-	var labels []string
-	for _, key := range slices.Sorted(maps.Keys(about.GetLabels())) {
-		labels = append(labels, key+"="+about.GetLabels()[key])
+	if len(about.GetLabels()) > 0 {
+		labels, _ := json.Marshal(about.GetLabels()) // strings, which cannot fail; as an object, because values may hold commas
+		fields = append(fields, [2]string{"labels", string(labels)})
 	}
-	fields = append(fields, [2]string{"labels", strings.Join(labels, ",")})
 	return slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
 }

@@ -31,7 +31,8 @@ type Config struct {
 	Small bool
 	// Sync makes the broker and the blob store wait for the disk, as in production.
 	Sync bool
-	// Dir holds everything; Bin the services' programs, as Build makes them.
+	// Dir holds everything; Bin the services' programs, as Build makes them. Engine children are known by where their program lies, so no other run
+	// may have the same Bin at the same time.
 	Dir, Bin string
 	// Log gets a line now and then.
 	Log io.Writer
@@ -59,11 +60,12 @@ type world struct {
 	spy      *spy
 	docs     []*document
 	report   *Report
+	diary    io.Writer
 	closers  []func()
 
 	mu          sync.Mutex // guards what follows
 	uploads     []upload
-	engineKills []time.Time
+	engineKills []engineKill
 }
 
 // upload is a document that was acknowledged.
@@ -111,13 +113,19 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	start = time.Now()
 	w.settle(ctx)
 	w.report.Settled = since(start)
-	w.check(ctx)
+	// First, so that nothing is looked at while somebody still works on it: the broker may have taken a worker for gone that was only slow.
 	w.stop()
+	w.check(ctx)
 	w.report.Jobs = len(w.uploads)
 	return w.report, nil
 }
 
 func since(t time.Time) time.Duration { return time.Since(t).Round(time.Millisecond) }
+
+// note writes down what was done and when, beside the logs of the processes.
+func (w *world) note(format string, args ...any) {
+	fmt.Fprintf(w.diary, time.Now().UTC().Format("15:04:05.000 ")+format+"\n", args...)
+}
 
 func (w *world) say(format string, args ...any) { fmt.Fprintf(w.cfg.Log, format+"\n", args...) }
 
@@ -134,6 +142,7 @@ func (w *world) open(ctx context.Context) error {
 		blobs += "?fsync=off"
 	}
 	index := "sqlite://" + filepath.Join(w.cfg.Dir, "index.db")
+	w.diary = w.logFile("chaos")
 	w.client = NewClient("http://" + httpAddr)
 	var err error
 	if w.nats, err = natsProcess(filepath.Join(w.cfg.Dir, "nats"), natsAddr, w.cfg.Sync, w.logFile("nats")); err != nil {

@@ -132,6 +132,7 @@ func (w *world) killServices(ctx context.Context, r *rand.Rand, victims ...int) 
 		if !p.Kill() {
 			continue
 		}
+		w.note("killed %s", p.name)
 		w.report.count(func(rep *Report) { rep.Killed[p.name]++ })
 	}
 	w.mindOrphans()
@@ -161,19 +162,28 @@ func (w *world) pids() (pids []int) {
 	return pids
 }
 
-// killEngine kills a random engine child.
+// engineKill is the time in which an engine child that was killed may have cost a document a try: a machine that is busy takes a while to end
+// it, and its parent to notice, and until then the parent may give it another document.
+type engineKill struct{ from, to time.Time }
+
+// killEngine kills a random engine child, and waits until its parent has noticed.
 func (w *world) killEngine(r *rand.Rand) {
 	all := Engines(w.bin)
 	if len(all) == 0 {
 		return
 	}
 	victim := all[r.IntN(len(all))]
-	if syscall.Kill(victim.PID, syscall.SIGKILL) == nil {
-		w.report.count(func(rep *Report) { rep.Killed["engine child"]++ })
-		w.mu.Lock()
-		w.engineKills = append(w.engineKills, time.Now())
-		w.mu.Unlock()
+	kill := engineKill{from: time.Now()}
+	if syscall.Kill(victim.PID, syscall.SIGKILL) != nil {
+		return
 	}
+	reaped := awaitReaped(victim.PID, orphanPatience)
+	kill.to = time.Now()
+	w.note("killed engine child %d of %d, reaped %t after %s", victim.PID, victim.Parent, reaped, kill.to.Sub(kill.from))
+	w.report.count(func(rep *Report) { rep.Killed["engine child"]++ })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.engineKills = append(w.engineKills, kill)
 }
 
 // killNATS kills the server, and starts it again on what it has on disk.
@@ -181,6 +191,7 @@ func (w *world) killNATS(ctx context.Context, r *rand.Rand) {
 	if !w.nats.Kill() {
 		return
 	}
+	w.note("killed %s", w.nats.name)
 	w.report.count(func(rep *Report) { rep.Killed[w.nats.name]++ })
 	pause(ctx, r, time.Second)
 	w.startAll()
@@ -199,6 +210,7 @@ func (w *world) repeat(ctx context.Context, r *rand.Rand, late *sync.WaitGroup) 
 		case <-time.After(wait):
 		}
 		if send() {
+			w.note("repeated a task")
 			w.report.count(func(rep *Report) { rep.Repeated++ })
 		}
 	})

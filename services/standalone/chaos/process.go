@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -235,6 +236,19 @@ func parentOf(pid int) (parent int, alive bool) {
 	return parent, err == nil
 }
 
+// awaitReaped waits until a process that was killed is in the table no more, for its parent has read how it ended. It reports false where that
+// takes longer than the patience.
+func awaitReaped(pid int, patience time.Duration) bool {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		if syscall.Kill(pid, 0) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // errStillThere says which processes are left.
 var errStillThere = errors.New("engine children are left")
 
@@ -245,14 +259,10 @@ func AwaitNoOrphans(bin string, patience time.Duration, parents ...int) (time.Du
 	defer tick.Stop()
 	for {
 		var orphans []int
-	next:
 		for _, e := range Engines(bin) {
-			for _, pid := range parents {
-				if e.Parent == pid {
-					continue next
-				}
+			if !slices.Contains(parents, e.Parent) {
+				orphans = append(orphans, e.PID)
 			}
-			orphans = append(orphans, e.PID)
 		}
 		if len(orphans) == 0 {
 			return time.Since(start), nil

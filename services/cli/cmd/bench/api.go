@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -80,21 +78,6 @@ func measureStatus(ctx context.Context, b *bench) (rows []row, err error) {
 	}}, nil
 }
 
-// memoryNow returns the resident bytes of the server's own process.
-func (s *server) memoryNow() (int64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.SplitSeq(string(data), "\n") {
-		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
-			kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			return kb << 10, err
-		}
-	}
-	return 0, errors.New("no RssAnon")
-}
-
 // measureWatches measures what open watches cost the server's memory. They come from several addresses, since one address has a limit.
 func measureWatches(ctx context.Context, b *bench) (rows []row, err error) {
 	s, err := b.serve(ctx, "watches")
@@ -154,7 +137,7 @@ func (s *server) settledMemory(ctx context.Context) (most int64, err error) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for range 10 {
-		now, err := s.memoryNow()
+		now, err := s.memory("RssAnon")
 		if err != nil {
 			return 0, err
 		}

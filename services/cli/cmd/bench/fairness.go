@@ -5,23 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"inkstream.dev/pkg/pdftest"
 )
-
-// uploadTo uploads to a lane, and has the work done however often the document was seen.
-func (s *server) uploadTo(ctx context.Context, lane string, data []byte) (jobView, error) {
-	var j jobView
-	url := "http://" + s.http + "/v1/jobs?dedupe=false&lane=" + lane
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(data))
-	if err != nil {
-		return j, err
-	}
-	req.Header.Set("Content-Type", "application/pdf")
-	return j, do(req, http.StatusAccepted, &j)
-}
 
 // measureFairness compares the time of a one-page document behind a batch of 2,000 pages with its time on an idle server.
 func measureFairness(ctx context.Context, b *bench) (rows []row, err error) {
@@ -34,11 +21,7 @@ func measureFairness(ctx context.Context, b *bench) (rows []row, err error) {
 	page, long := pdftest.BornDigital(1).PDF, pdftest.BornDigital(pages).PDF
 	one := func() (float64, error) {
 		took, err := timed(func() error {
-			j, err := s.uploadTo(ctx, "interactive", page)
-			if err != nil {
-				return err
-			}
-			_, err = s.finish(ctx, j.ID)
+			_, err := s.runJob(ctx, page, "&lane=interactive")
 			return err
 		})
 		return float64(took.Microseconds()) / 1000, err
@@ -55,7 +38,7 @@ func measureFairness(ctx context.Context, b *bench) (rows []row, err error) {
 		idle = append(idle, ms)
 	}
 	for range tries {
-		batch, err := s.uploadTo(ctx, "batch", long)
+		batch, err := s.upload(ctx, bytes.NewReader(long), len(long), "&lane=batch")
 		if err != nil {
 			return nil, err
 		}

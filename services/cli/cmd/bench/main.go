@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -55,6 +56,9 @@ func run(ctx context.Context) error {
 	only := flag.String("only", "", "measure only this; "+names())
 	rounds := flag.Int("rounds", 2, "rounds of each comparison; the median ratio counts")
 	flag.Parse()
+	if !slices.ContainsFunc(measurements, func(m measurement) bool { return *only == "" || *only == m.name }) {
+		return fmt.Errorf("-only %s: want one of %s", *only, names())
+	}
 	dir, err := os.MkdirTemp("", "inkstream-bench-*")
 	if err != nil {
 		return err

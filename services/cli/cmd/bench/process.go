@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -98,36 +99,23 @@ func (s *server) stop() error {
 
 // cpu returns the processor time of the server and of its children, living and gone.
 func (s *server) cpu() (time.Duration, error) {
-	total := time.Duration(0)
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return 0, err
 	}
-	pid := strconv.Itoa(s.cmd.Process.Pid)
+	own := s.proc("stat")
+	total := time.Duration(0)
 	for _, path := range stats {
-		data, err := os.ReadFile(path)
-		if err != nil {
+		t, err := readTimes(path)
+		switch {
+		case path == own && err != nil:
+			return 0, err
+		case err != nil:
 			continue // it has just ended; its time is in its parent's
-		}
-		_, rest, ok := strings.Cut(string(data), ") ")
-		f := strings.Fields(rest)
-		if !ok || len(f) < 15 {
-			continue
-		}
-		own := path == "/proc/"+pid+"/stat"
-		if !own && f[1] != pid {
-			continue
-		}
-		fields := f[11:13] // utime, stime
-		if own {
-			fields = f[11:15] // and those of its children that have ended
-		}
-		for _, ticks := range fields {
-			n, err := strconv.ParseInt(ticks, 10, 64)
-			if err != nil {
-				return 0, err
-			}
-			total += time.Duration(n) * (time.Second / 100)
+		case path == own:
+			total += t.self + t.gone
+		case t.parent == s.cmd.Process.Pid:
+			total += t.self
 		}
 	}
 	return total, nil
@@ -135,39 +123,52 @@ func (s *server) cpu() (time.Duration, error) {
 
 // ownCPU returns the processor time of the server's own process.
 func (s *server) ownCPU() (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, ok := strings.Cut(string(data), ") ")
-	f := strings.Fields(rest)
-	if !ok || len(f) < 15 {
-		return 0, errors.New("no processor times")
-	}
-	total := time.Duration(0)
-	for _, ticks := range f[11:13] { // utime, stime
-		n, err := strconv.ParseInt(ticks, 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		total += time.Duration(n) * (time.Second / 100)
-	}
-	return total, nil
+	t, err := readTimes(s.proc("stat"))
+	return t.self, err
 }
 
-// peakMemory returns the most resident memory that the server's own process has had, in bytes.
-func (s *server) peakMemory() (int64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+// proc returns the path of what the kernel says of the server's own process.
+func (s *server) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", s.cmd.Process.Pid, name) }
+
+// times are the processor times of a process, and of its children that have ended.
+type times struct {
+	parent     int
+	self, gone time.Duration
+}
+
+func readTimes(path string) (times, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return times{}, err
+	}
+	// pid (name) state ppid …, where the name may hold anything; user and system time are the 14th and 15th, those of the children follow.
+	f := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(f) < 15 {
+		return times{}, errors.New("no processor times")
+	}
+	var n [5]int64
+	for i, field := range []string{f[1], f[11], f[12], f[13], f[14]} {
+		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil {
+			return times{}, err
+		}
+	}
+	const tick = time.Second / 100
+	return times{parent: int(n[0]), self: time.Duration(n[1]+n[2]) * tick, gone: time.Duration(n[3]+n[4]) * tick}, nil
+}
+
+// memory returns one of the kernel's figures of the memory of the server's own process, in bytes: VmHWM is the most that was resident.
+func (s *server) memory(figure string) (int64, error) {
+	data, err := os.ReadFile(s.proc("status"))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.SplitSeq(string(data), "\n") {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if rest, ok := strings.CutPrefix(line, figure+":"); ok {
 			kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 			return kb << 10, err
 		}
 	}
-	return 0, errors.New("no VmHWM")
+	return 0, fmt.Errorf("no %s", figure)
 }
 
 func cpuModel() string {

@@ -65,7 +65,7 @@ func (p *prose) page() string {
 func (p *prose) queries() []string {
 	w := p.words
 	return []string{
-		w[40], w[200], w[3_000], w[30_000], // one word, of a tenth of the pages down to a few
+		w[0], w[40], w[200], w[3_000], w[30_000], // one word, of nearly all pages down to a few
 		w[100] + " " + w[400], w[60] + " " + w[5_000], w[300] + " " + w[700] + " " + w[20], // several
 		`"` + w[0] + " " + w[1] + `"`, `"` + w[20] + " " + w[50] + `"`, // phrases
 		w[500] + " -" + w[10], w[2_000][:5] + "*", w[800] + " " + w[4_000][:6] + "*",

@@ -30,6 +30,7 @@ type jobView struct {
 	ID        string `json:"id"`
 	State     string `json:"state"`
 	PageCount int    `json:"pageCount"`
+	PagesDone int    `json:"pagesDone"`
 }
 
 // upload sends a document; options are more of the query. Nothing is deduplicated, for what is measured is the work.
@@ -60,25 +61,32 @@ func do(req *http.Request, want int, v any) error {
 	return json.Unmarshal(body, v)
 }
 
-// finish polls a job until it has ended.
+// finish waits for a job's end.
 func (s *server) finish(ctx context.Context, id string) (jobView, error) {
+	j, err := s.await(ctx, id, func(j jobView) bool { return j.State != "PENDING" && j.State != "RUNNING" })
+	if err == nil && j.State != "SUCCEEDED" && j.State != "PARTIAL" {
+		err = fmt.Errorf("job ended as %s", j.State)
+	}
+	return j, err
+}
+
+// awaitPages waits until a job has a finished page.
+func (s *server) awaitPages(ctx context.Context, id string) error {
+	_, err := s.await(ctx, id, func(j jobView) bool { return j.PagesDone > 0 })
+	return err
+}
+
+// await polls a job until it is as is wanted.
+func (s *server) await(ctx context.Context, id string, wanted func(jobView) bool) (j jobView, err error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v1/jobs/"+id, nil)
 		if err != nil {
-			return jobView{}, err
-		}
-		var j jobView
-		if err := do(req, http.StatusOK, &j); err != nil {
 			return j, err
 		}
-		switch j.State {
-		case "PENDING", "RUNNING":
-		case "SUCCEEDED", "PARTIAL":
-			return j, nil
-		default:
-			return j, fmt.Errorf("job ended as %s", j.State)
+		if err := do(req, http.StatusOK, &j); err != nil || wanted(j) {
+			return j, err
 		}
 		select {
 		case <-ctx.Done():
@@ -252,29 +260,6 @@ func measureUpload(ctx context.Context, b *bench) (rows []row, err error) {
 	}}, nil
 }
 
-// awaitPages waits until a job has a finished page.
-func (s *server) awaitPages(ctx context.Context, id string) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v1/jobs/"+id, nil)
-		if err != nil {
-			return err
-		}
-		var j struct {
-			PagesDone int `json:"pagesDone"`
-		}
-		if err := do(req, http.StatusOK, &j); err != nil || j.PagesDone > 0 {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-}
-
 // measureMemory compares the memory of the server's process after a long document with that after a short one.
 func measureMemory(ctx context.Context, b *bench) ([]row, error) {
 	peak := func(folder string, pages int) (mem int64, err error) {
@@ -286,7 +271,7 @@ func measureMemory(ctx context.Context, b *bench) ([]row, error) {
 		if _, err := s.runJob(ctx, pdftest.BornDigital(pages).PDF, ""); err != nil {
 			return 0, err
 		}
-		return s.peakMemory()
+		return s.memory("VmHWM")
 	}
 	short, err := peak("short", 30)
 	if err != nil {

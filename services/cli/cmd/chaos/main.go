@@ -36,7 +36,7 @@ func run(ctx context.Context) (ok bool, err error) {
 	flag.IntVar(&cfg.Jobs, "jobs", 300, "uploads")
 	flag.BoolVar(&cfg.Small, "small", false, "leave out the documents that take long")
 	flag.BoolVar(&cfg.Sync, "sync", true, "wait for the disk, as in production")
-	flag.StringVar(&cfg.Bin, "bin", "", "`folder` of the services' programs; empty to build them")
+	flag.StringVar(&cfg.Bin, "bin", "", "`folder` of the services' programs, which no other run uses meanwhile; empty to build them")
 	root := flag.String("root", ".", "`folder` of the repository, to build from")
 	keep := flag.Bool("keep", false, "keep the data and logs")
 	flag.Parse()
