@@ -17,7 +17,8 @@ type Image struct {
 
 // Options says how a page is to be read.
 type Options struct {
-	// Languages are Tesseract's codes joined by plus signs, the likeliest first: eng+deu. Or Auto.
+	// Languages are Tesseract's codes joined by plus signs, the likeliest first: eng+deu. Or Auto. Where none of them is written in Latin
+	// letters, an engine may read what is in English.
 	Languages string
 	// Timeout bounds the engine's work on the page; the wait for a free engine is not counted.
 	Timeout time.Duration

@@ -15,7 +15,8 @@ type Config struct {
 	Workers int
 	// DataPath is the folder of the models; DefaultDataPath if empty.
 	DataPath string
-	// Languages are loaded before a child's first page; others when a page first asks for them. eng, or the first that is installed, if empty.
+	// Languages are loaded before a child's first page; others when a page first asks for them. eng, or the first that is installed, if empty
+	// or recognise.Auto.
 	Languages string
 	// MemoryLimit bounds a child's resident memory in bytes.
 	MemoryLimit int64

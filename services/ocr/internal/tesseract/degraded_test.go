@@ -44,7 +44,7 @@ func TestBadPagesReadBetterThanByTheCommand(t *testing.T) {
 				raster.Pix[i] = 255 - v
 			}
 		}
-		got, err := read(h, greyOf(raster), float32(dpi), options{})
+		got, err := readWith(h, greyOf(raster), float32(dpi))
 		if err != nil {
 			t.Fatal(err)
 		}

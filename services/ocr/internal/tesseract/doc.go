@@ -15,7 +15,8 @@
 //	noisy.go      specks are smoothed; noise and screened pictures, on which the layout analysis takes minutes, are left unread
 //	reader.go     lines that run askew by 0.4 degrees or more are straightened: 0.036 to 0.010; boxes are mapped back to the page as it was
 //	merge.go      a page that reads badly (mean confidence below 0.82) is read once more, enlarged, and the surer of each line is kept
-//	choose.go     languages "auto": the script detector, and among the languages of a script a comparison on two squares of the page
+//	choose.go     languages "auto": the script detector, and among the languages of a script a comparison on two squares of the page; English
+//	              besides scripts whose models have no Latin letters: 0.22 to 0.04 on seven pages
 //
 // # Speed
 //

@@ -88,7 +88,7 @@ func prepare(cfg Config, log *slog.Logger) (*Engine, string, error) {
 		return nil, "", fault.New(fault.InvalidOption, "no language is installed in %s", path)
 	}
 	preload := cfg.Languages
-	if preload == "" {
+	if preload == "" || preload == recognise.Auto {
 		preload = e.known[0]
 		if slices.Contains(e.known, "eng") {
 			preload = "eng"

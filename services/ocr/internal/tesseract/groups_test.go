@@ -72,7 +72,7 @@ func readFile(t *testing.T, h *Handle, name string) string {
 		t.Fatal(err)
 	}
 	defer unmap()
-	got, err := read(h, img, 300, options{})
+	got, err := readWith(h, img, 300)
 	if err != nil {
 		t.Fatal(err)
 	}

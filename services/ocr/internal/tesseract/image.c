@@ -191,11 +191,11 @@ unsigned char *ink_prepare(const unsigned char *pixels, int width, int height, s
 	if (steps.turn != 0) {
 		replace(&pix, pixRotateOrth(pix, steps.turn));
 	}
-	if (steps.invert) {
-		replace(&pix, turn_light(pix, steps.below, steps.dpi));
-	}
 	if (steps.level) {
 		replace(&pix, level(pix, steps.dpi));
+	}
+	if (steps.invert) {
+		replace(&pix, turn_light(pix, steps.below, steps.dpi));
 	}
 	if (steps.median) {
 		replace(&pix, pixMedianFilter(pix, 3, 3));
@@ -231,7 +231,7 @@ int ink_components(const unsigned char *pixels, int width, int height, int below
 	return count;
 }
 
-// ink_segments adds the boxes of the long areas that opening with a brick leaves.
+// segments adds the boxes of the long areas that opening with a brick leaves.
 static int segments(PIX *ink, int across, int down, int thickest, int scale, int *boxes, int most) {
 	PIX *lines = pixOpenBrick(NULL, ink, across, down);
 	if (lines == NULL) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/services/ocr/recognise"
 )
 
 func TestCheck(t *testing.T) {
@@ -63,6 +64,35 @@ func TestLanguages(t *testing.T) {
 	}
 	if got, err := engine.CheckLanguages("fra"); got != "fra" || err != nil {
 		t.Errorf("a language that was added: got %q, %v", got, err)
+	}
+}
+
+func TestNewTakesAutoForItsLanguages(t *testing.T) {
+	t.Parallel()
+	engine, err := New(Config{DataPath: folder(t, "eng.traineddata"), Languages: recognise.Auto, MemoryLimit: 1 << 30}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatalf("New: got %v, want an engine", err)
+	}
+	engine.Close()
+}
+
+func TestOtherScriptsAreReadWithLatinLettersBesides(t *testing.T) {
+	t.Parallel()
+	with, without := folder(t, "eng.traineddata", "rus.traineddata"), folder(t, "deu.traineddata", "rus.traineddata")
+	for _, tt := range []struct{ folder, languages, first, again string }{
+		{with, "rus", "rus+eng", "rus+eng"},
+		{with, "ukr+rus", "ukr+rus+eng", "ukr+rus+eng"},
+		{with, "jpn", "jpn", "jpn+eng"},
+		{with, "chi_tra+chi_sim", "chi_tra+chi_sim", "chi_tra+chi_sim+eng"},
+		{with, "deu", "deu", "deu"},
+		{with, "rus+eng", "rus+eng", "rus+eng"},
+		{with, "script/Cyrillic", "script/Cyrillic", "script/Cyrillic"},
+		{without, "rus", "rus", "rus"},
+	} {
+		m := &models{datapath: tt.folder}
+		if first, again := m.withLatin(tt.languages); first != tt.first || again != tt.again {
+			t.Errorf("%s: got %s and %s, want %s and %s", tt.languages, first, again, tt.first, tt.again)
+		}
 	}
 }
 

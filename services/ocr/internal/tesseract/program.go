@@ -50,7 +50,8 @@ func setup(_ context.Context, args []string) (sandbox.Handler, error) {
 	tuneHeap()
 	quiet()
 	m := &models{datapath: args[0], first: args[1]}
-	if _, err := m.handle(args[1]); err != nil {
+	first, _ := m.withLatin(args[1])
+	if _, err := m.handle(first); err != nil {
 		return nil, err
 	}
 	return &child{models: m}, nil
@@ -92,22 +93,29 @@ func (c *child) recognise(req sandbox.Request) ([]byte, error) {
 	return proto.MarshalOptions{}.MarshalAppend([]byte{isPage}, got.page(img, r.DPI))
 }
 
-func (c *child) read(r request, img grey) (reading, error) {
-	o := options{keepSkew: r.KeepSkew, keepRotation: r.KeepRotation}
-	languages := r.Languages
+func (c *child) read(req request, img grey) (reading, error) {
+	crashed := func(err error) error { return fault.New(fault.EngineCrashed, "%v", err) }
+	r, err := newReader(img, req.DPI, options{keepSkew: req.KeepSkew, keepRotation: req.KeepRotation})
+	if err != nil {
+		return reading{}, crashed(err)
+	}
+	languages := req.Languages
 	if languages == recognise.Auto {
-		var err error
-		if languages, err = c.models.choose(img, r.DPI); err != nil {
-			return reading{}, fault.New(fault.EngineCrashed, "%v", err)
+		if languages, err = c.models.choose(r); err != nil {
+			return reading{}, crashed(err)
 		}
 	}
-	h, err := c.models.handle(languages)
+	at, again := c.models.withLatin(languages)
+	h, err := c.models.handle(at)
 	if err != nil {
 		return reading{}, fault.New(fault.Internal, "%v", err)
 	}
-	got, err := read(h, img, r.DPI, o)
+	if again != at {
+		r.besides = func() (*Handle, error) { return c.models.handle(again) }
+	}
+	got, err := r.read(h)
 	if err != nil {
-		return reading{}, fault.New(fault.EngineCrashed, "%v", err)
+		return reading{}, crashed(err)
 	}
 	got.language = languages
 	return got, nil

@@ -44,28 +44,28 @@ type options struct {
 
 // reader reads one page.
 type reader struct {
-	handle  *Handle
+	handle *Handle
+	// besides, if set, returns the handle that reads the page again where the first is unsure of it.
+	besides func() (*Handle, error)
 	img     grey // cleaned
 	dpi     float32
 	below   byte // what is darker than this is ink
+	dark    bool // there were areas dark enough for light text
 	options options
 }
 
-// read recognises an image and finds out which way up it is.
+// read recognises the image and finds out which way up it is.
 //
 // The orientation detector that comes with Tesseract (osd.traineddata) is not used. It takes 0.6 to 1.5 s of CPU a page, as long as the
 // recognition itself, was wrong on 8 of the 204 pages that the corpus's 51 give in four directions, and found too few characters on 5 more.
 // Reading two squares of the page each way takes a fraction of that, is right on all of them, and judges by the language that is going to
 // be read. A page on its head costs a second recognition; that is rare enough.
-func read(h *Handle, img grey, dpi float32, o options) (reading, error) {
-	r, err := newReader(h, img, dpi, o)
-	if err != nil {
-		return reading{}, err
-	}
+func (r *reader) read(h *Handle) (reading, error) {
+	r.use(h)
 	if legible, err := r.smooth(); err != nil || !legible {
 		return reading{hopeless: !legible}, err
 	}
-	lines := lineDirection(r.img, dpi, r.below)
+	lines := lineDirection(r.img, r.dpi, r.below)
 	got, err := r.upright(lines)
 	if err != nil {
 		return reading{}, err
@@ -76,30 +76,32 @@ func read(h *Handle, img grey, dpi float32, o options) (reading, error) {
 		}
 	}
 	if math.Abs(got.skew) < straightRuling {
-		got.rulings = r.img.rulings(dpi, r.below)
+		got.rulings = r.img.rulings(r.dpi, r.below)
 	}
 	return got, nil
 }
 
 // newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken for dark areas, and then
 // light text on dark areas becomes dark.
-func newReader(h *Handle, img grey, dpi float32, o options) (*reader, error) {
-	r := &reader{handle: h, img: img, dpi: dpi, below: inkThreshold(img), options: o}
+func newReader(img grey, dpi float32, o options) (*reader, error) {
+	r := &reader{img: img, dpi: dpi, below: inkThreshold(img), options: o}
 	if lookAtGround(img, dpi, r.below).uneven() {
 		if err := r.clean(steps{level: true}); err != nil {
 			return nil, err
 		}
 	}
-	dark := hasDarkAreas(r.img, dpi, r.below)
-	if h != nil { // else it is not known yet in which language the page is
-		h.LookForLightText(dark)
-	}
-	if dark {
+	if r.dark = hasDarkAreas(r.img, dpi, r.below); r.dark {
 		if err := r.clean(steps{invert: true}); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
+}
+
+// use has a handle read the page from here on.
+func (r *reader) use(h *Handle) {
+	r.handle = h
+	h.LookForLightText(r.dark)
 }
 
 func (r *reader) clean(s steps) error {
@@ -161,6 +163,13 @@ func (r *reader) whole(s steps) (reading, error) {
 
 // again reads a page once more in another way, and takes from both what was read better.
 func (r *reader) again(first reading) (reading, error) {
+	if r.besides != nil {
+		h, err := r.besides()
+		if err != nil {
+			return reading{}, err
+		}
+		r.use(h)
+	}
 	second, err := r.readImage(r.img, steps{turn: first.turn, angle: first.skew, scale: 1.5}, wholePage)
 	if err != nil {
 		return reading{}, err

@@ -26,6 +26,15 @@ func text(blocks []block) string {
 	return strings.Join(out, " ")
 }
 
+// readWith reads an image by one handle.
+func readWith(h *Handle, img grey, dpi float32) (reading, error) {
+	r, err := newReader(img, dpi, options{})
+	if err != nil {
+		return reading{}, err
+	}
+	return r.read(h)
+}
+
 func TestReadFindsTheWayUp(t *testing.T) {
 	t.Parallel()
 	h := english(t)
@@ -34,7 +43,7 @@ func TestReadFindsTheWayUp(t *testing.T) {
 		o := pdftest.Dirty()
 		o.DPI, o.Turn = dpi, turn
 		img, truth := pdftest.Raster(o, 1)
-		got, err := read(h, greyOf(img), dpi, options{})
+		got, err := readWith(h, greyOf(img), dpi)
 		if err != nil {
 			t.Fatalf("read: %v", err)
 		}

@@ -73,7 +73,7 @@ func timed(b *testing.B, h *Handle, name string) (text string, all, direction fl
 		b.Fatal(err)
 	}
 	defer unmap()
-	r, err := read(h, img, 300, options{})
+	r, err := readWith(h, img, 300)
 	if err != nil {
 		b.Fatal(err)
 	}
