@@ -126,6 +126,11 @@ func TestBatch(t *testing.T) {
 			if len(list.GetJobs()) != 3 {
 				t.Errorf("list of %v: got %v, want three jobs", f, list)
 			}
+			for _, v := range list.GetJobs() { // what only the record knows
+				if v.GetSizeBytes() == 0 || v.GetRun() != 1 {
+					t.Errorf("list of %v: got %v, want its size and run 1", f, v)
+				}
+			}
 		}
 		checkError(t, call(t.Context(), "", "GetBatch", &inkstreamv1.GetBatchRequest{Id: "none"}, &inkstreamv1.Batch{}), notFound)
 	})

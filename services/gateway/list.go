@@ -2,8 +2,11 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"inkstream.dev/pkg/fault"
@@ -15,6 +18,8 @@ import (
 const (
 	defaultList = 100
 	maxList     = 1000
+	// listParallel is how many records of a list are read at once.
+	listParallel = 16
 	// listTimeout bounds what a list or a search may take of the index database.
 	listTimeout = 20 * time.Second
 	// maxBatchJobs bounds the jobs that one call does something to; the answer says that there are more.
@@ -60,9 +65,11 @@ func (s *Service) ListJobs(ctx context.Context, req *inkstreamv1.ListJobsRequest
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range page.Jobs {
-			resp.Jobs = append(resp.Jobs, viewDocument(d))
+		views, err := s.views(ctx, page.Jobs, q.States)
+		if err != nil {
+			return nil, err
 		}
+		resp.Jobs = append(resp.Jobs, views...)
 		left -= len(page.Jobs)
 		q.Cursor, resp.NextPageToken = page.NextCursor, page.NextCursor
 		if page.NextCursor == "" {
@@ -70,6 +77,31 @@ func (s *Service) ListJobs(ctx context.Context, req *inkstreamv1.ListJobsRequest
 		}
 	}
 	return resp, nil
+}
+
+// views returns jobs that the index lists as their records say they are: those know more, and know it sooner. A job that is gone meanwhile, or is no
+// longer in any of the states, is left out; none means all.
+func (s *Service) views(ctx context.Context, listed []search.Document, states []string) ([]*inkstreamv1.Job, error) {
+	views := make([]*inkstreamv1.Job, len(listed))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(listParallel)
+	for i, d := range listed {
+		g.Go(func() error {
+			rec, err := s.env.Jobs.Load(ctx, d.Tenant, job.ID(d.Job))
+			if errors.Is(err, job.ErrNotFound) {
+				views[i] = viewDocument(d) // the index has outlived it
+				return nil
+			}
+			if err != nil || rec.State.Gone() || len(states) > 0 && !slices.Contains(states, string(rec.State)) {
+				return err
+			}
+			p, err := s.progress(ctx, rec)
+			views[i] = viewOf(rec, p)
+			return err
+		})
+	}
+	err := g.Wait()
+	return slices.DeleteFunc(views, func(v *inkstreamv1.Job) bool { return v == nil }), err
 }
 
 // jobQuery reads a filter.

@@ -48,7 +48,7 @@ func Programs() []sandbox.Program {
 		Lies:        func() []byte { return encoded(Nonsense()) },
 		Babbles:     func() []byte { return bytes.Repeat([]byte("P\xff\x00babble"), 1000) },
 		Overflows:   func() []byte { return encoded(Flood(150_000)) },
-		Drowns:      func() []byte { return encoded(Flood(1_000_000)) },
+		Drowns:      func() []byte { return repeated(encoded(Flood(10_000)), 100) },
 		SaysNothing: func() []byte { return nil },
 		Blames:      func() []byte { return []byte("FMALWARE_FOUND\nthe document's text") },
 		BadText:     func() []byte { return badText() },
@@ -132,6 +132,11 @@ func encoded(page *inkstreamv1.Page) []byte {
 		panic(err) // what makes it fail was taken out
 	}
 	return append([]byte{'P'}, out...)
+}
+
+// repeated is an answer whose page has all blocks that many times: encoded messages that follow one another are one, with all that repeats in it.
+func repeated(answer []byte, times int) []byte {
+	return append(answer[:1:1], bytes.Repeat(answer[1:], times)...)
 }
 
 // badText is a page whose text is not UTF-8, written by hand because the marshaller would not.
