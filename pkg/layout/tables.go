@@ -197,6 +197,18 @@ func number(text string) bool {
 	return others <= 1 || others*3 <= digits
 }
 
+// joiners are words that a text does not end with, such as those between the two ends of a range.
+var joiners = map[string]bool{
+	"to": true, "and": true, "or": true, "bis": true, "und": true, "oder": true, "à": true, "au": true, "et": true, "ou": true, "y": true, "al": true,
+}
+
+// unfinished reports whether a text goes on in the next line: it ends with a joining word, or with a sign between two parts.
+func unfinished(text string) bool {
+	text = strings.TrimSpace(text)
+	last := text[strings.LastIndexByte(text, ' ')+1:]
+	return len(last) < len(text) && (joiners[last] || last == "-" || last == "–")
+}
+
 // year reports whether a text is a year, which heads columns as often as it fills them.
 func year(text string) bool {
 	text = strings.Trim(text, "*†‡abc ")

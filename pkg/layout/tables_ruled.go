@@ -250,7 +250,7 @@ func deal(parts []tableCell, segments []seg, tn turn, em float64) bool {
 }
 
 // splitRows parts the rows of a table that has lines between its columns but not between all of its rows: where a column holds several
-// numbers one below the other, each is a row, for numbers do not wrap.
+// numbers one below the other, each is a row, for numbers do not wrap; a range of them may.
 func (t *table) splitRows(em float64) {
 	for r := 0; r < t.rows; r++ {
 		var cells []int
@@ -288,7 +288,8 @@ func (t *table) anchors(cells []int, em float64) []float64 {
 		mids := make([]float64, len(rows))
 		for k, row := range rows {
 			mids[k] = row.core.middle()
-			figures = figures && number(segmentsText(row.segments))
+			text := segmentsText(row.segments)
+			figures = figures && number(text) && (k == len(rows)-1 || !unfinished(text))
 		}
 		if figures && len(rows) > len(at) {
 			at, mids = mids, at

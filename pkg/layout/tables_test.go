@@ -115,6 +115,12 @@ func TestRuledTables(t *testing.T) {
 			"0: 0=Item 1=Count\n1: 0=Pears 1=12\n2: 0=Plums 1=3\n3: 0=Figs 1=7",
 		},
 		{
+			"a range of numbers that wraps is no two rows",
+			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 115}), down(75, 73, 10, "Item"), down(75, 88, 10, "Pears"),
+				down(175, 73, 10, "When"), down(175, 88, 10, "20.12.2009 to", "3.1.2010")),
+			"0: 0=Item 1=When\n1: 0=Pears 1=20.12.2009 to 3.1.2010",
+		},
+		{
 			"columns without lines between them in some rows",
 			ruledPage(append(across(70, 370, 70, 85, 100, 115), append(latticeOf([]float64{70, 370}, []float64{70, 115}), latticeOf([]float64{170, 270}, []float64{70, 85})...)...),
 				down(75, 73, 10, "a", "d", "g"), down(175, 73, 10, "b", "e", "h"), down(275, 73, 10, "c", "f", "i")),
