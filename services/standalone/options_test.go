@@ -118,9 +118,10 @@ func TestUnknownLanguageNamesThoseInstalled(t *testing.T) {
 // What is stuck is killed and tried again; then the job has failed.
 func TestStalledJob(t *testing.T) {
 	t.Parallel()
-	p := inOneProcess(t)
+	p := configured(t, func(c *standalone.Config) { c.PDF.PageTimeout = time.Minute })
+	check(t, p.run(t, pdftest.BornDigital(1))) // the engines are warm then: their start is no standstill
 	f := pdftest.Hang(pdftest.StallLoad)
-	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{StallTimeout: durationpb.New(time.Second)})
+	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{StallTimeout: durationpb.New(5 * time.Second)})
 	if j.GetState() != inkstreamv1.Job_FAILED || j.GetError().GetCode() != "JOB_STALLED" || j.GetFailedTries()["render.chunk-0"] != 2 {
 		t.Errorf("got %s, %v, tries %v, want JOB_STALLED after two", j.GetState(), j.GetError(), j.GetFailedTries())
 	}
