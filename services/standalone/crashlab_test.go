@@ -92,7 +92,8 @@ func newLab(t *testing.T, engines enginePair, victim string, change func(*standa
 	cfg.Scan.Window = 1 // so that the end of a chunk releases the next
 	cfg.Render.Workers, cfg.OCR.Workers, cfg.IndexCfg.Workers, cfg.Ingest.Workers, cfg.Scan.Workers = 1, 1, 1, 1, 1
 	cfg.Reconcile.Interval, cfg.Reconcile.Patience = 200*time.Millisecond, 3*time.Second
-	cfg.Reconcile.UploadGrace, cfg.Reconcile.StrayAge = time.Second, 3*time.Second
+	// An upload that waits for another one's record, and then writes its own, may take 11 s between document and record.
+	cfg.Reconcile.UploadGrace, cfg.Reconcile.StrayAge = time.Second, 12*time.Second
 	change(&cfg)
 	tel := telemetry.Discard()
 	env := stage.Env{Bus: l.Bus, Jobs: l.Jobs, Blobs: l.Blobs, Tel: tel, Log: tel.Log, DocumentTimeout: time.Hour}
