@@ -1,7 +1,7 @@
 package standalone_test
 
 import (
-	"net"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,18 +9,18 @@ import (
 
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
+	"inkstream.dev/pkg/processtest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 // freeAddr returns an address that was free a moment ago.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := processtest.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }
 
 // The same tests hold for the pipeline in one process and in six.

@@ -4,16 +4,15 @@ package clamdtest
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/services/scan/clamd"
 )
 
@@ -26,17 +25,12 @@ func EICAR() []byte {
 	return []byte(`X5O!P%@AP[4\PZX54(P^)7CC)7}$` + strings.Join([]string{"EICAR", "STANDARD", "ANTIVIRUS", "TEST", "FILE!$H+H*"}, "-"))
 }
 
-// startTimeout bounds the wait for a daemon that loads one signature; it takes a fraction of a second on an idle machine.
-const startTimeout = 60 * time.Second
-
 // Server is a running clamd.
 type Server struct {
 	// Unix and TCP are its two addresses, as clamd.New takes them.
 	Unix, TCP string
 
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has been reaped
-	log  string
+	process *processtest.Process
 }
 
 // Start starts a daemon and waits until it answers on both addresses; it ends with the test. Settings are further lines of clamd.conf, e.g.
@@ -53,36 +47,32 @@ func Start(t testing.TB, settings ...string) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &Server{Unix: "unix://" + filepath.Join(dir, "s"), done: make(chan struct{}), log: filepath.Join(dir, "output")}
-	port := freePort(t)
-	s.TCP = fmt.Sprintf("127.0.0.1:%d", port)
-	config := s.configure(t, dir, port, settings)
-
-	output, err := os.Create(s.log)
+	port, err := processtest.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer output.Close()
-	s.cmd = exec.Command(program, "--config-file="+config)
-	s.cmd.Stdout, s.cmd.Stderr = output, output
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
+	s := &Server{Unix: "unix://" + filepath.Join(dir, "s"), TCP: fmt.Sprintf("127.0.0.1:%d", port)}
+	config := s.configure(t, dir, port, settings)
+	s.process, err = processtest.Start(t.Context(), exec.Command(program, "--config-file="+config), func(ctx context.Context) error {
+		return errors.Join(ping(ctx, s.Unix), ping(ctx, s.TCP))
+	})
+	if err != nil {
 		t.Fatalf("start clamd: %v", err)
 	}
-	go func() {
-		_ = s.cmd.Wait() // its end is all that is of interest
-		close(s.done)
-	}()
 	t.Cleanup(s.Stop)
-	s.await(t, s.Unix)
-	s.await(t, s.TCP)
 	return s
 }
 
 // Stop kills the daemon, for a test of what happens without it. It may be called twice.
-func (s *Server) Stop() {
-	_ = s.cmd.Process.Kill() // fails only if the process is gone
-	<-s.done
+func (s *Server) Stop() { s.process.Stop() }
+
+// ping asks whether the daemon answers at an address.
+func ping(ctx context.Context, address string) error {
+	client, err := clamd.New(address)
+	if err != nil {
+		return err
+	}
+	return client.Ping(ctx)
 }
 
 func find() string {
@@ -92,16 +82,6 @@ func find() string {
 		}
 	}
 	return ""
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // configure writes the configuration and the signature database, and returns the configuration's path.
@@ -134,38 +114,4 @@ func (s *Server) configure(t testing.TB, dir string, port int, settings []string
 		t.Fatal(err)
 	}
 	return path
-}
-
-// await asks until the daemon answers.
-func (s *Server) await(t testing.TB, address string) {
-	t.Helper()
-	client, err := clamd.New(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := client.Ping(ctx)
-		if err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-s.done:
-			t.Fatalf("clamd ended at its start:\n%s", s.output())
-		case <-ctx.Done():
-			t.Fatalf("clamd does not answer at %s after %v: %v\n%s", address, startTimeout, err, s.output())
-		}
-	}
-}
-
-func (s *Server) output() string {
-	b, err := os.ReadFile(s.log)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
 }
