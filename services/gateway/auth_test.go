@@ -48,6 +48,13 @@ func locked(t *testing.T, change func(*Config)) (r *rig, admin string) {
 // ask sends a request with a key and returns the status, the headers and the body.
 func (r *rig) ask(method, path, key, contentType, body string) (int, http.Header, []byte) {
 	r.t.Helper()
+	resp, data := r.askWith(method, path, key, body, map[string]string{"Content-Type": contentType})
+	return resp.StatusCode, resp.Header, data
+}
+
+// askWith is ask with headers, of which those without a value are left out. The response's body has been read.
+func (r *rig) askWith(method, path, key, body string, head map[string]string) (*http.Response, []byte) {
+	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.base+path, strings.NewReader(body))
 	if err != nil {
 		r.t.Fatal(err)
@@ -55,8 +62,10 @@ func (r *rig) ask(method, path, key, contentType, body string) (int, http.Header
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
+	for name, value := range head {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 	resp, err := r.web.Do(req)
 	if err != nil {
@@ -67,7 +76,7 @@ func (r *rig) ask(method, path, key, contentType, body string) (int, http.Header
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return resp.StatusCode, resp.Header, data
+	return resp, data
 }
 
 // newKey makes a key over REST.

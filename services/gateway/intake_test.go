@@ -53,27 +53,8 @@ func formOf(t testing.TB, files [][2]string, fields map[string]string) (contentT
 func (r *rig) postForm(key, path, idempotency string, files [][2]string, fields map[string]string) (int, http.Header, []byte) {
 	r.t.Helper()
 	contentType, body := formOf(r.t, files, fields)
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.base+path, strings.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", contentType)
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	if idempotency != "" {
-		req.Header.Set("Idempotency-Key", idempotency)
-	}
-	res, err := r.web.Do(req)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return res.StatusCode, res.Header, data
+	resp, data := r.askWith(http.MethodPost, path, key, body, map[string]string{"Content-Type": contentType, "Idempotency-Key": idempotency})
+	return resp.StatusCode, resp.Header, data
 }
 
 func TestBatch(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,29 +20,12 @@ import (
 // tusRequest sends a request of the protocol and returns its answer.
 func (r *rig) tusRequest(key, method, path, body string, head map[string]string) (*http.Response, string) {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.base+path, strings.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	req.Header.Set(tusResumableHeader, tusVersion)
+	all := map[string]string{tusResumableHeader: tusVersion}
 	if method == http.MethodPatch {
-		req.Header.Set("Content-Type", tusType)
+		all["Content-Type"] = tusType
 	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	for name, value := range head {
-		req.Header.Set(name, value)
-	}
-	res, err := r.web.Do(req)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	maps.Copy(all, head)
+	res, data := r.askWith(method, path, key, body, all)
 	return res, string(data)
 }
 
