@@ -153,10 +153,16 @@ func s3Client(ctx context.Context, q url.Values) (*s3.Client, *s3blob.Options, e
 	return client, &s3blob.Options{RequestChecksumCalculation: cfg.RequestChecksumCalculation}, nil
 }
 
-// hearOut waits for a while for what a server answers to the beginning of an upload in parts, though its caller has given up: whoever does not
-// know the upload's name cannot drop it.
+// hearOut waits for a while for what a server answers to the beginning of an upload in parts, and to a part that it has begun to take, though the
+// caller has given up. Whoever does not know the upload's name cannot drop it, and a part that the server is still busy with may come to stand
+// after the upload was dropped (AbortMultipartUpload in the S3 reference).
 func hearOut(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-	if _, begins := in.Parameters.(*s3.CreateMultipartUploadInput); !begins || ctx.Err() != nil {
+	switch in.Parameters.(type) {
+	case *s3.CreateMultipartUploadInput, *s3.UploadPartInput:
+	default:
+		return next.HandleInitialize(ctx, in)
+	}
+	if ctx.Err() != nil {
 		return next.HandleInitialize(ctx, in)
 	}
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
