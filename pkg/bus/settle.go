@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -116,9 +117,7 @@ func (c *Consumer) renew(ctx context.Context, d *Delivery) error {
 	}
 	msg := nats.NewMsg(d.msg.Subject())
 	msg.Data = d.msg.Data()
-	for k, v := range d.msg.Headers() {
-		msg.Header[k] = v
-	}
+	maps.Copy(msg.Header, d.msg.Headers())
 	id, _, _ := strings.Cut(d.ID, waitMark)
 	msg.Header.Set(jetstream.MsgIDHeader, id+waitMark+strconv.FormatUint(meta.Sequence.Stream, 10))
 	if _, err := c.bus.publish(ctx, msg); err != nil {
@@ -157,11 +156,7 @@ func (c *Consumer) giveUp(ctx context.Context, d *Delivery, err error, attempts 
 func (b *Bus) deadLetter(ctx context.Context, d *Delivery, err error, attempts int) error {
 	msg := nats.NewMsg(deadLetterSubject(d.Stage, orUnknown(d.Tenant), orUnknown(d.Job)))
 	msg.Data = d.msg.Data()
-	for k, v := range d.msg.Headers() {
-		if k != jetstream.MsgIDHeader {
-			msg.Header[k] = v
-		}
-	}
+	maps.Copy(msg.Header, d.msg.Headers()) // the message id is set anew below
 	msg.Header.Set(HeaderClass, fault.KindOf(err).String())
 	msg.Header.Set(HeaderReason, string(fault.CodeOf(err)))
 	msg.Header.Set(HeaderError, fault.MessageOf(err))

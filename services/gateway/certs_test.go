@@ -1,44 +1,25 @@
 package gateway
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"math/big"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"inkstream.dev/pkg/certtest"
 	"inkstream.dev/pkg/telemetry"
 )
 
 // writeCertificate writes a self-signed certificate of that name and its key, with a time stamp of its own.
 func writeCertificate(t *testing.T, certFile, keyFile, name string, stamp time.Time) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
+	certtest.Write(t, certFile, keyFile, &x509.Certificate{
 		SerialNumber: big.NewInt(stamp.Unix()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name, "localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: keyDER}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	}, nil)
+	for _, file := range []string{certFile, keyFile} {
 		if err := os.Chtimes(file, stamp, stamp); err != nil {
 			t.Fatal(err)
 		}
