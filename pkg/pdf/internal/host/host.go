@@ -39,6 +39,13 @@ func New(ctx context.Context, cfg pdfium.Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	first, err := runtime.NewInstance(ctx)
+	if err == nil {
+		err = first.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(err, runtime.Close(ctx))
+	}
 	return &Host{ctx: ctx, runtime: runtime}, nil
 }
 

@@ -7,6 +7,7 @@ const (
 	fnInitLibrary function = iota
 	fnMalloc
 	fnFree
+	fnStackTop
 	fnFileAccessCreate
 	fnFileWriteCreate
 	fnLoadCustomDocument
@@ -126,6 +127,7 @@ var functionNames = [numFunctions]string{
 	fnInitLibrary:         "FPDF_InitLibrary",
 	fnMalloc:              "malloc",
 	fnFree:                "free",
+	fnStackTop:            "emscripten_stack_get_current",
 	fnFileAccessCreate:    "FPDF_FILEACCESS_Create",
 	fnFileWriteCreate:     "FPDF_FILEWRITE_Create",
 	fnLoadCustomDocument:  "FPDF_LoadCustomDocument",

@@ -26,6 +26,9 @@ type Instance struct {
 	fn      [numFunctions]api.Function
 	stack   [16]uint64
 	scratch uint64
+	// stackTop is where the module's own stack begins: the one thing that documents change and that is not in its memory.
+	stackTop uint64
+	uses     int
 }
 
 // Trap is what an Instance panics with when the module trapped: a crash in PDFium, contained.
@@ -43,8 +46,18 @@ func (t *Trap) Error() string { return fmt.Sprintf("pdfium trapped in %s: %v", t
 // Unwrap returns wazero's error.
 func (t *Trap) Unwrap() error { return t.Err }
 
-// Close drops the instance and its memory.
-func (in *Instance) Close() error { return errors.Join(in.loop.Close(in.ctx), in.mod.Close(in.ctx)) }
+// mostUses bounds how many documents an instance is used for: files that PDFium might fail to close would be kept open.
+const mostUses = 1000
+
+// Close drops the instance and its memory, or gives it back the memory that it had at first and keeps it for the next document.
+func (in *Instance) Close() error {
+	in.uses++
+	if in.limit.frozen && in.uses < mostUses && in.runtime.spare == nil && in.call(fnStackTop) == in.stackTop && in.limit.thaw() == nil {
+		in.runtime.spare = in
+		return nil
+	}
+	return errors.Join(in.loop.Close(in.ctx), in.mod.Close(in.ctx))
+}
 
 // MemoryBytes is the present size of the linear memory. It never shrinks.
 func (in *Instance) MemoryBytes() int64 { return int64(in.mem.Size()) }

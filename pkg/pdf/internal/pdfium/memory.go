@@ -1,6 +1,10 @@
 package pdfium
 
 import (
+	"fmt"
+	"os"
+	"unsafe"
+
 	"github.com/tetratelabs/wazero/experimental"
 	"golang.org/x/sys/unix"
 )
@@ -13,6 +17,7 @@ type limiter struct {
 	buf    []byte
 	open   uint64 // bytes of buf that may be touched
 	denied bool
+	frozen bool // thaw can bring back what freeze has seen
 }
 
 // Allocate implements [experimental.MemoryAllocator]. It reserves the limit, or nothing if the system has no such address space.
@@ -38,6 +43,36 @@ func (l *limiter) Reallocate(size uint64) []byte {
 		l.open = size
 	}
 	return l.buf[:size:size]
+}
+
+// freeze keeps the memory's present contents in a file without a name, and lays that file under the memory, privately: what is written from now
+// on goes to copies of its pages, which thaw drops.
+func (l *limiter) freeze() error {
+	fd, err := unix.MemfdCreate("pdfium", unix.MFD_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("keep the module's memory: %w", err)
+	}
+	file := os.NewFile(uintptr(fd), "pdfium")
+	defer file.Close() // the mapping keeps its contents
+	now := l.buf[:l.open]
+	if _, err := file.WriteAt(now, 0); err != nil {
+		return fmt.Errorf("keep the module's memory: %w", err)
+	}
+	_, err = unix.MmapPtr(fd, 0, unsafe.Pointer(&now[0]), uintptr(len(now)), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)
+	if err != nil {
+		return fmt.Errorf("keep the module's memory: %w", err)
+	}
+	l.frozen = true
+	return nil
+}
+
+// thaw brings back what freeze has seen, zeros where the module has grown since, and gives the pages that were written to back.
+func (l *limiter) thaw() error {
+	if err := unix.Madvise(l.buf[:l.open], unix.MADV_DONTNEED); err != nil {
+		return fmt.Errorf("bring the module's memory back: %w", err)
+	}
+	l.denied = false
+	return nil
 }
 
 // Free implements [experimental.LinearMemory].

@@ -38,6 +38,8 @@ type Runtime struct {
 	source  io.ReaderAt
 	sink    io.Writer
 	sinkErr error // the first error of sink; PDFium itself does not stop for one
+
+	spare *Instance // closed, and as fresh as a new one; nil for none
 }
 
 // NewRuntime compiles the module, or loads its machine code from the cache.
@@ -147,9 +149,27 @@ func (r *Runtime) writeBlock(_ context.Context, mod api.Module, stack []uint64) 
 	}
 }
 
-// NewInstance returns a fresh copy of the module with the library initialised. It takes a few milliseconds, so that every document
-// gets memory that no other document has touched.
-func (r *Runtime) NewInstance(ctx context.Context) (_ *Instance, err error) {
+// NewInstance returns a copy of the module with the library initialised, and memory that no other document has touched. To make one takes a few
+// milliseconds, so one that is closed gets its memory back as it was at first, and is the next.
+func (r *Runtime) NewInstance(ctx context.Context) (*Instance, error) {
+	if in := r.spare; in != nil {
+		r.spare = nil
+		return in, nil
+	}
+	in, err := r.makeInstance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.warm(); err != nil {
+		return nil, err
+	}
+	in.stackTop = in.call(fnStackTop)
+	// Where the system has no such files, or the walls are up already, every document has an instance made for it.
+	_ = in.limit.freeze()
+	return in, nil
+}
+
+func (r *Runtime) makeInstance(ctx context.Context) (_ *Instance, err error) {
 	fs := wazero.NewFSConfig()
 	for _, dir := range r.cfg.FontDirs {
 		fs = fs.WithReadOnlyDirMount(dir, dir)
