@@ -10,13 +10,18 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
 	// incoming is the folder, below the root, of blobs that are being written. A key cannot have a tilde.
 	incoming = "~incoming"
+	// trays is how many folders there are in it. Whoever makes or renames a file locks the folder.
+	trays = 16
 	// fileMode and dirMode keep documents from other users of the machine.
 	fileMode = 0o640
 	dirMode  = 0o750
@@ -66,8 +71,46 @@ func openFolder(root string, opts folderOptions) (*folder, error) {
 	if err := d.paths.makeRoot(); err != nil {
 		return nil, err
 	}
-	return d, d.paths.make(filepath.Join(root, incoming))
+	return d, d.makeTrays()
 }
+
+// makeTrays makes the folders of blobs that are being written.
+func (d *folder) makeTrays() error {
+	top := filepath.Join(d.root, incoming)
+	if err := d.paths.make(top); err != nil {
+		return err
+	}
+	spread(d.root)
+	spread(top)
+	for i := range trays {
+		if err := d.paths.make(d.tray(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *folder) tray(i int) string {
+	return filepath.Join(d.root, incoming, strconv.FormatInt(int64(i), trays))
+}
+
+// spread asks ext4 to lay the folders that are made in a folder from now on into different parts of the disk, each with inodes of its own
+// (EXT4_TOPDIR_FL, chattr +T). A new file's inode is looked for in its folder's part, past those of files that went in the last half minute where the
+// file system has no journal: with the trays, the jobs' folders and the message broker's files in one part, that took a quarter of the
+// processor time of a job of one page. Other file systems do not know the flag, and need it less.
+func spread(dir string) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if flags, err := unix.IoctlGetUint32(int(f.Fd()), unix.FS_IOC_GETFLAGS); err == nil {
+		_ = unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, int(flags|topDirFlag)) // without it the blobs are where they were
+	}
+}
+
+// topDirFlag is EXT4_TOPDIR_FL of linux/fs/ext4/ext4.h.
+const topDirFlag = 0x00020000
 
 func (d *folder) path(key string) string { return filepath.Join(d.root, key) }
 

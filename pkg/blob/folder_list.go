@@ -76,26 +76,25 @@ func overlap(folder, prefix string) bool {
 // Sweep removes files that nobody writes any more. A writer holds a lock on its file, which ends with its process, so that age alone
 // condemns nobody.
 func (d *folder) Sweep(ctx context.Context, olderThan time.Duration) (int, error) {
-	dir := filepath.Join(d.root, incoming)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, err
-	}
 	before := time.Now().Add(-olderThan)
 	swept := 0
-	for _, entry := range entries {
-		if err := ctx.Err(); err != nil {
-			return swept, err
+	err := filepath.WalkDir(filepath.Join(d.root, incoming), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
 		}
-		ok, err := sweepOne(filepath.Join(dir, entry.Name()), before)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // not there: committed meanwhile, or swept by another process
-			return swept, err
+		if err != nil || entry.IsDir() {
+			return err
 		}
+		ok, err := sweepOne(path, before)
 		if ok {
 			swept++
 		}
-	}
-	return swept, nil
+		if errors.Is(err, fs.ErrNotExist) { // committed meanwhile, or swept by another process
+			return nil
+		}
+		return err
+	})
+	return swept, err
 }
 
 func sweepOne(path string, before time.Time) (bool, error) {

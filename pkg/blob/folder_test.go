@@ -119,8 +119,10 @@ func TestSyncFails(t *testing.T) {
 	if ok, err := s.Exists(t.Context(), "t/j/source.pdf"); ok || err != nil {
 		t.Errorf("Exists: got %v, %v, want false and no error", ok, err)
 	}
-	if left, err := os.ReadDir(filepath.Join(log.root, incoming)); len(left) > 0 || err != nil {
-		t.Errorf("left in the incoming folder: got %v, %v, want nothing", left, err)
+	for i := range trays {
+		if left, err := os.ReadDir((&folder{root: log.root}).tray(i)); len(left) > 0 || err != nil {
+			t.Errorf("left in the incoming folder: got %v, %v, want nothing", left, err)
+		}
 	}
 }
 

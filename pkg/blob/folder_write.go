@@ -17,12 +17,12 @@ import (
 // commitTries bounds the race with those who delete the folder that a blob is to go to.
 const commitTries = 4
 
-// Create begins a file in the incoming folder, which is on the same device as the place it will be renamed to.
+// Create begins a file in a tray of the incoming folder, which is on the same device as the place it will be renamed to.
 func (d *folder) Create(_ context.Context, key string, opts PutOptions) (Upload, error) {
-	name := filepath.Join(d.root, incoming, strconv.FormatUint(rand.Uint64(), 36))
+	name := filepath.Join(d.tray(rand.IntN(trays)), strconv.FormatUint(rand.Uint64(), 36))
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if errors.Is(err, fs.ErrNotExist) { // somebody cleared the store away under us
-		if err = d.paths.make(filepath.Dir(name)); err == nil {
+		if err = d.makeTrays(); err == nil {
 			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 		}
 	}

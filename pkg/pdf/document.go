@@ -96,8 +96,7 @@ type PageOptions struct {
 type PageResult struct {
 	// Page holds the native words in provisional blocks, in the order of the document, and images, rulings and fonts. Its Text is not
 	// set: reading order is the layout's business. Its Outcome is set for native and blank pages. Garbled and Scanned pages have no words, for
-	// recognition replaces what text there was; Mixed pages keep theirs. PDFium does not apply a page's UserUnit, so the points of the
-	// rare page that has one are its units.
+	// recognition replaces what text there was; Mixed pages keep theirs.
 	Page   *inkstreamv1.Page
 	Triage Triage
 	// Raster is nil if no recognition is wanted.

@@ -109,35 +109,45 @@ func Main(name string, settings []Settings, build Builder) {
 	ctx, stop := lifecycle.Signals(context.Background())
 	err := Run(ctx, name, os.Args[1:], os.Getenv, os.Stderr, settings, build)
 	stop()
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return
-	case errors.Is(err, errUsage):
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(2)
-	default:
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(1)
+	if code := report(os.Stderr, name, err); code != 0 {
+		os.Exit(code)
 	}
 }
 
 var errUsage = errors.New("wrong usage")
+
+// report says on stderr what a service ended with, and returns the code that its process ends with.
+func report(stderr io.Writer, name string, err error) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	if errors.Is(err, errUsage) {
+		fmt.Fprintf(stderr, "Run '%s --help' for its flags.\n", name)
+		return 2
+	}
+	return 1
+}
 
 // Run is Main without the process: it runs a service until ctx is done.
 func Run(
 	ctx context.Context, name string, args []string, getenv func(string) string, stderr io.Writer, settings []Settings, build Builder,
 ) (err error) {
 	cfg := DefaultConfig(name)
-	fs := config.NewFlagSet(name, stderr)
+	fs := config.NewFlagSet(name, io.Discard) // a slip in a line needs no hundred lines of help
 	cfg.Register(fs)
 	for _, s := range settings {
 		s.Register(fs)
 	}
-	if err := config.Parse(fs, args, getenv); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
+	switch err := config.Parse(fs, args, getenv); {
+	case errors.Is(err, flag.ErrHelp):
+		fs.SetOutput(stderr)
+		config.PrintUsage(fs)
+		return err
+	case err != nil:
 		return fmt.Errorf("%w: %w", errUsage, err)
+	case fs.NArg() > 0:
+		return fmt.Errorf("%w: all arguments are flags, and %q is none", errUsage, fs.Arg(0))
 	}
 	problems := cfg.Validate()
 	for _, s := range settings {

@@ -13,6 +13,7 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/structure"
 	"inkstream.dev/pkg/pdf/internal/wire"
 )
 
@@ -30,6 +31,9 @@ type Host struct {
 	used      int // bytes of scratch that the last raster took
 	writing   *update
 	encodings encodings // of the open document's images
+	// structure is what the document's structure was read to, nil where it cannot be followed; units are those of its pages.
+	structure *structure.File
+	units     *structure.Units
 	tags      *bool     // the open document is tagged; nil until it was asked
 }
 
@@ -123,6 +127,7 @@ func (h *Host) Reset() error {
 		h.file = nil
 	}
 	h.writing, h.encodings, h.tags = nil, encodings{}, nil
+	h.structure, h.units = nil, nil
 	h.releaseScratch(0)
 	return errors.Join(errs...)
 }

@@ -25,7 +25,7 @@ const (
 )
 
 // metadata puts together what the document says of itself besides its information dictionary.
-func (h *Host) metadata(password string, pages int) *wire.Metadata {
+func (h *Host) metadata(pages int) *wire.Metadata {
 	m := &wire.Metadata{PageLabels: labels(h.doc, min(pages, maxLabels)), Permissions: permissions(h.doc)}
 	const acroForm, xfaFull, xfaForeground = 1, 2, 3
 	switch h.doc.FormType() {
@@ -49,7 +49,7 @@ func (h *Host) metadata(password string, pages int) *wire.Metadata {
 			})
 		}
 	}
-	if packet := h.xmp(password); packet != "" {
+	if packet := h.xmp(); packet != "" {
 		m.XMP = packet
 		m.Fields = xmpFields(packet)
 		m.Claims = claims(m.Fields)
@@ -98,9 +98,9 @@ func permissions(d *pdfium.Document) *wire.Permissions {
 }
 
 // xmp returns the document's XMP packet as valid UTF-8, cut at maxXMP. A document whose structure cannot be followed has none.
-func (h *Host) xmp(password string) string {
-	f, err := structure.OpenSound(h.file, h.size, password)
-	if err != nil {
+func (h *Host) xmp() string {
+	f := h.structure
+	if f == nil {
 		return ""
 	}
 	root, err := f.Resolve(f.Trailer().At("Root"))

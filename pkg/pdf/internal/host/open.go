@@ -13,6 +13,7 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/structure"
 	"inkstream.dev/pkg/pdf/internal/wire"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -53,6 +54,9 @@ func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.M
 	if reply.PageCount == 0 {
 		return wire.Reply{}, nil, errors.Join(fault.New(fault.NoPages, "the document has no pages"), h.Reset())
 	}
+	if f, err := structure.OpenSound(h.file, h.size, password); err == nil {
+		h.structure, h.units = f, f.Units(reply.PageCount)
+	}
 	if bare {
 		return reply, nil, nil
 	}
@@ -61,9 +65,12 @@ func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.M
 		if !ok {
 			break
 		}
+		if unit := h.units.Of(i); pdfium.Plausible(unit*width, unit*height) {
+			width, height = unit*width, unit*height
+		}
 		reply.PageSizes = append(reply.PageSizes, [2]float32{float32(width), float32(height)})
 	}
-	reply.Metadata = h.metadata(password, reply.PageCount)
+	reply.Metadata = h.metadata(reply.PageCount)
 	return reply, documentInfo(h.doc), nil
 }
 

@@ -43,6 +43,7 @@ func (h *Host) load(n int) (*pdfium.Page, error) {
 		p.Close()
 		return nil, fault.New(fault.PageGeometry, "the page's size is not usable")
 	}
+	p.SetUnit(h.units.Of(n - 1))
 	return p, nil
 }
 

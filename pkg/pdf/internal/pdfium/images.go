@@ -85,6 +85,7 @@ func (p *Page) RenderRegion(left, top, width, height, dpi float64) (*Bitmap, boo
 	const annotations = 0x01
 	in, scale := p.in, dpi/72
 	w, h := int(math.Ceil(width*scale)), int(math.Ceil(height*scale))
+	left, top, scale = left*scale, top*scale, scale*p.Unit // in pixels, and pixels a unit
 	if w <= 0 || h <= 0 {
 		return nil, false
 	}
@@ -94,7 +95,7 @@ func (p *Page) RenderRegion(left, top, width, height, dpi float64) (*Bitmap, boo
 	}
 	in.call(fnBitmapFillRect, handle, 0, 0, uint64(w), uint64(h), 0xffffffff)
 	b := in.bytes(in.scratch, 40) // FS_MATRIX, then FS_RECTF: left, top, right, bottom
-	for i, v := range [10]float64{scale, 0, 0, scale, -left * scale, -top * scale, 0, 0, float64(w), float64(h)} {
+	for i, v := range [10]float64{scale, 0, 0, scale, -left, -top, 0, 0, float64(w), float64(h)} {
 		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(float32(v)))
 	}
 	in.call(fnRenderWithMatrix, handle, p.handle, in.scratch, in.scratch+24, annotations)

@@ -47,7 +47,7 @@ type ObjectLimits struct{ Objects, Images, Rulings, Depth, Shapes, Marked int }
 
 // ReadObjects walks the page's objects, into forms too.
 func (p *Page) ReadObjects(limits ObjectLimits) Objects {
-	w := walker{in: p.in, limits: limits, segments: limits.Rulings}
+	w := walker{in: p.in, limits: limits, unit: p.Unit, segments: limits.Rulings}
 	w.out.PathBounds = Rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	n := p.in.callInt(fnCountObjects, p.handle)
 	for i := range max(0, n) {
@@ -61,6 +61,7 @@ func (p *Page) ReadObjects(limits ObjectLimits) Objects {
 type walker struct {
 	in       *Instance
 	limits   ObjectLimits
+	unit     float64 // of user space, in points
 	seen     int
 	segments int // path segments that may still be read
 	looked   int // segments that were looked at for drawings
@@ -166,7 +167,7 @@ func (w *walker) path(object uint64, m Matrix) {
 	b := &w.out.PathBounds
 	b.Left, b.Bottom = math.Min(b.Left, r.Left), math.Min(b.Bottom, r.Bottom)
 	b.Right, b.Top = math.Max(b.Right, r.Right), math.Max(b.Top, r.Top)
-	if isRuling(r) {
+	if w.isRuling(r) {
 		w.ruling(r)
 		return
 	}
@@ -203,7 +204,7 @@ func (w *walker) edges(object uint64, m Matrix, n int) {
 		kind := w.in.callInt(fnSegmentType, segment)
 		if kind == lineTo {
 			r := Rect{math.Min(x, px), math.Min(y, py), math.Max(x, px), math.Max(y, py)}
-			if r.Finite() && isRuling(r) {
+			if r.Finite() && w.isRuling(r) {
 				w.ruling(r)
 			}
 		}
@@ -213,7 +214,7 @@ func (w *walker) edges(object uint64, m Matrix, n int) {
 		x, y = px, py
 	}
 	// A rectangle's last edge is the closing one where the path does not draw it.
-	if r := (Rect{math.Min(x, startX), math.Min(y, startY), math.Max(x, startX), math.Max(y, startY)}); n > 2 && r.Finite() && isRuling(r) {
+	if r := (Rect{math.Min(x, startX), math.Min(y, startY), math.Max(x, startX), math.Max(y, startY)}); n > 2 && r.Finite() && w.isRuling(r) {
 		w.ruling(r)
 	}
 }
@@ -273,8 +274,8 @@ func (w *walker) marked(object uint64) {
 	w.out.Marked[id] = r
 }
 
-func isRuling(r Rect) bool {
-	width, height := r.Right-r.Left, r.Top-r.Bottom
+func (w *walker) isRuling(r Rect) bool {
+	width, height := w.unit*(r.Right-r.Left), w.unit*(r.Top-r.Bottom)
 	return math.Min(width, height) <= rulingThickness && math.Max(width, height) >= rulingLength
 }
 

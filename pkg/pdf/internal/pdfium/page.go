@@ -68,6 +68,8 @@ type Page struct {
 	Turns int
 	// Width and Height are the size as displayed, in points.
 	Width, Height float64
+	// Unit is how many points a unit of user space measures: 1 unless SetUnit said otherwise.
+	Unit float64
 
 	links       []Link
 	linksRead   bool
@@ -76,7 +78,7 @@ type Page struct {
 
 // LoadPage loads page index (from 0) and parses its content. It reports false if the page cannot be loaded.
 func (d *Document) LoadPage(index int) (*Page, bool) {
-	p := &Page{in: d.in, doc: d}
+	p := &Page{in: d.in, doc: d, Unit: 1}
 	if p.handle = d.in.call(fnLoadPage, d.handle, uint64(index)) & math.MaxUint32; p.handle == 0 {
 		return nil, false
 	}
@@ -91,6 +93,20 @@ func (d *Document) LoadPage(index int) (*Page, bool) {
 		p.Width, p.Height = p.Height, p.Width
 	}
 	return p, true
+}
+
+// SetUnit makes known how many points a unit of user space measures, which PDFium does not apply. It must come before anything is read of the
+// page. A unit that makes a page larger or smaller than any that can be meant is not believed.
+func (p *Page) SetUnit(points float64) {
+	if width, height := points*p.Width, points*p.Height; p.Unit == 1 && Plausible(width, height) {
+		p.Unit, p.Width, p.Height = points, width, height
+	}
+}
+
+// Plausible reports whether a page may be of a size in points: from a point to 350 metres.
+func Plausible(width, height float64) bool {
+	const least, most = 1, 1e6
+	return math.Min(width, height) >= least && math.Max(width, height) <= most
 }
 
 // Sound reports whether the page's size is usable.
@@ -110,13 +126,13 @@ func (p *Page) Close() {
 func (p *Page) Display(x, y float64) (float64, float64) {
 	switch p.Turns {
 	case 1:
-		return y - p.Box.Bottom, x - p.Box.Left
+		return p.Unit * (y - p.Box.Bottom), p.Unit * (x - p.Box.Left)
 	case 2:
-		return p.Box.Right - x, y - p.Box.Bottom
+		return p.Unit * (p.Box.Right - x), p.Unit * (y - p.Box.Bottom)
 	case 3:
-		return p.Box.Top - y, p.Box.Right - x
+		return p.Unit * (p.Box.Top - y), p.Unit * (p.Box.Right - x)
 	default:
-		return x - p.Box.Left, p.Box.Top - y
+		return p.Unit * (x - p.Box.Left), p.Unit * (p.Box.Top - y)
 	}
 }
 

@@ -71,6 +71,9 @@ func (p *Page) ReadText(maxChars int) Text {
 	r.out.Chars = make([]Char, 0, n)
 	r.read(n)
 	p.in.call(fnTextClosePage, tp)
+	for i := range r.out.Runs {
+		r.out.Runs[i].Size *= p.Unit
+	}
 	return r.out
 }
 

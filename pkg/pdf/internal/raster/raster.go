@@ -89,7 +89,7 @@ func resolution(s Subject) float64 {
 	if !ok {
 		return targetDPI
 	}
-	width, height := img.Bounds.Right-img.Bounds.Left, img.Bounds.Top-img.Bounds.Bottom
+	width, height := s.Page.Unit*(img.Bounds.Right-img.Bounds.Left), s.Page.Unit*(img.Bounds.Top-img.Bounds.Bottom)
 	across, down := float64(img.Width), float64(img.Height)
 	if math.Abs(img.Matrix.A) < math.Abs(img.Matrix.B) {
 		across, down = down, across
@@ -109,8 +109,8 @@ func lone(s Subject) (pdfium.Image, bool) {
 		return pdfium.Image{}, false
 	}
 	img := o.Images[0]
-	width := math.Min(img.Bounds.Right, p.Box.Right) - math.Max(img.Bounds.Left, p.Box.Left)
-	height := math.Min(img.Bounds.Top, p.Box.Top) - math.Max(img.Bounds.Bottom, p.Box.Bottom)
+	width := p.Unit * (math.Min(img.Bounds.Right, p.Box.Right) - math.Max(img.Bounds.Left, p.Box.Left))
+	height := p.Unit * (math.Min(img.Bounds.Top, p.Box.Top) - math.Max(img.Bounds.Bottom, p.Box.Bottom))
 	return img, aligned(img.Matrix) && img.Width > 0 && img.Height > 0 && width > 0 && height > 0 && width*height >= covers*p.Width*p.Height
 }
 
