@@ -78,7 +78,7 @@ type Consumer struct {
 	free [2]int // slots of each kind
 	done chan slot
 	turn turn
-	room *room // nil for the last stage
+	rooms []*room // of the stages behind
 	// maxDeliver is the broker's bound of deliveries that nobody settled for good.
 	maxDeliver int
 	// beat is how often the broker is told that a task is still in hand: three times before it would give the task to another.
@@ -103,8 +103,8 @@ func (b *Bus) NewConsumer(stage Stage, cfg ConsumerConfig, h Handler) *Consumer 
 		bus: b, stage: stage, cfg: cfg, h: h, free: [2]int{shared: cfg.Workers, urgent: cfg.Urgent},
 		done: make(chan slot, cfg.Workers+cfg.Urgent), // room for all, so that no handler waits to be rid of its slot
 	}
-	if behind, ok := stage.next(); ok {
-		c.room = &room{bus: b, stage: behind}
+	for _, s := range stage.behind() {
+		c.rooms = append(c.rooms, &room{bus: b, stage: s})
 	}
 	return c
 }
@@ -149,7 +149,9 @@ func (c *Consumer) take(l Lane) slot {
 		at = urgent
 	}
 	c.free[at]--
-	c.room.took()
+	for _, r := range c.rooms {
+		r.took()
+	}
 	return at
 }
 
@@ -158,7 +160,7 @@ func (c *Consumer) open(ctx context.Context) (lanes []*lane, blocked bool) {
 	for _, l := range c.lanes {
 		switch {
 		case c.free[shared] == 0 && (l.name != Interactive || c.free[urgent] == 0):
-		case c.room.full(ctx, l.name):
+		case slices.ContainsFunc(c.rooms, func(r *room) bool { return r.full(ctx, l.name) }):
 			blocked = true
 		default:
 			lanes = append(lanes, l)

@@ -108,7 +108,7 @@ func (g *grants) stage(s Stage) {
 		g.consume(s.Stream(), Durable(s, l))
 	}
 	g.publish(deadLetterSubject(s, "*", "*"), "what this stage gives up")
-	if behind, ok := s.next(); ok {
+	for _, behind := range s.behind() {
 		g.publish(api("STREAM.INFO", behind.Stream()), "whether the stage behind has room")
 	}
 	g.publish(task(Ingest), "jobs that waited for the end of another one")
@@ -122,7 +122,7 @@ func (g *grants) stage(s Stage) {
 		g.seldom(task(Index), "runs that have every page already, and removal of what a stopped handler left")
 	case Render:
 		g.publish(task(OCR), "pages to recognise")
-		g.seldom(task(Index), "removal of what a stopped handler left")
+		g.publish(task(Index), "pages that need no recognition")
 		g.subscribe(ImageCall.subject()+" "+string(ImageCall), "pages to draw")
 		g.Answers = true
 	case OCR:

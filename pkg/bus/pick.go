@@ -43,7 +43,7 @@ func (t *turn) took(l Lane) {
 // passed notes that batch had nothing when it was its turn. It stays its turn, and no more than that.
 func (t *turn) passed() { t.owed = min(t.owed, batchShare-1) }
 
-// room knows whether the stage behind has room for what this one passes on. While it has none this one takes up no tasks, so the work waits
+// room knows whether a stage behind has room for what this one passes on. While it has none this one takes up no tasks, so the work waits
 // where it costs nothing but a place in a queue: not as rasters in the blob store, nor as tasks that are tried again and again.
 type room struct {
 	bus   *Bus
@@ -54,9 +54,6 @@ type room struct {
 
 // full reports whether nothing of the lane should be taken up.
 func (r *room) full(ctx context.Context, l Lane) bool {
-	if r == nil {
-		return false
-	}
 	if age := time.Since(r.asked); age > roomAge || age > fullAge && r.known.Full(l) {
 		r.ask(ctx)
 	}
@@ -75,8 +72,4 @@ func (r *room) ask(ctx context.Context) {
 }
 
 // took notes that a task was taken up, which will add one to the stage behind, or more.
-func (r *room) took() {
-	if r != nil {
-		r.known.Tasks++
-	}
-}
+func (r *room) took() { r.known.Tasks++ }

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -23,14 +22,20 @@ const (
 // Stages lists the stages in order.
 func Stages() []Stage { return []Stage{Ingest, Scan, Render, OCR, Index} }
 
-// next returns the stage that s passes its work on to; false for the last.
-func (s Stage) next() (Stage, bool) {
-	all := Stages()
-	i := slices.Index(all, s)
-	if i < 0 || i+1 == len(all) {
-		return "", false
+// behind returns the stages that s passes its work on to. A page that needs no recognition has nothing to wait for in the queue of those that do.
+func (s Stage) behind() []Stage {
+	switch s {
+	case Ingest:
+		return []Stage{Scan}
+	case Scan:
+		return []Stage{Render}
+	case Render:
+		return []Stage{OCR, Index}
+	case OCR:
+		return []Stage{Index}
+	default:
+		return nil
 	}
-	return all[i+1], true
 }
 
 // Stream returns the name of the stage's stream, e.g. INK_OCR.

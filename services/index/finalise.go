@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
@@ -15,7 +16,7 @@ import (
 
 // finalise assembles the artifacts page by page, so that its memory is bounded by a page, and ends the job.
 func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
-	r := s.Job
+	r, began := s.Job, time.Now()
 	switch {
 	case r.DuplicateOf != "":
 		return st.takeOver(ctx, s)
@@ -39,8 +40,9 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 		if ended = !r.State.Final(); !ended {
 			return job.ErrUnchanged
 		}
-		r.Ran("index", s.Started, now)
-		return r.Finish(s.Progress, now)
+		err := r.Finish(s.Progress, now)
+		r.Ran(string(bus.Index), began, now) // after the units' times, which Finish brings along
+		return err
 	})
 	if err != nil {
 		return err
@@ -88,7 +90,7 @@ func (st *steps) Ended(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTas
 	switch {
 	case t.GetRemove() && s.Job.State.Gone():
 		return stage.Outcome{}, st.remove(ctx, s.Job)
-	case t.GetFinalise() && again && !s.Job.State.Gone():
+	case again && !s.Job.State.Gone(): // whichever of the job's tasks ended it
 		return stage.Outcome{}, st.settle(ctx, s.Job)
 	default:
 		return stage.Outcome{}, nil

@@ -62,7 +62,8 @@ func (*steps) Done(_ context.Context, s *stage.Snapshot, t *busv1.IndexTask) (re
 	return result{}, true, nil
 }
 
-// Work indexes the unit's pages and counts them, or finishes the job.
+// Work indexes the unit's pages and counts them. Whoever counts the last page finishes the job: the end of a run is a task of its own only where
+// a crash or an error came between the two, and where a run has no pages to count.
 func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (result, error) {
 	if t.GetFinalise() {
 		return result{}, st.finalise(ctx, s)
@@ -85,7 +86,17 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask
 	if err := failpoint.Hit(string(bus.Index), "work"); err != nil {
 		return result{}, err
 	}
-	return result{}, st.count(ctx, s, t, pages)
+	if last, err := st.count(ctx, s, t, pages); err != nil || !last {
+		return result{}, err
+	}
+	// Ahead of the end, so that the trail has them in this order whatever happens in between.
+	if err := st.env.Bus.PublishAll(ctx, nil, counted(s, t)); err != nil {
+		return result{}, fmt.Errorf("publish what happened to the pages: %w", err)
+	}
+	if err := failpoint.Hit("finalise", "begin"); err != nil {
+		return result{}, err
+	}
+	return result{}, st.finalise(ctx, s)
 }
 
 // pages returns the pages of the unit that have not been counted yet, in reading order.
@@ -150,8 +161,8 @@ func (st *steps) keep(ctx context.Context, r *job.Record, pages []*inkstreamv1.P
 	return g.Wait()
 }
 
-// count sets the pages' outcomes in the progress, each once.
-func (st *steps) count(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask, pages []*inkstreamv1.Page) error {
+// count sets the pages' outcomes in the progress, each once. It reports whether that was the last of the job: exactly one caller is told so.
+func (st *steps) count(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask, pages []*inkstreamv1.Page) (last bool, err error) {
 	outcomes := make([]job.Outcome, 0, len(pages))
 	for _, p := range pages {
 		outcomes = append(outcomes, job.Outcome{
@@ -177,15 +188,16 @@ func (st *steps) count(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTas
 		return nil
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	s.Progress = progress
-	if fresh > 0 {
-		for _, o := range outcomes {
-			st.env.Tel.Metrics.Pages(ctx, o.Kind, 1)
-		}
+	if fresh == 0 {
+		return false, nil
 	}
-	return nil
+	for _, o := range outcomes {
+		st.env.Tel.Metrics.Pages(ctx, o.Kind, 1)
+	}
+	return progress.AllDone(), nil
 }
 
 // Next releases the chunk that waits for this one, and finishes the job after its last page.
@@ -197,22 +209,16 @@ func (st *steps) Next(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask
 	if res.rerender {
 		return st.rerender(ctx, s, chunk)
 	}
-	var out stage.Outcome
-	for _, n := range t.GetPages() {
-		if s.Progress.Outcome(int(n)) == job.OutcomeFailed {
-			e := stage.NewEvent(r, "page_failed", string(bus.Index))
-			e.Page, e.Code = n, string(s.Progress.Code(int(n)))
-			out.Events = append(out.Events, e)
-		}
+	if r.State.Final() { // this unit was the last, and what was kept for the run is gone
+		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
 	}
+	out := stage.Outcome{Events: counted(s, t)}
 	if err := st.tidy(ctx, s, t); err != nil {
 		return out, err
 	}
-	first, last := r.ChunkRange(chunk)
-	if !s.Progress.Done(first, last) {
+	if first, last := r.ChunkRange(chunk); !s.Progress.Done(first, last) {
 		return out, nil
 	}
-	out.Events = append(out.Events, stage.NewEvent(r, "chunk_done", string(bus.Index), "unit", strconv.Itoa(chunk)))
 	if m, open := stage.ReleaseChunk(r, s.Progress, s.Lane, chunk+max(r.Window, 1)); open {
 		out.Messages = append(out.Messages, m)
 	}
@@ -220,6 +226,21 @@ func (st *steps) Next(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask
 		out.Messages = append(out.Messages, stage.FinaliseMessage(r, s.Lane, 0))
 	}
 	return out, nil
+}
+
+// counted is what the trail is told of a unit whose pages are counted: which of them failed, and whether the chunk is done with them.
+func counted(s *stage.Snapshot, t *busv1.IndexTask) (events []*busv1.Event) {
+	for _, n := range t.GetPages() {
+		if s.Progress.Outcome(int(n)) == job.OutcomeFailed {
+			e := stage.NewEvent(s.Job, "page_failed", string(bus.Index))
+			e.Page, e.Code = n, string(s.Progress.Code(int(n)))
+			events = append(events, e)
+		}
+	}
+	if first, last := s.Job.ChunkRange(int(t.GetChunk())); s.Progress.Done(first, last) {
+		events = append(events, stage.NewEvent(s.Job, "chunk_done", string(bus.Index), "unit", strconv.Itoa(int(t.GetChunk()))))
+	}
+	return events
 }
 
 // tidy removes what was kept for the unit's pages. The chunk's batch stays until the chunk is done, for it tells render that it is.

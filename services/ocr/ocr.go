@@ -1,5 +1,4 @@
-// Package ocr is the fourth stage: it recognises the words on rastered pages, in warm engine children. Pages that need no recognition pass
-// straight through.
+// Package ocr is the fourth stage: it recognises the words on rastered pages, in warm engine children.
 package ocr
 
 import (

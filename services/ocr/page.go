@@ -31,20 +31,20 @@ type result struct {
 // NewTask returns an empty task.
 func (*steps) NewTask() *busv1.OcrTask { return &busv1.OcrTask{} }
 
-// Unit names the page, or the chunk whose other pages are passed on.
-func (*steps) Unit(t *busv1.OcrTask) string {
-	if t.GetRaster() != nil {
-		return stage.PageUnit(int(t.GetPages()[0]))
+// Unit names the page.
+func (*steps) Unit(t *busv1.OcrTask) string { return stage.PageUnit(pageOf(t)) }
+
+// pageOf returns the page that a task is about; 0, which no document has, where it names none.
+func pageOf(t *busv1.OcrTask) int {
+	if pages := t.GetPages(); len(pages) > 0 {
+		return int(pages[0])
 	}
-	return stage.ChunkUnit(int(t.GetChunk()))
+	return 0
 }
 
-// Done reports whether the page's words stand in the store, or there is nothing to recognise.
+// Done reports whether the page's words stand in the store.
 func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (result, bool, error) {
-	if t.GetRaster() == nil {
-		return result{batch: t.GetBatch().GetKey()}, true, nil
-	}
-	page := int(t.GetPages()[0])
+	page := pageOf(t)
 	key := job.RecognisedKey(s.Job.Tenant, s.Job.ID, s.Job.Run, page)
 	if s.Progress.Done(page, page) {
 		return result{batch: key}, true, nil
@@ -55,7 +55,7 @@ func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) 
 
 // Work recognises the page and stores its words.
 func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (result, error) {
-	n := int(t.GetPages()[0])
+	n := pageOf(t)
 	native, err := st.native(ctx, t, n)
 	if errors.Is(err, blob.ErrNotFound) {
 		return result{rerender: true}, nil
@@ -149,17 +149,14 @@ func (st *steps) recognise(ctx context.Context, r *job.Record, t *busv1.OcrTask,
 	}
 }
 
-// Next passes the pages on to index, or has the chunk rendered again.
+// Next passes the page on to index, or has its chunk rendered again.
 func (st *steps) Next(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask, res result) (stage.Outcome, error) {
 	if res.rerender {
 		return st.rerender(ctx, s, t)
 	}
-	spans := t.GetSpans()
-	if t.GetRaster() != nil {
-		spans = append(spans, &busv1.Span{
-			Stage: string(bus.OCR), StartTime: timestamppb.New(s.Started), EndTime: timestamppb.Now(),
-		})
-	}
+	spans := append(t.GetSpans(), &busv1.Span{
+		Stage: string(bus.OCR), StartTime: timestamppb.New(s.Started), EndTime: timestamppb.Now(),
+	})
 	return stage.Outcome{Messages: []bus.Message{{
 		Stage: bus.Index, Lane: s.Lane, Unit: st.Unit(t), Replay: int(t.GetReplay()),
 		Task: &busv1.IndexTask{

@@ -3,7 +3,6 @@ package ocr_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -195,21 +194,5 @@ func TestMissingRasterIsRenderedAgain(t *testing.T) {
 	}
 	if _, err := f.env.Blobs.Bytes(t.Context(), f.batchKey(), 1<<20); !errors.Is(err, blob.ErrNotFound) {
 		t.Errorf("the chunk's batch: %v, want it gone, so that render does not take the chunk for done", err)
-	}
-}
-
-func TestPagesWithoutRasterPassThrough(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, enginetest.Failing(fault.Internal))
-	err := f.env.Bus.Publish(t.Context(), bus.Message{Stage: bus.OCR, Lane: bus.Interactive, Unit: stage.ChunkUnit(0), Task: &busv1.OcrTask{
-		Unit: stage.Unit(f.rec), Pages: []int32{2}, Batch: &busv1.Blob{Key: f.batchKey()},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var task busv1.IndexTask
-	f.next(t, bus.Index, &task)
-	if got, want := fmt.Sprint(task.GetPages(), task.GetBatch().GetKey()), fmt.Sprint([]int32{2}, f.batchKey()); got != want {
-		t.Errorf("index task %s, want %s", got, want)
 	}
 }

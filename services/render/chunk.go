@@ -195,7 +195,7 @@ func store(ctx context.Context, blobs *blob.Store, key, contentType string, writ
 	return w.Close()
 }
 
-// Next sends each page that needs recognition on its own, and all others together.
+// Next sends each page that needs recognition on its own, and all others together to index.
 func (st *steps) Next(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask, batch *inkstreamv1.PageBatch) (stage.Outcome, error) {
 	var out stage.Outcome
 	if batch == nil {
@@ -224,10 +224,8 @@ func (st *steps) Next(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask,
 	}
 	if len(others) > 0 {
 		out.Messages = append(out.Messages, bus.Message{
-			Stage: bus.OCR, Lane: s.Lane, Unit: stage.ChunkUnit(int(t.GetChunk())), Replay: int(t.GetReplay()),
-			Task: &busv1.OcrTask{
-				Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: others, Batch: ref, Spans: spans, Replay: t.GetReplay(),
-			},
+			Stage: bus.Index, Lane: s.Lane, Unit: stage.ChunkUnit(int(t.GetChunk())), Replay: int(t.GetReplay()),
+			Task: &busv1.IndexTask{Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: others, Batch: ref, Spans: spans},
 		})
 	}
 	return out, nil

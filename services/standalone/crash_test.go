@@ -14,7 +14,7 @@ import (
 	"inkstream.dev/services/standalone/chaos"
 )
 
-// cut is a place at which a victim is killed, and the document that gets it there.
+// cut is a place at which a victim is killed, and the document that gets it there. After "then" comes the place at which the next one is killed.
 type cut struct {
 	point string
 	file  func() pdftest.File
@@ -51,12 +51,15 @@ func cuts() map[string][]cut {
 			{"ocr.publish", scanned},
 		},
 		"index": {
-			{"index.read", scanned}, {"index.work", twoChunk}, {"index.commit", twoChunk}, {"index.next", scanned}, {"bus.task", twoChunk},
+			{"index.read", scanned}, {"index.work", twoChunk}, {"index.commit", twoChunk}, {"index.next", twoChunk},
 			{"bus.event", twoChunk}, {"index.publish", twoChunk}, {"index.publish=kill@2", twoChunk},
 		},
 		"index, at the end": {
-			{"index.read=kill@2", native}, {"finalise.work", native}, {"finalise.commit", native}, {"finalise.document", native},
-			{"index.next=kill@2", native}, {"bus.event=kill@2", native}, {"index.publish=kill@2", native},
+			{"bus.event", native}, {"finalise.work", native}, {"finalise.commit", native}, {"finalise.document", native}, {"index.commit", scanned},
+			{"index.next", native}, {"bus.event=kill@2", native}, {"index.publish", native},
+			// The end becomes a task of its own.
+			{"finalise.begin", native}, {"finalise.begin then bus.task", native}, {"finalise.begin then index.read", native},
+			{"finalise.begin then finalise.commit", native}, {"finalise.begin then index.publish=kill@2", native},
 		},
 	}
 }
@@ -94,13 +97,18 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 // crash takes a document through a pipeline whose victim is killed at a point, and started again without it.
 func (l *lab) crash(t *testing.T, c cut, want chaos.Evidence) {
 	t.Helper()
-	points, f := c.point, c.file()
-	if !strings.Contains(points, "=") {
-		points += "=kill"
+	f := c.file()
+	var id string
+	for i, point := range strings.Split(c.point, " then ") {
+		if !strings.Contains(point, "=") {
+			point += "=kill"
+		}
+		l.begin(t, point)
+		if i == 0 {
+			id = l.submit(t, c.point, f)
+		}
+		l.awaitDeath(t)
 	}
-	l.begin(t, points)
-	id := l.submit(t, c.point, f)
-	l.awaitDeath(t)
 	l.begin(t, "")
 	got := l.settled(t, id, f)
 	l.victim.Kill()
