@@ -131,7 +131,7 @@ func (g *grants) stage(s Stage) {
 		g.write(metaKeys)
 	case Index:
 		g.publish(task(Render), "a document's next chunks")
-		g.publish(task(Index), "ends of runs")
+		g.seldom(task(Index), "ends of runs that a crash or an error came before")
 		g.seldom(task(Scan), "documents of whose results there is nothing left to take over")
 		g.write(progressKeys)
 		g.watch(JobBucket, recordKeys+".>", "the index's documents follow the records")

@@ -89,6 +89,9 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask
 	if last, err := st.count(ctx, s, t, pages); err != nil || !last {
 		return result{}, err
 	}
+	if err := st.tidy(ctx, s, t); err != nil {
+		return result{}, err
+	}
 	// Ahead of the end, so that the trail has them in this order whatever happens in between.
 	if err := st.env.Bus.PublishAll(ctx, nil, counted(s, t)); err != nil {
 		return result{}, fmt.Errorf("publish what happened to the pages: %w", err)
