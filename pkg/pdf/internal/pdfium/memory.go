@@ -1,6 +1,7 @@
 package pdfium
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"unsafe"
@@ -46,7 +47,7 @@ func (l *limiter) Reallocate(size uint64) []byte {
 }
 
 // freeze keeps the memory's present contents in a file without a name, and lays that file under the memory, privately: what is written from now
-// on goes to copies of its pages, which thaw drops.
+// on goes to copies of its pages, which thaw drops. What is all zeros behind the last page that is not (most of it) needs no file.
 func (l *limiter) freeze() error {
 	fd, err := unix.MemfdCreate("pdfium", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -54,7 +55,9 @@ func (l *limiter) freeze() error {
 	}
 	file := os.NewFile(uintptr(fd), "pdfium")
 	defer file.Close() // the mapping keeps its contents
-	now := l.buf[:l.open]
+	page := os.Getpagesize()
+	now := bytes.TrimRight(l.buf[:l.open], "\x00")
+	now = l.buf[:max((len(now)+page-1)/page, 1)*page]
 	if _, err := file.WriteAt(now, 0); err != nil {
 		return fmt.Errorf("keep the module's memory: %w", err)
 	}
