@@ -201,6 +201,9 @@ func (d *folder) Delete(ctx context.Context, key string) error {
 	return d.paths.sync(filepath.Dir(path))
 }
 
+// removeTries is how often a folder is emptied that somebody fills meanwhile.
+const removeTries = 10
+
 // DeleteFolder removes what is below it and the folder itself, durably unless it is temporary.
 func (d *folder) DeleteFolder(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
@@ -216,7 +219,13 @@ func (d *folder) DeleteFolder(ctx context.Context, key string) error {
 	case !info.IsDir(): // a blob of that very key, which is not below itself
 		return nil
 	}
-	if err := os.RemoveAll(path); err != nil {
+	// Somebody may still write there, such as a handler that has not heard yet that its job was cancelled.
+	for range removeTries {
+		if err = os.RemoveAll(path); !errors.Is(err, syscall.ENOTEMPTY) {
+			break
+		}
+	}
+	if err != nil {
 		return err
 	}
 	d.paths.forget(path)

@@ -50,8 +50,8 @@ type process struct {
 }
 
 // begin marks a call as under way, and makes it end with the child's life when timeout passes or ctx ends. What it returns marks
-// the call as over.
-func (p *process) begin(ctx context.Context, timeout time.Duration) (end func()) {
+// the call as over, and reports whether the child was killed: then it is of no use any more, even if its answer came just before.
+func (p *process) begin(ctx context.Context, timeout time.Duration) (end func() (killed bool)) {
 	p.mu.Lock()
 	p.calls++
 	n := p.calls
@@ -71,12 +71,13 @@ func (p *process) begin(ctx context.Context, timeout time.Duration) (end func())
 	stopContext := context.AfterFunc(ctx, func() {
 		p.killDuring(n, &Death{Reason: Cancelled, cause: ctx.Err()})
 	})
-	return func() {
+	return func() bool {
 		stopTimer()
 		stopContext()
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		p.call = 0 // a timer that fires only now finds nothing to kill
-		p.mu.Unlock()
+		return p.doom != nil
 	}
 }
 
@@ -244,10 +245,12 @@ func (p *process) exchange(ctx context.Context, timeout time.Duration, body []by
 	if err == nil {
 		h, answer, err = p.readFrame()
 	}
-	end()
+	killed := end()
 	switch {
 	case err != nil:
 		return nil, p.bury(broken(err))
+	case killed:
+		return nil, p.bury(nil)
 	case h.seq == p.seq && h.kind == frameReply:
 		return answer, nil
 	case h.seq == p.seq && h.kind == frameError:
