@@ -139,7 +139,7 @@ listen: %s
 		fmt.Fprintf(&b, "http: %s\n", quote(o.Monitor))
 	}
 	if o.TLS.Cert != "" {
-		fmt.Fprintf(&b, "\ntls: %s\n", o.TLS.block("", o.TLS.CA != ""))
+		fmt.Fprintf(&b, "\ntls: %s\n", o.TLS.block(""))
 	}
 	fmt.Fprintf(&b, `
 jetstream: {
@@ -175,7 +175,7 @@ cluster: {
 `, quote(net.JoinHostPort("0.0.0.0", strconv.Itoa(o.ClusterPort))), quote(secret))
 	if o.TLS.Cert != "" {
 		// Each end of a route is a client of the other.
-		fmt.Fprintf(b, "  tls: %s\n", o.TLS.block("  ", o.TLS.CA != ""))
+		fmt.Fprintf(b, "  tls: %s\n", o.TLS.block("  "))
 	}
 	b.WriteString("  routes: [\n")
 	for _, other := range o.Cluster {
@@ -186,9 +186,9 @@ cluster: {
 	b.WriteString("  ]\n}\n")
 }
 
-func (t TLS) block(indent string, verify bool) string {
+func (t TLS) block(indent string) string {
 	s := fmt.Sprintf("{\n%[1]s  cert_file: %[2]s\n%[1]s  key_file: %[3]s\n", indent, quote(t.Cert), quote(t.Key))
-	if verify {
+	if t.CA != "" {
 		s += fmt.Sprintf("%[1]s  ca_file: %[2]s\n%[1]s  verify: true\n", indent, quote(t.CA))
 	}
 	return s + indent + "}"

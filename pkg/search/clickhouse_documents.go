@@ -109,11 +109,7 @@ func (s *ClickHouse) putDocuments(ctx context.Context, docs []documentVersion) e
 	return s.insert(ctx, `documents (`+columns+`)`, len(docs), func(i int) []any {
 		doc := docs[i]
 		name := cleanText(doc.Filename)
-		keys := slices.Sorted(maps.Keys(doc.Labels))
-		values := make([]string, len(keys))
-		for i, k := range keys {
-			values[i] = doc.Labels[k]
-		}
+		keys, values := arrays(doc.Labels)
 		stages, n := slices.Sorted(maps.Keys(doc.Stages)), len(doc.Stages)
 		ends, units, busy, elapsed := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 		for i, name := range stages {
@@ -125,6 +121,28 @@ func (s *ClickHouse) putDocuments(ctx context.Context, docs []documentVersion) e
 			doc.Job, name, doc.SHA256, uint32(max(0, doc.PageCount)), doc.State, micros(doc.CreateTime), micros(doc.EndTime), keys, values,
 		}
 	})
+}
+
+// arrays returns a map as the tables have it: its keys and, in the same order, their values.
+func arrays(m map[string]string) (keys, values []string) {
+	keys = slices.Sorted(maps.Keys(m))
+	values = make([]string, len(keys))
+	for i, k := range keys {
+		values[i] = m[k]
+	}
+	return keys, values
+}
+
+// fromArrays is the reverse of arrays; nil for none.
+func fromArrays(keys, values []string) map[string]string {
+	if len(keys) == 0 {
+		return nil
+	}
+	m := make(map[string]string, len(keys))
+	for i, k := range keys {
+		m[k] = values[i]
+	}
+	return m
 }
 
 // versionOfDocument returns the latest version of a document, 0 if there is none.
@@ -217,12 +235,7 @@ func (s *ClickHouse) listJobs(ctx context.Context, q JobQuery, after *jobPositio
 			return JobPage{}, err
 		}
 		doc.PageCount, doc.CreateTime, doc.EndTime = int(pages), timeOf(created), timeOf(ended)
-		for i, k := range keys {
-			if doc.Labels == nil {
-				doc.Labels = map[string]string{}
-			}
-			doc.Labels[k] = values[i]
-		}
+		doc.Labels = fromArrays(keys, values)
 		docs = append(docs, doc)
 	}
 	return jobPage(q, docs), rows.Err()

@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -52,11 +51,7 @@ func (s *ClickHouse) insertEvents(ctx context.Context, events []Event, deleted b
 		if deleted {
 			version = math.MaxUint64
 		}
-		keys := slices.Sorted(maps.Keys(e.Attributes))
-		values := make([]string, len(keys))
-		for i, k := range keys {
-			values[i] = e.Attributes[k]
-		}
+		keys, values := arrays(e.Attributes)
 		return []any{
 			e.Tenant, jobID(e.Job), e.ID, e.Job, version, uint8(bit(deleted)), uint8(bit(e.Tombstone)), expiry(e.ExpireTime), e.Sequence, e.Type,
 			uint32(max(0, e.Run)), e.Stage, uint32(max(0, e.Page)), e.Code, micros(e.Time), keys, values,
@@ -137,12 +132,7 @@ func (s *ClickHouse) events(ctx context.Context, statement string) ([]Event, err
 			return nil, err
 		}
 		e.Run, e.Page, e.Time, e.Tombstone = int(run), int(page), timeOf(at), tombstone == 1
-		for i, k := range keys {
-			if e.Attributes == nil {
-				e.Attributes = map[string]string{}
-			}
-			e.Attributes[k] = values[i]
-		}
+		e.Attributes = fromArrays(keys, values)
 		out = append(out, e)
 	}
 	return out, rows.Err()

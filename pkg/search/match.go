@@ -171,29 +171,37 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 	if first > 0 {
 		b.WriteString("…")
 	}
-	at := from
-	for k := 0; k < len(hits); k++ {
-		i := hits[k]
-		if i < first || i > last {
-			continue
-		}
-		end := i
-		for k+1 < len(hits) && hits[k+1] == end+1 && end+1 <= last && m.joined(folded, i, end+1) { // a phrase is marked as one
-			end = hits[k+1]
-			k++
-		}
-		b.WriteString(text[at:spans[i].Start])
+	at, begin := from, -1 // begin is the first word of the highlight that the last word is in, -1 if it is in none
+	for i := first; i <= last; i++ {
+		b.WriteString(shortened(text[at:spans[i].Start]))
 		start := b.Len()
-		b.WriteString(text[spans[i].Start:spans[end].End])
-		s.Highlights = append(s.Highlights, Span{Start: start, End: b.Len()})
-		at = spans[end].End
+		b.WriteString(shortened(text[spans[i].Start:spans[i].End]))
+		at = spans[i].End
+		switch _, hit := slices.BinarySearch(hits, i); {
+		case !hit:
+			begin = -1
+		case begin >= 0 && m.joined(folded, begin, i): // a phrase is marked as one
+			s.Highlights[len(s.Highlights)-1].End = b.Len()
+		default:
+			begin = i
+			s.Highlights = append(s.Highlights, Span{Start: start, End: b.Len()})
+		}
 	}
-	b.WriteString(text[at:to])
+	b.WriteString(shortened(text[at:to]))
 	if last < len(spans)-1 {
 		b.WriteString("…")
 	}
 	s.Text = lineBreaks.Replace(b.String())
 	return s
+}
+
+// shortened returns a word, or what stands between two, as a snippet shows it: of a run that is longer than words are, such as dots to the end of a
+// line over and over, or a key, the beginning.
+func shortened(run string) string {
+	if len(run) <= maxWordBytes {
+		return run
+	}
+	return cut(run) + "…"
 }
 
 // lineBreaks makes one line of a text, of the same length.

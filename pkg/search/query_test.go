@@ -64,6 +64,8 @@ func TestSnippet(t *testing.T) {
 		{`a "b ü"`, "a b\tÜ", "[a] [b Ü]"},
 		{"i -b", "<b> & <i> </b>", "&lt;b&gt; &amp; &lt;[i]&gt; &lt;/b&gt;"},
 		{"uber", "über\tall über", "[über] all [über]"},
+		{"b -x", "b" + strings.Repeat(".", 1000) + "b" + strings.Repeat("-", 1000), "[b]" + strings.Repeat(".", 128) + "…[b]" + strings.Repeat("-", 128) + "…"},
+		{"éa*", "a " + strings.Repeat("éa", 1000) + " b", "a [" + strings.Repeat("éa", 42) + "é…] b"}, // no character is cut through
 		{"end", filler + "end", "…" + strings.Repeat("ipsum lorem ", 15) + "ipsum [end]"},
 		{"one two", "one " + filler + "one two " + filler, "…" + strings.Repeat("lorem ipsum ", 2) + "[one] [two] " + strings.Repeat("lorem ipsum ", 13) + "…"},
 	} {

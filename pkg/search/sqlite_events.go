@@ -81,25 +81,24 @@ func (s *SQLite) Events(ctx context.Context, tenant, job string) ([]Event, error
 	if err := checkIDs(tenant, job); err != nil {
 		return nil, err
 	}
-	const find = `SELECT t.name, e.job, e.id, e.sequence, e.type, e.run, e.stage, e.page, e.code, e.time, e.attributes, e.tombstone
-		FROM tenants AS t JOIN events AS e ON e.tenant = t.id WHERE t.name = ? AND e.job = ? ORDER BY e.sequence`
-	events, err := s.events(ctx, find, tenant, job)
+	events, err := s.events(ctx, `WHERE t.name = ? AND e.job = ? ORDER BY e.sequence`, tenant, job)
 	return trailOf(events), classify(ctx, "read events", err)
 }
 
 // LastEvent reads the event with the highest sequence.
 func (s *SQLite) LastEvent(ctx context.Context) (Event, error) {
-	const find = `SELECT t.name, e.job, e.id, e.sequence, e.type, e.run, e.stage, e.page, e.code, e.time, e.attributes, e.tombstone
-		FROM events AS e JOIN tenants AS t ON t.id = e.tenant ORDER BY e.sequence DESC LIMIT 1`
-	events, err := s.events(ctx, find)
+	events, err := s.events(ctx, `ORDER BY e.sequence DESC LIMIT 1`)
 	if err != nil || len(events) == 0 {
 		return Event{}, classify(ctx, "read the last event", err)
 	}
 	return events[0], nil
 }
 
-func (s *SQLite) events(ctx context.Context, statement string, args ...any) ([]Event, error) {
-	rows, err := s.reader.QueryContext(ctx, statement, args...)
+// events reads those events that the end of the statement says.
+func (s *SQLite) events(ctx context.Context, which string, args ...any) ([]Event, error) {
+	const read = `SELECT t.name, e.job, e.id, e.sequence, e.type, e.run, e.stage, e.page, e.code, e.time, e.attributes, e.tombstone
+		FROM events AS e JOIN tenants AS t ON t.id = e.tenant `
+	rows, err := s.reader.QueryContext(ctx, read+which, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -14,10 +14,7 @@ import (
 func TestNATSConfig(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "nats")
-	out, errOut, code := runNATS(t, "nats-config", "-o", dir)
-	if code != 0 {
-		t.Fatalf("exit code %d: %s", code, errOut)
-	}
+	out := shell{}.want(t, 0, "", "nats-config", "-o", dir)
 	want := []string{"admin.nk", "gateway.nk", "index.nk", "ingest.nk", "nats.conf", "ocr.nk", "render.nk", "scan.nk"}
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -44,41 +41,20 @@ func TestNATSConfig(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "admin.nk")); err != nil {
 		t.Fatal(err)
 	}
-	if _, errOut, code = runNATS(t, "nats-config", "-o", dir); code != exitError || !strings.Contains(errOut, "gateway.nk is there already") {
-		t.Errorf("a second time: exit code %d, %q, want a refusal", code, errOut)
-	}
+	shell{}.want(t, exitError, "gateway.nk is there already", "nats-config", "-o", dir)
 	if _, err := os.Stat(filepath.Join(dir, "admin.nk")); err == nil {
 		t.Error("a second time: admin.nk was written")
 	}
-	if _, errOut, code = runNATS(t, "nats-config", "-o", t.TempDir(), "--cluster", "a,b"); code != exitUsage || !strings.Contains(errOut, "cluster") {
-		t.Errorf("a cluster of two: exit code %d, %q, want wrong usage", code, errOut)
-	}
+	shell{}.want(t, exitUsage, "2 servers", "nats-config", "-o", t.TempDir(), "--cluster", "a,b")
 }
 
 func TestProvision(t *testing.T) {
 	t.Parallel()
 	s := bustest.NewSecured(t)
 	for range 2 { // the second time everything is there
-		out, errOut, code := runNATS(t, "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.AdminUser))
-		if code != 0 || !strings.Contains(out, "replicas: 1") {
-			t.Errorf("exit code %d: %s%s", code, out, errOut)
-		}
+		shell{}.want(t, 0, "replicas: 1", "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.AdminUser))
 	}
-	_, errOut, code := runNATS(t, "provision", "--nats", s.URL())
-	if code != exitError || !strings.Contains(strings.ToLower(errOut), "authorization") {
-		t.Errorf("without a key: exit code %d, %q, want a refusal", code, errOut)
-	}
-	_, errOut, code = runNATS(t, "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.GatewayUser), "--nats.inbox-prefix", "_INBOX_gateway",
-		"--timeout", "3s")
-	if code != exitError || !strings.Contains(errOut, "as the administrator") {
-		t.Errorf("as the gateway: exit code %d, %q, want advice", code, errOut)
-	}
-}
-
-// runNATS runs the command line without any environment.
-func runNATS(t *testing.T, args ...string) (out, errOut string, code int) {
-	t.Helper()
-	var o, e strings.Builder
-	code = run(t.Context(), streams{in: strings.NewReader(""), out: &o, err: &e, getenv: func(string) string { return "" }}, args)
-	return o.String(), e.String(), code
+	shell{}.want(t, exitError, "uthorization", "provision", "--nats", s.URL()) // without a key
+	shell{}.want(t, exitError, "as the administrator", "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.GatewayUser),
+		"--nats.inbox-prefix", "_INBOX_gateway", "--timeout", "3s")
 }

@@ -94,7 +94,10 @@ func (s *Service) CreateKey(ctx context.Context, req *inkstreamv1.CreateKeyReque
 	}
 	slices.Sort(key.Scopes)
 	if t := req.GetExpireTime(); t != nil {
-		key.ExpireTime = t.AsTime()
+		var err error
+		if key.ExpireTime, err = timeOf("expire_time", t); err != nil {
+			return nil, err
+		}
 		if !key.ExpireTime.After(time.Now()) {
 			return nil, invalidField(fault.InvalidArgument, "expire_time", "the key would expire in the past")
 		}

@@ -20,7 +20,9 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"inkstream.dev/pkg/fault"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/access"
 )
@@ -195,6 +197,8 @@ func TestKeyLife(t *testing.T) {
 		!bytes.Contains(body, []byte("expire_time")) {
 		t.Errorf("a key that has expired: got %d %s, want 400 that names the field", code, body)
 	}
+	far := &inkstreamv1.CreateKeyRequest{Scopes: []string{"read"}, ExpireTime: &timestamppb.Timestamp{Seconds: 253402300800}} // the year 10000
+	checkError(t, r.callRPC(t.Context(), admin, "CreateKey", far, &inkstreamv1.Key{}), fault.InvalidArgument)
 }
 
 func TestRateLimit(t *testing.T) {

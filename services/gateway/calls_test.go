@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
@@ -201,6 +203,40 @@ func TestListByLabel(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A bound is one however far away it lies: what is to be deleted before a time when there was nothing is nothing.
+func TestListByTimesFarAway(t *testing.T) {
+	t.Parallel()
+	r := start(t, withIndex(t))
+	rec := r.newJob(running)
+	if err := r.svc.index.PutDocument(t.Context(), projection.Document(rec)); err != nil {
+		t.Fatal(err)
+	}
+	begin, end := &timestamppb.Timestamp{Seconds: -62135596800}, &timestamppb.Timestamp{Seconds: 253402300799} // the years 1 and 9999
+	for _, tt := range []struct {
+		after, before *timestamppb.Timestamp
+		jobs          int
+		want          fault.Code
+	}{
+		{after: begin, jobs: 1}, {before: end, jobs: 1}, {after: begin, before: end, jobs: 1}, {before: begin}, {after: end},
+		{before: &timestamppb.Timestamp{}}, {after: &timestamppb.Timestamp{}, jobs: 1},
+		{before: &timestamppb.Timestamp{Seconds: math.MaxInt64}, want: fault.InvalidArgument},
+		{before: &timestamppb.Timestamp{Seconds: math.MinInt64}, want: fault.InvalidArgument},
+	} {
+		f := &inkstreamv1.JobFilter{CreateAfter: tt.after, CreateBefore: tt.before}
+		list := &inkstreamv1.ListJobsResponse{}
+		checkError(t, r.callRPC(t.Context(), "", "ListJobs", &inkstreamv1.ListJobsRequest{Filter: f}, list), tt.want)
+		if len(list.GetJobs()) != tt.jobs {
+			t.Errorf("after %v, before %v: got %v, want %d jobs", tt.after, tt.before, list.GetJobs(), tt.jobs)
+		}
+	}
+	did := &inkstreamv1.BatchJobsResponse{}
+	f := &inkstreamv1.BatchJobsRequest{Filter: &inkstreamv1.JobFilter{CreateBefore: begin}}
+	checkError(t, r.callRPC(t.Context(), "", "DeleteJobs", f, did), "")
+	if did.GetDone() != 0 || did.GetSkipped() != 0 {
+		t.Errorf("delete what is from before the year 1: got %v, want nothing", did)
+	}
 }
 
 // A stage whose only process has its hands full has that process still.

@@ -58,18 +58,23 @@ func (s *Service) GetPageImage(ctx context.Context, req *inkstreamv1.GetPageImag
 	}
 	data, err := s.drawnPage(ctx, rec, n, dpi)
 	if err == nil && page != nil {
-		select {
-		case s.images <- struct{}{}:
-			data, err = withBoxes(data, page)
-			<-s.images
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+		data, err = s.boxed(ctx, data, page)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &httpbody.HttpBody{ContentType: pngType, Data: data}, nil
+}
+
+// boxed is withBoxes, for so many pages at once.
+func (s *Service) boxed(ctx context.Context, data []byte, page *inkstreamv1.Page) ([]byte, error) {
+	select {
+	case s.images <- struct{}{}:
+		defer func() { <-s.images }()
+		return withBoxes(data, page)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // drawnPage has the render service draw a page.

@@ -127,11 +127,22 @@ func jobQuery(ctx context.Context, f *inkstreamv1.JobFilter) (search.JobQuery, e
 // documentFilter reads what lists and searches have alike.
 func documentFilter(prefix, filename string, labels []string, from, before *timestamppb.Timestamp) (search.Filter, error) {
 	f := search.Filter{Filename: filename}
-	if from != nil {
-		f.From = from.AsTime()
-	}
-	if before != nil {
-		f.Before = before.AsTime()
+	for _, b := range []struct {
+		field string
+		given *timestamppb.Timestamp
+		into  *time.Time
+	}{{"create_after", from, &f.From}, {"create_before", before, &f.Before}} {
+		if b.given == nil {
+			continue
+		}
+		at, err := timeOf(prefix+b.field, b.given)
+		if err != nil {
+			return f, err
+		}
+		// No job is older than 1970, and the zero Time, which begins the year 1, would be no bound at all.
+		if *b.into = at; at.Unix() < 0 {
+			*b.into = time.Unix(0, 0)
+		}
 	}
 	for _, l := range labels {
 		if !f.AddLabel(l) {

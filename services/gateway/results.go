@@ -184,40 +184,37 @@ func (s *Service) restArchive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())
-	var archive *zip.Writer
-	begin := func() {
-		h := w.Header()
-		h.Set("Content-Type", zipType)
-		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": string(rec.ID) + ".zip"}))
-		h.Set("Cache-Control", "private, no-cache")
-		archive = zip.NewWriter(w)
-	}
-	for entry, err := range s.env.Blobs.List(ctx, folder) {
-		if err == nil && archive == nil {
-			begin()
-			if r.Method == http.MethodHead {
-				return // the archive would be made for nobody
-			}
+	var keys []string // all, before anything is answered: a list that breaks off looks like one that is short
+	for entry, listErr := range s.env.Blobs.List(ctx, folder) {
+		if err = listErr; err != nil {
+			break
 		}
+		keys = append(keys, entry.Key)
+	}
+	if err == nil && len(keys) == 0 && !yields(rec.State) && rec.ResultRun == 0 {
+		err = errNoResult(rec)
+	}
+	if err != nil {
+		s.writeError(w, r, "GET archive", err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", zipType)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": string(rec.ID) + ".zip"}))
+	h.Set("Cache-Control", "private, no-cache")
+	if r.Method == http.MethodHead {
+		return // the archive would be made for nobody
+	}
+	archive := zip.NewWriter(w)
+	for _, key := range keys {
+		err := s.addToArchive(r, archive, key, strings.TrimPrefix(key, folder))
 		if err == nil {
-			err = s.addToArchive(r, archive, entry.Key, strings.TrimPrefix(entry.Key, folder))
+			continue
 		}
-		switch {
-		case err == nil:
-		case archive == nil:
-			s.writeError(w, r, "GET archive", err)
-			return
-		default:
+		if !errors.Is(err, blob.ErrNotFound) { // else the job was removed meanwhile, or run again
 			s.report(ctx, "GET archive", err)
-			panic(http.ErrAbortHandler) // the client must see that the archive is not whole
 		}
-	}
-	if archive == nil {
-		if !yields(rec.State) && rec.ResultRun == 0 {
-			s.writeError(w, r, "GET archive", errNoResult(rec))
-			return
-		}
-		begin() // of a job that yields nothing
+		panic(http.ErrAbortHandler) // the client must see that the archive is not whole
 	}
 	// A client that hung up has no use for the rest.
 	_ = archive.Close()
@@ -228,9 +225,6 @@ func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name s
 	var from io.ReadCloser
 	if err == nil {
 		from, err = s.env.Blobs.Get(r.Context(), key)
-	}
-	if errors.Is(err, blob.ErrNotFound) {
-		return nil // deleted since it was listed
 	}
 	if err != nil {
 		return err

@@ -11,7 +11,9 @@ import (
 	"image/png"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -155,6 +157,36 @@ func TestArchive(t *testing.T) {
 			t.Errorf("got %d %s, want %d", res.StatusCode, body, want)
 		}
 	}
+}
+
+// losing is the answer to a client, in the midst of which the job's artifacts go.
+type losing struct {
+	http.ResponseWriter
+	once   sync.Once
+	remove func()
+}
+
+func (l *losing) Write(p []byte) (int, error) {
+	l.once.Do(l.remove)
+	return l.ResponseWriter.Write(p)
+}
+
+func TestArchiveOfWhatGoesMeanwhileIsCut(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	rec := r.ended(map[string]string{"images/1-1.png": strings.Repeat("png", 50_000), "text.txt": "text"})
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	req.SetPathValue("id", string(rec.ID))
+	defer func() {
+		if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // recover gives back the very value, of any type
+			t.Errorf("got panic %v, want http.ErrAbortHandler: the client must not take what it has for all", v)
+		}
+	}()
+	r.svc.restArchive(&losing{ResponseWriter: httptest.NewRecorder(), remove: func() {
+		if err := r.env.Blobs.DeletePrefix(t.Context(), job.Folder(rec.Tenant, rec.ID)); err != nil {
+			t.Error(err)
+		}
+	}}, req)
 }
 
 // drawn answers calls for images with a white page, as the render service does.

@@ -10,8 +10,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// maxHitBoxes bounds the boxes of one hit.
-const maxHitBoxes = 100
+// maxHitBoxes bounds the boxes of one hit, and maxBoxText what one says of its text: a page's words may be of any length.
+const maxHitBoxes, maxBoxText = 100, 128
 
 // Search finds pages by their text.
 func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*inkstreamv1.SearchResponse, error) {
@@ -80,7 +80,7 @@ func (s *Service) boxesOf(ctx context.Context, tenant string, h search.Hit, m *s
 		if len(boxes) == maxHitBoxes {
 			break
 		}
-		boxes = append(boxes, &inkstreamv1.Box{Text: words[n].GetText(), Bbox: words[n].GetBbox()})
+		boxes = append(boxes, &inkstreamv1.Box{Text: truncate(words[n].GetText(), maxBoxText), Bbox: words[n].GetBbox()})
 	}
 	return boxes
 }

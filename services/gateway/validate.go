@@ -3,9 +3,11 @@ package gateway
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"inkstream.dev/pkg/fault"
 )
@@ -34,4 +36,12 @@ func validate(req any) error {
 		return fault.Wrap(fault.Permanent, fault.Internal, err)
 	}
 	return nil
+}
+
+// timeOf returns a time that a client gave. JSON holds only those of the years 1 to 9999; a gRPC client can say any.
+func timeOf(field string, t *timestamppb.Timestamp) (time.Time, error) {
+	if t.CheckValid() != nil {
+		return time.Time{}, invalidField(fault.InvalidArgument, field, "%s: want a time of the years 1 to 9999", field)
+	}
+	return t.AsTime(), nil
 }
