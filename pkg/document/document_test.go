@@ -42,6 +42,16 @@ func page(n int32, blocks ...*inkstreamv1.Block) *inkstreamv1.Page {
 	}
 }
 
+// read makes a block one that was recognised.
+func read(b *inkstreamv1.Block) *inkstreamv1.Block {
+	for _, l := range b.GetLines() {
+		for _, w := range l.GetWords() {
+			w.Confidence = proto.Float32(0.9)
+		}
+	}
+	return b
+}
+
 // prose is a paragraph of the document's body.
 func prose(y float32) *inkstreamv1.Block {
 	return text(layout.Paragraph, 72, y, 10, 1, "the body of the document is set in this type, and there is a good deal", "of it, so that nobody takes it for anything else than what it is.")
@@ -212,6 +222,42 @@ func TestHeadings(t *testing.T) {
 			nil,
 			[]*inkstreamv1.Block{text(para, 72, 60, 10, 1, "Introduction"), prose(100), text(para, 72, 150, 10, 1, "Method"), prose(170), text(para, 72, 220, 10, 1, "Elsewhere"), prose(250)},
 			"heading2 paragraph heading3 paragraph paragraph paragraph",
+		},
+		{
+			"the outline leaves out numbers, or has them",
+			[]*inkstreamv1.OutlineEntry{{Title: "Introduction", Level: 2, Page: 1}, {Title: "2.1 Method", Level: 3, Page: 1}},
+			nil,
+			[]*inkstreamv1.Block{text(para, 72, 60, 10, 1, "1. Introduction"), prose(100), text(para, 72, 150, 10, 1, "Method"), prose(170), prose(220)},
+			"heading2 paragraph heading3 paragraph paragraph",
+		},
+		{
+			"what the outline does not name stands below, with the heading right under it, or is a label that comes again",
+			[]*inkstreamv1.OutlineEntry{
+				{Title: "Pears", Level: 1}, {Title: "Early", Level: 2}, {Title: "Late", Level: 2}, {Title: "Apples", Level: 1}, {Title: "Red", Level: 2}, {Title: "Green", Level: 2},
+				{Title: "Brown", Level: 2},
+			},
+			nil,
+			[]*inkstreamv1.Block{
+				text(para, 72, 60, 20, 1, "Pears"), prose(90), text(para, 72, 120, 13, 1, "Early"), prose(140), text(para, 72, 170, 11, 2, "Note"), prose(185),
+				text(para, 72, 220, 13, 1, "Late"), text(para, 72, 240, 11, 2, "Note"), prose(255), text(para, 72, 285, 10, 2, "An aside"), prose(300),
+				text(para, 72, 330, 17, 1, "Part 2"), text(para, 72, 350, 20, 1, "Apples"), prose(380), text(para, 72, 410, 13, 1, "Red"), text(para, 72, 430, 11, 2, "Note"), prose(445),
+				text(para, 72, 480, 13, 1, "Green"), prose(500), text(para, 72, 530, 13, 1, "Brown"), prose(550),
+			},
+			"heading1 paragraph heading2 paragraph paragraph paragraph heading2 paragraph paragraph heading3 paragraph " +
+				"heading1 heading1 paragraph heading2 paragraph paragraph heading2 paragraph heading2 paragraph",
+		},
+		{
+			"what is read in a picture", nil, nil,
+			[]*inkstreamv1.Block{
+				text(para, 72, 60, 16, 1, "Chapter one"), prose(100), read(text(para, 72, 150, 30, 0, "Stop")), text(para, 72, 190, 12, 1, "A section"), prose(210),
+				text(para, 72, 250, 16, 1, "Chapter two"), prose(280),
+			},
+			"heading1 paragraph paragraph heading1 paragraph heading1 paragraph",
+		},
+		{
+			"a bullet in another font is an item all the same", nil, nil,
+			[]*inkstreamv1.Block{prose(60), text(layout.ListItem, 72, 100, 10, 3, "• initrd.gz (the image)"), prose(120), text(layout.ListItem, 72, 160, 10, 3, "3. Images of disks"), prose(180)},
+			"paragraph list_item paragraph heading1 paragraph",
 		},
 		{
 			"so does the structure", nil,

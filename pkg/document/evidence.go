@@ -35,7 +35,8 @@ type BlockEvidence struct {
 	Words int
 	Lines int
 	Flags Flags
-	// Key is a hash of its text's letters and digits in lower case, by which it is found again in the outline; of long blocks 0.
+	// Key is a hash of its text's letters and digits in lower case, without the number that it begins with, by which it is found again in the
+	// outline; of long blocks 0.
 	Key uint64
 	// Depth is that of the number which the block begins with: 2 for "1.3 Results".
 	Depth int
@@ -68,6 +69,7 @@ const (
 	FlagItalic                       // all of it
 	FlagTurned                       // not upright
 	FlagNumber                       // ends with a number
+	FlagSign                         // begins with a sign: a bullet, a dash
 )
 
 // What Tag says besides the levels 1 to 6.
@@ -249,8 +251,10 @@ func (o *observer) ends(out *BlockEvidence, b *inkstreamv1.Block) {
 	if n := len(last.GetWords()); n > 0 {
 		end = last.GetWords()[n-1].GetText()
 	}
-	if r, _ := utf8.DecodeRuneInString(first); unicode.IsLower(r) {
+	if r, n := utf8.DecodeRuneInString(first); unicode.IsLower(r) {
 		out.Flags |= FlagLower
+	} else if n == len(first) && !unicode.IsLetter(r) && !unicode.IsNumber(r) {
+		out.Flags |= FlagSign
 	}
 	if _, ok := pageNumber(end); ok && out.Words > 1 {
 		out.Flags |= FlagNumber
@@ -278,16 +282,18 @@ func (o *observer) ends(out *BlockEvidence, b *inkstreamv1.Block) {
 	}
 	if out.Words <= longestKey {
 		k := newKey()
-		for _, line := range lines {
-			for _, w := range line.GetWords() {
-				k.add(w.GetText())
+		out.Depth = depth(first)
+		for i, line := range lines {
+			for j, w := range line.GetWords() {
+				if i+j > 0 || out.Depth == 0 || out.Words == 1 {
+					k.add(w.GetText())
+				}
 				if strings.Contains(w.GetText(), "....") {
 					out.Flags |= FlagLeader
 				}
 			}
 		}
 		out.Key = k.sum
-		out.Depth = depth(first)
 		if dots(lines[0]) {
 			out.Flags |= FlagLeader
 		}
@@ -395,10 +401,13 @@ func (k *key) add(text string) {
 	}
 }
 
-// keyOf hashes a text.
-func keyOf(text string) uint64 {
+// keyOf hashes a title without its number: documents print numbers that their outlines leave out, and the other way round.
+func keyOf(title string) uint64 {
 	k := newKey()
-	k.add(text)
+	if first, rest, ok := strings.Cut(strings.TrimSpace(title), " "); ok && depth(first) > 0 {
+		title = rest
+	}
+	k.add(title)
 	return k.sum
 }
 

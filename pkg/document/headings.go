@@ -36,7 +36,7 @@ func (p *Plan) headings(pages []*Evidence, outline []*inkstreamv1.OutlineEntry) 
 	structured := false // the structure names headings
 	var found []candidate
 	for i, e := range pages {
-		pageBody := body
+		pageBody, pictured := body, mostlyNative(e)
 		if recognised(e) {
 			pageBody = commonest(e.Sizes)
 		}
@@ -52,12 +52,13 @@ func (p *Plan) headings(pages []*Evidence, outline []*inkstreamv1.OutlineEntry) 
 				c.level, structured = b.Tag, true
 			}
 			c.title = b.Tag == TagTitle
-			if c.level > 0 || c.title || b.Tag == TagHeading || b.Tag != TagText && (stands(b, pageBody, boldBody) || setApart(e, j, pageBody, font)) {
+			read := b.Flags&FlagRecognised != 0 && pictured // text of a picture
+			if c.level > 0 || c.title || b.Tag == TagHeading || b.Tag != TagText && !read && (stands(b, pageBody, boldBody) || setApart(e, j, pageBody, font)) {
 				found = append(found, c)
 			}
 		}
 	}
-	found = sparse(found, pages)
+	found = withoutLabels(sparse(found, pages), pages)
 	if structured { // a document that says which its headings are has no others
 		found = slices.DeleteFunc(found, func(c candidate) bool {
 			return c.level == 0 && !c.title && pages[c.page].Blocks[c.block].Tag != TagHeading && !larger(c, pages, body)
@@ -65,13 +66,14 @@ func (p *Plan) headings(pages []*Evidence, outline []*inkstreamv1.OutlineEntry) 
 	}
 	found = p.title(found, pages, body)
 	levels := styleLevels(found)
-	for _, c := range found {
+	for i, level := range levels.all(found) {
+		c := found[i]
 		d := &p.pages[pages[c.page].Number].blocks[c.block]
 		if c.title {
 			*d = blockPlan{kind: typeIndex(layout.Title), level: 1}
 			continue
 		}
-		*d = blockPlan{kind: typeIndex(layout.Heading), level: levels.of(c)}
+		*d = blockPlan{kind: typeIndex(layout.Heading), level: level}
 	}
 }
 
@@ -101,6 +103,19 @@ func recognised(e *Evidence) bool {
 		}
 	}
 	return false
+}
+
+// mostlyNative reports whether most words of a page are its own, so that those which were recognised are the text of its pictures.
+func mostlyNative(e *Evidence) bool {
+	words, native := 0, 0
+	for i := range e.Blocks {
+		b := &e.Blocks[i]
+		words += b.Words
+		if b.Flags&FlagRecognised == 0 {
+			native += b.Words
+		}
+	}
+	return 2*native > words
 }
 
 // mostlyBold reports whether the body itself is bold, so that bold type says nothing.
@@ -136,7 +151,7 @@ func bodyFont(pages []*Evidence, body int) uint32 {
 // paragraph of the body.
 func setApart(e *Evidence, j, body int, font uint32) bool {
 	b := &e.Blocks[j]
-	if b.Lines != 1 || b.Words < 2 || b.Words > 14 || b.Style == font || b.Style == 0 || font == 0 || b.Flags&(FlagStop|FlagRecognised|FlagItalic) != 0 {
+	if b.Lines != 1 || b.Words < 2 || b.Words > 14 || b.Style == font || b.Style == 0 || font == 0 || b.Flags&(FlagStop|FlagRecognised|FlagItalic|FlagSign) != 0 {
 		return false
 	}
 	if 100*b.Size < 94*body || b.Depth == 0 && types[b.Type] != layout.ListItem || j+1 >= len(e.Blocks) {
@@ -228,6 +243,29 @@ func sparse(found []candidate, pages []*Evidence) []candidate {
 	})
 }
 
+// withoutLabels drops what comes again and again ("Note", "Warning"), where structure or outline name most headings, but none of these.
+func withoutLabels(found []candidate, pages []*Evidence) []candidate {
+	const again = 3
+	times, named := map[uint64]int{}, 0
+	for _, c := range found {
+		if c.level > 0 {
+			named++
+		}
+		if b := &pages[c.page].Blocks[c.block]; c.minor() && b.Words <= 3 {
+			times[b.Key]++
+		}
+	}
+	if 2*named < len(found) {
+		return found
+	}
+	return slices.DeleteFunc(found, func(c candidate) bool {
+		return c.minor() && times[pages[c.page].Blocks[c.block].Key] >= again
+	})
+}
+
+// minor reports whether nothing but its type speaks for a heading.
+func (c candidate) minor() bool { return c.level == 0 && c.depth == 0 && !c.title }
+
 // outlineIndex finds entries of the outline by their text.
 type outlineIndex map[uint64][]*inkstreamv1.OutlineEntry
 
@@ -299,6 +337,8 @@ func (p *Plan) title(found []candidate, pages []*Evidence, body int) []candidate
 type levelMap struct {
 	styles map[headingStyle]int
 	depths map[int]int
+	// told are the styles of which structure, outline or numbers say a level.
+	told map[headingStyle]bool
 }
 
 // styleLevels orders the styles of headings: by what structure, outline or numbers say of them, else the larger before the smaller and the bold
@@ -332,7 +372,10 @@ func styleLevels(found []candidate) levelMap {
 	if len(often) == 0 {
 		often = styles
 	}
-	out := levelMap{styles: map[headingStyle]int{}, depths: map[int]int{}}
+	out := levelMap{styles: map[headingStyle]int{}, depths: map[int]int{}, told: map[headingStyle]bool{}}
+	for _, s := range styles {
+		out.told[s] = len(told[s])+len(byDepth[s]) > 0
+	}
 	out.rank(often, told, byDepth)
 	for _, s := range styles {
 		if out.styles[s] == 0 {
@@ -388,6 +431,31 @@ func order(a, b bool) int {
 	default:
 		return -1
 	}
+}
+
+// all returns the levels of the headings. Where structure or outline name most of them, one in a type that none of those has is minor: the
+// title of a note or a box. It stands below a larger heading before it; a label right above a heading ("Chapter 2") goes with that.
+func (l levelMap) all(found []candidate) []int {
+	named := 0
+	for _, c := range found {
+		if c.level > 0 {
+			named++
+		}
+	}
+	out, last, size := make([]int, len(found)), 0, 0
+	for i, c := range found {
+		out[i] = l.of(c)
+		switch {
+		case c.level > 0:
+			last, size = c.level, c.style.size
+		case 2*named < len(found) || !c.minor() || l.told[c.style] || last == 0:
+		case i+1 < len(found) && found[i+1].level > 0 && found[i+1].page == c.page && found[i+1].block == c.block+1:
+			out[i] = min(out[i], found[i+1].level)
+		case c.style.size < size:
+			out[i] = min(max(out[i], last+1), mostLevels)
+		}
+	}
+	return out
 }
 
 // of returns the level of a heading: as it was told, by its number, by its style.

@@ -208,8 +208,9 @@ func (p *textColumn) restyled(i int) bool {
 	if a.mono != b.mono {
 		return true
 	}
-	// A line in a font of its own above text in another is a heading, unless it fills the line and goes on in the next; so is a bold one.
-	if a.font != b.font && a.font > 0 && b.font > 0 && p.right-prev.x1 > 3*p.em {
+	// A line in a font of its own above text in another is a heading, unless it fills the line and goes on in the next; so is a bold one. Where the
+	// size changes with the font, it does not go on.
+	if a.font != b.font && a.font > 0 && b.font > 0 && (p.right-prev.x1 > 3*p.em || a.size > 1.05*b.size && b.size > 0) {
 		return true
 	}
 	return a.bold != b.bold && (p.right-prev.x1 > 3*p.em || i >= 2 && p.shapes[i-2].style.bold == a.bold && a.bold)

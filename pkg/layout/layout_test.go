@@ -34,6 +34,22 @@ func down(x, y, size float64, lines ...string) []*inkstreamv1.Line {
 	return out
 }
 
+// set sets lines in a font.
+func set(font int32, lines ...*inkstreamv1.Line) []*inkstreamv1.Line {
+	for _, line := range lines {
+		for _, w := range line.Words {
+			w.Font = font
+		}
+	}
+	return lines
+}
+
+// fonts gives a page two fonts.
+func fonts(page *inkstreamv1.Page) *inkstreamv1.Page {
+	page.Fonts = []*inkstreamv1.Font{{Name: "Times"}, {Name: "Garamond"}}
+	return page
+}
+
 // turned gives lines an angle, and moves their words to where they stand on a page when the lines run that way.
 func turned(angle int32, lines ...*inkstreamv1.Line) []*inkstreamv1.Line {
 	for _, line := range lines {
@@ -88,6 +104,11 @@ func TestArrange(t *testing.T) {
 			"a heading is a block of its own",
 			pageOf(down(72, 72, 16, "A heading"), down(72, 92, 10, "text below it", "in two lines")),
 			"A heading\n\ntext below it\nin two lines\n",
+		},
+		{
+			"a heading as wide as the column is in a font of its own, and larger",
+			fonts(pageOf(set(1, down(72, 72, 10.8, "(1) a heading that is wide")...), set(2, down(72, 86, 10, "and the text that is below it", "in three lines which are all", "of the width of that heading")...))),
+			"(1) a heading that is wide\n\nand the text that is below it\nin three lines which are all\nof the width of that heading\n",
 		},
 		{
 			"lines drawn from the bottom up",

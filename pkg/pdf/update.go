@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -22,8 +23,9 @@ const (
 
 // TextLayer writes the source with an invisible text layer on the given pages, those with recognised words: words that have a confidence.
 // Every byte of the original comes first, untouched, and behind them an incremental update. A page keeps its own content; the words lie
-// before it, each edge within two points of its box's. Pages may come in any order; what is kept of each is a few numbers, so a document of any
-// length takes no more memory than its cross references. Without any recognised word the source is copied as it is.
+// before it, each edge within two points of its box's, and apart from text of the page's own. Pages may come in any order; what is kept of
+// each is a few numbers, so a document of any length takes no more memory than its cross references. Without any recognised word the source
+// is copied as it is.
 //
 // Errors are those of Open, and DAMAGED, with the page where there is one, for a document that PDFium reads only by guessing at its
 // structure, ENCRYPTED for a cipher that cannot be written. What w has been given by then is of no use. An error of pages is in the chain.
@@ -83,7 +85,7 @@ func (e *Engine) extend(ctx context.Context, source *os.File, password string, x
 	if err := u.flush(); err != nil {
 		return err
 	}
-	return u.send(wire.Request{Op: wire.UpdateEnd})
+	return u.send(wire.Request{Op: wire.UpdateEnd}, e.cfg.OpenTimeout)
 }
 
 // updater sends pages to the child and what comes back to the writer.
@@ -103,15 +105,17 @@ func (u *updater) flush() error {
 	if err != nil {
 		return fmt.Errorf("encode pages: %w", err)
 	}
+	// Each page is loaded again, for the text of its own.
+	limit := u.d.engine.cfg.OpenTimeout + time.Duration(len(u.batch.GetPages()))*u.d.engine.cfg.PageTimeout
 	u.batch.Pages, u.weight = nil, 0
-	return u.send(wire.Request{Op: wire.UpdatePages, Body: body})
+	return u.send(wire.Request{Op: wire.UpdatePages, Body: body}, limit)
 }
 
-func (u *updater) send(req wire.Request) error {
+func (u *updater) send(req wire.Request, limit time.Duration) error {
 	if err := u.ctx.Err(); err != nil {
 		return fmt.Errorf("write an addition: %w", err)
 	}
-	reply, err := u.d.call(u.ctx, req, u.d.engine.cfg.OpenTimeout, nil)
+	reply, err := u.d.call(u.ctx, req, limit, nil)
 	if err != nil {
 		return err
 	}

@@ -89,6 +89,7 @@ type layered struct {
 	original, path string // files
 	pages          []*inkstreamv1.Page
 	grown          int
+	unit           float64 // of user space, in points
 }
 
 // sampleWords are of many scripts, one of them beyond the basic plane.
@@ -107,7 +108,7 @@ func layer(t testing.TB, e *Engine, name, path, password string, most int) (*lay
 	if err != nil {
 		return nil, err
 	}
-	out := &layered{name: name, password: password, original: path, path: filepath.Join(t.TempDir(), "searchable.pdf")}
+	out := &layered{unit: 1, name: name, password: password, original: path, path: filepath.Join(t.TempDir(), "searchable.pdf")}
 	for n := 1; n <= min(d.Info().PageCount, most); n++ {
 		if p := recognise(t, d, n, words); p != nil {
 			out.pages = append(out.pages, p)
@@ -227,7 +228,7 @@ func (l *layered) checkWords(t testing.TB) (found, all int) {
 				}
 				far := 0.0
 				for k, v := range w.GetBbox() {
-					far = math.Max(far, math.Abs(float64(v)-b.At[k]))
+					far = math.Max(far, math.Abs(float64(v)-l.unit*b.At[k])) // pdftotext's places are in units
 				}
 				if far < best {
 					best, at = far, i
@@ -257,7 +258,7 @@ func TestTextLayer(t *testing.T) {
 	need(t, "qpdf", "pdftoppm", "pdftotext")
 	scan := pdftest.ScanOptions{Pages: 1}
 	files := []pdftest.File{
-		pdftest.Scanned(scan), pdftest.RotatedScans(scan), pdftest.SidewaysScans(scan), pdftest.ScannedBlank(), pdftest.UserUnits(),
+		pdftest.Scanned(scan), pdftest.RotatedScans(scan), pdftest.SidewaysScans(scan), pdftest.ScannedBlank(), pdftest.UserUnits(), inUnits(pdftest.Scanned(scan)),
 		pdftest.WithBadStartxref(pdftest.Scanned(scan)), pdftest.WithoutXref(pdftest.Scanned(scan)), pdftest.WithJunkBefore(pdftest.Scanned(scan)),
 		pdftest.BornDigital(2), pdftest.Rotated(), pdftest.CropOffset(), pdftest.SidewaysText(), pdftest.BlankPages(3), pdftest.ManyPages(20),
 		pdftest.OwnerOnly(pdftest.RC4),
@@ -271,6 +272,9 @@ func TestTextLayer(t *testing.T) {
 			l, err := layer(t, sharedEngine(t), f.Name, f.Write(t), f.Password, 2)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if bytes.Contains(f.PDF, []byte("/UserUnit 2")) {
+				l.unit = 2
 			}
 			l.checkAll(t)
 		})

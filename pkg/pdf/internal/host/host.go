@@ -34,7 +34,7 @@ type Host struct {
 	// structure is what the document's structure was read to, nil where it cannot be followed; units are those of its pages.
 	structure *structure.File
 	units     *structure.Units
-	tags      *bool     // the open document is tagged; nil until it was asked
+	tags      *bool // the open document is tagged; nil until it was asked
 }
 
 // New compiles the engine, or loads it from the cache, and warms it up, so that the first document does not pay for it.

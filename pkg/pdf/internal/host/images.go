@@ -108,23 +108,38 @@ func (k *keeper) store(index, from int, ext string) {
 // embedded keeps image i of the page.
 func (k *keeper) embedded(i int, img pdfium.Image) {
 	filters := k.page.Filters(img)
-	left := int64(len(k.room.buf) - k.room.n)
-	photo := false
-	if isFile(lastFilter(filters)) {
-		if d, ok := k.page.Packed(img, len(filters) > 1, left); ok {
-			b := d.Bytes()
-			if ext := extension(b); ext != "" {
-				from := k.room.n
-				_, _ = k.room.Write(b) // Packed was given the room as its limit
-				k.store(i, from, ext)
-				d.Close()
-				return
-			}
-			d.Close()
-		}
-		photo = true
+	format := formats[lastFilter(filters)]
+	if format != "" && k.asItIs(i, img, len(filters) > 1, extension) {
+		return
 	}
-	k.decoded(i, img, photo)
+	kept := k.decoded(i, img, format != "")
+	if !kept && format != "" { // too damaged to be known or decoded, it is still what the document has there
+		kept = k.asItIs(i, img, len(filters) > 1, func([]byte) string { return format })
+	}
+	k.cut = k.cut || !kept && tooLarge(img)
+}
+
+// tooLarge reports whether an image cannot be decoded for its size.
+func tooLarge(img pdfium.Image) bool {
+	return img.Width <= 0 || img.Height <= 0 || img.Width > maxDecoded/img.Height
+}
+
+// asItIs keeps an image as it is in the document, if there is an extension for it.
+func (k *keeper) asItIs(i int, img pdfium.Image, unwrapped bool, extension func([]byte) string) bool {
+	d, ok := k.page.Packed(img, unwrapped, int64(len(k.room.buf)-k.room.n))
+	if !ok {
+		return false
+	}
+	defer d.Close()
+	b := d.Bytes()
+	ext := extension(b)
+	if ext == "" {
+		return false
+	}
+	from := k.room.n
+	_, _ = k.room.Write(b) // Packed was given the room as its limit
+	k.store(i, from, ext)
+	return true
 }
 
 func lastFilter(filters []string) string {
@@ -134,10 +149,8 @@ func lastFilter(filters []string) string {
 	return filters[len(filters)-1]
 }
 
-// isFile reports whether what a filter unpacks is a file of its own.
-func isFile(filter string) bool {
-	return filter == "DCTDecode" || filter == "DCT" || filter == "JPXDecode"
-}
+// formats are the extensions of what filters unpack, where that is a file of its own.
+var formats = map[string]string{"DCTDecode": "jpg", "DCT": "jpg", "JPXDecode": "jp2"}
 
 // extension knows the formats of files that PDFs hold, by their first bytes.
 func extension(b []byte) string {
@@ -152,20 +165,19 @@ func extension(b []byte) string {
 	return ""
 }
 
-// decoded keeps an image as PNG. photo says that it is packed as photographs are.
-func (k *keeper) decoded(i int, img pdfium.Image, photo bool) {
-	if img.Width <= 0 || img.Height <= 0 || img.Width > maxDecoded/img.Height {
-		k.cut = true
-		return
+// decoded keeps an image as PNG, if it can be decoded. photo says that it is packed as photographs are.
+func (k *keeper) decoded(i int, img pdfium.Image, photo bool) bool {
+	if tooLarge(img) {
+		return false
 	}
 	stored, ok := k.page.Stored(img)
 	if !ok {
-		return
+		return false
 	}
 	const unknown, stencilBits = 0, 1
 	if stored.ColourSpace == unknown && stored.Bits <= stencilBits {
-		k.image(i).Mask = !photo // a damaged photograph is no mask, but cannot be kept either
-		return
+		k.image(i).Mask = !photo // a damaged photograph is no mask
+		return false
 	}
 	key := uint64(0)
 	if d, ok := k.page.Packed(img, false, int64(maxDecoded)); ok {
@@ -176,17 +188,19 @@ func (k *keeper) decoded(i int, img pdfium.Image, photo bool) {
 	if known, ok := k.encodings.known[key]; ok && key != 0 {
 		if _, err := k.room.Write(known.data); err != nil {
 			k.cut = true
-			return
+			return false
 		}
 		k.store(i, from, "png")
-		return
+		return true
 	}
-	if k.decode(img) {
+	kept := k.decode(img)
+	if kept {
 		k.store(i, from, "png")
 		if key != 0 && k.room.n-from <= encodedBytes/4 {
 			k.encodings.add(key, encoded{data: bytes.Clone(k.room.buf[from:k.room.n])})
 		}
 	}
+	return kept
 }
 
 // decode writes an image to the room as PNG. Decoding a scan takes as long as everything else, so it is done once for the raster and for this.

@@ -115,7 +115,7 @@ func (h *Host) raster(s *reading, req wire.Request, reply *wire.Reply) error {
 	subject := raster.Subject{Page: s.page, Objects: s.objects, Painted: s.painted, Count: s.bare}
 	if req.Images {
 		subject.Decoded = func(img pdfium.Image, b *pdfium.Bitmap) {
-			if !isFile(lastFilter(s.page.Filters(img))) {
+			if formats[lastFilter(s.page.Filters(img))] == "" {
 				s.early = earlyPNG(b)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/pdf/internal/pdfium"
 	"inkstream.dev/pkg/pdf/internal/structure"
 	"inkstream.dev/pkg/pdf/internal/textlayer"
 	"inkstream.dev/pkg/pdf/internal/wire"
@@ -32,7 +33,7 @@ func (h *Host) update(req wire.Request) (wire.Reply, error) {
 		return wire.Reply{}, fmt.Errorf("%s: no update is being written", req.Op)
 	}
 	if req.Op == wire.UpdatePages {
-		if err := u.addPages(req.Body); err != nil {
+		if err := h.addPages(u, req.Body); err != nil {
 			return wire.Reply{}, err
 		}
 		return wire.Reply{Body: u.Take()}, nil
@@ -92,7 +93,7 @@ func (h *Host) beginUpdate(req wire.Request) error {
 	return nil
 }
 
-func (u *update) addPages(body []byte) error {
+func (h *Host) addPages(u *update, body []byte) error {
 	var batch inkstreamv1.PageBatch
 	if err := proto.Unmarshal(body, &batch); err != nil {
 		return fmt.Errorf("update: %w", err)
@@ -102,14 +103,14 @@ func (u *update) addPages(body []byte) error {
 		if n < 1 || n > u.pages {
 			return fault.New(fault.PageNotFound, "the document has %d pages", u.pages)
 		}
-		if err := u.addPage(n, p); err != nil {
+		if err := h.addPage(u, n, p); err != nil {
 			return unsound(err, n)
 		}
 	}
 	return nil
 }
 
-func (u *update) addPage(n int, p *inkstreamv1.Page) error {
+func (h *Host) addPage(u *update, n int, p *inkstreamv1.Page) error {
 	page, fresh, err := u.Page(n - 1)
 	if err != nil || !fresh {
 		return err
@@ -118,7 +119,7 @@ func (u *update) addPage(n int, p *inkstreamv1.Page) error {
 	if u.boxes {
 		added, err = textlayer.AddBoxes(u.Update, page, u.legend, p)
 	} else {
-		added, err = textlayer.AddText(page, u.font, p)
+		added, err = textlayer.AddText(page, u.font, p, h.ownText(n))
 	}
 	if err != nil || !added {
 		return err
@@ -126,4 +127,24 @@ func (u *update) addPage(n int, p *inkstreamv1.Page) error {
 	page.Write()
 	u.drawn = true
 	return nil
+}
+
+// maxTexts bounds the texts of a page that a text layer has regard for.
+const maxTexts = 10_000
+
+// ownText returns where text of the page's own stands, in points as displayed. A page that cannot be loaded again shows none.
+func (h *Host) ownText(n int) [][]float32 {
+	p, err := h.load(n)
+	if err != nil {
+		return nil
+	}
+	defer p.Close()
+	s := reading{page: p}
+	var out [][]float32
+	for _, r := range p.ReadObjects(pdfium.ObjectLimits{Objects: defaultObjects, Depth: maxFormDepth, Texts: maxTexts}).TextBounds {
+		if box, ok := s.bbox(r); ok {
+			out = append(out, box)
+		}
+	}
+	return out
 }

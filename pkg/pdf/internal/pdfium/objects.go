@@ -25,6 +25,8 @@ type Objects struct {
 	Texts, Paths, Shadings, Segments int
 	// PathBounds encloses the paths.
 	PathBounds Rect
+	// TextBounds is where text objects stand, in user space, as far as they were asked for.
+	TextBounds []Rect
 	// Shapes are paths and shadings that are no rulings, as far as they were asked for.
 	Shapes []Shape
 	// Marked is where marked content stands, by its identifier, if that was asked for. Content within forms has identifiers of its own and is
@@ -42,8 +44,8 @@ type Shape struct {
 	Segments int
 }
 
-// ObjectLimits bound the walk over a page's objects. Shapes and Marked say how many of those are wanted.
-type ObjectLimits struct{ Objects, Images, Rulings, Depth, Shapes, Marked int }
+// ObjectLimits bound the walk over a page's objects. Texts, Shapes and Marked say how many of those are wanted.
+type ObjectLimits struct{ Objects, Images, Rulings, Depth, Texts, Shapes, Marked int }
 
 // ReadObjects walks the page's objects, into forms too.
 func (p *Page) ReadObjects(limits ObjectLimits) Objects {
@@ -91,6 +93,11 @@ func (w *walker) visit(object uint64, m Matrix, depth int) bool {
 	switch w.in.callInt(fnObjType, object) {
 	case objText:
 		w.out.Texts++
+		if len(w.out.TextBounds) < w.limits.Texts {
+			if r, ok := w.bounds(object, m); ok && !r.Empty() {
+				w.out.TextBounds = append(w.out.TextBounds, r)
+			}
+		}
 	case objPath:
 		w.path(object, m)
 	case objImage:

@@ -139,12 +139,12 @@ func (p *Page) Display(x, y float64) (float64, float64) {
 // Annotated reports whether annotations are drawn over the page.
 func (p *Page) Annotated() bool { return p.in.callInt(fnAnnotCount, p.handle) > 0 }
 
-// Flatten draws the page's form fields, stamps and free text into its content, so that they are read like the rest of the page, and
-// loads it again. It does nothing for pages without such annotations. Only the document in memory changes; the page's links, which go with the
+// Flatten draws the page's form fields, stamps, free text and the pictures of its films and models into its content, so that they are read like
+// the rest of the page, and loads it again. It does nothing for pages without such annotations. Only the document in memory changes; the page's links, which go with the
 // annotations there, are kept.
 func (p *Page) Flatten(index int) (*Page, bool) {
 	const flattenForDisplay, flattened = 0, 1
-	if !p.hasTextAnnotations() || p.in.callInt(fnPageFlatten, p.handle, flattenForDisplay) != flattened {
+	if !p.hasShownAnnotations() || p.in.callInt(fnPageFlatten, p.handle, flattenForDisplay) != flattened {
 		return p, true
 	}
 	p.Close()
@@ -155,10 +155,10 @@ func (p *Page) Flatten(index int) (*Page, bool) {
 	return again, ok
 }
 
-// hasTextAnnotations looks for annotations whose look is part of the page's text. Pages with many annotations and no form have links, mostly
+// hasShownAnnotations looks for annotations whose look is part of the page's text and pictures. Pages with many annotations and no form have links, mostly
 // nothing else.
-func (p *Page) hasTextAnnotations() bool {
-	const freeText, stamp, widget = 3, 13, 20
+func (p *Page) hasShownAnnotations() bool {
+	const freeText, stamp, movie, widget, screen, watermark, model, richMedia = 3, 13, 19, 20, 21, 24, 25, 26
 	n, most := p.in.callInt(fnAnnotCount, p.handle), 24
 	if n <= 0 {
 		return false
@@ -176,7 +176,8 @@ func (p *Page) hasTextAnnotations() bool {
 		}
 		subtype := p.in.callInt(fnAnnotSubtype, a)
 		p.in.call(fnCloseAnnot, a)
-		if subtype == freeText || subtype == stamp || subtype == widget {
+		switch subtype {
+		case freeText, stamp, movie, widget, screen, watermark, model, richMedia:
 			return true
 		}
 	}

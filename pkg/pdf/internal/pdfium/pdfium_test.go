@@ -142,9 +142,12 @@ func TestMatrix(t *testing.T) {
 func TestDisplayTurnsThePage(t *testing.T) {
 	t.Parallel()
 	for turns, want := range [][2]float64{{2, 37}, {3, 2}, {18, 3}, {37, 18}} {
-		p := Page{Box: Rect{Left: 10, Bottom: 20, Right: 30, Top: 60}, Turns: turns}
-		if x, y := p.Display(12, 23); x != want[0] || y != want[1] {
-			t.Errorf("%d quarter turns: got %v,%v, want %v", turns, x, y, want)
+		for _, unit := range []float64{1, 2} {
+			p := Page{Box: Rect{Left: 10, Bottom: 20, Right: 30, Top: 60}, Turns: turns, Width: 20, Height: 40, Unit: 1}
+			p.SetUnit(unit)
+			if x, y := p.Display(12, 23); x != unit*want[0] || y != unit*want[1] || p.Width != unit*20 || p.Height != unit*40 {
+				t.Errorf("%d quarter turns, units of %v points: got %v,%v on %v x %v, want %v times that", turns, unit, x, y, p.Width, p.Height, want)
+			}
 		}
 	}
 }

@@ -56,19 +56,20 @@ func (p *PageUpdate) AddContent(content []byte) error {
 	return nil
 }
 
-// AddFont makes a font known to the page, and returns the name that its content calls it by.
-func (p *PageUpdate) AddFont(name string, font int) (string, error) {
+// AddFonts makes fonts known to the page, and returns the names that its content calls them by. Every page of an update gets the same fonts:
+// pages may have their resources in common.
+func (p *PageUpdate) AddFonts(want string, numbers ...int) ([]string, error) {
 	resources, owner := p.u.tree.inherited(p.page, p.dict, "Resources")
 	if resources.Kind == Ref {
 		owner = int(resources.Num)
 		o, err := p.u.f.Fetch(resources.Num)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		resources = o.Value
 		if resources.Kind == Ref { // a reference to a reference: take what it means, into the page
 			if resources, err = p.u.f.Resolve(resources); err != nil {
-				return "", err
+				return nil, err
 			}
 			owner = p.page.Number
 		}
@@ -76,39 +77,32 @@ func (p *PageUpdate) AddFont(name string, font int) (string, error) {
 	if resources.Kind != Dict {
 		resources, owner = Value{Kind: Dict}, p.page.Number
 	}
-	fonts := resources.At("Font")
-	if fonts.Kind == Ref {
-		return p.addFont(int(fonts.Num), name, font)
+	if fonts := resources.At("Font"); fonts.Kind == Ref { // an object of its own
+		o, err := p.u.f.Fetch(fonts.Num)
+		if err != nil {
+			return nil, err
+		}
+		all, names, known := withFonts(o.Value, want, numbers)
+		if owner = int(fonts.Num); !known && !p.u.Done(owner) {
+			p.u.Put(owner, o.Generation, all)
+		}
+		return names, nil
 	}
-	name, known := unused(fonts, name, font)
+	fonts, names, known := withFonts(resources.At("Font"), want, numbers)
 	if known {
-		return name, nil
+		return names, nil
 	}
-	resources = resources.With("Font", withFont(fonts, name, font))
 	if owner == p.page.Number {
-		p.dict = p.dict.With("Resources", resources)
-		return name, nil
+		p.dict = p.dict.With("Resources", resources.With("Font", fonts))
+		return names, nil
 	}
-	return name, p.u.share(owner, name, font)
+	return names, p.u.share(owner, fonts)
 }
 
-// addFont adds the font to a dictionary of fonts that is an object of its own.
-func (p *PageUpdate) addFont(owner int, name string, font int) (string, error) {
-	o, err := p.u.f.Fetch(int64(owner))
-	if err != nil {
-		return "", err
-	}
-	name, known := unused(o.Value, name, font)
-	if !known && !p.u.Done(owner) {
-		p.u.Put(owner, o.Generation, withFont(o.Value, name, font))
-	}
-	return name, nil
-}
-
-// share adds the font to the resources that several pages have in common: an object of their own, or an entry of a node above.
-func (u *Update) share(owner int, name string, font int) error {
+// share gives the fonts to the resources that several pages have in common: an object of their own, or an entry of a node above.
+func (u *Update) share(owner int, fonts Value) error {
 	if u.Done(owner) {
-		return nil // by another page, under the same name
+		return nil // by another page, under the same names
 	}
 	o, err := u.f.Fetch(int64(owner))
 	if err != nil {
@@ -116,35 +110,37 @@ func (u *Update) share(owner int, name string, font int) error {
 	}
 	v := o.Value
 	if v.At("Kids").Kind != Null {
-		resources := v.At("Resources")
-		v = v.With("Resources", resources.With("Font", withFont(resources.At("Font"), name, font)))
+		v = v.With("Resources", v.At("Resources").With("Font", fonts))
 	} else {
-		v = v.With("Font", withFont(v.At("Font"), name, font))
+		v = v.With("Font", fonts)
 	}
 	u.Put(owner, o.Generation, v)
 	return nil
 }
 
-func withFont(fonts Value, name string, font int) Value {
+// withFonts returns the fonts with those of the given numbers among them, under names like the wanted one that no other font has; known says
+// that all of them were there already.
+func withFonts(fonts Value, want string, numbers []int) (all Value, names []string, known bool) {
 	if fonts.Kind != Dict {
 		fonts = Value{Kind: Dict}
 	}
-	return fonts.With(name, Reference(font))
-}
-
-// unused returns a name like the wanted one that the fonts do not have; known says that it is the font's own already.
-func unused(fonts Value, want string, font int) (string, bool) {
-	name := want
-	for i := 2; ; i++ {
-		v := fonts.At(name)
-		if v.Kind == Null {
-			return name, false
+	known = true
+	for _, number := range numbers {
+		name := want
+		for i := 2; ; i++ {
+			v := fonts.At(name)
+			if v.Kind == Ref && v.Num == int64(number) {
+				break
+			}
+			if v.Kind == Null {
+				fonts, known = fonts.With(name, Reference(number)), false
+				break
+			}
+			name = fmt.Sprintf("%s%d", want, i)
 		}
-		if v.Kind == Ref && v.Num == int64(font) {
-			return name, true
-		}
-		name = fmt.Sprintf("%s%d", want, i)
+		names = append(names, name)
 	}
+	return fonts, names, known
 }
 
 // AddAnnotation puts an annotation on top of the page's own.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,7 +81,7 @@ func extend(pdf []byte, password string) ([]byte, *Tree, error) {
 		if !fresh {
 			continue
 		}
-		if _, err := p.AddFont("F", font); err != nil {
+		if _, err := p.AddFonts("F", font); err != nil {
 			return nil, nil, err
 		}
 		if err := p.AddContent([]byte("q Q\n")); err != nil {
@@ -133,6 +134,71 @@ func TestUpdateIsReadBack(t *testing.T) {
 			a, err := f.Fetch(annots[len(annots)-1].Num)
 			if err != nil || string(a.At("NM").Text) != "a name" {
 				t.Errorf("annotation: got %s, error %v", a.Append(nil), err)
+			}
+		})
+	}
+}
+
+// Pages that share their resources, in any way, are each given every font, under a name that no other font has.
+func TestFontsOfSharedResources(t *testing.T) {
+	t.Parallel()
+	const head = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj "
+	for _, tt := range []struct{ name, pdf string }{
+		{"of the node above", head + "2 0 obj<</Kids[3 0 R 4 0 R]/Count 2/Resources<</Font<</F 9 0 R>>>>>>endobj " +
+			"3 0 obj<</Type/Page/Parent 2 0 R>>endobj 4 0 obj<</Type/Page/Parent 2 0 R>>endobj 9 0 obj<</Type/Font>>endobj trailer<</Root 1 0 R>>"},
+		{"an object", head + "2 0 obj<</Kids[3 0 R 4 0 R]/Count 2>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/Resources 5 0 R>>endobj " +
+			"4 0 obj<</Type/Page/Parent 2 0 R/Resources 5 0 R>>endobj 5 0 obj<</Font<</F 9 0 R>>>>endobj 9 0 obj<</Type/Font>>endobj trailer<</Root 1 0 R>>"},
+		{"fonts that are an object", head + "2 0 obj<</Kids[3 0 R 4 0 R]/Count 2>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/Resources<</Font 5 0 R>>>>endobj " +
+			"4 0 obj<</Type/Page/Parent 2 0 R/Resources<</Font 5 0 R>>>>endobj 5 0 obj<</F 9 0 R>>endobj 9 0 obj<</Type/Font>>endobj trailer<</Root 1 0 R>>"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f, err := Open(strings.NewReader(tt.pdf), int64(len(tt.pdf)), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree, err := f.Tree(10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u := f.Update(tree)
+			fonts := []int{u.New(), u.New()}
+			for _, n := range fonts {
+				u.Put(n, 0, Value{Kind: Dict, Entries: []Entry{{"Type", Value{Kind: Name, Raw: []byte("Font")}}}})
+			}
+			for i := range tree.Pages {
+				p, _, err := u.Page(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if names, err := p.AddFonts("F", fonts...); err != nil || !slices.Equal(names, []string{"F2", "F3"}) {
+					t.Errorf("page %d: got names %q, error %v; want F2 and F3", i+1, names, err)
+				}
+				p.Write()
+			}
+			if err := u.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			out := append([]byte(tt.pdf), u.Take()...)
+			if f, err = Open(bytes.NewReader(out), int64(len(out)), ""); err != nil {
+				t.Fatal(err)
+			}
+			if tree, err = f.Tree(10); err != nil || len(tree.Pages) != 2 {
+				t.Fatalf("got %d pages, want 2, error %v", len(tree.Pages), err)
+			}
+			for i, page := range tree.Pages {
+				o, err := f.Fetch(int64(page.Number))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resources, _ := tree.inherited(page, o.Value, "Resources")
+				if resources, err = f.Resolve(resources); err != nil {
+					t.Fatal(err)
+				}
+				all, err := f.Entry(resources, "Font")
+				if err != nil || all.At("F").Num != 9 || all.At("F2").Num != int64(fonts[0]) || all.At("F3").Num != int64(fonts[1]) {
+					t.Errorf("page %d: got fonts %s, error %v; want 9, %d and %d", i+1, all.Append(nil), err, fonts[0], fonts[1])
+				}
 			}
 		})
 	}

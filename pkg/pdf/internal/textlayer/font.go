@@ -10,13 +10,13 @@ import (
 	"inkstream.dev/pkg/pdf/internal/structure"
 )
 
-// Font is the one font of a text layer. Its codes are the characters themselves; those beyond the basic plane, and marked ones, get codes where
-// no character is, among the surrogates and then the private ones.
+// Font is the one font of a text layer, in its two faces. Its codes are the characters themselves; those beyond the basic plane, and marked
+// ones, get codes where no character is, among the surrogates and then the private ones.
 type Font struct {
-	number int // of its object
-	used   map[uint16]rune
-	high   map[rune]uint16 // codes of characters that have none of their own
-	next   int             // the next code for one of them
+	numbers [len(faces)]int // of its objects
+	used    map[uint16]rune
+	high    map[rune]uint16 // codes of characters that have none of their own
+	next    int             // the next code for one of them
 }
 
 // Marks are invisible characters that say in which direction the characters beside them run. They are written with a character, as one glyph.
@@ -27,9 +27,13 @@ const (
 	leftToRightMark, rightToLeftMark = 0x200E, 0x200F
 )
 
-// NewFont returns a font whose object the update is to have.
+// NewFont returns a font whose objects the update is to have.
 func NewFont(u *structure.Update) *Font {
-	return &Font{number: u.New(), used: map[uint16]rune{}, high: map[rune]uint16{}, next: firstSurrogate}
+	f := &Font{used: map[uint16]rune{}, high: map[rune]uint16{}, next: firstSurrogate}
+	for i := range f.numbers {
+		f.numbers[i] = u.New()
+	}
+	return f
 }
 
 const (
@@ -86,12 +90,7 @@ func withMarks(r rune) []rune {
 
 // Write writes the font's objects.
 func (f *Font) Write(u *structure.Update) error {
-	const base = "InkstreamGlyphless"
-	file, toUnicode, toGlyph, descriptor, descendant := u.New(), u.New(), u.New(), u.New(), u.New()
-	data := glyphless()
-	if err := u.PutStream(file, dict("Length1", structure.Integer(len(data))), data); err != nil {
-		return err
-	}
+	toUnicode, toGlyph := u.New(), u.New()
 	if err := u.PutStream(toUnicode, dict(), f.toUnicode()); err != nil {
 		return err
 	}
@@ -99,18 +98,34 @@ func (f *Font) Write(u *structure.Update) error {
 	if err := u.PutStream(toGlyph, dict(), bytes.Repeat([]byte{0, 1}, 1<<16)); err != nil {
 		return err
 	}
+	for i, number := range f.numbers {
+		if err := faces[i].write(u, number, toUnicode, toGlyph); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes what is a face's own as object number.
+func (f face) write(u *structure.Update, number, toUnicode, toGlyph int) error {
+	const base = "InkstreamGlyphless"
+	file, descriptor, descendant := u.New(), u.New(), u.New()
+	data := glyphless(f)
+	if err := u.PutStream(file, dict("Length1", structure.Integer(len(data))), data); err != nil {
+		return err
+	}
 	const symbolic = 4
 	u.Put(descriptor, 0, dict(
 		"Type", name("FontDescriptor"), "FontName", name(base), "Flags", structure.Integer(symbolic),
-		"FontBBox", array(structure.Integer(0), structure.Integer(0), structure.Integer(unitsPerEm), structure.Integer(glyphHeight)),
-		"ItalicAngle", structure.Integer(0), "Ascent", structure.Integer(glyphHeight), "Descent", structure.Integer(-1),
-		"CapHeight", structure.Integer(glyphHeight), "StemV", structure.Integer(80), "FontFile2", structure.Reference(file)))
+		"FontBBox", array(structure.Integer(0), structure.Integer(-f.descent), structure.Integer(unitsPerEm), structure.Integer(f.ascent)),
+		"ItalicAngle", structure.Integer(0), "Ascent", structure.Integer(f.ascent), "Descent", structure.Integer(-max(1, f.descent)),
+		"CapHeight", structure.Integer(f.ascent), "StemV", structure.Integer(80), "FontFile2", structure.Reference(file)))
 	u.Put(descendant, 0, dict(
 		"Type", name("Font"), "Subtype", name("CIDFontType2"), "BaseFont", name(base),
 		"CIDSystemInfo", dict("Registry", text("Adobe"), "Ordering", text("Identity"), "Supplement", structure.Integer(0)),
 		"FontDescriptor", structure.Reference(descriptor), "DW", structure.Integer(unitsPerEm),
 		"W", array(structure.Integer(' '), array(structure.Integer(blank*unitsPerEm))), "CIDToGIDMap", structure.Reference(toGlyph)))
-	u.Put(f.number, 0, dict(
+	u.Put(number, 0, dict(
 		"Type", name("Font"), "Subtype", name("Type0"), "BaseFont", name(base), "Encoding", name("Identity-H"),
 		"DescendantFonts", array(structure.Reference(descendant)), "ToUnicode", structure.Reference(toUnicode)))
 	return nil

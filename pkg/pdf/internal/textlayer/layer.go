@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unicode"
 
 	"inkstream.dev/pkg/pdf/internal/structure"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -16,25 +17,41 @@ const fontName = "InkText"
 // Recognised reports whether the word was recognised: native text has no confidence.
 func Recognised(w *inkstreamv1.Word) bool { return w.Confidence != nil }
 
-// AddText adds the recognised words of p to the page. It reports whether there were any.
-func AddText(page *structure.PageUpdate, font *Font, p *inkstreamv1.Page) (bool, error) {
+// AddText adds the recognised words of p to the page, in which own are the places of text of its own, in points as displayed. It reports whether
+// there were any words.
+func AddText(page *structure.PageUpdate, font *Font, p *inkstreamv1.Page, own [][]float32) (bool, error) {
 	t := layer{canvas: newCanvas(page, p), font: font}
+	var lines []*line
 	for _, block := range p.GetBlocks() {
-		for _, line := range block.GetLines() {
-			t.line(line)
+		for _, l := range block.GetLines() {
+			if l := t.line(l); len(l.words) > 0 {
+				lines = append(lines, l)
+			}
 		}
 	}
-	if len(t.out) == 0 {
+	if len(lines) == 0 {
 		return false, nil
 	}
-	name, err := page.AddFont(fontName, font.number)
+	names, err := page.AddFonts(fontName, font.numbers[:]...)
 	if err != nil {
 		return false, err
 	}
-	const invisible = " 1 Tf 3 Tr\n"
-	content := append([]byte("q BT/"+name+invisible), t.out...)
-	content = append(content, "ET Q\n"...)
-	return true, page.AddContent(content)
+	t.crowd(lines, own)
+	t.out = append(t.out, "q BT 3 Tr\n"...)
+	backward := mostlyLeftwards(lines)
+	var now face
+	for _, l := range lines {
+		if l.face == small {
+			draw(l.words, t.reach(), small)
+		}
+		if l.face != now {
+			now = l.face
+			t.out = append(t.out, "/"+names[slices.Index(faces[:], now)]+" 1 Tf\n"...)
+		}
+		t.write(l, backward)
+	}
+	t.out = append(t.out, "ET Q\n"...)
+	return true, page.AddContent(t.out)
 }
 
 // canvas is a page to write on. It may have been measured in other units than the PDF's own.
@@ -85,31 +102,54 @@ type layer struct {
 	codes []byte
 }
 
-// line writes the recognised words of a line.
-func (t *layer) line(line *inkstreamv1.Line) {
-	var words []*placed
-	for _, w := range line.GetWords() {
+// line is a line of recognised words.
+type line struct {
+	words []*placed
+	face  face
+}
+
+// line places the recognised words of a line.
+func (t *layer) line(in *inkstreamv1.Line) *line {
+	out := &line{face: even}
+	for _, w := range in.GetWords() {
 		if w == nil || !Recognised(w) {
 			continue
 		}
 		box, ok := t.box(w.GetBbox())
 		if !ok {
-			if box, ok = t.box(line.GetBbox()); !ok {
+			if box, ok = t.box(in.GetBbox()); !ok {
 				continue
 			}
 		}
-		if p := place([]rune(w.GetText()), box, line.GetAngle()); p != nil {
-			words = append(words, p)
+		if p := place([]rune(w.GetText()), box, in.GetAngle()); p != nil {
+			out.words = append(out.words, p)
 		}
 	}
-	adjust(words, slack*math.Min(t.scaleX, t.scaleY))
-	mixed := slices.ContainsFunc(words, func(w *placed) bool { return slices.ContainsFunc(w.runes, rightToLeft) })
-	leftwards := mixed
-	for i, w := range words {
-		if i+1 < len(words) { // the last word goes on as the one before
-			leftwards = mixed && words[i+1].from < w.from
+	if !adjust(out.words, t.reach()) {
+		out.face = small
+	}
+	return out
+}
+
+// reach is slack in the page's units.
+func (t *layer) reach() float64 { return slack * math.Min(t.scaleX, t.scaleY) }
+
+// write writes the words of a line. backward says that most of the page runs from right to left.
+func (t *layer) write(l *line, backward bool) {
+	if !backward && !slices.ContainsFunc(l.words, func(w *placed) bool { return slices.ContainsFunc(w.runes, rightToLeft) }) {
+		for _, w := range l.words {
+			t.word(w, l.face, w.runes, false)
 		}
-		t.word(w, leftwards)
+		return
+	}
+	leftwards := true
+	for i, w := range l.words {
+		first, last := i == 0 || leftwards, true
+		if i+1 < len(l.words) { // the last word goes on as the one before
+			leftwards = l.words[i+1].from < w.from
+			last = leftwards
+		}
+		t.word(w, l.face, directed(w.runes, first, last), leftwards)
 	}
 }
 
@@ -117,16 +157,19 @@ func (t *layer) line(line *inkstreamv1.Line) {
 const blank = 0.5
 
 // word writes a word into its box: text as long as the box and as high, and a blank on the side of the next word, which sets the two apart.
-func (t *layer) word(w *placed, leftwards bool) {
-	n := float64(len(w.runes))
-	from, runes := w.from, append(w.runes, ' ')
+func (t *layer) word(w *placed, f face, runes []rune, leftwards bool) {
+	n, from := float64(len(runes)), w.from
 	if leftwards {
 		from -= blank * w.pitch()
-		runes = append([]rune{' '}, directed(w.runes)...)
+		runes = slices.Insert(slices.Clone(runes), 0, ' ')
+	} else {
+		runes = append(runes, ' ')
 	}
-	ox, oy := t.geometry.User(w.point(from, w.base))
-	ax, ay := t.geometry.User(w.point(from+w.to-w.from, w.base))
-	ux, uy := t.geometry.User(w.point(from, w.base+w.size()))
+	size := w.size(f)
+	base := w.base + size*float64(f.descent)/unitsPerEm
+	ox, oy := t.geometry.User(w.point(from, base))
+	ax, ay := t.geometry.User(w.point(from+w.to-w.from, base))
+	ux, uy := t.geometry.User(w.point(from, base+size))
 	for _, v := range [6]struct {
 		value  float64
 		digits int
@@ -142,6 +185,23 @@ func (t *layer) word(w *placed, leftwards bool) {
 	t.out = append(t.out, "Tm<"...)
 	t.out = hex.AppendEncode(t.out, t.codes)
 	t.out = append(t.out, ">Tj\n"...)
+}
+
+// mostlyLeftwards reports whether more letters run from right to left than from left to right.
+func mostlyLeftwards(lines []*line) bool {
+	n := 0
+	for _, l := range lines {
+		for _, w := range l.words {
+			for _, r := range w.runes {
+				if rightToLeft(r) {
+					n++
+				} else if unicode.IsLetter(r) {
+					n--
+				}
+			}
+		}
+	}
+	return n > 0
 }
 
 func appendNumber(b []byte, v float64, digits int) []byte {

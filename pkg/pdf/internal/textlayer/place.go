@@ -13,6 +13,8 @@ type placed struct {
 	angle     int32  // of the frame on the page as displayed, clockwise
 	from, to  float64
 	base, top float64
+	// start and end are where it is, for from and to to be near them.
+	start, end float64
 }
 
 const (
@@ -50,6 +52,7 @@ func (w *placed) frame(box [4]float64, angle int32) {
 	default:
 		w.from, w.to, w.base, w.top = box[0], box[2], -box[3], -box[1]
 	}
+	w.start, w.end = w.from, w.to
 }
 
 // point returns a point of the word's frame as displayed.
@@ -67,20 +70,22 @@ func (w *placed) point(along, up float64) (x, y float64) {
 }
 
 // size is that of the font in which the word is as high as its box.
-func (w *placed) size() float64 { return (w.top - w.base) * unitsPerEm / glyphHeight }
+func (w *placed) size(f face) float64 { return (w.top - w.base) * unitsPerEm / float64(f.height()) }
 
 // pitch is the distance of two characters.
 func (w *placed) pitch() float64 { return (w.to - w.from) / float64(len(w.runes)) }
 
 // narrow reports whether the characters are too narrow to stand side by side.
-func (w *placed) narrow() bool { return len(w.runes) > 1 && w.pitch() < narrowest*w.size() }
+func (w *placed) narrow() bool { return len(w.runes) > 1 && w.pitch() < narrowest*w.size(even) }
 
 // slack is by how many points an edge of a word may be moved for the sake of readers, who take letters for words by rules of their own. A word
 // is in its place within two points.
 const slack = 1.75
 
-// adjust moves edges of the words of a line, as far as reach, so that readers find the same words, in the same line.
-func adjust(words []*placed, reach float64) {
+// adjust moves edges of the words of a line, as far as reach, so that readers find the same words, in the same line. It reports false where
+// they do so only if the words are written in the small face.
+func adjust(words []*placed, reach float64) bool {
+	fine := true
 	for len(words) > 1 { // those of one frame at a time, nearly always all of them
 		var frame, others []*placed
 		for _, w := range words {
@@ -91,9 +96,20 @@ func adjust(words []*placed, reach float64) {
 			}
 		}
 		level(frame, reach)
-		part(frame, reach)
+		before := make([]placed, len(frame))
+		for i, w := range frame {
+			before[i] = *w
+		}
+		if !part(frame, reach, even) {
+			for i, w := range frame {
+				*w = before[i]
+			}
+			part(frame, reach, small)
+			fine = false
+		}
 		words = others
 	}
+	return fine
 }
 
 // level gives the words of a line the same base line and the same height, as far as that goes. Recognised boxes are tight: that of a word with
@@ -135,40 +151,68 @@ func near(want, v, reach float64) float64 { return math.Max(v-reach, math.Min(wa
 // written in between.
 const gap = 0.16
 
-// part sets words apart that stand close to one another or overlap a little.
-func part(words []*placed, reach float64) {
+// part sets words apart that stand close to one another or overlap a little. It reports whether none are left that readers would join. Those that
+// overlap more they take for no one word.
+func part(words []*placed, reach float64, f face) bool {
 	words = slices.Clone(words)
 	slices.SortStableFunc(words, func(a, b *placed) int { return cmp.Compare(a.from, b.from) })
+	fine := true
 	for i := 1; i < len(words); i++ {
 		a, b := words[i-1], words[i]
 		now := b.from - a.to
-		lack := gap*math.Max(a.size(), b.size()) - now
+		lack := gap*math.Max(a.size(f), b.size(f)) - now
 		if lack <= 0 {
 			continue
 		}
-		ofA, ofB := math.Min(reach, a.spare()), math.Min(reach, b.spare())
+		ofA, ofB := math.Min(reach-(a.end-a.to), a.spare(f)), math.Min(reach-(b.from-b.start), b.spare(f))
 		left := math.Min(ofA, math.Max(lack/2, lack-ofB))
 		right := math.Min(ofB, lack-left)
-		if now+left+right > 0 { // words that overlap all the same are not taken for one
+		if now+left+right > 0 {
 			a.to -= left
 			b.from += right
+		}
+		fine = fine && (left+right >= lack || unspaced(a.runes[len(a.runes)-1]) && unspaced(b.runes[0]))
+	}
+	return fine
+}
+
+// widest is how far words may be apart, in parts of the size of their font, for readers to see one line in them.
+const widest = 0.95
+
+// draw draws words of a line together that stand too far apart for the size of a face, where reach is enough for it.
+func draw(words []*placed, reach float64, f face) {
+	words = slices.Clone(words)
+	slices.SortStableFunc(words, func(a, b *placed) int { return cmp.Or(cmp.Compare(a.angle, b.angle), cmp.Compare(a.from, b.from)) })
+	for i := 1; i < len(words); i++ {
+		a, b := words[i-1], words[i]
+		excess := b.from - a.to - widest*math.Min(a.size(f), b.size(f))
+		if a.angle == b.angle && excess > 0 && excess <= 2*reach {
+			a.to += excess / 2
+			b.from -= excess / 2
 		}
 	}
 }
 
+// unspaced reports whether a character belongs to a script in which no blank parts words: joined, they read as they are meant to.
+func unspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
 // spare is how much a word can be cut at one end, and at the other as well.
-func (w *placed) spare() float64 {
+func (w *placed) spare(f face) float64 {
 	shortest := least
 	if n := len(w.runes); n > 1 {
-		shortest = math.Max(least, narrowest*w.size()*float64(n))
+		shortest = math.Max(least, narrowest*w.size(f)*float64(n))
 	}
 	return math.Max(0, (w.to-w.from-shortest)/2)
 }
 
 // visual returns the characters of a word in the order in which they stand from left to right, as PDFs hold them: readers turn scripts that
-// run from right to left around again.
+// run from right to left around again. What takes up no room is left out, so the marks of direction that recognition puts into such lines.
 func visual(r []rune) []rune {
-	r = slices.DeleteFunc(r, func(c rune) bool { return unicode.IsControl(c) || unicode.IsSpace(c) })
+	r = slices.DeleteFunc(r, func(c rune) bool {
+		return unicode.IsControl(c) || unicode.IsSpace(c) || unicode.Is(unicode.Bidi_Control, c)
+	})
 	if !slices.ContainsFunc(r, rightToLeft) {
 		return r
 	}
@@ -199,16 +243,16 @@ func leftToRight(c rune) bool {
 	return (unicode.IsLetter(c) || unicode.IsDigit(c)) && !rightToLeft(c)
 }
 
-// directed returns the characters of a word in a line that runs from right to left, with marks at ends that say nothing of their direction:
-// readers would take a number or a full stop together with the blank beyond it, and part brackets from what is in them.
-func directed(r []rune) []rune {
+// directed returns the characters of words that run together from left to right, in a line that runs from right to left: with marks where the first
+// or the last word ends in what says nothing of its direction. Readers would take a number or a full stop together with the blank beyond it, and
+// part brackets from what is in them.
+func directed(r []rune, first, last bool) []rune {
 	r = slices.Clone(r)
-	first, last := 0, len(r)-1
-	if !slices.ContainsFunc(r, rightToLeft) && !leftToRight(r[last]) {
-		r[last] |= marksRight
+	if end := len(r) - 1; last && !slices.ContainsFunc(r, rightToLeft) && !leftToRight(r[end]) {
+		r[end] |= marksRight
 	}
-	if !rightToLeft(r[first]) || unicode.IsPunct(r[first]) {
-		r[first] |= marksLeft
+	if first && (!rightToLeft(r[0]) || unicode.IsPunct(r[0])) {
+		r[0] |= marksLeft
 	}
 	return r
 }

@@ -11,7 +11,14 @@ import (
 
 func TestFontIsSound(t *testing.T) {
 	t.Parallel()
-	f, err := sfnt.Parse(glyphless())
+	for _, face := range faces {
+		checkSound(t, face)
+	}
+}
+
+func checkSound(t *testing.T, face face) {
+	t.Helper()
+	f, err := sfnt.Parse(glyphless(face))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,13 +64,26 @@ func TestDirectedWords(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"שלום": "םולש", "שלום.": "\u200f.םולש", "12": "\u200f12", "(12)": "\u200f(12)\u200e", "!": "\u200f!\u200e", "(אב": "בא(",
+		"\u200eabc)\u200f": "\u200fabc)\u200e", // as recognition has it, with marks of its own
 	} {
 		var got []rune
-		for _, r := range directed(visual([]rune(in))) {
+		for _, r := range directed(visual([]rune(in)), true, true) {
 			got = append(got, withMarks(r)...)
 		}
 		if string(got) != want {
 			t.Errorf("%q: got %q, want %q", in, string(got), want)
+		}
+	}
+	for _, tt := range []struct {
+		first, last bool
+		want        string
+	}{{true, false, "\u200f(a)"}, {false, true, "(a)\u200e"}, {false, false, "(a)"}} {
+		var got []rune
+		for _, r := range directed([]rune("(a)"), tt.first, tt.last) {
+			got = append(got, withMarks(r)...)
+		}
+		if string(got) != tt.want {
+			t.Errorf("a word of several, first %v, last %v: got %q, want %q", tt.first, tt.last, string(got), tt.want)
 		}
 	}
 	f := &Font{used: map[uint16]rune{}, high: map[rune]uint16{}, next: firstSurrogate}
@@ -118,11 +138,14 @@ func checkAdjusted(t *testing.T, words []*placed, joined bool) {
 	for _, w := range words {
 		before = append(before, *w)
 	}
-	adjust(words, slack)
+	face := even
+	if !adjust(words, slack) {
+		face = small
+	}
 	for i, w := range words {
 		was := before[i]
 		if w.narrow() {
-			t.Errorf("%s: characters of %.2f at a size of %.2f", string(w.runes), w.pitch(), w.size())
+			t.Errorf("%s: characters of %.2f at a size of %.2f", string(w.runes), w.pitch(), w.size(even))
 		}
 		for _, moved := range []float64{w.from - was.from, w.to - was.to, w.base - was.base, w.top - was.top} {
 			if math.Abs(moved) > slack+1e-9 {
@@ -140,8 +163,8 @@ func checkAdjusted(t *testing.T, words []*placed, joined bool) {
 			a, b = b, a
 		}
 		const read = 0.15 // of the size of the font, where pdftotext -raw sees two words
-		if apart := b.from-a.to > read*max(a.size(), b.size()); apart == joined {
-			t.Errorf("%s and %s: apart %v, %.2f at a size of %.2f", string(a.runes), string(b.runes), apart, b.from-a.to, a.size())
+		if apart := b.from-a.to > read*max(a.size(face), b.size(face)); apart == joined {
+			t.Errorf("%s and %s: apart %v, %.2f at a size of %.2f", string(a.runes), string(b.runes), apart, b.from-a.to, a.size(face))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ func scoreMarkdown(ctx context.Context, b *bench, samples []*sample) (section, e
 		"both have. Headings are the same where their texts are alike to 0.8, and in the tree where they also stand below the same heading; where " +
 		"the truth has one level only there is no tree to compare. Tables: cell F1 as under Tables. Peer: the text of pdftotext. " +
 		"Statements are those of olmOCR's benchmark: texts that are there, running headers that are not, order, neighbours in tables; peer: " +
-		"pdftotext again, without those of tables. Outlines: the headings against the outline that the authors gave the PDF.",
+		"pdftotext again, without those of tables. Outlines: the headings against the outline that the authors gave the PDF, numbers left out.",
 	}
 	parts := []func(context.Context, *bench, []*sample, *section) error{scoreMarked, scoreChecked, scoreOutlines}
 	for _, part := range parts {
@@ -251,6 +252,17 @@ func (b *bench) compareOutline(ctx context.Context, s *sample) (outline, error) 
 	}
 	truth := quality.ReadOutline(text)
 	md, _ := s.markdown()
-	o.entries, o.headings = len(truth), quality.CompareHeadings(truth, md.Headings)
+	o.entries, o.headings = len(truth), quality.CompareHeadings(unnumbered(truth), unnumbered(md.Headings))
 	return o, nil
+}
+
+var headingNumber = regexp.MustCompile(`^([A-Z]\.)?\d{1,3}(\.\d{1,3})*[.:)]?\s+`)
+
+// unnumbered returns headings without the numbers that they begin with: documents print them, and their outlines mostly leave them out.
+func unnumbered(headings []quality.Heading) []quality.Heading {
+	out := slices.Clone(headings)
+	for i := range out {
+		out[i].Text = headingNumber.ReplaceAllString(out[i].Text, "")
+	}
+	return out
 }
