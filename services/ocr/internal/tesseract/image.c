@@ -181,6 +181,19 @@ static PIX *turn_light(PIX *grey, int below, int dpi) {
 	return out;
 }
 
+// blur smooths an image with a Gaussian of a deviation in pixels.
+static PIX *blur(PIX *pix, float deviation) {
+	L_KERNEL *across, *down;
+	const int half = (int)ceilf(2 * deviation);
+	if (makeGaussianKernelSep(half, half, deviation, 1, &across, &down) != 0) {
+		return NULL;
+	}
+	PIX *out = pixConvolveSep(pix, across, down, 8, 1);
+	kernelDestroy(&across);
+	kernelDestroy(&down);
+	return out;
+}
+
 void ink_quiet(void) { setMsgSeverity(L_SEVERITY_NONE); }
 
 unsigned char *ink_prepare(const unsigned char *pixels, int width, int height, struct ink_steps steps, int *out_width, int *out_height) {
@@ -199,6 +212,9 @@ unsigned char *ink_prepare(const unsigned char *pixels, int width, int height, s
 	}
 	if (steps.median) {
 		replace(&pix, pixMedianFilter(pix, 3, 3));
+	}
+	if (steps.blur > 0) {
+		replace(&pix, blur(pix, steps.blur));
 	}
 	if (steps.scale != 1) {
 		replace(&pix, pixScaleGrayLI(pix, steps.scale, steps.scale));
@@ -228,6 +244,30 @@ int ink_components(const unsigned char *pixels, int width, int height, int below
 		pixCountConnComp(ink, 8, &count);
 		pixDestroy(&ink);
 	}
+	return count;
+}
+
+int ink_screen(const unsigned char *pixels, int width, int height, int below, int dpi, int least) {
+	const int tile = dpi / 10 > 8 ? dpi / 10 : 8;
+	const int columns = width / tile + 1;
+	const int tiles = columns * (height / tile + 1);
+	int *dots = calloc(tiles, sizeof *dots);
+	PIX *ink = dots == NULL ? NULL : binary(pixels, width, height, below);
+	BOXA *areas = ink == NULL ? NULL : pixConnCompBB(ink, 8);
+	pixDestroy(&ink);
+	for (int i = 0; i < boxaGetCount(areas); i++) {
+		l_int32 x, y, w, h;
+		boxaGetBoxGeometry(areas, i, &x, &y, &w, &h);
+		if (w * 72 <= dpi && h * 72 <= dpi) {
+			dots[y / tile * columns + x / tile]++;
+		}
+	}
+	boxaDestroy(&areas);
+	int count = 0;
+	for (int i = 0; i < tiles && dots != NULL; i++) {
+		count += dots[i] >= least ? dots[i] : 0;
+	}
+	free(dots);
 	return count;
 }
 

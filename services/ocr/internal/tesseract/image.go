@@ -17,6 +17,7 @@ type steps struct {
 	level  bool    // even out the ground
 	invert bool    // make light text on dark areas dark
 	median bool    // smooth specks
+	blur   float64 // deviation in pixels, against the dots of a screen; 0 is none
 	scale  float64 // enlarge; 0 is as it is
 	angle  float64 // degrees clockwise; the image grows so that no corner is cut
 }
@@ -33,7 +34,7 @@ func (g grey) prepared(s steps, dpi float32, below byte) (grey, error) {
 	}
 	do := C.struct_ink_steps{
 		dpi: C.int(dpi), below: C.int(below), turn: C.int(s.turn / 90), level: truth(s.level), invert: truth(s.invert), median: truth(s.median),
-		scale: 1, angle: C.float(s.angle),
+		blur: C.float(s.blur), scale: 1, angle: C.float(s.angle),
 	}
 	if s.scale != 0 {
 		do.scale = C.float(s.scale)
@@ -66,6 +67,11 @@ func (g grey) skew(dpi float32, below byte) (angle, sureness float64) {
 // components counts the connected areas of ink.
 func (g grey) components(below byte) int {
 	return int(C.ink_components((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below)))
+}
+
+// screen returns the number of dots that lie as close to each other as those of a screen: at least so many on a tenth of an inch each way.
+func (g grey) screen(dpi float32, below byte, least int) int {
+	return int(C.ink_screen((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below), C.int(dpi), C.int(least)))
 }
 
 // maxRulings bounds the rulings of a page; a dense form has some hundred.

@@ -8,6 +8,7 @@ struct ink_steps {
 	int level;   // even out the ground
 	int invert;  // make light text on dark areas dark on light
 	int median;  // 3 by 3, against specks
+	float blur;  // deviation in pixels, against the dots of a screen; 0 for none
 	float scale; // enlarge, 1 for as it is
 	float angle; // degrees clockwise, on a ground as large as it takes
 };
@@ -24,6 +25,10 @@ int ink_skew(const unsigned char *pixels, int width, int height, int below, int 
 
 // ink_components counts the connected areas of ink, a millionth of the page's area and more.
 int ink_components(const unsigned char *pixels, int width, int height, int below);
+
+// ink_screen counts the dots, areas of ink no larger than a point, that lie as close to each other as those of a screen: at least so many on a
+// tenth of an inch each way.
+int ink_screen(const unsigned char *pixels, int width, int height, int below, int dpi, int least);
 
 // ink_rulings finds straight lines along the rows and columns, at least so many pixels long. It writes up to most boxes of four numbers,
 // x0, y0, x1, y1, and returns how many.

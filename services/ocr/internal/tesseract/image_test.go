@@ -158,14 +158,26 @@ func TestSmooth(t *testing.T) {
 		}
 	}
 	clean, _ := printed(pdftest.ScanOptions{})
+	tinted, dusty := paper(1240, 1754), paper(1240, 1754) // of 5,600 dots each, close together and all over the page
+	for y := range 70 {
+		for x := range 80 {
+			tinted.fill(box{100 + 3*x, 100 + 3*y, 101 + 3*x, 101 + 3*y}, 0)
+			dusty.fill(box{15 * x, 25 * y, 15*x + 1, 25*y + 1}, 0)
+		}
+	}
 	for name, tt := range map[string]struct {
-		img               grey
-		legible, smoothed bool
-	}{"clean": {clean, true, false}, "specks": {text, true, true}, "screen": {screen, false, true}, "one pixel": {paper(1, 1), true, false}} {
+		img                         grey
+		legible, smoothed, screened bool
+	}{
+		"clean": {clean, true, false, false}, "specks": {text, true, true, false}, "screen": {screen, false, true, false},
+		"tinted box": {tinted, true, false, true}, "dust": {dusty, true, false, false}, "one pixel": {paper(1, 1), true, false, false},
+	} {
 		r := &reader{img: tt.img, dpi: 150, below: inkThreshold(tt.img)}
 		legible, err := r.smooth()
-		if smoothed := &r.img.pix[0] != &tt.img.pix[0]; err != nil || legible != tt.legible || smoothed != tt.smoothed {
-			t.Errorf("%s: got legible %v, smoothed %v, %v; want %v, %v", name, legible, smoothed, err, tt.legible, tt.smoothed)
+		smoothed := &r.img.pix[0] != &tt.img.pix[0]
+		if err != nil || legible != tt.legible || smoothed != tt.smoothed || r.screened != tt.screened {
+			t.Errorf("%s: got legible %v, smoothed %v, screened %v, %v; want %v, %v, %v", name, legible, smoothed, r.screened, err,
+				tt.legible, tt.smoothed, tt.screened)
 		}
 	}
 }

@@ -89,3 +89,12 @@ func TestWrittenIn(t *testing.T) {
 		}
 	}
 }
+
+func TestDirtIsDropped(t *testing.T) {
+	t.Parallel()
+	r := said("the quick", 0.9, 0, "£", 0.1, 30, "~ -", 0.2, 60, "7", 0.4, 90, "brown fox", 0.2, 120)
+	r.dropDirt()
+	if got, want := text(r.blocks), "the quick 7 brown fox"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
