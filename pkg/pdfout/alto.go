@@ -39,6 +39,9 @@ func WriteALTO(out io.Writer, p *inkstreamv1.Page, meta Meta) error {
 	if c := p.GetConfidence(); c > 0 && c <= 1 {
 		w.printf(` PC="%.3f"`, c)
 	}
+	if tag := languageTag(p.GetLanguage()); tag != "" {
+		w.printf(` LANG="%s"`, tag)
+	}
 	w.printf(">\n<PrintSpace ID=\"space_%d\"%s>\n", p.GetNumber(), place(s.page()))
 	for i, b := range p.GetBlocks() {
 		a.block(i+1, b)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strings"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -160,16 +161,13 @@ func esc(s string) string {
 	return b.String()
 }
 
+// languageForm is that of a language in XML Schema and XHTML.
+var languageForm = regexp.MustCompile(`^[a-zA-Z]{2,8}(-[a-zA-Z0-9]{1,8})*$`)
+
 // languageTag returns a language as xml:lang wants it, or nothing.
 func languageTag(s string) string {
-	if s == "" || len(s) > 35 {
+	if len(s) > 35 || !languageForm.MatchString(s) {
 		return ""
-	}
-	for i, c := range s {
-		letter := (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-		if !letter && (i < 2 || (c != '-' && (c < '0' || c > '9'))) {
-			return ""
-		}
 	}
 	return s
 }

@@ -25,7 +25,7 @@ func WriteHOCR(out io.Writer, p *inkstreamv1.Page, meta Meta) error {
 <title>%s</title>
 <meta http-equiv="Content-Type" content="text/html; charset=utf-8" />
 <meta name="ocr-system" content="%s" />
-<meta name="ocr-capabilities" content="ocr_page ocr_carea ocr_par ocr_line ocrx_word ocrp_wconf ocr_header ocr_footer ocr_caption ocr_photo ocr_table" />
+<meta name="ocr-capabilities" content="ocr_page ocr_carea ocr_par ocr_line ocrx_word ocrp_wconf ocrp_lang ocrp_font ocr_header ocr_footer ocr_caption ocr_photo ocr_table" />
 <meta name="ocr-number-of-pages" content="1" />
 </head>
 <body>
