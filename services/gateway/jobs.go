@@ -155,8 +155,8 @@ func (s *Service) awaitEnd(ctx context.Context, ref jobRef, wait time.Duration) 
 	timed, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var last *inkstreamv1.Job
-	err := s.hub.watch(timed, ref, func(v *inkstreamv1.Job) error {
-		last = v
+	err := s.hub.watch(timed, ref, func(v *view) error {
+		last = v.job
 		return nil
 	}, 0, nil)
 	if last != nil && ctx.Err() == nil {

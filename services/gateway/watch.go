@@ -67,10 +67,17 @@ type topic struct {
 	watchers int // guarded by hub.mu
 
 	mu      sync.Mutex // guards what follows
-	view    *inkstreamv1.Job
+	view    *view
 	version int
 	err     error         // the topic has ended with it
 	news    chan struct{} // closed, and replaced, when something above changes
+}
+
+// view is a job as it stood when its topic looked.
+type view struct {
+	job *inkstreamv1.Job
+	// event returns what shows it in an event stream. It is made for the first watcher that asks, and is the same for all.
+	event func() (event, error)
 }
 
 // listen passes the bucket's changes on to the topics until ctx is done.
@@ -206,13 +213,13 @@ func (t *topic) run(ctx context.Context, load func(context.Context) (*inkstreamv
 	defer poll.Stop()
 	for ctx.Err() == nil {
 		look, cancel := context.WithTimeout(ctx, watchLoad)
-		view, err := load(look)
+		v, err := load(look)
 		cancel()
 		pause := watchPause
 		switch {
 		case err == nil:
-			t.publish(view)
-			if final(view) {
+			t.publish(v)
+			if final(v) {
 				return
 			}
 		case isGone(err) || !t.started():
@@ -242,14 +249,14 @@ func isGone(err error) bool {
 	return c == fault.JobNotFound || c == jobDeleted || c == jobExpired
 }
 
-// publish makes view the newest, unless it says nothing new.
-func (t *topic) publish(view *inkstreamv1.Job) {
+// publish makes v the newest view, unless it says nothing new.
+func (t *topic) publish(v *inkstreamv1.Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.view != nil && proto.Equal(t.view, view) {
+	if t.view != nil && proto.Equal(t.view.job, v) {
 		return
 	}
-	t.view = view
+	t.view = &view{job: v, event: sync.OnceValues(func() (event, error) { return jobEvent(v) })}
 	t.version++
 	t.tell()
 }
@@ -276,11 +283,11 @@ func (t *topic) started() bool {
 func (t *topic) ended() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.err != nil || t.view != nil && final(t.view)
+	return t.err != nil || t.view != nil && final(t.view.job)
 }
 
 // newest returns the newest view and its version, or a channel that is closed when there is one beyond seen.
-func (t *topic) newest(seen int) (view *inkstreamv1.Job, version int, news <-chan struct{}, err error) {
+func (t *topic) newest(seen int) (v *view, version int, news <-chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.version > seen {
@@ -294,7 +301,7 @@ func final(v *inkstreamv1.Job) bool { return job.State(v.GetState().String()).Fi
 
 // watch calls send with the job now and at every change, the newest state only, until it has ended; then it returns nil. While nothing
 // changes it calls idle every so often; zero means never. Views are shared between watchers: send must not change them.
-func (h *hub) watch(ctx context.Context, ref jobRef, send func(*inkstreamv1.Job) error, every time.Duration, idle func() error) error {
+func (h *hub) watch(ctx context.Context, ref jobRef, send func(*view) error, every time.Duration, idle func() error) error {
 	t, leave, err := h.join(ctx, ref)
 	if err != nil {
 		return err
@@ -307,13 +314,13 @@ func (h *hub) watch(ctx context.Context, ref jobRef, send func(*inkstreamv1.Job)
 		beat = tick.C
 	}
 	for seen := 0; ; {
-		view, version, news, err := t.newest(seen)
+		v, version, news, err := t.newest(seen)
 		if err != nil {
 			return err
 		}
-		if view != nil {
+		if v != nil {
 			seen = version
-			if err := send(view); err != nil || final(view) {
+			if err := send(v); err != nil || final(v.job) {
 				return err
 			}
 			continue
@@ -340,7 +347,7 @@ func (s *Service) WatchJob(req *inkstreamv1.WatchJobRequest, stream grpc.ServerS
 	if err != nil {
 		return err
 	}
-	return s.hub.watch(ctx, ref, func(v *inkstreamv1.Job) error {
-		return s.sent(func() error { return stream.Send(v) })
+	return s.hub.watch(ctx, ref, func(v *view) error {
+		return s.sent(func() error { return stream.Send(v.job) })
 	}, 0, nil)
 }

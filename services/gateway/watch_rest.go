@@ -47,7 +47,7 @@ func (s *Service) restWatch(w http.ResponseWriter, r *http.Request) {
 	default:
 		st := s.report(r.Context(), "GET watch", err)
 		// The stream is under way, so the error goes into it; a client that hung up has no use for it.
-		_ = out.event("error", "", encodeError(r.Context(), st))
+		_ = out.put(newEvent("error", "", encodeError(r.Context(), st)))
 	}
 }
 
@@ -71,10 +71,77 @@ type watchWriter struct {
 }
 
 // send writes a job.
-func (o *watchWriter) send(v *inkstreamv1.Job) error {
-	data, err := encodeJSON(v)
+func (o *watchWriter) send(v *view) error {
+	e, err := v.event()
 	if err != nil {
 		return err
+	}
+	if o.sse && e.id == o.seen {
+		o.seen = ""
+		return o.write([]byte(": nothing new\n\n"))
+	}
+	o.seen = ""
+	return o.put(e)
+}
+
+// put writes an event.
+func (o *watchWriter) put(e event) error {
+	if o.sse {
+		return o.write(e.text)
+	}
+	return o.write(e.line)
+}
+
+// write sends bytes, before the first of them the answer's header.
+func (o *watchWriter) write(p []byte) error {
+	if o.started {
+		return o.flush(p)
+	}
+	o.started = true
+	h := o.w.Header()
+	h.Set("Content-Type", ndjsonType)
+	if o.sse {
+		h.Set("Content-Type", eventStreamType)
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies that know it pass the events on at once
+	// Writing a header takes more stack than all that a watch does afterwards, and what a stack has grown to stays for long with a goroutine that
+	// idles. So this goroutine lets another do it.
+	done := make(chan error, 1)
+	go func() { done <- o.flush(p) }()
+	return <-done
+}
+
+func (o *watchWriter) flush(p []byte) error {
+	if _, err := o.w.Write(p); err != nil {
+		return err
+	}
+	return o.control.Flush()
+}
+
+// event is what a watch tells its client.
+type event struct {
+	id   string
+	text []byte // as a server-sent event
+	line []byte // its JSON alone, as a line
+}
+
+func newEvent(kind, id string, data []byte) event {
+	text := fmt.Appendf(nil, "event: %s\n", kind)
+	if id != "" {
+		text = fmt.Appendf(text, "id: %s\n", id)
+	}
+	text = append(text, "data: "...)
+	start := len(text)
+	text = append(append(text, data...), "\n\n"...)
+	return event{id, text, text[start : len(text)-1]}
+}
+
+// jobEvent returns the event that shows a job.
+func jobEvent(v *inkstreamv1.Job) (event, error) {
+	data, err := encodeJSON(v)
+	if err != nil {
+		return event{}, err
 	}
 	id := lastEvent
 	if !final(v) {
@@ -82,38 +149,5 @@ func (o *watchWriter) send(v *inkstreamv1.Job) error {
 		sum := sha256.Sum256(data)
 		id = hex.EncodeToString(sum[:8])
 	}
-	if o.sse && id == o.seen {
-		o.seen = ""
-		return o.write([]byte(": nothing new\n\n"))
-	}
-	o.seen = ""
-	return o.event("job", id, data)
-}
-
-func (o *watchWriter) event(kind, id string, data []byte) error {
-	if !o.sse {
-		return o.write(append(data, '\n'))
-	}
-	event := fmt.Appendf(nil, "event: %s\n", kind)
-	if id != "" {
-		event = fmt.Appendf(event, "id: %s\n", id)
-	}
-	return o.write(fmt.Appendf(event, "data: %s\n\n", data))
-}
-
-func (o *watchWriter) write(p []byte) error {
-	if !o.started {
-		o.started = true
-		h := o.w.Header()
-		h.Set("Content-Type", ndjsonType)
-		if o.sse {
-			h.Set("Content-Type", eventStreamType)
-		}
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // proxies that know it pass the events on at once
-	}
-	if _, err := o.w.Write(p); err != nil {
-		return err
-	}
-	return o.control.Flush()
+	return newEvent("job", id, data), nil
 }

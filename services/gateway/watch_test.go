@@ -91,7 +91,7 @@ func TestSlowWatcherHoldsUpNobody(t *testing.T) {
 	stuck, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { // and one that is stuck inside the server
-		_ = r.svc.hub.watch(t.Context(), jobRef{rec.Tenant, rec.ID}, func(*inkstreamv1.Job) error {
+		_ = r.svc.hub.watch(t.Context(), jobRef{rec.Tenant, rec.ID}, func(*view) error {
 			select {
 			case stuck <- struct{}{}:
 			case <-release:
