@@ -14,6 +14,9 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/sandbox"
 )
 
 // row is a measured figure.
@@ -29,6 +32,7 @@ type measurement struct {
 
 var measurements = []measurement{
 	{"ocr", measureOCR},
+	{"scanned", measureScanned},
 	{"native", measureNative},
 	{"small", measureSmall},
 	{"upload", measureUpload},
@@ -43,6 +47,7 @@ var measurements = []measurement{
 }
 
 func main() {
+	sandbox.Main(pdf.Program())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx); err != nil {

@@ -1,0 +1,86 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"inkstream.dev/pkg/lifecycle"
+)
+
+// workers is a service's own setting.
+type workers struct{ n int }
+
+func (w *workers) Register(fs *flag.FlagSet) { fs.IntVar(&w.n, "own.workers", 1, "how many") }
+
+func (w *workers) Validate() error {
+	if w.n < 1 {
+		return fmt.Errorf("own.workers: %d, want at least 1", w.n)
+	}
+	return nil
+}
+
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		env   map[string]string
+		want  string
+		lines int
+	}{
+		{"unknown flag", []string{"--blob=file:///x"}, nil, "-blob", 1},
+		{"bad value", []string{"--own.workers=many"}, nil, "own.workers", 1},
+		{"value out of bounds", []string{"--blobs=file:///x", "--own.workers=0"}, nil, "own.workers: 0", 1},
+		{"a word that is no flag", []string{"--blobs=file:///x", "nats"}, nil, `"nats"`, 1},
+		{"bad variables, each on its line", nil, map[string]string{"OWN_WORKERS": "many", "NATS_REPLICAS": "few"}, "NATS_REPLICAS", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			build := func(context.Context, *Runtime) ([]lifecycle.Unit, error) {
+				t.Error("the service was built")
+				return nil, nil
+			}
+			err := Run(t.Context(), "own", tt.args, func(k string) string { return tt.env[k] }, &out, []Settings{&workers{}}, build)
+			if got := report(&out, "own", err); got != 2 {
+				t.Errorf("exit code after %v: got %d, want 2", err, got)
+			}
+			got := out.String()
+			if !strings.Contains(got, tt.want) || !strings.HasSuffix(got, "\nRun 'own --help' for its flags.\n") {
+				t.Errorf("output: got %q, want one that names %s and says how to get help", got, tt.want)
+			}
+			if got := strings.Count(got, "\n") - 1; got != tt.lines {
+				t.Errorf("lines of errors: got %d, want %d, in\n%s", got, tt.lines, out.String())
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	err := Run(t.Context(), "own", []string{"--help"}, func(string) string { return "" }, &out, []Settings{&workers{}}, nil)
+	if got := report(&out, "own", err); got != 0 {
+		t.Errorf("exit code after %v: got %d, want 0", err, got)
+	}
+	for _, want := range []string{"Usage of own:", "--own.workers int  (OWN_WORKERS)", "--blobs URL  (BLOBS)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("help: got %q, want it to contain %q", out.String(), want)
+		}
+	}
+}
+
+func TestReportOfAFailure(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if got := report(&out, "own", errors.New("broker away")); got != 1 {
+		t.Errorf("exit code: got %d, want 1", got)
+	}
+	if got, want := out.String(), "own: broker away\n"; got != want {
+		t.Errorf("output: got %q, want %q", got, want)
+	}
+}

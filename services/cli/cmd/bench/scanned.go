@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/pdftest"
+)
+
+// recogniser is the name of the children that recognise text.
+const recogniser = "tesseract"
+
+// measureScanned measures what all that a job yields by default costs a scanned page beyond its recognition. Of the whole server's processor time, that of
+// its recognising children is taken off, and what a PDFium child of its own takes to open the same documents and draw the same pages: without that there
+// is nothing to recognise. All else counts: the upload, the queues, moving the rasters, storing what was read, the layout, every artifact and the index.
+func measureScanned(ctx context.Context, b *bench) (rows []row, err error) {
+	files, err := b.scans()
+	if err != nil {
+		return nil, err
+	}
+	whole := filepath.Join(b.dir, "scans.pdf")
+	if _, err := runCommand(ctx, nil, "qpdf", slices.Concat([]string{"--empty", "--pages"}, files, []string{"--", whole})...); err != nil {
+		return nil, err
+	}
+	s, err := b.serve(ctx, "scanned")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	if _, err := s.runJob(ctx, pdftest.Scanned(pdftest.ScanOptions{Pages: 2 * runtime.NumCPU()}).PDF, ""); err != nil { // warms the children
+		return nil, err
+	}
+	var together, apart, drawing []float64
+	pages := 0
+	for range b.rounds {
+		t, err := s.scanCost(ctx, []string{whole})
+		if err != nil {
+			return nil, err
+		}
+		a, err := s.scanCost(ctx, files)
+		if err != nil {
+			return nil, err
+		}
+		pages = t.pages
+		together, apart, drawing = append(together, t.perPage(t.beyond())), append(apart, a.perPage(a.beyond())), append(drawing, t.perPage(t.drawing))
+	}
+	how := fmt.Sprintf("server and children, less the recognisers, and less what drawing the rasters takes alone (%.0f ms); ", median(drawing))
+	return []row{
+		{
+			"scanned, CPU a page beyond recognition, all artifacts", fmt.Sprintf("%.1f ms", median(together)), "≤ 40 ms",
+			how + fmt.Sprintf("%d pages in one document", pages),
+		},
+		{"the same, each scan a job of its own", fmt.Sprintf("%.1f ms", median(apart)), "", fmt.Sprintf("%d jobs", len(files))},
+	}, nil
+}
+
+// scanCost is what scanned pages cost: in all, recognising them, and drawing them for it.
+type scanCost struct {
+	all, recognising, drawing time.Duration
+	pages                     int
+}
+
+func (c scanCost) beyond() time.Duration { return c.all - c.recognising - c.drawing }
+
+// perPage returns milliseconds a page.
+func (c scanCost) perPage(d time.Duration) float64 { return d.Seconds() * 1000 / float64(c.pages) }
+
+// scanCost takes documents through the pipeline, and says what that cost.
+func (s *server) scanCost(ctx context.Context, files []string) (c scanCost, err error) {
+	if c.drawing, c.pages, err = rasterCost(ctx, files); err != nil {
+		return c, err
+	}
+	before, err := childTimes(s.cmd.Process.Pid, recogniser)
+	if err != nil {
+		return c, err
+	}
+	if c.all, _, err = s.costs(func() error { return s.runAll(ctx, files) }); err != nil {
+		return c, err
+	}
+	after, err := childTimes(s.cmd.Process.Pid, recogniser)
+	if err != nil {
+		return c, err
+	}
+	c.recognising, err = spent(before, after)
+	return c, err
+}
+
+// runAll takes documents through the pipeline, as many at once as there are cores.
+func (s *server) runAll(ctx context.Context, files []string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.NumCPU())
+	for _, path := range files {
+		g.Go(func() error {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			j, err := s.upload(ctx, bytes.NewReader(data), len(data), "")
+			if err != nil {
+				return err
+			}
+			if j, err = s.ended(ctx, j.ID); err == nil && j.State != "SUCCEEDED" {
+				err = fmt.Errorf("%s: the job ended as %s", filepath.Base(path), j.State)
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// ended waits for a job's end. It lets the server wait, for polling would cost the more the longer recognition takes.
+func (s *server) ended(ctx context.Context, id string) (j jobView, err error) {
+	for err == nil && (j.State == "" || j.State == "PENDING" || j.State == "RUNNING") {
+		var req *http.Request
+		if req, err = http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v1/jobs/"+id+"?wait=60s", nil); err == nil {
+			err = do(req, http.StatusOK, &j)
+		}
+	}
+	return j, err
+}
+
+// rasterCost returns what a warm PDFium child takes to open documents and draw their pages for recognition, and how many pages those are.
+func rasterCost(ctx context.Context, files []string) (cost time.Duration, pages int, err error) {
+	cfg := pdf.DefaultConfig()
+	cfg.Workers = 1
+	engine, err := pdf.New(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	if _, err := drawPages(ctx, engine, files[0]); err != nil {
+		return 0, 0, err
+	}
+	before, err := childTimes(os.Getpid(), pdf.Program().Name)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, path := range files {
+		n, err := drawPages(ctx, engine, path)
+		if err != nil {
+			return 0, 0, fmt.Errorf("%s: %w", filepath.Base(path), err)
+		}
+		pages += n
+	}
+	after, err := childTimes(os.Getpid(), pdf.Program().Name)
+	if err != nil {
+		return 0, 0, err
+	}
+	cost, err = spent(before, after)
+	return cost, pages, err
+}
+
+// drawPages draws the pages of a document that are to be recognised, and returns how many pages it has.
+func drawPages(ctx context.Context, engine *pdf.Engine, path string) (int, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	doc, err := engine.OpenPages(ctx, f, "")
+	if err != nil {
+		return 0, err
+	}
+	defer doc.Close()
+	count := doc.Info().PageCount
+	for n := 1; n <= count; n++ {
+		if _, err := doc.Page(ctx, n, pdf.PageOptions{}); err != nil {
+			return 0, err
+		}
+	}
+	return count, nil
+}
+
+// childTimes returns the processor time of each living child of a process that runs a program, by its folder in /proc.
+func childTimes(parent int, program string) (map[string]time.Duration, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]time.Duration{}
+	for _, path := range stats {
+		dir := filepath.Dir(path)
+		t, err := readTimes(path)
+		if err != nil || t.parent != parent {
+			continue // it has just ended, or is another's
+		}
+		if line, err := os.ReadFile(filepath.Join(dir, "cmdline")); err == nil && bytes.Contains(line, []byte(`"program":"`+program+`"`)) {
+			out[dir] = t.self
+		}
+	}
+	return out, nil
+}
+
+// spent returns what children took between two looks at them. They must be the same ones, for what one that has ended took stands with its parent.
+func spent(before, after map[string]time.Duration) (sum time.Duration, err error) {
+	for child, was := range before {
+		now, alive := after[child]
+		if !alive {
+			return 0, errors.New("a child was replaced while it was measured")
+		}
+		sum += now - was
+	}
+	if len(before) == 0 || len(after) != len(before) {
+		return 0, fmt.Errorf("%d children when measuring began, %d when it ended", len(before), len(after))
+	}
+	return sum, nil
+}
