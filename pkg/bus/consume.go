@@ -75,9 +75,9 @@ type Consumer struct {
 	lanes [2]*lane // interactive, batch
 
 	// What follows is used by Run's own goroutine only, but for done.
-	free [2]int // slots of each kind
-	done chan slot
-	turn turn
+	free  [2]int // slots of each kind
+	done  chan slot
+	turn  turn
 	rooms []*room // of the stages behind
 	// maxDeliver is the broker's bound of deliveries that nobody settled for good.
 	maxDeliver int
