@@ -3,6 +3,7 @@ package pdf
 import (
 	"bytes"
 	"fmt"
+	"image"
 	"image/png"
 	"math"
 	"regexp"
@@ -50,8 +51,8 @@ func TestUserUnit(t *testing.T) {
 	for _, f := range []pdftest.File{pdftest.BornDigital(1), pdftest.PageWithImage(), pdftest.Scanned(pdftest.ScanOptions{Pages: 1, DPI: 200})} {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			plain, scaled := open(t, sharedEngine(t), f), open(t, sharedEngine(t), inUnits(f))
-			a, b := read(t, plain, 1), read(t, scaled, 1)
+			a, _, asItIs := look(t, f, 72)
+			b, info, inUnits := look(t, inUnits(f), 72/unit)
 			want, got := boxesOf(a.Page), boxesOf(b.Page)
 			if len(got) != len(want) || len(got) == 1 {
 				t.Fatalf("got %d boxes, want %d", len(got), len(want))
@@ -63,7 +64,7 @@ func TestUserUnit(t *testing.T) {
 					}
 				}
 			}
-			if size := scaled.Info().PageSizes[0]; size.Width != b.Page.GetWidth() || size.Height != b.Page.GetHeight() {
+			if size := info.PageSizes[0]; size.Width != b.Page.GetWidth() || size.Height != b.Page.GetHeight() {
 				t.Errorf("size: got %v, want %v x %v", size, b.Page.GetWidth(), b.Page.GetHeight())
 			}
 			if r := b.Raster; r != nil && (b.Triage == Scanned && r.DPI > 200/unit+1 || math.Abs(float64(r.Width)*72/float64(r.DPI)-float64(b.Page.GetWidth())) > 2) {
@@ -72,34 +73,34 @@ func TestUserUnit(t *testing.T) {
 			if (a.Raster == nil) != (b.Raster == nil) {
 				t.Errorf("raster: got %t, want %t", b.Raster != nil, a.Raster != nil)
 			}
-			checkDrawnAlike(t, plain, scaled, unit)
+			if got, want := inUnits.Bounds(), asItIs.Bounds(); got != want {
+				t.Fatalf("drawn: got %v, want %v", got, want)
+			}
+			for y := range asItIs.Bounds().Dy() {
+				for x := range asItIs.Bounds().Dx() {
+					if got, want := inUnits.At(x, y), asItIs.At(x, y); got != want {
+						t.Fatalf("drawn: pixel %d,%d is %v, want %v", x, y, got, want)
+					}
+				}
+			}
 		})
 	}
 }
 
-// checkDrawnAlike draws the first page of two documents into as many pixels.
-func checkDrawnAlike(t *testing.T, plain, scaled *Document, unit float64) {
+// look reads and draws the first page of a document. It closes the document: a test that held two at once could wait for ever for the engine's
+// second child, which another one holds.
+func look(t *testing.T, f pdftest.File, dpi float64) (*PageResult, Info, image.Image) {
 	t.Helper()
-	var a, b bytes.Buffer
-	if err := plain.Draw(t.Context(), 1, 72, &a); err != nil {
+	d := open(t, sharedEngine(t), f)
+	defer d.Close()
+	page := read(t, d, 1)
+	var drawn bytes.Buffer
+	if err := d.Draw(t.Context(), 1, dpi, &drawn); err != nil {
 		t.Fatal(err)
 	}
-	if err := scaled.Draw(t.Context(), 1, 72/unit, &b); err != nil {
+	picture, err := png.Decode(&drawn)
+	if err != nil {
 		t.Fatal(err)
 	}
-	want, errA := png.Decode(&a)
-	got, errB := png.Decode(&b)
-	if errA != nil || errB != nil {
-		t.Fatal(errA, errB)
-	}
-	if got.Bounds() != want.Bounds() {
-		t.Fatalf("drawn: got %v, want %v", got.Bounds(), want.Bounds())
-	}
-	for y := range want.Bounds().Dy() {
-		for x := range want.Bounds().Dx() {
-			if got.At(x, y) != want.At(x, y) {
-				t.Fatalf("drawn: pixel %d,%d is %v, want %v", x, y, got.At(x, y), want.At(x, y))
-			}
-		}
-	}
+	return page, d.Info(), picture
 }
