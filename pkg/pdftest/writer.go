@@ -29,6 +29,15 @@ func newWriter() *writer {
 	return w
 }
 
+// Objects returns a PDF of those objects, numbered from 1; the first is the catalogue.
+func Objects(objects ...string) []byte {
+	w := newWriter()
+	for _, o := range objects {
+		w.add("%s", o)
+	}
+	return w.finish(1, "")
+}
+
 // alloc reserves an object number, so that objects can refer to what comes later.
 func (w *writer) alloc() ref {
 	w.offsets = append(w.offsets, 0)

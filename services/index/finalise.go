@@ -36,8 +36,9 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 	}
 	now := time.Now()
 	ended := false
+	run := r.Run
 	rec, err := st.env.Jobs.Update(ctx, r.Tenant, r.ID, func(r *job.Record) error {
-		if ended = !r.State.Final(); !ended {
+		if ended = !r.State.Final() && r.Run == run; !ended {
 			return job.ErrUnchanged
 		}
 		err := r.Finish(s.Progress, now)
@@ -46,6 +47,9 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 	})
 	if err != nil {
 		return err
+	}
+	if rec.Run != run { // the task comes back, and finds that there is nothing left to do
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("job %s was ended and runs anew", rec.ID))
 	}
 	s.Job = rec
 	if ended {

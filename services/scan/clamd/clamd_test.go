@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/services/scan/clamd"
 	"inkstream.dev/services/scan/clamd/clamdtest"
 )
@@ -28,26 +29,13 @@ func client(t *testing.T, address string) *clamd.Client {
 
 // document returns a PDF with the attachment as it is.
 func document(attachment []byte) []byte {
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.7\n")
-	var offsets []int
-	for i, body := range []string{
+	return pdftest.Objects(
 		"<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles << /Names [(a) 4 0 R] >> >> >>",
 		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
 		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] >>",
 		"<< /Type /Filespec /F (a.txt) /EF << /F 5 0 R >> >>",
 		fmt.Sprintf("<< /Type /EmbeddedFile /Length %d >>\nstream\n%s\nendstream", len(attachment), attachment),
-	} {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, body)
-	}
-	start := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, off := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", off)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, start)
-	return b.Bytes()
+	)
 }
 
 func TestRealDaemon(t *testing.T) {

@@ -68,3 +68,20 @@ func TestUnevenStackEndsAnInstance(t *testing.T) {
 	}
 	openFile(t, again, pdftest.BornDigital(1)).Close()
 }
+
+// The document that warms an instance up is one that PDFium reads: it has its word.
+func TestWarmDocument(t *testing.T) {
+	t.Parallel()
+	d := openFile(t, newInstance(t, 256<<20), pdftest.File{Name: "warm.pdf", PDF: []byte(warmDocument)})
+	page, ok := d.LoadPage(0)
+	if !ok {
+		t.Fatal("the page was not loaded")
+	}
+	var word []rune
+	for _, c := range page.ReadText(100).Chars {
+		word = append(word, c.Rune)
+	}
+	if got, want := string(word), "fonts"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,28 +1,16 @@
 package structure
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"inkstream.dev/pkg/pdftest"
 )
 
 // treeOf returns a document of those objects from 2 on, the first of which is the root of the page tree.
 func treeOf(objects ...string) string {
-	var b strings.Builder
-	b.WriteString("%PDF-1.6\n")
-	offsets := make([]int, 0, len(objects)+1)
-	for i, o := range append([]string{"<</Type/Catalog/Pages 2 0 R>>"}, objects...) {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj%s endobj\n", i+1, o)
-	}
-	at := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, off := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", off)
-	}
-	fmt.Fprintf(&b, "trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF", len(offsets)+1, at)
-	return b.String()
+	return string(pdftest.Objects(append([]string{"<</Type/Catalog/Pages 2 0 R>>"}, objects...)...))
 }
 
 func TestUnits(t *testing.T) {
