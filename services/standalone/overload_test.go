@@ -58,6 +58,14 @@ func (r *rig) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark int64) (
 			if s == last {
 				return true
 			}
+			// What is in hand still leaves a place in the queue when it is done, which goes on to the first.
+			cons, err := r.Bus.JetStream().Consumer(t.Context(), s.Stream(), bus.Durable(s, bus.Batch))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cons.CachedInfo().NumAckPending > 0 {
+				return false
+			}
 		}
 		return false
 	}
