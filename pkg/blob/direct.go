@@ -21,9 +21,12 @@ func alignedBuffer(size int) []byte {
 	return b[skip : skip+size : skip+size]
 }
 
-// isAligned reports whether p can be written directly: whole blocks that begin at a block's boundary.
-func isAligned(p []byte) bool {
-	return len(p) > 0 && len(p)%blockSize == 0 && uintptr(unsafe.Pointer(unsafe.SliceData(p)))%blockSize == 0
+// aligned returns the part of p that can be written directly: the whole blocks that it begins with, if it begins at a block's boundary in memory.
+func aligned(p []byte) []byte {
+	if uintptr(unsafe.Pointer(unsafe.SliceData(p)))%blockSize != 0 {
+		return nil
+	}
+	return p[:len(p)/blockSize*blockSize]
 }
 
 // setDirect turns direct writing on or off and reports whether it is on. Not every file system has it.

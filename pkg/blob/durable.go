@@ -98,7 +98,8 @@ func (d *durablePaths) settle(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.settled)+len(fresh) > maxSettled {
-		clear(d.settled)
+		clear(d.settled) // the folders above the fresh ones as well
+		return nil
 	}
 	for _, dir := range fresh {
 		d.settled[dir] = struct{}{}
@@ -113,10 +114,13 @@ func (d *durablePaths) isSettled(dir string) bool {
 	return ok
 }
 
-// forget takes dir, and all below it, for new.
+// forget takes dir, and all below it, for new. Where a folder is settled those above it are, so below one that is not there is nothing to forget.
 func (d *durablePaths) forget(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if _, ok := d.settled[dir]; !ok {
+		return
+	}
 	delete(d.settled, dir)
 	for path := range d.settled {
 		if strings.HasPrefix(path, dir) && path[len(dir)] == '/' {

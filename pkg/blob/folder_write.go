@@ -34,28 +34,43 @@ func (d *folder) Create(_ context.Context, key string, opts PutOptions) (Upload,
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil && !errors.Is(err, syscall.ENOTSUP) {
 		return nil, errors.Join(fmt.Errorf("lock: %w", err), f.Close(), os.Remove(name))
 	}
-	return &fileUpload{folder: d, file: f, key: key, direct: opts.Bulk && setDirect(f, true)}, nil
+	return &fileUpload{folder: d, file: f, key: key, direct: opts.Bulk && setDirect(f, true), ticket: d.bulk.ticket()}, nil
 }
 
 type fileUpload struct {
 	folder *folder
 	file   *os.File
 	key    string
+	ticket uint64
 	direct bool // what is written now goes past the page cache
 }
 
-// Write writes whole blocks past the page cache where the upload is direct; the first piece that is none, which is the last one of a blob, and
-// all after it go the ordinary way.
+// Write writes whole blocks past the page cache where the upload is direct; what is left of the first piece that is not made of them, which is the
+// last one of a blob, and all after it goes the ordinary way.
 func (u *fileUpload) Write(p []byte) (int, error) {
-	if u.direct && !isAligned(p) {
-		setDirect(u.file, false)
-		u.direct = false
+	n, err := u.writeBlocks(p)
+	if err != nil || n == len(p) {
+		return n, err
 	}
-	n, err := u.file.Write(p)
-	if u.direct && n == 0 && errors.Is(err, syscall.EINVAL) { // a file system that promised more than it keeps
-		setDirect(u.file, false)
-		u.direct = false
-		return u.file.Write(p)
+	rest, err := u.file.Write(p[n:])
+	return n + rest, err
+}
+
+// writeBlocks writes the whole blocks that p begins with, if the upload is direct, and ends that where they are not all.
+func (u *fileUpload) writeBlocks(p []byte) (n int, err error) {
+	if !u.direct {
+		return 0, nil
+	}
+	if blocks := aligned(p); len(blocks) > 0 {
+		u.folder.bulk.take(u.ticket)
+		n, err = u.file.Write(blocks)
+		u.folder.bulk.leave()
+	}
+	if n == 0 && errors.Is(err, syscall.EINVAL) { // a file system that promised more than it keeps
+		err = nil
+	}
+	if n < len(p) {
+		u.direct = setDirect(u.file, false)
 	}
 	return n, err
 }

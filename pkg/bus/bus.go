@@ -25,7 +25,7 @@ type Bus struct {
 }
 
 // SetGiveWay has every consumer call wait before it takes up a task, so that a process which also answers clients can let them go first. Wait must
-// return within a fraction of a second, whatever happens. It must be set before the consumers run.
+// return within a second or so, whatever happens, and not take that time again and again. It must be set before the consumers run.
 func (b *Bus) SetGiveWay(wait func(context.Context)) { b.giveWay = wait }
 
 // Connect dials the NATS servers at url (comma-separated) and keeps the connection up for ever; name shows in the server's connection list. More options, such

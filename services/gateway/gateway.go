@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -74,7 +73,7 @@ type Service struct {
 	uploads  chan struct{} // a slot for each upload under way
 	shares   shares        // of the tenants in uploads
 	images   chan struct{} // a slot for each page that boxes are being drawn into
-	busy     atomic.Int32  // uploads that are being worked on, rather than waiting for their clients
+	flood    flood         // of uploads, which the work behind the gateway gives way to
 	stopping chan struct{} // closed when the service begins to stop, which ends the watches
 	// workers counts REST handlers and the goroutines that handlers start; Run waits for them.
 	workers sync.WaitGroup

@@ -18,13 +18,34 @@ func TestGiveWay(t *testing.T) {
 		if got := took(); got != 0 {
 			t.Errorf("without uploads: waited %s, want nothing", got)
 		}
-		s.busy.Store(1000)
+		for range 1000 {
+			s.flood.enter()
+		}
+		time.Sleep(stillTime)
+		if got := took(); got != 0 {
+			t.Errorf("with uploads that stand still: waited %s, want nothing", got)
+		}
+		moving := time.NewTicker(stillTime / 2)
+		defer moving.Stop()
+		s.flood.moved()
+		go func() {
+			for range 6 * int(giveWayTime/stillTime) * 2 {
+				<-moving.C
+				s.flood.moved()
+			}
+			for range 1000 {
+				s.flood.leave()
+			}
+		}()
 		if got := took(); got != giveWayTime {
 			t.Errorf("under a flood of uploads: waited %s, want %s", got, giveWayTime)
 		}
-		time.AfterFunc(giveWayTime/2, func() { s.busy.Store(0) })
-		if got := took(); got < giveWayTime/2 || got > giveWayTime*3/4 {
-			t.Errorf("until the uploads are through: waited %s, want %s", got, giveWayTime/2)
+		if got := took(); got != 0 {
+			t.Errorf("once more at once: waited %s, want nothing", got)
+		}
+		time.Sleep(giveWayEvery - giveWayTime)
+		if got := took(); got < giveWayTime*9/10 || got > giveWayTime {
+			t.Errorf("until the flood is over: waited %s, want about %s", got, giveWayTime)
 		}
 	})
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"runtime"
-	"sync/atomic"
 	"time"
 
 	"inkstream.dev/pkg/blob"
@@ -57,39 +55,14 @@ func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), er
 		leave()
 		return nil, nil, err
 	}
-	s.busy.Add(1)
+	s.flood.enter()
 	_, caller := s.limits.Jobs(identityOf(ctx))
-	return &intake{s: s, tenant: tenant(ctx), id: job.NewID(), files: 1, caller: caller}, func() { s.busy.Add(-1); free(); leave() }, nil
-}
-
-// giveWayTime is the longest that work behind the gateway waits for uploads. It bounds what a job takes longer for it, to some such times.
-const giveWayTime = 100 * time.Millisecond
-
-// GiveWay waits while more uploads are being worked on than there are cores, so that in a process that does everything their clients have their
-// answers before the work goes on. It is meant for bus.SetGiveWay.
-func (s *Service) GiveWay(ctx context.Context) {
-	most := int32(runtime.NumCPU())
-	if s.busy.Load() <= most {
-		return
-	}
-	over := time.NewTimer(giveWayTime)
-	defer over.Stop()
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
-	for s.busy.Load() > most {
-		select {
-		case <-ctx.Done():
-			return
-		case <-over.C:
-			return
-		case <-look.C:
-		}
-	}
+	return &intake{s: s, tenant: tenant(ctx), id: job.NewID(), files: 1, caller: caller}, func() { s.flood.leave(); free(); leave() }, nil
 }
 
 // store streams the document to the blob store. When it returns without an error the bytes are durable.
 func (in *intake) store(ctx context.Context, body io.Reader) error {
-	m := &meter{from: body, hash: sha256.New(), limit: int64(in.s.cfg.MaxUploadBytes), busy: &in.s.busy}
+	m := &meter{from: body, hash: sha256.New(), limit: int64(in.s.cfg.MaxUploadBytes), flood: &in.s.flood}
 	in.begun = true
 	size, err := in.s.env.Blobs.Put(ctx, job.SourceKey(in.tenant, in.id), m, blob.PutOptions{ContentType: pdfType, Bulk: true})
 	in.size = m.size
@@ -266,8 +239,7 @@ type meter struct {
 	hash  hash.Hash
 	size  int64
 	limit int64
-	// busy counts the uploads that are being worked on; one that waits for its client is not.
-	busy *atomic.Int32
+	flood *flood // that the upload is part of
 }
 
 // Read implements io.Reader. It fills p as far as it can, because a form hands out its bytes in small pieces, and each piece would cost the
@@ -275,11 +247,10 @@ type meter struct {
 func (m *meter) Read(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var more int
-		m.busy.Add(-1)
 		more, err = m.from.Read(p[n:])
-		m.busy.Add(1)
 		n += more
 	}
+	m.flood.moved()
 	m.size += int64(n)
 	if m.size > m.limit {
 		return 0, errTooLarge(m.limit)

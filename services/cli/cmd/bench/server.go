@@ -45,8 +45,11 @@ func (s *server) upload(ctx context.Context, data io.Reader, size int, options s
 	return j, do(req, http.StatusAccepted, &j)
 }
 
+// client keeps a connection for each of those that send at once, as as many clients would.
+var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, WriteBufferSize: 64 << 10}}
+
 func do(req *http.Request, want int, v any) error {
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}
