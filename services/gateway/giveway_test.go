@@ -21,7 +21,7 @@ func TestGiveWay(t *testing.T) {
 		for range 1000 {
 			s.flood.enter()
 		}
-		time.Sleep(stillTime)
+		<-time.After(stillTime)
 		if got := took(); got != 0 {
 			t.Errorf("with uploads that stand still: waited %s, want nothing", got)
 		}
@@ -43,7 +43,7 @@ func TestGiveWay(t *testing.T) {
 		if got := took(); got != 0 {
 			t.Errorf("once more at once: waited %s, want nothing", got)
 		}
-		time.Sleep(giveWayEvery - giveWayTime)
+		<-time.After(giveWayEvery - giveWayTime)
 		if got := took(); got < giveWayTime*9/10 || got > giveWayTime {
 			t.Errorf("until the flood is over: waited %s, want about %s", got, giveWayTime)
 		}
