@@ -9,11 +9,13 @@ import (
 )
 
 const (
-	// watchEvery is how often busy children are looked at. Between two looks a child can touch some 100 MB; the limit on data memory,
-	// which the kernel enforces, is behind it.
-	watchEvery = 50 * time.Millisecond
-	// watchLinger is the number of looks without a busy child after which the watch goes home.
-	watchLinger = 20
+	// leastWatch and mostWatch bound the time from one look at busy children to the next. Each look wakes a process that has nothing else to do while
+	// its children work.
+	leastWatch, mostWatch = 50 * time.Millisecond, 250 * time.Millisecond
+	// touchRate is how fast a child can get memory, in bytes a second. The limit on data memory, which the kernel enforces, is behind the looks.
+	touchRate = 2 << 30
+	// watchLinger is the time without a busy child after which the watch goes home.
+	watchLinger = time.Second
 )
 
 // watch makes sure that somebody looks at the memory of busy children.
@@ -28,25 +30,32 @@ func (p *Pool) watch() {
 }
 
 func (p *Pool) runWatch() {
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	quiet := 0
+	pause := leastWatch
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	var quiet time.Duration
 	for {
 		select {
 		case <-p.closing:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
-		quiet++
+		quiet += pause
+		next := mostWatch
 		for _, proc := range p.all() {
 			if call := proc.busy(); call != 0 {
 				quiet = 0
-				proc.weigh(call)
+				next = min(next, proc.weigh(call))
 			}
+		}
+		pause = next
+		if quiet > 0 {
+			pause = leastWatch // whoever becomes busy next shall not get far unseen
 		}
 		if quiet >= watchLinger && p.stopWatching() {
 			return
 		}
+		timer.Reset(pause)
 	}
 }
 
@@ -73,22 +82,32 @@ func (p *Pool) all() []*process {
 	return all
 }
 
-// weigh kills the process if it has more memory than it may have, or took more CPU time than the call may take.
-func (p *process) weigh(call uint64) {
+// weigh kills the process if it has more memory than it may have, or took more CPU time than the call may take. It returns when to look again: when
+// it can have come half way to its limits, so that there is a look from close to them.
+func (p *process) weigh(call uint64) time.Duration {
 	limit := p.cfg.MemoryLimit
 	used, ok := p.memory()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.call != call || p.reaped {
-		return
+		return leastWatch
 	}
 	p.nearLimit = ok && used > limit/4*3
 	if ok && used > limit {
 		p.killLocked(&Death{Reason: Memory, Detail: "used " + mebibytes(used) + " of " + mebibytes(limit)})
 	}
-	if most := p.cfg.CPULimit; most > 0 && p.cpuTime()-p.cpuBefore > most {
-		p.killLocked(&Death{Reason: CPU, Detail: "used up its CPU time of " + most.String()})
+	again := mostWatch
+	if ok {
+		again = time.Duration(float64(limit-used) / touchRate / 2 * float64(time.Second))
 	}
+	if most := p.cfg.CPULimit; most > 0 {
+		left := most - (p.cpuTime() - p.cpuBefore)
+		if left < 0 {
+			p.killLocked(&Death{Reason: CPU, Detail: "used up its CPU time of " + most.String()})
+		}
+		again = min(again, left/2)
+	}
+	return max(again, leastWatch)
 }
 
 // cpuTime returns the CPU time that all threads of the process have taken. The process must not be reaped.
