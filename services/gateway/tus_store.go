@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"inkstream.dev/pkg/fault"
@@ -202,11 +203,18 @@ func (t *tusFolder) remove(id job.ID) {
 	}
 }
 
-// lock keeps an upload to one request at a time. It reports whether it did.
+// lock keeps an upload to one request at a time, of all gateways that share the folder. It reports whether it did.
 func (t *tusFolder) lock(id job.ID) (unlock func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.locked[id] {
+		return nil, false
+	}
+	// The bytes' file is locked against other processes; without bytes nobody writes. The kernel drops the lock with a process that dies, and a file
+	// system without locks leaves it at one process.
+	f, err := os.OpenFile(t.path(id, tusBytes), os.O_RDWR, 0)
+	if err == nil && errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
+		_ = f.Close() // nothing was written
 		return nil, false
 	}
 	t.locked[id] = true
@@ -214,6 +222,7 @@ func (t *tusFolder) lock(id job.ID) (unlock func(), ok bool) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.locked, id)
+		_ = f.Close() // as above; it is nil where there was none, and says so
 	}, true
 }
 

@@ -193,6 +193,36 @@ func TestResumableUploadRefusals(t *testing.T) {
 	unlock()
 }
 
+// Several gateways may share a folder, each with a lock of its own on the file.
+func TestResumableUploadIsLockedForAllGateways(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var gateways [2]*tusFolder
+	for i := range gateways {
+		var err error
+		if gateways[i], err = openTusFolder(dir, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := &resumable{ID: job.NewID(), Tenant: "acme", Length: 3}
+	if err := gateways[0].create(u); err != nil {
+		t.Fatal(err)
+	}
+	unlock, ok := gateways[0].lock(u.ID)
+	if !ok {
+		t.Fatal("an upload that nobody writes to is locked")
+	}
+	if _, ok := gateways[1].lock(u.ID); ok {
+		t.Error("two gateways write to one upload")
+	}
+	unlock()
+	if unlock, ok = gateways[1].lock(u.ID); !ok {
+		t.Error("the upload stays locked after the one that wrote is through")
+	} else {
+		unlock()
+	}
+}
+
 func TestResumableUploadsOfOneTenantLeaveRoom(t *testing.T) {
 	t.Parallel()
 	folder, err := openTusFolder(t.TempDir(), slog.New(slog.DiscardHandler))
