@@ -11,9 +11,9 @@ import (
 const (
 	// giveWayTime is how long a flood of uploads has the processors to itself. It bounds what a job takes longer for it.
 	giveWayTime = time.Second
-	// giveWayEvery is the time from the begin of one such time to that of the next: clients that upload without a pause take a fifth of the
+	// giveWayEvery is the time from the begin of one such time to that of the next: clients that upload without a pause take a tenth of the
 	// work's time at most, so that the queues are emptied all the same.
-	giveWayEvery = 5 * giveWayTime
+	giveWayEvery = 10 * giveWayTime
 	// stillTime is how long uploads may stand still, all of them, and be a flood: it is their clients that they wait for then.
 	stillTime = 20 * time.Millisecond
 	// giveWayLook is how often who gives way looks whether the flood is over.

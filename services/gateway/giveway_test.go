@@ -29,7 +29,7 @@ func TestGiveWay(t *testing.T) {
 		defer moving.Stop()
 		s.flood.moved()
 		go func() {
-			for range 6 * int(giveWayTime/stillTime) * 2 {
+			for range (giveWayEvery + giveWayTime/2) / (stillTime / 2) {
 				<-moving.C
 				s.flood.moved()
 			}
@@ -44,8 +44,8 @@ func TestGiveWay(t *testing.T) {
 			t.Errorf("once more at once: waited %s, want nothing", got)
 		}
 		<-time.After(giveWayEvery - giveWayTime)
-		if got := took(); got < giveWayTime*9/10 || got > giveWayTime {
-			t.Errorf("until the flood is over: waited %s, want about %s", got, giveWayTime)
+		if got := took(); got < giveWayTime/2 || got > giveWayTime*3/4 {
+			t.Errorf("until the flood is over: waited %s, want about %s", got, giveWayTime/2)
 		}
 	})
 }
