@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
@@ -125,15 +126,23 @@ func (s *Service) admitRequest(w http.ResponseWriter, r *http.Request) (*http.Re
 	} else {
 		v = s.limits.Read(id, time.Now())
 	}
-	if v.Limit > 0 {
-		w.Header().Set("RateLimit-Limit", strconv.Itoa(v.Limit))
-		w.Header().Set("RateLimit-Remaining", strconv.Itoa(v.Remaining))
-		w.Header().Set("RateLimit-Reset", strconv.Itoa(seconds(v.Reset)))
+	for name, value := range rateHeaders(v) {
+		w.Header().Set(name, value)
 	}
 	if !v.OK {
 		return nil, retryLater(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
 	}
 	return r.WithContext(access.With(r.Context(), id)), nil
+}
+
+// rateHeaders returns what a caller with a rate is told of it, as headers of HTTP and, in lower case, of gRPC.
+func rateHeaders(v access.Verdict) map[string]string {
+	if v.Limit == 0 {
+		return nil
+	}
+	return map[string]string{
+		"RateLimit-Limit": strconv.Itoa(v.Limit), "RateLimit-Remaining": strconv.Itoa(v.Remaining), "RateLimit-Reset": strconv.Itoa(seconds(v.Reset)),
+	}
 }
 
 // isUpload reports whether a request brings a document, or has one fetched.
@@ -166,7 +175,11 @@ func (s *Service) admitCall(ctx context.Context, method string) (context.Context
 		if strings.HasSuffix(method, "/UploadDocument") || strings.HasSuffix(method, "/CreateJob") {
 			ask = s.limits.Upload
 		}
-		if v := ask(id, time.Now()); !v.OK {
+		v := ask(id, time.Now())
+		if v.Limit > 0 {
+			_ = grpc.SetHeader(ctx, metadata.New(rateHeaders(v))) // a call that is over already has nobody to tell
+		}
+		if !v.OK {
 			return ctx, retryLater(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
 		}
 	}

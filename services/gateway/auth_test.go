@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,8 +222,13 @@ func TestRateLimit(t *testing.T) {
 	if last != http.StatusTooManyRequests {
 		t.Errorf("beyond the limit: got %d, want 429", last)
 	}
-	if _, err := r.rpc.GetJob(withKey(t.Context(), admin), &inkstreamv1.GetJobRequest{Id: path[len("/v1/jobs/"):]}); status.Code(err) != codes.ResourceExhausted {
+	var told metadata.MD
+	_, err := r.rpc.GetJob(withKey(t.Context(), admin), &inkstreamv1.GetJobRequest{Id: path[len("/v1/jobs/"):]}, grpc.Header(&told))
+	if status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("gRPC beyond the limit: got %v, want ResourceExhausted", err)
+	}
+	if limit, left := told.Get("ratelimit-limit"), told.Get("ratelimit-remaining"); !slices.Equal(limit, []string{"2"}) || !slices.Equal(left, []string{"0"}) {
+		t.Errorf("gRPC beyond the limit: told of a limit of %v with %v left, want 2 and 0", limit, left)
 	}
 }
 
