@@ -284,14 +284,14 @@ func TestMergeNativeAndOCR(t *testing.T) {
 	native.Number, native.Outcome = 3, "native_text"
 	before := proto.Clone(native)
 	ocr := recognised(down(72.5, 72.4, 9.8, "nat1ve text abcve the picture"), down(90, 150, 12, "words in the picture", "in two lines"),
-		down(72, 300.3, 10, "native text below it"), down(85, 200, 10, "| ~"))
-	for _, w := range ocr.Blocks[3].Lines[0].Words {
-		w.Confidence = proto.Float32(0.2)
+		down(72, 300.3, 10, "native text below it"), down(85, 200, 10, "| ~ &"))
+	for i, w := range ocr.Blocks[3].Lines[0].Words {
+		w.Confidence = proto.Float32([]float32{0.2, 0.4, 0.9}[i])
 	}
 	ocr.Dpi = 300
 
 	got := MergeNativeAndOCR(native, ocr)
-	want := "native text above the picture\n\nwords in the picture\nin two lines\n\nnative text below it\n"
+	want := "native text above the picture\n\nwords in the picture\nin two lines\n\n&\n\nnative text below it\n"
 	if got.Text != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got.Text, want)
 	}

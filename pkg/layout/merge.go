@@ -54,12 +54,12 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 	return page
 }
 
-// noise reports recognised words that are most likely rules, frames or shading: no letter or digit, and no confidence.
+// noise reports recognised words that are most likely rules, frames or shading: no letter or digit, and rather not what was read than that.
 func noise(w *inkstreamv1.Word) bool {
 	if w.GetText() == "" {
 		return true
 	}
-	if w.Confidence == nil || w.GetConfidence() >= 0.6 {
+	if w.Confidence == nil || w.GetConfidence() >= 0.5 {
 		return false
 	}
 	for _, r := range w.GetText() {

@@ -495,7 +495,8 @@ func (a *aligner) tabular(t *table, several int) bool {
 		return false
 	}
 	average := float64(wordsIn) / float64(count)
-	if last := len(byColumn[t.columns-1]); t.columns == 2 && (last < 2 || 5*last < 2*t.rows) {
+	// Where most rows have nothing in the second of two columns, they are a column of text, and what stands beside it is another.
+	if last := len(byColumn[t.columns-1]); t.columns == 2 && (last < 2 || 2*last < t.rows) {
 		return false
 	}
 	switch {

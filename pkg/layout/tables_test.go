@@ -197,6 +197,12 @@ func TestAlignedTables(t *testing.T) {
 			"",
 		},
 		{
+			"a column of names beside the number of every third line is none",
+			pageOf(down(72, 72, 10, "Ann Lee", "Analyst", "ann.lee@example.com", "Bob Ray", "Analyst", "bob.ray@example.com", "Cy Dow", "Strategist", "cy.dow@example.com"),
+				[]*inkstreamv1.Line{at(300, 96, 10, "6494"), at(300, 132, 10, "8055"), at(300, 168, 10, "3017")}),
+			"",
+		},
+		{
 			"a list is none",
 			pageOf(down(72, 72, 10, "1.", "2.", "3."), down(100, 72, 10, "the first item", "the second item", "the third item")),
 			"",
@@ -394,6 +400,10 @@ func TestJoin(t *testing.T) {
 		{"a dash -", "and on", "a dash - and on"},
 		{"漢字", "仮名", "漢字仮名"},
 		{"漢字", "ABC", "漢字 ABC"},
+		{"漢字、", "ABC", "漢字、ABC"},
+		{"ABC", "（漢字）", "ABC（漢字）"},
+		{"100％", "ABC", "100％ ABC"},
+		{"대신에", "「감염병", "대신에 「감염병"},
 		{"", "first", "first"},
 		{"한국", "어", "한국 어"},
 	} {

@@ -159,20 +159,27 @@ func hyphenLen(text string) int {
 }
 
 // Spaced reports whether a blank stands between two words: not between characters of scripts that are written without, though the document
-// may set them apart.
+// may set them apart, nor beside their punctuation, which has its own room.
 func Spaced(before, next string) bool {
 	if before == "" || next == "" {
 		return false
 	}
-	if c := before[len(before)-1]; c < utf8.RuneSelf {
-		return true
-	}
-	if next[0] < utf8.RuneSelf {
+	if before[len(before)-1] < utf8.RuneSelf && next[0] < utf8.RuneSelf {
 		return true
 	}
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(next)
-	return !(unspaced(last) && unspaced(first))
+	return !(unspaced(last) && unspaced(first) || roomy(last) || roomy(first))
+}
+
+// roomy reports the commas, full stops and other marks of Chinese and Japanese, which fill half of their square and leave the other half free.
+// Their brackets and quotation marks are none: Korean has them too, and blanks beside them.
+func roomy(r rune) bool {
+	switch r {
+	case '、', '。', '，', '．', '：', '；', '！', '？', '（', '）':
+		return true
+	}
+	return false
 }
 
 // unspaced reports characters of scripts that are written without blanks: Thai, Lao, Myanmar, Khmer, Han with its punctuation, kana.

@@ -94,6 +94,8 @@ var outlines = sync.OnceValue(func() [2]*opentype.Font {
 	return out
 })
 
+// The loops over pixels are of no interest to the race detector, for nobody else has the image yet; and with it they take most of a test's time.
+
 // pen draws and measures text at one resolution.
 type pen struct {
 	dpi   float64
@@ -126,6 +128,8 @@ func (p *pen) width(f face, size float64, s string) float64 {
 }
 
 // draw returns the sheet as pixels.
+//
+//go:norace
 func (p *pen) draw(s *sheet, paper, ink uint8) *image.Gray {
 	scale := p.dpi / 72
 	img := image.NewGray(image.Rect(0, 0, int(math.Round(s.w*scale)), int(math.Round(s.h*scale))))
@@ -141,6 +145,7 @@ func (p *pen) draw(s *sheet, paper, ink uint8) *image.Gray {
 	return img
 }
 
+//go:norace
 func (p *pen) rule(img *image.Gray, r box, ink uint8) {
 	scale := p.dpi / 72
 	x0, y0 := int(r.x*scale), int(r.y*scale)
@@ -172,6 +177,7 @@ func (p *pen) text(img *image.Gray, r run, ink uint8) {
 	}
 }
 
+//go:norace
 func blend(img *image.Gray, dr image.Rectangle, mask *image.Alpha, at image.Point, ink uint8) {
 	clipped := dr.Intersect(img.Rect)
 	for y := clipped.Min.Y; y < clipped.Max.Y; y++ {
@@ -187,6 +193,8 @@ func blend(img *image.Gray, dr image.Rectangle, mask *image.Alpha, at image.Poin
 }
 
 // degrade does to a clean page what paper, glass and sensor do.
+//
+//go:norace
 func degrade(img *image.Gray, o ScanOptions, rng *rand.Rand) {
 	if o.Skew != 0 {
 		skew(img, o.Skew, o.Paper)
@@ -221,6 +229,8 @@ func degrade(img *image.Gray, o ScanOptions, rng *rand.Rand) {
 }
 
 // skew turns the image clockwise by a few degrees about its middle.
+//
+//go:norace
 func skew(img *image.Gray, degrees float64, paper uint8) {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	sin, cos := math.Sincos(degrees * math.Pi / 180)
@@ -249,6 +259,8 @@ func skew(img *image.Gray, degrees float64, paper uint8) {
 }
 
 // soften blurs with the 3 by 3 kernel 1 2 1.
+//
+//go:norace
 func soften(img *image.Gray) {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	line := make([]int, w)
@@ -265,6 +277,8 @@ func soften(img *image.Gray) {
 }
 
 // turnImage turns an image clockwise by a multiple of 90 degrees.
+//
+//go:norace
 func turnImage(img *image.Gray, degrees int) *image.Gray {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	var out *image.Gray

@@ -54,9 +54,16 @@ func turnedScans(o ScanOptions, name string, rotate func(turn int) int) File {
 
 // MixedDocument returns a file that has pages of every kind: text, scan, text, blank, a text page with a picture of text, and a scan that
 // is black and white.
-func MixedDocument() File { return once("mixed", mixedDocument) }
+func MixedDocument() File { return MixedDocumentWith(ScanOptions{}) }
 
-func mixedDocument() File {
+// MixedDocumentWith is MixedDocument with scans of another resolution, size of text or design. Of the options no other counts.
+func MixedDocumentWith(o ScanOptions) File {
+	o = ScanOptions{DPI: o.DPI, Size: o.Size, Design: o.Design, Pages: 6}
+	type mixed ScanOptions
+	return once(mixed(o), func() File { return mixedDocument(o) })
+}
+
+func mixedDocument(o ScanOptions) File {
 	w := newWriter()
 	d := newDocument(w)
 	words := newProse(51)
@@ -68,12 +75,13 @@ func mixedDocument() File {
 	}
 	native(1, Report)
 	dirty := Dirty()
-	dirty.Seed, dirty.Pages = 52, 6
+	dirty.Seed, dirty.Pages, dirty.DPI, dirty.Size, dirty.Design = 52, o.Pages, o.DPI, o.Size, o.Design
 	f.Pages = append(f.Pages, d.scan(dirty.withDefaults(), 2))
 	native(3, Columns)
 	native(4, blankPage)
 	f.Pages = append(f.Pages, d.figure(5, words))
-	f.Pages = append(f.Pages, d.scan(ScanOptions{Seed: 53, Pages: 6, Bitonal: true}.withDefaults(), 6))
+	o.Seed, o.Bitonal = 53, true
+	f.Pages = append(f.Pages, d.scan(o.withDefaults(), 6))
 	f.PDF = d.finish("", "")
 	return f
 }

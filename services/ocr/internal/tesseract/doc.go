@@ -17,6 +17,8 @@
 //	thin.go       letters that are hardly two pixels thin are darkened: 532 wrong characters to 417 on eight scans at 150 and 200 dpi
 //	reader.go     lines that run askew by 0.4 degrees or more are straightened: 0.036 to 0.010; boxes are mapped back to the page as it was
 //	merge.go      a page that reads badly (mean confidence below 0.82) is read once more, enlarged, and the surer of each line is kept
+//	echo.go       characters of Chinese, Japanese and Korean that were read twice count once: better in five of 18 variants of three pages (turned,
+//	              scaled, blurred, noisy), worse in one
 //	choose.go     languages "auto": the script detector, and among the languages of a script a comparison on two squares of the page; English
 //	              besides scripts whose models have no Latin letters: 0.22 to 0.04 on seven pages
 //

@@ -73,6 +73,36 @@ func TestWordsWithoutBlanksBecomeOne(t *testing.T) {
 	}
 }
 
+func TestMarksJoinTheWordThatTheyTouch(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		mark  string
+		from  int
+		angle int
+		want  string
+	}{
+		{"set off by a hair", ";", 98, 0, "noted;"},
+		{"behind a blank", ";", 104, 0, "noted ;"},
+		{"a dash", "—", 98, 0, "noted —"},
+		{"within the word", ".", 40, 0, "noted ."},
+		{"of a line from right to left", "!", -8, 0, "noted !"},
+		{"of a line that runs upwards", ";", 98, 270, "noted ;"},
+	} {
+		l := line{angle: tt.angle}
+		l.add(word{text: "noted", box: box{0, 0, 100, 20}, confidence: 0.9})
+		l.add(word{text: tt.mark, box: box{tt.from, 0, tt.from + 6, 20}, confidence: 0.3})
+		if got := text([]block{{lines: []line{l}}}); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	l := line{words: []word{{text: "noted", box: box{0, 2, 100, 20}, confidence: 0.9}}}
+	l.add(word{text: ";", box: box{98, 0, 104, 22}, confidence: 0.3})
+	if w := l.words[0]; w.box != (box{0, 0, 104, 22}) || w.confidence < 0.79 || w.confidence > 0.81 {
+		t.Errorf("got box %v, confidence %v; want that of both, and their mean by characters, 0.8", w.box, w.confidence)
+	}
+}
+
 func TestWrittenIn(t *testing.T) {
 	t.Parallel()
 	known := []string{"chi_sim", "deu", "eng", "jpn_vert", "rus", "script/Latin", "ukr"}
@@ -92,7 +122,7 @@ func TestWrittenIn(t *testing.T) {
 
 func TestDirtIsDropped(t *testing.T) {
 	t.Parallel()
-	r := said("the quick", 0.9, 0, "£", 0.1, 30, "~ -", 0.2, 60, "7", 0.4, 90, "brown fox", 0.2, 120)
+	r := said("the quick", 0.9, 0, "£", 0.1, 30, "~ -", 0.2, 60, "Ww", 0.5, 75, "7", 0.7, 90, "OVE", 0.4, 105, "brown fox", 0.2, 120)
 	r.dropDirt()
 	if got, want := text(r.blocks), "the quick 7 brown fox"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -31,12 +31,16 @@ type line struct {
 }
 
 // add adds a word. In scripts that are written without blanks, or with few, the recogniser's words are parts of words: those that no blank
-// parts become one.
+// parts become one. So does a mark with the word before it that leaves no room for a blank.
 func (l *line) add(w word) {
 	last := len(l.words) - 1
 	at := strings.Index(l.blanks, w.text)
 	if at < 0 {
-		l.words = append(l.words, w)
+		if last >= 0 && l.angle == 0 && l.words[last].closedBy(w) {
+			l.words[last].join(w)
+		} else {
+			l.words = append(l.words, w)
+		}
 		return
 	}
 	between := l.blanks[:at]
@@ -45,11 +49,21 @@ func (l *line) add(w word) {
 		l.words = append(l.words, w)
 		return
 	}
-	before := &l.words[last]
-	n, m := float32(utf8.RuneCountInString(before.text)), float32(utf8.RuneCountInString(w.text))
-	before.confidence = (n*before.confidence + m*w.confidence) / (n + m)
-	before.text += w.text
-	before.box = before.box.union(w.box)
+	l.words[last].join(w)
+}
+
+// closedBy reports whether a word is a mark that ends what was read before it, and touches it. Old books set such marks off by a hair, which the
+// recogniser may take for a blank; where there is one, as before a French semicolon, the two boxes are apart.
+func (w *word) closedBy(mark word) bool {
+	return strings.Trim(mark.text, ",.;:!?") == "" && mark.box[0] >= w.box[0] && mark.box[0] <= w.box[2] && mark.box[2] >= w.box[2]
+}
+
+// join appends what goes on with the word.
+func (w *word) join(next word) {
+	n, m := float32(utf8.RuneCountInString(w.text)), float32(utf8.RuneCountInString(next.text))
+	w.confidence = (n*w.confidence + m*next.confidence) / (n + m)
+	w.text += next.text
+	w.box = w.box.union(next.box)
 }
 
 type block struct {
@@ -66,6 +80,7 @@ func (h *Handle) blocks() []block {
 	at := C.TessResultIteratorGetPageIterator(it) // the same iterator, seen as one over the layout
 	joins := h.joinsWords()
 	var out []block
+	var symbols []symbol // of the line in hand
 	for {
 		if len(out) == 0 || C.TessPageIteratorIsAtBeginningOf(at, C.RIL_PARA) != C.FALSE {
 			out = append(out, block{})
@@ -73,6 +88,9 @@ func (h *Handle) blocks() []block {
 		b := &out[len(out)-1]
 		if len(b.lines) == 0 || C.TessPageIteratorIsAtBeginningOf(at, C.RIL_TEXTLINE) != C.FALSE {
 			b.lines = append(b.lines, line{angle: angleOf(at)})
+			if joins {
+				symbols = symbolsOf(it)
+			}
 		}
 		l := &b.lines[len(b.lines)-1]
 		if joins && len(l.blanks) == 0 {
@@ -81,7 +99,11 @@ func (h *Handle) blocks() []block {
 		if w, ok := wordOf(it, at); ok {
 			l.add(w)
 		}
-		if C.TessResultIteratorNext(it, C.RIL_WORD) == C.FALSE {
+		more := C.TessResultIteratorNext(it, C.RIL_WORD) != C.FALSE
+		if joins && l.angle == 0 && (!more || C.TessPageIteratorIsAtBeginningOf(at, C.RIL_TEXTLINE) != C.FALSE) {
+			l.dropEchoes(symbols)
+		}
+		if !more {
 			return out
 		}
 	}
