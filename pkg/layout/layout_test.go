@@ -288,7 +288,7 @@ func TestMergeNativeAndOCR(t *testing.T) {
 	for i, w := range ocr.Blocks[3].Lines[0].Words {
 		w.Confidence = proto.Float32([]float32{0.2, 0.4, 0.9}[i])
 	}
-	ocr.Dpi = 300
+	ocr.Dpi, ocr.Skew, ocr.Quality, ocr.Notes = 300, 1.5, 0.6, []string{"much noise"}
 
 	got := MergeNativeAndOCR(native, ocr)
 	want := "native text above the picture\n\nwords in the picture\nin two lines\n\n&\n\nnative text below it\n"
@@ -297,6 +297,10 @@ func TestMergeNativeAndOCR(t *testing.T) {
 	}
 	if got.Dpi != 300 || math.Abs(float64(got.Confidence)-0.9) > 1e-6 || got.Number != 3 || got.Outcome != "native_text" {
 		t.Errorf("dpi %v, confidence %v, number %d, outcome %q; want 300, 0.9, 3, native_text", got.Dpi, got.Confidence, got.Number, got.Outcome)
+	}
+	// Of the words, 9 are native and 8 recognised.
+	if want := (9 + 8*0.6) / 17; math.Abs(float64(got.Quality)-want) > 1e-6 || got.Skew != 1.5 || !slices.Equal(got.Notes, []string{"much noise"}) {
+		t.Errorf("quality %v, skew %v, notes %q; want %v, 1.5 and the recogniser's", got.Quality, got.Skew, got.Notes, want)
 	}
 	if !proto.Equal(native, before) {
 		t.Error("the native page was changed")

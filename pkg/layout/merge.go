@@ -11,15 +11,17 @@ import (
 // MergeNativeAndOCR returns a page that has the words of both: every native word, and of the recognised ones those that stand where no
 // native word does. It is for pages that have text beside pictures of text. The result is arranged; what it was made of is not changed.
 //
-// Number, size, fonts and the like come from native, resolution and confidence from ocr, the confidence as the mean of the words that were
-// taken.
+// Number, size, fonts, rulings and the like come from native, resolution, skew and confidence from ocr, the confidence as the mean of the words that
+// were taken, and the notes from both. The quality is ocr's, with the share of the words that are native counted as sound.
 func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 	if native == nil {
 		native = &inkstreamv1.Page{}
 	}
 	page := proto.Clone(native).(*inkstreamv1.Page)
 	taken := newGrid()
+	sound := 0
 	for _, w := range Words(page) {
+		sound++
 		if valid(w.GetBbox()) {
 			taken.add(boxOf(w.GetBbox()))
 		}
@@ -45,10 +47,14 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 			page.Blocks = append(page.Blocks, added)
 		}
 	}
-	page.Dpi, page.UprightRotation = ocr.GetDpi(), ocr.GetUprightRotation()
-	page.Confidence = 0
+	page.Dpi, page.UprightRotation, page.Skew = ocr.GetDpi(), ocr.GetUprightRotation(), ocr.GetSkew()
+	page.Notes = append(page.Notes, ocr.GetNotes()...)
+	page.Confidence, page.Quality = 0, ocr.GetQuality()
 	if n > 0 {
 		page.Confidence = float32(sum / float64(n))
+		page.Quality = float32((float64(sound) + float64(n)*float64(ocr.GetQuality())) / float64(sound+n))
+	} else if sound > 0 {
+		page.Quality = 1
 	}
 	Arrange(page)
 	return page

@@ -127,8 +127,8 @@ func (st *steps) pages(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTas
 		}
 		layout.ArrangeWith(p, layout.Options{NoTables: s.Job.Options.NoTables})
 		document.Languages(p)
-		if p.GetOutcome() == job.OutcomeNative && p.GetQuality() == 0 {
-			p.Quality = 1 // sound text of its own
+		if o := p.GetOutcome(); (o == job.OutcomeNative || o == job.OutcomeBlank) && p.GetQuality() == 0 {
+			p.Quality = 1 // sound text of its own, or none to read wrong
 		}
 		pages = append(pages, p)
 	}

@@ -40,6 +40,7 @@ func TestPipeline(t *testing.T) {
 }
 
 func testDocuments(t *testing.T, p *pipeline) {
+	mixed := pdftest.MixedDocument()
 	for _, tt := range []struct {
 		file    pdftest.File
 		outcome map[string]int32
@@ -47,9 +48,9 @@ func testDocuments(t *testing.T, p *pipeline) {
 	}{
 		{pdftest.BornDigital(40), map[string]int32{"native_text": 40}, 0.01},
 		{pdftest.Scanned(pdftest.ScanOptions{Pages: 2}), map[string]int32{"ocr": 2}, 0.02},
-		{pdftest.MixedDocument(), nil, 0.05},
+		{mixed, nil, 0.05},
 		{pdftest.Rotated(), nil, 0.02},
-		{pdftest.RotatedScans(pdftest.ScanOptions{}), nil, 0.05},
+		{pdftest.RotatedScans(pdftest.ScanOptions{DPI: 150}), nil, 0.05},
 		{pdftest.GarbledText(pdftest.PrivateUse), map[string]int32{"ocr": 2}, 0.05},
 		{pdftest.BlankPages(2), map[string]int32{"blank": 2}, 0},
 		{pdftest.ScannedBlank(), map[string]int32{"blank": 1}, 0},
@@ -69,6 +70,9 @@ func testDocuments(t *testing.T, p *pipeline) {
 				if got := j.GetOutcomes()[kind]; got != want {
 					t.Errorf("%d pages %s, want %d (%v)", got, kind, want, j.GetOutcomes())
 				}
+			}
+			if tt.file.Name == mixed.Name {
+				p.mixed = j
 			}
 			pages := p.text(t, j.GetId())
 			if len(pages) != len(tt.file.Pages) {
@@ -153,9 +157,10 @@ func testFindings(t *testing.T, p *pipeline) {
 }
 
 func testResults(t *testing.T, p *pipeline) {
-	f := pdftest.MixedDocument()
-	j := p.run(t, f)
-	check(t, j)
+	f, j := pdftest.MixedDocument(), p.mixed
+	if j == nil {
+		t.Fatalf("%s did not come through", f.Name)
+	}
 
 	var doc struct {
 		PageCount int               `json:"pageCount"`
@@ -180,6 +185,9 @@ func testResults(t *testing.T, p *pipeline) {
 		}
 		if page.GetOutcome() == "" || (len(page.GetWords()) == 0) != (want.Text == "") {
 			t.Errorf("page %d: outcome %q, %d words", n+1, page.GetOutcome(), len(page.GetWords()))
+		}
+		if q := page.GetQuality(); q < 0.5 || q > 1 {
+			t.Errorf("page %d: outcome %q of quality %v, want 0.5 to 1", n+1, page.GetOutcome(), q)
 		}
 		for _, w := range page.GetWords() {
 			b := w.GetBbox()
