@@ -31,7 +31,7 @@ var awayFor = flag.Duration("away", 4*time.Second, "how long dependencies are aw
 func (r *rig) someJobs(t *testing.T) (ids []string) {
 	t.Helper()
 	for _, f := range []pdftest.File{
-		pdftest.BornDigital(24), pdftest.Scanned(pdftest.ScanOptions{Pages: 3}), pdftest.MixedDocument(), pdftest.BornDigital(1),
+		pdftest.BornDigital(24), scans(3), smallMixed(), pdftest.BornDigital(1),
 	} {
 		ids = append(ids, r.send(t, f, bus.Batch).GetId())
 	}

@@ -21,9 +21,7 @@ func TestRollingRestart(t *testing.T) {
 	docs := make(map[string]pdftest.File)
 	send := func(n int) error {
 		for range n {
-			for _, f := range []pdftest.File{
-				pdftest.BornDigital(1), pdftest.BornDigital(20), pdftest.Scanned(pdftest.ScanOptions{Pages: 2}), pdftest.MixedDocument(),
-			} {
+			for _, f := range []pdftest.File{pdftest.BornDigital(1), pdftest.BornDigital(20), scans(2), smallMixed()} {
 				j, err := r.upload(t.Context(), f.Name, f.PDF, options(bus.Batch))
 				for status.Code(err) == codes.Unavailable { // no leader at the moment: nothing was acknowledged
 					j, err = r.upload(t.Context(), f.Name, f.PDF, options(bus.Batch))

@@ -162,7 +162,7 @@ func childTicks(t *testing.T) map[string]int {
 func TestCancelRetryAndDelete(t *testing.T) {
 	p := configured(t, func(c *standalone.Config) { c.OCR.Workers = 1 })
 	const pages = 6
-	f := pdftest.Scanned(pdftest.ScanOptions{Pages: pages})
+	f := pdftest.Scanned(pdftest.ScanOptions{Pages: pages, DPI: 150})
 	j, err := p.upload(t.Context(), f.Name, f.PDF, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestCancelRetryAndDelete(t *testing.T) {
 // Nor does this one.
 func TestDeleteOfARunningJobLeavesNothing(t *testing.T) {
 	p := configured(t, func(c *standalone.Config) { c.OCR.Workers = 1 })
-	f := pdftest.Scanned(pdftest.ScanOptions{Pages: 5})
+	f := pdftest.Scanned(pdftest.ScanOptions{Pages: 6, DPI: 150})
 	j, err := p.upload(t.Context(), f.Name, f.PDF, nil)
 	if err != nil {
 		t.Fatal(err)

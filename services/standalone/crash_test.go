@@ -24,11 +24,7 @@ func native() pdftest.File   { return pdftest.BornDigital(2) }
 func twoChunk() pdftest.File { return pdftest.BornDigital(17) }
 func locked() pdftest.File   { return pdftest.Encrypted(pdftest.AES) }
 func bomb() pdftest.File     { return pdftest.Bomb(600, false) }
-
-// scan is one small page that needs recognition.
-func scanned() pdftest.File {
-	return pdftest.Scanned(pdftest.ScanOptions{Pages: 1, DPI: 150, Size: 16, Design: pdftest.Letter})
-}
+func scanned() pdftest.File  { return scans(1) }
 
 // cuts are all the places, by victim. What follows the handler's own steps: the task or event that was published first or second, and "end",
 // where a job was refused but its trail does not know yet.

@@ -156,7 +156,7 @@ func TestWhatIsNoDuplicate(t *testing.T) {
 func TestConcurrentDuplicatesDoTheWorkOnce(t *testing.T) {
 	t.Parallel()
 	p := inOneProcess(t)
-	f := pdftest.Scanned(pdftest.ScanOptions{Pages: 2})
+	f := scans(2)
 	const uploads = 5
 	jobs := make([]*inkstreamv1.Job, uploads)
 	errs := make([]error, uploads)

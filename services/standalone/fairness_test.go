@@ -83,7 +83,7 @@ func TestFanOutIsWindowed(t *testing.T) {
 		change: func(cfg *standalone.Config) { cfg.Scan.Window = window },
 		blobs:  func(s *blob.Store) *blob.Store { return blobtest.Faulty(s, c.plan) },
 	})
-	j := r.send(t, pdftest.Scanned(pdftest.ScanOptions{Pages: chunks * scan.ChunkPages, DPI: 60}), bus.Batch)
+	j := r.send(t, pdftest.Scanned(pdftest.ScanOptions{Pages: chunks * scan.ChunkPages, DPI: 60, Size: 16, Design: pdftest.Letter}), bus.Batch)
 	r.wantDone(t, j.GetId())
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -32,6 +32,8 @@ type pipeline struct {
 	http string // base URL of the REST API
 	nats string // address of the embedded NATS server, where the pipeline has one
 	dir  string // holds the blobs
+
+	mixed *inkstreamv1.Job // of pdftest.MixedDocument, once testDocuments has seen it succeed
 }
 
 // pageTimeout is short, so that pages that hang the engine do not hold up the tests; a page that does not takes a fraction of it.
@@ -58,6 +60,20 @@ func configured(t *testing.T, change func(*standalone.Config)) *pipeline {
 	p, _ := startIn(t, cfg)
 	return p
 }
+
+// small makes scans that are soon drawn and read: they are letters of large type, with a quarter of the usual pixels. Where it matters how well
+// something is read, or that it takes a while, scans are as large as usual.
+var small = pdftest.ScanOptions{DPI: 150, Size: 16, Design: pdftest.Letter}
+
+// scans are small pages that need recognition.
+func scans(pages int) pdftest.File {
+	o := small
+	o.Pages = pages
+	return pdftest.Scanned(o)
+}
+
+// smallMixed has pages of every kind, whose scans are small.
+func smallMixed() pdftest.File { return pdftest.MixedDocumentWith(small) }
 
 // wrongPassword opens no document.
 const wrongPassword = "wrong-secret-7f3a"

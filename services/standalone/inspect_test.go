@@ -8,7 +8,6 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
-	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/telemetry"
 )
 
@@ -42,7 +41,7 @@ func trail(t *testing.T, p *pipeline, id string) []jetstream.Msg {
 func TestOneTraceAndNoContentOnTheBus(t *testing.T) {
 	t.Parallel()
 	p := inOneProcess(t)
-	f := pdftest.MixedDocument()
+	f := smallMixed()
 	f.Name = "salaries-of-everybody.pdf"
 	j := p.run(t, f)
 	check(t, j)

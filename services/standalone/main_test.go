@@ -21,6 +21,14 @@ func TestMain(m *testing.M) {
 	if builtServices != "" {
 		os.RemoveAll(builtServices)
 	}
+	engine, err := rigEngine()
+	if err == nil {
+		err = engine.Close()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "PDF engine:", err)
+		code = 1
+	}
 	if left := children(); len(left) > 0 {
 		fmt.Fprintln(os.Stderr, "left behind:", left)
 		code = 1

@@ -74,9 +74,9 @@ func TestPoisonCostsItsPageOnly(t *testing.T) {
 	defer cancel()
 	var jobs sync.WaitGroup
 	for _, p := range []poison{
-		{pdftest.MixedDocument(), "crash", 2, []string{"ENGINE_CRASHED"}},
-		{pdftest.MixedDocument(), "hang", 2, []string{"PAGE_TIMEOUT"}},
-		{pdftest.MixedDocument(), "flood", 2, []string{"ENGINE_MEMORY"}},
+		{smallMixed(), "crash", 2, []string{"ENGINE_CRASHED"}},
+		{smallMixed(), "hang", 2, []string{"PAGE_TIMEOUT"}},
+		{smallMixed(), "flood", 2, []string{"ENGINE_MEMORY"}},
 		{pdftest.Hang(pdftest.StallLoad), "", 2, []string{"PAGE_TIMEOUT"}},
 		// Which of its bounds such a page meets first depends on the machine.
 		{pdftest.Hang(pdftest.StallMemory), "", 2, []string{"ENGINE_MEMORY", "PAGE_TIMEOUT"}},
@@ -86,7 +86,9 @@ func TestPoisonCostsItsPageOnly(t *testing.T) {
 	for n := range 50 {
 		f := pdftest.BornDigitalWith(pdftest.BornOptions{Pages: 1 + n%3, Seed: uint64(100 + n), Design: pdftest.Report})
 		if n%12 == 5 {
-			f = pdftest.Scanned(pdftest.ScanOptions{Pages: 1, Seed: uint64(n), DPI: 150, Size: 16, Design: pdftest.Letter})
+			o := small
+			o.Seed = uint64(n)
+			f = pdftest.Scanned(o)
 		}
 		jobs.Go(func() { checkSound(ctx, t, l.client, f) })
 	}

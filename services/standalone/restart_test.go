@@ -62,7 +62,7 @@ func TestSecondStartGoesOn(t *testing.T) {
 	cfg.Durability = standalone.Full
 	cfg.OCR.DrainTimeout, cfg.Render.DrainTimeout = 1, 1 // pages in hand are handed back
 	p, stop := startIn(t, cfg)
-	f := pdftest.Scanned(pdftest.ScanOptions{Pages: 6})
+	f := pdftest.Scanned(pdftest.ScanOptions{Pages: 6, DPI: 150})
 	j, err := p.upload(t.Context(), f.Name, f.PDF, nil)
 	if err != nil {
 		t.Fatal(err)

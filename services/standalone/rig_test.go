@@ -52,6 +52,12 @@ type rig struct {
 	waiting         []lifecycle.Unit
 }
 
+// rigEngine is the PDF engine of all rigs, because none of their tests is about it, and to start one takes as long as to read dozens of pages.
+// TestMain closes it.
+var rigEngine = sync.OnceValues(func() (*pdf.Engine, error) {
+	return pdf.New(pdf.DefaultConfig(), slog.New(slog.DiscardHandler))
+})
+
 func newRig(t *testing.T, with rigging) *rig {
 	t.Helper()
 	if with.bus == nil {
@@ -77,11 +83,10 @@ func newRig(t *testing.T, with rigging) *rig {
 	}
 	t.Cleanup(func() { r.Index.Close() })
 	quiet := slog.New(slog.DiscardHandler)
-	engine, err := pdf.New(pdf.DefaultConfig(), quiet)
+	engine, err := rigEngine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { engine.Close() })
 	parts := standalone.Parts{
 		Env: stage.Env{Bus: r.Bus, Jobs: r.Jobs, Blobs: r.Blobs, Tel: r.tel, Log: quiet, DocumentTimeout: time.Hour},
 		PDF: engine, OCR: quickOCR, Index: r.Index, Status: r.status,

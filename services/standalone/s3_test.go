@@ -41,7 +41,7 @@ func TestS3AndClickHouse(t *testing.T) {
 	}
 
 	var ids []string
-	for _, f := range []pdftest.File{pdftest.BornDigital(40), pdftest.Scanned(pdftest.ScanOptions{Pages: 2}), pdftest.MixedDocument()} {
+	for _, f := range []pdftest.File{pdftest.BornDigital(40), scans(2), smallMixed()} {
 		j := p.run(t, f)
 		check(t, j)
 		if j.GetState() != inkstreamv1.Job_SUCCEEDED {
