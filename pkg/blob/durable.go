@@ -98,8 +98,10 @@ func (d *durablePaths) settle(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.settled)+len(fresh) > maxSettled {
-		clear(d.settled) // the folders above the fresh ones as well
-		return nil
+		clear(d.settled)
+	}
+	if _, ok := d.settled[dir]; !ok && dir != d.root {
+		return nil // the folder above the fresh ones was forgotten meanwhile, and none is settled without those above it
 	}
 	for _, dir := range fresh {
 		d.settled[dir] = struct{}{}

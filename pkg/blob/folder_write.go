@@ -34,15 +34,19 @@ func (d *folder) Create(_ context.Context, key string, opts PutOptions) (Upload,
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil && !errors.Is(err, syscall.ENOTSUP) {
 		return nil, errors.Join(fmt.Errorf("lock: %w", err), f.Close(), os.Remove(name))
 	}
-	return &fileUpload{folder: d, file: f, key: key, direct: opts.Bulk && setDirect(f, true), ticket: d.bulk.ticket()}, nil
+	up := &fileUpload{folder: d, file: f, key: key}
+	if opts.Bulk && setDirect(f, true) {
+		up.direct, up.ticket = true, d.bulk.ticket()
+	}
+	return up, nil
 }
 
 type fileUpload struct {
 	folder *folder
 	file   *os.File
 	key    string
-	ticket uint64
-	direct bool // what is written now goes past the page cache
+	direct bool   // what is written now goes past the page cache
+	ticket uint64 // for that
 }
 
 // Write writes whole blocks past the page cache where the upload is direct; what is left of the first piece that is not made of them, which is the

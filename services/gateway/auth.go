@@ -176,9 +176,7 @@ func (s *Service) admitCall(ctx context.Context, method string) (context.Context
 			ask = s.limits.Upload
 		}
 		v := ask(id, time.Now())
-		if v.Limit > 0 {
-			_ = grpc.SetHeader(ctx, metadata.New(rateHeaders(v))) // a call that is over already has nobody to tell
-		}
+		_ = grpc.SetHeader(ctx, metadata.New(rateHeaders(v))) // a call that is over already has nobody to tell
 		if !v.OK {
 			return ctx, retryLater(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
 		}

@@ -45,7 +45,7 @@ func (s *server) upload(ctx context.Context, data io.Reader, size int, options s
 	return j, do(req, http.StatusAccepted, &j)
 }
 
-// client keeps a connection for each of those that send at once, as as many clients would.
+// client keeps a connection for each of those that send at once, as that many clients would.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, WriteBufferSize: 64 << 10}}
 
 func do(req *http.Request, want int, v any) error {
