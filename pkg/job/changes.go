@@ -43,7 +43,7 @@ func (s *Store) Changes(ctx context.Context, after uint64, each func(Change)) (l
 func (s *Store) Records(ctx context.Context, after uint64, each func(c Change, record func() (*Record, error))) (last uint64, err error) {
 	return s.watch(ctx, after, func(e jetstream.KeyValueEntry) {
 		each(change(e), func() (*Record, error) {
-			r := Record{revision: e.Revision()}
+			r := Record{at: version{revision: e.Revision()}}
 			if err := json.Unmarshal(e.Value(), &r); err != nil {
 				return nil, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode %s: %w", e.Key(), err))
 			}
@@ -113,12 +113,12 @@ func change(e jetstream.KeyValueEntry) Change {
 // is none. The error is ErrNotFound where there is no record.
 func (s *Store) Moved(ctx context.Context, tenant string, id ID) (*Record, *Progress, time.Time, error) {
 	var r Record
-	written, err := s.read(ctx, recordKey(tenant, id), &r, &r.revision)
+	written, err := s.read(ctx, recordKey(tenant, id), &r, &r.at)
 	if err != nil {
 		return nil, nil, time.Time{}, fmt.Errorf("load job %s: %w", id, err)
 	}
 	var p Progress
-	progressed, err := s.read(ctx, progressKey(tenant, id), &p, &p.revision)
+	progressed, err := s.read(ctx, progressKey(tenant, id), &p, &p.at)
 	if errors.Is(err, ErrNotFound) {
 		return &r, nil, written, nil
 	}
@@ -132,14 +132,14 @@ func (s *Store) Moved(ctx context.Context, tenant string, id ID) (*Record, *Prog
 }
 
 // read is load with the time of the last write.
-func (s *Store) read(ctx context.Context, key string, v any, revision *uint64) (time.Time, error) {
+func (s *Store) read(ctx context.Context, key string, v any, at *version) (time.Time, error) {
 	e, err := s.get(ctx, key)
 	if err == nil {
-		err = decode(e, v)
+		err = decode(e.Value(), v)
 	}
 	if err != nil {
 		return time.Time{}, err
 	}
-	*revision = e.Revision()
+	at.revision = e.Revision()
 	return e.Created(), nil
 }

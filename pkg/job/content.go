@@ -77,7 +77,7 @@ func (s *Store) ClaimContent(ctx context.Context, r *Record) (ID, error) {
 func (s *Store) ReplaceContent(ctx context.Context, r *Record, old ID) error {
 	key := contentKey(r)
 	var holder contentClaim
-	rev, err := s.load(ctx, key, &holder)
+	at, err := s.load(ctx, key, &holder)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Store) ReplaceContent(ctx context.Context, r *Record, old ID) error {
 	if err != nil {
 		return fmt.Errorf("encode claim: %w", err)
 	}
-	_, err = s.kv.Update(ctx, key, data, rev)
+	_, err = s.kv.Update(ctx, key, data, at.revision)
 	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return fmt.Errorf("content: %w", ErrExists)
 	}
@@ -99,14 +99,14 @@ func (s *Store) ReplaceContent(ctx context.Context, r *Record, old ID) error {
 func (s *Store) DropContent(ctx context.Context, r *Record) error {
 	key := contentKey(r)
 	var holder contentClaim
-	rev, err := s.load(ctx, key, &holder)
+	at, err := s.load(ctx, key, &holder)
 	if errors.Is(err, ErrNotFound) || err == nil && holder.Job != r.ID {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	err = s.kv.Purge(ctx, key, jetstream.LastRevision(rev), jetstream.PurgeTTL(markerTTL))
+	err = s.kv.Purge(ctx, key, jetstream.LastRevision(at.revision), jetstream.PurgeTTL(markerTTL))
 	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return nil // somebody has taken it over
 	}

@@ -138,17 +138,24 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {
+			var p *job.Progress // as this worker has seen it last
 			for i := range pages {
 				page := (i+w*13)%pages + 1 // every page comes from every worker
 				n := 0
-				p, err := jobs.UpdateProgress(t.Context(), "default", id, func(p *job.Progress) error {
+				set := func(p *job.Progress) error {
 					var err error
 					n, err = p.Set([]job.Outcome{{Page: page, Kind: job.OutcomeNative}})
 					if n == 0 && err == nil {
 						return job.ErrUnchanged
 					}
 					return err
-				})
+				}
+				var err error
+				if w%2 == 0 || p == nil {
+					p, err = jobs.UpdateProgress(t.Context(), "default", id, set)
+				} else {
+					p, err = jobs.UpdateProgressFrom(t.Context(), "default", id, p, set)
+				}
 				if err != nil {
 					t.Errorf("page %d: %v", page, err)
 					return
@@ -165,6 +172,63 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 	wg.Wait()
 	if fresh != pages || completers != 1 {
 		t.Errorf("%d pages counted by %d completers, want %d by 1", fresh, completers, pages)
+	}
+}
+
+// What is known may be old by now: nothing that was written since is lost, and nothing is judged by it.
+func TestUpdateFrom(t *testing.T) {
+	t.Parallel()
+	jobs := bustest.Jobs(t, bustest.New(t))
+	r := &job.Record{ID: job.NewID(), Tenant: "default", Run: 1, State: job.Pending, CreateTime: time.Now().UTC()}
+	if err := jobs.Create(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	rename := func(name string) func(*job.Record) error {
+		return func(r *job.Record) error { r.Filename = name; return nil }
+	}
+	old, err := jobs.UpdateFrom(t.Context(), r, rename("a.pdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jobs.Update(t.Context(), r.Tenant, r.ID, func(r *job.Record) error { r.PageCount = 7; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("no pages")
+	for _, tt := range []struct {
+		name   string
+		change func(*job.Record) error
+		err    error
+		pages  int
+		file   string
+		calls  int
+	}{
+		{"a change", rename("b.pdf"), nil, 7, "b.pdf", 2},
+		{"nothing to change by what is old", func(r *job.Record) error {
+			if r.PageCount == 0 {
+				return job.ErrUnchanged
+			}
+			r.PageCount++
+			return nil
+		}, nil, 8, "b.pdf", 2},
+		{"an error by what is old", func(r *job.Record) error {
+			if r.PageCount == 0 {
+				return broken
+			}
+			r.PageCount++
+			return nil
+		}, nil, 9, "b.pdf", 2},
+		{"an error by what is there", func(*job.Record) error { return broken }, broken, 9, "b.pdf", 2},
+		{"nothing to change", func(*job.Record) error { return job.ErrUnchanged }, nil, 9, "b.pdf", 2},
+	} {
+		calls := 0
+		_, err := jobs.UpdateFrom(t.Context(), old, func(r *job.Record) error { calls++; return tt.change(r) })
+		if !errors.Is(err, tt.err) || calls != tt.calls {
+			t.Errorf("%s: %v after %d calls, want %v after %d", tt.name, err, calls, tt.err, tt.calls)
+		}
+		got, err := jobs.Load(t.Context(), r.Tenant, r.ID)
+		if err != nil || got.PageCount != tt.pages || got.Filename != tt.file {
+			t.Errorf("%s: stored %+v, %v, want %d pages of %s", tt.name, got, err, tt.pages, tt.file)
+		}
 	}
 }
 

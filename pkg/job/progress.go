@@ -43,7 +43,7 @@ type Progress struct {
 	// Stages holds the times of the stages that work by chunk or page.
 	Stages map[string]StageTimes `json:"stages,omitempty"`
 
-	revision uint64
+	at version
 }
 
 // NewProgress returns the progress of a run in which no page has ended.

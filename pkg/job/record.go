@@ -247,7 +247,7 @@ type Record struct {
 	EndTime    time.Time `json:"endTime,omitzero"`
 	ExpireTime time.Time `json:"expireTime,omitzero"`
 
-	revision uint64
+	at version
 }
 
 // BatchLabel and CallerLabel are the labels by which the search index knows a job's batch and its caller. Clients' own labels begin with no tilde.

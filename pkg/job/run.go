@@ -79,7 +79,7 @@ func (r *Record) Bury(s State, now time.Time) error {
 	}
 	*r = Record{
 		ID: r.ID, Tenant: r.Tenant, Run: r.Run, State: s, Options: Options{Lane: r.Options.Lane}, CreateTime: r.CreateTime, EndTime: now,
-		ExpireTime: now.Add(TombstoneTTL), revision: r.revision,
+		ExpireTime: now.Add(TombstoneTTL), at: r.at,
 	}
 	return nil
 }

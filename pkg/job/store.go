@@ -30,13 +30,19 @@ type Store struct {
 // NewStore returns a store over the bucket.
 func NewStore(kv jetstream.KeyValue) *Store { return &Store{kv: prompt{kv}} }
 
+// version is what a key held when it was read or written.
+type version struct {
+	revision uint64 // none is 0
+	value    []byte // nil where it was not kept
+}
+
 // Create stores a new record. The error is ErrExists where the id is taken.
 func (s *Store) Create(ctx context.Context, r *Record) error {
-	rev, err := s.create(ctx, recordKey(r.Tenant, r.ID), r)
+	at, err := s.create(ctx, recordKey(r.Tenant, r.ID), r)
 	if err != nil {
 		return fmt.Errorf("create job %s: %w", r.ID, err)
 	}
-	r.revision = rev
+	r.at = at
 	return nil
 }
 
@@ -44,37 +50,47 @@ func (s *Store) Create(ctx context.Context, r *Record) error {
 // ErrNotFound where there is none.
 func (s *Store) Load(ctx context.Context, tenant string, id ID) (*Record, error) {
 	var r Record
-	rev, err := s.load(ctx, recordKey(tenant, id), &r)
+	at, err := s.load(ctx, recordKey(tenant, id), &r)
 	if err != nil {
 		return nil, fmt.Errorf("load job %s: %w", id, err)
 	}
-	r.revision = rev
+	r.at = at
 	return &r, nil
 }
 
 // Reload is Load for whoever has the record already: where nothing was written since, it returns known itself, and spares the decoding.
 func (s *Store) Reload(ctx context.Context, known *Record) (*Record, error) {
 	var r Record
-	rev, err := s.loadUnless(ctx, recordKey(known.Tenant, known.ID), known.revision, &r)
+	at, err := s.loadUnless(ctx, recordKey(known.Tenant, known.ID), known.at.revision, &r)
 	if err != nil {
 		return nil, fmt.Errorf("load job %s: %w", known.ID, err)
 	}
-	if rev == known.revision {
+	if at.revision == known.at.revision {
 		return known, nil
 	}
-	r.revision = rev
+	r.at = at
 	return &r, nil
 }
 
 // Update changes a record by compare-and-set: change is called with the record as it is, again for each conflict, until the write goes
 // through. It returns the record as written. An error of change ends the update; ErrUnchanged ends it without one.
 func (s *Store) Update(ctx context.Context, tenant string, id ID, change func(*Record) error) (*Record, error) {
+	return s.update(ctx, tenant, id, version{}, change)
+}
+
+// UpdateFrom is Update for whoever has loaded the record already: the first try begins with that, and spares the reading. If the record was written
+// since, the compare-and-set finds out, and the next try reads it.
+func (s *Store) UpdateFrom(ctx context.Context, known *Record, change func(*Record) error) (*Record, error) {
+	return s.update(ctx, known.Tenant, known.ID, known.at, change)
+}
+
+func (s *Store) update(ctx context.Context, tenant string, id ID, known version, change func(*Record) error) (*Record, error) {
 	var r Record
-	rev, err := update(ctx, s, recordKey(tenant, id), &r, change)
+	at, err := update(ctx, s, recordKey(tenant, id), known, &r, change)
 	if err != nil {
 		return nil, fmt.Errorf("update job %s: %w", id, err)
 	}
-	r.revision = rev
+	r.at = at
 	return &r, nil
 }
 
@@ -99,36 +115,45 @@ func (s *Store) CreateProgress(ctx context.Context, tenant string, id ID, p *Pro
 // LoadProgress returns a job's page progress. The error is ErrNotFound before scan has made it.
 func (s *Store) LoadProgress(ctx context.Context, tenant string, id ID) (*Progress, error) {
 	var p Progress
-	rev, err := s.load(ctx, progressKey(tenant, id), &p)
+	at, err := s.load(ctx, progressKey(tenant, id), &p)
 	if err != nil {
 		return nil, fmt.Errorf("load progress of job %s: %w", id, err)
 	}
-	p.revision = rev
+	p.at = at
 	return &p, nil
 }
 
 // ReloadProgress is LoadProgress for whoever has the progress already, as Reload is Load.
 func (s *Store) ReloadProgress(ctx context.Context, tenant string, id ID, known *Progress) (*Progress, error) {
 	var p Progress
-	rev, err := s.loadUnless(ctx, progressKey(tenant, id), known.revision, &p)
+	at, err := s.loadUnless(ctx, progressKey(tenant, id), known.at.revision, &p)
 	if err != nil {
 		return nil, fmt.Errorf("load progress of job %s: %w", id, err)
 	}
-	if rev == known.revision {
+	if at.revision == known.at.revision {
 		return known, nil
 	}
-	p.revision = rev
+	p.at = at
 	return &p, nil
 }
 
 // UpdateProgress changes a job's progress as Update changes its record.
 func (s *Store) UpdateProgress(ctx context.Context, tenant string, id ID, change func(*Progress) error) (*Progress, error) {
+	return s.updateProgress(ctx, tenant, id, version{}, change)
+}
+
+// UpdateProgressFrom is UpdateProgress for whoever has loaded the progress already, as UpdateFrom is Update.
+func (s *Store) UpdateProgressFrom(ctx context.Context, tenant string, id ID, known *Progress, change func(*Progress) error) (*Progress, error) {
+	return s.updateProgress(ctx, tenant, id, known.at, change)
+}
+
+func (s *Store) updateProgress(ctx context.Context, tenant string, id ID, known version, change func(*Progress) error) (*Progress, error) {
 	var p Progress
-	rev, err := update(ctx, s, progressKey(tenant, id), &p, change)
+	at, err := update(ctx, s, progressKey(tenant, id), known, &p, change)
 	if err != nil {
 		return nil, fmt.Errorf("update progress of job %s: %w", id, err)
 	}
-	p.revision = rev
+	p.at = at
 	return &p, nil
 }
 
@@ -175,7 +200,7 @@ func (s *Store) Claim(ctx context.Context, tenant, key string, c Claim) (Claim, 
 func (s *Store) ReplaceClaim(ctx context.Context, tenant, key string, old, c Claim) error {
 	k := idempotencyKey(tenant, key)
 	var cur Claim
-	rev, err := s.load(ctx, k, &cur)
+	at, err := s.load(ctx, k, &cur)
 	if err != nil {
 		return err
 	}
@@ -187,7 +212,7 @@ func (s *Store) ReplaceClaim(ctx context.Context, tenant, key string, old, c Cla
 		return fmt.Errorf("encode claim: %w", err)
 	}
 	// Made anew, because an update would make the broker remember the key for ever.
-	err = s.kv.Purge(ctx, k, jetstream.LastRevision(rev), jetstream.PurgeTTL(markerTTL))
+	err = s.kv.Purge(ctx, k, jetstream.LastRevision(at.revision), jetstream.PurgeTTL(markerTTL))
 	if err == nil {
 		_, err = s.kv.Create(ctx, k, data, jetstream.KeyTTL(ClaimTTL))
 	}
@@ -197,32 +222,32 @@ func (s *Store) ReplaceClaim(ctx context.Context, tenant, key string, old, c Cla
 	return broker("replace claim", err)
 }
 
-func (s *Store) create(ctx context.Context, key string, v any) (uint64, error) {
+func (s *Store) create(ctx context.Context, key string, v any) (version, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return 0, fmt.Errorf("encode: %w", err)
+		return version{}, fmt.Errorf("encode: %w", err)
 	}
 	rev, err := s.kv.Create(ctx, key, data)
 	if errors.Is(err, jetstream.ErrKeyExists) {
-		return 0, ErrExists
+		return version{}, ErrExists
 	}
-	return rev, broker("create", err)
+	return version{rev, data}, broker("create", err)
 }
 
-func (s *Store) load(ctx context.Context, key string, v any) (uint64, error) {
+func (s *Store) load(ctx context.Context, key string, v any) (version, error) {
 	return s.loadUnless(ctx, key, 0, v)
 }
 
-// loadUnless reads a key into v, unless it is still at the revision; it returns the one that it is at. No key is ever at 0.
-func (s *Store) loadUnless(ctx context.Context, key string, known uint64, v any) (uint64, error) {
+// loadUnless reads a key into v, unless it is still at the revision; it returns what it holds.
+func (s *Store) loadUnless(ctx context.Context, key string, known uint64, v any) (version, error) {
 	e, err := s.get(ctx, key)
 	if err == nil && e.Revision() != known {
-		err = decode(e, v)
+		err = decode(e.Value(), v)
 	}
 	if err != nil {
-		return 0, err
+		return version{}, err
 	}
-	return e.Revision(), nil
+	return version{e.Revision(), e.Value()}, nil
 }
 
 func (s *Store) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
@@ -233,44 +258,55 @@ func (s *Store) get(ctx context.Context, key string) (jetstream.KeyValueEntry, e
 	return e, broker("get", err)
 }
 
-func decode(e jetstream.KeyValueEntry, v any) error {
-	if err := json.Unmarshal(e.Value(), v); err != nil {
+func decode(value []byte, v any) error {
+	if err := json.Unmarshal(value, v); err != nil {
 		return fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode: %w", err))
 	}
 	return nil
 }
 
-// update is the compare-and-set loop. On a replicated bucket a read may be stale several times in a row, so it waits a little between tries.
-func update[T any](ctx context.Context, s *Store, key string, v *T, change func(*T) error) (uint64, error) {
+// update is the compare-and-set loop. The first try begins with what is known, where that is something. On a replicated bucket a read may be stale
+// several times in a row, so it waits a little between tries.
+func update[T any](ctx context.Context, s *Store, key string, known version, v *T, change func(*T) error) (version, error) {
 	for try := 0; ; try++ {
 		var fresh T
-		rev, err := s.load(ctx, key, &fresh)
-		if err != nil {
-			return 0, err
+		at, read := known, known.value == nil
+		var err error
+		if read {
+			at, err = s.load(ctx, key, &fresh)
+		} else {
+			err = decode(known.value, &fresh)
 		}
+		if err != nil {
+			return version{}, err
+		}
+		known = version{}
 		err = change(&fresh)
+		if err != nil && !read {
+			continue // that is for what is there now to say
+		}
 		if errors.Is(err, ErrUnchanged) {
 			*v = fresh
-			return rev, nil
+			return at, nil
 		}
 		if err != nil {
-			return 0, err
+			return version{}, err
 		}
 		data, err := json.Marshal(&fresh)
 		if err != nil {
-			return 0, fmt.Errorf("encode: %w", err)
+			return version{}, fmt.Errorf("encode: %w", err)
 		}
-		newRev, err := s.kv.Update(ctx, key, data, rev)
+		rev, err := s.kv.Update(ctx, key, data, at.revision)
 		if err == nil {
 			*v = fresh
-			return newRev, nil
+			return version{rev, data}, nil
 		}
 		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-			return 0, broker("update", err)
+			return version{}, broker("update", err)
 		}
 		select {
 		case <-ctx.Done():
-			return 0, broker("update", ctx.Err())
+			return version{}, broker("update", ctx.Err())
 		case <-time.After(rand.N(time.Duration(min(try+1, 20)) * 2 * time.Millisecond)):
 		}
 	}

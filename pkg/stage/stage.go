@@ -215,6 +215,9 @@ func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Un
 	if snap.Job.Run > run || snap.Job.State.Final() {
 		return true, h.env.removeTemp(ctx, snap.Job, run)
 	}
+	if snap.Job.ChunkPages == 0 && (h.stage == bus.Ingest || h.stage == bus.Scan) {
+		return false, nil // scan makes it, or has not yet written down that it did
+	}
 	snap.Progress, err = h.env.Jobs.LoadProgress(ctx, unit.GetTenant(), id)
 	if errors.Is(err, job.ErrNotFound) {
 		snap.Progress, err = nil, nil

@@ -37,7 +37,7 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 	now := time.Now()
 	ended := false
 	run := r.Run
-	rec, err := st.env.Jobs.Update(ctx, r.Tenant, r.ID, func(r *job.Record) error {
+	rec, err := st.env.Jobs.UpdateFrom(ctx, r, func(r *job.Record) error {
 		if ended = !r.State.Final() && r.Run == run; !ended {
 			return job.ErrUnchanged
 		}

@@ -173,7 +173,7 @@ func (st *steps) count(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTas
 		})
 	}
 	fresh := 0
-	progress, err := st.env.Jobs.UpdateProgress(ctx, s.Job.Tenant, s.Job.ID, func(p *job.Progress) error {
+	progress, err := st.env.Jobs.UpdateProgressFrom(ctx, s.Job.Tenant, s.Job.ID, s.Progress, func(p *job.Progress) error {
 		fresh = 0 // an earlier try may have found other progress
 		if p.Run != s.Job.Run {
 			return job.ErrUnchanged

@@ -136,7 +136,7 @@ func (st *steps) commit(ctx context.Context, s *stage.Snapshot, findings []job.F
 	if err := failpoint.Hit(string(bus.Scan), "progress"); err != nil {
 		return err
 	}
-	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+	rec, err := st.env.Jobs.UpdateFrom(ctx, s.Job, func(r *job.Record) error {
 		if r.State.Final() || r.ChunkPages > 0 {
 			return job.ErrUnchanged
 		}
