@@ -65,6 +65,7 @@ const (
 	claimKeys    = "idem"
 	contentKeys  = "content"
 	metaKeys     = "meta"
+	usageKeys    = "used"
 )
 
 // grants gathers the permissions of a user.
@@ -146,6 +147,8 @@ func (g *grants) gateway() {
 	g.common()
 	g.read(claimKeys)
 	g.write(claimKeys)
+	g.read(usageKeys)
+	g.write(usageKeys)
 	g.read(metaKeys)
 	g.watchAny(JobBucket, "requests that watch jobs")
 	g.watch(JobBucket, recordKeys+".>", "the reconciler's passes")

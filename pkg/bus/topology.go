@@ -249,13 +249,16 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 	return nil
 }
 
+const bucketHolds = "job.<tenant>.<id>: records; prog.<tenant>.<id>: page progress; idem.<tenant>.<key>: idempotency keys; " +
+	"used.<tenant>.<caller>: bytes uploaded today"
+
 // bucket is the stream behind the bucket of jobs, as the client makes it, but for AllowDirect: with it any replica answers a read, and one that
 // lags answers with what was. A handler that takes an old record for the truth does work twice, or drops a task because its job is not there. So
 // on a cluster the leader answers, which is one more hop to some; on a single server nothing can lag.
 func (t Topology) bucket() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              "KV_" + JobBucket,
-		Description:       "job.<tenant>.<id>: records; prog.<tenant>.<id>: page progress; idem.<tenant>.<key>: idempotency keys",
+		Description:       bucketHolds,
 		Subjects:          []string{"$KV." + JobBucket + ".>"},
 		Storage:           jetstream.FileStorage,
 		Discard:           jetstream.DiscardNew,

@@ -12,10 +12,13 @@ import (
 func recordKey(tenant string, id ID) string   { return "job." + tenant + "." + string(id) }
 func progressKey(tenant string, id ID) string { return "prog." + tenant + "." + string(id) }
 
-// idempotencyKey hashes what the client chose, because keys allow few characters.
-func idempotencyKey(tenant, key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return "idem." + tenant + "." + hex.EncodeToString(sum[:16])
+func idempotencyKey(tenant, key string) string { return "idem." + tenant + "." + hashed(key) }
+func usageKey(tenant, caller string) string    { return "used." + tenant + "." + hashed(caller) }
+
+// hashed makes a part of a key of what others chose, because keys allow few characters.
+func hashed(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
 }
 
 // Keys of blobs. Pages and chunks are padded so that listings sort.

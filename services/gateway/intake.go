@@ -179,9 +179,11 @@ func (in *intake) create(ctx context.Context, rec *job.Record) error {
 }
 
 // enqueue publishes the job's task. The record is durable, so what does not get through is published by the reconciler. The trail is told beside
-// it: ingest tells it once more before anything else happens to the job, so that a crash here loses nothing.
+// it, and after a flood of uploads where there is one: ingest tells it once more before anything else happens to the job, so that a crash here
+// loses nothing.
 func (in *intake) enqueue(ctx context.Context, rec *job.Record) {
 	in.s.workers.Go(func() {
+		in.s.GiveWay(ctx)
 		told, cancel := context.WithTimeout(ctx, publishPatience)
 		defer cancel()
 		if err := in.s.env.Bus.PublishAll(told, nil, []*busv1.Event{stage.FirstEvent(rec)}); err != nil {

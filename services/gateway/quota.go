@@ -142,16 +142,27 @@ func (s *Service) jobsUnderWay(ctx context.Context, who counted, limit int) (map
 
 // count takes an upload's bytes off the caller's day, or refuses it.
 func (s *Service) count(ctx context.Context, bytes int64) error {
-	if ok, rest := s.limits.Bytes(identityOf(ctx), bytes, time.Now()); !ok {
-		return retryLater(quotaExceeded, rest, "the caller has uploaded as many bytes today as it may")
-	}
-	return nil
+	return s.ofToday(ctx, bytes, s.env.Jobs.Use)
 }
 
 // roomFor refuses an upload of which so much is known to come where the caller's day has no room for it. It counts nothing.
 func (s *Service) roomFor(ctx context.Context, bytes int64) error {
-	if ok, rest := s.limits.Room(identityOf(ctx), bytes, time.Now()); !ok {
-		return retryLater(quotaExceeded, rest, "the caller has uploaded as many bytes today as it may")
+	return s.ofToday(ctx, bytes, s.env.Jobs.Room)
+}
+
+// ofToday asks whether the caller's day has room for so many bytes.
+func (s *Service) ofToday(
+	ctx context.Context, bytes int64, ask func(ctx context.Context, tenant, caller string, n, limit int64, now time.Time) (bool, error),
+) error {
+	id, now := identityOf(ctx), time.Now()
+	limit := s.limits.BytesPerDay(id)
+	if limit == 0 {
+		return nil
 	}
-	return nil
+	room, err := ask(ctx, id.Tenant, id.Caller, bytes, limit, now)
+	if err != nil || room {
+		return err
+	}
+	tomorrow := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	return retryLater(quotaExceeded, tomorrow.Sub(now), "the caller has uploaded as many bytes today as it may")
 }

@@ -72,6 +72,7 @@ func inOwnUsers(t *testing.T, s *bustest.Secured) (*pipeline, context.Context) {
 			"--gateway.http", freeAddr(t), "--gateway.grpc", freeAddr(t), "--auth", "keys", "--auth.admin-key-file", keyFile,
 			"--reconcile.interval", "500ms", "--index", "sqlite://" + filepath.Join(dir, "index.db"),
 			"--webhook.secret", "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+			"--limit.bytes-per-day", "1000000000",
 		},
 	}
 	for _, name := range []string{"index", "ocr", "render", "scan", "ingest", "gateway"} {

@@ -266,20 +266,16 @@ func TestLimits(t *testing.T) {
 	if v := l.Read(ann, now); !v.OK || v.Limit != 5 {
 		t.Errorf("reads are limited below uploads: got %+v", v)
 	}
-	for _, tc := range []struct {
-		n    int64
-		at   time.Time
-		want bool
-	}{{60, now, true}, {41, now, false}, {40, now, true}, {1, now.Add(59 * time.Minute), false}, {1, now.Add(time.Hour), true}} {
-		ok, wait := l.Bytes(ann, tc.n, tc.at)
-		if ok != tc.want || !ok && wait != time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC).Sub(tc.at) {
-			t.Errorf("%d bytes at %s: got %v, %s", tc.n, tc.at, ok, wait)
-		}
+	if got := l.BytesPerDay(ann); got != 100 {
+		t.Errorf("got %d bytes a day, want the default 100", got)
 	}
 	if got, whose := l.Jobs(ann); got != 3 || whose != "" {
 		t.Errorf("got %d jobs of %q, want the default 3 of the tenant", got, whose)
 	}
-	ann.Quota.Jobs = 7
+	ann.Quota.Jobs, ann.Quota.BytesPerDay = 7, 50
+	if got := l.BytesPerDay(ann); got != 50 {
+		t.Errorf("got %d bytes a day, want the key's own 50", got)
+	}
 	if got, whose := l.Jobs(ann); got != 7 || whose != "ann" {
 		t.Errorf("got %d jobs of %q, want the key's own 7", got, whose)
 	}

@@ -19,8 +19,8 @@ type LimitsConfig struct {
 // burst is how many seconds' worth of requests may come at once.
 const burst = 10
 
-// Limits counts what callers use. It is per gateway: with several, each allows its share of requests in full, so set the rates with their
-// number in mind. It is safe for concurrent use.
+// Limits counts callers' requests, and knows their quotas. The rates are per gateway: with several, each allows its share of requests in full, so set
+// them with their number in mind. It is safe for concurrent use.
 type Limits struct {
 	cfg LimitsConfig
 
@@ -31,8 +31,6 @@ type Limits struct {
 
 type caller struct {
 	uploads, reads *rate.Limiter
-	bytes          int64
-	day            int64 // of bytes, in days since 1970
 	seen           time.Time
 }
 
@@ -72,35 +70,12 @@ func (l *Limits) Read(id *Identity, now time.Time) Verdict {
 	return ask(l.caller(id, now).reads, l.cfg.ReadsPerSecond, now)
 }
 
-// Bytes counts an upload of n bytes against the caller's day. It reports whether there was room; the bytes are counted only then. The time
-// is how long the day still has.
-func (l *Limits) Bytes(id *Identity, n int64, now time.Time) (bool, time.Duration) {
-	return l.bytes(id, n, true, now)
-}
-
-// Room is Bytes without the counting.
-func (l *Limits) Room(id *Identity, n int64, now time.Time) (bool, time.Duration) {
-	return l.bytes(id, n, false, now)
-}
-
-func (l *Limits) bytes(id *Identity, n int64, count bool, now time.Time) (bool, time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	limit := id.Quota.BytesPerDay
-	if limit == 0 {
-		limit = l.cfg.Quota.BytesPerDay
+// BytesPerDay returns how much a caller may upload a day, 0 for any amount.
+func (l *Limits) BytesPerDay(id *Identity) int64 {
+	if id.Quota.BytesPerDay > 0 {
+		return id.Quota.BytesPerDay
 	}
-	c, day := l.caller(id, now), now.Unix()/86400
-	if c.day != day {
-		c.day, c.bytes = day, 0
-	}
-	if limit > 0 && c.bytes+n > limit {
-		return false, time.Unix((day+1)*86400, 0).Sub(now)
-	}
-	if count {
-		c.bytes += n
-	}
-	return true, 0
+	return l.cfg.Quota.BytesPerDay
 }
 
 // Jobs returns how many jobs may be under way, 0 for any number, and whose count: the caller's where its key says how many, and where the name is
@@ -115,7 +90,7 @@ func (l *Limits) Jobs(id *Identity) (limit int, caller string) {
 func (l *Limits) caller(id *Identity, now time.Time) *caller {
 	if now.After(l.sweep) {
 		for name, c := range l.callers {
-			if now.Sub(c.seen) > 25*time.Hour {
+			if now.Sub(c.seen) > time.Hour {
 				delete(l.callers, name)
 			}
 		}
