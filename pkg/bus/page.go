@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -23,7 +24,7 @@ const (
 // page calls see with the messages of a stream that match the filter, in order, from the one after the sequence number, at most limit of
 // them. It reports whether there are more.
 func (b *Bus) page(ctx context.Context, name, filter string, after uint64, limit int, see func(*jetstream.RawStreamMsg)) (bool, error) {
-	for n := 0; ; {
+	for n := 0; after < math.MaxUint64; { // behind that there is none
 		want := min(limit+1-n, pageBatch) // one beyond the limit tells whether there are more
 		msgs, err := b.read(ctx, name, filter, after+1, want)
 		if err != nil {
@@ -42,6 +43,7 @@ func (b *Bus) page(ctx context.Context, name, filter string, after uint64, limit
 			return false, nil
 		}
 	}
+	return false, nil
 }
 
 // read asks for up to n messages that match the filter, from a sequence number on, in one exchange. Any replica may answer.

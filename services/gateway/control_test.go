@@ -422,6 +422,10 @@ func TestEventsAreListedInOrderByPages(t *testing.T) {
 			_, err := c.events(t.Context(), string(tt.id), tt.size, tt.token)
 			checkError(t, err, tt.want)
 		}
+		res, err := c.events(t.Context(), string(rec.ID), 0, "18446744073709551615") // behind the last one that there can be
+		if checkError(t, err, ""); len(res.GetEvents()) > 0 {
+			t.Errorf("behind the end: got %v", res)
+		}
 	})
 }
 
