@@ -26,7 +26,7 @@ type Child struct {
 // If the child dies, or has to be killed because timeout passes or ctx ends, the error is a *Death, now and for every later call: release
 // the child and lease another. If the handler returned an error it is a *RemoteError, and the child lives on, as it does after an error
 // that came before the request was sent, such as a ctx that had ended already. A timeout that is not positive is none: ctx alone bounds
-// the call.
+// the call. What the child waits for a processor while it has work to do does not count, up to MostStretch times the timeout in all; see Waiting.
 func (c *Child) Call(ctx context.Context, timeout time.Duration, body []byte, files ...*os.File) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

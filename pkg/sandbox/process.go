@@ -49,7 +49,7 @@ type process struct {
 	nearLimit bool // at the last look it had three quarters of its memory limit
 }
 
-// begin marks a call as under way, and makes it end with the child's life when timeout passes or ctx ends. What it returns marks
+// begin marks a call as under way, and makes it end with the child's life when it has had its time (see clock) or ctx ends. What it returns marks
 // the call as over, and reports whether the child was killed: then it is of no use any more, even if its answer came just before.
 func (p *process) begin(ctx context.Context, timeout time.Duration) (end func() (killed bool)) {
 	p.mu.Lock()
@@ -62,21 +62,19 @@ func (p *process) begin(ctx context.Context, timeout time.Duration) (end func() 
 	p.mu.Unlock()
 	p.watch() // after the mark, which keeps a watch from going home
 
-	stopTimer := func() bool { return true }
+	stopClock := func() {}
 	if timeout > 0 {
-		stopTimer = time.AfterFunc(timeout, func() {
-			p.killDuring(n, &Death{Reason: Timeout, Detail: "killed after " + timeout.String()})
-		}).Stop
+		stopClock = p.startClock(ctx, n, timeout).stop
 	}
 	stopContext := context.AfterFunc(ctx, func() {
 		p.killDuring(n, &Death{Reason: Cancelled, cause: ctx.Err()})
 	})
 	return func() bool {
-		stopTimer()
+		stopClock()
 		stopContext()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.call = 0 // a timer that fires only now finds nothing to kill
+		p.call = 0 // a clock that looks only now finds nothing to kill
 		return p.doom != nil
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/sandbox"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
@@ -27,7 +28,7 @@ var errHalted = errors.New("the job was ended")
 func (h *handler[T, R]) attend(ctx context.Context, rec *job.Record) (_ context.Context, release func()) {
 	p, taken := &pulse{}, time.Now()
 	p.beat()
-	work, cancel := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, p))
+	work, cancel := context.WithCancelCause(sandbox.Waiting(context.WithValue(ctx, pulseKey{}, p), p.beat))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/stage"
 )
 
@@ -73,7 +74,7 @@ func New(cfg Config, env stage.Env, engine Engine) (*Service, error) {
 // Run recognises pages until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{
-		Workers: s.cfg.Workers, Deadline: crashTries*s.cfg.PageTimeout + time.Minute, DrainTimeout: s.cfg.DrainTimeout,
+		Workers: s.cfg.Workers, Deadline: crashTries*sandbox.MostStretch*s.cfg.PageTimeout + time.Minute, DrainTimeout: s.cfg.DrainTimeout,
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
