@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -75,6 +76,35 @@ func TestTextLayerOverTextOfThePage(t *testing.T) {
 			l := &layered{unit: 1, name: file.Name, original: file.Write(t), path: done.Write(t), pages: []*inkstreamv1.Page{page}}
 			l.checkAll(t)
 		})
+	}
+}
+
+// Words much taller than the text that they lie on, or over each other, as recognition sees them in ornaments, come back as well.
+func TestTextLayerOfTallWords(t *testing.T) {
+	t.Parallel()
+	need(t, "pdftotext")
+	const content = "BT /F 18 Tf 40 300 Td (a line which the page has of its own) Tj ET"
+	file := pdftest.File{Name: "line.pdf", PDF: pdftest.Objects("<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 400]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
+		fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(content), content),
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")}
+	page := &inkstreamv1.Page{Number: 1, Blocks: []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{
+		{Text: "within", Bbox: []float32{40, 84, 300, 104}}, {Text: "Eg", Bbox: []float32{115, 76, 145, 116}}, {Text: "Os", Bbox: []float32{160, 76, 200, 116}},
+	}}, {Words: []*inkstreamv1.Word{
+		{Text: "large", Bbox: []float32{40, 200, 140, 260}}, {Text: "LSI", Bbox: []float32{134, 200, 240, 260}},
+	}}}}}}
+	for _, w := range wordsOf(page) {
+		w.Confidence = proto.Float32(0.1)
+	}
+	done := addLayer(t, file, page)
+	for _, args := range [][]string{nil, {"-raw"}} {
+		want := readWords(t, file, args...)
+		for _, w := range wordsOf(page) {
+			want[w.GetText()]++
+		}
+		if got := readWords(t, done, args...); !maps.Equal(got, want) {
+			t.Errorf("%v: got %v, want %v", args, got, want)
+		}
 	}
 }
 

@@ -132,18 +132,18 @@ func (h *Host) addPage(u *update, n int, p *inkstreamv1.Page) error {
 // maxTexts bounds the texts of a page that a text layer has regard for.
 const maxTexts = 10_000
 
-// ownText returns where text of the page's own stands, in points as displayed. A page that cannot be loaded again shows none.
-func (h *Host) ownText(n int) [][]float32 {
+// ownText returns text of the page's own. A page that cannot be loaded again shows none.
+func (h *Host) ownText(n int) []textlayer.OwnText {
 	p, err := h.load(n)
 	if err != nil {
 		return nil
 	}
 	defer p.Close()
 	s := reading{page: p}
-	var out [][]float32
-	for _, r := range p.ReadObjects(pdfium.ObjectLimits{Objects: defaultObjects, Depth: maxFormDepth, Texts: maxTexts}).TextBounds {
-		if box, ok := s.bbox(r); ok {
-			out = append(out, box)
+	var out []textlayer.OwnText
+	for _, text := range p.ReadObjects(pdfium.ObjectLimits{Objects: defaultObjects, Depth: maxFormDepth, Texts: maxTexts}).TextPlaces {
+		if box, ok := s.bbox(text.Rect); ok {
+			out = append(out, textlayer.OwnText{Box: box, Size: text.Size * p.Unit})
 		}
 	}
 	return out

@@ -72,6 +72,7 @@ const (
 	fnTextLooseBox
 	fnTextMatrix
 	fnTextObjFont
+	fnTextObjFontSize
 	fnTextObjRenderMode
 	fnFontBaseName
 	fnFontFlags
@@ -191,6 +192,7 @@ var functionNames = [numFunctions]string{
 	fnTextLooseBox:        "FPDFText_GetLooseCharBox",
 	fnTextMatrix:          "FPDFText_GetMatrix",
 	fnTextObjFont:         "FPDFTextObj_GetFont",
+	fnTextObjFontSize:     "FPDFTextObj_GetFontSize",
 	fnTextObjRenderMode:   "FPDFTextObj_GetTextRenderMode",
 	fnFontBaseName:        "FPDFFont_GetBaseFontName",
 	fnFontFlags:           "FPDFFont_GetFlags",

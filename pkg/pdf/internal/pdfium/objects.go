@@ -25,8 +25,8 @@ type Objects struct {
 	Texts, Paths, Shadings, Segments int
 	// PathBounds encloses the paths.
 	PathBounds Rect
-	// TextBounds is where text objects stand, in user space, as far as they were asked for.
-	TextBounds []Rect
+	// TextPlaces is where text objects stand, as far as they were asked for.
+	TextPlaces []TextPlace
 	// Shapes are paths and shadings that are no rulings, as far as they were asked for.
 	Shapes []Shape
 	// Marked is where marked content stands, by its identifier, if that was asked for. Content within forms has identifiers of its own and is
@@ -42,6 +42,12 @@ type Shape struct {
 	// Strong says that it is no mere rectangle or line along an axis: what only drawings are made of.
 	Strong   bool
 	Segments int
+}
+
+// TextPlace is where a text object stands, and the size of its font, in user space.
+type TextPlace struct {
+	Rect
+	Size float64
 }
 
 // ObjectLimits bound the walk over a page's objects. Texts, Shapes and Marked say how many of those are wanted.
@@ -93,9 +99,9 @@ func (w *walker) visit(object uint64, m Matrix, depth int) bool {
 	switch w.in.callInt(fnObjType, object) {
 	case objText:
 		w.out.Texts++
-		if len(w.out.TextBounds) < w.limits.Texts {
+		if len(w.out.TextPlaces) < w.limits.Texts {
 			if r, ok := w.bounds(object, m); ok && !r.Empty() {
-				w.out.TextBounds = append(w.out.TextBounds, r)
+				w.out.TextPlaces = append(w.out.TextPlaces, TextPlace{r, w.textSize(object, m)})
 			}
 		}
 	case objPath:
@@ -141,6 +147,20 @@ func (w *walker) bounds(object uint64, m Matrix) (Rect, bool) {
 	w.in.float32s(b[:])
 	r := m.Bounds(Rect{b[0], b[1], b[2], b[3]})
 	return r, r.Finite()
+}
+
+// textSize returns the size of a text object's font; 0 if that is not known.
+func (w *walker) textSize(object uint64, m Matrix) float64 {
+	if !w.in.callBool(fnTextObjFontSize, object, w.in.scratch) {
+		return 0
+	}
+	var size [1]float64
+	w.in.float32s(size[:])
+	upright := w.matrix(object).Then(m)
+	if s := math.Abs(size[0]) * math.Hypot(upright.C, upright.D); s < math.MaxFloat32 { // false for NaN as well
+		return s
+	}
+	return 0
 }
 
 func (w *walker) image(object uint64, m Matrix) {

@@ -25,7 +25,7 @@ type extent struct {
 
 // crowd has lines written in the small face whose words lie on text of the page's own, or beside words of another line with hardly anything
 // between. Readers that go by places would make one line of both, with words of both joined or cut in two.
-func (t *layer) crowd(lines []*line, own [][]float32) {
+func (t *layer) crowd(lines []*line, own []OwnText) {
 	for _, angle := range [4]int32{0, 90, 180, 270} {
 		var extents []extent
 		for i, l := range lines {
@@ -39,8 +39,8 @@ func (t *layer) crowd(lines []*line, own [][]float32) {
 		if len(extents) == 0 {
 			continue
 		}
-		for _, v := range own {
-			if box, ok := t.box(v); ok {
+		for _, o := range own {
+			if box, ok := t.box(o.Box); ok {
 				w := &placed{}
 				w.frame(box, angle)
 				extents = add(extents, w, w.base, w.top, ownText)

@@ -25,16 +25,16 @@ func TestCrowd(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		lines boxes
-		own   [][]float32
+		own   []OwnText
 		small []int
 	}{
 		{"lines one below the other", boxes{{50, 100, 90, 110}, {50, 112, 90, 122}}, nil, nil},
 		{"columns", boxes{{50, 100, 90, 110}, {100, 100, 140, 110}}, nil, nil},
 		{"side by side", boxes{{50, 100, 90, 110}, {90.5, 102, 130, 111}, {200, 100, 240, 110}}, nil, []int{0, 1}},
 		{"on top of each other", boxes{{50, 100, 90, 110}, {200, 100, 240, 110}, {60, 101, 80, 109}}, nil, []int{0, 2}},
-		{"on text of the page", boxes{{50, 100, 90, 110}, {50, 300, 90, 310}}, [][]float32{{40, 98, 500, 112}}, []int{0}},
-		{"beside text of the page", boxes{{50, 100, 90, 110}}, [][]float32{{100, 98, 500, 112}, {50, 120, 90, 130}}, nil},
-		{"text of the page that has no place", boxes{{50, 100, 90, 110}}, [][]float32{nil, {float32(math.NaN()), 0, 1, 1}}, nil},
+		{"on text of the page", boxes{{50, 100, 90, 110}, {50, 300, 90, 310}}, []OwnText{{Box: []float32{40, 98, 500, 112}}}, []int{0}},
+		{"beside text of the page", boxes{{50, 100, 90, 110}}, []OwnText{{Box: []float32{100, 98, 500, 112}}, {Box: []float32{50, 120, 90, 130}}}, nil},
+		{"text of the page that has no place", boxes{{50, 100, 90, 110}}, []OwnText{{}, {Box: []float32{float32(math.NaN()), 0, 1, 1}}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -138,6 +138,40 @@ func TestTightLines(t *testing.T) {
 			}})
 			if got.face != tt.want {
 				t.Errorf("got %v, want %v", got.face, tt.want)
+			}
+		})
+	}
+}
+
+// Words that overlap too much to be set apart, and hardly enough for readers to see two lines, are moved further over each other, as far as they may.
+func TestOverlappingWords(t *testing.T) {
+	t.Parallel()
+	confidence := float32(1)
+	for _, tt := range []struct {
+		name   string
+		text   [2]string
+		lap    float32
+		deeper bool
+	}{
+		{"hardly enough", [2]string{"some", "words"}, 6, true},
+		{"enough", [2]string{"some", "words"}, 12, false},
+		{"too little", [2]string{"some", "words"}, 4, false},
+		{"a script without blanks", [2]string{"漢字", "かな"}, 6, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := &layer{canvas: canvas{width: 600, height: 800, scaleX: 1, scaleY: 1}}
+			got := l.line(&inkstreamv1.Line{Words: []*inkstreamv1.Word{
+				{Text: tt.text[0], Bbox: []float32{50, 100, 150, 160}, Confidence: &confidence},
+				{Text: tt.text[1], Bbox: []float32{150 - tt.lap, 100, 250, 160}, Confidence: &confidence},
+			}})
+			a, b := got.words[0], got.words[1]
+			const read = 0.5 // of the size of the font, where pdftotext sees two lines
+			if over := a.to - b.from; tt.deeper && over <= read*a.size(small) || !tt.deeper && over != float64(tt.lap) {
+				t.Errorf("got an overlap of %.2f instead of %.2f at a size of %.2f, want a deeper one: %v", over, tt.lap, a.size(small), tt.deeper)
+			}
+			if a.to-a.end > slack || b.start-b.from > slack {
+				t.Errorf("edges are moved by %.2f and %.2f, want at most %.2f", a.to-a.end, b.start-b.from, slack)
 			}
 		})
 	}

@@ -17,9 +17,14 @@ const fontName = "InkText"
 // Recognised reports whether the word was recognised: native text has no confidence.
 func Recognised(w *inkstreamv1.Word) bool { return w.Confidence != nil }
 
-// AddText adds the recognised words of p to the page, in which own are the places of text of its own, in points as displayed. It reports whether
-// there were any words.
-func AddText(page *structure.PageUpdate, font *Font, p *inkstreamv1.Page, own [][]float32) (bool, error) {
+// OwnText is text that a page has of its own: its place and the size of its font, 0 if that is not known, in points as displayed.
+type OwnText struct {
+	Box  []float32
+	Size float64
+}
+
+// AddText adds the recognised words of p to the page, which has text of its own. It reports whether there were any words.
+func AddText(page *structure.PageUpdate, font *Font, p *inkstreamv1.Page, own []OwnText) (bool, error) {
 	t := layer{canvas: newCanvas(page, p), font: font}
 	var lines []*line
 	for _, block := range p.GetBlocks() {
@@ -32,21 +37,17 @@ func AddText(page *structure.PageUpdate, font *Font, p *inkstreamv1.Page, own []
 	if len(lines) == 0 {
 		return false, nil
 	}
-	names, err := page.AddFonts(fontName, font.numbers[:]...)
-	if err != nil {
+	var err error
+	if t.names, err = page.AddFonts(fontName, font.numbers[:]...); err != nil {
 		return false, err
 	}
 	t.crowd(lines, own)
+	t.tower(lines, own)
 	t.out = append(t.out, "q BT 3 Tr\n"...)
 	backward := mostlyLeftwards(lines)
-	var now face
 	for _, l := range lines {
 		if l.face == small {
 			draw(l.words, t.reach(), small)
-		}
-		if l.face != now {
-			now = l.face
-			t.out = append(t.out, "/"+names[slices.Index(faces[:], now)]+" 1 Tf\n"...)
 		}
 		t.write(l, backward)
 	}
@@ -99,6 +100,8 @@ func (c *canvas) box(v []float32) (box [4]float64, ok bool) {
 type layer struct {
 	canvas
 	font  *Font
+	names []string // of the faces, in the page's content
+	now   face     // that is written in
 	codes []byte
 }
 
@@ -131,8 +134,11 @@ func (t *layer) line(in *inkstreamv1.Line) *line {
 	return out
 }
 
+// scale is what a point measures in the page's units.
+func (c *canvas) scale() float64 { return math.Min(c.scaleX, c.scaleY) }
+
 // reach is slack in the page's units.
-func (t *layer) reach() float64 { return slack * math.Min(t.scaleX, t.scaleY) }
+func (t *layer) reach() float64 { return slack * t.scale() }
 
 // write writes the words of a line. backward says that most of the page runs from right to left.
 func (t *layer) write(l *line, backward bool) {
@@ -156,8 +162,20 @@ func (t *layer) write(l *line, backward bool) {
 // blank is how wide a blank is, in parts of a character: about what it is in fonts, so that it mostly fills the gap between two words.
 const blank = 0.5
 
+// turn turns to a face.
+func (t *layer) turn(f face) {
+	if f != t.now {
+		t.now = f
+		t.out = append(t.out, "/"+t.names[slices.Index(faces[:], f)]+" 1 Tf\n"...)
+	}
+}
+
 // word writes a word into its box: text as long as the box and as high, and a blank on the side of the next word, which sets the two apart.
 func (t *layer) word(w *placed, f face, runes []rune, leftwards bool) {
+	if w.tall {
+		f = even
+	}
+	t.turn(f)
 	n, from := float64(len(runes)), w.from
 	if leftwards {
 		from -= blank * w.pitch()

@@ -15,6 +15,8 @@ type placed struct {
 	base, top float64
 	// start and end are where it is, for from and to to be near them.
 	start, end float64
+	// tall says that it is written in the even face, whatever its line is in.
+	tall bool
 }
 
 const (
@@ -147,12 +149,16 @@ func shared(values []float64, reach float64) float64 {
 // near returns what is nearest to the wanted value within reach of v.
 func near(want, v, reach float64) float64 { return math.Max(v-reach, math.Min(want, v+reach)) }
 
-// gap is how far words are to be apart, in parts of the size of their font, for readers not to join them. They go by distances, even where a blank is
-// written in between.
-const gap = 0.16
+const (
+	// gap is how far words are to be apart, in parts of the size of their font, for readers not to join them. They go by distances, even where a
+	// blank is written in between.
+	gap = 0.16
+	// lap is how far words are to overlap for readers not to join them either: they take these for words of two lines.
+	lap = 0.52
+)
 
-// part sets words apart that stand close to one another or overlap a little. It reports whether none are left that readers would join. Those that
-// overlap more they take for no one word.
+// part sets words apart that stand close to one another or overlap a little. It reports whether that is so of all. Those that overlap too much for it
+// readers take for words of two lines, or are made to.
 func part(words []*placed, reach float64, f face) bool {
 	words = slices.Clone(words)
 	slices.SortStableFunc(words, func(a, b *placed) int { return cmp.Compare(a.from, b.from) })
@@ -167,13 +173,29 @@ func part(words []*placed, reach float64, f face) bool {
 		ofA, ofB := math.Min(reach-(a.end-a.to), a.spare(f)), math.Min(reach-(b.from-b.start), b.spare(f))
 		left := math.Min(ofA, math.Max(lack/2, lack-ofB))
 		right := math.Min(ofB, lack-left)
+		joinable := unspaced(a.runes[len(a.runes)-1]) && unspaced(b.runes[0])
 		if now+left+right > 0 {
 			a.to -= left
 			b.from += right
+		} else if !joinable {
+			overlap(a, b, reach, f)
 		}
-		fine = fine && (left+right >= lack || unspaced(a.runes[len(a.runes)-1]) && unspaced(b.runes[0]))
+		fine = fine && (left+right >= lack || joinable)
 	}
 	return fine
+}
+
+// overlap moves the ends of two words that overlap further over each other, where reach is enough for readers to see words of two lines in them.
+func overlap(a, b *placed, reach float64, f face) {
+	lack := lap*math.Max(a.size(f), b.size(f)) - (a.to - b.from)
+	// Neither is to reach beyond the other.
+	ofA, ofB := math.Min(reach-(a.to-a.end), math.Max(0, b.to-a.to)), math.Min(reach-(b.start-b.from), b.from-a.from)
+	if lack <= 0 || lack > ofA+ofB {
+		return
+	}
+	left := math.Max(lack-ofA, math.Min(ofB, lack/2))
+	b.from -= left
+	a.to += lack - left
 }
 
 // widest is how far words may be apart, in parts of the size of their font, for readers to see one line in them.
@@ -186,7 +208,7 @@ func draw(words []*placed, reach float64, f face) {
 	for i := 1; i < len(words); i++ {
 		a, b := words[i-1], words[i]
 		excess := b.from - a.to - widest*math.Min(a.size(f), b.size(f))
-		if a.angle == b.angle && excess > 0 && excess <= 2*reach {
+		if a.angle == b.angle && !a.tall && !b.tall && excess > 0 && excess <= 2*reach {
 			a.to += excess / 2
 			b.from -= excess / 2
 		}
