@@ -28,6 +28,13 @@ type Bus struct {
 // return within a second or so, whatever happens, and not take that time again and again. It must be set before the consumers run.
 func (b *Bus) SetGiveWay(wait func(context.Context)) { b.giveWay = wait }
 
+// GiveWay waits as long as work is to wait for the time being, by SetGiveWay. It is for work that comes by no consumer.
+func (b *Bus) GiveWay(ctx context.Context) {
+	if b.giveWay != nil {
+		b.giveWay(ctx)
+	}
+}
+
 // Connect dials the NATS servers at url (comma-separated) and keeps the connection up for ever; name shows in the server's connection list. More options, such
 // as an in-process server or credentials, are appended to the defaults.
 func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts ...nats.Option) (*Bus, error) {

@@ -126,9 +126,7 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 	defer stopWork()
 	var wg sync.WaitGroup
 	for d := c.next(ctx); d != nil; d = c.next(ctx) {
-		if c.bus.giveWay != nil {
-			c.bus.giveWay(ctx)
-		}
+		c.bus.GiveWay(ctx)
 		at := c.take(d.Lane)
 		wg.Go(func() {
 			defer func() { c.done <- at }()

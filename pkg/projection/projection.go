@@ -77,6 +77,7 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 	records := recordPasses{jobs: p.jobs, store: p.store, since: time.Now().Add(-catchUp)}
 	events := trail{bus: p.bus, store: p.store}
 	for {
+		p.bus.GiveWay(ctx)
 		err := errors.Join(records.pass(ctx), events.pass(ctx))
 		if err != nil && ctx.Err() == nil {
 			// Whoever is away is told of by readiness checks; the next pass does the same again.
