@@ -31,7 +31,7 @@ const (
 // SQLite is a Store in one file, with the write-ahead log beside it. Each tenant has tables of its own, so that one tenant's words
 // neither show up in another's hits nor weigh in their scores. Create one with OpenSQLite.
 type SQLite struct {
-	writer *sql.DB // one connection, because SQLite has one writer at a time
+	writer *writer
 	reader *sql.DB
 	ranked int // rankedPages, but in tests
 }
@@ -53,14 +53,14 @@ func openSQLite(ctx context.Context, path string, busy time.Duration) (*SQLite, 
 	if err := errors.Join(f.Close(), syncFolder(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("make the index's file: %w", err)
 	}
-	s := &SQLite{ranked: rankedPages}
-	s.writer, err = openDB(path, busy, "immediate", 1)
+	db, err := openDB(path, busy, 1)
 	if err != nil {
 		return nil, err
 	}
-	s.reader, err = openDB(path, busy, "deferred", max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)")
+	s := &SQLite{ranked: rankedPages, writer: newWriter(ctx, db)}
+	s.reader, err = openDB(path, busy, max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)")
 	if err != nil {
-		return nil, errors.Join(err, s.writer.Close())
+		return nil, errors.Join(err, s.writer.close())
 	}
 	if err := s.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the index: %w", err), s.Close())
@@ -69,7 +69,7 @@ func openSQLite(ctx context.Context, path string, busy time.Duration) (*SQLite, 
 }
 
 // openDB returns a pool of up to size connections. It opens none yet.
-func openDB(path string, busy time.Duration, txlock string, size int, pragmas ...string) (*sql.DB, error) {
+func openDB(path string, busy time.Duration, size int, pragmas ...string) (*sql.DB, error) {
 	pragmas = append(pragmas,
 		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
 		"journal_mode(WAL)",
@@ -80,7 +80,7 @@ func openDB(path string, busy time.Duration, txlock string, size int, pragmas ..
 		"temp_store(MEMORY)", // no file outside the index's folder
 		"foreign_keys(0)",
 	)
-	params := url.Values{"_pragma": pragmas, "_txlock": {txlock}}
+	params := url.Values{"_pragma": pragmas}
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: params.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
@@ -115,28 +115,14 @@ func (s *SQLite) Schema(ctx context.Context) (server string, schema int, err err
 
 // Close waits for calls in hand, and ends the Store. The last one to close the file empties its log.
 func (s *SQLite) Close() error {
-	return errors.Join(s.reader.Close(), s.writer.Close())
+	return errors.Join(s.reader.Close(), s.writer.close())
 }
 
-// write runs do in a transaction that waits for its turn, and commits it. Statements in it run without ctx, which is looked at between
-// them: they are short, and the driver starts a goroutine for each statement that can be interrupted.
-func (s *SQLite) write(ctx context.Context, doing string, do func(ctx context.Context, tx *sql.Tx) error) error {
-	tx, err := s.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return classify(ctx, doing, err)
-	}
-	if err := do(context.WithoutCancel(ctx), tx); err != nil {
-		return errors.Join(classify(ctx, doing, err), rollback(tx))
-	}
-	return classify(ctx, doing, tx.Commit())
-}
-
-// rollback ends a transaction that may have ended already.
-func rollback(tx *sql.Tx) error {
-	if err := tx.Rollback(); !errors.Is(err, sql.ErrTxDone) {
-		return err
-	}
-	return nil
+// write runs do in a transaction that waits for its turn, and commits it. It may run do twice: all that do leaves elsewhere is what its last
+// run did. Statements in it run without ctx's end: they are short, and the driver starts a goroutine for each statement that can be interrupted.
+func (s *SQLite) write(ctx context.Context, doing string, do func(ctx context.Context, tx *transaction) error) error {
+	err := s.writer.do(ctx, func(tx *transaction) error { return do(context.WithoutCancel(ctx), tx) })
+	return classify(ctx, doing, err)
 }
 
 // classify says what was being done, and makes an error that may pass a Busy fault.

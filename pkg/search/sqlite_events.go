@@ -33,18 +33,18 @@ func (s *SQLite) PutEvents(ctx context.Context, events []Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	return s.write(ctx, "put events", func(ctx context.Context, tx *sql.Tx) error {
+	return s.write(ctx, "put events", func(ctx context.Context, tx *transaction) error {
 		for _, e := range events {
 			if err := putEvent(ctx, tx, e); err != nil {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM events WHERE expire_time < ?`, time.Now().UnixMicro())
+		_, err := tx.exec(ctx, 0, `DELETE FROM events WHERE expire_time < ?`, time.Now().UnixMicro())
 		return err
 	})
 }
 
-func putEvent(ctx context.Context, tx *sql.Tx, e Event) error {
+func putEvent(ctx context.Context, tx *transaction, e Event) error {
 	tenant, err := makeTenant(ctx, tx, e.Tenant)
 	if err != nil {
 		return err
@@ -65,14 +65,14 @@ func putEvent(ctx context.Context, tx *sql.Tx, e Event) error {
 	const put = `INSERT OR IGNORE INTO events (tenant, job, id, sequence, type, run, stage, page, code, time, attributes, tombstone, expire_time)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
 		WHERE ?12 OR NOT EXISTS (SELECT 1 FROM events WHERE tenant = ?1 AND job = ?2 AND tombstone)`
-	_, err = tx.ExecContext(ctx, put, tenant, e.Job, e.ID, int64(e.Sequence), e.Type, e.Run, e.Stage, e.Page, e.Code, micros(e.Time), string(attributes),
+	_, err = tx.exec(ctx, 0, put, tenant, e.Job, e.ID, int64(e.Sequence), e.Type, e.Run, e.Stage, e.Page, e.Code, micros(e.Time), string(attributes),
 		e.Tombstone, expire)
 	return err
 }
 
 // deleteEvents removes a job's events but its tombstone.
-func deleteEvents(ctx context.Context, tx *sql.Tx, tenant int64, job string) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM events WHERE tenant = ? AND job = ? AND NOT tombstone`, tenant, job)
+func deleteEvents(ctx context.Context, tx *transaction, tenant int64, job string) error {
+	_, err := tx.exec(ctx, 0, `DELETE FROM events WHERE tenant = ? AND job = ? AND NOT tombstone`, tenant, job)
 	return err
 }
 

@@ -75,7 +75,7 @@ func (s *SQLite) migrate(ctx context.Context) error {
 	}
 }
 
-func migrateTx(ctx context.Context, tx *sql.Tx) error {
+func migrateTx(ctx context.Context, tx *transaction) error {
 	const create = `CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_time INTEGER NOT NULL)`
 	if _, err := tx.ExecContext(ctx, create); err != nil {
 		return err
@@ -109,7 +109,7 @@ func migrateTx(ctx context.Context, tx *sql.Tx) error {
 }
 
 // tenantIDs returns the tenants of an index of that version. Version 0 has no table of them.
-func tenantIDs(ctx context.Context, tx *sql.Tx, version int) ([]int64, error) {
+func tenantIDs(ctx context.Context, tx *transaction, version int) ([]int64, error) {
 	if version == 0 {
 		return nil, nil
 	}
@@ -129,7 +129,7 @@ func tenantIDs(ctx context.Context, tx *sql.Tx, version int) ([]int64, error) {
 	return ids, rows.Err()
 }
 
-func execAll(ctx context.Context, tx *sql.Tx, statements []string, tenant int64) error {
+func execAll(ctx context.Context, tx *transaction, statements []string, tenant int64) error {
 	for _, statement := range statements {
 		if _, err := tx.ExecContext(ctx, forTenant(statement, tenant)); err != nil {
 			return err
@@ -144,8 +144,8 @@ func forTenant(statement string, tenant int64) string {
 }
 
 // makeTenant gives a tenant its number and its tables, if it has none yet.
-func makeTenant(ctx context.Context, tx *sql.Tx, name string) (int64, error) {
-	id, err := findTenant(ctx, tx, name)
+func makeTenant(ctx context.Context, tx *transaction, name string) (int64, error) {
+	id, err := tx.tenant(ctx, name)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
@@ -161,6 +161,20 @@ func makeTenant(ctx context.Context, tx *sql.Tx, name string) (int64, error) {
 			return 0, err
 		}
 	}
+	tx.w.remember(name, id)
+	return id, nil
+}
+
+// tenant returns a tenant's number, or sql.ErrNoRows.
+func (tx *transaction) tenant(ctx context.Context, name string) (int64, error) {
+	if id, ok := tx.w.tenants[name]; ok {
+		return id, nil
+	}
+	id, err := findTenant(ctx, tx, name)
+	if err != nil {
+		return 0, err
+	}
+	tx.w.remember(name, id)
 	return id, nil
 }
 

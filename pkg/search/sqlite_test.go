@@ -67,7 +67,7 @@ func openAt(t *testing.T, path string) *SQLite {
 }
 
 // exec1 runs a statement beside the Store.
-func exec1(t *testing.T, db *sql.DB, statement string) {
+func exec1(t *testing.T, db *sql.Conn, statement string) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatalf("%s: got %v, want no error", statement, err)
@@ -91,20 +91,15 @@ func CheckIntegrity(t *testing.T, path string) {
 	}
 	defer s.Close()
 	var answer string
-	if err := s.writer.QueryRow(`PRAGMA integrity_check`).Scan(&answer); err != nil || answer != "ok" {
+	if err := s.writer.conn.QueryRowContext(context.Background(), `PRAGMA integrity_check`).Scan(&answer); err != nil || answer != "ok" {
 		t.Errorf("integrity_check: got %q, %v, want ok", answer, err)
 	}
-	tx, err := s.writer.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback()
-	ids, err := tenantIDs(context.Background(), tx, len(steps))
+	ids, err := tenantIDs(context.Background(), &transaction{Conn: s.writer.conn, w: s.writer}, len(steps))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		if _, err := tx.Exec(forTenant(`INSERT INTO words_{t} (words_{t}, rank) VALUES ('integrity-check', 1)`, id)); err != nil {
+		if _, err := s.writer.conn.ExecContext(context.Background(), forTenant(`INSERT INTO words_{t} (words_{t}, rank) VALUES ('integrity-check', 1)`, id)); err != nil {
 			t.Errorf("words of tenant %d: got %v, want them to agree with the texts", id, err)
 		}
 	}
@@ -158,7 +153,7 @@ func TestDiskFull(t *testing.T) {
 	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
 		t.Fatal(err)
 	}
-	exec1(t, s.writer, `PRAGMA max_page_count = 1`) // SQLite takes the size it has
+	exec1(t, s.writer.conn, `PRAGMA max_page_count = 1`) // SQLite takes the size it has
 	var err error
 	for n := 1; n < 200 && err == nil; n++ {
 		err = s.PutPages(t.Context(), chunkOf(n))
@@ -167,7 +162,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("PutPages on a full disk: got %v, want a Busy fault UNAVAILABLE", err)
 	}
 	wantHits(t, s, "chunk0", chunkSize)
-	exec1(t, s.writer, `PRAGMA max_page_count = 1000000`)
+	exec1(t, s.writer.conn, `PRAGMA max_page_count = 1000000`)
 	if err := s.PutPages(t.Context(), chunkOf(200)); err != nil {
 		t.Errorf("PutPages once there is room: got %v, want no error", err)
 	}
@@ -179,17 +174,12 @@ func TestLocked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
 	s, other := openAt(t, path), openAt(t, path)
-	tx, err := other.writer.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exec1(t, other.writer.conn, `BEGIN IMMEDIATE`)
 	if err := s.PutPages(t.Context(), chunkOf(0)); fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("PutPages while another process writes on and on: got %v, want a Busy fault UNAVAILABLE", err)
 	}
 	wantHits(t, s, "chunk0", 0) // readers wait for nobody
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	exec1(t, other.writer.conn, `ROLLBACK`)
 	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
 		t.Errorf("PutPages afterwards: got %v, want no error", err)
 	}
@@ -205,7 +195,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	newer := filepath.Join(dir, "newer.db")
 	s := openAt(t, newer)
-	exec1(t, s.writer, `INSERT INTO schema_version (version, applied_time) VALUES (99, 0)`)
+	exec1(t, s.writer.conn, `INSERT INTO schema_version (version, applied_time) VALUES (99, 0)`)
 	for _, url := range []string{
 		"", "nope:///x", "sqlite://host/x", "sqlite:relative", "sqlite:///dir/", "sqlite:///x?mode=memory", "sqlite://" + text,
 		"sqlite://" + text + "/below", "sqlite://" + newer, "\x00",
@@ -239,7 +229,7 @@ func TestPragmas(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
 	for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "100", "wal_autocheckpoint": "4096"} {
 		var got string
-		if err := s.writer.QueryRow(`PRAGMA ` + name).Scan(&got); err != nil || got != want {
+		if err := s.writer.conn.QueryRowContext(t.Context(), `PRAGMA `+name).Scan(&got); err != nil || got != want {
 			t.Errorf("%s: got %s, %v, want %s", name, got, err, want)
 		}
 	}

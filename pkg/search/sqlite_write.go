@@ -37,33 +37,29 @@ func (s *SQLite) PutPages(ctx context.Context, pages []Page) error {
 	for i := range pages {
 		pages[i].Text = cleanText(pages[i].Text) // before the transaction: others wait for that
 	}
-	return s.write(ctx, "put pages", func(ctx context.Context, tx *sql.Tx) error {
-		for len(pages) > 0 {
-			tenant := pages[0].Tenant
-			n := slices.IndexFunc(pages, func(p Page) bool { return p.Tenant != tenant })
+	return s.write(ctx, "put pages", func(ctx context.Context, tx *transaction) error {
+		for rest := pages; len(rest) > 0; {
+			tenant := rest[0].Tenant
+			n := slices.IndexFunc(rest, func(p Page) bool { return p.Tenant != tenant })
 			if n < 0 {
-				n = len(pages)
+				n = len(rest)
 			}
-			if err := putTenant(ctx, tx, tenant, pages[:n]); err != nil {
+			if err := putTenant(ctx, tx, tenant, rest[:n]); err != nil {
 				return err
 			}
-			pages = pages[n:]
+			rest = rest[n:]
 		}
 		return nil
 	})
 }
 
 // putTenant stores pages of one tenant, ordered by job and number.
-func putTenant(ctx context.Context, tx *sql.Tx, tenant string, pages []Page) error {
+func putTenant(ctx context.Context, tx *transaction, tenant string, pages []Page) error {
 	id, err := makeTenant(ctx, tx, tenant)
 	if err != nil {
 		return err
 	}
-	w, err := newPageWriter(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	defer w.close()
+	w := pageWriter{tx: tx, tenant: id}
 	for i, p := range pages {
 		if i == 0 || p.Job != pages[i-1].Job {
 			rest := pages[i:]
@@ -84,12 +80,8 @@ func putTenant(ctx context.Context, tx *sql.Tx, tenant string, pages []Page) err
 
 // pageWriter writes pages of one tenant within a transaction.
 type pageWriter struct {
-	tx         *sql.Tx
-	tenant     int64
-	statements []*sql.Stmt
-
-	insertPage, insertWords, deletePage, deleteWords *sql.Stmt
-
+	tx     *transaction
+	tenant int64
 	// stored is what the index has of the job in hand, by page number.
 	stored map[int]storedPage
 }
@@ -99,40 +91,11 @@ type storedPage struct {
 	page Page
 }
 
-func newPageWriter(ctx context.Context, tx *sql.Tx, tenant int64) (*pageWriter, error) {
-	w := &pageWriter{tx: tx, tenant: tenant}
-	for _, s := range []struct {
-		to  **sql.Stmt
-		sql string
-	}{
-		{&w.insertPage, `INSERT INTO pages_{t} (job, page, run, language, text) VALUES (?, ?, ?, ?, ?)`},
-		{&w.insertWords, `INSERT INTO words_{t} (rowid, text) VALUES (?, ?)`},
-		{&w.deletePage, `DELETE FROM pages_{t} WHERE id = ?`},
-		{&w.deleteWords, `INSERT INTO words_{t} (words_{t}, rowid, text) VALUES ('delete', ?, ?)`},
-	} {
-		statement, err := tx.PrepareContext(ctx, forTenant(s.sql, tenant)) //nolint:sqlclosecheck // pageWriter.close does
-		if err != nil {
-			w.close()
-			return nil, err
-		}
-		*s.to = statement
-		w.statements = append(w.statements, statement)
-	}
-	return w, nil
-}
-
-// close ends the statements. Their errors are those of their last use, which was handled.
-func (w *pageWriter) close() {
-	for _, s := range w.statements {
-		_ = s.Close()
-	}
-}
-
 // look finds out which pages of a job are there already. As a rule there are none: no other part of a write is cheaper.
 func (w *pageWriter) look(ctx context.Context, job string, first, last int) error {
 	w.stored = map[int]storedPage{}
 	const find = `SELECT id, page, run, language, text FROM pages_{t} WHERE job = ? AND page BETWEEN ? AND ?`
-	rows, err := w.tx.QueryContext(ctx, forTenant(find, w.tenant), job, first, last)
+	rows, err := w.tx.query(ctx, w.tenant, find, job, first, last)
 	if err != nil {
 		return err
 	}
@@ -154,15 +117,17 @@ func (w *pageWriter) put(ctx context.Context, p Page) error {
 		case same, old.page.Run > p.Run: // the latter: a straggler of a run that the user has since retried
 			return nil
 		}
-		if _, err := w.deleteWords.ExecContext(ctx, old.id, old.page.Text); err != nil {
+		const words = `INSERT INTO words_{t} (words_{t}, rowid, text) VALUES ('delete', ?, ?)`
+		if _, err := w.tx.exec(ctx, w.tenant, words, old.id, old.page.Text); err != nil {
 			return err
 		}
-		if _, err := w.deletePage.ExecContext(ctx, old.id); err != nil {
+		if _, err := w.tx.exec(ctx, w.tenant, `DELETE FROM pages_{t} WHERE id = ?`, old.id); err != nil {
 			return err
 		}
 	}
 	// A new row, at the end: FTS5 gathers words in memory only as long as rows come in order.
-	result, err := w.insertPage.ExecContext(ctx, p.Job, p.Number, p.Run, p.Language, p.Text)
+	const insert = `INSERT INTO pages_{t} (job, page, run, language, text) VALUES (?, ?, ?, ?, ?)`
+	result, err := w.tx.exec(ctx, w.tenant, insert, p.Job, p.Number, p.Run, p.Language, p.Text)
 	if err != nil {
 		return err
 	}
@@ -171,7 +136,7 @@ func (w *pageWriter) put(ctx context.Context, p Page) error {
 		return err
 	}
 	w.stored[p.Number] = storedPage{id: id, page: p}
-	_, err = w.insertWords.ExecContext(ctx, id, p.Text)
+	_, err = w.tx.exec(ctx, w.tenant, `INSERT INTO words_{t} (rowid, text) VALUES (?, ?)`, id, p.Text)
 	return err
 }
 
@@ -190,7 +155,7 @@ func (s *SQLite) PutDocuments(ctx context.Context, docs []Document) error {
 	if len(docs) == 0 {
 		return nil
 	}
-	return s.write(ctx, "put documents", func(ctx context.Context, tx *sql.Tx) error {
+	return s.write(ctx, "put documents", func(ctx context.Context, tx *transaction) error {
 		for _, doc := range docs {
 			if err := putDocument(ctx, tx, doc); err != nil {
 				return err
@@ -200,7 +165,7 @@ func (s *SQLite) PutDocuments(ctx context.Context, docs []Document) error {
 	})
 }
 
-func putDocument(ctx context.Context, tx *sql.Tx, doc Document) error {
+func putDocument(ctx context.Context, tx *transaction, doc Document) error {
 	labels, err := json.Marshal(doc.Labels)
 	if err != nil {
 		return err
@@ -213,10 +178,17 @@ func putDocument(ctx context.Context, tx *sql.Tx, doc Document) error {
 	if err != nil {
 		return err
 	}
-	const put = `INSERT OR REPLACE INTO documents (tenant, job, filename, sha256, page_count, state, create_time, end_time, labels, folded, lane, stages)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	// A document that is there just so, as what the projector stores mostly is, costs no write.
+	const (
+		columns  = `(filename, sha256, page_count, state, create_time, end_time, labels, folded, lane, stages)`
+		excluded = `(excluded.filename, excluded.sha256, excluded.page_count, excluded.state, excluded.create_time, excluded.end_time, excluded.labels,
+			excluded.folded, excluded.lane, excluded.stages)`
+		put = `INSERT INTO documents (tenant, job, filename, sha256, page_count, state, create_time, end_time, labels, folded, lane, stages)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET ` + columns + ` = ` + excluded + ` WHERE ` + columns + ` IS NOT ` + excluded
+	)
 	name := cleanText(doc.Filename)
-	_, err = tx.ExecContext(ctx, put, tenant, doc.Job, name, doc.SHA256, doc.PageCount, doc.State,
+	_, err = tx.exec(ctx, 0, put, tenant, doc.Job, name, doc.SHA256, doc.PageCount, doc.State,
 		micros(doc.CreateTime), micros(doc.EndTime), string(labels), foldText(name), doc.Lane, string(stages))
 	return err
 }
@@ -235,8 +207,8 @@ func (s *SQLite) DeleteJob(ctx context.Context, tenant, job string) error {
 	}
 	for {
 		left := false
-		err := s.write(ctx, "delete job", func(ctx context.Context, tx *sql.Tx) error {
-			id, err := findTenant(ctx, tx, tenant)
+		err := s.write(ctx, "delete job", func(ctx context.Context, tx *transaction) error {
+			id, err := tx.tenant(ctx, tenant)
 			if errors.Is(err, sql.ErrNoRows) {
 				return nil
 			}
@@ -256,8 +228,8 @@ func (s *SQLite) DeleteJob(ctx context.Context, tenant, job string) error {
 }
 
 // deleteSome removes a job's document and a batch of its pages, and reports whether there may be more.
-func deleteSome(ctx context.Context, tx *sql.Tx, tenant int64, job string) (bool, error) {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM documents WHERE tenant = ? AND job = ?`, tenant, job); err != nil {
+func deleteSome(ctx context.Context, tx *transaction, tenant int64, job string) (bool, error) {
+	if _, err := tx.exec(ctx, 0, `DELETE FROM documents WHERE tenant = ? AND job = ?`, tenant, job); err != nil {
 		return false, err
 	}
 	// Words first: their table has to be told the text that they were in.
@@ -266,10 +238,10 @@ func deleteSome(ctx context.Context, tx *sql.Tx, tenant int64, job string) (bool
 			SELECT 'delete', id, text FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?`
 		pages = `DELETE FROM pages_{t} WHERE id IN (SELECT id FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?)`
 	)
-	if _, err := tx.ExecContext(ctx, forTenant(words, tenant), job, deleteBatch); err != nil {
+	if _, err := tx.exec(ctx, tenant, words, job, deleteBatch); err != nil {
 		return false, err
 	}
-	result, err := tx.ExecContext(ctx, forTenant(pages, tenant), job, deleteBatch)
+	result, err := tx.exec(ctx, tenant, pages, job, deleteBatch)
 	if err != nil {
 		return false, err
 	}

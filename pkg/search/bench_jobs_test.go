@@ -1,0 +1,102 @@
+package search_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/search"
+)
+
+// BenchmarkJobs writes what jobs of one page make a server write: each worker a page and then its document, and beside them, as the projector does,
+// the documents and the events of all jobs once more, many at a time. It reports the processor time of a job.
+func BenchmarkJobs(b *testing.B) {
+	b.Run("80_a_second", func(b *testing.B) { benchmarkJobs(b, 2, 80) })
+	for _, workers := range []int{2, 16} {
+		b.Run(fmt.Sprint(workers, "_at_once"), func(b *testing.B) { benchmarkJobs(b, workers, 0) })
+	}
+}
+
+// benchmarkJobs writes as fast as it can, or, if rate is not 0, so many jobs a second.
+func benchmarkJobs(b *testing.B, workers, rate int) {
+	s, err := search.Open(b.Context(), "sqlite://"+b.TempDir()+"/index.db")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	v := newVocabulary(30_000)
+	texts := make([]string, b.N)
+	for i := range texts {
+		texts[i] = v.text(400)
+	}
+	const atOnce, events = 60, 6 // of a second
+	var next atomic.Int64
+	follow := make(chan int, b.N/atOnce+1)
+	check := func(err error) {
+		if err != nil {
+			b.Error(err)
+		}
+	}
+	due := make(<-chan time.Time)
+	if rate > 0 {
+		tick := time.NewTicker(time.Second / time.Duration(rate))
+		defer tick.Stop()
+		due = tick.C
+	}
+	b.ResetTimer()
+	before := cpuTime()
+	var wg, projector sync.WaitGroup
+	projector.Go(func() {
+		for first := range follow {
+			var docs []search.Document
+			var trail []search.Event
+			for i := first; i < first+atOnce; i++ {
+				docs = append(docs, jobDocument(i))
+				for k := range events {
+					trail = append(trail, search.Event{
+						Tenant: "acme", Job: docs[len(docs)-1].Job, ID: fmt.Sprintf("%024d", i*events+k), Sequence: uint64(i*events + k + 1), Type: "stage_done", Run: 1,
+						Stage: "render", Time: time.Now(), Attributes: map[string]string{"unit": "1"}, ExpireTime: time.Now().Add(time.Hour),
+					})
+				}
+			}
+			check(s.PutDocuments(b.Context(), docs))
+			check(s.PutEvents(b.Context(), trail))
+		}
+	})
+	for range workers {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= b.N {
+					return
+				}
+				if rate > 0 {
+					<-due
+				}
+				doc := jobDocument(i)
+				check(s.PutPages(b.Context(), []search.Page{{Tenant: "acme", Job: doc.Job, Run: 1, Number: 1, Language: "en", Text: texts[i]}}))
+				check(s.PutDocument(b.Context(), doc))
+				if i%atOnce == atOnce-1 {
+					follow <- i + 1 - atOnce
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(follow)
+	projector.Wait()
+	b.ReportMetric(float64((cpuTime()-before).Microseconds())/float64(b.N), "cpu-µs/job")
+}
+
+func jobDocument(i int) search.Document {
+	at := time.Unix(1_700_000_000, 0).Add(time.Duration(i) * 10 * time.Millisecond)
+	run := search.StageRun{Start: at, End: at.Add(20 * time.Millisecond), Units: 1, Busy: 5 * time.Millisecond}
+	return search.Document{
+		Tenant: "acme", Job: fmt.Sprintf("01J%023d", i), Filename: "report.pdf", SHA256: strings.Repeat("ab", 32), PageCount: 1, State: "SUCCEEDED",
+		CreateTime: at, EndTime: at.Add(time.Second), Lane: "small", Labels: map[string]string{"caller": "bench"},
+		Stages: map[string]search.StageRun{"ingest": run, "scan": run, "render": run, "index": run},
+	}
+}
