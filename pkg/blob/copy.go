@@ -20,33 +20,64 @@ type copier interface {
 // by itself. Where the storage can, it does so without moving the bytes: a folder links the file. The error wraps ErrNotFound if there is no such
 // blob.
 func (s *Store) Copy(ctx context.Context, from, to string) error {
-	if err := errors.Join(checkKey(from), checkKey(to)); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("copy blob %s: %w", from, err)
-	}
-	if c, ok := s.driver.(copier); ok && Temporary(from) == Temporary(to) {
-		err := c.Copy(ctx, from, to)
-		if err == nil || !errors.Is(err, errors.ErrUnsupported) {
-			return sorted("copy blob", from, err)
+	if c, ok := s.driver.(copier); ok {
+		done, err := s.byDriver(ctx, from, to, c.Copy)
+		if done || err != nil {
+			return err
 		}
 	}
-	attrs, err := s.Stat(ctx, from)
+	up, err := s.copied(ctx, from, to)
 	if err != nil {
 		return err
+	}
+	return commit(ctx, up, to)
+}
+
+// byDriver has the driver copy a blob, if it can.
+func (s *Store) byDriver(ctx context.Context, from, to string, do func(ctx context.Context, from, to string) error) (done bool, err error) {
+	if err := errors.Join(checkKey(from), checkKey(to)); err != nil {
+		return false, err
+	}
+	if err := ctx.Err(); err != nil {
+		return false, fmt.Errorf("copy blob %s: %w", from, err)
+	}
+	if Temporary(from) != Temporary(to) {
+		return false, nil
+	}
+	if err := do(ctx, from, to); !errors.Is(err, errors.ErrUnsupported) {
+		return err == nil, sorted("copy blob", from, err)
+	}
+	return false, nil
+}
+
+// copied returns an upload that has all bytes of another blob.
+func (s *Store) copied(ctx context.Context, from, to string) (Upload, error) {
+	attrs, err := s.Stat(ctx, from)
+	if err != nil {
+		return nil, err
 	}
 	r, err := s.Get(ctx, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = s.Put(ctx, to, r, PutOptions{ContentType: attrs.ContentType})
-	return errors.Join(err, r.Close())
+	up, _, err := s.fill(ctx, to, r, PutOptions{ContentType: attrs.ContentType})
+	if closeErr := r.Close(); err == nil && closeErr != nil {
+		return nil, errors.Join(closeErr, up.Abort())
+	}
+	return up, err
 }
 
-// Copy links the file. Blobs are never changed in place, so that two names for one file are as good as two files. A file system without links, or
+// Copy links the file, durably if it is not temporary.
+func (d *folder) Copy(ctx context.Context, from, to string) error {
+	if err := d.Link(ctx, from, to); err != nil || Temporary(to) {
+		return err
+	}
+	return d.paths.settle(filepath.Dir(d.path(to)))
+}
+
+// Link links the file. Blobs are never changed in place, so that two names for one file are as good as two files. A file system without links, or
 // one that has enough of them, leaves it to the caller to copy the bytes; so does a key that is taken, unless it is by this very file.
-func (d *folder) Copy(_ context.Context, from, to string) error {
+func (d *folder) Link(_ context.Context, from, to string) error {
 	source, target := d.path(from), d.path(to)
 	err := os.Link(source, target)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,8 +89,8 @@ func (d *folder) Copy(_ context.Context, from, to string) error {
 		}
 	}
 	switch {
-	case err == nil:
-	case errors.Is(err, fs.ErrExist) && sameFile(source, target):
+	case err == nil, errors.Is(err, fs.ErrExist) && sameFile(source, target):
+		return nil
 	case errors.Is(err, fs.ErrNotExist): // deleted meanwhile
 		return missing(err)
 	case errors.Is(err, fs.ErrExist), errors.Is(err, syscall.EXDEV), errors.Is(err, syscall.EMLINK), errors.Is(err, fs.ErrPermission),
@@ -68,10 +99,6 @@ func (d *folder) Copy(_ context.Context, from, to string) error {
 	default:
 		return err
 	}
-	if Temporary(to) {
-		return nil
-	}
-	return d.paths.settle(filepath.Dir(target))
 }
 
 func sameFile(a, b string) bool {

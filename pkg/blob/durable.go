@@ -5,25 +5,35 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// maxSettled bounds what durablePaths remembers. A job has a handful of folders, and is done with them soon.
-const maxSettled = 4096
+// maxKnown bounds what durablePaths remembers. A job has a handful of folders, and is done with them soon.
+const maxKnown = 4096
 
 // durablePaths makes folders and syncs them. A name is durable once the folder that holds it was fsynced after it was made, and so is
 // the name of that folder in its parent, up to the root.
 //
-// A sync is left out only where another is known to do: a folder's path up to the root, once this process has synced it, stays; and
-// one fsync serves all who were waiting when it began.
+// A sync is left out only where another is known to do: the name of a folder that an fsync of this process has covered stays; an fsync covers all
+// names that were there when it began, whoever it is for; and one fsync serves all who were waiting when it began.
 type durablePaths struct {
 	root     string
 	syncFile func(*os.File) error
 
-	mu      sync.Mutex           // guards what follows
-	settled map[string]struct{}  // folders whose path from the root is durable
-	rounds  map[string]*syncTurn // by folder, the fsync that has not begun yet and may be joined, or the last one
+	mu     sync.Mutex               // guards what follows
+	known  map[string]*folderName   // by path; where a folder is known, those above it are
+	fresh  map[string][]*folderName // by folder, the names of folders in it that its next fsync covers
+	rounds map[string]*syncTurn     // by folder, the fsync that has not begun yet and may be joined, or the last one
+}
+
+// folderName is the name of a folder in the one above it.
+type folderName struct {
+	path    string
+	durable bool
 }
 
 // syncTurn is one fsync of a folder, for all who joined before it began.
@@ -34,7 +44,10 @@ type syncTurn struct {
 }
 
 func newDurablePaths(root string, syncFile func(*os.File) error) *durablePaths {
-	return &durablePaths{root: root, syncFile: syncFile, settled: map[string]struct{}{}, rounds: map[string]*syncTurn{}}
+	return &durablePaths{
+		root: root, syncFile: syncFile,
+		known: map[string]*folderName{}, fresh: map[string][]*folderName{}, rounds: map[string]*syncTurn{},
+	}
 }
 
 // makeRoot makes the root and its parents durably.
@@ -82,51 +95,78 @@ func (d *durablePaths) make(dir string) error {
 	return err
 }
 
-// settle makes the names in dir durable, and the path of dir itself. Who made the folders does not matter: it may have been another
-// process, which has not synced them yet.
-func (d *durablePaths) settle(dir string) error {
-	if err := d.sync(dir); err != nil {
-		return err
+// settle makes the names in the folders durable, and the paths of the folders themselves. Who made the folders does not matter: it may have been
+// another process, which has not synced them yet. They are synced at the same time, since the disk makes less of that than of one after the other.
+func (d *durablePaths) settle(dirs ...string) error {
+	return each(d.unsynced(dirs), d.sync)
+}
+
+// unsynced returns the folders and those above them that hold names which are not known to be durable, each once.
+func (d *durablePaths) unsynced(dirs []string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.known) > maxKnown { // what is forgotten is taken for new
+		clear(d.known)
+		clear(d.fresh)
 	}
-	var fresh []string
-	for ; dir != d.root && !d.isSettled(dir); dir = filepath.Dir(dir) {
-		if err := d.sync(filepath.Dir(dir)); err != nil {
-			return err
+	var found []string
+	add := func(dir string) {
+		if !slices.Contains(found, dir) {
+			found = append(found, dir)
 		}
-		fresh = append(fresh, dir)
+	}
+	for _, dir := range dirs {
+		add(dir)
+		for _, name := range d.namesOf(dir) {
+			if !name.durable {
+				add(filepath.Dir(name.path))
+			}
+		}
+	}
+	return found
+}
+
+// expect makes dir, if it can, so that the next fsync of the folder above, whoever it is for, makes its name durable as well.
+func (d *durablePaths) expect(dir string) {
+	if d.make(dir) != nil {
+		return // whoever needs it will be told
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.settled)+len(fresh) > maxSettled {
-		clear(d.settled)
-	}
-	if _, ok := d.settled[dir]; !ok && dir != d.root {
-		return nil // the folder above the fresh ones was forgotten meanwhile, and none is settled without those above it
-	}
-	for _, dir := range fresh {
-		d.settled[dir] = struct{}{}
-	}
-	return nil
+	d.namesOf(dir)
 }
 
-func (d *durablePaths) isSettled(dir string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, ok := d.settled[dir]
-	return ok
+// namesOf returns the names that lead to a folder that is there, from its own upwards. Those that were not known are from now on. The caller holds
+// the lock.
+func (d *durablePaths) namesOf(dir string) (names []*folderName) {
+	for ; dir != d.root; dir = filepath.Dir(dir) {
+		name := d.known[dir]
+		if name == nil {
+			name = &folderName{path: dir}
+			d.known[dir] = name
+			above := filepath.Dir(dir)
+			d.fresh[above] = append(d.fresh[above], name)
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
-// forget takes dir, and all below it, for new. Where a folder is settled those above it are, so below one that is not there is nothing to forget.
+// forget takes dir, and all below it, for new. An fsync that is under way covers the names that it was told of, and not what stands there anew.
 func (d *durablePaths) forget(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, ok := d.settled[dir]; !ok {
+	d.forgetLocked(dir)
+}
+
+func (d *durablePaths) forgetLocked(dir string) {
+	if _, ok := d.known[dir]; !ok {
 		return
 	}
-	delete(d.settled, dir)
-	for path := range d.settled {
+	delete(d.known, dir)
+	for path := range d.known {
 		if strings.HasPrefix(path, dir) && path[len(dir)] == '/' {
-			delete(d.settled, path)
+			delete(d.known, path)
 		}
 	}
 }
@@ -148,11 +188,20 @@ func (d *durablePaths) sync(dir string) error {
 	}
 	d.mu.Lock()
 	turn.begun = true
+	covered := d.fresh[dir]
+	delete(d.fresh, dir)
 	d.mu.Unlock()
 	turn.err = d.fsync(dir)
 	d.mu.Lock()
 	if d.rounds[dir] == turn {
 		delete(d.rounds, dir)
+	}
+	for _, name := range covered {
+		if turn.err == nil {
+			name.durable = true
+		} else if d.known[name.path] == name {
+			d.forgetLocked(name.path)
+		}
 	}
 	d.mu.Unlock()
 	close(turn.done)
@@ -165,4 +214,20 @@ func (d *durablePaths) fsync(dir string) error {
 		return err
 	}
 	return errors.Join(d.syncFile(f), f.Close())
+}
+
+// eachParallel is how many fsyncs of one caller are under way at once. More made no difference.
+const eachParallel = 8
+
+// each calls do for all, some at a time.
+func each[T any](all []T, do func(T) error) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var group errgroup.Group
+	group.SetLimit(eachParallel)
+	for _, one := range all[1:] {
+		group.Go(func() error { return do(one) })
+	}
+	return errors.Join(do(all[0]), group.Wait())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"iter"
@@ -37,6 +38,7 @@ type folder struct {
 	opts  folderOptions
 	paths *durablePaths
 	bulk  turns // of direct writes
+	seed  maphash.Seed
 }
 
 type folderOptions struct {
@@ -72,7 +74,7 @@ func openFolder(root string, opts folderOptions) (*folder, error) {
 	case opts.syncFile == nil:
 		opts.syncFile = (*os.File).Sync
 	}
-	d := &folder{root: root, opts: opts, paths: newDurablePaths(root, opts.syncFile), bulk: turns{free: bulkAtOnce}}
+	d := &folder{root: root, opts: opts, paths: newDurablePaths(root, opts.syncFile), bulk: turns{free: bulkAtOnce}, seed: maphash.MakeSeed()}
 	if err := d.paths.makeRoot(); err != nil {
 		return nil, err
 	}
@@ -97,6 +99,18 @@ func (d *folder) makeTrays() error {
 
 func (d *folder) tray(i int) string {
 	return filepath.Join(d.root, incoming, strconv.FormatInt(int64(i), trays))
+}
+
+// trayOf returns the tray of a key: one for all that have its first two elements, which are a job's. What is committed together then lies together,
+// in folder and inodes, and costs the disk fewer writes.
+func (d *folder) trayOf(key string) string {
+	end := 0
+	for range 2 {
+		if i := strings.IndexByte(key[end:], '/'); i >= 0 {
+			end += i + 1
+		}
+	}
+	return d.tray(int(maphash.String(d.seed, key[:end]) % trays))
 }
 
 // spread asks ext4 to lay the folders that are made in a folder from now on into different parts of the disk, each with inodes of its own

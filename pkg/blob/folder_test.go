@@ -2,6 +2,7 @@ package blob
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -49,6 +50,18 @@ func (l *syncLog) take() []string {
 	return paths
 }
 
+// sameSyncs reports whether the same was synced, files before folders. The folders, which are synced at the same time, come in any order.
+func sameSyncs(got, want []string) bool {
+	files := 0
+	for files < len(want) && want[files] == "file" {
+		files++
+	}
+	if len(got) != len(want) || !slices.Equal(got[:files], want[:files]) {
+		return false
+	}
+	return slices.Equal(slices.Sorted(slices.Values(got[files:])), slices.Sorted(slices.Values(want[files:])))
+}
+
 func openLogged(t *testing.T) (*Store, *syncLog) {
 	t.Helper()
 	log := &syncLog{root: filepath.Join(t.TempDir(), "new", "root")}
@@ -69,6 +82,19 @@ func TestWhatIsSynced(t *testing.T) {
 	put := func(key string) func() error {
 		return func() error { return s.PutBytes(t.Context(), key, []byte("x"), "") }
 	}
+	group := func() error {
+		w, err := s.NewWriter(t.Context(), "t/k/run-1/artifacts/text.txt", PutOptions{})
+		if err != nil {
+			return err
+		}
+		return s.PutAll(t.Context(), []Object{
+			{Key: "t/k/run-1/artifacts/document.md"}, {Key: "t/k/run-1/plan.bin"}, {Key: "t/k/tmp/x.pb"},
+			{Key: "t/k/run-1/artifacts/searchable.pdf", From: "t/k/source.pdf"},
+		}, w)
+	}
+	expect := func(keys ...string) func() error {
+		return func() error { s.Expect(keys...); return nil }
+	}
 	for _, step := range []struct {
 		name string
 		do   func() error
@@ -79,6 +105,13 @@ func TestWhatIsSynced(t *testing.T) {
 		{"the same again", put("t/j/manifest.json"), []string{"file", "t/j"}},
 		{"one deeper", put("t/j/run-1/pages/1.json"), []string{"file", "t/j/run-1/pages", "t/j/run-1", "t/j"}},
 		{"another job", put("t/k/source.pdf"), []string{"file", "t/k", "t"}},
+		{"a group", group, []string{"file", "file", "file", "t/k/run-1/artifacts", "t/k/run-1", "t/k"}},
+		{"a group again", group, []string{"file", "file", "file", "t/k/run-1/artifacts", "t/k/run-1"}},
+		{"one is expected", expect("t/l/run-1/info.json"), nil},
+		{"one beside its folder", put("t/l/manifest.json"), []string{"file", "t/l", "t"}},
+		{"more are expected", expect("t/l/run-1/pages/1.pb", "t/l/run-1/artifacts/text.txt"), nil},
+		{"the one that was expected", put("t/l/run-1/info.json"), []string{"file", "t/l/run-1"}},
+		{"the others", put("t/l/run-1/pages/1.pb"), []string{"file", "t/l/run-1/pages"}},
 		{"a temporary one", put("t/j/tmp/run-1/1.pgm"), nil},
 		{"a temporary one is deleted", func() error { return s.Delete(t.Context(), "t/j/tmp/run-1/1.pgm") }, nil},
 		{"temporary ones are deleted", func() error { return s.DeletePrefix(t.Context(), "t/j/tmp/run-1") }, nil},
@@ -89,7 +122,7 @@ func TestWhatIsSynced(t *testing.T) {
 		if err := step.do(); err != nil {
 			t.Fatalf("%s: got %v, want no error", step.name, err)
 		}
-		if got := log.take(); !slices.Equal(got, step.want) {
+		if got := log.take(); !sameSyncs(got, step.want) {
 			t.Errorf("%s: synced %q, want %q", step.name, got, step.want)
 		}
 	}
@@ -106,27 +139,74 @@ func TestFoldersOfOthersAreSynced(t *testing.T) {
 	if err := s.PutBytes(t.Context(), "t/j/source.pdf", []byte("x"), ""); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := log.take(), []string{"file", "t/j", "t", "."}; !slices.Equal(got, want) {
+	if got, want := log.take(), []string{"file", "t/j", "t", "."}; !sameSyncs(got, want) {
 		t.Errorf("synced %q, want %q", got, want)
 	}
 }
 
-// What could not be synced was not stored, and says so.
+// What could not be synced was not stored, and says so; nor is anything of a group with it.
 func TestSyncFails(t *testing.T) {
 	t.Parallel()
 	s, log := openLogged(t)
 	log.err = syscall.EIO
-	err := s.PutBytes(t.Context(), "t/j/source.pdf", []byte("x"), "")
-	if fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
-		t.Errorf("PutBytes: got %v, want a Busy fault UNAVAILABLE", err)
+	const key = "t/j/source.pdf"
+	w, err := s.NewWriter(t.Context(), key, PutOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if ok, err := s.Exists(t.Context(), "t/j/source.pdf"); ok || err != nil {
-		t.Errorf("Exists: got %v, %v, want false and no error", ok, err)
+	for name, err := range map[string]error{
+		"PutBytes": s.PutBytes(t.Context(), key, []byte("x"), ""),
+		"PutAll":   s.PutAll(t.Context(), []Object{{Key: key}, {Key: "t/j/tmp/x.pb"}, {Key: "t/j/manifest.json"}}, w),
+	} {
+		if fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
+			t.Errorf("%s: got %v, want a Busy fault UNAVAILABLE", name, err)
+		}
 	}
+	if err := w.Close(); err == nil {
+		t.Error("Close of a writer that PutAll has ended: got no error, want one")
+	}
+	for e, err := range s.List(t.Context(), "") {
+		t.Errorf("List: got %v, %v, want nothing", e, err)
+	}
+	wantTraysEmpty(t, log.root)
+}
+
+func wantTraysEmpty(t *testing.T, root string) {
+	t.Helper()
 	for i := range trays {
-		if left, err := os.ReadDir((&folder{root: log.root}).tray(i)); len(left) > 0 || err != nil {
+		if left, err := os.ReadDir((&folder{root: root}).tray(i)); len(left) > 0 || err != nil {
 			t.Errorf("left in the incoming folder: got %v, %v, want nothing", left, err)
 		}
+	}
+}
+
+// Of a group that fails on its way nothing stays behind that has no name, and every file is closed.
+func TestGroupFailsHalfway(t *testing.T) {
+	t.Parallel()
+	s, log := openLogged(t)
+	if err := s.PutBytes(t.Context(), "t/j/a", []byte("x"), ""); err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.NewWriter(t.Context(), "t/j/first", PutOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.PutAll(t.Context(), []Object{{Key: "t/j/second"}, {Key: "t/j/a/b"}, {Key: "t/j/third"}}, w)
+	if fault.KindOf(err) != fault.Permanent {
+		t.Errorf("PutAll with a blob in a folder's place: got %v, want a permanent fault", err)
+	}
+	err = s.PutAll(t.Context(), []Object{{Key: "t/j/fourth"}, {Key: "t/j/copy", From: "t/j/none"}})
+	if !errors.Is(err, ErrNotFound) {
+		t.Errorf("PutAll with a copy of what is not there: got %v, want ErrNotFound", err)
+	}
+	for key, want := range map[string]bool{"t/j/first": true, "t/j/second": true, "t/j/third": false, "t/j/fourth": false, "t/j/copy": false} {
+		if got, err := s.Exists(t.Context(), key); got != want || err != nil {
+			t.Errorf("Exists(%s): got %v, %v, want %v and no error", key, got, err, want)
+		}
+	}
+	wantTraysEmpty(t, log.root)
+	if err := w.Abort(); err != nil {
+		t.Errorf("Abort of a writer that PutAll has ended: got %v, want no error", err)
 	}
 }
 

@@ -11,15 +11,18 @@ import (
 	"strconv"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"inkstream.dev/pkg/fault"
 )
 
 // commitTries bounds the race with those who delete the folder that a blob is to go to.
 const commitTries = 4
 
-// Create begins a file in a tray of the incoming folder, which is on the same device as the place it will be renamed to.
+// Create begins a file in a tray of the incoming folder, which is on the same device as the place it will be renamed to. A file without a name
+// (O_TMPFILE) would do without the tray, but must be synced once more when it has its name: a file system without a journal has it for deleted else.
 func (d *folder) Create(_ context.Context, key string, opts PutOptions) (Upload, error) {
-	name := filepath.Join(d.tray(rand.IntN(trays)), strconv.FormatUint(rand.Uint64(), 36))
+	name := filepath.Join(d.trayOf(key), strconv.FormatUint(rand.Uint64(), 36))
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if errors.Is(err, fs.ErrNotExist) { // somebody cleared the store away under us
 		if err = d.makeTrays(); err == nil {
@@ -79,26 +82,74 @@ func (u *fileUpload) writeBlocks(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Commit syncs the file, renames it, and syncs its folder. If syncing the file fails, the blob is dropped for good: after a failed
-// fsync the kernel may hold pages for clean that never reached the disk, so only writing it all again can help.
-func (u *fileUpload) Commit() error {
-	durable := !Temporary(u.key)
-	if durable {
-		if err := u.folder.opts.syncFile(u.file); err != nil {
-			return errors.Join(fmt.Errorf("sync: %w", err), u.Abort())
+// Commit makes the file durable, gives it its name, and makes that durable.
+func (u *fileUpload) Commit() error { return u.folder.commit([]*fileUpload{u}, nil) }
+
+// CommitAll implements grouper.
+func (d *folder) CommitAll(all []Upload, linked []string) error {
+	ups := make([]*fileUpload, len(all))
+	for i, u := range all {
+		ups[i] = u.(*fileUpload)
+	}
+	return d.commit(ups, linked)
+}
+
+// Expect implements expecter.
+func (d *folder) Expect(key string) { d.paths.expect(filepath.Dir(d.path(key))) }
+
+// commit syncs the files, gives them their names, and syncs the folders that hold those, each once. If syncing a file fails, all blobs are dropped
+// for good: after a failed fsync the kernel may hold pages for clean that never reached the disk, so only writing it all again can help.
+func (d *folder) commit(ups []*fileUpload, linked []string) error {
+	if err := d.syncFiles(ups); err != nil {
+		return errors.Join(fmt.Errorf("sync: %w", err), abort(ups))
+	}
+	var folders []string
+	appeared := func(key string) {
+		if !Temporary(key) {
+			folders = append(folders, filepath.Dir(d.path(key)))
 		}
 	}
-	path := u.folder.path(u.key)
-	if err := u.folder.rename(u.file.Name(), path); err != nil {
-		return errors.Join(err, u.Abort())
+	for i, u := range ups {
+		if err := d.rename(u.file.Name(), d.path(u.key)); err != nil {
+			return errors.Join(err, closeFiles(ups[:i]), abort(ups[i:]))
+		}
+		appeared(u.key)
 	}
-	if err := u.file.Close(); err != nil {
-		return err
+	for _, key := range linked {
+		appeared(key)
 	}
-	if !durable {
-		return nil
+	return errors.Join(closeFiles(ups), d.paths.settle(folders...))
+}
+
+// syncFiles syncs the files that are to be durable. Those of a group are all on their way to the disk before the first is waited for: an fsync then
+// finds most of what the others share with it done, such as the block of their inodes.
+func (d *folder) syncFiles(ups []*fileUpload) error {
+	var files []*os.File
+	for _, u := range ups {
+		if !Temporary(u.key) {
+			files = append(files, u.file)
+		}
 	}
-	return u.folder.paths.settle(filepath.Dir(path))
+	if len(files) > 1 && !d.opts.noSync {
+		for _, f := range files {
+			_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE) // the fsync does it all, and tells of what went wrong
+		}
+	}
+	return each(files, d.opts.syncFile)
+}
+
+func closeFiles(ups []*fileUpload) (err error) {
+	for _, u := range ups {
+		err = errors.Join(err, u.file.Close())
+	}
+	return err
+}
+
+func abort(ups []*fileUpload) (err error) {
+	for _, u := range ups {
+		err = errors.Join(err, u.Abort())
+	}
+	return err
 }
 
 // Abort removes the file.
@@ -114,7 +165,11 @@ func (u *fileUpload) Abort() error {
 func (d *folder) rename(from, to string) error {
 	var err error
 	for range commitTries {
-		if err = os.Rename(from, to); !errors.Is(err, fs.ErrNotExist) {
+		if err = syscall.Rename(from, to); err == nil { // os.Rename would look at what it is to replace
+			return nil
+		}
+		err = &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+		if !errors.Is(err, fs.ErrNotExist) {
 			return misplaced(err)
 		}
 		if err := d.paths.make(filepath.Dir(to)); err != nil {

@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // writerBuffer gathers small writes, such as lines of text, so that each costs no system call. Larger ones pass it by.
 const writerBuffer = 64 << 10
+
+// writerBuffers spares each Writer a buffer of its own.
+var writerBuffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writerBuffer) }}
 
 var errWriterEnded = errors.New("the writer has ended")
 
@@ -25,7 +29,9 @@ type Writer struct {
 }
 
 func newWriter(ctx context.Context, up Upload, key string) *Writer {
-	return &Writer{ctx: ctx, up: up, buf: bufio.NewWriterSize(up, writerBuffer), key: key}
+	buf := writerBuffers.Get().(*bufio.Writer)
+	buf.Reset(up)
+	return &Writer{ctx: ctx, up: up, buf: buf, key: key}
 }
 
 // Write adds p to the blob.
@@ -66,16 +72,25 @@ func (w *Writer) check() error {
 // Close commits the blob; it is durable then, unless its key is temporary. After an earlier error, or with the context done, it drops
 // the blob and returns the error.
 func (w *Writer) Close() error {
+	up, err := w.end()
+	if err != nil {
+		return err
+	}
+	w.err = commit(w.ctx, up, w.key)
+	return w.err
+}
+
+// end ends the writing and returns the upload, whole. If it fails, the blob is dropped.
+func (w *Writer) end() (Upload, error) {
 	if err := w.check(); err != nil {
-		return errors.Join(err, w.Abort())
+		return nil, errors.Join(err, w.Abort())
 	}
 	w.err = sorted("write blob", w.key, w.buf.Flush())
 	if w.err != nil {
-		return errors.Join(w.err, w.Abort())
+		return nil, errors.Join(w.err, w.Abort())
 	}
-	w.done = true
-	w.err = commit(w.ctx, w.up, w.key)
-	return w.err
+	w.release()
+	return w.up, nil
 }
 
 // Abort drops the blob. After Close it does nothing.
@@ -83,6 +98,14 @@ func (w *Writer) Abort() error {
 	if w.done {
 		return nil
 	}
-	w.done = true
+	w.release()
 	return sorted("drop blob", w.key, w.up.Abort())
+}
+
+// release ends the writer's use of its buffer.
+func (w *Writer) release() {
+	w.done = true
+	w.buf.Reset(nil)
+	writerBuffers.Put(w.buf)
+	w.buf = nil
 }

@@ -34,12 +34,9 @@ func (c *shelf) put(ctx context.Context, o blob.Object) error {
 	return c.flush(ctx)
 }
 
-// flush writes what is waiting.
-func (c *shelf) flush(ctx context.Context) error {
-	if len(c.waiting) == 0 {
-		return nil
-	}
-	if err := c.blobs.PutAll(ctx, c.waiting); err != nil {
+// flush writes what is waiting, and commits what open writers have written.
+func (c *shelf) flush(ctx context.Context, open ...*blob.Writer) error {
+	if err := c.blobs.PutAll(ctx, c.waiting, open...); err != nil {
 		return fmt.Errorf("store what was gathered: %w", err)
 	}
 	c.waiting, c.size = c.waiting[:0], 0

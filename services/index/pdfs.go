@@ -69,11 +69,8 @@ func (a *assembly) searchable(ctx context.Context) (*pdfOutcome, error) {
 	const name = "searchable.pdf"
 	r := a.job
 	if a.recognised == 0 {
-		key := job.ArtifactKey(r.Tenant, r.ID, r.Run, name)
-		a.last = append(a.last, func(ctx context.Context) error {
-			return about(name, a.st.env.Blobs.Copy(ctx, job.SourceKey(r.Tenant, r.ID), key))
-		})
-		return &pdfOutcome{Written: true, Original: true}, nil
+		o := blob.Object{Key: job.ArtifactKey(r.Tenant, r.ID, r.Run, name), From: job.SourceKey(r.Tenant, r.ID)}
+		return &pdfOutcome{Written: true, Original: true}, about(name, a.carry.put(ctx, o))
 	}
 	if a.signed() && !r.Options.BreakSignatures {
 		return &pdfOutcome{Reason: "signed"}, nil

@@ -72,6 +72,7 @@ func (st *steps) begin(ctx context.Context, r *job.Record) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return st.env.Bus.Event(gctx, stage.FirstEvent(r)) })
 	g.Go(func() error {
+		st.env.Blobs.Expect(job.InfoKey(r.Tenant, r.ID, r.Run))
 		return st.env.Blobs.PutBytes(gctx, job.ManifestKey(r.Tenant, r.ID), data, "application/json")
 	})
 	if err := g.Wait(); err != nil {
@@ -197,6 +198,7 @@ func (st *steps) commit(ctx context.Context, s *stage.Snapshot, info pdf.Info) e
 		return err
 	}
 	key := job.InfoKey(s.Job.Tenant, s.Job.ID, s.Job.Run)
+	st.env.Blobs.Expect(job.PageKey(s.Job.Tenant, s.Job.ID, s.Job.Run, 1), job.ArtifactKey(s.Job.Tenant, s.Job.ID, s.Job.Run, "text.txt"))
 	if err := st.env.Blobs.PutBytes(ctx, key, data, "application/json"); err != nil {
 		return fmt.Errorf("store document facts: %w", err)
 	}

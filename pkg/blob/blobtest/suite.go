@@ -305,9 +305,40 @@ func testPutAll(t *testing.T, s *blob.Store) {
 		want(t, s, o.Key, string(o.Data))
 	}
 	must(t, s.PutAll(t.Context(), nil))
-	err := s.PutAll(t.Context(), []blob.Object{{Key: "good"}, {Key: "../bad"}})
+
+	s.Expect("t/k/run-1/expected", "../bad")
+	writer := func(key string) *blob.Writer {
+		w, err := s.NewWriter(t.Context(), key, blob.PutOptions{})
+		must(t, err)
+		_, err = w.WriteString("written to " + key)
+		must(t, err)
+		return w
+	}
+	var open []*blob.Writer
+	for i := range 70 { // more than are committed at once
+		open = append(open, writer(fmt.Sprintf("t/k/run-1/artifacts/%d.txt", i)))
+	}
+	must(t, s.PutAll(t.Context(), []blob.Object{
+		{Key: "t/k/run-1/copy", From: "t/j/run-1/pages/7.json"}, {Key: "t/k/run-1/plan.bin", Data: []byte("plan")}, {Key: "t/k/tmp/x", Data: []byte("tmp")},
+	}, open...))
+	for i := range open {
+		key := fmt.Sprintf("t/k/run-1/artifacts/%d.txt", i)
+		want(t, s, key, "written to "+key)
+	}
+	want(t, s, "t/k/run-1/copy", "page 7")
+	want(t, s, "t/k/run-1/plan.bin", "plan")
+	want(t, s, "t/k/tmp/x", "tmp")
+	if err := open[0].Close(); err == nil {
+		t.Error("Close of a writer that PutAll has ended: got no error, want one")
+	}
+
+	w := writer("t/k/bad")
+	err := s.PutAll(t.Context(), []blob.Object{{Key: "good"}, {Key: "../bad"}}, w)
 	if fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("PutAll with a bad key: got %v, want INVALID_ARGUMENT", err)
+	}
+	if err := w.Close(); err == nil {
+		t.Error("Close of a writer after a PutAll that failed: got no error, want one")
 	}
 }
 
