@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"inkstream.dev/pkg/fault"
-	"inkstream.dev/pkg/pdf/internal/picture"
 	"inkstream.dev/pkg/pdf/internal/wire"
 )
 
@@ -37,7 +36,7 @@ func (h *Host) draw(req wire.Request) (wire.Reply, error) {
 		return wire.Reply{}, fault.New(fault.PageDamaged, "the page cannot be drawn")
 	}
 	out := &region{buf: h.scratch}
-	err = picture.EncodePNG(out, m)
+	err = h.png.Encode(out, m)
 	h.used = max(h.used, out.n)
 	if err != nil {
 		return wire.Reply{}, fault.New(fault.EngineMemory, "the page's image does not fit the engine's memory")

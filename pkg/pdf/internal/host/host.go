@@ -3,6 +3,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/picture"
 	"inkstream.dev/pkg/pdf/internal/structure"
 	"inkstream.dev/pkg/pdf/internal/wire"
 )
@@ -31,6 +33,8 @@ type Host struct {
 	used      int // bytes of scratch that the last raster took
 	writing   *update
 	encodings encodings // of the open document's images
+	png       picture.Encoder
+	early     bytes.Buffer // of the page in hand, see reading.early
 	// structure is what the document's structure was read to, nil where it cannot be followed; units are those of its pages.
 	structure *structure.File
 	units     *structure.Units
@@ -127,6 +131,7 @@ func (h *Host) Reset() error {
 		h.file = nil
 	}
 	h.writing, h.encodings, h.tags = nil, encodings{}, nil
+	h.early = bytes.Buffer{}
 	h.structure, h.units = nil, nil
 	h.releaseScratch(0)
 	return errors.Join(errs...)

@@ -68,6 +68,7 @@ func (e *encodings) key(img pdfium.Image, stored pdfium.Pixels, packed []byte) u
 type keeper struct {
 	*reading
 	encodings *encodings
+	png       *picture.Encoder
 	room      *region
 	out       []wire.Image
 	cut       bool
@@ -81,7 +82,7 @@ func (h *Host) keep(s *reading, req wire.Request, kind triage.Kind, used int) []
 		limit = defaultImageBytes
 	}
 	room := h.scratch[min(used, len(h.scratch)):]
-	k := keeper{reading: s, encodings: &h.encodings, room: &region{buf: room[:min(int64(len(room)), limit)]}}
+	k := keeper{reading: s, encodings: &h.encodings, png: &h.png, room: &region{buf: room[:min(int64(len(room)), limit)]}}
 	for i, img := range s.objects.Images {
 		k.embedded(i, img)
 	}
@@ -218,17 +219,17 @@ func (k *keeper) decode(img pdfium.Image) bool {
 	return k.encode(bitmap)
 }
 
-// earlyPNG returns a bitmap as PNG, nil if it is none that can be encoded.
-func earlyPNG(b *pdfium.Bitmap) []byte {
+// earlyPNG returns a bitmap as PNG, valid until the next page, and nil if it is none that can be encoded.
+func (h *Host) earlyPNG(b *pdfium.Bitmap) []byte {
 	m, ok := pixels(b)
 	if !ok {
 		return nil
 	}
-	var out bytes.Buffer
-	if err := picture.EncodePNG(&out, m); err != nil {
+	h.early.Reset()
+	if err := h.png.Encode(&h.early, m); err != nil {
 		return nil
 	}
-	return out.Bytes()
+	return h.early.Bytes()
 }
 
 // pixels returns a view of a bitmap's pixels, valid until the next call into the module.
@@ -255,7 +256,7 @@ func (k *keeper) encode(b *pdfium.Bitmap) bool {
 		return false
 	}
 	from := k.room.n
-	if err := picture.EncodePNG(k.room, m); err != nil {
+	if err := k.png.Encode(k.room, m); err != nil {
 		k.room.n = from
 		k.cut = k.cut || k.room.full
 		return false

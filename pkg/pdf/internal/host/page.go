@@ -116,7 +116,7 @@ func (h *Host) raster(s *reading, req wire.Request, reply *wire.Reply) error {
 	if req.Images {
 		subject.Decoded = func(img pdfium.Image, b *pdfium.Bitmap) {
 			if formats[lastFilter(s.page.Filters(img))] == "" {
-				s.early = earlyPNG(b)
+				s.early = h.earlyPNG(b)
 			}
 		}
 	}

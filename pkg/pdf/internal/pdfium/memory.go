@@ -56,8 +56,10 @@ func (l *limiter) freeze() error {
 	file := os.NewFile(uintptr(fd), "pdfium")
 	defer file.Close() // the mapping keeps its contents
 	page := os.Getpagesize()
-	now := bytes.TrimRight(l.buf[:l.open], "\x00")
-	now = l.buf[:max((len(now)+page-1)/page, 1)*page]
+	now := l.buf[:l.open]
+	for zeros := make([]byte, page); len(now) > page && bytes.Equal(now[len(now)-page:], zeros); {
+		now = now[:len(now)-page]
+	}
 	if _, err := file.WriteAt(now, 0); err != nil {
 		return fmt.Errorf("keep the module's memory: %w", err)
 	}

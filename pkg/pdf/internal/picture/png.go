@@ -8,6 +8,8 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"math"
+	"slices"
 
 	"github.com/klauspost/compress/zlib"
 )
@@ -39,138 +41,175 @@ const (
 	filterNone, filterSub, filterUp = 0, 1, 2
 )
 
-// EncodePNG writes the image: with a bit a pixel if it is black and white alone, else with a byte a channel.
-func EncodePNG(w io.Writer, m Image) error {
+// Encoder writes PNGs, one after the other: the memory that one took serves the next. It is not safe for concurrent use.
+type Encoder struct {
+	fast, huffman *zlib.Writer
+	packed        []byte // rows before they are compressed
+	data          []byte // compressed, and not yet in a chunk
+}
+
+// Encode writes the image: with a bit a pixel if it is black and white alone, else with a byte a channel.
+func (e *Encoder) Encode(w io.Writer, m Image) error {
 	if !m.Sound() {
 		return errUnsound
 	}
 	bits, kind := 8, byte(colour)
 	if m.Channels == 1 {
 		kind = grey
-		if m.bilevel() {
+		if e.pack(m) {
 			bits = 1
 		}
 	}
-	e := encoder{w: w}
-	_, e.err = io.WriteString(w, "\x89PNG\r\n\x1a\n")
+	out := &chunks{w: w}
+	_, out.err = io.WriteString(w, "\x89PNG\r\n\x1a\n")
 	head := binary.BigEndian.AppendUint32(nil, uint32(m.Width))
 	head = binary.BigEndian.AppendUint32(head, uint32(m.Height))
-	e.chunk("IHDR", append(head, byte(bits), kind, 0, 0, 0))
-	body := &dataWriter{e: &e}
-	level := zlib.BestSpeed
-	if bits == 8 && m.Width > largePixels/m.Height {
-		level = zlib.HuffmanOnly
-	}
-	z, err := zlib.NewWriterLevel(body, level)
+	out.chunk("IHDR", append(head, byte(bits), kind, 0, 0, 0))
+	body := &dataWriter{out: out, buf: e.data[:0]}
+	z, err := e.compressor(body, bits == 8 && m.Width > largePixels/m.Height)
 	if err != nil {
 		return err
 	}
-	if err := m.rows(z, bits); err != nil {
-		return err
+	if bits == 1 {
+		_, err = z.Write(e.packed)
+	} else {
+		err = e.rows(z, m)
 	}
-	if err := z.Close(); err != nil {
-		return err
+	if err == nil {
+		err = z.Close()
 	}
 	body.flush()
-	e.chunk("IEND", nil)
-	return e.err
+	e.data = body.buf
+	if err != nil {
+		return err
+	}
+	out.chunk("IEND", nil)
+	return out.err
 }
 
-// ones has the lowest bit of each of eight bytes.
-const ones = 0x0101010101010101
+// compressor returns a writer that compresses to w.
+func (e *Encoder) compressor(w io.Writer, large bool) (*zlib.Writer, error) {
+	z, level := &e.fast, zlib.BestSpeed
+	if large {
+		z, level = &e.huffman, zlib.HuffmanOnly
+	}
+	if *z != nil {
+		(*z).Reset(w)
+		return *z, nil
+	}
+	var err error
+	*z, err = zlib.NewWriterLevel(w, level)
+	return *z, err
+}
 
-// bilevel reports whether every pixel is black or white.
-func (m Image) bilevel() bool {
+// pack makes the rows of a grey image with a bit a pixel, each behind its filter. It reports false if not every pixel is black or white.
+func (e *Encoder) pack(m Image) bool {
+	size := 1 + (m.Width+7)/8
+	e.packed = slices.Grow(e.packed[:0], size*m.Height)[:size*m.Height]
 	for y := range m.Height {
-		row := m.Pix[y*m.Stride : y*m.Stride+m.Width]
-		for ; len(row) >= 8; row = row[8:] {
-			if v := binary.LittleEndian.Uint64(row); v != (v&ones)*0xFF {
-				return false
-			}
-		}
-		for _, v := range row {
-			if v+1 > 1 { // neither 0 nor 255
-				return false
-			}
+		line := e.packed[y*size : (y+1)*size]
+		line[0] = filterNone
+		if !packRow(line[1:], m.Pix[y*m.Stride:y*m.Stride+m.Width]) {
+			return false
 		}
 	}
 	return true
 }
 
-// rows writes the filtered rows.
-func (m Image) rows(w io.Writer, bits int) error {
-	size := m.Width * min(m.Channels, 3)
-	if bits == 1 {
-		size = (m.Width + 7) / 8
+// packRow makes a bit of each pixel, and reports whether all of them were black or white.
+func packRow(out, pix []byte) bool {
+	const (
+		ones  = 0x0101010101010101 // the lowest bit of each of eight bytes
+		white = math.MaxUint64
+		// gather moves the lowest bit of each byte to the top byte, the first to its highest place.
+		gather = 0x8040201008040201
+		block  = 64 // pixels: most of a page's are white
+	)
+	var other uint64 // bits that are not as black and white are
+	for len(pix) >= block {
+		p, o := pix[:block], out[:block/8]
+		all := binary.LittleEndian.Uint64(p[0:]) & binary.LittleEndian.Uint64(p[8:]) & binary.LittleEndian.Uint64(p[16:]) &
+			binary.LittleEndian.Uint64(p[24:]) & binary.LittleEndian.Uint64(p[32:]) & binary.LittleEndian.Uint64(p[40:]) &
+			binary.LittleEndian.Uint64(p[48:]) & binary.LittleEndian.Uint64(p[56:])
+		if all == white {
+			binary.LittleEndian.PutUint64(o, white)
+		} else {
+			for i := range o {
+				v := binary.LittleEndian.Uint64(p[8*i:])
+				bits := v & ones
+				other |= v ^ bits*0xFF
+				o[i] = byte(bits * gather >> 56)
+			}
+		}
+		pix, out = pix[block:], out[block/8:]
 	}
-	row, line := make([]byte, size), make([]byte, 1+size)
-	prev := make([]byte, size)
+	clear(out)
+	for i, v := range pix {
+		out[i/8] |= v & (0x80 >> (i % 8))
+		if v+1 > 1 { // neither 0 nor 255
+			other = 1
+		}
+	}
+	return other == 0
+}
+
+// rows writes the filtered rows of an image with a byte a channel.
+func (e *Encoder) rows(w io.Writer, m Image) error {
+	size := m.Width * min(m.Channels, 3)
+	e.packed = slices.Grow(e.packed[:0], 1+2*size)[:1+2*size]
+	line, above := e.packed[:1+size], e.packed[1+size:]
+	clear(above) // the first row has none above it
 	for y := range m.Height {
-		m.row(row, m.Pix[y*m.Stride:y*m.Stride+m.Width*m.Channels], bits)
-		switch {
-		case bits == 1:
-			line[0] = filterNone
-			copy(line[1:], row)
-		case m.Channels == 1:
+		pix := m.Pix[y*m.Stride : y*m.Stride+m.Width*m.Channels]
+		if m.Channels == 1 {
 			line[0] = filterUp
-			for i, v := range row {
-				line[1+i] = v - prev[i]
-			}
-		default:
+			up(line[1:], pix, above)
+			above = pix
+		} else {
 			line[0] = filterSub
-			const pixel = 3
-			copy(line[1:], row[:pixel])
-			for i := pixel; i < len(row); i++ {
-				line[1+i] = row[i] - row[i-pixel]
-			}
+			sub(line[1:], pix, m.Channels)
 		}
 		if _, err := w.Write(line); err != nil {
 			return err
 		}
-		row, prev = prev, row
 	}
 	return nil
 }
 
-// row makes one row of PNG's pixels.
-func (m Image) row(out, pix []byte, bits int) {
-	switch {
-	case bits == 1:
-		i := 0
-		for ; len(pix) >= 8; i, pix = i+1, pix[8:] {
-			// The product moves the lowest bit of each byte to the top byte, the first to its highest place.
-			const gather = 0x8040201008040201
-			out[i] = byte((binary.LittleEndian.Uint64(pix) & ones) * gather >> 56)
-		}
-		if len(pix) > 0 {
-			out[i] = 0
-			for j, v := range pix {
-				out[i] |= v & (0x80 >> j)
-			}
-		}
-	case m.Channels == 1:
-		copy(out, pix)
-	default:
-		for i, j := 0, 0; i < len(out); i, j = i+3, j+m.Channels {
-			out[i], out[i+1], out[i+2] = pix[j+2], pix[j+1], pix[j]
-		}
+// up subtracts the row above.
+func up(out, pix, above []byte) {
+	out, above = out[:len(pix)], above[:len(pix)]
+	for i, v := range pix {
+		out[i] = v - above[i]
 	}
 }
 
-type encoder struct {
+// sub makes red, green and blue of PDFium's order and subtracts the pixel before.
+func sub(out, pix []byte, channels int) {
+	var red, green, blue byte
+	for len(out) >= 3 && len(pix) >= channels {
+		p := pix[:3]
+		out[0], out[1], out[2] = p[2]-red, p[1]-green, p[0]-blue
+		red, green, blue = p[2], p[1], p[0]
+		out, pix = out[3:], pix[channels:]
+	}
+}
+
+// chunks writes the parts of a PNG.
+type chunks struct {
 	w   io.Writer
 	err error
 }
 
-func (e *encoder) chunk(kind string, data []byte) {
-	if e.err != nil {
+func (c *chunks) chunk(kind string, data []byte) {
+	if c.err != nil {
 		return
 	}
 	head := append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), kind...)
 	sum := crc32.Update(crc32.ChecksumIEEE(head[4:]), crc32.IEEETable, data)
 	for _, b := range [][]byte{head, data, binary.BigEndian.AppendUint32(nil, sum)} {
-		if _, err := e.w.Write(b); err != nil {
-			e.err = err
+		if _, err := c.w.Write(b); err != nil {
+			c.err = err
 			return
 		}
 	}
@@ -178,7 +217,7 @@ func (e *encoder) chunk(kind string, data []byte) {
 
 // dataWriter cuts the compressed rows into chunks.
 type dataWriter struct {
-	e   *encoder
+	out *chunks
 	buf []byte
 }
 
@@ -188,12 +227,12 @@ func (d *dataWriter) Write(p []byte) (int, error) {
 	if d.buf = append(d.buf, p...); len(d.buf) >= dataChunk {
 		d.flush()
 	}
-	return len(p), d.e.err
+	return len(p), d.out.err
 }
 
 func (d *dataWriter) flush() {
 	if len(d.buf) > 0 {
-		d.e.chunk("IDAT", d.buf)
+		d.out.chunk("IDAT", d.buf)
 		d.buf = d.buf[:0]
 	}
 }

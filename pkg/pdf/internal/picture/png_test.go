@@ -14,13 +14,16 @@ func TestPNGDecodesToWhatItWas(t *testing.T) {
 		value    func(x, y, c int) byte
 	}{
 		{"bilevel", 1, func(x, y, _ int) byte { return byte(0 - (x*y+x)&1) }},
+		{"bilevel, mostly white", 1, func(x, y, _ int) byte { return byte(min(1, x*y%131) * 255) }},
+		{"bilevel but for a pixel", 1, func(x, y, _ int) byte { return byte(255 - max(0, 1-(x-12)*(x-12)-(y-2)*(y-2))) }},
 		{"grey", 1, func(x, y, _ int) byte { return byte(x*7 + y) }},
 		{"colour", 3, func(x, y, c int) byte { return byte(x*3 + y*5 + c*60) }},
 		{"colour with a fourth byte", 4, func(x, y, c int) byte { return byte(x + y*9 + c*30) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			for _, size := range [][2]int{{1, 1}, {13, 5}, {64, 3}, {700, 300}} {
+			var e Encoder
+			for _, size := range [][2]int{{700, 300}, {1, 1}, {13, 5}, {64, 3}, {200, 100}} {
 				m := Image{Width: size[0], Height: size[1], Channels: tt.channels, Stride: size[0]*tt.channels + 3}
 				m.Pix = make([]byte, m.Stride*m.Height)
 				for y := range m.Height {
@@ -31,7 +34,7 @@ func TestPNGDecodesToWhatItWas(t *testing.T) {
 					}
 				}
 				var b bytes.Buffer
-				if err := EncodePNG(&b, m); err != nil {
+				if err := e.Encode(&b, m); err != nil {
 					t.Fatal(err)
 				}
 				got, err := png.Decode(&b)
@@ -63,7 +66,7 @@ func TestPNGOfNothingIsRefused(t *testing.T) {
 	for _, m := range []Image{
 		{}, {Width: 5, Height: 5, Channels: 1, Stride: 5, Pix: make([]byte, 24)}, {Width: 1 << 40, Height: 1 << 40, Channels: 1, Stride: 1 << 40},
 	} {
-		if err := EncodePNG(&bytes.Buffer{}, m); err == nil {
+		if err := new(Encoder).Encode(&bytes.Buffer{}, m); err == nil {
 			t.Errorf("%dx%d: got no error", m.Width, m.Height)
 		}
 	}

@@ -22,6 +22,7 @@ type Update struct {
 	at      int64
 	next    int
 	written map[int]place
+	packer  *zlib.Writer // nil until the first stream
 }
 
 type place struct {
@@ -78,7 +79,7 @@ func (u *Update) Put(num, generation int, v Value) {
 
 // PutStream writes a stream, deflated if that makes it smaller, and encrypted if the document is.
 func (u *Update) PutStream(num int, dict Value, data []byte) error {
-	packed, err := deflate(data)
+	packed, err := u.deflate(data)
 	if err != nil {
 		return err
 	}
@@ -105,14 +106,20 @@ func Integer(n int) Value {
 	return Value{Kind: Number, Raw: strconv.AppendInt(nil, int64(n), 10), Num: int64(n)}
 }
 
-func deflate(b []byte) ([]byte, error) {
+// deflate packs bytes. The packer serves all streams of the update: to make one takes nearly as long as to pack a page of text.
+func (u *Update) deflate(b []byte) ([]byte, error) {
 	var out bytes.Buffer
-	w, err := zlib.NewWriterLevel(&out, 6)
-	if err != nil {
-		return nil, fmt.Errorf("deflate: %w", err)
+	if u.packer == nil {
+		w, err := zlib.NewWriterLevel(&out, 6)
+		if err != nil {
+			return nil, fmt.Errorf("deflate: %w", err)
+		}
+		u.packer = w
+	} else {
+		u.packer.Reset(&out)
 	}
-	_, _ = w.Write(b) // to memory
-	_ = w.Close()
+	_, _ = u.packer.Write(b) // to memory
+	_ = u.packer.Close()
 	return out.Bytes(), nil
 }
 
@@ -211,7 +218,7 @@ func (u *Update) streamed(num int, rows []row, trailer Value, start int64) error
 			data = binary.BigEndian.AppendUint16(data, third)
 		}
 	}
-	packed, err := deflate(data)
+	packed, err := u.deflate(data)
 	if err != nil {
 		return err
 	}
