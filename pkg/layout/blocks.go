@@ -17,6 +17,7 @@ type lineShape struct {
 	style    lineStyle
 	marker   string // the line begins as an item of a list does
 	sign     bool   // the marker is a sign, and does not count
+	linked   bool   // all of it is links
 	leader   bool   // a row of dots leads to a page number
 	lower    bool   // it begins with a small letter
 	toPage   bool   // it ends with a number that stands apart, or a leader leads to
@@ -45,6 +46,7 @@ func shape(words []*inkstreamv1.Word, st *styles) lineShape {
 	slices.Sort(heights[:n])
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
 	s.lower = startsLower(words[0].GetText())
+	s.linked = !slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return w.GetLink() == 0 })
 	if len(words) > 1 {
 		s.marker = listMarker(words[0].GetText())
 		if s.marker == "" && st.of(words[0]).symbols && utf8.RuneCountInString(words[0].GetText()) == 1 {
@@ -114,6 +116,7 @@ func paragraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkstreamv
 	for i, line := range lines {
 		shapes[i] = shape(line.GetWords(), st)
 	}
+	unlinked(shapes)
 	p := textColumn{shapes: shapes, pitch: usualPitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1)}
 	for _, s := range shapes {
 		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
@@ -128,6 +131,19 @@ func paragraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkstreamv
 		}
 	}
 	return blocks
+}
+
+// unlinked says of lines that are links from end to end that they are no code, though they are set in its type, unless other code stands right
+// above or below them.
+func unlinked(shapes []lineShape) {
+	code := func(i, j int) bool {
+		return j >= 0 && j < len(shapes) && shapes[j].style.mono && !shapes[j].linked && math.Abs(shapes[j].baseline-shapes[i].baseline) < 2*shapes[i].height
+	}
+	for i := range shapes {
+		if s := &shapes[i]; s.linked && s.style.mono && !code(i, i-1) && !code(i, i+1) {
+			s.style.mono = false
+		}
+	}
 }
 
 // usualPitch returns the median distance from one baseline to the next.
@@ -153,15 +169,19 @@ type textColumn struct {
 	contents    bool // it is a table of contents
 }
 
-// contents reports whether lines are those of a table of contents: many have dots that lead to a page number.
+// contents reports whether lines are those of a table of contents: many have dots that lead to a page number, or some have, and nearly all the
+// others end with one too.
 func contents(shapes []lineShape) bool {
-	n := 0
+	leaders, paged := 0, 0
 	for _, s := range shapes {
 		if s.leader {
-			n++
+			leaders++
+		}
+		if s.toPage {
+			paged++
 		}
 	}
-	return n >= 3 && 5*n >= len(shapes)
+	return leaders >= 3 && 5*leaders >= len(shapes) || leaders > 0 && paged >= 6 && 5*paged >= 4*len(shapes)
 }
 
 // parts reports whether the block that begins at line start ends before line i: there is more room than between other lines, the type changes,

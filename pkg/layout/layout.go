@@ -42,6 +42,7 @@ func ArrangeWith(page *inkstreamv1.Page, opts Options) {
 	}
 	in := collect(page)
 	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10}
+	a.style.measure(in.lines)
 	if in.recognised && plausible(page.GetBlocks()) {
 		page.Blocks = a.recognised(in)
 	} else {

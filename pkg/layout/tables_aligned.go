@@ -37,18 +37,15 @@ func (a *aligner) pieces(rows []row) []piece {
 	if a.off {
 		return []piece{{rows: rows}}
 	}
-	leaders := 0
 	lines := make([]tableLine, len(rows))
 	for i, r := range rows {
 		lines[i] = tableLine{row: r, cells: a.cells(r)}
 		lines[i].several = a.several(lines[i].cells) && !a.atEdge(rows, i)
-		if leader(seg{words: segmentWords(r.segments)}) {
-			leaders++
-		}
 	}
-	if leaders >= 3 && 4*leaders >= len(rows) { // a table of contents: entries without dots are no table's rows either
+	if contentsOf(lines) { // entries without dots are no table's rows either
 		for i := range lines {
-			if n := len(lines[i].cells); n == 2 && number(segmentsText(lines[i].cells[1:])) {
+			n := len(lines[i].cells)
+			if n == 2 && number(segmentsText(lines[i].cells[1:])) || pageNumber(lines[i]) > 0 {
 				lines[i].several = false
 			}
 		}

@@ -197,6 +197,16 @@ func TestAlignedTables(t *testing.T) {
 			"",
 		},
 		{
+			"a table of contents whose upper entries have no dots is none",
+			pageOf(contentsPage("12", "12", "13", "15", "15", "20", "21")),
+			"",
+		},
+		{
+			"numbers that go up and down are a table's, for all the dots in one row",
+			pageOf(contentsPage("12", "9", "13", "15", "2", "20", "21")),
+			"0: 0=Arrows 1=12\n1: 0=Bee swarms 1=9\n2: 0=Boxes 1=13\n3: 0=Boxes in space . . . . . . . . . . . . 1=15\n4: 0=Circles 1=2\n5: 0=Dots 1=20\n6: 0=Ellipses 1=21",
+		},
+		{
 			"a column of names beside the number of every third line is none",
 			pageOf(down(72, 72, 10, "Ann Lee", "Analyst", "ann.lee@example.com", "Bob Ray", "Analyst", "bob.ray@example.com", "Cy Dow", "Strategist", "cy.dow@example.com"),
 				[]*inkstreamv1.Line{at(300, 96, 10, "6494"), at(300, 132, 10, "8055"), at(300, 168, 10, "3017")}),
@@ -228,6 +238,18 @@ func TestAlignedTables(t *testing.T) {
 	if n := len(tablesOf(p)); n != 0 {
 		t.Errorf("%d tables where none are wanted", n)
 	}
+}
+
+// contentsPage is a list of names with numbers at the right, in which dots lead to the fourth.
+func contentsPage(numbers ...string) []*inkstreamv1.Line {
+	var out []*inkstreamv1.Line
+	for i, name := range []string{"Arrows", "Bee swarms", "Boxes", "Boxes in space . . . . . . . . . . . .", "Circles", "Dots", "Ellipses"} {
+		y := 120 + 20*float64(i)
+		if out = append(out, at(72, y, 10, name), at(400, y, 10, numbers[i])); i == 3 {
+			out[len(out)-2].Words[0].Bbox[0] += 12
+		}
+	}
+	return out
 }
 
 func TestTableOfARecognisedPage(t *testing.T) {
@@ -313,6 +335,16 @@ func inFont(n int32, lines []*inkstreamv1.Line) []*inkstreamv1.Line {
 	return lines
 }
 
+// linked makes lines a link.
+func linked(lines []*inkstreamv1.Line) []*inkstreamv1.Line {
+	for _, l := range lines {
+		for _, w := range l.Words {
+			w.Link = 1
+		}
+	}
+	return lines
+}
+
 func TestBlockTypes(t *testing.T) {
 	t.Parallel()
 	mono := &inkstreamv1.Font{Name: "Courier", FixedPitch: true}
@@ -343,6 +375,12 @@ func TestBlockTypes(t *testing.T) {
 			"code between paragraphs",
 			withFonts(pageOf(down(72, 72, 10, "text above the code"), inFont(1, down(72, 90, 10, "for i := range 10 {", "print (i)", "}")), down(72, 132, 10, "text below it")), mono),
 			[]string{"paragraph 0", "code 0", "paragraph 0"},
+		},
+		{
+			"a link in the type of code ends a sentence, another stands in code",
+			withFonts(pageOf(down(72, 72, 10, "text that fills its line and goes on with a"), linked(inFont(1, down(72, 84, 10, "linked demo"))),
+				inFont(1, down(72, 132, 10, "get the file from")), linked(inFont(1, down(72, 144, 10, "http://example.com/"))), inFont(1, down(72, 156, 10, "and read it"))), mono),
+			[]string{"paragraph 0", "code 0"},
 		},
 		{
 			"a formula",

@@ -1,0 +1,40 @@
+package layout
+
+import "strconv"
+
+// contentsOf reports whether rows are entries of a table of contents: many have dots that lead to a page number. The entries of the upper levels
+// often have none; then it is one if nearly all rows end with the number of a page that is not before that of the row above, and some dots
+// lead to one of them.
+func contentsOf(rows []tableLine) bool {
+	leaders, paged, before := 0, 0, 0
+	rising := true
+	for _, r := range rows {
+		if leader(seg{words: segmentWords(r.segments)}) {
+			leaders++
+		}
+		page := pageNumber(r)
+		if page == 0 {
+			continue
+		}
+		rising = rising && page >= before
+		paged, before = paged+1, page
+	}
+	if leaders >= 3 && 4*leaders >= len(rows) {
+		return true
+	}
+	return leaders > 0 && rising && paged >= 6 && 5*paged >= 4*len(rows)
+}
+
+// pageNumber returns the number that a row ends with, set apart from the rest or led to by dots; 0 where there is none.
+func pageNumber(r tableLine) int {
+	words := segmentWords(r.segments)
+	if len(words) < 2 || len(r.cells) < 2 && !leader(seg{words: words}) {
+		return 0
+	}
+	last := r.cells[len(r.cells)-1].words
+	n, err := strconv.ParseUint(last[len(last)-1].GetText(), 10, 16)
+	if err != nil || len(r.cells) > 1 && len(last) > 1 && !leader(seg{words: last}) {
+		return 0
+	}
+	return int(n)
+}
