@@ -26,7 +26,7 @@ const (
 func (b *Bus) page(ctx context.Context, name, filter string, after uint64, limit int, see func(*jetstream.RawStreamMsg)) (bool, error) {
 	for n := 0; after < math.MaxUint64; { // behind that there is none
 		want := min(limit+1-n, pageBatch) // one beyond the limit tells whether there are more
-		msgs, err := b.read(ctx, name, filter, after+1, want)
+		msgs, more, err := b.read(ctx, name, filter, after+1, want)
 		if err != nil {
 			return false, away("read "+name, err)
 		}
@@ -38,16 +38,16 @@ func (b *Bus) page(ctx context.Context, name, filter string, after uint64, limit
 			after = msg.Sequence
 			n++
 		}
-		// A batch may end early because of its bytes, so only an empty one is the end.
-		if len(msgs) == 0 {
+		if !more {
 			return false, nil
 		}
 	}
 	return false, nil
 }
 
-// read asks for up to n messages that match the filter, from a sequence number on, in one exchange. Any replica may answer.
-func (b *Bus) read(ctx context.Context, name, filter string, from uint64, n int) ([]*jetstream.RawStreamMsg, error) {
+// read asks for up to n messages that match the filter, from a sequence number on, in one exchange, and reports whether there are more, for a
+// batch may end early because of its bytes. Any replica may answer.
+func (b *Bus) read(ctx context.Context, name, filter string, from uint64, n int) (msgs []*jetstream.RawStreamMsg, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	req, err := json.Marshal(struct {
@@ -56,36 +56,37 @@ func (b *Bus) read(ctx context.Context, name, filter string, from uint64, n int)
 		Batch int    `json:"batch"`
 	}{from, filter, n})
 	if err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
+		return nil, false, fmt.Errorf("encode request: %w", err)
 	}
 	inbox := b.nc.NewRespInbox()
 	sub, err := b.nc.SubscribeSync(inbox)
 	if err != nil {
-		return nil, fmt.Errorf("subscribe: %w", err)
+		return nil, false, fmt.Errorf("subscribe: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // an error says that the connection is gone, and the subscription with it
 	if err := b.nc.PublishRequest("$JS.API.DIRECT.GET."+name, inbox, req); err != nil {
-		return nil, fmt.Errorf("ask: %w", err)
+		return nil, false, fmt.Errorf("ask: %w", err)
 	}
-	var msgs []*jetstream.RawStreamMsg
 	for {
 		msg, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("await answer: %w", err)
+			return nil, false, fmt.Errorf("await answer: %w", err)
 		}
 		if msg.Header.Get("Nats-Sequence") != "" {
 			raw, err := direct(msg)
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			msgs = append(msgs, raw)
 			continue
 		}
 		switch status := msg.Header.Get("Status"); status {
-		case statusEnd, statusNone:
-			return msgs, nil
+		case statusEnd:
+			return msgs, len(msgs) > 0 && msg.Header.Get("Nats-Num-Pending") != "0", nil
+		case statusNone:
+			return msgs, false, nil
 		default:
-			return nil, fmt.Errorf("answer: status %s %s", status, msg.Header.Get("Description"))
+			return nil, false, fmt.Errorf("answer: status %s %s", status, msg.Header.Get("Description"))
 		}
 	}
 }

@@ -288,12 +288,15 @@ func TestMergeNativeAndOCR(t *testing.T) {
 	for i, w := range ocr.Blocks[3].Lines[0].Words {
 		w.Confidence = proto.Float32([]float32{0.2, 0.4, 0.9}[i])
 	}
-	ocr.Dpi, ocr.Skew, ocr.Quality, ocr.Notes = 300, 1.5, 0.6, []string{"much noise"}
+	ocr.Dpi, ocr.Skew, ocr.Quality, ocr.Notes, ocr.Engine = 300, 1.5, 0.6, []string{"much noise"}, "reader 1.2"
 
 	got := MergeNativeAndOCR(native, ocr)
 	want := "native text above the picture\n\nwords in the picture\nin two lines\n\n&\n\nnative text below it\n"
 	if got.Text != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got.Text, want)
+	}
+	if got.Engine != "reader 1.2" {
+		t.Errorf("engine %q, want reader 1.2", got.Engine)
 	}
 	if got.Dpi != 300 || math.Abs(float64(got.Confidence)-0.9) > 1e-6 || got.Number != 3 || got.Outcome != "native_text" {
 		t.Errorf("dpi %v, confidence %v, number %d, outcome %q; want 300, 0.9, 3, native_text", got.Dpi, got.Confidence, got.Number, got.Outcome)

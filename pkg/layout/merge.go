@@ -49,6 +49,7 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 	}
 	page.Dpi, page.UprightRotation, page.Skew = ocr.GetDpi(), ocr.GetUprightRotation(), ocr.GetSkew()
 	page.Notes = append(page.Notes, ocr.GetNotes()...)
+	page.Engine = ocr.GetEngine()
 	page.Confidence, page.Quality = 0, ocr.GetQuality()
 	if n > 0 {
 		page.Confidence = float32(sum / float64(n))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -24,12 +25,14 @@ type pageFacts struct {
 	Confidence float64 `json:"confidence,omitempty"`
 	DPI        float64 `json:"dpi,omitempty"`
 	recognised bool
+	engine     string // that recognised it
 }
 
 func factsOf(p *inkstreamv1.Page) pageFacts {
 	f := pageFacts{
 		Page: int(p.GetNumber()), Label: p.GetLabel(), Outcome: p.GetOutcome(), Reason: p.GetReason(), Language: p.GetLanguage(),
 		Quality: thousandths(p.GetQuality()), Confidence: thousandths(p.GetConfidence()), DPI: thousandths(p.GetDpi()),
+		engine: p.GetEngine(),
 	}
 	for _, b := range p.GetBlocks() {
 		for _, line := range b.GetLines() {
@@ -98,7 +101,7 @@ func (a *assembly) metadata(ctx context.Context, outcome made) error {
 	}{
 		"inkstream.v1", r.ID, r.Filename, r.SHA256, r.Size, r.PageCount, a.plan.Language(), a.plan.Languages, a.plan.Words, a.facts.info,
 		a.facts.metadata, r.Findings, a.signed(), outcome,
-		processing{r.Run, engines(), stages, a.snap.Progress.Counts(), publicOptions{r.Options.Languages, r.Options.OCR, r.Options.Pages}},
+		processing{r.Run, a.engines(), stages, a.snap.Progress.Counts(), publicOptions{r.Options.Languages, r.Options.OCR, r.Options.Pages}},
 		a.pages,
 	}
 	data, err := json.MarshalIndent(out, "", " ")
@@ -106,6 +109,22 @@ func (a *assembly) metadata(ctx context.Context, outcome made) error {
 		return fmt.Errorf("encode metadata.json: %w", err)
 	}
 	return a.small(ctx, "metadata.json", append(data, '\n'))
+}
+
+// engines returns the versions of what read the document: of what recognised its pages as those tell, and of the rest as of this build.
+func (a *assembly) engines() map[string]string {
+	out := engines()
+	for _, p := range a.pages {
+		name, version, ok := strings.Cut(p.engine, " ")
+		switch known := out[name]; {
+		case !ok || slices.Contains(strings.Split(known, ", "), version):
+		case known == "":
+			out[name] = version
+		default: // an update came between two pages
+			out[name] = known + ", " + version
+		}
+	}
+	return out
 }
 
 // engines returns the versions of what reads documents, as far as this build knows them.

@@ -178,6 +178,7 @@ func testResults(t *testing.T, p *pipeline) {
 	if doc.PageCount != len(f.Pages) || len(doc.Pages) != len(f.Pages) || doc.SHA256 != j.GetSha256() {
 		t.Errorf("document.json: %d pages of %d, sha256 %s", len(doc.Pages), doc.PageCount, doc.SHA256)
 	}
+	recognised := false
 	for n, want := range f.Pages {
 		page, err := p.GetPage(t.Context(), &inkstreamv1.GetPageRequest{Id: j.GetId(), Number: int32(n + 1)})
 		if err != nil {
@@ -188,6 +189,11 @@ func testResults(t *testing.T, p *pipeline) {
 		}
 		if q := page.GetQuality(); q < 0.5 || q > 1 {
 			t.Errorf("page %d: outcome %q of quality %v, want 0.5 to 1", n+1, page.GetOutcome(), q)
+		}
+		if is := page.GetOutcome() == "ocr"; is != strings.HasPrefix(page.GetEngine(), "tesseract 5") {
+			t.Errorf("page %d: outcome %q by engine %q", n+1, page.GetOutcome(), page.GetEngine())
+		} else {
+			recognised = recognised || is
 		}
 		for _, w := range page.GetWords() {
 			b := w.GetBbox()
@@ -205,6 +211,23 @@ func testResults(t *testing.T, p *pipeline) {
 		if len(rest.Words) != len(page.GetWords()) {
 			t.Errorf("page %d: %d words over REST, %d over gRPC", n+1, len(rest.Words), len(page.GetWords()))
 		}
+	}
+	namesEngines(t, p, j, recognised)
+}
+
+// namesEngines makes sure that the document's facts say what recognised its pages.
+func namesEngines(t *testing.T, p *pipeline, j *inkstreamv1.Job, recognised bool) {
+	t.Helper()
+	var facts struct {
+		Processing struct{ Engines map[string]string }
+	}
+	code, body := p.get(t, "/v1/jobs/"+j.GetId()+"/artifacts/metadata.json")
+	if code != 200 {
+		t.Fatalf("metadata.json: status %d: %s", code, body)
+	}
+	decode(t, body, &facts)
+	if e := facts.Processing.Engines; recognised != strings.HasPrefix(e["tesseract"], "5") {
+		t.Errorf("metadata.json: engines %q of a document of which pages were recognised: %v", e, recognised)
 	}
 }
 

@@ -85,8 +85,8 @@ func saneBlock(b *inkstreamv1.Block, page *inkstreamv1.Page, left *int) *inkstre
 func cleanWord(s string) string {
 	s = strings.ToValidUTF8(clip(s, maxWordSize), "\uFFFD")
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return -1
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1 // marks of direction are no part of a word; its letters tell theirs
 		}
 		return r
 	}, s)

@@ -25,7 +25,7 @@ func TestSaneKeepsWhatIsGood(t *testing.T) {
 			}},
 			{Angle: 90, Words: []*inkstreamv1.Word{{Text: "or", Bbox: []float32{10, 50, 30, 60}, Confidence: &one}}},
 		}},
-		{Lines: []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{{Text: "naïveté", Bbox: []float32{10, 80, 90, 90}}}}}},
+		{Lines: []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{{Text: "\u200enaïveté\u2069", Bbox: []float32{10, 80, 90, 90}}}}}},
 	}}
 	got := recognise.Sane(answer, size, 100)
 	zero := float32(0)
@@ -35,7 +35,7 @@ func TestSaneKeepsWhatIsGood(t *testing.T) {
 	want.Blocks[0].Type, want.Blocks[0].Bbox = "paragraph", []float32{10, 18, 50, 60}
 	want.Blocks[0].Lines[0].Bbox, want.Blocks[0].Lines[1].Bbox = []float32{10, 18, 50, 40}, []float32{10, 50, 30, 60}
 	want.Blocks[1].Type, want.Blocks[1].Bbox, want.Blocks[1].Lines[0].Bbox = "paragraph", []float32{10, 80, 90, 90}, []float32{10, 80, 90, 90}
-	want.Blocks[1].Lines[0].Words[0].Confidence = &zero
+	want.Blocks[1].Lines[0].Words[0].Confidence, want.Blocks[1].Lines[0].Words[0].Text = &zero, "naïveté"
 	if !proto.Equal(got, want) {
 		t.Errorf("\n got %v\nwant %v", got, want)
 	}

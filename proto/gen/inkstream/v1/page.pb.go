@@ -69,7 +69,9 @@ type Page struct {
 	// Degrees clockwise by which the raster was turned to be straight, beyond upright_rotation.
 	Skew float32 `protobuf:"fixed32,22,opt,name=skew,proto3" json:"skew,omitempty"`
 	// The page's label where it differs from its number, e.g. "iv".
-	Label         string `protobuf:"bytes,23,opt,name=label,proto3" json:"label,omitempty"`
+	Label string `protobuf:"bytes,23,opt,name=label,proto3" json:"label,omitempty"`
+	// What recognised the page, with its version, e.g. "tesseract 5.3.0"; empty where nothing was recognised.
+	Engine        string `protobuf:"bytes,24,opt,name=engine,proto3" json:"engine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -261,6 +263,13 @@ func (x *Page) GetSkew() float32 {
 func (x *Page) GetLabel() string {
 	if x != nil {
 		return x.Label
+	}
+	return ""
+}
+
+func (x *Page) GetEngine() string {
+	if x != nil {
+		return x.Engine
 	}
 	return ""
 }
@@ -1116,7 +1125,7 @@ var File_inkstream_v1_page_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\n" +
-	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x16inkstream/v1/job.proto\"\xdb\x05\n" +
+	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x16inkstream/v1/job.proto\"\xf3\x05\n" +
 	"\x04Page\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\x02R\x05width\x12\x16\n" +
@@ -1143,7 +1152,8 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x05links\x18\x14 \x03(\v2\x12.inkstream.v1.LinkR\x05links\x12%\n" +
 	"\x04tags\x18\x15 \x03(\v2\x11.inkstream.v1.TagR\x04tags\x12\x12\n" +
 	"\x04skew\x18\x16 \x01(\x02R\x04skew\x12\x14\n" +
-	"\x05label\x18\x17 \x01(\tR\x05label\"\x82\x02\n" +
+	"\x05label\x18\x17 \x01(\tR\x05label\x12\x16\n" +
+	"\x06engine\x18\x18 \x01(\tR\x06engine\"\x82\x02\n" +
 	"\x05Block\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04bbox\x18\x02 \x03(\x02R\x04bbox\x12(\n" +

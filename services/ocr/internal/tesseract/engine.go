@@ -167,7 +167,9 @@ func (e *Engine) Recognise(ctx context.Context, img recognise.Image, opts recogn
 	if err != nil {
 		return nil, err
 	}
-	return recognise.Sane(page, size, img.DPI), nil
+	page = recognise.Sane(page, size, img.DPI)
+	page.Engine = Version()
+	return page, nil
 }
 
 // decode reads a child's answer, which may be anything.

@@ -25,6 +25,9 @@ const (
 	maxCredibleDPI = 2400
 )
 
+// Version names the library and its version, as a page tells of it.
+func Version() string { return "tesseract " + C.GoString(C.TessVersion()) }
+
 // variables are set for every handle. Most of Tesseract's variables are global to the process, so that they cannot differ between handles.
 var variables = [][2]string{
 	{"debug_file", "/dev/null"}, // it chats about each page on standard error, which is for last words
