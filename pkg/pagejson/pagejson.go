@@ -40,6 +40,7 @@ func Append(b []byte, p *inkstreamv1.Page) []byte {
 	list(&o, "tags", p.GetTags(), appendTag)
 	o.float("skew", p.GetSkew())
 	o.string("label", p.GetLabel())
+	o.string("engine", p.GetEngine())
 	return append(o.b, '}')
 }
 

@@ -35,7 +35,7 @@ func full() *inkstreamv1.Page {
 		Confidence: 0.5, Dpi: 300,
 		Images:          []*inkstreamv1.Image{{Bbox: box, Width: 10, Height: 20, Name: "images/1-1.png", Kind: "embedded", Sha256: "ab", Mask: true}},
 		Rulings:         []*inkstreamv1.Ruling{{Bbox: box}},
-		UprightRotation: 270, Notes: []string{"n", ""}, Quality: 0.75, Language: "deu", Skew: -1.5, Label: "iv",
+		UprightRotation: 270, Notes: []string{"n", ""}, Quality: 0.75, Language: "deu", Skew: -1.5, Label: "iv", Engine: "e 1",
 		Links: []*inkstreamv1.Link{{Bbox: box, Uri: "https://example.org"}, {Page: 3}},
 		Tags:  []*inkstreamv1.Tag{{Role: "H1", Bbox: box, Depth: 2, Language: "en"}, {}},
 	}

@@ -8,12 +8,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
+	"inkstream.dev/pkg/quality"
 )
 
 func someSection(title, value string) section {
@@ -203,5 +205,25 @@ func TestParseRefuses(t *testing.T) {
 		if _, err := parse(args); err == nil {
 			t.Errorf("parse(%v) took it", args)
 		}
+	}
+}
+
+func TestSpacedTables(t *testing.T) {
+	t.Parallel()
+	const text = "A heading\n" +
+		"   Item   Count   Price of one\n" +
+		"\n" +
+		"   Pears     12   0.50\n" +
+		"   Figs           2.25\n" +
+		"The text goes on, and is no table.\n" +
+		"One line  is none either.\n" +
+		"\f  a   b\n c    d\n"
+	got := spacedTables(text)
+	want := []quality.PlacedTable{
+		{Page: 1, Grid: quality.Grid{{"Item", "Count", "Price of one"}, {"Pears", "12", "0.50"}, {"Figs", "", "2.25"}}},
+		{Page: 2, Grid: quality.Grid{{"a", "b"}, {"c", "d"}}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -38,40 +38,50 @@ type tabled struct {
 	cells    []quality.Cells // of each table of the truth
 	spurious int             // tables that are like none of the truth's
 	sum      quality.Cells
+	peer     quality.Cells
+	peerless bool // the peer reads nothing in the file
 	note     string
 }
 
 func scoreTables(ctx context.Context, b *bench, samples []*sample) (section, error) {
-	all, err := each(ctx, b, samples, func(_ context.Context, s *sample) (tabled, error) { return b.compareTables(s) })
+	all, err := each(ctx, b, samples, func(ctx context.Context, s *sample) (tabled, error) { return b.compareTables(ctx, s) })
 	if err != nil {
 		return section{}, err
 	}
 	sec := section{how: "F1 of the cells with text of tables/*.csv against the tables of the truth. A cell is right where it holds the same text, " +
 		"white space aside, in the same place of the most similar subtable (as in GriTS, so that a row too many costs its own cells only). Each " +
 		"table is compared with the one of its page that has the most cells right. Where the truth lists all tables of a file (ICDAR 2013) the " +
-		"cells of all others count as wrong. Ruled are tables whose rows and columns are all parted by lines. The figure is the mean over files.",
+		"cells of all others count as wrong. Ruled are tables whose rows and columns are all parted by lines. The figure is the mean over files. Peer: pdftotext -layout, whose lines " +
+		"with wide gaps are rows, and gaps through all of them part columns; over the files in which it reads something.",
 	}
 	for _, kind := range []struct {
 		name   string
 		ruled  bool
 		target float64
 	}{{"ruled", true, minRuled}, {"unruled", false, minUnruled}} {
-		var f1s []float64
-		var sum quality.Cells
+		var f1s, peers []float64
+		var sum, peer quality.Cells
 		for _, t := range all {
-			if ruled(t.CorpusFile) == kind.ruled {
-				f1s = append(f1s, t.sum.F1())
-				sum = sum.Add(t.sum)
+			if ruled(t.CorpusFile) != kind.ruled {
+				continue
+			}
+			f1s, sum = append(f1s, t.sum.F1()), sum.Add(t.sum)
+			if !t.peerless {
+				peers, peer = append(peers, t.peer.F1()), peer.Add(t.peer)
 			}
 		}
 		if len(f1s) == 0 {
 			continue
 		}
+		of := [2]string{absent, absent}
+		if len(peers) > 0 {
+			of = [2]string{ratio(mean(peers)) + " pdftotext", ratio(peer.F1()) + " pdftotext"}
+		}
 		sec.summary = append(sec.summary,
-			figure{"cell F1, " + kind.name + " tables, mean over files", ratio(mean(f1s)), absent, fmt.Sprintf("≥ %.2f", kind.target), mean(f1s) >= kind.target},
-			figure{"cell F1, " + kind.name + " tables, all cells", ratio(sum.F1()), absent, "", false})
+			figure{"cell F1, " + kind.name + " tables, mean over files", ratio(mean(f1s)), of[0], fmt.Sprintf("≥ %.2f", kind.target), mean(f1s) >= kind.target},
+			figure{"cell F1, " + kind.name + " tables, all cells", ratio(sum.F1()), of[1], "", false})
 	}
-	byFile := table{title: "Tables by file, worst first", columns: []string{"File", "Kind", "Tables", "Cells", "Right", "Got", "F1", "F1 of each", "Spurious", "Note"}}
+	byFile := table{title: "Tables by file, worst first", columns: []string{"File", "Kind", "Tables", "Cells", "Right", "Got", "F1", "pdftotext", "F1 of each", "Spurious", "Note"}}
 	slices.SortStableFunc(all, func(x, y tabled) int { return cmp.Compare(x.sum.F1(), y.sum.F1()) })
 	for _, t := range all {
 		kind := "ruled"
@@ -82,15 +92,19 @@ func scoreTables(ctx context.Context, b *bench, samples []*sample) (section, err
 		for _, c := range t.cells {
 			of = append(of, fmt.Sprintf("%.2f", c.F1()))
 		}
-		byFile.add(t.Path, kind, fmt.Sprint(len(t.cells)), fmt.Sprint(t.sum.Truth), fmt.Sprint(t.sum.Equal), fmt.Sprint(t.sum.Got), ratio(t.sum.F1()),
+		peer := absent
+		if !t.peerless {
+			peer = ratio(t.peer.F1())
+		}
+		byFile.add(t.Path, kind, fmt.Sprint(len(t.cells)), fmt.Sprint(t.sum.Truth), fmt.Sprint(t.sum.Equal), fmt.Sprint(t.sum.Got), ratio(t.sum.F1()), peer,
 			strings.Join(of, " "), fmt.Sprint(t.spurious), t.note)
 	}
 	sec.tables = []table{byFile}
 	return sec, nil
 }
 
-// compareTables compares the tables of a file with the truth.
-func (b *bench) compareTables(s *sample) (tabled, error) {
+// compareTables compares the tables of a file, and those that the peer finds in it, with the truth.
+func (b *bench) compareTables(ctx context.Context, s *sample) (tabled, error) {
 	t := tabled{sample: s}
 	truth, complete, err := b.trueTables(s.CorpusFile)
 	if err != nil {
@@ -103,16 +117,80 @@ func (b *bench) compareTables(s *sample) (tabled, error) {
 	if len(got) == 0 {
 		t.note = "tables/ " + absentArtifact + ": " + s.state
 	}
-	var others []quality.PlacedTable
-	t.cells, others = quality.MatchTables(truth, got)
-	t.spurious = len(others)
-	for _, c := range t.cells {
-		t.sum = t.sum.Add(c)
+	t.cells, t.spurious, t.sum = matchTables(truth, got, complete)
+	text, err := b.peers.text(ctx, s.CorpusFile, "pdftotext", "-layout", "-enc", "UTF-8", inputFile, "-")
+	if _, err = excuse(err); err != nil {
+		return t, err
 	}
-	if complete {
-		t.sum.Got += quality.Filled(others)
+	if t.peerless = strings.TrimSpace(text) == ""; !t.peerless {
+		_, _, t.peer = matchTables(truth, spacedTables(text), complete)
 	}
 	return t, nil
+}
+
+// matchTables compares tables with those of the truth; complete says that those are all.
+func matchTables(truth, got []quality.PlacedTable, complete bool) (cells []quality.Cells, spurious int, sum quality.Cells) {
+	cells, others := quality.MatchTables(truth, got)
+	for _, c := range cells {
+		sum = sum.Add(c)
+	}
+	if complete {
+		sum.Got += quality.Filled(others)
+	}
+	return cells, len(others), sum
+}
+
+// spacedTables reads tables out of pages of text that is laid out with blanks: rows are lines that follow each other and have a gap of two blanks or
+// more within, and columns are parted by such gaps through all rows. Form feeds end pages.
+func spacedTables(text string) []quality.PlacedTable {
+	var out []quality.PlacedTable
+	for i, page := range strings.Split(text, "\f") {
+		var rows [][]rune
+		end := func() {
+			if len(rows) > 1 {
+				out = append(out, quality.PlacedTable{Page: i + 1, Grid: spacedColumns(rows)})
+			}
+			rows = nil
+		}
+		for line := range strings.Lines(page) {
+			line = strings.TrimRight(line, " \n")
+			switch {
+			case line == "": // rows may be set apart
+			case strings.Contains(strings.TrimLeft(line, " "), "  "):
+				rows = append(rows, []rune(line))
+			default:
+				end()
+			}
+		}
+		end()
+	}
+	return out
+}
+
+// spacedColumns cuts rows where all of them have two blanks or more.
+func spacedColumns(rows [][]rune) quality.Grid {
+	blank := func(at int) bool {
+		return !slices.ContainsFunc(rows, func(row []rune) bool { return at < len(row) && row[at] != ' ' })
+	}
+	width := len(slices.MaxFunc(rows, func(a, b []rune) int { return cmp.Compare(len(a), len(b)) }))
+	var columns [][2]int
+	for at, gap := 0, 2; at < width; at++ {
+		switch {
+		case blank(at):
+			gap++
+			continue
+		case gap >= 2:
+			columns = append(columns, [2]int{at, at})
+		}
+		columns[len(columns)-1][1], gap = at+1, 0
+	}
+	grid := make(quality.Grid, len(rows))
+	for i, row := range rows {
+		for _, c := range columns {
+			grid[i] = append(grid[i], strings.TrimSpace(string(row[min(c[0], len(row)):min(c[1], len(row))])))
+		}
+	}
+	return grid
 }
 
 // trueTables reads the tables of the truth, and whether those are all that the file has.
