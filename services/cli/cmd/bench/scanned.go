@@ -39,7 +39,7 @@ func measureScanned(ctx context.Context, b *bench) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	if _, err := s.runJob(ctx, pdftest.Scanned(pdftest.ScanOptions{Pages: 2 * runtime.NumCPU()}).PDF, ""); err != nil { // warms the children
+	if err := s.warmAll(ctx); err != nil {
 		return nil, err
 	}
 	var together, apart, drawing []float64
@@ -129,6 +129,19 @@ func (s *server) ended(ctx context.Context, id string) (j jobView, err error) {
 		}
 	}
 	return j, err
+}
+
+// warmAll starts all children that there can be, of which one document needs but some.
+func (s *server) warmAll(ctx context.Context) error {
+	small := pdftest.Scanned(pdftest.ScanOptions{Pages: runtime.NumCPU()}).PDF
+	g, gctx := errgroup.WithContext(ctx)
+	for range 2 * runtime.NumCPU() {
+		g.Go(func() error {
+			_, err := s.runJob(gctx, small, "")
+			return err
+		})
+	}
+	return g.Wait()
 }
 
 // rasterCost returns what a warm PDFium child takes to open documents and draw their pages for recognition, and how many pages those are.
