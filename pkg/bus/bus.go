@@ -28,7 +28,7 @@ type Bus struct {
 // return within a second or so, whatever happens, and not take that time again and again. It must be set before the consumers run.
 func (b *Bus) SetGiveWay(wait func(context.Context)) { b.giveWay = wait }
 
-// GiveWay waits as long as work is to wait for the time being, by SetGiveWay. It is for work that comes by no consumer.
+// GiveWay waits as long as work is to wait for the time being, by SetGiveWay. Consumers call it; work that comes by none calls it itself.
 func (b *Bus) GiveWay(ctx context.Context) {
 	if b.giveWay != nil {
 		b.giveWay(ctx)

@@ -181,7 +181,7 @@ func contents(shapes []lineShape) bool {
 			paged++
 		}
 	}
-	return leaders >= 3 && 5*leaders >= len(shapes) || leaders > 0 && paged >= 6 && 5*paged >= 4*len(shapes)
+	return leaders >= 3 && 5*leaders >= len(shapes) || mostlyPaged(leaders, paged, len(shapes))
 }
 
 // parts reports whether the block that begins at line start ends before line i: there is more room than between other lines, the type changes,

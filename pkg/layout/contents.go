@@ -22,8 +22,11 @@ func contentsOf(rows []tableLine) bool {
 	if leaders >= 3 && 4*leaders >= len(rows) {
 		return true
 	}
-	return leaders > 0 && rising && paged >= 6 && 5*paged >= 4*len(rows)
+	return rising && mostlyPaged(leaders, paged, len(rows))
 }
+
+// mostlyPaged reports whether nearly all of so many lines end with a page number, and dots lead to some of those.
+func mostlyPaged(leaders, paged, all int) bool { return leaders > 0 && paged >= 6 && 5*paged >= 4*all }
 
 // pageNumber returns the number that a row ends with, set apart from the rest or led to by dots; 0 where there is none.
 func pageNumber(r tableLine) int {

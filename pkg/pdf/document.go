@@ -90,6 +90,8 @@ type PageOptions struct {
 	OCR OCRMode
 	// Images asks for the page's images and drawings as files: PageResult.Images.
 	Images bool
+	// Timeout bounds the page where it is shorter than the engine's own limit; 0 means that limit alone.
+	Timeout time.Duration
 }
 
 // PageResult is a page as it was read.
@@ -192,11 +194,15 @@ func (d *Document) Findings(ctx context.Context) ([]Finding, error) {
 // ENGINE_CRASHED, ENGINE_MEMORY if the child died over it; the Document can still be used. If ctx ends, its error is in the chain.
 func (d *Document) Page(ctx context.Context, n int, opts PageOptions) (*PageResult, error) {
 	page := &inkstreamv1.Page{}
+	timeout := d.engine.cfg.PageTimeout
+	if opts.Timeout > 0 {
+		timeout = min(timeout, opts.Timeout)
+	}
 	reply, err := d.call(ctx, wire.Request{
 		Op: wire.Page, Page: n, NoRaster: opts.NoRaster || opts.OCR == Skip, AlwaysRaster: opts.AlwaysRaster, Mode: string(opts.OCR),
 		Images: opts.Images, ImageBytes: d.engine.cfg.MaxImageBytes,
 		MaxObjects: d.engine.cfg.MaxPageObjects, MaxPixels: d.engine.cfg.MaxRasterPixels,
-	}, d.engine.cfg.PageTimeout, page)
+	}, timeout, page)
 	if err != nil {
 		return nil, err
 	}

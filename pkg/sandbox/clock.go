@@ -19,7 +19,8 @@ const firstLook = 8
 
 type waitingKey struct{}
 
-// Waiting returns a context whose calls tell when their time is stretched: their child has work to do, and had to wait for a processor.
+// Waiting returns a context whose calls tell when their time is stretched: their child has work to do, and had to wait for a processor. Tell must
+// return at once, and may be called from any goroutine.
 func Waiting(ctx context.Context, tell func()) context.Context {
 	return context.WithValue(ctx, waitingKey{}, tell)
 }

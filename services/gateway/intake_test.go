@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -319,7 +320,14 @@ func TestQuotas(t *testing.T) {
 	if code, _, body := send(bytes, strings.Repeat("x", 600)); code != http.StatusAccepted {
 		t.Errorf("got %d %s", code, body)
 	}
-	refused(send(bytes, strings.Repeat("x", 600)))
+	before := time.Now()
+	code, h, body := send(bytes, strings.Repeat("x", 600))
+	refused(code, h, body)
+	// The day has room again when it is over, in UTC.
+	midnight := before.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	if s, err := strconv.Atoi(h.Get("Retry-After")); err != nil || time.Duration(s)*time.Second < time.Until(midnight) || time.Duration(s-1)*time.Second > midnight.Sub(before) {
+		t.Errorf("Retry-After: got %q, %v, want the seconds until midnight, %s away", h.Get("Retry-After"), err, time.Until(midnight))
+	}
 	if code, _, body := send(bytes, strings.Repeat("x", 400)); code != http.StatusAccepted {
 		t.Errorf("a refused upload was counted: got %d %s", code, body)
 	}

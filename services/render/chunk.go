@@ -112,7 +112,7 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 	var err error
 	opts := reading(&r.Options)
 	for range crashTries {
-		res, err = readPage(ctx, doc, n, r.Options.PageTimeout, opts)
+		res, err = doc.Page(ctx, n, opts)
 		if !again(err, opts) || ctx.Err() != nil {
 			break
 		}
@@ -144,20 +144,6 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 		return nil, fmt.Errorf("store raster: %w", err)
 	}
 	return res.Page, nil
-}
-
-// readPage reads a page within the job's own limit, where that is shorter than the engine's; 0 means none.
-func readPage(ctx context.Context, doc *pdf.Document, n int, limit time.Duration, opts pdf.PageOptions) (*pdf.PageResult, error) {
-	if limit == 0 {
-		return doc.Page(ctx, n, opts)
-	}
-	timed, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	res, err := doc.Page(timed, n, opts)
-	if err != nil && timed.Err() != nil && ctx.Err() == nil {
-		return nil, fault.New(fault.PageTimeout, "the page took longer than %s", limit)
-	}
-	return res, err
 }
 
 // again reports whether a page is worth another try: after a crash, and where it went wrong while its images were asked for.

@@ -48,5 +48,5 @@ func (m *images) keep(ctx context.Context, res *pdf.PageResult) error {
 
 // reading says how a job's pages are read.
 func reading(o *job.Options) pdf.PageOptions {
-	return pdf.PageOptions{OCR: pdf.OCRMode(o.OCR), Images: o.Wants(job.ArtifactImages)}
+	return pdf.PageOptions{OCR: pdf.OCRMode(o.OCR), Images: o.Wants(job.ArtifactImages), Timeout: o.PageTimeout}
 }

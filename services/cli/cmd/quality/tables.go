@@ -51,8 +51,9 @@ func scoreTables(ctx context.Context, b *bench, samples []*sample) (section, err
 	sec := section{how: "F1 of the cells with text of tables/*.csv against the tables of the truth. A cell is right where it holds the same text, " +
 		"white space aside, in the same place of the most similar subtable (as in GriTS, so that a row too many costs its own cells only). Each " +
 		"table is compared with the one of its page that has the most cells right. Where the truth lists all tables of a file (ICDAR 2013) the " +
-		"cells of all others count as wrong. Ruled are tables whose rows and columns are all parted by lines. The figure is the mean over files. Peer: pdftotext -layout, whose lines " +
-		"with wide gaps are rows, and gaps through all of them part columns; over the files in which it reads something.",
+		"cells of all others count as wrong. Ruled are tables whose rows and columns are all parted by lines. The figure is the mean over files. " +
+		"Peer: pdftotext -layout, whose lines with wide gaps are rows, and gaps through all of them part columns; over the files in which it " +
+		"reads something.",
 	}
 	for _, kind := range []struct {
 		name   string
