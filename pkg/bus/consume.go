@@ -112,8 +112,11 @@ func (b *Bus) NewConsumer(stage Stage, cfg ConsumerConfig, h Handler) *Consumer 
 // Run consumes until ctx is done, then waits for the tasks in hand, at most DrainTimeout. It calls ready once it accepts tasks.
 func (c *Consumer) Run(ctx context.Context, ready func()) error {
 	for i, l := range []Lane{Interactive, Batch} {
-		cons, err := c.bus.js.Consumer(ctx, c.stage.Stream(), Durable(c.stage, l))
-		if err != nil {
+		var cons jetstream.Consumer
+		if err := c.bus.insist(ctx, func(ctx context.Context) (err error) {
+			cons, err = c.bus.js.Consumer(ctx, c.stage.Stream(), Durable(c.stage, l))
+			return err
+		}); err != nil {
 			return fmt.Errorf("consumer %s: %w", Durable(c.stage, l), err)
 		}
 		c.lanes[i] = &lane{name: l, cons: cons}

@@ -18,7 +18,7 @@ import (
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
-// The traps of a replicated broker, each on a real cluster: they share one, because it takes seconds to start. The last one restarts it.
+// The traps of a replicated broker, each on a real cluster: they share one, because it takes seconds to start. The last ones restart it.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := bustest.NewCluster(t)
@@ -29,6 +29,7 @@ func TestCluster(t *testing.T) {
 	t.Run("one of a crowd takes over", func(t *testing.T) { testTakeover(t, bustest.Jobs(t, b)) })
 	t.Run("a full queue is told", func(t *testing.T) { testFull(t, b) })
 	t.Run("no stale reads", func(t *testing.T) { testStale(t, c) })
+	t.Run("a request without a leader is repeated", func(t *testing.T) { testLeaderless(t, c) })
 	t.Run("a rolling restart forgets ids", func(t *testing.T) { testForgotten(t, b, c.Roll) })
 }
 
@@ -284,6 +285,29 @@ func testForgotten(t *testing.T, b *bus.Bus, restart func()) {
 		t.Error("the repeat was absorbed: the broker has learned to remember, and pkg/stage need no longer expect it")
 	}
 	awaitEmpty(t, b)
+}
+
+// testLeaderless has a service start, and somebody provision, while one node of three is left, which nobody makes the leader; then the others
+// come back.
+func testLeaderless(t *testing.T, c *bustest.Cluster) {
+	one := bustest.Dial(t, c.NodeURL(0))
+	c.Stop(1)
+	c.Stop(2)
+	before := one.JetStream().Conn().Stats().OutMsgs
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	consumer := one.NewConsumer(bus.Scan, bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Second}, handler{})
+	var both errgroup.Group
+	both.Go(func() error { return consumer.Run(ctx, stop) })
+	both.Go(func() error {
+		return one.Provision(t.Context(), bus.Topology{Replicas: bustest.Nodes, MaxTasks: 2, AckWait: time.Second})
+	})
+	bustest.Eventually(t, "both ask", func() bool { return one.JetStream().Conn().Stats().OutMsgs >= before+2 })
+	c.Start(1)
+	c.Start(2)
+	if err := both.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 type handler struct{ handled chan struct{} }

@@ -1,0 +1,181 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Provision creates or updates every stream, consumer and bucket. It is safe to call from several processes at once, and at every start.
+func (b *Bus) Provision(ctx context.Context, t Topology) error {
+	t = t.withDefaults()
+	for _, s := range Stages() {
+		if err := b.makeStream(ctx, t.stageStream(s)); err != nil {
+			return err
+		}
+		for _, l := range []Lane{Interactive, Batch} {
+			if err := b.makeConsumer(ctx, s.Stream(), t.consumer(s, l)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, cfg := range t.otherStreams() {
+		if err := b.makeStream(ctx, cfg); err != nil {
+			return err
+		}
+	}
+	for stream, cfg := range t.otherConsumers() {
+		if err := b.makeConsumer(ctx, stream, cfg); err != nil {
+			return err
+		}
+	}
+	if err := b.makeStream(ctx, t.bucket()); err != nil {
+		return err
+	}
+	for _, cfg := range t.otherBuckets() {
+		if err := b.insist(ctx, func(ctx context.Context) error {
+			_, err := b.js.CreateOrUpdateKeyValue(ctx, cfg)
+			return err
+		}); err != nil {
+			return fmt.Errorf("bucket %s: %w", cfg.Bucket, err)
+		}
+	}
+	return nil
+}
+
+func (b *Bus) makeStream(ctx context.Context, cfg jetstream.StreamConfig) error {
+	if err := b.insist(ctx, func(ctx context.Context) error {
+		_, err := b.js.CreateOrUpdateStream(ctx, cfg)
+		return err
+	}); err != nil {
+		return fmt.Errorf("stream %s: %w", cfg.Name, err)
+	}
+	return nil
+}
+
+func (b *Bus) makeConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error {
+	if err := b.insist(ctx, func(ctx context.Context) error {
+		_, err := b.js.CreateOrUpdateConsumer(ctx, stream, cfg)
+		return err
+	}); err != nil {
+		return fmt.Errorf("consumer %s of %s: %w", cfg.Durable, stream, err)
+	}
+	return nil
+}
+
+// insist makes a request, and repeats it while it is not answered, for up to leaderPatience: a cluster that elects a leader forgets what the one
+// before it had under way, and nobody tells the client.
+func (b *Bus) insist(ctx context.Context, request func(context.Context) error) error {
+	deadline := time.Now().Add(leaderPatience)
+	var err error
+	if perr := b.poll(ctx, func(try context.Context) error {
+		err = request(try)
+		api, ok := errors.AsType[*jetstream.APIError](err)
+		leaderless := errors.Is(err, context.DeadlineExceeded) || ok && api.ErrorCode == errNoLeader
+		if leaderless && time.Now().Before(deadline) {
+			return err
+		}
+		return nil
+	}); perr != nil {
+		return perr
+	}
+	return err
+}
+
+// Provisioned reports whether everything is there, or what the named stages' services need of it: their consumers and the bucket of jobs.
+func (b *Bus) Provisioned(ctx context.Context, services ...Stage) error {
+	all := len(services) == 0
+	for _, s := range Stages() {
+		if !all && !slices.Contains(services, s) {
+			continue
+		}
+		for _, l := range []Lane{Interactive, Batch} {
+			if _, err := b.js.Consumer(ctx, s.Stream(), Durable(s, l)); err != nil {
+				return fmt.Errorf("consumer %s: %w", Durable(s, l), err)
+			}
+		}
+	}
+	buckets := []string{JobBucket}
+	if all {
+		for stream, cfg := range (Topology{}).otherConsumers() {
+			if _, err := b.js.Consumer(ctx, stream, cfg.Durable); err != nil {
+				return fmt.Errorf("consumer %s of %s: %w", cfg.Durable, stream, err)
+			}
+		}
+		buckets = append(buckets, KeyBucket, HookBucket)
+	}
+	for _, bucket := range buckets {
+		if _, err := b.js.KeyValue(ctx, bucket); err != nil {
+			return fmt.Errorf("bucket %s: %w", bucket, err)
+		}
+	}
+	return nil
+}
+
+// Await waits until everything is there, or what the named stages' services need of it: a service that is started before anybody has provisioned
+// waits so. It gives up where the server refuses the user.
+func (b *Bus) Await(ctx context.Context, services ...Stage) error {
+	return b.poll(ctx, func(ctx context.Context) error { return b.Provisioned(ctx, services...) })
+}
+
+const (
+	// formingPatience is how long a cluster that answers may go on without all the servers that a stream is to be kept on.
+	formingPatience = 30 * time.Second
+	// errNoPeers is the broker's code for that.
+	errNoPeers jetstream.ErrorCode = 10005
+	// leaderPatience is how long a cluster may go on without a leader. The longest election measured took 9 s.
+	leaderPatience = 30 * time.Second
+	// errNoLeader is the broker's code for a cluster that has noticed it.
+	errNoLeader jetstream.ErrorCode = 10008
+)
+
+// ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their server, or before all of a
+// cluster's.
+func (b *Bus) ProvisionWhenUp(ctx context.Context, t Topology) error {
+	if err := b.poll(ctx, b.Check); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(formingPatience)
+	var err error
+	if perr := b.poll(ctx, func(context.Context) error {
+		err = b.Provision(ctx, t)
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == errNoPeers && time.Now().Before(deadline) {
+			return err
+		}
+		return nil
+	}); perr != nil {
+		return perr
+	}
+	if err != nil && errors.Is(b.nc.LastError(), nats.ErrPermissionViolation) {
+		return fmt.Errorf("this user may not make streams: run 'inkstream provision' as the administrator, and services with "+
+			"--nats.provision=false: %w", err)
+	}
+	return err
+}
+
+// poll calls ok until it succeeds, ctx is done, or the server refuses the user, which waiting does not change.
+func (b *Bus) poll(ctx context.Context, ok func(context.Context) error) error {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := ok(try)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if last := b.nc.LastError(); errors.Is(last, nats.ErrAuthorization) || errors.Is(last, nats.ErrPermissionViolation) {
+			return fmt.Errorf("nats: %w", last)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}
