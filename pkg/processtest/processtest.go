@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"runtime"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -29,8 +31,7 @@ type Process struct {
 func Start(ctx context.Context, cmd *exec.Cmd, ready func(ctx context.Context) error) (*Process, error) {
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := Spawn(cmd); err != nil {
 		return nil, err
 	}
 	p := &Process{cmd: cmd, ended: make(chan struct{})}
@@ -54,6 +55,30 @@ func Start(ctx context.Context, cmd *exec.Cmd, ready func(ctx context.Context) e
 		case <-time.After(startPoll):
 		}
 	}
+}
+
+// spawner is the thread that starts programs. The kernel kills them when the thread that started them ends, and threads end before their process
+// does: that of a sandbox's pool, for one, which may have started anything before.
+var spawner = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for do := range work {
+			do()
+		}
+	}()
+	return work
+})
+
+// Spawn starts a program that is killed when this process dies, however it does. The caller waits for its end.
+func Spawn(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	started := make(chan error)
+	spawner() <- func() { started <- cmd.Start() }
+	return <-started
 }
 
 // Stop kills the program, as the failure of its machine would, and waits for its end. A nil Process is none.

@@ -8,13 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"inkstream.dev/pkg/processtest"
 )
 
 // Services are the names of the services' own programs, in the order in which they are started.
@@ -61,19 +62,6 @@ func NewProcess(path string, args []string, log io.Writer) *Process {
 	return &Process{name: filepath.Base(path), path: path, args: args, log: log}
 }
 
-// starter starts processes from one thread that lives as long as this process does, because the kernel kills them when that thread ends. So
-// none outlives whoever started it, however that dies.
-var starter = sync.OnceValue(func() chan<- func() {
-	work := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for do := range work {
-			do()
-		}
-	}()
-	return work
-})
-
 // Start starts the process with more variables in its environment than this one has. It must not be running.
 func (p *Process) Start(env ...string) error {
 	p.mu.Lock()
@@ -82,10 +70,8 @@ func (p *Process) Start(env ...string) error {
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	// A group of its own: what the terminal sends is for whoever supervises it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
-	starter() <- func() { started <- cmd.Start() }
-	if err := <-started; err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := processtest.Spawn(cmd); err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
 	done := make(chan struct{})

@@ -1,0 +1,69 @@
+package processtest_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"inkstream.dev/pkg/processtest"
+)
+
+// A program goes on when the thread ends that its caller ran on.
+func TestSpawnOutlivesThread(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	thread := fmt.Sprintf("/proc/self/task/%d", onItsLastLegs(func() { failed = processtest.Spawn(cmd) }))
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	for exists(thread) {
+		runtime.Gosched()
+	}
+	if _, err := io.WriteString(in, "here\n"); err != nil {
+		t.Error(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "here\n" {
+		t.Errorf("got %q, %v, want what cat was given", line, err)
+	}
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// onItsLastLegs calls do on a thread that then ends, and returns the thread's id.
+func onItsLastLegs(do func()) int {
+	thread := make(chan int)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		if id := syscall.Gettid(); id != os.Getpid() {
+			do()
+			thread <- id
+			return
+		}
+		defer runtime.UnlockOSThread() // the main thread never ends; held here, it is not the next one
+		thread <- onItsLastLegs(do)
+	}()
+	return <-thread
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
