@@ -16,7 +16,7 @@ const (
 	giveWayEvery = 10 * giveWayTime
 	// stillTime is how long uploads may stand still, all of them, and be a flood: it is their clients that they wait for then.
 	stillTime = 20 * time.Millisecond
-	// giveWayLook is how often who gives way looks whether the flood is over.
+	// giveWayLook is how often it is looked whether a flood is over that others give way to.
 	giveWayLook = 2 * time.Millisecond
 )
 
@@ -25,8 +25,9 @@ type flood struct {
 	uploads atomic.Int32
 	last    atomic.Int64 // when one of them moved, in nanoseconds of Unix time
 
-	mu    sync.Mutex // guards what follows
-	since time.Time  // the begin of the latest time that was theirs
+	mu    sync.Mutex    // guards what follows
+	since time.Time     // the begin of the latest time that was theirs
+	ebb   chan struct{} // closed when the flood is over; nil where nobody has asked
 }
 
 func (f *flood) enter() {
@@ -54,6 +55,32 @@ func (f *flood) left(now time.Time) time.Duration {
 	return f.since.Add(giveWayTime).Sub(now)
 }
 
+// over returns what is closed when a flood that is high now is over. One goroutine looks for all who wait: each upload of the flood leaves somebody
+// behind it who does.
+func (f *flood) over() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ebb == nil {
+		f.ebb = make(chan struct{})
+		go f.watch()
+	}
+	return f.ebb
+}
+
+func (f *flood) watch() {
+	look := time.NewTicker(giveWayLook)
+	defer look.Stop()
+	for now := range look.C {
+		if !f.high(now) {
+			break
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.ebb)
+	f.ebb = nil
+}
+
 // GiveWay waits while more uploads are being worked on than there are cores, so that in a process that does everything their clients have their
 // answers before the work goes on. It is meant for bus.SetGiveWay.
 func (s *Service) GiveWay(ctx context.Context) {
@@ -65,17 +92,11 @@ func (s *Service) GiveWay(ctx context.Context) {
 	if left <= 0 {
 		return
 	}
-	over := time.NewTimer(left)
-	defer over.Stop()
-	look := time.NewTicker(giveWayLook)
-	defer look.Stop()
-	for s.flood.high(now) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-over.C:
-			return
-		case now = <-look.C:
-		}
+	enough := time.NewTimer(left)
+	defer enough.Stop()
+	select {
+	case <-ctx.Done():
+	case <-enough.C:
+	case <-s.flood.over():
 	}
 }
