@@ -340,3 +340,30 @@ func TestTopologyReadsWellAndIsIdempotent(t *testing.T) {
 		}
 	}
 }
+
+// What is as it should be is left alone when the next process provisions, and what is not is brought there.
+func TestProvisionAgain(t *testing.T) {
+	t.Parallel()
+	b := bustest.Provisioned(t, bus.Topology{MaxTasks: 100})
+	updates, err := b.JetStream().Conn().SubscribeSync("$JS.EVENT.ADVISORY.STREAM.UPDATED.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tasks := range []int64{100, 200} {
+		if err := b.Provision(t.Context(), bus.Topology{MaxTasks: tasks}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	updated := func() int {
+		n, _, err := updates.Pending()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	want := len(bus.Stages()) // their streams hold the mark
+	bustest.Eventually(t, "the streams are updated", func() bool { return updated() >= want })
+	if got := updated(); got != want {
+		t.Errorf("%d streams were updated, want %d, and those once", got, want)
+	}
+}

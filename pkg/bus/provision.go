@@ -39,7 +39,10 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 	}
 	for _, cfg := range t.otherBuckets() {
 		if err := b.insist(ctx, func(ctx context.Context) error {
-			_, err := b.js.CreateOrUpdateKeyValue(ctx, cfg)
+			_, err := b.js.CreateKeyValue(ctx, cfg)
+			if errors.Is(err, jetstream.ErrBucketExists) {
+				_, err = b.js.UpdateKeyValue(ctx, cfg)
+			}
 			return err
 		}); err != nil {
 			return fmt.Errorf("bucket %s: %w", cfg.Bucket, err)
@@ -48,9 +51,14 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 	return nil
 }
 
+// makeStream updates a stream only where it is not as it should be: the server updates one that is, too, and its consumers may be made meanwhile by
+// another process that provisions, which it does not keep apart (v2.15.2, fileStore.UpdateConfig and ConsumerStore).
 func (b *Bus) makeStream(ctx context.Context, cfg jetstream.StreamConfig) error {
 	if err := b.insist(ctx, func(ctx context.Context) error {
-		_, err := b.js.CreateOrUpdateStream(ctx, cfg)
+		_, err := b.js.CreateStream(ctx, cfg) // one that is there, and the same, will do
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			_, err = b.js.UpdateStream(ctx, cfg)
+		}
 		return err
 	}); err != nil {
 		return fmt.Errorf("stream %s: %w", cfg.Name, err)
