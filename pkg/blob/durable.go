@@ -79,7 +79,11 @@ func (d *durablePaths) makeRoot() error {
 
 // make makes dir, which is below the root, and its parents. It syncs nothing: settle does.
 func (d *durablePaths) make(dir string) error {
-	err := os.Mkdir(dir, dirMode)
+	mkdir := func(dir string) error { return os.Mkdir(dir, dirMode) }
+	if filepath.Dir(dir) == d.root && filepath.Base(dir) != incoming { // a tenant's, which all its jobs' folders lie beside
+		mkdir = d.mkdirApart
+	}
+	err := mkdir(dir)
 	switch {
 	case err == nil:
 		d.forget(dir)

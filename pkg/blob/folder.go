@@ -4,25 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"io/fs"
 	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
-	// incoming is the folder, below the root, of blobs that are being written. A key cannot have a tilde.
-	incoming = "~incoming"
-	// trays is how many folders there are in it. Whoever makes or renames a file locks the folder.
-	trays = 16
 	// fileMode and dirMode keep documents from other users of the machine.
 	fileMode = 0o640
 	dirMode  = 0o750
@@ -38,7 +30,7 @@ type folder struct {
 	opts  folderOptions
 	paths *durablePaths
 	bulk  turns // of direct writes
-	seed  maphash.Seed
+	trays *trays
 }
 
 type folderOptions struct {
@@ -74,62 +66,19 @@ func openFolder(root string, opts folderOptions) (*folder, error) {
 	case opts.syncFile == nil:
 		opts.syncFile = (*os.File).Sync
 	}
-	d := &folder{root: root, opts: opts, paths: newDurablePaths(root, opts.syncFile), bulk: turns{free: bulkAtOnce}, seed: maphash.MakeSeed()}
+	d := &folder{root: root, opts: opts, paths: newDurablePaths(root, opts.syncFile), bulk: turns{free: bulkAtOnce}}
 	if err := d.paths.makeRoot(); err != nil {
 		return nil, err
 	}
-	return d, d.makeTrays()
-}
-
-// makeTrays makes the folders of blobs that are being written.
-func (d *folder) makeTrays() error {
-	top := filepath.Join(d.root, incoming)
-	if err := d.paths.make(top); err != nil {
-		return err
-	}
-	spread(d.root)
-	spread(top)
-	for i := range trays {
-		if err := d.paths.make(d.tray(i)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *folder) tray(i int) string {
-	return filepath.Join(d.root, incoming, strconv.FormatInt(int64(i), trays))
-}
-
-// trayOf returns the tray of a key: one for all that have its first two elements, which are a job's. What is committed together then lies together,
-// in folder and inodes, and costs the disk fewer writes.
-func (d *folder) trayOf(key string) string {
-	end := 0
-	for range 2 {
-		if i := strings.IndexByte(key[end:], '/'); i >= 0 {
-			end += i + 1
-		}
-	}
-	return d.tray(int(maphash.String(d.seed, key[:end]) % trays))
-}
-
-// spread asks ext4 to lay the folders that are made in a folder from now on into different parts of the disk, each with inodes of its own
-// (EXT4_TOPDIR_FL, chattr +T). A new file's inode is looked for in its folder's part, past those of files that went in the last half minute where the
-// file system has no journal: with the trays, the jobs' folders and the message broker's files in one part, that took a quarter of the
-// processor time of a job of one page. Other file systems do not know the flag, and need it less.
-func spread(dir string) {
-	f, err := os.Open(dir)
+	top := filepath.Join(root, incoming)
+	err := d.paths.make(top)
 	if err != nil {
-		return
+		return nil, err
 	}
-	defer f.Close()
-	if flags, err := unix.IoctlGetUint32(int(f.Fd()), unix.FS_IOC_GETFLAGS); err == nil {
-		_ = unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, int(flags|topDirFlag)) // without it the blobs are where they were
-	}
+	spread(top)
+	d.trays, err = openTrays(top)
+	return d, err
 }
-
-// topDirFlag is EXT4_TOPDIR_FL of linux/fs/ext4/ext4.h.
-const topDirFlag = 0x00020000
 
 func (d *folder) path(key string) string { return filepath.Join(d.root, key) }
 

@@ -100,7 +100,7 @@ func TestWhatIsSynced(t *testing.T) {
 		do   func() error
 		want []string
 	}{
-		{"the first blob of a job", put("t/j/source.pdf"), []string{"file", "t/j", "t", "."}},
+		{"the first blob of a tenant", put("t/j/source.pdf"), []string{"file", "t/j", "t", ".", incoming}},
 		{"another in the same folder", put("t/j/manifest.json"), []string{"file", "t/j"}},
 		{"the same again", put("t/j/manifest.json"), []string{"file", "t/j"}},
 		{"one deeper", put("t/j/run-1/pages/1.json"), []string{"file", "t/j/run-1/pages", "t/j/run-1", "t/j"}},
@@ -173,9 +173,14 @@ func TestSyncFails(t *testing.T) {
 
 func wantTraysEmpty(t *testing.T, root string) {
 	t.Helper()
-	for i := range trays {
-		if left, err := os.ReadDir((&folder{root: root}).tray(i)); len(left) > 0 || err != nil {
-			t.Errorf("left in the incoming folder: got %v, %v, want nothing", left, err)
+	top := filepath.Join(root, incoming)
+	there, err := os.ReadDir(top)
+	if err != nil || len(there) == 0 {
+		t.Errorf("trays: got %d, %v, want those that were used", len(there), err)
+	}
+	for _, tray := range there {
+		if left, err := os.ReadDir(filepath.Join(top, tray.Name())); len(left) > 0 || err != nil {
+			t.Errorf("left in %s: got %v, %v, want nothing", tray.Name(), left, err)
 		}
 	}
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -22,10 +20,11 @@ const commitTries = 4
 // Create begins a file in a tray of the incoming folder, which is on the same device as the place it will be renamed to. A file without a name
 // (O_TMPFILE) would do without the tray, but must be synced once more when it has its name: a file system without a journal has it for deleted else.
 func (d *folder) Create(_ context.Context, key string, opts PutOptions) (Upload, error) {
-	name := filepath.Join(d.trayOf(key), strconv.FormatUint(rand.Uint64(), 36))
+	tray := d.trays.of(key)
+	name := filepath.Join(tray, randomName())
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if errors.Is(err, fs.ErrNotExist) { // somebody cleared the store away under us
-		if err = d.makeTrays(); err == nil {
+	if errors.Is(err, fs.ErrNotExist) { // the tray's first, or somebody cleared the store away under us
+		if err = d.paths.make(tray); err == nil {
 			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 		}
 	}
