@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -215,52 +214,6 @@ func measureSmall(ctx context.Context, b *bench) (rows []row, err error) {
 		{"jobs a second", fmt.Sprintf("%.0f", jobs/wall.Seconds()), "≥ 60", how},
 		{"CPU a job outside the engines", fmt.Sprintf("%.1f ms", (after-own).Seconds()*1000/jobs), "≤ 6 ms", "the server's own process, the NATS server and the polling included"},
 	}, nil
-}
-
-// measureUpload measures the answer to 1 MB uploads while every core recognises.
-func measureUpload(ctx context.Context, b *bench) (rows []row, err error) {
-	s, err := b.serve(ctx, "upload")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	load := pdftest.Scanned(pdftest.ScanOptions{Pages: 16}).PDF
-	busy, err := s.upload(ctx, bytes.NewReader(load), len(load), "")
-	if err != nil {
-		return nil, err
-	}
-	for range 3 {
-		if _, err := s.upload(ctx, bytes.NewReader(load), len(load), ""); err != nil {
-			return nil, err
-		}
-	}
-	// Recognition is under way once the first page is through.
-	if err := s.awaitPages(ctx, busy.ID); err != nil {
-		return nil, err
-	}
-	// The bodies differ in their ends alone, so that making them costs the cores that are measured next to nothing.
-	const uploads, atOnce, size = 200, 20, 1_000_000
-	base := pdftest.BornDigital(1).PDF
-	base = append(base, bytes.Repeat([]byte{' '}, size-len(base)-20)...)
-	latencies := make([]float64, uploads)
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
-	for i := range uploads {
-		g.Go(func() error {
-			body := io.MultiReader(bytes.NewReader(base), strings.NewReader(fmt.Sprintf("\n%% %16d\n", i)))
-			took, err := timed(func() error { _, err := s.upload(gctx, body, size, ""); return err })
-			latencies[i] = float64(took.Microseconds()) / 1000
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	slices.Sort(latencies)
-	return []row{{
-		"upload of 1 MB while every core recognises, p99", fmt.Sprintf("%.0f ms (p50 %.0f)", latencies[uploads*99/100], latencies[uploads/2]), "≤ 50 ms",
-		fmt.Sprintf("%d uploads, %d at a time, full durability", uploads, atOnce),
-	}}, nil
 }
 
 // measureMemory compares the memory of the server's process after a long document with that after a short one.
