@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -76,6 +77,7 @@ func run(ctx context.Context) error {
 	fmt.Printf("%d cores, %s, %s\n\n", runtime.NumCPU(), cpuModel(), time.Now().Format(time.DateOnly))
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WHAT\tMEASURED\tTARGET\tHOW")
+	var failed error // what could be measured is shown all the same
 	for _, m := range measurements {
 		if *only != "" && *only != m.name {
 			continue
@@ -83,13 +85,16 @@ func run(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, "measuring", m.name)
 		rows, err := m.run(ctx, b)
 		if err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", m.name, err))
+			if ctx.Err() != nil {
+				break
+			}
 		}
 		for _, r := range rows {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.what, r.value, r.target, r.how)
 		}
 	}
-	return table.Flush()
+	return errors.Join(table.Flush(), failed)
 }
 
 // names lists the measurements.
