@@ -82,8 +82,13 @@ func (d *folder) Sweep(ctx context.Context, olderThan time.Duration) (int, error
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err != nil || entry.IsDir() {
+		switch {
+		case err != nil:
 			return err
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), apartPrefix):
+			return fs.SkipDir // no tray: a tenant's folder, of which a crash left this name
+		case entry.IsDir():
+			return nil
 		}
 		ok, err := sweepOne(path, before)
 		if ok {

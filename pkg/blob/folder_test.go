@@ -100,7 +100,7 @@ func TestWhatIsSynced(t *testing.T) {
 		do   func() error
 		want []string
 	}{
-		{"the first blob of a tenant", put("t/j/source.pdf"), []string{"file", "t/j", "t", ".", incoming}},
+		{"the first blob of a job", put("t/j/source.pdf"), []string{"file", "t/j", "t", "."}},
 		{"another in the same folder", put("t/j/manifest.json"), []string{"file", "t/j"}},
 		{"the same again", put("t/j/manifest.json"), []string{"file", "t/j"}},
 		{"one deeper", put("t/j/run-1/pages/1.json"), []string{"file", "t/j/run-1/pages", "t/j/run-1", "t/j"}},
@@ -182,6 +182,45 @@ func wantTraysEmpty(t *testing.T, root string) {
 		if left, err := os.ReadDir(filepath.Join(top, tray.Name())); len(left) > 0 || err != nil {
 			t.Errorf("left in %s: got %v, %v, want nothing", tray.Name(), left, err)
 		}
+	}
+}
+
+// A tenant's folder that a crash left with its first name as well is no tray: what lies there is whole and acknowledged.
+func TestSweepTakesNoTenantForATray(t *testing.T) {
+	t.Parallel()
+	s, log := openLogged(t)
+	if err := s.PutBytes(t.Context(), "t/j/source.pdf", []byte("x"), ""); err != nil {
+		t.Fatal(err)
+	}
+	// Folders cannot have two names here: the first one stands for both.
+	if err := os.Rename(filepath.Join(log.root, "t"), filepath.Join(log.root, incoming, apartPrefix+"1")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.SweepTemp(t.Context(), 0); n != 0 || err != nil {
+		t.Errorf("SweepTemp: got %d, %v, want nothing swept", n, err)
+	}
+	if _, err := os.Stat(filepath.Join(log.root, incoming, apartPrefix+"1", "j", "source.pdf")); err != nil {
+		t.Errorf("the blob after the sweep: got %v, want it there", err)
+	}
+}
+
+// A store that is opened again writes in the trays that it has.
+func TestTraysAreKept(t *testing.T) {
+	t.Parallel()
+	s, log := openLogged(t)
+	if err := s.PutBytes(t.Context(), "t/j/source.pdf", []byte("x"), ""); err != nil {
+		t.Fatal(err)
+	}
+	made, err := os.ReadDir(filepath.Join(log.root, incoming))
+	if err != nil || len(made) != 1 {
+		t.Fatalf("after one blob: got %d trays, %v, want 1", len(made), err)
+	}
+	again, err := openTrays(filepath.Join(log.root, incoming))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(again.dirs) != trayCount || !slices.Contains(again.dirs, filepath.Join(log.root, incoming, made[0].Name())) {
+		t.Errorf("opened again: got %d trays, want %d with %s among them", len(again.dirs), trayCount, made[0].Name())
 	}
 }
 

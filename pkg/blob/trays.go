@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"errors"
 	"hash/maphash"
 	"math/rand/v2"
 	"os"
@@ -20,6 +19,8 @@ const (
 	trayCount = 256
 	// trayPrefix is what the name of each begins with.
 	trayPrefix = "tray-"
+	// apartPrefix is what the first name of a folder begins with that mkdirApart makes.
+	apartPrefix = "apart-"
 )
 
 // trays are the folders that blobs are written in before they have their names. They are made when they are needed.
@@ -80,15 +81,15 @@ func spread(dir string) {
 // topDirFlag is EXT4_TOPDIR_FL of linux/fs/ext4/ext4.h.
 const topDirFlag = 0x00020000
 
-// mkdirApart makes a folder that lies apart, whatever its name: it has another one first. Where that cannot be it is made like any other.
+// mkdirApart makes a folder that lies apart, whatever its name: it has another one first. Where that cannot be it is made like any other. A crash may
+// leave it with both names on a file system without a journal, so nothing is swept below the first.
 func (d *durablePaths) mkdirApart(dir string) error {
-	top := filepath.Join(d.root, incoming)
-	apart := filepath.Join(top, randomName())
-	if err := os.Mkdir(apart, dirMode); err != nil {
-		return os.Mkdir(dir, dirMode)
+	apart := filepath.Join(d.root, incoming, apartPrefix+randomName())
+	if os.Mkdir(apart, dirMode) == nil {
+		if unix.Renameat2(unix.AT_FDCWD, apart, unix.AT_FDCWD, dir, unix.RENAME_NOREPLACE) == nil {
+			return nil
+		}
+		_ = os.Remove(apart) // empty, and in nobody's way
 	}
-	if err := unix.Renameat2(unix.AT_FDCWD, apart, unix.AT_FDCWD, dir, unix.RENAME_NOREPLACE); err != nil {
-		return errors.Join(os.Remove(apart), os.Mkdir(dir, dirMode))
-	}
-	return d.sync(top) // a crash must not leave it with two names, for what lies below the first is swept
+	return os.Mkdir(dir, dirMode)
 }

@@ -61,7 +61,7 @@ func uploadWhileBusy(ctx context.Context, b *bench) (latencies []float64, err er
 }
 
 // measureBareUpload times the same uploads to servers that do less than any server of documents must, on a machine that does nothing else: one
-// receives and hashes, the other also stores and syncs. There is no broker, no record and no queue, so that nobody's answer can come sooner here.
+// receives and hashes, the other also stores and syncs. There is no broker, no record and no queue.
 func measureBareUpload(ctx context.Context, b *bench) (rows []row, err error) {
 	store, err := blob.Open(ctx, "file://"+filepath.Join(b.dir, "bare"))
 	if err != nil {
