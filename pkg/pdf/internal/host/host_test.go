@@ -10,12 +10,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/triage"
 	"inkstream.dev/pkg/pdf/internal/wire"
 	"inkstream.dev/pkg/pdftest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -30,8 +32,13 @@ type rig struct {
 
 func newRig(t testing.TB, memory int64) *rig {
 	t.Helper()
+	return newRigWithFonts(t, memory, "/usr/share/fonts")
+}
+
+func newRigWithFonts(t testing.TB, memory int64, dirs ...string) *rig {
+	t.Helper()
 	h, err := New(context.Background(), pdfium.Config{
-		CacheDir: filepath.Join(os.TempDir(), "inkstream-test-pdfium"), MemoryLimit: memory, FontDirs: []string{"/usr/share/fonts"},
+		CacheDir: filepath.Join(os.TempDir(), "inkstream-test-pdfium"), MemoryLimit: memory, FontDirs: dirs,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -243,5 +250,80 @@ func TestTextOfAnnotationsIsReadBesideLinks(t *testing.T) {
 	}
 	if links := page.GetLinks(); len(links) != 1 || links[0].GetUri() != "https://example.org/" {
 		t.Errorf("links: got %v, want one to https://example.org/", links)
+	}
+}
+
+// columnPage has a column of Japanese in a font that is not embedded: on a machine without Japanese fonts its glyphs have no outlines.
+const columnPage = `%PDF-1.7
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</V 5 0 R>>>>/Contents 4 0 R>>endobj
+4 0 obj<</Length 66>>stream
+BT /V 20 Tf 500 700 Td <03980368035803600371034d037e0771> Tj ET   
+endstream endobj
+5 0 obj<</Type/Font/Subtype/Type0/BaseFont/Mincho-Identity-V/Encoding/Identity-V/DescendantFonts[6 0 R]>>endobj
+6 0 obj<</Type/Font/Subtype/CIDFontType0/BaseFont/Mincho/CIDSystemInfo<</Registry(Adobe)/Ordering(Japan1)/Supplement 2>>/DW 1000/FontDescriptor 7 0 R>>endobj
+7 0 obj<</Type/FontDescriptor/FontName/Mincho/Flags 6/FontBBox[-170 -331 1024 903]/Ascent 723/Descent -241/CapHeight 709/ItalicAngle 0/StemV 69>>endobj
+trailer<</Root 1 0 R>>
+`
+
+func TestTextThatNoFontDrawsIsKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "column.pdf")
+	if err := os.WriteFile(path, []byte(columnPage), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := newRigWithFonts(t, 512<<20)
+	r.ask(wire.Request{Op: wire.Open}, nil, f)
+	for _, tt := range []struct {
+		mode  string
+		notes int
+	}{{"", 0}, {wire.Force, 1}, {wire.Redo, 0}, {wire.Skip, 0}} {
+		page := &inkstreamv1.Page{}
+		reply := r.ask(wire.Request{Op: wire.Page, Page: 1, Mode: tt.mode, NoRaster: tt.mode == wire.Skip}, page)
+		if reply.Kind != triage.Native || page.GetOutcome() != "native_text" || len(page.GetNotes()) != tt.notes {
+			t.Errorf("mode %q: got %v, outcome %q, notes %q, want native text and %d notes", tt.mode, reply.Kind, page.GetOutcome(), page.GetNotes(), tt.notes)
+		}
+		var got string
+		for _, b := range page.GetBlocks() {
+			for _, l := range b.GetLines() {
+				for _, w := range l.GetWords() {
+					got += w.GetText()
+				}
+			}
+		}
+		if want := "わたくしといふ現"; got != want {
+			t.Errorf("mode %q: got the text %q, want %q", tt.mode, got, want)
+		}
+	}
+}
+
+// TestVerticalJapaneseOfTheCorpus reads a poem of 65 columns, in a font that is not embedded.
+func TestVerticalJapaneseOfTheCorpus(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open(pdftest.Corpus(t).File("pdf/pdfminer-jo.pdf").Abs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := newRigWithFonts(t, 512<<20)
+	r.ask(wire.Request{Op: wire.Open}, nil, f)
+	page := &inkstreamv1.Page{}
+	r.ask(wire.Request{Op: wire.Page, Page: 1}, page)
+	characters := 0
+	for _, b := range page.GetBlocks() {
+		for _, l := range b.GetLines() {
+			for _, w := range l.GetWords() {
+				characters += utf8.RuneCountInString(w.GetText())
+			}
+		}
+	}
+	if want := 880; characters < want {
+		t.Errorf("got %d characters, want at least %d", characters, want)
 	}
 }

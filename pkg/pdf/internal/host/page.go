@@ -132,6 +132,11 @@ func (h *Host) raster(s *reading, req wire.Request, reply *wire.Reply) error {
 	if !req.AlwaysRaster {
 		reply.Kind = triage.Look(reply.Kind, triage.Sight{Ink: r.Text.Ink, Letters: r.Text.Letters})
 	}
+	if own := triage.Decide(s.facts); reply.Kind == triage.Blank && s.facts.Chars > s.facts.Invisible && (own == triage.Native || own == triage.Mixed) {
+		// Recognition was forced, but nothing is drawn of text that is there: its fonts are missing.
+		s.out.Notes = append(s.out.Notes, "the page is drawn without its text, which was taken from the file and not recognised")
+		reply.Kind = triage.Native
+	}
 	if reply.Kind.WantsOCR() || req.AlwaysRaster {
 		reply.Raster = &wire.Raster{Width: r.Width, Height: r.Height, DPI: r.DPI, XHeight: r.Text.XHeight}
 	}
@@ -161,6 +166,7 @@ func (s *reading) read(maxObjects int) {
 		limits.Marked = maxMarks
 	}
 	s.objects = s.page.ReadObjects(limits)
+	s.page.Widen(s.objects)
 	text := s.page.ReadText(maxChars)
 	if s.mode == wire.Redo {
 		text = s.withoutLayer(text)

@@ -49,6 +49,9 @@ const (
 	fnObjBounds
 	fnObjMatrix
 	fnObjFillColor
+	fnObjStrokeWidth
+	fnObjSetStrokeWidth
+	fnObjTransform
 	fnFormCountObjects
 	fnFormGetObject
 	fnPathCountSegments
@@ -74,10 +77,13 @@ const (
 	fnTextObjFont
 	fnTextObjFontSize
 	fnTextObjRenderMode
+	fnTextObjSetMode
+	fnTextObjText
 	fnFontBaseName
 	fnFontFlags
 	fnFontWeight
 	fnFontItalicAngle
+	fnFontEmbedded
 	fnBitmapCreateEx
 	fnBitmapFillRect
 	fnBitmapFormat
@@ -169,6 +175,9 @@ var functionNames = [numFunctions]string{
 	fnObjBounds:           "FPDFPageObj_GetBounds",
 	fnObjMatrix:           "FPDFPageObj_GetMatrix",
 	fnObjFillColor:        "FPDFPageObj_GetFillColor",
+	fnObjStrokeWidth:      "FPDFPageObj_GetStrokeWidth",
+	fnObjSetStrokeWidth:   "FPDFPageObj_SetStrokeWidth",
+	fnObjTransform:        "FPDFPageObj_TransformF",
 	fnFormCountObjects:    "FPDFFormObj_CountObjects",
 	fnFormGetObject:       "FPDFFormObj_GetObject",
 	fnPathCountSegments:   "FPDFPath_CountSegments",
@@ -194,10 +203,13 @@ var functionNames = [numFunctions]string{
 	fnTextObjFont:         "FPDFTextObj_GetFont",
 	fnTextObjFontSize:     "FPDFTextObj_GetFontSize",
 	fnTextObjRenderMode:   "FPDFTextObj_GetTextRenderMode",
+	fnTextObjSetMode:      "FPDFTextObj_SetTextRenderMode",
+	fnTextObjText:         "FPDFTextObj_GetText",
 	fnFontBaseName:        "FPDFFont_GetBaseFontName",
 	fnFontFlags:           "FPDFFont_GetFlags",
 	fnFontWeight:          "FPDFFont_GetWeight",
 	fnFontItalicAngle:     "FPDFFont_GetItalicAngle",
+	fnFontEmbedded:        "FPDFFont_GetIsEmbedded",
 	fnBitmapCreateEx:      "FPDFBitmap_CreateEx",
 	fnBitmapFillRect:      "FPDFBitmap_FillRect",
 	fnBitmapFormat:        "FPDFBitmap_GetFormat",

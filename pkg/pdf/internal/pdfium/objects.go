@@ -1,6 +1,11 @@
 package pdfium
 
-import "math"
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // Image is an image object of a page.
 type Image struct {
@@ -34,6 +39,9 @@ type Objects struct {
 	Marked map[int]Rect
 	// Cut says that the page has more objects than were looked at.
 	Cut bool
+
+	// flat are text objects that have no width, points those that have no height either.
+	flat, points []uint64
 }
 
 // Shape is a path or shading that may be a part of a drawing.
@@ -98,12 +106,7 @@ func (w *walker) visit(object uint64, m Matrix, depth int) bool {
 	}
 	switch w.in.callInt(fnObjType, object) {
 	case objText:
-		w.out.Texts++
-		if len(w.out.TextPlaces) < w.limits.Texts {
-			if r, ok := w.bounds(object, m); ok && !r.Empty() {
-				w.out.TextPlaces = append(w.out.TextPlaces, TextPlace{r, w.textSize(object, m)})
-			}
-		}
+		w.text(object, m)
 	case objPath:
 		w.path(object, m)
 	case objImage:
@@ -147,6 +150,103 @@ func (w *walker) bounds(object uint64, m Matrix) (Rect, bool) {
 	w.in.float32s(b[:])
 	r := m.Bounds(Rect{b[0], b[1], b[2], b[3]})
 	return r, r.Finite()
+}
+
+func (w *walker) text(object uint64, m Matrix) {
+	w.out.Texts++
+	r, ok := w.bounds(object, Identity) // the text page measures forms in their own space too
+	switch {
+	case !ok:
+		return
+	case r.Right-r.Left >= noExtent:
+	case r.Top-r.Bottom >= noExtent:
+		w.out.flat = append(w.out.flat, object)
+	default:
+		w.out.points = append(w.out.points, object)
+	}
+	if len(w.out.TextPlaces) < w.limits.Texts {
+		if r = m.Bounds(r); r.Finite() && !r.Empty() {
+			w.out.TextPlaces = append(w.out.TextPlaces, TextPlace{r, w.textSize(object, m)})
+		}
+	}
+}
+
+// noExtent is PDFium's: it leaves text objects that are narrower out of the text page.
+const noExtent = 0.01
+
+// Widen makes ReadText read text that PDFium would leave out of the text page for want of a width, which is how it gets rid of blanks. A
+// width is made of outlines, and glyphs have none where a font is not embedded and the one that stands in for it lacks them: Japanese on a
+// machine without Japanese fonts. So columns of vertical writing are lost, and characters that are set one by one.
+//
+// Text that has a height is no blank. What has neither width nor height most often is one. That is looked into only where it is half of the
+// page's texts, in fonts that are not embedded: there a few are tried.
+func (p *Page) Widen(o Objects) {
+	for _, object := range o.flat {
+		p.widen(object)
+	}
+	if len(o.points) == 0 || 2*len(o.points) < o.Texts {
+		return
+	}
+	points := slices.DeleteFunc(slices.Clone(o.points), func(object uint64) bool {
+		font := p.in.call(fnTextObjFont, object) & math.MaxUint32
+		return font == 0 || p.in.callBool(fnFontEmbedded, font)
+	})
+	if 2*len(points) < o.Texts || !p.hidden(points) {
+		return
+	}
+	for _, object := range points {
+		p.widen(object)
+	}
+}
+
+// hidden reports whether some of the text objects are characters once they have a width. Those that it tried have none afterwards.
+func (p *Page) hidden(objects []uint64) bool {
+	const tries = 16
+	step := (len(objects) + tries - 1) / tries
+	for i := 0; i < len(objects); i += step {
+		p.widen(objects[i])
+	}
+	found := false
+	if page := p.in.call(fnTextLoadPage, p.handle) & math.MaxUint32; page != 0 {
+		for i := 0; i < len(objects) && !found; i += step {
+			buffer, size := p.in.stringBuffer()
+			text := p.in.wide(p.in.call(fnTextObjText, objects[i], page, buffer, size) & math.MaxUint32)
+			found = strings.ContainsFunc(text, func(r rune) bool { return r != ' ' && unicode.IsPrint(r) })
+		}
+		p.in.call(fnTextClosePage, page)
+	}
+	for i := 0; i < len(objects); i += step {
+		p.measure(objects[i])
+	}
+	return found
+}
+
+// widen gives a text object a width, and changes neither where it stands nor how it is painted: what is painted with strokes reaches as far
+// as they do, so it is measured as if it were.
+func (p *Page) widen(object uint64) {
+	const stroke, lastMode = 1, 7
+	w := walker{in: p.in}
+	if m := w.matrix(object); m.A*m.D == m.B*m.C {
+		return // squeezed to a line: nobody sees it
+	}
+	mode := p.in.callInt(fnTextObjRenderMode, object)
+	if mode < 0 || mode > lastMode || !p.in.callBool(fnObjStrokeWidth, object, p.in.scratch) {
+		return
+	}
+	width := uint64(p.in.uint32At(0)) // the bits of a float32, which is how one is passed
+	p.in.call(fnTextObjSetMode, object, stroke)
+	p.in.call(fnObjSetStrokeWidth, object, uint64(math.Float32bits(1)))
+	p.measure(object)
+	p.in.call(fnObjSetStrokeWidth, object, width)
+	p.in.call(fnTextObjSetMode, object, uint64(mode))
+}
+
+// measure has PDFium work out anew where an object lies, as it does when one is moved: here, by nothing.
+func (p *Page) measure(object uint64) {
+	for i, v := range [...]float32{1, 0, 0, 1, 0, 0} {
+		p.in.setUint32(4*i, math.Float32bits(v))
+	}
+	p.in.call(fnObjTransform, object, p.in.scratch)
 }
 
 // textSize returns the size of a text object's font; 0 if that is not known.

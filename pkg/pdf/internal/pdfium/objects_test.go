@@ -1,0 +1,102 @@
+package pdfium
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"inkstream.dev/pkg/pdftest"
+)
+
+// textPage is a page of 300 by 300 points with that content. F is Helvetica; V and H are Japanese, written in columns and in lines. None is
+// embedded.
+func textPage(content string) pdftest.File {
+	const head = `%%PDF-1.7
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Resources<</Font<</F 5 0 R/V 6 0 R/H 7 0 R>>>>/Contents 4 0 R>>endobj
+4 0 obj<</Length %d>>stream
+%s
+endstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+6 0 obj<</Type/Font/Subtype/Type0/BaseFont/Mincho-Identity-V/Encoding/Identity-V/DescendantFonts[8 0 R]>>endobj
+7 0 obj<</Type/Font/Subtype/Type0/BaseFont/Mincho-Identity-H/Encoding/Identity-H/DescendantFonts[8 0 R]>>endobj
+8 0 obj<</Type/Font/Subtype/CIDFontType0/BaseFont/Mincho/CIDSystemInfo<</Registry(Adobe)/Ordering(Japan1)/Supplement 2>>/DW 1000/FontDescriptor 9 0 R>>endobj
+9 0 obj<</Type/FontDescriptor/FontName/Mincho/Flags 6/FontBBox[-170 -331 1024 903]/Ascent 723/Descent -241/CapHeight 709/ItalicAngle 0/StemV 69>>endobj
+trailer<</Root 1 0 R>>
+`
+	return pdftest.File{Name: "text", PDF: fmt.Appendf(nil, head, len(content), content)}
+}
+
+// column and single say "watakushi": as a column, and as characters that are set one by one.
+const (
+	column = "BT /V 10 Tf 200 280 Td <0398036803580360> Tj ET\n"
+	single = "BT /H 10 Tf 20 200 Td <0398> Tj 10 0 Td <0368> Tj 10 0 Td <0358> Tj 10 0 Td <0360> Tj ET\n"
+)
+
+func TestTextWithoutExtentIsRead(t *testing.T) {
+	t.Parallel()
+	in := newInstance(t, 256<<20)
+	for _, tt := range []struct{ name, content, want string }{
+		{"a column", column, "わたくし"},
+		{"hairlines in force", "0 w " + column, "わたくし"},
+		{"an invisible column", "3 Tr " + column, "わたくし"},
+		{"characters one by one", single, "わたくし"},
+		{"squeezed to a line", "0 0 0 1 20 0 cm " + column, ""},
+		{"blanks", "BT /F 10 Tf 20 200 Td (one) Tj 20 0 Td ( ) Tj 5 0 Td (two) Tj 20 0 Td ( ) Tj 5 0 Td ( ) Tj 5 0 Td ( ) Tj ET", "onetwo"},
+	} {
+		d := openFile(t, in, textPage(tt.content))
+		p, ok := d.LoadPage(0)
+		if !ok {
+			t.Fatalf("%s: the page does not load", tt.name)
+		}
+		p.Widen(p.ReadObjects(ObjectLimits{Objects: 100, Depth: 2}))
+		var got []rune
+		text := p.ReadText(100)
+		for _, c := range text.Chars {
+			if !c.Generated {
+				got = append(got, c.Rune)
+			}
+		}
+		if string(got) != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, string(got), tt.want)
+		}
+		for _, r := range text.Runs {
+			if want := tt.name == "an invisible column"; r.Invisible != want {
+				t.Errorf("%s: invisible: got %t, want %t", tt.name, r.Invisible, want)
+			}
+		}
+		p.Close()
+		d.Close()
+	}
+}
+
+func TestWideningPaintsNothing(t *testing.T) {
+	t.Parallel()
+	in := newInstance(t, 256<<20)
+	d := openFile(t, in, textPage(column+single+"BT /F 40 Tf 20 100 Td (Text) Tj ET 5 w 20 50 m 200 50 l S"))
+	p, ok := d.LoadPage(0)
+	if !ok {
+		t.Fatal("the page does not load")
+	}
+	draw := func() []byte {
+		b, ok := p.Render(300, 300)
+		if !ok {
+			t.Fatal("the page is not drawn")
+		}
+		defer b.Close()
+		return slices.Clone(b.Pixels())
+	}
+	before := draw()
+	o := p.ReadObjects(ObjectLimits{Objects: 100, Depth: 2})
+	if len(o.flat) != 1 || len(o.points) != 4 {
+		t.Fatalf("got %d flat texts and %d without extent, want 1 and 4", len(o.flat), len(o.points))
+	}
+	p.Widen(o)
+	if !slices.Equal(draw(), before) {
+		t.Error("the page looks different")
+	}
+	if again := p.ReadObjects(ObjectLimits{Objects: 100, Depth: 2}); len(again.flat) != 0 || len(again.points) != 0 {
+		t.Errorf("got %d flat texts and %d without extent, want none", len(again.flat), len(again.points))
+	}
+}
