@@ -130,7 +130,7 @@ func measureNative(ctx context.Context, b *bench) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	if _, err := s.runJob(ctx, pdftest.BornDigital(64).PDF, ""); err != nil { // warms the children
+	if _, err := s.runJob(ctx, data, ""); err != nil { // starts every child
 		return nil, err
 	}
 	const basic, all = "&artifacts=text,json", ""
