@@ -28,8 +28,9 @@ trailer<</Root 1 0 R>>
 	return pdftest.File{Name: "text", PDF: fmt.Appendf(nil, head, len(content), content)}
 }
 
-// column and single say "watakushi": as a column, and as characters that are set one by one.
+// column, line and single say "watakushi": as a column, as a line, and as characters that are set one by one.
 const (
+	line   = "BT /H 10 Tf 20 250 Td <0398036803580360> Tj ET\n"
 	column = "BT /V 10 Tf 200 280 Td <0398036803580360> Tj ET\n"
 	single = "BT /H 10 Tf 20 200 Td <0398> Tj 10 0 Td <0368> Tj 10 0 Td <0358> Tj 10 0 Td <0360> Tj ET\n"
 )
@@ -37,13 +38,20 @@ const (
 func TestTextWithoutExtentIsRead(t *testing.T) {
 	t.Parallel()
 	in := newInstance(t, 256<<20)
-	for _, tt := range []struct{ name, content, want string }{
-		{"a column", column, "わたくし"},
-		{"hairlines in force", "0 w " + column, "わたくし"},
-		{"an invisible column", "3 Tr " + column, "わたくし"},
-		{"characters one by one", single, "わたくし"},
-		{"squeezed to a line", "0 0 0 1 20 0 cm " + column, ""},
-		{"blanks", "BT /F 10 Tf 20 200 Td (one) Tj 20 0 Td ( ) Tj 5 0 Td (two) Tj 20 0 Td ( ) Tj 5 0 Td ( ) Tj 5 0 Td ( ) Tj ET", "onetwo"},
+	for _, tt := range []struct {
+		name, content, want string
+		down, invisible     bool
+	}{
+		{name: "a column", content: column, want: "わたくし", down: true},
+		{name: "hairlines in force", content: "0 w " + column, want: "わたくし", down: true},
+		{name: "an invisible column", content: "3 Tr " + column, want: "わたくし", down: true, invisible: true},
+		{name: "a line", content: line, want: "わたくし"},
+		{name: "characters one by one", content: single, want: "わたくし"},
+		{name: "squeezed to a line", content: "0 0 0 1 20 0 cm " + column},
+		{
+			name: "blanks", want: "onetwo",
+			content: "BT /F 10 Tf 20 200 Td (one) Tj 20 0 Td ( ) Tj 5 0 Td (two) Tj 20 0 Td ( ) Tj 5 0 Td ( ) Tj 5 0 Td ( ) Tj ET",
+		},
 	} {
 		d := openFile(t, in, textPage(tt.content))
 		p, ok := d.LoadPage(0)
@@ -56,14 +64,17 @@ func TestTextWithoutExtentIsRead(t *testing.T) {
 		for _, c := range text.Chars {
 			if !c.Generated {
 				got = append(got, c.Rune)
+				if c.Rune != ' ' && c.Box.Empty() {
+					t.Errorf("%s: %c has no place", tt.name, c.Rune)
+				}
 			}
 		}
 		if string(got) != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, string(got), tt.want)
 		}
 		for _, r := range text.Runs {
-			if want := tt.name == "an invisible column"; r.Invisible != want {
-				t.Errorf("%s: invisible: got %t, want %t", tt.name, r.Invisible, want)
+			if down := r.DirX == 0 && r.DirY == -1; down != tt.down || r.Invisible != tt.invisible {
+				t.Errorf("%s: got a run downwards %t and invisible %t, want %t and %t", tt.name, down, r.Invisible, tt.down, tt.invisible)
 			}
 		}
 		p.Close()

@@ -2,13 +2,14 @@ package pdfium
 
 import (
 	"math"
+	"unicode"
 	"unicode/utf16"
 )
 
 // Char is one character of a page, as PDFium's text page lists it.
 type Char struct {
 	Rune rune
-	// Box holds the glyph tightly, in user space; empty for generated characters.
+	// Box holds the glyph tightly, in user space; one without outlines, that is no blank, from ascent to descent. Empty for generated characters.
 	Box Rect
 	// Run is the index of its Run.
 	Run int32
@@ -29,7 +30,7 @@ type Run struct {
 	Font int
 	// Size is the font size in points as drawn.
 	Size float64
-	// DirX and DirY point along the writing direction in user space.
+	// DirX and DirY point along the writing direction in user space: downwards in columns of Japanese or Chinese.
 	DirX, DirY float64
 	// Loose is the box of the run's first character from font ascent to descent.
 	Loose Rect
@@ -130,7 +131,9 @@ func (r *textReader) char(i uint64, at record) {
 		r.out.Chars = append(r.out.Chars, c)
 		return
 	}
-	if object := at.object(); object != r.object {
+	object := at.object()
+	begins := object != r.object
+	if begins {
 		r.object = object
 		r.startRun(i, object)
 	} else if r.blank >= 0 {
@@ -144,8 +147,38 @@ func (r *textReader) char(i uint64, at record) {
 			c.Box = Rect{}
 		}
 	}
+	if c.Box.Empty() && !unicode.IsSpace(c.Rune) && r.in.callBool(fnTextLooseBox, r.page, i, r.in.scratch) {
+		if loose := looseBox(r.in.bytes(r.in.scratch, 16)); usable(loose) {
+			c.Box = loose
+		}
+	}
+	if n := len(r.out.Chars); c.Rune >= firstOfColumns && !begins && n > 0 && r.out.Chars[n-1].Run == r.run {
+		r.turn(&r.out.Chars[n-1], &c)
+	}
 	r.out.Chars = append(r.out.Chars, c)
 }
+
+// turn turns the direction of a run by what two of its glyphs that follow each other show: in a column each stands below the one before. The
+// matrix does not tell, and the font, which does, has no function for that.
+func (r *textReader) turn(a, b *Char) {
+	run := &r.out.Runs[r.run]
+	x, y := (b.Box.Left+b.Box.Right-a.Box.Left-a.Box.Right)/2, (b.Box.Bottom+b.Box.Top-a.Box.Bottom-a.Box.Top)/2
+	length := math.Hypot(run.DirX, run.DirY) * run.Size
+	along, down := (x*run.DirX+y*run.DirY)/length, (x*run.DirY-y*run.DirX)/length // in ems
+	if !(down > 0.5 && down < 2 && math.Abs(along) < 0.4) || a.Box.Empty() || b.Box.Empty() {
+		return
+	}
+	if unicode.In(a.Rune, columnScripts...) && unicode.In(b.Rune, columnScripts...) {
+		run.DirX, run.DirY = run.DirY, -run.DirX
+	}
+}
+
+// columnScripts are written in columns; their punctuation, wide blanks and all, comes last.
+var columnScripts = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, {R16: []unicode.Range16{{Lo: 0x3000, Hi: 0x303F, Stride: 1}}},
+}
+
+const firstOfColumns = 0x1100 // the first character of columnScripts
 
 // tight reports whether the glyphs of one text object around a blank stand closer than any blank, going by their advance widths. PDFium goes by
 // their ink. Widths that make glyphs overlap are not believed.
