@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -294,12 +296,44 @@ func TestTextThatNoFontDrawsIsKept(t *testing.T) {
 			for _, l := range b.GetLines() {
 				for _, w := range l.GetWords() {
 					got += w.GetText()
+					if want := []float32{490, 100, 510, 260}; !near(w.GetBbox(), want, 4) {
+						t.Errorf("mode %q: got the column at %v, want it around %v", tt.mode, w.GetBbox(), want)
+					}
 				}
 			}
 		}
 		if want := "わたくしといふ現"; got != want {
 			t.Errorf("mode %q: got the text %q, want %q", tt.mode, got, want)
 		}
+	}
+}
+
+func near(got, want []float32, most float64) bool {
+	return slices.EqualFunc(got, want, func(a, b float32) bool { return math.Abs(float64(a-b)) <= most })
+}
+
+// Text that is drawn, but not to be seen, is no text that lacks a font: who forces recognition gets what is seen.
+func TestForcedRecognitionKeepsNoWhiteText(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "white.pdf")
+	white := strings.NewReplacer("<</V 5 0 R>>", "<</V<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>",
+		"<03980368035803600371034d037e0771> Tj ET   ", "1 g (white) Tj ET                          ").Replace(columnPage)
+	if err := os.WriteFile(path, []byte(white), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := newRig(t, 512<<20)
+	r.ask(wire.Request{Op: wire.Open}, nil, f)
+	page := &inkstreamv1.Page{}
+	if got := r.ask(wire.Request{Op: wire.Page, Page: 1}, page); got.Kind != triage.Native {
+		t.Errorf("read: got %v, want native text", got.Kind)
+	}
+	if got := r.ask(wire.Request{Op: wire.Page, Page: 1, Mode: wire.Force}, page); got.Kind != triage.Blank || len(page.GetBlocks()) > 0 {
+		t.Errorf("forced: got %v with %d blocks, want a blank page", got.Kind, len(page.GetBlocks()))
 	}
 }
 

@@ -132,8 +132,8 @@ func (h *Host) raster(s *reading, req wire.Request, reply *wire.Reply) error {
 	if !req.AlwaysRaster {
 		reply.Kind = triage.Look(reply.Kind, triage.Sight{Ink: r.Text.Ink, Letters: r.Text.Letters})
 	}
-	if own := triage.Decide(s.facts); reply.Kind == triage.Blank && s.facts.Chars > s.facts.Invisible && (own == triage.Native || own == triage.Mixed) {
-		// Recognition was forced, but nothing is drawn of text that is there: its fonts are missing.
+	if own := triage.Decide(s.facts); reply.Kind == triage.Blank && s.undrawn && (own == triage.Native || own == triage.Mixed) {
+		// Recognition was forced, but no font draws the text that is there.
 		s.out.Notes = append(s.out.Notes, "the page is drawn without its text, which was taken from the file and not recognised")
 		reply.Kind = triage.Native
 	}
@@ -151,6 +151,7 @@ type reading struct {
 	cover   cover
 	facts   triage.Facts
 	painted bool // text or annotations are painted
+	undrawn bool // most characters have no outlines, for want of a font
 
 	mode           string // see wire.Request
 	images, tagged bool   // images are wanted; the document is tagged
@@ -173,6 +174,7 @@ func (s *reading) read(maxObjects int) {
 	}
 	built := pagetext.Build(text, pagetext.Frame{Display: s.page.Display, Width: s.page.Width, Height: s.page.Height})
 	s.out.Blocks, s.out.Fonts = built.Blocks, built.Fonts
+	s.undrawn = text.Hollow > 0 && 2*text.Hollow >= built.Stats.Chars && built.Stats.Chars > built.Stats.Invisible
 	if text.Cut {
 		s.out.Notes = append(s.out.Notes, "text cut: the page has too many characters")
 	}

@@ -49,6 +49,7 @@ const (
 	fnObjBounds
 	fnObjMatrix
 	fnObjFillColor
+	fnObjDashCount
 	fnObjStrokeWidth
 	fnObjSetStrokeWidth
 	fnObjTransform
@@ -175,6 +176,7 @@ var functionNames = [numFunctions]string{
 	fnObjBounds:           "FPDFPageObj_GetBounds",
 	fnObjMatrix:           "FPDFPageObj_GetMatrix",
 	fnObjFillColor:        "FPDFPageObj_GetFillColor",
+	fnObjDashCount:        "FPDFPageObj_GetDashCount",
 	fnObjStrokeWidth:      "FPDFPageObj_GetStrokeWidth",
 	fnObjSetStrokeWidth:   "FPDFPageObj_SetStrokeWidth",
 	fnObjTransform:        "FPDFPageObj_TransformF",

@@ -178,8 +178,8 @@ const noExtent = 0.01
 // width is made of outlines, and glyphs have none where a font is not embedded and the one that stands in for it lacks them: Japanese on a
 // machine without Japanese fonts. So columns of vertical writing are lost, and characters that are set one by one.
 //
-// Text that has a height is no blank. What has neither width nor height most often is one. That is looked into only where it is half of the
-// page's texts, in fonts that are not embedded: there a few are tried.
+// Text that has a height is taken for no blank. What has neither width nor height most often is one. That is looked into only where it is half of
+// the page's texts, in fonts that are not embedded: there a few are tried. The objects are those of this page since it was loaded.
 func (p *Page) Widen(o Objects) {
 	for _, object := range o.flat {
 		p.widen(object)
@@ -191,7 +191,7 @@ func (p *Page) Widen(o Objects) {
 		font := p.in.call(fnTextObjFont, object) & math.MaxUint32
 		return font == 0 || p.in.callBool(fnFontEmbedded, font)
 	})
-	if 2*len(points) < o.Texts || !p.hidden(points) {
+	if 2*len(points) < o.Texts || !p.printable(points) {
 		return
 	}
 	for _, object := range points {
@@ -199,8 +199,8 @@ func (p *Page) Widen(o Objects) {
 	}
 }
 
-// hidden reports whether some of the text objects are characters once they have a width. Those that it tried have none afterwards.
-func (p *Page) hidden(objects []uint64) bool {
+// printable reports whether some of the text objects are more than blanks once they have a width. It leaves them as it found them.
+func (p *Page) printable(objects []uint64) bool {
 	const tries = 16
 	step := (len(objects) + tries - 1) / tries
 	for i := 0; i < len(objects); i += step {
@@ -224,21 +224,30 @@ func (p *Page) hidden(objects []uint64) bool {
 // widen gives a text object a width, and changes neither where it stands nor how it is painted: what is painted with strokes reaches as far
 // as they do, so it is measured as if it were.
 func (p *Page) widen(object uint64) {
-	const stroke, lastMode = 1, 7
-	w := walker{in: p.in}
+	const stroke, lastMode, enough, mostDashes = 1, 7, 0.1, 32
+	in := p.in
+	w := walker{in: in}
 	if m := w.matrix(object); m.A*m.D == m.B*m.C {
 		return // squeezed to a line: nobody sees it
 	}
-	mode := p.in.callInt(fnTextObjRenderMode, object)
-	if mode < 0 || mode > lastMode || !p.in.callBool(fnObjStrokeWidth, object, p.in.scratch) {
+	mode := in.callInt(fnTextObjRenderMode, object)
+	if mode < 0 || mode > lastMode || !in.callBool(fnObjStrokeWidth, object, in.scratch) {
 		return
 	}
-	width := uint64(p.in.uint32At(0)) // the bits of a float32, which is how one is passed
-	p.in.call(fnTextObjSetMode, object, stroke)
-	p.in.call(fnObjSetStrokeWidth, object, uint64(math.Float32bits(1)))
+	width := in.uint32At(0)
+	thin := !(math.Float32frombits(width) >= enough)
+	if thin && in.callInt(fnObjDashCount, object) > mostDashes {
+		return // to set a width copies the object's dashes for good, and a file has as many objects and dashes as it likes
+	}
+	in.call(fnTextObjSetMode, object, stroke)
+	if thin {
+		in.call(fnObjSetStrokeWidth, object, uint64(math.Float32bits(1)))
+	}
 	p.measure(object)
-	p.in.call(fnObjSetStrokeWidth, object, width)
-	p.in.call(fnTextObjSetMode, object, uint64(mode))
+	if thin {
+		in.call(fnObjSetStrokeWidth, object, uint64(width))
+	}
+	in.call(fnTextObjSetMode, object, uint64(mode))
 }
 
 // measure has PDFium work out anew where an object lies, as it does when one is moved: here, by nothing.

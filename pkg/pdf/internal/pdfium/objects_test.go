@@ -2,7 +2,9 @@ package pdfium
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
@@ -45,6 +47,9 @@ func TestTextWithoutExtentIsRead(t *testing.T) {
 		{name: "a column", content: column, want: "わたくし", down: true},
 		{name: "hairlines in force", content: "0 w " + column, want: "わたくし", down: true},
 		{name: "an invisible column", content: "3 Tr " + column, want: "わたくし", down: true, invisible: true},
+		{name: "many dashes", content: "0 w [" + strings.Repeat("1 ", 40) + "] 0 d " + column},
+		{name: "many dashes, unused", content: "[" + strings.Repeat("1 ", 40) + "] 0 d " + column, want: "わたくし", down: true},
+		{name: "Latin in a column", content: "BT /V 10 Tf 200 280 Td <002200230024> Tj ET", want: "ABC"},
 		{name: "a line", content: line, want: "わたくし"},
 		{name: "characters one by one", content: single, want: "わたくし"},
 		{name: "squeezed to a line", content: "0 0 0 1 20 0 cm " + column},
@@ -53,39 +58,41 @@ func TestTextWithoutExtentIsRead(t *testing.T) {
 			content: "BT /F 10 Tf 20 200 Td (one) Tj 20 0 Td ( ) Tj 5 0 Td (two) Tj 20 0 Td ( ) Tj 5 0 Td ( ) Tj 5 0 Td ( ) Tj ET",
 		},
 	} {
-		d := openFile(t, in, textPage(tt.content))
-		p, ok := d.LoadPage(0)
-		if !ok {
-			t.Fatalf("%s: the page does not load", tt.name)
-		}
-		p.Widen(p.ReadObjects(ObjectLimits{Objects: 100, Depth: 2}))
-		var got []rune
-		text := p.ReadText(100)
-		for _, c := range text.Chars {
-			if !c.Generated {
-				got = append(got, c.Rune)
-				if c.Rune != ' ' && c.Box.Empty() {
-					t.Errorf("%s: %c has no place", tt.name, c.Rune)
+		t.Run(tt.name, func(t *testing.T) {
+			d := openFile(t, in, textPage(tt.content))
+			defer d.Close()
+			p, ok := d.LoadPage(0)
+			if !ok {
+				t.Fatal("the page does not load")
+			}
+			defer p.Close()
+			p.Widen(p.ReadObjects(ObjectLimits{Objects: 100, Depth: 2}))
+			var got []rune
+			text := p.ReadText(100)
+			for _, c := range text.Chars {
+				if !c.Generated {
+					got = append(got, c.Rune)
+					if c.Rune != ' ' && c.Box.Empty() {
+						t.Errorf("%c has no place", c.Rune)
+					}
 				}
 			}
-		}
-		if string(got) != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.name, string(got), tt.want)
-		}
-		for _, r := range text.Runs {
-			if down := r.DirX == 0 && r.DirY == -1; down != tt.down || r.Invisible != tt.invisible {
-				t.Errorf("%s: got a run downwards %t and invisible %t, want %t and %t", tt.name, down, r.Invisible, tt.down, tt.invisible)
+			if string(got) != tt.want {
+				t.Errorf("got %q, want %q", string(got), tt.want)
 			}
-		}
-		p.Close()
-		d.Close()
+			for _, r := range text.Runs {
+				if down := r.DirX == 0 && r.DirY == -1; down != tt.down || r.Invisible != tt.invisible {
+					t.Errorf("got a run downwards %t and invisible %t, want %t and %t", down, r.Invisible, tt.down, tt.invisible)
+				}
+			}
+		})
 	}
 }
 
 func TestWideningPaintsNothing(t *testing.T) {
 	t.Parallel()
 	in := newInstance(t, 256<<20)
-	d := openFile(t, in, textPage(column+single+"BT /F 40 Tf 20 100 Td (Text) Tj ET 5 w 20 50 m 200 50 l S"))
+	d := openFile(t, in, textPage("0 w "+column+single+"BT /F 40 Tf 20 100 Td (Text) Tj ET 5 w 20 50 m 200 50 l S"))
 	p, ok := d.LoadPage(0)
 	if !ok {
 		t.Fatal("the page does not load")
@@ -106,6 +113,14 @@ func TestWideningPaintsNothing(t *testing.T) {
 	p.Widen(o)
 	if !slices.Equal(draw(), before) {
 		t.Error("the page looks different")
+	}
+	for _, object := range slices.Concat(o.flat, o.points) {
+		if mode := in.callInt(fnTextObjRenderMode, object); mode != 0 {
+			t.Errorf("render mode: got %d, want 0 as before", mode)
+		}
+		if !in.callBool(fnObjStrokeWidth, object, in.scratch) || in.uint32At(0) != 0 {
+			t.Errorf("stroke width: got %v, want 0 as before", math.Float32frombits(in.uint32At(0)))
+		}
 	}
 	if again := p.ReadObjects(ObjectLimits{Objects: 100, Depth: 2}); len(again.flat) != 0 || len(again.points) != 0 {
 		t.Errorf("got %d flat texts and %d without extent, want none", len(again.flat), len(again.points))

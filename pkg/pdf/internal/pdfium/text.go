@@ -9,7 +9,7 @@ import (
 // Char is one character of a page, as PDFium's text page lists it.
 type Char struct {
 	Rune rune
-	// Box holds the glyph tightly, in user space; one without outlines, that is no blank, from ascent to descent. Empty for generated characters.
+	// Box holds the glyph tightly, in user space; one without outlines from ascent to descent. Empty for generated characters.
 	Box Rect
 	// Run is the index of its Run.
 	Run int32
@@ -53,6 +53,8 @@ type Text struct {
 	Chars []Char
 	Runs  []Run
 	Fonts []Font
+	// Hollow counts the characters that have no outlines, blanks left out: nothing is drawn of them.
+	Hollow int
 	// Cut says that the page has more characters than were read.
 	Cut bool
 }
@@ -106,6 +108,7 @@ type textReader struct {
 	fonts  map[fontKey]int
 	object uint64 // text object of the running run
 	run    int32
+	turned bool           // the running run is a column
 	high   rune           // pending first half of a surrogate pair
 	blank  int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
 	gap    [charSize]byte // the record of that blank: the next character may be in the next batch
@@ -131,9 +134,7 @@ func (r *textReader) char(i uint64, at record) {
 		r.out.Chars = append(r.out.Chars, c)
 		return
 	}
-	object := at.object()
-	begins := object != r.object
-	if begins {
+	if object := at.object(); object != r.object {
 		r.object = object
 		r.startRun(i, object)
 	} else if r.blank >= 0 {
@@ -147,15 +148,43 @@ func (r *textReader) char(i uint64, at record) {
 			c.Box = Rect{}
 		}
 	}
-	if c.Box.Empty() && !unicode.IsSpace(c.Rune) && r.in.callBool(fnTextLooseBox, r.page, i, r.in.scratch) {
-		if loose := looseBox(r.in.bytes(r.in.scratch, 16)); usable(loose) {
-			c.Box = loose
+	if r.hollow(&c) {
+		r.out.Hollow++
+		if loose, ok := r.loose(i); ok {
+			c.Box = r.inColumn(loose)
 		}
 	}
-	if n := len(r.out.Chars); c.Rune >= firstOfColumns && !begins && n > 0 && r.out.Chars[n-1].Run == r.run {
+	if n := len(r.out.Chars); c.Rune >= firstOfColumns && n > 0 && r.out.Chars[n-1].Run == r.run {
 		r.turn(&r.out.Chars[n-1], &c)
 	}
 	r.out.Chars = append(r.out.Chars, c)
+}
+
+// hollow reports whether a glyph that is no blank has no outlines: PDFium gives it the box of a line, a thousandth of its size thick, or none.
+func (r *textReader) hollow(c *Char) bool {
+	const thin = 0.002
+	size := r.out.Runs[r.run].Size
+	return (c.Box.Right-c.Box.Left <= thin*size || c.Box.Top-c.Box.Bottom <= thin*size) && (c.Rune == wideBlank || !unicode.IsSpace(c.Rune))
+}
+
+const wideBlank = 0x3000
+
+// loose returns the box of a character from ascent to descent.
+func (r *textReader) loose(i uint64) (Rect, bool) {
+	s := r.in.scratch
+	if !r.in.callBool(fnTextLooseBox, r.page, i, s) {
+		return Rect{}, false
+	}
+	box := looseBox(r.in.bytes(s, 16))
+	return box, usable(box)
+}
+
+// inColumn returns the part of a loose box that the glyph has: in a column PDFium takes in as much to its left.
+func (r *textReader) inColumn(loose Rect) Rect {
+	if run := &r.out.Runs[r.run]; r.turned && run.DirX == 0 && run.DirY < 0 {
+		loose.Left = max(loose.Left, loose.Right-run.Size)
+	}
+	return loose
 }
 
 // turn turns the direction of a run by what two of its glyphs that follow each other show: in a column each stands below the one before. The
@@ -164,13 +193,13 @@ func (r *textReader) turn(a, b *Char) {
 	run := &r.out.Runs[r.run]
 	x, y := (b.Box.Left+b.Box.Right-a.Box.Left-a.Box.Right)/2, (b.Box.Bottom+b.Box.Top-a.Box.Bottom-a.Box.Top)/2
 	length := math.Hypot(run.DirX, run.DirY) * run.Size
-	along, down := (x*run.DirX+y*run.DirY)/length, (x*run.DirY-y*run.DirX)/length // in ems
-	if !(down > 0.5 && down < 2 && math.Abs(along) < 0.4) || a.Box.Empty() || b.Box.Empty() {
+	along, down := (x*run.DirX+y*run.DirY)/length, (x*run.DirY-y*run.DirX)/length // in ems; NaN is refused
+	if r.turned || !(down > 0.5 && down < 2 && math.Abs(along) < 0.4) ||
+		!unicode.In(a.Rune, columnScripts...) || !unicode.In(b.Rune, columnScripts...) {
 		return
 	}
-	if unicode.In(a.Rune, columnScripts...) && unicode.In(b.Rune, columnScripts...) {
-		run.DirX, run.DirY = run.DirY, -run.DirX
-	}
+	run.DirX, run.DirY, r.turned = run.DirY, -run.DirX, true
+	a.Box, b.Box, run.Loose = r.inColumn(a.Box), r.inColumn(b.Box), r.inColumn(run.Loose)
 }
 
 // columnScripts are written in columns; their punctuation, wide blanks and all, comes last.
@@ -213,17 +242,15 @@ func (r *textReader) startRun(i, object uint64) {
 	if size < 5000 { // false for NaN as well
 		run.Size = size
 	}
-	if r.in.callBool(fnTextLooseBox, r.page, i, s) {
-		if loose := looseBox(r.in.bytes(s, 16)); usable(loose) {
-			run.Loose = loose
-		}
+	if loose, ok := r.loose(i); ok {
+		run.Loose = loose
 	}
 	if object != 0 {
 		const invisible = 3
 		run.Invisible = r.in.callInt(fnTextObjRenderMode, object) == invisible
 		run.Font = r.font(object)
 	}
-	r.run = int32(len(r.out.Runs))
+	r.run, r.turned = int32(len(r.out.Runs)), false
 	r.out.Runs = append(r.out.Runs, run)
 }
 
