@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -240,12 +239,8 @@ func TestTextOfAnnotationsIsReadBesideLinks(t *testing.T) {
 	page := &inkstreamv1.Page{}
 	r.ask(wire.Request{Op: wire.Page, Page: 1}, page)
 	var got []string
-	for _, b := range page.GetBlocks() {
-		for _, l := range b.GetLines() {
-			for _, w := range l.GetWords() {
-				got = append(got, fmt.Sprintf("%s %d", w.GetText(), w.GetLink()))
-			}
-		}
+	for _, w := range words(page) {
+		got = append(got, fmt.Sprintf("%s %d", w.GetText(), w.GetLink()))
 	}
 	if want := []string{"A 1", "link 1", "stands 1", "here 1", "Free 0", "text 0"}; !slices.Equal(got, want) {
 		t.Errorf("words and their links: got %q, want %q", got, want)
@@ -255,32 +250,10 @@ func TestTextOfAnnotationsIsReadBesideLinks(t *testing.T) {
 	}
 }
 
-// columnPage has a column of Japanese in a font that is not embedded: on a machine without Japanese fonts its glyphs have no outlines.
-const columnPage = `%PDF-1.7
-1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
-2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
-3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</V 5 0 R>>>>/Contents 4 0 R>>endobj
-4 0 obj<</Length 66>>stream
-BT /V 20 Tf 500 700 Td <03980368035803600371034d037e0771> Tj ET   
-endstream endobj
-5 0 obj<</Type/Font/Subtype/Type0/BaseFont/Mincho-Identity-V/Encoding/Identity-V/DescendantFonts[6 0 R]>>endobj
-6 0 obj<</Type/Font/Subtype/CIDFontType0/BaseFont/Mincho/CIDSystemInfo<</Registry(Adobe)/Ordering(Japan1)/Supplement 2>>/DW 1000/FontDescriptor 7 0 R>>endobj
-7 0 obj<</Type/FontDescriptor/FontName/Mincho/Flags 6/FontBBox[-170 -331 1024 903]/Ascent 723/Descent -241/CapHeight 709/ItalicAngle 0/StemV 69>>endobj
-trailer<</Root 1 0 R>>
-`
-
 func TestTextThatNoFontDrawsIsKept(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "column.pdf")
-	if err := os.WriteFile(path, []byte(columnPage), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	r := newRigWithFonts(t, 512<<20)
+	f := pdftest.WithoutFonts("BT /V 20 Tf 200 280 Td <03980368035803600371034d037e0771> Tj ET").Open(t)
 	r.ask(wire.Request{Op: wire.Open}, nil, f)
 	for _, tt := range []struct {
 		mode  string
@@ -292,20 +265,25 @@ func TestTextThatNoFontDrawsIsKept(t *testing.T) {
 			t.Errorf("mode %q: got %v, outcome %q, notes %q, want native text and %d notes", tt.mode, reply.Kind, page.GetOutcome(), page.GetNotes(), tt.notes)
 		}
 		var got string
-		for _, b := range page.GetBlocks() {
-			for _, l := range b.GetLines() {
-				for _, w := range l.GetWords() {
-					got += w.GetText()
-					if want := []float32{490, 100, 510, 260}; !near(w.GetBbox(), want, 4) {
-						t.Errorf("mode %q: got the column at %v, want it around %v", tt.mode, w.GetBbox(), want)
-					}
-				}
+		for _, w := range words(page) {
+			got += w.GetText()
+			if want := []float32{190, 20, 210, 180}; !near(w.GetBbox(), want, 4) {
+				t.Errorf("mode %q: got the column at %v, want it around %v", tt.mode, w.GetBbox(), want)
 			}
 		}
 		if want := "わたくしといふ現"; got != want {
 			t.Errorf("mode %q: got the text %q, want %q", tt.mode, got, want)
 		}
 	}
+}
+
+func words(page *inkstreamv1.Page) (out []*inkstreamv1.Word) {
+	for _, b := range page.GetBlocks() {
+		for _, l := range b.GetLines() {
+			out = append(out, l.GetWords()...)
+		}
+	}
+	return out
 }
 
 func near(got, want []float32, most float64) bool {
@@ -315,19 +293,8 @@ func near(got, want []float32, most float64) bool {
 // Text that is drawn, but not to be seen, is no text that lacks a font: who forces recognition gets what is seen.
 func TestForcedRecognitionKeepsNoWhiteText(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "white.pdf")
-	white := strings.NewReplacer("<</V 5 0 R>>", "<</V<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>",
-		"<03980368035803600371034d037e0771> Tj ET   ", "1 g (white) Tj ET                          ").Replace(columnPage)
-	if err := os.WriteFile(path, []byte(white), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	r := newRig(t, 512<<20)
-	r.ask(wire.Request{Op: wire.Open}, nil, f)
+	r.ask(wire.Request{Op: wire.Open}, nil, pdftest.WithoutFonts("1 g BT /F 20 Tf 50 200 Td (white) Tj ET").Open(t))
 	page := &inkstreamv1.Page{}
 	if got := r.ask(wire.Request{Op: wire.Page, Page: 1}, page); got.Kind != triage.Native {
 		t.Errorf("read: got %v, want native text", got.Kind)
@@ -350,12 +317,8 @@ func TestVerticalJapaneseOfTheCorpus(t *testing.T) {
 	page := &inkstreamv1.Page{}
 	r.ask(wire.Request{Op: wire.Page, Page: 1}, page)
 	characters := 0
-	for _, b := range page.GetBlocks() {
-		for _, l := range b.GetLines() {
-			for _, w := range l.GetWords() {
-				characters += utf8.RuneCountInString(w.GetText())
-			}
-		}
+	for _, w := range words(page) {
+		characters += utf8.RuneCountInString(w.GetText())
 	}
 	if want := 880; characters < want {
 		t.Errorf("got %d characters, want at least %d", characters, want)

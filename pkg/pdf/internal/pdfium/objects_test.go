@@ -1,7 +1,6 @@
 package pdfium
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,26 +8,6 @@ import (
 
 	"inkstream.dev/pkg/pdftest"
 )
-
-// textPage is a page of 300 by 300 points with that content. F is Helvetica; V and H are Japanese, written in columns and in lines. None is
-// embedded.
-func textPage(content string) pdftest.File {
-	const head = `%%PDF-1.7
-1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
-2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
-3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Resources<</Font<</F 5 0 R/V 6 0 R/H 7 0 R>>>>/Contents 4 0 R>>endobj
-4 0 obj<</Length %d>>stream
-%s
-endstream endobj
-5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
-6 0 obj<</Type/Font/Subtype/Type0/BaseFont/Mincho-Identity-V/Encoding/Identity-V/DescendantFonts[8 0 R]>>endobj
-7 0 obj<</Type/Font/Subtype/Type0/BaseFont/Mincho-Identity-H/Encoding/Identity-H/DescendantFonts[8 0 R]>>endobj
-8 0 obj<</Type/Font/Subtype/CIDFontType0/BaseFont/Mincho/CIDSystemInfo<</Registry(Adobe)/Ordering(Japan1)/Supplement 2>>/DW 1000/FontDescriptor 9 0 R>>endobj
-9 0 obj<</Type/FontDescriptor/FontName/Mincho/Flags 6/FontBBox[-170 -331 1024 903]/Ascent 723/Descent -241/CapHeight 709/ItalicAngle 0/StemV 69>>endobj
-trailer<</Root 1 0 R>>
-`
-	return pdftest.File{Name: "text", PDF: fmt.Appendf(nil, head, len(content), content)}
-}
 
 // column, line and single say "watakushi": as a column, as a line, and as characters that are set one by one.
 const (
@@ -59,7 +38,7 @@ func TestTextWithoutExtentIsRead(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := openFile(t, in, textPage(tt.content))
+			d := openFile(t, in, pdftest.WithoutFonts(tt.content))
 			defer d.Close()
 			p, ok := d.LoadPage(0)
 			if !ok {
@@ -92,7 +71,7 @@ func TestTextWithoutExtentIsRead(t *testing.T) {
 func TestWideningPaintsNothing(t *testing.T) {
 	t.Parallel()
 	in := newInstance(t, 256<<20)
-	d := openFile(t, in, textPage("0 w "+column+single+"BT /F 40 Tf 20 100 Td (Text) Tj ET 5 w 20 50 m 200 50 l S"))
+	d := openFile(t, in, pdftest.WithoutFonts("0 w "+column+single+"BT /F 40 Tf 20 100 Td (Text) Tj ET 5 w 20 50 m 200 50 l S"))
 	p, ok := d.LoadPage(0)
 	if !ok {
 		t.Fatal("the page does not load")

@@ -149,7 +149,9 @@ func (r *textReader) char(i uint64, at record) {
 		}
 	}
 	if r.hollow(&c) {
-		r.out.Hollow++
+		if c.Rune != wideBlank {
+			r.out.Hollow++
+		}
 		if loose, ok := r.loose(i); ok {
 			c.Box = r.inColumn(loose)
 		}
@@ -160,7 +162,8 @@ func (r *textReader) char(i uint64, at record) {
 	r.out.Chars = append(r.out.Chars, c)
 }
 
-// hollow reports whether a glyph that is no blank has no outlines: PDFium gives it the box of a line, a thousandth of its size thick, or none.
+// hollow reports whether a glyph has no outlines: PDFium gives it the box of a line, a thousandth of its size thick, or none. Blanks have no box to
+// speak of, but for the wide one, which stands in columns as a character does.
 func (r *textReader) hollow(c *Char) bool {
 	const thin = 0.002
 	size := r.out.Runs[r.run].Size
@@ -199,7 +202,10 @@ func (r *textReader) turn(a, b *Char) {
 		return
 	}
 	run.DirX, run.DirY, r.turned = run.DirY, -run.DirX, true
-	a.Box, b.Box, run.Loose = r.inColumn(a.Box), r.inColumn(b.Box), r.inColumn(run.Loose)
+	b.Box, run.Loose = r.inColumn(b.Box), r.inColumn(run.Loose)
+	for i := len(r.out.Chars) - 1; i >= 0 && r.out.Chars[i].Run == r.run; i-- {
+		r.out.Chars[i].Box = r.inColumn(r.out.Chars[i].Box)
+	}
 }
 
 // columnScripts are written in columns; their punctuation, wide blanks and all, comes last.
