@@ -207,9 +207,9 @@ type storedRow struct {
 	hash    uint64
 }
 
-// pageHash tells whether a page is stored as it is.
+// pageHash tells whether a page is stored as it is, with the words that it is indexed by now.
 func pageHash(p Page) uint64 {
-	return hashOf([]string{strconv.Itoa(p.Run), p.Language, p.Text})
+	return hashOf([]string{strconv.Itoa(p.Run), p.Language, indexed(p.Text)})
 }
 
 // storePages writes what is new among the pages: first the words, which lead to nothing yet, then the pages. A page that is there has its words, and one

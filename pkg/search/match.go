@@ -8,8 +8,8 @@ import (
 // Matcher finds what a query matches in a page. With it the boxes of the matching words of a hit are had without storing them: read the
 // page's result, and ask for the numbers of its words that match.
 //
-//	m, err := search.NewMatcher(query)       // once for a query
-//	for _, n := range m.Words(texts) { … }   // texts are the page's words in order; the box of word n is what to show
+//	m, err := search.NewMatcher(query)           // once for a query
+//	for _, match := range m.Find(texts) { … }    // texts are the page's words in order; the box of match.Word is what to show
 type Matcher struct {
 	clauses []pattern
 }
@@ -48,22 +48,39 @@ func newMatcher(clauses []clause) *Matcher {
 	return m
 }
 
-// Words returns the numbers, from 0, of the words that match, in order. A word of a page may be several to the index, as "well-known" is; it
-// counts whole if one of them matches. Whether the page is a hit at all is not looked at.
-func (m *Matcher) Words(pageWords []string) []int {
+// Match is what matches in a word of a page.
+type Match struct {
+	// Word is the number of the word, from 0.
+	Word int
+	// Span is the part of it: all of it, but where the page has no blanks between words, as in Chinese.
+	Span Span
+}
+
+// Find returns what matches of the words of a page, in order. A word of a page may be several to the index, as "well-known" is; it counts whole if one
+// of them matches. Whether the page is a hit at all is not looked at.
+func (m *Matcher) Find(pageWords []string) []Match {
 	var folded []string
-	var of []int // which page word each is of
+	var of []Match // where each is
 	for n, w := range pageWords {
-		for _, f := range words(w) {
+		whole := !strings.ContainsFunc(w, standsAlone)
+		for span, f := range words(w) {
+			if whole {
+				span = Span{End: len(w)}
+			}
 			folded = append(folded, f)
-			of = append(of, n)
+			of = append(of, Match{Word: n, Span: span})
 		}
 	}
-	var out []int
+	var out []Match
 	for _, i := range m.matches(folded) {
-		out = append(out, of[i])
+		next := of[i]
+		if last := len(out) - 1; last >= 0 && out[last].Word == next.Word && out[last].Span.End >= next.Span.Start {
+			out[last].Span.End = next.Span.End
+			continue
+		}
+		out = append(out, next)
 	}
-	return slices.Compact(out)
+	return out
 }
 
 // matches returns the numbers of the folded words that match what a page must have, in order.

@@ -96,9 +96,10 @@ func lastWord(s string) string {
 	return s[strings.LastIndexFunc(s, func(r rune) bool { return !isWordRune(r) })+1:]
 }
 
-// isWordRune reports what the index takes for part of a word: the categories of FTS5's unicode61, and marks, which it folds away.
+// isWordRune reports what the index takes for part of a word: the categories that its tokenizer has, and the radicals and squared kana, which are
+// symbols, but stand for characters.
 func isWordRune(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) || unicode.IsMark(r)
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) || unicode.IsMark(r) || standsAlone(r)
 }
 
 // matchExpression writes clauses as an FTS5 expression. Every text is a quoted string, so nothing in it is syntax.
@@ -125,7 +126,7 @@ func matchExpression(clauses []clause) string {
 	return expr
 }
 
-func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
+func quoted(text string) string { return `"` + strings.ReplaceAll(indexed(text), `"`, `""`) + `"` }
 
 // anyForm writes the expression of a text of which, if it is one word, any form will do.
 func anyForm(text string) string {

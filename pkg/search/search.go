@@ -1,7 +1,7 @@
 // Package search finds pages by the words on them.
 //
 // [Open] returns the [Store] that a URL names. SQLite with FTS5 is the one that needs no server; it lives in the sqlite*.go files here. ClickHouse
-// is the one for many; it lives in clickhouse*.go and migrations. [NewMatcher] says which words of a hit's page are what matched.
+// is the one for many; it lives in clickhouse*.go and migrations. [NewMatcher] says what of the words of a hit's page matched.
 // Package searchtest holds the tests that every Store passes.
 package search
 
@@ -131,8 +131,8 @@ type Query struct {
 	Tenant string
 	// Text is made of words, all of which a page must have; "phrases in quotes"; -words or -"phrases" that it must not have; and
 	// beginnings of words*. Of an English word that stands alone its other forms will do as well: invoice finds invoices. In quotes it stands for
-	// itself. Case does not matter, nor do the accents of Latin letters. Everything else is punctuation. Scripts that
-	// set no blanks between words are found by whole runs, and by how these begin.
+	// itself. Case does not matter, nor do the accents of Latin letters. Everything else is punctuation. A word of a script
+	// that sets no blanks between words, or of Hangul, is found wherever its characters stand one after the other.
 	Text string
 	// Job, if not empty, is the only one to look in.
 	Job string

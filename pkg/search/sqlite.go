@@ -53,6 +53,9 @@ func openSQLite(ctx context.Context, path string, busy time.Duration) (*SQLite, 
 	if err := errors.Join(f.Close(), syncFolder(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("make the index's file: %w", err)
 	}
+	if err := indexedFunction(); err != nil {
+		return nil, fmt.Errorf("open the index: %w", err)
+	}
 	db, err := openDB(path, busy, 1)
 	if err != nil {
 		return nil, err

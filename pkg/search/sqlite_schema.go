@@ -3,9 +3,11 @@ package search
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -55,7 +57,27 @@ var steps = []step{{
 		`CREATE INDEX events_by_sequence ON events (sequence)`,
 		`CREATE INDEX events_by_expiry ON events (expire_time)`,
 	},
+}, {
+	perTenant: []string{
+		// The words of scripts without blanks, and marks as parts of words. The view is the text as it is indexed.
+		`DROP TABLE words_{t}`,
+		`CREATE VIEW indexed_{t} AS SELECT id, inkstream_indexed(text) AS text FROM pages_{t}`,
+		`CREATE VIRTUAL TABLE words_{t} USING fts5 (text, content='indexed_{t}', content_rowid='id',
+			tokenize="unicode61 remove_diacritics 2 categories 'L* M* N* Co'", prefix='2 3')`,
+		`INSERT INTO words_{t} (words_{t}) VALUES ('rebuild')`,
+	},
 }}
+
+// indexedFunction makes indexed known to SQL, on every connection that is opened from then on.
+var indexedFunction = sync.OnceValue(func() error {
+	return sqlite.RegisterDeterministicScalarFunction("inkstream_indexed", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		text, ok := args[0].(string)
+		if !ok {
+			return nil, errors.New("inkstream_indexed takes a text")
+		}
+		return indexed(text), nil
+	})
+})
 
 // migrate brings the file to the version that this program knows.
 func (s *SQLite) migrate(ctx context.Context) error {

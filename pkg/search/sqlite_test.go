@@ -105,6 +105,25 @@ func CheckIntegrity(t *testing.T, path string) {
 	}
 }
 
+// An index of an earlier version is made anew where words are read differently now.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	s := openAt(t, path)
+	page := Page{Tenant: "acme", Job: "a", Run: 1, Number: 1, Text: "有機交流電燈のひとつの青い照明です"}
+	if err := s.PutPages(t.Context(), []Page{page}); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		`DROP TABLE words_1`, `DROP VIEW indexed_1`, steps[0].perTenant[1], `INSERT INTO words_{t} (words_{t}) VALUES ('rebuild')`, `DELETE FROM schema_version WHERE version > 3`,
+	} {
+		exec1(t, s.writer.conn, forTenant(statement, 1))
+	}
+	wantHits(t, s, "交流電燈", 0)
+	CheckIntegrity(t, path) // opens it, which is what brings it up to date
+	wantHits(t, openAt(t, path), "交流電燈", 1)
+}
+
 // A process that is killed while it writes loses nothing that it was told is stored, and leaves no half chunk.
 func TestKilledWriter(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ func (w *pageWriter) put(ctx context.Context, p Page) error {
 			return nil
 		}
 		const words = `INSERT INTO words_{t} (words_{t}, rowid, text) VALUES ('delete', ?, ?)`
-		if _, err := w.tx.exec(ctx, w.tenant, words, old.id, old.page.Text); err != nil {
+		if _, err := w.tx.exec(ctx, w.tenant, words, old.id, indexed(old.page.Text)); err != nil {
 			return err
 		}
 		if _, err := w.tx.exec(ctx, w.tenant, `DELETE FROM pages_{t} WHERE id = ?`, old.id); err != nil {
@@ -136,7 +136,7 @@ func (w *pageWriter) put(ctx context.Context, p Page) error {
 		return err
 	}
 	w.stored[p.Number] = storedPage{id: id, page: p}
-	_, err = w.tx.exec(ctx, w.tenant, `INSERT INTO words_{t} (rowid, text) VALUES (?, ?)`, id, p.Text)
+	_, err = w.tx.exec(ctx, w.tenant, `INSERT INTO words_{t} (rowid, text) VALUES (?, ?)`, id, indexed(p.Text))
 	return err
 }
 
@@ -235,7 +235,7 @@ func deleteSome(ctx context.Context, tx *transaction, tenant int64, job string) 
 	// Words first: their table has to be told the text that they were in.
 	const (
 		words = `INSERT INTO words_{t} (words_{t}, rowid, text)
-			SELECT 'delete', id, text FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?`
+			SELECT 'delete', id, inkstream_indexed(text) FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?`
 		pages = `DELETE FROM pages_{t} WHERE id IN (SELECT id FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?)`
 	)
 	if _, err := tx.exec(ctx, tenant, words, job, deleteBatch); err != nil {

@@ -13,7 +13,8 @@ import (
 const maxWordBytes = 128
 
 // words yields the words of a text as the index folds them, each with its place in the text: runs of letters and digits, without regard to
-// case, nor to the accents of Latin letters. It agrees with FTS5's tokenizer unicode61.
+// case, to the accents of Latin letters, nor to the width of a letter. Of scripts that are written without blanks each character is a word, so that
+// a word of theirs is found as a phrase, wherever it stands in a sentence or at the end of a line.
 func words(text string) iter.Seq2[Span, string] {
 	return func(yield func(Span, string) bool) {
 		for at := 0; at < len(text); {
@@ -22,10 +23,14 @@ func words(text string) iter.Seq2[Span, string] {
 				at += size
 				continue
 			}
-			start := at
+			start, more := at, withinWord
+			if standsAlone(r) {
+				more = joinsLast
+			}
+			at += size
 			for at < len(text) {
 				r, size := utf8.DecodeRuneInString(text[at:])
-				if !isWordRune(r) {
+				if !more(r) {
 					break
 				}
 				at += size
@@ -37,7 +42,29 @@ func words(text string) iter.Seq2[Span, string] {
 	}
 }
 
+// unspaced are the scripts whose characters are words of their own: those written without blanks, and Hangul, whose words have their endings on them.
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// standsAlone reports whether a character is a word, together with those that join it.
+func standsAlone(r rune) bool {
+	const firstUnspaced = 0x0e00
+	return r >= firstUnspaced && (r == 'ー' || r == 'ｰ' || unicode.In(r, unspaced...)) && !joinsLast(r)
+}
+
+// joinsLast reports marks and what else belongs to the character before it: vowels and finals of Hangul, and the voicing of narrow kana.
+func joinsLast(r rune) bool {
+	return unicode.IsMark(r) || r >= 0x1160 && r <= 0x11ff || r == 'ﾞ' || r == 'ﾟ'
+}
+
+func withinWord(r rune) bool { return isWordRune(r) && !standsAlone(r) }
+
+// isWide reports characters of the block of wide Latin letters and digits, and of narrow kana.
+func isWide(r rune) bool { return r >= 0xff00 && r <= 0xffef }
+
 // fold returns a word in the form in which it is compared: in lower case, Latin letters without their marks, no longer than maxWordBytes.
+// Characters that are only another shape of one, as fonts of Chinese and Japanese have them, are that one.
 func fold(word string) string {
 	ascii := true
 	for i := range len(word) {
@@ -49,12 +76,15 @@ func fold(word string) string {
 	if ascii {
 		return cut(strings.ToLower(word))
 	}
+	if strings.ContainsFunc(word, indexedApart) {
+		word = norm.NFKC.String(word)
+	}
 	var b strings.Builder
 	latin := true // a mark at the beginning belongs to nothing
 	for _, r := range norm.NFD.String(word) {
 		switch {
 		case unicode.Is(unicode.Mn, r):
-			if !latin {
+			if !latin && !unicode.Is(unicode.Variation_Selector, r) {
 				b.WriteRune(r)
 			}
 		default:
@@ -63,6 +93,25 @@ func fold(word string) string {
 		}
 	}
 	return cut(norm.NFC.String(b.String()))
+}
+
+// indexedApart reports characters that FTS5 would not take as words does.
+func indexedApart(r rune) bool { return standsAlone(r) || isWide(r) }
+
+// indexed returns a text as FTS5's tokenizer is given it, which then finds the same words as words does.
+func indexed(text string) string {
+	if !strings.ContainsFunc(text, indexedApart) {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for span, w := range words(text) {
+		if strings.ContainsFunc(text[span.Start:span.End], indexedApart) {
+			b.WriteString(text[at:span.Start] + " " + w + " ")
+			at = span.End
+		}
+	}
+	return b.String() + text[at:]
 }
 
 func cut(word string) string {

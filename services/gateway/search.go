@@ -70,17 +70,25 @@ func (s *Service) boxesOf(ctx context.Context, tenant string, h search.Hit, m *s
 	if err != nil {
 		return nil
 	}
-	words := wordsOf(page)
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = w.GetText()
+	var words []*inkstreamv1.Word
+	var lines []*inkstreamv1.Line // those that the words are in
+	var texts []string
+	for _, b := range page.GetBlocks() {
+		for _, l := range b.GetLines() {
+			for _, w := range l.GetWords() {
+				words, lines, texts = append(words, w), append(lines, l), append(texts, w.GetText())
+			}
+		}
 	}
 	var boxes []*inkstreamv1.Box
-	for _, n := range m.Words(texts) {
+	for _, match := range m.Find(texts) {
 		if len(boxes) == maxHitBoxes {
 			break
 		}
-		boxes = append(boxes, &inkstreamv1.Box{Text: truncate(words[n].GetText(), maxBoxText), Bbox: words[n].GetBbox()})
+		n, part := match.Word, match.Span
+		boxes = append(boxes, &inkstreamv1.Box{
+			Text: truncate(texts[n][part.Start:part.End], maxBoxText), Bbox: document.PartBox(lines[n], words[n], part.Start, part.End),
+		})
 	}
 	return boxes
 }

@@ -28,6 +28,7 @@ func Run(t *testing.T, newIndex func(t *testing.T) Open) {
 		{"words, phrases, exclusions and beginnings", testQueries},
 		{"snippets show what matched, and where", testSnippets},
 		{"case does not matter, nor do Latin accents; any script is found", testUnicode},
+		{"words are found in scripts without blanks", testUnspaced},
 		{"better pages come first", testRanking},
 		{"a cursor goes on in the same order", testPaging},
 		{"a cursor fits its query alone", testCursors},
@@ -229,6 +230,51 @@ func testUnicode(t *testing.T, open Open) {
 			want(t, s, query)
 		}
 	}
+}
+
+func testUnspaced(t *testing.T, open Open) {
+	s := open(t)
+	put(t, s, "ja", 1, "假定された有機交流\n電燈のひとつの青い照明です（PDF文書）。ｶﾞｲﾄﾞとサーバー、⼀覧")
+	put(t, s, "ja", 2, "電車と交流の流れ、燈台、サーバ、ガイド、PDF、文の書")
+	put(t, s, "zh", 1, "北京市的合同 编号２０２４，甲方是公司")
+	put(t, s, "ko", 1, "코로나-19 관련 보험은 \u1112\u1161\u11ab국에서") // with one syllable in parts
+	put(t, s, "th", 1, "เอกสารนี้เป็นความลับ")
+	put(t, s, "th", 2, "เอกสารนั้นเป็นความลบ")
+	put(t, s, "hi", 1, "हिन्दी में")
+	put(t, s, "hi", 2, "हनद मा")
+	for query, pages := range map[string][]string{
+		"交流電燈": {"ja/1"}, `"交流電燈の"`: {"ja/1"}, "交流": {"ja/1", "ja/2"}, "電燈*": {"ja/1"}, "燈電": nil, "電 燈": {"ja/1", "ja/2"}, `"電 燈"`: {"ja/1"},
+		"交流 -電燈": {"ja/2"}, "交流 -燈": nil, "文書": {"ja/1"}, "PDF文書": {"ja/1"}, "pdf": {"ja/1", "ja/2"}, `"pdf文"*`: {"ja/1", "ja/2"}, "文書pdf": nil,
+		"ガイド": {"ja/1", "ja/2"}, "ｶﾞｲﾄﾞ": {"ja/1", "ja/2"}, "サーバー": {"ja/1"}, "サーバ": {"ja/1", "ja/2"}, "一覧": {"ja/1"}, "か": nil, "カ": nil,
+		"合同编号2024": {"zh/1"}, "２０２４": {"zh/1"}, "2024*": {"zh/1"}, "公司": {"zh/1"}, "京": {"zh/1"}, "京合": nil, "北京 公司": {"zh/1"},
+		"보험": {"ko/1"}, "보험은": {"ko/1"}, "한국": {"ko/1"}, "코로나19": {"ko/1"}, "코로나-19": {"ko/1"}, "험보": nil,
+		"เอกสาร": {"th/1", "th/2"}, "ความลับ": {"th/1"}, "ความลบ": {"th/2"}, "นี้": {"th/1"}, "हिन्दी": {"hi/1"}, "हनद": {"hi/2"}, "हि*": {"hi/1"},
+	} {
+		want(t, s, query, pages...)
+	}
+	for query, marked := range map[string]string{
+		"交流電燈": "[交流 電燈]", "照明 pdf": "[照明][PDF]", "文書 PDF": "[PDF][文書]", `"pdf文書"`: "[PDF文書]", "ガイド": "[ｶﾞｲﾄﾞ]", "一": "[⼀]",
+	} {
+		result, err := s.Search(t.Context(), search.Query{Tenant: tenant, Text: query, Job: "ja"})
+		must(t, err)
+		if len(result.Hits) == 0 || marks(result.Hits[len(result.Hits)-1].Snippet) != marked && marks(result.Hits[0].Snippet) != marked {
+			t.Errorf("highlights for %s: got %v, want %s in one of them", query, result.Hits, marked)
+		}
+	}
+	must(t, s.DeleteJob(t.Context(), tenant, "ja"))
+	want(t, s, "交流")
+	put(t, s, "zh", 1, "上海市")
+	want(t, s, "北京市")
+	want(t, s, "海市", "zh/1")
+}
+
+// marks returns what is highlighted.
+func marks(s search.Snippet) string {
+	var b strings.Builder
+	for _, h := range s.Highlights {
+		b.WriteString("[" + s.Text[h.Start:h.End] + "]")
+	}
+	return b.String()
 }
 
 func testRanking(t *testing.T, open Open) {
