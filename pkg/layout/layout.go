@@ -20,6 +20,7 @@ package layout
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -61,7 +62,8 @@ type arranger struct {
 }
 
 // native builds the blocks of a page by geometry alone. Lines of one writing direction are arranged among themselves, those of the direction
-// that most of the page is written in first: what is written along the margin is no part of the text beside it.
+// that most of the page is written in first: what is written along the margin is no part of the text beside it. Only upright lines above all that, such
+// as the heading over a text in columns, come before it.
 func (a *arranger) native(in input) []*inkstreamv1.Block {
 	var blocks []*inkstreamv1.Block
 	for i, group := range byAngle(in.lines) {
@@ -75,9 +77,30 @@ func (a *arranger) native(in input) []*inkstreamv1.Block {
 		if i == 0 {
 			a.em = em
 		}
+		if i > 0 && group.angle == 0 {
+			var above []*inkstreamv1.Block
+			above, made = splitAbove(made, blocks)
+			blocks = append(above, blocks...)
+		}
 		blocks = append(blocks, made...)
 	}
 	return blocks
+}
+
+// splitAbove returns those of the blocks that end above all others, and those that do not.
+func splitAbove(blocks, others []*inkstreamv1.Block) (above, rest []*inkstreamv1.Block) {
+	top := math.Inf(1)
+	for _, b := range others {
+		top = min(top, boxOf(b.GetBbox()).y0)
+	}
+	for _, b := range blocks {
+		if boxOf(b.GetBbox()).y1 <= top {
+			above = append(above, b)
+		} else {
+			rest = append(rest, b)
+		}
+	}
+	return above, rest
 }
 
 // group arranges the lines of one writing direction.

@@ -157,6 +157,12 @@ func TestArrange(t *testing.T) {
 			"first line\nsecond line\n",
 		},
 		{
+			"a heading above text that runs downwards comes first, and what is beside and below it last",
+			pageOf(turned(90, at(72, -500, 10, "first line of the text"), at(72, -488, 10, "second line")), down(400, 40, 10, "Heading"),
+				down(100, 90, 10, "beside"), down(400, 300, 10, "below")),
+			"Heading\n\nfirst line of the text\nsecond line\n\nbeside\n\nbelow\n",
+		},
+		{
 			"slanted type is upright text",
 			pageOf([]*inkstreamv1.Line{{Angle: 12, Words: at(72, 72, 10, "slanted").Words}}, down(72, 84, 10, "upright")),
 			"slanted\nupright\n",

@@ -31,6 +31,10 @@ func TestTextWithoutExtentIsRead(t *testing.T) {
 		{name: "Latin in a column", content: "BT /V 10 Tf 200 280 Td <002200230024> Tj ET", want: "ABC"},
 		{name: "a line", content: line, want: "わたくし"},
 		{name: "characters one by one", content: single, want: "わたくし"},
+		{
+			name: "a column, one by one", want: "わたくし", down: true,
+			content: "BT /H 10 Tf 20 200 Td <0398> Tj 0 -10 Td <0368> Tj 0 -10 Td <0358> Tj 0 -10 Td <0360> Tj ET",
+		},
 		{name: "squeezed to a line", content: "0 0 0 1 20 0 cm " + column},
 		{
 			name: "blanks", want: "onetwo",

@@ -32,6 +32,8 @@ type Run struct {
 	Size float64
 	// DirX and DirY point along the writing direction in user space: downwards in columns of Japanese or Chinese.
 	DirX, DirY float64
+	// Column says that the glyphs were seen to stand below each other, although upright.
+	Column bool
 	// Loose is the box of the run's first character from font ascent to descent.
 	Loose Rect
 	// Invisible says that the text is not painted (render mode 3), as in the text layer of a scan.
@@ -74,6 +76,9 @@ func (p *Page) ReadText(maxChars int) Text {
 	r.out.Chars = make([]Char, 0, n)
 	r.read(n)
 	p.in.call(fnTextClosePage, tp)
+	if r.wide {
+		r.out.turnColumns()
+	}
 	for i := range r.out.Runs {
 		r.out.Runs[i].Size *= p.Unit
 	}
@@ -108,7 +113,7 @@ type textReader struct {
 	fonts  map[fontKey]int
 	object uint64 // text object of the running run
 	run    int32
-	turned bool           // the running run is a column
+	wide   bool           // there are characters of scripts that are written in columns
 	high   rune           // pending first half of a surrogate pair
 	blank  int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
 	gap    [charSize]byte // the record of that blank: the next character may be in the next batch
@@ -156,8 +161,11 @@ func (r *textReader) char(i uint64, at record) {
 			c.Box = r.inColumn(loose)
 		}
 	}
-	if n := len(r.out.Chars); c.Rune >= firstOfColumns && n > 0 && r.out.Chars[n-1].Run == r.run {
-		r.turn(&r.out.Chars[n-1], &c)
+	if c.Rune >= firstOfColumns {
+		r.wide = true
+		if n := len(r.out.Chars); n > 0 && r.out.Chars[n-1].Run == r.run {
+			r.turn(&r.out.Chars[n-1], &c)
+		}
 	}
 	r.out.Chars = append(r.out.Chars, c)
 }
@@ -184,7 +192,7 @@ func (r *textReader) loose(i uint64) (Rect, bool) {
 
 // inColumn returns the part of a loose box that the glyph has: in a column PDFium takes in as much to its left.
 func (r *textReader) inColumn(loose Rect) Rect {
-	if run := &r.out.Runs[r.run]; r.turned && run.DirX == 0 && run.DirY < 0 {
+	if run := &r.out.Runs[r.run]; run.Column && run.DirX == 0 && run.DirY < 0 {
 		loose.Left = max(loose.Left, loose.Right-run.Size)
 	}
 	return loose
@@ -194,26 +202,15 @@ func (r *textReader) inColumn(loose Rect) Rect {
 // matrix does not tell, and the font, which does, has no function for that.
 func (r *textReader) turn(a, b *Char) {
 	run := &r.out.Runs[r.run]
-	x, y := (b.Box.Left+b.Box.Right-a.Box.Left-a.Box.Right)/2, (b.Box.Bottom+b.Box.Top-a.Box.Bottom-a.Box.Top)/2
-	length := math.Hypot(run.DirX, run.DirY) * run.Size
-	along, down := (x*run.DirX+y*run.DirY)/length, (x*run.DirY-y*run.DirX)/length // in ems; NaN is refused
-	if r.turned || !(down > 0.5 && down < 2 && math.Abs(along) < 0.4) ||
-		!unicode.In(a.Rune, columnScripts...) || !unicode.In(b.Rune, columnScripts...) {
+	if run.Column || !ofColumns(a.Rune) || !ofColumns(b.Rune) || !run.under(a.Box, b.Box) {
 		return
 	}
-	run.DirX, run.DirY, r.turned = run.DirY, -run.DirX, true
+	run.turn()
 	b.Box, run.Loose = r.inColumn(b.Box), r.inColumn(run.Loose)
 	for i := len(r.out.Chars) - 1; i >= 0 && r.out.Chars[i].Run == r.run; i-- {
 		r.out.Chars[i].Box = r.inColumn(r.out.Chars[i].Box)
 	}
 }
-
-// columnScripts are written in columns; their punctuation, wide blanks and all, comes last.
-var columnScripts = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, {R16: []unicode.Range16{{Lo: 0x3000, Hi: 0x303F, Stride: 1}}},
-}
-
-const firstOfColumns = 0x1100 // the first character of columnScripts
 
 // tight reports whether the glyphs of one text object around a blank stand closer than any blank, going by their advance widths. PDFium goes by
 // their ink. Widths that make glyphs overlap are not believed.
@@ -256,7 +253,7 @@ func (r *textReader) startRun(i, object uint64) {
 		run.Invisible = r.in.callInt(fnTextObjRenderMode, object) == invisible
 		run.Font = r.font(object)
 	}
-	r.run, r.turned = int32(len(r.out.Runs)), false
+	r.run = int32(len(r.out.Runs))
 	r.out.Runs = append(r.out.Runs, run)
 }
 
