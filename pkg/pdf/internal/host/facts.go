@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/structure"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -43,6 +44,19 @@ func (s *reading) links() {
 				w.Link = s.linkAt(w.GetBbox())
 			}
 		}
+	}
+}
+
+// linkReader has links read from the document's own structure.
+func linkReader(read *structure.Links) pdfium.LinkReader {
+	return func(index, annotations int) ([]pdfium.Link, bool) {
+		links, ok := read.Of(index, annotations)
+		out := make([]pdfium.Link, len(links))
+		for i, l := range links {
+			bounds := pdfium.Rect{Left: l.Left, Bottom: l.Bottom, Right: l.Right, Top: l.Top}
+			out[i] = pdfium.Link{Bounds: bounds, URI: l.URI, Page: l.Page}
+		}
+		return out, ok
 	}
 }
 

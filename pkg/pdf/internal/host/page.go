@@ -34,7 +34,7 @@ func (h *Host) load(n int) (*pdfium.Page, error) {
 	}
 	p, ok := h.doc.LoadPage(n - 1)
 	if ok && p.Sound() {
-		p, ok = p.Flatten(n - 1)
+		p, ok = p.Flatten()
 	}
 	if !ok {
 		return nil, fault.New(fault.PageDamaged, "the page cannot be loaded")

@@ -44,7 +44,15 @@ type Document struct {
 	handle   uint64
 	access   uint64
 	password uint64
+	links    LinkReader
 }
+
+// LinkReader returns the links of page index, from 0, which has so many annotations. It reports false where it is not sure that all of them are links,
+// and lead where PDFium would find that they lead.
+type LinkReader func(index, annotations int) ([]Link, bool)
+
+// ReadLinks has the links of pages read by another way than PDFium's, which is slow, where that is sure of them.
+func (d *Document) ReadLinks(by LinkReader) { d.links = by }
 
 // Open opens a document that is read through r as it is needed, so that its size costs no memory. One document can be open at a time.
 // The error is a LoadError if PDFium refuses the document.

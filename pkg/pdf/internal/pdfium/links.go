@@ -14,14 +14,29 @@ const maxLinks = 1000
 
 // Links returns the page's links that lead outside by a URI or to a page of the document.
 func (p *Page) Links() []Link {
-	if !p.linksRead {
-		p.links, p.linksRead = p.readLinks(), true
+	if !p.linksRead && !p.otherLinks() {
+		p.links = p.readLinks()
 	}
+	p.linksRead = true
 	return p.links
 }
 
+// otherLinks reads the links by the document's other way, if it has one that is sure of them.
+func (p *Page) otherLinks() (ok bool) {
+	if p.doc.links == nil {
+		return false
+	}
+	annotations := max(0, p.in.callInt(fnAnnotCount, p.handle))
+	if annotations > 0 {
+		if p.links, ok = p.doc.links(p.index, annotations); !ok {
+			return false
+		}
+	}
+	p.linksPassed = annotations
+	return true
+}
+
 func (p *Page) readLinks() []Link {
-	const goTo, uri = 1, 3
 	in := p.in
 	position, handle := in.scratch, in.scratch+4
 	clear(in.bytes(position, 8))
@@ -35,21 +50,7 @@ func (p *Page) readLinks() []Link {
 			var b [8]float64
 			in.float32s(b[:])
 			l.Bounds = Rect{Left: b[4], Top: b[5], Right: b[6], Bottom: b[7]}
-			dest := in.call(fnLinkDest, p.doc.handle, link) & math.MaxUint32
-			if dest == 0 {
-				if action := in.call(fnLinkAction, link) & math.MaxUint32; action != 0 {
-					switch in.callInt(fnActionType, action) {
-					case goTo:
-						dest = in.call(fnActionDest, p.doc.handle, action) & math.MaxUint32
-					case uri:
-						b, size := in.stringBuffer()
-						l.URI = in.narrow(in.call(fnActionURI, p.doc.handle, action, b, size) & math.MaxUint32)
-					}
-				}
-			}
-			if dest != 0 {
-				l.Page = max(0, in.callInt(fnDestPageIndex, p.doc.handle, dest)+1)
-			}
+			l.URI, l.Page = p.target(link)
 			if l.Bounds.Finite() && (l.URI != "" || l.Page > 0) {
 				out = append(out, l)
 			}
@@ -57,6 +58,27 @@ func (p *Page) readLinks() []Link {
 		in.setUint32(0, next)
 	}
 	return out
+}
+
+// target returns where a link leads. PDFium takes a page of another file for the page of this one that has its number or its name.
+func (p *Page) target(link uint64) (uri string, page int) {
+	const goToRemote, toURI, goToEmbedded = 2, 3, 5
+	in := p.in
+	action, kind := in.call(fnLinkAction, link)&math.MaxUint32, 0
+	if action != 0 {
+		kind = in.callInt(fnActionType, action)
+	}
+	if kind == goToRemote || kind == goToEmbedded {
+		return "", 0
+	}
+	if dest := in.call(fnLinkDest, p.doc.handle, link) & math.MaxUint32; dest != 0 {
+		return "", max(0, in.callInt(fnDestPageIndex, p.doc.handle, dest)+1)
+	}
+	if kind == toURI {
+		b, size := in.stringBuffer()
+		uri = in.narrow(in.call(fnActionURI, p.doc.handle, action, b, size) & math.MaxUint32)
+	}
+	return uri, 0
 }
 
 // Element is an element of the structure tree that has something on the page.

@@ -62,6 +62,7 @@ type Page struct {
 	in     *Instance
 	doc    *Document
 	handle uint64
+	index  int // from 0
 	// Box is what is displayed of user space: the crop box within the media box.
 	Box Rect
 	// Turns is how many quarter turns clockwise the page is displayed.
@@ -78,7 +79,7 @@ type Page struct {
 
 // LoadPage loads page index (from 0) and parses its content. It reports false if the page cannot be loaded.
 func (d *Document) LoadPage(index int) (*Page, bool) {
-	p := &Page{in: d.in, doc: d, Unit: 1}
+	p := &Page{in: d.in, doc: d, index: index, Unit: 1}
 	if p.handle = d.in.call(fnLoadPage, d.handle, uint64(index)) & math.MaxUint32; p.handle == 0 {
 		return nil, false
 	}
@@ -142,13 +143,13 @@ func (p *Page) Annotated() bool { return p.in.callInt(fnAnnotCount, p.handle) > 
 // Flatten draws the page's form fields, stamps, free text and the pictures of its films and models into its content, so that they are read like
 // the rest of the page, and loads it again. It does nothing for pages without such annotations. Only the document in memory changes; the page's links, which go with the
 // annotations there, are kept.
-func (p *Page) Flatten(index int) (*Page, bool) {
+func (p *Page) Flatten() (*Page, bool) {
 	const flattenForDisplay, flattened = 0, 1
 	if !p.hasShownAnnotations() || p.in.callInt(fnPageFlatten, p.handle, flattenForDisplay) != flattened {
 		return p, true
 	}
 	p.Close()
-	again, ok := p.doc.LoadPage(index)
+	again, ok := p.doc.LoadPage(p.index)
 	if ok {
 		again.links, again.linksRead = p.links, true
 	}

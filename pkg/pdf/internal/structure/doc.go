@@ -1,4 +1,4 @@
-// Package structure reads the structure of a PDF, its cross references, objects and page tree, and writes incremental updates to it: new
+// Package structure reads the structure of a PDF, its cross references, objects, page tree and links, and writes incremental updates to it: new
 // objects behind the untouched bytes of the original (ISO 32000-1 §7.5.6).
 //
 // PDFium can change a page, but writes the change as a whole new file, and generates the streams of changed pages anew. An update that

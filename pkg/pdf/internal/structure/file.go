@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -22,8 +23,8 @@ type File struct {
 	streamed, rebuilt bool
 	security          *Security
 	password          string
-	// budget is how many bytes may still be read while the document is searched; nil otherwise. Objects without an end are read to that of the file,
-	// each of them.
+	// budget is how many bytes may still be read while the document is searched, or its links are read; nil otherwise. Objects without an end are
+	// read to that of the file, each of them, and those of object streams as often as they are asked for.
 	budget *int64
 
 	streams []objectStream // recently used, the last one last
@@ -65,10 +66,8 @@ func OpenSound(r io.ReaderAt, size int64, password string) (*File, error) {
 // readAt reads up to len(b) bytes; the end of the file is no error.
 func (f *File) readAt(b []byte, off int64) (int, error) {
 	n, err := f.r.ReadAt(b, off)
-	if f.budget != nil {
-		if *f.budget -= int64(n); *f.budget < 0 {
-			return 0, ErrDamaged
-		}
+	if !f.spend(n) {
+		return 0, ErrDamaged
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -77,6 +76,15 @@ func (f *File) readAt(b []byte, off int64) (int, error) {
 		return n, fmt.Errorf("read the document: %w", err)
 	}
 	return n, nil
+}
+
+// spend takes bytes off the budget, and reports whether it held them.
+func (f *File) spend(bytes int) bool {
+	if f.budget == nil {
+		return true
+	}
+	*f.budget -= int64(bytes)
+	return *f.budget >= 0
 }
 
 // load follows the cross-reference sections from the newest on.
@@ -288,7 +296,8 @@ type objectStream struct {
 	offsets map[int64]int // of its objects in data
 }
 
-const keptStreams = 8
+// Of object streams a few stay inflated, however large they are, and many while they are small.
+const fewStreams, manyStreams = 8, 128
 
 // packed returns an object of an object stream.
 func (f *File) packed(e entry, num int64) (Value, error) {
@@ -302,16 +311,17 @@ func (f *File) packed(e entry, num int64) (Value, error) {
 	}
 	p := parser{b: s.data, pos: at}
 	v, err := p.value(0)
-	if err != nil {
+	if !f.spend(p.pos-at) || err != nil {
 		return Value{}, ErrDamaged
 	}
 	return v, nil
 }
 
 func (f *File) objectStream(num int64) (objectStream, error) {
-	for i, s := range f.streams {
+	for i, s := range slices.Backward(f.streams) {
 		if s.number == num {
-			f.streams = append(append(f.streams[:i:i], f.streams[i+1:]...), s)
+			copy(f.streams[i:], f.streams[i+1:])
+			f.streams[len(f.streams)-1] = s
 			return s, nil
 		}
 	}
@@ -327,6 +337,9 @@ func (f *File) objectStream(num int64) (objectStream, error) {
 	if s.data, err = f.Stream(o, maxInflated); err != nil {
 		return s, err
 	}
+	if !f.spend(len(s.data)) {
+		return s, ErrDamaged
+	}
 	if first < 0 || first > int64(len(s.data)) {
 		return s, ErrDamaged
 	}
@@ -341,10 +354,10 @@ func (f *File) objectStream(num int64) (objectStream, error) {
 			s.offsets[num] = int(at)
 		}
 	}
-	if len(f.streams) >= keptStreams {
-		f.streams = append(f.streams[:0:0], f.streams[1:]...)
-	}
 	f.streams = append(f.streams, s)
+	for len(f.streams) > fewStreams && (len(f.streams) > manyStreams || f.inflated() > keptBytes) {
+		f.streams = slices.Delete(f.streams, 0, 1)
+	}
 	return s, nil
 }
 

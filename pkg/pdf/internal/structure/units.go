@@ -65,13 +65,17 @@ const keptBytes = 4 << 20
 
 // trim forgets inflated object streams where they take too much.
 func (f *File) trim() {
-	sum := 0
+	if f.inflated() > keptBytes {
+		f.streams = nil
+	}
+}
+
+// inflated is how many bytes the inflated object streams take.
+func (f *File) inflated() (sum int) {
 	for _, s := range f.streams {
 		sum += len(s.data)
 	}
-	if sum > keptBytes {
-		f.streams = nil
-	}
+	return sum
 }
 
 // find returns the kid that has a page, and how many pages are before it.

@@ -9,8 +9,11 @@ import (
 )
 
 // treeOf returns a document of those objects from 2 on, the first of which is the root of the page tree.
-func treeOf(objects ...string) string {
-	return string(pdftest.Objects(append([]string{"<</Type/Catalog/Pages 2 0 R>>"}, objects...)...))
+func treeOf(objects ...string) string { return treeOfCatalogue("", objects...) }
+
+// treeOfCatalogue is treeOf with more entries in the catalogue.
+func treeOfCatalogue(entries string, objects ...string) string {
+	return string(pdftest.Objects(append([]string{"<</Type/Catalog/Pages 2 0 R" + entries + ">>"}, objects...)...))
 }
 
 func TestUnits(t *testing.T) {

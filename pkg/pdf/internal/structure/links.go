@@ -1,0 +1,154 @@
+package structure
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Link is an annotation that leads to a page of the document, or outside. Its corners are as the file has them, in any order.
+type Link struct {
+	Left, Bottom, Right, Top float64
+	URI                      string
+	Page                     int // from 1; 0 for none
+}
+
+// Links reads where the links of pages lead. PDFium makes objects of every annotation, node of the name tree and destination on the way, which takes
+// several times as long; but there are many more ways to write a link than the common ones read here. What is read comes out as PDFium reads it,
+// and what might not is left to it.
+type Links struct {
+	f     *File
+	pages positions
+	names destinations
+	// budget is how many bytes may still be read for links, so that no document makes them take longer than PDFium would.
+	budget int64
+}
+
+const (
+	// maxAnnotations bounds the annotations of a page.
+	maxAnnotations = 1000
+	// maxLinkText bounds addresses and the names of destinations.
+	maxLinkText = 500
+)
+
+// Links returns the links of a document that has as many pages.
+func (f *File) Links(pages int) *Links {
+	return &Links{f: f, pages: positions{f: f, pages: pages}, names: destinations{f: f}, budget: 64<<20 + 4*f.size}
+}
+
+// Of returns the links of page index, from 0. It reports false for a page that has another number of annotations than that, one that is no link, or
+// one that is not certain to lead where it seems to.
+func (l *Links) Of(index, annotations int) ([]Link, bool) {
+	if l.budget <= 0 || annotations > maxAnnotations {
+		return nil, false
+	}
+	l.f.budget = &l.budget
+	defer func() { l.f.budget = nil }()
+	defer l.f.trim()
+	page, ok := l.pages.at(index)
+	if !ok {
+		return nil, false
+	}
+	list, err := l.f.Entry(page, "Annots")
+	if err != nil || len(list.List) != annotations {
+		return nil, false
+	}
+	out := make([]Link, annotations)
+	for i, ref := range list.List {
+		annotation, err := l.f.Resolve(ref)
+		if err != nil || !annotation.At("Subtype").Is("Link") || !l.read(&out[i], annotation) {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// read reports whether a link is certain to be as it reads.
+func (l *Links) read(out *Link, annotation Value) bool {
+	rect, err := l.f.Entry(annotation, "Rect")
+	if err != nil || len(rect.List) != 4 {
+		return false
+	}
+	for i, edge := range []*float64{&out.Left, &out.Bottom, &out.Right, &out.Top} {
+		var ok bool
+		if *edge, ok = plainNumber(rect.List[i]); !ok {
+			return false
+		}
+	}
+	dest, errA := l.f.Entry(annotation, "Dest")
+	action, errB := l.f.Entry(annotation, "A")
+	switch {
+	case errA != nil || errB != nil:
+		return false
+	case dest.Kind != Null:
+		return action.Kind == Null && l.to(out, dest)
+	default:
+		return l.act(out, action)
+	}
+}
+
+// act reads an action, one that goes to a page of this document or to an address.
+func (l *Links) act(out *Link, action Value) bool {
+	if kind := action.At("Type"); kind.Kind != Null && !kind.Is("Action") {
+		return false
+	}
+	switch kind := action.At("S"); {
+	case kind.Is("GoTo"):
+		dest, err := l.f.Entry(action, "D")
+		return err == nil && l.to(out, dest)
+	case kind.Is("URI"):
+		uri, err := l.f.Entry(action, "URI")
+		// The document may have a base for those without a scheme.
+		if err != nil || !plainText(uri) || bytes.IndexByte(uri.Text, ':') < 1 {
+			return false
+		}
+		out.URI = string(uri.Text)
+		return true
+	default:
+		return false
+	}
+}
+
+// to finds the page that a destination leads to.
+func (l *Links) to(out *Link, dest Value) bool {
+	page, ok := pageOf(dest)
+	if plainText(dest) {
+		page, ok = l.names.find(string(dest.Text))
+	}
+	if !ok {
+		return false
+	}
+	index, ok := l.pages.of(page)
+	out.Page = index + 1
+	return ok
+}
+
+// pageOf returns the object of the page that an explicit destination begins with.
+func pageOf(dest Value) (int64, bool) {
+	if dest.Kind != Array || len(dest.List) == 0 || dest.List[0].Kind != Ref {
+		return 0, false
+	}
+	return dest.List[0].Num, true
+}
+
+// plainText reports whether v is a string that reads the same in every encoding, and sorts the same in every order.
+func plainText(v Value) bool {
+	if v.Kind != String || len(v.Text) == 0 || len(v.Text) > maxLinkText {
+		return false
+	}
+	for _, c := range v.Text {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// plainNumber returns a number that is neither too large nor spelled in a way that readers disagree on, in PDFium's precision.
+func plainNumber(v Value) (float64, bool) {
+	const longest, largest = 12, 1e6
+	if v.Kind != Number || len(v.Raw) > longest || v.Raw[0] == '+' {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(string(v.Raw), 32)
+	return n, err == nil && -largest < n && n < largest && (n != 0 || v.Raw[0] != '-')
+}
