@@ -12,6 +12,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/search"
 )
 
@@ -144,7 +145,7 @@ func (b *Rebuilder) job(ctx context.Context, j *jobBlobs, done *Done) error {
 			return fmt.Errorf("page %d: %w", number, err)
 		}
 		pages = append(pages, search.Page{
-			Tenant: j.tenant, Job: string(j.id), Run: p.run, Number: number, Language: page.GetLanguage(), Text: page.GetText(),
+			Tenant: j.tenant, Job: string(j.id), Run: p.run, Number: number, Language: page.GetLanguage(), Text: layout.Unbroken(page.GetText()),
 		})
 		if len(pages) == rebuildPages {
 			if err := flush(); err != nil {

@@ -153,8 +153,8 @@ func (s *ClickHouse) versionOfDocument(ctx context.Context, tenant, job string) 
 	return version, err
 }
 
-// nameFiles puts the documents' file names into hits.
-func (s *ClickHouse) nameFiles(ctx context.Context, tenant string, hits []Hit) error {
+// nameDocuments puts into hits what the documents are called, and when they came.
+func (s *ClickHouse) nameDocuments(ctx context.Context, tenant string, hits []Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
@@ -163,21 +163,27 @@ func (s *ClickHouse) nameFiles(ctx context.Context, tenant string, hits []Hit) e
 		ids[i] = jobID(h.Job)
 	}
 	slices.Sort(ids)
-	rows, err := s.conn.Query(ctx, `SELECT job, filename FROM `+latestDocuments(tenant, ` AND jid IN `+nums(slices.Compact(ids)))+` WHERE deleted = 0`)
+	rows, err := s.conn.Query(ctx, `SELECT job, filename, create_time FROM `+latestDocuments(tenant, ` AND jid IN `+nums(slices.Compact(ids)))+` WHERE deleted = 0`)
 	if err != nil {
 		return err
 	}
 	defer end(rows)
-	names := map[string]string{}
+	type named struct {
+		filename string
+		created  int64
+	}
+	names := map[string]named{}
 	for rows.Next() {
-		var job, name string
-		if err := rows.Scan(&job, &name); err != nil {
+		var job string
+		var of named
+		if err := rows.Scan(&job, &of.filename, &of.created); err != nil {
 			return err
 		}
-		names[job] = name
+		names[job] = of
 	}
 	for i := range hits {
-		hits[i].Filename = names[hits[i].Job]
+		of := names[hits[i].Job]
+		hits[i].Filename, hits[i].CreateTime = of.filename, timeOf(of.created)
 	}
 	return rows.Err()
 }

@@ -121,7 +121,7 @@ func (s *ClickHouse) search(ctx context.Context, q Query, m *Matcher, after *pos
 			in, after = in.next(), nil
 			continue
 		}
-		return result, s.nameFiles(ctx, q.Tenant, result.Hits)
+		return result, s.nameDocuments(ctx, q.Tenant, result.Hits)
 	}
 }
 

@@ -149,7 +149,7 @@ func TestWords(t *testing.T) {
 		"re\u0301sume\u0301 Müller GRÖSSE": "resume muller grosse", "Ёлка Й": "ёлка й", "well-known 3.5": "well known 3 5",
 		"\u0301": "", "a\u0301\u0301": "a", "合同 编号": "合 同 编 号", "PDF文書を2通": "pdf 文 書 を 2 通",
 		"ｶﾞｰﾄﾞ ＡＢｃ１": "ガ ー ド abc1", "か\u3099": "が", "⼀つの葛\U000e0101": "一 つ の 葛", "\u1112\u1161\u11ab국은": "한 국 은", "ที่นี่": "ที่ นี่", "हिन्दी में": "हिन्दी में",
-		"㌔、・": "キロ", "\u11ab\u3099ﾞ": "\u11ab\u3099\u3099", "İx": "ix", "Straße": "straße",
+		"㌔、・": "キロ", "\u11ab\u3099ﾞ": "\u11ab\u3099\u3099", "İx": "ix", "Straße STRASSE ẞ": "strasse strasse ss", "ΟΔΌΣ οδός": "οδόσ οδόσ", "ﬁn": "fin", "㈱ ㎡": "株 m2",
 		strings.Repeat("é", 100): strings.Repeat("e", 100), strings.Repeat("я", 100): strings.Repeat("я", 64),
 	} {
 		var got []string

@@ -85,26 +85,35 @@ func (m *Matcher) Find(pageWords []string) []Match {
 
 // matches returns the numbers of the folded words that match what a page must have, in order.
 func (m *Matcher) matches(folded []string) []int {
-	marked := make([]bool, len(folded))
+	var out []int
+	for i, of := range m.marked(folded) {
+		if of > 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// marked tells of each folded word whether it matches what a page must have, and with which others: 0 if it does not, else 1 more than the number of
+// the word that what it is part of begins with.
+func (m *Matcher) marked(folded []string) []int {
+	of := make([]int, len(folded))
 	for _, p := range m.clauses {
 		if p.not {
 			continue
 		}
 		for i := range folded {
-			if p.at(folded, i) {
-				for j := range p.words {
-					marked[i+j] = true
+			if !p.at(folded, i) {
+				continue
+			}
+			for j := range p.words {
+				if of[i+j] == 0 {
+					of[i+j] = i + 1
 				}
 			}
 		}
 	}
-	var out []int
-	for i, is := range marked {
-		if is {
-			out = append(out, i)
-		}
-	}
-	return out
+	return of
 }
 
 // phrases reports whether more must be looked at than whether the words are there.
@@ -161,7 +170,7 @@ func (p *pattern) at(folded []string, i int) bool {
 const snippetWords = 32
 
 // cutSnippet returns a piece of the text around what matches: that stretch of snippetWords words that has most different matches, the
-// earliest of several.
+// earliest of several, and the rest of what its ends would cut.
 func (m *Matcher) cutSnippet(text string) Snippet {
 	var spans []Span
 	var folded []string
@@ -172,10 +181,8 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 	if len(spans) == 0 {
 		return Snippet{}
 	}
-	hits := m.matches(folded)
-	first := bestWindow(hits, folded)
-	first = max(0, min(first, len(spans)-snippetWords))
-	last := min(first+snippetWords, len(spans)) - 1
+	of := m.marked(folded)
+	first, last := stretch(of, folded)
 	from, to := spans[first].Start, spans[last].End
 	if first == 0 {
 		from = 0
@@ -188,19 +195,17 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 	if first > 0 {
 		b.WriteString("…")
 	}
-	at, begin := from, -1 // begin is the first word of the highlight that the last word is in, -1 if it is in none
+	at := from
 	for i := first; i <= last; i++ {
 		b.WriteString(shortened(text[at:spans[i].Start]))
 		start := b.Len()
 		b.WriteString(shortened(text[spans[i].Start:spans[i].End]))
 		at = spans[i].End
-		switch _, hit := slices.BinarySearch(hits, i); {
-		case !hit:
-			begin = -1
-		case begin >= 0 && m.joined(folded, begin, i): // a phrase is marked as one
+		switch {
+		case of[i] == 0:
+		case i > first && of[i] == of[i-1]: // a phrase is marked as one
 			s.Highlights[len(s.Highlights)-1].End = b.Len()
 		default:
-			begin = i
 			s.Highlights = append(s.Highlights, Span{Start: start, End: b.Len()})
 		}
 	}
@@ -210,6 +215,25 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 	}
 	s.Text = lineBreaks.Replace(b.String())
 	return s
+}
+
+// stretch returns the first and the last word of a snippet.
+func stretch(of []int, folded []string) (first, last int) {
+	var hits []int
+	for i, n := range of {
+		if n > 0 {
+			hits = append(hits, i)
+		}
+	}
+	first = max(0, min(bestWindow(hits, folded), len(of)-snippetWords))
+	last = min(first+snippetWords, len(of)) - 1
+	for n := 0; n < snippetWords/2 && first > 0 && of[first] > 0 && of[first] == of[first-1]; n++ {
+		first--
+	}
+	for n := 0; n < snippetWords && last+1 < len(of) && of[last] > 0 && of[last] == of[last+1]; n++ {
+		last++
+	}
+	return first, last
 }
 
 // shortened returns a word, or what stands between two, as a snippet shows it: of a run that is longer than words are, such as dots to the end of a
@@ -223,13 +247,6 @@ func shortened(run string) string {
 
 // lineBreaks makes one line of a text, of the same length.
 var lineBreaks = strings.NewReplacer("\n", " ", "\t", " ")
-
-// joined reports whether words first to last are of one phrase.
-func (m *Matcher) joined(folded []string, first, last int) bool {
-	return slices.ContainsFunc(m.clauses, func(p pattern) bool {
-		return !p.not && len(p.words) > last-first && p.at(folded, first)
-	})
-}
 
 // bestWindow returns where to begin a snippet, a few words ahead of the first match in it.
 func bestWindow(hits []int, folded []string) int {

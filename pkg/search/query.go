@@ -30,7 +30,7 @@ func parseQuery(text string) ([]clause, error) {
 	if utf8.RuneCountInString(text) > maxQueryRunes {
 		return nil, fault.New(fault.InvalidArgument, "the query is longer than %d characters", maxQueryRunes)
 	}
-	clauses, err := splitClauses(cleanText(text))
+	clauses, err := splitClauses(typed.Replace(cleanText(text)))
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,9 @@ func parseQuery(text string) ([]clause, error) {
 	}
 	return clauses, nil
 }
+
+// typed has the signs of a query as keyboards and word processors write them.
+var typed = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‟", `"`, "＂", `"`, "«", `"`, "»", `"`, "－", "-", "−", "-", "＊", "*")
 
 // splitClauses splits a query at blanks and quotation marks, and drops what has no words.
 func splitClauses(text string) ([]clause, error) {

@@ -67,6 +67,8 @@ func TestSnippet(t *testing.T) {
 		{"b -x", "b" + strings.Repeat(".", 1000) + "b" + strings.Repeat("-", 1000), "[b]" + strings.Repeat(".", 128) + "…[b]" + strings.Repeat("-", 128) + "…"},
 		{"éa*", "a " + strings.Repeat("éa", 1000) + " b", "a [" + strings.Repeat("éa", 42) + "é…] b"}, // no character is cut through
 		{"end", filler + "end", "…" + strings.Repeat("ipsum lorem ", 15) + "ipsum [end]"},
+		{`"` + strings.Repeat("a ", 60) + `"`, "b " + strings.Repeat("a ", 60), "b [" + strings.Repeat("a ", 59) + "a] "},
+		{`"m n o p"`, "m n o p " + strings.Repeat("x ", 26) + "m n o p x x", "[m n o p] " + strings.Repeat("x ", 26) + "[m n o p]…"},
 		{"one two", "one " + filler + "one two " + filler, "…" + strings.Repeat("lorem ipsum ", 2) + "[one] [two] " + strings.Repeat("lorem ipsum ", 13) + "…"},
 	} {
 		m, err := NewMatcher(tt.query)

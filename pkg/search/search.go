@@ -160,10 +160,11 @@ type Hit struct {
 	Job  string
 	Page int
 	Run  int
-	// Filename is empty until PutDocument was called.
-	Filename string
-	Language string
-	Snippet  Snippet
+	// Filename is empty, and CreateTime zero, until PutDocument was called.
+	Filename   string
+	CreateTime time.Time
+	Language   string
+	Snippet    Snippet
 	// Score is higher for better hits. Scores of different queries do not compare.
 	Score float64
 }

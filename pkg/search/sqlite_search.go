@@ -125,7 +125,7 @@ func describe(ctx context.Context, tx *sql.Tx, tenant int64, m *Matcher, found [
 	if len(found) == 0 {
 		return nil, nil
 	}
-	statement := `SELECT p.id, p.job, p.page, p.run, p.language, coalesce(d.filename, ''), p.text FROM pages_{t} AS p
+	statement := `SELECT p.id, p.job, p.page, p.run, p.language, coalesce(d.filename, ''), coalesce(d.create_time, 0), p.text FROM pages_{t} AS p
 		LEFT JOIN documents AS d ON d.tenant = ? AND d.job = p.job WHERE p.id IN (?` + strings.Repeat(", ?", len(found)-1) + `)`
 	args := []any{tenant}
 	place := make(map[int64]int, len(found))
@@ -140,14 +140,14 @@ func describe(ctx context.Context, tx *sql.Tx, tenant int64, m *Matcher, found [
 	defer rows.Close()
 	hits := make([]Hit, len(found))
 	for rows.Next() {
-		var id int64
+		var id, created int64
 		var hit Hit
 		var text string
-		if err := rows.Scan(&id, &hit.Job, &hit.Page, &hit.Run, &hit.Language, &hit.Filename, &text); err != nil {
+		if err := rows.Scan(&id, &hit.Job, &hit.Page, &hit.Run, &hit.Language, &hit.Filename, &created, &text); err != nil {
 			return nil, err
 		}
 		hit.Score = -found[place[id]].score // FTS5 has the best at the bottom
-		hit.Snippet = m.cutSnippet(text)
+		hit.CreateTime, hit.Snippet = timeOf(created), m.cutSnippet(text)
 		hits[place[id]] = hit
 	}
 	return hits, rows.Err()

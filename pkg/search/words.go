@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -50,8 +51,11 @@ var unspaced = []*unicode.RangeTable{
 // standsAlone reports whether a character is a word, together with those that join it.
 func standsAlone(r rune) bool {
 	const firstUnspaced = 0x0e00
-	return r >= firstUnspaced && (r == 'ー' || r == 'ｰ' || unicode.In(r, unspaced...)) && !joinsLast(r)
+	return r >= firstUnspaced && (r == 'ー' || r == 'ｰ' || isSquared(r) || unicode.In(r, unspaced...)) && !joinsLast(r)
 }
+
+// isSquared reports signs that hold a character, such as that of a company.
+func isSquared(r rune) bool { return r >= 0x3200 && r <= 0x33ff }
 
 // joinsLast reports marks and what else belongs to the character before it: vowels and finals of Hangul, and the voicing of narrow kana.
 func joinsLast(r rune) bool {
@@ -78,10 +82,13 @@ func fold(word string) string {
 	}
 	if strings.ContainsFunc(word, indexedApart) {
 		word = norm.NFKC.String(word)
+		if strings.ContainsFunc(word, notOfWord) { // the brackets of a squared character
+			word = strings.Join(strings.FieldsFunc(word, notOfWord), "")
+		}
 	}
 	var b strings.Builder
 	latin := true // a mark at the beginning belongs to nothing
-	for _, r := range norm.NFD.String(word) {
+	for _, r := range norm.NFD.String(folder.String(word)) {
 		switch {
 		case unicode.Is(unicode.Mn, r):
 			if !latin && !unicode.Is(unicode.Variation_Selector, r) {
@@ -89,14 +96,28 @@ func fold(word string) string {
 			}
 		default:
 			latin = unicode.Is(unicode.Latin, r) || unicode.IsNumber(r)
-			b.WriteRune(unicode.ToLower(r))
+			b.WriteRune(r)
 		}
 	}
 	return cut(norm.NFC.String(b.String()))
 }
 
+// folder makes letters alike that differ in case only; ß becomes ss.
+var folder = cases.Fold()
+
 // indexedApart reports characters that FTS5 would not take as words does.
-func indexedApart(r rune) bool { return standsAlone(r) || isWide(r) }
+func indexedApart(r rune) bool {
+	return r >= 0xdf && (standsAlone(r) || isWide(r) || unicode.Is(foldedLonger, r))
+}
+
+// foldedLonger has, with some around them, the letters that folding makes two or three of (CaseFolding.txt of the Unicode Character Database, status F).
+var foldedLonger = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0xdf, Hi: 0xdf, Stride: 1}, {Lo: 0x130, Hi: 0x130, Stride: 1}, {Lo: 0x149, Hi: 0x149, Stride: 1}, {Lo: 0x1f0, Hi: 0x1f0, Stride: 1},
+	{Lo: 0x390, Hi: 0x3b0, Stride: 0x20}, {Lo: 0x587, Hi: 0x587, Stride: 1}, {Lo: 0x1e96, Hi: 0x1e9e, Stride: 1}, {Lo: 0x1f50, Hi: 0x1ffc, Stride: 1},
+	{Lo: 0xfb00, Hi: 0xfb17, Stride: 1},
+}}
+
+func notOfWord(r rune) bool { return !isWordRune(r) }
 
 // indexed returns a text as FTS5's tokenizer is given it, which then finds the same words as words does.
 func indexed(text string) string {

@@ -6,6 +6,7 @@ import (
 
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/search"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -40,7 +41,7 @@ func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*
 	for _, h := range found.Hits {
 		resp.Hits = append(resp.Hits, &inkstreamv1.SearchHit{
 			Job: h.Job, Filename: h.Filename, Page: int32(h.Page), Score: h.Score, Snippet: h.Snippet.Text,
-			Highlights: spansOf(h.Snippet), Boxes: s.boxesOf(ctx, q.Tenant, h, matcher),
+			Highlights: spansOf(h.Snippet), Boxes: s.boxesOf(ctx, q.Tenant, h, matcher), CreateTime: timestamp(h.CreateTime),
 		})
 	}
 	return resp, nil
@@ -70,25 +71,59 @@ func (s *Service) boxesOf(ctx context.Context, tenant string, h search.Hit, m *s
 	if err != nil {
 		return nil
 	}
-	var words []*inkstreamv1.Word
-	var lines []*inkstreamv1.Line // those that the words are in
-	var texts []string
-	for _, b := range page.GetBlocks() {
-		for _, l := range b.GetLines() {
-			for _, w := range l.GetWords() {
-				words, lines, texts = append(words, w), append(lines, l), append(texts, w.GetText())
-			}
-		}
+	words := searched(page)
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
 	}
 	var boxes []*inkstreamv1.Box
 	for _, match := range m.Find(texts) {
-		if len(boxes) == maxHitBoxes {
-			break
+		w := words[match.Word]
+		for _, p := range w.parts {
+			if len(boxes) == maxHitBoxes {
+				return boxes
+			}
+			span := match.Span
+			if len(w.parts) > 1 { // the word is one on several lines: all of it matches
+				span = search.Span{End: len(p.word.GetText())}
+			}
+			boxes = append(boxes, &inkstreamv1.Box{
+				Text: truncate(p.word.GetText()[span.Start:span.End], maxBoxText), Bbox: document.PartBox(p.line, p.word, span.Start, span.End),
+			})
 		}
-		n, part := match.Word, match.Span
-		boxes = append(boxes, &inkstreamv1.Box{
-			Text: truncate(texts[n][part.Start:part.End], maxBoxText), Bbox: document.PartBox(lines[n], words[n], part.Start, part.End),
-		})
 	}
 	return boxes
+}
+
+// searchedWord is a word as the index has it, and where its parts stand: one, or two if a hyphen breaks it at the end of a line.
+type searchedWord struct {
+	text  string
+	parts []wordPart
+}
+
+type wordPart struct {
+	line *inkstreamv1.Line
+	word *inkstreamv1.Word
+}
+
+// searched returns the words of a page as layout.Unbroken puts them together.
+func searched(page *inkstreamv1.Page) []searchedWord {
+	var out []searchedWord
+	for _, b := range page.GetBlocks() {
+		for i, l := range b.GetLines() {
+			for j, w := range l.GetWords() {
+				part := wordPart{l, w}
+				if i > 0 && j == 0 && len(out) > 0 && b.GetTable() == nil {
+					last := &out[len(out)-1]
+					if joined, broken := layout.Unbreak(last.text, w.GetText()); broken {
+						last.text = joined
+						last.parts = append(last.parts, part)
+						continue
+					}
+				}
+				out = append(out, searchedWord{w.GetText(), []wordPart{part}})
+			}
+		}
+	}
+	return out
 }

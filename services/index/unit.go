@@ -146,7 +146,7 @@ func (st *steps) keep(ctx context.Context, r *job.Record, pages []*inkstreamv1.P
 			return err
 		}
 		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data})
-		rows = append(rows, search.Page{Tenant: r.Tenant, Job: string(r.ID), Run: r.Run, Number: n, Text: p.GetText(), Language: p.GetLanguage()})
+		rows = append(rows, search.Page{Tenant: r.Tenant, Job: string(r.ID), Run: r.Run, Number: n, Text: layout.Unbroken(p.GetText()), Language: p.GetLanguage()})
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {

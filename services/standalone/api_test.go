@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"image/png"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"inkstream.dev/pkg/pdftest"
 )
@@ -59,5 +62,39 @@ func TestResultsOverTheAPI(t *testing.T) {
 	}
 	if err := json.Unmarshal(body, &found); err != nil || code != http.StatusOK || len(found.Hits) != 1 || found.Hits[0].Page != 2 || len(found.Hits[0].Boxes) == 0 {
 		t.Errorf("search: got %d %s, %v", code, body, err)
+	}
+}
+
+// A word that a hyphen breaks at the end of a line is found as it is spelled, and both its parts are where it stands.
+func TestSearchFindsBrokenWords(t *testing.T) {
+	t.Parallel()
+	p := inOneProcess(t)
+	v := p.run(t, pdftest.WithoutFonts("BT /F 12 Tf 20 200 Td (all of the tape Bandlauf-) Tj 0 -14 Td (werke are here at last) Tj ET"))
+	for query, want := range map[string][]string{"Bandlaufwerke": {"Bandlauf-", "werke"}, "%22tape bandlaufwerke are%22": {"tape", "Bandlauf-", "werke", "are"}} {
+		code, body := p.get(t, "/v1/search?job="+v.GetId()+"&q="+strings.ReplaceAll(query, " ", "%20"))
+		var found struct {
+			Hits []struct {
+				Snippet    string
+				CreateTime time.Time
+				Boxes      []struct {
+					Text string
+					Bbox [4]float64
+				}
+			}
+		}
+		if err := json.Unmarshal(body, &found); err != nil || code != http.StatusOK || len(found.Hits) != 1 {
+			t.Fatalf("search for %s: got %d %s, %v, want one hit", query, code, body, err)
+		}
+		hit := found.Hits[0]
+		var got []string
+		for _, box := range hit.Boxes {
+			got = append(got, box.Text)
+		}
+		if !slices.Equal(got, want) || !strings.Contains(hit.Snippet, "Bandlaufwerke") {
+			t.Errorf("search for %s: got boxes of %q in %q, want of %q", query, got, hit.Snippet, want)
+		}
+		if want := v.GetCreateTime().AsTime().Truncate(time.Microsecond); !hit.CreateTime.Equal(want) {
+			t.Errorf("got a hit of %v, want %v", hit.CreateTime, want)
+		}
 	}
 }

@@ -1,0 +1,39 @@
+package layout
+
+import "strings"
+
+// Unbroken returns a page's text, as Text writes it, with the words put together that a hyphen breaks at the end of a line: a word is looked for as it is
+// spelled, wherever its line ends. The rows of tables stay as they are.
+func Unbroken(text string) string {
+	var b strings.Builder
+	kept, line := 0, 0 // what is before kept is in b; line is where the line begins
+	for i := strings.IndexByte(text, '\n'); i >= 0; {
+		next := text[i+1:]
+		length := strings.IndexByte(next, '\n')
+		if length < 0 {
+			length = len(next)
+		}
+		before := text[max(line, i-longestWord):i]
+		if breaksWord(before, next) && !strings.Contains(text[line:i], "\t") && !strings.Contains(next[:length], "\t") {
+			b.WriteString(text[kept : i-hyphenLen(before)])
+			kept = i + 1
+		}
+		line = i + 1
+		if i += 1 + length; i == len(text) {
+			break
+		}
+	}
+	return b.String() + text[kept:]
+}
+
+// Unbreak returns the word that ends a line put together with the one that begins the next, and whether they are the parts of a broken one.
+func Unbreak(before, next string) (string, bool) {
+	if !breaksWord(before, next) {
+		return "", false
+	}
+	return before[:len(before)-hyphenLen(before)] + next, true
+}
+
+func breaksWord(before, next string) bool {
+	return hyphenLen(before) > 0 && Join(before, next) == Break
+}
