@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +36,7 @@ type Orphan struct {
 // work at once, and each step may be cut and repeated.
 //
 // It hears of orphans by the broker's advisories, within moments. An advisory that gets lost with a server that dies leaves an orphan that
-// nobody has heard of; Sweep finds those.
+// nobody has heard of; Sweep finds those, and gives them another chance.
 type Janitor struct {
 	bus *Bus
 	end func(ctx context.Context, o Orphan) error
@@ -156,45 +158,44 @@ func (j *Janitor) clear(ctx context.Context, s Stage, m *storedMessage, deliveri
 			return fmt.Errorf("end job %s: %w", id, err)
 		}
 	}
-	stream, err := j.bus.js.Stream(ctx, s.Stream())
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", s.Stream(), err)
-	}
-	if err := stream.DeleteMsg(ctx, m.seq); err != nil {
-		if _, gone := j.bus.stored(ctx, s, m.seq, ""); errors.Is(gone, errNoMessage) {
-			return nil // another janitor was faster
-		}
-		return fmt.Errorf("delete orphan: %w", err)
+	if err := j.bus.deleteStored(ctx, s, m.seq); err != nil {
+		return err
 	}
 	j.bus.tel.Metrics.DeadLetter(ctx, string(s))
 	j.bus.log.ErrorContext(ctx, "task given up, because it kills its handlers", "stage", s, "job", id, "task", o.ID, "deliveries", deliveries)
 	return nil
 }
 
-// sweepLimit bounds the orphans that one sweep clears in each lane.
+// sweepLimit bounds the orphans that one sweep deals with in each lane.
 const sweepLimit = 100
 
-// Sweep clears orphans that no advisory told of, and returns how many that were. A message that was delivered once, and is still there while its
-// consumer waits for no answer at all, is one; so a lane shows its orphans when it comes to rest. (The consumer's ack floor cannot tell: it does
-// not move past an orphan.) A message may be on its way out at that moment, so only what two sweeps in a row have seen is cleared.
+// orphanMark sets the ids of tasks apart that were queued anew because the broker had forgotten them.
+const orphanMark = "#o"
+
+// Sweep queues tasks anew that the broker has forgotten, and returns how many that were. A message that was delivered once, and is still there while
+// its consumer waits for no answer at all, is one; so a lane shows them when it comes to rest. (The consumer's ack floor cannot tell: as a rule it does
+// not move past one.) A message may be on its way out at that moment, so only what two sweeps in a row have seen is taken for forgotten.
+//
+// Why it was forgotten, nobody can tell: it may have killed its handlers as often as the broker lets it, and the advisory got lost, or somebody has
+// purged a part of the stream by hand. So its job is not ended for it; if it does kill its handlers, the next advisory tells.
 func (j *Janitor) Sweep(ctx context.Context) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	seen := make(map[position]bool)
-	cleared := 0
+	requeued := 0
 	var errs []error
 	for _, s := range Stages() {
 		for _, l := range []Lane{Interactive, Batch} {
 			n, err := j.sweep(ctx, s, l, seen)
-			cleared += n
+			requeued += n
 			errs = append(errs, err)
 		}
 	}
 	j.suspects = seen
-	return cleared, errors.Join(errs...)
+	return requeued, errors.Join(errs...)
 }
 
-func (j *Janitor) sweep(ctx context.Context, s Stage, l Lane, seen map[position]bool) (cleared int, err error) {
+func (j *Janitor) sweep(ctx context.Context, s Stage, l Lane, seen map[position]bool) (requeued int, err error) {
 	cons, err := j.bus.js.Consumer(ctx, s.Stream(), Durable(s, l))
 	if err != nil {
 		return 0, fmt.Errorf("consumer %s: %w", Durable(s, l), err)
@@ -207,23 +208,41 @@ func (j *Janitor) sweep(ctx context.Context, s Stage, l Lane, seen map[position]
 	for range sweepLimit {
 		m, err := j.bus.stored(ctx, s, seq, info.Config.FilterSubject)
 		if errors.Is(err, errNoMessage) || err == nil && m.seq > info.Delivered.Stream {
-			return cleared, nil
+			return requeued, nil
 		}
 		if err != nil {
-			return cleared, err
+			return requeued, err
 		}
 		at := position{s, m.seq}
 		if j.suspects[at] {
-			if err := j.clear(ctx, s, m, info.Config.MaxDeliver); err != nil {
-				return cleared, err
+			if err := j.requeue(ctx, s, m); err != nil {
+				return requeued, err
 			}
-			cleared++
+			requeued++
 		} else {
 			seen[at] = true
 		}
 		seq = m.seq + 1
 	}
-	return cleared, nil
+	return requeued, nil
+}
+
+// requeue queues a forgotten task anew. A crash between its two steps leaves both, and the handler finds what is done.
+func (j *Janitor) requeue(ctx context.Context, s Stage, m *storedMessage) error {
+	msg := nats.NewMsg(m.Subject())
+	msg.Data = m.Data()
+	maps.Copy(msg.Header, m.Headers())
+	id, _, _ := strings.Cut(m.Headers().Get(jetstream.MsgIDHeader), orphanMark)
+	msg.Header.Set(jetstream.MsgIDHeader, id+orphanMark+strconv.FormatUint(m.seq, 10))
+	if _, err := j.bus.publish(ctx, msg); err != nil {
+		return fmt.Errorf("queue message %d of %s anew: %w", m.seq, s.Stream(), err)
+	}
+	if err := j.bus.deleteStored(ctx, s, m.seq); err != nil {
+		return err
+	}
+	_, id = subjectJob(m.Subject())
+	j.bus.log.WarnContext(ctx, "task queued anew, because the broker had forgotten it", "stage", s, "job", id, "sequence", m.seq)
+	return nil
 }
 
 // errNoMessage means that the stream has no such message.
@@ -249,19 +268,6 @@ func (m *storedMessage) Metadata() (*jetstream.MsgMetadata, error) {
 // stored reads a message from the stream's leader, because a replica may say that there is none where there is one: the message at seq, or the
 // first from there on with a subject that matches. The error is errNoMessage where there is none.
 func (b *Bus) stored(ctx context.Context, s Stage, seq uint64, subject string) (*storedMessage, error) {
-	req, err := json.Marshal(struct {
-		Seq  uint64 `json:"seq"`
-		Next string `json:"next_by_subj,omitempty"`
-	}{seq, subject})
-	if err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
-	defer cancel()
-	answer, err := b.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+s.Stream(), req)
-	if err != nil {
-		return nil, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("read message %d of %s: %w", seq, s.Stream(), err))
-	}
 	var got struct {
 		Error   *jetstream.APIError `json:"error"`
 		Message struct {
@@ -271,7 +277,11 @@ func (b *Bus) stored(ctx context.Context, s Stage, seq uint64, subject string) (
 			Data    []byte `json:"data"`
 		} `json:"message"`
 	}
-	if err := json.Unmarshal(answer.Data, &got); err != nil {
+	err := b.ask(ctx, "STREAM.MSG.GET", s, struct {
+		Seq  uint64 `json:"seq"`
+		Next string `json:"next_by_subj,omitempty"`
+	}{seq, subject}, &got)
+	if err != nil {
 		return nil, fmt.Errorf("read message %d of %s: %w", seq, s.Stream(), err)
 	}
 	if got.Error != nil {
@@ -287,4 +297,19 @@ func (b *Bus) stored(ctx context.Context, s Stage, seq uint64, subject string) (
 		}
 	}
 	return m, nil
+}
+
+// ask asks JetStream's API about a stage's stream. Its errors are those of the way there; what the server refuses is in the answer.
+func (b *Bus) ask(ctx context.Context, call string, s Stage, question, answer any) error {
+	req, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("encode request: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	msg, err := b.nc.RequestWithContext(ctx, api(call, s.Stream()), req)
+	if err != nil {
+		return fault.Wrap(fault.Busy, fault.Unavailable, err)
+	}
+	return json.Unmarshal(msg.Data, answer)
 }

@@ -155,12 +155,11 @@ func (g *grants) gateway() {
 	for _, s := range Stages() {
 		g.publish(task(s), "uploads, retries, replays, and tasks that got lost")
 		g.publish(api("STREAM.INFO", s.Stream()), "how much waits")
-		g.publish(api("STREAM.PURGE", s.Stream()), "tasks of jobs that are cancelled or deleted")
 		for _, l := range []Lane{Interactive, Batch} {
 			g.publish(api("CONSUMER.INFO", s.Stream(), Durable(s, l)), "how much is in hand")
 		}
-		g.publish(api("STREAM.MSG.GET", s.Stream()), "the janitor looks for tasks that kill their handlers")
-		g.publish(api("STREAM.MSG.DELETE", s.Stream()), "the janitor clears them")
+		g.publish(api("STREAM.MSG.GET", s.Stream()), "tasks of jobs that are cancelled or deleted, and those that kill their handlers")
+		g.publish(api("STREAM.MSG.DELETE", s.Stream()), "the same")
 		g.publish(deadLetterSubject(s, "*", "*"), "the janitor keeps what it clears")
 	}
 	g.consume(AdvisoryStream, janitorDurable)

@@ -2,7 +2,9 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
@@ -48,29 +50,63 @@ func (b *Bus) Position(ctx context.Context) (Position, error) {
 func (b *Bus) PurgeTasksUntil(ctx context.Context, tenant, job string, until Position) error {
 	g, gctx := errgroup.WithContext(ctx)
 	for _, s := range Stages() {
-		var opts []jetstream.StreamPurgeOpt
+		last := uint64(math.MaxUint64)
 		if until != nil {
-			opts = append(opts, jetstream.WithPurgeSequence(until[s]+1))
+			last = until[s]
 		}
 		for _, l := range []Lane{Interactive, Batch} {
-			// A filter that is one whole subject is cheap, however long the queue is.
-			g.Go(func() error { return b.purge(gctx, s.Stream(), taskSubject(s, l, tenant, job), opts...) })
+			g.Go(func() error { return b.deleteTasks(gctx, s, taskSubject(s, l, tenant, job), last) })
 		}
 	}
 	return g.Wait()
 }
 
-// PurgeDeadLetters drops the dead letters of a job.
-func (b *Bus) PurgeDeadLetters(ctx context.Context, tenant, job string) error {
-	return b.purge(ctx, DeadLetterStream, deadLetterSubject("*", tenant, job))
+// deleteTasks deletes the tasks of a subject up to a sequence, one by one: a purge with a filter makes the server (2.15) forget which other tasks of the
+// stream are in hand, and a crash of who has one of those would then lose it.
+func (b *Bus) deleteTasks(ctx context.Context, s Stage, subject string, last uint64) error {
+	for seq := uint64(1); ; {
+		m, err := b.stored(ctx, s, seq, subject)
+		if errors.Is(err, errNoMessage) || err == nil && m.seq > last {
+			return nil
+		}
+		if err == nil {
+			err = b.deleteStored(ctx, s, m.seq)
+		}
+		if err != nil {
+			return away("delete tasks of "+subject, err)
+		}
+		seq = m.seq + 1
+	}
 }
 
-func (b *Bus) purge(ctx context.Context, name, filter string, opts ...jetstream.StreamPurgeOpt) error {
+// deleteStored deletes a message. One that is not there any more is no error.
+func (b *Bus) deleteStored(ctx context.Context, s Stage, seq uint64) error {
+	var answer struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	err := b.ask(ctx, "STREAM.MSG.DELETE", s, struct {
+		Seq uint64 `json:"seq"`
+	}{seq}, &answer)
+	if err == nil && answer.Error != nil {
+		if _, err := b.stored(ctx, s, seq, ""); errors.Is(err, errNoMessage) {
+			return nil // its handler, or another process, was faster
+		}
+		err = answer.Error
+	}
+	if err != nil {
+		return fmt.Errorf("delete message %d of %s: %w", seq, s.Stream(), err)
+	}
+	return nil
+}
+
+// PurgeDeadLetters drops the dead letters of a job.
+func (b *Bus) PurgeDeadLetters(ctx context.Context, tenant, job string) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	stream, err := b.js.Stream(ctx, name)
+	filter := deadLetterSubject("*", tenant, job)
+	stream, err := b.js.Stream(ctx, DeadLetterStream) // it has no consumers, which a purge might harm
 	if err == nil {
-		err = stream.Purge(ctx, append(opts[:len(opts):len(opts)], jetstream.WithPurgeSubject(filter))...)
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject(filter))
 	}
 	return away("purge "+filter, err)
 }

@@ -66,7 +66,7 @@ type Report struct {
 	// Tidied counts ended jobs whose temporary blobs were looked after, Removed those whose retention was over or whose removal had been cut,
 	// Forgotten tombstones that were old enough.
 	Tidied, Removed, Forgotten int
-	// Orphans counts tasks cleared that no advisory told of.
+	// Orphans counts tasks queued anew that the broker had forgotten.
 	Orphans int
 }
 
@@ -158,7 +158,7 @@ func (r *Reconciler) Pass(ctx context.Context) (Report, error) {
 	return report, errors.Join(errs...)
 }
 
-// sweepOrphans clears tasks that kill their handlers, where no advisory told of them.
+// sweepOrphans queues tasks anew that the broker has forgotten.
 func (r *Reconciler) sweepOrphans(ctx context.Context, report *Report) (err error) {
 	report.Orphans, err = r.janitor.Sweep(ctx)
 	return err

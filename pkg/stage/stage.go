@@ -79,8 +79,8 @@ type Steps[T bus.Task, R any] interface {
 
 // Closer is what Steps may also have: the part of a stage that goes on when a job has ended.
 type Closer[T bus.Task] interface {
-	// Ended is called instead of everything else with a task of a job that has ended. It must be idempotent. Again says that the task was
-	// delivered before, so that a crash may have cut what followed the job's end.
+	// Ended is called instead of everything else with a task of a job that has ended. It must be idempotent. Again says that the task may have
+	// been in hand before, so that a crash may have cut what followed the job's end.
 	Ended(ctx context.Context, s *Snapshot, t T, again bool) (Outcome, error)
 }
 
@@ -120,7 +120,7 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 		return err
 	}
 	if stop {
-		return h.ended(ctx, snap, t, d.Delivered > 1)
+		return h.ended(ctx, snap, t, d.Again())
 	}
 	work, release := h.attend(ctx, snap.Job)
 	defer release()
