@@ -65,6 +65,7 @@ type world struct {
 
 	mu          sync.Mutex // guards what follows
 	uploads     []upload
+	cancelled   []string // jobs that were cancelled, or were to be
 	engineKills []engineKill
 }
 
@@ -116,7 +117,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	// First, so that nothing is looked at while somebody still works on it: the broker may have taken a worker for gone that was only slow.
 	w.stop()
 	w.check(ctx)
-	w.report.Jobs = len(w.uploads)
+	w.report.Jobs, w.report.Cancels = len(w.uploads), len(w.cancelled)
 	return w.report, nil
 }
 
@@ -319,7 +320,11 @@ func (w *world) load(ctx context.Context, r *rand.Rand) error {
 	for range clients {
 		wg.Go(func() {
 			for o := range orders {
-				if err := w.uploadOne(ctx, o.n, o.doc, o.twice); err != nil {
+				err := w.uploadOne(ctx, o.n, o.doc, o.twice)
+				if err == nil && o.n%cancelEvery == 0 {
+					err = w.cancelOne(ctx, o.n, o.doc)
+				}
+				if err != nil {
 					w.report.violate("upload %d: %v", o.n, err)
 				}
 			}
@@ -367,6 +372,23 @@ func (w *world) uploadOne(ctx context.Context, n int, d *document, twice bool) e
 	defer w.mu.Unlock()
 	w.uploads = append(w.uploads, u)
 	return nil
+}
+
+// cancelEvery is how many uploads there are to one that is made beside them to be cancelled. What happens to its tasks is nothing to the others'.
+const cancelEvery = 3
+
+// cancelOne uploads a document, and cancels its job wherever it is by then.
+func (w *world) cancelOne(ctx context.Context, n int, d *document) error {
+	options := Anew()
+	options.Set("lane", laneOf(n))
+	j, _, err := w.client.Submit(ctx, fmt.Sprintf("chaos-%d-%d-cancelled", w.cfg.Seed, n), d.PDF, options)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.cancelled = append(w.cancelled, j.ID)
+	w.mu.Unlock()
+	return w.client.Cancel(ctx, j.ID)
 }
 
 // stop stops the services, which nothing disturbs any more, and makes sure that nothing is left of them.

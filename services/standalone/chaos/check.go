@@ -19,6 +19,11 @@ func (w *world) settle(ctx context.Context) {
 			w.report.violate("%s: %v", u.doc.Name, err)
 		}
 	}
+	for _, id := range w.cancelled {
+		if _, err := w.client.Finish(ctx, id); err != nil {
+			w.report.violate("a cancelled job: %v", err)
+		}
+	}
 	w.say("all jobs have ended")
 	for {
 		left, err := w.Residue(ctx)
@@ -47,8 +52,27 @@ func (w *world) check(ctx context.Context) {
 	for _, u := range w.uploads {
 		w.checkJob(ctx, u)
 	}
+	for _, id := range w.cancelled {
+		w.checkCancelled(ctx, id)
+	}
 	w.checkBooks(ctx)
 	w.checkDeadLetters(ctx)
+}
+
+// checkCancelled makes sure that a job was cancelled, unless its end came first, and that its trail says so once.
+func (w *world) checkCancelled(ctx context.Context, id string) {
+	rec, err := w.Jobs.Load(ctx, job.DefaultTenant, job.ID(id))
+	if err != nil {
+		w.report.violate("cancelled job: %v", err)
+		return
+	}
+	if rec.State == job.Cancelled {
+		w.report.count(func(rep *Report) { rep.Stopped++ })
+	}
+	events, err := w.events(ctx, id)
+	if err != nil || events["ended"] != 1 {
+		w.report.violate("cancelled job %s is %s: events %v, %v, want one end", id, rec.State, events, err)
+	}
 }
 
 // checkJob compares a job with the undisturbed one of its document.
@@ -130,6 +154,9 @@ func (w *world) checkBooks(ctx context.Context) {
 			w.report.violate("job %s stands for %s and for %s", u.id, other, u.key)
 		}
 		known[u.id] = u.key
+	}
+	for _, id := range w.cancelled {
+		known[id] = "cancelled"
 	}
 	records := make(map[string]bool)
 	_, err := w.Jobs.Changes(ctx, 0, func(c job.Change) {

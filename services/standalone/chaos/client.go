@@ -102,6 +102,29 @@ func (c *Client) Job(ctx context.Context, id string) (Job, error) {
 	return j, err
 }
 
+// Cancel cancels a job, again and again until the server has answered. That it has ended already is no error.
+func (c *Client) Cancel(ctx context.Context, id string) error {
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+"/v1/jobs/"+id+":cancel", nil)
+		if err != nil {
+			return err
+		}
+		_, err = c.do(req)
+		r, ok := errors.AsType[*refusal](err)
+		switch {
+		case err == nil, ok && r.status == http.StatusConflict:
+			return nil
+		case ok && r.status < 500 && r.status != http.StatusTooManyRequests:
+			return fmt.Errorf("cancel job %s: %w", id, err)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(retryPause):
+		}
+	}
+}
+
 // Finish waits for a job's end.
 func (c *Client) Finish(ctx context.Context, id string) (Job, error) {
 	for {

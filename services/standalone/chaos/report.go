@@ -18,7 +18,9 @@ type Report struct {
 	Storm, Settled time.Duration
 	// Jobs is the number of acknowledged uploads, Tries of how many tries they came, Pages of how many pages they are.
 	Jobs, Tries, Pages int
-	States             map[string]int
+	// Cancels is the number of jobs beside them that were to be cancelled, Stopped of those that had not ended before.
+	Cancels, Stopped int
+	States           map[string]int
 	// Killed counts what was killed, Unasked what ended by itself, Repeated the copies of tasks that were put on the streams.
 	Killed, Unasked map[string]int
 	Repeated        int
@@ -58,6 +60,7 @@ func (r *Report) Print(w io.Writer) {
 	row("seed", "%d", r.Seed)
 	row("storm, then calm until the last job had ended", "%s, %s", r.Storm, r.Settled)
 	row("uploads acknowledged", "%d, in %d tries", r.Jobs, r.Tries)
+	row("jobs cancelled beside them", "%d, %d of them before their end", r.Cancels, r.Stopped)
 	row("jobs by state", "%s", list(r.States))
 	row("pages with an outcome", "%d", r.Pages)
 	row("killed", "%s", list(r.Killed))
