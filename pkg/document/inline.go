@@ -28,11 +28,14 @@ func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
 	}
 	first := true
 	for _, line := range lines {
+		blanks := layout.BlanksOf(line)
 		for j, w := range line.GetWords() {
 			text := w.GetText()
-			if first && in.skip != "" && text == in.skip {
-				first = false
-				continue
+			if first {
+				if text = layout.TrimMarker(text, in.skip); text == "" {
+					first = false
+					continue
+				}
 			}
 			uri := in.uri(w)
 			if uri != open {
@@ -40,7 +43,7 @@ func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
 			}
 			if j == 0 || first {
 				b = layout.AppendJoint(b, text)
-			} else if n := len(b); n > 0 && layout.Spaced(string(b[max(0, n-4):]), text) {
+			} else if len(b) > 0 && blanks.Before(j) {
 				b = append(b, ' ')
 			}
 			first = false

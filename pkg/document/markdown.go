@@ -190,7 +190,7 @@ func withoutLeaders(lines []*inkstreamv1.Line) []*inkstreamv1.Line {
 			out = slices.Clone(lines)
 		}
 		words := slices.Clone(line.GetWords())
-		out[i] = &inkstreamv1.Line{Words: slices.DeleteFunc(words, func(w *inkstreamv1.Word) bool { return onlyDots(w.GetText()) }), Bbox: line.GetBbox()}
+		out[i] = &inkstreamv1.Line{Words: slices.DeleteFunc(words, func(w *inkstreamv1.Word) bool { return onlyDots(w.GetText()) }), Bbox: line.GetBbox(), Angle: line.GetAngle()}
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // contentVersion goes up when the same bytes and options yield other results than before, so that old ones are not handed out for new ones.
-const contentVersion = 1
+const contentVersion = 2
 
 // defaultChunkWords is what ChunkWords means where it is 0.
 const defaultChunkWords = 300

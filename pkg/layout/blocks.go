@@ -15,12 +15,13 @@ type lineShape struct {
 	baseline float64
 	height   float64
 	style    lineStyle
-	marker   string // the line begins as an item of a list does
-	sign     bool   // the marker is a sign, and does not count
-	linked   bool   // all of it is links
-	leader   bool   // a row of dots leads to a page number
-	lower    bool   // it begins with a small letter
-	toPage   bool   // it ends with a number that stands apart, or a leader leads to
+	marker   string  // the line begins as an item of a list does
+	sign     bool    // the marker is a sign, and does not count
+	count    counter // the marker, where nothing may set it apart from the text but what it is
+	linked   bool    // all of it is links
+	leader   bool    // a row of dots leads to a page number
+	lower    bool    // it begins with a small letter
+	toPage   bool    // it ends with a number that stands apart, or a leader leads to
 }
 
 // shape measures a line of words. Boxes may be as tight as the letters, so the baseline is not the lower edge of the line: it is where a
@@ -48,16 +49,20 @@ func shape(words []*inkstreamv1.Word, st *styles) lineShape {
 	s.lower = startsLower(words[0].GetText())
 	s.linked = !slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return w.GetLink() == 0 })
 	if len(words) > 1 {
-		s.marker = listMarker(words[0].GetText())
+		s.marker = spacedMarker(words[0].GetText())
 		if s.marker == "" && st.of(words[0]).symbols && utf8.RuneCountInString(words[0].GetText()) == 1 {
 			s.marker, s.sign = words[0].GetText(), true
 		}
-		s.sign = s.sign || isBullet(s.marker)
 		last := t.apply(boxOf(words[len(words)-1].GetBbox()))
 		before := t.apply(boxOf(words[len(words)-2].GetBbox()))
 		s.leader = leader(seg{words: words})
 		s.toPage = s.leader || number(words[len(words)-1].GetText()) && last.x0-before.x1 > 2*s.height
 	}
+	if s.marker == "" {
+		s.count = counterOf(words, &Blanks{words: words, turn: t})
+		s.marker = s.count.text
+	}
+	s.sign = s.sign || s.marker != "" && isBullet(s.marker)
 	return s
 }
 
@@ -198,7 +203,7 @@ func (p *textColumn) parts(start, i int) bool {
 	if step > 1.3*p.pitch+max(0, max(cur.height, min(cur.style.size, 4*p.em))-p.em) || step < -0.5*p.em || p.restyled(i) {
 		return true
 	}
-	if cur.marker != "" && p.beginsItem(start, i) {
+	if p.heads(start, i) || cur.marker != "" && p.beginsItem(start, i) {
 		return true
 	}
 	if first := p.shapes[start]; first.marker != "" && p.leavesItem(start, i) {
@@ -211,6 +216,18 @@ func (p *textColumn) parts(start, i int) bool {
 	short := p.right-prev.x1 > 2*p.em
 	backs := i+1 < len(p.shapes) && p.shapes[i+1].x0-p.left < 0.5*p.em
 	return short && backs
+}
+
+// heads reports whether a line that stands alone above line i heads the text that begins there: it is short, and farther from the text than
+// the text's own lines are from one another. In a column of lists, the usual pitch is that of the items, and says nothing about it.
+func (p *textColumn) heads(start, i int) bool {
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	if start != i-1 || prev.marker != "" || cur.marker != "" || i+1 >= len(p.shapes) || p.right-prev.x1 < 3*p.em || p.right-cur.x1 > 2*p.em {
+		return false
+	}
+	next := p.shapes[i+1]
+	pitch := next.baseline - cur.baseline
+	return next.marker == "" && pitch > 0.9*p.em && cur.baseline-prev.baseline > 1.4*pitch
 }
 
 // restyled reports whether the type changes before line i, for good and not for a word: its size, between bold and not, or to and from
@@ -240,6 +257,9 @@ func (p *textColumn) restyled(i int) bool {
 // by chance, in the middle of a sentence: then the line before it is full.
 func (p *textColumn) beginsItem(start, i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
+	if cur.count.form != "" {
+		return p.countsOn(start, i)
+	}
 	if cur.sign && cur.marker != "-" && cur.marker != "–" && cur.marker != "—" && cur.marker != "*" && cur.marker != "·" {
 		return true
 	}
@@ -248,6 +268,33 @@ func (p *textColumn) beginsItem(start, i int) bool {
 	}
 	hangs := i+1 < len(p.shapes) && p.shapes[i+1].x0 > cur.x0+0.5*p.em && p.shapes[i+1].marker == ""
 	return p.right-prev.x1 > 2*p.em || hangs && math.Abs(prev.x0-cur.x0) > 0.5*p.em || cur.x0 > prev.x0+0.8*p.em
+}
+
+// listReach is how many lines off another item may be that bears one out.
+const listReach = 40
+
+// countsOn reports whether line i, which begins with a counter, is an item. A line of running text may begin with the like by chance, as no
+// blank sets it apart: so the line before ends short, or the item stands out by its indent, or others that are level with it make it a list.
+func (p *textColumn) countsOn(start, i int) bool {
+	first, prev, cur := p.shapes[start], p.shapes[i-1], p.shapes[i]
+	level := func(s lineShape) bool { return math.Abs(s.x0-cur.x0) < 0.5*p.em }
+	if p.right-prev.x1 > 2*p.em || cur.x0 > prev.x0+0.8*p.em || level(first) && cur.count.follows(first.count) {
+		return true
+	}
+	if i+1 < len(p.shapes) && p.shapes[i+1].x0 > cur.x0+0.5*p.em && p.shapes[i+1].marker == "" && prev.x0 > cur.x0+0.5*p.em {
+		return true
+	}
+	for _, next := range p.shapes[i+1 : min(i+1+listReach, len(p.shapes))] {
+		if level(next) && next.count.follows(cur.count) {
+			return true
+		}
+	}
+	for _, before := range p.shapes[max(0, i-listReach):i] { // a sign in the line may be one of a name's parts
+		if cur.count.n > 0 && level(before) && cur.count.follows(before.count) {
+			return true
+		}
+	}
+	return false
 }
 
 // leavesItem reports whether line i no longer belongs to the item that begins at line start: it stands left of the item's text, and the item's
@@ -278,7 +325,7 @@ func (p *textColumn) typed(b *inkstreamv1.Block, shapes []lineShape) *inkstreamv
 		b.Type = Formula
 	case (shapes[len(shapes)-1].leader || p.contents && shapes[len(shapes)-1].toPage) && len(shapes) <= 3: // an entry of a table of contents
 		b.Type, b.Level = ListItem, 1
-	case first.marker != "" && (first.sign || !first.style.bold):
+	case first.marker != "" && (first.sign || !first.style.bold && !(first.count.form != "" && first.style.size > 1.05*p.em)): // else a heading
 		b.Type, b.Level, b.Marker = ListItem, 1, first.marker
 	}
 	return b

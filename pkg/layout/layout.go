@@ -10,7 +10,7 @@
 //     into bands again (cut.go). A gap between columns of text cuts; one between the columns of a table does not, because a table reads
 //     by rows. The order in which the segments were drawn is a witness to which of the two it is (gutter.go).
 //   - In a region, segments that share a baseline make a row (rows.go).
-//   - Rows make blocks (blocks.go).
+//   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, counters.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right (recognised.go).
 //

@@ -10,8 +10,19 @@ import (
 // bullets are the signs that begin an item of a list.
 const bullets = "•‣◦▪▫■□●○◆◇►▶➢➤✓✔❖⁃∙·–—*\uf0b7\uf0a7\uf0d8\uf076\uf0fc\uf02d"
 
-// listMarker returns the marker of a list's item if a word is one: a bullet, "2.", "b)", "(iv)"; else nothing.
+// listMarker returns the marker of a list's item if a word is one; else nothing.
 func listMarker(word string) string {
+	if m := spacedMarker(word); m != "" {
+		return m
+	}
+	if c, rest := parseCounter(word); rest == "" {
+		return c.text
+	}
+	return ""
+}
+
+// spacedMarker returns a marker that a blank follows, if a word is one: a bullet, "2.", "b)", "(iv)".
+func spacedMarker(word string) string {
 	r, size := utf8.DecodeRuneInString(word)
 	if size == len(word) && (strings.ContainsRune(bullets, r) || r == '-') {
 		return word
@@ -22,7 +33,7 @@ func listMarker(word string) string {
 // isBullet reports whether a marker is a sign, not a number or letter.
 func isBullet(marker string) bool {
 	r, size := utf8.DecodeRuneInString(marker)
-	return size == len(marker) && (strings.ContainsRune(bullets, r) || r == '-')
+	return size == len(marker) && (strings.ContainsRune(bullets, r) || strings.ContainsRune(eastBullets, r) || r == '-')
 }
 
 // enumerator returns a word that counts items: up to three digits or a small Roman number or one letter, with a bracket or a stop.

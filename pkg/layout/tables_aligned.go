@@ -135,6 +135,9 @@ func segmentWords(segments []seg) []*inkstreamv1.Word {
 	return out
 }
 
+// bareReach is how far, in ems, the text of an item may be from a number that nothing else sets apart; farther, it is a column's.
+const bareReach = 1.6
+
 // several reports whether a row has text in several places, as rows of a table have, and is none of the things that look like it: an entry of
 // a table of contents, an item of a list, a caption, code.
 func (a *aligner) several(cells []seg) bool {
@@ -142,7 +145,8 @@ func (a *aligner) several(cells []seg) bool {
 		return false
 	}
 	first := segmentsText(cells[:1])
-	if len(cells) == 2 && listMarker(first) != "" && first == listMarker(first) {
+	if len(cells) == 2 && (listMarker(first) != "" && first == listMarker(first) ||
+		bareCounter(first).form != "" && cells[1].x0-cells[0].x1 < bareReach*a.em) {
 		return false
 	}
 	for _, c := range cells {

@@ -36,7 +36,7 @@ func Text(page *inkstreamv1.Page) string {
 			continue
 		}
 		for _, line := range block.GetLines() {
-			b = append(appendWords(b, line.GetWords()), '\n')
+			b = append(appendWords(b, line), '\n')
 		}
 	}
 	return string(b)
@@ -58,10 +58,11 @@ func appendTable(b []byte, t *inkstreamv1.Table) []byte {
 	return append(b, '\n')
 }
 
-// appendWords writes the words of a line, with blanks where the script has blanks.
-func appendWords(b []byte, words []*inkstreamv1.Word) []byte {
-	for i, w := range words {
-		if i > 0 && Spaced(words[i-1].GetText(), w.GetText()) {
+// appendWords writes the words of a line, with blanks where the line has blanks.
+func appendWords(b []byte, line *inkstreamv1.Line) []byte {
+	blanks := BlanksOf(line)
+	for i, w := range line.GetWords() {
+		if blanks.Before(i) {
 			b = append(b, ' ')
 		}
 		b = append(b, w.GetText()...)
@@ -76,7 +77,7 @@ func AppendLine(b []byte, line *inkstreamv1.Line) []byte {
 	if len(words) == 0 {
 		return b
 	}
-	return appendWords(AppendJoint(b, words[0].GetText()), words)
+	return appendWords(AppendJoint(b, words[0].GetText()), line)
 }
 
 // longestWord is how much of a text is looked at to tell how it goes on.
@@ -158,8 +159,8 @@ func hyphenLen(text string) int {
 	return 0
 }
 
-// Spaced reports whether a blank stands between two words: not between characters of scripts that are written without, though the document
-// may set them apart, nor beside their punctuation, which has its own room.
+// Spaced reports whether a blank stands between two words by their letters alone: not between characters of scripts that are written without,
+// nor beside their punctuation, which has its own room. Where their places are known, [Blanks] tells more.
 func Spaced(before, next string) bool {
 	if before == "" || next == "" {
 		return false
