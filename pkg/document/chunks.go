@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"inkstream.dev/pkg/layout"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -14,19 +14,33 @@ import (
 const DefaultChunkWords = 300
 
 // Chunks writes a document as passages for retrieval, one JSON object a line. A passage ends where a heading begins or where it is full, between
-// blocks if it can.
+// blocks if it can, else between sentences. What interrupts a paragraph stands behind it.
 type Chunks struct {
 	w    io.Writer
 	size int
 	err  error
 
+	title string
+	named bool     // the title was read last, and may go on
 	path  []string // the headings that the text stands under, by level
 	cur   Chunk
 	text  []byte
 	id    int
-	goes  bool // the last block goes on in the next
-	title string
+
+	open    []placed // the parts of a paragraph or item that goes on
+	floats  []placed // what interrupts it
+	waiting int      // the words of both
 }
+
+// placed is a block on its page.
+type placed struct {
+	page  int
+	block *inkstreamv1.Block
+	words int
+}
+
+// mostWaiting bounds the words of a paragraph that goes on and of what interrupts it: then it ends.
+const mostWaiting = 1 << 15
 
 // Chunk is a passage.
 type Chunk struct {
@@ -37,8 +51,9 @@ type Chunk struct {
 	Headings []string `json:"headings"`
 	Pages    []int    `json:"pages"`
 	Boxes    []Box    `json:"boxes"`
-	Words    int      `json:"words"`
-	Language string   `json:"language,omitempty"`
+	// Words counts every letter of Chinese, Japanese, Thai, Lao, Khmer and Burmese as a word, and else what stands between blanks.
+	Words    int    `json:"words"`
+	Language string `json:"language,omitempty"`
 	// Types are the types of its blocks.
 	Types []string `json:"types"`
 }
@@ -49,7 +64,8 @@ type Box struct {
 	Bbox [4]float32 `json:"bbox"`
 }
 
-// NewChunks returns a writer to w, which gets them one by one, of passages of about that many words; 0 means [DefaultChunkWords].
+// NewChunks returns a writer to w, which gets them one by one, of passages of about that many words, as [Chunk] counts them; 0 means
+// [DefaultChunkWords].
 func NewChunks(w io.Writer, words int) *Chunks {
 	if words <= 0 {
 		words = DefaultChunkWords
@@ -64,35 +80,88 @@ func (c *Chunks) Page(p *inkstreamv1.Page) error {
 		case layout.Header, layout.Footer, layout.PageNumber, layout.Figure:
 			continue
 		case layout.Title, layout.Heading:
+			c.end()
 			c.heading(b)
 			continue
 		}
-		c.block(p, b)
+		if words := blockWords(b); words > 0 && len(b.GetBbox()) == 4 {
+			c.block(placed{int(p.GetNumber()), b, words})
+		}
 	}
 	return c.err
 }
 
 // Close writes the last passage.
 func (c *Chunks) Close() error {
+	c.end()
 	c.flush()
 	return c.err
 }
 
 func (c *Chunks) heading(b *inkstreamv1.Block) {
 	c.flush()
-	c.goes = false
 	in := inline{plain: true}
-	text := string(in.append(nil, b.GetLines()))
 	if b.GetType() == layout.Title {
-		c.title = strings.TrimSpace(c.title + " " + text)
-		c.path = nil
+		var before []byte
+		if c.named { // a title in several parts
+			before = []byte(c.title)
+		}
+		c.title, c.named, c.path = string(in.append(before, b.GetLines())), true, nil
 		return
 	}
+	c.named = false
 	level := min(max(int(b.GetLevel()), 1), mostLevels)
 	for len(c.path) < level-1 {
 		c.path = append(c.path, "")
 	}
-	c.path = append(c.path[:level-1], text)
+	c.path = append(c.path[:level-1], string(in.append(nil, b.GetLines())))
+}
+
+// block adds a block. A paragraph waits for its other parts, and what interrupts it for its end.
+func (c *Chunks) block(b placed) {
+	if c.waiting+b.words > mostWaiting {
+		c.end()
+	}
+	switch b.block.GetType() {
+	case layout.Table, layout.Caption, layout.Footnote:
+		if len(c.open) == 0 {
+			c.whole(b)
+			return
+		}
+		c.floats = append(c.floats, b)
+		c.waiting += b.words
+		return
+	case layout.Paragraph:
+	default:
+		c.end()
+	}
+	c.open = append(c.open, b)
+	c.waiting += b.words
+	if !b.block.GetContinued() {
+		c.end()
+	}
+}
+
+// end ends the paragraph that is open, and adds what waits for that.
+func (c *Chunks) end() {
+	open, floats := c.open, c.floats
+	c.open, c.floats, c.waiting = nil, nil, 0
+	if len(open) > 0 {
+		c.whole(open...)
+	}
+	for _, b := range floats {
+		c.whole(b)
+	}
+}
+
+func blockWords(b *inkstreamv1.Block) int {
+	n := 0
+	for _, line := range b.GetLines() {
+		for _, w := range line.GetWords() {
+			n += countWords(w.GetText())
+		}
+	}
+	return n
 }
 
 // headings returns the path without the levels that have none.
@@ -109,64 +178,69 @@ func (c *Chunks) headings() []string {
 	return out
 }
 
-func (c *Chunks) block(p *inkstreamv1.Page, b *inkstreamv1.Block) {
+// whole adds a block or a paragraph of several: to one passage, if it fits.
+func (c *Chunks) whole(parts ...placed) {
 	words := 0
-	for _, line := range b.GetLines() {
-		words += len(line.GetWords())
+	for _, part := range parts {
+		words += part.words
 	}
-	if words == 0 || len(b.GetBbox()) != 4 {
-		return
-	}
-	if c.cur.Words > 0 && c.cur.Words+words > c.size+c.size/5 && !c.goes {
+	if c.cur.Words+words > most(c.size) {
 		c.flush()
 	}
-	if t := b.GetTable(); t != nil {
-		c.add(p, b, TableMarkdown(t), words, "\n\n", b.GetBbox())
+	if words > most(c.size) && parts[0].block.GetTable() == nil {
+		c.parted(parts)
 		return
 	}
-	between := "\n\n"
-	if c.goes {
-		between = ""
+	for i, part := range parts {
+		c.add(part, i > 0)
 	}
-	c.goes = b.GetContinued()
-	in := inline{plain: true}
-	if c.cur.Words+words <= c.size+c.size/5 {
-		if b.GetType() == layout.Code {
-			c.add(p, b, codeBlock(b), words, between, b.GetBbox())
-			return
-		}
-		c.add(p, b, in.append(nil, b.GetLines()), words, between, b.GetBbox())
-		return
+}
+
+// parted adds what is longer than a passage.
+func (c *Chunks) parted(parts []placed) {
+	var rest []piece
+	for i, part := range parts {
+		rest = appendPieces(rest, i, part.block)
 	}
-	// A block that is longer than a passage is parted between its lines, and a line that is, between its words.
-	for _, line := range b.GetLines() {
-		rest := line.GetWords()
-		for len(rest) > 0 {
-			n := min(len(rest), max(1, c.size-c.cur.Words))
-			part := &inkstreamv1.Line{Words: rest[:n], Bbox: line.GetBbox()}
-			c.add(p, b, in.append(nil, []*inkstreamv1.Line{part}), n, between, line.GetBbox())
-			between, rest = "", rest[n:]
-			if c.cur.Words >= c.size {
-				c.flush()
+	for len(rest) > 0 {
+		c.flush()
+		n := breakAt(rest, c.size)
+		for first := true; n > 0; first = false {
+			part := parts[rest[0].part]
+			some := 1
+			for some < n && rest[some].part == rest[0].part {
+				some++
 			}
+			part.block, part.words = cutOut(part.block, rest[:some]), some
+			c.add(part, !first)
+			rest, n = rest[some:], n-some
 		}
 	}
 }
 
-// add puts text to the passage.
-func (c *Chunks) add(p *inkstreamv1.Page, b *inkstreamv1.Block, text []byte, words int, between string, box []float32) {
-	if len(c.text) > 0 {
-		if between == "" {
-			c.text = layout.AppendJoint(c.text, string(text))
-		} else {
-			c.text = append(c.text, between...)
-		}
+// add adds a block to the passage, to the text of which it is joined or added as a paragraph.
+func (c *Chunks) add(part placed, joined bool) {
+	b := part.block
+	var text []byte
+	in := inline{plain: true}
+	switch {
+	case b.GetTable() != nil:
+		text = TableMarkdown(b.GetTable())
+	case b.GetType() == layout.Code:
+		text = codeBlock(b)
+	default:
+		text = in.append(nil, b.GetLines())
+	}
+	if joined {
+		c.text = layout.AppendJoint(c.text, string(text))
+	} else if len(c.text) > 0 {
+		c.text = append(c.text, "\n\n"...)
 	}
 	c.text = append(c.text, text...)
-	c.cur.Words += words
-	page := int(p.GetNumber())
-	if n := len(c.cur.Pages); n == 0 || c.cur.Pages[n-1] != page {
-		c.cur.Pages = append(c.cur.Pages, page)
+	c.named = false
+	c.cur.Words += part.words
+	if i, found := slices.BinarySearch(c.cur.Pages, part.page); !found { // what interrupts a paragraph stands before its end
+		c.cur.Pages = slices.Insert(c.cur.Pages, i, part.page)
 	}
 	if n := len(c.cur.Types); n == 0 || c.cur.Types[n-1] != b.GetType() {
 		c.cur.Types = append(c.cur.Types, b.GetType())
@@ -174,16 +248,9 @@ func (c *Chunks) add(p *inkstreamv1.Page, b *inkstreamv1.Block, text []byte, wor
 	if c.cur.Language == "" {
 		c.cur.Language = b.GetLanguage()
 	}
-	if len(box) != 4 {
-		return
+	if len(b.GetBbox()) == 4 {
+		c.cur.Boxes = append(c.cur.Boxes, Box{part.page, [4]float32(b.GetBbox())})
 	}
-	at := [4]float32(box)
-	if n := len(c.cur.Boxes); n > 0 && c.cur.Boxes[n-1].Page == page && between == "" { // lines of one block
-		o := &c.cur.Boxes[n-1].Bbox
-		*o = [4]float32{min(o[0], at[0]), min(o[1], at[1]), max(o[2], at[2]), max(o[3], at[3])}
-		return
-	}
-	c.cur.Boxes = append(c.cur.Boxes, Box{page, at})
 }
 
 // flush writes the passage, if it has text.

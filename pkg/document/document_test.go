@@ -204,6 +204,39 @@ func TestHeadings(t *testing.T) {
 			"title heading1 paragraph heading1 paragraph paragraph",
 		},
 		{
+			"a title of two lines", nil, nil,
+			[]*inkstreamv1.Block{text(para, 72, 60, 24, 1, "A Study of Pears"), text(para, 72, 90, 24, 1, "and of Apples"), prose(130), prose(170)},
+			"title title paragraph paragraph",
+		},
+		{
+			"lines of the largest type with text between them are no title", nil, nil,
+			[]*inkstreamv1.Block{
+				prose(60), text(para, 72, 100, 15, 1, "Scope of the agreement"), prose(130), text(para, 72, 170, 15, 1, "Payment terms"), prose(200), text(para, 72, 240, 15, 1, "Liability"), prose(270),
+			},
+			"paragraph heading1 paragraph heading1 paragraph heading1 paragraph",
+		},
+		{
+			"nor are they in Chinese", nil, nil,
+			[]*inkstreamv1.Block{
+				text(para, 72, 60, 10, 1, "本合同由甲方与乙方签订，双方就软件开发服务达成如下协议。"), text(para, 72, 100, 15, 1, "第一条服务内容"),
+				text(para, 72, 130, 10, 1, "甲方委托乙方开发系统，乙方应当按照约定的时间和质量标准完成开发工作。"), text(para, 72, 170, 15, 1, "第二条合同金额"),
+				text(para, 72, 200, 10, 1, "甲方应于签订后支付首期款项百分之三十，其余款项在验收之后付清。"),
+			},
+			"paragraph heading1 paragraph heading1 paragraph",
+		},
+		{
+			"the structure names one title, and others that are none", nil,
+			[]*inkstreamv1.Tag{
+				{Role: "Title", Bbox: []float32{70, 58, 300, 82}}, {Role: "Title", Bbox: []float32{70, 88, 300, 112}}, {Role: "Title", Bbox: []float32{70, 198, 300, 222}},
+				{Role: "H1", Bbox: []float32{70, 258, 300, 272}},
+			},
+			[]*inkstreamv1.Block{
+				text(para, 72, 60, 24, 1, "A Study of Pears"), text(para, 72, 90, 24, 1, "and of Apples"), prose(130), text(para, 72, 200, 24, 1, "A Study of Figs"), prose(230),
+				text(para, 72, 260, 12, 1, "Method"), prose(290),
+			},
+			"title title paragraph heading1 paragraph heading1 paragraph",
+		},
+		{
 			"bold type of the body's size", nil, nil,
 			[]*inkstreamv1.Block{text(para, 72, 60, 10, 2, "Introduction"), prose(100), prose(140), text(para, 72, 180, 10, 2, "Method"), prose(200), prose(240)},
 			"heading1 paragraph paragraph heading1 paragraph paragraph",

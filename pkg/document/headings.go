@@ -293,10 +293,11 @@ func (o outlineIndex) level(b *BlockEvidence, page int) int {
 }
 
 // title finds the title of a document: what stands out most on its first page with text, and on no other page. Neighbours in the same type are
-// parts of it.
+// parts of it; where other text stands between them, they are headings.
 func (p *Plan) title(found []candidate, pages []*Evidence, body int) []candidate {
-	if slices.ContainsFunc(found, func(c candidate) bool { return c.title }) {
+	if i := slices.IndexFunc(found, func(c candidate) bool { return c.title }); i >= 0 {
 		p.Title = true
+		p.oneTitle(found[i:], pages)
 		return found
 	}
 	first := slices.IndexFunc(pages, func(e *Evidence) bool { return e.Words > 0 })
@@ -320,7 +321,7 @@ func (p *Plan) title(found []candidate, pages []*Evidence, body int) []candidate
 		return found
 	}
 	n := 0
-	for i := at; i < len(found) && found[i].page == first && found[i].style.size == best; i++ {
+	for i := at; i < len(found) && found[i].page == first && found[i].style.size == best && (n == 0 || p.adjoin(e, found[i-1], found[i])); i++ {
 		n++
 	}
 	if n > 3 || n < all { // several headings of the largest type are no title
@@ -331,6 +332,26 @@ func (p *Plan) title(found []candidate, pages []*Evidence, body int) []candidate
 	}
 	p.Title = true
 	return found
+}
+
+// oneTitle makes headings of the titles but the first: the structure of a document may name several.
+func (p *Plan) oneTitle(found []candidate, pages []*Evidence) {
+	for i := 1; i < len(found); i++ {
+		c, before := &found[i], found[i-1]
+		if c.title && !(before.title && before.page == c.page && p.adjoin(pages[c.page], before, *c)) {
+			c.title, c.level = false, 1
+		}
+	}
+}
+
+// adjoin reports whether no text stands between two candidates on one page.
+func (p *Plan) adjoin(e *Evidence, a, b candidate) bool {
+	for j := a.block + 1; j < b.block; j++ {
+		if e.Blocks[j].Words > 0 && types[e.Blocks[j].Type] != layout.Figure && !p.pages[e.Number].runs(j) {
+			return false
+		}
+	}
+	return true
 }
 
 // levelMap tells levels by style, and by the depth of numbers.

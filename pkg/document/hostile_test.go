@@ -48,7 +48,7 @@ func FuzzDocument(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if err := m.Close(); err != nil {
+		if err := errors.Join(m.Close(), c.Close()); err != nil {
 			t.Fatal(err)
 		}
 	})

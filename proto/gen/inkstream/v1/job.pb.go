@@ -600,7 +600,8 @@ type JobOptions struct {
 	// Write searchable.pdf although that breaks the document's digital signatures; metadata.json says so. Default false: a signed
 	// document yields none.
 	AllowSignatureInvalidation bool `protobuf:"varint,12,opt,name=allow_signature_invalidation,json=allowSignatureInvalidation,proto3" json:"allow_signature_invalidation,omitempty"`
-	// The size of a passage in chunks.jsonl, in words, 50 to 2,000; 0 means 300.
+	// The size of a passage in chunks.jsonl, in words, 50 to 2,000; 0 means 300. It may be a fifth longer, and more with a table. A word is what
+	// stands between blanks; in Chinese, Japanese, Thai, Lao, Khmer and Burmese, which have none, every letter is one.
 	ChunkWords int32 `protobuf:"varint,13,opt,name=chunk_words,json=chunkWords,proto3" json:"chunk_words,omitempty"`
 	// End at once with the results of an earlier job of the same tenant that had the same bytes and options. Default true.
 	Dedupe *bool `protobuf:"varint,14,opt,name=dedupe,proto3,oneof" json:"dedupe,omitempty"`
