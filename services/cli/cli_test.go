@@ -40,6 +40,7 @@ func TestUsage(t *testing.T) {
 		{"no such file", []string{"process", "-o", "out", "/nonexistent/a.pdf"}, "/nonexistent/a.pdf"},
 		{"folder without PDFs", []string{"process", "-o", "out", t.TempDir()}, "no PDF files"},
 		{"unknown serve flag", []string{"serve", "--frobnicate"}, "frobnicate"},
+		{"label without a name", []string{"search", "--label", "=", "x"}, "--label"},
 		{"bad value", []string{"serve", "--ocr.workers", "0"}, "ocr.workers: 0, want at least 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

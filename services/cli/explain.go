@@ -13,7 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// explain makes an error of the server readable, and says what to do where that is known.
+// explain makes an error of the server readable, and says what to do where that is known. What the server finds wrong with the request itself is an
+// error of usage.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -25,10 +26,14 @@ func explain(err error) error {
 	if st.Code() == codes.Canceled {
 		return context.Canceled
 	}
+	readable := errors.New(messageOf(st))
 	if hint := adviceOf(st); hint != "" {
-		return fmt.Errorf("%s\n%s", messageOf(st), hint)
+		readable = fmt.Errorf("%s\n%s", messageOf(st), hint)
 	}
-	return errors.New(messageOf(st))
+	if isReason(err, "INVALID_ARGUMENT", "INVALID_OPTION") {
+		return usageError{readable}
+	}
+	return readable
 }
 
 // messageOf returns what an error says, for a terminal.

@@ -56,17 +56,25 @@ func (f *filter) build(now time.Time) (*inkstreamv1.JobFilter, error) {
 			out.State = append(out.State, s)
 		}
 	}
-	for _, l := range f.labels {
-		if key, _, _ := strings.Cut(l, "="); key == "" {
-			return nil, usageError{fmt.Errorf("--label %q: want key=value, or key for any value", l)}
-		}
+	err := checkLabels(f.labels)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if out.CreateAfter, err = moment("--since", f.since, now); err != nil {
 		return nil, err
 	}
 	out.CreateBefore, err = moment("--until", f.until, now)
 	return out, err
+}
+
+// checkLabels makes sure that labels to filter by have keys; an error is one of usage.
+func checkLabels(labels []string) error {
+	for _, l := range labels {
+		if key, _, _ := strings.Cut(l, "="); key == "" {
+			return usageError{fmt.Errorf("--label %q: want key=value, or key for any value", l)}
+		}
+	}
+	return nil
 }
 
 // emptyFilter reports whether a filter selects every job.

@@ -45,7 +45,10 @@ A query that begins with a hyphen, or that has quotes of its own, goes behind --
 			return usageError{fmt.Errorf("--limit %d: want 1 or more", limit)}
 		}
 		req.Q = strings.Join(args, " ")
-		var err error
+		err := checkLabels(req.GetLabel())
+		if err != nil {
+			return err
+		}
 		if req.CreateAfter, err = moment("--since", since, time.Now()); err != nil {
 			return err
 		}

@@ -145,6 +145,8 @@ func wantLists(t *testing.T, env shell, id, label string, doc pdftest.File) {
 	env.want(t, 0, "page 3", "search", "--label", label, doc.Pages[2].Marker)
 	env.want(t, 0, `"page": 3`, "search", "--label", label, "-o", "json", doc.Pages[2].Marker)
 	env.want(t, 0, "No page has that", "search", "zyzzyvas")
+	env.want(t, exitUsage, "quotation mark", "search", `"abc`)
+	env.want(t, exitUsage, "", "list", "--filename", strings.Repeat("x", 256))
 	env.want(t, 0, "render", "stages")
 	env.want(t, 0, `"inFlight"`, "stages", "--once", "-o", "json")
 	env.want(t, 0, "There are no dead letters", "deadletters", "ls")

@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,21 +103,22 @@ func (s *Service) openArtifact(ctx context.Context, id, name string) (*artifact,
 	if !errors.Is(err, blob.ErrNotFound) {
 		return nil, fmt.Errorf("open artifact: %w", err)
 	}
-	return nil, s.missingArtifact(ctx, rec)
+	return nil, missingArtifact(rec, name)
 }
 
-// missingArtifact says what it means that a job which has ended has no artifact of some name.
-func (s *Service) missingArtifact(ctx context.Context, rec *job.Record) error {
-	if yields(rec.State) || rec.ResultRun > 0 {
+// missingArtifact says what it means that a job which has ended has no artifact of some name. One that was cut short may have written others before.
+func missingArtifact(rec *job.Record, name string) error {
+	if yields(rec.State) || rec.ResultRun > 0 || !slices.ContainsFunc(artifactNames, func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
 		return errNoArtifact()
 	}
-	for _, err := range s.env.Blobs.List(ctx, job.ArtifactFolder(rec.Tenant, rec.ID, rec.Run)) {
-		if err != nil {
-			return err
-		}
-		return errNoArtifact() // it has others
-	}
 	return errNoResult(rec)
+}
+
+// artifactNames are the names that the stages give.
+var artifactNames = []*regexp.Regexp{
+	regexp.MustCompile(`^(text\.txt|document\.(json|md)|metadata\.json|chunks\.jsonl|(searchable|layout)\.pdf|tables/merges\.json)$`),
+	regexp.MustCompile(`^(tables/[1-9]\d*-[1-9]\d*\.csv|images/[1-9]\d*-[1-9]\d*\.[a-z0-9]+)$`),
+	regexp.MustCompile(`^(hocr/[1-9]\d*\.html|alto/[1-9]\d*\.xml|attachments/[1-9]\d*-.+)$`),
 }
 
 func errNoArtifact() error {
@@ -202,6 +205,6 @@ func (s *Service) serveArtifact(w http.ResponseWriter, r *http.Request, name str
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": a.name}))
 	h.Set("Etag", a.etag)
 	h.Set("Cache-Control", "private, no-cache")
-	http.ServeContent(w, r, "", a.ModTime, a.File)
+	serveContent(w, r, a.ModTime, a.File)
 	return nil
 }

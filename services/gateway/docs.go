@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/swaggest/swgui/v5emb"
 
@@ -39,6 +40,8 @@ func openAPI() ([]byte, error) {
 		return nil, fmt.Errorf("OpenAPI: no POST /v1/jobs")
 	}
 	describeUpload(post)
+	list, _ := jobs["get"].(map[string]any)
+	describeFilter(list)
 	describeREST(paths)
 	data, err := json.Marshal(doc)
 	if err != nil {
@@ -61,6 +64,13 @@ func describeREST(paths map[string]any) {
 	paths["/v1/jobs/{id}/artifacts.zip"] = map[string]any{"get": operation(service, "Download every artifact in one archive", "", []any{id}, map[string]any{
 		"200": answer("a ZIP archive"), "202": answer("the job has not ended"), "409": answer("the job ended without a result"), "410": answer("it is gone"),
 	})}
+	watch, _ := paths["/v1/jobs/{id}/watch"].(map[string]any)
+	if get, ok := watch["get"].(map[string]any); ok {
+		params, _ := get["parameters"].([]any)
+		get["parameters"] = append(params, map[string]any{
+			"name": lastEventParameter, "in": "query", "type": "string", "description": "what the header Last-Event-ID says, for clients that cannot send it",
+		})
+	}
 	version := header(tusResumableHeader, tusVersion, true)
 	paths["/v1/uploads"] = map[string]any{"post": operation(service, "Begin a resumable upload", "The tus protocol, "+tusVersion+": "+tusExtensions+
 		". Upload-Metadata holds the fields of a form by their names.", []any{
@@ -72,6 +82,18 @@ func describeREST(paths map[string]any) {
 			id, version, header(tusOffsetHeader, "where the body begins", true),
 		}, map[string]any{"204": answer("with the last byte Location is the job's address"), "409": answer("the upload stands elsewhere")}),
 		"delete": operation(service, "Drop a resumable upload", "", []any{id, version}, map[string]any{"204": answer("it is gone")}),
+	}
+}
+
+// describeFilter gives the conditions of a list their short names.
+func describeFilter(list map[string]any) {
+	params, _ := list["parameters"].([]any)
+	for _, p := range params {
+		param, _ := p.(map[string]any)
+		long, _ := param["name"].(string)
+		if name, ok := strings.CutPrefix(long, "filter."); ok {
+			param["name"], param["description"] = name, fmt.Sprintf("%v\n\n%s is the same.", param["description"], long)
+		}
 	}
 }
 

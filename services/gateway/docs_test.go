@@ -31,6 +31,16 @@ func TestDocs(t *testing.T) {
 	if len(form) < 10 || form[0] != "file" {
 		t.Errorf("POST /v1/jobs: got form fields %v, want file and the options", form)
 	}
+	var filters []string
+	for _, p := range doc.Paths["/v1/jobs"]["get"].Parameters {
+		filters = append(filters, p.Name)
+	}
+	if got, want := strings.Join(filters, " "), "state filename createAfter createBefore label batch pageSize pageToken orderBy"; got != want {
+		t.Errorf("GET /v1/jobs: got parameters %s, want %s", got, want)
+	}
+	if params := doc.Paths["/v1/jobs/{id}/watch"]["get"].Parameters; len(params) != 2 || params[1].Name != lastEventParameter {
+		t.Errorf("watch: got parameters %v, want %s beside the id", params, lastEventParameter)
+	}
 	for _, path := range []string{"/v1/jobs/{id}", "/v1/search", "/v1/stages", "/v1/keys"} {
 		if doc.Paths[path] == nil {
 			t.Errorf("%s is not described", path)

@@ -88,6 +88,7 @@ var answers = map[fault.Code]answer{
 	jobRunning:       {codes.FailedPrecondition, http.StatusConflict, 0},
 	jobNotRetryable:  {codes.FailedPrecondition, http.StatusConflict, 0},
 	noDeadLetter:     {codes.NotFound, http.StatusNotFound, 0},
+	rangeWrong:       {codes.OutOfRange, http.StatusRequestedRangeNotSatisfiable, 0},
 
 	noUpload:         {codes.NotFound, http.StatusNotFound, 0},
 	resumableOff:     {codes.Unimplemented, http.StatusNotImplemented, 0},

@@ -117,7 +117,7 @@ func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) 
 	}
 	s.hub = newHub(s.jobView, s.log, s.stopping)
 	s.hub.perClient = cfg.MaxClientWatches
-	status.AddCheck("nats", env.Bus.Check)
+	status.AddCheck("nats", env.Bus.CheckWrites)
 	status.AddCheck("blobs", env.Blobs.Check)
 	if cfg.Durability != "" {
 		status.SetInfo("durability", cfg.Durability)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -238,6 +239,7 @@ type apiError struct {
 	rpc  codes.Code // OK over REST
 	http int        // 0 over gRPC
 	text string
+	job  string // that it names
 }
 
 func (e *apiError) Error() string {
@@ -304,7 +306,13 @@ func rpcError(err error) error {
 		return nil
 	}
 	st := status.Convert(err)
-	return &apiError{code: reasonOf(st), rpc: st.Code(), text: st.Message()}
+	e := &apiError{code: reasonOf(st), rpc: st.Code(), text: st.Message()}
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok {
+			e.job = info.GetMetadata()["job"]
+		}
+	}
+	return e
 }
 
 func (a rpcAPI) upload(ctx context.Context, u upload) (*inkstreamv1.Job, error) {
@@ -393,7 +401,14 @@ func errorOf(res *http.Response) error {
 	if err := json.Unmarshal(data, &body); err != nil || body.Error.Status != res.StatusCode {
 		return fmt.Errorf("HTTP %d with a body that is no error: %s", res.StatusCode, data)
 	}
-	return &apiError{code: body.Error.Code, http: res.StatusCode, text: body.Error.Message}
+	e := &apiError{code: body.Error.Code, http: res.StatusCode, text: body.Error.Message}
+	for _, d := range body.Error.Details {
+		var info struct{ Metadata struct{ Job string } }
+		if json.Unmarshal(d, &info) == nil && info.Metadata.Job != "" {
+			e.job = info.Metadata.Job
+		}
+	}
+	return e
 }
 
 func (a restAPI) get(ctx context.Context, path string) (*http.Response, error) {

@@ -137,7 +137,10 @@ func (in *intake) claim(ctx context.Context) (*job.Record, error) {
 		case err != nil:
 			return nil, err
 		case holder.Fingerprint != mine.Fingerprint:
-			return nil, fault.New(fault.IdempotencyConflict, "the idempotency key was used with other bytes or options")
+			return nil, &detailError{
+				facts: map[string]string{jobFact: string(holder.Job)},
+				err:   fault.New(fault.IdempotencyConflict, "the idempotency key was used with other bytes or options"),
+			}
 		}
 		return rec, nil
 	}

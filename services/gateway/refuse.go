@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -82,8 +83,11 @@ func (r *refusals) tell(ctx context.Context, e *busv1.Event) {
 	_ = r.publish(ctx, e)
 }
 
-// refused notes in the audit trail that an upload was refused, under an id of its own, and returns the error with that id among its facts. The
-// error goes without where the trail has heard of too many, and where the client hung up.
+// jobFact is the fact of an error that names a job, or what has events as a job has.
+const jobFact = "job"
+
+// refused notes in the audit trail that an upload was refused, under an id of its own, and returns the error with that id among its facts: as the
+// job, unless the error is about one. The error goes without where the trail has heard of too many, and where the client hung up.
 func (s *Service) refused(ctx context.Context, err error) error {
 	st := statusOf(err)
 	if st.Code() == codes.Canceled || !s.refusals.take() {
@@ -105,5 +109,10 @@ func (s *Service) refused(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); !ok {
 		return err // a status already, which takes no more facts
 	}
-	return &detailError{facts: map[string]string{"job": string(id)}, err: err}
+	facts := map[string]string{jobFact: string(id)}
+	if d, ok := errors.AsType[*detailError](err); ok { // it names a job that there is
+		facts = maps.Clone(d.facts)
+		facts["refusal"] = string(id)
+	}
+	return &detailError{facts: facts, err: err}
 }

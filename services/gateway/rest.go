@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"go.opentelemetry.io/otel/attribute"
@@ -54,9 +51,9 @@ func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*h
 		s.restUpload(w, r)
 	}})
 	mux.Handle("/v1/jobs/{id}", s.restStatus(calls))
-	s.route(mux, "/v1/jobs/{id}/watch", map[string]http.HandlerFunc{http.MethodGet: s.restWatch})
-	s.route(mux, "/v1/jobs/{id}/artifacts/{name...}", map[string]http.HandlerFunc{http.MethodGet: s.restDownload})
-	s.route(mux, "/v1/jobs/{id}/artifacts.zip", map[string]http.HandlerFunc{http.MethodGet: s.restArchive})
+	s.route(mux, "/v1/jobs/{id}/watch", map[string]http.HandlerFunc{http.MethodGet: s.only(s.restWatch, lastEventParameter)})
+	s.route(mux, "/v1/jobs/{id}/artifacts/{name...}", map[string]http.HandlerFunc{http.MethodGet: s.only(s.restDownload)})
+	s.route(mux, "/v1/jobs/{id}/artifacts.zip", map[string]http.HandlerFunc{http.MethodGet: s.only(s.restArchive)})
 	s.route(mux, "/v1/jobs/{id}/pages/{number}", map[string]http.HandlerFunc{http.MethodGet: conditional(calls).ServeHTTP})
 	s.route(mux, "/v1/jobs/{id}/pages/{number}/image", map[string]http.HandlerFunc{http.MethodGet: conditional(calls).ServeHTTP})
 	s.route(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: healthz})
@@ -114,6 +111,10 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 
 // newCallMux returns the REST side of the unary calls.
 func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.Handler, error) {
+	calls, err := restCalls()
+	if err != nil {
+		return nil, err
+	}
 	mux := runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &marshaler{}),
 		runtime.WithDisableHTTPMethodOverride(),
@@ -130,6 +131,7 @@ func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.H
 			md.Set(requestIDKey, requestID(ctx))
 			return md
 		}),
+		runtime.WithMiddlewares(s.checked(calls)),
 		runtime.WithErrorHandler(callError),
 		runtime.WithRoutingErrorHandler(callRoutingError),
 	)
@@ -142,72 +144,16 @@ func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.H
 			get.Method = http.MethodGet
 			r = &get
 		}
-		err := checkQuery(r)
-		if takesBody(r) {
-			r.Body = http.MaxBytesReader(w, r.Body, maxCallBytes)
-		} else {
-			err = errors.Join(err, refuseBody(r))
-			r.Body = http.NoBody
-		}
-		if err != nil {
-			s.writeError(w, r, r.Method, err)
-			return
-		}
 		mux.ServeHTTP(w, r)
 	}), nil
-}
-
-// maxCallBytes bounds the JSON body of a call.
-const maxCallBytes = 64 << 10
-
-// takesBody reports whether a call has its fields in a JSON body.
-func takesBody(r *http.Request) bool {
-	if r.Method != http.MethodPost {
-		return false
-	}
-	switch r.URL.Path {
-	case "/v1/jobs:cancel", "/v1/jobs:retry", "/v1/jobs:delete", "/v1/keys", "/v1/webhooks":
-		return true
-	}
-	return false
-}
-
-// checkQuery makes sure that the address holds text: what is none cannot be passed on.
-func checkQuery(r *http.Request) error {
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	ok := err == nil && utf8.ValidString(r.URL.Path)
-	for name, values := range query {
-		ok = ok && utf8.ValidString(name) && !slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) })
-	}
-	if !ok {
-		return fault.New(fault.InvalidArgument, "the address is not valid UTF-8")
-	}
-	return nil
-}
-
-// refuseBody makes sure that a call whose options go into the query does not have them in its body, where they would go unnoticed. An empty
-// object is what some clients send for nothing.
-func refuseBody(r *http.Request) error {
-	if r.ContentLength == 0 {
-		return nil
-	}
-	const most = 64
-	data, err := io.ReadAll(io.LimitReader(r.Body, most))
-	if err != nil {
-		return fault.New(requestTimeout, "the request's body cannot be read")
-	}
-	if text := strings.TrimSpace(string(data)); len(data) == most || text != "" && text != "{}" {
-		return fault.New(fault.InvalidArgument, "this address takes no body; options go into the query")
-	}
-	return nil
 }
 
 // callError answers a call that failed. The interceptor has logged it.
 func callError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	st := statusOf(err)
 	if len(st.Details()) == 0 && st.Code() == codes.InvalidArgument {
-		// It comes from grpc-gateway, and tells of Go: a part of the address does not parse.
-		st = statusOf(fault.New(fault.InvalidArgument, "a number or a parameter in the address is not valid"))
+		// It comes from grpc-gateway, and tells of Go. What checked lets through should lead to none.
+		st = statusOf(fault.New(fault.InvalidArgument, "the address or the body is not valid"))
 	}
 	writeStatus(w, r, st)
 }

@@ -44,9 +44,46 @@ func conditional(next http.Handler) http.Handler {
 		h.Set("Etag", `"`+hex.EncodeToString(sum[:12])+`"`)
 		h.Set("Cache-Control", "private, no-cache")
 		h.Del("Content-Length")
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(got.body.Bytes()))
+		serveContent(w, r, time.Time{}, bytes.NewReader(got.body.Bytes()))
 	})
 }
+
+// rangeWrong is the answer where a part is asked for that the content does not have.
+const rangeWrong fault.Code = "RANGE_NOT_SATISFIABLE"
+
+// serveContent is http.ServeContent with the API's error where there is no such part.
+func serveContent(w http.ResponseWriter, r *http.Request, changed time.Time, content io.ReadSeeker) {
+	http.ServeContent(&partResponse{ResponseWriter: w, request: r}, r, "", changed, content)
+}
+
+// partResponse puts the API's error in the place of net/http's, which is text.
+type partResponse struct {
+	http.ResponseWriter
+	request *http.Request
+	refused bool
+}
+
+// WriteHeader passes the status on, with an error where the part is refused.
+func (p *partResponse) WriteHeader(status int) {
+	if status != http.StatusRequestedRangeNotSatisfiable {
+		p.ResponseWriter.WriteHeader(status)
+		return
+	}
+	p.refused = true
+	p.Header().Del("Content-Disposition")
+	writeStatus(p.ResponseWriter, p.request, statusOf(fault.New(rangeWrong, "the range is malformed, or begins behind the end")))
+}
+
+// Write passes bytes on, but the text of an error.
+func (p *partResponse) Write(data []byte) (int, error) {
+	if p.refused {
+		return len(data), nil
+	}
+	return p.ResponseWriter.Write(data)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (p *partResponse) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // held keeps an answer.
 type held struct {
@@ -74,11 +111,7 @@ var gzipWriters = sync.Pool{New: func() any {
 // longer whole. Streams of events pass as they are.
 func compressed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || r.Header.Get("Range") != "" || !takesGzip(r) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		z := &gzipResponse{ResponseWriter: w}
+		z := &gzipResponse{ResponseWriter: w, takes: r.Method == http.MethodGet && r.Header.Get("Range") == "" && takesGzip(r)}
 		defer z.close()
 		next.ServeHTTP(z, r)
 	})
@@ -103,6 +136,7 @@ func takesGzip(r *http.Request) bool {
 // gzipResponse decides by an answer's header whether to compress it.
 type gzipResponse struct {
 	http.ResponseWriter
+	takes   bool // the client takes gzip, of the whole answer
 	decided bool
 	zip     *gzip.Writer // nil where the answer passes as it is
 }
@@ -119,12 +153,12 @@ func (z *gzipResponse) WriteHeader(status int) {
 func (z *gzipResponse) decide(status int) {
 	h := z.Header()
 	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	if !compressible(media) {
+	if !compressible(media) && status != http.StatusNotModified { // which no longer says of what type it would be
 		return
 	}
-	h.Add("Vary", "Accept-Encoding")
+	h.Add("Vary", "Accept-Encoding") // on the plain form too, or a cache gives that to all
 	length, err := strconv.Atoi(h.Get("Content-Length"))
-	if status != http.StatusOK || h.Get("Content-Encoding") != "" || err == nil && length < minGzip {
+	if !z.takes || status != http.StatusOK || h.Get("Content-Encoding") != "" || err == nil && length < minGzip {
 		return
 	}
 	h.Set("Content-Encoding", "gzip")

@@ -89,16 +89,19 @@ func TestCompression(t *testing.T) {
 	for _, tc := range []struct {
 		path, accept, rang string
 		zipped             bool
+		vary               string
 	}{
-		{"/artifacts/text.txt", "gzip", "", true},
-		{"/artifacts/text.txt", "br, gzip;q=0.5", "", true},
-		{"/artifacts/text.txt", "gzip;q=0", "", false},
-		{"/artifacts/text.txt", "br", "", false},
-		{"/artifacts/text.txt", "gzip", "bytes=0-9", false},
-		{"/artifacts/small.txt", "gzip", "", false},
-		{"/artifacts/searchable.pdf", "gzip", "", false},
-		{"/pages/1", "gzip", "", true},
-		{"/watch", "gzip", "", false},
+		{"/artifacts/text.txt", "gzip", "", true, "Accept-Encoding"},
+		{"/artifacts/text.txt", "br, gzip;q=0.5", "", true, "Accept-Encoding"},
+		{"/artifacts/text.txt", "gzip;q=0", "", false, "Accept-Encoding"},
+		{"/artifacts/text.txt", "br", "", false, "Accept-Encoding"},
+		{"/artifacts/text.txt", "gzip", "bytes=0-9", false, "Accept-Encoding"},
+		{"/artifacts/small.txt", "gzip", "", false, "Accept-Encoding"},
+		{"/artifacts/searchable.pdf", "gzip", "", false, ""},
+		{"/pages/1", "gzip", "", true, "Accept-Encoding"},
+		{"/pages/1", "identity", "", false, "Accept-Encoding"},
+		{"/artifacts/text.txt", "identity", "bytes=9999999-", false, "Accept-Encoding"},
+		{"/watch", "gzip", "", false, ""},
 	} {
 		head := map[string]string{"Accept-Encoding": tc.accept}
 		if tc.rang != "" {
@@ -108,6 +111,13 @@ func TestCompression(t *testing.T) {
 		res, body := r.get(t, path, head)
 		if got := res.Header.Get("Content-Encoding") == "gzip"; got != tc.zipped {
 			t.Errorf("%s with %v: compressed %v, want %v", path, head, got, tc.zipped)
+		}
+		if got := strings.Join(res.Header.Values("Vary"), ", "); got != tc.vary {
+			t.Errorf("%s with %v: Vary %q, want %q", path, head, got, tc.vary)
+		}
+		head["If-None-Match"] = res.Header.Get("Etag")
+		if again, _ := r.get(t, path, head); tc.vary != "" && again.Header.Get("Vary") != tc.vary {
+			t.Errorf("%s with %v: got %d with Vary %q, want %q", path, head, again.StatusCode, again.Header.Get("Vary"), tc.vary)
 		}
 		if !tc.zipped {
 			continue

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/fault"
@@ -239,13 +236,12 @@ func (r sourceReader) Read(p []byte) (int, error) {
 // restCreate is POST /v1/jobs with a JSON body: CreateJob, but for the status, the address of the job and the header with the key.
 func (s *Service) restCreate(w http.ResponseWriter, r *http.Request) {
 	req := &inkstreamv1.CreateJobRequest{}
-	var body bytes.Buffer
-	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxCallBytes)); err != nil {
-		s.writeError(w, r, uploadOperation, fault.New(fault.InvalidArgument, "the body cannot be read, or has more than %d bytes", maxCallBytes))
-		return
+	err := checkParameters(r)
+	if err == nil {
+		_, err = readJSON(w, r, req)
 	}
-	if err := protojson.Unmarshal(body.Bytes(), req); err != nil {
-		s.writeError(w, r, uploadOperation, fault.New(fault.InvalidArgument, "the body is no JSON of a CreateJobRequest"))
+	if err != nil {
+		s.writeError(w, r, uploadOperation, err)
 		return
 	}
 	if keys, ok := r.Header[idempotencyHeader]; ok && req.GetIdempotencyKey() == "" {

@@ -87,7 +87,9 @@ func (s *Service) tus(serve func(http.ResponseWriter, *http.Request) error) http
 			h.Set("Tus-Version", tusVersion)
 			err = fault.New(tusVersionWrong, "want the header %s: %s", tusResumableHeader, tusVersion)
 		default:
-			err = serve(w, r)
+			if err = checkParameters(r); err == nil {
+				err = serve(w, r)
+			}
 		}
 		if err != nil {
 			s.writeError(w, r, "tus "+r.Method, err)

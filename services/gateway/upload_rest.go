@@ -8,6 +8,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -137,7 +138,11 @@ func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http
 // query reads what the address says of the upload.
 func (m manner) query(r *http.Request) (fields, error) {
 	said := fields{}
-	for name, values := range r.URL.Query() {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil && !m.lenient {
+		return nil, errQuery()
+	}
+	for name, values := range given {
 		for _, v := range values {
 			if err := m.set(said, name, v); err != nil {
 				return nil, err

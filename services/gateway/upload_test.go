@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -169,7 +170,7 @@ func TestRESTUploadRefusesBadBodies(t *testing.T) {
 		{"curl --data-binary without a type", "", "application/x-www-form-urlencoded", "", "%PDF", fault.UnsupportedMedia, "application/pdf"},
 		{"JSON without a source", "", "application/json", "", "{}", fault.InvalidArgument, "source"},
 		{"JSON that is none", "", "application/json", "", "%PDF", fault.InvalidArgument, "JSON"},
-		{"JSON with a field that nobody knows", "", "application/json", "", `{"source":"s3://b/a.pdf","colour":1}`, fault.InvalidArgument, "JSON"},
+		{"JSON with a field that nobody knows", "", "application/json", "", `{"source":"s3://b/a.pdf","colour":1}`, fault.InvalidArgument, `"colour"`},
 		{"compressed", "", pdfType, "gzip", "%PDF", fault.UnsupportedMedia, "encoding"},
 		{"raw, empty", "", pdfType, "", "", fault.EmptyFile, ""},
 		{"unknown query parameter", "?lang=eng", pdfType, "", "%PDF", fault.InvalidOption, `"lang"`},
@@ -263,10 +264,13 @@ func TestIdempotencyKey(t *testing.T) {
 		if again.GetId() != first.GetId() {
 			t.Errorf("the same upload made job %s, want %s again", again.GetId(), first.GetId())
 		}
-		_, err = send(key, "%PDF two", "")
-		checkError(t, err, fault.IdempotencyConflict)
-		_, err = send(key, "%PDF one", "batch")
-		checkError(t, err, fault.IdempotencyConflict)
+		for _, other := range [][2]string{{"%PDF two", ""}, {"%PDF one", "batch"}} {
+			_, err = send(key, other[0], other[1])
+			checkError(t, err, fault.IdempotencyConflict)
+			if e, ok := errors.AsType[*apiError](err); ok && e.job != first.GetId() {
+				t.Errorf("the conflict names job %q, want %s, which has the key", e.job, first.GetId())
+			}
+		}
 		if after := len(r.blobKeys()); after != before {
 			t.Errorf("%d blobs after the repeats, want %d as before", after, before)
 		}

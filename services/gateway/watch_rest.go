@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -19,6 +20,8 @@ const (
 	sseHeartbeat = 15 * time.Second
 	// lastEvent is the id of the event that ends a stream. A browser that connects again with it is told to stop.
 	lastEvent = "end"
+	// lastEventParameter is where clients that imitate a browser's event streams say what they have seen, for want of the header.
+	lastEventParameter = "lastEventId"
 )
 
 // restWatch is GET /v1/jobs/{id}/watch: server-sent events for those who ask for them, else one JSON object a line.
@@ -29,11 +32,12 @@ func (s *Service) restWatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	sse := wantsEvents(r)
-	if sse && r.Header.Get("Last-Event-Id") == lastEvent {
+	seen := cmp.Or(r.Header.Get("Last-Event-Id"), r.URL.Query().Get(lastEventParameter))
+	if sse && seen == lastEvent {
 		w.WriteHeader(http.StatusNoContent) // the one answer that keeps a browser from connecting again
 		return
 	}
-	out := &watchWriter{w: w, control: http.NewResponseController(w), sse: sse, seen: r.Header.Get("Last-Event-Id")}
+	out := &watchWriter{w: w, control: http.NewResponseController(w), sse: sse, seen: seen}
 	var idle func() error
 	every := time.Duration(0)
 	if sse {

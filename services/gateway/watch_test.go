@@ -71,6 +71,9 @@ func TestWatchAsEvents(t *testing.T) {
 	if res, _ := r.get(t, path, map[string]string{"Accept": eventStreamType, "Last-Event-ID": "end"}); res.StatusCode != 204 {
 		t.Errorf("got %d for a browser that saw the end, want 204", res.StatusCode)
 	}
+	if res, _ := r.get(t, path+"?lastEventId=end", map[string]string{"Accept": eventStreamType}); res.StatusCode != 204 {
+		t.Errorf("got %d for what imitates a browser that saw the end, want 204", res.StatusCode)
+	}
 	if res, _ := r.get(t, path, nil); res.Header.Get("Content-Type") != ndjsonType {
 		t.Errorf("got content type %q, want %q", res.Header.Get("Content-Type"), ndjsonType)
 	}

@@ -73,8 +73,25 @@ func (e *examination) nats(ctx context.Context) {
 	} else {
 		e.ok(name, "%s", said)
 	}
+	e.writes(ctx, b)
 	e.sync(ctx)
 	e.streams(ctx, b)
+}
+
+// writes finds out whether the broker takes what is written.
+func (e *examination) writes(ctx context.Context, b *bus.Bus) {
+	const name = "nats writes"
+	if !b.MayTryWrite(ctx) {
+		e.skip(name, "cannot tell: the user may not write; name one of a service")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(e.cfg.Timeout, 5*time.Second))
+	defer cancel()
+	if err := b.TryWrite(ctx); err != nil {
+		e.fail(name, "free its disk, then restart it", "%v", err)
+		return
+	}
+	e.ok(name, "it takes what is written")
 }
 
 // sync finds out whether the broker writes to disk before it acknowledges.

@@ -79,7 +79,7 @@ func TestAllIsWell(t *testing.T) {
 		switch {
 		case c.Status == Fail && !strings.HasPrefix(c.Name, "disk"):
 			t.Errorf("check %s: got %s, want it not to fail", c.Name, c.Detail)
-		case (c.Name == "pdf engine" || c.Name == "ocr engine" || c.Name == "blobs" || c.Name == "nats" || c.Name == "nats streams") && c.Status != OK:
+		case (c.Name == "pdf engine" || c.Name == "ocr engine" || c.Name == "blobs" || c.Name == "nats" || c.Name == "nats writes" || c.Name == "nats streams") && c.Status != OK:
 			t.Errorf("check %s: got %s: %s, want ok", c.Name, c.Status, c.Detail)
 		}
 	}
@@ -93,6 +93,29 @@ func TestStreams(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.NATS = bustest.Server(t).URL()
 	wantStatus(t, run(t, cfg, (*examination).nats), "nats streams", Fail, "is not there")
+}
+
+// A broker that answers and takes no writes, as after a full disk, is told of.
+func TestBrokerThatRefusesWrites(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	srv := bustest.Server(t)
+	cfg.NATS = srv.URL()
+	b := bustest.Connect(t, srv)
+	if err := b.Provision(t.Context(), bus.Topology{}); err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, run(t, cfg, (*examination).nats), "nats writes", OK, "")
+	bucket, err := b.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := bucket.CachedInfo().Config
+	full.MaxBytes = 1
+	if _, err := b.JetStream().UpdateStream(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, run(t, cfg, (*examination).nats), "nats writes", Fail, "NATS refuses writes")
 }
 
 func TestDurability(t *testing.T) {

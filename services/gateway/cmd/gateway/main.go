@@ -37,7 +37,7 @@ func main() {
 			}
 			rt.Close("index database", store.Close)
 			s.UseIndex(store)
-			rt.Status.AddCheck("index", store.Ping)
+			rt.Status.AddOptional("index", store.Ping) // uploads and all else go on without it
 		}
 		return []lifecycle.Unit{{Name: "reconcile", Run: r.Run}, {Name: "gateway", Run: s.Run}}, nil
 	})
