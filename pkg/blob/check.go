@@ -16,13 +16,19 @@ const (
 	probeBytes = 64 << 10
 	// probeEvery is how long a store that was found well passes for it without another write.
 	probeEvery = 5 * time.Second
+	// probeDropTimeout bounds the removal of what a check that failed may have written.
+	probeDropTimeout = time.Second
 )
 
 // probe remembers the last check that went well.
 type probe struct {
+	key  string     // the same at every check, so that what one leaves the next one replaces
 	mu   sync.Mutex // guards well, and lets one caller check at a time
 	well time.Time
 }
+
+// probeKey returns a key that no other Store checks with, and that is no job's: whoever looks through the jobs' blobs passes it by.
+func probeKey() string { return "readyz/" + strconv.FormatUint(rand.Uint64(), 36) }
 
 // Check reports whether the store takes what is written to it and gives it back; it is a readiness check. A store that can be read, but not
 // written to, because its disk is full for one, is not well.
@@ -32,19 +38,27 @@ func (s *Store) Check(ctx context.Context) error {
 	if time.Since(s.probe.well) < probeEvery {
 		return nil
 	}
-	// No job's: whoever looks through the jobs' blobs passes it by.
-	key := "readyz/" + strconv.FormatUint(rand.Uint64(), 36)
-	data := bytes.Repeat([]byte{0xA5}, probeBytes)
-	if err := s.PutBytes(ctx, key, data, "application/octet-stream"); err != nil {
-		return err
-	}
-	got, err := s.Bytes(ctx, key, probeBytes)
-	if err == nil && !bytes.Equal(got, data) {
-		err = fmt.Errorf("blob %s is not what was written", key)
-	}
-	if err := errors.Join(err, s.Delete(ctx, key)); err != nil {
+	if err := s.tryOut(ctx); err != nil {
 		return err
 	}
 	s.probe.well = time.Now()
 	return nil
+}
+
+// tryOut writes a blob, reads it and removes it, also where the write failed: a server may have taken what it did not answer for.
+func (s *Store) tryOut(ctx context.Context) error {
+	data := bytes.Repeat([]byte{0xA5}, probeBytes)
+	err := s.PutBytes(ctx, s.probe.key, data, "application/octet-stream")
+	if err == nil {
+		var got []byte
+		if got, err = s.Bytes(ctx, s.probe.key, probeBytes); err == nil && !bytes.Equal(got, data) {
+			err = fmt.Errorf("blob %s is not what was written", s.probe.key)
+		}
+	}
+	if err != nil { // ctx may be what ended it
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), probeDropTimeout)
+		defer cancel()
+	}
+	return errors.Join(err, s.Delete(ctx, s.probe.key))
 }

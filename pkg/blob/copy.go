@@ -45,7 +45,7 @@ func (s *Store) byDriver(ctx context.Context, from, to string, do func(ctx conte
 		return false, nil
 	}
 	if err := do(ctx, from, to); !errors.Is(err, errors.ErrUnsupported) {
-		return err == nil, sorted("copy blob", from, err)
+		return err == nil, sorted(ctx, "copy blob", from, err)
 	}
 	return false, nil
 }

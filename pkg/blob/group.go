@@ -148,7 +148,7 @@ func (g *group) commit(ctx context.Context) error {
 		}
 		return g.err
 	}
-	return sorted("store a group of blobs, the first of them", g.first, g.driver.CommitAll(g.ups, g.linked))
+	return sorted(ctx, "store a group of blobs, the first of them", g.first, g.driver.CommitAll(g.ups, g.linked))
 }
 
 // written returns an upload that has all its bytes.
@@ -158,7 +158,7 @@ func (s *Store) written(ctx context.Context, o Object) (Upload, error) {
 		return nil, err
 	}
 	if _, err := up.Write(o.Data); err != nil {
-		return nil, errors.Join(sorted("write blob", o.Key, err), up.Abort())
+		return nil, errors.Join(sorted(ctx, "write blob", o.Key, err), up.Abort())
 	}
 	return up, nil
 }

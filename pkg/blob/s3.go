@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -34,8 +36,16 @@ const (
 	s3PartsAtOnce = 2
 	// s3Connections are kept open for the next request; more are made where more are wanted at once.
 	s3Connections = 64
-	// s3AnswerTimeout bounds how long a server may take to begin an answer; without it, a server that hangs would hold its caller forever.
-	s3AnswerTimeout = 60 * time.Second
+	// s3Silence is how long a server may take to begin an answer, or to take or send another piece of a blob; without it, one that hangs would hold
+	// its caller for ever. s3Attempts is how often a request is made, with up to s3MaxBackoff in between. All of them together are about a minute,
+	// well below what a job may stand still: a server that hangs is waited for, and has to be known as such before.
+	s3Silence    = 20 * time.Second
+	s3Attempts   = 3
+	s3MaxBackoff = 2 * time.Second
+	// s3DialTimeout bounds the making of a connection.
+	s3DialTimeout = 10 * time.Second
+	// s3IdleTimeout closes connections before s3Silence does, which would do it under a request that has just begun.
+	s3IdleTimeout = 15 * time.Second
 	// s3Abandoned is how old an upload in parts must be at least before it is taken for one that a crash left.
 	s3Abandoned = 24 * time.Hour
 	// s3DropTimeout bounds the dropping of an upload's parts, whose caller may be waiting for nothing else.
@@ -63,7 +73,7 @@ type s3Bucket struct {
 var s3Params = []string{"endpoint", "region", "path_style", "profile", "prefix", "checksums"}
 
 // openS3 returns the bucket that the URL names. It asks the server nothing: services start before their stores.
-func openS3(ctx context.Context, u *url.URL) (*s3Bucket, error) {
+func openS3(ctx context.Context, u *url.URL, dial dialer) (*s3Bucket, error) {
 	if u.User != nil {
 		return nil, errors.New("blob URL: has a user name or password; credentials are taken from the environment or a profile")
 	}
@@ -83,7 +93,7 @@ func openS3(ctx context.Context, u *url.URL) (*s3Bucket, error) {
 		}
 		prefix += "/"
 	}
-	client, opts, err := s3Client(ctx, q)
+	client, opts, err := s3Client(ctx, q, dial)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +108,7 @@ func openS3(ctx context.Context, u *url.URL) (*s3Bucket, error) {
 }
 
 // s3Client returns a client of the server that the parameters name, with the credentials of the environment.
-func s3Client(ctx context.Context, q url.Values) (*s3.Client, *s3blob.Options, error) {
+func s3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, *s3blob.Options, error) {
 	pathStyle := q.Get("endpoint") != "" // few servers beside Amazon's have a host name for each bucket
 	switch v := q.Get("path_style"); v {
 	case "":
@@ -140,11 +150,21 @@ func s3Client(ctx context.Context, q url.Values) (*s3.Client, *s3blob.Options, e
 	}
 	cfg.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = s3Connections, s3Connections
-		t.ResponseHeaderTimeout = s3AnswerTimeout
-		t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+		t.ResponseHeaderTimeout, t.IdleConnTimeout = s3Silence, s3IdleTimeout
+		t.ForceAttemptHTTP2 = false // there a reader that takes its time silences the connection of all
+		t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return moving{c}, nil
+		}
 	})
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
 		o.UsePathStyle = pathStyle
+		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
+			r.MaxAttempts, r.MaxBackoff, r.RateLimiter = s3Attempts, s3MaxBackoff, ratelimit.None
+		})
 		o.DisableLogOutputChecksumValidationSkipped = true
 		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("InkstreamHearOut", hearOut), middleware.Before)
@@ -155,10 +175,14 @@ func s3Client(ctx context.Context, q url.Values) (*s3.Client, *s3blob.Options, e
 
 // hearOut waits for a while for what a server answers to the beginning of an upload in parts, and to a part that it has begun to take, though the
 // caller has given up. Whoever does not know the upload's name cannot drop it, and a part that the server is still busy with may come to stand
-// after the upload was dropped (AbortMultipartUpload in the S3 reference).
+// after the upload was dropped (AbortMultipartUpload in the S3 reference). For the dropping itself it waits no longer than s3DropTimeout.
 func hearOut(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	switch in.Parameters.(type) {
 	case *s3.CreateMultipartUploadInput, *s3.UploadPartInput:
+	case *s3.AbortMultipartUploadInput: // the uploader drops the parts by itself as well, where one has waited for a hanging server in vain
+		ctx, cancel := context.WithTimeout(ctx, s3DropTimeout)
+		defer cancel()
+		return next.HandleInitialize(ctx, in)
 	default:
 		return next.HandleInitialize(ctx, in)
 	}

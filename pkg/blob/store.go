@@ -34,7 +34,7 @@ type Store struct {
 }
 
 // New returns a Store over driver, which it owns.
-func New(driver Driver) *Store { return &Store{driver: driver} }
+func New(driver Driver) *Store { return &Store{driver: driver, probe: probe{key: probeKey()}} }
 
 // Open returns the Store at url, making its folder where it is missing:
 //
@@ -67,7 +67,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	case "mem":
 		return New(newBucket(memblob.OpenBucket(nil))), nil
 	case "s3":
-		driver, err := openS3(ctx, u)
+		driver, err := openS3(ctx, u, dialTCP)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (s *Store) fill(ctx context.Context, key string, r io.Reader, opts PutOptio
 		n, readErr := r.Read(*buf)
 		if n > 0 {
 			if _, err := up.Write((*buf)[:n]); err != nil {
-				return nil, 0, errors.Join(sorted("write blob", key, err), up.Abort())
+				return nil, 0, errors.Join(sorted(ctx, "write blob", key, err), up.Abort())
 			}
 			size += int64(n)
 		}
@@ -149,7 +149,7 @@ func (s *Store) create(ctx context.Context, key string, opts PutOptions) (Upload
 		opts.ContentType = typeByName(key)
 	}
 	up, err := s.driver.Create(ctx, key, opts)
-	return up, sorted("create blob", key, err)
+	return up, sorted(ctx, "create blob", key, err)
 }
 
 // commit ends an upload, unless ctx is done.
@@ -157,7 +157,7 @@ func commit(ctx context.Context, up Upload, key string) error {
 	if err := ctx.Err(); err != nil {
 		return errors.Join(fmt.Errorf("store blob %s: %w", key, err), up.Abort())
 	}
-	return sorted("store blob", key, up.Commit())
+	return sorted(ctx, "store blob", key, up.Commit())
 }
 
 // Get opens the blob for reading; the caller closes it. The error wraps ErrNotFound if there is none.
@@ -179,9 +179,9 @@ func (s *Store) Range(ctx context.Context, key string, offset, length int64) (io
 	}
 	r, err := s.driver.Open(ctx, key, offset, length)
 	if err != nil {
-		return nil, sorted("open blob", key, err)
+		return nil, sorted(ctx, "open blob", key, err)
 	}
-	return &reader{from: r, key: key}, nil
+	return &reader{ctx: ctx, from: r, key: key}, nil
 }
 
 // Bytes returns the whole blob. The error wraps ErrNotFound if there is none, ErrTooLarge if it has more than limit bytes.
@@ -211,7 +211,7 @@ func (s *Store) File(ctx context.Context, key string) (*os.File, error) {
 		return nil, err
 	}
 	f, err := s.driver.File(ctx, key)
-	return f, sorted("open blob file", key, err)
+	return f, sorted(ctx, "open blob file", key, err)
 }
 
 // Stat describes the blob. The error wraps ErrNotFound if there is none.
@@ -220,7 +220,7 @@ func (s *Store) Stat(ctx context.Context, key string) (Attributes, error) {
 		return Attributes{}, err
 	}
 	attrs, err := s.driver.Stat(ctx, key)
-	return attrs, sorted("stat blob", key, err)
+	return attrs, sorted(ctx, "stat blob", key, err)
 }
 
 // Exists reports whether there is a blob under key.
@@ -241,7 +241,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Entry, error]
 		}
 		for entry, err := range s.driver.List(ctx, prefix) {
 			if err != nil {
-				yield(Entry{}, sorted("list blobs under", prefix, err))
+				yield(Entry{}, sorted(ctx, "list blobs under", prefix, err))
 				return
 			}
 			if !yield(entry, nil) {
@@ -260,7 +260,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	return sorted("delete blob", key, err)
+	return sorted(ctx, "delete blob", key, err)
 }
 
 // DeletePrefix removes every blob below the folder prefix, with or without its final slash: a/run-1 takes a/run-1/x with it, but
@@ -270,26 +270,26 @@ func (s *Store) DeletePrefix(ctx context.Context, prefix string) error {
 	if err := checkKey(folder); err != nil {
 		return err
 	}
-	return sorted("delete blobs under", folder, s.driver.DeleteFolder(ctx, folder))
+	return sorted(ctx, "delete blobs under", folder, s.driver.DeleteFolder(ctx, folder))
 }
 
 // SweepTemp removes what writers that were killed left behind, if it is older than olderThan, and returns how many pieces that was.
 // Writers still at work are spared, in this process and in others, however slow they are.
 func (s *Store) SweepTemp(ctx context.Context, olderThan time.Duration) (int, error) {
 	n, err := s.driver.Sweep(ctx, olderThan)
-	return n, sorted("sweep", "what killed writers left", err)
+	return n, sorted(ctx, "sweep", "what killed writers left", err)
 }
 
 // Close ends the Store. Blobs stay, but for those of a store in memory.
 func (s *Store) Close() error { return s.driver.Close() }
 
-// sorted says what was being done, and makes an error that may pass a Busy fault. A missing blob and a context that ended stay what
-// they are, and so does what is a fault already.
-func sorted(doing, key string, err error) error {
+// sorted says what was being done, and makes an error that may pass a Busy fault. A missing blob stays what it is, and so does what is a fault
+// already, and the end of the caller's own ctx. That of another context does not: the timeouts of a connection say they are such an end too.
+func sorted(ctx context.Context, doing, key string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrNotFound), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ErrNotFound), ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return fmt.Errorf("%s %s: %w", doing, key, err)
 	}
 	if _, ok := errors.AsType[*fault.Error](err); ok {
@@ -300,6 +300,7 @@ func sorted(doing, key string, err error) error {
 
 // reader sorts the errors of a blob being read.
 type reader struct {
+	ctx  context.Context //nolint:containedctx // an io.Reader takes none; tells the caller's own end from a timeout
 	from io.ReadCloser
 	key  string
 }
@@ -307,7 +308,7 @@ type reader struct {
 func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = sorted("read blob", r.key, err)
+		err = sorted(r.ctx, "read blob", r.key, err)
 	}
 	return n, err
 }

@@ -41,7 +41,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	}
 	n, err := w.buf.Write(p)
 	w.size += int64(n)
-	w.err = sorted("write blob", w.key, err)
+	w.err = sorted(w.ctx, "write blob", w.key, err)
 	return n, w.err
 }
 
@@ -52,7 +52,7 @@ func (w *Writer) WriteString(s string) (int, error) {
 	}
 	n, err := w.buf.WriteString(s)
 	w.size += int64(n)
-	w.err = sorted("write blob", w.key, err)
+	w.err = sorted(w.ctx, "write blob", w.key, err)
 	return n, w.err
 }
 
@@ -85,7 +85,7 @@ func (w *Writer) end() (Upload, error) {
 	if err := w.check(); err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
-	w.err = sorted("write blob", w.key, w.buf.Flush())
+	w.err = sorted(w.ctx, "write blob", w.key, w.buf.Flush())
 	if w.err != nil {
 		return nil, errors.Join(w.err, w.Abort())
 	}
@@ -99,7 +99,7 @@ func (w *Writer) Abort() error {
 		return nil
 	}
 	w.release()
-	return sorted("drop blob", w.key, w.up.Abort())
+	return sorted(w.ctx, "drop blob", w.key, w.up.Abort())
 }
 
 // release ends the writer's use of its buffer.
