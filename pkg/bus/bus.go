@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -21,6 +23,7 @@ type Bus struct {
 	tel *telemetry.Telemetry
 
 	rates   rates
+	trial   trial
 	giveWay func(context.Context)
 }
 
@@ -90,12 +93,37 @@ func (b *Bus) Jobs(ctx context.Context) (jetstream.KeyValue, error) {
 	return kv, nil
 }
 
-// Check reports whether the server answers; it is a readiness check.
+// Check reports whether the server answers.
 func (b *Bus) Check(ctx context.Context) error {
+	if err := b.connected(); err != nil {
+		return err
+	}
 	if _, err := b.js.AccountInfo(ctx); err != nil {
 		return fmt.Errorf("nats: %w", err)
 	}
 	return nil
+}
+
+// connected says why there is no connection, if there is none.
+func (b *Bus) connected() error {
+	if b.nc.IsConnected() {
+		return nil
+	}
+	if err := b.nc.LastError(); err != nil {
+		return fmt.Errorf("no connection to NATS at %s: %w", b.hosts(), err)
+	}
+	return fmt.Errorf("no connection to NATS at %s", b.hosts())
+}
+
+// hosts returns where the servers are, without the credentials that their URLs may hold.
+func (b *Bus) hosts() string {
+	var hosts []string
+	for _, server := range b.nc.Servers() {
+		if u, err := url.Parse(server); err == nil {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	return strings.Join(hosts, ", ")
 }
 
 // Close flushes what is on its way and closes the connection.

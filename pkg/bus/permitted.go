@@ -75,6 +75,30 @@ type allowed struct {
 	Deny  []string `json:"deny"`
 }
 
+// userInfo is what the server tells of a connection's user.
+type userInfo struct {
+	User        string `json:"user"`
+	Account     string `json:"account"`
+	Permissions *struct {
+		Publish   *allowed `json:"publish"`
+		Subscribe *allowed `json:"subscribe"`
+	} `json:"permissions"` // nil is everything
+}
+
+// user asks the server about this connection's user.
+func (b *Bus) user(ctx context.Context) (userInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, userTimeout)
+	defer cancel()
+	var answer struct {
+		Data userInfo `json:"data"`
+	}
+	msg, err := b.nc.RequestWithContext(ctx, "$SYS.REQ.USER.INFO", nil)
+	if err == nil {
+		err = json.Unmarshal(msg.Data, &answer)
+	}
+	return answer.Data, err
+}
+
 // lacks returns the grants that the server would refuse, wholly or in part.
 func (a *allowed) lacks(grants []Grant) []string {
 	var missing []string
@@ -99,30 +123,17 @@ func (a *allowed) lacks(grants []Grant) []string {
 // name needs. The server refuses without an answer, so a service whose user lacks something would otherwise find out by a task that times out. A
 // server that does not tell is not held against anybody: it is logged.
 func (b *Bus) CheckPermissions(ctx context.Context, user string) error {
-	ctx, cancel := context.WithTimeout(ctx, userTimeout)
-	defer cancel()
-	msg, err := b.nc.RequestWithContext(ctx, "$SYS.REQ.USER.INFO", nil)
-	var answer struct {
-		Data struct {
-			User        string `json:"user"`
-			Account     string `json:"account"`
-			Permissions *struct {
-				Publish   *allowed `json:"publish"`
-				Subscribe *allowed `json:"subscribe"`
-			} `json:"permissions"`
-		} `json:"data"`
-	}
-	if err == nil {
-		err = json.Unmarshal(msg.Data, &answer)
-	}
+	asked, err := b.user(ctx)
 	if err != nil {
 		b.log.WarnContext(ctx, "nats does not tell what this user may do", "user", user, "error", err)
 		return nil
 	}
-	p := answer.Data.Permissions
+	p := asked.Permissions
 	if p == nil {
-		return nil // everything
+		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, userTimeout)
+	defer cancel()
 	replicas := 1
 	// Who may not ask for the bucket gets no answer.
 	if len(p.Publish.lacks([]Grant{{Subject: api("STREAM.INFO", "KV_"+JobBucket)}})) == 0 {
@@ -136,5 +147,5 @@ func (b *Bus) CheckPermissions(ctx context.Context, user string) error {
 		return nil
 	}
 	return fault.New(fault.Internal, "the NATS user %s of account %s lacks permissions that %s needs: %s; write the server's configuration anew "+
-		"with 'inkstream nats-config'", answer.Data.User, answer.Data.Account, need.User, strings.Join(missing, ", "))
+		"with 'inkstream nats-config'", asked.User, asked.Account, need.User, strings.Join(missing, ", "))
 }

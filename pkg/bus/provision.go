@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -81,7 +82,7 @@ func (b *Bus) makeConsumer(ctx context.Context, stream string, cfg jetstream.Con
 func (b *Bus) insist(ctx context.Context, request func(context.Context) error) error {
 	deadline := time.Now().Add(leaderPatience)
 	var err error
-	if perr := b.poll(ctx, func(try context.Context) error {
+	if perr := b.poll(ctx, awaitLeader, func(try context.Context) error {
 		err = request(try)
 		api, ok := errors.AsType[*jetstream.APIError](err)
 		leaderless := errors.Is(err, context.DeadlineExceeded) || ok && api.ErrorCode == errNoLeader
@@ -125,10 +126,21 @@ func (b *Bus) Provisioned(ctx context.Context, services ...Stage) error {
 	return nil
 }
 
+// CheckProvisioned is Check for a service that waits in Await for the same.
+func (b *Bus) CheckProvisioned(ctx context.Context, services ...Stage) error {
+	if err := b.Check(ctx); err != nil {
+		return err
+	}
+	if err := b.Provisioned(ctx, services...); err != nil {
+		return fmt.Errorf("%s: %w", noStreams, err)
+	}
+	return nil
+}
+
 // Await waits until everything is there, or what the named stages' services need of it: a service that is started before anybody has provisioned
 // waits so. It gives up where the server refuses the user.
 func (b *Bus) Await(ctx context.Context, services ...Stage) error {
-	return b.poll(ctx, func(ctx context.Context) error { return b.Provisioned(ctx, services...) })
+	return b.poll(ctx, awaitStreams, func(ctx context.Context) error { return b.Provisioned(ctx, services...) })
 }
 
 const (
@@ -145,12 +157,12 @@ const (
 // ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their server, or before all of a
 // cluster's.
 func (b *Bus) ProvisionWhenUp(ctx context.Context, t Topology) error {
-	if err := b.poll(ctx, b.Check); err != nil {
+	if err := b.poll(ctx, awaitServer, b.Check); err != nil {
 		return err
 	}
 	deadline := time.Now().Add(formingPatience)
 	var err error
-	if perr := b.poll(ctx, func(context.Context) error {
+	if perr := b.poll(ctx, awaitPeers, func(context.Context) error {
 		err = b.Provision(ctx, t)
 		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == errNoPeers && time.Now().Before(deadline) {
 			return err
@@ -166,10 +178,39 @@ func (b *Bus) ProvisionWhenUp(ctx context.Context, t Topology) error {
 	return err
 }
 
-// poll calls ok until it succeeds, ctx is done, or the server refuses the user, which waiting does not change.
-func (b *Bus) poll(ctx context.Context, ok func(context.Context) error) error {
-	tick := time.NewTicker(500 * time.Millisecond)
+const (
+	// pollEvery is how often what is waited for is looked at.
+	pollEvery = 500 * time.Millisecond
+	// waitLogEvery is how often it is said that something is still waited for.
+	waitLogEvery = time.Minute
+
+	noStreams = "no streams yet: run 'inkstream provision'"
+)
+
+// What may be waited for, as the log tells of it.
+func awaitServer(ctx context.Context, log *slog.Logger, err error) {
+	log.WarnContext(ctx, "waiting for NATS", "error", err)
+}
+
+func awaitStreams(ctx context.Context, log *slog.Logger, err error) {
+	log.WarnContext(ctx, noStreams, "error", err)
+}
+
+func awaitPeers(ctx context.Context, log *slog.Logger, err error) {
+	log.WarnContext(ctx, "waiting for the other servers of the NATS cluster", "error", err)
+}
+
+func awaitLeader(ctx context.Context, log *slog.Logger, err error) {
+	log.WarnContext(ctx, "waiting for the leader of the NATS cluster", "error", err)
+}
+
+// poll calls ok until it succeeds, ctx is done, or the server refuses the user, which waiting does not change. It tells the log what it waits for at
+// once, and then rarely; without a connection, that is what it waits for.
+func (b *Bus) poll(ctx context.Context, tell func(context.Context, *slog.Logger, error), ok func(context.Context) error) error {
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	var told time.Time
+	var connected bool // when that was told
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
 		err := ok(try)
@@ -179,6 +220,14 @@ func (b *Bus) poll(ctx context.Context, ok func(context.Context) error) error {
 		}
 		if last := b.nc.LastError(); errors.Is(last, nats.ErrAuthorization) || errors.Is(last, nats.ErrPermissionViolation) {
 			return fmt.Errorf("nats: %w", last)
+		}
+		if is := b.nc.IsConnected(); ctx.Err() == nil && (is != connected || time.Since(told) >= waitLogEvery) {
+			say := tell
+			if !is {
+				say = awaitServer
+			}
+			say(ctx, b.log.With("nats", b.hosts()), err)
+			told, connected = time.Now(), is
 		}
 		select {
 		case <-ctx.Done():

@@ -52,14 +52,20 @@ func (s *Store) Records(ctx context.Context, after uint64, each func(c Change, r
 	})
 }
 
+// still says that no record was written after a revision, up to the newest of any key.
+type still struct{ after, newest uint64 }
+
 // watch calls each with the entry of every record that was written after the revision.
 func (s *Store) watch(ctx context.Context, after uint64, each func(jetstream.KeyValueEntry)) (last uint64, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var opts []jetstream.WatchOpt
+	var newest uint64
 	if after > 0 {
-		// Passes come every second, and on an idle server find nothing: to ask which revision is the newest takes a tenth of a watch.
-		if s.newest(ctx) == after {
+		// Passes come every second, and on an idle server find nothing: to ask which revision is the newest takes a tenth of a watch. It may be that of
+		// a key which is no record's.
+		newest = s.newest(ctx)
+		if was := s.still.Load(); newest == after || was != nil && *was == (still{after, newest}) {
 			return after, nil
 		}
 		opts = append(opts, jetstream.ResumeFromRevision(after+1))
@@ -79,8 +85,11 @@ func (s *Store) watch(ctx context.Context, after uint64, each func(jetstream.Key
 			if !open {
 				return last, broker("read job records", errors.New("the connection was closed"))
 			}
-			if e == nil {
-				return last, nil // all that was there at the start of the watch
+			if e == nil { // that was all that was there at the start of the watch
+				if last == after && newest > 0 {
+					s.still.Store(&still{after, newest})
+				}
+				return last, nil
 			}
 			each(e)
 			last = max(last, e.Revision())

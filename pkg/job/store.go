@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,7 +25,8 @@ var (
 
 // Store keeps records and progress in the bucket of jobs. It is safe for concurrent use, by any number of processes.
 type Store struct {
-	kv jetstream.KeyValue
+	kv    jetstream.KeyValue
+	still atomic.Pointer[still]
 }
 
 // NewStore returns a store over the bucket.

@@ -33,7 +33,7 @@ const (
 // Check says whether a dependency answers. It ends with its context. Its error is shown at /readyz, so it holds no secret.
 type Check func(ctx context.Context) error
 
-// Status knows whether the process is ready: all its units are, and every dependency answers. It serves that as /readyz: 200 if ready,
+// Status knows whether the process is ready: all its units are, and every dependency answers that it cannot do without. It serves that as /readyz: 200 if ready,
 // else 503, and always a Report as JSON. All of it is safe for concurrent use.
 type Status struct {
 	// Observe, if set, is told the result of every check, for a metric. Set it before the first check.
@@ -42,6 +42,7 @@ type Status struct {
 	mu     sync.Mutex // guards what follows
 	units  map[string]Phase
 	checks map[string]Check
+	spared map[string]bool // the checks of AddOptional
 	info   map[string]string
 
 	checkMu sync.Mutex // guards what follows, and lets one caller check while the others wait for its result
@@ -54,6 +55,8 @@ type Dependency struct {
 	Up     bool    `json:"up"`
 	Millis float64 `json:"ms"`
 	Error  string  `json:"error,omitempty"`
+	// Optional says that the process is ready without it.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Report is what /readyz answers.
@@ -66,7 +69,7 @@ type Report struct {
 
 // NewStatus returns a Status of a process without units, which is not ready.
 func NewStatus() *Status {
-	return &Status{units: map[string]Phase{}, checks: map[string]Check{}, info: map[string]string{}}
+	return &Status{units: map[string]Phase{}, checks: map[string]Check{}, spared: map[string]bool{}, info: map[string]string{}}
 }
 
 // Track returns the units as Run wants them, changed so that the Status knows how each stands. From this call on the process is ready only
@@ -121,10 +124,16 @@ func (s *Status) stopping(unit string) {
 }
 
 // AddCheck makes the process ready only while the dependency of that name answers. A later check of the same name replaces it.
-func (s *Status) AddCheck(name string, check Check) {
+func (s *Status) AddCheck(name string, check Check) { s.add(name, check, false) }
+
+// AddOptional shows whether the dependency of that name answers, like AddCheck, but the process is ready without it: it does most of its work
+// without that one.
+func (s *Status) AddOptional(name string, check Check) { s.add(name, check, true) }
+
+func (s *Status) add(name string, check Check, optional bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checks[name] = check
+	s.checks[name], s.spared[name] = check, optional
 }
 
 // SetInfo shows a fact at /readyz, such as the durability in force. It has no part in being ready.
@@ -151,7 +160,7 @@ func (s *Status) Report(ctx context.Context) Report {
 		r.Ready = r.Ready && phase == Ready
 	}
 	for _, d := range results {
-		r.Ready = r.Ready && d.Up
+		r.Ready = r.Ready && (d.Up || d.Optional)
 	}
 	return r
 }
@@ -177,7 +186,7 @@ func (s *Status) check(ctx context.Context) map[string]Dependency {
 	s.checkMu.Lock()
 	defer s.checkMu.Unlock()
 	s.mu.Lock()
-	checks := maps.Clone(s.checks)
+	checks, spared := maps.Clone(s.checks), maps.Clone(s.spared)
 	s.mu.Unlock()
 	if time.Since(s.checked) < checkEvery && len(s.results) == len(checks) {
 		return s.results
@@ -191,6 +200,7 @@ func (s *Status) check(ctx context.Context) map[string]Dependency {
 	for name, check := range checks {
 		wg.Go(func() {
 			d := ask(ctx, check)
+			d.Optional = spared[name]
 			if s.Observe != nil {
 				s.Observe(ctx, name, d.Up)
 			}

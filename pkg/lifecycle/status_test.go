@@ -133,3 +133,38 @@ func TestStatusAsksDependencies(t *testing.T) {
 		}
 	})
 }
+
+// A dependency that the process can do without is shown as down, and the process is ready.
+func TestStatusIsReadyWithoutWhatIsOptional(t *testing.T) {
+	t.Parallel()
+	s := lifecycle.NewStatus()
+	var indexUp atomic.Bool
+	indexUp.Store(true)
+	s.Observe = func(_ context.Context, name string, up bool) {
+		if name == "index" {
+			indexUp.Store(up)
+		}
+	}
+	s.AddCheck("nats", func(context.Context) error { return nil })
+	s.AddOptional("index", func(context.Context) error { return errBoom })
+	ctx, cancel := context.WithCancel(t.Context())
+	ready := make(chan struct{})
+	unit := s.Track(lifecycle.Unit{Name: "gateway", Run: func(ctx context.Context, ready func()) error {
+		ready()
+		<-ctx.Done()
+		return nil
+	}})[0]
+	var running sync.WaitGroup
+	running.Go(func() { _ = unit.Run(ctx, func() { close(ready) }) })
+	defer running.Wait()
+	defer cancel()
+	<-ready
+	code, got := probe(t, s)
+	index := got.Checks["index"]
+	if code != http.StatusOK || !got.Ready || index.Up || !index.Optional || index.Error != "boom" || got.Checks["nats"].Optional {
+		t.Errorf("without the index: got %d %+v, want 200, ready, and the index down", code, got)
+	}
+	if indexUp.Load() {
+		t.Error("observed: the index is up, want down")
+	}
+}

@@ -133,30 +133,10 @@ func report(stderr io.Writer, name string, err error) int {
 func Run(
 	ctx context.Context, name string, args []string, getenv func(string) string, stderr io.Writer, settings []Settings, build Builder,
 ) (err error) {
-	cfg := DefaultConfig(name)
-	fs := config.NewFlagSet(name, io.Discard) // a slip in a line needs no hundred lines of help
-	cfg.Register(fs)
-	for _, s := range settings {
-		s.Register(fs)
-	}
-	switch err := config.Parse(fs, args, getenv); {
-	case errors.Is(err, flag.ErrHelp):
-		fs.SetOutput(stderr)
-		config.PrintUsage(fs)
+	cfg, err := parse(name, args, getenv, stderr, settings)
+	if err != nil {
 		return err
-	case err != nil:
-		return fmt.Errorf("%w: %w", errUsage, err)
-	case fs.NArg() > 0:
-		return fmt.Errorf("%w: all arguments are flags, and %q is none", errUsage, fs.Arg(0))
 	}
-	problems := cfg.Validate()
-	for _, s := range settings {
-		problems = errors.Join(problems, s.Validate())
-	}
-	if problems != nil {
-		return fmt.Errorf("%w: %w", errUsage, problems)
-	}
-
 	tel, err := telemetry.Setup(ctx, cfg.Telemetry, stderr)
 	if err != nil {
 		return fmt.Errorf("telemetry: %w", err)
@@ -168,72 +148,116 @@ func Run(
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 
-	env, err := connect(ctx, name, cfg, tel, closers)
-	if err != nil {
-		return err
-	}
 	status := lifecycle.NewStatus()
 	status.Observe = tel.Metrics.Dependency
-	status.AddCheck("nats", env.Bus.Check)
-	status.AddCheck("blobs", env.Blobs.Check)
-	units, err := build(ctx, &Runtime{Env: env, Status: status, Close: closers.add})
+	// The page comes first: it says what is missing while the rest waits for it.
+	var units []lifecycle.Unit
+	if cfg.Ops != "" {
+		page, err := openPage(ctx, cfg.Ops, status, tel)
+		if err != nil {
+			return err
+		}
+		closers.add("ops page", page.close)
+		units = append(units, lifecycle.Unit{Name: "ops", Run: page.run})
+	}
+	env, err := connect(ctx, name, cfg, tel, status, closers)
+	if err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil // it was stopped while it waited
+		}
+		return err
+	}
+	own, err := build(ctx, &Runtime{Env: env, Status: status, Close: closers.add})
 	if err != nil {
 		return err
 	}
-	units = append([]lifecycle.Unit{{Name: "dependencies", Run: status.Watch}}, units...)
-	if cfg.Ops != "" {
-		units = append([]lifecycle.Unit{ops(cfg.Ops, status, tel)}, units...)
-	}
-	return lifecycle.Run(ctx, tel.Log, status.Track(units...)...)
+	units = append(units, lifecycle.Unit{Name: "dependencies", Run: status.Watch})
+	return lifecycle.Run(ctx, tel.Log, status.Track(append(units, own...)...)...)
 }
 
-func connect(ctx context.Context, name string, cfg Config, tel *telemetry.Telemetry, closers *closers) (stage.Env, error) {
+// parse returns the configuration, and fills the service's own settings. It prints the flags where that is asked for.
+func parse(name string, args []string, getenv func(string) string, stderr io.Writer, settings []Settings) (Config, error) {
+	cfg := DefaultConfig(name)
+	fs := config.NewFlagSet(name, io.Discard) // a slip in a line needs no hundred lines of help
+	cfg.Register(fs)
+	for _, s := range settings {
+		s.Register(fs)
+	}
+	switch err := config.Parse(fs, args, getenv); {
+	case errors.Is(err, flag.ErrHelp):
+		fs.SetOutput(stderr)
+		config.PrintUsage(fs)
+		return cfg, err
+	case err != nil:
+		return cfg, fmt.Errorf("%w: %w", errUsage, err)
+	case fs.NArg() > 0:
+		return cfg, fmt.Errorf("%w: all arguments are flags, and %q is none", errUsage, fs.Arg(0))
+	}
+	problems := cfg.Validate()
+	for _, s := range settings {
+		problems = errors.Join(problems, s.Validate())
+	}
+	if problems != nil {
+		return cfg, fmt.Errorf("%w: %w", errUsage, problems)
+	}
+	return cfg, nil
+}
+
+// connect returns what the service works with. It waits until the broker is there, and status says so meanwhile.
+func connect(
+	ctx context.Context, name string, cfg Config, tel *telemetry.Telemetry, status *lifecycle.Status, closers *closers,
+) (stage.Env, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	credentials, err := cfg.Credentials.Options()
-	if err != nil {
-		return stage.Env{}, err
-	}
-	b, err := bus.Connect(cfg.NATS, name+"/"+host, tel.Log, tel, credentials...)
-	if err != nil {
-		return stage.Env{}, err
-	}
-	closers.add("bus", func() error { b.Close(); return nil })
-	if err := prepare(ctx, name, cfg, b); err != nil {
-		return stage.Env{}, err
-	}
-	store, err := blob.Open(ctx, cfg.Blobs)
-	if err != nil {
-		return stage.Env{}, err
-	}
-	closers.add("blobs", store.Close)
-	kv, err := b.Jobs(ctx)
-	if err != nil {
-		return stage.Env{}, err
-	}
-	env := stage.Env{
-		Bus: b, Jobs: job.NewStore(kv), Blobs: store, Tel: tel, Log: tel.Log, DocumentTimeout: cfg.DocumentTimeout, StallTimeout: cfg.StallTimeout,
-	}
+	env := stage.Env{Tel: tel, Log: tel.Log, DocumentTimeout: cfg.DocumentTimeout, StallTimeout: cfg.StallTimeout}
 	if cfg.SealKeyFile != "" {
 		if env.Sealer, err = job.LoadSealer(cfg.SealKeyFile); err != nil {
 			return stage.Env{}, err
 		}
 	}
+	if env.Blobs, err = blob.Open(ctx, cfg.Blobs); err != nil {
+		return stage.Env{}, err
+	}
+	closers.add("blobs", env.Blobs.Close)
+	status.AddCheck("blobs", env.Blobs.Check)
+	credentials, err := cfg.Credentials.Options()
+	if err != nil {
+		return stage.Env{}, err
+	}
+	if env.Bus, err = bus.Connect(cfg.NATS, name+"/"+host, tel.Log, tel, credentials...); err != nil {
+		return stage.Env{}, err
+	}
+	closers.add("bus", func() error { env.Bus.Close(); return nil })
+	if err := prepare(ctx, name, cfg, env.Bus, status); err != nil {
+		return stage.Env{}, err
+	}
+	kv, err := env.Bus.Jobs(ctx)
+	if err != nil {
+		return stage.Env{}, err
+	}
+	env.Jobs = job.NewStore(kv)
 	return env, nil
 }
 
 // prepare makes the streams and buckets or waits for them, and makes sure that the service's user may do what the service will.
-func prepare(ctx context.Context, name string, cfg Config, b *bus.Bus) error {
+func prepare(ctx context.Context, name string, cfg Config, b *bus.Bus, status *lifecycle.Status) error {
+	var own []bus.Stage // none means all
+	if slices.Contains(bus.Stages(), bus.Stage(name)) {
+		own = append(own, bus.Stage(name))
+	}
 	var err error
-	switch own := bus.Stage(name); {
-	case cfg.Provision:
+	if cfg.Provision {
+		status.AddCheck("nats", b.CheckWrites)
 		err = b.ProvisionWhenUp(ctx, bus.Topology{Replicas: cfg.Replicas})
-	case slices.Contains(bus.Stages(), own):
-		err = b.Await(ctx, own)
-	default:
-		err = b.Await(ctx)
+	} else {
+		status.AddCheck("nats", func(ctx context.Context) error { return b.CheckProvisioned(ctx, own...) })
+		err = b.Await(ctx, own...)
+		status.AddCheck("nats", b.CheckWrites)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	// What follows a refusal says no more than that something timed out, so what is missing is told first.
 	if missing := b.CheckPermissions(ctx, name); missing != nil {
@@ -269,32 +293,51 @@ func (c *closers) close() error {
 	return errors.Join(errs...)
 }
 
-// ops serves readiness and metrics.
-func ops(addr string, status *lifecycle.Status, tel *telemetry.Telemetry) lifecycle.Unit {
-	return lifecycle.Unit{Name: "ops", Run: func(ctx context.Context, ready func()) error {
-		var lc net.ListenConfig
-		l, err := lc.Listen(ctx, "tcp", addr)
-		if err != nil {
-			return fmt.Errorf("ops address: %w", err)
-		}
-		mux := http.NewServeMux()
-		mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-		mux.Handle("GET /readyz", status)
-		mux.Handle("GET /metrics", tel.Handler())
-		srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second}
-		done := make(chan error, 1)
-		go func() { done <- srv.Serve(l) }()
-		tel.Log.InfoContext(ctx, "ops page", "addr", l.Addr().String())
-		ready()
-		select {
-		case err := <-done:
-			return err
-		case <-ctx.Done():
-		}
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		err = srv.Shutdown(stop)
-		<-done // http.ErrServerClosed
-		return err
-	}}
+// page serves readiness and metrics.
+type page struct {
+	srv  *http.Server
+	done chan struct{} // closed when it has ended, with err
+	err  error
+}
+
+// openPage returns a page that is being served. The caller closes it.
+func openPage(ctx context.Context, addr string, status *lifecycle.Status, tel *telemetry.Telemetry) (*page, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("ops address: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	mux.Handle("GET /readyz", status)
+	mux.Handle("GET /metrics", tel.Handler())
+	p := &page{
+		srv:  &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second},
+		done: make(chan struct{}),
+	}
+	go func() {
+		defer close(p.done)
+		p.err = p.srv.Serve(l)
+	}()
+	tel.Log.InfoContext(ctx, "ops page", "addr", l.Addr().String())
+	return p, nil
+}
+
+// run returns when ctx is done, or the page cannot be served any more. The page goes on until it is closed. It is a unit's Run.
+func (p *page) run(ctx context.Context, ready func()) error {
+	ready()
+	select {
+	case <-p.done:
+		return p.err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func (p *page) close() error {
+	stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	err := p.srv.Shutdown(stop)
+	<-p.done // http.ErrServerClosed
+	return err
 }

@@ -89,6 +89,18 @@ func RemoveMessage(r *job.Record, replay int) bus.Message {
 	}
 }
 
+// dropPatience bounds how long whoever cancels a job waits for its temporary blobs to go.
+const dropPatience = 3 * time.Second
+
+// dropTemp is removeTemp for who cannot wait for a store that is away: what it leaves, the reconciler removes.
+func (e Env) dropTemp(ctx context.Context, rec *job.Record) {
+	ctx, cancel := context.WithTimeout(ctx, dropPatience)
+	defer cancel()
+	if err := e.removeTemp(ctx, rec, rec.Run); err != nil {
+		e.Log.WarnContext(ctx, "job cancelled, but not yet cleared away; the reconciler will do it", "job", rec.ID, "error", err)
+	}
+}
+
 // ErrEnded means that a job has ended already, so that it cannot be cancelled.
 var ErrEnded = errors.New("the job has ended")
 
@@ -114,18 +126,19 @@ func (e Env) Cancel(ctx context.Context, tenant string, id job.ID) (*job.Record,
 	if rec.State != job.Cancelled {
 		return rec, ErrEnded
 	}
+	err = e.TellEnd(ctx, rec) // first, since the job is cancelled whatever becomes of the rest
 	if cancelled {
 		e.Tel.Metrics.JobEnded(ctx, string(rec.State))
 		e.Log.InfoContext(ctx, "job cancelled", "job", id, "run", rec.Run)
 		// Not at a repeat, which might meet the tasks of another run; what a crash left in the queues is dropped when it is delivered.
-		if err := e.Bus.PurgeTasksUntil(ctx, tenant, string(id), before); err != nil {
-			return nil, err
-		}
+		err = errors.Join(err, e.Bus.PurgeTasksUntil(ctx, tenant, string(id), before))
 	}
-	if err := errors.Join(e.removeTemp(ctx, rec, rec.Run), e.AfterEnd(ctx, rec)); err != nil {
+	err = errors.Join(err, e.AfterEnd(ctx, rec))
+	e.dropTemp(ctx, rec)
+	if err != nil {
 		return nil, err
 	}
-	return rec, e.TellEnd(ctx, rec)
+	return rec, nil
 }
 
 // TellEnd adds to the trail that a job's run has ended. Whoever adds something to the trail of a job that has ended calls it first, for the one that

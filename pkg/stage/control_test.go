@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"inkstream.dev/pkg/blob/blobtest"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
@@ -135,6 +136,34 @@ func TestCancelIsIdempotentAndRefusesWhatHasEnded(t *testing.T) {
 	// Nobody had told of the second run's end yet: what comes after it tells it first.
 	if got, want := f.events(t), "cancelled ended retried ended deleted"; got != want {
 		t.Errorf("events %q, want %q", got, want)
+	}
+}
+
+// A job is cancelled, and says so, also while the blob store is away, or hangs.
+func TestCancelWithoutBlobs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		plan blobtest.Plan
+	}{
+		{"away", blobtest.Fail(100, blobtest.Delete, nil)},
+		{"hanging", blobtest.Slow(time.Hour)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.env.Blobs = blobtest.Faulty(f.env.Blobs, tt.plan)
+			if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := f.env.Cancel(t.Context(), f.rec.Tenant, f.rec.ID)
+			if err != nil || rec.State != job.Cancelled {
+				t.Errorf("cancel: %v, %v, want the job CANCELLED", rec, err)
+			}
+			if got, want := f.events(t), "cancelled ended"; got != want {
+				t.Errorf("events %q, want %q", got, want)
+			}
+		})
 	}
 }
 

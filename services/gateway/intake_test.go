@@ -58,6 +58,20 @@ func (r *rig) postForm(key, path, idempotency string, files [][2]string, fields 
 	return resp.StatusCode, resp.Header, data
 }
 
+// An error about a file of a batch says which it is.
+func TestBatchWithAnEmptyFile(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	files := [][2]string{{"a.pdf", "%PDF a"}, {"dir/b.pdf", ""}, {"c.pdf", "%PDF c"}}
+	code, _, body := r.postForm("", "/v1/jobs", "empty", files, nil)
+	if code != http.StatusUnprocessableEntity || !strings.Contains(string(body), `file 2 of the form, \"b.pdf\", has no bytes`) {
+		t.Errorf("got %d %s, want 422 that names the file", code, body)
+	}
+	if n := r.records(); n != 0 {
+		t.Errorf("%d records, want none", n)
+	}
+}
+
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	r := start(t, withIndex(t))

@@ -106,9 +106,20 @@ func (f *form) takeFile(ctx context.Context, part *multipart.Part) error {
 	}
 	in.filename = cleanFilename(part.FileName())
 	if err := in.store(ctx, documentOf{part, f.body}); err != nil {
-		return formError(err)
+		return formError(f.naming(in, err))
 	}
 	return nil
+}
+
+// naming says which file it is that has no bytes, since a form may have many.
+func (f *form) naming(in *intake, err error) error {
+	if fault.CodeOf(err) != fault.EmptyFile {
+		return err
+	}
+	if in.filename == "" {
+		return fault.New(fault.EmptyFile, "file %d of the form has no bytes", len(f.files))
+	}
+	return fault.New(fault.EmptyFile, "file %d of the form, %q, has no bytes", len(f.files), clip(in.filename))
 }
 
 // documentOf reads a document out of a form. What it reads is not among what a form may hold beside its documents.

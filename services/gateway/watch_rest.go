@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +19,9 @@ const (
 	ndjsonType      = "application/x-ndjson"
 	// sseHeartbeat is how often an idle event stream gets a comment, so that no proxy takes it for dead.
 	sseHeartbeat = 15 * time.Second
-	// lastEvent is the id of the event that ends a stream. A browser that connects again with it is told to stop.
-	lastEvent = "end"
+	// lastEvent and the number of a run are the id of the event that ends a stream. A browser that connects again with it is told to stop, unless the
+	// job runs again.
+	lastEvent = "end-"
 	// lastEventParameter is where clients that imitate a browser's event streams say what they have seen, for want of the header.
 	lastEventParameter = "lastEventId"
 )
@@ -33,10 +35,6 @@ func (s *Service) restWatch(w http.ResponseWriter, r *http.Request) {
 	}
 	sse := wantsEvents(r)
 	seen := cmp.Or(r.Header.Get("Last-Event-Id"), r.URL.Query().Get(lastEventParameter))
-	if sse && seen == lastEvent {
-		w.WriteHeader(http.StatusNoContent) // the one answer that keeps a browser from connecting again
-		return
-	}
 	out := &watchWriter{w: w, control: http.NewResponseController(w), sse: sse, seen: seen}
 	var idle func() error
 	every := time.Duration(0)
@@ -82,6 +80,11 @@ func (o *watchWriter) send(v *view) error {
 	}
 	if o.sse && e.id == o.seen {
 		o.seen = ""
+		if strings.HasPrefix(e.id, lastEvent) {
+			o.started = true
+			o.w.WriteHeader(http.StatusNoContent) // the one answer that keeps a browser from connecting again
+			return nil
+		}
 		return o.write([]byte(": nothing new\n\n"))
 	}
 	o.seen = ""
@@ -147,7 +150,7 @@ func jobEvent(v *inkstreamv1.Job) (event, error) {
 	if err != nil {
 		return event{}, err
 	}
-	id := lastEvent
+	id := lastEvent + strconv.Itoa(int(v.GetRun()))
 	if !final(v) {
 		// The same state has the same id at every gateway, so that a client which connects again is not told what it knows.
 		sum := sha256.Sum256(data)

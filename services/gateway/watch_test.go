@@ -65,14 +65,17 @@ func TestWatchAsEvents(t *testing.T) {
 	if got := res.Header.Get("Content-Type"); got != eventStreamType {
 		t.Errorf("got content type %q, want %q", got, eventStreamType)
 	}
-	if !strings.HasPrefix(body, "event: job\nid: end\ndata: {\"id\":") || !strings.HasSuffix(body, "}\n\n") {
+	if !strings.HasPrefix(body, "event: job\nid: end-1\ndata: {\"id\":") || !strings.HasSuffix(body, "}\n\n") {
 		t.Errorf("got %q, want one event", body)
 	}
-	if res, _ := r.get(t, path, map[string]string{"Accept": eventStreamType, "Last-Event-ID": "end"}); res.StatusCode != 204 {
+	if res, _ := r.get(t, path, map[string]string{"Accept": eventStreamType, "Last-Event-ID": "end-1"}); res.StatusCode != 204 {
 		t.Errorf("got %d for a browser that saw the end, want 204", res.StatusCode)
 	}
-	if res, _ := r.get(t, path+"?lastEventId=end", map[string]string{"Accept": eventStreamType}); res.StatusCode != 204 {
+	if res, _ := r.get(t, path+"?lastEventId=end-1", map[string]string{"Accept": eventStreamType}); res.StatusCode != 204 {
 		t.Errorf("got %d for what imitates a browser that saw the end, want 204", res.StatusCode)
+	}
+	if res, body := r.get(t, path, map[string]string{"Accept": eventStreamType, "Last-Event-ID": "end-2"}); res.StatusCode != 200 || body == "" {
+		t.Errorf("got %d, %q for a browser that saw the end of another run, want the end of this one", res.StatusCode, body)
 	}
 	if res, _ := r.get(t, path, nil); res.Header.Get("Content-Type") != ndjsonType {
 		t.Errorf("got content type %q, want %q", res.Header.Get("Content-Type"), ndjsonType)
@@ -245,7 +248,7 @@ func TestWatchGoesOnWhereItBrokeOff(t *testing.T) {
 	defer res.Body.Close()
 	next(lines, ": nothing new", "data:")
 	r.update(rec, func(rec *job.Record) error { running(rec); return nil })
-	if id := next(lines, "id: ", ""); id == last || id == lastEvent {
+	if id := next(lines, "id: ", ""); id == last || strings.HasPrefix(id, lastEvent) {
 		t.Errorf("the next event has the id %q, want one of its own", id)
 	}
 	if data := next(lines, "data: ", ""); !strings.Contains(data, `"RUNNING"`) {
@@ -293,4 +296,25 @@ func TestWatchesShareASubscription(t *testing.T) {
 	}
 	cancel()
 	over.Wait()
+}
+
+// A browser that saw a run's end, and connects again once the next run is under way, hears of that one.
+func TestWatchGoesOnInTheNextRun(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	rec := r.newJob(nil)
+	r.update(rec, fail(job.Failed, fault.Internal))
+	path := "/v1/jobs/" + string(rec.ID)
+	headers := map[string]string{"Accept": eventStreamType, "Last-Event-ID": "end-1"}
+	if res, _ := r.get(t, path+"/watch", headers); res.StatusCode != http.StatusNoContent {
+		t.Fatalf("got %d for a browser that saw the end, want 204", res.StatusCode)
+	}
+	if _, err := r.env.Retry(t.Context(), rec.Tenant, rec.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	r.update(rec, fail(job.Failed, fault.Internal))
+	res, body := r.get(t, path+"/watch", headers)
+	if res.StatusCode != http.StatusOK || !strings.Contains(body, "id: end-2\n") {
+		t.Errorf("got %d, %q for a browser that saw the first run's end, want the second's", res.StatusCode, body)
+	}
 }

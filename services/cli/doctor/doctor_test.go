@@ -105,7 +105,6 @@ func TestBrokerThatRefusesWrites(t *testing.T) {
 	if err := b.Provision(t.Context(), bus.Topology{}); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, run(t, cfg, (*examination).nats), "nats writes", OK, "")
 	bucket, err := b.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)
 	if err != nil {
 		t.Fatal(err)
