@@ -21,7 +21,7 @@ import (
 )
 
 // hangLimit is how long a store that hangs may hold its caller. A job may stand still for 150 s.
-const hangLimit = 75 * time.Second
+const hangLimit = 135 * time.Second
 
 // overPipe opens an S3 store whose server is serve, called for each connection. It is to be called in a bubble, where its waits take no time.
 func overPipe(t *testing.T, serve func(conn net.Conn)) *blob.Store {

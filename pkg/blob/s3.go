@@ -37,9 +37,10 @@ const (
 	// s3Connections are kept open for the next request; more are made where more are wanted at once.
 	s3Connections = 64
 	// s3Silence is how long a server may take to begin an answer, or to take or send another piece of a blob; without it, one that hangs would hold
-	// its caller for ever. s3Attempts is how often a request is made, with up to s3MaxBackoff in between. All of them together are about a minute,
-	// well below what a job may stand still: a server that hangs is waited for, and has to be known as such before.
-	s3Silence    = 20 * time.Second
+	// its caller for ever. What the kernels hold of a part that was sent counts as taken, so a connection must carry some 210 KB a second. s3Attempts is
+	// how often a request is made, with up to s3MaxBackoff in between. All of them together are two minutes, below what a job may stand still: a server
+	// that hangs is waited for, and has to be known as such before.
+	s3Silence    = 40 * time.Second
 	s3Attempts   = 3
 	s3MaxBackoff = 2 * time.Second
 	// s3DialTimeout bounds the making of a connection.

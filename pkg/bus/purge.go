@@ -85,8 +85,9 @@ func (b *Bus) deleteStored(ctx context.Context, s Stage, seq uint64) error {
 		Error *jetstream.APIError `json:"error"`
 	}
 	err := b.ask(ctx, "STREAM.MSG.DELETE", s, struct {
-		Seq uint64 `json:"seq"`
-	}{seq}, &answer)
+		Seq     uint64 `json:"seq"`
+		NoErase bool   `json:"no_erase"` // else the server writes the whole block of messages anew
+	}{seq, true}, &answer)
 	if err == nil && answer.Error != nil {
 		if _, err := b.stored(ctx, s, seq, ""); errors.Is(err, errNoMessage) {
 			return nil // its handler, or another process, was faster

@@ -11,9 +11,13 @@ import (
 // PartBox returns the box of the bytes [start, end) of a word's text. Only the word's own box is known: the part is where characters put it that are as
 // wide as in Chinese and Japanese, in which words are long, or half as wide.
 func PartBox(line *inkstreamv1.Line, word *inkstreamv1.Word, start, end int) []float32 {
+	const longest = 4 << 10 // bytes; of longer ones, which are no text, the parts have the whole's box
 	text, box := word.GetText(), word.GetBbox()
+	if start == 0 && end == len(text) || len(box) != 4 || len(text) > longest {
+		return box
+	}
 	total := advance(text)
-	if start == 0 && end == len(text) || len(box) != 4 || total == 0 {
+	if total == 0 {
 		return box
 	}
 	from, to := advance(text[:start])/total, advance(text[:end])/total

@@ -26,12 +26,12 @@ func Unbroken(text string) string {
 	return b.String() + text[kept:]
 }
 
-// Unbreak returns the word that ends a line put together with the one that begins the next, and whether they are the parts of a broken one.
-func Unbreak(before, next string) (string, bool) {
+// BrokenBy returns the bytes of the hyphen by which the word that ends a line, and the one that begins the next, are parts of one; 0 if they are not.
+func BrokenBy(before, next string) int {
 	if !breaksWord(before, next) {
-		return "", false
+		return 0
 	}
-	return before[:len(before)-hyphenLen(before)] + next, true
+	return hyphenLen(before)
 }
 
 func breaksWord(before, next string) bool {

@@ -12,6 +12,7 @@ const (
 	// maxQueryRunes and maxClauses are far more than people type, and bound the work that a query can cause.
 	maxQueryRunes = 1000
 	maxClauses    = 32
+	maxPhrase     = 128 // words, or characters of scripts without blanks
 	// minPrefix keeps a* from fetching a large part of the index. One rune of a script without letters says enough.
 	minPrefix = 2
 )
@@ -38,6 +39,9 @@ func parseQuery(text string) ([]clause, error) {
 	for _, c := range clauses {
 		if !c.not {
 			positive++
+		}
+		if n := len(foldWords(c.text)); n > maxPhrase {
+			return nil, fault.New(fault.InvalidArgument, "a phrase of the query has %d words, at most %d are taken", n, maxPhrase)
 		}
 		if c.prefix && utf8.RuneCountInString(lastWord(c.text)) < minPrefix && lastWord(c.text)[0] < utf8.RuneSelf {
 			return nil, fault.New(fault.InvalidArgument, "a word that ends with * needs at least %d letters", minPrefix)

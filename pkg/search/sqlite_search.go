@@ -82,14 +82,14 @@ func (s *SQLite) rank(ctx context.Context, tx *sql.Tx, tenant int64, q Query, ma
 	}
 	if q.Language != "" {
 		// By row: the pages' table is long for its texts, and most queries match few.
-		b.add(`(SELECT language FROM pages_{t} WHERE id = words_{t}.rowid) = ?`, q.Language)
+		b.add(`(SELECT language FROM pages_{t} WHERE id = terms_{t}.rowid) = ?`, q.Language)
 	}
 	if !q.Filter.empty() {
 		where, args := q.Filter.sqlite()
 		b.add(`+rowid IN (SELECT p.id FROM documents AS d JOIN pages_{t} AS p ON p.job = d.job WHERE d.tenant = ?`+where+`)`, append([]any{tenant}, args...)...)
 	}
 	statement := `WITH matched AS MATERIALIZED (
-			SELECT rowid AS page, bm25(words_{t}) AS score FROM words_{t} WHERE words_{t} MATCH ?` + b.sql + ` ORDER BY rowid DESC LIMIT ?)
+			SELECT rowid AS page, bm25(terms_{t}) AS score FROM terms_{t} WHERE terms_{t} MATCH ?` + b.sql + ` ORDER BY rowid DESC LIMIT ?)
 		SELECT page, score, total, first, last FROM matched, (SELECT count(*) AS total, min(page) AS first, max(page) AS last FROM matched)`
 	b.args = append(b.args, s.ranked)
 	if after != nil {

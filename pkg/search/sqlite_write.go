@@ -117,7 +117,7 @@ func (w *pageWriter) put(ctx context.Context, p Page) error {
 		case same, old.page.Run > p.Run: // the latter: a straggler of a run that the user has since retried
 			return nil
 		}
-		const words = `INSERT INTO words_{t} (words_{t}, rowid, text) VALUES ('delete', ?, ?)`
+		const words = `INSERT INTO terms_{t} (terms_{t}, rowid, text) VALUES ('delete', ?, ?)`
 		if _, err := w.tx.exec(ctx, w.tenant, words, old.id, indexed(old.page.Text)); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (w *pageWriter) put(ctx context.Context, p Page) error {
 		return err
 	}
 	w.stored[p.Number] = storedPage{id: id, page: p}
-	_, err = w.tx.exec(ctx, w.tenant, `INSERT INTO words_{t} (rowid, text) VALUES (?, ?)`, id, indexed(p.Text))
+	_, err = w.tx.exec(ctx, w.tenant, `INSERT INTO terms_{t} (rowid, text) VALUES (?, ?)`, id, indexed(p.Text))
 	return err
 }
 
@@ -234,7 +234,7 @@ func deleteSome(ctx context.Context, tx *transaction, tenant int64, job string) 
 	}
 	// Words first: their table has to be told the text that they were in.
 	const (
-		words = `INSERT INTO words_{t} (words_{t}, rowid, text)
+		words = `INSERT INTO terms_{t} (terms_{t}, rowid, text)
 			SELECT 'delete', id, inkstream_indexed(text) FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?`
 		pages = `DELETE FROM pages_{t} WHERE id IN (SELECT id FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?)`
 	)

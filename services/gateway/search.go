@@ -106,6 +106,9 @@ type wordPart struct {
 	word *inkstreamv1.Word
 }
 
+// mostParts is in how many lines a word may stand.
+const mostParts = 8
+
 // searched returns the words of a page as layout.Unbroken puts them together.
 func searched(page *inkstreamv1.Page) []searchedWord {
 	var out []searchedWord
@@ -113,10 +116,11 @@ func searched(page *inkstreamv1.Page) []searchedWord {
 		for i, l := range b.GetLines() {
 			for j, w := range l.GetWords() {
 				part := wordPart{l, w}
-				if i > 0 && j == 0 && len(out) > 0 && b.GetTable() == nil {
+				if i > 0 && j == 0 && len(out) > 0 && b.GetTable() == nil && len(b.GetLines()[i-1].GetWords()) > 0 {
 					last := &out[len(out)-1]
-					if joined, broken := layout.Unbreak(last.text, w.GetText()); broken {
-						last.text = joined
+					before := last.parts[len(last.parts)-1].word.GetText()
+					if hyphen := layout.BrokenBy(before, w.GetText()); hyphen > 0 && len(last.parts) < mostParts {
+						last.text = last.text[:len(last.text)-hyphen] + w.GetText()
 						last.parts = append(last.parts, part)
 						continue
 					}

@@ -83,7 +83,7 @@ var publishable = []struct {
 	// Reading and clearing of queues.
 	{"$JS.API.STREAM.INFO.INK_INGEST", "gateway"},
 	{"$JS.API.STREAM.INFO.INK_OCR", "gateway render"},
-	{"$JS.API.STREAM.PURGE.INK_OCR", "gateway"},
+	{"$JS.API.STREAM.PURGE.INK_OCR", ""},
 	{"$JS.API.STREAM.MSG.GET.INK_OCR", "gateway"},
 	{"$JS.API.STREAM.MSG.DELETE.INK_OCR", "gateway"},
 	{"$JS.API.DIRECT.GET.INK_OCR", ""},
