@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -229,18 +227,13 @@ func (j *Janitor) sweep(ctx context.Context, s Stage, l Lane, seen map[position]
 
 // requeue queues a forgotten task anew. A crash between its two steps leaves both, and the handler finds what is done.
 func (j *Janitor) requeue(ctx context.Context, s Stage, m *storedMessage) error {
-	msg := nats.NewMsg(m.Subject())
-	msg.Data = m.Data()
-	maps.Copy(msg.Header, m.Headers())
-	id, _, _ := strings.Cut(m.Headers().Get(jetstream.MsgIDHeader), orphanMark)
-	msg.Header.Set(jetstream.MsgIDHeader, id+orphanMark+strconv.FormatUint(m.seq, 10))
-	if _, err := j.bus.publish(ctx, msg); err != nil {
+	if err := j.bus.copyTask(ctx, m, orphanMark, m.seq); err != nil {
 		return fmt.Errorf("queue message %d of %s anew: %w", m.seq, s.Stream(), err)
 	}
 	if err := j.bus.deleteStored(ctx, s, m.seq); err != nil {
 		return err
 	}
-	_, id = subjectJob(m.Subject())
+	_, id := subjectJob(m.Subject())
 	j.bus.log.WarnContext(ctx, "task queued anew, because the broker had forgotten it", "stage", s, "job", id, "sequence", m.seq)
 	return nil
 }

@@ -115,15 +115,21 @@ func (c *Consumer) renew(ctx context.Context, d *Delivery) error {
 	if err != nil {
 		return errors.Join(err, d.nak(jitter(busyDelay)))
 	}
-	msg := nats.NewMsg(d.msg.Subject())
-	msg.Data = d.msg.Data()
-	maps.Copy(msg.Header, d.msg.Headers())
-	id, _, _ := strings.Cut(d.ID, waitMark)
-	msg.Header.Set(jetstream.MsgIDHeader, id+waitMark+strconv.FormatUint(meta.Sequence.Stream, 10))
-	if _, err := c.bus.publish(ctx, msg); err != nil {
+	if err := c.bus.copyTask(ctx, d.msg, waitMark, meta.Sequence.Stream); err != nil {
 		return errors.Join(err, d.nak(jitter(busyDelay)))
 	}
 	return d.ack(ctx)
+}
+
+// copyTask queues a task anew, under an id of its own: that of the task with a mark and its sequence, in the place of an earlier mark of the kind.
+func (b *Bus) copyTask(ctx context.Context, task jetstream.Msg, mark string, seq uint64) error {
+	msg := nats.NewMsg(task.Subject())
+	msg.Data = task.Data()
+	maps.Copy(msg.Header, task.Headers())
+	id, _, _ := strings.Cut(task.Headers().Get(jetstream.MsgIDHeader), mark)
+	msg.Header.Set(jetstream.MsgIDHeader, id+mark+strconv.FormatUint(seq, 10))
+	_, err := b.publish(ctx, msg)
+	return err
 }
 
 // retryDelay returns how long a task waits after its n-th failure, and whether it is tried again at all.

@@ -3,12 +3,9 @@ package document
 import (
 	"iter"
 	"unicode"
-)
 
-// unspaced are the scripts that are written without blanks between words.
-var unspaced = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-}
+	"inkstream.dev/pkg/script"
+)
 
 // runeKind is what a character is to the count of words.
 type runeKind int
@@ -20,17 +17,12 @@ const (
 )
 
 func kindOf(r rune) runeKind {
-	const firstUnspaced = 0x0e00
 	switch {
-	case r < firstUnspaced:
-	case r == 'ー' || r == 'ｰ':
-		return singleRune
-	case unicode.IsMark(r) || r == 'ﾞ' || r == 'ﾟ': // part of the letter before it
+	case script.Joins(r):
 		return otherRune
-	case unicode.In(r, unspaced...) && !unicode.IsDigit(r):
+	case script.Unspaced(r) && !unicode.IsDigit(r):
 		return singleRune
-	}
-	if unicode.IsLetter(r) || unicode.IsNumber(r) {
+	case unicode.IsLetter(r) || unicode.IsNumber(r):
 		return spacedRune
 	}
 	return otherRune

@@ -14,8 +14,8 @@ func Unbroken(text string) string {
 			length = len(next)
 		}
 		before := text[max(line, i-longestWord):i]
-		if breaksWord(before, next) && !strings.Contains(text[line:i], "\t") && !strings.Contains(next[:length], "\t") {
-			b.WriteString(text[kept : i-hyphenLen(before)])
+		if hyphen := BrokenBy(before, next); hyphen > 0 && !strings.Contains(text[line:i], "\t") && !strings.Contains(next[:length], "\t") {
+			b.WriteString(text[kept : i-hyphen])
 			kept = i + 1
 		}
 		line = i + 1
@@ -28,12 +28,9 @@ func Unbroken(text string) string {
 
 // BrokenBy returns the bytes of the hyphen by which the word that ends a line, and the one that begins the next, are parts of one; 0 if they are not.
 func BrokenBy(before, next string) int {
-	if !breaksWord(before, next) {
+	hyphen := hyphenLen(before)
+	if hyphen == 0 || Join(before, next) != Break {
 		return 0
 	}
-	return hyphenLen(before)
-}
-
-func breaksWord(before, next string) bool {
-	return hyphenLen(before) > 0 && Join(before, next) == Break
+	return hyphen
 }

@@ -10,6 +10,7 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/search"
 )
 
@@ -22,6 +23,11 @@ const (
 	// atOnce is how many documents are stored at a time.
 	atOnce = 200
 )
+
+// Page returns what the index keeps of a page: its text with the words put together that a hyphen breaks at the end of a line.
+func Page(tenant string, id job.ID, run, number int, text, language string) search.Page {
+	return search.Page{Tenant: tenant, Job: string(id), Run: run, Number: number, Text: layout.Unbroken(text), Language: language}
+}
 
 // Document returns what the index keeps of a job: what its record says, with the batch for one more label.
 func Document(r *job.Record) search.Document {

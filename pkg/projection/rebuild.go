@@ -12,7 +12,6 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/search"
 )
 
@@ -144,9 +143,7 @@ func (b *Rebuilder) job(ctx context.Context, j *jobBlobs, done *Done) error {
 		if err != nil {
 			return fmt.Errorf("page %d: %w", number, err)
 		}
-		pages = append(pages, search.Page{
-			Tenant: j.tenant, Job: string(j.id), Run: p.run, Number: number, Language: page.GetLanguage(), Text: layout.Unbroken(page.GetText()),
-		})
+		pages = append(pages, Page(j.tenant, j.id, p.run, number, page.GetText(), page.GetLanguage()))
 		if len(pages) == rebuildPages {
 			if err := flush(); err != nil {
 				return err

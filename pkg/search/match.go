@@ -72,24 +72,13 @@ func (m *Matcher) Find(pageWords []string) []Match {
 		}
 	}
 	var out []Match
-	for _, i := range m.matches(folded) {
+	for _, i := range matches(m.marked(folded)) {
 		next := of[i]
 		if last := len(out) - 1; last >= 0 && out[last].Word == next.Word && out[last].Span.End >= next.Span.Start {
 			out[last].Span.End = next.Span.End
 			continue
 		}
 		out = append(out, next)
-	}
-	return out
-}
-
-// matches returns the numbers of the folded words that match what a page must have, in order.
-func (m *Matcher) matches(folded []string) []int {
-	var out []int
-	for i, of := range m.marked(folded) {
-		if of > 0 {
-			out = append(out, i)
-		}
 	}
 	return out
 }
@@ -114,6 +103,17 @@ func (m *Matcher) marked(folded []string) []int {
 		}
 	}
 	return of
+}
+
+// matches returns the numbers of the words that are marked, in order.
+func matches(of []int) []int {
+	var out []int
+	for i, n := range of {
+		if n > 0 {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // phrases reports whether more must be looked at than whether the words are there.
@@ -219,13 +219,7 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 
 // stretch returns the first and the last word of a snippet.
 func stretch(of []int, folded []string) (first, last int) {
-	var hits []int
-	for i, n := range of {
-		if n > 0 {
-			hits = append(hits, i)
-		}
-	}
-	first = max(0, min(bestWindow(hits, folded), len(of)-snippetWords))
+	first = max(0, min(bestWindow(matches(of), folded), len(of)-snippetWords))
 	last = min(first+snippetWords, len(of)) - 1
 	for n := 0; n < snippetWords/2 && first > 0 && of[first] > 0 && of[first] == of[first-1]; n++ {
 		first--

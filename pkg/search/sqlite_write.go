@@ -30,17 +30,18 @@ func (s *SQLite) PutPages(ctx context.Context, pages []Page) error {
 	}
 	// By tenant and job, because each has its tables and its look at what is there; by number, so that a job's rows lie in order.
 	// Stable, because of two pages with the same number the later counts.
-	pages = slices.Clone(pages)
-	slices.SortStableFunc(pages, func(a, b Page) int {
+	ready := make([]readyPage, len(pages)) // before the transaction: others wait for that
+	for i, p := range pages {
+		p.Text = cleanText(p.Text)
+		ready[i] = readyPage{Page: p, terms: indexed(p.Text)}
+	}
+	slices.SortStableFunc(ready, func(a, b readyPage) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Number, b.Number))
 	})
-	for i := range pages {
-		pages[i].Text = cleanText(pages[i].Text) // before the transaction: others wait for that
-	}
 	return s.write(ctx, "put pages", func(ctx context.Context, tx *transaction) error {
-		for rest := pages; len(rest) > 0; {
+		for rest := ready; len(rest) > 0; {
 			tenant := rest[0].Tenant
-			n := slices.IndexFunc(rest, func(p Page) bool { return p.Tenant != tenant })
+			n := slices.IndexFunc(rest, func(p readyPage) bool { return p.Tenant != tenant })
 			if n < 0 {
 				n = len(rest)
 			}
@@ -53,8 +54,14 @@ func (s *SQLite) PutPages(ctx context.Context, pages []Page) error {
 	})
 }
 
+// readyPage is a page with a clean text, and that text as FTS5 is given it.
+type readyPage struct {
+	Page
+	terms string
+}
+
 // putTenant stores pages of one tenant, ordered by job and number.
-func putTenant(ctx context.Context, tx *transaction, tenant string, pages []Page) error {
+func putTenant(ctx context.Context, tx *transaction, tenant string, pages []readyPage) error {
 	id, err := makeTenant(ctx, tx, tenant)
 	if err != nil {
 		return err
@@ -63,7 +70,7 @@ func putTenant(ctx context.Context, tx *transaction, tenant string, pages []Page
 	for i, p := range pages {
 		if i == 0 || p.Job != pages[i-1].Job {
 			rest := pages[i:]
-			n := slices.IndexFunc(rest, func(q Page) bool { return q.Job != p.Job })
+			n := slices.IndexFunc(rest, func(q readyPage) bool { return q.Job != p.Job })
 			if n < 0 {
 				n = len(rest)
 			}
@@ -111,7 +118,7 @@ func (w *pageWriter) look(ctx context.Context, job string, first, last int) erro
 }
 
 // put stores a page. One that is there just so, as after a redelivered message, costs nothing more.
-func (w *pageWriter) put(ctx context.Context, p Page) error {
+func (w *pageWriter) put(ctx context.Context, p readyPage) error {
 	if old, ok := w.stored[p.Number]; ok {
 		switch same := old.page.Language == p.Language && old.page.Text == p.Text && old.page.Run == p.Run; {
 		case same, old.page.Run > p.Run: // the latter: a straggler of a run that the user has since retried
@@ -135,8 +142,8 @@ func (w *pageWriter) put(ctx context.Context, p Page) error {
 	if err != nil {
 		return err
 	}
-	w.stored[p.Number] = storedPage{id: id, page: p}
-	_, err = w.tx.exec(ctx, w.tenant, `INSERT INTO terms_{t} (rowid, text) VALUES (?, ?)`, id, indexed(p.Text))
+	w.stored[p.Number] = storedPage{id: id, page: p.Page}
+	_, err = w.tx.exec(ctx, w.tenant, `INSERT INTO terms_{t} (rowid, text) VALUES (?, ?)`, id, p.terms)
 	return err
 }
 

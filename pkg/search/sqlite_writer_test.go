@@ -66,7 +66,7 @@ func TestWritesFailAlone(t *testing.T) {
 				if err := w.look(t.Context(), "j", 1, 1); err != nil {
 					return err
 				}
-				if err := w.put(t.Context(), Page{Job: "j", Run: 1, Number: 1, Text: "word"}); err != nil {
+				if err := w.put(t.Context(), readyPage{Page: Page{Job: "j", Run: 1, Number: 1, Text: "word"}, terms: "word"}); err != nil {
 					return err
 				}
 				return want

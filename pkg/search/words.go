@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"inkstream.dev/pkg/script"
 )
 
 // maxWordBytes is where words are cut. Longer ones are no words, but runs of letters that a broken text layer or a key has.
@@ -43,24 +45,18 @@ func words(text string) iter.Seq2[Span, string] {
 	}
 }
 
-// unspaced are the scripts whose characters are words of their own: those written without blanks, and Hangul, whose words have their endings on them.
-var unspaced = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-}
-
-// standsAlone reports whether a character is a word, together with those that join it.
+// standsAlone reports whether a character is a word, together with those that join it: of scripts written without blanks, and of Hangul, whose words
+// have their endings on them.
 func standsAlone(r rune) bool {
-	const firstUnspaced = 0x0e00
-	return r >= firstUnspaced && (r == 'ー' || r == 'ｰ' || isSquared(r) || unicode.In(r, unspaced...)) && !joinsLast(r)
+	const firstHangul = 0x1100
+	return script.Unspaced(r) || r >= firstHangul && (isSquared(r) || unicode.Is(unicode.Hangul, r)) && !joinsLast(r)
 }
 
 // isSquared reports signs that hold a character, such as that of a company.
 func isSquared(r rune) bool { return r >= 0x3200 && r <= 0x33ff }
 
-// joinsLast reports marks and what else belongs to the character before it: vowels and finals of Hangul, and the voicing of narrow kana.
-func joinsLast(r rune) bool {
-	return unicode.IsMark(r) || r >= 0x1160 && r <= 0x11ff || r == 'ﾞ' || r == 'ﾟ'
-}
+// joinsLast reports what belongs to the character before it, as the vowels and finals of Hangul do.
+func joinsLast(r rune) bool { return script.Joins(r) || r >= 0x1160 && r <= 0x11ff }
 
 func withinWord(r rune) bool { return isWordRune(r) && !standsAlone(r) }
 

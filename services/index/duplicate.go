@@ -18,7 +18,7 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/layout"
+	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -181,7 +181,7 @@ func (st *steps) copyPages(ctx context.Context, from, to *job.Record) error {
 					return fmt.Errorf("take over page %d: %w", n, err)
 				}
 				mu.Lock()
-				rows = append(rows, search.Page{Tenant: to.Tenant, Job: string(to.ID), Run: to.Run, Number: n, Text: layout.Unbroken(text), Language: language})
+				rows = append(rows, projection.Page(to.Tenant, to.ID, to.Run, n, text, language))
 				mu.Unlock()
 				return st.env.Blobs.Copy(gctx, key, job.PageKey(to.Tenant, to.ID, to.Run, n))
 			})

@@ -17,6 +17,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/layout"
+	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -146,7 +147,7 @@ func (st *steps) keep(ctx context.Context, r *job.Record, pages []*inkstreamv1.P
 			return err
 		}
 		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data})
-		rows = append(rows, search.Page{Tenant: r.Tenant, Job: string(r.ID), Run: r.Run, Number: n, Text: layout.Unbroken(p.GetText()), Language: p.GetLanguage()})
+		rows = append(rows, projection.Page(r.Tenant, r.ID, r.Run, n, p.GetText(), p.GetLanguage()))
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
