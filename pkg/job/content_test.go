@@ -114,12 +114,19 @@ func TestSealer(t *testing.T) {
 	for name, open := range map[string]func() (string, error){
 		"another job": func() (string, error) { return s.Open("t", "k", sealed) },
 		"another key": func() (string, error) { return other.Open("t", "j", sealed) },
-		"cut":         func() (string, error) { return s.Open("t", "j", sealed[:8]) },
+		"cut":         func() (string, error) { return s.Open("t", "j", sealed[:16]) },
 		"no base64":   func() (string, error) { return s.Open("t", "j", "%") },
 	} {
 		if got, err := open(); err == nil {
 			t.Errorf("%s: opened as %q", name, got)
 		}
+	}
+	if _, err := other.Open("t", "j", sealed); !errors.Is(err, job.ErrOtherKey) {
+		t.Errorf("another key: got %v, want ErrOtherKey", err)
+	}
+	_, unnamed, _ := strings.Cut(sealed, ".")
+	if got, err := s.Open("t", "j", unnamed); err != nil || got != "geheim" {
+		t.Errorf("what an older server sealed: opened as %q, %v", got, err)
 	}
 	if s.Digest("t", "a") != again.Digest("t", "a") || s.Digest("t", "a") == s.Digest("t", "b") || s.Digest("t", "a") == other.Digest("t", "a") {
 		t.Error("digests do not tell secrets and keys apart")

@@ -25,7 +25,14 @@ const sealKeyBytes = 32
 type Sealer struct {
 	aead cipher.AEAD
 	mac  []byte
+	name string // of the key: it begins what is sealed, and tells nothing about it
 }
+
+// ErrOtherKey is what Open returns for what was sealed with another key than the sealer's.
+var ErrOtherKey = errors.New("sealed with another key than this service has: every service needs the same")
+
+// keyMark ends the name of the key that something was sealed with. Base64 has no such character.
+const keyMark = "."
 
 // NewSealer returns a sealer with a key of 32 bytes.
 func NewSealer(key []byte) (*Sealer, error) {
@@ -40,6 +47,10 @@ func NewSealer(key []byte) (*Sealer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sealing key: %w", err)
 	}
+	name, err := hkdf.Key(sha256.New, key, nil, "inkstream key name", 4)
+	if err != nil {
+		return nil, fmt.Errorf("sealing key: %w", err)
+	}
 	block, err := aes.NewCipher(encrypt)
 	if err != nil {
 		return nil, fmt.Errorf("sealing key: %w", err)
@@ -48,7 +59,7 @@ func NewSealer(key []byte) (*Sealer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sealing key: %w", err)
 	}
-	return &Sealer{aead: aead, mac: mac}, nil
+	return &Sealer{aead: aead, mac: mac, name: hex.EncodeToString(name)}, nil
 }
 
 // LoadSealer returns a sealer with the key in a file: 32 bytes in base64, as `openssl rand -base64 32` writes them.
@@ -113,11 +124,17 @@ func whose(tenant string, id ID) []byte { return []byte(tenant + "/" + string(id
 
 // Seal returns a secret of a job as text that only Open can read.
 func (s *Sealer) Seal(tenant string, id ID, secret string) string {
-	return base64.StdEncoding.EncodeToString(s.aead.Seal(nil, nil, []byte(secret), whose(tenant, id)))
+	return s.name + keyMark + base64.StdEncoding.EncodeToString(s.aead.Seal(nil, nil, []byte(secret), whose(tenant, id)))
 }
 
-// Open returns the secret of a job that was sealed. The error says no more than that it does not open: with another key, or for another job.
+// Open returns the secret of a job that was sealed. The error is ErrOtherKey, or says no more than that it does not open, as for another job.
 func (s *Sealer) Open(tenant string, id ID, sealed string) (string, error) {
+	if name, rest, named := strings.Cut(sealed, keyMark); named { // what older servers sealed has none
+		if name != s.name {
+			return "", ErrOtherKey
+		}
+		sealed = rest
+	}
 	data, err := base64.StdEncoding.DecodeString(sealed)
 	if err != nil {
 		return "", errors.New("the sealed text is damaged")

@@ -58,7 +58,10 @@ func (e Env) Password(r *job.Record) (string, error) {
 		return "", fault.Wrap(fault.Busy, fault.Unavailable, errors.New("the document's password is sealed, and this service has no key"))
 	}
 	password, err := e.Sealer.Open(r.Tenant, r.ID, r.Sealed)
-	if err != nil {
+	switch {
+	case errors.Is(err, job.ErrOtherKey): // as without a key
+		return "", fault.Wrap(fault.Busy, fault.Unavailable, err)
+	case err != nil:
 		return "", fault.Wrap(fault.Permanent, fault.Internal, err)
 	}
 	return password, nil

@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"inkstream.dev/pkg/blob/blobtest"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
 )
@@ -188,5 +190,31 @@ func TestReleaseChunkSkipsWhatIsDone(t *testing.T) {
 		if m.Unit != tt.want || open != (tt.want != "") {
 			t.Errorf("%s from %d: got %q, %t, want %q", tt.pages, tt.from, m.Unit, open, tt.want)
 		}
+	}
+}
+
+func TestAPasswordWithoutItsKeyWaits(t *testing.T) {
+	t.Parallel()
+	sealers := [2]*job.Sealer{}
+	for i := range sealers {
+		s, err := job.NewSealer(bytes.Repeat([]byte{byte(i)}, 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealers[i] = s
+	}
+	r := &job.Record{Tenant: "t", ID: "j"}
+	r.Sealed = sealers[0].Seal(r.Tenant, r.ID, "geheim")
+	if got, err := (stage.Env{Sealer: sealers[0]}).Password(r); err != nil || got != "geheim" {
+		t.Errorf("with its key: got %q, %v", got, err)
+	}
+	for name, env := range map[string]stage.Env{"no key": {}, "another key": {Sealer: sealers[1]}} {
+		if _, err := env.Password(r); fault.KindOf(err) != fault.Busy {
+			t.Errorf("%s: got %v, want it to wait", name, err)
+		}
+	}
+	r.Sealed = r.Sealed[:len(r.Sealed)-8]
+	if _, err := (stage.Env{Sealer: sealers[0]}).Password(r); fault.KindOf(err) != fault.Permanent {
+		t.Errorf("damaged: got %v, want the job's end", err)
 	}
 }
