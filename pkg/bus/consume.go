@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,11 +42,6 @@ func (d *Delivery) Decode(t proto.Message) error {
 		return fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode %s: %w", schema(t), err))
 	}
 	return nil
-}
-
-// Again reports whether the task may have been in hand before, so that what a crash has cut is to be looked for.
-func (d *Delivery) Again() bool {
-	return d.Delivered > 1 || strings.Contains(d.ID, waitMark) || strings.Contains(d.ID, orphanMark)
 }
 
 // Handler works on one task. What its error means is decided by its fault.Kind. It may see a task twice.

@@ -37,6 +37,15 @@ func (b *Bus) AllEvents(ctx context.Context, after uint64, limit int) (events []
 	return b.events(ctx, allEvents, after, limit)
 }
 
+// endsRead is how many ends of a job are looked at: each run has one, and repeats that a restart of the broker let through.
+const endsRead = 1000
+
+// EndTold reports whether the audit trail has the end of a job's run. On a replicated stream it may miss one that was just told.
+func (b *Bus) EndTold(ctx context.Context, tenant, job string, run int) (bool, error) {
+	events, _, err := b.events(ctx, eventSubject(tenant, job, "ended"), 0, endsRead)
+	return slices.ContainsFunc(events, func(e StoredEvent) bool { return int(e.GetRun()) == run }), err
+}
+
 func (b *Bus) events(ctx context.Context, filter string, after uint64, limit int) (events []StoredEvent, more bool, err error) {
 	var bad error
 	more, err = b.page(ctx, EventStream, filter, after, limit, func(msg *jetstream.RawStreamMsg) {

@@ -142,7 +142,11 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (repeat bool, err erro
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
 		ack, err := b.js.PublishMsg(try, msg)
+		unanswered := err != nil && errors.Is(try.Err(), context.DeadlineExceeded) && ctx.Err() == nil && b.nc.IsConnected()
 		cancel()
+		if err == nil || unanswered {
+			b.trial.answered(msg.Subject, err == nil)
+		}
 		switch {
 		case err == nil:
 			return ack.Duplicate, nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +29,48 @@ const trialSubject = "$KV." + JobBucket + "." + contentKeys + ".trial"
 type trial struct {
 	mu    sync.Mutex // guards taken, and lets one caller try at a time
 	taken time.Time
+
+	silentMu sync.Mutex
+	silent   map[string]time.Time // by subject's beginning: the last message that was not answered, and none was since
+}
+
+// silentFor is how long a stream that has not answered counts as one that does not: whatever could not be published comes again within that time.
+const silentFor = time.Minute
+
+// answered notes whether the stream of a subject has answered to a message.
+func (t *trial) answered(subject string, yes bool) {
+	parts := strings.SplitN(subject, ".", 3)
+	if len(parts) < 3 { // no stream's
+		return
+	}
+	stream := parts[0] + "." + parts[1]
+	t.silentMu.Lock()
+	defer t.silentMu.Unlock()
+	switch {
+	case yes:
+		delete(t.silent, stream)
+	case t.silent == nil:
+		t.silent = map[string]time.Time{stream: time.Now()}
+	default:
+		t.silent[stream] = time.Now()
+	}
+}
+
+// silence returns an error that names the streams which do not answer.
+func (t *trial) silence() error {
+	t.silentMu.Lock()
+	defer t.silentMu.Unlock()
+	var streams []string
+	for stream, at := range t.silent {
+		if time.Since(at) < silentFor {
+			streams = append(streams, stream+".>")
+		}
+	}
+	if len(streams) == 0 {
+		return nil
+	}
+	slices.Sort(streams)
+	return fmt.Errorf("NATS answers, but not to what is published to %s: if its disk was full, free it, then restart NATS", strings.Join(streams, ", "))
 }
 
 // CheckWrites is Check, and reports as well whether the server takes what is written; it is a readiness check. A server whose disk was full once
@@ -34,6 +78,9 @@ type trial struct {
 func (b *Bus) CheckWrites(ctx context.Context) error {
 	if err := b.Check(ctx); err != nil {
 		return err
+	}
+	if err := b.trial.silence(); err != nil {
+		return err // the server keeps a failed write by the stream, and the one that is tried here may be well
 	}
 	b.trial.mu.Lock()
 	defer b.trial.mu.Unlock()

@@ -33,8 +33,12 @@ type Change struct {
 	Err error
 }
 
+// ErrRestored means that the bucket has fewer revisions than were seen of it: the broker's store was replaced by an older copy. Whoever reads changes
+// begins anew, at revision 0.
+var ErrRestored = errors.New("the broker's jobs are older than what was seen of them: was its store restored from a copy?")
+
 // Changes calls each with every record that was written after the revision, 0 for all there are, and returns the revision up to which that
-// holds, after an error as well. Records are streamed: no more than a few hundred are in memory at a time.
+// holds, after an error as well: 0 after ErrRestored. Records are streamed: no more than a few hundred are in memory at a time.
 func (s *Store) Changes(ctx context.Context, after uint64, each func(Change)) (last uint64, err error) {
 	return s.watch(ctx, after, func(e jetstream.KeyValueEntry) { each(change(e)) })
 }
@@ -67,6 +71,9 @@ func (s *Store) watch(ctx context.Context, after uint64, each func(jetstream.Key
 		newest = s.newest(ctx)
 		if was := s.still.Load(); newest == after || was != nil && *was == (still{after, newest}) {
 			return after, nil
+		}
+		if newest > 0 && newest < after {
+			return 0, broker("read job records", ErrRestored)
 		}
 		opts = append(opts, jetstream.ResumeFromRevision(after+1))
 	}

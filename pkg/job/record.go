@@ -244,8 +244,10 @@ type Record struct {
 
 	CreateTime time.Time `json:"createTime"`
 	StartTime  time.Time `json:"startTime,omitzero"`
-	EndTime    time.Time `json:"endTime,omitzero"`
-	ExpireTime time.Time `json:"expireTime,omitzero"`
+	// Idle is how long of the run's time nobody had anything of the job in hand, as while the server was off.
+	Idle       time.Duration `json:"idle,omitempty"`
+	EndTime    time.Time     `json:"endTime,omitzero"`
+	ExpireTime time.Time     `json:"expireTime,omitzero"`
 
 	at version
 }

@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -60,4 +61,8 @@ func TestPassesOverNothingNew(t *testing.T) {
 	write("b")
 	pass(1)
 	pass(0)
+	// The broker's store was replaced by an older copy.
+	if again, err := jobs.Changes(t.Context(), last+1000, func(job.Change) {}); again != 0 || !errors.Is(err, job.ErrRestored) {
+		t.Errorf("a pass beyond the end: got %d, %v, want 0 and ErrRestored", again, err)
+	}
 }

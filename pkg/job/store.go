@@ -21,6 +21,8 @@ var (
 	ErrExists = errors.New("job exists")
 	// ErrUnchanged is returned by a change function that finds nothing to change; the update then writes nothing and succeeds.
 	ErrUnchanged = errors.New("unchanged")
+	// ErrSuperseded means that the job runs anew, so that what an earlier run has found is not for its record.
+	ErrSuperseded = errors.New("the job runs anew")
 )
 
 // Store keeps records and progress in the bucket of jobs. It is safe for concurrent use, by any number of processes.
@@ -84,6 +86,17 @@ func (s *Store) Update(ctx context.Context, tenant string, id ID, change func(*R
 // since, the compare-and-set finds out, and the next try reads it.
 func (s *Store) UpdateFrom(ctx context.Context, known *Record, change func(*Record) error) (*Record, error) {
 	return s.update(ctx, known.Tenant, known.ID, known.at, change)
+}
+
+// UpdateRun is UpdateFrom for whoever works on a run: the record of another run is left alone, and the error is ErrSuperseded, which is Busy: the task
+// comes back, and finds that there is nothing left to do.
+func (s *Store) UpdateRun(ctx context.Context, known *Record, change func(*Record) error) (*Record, error) {
+	return s.UpdateFrom(ctx, known, func(r *Record) error {
+		if r.Run != known.Run {
+			return fault.Wrap(fault.Busy, fault.Unavailable, ErrSuperseded)
+		}
+		return change(r)
+	})
 }
 
 func (s *Store) update(ctx context.Context, tenant string, id ID, known version, change func(*Record) error) (*Record, error) {

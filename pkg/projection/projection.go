@@ -145,6 +145,9 @@ func (p *recordPasses) pass(ctx context.Context) error {
 		}
 	})
 	flush()
+	if errors.Is(err, job.ErrRestored) {
+		p.after = last
+	}
 	if err = errors.Join(err, failed); err != nil {
 		return err // and all of it again
 	}

@@ -265,6 +265,16 @@ func TestRebuild(t *testing.T) {
 		t.Errorf("jobs: got %v, want done SUCCEEDED and begun PENDING", got)
 	}
 
+	// What is damaged keeps nothing else out.
+	put(job.PageKey("acme", "done", 1, 7), []byte("\xff"))
+	put(job.ManifestKey("acme", "bad"), []byte("{"))
+	bad := 0
+	damaged := projection.Rebuilder{Blobs: blobs, Store: newIndex(t), Bad: func(error) { bad++ }}
+	done, err := damaged.Run(t.Context())
+	if want := (projection.Done{Jobs: 2, Pages: 99, Skipped: 2, Damaged: 2}); err != nil || done != want || bad != 2 {
+		t.Errorf("over damaged blobs: got %+v, %v, %d told, want %+v", done, err, bad, want)
+	}
+
 	// With the records at hand, they say what became of the jobs.
 	r := projection.Rebuilder{Blobs: blobs, Store: newIndex(t), Record: func(_ context.Context, _ string, id job.ID) (*job.Record, error) {
 		switch id {

@@ -31,12 +31,24 @@ type Rebuilder struct {
 	Record func(ctx context.Context, tenant string, id job.ID) (*job.Record, error)
 	// Progress, if not nil, is told of each job that is done.
 	Progress func(Done)
+	// Bad, if not nil, is told of each page or job that is left out because its blob is damaged.
+	Bad func(error)
+}
+
+var errDamaged = errors.New("damaged")
+
+func (b *Rebuilder) damaged(done *Done, err error) {
+	done.Damaged++
+	if b.Bad != nil {
+		b.Bad(err)
+	}
 }
 
 // Done is how far a Rebuilder is.
 type Done struct {
-	// Jobs and Pages are in the index again. Skipped jobs are deleted or expired ones of which blobs are left.
-	Jobs, Pages, Skipped int
+	// Jobs and Pages are in the index again. Skipped jobs are deleted or expired ones of which blobs are left; Damaged are pages, or whole jobs, whose
+	// blobs cannot be read.
+	Jobs, Pages, Skipped, Damaged int
 }
 
 // jobBlobs is what a job has of blobs that matter here.
@@ -53,7 +65,7 @@ type pageBlob struct {
 }
 
 // Run fills the index with every job that has blobs. What is in the index already is left, or replaced by what is the same: it can be run beside
-// working services, and again after it broke off.
+// working services, and again after it broke off. A blob that is damaged keeps nothing else out: what cannot be read is counted and told to Bad.
 func (b *Rebuilder) Run(ctx context.Context) (Done, error) {
 	var done Done
 	var current *jobBlobs
@@ -62,6 +74,10 @@ func (b *Rebuilder) Run(ctx context.Context) (Done, error) {
 			return nil
 		}
 		err := b.job(ctx, current, &done)
+		if errors.Is(err, errDamaged) {
+			b.damaged(&done, fmt.Errorf("job %s: %w", current.id, err))
+			err = nil
+		}
 		if err != nil {
 			return fmt.Errorf("job %s: %w", current.id, err)
 		}
@@ -141,7 +157,8 @@ func (b *Rebuilder) job(ctx context.Context, j *jobBlobs, done *Done) error {
 		}
 		page, err := document.Decode(data)
 		if err != nil {
-			return fmt.Errorf("page %d: %w", number, err)
+			b.damaged(done, fmt.Errorf("job %s: page %d: %w", j.id, number, err))
+			continue
 		}
 		pages = append(pages, Page(j.tenant, j.id, p.run, number, page.GetText(), page.GetLanguage()))
 		if len(pages) == rebuildPages {
@@ -180,7 +197,7 @@ func (b *Rebuilder) document(ctx context.Context, j *jobBlobs) (search.Document,
 	}
 	var m job.Manifest
 	if err := json.Unmarshal(data, &m); err != nil {
-		return search.Document{}, false, fmt.Errorf("decode manifest: %w", err)
+		return search.Document{}, false, fmt.Errorf("%w: decode manifest: %w", errDamaged, err)
 	}
 	r := m.Record()
 	r.PageCount = len(j.pages)

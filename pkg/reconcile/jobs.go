@@ -47,6 +47,12 @@ func (r *Reconciler) read(ctx context.Context) error {
 		r.note(c, before, now)
 	})
 	r.revision = last
+	if errors.Is(err, job.ErrRestored) {
+		r.log.WarnContext(ctx, "records and blobs are looked through from the beginning", "because", err)
+		r.forget()
+		r.uploads = uploads{} // jobs that the copy lacks may have blobs
+		return err
+	}
 	if err == nil && r.full.IsZero() {
 		r.full = now // a first reading that was cut is begun anew
 	}
@@ -80,6 +86,8 @@ func (r *Reconciler) note(c job.Change, before map[bus.JobRef]*track, now time.T
 	case c.State.Gone() && !c.Buried:
 		// The removal may be under way; whoever does it is given some time before it counts as cut.
 		heap.Push(&r.agenda, due{c.Written.Add(r.cfg.UploadGrace), ref})
+	case c.Buried && now.Sub(c.Written) < tidyWithin && c.Written.Add(r.cfg.Patience).Before(c.ExpireTime):
+		heap.Push(&r.agenda, due{c.Written.Add(r.cfg.Patience), ref})
 	case !c.Buried && (now.Sub(c.EndTime) < tidyWithin || c.Protected) && !(expires && c.ExpireTime.Before(tidy)):
 		heap.Push(&r.agenda, due{tidy, ref})
 	case expires:
@@ -270,7 +278,8 @@ func (r *Reconciler) settleOne(ctx context.Context, ref bus.JobRef, report *Repo
 		report.Forgotten++
 		return time.Time{}, r.env.Jobs.Forget(ctx, rec.Tenant, rec.ID)
 	case rec.Buried():
-		return rec.ExpireTime, nil
+		// A worker that was at it when the job was removed may have written since.
+		return rec.ExpireTime, r.env.RemoveKept(ctx, rec, r.index)
 	case over || rec.State.Gone():
 		report.Removed++
 		if rec, err = r.env.Remove(ctx, rec, job.Expired, r.index); err != nil {

@@ -175,8 +175,8 @@ func (r *Reconciler) endOrphaned(ctx context.Context, o bus.Orphan) error {
 		return err
 	}
 	f := &job.Fault{Code: fault.RetriesSpent, Stage: string(o.Stage), Message: "the document's handlers crashed again and again"}
-	rec, err = r.env.End(ctx, o.Tenant, id, job.Failed, f, time.Time{})
-	if errors.Is(err, job.ErrNotFound) {
+	rec, err = r.env.End(ctx, rec, job.Failed, f, time.Time{})
+	if errors.Is(err, job.ErrNotFound) || errors.Is(err, job.ErrSuperseded) {
 		return nil
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -34,7 +35,17 @@ type SQLite struct {
 	writer *writer
 	reader *sql.DB
 	ranked int // rankedPages, but in tests
+	failed atomic.Pointer[failedWrite]
 }
+
+// failedWrite is the last write, where the file did not take it.
+type failedWrite struct {
+	err error
+	at  time.Time
+}
+
+// failedFor is how long a failed write counts: what waits for the index tries again within that time.
+const failedFor = time.Minute
 
 // OpenSQLite returns the index in the file at path, making it, and the folder that it is in, where they are missing.
 func OpenSQLite(ctx context.Context, path string) (*SQLite, error) {
@@ -103,8 +114,11 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Ping reads from the index.
+// Ping reads from the index, and reports that it did not take what was last written.
 func (s *SQLite) Ping(ctx context.Context) error {
+	if last := s.failed.Load(); last != nil && time.Since(last.at) < failedFor {
+		return last.err
+	}
 	var version int
 	err := s.reader.QueryRowContext(ctx, `SELECT max(version) FROM schema_version`).Scan(&version)
 	return classify(ctx, "ping the index", err)
@@ -125,7 +139,14 @@ func (s *SQLite) Close() error {
 // run did. Statements in it run without ctx's end: they are short, and the driver starts a goroutine for each statement that can be interrupted.
 func (s *SQLite) write(ctx context.Context, doing string, do func(ctx context.Context, tx *transaction) error) error {
 	err := s.writer.do(ctx, func(tx *transaction) error { return do(context.WithoutCancel(ctx), tx) })
-	return classify(ctx, doing, err)
+	err = classify(ctx, doing, err)
+	switch {
+	case err != nil && fault.KindOf(err) == fault.Busy:
+		s.failed.Store(&failedWrite{err, time.Now()})
+	case err == nil && s.failed.Load() != nil:
+		s.failed.Store(nil)
+	}
+	return err
 }
 
 // classify says what was being done, and makes an error that may pass a Busy fault.
@@ -139,10 +160,20 @@ func classify(ctx context.Context, doing string, err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
+	if damaged(err) { // which is no fault of what is being written
+		err = fmt.Errorf("the index is damaged: move its files away, start again, and run 'inkstream index rebuild': %w", err)
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
+	}
 	if mayPass(err) {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// damaged reports whether the file is no sound index any more.
+func damaged(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
 }
 
 // mayPass reports whether the same call may succeed once the machine, or another process, is better.

@@ -179,13 +179,51 @@ func TestDiskFull(t *testing.T) {
 	if fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
 		t.Fatalf("PutPages on a full disk: got %v, want a Busy fault UNAVAILABLE", err)
 	}
+	if err := s.Ping(t.Context()); err == nil {
+		t.Error("Ping on a full disk: got nil, want an error")
+	}
 	wantHits(t, s, "chunk0", chunkSize)
 	exec1(t, s.writer.conn, `PRAGMA max_page_count = 1000000`)
 	if err := s.PutPages(t.Context(), chunkOf(200)); err != nil {
 		t.Errorf("PutPages once there is room: got %v, want no error", err)
 	}
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("Ping once there is room: got %v, want no error", err)
+	}
 	wantHits(t, s, "chunk200", chunkSize)
 	CheckIntegrity(t, path)
+}
+
+// A file that is damaged is no fault of the pages that wait for it.
+func TestDamagedFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	s := openAt(t, path)
+	for n := range 20 {
+		if err := s.PutPages(t.Context(), chunkOf(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pageBytes = 4096
+	clear(data[len(data)/4/pageBytes*pageBytes:])
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	err = s.PutPages(t.Context(), chunkOf(20))
+	if fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "index rebuild") {
+		t.Errorf("PutPages: got %v, want a Busy fault that says what helps", err)
+	}
+	if err := s.Ping(t.Context()); err == nil {
+		t.Error("Ping: got nil, want an error")
+	}
 }
 
 func TestLocked(t *testing.T) {

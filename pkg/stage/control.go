@@ -26,8 +26,7 @@ var errHalted = errors.New("the job was ended")
 // attend returns a context that ends when the job is ended from outside or runs anew, or when one of its clocks has run out, with that as its
 // cause; release ends the watch.
 func (h *handler[T, R]) attend(ctx context.Context, rec *job.Record) (_ context.Context, release func()) {
-	p, taken := &pulse{}, time.Now()
-	p.beat()
+	p := &pulse{began: time.Now()}
 	work, cancel := context.WithCancelCause(sandbox.Waiting(context.WithValue(ctx, pulseKey{}, p), p.beat))
 	done := make(chan struct{})
 	go func() {
@@ -46,7 +45,7 @@ func (h *handler[T, R]) attend(ctx context.Context, rec *job.Record) (_ context.
 				cancel(errHalted)
 				return
 			}
-			if err := h.late(work, rec, taken, p); err != nil {
+			if err := h.late(work, rec, p); err != nil {
 				cancel(err)
 				return
 			}
@@ -56,6 +55,16 @@ func (h *handler[T, R]) attend(ctx context.Context, rec *job.Record) (_ context.
 		cancel(nil)
 		<-done
 	}
+}
+
+// gone reports whether a unit was worked on to no purpose, because its job was deleted meanwhile: what it wrote after that is still there. A unit that
+// commits to the record, or to progress that the removal takes away first, has found out by itself; the others have to look.
+func (h *handler[T, R]) gone(ctx context.Context, rec *job.Record, err error) bool {
+	if err == nil && h.stage != bus.Render && h.stage != bus.OCR {
+		return rec.State.Gone()
+	}
+	now, lookErr := h.env.Jobs.Reload(ctx, rec)
+	return lookErr == nil && now.State.Gone() // a look that fails is left to the reconciler
 }
 
 // halted cleans up after a handler that was stopped: it may have written since whoever ended the job removed what there was.
@@ -70,7 +79,7 @@ func (h *handler[T, R]) halted(ctx context.Context, rec *job.Record) error {
 	if err != nil || !now.State.Gone() {
 		return err
 	}
-	return h.env.Bus.Publish(ctx, RemoveMessage(now, int(time.Now().Unix())))
+	return h.env.Bus.Publish(ctx, RemoveMessage(now, int(time.Now().UnixNano())))
 }
 
 // removeTemp removes what a run needed only while it went on.
@@ -156,6 +165,15 @@ func (e Env) TellEnd(ctx context.Context, rec *job.Record) error {
 	return nil
 }
 
+// tellMissingEnd is TellEnd for who comes back to a job that has ended, whenever that is: the broker absorbs repeats for some minutes only, and
+// webhooks are called for each.
+func (e Env) tellMissingEnd(ctx context.Context, rec *job.Record) error {
+	if told, err := e.Bus.EndTold(ctx, rec.Tenant, string(rec.ID), rec.Run); err == nil && told {
+		return nil
+	}
+	return e.TellEnd(ctx, rec)
+}
+
 // FirstEvent returns the event that a job's present run began with.
 func FirstEvent(r *job.Record) *busv1.Event {
 	if r.Run > 1 {
@@ -171,7 +189,7 @@ func FirstEvent(r *job.Record) *busv1.Event {
 func (e Env) Remind(ctx context.Context, r *job.Record) error {
 	switch {
 	case r.State == job.Cancelled:
-		return e.TellEnd(ctx, r)
+		return e.tellMissingEnd(ctx, r)
 	case !r.State.Final() && (r.PageCount == 0 || r.ChunkPages == 0):
 		return e.Bus.Event(ctx, FirstEvent(r))
 	}

@@ -123,7 +123,7 @@ func TestCancelIsIdempotentAndRefusesWhatHasEnded(t *testing.T) {
 	if _, err := f.env.Retry(t.Context(), f.rec.Tenant, f.rec.ID, false); !errors.Is(err, job.ErrNoRestart) {
 		t.Errorf("second retry: %v, want ErrNoRestart", err)
 	}
-	if _, err := f.env.End(t.Context(), f.rec.Tenant, f.rec.ID, job.Failed, &job.Fault{Code: "X"}, time.Time{}); err != nil {
+	if _, err := f.env.End(t.Context(), &job.Record{Tenant: f.rec.Tenant, ID: f.rec.ID, Run: 2}, job.Failed, &job.Fault{Code: "X"}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if rec, err := f.env.Cancel(t.Context(), f.rec.Tenant, f.rec.ID); !errors.Is(err, stage.ErrEnded) || rec.State != job.Failed {

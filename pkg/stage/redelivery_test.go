@@ -2,6 +2,7 @@ package stage_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
 )
@@ -109,5 +111,82 @@ func TestCancelLeavesTheTasksOfTheNextRun(t *testing.T) {
 	msg, err := stream.GetMsg(t.Context(), before[bus.Scan]+1)
 	if err != nil || msg.Header.Get(bus.HeaderRun) != "2" || f.queued(t, bus.Scan.Stream()) != 1 {
 		t.Errorf("%d tasks are left, the next run's is %v (%v), want it alone", f.queued(t, bus.Scan.Stream()), msg, err)
+	}
+}
+
+// What goes wrong in a run that was cancelled is nothing to the run that somebody started since.
+func TestAStragglerLeavesTheNextRun(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.rec.PageCount, f.rec.ChunkPages, f.rec.Window, f.rec.SHA256 = 1, 16, 4, "ab"
+	first, second, goOn := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	tries := 0
+	f.start(t, &script{hold: func(ctx context.Context) error {
+		if tries++; tries > 1 {
+			close(second)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		close(first)
+		<-goOn
+		return fault.New(fault.SourceMissing, "what was wrong in run 1")
+	}}, 1)
+	<-first
+	if _, err := f.env.Cancel(t.Context(), f.rec.Tenant, f.rec.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.env.Retry(t.Context(), f.rec.Tenant, f.rec.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	<-second // there is one worker, so it is done with the first
+	rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)
+	if err != nil || rec.Run != 2 || rec.State != job.Running || len(rec.Failures) > 0 {
+		t.Errorf("got run %d %s, %v, failures %v, want run 2 running", rec.Run, rec.State, err, rec.Failures)
+	}
+	if _, err := f.env.End(t.Context(), f.rec, job.Failed, &job.Fault{Code: fault.Internal}, time.Time{}); !errors.Is(err, job.ErrSuperseded) {
+		t.Errorf("end of run 1: got %v, want ErrSuperseded", err)
+	}
+}
+
+// The broker may have forgotten that a task was in hand when its job ended; and its window may be over when the end is told once more.
+func TestTheEndIsToldOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.rec.PageCount, f.rec.ChunkPages, f.rec.Window = 1, 16, 4
+	f.rec.State, f.rec.EndTime = job.Failed, time.Now() // and then the process and the broker died
+	f.start(t, &script{}, 1)
+	empty := func() bool { return f.queued(t, bus.Scan.Stream()) == 0 }
+	bustest.Eventually(t, "the task leaves the queue", empty)
+	if got := f.events(t); got != "ended" {
+		t.Fatalf("events %q, want the end", got)
+	}
+	js := f.env.Bus.JetStream()
+	s, err := js.Stream(t.Context(), bus.EventStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := s.CachedInfo().Config
+	cfg.Duplicates = 100 * time.Millisecond
+	if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	bustest.Eventually(t, "the window is over", func() bool {
+		ack, err := js.Publish(t.Context(), "ink.events.t.j.probe", nil, jetstream.WithMsgID("probe"))
+		return err == nil && !ack.Duplicate && ack.Sequence > 2
+	})
+	f.publish(t, 1, 1)
+	bustest.Eventually(t, "the next task leaves the queue", empty)
+	if got := f.events(t); got != "ended" {
+		t.Errorf("events %q, want the end once", got)
+	}
+	info, err := s.Info(t.Context(), jetstream.WithSubjectFilter("ink.events.*.*.ended"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for subject, n := range info.State.Subjects {
+		if n != 1 {
+			t.Errorf("%s: told %d times", subject, n)
+		}
 	}
 }

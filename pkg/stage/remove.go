@@ -37,16 +37,8 @@ func (e Env) Remove(ctx context.Context, rec *job.Record, state job.State, index
 	if err := e.AfterEnd(ctx, rec); err != nil {
 		return rec, err
 	}
-	if index == nil {
-		return rec, e.Bus.Publish(ctx, RemoveMessage(rec, int(time.Now().Unix())))
-	}
-	if err := errors.Join(
-		index.DeleteJob(ctx, tenant, string(id)),
-		e.Blobs.DeletePrefix(ctx, job.Folder(tenant, id)),
-		e.Jobs.DropProgress(ctx, tenant, id),
-		e.Bus.PurgeDeadLetters(ctx, tenant, string(id)),
-	); err != nil {
-		return rec, fmt.Errorf("remove job %s: %w", id, err)
+	if err := e.RemoveKept(ctx, rec, index); err != nil || index == nil {
+		return rec, err
 	}
 	if err := e.Bus.Event(ctx, NewEvent(rec, strings.ToLower(string(rec.State)), "")); err != nil {
 		return rec, err
@@ -62,4 +54,25 @@ func (e Env) Remove(ctx context.Context, rec *job.Record, state job.State, index
 	}
 	e.Log.InfoContext(ctx, "job removed", "job", id, "state", rec.State)
 	return rec, nil
+}
+
+// RemoveKept removes all that is kept of a job but its record. It is done once more some time after a job's removal, because a worker that was at it
+// then may have written since. A process without an index passes nil for it, and the index service is asked.
+func (e Env) RemoveKept(ctx context.Context, rec *job.Record, index Remover) error {
+	if index == nil {
+		return e.Bus.Publish(ctx, RemoveMessage(rec, int(time.Now().UnixNano())))
+	}
+	// The progress first: who can no longer count its pages finds that the job is gone.
+	err := e.Jobs.DropProgress(ctx, rec.Tenant, rec.ID)
+	if err == nil {
+		err = errors.Join(
+			index.DeleteJob(ctx, rec.Tenant, string(rec.ID)),
+			e.Blobs.DeletePrefix(ctx, job.Folder(rec.Tenant, rec.ID)),
+			e.Bus.PurgeDeadLetters(ctx, rec.Tenant, string(rec.ID)),
+		)
+	}
+	if err != nil {
+		return fmt.Errorf("remove job %s: %w", rec.ID, err)
+	}
+	return nil
 }

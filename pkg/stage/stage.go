@@ -79,9 +79,9 @@ type Steps[T bus.Task, R any] interface {
 
 // Closer is what Steps may also have: the part of a stage that goes on when a job has ended.
 type Closer[T bus.Task] interface {
-	// Ended is called instead of everything else with a task of a job that has ended. It must be idempotent. Again says that the task may have
-	// been in hand before, so that a crash may have cut what followed the job's end.
-	Ended(ctx context.Context, s *Snapshot, t T, again bool) (Outcome, error)
+	// Ended is called instead of everything else with a task of a job that has ended. It must be idempotent, and finish what a crash may have cut
+	// that came after the job's end: the broker may have forgotten that the task was in hand before.
+	Ended(ctx context.Context, s *Snapshot, t T) (Outcome, error)
 }
 
 // Run consumes a stage's tasks until ctx is done.
@@ -120,7 +120,7 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 		return err
 	}
 	if stop {
-		return h.ended(ctx, snap, t, d.Again())
+		return h.ended(ctx, snap, t)
 	}
 	work, release := h.attend(ctx, snap.Job)
 	defer release()
@@ -130,6 +130,10 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 	}
 	if errors.Is(context.Cause(work), errHalted) {
 		log.InfoContext(ctx, "work stopped, because the job was ended", "took", time.Since(snap.Started))
+		return h.halted(ctx, snap.Job)
+	}
+	if h.gone(ctx, snap.Job, err) {
+		log.InfoContext(ctx, "work was of no use, because the job was deleted", "took", time.Since(snap.Started))
 		return h.halted(ctx, snap.Job)
 	}
 	if err != nil {
@@ -183,7 +187,7 @@ func (h *handler[T, R]) do(ctx context.Context, snap *Snapshot, t T, log *slog.L
 	if done {
 		return result, nil
 	}
-	if err := h.overdue(snap); err != nil {
+	if err := h.overdue(ctx, snap); err != nil {
 		return result, err
 	}
 	log.DebugContext(ctx, "unit taken up")
@@ -237,12 +241,12 @@ func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Un
 }
 
 // ended is what remains to be done about a task of a job that has ended.
-func (h *handler[T, R]) ended(ctx context.Context, snap *Snapshot, t T, again bool) error {
+func (h *handler[T, R]) ended(ctx context.Context, snap *Snapshot, t T) error {
 	if snap.Job == nil || snap.Job.Run != int(t.GetUnit().GetRun()) {
 		return nil
 	}
 	if c, ok := h.steps.(Closer[T]); ok {
-		out, err := c.Ended(ctx, snap, t, again)
+		out, err := c.Ended(ctx, snap, t)
 		if err != nil {
 			return err
 		}
@@ -250,22 +254,14 @@ func (h *handler[T, R]) ended(ctx context.Context, snap *Snapshot, t T, again bo
 			return fmt.Errorf("publish what follows: %w", err)
 		}
 	}
-	if again && !snap.Job.State.Gone() {
-		// The crash that brought the task back may have come between the job's end and what follows it.
-		if err := h.env.AfterEnd(ctx, snap.Job); err != nil {
-			return err
-		}
-		return h.env.Bus.Event(ctx, EndEvent(snap.Job))
+	if snap.Job.State.Gone() {
+		return nil
 	}
-	return nil
-}
-
-func (h *handler[T, R]) overdue(snap *Snapshot) error {
-	limit := job.Shorter(snap.Job.Options.DocumentTimeout, h.env.DocumentTimeout)
-	if start := snap.Job.StartTime; limit > 0 && !start.IsZero() && time.Since(start) > limit {
-		return fault.New(fault.DocumentTimeout, "the document took longer than %s", limit)
+	// A crash that brought the task back may have come between the job's end and what follows it.
+	if err := h.env.AfterEnd(ctx, snap.Job); err != nil {
+		return err
 	}
-	return nil
+	return h.env.tellMissingEnd(ctx, snap.Job)
 }
 
 // Failed counts a failure in the job's record.
@@ -276,7 +272,7 @@ func (h *handler[T, R]) Failed(ctx context.Context, d *bus.Delivery, _ error) (i
 	}
 	key := string(h.stage) + "." + h.steps.Unit(t)
 	n := 0
-	_, err := h.env.Jobs.Update(ctx, d.Tenant, job.ID(d.Job), func(r *job.Record) error {
+	_, err := h.env.Jobs.UpdateRun(ctx, runOf(d, t), func(r *job.Record) error {
 		if r.Failures == nil {
 			r.Failures = make(map[string]int)
 		}
@@ -284,22 +280,33 @@ func (h *handler[T, R]) Failed(ctx context.Context, d *bus.Delivery, _ error) (i
 		n = r.Failures[key]
 		return nil
 	})
-	if errors.Is(err, job.ErrNotFound) {
+	if errors.Is(err, job.ErrNotFound) || errors.Is(err, job.ErrSuperseded) {
 		return 1, nil
 	}
 	return n, err
 }
 
-// GiveUp ends the job: FAILED, with the error as its reason.
+// runOf returns as much of a record as tells which run of which job a task is of.
+func runOf[T bus.Task](d *bus.Delivery, t T) *job.Record {
+	return &job.Record{Tenant: d.Tenant, ID: job.ID(d.Job), Run: int(t.GetUnit().GetRun())}
+}
+
+// GiveUp ends the job: FAILED, with the error as its reason; unless it runs anew, and the task was of an earlier run.
 func (h *handler[T, R]) GiveUp(ctx context.Context, d *bus.Delivery, cause error) error {
+	t := h.steps.NewTask()
+	// A task that cannot be decoded names no run: it ends the one that there is.
+	undecoded := d.Decode(t) != nil
 	rec, err := h.env.Jobs.Load(ctx, d.Tenant, job.ID(d.Job))
+	if err == nil && !undecoded && rec.Run != int(t.GetUnit().GetRun()) {
+		return nil
+	}
 	if err == nil { // ahead of the job's end, so that whatever follows that stands behind it in the trail
 		err = h.env.Bus.Event(ctx, deadLetterEvent(rec, d, cause))
 	}
 	if err == nil {
-		rec, err = h.env.End(ctx, d.Tenant, job.ID(d.Job), job.Failed, job.NewFault(string(h.stage), cause), time.Time{})
+		rec, err = h.env.End(ctx, rec, job.Failed, job.NewFault(string(h.stage), cause), time.Time{})
 	}
-	if errors.Is(err, job.ErrNotFound) {
+	if errors.Is(err, job.ErrNotFound) || errors.Is(err, job.ErrSuperseded) {
 		return nil
 	}
 	if err != nil {
@@ -316,11 +323,11 @@ func deadLetterEvent(r *job.Record, d *bus.Delivery, cause error) *busv1.Event {
 	return e
 }
 
-// End ends a job with an error, unless it has ended already, and removes its temporary blobs. The stage that found the error ran since
-// started; zero where that does not count. The caller publishes EndEvent.
-func (e Env) End(ctx context.Context, tenant string, id job.ID, state job.State, f *job.Fault, started time.Time) (*job.Record, error) {
+// End ends the run that known is of with an error, unless the job has ended already, and removes its temporary blobs. The stage that found the
+// error ran since started; zero where that does not count. The caller publishes EndEvent. The error is job.ErrSuperseded where the job runs anew.
+func (e Env) End(ctx context.Context, known *job.Record, state job.State, f *job.Fault, started time.Time) (*job.Record, error) {
 	ended := false
-	rec, err := e.Jobs.Update(ctx, tenant, id, func(r *job.Record) error {
+	rec, err := e.Jobs.UpdateRun(ctx, known, func(r *job.Record) error {
 		ended = false
 		if r.State.Final() {
 			return job.ErrUnchanged
@@ -337,12 +344,12 @@ func (e Env) End(ctx context.Context, tenant string, id job.ID, state job.State,
 	}
 	if ended {
 		e.Tel.Metrics.JobEnded(ctx, string(rec.State))
-		e.Log.InfoContext(ctx, "job ended", "job", id, "state", rec.State, "code", rec.Error.Code, "stage", rec.Error.Stage)
+		e.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "code", rec.Error.Code, "stage", rec.Error.Stage)
 	}
 	if err := failpoint.Hit(f.Stage, "end"); err != nil {
 		return nil, err
 	}
-	if err := e.Blobs.DeletePrefix(ctx, job.TempFolder(tenant, id, rec.Run)); err != nil {
+	if err := e.Blobs.DeletePrefix(ctx, job.TempFolder(rec.Tenant, rec.ID, rec.Run)); err != nil {
 		return nil, fmt.Errorf("remove temporary blobs: %w", err)
 	}
 	if err := e.AfterEnd(ctx, rec); err != nil {

@@ -101,7 +101,11 @@ func rebuild(ctx context.Context, s streams, f *rebuildFlags) (err error) {
 			return fmt.Errorf("audit trail: %w", err)
 		}
 	}
+	r.Bad = func(err error) { fmt.Fprintf(s.err, "left out: %v\n", err) }
 	done, err := r.Run(ctx)
+	if err == nil && done.Damaged > 0 {
+		err = fmt.Errorf("%d pages or jobs are left out, because their blobs are damaged", done.Damaged)
+	}
 	fmt.Fprintf(s.out, "%d jobs with %d pages are in the index", done.Jobs, done.Pages)
 	if done.Skipped > 0 {
 		fmt.Fprintf(s.out, "; %d were left out, which are no jobs or are gone", done.Skipped)

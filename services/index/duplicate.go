@@ -75,7 +75,7 @@ func shareable(r *job.Record) bool {
 func (st *steps) endAs(ctx context.Context, s *stage.Snapshot, from *job.Record) error {
 	ended := false
 	now := time.Now()
-	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
 		if ended = !r.State.Final() && r.DuplicateOf == from.ID; !ended {
 			return job.ErrUnchanged
 		}
@@ -102,7 +102,7 @@ func (st *steps) standAlone(ctx context.Context, s *stage.Snapshot) error {
 		return fmt.Errorf("remove what was taken over: %w", err)
 	}
 	leader := s.Job.DuplicateOf
-	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
 		if r.State.Final() || r.DuplicateOf != leader {
 			return job.ErrUnchanged
 		}

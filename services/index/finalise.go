@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,9 +37,8 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 	}
 	now := time.Now()
 	ended := false
-	run := r.Run
-	rec, err := st.env.Jobs.UpdateFrom(ctx, r, func(r *job.Record) error {
-		if ended = !r.State.Final() && r.Run == run; !ended {
+	rec, err := st.env.Jobs.UpdateRun(ctx, r, func(r *job.Record) error {
+		if ended = !r.State.Final(); !ended {
 			return job.ErrUnchanged
 		}
 		err := r.Finish(s.Progress, now)
@@ -47,9 +47,6 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 	})
 	if err != nil {
 		return err
-	}
-	if rec.Run != run { // the task comes back, and finds that there is nothing left to do
-		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("job %s was ended and runs anew", rec.ID))
 	}
 	s.Job = rec
 	if ended {
@@ -66,8 +63,8 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 // settle is what follows a job's end: the index is told, and what was kept for the run goes, as do earlier runs whose results this one's
 // replace. It is done again where a crash came between.
 func (st *steps) settle(ctx context.Context, r *job.Record) error {
-	if err := st.store.PutDocument(ctx, projection.Document(r)); err != nil {
-		return fmt.Errorf("index document: %w", err)
+	if err := st.list(ctx, r); err != nil {
+		return err
 	}
 	if err := failpoint.Hit("finalise", "document"); err != nil {
 		return err
@@ -89,13 +86,31 @@ func (st *steps) settle(ctx context.Context, r *job.Record) error {
 	return nil
 }
 
-// Ended finishes what a crash cut after the job's end, and removes jobs that were deleted.
-func (st *steps) Ended(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask, again bool) (stage.Outcome, error) {
+// list tells the index of a job that has ended, unless it was deleted meanwhile.
+func (st *steps) list(ctx context.Context, r *job.Record) error {
+	if err := st.store.PutDocument(ctx, projection.Document(r)); err != nil {
+		return fmt.Errorf("index document: %w", err)
+	}
+	now, err := st.env.Jobs.Reload(ctx, r)
+	switch gone := errors.Is(err, job.ErrNotFound); {
+	case err != nil && !gone:
+		return err
+	case gone || now.State.Gone():
+		// Whoever removes the job may have been here before.
+		if err := st.store.DeleteJob(ctx, r.Tenant, string(r.ID)); err != nil {
+			return fmt.Errorf("take the document out of the index: %w", err)
+		}
+	}
+	return nil
+}
+
+// Ended finishes what a crash cut after the job's end, whichever of its tasks ended it, and removes jobs that were deleted.
+func (st *steps) Ended(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.Outcome, error) {
 	switch {
-	case t.GetRemove() && s.Job.State.Gone():
-		return stage.Outcome{}, st.remove(ctx, s.Job)
-	case again && !s.Job.State.Gone(): // whichever of the job's tasks ended it
+	case !s.Job.State.Gone():
 		return stage.Outcome{}, st.settle(ctx, s.Job)
+	case t.GetRemove():
+		return stage.Outcome{}, st.remove(ctx, s.Job)
 	default:
 		return stage.Outcome{}, nil
 	}

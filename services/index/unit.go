@@ -177,7 +177,7 @@ func (st *steps) count(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTas
 	progress, err := st.env.Jobs.UpdateProgressFrom(ctx, s.Job.Tenant, s.Job.ID, s.Progress, func(p *job.Progress) error {
 		fresh = 0 // an earlier try may have found other progress
 		if p.Run != s.Job.Run {
-			return job.ErrUnchanged
+			return fault.Wrap(fault.Busy, fault.Unavailable, job.ErrSuperseded)
 		}
 		n, err := p.Set(outcomes)
 		if err != nil {

@@ -2,13 +2,9 @@ package ingest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"time"
 
@@ -50,7 +46,7 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IngestTas
 	info, err := st.inspect(ctx, s.Job, t)
 	if rejects(err) {
 		f := job.NewFault(string(bus.Ingest), err)
-		rec, endErr := st.env.End(ctx, s.Job.Tenant, s.Job.ID, job.Rejected, f, s.Started)
+		rec, endErr := st.env.End(ctx, s.Job, job.Rejected, f, s.Started)
 		if endErr != nil {
 			return struct{}{}, endErr
 		}
@@ -104,7 +100,7 @@ func (st *steps) inspect(ctx context.Context, rec *job.Record, t *busv1.IngestTa
 		return pdf.Info{}, fmt.Errorf("open stored document: %w", err)
 	}
 	defer f.Close()
-	if err := checkDigest(ctx, f, rec); err != nil {
+	if err := stage.CheckDigest(ctx, f, rec); err != nil {
 		return pdf.Info{}, err
 	}
 	password, err := st.env.Password(rec)
@@ -137,19 +133,6 @@ func checkSelection(selection string, pages int) error {
 	}
 	if selected.Count(pages) == 0 {
 		return fault.New(fault.InvalidPages, "the document has %d pages; the selection %s leaves none of them", pages, selected)
-	}
-	return nil
-}
-
-// checkDigest makes sure that the store gives back what was uploaded.
-func checkDigest(ctx context.Context, f *os.File, rec *job.Record) error {
-	h := sha256.New()
-	n, err := io.Copy(h, stage.AliveReader(ctx, f))
-	if err != nil {
-		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("read stored document: %w", err))
-	}
-	if n != int64(rec.Size) || hex.EncodeToString(h.Sum(nil)) != rec.SHA256 {
-		return fault.New(fault.SourceChanged, "the stored document is not what was uploaded: %d bytes, want %d", n, rec.Size)
 	}
 	return nil
 }
@@ -205,7 +188,7 @@ func (st *steps) commit(ctx context.Context, s *stage.Snapshot, info pdf.Info) e
 	if err := failpoint.Hit(string(bus.Ingest), "work"); err != nil {
 		return err
 	}
-	rec, err := st.env.Jobs.UpdateFrom(ctx, s.Job, func(r *job.Record) error {
+	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
 		if r.State.Final() || r.PageCount > 0 {
 			return job.ErrUnchanged
 		}

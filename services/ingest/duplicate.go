@@ -81,7 +81,7 @@ func (st *steps) follow(ctx context.Context, s *stage.Snapshot, leader job.ID) (
 
 // note changes the job's record, unless the job has ended or its document was opened meanwhile.
 func (st *steps) note(ctx context.Context, s *stage.Snapshot, change func(*job.Record) error) error {
-	rec, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
 		if r.State.Final() || r.PageCount > 0 || r.DuplicateOf != "" {
 			return job.ErrUnchanged
 		}

@@ -68,6 +68,11 @@ func (st *steps) examine(ctx context.Context, r *job.Record, t *busv1.ScanTask) 
 		return nil, fmt.Errorf("open stored document: %w", err)
 	}
 	defer f.Close()
+	if r.Run > 1 { // the first run's ingest has made sure, which may be long ago
+		if err := stage.CheckDigest(ctx, f, r); err != nil {
+			return nil, err
+		}
+	}
 	if st.clamd != nil {
 		malware, err := st.malware(ctx, f)
 		if err != nil {
@@ -106,7 +111,7 @@ func (st *steps) malware(ctx context.Context, f *os.File) (*pdf.Finding, error) 
 }
 
 func (st *steps) reject(ctx context.Context, s *stage.Snapshot, findings []job.Finding, refusal error) error {
-	_, err := st.env.Jobs.Update(ctx, s.Job.Tenant, s.Job.ID, func(r *job.Record) error {
+	_, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
 		if r.State.Final() {
 			return job.ErrUnchanged
 		}
@@ -116,7 +121,7 @@ func (st *steps) reject(ctx context.Context, s *stage.Snapshot, findings []job.F
 	if err != nil {
 		return err
 	}
-	rec, err := st.env.End(ctx, s.Job.Tenant, s.Job.ID, job.Rejected, job.NewFault(string(bus.Scan), refusal), s.Started)
+	rec, err := st.env.End(ctx, s.Job, job.Rejected, job.NewFault(string(bus.Scan), refusal), s.Started)
 	if err != nil {
 		return err
 	}
@@ -136,7 +141,7 @@ func (st *steps) commit(ctx context.Context, s *stage.Snapshot, findings []job.F
 	if err := failpoint.Hit(string(bus.Scan), "progress"); err != nil {
 		return err
 	}
-	rec, err := st.env.Jobs.UpdateFrom(ctx, s.Job, func(r *job.Record) error {
+	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
 		if r.State.Final() || r.ChunkPages > 0 {
 			return job.ErrUnchanged
 		}
