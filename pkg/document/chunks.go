@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"inkstream.dev/pkg/layout"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -47,7 +50,7 @@ type Chunk struct {
 	// ID counts from 1.
 	ID   int    `json:"id"`
 	Text string `json:"text"`
-	// Headings are those that the passage stands under, the outermost first.
+	// Headings are those that the passage stands under, the outermost first. Long ones are cut, and end with an ellipsis.
 	Headings []string `json:"headings"`
 	Pages    []int    `json:"pages"`
 	Boxes    []Box    `json:"boxes"`
@@ -104,6 +107,9 @@ func (c *Chunks) heading(b *inkstreamv1.Block) {
 	if b.GetType() == layout.Title {
 		var before []byte
 		if c.named { // a title in several parts
+			if len(c.title) > longestShown { // what follows is cut anyway
+				return
+			}
 			before = []byte(c.title)
 		}
 		c.title, c.named, c.path = string(in.append(before, b.GetLines())), true, nil
@@ -114,7 +120,7 @@ func (c *Chunks) heading(b *inkstreamv1.Block) {
 	for len(c.path) < level-1 {
 		c.path = append(c.path, "")
 	}
-	c.path = append(c.path[:level-1], string(in.append(nil, b.GetLines())))
+	c.path = append(c.path[:level-1], shortened(string(in.append(nil, b.GetLines())), longestShown))
 }
 
 // block adds a block. A paragraph waits for its other parts, and what interrupts it for its end.
@@ -164,6 +170,13 @@ func blockWords(b *inkstreamv1.Block) int {
 	return n
 }
 
+// Headings come again in every passage under them, so that what they take is bounded: longestShown bounds the bytes of each, mostShown those of all
+// beyond as many as the passage's text has. Of what people write, hardly any is cut.
+const (
+	longestShown = 256
+	mostShown    = 512
+)
+
 // headings returns the path without the levels that have none.
 func (c *Chunks) headings() []string {
 	out := make([]string, 0, len(c.path)+1)
@@ -175,7 +188,36 @@ func (c *Chunks) headings() []string {
 			out = append(out, h)
 		}
 	}
-	return out
+	for longest := longestShown; ; longest /= 2 {
+		all := 0
+		for i, h := range out {
+			out[i] = shortened(h, longest)
+			all += len(out[i])
+		}
+		if all <= mostShown+len(c.text) {
+			return out
+		}
+	}
+}
+
+// shortened returns a text of at most that many bytes: the whole of it, or its beginning and an ellipsis, cut between words if they are not too long.
+func shortened(text string, longest int) string {
+	const ellipsis = "…"
+	if len(text) <= longest {
+		return text
+	}
+	end := longest - len(ellipsis)
+	for end > 0 {
+		r, _ := utf8.DecodeRuneInString(text[end:])
+		if utf8.RuneStart(text[end]) && !unicode.IsMark(r) { // a mark belongs to the letter before
+			break
+		}
+		end--
+	}
+	if blank := strings.LastIndexByte(text[:end+1], ' '); blank > end/2 {
+		end = blank
+	}
+	return strings.TrimRight(text[:end], " ") + ellipsis
 }
 
 // whole adds a block or a paragraph of several: to one passage, if it fits.

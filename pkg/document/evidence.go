@@ -70,6 +70,7 @@ const (
 	FlagTurned                       // not upright
 	FlagNumber                       // ends with a number
 	FlagSign                         // begins with a sign: a bullet, a dash
+	FlagLong                         // longer than headings are
 )
 
 // What Tag says besides the levels 1 to 6.
@@ -145,6 +146,10 @@ type observer struct {
 // longestKey is how many words a block has at most that is looked for in the outline.
 const longestKey = 40
 
+// longestHeading is how many characters a heading has at most, blanks aside, whatever the structure says: a heading is repeated in every passage
+// under it. In the corpus the longest has 355, and that is a paragraph with the wrong tag.
+const longestHeading = 400
+
 func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
 	out.Type, out.Lines = typeIndex(b.GetType()), len(b.GetLines())
 	out.Columns = int(b.GetTable().GetColumns())
@@ -154,6 +159,7 @@ func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
 	}
 	sizes := map[int]int{}
 	bold, letters, lower, upper, recognised := true, 0, 0, 0, false
+	characters := 0
 	var style *inkstreamv1.Word
 	for _, line := range b.GetLines() {
 		if line.GetAngle() != o.turned {
@@ -164,6 +170,7 @@ func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
 			n, small, capital := countLetters(w.GetText())
 			lower, upper = lower+small, upper+capital
 			letters += n
+			characters += utf8.RuneCountInString(w.GetText())
 			size := quarter(w, line.GetAngle())
 			sizes[size] += len(w.GetText())
 			if n >= 2 {
@@ -196,6 +203,7 @@ func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
 	set(FlagBold, bold && letters > 0)
 	set(FlagCaps, upper > 1 && lower == 0)
 	set(FlagRecognised, recognised)
+	set(FlagLong, characters > longestHeading)
 	if style != nil && style.GetFont() > 0 && int(style.GetFont()) <= len(o.fonts) {
 		f := o.fonts[style.GetFont()-1]
 		out.Style = hash32(f.GetName())

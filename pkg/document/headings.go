@@ -171,7 +171,7 @@ func (p *Plan) mayHead(e *Evidence, j int) bool {
 	default:
 		return false
 	}
-	if p.pages[e.Number].runs(j) || b.Flags&FlagLeader != 0 || b.Flags&FlagTurned != 0 || b.Words == 0 {
+	if p.pages[e.Number].runs(j) || b.Flags&(FlagLeader|FlagTurned|FlagLong) != 0 || b.Words == 0 {
 		return false
 	}
 	return b.Flags&FlagLetters != 0 || b.Flags&FlagUnspaced != 0 || b.Tag > 0 && b.Tag < TagText

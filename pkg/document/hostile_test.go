@@ -3,8 +3,12 @@ package document
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
 
 	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/quality"
@@ -157,5 +161,205 @@ func TestHostilePages(t *testing.T) {
 		if err := schema(t).Validate([]byte(b.String())); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
+	}
+}
+
+// TestLongTextHeadsNothing has what structure, outline or type call a heading, in words of any length: headings are repeated in every passage.
+func TestLongTextHeadsNothing(t *testing.T) {
+	t.Parallel()
+	long, short := strings.Repeat("w", longestHeading-3)+" end.", strings.Repeat("w", longestHeading-3)+" end"
+	body := []*inkstreamv1.Block{prose(200), prose(300), prose(400), prose(500)}
+	tag := func(role string) func(p *inkstreamv1.Page) []*inkstreamv1.OutlineEntry {
+		return func(p *inkstreamv1.Page) []*inkstreamv1.OutlineEntry {
+			p.Tags = []*inkstreamv1.Tag{{Role: role, Bbox: p.GetBlocks()[0].GetBbox()}}
+			return nil
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		size  float32
+		named func(p *inkstreamv1.Page) []*inkstreamv1.OutlineEntry
+		kind  string // of what is not too long
+	}{
+		{"by its tag", 10, tag("H1"), layout.Heading},
+		{"as the title by its tag", 10, tag("Title"), layout.Title},
+		{"in the outline", 10, func(p *inkstreamv1.Page) []*inkstreamv1.OutlineEntry {
+			return []*inkstreamv1.OutlineEntry{{Title: layout.Text(page(1, p.GetBlocks()[0])), Level: 1, Page: 1}}
+		}, layout.Heading},
+		{"by its type", 20, func(*inkstreamv1.Page) []*inkstreamv1.OutlineEntry { return nil }, layout.Title},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for line, want := range map[string]string{long: layout.Paragraph, short: tt.kind} {
+				p := page(1, append([]*inkstreamv1.Block{text(layout.Paragraph, 72, 72, tt.size, 1, line)}, clones(body)...)...)
+				planned(t, tt.named(p), p)
+				if got := p.GetBlocks()[0].GetType(); got != want {
+					t.Errorf("%d letters: got %s, want %s", len(line), got, want)
+				}
+			}
+		})
+	}
+}
+
+func clones(blocks []*inkstreamv1.Block) []*inkstreamv1.Block {
+	var out []*inkstreamv1.Block
+	for _, b := range blocks {
+		out = append(out, proto.Clone(b).(*inkstreamv1.Block))
+	}
+	return out
+}
+
+func TestRepeatedHeadingsAreBounded(t *testing.T) {
+	t.Parallel()
+	heading := func(level int32, s string) *inkstreamv1.Block {
+		b := text(layout.Heading, 72, 72, 14, 1, s)
+		b.Level = level
+		return b
+	}
+	title := func(s string) *inkstreamv1.Block { return text(layout.Title, 72, 40, 20, 1, s) }
+	long, words := strings.Repeat("長", 100_000), strings.Repeat("heading ", 10_000)
+	deep := []*inkstreamv1.Block{title(long)}
+	for level := range int32(mostLevels) {
+		deep = append(deep, heading(level+1, words))
+	}
+	few, many := text(layout.Paragraph, 72, 100, 10, 1, "word"), text(layout.Paragraph, 72, 100, 10, 1, strings.Repeat("word ", 500))
+	for _, tt := range []struct {
+		name   string
+		blocks []*inkstreamv1.Block
+		want   string // how the headings end
+	}{
+		{"what people write", []*inkstreamv1.Block{title("A Study"), heading(1, "One"), few}, "Study One"},
+		{"a title", []*inkstreamv1.Block{title(long), few}, "長…"},
+		{"a title in a thousand parts", append(slices.Repeat([]*inkstreamv1.Block{title("A part of the title")}, 1000), few), "the…"},
+		{"seven levels over a word", append(slices.Clone(deep), few), "heading…"},
+		{"seven levels over a long passage", append(slices.Clone(deep), many), "heading…"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range passages(t, 2000, page(1, tt.blocks...)) {
+				all := strings.Join(c.Headings, " ")
+				if !strings.HasSuffix(all, tt.want) || !utf8.ValidString(all) || strings.ContainsRune(all, utf8.RuneError) {
+					t.Errorf("the headings are %.300q, want them to end with %q", all, tt.want)
+				}
+				if n := len(strings.Join(c.Headings, "")); n > mostShown+len(c.Text) {
+					t.Errorf("the headings have %d bytes, the text %d", n, len(c.Text))
+				}
+				for _, h := range c.Headings {
+					if len(h) > longestShown {
+						t.Errorf("a heading has %d bytes, want at most %d", len(h), longestShown)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestShortened(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, want string }{
+		{"twelve bytes", "twelve bytes"},
+		{"between two words", "between…"},
+		{"one two three", "one two…"},
+		{"a verylongword", "a verylon…"},
+		{"unbrokenbytes", "unbrokenb…"},
+		{"長い見出し", "長い見…"},
+		{"12345678e\u0301\u0301", "12345678…"},
+		{strings.Repeat("\u0301", 20), "…"},
+		{strings.Repeat("\x80", 20), "…"},
+	} {
+		if got := shortened(tt.text, 12); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+// linkedPage has words of one letter, each with the next link in turn.
+func linkedPage(n int32, words int, addresses ...string) *inkstreamv1.Page {
+	p := page(n, text(layout.Paragraph, 72, 72, 10, 1, strings.Repeat("w ", words)))
+	for _, uri := range addresses {
+		p.Links = append(p.Links, &inkstreamv1.Link{Uri: uri})
+	}
+	for i, w := range layout.Words(p) {
+		w.Link = int32(i%len(addresses)) + 1
+	}
+	return p
+}
+
+func TestLinksAreBounded(t *testing.T) {
+	t.Parallel()
+	long := func(i int) string { return fmt.Sprintf("https://example.com/%d%s", i, strings.Repeat("a", 1900)) }
+	const words, pages = 2000, 20
+	alternating := func() (out []*inkstreamv1.Page) {
+		for n := range pages {
+			out = append(out, linkedPage(int32(n+1), words, long(1), long(2)))
+		}
+		return out
+	}
+	small := func() (out []*inkstreamv1.Page) { // a block for every word
+		for _, p := range alternating() {
+			var blocks []*inkstreamv1.Block
+			for _, w := range layout.Words(p) {
+				line := &inkstreamv1.Line{Words: []*inkstreamv1.Word{w}, Bbox: w.GetBbox()}
+				blocks = append(blocks, &inkstreamv1.Block{Type: layout.Paragraph, Lines: []*inkstreamv1.Line{line}, Bbox: w.GetBbox()})
+			}
+			p.Blocks = blocks
+			out = append(out, p)
+		}
+		return out
+	}
+	var many []string
+	for i := range 1000 {
+		many = append(many, long(i))
+	}
+	for _, tt := range []struct {
+		name  string
+		pages []*inkstreamv1.Page
+		most  int // bytes
+		links int // at least
+	}{
+		{"two long addresses in turn", alternating(), freeLinkBytes + (linkBytes+4)*words*pages + 5000, 100},
+		{"each in a block of its own", small(), freeLinkBytes + (linkBytes+4)*words*pages + 5000, 100},
+		{"long addresses, each once", []*inkstreamv1.Page{linkedPage(1, len(many), many...)}, 1 << 30, len(many)},
+		{"an ordinary page", []*inkstreamv1.Page{linkedPage(1, 400, strings.Repeat("https://example.com/", 7), "https://example.org/")}, 1 << 30, 400},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := markdown(t, nil, tt.pages...)
+			if len(got) > tt.most {
+				t.Errorf("got %d bytes, want at most %d", len(got), tt.most)
+			}
+			if n := strings.Count(got, "](https://"); n < tt.links {
+				t.Errorf("got %d links, want at least %d", n, tt.links)
+			}
+			all := 0
+			for _, p := range tt.pages {
+				all += len(layout.Words(p))
+			}
+			if n := strings.Count(got, "w"); n != all {
+				t.Errorf("got %d words, want all %d", n, all)
+			}
+		})
+	}
+}
+
+func TestCodeStaysBetweenItsFences(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		fence string
+	}{
+		{"plain", []string{"x := `a` + ``b``", "~~~~"}, "```"},
+		{"a fence of backticks", []string{"```", "<b>"}, "~~~~"},
+		{"both fences", []string{"```", "~~~~", "<script>alert(1)</script>"}, "~~~~~"},
+		{"long fences", []string{"``````", "x~~~~~~", "~~~~~~~"}, "~~~~~~~~"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := strings.Split(string(codeBlock(text(layout.Code, 72, 72, 10, 3, tt.lines...))), "\n")
+			if first, last := got[0], got[len(got)-1]; first != tt.fence || last != tt.fence {
+				t.Errorf("got the fences %q and %q, want %q", first, last, tt.fence)
+			}
+		})
 	}
 }

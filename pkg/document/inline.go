@@ -1,6 +1,8 @@
 package document
 
 import (
+	"fmt"
+	"hash/fnv"
 	"strings"
 
 	"inkstream.dev/pkg/layout"
@@ -10,9 +12,62 @@ import (
 // inline writes lines as running text in markdown: words that a hyphen breaks are put together, links are kept, and what markdown would take
 // for a mark of its own is escaped.
 type inline struct {
-	links []*inkstreamv1.Link
+	links *links
 	plain bool // no links and no escapes
 	skip  string
+}
+
+// links are where the words of a document lead. An address may be long and come again with every other word: one that has not been written is free,
+// any other is paid for with the text of the document, so that its markdown is not many times as long as what the document holds.
+type links struct {
+	page    []target
+	written map[uint64]bool // the hashes of addresses
+	spare   int             // how many bytes addresses that were written before may take
+}
+
+// target is where a link of the page leads; empty where it is not written.
+type target struct {
+	uri  string
+	hash uint64
+}
+
+const (
+	// linkBytes is how many bytes of addresses each byte of text pays for, freeLinkBytes how many a document has besides: 400 links with addresses
+	// of 160 bytes that were all written before.
+	linkBytes     = 8
+	freeLinkBytes = 64 << 10
+	// mostWritten bounds the addresses that are remembered: those beyond are paid for as if they had come before.
+	mostWritten = 1 << 16
+)
+
+func newLinks() *links { return &links{written: map[uint64]bool{}, spare: freeLinkBytes} }
+
+// turn turns to a page.
+func (l *links) turn(page []*inkstreamv1.Link) {
+	l.page = l.page[:0]
+	for _, link := range page {
+		t := target{uri: address(link.GetUri())}
+		if t.uri != "" {
+			h := fnv.New64a()
+			_, _ = h.Write([]byte(t.uri)) // never fails
+			t.hash = h.Sum64()
+		}
+		l.page = append(l.page, t)
+	}
+}
+
+// take reports whether a link to an address may be written, and counts it.
+func (l *links) take(t target) bool {
+	if !l.written[t.hash] && len(l.written) < mostWritten {
+		l.written[t.hash] = true
+		return true
+	}
+	n := len(t.uri) + len("[]()")
+	if n > l.spare {
+		return false
+	}
+	l.spare -= n
+	return true
 }
 
 // append appends the lines to running text.
@@ -37,9 +92,12 @@ func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
 					continue
 				}
 			}
-			uri := in.uri(w)
-			if uri != open {
+			to := in.target(w)
+			if to.uri != open {
 				closeLink()
+				if to.uri != "" && !in.links.take(to) {
+					to = target{}
+				}
 			}
 			if j == 0 || first {
 				b = layout.AppendJoint(b, text)
@@ -47,14 +105,20 @@ func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
 				b = append(b, ' ')
 			}
 			first = false
-			if uri != "" && open == "" {
+			if to.uri != "" && open == "" {
+				if n := len(b); n > 0 && b[n-1] == '!' { // with that it would be an image
+					b = append(b[:n-1], `\!`...)
+				}
 				b = append(b, '[')
-				open = uri
+				open = to.uri
 			}
 			if in.plain {
 				b = append(b, text...)
-			} else {
-				b = escape(b, text)
+				continue
+			}
+			b = escape(b, text)
+			if in.links != nil {
+				in.links.spare += linkBytes * len(text)
 			}
 		}
 	}
@@ -62,13 +126,13 @@ func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
 	return b
 }
 
-// uri returns where a word leads outside the document; empty where it leads nowhere, or where the text is the address itself.
-func (in *inline) uri(w *inkstreamv1.Word) string {
+// target returns where a word leads outside the document; an empty one where it leads nowhere.
+func (in *inline) target(w *inkstreamv1.Word) target {
 	n := int(w.GetLink())
-	if in.plain || n < 1 || n > len(in.links) {
-		return ""
+	if in.plain || in.links == nil || n < 1 || n > len(in.links.page) {
+		return target{}
 	}
-	return address(in.links[n-1].GetUri())
+	return in.links.page[n-1]
 }
 
 // address returns an address as it may stand in markdown; empty if it cannot, or leads nowhere that a reader should go.
@@ -85,7 +149,17 @@ func address(uri string) string {
 	if !safe {
 		return ""
 	}
-	return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "\n", "", "\r", "", "\t", "%09").Replace(uri)
+	out := make([]byte, 0, len(uri))
+	for i := range len(uri) {
+		switch c := uri[i]; {
+		case c == '\n' || c == '\r':
+		case c <= ' ' || c == 0x7f || strings.IndexByte("()<>\\`", c) >= 0: // these end an address, or make another mark of its end
+			out = fmt.Appendf(out, "%%%02X", c)
+		default:
+			out = append(out, c)
+		}
+	}
+	return string(out)
 }
 
 // escape appends a word so that markdown shows it as it is.

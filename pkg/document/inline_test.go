@@ -41,7 +41,8 @@ func TestInlineEastern(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			in := inline{links: []*inkstreamv1.Link{{Uri: "https://example.com/"}}, skip: tt.skip}
+			in := inline{links: newLinks(), skip: tt.skip}
+			in.links.turn([]*inkstreamv1.Link{{Uri: "https://example.com/"}})
 			if got := string(in.append(nil, tt.lines)); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -50,5 +51,40 @@ func TestInlineEastern(t *testing.T) {
 	page := page(1, &inkstreamv1.Block{Type: layout.Paragraph, Lines: line(0, []float32{50, 150}, "氏名", "山田太郎")})
 	if got, want := layout.Text(page), "氏名 山田太郎\n"; got != want {
 		t.Errorf("text: got %q, want %q", got, want)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, uri, want string }{
+		{"as it is", "https://example.com/a_b?c=*d*&e=[f]#g", "[b](https://example.com/a_b?c=*d*&e=[f]#g)"},
+		{"brackets", "https://example.com/(a) b", "[b](https://example.com/%28a%29%20b)"},
+		{"a backslash would escape the end", `https://example.com/\`, "[b](https://example.com/%5C)"},
+		{"a backtick could begin code", "https://example.com/`", "[b](https://example.com/%60)"},
+		{"a control character ends it", "https://example.com/\x01\v", "[b](https://example.com/%01%0B)"},
+		{"nowhere to go", "javascript:alert(1)", "b"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			in := inline{links: newLinks()}
+			in.links.turn([]*inkstreamv1.Link{{Uri: tt.uri}})
+			if got := string(in.append(nil, []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{{Text: "b", Link: 1}}}})); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestNoImageOfALink has a link right behind an exclamation mark, with which markdown would fetch an image from there.
+func TestNoImageOfALink(t *testing.T) {
+	t.Parallel()
+	in := inline{links: newLinks()}
+	in.links.turn([]*inkstreamv1.Link{{Uri: "https://example.com/"}})
+	word := func(text string, x float32, link int32) *inkstreamv1.Word {
+		return &inkstreamv1.Word{Text: text, Bbox: []float32{x, 50, x + 10, 60}, Size: 10, Link: link}
+	}
+	lines := []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{word("日!", 50, 0), word("（本）", 60, 1)}}}
+	if got, want := string(in.append(nil, lines)), `日\![（本）](https://example.com/)`; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -17,6 +17,8 @@ type Markdown struct {
 	plan *Plan
 	err  error
 
+	links *links
+
 	open   []byte // a paragraph or item that goes on
 	prefix string // what stands before it
 	floats []byte // what interrupted it
@@ -27,7 +29,7 @@ type Markdown struct {
 
 // NewMarkdown returns a writer of markdown to w, which gets it block by block. Call Page for each page in order, then Close.
 func NewMarkdown(w io.Writer, plan *Plan) *Markdown {
-	return &Markdown{w: w, plan: plan}
+	return &Markdown{w: w, plan: plan, links: newLinks()}
 }
 
 // mostOpen bounds a paragraph that goes on, and what waits behind it: then it ends.
@@ -35,6 +37,7 @@ const mostOpen = 1 << 20
 
 // Page writes a page to which the plan has been applied.
 func (m *Markdown) Page(p *inkstreamv1.Page) error {
+	m.links.turn(p.GetLinks())
 	for _, b := range p.GetBlocks() {
 		m.block(p, b)
 	}
@@ -51,7 +54,7 @@ func (m *Markdown) Close() error {
 }
 
 func (m *Markdown) block(p *inkstreamv1.Page, b *inkstreamv1.Block) {
-	in := inline{links: p.GetLinks()}
+	in := inline{links: m.links}
 	switch b.GetType() {
 	case layout.Header, layout.Footer, layout.PageNumber:
 	case layout.Title:
@@ -222,7 +225,7 @@ func (m *Markdown) heading(level int, text []byte, title bool) {
 
 // codeBlock returns a block of code with its indents.
 func codeBlock(b *inkstreamv1.Block) []byte {
-	fence := "```"
+	fence, backticks, tildes := "```", false, 3
 	left, width := float32(1e9), float32(0)
 	for _, line := range b.GetLines() {
 		for _, w := range line.GetWords() {
@@ -232,10 +235,14 @@ func codeBlock(b *inkstreamv1.Block) []byte {
 					width = (box[2] - box[0]) / float32(n)
 				}
 			}
-			if strings.Contains(w.GetText(), "```") {
-				fence = "~~~~"
+			if strings.Contains(w.GetText(), fence) {
+				backticks = true
 			}
+			tildes = max(tildes, longestRun(w.GetText(), '~'))
 		}
+	}
+	if backticks { // the text must not close its fence
+		fence = strings.Repeat("~", tildes+1)
 	}
 	out := []byte(fence + "\n")
 	for _, line := range b.GetLines() {
@@ -256,6 +263,20 @@ func codeBlock(b *inkstreamv1.Block) []byte {
 		out = append(out, '\n')
 	}
 	return append(out, fence...)
+}
+
+// longestRun returns how often a sign stands in a row at most.
+func longestRun(text string, sign byte) int {
+	longest, n := 0, 0
+	for i := range len(text) {
+		if text[i] != sign {
+			n = 0
+			continue
+		}
+		n++
+		longest = max(longest, n)
+	}
+	return longest
 }
 
 // figure returns the link to a figure's image; nothing where none was kept.
