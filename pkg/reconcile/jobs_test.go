@@ -230,7 +230,7 @@ func TestRetention(t *testing.T) {
 		t.Errorf("retention over: got %+v, want a tombstone", got)
 	}
 	checkNames(t, "blobs", f.blobs(rec.ID), nil)
-	checkNames(t, "rows removed of", f.index.removed, []string{string(rec.ID)})
+	checkNames(t, "rows removed of", slices.Compact(f.index.removed), []string{string(rec.ID)})
 	if _, err := f.env.Jobs.LoadProgress(t.Context(), rec.Tenant, rec.ID); !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("progress: got %v, want none", err)
 	}
@@ -340,4 +340,29 @@ func TestOrphanEndsItsJob(t *testing.T) {
 	bustest.Eventually(t, "the end is in the trail", func() bool {
 		return slices.ContainsFunc(f.messages(bus.EventStream, rec.ID), func(id string) bool { return strings.Contains(id, "event.ended") })
 	})
+}
+
+// A worker that was at a job when that was removed may have written since, and died.
+func TestLeftoversOfARemovedJob(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	rec := record()
+	f.create(rec)
+	f.pass()
+	if _, err := f.env.Delete(t.Context(), rec.Tenant, rec.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.env.Remove(t.Context(), f.load(rec.ID), job.Deleted, f.index); err != nil {
+		t.Fatal(err)
+	}
+	f.put("default/"+string(rec.ID)+"/run-1/artifacts/images/1-1.png", "what a deleted document shows")
+	f.index.removed = nil
+	f.pass()
+	if got := f.blobs(rec.ID); len(got) != 1 {
+		t.Errorf("just removed: got %q, want it left alone", got)
+	}
+	f.ahead = 3 * time.Minute
+	f.pass()
+	checkNames(t, "blobs", f.blobs(rec.ID), nil)
+	checkNames(t, "rows removed of", f.index.removed, []string{string(rec.ID)})
 }

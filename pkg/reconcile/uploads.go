@@ -2,9 +2,12 @@ package reconcile
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -65,6 +68,8 @@ type folder struct {
 	newest time.Time
 	// manifest is when the manifest was stored; zero where there is none.
 	manifest time.Time
+	// source says that the document is there. Stores show it only when it is whole.
+	source bool
 }
 
 // sweepUploads finds uploads that died before they became jobs, and jobs whose records are lost.
@@ -129,8 +134,11 @@ func (r *Reconciler) list(ctx context.Context, prefix string, report *Report) er
 		if e.ModTime.After(at.newest) {
 			at.newest = e.ModTime
 		}
-		if name == "manifest.json" {
+		switch name {
+		case "manifest.json":
 			at.manifest = e.ModTime
+		case "source.pdf":
+			at.source = true
 		}
 	}
 	judge()
@@ -153,7 +161,8 @@ func split(key string) (ref bus.JobRef, name string, ok bool) {
 	return bus.JobRef{Tenant: tenant, Job: id}, name, true
 }
 
-// judge decides about a job's folder: it stays where there is a record, becomes a job where there is a manifest, and goes otherwise.
+// judge decides about a job's folder: it stays where there is a record, becomes a job where there is a manifest, or a document that is older than the
+// bucket of jobs, and goes otherwise.
 func (r *Reconciler) judge(ctx context.Context, f folder, report *Report) error {
 	r.uploads.tenants.add(f.ref.Tenant)
 	if _, known := r.uploads.known[f.ref]; known {
@@ -178,9 +187,36 @@ func (r *Reconciler) judge(ctx context.Context, f folder, report *Report) error 
 	case !f.manifest.IsZero() && now.Sub(f.manifest) > r.cfg.UploadGrace:
 		return r.adopt(ctx, f, stray, report)
 	case f.manifest.IsZero() && stray:
+		lost, err := r.lost(ctx, f)
+		if err != nil {
+			return err
+		}
+		if lost {
+			return r.adoptSource(ctx, f, report)
+		}
 		return r.discard(ctx, f, "the upload was never complete", report)
 	}
 	return nil
+}
+
+// lost reports whether a folder without a manifest may be that of an upload that was acknowledged: ingest writes the manifest, so one that waited for
+// ingest has none, and where the upload is older than the bucket of jobs its record may have been in the one that was there before.
+func (r *Reconciler) lost(ctx context.Context, f folder) (bool, error) {
+	if !f.source {
+		return false, nil
+	}
+	born, err := r.env.Jobs.Born(ctx)
+	return err == nil && madeAt(f.ref).UnixMilli() < born.UnixMilli(), err
+}
+
+// madeAt returns when an upload began, which its id tells to the millisecond. What a store says of a blob's age is that of a copy, where the blobs were
+// restored.
+func madeAt(ref bus.JobRef) time.Time {
+	id, err := ulid.ParseStrict(ref.Job)
+	if err != nil {
+		return time.Now() // does not come up: split has parsed it
+	}
+	return ulid.Time(id.Time()).UTC()
 }
 
 // discard removes a folder.
@@ -208,14 +244,40 @@ func (r *Reconciler) adopt(ctx context.Context, f folder, stray bool, report *Re
 	if !m.ExpireTime.IsZero() && r.now().After(m.ExpireTime) {
 		return r.discard(ctx, f, "its retention is over", report)
 	}
-	rec := m.Record()
+	return r.recreate(ctx, m.Record(), "manifest", report)
+}
+
+// adoptSource makes a job of a document that is all there is of an acknowledged upload. What its client said about it is lost: the options are the
+// default ones, and nothing says how long the job is to be kept.
+func (r *Reconciler) adoptSource(ctx context.Context, f folder, report *Report) error {
+	id := job.ID(f.ref.Job)
+	source, err := r.env.Blobs.Get(ctx, job.SourceKey(f.ref.Tenant, id))
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil // another process was faster
+	}
+	if err != nil {
+		return err
+	}
+	digest := sha256.New()
+	size, err := io.Copy(digest, source)
+	if err = errors.Join(err, source.Close()); err != nil {
+		return fmt.Errorf("read the document: %w", err)
+	}
+	return r.recreate(ctx, &job.Record{
+		ID: id, Tenant: f.ref.Tenant, Run: 1, State: job.Pending, Options: job.Options{Lane: string(bus.Interactive)},
+		Size: uint32(size), SHA256: hex.EncodeToString(digest.Sum(nil)), CreateTime: madeAt(f.ref),
+	}, "document alone", report)
+}
+
+// recreate stores a job that the bucket of jobs has lost, and queues it.
+func (r *Reconciler) recreate(ctx context.Context, rec *job.Record, from string, report *Report) error {
 	if err := r.env.Jobs.Create(ctx, rec); errors.Is(err, job.ErrExists) {
 		return nil // another process was faster
 	} else if err != nil {
 		return err
 	}
 	report.Recreated++
-	r.log.WarnContext(ctx, "job made from its manifest", "job", rec.ID, "bytes", rec.Size)
+	r.log.WarnContext(ctx, "lost job made anew", "job", rec.ID, "bytes", rec.Size, "from", from)
 	event := stage.NewEvent(rec, "uploaded", "", "bytes", strconv.FormatUint(uint64(rec.Size), 10), "recovered", "true")
 	// If this fails the job stands still, and is found as such.
 	return r.env.Bus.PublishAll(ctx, []bus.Message{stage.FirstMessage(rec, 0)}, []*busv1.Event{event})

@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
@@ -164,5 +166,105 @@ func TestSpanPrefix(t *testing.T) {
 				t.Errorf("%d bits, span %+d: %q begins with %q: got %t, want %t", bits, other, key, prefix, got, want)
 			}
 		}
+	}
+}
+
+// An upload that is acknowledged and waits for ingest has no manifest. Where the broker's store is lost meanwhile, all there is of it is the document,
+// which is older than the bucket of jobs that was made anew.
+func TestDocumentsOfLostJobs(t *testing.T) {
+	t.Parallel()
+	const data = "%PDF lost"
+	digest := sha256.Sum256([]byte(data))
+	for _, tt := range []struct {
+		name string
+		// before is stored under the job's id before the bucket is lost, after when there is a new one.
+		before, after string
+		age           time.Duration
+		made, kept    bool
+	}{
+		{"acknowledged", "source.pdf", "", 3 * time.Hour, true, true},
+		{"perhaps under way", "source.pdf", "", 30 * time.Minute, false, true},
+		{"never complete", "source.pdf.part", "", 3 * time.Hour, false, false},
+		{"restored from a backup", "", "source.pdf", 3 * time.Hour, true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			id := job.NewID()
+			store := func(name string) {
+				if name != "" {
+					f.put(job.Folder(job.DefaultTenant, id)+name, data)
+				}
+			}
+			store(tt.before)
+			f.loseBucket()
+			store(tt.after)
+			young := job.NewID() // died before it had a record
+			f.put(job.SourceKey(job.DefaultTenant, young), data)
+			f.ahead = tt.age
+			f.pass()
+			if f.ahead > time.Hour {
+				checkNames(t, "blobs of an upload that is younger than the bucket", f.blobs(young), nil)
+			}
+			if got := len(f.blobs(id)) > 0; got != tt.kept {
+				t.Errorf("the document is there: got %t, want %t", got, tt.kept)
+			}
+			rec := f.load(id)
+			if (rec != nil) != tt.made || f.load(young) != nil {
+				t.Fatalf("got %+v, want a record: %t", rec, tt.made)
+			}
+			if !tt.made {
+				return
+			}
+			if rec.State != job.Pending || rec.Run != 1 || int(rec.Size) != len(data) || rec.SHA256 != hex.EncodeToString(digest[:]) || rec.Lane() != "interactive" {
+				t.Errorf("got %+v, want the job that the document tells of", rec)
+			}
+			if age := time.Since(rec.CreateTime); age < 0 || age > time.Minute {
+				t.Errorf("created at %s, want when the id was made", rec.CreateTime)
+			}
+			checkNames(t, "tasks", f.tasks(id), []string{"1.ingest.document"})
+			events, _, err := f.env.Bus.Events(t.Context(), job.DefaultTenant, string(id), 0, 10)
+			if err != nil || len(events) != 1 || events[0].GetType() != "uploaded" || events[0].GetAttributes()["recovered"] != "true" {
+				t.Errorf("events: got %v, %v, want that it was recovered", events, err)
+			}
+			if again := f.pass(); again.Recreated+again.Discarded > 0 {
+				t.Errorf("the next pass: got %+v, want nothing to do", again)
+			}
+		})
+	}
+}
+
+// loseBucket puts an empty bucket of jobs in the place of the one that is there.
+func (f *fixture) loseBucket() {
+	f.t.Helper()
+	if err := f.env.Bus.JetStream().DeleteKeyValue(f.t.Context(), bus.JobBucket); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := f.env.Bus.Provision(f.t.Context(), bus.Topology{AckWait: time.Second}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// The place of a record that must not come any more is kept as long as anything names it, and what its upload has stored goes.
+func TestForestalledUpload(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	m := manifest(nil)
+	f.put(job.SourceKey(m.Tenant, m.Job), "%PDF")
+	stone, err := f.env.Jobs.Forestall(t.Context(), m.Tenant, m.Job, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.ahead = 3 * time.Hour
+	f.pass()
+	checkNames(t, "blobs", f.blobs(m.Job), nil)
+	if rec := f.load(m.Job); rec == nil || !rec.Void() {
+		t.Errorf("got %+v, want the tombstone", rec)
+	}
+	checkNames(t, "events", f.messages(bus.EventStream, m.Job), nil)
+	f.ahead = time.Until(stone.ExpireTime) + time.Minute
+	f.pass()
+	if rec := f.load(m.Job); rec != nil {
+		t.Errorf("got %+v, want it forgotten", rec)
 	}
 }

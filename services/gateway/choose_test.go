@@ -160,7 +160,7 @@ func TestPasswordIsSealed(t *testing.T) {
 			t.Errorf("the %s holds the password: %s", what, text)
 		}
 	}
-	if _, err := r.env.End(t.Context(), rec.Tenant, rec.ID, job.Failed, &job.Fault{Code: fault.Internal}, time.Time{}); err != nil {
+	if _, err := r.env.End(t.Context(), rec, job.Failed, &job.Fault{Code: fault.Internal}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	rec, err = r.env.Jobs.Load(t.Context(), rec.Tenant, rec.ID)

@@ -26,9 +26,10 @@ const (
 	// maxUploads bounds the uploads under way: each holds a connection, an open blob and about 200 KiB of buffers. maxTenantUploads bounds those of one
 	// tenant, so that none can take all the places by uploads that hardly move.
 	maxUploads, maxTenantUploads = 320, 256
-	// createPatience is how long an upload tries to write its record when the broker is away. An upload with the same idempotency key waits
-	// a little longer than that before it takes the key over, so that never both write.
-	createPatience = 5 * time.Second
+	// createPatience is how long an upload tries to write its record when the broker is away: longer than two exchanges of pkg/job, of 5 s each, so that
+	// what the first try has written is found by another, and shorter than clients and proxies wait for an answer. An upload with the same idempotency
+	// key waits a little longer than that before it takes the key over.
+	createPatience = 12 * time.Second
 	// publishPatience bounds how long an upload waits for its task to be queued. The record is durable by then, so the answer does not
 	// depend on it.
 	publishPatience = 3 * time.Second

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -60,6 +61,7 @@ type setup struct {
 	cfg      Config
 	bus      *bus.Bus
 	blobs    func(*blob.Store) *blob.Store
+	bucket   func(jetstream.KeyValue) jetstream.KeyValue // of jobs
 	patience time.Duration
 	sealer   *job.Sealer
 	index    search.Store
@@ -92,6 +94,13 @@ func start(t testing.TB, change func(*setup)) *rig {
 	}
 	r := &rig{t: t, status: lifecycle.NewStatus(), logs: logs, web: &http.Client{Transport: &http.Transport{}}}
 	r.env = stage.Env{Bus: set.bus, Jobs: bustest.Jobs(t, set.bus), Blobs: blobs, Tel: tel, Log: tel.Log, Sealer: set.sealer}
+	if set.bucket != nil {
+		kv, err := set.bus.Jobs(t.Context())
+		if err != nil {
+			t.Fatalf("bucket: %v", err)
+		}
+		r.env.Jobs = job.NewStore(set.bucket(kv))
+	}
 	if r.svc, err = New(set.cfg, r.env, r.status); err != nil {
 		t.Fatalf("New: %v", err)
 	}

@@ -30,8 +30,9 @@ const (
 	imageTimeout = 30 * time.Second
 	// maxImageBytes bounds the drawn page.
 	maxImageBytes = 64 << 20
-	// maxImages bounds the pages into which boxes are being drawn, which takes up to some hundred megabytes each; others wait.
-	maxImages                         = 4
+	// maxBoxedPixels bounds a page into which boxes are drawn, which takes eight bytes a pixel: A3 has 17 million at 300 dots per inch. maxImages bounds
+	// how many of them there are at once; others wait.
+	maxBoxedPixels, maxImages         = 25_000_000, 2
 	minImageDPI, defaultDPI           = 18, 100
 	boxWidth, labelHeight, labelWidth = 2, 13, 7
 )
@@ -123,6 +124,14 @@ var otherColour = color.NRGBA{R: 0x61, G: 0x61, B: 0x61, A: 0xff}
 
 // withBoxes draws the boxes of a page's blocks over its image, each with its type.
 func withBoxes(data []byte, page *inkstreamv1.Page) ([]byte, error) {
+	size, err := png.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("decode drawn page: %w", err)
+	}
+	if size.Width*size.Height > maxBoxedPixels {
+		return nil, invalidField(fault.InvalidArgument, "dpi", "%d by %d pixels are too many to draw boxes into, %d are taken: ask for fewer dots per inch",
+			size.Width, size.Height, maxBoxedPixels)
+	}
 	src, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("decode drawn page: %w", err)

@@ -20,7 +20,8 @@ import (
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
-// intake is one upload on its way in. Its steps are store, register and, where either fails or the job exists already, discard.
+// intake is one upload on its way in. Its steps are store, register and, where either fails or the job exists already, discard: but only what is certain
+// to be no job's.
 type intake struct {
 	s        *Service
 	tenant   string
@@ -38,6 +39,7 @@ type intake struct {
 	sha256 string
 	begun  bool // there may be blobs to discard
 	stored bool // the document is durable
+	kept   bool // the record is there, or may be: then the blobs are the job's, and nothing to discard
 }
 
 // newIntake takes one of the places for uploads, if there is room for the job that the upload stands for; the caller calls release in the end.
@@ -126,15 +128,19 @@ func (in *intake) claim(ctx context.Context) (*job.Record, error) {
 			return nil, failpoint.Hit("gateway", "claim")
 		}
 		rec, err := in.awaitRecord(ctx, holder.Job)
+		if errors.Is(err, job.ErrNotFound) {
+			// Its upload died between the claim and the record; or the record is still on its way, and must not come when the key is another job's.
+			rec, err = in.s.env.Jobs.Forestall(ctx, in.tenant, holder.Job, time.Now().UTC())
+		}
 		switch {
-		case errors.Is(err, job.ErrNotFound):
-			// Its upload died between the claim and the record. The claim is replaced only if it is still that one.
+		case err != nil:
+			return nil, err
+		case rec.Void():
+			// The claim is replaced only if it is still that one.
 			err = in.s.env.Jobs.ReplaceClaim(ctx, in.tenant, in.key, holder, mine)
 			if errors.Is(err, job.ErrExists) || errors.Is(err, job.ErrNotFound) {
 				continue
 			}
-			return nil, err
-		case err != nil:
 			return nil, err
 		case holder.Fingerprint != mine.Fingerprint:
 			return nil, &detailError{
@@ -150,7 +156,7 @@ func (in *intake) claim(ctx context.Context) (*job.Record, error) {
 // longer than the upload itself tries. Clocks of several gateways may differ, so only the wait counts, not the claim's time.
 func (in *intake) awaitRecord(ctx context.Context, id job.ID) (*job.Record, error) {
 	patience := in.s.createPatience + in.s.createPatience/5
-	tick := time.NewTicker(patience / 100)
+	tick := time.NewTicker(patience / 240)
 	defer tick.Stop()
 	for start := time.Now(); ; {
 		rec, err := in.s.env.Jobs.Load(ctx, in.tenant, id)
@@ -161,24 +167,50 @@ func (in *intake) awaitRecord(ctx context.Context, id job.ID) (*job.Record, erro
 	}
 }
 
-// create writes the record. A try whose answer got lost may have gone through: then the next one finds the record, and it is ours, because
-// nobody else has the id.
+// errForestalled means that another upload with the same idempotency key has taken the key over, so that this one's job must not come to be.
+var errForestalled = errors.New("another upload has taken over the idempotency key")
+
+// create writes the record. It is tried again for longer than one exchange with the broker takes, so that a try whose answer got lost is followed by
+// one that finds the record. Where no try tells, the record may be there nonetheless, or be there later: the client is told to try again, but the
+// document stays for the job. The reconciler queues the job then, or discards the document.
 func (in *intake) create(ctx context.Context, rec *job.Record) error {
-	ctx, cancel := context.WithTimeout(ctx, in.s.createPatience)
+	patience := in.s.createPatience
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	tick := time.NewTicker(in.s.createPatience / 20)
+	pause := patience / 50
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
+	// A try that is cut before it has begun would look like one without an answer.
+	last := time.Now().Add(patience - pause)
 	for {
-		err := in.s.env.Jobs.Create(ctx, rec)
-		if err == nil || errors.Is(err, job.ErrExists) {
+		err := in.tryCreate(ctx, rec)
+		switch {
+		case err == nil:
 			return nil
-		}
-		select {
-		case <-ctx.Done():
+		case errors.Is(err, errForestalled):
 			return fault.Wrap(fault.Busy, fault.Unavailable, err)
-		case <-tick.C:
+		}
+		<-tick.C
+		if time.Now().After(last) {
+			return fault.Wrap(fault.Busy, fault.Unavailable, err)
 		}
 	}
+}
+
+// tryCreate writes the record, or finds that an earlier try has: nobody else has the id. But a tombstone in its place is none of ours.
+func (in *intake) tryCreate(ctx context.Context, rec *job.Record) error {
+	err := in.s.env.Jobs.Create(ctx, rec)
+	if !errors.Is(err, job.ErrExists) {
+		in.kept = in.kept || err == nil || !job.Unwritten(err)
+		return err
+	}
+	in.kept = true
+	there, err := in.s.env.Jobs.Load(ctx, in.tenant, in.id)
+	if err == nil && there.State.Gone() {
+		in.kept = false
+		return errForestalled
+	}
+	return err
 }
 
 // enqueue publishes the job's task. The record is durable, so what does not get through is published by the reconciler. The trail is told beside
@@ -227,6 +259,9 @@ func (in *intake) finish(ctx context.Context, err error) (rec *job.Record, repla
 		in.s.accepted(ctx, rec.ID)
 	}
 	switch {
+	case err != nil && in.kept:
+		result = string(reasonOf(statusOf(err)))
+		in.s.log.WarnContext(ctx, "upload refused, but its job may come to be; the document stays", "job", in.id, "error", err)
 	case err != nil:
 		result = string(reasonOf(statusOf(err)))
 		in.discard(ctx)

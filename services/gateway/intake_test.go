@@ -322,7 +322,7 @@ func TestQuotas(t *testing.T) {
 		checkError(t, err, quotaExceeded)
 	}
 	refused(r.postForm(two, "/v1/jobs", "", [][2]string{{"a", "%PDF"}, {"b", "%PDF"}}, nil))
-	if _, err := r.env.End(t.Context(), "jobs", job.ID(id), job.Failed, &job.Fault{Code: fault.Internal}, time.Time{}); err != nil {
+	if _, err := r.env.End(t.Context(), &job.Record{Tenant: "jobs", ID: job.ID(id), Run: 1}, job.Failed, &job.Fault{Code: fault.Internal}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	// Two at once are one too many; neither leaves anything of the place that it took.
