@@ -40,10 +40,11 @@ func parseQuery(text string) ([]clause, error) {
 		if !c.not {
 			positive++
 		}
-		if n := len(foldWords(c.text)); n > maxPhrase {
+		folded := foldWords(c.text)
+		if n := len(folded); n > maxPhrase {
 			return nil, fault.New(fault.InvalidArgument, "a phrase of the query has %d words, at most %d are taken", n, maxPhrase)
 		}
-		if c.prefix && utf8.RuneCountInString(lastWord(c.text)) < minPrefix && lastWord(c.text)[0] < utf8.RuneSelf {
+		if last := folded[len(folded)-1]; c.prefix && utf8.RuneCountInString(last) < minPrefix && last[0] < utf8.RuneSelf {
 			return nil, fault.New(fault.InvalidArgument, "a word that ends with * needs at least %d letters", minPrefix)
 		}
 	}
@@ -91,16 +92,10 @@ func splitClauses(text string) ([]clause, error) {
 			c.text, text = text[:end], text[end:]
 			c.prefix = strings.HasSuffix(c.text, "*")
 		}
-		if lastWord(c.text) != "" {
+		if len(foldWords(c.text)) > 0 {
 			clauses = append(clauses, c)
 		}
 	}
-}
-
-// lastWord returns the last run of letters and digits in s.
-func lastWord(s string) string {
-	s = strings.TrimRightFunc(s, func(r rune) bool { return !isWordRune(r) })
-	return s[strings.LastIndexFunc(s, func(r rune) bool { return !isWordRune(r) })+1:]
 }
 
 // isWordRune reports what the index takes for part of a word: the categories that its tokenizer has, and the radicals and squared kana, which are
@@ -133,7 +128,8 @@ func matchExpression(clauses []clause) string {
 	return expr
 }
 
-func quoted(text string) string { return `"` + strings.ReplaceAll(indexed(text), `"`, `""`) + `"` }
+// quoted writes the words of a text as FTS5 finds them in what indexed gave it. What is no word, as a mark that stands alone, is not FTS5's to judge.
+func quoted(text string) string { return `"` + strings.Join(foldWords(text), " ") + `"` }
 
 // anyForm writes the expression of a text of which, if it is one word, any form will do.
 func anyForm(text string) string {

@@ -15,14 +15,16 @@ func TestMatchExpression(t *testing.T) {
 		`invoice`:                 `(("invoice" OR "invoiced" OR "invoices" OR "invoicing"))`,
 		`tax 2024`:                `("tax" AND "2024")`,
 		`"due date" -old`:         `("due date") NOT ("old")`,
-		`inv* "net am"*`:          `("inv*" * AND "net am" *)`,
-		`a AND b OR c NOT d`:      `("a" AND "AND" AND "b" AND "OR" AND "c" AND "NOT" AND "d")`,
+		`inv* "net am"*`:          `("inv" * AND "net am" *)`,
+		`a AND b OR c NOT d`:      `("a" AND "and" AND "b" AND "or" AND "c" AND "not" AND "d")`,
 		`foo -bar -"x y"`:         `("foo") NOT ("bar" OR "x y")`,
-		`text:foo`:                `("text:foo")`,
+		`text:foo`:                `("text foo")`,
 		`foo"bar baz"qux`:         `("foo" AND "bar baz" AND "qux")`,
 		"foo\x00bar":              `("foo" AND "bar")`,
 		`-tax "invoice"`:          `("invoice") NOT ("tax")`,
-		`(foo) ^bar {x}:y z\ 'q'`: `("(foo)" AND "^bar" AND "{x}:y" AND "z\" AND "'q'")`,
+		`(foo) ^bar {x}:y z\ 'q'`: `("foo" AND "bar" AND "x y" AND "z" AND "q")`,
+		"hello \u0301 -\u0301*":   `(("hello" OR "helloed" OR "helloing" OR "hellos"))`, // marks alone are no words
+		"\"hello \u0301 dolly\"*": `("hello dolly" *)`,
 	} {
 		clauses, err := parseQuery(query)
 		if err != nil {

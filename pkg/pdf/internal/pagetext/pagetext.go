@@ -40,7 +40,8 @@ type Frame struct {
 	Width, Height float64
 }
 
-// Build assembles the text of a page. Words that lie off the page are left out, for nobody sees them; boxes are cut to the page.
+// Build assembles the text of a page. Words whose middle lies off the page are cut to the characters that are seen, and left out where there are none;
+// boxes are cut to the page. A page that has characters in its Stats has text as well.
 func Build(text pdfium.Text, frame Frame) Text {
 	b := builder{text: text, display: frame.Display, page: box{0, 0, frame.Width, frame.Height}, runs: make([]runInfo, len(text.Runs)), fonts: make([]int32, len(text.Fonts))}
 	b.word.reset()
@@ -51,6 +52,10 @@ func Build(text pdfium.Text, frame Frame) Text {
 		b.char(i)
 	}
 	b.endLine()
+	if len(b.lines) == 0 {
+		// Characters that nobody can read make no native text: what they show is for a recogniser to say.
+		b.out.Stats = Stats{}
+	}
 	b.out.Blocks = blocks(b.lines)
 	return b.out
 }
@@ -172,12 +177,16 @@ type word struct {
 	// lo and hi enclose ascent and descent of its sane runs.
 	lo, hi float64
 	soft   bool // a soft hyphen came last
+	// from and to enclose, in bytes, the characters that are seen, and visible is where those stand.
+	from, to int
+	visible  box
 }
 
 func (w *word) reset() {
 	w.text.Reset()
 	w.box, w.run, w.soft = emptyBox, -1, false
 	w.lo, w.hi = math.Inf(1), math.Inf(-1)
+	w.from, w.to, w.visible = -1, 0, emptyBox
 }
 
 const (
@@ -216,7 +225,8 @@ func (b *builder) char(i int) {
 	}
 	run := &b.runs[c.Run]
 	at := b.rect(c.Box)
-	if _, seen := at.within(b.page); seen {
+	_, seen := at.within(b.page)
+	if seen {
 		b.count(r, c, run)
 	}
 	if r == softHyphen {
@@ -230,7 +240,7 @@ func (b *builder) char(i int) {
 		return
 	}
 	b.breakLine(at, run, c.Run)
-	b.add(r, at, run, c.Run)
+	b.add(r, at, run, c.Run, seen)
 	if c.Rune == hyphenMark || c.Rune == hyphenMarkOld {
 		b.hyphen = true
 	}
@@ -315,7 +325,7 @@ func start(b box, angle int32) float64 {
 	return s
 }
 
-func (b *builder) add(r rune, at box, run *runInfo, index int32) {
+func (b *builder) add(r rune, at box, run *runInfo, index int32, seen bool) {
 	w := &b.word
 	if w.run < 0 {
 		if len(b.line.words) == 0 {
@@ -324,9 +334,16 @@ func (b *builder) add(r rune, at box, run *runInfo, index int32) {
 		w.run = index
 	}
 	w.soft = false
+	if seen && w.from < 0 {
+		w.from = w.text.Len()
+	}
 	w.text.WriteRune(r)
 	if !at.empty() {
 		w.box.add(at)
+	}
+	if seen {
+		w.to = w.text.Len()
+		w.visible.add(at)
 	}
 	if run.sane {
 		w.lo, w.hi = min(w.lo, run.lo), max(w.hi, run.hi)
@@ -349,12 +366,17 @@ func (b *builder) endWord() {
 	if w.lo < w.hi {
 		bounds.setAcross(run.angle, w.lo, w.hi)
 	}
+	text := w.text.String()
 	bounds, seen := bounds.within(b.page)
 	if !seen {
-		w.reset()
-		return
+		if w.from < 0 {
+			w.reset()
+			return
+		}
+		// A line without blanks is one word, and may have its middle off the page though most of what it says can be read.
+		text = text[w.from:w.to]
+		bounds, _ = w.visible.within(b.page)
 	}
-	text := w.text.String()
 	b.judge(text)
 	out := &inkstreamv1.Word{Text: text, Bbox: bbox(bounds), Font: b.font(run.font), Size: float32(run.size)}
 	b.line.words = append(b.line.words, out)

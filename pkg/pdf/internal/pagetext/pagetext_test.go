@@ -67,6 +67,10 @@ func TestBuild(t *testing.T) {
 		text *setter
 		want string
 	}{
+		{"a line without blanks that leaves the page", new(setter).run(570, 700, "0123456789abcdef"), "01234"},
+		{"a word that leaves the page", new(setter).run(570, 700, "012345678"), "012345678"},
+		{"one that comes from outside", new(setter).run(-90, 700, "0123456789abcdefghi"), "fghi"},
+		{"one that is not seen", new(setter).run(650, 700, "away"), ""},
 		{"words and lines", new(setter).run(50, 700, "one two").made('\r').made('\n').run(50, 688, "three"), "one two/three"},
 		{"made-up blank", new(setter).run(50, 700, "one").made(' ').run(80, 700, "two"), "one two"},
 		{"no-break and ideographic blanks part words", new(setter).run(50, 700, "one\u00a0two\u3000three"), "one two three"},
