@@ -100,8 +100,12 @@ func (c *cutter) slabs(segments []seg) []slab {
 func upper(s seg) float64 { return s.y0 + 0.08*s.height() }
 func lower(s seg) float64 { return s.y1 - 0.08*s.height() }
 
-// narrowest is the least width of a gutter in ems.
-const narrowest = 0.8
+const (
+	// narrowest is the least width of a gutter in ems.
+	narrowest = 0.8
+	// mostGutters bounds the stretches of a slab that may be gutters: each slab is compared with what is left of those above it.
+	mostGutters = 256
+)
 
 // freeSpans returns the stretches between left and right, edges included, that no segment covers and that are wide enough for a gutter.
 // The stretches at the edges are unbounded, so that they stay free when they meet the bands above and below.
@@ -115,7 +119,7 @@ func (c *cutter) freeSpans(segments []seg, left, right float64) []span {
 	free := make([]span, 0, 4)
 	at := -float64(edge)
 	for _, s := range covered {
-		if s.from-at >= narrowest*c.em {
+		if s.from-at >= narrowest*c.em && len(free) < mostGutters {
 			free = append(free, span{at, s.from})
 		}
 		at = max(at, s.to)

@@ -7,7 +7,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// columns parts the segments of a band at those of its gutters that lie between columns of text. Gutters within a table part nothing.
+// columns parts the segments of a band at those of its gutters that lie between columns of text. Gutters within a table part nothing. The columns
+// stand one after the other in the band's own array, for columns within columns must not each take a page's memory.
 func (c *cutter) columns(band slab) [][]seg {
 	parts := make([][]seg, len(band.free)+1)
 	for _, s := range band.segments {
@@ -18,15 +19,23 @@ func (c *cutter) columns(band slab) [][]seg {
 	if len(parts) < 2 {
 		return nil
 	}
-	rtl := 0
-	columns := [][]seg{parts[0]}
+	ends := []int{len(parts[0])} // of the columns
 	for i, part := range parts[1:] {
+		last := len(ends) - 1
 		if c.separate(parts[i], part) {
-			columns = append(columns, part)
+			ends = append(ends, ends[last]+len(part))
 		} else {
-			last := len(columns) - 1
-			columns[last] = append(columns[last], part...)
+			ends[last] += len(part)
 		}
+	}
+	if len(ends) < 2 {
+		return nil
+	}
+	rtl, start := 0, 0
+	copy(band.segments, slices.Concat(parts...))
+	columns := make([][]seg, len(ends))
+	for i, end := range ends {
+		columns[i], start = band.segments[start:end:end], end
 	}
 	for _, s := range band.segments {
 		if s.rtl {

@@ -78,31 +78,50 @@ func noise(w *inkstreamv1.Word) bool {
 }
 
 // grid finds the boxes near a place. Its cells are as large as a few words, so that a box lies in few of them.
-type grid struct{ cells map[[2]int][]rect }
+type grid struct {
+	cells map[[2]int][]rect
+	room  int // how many cells the boxes to come may touch
+}
 
 const (
+	// roomAtFirst and roomOfEach bound the cells that boxes touch: large ones, each over thousands, must not take more memory than words do.
+	roomAtFirst, roomOfEach = 1 << 18, 16
+
 	gridCell = 48.0
 	// widestBox is how many cells a box may cover on one axis. A larger one is no word.
 	widestBox = 64
 )
 
-func newGrid() grid { return grid{cells: map[[2]int][]rect{}} }
+func newGrid() *grid { return &grid{cells: map[[2]int][]rect{}, room: roomAtFirst} }
 
 // each calls f for every cell that the box touches.
-func (g grid) each(r rect, f func(cell [2]int)) {
-	x0, x1 := int(math.Floor(r.x0/gridCell)), int(math.Floor(r.x1/gridCell))
-	y0, y1 := int(math.Floor(r.y0/gridCell)), int(math.Floor(r.y1/gridCell))
-	for x := x0; x <= min(x1, x0+widestBox); x++ {
-		for y := y0; y <= min(y1, y0+widestBox); y++ {
+func (g *grid) each(r rect, f func(cell [2]int)) {
+	x0, x1, y0, y1 := touched(r)
+	for x := x0; x <= x1; x++ {
+		for y := y0; y <= y1; y++ {
 			f([2]int{x, y})
 		}
 	}
 }
 
+// touched returns the first and the last cell that a box touches on each axis.
+func touched(r rect) (x0, x1, y0, y1 int) {
+	x0, y0 = int(math.Floor(r.x0/gridCell)), int(math.Floor(r.y0/gridCell))
+	x1, y1 = int(math.Floor(r.x1/gridCell)), int(math.Floor(r.y1/gridCell))
+	return x0, min(x1, x0+widestBox), y0, min(y1, y0+widestBox)
+}
+
 // fullCell is how many boxes a cell keeps: more than that many words on so little room overlap anyhow.
 const fullCell = 256
 
-func (g grid) add(r rect) {
+// add puts a box into the grid, unless those before it have used up the room that it needs.
+func (g *grid) add(r rect) {
+	x0, x1, y0, y1 := touched(r)
+	need := (x1 - x0 + 1) * (y1 - y0 + 1)
+	if g.room += roomOfEach; need > g.room {
+		return
+	}
+	g.room -= need
 	g.each(r, func(cell [2]int) {
 		if len(g.cells[cell]) < fullCell {
 			g.cells[cell] = append(g.cells[cell], r)
@@ -112,7 +131,7 @@ func (g grid) add(r rect) {
 
 // covers reports whether the boxes of the grid cover a third of a box or more. Native boxes may be as tight as their glyphs, so they
 // count a little larger than they are.
-func (g grid) covers(r rect) bool {
+func (g *grid) covers(r rect) bool {
 	area := max(r.width(), 0.5) * max(r.height(), 0.5)
 	slack := min(0.2*r.height(), 3)
 	best, seen := 0.0, map[rect]bool{}

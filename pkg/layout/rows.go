@@ -167,6 +167,9 @@ func overlaid(segments []seg, t turn) []*inkstreamv1.Word {
 	return words
 }
 
+// longestFused is how many bytes a word may have that is put together of parts: many more than a formula's, but not a page's.
+const longestFused = 1024
+
 // weld appends words to a row. A word of another size that touches the last one is a raised or lowered part of it, as in CO₂ or a note's
 // mark, and becomes one word with it.
 func weld(words, more []*inkstreamv1.Word, em float64, t turn) []*inkstreamv1.Word {
@@ -174,7 +177,7 @@ func weld(words, more []*inkstreamv1.Word, em float64, t turn) []*inkstreamv1.Wo
 		return append(words, more...)
 	}
 	last, next := words[len(words)-1], more[0]
-	if !touches(last, next, em, t) {
+	if len(last.GetText())+len(next.GetText()) > longestFused || !touches(last, next, em, t) {
 		return append(words, more...)
 	}
 	words[len(words)-1] = fuse(last, next)
@@ -201,10 +204,12 @@ func prose(text string) bool {
 	n := 0
 	for _, r := range text {
 		if unicode.IsLetter(r) {
-			n++
+			if n++; n >= 3 {
+				return true
+			}
 		}
 	}
-	return n >= 3 || strings.ContainsAny(text[max(0, len(text)-1):], ".,;:!?)]\"")
+	return strings.ContainsAny(text[max(0, len(text)-1):], ".,;:!?)]\"")
 }
 
 // fuse makes one word of two. The larger part says which font it is set in.

@@ -128,7 +128,8 @@ func (t *table) plausible() bool {
 			words += len(s.words)
 		}
 	}
-	if words > 60*len(t.cells) {
+	// A cell may span the columns of a whole grid: what is made of the table must not be many times what is in it.
+	if grid := t.rows * t.columns; words > 60*len(t.cells) || grid > mostCells && grid > 8*len(t.cells) {
 		return false
 	}
 	return float64(covered) >= 0.25*float64(t.rows*t.columns)

@@ -97,14 +97,17 @@ func (a *aligner) cells(r row) []seg {
 	}
 	slices.SortStableFunc(out, func(a, b seg) int { return cmp.Compare(a.x0, b.x0) })
 	joined := out[:0]
+	own := false // the words of the last are its own, and may be appended to
 	for _, s := range out {
 		if n := len(joined); n > 0 && s.x0-joined[n-1].x1 < 0.5*a.em {
-			last := joined[n-1]
-			last.words, last.rect = slices.Concat(last.words, s.words), last.rect.union(s.rect)
-			joined[n-1] = last
+			last := &joined[n-1]
+			if !own {
+				last.words, own = slices.Clip(last.words), true
+			}
+			last.words, last.rect = append(last.words, s.words...), last.rect.union(s.rect)
 			continue
 		}
-		joined = append(joined, s)
+		joined, own = append(joined, s), false
 	}
 	return joined
 }

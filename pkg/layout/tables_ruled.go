@@ -7,19 +7,37 @@ import (
 	"sort"
 )
 
-// mostCells bounds the grid that lines may make. More than that is graph paper.
-const mostCells = 20_000
+const (
+	// mostCells bounds the grid that lines may make, and what parting its cells may make of it. More than that is graph paper.
+	mostCells = 20_000
+	// mostLooks is in how many grids a word is looked for, on average, and mostTaken in how many it may be found, as frames stand around one
+	// another: on real pages, two or three deep.
+	mostLooks, mostTaken = 60, 8
+)
 
 // ruledTables finds the tables that lines rule, and returns them with the lines of text that are left. Coordinates are turned upright.
 func ruledTables(lines []inputLine, r rules, t turn, em float64) ([]*table, []inputLine) {
+	meshes := r.meshes()
+	if len(meshes) == 0 {
+		return nil, lines
+	}
+	strips, all := stripsOf(lines, t)
+	looks, takes := mostLooks*all, mostTaken*all
 	var tables []*table
-	for _, m := range r.meshes() {
+	for _, m := range meshes {
 		g := newLattice(m)
 		if g == nil {
 			continue
 		}
 		tab := g.table()
-		rest := tab.take(lines, g, t)
+		near, words := tab.near(strips)
+		if looks -= words; looks < 0 {
+			break
+		}
+		rest, taken := tab.take(near, g, t)
+		if takes -= taken; takes < 0 {
+			break
+		}
 		tab.splitSpans(g, t, em)
 		tab.splitRows(em)
 		tab.trim()
@@ -27,9 +45,52 @@ func ruledTables(lines []inputLine, r rules, t turn, em float64) ([]*table, []in
 			continue
 		}
 		tab.findHeader()
-		tables, lines = append(tables, tab), rest
+		tables = append(tables, tab)
+		for i, s := range near {
+			s.left = rest[i]
+		}
 	}
-	return tables, lines
+	if len(tables) == 0 {
+		return nil, lines
+	}
+	left := make([]inputLine, 0, len(lines))
+	for i := range strips {
+		left = append(left, strips[i].left...)
+	}
+	return tables, left
+}
+
+// strip is a line of the input from which tables take words.
+type strip struct {
+	left  []inputLine
+	words int
+	area  rect // around the middles of its words
+}
+
+// stripsOf returns the lines as strips, and how many words they have.
+func stripsOf(lines []inputLine, t turn) ([]strip, int) {
+	strips, words := make([]strip, len(lines)), 0
+	for i, line := range lines {
+		area := rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+		for _, w := range line.words {
+			x, y := center(t.apply(boxOf(w.GetBbox())))
+			area = area.union(rect{x, y, x, y})
+		}
+		strips[i] = strip{lines[i : i+1 : i+1], len(line.words), area}
+		words += len(line.words)
+	}
+	return strips, words
+}
+
+// near returns the strips that may have words in the table, and how many words those have.
+func (t *table) near(strips []strip) (near []*strip, words int) {
+	for i := range strips {
+		s := &strips[i]
+		if beside(s.area.x0, s.area.x1, t.x0, t.x1) <= 0 && beside(s.area.y0, s.area.y1, t.y0, t.y1) <= 0 {
+			near, words = append(near, s), words+s.words
+		}
+	}
+	return near, words
 }
 
 // lattice is a grid of lines: its edges, and between which neighbouring cells there is a wall.
@@ -141,8 +202,8 @@ func (g *lattice) extent(r, c int, taken []bool) (w, h int) {
 	return w, h
 }
 
-// take puts the words that stand in the table into its cells, and returns the lines of what is left.
-func (t *table) take(lines []inputLine, g *lattice, tn turn) []inputLine {
+// take puts the words that stand in the table into its cells, and returns what is left of each strip, and how many words it took.
+func (t *table) take(strips []*strip, g *lattice, tn turn) (rest [][]inputLine, taken int) {
 	at := make([]int, t.rows*t.columns)
 	for i := range t.cells {
 		c := &t.cells[i]
@@ -152,47 +213,64 @@ func (t *table) take(lines []inputLine, g *lattice, tn turn) []inputLine {
 			}
 		}
 	}
-	rest := make([]inputLine, 0, len(lines))
+	rest = make([][]inputLine, len(strips))
 	order := 0
-	for _, line := range lines {
-		rtl, start, cell := rightToLeft(line.words), 0, -2
-		flush := func(end int) {
-			words := line.words[start:end:end]
-			switch {
-			case len(words) == 0:
-			case cell < 0:
-				rest = append(rest, inputLine{words, line.angle})
-			default:
-				s := newSeg(words, tn)
-				s.order, s.rtl = order, rtl
-				order++
-				t.cells[cell].segments = append(t.cells[cell].segments, s)
-			}
-			start = end
+	for i, s := range strips {
+		for _, line := range s.left {
+			taken += len(line.words)
+			rest[i] = t.takeLine(rest[i], line, g, tn, at, &order)
 		}
-		for i, w := range line.words {
-			now := -1
-			if r, c, ok := g.find(tn.apply(boxOf(w.GetBbox()))); ok {
-				now = at[r*t.columns+c]
-			}
-			if now != cell {
-				flush(i)
-				cell = now
-			}
+		for _, line := range rest[i] {
+			taken -= len(line.words)
 		}
-		flush(len(line.words))
 	}
+	return rest, taken
+}
+
+// takeLine puts the words of a line into the cells that they stand in, and appends the others to the rest. At each place of the grid, at tells the
+// cell; order counts the segments.
+func (t *table) takeLine(rest []inputLine, line inputLine, g *lattice, tn turn, at []int, order *int) []inputLine {
+	rtl, start, cell := rightToLeft(line.words), 0, -2
+	flush := func(end int) {
+		words := line.words[start:end:end]
+		switch {
+		case len(words) == 0:
+		case cell < 0:
+			rest = append(rest, inputLine{words, line.angle})
+		default:
+			s := newSeg(words, tn)
+			s.order, s.rtl = *order, rtl
+			*order++
+			t.cells[cell].segments = append(t.cells[cell].segments, s)
+		}
+		start = end
+	}
+	for i, w := range line.words {
+		now := -1
+		if r, c, ok := g.find(tn.apply(boxOf(w.GetBbox()))); ok {
+			now = at[r*t.columns+c]
+		}
+		if now != cell {
+			flush(i)
+			cell = now
+		}
+	}
+	flush(len(line.words))
 	return rest
 }
 
+// center returns the place by which a box lies in a cell.
+func center(b rect) (x, y float64) { return (b.x0 + b.x1) / 2, b.middle() }
+
 // find returns the elementary cell that the middle of a box lies in.
 func (g *lattice) find(b rect) (row, column int, ok bool) {
-	x, y := (b.x0+b.x1)/2, b.middle()
+	x, y := center(b)
 	row, column = sort.SearchFloat64s(g.ys, y)-1, sort.SearchFloat64s(g.xs, x)-1
 	return row, column, row >= 0 && column >= 0 && row < len(g.ys)-1 && column < len(g.xs)-1
 }
 
-// splitSpans parts cells that reach over several columns for want of lines between them, where their text stands apart as the columns do.
+// splitSpans parts cells that reach over several columns for want of lines between them, where their text stands apart as the columns do. No
+// more cells come of it than the grid has.
 func (t *table) splitSpans(g *lattice, tn turn, em float64) {
 	for i := range t.cells {
 		c := &t.cells[i]
@@ -222,10 +300,7 @@ func deal(parts []tableCell, segments []seg, tn turn, em float64) bool {
 		start, at := 0, -1
 		for i, w := range s.words {
 			b := tn.apply(boxOf(w.GetBbox()))
-			k := 0
-			for k < len(parts)-1 && (b.x0+b.x1)/2 > parts[k].x1 {
-				k++
-			}
+			k := sort.Search(len(parts)-1, func(k int) bool { return (b.x0+b.x1)/2 <= parts[k].x1 })
 			if b.x1 > parts[k].x1+0.5*em || b.x0 < parts[k].x0-0.5*em {
 				return false
 			}
@@ -250,30 +325,43 @@ func deal(parts []tableCell, segments []seg, tn turn, em float64) bool {
 }
 
 // splitRows parts the rows of a table that has lines between its columns but not between all of its rows: where a column holds several
-// numbers one below the other, each is a row, for numbers do not wrap; a range of them may.
+// numbers one below the other, each is a row, for numbers do not wrap; a range of them may. A row that would make more than mostCells of the
+// table's cells stays whole.
 func (t *table) splitRows(em float64) {
-	for r := 0; r < t.rows; r++ {
-		var cells []int
-		whole := true
-		for i := range t.cells {
-			c := &t.cells[i]
-			if c.row <= r && r < c.row+c.rowSpan {
-				cells = append(cells, i)
-				whole = whole && (c.row == r && c.rowSpan == 1)
-			}
-		}
-		if !whole {
-			continue
-		}
-		at := t.anchors(cells, em)
-		if len(at) < 2 {
-			at = t.gaps(cells, em)
-		}
-		if len(at) > 1 {
-			t.split(r, cells, at)
-			r += len(at) - 1
+	starts := make([][]int, t.rows) // the cells that begin in each row
+	reached := make([]bool, t.rows) // by a cell of several rows
+	for i := range t.cells {
+		c := &t.cells[i]
+		starts[c.row] = append(starts[c.row], i)
+		for r := c.row; r < c.row+c.rowSpan && c.rowSpan > 1; r++ {
+			reached[r] = true
 		}
 	}
+	out := make([]tableCell, 0, len(t.cells))
+	more := 0
+	for r, cells := range starts {
+		var at []float64
+		if !reached[r] {
+			if at = t.anchors(cells, em); len(at) < 2 {
+				at = t.gaps(cells, em)
+			}
+		}
+		split := len(at) > 1 && (t.rows+len(at)-1)*t.columns <= mostCells
+		for _, i := range cells {
+			c := t.cells[i]
+			c.row += more
+			if split {
+				out = c.split(out, at)
+			} else {
+				out = append(out, c)
+			}
+		}
+		if split {
+			more += len(at) - 1
+			t.rows += len(at) - 1
+		}
+	}
+	t.cells = out
 	t.sortCells()
 }
 
@@ -307,15 +395,25 @@ func (t *table) anchors(cells []int, em float64) []float64 {
 	pitch := steps[len(steps)/2]
 	slices.Sort(others)
 	if len(at) >= 3 {
-		for _, y := range others {
-			near := slices.ContainsFunc(at, func(a float64) bool { return math.Abs(a-y) < 0.75*pitch })
-			if !near {
-				at = append(at, y)
-				slices.Sort(at)
-			}
-		}
+		at = between(at, others, 0.75*pitch)
 	}
 	return at
+}
+
+// between returns the places with those of the others that are as far as that from all before them. Both come sorted, and so does what is returned.
+func between(at, others []float64, far float64) []float64 {
+	added := math.Inf(-1) // the last: no other of them is nearer to what follows
+	out := slices.Clone(at)
+	for _, y := range others {
+		i := sort.SearchFloat64s(at, y)
+		if y-added < far || i < len(at) && at[i]-y < far || i > 0 && y-at[i-1] < far {
+			continue
+		}
+		added = y
+		out = append(out, y)
+	}
+	slices.Sort(out)
+	return out
 }
 
 // gaps returns where rows within one ruled row begin that are set apart by room: all columns are free there, and the first column's text and
@@ -360,33 +458,29 @@ func (t *table) gaps(cells []int, em float64) []float64 {
 	return at
 }
 
-// split parts row r at the places given.
-func (t *table) split(r int, cells []int, at []float64) {
-	more := len(at) - 1
-	for i := range t.cells {
-		if c := &t.cells[i]; c.row > r {
-			c.row += more
-		}
+// split appends the parts of a cell that begin at the places given, as far as they have text.
+func (c *tableCell) split(out []tableCell, at []float64) []tableCell {
+	if len(c.segments) == 0 {
+		return out
 	}
-	t.rows += more
-	for _, i := range cells {
-		c := t.cells[i]
-		parts := make([]tableCell, len(at))
-		for k := range parts {
-			parts[k] = c
-			parts[k].row, parts[k].segments = r+k, nil
-			if k > 0 {
-				parts[k].y0 = (at[k-1] + at[k]) / 2
-			}
-			if k < more {
-				parts[k].y1 = (at[k] + at[k+1]) / 2
-			}
-		}
-		for _, s := range c.segments {
-			k := max(0, sort.SearchFloat64s(at, s.middle()+0.35*s.height())-1)
-			parts[k].segments = append(parts[k].segments, s)
-		}
-		t.cells[i] = parts[0]
-		t.cells = append(t.cells, parts[1:]...)
+	parts := make([][]seg, len(at))
+	for _, s := range c.segments {
+		k := max(0, sort.SearchFloat64s(at, s.middle()+0.35*s.height())-1)
+		parts[k] = append(parts[k], s)
 	}
+	for k, segments := range parts {
+		if len(segments) == 0 {
+			continue
+		}
+		p := *c
+		p.row, p.segments = c.row+k, segments
+		if k > 0 {
+			p.y0 = (at[k-1] + at[k]) / 2
+		}
+		if k < len(at)-1 {
+			p.y1 = (at[k] + at[k+1]) / 2
+		}
+		out = append(out, p)
+	}
+	return out
 }

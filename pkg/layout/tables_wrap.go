@@ -74,7 +74,21 @@ func (a *aligner) continues(above, cells []tableCell) bool {
 
 // indented reports whether a label is the hanging second line of one: that one is long enough to have wrapped.
 func indented(above, label tableCell) bool {
-	return above.width() >= 0.7*label.width() && len(segmentsText(above.segments)) > 12
+	return above.width() >= 0.7*label.width() && longer(above.segments, 12)
+}
+
+// longer reports whether the text of segments has more than n bytes. It stops once it knows: rows are put to one cell by the
+// thousand.
+func longer(segments []seg, n int) bool {
+	length := -1
+	for _, s := range segments {
+		for _, w := range s.words {
+			if length += 1 + len(w.GetText()); length > n {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func startsLower(text string) bool {
