@@ -50,6 +50,7 @@ func (r *Reconciler) read(ctx context.Context) error {
 	if errors.Is(err, job.ErrRestored) {
 		r.log.WarnContext(ctx, "records and blobs are looked through from the beginning", "because", err)
 		r.forget()
+		r.restored = r.now()
 		r.uploads = uploads{} // jobs that the copy lacks may have blobs
 		return err
 	}

@@ -33,6 +33,8 @@ type Config struct {
 	UploadGrace time.Duration
 	// StrayAge is how old blobs must be that belong to no job and have no manifest.
 	StrayAge time.Duration
+	// Retention is how long a job is kept of which nothing but the document is left; 0 keeps it for ever. It is the gateway's.
+	Retention time.Duration
 }
 
 // DefaultConfig returns the defaults of DESIGN.md.
@@ -89,6 +91,8 @@ type Reconciler struct {
 	agenda agenda
 	// uploads is what is known of the blob store.
 	uploads uploads
+	// restored is when the records were last found to be those of an older copy; zero for never.
+	restored time.Time
 }
 
 // New returns a Reconciler that is not yet running. A process without the search index passes nil for it: then the index service is asked to

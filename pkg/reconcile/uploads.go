@@ -200,10 +200,14 @@ func (r *Reconciler) judge(ctx context.Context, f folder, report *Report) error 
 }
 
 // lost reports whether a folder without a manifest may be that of an upload that was acknowledged: ingest writes the manifest, so one that waited for
-// ingest has none, and where the upload is older than the bucket of jobs its record may have been in the one that was there before.
+// ingest has none, and where the upload is older than the bucket of jobs, or than an older copy's return, its record may have been in the one that was
+// there before.
 func (r *Reconciler) lost(ctx context.Context, f folder) (bool, error) {
 	if !f.source {
 		return false, nil
+	}
+	if madeAt(f.ref).Before(r.restored) {
+		return true, nil
 	}
 	born, err := r.env.Jobs.Born(ctx)
 	return err == nil && madeAt(f.ref).UnixMilli() < born.UnixMilli(), err
@@ -248,7 +252,7 @@ func (r *Reconciler) adopt(ctx context.Context, f folder, stray bool, report *Re
 }
 
 // adoptSource makes a job of a document that is all there is of an acknowledged upload. What its client said about it is lost: the options are the
-// default ones, and nothing says how long the job is to be kept.
+// default ones.
 func (r *Reconciler) adoptSource(ctx context.Context, f folder, report *Report) error {
 	id := job.ID(f.ref.Job)
 	source, err := r.env.Blobs.Get(ctx, job.SourceKey(f.ref.Tenant, id))
@@ -263,10 +267,12 @@ func (r *Reconciler) adoptSource(ctx context.Context, f folder, report *Report) 
 	if err = errors.Join(err, source.Close()); err != nil {
 		return fmt.Errorf("read the document: %w", err)
 	}
-	return r.recreate(ctx, &job.Record{
+	rec := &job.Record{
 		ID: id, Tenant: f.ref.Tenant, Run: 1, State: job.Pending, Options: job.Options{Lane: string(bus.Interactive)},
 		Size: uint32(size), SHA256: hex.EncodeToString(digest.Sum(nil)), CreateTime: madeAt(f.ref),
-	}, "document alone", report)
+	}
+	rec.ExpireTime = rec.Options.Expires(r.now(), r.cfg.Retention)
+	return r.recreate(ctx, rec, "document alone", report)
 }
 
 // recreate stores a job that the bucket of jobs has lost, and queues it.

@@ -197,6 +197,7 @@ func Units(cfg Config, p Parts) ([]lifecycle.Unit, *gateway.Service, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	cfg.Reconcile.Retention = cfg.Gateway.Retention
 	reconciler, err := reconcile.New(cfg.Reconcile, p.Env, p.Index)
 	if err != nil {
 		return nil, nil, err

@@ -22,6 +22,7 @@ func main() {
 	cfg, rec, db := gateway.DefaultConfig(), reconcile.DefaultConfig(), index{}
 	service.Main("gateway", []service.Settings{&cfg, &rec, &db}, func(ctx context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
 		// The index database is the index service's: what has expired is removed from it by a task.
+		rec.Retention = cfg.Retention
 		r, err := reconcile.New(rec, rt.Env, nil)
 		if err != nil {
 			return nil, err
