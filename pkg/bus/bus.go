@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -21,6 +22,8 @@ type Bus struct {
 	js  jetstream.JetStream
 	log *slog.Logger
 	tel *telemetry.Telemetry
+	// failed is why the last try to connect did not succeed, which the client forgets.
+	failed *atomic.Pointer[error]
 
 	rates   rates
 	trial   trial
@@ -38,14 +41,23 @@ func (b *Bus) GiveWay(ctx context.Context) {
 	}
 }
 
+const (
+	// pingEvery and pingsLost bound how long a server that hangs goes unnoticed: 30 s, where the client's defaults make it six minutes.
+	pingEvery = 10 * time.Second
+	pingsLost = 2
+)
+
 // Connect dials the NATS servers at url (comma-separated) and keeps the connection up for ever; name shows in the server's connection list. More options, such
 // as an in-process server or credentials, are appended to the defaults.
 func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts ...nats.Option) (*Bus, error) {
+	failed := &atomic.Pointer[error]{}
 	all := append([]nats.Option{
 		nats.Name(name),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(500 * time.Millisecond),
 		nats.RetryOnFailedConnect(true),
+		nats.PingInterval(pingEvery),
+		nats.MaxPingsOutstanding(pingsLost),
 		// Somebody may be about to correct the server's users; until then every try is told of.
 		nats.IgnoreAuthErrorAbort(),
 		// A publish while the connection is away must fail and be retried, not sit in a buffer that a crash would lose.
@@ -55,7 +67,16 @@ func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts 
 				log.Warn("nats connection lost", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { log.Info("nats connection is back") }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			if !errors.Is(err, nats.ErrNoServers) { // that all have been tried says nothing of why
+				failed.Store(&err)
+			}
+		}),
+		nats.ConnectHandler(func(*nats.Conn) { failed.Store(nil) }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			failed.Store(nil)
+			log.Info("nats connection is back")
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			subject := ""
 			if sub != nil {
@@ -78,7 +99,7 @@ func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts 
 		nc.Close()
 		return nil, fmt.Errorf("jetstream: %w", err)
 	}
-	return &Bus{nc: nc, js: js, log: log, tel: tel}, nil
+	return &Bus{nc: nc, js: js, log: log, tel: tel, failed: failed}, nil
 }
 
 // JetStream returns the context for what this package has no call for, such as job state.
@@ -93,13 +114,31 @@ func (b *Bus) Jobs(ctx context.Context) (jetstream.KeyValue, error) {
 	return kv, nil
 }
 
-// Check reports whether the server answers.
+// ErrNoLeader says why a cluster does not do what it is asked.
+var ErrNoLeader = errors.New("the NATS cluster, or a stream of it, has no leader: too few of its servers are up, it takes more than half")
+
+// cause adds to an error of JetStream's API that there is no leader, where it comes from that: a server says so only when it has been without one for
+// some time, and gives no answer before.
+func (b *Bus) cause(err error) error {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok &&
+		(api.ErrorCode == errNoLeader || api.ErrorCode == errStreamOffline || api.ErrorCode == errConsumerOffline) {
+		return fmt.Errorf("%w: %w", ErrNoLeader, err)
+	}
+	// What the user may not ask is not answered either.
+	if errors.Is(err, context.DeadlineExceeded) && b.nc.IsConnected() && b.nc.ConnectedClusterName() != "" &&
+		!errors.Is(b.nc.LastError(), nats.ErrPermissionViolation) {
+		return fmt.Errorf("no answer: the server hangs, or %w: %w", ErrNoLeader, err)
+	}
+	return err
+}
+
+// Check reports whether the server answers. Its error wraps ErrNoLeader where a cluster lacks one.
 func (b *Bus) Check(ctx context.Context) error {
 	if err := b.connected(); err != nil {
 		return err
 	}
 	if _, err := b.js.AccountInfo(ctx); err != nil {
-		return fmt.Errorf("nats: %w", err)
+		return fmt.Errorf("nats: %w", b.cause(err))
 	}
 	return nil
 }
@@ -109,10 +148,30 @@ func (b *Bus) connected() error {
 	if b.nc.IsConnected() {
 		return nil
 	}
-	if err := b.nc.LastError(); err != nil {
+	switch err := b.reason(); {
+	case errors.Is(err, nats.ErrAuthorization):
+		return b.refused(err)
+	case err != nil:
 		return fmt.Errorf("no connection to NATS at %s: %w", b.hosts(), err)
 	}
 	return fmt.Errorf("no connection to NATS at %s", b.hosts())
+}
+
+// reason returns why there is no connection, as far as that is known.
+func (b *Bus) reason() error {
+	if err := b.nc.LastError(); err != nil {
+		return err
+	}
+	if err := b.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// refused says what to do about servers that do not know the user.
+func (b *Bus) refused(err error) error {
+	return fmt.Errorf("no connection to NATS at %s: it does not know this user's key: check that the file of --nats.nkey or --nats.creds is one that its "+
+		"configuration was written with: %w", b.hosts(), err)
 }
 
 // hosts returns where the servers are, without the credentials that their URLs may hold.

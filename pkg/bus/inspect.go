@@ -32,41 +32,61 @@ type Deviation struct {
 	Problem string
 }
 
-// Inspect compares the streams, the consumers and the bucket with what Provision makes of the topology, in what the guarantees rest on; it changes
-// nothing. Bounds and times that an operator may have chosen are not compared.
+// Inspect compares the streams, the consumers and the buckets with what Provision makes of the topology, in what the guarantees rest on; it changes
+// nothing. Bounds and times that an operator may have chosen are not compared, and neither are replicas: those of the stream that has the fewest are
+// returned, none where there are no streams. Its error wraps ErrNoLeader where a cluster lacks one.
 func (b *Bus) Inspect(ctx context.Context, t Topology) (found []Deviation, replicas int, err error) {
 	t = t.withDefaults()
 	streams := append(t.otherStreams(), t.bucket())
 	for _, s := range Stages() {
 		streams = append(streams, t.stageStream(s))
 	}
-	for i, want := range streams {
-		stream, err := b.js.Stream(ctx, want.Name)
+	fewest := func(n int) {
+		if replicas == 0 || n < replicas {
+			replicas = n
+		}
+	}
+	for _, want := range streams {
+		stream, err := b.stream(ctx, want.Name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			found = append(found, Deviation{want.Name, "is not there"})
 			continue
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("stream %s: %w", want.Name, err)
+			return nil, 0, fmt.Errorf("stream %s: %w", want.Name, b.cause(err))
 		}
 		got := stream.CachedInfo().Config
-		if problem := streamProblem(want, got); problem != "" {
+		if problem := streamProblem(kept(want, got.Replicas), got); problem != "" {
 			found = append(found, Deviation{want.Name, problem})
 		}
-		if i == 0 || got.Replicas < replicas {
-			replicas = got.Replicas
+		fewest(got.Replicas)
+	}
+	for _, want := range t.otherBuckets() {
+		name := "KV_" + want.Bucket
+		stream, err := b.stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			found = append(found, Deviation{name, "is not there"})
+			continue
 		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("stream %s: %w", name, b.cause(err))
+		}
+		fewest(stream.CachedInfo().Config.Replicas)
 	}
 	for _, s := range Stages() {
 		for _, l := range []Lane{Interactive, Batch} {
 			name := s.Stream() + " > " + Durable(s, l)
-			c, err := b.js.Consumer(ctx, s.Stream(), Durable(s, l))
+			var c jetstream.Consumer
+			err := b.insist(ctx, func(ctx context.Context) (err error) {
+				c, err = b.js.Consumer(ctx, s.Stream(), Durable(s, l))
+				return err
+			})
 			if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
 				found = append(found, Deviation{name, "is not there"})
 				continue
 			}
 			if err != nil {
-				return nil, 0, fmt.Errorf("consumer %s: %w", name, err)
+				return nil, 0, fmt.Errorf("consumer %s: %w", name, b.cause(err))
 			}
 			if problem := consumerProblem(t.consumer(s, l), c.CachedInfo().Config); problem != "" {
 				found = append(found, Deviation{name, problem})
@@ -74,6 +94,15 @@ func (b *Bus) Inspect(ctx context.Context, t Topology) (found []Deviation, repli
 		}
 	}
 	return found, replicas, nil
+}
+
+// stream returns a stream. It outlasts an election of its leader.
+func (b *Bus) stream(ctx context.Context, name string) (s jetstream.Stream, err error) {
+	err = b.insist(ctx, func(ctx context.Context) (err error) {
+		s, err = b.js.Stream(ctx, name)
+		return err
+	})
+	return s, err
 }
 
 func streamProblem(want, got jetstream.StreamConfig) string {

@@ -92,7 +92,6 @@ func (g *grants) add(to *[]Grant, grant Grant) {
 func (g *grants) common() {
 	g.publish("$JS.API.INFO", "whether the server is there")
 	g.publish(allEvents, "the audit trail")
-	g.publish(api("DIRECT.GET", EventStream), "read the audit trail")
 	g.open(JobBucket)
 	g.read(recordKeys)
 	g.write(recordKeys)
@@ -137,10 +136,12 @@ func (g *grants) stage(s Stage) {
 		g.seldom(task(Scan), "documents of whose results there is nothing left to take over")
 		g.write(progressKeys)
 		g.watch(JobBucket, recordKeys+".>", "the index's documents follow the records")
+		g.publish(api("DIRECT.GET", EventStream), "the index's events follow the audit trail")
 		g.publish(api("STREAM.INFO", DeadLetterStream), "dead letters of jobs that are removed")
 		g.publish(api("STREAM.PURGE", DeadLetterStream), "dead letters of jobs that are removed")
 	}
 	g.seldom(task(s), "tasks that wait for something for long")
+	g.seldom(api("DIRECT.GET", EventStream), "whether a job's end was told that a crash came after")
 }
 
 func (g *grants) gateway() {
@@ -163,6 +164,7 @@ func (g *grants) gateway() {
 		g.publish(deadLetterSubject(s, "*", "*"), "the janitor keeps what it clears")
 	}
 	g.consume(AdvisoryStream, janitorDurable)
+	g.publish(api("DIRECT.GET", EventStream), "show the audit trail")
 	g.publish(api("STREAM.INFO", DeadLetterStream), "show dead letters")
 	g.publish(api("DIRECT.GET", DeadLetterStream), "show dead letters")
 	g.publish(api("STREAM.MSG.DELETE", DeadLetterStream), "drop dead letters")

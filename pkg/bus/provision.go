@@ -12,11 +12,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Provision creates or updates every stream, consumer and bucket. It is safe to call from several processes at once, and at every start.
+// Provision creates or updates every stream, consumer and bucket. It is safe to call from several processes at once, and at every start: it has as
+// many servers keep a stream as did before, or more where the topology asks for more.
 func (b *Bus) Provision(ctx context.Context, t Topology) error {
 	t = t.withDefaults()
+	m := maker{b: b, t: t}
+	var err error
+	if m.others, err = m.replicas(ctx, jobStream); err != nil {
+		return fmt.Errorf("stream %s: %w", jobStream, err)
+	}
+	if m.others == 0 && t.Replicas == 0 && b.nc.ConnectedClusterName() != "" {
+		m.others = clusterReplicas
+	}
 	for _, s := range Stages() {
-		if err := b.makeStream(ctx, t.stageStream(s)); err != nil {
+		if err := m.stream(ctx, t.stageStream(s)); err != nil {
 			return err
 		}
 		for _, l := range []Lane{Interactive, Batch} {
@@ -26,7 +35,7 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 		}
 	}
 	for _, cfg := range t.otherStreams() {
-		if err := b.makeStream(ctx, cfg); err != nil {
+		if err := m.stream(ctx, cfg); err != nil {
 			return err
 		}
 	}
@@ -35,36 +44,75 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 			return err
 		}
 	}
-	if err := b.makeStream(ctx, t.bucket()); err != nil {
+	if err := m.stream(ctx, t.bucket()); err != nil {
 		return err
 	}
 	for _, cfg := range t.otherBuckets() {
-		if err := b.insist(ctx, func(ctx context.Context) error {
+		if err := m.keep(ctx, "KV_"+cfg.Bucket, func(ctx context.Context, replicas int) error {
+			cfg.Replicas = replicas
 			_, err := b.js.CreateKeyValue(ctx, cfg)
 			if errors.Is(err, jetstream.ErrBucketExists) {
 				_, err = b.js.UpdateKeyValue(ctx, cfg)
 			}
 			return err
 		}); err != nil {
-			return fmt.Errorf("bucket %s: %w", cfg.Bucket, err)
+			return err
 		}
 	}
 	return nil
 }
 
-// makeStream updates a stream only where it is not as it should be: the server updates one that is, too, and its consumers may be made meanwhile by
+// maker makes the streams of a topology.
+type maker struct {
+	b *Bus
+	t Topology
+	// others is how many servers keep what is there already.
+	others int
+}
+
+// stream updates a stream only where it is not as it should be: the server updates one that is, too, and its consumers may be made meanwhile by
 // another process that provisions, which it does not keep apart (v2.15.2, fileStore.UpdateConfig and ConsumerStore).
-func (b *Bus) makeStream(ctx context.Context, cfg jetstream.StreamConfig) error {
-	if err := b.insist(ctx, func(ctx context.Context) error {
-		_, err := b.js.CreateStream(ctx, cfg) // one that is there, and the same, will do
+func (m *maker) stream(ctx context.Context, cfg jetstream.StreamConfig) error {
+	return m.keep(ctx, cfg.Name, func(ctx context.Context, replicas int) error {
+		cfg := kept(cfg, replicas)
+		_, err := m.b.js.CreateStream(ctx, cfg) // one that is there, and the same, will do
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			_, err = b.js.UpdateStream(ctx, cfg)
+			_, err = m.b.js.UpdateStream(ctx, cfg)
 		}
 		return err
-	}); err != nil {
-		return fmt.Errorf("stream %s: %w", cfg.Name, err)
+	})
+}
+
+// keep makes a stream, with as many replicas as it is to have.
+func (m *maker) keep(ctx context.Context, stream string, do func(ctx context.Context, replicas int) error) error {
+	now, err := m.replicas(ctx, stream)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", stream, err)
+	}
+	replicas := m.t.replicas(now, m.others)
+	if err := m.b.insist(ctx, func(ctx context.Context) error { return do(ctx, replicas) }); err != nil {
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == errNoPeers || api.ErrorCode == errNoCluster) {
+			err = fmt.Errorf("%d replicas need %d servers of a NATS cluster that are up and have room: start them, or ask for fewer replicas with "+
+				"--nats.replicas: %w", replicas, replicas, err)
+		}
+		return fmt.Errorf("stream %s: %w", stream, err)
+	}
+	if replicas < now {
+		m.t.Lower(stream, now, replicas)
 	}
 	return nil
+}
+
+// replicas returns how many servers keep a stream, none where it is not there.
+func (m *maker) replicas(ctx context.Context, stream string) (int, error) {
+	s, err := m.b.stream(ctx, stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return s.CachedInfo().Config.Replicas, nil
 }
 
 func (b *Bus) makeConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error {
@@ -96,7 +144,8 @@ func (b *Bus) insist(ctx context.Context, request func(context.Context) error) e
 	return err
 }
 
-// Provisioned reports whether everything is there, or what the named stages' services need of it: their consumers and the bucket of jobs.
+// Provisioned reports whether everything is there, or what the named stages' services need of it: their consumers and the bucket of jobs. Its error
+// wraps ErrNoLeader where that cannot be told for want of one.
 func (b *Bus) Provisioned(ctx context.Context, services ...Stage) error {
 	all := len(services) == 0
 	for _, s := range Stages() {
@@ -105,7 +154,7 @@ func (b *Bus) Provisioned(ctx context.Context, services ...Stage) error {
 		}
 		for _, l := range []Lane{Interactive, Batch} {
 			if _, err := b.js.Consumer(ctx, s.Stream(), Durable(s, l)); err != nil {
-				return fmt.Errorf("consumer %s: %w", Durable(s, l), err)
+				return fmt.Errorf("consumer %s: %w", Durable(s, l), b.cause(err))
 			}
 		}
 	}
@@ -113,14 +162,14 @@ func (b *Bus) Provisioned(ctx context.Context, services ...Stage) error {
 	if all {
 		for stream, cfg := range (Topology{}).otherConsumers() {
 			if _, err := b.js.Consumer(ctx, stream, cfg.Durable); err != nil {
-				return fmt.Errorf("consumer %s of %s: %w", cfg.Durable, stream, err)
+				return fmt.Errorf("consumer %s of %s: %w", cfg.Durable, stream, b.cause(err))
 			}
 		}
 		buckets = append(buckets, KeyBucket, HookBucket)
 	}
 	for _, bucket := range buckets {
 		if _, err := b.js.KeyValue(ctx, bucket); err != nil {
-			return fmt.Errorf("bucket %s: %w", bucket, err)
+			return fmt.Errorf("bucket %s: %w", bucket, b.cause(err))
 		}
 	}
 	return nil
@@ -131,10 +180,16 @@ func (b *Bus) CheckProvisioned(ctx context.Context, services ...Stage) error {
 	if err := b.Check(ctx); err != nil {
 		return err
 	}
-	if err := b.Provisioned(ctx, services...); err != nil {
+	err := b.Provisioned(ctx, services...)
+	if notThere(err) {
 		return fmt.Errorf("%s: %w", noStreams, err)
 	}
-	return nil
+	return err
+}
+
+// notThere reports whether an error says that something has not been made.
+func notThere(err error) bool {
+	return errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
 // Await waits until everything is there, or what the named stages' services need of it: a service that is started before anybody has provisioned
@@ -146,12 +201,16 @@ func (b *Bus) Await(ctx context.Context, services ...Stage) error {
 const (
 	// formingPatience is how long a cluster that answers may go on without all the servers that a stream is to be kept on.
 	formingPatience = 30 * time.Second
-	// errNoPeers is the broker's code for that.
-	errNoPeers jetstream.ErrorCode = 10005
+	// errNoPeers is the broker's code for that, and errNoCluster the one of a server that is no cluster's.
+	errNoPeers   jetstream.ErrorCode = 10005
+	errNoCluster jetstream.ErrorCode = 10074
 	// leaderPatience is how long a cluster may go on without a leader. The longest election measured took 9 s.
 	leaderPatience = 30 * time.Second
 	// errNoLeader is the broker's code for a cluster that has noticed it.
 	errNoLeader jetstream.ErrorCode = 10008
+	// errStreamOffline and errConsumerOffline are the codes of one that knows that those are away who keep something.
+	errStreamOffline   jetstream.ErrorCode = 10118
+	errConsumerOffline jetstream.ErrorCode = 10119
 )
 
 // ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their server, or before all of a
@@ -183,6 +242,8 @@ const (
 	pollEvery = 500 * time.Millisecond
 	// waitLogEvery is how often it is said that something is still waited for.
 	waitLogEvery = time.Minute
+	// reasonPatience is how long the client may take to tell why there is no connection: it does not tell of its first try.
+	reasonPatience = 2 * time.Second
 
 	noStreams = "no streams yet: run 'inkstream provision'"
 )
@@ -193,7 +254,11 @@ func awaitServer(ctx context.Context, log *slog.Logger, err error) {
 }
 
 func awaitStreams(ctx context.Context, log *slog.Logger, err error) {
-	log.WarnContext(ctx, noStreams, "error", err)
+	if notThere(err) {
+		log.WarnContext(ctx, noStreams, "error", err)
+		return
+	}
+	log.WarnContext(ctx, "waiting for NATS to tell of its streams", "error", err)
 }
 
 func awaitPeers(ctx context.Context, log *slog.Logger, err error) {
@@ -209,6 +274,7 @@ func awaitLeader(ctx context.Context, log *slog.Logger, err error) {
 func (b *Bus) poll(ctx context.Context, tell func(context.Context, *slog.Logger, error), ok func(context.Context) error) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	begun := time.Now()
 	var told time.Time
 	var connected bool // when that was told
 	for {
@@ -218,13 +284,21 @@ func (b *Bus) poll(ctx context.Context, tell func(context.Context, *slog.Logger,
 		if err == nil {
 			return nil
 		}
-		if last := b.nc.LastError(); errors.Is(last, nats.ErrAuthorization) || errors.Is(last, nats.ErrPermissionViolation) {
+		switch last := b.nc.LastError(); {
+		case errors.Is(last, nats.ErrAuthorization):
+			return b.refused(last)
+		case errors.Is(last, nats.ErrPermissionViolation):
 			return fmt.Errorf("nats: %w", last)
 		}
-		if is := b.nc.IsConnected(); ctx.Err() == nil && (is != connected || time.Since(told) >= waitLogEvery) {
+		is := b.nc.IsConnected()
+		known := is || b.reason() != nil || time.Since(begun) >= reasonPatience
+		if ctx.Err() == nil && known && (is != connected || time.Since(told) >= waitLogEvery) {
 			say := tell
 			if !is {
 				say = awaitServer
+				if why := b.connected(); why != nil { // what a request says is of the buffer that there is none of
+					err = why
+				}
 			}
 			say(ctx, b.log.With("nats", b.hosts()), err)
 			told, connected = time.Now(), is

@@ -14,7 +14,7 @@ const (
 	ackWait = 30 * time.Second
 	// maxDeliver is the crash net: a message that came back this often without anybody settling it kills its handler. Past it the
 	// broker would leave the message orphaned in the stream, so the janitor watches the advisories.
-	maxDeliver = 40
+	maxDeliver = 16
 	// duplicateWindow bounds the memory for message ids (about 170 bytes each).
 	duplicateWindow = 10 * time.Minute
 	// maxTaskBytes bounds a task message; tasks carry references only.
@@ -30,21 +30,21 @@ const (
 
 // Topology says how large the streams may grow and how often they are replicated.
 type Topology struct {
-	// Replicas of every stream and bucket: 1 on a single server, 3 on a cluster.
+	// Replicas is how many servers keep each stream and bucket. 0 is as many as now, and for those that are not there as many as keep the bucket of
+	// jobs; where there is none either, 3 on a cluster and 1 on a single server. Streams that more servers keep stay so, but for Lower.
 	Replicas int
+	// Lower lets Provision have fewer servers keep what more of them do. It is told of each stream.
+	Lower func(stream string, from, to int)
 	// MaxTasks is the mark of each stage's queue: at it the stage ahead takes up no more, and the gateway refuses uploads before that. 0 means
 	// 50,000. See limit for what the streams take beyond it.
 	MaxTasks int64
 	// AckWait overrides the redelivery delay of messages whose handler died; 0 means 30 s.
 	AckWait time.Duration
-	// MaxDeliver overrides the crash net, how often a message is delivered without ever being settled; 0 means 40.
+	// MaxDeliver overrides the crash net, how often a message is delivered without ever being settled; 0 means 16.
 	MaxDeliver int
 }
 
 func (t Topology) withDefaults() Topology {
-	if t.Replicas == 0 {
-		t.Replicas = 1
-	}
 	if t.MaxTasks == 0 {
 		t.MaxTasks = 50_000
 	}
@@ -55,6 +55,30 @@ func (t Topology) withDefaults() Topology {
 		t.MaxDeliver = maxDeliver
 	}
 	return t
+}
+
+// clusterReplicas is how many servers of a cluster keep each stream, unless others are named: one of them may be away.
+const clusterReplicas = 3
+
+// replicas returns how many servers are to keep a stream that so many keep now, none where it is not there; others is how many keep the rest.
+func (t Topology) replicas(now, others int) int {
+	switch {
+	case t.Lower != nil && t.Replicas > 0:
+		return t.Replicas
+	case now > 0:
+		return max(now, t.Replicas)
+	default:
+		return max(others, t.Replicas, 1)
+	}
+}
+
+// kept returns the configuration of a stream that so many servers keep.
+func kept(cfg jetstream.StreamConfig, replicas int) jetstream.StreamConfig {
+	cfg.Replicas = replicas
+	if cfg.Name == jobStream {
+		cfg.AllowDirect = replicas == 1 // see bucket
+	}
+	return cfg
 }
 
 const (
@@ -214,12 +238,15 @@ func (t Topology) consumer(s Stage, l Lane) jetstream.ConsumerConfig {
 const bucketHolds = "job.<tenant>.<id>: records; prog.<tenant>.<id>: page progress; idem.<tenant>.<key>: idempotency keys; " +
 	"used.<tenant>.<caller>: bytes uploaded today"
 
+// jobStream is the stream behind the bucket of jobs.
+const jobStream = "KV_" + JobBucket
+
 // bucket is the stream behind the bucket of jobs, as the client makes it, but for AllowDirect: with it any replica answers a read, and one that
 // lags answers with what was. A handler that takes an old record for the truth does work twice, or drops a task because its job is not there. So
 // on a cluster the leader answers, which is one more hop to some; on a single server nothing can lag.
 func (t Topology) bucket() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name:              "KV_" + JobBucket,
+		Name:              jobStream,
 		Description:       bucketHolds,
 		Subjects:          []string{"$KV." + JobBucket + ".>"},
 		Storage:           jetstream.FileStorage,

@@ -37,6 +37,9 @@ type Change struct {
 // begins anew, at revision 0.
 var ErrRestored = errors.New("the broker's jobs are older than what was seen of them: was its store restored from a copy?")
 
+// Void reports whether it is the tombstone of a job that never was; see Record.Void.
+func (c Change) Void() bool { return c.Buried && c.Run == 0 }
+
 // Changes calls each with every record that was written after the revision, 0 for all there are, and returns the revision up to which that
 // holds, after an error as well: 0 after ErrRestored. Records are streamed: no more than a few hundred are in memory at a time.
 func (s *Store) Changes(ctx context.Context, after uint64, each func(Change)) (last uint64, err error) {

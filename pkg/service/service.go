@@ -39,7 +39,7 @@ type Config struct {
 	Ops string
 	// Provision creates the streams and buckets at the start; without it the service waits until they are there.
 	Provision bool
-	// Replicas of each stream where Provision is set.
+	// Replicas of each stream where Provision is set; 0 keeps what there is, and begins with 3 on a cluster.
 	Replicas int
 	// DocumentTimeout bounds a run of a job, StallTimeout how long it may go on without moving.
 	DocumentTimeout, StallTimeout time.Duration
@@ -53,7 +53,7 @@ type Config struct {
 // DefaultConfig returns the defaults of a service of that name.
 func DefaultConfig(name string) Config {
 	return Config{
-		NATS: "nats://127.0.0.1:4222", Ops: "127.0.0.1:0", Provision: true, Replicas: 1, DocumentTimeout: time.Hour,
+		NATS: "nats://127.0.0.1:4222", Ops: "127.0.0.1:0", Provision: true, DocumentTimeout: time.Hour,
 		StallTimeout: 2 * time.Minute, Credentials: bus.Credentials{InboxPrefix: bus.InboxPrefix(name)},
 		Telemetry: telemetry.DefaultConfig("inkstream-"+name, Version),
 	}
@@ -65,7 +65,7 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.Blobs, "blobs", c.Blobs, "`URL` of the blob store, e.g. file:///var/lib/inkstream/blobs")
 	fs.StringVar(&c.Ops, "ops", c.Ops, "`address` of /healthz, /readyz and /metrics; empty for none")
 	fs.BoolVar(&c.Provision, "nats.provision", c.Provision, "create streams and buckets at the start instead of waiting for them")
-	fs.IntVar(&c.Replicas, "nats.replicas", c.Replicas, "replicas of each stream: 1 on one server, 3 on a cluster")
+	fs.IntVar(&c.Replicas, "nats.replicas", c.Replicas, "least replicas of each stream (default: as many as now; at first 1 on one server, 3 on a cluster)")
 	fs.DurationVar(&c.DocumentTimeout, "document-timeout", c.DocumentTimeout, "how long the run of a job may take; 0 for no bound")
 	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "how long a job in hand may go on without any page or stage ending; 0 for no bound")
 	fs.StringVar(&c.SealKeyFile, "seal-key-file", c.SealKeyFile,
@@ -79,7 +79,7 @@ func (c *Config) Validate() error {
 	var p config.Problems
 	p.Check(c.NATS != "", "nats", "empty, want an address")
 	p.Check(c.Blobs != "", "blobs", "empty, want a URL such as file:///var/lib/inkstream/blobs")
-	p.Check(c.Replicas >= 1 && c.Replicas <= 5, "nats.replicas", "%d, want 1 to 5", c.Replicas)
+	p.Check(c.Replicas >= 0 && c.Replicas <= 5, "nats.replicas", "%d, want 0 to 5", c.Replicas)
 	p.Check(c.DocumentTimeout >= 0, "document-timeout", "%s, want 0 or more", c.DocumentTimeout)
 	p.Check(c.StallTimeout >= 0, "stall-timeout", "%s, want 0 or more", c.StallTimeout)
 	p.Add(c.Credentials.Validate())

@@ -82,7 +82,7 @@ func rebuild(ctx context.Context, s streams, f *rebuildFlags) (err error) {
 		if d.Jobs%100 == 0 && d.Jobs > 0 {
 			fmt.Fprintf(s.err, "%d jobs, %d pages\n", d.Jobs, d.Pages)
 		}
-	}}
+	}, Bad: func(err error) { fmt.Fprintf(s.err, "left out: %v\n", err) }}
 	if f.nats.url != "" {
 		b, err := f.nats.connect("index rebuild")
 		if err != nil {
@@ -101,8 +101,12 @@ func rebuild(ctx context.Context, s streams, f *rebuildFlags) (err error) {
 			return fmt.Errorf("audit trail: %w", err)
 		}
 	}
-	r.Bad = func(err error) { fmt.Fprintf(s.err, "left out: %v\n", err) }
 	done, err := r.Run(ctx)
+	return told(s, done, err)
+}
+
+// told says what a rebuilding has done.
+func told(s streams, done projection.Done, err error) error {
 	if err == nil && done.Damaged > 0 {
 		err = fmt.Errorf("%d pages or jobs are left out, because their blobs are damaged", done.Damaged)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"inkstream.dev/pkg/bus"
@@ -21,13 +22,16 @@ import (
 
 func newNATSConfig(s streams) *cobra.Command {
 	opts := natsconf.DefaultOptions()
-	dir := "nats"
+	dir, keep := "nats", false
 	cmd := &cobra.Command{
 		Use:   "nats-config",
 		Short: "Write the configuration of NATS servers, with a user for each service",
 		Long: `Write the configuration of NATS servers for services that run on their own: JetStream that has on disk what it acknowledges, an account for
 the pipeline, an administrator, and one user for each service who may use the subjects that the service needs and no others. The users' keys are
-made anew, so nothing is ever overwritten: move the old folder away to write another.
+made anew, so nothing is overwritten: move the old folder away to write another.
+
+With --keep-keys it writes the servers' configurations anew around the keys in the folder, for what an update lets the users do: nobody is locked
+out, and users who have no key yet get one. Give the same flags as before; a file that changes is kept beside as NAME.old.
 
 Give each service the file with its seed, and keep admin.nk away from all of them.`,
 		Example: `  inkstream nats-config -o /etc/inkstream/nats
@@ -35,17 +39,23 @@ Give each service the file with its seed, and keep admin.nk away from all of the
   inkstream provision --nats nats://nats:4222 --nats.nkey /etc/inkstream/nats/admin.nk
   ocr --nats nats://nats:4222 --nats.nkey /etc/inkstream/nats/ocr.nk --nats.provision=false --blobs file:///blobs
 
-  inkstream nats-config --cluster nats-1,nats-2,nats-3 --tls-cert /etc/nats/cert.pem --tls-key /etc/nats/key.pem`,
+  inkstream nats-config --cluster nats-1,nats-2,nats-3 --tls-cert /etc/nats/cert.pem --tls-key /etc/nats/key.pem
+
+  inkstream nats-config -o /etc/inkstream/nats --keep-keys && nats-server --signal reload`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if err := opts.Validate(); err != nil {
 				return usageError{err}
+			}
+			if keep {
+				return natsConfigAnew(opts, dir, s.out)
 			}
 			return natsConfig(opts, dir, s.out)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&dir, "out", "o", dir, "folder to write to")
+	f.BoolVar(&keep, "keep-keys", false, "write the configurations anew around the keys in the folder")
 	f.StringVar(&opts.Listen, "listen", opts.Listen, "address for the services")
 	f.StringVar(&opts.Monitor, "monitor", opts.Monitor, "address of the server's monitoring pages; empty for none")
 	f.StringVar(&opts.Dir, "store-dir", opts.Dir, "folder that a server keeps its streams in")
@@ -59,7 +69,7 @@ Give each service the file with its seed, and keep admin.nk away from all of the
 
 // natsConfig writes the files and says what to do with them.
 func natsConfig(opts natsconf.Options, dir string, out io.Writer) error {
-	files, err := natsconf.Generate(opts)
+	files, err := generate(opts)
 	if err != nil {
 		return err
 	}
@@ -69,7 +79,7 @@ func natsConfig(opts natsconf.Options, dir string, out io.Writer) error {
 	// First of all, so that nothing is written where something is in the way.
 	for _, file := range files {
 		if _, err := os.Lstat(filepath.Join(dir, file.Name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is there already, and new keys would lock its users out: name another folder, or move this one away",
+			return fmt.Errorf("%s is there already, and new keys would lock its users out: name another folder, move this one away, or keep its keys with --keep-keys",
 				filepath.Join(dir, file.Name))
 		}
 	}
@@ -133,24 +143,42 @@ func (f *natsFlags) connect(name string) (*bus.Bus, error) {
 	return bus.Connect(f.url, name, slog.New(slog.DiscardHandler), nil, opts...)
 }
 
+// named adds to the refusal of a user which file's key it is.
+func (f *natsFlags) named(err error) error {
+	file := f.credentials.NKey + f.credentials.Creds // at most one is given
+	if file == "" || !errors.Is(err, nats.ErrAuthorization) {
+		return err
+	}
+	return fmt.Errorf("the key in %s: %w", file, err)
+}
+
 func newProvision(s streams) *cobra.Command {
 	f := natsFlags{url: "nats://127.0.0.1:4222"}
 	if url := s.getenv("NATS"); url != "" {
 		f.url = url
 	}
 	var topology bus.Topology
+	replicas := 0
 	timeout := time.Minute
 	cmd := &cobra.Command{
 		Use:   "provision",
 		Short: "Make the streams, consumers and buckets on NATS servers, or bring them up to date",
 		Long: `Make the streams, consumers and buckets on NATS servers, as the administrator of 'inkstream nats-config', for services that run with
---nats.provision=false. It can be run again at any time, and must be after each update: what is there is brought up to date, and nothing is lost.`,
+--nats.provision=false. It can be run again at any time, and must be after each update: what is there is brought up to date, and nothing is lost.
+
+As many servers keep each stream as did before; at first 3 do on a cluster. --nats.replicas makes them more, or fewer.`,
 		Example: `  inkstream provision --nats nats://nats:4222 --nats.nkey nats/admin.nk
   inkstream provision --nats nats://nats-1:4222,nats://nats-2:4222,nats://nats-3:4222 --nats.nkey nats/admin.nk --nats.replicas 3`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if topology.Replicas < 1 || topology.Replicas > 5 {
-				return usageError{fmt.Errorf("--nats.replicas: %d, want 1 to 5", topology.Replicas)}
+			if cmd.Flags().Changed("nats.replicas") {
+				if replicas < 1 || replicas > 5 {
+					return usageError{fmt.Errorf("--nats.replicas: %d, want 1 to 5", replicas)}
+				}
+				topology.Replicas = replicas
+				topology.Lower = func(stream string, from, to int) {
+					fmt.Fprintf(s.out, "%s: replicas lowered from %d to %d\n", stream, from, to)
+				}
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
@@ -158,7 +186,7 @@ func newProvision(s streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&f.url, "nats", f.url, "addresses of the NATS servers, comma-separated")
-	cmd.Flags().IntVar(&topology.Replicas, "nats.replicas", 1, "replicas of each stream: 1 on one server, 3 on a cluster")
+	cmd.Flags().IntVar(&replicas, "nats.replicas", 0, "replicas of each stream (default: as many as now; at first 1 on one server, 3 on a cluster)")
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long it may take, the wait for the servers included")
 	f.register(cmd, s, bus.AdminUser)
 	return cmd
@@ -171,7 +199,7 @@ func provision(ctx context.Context, out io.Writer, f *natsFlags, topology bus.To
 	}
 	defer b.Close()
 	if err := b.ProvisionWhenUp(ctx, topology); err != nil {
-		return err
+		return f.named(err)
 	}
 	found, replicas, err := b.Inspect(ctx, topology)
 	if err != nil {
@@ -184,5 +212,8 @@ func provision(ctx context.Context, out io.Writer, f *natsFlags, topology bus.To
 		return errors.New("not everything is as it should be: see above")
 	}
 	fmt.Fprintf(out, "all streams, consumers and buckets are there, replicas: %d\n", replicas)
+	if topology.Replicas == 0 && replicas < 3 && b.Server().Cluster != "" {
+		fmt.Fprintln(out, "the server is part of a cluster: --nats.replicas 3 has three of its servers keep each stream, so that one may be away")
+	}
 	return nil
 }

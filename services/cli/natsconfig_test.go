@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,6 +49,99 @@ func TestNATSConfig(t *testing.T) {
 	shell{}.want(t, exitUsage, "2 servers", "nats-config", "-o", t.TempDir(), "--cluster", "a,b")
 }
 
+// Whoever writes the configuration anew gets what is written first, around the same keys, and keeps what was there.
+func TestNATSConfigKeepsKeys(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"a server": {"nats-config"}, "a cluster": {"nats-config", "--cluster", "a,b,c", "--listen", "127.0.0.1:4222"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "nats")
+			args := append(args, "-o", dir)
+			shell{}.want(t, exitError, "no keys to keep", append(args, "--keep-keys")...)
+			shell{}.want(t, 0, "", args...)
+			first := contents(t, dir)
+			shell{}.want(t, exitError, "--keep-keys", args...)
+			out := shell{}.want(t, 0, "reload", append(args, "--keep-keys")...)
+			if got := contents(t, dir); !maps.Equal(got, first) {
+				t.Errorf("files after nothing changed: %q, want the same as before", slices.Sorted(maps.Keys(got)))
+			}
+			if !strings.Contains(out, "admin.nk: kept") {
+				t.Errorf("output %q, want that admin.nk is kept", out)
+			}
+
+			// An older program wrote less, and knew one service less.
+			const grant = `"$JS.API.DIRECT.GET.INK_DLQ`
+			want := maps.Clone(first)
+			for file, text := range first {
+				if strings.HasSuffix(file, ".conf") {
+					old := strings.ReplaceAll(text, grant, `"nothing`)
+					if old == text {
+						t.Fatalf("%s does not have %s", file, grant)
+					}
+					want[file+".old"] = old
+					if err := os.WriteFile(filepath.Join(dir, file), []byte(old), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			shell{}.want(t, 0, "written anew", append(args, "--keep-keys")...)
+			if got := contents(t, dir); !maps.Equal(got, want) {
+				t.Errorf("files: %q, want the first ones anew, with the old ones beside", slices.Sorted(maps.Keys(got)))
+			}
+			if err := os.Remove(filepath.Join(dir, "scan.nk")); err != nil {
+				t.Fatal(err)
+			}
+			shell{}.want(t, 0, "scan.nk: made", append(args, "--keep-keys")...)
+			got := contents(t, dir)
+			if got["scan.nk"] == first["scan.nk"] || got["ocr.nk"] != first["ocr.nk"] {
+				t.Error("keys: want a new one where there was none, and the others kept")
+			}
+			if err := os.WriteFile(filepath.Join(dir, "ocr.nk"), []byte("no seed"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			shell{}.want(t, exitError, "ocr.nk", append(args, "--keep-keys")...)
+			if again := contents(t, dir); again["nats.conf"] != got["nats.conf"] {
+				t.Error("a key that is none: the configuration was written")
+			}
+		})
+	}
+}
+
+// contents returns what the files in a folder hold.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]string)
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(data)
+	}
+	return files
+}
+
+// The servers of a cluster listen for each other where they do for the services.
+func TestNATSConfigListens(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]string{
+		"10.0.0.1:4222": `"10.0.0.1:7777"`, "[::1]:4222": `"[::1]:7777"`, "0.0.0.0:4222": `"0.0.0.0:7777"`, ":4222": `"0.0.0.0:7777"`,
+	} {
+		dir := filepath.Join(t.TempDir(), "nats")
+		shell{}.want(t, 0, "", "nats-config", "-o", dir, "--cluster", "a,b,c", "--cluster-port", "7777", "--listen", listen)
+		conf := contents(t, dir)["nats-a.conf"]
+		if !strings.Contains(conf, "\n  listen: "+want+"\n") || !strings.Contains(conf, "\nlisten: \""+listen+"\"\n") {
+			t.Errorf("--listen %s: got %s, want the cluster at %s", listen, conf[:min(len(conf), 600)], want)
+		}
+	}
+}
+
 func TestProvision(t *testing.T) {
 	t.Parallel()
 	s := bustest.NewSecured(t)
@@ -55,6 +149,24 @@ func TestProvision(t *testing.T) {
 		shell{}.want(t, 0, "replicas: 1", "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.AdminUser))
 	}
 	shell{}.want(t, exitError, "uthorization", "provision", "--nats", s.URL()) // without a key
+	stranger := bustest.NewSecured(t).Seed(bus.AdminUser)
+	shell{}.want(t, exitError, "the key in "+stranger, "provision", "--nats", s.URL(), "--nats.nkey", stranger)
+	shell{}.want(t, exitError, "3 servers of a NATS cluster", "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.AdminUser), "--nats.replicas", "3")
+	shell{}.want(t, exitUsage, "want 1 to 5", "provision", "--nats", s.URL(), "--nats.replicas", "0")
 	shell{}.want(t, exitError, "as the administrator", "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.GatewayUser),
 		"--nats.inbox-prefix", "_INBOX_gateway", "--timeout", "3s")
+}
+
+// As many servers keep the streams as before, unless fewer are asked for.
+func TestProvisionKeepsReplicas(t *testing.T) {
+	t.Parallel()
+	c := bustest.NewCluster(t)
+	shell{}.want(t, 0, "replicas: 3", "provision", "--nats", c.URL())
+	shell{}.want(t, 0, "INK_OCR: replicas lowered from 3 to 1", "provision", "--nats", c.URL(), "--nats.replicas", "1")
+	shell{}.want(t, 0, "--nats.replicas 3", "provision", "--nats", c.URL()) // which would be better
+	out := shell{}.want(t, 0, "replicas: 3", "provision", "--nats", c.URL(), "--nats.replicas", "3")
+	if strings.Contains(out, "lowered") {
+		t.Errorf("output %q, want none of lowered replicas", out)
+	}
+	shell{}.want(t, 0, "replicas: 3", "provision", "--nats", c.URL())
 }

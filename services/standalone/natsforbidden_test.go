@@ -88,7 +88,7 @@ var publishable = []struct {
 	{"$JS.API.STREAM.MSG.DELETE.INK_OCR", "gateway"},
 	{"$JS.API.DIRECT.GET.INK_OCR", ""},
 	{"$JS.API.DIRECT.GET.INK_OCR.ink.ocr.batch.default.j", ""},
-	{"$JS.API.DIRECT.GET.INK_EVENTS", "gateway index"},
+	{"$JS.API.DIRECT.GET.INK_EVENTS", "gateway ingest scan render ocr index"},
 	{"$JS.API.DIRECT.GET.INK_DLQ", "gateway"},
 	{"$JS.API.STREAM.MSG.DELETE.INK_DLQ", "gateway"},
 	{"$JS.API.STREAM.PURGE.INK_DLQ", "index"},

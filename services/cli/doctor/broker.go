@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	natsgo "github.com/nats-io/nats.go"
 
 	"inkstream.dev/pkg/bus"
 )
@@ -57,10 +60,18 @@ func (e *examination) nats(ctx context.Context) {
 	}
 	if err != nil {
 		fix := "start it with JetStream switched on (nats-server -js), and check address, user and permissions"
-		if e.cfg.NATS == "" {
+		switch {
+		case errors.Is(err, bus.ErrNoLeader):
+			fix = startCluster
+		case errors.Is(err, natsgo.ErrAuthorization):
+			fix = "name the administrator's key with --nats.nkey, as 'inkstream nats-config' wrote it with the server's configuration"
+			if file := e.cfg.Credentials.NKey + e.cfg.Credentials.Creds; file != "" { // at most one is given
+				fix = "see that the key in " + file + " is one that the server's configuration was written with"
+			}
+		case e.cfg.NATS == "":
 			fix = "name the address that the server was started with: --nats nats://host:port"
 		}
-		e.fail(name, fix, "%s: no answer from JetStream: %v", shown(where), err)
+		e.fail(name, fix, "%s: no answer from JetStream: %v", servers(where), err)
 		return
 	}
 	server := b.Server()
@@ -75,8 +86,11 @@ func (e *examination) nats(ctx context.Context) {
 	}
 	e.writes(ctx, b)
 	e.sync(ctx)
-	e.streams(ctx, b)
+	e.streams(ctx, b, where)
 }
+
+// startCluster is what to do about a cluster without a leader.
+const startCluster = "start the cluster's other servers: more than half of them have to be up"
 
 // writes finds out whether the broker takes what is written.
 func (e *examination) writes(ctx context.Context, b *bus.Bus) {
@@ -130,23 +144,63 @@ func (e *examination) sync(ctx context.Context) {
 }
 
 // streams compares what the broker keeps with what it should.
-func (e *examination) streams(ctx context.Context, b *bus.Bus) {
+func (e *examination) streams(ctx context.Context, b *bus.Bus, where string) {
 	const name = "nats streams"
+	cluster := b.Server().Cluster != ""
 	found, replicas, err := b.Inspect(ctx, bus.Topology{})
 	switch {
+	case errors.Is(err, bus.ErrNoLeader):
+		e.fail(name, startCluster, "%v", err)
 	case err != nil:
 		e.fail(name, "check the permissions of the user", "%v", err)
 	case len(found) > 0:
 		for _, d := range found {
-			e.fail(name, "run 'inkstream provision', which makes and repairs streams; if it refuses to, delete the stream when it is empty",
-				"%s: %s", d.Name, d.Problem)
+			e.fail(name, fmt.Sprintf("run '%s', which makes and repairs streams; if it refuses to, delete the stream when it is empty",
+				e.provision(where, cmp.Or(replicas, replicasOn(cluster)))), "%s: %s", d.Name, d.Problem)
 		}
-	case b.Server().Cluster != "" && replicas < 3:
-		e.warn(name, "run 'inkstream provision --nats.replicas 3'",
-			"all streams, consumers and the bucket are as they should be, but on %d of the cluster's servers only", replicas)
+	case cluster && replicas < clusterReplicas:
+		e.warn(name, fmt.Sprintf("run '%s'", e.provision(where, clusterReplicas)),
+			"all streams, consumers and buckets are as they should be, but the server is part of a cluster, and replicas: %d, want %d, so that one "+
+				"server may be away", replicas, clusterReplicas)
 	default:
-		e.ok(name, "all streams, consumers and the bucket are as they should be, replicas: %d", replicas)
+		e.ok(name, "all streams, consumers and buckets are as they should be, replicas: %d", replicas)
 	}
+}
+
+// clusterReplicas is how many servers of a cluster are to keep each stream.
+const clusterReplicas = 3
+
+func replicasOn(cluster bool) int {
+	if cluster {
+		return clusterReplicas
+	}
+	return 1
+}
+
+// provision returns the command that makes and repairs streams, with all that says which.
+func (e *examination) provision(where string, replicas int) string {
+	command := "inkstream provision --nats " + servers(where)
+	c := e.cfg.Credentials
+	for _, f := range []struct{ flag, file string }{
+		{"nkey", c.NKey}, {"creds", c.Creds}, {"ca", c.CA}, {"cert", c.Cert}, {"key", c.Key},
+	} {
+		if f.file != "" {
+			command += " --nats." + f.flag + " " + f.file
+		}
+	}
+	return fmt.Sprintf("%s --nats.replicas %d", command, replicas)
+}
+
+// servers returns the addresses of NATS servers without the credentials that they may hold.
+func servers(where string) string {
+	list := strings.Split(where, ",")
+	for i, one := range list {
+		if one = strings.TrimSpace(one); !strings.Contains(one, "://") {
+			one = "nats://" + one
+		}
+		list[i] = shown(one)
+	}
+	return strings.Join(list, ",")
 }
 
 // older reports whether a version is below another.

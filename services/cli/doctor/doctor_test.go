@@ -95,6 +95,57 @@ func TestStreams(t *testing.T) {
 	wantStatus(t, run(t, cfg, (*examination).nats), "nats streams", Fail, "is not there")
 }
 
+// A cluster is looked at as it is, and what to do is said in full. The last part stops most of it.
+func TestStreamsOfCluster(t *testing.T) {
+	t.Parallel()
+	c := bustest.NewCluster(t)
+	cfg := testConfig(t)
+	cfg.NATS = c.URL()
+	look := func(want Status, detail, fix string) {
+		t.Helper()
+		checks := run(t, cfg, (*examination).nats)
+		wantStatus(t, checks, "nats streams", want, detail)
+		if got := checks["nats streams"].Fix; !strings.Contains(got, fix) {
+			t.Errorf("what to do: got %q, want %q", got, fix)
+		}
+	}
+	command := "inkstream provision --nats " + c.URL() + " --nats.replicas 3"
+	look(Fail, "is not there", command)
+	b := c.Connect(bus.Topology{})
+	look(OK, "replicas: 3", "")
+	if err := b.JetStream().DeleteConsumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Batch)); err != nil {
+		t.Fatal(err)
+	}
+	look(Fail, "INK_OCR > ocr-batch: is not there", command)
+	if err := b.Provision(t.Context(), bus.Topology{Replicas: 1, Lower: func(string, int, int) {}}); err != nil {
+		t.Fatal(err)
+	}
+	look(Warn, "replicas: 1, want 3", command)
+	c.Stop(1)
+	c.Stop(2)
+	cfg.NATS = c.NodeURL(0)
+	var check Check
+	bustest.Eventually(t, "the last server knows that it has no leader", func() bool {
+		check = run(t, cfg, (*examination).nats)["nats"]
+		return check.Status == Fail
+	})
+	if check.Status != Fail || !strings.Contains(check.Detail, "has no leader") || check.Fix != startCluster {
+		t.Errorf("one server of three: got %+v, want that the cluster has no leader", check)
+	}
+}
+
+// The command to run names everything but secrets.
+func TestProvisionCommand(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.Credentials = bus.Credentials{NKey: "nats/admin.nk", CA: "ca.pem"}
+	e := &examination{cfg: cfg}
+	want := "inkstream provision --nats nats://a:1,tls://b:2,nats://c:3 --nats.nkey nats/admin.nk --nats.ca ca.pem --nats.replicas 3"
+	if got := e.provision("nats://me:secret@a:1, tls://b:2,c:3", 3); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A broker that answers and takes no writes, as after a full disk, is told of.
 func TestBrokerThatRefusesWrites(t *testing.T) {
 	t.Parallel()

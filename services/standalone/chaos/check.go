@@ -160,7 +160,7 @@ func (w *world) checkBooks(ctx context.Context) {
 	}
 	records := make(map[string]bool)
 	_, err := w.Jobs.Changes(ctx, 0, func(c job.Change) {
-		if c.State != "" {
+		if c.State != "" && !c.Void() {
 			records[string(c.ID)] = true
 		}
 	})
