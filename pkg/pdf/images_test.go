@@ -262,6 +262,35 @@ func TestMetadataOfTheCorpus(t *testing.T) {
 	}
 }
 
+// Pages can share their annotations, and what a page has of them is written for each.
+func TestLinksAreBounded(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n")
+	b.WriteString("3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Annots[")
+	for i := range 500 {
+		fmt.Fprintf(&b, "<</Type/Annot/Subtype/Link/Rect[%d 10 %d 20]/A<</S/URI/URI(http://a/%d%s)>>>>", i, i+1, i, strings.Repeat("x", 1000))
+	}
+	b.WriteString("]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n")
+	path := filepath.Join(t.TempDir(), "links.pdf")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	d, err := sharedEngine(t).Open(t.Context(), file, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if n := len(read(t, d, 1).Page.GetLinks()); n < 100 || n > 140 {
+		t.Errorf("got %d links with addresses of 1,000 bytes, want as many as 128 KiB hold", n)
+	}
+}
+
 func TestLinksAndTags(t *testing.T) {
 	t.Parallel()
 	corpus, e := pdftest.Corpus(t), sharedEngine(t)

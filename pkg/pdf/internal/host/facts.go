@@ -13,6 +13,8 @@ import (
 
 const (
 	maxURI = 2048
+	// maxURIs bounds the addresses of a page's links together: pages can share their annotations, and each is written with its own.
+	maxURIs = 128 << 10
 	// maxTags and maxTagDepth bound the structure elements of a page, maxMarks its marked contents.
 	maxTags     = 5000
 	maxTagDepth = 40
@@ -22,6 +24,7 @@ const (
 
 // links adds the page's links, and to its words which of them they are under.
 func (s *reading) links() {
+	addresses := 0
 	for _, l := range s.page.Links() {
 		b, ok := s.bbox(l.Bounds)
 		if !ok {
@@ -29,7 +32,9 @@ func (s *reading) links() {
 		}
 		out := &inkstreamv1.Link{Bbox: b, Page: int32(l.Page)}
 		if l.Page == 0 {
-			if out.Uri = address(l.URI); out.GetUri() == "" {
+			out.Uri = address(l.URI)
+			addresses += len(out.GetUri())
+			if out.GetUri() == "" || addresses > maxURIs {
 				continue
 			}
 		}
