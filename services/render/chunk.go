@@ -102,7 +102,7 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTas
 	return batch, nil
 }
 
-// crashTries is how often a page may crash the engine before it is failed.
+// crashTries is how often a page may crash the engine before it is failed, or is read without its images where those were asked for.
 const crashTries = 2
 
 // page reads one page and keeps its images. What is wrong with the page is its outcome, not an error.
@@ -111,12 +111,13 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 	var res *pdf.PageResult
 	var err error
 	opts := reading(&r.Options)
-	for range crashTries {
+	for try := 1; ; try++ {
 		res, err = doc.Page(ctx, n, opts)
-		if !again(err, opts) || ctx.Err() != nil {
+		if !again(err, opts, try) || ctx.Err() != nil {
 			break
 		}
-		opts.Images = false // a page is worth more than its images, should one of them be the trouble
+		// A page is worth more than its images, should one of them be the trouble. An engine that died once may have been killed for another reason.
+		opts.Images = opts.Images && fault.CodeOf(err) == fault.EngineCrashed && try < crashTries
 	}
 	st.env.Tel.Metrics.EngineSeconds(ctx, "pdfium", time.Since(start))
 	if err != nil {
@@ -147,10 +148,10 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 }
 
 // again reports whether a page is worth another try: after a crash, and where it went wrong while its images were asked for.
-func again(err error, opts pdf.PageOptions) bool {
+func again(err error, opts pdf.PageOptions, try int) bool {
 	switch fault.CodeOf(err) {
 	case fault.EngineCrashed:
-		return true
+		return opts.Images || try < crashTries
 	case fault.EngineMemory, fault.PageTimeout:
 		return opts.Images
 	default:
