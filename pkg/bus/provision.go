@@ -22,7 +22,7 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 		return fmt.Errorf("stream %s: %w", jobStream, err)
 	}
 	if m.others == 0 && t.Replicas == 0 && b.nc.ConnectedClusterName() != "" {
-		m.others = clusterReplicas
+		m.others = ClusterReplicas
 	}
 	for _, s := range Stages() {
 		if err := m.stream(ctx, t.stageStream(s)); err != nil {

@@ -53,10 +53,21 @@ func TestReplicasOfCluster(t *testing.T) {
 			t.Errorf("lowered %v, want %s from 3 to 1", lowered, stream)
 		}
 	}
+	// A stream that one server keeps needs no other to answer.
+	if err := b.Provision(t.Context(), bus.Topology{Replicas: 3}); err != nil {
+		t.Fatalf("raise: %v", err)
+	}
+	inspect("being raised", 3)
 	c.Stop(1)
 	c.Stop(2)
 	one := bustest.Dial(t, c.NodeURL(0))
 	bustest.Eventually(t, "the cluster has lost its leader", func() bool { return errors.Is(one.Check(t.Context()), bus.ErrNoLeader) })
+	// A leader goes on answering for some seconds before it notices that the others are gone.
+	bustest.Within(t, time.Minute, "the stream has lost its leader", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		return errors.Is(one.Provisioned(ctx, bus.Scan), bus.ErrNoLeader)
+	})
 	for what, ask := range map[string]func(context.Context) error{
 		"check":                        one.Check,
 		"provisioned":                  func(ctx context.Context) error { return one.Provisioned(ctx) },

@@ -57,8 +57,8 @@ func (t Topology) withDefaults() Topology {
 	return t
 }
 
-// clusterReplicas is how many servers of a cluster keep each stream, unless others are named: one of them may be away.
-const clusterReplicas = 3
+// ClusterReplicas is how many servers of a cluster keep each stream, unless others are named: one of them may be away.
+const ClusterReplicas = 3
 
 // replicas returns how many servers are to keep a stream that so many keep now, none where it is not there; others is how many keep the rest.
 func (t Topology) replicas(now, others int) int {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -30,6 +31,7 @@ type trial struct {
 	mu    sync.Mutex // guards taken, and lets one caller try at a time
 	taken time.Time
 
+	some     atomic.Bool // whether silent has any: each message that is answered asks
 	silentMu sync.Mutex
 	silent   map[string]time.Time // by subject's beginning: the last message that was not answered, and none was since
 }
@@ -39,6 +41,9 @@ const silentFor = time.Minute
 
 // answered notes whether the stream of a subject has answered to a message.
 func (t *trial) answered(subject string, yes bool) {
+	if yes && !t.some.Load() {
+		return
+	}
 	parts := strings.SplitN(subject, ".", 3)
 	if len(parts) < 3 { // no stream's
 		return
@@ -54,6 +59,7 @@ func (t *trial) answered(subject string, yes bool) {
 	default:
 		t.silent[stream] = time.Now()
 	}
+	t.some.Store(len(t.silent) > 0)
 }
 
 // silence returns an error that names the streams which do not answer.
@@ -70,7 +76,7 @@ func (t *trial) silence() error {
 		return nil
 	}
 	slices.Sort(streams)
-	return fmt.Errorf("NATS answers, but not to what is published to %s: if its disk was full, free it, then restart NATS", strings.Join(streams, ", "))
+	return fmt.Errorf("NATS answers, but not to what is published to %s: a stream of a cluster may lack a leader; if a disk was full, free it, then restart NATS", strings.Join(streams, ", "))
 }
 
 // CheckWrites is Check, and reports as well whether the server takes what is written; it is a readiness check. A server whose disk was full once

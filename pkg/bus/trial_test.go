@@ -1,28 +1,80 @@
-package bus
+package bus_test
 
 import (
 	"strings"
 	"testing"
-	"time"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
 )
 
-// A server whose disk was full keeps that by the stream: one may be stuck while the others are well.
-func TestSilentStreams(t *testing.T) {
+// A server that answers and takes no writes is not well, and is again when it does.
+func TestCheckWrites(t *testing.T) {
 	t.Parallel()
-	var tr trial
-	tr.answered("ink.scan.interactive.t.j", true)
-	tr.answered("odd", false)
-	if err := tr.silence(); err != nil {
-		t.Errorf("got %v, want nothing", err)
+	b := bustest.Connect(t, bustest.Server(t))
+	if err := b.CheckWrites(t.Context()); err != nil {
+		t.Errorf("before there are streams: got %v, want no error", err)
 	}
-	tr.answered("ink.render.interactive.t.j", false)
-	tr.answered("ink.ocr.batch.t.j", false)
-	tr.answered("ink.ocr.batch.t.j", true)
-	if err := tr.silence(); err == nil || !strings.Contains(err.Error(), "ink.render.>") || strings.Contains(err.Error(), "ocr") {
-		t.Errorf("got %v, want it to name ink.render.> alone", err)
+	b = bustest.New(t)
+	bound := func(bytes int64) {
+		t.Helper()
+		s, err := b.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := s.CachedInfo().Config
+		cfg.MaxBytes = bytes
+		if _, err := b.JetStream().UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
 	}
-	tr.silent["ink.render"] = time.Now().Add(-2 * silentFor)
-	if err := tr.silence(); err != nil {
-		t.Errorf("after a while: got %v, want nothing", err)
+	bound(1000)
+	for range 2 {
+		if err := b.CheckWrites(t.Context()); err == nil || !strings.Contains(err.Error(), "NATS refuses writes: free its disk, then restart it") {
+			t.Errorf("full: got %v, want that NATS refuses writes", err)
+		}
+		if err := b.Check(t.Context()); err != nil {
+			t.Errorf("full, Check: got %v, want no error: the server answers", err)
+		}
+	}
+	bound(-1)
+	seq := func() uint64 {
+		t.Helper()
+		s, err := b.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.CachedInfo().State.LastSeq
+	}
+	before := seq()
+	for range 3 {
+		if err := b.CheckWrites(t.Context()); err != nil {
+			t.Errorf("with room: got %v, want no error", err)
+		}
+	}
+	if got := seq() - before; got != 1 {
+		t.Errorf("three checks wrote %d times, want once", got)
+	}
+}
+
+// Every service's user may do what its readiness check does.
+func TestServicesMayTryWrites(t *testing.T) {
+	t.Parallel()
+	s := bustest.NewSecured(t)
+	if err := s.Connect(t, bus.AdminUser).Provision(t.Context(), bus.Topology{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range bus.Users() {
+		b := s.Connect(t, user)
+		if got, want := b.MayTryWrite(t.Context()), user != bus.AdminUser; got != want {
+			t.Errorf("%s may try writes: %t, want %t", user, got, want)
+			continue
+		}
+		if user == bus.AdminUser {
+			continue
+		}
+		if err := b.CheckWrites(t.Context()); err != nil {
+			t.Errorf("%s: got %v, want no error", user, err)
+		}
 	}
 }

@@ -3,9 +3,11 @@
 package natsconf
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +43,10 @@ type Options struct {
 	ClusterPort int
 	// TLS is for clients, and between servers; the zero value is for none.
 	TLS TLS
+	// Keys are the public keys of users who have one already; the others get new ones.
+	Keys map[string]string
+	// Secret is what a cluster's servers know each other by; empty for a new one.
+	Secret string
 }
 
 // DefaultOptions returns the options of a single server.
@@ -83,10 +89,21 @@ type File struct {
 	Data []byte
 }
 
+// routeLine finds the secret in a configuration of a cluster's server.
+var routeLine = regexp.MustCompile(`(?m)^  authorization: \{ user: route, password: "([^"\\]+)"`)
+
+// SecretIn returns what a cluster's servers know each other by, from the configuration of one that Generate wrote; empty where it is no cluster's.
+func SecretIn(conf []byte) string {
+	if found := routeLine.FindSubmatch(conf); found != nil {
+		return string(found[1])
+	}
+	return ""
+}
+
 // SeedFile returns the name of the file that holds a user's seed.
 func SeedFile(user string) string { return user + ".nk" }
 
-// Generate makes new keys, and returns a configuration for each server and the seed of each user.
+// Generate makes keys, and returns a configuration for each server and the seed of each user whose key is new.
 func Generate(o Options) ([]File, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -94,17 +111,21 @@ func Generate(o Options) ([]File, error) {
 	var files []File
 	var users strings.Builder
 	for _, name := range bus.Users() {
-		seed, public, err := newKey()
-		if err != nil {
-			return nil, err
+		public := o.Keys[name]
+		if public == "" {
+			seed, fresh, err := newKey()
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, File{SeedFile(name), append(seed, '\n')})
+			public = fresh
 		}
-		files = append(files, File{SeedFile(name), append(seed, '\n')})
 		writeUser(&users, bus.Permit(name, o.Replicas()), public)
 	}
 	if len(o.Cluster) == 0 {
 		return append(files, File{"nats.conf", o.server("nats", users.String(), "")}), nil
 	}
-	secret := rand.Text()
+	secret := cmp.Or(o.Secret, rand.Text())
 	for _, name := range o.Cluster {
 		files = append(files, File{"nats-" + name + ".conf", o.server(name, users.String(), secret)})
 	}
@@ -167,12 +188,13 @@ system_account: SYS
 
 // cluster writes how the servers find each other. They know each other by a password, and by their certificates where they have some.
 func (o Options) cluster(b *strings.Builder, name, secret string) {
+	host, _, _ := net.SplitHostPort(o.Listen) // Validate has looked at it
 	fmt.Fprintf(b, `
 cluster: {
   name: inkstream
   listen: %s
   authorization: { user: route, password: %s, timeout: 5 }
-`, quote(net.JoinHostPort("0.0.0.0", strconv.Itoa(o.ClusterPort))), quote(secret))
+`, quote(net.JoinHostPort(cmp.Or(host, "0.0.0.0"), strconv.Itoa(o.ClusterPort))), quote(secret))
 	if o.TLS.Cert != "" {
 		// Each end of a route is a client of the other.
 		fmt.Fprintf(b, "  tls: %s\n", o.TLS.block("  "))

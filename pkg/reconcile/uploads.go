@@ -174,12 +174,8 @@ func (r *Reconciler) judge(ctx context.Context, f folder, report *Report) error 
 	switch {
 	case err == nil && rec.Buried() && stray:
 		// A worker that was at it when the job was removed wrote once more.
-		if r.index != nil {
-			if err := r.index.DeleteJob(ctx, f.ref.Tenant, f.ref.Job); err != nil {
-				return err
-			}
-		}
-		return r.discard(ctx, f, "the job is gone", report)
+		report.Discarded++
+		return r.env.RemoveKept(ctx, rec, r.index)
 	case err == nil:
 		return nil
 	case !errors.Is(err, job.ErrNotFound):

@@ -69,7 +69,7 @@ Give each service the file with its seed, and keep admin.nk away from all of the
 
 // natsConfig writes the files and says what to do with them.
 func natsConfig(opts natsconf.Options, dir string, out io.Writer) error {
-	files, err := generate(opts)
+	files, err := natsconf.Generate(opts)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func provision(ctx context.Context, out io.Writer, f *natsFlags, topology bus.To
 		return errors.New("not everything is as it should be: see above")
 	}
 	fmt.Fprintf(out, "all streams, consumers and buckets are there, replicas: %d\n", replicas)
-	if topology.Replicas == 0 && replicas < 3 && b.Server().Cluster != "" {
+	if topology.Replicas == 0 && replicas < bus.ClusterReplicas && b.Server().Cluster != "" {
 		fmt.Fprintln(out, "the server is part of a cluster: --nats.replicas 3 has three of its servers keep each stream, so that one may be away")
 	}
 	return nil

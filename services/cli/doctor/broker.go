@@ -158,21 +158,18 @@ func (e *examination) streams(ctx context.Context, b *bus.Bus, where string) {
 			e.fail(name, fmt.Sprintf("run '%s', which makes and repairs streams; if it refuses to, delete the stream when it is empty",
 				e.provision(where, cmp.Or(replicas, replicasOn(cluster)))), "%s: %s", d.Name, d.Problem)
 		}
-	case cluster && replicas < clusterReplicas:
-		e.warn(name, fmt.Sprintf("run '%s'", e.provision(where, clusterReplicas)),
+	case cluster && replicas < bus.ClusterReplicas:
+		e.warn(name, fmt.Sprintf("run '%s'", e.provision(where, bus.ClusterReplicas)),
 			"all streams, consumers and buckets are as they should be, but the server is part of a cluster, and replicas: %d, want %d, so that one "+
-				"server may be away", replicas, clusterReplicas)
+				"server may be away", replicas, bus.ClusterReplicas)
 	default:
 		e.ok(name, "all streams, consumers and buckets are as they should be, replicas: %d", replicas)
 	}
 }
 
-// clusterReplicas is how many servers of a cluster are to keep each stream.
-const clusterReplicas = 3
-
 func replicasOn(cluster bool) int {
 	if cluster {
-		return clusterReplicas
+		return bus.ClusterReplicas
 	}
 	return 1
 }
