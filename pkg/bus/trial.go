@@ -62,7 +62,10 @@ func (t *trial) answered(subject string, yes bool) {
 	t.some.Store(len(t.silent) > 0)
 }
 
-// silence returns an error that names the streams which do not answer.
+// ErrSilent means that the server answers, but some streams did not when they were last written to. Work that needs none of them goes on.
+var ErrSilent = errors.New("NATS answers, but not to what is published")
+
+// silence returns an ErrSilent that names the streams which do not answer.
 func (t *trial) silence() error {
 	t.silentMu.Lock()
 	defer t.silentMu.Unlock()
@@ -76,7 +79,7 @@ func (t *trial) silence() error {
 		return nil
 	}
 	slices.Sort(streams)
-	return fmt.Errorf("NATS answers, but not to what is published to %s: a stream of a cluster may lack a leader; if a disk was full, free it, then restart NATS", strings.Join(streams, ", "))
+	return fmt.Errorf("%w to %s: a stream of a cluster may lack a leader; if a disk was full, free it, then restart NATS", ErrSilent, strings.Join(streams, ", "))
 }
 
 // CheckWrites is Check, and reports as well whether the server takes what is written; it is a readiness check. A server whose disk was full once
@@ -85,9 +88,14 @@ func (b *Bus) CheckWrites(ctx context.Context) error {
 	if err := b.Check(ctx); err != nil {
 		return err
 	}
-	if err := b.trial.silence(); err != nil {
-		return err // the server keeps a failed write by the stream, and the one that is tried here may be well
+	if err := b.writesNow(ctx); err != nil {
+		return err
 	}
+	return b.trial.silence() // the server keeps a failed write by the stream, and the one that was tried may be well
+}
+
+// writesNow is TryWrite, unless a write was tried not long ago.
+func (b *Bus) writesNow(ctx context.Context) error {
 	b.trial.mu.Lock()
 	defer b.trial.mu.Unlock()
 	if time.Since(b.trial.taken) < trialEvery {
@@ -97,6 +105,7 @@ func (b *Bus) CheckWrites(ctx context.Context) error {
 		return err
 	}
 	b.trial.taken = time.Now()
+	b.trial.answered(trialSubject, true)
 	return nil
 }
 

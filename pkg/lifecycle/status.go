@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"sync"
@@ -44,10 +45,18 @@ type Status struct {
 	checks map[string]Check
 	spared map[string]bool // the checks of AddOptional
 	info   map[string]string
+	down   map[string]failing // by check; those that went well last are not in it
 
 	checkMu sync.Mutex // guards what follows, and lets one caller check while the others wait for its result
 	checked time.Time
 	results map[string]Dependency
+}
+
+// failing is what is known of a dependency whose last checks failed.
+type failing struct {
+	checks int // one after the other
+	last   time.Time
+	err    error
 }
 
 // Dependency is the result of a check.
@@ -69,7 +78,7 @@ type Report struct {
 
 // NewStatus returns a Status of a process without units, which is not ready.
 func NewStatus() *Status {
-	return &Status{units: map[string]Phase{}, checks: map[string]Check{}, spared: map[string]bool{}, info: map[string]string{}}
+	return &Status{units: map[string]Phase{}, checks: map[string]Check{}, spared: map[string]bool{}, info: map[string]string{}, down: map[string]failing{}}
 }
 
 // Track returns the units as Run wants them, changed so that the Status knows how each stands. From this call on the process is ready only
@@ -165,8 +174,32 @@ func (s *Status) Report(ctx context.Context) Report {
 	return r
 }
 
-// Watch asks the dependencies again and again until ctx is done, so that Observe hears of them also where nobody asks for the Report. It is a
-// unit's Run.
+// Down returns what is wrong with the first of these dependencies that is known to be away: its last two checks failed, of which the last is not
+// long ago, so that one slow answer does not count. It asks nobody and does not wait.
+func (s *Status) Down(dependencies ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range dependencies {
+		if d := s.down[name]; d.checks > 1 && time.Since(d.last) < 2*watchEvery+checkTimeout {
+			return fmt.Errorf("%s: %w", name, d.err)
+		}
+	}
+	return nil
+}
+
+// note keeps for Down how a check went.
+func (s *Status) note(name string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		delete(s.down, name)
+		return
+	}
+	s.down[name] = failing{s.down[name].checks + 1, time.Now(), err}
+}
+
+// Watch asks the dependencies again and again until ctx is done, so that Observe and Down hear of them also where nobody asks for the Report. It
+// is a unit's Run.
 func (s *Status) Watch(ctx context.Context, ready func()) error {
 	ready()
 	tick := time.NewTicker(watchEvery)
@@ -199,7 +232,8 @@ func (s *Status) check(ctx context.Context) map[string]Dependency {
 	var wg sync.WaitGroup
 	for name, check := range checks {
 		wg.Go(func() {
-			d := ask(ctx, check)
+			d, err := ask(ctx, check)
+			s.note(name, err)
 			d.Optional = spared[name]
 			if s.Observe != nil {
 				s.Observe(ctx, name, d.Up)
@@ -214,14 +248,14 @@ func (s *Status) check(ctx context.Context) map[string]Dependency {
 	return results
 }
 
-func ask(ctx context.Context, check Check) Dependency {
+func ask(ctx context.Context, check Check) (Dependency, error) {
 	began := time.Now()
 	err := check(ctx)
 	d := Dependency{Up: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000}
 	if err != nil {
 		d.Error = err.Error()
 	}
-	return d
+	return d, err
 }
 
 // ServeHTTP serves /readyz.

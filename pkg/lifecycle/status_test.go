@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -167,4 +168,42 @@ func TestStatusIsReadyWithoutWhatIsOptional(t *testing.T) {
 	if indexUp.Load() {
 		t.Error("observed: the index is up, want down")
 	}
+}
+
+// What failed once may only have been slow; what failed twice is away until it answers, or until nobody asks any more.
+func TestDownIsWhatFailedTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := lifecycle.NewStatus()
+		var down atomic.Bool
+		s.AddCheck("blobs", func(context.Context) error {
+			if down.Load() {
+				return errBoom
+			}
+			return nil
+		})
+		s.AddCheck("index", func(context.Context) error { return errBoom })
+		check := func(want error) {
+			t.Helper()
+			<-time.After(2 * time.Second)
+			s.Report(t.Context())
+			if got := s.Down("nats", "blobs"); !errors.Is(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		}
+		check(nil)
+		down.Store(true)
+		check(nil)
+		check(errBoom)
+		check(errBoom)
+		down.Store(false)
+		check(nil)
+		down.Store(true)
+		check(nil)
+		check(errBoom)
+		<-time.After(time.Minute)
+		if got := s.Down("blobs"); got != nil {
+			t.Errorf("long after the last check: got %v, want nil", got)
+		}
+	})
 }

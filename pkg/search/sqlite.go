@@ -32,6 +32,8 @@ const (
 // SQLite is a Store in one file, with the write-ahead log beside it. Each tenant has tables of its own, so that one tenant's words
 // neither show up in another's hits nor weigh in their scores. Create one with OpenSQLite.
 type SQLite struct {
+	path   string
+	file   fs.FileInfo // that was opened
 	writer *writer
 	reader *sql.DB
 	ranked int // rankedPages, but in tests
@@ -61,7 +63,8 @@ func openSQLite(ctx context.Context, path string, busy time.Duration) (*SQLite, 
 	if err != nil {
 		return nil, fmt.Errorf("make the index's file: %w", err)
 	}
-	if err := errors.Join(f.Close(), syncFolder(filepath.Dir(path))); err != nil {
+	file, err := f.Stat()
+	if err := errors.Join(err, f.Close(), syncFolder(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("make the index's file: %w", err)
 	}
 	if err := indexedFunction(); err != nil {
@@ -71,7 +74,7 @@ func openSQLite(ctx context.Context, path string, busy time.Duration) (*SQLite, 
 	if err != nil {
 		return nil, err
 	}
-	s := &SQLite{ranked: rankedPages, writer: newWriter(ctx, db)}
+	s := &SQLite{path: path, file: file, ranked: rankedPages, writer: newWriter(ctx, db)}
 	s.reader, err = openDB(path, busy, max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)")
 	if err != nil {
 		return nil, errors.Join(err, s.writer.close())
@@ -114,8 +117,21 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
+// inPlace returns a Busy fault where the path does not lead to the file that was opened any more: nobody would find what is written to that one.
+func (s *SQLite) inPlace() error {
+	file, err := os.Stat(s.path)
+	if err == nil && os.SameFile(file, s.file) {
+		return nil
+	}
+	err = errors.Join(errors.New("the index's file was moved or removed: start again, and run 'inkstream index rebuild' if it is lost"), err)
+	return fault.Wrap(fault.Busy, fault.Unavailable, err)
+}
+
 // Ping reads from the index, and reports that it did not take what was last written.
 func (s *SQLite) Ping(ctx context.Context) error {
+	if err := s.inPlace(); err != nil {
+		return err
+	}
 	if last := s.failed.Load(); last != nil && time.Since(last.at) < failedFor {
 		return last.err
 	}
@@ -138,7 +154,13 @@ func (s *SQLite) Close() error {
 // write runs do in a transaction that waits for its turn, and commits it. It may run do twice: all that do leaves elsewhere is what its last
 // run did. Statements in it run without ctx's end: they are short, and the driver starts a goroutine for each statement that can be interrupted.
 func (s *SQLite) write(ctx context.Context, doing string, do func(ctx context.Context, tx *transaction) error) error {
-	err := s.writer.do(ctx, func(tx *transaction) error { return do(context.WithoutCancel(ctx), tx) })
+	err := s.inPlace()
+	if err == nil {
+		err = s.writer.do(ctx, func(tx *transaction) error { return do(context.WithoutCancel(ctx), tx) })
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == sqlite3.SQLITE_ERROR { // as where there is no such table
+		err = errors.Join(s.known(ctx), err)
+	}
 	err = classify(ctx, doing, err)
 	switch {
 	case err != nil && fault.KindOf(err) == fault.Busy:
@@ -147,6 +169,15 @@ func (s *SQLite) write(ctx context.Context, doing string, do func(ctx context.Co
 		s.failed.Store(nil)
 	}
 	return err
+}
+
+// known returns what isKnown does of the file's version.
+func (s *SQLite) known(ctx context.Context) error {
+	var version int
+	if err := s.reader.QueryRowContext(ctx, versionQuery).Scan(&version); err != nil {
+		return err
+	}
+	return isKnown(version)
 }
 
 // classify says what was being done, and makes an error that may pass a Busy fault.

@@ -12,6 +12,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"inkstream.dev/pkg/fault"
 )
 
 // step is one version of the schema. Statements of perTenant run once for each tenant, with its number for every {t}; a new tenant
@@ -103,12 +105,9 @@ func migrateTx(ctx context.Context, tx *transaction) error {
 	if _, err := tx.ExecContext(ctx, create); err != nil {
 		return err
 	}
-	var version int
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version); err != nil {
+	version, err := tx.version(ctx)
+	if err != nil {
 		return err
-	}
-	if version > len(steps) {
-		return fmt.Errorf("the index has version %d, this program knows only %d", version, len(steps))
 	}
 	tenants, err := tenantIDs(ctx, tx, version)
 	if err != nil {
@@ -129,6 +128,25 @@ func migrateTx(ctx context.Context, tx *transaction) error {
 		}
 	}
 	return nil
+}
+
+const versionQuery = `SELECT coalesce(max(version), 0) FROM schema_version`
+
+// version returns the version of the file, or what isKnown does.
+func (tx *transaction) version(ctx context.Context) (version int, err error) {
+	if err := tx.QueryRowContext(ctx, versionQuery).Scan(&version); err != nil {
+		return 0, err
+	}
+	return version, isKnown(version)
+}
+
+// isKnown returns a Busy fault where the file is of a later version, to which another process may bring it while this one is at work: the work waits
+// until this one is brought up to date as well.
+func isKnown(version int) error {
+	if version <= len(steps) {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "the index has version %d, this program knows only %d; a later one has brought it there", version, len(steps))
 }
 
 // tenantIDs returns the tenants of an index of that version. Version 0 has no table of them.
@@ -171,6 +189,9 @@ func makeTenant(ctx context.Context, tx *transaction, name string) (int64, error
 	id, err := tx.tenant(ctx, name)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
+	}
+	if _, err := tx.version(ctx); err != nil {
+		return 0, err // its tables would not be what that version's programs expect
 	}
 	result, err := tx.ExecContext(ctx, `INSERT INTO tenants (name) VALUES (?)`, name)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -223,6 +224,55 @@ func TestDamagedFile(t *testing.T) {
 	}
 	if err := s.Ping(t.Context()); err == nil {
 		t.Error("Ping: got nil, want an error")
+	}
+}
+
+// What is written to a file that nobody finds any more would be lost.
+func TestFileIsMovedAway(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	s := openAt(t, path)
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(path, path+".away")
+	for range 2 {
+		err := s.PutPages(t.Context(), chunkOf(0))
+		if fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "index rebuild") {
+			t.Errorf("PutPages: got %v, want a Busy fault that says what helps", err)
+		}
+		if err := s.Ping(t.Context()); err == nil {
+			t.Error("Ping: got nil, want an error")
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil { // and another file in its place
+			t.Fatal(err)
+		}
+	}
+	move(path+".away", path)
+	if err := errors.Join(s.PutPages(t.Context(), chunkOf(0)), s.Ping(t.Context())); err != nil {
+		t.Errorf("afterwards: got %v, want no error", err)
+	}
+}
+
+// A later version's process has brought the file to its schema: what waits for this one is not to blame.
+func TestFileOfALaterVersion(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
+	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
+		t.Fatal(err)
+	}
+	exec1(t, s.writer.conn, `INSERT INTO schema_version (version, applied_time) VALUES (99, 0)`)
+	exec1(t, s.writer.conn, `ALTER TABLE terms_1 RENAME TO words_of_99_1`)
+	for _, tenant := range []string{"acme", "fresh"} {
+		page := chunkOf(1)[:1]
+		page[0].Tenant = tenant
+		err := s.PutPages(t.Context(), page)
+		if fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "version 99") {
+			t.Errorf("PutPages of tenant %s: got %v, want a Busy fault that names the version", tenant, err)
+		}
 	}
 }
 

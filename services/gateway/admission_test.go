@@ -212,3 +212,39 @@ func TestOneTenantLeavesPlacesToOthers(t *testing.T) {
 		t.Errorf("%d places and %v are left", len(s.uploads), s.shares.held)
 	}
 }
+
+// While a dependency is known to be away that an upload needs, it is refused at once, before anything of it is read.
+func TestUploadsAreRefusedWhileADependencyIsAway(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	for _, tt := range []struct {
+		name    string
+		refused bool
+		err     error
+	}{
+		{"blobs", true, errors.New("no answer")},
+		{"nats", true, errors.New("no answer")},
+		{"index", false, errors.New("no answer")}, // which takes no part in an upload
+		{"nats", false, bus.ErrSilent},            // the record can be written, and the task is queued later
+	} {
+		var down atomic.Bool
+		down.Store(true)
+		r.status.AddCheck(tt.name, func(context.Context) error {
+			if down.Load() {
+				return tt.err
+			}
+			return nil
+		})
+		known := func() bool { r.status.Report(t.Context()); return r.status.Down(tt.name) != nil }
+		eventually(t, tt.name+" is known to be away", known)
+		_, err := rpcAPI{r.rpc}.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7")})
+		if tt.refused {
+			checkError(t, err, fault.Unavailable)
+			r.wantNothing()
+		} else {
+			checkError(t, err, "")
+		}
+		down.Store(false)
+		eventually(t, tt.name+" is back", func() bool { return !known() })
+	}
+}

@@ -44,7 +44,10 @@ type intake struct {
 
 // newIntake takes one of the places for uploads, if there is room for the job that the upload stands for; the caller calls release in the end.
 func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), err error) {
-	if err := s.admission.admit(ctx); err != nil {
+	if err = s.away(); err == nil {
+		err = s.admission.admit(ctx)
+	}
+	if err != nil {
 		s.env.Tel.Metrics.Upload(ctx, string(fault.CodeOf(err)), 0)
 		return nil, nil, err
 	}
@@ -60,6 +63,16 @@ func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), er
 	s.flood.enter()
 	_, caller := s.limits.Jobs(identityOf(ctx))
 	return &intake{s: s, tenant: tenant(ctx), id: job.NewID(), files: 1, caller: caller}, func() { s.flood.leave(); free(); leave() }, nil
+}
+
+// away returns an UNAVAILABLE fault while a dependency is known to be away that an upload cannot do without. Otherwise each upload would wait for it,
+// and hold its place and its bytes meanwhile. A stream that does not answer is none of them: the reconciler queues the job when it does.
+func (s *Service) away() error {
+	err := s.status.Down("nats", "blobs")
+	if err == nil || errors.Is(err, bus.ErrSilent) {
+		return nil
+	}
+	return fault.Wrap(fault.Busy, fault.Unavailable, err)
 }
 
 // store streams the document to the blob store. When it returns without an error the bytes are durable.

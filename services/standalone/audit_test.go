@@ -127,9 +127,7 @@ func paths() []path {
 			return id
 		}, worked + " deleted"},
 		{"expired", func(t *testing.T, p *pipeline) string {
-			id := p.done(t, pdftest.BornDigital(1), &inkstreamv1.JobOptions{Retention: durationpb.New(2 * time.Second)})
-			bustest.Within(t, 20*time.Second, "it is gone", func() bool { return len(p.files(t, id)) == 0 })
-			return id
+			return p.expires(t, pdftest.BornDigital(1), 2*time.Second).GetId()
 		}, worked + " expired"},
 		{"deduplicated", func(t *testing.T, p *pipeline) string {
 			f := pdftest.BornDigital(4)
