@@ -223,6 +223,7 @@ func TestWrongParametersAreNamed(t *testing.T) {
 	one := "/v1/jobs/" + string(r.newJob(running).ID)
 	for _, tt := range []struct{ path, field, says string }{
 		{one + "?wait=30", "wait", `wait "30", want a duration such as 30s`},
+		{one + "?wait=-5s", "wait", "not negative"},
 		{"/v1/jobs?create_after=junk", "create_after", "want a time such as 2026-11-30T12:00:00Z"},
 		{"/v1/jobs?filter.createAfter=junk", "filter.createAfter", "want a time"},
 		{"/v1/search?q=x&createBefore=2026-01-01", "createBefore", "want a time"},

@@ -109,7 +109,11 @@ func (s *Service) GetJob(ctx context.Context, req *inkstreamv1.GetJobRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	if wait := req.GetWait().AsDuration(); wait > 0 {
+	wait := req.GetWait().AsDuration()
+	if wait < 0 {
+		return nil, invalidField(fault.InvalidArgument, "wait", "want a duration that is not negative")
+	}
+	if wait > 0 {
 		return s.awaitEnd(ctx, ref, min(wait, maxWait))
 	}
 	return s.jobView(ctx, ref)

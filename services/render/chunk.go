@@ -108,17 +108,12 @@ const crashTries = 2
 // page reads one page and keeps its images. What is wrong with the page is its outcome, not an error.
 func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n int, kept *images) (*inkstreamv1.Page, error) {
 	start := time.Now()
-	var res *pdf.PageResult
-	var err error
-	opts := reading(&r.Options)
-	for try := 1; ; try++ {
-		res, err = doc.Page(ctx, n, opts)
-		if !again(err, opts, try) || ctx.Err() != nil {
-			break
+	res, err := tryPage(reading(&r.Options), func(opts pdf.PageOptions) (*pdf.PageResult, error) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		// A page is worth more than its images, should one of them be the trouble. An engine that died once may have been killed for another reason.
-		opts.Images = opts.Images && fault.CodeOf(err) == fault.EngineCrashed && try < crashTries
-	}
+		return doc.Page(ctx, n, opts)
+	})
 	st.env.Tel.Metrics.EngineSeconds(ctx, "pdfium", time.Since(start))
 	if err != nil {
 		if ctx.Err() != nil {
@@ -145,6 +140,25 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 		return nil, fmt.Errorf("store raster: %w", err)
 	}
 	return res.Page, nil
+}
+
+// tryPage reads a page again while that is worth it. What it had to leave out, a note on the page says.
+func tryPage(opts pdf.PageOptions, read func(pdf.PageOptions) (*pdf.PageResult, error)) (*pdf.PageResult, error) {
+	var without error // what the images were left out for
+	for try := 1; ; try++ {
+		res, err := read(opts)
+		if again(err, opts, try) {
+			// A page is worth more than its images, should one of them be the trouble. An engine that died once may have been killed for another reason.
+			if opts.Images && (fault.CodeOf(err) != fault.EngineCrashed || try == crashTries) {
+				opts.Images, without = false, err
+			}
+			continue
+		}
+		if err == nil && without != nil {
+			res.Page.Notes = append(res.Page.Notes, fmt.Sprintf("images left out, because with them the page could not be read: %s", fault.CodeOf(without)))
+		}
+		return res, err
+	}
 }
 
 // again reports whether a page is worth another try: after a crash, and where it went wrong while its images were asked for.

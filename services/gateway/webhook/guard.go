@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -41,6 +42,11 @@ func (p Policy) CheckURL(raw string) error {
 		return fmt.Errorf("%w: it holds credentials", ErrForbidden)
 	case u.Fragment != "":
 		return fmt.Errorf("%w: it has a fragment", ErrForbidden)
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Errorf("%w: there is no port %s", ErrForbidden, port)
+		}
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !p.Allowed(ip) {
 		return fmt.Errorf("%w: it is of a network that is not called", ErrForbidden)

@@ -52,6 +52,7 @@ func TestCheckURL(t *testing.T) {
 		ok  bool
 	}{
 		{"https://example.org/hook?token=x", true}, {"http://example.org:8080", true},
+		{"https://example.com:65536/", false}, {"https://example.com:0/", false}, {"https://example.com:8443/", true},
 		{"ftp://example.org/", false}, {"file:///etc/passwd", false}, {"gopher://127.0.0.1:6379/_x", false}, {"//example.org", false}, {"/hook", false},
 		{"https://user:pass@example.org/", false}, {"https:///x", false}, {"https://example.org/#x", false},
 		{"http://127.0.0.1/", false}, {"http://[::1]/", false}, {"http://[::ffff:10.0.0.1]/", false}, {"http://169.254.169.254/latest/meta-data/", false},
