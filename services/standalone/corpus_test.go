@@ -39,7 +39,13 @@ func TestCorpus(t *testing.T) {
 		sums.check(t)
 		noLitter(t, p)
 	})
+	scans := 0
 	for _, f := range corpus.Files {
+		compared := missing == nil && scored(f)
+		if compared {
+			scans++
+			compared = scans%2 == 1 // each is read twice more here; make quality takes them all
+		}
 		t.Run(f.Path, func(t *testing.T) {
 			t.Parallel()
 			j := runCorpusFile(t, p, f)
@@ -50,7 +56,7 @@ func TestCorpus(t *testing.T) {
 			checkState(t, f, j)
 			if j.GetState() == inkstreamv1.Job_SUCCEEDED {
 				checkText(t, p, f, j)
-				if missing == nil && scored(f) {
+				if compared {
 					sums.compare(t, p, engine, corpus, f, j)
 				}
 			}

@@ -59,7 +59,7 @@ func dirty(img ocr.Image) bool {
 // end as if it were not there.
 func TestPoisonCostsItsPageOnly(t *testing.T) {
 	t.Parallel()
-	engines := openEngines(t, func(c *pdf.Config) { c.PageTimeout, c.MemoryLimit = 10*time.Second, 512<<20 })
+	engines := openEngines(t, func(c *pdf.Config) { c.PageTimeout, c.MemoryLimit = 6*time.Second, 512<<20 })
 	engines.ocr = &poisonable{sound: engines.ocr, hostile: map[string]ocr.Engine{
 		"crash": enginetest.Hostile(t, enginetest.Crashes),
 		"hang":  enginetest.Hostile(t, enginetest.Hangs),
