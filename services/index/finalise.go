@@ -108,10 +108,30 @@ func (st *steps) list(ctx context.Context, r *job.Record) error {
 func (st *steps) Ended(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.Outcome, error) {
 	switch {
 	case !s.Job.State.Gone():
-		return stage.Outcome{}, st.settle(ctx, s.Job)
+		if err := st.settle(ctx, s.Job); err != nil {
+			return stage.Outcome{}, err
+		}
+		return st.late(ctx, s, t)
 	case t.GetRemove():
 		return stage.Outcome{}, st.remove(ctx, s.Job)
 	default:
 		return stage.Outcome{}, nil
 	}
+}
+
+// late is what the trail may lack of a unit of pages whose task comes back after the job's end: its pages were counted, but whoever did so did not get
+// to hear that, or to tell of it, and others ended the job. What the trail has already, it has once.
+func (st *steps) late(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.Outcome, error) {
+	if len(t.GetPages()) == 0 || s.Job.Outcomes == nil { // what was cut ends with its cut
+		return stage.Outcome{}, nil
+	}
+	p, err := st.env.Jobs.LoadProgress(ctx, s.Job.Tenant, s.Job.ID)
+	if errors.Is(err, job.ErrNotFound) || err == nil && p.Run != s.Job.Run {
+		return stage.Outcome{}, nil
+	}
+	if err != nil {
+		return stage.Outcome{}, err
+	}
+	s.Progress = p
+	return stage.Outcome{Events: counted(s, t)}, nil
 }
