@@ -17,6 +17,8 @@ const (
 	checkEvery = time.Second
 	// watchEvery is how often Watch asks.
 	watchEvery = 5 * time.Second
+	// downAfter is how many checks fail, one after the other, before Down says so.
+	downAfter = 3
 )
 
 // Phase is where a unit stands.
@@ -174,13 +176,13 @@ func (s *Status) Report(ctx context.Context) Report {
 	return r
 }
 
-// Down returns what is wrong with the first of these dependencies that is known to be away: its last two checks failed, of which the last is not
-// long ago, so that one slow answer does not count. It asks nobody and does not wait.
+// Down returns what is wrong with the first of these dependencies that is known to be away: its last downAfter checks failed, and the last of them is
+// not long ago, so that a slow answer or two do not count. It asks nobody and does not wait.
 func (s *Status) Down(dependencies ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range dependencies {
-		if d := s.down[name]; d.checks > 1 && time.Since(d.last) < 2*watchEvery+checkTimeout {
+		if d := s.down[name]; d.checks >= downAfter && time.Since(d.last) < 2*watchEvery+checkTimeout {
 			return fmt.Errorf("%s: %w", name, d.err)
 		}
 	}

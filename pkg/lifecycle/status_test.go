@@ -170,8 +170,8 @@ func TestStatusIsReadyWithoutWhatIsOptional(t *testing.T) {
 	}
 }
 
-// What failed once may only have been slow; what failed twice is away until it answers, or until nobody asks any more.
-func TestDownIsWhatFailedTwice(t *testing.T) {
+// What failed once or twice may only have been slow; what failed three times is away until it answers, or until nobody asks any more.
+func TestDownIsWhatFailsAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := lifecycle.NewStatus()
@@ -194,11 +194,13 @@ func TestDownIsWhatFailedTwice(t *testing.T) {
 		check(nil)
 		down.Store(true)
 		check(nil)
+		check(nil)
 		check(errBoom)
 		check(errBoom)
 		down.Store(false)
 		check(nil)
 		down.Store(true)
+		check(nil)
 		check(nil)
 		check(errBoom)
 		<-time.After(time.Minute)
