@@ -234,6 +234,8 @@ type Record struct {
 
 	// ResultRun is the last run that ended with results; 0 while there is none. Its results answer until a later run's replace them.
 	ResultRun int `json:"resultRun,omitempty"`
+	// Artifacts is how many artifacts the run yielded whose results there are; 0 where that is not known.
+	Artifacts int `json:"artifacts,omitempty"`
 	// BaseRun is the first run whose pages the present one may have taken over; 0 where it took over none.
 	BaseRun int `json:"baseRun,omitempty"`
 

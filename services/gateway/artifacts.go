@@ -65,7 +65,16 @@ func (s *Service) ListArtifacts(ctx context.Context, req *inkstreamv1.ListArtifa
 			SizeBytes: uint32(min(attrs.Size, math.MaxUint32)), CreateTime: timestamp(attrs.ModTime),
 		})
 	}
-	return res, nil
+	return res, whole(rec, len(res.GetArtifacts()))
+}
+
+// whole returns an error where the blob store has fewer artifacts of a job than it yielded: what is left must not pass for all.
+func whole(rec *job.Record, there int) error {
+	if there >= rec.Artifacts {
+		return nil
+	}
+	return fault.New(fault.ArtifactNotFound, "the blob store has only %d of the job's %d artifacts; those can be had by their names, and a retry with all=true makes them anew",
+		there, rec.Artifacts)
 }
 
 // artifact is an artifact that is open for reading.

@@ -228,6 +228,9 @@ func (s *Service) restArchive(w http.ResponseWriter, r *http.Request) {
 	if err == nil && len(keys) == 0 && !yields(rec.State) && rec.ResultRun == 0 {
 		err = errNoResult(rec)
 	}
+	if err == nil {
+		err = whole(rec, len(keys))
+	}
 	if err != nil {
 		s.writeError(w, r, "GET archive", err)
 		return

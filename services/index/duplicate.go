@@ -80,7 +80,7 @@ func (st *steps) endAs(ctx context.Context, s *stage.Snapshot, from *job.Record)
 			return job.ErrUnchanged
 		}
 		r.PageCount, r.Document, r.Findings, r.ChunkPages, r.Window = from.PageCount, from.Document, from.Findings, from.ChunkPages, from.Window
-		r.Outcomes, r.ResultRun, r.BaseRun = maps.Clone(from.Outcomes), r.Run, 0
+		r.Outcomes, r.ResultRun, r.BaseRun, r.Artifacts = maps.Clone(from.Outcomes), r.Run, 0, from.Artifacts
 		r.Ran(string(bus.Index), s.Started, now)
 		return r.To(job.Succeeded, now)
 	})
@@ -142,6 +142,7 @@ func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(copyParallel)
+	artifacts := 0
 	for e, err := range st.env.Blobs.List(ctx, source) {
 		if err != nil {
 			return errors.Join(err, g.Wait())
@@ -149,6 +150,9 @@ func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
 		name := strings.TrimPrefix(e.Key, source)
 		if strings.HasPrefix(name, "pages/") {
 			continue
+		}
+		if strings.HasPrefix(name, "artifacts/") {
+			artifacts++
 		}
 		g.Go(func() error {
 			stage.Alive(gctx)
@@ -158,7 +162,13 @@ func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
 			return st.env.Blobs.Copy(gctx, e.Key, target+name)
 		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if artifacts < from.Artifacts {
+		return fmt.Errorf("take over artifacts: %d of %d are there: %w", artifacts, from.Artifacts, blob.ErrNotFound)
+	}
+	return nil
 }
 
 // copyPages copies the stored pages and indexes them.

@@ -27,8 +27,13 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 	if s.Progress == nil || !s.Progress.AllDone() {
 		return fault.New(fault.Internal, "finalise: pages are missing")
 	}
+	artifacts := 0
 	if s.Progress.Counts()[job.OutcomeFailed] < r.PageCount {
 		if err := st.assemble(ctx, s); err != nil {
+			return err
+		}
+		var err error
+		if artifacts, err = st.artifacts(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -42,6 +47,9 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 			return job.ErrUnchanged
 		}
 		err := r.Finish(s.Progress, now)
+		if r.ResultRun == r.Run {
+			r.Artifacts = artifacts
+		}
 		r.Ran(string(bus.Index), began, now) // after the units' times, which Finish brings along
 		return err
 	})
@@ -58,6 +66,17 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 		return err
 	}
 	return st.settle(ctx, rec)
+}
+
+// artifacts counts what the job's run has yielded.
+func (st *steps) artifacts(ctx context.Context, r *job.Record) (n int, err error) {
+	for _, err := range st.env.Blobs.List(ctx, job.ArtifactFolder(r.Tenant, r.ID, r.Run)) {
+		if err != nil {
+			return 0, fmt.Errorf("count artifacts: %w", err)
+		}
+		n++
+	}
+	return n, nil
 }
 
 // settle is what follows a job's end: the index is told, and what was kept for the run goes, as do earlier runs whose results this one's

@@ -245,17 +245,32 @@ func TestDuplicateOfARefusedDocument(t *testing.T) {
 func TestDuplicateOfDamagedResults(t *testing.T) {
 	t.Parallel()
 	p := inOneProcess(t)
-	f := pdftest.BornDigital(2)
-	first := p.through(t, f.Name, f.PDF, shared(nil))
-	pages, err := filepath.Glob(filepath.Join(p.dir, "default", first.GetId(), "run-1", "pages", "*2.*"))
-	if err != nil || len(pages) != 1 {
-		t.Fatalf("page 2: %v, %v; there are %v", pages, err, p.files(t, first.GetId()))
+	for pages, lost := range map[int]string{2: "pages/*2.*", 3: "artifacts/document.md"} {
+		f := pdftest.BornDigital(pages)
+		first := p.through(t, f.Name, f.PDF, shared(nil))
+		files, err := filepath.Glob(filepath.Join(p.dir, "default", first.GetId(), "run-1", lost))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%s: %v, %v; there are %v", lost, files, err, p.files(t, first.GetId()))
+		}
+		removeFile(t, files[0])
+		second := p.through(t, f.Name, f.PDF, shared(nil))
+		check(t, second)
+		if second.GetState() != inkstreamv1.Job_SUCCEEDED || second.GetDuplicateOf() != "" || len(p.text(t, second.GetId())) != pages {
+			t.Errorf("%s: got %s, duplicate of %q, want the work done", lost, second.GetState(), second.GetDuplicateOf())
+		}
+		p.wantTrail(t, second.GetId(), worked)
+		// What is left of the first does not pass for all of it.
+		want := http.StatusOK
+		if strings.HasPrefix(lost, "artifacts/") {
+			want = http.StatusNotFound
+		}
+		for _, list := range []string{"/artifacts", "/artifacts.zip"} {
+			if code, body := p.get(t, "/v1/jobs/"+first.GetId()+list); code != want {
+				t.Errorf("%s: GET %s: %d %.200s, want %d", lost, list, code, body, want)
+			}
+			if code, body := p.get(t, "/v1/jobs/"+second.GetId()+list); code != http.StatusOK {
+				t.Errorf("%s: GET %s of the second: %d %.200s, want 200", lost, list, code, body)
+			}
+		}
 	}
-	removeFile(t, pages[0])
-	second := p.through(t, f.Name, f.PDF, shared(nil))
-	check(t, second)
-	if second.GetState() != inkstreamv1.Job_SUCCEEDED || second.GetDuplicateOf() != "" || len(p.text(t, second.GetId())) != 2 {
-		t.Errorf("got %s, duplicate of %q, want the work done", second.GetState(), second.GetDuplicateOf())
-	}
-	p.wantTrail(t, second.GetId(), worked)
 }
