@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
@@ -58,15 +60,24 @@ func TestReplicasOfCluster(t *testing.T) {
 		t.Fatalf("raise: %v", err)
 	}
 	inspect("being raised", 3)
+	// A server answers for a consumer whose replicas have never had a leader, and goes on doing so when it is the only one left.
+	bustest.Within(t, time.Minute, "all replicas are in step", func() bool { return inStep(t, b, bus.Scan) })
 	c.Stop(1)
 	c.Stop(2)
 	one := bustest.Dial(t, c.NodeURL(0))
 	bustest.Eventually(t, "the cluster has lost its leader", func() bool { return errors.Is(one.Check(t.Context()), bus.ErrNoLeader) })
 	// A leader goes on answering for some seconds before it notices that the others are gone.
+	var last error
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the last answer: %v", last)
+		}
+	})
 	bustest.Within(t, time.Minute, "the stream has lost its leader", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		return errors.Is(one.Provisioned(ctx, bus.Scan), bus.ErrNoLeader)
+		last = one.Provisioned(ctx, bus.Scan)
+		return errors.Is(last, bus.ErrNoLeader)
 	})
 	for what, ask := range map[string]func(context.Context) error{
 		"check":                        one.Check,
@@ -86,6 +97,30 @@ func TestReplicasOfCluster(t *testing.T) {
 	if got := awaitLog(t, c.NodeURL(0)); !strings.Contains(got, "has no leader") || strings.Contains(got, "no streams") {
 		t.Errorf("log: %q, want it to tell of the leader", got)
 	}
+}
+
+// inStep reports whether two servers follow the leader of everything that a stage's service asks for.
+func inStep(t *testing.T, b *bus.Bus, s bus.Stage) bool {
+	t.Helper()
+	var groups []*jetstream.ClusterInfo
+	for _, l := range []bus.Lane{bus.Interactive, bus.Batch} {
+		cons, err := b.JetStream().Consumer(t.Context(), s.Stream(), bus.Durable(s, l))
+		if err != nil {
+			return false
+		}
+		groups = append(groups, cons.CachedInfo().Cluster)
+	}
+	for _, name := range []string{s.Stream(), "KV_" + bus.JobBucket} {
+		stream, err := b.JetStream().Stream(t.Context(), name)
+		if err != nil {
+			return false
+		}
+		groups = append(groups, stream.CachedInfo().Cluster)
+	}
+	return !slices.ContainsFunc(groups, func(g *jetstream.ClusterInfo) bool {
+		behind := func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline }
+		return g == nil || g.Leader == "" || len(g.Replicas) != 2 || slices.ContainsFunc(g.Replicas, behind)
+	})
 }
 
 // lines is a log.
