@@ -60,10 +60,12 @@ func (r *recorder) GiveUp(_ context.Context, d *bus.Delivery, _ error) error {
 	return nil
 }
 
-func message(unit string, lane bus.Lane) bus.Message {
+func message(unit string, lane bus.Lane) bus.Message { return messageOf("j1", unit, lane) }
+
+func messageOf(job, unit string, lane bus.Lane) bus.Message {
 	return bus.Message{
 		Stage: bus.OCR, Lane: lane, Unit: unit,
-		Task: &busv1.OcrTask{Unit: &busv1.Unit{Tenant: "default", Job: "j1", Run: 1}},
+		Task: &busv1.OcrTask{Unit: &busv1.Unit{Tenant: "default", Job: job, Run: 1}},
 	}
 }
 

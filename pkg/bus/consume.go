@@ -60,6 +60,9 @@ type ConsumerConfig struct {
 	Workers int
 	// Urgent is how many tasks of the interactive lane are handled beyond that, when all workers have something in hand.
 	Urgent int
+	// Crowd is how long an interactive task waits for a shared slot whose job has others in hand, before it goes to the batch lane; 0 for 15 s. So
+	// one job's tasks, should all of them take long, leave the urgent slots to other jobs.
+	Crowd time.Duration
 	// Deadline bounds one Handle call. The heartbeat stops with it, so that a hung handler does not hold its message for ever.
 	Deadline time.Duration
 	// DrainTimeout is how long running handlers may go on when the service stops; what is unfinished then is handed back.
@@ -76,7 +79,9 @@ type Consumer struct {
 
 	// What follows is used by Run's own goroutine only, but for done.
 	free  [2]int // slots of each kind
-	done  chan slot
+	done  chan place
+	hands map[string]*hand // by job, those that have tasks in hand
+	held  *held            // nil while none is
 	turn  turn
 	rooms []*room // of the stages behind
 	// maxDeliver is the broker's bound of deliveries that nobody settled for good.
@@ -99,9 +104,13 @@ type pulled struct {
 
 // NewConsumer returns a consumer of the stage that is not yet running.
 func (b *Bus) NewConsumer(stage Stage, cfg ConsumerConfig, h Handler) *Consumer {
+	if cfg.Crowd == 0 {
+		cfg.Crowd = crowd
+	}
 	c := &Consumer{
 		bus: b, stage: stage, cfg: cfg, h: h, free: [2]int{shared: cfg.Workers, urgent: cfg.Urgent},
-		done: make(chan slot, cfg.Workers+cfg.Urgent), // room for all, so that no handler waits to be rid of its slot
+		done:  make(chan place, cfg.Workers+cfg.Urgent), // room for all, so that no handler waits to be rid of its slot
+		hands: make(map[string]*hand),
 	}
 	for _, s := range stage.behind() {
 		c.rooms = append(c.rooms, &room{bus: b, stage: s})
@@ -130,7 +139,7 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 	var wg sync.WaitGroup
 	for d := c.next(ctx); d != nil; d = c.next(ctx) {
 		c.bus.GiveWay(ctx)
-		at := c.take(d.Lane)
+		at := c.take(d)
 		wg.Go(func() {
 			defer func() { c.done <- at }()
 			c.handle(work, d)
@@ -138,29 +147,16 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 	}
 	drain := time.AfterFunc(c.cfg.DrainTimeout, stopWork)
 	defer drain.Stop()
-	wg.Wait()
 	c.handBack()
+	wg.Wait()
 	return nil
-}
-
-// take takes a slot for a task. An interactive one leaves the urgent slots to those that come when all others are taken.
-func (c *Consumer) take(l Lane) slot {
-	at := shared
-	if c.free[shared] == 0 && l == Interactive {
-		at = urgent
-	}
-	c.free[at]--
-	for _, r := range c.rooms {
-		r.took()
-	}
-	return at
 }
 
 // open returns the lanes that a task may be taken from now, the one whose turn it is first; blocked says that one has tasks to wait for room behind.
 func (c *Consumer) open(ctx context.Context) (lanes []*lane, blocked bool) {
 	for _, l := range c.lanes {
 		switch {
-		case c.free[shared] == 0 && (l.name != Interactive || c.free[urgent] == 0):
+		case c.free[shared] == 0 && (l.name != Interactive || c.free[urgent] == 0 || c.held != nil):
 		case slices.ContainsFunc(c.rooms, func(r *room) bool { return r.full(ctx, l.name) }):
 			blocked = true
 		default:
@@ -177,28 +173,38 @@ func (c *Consumer) open(ctx context.Context) (lanes []*lane, blocked bool) {
 func (c *Consumer) next(ctx context.Context) *Delivery {
 	for ctx.Err() == nil {
 		for len(c.done) > 0 {
-			c.free[<-c.done]++
+			c.freed(<-c.done)
 		}
-		lanes, blocked := c.open(ctx)
-		for _, l := range lanes {
-			d := c.poll(ctx, l)
-			if d != nil {
-				c.turn.took(l.name)
-				return d
+		d := c.unheld(ctx)
+		if d == nil {
+			lanes, blocked := c.open(ctx)
+			if d = c.pollAny(ctx, lanes); d == nil {
+				d = c.await(ctx, lanes, blocked)
 			}
-			if l.name == Batch {
-				c.turn.passed()
-			}
-		}
-		for _, l := range lanes {
-			if l.pull == nil {
-				l.pull = make(chan pulled, 1)
-				go c.wait(ctx, l, l.pull)
+			if d == nil || c.holds(ctx, d) {
+				continue
 			}
 		}
-		if d := c.await(ctx, lanes, blocked); d != nil {
-			c.turn.took(d.Lane)
+		c.turn.took(d.Lane)
+		return d
+	}
+	return nil
+}
+
+// pollAny takes a task that is there now from the first lane that has one. Of lanes that have none the next ones are asked for.
+func (c *Consumer) pollAny(ctx context.Context, lanes []*lane) *Delivery {
+	for _, l := range lanes {
+		if d := c.poll(ctx, l); d != nil {
 			return d
+		}
+		if l.name == Batch {
+			c.turn.passed()
+		}
+	}
+	for _, l := range lanes {
+		if l.pull == nil {
+			l.pull = make(chan pulled, 1)
+			go c.wait(ctx, l, l.pull)
 		}
 	}
 	return nil
@@ -210,17 +216,23 @@ func (c *Consumer) await(ctx context.Context, lanes []*lane, blocked bool) *Deli
 	for i, l := range lanes {
 		pulls[i] = l.pull
 	}
-	var look <-chan time.Time
+	var look, patience <-chan time.Time
 	if blocked {
 		timer := time.NewTimer(roomAge)
 		defer timer.Stop()
 		look = timer.C
 	}
+	if c.held != nil {
+		timer := time.NewTimer(time.Until(c.held.until))
+		defer timer.Stop()
+		patience = timer.C
+	}
 	select {
 	case <-ctx.Done():
 	case <-look:
+	case <-patience:
 	case at := <-c.done:
-		c.free[at]++
+		c.freed(at)
 	case p := <-pulls[0]:
 		lanes[0].pull = nil
 		return p.d
@@ -316,14 +328,20 @@ func heartbeat(ctx context.Context, msg jetstream.Msg, every time.Duration) {
 
 // handBack returns what was pulled but never handled, so that another replica has it at once.
 func (c *Consumer) handBack() {
+	var unhandled []*Delivery
+	if c.held != nil {
+		unhandled = append(unhandled, c.held.d)
+	}
 	for _, l := range c.lanes {
 		if l.pull == nil {
 			continue
 		}
-		p := <-l.pull // comes at once, for its context has ended
-		if p.d != nil {
-			p.d.stop()
-			_ = p.d.msg.Nak() // if it does not arrive, AckWait does the same later
+		if p := <-l.pull; p.d != nil { // comes at once, for its context has ended
+			unhandled = append(unhandled, p.d)
 		}
+	}
+	for _, d := range unhandled {
+		d.stop()
+		_ = d.msg.Nak() // if it does not arrive, AckWait does the same later
 	}
 }

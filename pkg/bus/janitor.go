@@ -227,7 +227,7 @@ func (j *Janitor) sweep(ctx context.Context, s Stage, l Lane, seen map[position]
 
 // requeue queues a forgotten task anew. A crash between its two steps leaves both, and the handler finds what is done.
 func (j *Janitor) requeue(ctx context.Context, s Stage, m *storedMessage) error {
-	if err := j.bus.copyTask(ctx, m, orphanMark, m.seq); err != nil {
+	if err := j.bus.copyTask(ctx, m, m.Subject(), orphanMark, m.seq); err != nil {
 		return fmt.Errorf("queue message %d of %s anew: %w", m.seq, s.Stream(), err)
 	}
 	if err := j.bus.deleteStored(ctx, s, m.seq); err != nil {

@@ -39,7 +39,7 @@ func TestInteractiveDoesNotWaitForBatchInHand(t *testing.T) {
 		<-taken
 	}
 	for i := range 3 { // one after the other, for there is one place for them
-		publish(t, b, message(fmt.Sprintf("i%d", i), bus.Interactive))
+		publish(t, b, messageOf("other", fmt.Sprintf("i%d", i), bus.Interactive))
 		select {
 		case lane := <-taken:
 			if lane != bus.Interactive {
@@ -63,7 +63,7 @@ func TestBatchHasItsShare(t *testing.T) {
 			t.Parallel()
 			const tasks, least, most = 200, 200 * 6 / 100, 200 * 25 / 100
 			b := bustest.New(t)
-			interactive := func(i int64) bus.Message { return message(fmt.Sprintf("i%d", i), bus.Interactive) }
+			interactive := func(i int64) bus.Message { return messageOf(fmt.Sprintf("j-i%d", i), "page-1", bus.Interactive) }
 			for i := range 2 * most {
 				publish(t, b, message(fmt.Sprintf("b%d", i), bus.Batch))
 			}

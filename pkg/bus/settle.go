@@ -30,6 +30,8 @@ const (
 	busyDelay = 2 * time.Second
 	// waitMark sets the ids of tasks apart that were queued anew because they wait.
 	waitMark = "#w"
+	// laneMark does the same for tasks that were moved to the batch lane.
+	laneMark = "#b"
 	// crashTries is how often a task may crash its engine before it is given up.
 	crashTries = 2
 	// settleTimeout bounds each exchange with the broker about the fate of a message, and settlePatience all tries of one: beyond it the
@@ -115,15 +117,15 @@ func (c *Consumer) renew(ctx context.Context, d *Delivery) error {
 	if err != nil {
 		return errors.Join(err, d.nak(jitter(busyDelay)))
 	}
-	if err := c.bus.copyTask(ctx, d.msg, waitMark, meta.Sequence.Stream); err != nil {
+	if err := c.bus.copyTask(ctx, d.msg, d.msg.Subject(), waitMark, meta.Sequence.Stream); err != nil {
 		return errors.Join(err, d.nak(jitter(busyDelay)))
 	}
 	return d.ack(ctx)
 }
 
-// copyTask queues a task anew, under an id of its own: that of the task with a mark and its sequence, in the place of an earlier mark of the kind.
-func (b *Bus) copyTask(ctx context.Context, task jetstream.Msg, mark string, seq uint64) error {
-	msg := nats.NewMsg(task.Subject())
+// copyTask queues a task anew on a subject, under an id of its own: that of the task with a mark and its sequence, in the place of an earlier mark of the kind.
+func (b *Bus) copyTask(ctx context.Context, task jetstream.Msg, subject, mark string, seq uint64) error {
+	msg := nats.NewMsg(subject)
 	msg.Data = task.Data()
 	maps.Copy(msg.Header, task.Headers())
 	id, _, _ := strings.Cut(task.Headers().Get(jetstream.MsgIDHeader), mark)

@@ -1,0 +1,139 @@
+package bus_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
+)
+
+// crowdedRig is a handler of which the tasks of one job, "slow", take until they are released.
+type crowdedRig struct {
+	*recorder
+	release chan struct{}
+	taken   chan *bus.Delivery
+}
+
+func newCrowdedRig() *crowdedRig {
+	c := &crowdedRig{release: make(chan struct{}), taken: make(chan *bus.Delivery, 100)}
+	c.recorder = newRecorder(func(ctx context.Context, _ int, d *bus.Delivery) error {
+		c.taken <- d
+		if d.Job == "slow" {
+			select {
+			case <-c.release:
+			case <-ctx.Done():
+			}
+		}
+		return ctx.Err()
+	})
+	return c
+}
+
+// inHand returns how many tasks of a lane are with consumers.
+func inHand(t *testing.T, b *bus.Bus, l bus.Lane) int {
+	t.Helper()
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cons.CachedInfo().NumAckPending
+}
+
+// A job all of whose tasks take long has every shared slot, but the urgent one is for others: what more of it comes goes to the batch lane.
+func TestTasksOfOneJobDoNotKeepOthersOut(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	rig := newCrowdedRig()
+	const workers, pages = 2, 6
+	start(t, b, bus.ConsumerConfig{Workers: workers, Urgent: 1, Crowd: 50 * time.Millisecond}, rig)
+	for i := range pages {
+		publish(t, b, messageOf("slow", fmt.Sprintf("page-%d", i), bus.Interactive))
+	}
+	publish(t, b, messageOf("quick", "page-1", bus.Interactive))
+	var slow []string
+	for {
+		d := <-rig.taken
+		if d.Job == "quick" {
+			break
+		}
+		slow = append(slow, d.ID)
+	}
+	if len(slow) != workers {
+		t.Errorf("%d tasks of the slow job were taken up, want %d and the urgent slot free", len(slow), workers)
+	}
+	bustest.Eventually(t, "all others of the job are in the batch lane", func() bool {
+		cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Batch))
+		if err != nil {
+			return false
+		}
+		info := cons.CachedInfo() // one may have been pulled for the next free slot
+		return int(info.NumPending)+info.NumAckPending == pages-workers && inHand(t, b, bus.Interactive) == workers
+	})
+	close(rig.release)
+	for range pages - workers {
+		d := <-rig.taken
+		if d.Lane != bus.Batch || slices.Contains(slow, d.ID) {
+			t.Errorf("taken up: %s of the %s lane, want another one of the batch lane", d.ID, d.Lane)
+		}
+		slow = append(slow, d.ID)
+	}
+	bustest.Eventually(t, "no task is left", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+	if n := len(rig.taken); n > 0 {
+		t.Errorf("%d tasks were taken up once more", n)
+	}
+}
+
+// While the tasks of a job end soon, no other of it leaves its lane, and each is handled once.
+func TestQuickTasksOfOneJobKeepTheirLane(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	const pages = 50
+	var mu sync.Mutex
+	lanes := map[bus.Lane]int{}
+	r := newRecorder(func(_ context.Context, _ int, d *bus.Delivery) error {
+		mu.Lock()
+		defer mu.Unlock()
+		lanes[d.Lane]++
+		return nil
+	})
+	for i := range pages {
+		publish(t, b, messageOf("j1", fmt.Sprintf("page-%d", i), bus.Interactive))
+	}
+	start(t, b, bus.ConsumerConfig{Workers: 2, Urgent: 1}, r)
+	for range pages {
+		<-r.seenCh
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if lanes[bus.Interactive] != pages {
+		t.Errorf("lanes: %v, want %d tasks of the interactive one", lanes, pages)
+	}
+}
+
+// A consumer that stops hands back the task that it holds at once, though others are still in its hands.
+func TestHeldTaskIsHandedBack(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	first, second := newCrowdedRig(), newCrowdedRig()
+	defer close(second.release)
+	stop := start(t, b, bus.ConsumerConfig{Workers: 1, Urgent: 1, Crowd: time.Hour, DrainTimeout: time.Minute}, first)
+	publish(t, b, messageOf("slow", "page-1", bus.Interactive), messageOf("slow", "page-2", bus.Interactive))
+	one := <-first.taken
+	bustest.Eventually(t, "the second task is held", func() bool { return inHand(t, b, bus.Interactive) == 2 })
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	start(t, b, bus.ConsumerConfig{Workers: 1}, second)
+	if two := <-second.taken; two.ID == one.ID {
+		t.Errorf("the other consumer has %s, which is in hand", two.ID)
+	}
+	close(first.release)
+	<-stopped
+}
