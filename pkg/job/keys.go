@@ -76,6 +76,11 @@ func BatchKey(tenant string, id ID, run, chunk int) string {
 	return fmt.Sprintf("%schunk-%05d.pb", TempFolder(tenant, id, run), chunk)
 }
 
+// PartKey returns the key of what render has read of a chunk that it goes on with later.
+func PartKey(tenant string, id ID, run, chunk int) string {
+	return fmt.Sprintf("%schunk-%05d-part.pb", TempFolder(tenant, id, run), chunk)
+}
+
 // RecognisedKey returns the key of what ocr read on a page.
 func RecognisedKey(tenant string, id ID, run, page int) string {
 	return fmt.Sprintf("%socr-%05d.pb", TempFolder(tenant, id, run), page)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"time"
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/sandbox"
@@ -109,6 +110,9 @@ func (e *Engine) Warm(ctx context.Context, n int) error {
 	}
 	return nil
 }
+
+// PageTimeout returns how long a page may take.
+func (e *Engine) PageTimeout() time.Duration { return e.cfg.PageTimeout }
 
 // Stats tells what became of the children so far.
 func (e *Engine) Stats() sandbox.Stats { return e.pool.Stats() }

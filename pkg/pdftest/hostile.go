@@ -52,6 +52,20 @@ func Hang(s Stall) File {
 	return f
 }
 
+// HangOnEvery returns a small file all of whose pages stall any engine that does not watch the clock: they share one content, that of StallLoad.
+func HangOnEvery(pages int) File {
+	w := newWriter()
+	d := newDocument(w)
+	f := File{Name: "hang-on-every.pdf"}
+	space, content := d.slowContent()
+	for range pages {
+		d.pageWith(fmt.Sprintf("%s /Contents %v", a4Boxes, content), space)
+		f.Pages = append(f.Pages, Page{Kind: NativePage, Width: a4Width, Height: a4Height})
+	}
+	f.PDF = d.finish("", "")
+	return f
+}
+
 // slowProgram returns a calculation that takes n numbers from the stack to one between 0 and 1, at length.
 func (d *document) slowProgram(n int) ref {
 	domain := strings.TrimSuffix(strings.Repeat("0 1 ", n), " ")
@@ -59,11 +73,17 @@ func (d *document) slowProgram(n int) ref {
 	return d.w.stream(fmt.Sprintf("/FunctionType 4 /Domain [%s] /Range [0 1]", domain), []byte(program))
 }
 
-// slowColours adds a page whose content changes its colour over and over; each change runs a long program.
+// slowColours adds a page with slowContent.
 func (d *document) slowColours() {
-	space := fmt.Sprintf("/ColorSpace << /Slow [/Separation /Spot /DeviceGray %v] >>", d.slowProgram(1))
-	content := "/Slow cs\n" + strings.Repeat(".3 scn .7 scn\n", 500_000) + "BT /F1 12 Tf 72 700 Td (This page takes for ever.) Tj ET\n"
-	d.pageWith(fmt.Sprintf("%s /Contents %v", a4Boxes, d.w.stream("", []byte(content))), space)
+	space, content := d.slowContent()
+	d.pageWith(fmt.Sprintf("%s /Contents %v", a4Boxes, content), space)
+}
+
+// slowContent adds content that changes its colour over and over; each change runs a long program. Pages that show it need the space.
+func (d *document) slowContent() (space string, content ref) {
+	space = fmt.Sprintf("/ColorSpace << /Slow [/Separation /Spot /DeviceGray %v] >>", d.slowProgram(1))
+	program := "/Slow cs\n" + strings.Repeat(".3 scn .7 scn\n", 500_000) + "BT /F1 12 Tf 72 700 Td (This page takes for ever.) Tj ET\n"
+	return space, d.w.stream("", []byte(program))
 }
 
 // laughs adds a page that shows a form, which shows another some times over, and so on: a billion laughs.

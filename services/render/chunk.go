@@ -26,80 +26,104 @@ type steps struct{ *Service }
 // NewTask returns an empty task.
 func (*steps) NewTask() *busv1.RenderTask { return &busv1.RenderTask{} }
 
-// Unit names the chunk.
-func (*steps) Unit(t *busv1.RenderTask) string { return stage.ChunkUnit(int(t.GetChunk())) }
+// Unit names the chunk, or the rest of it.
+func (*steps) Unit(t *busv1.RenderTask) string { return unit(int(t.GetChunk()), int(t.GetFromPage())) }
 
 // Done reports whether every page of the chunk has ended, or its batch stands in the store: the batch is written last. The batch has a page
 // for each page of the chunk that had not ended before; the outcome of those that go to recognition is set already.
-func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (*inkstreamv1.PageBatch, bool, error) {
+func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (result, bool, error) {
 	if s.Progress.Done(int(t.GetFirstPage()), int(t.GetLastPage())) {
-		return nil, true, nil
+		return result{}, true, nil
 	}
 	data, err := st.env.Blobs.Bytes(ctx, batchKey(s.Job, t), stage.MaxBatch)
 	if errors.Is(err, blob.ErrNotFound) {
-		return nil, false, nil
+		return result{}, false, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return result{}, false, err
 	}
 	var batch inkstreamv1.PageBatch
 	if err := proto.Unmarshal(data, &batch); err != nil {
-		return nil, false, nil //nolint:nilerr // a half-written batch of a crash: read the chunk again
+		return result{}, false, nil //nolint:nilerr // a half-written batch of a crash: read the chunk again
 	}
-	return &batch, true, nil
+	return result{batch: &batch}, true, nil
 }
 
 func batchKey(r *job.Record, t *busv1.RenderTask) string {
 	return job.BatchKey(r.Tenant, r.ID, r.Run, int(t.GetChunk()))
 }
 
-// Work reads the chunk's pages and stores their rasters and the batch.
-func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (*inkstreamv1.PageBatch, error) {
+// Work reads the chunk's pages and stores their rasters and the batch; or a part of them, where they take long.
+func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (result, error) {
 	f, err := st.env.Blobs.File(ctx, t.GetSource().GetKey())
 	if errors.Is(err, blob.ErrNotFound) {
-		return nil, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
+		return result{}, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open stored document: %w", err)
+		return result{}, fmt.Errorf("open stored document: %w", err)
 	}
 	defer f.Close()
 	password, err := st.env.Password(s.Job)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	doc, err := st.engine.OpenPages(ctx, f, password)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	defer doc.Close()
 
-	batch := &inkstreamv1.PageBatch{}
-	kept := &images{blobs: st.env.Blobs, job: s.Job, names: map[string]string{}}
-	left := maxChunkWords
-	for n := int(t.GetFirstPage()); n <= int(t.GetLastPage()); n++ {
+	batch, from, err := st.read(ctx, s, t, doc)
+	if err != nil {
+		return result{}, err
+	}
+	if from > 0 {
+		return st.giveWay(ctx, s.Job, t, batch, from)
+	}
+	data, err := proto.Marshal(batch)
+	if err != nil {
+		return result{}, fmt.Errorf("encode batch: %w", err)
+	}
+	if err := failpoint.Hit(string(bus.Render), "work"); err != nil {
+		return result{}, err
+	}
+	if err := st.env.Blobs.PutBytes(ctx, batchKey(s.Job, t), data, stage.TypeProtobuf); err != nil {
+		return result{}, fmt.Errorf("store batch: %w", err)
+	}
+	return result{batch: batch}, nil
+}
+
+// read reads the chunk's pages and stores their rasters. It returns the page to go on with later where it has had its turn, otherwise 0.
+func (st *steps) read(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask, doc *pdf.Document) (batch *inkstreamv1.PageBatch, from int, err error) {
+	if batch, err = st.part(ctx, s.Job, t); err != nil {
+		return nil, 0, err
+	}
+	kept := newImages(st.env.Blobs, s.Job, batch)
+	left, next := maxChunkWords, int(t.GetFirstPage())
+	for _, p := range batch.GetPages() {
+		left -= cutWords(p, left) // none is cut: that was done when it was read
+		next = int(p.GetNumber()) + 1
+	}
+	begun := false
+	for n := next; n <= int(t.GetLastPage()); n++ {
 		if s.Progress.Done(n, n) {
 			continue // taken over from an earlier run, left out, or the chunk is rendered again
+		}
+		// Beyond the page at which the task began: otherwise one that began anew after a crash would be taken for a repeat of itself.
+		if begun && n > int(t.GetFromPage()) && time.Since(s.Started) > st.cfg.Turn {
+			return batch, n, nil
 		}
 		stage.Alive(ctx)
 		page, err := st.page(ctx, s.Job, doc, n, kept)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		page, words := bound(page, left)
 		left -= words
 		batch.Pages = append(batch.Pages, page)
+		begun = true
 	}
-	data, err := proto.Marshal(batch)
-	if err != nil {
-		return nil, fmt.Errorf("encode batch: %w", err)
-	}
-	if err := failpoint.Hit(string(bus.Render), "work"); err != nil {
-		return nil, err
-	}
-	if err := st.env.Blobs.PutBytes(ctx, batchKey(s.Job, t), data, stage.TypeProtobuf); err != nil {
-		return nil, fmt.Errorf("store batch: %w", err)
-	}
-	return batch, nil
+	return batch, 0, nil
 }
 
 // crashTries is how often a page may crash the engine before it is failed, or is read without its images where those were asked for.
@@ -108,7 +132,7 @@ const crashTries = 2
 // page reads one page and keeps its images. What is wrong with the page is its outcome, not an error.
 func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n int, kept *images) (*inkstreamv1.Page, error) {
 	start := time.Now()
-	res, err := tryPage(reading(&r.Options), func(opts pdf.PageOptions) (*pdf.PageResult, error) {
+	res, err := tryPage(reading(&r.Options), job.Shorter(r.Options.PageTimeout, st.engine.PageTimeout()), func(opts pdf.PageOptions) (*pdf.PageResult, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -142,12 +166,18 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 	return res.Page, nil
 }
 
-// tryPage reads a page again while that is worth it. What it had to leave out, a note on the page says.
-func tryPage(opts pdf.PageOptions, read func(pdf.PageOptions) (*pdf.PageResult, error)) (*pdf.PageResult, error) {
+// tryPage reads a page again while that is worth it. All tries together take no longer than the limit: the first one leaves a third of it for one
+// without the page's images. What it had to leave out, a note on the page says.
+func tryPage(opts pdf.PageOptions, limit time.Duration, read func(pdf.PageOptions) (*pdf.PageResult, error)) (*pdf.PageResult, error) {
 	var without error // what the images were left out for
+	end := time.Now().Add(limit)
 	for try := 1; ; try++ {
+		opts.Timeout = time.Until(end)
+		if opts.Images {
+			opts.Timeout = opts.Timeout * 2 / 3
+		}
 		res, err := read(opts)
-		if again(err, opts, try) {
+		if again(err, opts, try) && time.Until(end) > 0 {
 			// A page is worth more than its images, should one of them be the trouble. An engine that died once may have been killed for another reason.
 			if opts.Images && (fault.CodeOf(err) != fault.EngineCrashed || try == crashTries) {
 				opts.Images, without = false, err
@@ -197,15 +227,19 @@ func store(ctx context.Context, blobs *blob.Store, key, contentType string, writ
 }
 
 // Next sends each page that needs recognition on its own, and all others together to index.
-func (st *steps) Next(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask, batch *inkstreamv1.PageBatch) (stage.Outcome, error) {
+func (st *steps) Next(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask, r result) (stage.Outcome, error) {
 	var out stage.Outcome
-	if batch == nil {
+	if r.from > 0 {
+		out.Messages = []bus.Message{goOn(t, r.from)}
+		return out, nil
+	}
+	if r.batch == nil {
 		return out, nil // every page has ended
 	}
 	ref := &busv1.Blob{Key: batchKey(s.Job, t)}
 	spans := []*busv1.Span{{Stage: string(bus.Render), StartTime: timestamppb.New(s.Started), EndTime: timestamppb.Now()}}
 	var others []int32
-	for _, p := range batch.GetPages() {
+	for _, p := range r.batch.GetPages() {
 		n := int(p.GetNumber())
 		switch {
 		case s.Progress.Done(n, n):

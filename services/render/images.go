@@ -10,6 +10,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/pdf"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 // images stores the images of a chunk's pages under the names of artifacts. An image that several pages show is stored once, under the name
@@ -18,6 +19,19 @@ type images struct {
 	blobs *blob.Store
 	job   *job.Record
 	names map[string]string // by digest
+}
+
+// newImages returns what keeps the images of a chunk, of which some pages have been read before.
+func newImages(blobs *blob.Store, r *job.Record, read *inkstreamv1.PageBatch) *images {
+	m := &images{blobs: blobs, job: r, names: make(map[string]string)}
+	for _, p := range read.GetPages() {
+		for _, image := range p.GetImages() {
+			if image.GetName() != "" {
+				m.names[image.GetSha256()] = image.GetName()
+			}
+		}
+	}
+	return m
 }
 
 // imageTypes are the content types by extension.
@@ -48,5 +62,5 @@ func (m *images) keep(ctx context.Context, res *pdf.PageResult) error {
 
 // reading says how a job's pages are read.
 func reading(o *job.Options) pdf.PageOptions {
-	return pdf.PageOptions{OCR: pdf.OCRMode(o.OCR), Images: o.Wants(job.ArtifactImages), Timeout: o.PageTimeout}
+	return pdf.PageOptions{OCR: pdf.OCRMode(o.OCR), Images: o.Wants(job.ArtifactImages)}
 }

@@ -19,18 +19,21 @@ import (
 type Config struct {
 	// Workers is how many chunks are read at once; each needs an engine child.
 	Workers int
+	// Turn is how long a chunk keeps its worker: one that takes longer gives way at its next page, and goes on behind the others that wait.
+	Turn time.Duration
 	// DrainTimeout is how long chunks in hand may go on when the service stops.
 	DrainTimeout time.Duration
 }
 
 // DefaultConfig returns one worker a core.
 func DefaultConfig() Config {
-	return Config{Workers: runtime.NumCPU(), DrainTimeout: 20 * time.Second}
+	return Config{Workers: runtime.NumCPU(), Turn: 30 * time.Second, DrainTimeout: 20 * time.Second}
 }
 
 // Register adds the service's flags.
 func (c *Config) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Workers, "render.workers", c.Workers, "chunks read at once")
+	fs.DurationVar(&c.Turn, "render.turn", c.Turn, "how long a chunk is read before the rest of it waits behind others")
 	fs.DurationVar(&c.DrainTimeout, "render.drain-timeout", c.DrainTimeout, "how long chunks in hand may go on at a stop")
 }
 
@@ -39,6 +42,9 @@ func (c *Config) Validate() error {
 	var errs []error
 	if c.Workers < 1 {
 		errs = append(errs, fmt.Errorf("render.workers: %d, want at least 1", c.Workers))
+	}
+	if c.Turn <= 0 {
+		errs = append(errs, fmt.Errorf("render.turn: %s, want more than 0", c.Turn))
 	}
 	return errors.Join(errs...)
 }
@@ -59,8 +65,9 @@ func New(cfg Config, env stage.Env, engine *pdf.Engine) (*Service, error) {
 	return &Service{cfg: cfg, env: env, engine: engine}, nil
 }
 
-// chunkDeadline bounds the work on one chunk: each of its 16 pages may use up its own deadline, 2 min, and the minute to open the document
-// anew after it, twice where the engine crashes.
+// chunkDeadline bounds the work on one task. As a rule it ends with its turn and the page at which that is over, but one that lost what the tasks
+// before it had read reads all of that: each of 16 pages may use up its own deadline, 2 min, and the minute to open the document anew after it, twice
+// where the engine crashes.
 const chunkDeadline = 100 * time.Minute
 
 // Run reads chunks until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/pdf"
@@ -33,8 +34,11 @@ func TestPageIsTriedAgain(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var with []bool
-			res, err := tryPage(pdf.PageOptions{Images: tt.images}, func(opts pdf.PageOptions) (*pdf.PageResult, error) {
+			res, err := tryPage(pdf.PageOptions{Images: tt.images}, time.Minute, func(opts pdf.PageOptions) (*pdf.PageResult, error) {
 				with = append(with, opts.Images)
+				if first := opts.Timeout <= 40*time.Second; first != opts.Images || opts.Timeout > time.Minute {
+					t.Errorf("read %d, with images: %t, may take %s; all together may take a minute", len(with), opts.Images, opts.Timeout)
+				}
 				if len(with) <= len(tt.fails) {
 					return nil, fault.New(tt.fails[len(with)-1], "as the test has it")
 				}

@@ -26,6 +26,9 @@ func locked() pdftest.File   { return pdftest.Encrypted(pdftest.AES) }
 func bomb() pdftest.File     { return pdftest.Bomb(600, false) }
 func scanned() pdftest.File  { return scans(1) }
 
+// inTurns is render as a victim whose chunks give way after every page. Undisturbed they do not.
+const inTurns = "render, in turns"
+
 // cuts are all the places, by victim. What follows the handler's own steps: the task or event that was published first or second, and "end",
 // where a job was refused but its trail does not know yet.
 func cuts() map[string][]cut {
@@ -41,6 +44,10 @@ func cuts() map[string][]cut {
 		"render": {
 			{"render.read", scanned}, {"render.work", scanned}, {"render.commit", scanned}, {"render.next", scanned}, {"bus.task", scanned},
 			{"render.publish", scanned},
+		},
+		inTurns: {
+			{"render.part", smallMixed}, {"render.part=kill@2", smallMixed}, {"render.commit", smallMixed}, {"render.publish=kill@5", smallMixed},
+			{"render.work", twoChunk}, {"render.part=kill@9", twoChunk},
 		},
 		"ocr": {
 			{"ocr.read", scanned}, {"ocr.work", scanned}, {"ocr.commit", scanned}, {"ocr.next", scanned}, {"bus.task", scanned},
@@ -81,6 +88,9 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 					}
 				}
 				l.victim.Kill()
+				if name == inTurns {
+					l.victim = l.process(victim, "--render.turn", "1ns")
+				}
 				for _, c := range cuts {
 					l.crash(t, c, undisturbed[c.file().Name])
 				}

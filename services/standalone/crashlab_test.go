@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,6 +59,7 @@ type lab struct {
 	chaos.Inspector
 	client *chaos.Client
 	bin    string
+	args   []string       // of the victim
 	victim *chaos.Process // nil where there is none
 	said   *syncBuffer
 	jobs   int // acknowledged so far
@@ -107,8 +109,8 @@ func newLab(t *testing.T, engines enginePair, victim string, change func(*standa
 	l.run(t, units)
 	http := freeAddr(t)
 	if victim != "" {
-		l.bin = buildServices(t)
-		l.victim = chaos.NewProcess(filepath.Join(l.bin, victim), victimArgs(victim, nats.URL(), blobs, index, http), l.said)
+		l.bin, l.args = buildServices(t), victimArgs(victim, nats.URL(), blobs, index, http)
+		l.victim = l.process(victim)
 		t.Cleanup(func() {
 			l.victim.Kill()
 			if t.Failed() {
@@ -121,6 +123,11 @@ func newLab(t *testing.T, engines enginePair, victim string, change func(*standa
 	}
 	l.client = chaos.NewClient("http://" + http)
 	return l
+}
+
+// process returns a victim that is not running, with more flags than it has anyway.
+func (l *lab) process(victim string, flags ...string) *chaos.Process {
+	return chaos.NewProcess(filepath.Join(l.bin, victim), slices.Concat(l.args, flags), l.said)
 }
 
 func without(units []lifecycle.Unit, name string) []lifecycle.Unit {

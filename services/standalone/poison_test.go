@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
@@ -101,6 +102,50 @@ func TestPoisonCostsItsPageOnly(t *testing.T) {
 	if err != nil || len(letters) > 0 {
 		t.Errorf("dead letters %v (%v), want none: the pages are the jobs' own", letters, err)
 	}
+}
+
+// A document of hundreds of pages that each take all of their time keeps nobody else from being read, neither in its own lane nor in the other.
+func TestHangingPagesDoNotKeepOthersOut(t *testing.T) {
+	t.Parallel()
+	// A chunk of the document takes at least 64 s of a worker, and chunks that take turns page by page twice as long.
+	engines := openEngines(t, func(c *pdf.Config) { c.PageTimeout = 4 * time.Second })
+	l := newLab(t, engines, "", func(c *standalone.Config) {
+		c.Render.Workers, c.Render.Turn = 2, 100*time.Millisecond
+		c.Scan.Window = standalone.DefaultConfig().Scan.Window
+		c.Reconcile.Patience = time.Minute
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // a quiet machine takes one
+	defer cancel()
+	hostile := pdftest.HangOnEvery(640) // for two workers work of half an hour
+	j, _, err := l.client.Submit(ctx, "", hostile.PDF, url.Values{"lane": {"interactive"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bustest.Within(t, time.Minute, "its pages are in hand", func() bool {
+		stream, err := l.Bus.JetStream().Stream(ctx, bus.Render.Stream())
+		return err == nil && stream.CachedInfo().State.Msgs > 2
+	})
+	var jobs sync.WaitGroup
+	for n, lane := range []string{"interactive", "batch"} {
+		f := pdftest.BornDigitalWith(pdftest.BornOptions{Pages: 1 + n, Seed: uint64(300 + n), Design: pdftest.Report})
+		jobs.Go(func() {
+			healthy, ok := takeThrough(ctx, t, l.client, f, url.Values{"lane": {lane}})
+			if ok && healthy.State != "SUCCEEDED" {
+				t.Errorf("a job of the %s lane: %s, failures %v, want SUCCEEDED", lane, healthy.State, healthy.Failures)
+			}
+		})
+	}
+	jobs.Wait()
+	if j, err = l.client.Job(ctx, j.ID); err != nil || j.State != "RUNNING" || len(j.Outcomes) > 0 {
+		t.Errorf("the hostile job is %s, pages %v (%v), want it RUNNING: the others were to be done before any chunk of it", j.State, j.Outcomes, err)
+	}
+	if err := l.client.Cancel(ctx, j.ID); err != nil {
+		t.Error(err)
+	}
+	bustest.Within(t, 30*time.Second, "nothing is left behind", func() bool {
+		left, err := l.Residue(ctx)
+		return err == nil && len(left) == 0
+	})
 }
 
 // poison is a document with one page that no engine survives.

@@ -325,7 +325,9 @@ type RenderTask struct {
 	FirstPage int32 `protobuf:"varint,4,opt,name=first_page,json=firstPage,proto3" json:"first_page,omitempty"`
 	LastPage  int32 `protobuf:"varint,5,opt,name=last_page,json=lastPage,proto3" json:"last_page,omitempty"`
 	// Sets the tasks that follow apart from those of an earlier release of the chunk, whose ids the broker may still block; 0 for the first.
-	Replay        int32 `protobuf:"varint,6,opt,name=replay,proto3" json:"replay,omitempty"`
+	Replay int32 `protobuf:"varint,6,opt,name=replay,proto3" json:"replay,omitempty"`
+	// The page to go on with, where an earlier task took long over the pages before it and gave way; 0 to begin with the first.
+	FromPage      int32 `protobuf:"varint,7,opt,name=from_page,json=fromPage,proto3" json:"from_page,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -398,6 +400,13 @@ func (x *RenderTask) GetLastPage() int32 {
 func (x *RenderTask) GetReplay() int32 {
 	if x != nil {
 		return x.Replay
+	}
+	return 0
+}
+
+func (x *RenderTask) GetFromPage() int32 {
+	if x != nil {
+		return x.FromPage
 	}
 	return 0
 }
@@ -740,7 +749,7 @@ const file_inkstream_bus_v1_task_proto_rawDesc = "" +
 	"\x06source\x18\x02 \x01(\v2\x16.inkstream.bus.v1.BlobR\x06source\"f\n" +
 	"\bScanTask\x12*\n" +
 	"\x04unit\x18\x01 \x01(\v2\x16.inkstream.bus.v1.UnitR\x04unit\x12.\n" +
-	"\x06source\x18\x02 \x01(\v2\x16.inkstream.bus.v1.BlobR\x06source\"\xd2\x01\n" +
+	"\x06source\x18\x02 \x01(\v2\x16.inkstream.bus.v1.BlobR\x06source\"\xef\x01\n" +
 	"\n" +
 	"RenderTask\x12*\n" +
 	"\x04unit\x18\x01 \x01(\v2\x16.inkstream.bus.v1.UnitR\x04unit\x12.\n" +
@@ -749,7 +758,8 @@ const file_inkstream_bus_v1_task_proto_rawDesc = "" +
 	"\n" +
 	"first_page\x18\x04 \x01(\x05R\tfirstPage\x12\x1b\n" +
 	"\tlast_page\x18\x05 \x01(\x05R\blastPage\x12\x16\n" +
-	"\x06replay\x18\x06 \x01(\x05R\x06replay\"\x97\x02\n" +
+	"\x06replay\x18\x06 \x01(\x05R\x06replay\x12\x1b\n" +
+	"\tfrom_page\x18\a \x01(\x05R\bfromPage\"\x97\x02\n" +
 	"\aOcrTask\x12*\n" +
 	"\x04unit\x18\x01 \x01(\v2\x16.inkstream.bus.v1.UnitR\x04unit\x12\x14\n" +
 	"\x05chunk\x18\x02 \x01(\x05R\x05chunk\x12\x14\n" +

@@ -1,0 +1,80 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/failpoint"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// A chunk whose pages take long must not keep a worker for as long as all of them take: sixteen pages that hang would take half an hour, and a few
+// such chunks would keep every worker from everybody else. So a chunk that has had its turn stores what was read of it, and goes on as another task,
+// which waits behind the others in the batch lane.
+
+// result is what a task of render yields: the chunk's batch, or the page that another task goes on with.
+type result struct {
+	batch *inkstreamv1.PageBatch // nil where every page had ended before
+	from  int                    // 0 where the chunk is read
+}
+
+// unit names a task: the chunk, and the page that it goes on with.
+func unit(chunk, from int) string {
+	name := stage.ChunkUnit(chunk)
+	if from > 0 {
+		name += "-from-" + strconv.Itoa(from)
+	}
+	return name
+}
+
+// part returns what the tasks before this one have read of the chunk. Where a crash took it, this one begins with the first page.
+func (st *steps) part(ctx context.Context, r *job.Record, t *busv1.RenderTask) (*inkstreamv1.PageBatch, error) {
+	if t.GetFromPage() == 0 {
+		return &inkstreamv1.PageBatch{}, nil
+	}
+	data, err := st.env.Blobs.Bytes(ctx, partKey(r, t), stage.MaxBatch)
+	if errors.Is(err, blob.ErrNotFound) {
+		return &inkstreamv1.PageBatch{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var part inkstreamv1.PageBatch
+	if err := proto.Unmarshal(data, &part); err != nil {
+		return &inkstreamv1.PageBatch{}, nil //nolint:nilerr // a half-written part of a crash
+	}
+	return &part, nil
+}
+
+// giveWay stores what was read of a chunk, up to the page that another task goes on with.
+func (st *steps) giveWay(ctx context.Context, r *job.Record, t *busv1.RenderTask, part *inkstreamv1.PageBatch, from int) (result, error) {
+	data, err := proto.Marshal(part)
+	if err != nil {
+		return result{}, fmt.Errorf("encode part: %w", err)
+	}
+	if err := st.env.Blobs.PutBytes(ctx, partKey(r, t), data, stage.TypeProtobuf); err != nil {
+		return result{}, fmt.Errorf("store part: %w", err)
+	}
+	st.env.Log.InfoContext(ctx, "chunk gives way to others, because its pages take long", "job", r.ID, "chunk", t.GetChunk(), "page", from)
+	return result{from: from}, failpoint.Hit(string(bus.Render), "part")
+}
+
+func partKey(r *job.Record, t *busv1.RenderTask) string {
+	return job.PartKey(r.Tenant, r.ID, r.Run, int(t.GetChunk()))
+}
+
+// goOn returns the task that goes on with a chunk at a page.
+func goOn(t *busv1.RenderTask, from int) bus.Message {
+	next := proto.CloneOf(t)
+	next.FromPage = int32(from)
+	return bus.Message{Stage: bus.Render, Lane: bus.Batch, Unit: unit(int(t.GetChunk()), from), Replay: int(t.GetReplay()), Task: next}
+}
