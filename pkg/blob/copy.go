@@ -77,8 +77,13 @@ func (d *folder) Copy(ctx context.Context, from, to string) error {
 
 // Link links the file. Blobs are never changed in place, so that two names for one file are as good as two files. A file system without links, or
 // one that has enough of them, leaves it to the caller to copy the bytes; so does a key that is taken, unless it is by this very file.
-func (d *folder) Link(_ context.Context, from, to string) error {
+func (d *folder) Link(ctx context.Context, from, to string) error {
 	source, target := d.path(from), d.path(to)
+	if Temporary(from) { // it may be lost
+		if _, err := d.Stat(ctx, from); err != nil {
+			return err
+		}
+	}
 	err := os.Link(source, target)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, serr := os.Lstat(source); serr != nil {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // disk is what a power cut would leave of a folder if the kernel wrote nothing that no fsync asks for.
@@ -310,5 +311,67 @@ func TestFailedFolderSyncIsDoneAgain(t *testing.T) {
 		if err := paths.settle(dir); err != nil || synced.Load() != want {
 			t.Errorf("settle: got %d fsyncs and error %v, want %d and no error", synced.Load(), err, want)
 		}
+	}
+}
+
+// Of a temporary blob, which is not fsynced, a power cut may leave the name without the bytes. So those that are older than the machine's start are
+// not there, until they are written anew; what was fsynced is, however old.
+func TestTemporaryBlobsBeforeThePowerCut(t *testing.T) {
+	t.Parallel()
+	root, ctx := t.TempDir(), t.Context()
+	s, err := Open(ctx, "file://"+root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const batch, kept = "t/j/tmp/run-1/chunk-00000.pb", "t/j/run-1/pages/00001.pb"
+	there := func(key string) bool {
+		t.Helper()
+		found, err := s.Exists(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, readErr := s.Bytes(ctx, key, 1<<10)
+		f, fileErr := s.File(ctx, key)
+		if fileErr == nil {
+			_ = f.Close()
+		}
+		copyErr := s.Copy(ctx, key, key+".copy")
+		for _, err := range []error{readErr, fileErr, copyErr} {
+			if (err == nil) != found || err != nil && !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s: exists %t, but read %v, file %v, copy %v", key, found, readErr, fileErr, copyErr)
+			}
+		}
+		return found
+	}
+	for _, key := range []string{batch, kept} {
+		if err := s.PutBytes(ctx, key, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		if !there(key) {
+			t.Errorf("%s is not there", key)
+		}
+		before := machineStart().Add(-time.Minute)
+		if err := os.Chtimes(filepath.Join(root, key), before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if there(batch) {
+		t.Errorf("%s is there after the power cut", batch)
+	}
+	if !there(kept) {
+		t.Errorf("%s is not there after the power cut", kept)
+	}
+	listed := false
+	for e, err := range s.List(ctx, "t/j/tmp/") {
+		listed = listed || err == nil && e.Key == batch
+	}
+	if !listed {
+		t.Errorf("%s cannot be found to be cleared up", batch)
+	}
+	if err := s.PutBytes(ctx, batch, []byte("anew"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if !there(batch) {
+		t.Errorf("%s is not there when it was written anew", batch)
 	}
 }

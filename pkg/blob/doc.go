@@ -13,5 +13,6 @@
 //     has acknowledged is as durable as the server makes it.
 //   - mem:// is gocloud.dev/blob, for tests. Other buckets that gocloud knows need no more than their import and a line in Open.
 //
-// Blobs with an element "tmp" in their key may be lost in a crash: they are not fsynced.
+// Blobs with an element "tmp" in their key may be lost in a crash: they are not fsynced. A folder shows none that is older than the machine's start,
+// since a power cut may have left it with its name and without its bytes.
 package blob

@@ -130,7 +130,7 @@ func (d *folder) File(ctx context.Context, key string) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if !info.Mode().IsRegular() { // a folder: the key is the beginning of others
+	if !info.Mode().IsRegular() || lost(key, info) { // the former: a folder, and the key is the beginning of others
 		return nil, errors.Join(ErrNotFound, f.Close())
 	}
 	return f, nil
@@ -145,7 +145,7 @@ func (d *folder) Stat(ctx context.Context, key string) (Attributes, error) {
 	if err != nil {
 		return Attributes{}, missing(err)
 	}
-	if !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() || lost(key, info) {
 		return Attributes{}, ErrNotFound
 	}
 	return Attributes{Size: info.Size(), ModTime: info.ModTime(), ContentType: typeByName(key)}, nil
@@ -206,7 +206,8 @@ func (d *folder) DeleteFolder(ctx context.Context, key string) error {
 	return nil // somebody deleted the parent as well
 }
 
-// List yields the blobs with that prefix. It holds the names of one folder at each level at a time.
+// List yields the blobs with that prefix, lost ones as well, so that whoever clears up finds them. It holds the names of one folder at each level at a
+// time.
 func (d *folder) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		start := ""

@@ -212,7 +212,7 @@ func (st *steps) Next(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask
 		return afterFinalise(s), nil
 	}
 	if res.rerender {
-		return st.rerender(ctx, s, chunk)
+		return st.rerender(ctx, s, t)
 	}
 	if r.State.Final() { // this unit was the last, and what was kept for the run is gone
 		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
@@ -269,10 +269,14 @@ func (st *steps) tidy(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask
 	return nil
 }
 
-func (st *steps) rerender(ctx context.Context, s *stage.Snapshot, chunk int) (stage.Outcome, error) {
-	r := s.Job
-	if err := st.env.Blobs.Delete(ctx, job.BatchKey(r.Tenant, r.ID, r.Run, chunk)); err != nil {
-		return stage.Outcome{}, fmt.Errorf("remove batch: %w", err)
+// rerender removes what would make render and ocr believe that they are done with the pages, and releases the chunk once more. The unit's own batch may
+// be there for others: a folder that machines share holds what one of them takes for lost.
+func (st *steps) rerender(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.Outcome, error) {
+	r, chunk := s.Job, int(t.GetChunk())
+	for _, key := range []string{t.GetBatch().GetKey(), job.BatchKey(r.Tenant, r.ID, r.Run, chunk)} {
+		if err := st.env.Blobs.Delete(ctx, key); err != nil {
+			return stage.Outcome{}, fmt.Errorf("remove batch: %w", err)
+		}
 	}
 	return stage.Outcome{Messages: []bus.Message{stage.RenderChunk(r, s.Lane, chunk, int(s.Started.Unix()))}}, nil
 }
