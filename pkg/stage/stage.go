@@ -232,9 +232,9 @@ func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Un
 	if snap.Progress != nil && snap.Progress.Run < run {
 		snap.Progress = nil // of the run before: scan has not yet taken it over, or a replica lags
 	}
-	// The end of a run that takes over another job's results needs none, and that is before the document is ever opened.
-	unopened := h.stage == bus.Index && snap.Job.PageCount == 0
-	if snap.Progress == nil && h.stage != bus.Ingest && h.stage != bus.Scan && !unopened {
+	// The end of a run that takes over another job's results needs none: that is before the document is ever opened, or comes late, when it is not yet cut.
+	uncut := h.stage == bus.Index && snap.Job.ChunkPages == 0
+	if snap.Progress == nil && h.stage != bus.Ingest && h.stage != bus.Scan && !uncut {
 		return false, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("job %s: the progress of run %d is not there yet", id, run))
 	}
 	return false, nil

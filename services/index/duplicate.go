@@ -17,6 +17,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
@@ -88,6 +89,9 @@ func (st *steps) endAs(ctx context.Context, s *stage.Snapshot, from *job.Record)
 		return err
 	}
 	s.Job = rec
+	if !rec.State.Final() {
+		return nil // somebody else found nothing to take over, and the job does the work itself
+	}
 	if ended {
 		st.env.Tel.Metrics.JobEnded(ctx, string(rec.State))
 		st.env.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "pages", rec.PageCount, "duplicate", from.ID,
@@ -96,13 +100,29 @@ func (st *steps) endAs(ctx context.Context, s *stage.Snapshot, from *job.Record)
 	return st.settle(ctx, rec)
 }
 
-// standAlone has the job do the work itself after all. What was copied so far goes: the work writes under the same keys.
+// standAlone has the job do the work itself after all. What was copied so far goes: the work writes under the same keys. Another handler of the task may
+// have been faster, so that there are results by now, or the work is under way; then nothing is to go.
 func (st *steps) standAlone(ctx context.Context, s *stage.Snapshot) error {
-	if err := st.env.Blobs.DeletePrefix(ctx, job.RunFolder(s.Job.Tenant, s.Job.ID, s.Job.Run)); err != nil {
+	leader := s.Job.DuplicateOf
+	waits := false
+	// Written as it is, because that tells for certain, and a read may be of a replica that lags.
+	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
+		if waits = !r.State.Final() && r.DuplicateOf == leader; !waits {
+			return job.ErrUnchanged
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.Job = rec
+	if !waits {
+		return nil
+	}
+	if err := st.env.Blobs.DeletePrefix(ctx, job.RunFolder(rec.Tenant, rec.ID, rec.Run)); err != nil {
 		return fmt.Errorf("remove what was taken over: %w", err)
 	}
-	leader := s.Job.DuplicateOf
-	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
+	rec, err = st.env.Jobs.UpdateRun(ctx, rec, func(r *job.Record) error {
 		if r.State.Final() || r.DuplicateOf != leader {
 			return job.ErrUnchanged
 		}
@@ -117,13 +137,40 @@ func (st *steps) standAlone(ctx context.Context, s *stage.Snapshot) error {
 	return nil
 }
 
-// afterFinalise is what follows the end of a run: an event; or, where there was nothing to take over, the work after all. A crash may have cut it
-// before, so the task has an id of its own.
-func afterFinalise(s *stage.Snapshot) stage.Outcome {
-	if s.Job.State.Final() {
-		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(s.Job)}}
+// unfinished makes sure that there is nothing to do about a task that is to end a run whose pages are not all in. It was queued to take over another
+// job's results, and came late, or once more: that came to nothing, and whoever counts the last page of the job's own work ends it. What was read may
+// be older than the pages, on a replica that lags; so it is written as it is, which goes through for the newest only.
+func (st *steps) unfinished(ctx context.Context, s *stage.Snapshot) error {
+	old := fault.New(fault.Unavailable, "the record read is older than the task")
+	if s.Progress == nil {
+		_, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
+			if r.State.Final() || r.ChunkPages > 0 {
+				return old
+			}
+			return nil
+		})
+		return err
 	}
-	return stage.Outcome{Messages: []bus.Message{stage.FirstMessage(s.Job, int(s.Started.Unix()))}}
+	_, err := st.env.Jobs.UpdateProgressFrom(ctx, s.Job.Tenant, s.Job.ID, s.Progress, func(p *job.Progress) error {
+		if p.Run != s.Job.Run || p.AllDone() {
+			return old
+		}
+		return nil
+	})
+	return err
+}
+
+// afterFinalise is what follows the end of a run: an event; or, where there was nothing to take over, the work after all. A crash may have cut it
+// before, so the task has an id of its own. Nothing follows where the work is under way.
+func afterFinalise(s *stage.Snapshot) stage.Outcome {
+	switch r := s.Job; {
+	case r.State.Final():
+		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}
+	case r.PageCount == 0 && r.DuplicateOf == "":
+		return stage.Outcome{Messages: []bus.Message{stage.FirstMessage(r, int(s.Started.Unix()))}}
+	default:
+		return stage.Outcome{}
+	}
 }
 
 const (

@@ -8,7 +8,6 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/failpoint"
-	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/stage"
@@ -23,9 +22,8 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 		return st.takeOver(ctx, s)
 	case r.PageCount == 0:
 		return nil // there was nothing to take over, and a crash came before the work was queued
-	}
-	if s.Progress == nil || !s.Progress.AllDone() {
-		return fault.New(fault.Internal, "finalise: pages are missing")
+	case s.Progress == nil || !s.Progress.AllDone():
+		return st.unfinished(ctx, s)
 	}
 	artifacts := 0
 	if s.Progress.Counts()[job.OutcomeFailed] < r.PageCount {
