@@ -342,6 +342,25 @@ func TestOrphanEndsItsJob(t *testing.T) {
 	})
 }
 
+// A janitor that dies before the orphan is deleted leaves it to another, which may come by much later.
+func TestTheEndOfAnOrphansJobIsToldOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	rec := cut()
+	f.create(rec)
+	o := bus.Orphan{Stage: bus.Render, Tenant: rec.Tenant, Job: string(rec.ID), Run: 1, ID: string(rec.ID) + ".1.render.chunk-0"}
+	for range 2 {
+		if err := f.endOrphaned(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		bustest.ForgetIDs(t, f.env.Bus, bus.EventStream)
+	}
+	ends := slices.DeleteFunc(f.messages(bus.EventStream, rec.ID), func(id string) bool { return !strings.Contains(id, "event.ended") })
+	if len(ends) != 1 {
+		t.Errorf("got ends %q, want one", ends)
+	}
+}
+
 // A worker that was at a job when that was removed may have written since, and died.
 func TestLeftoversOfARemovedJob(t *testing.T) {
 	t.Parallel()

@@ -194,7 +194,7 @@ func (r *Reconciler) endOrphaned(ctx context.Context, o bus.Orphan) error {
 	if err := r.env.Bus.Event(ctx, letter); err != nil {
 		return err
 	}
-	return r.env.Bus.Event(ctx, stage.EndEvent(rec))
+	return r.env.TellEnd(ctx, rec)
 }
 
 // jobError says which job an error is about.

@@ -150,9 +150,13 @@ func (e Env) Cancel(ctx context.Context, tenant string, id job.ID) (*job.Record,
 	return rec, nil
 }
 
-// TellEnd adds to the trail that a job's run has ended. Whoever adds something to the trail of a job that has ended calls it first, for the one that
-// ended it may not have got to telling; what the trail knows already is absorbed.
+// TellEnd adds to the trail that a job's run has ended, unless it is there. Whoever adds something to the trail of a job that has ended calls it first,
+// for the one that ended it may not have got to telling. The trail is asked, because the broker absorbs repeats for some minutes only, and webhooks are
+// called for each; those of one moment are left to the broker.
 func (e Env) TellEnd(ctx context.Context, rec *job.Record) error {
+	if told, err := e.Bus.EndTold(ctx, rec.Tenant, string(rec.ID), rec.Run); err == nil && told {
+		return nil
+	}
 	events := []*busv1.Event{EndEvent(rec)}
 	if rec.State == job.Cancelled {
 		events = []*busv1.Event{NewEvent(rec, "cancelled", ""), EndEvent(rec)}
@@ -163,15 +167,6 @@ func (e Env) TellEnd(ctx context.Context, rec *job.Record) error {
 		}
 	}
 	return nil
-}
-
-// tellMissingEnd is TellEnd for who comes back to a job that has ended, whenever that is: the broker absorbs repeats for some minutes only, and
-// webhooks are called for each.
-func (e Env) tellMissingEnd(ctx context.Context, rec *job.Record) error {
-	if told, err := e.Bus.EndTold(ctx, rec.Tenant, string(rec.ID), rec.Run); err == nil && told {
-		return nil
-	}
-	return e.TellEnd(ctx, rec)
 }
 
 // FirstEvent returns the event that a job's present run began with.
@@ -189,7 +184,7 @@ func FirstEvent(r *job.Record) *busv1.Event {
 func (e Env) Remind(ctx context.Context, r *job.Record) error {
 	switch {
 	case r.State == job.Cancelled:
-		return e.tellMissingEnd(ctx, r)
+		return e.TellEnd(ctx, r)
 	case !r.State.Final() && (r.PageCount == 0 || r.ChunkPages == 0):
 		return e.Bus.Event(ctx, FirstEvent(r))
 	}

@@ -161,32 +161,116 @@ func TestTheEndIsToldOnce(t *testing.T) {
 	if got := f.events(t); got != "ended" {
 		t.Fatalf("events %q, want the end", got)
 	}
-	js := f.env.Bus.JetStream()
-	s, err := js.Stream(t.Context(), bus.EventStream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := s.CachedInfo().Config
-	cfg.Duplicates = 100 * time.Millisecond
-	if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
-	bustest.Eventually(t, "the window is over", func() bool {
-		ack, err := js.Publish(t.Context(), "ink.events.t.j.probe", nil, jetstream.WithMsgID("probe"))
-		return err == nil && !ack.Duplicate && ack.Sequence > 2
-	})
+	bustest.ForgetIDs(t, f.env.Bus, bus.EventStream)
 	f.publish(t, 1, 1)
 	bustest.Eventually(t, "the next task leaves the queue", empty)
 	if got := f.events(t); got != "ended" {
 		t.Errorf("events %q, want the end once", got)
 	}
-	info, err := s.Info(t.Context(), jetstream.WithSubjectFilter("ink.events.*.*.ended"))
+	if n := f.told(t, "ended"); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+}
+
+// told returns how often the trail has an event, repeats included.
+func (f *fixture) told(t *testing.T, kind string) (n uint64) {
+	t.Helper()
+	s, err := f.env.Bus.JetStream().Stream(t.Context(), bus.EventStream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for subject, n := range info.State.Subjects {
-		if n != 1 {
-			t.Errorf("%s: told %d times", subject, n)
-		}
+	info, err := s.Info(t.Context(), jetstream.WithSubjectFilter("ink.events.*."+string(f.rec.ID)+"."+kind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, each := range info.State.Subjects {
+		n += each
+	}
+	return n
+}
+
+// What is done about a job long after its end does not tell that end once more, and no other one.
+func TestAnOldEndIsNotToldAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		state job.State
+		do    func(t *testing.T, f *fixture) error
+		want  uint64
+	}{
+		{"another run", job.Failed, func(t *testing.T, f *fixture) error {
+			_, err := f.env.Retry(t.Context(), f.rec.Tenant, f.rec.ID, false)
+			return err
+		}, 1},
+		{"its removal", job.Succeeded, func(t *testing.T, f *fixture) error {
+			_, err := f.env.Delete(t.Context(), f.rec.Tenant, f.rec.ID)
+			return err
+		}, 1},
+		{"a second cancellation", job.Cancelled, func(t *testing.T, f *fixture) error {
+			_, err := f.env.Cancel(t.Context(), f.rec.Tenant, f.rec.ID)
+			return err
+		}, 1},
+		{"a task that does not decode", job.Succeeded, giveUpGarbage, 1},
+		{"the same when the job is gone", job.Deleted, giveUpGarbage, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.rec.PageCount, f.rec.ChunkPages, f.rec.Window = 1, 16, 4
+			f.rec.State, f.rec.EndTime = tt.state, time.Now()
+			if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+				t.Fatal(err)
+			}
+			if tt.want > 0 {
+				if err := f.env.TellEnd(t.Context(), f.rec); err != nil {
+					t.Fatal(err)
+				}
+			}
+			bustest.ForgetIDs(t, f.env.Bus, bus.EventStream)
+			if err := tt.do(t, f); err != nil {
+				t.Fatal(err)
+			}
+			if got := f.told(t, "ended"); got != tt.want {
+				t.Errorf("the end was told %d times, want %d", got, tt.want)
+			}
+			if got := f.told(t, "cancelled"); got > 1 {
+				t.Errorf("the cancellation was told %d times", got)
+			}
+		})
+	}
+}
+
+// giveUpGarbage has the stage give up a task of the job that is none.
+func giveUpGarbage(t *testing.T, f *fixture) error {
+	t.Helper()
+	subject := "ink.scan.interactive." + f.rec.Tenant + "." + string(f.rec.ID)
+	if _, err := f.env.Bus.JetStream().Publish(t.Context(), subject, []byte("garbage")); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	finished := make(chan error, 1)
+	cfg := bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Minute}
+	go func() { finished <- stage.Run(ctx, f.env, bus.Scan, cfg, &script{}, func() {}) }()
+	bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+	stop()
+	return <-finished
+}
+
+// A unit that finds at its end that its job was cancelled leaves it to the one who did that to tell the trail, who has more to tell.
+func TestAUnitOfACancelledJobTellsNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sc := &script{}
+	sc.work = func(_ int, s *stage.Snapshot) error {
+		rec, err := f.env.Jobs.Update(t.Context(), f.rec.Tenant, f.rec.ID, func(r *job.Record) error { return r.To(job.Cancelled, time.Now()) })
+		s.Job = rec
+		return err
+	}
+	f.start(t, sc, 1)
+	bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if got := f.events(t); sc.works != 1 || sc.nexts != 0 || got != "" {
+		t.Errorf("got %d units worked on, %d followed up, and events %q, want one, none and none", sc.works, sc.nexts, got)
 	}
 }

@@ -128,7 +128,7 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 	if err == nil {
 		err = failpoint.Hit(string(h.stage), "commit")
 	}
-	if errors.Is(context.Cause(work), errHalted) {
+	if errors.Is(context.Cause(work), errHalted) || err == nil && snap.Job.State == job.Cancelled { // whoever cancelled it tells the trail
 		log.InfoContext(ctx, "work stopped, because the job was ended", "took", time.Since(snap.Started))
 		return h.halted(ctx, snap.Job)
 	}
@@ -261,7 +261,7 @@ func (h *handler[T, R]) ended(ctx context.Context, snap *Snapshot, t T) error {
 	if err := h.env.AfterEnd(ctx, snap.Job); err != nil {
 		return err
 	}
-	return h.env.tellMissingEnd(ctx, snap.Job)
+	return h.env.TellEnd(ctx, snap.Job)
 }
 
 // Failed counts a failure in the job's record.
@@ -291,13 +291,13 @@ func runOf[T bus.Task](d *bus.Delivery, t T) *job.Record {
 	return &job.Record{Tenant: d.Tenant, ID: job.ID(d.Job), Run: int(t.GetUnit().GetRun())}
 }
 
-// GiveUp ends the job: FAILED, with the error as its reason; unless it runs anew, and the task was of an earlier run.
+// GiveUp ends the job: FAILED, with the error as its reason; unless it is gone, or runs anew and the task was of an earlier run.
 func (h *handler[T, R]) GiveUp(ctx context.Context, d *bus.Delivery, cause error) error {
 	t := h.steps.NewTask()
 	// A task that cannot be decoded names no run: it ends the one that there is.
 	undecoded := d.Decode(t) != nil
 	rec, err := h.env.Jobs.Load(ctx, d.Tenant, job.ID(d.Job))
-	if err == nil && !undecoded && rec.Run != int(t.GetUnit().GetRun()) {
+	if err == nil && (rec.State.Gone() || !undecoded && rec.Run != int(t.GetUnit().GetRun())) {
 		return nil
 	}
 	if err == nil { // ahead of the job's end, so that whatever follows that stands behind it in the trail
@@ -309,10 +309,10 @@ func (h *handler[T, R]) GiveUp(ctx context.Context, d *bus.Delivery, cause error
 	if errors.Is(err, job.ErrNotFound) || errors.Is(err, job.ErrSuperseded) {
 		return nil
 	}
-	if err != nil {
+	if err != nil || rec.State.Gone() {
 		return err
 	}
-	return h.env.Bus.Event(ctx, EndEvent(rec))
+	return h.env.TellEnd(ctx, rec) // of an end that may be long ago
 }
 
 // deadLetterEvent says that a task of the job was given up.

@@ -2,8 +2,11 @@
 package bustest
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/embedded"
@@ -52,4 +55,29 @@ func Jobs(t testing.TB, b *bus.Bus) *job.Store {
 		t.Fatalf("jobs bucket: %v", err)
 	}
 	return job.NewStore(kv)
+}
+
+// ForgetIDs has a stream's window be over, within which the broker absorbs repeats of messages.
+func ForgetIDs(t testing.TB, b *bus.Bus, stream string) {
+	t.Helper()
+	s, err := b.JetStream().Stream(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := s.CachedInfo().Config
+	subject := strings.NewReplacer("*", "x", ">", "x").Replace(cfg.Subjects[0])
+	// Twice, because the server may look what is over before it has taken note of the change, and then not again in all of the old window.
+	for _, window := range []time.Duration{101 * time.Millisecond, 100 * time.Millisecond} {
+		cfg.Duplicates = window
+		if _, err := b.JetStream().UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	published := false
+	Eventually(t, "the window is over", func() bool {
+		ack, err := b.JetStream().Publish(t.Context(), subject, nil, jetstream.WithMsgID("probe"))
+		again := err == nil && !ack.Duplicate && published
+		published = published || err == nil
+		return again
+	})
 }
