@@ -76,6 +76,9 @@ func (s *Store) Reload(ctx context.Context, known *Record) (*Record, error) {
 	return &r, nil
 }
 
+// NewerThan reports whether what r holds was written after what the other copy of the record holds.
+func (r *Record) NewerThan(other *Record) bool { return r.at.revision > other.at.revision }
+
 // Update changes a record by compare-and-set: change is called with the record as it is, again for each conflict, until the write goes
 // through. It returns the record as written. An error of change ends the update; ErrUnchanged ends it without one.
 func (s *Store) Update(ctx context.Context, tenant string, id ID, change func(*Record) error) (*Record, error) {

@@ -103,22 +103,28 @@ func (st *steps) settle(ctx context.Context, r *job.Record) error {
 	return nil
 }
 
-// list tells the index of a job that has ended, unless it was deleted meanwhile.
+// list tells the index of a job that has ended, unless it was deleted meanwhile. The job may have another run by then, which others have told the index
+// of: so the record is read again, until what was stored last is what it says.
 func (st *steps) list(ctx context.Context, r *job.Record) error {
-	if err := st.store.PutDocument(ctx, projection.Document(r)); err != nil {
-		return fmt.Errorf("index document: %w", err)
-	}
-	now, err := st.env.Jobs.Reload(ctx, r)
-	switch gone := errors.Is(err, job.ErrNotFound); {
-	case err != nil && !gone:
-		return err
-	case gone || now.State.Gone():
-		// Whoever removes the job may have been here before.
-		if err := st.store.DeleteJob(ctx, r.Tenant, string(r.ID)); err != nil {
-			return fmt.Errorf("take the document out of the index: %w", err)
+	for {
+		if err := st.store.PutDocument(ctx, projection.Document(r)); err != nil {
+			return fmt.Errorf("index document: %w", err)
 		}
+		now, err := st.env.Jobs.Reload(ctx, r)
+		switch gone := errors.Is(err, job.ErrNotFound); {
+		case err != nil && !gone:
+			return err
+		case gone || now.State.Gone():
+			// Whoever removes the job may have been here before.
+			if err := st.store.DeleteJob(ctx, r.Tenant, string(r.ID)); err != nil {
+				return fmt.Errorf("take the document out of the index: %w", err)
+			}
+			return nil
+		case !now.NewerThan(r):
+			return nil
+		}
+		r = now
 	}
-	return nil
 }
 
 // Ended finishes what a crash cut after the job's end, whichever of its tasks ended it, and removes jobs that were deleted.

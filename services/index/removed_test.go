@@ -11,6 +11,7 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
@@ -101,6 +102,44 @@ func TestAJobThatWasRemovedIsNotListed(t *testing.T) {
 	list, err := st.store.ListJobs(ctx, search.JobQuery{Tenant: r.Tenant, Limit: 10})
 	if err != nil || len(list.Jobs) > 0 {
 		t.Errorf("got %v, %v, want nothing", list, err)
+	}
+}
+
+// slowIndex does something before it stores the first document.
+type slowIndex struct {
+	search.Store
+	first func()
+}
+
+func (s *slowIndex) PutDocument(ctx context.Context, d search.Document) error {
+	if first := s.first; first != nil {
+		s.first = nil
+		first()
+	}
+	return s.Store.PutDocument(ctx, d)
+}
+
+// A job may have another run, of which the index knows, before it is told of the end of the one before.
+func TestTheListIsOfTheLastRun(t *testing.T) {
+	t.Parallel()
+	st, ctx := newSteps(t), t.Context()
+	index := st.store
+	r := st.create(t, func(r *job.Record) { r.State, r.EndTime = job.Failed, time.Now() })
+	st.store = &slowIndex{index, func() {
+		again, err := st.env.Retry(ctx, r.Tenant, r.ID, false)
+		if err == nil {
+			err = index.PutDocument(ctx, projection.Document(again))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := st.settle(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	list, err := index.ListJobs(ctx, search.JobQuery{Tenant: r.Tenant, Limit: 10})
+	if err != nil || len(list.Jobs) != 1 || list.Jobs[0].State != string(job.Running) {
+		t.Errorf("got %+v, %v, want the job running", list, err)
 	}
 }
 
