@@ -54,8 +54,8 @@ type facts struct {
 }
 
 // assemble writes the artifacts that the job asks for.
-func (st *steps) assemble(ctx context.Context, s *stage.Snapshot) (err error) {
-	a := &assembly{
+func (st *steps) assemble(ctx context.Context, s *stage.Snapshot) (a *assembly, err error) {
+	a = &assembly{
 		st: st, job: s.Job, snap: s, carry: carrier{shelf{blobs: st.env.Blobs}}, images: map[string]string{}, named: map[string]bool{},
 		held: map[int][]byte{},
 	}
@@ -67,21 +67,21 @@ func (st *steps) assemble(ctx context.Context, s *stage.Snapshot) (err error) {
 		}
 	}()
 	if err := a.readFacts(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := a.observe(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := a.start(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	for n := 1; n <= a.job.PageCount; n++ {
 		stage.Alive(ctx)
 		if err := a.write(ctx, n); err != nil {
-			return fmt.Errorf("page %d: %w", n, err)
+			return nil, fmt.Errorf("page %d: %w", n, err)
 		}
 	}
-	return a.finish(ctx)
+	return a, a.finish(ctx)
 }
 
 // readFacts reads what ingest found out.
@@ -252,6 +252,21 @@ func (a *assembly) dropImages(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// count returns how many artifacts the run has. Images that no page names do not count: another handler that ends the run as well may have taken one
+// over from an earlier run once more, and is about to drop it.
+func (a *assembly) count(ctx context.Context) (n int, err error) {
+	folder := job.ArtifactFolder(a.job.Tenant, a.job.ID, a.job.Run)
+	for e, err := range a.st.env.Blobs.List(ctx, folder) {
+		if err != nil {
+			return 0, fmt.Errorf("count artifacts: %w", err)
+		}
+		if name := strings.TrimPrefix(e.Key, folder); a.named[name] || !strings.HasPrefix(name, "images/") {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // create opens an artifact that is written as a stream. It appears under its name when all of them are whole.

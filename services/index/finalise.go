@@ -27,11 +27,11 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 	}
 	artifacts := 0
 	if s.Progress.Counts()[job.OutcomeFailed] < r.PageCount {
-		if err := st.assemble(ctx, s); err != nil {
+		a, err := st.assemble(ctx, s)
+		if err != nil {
 			return err
 		}
-		var err error
-		if artifacts, err = st.artifacts(ctx, r); err != nil {
+		if artifacts, err = a.count(ctx); err != nil {
 			return err
 		}
 	}
@@ -64,17 +64,6 @@ func (st *steps) finalise(ctx context.Context, s *stage.Snapshot) error {
 		return err
 	}
 	return st.settle(ctx, rec)
-}
-
-// artifacts counts what the job's run has yielded.
-func (st *steps) artifacts(ctx context.Context, r *job.Record) (n int, err error) {
-	for _, err := range st.env.Blobs.List(ctx, job.ArtifactFolder(r.Tenant, r.ID, r.Run)) {
-		if err != nil {
-			return 0, fmt.Errorf("count artifacts: %w", err)
-		}
-		n++
-	}
-	return n, nil
 }
 
 // settle is what follows a job's end: the index is told, and what was kept for the run goes, as do earlier runs whose results this one's
