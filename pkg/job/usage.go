@@ -15,7 +15,9 @@ type usage struct {
 
 // add counts n bytes, if the day has room for them.
 func (u *usage) add(n, limit, day int64) bool {
-	if u.Day < day { // a gateway whose clock is behind counts on the others' day
+	// A gateway whose clock is a little behind counts on the others' day. A day further ahead is that of a clock that was wrong, and must not count until
+	// it comes.
+	if u.Day < day || u.Day > day+1 {
 		*u = usage{Day: day}
 	}
 	if n > limit-u.Bytes {

@@ -33,6 +33,9 @@ func TestUse(t *testing.T) {
 		{"another caller", "bob", 100, evening, true, true},
 		{"the next day", "ann", 70, evening.Add(time.Hour), true, true},
 		{"a clock that is behind", "ann", 31, evening, false, true},
+		{"a clock that is a year ahead", "eve", 100, evening.AddDate(1, 0, 0), true, true},
+		{"when it was put right", "eve", 100, evening, true, true},
+		{"after that", "eve", 1, evening, false, true},
 		{"a number without measure", "ann", 1<<63 - 1, evening, false, true},
 	} {
 		ask := jobs.Room
