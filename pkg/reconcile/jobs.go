@@ -153,7 +153,7 @@ func (r *Reconciler) push(ctx context.Context, ref bus.JobRef) (bool, error) {
 	if waits, err := r.waits(ctx, rec); waits || err != nil {
 		return false, err
 	}
-	if err := r.env.Remind(ctx, rec); err != nil {
+	if err := r.env.Remind(ctx, rec, progress); err != nil {
 		return false, err
 	}
 	messages := openTasks(rec, progress, replay(now, r.cfg.Patience))
@@ -166,20 +166,34 @@ func (r *Reconciler) push(ctx context.Context, ref bus.JobRef) (bool, error) {
 	return true, nil
 }
 
-// waits reports whether a job waits for another one's results, and that one has not ended. The job is looked at again after the patience.
+// maxLeaders bounds how many jobs that wait for each other are gone through.
+const maxLeaders = 10
+
+// waits reports whether a job waits for another one's results, and that one has not ended. The job is looked at again after the patience. A job may
+// still say that it waits for one that waits for it by now: the claim on what both have has passed from one to the other. Then nobody would move, so
+// nobody counts as waiting, and those that are queued find out who has the claim.
 func (r *Reconciler) waits(ctx context.Context, rec *job.Record) (bool, error) {
-	if rec.PageCount > 0 || rec.Follows == "" {
-		return false, nil
+	leader, waits := rec, false
+	for range maxLeaders {
+		if leader.PageCount > 0 || leader.Follows == "" {
+			break // at work
+		}
+		next, err := r.env.Jobs.Load(ctx, rec.Tenant, leader.Follows)
+		if err == nil && next.ID == rec.ID {
+			return false, nil
+		}
+		if errors.Is(err, job.ErrNotFound) || err == nil && next.State.Final() {
+			break // who follows that one does not wait any more
+		}
+		if err != nil {
+			return false, err
+		}
+		leader, waits = next, true
 	}
-	leader, err := r.env.Jobs.Load(ctx, rec.Tenant, rec.Follows)
-	if errors.Is(err, job.ErrNotFound) {
-		return false, nil
+	if waits {
+		r.open[bus.JobRef{Tenant: rec.Tenant, Job: string(rec.ID)}].moved = r.now()
 	}
-	if err != nil || leader.State.Final() {
-		return false, err
-	}
-	r.open[bus.JobRef{Tenant: rec.Tenant, Job: string(rec.ID)}].moved = r.now()
-	return true, nil
+	return waits, nil
 }
 
 // replay numbers a republish by the time, in steps of the patience: several processes that find the same job at once publish under the same
@@ -298,7 +312,7 @@ func (r *Reconciler) settleOne(ctx context.Context, ref bus.JobRef, report *Repo
 	if now.Sub(rec.EndTime) < tidyWithin || rec.Protected {
 		report.Tidied++
 		if err := errors.Join(
-			r.env.Blobs.DeletePrefix(ctx, job.Folder(rec.Tenant, rec.ID)+"tmp/"), r.env.AfterEnd(ctx, rec), r.env.Remind(ctx, rec),
+			r.env.Blobs.DeletePrefix(ctx, job.Folder(rec.Tenant, rec.ID)+"tmp/"), r.env.AfterEnd(ctx, rec), r.env.Remind(ctx, rec, nil),
 		); err != nil {
 			return time.Time{}, err
 		}

@@ -101,6 +101,74 @@ func TestRestart(t *testing.T) {
 	check("lost again within the broker's memory of ids", func(i int) []string { return tests[i].want })
 }
 
+// A job that waits for another one's results is left alone as long as that one is at work. Two that say that they wait for each other have nobody else
+// to move them.
+func TestFollowers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	following := func(leader *job.Record) *job.Record {
+		rec := record()
+		if leader != nil {
+			rec.Follows = leader.ID
+		}
+		return rec
+	}
+	busy := cut()
+	ended := cut()
+	ended.State, ended.EndTime = job.Failed, time.Now()
+	one := following(nil)
+	other := following(one)
+	one.Follows = other.ID
+	unknown := following(record())
+	tests := []struct {
+		name string
+		rec  *job.Record
+		want []string
+	}{
+		{"of a job at work", following(busy), nil},
+		{"of one that has ended", following(ended), []string{"1.ingest.document#"}},
+		{"of one that there is not", unknown, []string{"1.ingest.document#"}},
+		{"of a follower that is about to move", following(unknown), nil},
+		{"one of two", one, []string{"1.ingest.document#"}},
+		{"the other of two", other, []string{"1.ingest.document#"}},
+		{"of one of two", following(one), nil},
+	}
+	f.create(busy)
+	f.create(ended)
+	for _, tt := range tests {
+		f.create(tt.rec)
+	}
+	f.ahead = 3 * time.Minute
+	f.pass()
+	for _, tt := range tests {
+		checkNames(t, tt.name, f.tasks(tt.rec.ID), tt.want)
+	}
+}
+
+// Whoever starts another run may die before the trail is told, whatever of the job that run is of.
+func TestAnotherRunIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, tt := range []struct {
+		name     string
+		progress *job.Progress
+		want     []string
+	}{
+		{"not yet taken over", pages(1, "nnnnnnnnnf"), []string{"2.event.retried..0."}},
+		{"under way", pages(2, "nnnnnnnnn."), nil},
+	} {
+		rec := cut()
+		rec.Run = 2
+		f.create(rec)
+		if err := f.env.Jobs.CreateProgress(t.Context(), rec.Tenant, rec.ID, tt.progress); err != nil {
+			t.Fatal(err)
+		}
+		f.ahead += 3 * time.Minute
+		f.pass()
+		checkNames(t, tt.name, f.messages(bus.EventStream, rec.ID), tt.want)
+	}
+}
+
 // Progress is written without the record, and whoever moves is left alone.
 func TestProgressCounts(t *testing.T) {
 	t.Parallel()

@@ -180,12 +180,13 @@ func FirstEvent(r *job.Record) *busv1.Event {
 }
 
 // Remind tells the trail once more what whoever started or ended a job on a user's behalf may have died before telling it: nobody repeats that
-// for them, as the broker repeats a stage's task. What the trail knows already is absorbed.
-func (e Env) Remind(ctx context.Context, r *job.Record) error {
+// for them, as the broker repeats a stage's task. What the trail knows already is absorbed. The progress may be nil.
+func (e Env) Remind(ctx context.Context, r *job.Record, p *job.Progress) error {
 	switch {
 	case r.State == job.Cancelled:
 		return e.TellEnd(ctx, r)
-	case !r.State.Final() && (r.PageCount == 0 || r.ChunkPages == 0):
+	case r.State.Final():
+	case r.PageCount == 0, r.ChunkPages == 0, r.Run > 1 && (p == nil || p.Run < r.Run): // the run has not got far
 		return e.Bus.Event(ctx, FirstEvent(r))
 	}
 	return nil
