@@ -46,7 +46,22 @@ func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTas
 	if err := proto.Unmarshal(data, &batch); err != nil {
 		return result{}, false, nil //nolint:nilerr // a half-written batch of a crash: read the chunk again
 	}
-	return result{batch: &batch}, true, nil
+	return result{batch: &batch}, whole(&batch, s.Progress, t), nil
+}
+
+// whole reports whether a batch has every page of its chunk that has not ended. One that a crash has emptied decodes as well, and pages of which nobody
+// is told would be waited for for ever.
+func whole(batch *inkstreamv1.PageBatch, p *job.Progress, t *busv1.RenderTask) bool {
+	has := make(map[int]bool, len(batch.GetPages()))
+	for _, page := range batch.GetPages() {
+		has[int(page.GetNumber())] = true
+	}
+	for n := int(t.GetFirstPage()); n <= int(t.GetLastPage()); n++ {
+		if !has[n] && !p.Done(n, n) {
+			return false
+		}
+	}
+	return true
 }
 
 func batchKey(r *job.Record, t *busv1.RenderTask) string {
