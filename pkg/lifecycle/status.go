@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 const (
 	// checkTimeout bounds a dependency's check; a probe of Kubernetes waits no longer than a few seconds by default.
 	checkTimeout = 2 * time.Second
+	// checkGrace is how long a check that was cut may take to say what it waited for. One that says nothing by then is hung.
+	checkGrace = 250 * time.Millisecond
 	// checkEvery is how long the result of the checks is used again, so that nobody can load the dependencies through /readyz.
 	checkEvery = time.Second
 	// watchEvery is how often Watch asks.
@@ -33,7 +36,8 @@ const (
 	Stopped  Phase = "stopped"
 )
 
-// Check says whether a dependency answers. It ends with its context. Its error is shown at /readyz, so it holds no secret.
+// Check says whether a dependency answers. It should end with its context; one that does not, as a write to a disk that hangs cannot, counts as failed from
+// then on, and is not called again before it returns. Its error is shown at /readyz, so it holds no secret.
 type Check func(ctx context.Context) error
 
 // Status knows whether the process is ready: all its units are, and every dependency answers that it cannot do without. It serves that as /readyz: 200 if ready,
@@ -44,14 +48,20 @@ type Status struct {
 
 	mu     sync.Mutex // guards what follows
 	units  map[string]Phase
-	checks map[string]Check
-	spared map[string]bool // the checks of AddOptional
+	checks map[string]*probe
 	info   map[string]string
 	down   map[string]failing // by check; those that went well last are not in it
 
 	checkMu sync.Mutex // guards what follows, and lets one caller check while the others wait for its result
 	checked time.Time
 	results map[string]Dependency
+}
+
+// probe is a check, of which one call runs at a time.
+type probe struct {
+	check    Check
+	optional bool
+	busy     chan struct{} // holds a token while a call runs, which may outlive the question that it was made for
 }
 
 // failing is what is known of a dependency whose last checks failed.
@@ -80,7 +90,7 @@ type Report struct {
 
 // NewStatus returns a Status of a process without units, which is not ready.
 func NewStatus() *Status {
-	return &Status{units: map[string]Phase{}, checks: map[string]Check{}, spared: map[string]bool{}, info: map[string]string{}, down: map[string]failing{}}
+	return &Status{units: map[string]Phase{}, checks: map[string]*probe{}, info: map[string]string{}, down: map[string]failing{}}
 }
 
 // Track returns the units as Run wants them, changed so that the Status knows how each stands. From this call on the process is ready only
@@ -144,7 +154,7 @@ func (s *Status) AddOptional(name string, check Check) { s.add(name, check, true
 func (s *Status) add(name string, check Check, optional bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checks[name], s.spared[name] = check, optional
+	s.checks[name] = &probe{check: check, optional: optional, busy: make(chan struct{}, 1)}
 }
 
 // SetInfo shows a fact at /readyz, such as the durability in force. It has no part in being ready.
@@ -176,15 +186,13 @@ func (s *Status) Report(ctx context.Context) Report {
 	return r
 }
 
-// Down returns what is wrong with the first of these dependencies that is known to be away: its last downAfter checks failed, and the last of them is
-// not long ago, so that a slow answer or two do not count. It asks nobody and does not wait.
-func (s *Status) Down(dependencies ...string) error {
+// Down returns what is wrong with a dependency that is known to be away: its last downAfter checks failed, and the last of them is not long ago, so
+// that a slow answer or two do not count. It asks nobody and does not wait.
+func (s *Status) Down(dependency string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range dependencies {
-		if d := s.down[name]; d.checks >= downAfter && time.Since(d.last) < 2*watchEvery+checkTimeout {
-			return fmt.Errorf("%s: %w", name, d.err)
-		}
+	if d := s.down[dependency]; d.checks >= downAfter && time.Since(d.last) < 2*watchEvery+checkTimeout {
+		return fmt.Errorf("%s: %w", dependency, d.err)
 	}
 	return nil
 }
@@ -221,7 +229,7 @@ func (s *Status) check(ctx context.Context) map[string]Dependency {
 	s.checkMu.Lock()
 	defer s.checkMu.Unlock()
 	s.mu.Lock()
-	checks, spared := maps.Clone(s.checks), maps.Clone(s.spared)
+	checks := maps.Clone(s.checks)
 	s.mu.Unlock()
 	if time.Since(s.checked) < checkEvery && len(s.results) == len(checks) {
 		return s.results
@@ -232,11 +240,10 @@ func (s *Status) check(ctx context.Context) map[string]Dependency {
 	results := make(map[string]Dependency, len(checks))
 	var mu sync.Mutex // guards results
 	var wg sync.WaitGroup
-	for name, check := range checks {
+	for name, p := range checks {
 		wg.Go(func() {
-			d, err := ask(ctx, check)
+			d, err := p.ask(ctx)
 			s.note(name, err)
-			d.Optional = spared[name]
 			if s.Observe != nil {
 				s.Observe(ctx, name, d.Up)
 			}
@@ -250,14 +257,45 @@ func (s *Status) check(ctx context.Context) map[string]Dependency {
 	return results
 }
 
-func ask(ctx context.Context, check Check) (Dependency, error) {
+// errHung means that a check has not returned, though its time was over.
+var errHung = errors.New("no answer, and none to an earlier check that is still waited for")
+
+// ask calls the check, and waits for it no longer than ctx and the grace, whatever it does.
+func (p *probe) ask(ctx context.Context) (Dependency, error) {
 	began := time.Now()
-	err := check(ctx)
-	d := Dependency{Up: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000}
+	err := p.call(ctx)
+	d := Dependency{Up: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Optional: p.optional}
 	if err != nil {
 		d.Error = err.Error()
 	}
 	return d, err
+}
+
+func (p *probe) call(ctx context.Context) error {
+	select {
+	case p.busy <- struct{}{}:
+	default:
+		return errHung
+	}
+	answer := make(chan error, 1)
+	// Nobody can wait for what hangs, so nobody owns this goroutine; there is at most one of each check.
+	go func() {
+		defer func() { <-p.busy }()
+		answer <- p.check(ctx)
+	}()
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(checkGrace)
+	defer grace.Stop()
+	select {
+	case err := <-answer:
+		return err
+	case <-grace.C:
+		return fmt.Errorf("no answer: %w", ctx.Err())
+	}
 }
 
 // ServeHTTP serves /readyz.

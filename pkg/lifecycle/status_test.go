@@ -187,8 +187,11 @@ func TestDownIsWhatFailsAgainAndAgain(t *testing.T) {
 			t.Helper()
 			<-time.After(2 * time.Second)
 			s.Report(t.Context())
-			if got := s.Down("nats", "blobs"); !errors.Is(got, want) {
+			if got := s.Down("blobs"); !errors.Is(got, want) {
 				t.Errorf("got %v, want %v", got, want)
+			}
+			if got := s.Down("nats"); got != nil {
+				t.Errorf("what nobody checks: got %v, want nil", got)
 			}
 		}
 		check(nil)
@@ -206,6 +209,64 @@ func TestDownIsWhatFailsAgainAndAgain(t *testing.T) {
 		<-time.After(time.Minute)
 		if got := s.Down("blobs"); got != nil {
 			t.Errorf("long after the last check: got %v, want nil", got)
+		}
+	})
+}
+
+// A check that does not end with its context, as a sync of a disk that hangs, counts as failed within the bound, and is not called again meanwhile.
+func TestHungCheckCountsAsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := lifecycle.NewStatus()
+		hang := make(chan struct{})
+		var calls atomic.Int32
+		s.AddCheck("blobs", func(context.Context) error {
+			calls.Add(1)
+			<-hang
+			return nil
+		})
+		s.AddCheck("nats", func(context.Context) error { return nil })
+		for range 5 {
+			began := time.Now()
+			code, got := probe(t, s)
+			if took := time.Since(began); took > 3*time.Second {
+				t.Errorf("the probe took %v, want at most 3s", took)
+			}
+			if code != http.StatusServiceUnavailable || got.Checks["blobs"].Up || got.Checks["blobs"].Error == "" || !got.Checks["nats"].Up {
+				t.Errorf("while it hangs: got %d %+v, want 503, and only the blobs down", code, got)
+			}
+			<-time.After(2 * time.Second)
+		}
+		if got := calls.Load(); got != 1 {
+			t.Errorf("it was called %d times while it hung, want 1", got)
+		}
+		if s.Down("blobs") == nil || s.Down("nats") != nil {
+			t.Errorf("got blobs %v, nats %v, want only the blobs away", s.Down("blobs"), s.Down("nats"))
+		}
+		close(hang)
+		synctest.Wait()
+		if _, got := probe(t, s); !got.Checks["blobs"].Up || calls.Load() != 2 {
+			t.Errorf("when it answers again: got %+v after %d calls, want it up after 2", got.Checks["blobs"], calls.Load())
+		}
+	})
+}
+
+// The end of a process does not wait for a check that hangs.
+func TestWatchEndsWhileACheckHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := lifecycle.NewStatus()
+		hang := make(chan struct{})
+		defer close(hang)
+		s.AddCheck("blobs", func(context.Context) error { <-hang; return nil })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := s.Watch(ctx, func() {}); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("it took %v, want at most 3s", took)
 		}
 	})
 }

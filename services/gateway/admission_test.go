@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -217,26 +218,38 @@ func TestOneTenantLeavesPlacesToOthers(t *testing.T) {
 func TestUploadsAreRefusedWhileADependencyIsAway(t *testing.T) {
 	t.Parallel()
 	r := start(t, nil)
+	type away map[string]error
 	for _, tt := range []struct {
-		name    string
+		away    away
 		refused bool
-		err     error
 	}{
-		{"blobs", true, errors.New("no answer")},
-		{"nats", true, errors.New("no answer")},
-		{"index", false, errors.New("no answer")}, // which takes no part in an upload
-		{"nats", false, bus.ErrSilent},            // the record can be written, and the task is queued later
+		{away{"blobs": errors.New("no answer")}, true},
+		{away{"nats": errors.New("no answer")}, true},
+		{away{"nats": bus.ErrSilent, "blobs": errors.New("no answer")}, true},
+		{away{"index": errors.New("no answer")}, false}, // which takes no part in an upload
+		{away{"nats": bus.ErrSilent}, false},            // the record can be written, and the task is queued later
 	} {
 		var down atomic.Bool
 		down.Store(true)
-		r.status.AddCheck(tt.name, func(context.Context) error {
-			if down.Load() {
-				return tt.err
+		for name, err := range tt.away {
+			r.status.AddCheck(name, func(context.Context) error {
+				if down.Load() {
+					return err
+				}
+				return nil
+			})
+		}
+		// known counts those of the dependencies that are known to be away.
+		known := func() (n int) {
+			r.status.Report(t.Context())
+			for name := range tt.away {
+				if r.status.Down(name) != nil {
+					n++
+				}
 			}
-			return nil
-		})
-		known := func() bool { r.status.Report(t.Context()); return r.status.Down(tt.name) != nil }
-		eventually(t, tt.name+" is known to be away", known)
+			return n
+		}
+		eventually(t, fmt.Sprintf("%v is known to be away", tt.away), func() bool { return known() == len(tt.away) })
 		_, err := rpcAPI{r.rpc}.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7")})
 		if tt.refused {
 			checkError(t, err, fault.Unavailable)
@@ -245,6 +258,6 @@ func TestUploadsAreRefusedWhileADependencyIsAway(t *testing.T) {
 			checkError(t, err, "")
 		}
 		down.Store(false)
-		eventually(t, tt.name+" is back", func() bool { return !known() })
+		eventually(t, fmt.Sprintf("%v is back", tt.away), func() bool { return known() == 0 })
 	}
 }

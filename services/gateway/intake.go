@@ -68,11 +68,12 @@ func (s *Service) newIntake(ctx context.Context) (in *intake, release func(), er
 // away returns an UNAVAILABLE fault while a dependency is known to be away that an upload cannot do without. Otherwise each upload would wait for it,
 // and hold its place and its bytes meanwhile. A stream that does not answer is none of them: the reconciler queues the job when it does.
 func (s *Service) away() error {
-	err := s.status.Down("nats", "blobs")
-	if err == nil || errors.Is(err, bus.ErrSilent) {
-		return nil
+	for _, dependency := range []string{"nats", "blobs"} { // one by one, or a silent stream would hide that the blobs are away
+		if err := s.status.Down(dependency); err != nil && !errors.Is(err, bus.ErrSilent) {
+			return fault.Wrap(fault.Busy, fault.Unavailable, err)
+		}
 	}
-	return fault.Wrap(fault.Busy, fault.Unavailable, err)
+	return nil
 }
 
 // store streams the document to the blob store. When it returns without an error the bytes are durable.
