@@ -36,14 +36,10 @@ const (
 
 // ListArtifacts answers what the job has yielded. A job that has not ended has yielded nothing yet, but what an earlier run of it has.
 func (s *Service) ListArtifacts(ctx context.Context, req *inkstreamv1.ListArtifactsRequest) (*inkstreamv1.ListArtifactsResponse, error) {
-	ref, err := refOf(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	rec, err := s.record(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
+	return reading(ctx, s, req.GetId(), func(rec *job.Record) (*inkstreamv1.ListArtifactsResponse, error) { return s.listArtifacts(ctx, rec) })
+}
+
+func (s *Service) listArtifacts(ctx context.Context, rec *job.Record) (*inkstreamv1.ListArtifactsResponse, error) {
 	res := &inkstreamv1.ListArtifactsResponse{}
 	if !rec.State.Final() && rec.ResultRun == 0 {
 		return res, nil
@@ -87,14 +83,10 @@ type artifact struct {
 
 // openArtifact opens what the job has yielded under that name; the caller closes it.
 func (s *Service) openArtifact(ctx context.Context, id, name string) (*artifact, error) {
-	ref, err := refOf(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := s.record(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
+	return reading(ctx, s, id, func(rec *job.Record) (*artifact, error) { return s.openArtifactOf(ctx, rec, name) })
+}
+
+func (s *Service) openArtifactOf(ctx context.Context, rec *job.Record, name string) (*artifact, error) {
 	if !validArtifactName(name) {
 		return nil, errNoArtifact()
 	}

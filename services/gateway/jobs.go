@@ -62,6 +62,32 @@ func (s *Service) anyRecord(ctx context.Context, ref jobRef) (*job.Record, error
 	return s.newerRecord(ctx, ref, nil)
 }
 
+// maxReadings bounds how often results are read of a job that is run again and again meanwhile.
+const maxReadings = 3
+
+// reading calls read with the record of a job that is still there. Where read fails, the job may have been removed meanwhile, or a later run's results may
+// have taken the place of what it read: then nothing is lost, and the answer is that the job is gone, or what the newer record has.
+func reading[T any](ctx context.Context, s *Service, id string, read func(*job.Record) (T, error)) (got T, err error) {
+	rec, err := s.named(ctx, id)
+	if err != nil {
+		return got, err
+	}
+	for tries := 1; ; tries++ {
+		got, err = read(rec)
+		if err == nil || tries == maxReadings {
+			return got, err
+		}
+		now, loadErr := s.newerRecord(ctx, jobRef{rec.Tenant, rec.ID}, rec)
+		switch {
+		case loadErr != nil || now == rec:
+			return got, err
+		case now.State.Gone():
+			return got, errGone(now)
+		}
+		rec = now
+	}
+}
+
 // awaitFresh looks again and again for a job that was not found, as long as it may only be missing on a replica.
 func (s *Service) awaitFresh(ctx context.Context, ref jobRef) (*job.Record, error) {
 	if !isFresh(ref.id) {

@@ -14,15 +14,10 @@ import (
 
 // GetPage answers what was read on a page, as soon as it is indexed.
 func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) (*inkstreamv1.Page, error) {
-	ref, err := refOf(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	rec, err := s.record(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	n := int(req.GetNumber())
+	return reading(ctx, s, req.GetId(), func(rec *job.Record) (*inkstreamv1.Page, error) { return s.pageOf(ctx, rec, int(req.GetNumber())) })
+}
+
+func (s *Service) pageOf(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, error) {
 	if err := checkPage(rec, n); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -209,42 +210,21 @@ func (z *gzipResponse) close() {
 // restArchive is GET /v1/jobs/{id}/artifacts.zip: every artifact of the job, as the archive is written.
 func (s *Service) restArchive(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
-	rec, err := s.named(ctx, r.PathValue("id"))
-	if err == nil && !rec.State.Final() && rec.ResultRun == 0 {
-		err = fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
-	}
-	if err != nil {
-		s.writeError(w, r, "GET archive", err)
-		return
-	}
-	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())
-	var keys []string // all, before anything is answered: a list that breaks off looks like one that is short
-	for entry, listErr := range s.env.Blobs.List(ctx, folder) {
-		if err = listErr; err != nil {
-			break
-		}
-		keys = append(keys, entry.Key)
-	}
-	if err == nil && len(keys) == 0 && !yields(rec.State) && rec.ResultRun == 0 {
-		err = errNoResult(rec)
-	}
-	if err == nil {
-		err = whole(rec, len(keys))
-	}
+	all, err := reading(ctx, s, r.PathValue("id"), func(rec *job.Record) (listed, error) { return s.toArchive(ctx, rec) })
 	if err != nil {
 		s.writeError(w, r, "GET archive", err)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", zipType)
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": string(rec.ID) + ".zip"}))
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": string(all.id) + ".zip"}))
 	h.Set("Cache-Control", "private, no-cache")
 	if r.Method == http.MethodHead {
 		return // the archive would be made for nobody
 	}
 	archive := zip.NewWriter(w)
-	for _, key := range keys {
-		err := s.addToArchive(r, archive, key, strings.TrimPrefix(key, folder))
+	for _, key := range all.keys {
+		err := s.addToArchive(r, archive, key, strings.TrimPrefix(key, all.folder))
 		if err == nil {
 			continue
 		}
@@ -255,6 +235,31 @@ func (s *Service) restArchive(w http.ResponseWriter, r *http.Request) {
 	}
 	// A client that hung up has no use for the rest.
 	_ = archive.Close()
+}
+
+// listed is what an archive holds.
+type listed struct {
+	id     job.ID
+	folder string
+	keys   []string
+}
+
+// toArchive lists a job's artifacts, all of them before anything is answered: a list that breaks off looks like one that is short.
+func (s *Service) toArchive(ctx context.Context, rec *job.Record) (listed, error) {
+	all := listed{id: rec.ID, folder: job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())}
+	if !rec.State.Final() && rec.ResultRun == 0 {
+		return all, fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
+	}
+	for entry, err := range s.env.Blobs.List(ctx, all.folder) {
+		if err != nil {
+			return all, err
+		}
+		all.keys = append(all.keys, entry.Key)
+	}
+	if len(all.keys) == 0 && !yields(rec.State) && rec.ResultRun == 0 {
+		return all, errNoResult(rec)
+	}
+	return all, whole(rec, len(all.keys))
 }
 
 func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name string) error {
