@@ -91,8 +91,10 @@ type Reconciler struct {
 	agenda agenda
 	// uploads is what is known of the blob store.
 	uploads uploads
-	// restored is when the records were last found to be those of an older copy; zero for never.
+	// restored is when the records were last found to be those of an older copy, by any process; zero for never.
 	restored time.Time
+	// marked is the revision up to which records were seen when the mark was last set.
+	marked uint64
 }
 
 // New returns a Reconciler that is not yet running. A process without the search index passes nil for it: then the index service is asked to

@@ -76,6 +76,9 @@ type folder struct {
 func (r *Reconciler) sweepUploads(ctx context.Context, report *Report) error {
 	swept, err := r.env.Blobs.SweepTemp(ctx, r.cfg.StrayAge)
 	report.Swept = swept
+	if gerr := r.guard(ctx); gerr != nil {
+		return errors.Join(err, gerr)
+	}
 	u := &r.uploads
 	now := r.now()
 	// A span is looked at when all of it is old enough.
@@ -183,19 +186,24 @@ func (r *Reconciler) judge(ctx context.Context, f folder, report *Report) error 
 	case !f.manifest.IsZero() && now.Sub(f.manifest) > r.cfg.UploadGrace:
 		return r.adopt(ctx, f, stray, report)
 	case f.manifest.IsZero() && stray:
-		lost, err := r.lost(ctx, f)
-		if err != nil {
-			return err
-		}
-		if lost {
-			return r.adoptSource(ctx, f, report)
-		}
-		return r.discard(ctx, f, "the upload was never complete", report)
+		return r.stray(ctx, f, "the upload was never complete", report)
 	}
 	return nil
 }
 
-// lost reports whether a folder without a manifest may be that of an upload that was acknowledged: ingest writes the manifest, so one that waited for
+// stray discards a folder, unless its document may be all that is left of a job.
+func (r *Reconciler) stray(ctx context.Context, f folder, why string, report *Report) error {
+	lost, err := r.lost(ctx, f)
+	if err != nil {
+		return err
+	}
+	if lost {
+		return r.adoptSource(ctx, f, report)
+	}
+	return r.discard(ctx, f, why, report)
+}
+
+// lost reports whether a folder without a good manifest may be that of an upload that was acknowledged: ingest writes the manifest, so one that waited for
 // ingest has none, and where the upload is older than the bucket of jobs, or than an older copy's return, its record may have been in the one that was
 // there before.
 func (r *Reconciler) lost(ctx context.Context, f folder) (bool, error) {
@@ -239,7 +247,7 @@ func (r *Reconciler) adopt(ctx context.Context, f folder, stray bool, report *Re
 		if !stray {
 			return nil // it may be a store that lags
 		}
-		return r.discard(ctx, f, "its manifest is of no use", report)
+		return r.stray(ctx, f, "its manifest is of no use", report)
 	}
 	if !m.ExpireTime.IsZero() && r.now().After(m.ExpireTime) {
 		return r.discard(ctx, f, "its retention is over", report)

@@ -9,8 +9,12 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/telemetry"
 )
 
 // uploadCase is what an upload that died may leave.
@@ -267,4 +271,75 @@ func TestForestalledUpload(t *testing.T) {
 	if rec := f.load(m.Job); rec != nil {
 		t.Errorf("got %+v, want it forgotten", rec)
 	}
+}
+
+// The broker's store may be replaced by an older copy while nothing runs. Then the blob store tells that there were jobs which the copy lacks; and
+// whoever starts later, or looks again, still knows.
+func TestDocumentsThatAnOlderCopyLacks(t *testing.T) {
+	t.Parallel()
+	const data = "%PDF lost"
+	broker := bustest.NewBroker(t)
+	b := broker.Connect()
+	answers := func() {
+		bustest.Within(t, 20*time.Second, "the broker answers", func() bool { return b.Check(t.Context()) == nil })
+	}
+	answers()
+	if err := b.Provision(t.Context(), bus.Topology{AckWait: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := blob.Open(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel := telemetry.Discard()
+	f := fixtureOver(t, stage.Env{Bus: b, Jobs: bustest.Jobs(t, b), Blobs: blobs, Tel: tel, Log: tel.Log}, &rows{})
+	f.create(record())
+	f.pass()
+	backup := broker.Backup()
+	answers()
+	acknowledged := record()
+	f.put(job.SourceKey(job.DefaultTenant, acknowledged.ID), data)
+	f.create(acknowledged)
+	f.pass()
+
+	broker.Restore(backup)
+	answers()
+	for range 50 { // other services were faster
+		f.create(record())
+	}
+	first := fixtureOver(t, f.env, f.index)
+	first.pass()
+	young := job.NewID() // died before it had a record
+	f.put(job.SourceKey(job.DefaultTenant, young), data)
+	for _, later := range []*fixture{first, fixtureOver(t, f.env, f.index)} {
+		later.ahead = 3 * time.Hour
+		later.pass()
+		checkNames(t, "blobs", later.blobs(acknowledged.ID), []string{"source.pdf"})
+		if rec := later.load(acknowledged.ID); rec == nil || rec.State != job.Pending || int(rec.Size) != len(data) {
+			t.Fatalf("got %+v, want the job that the document tells of", rec)
+		}
+		checkNames(t, "blobs of an upload that began afterwards", later.blobs(young), nil)
+	}
+	if m, err := LoadMark(t.Context(), f.env.Blobs); err != nil || m.Restored.IsZero() {
+		t.Errorf("got mark %+v, %v, want it to tell of the older copy", m, err)
+	}
+}
+
+// While nobody can tell whether the broker's store is an older copy, nothing is discarded.
+func TestNothingIsDiscardedWithoutTheMark(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := job.NewID()
+	f.put(job.Folder(job.DefaultTenant, id)+"source.pdf.part", "%PDF")
+	f.put(markKey, "{")
+	f.ahead = 3 * time.Hour
+	if _, err := f.Pass(t.Context()); err == nil || !strings.Contains(err.Error(), markKey) {
+		t.Errorf("got %v, want an error that names %s", err, markKey)
+	}
+	checkNames(t, "blobs", f.blobs(id), []string{"source.pdf.part"})
+	if err := f.env.Blobs.Delete(t.Context(), markKey); err != nil {
+		t.Fatal(err)
+	}
+	f.pass()
+	checkNames(t, "blobs", f.blobs(id), nil)
 }

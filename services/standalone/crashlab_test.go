@@ -289,7 +289,9 @@ func (l *lab) books(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seen[strings.Split(entry.Key, "/")[1]] = true
+			if parts := strings.Split(entry.Key, "/"); len(parts) > 2 {
+				seen[parts[1]] = true
+			}
 		}
 		return jobs, len(seen)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -60,6 +61,32 @@ func (b *Broker) Restart() {
 	b.t.Helper()
 	b.Stop()
 	b.Start()
+}
+
+// Backup copies the server's files while it is stopped, and returns the folder of the copy.
+func (b *Broker) Backup() string {
+	b.t.Helper()
+	to := Folder(b.t)
+	b.Stop()
+	b.copyFiles(to, b.cfg.Dir)
+	b.Start()
+	return to
+}
+
+// Restore starts the server anew on the files of a backup.
+func (b *Broker) Restore(from string) {
+	b.t.Helper()
+	b.Stop()
+	b.cfg.Dir = Folder(b.t)
+	b.copyFiles(b.cfg.Dir, from)
+	b.Start()
+}
+
+func (b *Broker) copyFiles(to, from string) {
+	b.t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		b.t.Fatalf("copy the server's files: %v", err)
+	}
 }
 
 // Connect returns a connection that finds the server again after each restart.

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdf"
@@ -208,6 +209,34 @@ func TestServer(t *testing.T) {
 	}
 	cfg.DataDir = filepath.Join(cfg.DataDir, "none")
 	wantStatus(t, run(t, cfg, (*examination).server), "server", Skip, "no data folder")
+}
+
+// An operator who has restored an older copy of the NATS store, knowingly or not, is told so for a while.
+func TestOlderCopyOfNATS(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.Blobs = "file://" + t.TempDir()
+	store, err := blob.Open(t.Context(), cfg.Blobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for _, tt := range []struct {
+		mark string
+		want Status
+	}{
+		{`{"revision":7}`, ""},
+		{`{"revision":7,"restored":"` + time.Now().Format(time.RFC3339) + `"}`, Warn},
+		{`{"revision":7,"restored":"2026-01-02T03:04:05Z"}`, ""},
+		{`{`, Fail},
+	} {
+		if err := store.PutBytes(t.Context(), "_reconcile/mark.json", []byte(tt.mark), ""); err != nil {
+			t.Fatal(err)
+		}
+		checks := run(t, cfg, (*examination).blobs)
+		wantStatus(t, checks, "blobs", OK, "")
+		wantStatus(t, checks, "nats history", tt.want, "")
+	}
 }
 
 func TestWhatIsAway(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/reconcile"
 	"inkstream.dev/pkg/search"
 )
 
@@ -27,6 +28,8 @@ const (
 	lowDisk, noDisk = 10 << 30, 1 << 30
 	// builtYear is before this program was written; a clock before it is wrong.
 	builtYear = 2025
+	// restoredFor is how long the doctor tells that the broker's store was replaced by an older copy.
+	restoredFor = 7 * 24 * time.Hour
 )
 
 // blobs writes, reads and deletes a probe.
@@ -82,12 +85,26 @@ func (e *examination) blobs(ctx context.Context) {
 		e.warn("blobs clock", "synchronise the clocks of both machines (chrony, systemd-timesyncd)",
 			"the store's clock and this one are %s apart", skew.Round(time.Second))
 	}
+	e.mark(ctx, store)
 	said := fmt.Sprintf("%s: a durable write of 4 KiB in %s, read back, deleted", shown(where), took.Round(100*time.Microsecond))
 	if took > slowStore {
 		e.warn(name, "uploads wait for such a write: use a faster disk, or one with a battery-backed cache", "%s, which is slow", said)
 		return
 	}
 	e.ok(name, "%s", said)
+}
+
+// mark tells whether the broker's store was replaced by an older copy not long ago.
+func (e *examination) mark(ctx context.Context, store *blob.Store) {
+	const name = "nats history"
+	m, err := reconcile.LoadMark(ctx, store)
+	switch {
+	case err != nil:
+		e.fail(name, "repair or delete that blob; until then nothing that uploads left is discarded", "%v", err)
+	case time.Since(m.Restored) < restoredFor:
+		e.warn(name, "if nobody restored it, look for what became of the NATS store", "at %s the jobs were found to be those of an older copy; "+
+			"no document from before is discarded, and those without a job become jobs anew", m.Restored.Local().Format(time.DateTime))
+	}
 }
 
 func blobFix(where string) string {
