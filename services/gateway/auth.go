@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -105,6 +106,13 @@ func (s *Service) identify(ctx context.Context, authorization string, need acces
 // addresses, any page that somebody looks at on the same machine could else upload, cancel and delete.
 var crossOrigin http.CrossOriginProtection
 
+// ownHost reports whether a request for that host is meant for a server on this machine. A page of any origin may have its own name resolve to a loopback
+// address; then its requests are of the same origin as the server for all that browsers and crossOrigin know, but for the name.
+func ownHost(host string) bool {
+	name := strings.ToLower((&url.URL{Host: host}).Hostname())
+	return name == "" || name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name) != nil
+}
+
 // admitRequest lets a REST request in: it finds out who sends it, and counts it against the caller's rate.
 func (s *Service) admitRequest(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	if openPath(r.URL.Path) {
@@ -112,6 +120,9 @@ func (s *Service) admitRequest(w http.ResponseWriter, r *http.Request) (*http.Re
 	}
 	if s.auth == nil && crossOrigin.Check(r) != nil {
 		return nil, fault.New(permissionDenied, "a page of another origin sent the request")
+	}
+	if s.cfg.Access.Auth == "" && !ownHost(r.Host) {
+		return nil, fault.New(permissionDenied, "the server is localhost, and not called as %q; behind a proxy that passes that on, start it with --auth=none or --auth=keys", clip(r.Host))
 	}
 	id, err := s.identify(r.Context(), r.Header.Get("Authorization"), scopeOfRequest(r))
 	if err != nil {

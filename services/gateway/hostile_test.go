@@ -72,6 +72,44 @@ func TestPagesOfOtherOriginsChangeNothing(t *testing.T) {
 	}
 }
 
+// A page whose name is made to resolve to this machine is of the same origin as the server. So without credentials the server has no name but its own.
+func TestNamesThatResolveToThisMachine(t *testing.T) {
+	t.Parallel()
+	for _, auth := range []string{"", AuthNone} {
+		r := start(t, func(s *setup) { s.cfg.Access.Auth = auth })
+		path := "/v1/jobs/" + string(r.newJob(running).ID)
+		for host, ours := range map[string]bool{
+			"127.0.0.1:8080": true, "127.0.0.1": true, "[::1]:8080": true, "[::1]": true, "localhost:8080": true, "LocalHost": true, "ink.localhost:80": true,
+			"10.0.0.1:8080": true, "evil.example:8080": false, "evil.example": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false,
+			"evillocalhost": false,
+		} {
+			for _, method := range []string{http.MethodGet, http.MethodPost} {
+				at, want := path, http.StatusOK
+				if method == http.MethodPost {
+					at, want = path+":retry", http.StatusConflict // it runs
+				}
+				if !ours && auth == "" {
+					want = http.StatusForbidden
+				}
+				req, err := http.NewRequestWithContext(t.Context(), method, r.base+at, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Host = host
+				req.Header.Set("Sec-Fetch-Site", "same-origin")
+				res, err := r.web.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if res.StatusCode != want {
+					t.Errorf("auth %q: %s of host %s: got %d, want %d", auth, method, host, res.StatusCode, want)
+				}
+			}
+		}
+	}
+}
+
 // deaf is the stream of a client that takes nothing.
 type deaf[T any] struct {
 	grpc.ServerStreamingServer[T]
