@@ -18,6 +18,8 @@ import (
 const (
 	// imageTimeout bounds the drawing of a page, the wait for an engine included.
 	imageTimeout = 30 * time.Second
+	// drawTimeout bounds the drawing alone. It is shorter, so that the answer to a page that takes too long comes while the caller still waits.
+	drawTimeout = 25 * time.Second
 	// imageWorkers is how many pages are drawn at once; the engines are there for the jobs first.
 	imageWorkers = 2
 )
@@ -60,9 +62,22 @@ func (s *Service) image(ctx context.Context, q bus.ImageQuestion) (*bus.ImageAns
 	}
 	defer doc.Close()
 	key := job.TempFolder(rec.Tenant, rec.ID, rec.Run) + "image-" + rand.Text() + ".png"
-	err = store(ctx, s.env.Blobs, key, "image/png", func(w io.Writer) error { return doc.Draw(ctx, q.Page, q.DPI, w) })
+	err = store(ctx, s.env.Blobs, key, "image/png", func(w io.Writer) error {
+		return inTime(ctx, func(ctx context.Context) error { return doc.Draw(ctx, q.Page, q.DPI, w) })
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &bus.ImageAnswer{Key: key}, nil
+}
+
+// inTime draws within drawTimeout. A page that takes longer is at fault itself, and would be another time.
+func inTime(ctx context.Context, draw func(context.Context) error) error {
+	drawing, cancel := context.WithTimeout(ctx, drawTimeout)
+	defer cancel()
+	err := draw(drawing)
+	if err != nil && drawing.Err() != nil && ctx.Err() == nil {
+		return fault.New(fault.PageTimeout, "the page took longer to draw than %v", drawTimeout)
+	}
+	return err
 }
