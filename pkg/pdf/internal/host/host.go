@@ -36,9 +36,10 @@ type Host struct {
 	png       picture.Encoder
 	early     bytes.Buffer // of the page in hand, see reading.early
 	// structure is what the document's structure was read to, nil where it cannot be followed; units are those of its pages.
-	structure *structure.File
-	units     *structure.Units
-	tags      *bool // the open document is tagged; nil until it was asked
+	structure  *structure.File
+	units      *structure.Units
+	unlabelled bool  // PDFium is not to look for the pages' labels: it might not come back
+	tags       *bool // the open document is tagged; nil until it was asked
 }
 
 // New compiles the engine, or loads it from the cache, and warms it up, so that the first document does not pay for it.
@@ -132,7 +133,7 @@ func (h *Host) Reset() error {
 	}
 	h.writing, h.encodings, h.tags = nil, encodings{}, nil
 	h.early = bytes.Buffer{}
-	h.structure, h.units = nil, nil
+	h.structure, h.units, h.unlabelled = nil, nil, false
 	h.releaseScratch(0)
 	return errors.Join(errs...)
 }

@@ -26,7 +26,7 @@ const (
 
 // metadata puts together what the document says of itself besides its information dictionary.
 func (h *Host) metadata(pages int) *wire.Metadata {
-	m := &wire.Metadata{PageLabels: labels(h.doc, min(pages, maxLabels)), Permissions: permissions(h.doc)}
+	m := &wire.Metadata{PageLabels: h.labels(min(pages, maxLabels)), Permissions: permissions(h.doc)}
 	const acroForm, xfaFull, xfaForeground = 1, 2, 3
 	switch h.doc.FormType() {
 	case acroForm:
@@ -62,13 +62,21 @@ func whole(ranges []int64, size int64) bool {
 	return len(ranges) == 4 && ranges[0] == 0 && ranges[1] > 0 && ranges[2] > ranges[1] && ranges[3] > 0 && ranges[2]+ranges[3] == size
 }
 
+// label returns the label of page n, nothing where it has none.
+func (h *Host) label(n int) string {
+	if h.unlabelled {
+		return ""
+	}
+	return clean(h.doc.Label(n - 1))
+}
+
 // labels returns the pages' labels if any differs from its number.
-func labels(d *pdfium.Document, pages int) []string {
+func (h *Host) labels(pages int) []string {
 	out := make([]string, pages)
 	own := false
 	for i := range out {
 		number := strconv.Itoa(i + 1)
-		if out[i] = clean(d.Label(i)); out[i] == "" {
+		if out[i] = h.label(i + 1); out[i] == "" {
 			out[i] = number
 		}
 		own = own || out[i] != number

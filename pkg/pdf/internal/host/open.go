@@ -57,6 +57,7 @@ func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.M
 	if f, err := structure.OpenSound(h.file, h.size, password); err == nil {
 		h.structure, h.units = f, f.Units(reply.PageCount)
 		h.doc.ReadLinks(linkReader(f.Links(reply.PageCount)))
+		h.unlabelled = !f.PlainLabels()
 	}
 	if bare {
 		return reply, nil, nil

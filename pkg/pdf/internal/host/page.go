@@ -60,8 +60,8 @@ func (h *Host) page(req wire.Request) (wire.Reply, proto.Message, error) {
 		Number: int32(req.Page), Width: float32(p.Width), Height: float32(p.Height), Rotation: int32(p.Turns * 90),
 	}}
 	s.read(req.MaxObjects)
-	if label := h.doc.Label(req.Page - 1); label != strconv.Itoa(req.Page) {
-		s.out.Label = clean(label)
+	if label := h.label(req.Page); label != strconv.Itoa(req.Page) {
+		s.out.Label = label
 	}
 	reply := wire.Reply{Kind: triage.Decide(s.facts)}
 	if req.Mode == wire.Force && reply.Kind != triage.Blank {
