@@ -90,6 +90,8 @@ type PageOptions struct {
 	OCR OCRMode
 	// Images asks for the page's images and drawings as files: PageResult.Images.
 	Images bool
+	// Plain leaves out links, annotations, tags and the page's label, each of which may be what a page cannot be read for.
+	Plain bool
 	// Timeout bounds the page where it is shorter than the engine's own limit; 0 means that limit alone.
 	Timeout time.Duration
 }
@@ -199,7 +201,7 @@ func (d *Document) Page(ctx context.Context, n int, opts PageOptions) (*PageResu
 		timeout = min(timeout, opts.Timeout)
 	}
 	reply, err := d.call(ctx, wire.Request{
-		Op: wire.Page, Page: n, NoRaster: opts.NoRaster || opts.OCR == Skip, AlwaysRaster: opts.AlwaysRaster, Mode: string(opts.OCR),
+		Op: wire.Page, Page: n, Plain: opts.Plain, NoRaster: opts.NoRaster || opts.OCR == Skip, AlwaysRaster: opts.AlwaysRaster, Mode: string(opts.OCR),
 		Images: opts.Images, ImageBytes: d.engine.cfg.MaxImageBytes,
 		MaxObjects: d.engine.cfg.MaxPageObjects, MaxPixels: d.engine.cfg.MaxRasterPixels,
 	}, timeout, page)

@@ -141,7 +141,7 @@ func (st *steps) read(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTas
 	return batch, 0, nil
 }
 
-// crashTries is how often a page may crash the engine before it is failed, or is read without its images where those were asked for.
+// crashTries is how often a page may crash the engine before it is read plainly.
 const crashTries = 2
 
 // page reads one page and keeps its images. What is wrong with the page is its outcome, not an error.
@@ -181,40 +181,26 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 	return res.Page, nil
 }
 
-// tryPage reads a page again while that is worth it. All tries together take no longer than the limit: the first one leaves a third of it for one
-// without the page's images. What it had to leave out, a note on the page says.
+// tryPage reads a page once more, plainly, where it cannot be read with all that belongs to it: what it says is worth more than its images, links,
+// annotations and tags, should one of them be the trouble. A note on the page says that they are missing. A third of the limit is kept for that try.
 func tryPage(opts pdf.PageOptions, limit time.Duration, read func(pdf.PageOptions) (*pdf.PageResult, error)) (*pdf.PageResult, error) {
-	var without error // what the images were left out for
-	end := time.Now().Add(limit)
+	opts.Timeout = limit * 2 / 3
 	for try := 1; ; try++ {
-		opts.Timeout = time.Until(end)
-		if opts.Images {
-			opts.Timeout = opts.Timeout * 2 / 3
-		}
 		res, err := read(opts)
-		if again(err, opts, try) && time.Until(end) > 0 {
-			// A page is worth more than its images, should one of them be the trouble. An engine that died once may have been killed for another reason.
-			if opts.Images && (fault.CodeOf(err) != fault.EngineCrashed || try == crashTries) {
-				opts.Images, without = false, err
+		switch code := fault.CodeOf(err); code {
+		case fault.EngineCrashed, fault.EngineMemory, fault.PageTimeout:
+			if code == fault.EngineCrashed && try < crashTries {
+				continue // the engine may have been killed for another reason
 			}
-			continue
+		default:
+			return res, err
 		}
-		if err == nil && without != nil {
-			res.Page.Notes = append(res.Page.Notes, fmt.Sprintf("images left out, because with them the page could not be read: %s", fault.CodeOf(without)))
+		opts.Images, opts.Plain, opts.Timeout = false, true, limit/3
+		res, again := read(opts)
+		if again == nil {
+			res.Page.Notes = append(res.Page.Notes, fmt.Sprintf("images, links, annotations and tags left out, because with them the page could not be read: %s", fault.CodeOf(err)))
 		}
-		return res, err
-	}
-}
-
-// again reports whether a page is worth another try: after a crash, and where it went wrong while its images were asked for.
-func again(err error, opts pdf.PageOptions, try int) bool {
-	switch fault.CodeOf(err) {
-	case fault.EngineCrashed:
-		return opts.Images || try < crashTries
-	case fault.EngineMemory, fault.PageTimeout:
-		return opts.Images
-	default:
-		return false
+		return res, again
 	}
 }
 

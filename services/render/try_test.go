@@ -11,7 +11,7 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// A page that cannot be read with its images is read without them, and says so.
+// A page that cannot be read with all that belongs to it is read plainly, and says so.
 func TestPageIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -28,16 +28,21 @@ func TestPageIsTriedAgain(t *testing.T) {
 		{"images too large", true, []fault.Code{fault.EngineMemory}, []bool{true, false}, "", "ENGINE_MEMORY"},
 		{"images too slow", true, []fault.Code{fault.PageTimeout}, []bool{true, false}, "", "PAGE_TIMEOUT"},
 		{"a page too slow", true, []fault.Code{fault.PageTimeout, fault.PageTimeout}, []bool{true, false}, fault.PageTimeout, ""},
-		{"a page that crashes", false, []fault.Code{fault.EngineCrashed, fault.EngineCrashed}, []bool{false, false}, fault.EngineCrashed, ""},
+		{"links too slow", false, []fault.Code{fault.PageTimeout}, []bool{false, false}, "", "PAGE_TIMEOUT"},
+		{"a page that crashes", false, []fault.Code{fault.EngineCrashed, fault.EngineCrashed, fault.EngineCrashed}, []bool{false, false, false}, fault.EngineCrashed, ""},
 		{"a damaged page", true, []fault.Code{fault.PageDamaged}, []bool{true}, fault.PageDamaged, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var with []bool
+			plain := false
 			res, err := tryPage(pdf.PageOptions{Images: tt.images}, time.Minute, func(opts pdf.PageOptions) (*pdf.PageResult, error) {
-				with = append(with, opts.Images)
-				if first := opts.Timeout <= 40*time.Second; first != opts.Images || opts.Timeout > time.Minute {
-					t.Errorf("read %d, with images: %t, may take %s; all together may take a minute", len(with), opts.Images, opts.Timeout)
+				if with = append(with, opts.Images); opts.Plain && opts.Images {
+					t.Error("the images were asked for in a plain read")
+				}
+				plain = opts.Plain
+				if want := map[bool]time.Duration{false: 40 * time.Second, true: 20 * time.Second}[opts.Plain]; opts.Timeout != want {
+					t.Errorf("read %d, plain: %t, may take %s, want %s", len(with), opts.Plain, opts.Timeout, want)
 				}
 				if len(with) <= len(tt.fails) {
 					return nil, fault.New(tt.fails[len(with)-1], "as the test has it")
@@ -49,6 +54,9 @@ func TestPageIsTriedAgain(t *testing.T) {
 			}
 			if err != nil {
 				return
+			}
+			if plain != (tt.note != "") {
+				t.Errorf("read plainly: %t, though the note is %q", plain, tt.note)
 			}
 			if notes := strings.Join(res.Page.GetNotes(), " "); (notes == "") != (tt.note == "") || !strings.Contains(notes, tt.note) {
 				t.Errorf("notes %q, want %q in them", notes, tt.note)

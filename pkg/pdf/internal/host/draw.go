@@ -16,7 +16,7 @@ const (
 // draw draws a page in colour, as displayed, and puts it into the shared memory as PNG. A page that would be too large is drawn at a lower
 // resolution.
 func (h *Host) draw(req wire.Request) (wire.Reply, error) {
-	p, err := h.load(req.Page)
+	p, err := h.load(req.Page, false)
 	if err != nil {
 		return wire.Reply{}, err
 	}

@@ -27,13 +27,13 @@ const (
 	keepScratch = 16 << 20
 )
 
-// load loads page n, from 1, with its form fields and stamps drawn into it. The caller closes it.
-func (h *Host) load(n int) (*pdfium.Page, error) {
+// load loads page n, from 1, with its form fields and stamps drawn into it, unless plain. The caller closes it.
+func (h *Host) load(n int, plain bool) (*pdfium.Page, error) {
 	if n < 1 || n > h.doc.PageCount() {
 		return nil, fault.New(fault.PageNotFound, "the document has %d pages", h.doc.PageCount())
 	}
 	p, ok := h.doc.LoadPage(n - 1)
-	if ok && p.Sound() {
+	if ok && !plain && p.Sound() {
 		p, ok = p.Flatten()
 	}
 	if !ok {
@@ -48,7 +48,7 @@ func (h *Host) load(n int) (*pdfium.Page, error) {
 }
 
 func (h *Host) page(req wire.Request) (wire.Reply, proto.Message, error) {
-	p, err := h.load(req.Page)
+	p, err := h.load(req.Page, req.Plain)
 	if err != nil {
 		return wire.Reply{}, nil, err
 	}
@@ -56,12 +56,14 @@ func (h *Host) page(req wire.Request) (wire.Reply, proto.Message, error) {
 	if req.MaxObjects <= 0 {
 		req.MaxObjects = defaultObjects
 	}
-	s := reading{page: p, mode: req.Mode, images: req.Images, tagged: h.tagged(), out: &inkstreamv1.Page{
+	s := reading{page: p, mode: req.Mode, images: req.Images, plain: req.Plain, tagged: !req.Plain && h.tagged(), out: &inkstreamv1.Page{
 		Number: int32(req.Page), Width: float32(p.Width), Height: float32(p.Height), Rotation: int32(p.Turns * 90),
 	}}
 	s.read(req.MaxObjects)
-	if label := h.label(req.Page); label != strconv.Itoa(req.Page) {
-		s.out.Label = label
+	if !req.Plain {
+		if label := h.label(req.Page); label != strconv.Itoa(req.Page) {
+			s.out.Label = label
+		}
 	}
 	reply := wire.Reply{Kind: triage.Decide(s.facts)}
 	if req.Mode == wire.Force && reply.Kind != triage.Blank {
@@ -154,7 +156,8 @@ type reading struct {
 	undrawn bool // most characters have no outlines, for want of a font
 
 	mode           string // see wire.Request
-	images, tagged bool   // images are wanted; the document is tagged
+	plain          bool   // see wire.Request
+	images, tagged bool   // images are wanted; the document is tagged, and its tags are wanted
 	early          []byte // the page's one image as PNG, encoded when it was decoded for the raster
 }
 
@@ -182,7 +185,9 @@ func (s *reading) read(maxObjects int) {
 		s.out.Notes = append(s.out.Notes, "images and rulings cut: the page has too many objects")
 	}
 	s.drawn()
-	s.links()
+	if !s.plain {
+		s.links()
+	}
 	if s.tagged {
 		s.tags()
 	}

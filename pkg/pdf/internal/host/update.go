@@ -134,7 +134,7 @@ const maxTexts = 10_000
 
 // ownText returns text of the page's own. A page that cannot be loaded again shows none.
 func (h *Host) ownText(n int) []textlayer.OwnText {
-	p, err := h.load(n)
+	p, err := h.load(n, false)
 	if err != nil {
 		return nil
 	}

@@ -56,6 +56,8 @@ type Request struct {
 	// Images asks for the page's images; ImageBytes bounds them.
 	Images     bool  `json:"images,omitempty"`
 	ImageBytes int64 `json:"imageBytes,omitempty"`
+	// Plain leaves out what comes with a page's content: links, annotations, tags, the label.
+	Plain bool `json:"plain,omitempty"`
 	// DPI is the resolution to draw at.
 	DPI float64 `json:"dpi,omitempty"`
 	// Boxes makes an update that draws the pages' blocks, else it adds their recognised words.
