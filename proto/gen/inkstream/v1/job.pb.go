@@ -119,7 +119,7 @@ type Job struct {
 	PageCount int32 `protobuf:"varint,6,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
 	// Pages that have an outcome.
 	PagesDone int32 `protobuf:"varint,7,opt,name=pages_done,json=pagesDone,proto3" json:"pages_done,omitempty"`
-	// Pages by outcome: native_text, ocr, blank, failed, skipped. They sum to page_count once the job has ended.
+	// Pages by outcome: native_text, ocr, blank, failed, skipped. They sum to page_count once the job has SUCCEEDED or is PARTIAL.
 	Outcomes map[string]int32 `protobuf:"bytes,8,rep,name=outcomes,proto3" json:"outcomes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// The stages that the job has entered, in order.
 	Stages     []*StageStatus         `protobuf:"bytes,9,rep,name=stages,proto3" json:"stages,omitempty"`
