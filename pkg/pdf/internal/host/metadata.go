@@ -20,8 +20,9 @@ const (
 	maxLabels      = 5000
 	maxAttachments = 500
 	maxSignatures  = 100
-	// sizedAttachments bounds how many attachments are inflated for their size.
+	// sizedAttachments bounds how many attachments are inflated for their size, and sizedBytes what they may inflate to together.
 	sizedAttachments = 50
+	sizedBytes       = 128 << 20
 )
 
 // metadata puts together what the document says of itself besides its information dictionary.
@@ -34,11 +35,13 @@ func (h *Host) metadata(pages int) *wire.Metadata {
 	case xfaFull, xfaForeground:
 		m.Form = "XFA"
 	}
+	sized := int64(0)
 	for i := range min(h.doc.Attachments(), maxAttachments) {
 		a, ok := h.doc.Attachment(i)
 		out := wire.Attachment{Name: clean(a.Name), MIME: clean(a.MIME), Modified: clean(a.Modified), Size: -1}
-		if ok && i < sizedAttachments {
+		if ok && i < sizedAttachments && sized < sizedBytes {
 			out.Size = h.doc.AttachmentSize(a)
+			sized += max(0, out.Size)
 		}
 		m.Attachments = append(m.Attachments, out)
 	}

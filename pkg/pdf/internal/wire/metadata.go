@@ -20,7 +20,7 @@ type Metadata struct {
 // Attachment is a file that is embedded in the document.
 type Attachment struct {
 	Name string `json:"name"`
-	// Size in bytes, inflated; -1 where it could not be read.
+	// Size in bytes, inflated; -1 where it could not be read, or those before it were large.
 	Size     int64  `json:"size"`
 	MIME     string `json:"mime,omitempty"`
 	Modified string `json:"modified,omitempty"`
