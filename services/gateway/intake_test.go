@@ -368,7 +368,7 @@ func TestExpectContinue(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if _, err := fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n%s\r\n", tc.head); err != nil {
+			if _, err := fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n%s\r\n", tc.head); err != nil {
 				t.Fatal(err)
 			}
 			in := bufio.NewReader(conn)

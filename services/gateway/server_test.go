@@ -187,7 +187,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 	r := start(t, nil)
 	h := r.svc.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("ouch") }))
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
 	res := w.Result()
 	checkError(t, errorOf(res), fault.Internal)
 	_, err := r.svc.interceptUnary(t.Context(), nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) { panic("ouch") })
@@ -204,7 +204,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 		_, _ = io.WriteString(w, "half")
 		panic("ouch")
 	}))
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/", nil))
 }
 
 func TestRequestIDs(t *testing.T) {

@@ -226,7 +226,7 @@ func TestRESTUploadRefusesLargeBodyBeforeReadingIt(t *testing.T) {
 	r := start(t, nil)
 	for _, contentType := range []string{pdfType, "multipart/form-data; boundary=B"} {
 		conn := r.dial(t)
-		fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: 600000000\r\n\r\n", contentType)
+		fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 600000000\r\n\r\n", contentType)
 		answer, err := io.ReadAll(io.LimitReader(conn, 12))
 		if err != nil || string(answer) != "HTTP/1.1 413" {
 			t.Errorf("%s: got %q (%v), want HTTP/1.1 413 before the body", contentType, answer, err)
@@ -335,7 +335,7 @@ func TestUploadThatTheClientAbandonsLeavesNothing(t *testing.T) {
 			"--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n",
 	} {
 		conn := r.dial(t)
-		fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\n%s%s", head, strings.Repeat("x", 500))
+		fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n%s%s", head, strings.Repeat("x", 500))
 		eventually(t, "the upload has begun", func() bool { return !idle() })
 		conn.Close()
 		eventually(t, "the upload has ended", idle)
