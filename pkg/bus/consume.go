@@ -28,7 +28,7 @@ type Delivery struct {
 	ID string
 	// Delivered counts the deliveries of this message, this one included. It also counts crashes and deploys, so it says nothing about failures.
 	Delivered uint64
-	// Queued is when the stream took the message.
+	// Queued is when the stream took the message, or the one that it is a copy of.
 	Queued time.Time
 
 	msg  jetstream.Msg
@@ -299,7 +299,7 @@ func (c *Consumer) receive(ctx context.Context, l Lane, msg jetstream.Msg) *Deli
 	d := &Delivery{Stage: c.stage, Lane: l, ID: msg.Headers().Get(jetstream.MsgIDHeader), msg: msg}
 	d.Tenant, d.Job = subjectJob(msg.Subject())
 	if meta, err := msg.Metadata(); err == nil {
-		d.Delivered, d.Queued = meta.NumDelivered, meta.Timestamp
+		d.Delivered, d.Queued = meta.NumDelivered, queued(msg, meta)
 	}
 	beat, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.Deadline+c.beat)
 	var beating sync.WaitGroup
@@ -309,6 +309,14 @@ func (c *Consumer) receive(ctx context.Context, l Lane, msg jetstream.Msg) *Deli
 		beating.Wait()
 	}
 	return d
+}
+
+// queued returns when a task was queued first.
+func queued(msg jetstream.Msg, meta *jetstream.MsgMetadata) time.Time {
+	if at, err := time.Parse(time.RFC3339Nano, msg.Headers().Get(HeaderQueued)); err == nil {
+		return at
+	}
+	return meta.Timestamp
 }
 
 // heartbeat tells the broker that the message is in hand until ctx is done. A beat that fails is left to the next one: if all fail, the

@@ -98,7 +98,7 @@ func (c *Consumer) demote(ctx context.Context, d *Delivery) {
 	if err == nil {
 		try, cancel := context.WithTimeout(ctx, settleTimeout)
 		defer cancel()
-		err = c.bus.copyTask(try, d.msg, taskSubject(c.stage, Batch, d.Tenant, d.Job), laneMark, meta.Sequence.Stream)
+		err = c.bus.copyTask(try, d.msg, taskSubject(c.stage, Batch, d.Tenant, d.Job), laneMark, meta)
 	}
 	if err != nil {
 		log.WarnContext(ctx, "move task to the batch lane", "error", err)

@@ -227,7 +227,11 @@ func (j *Janitor) sweep(ctx context.Context, s Stage, l Lane, seen map[position]
 
 // requeue queues a forgotten task anew. A crash between its two steps leaves both, and the handler finds what is done.
 func (j *Janitor) requeue(ctx context.Context, s Stage, m *storedMessage) error {
-	if err := j.bus.copyTask(ctx, m, m.Subject(), orphanMark, m.seq); err != nil {
+	meta, err := m.Metadata()
+	if err == nil {
+		err = j.bus.copyTask(ctx, m, m.Subject(), orphanMark, meta)
+	}
+	if err != nil {
 		return fmt.Errorf("queue message %d of %s anew: %w", m.seq, s.Stream(), err)
 	}
 	if err := j.bus.deleteStored(ctx, s, m.seq); err != nil {

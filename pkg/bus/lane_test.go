@@ -102,7 +102,9 @@ func TestTaskThatWaitsIsNoOrphan(t *testing.T) {
 	t.Parallel()
 	b := bustest.Provisioned(t, bus.Topology{MaxDeliver: 2})
 	var tries atomic.Int32
-	h := newRecorder(func(context.Context, int, *bus.Delivery) error {
+	queued := make(chan time.Time, 10)
+	h := newRecorder(func(_ context.Context, _ int, d *bus.Delivery) error {
+		queued <- d.Queued
 		if tries.Add(1) <= 5 {
 			return fault.New(fault.Unavailable, "away")
 		}
@@ -110,8 +112,14 @@ func TestTaskThatWaitsIsNoOrphan(t *testing.T) {
 	})
 	start(t, b, bus.ConsumerConfig{Workers: 1}, h)
 	publish(t, b, message("page-1", bus.Interactive))
+	first := <-queued
 	bustest.Eventually(t, "the task is done at its sixth delivery", func() bool { return tries.Load() == 6 && messages(t, b, bus.OCR.Stream()) == 0 })
 	if n := len(h.counts); n > 0 {
 		t.Errorf("%d tasks with counted failures, want none", n)
+	}
+	for range 5 {
+		if at := <-queued; !at.Equal(first) {
+			t.Errorf("queued at %s, want %s: who waits would never know for how long", at, first)
+		}
 	}
 }

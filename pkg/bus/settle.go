@@ -117,19 +117,23 @@ func (c *Consumer) renew(ctx context.Context, d *Delivery) error {
 	if err != nil {
 		return errors.Join(err, d.nak(jitter(busyDelay)))
 	}
-	if err := c.bus.copyTask(ctx, d.msg, d.msg.Subject(), waitMark, meta.Sequence.Stream); err != nil {
+	if err := c.bus.copyTask(ctx, d.msg, d.msg.Subject(), waitMark, meta); err != nil {
 		return errors.Join(err, d.nak(jitter(busyDelay)))
 	}
 	return d.ack(ctx)
 }
 
-// copyTask queues a task anew on a subject, under an id of its own: that of the task with a mark and its sequence, in the place of an earlier mark of the kind.
-func (b *Bus) copyTask(ctx context.Context, task jetstream.Msg, subject, mark string, seq uint64) error {
+// copyTask queues a task anew on a subject, under an id of its own: that of the task with a mark and its sequence, in the place of an earlier mark of the
+// kind. The copy tells how long the task has been there, because that is what whoever waits for something goes by.
+func (b *Bus) copyTask(ctx context.Context, task jetstream.Msg, subject, mark string, meta *jetstream.MsgMetadata) error {
 	msg := nats.NewMsg(subject)
 	msg.Data = task.Data()
 	maps.Copy(msg.Header, task.Headers())
 	id, _, _ := strings.Cut(task.Headers().Get(jetstream.MsgIDHeader), mark)
-	msg.Header.Set(jetstream.MsgIDHeader, id+mark+strconv.FormatUint(seq, 10))
+	msg.Header.Set(jetstream.MsgIDHeader, id+mark+strconv.FormatUint(meta.Sequence.Stream, 10))
+	if at := queued(task, meta); !at.IsZero() {
+		msg.Header.Set(HeaderQueued, at.UTC().Format(time.RFC3339Nano))
+	}
 	_, err := b.publish(ctx, msg)
 	return err
 }

@@ -84,6 +84,8 @@ const (
 	HeaderSchema = "Ink-Schema"
 	// HeaderRun counts the runs of the job.
 	HeaderRun = "Ink-Run"
+	// HeaderQueued is when a task was queued first, where this is a copy that took its place.
+	HeaderQueued = "Ink-Queued"
 
 	// Headers of a dead letter.
 

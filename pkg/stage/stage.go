@@ -99,7 +99,8 @@ type handler[T bus.Task, R any] struct {
 	steps Steps[T, R]
 }
 
-// missingPatience is how long a task waits for its job's record, which a lagging replica may not have yet. After that the job was deleted.
+// missingPatience is how long a task waits for its job's state, which a lagging replica may not have yet. After that the job was deleted, or the broker
+// has lost what it was told of the job.
 const missingPatience = 30 * time.Second
 
 // Handle runs the five steps on one task.
@@ -202,19 +203,14 @@ func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Un
 	id := job.ID(unit.GetJob())
 	snap.Job, err = h.env.Jobs.Load(ctx, unit.GetTenant(), id)
 	if errors.Is(err, job.ErrNotFound) {
-		if time.Since(d.Queued) < missingPatience {
-			return false, fault.Wrap(fault.Busy, fault.Unavailable, err)
-		}
-		h.env.Log.WarnContext(ctx, "task of a job that does not exist", "job", id)
-		snap.Job = nil
-		return true, nil
+		return h.await(ctx, snap, d, err)
 	}
 	if err != nil {
 		return false, err
 	}
 	run := int(unit.GetRun())
 	if snap.Job.Run < run {
-		return false, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("job %s: the record read is older than run %d", id, run))
+		return h.await(ctx, snap, d, fmt.Errorf("job %s: the record read is older than run %d", id, run))
 	}
 	if snap.Job.Run > run || snap.Job.State.Final() {
 		return true, h.env.removeTemp(ctx, snap.Job, run)
@@ -235,9 +231,20 @@ func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Un
 	// The end of a run that takes over another job's results needs none: that is before the document is ever opened, or comes late, when it is not yet cut.
 	uncut := h.stage == bus.Index && snap.Job.ChunkPages == 0
 	if snap.Progress == nil && h.stage != bus.Ingest && h.stage != bus.Scan && !uncut {
-		return false, fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("job %s: the progress of run %d is not there yet", id, run))
+		return h.await(ctx, snap, d, fmt.Errorf("job %s: the progress of run %d is not there yet", id, run))
 	}
 	return false, nil
+}
+
+// await has a task wait whose job's state is not there. When that takes too long the task goes, because the reconciler leaves a job alone as long as a
+// task of it is queued: it queues what the job needs, going by the state that there is.
+func (h *handler[T, R]) await(ctx context.Context, snap *Snapshot, d *bus.Delivery, missing error) (stop bool, err error) {
+	if time.Since(d.Queued) < missingPatience {
+		return false, fault.Wrap(fault.Busy, fault.Unavailable, missing)
+	}
+	h.env.Log.WarnContext(ctx, "task dropped, because its job's state is not there", "job", d.Job, "error", missing)
+	snap.Job = nil
+	return true, nil
 }
 
 // ended is what remains to be done about a task of a job that has ended.

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"google.golang.org/protobuf/encoding/protojson"
+
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
@@ -218,6 +221,62 @@ func TestNothingIsDoneForAJobThatHasEndedOrRunsAnew(t *testing.T) {
 			}
 			if found, err := f.env.Blobs.Exists(t.Context(), temp); err != nil || found {
 				t.Errorf("the raster is there: %t (%v), want it gone", found, err)
+			}
+		})
+	}
+}
+
+// A task waits for its job's state for a while; then it goes, so that the reconciler sees to the job.
+func TestATaskWithoutItsJobsStateGoes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		stage bus.Stage
+		run   int32
+		there bool
+	}{
+		{"no record", bus.Scan, 1, false},
+		{"an older record", bus.Scan, 2, true},
+		{"no progress", bus.Render, 1, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.rec.PageCount, f.rec.ChunkPages, f.rec.Window = 1, 16, 4
+			if tt.there {
+				if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+					t.Fatal(err)
+				}
+			}
+			unit := stage.Unit(f.rec)
+			unit.Run = tt.run
+			data, err := protojson.Marshal(&busv1.ScanTask{Unit: unit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put := func(queued time.Time) {
+				t.Helper()
+				msg := nats.NewMsg("ink." + string(tt.stage) + ".interactive." + f.rec.Tenant + "." + string(f.rec.ID))
+				msg.Data = data
+				msg.Header.Set(bus.HeaderQueued, queued.Format(time.RFC3339Nano))
+				if _, err := f.env.Bus.JetStream().PublishMsg(t.Context(), msg); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put(time.Now())
+			put(time.Now().Add(-time.Minute))
+			ctx, stop := context.WithCancel(t.Context())
+			finished := make(chan error, 1)
+			sc := &script{}
+			cfg := bus.ConsumerConfig{Workers: 2, Deadline: time.Minute, DrainTimeout: time.Minute}
+			go func() { finished <- stage.Run(ctx, f.env, tt.stage, cfg, sc, func() {}) }()
+			bustest.Eventually(t, "the old task leaves the queue, and the new one stays", func() bool { return f.queued(t, tt.stage.Stream()) == 1 })
+			stop()
+			if err := <-finished; err != nil {
+				t.Fatal(err)
+			}
+			if n := f.queued(t, tt.stage.Stream()); n != 1 || sc.works != 0 {
+				t.Errorf("%d tasks are queued, and %d were worked on, want one and none", n, sc.works)
 			}
 		})
 	}
