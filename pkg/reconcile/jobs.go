@@ -311,11 +311,17 @@ func (r *Reconciler) settleOne(ctx context.Context, ref bus.JobRef, report *Repo
 	}
 	if now.Sub(rec.EndTime) < tidyWithin || rec.Protected {
 		report.Tidied++
-		if err := errors.Join(
-			r.env.Blobs.DeletePrefix(ctx, job.Folder(rec.Tenant, rec.ID)+"tmp/"), r.env.AfterEnd(ctx, rec), r.env.Remind(ctx, rec, nil),
-		); err != nil {
+		if err := errors.Join(r.tidy(ctx, rec), r.env.AfterEnd(ctx, rec), r.env.Remind(ctx, rec, nil)); err != nil {
 			return time.Time{}, err
 		}
 	}
 	return rec.ExpireTime, nil
+}
+
+// tidy removes the temporary blobs of a job's runs, up to the one that has ended. Another one may just have begun.
+func (r *Reconciler) tidy(ctx context.Context, rec *job.Record) (err error) {
+	for run := 1; run <= rec.Run; run++ {
+		err = errors.Join(err, r.env.Blobs.DeletePrefix(ctx, job.TempFolder(rec.Tenant, rec.ID, run)))
+	}
+	return err
 }

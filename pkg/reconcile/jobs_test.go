@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"inkstream.dev/pkg/blob/blobtest"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
@@ -315,6 +316,27 @@ func TestRetention(t *testing.T) {
 	if report := f.pass(); report != (Report{}) {
 		t.Errorf("at last: got %+v, want nothing to do", report)
 	}
+}
+
+// Somebody may start another run of a job while its last one is tidied up after.
+func TestTidyingLeavesTheNextRun(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	rec := finished(f, nil)
+	f.put(job.RasterKey(rec.Tenant, rec.ID, 1, 1), "a straggler's")
+	blobs, next := f.env.Blobs, job.RasterKey(rec.Tenant, rec.ID, 2, 1)
+	f.Reconciler.env.Blobs = blobtest.Faulty(blobs, func(op blobtest.Op, _ string) blobtest.Fault {
+		if op == blobtest.Delete {
+			return blobtest.Fault{Err: blobs.PutBytes(t.Context(), next, []byte("x"), "")}
+		}
+		return blobtest.Fault{}
+	})
+	f.ahead = f.cfg.Patience + time.Second
+	if report := f.pass(); report.Tidied != 1 {
+		t.Errorf("tidied: got %d, want 1", report.Tidied)
+	}
+	left := slices.DeleteFunc(f.blobs(rec.ID), func(name string) bool { return !strings.HasPrefix(name, "tmp/") })
+	checkNames(t, "temporary blobs", left, []string{strings.TrimPrefix(next, job.Folder(rec.Tenant, rec.ID))})
 }
 
 func TestSettle(t *testing.T) {
