@@ -127,7 +127,9 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 	defer release()
 	result, err := h.do(work, snap, t, log)
 	if err == nil {
-		err = failpoint.Hit(string(h.stage), "commit")
+		if err := failpoint.Hit(string(h.stage), "commit"); err != nil {
+			return err
+		}
 	}
 	if errors.Is(context.Cause(work), errHalted) || err == nil && snap.Job.State == job.Cancelled { // whoever cancelled it tells the trail
 		log.InfoContext(ctx, "work stopped, because the job was ended", "took", time.Since(snap.Started))
@@ -141,8 +143,24 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 		if late, ok := errors.AsType[*fault.Error](context.Cause(work)); ok {
 			err = late // what the work says of it is only that it was stopped
 		}
+		var stop bool
+		if snap, result, stop, err = h.again(ctx, snap, t, d, err); stop {
+			return h.ended(ctx, snap, t)
+		}
+		if err != nil {
+			return err
+		}
+		log.InfoContext(ctx, "unit failed here, but is done by now", "took", time.Since(snap.Started))
+	}
+	if err := h.follow(ctx, snap, t, result); err != nil {
 		return err
 	}
+	log.DebugContext(ctx, "unit done", "took", time.Since(snap.Started))
+	return nil
+}
+
+// follow is step 4.
+func (h *handler[T, R]) follow(ctx context.Context, snap *Snapshot, t T, result R) error {
 	next, err := h.steps.Next(ctx, snap, t, result)
 	if err != nil {
 		return fmt.Errorf("what follows: %w", err)
@@ -154,16 +172,33 @@ func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
 	if err != nil {
 		return fmt.Errorf("publish what follows: %w", err)
 	}
-	if err := failpoint.Hit(string(h.stage), "publish"); err != nil {
+	if err := failpoint.Hit(string(h.stage), "publish"); err != nil || !repeat {
 		return err
 	}
-	if repeat {
-		if err := h.overtaken(ctx, snap.Job); err != nil {
-			return err
-		}
+	return h.overtaken(ctx, snap.Job)
+}
+
+// again looks, when a unit has failed, whether somebody else has done it meanwhile, or ended its job: the broker may have taken this handler for gone.
+// Then the failure is no matter, and must not end a job that goes on. It returns the failure unless the unit is done.
+func (h *handler[T, R]) again(
+	ctx context.Context, was *Snapshot, t T, d *bus.Delivery, failure error,
+) (snap *Snapshot, result R, stop bool, err error) {
+	if fault.KindOf(failure) == fault.Busy || ctx.Err() != nil { // it comes back
+		return was, result, false, failure
 	}
-	log.DebugContext(ctx, "unit done", "took", time.Since(snap.Started))
-	return nil
+	snap = &Snapshot{Lane: was.Lane, Started: was.Started}
+	stop, err = h.read(ctx, snap, t.GetUnit(), d)
+	if stop && err == nil {
+		return snap, result, true, nil
+	}
+	done := false
+	if err == nil {
+		result, done, err = h.steps.Done(ctx, snap, t)
+	}
+	if err != nil || !done {
+		return was, result, false, failure
+	}
+	return snap, result, false, nil
 }
 
 // overtaken cleans up after a handler whose unit somebody else did as well, because the broker took this one for gone: the job may have ended since,

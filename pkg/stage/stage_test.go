@@ -282,6 +282,47 @@ func TestATaskWithoutItsJobsStateGoes(t *testing.T) {
 	}
 }
 
+// A handler that the broker takes for gone may fail when another one has done its unit, or ended the job.
+func TestAFailureOfAUnitThatIsDone(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		other func(r *job.Record) error
+		state job.State
+		nexts int
+	}{
+		{"done", func(r *job.Record) error {
+			r.ChunkPages, r.Window = 16, 4
+			return nil
+		}, job.Running, 1},
+		{"the job has ended", func(r *job.Record) error { return r.To(job.Succeeded, time.Now()) }, job.Succeeded, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.rec.PageCount = 1
+			sc := &script{done: func(s *stage.Snapshot) bool { return s.Job.ChunkPages > 0 }}
+			sc.work = func(int, *stage.Snapshot) error {
+				if _, err := f.env.Jobs.Update(t.Context(), f.rec.Tenant, f.rec.ID, tt.other); err != nil {
+					t.Error(err)
+				}
+				return fault.New(fault.SourceMissing, "not here")
+			}
+			f.start(t, sc, 1)
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+			rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)
+			if err != nil || rec.State != tt.state || rec.Error != nil {
+				t.Errorf("got %s, %v, %v, want %s", rec.State, rec.Error, err, tt.state)
+			}
+			sc.mu.Lock()
+			defer sc.mu.Unlock()
+			if dead := f.queued(t, bus.DeadLetterStream); sc.nexts != tt.nexts || dead != 0 {
+				t.Errorf("%d followed up and %d dead letters, want %d and none", sc.nexts, dead, tt.nexts)
+			}
+		})
+	}
+}
+
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
