@@ -101,7 +101,7 @@ func (r *Reconciler) restart(ctx context.Context, report *Report) error {
 	now := r.now()
 	var suspects []bus.JobRef
 	for ref, t := range r.open {
-		if now.Sub(t.moved) > r.cfg.Patience {
+		if r.still(now, t.moved) {
 			suspects = append(suspects, ref)
 		}
 	}
@@ -132,6 +132,9 @@ func (r *Reconciler) restart(ctx context.Context, report *Report) error {
 	return errors.Join(errs...)
 }
 
+// still reports whether a job that moved last at a time stands still. A time that is well ahead is that of a clock that was wrong, and says nothing.
+func (r *Reconciler) still(now, moved time.Time) bool { return now.Sub(moved).Abs() > r.cfg.Patience }
+
 // push publishes a job's open tasks again, if it stands still. It reports whether it did.
 func (r *Reconciler) push(ctx context.Context, ref bus.JobRef) (bool, error) {
 	rec, progress, moved, err := r.env.Jobs.Moved(ctx, ref.Tenant, job.ID(ref.Job))
@@ -146,7 +149,7 @@ func (r *Reconciler) push(ctx context.Context, ref bus.JobRef) (bool, error) {
 		return false, nil // the next pass reads of its end
 	}
 	now := r.now()
-	if now.Sub(moved) <= r.cfg.Patience {
+	if !r.still(now, moved) {
 		r.open[ref].moved = moved
 		return false, nil
 	}

@@ -318,6 +318,20 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+// A record that was written while the broker's clock was ahead must not keep its job from being seen to until that time comes.
+func TestARecordWrittenAheadOfTime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	rec := record() // and its message got lost
+	f.create(rec)
+	f.ahead = -time.Minute
+	f.pass()
+	checkNames(t, "tasks when it is a little ahead", f.tasks(rec.ID), nil)
+	f.ahead = -24 * time.Hour
+	f.pass()
+	checkNames(t, "tasks when it is a day ahead", f.tasks(rec.ID), []string{"1.ingest.document#"})
+}
+
 // Somebody may start another run of a job while its last one is tidied up after.
 func TestTidyingLeavesTheNextRun(t *testing.T) {
 	t.Parallel()
