@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	// errSkipped means that an attachment is left out: it cannot be read, or is too much.
+	// errSkipped means that an attachment is left out because it cannot be read, errTooMuch that it is too large.
 	errSkipped = errors.New("the attachment is left out")
 	errTooMuch = errors.New("more than the attachments of a document may take")
 )
@@ -36,7 +36,11 @@ func (a *assembly) attachment(ctx context.Context, d *pdf.Document, n int, name 
 	}
 	_ = w.Abort() // err is what went wrong first; what stays behind is temporary
 	_, known := errors.AsType[*fault.Error](err)
-	if ctx.Err() == nil && (known && fault.KindOf(err) != fault.Busy || errors.Is(err, errTooMuch)) {
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, errTooMuch) || fault.CodeOf(err) == fault.EngineMemory:
+		return 0, errTooMuch
+	case known && fault.KindOf(err) != fault.Busy:
 		return 0, errSkipped
 	}
 	return 0, fmt.Errorf("attachment %d: %w", n, err)

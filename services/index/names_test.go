@@ -63,3 +63,36 @@ func TestLimited(t *testing.T) {
 		t.Errorf("wrote %q, want what fits", b.String())
 	}
 }
+
+// Each attachment that does not fit was inflated before that was known, so that few of them are tried.
+func TestAttachmentsThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	const size = 100 << 20
+	for _, tt := range []struct {
+		name        string
+		size        int64
+		broken      int // how many of the first cannot be read
+		tried, kept int
+	}{
+		{"small ones", 10, 0, 200, 200},
+		{"unreadable ones before small ones", 10, 100, 200, 100},
+		{"large ones", size, 0, mostAttached/size + mostTooLarge, mostAttached / size},
+		{"ones too large by themselves", mostAttached + 1, 0, mostTooLarge, 0},
+	} {
+		tried, kept := 0, 0
+		err := takeOut(200, func(n int, left int64) (int64, error) {
+			tried++
+			switch {
+			case n <= tt.broken:
+				return 0, errSkipped
+			case tt.size > left:
+				return 0, errTooMuch
+			}
+			kept++
+			return tt.size, nil
+		})
+		if err != nil || tried != tt.tried || kept != tt.kept {
+			t.Errorf("%s: tried %d and kept %d, error %v, want %d and %d", tt.name, tried, kept, err, tt.tried, tt.kept)
+		}
+	}
+}

@@ -157,6 +157,8 @@ const (
 	mostAttachments = 200
 	// mostAttached bounds their bytes together.
 	mostAttached = 512 << 20
+	// mostTooLarge is how many attachments may turn out too large for what is left: each was inflated for that. Those behind them are left out.
+	mostTooLarge = 5
 )
 
 // attachments extracts the files that are embedded in the document, and returns their names. One that cannot be read is left out.
@@ -179,19 +181,35 @@ func (a *assembly) attachments(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	var names []string
-	left := int64(mostAttached)
-	for i, file := range files.Attachments[:min(len(files.Attachments), mostAttachments)] {
+	err = takeOut(min(len(files.Attachments), mostAttachments), func(n int, left int64) (int64, error) {
 		stage.Alive(ctx)
-		name := fmt.Sprintf("attachments/%d-%s", i+1, cleanName(file.Name))
-		size, err := a.attachment(ctx, d, i+1, name, left)
-		if errors.Is(err, errSkipped) {
-			continue
+		name := fmt.Sprintf("attachments/%d-%s", n, cleanName(files.Attachments[n-1].Name))
+		size, err := a.attachment(ctx, d, n, name, left)
+		if err == nil {
+			names = append(names, name)
 		}
-		if err != nil {
-			return nil, err
-		}
-		left -= size
-		names = append(names, name)
+		return size, err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return names, nil
+}
+
+// takeOut takes out so many attachments, counted from 1, one after the other, within mostAttached. One that does not fit, or cannot be read, is left out.
+func takeOut(count int, one func(n int, left int64) (size int64, err error)) error {
+	left, tooLarge := int64(mostAttached), 0
+	for n := 1; n <= count && tooLarge < mostTooLarge; n++ {
+		size, err := one(n, left)
+		switch {
+		case errors.Is(err, errTooMuch):
+			tooLarge++
+		case errors.Is(err, errSkipped):
+		case err != nil:
+			return err
+		default:
+			left -= size
+		}
+	}
+	return nil
 }
