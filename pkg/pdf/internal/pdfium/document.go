@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 )
 
 // LoadError is PDFium's reason for not opening a document (FPDF_GetLastError).
@@ -45,6 +46,21 @@ type Document struct {
 	access   uint64
 	password uint64
 	links    LinkReader
+	looked   time.Duration // at where links and entries of the outline lead
+}
+
+// mostLooking bounds how long PDFium looks for where links and entries of the outline lead, as long as the document is open: in a name tree whose
+// names are in one leaf it goes through all of them for each. Documents that are not made for it take a tenth of a second.
+const mostLooking = 10 * time.Second
+
+// lookUp has PDFium look for where something leads, if there is time left for it.
+func (d *Document) lookUp(find func() uint64) uint64 {
+	if d.looked >= mostLooking {
+		return 0
+	}
+	start := time.Now()
+	defer func() { d.looked += time.Since(start) }()
+	return find() & math.MaxUint32
 }
 
 // LinkReader returns the links of page index, from 0, which has so many annotations. It reports false where it is not sure that all of them are links,
@@ -195,13 +211,13 @@ func (d *Document) Outline(maxEntries, maxDepth int) []Bookmark {
 
 func (d *Document) bookmarkPage(b uint64) int {
 	const goTo = 1
-	dest := d.in.call(fnBookmarkDest, d.handle, b) & math.MaxUint32
+	dest := d.lookUp(func() uint64 { return d.in.call(fnBookmarkDest, d.handle, b) })
 	if dest == 0 {
 		action := d.in.call(fnBookmarkAction, b) & math.MaxUint32
 		if action == 0 || d.in.callInt(fnActionType, action) != goTo {
 			return 0
 		}
-		if dest = d.in.call(fnActionDest, d.handle, action) & math.MaxUint32; dest == 0 {
+		if dest = d.lookUp(func() uint64 { return d.in.call(fnActionDest, d.handle, action) }); dest == 0 {
 			return 0
 		}
 	}

@@ -71,7 +71,7 @@ func (p *Page) target(link uint64) (uri string, page int) {
 	if kind == goToRemote || kind == goToEmbedded {
 		return "", 0
 	}
-	if dest := in.call(fnLinkDest, p.doc.handle, link) & math.MaxUint32; dest != 0 {
+	if dest := p.doc.lookUp(func() uint64 { return in.call(fnLinkDest, p.doc.handle, link) }); dest != 0 {
 		return "", max(0, in.callInt(fnDestPageIndex, p.doc.handle, dest)+1)
 	}
 	if kind == toURI {
