@@ -35,9 +35,9 @@ type Host struct {
 	encodings encodings // of the open document's images
 	png       picture.Encoder
 	early     bytes.Buffer // of the page in hand, see reading.early
-	// structure is what the document's structure was read to, nil where it cannot be followed; units are those of its pages.
+	// structure is what the document's structure was read to, nil where it cannot be followed; pages are its pages.
 	structure  *structure.File
-	units      *structure.Units
+	pages      *structure.Pages
 	unlabelled bool  // PDFium is not to look for the pages' labels: it might not come back
 	tags       *bool // the open document is tagged; nil until it was asked
 }
@@ -133,7 +133,7 @@ func (h *Host) Reset() error {
 	}
 	h.writing, h.encodings, h.tags = nil, encodings{}, nil
 	h.early = bytes.Buffer{}
-	h.structure, h.units, h.unlabelled = nil, nil, false
+	h.structure, h.pages, h.unlabelled = nil, nil, false
 	h.releaseScratch(0)
 	return errors.Join(errs...)
 }

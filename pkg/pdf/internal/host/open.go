@@ -55,7 +55,7 @@ func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.M
 		return wire.Reply{}, nil, errors.Join(fault.New(fault.NoPages, "the document has no pages"), h.Reset())
 	}
 	if f, err := structure.OpenSound(h.file, h.size, password); err == nil {
-		h.structure, h.units = f, f.Units(reply.PageCount)
+		h.structure, h.pages = f, f.Pages(reply.PageCount)
 		h.doc.ReadLinks(linkReader(f.Links(reply.PageCount)))
 		h.unlabelled = !f.PlainLabels()
 	}
@@ -67,7 +67,7 @@ func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.M
 		if !ok {
 			break
 		}
-		if unit := h.units.Of(i); pdfium.Plausible(unit*width, unit*height) {
+		if unit := h.pages.Unit(i); pdfium.Plausible(unit*width, unit*height) {
 			width, height = unit*width, unit*height
 		}
 		reply.PageSizes = append(reply.PageSizes, [2]float32{float32(width), float32(height)})

@@ -34,7 +34,7 @@ func (h *Host) load(n int, plain bool) (*pdfium.Page, error) {
 	}
 	p, ok := h.doc.LoadPage(n - 1)
 	if ok && !plain && p.Sound() {
-		p, ok = p.Flatten()
+		p, ok = p.Flatten(h.pages.Bare)
 	}
 	if !ok {
 		return nil, fault.New(fault.PageDamaged, "the page cannot be loaded")
@@ -43,7 +43,7 @@ func (h *Host) load(n int, plain bool) (*pdfium.Page, error) {
 		p.Close()
 		return nil, fault.New(fault.PageGeometry, "the page's size is not usable")
 	}
-	p.SetUnit(h.units.Of(n - 1))
+	p.SetUnit(h.pages.Unit(n - 1))
 	return p, nil
 }
 

@@ -37,7 +37,11 @@ const (
 	fnClosePage
 	fnPageBoundingBox
 	fnPageRotation
-
+	fnPageSetMediaBox
+	fnPageSetCropBox
+	fnPageSetArtBox
+	fnNewDocument
+	fnImportPages
 	fnPageFlatten
 	fnAnnotCount
 	fnGetAnnot
@@ -165,6 +169,11 @@ var functionNames = [numFunctions]string{
 	fnClosePage:           "FPDF_ClosePage",
 	fnPageBoundingBox:     "FPDF_GetPageBoundingBox",
 	fnPageRotation:        "FPDFPage_GetRotation",
+	fnPageSetMediaBox:     "FPDFPage_SetMediaBox",
+	fnPageSetCropBox:      "FPDFPage_SetCropBox",
+	fnPageSetArtBox:       "FPDFPage_SetArtBox",
+	fnNewDocument:         "FPDF_CreateNewDocument",
+	fnImportPages:         "FPDF_ImportPagesByIndex",
 	fnPageFlatten:         "FPDFPage_Flatten",
 	fnAnnotCount:          "FPDFPage_GetAnnotCount",
 	fnGetAnnot:            "FPDFPage_GetAnnot",

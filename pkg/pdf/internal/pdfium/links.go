@@ -92,6 +92,9 @@ type Element struct {
 // Elements returns the page's part of the structure tree in its order, cut at most elements and depth.
 func (p *Page) Elements(most, depth int) []Element {
 	in := p.in
+	if p.origin != nil {
+		p = p.origin // a copy has none of its own
+	}
 	tree := in.call(fnStructTreeForPage, p.handle) & math.MaxUint32
 	if tree == 0 {
 		return nil

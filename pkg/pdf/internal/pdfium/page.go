@@ -72,6 +72,10 @@ type Page struct {
 	// Unit is how many points a unit of user space measures: 1 unless SetUnit said otherwise.
 	Unit float64
 
+	// apart is the document that a copy of the page is alone in, and origin the page that it was made of; 0 and nil for what is no copy.
+	apart  uint64
+	origin *Page
+
 	links       []Link
 	linksRead   bool
 	linksPassed int // link annotations that were looked at for links
@@ -80,20 +84,25 @@ type Page struct {
 // LoadPage loads page index (from 0) and parses its content. It reports false if the page cannot be loaded.
 func (d *Document) LoadPage(index int) (*Page, bool) {
 	p := &Page{in: d.in, doc: d, index: index, Unit: 1}
-	if p.handle = d.in.call(fnLoadPage, d.handle, uint64(index)) & math.MaxUint32; p.handle == 0 {
-		return nil, false
+	return p, p.load(d.handle, index)
+}
+
+// load loads page index of a document, and reports whether it could.
+func (p *Page) load(document uint64, index int) bool {
+	if p.handle = p.in.call(fnLoadPage, document, uint64(index)) & math.MaxUint32; p.handle == 0 {
+		return false
 	}
-	p.Turns = d.in.callInt(fnPageRotation, p.handle) & 3
-	if d.in.callBool(fnPageBoundingBox, p.handle, d.in.scratch) {
+	p.Turns = p.in.callInt(fnPageRotation, p.handle) & 3
+	if p.in.callBool(fnPageBoundingBox, p.handle, p.in.scratch) {
 		var b [4]float64 // FS_RECTF: left, top, right, bottom
-		d.in.float32s(b[:])
+		p.in.float32s(b[:])
 		p.Box = Rect{Left: b[0], Top: b[1], Right: b[2], Bottom: b[3]}
 	}
 	p.Width, p.Height = p.Box.Right-p.Box.Left, p.Box.Top-p.Box.Bottom
 	if p.Turns&1 == 1 {
 		p.Width, p.Height = p.Height, p.Width
 	}
-	return p, true
+	return true
 }
 
 // SetUnit makes known how many points a unit of user space measures, which PDFium does not apply. It must come before anything is read of the
@@ -121,6 +130,11 @@ func (p *Page) Close() {
 		p.in.call(fnClosePage, p.handle)
 		p.handle = 0
 	}
+	if p.apart != 0 {
+		p.in.call(fnCloseDocument, p.apart)
+		p.apart = 0
+		p.origin.Close()
+	}
 }
 
 // Display maps a point of user space to points from the top left of the page as displayed, y down.
@@ -141,19 +155,57 @@ func (p *Page) Display(x, y float64) (float64, float64) {
 func (p *Page) Annotated() bool { return p.in.callInt(fnAnnotCount, p.handle) > 0 }
 
 // Flatten draws the page's form fields, stamps, free text and the pictures of its films and models into its content, so that they are read like
-// the rest of the page, and loads it again. It does nothing for pages without such annotations. Only the document in memory changes; the page's links, which go with the
-// annotations there, are kept.
-func (p *Page) Flatten() (*Page, bool) {
+// the rest of the page, and loads it again. It does nothing for pages without such annotations. bare says of page index, from 0, that its resources
+// are those of a node above it. Only the document in memory changes; the page's links, which go with the annotations there, are kept.
+func (p *Page) Flatten(bare func(index int) bool) (*Page, bool) {
 	const flattenForDisplay, flattened = 0, 1
-	if !p.hasShownAnnotations() || p.in.callInt(fnPageFlatten, p.handle, flattenForDisplay) != flattened {
+	if !p.hasShownAnnotations() {
 		return p, true
 	}
-	p.Close()
-	again, ok := p.doc.LoadPage(p.index)
-	if ok {
-		again.links, again.linksRead = p.links, true
+	q := p
+	if bare(p.index) {
+		q = p.copied()
 	}
-	return again, ok
+	q.keepBox()
+	if q.in.callInt(fnPageFlatten, q.handle, flattenForDisplay) != flattened {
+		return q, true
+	}
+	q.in.call(fnClosePage, q.handle)
+	q.links, q.linksRead = p.links, true
+	if q.apart != 0 {
+		if q.load(q.apart, 0) {
+			return q, true
+		}
+	} else if q.load(q.doc.handle, q.index) {
+		return q, true
+	}
+	q.Close()
+	return nil, false
+}
+
+// copied returns a copy of the page that has everything of its own, in a document to itself; where PDFium makes none the page itself. PDFium flattens
+// a page without resources of its own as if it had none at all, and then its pictures and fonts are gone.
+func (p *Page) copied() *Page {
+	in := p.in
+	q := &Page{in: in, doc: p.doc, index: p.index, Unit: p.Unit, origin: p, apart: in.call(fnNewDocument) & math.MaxUint32}
+	if q.apart == 0 {
+		return p
+	}
+	in.setUint32(0, uint32(p.index)) //nolint:gosec // PDFium's own numbers are as large
+	if !in.callBool(fnImportPages, q.apart, p.doc.handle, in.scratch, 1, 0) || !q.load(q.apart, 0) {
+		in.call(fnCloseDocument, q.apart)
+		return p
+	}
+	return q
+}
+
+// keepBox puts what is displayed of the page down as its own boxes. Flattening makes one of those two that the page has itself the other as well, of
+// one that has none a letter, and draws nothing beyond the third.
+func (p *Page) keepBox() {
+	edge := func(v float64) uint64 { return uint64(math.Float32bits(float32(v))) }
+	for _, set := range []function{fnPageSetMediaBox, fnPageSetCropBox, fnPageSetArtBox} {
+		p.in.call(set, p.handle, edge(p.Box.Left), edge(p.Box.Bottom), edge(p.Box.Right), edge(p.Box.Top))
+	}
 }
 
 // hasShownAnnotations looks for annotations whose look is part of the page's text and pictures. Pages with many annotations and no form have links, mostly

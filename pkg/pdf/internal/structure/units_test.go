@@ -42,16 +42,16 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		units := f.Units(len(tt.want))
+		pages := f.Pages(len(tt.want))
 		var got []float64
 		for i := range tt.want {
-			got = append(got, units.Of(i))
+			got = append(got, pages.Unit(i))
 		}
-		if !slices.Equal(got, tt.want) || units.Of(len(tt.want)) != 1 || units.Of(-1) != 1 {
+		if !slices.Equal(got, tt.want) || pages.Unit(len(tt.want)) != 1 || pages.Unit(-1) != 1 {
 			t.Errorf("%s: got %v, want %v, and 1 beyond", tt.name, got, tt.want)
 		}
 	}
-	if got := (*Units)(nil).Of(0); got != 1 {
+	if got := (*Pages)(nil).Unit(0); got != 1 {
 		t.Errorf("of no document: got %v, want 1", got)
 	}
 }
