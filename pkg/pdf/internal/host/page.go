@@ -10,6 +10,7 @@ import (
 	"inkstream.dev/pkg/pdf/internal/pagetext"
 	"inkstream.dev/pkg/pdf/internal/pdfium"
 	"inkstream.dev/pkg/pdf/internal/raster"
+	"inkstream.dev/pkg/pdf/internal/structure"
 	"inkstream.dev/pkg/pdf/internal/triage"
 	"inkstream.dev/pkg/pdf/internal/wire"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -59,6 +60,9 @@ func (h *Host) page(req wire.Request) (wire.Reply, proto.Message, error) {
 	s := reading{page: p, mode: req.Mode, images: req.Images, plain: req.Plain, tagged: !req.Plain && h.tagged(), out: &inkstreamv1.Page{
 		Number: int32(req.Page), Width: float32(p.Width), Height: float32(p.Height), Rotation: int32(p.Turns * 90),
 	}}
+	if !req.Plain {
+		s.fields = h.pages.Fields(req.Page - 1)
+	}
 	s.read(req.MaxObjects)
 	if !req.Plain {
 		if label := h.label(req.Page); label != strconv.Itoa(req.Page) {
@@ -152,8 +156,9 @@ type reading struct {
 	objects pdfium.Objects
 	cover   cover
 	facts   triage.Facts
-	painted bool // text or annotations are painted
-	undrawn bool // most characters have no outlines, for want of a font
+	fields  []structure.Field // that are not drawn
+	painted bool              // text or annotations are painted
+	undrawn bool              // most characters have no outlines, for want of a font
 
 	mode           string // see wire.Request
 	plain          bool   // see wire.Request
@@ -175,6 +180,7 @@ func (s *reading) read(maxObjects int) {
 	if s.mode == wire.Redo {
 		text = s.withoutLayer(text)
 	}
+	s.fill(&text, s.fields)
 	built := pagetext.Build(text, pagetext.Frame{Display: s.page.Display, Width: s.page.Width, Height: s.page.Height})
 	s.out.Blocks, s.out.Fonts = built.Blocks, built.Fonts
 	s.undrawn = text.Hollow > 0 && 2*text.Hollow >= built.Stats.Chars && built.Stats.Chars > built.Stats.Invisible

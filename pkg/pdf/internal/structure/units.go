@@ -6,6 +6,9 @@ type Pages struct {
 	f     *File
 	root  Value
 	nodes map[int64]*branch
+	form  *form // nil until it was asked for
+	// budget is how many bytes may still be read for form fields, of which pages may have the same ones.
+	budget int64
 }
 
 // branch is a node of the page tree that was passed, or a page, which has no kids.
@@ -21,7 +24,7 @@ const largestUnit = 75_000
 
 // Pages returns the pages of a document that has as many. Of a document whose page tree says otherwise there are none.
 func (f *File) Pages(pages int) *Pages {
-	p := &Pages{f: f, nodes: map[int64]*branch{}}
+	p := &Pages{f: f, nodes: map[int64]*branch{}, budget: 64<<20 + 4*f.size}
 	root, err := f.Resolve(f.trailer.At("Root"))
 	if err != nil {
 		return p
