@@ -17,7 +17,7 @@ import (
 const DefaultChunkWords = 300
 
 // Chunks writes a document as passages for retrieval, one JSON object a line. A passage ends where a heading begins or where it is full, between
-// blocks if it can, else between sentences. What interrupts a paragraph stands behind it.
+// blocks if it can, else between sentences. What interrupts a paragraph stands behind it. The dots that lead to the page of an entry are left out.
 type Chunks struct {
 	w    io.Writer
 	size int
@@ -86,6 +86,9 @@ func (c *Chunks) Page(p *inkstreamv1.Page) error {
 			c.end()
 			c.heading(b)
 			continue
+		case layout.Code:
+		default:
+			b = leaderless(b)
 		}
 		if words := blockWords(b); words > 0 && len(b.GetBbox()) == 4 {
 			c.block(placed{int(p.GetNumber()), b, words})
@@ -267,7 +270,7 @@ func (c *Chunks) add(part placed, joined bool) {
 	in := inline{plain: true}
 	switch {
 	case b.GetTable() != nil:
-		text = TableMarkdown(b.GetTable())
+		text = cellDots.ReplaceAll(TableMarkdown(b.GetTable()), []byte("$1 "))
 	case b.GetType() == layout.Code:
 		text = codeBlock(b)
 	default:
