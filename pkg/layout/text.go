@@ -110,8 +110,9 @@ const (
 	Break
 )
 
-// Join tells how a text goes on in the next line. A hyphen between two letters breaks a word if the next line begins with a small letter, and
-// stays where the word before it is a prefix that keeps it, a number, or the first part of a compound that is written with capitals.
+// Join tells how a text goes on in the next line. A hyphen between two letters breaks a word if the next line begins with a small letter, or all
+// of the text is in capitals. It stays where the word before it is a prefix that keeps it, a number, or the first part of a compound that is
+// written with capitals.
 func Join(before, next string) Joint {
 	n := hyphenLen(before)
 	if n == 0 {
@@ -132,9 +133,39 @@ func Join(before, next string) Joint {
 		return None
 	case unicode.IsLower(first):
 		return Break
+	case capitals(next) && inCapitals(before[:len(before)-n]) && !keepsHyphen(before[:len(before)-n]):
+		return Break
 	default:
 		return None
 	}
+}
+
+// inCapitals reports whether a text ends with words in capitals, so that those of a last word that is cut short say nothing of it: licences and
+// warnings are written so, and their words are broken as any others. A name in capitals is that one word, or two.
+func inCapitals(text string) bool {
+	words := strings.Fields(text)
+	const enough = 4
+	if len(words) < enough {
+		return false
+	}
+	for _, w := range words[len(words)-enough:] {
+		if !capitals(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// capitals reports whether a word has letters, no small ones among them.
+func capitals(word string) bool {
+	letters := false
+	for _, r := range word {
+		if unicode.IsLower(r) {
+			return false
+		}
+		letters = letters || unicode.IsUpper(r)
+	}
+	return letters
 }
 
 // keepsHyphen reports whether the word before a hyphen has one already, as in "state-of-the-art", or is a prefix that is set off by one.
