@@ -235,11 +235,15 @@ func (p *textColumn) heads(start, i int) bool {
 func (p *textColumn) restyled(i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	large, small := max(prev.height, cur.height), min(prev.height, cur.height)
-	if large > 1.35*small && large > 1.1*p.em && small > 0.3*p.em {
+	a, b := prev.style, cur.style
+	sized := a.size > 0 && b.size > 0
+	alike := max(a.size, b.size) <= 1.12*min(a.size, b.size)
+	// Formulas in a line make it higher, not larger.
+	formulas := sized && alike && max(a.math, b.math) > 0 && !p.displays(prev, cur) && !p.displays(cur, prev)
+	if large > 1.35*small && large > 1.1*p.em && small > 0.3*p.em && !formulas {
 		return true
 	}
-	a, b := prev.style, cur.style
-	if a.size > 0 && b.size > 0 && max(a.size, b.size) > 1.12*min(a.size, b.size) && min(a.math, b.math) == 0 && small > 0.3*p.em {
+	if sized && !alike && min(a.math, b.math) == 0 && small > 0.3*p.em {
 		return true
 	}
 	if a.mono != b.mono {
@@ -252,6 +256,14 @@ func (p *textColumn) restyled(i int) bool {
 	}
 	return a.bold != b.bold && (p.right-prev.x1 > 3*p.em || i >= 2 && p.shapes[i-2].style.bold == a.bold && a.bold)
 }
+
+// displays reports whether a line is a formula that is set apart from another line by its indent.
+func (p *textColumn) displays(line, other lineShape) bool {
+	return line.style.math > mostlyMath && line.x0 > other.x0+3*p.em
+}
+
+// mostlyMath is the share of a line's letters that makes it a formula.
+const mostlyMath = 0.4
 
 // beginsItem reports whether line i, which begins with a marker, is an item of a list. A number at the beginning of a line may have come there
 // by chance, in the middle of a sentence: then the line before it is full.
@@ -315,7 +327,7 @@ func (p *textColumn) typed(b *inkstreamv1.Block, shapes []lineShape) *inkstreamv
 	mono, formula := true, true
 	for _, s := range shapes {
 		mono = mono && s.style.mono
-		formula = formula && s.style.math > 0.4
+		formula = formula && s.style.math > mostlyMath
 	}
 	first := shapes[0]
 	switch {

@@ -335,6 +335,21 @@ func inFont(n int32, lines []*inkstreamv1.Line) []*inkstreamv1.Line {
 	return lines
 }
 
+// higher makes the boxes of a line's words higher than their letters.
+func higher(lines []*inkstreamv1.Line) *inkstreamv1.Line {
+	for _, w := range lines[0].Words {
+		w.Bbox[1] -= 4
+		w.Bbox[3] += 4
+	}
+	return lines[0]
+}
+
+// alongside puts what stands beside a line into it.
+func alongside(line, more *inkstreamv1.Line) *inkstreamv1.Line {
+	line.Words = append(line.Words, more.Words...)
+	return line
+}
+
 // linked makes lines a link.
 func linked(lines []*inkstreamv1.Line) []*inkstreamv1.Line {
 	for _, l := range lines {
@@ -386,6 +401,18 @@ func TestBlockTypes(t *testing.T) {
 			"a formula",
 			withFonts(pageOf(down(72, 72, 10, leftText...), inFont(1, down(150, 140, 10, "a + b = c")), down(72, 180, 10, rightText...)), maths),
 			[]string{"paragraph 0", "formula 0", "paragraph 0"},
+		},
+		{
+			"formulas in an item, whose type has higher boxes than its letters",
+			withFonts(pageOf(down(72, 72, 10, "1. the distance that it goes in each of the hours of"), []*inkstreamv1.Line{alongside(at(72, 84, 10, "a day is given by"), higher(inFont(1, down(172, 84, 10, "s(t) = ab(t) + xy(t)"))))},
+				down(72, 96, 10, "2. the time that it takes")), maths),
+			[]string{"list_item 1 1.", "list_item 1 2."},
+		},
+		{
+			"a formula right below its sentence",
+			withFonts(pageOf(down(72, 72, 10, "the distance that it goes in each of the hours of a day is"),
+				[]*inkstreamv1.Line{higher(inFont(1, down(172, 84, 10, "s(t) = ab(t) + xy(t)")))}), maths),
+			[]string{"paragraph 0", "formula 0"},
 		},
 		{
 			"a figure with its caption, between paragraphs",
