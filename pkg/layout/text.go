@@ -123,17 +123,20 @@ func Join(before, next string) Joint {
 	}
 	last, _ := utf8.DecodeLastRuneInString(before[:len(before)-n])
 	first, _ := utf8.DecodeRuneInString(next)
+	if end := strings.IndexAny(next, " \t\n"); end >= 0 {
+		next = next[:end]
+	}
 	switch {
 	case !unicode.IsLetter(last):
 		if unicode.IsDigit(last) {
 			return None
 		}
 		return Blank
-	case unicode.IsLower(first) && keepsHyphen(before[:len(before)-n]):
+	case unicode.IsLower(first) && keepsHyphen(before[:len(before)-n], next):
 		return None
 	case unicode.IsLower(first):
 		return Break
-	case capitals(next) && inCapitals(before[:len(before)-n]) && !keepsHyphen(before[:len(before)-n]):
+	case capitals(next) && inCapitals(before[:len(before)-n]) && !keepsHyphen(before[:len(before)-n], next):
 		return Break
 	default:
 		return None
@@ -168,14 +171,21 @@ func capitals(word string) bool {
 	return letters
 }
 
-// keepsHyphen reports whether the word before a hyphen has one already, as in "state-of-the-art", or is a prefix that is set off by one.
-func keepsHyphen(text string) bool {
+// keepsHyphen reports whether the word before a hyphen has one already, as in "state-of-the-art", or is a prefix that is set off by one, and not the
+// stem of what follows. (Far more words that begin with "ex" are broken there than are set off.)
+func keepsHyphen(text, next string) bool {
 	word := text[strings.LastIndexAny(text, " \t\n")+1:]
 	if strings.ContainsAny(word, "-–/") {
 		return true
 	}
 	switch strings.ToLower(strings.TrimLeft(word, "(\"'“‘")) {
-	case "self", "non", "all", "ex", "half", "quasi", "well", "high", "low", "long", "short", "two", "three", "four", "one", "cross", "real", "third", "first":
+	case "high", "low", "long", "short", "real", "third", "first":
+		switch strings.ToLower(strings.TrimRight(next, ".,;:!?)\"'”’")) {
+		case "er", "est", "ly", "ness", "ish", "en", "age", "ism", "ist", "istic", "ity", "ities", "ize", "ized", "izes", "ise", "ised", "ises":
+			return false
+		}
+		return true
+	case "self", "non", "all", "half", "quasi", "well", "two", "three", "four", "one", "cross":
 		return true
 	}
 	return false

@@ -14,6 +14,8 @@ func TestUnbroken(t *testing.T) {
 		"ge\u2010\nteilt":                       "geteilt",
 		"a state-of-the-\nart thing, well-\nto": "a state-of-the-\nart thing, well-\nto",
 		"the Anglo-\nSaxon":                     "the Anglo-\nSaxon",
+		"TO THE EXTENT PER-\nMITTED\nby law":    "TO THE EXTENT PERMITTED\nby law",
+		"as ex-\npected\nby all":                "as expected\nby all",
 		"from 3-\nfold":                         "from 3-\nfold",
 		"the end -\nof it":                      "the end -\nof it",
 		"end-\n\nof a block":                    "end-\n\nof a block",
