@@ -74,6 +74,7 @@ type Service struct {
 	uploads  chan struct{} // a slot for each upload under way
 	shares   shares        // of the tenants in uploads
 	images   chan struct{} // a slot for each page that boxes are being drawn into
+	answers  chan struct{} // a slot for each drawn page that is being answered over REST
 	flood    flood         // of uploads, which the work behind the gateway gives way to
 	stopping chan struct{} // closed when the service begins to stop, which ends the watches
 	// workers counts REST handlers and the goroutines that handlers start; Run waits for them.
@@ -99,6 +100,7 @@ func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) 
 		uploads:        make(chan struct{}, maxUploads),
 		shares:         shares{most: maxTenantUploads},
 		images:         make(chan struct{}, maxImages),
+		answers:        make(chan struct{}, maxAnswers),
 		stopping:       make(chan struct{}),
 		createPatience: createPatience,
 		limits:         access.NewLimits(cfg.Access.Limits),

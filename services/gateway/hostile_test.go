@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -108,6 +110,40 @@ func TestNamesThatResolveToThisMachine(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Drawn pages are held in memory while they are answered, so there are few of them however many clients read slowly.
+func TestDrawnPagesInHandAreFew(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	began, finish := make(chan struct{}, 2*maxAnswers), make(chan struct{})
+	h := r.svc.fewAtOnce(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		began <- struct{}{}
+		<-finish
+		_, _ = w.Write([]byte("png")) // to a recorder
+	}))
+	var asking sync.WaitGroup
+	ask := func(ctx context.Context) {
+		asking.Go(func() {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+		})
+	}
+	for range maxAnswers {
+		ask(t.Context())
+	}
+	for range maxAnswers {
+		<-began
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil)) // who hangs up does not wait
+	ask(t.Context())
+	if n := len(began); n > 0 {
+		t.Errorf("%d more than %d are in hand", n, maxAnswers)
+	}
+	close(finish)
+	<-began
+	asking.Wait()
 }
 
 // deaf is the stream of a client that takes nothing.

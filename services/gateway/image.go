@@ -10,6 +10,7 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"net/http"
 	"time"
 
 	"golang.org/x/image/font"
@@ -32,7 +33,10 @@ const (
 	maxImageBytes = 64 << 20
 	// maxBoxedPixels bounds a page into which boxes are drawn, which takes eight bytes a pixel: A3 has 17 million at 300 dots per inch. maxImages bounds
 	// how many of them there are at once; others wait.
-	maxBoxedPixels, maxImages         = 25_000_000, 2
+	maxBoxedPixels, maxImages = 25_000_000, 2
+	// maxAnswers bounds the drawn pages that are being answered over REST: each is held in memory, of a large page more than ten megabytes, for as long as its
+	// client takes to read it. Others wait.
+	maxAnswers                        = 32
 	minImageDPI, defaultDPI           = 18, 100
 	boxWidth, labelHeight, labelWidth = 2, 13, 7
 )
@@ -66,6 +70,40 @@ func (s *Service) GetPageImage(ctx context.Context, req *inkstreamv1.GetPageImag
 	}
 	return &httpbody.HttpBody{ContentType: pngType, Data: data}, nil
 }
+
+// fewAtOnce serves what next answers where there is a place for it, and cuts off clients that hardly read it.
+func (s *Service) fewAtOnce(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		timer := time.NewTimer(imageTimeout)
+		defer timer.Stop()
+		select {
+		case s.answers <- struct{}{}:
+			defer func() { <-s.answers }()
+			next.ServeHTTP(&pacedResponse{ResponseWriter: w}, r)
+		case <-timer.C:
+			s.writeError(w, r, "GET image", fault.New(fault.QueueFull, "the server has as many drawn pages to hand out as it takes; try later"))
+		case <-r.Context().Done(): // nobody is there to be told
+		}
+	})
+}
+
+// pacedResponse fails once its client is too slow.
+type pacedResponse struct {
+	http.ResponseWriter
+	pace pace
+}
+
+// Write passes bytes on.
+func (p *pacedResponse) Write(data []byte) (int, error) {
+	n, err := p.ResponseWriter.Write(data)
+	if err == nil {
+		err = p.pace.moved(n)
+	}
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (p *pacedResponse) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // boxed is withBoxes, for so many pages at once.
 func (s *Service) boxed(ctx context.Context, data []byte, page *inkstreamv1.Page) ([]byte, error) {

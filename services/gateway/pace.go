@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// minUploadRate is what an upload has to reach on the whole: a third of a bad mobile connection. Whoever drips a byte now and then would else
+	// minUploadRate is what an upload, or the download of what is held in memory, has to reach on the whole: a third of a bad mobile connection. Whoever drips a byte now and then would else
 	// hold one of the places for uploads for an hour.
 	minUploadRate = 4 << 10
 	// paceGrace is how long an upload may take to get going, and what pauses it may make on the whole.
@@ -29,7 +29,7 @@ func (p *pace) moved(n int) error {
 	p.bytes += int64(n)
 	due := time.Since(p.start) - paceGrace
 	if due > 0 && float64(p.bytes) < due.Seconds()*minUploadRate {
-		return fault.New(requestTimeout, "the upload is too slow: want %s a second", config.Bytes(minUploadRate))
+		return fault.New(requestTimeout, "the transfer is too slow: want %s a second", config.Bytes(minUploadRate))
 	}
 	return nil
 }

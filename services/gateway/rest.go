@@ -55,7 +55,7 @@ func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*h
 	s.route(mux, "/v1/jobs/{id}/artifacts/{name...}", map[string]http.HandlerFunc{http.MethodGet: s.only(s.restDownload)})
 	s.route(mux, "/v1/jobs/{id}/artifacts.zip", map[string]http.HandlerFunc{http.MethodGet: s.only(s.restArchive)})
 	s.route(mux, "/v1/jobs/{id}/pages/{number}", map[string]http.HandlerFunc{http.MethodGet: conditional(calls).ServeHTTP})
-	s.route(mux, "/v1/jobs/{id}/pages/{number}/image", map[string]http.HandlerFunc{http.MethodGet: conditional(calls).ServeHTTP})
+	s.route(mux, "/v1/jobs/{id}/pages/{number}/image", map[string]http.HandlerFunc{http.MethodGet: s.fewAtOnce(conditional(calls)).ServeHTTP})
 	s.route(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: healthz})
 	s.route(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
 	s.route(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.env.Tel.Handler().ServeHTTP})
