@@ -60,8 +60,8 @@ type ConsumerConfig struct {
 	Workers int
 	// Urgent is how many tasks of the interactive lane are handled beyond that, when all workers have something in hand.
 	Urgent int
-	// Crowd is how long an interactive task waits for a shared slot whose job has others in hand, before it goes to the batch lane; 0 for 15 s. So
-	// one job's tasks, should all of them take long, leave the urgent slots to other jobs.
+	// Crowd is how long an interactive task whose job has others in hand waits for a shared slot before those behind it pass; 0 for 15 s. So one
+	// job's tasks, should all of them take long, leave the urgent slots to other jobs.
 	Crowd time.Duration
 	// Deadline bounds one Handle call. The heartbeat stops with it, so that a hung handler does not hold its message for ever.
 	Deadline time.Duration
@@ -156,7 +156,7 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 func (c *Consumer) open(ctx context.Context) (lanes []*lane, blocked bool) {
 	for _, l := range c.lanes {
 		switch {
-		case c.free[shared] == 0 && (l.name != Interactive || c.free[urgent] == 0 || c.held != nil):
+		case l.name == Batch && c.free[shared] == 0 || l.name == Interactive && !c.interactive():
 		case slices.ContainsFunc(c.rooms, func(r *room) bool { return r.full(ctx, l.name) }):
 			blocked = true
 		default:
@@ -175,15 +175,13 @@ func (c *Consumer) next(ctx context.Context) *Delivery {
 		for len(c.done) > 0 {
 			c.freed(<-c.done)
 		}
-		d := c.unheld(ctx)
+		lanes, blocked := c.open(ctx)
+		d := c.pollAny(ctx, lanes)
 		if d == nil {
-			lanes, blocked := c.open(ctx)
-			if d = c.pollAny(ctx, lanes); d == nil {
-				d = c.await(ctx, lanes, blocked)
-			}
-			if d == nil || c.holds(ctx, d) {
-				continue
-			}
+			d = c.await(ctx, lanes, blocked)
+		}
+		if d == nil || c.holds(ctx, d) {
+			continue
 		}
 		c.turn.took(d.Lane)
 		return d
@@ -194,6 +192,11 @@ func (c *Consumer) next(ctx context.Context) *Delivery {
 // pollAny takes a task that is there now from the first lane that has one. Of lanes that have none the next ones are asked for.
 func (c *Consumer) pollAny(ctx context.Context, lanes []*lane) *Delivery {
 	for _, l := range lanes {
+		if l.name == Interactive {
+			if d := c.unheld(); d != nil {
+				return d
+			}
+		}
 		if d := c.poll(ctx, l); d != nil {
 			return d
 		}
@@ -222,7 +225,7 @@ func (c *Consumer) await(ctx context.Context, lanes []*lane, blocked bool) *Deli
 		defer timer.Stop()
 		look = timer.C
 	}
-	if c.held != nil {
+	if c.held != nil && !c.passing() {
 		timer := time.NewTimer(time.Until(c.held.until))
 		defer timer.Stop()
 		patience = timer.C

@@ -5,8 +5,12 @@ import (
 	"time"
 )
 
-// crowd is the default of ConsumerConfig.Crowd. A page takes seconds; where no task of a stage ends in so long, something is wrong with a document.
-const crowd = 15 * time.Second
+const (
+	// crowd is the default of ConsumerConfig.Crowd. A page takes seconds; a job whose tasks take longer shall not be in the way of others.
+	crowd = 15 * time.Second
+	// asideDelay is how long a task is put aside at first, and asideMost at last.
+	asideDelay, asideMost = 2 * time.Second, 15 * time.Second
+)
 
 // place is what a task in hand takes up: a slot, on account of its job.
 type place struct {
@@ -17,14 +21,15 @@ type place struct {
 // hand is what a job has in hand.
 type hand struct {
 	tasks int
-	// crowding says that a task of the job has waited in vain: those that come after it need not.
+	// crowding says that a task of the job has waited for long: those that come after it let others pass at once.
 	crowding bool
 }
 
 // held is an interactive task that is not taken up, because its job has others in hand and only urgent slots are free. Those are for other jobs: a
-// document all of whose pages hang would otherwise keep everybody out.
+// document all of whose pages hang would otherwise keep everybody out. It has the first shared slot that comes free.
 type held struct {
-	d     *Delivery
+	d *Delivery
+	// until is how long it keeps what comes behind it waiting, so that a job whose tasks take seconds has them done in their order.
 	until time.Time
 }
 
@@ -57,56 +62,59 @@ func (c *Consumer) freed(at place) {
 	}
 }
 
-// holds reports whether a task is not to be taken up now. It is then held, or has gone to the batch lane.
-func (c *Consumer) holds(ctx context.Context, d *Delivery) bool {
-	h := c.hands[d.owner()]
-	if d.Lane != Interactive || c.free[shared] > 0 || h == nil {
+// fits reports whether there is a slot for a task of that lane: of an interactive job that has others in hand no urgent one.
+func (c *Consumer) fits(d *Delivery) bool {
+	return c.free[shared] > 0 || d.Lane == Interactive && c.free[urgent] > 0 && c.hands[d.owner()] == nil
+}
+
+// interactive reports whether a task of the interactive lane could be taken up: that which is held, or one that passes it.
+func (c *Consumer) interactive() bool {
+	return c.free[shared] > 0 || c.free[urgent] > 0 && (c.held == nil || c.fits(c.held.d) || c.passing())
+}
+
+// passing reports whether others pass the held task.
+func (c *Consumer) passing() bool {
+	if time.Now().Before(c.held.until) {
 		return false
 	}
-	if h.crowding {
-		c.demote(ctx, d)
-	} else {
-		c.held = &held{d, time.Now().Add(c.cfg.Crowd)}
+	if h := c.hands[c.held.d.owner()]; h != nil {
+		h.crowding = true
 	}
 	return true
 }
 
-// unheld returns the held task if there is room for it now. It sends one that has waited long enough to the batch lane.
-func (c *Consumer) unheld(ctx context.Context) *Delivery {
-	if c.held == nil {
+// unheld returns the held task if there is a slot for it.
+func (c *Consumer) unheld() *Delivery {
+	if c.held == nil || !c.fits(c.held.d) {
 		return nil
 	}
-	d, h := c.held.d, c.hands[c.held.d.owner()]
-	switch {
-	case c.free[shared] > 0 || h == nil && c.free[urgent] > 0:
-		c.held = nil
-		return d
-	case h != nil && !time.Now().Before(c.held.until):
-		h.crowding, c.held = true, nil
-		c.demote(ctx, d)
-	}
-	return nil
+	d := c.held.d
+	c.held = nil
+	return d
 }
 
-// demote moves a task to the batch lane. The copy has an id of its own, the same at every try; a crash between the copy and the ack leaves both, and
-// the handler finds what is done.
-func (c *Consumer) demote(ctx context.Context, d *Delivery) {
+// holds reports whether there is no slot for a task that was pulled. It is held then, or put aside where one is.
+func (c *Consumer) holds(ctx context.Context, d *Delivery) bool {
+	switch {
+	case c.fits(d):
+		return false
+	case c.held == nil:
+		c.held = &held{d: d, until: time.Now()}
+		if !c.hands[d.owner()].crowding {
+			c.held.until = c.held.until.Add(c.cfg.Crowd)
+		}
+	default:
+		c.aside(ctx, d)
+	}
+	return true
+}
+
+// aside hands a task back for some seconds, more of them each time.
+func (c *Consumer) aside(ctx context.Context, d *Delivery) {
 	defer d.stop()
 	d.over = ctx.Done()
-	log := c.bus.log.With("stage", c.stage, "job", d.Job, "task", d.ID)
-	meta, err := d.msg.Metadata()
-	if err == nil {
-		try, cancel := context.WithTimeout(ctx, settleTimeout)
-		defer cancel()
-		err = c.bus.copyTask(try, d.msg, taskSubject(c.stage, Batch, d.Tenant, d.Job), laneMark, meta)
-	}
-	if err != nil {
-		log.WarnContext(ctx, "move task to the batch lane", "error", err)
-		_ = d.nak(jitter(busyDelay)) // if it does not arrive, AckWait does the same later
-		return
-	}
-	log.InfoContext(ctx, "task goes to the batch lane, because others of its job take long and keep all workers")
-	if err := d.ack(ctx); err != nil {
-		log.WarnContext(ctx, "settle task", "error", err)
+	delay := min(asideDelay*time.Duration(min(d.Delivered, 100)), asideMost)
+	if err := c.putBack(ctx, d, jitter(delay)); err != nil { // it comes back after AckWait then
+		c.bus.log.WarnContext(ctx, "put task aside", "stage", c.stage, "job", d.Job, "error", err)
 	}
 }

@@ -229,7 +229,7 @@ func (j *Janitor) sweep(ctx context.Context, s Stage, l Lane, seen map[position]
 func (j *Janitor) requeue(ctx context.Context, s Stage, m *storedMessage) error {
 	meta, err := m.Metadata()
 	if err == nil {
-		err = j.bus.copyTask(ctx, m, m.Subject(), orphanMark, meta)
+		err = j.bus.copyTask(ctx, m, orphanMark, meta)
 	}
 	if err != nil {
 		return fmt.Errorf("queue message %d of %s anew: %w", m.seq, s.Stream(), err)

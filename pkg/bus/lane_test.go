@@ -58,12 +58,20 @@ func TestInteractiveDoesNotWaitForBatchInHand(t *testing.T) {
 // There is an interactive task at every moment, and still every tenth task is one of the batch, however many workers there are.
 func TestBatchHasItsShare(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ workers, urgent int }{{1, 0}, {1, 1}, {2, 1}, {4, 1}} {
-		t.Run(fmt.Sprintf("%d workers and %d urgent", tt.workers, tt.urgent), func(t *testing.T) {
+	for _, tt := range []struct {
+		workers, urgent int
+		one             bool // all interactive tasks are of one job
+	}{{1, 0, false}, {1, 1, false}, {2, 1, false}, {4, 1, false}, {1, 1, true}, {2, 1, true}} {
+		t.Run(fmt.Sprintf("%d workers and %d urgent, one job: %t", tt.workers, tt.urgent, tt.one), func(t *testing.T) {
 			t.Parallel()
 			const tasks, least, most = 200, 200 * 6 / 100, 200 * 25 / 100
 			b := bustest.New(t)
-			interactive := func(i int64) bus.Message { return messageOf(fmt.Sprintf("j-i%d", i), "page-1", bus.Interactive) }
+			interactive := func(i int64) bus.Message {
+				if tt.one {
+					return messageOf("i", fmt.Sprintf("page-%d", i), bus.Interactive)
+				}
+				return messageOf(fmt.Sprintf("i%d", i), "page-1", bus.Interactive)
+			}
 			for i := range 2 * most {
 				publish(t, b, message(fmt.Sprintf("b%d", i), bus.Batch))
 			}

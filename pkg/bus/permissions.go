@@ -140,7 +140,7 @@ func (g *grants) stage(s Stage) {
 		g.publish(api("STREAM.INFO", DeadLetterStream), "dead letters of jobs that are removed")
 		g.publish(api("STREAM.PURGE", DeadLetterStream), "dead letters of jobs that are removed")
 	}
-	g.seldom(task(s), "tasks that wait for something for long, or go to the batch lane")
+	g.seldom(task(s), "tasks that wait for something for long")
 	g.seldom(api("DIRECT.GET", EventStream), "whether a job's end was told that a crash came after")
 }
 

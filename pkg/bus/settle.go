@@ -30,8 +30,6 @@ const (
 	busyDelay = 2 * time.Second
 	// waitMark sets the ids of tasks apart that were queued anew because they wait.
 	waitMark = "#w"
-	// laneMark does the same for tasks that were moved to the batch lane.
-	laneMark = "#b"
 	// crashTries is how often a task may crash its engine before it is given up.
 	crashTries = 2
 	// settleTimeout bounds each exchange with the broker about the fate of a message, and settlePatience all tries of one: beyond it the
@@ -86,10 +84,7 @@ func (c *Consumer) settle(ctx context.Context, d *Delivery, err error) error {
 	switch kind {
 	case fault.Busy:
 		log.InfoContext(ctx, "task waits")
-		if c.maxDeliver > 0 && d.Delivered >= uint64(max(c.maxDeliver/2, 1)) {
-			return c.renew(ctx, d)
-		}
-		return d.nak(jitter(busyDelay))
+		return c.putBack(ctx, d, jitter(busyDelay))
 	case fault.Transient, fault.EngineCrash:
 		if errors.Is(err, context.Canceled) {
 			// The service is stopping: no failure of the task.
@@ -110,6 +105,14 @@ func (c *Consumer) settle(ctx context.Context, d *Delivery, err error) error {
 	}
 }
 
+// putBack hands a task back that waits for something.
+func (c *Consumer) putBack(ctx context.Context, d *Delivery, delay time.Duration) error {
+	if c.maxDeliver > 0 && d.Delivered >= uint64(max(c.maxDeliver/2, 1)) {
+		return c.renew(ctx, d)
+	}
+	return d.nak(delay)
+}
+
 // renew queues a task anew that waits for something for long: what it came back for were no crashes, but the broker counts them as such, and would
 // leave it orphaned in the end. The copy has an id of its own; a crash between the copy and the ack leaves both, and the handler finds what is done.
 func (c *Consumer) renew(ctx context.Context, d *Delivery) error {
@@ -117,16 +120,16 @@ func (c *Consumer) renew(ctx context.Context, d *Delivery) error {
 	if err != nil {
 		return errors.Join(err, d.nak(jitter(busyDelay)))
 	}
-	if err := c.bus.copyTask(ctx, d.msg, d.msg.Subject(), waitMark, meta); err != nil {
+	if err := c.bus.copyTask(ctx, d.msg, waitMark, meta); err != nil {
 		return errors.Join(err, d.nak(jitter(busyDelay)))
 	}
 	return d.ack(ctx)
 }
 
-// copyTask queues a task anew on a subject, under an id of its own: that of the task with a mark and its sequence, in the place of an earlier mark of the
-// kind. The copy tells how long the task has been there, because that is what whoever waits for something goes by.
-func (b *Bus) copyTask(ctx context.Context, task jetstream.Msg, subject, mark string, meta *jetstream.MsgMetadata) error {
-	msg := nats.NewMsg(subject)
+// copyTask queues a task anew, under an id of its own: that of the task with a mark and its sequence, in the place of an earlier mark of the kind. The
+// copy tells how long the task has been there, because that is what whoever waits for something goes by.
+func (b *Bus) copyTask(ctx context.Context, task jetstream.Msg, mark string, meta *jetstream.MsgMetadata) error {
+	msg := nats.NewMsg(task.Subject())
 	msg.Data = task.Data()
 	maps.Copy(msg.Header, task.Headers())
 	id, _, _ := strings.Cut(task.Headers().Get(jetstream.MsgIDHeader), mark)

@@ -231,7 +231,7 @@ func store(ctx context.Context, blobs *blob.Store, key, contentType string, writ
 func (st *steps) Next(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask, r result) (stage.Outcome, error) {
 	var out stage.Outcome
 	if r.from > 0 {
-		out.Messages = []bus.Message{goOn(t, r.from)}
+		out.Messages = []bus.Message{goOn(t, r, s.Lane)}
 		return out, nil
 	}
 	if r.batch == nil {

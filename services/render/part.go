@@ -11,6 +11,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/failpoint"
+	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -19,11 +20,14 @@ import (
 
 // A chunk whose pages take long must not keep a worker for as long as all of them take: sixteen pages that hang would take half an hour, and a few
 // such chunks would keep every worker from everybody else. So a chunk that has had its turn stores what was read of it, and goes on as another task,
-// which waits behind the others in the batch lane.
+// which waits behind the others of its lane; one with pages that hang, behind those of the batch lane.
+
+// hangs is how many pages of a chunk have to take longer than they may before it is taken for one that others should not wait for.
+const hangs = 2
 
 // result is what a task of render yields: the chunk's batch, or the page that another task goes on with.
 type result struct {
-	batch *inkstreamv1.PageBatch // nil where every page had ended before
+	batch *inkstreamv1.PageBatch // the pages that were read so far; nil where every page had ended before
 	from  int                    // 0 where the chunk is read
 }
 
@@ -65,16 +69,25 @@ func (st *steps) giveWay(ctx context.Context, r *job.Record, t *busv1.RenderTask
 		return result{}, fmt.Errorf("store part: %w", err)
 	}
 	st.env.Log.InfoContext(ctx, "chunk gives way to others, because its pages take long", "job", r.ID, "chunk", t.GetChunk(), "page", from)
-	return result{from: from}, failpoint.Hit(string(bus.Render), "part")
+	return result{part, from}, failpoint.Hit(string(bus.Render), "part")
 }
 
 func partKey(r *job.Record, t *busv1.RenderTask) string {
 	return job.PartKey(r.Tenant, r.ID, r.Run, int(t.GetChunk()))
 }
 
-// goOn returns the task that goes on with a chunk at a page.
-func goOn(t *busv1.RenderTask, from int) bus.Message {
+// goOn returns the task that goes on with a chunk where r has left it.
+func goOn(t *busv1.RenderTask, r result, lane bus.Lane) bus.Message {
+	hung := 0
+	for _, p := range r.batch.GetPages() {
+		if p.GetError().GetCode() == string(fault.PageTimeout) {
+			hung++
+		}
+	}
+	if hung >= hangs {
+		lane = bus.Batch
+	}
 	next := proto.CloneOf(t)
-	next.FromPage = int32(from)
-	return bus.Message{Stage: bus.Render, Lane: bus.Batch, Unit: unit(int(t.GetChunk()), from), Replay: int(t.GetReplay()), Task: next}
+	next.FromPage = int32(r.from)
+	return bus.Message{Stage: bus.Render, Lane: lane, Unit: unit(int(t.GetChunk()), r.from), Replay: int(t.GetReplay()), Task: next}
 }
