@@ -234,7 +234,7 @@ func (s *ClickHouse) apply(ctx context.Context, name string, has features) error
 
 // insert stores rows as one block, which the server stores, and shows, whole or not at all.
 func (s *ClickHouse) insert(ctx context.Context, table string, n int, row func(i int) []any) error {
-	batch, err := s.conn.PrepareBatch(ctx, "INSERT INTO "+table)
+	batch, err := s.prepare(ctx, table)
 	if err != nil {
 		return err
 	}
@@ -245,6 +245,15 @@ func (s *ClickHouse) insert(ctx context.Context, table string, n int, row func(i
 		}
 	}
 	return batch.Send()
+}
+
+// prepare begins a block of rows. That is sent to its end where ctx ends, each wait for the server bounded: the driver looks at a batch's context in a
+// goroutine of its own, which may come too late, when the batch is stored and its connection in other hands, and closes that.
+func (s *ClickHouse) prepare(ctx context.Context, table string) (driver.Batch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.conn.PrepareBatch(context.WithoutCancel(ctx), "INSERT INTO "+table)
 }
 
 // Ping asks the server for nothing much.

@@ -1,6 +1,8 @@
 package search_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"inkstream.dev/pkg/fault"
@@ -124,5 +126,31 @@ func TestClickHouseHalfWritten(t *testing.T) {
 		if err != nil || len(result.Hits) != 1 {
 			t.Errorf("search after the table %s was away: got %d hits, %v, want 1", table, len(result.Hits), err)
 		}
+	}
+}
+
+// What a caller's context does after a write does not close the connection, which somebody else may have by then: the driver looks at a batch's context
+// in a goroutine that may come too late.
+func TestClickHouseWatchesNoContext(t *testing.T) {
+	t.Parallel()
+	s := search.TestedClickHouse(t, searchtest.NewClickHouse(t).URL())
+	batches, watching := search.WatchedBatches(s, func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if err := errors.Join(
+			s.PutPages(ctx, []search.Page{{Tenant: "acme", Job: "j", Run: 1, Number: 1, Text: "words"}}),
+			s.PutDocument(ctx, search.Document{Tenant: "acme", Job: "j", State: "SUCCEEDED"}),
+			s.PutEvents(ctx, []search.Event{{Tenant: "acme", Job: "j", ID: "e", Sequence: 1, Type: "ended"}}),
+		); err != nil {
+			t.Error(err)
+		}
+	})
+	if batches < 3 || len(watching) > 0 {
+		t.Errorf("%d batches, of which the driver watches %q, want at least 3 and none", batches, watching)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.PutEvents(ended, []search.Event{{Tenant: "acme", Job: "j", ID: "late", Sequence: 2, Type: "ended"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("PutEvents with a context that has ended: got %v, want %v", err, context.Canceled)
 	}
 }

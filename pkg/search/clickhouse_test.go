@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,36 @@ func Exec(t *testing.T, s *ClickHouse, statement string) {
 	if err := s.conn.Exec(t.Context(), statement); err != nil {
 		t.Fatalf("%s: got %v, want no error", statement, err)
 	}
+}
+
+// watched is a connection that notes which batches the driver watches the context of.
+type watched struct {
+	driver.Conn
+	mu       sync.Mutex // guards what follows
+	batches  int
+	watching []string
+}
+
+// PrepareBatch implements driver.Conn.
+func (w *watched) PrepareBatch(ctx context.Context, query string, opts ...driver.PrepareBatchOption) (driver.Batch, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.batches++
+	if ctx.Done() != nil {
+		w.watching = append(w.watching, query)
+	}
+	return w.Conn.PrepareBatch(ctx, query, opts...)
+}
+
+// WatchedBatches returns how many batches f sends, and those whose context the driver watches.
+func WatchedBatches(s *ClickHouse, f func()) (batches int, watching []string) {
+	w := &watched{Conn: s.conn}
+	s.conn = w
+	defer func() { s.conn = w.Conn }()
+	f()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.batches, w.watching
 }
 
 // firstWindowOf returns the first window of a query for two words that have so many rows.

@@ -311,7 +311,7 @@ func (s *ClickHouse) insertPostings(ctx context.Context, rows []posting) error {
 	slices.SortFunc(rows, func(a, b posting) int {
 		return cmp.Or(strings.Compare(a.tenant, b.tenant), strings.Compare(a.word, b.word), cmp.Compare(a.jid, b.jid), cmp.Compare(a.page, b.page))
 	})
-	batch, err := s.conn.PrepareBatch(ctx, `INSERT INTO words (month, tenant, word, jid, page, version, weight, expire, language, places)`)
+	batch, err := s.prepare(ctx, `words (month, tenant, word, jid, page, version, weight, expire, language, places)`)
 	if err != nil {
 		return err
 	}
