@@ -161,6 +161,8 @@ func (in *intake) claim(ctx context.Context) (*job.Record, error) {
 				facts: map[string]string{jobFact: string(holder.Job)},
 				err:   fault.New(fault.IdempotencyConflict, "the idempotency key was used with other bytes or options"),
 			}
+		case rec.State.Gone(): // a job is not made anew by a repeat that comes late, nor is it said to be accepted
+			return nil, &detailError{facts: map[string]string{jobFact: string(rec.ID)}, err: errGone(rec)}
 		}
 		return rec, nil
 	}

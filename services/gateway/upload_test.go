@@ -279,6 +279,14 @@ func TestIdempotencyKey(t *testing.T) {
 		if other.GetId() == first.GetId() {
 			t.Error("another key answered the same job")
 		}
+		if _, err := r.rpc.DeleteJob(t.Context(), &inkstreamv1.DeleteJobRequest{Id: first.GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = send(key, "%PDF one", "")
+		checkError(t, err, jobDeleted)
+		if e, ok := errors.AsType[*apiError](err); ok && e.job != first.GetId() {
+			t.Errorf("the answer names job %q, want %s, which has the key and is gone", e.job, first.GetId())
+		}
 	})
 }
 

@@ -113,7 +113,7 @@ func (*UploadDocumentRequest_Data) isUploadDocumentRequest_Part() {}
 type UploadMetadata struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Filename string                 `protobuf:"bytes,1,opt,name=filename,proto3" json:"filename,omitempty"`
-	// 1 to 64 printable ASCII characters. The same key with the same bytes answers the same job; with other bytes it is an error.
+	// 1 to 64 printable ASCII characters. The same key with the same bytes answers the same job, or that it is gone; with other bytes it is an error.
 	IdempotencyKey string      `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	Options        *JobOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// Names and values for the client's own use: at most 16, of at most 63 characters each.
