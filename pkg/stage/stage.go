@@ -100,8 +100,11 @@ type handler[T bus.Task, R any] struct {
 }
 
 // missingPatience is how long a task waits for its job's state, which a lagging replica may not have yet. After that the job was deleted, or the broker
-// has lost what it was told of the job.
-const missingPatience = 30 * time.Second
+// has lost what it was told of the job. A task that was long in the queue waits for some looks nonetheless.
+const (
+	missingPatience = 30 * time.Second
+	missingLooks    = 3
+)
 
 // Handle runs the five steps on one task.
 func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
@@ -274,7 +277,7 @@ func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Un
 // await has a task wait whose job's state is not there. When that takes too long the task goes, because the reconciler leaves a job alone as long as a
 // task of it is queued: it queues what the job needs, going by the state that there is.
 func (h *handler[T, R]) await(ctx context.Context, snap *Snapshot, d *bus.Delivery, missing error) (stop bool, err error) {
-	if time.Since(d.Queued) < missingPatience {
+	if time.Since(d.Queued) < missingPatience || d.Delivered < missingLooks {
 		return false, fault.Wrap(fault.Busy, fault.Unavailable, missing)
 	}
 	h.env.Log.WarnContext(ctx, "task dropped, because its job's state is not there", "job", d.Job, "error", missing)
