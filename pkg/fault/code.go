@@ -80,8 +80,8 @@ var table = map[Code]entry{
 	PageDamaged:   {Permanent, "damaged", "the page cannot be loaded"},
 	PageGeometry:  {Permanent, "geometry", "the page's size is not usable"},
 	PageTooDense:  {Permanent, "too_dense", "the page and those around it have more words than the server takes"},
-	EngineCrashed: {EngineCrash, "engine_crash", "the engine crashed over the page"},
-	EngineMemory:  {EngineCrash, "memory", "the engine ran out of its memory over the page"},
+	EngineCrashed: {EngineCrash, "engine_crash", "the engine crashed over the page, or the document"},
+	EngineMemory:  {EngineCrash, "memory", "the engine ran out of its memory over the page, or the document"},
 
 	DocumentTimeout: {Permanent, "timeout", "the document took longer than its deadline"},
 	OpenTimeout:     {EngineCrash, "timeout", "the document took longer to open than its deadline"},
