@@ -62,7 +62,7 @@ func (c *Consumer) freed(at place) {
 	}
 }
 
-// fits reports whether there is a slot for a task of that lane: of an interactive job that has others in hand no urgent one.
+// fits reports whether there is a slot for a task: for that of an interactive job which has others in hand no urgent one.
 func (c *Consumer) fits(d *Delivery) bool {
 	return c.free[shared] > 0 || d.Lane == Interactive && c.free[urgent] > 0 && c.hands[d.owner()] == nil
 }
@@ -73,15 +73,7 @@ func (c *Consumer) interactive() bool {
 }
 
 // passing reports whether others pass the held task.
-func (c *Consumer) passing() bool {
-	if time.Now().Before(c.held.until) {
-		return false
-	}
-	if h := c.hands[c.held.d.owner()]; h != nil {
-		h.crowding = true
-	}
-	return true
-}
+func (c *Consumer) passing() bool { return !time.Now().Before(c.held.until) }
 
 // unheld returns the held task if there is a slot for it.
 func (c *Consumer) unheld() *Delivery {
@@ -89,6 +81,9 @@ func (c *Consumer) unheld() *Delivery {
 		return nil
 	}
 	d := c.held.d
+	if h := c.hands[d.owner()]; h != nil {
+		h.crowding = c.passing()
+	}
 	c.held = nil
 	return d
 }

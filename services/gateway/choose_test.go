@@ -227,7 +227,7 @@ func TestPace(t *testing.T) {
 		slow  bool
 	}{
 		{"a byte a second", time.Second, 1, true},
-		{"fast enough", time.Second, minUploadRate, false},
+		{"fast enough", time.Second, minRate, false},
 		{"one in a while, but then much", 20 * time.Second, 100 << 10, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -146,6 +146,21 @@ func TestDrawnPagesInHandAreFew(t *testing.T) {
 	asking.Wait()
 }
 
+// Who drips a drawn page loses the place.
+func TestDrawnPageIsReadAtAPace(t *testing.T) {
+	t.Parallel()
+	const late = 10
+	for _, tt := range []struct {
+		bytes int
+		slow  bool
+	}{{late*minRate - 1, true}, {2 * late * minRate, false}} {
+		w := &pacedResponse{ResponseWriter: httptest.NewRecorder(), pace: pace{start: time.Now().Add(-paceGrace - late*time.Second)}}
+		if _, err := w.Write(make([]byte, tt.bytes)); (fault.CodeOf(err) == requestTimeout) != tt.slow {
+			t.Errorf("%d bytes in %d s beyond the grace: got %v, want too slow: %t", tt.bytes, late, err, tt.slow)
+		}
+	}
+}
+
 // deaf is the stream of a client that takes nothing.
 type deaf[T any] struct {
 	grpc.ServerStreamingServer[T]

@@ -185,23 +185,19 @@ func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n i
 // annotations and tags, should one of them be the trouble. A note on the page says that they are missing. A third of the limit is kept for that try.
 func tryPage(opts pdf.PageOptions, limit time.Duration, read func(pdf.PageOptions) (*pdf.PageResult, error)) (*pdf.PageResult, error) {
 	opts.Timeout = limit * 2 / 3
-	for try := 1; ; try++ {
-		res, err := read(opts)
-		switch code := fault.CodeOf(err); code {
-		case fault.EngineCrashed, fault.EngineMemory, fault.PageTimeout:
-			if code == fault.EngineCrashed && try < crashTries {
-				continue // the engine may have been killed for another reason
-			}
-		default:
-			return res, err
-		}
-		opts.Images, opts.Plain, opts.Timeout = false, true, limit/3
-		res, again := read(opts)
-		if again == nil {
-			res.Page.Notes = append(res.Page.Notes, fmt.Sprintf("images, links, annotations and tags left out, because with them the page could not be read: %s", fault.CodeOf(err)))
-		}
-		return res, again
+	res, err := read(opts)
+	for try := 1; try < crashTries && fault.CodeOf(err) == fault.EngineCrashed; try++ { // it may have been killed for another reason
+		res, err = read(opts)
 	}
+	why := fault.CodeOf(err)
+	if why != fault.EngineCrashed && why != fault.EngineMemory && why != fault.PageTimeout {
+		return res, err
+	}
+	opts.Images, opts.Plain, opts.Timeout = false, true, limit/3
+	if res, err = read(opts); err == nil {
+		res.Page.Notes = append(res.Page.Notes, fmt.Sprintf("images, links, annotations and tags left out, because with them the page could not be read: %s", why))
+	}
+	return res, err
 }
 
 // ofPage reports whether an error is the page's own fault.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"inkstream.dev/pkg/pdf/internal/wire"
@@ -34,15 +32,7 @@ func TestSizesOfAttachmentsAreBounded(t *testing.T) {
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]>>",
 		fmt.Sprintf("<</Type/EmbeddedFile/Filter/FlateDecode/Length %d>>stream\n%s\nendstream", packed.Len(), packed.String()),
 	)
-	path := filepath.Join(t.TempDir(), "attachments.pdf")
-	if err := os.WriteFile(path, pdf, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := pdftest.File{Name: "attachments.pdf", PDF: pdf}.Open(t)
 	reply := newRig(t, 512<<20).ask(wire.Request{Op: wire.Open}, nil, f)
 	if reply.Metadata == nil || len(reply.Metadata.Attachments) != names {
 		t.Fatalf("got metadata %+v, want %d attachments", reply.Metadata, names)

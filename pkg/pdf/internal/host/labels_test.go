@@ -2,8 +2,6 @@ package host
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,18 +52,8 @@ func TestLabelsWithoutEndAreNone(t *testing.T) {
 		{"the same kid twice on 40 levels", doubling(40), nil},
 		{"100,000 ranges", []string{"<</Nums[" + strings.Repeat("0<</S/r>>", 100_000) + "]>>"}, nil},
 	} {
-		path := filepath.Join(t.TempDir(), "labels.pdf")
-		if err := os.WriteFile(path, labelled(2, tt.objects...), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := pdftest.File{Name: "labels.pdf", PDF: labelled(2, tt.objects...)}.Open(t)
 		reply := r.ask(wire.Request{Op: wire.Open}, nil, f)
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
 		if reply.PageCount != 2 || reply.Metadata == nil || !slices.Equal(reply.Metadata.PageLabels, tt.want) {
 			t.Errorf("%s: got %d pages, metadata %+v, want 2 and labels %q", tt.name, reply.PageCount, reply.Metadata, tt.want)
 		}

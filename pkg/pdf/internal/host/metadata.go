@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"inkstream.dev/pkg/fault"
@@ -136,18 +135,10 @@ func (h *Host) xmp() string {
 
 // decodeText reads UTF-8, or UTF-16 with a byte order mark.
 func decodeText(b []byte) string {
-	if len(b) < 2 || !(b[0] == 0xFE && b[1] == 0xFF || b[0] == 0xFF && b[1] == 0xFE) {
-		return strings.TrimPrefix(string(b), "\uFEFF")
+	if text, ok := structure.UTF16Text(b); ok {
+		return text
 	}
-	high, low := 0, 1
-	if b[0] == 0xFF {
-		high, low = 1, 0
-	}
-	units := make([]uint16, 0, len(b)/2)
-	for b = b[2:]; len(b) >= 2; b = b[2:] {
-		units = append(units, uint16(b[high])<<8|uint16(b[low]))
-	}
-	return string(utf16.Decode(units))
+	return strings.TrimPrefix(string(b), "\uFEFF")
 }
 
 // prefixes are the usual names of the name spaces whose properties are told.

@@ -62,13 +62,11 @@ func (h *Host) page(req wire.Request) (wire.Reply, proto.Message, error) {
 	}}
 	if !req.Plain {
 		s.fields = h.pages.Fields(req.Page - 1)
-	}
-	s.read(req.MaxObjects)
-	if !req.Plain {
 		if label := h.label(req.Page); label != strconv.Itoa(req.Page) {
 			s.out.Label = label
 		}
 	}
+	s.read(req.MaxObjects)
 	reply := wire.Reply{Kind: triage.Decide(s.facts)}
 	if req.Mode == wire.Force && reply.Kind != triage.Blank {
 		reply.Kind = triage.Scanned

@@ -1,8 +1,6 @@
 package host
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"inkstream.dev/pkg/pdf/internal/wire"
@@ -25,15 +23,7 @@ func TestPlainPageIsItsContentAlone(t *testing.T) {
 		"<</S/P/P 6 0 R/Pg 3 0 R/K 0>>",
 		"<</Type/XObject/Subtype/Form/BBox[0 0 228 100]/Resources<</Font<</F 5 0 R>>>>/Length 36>>stream\nBT/F 12 Tf 9 9 Td(Noted words)Tj ET  \nendstream",
 	)
-	path := filepath.Join(t.TempDir(), "plain.pdf")
-	if err := os.WriteFile(path, pdf, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := pdftest.File{Name: "plain.pdf", PDF: pdf}.Open(t)
 	r := newRig(t, 512<<20)
 	if reply := r.ask(wire.Request{Op: wire.Open}, nil, f); reply.PageCount != 1 {
 		t.Fatalf("got %d pages, want 1", reply.PageCount)

@@ -2,6 +2,7 @@ package structure
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strconv"
 	"strings"
 	"unicode"
@@ -247,12 +248,9 @@ func fontSize(style []byte) float64 {
 
 // textString decodes a text string (ISO 32000-2 §7.9.2.2): UTF-16, UTF-8, or an encoding that is nearly Latin-1.
 func textString(b []byte) string {
-	var out string
+	out, wide := UTF16Text(b)
 	switch {
-	case bytes.HasPrefix(b, []byte("\xfe\xff")):
-		out = utf16Text(b[2:], 0)
-	case bytes.HasPrefix(b, []byte("\xff\xfe")):
-		out = utf16Text(b[2:], 1)
+	case wide:
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
 		out = strings.ToValidUTF8(string(b[3:]), "")
 	default:
@@ -276,11 +274,19 @@ func textString(b []byte) string {
 	}, out)
 }
 
-// utf16Text decodes UTF-16 whose high bytes come first (0) or second (1).
-func utf16Text(b []byte, high int) string {
-	units := make([]uint16, len(b)/2)
-	for i := range units {
-		units[i] = uint16(b[2*i+high])<<8 | uint16(b[2*i+1-high])
+// UTF16Text decodes UTF-16 with a byte order mark, and reports whether b is that.
+func UTF16Text(b []byte) (text string, ok bool) {
+	var order binary.ByteOrder = binary.BigEndian
+	switch {
+	case bytes.HasPrefix(b, []byte("\xfe\xff")):
+	case bytes.HasPrefix(b, []byte("\xff\xfe")):
+		order = binary.LittleEndian
+	default:
+		return "", false
 	}
-	return string(utf16.Decode(units))
+	units := make([]uint16, 0, len(b)/2)
+	for b = b[2:]; len(b) >= 2; b = b[2:] {
+		units = append(units, order.Uint16(b))
+	}
+	return string(utf16.Decode(units)), true
 }

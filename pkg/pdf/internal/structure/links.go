@@ -30,9 +30,12 @@ const (
 	maxLinkText = 500
 )
 
+// allowance is how many bytes may be read of a document for what belongs to its pages beside their content; pages may have the same.
+func (f *File) allowance() int64 { return 64<<20 + 4*f.size }
+
 // Links returns the links of a document that has as many pages.
 func (f *File) Links(pages int) *Links {
-	return &Links{f: f, pages: positions{f: f, pages: pages}, names: destinations{f: f}, budget: 64<<20 + 4*f.size}
+	return &Links{f: f, pages: positions{f: f, pages: pages}, names: destinations{f: f}, budget: f.allowance()}
 }
 
 // Of returns the links of page index, from 0. It reports false for a page that has another number of annotations than that, one that is no link, or

@@ -24,7 +24,7 @@ const largestUnit = 75_000
 
 // Pages returns the pages of a document that has as many. Of a document whose page tree says otherwise there are none.
 func (f *File) Pages(pages int) *Pages {
-	p := &Pages{f: f, nodes: map[int64]*branch{}, budget: 64<<20 + 4*f.size}
+	p := &Pages{f: f, nodes: map[int64]*branch{}, budget: f.allowance()}
 	root, err := f.Resolve(f.trailer.At("Root"))
 	if err != nil {
 		return p
