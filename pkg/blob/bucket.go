@@ -20,8 +20,8 @@ type bucket struct {
 
 func newBucket(b *blob.Bucket) *bucket { return &bucket{blobs: b} }
 
-// Create begins a blob.
-func (b *bucket) Create(ctx context.Context, key string, opts PutOptions) (Upload, error) {
+// BeginUpload begins a blob.
+func (b *bucket) BeginUpload(ctx context.Context, key string, opts PutOptions) (Upload, error) {
 	// gocloud drops a blob only when its context ends before Close, so each upload has one of its own.
 	ctx, cancel := context.WithCancel(ctx)
 	w, err := b.blobs.NewWriter(ctx, key, &blob.WriterOptions{ContentType: opts.ContentType})
@@ -52,27 +52,27 @@ func (u *bucketUpload) Abort() error {
 	return nil
 }
 
-// Open reads a part of the blob.
-func (b *bucket) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+// OpenRange reads a part of the blob.
+func (b *bucket) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
 	r, err := b.blobs.NewRangeReader(ctx, key, offset, length, nil)
 	if err != nil {
-		return nil, b.found(err)
+		return nil, b.mapNotFound(err)
 	}
 	return r, nil
 }
 
-// File copies the blob to a file without a name.
-func (b *bucket) File(ctx context.Context, key string) (*os.File, error) {
-	from, err := b.Open(ctx, key, 0, -1)
+// OpenFile copies the blob to a file without a name.
+func (b *bucket) OpenFile(ctx context.Context, key string) (*os.File, error) {
+	from, err := b.OpenRange(ctx, key, 0, -1)
 	if err != nil {
 		return nil, err
 	}
 	defer from.Close()
-	return unnamedCopy(from)
+	return copyToUnnamedFile(from)
 }
 
-// unnamedCopy copies what it reads to a file that has no name and can only be read.
-func unnamedCopy(from io.Reader) (*os.File, error) {
+// copyToUnnamedFile copies what it reads to a file that has no name and can only be read.
+func copyToUnnamedFile(from io.Reader) (*os.File, error) {
 	to, err := os.CreateTemp("", "inkstream-blob-*")
 	if err != nil {
 		return nil, err
@@ -89,17 +89,17 @@ func unnamedCopy(from io.Reader) (*os.File, error) {
 	return f, nil
 }
 
-// Stat describes the blob.
-func (b *bucket) Stat(ctx context.Context, key string) (Attributes, error) {
+// ReadAttributes describes the blob.
+func (b *bucket) ReadAttributes(ctx context.Context, key string) (Attributes, error) {
 	a, err := b.blobs.Attributes(ctx, key)
 	if err != nil {
-		return Attributes{}, b.found(err)
+		return Attributes{}, b.mapNotFound(err)
 	}
 	return Attributes{Size: a.Size, ModTime: a.ModTime, ContentType: a.ContentType}, nil
 }
 
-// List yields the blobs with that prefix.
-func (b *bucket) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
+// ListEntries yields the blobs with that prefix.
+func (b *bucket) ListEntries(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		list := b.blobs.List(&blob.ListOptions{Prefix: prefix})
 		for {
@@ -121,16 +121,16 @@ func (b *bucket) List(ctx context.Context, prefix string) iter.Seq2[Entry, error
 	}
 }
 
-// Delete removes the blob.
-func (b *bucket) Delete(ctx context.Context, key string) error {
-	return b.found(b.blobs.Delete(ctx, key))
+// DeleteBlob removes the blob.
+func (b *bucket) DeleteBlob(ctx context.Context, key string) error {
+	return b.mapNotFound(b.blobs.Delete(ctx, key))
 }
 
 // DeleteFolder removes the blobs below folder one by one.
 func (b *bucket) DeleteFolder(ctx context.Context, folder string) error {
-	for entry, err := range b.List(ctx, folder+"/") {
+	for entry, err := range b.ListEntries(ctx, folder+"/") {
 		if err == nil {
-			err = b.Delete(ctx, entry.Key)
+			err = b.DeleteBlob(ctx, entry.Key)
 		}
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -139,14 +139,14 @@ func (b *bucket) DeleteFolder(ctx context.Context, folder string) error {
 	return nil
 }
 
-// Sweep has nothing to do: a bucket shows nothing of what was not committed, and clears it away itself.
-func (b *bucket) Sweep(context.Context, time.Duration) (int, error) { return 0, nil }
+// SweepAbandoned has nothing to do: a bucket shows nothing of what was not committed, and clears it away itself.
+func (b *bucket) SweepAbandoned(context.Context, time.Duration) (int, error) { return 0, nil }
 
 // Close ends the bucket.
 func (b *bucket) Close() error { return b.blobs.Close() }
 
-// found turns gocloud's word for a missing blob into ours.
-func (b *bucket) found(err error) error {
+// mapNotFound turns gocloud's word for a missing blob into ours.
+func (b *bucket) mapNotFound(err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}

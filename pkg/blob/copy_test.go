@@ -14,7 +14,8 @@ func TestCopy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, s := range map[string]*blob.Store{
-		"folder": open(t, "file://"+dir), "memory": open(t, "mem://"), "through another driver": blobtest.Faulty(open(t, "mem://"), blobtest.Slow(0)),
+		"folder": open(t, "file://"+dir), "memory": open(t, "mem://"),
+		"through another driver": blobtest.NewFaultyStore(open(t, "mem://"), blobtest.DelayAll(0)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -25,7 +26,7 @@ func TestCopy(t *testing.T) {
 			}
 			want := func(key, want string) {
 				t.Helper()
-				if got, err := s.Bytes(t.Context(), key, 100); err != nil || string(got) != want {
+				if got, err := s.ReadBytes(t.Context(), key, 100); err != nil || string(got) != want {
 					t.Errorf("%s: got %q, %v, want %q", key, got, err, want)
 				}
 			}
@@ -33,7 +34,7 @@ func TestCopy(t *testing.T) {
 			put("b/taken.txt", "old")
 			for range 2 { // a repeat is no error
 				for _, to := range []string{"b/c/one.txt", "b/taken.txt", "b/tmp/one.txt"} {
-					if err := s.Copy(t.Context(), "a/one.txt", to); err != nil {
+					if err := s.CopyBlob(t.Context(), "a/one.txt", to); err != nil {
 						t.Fatalf("copy to %s: %v", to, err)
 					}
 				}
@@ -46,24 +47,24 @@ func TestCopy(t *testing.T) {
 			for _, key := range []string{"b/c/one.txt", "b/taken.txt", "b/tmp/one.txt"} {
 				want(key, "1")
 			}
-			if err := s.Copy(t.Context(), "a/one.txt", "c/one.txt"); !errors.Is(err, blob.ErrNotFound) {
+			if err := s.CopyBlob(t.Context(), "a/one.txt", "c/one.txt"); !errors.Is(err, blob.ErrNotFound) {
 				t.Errorf("copy of a missing blob: %v, want ErrNotFound", err)
 			}
-			if ok, err := s.Exists(t.Context(), "c/one.txt"); ok || err != nil {
+			if ok, err := s.BlobExists(t.Context(), "c/one.txt"); ok || err != nil {
 				t.Errorf("a missing blob was copied: %t, %v", ok, err)
 			}
 		})
 	}
 }
 
-func TestCopyInAFolderIsALink(t *testing.T) {
+func TestCopyInFolderIsLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, "file://"+dir)
 	if err := s.PutBytes(t.Context(), "a/one.txt", []byte("1"), ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Copy(t.Context(), "a/one.txt", "b/one.txt"); err != nil {
+	if err := s.CopyBlob(t.Context(), "a/one.txt", "b/one.txt"); err != nil {
 		t.Fatal(err)
 	}
 	a, errA := os.Stat(filepath.Join(dir, "a/one.txt"))

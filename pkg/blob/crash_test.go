@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// disk is what a power cut would leave of a folder if the kernel wrote nothing that no fsync asks for.
-type disk struct {
+// simulatedDisk is what a power cut would leave of a folder if the kernel wrote nothing that no fsync asks for.
+type simulatedDisk struct {
 	root string
 
 	mu    sync.Mutex                   // guards what follows
@@ -30,7 +30,7 @@ type disk struct {
 func inode(info os.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
 // sync is fsync.
-func (d *disk) sync(f *os.File) error {
+func (d *simulatedDisk) sync(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (d *disk) sync(f *os.File) error {
 	for _, e := range entries {
 		child, err := e.Info()
 		if err != nil {
-			continue // removed meanwhile
+			continue // removed since the listing
 		}
 		names[e.Name()] = inode(child)
 		size, synced := d.sizes[inode(child)]
@@ -68,8 +68,8 @@ func (d *disk) sync(f *os.File) error {
 	return nil
 }
 
-// left returns how many bytes of a blob would be left, and whether its name would.
-func (d *disk) left(t *testing.T, key string) (size int64, ok bool) {
+// survivingSize returns how many bytes of a blob would be left, and whether its name would.
+func (d *simulatedDisk) survivingSize(t *testing.T, key string) (size int64, ok bool) {
 	info, err := os.Stat(d.root)
 	if err != nil {
 		t.Error(err)
@@ -86,29 +86,29 @@ func (d *disk) left(t *testing.T, key string) (size int64, ok bool) {
 	return d.sizes[at], true
 }
 
-// crasher does things to the blobs of one job, and looks after each what a power cut would leave.
-type crasher struct {
+// crashWorkload does things to the blobs of one job, and looks after each what a power cut would leave.
+type crashWorkload struct {
 	t     *testing.T
 	store *Store
-	disk  *disk
+	disk  *simulatedDisk
 	job   string
 	rand  *rand.Rand
 	sizes map[string]int64 // of the blobs that are stored
 	gone  map[string]bool  // what was deleted
 }
 
-func (c *crasher) key() string {
+func (c *crashWorkload) key() string {
 	folders := []string{"", "run-1/", "run-1/pages/", "run-1/artifacts/", "run-1/artifacts/tables/", "run-2/pages/"}
 	return c.job + "/" + folders[c.rand.IntN(len(folders))] + fmt.Sprintf("%d.bin", c.rand.IntN(8))
 }
 
-func (c *crasher) stored(key string, size int) {
+func (c *crashWorkload) stored(key string, size int) {
 	c.sizes[key] = int64(size)
 	delete(c.gone, key)
 }
 
 // drop forgets what is below a folder, and returns it.
-func (c *crasher) drop(folder string) (keys []string) {
+func (c *crashWorkload) drop(folder string) (keys []string) {
 	for key := range c.sizes {
 		if strings.HasPrefix(key, folder+"/") {
 			delete(c.sizes, key)
@@ -118,10 +118,10 @@ func (c *crasher) drop(folder string) (keys []string) {
 	return keys
 }
 
-func (c *crasher) data() []byte { return make([]byte, 1+c.rand.IntN(1000)) }
+func (c *crashWorkload) data() []byte { return make([]byte, 1+c.rand.IntN(1000)) }
 
-// group stores several blobs together: of bytes, of a writer, and of another blob.
-func (c *crasher) group() error {
+// putBatch stores several blobs together: of bytes, of a writer, and of another blob.
+func (c *crashWorkload) putBatch() error {
 	done := map[string]int{}
 	var objects []Object
 	for range c.rand.IntN(4) {
@@ -157,7 +157,7 @@ func (c *crasher) group() error {
 }
 
 // step does one thing.
-func (c *crasher) step() error {
+func (c *crashWorkload) step() error {
 	ctx := c.t.Context()
 	switch c.rand.IntN(9) {
 	case 0, 1:
@@ -165,9 +165,9 @@ func (c *crasher) step() error {
 		c.stored(key, len(data))
 		return c.store.PutBytes(ctx, key, data, "")
 	case 2, 3:
-		return c.group()
+		return c.putBatch()
 	case 4:
-		c.store.Expect(c.key(), c.key())
+		c.store.PrepareDirs(c.key(), c.key())
 	case 5: // another process makes a folder
 		return os.MkdirAll(filepath.Dir(filepath.Join(c.disk.root, c.key())), dirMode)
 	case 6: // another process deletes one, and we store there again
@@ -196,12 +196,12 @@ func (c *crasher) step() error {
 	return nil
 }
 
-// What a call has returned for is on the disk with its name and all folders above it, whoever made those and whatever else goes on; what was
-// deleted is not, and no blob's name is there before its bytes.
-func TestPowerCut(t *testing.T) {
+// When a call has returned, what it wrote is on the disk with its name and all folders above it, whichever call made
+// those and whatever else runs; what it deleted is not, and no blob's name is there before its bytes.
+func TestPowerFailure(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	d := &disk{root: root, sizes: map[uint64]int64{}, names: map[uint64]map[string]uint64{}}
+	d := &simulatedDisk{root: root, sizes: map[uint64]int64{}, names: map[uint64]map[string]uint64{}}
 	folder, err := openFolder(root, folderOptions{syncFile: d.sync})
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestPowerCut(t *testing.T) {
 	store := New(folder)
 	var all sync.WaitGroup
 	for n := range 8 {
-		c := &crasher{
+		c := &crashWorkload{
 			t: t, store: store, disk: d, job: fmt.Sprintf("tenant-%d/job-%d", n%2, n), rand: rand.New(rand.NewPCG(uint64(n), 7)),
 			sizes: map[string]int64{}, gone: map[string]bool{},
 		}
@@ -220,13 +220,13 @@ func TestPowerCut(t *testing.T) {
 					return
 				}
 				for key, size := range c.sizes {
-					if left, ok := d.left(t, key); !ok || left != size {
+					if left, ok := d.survivingSize(t, key); !ok || left != size {
 						t.Errorf("step %d: a power cut leaves %d bytes of %s (%t), want %d", i, left, key, ok, size)
 						return
 					}
 				}
 				for key := range c.gone {
-					if _, ok := d.left(t, key); ok {
+					if _, ok := d.survivingSize(t, key); ok {
 						t.Errorf("step %d: %s was deleted, and a power cut brings it back", i, key)
 						return
 					}
@@ -246,7 +246,7 @@ func TestPowerCut(t *testing.T) {
 }
 
 // An fsync that began before a folder was deleted says nothing of the one that is made in its place.
-func TestFolderMadeAnewDuringASync(t *testing.T) {
+func TestFolderRecreatedDuringSync(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -259,23 +259,23 @@ func TestFolderMadeAnewDuringASync(t *testing.T) {
 		})
 		dir := filepath.Join(root, "job")
 		makeIt := func() {
-			if err := paths.make(dir); err != nil {
+			if err := paths.makeDir(dir); err != nil {
 				t.Fatal(err)
 			}
 		}
 		makeIt()
 		var first sync.WaitGroup
-		first.Go(func() { _ = paths.settle(dir) })
+		first.Go(func() { _ = paths.fsyncDirs(dir) })
 		synctest.Wait() // both fsyncs are under way
 		if err := os.Remove(dir); err != nil {
 			t.Fatal(err)
 		}
-		paths.forget(dir)
+		paths.forgetDir(dir)
 		makeIt()
 		close(disk)
 		first.Wait()
 		synced.Store(0)
-		if err := paths.settle(dir); err != nil {
+		if err := paths.fsyncDirs(dir); err != nil {
 			t.Fatal(err)
 		}
 		if got := synced.Load(); got != 2 {
@@ -298,25 +298,26 @@ func TestFailedFolderSyncIsDoneAgain(t *testing.T) {
 		return nil
 	})
 	dir := filepath.Join(root, "tenant", "job")
-	if err := paths.make(dir); err != nil {
+	if err := paths.makeDir(dir); err != nil {
 		t.Fatal(err)
 	}
 	failing.Store(true)
-	if err := paths.settle(dir); !errors.Is(err, syscall.EIO) {
+	if err := paths.fsyncDirs(dir); !errors.Is(err, syscall.EIO) {
 		t.Errorf("settle on a bad disk: got %v, want EIO", err)
 	}
 	failing.Store(false)
 	for _, want := range []int32{3, 1} {
 		synced.Store(0)
-		if err := paths.settle(dir); err != nil || synced.Load() != want {
+		if err := paths.fsyncDirs(dir); err != nil || synced.Load() != want {
 			t.Errorf("settle: got %d fsyncs and error %v, want %d and no error", synced.Load(), err, want)
 		}
 	}
 }
 
-// Of a temporary blob, which is not fsynced, a power cut may leave the name without the bytes. So those that are older than the machine's start are
-// not there, until they are written anew; what was fsynced is, however old.
-func TestTemporaryBlobsBeforeThePowerCut(t *testing.T) {
+// A power cut may leave the name of a temporary blob, which is not fsynced, without its bytes. So temporary blobs
+// that are older than the machine's start count as absent until they are written again; fsynced blobs count as
+// present, however old they are.
+func TestTemporaryBlobsBeforePowerFailure(t *testing.T) {
 	t.Parallel()
 	root, ctx := t.TempDir(), t.Context()
 	s, err := Open(ctx, "file://"+root)
@@ -326,16 +327,16 @@ func TestTemporaryBlobsBeforeThePowerCut(t *testing.T) {
 	const batch, kept = "t/j/tmp/run-1/chunk-00000.pb", "t/j/run-1/pages/00001.pb"
 	there := func(key string) bool {
 		t.Helper()
-		found, err := s.Exists(ctx, key)
+		found, err := s.BlobExists(ctx, key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, readErr := s.Bytes(ctx, key, 1<<10)
-		f, fileErr := s.File(ctx, key)
+		_, readErr := s.ReadBytes(ctx, key, 1<<10)
+		f, fileErr := s.OpenFile(ctx, key)
 		if fileErr == nil {
 			_ = f.Close()
 		}
-		copyErr := s.Copy(ctx, key, key+".copy")
+		copyErr := s.CopyBlob(ctx, key, key+".copy")
 		for _, err := range []error{readErr, fileErr, copyErr} {
 			if (err == nil) != found || err != nil && !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s: exists %t, but read %v, file %v, copy %v", key, found, readErr, fileErr, copyErr)
@@ -350,7 +351,7 @@ func TestTemporaryBlobsBeforeThePowerCut(t *testing.T) {
 		if !there(key) {
 			t.Errorf("%s is not there", key)
 		}
-		before := machineStart().Add(-time.Minute)
+		before := machineStartTime().Add(-time.Minute)
 		if err := os.Chtimes(filepath.Join(root, key), before, before); err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +363,7 @@ func TestTemporaryBlobsBeforeThePowerCut(t *testing.T) {
 		t.Errorf("%s is not there after the power cut", kept)
 	}
 	listed := false
-	for e, err := range s.List(ctx, "t/j/tmp/") {
+	for e, err := range s.ListBlobs(ctx, "t/j/tmp/") {
 		listed = listed || err == nil && e.Key == batch
 	}
 	if !listed {
@@ -372,6 +373,6 @@ func TestTemporaryBlobsBeforeThePowerCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !there(batch) {
-		t.Errorf("%s is not there when it was written anew", batch)
+		t.Errorf("%s is not there when it was written again", batch)
 	}
 }

@@ -3,7 +3,7 @@
 // A [Store] checks keys and sorts errors; a [Driver] does the storing. There are three drivers:
 //
 //   - file:///abs/dir is a driver of our own. A key is the path below the folder, byte for byte, so that an operator finds a job's
-//     files by looking, and [Store.File] hands out the stored file itself. A blob is written under a name of its own in the folder
+//     files by looking, and [Store.OpenFile] hands out the stored file itself. A blob is written under a name of its own in the folder
 //     ~incoming (a name that no key can have), fsynced, and renamed; then its folder is fsynced, and every parent up to the root that
 //     may be new, each once for all blobs of a [Store.PutAll]. So what Put has acknowledged survives a power cut, and no reader ever sees
 //     half a blob. gocloud's fileblob was tried first and does not do: it does not fsync before it renames, puts its temporary files in the
@@ -13,6 +13,6 @@
 //     has acknowledged is as durable as the server makes it.
 //   - mem:// is gocloud.dev/blob, for tests. Other buckets that gocloud knows need no more than their import and a line in Open.
 //
-// Blobs with an element "tmp" in their key may be lost in a crash: they are not fsynced. A folder shows none that is older than the machine's start,
-// since a power cut may have left it with its name and without its bytes.
+// Blobs with an element "tmp" in their key may be lost in a crash: they are not fsynced. A folder shows none that is
+// older than the machine's start, since a power cut may have left it with its name and without its bytes.
 package blob

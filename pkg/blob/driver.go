@@ -8,26 +8,27 @@ import (
 	"time"
 )
 
-// Driver is a kind of storage. A Store hands it valid keys only, and sorts the errors that it returns; a missing blob is an error that
-// wraps ErrNotFound. Drivers are safe for concurrent use. It is an interface of many methods because a driver that stands in front of
-// another, as those of blobtest do, has to reach all of what storage does.
+// Driver is a kind of storage. A Store hands it valid keys only, and sorts the errors that it returns; a missing blob
+// is an error that wraps ErrNotFound. Drivers are safe for concurrent use. It is an interface of many methods because
+// a driver that stands in front of another, as those of blobtest do, has to reach all of what storage does.
 type Driver interface {
-	// Create begins a blob. Nothing shows under its key before Commit.
-	Create(ctx context.Context, key string, opts PutOptions) (Upload, error)
-	// Open reads length bytes from offset, or all that follow it if length is negative. What lies past the end is not there to read.
-	Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
-	// File opens the blob as a file that can only be read.
-	File(ctx context.Context, key string) (*os.File, error)
-	// Stat describes the blob.
-	Stat(ctx context.Context, key string) (Attributes, error)
-	// List yields the blobs whose keys begin with prefix, in the order of their keys.
-	List(ctx context.Context, prefix string) iter.Seq2[Entry, error]
-	// Delete removes the blob. It may answer ErrNotFound.
-	Delete(ctx context.Context, key string) error
+	// BeginUpload begins a blob. Nothing shows under its key before Commit.
+	BeginUpload(ctx context.Context, key string, opts PutOptions) (Upload, error)
+	// OpenRange reads length bytes from offset, or all that follow it if length is negative. What lies past the end is
+	// not there to read.
+	OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
+	// OpenFile opens the blob as a file that can only be read.
+	OpenFile(ctx context.Context, key string) (*os.File, error)
+	// ReadAttributes describes the blob.
+	ReadAttributes(ctx context.Context, key string) (Attributes, error)
+	// ListEntries yields the blobs whose keys begin with prefix, in the order of their keys.
+	ListEntries(ctx context.Context, prefix string) iter.Seq2[Entry, error]
+	// DeleteBlob removes the blob. It may answer ErrNotFound.
+	DeleteBlob(ctx context.Context, key string) error
 	// DeleteFolder removes every blob below folder, which ends without a slash.
 	DeleteFolder(ctx context.Context, folder string) error
-	// Sweep removes what killed writers left more than olderThan ago, and counts it.
-	Sweep(ctx context.Context, olderThan time.Duration) (int, error)
+	// SweepAbandoned removes what killed writers left more than olderThan ago, and counts it.
+	SweepAbandoned(ctx context.Context, olderThan time.Duration) (int, error)
 	// Close ends the driver. Blobs stay.
 	Close() error
 }
@@ -43,9 +44,11 @@ type Upload interface {
 
 // PutOptions says more about a blob to be written.
 type PutOptions struct {
-	// ContentType is kept where the storage keeps it; a folder does not, and goes by the key's extension. Empty means by extension.
+	// ContentType is kept where the storage keeps it; a folder does not, and derives it from the key's extension. Empty
+	// means that the extension decides.
 	ContentType string
-	// Bulk says that the blob may be large and is not read again at once, so that a folder writes it past the page cache where it can.
+	// Bulk says that the blob may be large and is not read again at once, so that a folder writes it past the page cache
+	// where it can.
 	Bulk bool
 }
 

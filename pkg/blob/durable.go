@@ -12,22 +12,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxKnown bounds what durablePaths remembers. A job has a handful of folders, and is done with them soon.
-const maxKnown = 4096
+// maxKnownDirs bounds what durablePaths remembers. A job has a handful of folders, and is done with them soon.
+const maxKnownDirs = 4096
 
-// durablePaths makes folders and syncs them. A name is durable once the folder that holds it was fsynced after it was made, and so is
-// the name of that folder in its parent, up to the root.
+// durablePaths makes folders and syncs them. A name is durable once the folder that holds it was fsynced after it was
+// made, and so is the name of that folder in its parent, up to the root.
 //
-// A sync is left out only where another is known to do: the name of a folder that an fsync of this process has covered stays; an fsync covers all
-// names that were there when it began, whoever it is for; and one fsync serves all who were waiting when it began.
+// A sync is left out only where another one is known to suffice: the name of a folder that an fsync of this process
+// has covered stays; an fsync covers all names that were there when it began, whichever call began it; and one fsync
+// serves all calls that were waiting when it began.
 type durablePaths struct {
 	root     string
 	syncFile func(*os.File) error
 
-	mu     sync.Mutex               // guards what follows
-	known  map[string]*folderName   // by path; where a folder is known, those above it are
-	fresh  map[string][]*folderName // by folder, the names of folders in it that its next fsync covers
-	rounds map[string]*syncTurn     // by folder, the fsync that has not begun yet and may be joined, or the last one
+	mu           sync.Mutex               // guards what follows
+	known        map[string]*folderName   // by path; where a folder is known, those above it are
+	pendingNames map[string][]*folderName // by folder, the names of folders in it that its next fsync covers
+	rounds       map[string]*syncRound    // by folder, the fsync that has not begun yet and may be joined, or the last one
 }
 
 // folderName is the name of a folder in the one above it.
@@ -36,8 +37,8 @@ type folderName struct {
 	durable bool
 }
 
-// syncTurn is one fsync of a folder, for all who joined before it began.
-type syncTurn struct {
+// syncRound is one fsync of a folder, for all who joined before it began.
+type syncRound struct {
 	begun bool
 	done  chan struct{}
 	err   error // set before done is closed
@@ -46,7 +47,7 @@ type syncTurn struct {
 func newDurablePaths(root string, syncFile func(*os.File) error) *durablePaths {
 	return &durablePaths{
 		root: root, syncFile: syncFile,
-		known: map[string]*folderName{}, fresh: map[string][]*folderName{}, rounds: map[string]*syncTurn{},
+		known: map[string]*folderName{}, pendingNames: map[string][]*folderName{}, rounds: map[string]*syncRound{},
 	}
 }
 
@@ -70,48 +71,49 @@ func (d *durablePaths) makeRoot() error {
 		return err
 	}
 	for _, dir := range made {
-		if err := d.sync(filepath.Dir(dir)); err != nil {
+		if err := d.syncDir(filepath.Dir(dir)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// make makes dir, which is below the root, and its parents. It syncs nothing: settle does.
-func (d *durablePaths) make(dir string) error {
+// makeDir makes dir, which is below the root, and its parents. It syncs nothing: settle does.
+func (d *durablePaths) makeDir(dir string) error {
 	mkdir := func(dir string) error { return os.Mkdir(dir, dirMode) }
-	if filepath.Dir(dir) == d.root && filepath.Base(dir) != incoming { // a tenant's, which all its jobs' folders lie beside
-		mkdir = d.mkdirApart
+	if filepath.Dir(dir) == d.root && filepath.Base(dir) != stagingRoot { // a tenant's, which all its jobs' folders lie beside
+		mkdir = d.makeScatteredDir
 	}
 	err := mkdir(dir)
 	switch {
 	case err == nil:
-		d.forget(dir)
+		d.forgetDir(dir)
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return nil // if it is a file, the rename will say so
 	case errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir):
-		if err := d.make(filepath.Dir(dir)); err != nil {
+		if err := d.makeDir(filepath.Dir(dir)); err != nil {
 			return err
 		}
-		return d.make(dir)
+		return d.makeDir(dir)
 	}
 	return err
 }
 
-// settle makes the names in the folders durable, and the paths of the folders themselves. Who made the folders does not matter: it may have been
-// another process, which has not synced them yet. They are synced at the same time, since the disk makes less of that than of one after the other.
-func (d *durablePaths) settle(dirs ...string) error {
-	return each(d.unsynced(dirs), d.sync)
+// fsyncDirs makes the names in the folders durable, and the paths of the folders themselves. Who made the folders
+// does not matter: it may have been another process, which has not synced them yet. They are synced at the same time,
+// since the disk makes less of that than of one after the other.
+func (d *durablePaths) fsyncDirs(dirs ...string) error {
+	return forEachParallel(d.unsyncedDirs(dirs), d.syncDir)
 }
 
-// unsynced returns the folders and those above them that hold names which are not known to be durable, each once.
-func (d *durablePaths) unsynced(dirs []string) []string {
+// unsyncedDirs returns the folders and those above them that hold names which are not known to be durable, each once.
+func (d *durablePaths) unsyncedDirs(dirs []string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.known) > maxKnown { // what is forgotten is taken for new
+	if len(d.known) > maxKnownDirs { // what is forgotten is taken for new
 		clear(d.known)
-		clear(d.fresh)
+		clear(d.pendingNames)
 	}
 	var found []string
 	add := func(dir string) {
@@ -121,7 +123,7 @@ func (d *durablePaths) unsynced(dirs []string) []string {
 	}
 	for _, dir := range dirs {
 		add(dir)
-		for _, name := range d.namesOf(dir) {
+		for _, name := range d.folderNamesOf(dir) {
 			if !name.durable {
 				add(filepath.Dir(name.path))
 			}
@@ -130,40 +132,42 @@ func (d *durablePaths) unsynced(dirs []string) []string {
 	return found
 }
 
-// expect makes dir, if it can, so that the next fsync of the folder above, whoever it is for, makes its name durable as well.
-func (d *durablePaths) expect(dir string) {
-	if d.make(dir) != nil {
-		return // whoever needs it will be told
+// prepareDir makes dir, if it can, so that the next fsync of the folder above, whichever call begins it, makes its
+// name durable as well.
+func (d *durablePaths) prepareDir(dir string) {
+	if d.makeDir(dir) != nil {
+		return // the call that needs the folder gets the error
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.namesOf(dir)
+	d.folderNamesOf(dir)
 }
 
-// namesOf returns the names that lead to a folder that is there, from its own upwards. Those that were not known are from now on. The caller holds
-// the lock.
-func (d *durablePaths) namesOf(dir string) (names []*folderName) {
+// folderNamesOf returns the names that lead to a folder that is there, from its own upwards. Those that were not
+// known are from now on. The caller holds the lock.
+func (d *durablePaths) folderNamesOf(dir string) (names []*folderName) {
 	for ; dir != d.root; dir = filepath.Dir(dir) {
 		name := d.known[dir]
 		if name == nil {
 			name = &folderName{path: dir}
 			d.known[dir] = name
 			above := filepath.Dir(dir)
-			d.fresh[above] = append(d.fresh[above], name)
+			d.pendingNames[above] = append(d.pendingNames[above], name)
 		}
 		names = append(names, name)
 	}
 	return names
 }
 
-// forget takes dir, and all below it, for new. An fsync that is under way covers the names that it was told of, and not what stands there anew.
-func (d *durablePaths) forget(dir string) {
+// forgetDir treats dir, and all below it, as new from now on. An fsync that is under way covers the names that were
+// registered with it, and not names that are created later at the same paths.
+func (d *durablePaths) forgetDir(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.forgetLocked(dir)
+	d.forgetDirLocked(dir)
 }
 
-func (d *durablePaths) forgetLocked(dir string) {
+func (d *durablePaths) forgetDirLocked(dir string) {
 	if _, ok := d.known[dir]; !ok {
 		return
 	}
@@ -175,8 +179,8 @@ func (d *durablePaths) forgetLocked(dir string) {
 	}
 }
 
-// sync fsyncs the folder dir, or waits for an fsync that begins after this call did.
-func (d *durablePaths) sync(dir string) error {
+// syncDir fsyncs the folder dir, or waits for an fsync that begins after this call did.
+func (d *durablePaths) syncDir(dir string) error {
 	d.mu.Lock()
 	last := d.rounds[dir]
 	if last != nil && !last.begun {
@@ -184,18 +188,18 @@ func (d *durablePaths) sync(dir string) error {
 		<-last.done
 		return last.err
 	}
-	turn := &syncTurn{done: make(chan struct{})}
+	turn := &syncRound{done: make(chan struct{})}
 	d.rounds[dir] = turn
 	d.mu.Unlock()
 	if last != nil {
-		<-last.done // meanwhile others join this turn
+		<-last.done // until then other calls join this round
 	}
 	d.mu.Lock()
 	turn.begun = true
-	covered := d.fresh[dir]
-	delete(d.fresh, dir)
+	covered := d.pendingNames[dir]
+	delete(d.pendingNames, dir)
 	d.mu.Unlock()
-	turn.err = d.fsync(dir)
+	turn.err = d.fsyncDir(dir)
 	d.mu.Lock()
 	if d.rounds[dir] == turn {
 		delete(d.rounds, dir)
@@ -204,7 +208,7 @@ func (d *durablePaths) sync(dir string) error {
 		if turn.err == nil {
 			name.durable = true
 		} else if d.known[name.path] == name {
-			d.forgetLocked(name.path)
+			d.forgetDirLocked(name.path)
 		}
 	}
 	d.mu.Unlock()
@@ -212,7 +216,7 @@ func (d *durablePaths) sync(dir string) error {
 	return turn.err
 }
 
-func (d *durablePaths) fsync(dir string) error {
+func (d *durablePaths) fsyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -220,16 +224,16 @@ func (d *durablePaths) fsync(dir string) error {
 	return errors.Join(d.syncFile(f), f.Close())
 }
 
-// eachParallel is how many fsyncs of one caller are under way at once. More made no difference.
-const eachParallel = 8
+// maxParallelSyncs is how many fsyncs of one caller are under way at once. More made no difference.
+const maxParallelSyncs = 8
 
-// each calls do for all, some at a time.
-func each[T any](all []T, do func(T) error) error {
+// forEachParallel calls do for all, some at a time.
+func forEachParallel[T any](all []T, do func(T) error) error {
 	if len(all) == 0 {
 		return nil
 	}
 	var group errgroup.Group
-	group.SetLimit(eachParallel)
+	group.SetLimit(maxParallelSyncs)
 	for _, one := range all[1:] {
 		group.Go(func() error { return do(one) })
 	}

@@ -20,17 +20,18 @@ const (
 	dirMode  = 0o750
 )
 
-// bulkAtOnce is how many direct writes go to the device at once. Two keep one busy; more stand in the way of the fsyncs that others wait for, and
-// have all uploads end late together. One alone was slower: 250 uploads of 1 MB a second, twenty at a time, against 310 to 400.
-const bulkAtOnce = 2
+// maxBulkWrites is how many direct writes go to the device at once. Two keep one busy; more stand in the way of the
+// fsyncs that others wait for, and have all uploads end late together. One alone was slower: 250 uploads of 1 MB a
+// second, twenty at a time, against 310 to 400.
+const maxBulkWrites = 2
 
 // folder is a Driver that keeps each blob as the file root/key.
 type folder struct {
-	root  string
-	opts  folderOptions
-	paths *durablePaths
-	bulk  turns // of direct writes
-	trays *trays
+	root       string
+	opts       folderOptions
+	paths      *durablePaths
+	bulkWrites ticketSemaphore // of direct writes
+	staging    *stagingDirs
 }
 
 type folderOptions struct {
@@ -39,8 +40,8 @@ type folderOptions struct {
 	syncFile func(*os.File) error
 }
 
-// fileOptionsOf reads the options of a file URL.
-func fileOptionsOf(u *url.URL) (folderOptions, error) {
+// parseFolderOptions reads the options of a file URL.
+func parseFolderOptions(u *url.URL) (folderOptions, error) {
 	if u.Host != "" || !strings.HasPrefix(u.Path, "/") {
 		return folderOptions{}, errors.New("blob URL: want file:/// and an absolute path")
 	}
@@ -66,25 +67,26 @@ func openFolder(root string, opts folderOptions) (*folder, error) {
 	case opts.syncFile == nil:
 		opts.syncFile = (*os.File).Sync
 	}
-	d := &folder{root: root, opts: opts, paths: newDurablePaths(root, opts.syncFile), bulk: turns{free: bulkAtOnce}}
+	d := &folder{root: root, opts: opts, paths: newDurablePaths(root, opts.syncFile),
+		bulkWrites: ticketSemaphore{free: maxBulkWrites}}
 	if err := d.paths.makeRoot(); err != nil {
 		return nil, err
 	}
-	top := filepath.Join(root, incoming)
-	err := d.paths.make(top)
+	top := filepath.Join(root, stagingRoot)
+	err := d.paths.makeDir(top)
 	if err != nil {
 		return nil, err
 	}
-	spread(top)
-	d.trays, err = openTrays(top)
+	spreadFolders(top)
+	d.staging, err = openStagingDirs(top)
 	return d, err
 }
 
-func (d *folder) path(key string) string { return filepath.Join(d.root, key) }
+func (d *folder) filePath(key string) string { return filepath.Join(d.root, key) }
 
-// Open reads a part of the blob.
-func (d *folder) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
-	f, err := d.File(ctx, key)
+// OpenRange reads a part of the blob.
+func (d *folder) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	f, err := d.OpenFile(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -117,59 +119,59 @@ func (p *filePart) Size() int64 {
 	return info.Size()
 }
 
-// File opens the stored file itself.
-func (d *folder) File(ctx context.Context, key string) (*os.File, error) {
+// OpenFile opens the stored file itself.
+func (d *folder) OpenFile(ctx context.Context, key string) (*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(d.path(key))
+	f, err := os.Open(d.filePath(key))
 	if err != nil {
-		return nil, missing(err)
+		return nil, mapFileNotFound(err)
 	}
 	info, err := f.Stat()
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if !info.Mode().IsRegular() || lost(key, info) { // the former: a folder, and the key is the beginning of others
+	if !info.Mode().IsRegular() || isStaleTemp(key, info) { // the former: a folder, and the key is the beginning of others
 		return nil, errors.Join(ErrNotFound, f.Close())
 	}
 	return f, nil
 }
 
-// Stat describes the blob.
-func (d *folder) Stat(ctx context.Context, key string) (Attributes, error) {
+// ReadAttributes describes the blob.
+func (d *folder) ReadAttributes(ctx context.Context, key string) (Attributes, error) {
 	if err := ctx.Err(); err != nil {
 		return Attributes{}, err
 	}
-	info, err := os.Stat(d.path(key))
+	info, err := os.Stat(d.filePath(key))
 	if err != nil {
-		return Attributes{}, missing(err)
+		return Attributes{}, mapFileNotFound(err)
 	}
-	if !info.Mode().IsRegular() || lost(key, info) {
+	if !info.Mode().IsRegular() || isStaleTemp(key, info) {
 		return Attributes{}, ErrNotFound
 	}
-	return Attributes{Size: info.Size(), ModTime: info.ModTime(), ContentType: typeByName(key)}, nil
+	return Attributes{Size: info.Size(), ModTime: info.ModTime(), ContentType: contentTypeOf(key)}, nil
 }
 
-// Delete removes the blob, durably unless it is temporary.
-func (d *folder) Delete(ctx context.Context, key string) error {
+// DeleteBlob removes the blob, durably unless it is temporary.
+func (d *folder) DeleteBlob(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	path := d.path(key)
+	path := d.filePath(key)
 	// Not os.Remove, which would take an empty folder for a blob.
 	switch err := syscall.Unlink(path); {
 	case errors.Is(err, syscall.EISDIR):
 		return ErrNotFound
 	case err != nil:
-		return missing(&fs.PathError{Op: "unlink", Path: path, Err: err})
-	case Temporary(key):
+		return mapFileNotFound(&fs.PathError{Op: "unlink", Path: path, Err: err})
+	case IsTemporary(key):
 		return nil
 	}
-	return d.paths.sync(filepath.Dir(path))
+	return d.paths.syncDir(filepath.Dir(path))
 }
 
-// removeTries is how often a folder is emptied that somebody fills meanwhile.
+// removeTries is how often DeleteFolder tries to empty a folder that a writer keeps filling.
 const removeTries = 10
 
 // DeleteFolder removes what is below it and the folder itself, durably unless it is temporary.
@@ -177,17 +179,17 @@ func (d *folder) DeleteFolder(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	path := d.path(key)
+	path := d.filePath(key)
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(missing(err), ErrNotFound):
+	case errors.Is(mapFileNotFound(err), ErrNotFound):
 		return nil
 	case err != nil:
 		return err
 	case !info.IsDir(): // a blob of that very key, which is not below itself
 		return nil
 	}
-	// Somebody may still write there, such as a handler that has not heard yet that its job was cancelled.
+	// A process may still write there, such as a handler that has not noticed yet that its job was cancelled.
 	for range removeTries {
 		if err = os.RemoveAll(path); !errors.Is(err, syscall.ENOTEMPTY) {
 			break
@@ -196,30 +198,30 @@ func (d *folder) DeleteFolder(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	d.paths.forget(path)
-	if Temporary(key) {
+	d.paths.forgetDir(path)
+	if IsTemporary(key) {
 		return nil
 	}
-	if err := d.paths.sync(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+	if err := d.paths.syncDir(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return nil // somebody deleted the parent as well
+	return nil // the parent was deleted as well
 }
 
-// List yields the blobs with that prefix, lost ones as well, so that whoever clears up finds them. It holds the names of one folder at each level at a
-// time.
-func (d *folder) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
+// ListEntries yields the blobs with that prefix, lost ones as well, so that a cleanup finds them. It holds the names
+// of one folder at each level at a time.
+func (d *folder) ListEntries(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		start := ""
 		if i := strings.LastIndexByte(prefix, '/'); i >= 0 {
 			start = prefix[:i]
 		}
-		d.walk(ctx, start, prefix, yield)
+		d.walkFolder(ctx, start, prefix, yield)
 	}
 }
 
-// missing makes ErrNotFound of the ways in which a file can fail to be there.
-func missing(err error) error {
+// mapFileNotFound makes ErrNotFound of the ways in which a file can fail to be there.
+func mapFileNotFound(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // ENOTDIR: a blob stands where the path has a folder
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}

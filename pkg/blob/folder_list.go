@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// walk yields the blobs below the folder key whose keys begin with prefix. It returns false when the caller wants no more.
-func (d *folder) walk(ctx context.Context, key, prefix string, yield func(Entry, error) bool) bool {
-	entries, err := os.ReadDir(d.path(key))
-	if errors.Is(missing(err), ErrNotFound) {
-		return true // deleted meanwhile, or never there
+// walkFolder yields the blobs below the folder key whose keys begin with prefix. It returns false when the caller
+// wants no more.
+func (d *folder) walkFolder(ctx context.Context, key, prefix string, yield func(Entry, error) bool) bool {
+	entries, err := os.ReadDir(d.filePath(key))
+	if errors.Is(mapFileNotFound(err), ErrNotFound) {
+		return true // deleted since the parent was read, or never there
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -25,28 +26,28 @@ func (d *folder) walk(ctx context.Context, key, prefix string, yield func(Entry,
 		yield(Entry{}, err)
 		return false
 	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(sortName(a), sortName(b)) })
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(entrySortName(a), entrySortName(b)) })
 	for _, entry := range entries {
 		child := entry.Name()
 		if key != "" {
 			child = key + "/" + child
 		}
-		// What is no key is none of ours: the incoming folder, and whatever somebody put there.
+		// A name that is not a key does not belong to the store: the incoming folder, and foreign files.
 		if checkKey(child) != nil {
 			continue
 		}
 		switch {
 		case entry.IsDir():
-			if !overlap(child+"/", prefix) {
+			if !prefixOverlaps(child+"/", prefix) {
 				continue
 			}
-			if !d.walk(ctx, child, prefix, yield) {
+			if !d.walkFolder(ctx, child, prefix, yield) {
 				return false
 			}
 		case entry.Type().IsRegular() && strings.HasPrefix(child, prefix):
 			info, err := entry.Info()
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // deleted meanwhile
+				continue // deleted since the folder was read
 			}
 			if err != nil {
 				yield(Entry{}, err)
@@ -60,41 +61,41 @@ func (d *folder) walk(ctx context.Context, key, prefix string, yield func(Entry,
 	return true
 }
 
-// sortName puts the folder a where the keys a/… belong: after a-b, before a0.
-func sortName(e os.DirEntry) string {
+// entrySortName puts the folder a where the keys a/… belong: after a-b, before a0.
+func entrySortName(e os.DirEntry) string {
 	if e.IsDir() {
 		return e.Name() + "/"
 	}
 	return e.Name()
 }
 
-// overlap reports whether keys below folder can begin with prefix.
-func overlap(folder, prefix string) bool {
+// prefixOverlaps reports whether keys below folder can begin with prefix.
+func prefixOverlaps(folder, prefix string) bool {
 	return strings.HasPrefix(folder, prefix) || strings.HasPrefix(prefix, folder)
 }
 
-// Sweep removes files that nobody writes any more. A writer holds a lock on its file, which ends with its process, so that age alone
-// condemns nobody.
-func (d *folder) Sweep(ctx context.Context, olderThan time.Duration) (int, error) {
+// SweepAbandoned removes files that no process writes any more. A writer holds a lock on its file, which ends with
+// its process, so that age alone removes no file in use.
+func (d *folder) SweepAbandoned(ctx context.Context, olderThan time.Duration) (int, error) {
 	before := time.Now().Add(-olderThan)
 	swept := 0
-	err := filepath.WalkDir(filepath.Join(d.root, incoming), func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(d.root, stagingRoot), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
 		}
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && strings.HasPrefix(entry.Name(), apartPrefix):
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), scatteredPrefix):
 			return fs.SkipDir // no tray: a tenant's folder, of which a crash left this name
 		case entry.IsDir():
 			return nil
 		}
-		ok, err := sweepOne(path, before)
+		ok, err := sweepFile(path, before)
 		if ok {
 			swept++
 		}
-		if errors.Is(err, fs.ErrNotExist) { // committed meanwhile, or swept by another process
+		if errors.Is(err, fs.ErrNotExist) { // committed since the listing, or swept by another process
 			return nil
 		}
 		return err
@@ -102,7 +103,7 @@ func (d *folder) Sweep(ctx context.Context, olderThan time.Duration) (int, error
 	return swept, err
 }
 
-func sweepOne(path string, before time.Time) (bool, error) {
+func sweepFile(path string, before time.Time) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return false, err

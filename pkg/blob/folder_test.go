@@ -31,7 +31,7 @@ func (l *syncLog) sync(f *os.File) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	path, err := filepath.Rel(l.root, f.Name())
-	if strings.HasPrefix(path, incoming+"/") {
+	if strings.HasPrefix(path, stagingRoot+"/") {
 		path = "file"
 	}
 	l.paths = append(l.paths, path)
@@ -50,7 +50,8 @@ func (l *syncLog) take() []string {
 	return paths
 }
 
-// sameSyncs reports whether the same was synced, files before folders. The folders, which are synced at the same time, come in any order.
+// sameSyncs reports whether the same was synced, files before folders. The folders, which are synced at the same
+// time, come in any order.
 func sameSyncs(got, want []string) bool {
 	files := 0
 	for files < len(want) && want[files] == "file" {
@@ -72,8 +73,9 @@ func openLogged(t *testing.T) (*Store, *syncLog) {
 	return New(d), log
 }
 
-// A Put syncs its file, the folder, and the parents that may be new; no more than that, and for a temporary blob nothing.
-func TestWhatIsSynced(t *testing.T) {
+// A Put syncs its file, the folder, and the parents that may be new; no more than that, and for a temporary blob
+// nothing.
+func TestSyncedFolders(t *testing.T) {
 	t.Parallel()
 	s, log := openLogged(t)
 	if got, want := log.take(), []string{"..", "../.."}; !slices.Equal(got, want) {
@@ -93,7 +95,7 @@ func TestWhatIsSynced(t *testing.T) {
 		}, w)
 	}
 	expect := func(keys ...string) func() error {
-		return func() error { s.Expect(keys...); return nil }
+		return func() error { s.PrepareDirs(keys...); return nil }
 	}
 	for _, step := range []struct {
 		name string
@@ -128,8 +130,8 @@ func TestWhatIsSynced(t *testing.T) {
 	}
 }
 
-// A folder that another process made, and has not synced yet, is synced by whoever puts something in it.
-func TestFoldersOfOthersAreSynced(t *testing.T) {
+// A folder that another process made, and has not synced yet, is synced by the process that puts something in it.
+func TestFoldersMadeByOthersAreSynced(t *testing.T) {
 	t.Parallel()
 	s, log := openLogged(t)
 	if err := os.MkdirAll(filepath.Join(log.root, "t", "j"), dirMode); err != nil {
@@ -165,15 +167,15 @@ func TestSyncFails(t *testing.T) {
 	if err := w.Close(); err == nil {
 		t.Error("Close of a writer that PutAll has ended: got no error, want one")
 	}
-	for e, err := range s.List(t.Context(), "") {
+	for e, err := range s.ListBlobs(t.Context(), "") {
 		t.Errorf("List: got %v, %v, want nothing", e, err)
 	}
-	wantTraysEmpty(t, log.root)
+	wantStagingDirsEmpty(t, log.root)
 }
 
-func wantTraysEmpty(t *testing.T, root string) {
+func wantStagingDirsEmpty(t *testing.T, root string) {
 	t.Helper()
-	top := filepath.Join(root, incoming)
+	top := filepath.Join(root, stagingRoot)
 	there, err := os.ReadDir(top)
 	if err != nil || len(there) == 0 {
 		t.Errorf("trays: got %d, %v, want those that were used", len(there), err)
@@ -185,47 +187,50 @@ func wantTraysEmpty(t *testing.T, root string) {
 	}
 }
 
-// A tenant's folder that a crash left with its first name as well is no tray: what lies there is whole and acknowledged.
-func TestSweepTakesNoTenantForATray(t *testing.T) {
+// A tenant's folder that a crash left with its first name as well is no tray: what lies there is whole and
+// acknowledged.
+func TestSweepDoesNotMistakeTenantForStagingDir(t *testing.T) {
 	t.Parallel()
 	s, log := openLogged(t)
 	if err := s.PutBytes(t.Context(), "t/j/source.pdf", []byte("x"), ""); err != nil {
 		t.Fatal(err)
 	}
 	// Folders cannot have two names here: the first one stands for both.
-	if err := os.Rename(filepath.Join(log.root, "t"), filepath.Join(log.root, incoming, apartPrefix+"1")); err != nil {
+	if err := os.Rename(filepath.Join(log.root, "t"),
+		filepath.Join(log.root, stagingRoot, scatteredPrefix+"1")); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := s.SweepTemp(t.Context(), 0); n != 0 || err != nil {
 		t.Errorf("SweepTemp: got %d, %v, want nothing swept", n, err)
 	}
-	if _, err := os.Stat(filepath.Join(log.root, incoming, apartPrefix+"1", "j", "source.pdf")); err != nil {
+	if _, err := os.Stat(filepath.Join(log.root, stagingRoot, scatteredPrefix+"1", "j", "source.pdf")); err != nil {
 		t.Errorf("the blob after the sweep: got %v, want it there", err)
 	}
 }
 
 // A store that is opened again writes in the trays that it has.
-func TestTraysAreKept(t *testing.T) {
+func TestStagingDirsAreKept(t *testing.T) {
 	t.Parallel()
 	s, log := openLogged(t)
 	if err := s.PutBytes(t.Context(), "t/j/source.pdf", []byte("x"), ""); err != nil {
 		t.Fatal(err)
 	}
-	made, err := os.ReadDir(filepath.Join(log.root, incoming))
+	made, err := os.ReadDir(filepath.Join(log.root, stagingRoot))
 	if err != nil || len(made) != 1 {
 		t.Fatalf("after one blob: got %d trays, %v, want 1", len(made), err)
 	}
-	again, err := openTrays(filepath.Join(log.root, incoming))
+	again, err := openStagingDirs(filepath.Join(log.root, stagingRoot))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(again.dirs) != trayCount || !slices.Contains(again.dirs, filepath.Join(log.root, incoming, made[0].Name())) {
-		t.Errorf("opened again: got %d trays, want %d with %s among them", len(again.dirs), trayCount, made[0].Name())
+	if len(again.dirs) != stagingDirCount ||
+		!slices.Contains(again.dirs, filepath.Join(log.root, stagingRoot, made[0].Name())) {
+		t.Errorf("opened again: got %d trays, want %d with %s among them", len(again.dirs), stagingDirCount, made[0].Name())
 	}
 }
 
 // Of a group that fails on its way nothing stays behind that has no name, and every file is closed.
-func TestGroupFailsHalfway(t *testing.T) {
+func TestBatchFailsHalfway(t *testing.T) {
 	t.Parallel()
 	s, log := openLogged(t)
 	if err := s.PutBytes(t.Context(), "t/j/a", []byte("x"), ""); err != nil {
@@ -243,12 +248,13 @@ func TestGroupFailsHalfway(t *testing.T) {
 	if !errors.Is(err, ErrNotFound) {
 		t.Errorf("PutAll with a copy of what is not there: got %v, want ErrNotFound", err)
 	}
-	for key, want := range map[string]bool{"t/j/first": true, "t/j/second": true, "t/j/third": false, "t/j/fourth": false, "t/j/copy": false} {
-		if got, err := s.Exists(t.Context(), key); got != want || err != nil {
-			t.Errorf("Exists(%s): got %v, %v, want %v and no error", key, got, err, want)
+	for key, want := range map[string]bool{"t/j/first": true, "t/j/second": true, "t/j/third": false, "t/j/fourth": false,
+		"t/j/copy": false} {
+		if got, err := s.BlobExists(t.Context(), key); got != want || err != nil {
+			t.Errorf("BlobExists(%s): got %v, %v, want %v and no error", key, got, err, want)
 		}
 	}
-	wantTraysEmpty(t, log.root)
+	wantStagingDirsEmpty(t, log.root)
 	if err := w.Abort(); err != nil {
 		t.Errorf("Abort of a writer that PutAll has ended: got %v, want no error", err)
 	}
@@ -268,7 +274,7 @@ func TestFolderSyncsAreShared(t *testing.T) {
 		})
 		var all sync.WaitGroup
 		call := func() {
-			if err := paths.sync(root); err != nil {
+			if err := paths.syncDir(root); err != nil {
 				t.Errorf("sync: got %v, want no error", err)
 			}
 		}
@@ -289,11 +295,13 @@ func TestFolderSyncsAreShared(t *testing.T) {
 	})
 }
 
-// A bulky blob is written past the page cache as far as it is made of whole blocks; whatever its size and its pieces, it comes back as it was.
-func TestBulk(t *testing.T) {
+// A bulky blob is written past the page cache as far as it is made of whole blocks; whatever its size and its pieces,
+// it comes back as it was.
+func TestBulkWrites(t *testing.T) {
 	t.Parallel()
 	s, _ := openLogged(t)
-	for _, size := range []int{0, 1, blockSize - 1, blockSize, blockSize + 1, 256<<10 - 1, 256 << 10, 256<<10 + 1, 1_000_000} {
+	for _, size := range []int{0, 1, blockSize - 1, blockSize, blockSize + 1, 256<<10 - 1, 256 << 10, 256<<10 + 1,
+		1_000_000} {
 		want := make([]byte, size)
 		for i := range want {
 			want[i] = byte(i * 31 >> 3)
@@ -305,7 +313,7 @@ func TestBulk(t *testing.T) {
 			if _, err := s.Put(t.Context(), key, from, PutOptions{Bulk: true}); err != nil {
 				t.Fatalf("%d bytes, %s: %v", size, name, err)
 			}
-			if got, err := s.Bytes(t.Context(), key, 1<<21); err != nil || !bytes.Equal(got, want) {
+			if got, err := s.ReadBytes(t.Context(), key, 1<<21); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%d bytes, %s: got %d bytes and error %v, not what was put", size, name, len(got), err)
 			}
 		}

@@ -17,42 +17,43 @@ import (
 // commitTries bounds the race with those who delete the folder that a blob is to go to.
 const commitTries = 4
 
-// Create begins a file in a tray of the incoming folder, which is on the same device as the place it will be renamed to. A file without a name
-// (O_TMPFILE) would do without the tray, but must be synced once more when it has its name: a file system without a journal has it for deleted else.
-func (d *folder) Create(_ context.Context, key string, opts PutOptions) (Upload, error) {
-	tray := d.trays.of(key)
-	name := filepath.Join(tray, randomName())
+// BeginUpload begins a file in a tray of the incoming folder, which is on the same device as the place it will be
+// renamed to. A file without a name (O_TMPFILE) would do without the tray, but must be synced once more when it has
+// its name: a file system without a journal has it for deleted else.
+func (d *folder) BeginUpload(_ context.Context, key string, opts PutOptions) (Upload, error) {
+	tray := d.staging.dirForKey(key)
+	name := filepath.Join(tray, randomDirName())
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if errors.Is(err, fs.ErrNotExist) { // the tray's first, or somebody cleared the store away under us
-		if err = d.paths.make(tray); err == nil {
+	if errors.Is(err, fs.ErrNotExist) { // the first in this staging folder, or the store was cleared away
+		if err = d.paths.makeDir(tray); err == nil {
 			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	// The lock tells Sweep that somebody writes here; the kernel drops it with the process. A file system without locks leaves the
-	// blob to its age.
+	// The lock tells SweepAbandoned that a process writes here; the kernel drops it with the process. On a file system
+	// without locks only the blob's age counts.
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil && !errors.Is(err, syscall.ENOTSUP) {
 		return nil, errors.Join(fmt.Errorf("lock: %w", err), f.Close(), os.Remove(name))
 	}
 	up := &fileUpload{folder: d, file: f, key: key}
-	if opts.Bulk && setDirect(f, true) {
-		up.direct, up.ticket = true, d.bulk.ticket()
+	if opts.Bulk && setDirectIO(f, true) {
+		up.directIO, up.ticket = true, d.bulkWrites.issueTicket()
 	}
 	return up, nil
 }
 
 type fileUpload struct {
-	folder *folder
-	file   *os.File
-	key    string
-	direct bool   // what is written now goes past the page cache
-	ticket uint64 // for that
+	folder   *folder
+	file     *os.File
+	key      string
+	directIO bool   // what is written now goes past the page cache
+	ticket   uint64 // for that
 }
 
-// Write writes whole blocks past the page cache where the upload is direct; what is left of the first piece that is not made of them, which is the
-// last one of a blob, and all after it goes the ordinary way.
+// Write writes whole blocks past the page cache where the upload is direct; what is left of the first piece that is
+// not made of them, which is the last one of a blob, and all after it goes the ordinary way.
 func (u *fileUpload) Write(p []byte) (int, error) {
 	n, err := u.writeBlocks(p)
 	if err != nil || n == len(p) {
@@ -62,27 +63,28 @@ func (u *fileUpload) Write(p []byte) (int, error) {
 	return n + rest, err
 }
 
-// writeBlocks writes the whole blocks that p begins with, if the upload is direct, and ends that where they are not all.
+// writeBlocks writes the whole blocks that p begins with, if the upload is direct, and ends that where they are not
+// all.
 func (u *fileUpload) writeBlocks(p []byte) (n int, err error) {
-	if !u.direct {
+	if !u.directIO {
 		return 0, nil
 	}
-	if blocks := aligned(p); len(blocks) > 0 {
-		u.folder.bulk.take(u.ticket)
+	if blocks := alignedPart(p); len(blocks) > 0 {
+		u.folder.bulkWrites.acquireSlot(u.ticket)
 		n, err = u.file.Write(blocks)
-		u.folder.bulk.leave()
+		u.folder.bulkWrites.releaseSlot()
 	}
 	if n == 0 && errors.Is(err, syscall.EINVAL) { // a file system that promised more than it keeps
 		err = nil
 	}
 	if n < len(p) {
-		u.direct = setDirect(u.file, false)
+		u.directIO = setDirectIO(u.file, false)
 	}
 	return n, err
 }
 
 // Commit makes the file durable, gives it its name, and makes that durable.
-func (u *fileUpload) Commit() error { return u.folder.commit([]*fileUpload{u}, nil) }
+func (u *fileUpload) Commit() error { return u.folder.commitFiles([]*fileUpload{u}, nil) }
 
 // CommitAll implements grouper.
 func (d *folder) CommitAll(all []Upload, linked []string) error {
@@ -90,42 +92,44 @@ func (d *folder) CommitAll(all []Upload, linked []string) error {
 	for i, u := range all {
 		ups[i] = u.(*fileUpload)
 	}
-	return d.commit(ups, linked)
+	return d.commitFiles(ups, linked)
 }
 
-// Expect implements expecter.
-func (d *folder) Expect(key string) { d.paths.expect(filepath.Dir(d.path(key))) }
+// PrepareDir implements expecter.
+func (d *folder) PrepareDir(key string) { d.paths.prepareDir(filepath.Dir(d.filePath(key))) }
 
-// commit syncs the files, gives them their names, and syncs the folders that hold those, each once. If syncing a file fails, all blobs are dropped
-// for good: after a failed fsync the kernel may hold pages for clean that never reached the disk, so only writing it all again can help.
-func (d *folder) commit(ups []*fileUpload, linked []string) error {
+// commitFiles syncs the files, gives them their names, and syncs the folders that hold those, each once. If syncing a
+// file fails, all blobs are dropped for good: after a failed fsync the kernel may hold pages for clean that never
+// reached the disk, so only writing it all again can help.
+func (d *folder) commitFiles(ups []*fileUpload, linked []string) error {
 	if err := d.syncFiles(ups); err != nil {
-		return errors.Join(fmt.Errorf("sync: %w", err), abort(ups))
+		return errors.Join(fmt.Errorf("sync: %w", err), abortFiles(ups))
 	}
 	var folders []string
 	appeared := func(key string) {
-		if !Temporary(key) {
-			folders = append(folders, filepath.Dir(d.path(key)))
+		if !IsTemporary(key) {
+			folders = append(folders, filepath.Dir(d.filePath(key)))
 		}
 	}
 	for i, u := range ups {
-		if err := d.rename(u.file.Name(), d.path(u.key)); err != nil {
-			return errors.Join(err, closeFiles(ups[:i]), abort(ups[i:]))
+		if err := d.renameIntoPlace(u.file.Name(), d.filePath(u.key)); err != nil {
+			return errors.Join(err, closeFiles(ups[:i]), abortFiles(ups[i:]))
 		}
 		appeared(u.key)
 	}
 	for _, key := range linked {
 		appeared(key)
 	}
-	return errors.Join(closeFiles(ups), d.paths.settle(folders...))
+	return errors.Join(closeFiles(ups), d.paths.fsyncDirs(folders...))
 }
 
-// syncFiles syncs the files that are to be durable. Those of a group are all on their way to the disk before the first is waited for: an fsync then
-// finds most of what the others share with it done, such as the block of their inodes.
+// syncFiles syncs the files that are to be durable. Those of a group are all on their way to the disk before the
+// first is waited for: an fsync then finds most of what the others share with it done, such as the block of their
+// inodes.
 func (d *folder) syncFiles(ups []*fileUpload) error {
 	var files []*os.File
 	for _, u := range ups {
-		if !Temporary(u.key) {
+		if !IsTemporary(u.key) {
 			files = append(files, u.file)
 		}
 	}
@@ -134,7 +138,7 @@ func (d *folder) syncFiles(ups []*fileUpload) error {
 			_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE) // the fsync does it all, and tells of what went wrong
 		}
 	}
-	return each(files, d.opts.syncFile)
+	return forEachParallel(files, d.opts.syncFile)
 }
 
 func closeFiles(ups []*fileUpload) (err error) {
@@ -144,7 +148,7 @@ func closeFiles(ups []*fileUpload) (err error) {
 	return err
 }
 
-func abort(ups []*fileUpload) (err error) {
+func abortFiles(ups []*fileUpload) (err error) {
 	for _, u := range ups {
 		err = errors.Join(err, u.Abort())
 	}
@@ -160,8 +164,8 @@ func (u *fileUpload) Abort() error {
 	return errors.Join(u.file.Close(), removeErr)
 }
 
-// rename makes the folder only when it turns out to be missing, which is once in a job.
-func (d *folder) rename(from, to string) error {
+// renameIntoPlace makes the folder only when it turns out to be missing, which is once in a job.
+func (d *folder) renameIntoPlace(from, to string) error {
 	var err error
 	for range commitTries {
 		if err = syscall.Rename(from, to); err == nil { // os.Rename would look at what it is to replace
@@ -169,20 +173,21 @@ func (d *folder) rename(from, to string) error {
 		}
 		err = &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return misplaced(err)
+			return markKeyConflict(err)
 		}
-		if err := d.paths.make(filepath.Dir(to)); err != nil {
-			return misplaced(err)
+		if err := d.paths.makeDir(filepath.Dir(to)); err != nil {
+			return markKeyConflict(err)
 		}
 	}
 	return err
 }
 
-// misplaced tells apart the errors that come again: one of two keys would be the folder of the other.
-func misplaced(err error) error {
+// markKeyConflict tells apart the errors that come again: one of two keys would be the folder of the other.
+func markKeyConflict(err error) error {
 	for _, is := range []error{syscall.EISDIR, syscall.ENOTDIR, syscall.EEXIST, syscall.ENOTEMPTY} {
 		if errors.Is(err, is) {
-			return fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("the key is another's folder, or another key is its folder: %w", err))
+			return fault.Wrap(fault.Permanent, fault.Internal,
+				fmt.Errorf("the key is another's folder, or another key is its folder: %w", err))
 		}
 	}
 	return err

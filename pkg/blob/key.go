@@ -16,8 +16,9 @@ const (
 	tmpElement = "tmp"
 )
 
-// checkKey returns an INVALID_ARGUMENT fault unless key is 1 to 512 bytes of [A-Za-z0-9._/-] without empty, "." or ".." elements.
-// That makes a key its own path below a folder. The message leaves the key out: a bad one may be anything.
+// checkKey returns an INVALID_ARGUMENT fault unless key is 1 to 512 bytes of [A-Za-z0-9._/-] without empty, "." or
+// ".." elements. That makes a key its own path below a folder. The message leaves the key out: a bad one may be
+// anything.
 func checkKey(key string) error {
 	if key == "" {
 		return fault.New(fault.InvalidArgument, "blob key is empty")
@@ -26,8 +27,9 @@ func checkKey(key string) error {
 		return fault.New(fault.InvalidArgument, "blob key of %d bytes, want at most %d", len(key), maxKeyBytes)
 	}
 	for i := range len(key) {
-		if !keyByte(key[i]) {
-			return fault.New(fault.InvalidArgument, "blob key has byte %#02x at %d, want only letters, digits, and ._-/", key[i], i)
+		if !isKeyByte(key[i]) {
+			return fault.New(fault.InvalidArgument, "blob key has byte %#02x at %d, want only letters, digits, and ._-/",
+				key[i], i)
 		}
 	}
 	for element := range strings.SplitSeq(key, "/") {
@@ -35,7 +37,8 @@ func checkKey(key string) error {
 		case element == "" || element == "." || element == "..":
 			return fault.New(fault.InvalidArgument, "blob key has an element %q", element)
 		case len(element) > maxElementBytes:
-			return fault.New(fault.InvalidArgument, "blob key has an element of %d bytes, want at most %d", len(element), maxElementBytes)
+			return fault.New(fault.InvalidArgument, "blob key has an element of %d bytes, want at most %d", len(element),
+				maxElementBytes)
 		}
 	}
 	return nil
@@ -52,12 +55,13 @@ func checkPrefix(prefix string) error {
 	return checkKey(prefix)
 }
 
-func keyByte(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-' || c == '/'
+func isKeyByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-' ||
+		c == '/'
 }
 
-// Temporary reports whether the blob under key may be lost in a crash: whether an element of key is "tmp".
-func Temporary(key string) bool {
+// IsTemporary reports whether the blob under key may be lost in a crash: whether an element of key is "tmp".
+func IsTemporary(key string) bool {
 	for element := range strings.SplitSeq(key, "/") {
 		if element == tmpElement {
 			return true
@@ -66,8 +70,8 @@ func Temporary(key string) bool {
 	return false
 }
 
-// contentTypes are those of the names that the pipeline writes. The system's own table is not asked: answers should not hang on what
-// is installed.
+// contentTypes are those of the names that the pipeline writes. The system's own table is not asked: answers should
+// not hang on what is installed.
 var contentTypes = map[string]string{
 	".pdf":   "application/pdf",
 	".json":  "application/json",
@@ -86,8 +90,8 @@ var contentTypes = map[string]string{
 	".pb":    "application/x-protobuf",
 }
 
-// typeByName returns the content type that a key's extension stands for.
-func typeByName(key string) string {
+// contentTypeOf returns the content type that a key's extension stands for.
+func contentTypeOf(key string) string {
 	if t, ok := contentTypes[path.Ext(key)]; ok {
 		return t
 	}

@@ -29,54 +29,59 @@ import (
 )
 
 const (
-	// s3SmallBytes is up to where a blob is held in memory and put by one request. Nearly all are smaller: pages, texts, facts.
+	// s3SmallBytes is up to where a blob is held in memory and put by one request. Nearly all are smaller: pages, texts,
+	// facts.
 	s3SmallBytes = 512 << 10
-	// s3PartBytes and s3PartsAtOnce bound what a large upload holds: parts are sent again when a request fails. 10,000 parts of 8 MiB are 80 GB.
+	// s3PartBytes and s3PartsAtOnce bound what a large upload holds: parts are sent again when a request fails. 10,000
+	// parts of 8 MiB are 80 GB.
 	s3PartBytes   = 8 << 20
 	s3PartsAtOnce = 2
 	// s3Connections are kept open for the next request; more are made where more are wanted at once.
 	s3Connections = 64
-	// s3Silence is how long a server may take to begin an answer, or to take or send another piece of a blob; without it, one that hangs would hold
-	// its caller for ever. What the kernels hold of a part that was sent counts as taken, so a connection must carry some 210 KB a second. s3Attempts is
-	// how often a request is made, with up to s3MaxBackoff in between. All of them together are two minutes, below what a job may stand still: a server
-	// that hangs is waited for, and has to be known as such before.
-	s3Silence    = 40 * time.Second
-	s3Attempts   = 3
-	s3MaxBackoff = 2 * time.Second
+	// s3ResponseTimeout is how long a server may take to begin an answer, or to take or send another piece of a blob;
+	// without it, a server that hangs would block its caller without end. What the kernels hold of a part that was sent
+	// counts as taken, so a connection must carry some 210 KB a second. s3Attempts is how often a request is made, with up
+	// to s3MaxBackoff in between. All of them together are two minutes, below what a job may stand still: a server that
+	// hangs is waited for, and has to be known as such before.
+	s3ResponseTimeout = 40 * time.Second
+	s3Attempts        = 3
+	s3MaxBackoff      = 2 * time.Second
 	// s3DialTimeout bounds the making of a connection.
 	s3DialTimeout = 10 * time.Second
-	// s3IdleTimeout closes connections before s3Silence does, which would do it under a request that has just begun.
+	// s3IdleTimeout closes connections before s3ResponseTimeout does, which would do it under a request that has just
+	// begun.
 	s3IdleTimeout = 15 * time.Second
-	// s3Abandoned is how old an upload in parts must be at least before it is taken for one that a crash left.
-	s3Abandoned = 24 * time.Hour
+	// s3AbandonedAge is how old an upload in parts must be at least before it is taken for one that a crash left.
+	s3AbandonedAge = 24 * time.Hour
 	// s3DropTimeout bounds the dropping of an upload's parts, whose caller may be waiting for nothing else.
 	s3DropTimeout = 10 * time.Second
-	// s3BucketTrust is how long a bucket that was seen is believed to be there.
-	s3BucketTrust = 10 * time.Second
+	// s3BucketCheckAge is how long a bucket that was seen is believed to be there.
+	s3BucketCheckAge = 10 * time.Second
 	// s3DefaultRegion goes into the signatures of servers that have no regions.
 	s3DefaultRegion = "us-east-1"
 )
 
-// s3Bucket is a Driver over a bucket of an S3 server. What it does by itself and not through gocloud: small blobs go in one request without the
-// buffers of an upload in parts; deleting asks no questions first, and takes a thousand blobs at a time; and a bucket that is not there is told
-// from a blob that is not there.
+// s3Bucket is a Driver over a bucket of an S3 server. What it does by itself and not through gocloud: small blobs go
+// in one request without the buffers of an upload in parts; deleting asks no questions first, and takes a thousand
+// blobs at a time; and a bucket that is not there is told from a blob that is not there.
 type s3Bucket struct {
 	*bucket
 	client *s3.Client
 	name   string
 	prefix string
-	// abandoned is s3Abandoned but in tests.
+	// abandoned is s3AbandonedAge but in tests.
 	abandoned time.Duration
-	seen      atomic.Int64 // when the bucket was last known to be there, in Unix nanoseconds
+	seenAt    atomic.Int64 // when the bucket was last known to be there, in Unix nanoseconds
 }
 
 // s3Params are the parameters of an s3 URL.
 var s3Params = []string{"endpoint", "region", "path_style", "profile", "prefix", "checksums"}
 
-// openS3 returns the bucket that the URL names. It asks the server nothing: services start before their stores.
-func openS3(ctx context.Context, u *url.URL, dial dialer) (*s3Bucket, error) {
+// openS3Bucket returns the bucket that the URL names. It asks the server nothing: services start before their stores.
+func openS3Bucket(ctx context.Context, u *url.URL, dial dialer) (*s3Bucket, error) {
 	if u.User != nil {
-		return nil, errors.New("blob URL: has a user name or password; credentials are taken from the environment or a profile")
+		return nil,
+			errors.New("blob URL: has a user name or password; credentials are taken from the environment or a profile")
 	}
 	if u.Host == "" || u.Path != "" && u.Path != "/" {
 		return nil, errors.New("blob URL: want s3://bucket, and a folder in it as prefix=folder")
@@ -94,7 +99,7 @@ func openS3(ctx context.Context, u *url.URL, dial dialer) (*s3Bucket, error) {
 		}
 		prefix += "/"
 	}
-	client, opts, err := s3Client(ctx, q, dial)
+	client, opts, err := newS3Client(ctx, q, dial)
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +110,32 @@ func openS3(ctx context.Context, u *url.URL, dial dialer) (*s3Bucket, error) {
 	if prefix != "" {
 		blobs = blob.PrefixedBucket(blobs, prefix)
 	}
-	return &s3Bucket{bucket: newBucket(blobs), client: client, name: u.Host, prefix: prefix, abandoned: s3Abandoned}, nil
+	return &s3Bucket{bucket: newBucket(blobs), client: client, name: u.Host, prefix: prefix, abandoned: s3AbandonedAge},
+		nil
 }
 
-// s3Client returns a client of the server that the parameters name, with the credentials of the environment.
-func s3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, *s3blob.Options, error) {
+// setChecksums says which checksums the client makes and wants, by the parameter checksums.
+func setChecksums(cfg *aws.Config, q url.Values) error {
+	switch q.Get("checksums") {
+	case "":
+		if q.Has("endpoint") { // not every server knows the checksums that Amazon's has learned
+			cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+			cfg.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+		}
+	case "on":
+		cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenSupported
+		cfg.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenSupported
+	case "off":
+		cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+		cfg.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	default:
+		return errors.New("blob URL: parameter checksums: want on or off")
+	}
+	return nil
+}
+
+// newS3Client returns a client of the server that the parameters name, with the credentials of the environment.
+func newS3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, *s3blob.Options, error) {
 	pathStyle := q.Get("endpoint") != "" // few servers beside Amazon's have a host name for each bucket
 	switch v := q.Get("path_style"); v {
 	case "":
@@ -124,7 +150,8 @@ func s3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, *s3bl
 			params.Set(name, q.Get(name))
 		}
 	}
-	if e, err := url.Parse(q.Get("endpoint")); err != nil || q.Has("endpoint") && (e.Scheme != "http" && e.Scheme != "https" || e.Host == "" || e.User != nil) {
+	if e, err := url.Parse(q.Get("endpoint")); err != nil || q.Has("endpoint") &&
+		(e.Scheme != "http" && e.Scheme != "https" || e.Host == "" || e.User != nil) {
 		return nil, nil, errors.New("blob URL: parameter endpoint: want http:// or https://, a host, and no credentials")
 	}
 	cfg, err := gcaws.V2ConfigFromURLParams(ctx, params)
@@ -134,31 +161,19 @@ func s3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, *s3bl
 	if cfg.Region == "" {
 		cfg.Region = s3DefaultRegion
 	}
-	switch q.Get("checksums") {
-	case "":
-		if q.Has("endpoint") { // not every server knows the checksums that Amazon's has learned
-			cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-			cfg.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-		}
-	case "on":
-		cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenSupported
-		cfg.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenSupported
-	case "off":
-		cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-		cfg.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-	default:
-		return nil, nil, errors.New("blob URL: parameter checksums: want on or off")
+	if err := setChecksums(&cfg, q); err != nil {
+		return nil, nil, err
 	}
 	cfg.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = s3Connections, s3Connections
-		t.ResponseHeaderTimeout, t.IdleConnTimeout = s3Silence, s3IdleTimeout
+		t.ResponseHeaderTimeout, t.IdleConnTimeout = s3ResponseTimeout, s3IdleTimeout
 		t.ForceAttemptHTTP2 = false // there a reader that takes its time silences the connection of all
 		t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := dial(ctx, network, addr)
 			if err != nil {
 				return nil, err
 			}
-			return moving{c}, nil
+			return idleTimeoutConn{c}, nil
 		}
 	})
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
@@ -168,16 +183,19 @@ func s3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, *s3bl
 		})
 		o.DisableLogOutputChecksumValidationSkipped = true
 		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("InkstreamHearOut", hearOut), middleware.Before)
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("InkstreamHearOut", awaitMultipartAnswer),
+				middleware.Before)
 		})
 	})
 	return client, &s3blob.Options{RequestChecksumCalculation: cfg.RequestChecksumCalculation}, nil
 }
 
-// hearOut waits for a while for what a server answers to the beginning of an upload in parts, and to a part that it has begun to take, though the
-// caller has given up. Whoever does not know the upload's name cannot drop it, and a part that the server is still busy with may come to stand
-// after the upload was dropped (AbortMultipartUpload in the S3 reference). For the dropping itself it waits no longer than s3DropTimeout.
-func hearOut(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+// awaitMultipartAnswer waits for a while for what a server answers to the beginning of an upload in parts, and to a
+// part that it has begun to take, though the caller has given up. A caller that does not know the upload's name
+// cannot drop it, and a part that the server is still busy with may be stored after the upload was dropped
+// (AbortMultipartUpload in the S3 reference). For the dropping itself it waits no longer than s3DropTimeout.
+func awaitMultipartAnswer(ctx context.Context, in middleware.InitializeInput,
+	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	switch in.Parameters.(type) {
 	case *s3.CreateMultipartUploadInput, *s3.UploadPartInput:
 	case *s3.AbortMultipartUploadInput: // the uploader drops the parts by itself as well, where one has waited for a hanging server in vain
@@ -205,8 +223,8 @@ func hearOut(ctx context.Context, in middleware.InitializeInput, next middleware
 	return next.HandleInitialize(longer, in)
 }
 
-// Create begins a blob.
-func (b *s3Bucket) Create(ctx context.Context, key string, opts PutOptions) (Upload, error) {
+// BeginUpload begins a blob.
+func (b *s3Bucket) BeginUpload(ctx context.Context, key string, opts PutOptions) (Upload, error) {
 	return &s3Upload{ctx: ctx, bucket: b, key: key, opts: opts}, nil
 }
 
@@ -223,7 +241,7 @@ type s3Upload struct {
 // Write adds p to the blob.
 func (u *s3Upload) Write(p []byte) (int, error) {
 	if u.large == nil && u.small.Len()+len(p) > s3SmallBytes {
-		if err := u.grow(); err != nil {
+		if err := u.beginMultipart(); err != nil {
 			return 0, err
 		}
 	}
@@ -233,8 +251,8 @@ func (u *s3Upload) Write(p []byte) (int, error) {
 	return u.small.Write(p)
 }
 
-// grow begins an upload in parts, and passes on what there is.
-func (u *s3Upload) grow() error {
+// beginMultipart begins an upload in parts, and passes on what there is.
+func (u *s3Upload) beginMultipart() error {
 	// gocloud drops a blob only when its context ends before Close, so each upload has one of its own.
 	ctx, cancel := context.WithCancel(u.ctx)
 	w, err := u.bucket.blobs.NewWriter(ctx, u.key, &blob.WriterOptions{
@@ -253,7 +271,7 @@ func (u *s3Upload) grow() error {
 // Commit makes the blob appear. A server that has said yes keeps it.
 func (u *s3Upload) Commit() error {
 	if u.large != nil {
-		return u.drop(u.large.Commit())
+		return u.dropParts(u.large.Commit())
 	}
 	_, err := u.bucket.client.PutObject(u.ctx, &s3.PutObjectInput{
 		Bucket: &u.bucket.name, Key: aws.String(u.bucket.prefix + u.key), ContentType: &u.opts.ContentType,
@@ -269,7 +287,7 @@ func (u *s3Upload) Abort() error {
 	}
 	u.large.cancel()
 	// What Close answers is that it was cancelled, in one shape or another. That the parts are gone is what counts.
-	if err := u.drop(u.large.w.Close()); errors.Is(err, errPartsLeft) {
+	if err := u.dropParts(u.large.w.Close()); errors.Is(err, errPartsLeft) {
 		return err
 	}
 	return nil
@@ -278,9 +296,9 @@ func (u *s3Upload) Abort() error {
 // errPartsLeft is wrapped by errors of uploads whose parts are still on the server; Sweep will find them.
 var errPartsLeft = errors.New("the parts of the upload were not dropped")
 
-// drop drops the parts of an upload that failed with err, and returns err. The uploader does so itself, but with the context of the upload,
-// which as a rule is what has ended.
-func (u *s3Upload) drop(err error) error {
+// dropParts drops the parts of an upload that failed with err, and returns err. The uploader does so itself, but with
+// the context of the upload, which as a rule is what has ended.
+func (u *s3Upload) dropParts(err error) error {
 	up, ok := errors.AsType[interface {
 		error
 		UploadID() string
@@ -293,49 +311,49 @@ func (u *s3Upload) drop(err error) error {
 	_, dropErr := u.bucket.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
 		Bucket: &u.bucket.name, Key: aws.String(u.bucket.prefix + u.key), UploadId: aws.String(up.UploadID()),
 	})
-	if dropErr != nil && errorCode(dropErr) != "NoSuchUpload" {
+	if dropErr != nil && serverErrorCode(dropErr) != "NoSuchUpload" {
 		return errors.Join(err, fmt.Errorf("%w: %w", errPartsLeft, dropErr))
 	}
 	return err
 }
 
-// Open reads a part of the blob. Ranges that begin at its end or past it, which S3 refuses, are empty.
-func (b *s3Bucket) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
-	r, err := b.bucket.Open(ctx, key, offset, length)
-	if errorCode(err) == "InvalidRange" || statusOf(err) == http.StatusRequestedRangeNotSatisfiable {
+// OpenRange reads a part of the blob. Ranges that begin at its end or past it, which S3 refuses, are empty.
+func (b *s3Bucket) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	r, err := b.bucket.OpenRange(ctx, key, offset, length)
+	if serverErrorCode(err) == "InvalidRange" || httpStatusOf(err) == http.StatusRequestedRangeNotSatisfiable {
 		return http.NoBody, nil
 	}
 	if err != nil {
-		return nil, b.blame(ctx, err)
+		return nil, b.reportMissingBucket(ctx, err)
 	}
 	return r, nil
 }
 
-// File copies the blob to a file without a name.
-func (b *s3Bucket) File(ctx context.Context, key string) (*os.File, error) {
-	from, err := b.Open(ctx, key, 0, -1)
+// OpenFile copies the blob to a file without a name.
+func (b *s3Bucket) OpenFile(ctx context.Context, key string) (*os.File, error) {
+	from, err := b.OpenRange(ctx, key, 0, -1)
 	if err != nil {
 		return nil, err
 	}
 	defer from.Close()
-	return unnamedCopy(from)
+	return copyToUnnamedFile(from)
 }
 
-// Stat describes the blob.
-func (b *s3Bucket) Stat(ctx context.Context, key string) (Attributes, error) {
-	a, err := b.bucket.Stat(ctx, key)
-	return a, b.blame(ctx, err)
+// ReadAttributes describes the blob.
+func (b *s3Bucket) ReadAttributes(ctx context.Context, key string) (Attributes, error) {
+	a, err := b.bucket.ReadAttributes(ctx, key)
+	return a, b.reportMissingBucket(ctx, err)
 }
 
-// Copy has the server copy the blob.
-func (b *s3Bucket) Copy(ctx context.Context, from, to string) error {
-	return b.blame(ctx, b.found(b.blobs.Copy(ctx, to, from, nil)))
+// CopyBlob has the server copy the blob.
+func (b *s3Bucket) CopyBlob(ctx context.Context, from, to string) error {
+	return b.reportMissingBucket(ctx, b.mapNotFound(b.blobs.Copy(ctx, to, from, nil)))
 }
 
-// Delete removes the blob. It never answers ErrNotFound.
-func (b *s3Bucket) Delete(ctx context.Context, key string) error {
+// DeleteBlob removes the blob. It never answers ErrNotFound.
+func (b *s3Bucket) DeleteBlob(ctx context.Context, key string) error {
 	_, err := b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.name, Key: aws.String(b.prefix + key)})
-	if code := errorCode(err); code == "NoSuchKey" || code == "NotFound" {
+	if code := serverErrorCode(err); code == "NoSuchKey" || code == "NotFound" {
 		return nil // servers of folders and files may say so
 	}
 	return err
@@ -343,7 +361,8 @@ func (b *s3Bucket) Delete(ctx context.Context, key string) error {
 
 // DeleteFolder removes the blobs below folder, as many at a time as a list has.
 func (b *s3Bucket) DeleteFolder(ctx context.Context, folder string) error {
-	list := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: aws.String(b.prefix + folder + "/")})
+	list := s3.NewListObjectsV2Paginator(b.client,
+		&s3.ListObjectsV2Input{Bucket: &b.name, Prefix: aws.String(b.prefix + folder + "/")})
 	for list.HasMorePages() {
 		page, err := list.NextPage(ctx)
 		if err != nil {
@@ -356,7 +375,8 @@ func (b *s3Bucket) DeleteFolder(ctx context.Context, folder string) error {
 		for i, o := range page.Contents {
 			objects[i].Key = o.Key
 		}
-		res, err := b.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &b.name, Delete: &types.Delete{Objects: objects, Quiet: aws.Bool(true)}})
+		res, err := b.client.DeleteObjects(ctx,
+			&s3.DeleteObjectsInput{Bucket: &b.name, Delete: &types.Delete{Objects: objects, Quiet: aws.Bool(true)}})
 		if err != nil {
 			return err
 		}
@@ -369,11 +389,12 @@ func (b *s3Bucket) DeleteFolder(ctx context.Context, folder string) error {
 	return nil
 }
 
-// Sweep ends uploads in parts that nobody goes on with, which servers keep, and charge for, without showing them. S3 does not tell who lives, so
-// that it takes a day's age as well.
-func (b *s3Bucket) Sweep(ctx context.Context, olderThan time.Duration) (int, error) {
+// SweepAbandoned ends uploads in parts that no process goes on with, which servers keep, and charge for, without
+// showing them. S3 does not tell which writers are alive, so that it takes a day's age as well.
+func (b *s3Bucket) SweepAbandoned(ctx context.Context, olderThan time.Duration) (int, error) {
 	before := time.Now().Add(-max(olderThan, b.abandoned))
-	list := s3.NewListMultipartUploadsPaginator(b.client, &s3.ListMultipartUploadsInput{Bucket: &b.name, Prefix: &b.prefix})
+	list := s3.NewListMultipartUploadsPaginator(b.client,
+		&s3.ListMultipartUploadsInput{Bucket: &b.name, Prefix: &b.prefix})
 	swept := 0
 	for list.HasMorePages() {
 		page, err := list.NextPage(ctx)
@@ -384,11 +405,12 @@ func (b *s3Bucket) Sweep(ctx context.Context, olderThan time.Duration) (int, err
 			if aws.ToTime(up.Initiated).After(before) {
 				continue
 			}
-			_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &b.name, Key: up.Key, UploadId: up.UploadId})
+			_, err := b.client.AbortMultipartUpload(ctx,
+				&s3.AbortMultipartUploadInput{Bucket: &b.name, Key: up.Key, UploadId: up.UploadId})
 			switch {
 			case err == nil:
 				swept++
-			case errorCode(err) != "NoSuchUpload": // ended meanwhile
+			case serverErrorCode(err) != "NoSuchUpload": // ended since the listing
 				return swept, err
 			}
 		}
@@ -396,38 +418,39 @@ func (b *s3Bucket) Sweep(ctx context.Context, olderThan time.Duration) (int, err
 	return swept, nil
 }
 
-// blame takes ErrNotFound out of an error if it is the bucket that is missing: blobs in a bucket with a wrong name are not gone.
-func (b *s3Bucket) blame(ctx context.Context, err error) error {
+// reportMissingBucket takes ErrNotFound out of an error if it is the bucket that is missing: blobs in a bucket with a
+// wrong name are not gone.
+func (b *s3Bucket) reportMissingBucket(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if errorCode(err) != "NoSuchBucket" { // which an answer to HEAD, having no body, cannot say
+	if serverErrorCode(err) != "NoSuchBucket" { // which an answer to HEAD, having no body, cannot say
 		now := time.Now()
-		if now.Sub(time.Unix(0, b.seen.Load())) < s3BucketTrust {
+		if now.Sub(time.Unix(0, b.seenAt.Load())) < s3BucketCheckAge {
 			return err
 		}
 		_, headErr := b.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &b.name})
 		switch {
 		case headErr == nil:
-			b.seen.Store(now.UnixNano())
+			b.seenAt.Store(now.UnixNano())
 			return err
-		case statusOf(headErr) != http.StatusNotFound:
+		case httpStatusOf(headErr) != http.StatusNotFound:
 			return headErr
 		}
 	}
 	return fmt.Errorf("there is no bucket %s", b.name)
 }
 
-// errorCode returns what the server calls an error, empty if it is none of the server's.
-func errorCode(err error) string {
+// serverErrorCode returns what the server calls an error, empty if it is none of the server's.
+func serverErrorCode(err error) string {
 	if e, ok := errors.AsType[smithy.APIError](err); ok {
 		return e.ErrorCode()
 	}
 	return ""
 }
 
-// statusOf returns the HTTP status of an error, 0 if it has none.
-func statusOf(err error) int {
+// httpStatusOf returns the HTTP status of an error, 0 if it has none.
+func httpStatusOf(err error) int {
 	if e, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		return e.HTTPStatusCode()
 	}

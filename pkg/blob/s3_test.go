@@ -23,11 +23,11 @@ func TestS3(t *testing.T) {
 	server := blobtest.NewS3Server(t)
 	t.Run("suite", func(t *testing.T) {
 		t.Parallel()
-		blobtest.Run(t, func(t *testing.T) *blob.Store { return open(t, server.Bucket(t)) })
+		blobtest.Run(t, func(t *testing.T) *blob.Store { return open(t, server.NewBucket(t)) })
 	})
 	t.Run("suite in a folder of the bucket", func(t *testing.T) {
 		t.Parallel()
-		blobtest.Run(t, func(t *testing.T) *blob.Store { return open(t, server.Bucket(t)+"&prefix=ink/stream") })
+		blobtest.Run(t, func(t *testing.T) *blob.Store { return open(t, server.NewBucket(t)+"&prefix=ink/stream") })
 	})
 	t.Run("folders of one bucket are apart", func(t *testing.T) {
 		t.Parallel()
@@ -55,7 +55,7 @@ func TestS3(t *testing.T) {
 func wantNames(t *testing.T, s *blob.Store, want ...string) {
 	t.Helper()
 	var got []string
-	for entry, err := range s.List(t.Context(), "") {
+	for entry, err := range s.ListBlobs(t.Context(), "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func wantNames(t *testing.T, s *blob.Store, want ...string) {
 }
 
 func testS3Prefix(t *testing.T, server *blobtest.S3Server) {
-	url := server.Bucket(t)
+	url := server.NewBucket(t)
 	a, b, all := open(t, url+"&prefix=a"), open(t, url+"&prefix=ab/"), open(t, url)
 	for _, s := range []*blob.Store{a, b} {
 		if err := s.PutBytes(t.Context(), "t/j/k", []byte("x"), ""); err != nil {
@@ -84,14 +84,15 @@ func testS3Prefix(t *testing.T, server *blobtest.S3Server) {
 }
 
 func testS3NoBucket(t *testing.T, server *blobtest.S3Server) {
-	s := open(t, server.URL("never-made"))
-	_, statErr := s.Stat(t.Context(), "t/k")
+	s := open(t, server.BucketURL("never-made"))
+	_, statErr := s.ReadAttributes(t.Context(), "t/k")
 	_, getErr := s.Get(t.Context(), "t/k")
-	_, fileErr := s.File(t.Context(), "t/k")
-	_, existsErr := s.Exists(t.Context(), "t/k")
+	_, fileErr := s.OpenFile(t.Context(), "t/k")
+	_, existsErr := s.BlobExists(t.Context(), "t/k")
 	for name, err := range map[string]error{
-		"Stat": statErr, "Get": getErr, "File": fileErr, "Exists": existsErr, "PutBytes": s.PutBytes(t.Context(), "t/k", nil, ""),
-		"Delete": s.Delete(t.Context(), "t/k"), "DeletePrefix": s.DeletePrefix(t.Context(), "t"),
+		"Stat": statErr, "Get": getErr, "File": fileErr, "Exists": existsErr,
+		"PutBytes": s.PutBytes(t.Context(), "t/k", nil, ""),
+		"Delete":   s.Delete(t.Context(), "t/k"), "DeletePrefix": s.DeletePrefix(t.Context(), "t"),
 	} {
 		if errors.Is(err, blob.ErrNotFound) || fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: got %v, want a Busy fault UNAVAILABLE that is no ErrNotFound", name, err)
@@ -100,7 +101,7 @@ func testS3NoBucket(t *testing.T, server *blobtest.S3Server) {
 }
 
 func testS3DeleteMany(t *testing.T, server *blobtest.S3Server) {
-	s := open(t, server.Bucket(t))
+	s := open(t, server.NewBucket(t))
 	objects := []blob.Object{{Key: "t/other"}}
 	for i := range 1030 {
 		objects = append(objects, blob.Object{Key: fmt.Sprintf("t/j/%d", i)})
@@ -115,16 +116,18 @@ func testS3DeleteMany(t *testing.T, server *blobtest.S3Server) {
 }
 
 func testS3Sweep(t *testing.T, server *blobtest.S3Server) {
-	url := server.Bucket(t)
+	url := server.NewBucket(t)
 	s := open(t, url+"&prefix=mine")
 	bucket := strings.TrimPrefix(url[:strings.IndexByte(url, '?')], "s3://")
 	for _, key := range []string{"mine/t/j/source.pdf", "others/t/j/source.pdf"} {
-		up, err := server.Client().CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: &bucket, Key: &key})
+		up, err := server.NewClient().CreateMultipartUpload(t.Context(),
+			&s3.CreateMultipartUploadInput{Bucket: &bucket, Key: &key})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = server.Client().UploadPart(t.Context(), &s3.UploadPartInput{
-			Bucket: &bucket, Key: &key, UploadId: up.UploadId, PartNumber: aws.Int32(1), Body: bytes.NewReader(make([]byte, 1000)),
+		_, err = server.NewClient().UploadPart(t.Context(), &s3.UploadPartInput{
+			Bucket: &bucket, Key: &key, UploadId: up.UploadId, PartNumber: aws.Int32(1),
+			Body: bytes.NewReader(make([]byte, 1000)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -132,14 +135,14 @@ func testS3Sweep(t *testing.T, server *blobtest.S3Server) {
 	}
 	wantNames(t, s)
 	wantSwept(t, s, 0, 0) // it may be at work still
-	blob.TrustNoUpload(s)
+	blob.SetAbandonedAgeZero(s)
 	wantSwept(t, s, time.Hour, 0)
 	wantSwept(t, s, 0, 1)
 	wantSwept(t, s, 0, 0)
 }
 
 func testS3AbortLarge(t *testing.T, server *blobtest.S3Server) {
-	url := server.Bucket(t)
+	url := server.NewBucket(t)
 	s := open(t, url)
 	ctx, cancel := context.WithCancel(t.Context())
 	source := &cancelAfter{left: 20 << 20, cancel: cancel}
@@ -158,7 +161,7 @@ func testS3AbortLarge(t *testing.T, server *blobtest.S3Server) {
 	}
 	wantNames(t, s)
 	bucket := strings.TrimPrefix(url[:strings.IndexByte(url, '?')], "s3://")
-	left, err := server.Client().ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &bucket})
+	left, err := server.NewClient().ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &bucket})
 	if err != nil || len(left.Uploads) > 0 {
 		t.Errorf("uploads that the server still keeps parts of: got %v, %v, want none", left, err)
 	}
@@ -179,10 +182,10 @@ func (c *cancelAfter) Read(p []byte) (int, error) {
 }
 
 // A server that is away is waited for.
-func TestS3Away(t *testing.T) {
+func TestS3Unreachable(t *testing.T) {
 	t.Parallel()
 	server := blobtest.NewS3Server(t)
-	s := open(t, server.Bucket(t))
+	s := open(t, server.NewBucket(t))
 	if err := s.PutBytes(t.Context(), "t/k", []byte("contents"), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +198,7 @@ func TestS3Away(t *testing.T) {
 	}
 	r.Close()
 	server.Stop()
-	_, statErr := s.Stat(t.Context(), "t/k")
+	_, statErr := s.ReadAttributes(t.Context(), "t/k")
 	for name, err := range map[string]error{"Stat": statErr, "PutBytes": s.PutBytes(t.Context(), "t/k", nil, "")} {
 		if errors.Is(err, blob.ErrNotFound) || fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: got %v, want a Busy fault UNAVAILABLE", name, err)
@@ -203,11 +206,13 @@ func TestS3Away(t *testing.T) {
 	}
 }
 
-func TestS3Refuses(t *testing.T) {
+func TestS3RefusesInvalidURLs(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
-		"s3://", "s3:///bucket", "s3://bucket/folder", "s3://key:secret@bucket", "s3://bucket?endpoint=localhost:9000", "s3://bucket?nope=1",
-		"s3://bucket?endpoint=http://k:secret@host", "s3://bucket?endpoint=ftp://host", "s3://bucket?endpoint=", "s3://bucket?path_style=maybe",
+		"s3://", "s3:///bucket", "s3://bucket/folder", "s3://key:secret@bucket", "s3://bucket?endpoint=localhost:9000",
+		"s3://bucket?nope=1",
+		"s3://bucket?endpoint=http://k:secret@host", "s3://bucket?endpoint=ftp://host", "s3://bucket?endpoint=",
+		"s3://bucket?path_style=maybe",
 		"s3://bucket?prefix=../x", "s3://bucket?region=a&region=b", "s3://bucket?checksums=2",
 	} {
 		s, err := blob.Open(t.Context(), url)

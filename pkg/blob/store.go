@@ -18,23 +18,24 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// ErrNotFound is wrapped by what Get, Range, Bytes, File and Stat return for a key without a blob.
+// ErrNotFound is wrapped by what Get, OpenRange, ReadBytes, OpenFile and ReadAttributes return for a key without a
+// blob.
 var ErrNotFound = errors.New("no such blob")
 
-// ErrTooLarge is wrapped by what Bytes returns for a blob of more bytes than its caller wants to hold.
+// ErrTooLarge is wrapped by what ReadBytes returns for a blob of more bytes than its caller wants to hold.
 var ErrTooLarge = errors.New("blob is too large")
 
-// Store keeps blobs by key. Keys are 1 to 512 bytes of [A-Za-z0-9._/-] without empty, "." or ".." elements; others are
-// INVALID_ARGUMENT faults. Errors that may pass (disk full, I/O, network) are faults of kind Busy with the code UNAVAILABLE.
-// No key may be the folder of another (a and a/b): a folder refuses the second of them.
-// A Store is safe for concurrent use. Of several writers of one key the last to commit wins, whole.
+// Store keeps blobs by key. Keys are 1 to 512 bytes of [A-Za-z0-9._/-] without empty, "." or ".." elements; others
+// are INVALID_ARGUMENT faults. Errors that may pass (disk full, I/O, network) are faults of kind Busy with the code
+// UNAVAILABLE. No key may be the folder of another (a and a/b): a folder refuses the second of them. A Store is safe
+// for concurrent use. Of several writers of one key the last to commit wins, whole.
 type Store struct {
 	driver Driver
-	probe  probe
+	probe  writeProbe
 }
 
 // New returns a Store over driver, which it owns.
-func New(driver Driver) *Store { return &Store{driver: driver, probe: probe{key: probeKey()}} }
+func New(driver Driver) *Store { return &Store{driver: driver, probe: writeProbe{key: newProbeKey()}} }
 
 // Open returns the Store at url, making its folder where it is missing:
 //
@@ -45,9 +46,10 @@ func New(driver Driver) *Store { return &Store{driver: driver, probe: probe{key:
 //	s3://bucket?endpoint=https://host&path_style=true
 //	                           a bucket of another server that speaks S3
 //
-// Buckets are not made. Their credentials are those of the environment (AWS_ACCESS_KEY_ID …), of the profile that profile= names, or of the
-// machine's role. region= names the region, path_style= is true by default where there is an endpoint, prefix= names a folder of the bucket
-// that holds all keys, and checksums=on sends Amazon's newer checksums to other servers too.
+// Buckets are not made. Their credentials are those of the environment (AWS_ACCESS_KEY_ID …), of the profile that
+// profile= names, or of the machine's role. region= names the region, path_style= is true by default where there is
+// an endpoint, prefix= names a folder of the bucket that holds all keys, and checksums=on sends Amazon's newer
+// checksums to other servers too.
 func Open(ctx context.Context, rawURL string) (*Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -55,7 +57,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	}
 	switch u.Scheme {
 	case "file":
-		opts, err := fileOptionsOf(u)
+		opts, err := parseFolderOptions(u)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +69,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	case "mem":
 		return New(newBucket(memblob.OpenBucket(nil))), nil
 	case "s3":
-		driver, err := openS3(ctx, u, dialTCP)
+		driver, err := openS3Bucket(ctx, u, dialTCP)
 		if err != nil {
 			return nil, err
 		}
@@ -83,19 +85,20 @@ func (s *Store) Driver() Driver { return s.driver }
 // copyBuffers spare each Put the buffer it copies through. They are aligned as direct writes want them.
 var copyBuffers = sync.Pool{New: func() any { b := alignedBuffer(256 << 10); return &b }}
 
-// Put stores what r yields, and returns how many bytes that was. When it returns, the blob is durable unless its key is temporary. If
-// r fails, nothing is stored, and the error wraps that of r and is no Busy fault for it.
+// Put stores what r yields, and returns how many bytes that was. When it returns, the blob is durable unless its key
+// is temporary. If r fails, nothing is stored, and the error wraps that of r and is no Busy fault for it.
 func (s *Store) Put(ctx context.Context, key string, r io.Reader, opts PutOptions) (int64, error) {
-	up, size, err := s.fill(ctx, key, r, opts)
+	up, size, err := s.fillUpload(ctx, key, r, opts)
 	if err != nil {
 		return 0, err
 	}
-	return size, commit(ctx, up, key)
+	return size, commitUpload(ctx, up, key)
 }
 
-// fill returns an upload that has all that r yields.
-func (s *Store) fill(ctx context.Context, key string, r io.Reader, opts PutOptions) (up Upload, size int64, err error) {
-	if up, err = s.create(ctx, key, opts); err != nil {
+// fillUpload returns an upload that has all that r yields.
+func (s *Store) fillUpload(ctx context.Context, key string, r io.Reader,
+	opts PutOptions) (up Upload, size int64, err error) {
+	if up, err = s.beginUpload(ctx, key, opts); err != nil {
 		return nil, 0, err
 	}
 	buf := copyBuffers.Get().(*[]byte)
@@ -104,7 +107,7 @@ func (s *Store) fill(ctx context.Context, key string, r io.Reader, opts PutOptio
 		n, readErr := r.Read(*buf)
 		if n > 0 {
 			if _, err := up.Write((*buf)[:n]); err != nil {
-				return nil, 0, errors.Join(sorted(ctx, "write blob", key, err), up.Abort())
+				return nil, 0, errors.Join(classifyError(ctx, "write blob", key, err), up.Abort())
 			}
 			size += int64(n)
 		}
@@ -122,23 +125,23 @@ func (s *Store) fill(ctx context.Context, key string, r io.Reader, opts PutOptio
 
 // PutBytes stores b. An empty contentType means the one that the key's extension stands for.
 func (s *Store) PutBytes(ctx context.Context, key string, b []byte, contentType string) error {
-	up, err := s.written(ctx, Object{Key: key, Data: b, ContentType: contentType})
+	up, err := s.uploadObject(ctx, Object{Key: key, Data: b, ContentType: contentType})
 	if err != nil {
 		return err
 	}
-	return commit(ctx, up, key)
+	return commitUpload(ctx, up, key)
 }
 
 // NewWriter begins a blob that the caller writes piece by piece. The caller ends it with Close or Abort.
 func (s *Store) NewWriter(ctx context.Context, key string, opts PutOptions) (*Writer, error) {
-	up, err := s.create(ctx, key, opts)
+	up, err := s.beginUpload(ctx, key, opts)
 	if err != nil {
 		return nil, err
 	}
 	return newWriter(ctx, up, key), nil
 }
 
-func (s *Store) create(ctx context.Context, key string, opts PutOptions) (Upload, error) {
+func (s *Store) beginUpload(ctx context.Context, key string, opts PutOptions) (Upload, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
@@ -146,28 +149,28 @@ func (s *Store) create(ctx context.Context, key string, opts PutOptions) (Upload
 		return nil, fmt.Errorf("create blob %s: %w", key, err)
 	}
 	if opts.ContentType == "" {
-		opts.ContentType = typeByName(key)
+		opts.ContentType = contentTypeOf(key)
 	}
-	up, err := s.driver.Create(ctx, key, opts)
-	return up, sorted(ctx, "create blob", key, err)
+	up, err := s.driver.BeginUpload(ctx, key, opts)
+	return up, classifyError(ctx, "create blob", key, err)
 }
 
-// commit ends an upload, unless ctx is done.
-func commit(ctx context.Context, up Upload, key string) error {
+// commitUpload ends an upload, unless ctx is done.
+func commitUpload(ctx context.Context, up Upload, key string) error {
 	if err := ctx.Err(); err != nil {
 		return errors.Join(fmt.Errorf("store blob %s: %w", key, err), up.Abort())
 	}
-	return sorted(ctx, "store blob", key, up.Commit())
+	return classifyError(ctx, "store blob", key, up.Commit())
 }
 
 // Get opens the blob for reading; the caller closes it. The error wraps ErrNotFound if there is none.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	return s.Range(ctx, key, 0, -1)
+	return s.OpenRange(ctx, key, 0, -1)
 }
 
-// Range opens length bytes of the blob from offset, or all that follow if length is negative. What lies past the blob's end reads as
-// empty. The error wraps ErrNotFound if there is no blob.
-func (s *Store) Range(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+// OpenRange opens length bytes of the blob from offset, or all that follow if length is negative. What lies past the
+// blob's end reads as empty. The error wraps ErrNotFound if there is no blob.
+func (s *Store) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
@@ -177,22 +180,23 @@ func (s *Store) Range(ctx context.Context, key string, offset, length int64) (io
 	if length < 0 {
 		length = -1
 	}
-	r, err := s.driver.Open(ctx, key, offset, length)
+	r, err := s.driver.OpenRange(ctx, key, offset, length)
 	if err != nil {
-		return nil, sorted(ctx, "open blob", key, err)
+		return nil, classifyError(ctx, "open blob", key, err)
 	}
-	return &reader{ctx: ctx, from: r, key: key}, nil
+	return &blobReader{ctx: ctx, from: r, key: key}, nil
 }
 
-// Bytes returns the whole blob. The error wraps ErrNotFound if there is none, ErrTooLarge if it has more than limit bytes.
-func (s *Store) Bytes(ctx context.Context, key string, limit int64) ([]byte, error) {
-	r, err := s.Range(ctx, key, 0, limit+1)
+// ReadBytes returns the whole blob. The error wraps ErrNotFound if there is none, ErrTooLarge if it has more than
+// limit bytes.
+func (s *Store) ReadBytes(ctx context.Context, key string, limit int64) ([]byte, error) {
+	r, err := s.OpenRange(ctx, key, 0, limit+1)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	var buf bytes.Buffer
-	if known, ok := r.(*reader).from.(interface{ Size() int64 }); ok { // else it grows by doubling
+	if known, ok := r.(*blobReader).from.(interface{ Size() int64 }); ok { // else it grows by doubling
 		buf.Grow(int(min(known.Size(), limit)) + bytes.MinRead)
 	}
 	if _, err := buf.ReadFrom(r); err != nil {
@@ -204,44 +208,46 @@ func (s *Store) Bytes(ctx context.Context, key string, limit int64) ([]byte, err
 	return buf.Bytes(), nil
 }
 
-// File opens the blob as a file that can only be read, for handing to a child process. It is the stored file itself where blobs are
-// files, else a copy that has no name and goes when it is closed. The error wraps ErrNotFound if there is none.
-func (s *Store) File(ctx context.Context, key string) (*os.File, error) {
+// OpenFile opens the blob as a file that can only be read, for handing to a child process. It is the stored file
+// itself where blobs are files, else a copy that has no name and goes when it is closed. The error wraps ErrNotFound
+// if there is none.
+func (s *Store) OpenFile(ctx context.Context, key string) (*os.File, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	f, err := s.driver.File(ctx, key)
-	return f, sorted(ctx, "open blob file", key, err)
+	f, err := s.driver.OpenFile(ctx, key)
+	return f, classifyError(ctx, "open blob file", key, err)
 }
 
-// Stat describes the blob. The error wraps ErrNotFound if there is none.
-func (s *Store) Stat(ctx context.Context, key string) (Attributes, error) {
+// ReadAttributes describes the blob. The error wraps ErrNotFound if there is none.
+func (s *Store) ReadAttributes(ctx context.Context, key string) (Attributes, error) {
 	if err := checkKey(key); err != nil {
 		return Attributes{}, err
 	}
-	attrs, err := s.driver.Stat(ctx, key)
-	return attrs, sorted(ctx, "stat blob", key, err)
+	attrs, err := s.driver.ReadAttributes(ctx, key)
+	return attrs, classifyError(ctx, "stat blob", key, err)
 }
 
-// Exists reports whether there is a blob under key.
-func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
-	_, err := s.Stat(ctx, key)
+// BlobExists reports whether there is a blob under key.
+func (s *Store) BlobExists(ctx context.Context, key string) (bool, error) {
+	_, err := s.ReadAttributes(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// List yields the blobs whose keys begin with prefix, in the order of their keys. The empty prefix is every blob. An error ends it.
-func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
+// ListBlobs yields the blobs whose keys begin with prefix, in the order of their keys. The empty prefix is every
+// blob. An error ends it.
+func (s *Store) ListBlobs(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if err := checkPrefix(prefix); err != nil {
 			yield(Entry{}, err)
 			return
 		}
-		for entry, err := range s.driver.List(ctx, prefix) {
+		for entry, err := range s.driver.ListEntries(ctx, prefix) {
 			if err != nil {
-				yield(Entry{}, sorted(ctx, "list blobs under", prefix, err))
+				yield(Entry{}, classifyError(ctx, "list blobs under", prefix, err))
 				return
 			}
 			if !yield(entry, nil) {
@@ -256,40 +262,42 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	err := s.driver.Delete(ctx, key)
+	err := s.driver.DeleteBlob(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	return sorted(ctx, "delete blob", key, err)
+	return classifyError(ctx, "delete blob", key, err)
 }
 
-// DeletePrefix removes every blob below the folder prefix, with or without its final slash: a/run-1 takes a/run-1/x with it, but
-// neither a/run-10/x nor the blob a/run-1 itself. The empty prefix is refused.
+// DeletePrefix removes every blob below the folder prefix, with or without its final slash: a/run-1 takes a/run-1/x
+// with it, but neither a/run-10/x nor the blob a/run-1 itself. The empty prefix is refused.
 func (s *Store) DeletePrefix(ctx context.Context, prefix string) error {
 	folder := strings.TrimSuffix(prefix, "/")
 	if err := checkKey(folder); err != nil {
 		return err
 	}
-	return sorted(ctx, "delete blobs under", folder, s.driver.DeleteFolder(ctx, folder))
+	return classifyError(ctx, "delete blobs under", folder, s.driver.DeleteFolder(ctx, folder))
 }
 
-// SweepTemp removes what writers that were killed left behind, if it is older than olderThan, and returns how many pieces that was.
-// Writers still at work are spared, in this process and in others, however slow they are.
+// SweepTemp removes what writers that were killed left behind, if it is older than olderThan, and returns how many
+// pieces that was. Writers still at work are spared, in this process and in others, however slow they are.
 func (s *Store) SweepTemp(ctx context.Context, olderThan time.Duration) (int, error) {
-	n, err := s.driver.Sweep(ctx, olderThan)
-	return n, sorted(ctx, "sweep", "what killed writers left", err)
+	n, err := s.driver.SweepAbandoned(ctx, olderThan)
+	return n, classifyError(ctx, "sweep", "what killed writers left", err)
 }
 
 // Close ends the Store. Blobs stay, but for those of a store in memory.
 func (s *Store) Close() error { return s.driver.Close() }
 
-// sorted says what was being done, and makes an error that may pass a Busy fault. A missing blob stays what it is, and so does what is a fault
-// already, and the end of the caller's own ctx. That of another context does not: the timeouts of a connection say they are such an end too.
-func sorted(ctx context.Context, doing, key string, err error) error {
+// classifyError says what was being done, and makes an error that may pass a Busy fault. A missing blob stays what it
+// is, and so does what is a fault already, and the end of the caller's own ctx. That of another context does not: the
+// timeouts of a connection say they are such an end too.
+func classifyError(ctx context.Context, doing, key string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrNotFound), ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+	case errors.Is(err, ErrNotFound), ctx.Err() != nil &&
+		(errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return fmt.Errorf("%s %s: %w", doing, key, err)
 	}
 	if _, ok := errors.AsType[*fault.Error](err); ok {
@@ -298,19 +306,19 @@ func sorted(ctx context.Context, doing, key string, err error) error {
 	return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s %s: %w", doing, key, err))
 }
 
-// reader sorts the errors of a blob being read.
-type reader struct {
+// blobReader sorts the errors of a blob being read.
+type blobReader struct {
 	ctx  context.Context //nolint:containedctx // an io.Reader takes none; tells the caller's own end from a timeout
 	from io.ReadCloser
 	key  string
 }
 
-func (r *reader) Read(p []byte) (int, error) {
+func (r *blobReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = sorted(r.ctx, "read blob", r.key, err)
+		err = classifyError(r.ctx, "read blob", r.key, err)
 	}
 	return n, err
 }
 
-func (r *reader) Close() error { return r.from.Close() }
+func (r *blobReader) Close() error { return r.from.Close() }

@@ -73,8 +73,8 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
-// unfinished returns the names of what lies in the incoming folder of a store.
-func unfinished(t *testing.T, root string) (out []string) {
+// unfinishedUploads returns the names of what lies in the incoming folder of a store.
+func unfinishedUploads(t *testing.T, root string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(root, "~incoming"), func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -93,7 +93,7 @@ func TestFolder(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) *blob.Store {
 		dir := t.TempDir()
 		t.Cleanup(func() { // the suite closes the store before this runs
-			if left := unfinished(t, filepath.Join(dir, "new", "root")); len(left) > 0 {
+			if left := unfinishedUploads(t, filepath.Join(dir, "new", "root")); len(left) > 0 {
 				t.Errorf("left in the incoming folder: got %q, want nothing", left)
 			}
 		})
@@ -114,7 +114,7 @@ func TestMemory(t *testing.T) {
 func TestFaultyWithoutFaults(t *testing.T) {
 	t.Parallel()
 	blobtest.Run(t, func(t *testing.T) *blob.Store {
-		return blobtest.Faulty(open(t, "file://"+t.TempDir()), blobtest.Slow(time.Microsecond))
+		return blobtest.NewFaultyStore(open(t, "file://"+t.TempDir()), blobtest.DelayAll(time.Microsecond))
 	})
 }
 
@@ -125,7 +125,8 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, url := range []string{
-		"", "nope://x", "file://host/dir", "file:relative", "file:///tmp/x?fsync=maybe", "file:///tmp/x?other=1", "file://" + file, "\x00",
+		"", "nope://x", "file://host/dir", "file:relative", "file:///tmp/x?fsync=maybe", "file:///tmp/x?other=1",
+		"file://" + file, "\x00",
 	} {
 		if s, err := blob.Open(t.Context(), url); err == nil {
 			t.Errorf("Open(%q): got %v, want an error", url, s)
@@ -147,17 +148,17 @@ func TestKeyIsThePath(t *testing.T) {
 	if got := names(t, filepath.Join(dir, "acme/01J0/run-1/pages")); len(got) != 1 {
 		t.Errorf("files beside the blob: got %q, want the blob alone", got)
 	}
-	f, err := s.File(t.Context(), key)
+	f, err := s.OpenFile(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	if f.Name() != filepath.Join(dir, key) {
-		t.Errorf("File: got %s, want the stored file itself", f.Name())
+		t.Errorf("OpenFile: got %s, want the stored file itself", f.Name())
 	}
 }
 
-func TestKeysInEachOthersWay(t *testing.T) {
+func TestConflictingKeys(t *testing.T) {
 	t.Parallel()
 	s := open(t, "file://"+t.TempDir())
 	ctx := t.Context()
@@ -171,7 +172,7 @@ func TestKeysInEachOthersWay(t *testing.T) {
 	}
 }
 
-// A writer that was killed leaves a file. It is never listed, and is swept once nobody writes it.
+// A writer that was killed leaves a file. It is never listed, and is swept once no process writes it.
 func TestKilledWriter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -201,16 +202,16 @@ func TestKilledWriter(t *testing.T) {
 	if err := child.Wait(); err == nil {
 		t.Fatal("child: got a clean exit, want a killed one")
 	}
-	if got := unfinished(t, dir); len(got) != 1 {
+	if got := unfinishedUploads(t, dir); len(got) != 1 {
 		t.Fatalf("incoming folder: got %q, want what the child left", got)
 	}
-	for entry, err := range s.List(t.Context(), "") {
+	for entry, err := range s.ListBlobs(t.Context(), "") {
 		t.Errorf("List: got %v, %v, want nothing", entry, err)
 	}
 	wantSwept(t, s, time.Hour, 0) // too young
 	wantSwept(t, s, 0, 1)
 	wantSwept(t, s, 0, 0)
-	if got := unfinished(t, dir); len(got) != 0 {
+	if got := unfinishedUploads(t, dir); len(got) != 0 {
 		t.Errorf("incoming folder after the sweep: got %q, want nothing", got)
 	}
 }
@@ -228,7 +229,8 @@ func TestFolderHoldsNoBlob(t *testing.T) { // not parallel: it counts what the w
 	const size = 64 << 20
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if n, err := s.Put(t.Context(), "t/j/source.pdf", io.LimitReader(rand.NewChaCha8([32]byte{}), size), blob.PutOptions{}); n != size || err != nil {
+	if n, err := s.Put(t.Context(), "t/j/source.pdf", io.LimitReader(rand.NewChaCha8([32]byte{}), size),
+		blob.PutOptions{}); n != size || err != nil {
 		t.Fatalf("Put: got %d, %v, want %d", n, err, size)
 	}
 	r, err := s.Get(t.Context(), "t/j/source.pdf")
@@ -245,8 +247,8 @@ func TestFolderHoldsNoBlob(t *testing.T) { // not parallel: it counts what the w
 	}
 }
 
-// Somebody may clear the store away under a running service.
-func TestMissingFolderComesBack(t *testing.T) {
+// An operator may clear the store away under a running service.
+func TestMissingFolderIsRecreated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, "file://"+dir+"/root")
@@ -282,8 +284,14 @@ func BenchmarkPut(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*perOp), "wall-µs/blob")
 		})
 	}
-	run("durable", 1, func(i int) error { return s.PutBytes(b.Context(), fmt.Sprintf("t/j/run-1/pages/%d.json", i), page, "") })
-	run("temporary", 1, func(i int) error { return s.PutBytes(b.Context(), fmt.Sprintf("t/j/tmp/run-1/%d.pb", i), page, "") })
+	run("durable", 1, func(i int) error {
+		return s.PutBytes(b.Context(), fmt.Sprintf("t/j/run-1/pages/%d.json", i), page,
+			"")
+	})
+	run("temporary", 1, func(i int) error {
+		return s.PutBytes(b.Context(), fmt.Sprintf("t/j/tmp/run-1/%d.pb", i), page,
+			"")
+	})
 	run("PutAll of 16", 16, func(i int) error {
 		objects := make([]blob.Object, 16)
 		for j := range objects {

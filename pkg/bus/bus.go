@@ -22,33 +22,36 @@ type Bus struct {
 	js  jetstream.JetStream
 	log *slog.Logger
 	tel *telemetry.Telemetry
-	// failed is why the last try to connect did not succeed, which the client forgets.
-	failed *atomic.Pointer[error]
+	// connectError is why the last try to connect did not succeed, which the client forgets.
+	connectError *atomic.Pointer[error]
 
-	rates   rates
-	trial   trial
-	giveWay func(context.Context)
+	rates      rateHistory
+	writeProbe writeProbe
+	yieldHook  func(context.Context)
 }
 
-// SetGiveWay has every consumer call wait before it takes up a task, so that a process which also answers clients can let them go first. Wait must
-// return within a second or so, whatever happens, and not take that time again and again. It must be set before the consumers run.
-func (b *Bus) SetGiveWay(wait func(context.Context)) { b.giveWay = wait }
+// SetYieldHook has every consumer call wait before it takes up a task, so that a process which also answers clients
+// can let them go first. Wait must return within a second or so, whatever happens, and not take that time again and
+// again. It must be set before the consumers run.
+func (b *Bus) SetYieldHook(wait func(context.Context)) { b.yieldHook = wait }
 
-// GiveWay waits as long as work is to wait for the time being, by SetGiveWay. Consumers call it; work that comes by none calls it itself.
-func (b *Bus) GiveWay(ctx context.Context) {
-	if b.giveWay != nil {
-		b.giveWay(ctx)
+// YieldToClients waits as long as work is to wait for the time being, by SetYieldHook. Consumers call it; work that
+// comes by none calls it itself.
+func (b *Bus) YieldToClients(ctx context.Context) {
+	if b.yieldHook != nil {
+		b.yieldHook(ctx)
 	}
 }
 
 const (
-	// pingEvery and pingsLost bound how long a server that hangs goes unnoticed: 30 s, where the client's defaults make it six minutes.
-	pingEvery = 10 * time.Second
-	pingsLost = 2
+	// pingInterval and maxPingsLost bound how long a server that hangs goes unnoticed: 30 s, where the client's defaults
+	// make it six minutes.
+	pingInterval = 10 * time.Second
+	maxPingsLost = 2
 )
 
-// Connect dials the NATS servers at url (comma-separated) and keeps the connection up for ever; name shows in the server's connection list. More options, such
-// as an in-process server or credentials, are appended to the defaults.
+// Connect dials the NATS servers at url (comma-separated) and reconnects until the Bus is closed; name shows in the
+// server's connection list. More options, such as an in-process server or credentials, are appended to the defaults.
 func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts ...nats.Option) (*Bus, error) {
 	failed := &atomic.Pointer[error]{}
 	all := append([]nats.Option{
@@ -56,9 +59,9 @@ func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts 
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(500 * time.Millisecond),
 		nats.RetryOnFailedConnect(true),
-		nats.PingInterval(pingEvery),
-		nats.MaxPingsOutstanding(pingsLost),
-		// Somebody may be about to correct the server's users; until then every try is told of.
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(maxPingsLost),
+		// The server's users may be corrected at any time; until then every failed try is reported.
 		nats.IgnoreAuthErrorAbort(),
 		// A publish while the connection is away must fail and be retried, not sit in a buffer that a crash would lose.
 		nats.ReconnectBufSize(-1),
@@ -83,8 +86,9 @@ func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts 
 				subject = sub.Subject
 			}
 			if errors.Is(err, nats.ErrPermissionViolation) {
-				// Whoever said it is not told, and waits for an answer that does not come.
-				log.Error("nats refuses this user a subject; write the server's configuration anew with 'inkstream nats-config'", "error", err)
+				// The call that used the subject gets no error, and waits for an answer that does not come.
+				log.Error("nats refuses this user a subject; write the server's configuration anew with 'inkstream nats-config'",
+					"error", err)
 				return
 			}
 			log.Error("nats reports an error", "error", err, "subject", subject)
@@ -99,14 +103,14 @@ func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts 
 		nc.Close()
 		return nil, fmt.Errorf("jetstream: %w", err)
 	}
-	return &Bus{nc: nc, js: js, log: log, tel: tel, failed: failed}, nil
+	return &Bus{nc: nc, js: js, log: log, tel: tel, connectError: failed}, nil
 }
 
 // JetStream returns the context for what this package has no call for, such as job state.
 func (b *Bus) JetStream() jetstream.JetStream { return b.js }
 
-// Jobs returns the bucket of job records.
-func (b *Bus) Jobs(ctx context.Context) (jetstream.KeyValue, error) {
+// OpenJobBucket returns the bucket of job records.
+func (b *Bus) OpenJobBucket(ctx context.Context) (jetstream.KeyValue, error) {
 	kv, err := b.js.KeyValue(ctx, JobBucket)
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", JobBucket, err)
@@ -114,12 +118,12 @@ func (b *Bus) Jobs(ctx context.Context) (jetstream.KeyValue, error) {
 	return kv, nil
 }
 
-// ErrNoLeader says why a cluster does not do what it is asked.
+// ErrNoLeader says why a cluster does not carry out a request.
 var ErrNoLeader = errors.New("the NATS cluster, or a stream of it, has no leader: too few of its servers are up, it takes more than half")
 
-// cause adds to an error of JetStream's API that there is no leader, where it comes from that: a server says so only when it has been without one for
-// some time, and gives no answer before.
-func (b *Bus) cause(err error) error {
+// explainNoLeader adds to an error of JetStream's API that there is no leader, where it comes from that: a server
+// says so only when it has been without one for some time, and gives no answer before.
+func (b *Bus) explainNoLeader(err error) error {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok &&
 		(api.ErrorCode == errNoLeader || api.ErrorCode == errStreamOffline || api.ErrorCode == errConsumerOffline) {
 		return fmt.Errorf("%w: %w", ErrNoLeader, err)
@@ -132,50 +136,50 @@ func (b *Bus) cause(err error) error {
 	return err
 }
 
-// Check reports whether the server answers. Its error wraps ErrNoLeader where a cluster lacks one.
-func (b *Bus) Check(ctx context.Context) error {
-	if err := b.connected(); err != nil {
+// CheckServer reports whether the server answers. Its error wraps ErrNoLeader where a cluster lacks one.
+func (b *Bus) CheckServer(ctx context.Context) error {
+	if err := b.checkConnection(); err != nil {
 		return err
 	}
 	if _, err := b.js.AccountInfo(ctx); err != nil {
-		return fmt.Errorf("nats: %w", b.cause(err))
+		return fmt.Errorf("nats: %w", b.explainNoLeader(err))
 	}
 	return nil
 }
 
-// connected says why there is no connection, if there is none.
-func (b *Bus) connected() error {
+// checkConnection says why there is no connection, if there is none.
+func (b *Bus) checkConnection() error {
 	if b.nc.IsConnected() {
 		return nil
 	}
-	switch err := b.reason(); {
+	switch err := b.connectFailureReason(); {
 	case errors.Is(err, nats.ErrAuthorization):
-		return b.refused(err)
+		return b.explainRefusal(err)
 	case err != nil:
-		return fmt.Errorf("no connection to NATS at %s: %w", b.hosts(), err)
+		return fmt.Errorf("no connection to NATS at %s: %w", b.serverHosts(), err)
 	}
-	return fmt.Errorf("no connection to NATS at %s", b.hosts())
+	return fmt.Errorf("no connection to NATS at %s", b.serverHosts())
 }
 
-// reason returns why there is no connection, as far as that is known.
-func (b *Bus) reason() error {
+// connectFailureReason returns why there is no connection, as far as that is known.
+func (b *Bus) connectFailureReason() error {
 	if err := b.nc.LastError(); err != nil {
 		return err
 	}
-	if err := b.failed.Load(); err != nil {
+	if err := b.connectError.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// refused says what to do about servers that do not know the user.
-func (b *Bus) refused(err error) error {
+// explainRefusal says what to do about servers that do not know the user.
+func (b *Bus) explainRefusal(err error) error {
 	return fmt.Errorf("no connection to NATS at %s: it does not know this user's key: check that the file of --nats.nkey or --nats.creds is one that its "+
-		"configuration was written with: %w", b.hosts(), err)
+		"configuration was written with: %w", b.serverHosts(), err)
 }
 
-// hosts returns where the servers are, without the credentials that their URLs may hold.
-func (b *Bus) hosts() string {
+// serverHosts returns where the servers are, without the credentials that their URLs may hold.
+func (b *Bus) serverHosts() string {
 	var hosts []string
 	for _, server := range b.nc.Servers() {
 		if u, err := url.Parse(server); err == nil {

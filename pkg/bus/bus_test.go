@@ -31,7 +31,7 @@ func newRecorder(answer func(ctx context.Context, n int, d *bus.Delivery) error)
 	return &recorder{answer: answer, counts: map[string]int{}, seenCh: make(chan string, 1000)}
 }
 
-func (r *recorder) Handle(ctx context.Context, d *bus.Delivery) error {
+func (r *recorder) HandleTask(ctx context.Context, d *bus.Delivery) error {
 	r.mu.Lock()
 	r.seen = append(r.seen, d.ID)
 	n := 0
@@ -46,14 +46,14 @@ func (r *recorder) Handle(ctx context.Context, d *bus.Delivery) error {
 	return err
 }
 
-func (r *recorder) Failed(_ context.Context, d *bus.Delivery, _ error) (int, error) {
+func (r *recorder) CountFailure(_ context.Context, d *bus.Delivery, _ error) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[d.ID]++
 	return r.counts[d.ID], nil
 }
 
-func (r *recorder) GiveUp(_ context.Context, d *bus.Delivery, _ error) error {
+func (r *recorder) RecordGiveUp(_ context.Context, d *bus.Delivery, _ error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gaveUp = append(r.gaveUp, d.ID)
@@ -100,7 +100,7 @@ func publish(t *testing.T, b *bus.Bus, msgs ...bus.Message) {
 	t.Helper()
 	for _, m := range msgs {
 		if err := b.Publish(t.Context(), m); err != nil {
-			t.Fatalf("publish %s: %v", m.ID(), err)
+			t.Fatalf("publish %s: %v", m.MessageID(), err)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func messages(t *testing.T, b *bus.Bus, stream string) uint64 {
 	return info.State.Msgs
 }
 
-func TestSettle(t *testing.T) {
+func TestSettleDelivery(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name      string
@@ -152,7 +152,7 @@ func TestSettle(t *testing.T) {
 			for range tt.delivered {
 				<-r.seenCh
 			}
-			bustest.Eventually(t, "the task leaves its stream", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+			bustest.Eventually(t, "the task leaves its stream", func() bool { return messages(t, b, bus.OCR.StreamName()) == 0 })
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if got := len(r.seen); got != tt.delivered {
@@ -174,7 +174,10 @@ func TestSettle(t *testing.T) {
 func TestDeadLetterHoldsTheWholeMessage(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
-	r := newRecorder(func(context.Context, int, *bus.Delivery) error { return fault.New(fault.SourceMissing, "no document") })
+	r := newRecorder(func(context.Context, int,
+		*bus.Delivery) error {
+		return fault.New(fault.SourceMissing, "no document")
+	})
 	start(t, b, bus.ConsumerConfig{Workers: 1}, r)
 	publish(t, b, message("page-7", bus.Batch))
 	bustest.Eventually(t, "a dead letter", func() bool { return messages(t, b, bus.DeadLetterStream) == 1 })
@@ -190,9 +193,11 @@ func TestDeadLetterHoldsTheWholeMessage(t *testing.T) {
 		t.Errorf("subject %q, want %q", got, want)
 	}
 	for header, want := range map[string]string{
-		bus.HeaderClass: "permanent", bus.HeaderReason: "SOURCE_MISSING", bus.HeaderError: "no document", bus.HeaderAttempts: "1",
-		bus.HeaderMsgID: "j1.1.ocr.page-7", bus.HeaderSubject: "ink.ocr.batch.default.j1", bus.HeaderSchema: "inkstream.bus.v1.OcrTask",
-		bus.HeaderRun: "1", bus.HeaderStream: "INK_OCR",
+		bus.HeaderClass: "permanent", bus.HeaderReason: "SOURCE_MISSING", bus.HeaderError: "no document",
+		bus.HeaderAttempts: "1",
+		bus.HeaderMsgID:    "j1.1.ocr.page-7", bus.HeaderSubject: "ink.ocr.batch.default.j1",
+		bus.HeaderSchema: "inkstream.bus.v1.OcrTask",
+		bus.HeaderRun:    "1", bus.HeaderStream: "INK_OCR",
 	} {
 		if got := msg.Header.Get(header); got != want {
 			t.Errorf("header %s is %q, want %q", header, got, want)
@@ -206,14 +211,15 @@ func TestDeadLetterHoldsTheWholeMessage(t *testing.T) {
 func TestRepeatIsAbsorbed(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
-	publish(t, b, message("page-1", bus.Interactive), message("page-1", bus.Interactive), message("page-2", bus.Interactive))
-	if got := messages(t, b, bus.OCR.Stream()); got != 2 {
+	publish(t, b, message("page-1", bus.Interactive), message("page-1", bus.Interactive),
+		message("page-2", bus.Interactive))
+	if got := messages(t, b, bus.OCR.StreamName()); got != 2 {
 		t.Errorf("%d messages stored, want 2", got)
 	}
 	replay := message("page-1", bus.Interactive)
 	replay.Replay = 1
 	publish(t, b, replay)
-	if got := messages(t, b, bus.OCR.Stream()); got != 3 {
+	if got := messages(t, b, bus.OCR.StreamName()); got != 3 {
 		t.Errorf("%d messages stored after a replay, want 3", got)
 	}
 }
@@ -246,11 +252,12 @@ func TestInteractiveGoesFirstAndBatchDoesNotStarve(t *testing.T) {
 	}
 }
 
-// A handler slower than AckWait must not see its message again: the heartbeat covers it, and what is not being worked on is not fetched.
+// A handler slower than AckWait must not see its message again: the heartbeat covers it, and what is not being worked
+// on is not fetched.
 func TestSlowHandlerIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	const ackWait, tasks = time.Second, 3
-	b := bustest.Provisioned(t, bus.Topology{AckWait: ackWait})
+	b := bustest.NewWithTopology(t, bus.Topology{AckWait: ackWait})
 	r := newRecorder(func(ctx context.Context, _ int, d *bus.Delivery) error {
 		if d.Delivered != 1 {
 			t.Errorf("%s is delivered for the %d. time", d.ID, d.Delivered)
@@ -268,15 +275,15 @@ func TestSlowHandlerIsNotRepeated(t *testing.T) {
 	for range tasks {
 		<-r.seenCh
 	}
-	bustest.Eventually(t, "the queue is empty", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+	bustest.Eventually(t, "the queue is empty", func() bool { return messages(t, b, bus.OCR.StreamName()) == 0 })
 	stop()
 	if got := len(r.seen); got != tasks {
 		t.Errorf("handled %d times, want %d", got, tasks)
 	}
 }
 
-// A handler that hangs, and does not heed its deadline, does not hold its message for ever: the heartbeat ends with the deadline, and then
-// another has it.
+// A handler that hangs, and ignores its deadline, does not hold its message without end: the heartbeat ends with the
+// deadline, and then another handler gets the message.
 func TestHungHandlerLosesItsTask(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
@@ -291,15 +298,15 @@ func TestHungHandlerLosesItsTask(t *testing.T) {
 	})
 	start(t, b, bus.ConsumerConfig{Workers: 2, Deadline: 300 * time.Millisecond}, r)
 	publish(t, b, message("page-1", bus.Interactive))
-	bustest.Eventually(t, "another does the work", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+	bustest.Eventually(t, "another does the work", func() bool { return messages(t, b, bus.OCR.StreamName()) == 0 })
 	if got := <-r.seenCh; got != "j1.1.ocr.page-1" || len(r.seenCh) > 0 {
 		t.Errorf("done: %s and %d more, want the task once", got, len(r.seenCh))
 	}
 }
 
-func TestDrainHandsBackWhatIsUnfinished(t *testing.T) {
+func TestDrainReturnsUnfinishedTasks(t *testing.T) {
 	t.Parallel()
-	b := bustest.Provisioned(t, bus.Topology{AckWait: time.Minute})
+	b := bustest.NewWithTopology(t, bus.Topology{AckWait: time.Minute})
 	started := make(chan struct{})
 	r := newRecorder(func(ctx context.Context, n int, _ *bus.Delivery) error {
 		if n == 1 {
@@ -327,18 +334,18 @@ func TestTopologyReadsWellAndIsIdempotent(t *testing.T) {
 	if err := b.Provision(t.Context(), bus.Topology{AckWait: time.Second}); err != nil {
 		t.Fatalf("second Provision: %v", err)
 	}
-	if err := b.Provisioned(t.Context()); err != nil {
-		t.Fatalf("Provisioned: %v", err)
+	if err := b.CheckTopology(t.Context()); err != nil {
+		t.Fatalf("CheckTopology: %v", err)
 	}
-	for _, s := range bus.Stages() {
-		stream, err := b.JetStream().Stream(t.Context(), s.Stream())
+	for _, s := range bus.AllStages() {
+		stream, err := b.JetStream().Stream(t.Context(), s.StreamName())
 		if err != nil {
 			t.Fatal(err)
 		}
 		cfg := stream.CachedInfo().Config
 		if cfg.Description == "" || !cfg.AllowDirect || cfg.Retention != jetstream.WorkQueuePolicy ||
 			cfg.Discard != jetstream.DiscardNew || cfg.MaxAge != 0 {
-			t.Errorf("stream %s: %+v", s.Stream(), cfg)
+			t.Errorf("stream %s: %+v", s.StreamName(), cfg)
 		}
 	}
 }
@@ -346,7 +353,7 @@ func TestTopologyReadsWellAndIsIdempotent(t *testing.T) {
 // What is as it should be is left alone when the next process provisions, and what is not is brought there.
 func TestProvisionAgain(t *testing.T) {
 	t.Parallel()
-	b := bustest.Provisioned(t, bus.Topology{MaxTasks: 100})
+	b := bustest.NewWithTopology(t, bus.Topology{MaxTasks: 100})
 	updates, err := b.JetStream().Conn().SubscribeSync("$JS.EVENT.ADVISORY.STREAM.UPDATED.*")
 	if err != nil {
 		t.Fatal(err)
@@ -363,7 +370,7 @@ func TestProvisionAgain(t *testing.T) {
 		}
 		return n
 	}
-	want := len(bus.Stages()) // their streams hold the mark
+	want := len(bus.AllStages()) // their streams hold the mark
 	bustest.Eventually(t, "the streams are updated", func() bool { return updated() >= want })
 	if got := updated(); got != want {
 		t.Errorf("%d streams were updated, want %d, and those once", got, want)

@@ -14,29 +14,31 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// Call is the name of something that a service is asked and answers at once, unlike a task: nothing is stored, and who asks waits.
+// Call is the name of something that a service is asked and answers at once, unlike a task: nothing is stored, and
+// who asks waits.
 type Call string
 
 // ImageCall has the render service draw a page.
 const ImageCall Call = "render.image"
 
-// ImageQuestion asks for a page of a job as an image.
-type ImageQuestion struct {
+// ImageRequest asks for a page of a job as an image.
+type ImageRequest struct {
 	Tenant string  `json:"tenant"`
 	Job    string  `json:"job"`
 	Page   int     `json:"page"`
 	DPI    float64 `json:"dpi"`
 }
 
-// ImageAnswer says under which key the image is stored. It is a PNG; who asked removes it.
-type ImageAnswer struct {
+// ImageResponse says under which key the image is stored. It is a PNG; who asked removes it.
+type ImageResponse struct {
 	Key string `json:"key"`
 }
 
-// callRoom bounds the calls that wait at a process until one of its workers is free; whoever finds it full hears nothing, and gives up in time.
-const callRoom = 64
+// callQueueSize bounds the calls that wait at a process until one of its workers is free; a call that finds the queue
+// full gets no answer, and its caller gives up in time.
+const callQueueSize = 64
 
-func (c Call) subject() string { return "ink.call." + string(c) }
+func (c Call) callSubject() string { return "ink.call." + string(c) }
 
 // reply is what travels back: the answer, or a fault.
 type reply struct {
@@ -45,13 +47,14 @@ type reply struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 }
 
-// Ask makes a call and waits for the answer, no longer than ctx. The error is a fault: the callee's own, or a Busy one where nobody answers.
-func (b *Bus) Ask(ctx context.Context, c Call, question, answer any) error {
+// RequestCall makes a call and waits for the answer, no longer than ctx. The error is a fault: the callee's own, or a
+// Busy one where no process answers.
+func (b *Bus) RequestCall(ctx context.Context, c Call, question, answer any) error {
 	data, err := json.Marshal(question)
 	if err != nil {
 		return fmt.Errorf("encode call %s: %w", c, err)
 	}
-	msg, err := b.nc.RequestWithContext(ctx, c.subject(), data)
+	msg, err := b.nc.RequestWithContext(ctx, c.callSubject(), data)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return err
@@ -71,11 +74,12 @@ func (b *Bus) Ask(ctx context.Context, c Call, question, answer any) error {
 	return nil
 }
 
-// Answer answers calls until ctx is done and those in hand are over: so many at once, each within the timeout. Of several processes that answer
-// the same call each gets a share.
-func (b *Bus) Answer(ctx context.Context, c Call, workers int, timeout time.Duration, handle func(ctx context.Context, question []byte) (any, error)) error {
-	calls := make(chan *nats.Msg, callRoom)
-	sub, err := b.nc.ChanQueueSubscribe(c.subject(), string(c), calls)
+// ServeCalls answers calls until ctx is done and those in hand are over: so many at once, each within the timeout. Of
+// several processes that answer the same call each gets a share.
+func (b *Bus) ServeCalls(ctx context.Context, c Call, workers int, timeout time.Duration,
+	handle func(ctx context.Context, question []byte) (any, error)) error {
+	calls := make(chan *nats.Msg, callQueueSize)
+	sub, err := b.nc.ChanQueueSubscribe(c.callSubject(), string(c), calls)
 	if err != nil {
 		return fmt.Errorf("answer calls %s: %w", c, err)
 	}
@@ -87,7 +91,7 @@ func (b *Bus) Answer(ctx context.Context, c Call, workers int, timeout time.Dura
 				case <-ctx.Done():
 					return
 				case msg := <-calls:
-					b.answer(ctx, c, msg, timeout, handle)
+					b.serveCall(ctx, c, msg, timeout, handle)
 				}
 			}
 		})
@@ -99,16 +103,17 @@ func (b *Bus) Answer(ctx context.Context, c Call, workers int, timeout time.Dura
 	return nil
 }
 
-func (b *Bus) answer(ctx context.Context, c Call, msg *nats.Msg, timeout time.Duration, handle func(context.Context, []byte) (any, error)) {
+func (b *Bus) serveCall(ctx context.Context, c Call, msg *nats.Msg, timeout time.Duration,
+	handle func(context.Context, []byte) (any, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	var r reply
-	v, err := safely(ctx, msg.Data, handle)
+	v, err := handleWithRecover(ctx, msg.Data, handle)
 	if err == nil {
 		r.Answer, err = json.Marshal(v)
 	}
 	if err != nil {
-		r = reply{Code: fault.CodeOf(err), Message: fault.MessageOf(err)}
+		r = reply{Code: fault.CodeOf(err), Message: fault.UserMessageOf(err)}
 		if r.Code == fault.Internal {
 			b.log.ErrorContext(ctx, "call failed", "call", string(c), "error", err)
 		}
@@ -122,8 +127,9 @@ func (b *Bus) answer(ctx context.Context, c Call, msg *nats.Msg, timeout time.Du
 	}
 }
 
-// safely turns a panic into an error, which is one caller's trouble alone.
-func safely(ctx context.Context, question []byte, handle func(context.Context, []byte) (any, error)) (v any, err error) {
+// handleWithRecover turns a panic into an error, which is one caller's trouble alone.
+func handleWithRecover(ctx context.Context, question []byte,
+	handle func(context.Context, []byte) (any, error)) (v any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

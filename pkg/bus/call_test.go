@@ -12,17 +12,17 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-func TestCall(t *testing.T) {
+func TestServiceCall(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	question := bus.ImageQuestion{Tenant: "acme", Job: "j", Page: 3, DPI: 72}
+	question := bus.ImageRequest{Tenant: "acme", Job: "j", Page: 3, DPI: 72}
 	ask := func() (string, error) {
-		var got bus.ImageAnswer
+		var got bus.ImageResponse
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		err := b.Ask(ctx, bus.ImageCall, question, &got)
+		err := b.RequestCall(ctx, bus.ImageCall, question, &got)
 		return got.Key, err
 	}
 	if _, err := ask(); fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
@@ -30,8 +30,8 @@ func TestCall(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- b.Answer(ctx, bus.ImageCall, 2, time.Second, func(_ context.Context, data []byte) (any, error) {
-			var q bus.ImageQuestion
+		done <- b.ServeCalls(ctx, bus.ImageCall, 2, time.Second, func(_ context.Context, data []byte) (any, error) {
+			var q bus.ImageRequest
 			if err := json.Unmarshal(data, &q); err != nil {
 				return nil, err
 			}
@@ -43,7 +43,7 @@ func TestCall(t *testing.T) {
 			case 4:
 				return nil, errors.New("a secret of the server")
 			}
-			return bus.ImageAnswer{Key: q.Tenant + "/" + q.Job}, nil
+			return bus.ImageResponse{Key: q.Tenant + "/" + q.Job}, nil
 		})
 	}()
 	tick := time.NewTicker(10 * time.Millisecond)

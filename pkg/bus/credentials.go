@@ -9,14 +9,16 @@ import (
 	"inkstream.dev/pkg/config"
 )
 
-// Credentials say who a process is to the NATS servers, and how it knows them. The zero value is nobody, over a plain connection.
+// Credentials say who a process is to the NATS servers, and how it knows them. The zero value is an anonymous user
+// over a plain connection.
 type Credentials struct {
 	// NKey is the file of the seed of the process's user, and Creds that of a JWT with its seed. At most one is set.
 	NKey, Creds string
-	// InboxPrefix begins the subjects that answers come to. A user who may subscribe to its own alone reads nobody else's. Empty means _INBOX.
+	// InboxPrefix begins the subjects that answers come to. A user who may subscribe to its own prefix alone cannot read
+	// other users' answers. Empty means _INBOX.
 	InboxPrefix string
-	// CA is the file of the certificates that the servers' must be signed by; empty for those of the system. Cert and Key are the files of the
-	// process's own, where the servers ask for one.
+	// CA is the file of the certificates that the servers' must be signed by; empty for those of the system. Cert and
+	// Key are the files of the process's own, where the servers ask for one.
 	CA, Cert, Key string
 }
 
@@ -25,10 +27,13 @@ func InboxPrefix(user string) string { return "_INBOX_" + user }
 
 // Register adds the flags.
 func (c *Credentials) Register(fs *flag.FlagSet) {
-	fs.StringVar(&c.NKey, "nats.nkey", c.NKey, "`file` with the seed of this service's NATS user, as 'inkstream nats-config' writes it")
+	fs.StringVar(&c.NKey, "nats.nkey", c.NKey,
+		"`file` with the seed of this service's NATS user, as 'inkstream nats-config' writes it")
 	fs.StringVar(&c.Creds, "nats.creds", c.Creds, "`file` with the JWT and the seed of this service's NATS user")
-	fs.StringVar(&c.InboxPrefix, "nats.inbox-prefix", c.InboxPrefix, "`prefix` of the subjects that answers from NATS come to")
-	fs.StringVar(&c.CA, "nats.ca", c.CA, "PEM `file` of the authorities that sign the NATS servers' certificates; empty for those of the system")
+	fs.StringVar(&c.InboxPrefix, "nats.inbox-prefix", c.InboxPrefix,
+		"`prefix` of the subjects that answers from NATS come to")
+	fs.StringVar(&c.CA, "nats.ca", c.CA,
+		"PEM `file` of the authorities that sign the NATS servers' certificates; empty for those of the system")
 	fs.StringVar(&c.Cert, "nats.cert", c.Cert, "PEM `file` of the certificate that this service shows to the NATS servers")
 	fs.StringVar(&c.Key, "nats.key", c.Key, "PEM `file` of that certificate's key")
 }
@@ -36,8 +41,8 @@ func (c *Credentials) Register(fs *flag.FlagSet) {
 // Validate joins every problem with the credentials.
 func (c *Credentials) Validate() error {
 	var p config.Problems
-	p.Check(c.NKey == "" || c.Creds == "", "nats.creds", "and nats.nkey are given, want one of them")
-	p.Check((c.Cert == "") == (c.Key == ""), "nats.cert", "and nats.key belong together, want both or none")
+	p.CheckFlag(c.NKey == "" || c.Creds == "", "nats.creds", "and nats.nkey are given, want one of them")
+	p.CheckFlag((c.Cert == "") == (c.Key == ""), "nats.cert", "and nats.key belong together, want both or none")
 	return p.Err()
 }
 

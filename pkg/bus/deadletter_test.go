@@ -12,7 +12,8 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// Terminating a task deletes it, so it must stand among the dead letters before. While they take nothing it stays in its queue.
+// Terminating a task deletes it, so it must stand among the dead letters before. While they take nothing it stays in
+// its queue.
 func TestTaskStaysUntilItIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
@@ -29,12 +30,16 @@ func TestTaskStaysUntilItIsADeadLetter(t *testing.T) {
 		}
 	}
 	limit(1) // full from the start
-	r := newRecorder(func(context.Context, int, *bus.Delivery) error { return fault.New(fault.SourceMissing, "no document") })
+	r := newRecorder(func(context.Context, int,
+		*bus.Delivery) error {
+		return fault.New(fault.SourceMissing, "no document")
+	})
 	start(t, b, bus.ConsumerConfig{Workers: 1}, r)
 	publish(t, b, message("page-1", bus.Interactive))
 	<-r.seenCh
-	bustest.Eventually(t, "the task comes back, because it could not be given up", func() bool { return len(r.seenCh) > 0 })
-	if got := messages(t, b, bus.OCR.Stream()); got != 1 {
+	bustest.Eventually(t, "the task comes back, because it could not be given up",
+		func() bool { return len(r.seenCh) > 0 })
+	if got := messages(t, b, bus.OCR.StreamName()); got != 1 {
 		t.Errorf("queue: got %d tasks, want the one that could not be given up", got)
 	}
 	r.mu.Lock()
@@ -44,7 +49,7 @@ func TestTaskStaysUntilItIsADeadLetter(t *testing.T) {
 	r.mu.Unlock()
 	limit(-1)
 	bustest.Eventually(t, "the task is a dead letter", func() bool {
-		return messages(t, b, bus.DeadLetterStream) == 1 && messages(t, b, bus.OCR.Stream()) == 0
+		return messages(t, b, bus.DeadLetterStream) == 1 && messages(t, b, bus.OCR.StreamName()) == 0
 	})
 }
 
@@ -78,7 +83,7 @@ func TestListsOfManyMessages(t *testing.T) {
 		if len(got) > 0 {
 			after = got[len(got)-1].Sequence
 		}
-		letters, more, err := b.DeadLetters(t.Context(), "default", after, page)
+		letters, more, err := b.ListDeadLetters(t.Context(), "default", after, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,10 +98,10 @@ func TestListsOfManyMessages(t *testing.T) {
 		}
 		got = append(got, letters...)
 	}
-	if letters, more, err := b.DeadLetters(t.Context(), "nobody", 0, page); err != nil || len(letters) != 0 || more {
+	if letters, more, err := b.ListDeadLetters(t.Context(), "nobody", 0, page); err != nil || len(letters) != 0 || more {
 		t.Errorf("of another tenant: %d letters, more: %t, %v, want none", len(letters), more, err)
 	}
-	exact, more, err := b.DeadLetters(t.Context(), "default", 0, all)
+	exact, more, err := b.ListDeadLetters(t.Context(), "default", 0, all)
 	if err != nil || len(exact) != all || more {
 		t.Errorf("exactly all: %d letters, more: %t, %v, want %d and no more", len(exact), more, err, all)
 	}

@@ -40,36 +40,39 @@ type DeadLetter struct {
 	Payload []byte
 }
 
-// DeadLetters returns a tenant's dead letters, oldest first, from the one after the sequence number on (0 for the first), at most limit of
-// them. It reports whether there are more.
-func (b *Bus) DeadLetters(ctx context.Context, tenant string, after uint64, limit int) (letters []DeadLetter, more bool, err error) {
-	more, err = b.page(ctx, DeadLetterStream, deadLetterSubject("*", tenant, "*"), after, limit, func(msg *jetstream.RawStreamMsg) {
-		letters = append(letters, newDeadLetter(msg))
-	})
+// ListDeadLetters returns a tenant's dead letters, oldest first, from the one after the sequence number on (0 for the
+// first), at most limit of them. It reports whether there are more.
+func (b *Bus) ListDeadLetters(ctx context.Context, tenant string, after uint64,
+	limit int) (letters []DeadLetter, more bool, err error) {
+	more, err = b.scanMessages(ctx, DeadLetterStream, deadLetterSubject("*", tenant, "*"), after, limit,
+		func(msg *jetstream.RawStreamMsg) {
+			letters = append(letters, decodeDeadLetter(msg))
+		})
 	return letters, more, err
 }
 
-// DeadLetter returns one of a tenant's dead letters. The error is ErrNoDeadLetter where there is none of that number.
-func (b *Bus) DeadLetter(ctx context.Context, tenant string, sequence uint64) (DeadLetter, error) {
+// FindDeadLetter returns one of a tenant's dead letters. The error is ErrNoDeadLetter where there is none of that
+// number.
+func (b *Bus) FindDeadLetter(ctx context.Context, tenant string, sequence uint64) (DeadLetter, error) {
 	stream, err := b.js.Stream(ctx, DeadLetterStream)
 	if err != nil {
-		return DeadLetter{}, away("stream "+DeadLetterStream, err)
+		return DeadLetter{}, markBrokerBusy("stream "+DeadLetterStream, err)
 	}
 	msg, err := stream.GetMsg(ctx, sequence)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return DeadLetter{}, ErrNoDeadLetter
 	}
 	if err != nil {
-		return DeadLetter{}, away("read dead letter", err)
+		return DeadLetter{}, markBrokerBusy("read dead letter", err)
 	}
-	if l := newDeadLetter(msg); l.Tenant == tenant {
+	if l := decodeDeadLetter(msg); l.Tenant == tenant {
 		return l, nil
 	}
 	return DeadLetter{}, ErrNoDeadLetter
 }
 
-// DropDeadLetter removes a dead letter. The error is ErrNoDeadLetter where there is none of that number.
-func (b *Bus) DropDeadLetter(ctx context.Context, sequence uint64) error {
+// DeleteDeadLetter removes a dead letter. The error is ErrNoDeadLetter where there is none of that number.
+func (b *Bus) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	stream, err := b.js.Stream(ctx, DeadLetterStream)
 	if err == nil {
 		err = stream.DeleteMsg(ctx, sequence)
@@ -77,12 +80,12 @@ func (b *Bus) DropDeadLetter(ctx context.Context, sequence uint64) error {
 	if errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
 		return ErrNoDeadLetter
 	}
-	return away("drop dead letter", err)
+	return markBrokerBusy("drop dead letter", err)
 }
 
-// Message returns the task as a message that can be published again: under an id of its own, which is the same at every try, and so are those
-// of the tasks that follow from it. The old id may still be blocked by the broker.
-func (l DeadLetter) Message() (Message, error) {
+// ReplayMessage returns the task as a message that can be published again: under an id of its own, which is the same
+// at every try, and so are those of the tasks that follow from it. The old id may still be blocked by the broker.
+func (l DeadLetter) ReplayMessage() (Message, error) {
 	replay := int(l.Sequence)
 	var task Task
 	var unit string
@@ -107,23 +110,24 @@ func (l DeadLetter) Message() (Message, error) {
 		task.ProtoReflect().Set(f, protoreflect.ValueOfInt32(int32(replay)))
 	}
 	if unit == "" {
-		unit = unitOf(l.MsgID)
+		unit = unitOfMessageID(l.MsgID)
 	}
 	return Message{Stage: l.Stage, Lane: l.Lane, Unit: unit, Replay: replay, Task: task}, nil
 }
 
-// unitOf returns the unit of a message id, <job>.<run>.<stage>.<unit>[#r<replay>].
-func unitOf(id string) string {
+// unitOfMessageID returns the unit of a message id, <job>.<run>.<stage>.<unit>[#r<replay>].
+func unitOfMessageID(id string) string {
 	unit := id[strings.LastIndexByte(id, '.')+1:]
 	unit, _, _ = strings.Cut(unit, "#")
 	return unit
 }
 
-func newDeadLetter(msg *jetstream.RawStreamMsg) DeadLetter {
+func decodeDeadLetter(msg *jetstream.RawStreamMsg) DeadLetter {
 	h := msg.Header
 	l := DeadLetter{
-		Sequence: msg.Sequence, Class: h.Get(HeaderClass), Code: h.Get(HeaderReason), Error: h.Get(HeaderError), Subject: h.Get(HeaderSubject),
-		MsgID: h.Get(HeaderMsgID), Time: msg.Time, Payload: msg.Data,
+		Sequence: msg.Sequence, Class: h.Get(HeaderClass), Code: h.Get(HeaderReason), Error: h.Get(HeaderError),
+		Subject: h.Get(HeaderSubject),
+		MsgID:   h.Get(HeaderMsgID), Time: msg.Time, Payload: msg.Data,
 	}
 	// ink.dlq.<stage>.<tenant>.<job>
 	if t := strings.Split(msg.Subject, "."); len(t) == 5 {

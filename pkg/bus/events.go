@@ -19,10 +19,12 @@ type StoredEvent struct {
 	*busv1.Event
 }
 
-// Events returns a job's audit trail in order, from the event after the sequence number on (0 for the first), at most limit of them. It
-// reports whether there are more. A repeat of an event, which a restart of the broker can let through, is left out.
-func (b *Bus) Events(ctx context.Context, tenant, job string, after uint64, limit int) (events []StoredEvent, more bool, err error) {
-	events, more, err = b.events(ctx, eventSubject(tenant, job, "*"), after, limit)
+// ListEvents returns a job's audit trail in order, from the event after the sequence number on (0 for the first), at
+// most limit of them. It reports whether there are more. A repeat of an event, which a restart of the broker can let
+// through, is left out.
+func (b *Bus) ListEvents(ctx context.Context, tenant, job string, after uint64,
+	limit int) (events []StoredEvent, more bool, err error) {
+	events, more, err = b.readEvents(ctx, eventSubject(tenant, job, "*"), after, limit)
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(events, func(e StoredEvent) bool {
 		repeat := e.ID != "" && seen[e.ID]
@@ -31,24 +33,27 @@ func (b *Bus) Events(ctx context.Context, tenant, job string, after uint64, limi
 	}), more, err
 }
 
-// AllEvents returns the audit trails of all jobs as they were written, repeats included, from the event after the sequence number on, at most limit of
-// them. It reports whether there are more.
-func (b *Bus) AllEvents(ctx context.Context, after uint64, limit int) (events []StoredEvent, more bool, err error) {
-	return b.events(ctx, allEvents, after, limit)
+// ListAllEvents returns the audit trails of all jobs as they were written, repeats included, from the event after the
+// sequence number on, at most limit of them. It reports whether there are more.
+func (b *Bus) ListAllEvents(ctx context.Context, after uint64, limit int) (events []StoredEvent, more bool, err error) {
+	return b.readEvents(ctx, allEvents, after, limit)
 }
 
-// endsRead is how many ends of a job are looked at: each run has one, and repeats that a restart of the broker let through.
-const endsRead = 1000
+// maxEndEvents is how many ends of a job are looked at: each run has one, and repeats that a restart of the broker
+// let through.
+const maxEndEvents = 1000
 
-// EndTold reports whether the audit trail has the end of a job's run. On a replicated stream it may miss one that was just told.
-func (b *Bus) EndTold(ctx context.Context, tenant, job string, run int) (bool, error) {
-	events, _, err := b.events(ctx, eventSubject(tenant, job, "ended"), 0, endsRead)
+// HasEndEvent reports whether the audit trail has the end of a job's run. On a replicated stream it may miss one that
+// was just told.
+func (b *Bus) HasEndEvent(ctx context.Context, tenant, job string, run int) (bool, error) {
+	events, _, err := b.readEvents(ctx, eventSubject(tenant, job, "ended"), 0, maxEndEvents)
 	return slices.ContainsFunc(events, func(e StoredEvent) bool { return int(e.GetRun()) == run }), err
 }
 
-func (b *Bus) events(ctx context.Context, filter string, after uint64, limit int) (events []StoredEvent, more bool, err error) {
+func (b *Bus) readEvents(ctx context.Context, filter string, after uint64,
+	limit int) (events []StoredEvent, more bool, err error) {
 	var bad error
-	more, err = b.page(ctx, EventStream, filter, after, limit, func(msg *jetstream.RawStreamMsg) {
+	more, err = b.scanMessages(ctx, EventStream, filter, after, limit, func(msg *jetstream.RawStreamMsg) {
 		e := &busv1.Event{}
 		if uerr := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(msg.Data, e); uerr != nil {
 			bad = fmt.Errorf("decode event %d: %w", msg.Sequence, uerr)

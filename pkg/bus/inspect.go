@@ -10,17 +10,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Server is what the broker says of itself.
-type Server struct {
+// ServerInfo is what the broker says of itself.
+type ServerInfo struct {
 	Name, Version, Cluster string
 	// MaxPayload is in bytes.
 	MaxPayload int64
 }
 
-// Server returns what the server says of itself that this connection is to.
-func (b *Bus) Server() Server {
-	return Server{
-		Name: b.nc.ConnectedServerName(), Version: b.nc.ConnectedServerVersion(), Cluster: b.nc.ConnectedClusterName(), MaxPayload: b.nc.MaxPayload(),
+// ServerInfo returns what the server says of itself that this connection is to.
+func (b *Bus) ServerInfo() ServerInfo {
+	return ServerInfo{
+		Name: b.nc.ConnectedServerName(), Version: b.nc.ConnectedServerVersion(), Cluster: b.nc.ConnectedClusterName(),
+		MaxPayload: b.nc.MaxPayload(),
 	}
 }
 
@@ -32,14 +33,15 @@ type Deviation struct {
 	Problem string
 }
 
-// Inspect compares the streams, the consumers and the buckets with what Provision makes of the topology, in what the guarantees rest on; it changes
-// nothing. Bounds and times that an operator may have chosen are not compared, and neither are replicas: those of the stream that has the fewest are
-// returned, none where there are no streams. Its error wraps ErrNoLeader where a cluster lacks one.
-func (b *Bus) Inspect(ctx context.Context, t Topology) (found []Deviation, replicas int, err error) {
+// InspectTopology compares the streams, the consumers and the buckets with what Provision makes of the topology, in
+// what the guarantees rest on; it changes nothing. Bounds and times that an operator may have chosen are not
+// compared, and neither are replicas: those of the stream that has the fewest are returned, none where there are no
+// streams. Its error wraps ErrNoLeader where a cluster lacks one.
+func (b *Bus) InspectTopology(ctx context.Context, t Topology) (found []Deviation, replicas int, err error) {
 	t = t.withDefaults()
-	streams := append(t.otherStreams(), t.bucket())
-	for _, s := range Stages() {
-		streams = append(streams, t.stageStream(s))
+	streams := append(t.otherStreamConfigs(), t.jobStreamConfig())
+	for _, s := range AllStages() {
+		streams = append(streams, t.stageStreamConfig(s))
 	}
 	fewest := func(n int) {
 		if replicas == 0 || n < replicas {
@@ -47,38 +49,38 @@ func (b *Bus) Inspect(ctx context.Context, t Topology) (found []Deviation, repli
 		}
 	}
 	for _, want := range streams {
-		stream, err := b.stream(ctx, want.Name)
+		stream, err := b.lookUpStream(ctx, want.Name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			found = append(found, Deviation{want.Name, "is not there"})
 			continue
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("stream %s: %w", want.Name, b.cause(err))
+			return nil, 0, fmt.Errorf("stream %s: %w", want.Name, b.explainNoLeader(err))
 		}
 		got := stream.CachedInfo().Config
-		if problem := streamProblem(kept(want, got.Replicas), got); problem != "" {
+		if problem := streamProblem(withReplicas(want, got.Replicas), got); problem != "" {
 			found = append(found, Deviation{want.Name, problem})
 		}
 		fewest(got.Replicas)
 	}
-	for _, want := range t.otherBuckets() {
+	for _, want := range t.otherBucketConfigs() {
 		name := "KV_" + want.Bucket
-		stream, err := b.stream(ctx, name)
+		stream, err := b.lookUpStream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			found = append(found, Deviation{name, "is not there"})
 			continue
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("stream %s: %w", name, b.cause(err))
+			return nil, 0, fmt.Errorf("stream %s: %w", name, b.explainNoLeader(err))
 		}
 		fewest(stream.CachedInfo().Config.Replicas)
 	}
-	for _, s := range Stages() {
+	for _, s := range AllStages() {
 		for _, l := range []Lane{Interactive, Batch} {
-			name := s.Stream() + " > " + Durable(s, l)
+			name := s.StreamName() + " > " + DurableName(s, l)
 			var c jetstream.Consumer
-			err := b.insist(ctx, func(ctx context.Context) (err error) {
-				c, err = b.js.Consumer(ctx, s.Stream(), Durable(s, l))
+			err := b.retryUntilDone(ctx, func(ctx context.Context) (err error) {
+				c, err = b.js.Consumer(ctx, s.StreamName(), DurableName(s, l))
 				return err
 			})
 			if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -86,9 +88,9 @@ func (b *Bus) Inspect(ctx context.Context, t Topology) (found []Deviation, repli
 				continue
 			}
 			if err != nil {
-				return nil, 0, fmt.Errorf("consumer %s: %w", name, b.cause(err))
+				return nil, 0, fmt.Errorf("consumer %s: %w", name, b.explainNoLeader(err))
 			}
-			if problem := consumerProblem(t.consumer(s, l), c.CachedInfo().Config); problem != "" {
+			if problem := consumerProblem(t.consumerConfig(s, l), c.CachedInfo().Config); problem != "" {
 				found = append(found, Deviation{name, problem})
 			}
 		}
@@ -96,9 +98,9 @@ func (b *Bus) Inspect(ctx context.Context, t Topology) (found []Deviation, repli
 	return found, replicas, nil
 }
 
-// stream returns a stream. It outlasts an election of its leader.
-func (b *Bus) stream(ctx context.Context, name string) (s jetstream.Stream, err error) {
-	err = b.insist(ctx, func(ctx context.Context) (err error) {
+// lookUpStream returns a stream. It outlasts an election of its leader.
+func (b *Bus) lookUpStream(ctx context.Context, name string) (s jetstream.Stream, err error) {
+	err = b.retryUntilDone(ctx, func(ctx context.Context) (err error) {
 		s, err = b.js.Stream(ctx, name)
 		return err
 	})

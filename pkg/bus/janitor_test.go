@@ -14,10 +14,11 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 )
 
-// crashing takes a task up again and again without ever settling it, as handlers do that are killed, until the broker delivers it no more.
-func crashing(t *testing.T, b *bus.Bus) {
+// consumeAndCrash takes a task up again and again without ever settling it, as handlers do that are killed, until the
+// broker delivers it no more.
+func consumeAndCrash(t *testing.T, b *bus.Bus) {
 	t.Helper()
-	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Interactive))
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.StreamName(), bus.DurableName(bus.OCR, bus.Interactive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,14 +33,14 @@ func crashing(t *testing.T, b *bus.Bus) {
 	})
 }
 
-// ends remembers the orphans whose jobs a janitor ended.
-type ends struct {
+// endRecorder remembers the orphans whose jobs a janitor ended.
+type endRecorder struct {
 	mu      sync.Mutex // guards all below
 	orphans []bus.Orphan
 	err     error
 }
 
-func (e *ends) end(_ context.Context, o bus.Orphan) error {
+func (e *endRecorder) end(_ context.Context, o bus.Orphan) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err != nil {
@@ -51,17 +52,17 @@ func (e *ends) end(_ context.Context, o bus.Orphan) error {
 	return nil
 }
 
-func orphaned(t *testing.T) *bus.Bus {
+func newBusWithOrphan(t *testing.T) *bus.Bus {
 	t.Helper()
-	b := bustest.Provisioned(t, bus.Topology{AckWait: 100 * time.Millisecond, MaxDeliver: 2})
+	b := bustest.NewWithTopology(t, bus.Topology{AckWait: 100 * time.Millisecond, MaxDeliver: 2})
 	publish(t, b, message("page-1", bus.Interactive))
-	crashing(t, b)
+	consumeAndCrash(t, b)
 	return b
 }
 
-func checkCleared(t *testing.T, b *bus.Bus, e *ends) {
+func checkCleared(t *testing.T, b *bus.Bus, e *endRecorder) {
 	t.Helper()
-	if got := messages(t, b, bus.OCR.Stream()); got != 0 {
+	if got := messages(t, b, bus.OCR.StreamName()); got != 0 {
 		t.Errorf("queue: got %d messages, want 0", got)
 	}
 	want := bus.Orphan{Stage: bus.OCR, Tenant: "default", Job: "j1", Run: 1, ID: "j1.1.ocr.page-1"}
@@ -95,11 +96,12 @@ func checkCleared(t *testing.T, b *bus.Bus, e *ends) {
 	}
 }
 
-// Without a janitor the broker keeps an orphan for ever: no consumer gets it, but it counts as backlog. This is what the janitor is for.
+// Without a janitor the broker keeps an orphan without end: no consumer gets it, but it counts as backlog. This is
+// what the janitor is for.
 func TestOrphanWithoutJanitor(t *testing.T) {
 	t.Parallel()
-	b := orphaned(t)
-	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Interactive))
+	b := newBusWithOrphan(t)
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.StreamName(), bus.DurableName(bus.OCR, bus.Interactive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +112,7 @@ func TestOrphanWithoutJanitor(t *testing.T) {
 	for msg := range batch.Messages() {
 		t.Errorf("delivered again: %s", msg.Subject())
 	}
-	backlog, err := b.Backlog(t.Context(), bus.OCR)
+	backlog, err := b.QueryBacklog(t.Context(), bus.OCR)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,23 +123,24 @@ func TestOrphanWithoutJanitor(t *testing.T) {
 
 func TestJanitorClearsOrphans(t *testing.T) {
 	t.Parallel()
-	b := orphaned(t)
-	e := &ends{err: errors.New("the job cannot be ended now")}
+	b := newBusWithOrphan(t)
+	e := &endRecorder{err: errors.New("the job cannot be ended now")}
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for range 3 { // several processes
 		wg.Go(func() { b.NewJanitor(e.end).Run(ctx) })
 	}
-	bustest.Eventually(t, "the orphan is cleared", func() bool { return messages(t, b, bus.OCR.Stream()) == 0 })
+	bustest.Eventually(t, "the orphan is cleared", func() bool { return messages(t, b, bus.OCR.StreamName()) == 0 })
 	stop()
 	wg.Wait()
 	checkCleared(t, b, e)
 }
 
-// The server may die between the last delivery and its advisory, or forget a task when somebody purges a part of the stream by hand.
-func TestSweepQueuesForgottenTasksAnew(t *testing.T) {
+// The server may die between the last delivery and its advisory, or forget a task when an operator purges a part of
+// the stream.
+func TestSweepRequeuesForgottenTasks(t *testing.T) {
 	t.Parallel()
-	b := orphaned(t)
+	b := newBusWithOrphan(t)
 	s, err := b.JetStream().Stream(t.Context(), bus.AdvisoryStream)
 	if err == nil {
 		err = s.Purge(t.Context())
@@ -147,22 +150,22 @@ func TestSweepQueuesForgottenTasksAnew(t *testing.T) {
 	}
 	// Tasks that wait and one that is in hand are no orphans.
 	publish(t, b, message("page-2", bus.Batch), message("page-3", bus.Batch), message("page-4", bus.Interactive))
-	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Batch))
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.StreamName(), bus.DurableName(bus.OCR, bus.Batch))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := cons.Fetch(1); err != nil {
 		t.Fatal(err)
 	}
-	e := &ends{}
+	e := &endRecorder{}
 	j := b.NewJanitor(e.end)
 	for i, want := range []int{0, 1, 0, 0} {
-		if n, err := j.Sweep(t.Context()); n != want || err != nil {
+		if n, err := j.SweepForgotten(t.Context()); n != want || err != nil {
 			t.Errorf("sweep %d: got %d, %v, want %d", i+1, n, err, want)
 		}
 	}
-	if got := messages(t, b, bus.OCR.Stream()); got != 4 {
-		t.Errorf("queue: got %d messages, want the 3 that nobody forgot and the one that was queued anew", got)
+	if got := messages(t, b, bus.OCR.StreamName()); got != 4 {
+		t.Errorf("queue: got %d messages, want the 3 that were not forgotten and the one that was queued again", got)
 	}
 	if letters := messages(t, b, bus.DeadLetterStream); letters > 0 || len(e.orphans) > 0 {
 		t.Errorf("got %d dead letters and %d ended jobs, want none", letters, len(e.orphans))
@@ -177,11 +180,11 @@ func TestSweepQueuesForgottenTasksAnew(t *testing.T) {
 	stop()
 }
 
-func TestQueued(t *testing.T) {
+func TestQueuedJobs(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
 	publish(t, b, message("page-1", bus.Interactive), message("page-2", bus.Batch))
-	got, err := b.Queued(t.Context())
+	got, err := b.QueuedJobs(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +205,7 @@ func BenchmarkQueued(b *testing.B) {
 	}
 	<-js.PublishAsyncComplete()
 	for b.Loop() {
-		got, err := queue.Queued(b.Context())
+		got, err := queue.QueuedJobs(b.Context())
 		if err != nil || len(got) != jobs {
 			b.Fatalf("got %d jobs, %v, want %d", len(got), err, jobs)
 		}

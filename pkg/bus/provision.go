@@ -12,43 +12,43 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Provision creates or updates every stream, consumer and bucket. It is safe to call from several processes at once, and at every start: it has as
-// many servers keep a stream as did before, or more where the topology asks for more.
+// Provision creates or updates every stream, consumer and bucket. It is safe to call from several processes at once,
+// and at every start: it has as many servers keep a stream as did before, or more where the topology asks for more.
 func (b *Bus) Provision(ctx context.Context, t Topology) error {
 	t = t.withDefaults()
-	m := maker{b: b, t: t}
+	m := provisioner{bus: b, topology: t}
 	var err error
-	if m.others, err = m.replicas(ctx, jobStream); err != nil {
+	if m.otherReplicas, err = m.currentReplicas(ctx, jobStream); err != nil {
 		return fmt.Errorf("stream %s: %w", jobStream, err)
 	}
-	if m.others == 0 && t.Replicas == 0 && b.nc.ConnectedClusterName() != "" {
-		m.others = ClusterReplicas
+	if m.otherReplicas == 0 && t.Replicas == 0 && b.nc.ConnectedClusterName() != "" {
+		m.otherReplicas = ClusterReplicas
 	}
-	for _, s := range Stages() {
-		if err := m.stream(ctx, t.stageStream(s)); err != nil {
+	for _, s := range AllStages() {
+		if err := m.ensureStream(ctx, t.stageStreamConfig(s)); err != nil {
 			return err
 		}
 		for _, l := range []Lane{Interactive, Batch} {
-			if err := b.makeConsumer(ctx, s.Stream(), t.consumer(s, l)); err != nil {
+			if err := b.ensureConsumer(ctx, s.StreamName(), t.consumerConfig(s, l)); err != nil {
 				return err
 			}
 		}
 	}
-	for _, cfg := range t.otherStreams() {
-		if err := m.stream(ctx, cfg); err != nil {
+	for _, cfg := range t.otherStreamConfigs() {
+		if err := m.ensureStream(ctx, cfg); err != nil {
 			return err
 		}
 	}
-	for stream, cfg := range t.otherConsumers() {
-		if err := b.makeConsumer(ctx, stream, cfg); err != nil {
+	for stream, cfg := range t.otherConsumerConfigs() {
+		if err := b.ensureConsumer(ctx, stream, cfg); err != nil {
 			return err
 		}
 	}
-	if err := m.stream(ctx, t.bucket()); err != nil {
+	if err := m.ensureStream(ctx, t.jobStreamConfig()); err != nil {
 		return err
 	}
-	for _, cfg := range t.otherBuckets() {
-		if err := m.keep(ctx, "KV_"+cfg.Bucket, func(ctx context.Context, replicas int) error {
+	for _, cfg := range t.otherBucketConfigs() {
+		if err := m.applyWithReplicas(ctx, "KV_"+cfg.Bucket, func(ctx context.Context, replicas int) error {
 			cfg.Replicas = replicas
 			_, err := b.js.CreateKeyValue(ctx, cfg)
 			if errors.Is(err, jetstream.ErrBucketExists) {
@@ -62,50 +62,53 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 	return nil
 }
 
-// maker makes the streams of a topology.
-type maker struct {
-	b *Bus
-	t Topology
-	// others is how many servers keep what is there already.
-	others int
+// provisioner makes the streams of a topology.
+type provisioner struct {
+	bus      *Bus
+	topology Topology
+	// otherReplicas is how many servers keep what is there already.
+	otherReplicas int
 }
 
-// stream updates a stream only where it is not as it should be: the server updates one that is, too, and its consumers may be made meanwhile by
-// another process that provisions, which it does not keep apart (v2.15.2, fileStore.UpdateConfig and ConsumerStore).
-func (m *maker) stream(ctx context.Context, cfg jetstream.StreamConfig) error {
-	return m.keep(ctx, cfg.Name, func(ctx context.Context, replicas int) error {
-		cfg := kept(cfg, replicas)
-		_, err := m.b.js.CreateStream(ctx, cfg) // one that is there, and the same, will do
+// ensureStream updates a stream only where it is not as it should be: the server also carries out an update that
+// changes nothing, and does not keep it apart from the consumers that another process creates at the same time while
+// it provisions (v2.15.2, fileStore.UpdateConfig and ConsumerStore).
+func (m *provisioner) ensureStream(ctx context.Context, cfg jetstream.StreamConfig) error {
+	return m.applyWithReplicas(ctx, cfg.Name, func(ctx context.Context, replicas int) error {
+		cfg := withReplicas(cfg, replicas)
+		_, err := m.bus.js.CreateStream(ctx, cfg) // one that is there, and the same, will do
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			_, err = m.b.js.UpdateStream(ctx, cfg)
+			_, err = m.bus.js.UpdateStream(ctx, cfg)
 		}
 		return err
 	})
 }
 
-// keep makes a stream, with as many replicas as it is to have.
-func (m *maker) keep(ctx context.Context, stream string, do func(ctx context.Context, replicas int) error) error {
-	now, err := m.replicas(ctx, stream)
+// applyWithReplicas makes a stream, with as many replicas as it is to have.
+func (m *provisioner) applyWithReplicas(ctx context.Context, stream string,
+	do func(ctx context.Context, replicas int) error) error {
+	now, err := m.currentReplicas(ctx, stream)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", stream, err)
 	}
-	replicas := m.t.replicas(now, m.others)
-	if err := m.b.insist(ctx, func(ctx context.Context) error { return do(ctx, replicas) }); err != nil {
-		if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == errNoPeers || api.ErrorCode == errNoCluster) {
+	replicas := m.topology.wantedReplicas(now, m.otherReplicas)
+	if err := m.bus.retryUntilDone(ctx, func(ctx context.Context) error { return do(ctx, replicas) }); err != nil {
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok &&
+			(api.ErrorCode == errNoPeers || api.ErrorCode == errNoCluster) {
 			err = fmt.Errorf("%d replicas need %d servers of a NATS cluster that are up and have room: start them, or ask for fewer replicas with "+
 				"--nats.replicas: %w", replicas, replicas, err)
 		}
 		return fmt.Errorf("stream %s: %w", stream, err)
 	}
 	if replicas < now {
-		m.t.Lower(stream, now, replicas)
+		m.topology.OnLowerReplicas(stream, now, replicas)
 	}
 	return nil
 }
 
-// replicas returns how many servers keep a stream, none where it is not there.
-func (m *maker) replicas(ctx context.Context, stream string) (int, error) {
-	s, err := m.b.stream(ctx, stream)
+// currentReplicas returns how many servers keep a stream, none where it is not there.
+func (m *provisioner) currentReplicas(ctx context.Context, stream string) (int, error) {
+	s, err := m.bus.lookUpStream(ctx, stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return 0, nil
 	}
@@ -115,8 +118,8 @@ func (m *maker) replicas(ctx context.Context, stream string) (int, error) {
 	return s.CachedInfo().Config.Replicas, nil
 }
 
-func (b *Bus) makeConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error {
-	if err := b.insist(ctx, func(ctx context.Context) error {
+func (b *Bus) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error {
+	if err := b.retryUntilDone(ctx, func(ctx context.Context) error {
 		_, err := b.js.CreateOrUpdateConsumer(ctx, stream, cfg)
 		return err
 	}); err != nil {
@@ -125,12 +128,12 @@ func (b *Bus) makeConsumer(ctx context.Context, stream string, cfg jetstream.Con
 	return nil
 }
 
-// insist makes a request, and repeats it while it is not answered, for up to leaderPatience: a cluster that elects a leader forgets what the one
-// before it had under way, and nobody tells the client.
-func (b *Bus) insist(ctx context.Context, request func(context.Context) error) error {
+// retryUntilDone makes a request, and repeats it while it is not answered, for up to leaderPatience: a cluster that
+// elects a leader forgets what the one before it had under way, and does not tell the client.
+func (b *Bus) retryUntilDone(ctx context.Context, request func(context.Context) error) error {
 	deadline := time.Now().Add(leaderPatience)
 	var err error
-	if perr := b.poll(ctx, awaitLeader, func(try context.Context) error {
+	if perr := b.pollUntilReady(ctx, logLeaderWait, func(try context.Context) error {
 		err = request(try)
 		api, ok := errors.AsType[*jetstream.APIError](err)
 		leaderless := errors.Is(err, context.DeadlineExceeded) || ok && api.ErrorCode == errNoLeader
@@ -144,63 +147,65 @@ func (b *Bus) insist(ctx context.Context, request func(context.Context) error) e
 	return err
 }
 
-// Provisioned reports whether everything is there, or what the named stages' services need of it: their consumers and the bucket of jobs. Its error
-// wraps ErrNoLeader where that cannot be told for want of one.
-func (b *Bus) Provisioned(ctx context.Context, services ...Stage) error {
+// CheckTopology reports whether everything is there, or what the named stages' services need of it: their consumers
+// and the bucket of jobs. Its error wraps ErrNoLeader where that cannot be told for want of one.
+func (b *Bus) CheckTopology(ctx context.Context, services ...Stage) error {
 	all := len(services) == 0
-	for _, s := range Stages() {
+	for _, s := range AllStages() {
 		if !all && !slices.Contains(services, s) {
 			continue
 		}
 		for _, l := range []Lane{Interactive, Batch} {
-			if _, err := b.js.Consumer(ctx, s.Stream(), Durable(s, l)); err != nil {
-				return fmt.Errorf("consumer %s: %w", Durable(s, l), b.cause(err))
+			if _, err := b.js.Consumer(ctx, s.StreamName(), DurableName(s, l)); err != nil {
+				return fmt.Errorf("consumer %s: %w", DurableName(s, l), b.explainNoLeader(err))
 			}
 		}
 	}
 	buckets := []string{JobBucket}
 	if all {
-		for stream, cfg := range (Topology{}).otherConsumers() {
+		for stream, cfg := range (Topology{}).otherConsumerConfigs() {
 			if _, err := b.js.Consumer(ctx, stream, cfg.Durable); err != nil {
-				return fmt.Errorf("consumer %s of %s: %w", cfg.Durable, stream, b.cause(err))
+				return fmt.Errorf("consumer %s of %s: %w", cfg.Durable, stream, b.explainNoLeader(err))
 			}
 		}
-		buckets = append(buckets, KeyBucket, HookBucket)
+		buckets = append(buckets, KeyBucket, WebhookBucket)
 	}
 	for _, bucket := range buckets {
 		if _, err := b.js.KeyValue(ctx, bucket); err != nil {
-			return fmt.Errorf("bucket %s: %w", bucket, b.cause(err))
+			return fmt.Errorf("bucket %s: %w", bucket, b.explainNoLeader(err))
 		}
 	}
 	return nil
 }
 
-// CheckProvisioned is Check for a service that waits in Await for the same.
+// CheckProvisioned is CheckServer for a service that waits in AwaitProvisioned for the same.
 func (b *Bus) CheckProvisioned(ctx context.Context, services ...Stage) error {
-	if err := b.Check(ctx); err != nil {
+	if err := b.CheckServer(ctx); err != nil {
 		return err
 	}
-	err := b.Provisioned(ctx, services...)
-	if notThere(err) {
-		return fmt.Errorf("%s: %w", noStreams, err)
+	err := b.CheckTopology(ctx, services...)
+	if isNotProvisioned(err) {
+		return fmt.Errorf("%s: %w", noStreamsMessage, err)
 	}
 	return err
 }
 
-// notThere reports whether an error says that something has not been made.
-func notThere(err error) bool {
-	return errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrBucketNotFound)
+// isNotProvisioned reports whether an error says that something has not been made.
+func isNotProvisioned(err error) bool {
+	return errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) ||
+		errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
-// Await waits until everything is there, or what the named stages' services need of it: a service that is started before anybody has provisioned
-// waits so. It gives up where the server refuses the user.
-func (b *Bus) Await(ctx context.Context, services ...Stage) error {
-	return b.poll(ctx, awaitStreams, func(ctx context.Context) error { return b.Provisioned(ctx, services...) })
+// AwaitProvisioned waits until everything is there, or what the named stages' services need of it: a service that
+// starts before the broker is provisioned waits so. It gives up where the server refuses the user.
+func (b *Bus) AwaitProvisioned(ctx context.Context, services ...Stage) error {
+	return b.pollUntilReady(ctx, logStreamsWait,
+		func(ctx context.Context) error { return b.CheckTopology(ctx, services...) })
 }
 
 const (
-	// formingPatience is how long a cluster that answers may go on without all the servers that a stream is to be kept on.
-	formingPatience = 30 * time.Second
+	// peersPatience is how long a cluster that answers may go on without all the servers that a stream is to be kept on.
+	peersPatience = 30 * time.Second
 	// errNoPeers is the broker's code for that, and errNoCluster the one of a server that is no cluster's.
 	errNoPeers   jetstream.ErrorCode = 10005
 	errNoCluster jetstream.ErrorCode = 10074
@@ -213,17 +218,18 @@ const (
 	errConsumerOffline jetstream.ErrorCode = 10119
 )
 
-// ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their server, or before all of a
-// cluster's.
+// ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their
+// server, or before all of a cluster's.
 func (b *Bus) ProvisionWhenUp(ctx context.Context, t Topology) error {
-	if err := b.poll(ctx, awaitServer, b.Check); err != nil {
+	if err := b.pollUntilReady(ctx, logServerWait, b.CheckServer); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(formingPatience)
+	deadline := time.Now().Add(peersPatience)
 	var err error
-	if perr := b.poll(ctx, awaitPeers, func(context.Context) error {
+	if perr := b.pollUntilReady(ctx, logPeersWait, func(context.Context) error {
 		err = b.Provision(ctx, t)
-		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == errNoPeers && time.Now().Before(deadline) {
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == errNoPeers &&
+			time.Now().Before(deadline) {
 			return err
 		}
 		return nil
@@ -238,41 +244,44 @@ func (b *Bus) ProvisionWhenUp(ctx context.Context, t Topology) error {
 }
 
 const (
-	// pollEvery is how often what is waited for is looked at.
-	pollEvery = 500 * time.Millisecond
-	// waitLogEvery is how often it is said that something is still waited for.
-	waitLogEvery = time.Minute
-	// reasonPatience is how long the client may take to tell why there is no connection: it does not tell of its first try.
+	// pollInterval is how often what is waited for is looked at.
+	pollInterval = 500 * time.Millisecond
+	// waitLogInterval is how often it is said that something is still waited for.
+	waitLogInterval = time.Minute
+	// reasonPatience is how long the client may take to tell why there is no connection: it does not tell of its first
+	// try.
 	reasonPatience = 2 * time.Second
 
-	noStreams = "no streams yet: run 'inkstream provision'"
+	noStreamsMessage = "no streams yet: run 'inkstream provision'"
 )
 
 // What may be waited for, as the log tells of it.
-func awaitServer(ctx context.Context, log *slog.Logger, err error) {
+func logServerWait(ctx context.Context, log *slog.Logger, err error) {
 	log.WarnContext(ctx, "waiting for NATS", "error", err)
 }
 
-func awaitStreams(ctx context.Context, log *slog.Logger, err error) {
-	if notThere(err) {
-		log.WarnContext(ctx, noStreams, "error", err)
+func logStreamsWait(ctx context.Context, log *slog.Logger, err error) {
+	if isNotProvisioned(err) {
+		log.WarnContext(ctx, noStreamsMessage, "error", err)
 		return
 	}
 	log.WarnContext(ctx, "waiting for NATS to tell of its streams", "error", err)
 }
 
-func awaitPeers(ctx context.Context, log *slog.Logger, err error) {
+func logPeersWait(ctx context.Context, log *slog.Logger, err error) {
 	log.WarnContext(ctx, "waiting for the other servers of the NATS cluster", "error", err)
 }
 
-func awaitLeader(ctx context.Context, log *slog.Logger, err error) {
+func logLeaderWait(ctx context.Context, log *slog.Logger, err error) {
 	log.WarnContext(ctx, "waiting for the leader of the NATS cluster", "error", err)
 }
 
-// poll calls ok until it succeeds, ctx is done, or the server refuses the user, which waiting does not change. It tells the log what it waits for at
-// once, and then rarely; without a connection, that is what it waits for.
-func (b *Bus) poll(ctx context.Context, tell func(context.Context, *slog.Logger, error), ok func(context.Context) error) error {
-	tick := time.NewTicker(pollEvery)
+// pollUntilReady calls ok until it succeeds, ctx is done, or the server refuses the user, which waiting does not
+// change. It tells the log what it waits for at once, and then rarely; without a connection, that is what it waits
+// for.
+func (b *Bus) pollUntilReady(ctx context.Context, tell func(context.Context, *slog.Logger, error),
+	ok func(context.Context) error) error {
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	begun := time.Now()
 	var told time.Time
@@ -286,21 +295,21 @@ func (b *Bus) poll(ctx context.Context, tell func(context.Context, *slog.Logger,
 		}
 		switch last := b.nc.LastError(); {
 		case errors.Is(last, nats.ErrAuthorization):
-			return b.refused(last)
+			return b.explainRefusal(last)
 		case errors.Is(last, nats.ErrPermissionViolation):
 			return fmt.Errorf("nats: %w", last)
 		}
 		is := b.nc.IsConnected()
-		known := is || b.reason() != nil || time.Since(begun) >= reasonPatience
-		if ctx.Err() == nil && known && (is != connected || time.Since(told) >= waitLogEvery) {
+		known := is || b.connectFailureReason() != nil || time.Since(begun) >= reasonPatience
+		if ctx.Err() == nil && known && (is != connected || time.Since(told) >= waitLogInterval) {
 			say := tell
 			if !is {
-				say = awaitServer
-				if why := b.connected(); why != nil { // what a request says is of the buffer that there is none of
+				say = logServerWait
+				if why := b.checkConnection(); why != nil { // what a request says is of the buffer that there is none of
 					err = why
 				}
 			}
-			say(ctx, b.log.With("nats", b.hosts()), err)
+			say(ctx, b.log.With("nats", b.serverHosts()), err)
 			told, connected = time.Now(), is
 		}
 		select {

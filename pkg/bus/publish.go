@@ -23,7 +23,8 @@ import (
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
-// publishPatience is how long a publish is tried again. The longest stall measured on a three-node cluster that loses its leader was 6.8 s.
+// publishPatience is how long a publish is tried again. The longest stall measured on a three-node cluster that loses
+// its leader was 6.8 s.
 const publishPatience = 30 * time.Second
 
 // Task is a message that a stage consumes: any of busv1's tasks.
@@ -36,15 +37,17 @@ type Task interface {
 type Message struct {
 	Stage Stage
 	Lane  Lane
-	// Unit names the piece of work within the job's run, e.g. chunk-3 or page-12. The same unit always has the same message id.
+	// Unit names the piece of work within the job's run, e.g. chunk-3 or page-12. The same unit always has the same
+	// message id.
 	Unit string
-	// Replay sets a message apart from an earlier one of the same unit, whose id the broker may still block; 0 for the first.
+	// Replay sets a message apart from an earlier one of the same unit, whose id the broker may still block; 0 for the
+	// first.
 	Replay int
 	Task   Task
 }
 
-// ID returns the message id, <job>.<run>.<stage>.<unit>, which the broker absorbs repeats by.
-func (m Message) ID() string {
+// MessageID returns the message id, <job>.<run>.<stage>.<unit>, which the broker absorbs repeats by.
+func (m Message) MessageID() string {
 	u := m.Task.GetUnit()
 	id := u.GetJob() + "." + strconv.Itoa(int(u.GetRun())) + "." + string(m.Stage) + "." + m.Unit
 	if m.Replay > 0 {
@@ -53,8 +56,9 @@ func (m Message) ID() string {
 	return id
 }
 
-// Publish stores a task in its stage's stream, and returns when the stream has it on disk. A repeat of a message that the stream still knows
-// is no error. It is tried again for 30 s; a full queue is reported at once, as fault.QueueFull.
+// Publish stores a task in its stage's stream, and returns when the stream has it on disk. A repeat of a message that
+// the stream still knows is no error. It is tried again for 30 s; a full queue is reported at once, as
+// fault.QueueFull.
 func (b *Bus) Publish(ctx context.Context, m Message) error {
 	_, err := b.publishTask(ctx, m)
 	return err
@@ -62,18 +66,19 @@ func (b *Bus) Publish(ctx context.Context, m Message) error {
 
 func (b *Bus) publishTask(ctx context.Context, m Message) (repeat bool, err error) {
 	u := m.Task.GetUnit()
-	msg, err := encode(taskSubject(m.Stage, m.Lane, u.GetTenant(), u.GetJob()), m.Task)
+	msg, err := encodeMessage(taskSubject(m.Stage, m.Lane, u.GetTenant(), u.GetJob()), m.Task)
 	if err != nil {
 		return false, err
 	}
 	msg.Header.Set(HeaderRun, strconv.Itoa(int(u.GetRun())))
-	msg.Header.Set(jetstream.MsgIDHeader, m.ID())
-	telemetry.Inject(ctx, msg.Header)
-	return b.publish(ctx, msg)
+	msg.Header.Set(jetstream.MsgIDHeader, m.MessageID())
+	telemetry.InjectContext(ctx, msg.Header)
+	return b.publishMessage(ctx, msg)
 }
 
-// PublishAll publishes events in their order, and then messages side by side. The events go first, so that the trail tells of things in the order in
-// which they happen: what the messages lead to comes after them. It returns the first error.
+// PublishAll publishes events in their order, and then messages side by side. The events go first, so that the audit
+// trail has things in the order in which they happen: what the messages lead to comes after them. It returns the
+// first error.
 func (b *Bus) PublishAll(ctx context.Context, msgs []Message, events []*busv1.Event) error {
 	_, err := b.PublishNext(ctx, msgs, events)
 	return err
@@ -82,7 +87,7 @@ func (b *Bus) PublishAll(ctx context.Context, msgs []Message, events []*busv1.Ev
 // PublishNext is PublishAll, and tells whether the broker absorbed any of the messages as a repeat.
 func (b *Bus) PublishNext(ctx context.Context, msgs []Message, events []*busv1.Event) (repeat bool, err error) {
 	for _, e := range events {
-		if err := b.Event(ctx, e); err != nil {
+		if err := b.PublishEvent(ctx, e); err != nil {
 			return false, err
 		}
 		if err := failpoint.Hit("bus", "event"); err != nil {
@@ -108,35 +113,38 @@ func (b *Bus) PublishNext(ctx context.Context, msgs []Message, events []*busv1.E
 	return repeated.Load(), err
 }
 
-// Event adds to a job's audit trail. A repeat of the same event, by job, run, type and page, is absorbed. The time is set where it is missing.
-func (b *Bus) Event(ctx context.Context, e *busv1.Event) error {
+// PublishEvent adds to a job's audit trail. A repeat of the same event, by job, run, type and page, is absorbed. The
+// time is set where it is missing.
+func (b *Bus) PublishEvent(ctx context.Context, e *busv1.Event) error {
 	if e.GetTime() == nil {
 		e.Time = timestamppb.Now()
 	}
-	msg, err := encode(eventSubject(e.GetTenant(), e.GetJob(), e.GetType()), e)
+	msg, err := encodeMessage(eventSubject(e.GetTenant(), e.GetJob(), e.GetType()), e)
 	if err != nil {
 		return err
 	}
-	id := fmt.Sprintf("%s.%d.event.%s.%s.%d.%s", e.GetJob(), e.GetRun(), e.GetType(), e.GetStage(), e.GetPage(), e.GetAttributes()["unit"])
+	id := fmt.Sprintf("%s.%d.event.%s.%s.%d.%s", e.GetJob(), e.GetRun(), e.GetType(), e.GetStage(), e.GetPage(),
+		e.GetAttributes()["unit"])
 	msg.Header.Set(jetstream.MsgIDHeader, id)
-	telemetry.Inject(ctx, msg.Header)
-	_, err = b.publish(ctx, msg)
+	telemetry.InjectContext(ctx, msg.Header)
+	_, err = b.publishMessage(ctx, msg)
 	return err
 }
 
-func encode(subject string, m proto.Message) (*nats.Msg, error) {
+func encodeMessage(subject string, m proto.Message) (*nats.Msg, error) {
 	data, err := protojson.Marshal(m)
 	if err != nil {
-		return nil, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("encode %s: %w", schema(m), err))
+		return nil, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("encode %s: %w", schemaName(m), err))
 	}
 	msg := nats.NewMsg(subject)
 	msg.Data = data
-	msg.Header.Set(HeaderSchema, schema(m))
+	msg.Header.Set(HeaderSchema, schemaName(m))
 	return msg, nil
 }
 
-// publish stores a message. It reports whether the stream knew it already, be it from an earlier try whose answer was lost.
-func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (repeat bool, err error) {
+// publishMessage stores a message. It reports whether the stream knew it already, also from an earlier try whose
+// answer was lost.
+func (b *Bus) publishMessage(ctx context.Context, msg *nats.Msg) (repeat bool, err error) {
 	deadline := time.Now().Add(publishPatience)
 	wait := 50 * time.Millisecond
 	for {
@@ -145,7 +153,7 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (repeat bool, err erro
 		unanswered := err != nil && errors.Is(try.Err(), context.DeadlineExceeded) && ctx.Err() == nil && b.nc.IsConnected()
 		cancel()
 		if err == nil || unanswered {
-			b.trial.answered(msg.Subject, err == nil)
+			b.writeProbe.recordAnswer(msg.Subject, err == nil)
 		}
 		switch {
 		case err == nil:
@@ -165,14 +173,15 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (repeat bool, err erro
 	}
 }
 
-// IsQueueFull reports whether the broker refused a message because the stream has reached its bound. The broker has one code (10077) for
-// that and for disk errors, so the description tells.
+// IsQueueFull reports whether the broker refused a message because the stream has reached its bound. The broker has
+// one code (10077) for that and for disk errors, so the description tells.
 func IsQueueFull(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	if !ok {
 		return false
 	}
-	for _, s := range []string{"maximum messages exceeded", "maximum bytes exceeded", "maximum messages per subject exceeded"} {
+	for _, s := range []string{"maximum messages exceeded", "maximum bytes exceeded",
+		"maximum messages per subject exceeded"} {
 		if strings.Contains(api.Description, s) {
 			return true
 		}

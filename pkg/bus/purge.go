@@ -12,44 +12,44 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// PurgeTasks drops every task of a job that is queued or in hand, at every stage. What is in hand is not redelivered either; its handler
-// finds out from the job's record that it must stop.
+// PurgeTasks drops every task of a job that is queued or in hand, at every stage. What is in hand is not redelivered
+// either; its handler finds out from the job's record that it must stop.
 func (b *Bus) PurgeTasks(ctx context.Context, tenant, job string) error {
 	return b.PurgeTasksUntil(ctx, tenant, job, nil)
 }
 
-// Position is a moment in the life of the stages' streams: the last message that each had taken.
-type Position map[Stage]uint64
+// StreamPositions is a moment in the life of the stages' streams: the last message that each had taken.
+type StreamPositions map[Stage]uint64
 
-// Position returns the present moment.
-func (b *Bus) Position(ctx context.Context) (Position, error) {
+// CurrentPositions returns the present moment.
+func (b *Bus) CurrentPositions(ctx context.Context) (StreamPositions, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	last := make([]uint64, len(Stages()))
+	last := make([]uint64, len(AllStages()))
 	g, gctx := errgroup.WithContext(ctx)
-	for i, s := range Stages() {
+	for i, s := range AllStages() {
 		g.Go(func() error {
-			stream, err := b.js.Stream(gctx, s.Stream()) // asks for its state as well
+			stream, err := b.js.Stream(gctx, s.StreamName()) // asks for its state as well
 			if err == nil {
 				last[i] = stream.CachedInfo().State.LastSeq
 			}
-			return away("stream "+s.Stream(), err)
+			return markBrokerBusy("stream "+s.StreamName(), err)
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	p := make(Position, len(last))
-	for i, s := range Stages() {
+	p := make(StreamPositions, len(last))
+	for i, s := range AllStages() {
 		p[s] = last[i]
 	}
 	return p, nil
 }
 
 // PurgeTasksUntil is PurgeTasks for the tasks that were there at a moment; later ones stay. A nil moment is now.
-func (b *Bus) PurgeTasksUntil(ctx context.Context, tenant, job string, until Position) error {
+func (b *Bus) PurgeTasksUntil(ctx context.Context, tenant, job string, until StreamPositions) error {
 	g, gctx := errgroup.WithContext(ctx)
-	for _, s := range Stages() {
+	for _, s := range AllStages() {
 		last := uint64(math.MaxUint64)
 		if until != nil {
 			last = until[s]
@@ -61,11 +61,11 @@ func (b *Bus) PurgeTasksUntil(ctx context.Context, tenant, job string, until Pos
 	return g.Wait()
 }
 
-// deleteTasks deletes the tasks of a subject up to a sequence, one by one: a purge with a filter makes the server (2.15) forget which other tasks of the
-// stream are in hand, and a crash of who has one of those would then lose it.
+// deleteTasks deletes the tasks of a subject up to a sequence, one by one: a purge with a filter makes the server
+// (2.15) forget which other tasks of the stream are in hand, and a crash of who has one of those would then lose it.
 func (b *Bus) deleteTasks(ctx context.Context, s Stage, subject string, last uint64) error {
 	for seq := uint64(1); ; {
-		m, err := b.stored(ctx, s, seq, subject)
+		m, err := b.readStored(ctx, s, seq, subject)
 		if errors.Is(err, errNoMessage) || err == nil && m.seq > last {
 			return nil
 		}
@@ -73,7 +73,7 @@ func (b *Bus) deleteTasks(ctx context.Context, s Stage, subject string, last uin
 			err = b.deleteStored(ctx, s, m.seq)
 		}
 		if err != nil {
-			return away("delete tasks of "+subject, err)
+			return markBrokerBusy("delete tasks of "+subject, err)
 		}
 		seq = m.seq + 1
 	}
@@ -84,18 +84,18 @@ func (b *Bus) deleteStored(ctx context.Context, s Stage, seq uint64) error {
 	var answer struct {
 		Error *jetstream.APIError `json:"error"`
 	}
-	err := b.ask(ctx, "STREAM.MSG.DELETE", s, struct {
+	err := b.requestStreamAPI(ctx, "STREAM.MSG.DELETE", s, struct {
 		Seq     uint64 `json:"seq"`
-		NoErase bool   `json:"no_erase"` // else the server writes the whole block of messages anew
+		NoErase bool   `json:"no_erase"` // else the server rewrites the whole block of messages
 	}{seq, true}, &answer)
 	if err == nil && answer.Error != nil {
-		if _, err := b.stored(ctx, s, seq, ""); errors.Is(err, errNoMessage) {
+		if _, err := b.readStored(ctx, s, seq, ""); errors.Is(err, errNoMessage) {
 			return nil // its handler, or another process, was faster
 		}
 		err = answer.Error
 	}
 	if err != nil {
-		return fmt.Errorf("delete message %d of %s: %w", seq, s.Stream(), err)
+		return fmt.Errorf("delete message %d of %s: %w", seq, s.StreamName(), err)
 	}
 	return nil
 }
@@ -109,11 +109,11 @@ func (b *Bus) PurgeDeadLetters(ctx context.Context, tenant, job string) error {
 	if err == nil {
 		err = stream.Purge(ctx, jetstream.WithPurgeSubject(filter))
 	}
-	return away("purge "+filter, err)
+	return markBrokerBusy("purge "+filter, err)
 }
 
-// away marks an error of the broker as one that passes.
-func away(what string, err error) error {
+// markBrokerBusy marks an error of the broker as one that passes.
+func markBrokerBusy(what string, err error) error {
 	if err == nil {
 		return nil
 	}

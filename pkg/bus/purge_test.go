@@ -11,17 +11,17 @@ import (
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
-// heldAndDropped returns whether a task in the hands of somebody who died is delivered again after another job's tasks were dropped, one that waited and
-// one that was in hand as well.
-func heldAndDropped(t *testing.T, drop func(b *bus.Bus)) bool {
+// staysInFlightAfter returns whether a task that a dead consumer holds is delivered again after another job's tasks
+// were dropped, one that waited and one that was in flight as well.
+func staysInFlightAfter(t *testing.T, drop func(b *bus.Bus)) bool {
 	t.Helper()
-	b := bustest.Provisioned(t, bus.Topology{AckWait: 200 * time.Millisecond})
+	b := bustest.NewWithTopology(t, bus.Topology{AckWait: 200 * time.Millisecond})
 	for i, job := range []string{"j0", "held", "dropped", "dropped", "j1"} {
 		m := message("page-"+string(rune('a'+i)), bus.Interactive)
 		m.Task = &busv1.OcrTask{Unit: &busv1.Unit{Tenant: "default", Job: job, Run: 1}}
 		publish(t, b, m)
 	}
-	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Interactive))
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.StreamName(), bus.DurableName(bus.OCR, bus.Interactive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func heldAndDropped(t *testing.T, drop func(b *bus.Bus)) bool {
 
 func TestDroppingTasksLeavesOthersInHand(t *testing.T) {
 	t.Parallel()
-	again := heldAndDropped(t, func(b *bus.Bus) {
+	again := staysInFlightAfter(t, func(b *bus.Bus) {
 		if err := b.PurgeTasks(t.Context(), "default", "dropped"); err != nil {
 			t.Fatal(err)
 		}
-		if n := messages(t, b, bus.OCR.Stream()); n != 2 {
+		if n := messages(t, b, bus.OCR.StreamName()); n != 2 {
 			t.Errorf("got %d tasks, want the 2 of other jobs", n)
 		}
 	})
@@ -74,11 +74,12 @@ func TestDroppingTasksLeavesOthersInHand(t *testing.T) {
 	}
 }
 
-// A purge with a filter would be one call, but makes the server forget the tasks in hand. Should this fail, the server has learnt better.
+// A purge with a filter would be one call, but makes the server forget the tasks in hand. Should this fail, the
+// server has learnt better.
 func TestPurgeWithFilterForgetsOthersInHand(t *testing.T) {
 	t.Parallel()
-	again := heldAndDropped(t, func(b *bus.Bus) {
-		stream, err := b.JetStream().Stream(t.Context(), bus.OCR.Stream())
+	again := staysInFlightAfter(t, func(b *bus.Bus) {
+		stream, err := b.JetStream().Stream(t.Context(), bus.OCR.StreamName())
 		if err == nil {
 			err = stream.Purge(t.Context(), jetstream.WithPurgeSubject("ink.ocr.interactive.default.dropped"))
 		}

@@ -26,155 +26,159 @@ var retryDelays = []time.Duration{
 }
 
 const (
-	// busyDelay is the wait before a task is tried again whose resources were busy or away.
-	busyDelay = 2 * time.Second
-	// waitMark sets the ids of tasks apart that were queued anew because they wait.
-	waitMark = "#w"
-	// crashTries is how often a task may crash its engine before it is given up.
-	crashTries = 2
-	// settleTimeout bounds each exchange with the broker about the fate of a message, and settlePatience all tries of one: beyond it the
-	// broker gives the message to another anyway.
+	// busyRetryDelay is the wait before a task is tried again whose resources were busy or away.
+	busyRetryDelay = 2 * time.Second
+	// waitIDSuffix marks the ids of tasks that were queued again because they wait.
+	waitIDSuffix = "#w"
+	// maxCrashTries is how often a task may crash its engine before it is given up.
+	maxCrashTries = 2
+	// settleTimeout bounds each exchange with the broker about the fate of a message, and settlePatience all tries of
+	// one: beyond it the broker gives the message to another anyway.
 	settleTimeout  = 10 * time.Second
 	settlePatience = ackWait
 )
 
-// handle runs the handler on one task under its deadline and settles the message by the outcome.
-func (c *Consumer) handle(ctx context.Context, d *Delivery) {
-	defer d.stop()
+// handleDelivery runs the handler on one task under its deadline and settles the message by the outcome.
+func (c *Consumer) handleDelivery(ctx context.Context, d *Delivery) {
+	defer d.stopHeartbeat()
 	tel := c.bus.tel
 	start := time.Now()
-	ctx = telemetry.Extract(ctx, d.msg.Headers())
+	ctx = telemetry.ExtractContext(ctx, d.msg.Headers())
 	ctx, span := tel.Tracer.Start(ctx, string(c.stage), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
 		attribute.String("job", d.Job), attribute.String("tenant", d.Tenant), attribute.String("lane", string(d.Lane)),
 		attribute.Int64("delivered", int64(d.Delivered))))
 	defer span.End()
 	if !d.Queued.IsZero() {
-		tel.Metrics.QueueWait(ctx, string(c.stage), string(d.Lane), start.Sub(d.Queued))
+		tel.Metrics.RecordQueueWait(ctx, string(c.stage), string(d.Lane), start.Sub(d.Queued))
 	}
 	if d.Delivered > 1 {
-		tel.Metrics.Redelivery(ctx, string(c.stage))
+		tel.Metrics.CountRedelivery(ctx, string(c.stage))
 	}
 
 	work, cancel := context.WithTimeout(ctx, c.cfg.Deadline)
-	err := c.h.Handle(work, d)
+	err := c.handler.HandleTask(work, d)
 	cancel()
 	result := "ok"
 	if err != nil {
 		result = fault.KindOf(err).String()
 		span.SetStatus(codes.Error, string(fault.CodeOf(err)))
 	}
-	tel.Metrics.StageDuration(ctx, string(c.stage), string(d.Lane), result, time.Since(start))
+	tel.Metrics.RecordStageDuration(ctx, string(c.stage), string(d.Lane), result, time.Since(start))
 
 	// The message is settled even when the service is stopping.
-	d.over = ctx.Done()
+	d.drainDone = ctx.Done()
 	ctx = context.WithoutCancel(ctx)
-	if serr := c.settle(ctx, d, err); serr != nil {
+	if serr := c.settleDelivery(ctx, d, err); serr != nil {
 		// Nothing is lost: the broker delivers the message again after AckWait, and the handler finds what is done.
 		c.bus.log.WarnContext(ctx, "settle task", "stage", c.stage, "job", d.Job, "error", serr)
 	}
 }
 
-// settle tells JetStream what a handler's error means. Nothing else does.
-func (c *Consumer) settle(ctx context.Context, d *Delivery, err error) error {
+// settleDelivery tells JetStream what a handler's error means. Nothing else does.
+func (c *Consumer) settleDelivery(ctx context.Context, d *Delivery, err error) error {
 	if err == nil {
-		return d.ack(ctx)
+		return d.ackAndWait(ctx)
 	}
 	kind := fault.KindOf(err)
-	log := c.bus.log.With("stage", c.stage, "job", d.Job, "task", d.ID, "kind", kind, "code", fault.CodeOf(err), "error", err)
+	log := c.bus.log.With("stage", c.stage, "job", d.Job, "task", d.ID, "kind", kind, "code", fault.CodeOf(err), "error",
+		err)
 	switch kind {
 	case fault.Busy:
 		log.InfoContext(ctx, "task waits")
-		return c.putBack(ctx, d, jitter(busyDelay))
+		return c.returnTask(ctx, d, addJitter(busyRetryDelay))
 	case fault.Transient, fault.EngineCrash:
 		if errors.Is(err, context.Canceled) {
 			// The service is stopping: no failure of the task.
-			return d.nak(jitter(100 * time.Millisecond))
+			return d.nakWithDelay(addJitter(100 * time.Millisecond))
 		}
-		failures, ferr := c.h.Failed(ctx, d, err)
+		failures, ferr := c.handler.CountFailure(ctx, d, err)
 		if ferr != nil {
 			log.WarnContext(ctx, "count failure", "cause", ferr)
-			return d.nak(jitter(busyDelay))
+			return d.nakWithDelay(addJitter(busyRetryDelay))
 		}
 		if delay, again := retryDelay(kind, failures); again {
 			log.WarnContext(ctx, "task failed, will be tried again", "failures", failures, "delay", delay)
-			return d.nak(delay)
+			return d.nakWithDelay(delay)
 		}
-		return c.giveUp(ctx, d, err, failures)
+		return c.giveUpTask(ctx, d, err, failures)
 	default:
-		return c.giveUp(ctx, d, err, 1)
+		return c.giveUpTask(ctx, d, err, 1)
 	}
 }
 
-// putBack hands a task back that waits for something.
-func (c *Consumer) putBack(ctx context.Context, d *Delivery, delay time.Duration) error {
+// returnTask hands a task back that waits for something.
+func (c *Consumer) returnTask(ctx context.Context, d *Delivery, delay time.Duration) error {
 	if c.maxDeliver > 0 && d.Delivered >= uint64(max(c.maxDeliver/2, 1)) {
-		return c.renew(ctx, d)
+		return c.requeueTask(ctx, d)
 	}
-	return d.nak(delay)
+	return d.nakWithDelay(delay)
 }
 
-// renew queues a task anew that waits for something for long: what it came back for were no crashes, but the broker counts them as such, and would
-// leave it orphaned in the end. The copy has an id of its own; a crash between the copy and the ack leaves both, and the handler finds what is done.
-func (c *Consumer) renew(ctx context.Context, d *Delivery) error {
+// requeueTask queues a copy of a task that waits for something for long: its returns were no crashes, but the broker
+// counts them as such, and would leave it orphaned in the end. The copy has an id of its own; a crash between the
+// copy and the ack leaves both, and the handler finds what is done.
+func (c *Consumer) requeueTask(ctx context.Context, d *Delivery) error {
 	meta, err := d.msg.Metadata()
 	if err != nil {
-		return errors.Join(err, d.nak(jitter(busyDelay)))
+		return errors.Join(err, d.nakWithDelay(addJitter(busyRetryDelay)))
 	}
-	if err := c.bus.copyTask(ctx, d.msg, waitMark, meta); err != nil {
-		return errors.Join(err, d.nak(jitter(busyDelay)))
+	if err := c.bus.publishTaskCopy(ctx, d.msg, waitIDSuffix, meta); err != nil {
+		return errors.Join(err, d.nakWithDelay(addJitter(busyRetryDelay)))
 	}
-	return d.ack(ctx)
+	return d.ackAndWait(ctx)
 }
 
-// copyTask queues a task anew, under an id of its own: that of the task with a mark and its sequence, in the place of an earlier mark of the kind. The
-// copy tells how long the task has been there, because that is what whoever waits for something goes by.
-func (b *Bus) copyTask(ctx context.Context, task jetstream.Msg, mark string, meta *jetstream.MsgMetadata) error {
+// publishTaskCopy queues a copy of a task under an id of its own: that of the task with a mark and its sequence, in
+// the place of an earlier mark of the kind. The copy tells how long the task has been there, because a handler that
+// waits for something decides by that.
+func (b *Bus) publishTaskCopy(ctx context.Context, task jetstream.Msg, mark string, meta *jetstream.MsgMetadata) error {
 	msg := nats.NewMsg(task.Subject())
 	msg.Data = task.Data()
 	maps.Copy(msg.Header, task.Headers())
 	id, _, _ := strings.Cut(task.Headers().Get(jetstream.MsgIDHeader), mark)
 	msg.Header.Set(jetstream.MsgIDHeader, id+mark+strconv.FormatUint(meta.Sequence.Stream, 10))
-	if at := queued(task, meta); !at.IsZero() {
+	if at := firstQueuedAt(task, meta); !at.IsZero() {
 		msg.Header.Set(HeaderQueued, at.UTC().Format(time.RFC3339Nano))
 	}
-	_, err := b.publish(ctx, msg)
+	_, err := b.publishMessage(ctx, msg)
 	return err
 }
 
 // retryDelay returns how long a task waits after its n-th failure, and whether it is tried again at all.
 func retryDelay(kind fault.Kind, n int) (time.Duration, bool) {
 	if kind == fault.EngineCrash {
-		return jitter(200 * time.Millisecond), n < crashTries
+		return addJitter(200 * time.Millisecond), n < maxCrashTries
 	}
 	if n < 1 || n > len(retryDelays) {
 		return 0, n < 1
 	}
-	return jitter(retryDelays[n-1]), true
+	return addJitter(retryDelays[n-1]), true
 }
 
-// giveUp stores the dead letter, records the job's fate, and only then terminates the message, because terminating deletes it.
-func (c *Consumer) giveUp(ctx context.Context, d *Delivery, err error, attempts int) error {
+// giveUpTask stores the dead letter, records the job's fate, and only then terminates the message, because
+// terminating deletes it.
+func (c *Consumer) giveUpTask(ctx context.Context, d *Delivery, err error, attempts int) error {
 	c.bus.log.ErrorContext(ctx, "task given up", "stage", c.stage, "job", d.Job, "task", d.ID, "code", fault.CodeOf(err),
 		"attempts", attempts, "error", err)
-	if derr := c.bus.deadLetter(ctx, d, err, attempts); derr != nil {
-		return errors.Join(derr, d.nak(jitter(busyDelay)))
+	if derr := c.bus.publishDeadLetter(ctx, d, err, attempts); derr != nil {
+		return errors.Join(derr, d.nakWithDelay(addJitter(busyRetryDelay)))
 	}
-	if gerr := c.h.GiveUp(ctx, d, err); gerr != nil {
-		return errors.Join(gerr, d.nak(jitter(busyDelay)))
+	if gerr := c.handler.RecordGiveUp(ctx, d, err); gerr != nil {
+		return errors.Join(gerr, d.nakWithDelay(addJitter(busyRetryDelay)))
 	}
-	c.bus.tel.Metrics.DeadLetter(ctx, string(c.stage))
-	return d.tell(func() error {
+	c.bus.tel.Metrics.CountDeadLetter(ctx, string(c.stage))
+	return d.settleWithRetry(func() error {
 		return d.msg.TermWithReason(fault.KindOf(err).String() + " " + string(fault.CodeOf(err)))
 	})
 }
 
-func (b *Bus) deadLetter(ctx context.Context, d *Delivery, err error, attempts int) error {
+func (b *Bus) publishDeadLetter(ctx context.Context, d *Delivery, err error, attempts int) error {
 	msg := nats.NewMsg(deadLetterSubject(d.Stage, orUnknown(d.Tenant), orUnknown(d.Job)))
 	msg.Data = d.msg.Data()
-	maps.Copy(msg.Header, d.msg.Headers()) // the message id is set anew below
+	maps.Copy(msg.Header, d.msg.Headers()) // the message id is replaced below
 	msg.Header.Set(HeaderClass, fault.KindOf(err).String())
 	msg.Header.Set(HeaderReason, string(fault.CodeOf(err)))
-	msg.Header.Set(HeaderError, fault.MessageOf(err))
+	msg.Header.Set(HeaderError, fault.UserMessageOf(err))
 	msg.Header.Set(HeaderAttempts, strconv.Itoa(attempts))
 	msg.Header.Set(HeaderSubject, d.msg.Subject())
 	msg.Header.Set(HeaderMsgID, d.ID)
@@ -186,7 +190,7 @@ func (b *Bus) deadLetter(ctx context.Context, d *Delivery, err error, attempts i
 		id = fmt.Sprintf("dlq.%s.%d", meta.Stream, meta.Sequence.Stream)
 	}
 	msg.Header.Set(jetstream.MsgIDHeader, id)
-	_, err = b.publish(ctx, msg)
+	_, err = b.publishMessage(ctx, msg)
 	return err
 }
 
@@ -197,9 +201,10 @@ func orUnknown(s string) string {
 	return s
 }
 
-// ack acknowledges and waits until the broker has removed the message, because a lost ack repeats the whole task.
-func (d *Delivery) ack(ctx context.Context) error {
-	err := d.tell(func() error {
+// ackAndWait acknowledges and waits until the broker has removed the message, because a lost ack repeats the whole
+// task.
+func (d *Delivery) ackAndWait(ctx context.Context) error {
+	err := d.settleWithRetry(func() error {
 		try, cancel := context.WithTimeout(ctx, settleTimeout)
 		defer cancel()
 		return d.msg.DoubleAck(try)
@@ -210,14 +215,15 @@ func (d *Delivery) ack(ctx context.Context) error {
 	return nil
 }
 
-// nak hands the message back, to be delivered again after the delay.
-func (d *Delivery) nak(delay time.Duration) error {
-	return d.tell(func() error { return d.msg.NakWithDelay(delay) })
+// nakWithDelay hands the message back, to be delivered again after the delay.
+func (d *Delivery) nakWithDelay(delay time.Duration) error {
+	return d.settleWithRetry(func() error { return d.msg.NakWithDelay(delay) })
 }
 
-// tell tells the broker the fate of a message, again until it gets through: while the broker is away a fate that nobody hears of would cost the
-// message the whole AckWait. When the service's drain is over there is no more time for that.
-func (d *Delivery) tell(say func() error) error {
+// settleWithRetry tells the broker the fate of a message, and repeats that until it gets through: while the broker is
+// away, a fate that does not reach it would cost the message the whole AckWait. When the service's drain is over
+// there is no more time for that.
+func (d *Delivery) settleWithRetry(say func() error) error {
 	deadline := time.Now().Add(settlePatience)
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := say()
@@ -228,12 +234,12 @@ func (d *Delivery) tell(say func() error) error {
 			return err
 		}
 		select {
-		case <-d.over:
+		case <-d.drainDone:
 			return err
 		case <-time.After(wait):
 		}
 	}
 }
 
-// jitter spreads d over its upper half, so that tasks that failed together do not come back together.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
+// addJitter spreads d over its upper half, so that tasks that failed together do not come back together.
+func addJitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

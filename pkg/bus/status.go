@@ -21,13 +21,19 @@ type StageStatus struct {
 	// Rate is how many tasks are done a second, over the last minute at most; 0 until it was asked for twice.
 	Rate        float64
 	DeadLetters int64
-	// Replicas is how many processes run the stage, as far as the broker can tell: those that wait for tasks. One whose every worker is busy does not wait,
-	// so while tasks are in hand it is the most that waited at once within the last minute, and at least one.
+	// Replicas is how many processes run the stage, as far as the broker can tell: those that wait for tasks. One whose
+	// every worker is busy does not wait, so while tasks are in hand it is the most that waited at once within the last
+	// minute, and at least one.
 	Replicas int
+	// inHand is InFlight by lane.
+	inHand map[Lane]int64
+	// processes is the most that waited at once within the last minute; tasks that a dead process has left in hand count
+	// for none.
+	processes int
 }
 
-// rates remembers what was done when, to tell how fast it goes, and by how many.
-type rates struct {
+// rateHistory remembers what was done when, to tell how fast it goes, and by how many.
+type rateHistory struct {
 	mu   sync.Mutex // guards seen
 	seen map[Stage][]sample
 }
@@ -45,9 +51,9 @@ const (
 	rateStep   = time.Second
 )
 
-// note notes how many tasks were ever done, and how many processes wait. It returns how many tasks a second it has been, and the most processes, both
-// over the window.
-func (r *rates) note(s Stage, done uint64, waiting int, now time.Time) (rate float64, most int) {
+// recordSample notes how many tasks were ever done, and how many processes wait. It returns how many tasks a second
+// it has been, and the most processes, both over the window.
+func (r *rateHistory) recordSample(s Stage, done uint64, waiting int, now time.Time) (rate float64, most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen == nil {
@@ -56,7 +62,7 @@ func (r *rates) note(s Stage, done uint64, waiting int, now time.Time) (rate flo
 	all := r.seen[s]
 	if n := len(all); n == 0 || now.Sub(all[n-1].at) >= rateStep || done < all[n-1].done {
 		if n > 0 && done < all[n-1].done {
-			all = nil // the broker counts anew
+			all = nil // the broker counts from zero again
 		}
 		all = append(all, sample{now, done, waiting})
 	}
@@ -76,25 +82,26 @@ func (r *rates) note(s Stage, done uint64, waiting int, now time.Time) (rate flo
 	return rate, most
 }
 
-// StageStatus asks the broker how every stage stands, in the pipeline's order. It takes some exchanges a stage, however many tasks there are.
-func (b *Bus) StageStatus(ctx context.Context) ([]StageStatus, error) {
-	stages := Stages()
+// QueryStageStatuses asks the broker how every stage stands, in the pipeline's order. It takes some exchanges a
+// stage, however many tasks there are.
+func (b *Bus) QueryStageStatuses(ctx context.Context) ([]StageStatus, error) {
+	stages := AllStages()
 	out := make([]StageStatus, len(stages))
 	g, gctx := errgroup.WithContext(ctx)
 	for i, s := range stages {
 		g.Go(func() (err error) {
-			out[i], err = b.stageStatus(gctx, s)
+			out[i], err = b.queryStageStatus(gctx, s)
 			return err
 		})
 	}
 	return out, g.Wait()
 }
 
-func (b *Bus) stageStatus(ctx context.Context, s Stage) (StageStatus, error) {
-	st := StageStatus{Stage: s, Waiting: map[Lane]int64{}}
-	stream, err := b.js.Stream(ctx, s.Stream())
+func (b *Bus) queryStageStatus(ctx context.Context, s Stage) (StageStatus, error) {
+	st := StageStatus{Stage: s, Waiting: map[Lane]int64{}, inHand: map[Lane]int64{}}
+	stream, err := b.js.Stream(ctx, s.StreamName())
 	if err != nil {
-		return st, away("stream "+s.Stream(), err)
+		return st, markBrokerBusy("stream "+s.StreamName(), err)
 	}
 	state := stream.CachedInfo().State
 	if state.Msgs > 0 {
@@ -102,29 +109,31 @@ func (b *Bus) stageStatus(ctx context.Context, s Stage) (StageStatus, error) {
 	}
 	done, waiting := uint64(0), 0
 	for _, lane := range []Lane{Interactive, Batch} {
-		cons, err := stream.Consumer(ctx, Durable(s, lane))
+		cons, err := stream.Consumer(ctx, DurableName(s, lane))
 		if err != nil {
-			return st, away(fmt.Sprintf("consumer %s", Durable(s, lane)), err)
+			return st, markBrokerBusy(fmt.Sprintf("consumer %s", DurableName(s, lane)), err)
 		}
 		info := cons.CachedInfo()
 		st.Waiting[lane] = int64(info.NumPending)
-		st.InFlight += int64(info.NumAckPending)
+		st.inHand[lane] = int64(info.NumAckPending)
+		st.InFlight += st.inHand[lane]
 		waiting = max(waiting, info.NumWaiting)
 	}
 	if state.LastSeq >= state.Msgs {
 		done = state.LastSeq - state.Msgs // a work queue keeps what is not done
 	}
-	rate, most := b.rates.note(s, done, waiting, time.Now())
+	rate, most := b.rates.recordSample(s, done, waiting, time.Now())
+	st.processes = most
 	if st.Rate, st.Replicas = rate, waiting; st.InFlight > 0 {
 		st.Replicas = max(most, 1)
 	}
 	letters, err := b.js.Stream(ctx, DeadLetterStream)
 	if err != nil {
-		return st, away("stream "+DeadLetterStream, err)
+		return st, markBrokerBusy("stream "+DeadLetterStream, err)
 	}
 	about, err := letters.Info(ctx, jetstream.WithSubjectFilter(deadLetterSubject(s, "*", "*")))
 	if err != nil {
-		return st, away("stream "+DeadLetterStream, err)
+		return st, markBrokerBusy("stream "+DeadLetterStream, err)
 	}
 	for _, n := range about.State.Subjects {
 		st.DeadLetters += int64(n)

@@ -19,11 +19,12 @@ const (
 	Index  Stage = "index"
 )
 
-// Stages lists the stages in order.
-func Stages() []Stage { return []Stage{Ingest, Scan, Render, OCR, Index} }
+// AllStages lists the stages in order.
+func AllStages() []Stage { return []Stage{Ingest, Scan, Render, OCR, Index} }
 
-// behind returns the stages that s passes its work on to. A page that needs no recognition has nothing to wait for in the queue of those that do.
-func (s Stage) behind() []Stage {
+// downstreamStages returns the stages that s passes its work on to. A page that needs no recognition has nothing to
+// wait for in the queue of those that do.
+func (s Stage) downstreamStages() []Stage {
 	switch s {
 	case Ingest:
 		return []Stage{Scan}
@@ -38,8 +39,8 @@ func (s Stage) behind() []Stage {
 	}
 }
 
-// Stream returns the name of the stage's stream, e.g. INK_OCR.
-func (s Stage) Stream() string { return "INK_" + strings.ToUpper(string(s)) }
+// StreamName returns the name of the stage's stream, e.g. INK_OCR.
+func (s Stage) StreamName() string { return "INK_" + strings.ToUpper(string(s)) }
 
 // Lane is a scheduling class. Interactive goes first; batch yields, but never starves.
 type Lane string
@@ -61,8 +62,8 @@ func ParseLane(s string) (Lane, error) {
 	return "", fmt.Errorf("lane %q: want interactive or batch", s)
 }
 
-// Durable returns the name of the consumer of a stage's lane, e.g. ocr-batch.
-func Durable(s Stage, l Lane) string { return string(s) + "-" + string(l) }
+// DurableName returns the name of the consumer of a stage's lane, e.g. ocr-batch.
+func DurableName(s Stage, l Lane) string { return string(s) + "-" + string(l) }
 
 // Names of what is not a stage's.
 const (
@@ -71,10 +72,11 @@ const (
 	AdvisoryStream   = "INK_ADVISORIES"
 	WebhookStream    = "INK_WEBHOOK"
 	JobBucket        = "jobs"
-	// KeyBucket holds the API keys, and HookBucket the tenants' webhooks. They are the gateway's alone.
-	KeyBucket  = "keys"
-	HookBucket = "webhooks"
-	// Webhooks names the calls to webhooks: in their subjects, as the consumers of both of their streams, and among the dead letters.
+	// KeyBucket holds the API keys, and WebhookBucket the tenants' webhooks. They are the gateway's alone.
+	KeyBucket     = "keys"
+	WebhookBucket = "webhooks"
+	// Webhooks names the calls to webhooks: in their subjects, as the consumers of both of their streams, and among the
+	// dead letters.
 	Webhooks = "webhook"
 )
 
@@ -105,6 +107,9 @@ func taskSubject(s Stage, l Lane, tenant, job string) string {
 	return "ink." + string(s) + "." + string(l) + "." + tenant + "." + job
 }
 
+// laneSubjects returns the pattern of the subjects of a stage's lane.
+func laneSubjects(s Stage, l Lane) string { return "ink." + string(s) + "." + string(l) + ".>" }
+
 // eventSubject returns ink.events.<tenant>.<job>.<type>.
 func eventSubject(tenant, job, kind string) string {
 	return "ink.events." + tenant + "." + job + "." + kind
@@ -118,8 +123,8 @@ func deadLetterSubject(s Stage, tenant, job string) string {
 	return "ink.dlq." + string(s) + "." + tenant + "." + job
 }
 
-// subjectJob returns the tenant and job that a task subject names; empty where it is not one.
-func subjectJob(subject string) (tenant, job string) {
+// parseTaskSubject returns the tenant and job that a task subject names; empty where it is not one.
+func parseTaskSubject(subject string) (tenant, job string) {
 	t := strings.Split(subject, ".")
 	if len(t) != 5 || t[0] != "ink" {
 		return "", ""
@@ -127,5 +132,5 @@ func subjectJob(subject string) (tenant, job string) {
 	return t[3], t[4]
 }
 
-// schema names the protobuf message of a payload.
-func schema(m proto.Message) string { return string(m.ProtoReflect().Descriptor().FullName()) }
+// schemaName names the protobuf message of a payload.
+func schemaName(m proto.Message) string { return string(m.ProtoReflect().Descriptor().FullName()) }

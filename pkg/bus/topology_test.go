@@ -2,7 +2,7 @@ package bus
 
 import "testing"
 
-func TestReplicas(t *testing.T) {
+func TestWantedReplicas(t *testing.T) {
 	t.Parallel()
 	lower := func(string, int, int) {}
 	for _, tt := range []struct {
@@ -17,11 +17,11 @@ func TestReplicas(t *testing.T) {
 		{"as before", Topology{}, 3, 1, 3},
 		{"more", Topology{Replicas: 3}, 1, 1, 3},
 		{"fewer, unasked", Topology{Replicas: 1}, 3, 3, 3},
-		{"fewer", Topology{Replicas: 1, Lower: lower}, 3, 3, 1},
-		{"fewer of a new stream", Topology{Replicas: 1, Lower: lower}, 0, 3, 1},
-		{"fewer than nothing named", Topology{Lower: lower}, 3, 3, 3},
+		{"fewer", Topology{Replicas: 1, OnLowerReplicas: lower}, 3, 3, 1},
+		{"fewer of a new stream", Topology{Replicas: 1, OnLowerReplicas: lower}, 0, 3, 1},
+		{"fewer than nothing named", Topology{OnLowerReplicas: lower}, 3, 3, 3},
 	} {
-		if got := tt.t.replicas(tt.now, tt.others); got != tt.want {
+		if got := tt.t.wantedReplicas(tt.now, tt.others); got != tt.want {
 			t.Errorf("%s: %d replicas, want %d", tt.name, got, tt.want)
 		}
 	}

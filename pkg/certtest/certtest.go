@@ -18,9 +18,10 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Write makes a key, writes the certificate that the template describes and the key as PEM files, and returns them. It is valid for an hour, and
-// signed by an authority, or by itself where that is nil. The template needs a serial number; the rest is as x509.CreateCertificate takes it.
-func Write(t testing.TB, certFile, keyFile string, template *x509.Certificate, by *Authority) *Authority {
+// WriteCertificate makes a key, writes the certificate that the template describes and the key as PEM files, and
+// returns them. It is valid for an hour, and signed by an authority, or by itself where that is nil. The template
+// needs a serial number; the rest is as x509.CreateCertificate takes it.
+func WriteCertificate(t testing.TB, certFile, keyFile string, template *x509.Certificate, by *Authority) *Authority {
 	t.Helper()
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -39,7 +40,8 @@ func Write(t testing.TB, certFile, keyFile string, template *x509.Certificate, b
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der},
+		keyFile: {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -23,19 +23,20 @@ const (
 	TiB Bytes = 1 << 40
 )
 
-// units lists the units from the largest down, the order in which String tries them.
-var units = []struct {
+// byteUnits lists the units from the largest down, the order in which String tries them.
+var byteUnits = []struct {
 	name string
 	size Bytes
 }{
 	{"TiB", TiB}, {"TB", TB}, {"GiB", GiB}, {"GB", GB}, {"MiB", MiB}, {"MB", MB}, {"KiB", KiB}, {"KB", KB}, {"B", 1},
 }
 
-// ParseBytes reads a size. Upper and lower case are the same, and a fraction needs a unit and is rounded down to whole bytes.
+// ParseBytes reads a size. Upper and lower case are the same, and a fraction needs a unit and is rounded down to
+// whole bytes.
 func ParseBytes(text string) (Bytes, error) {
 	number, unit := strings.TrimSpace(text), Bytes(1)
 	named := false
-	for _, u := range units {
+	for _, u := range byteUnits {
 		if n := len(number) - len(u.name); n >= 0 && strings.EqualFold(number[n:], u.name) {
 			number, unit, named = strings.TrimSpace(number[:n]), u.size, true
 			break
@@ -72,7 +73,7 @@ func (b Bytes) String() string {
 	if b == 0 {
 		return "0"
 	}
-	for _, u := range units {
+	for _, u := range byteUnits {
 		if b%u.size == 0 {
 			return strconv.FormatInt(int64(b/u.size), 10) + u.name
 		}

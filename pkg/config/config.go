@@ -1,5 +1,6 @@
-// Package config reads settings from flags and the environment. Every setting is a flag; the flag "ocr.workers" is OCR_WORKERS in the
-// environment, in every program that has it. A flag that is given wins over the environment, and that over the default.
+// Package config reads settings from flags and the environment. Every setting is a flag; the flag "ocr.workers" is
+// OCR_WORKERS in the environment, in every program that has it. A flag that is given wins over the environment, and
+// that over the default.
 package config
 
 import (
@@ -18,12 +19,13 @@ func NewFlagSet(name string, out io.Writer) *flag.FlagSet {
 	return fs
 }
 
-// Parse parses args into fs and takes every flag that args do not give from the environment. A variable that is set but empty counts as
-// not set. It reports every bad variable at once; a bad or unknown flag is reported first and alone, as package flag does it. The error
-// is flag.ErrHelp where args ask for help. Arguments that are no flags are left in fs.Args.
+// ParseFlags parses args into fs and takes every flag that args do not give from the environment. A variable that is
+// set but empty counts as not set. It reports every bad variable at once; a bad or unknown flag is reported first and
+// alone, as package flag does it. The error is flag.ErrHelp where args ask for help. Arguments that are no flags are
+// left in fs.Args.
 //
 // getenv is os.Getenv, or a test's own.
-func Parse(fs *flag.FlagSet, args []string, getenv func(string) string) error {
+func ParseFlags(fs *flag.FlagSet, args []string, getenv func(string) string) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -33,7 +35,7 @@ func Parse(fs *flag.FlagSet, args []string, getenv func(string) string) error {
 	var errs []error
 	owner := map[string]string{}
 	fs.VisitAll(func(f *flag.Flag) {
-		name := EnvName(f.Name)
+		name := VariableName(f.Name)
 		if other, taken := owner[name]; taken {
 			errs = append(errs, fmt.Errorf("flags %s and %s share the variable %s", other, f.Name, name))
 			return
@@ -50,8 +52,8 @@ func Parse(fs *flag.FlagSet, args []string, getenv func(string) string) error {
 	return errors.Join(errs...)
 }
 
-// EnvName returns the environment variable of a flag: upper case, with underscores for dots and dashes.
-func EnvName(flagName string) string {
+// VariableName returns the environment variable of a flag: upper case, with underscores for dots and dashes.
+func VariableName(flagName string) string {
 	return strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(flagName))
 }
 
@@ -59,16 +61,16 @@ func EnvName(flagName string) string {
 func PrintUsage(fs *flag.FlagSet) {
 	out := fs.Output()
 	fmt.Fprintf(out, "Usage of %s:\n", fs.Name())
-	fs.VisitAll(func(f *flag.Flag) { printFlag(out, f) })
+	fs.VisitAll(func(f *flag.Flag) { printFlagUsage(out, f) })
 }
 
-func printFlag(out io.Writer, f *flag.Flag) {
+func printFlagUsage(out io.Writer, f *flag.Flag) {
 	kind, usage := flag.UnquoteUsage(f)
 	fmt.Fprintf(out, "  --%s", f.Name)
 	if kind != "" {
 		fmt.Fprintf(out, " %s", kind)
 	}
-	fmt.Fprintf(out, "  (%s)\n    \t%s", EnvName(f.Name), strings.ReplaceAll(usage, "\n", "\n    \t"))
+	fmt.Fprintf(out, "  (%s)\n    \t%s", VariableName(f.Name), strings.ReplaceAll(usage, "\n", "\n    \t"))
 	switch f.DefValue {
 	case "", "0", "false", "0s": // says nothing
 	default:
@@ -88,15 +90,16 @@ type Problems struct {
 	errs []error
 }
 
-// Check notes a problem with the flag of that name unless ok. The message says what was given and what is wanted; it holds no secret.
-func (p *Problems) Check(ok bool, flagName, format string, args ...any) {
+// CheckFlag notes a problem with the flag of that name unless ok. The message says what was given and what is wanted;
+// it holds no secret.
+func (p *Problems) CheckFlag(ok bool, flagName, format string, args ...any) {
 	if !ok {
 		p.errs = append(p.errs, fmt.Errorf("%s: %s", flagName, fmt.Sprintf(format, args...)))
 	}
 }
 
-// Add notes err as it is, for instance what a part's own Validate returned. A nil err is no problem.
-func (p *Problems) Add(err error) {
+// AddError notes err as it is, for instance what a part's own Validate returned. A nil err is no problem.
+func (p *Problems) AddError(err error) {
 	if err != nil {
 		p.errs = append(p.errs, err)
 	}

@@ -42,13 +42,16 @@ func TestParse(t *testing.T) {
 		rest int
 	}{
 		{"defaults stand", nil, nil, func(*settings) {}, 0},
-		{"environment beats the default", nil, map[string]string{"OCR_WORKERS": "5", "OCR_PAGE_TIMEOUT": "3s", "DEBUG": "true"},
+		{"environment beats the default", nil, map[string]string{"OCR_WORKERS": "5", "OCR_PAGE_TIMEOUT": "3s",
+			"DEBUG": "true"},
 			func(s *settings) { s.workers, s.timeout, s.debug = 5, 3*time.Second, true }, 0},
 		{"flag beats the environment", []string{"--ocr.workers=7"}, map[string]string{"OCR_WORKERS": "5"},
 			func(s *settings) { s.workers = 7 }, 0},
-		{"flag with the default's value beats the environment", []string{"-ocr.workers", "2"}, map[string]string{"OCR_WORKERS": "5"},
+		{"flag with the default's value beats the environment", []string{"-ocr.workers", "2"},
+			map[string]string{"OCR_WORKERS": "5"},
 			func(*settings) {}, 0},
-		{"a broken variable does not matter under a flag", []string{"-ocr.workers", "3"}, map[string]string{"OCR_WORKERS": "many"},
+		{"a broken variable does not matter under a flag", []string{"-ocr.workers", "3"},
+			map[string]string{"OCR_WORKERS": "many"},
 			func(s *settings) { s.workers = 3 }, 0},
 		{"empty variable counts as unset", nil, map[string]string{"OCR_WORKERS": ""}, func(*settings) {}, 0},
 		{"sizes have units", nil, map[string]string{"MAX_FILE_SIZE": "1GiB"}, func(s *settings) { s.limit = config.GiB }, 0},
@@ -58,8 +61,8 @@ func TestParse(t *testing.T) {
 			t.Parallel()
 			var got settings
 			fs := flags(&got)
-			if err := config.Parse(fs, tt.args, func(k string) string { return tt.env[k] }); err != nil {
-				t.Fatalf("Parse: got error %v, want none", err)
+			if err := config.ParseFlags(fs, tt.args, func(k string) string { return tt.env[k] }); err != nil {
+				t.Fatalf("ParseFlags: got error %v, want none", err)
 			}
 			want := defaults
 			tt.want(&want)
@@ -88,9 +91,9 @@ func TestParseErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := config.Parse(flags(&settings{}), tt.args, func(k string) string { return tt.env[k] })
+			err := config.ParseFlags(flags(&settings{}), tt.args, func(k string) string { return tt.env[k] })
 			if err == nil {
-				t.Fatalf("Parse: got no error, want one naming %q", tt.want)
+				t.Fatalf("ParseFlags: got no error, want one naming %q", tt.want)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {
@@ -106,9 +109,9 @@ func TestParseRefusesFlagsThatShareAVariable(t *testing.T) {
 	fs := config.NewFlagSet("test", io.Discard)
 	fs.Int("ocr.max-pages", 0, "")
 	fs.Int("ocr.max.pages", 0, "")
-	err := config.Parse(fs, nil, func(string) string { return "" })
+	err := config.ParseFlags(fs, nil, func(string) string { return "" })
 	if err == nil || !strings.Contains(err.Error(), "OCR_MAX_PAGES") {
-		t.Errorf("Parse: got error %v, want one naming OCR_MAX_PAGES", err)
+		t.Errorf("ParseFlags: got error %v, want one naming OCR_MAX_PAGES", err)
 	}
 }
 
@@ -117,10 +120,11 @@ func TestHelpNamesFlagAndVariable(t *testing.T) {
 	var out strings.Builder
 	fs := flags(&settings{})
 	fs.SetOutput(&out)
-	if err := config.Parse(fs, []string{"--help"}, func(string) string { return "" }); !errors.Is(err, flag.ErrHelp) {
-		t.Fatalf("Parse: got error %v, want %v", err, flag.ErrHelp)
+	if err := config.ParseFlags(fs, []string{"--help"}, func(string) string { return "" }); !errors.Is(err, flag.ErrHelp) {
+		t.Fatalf("ParseFlags: got error %v, want %v", err, flag.ErrHelp)
 	}
-	for _, want := range []string{"--ocr.workers int  (OCR_WORKERS)", "(default 2)", "--max-file-size value  (MAX_FILE_SIZE)", "(default 500MB)"} {
+	for _, want := range []string{"--ocr.workers int  (OCR_WORKERS)", "(default 2)",
+		"--max-file-size value  (MAX_FILE_SIZE)", "(default 500MB)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("help: got %q, want it to contain %q", out.String(), want)
 		}
@@ -133,10 +137,10 @@ func TestProblemsAreJoined(t *testing.T) {
 	if err := p.Err(); err != nil {
 		t.Errorf("no problems: got error %v, want none", err)
 	}
-	p.Check(true, "fine", "never seen")
-	p.Check(false, "ocr.workers", "%d, want at least 1", 0)
-	p.Add(nil)
-	p.Add(io.ErrUnexpectedEOF)
+	p.CheckFlag(true, "fine", "never seen")
+	p.CheckFlag(false, "ocr.workers", "%d, want at least 1", 0)
+	p.AddError(nil)
+	p.AddError(io.ErrUnexpectedEOF)
 	err := p.Err()
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("error: got %v, want it to hold %v", err, io.ErrUnexpectedEOF)

@@ -6,11 +6,12 @@ import (
 	"log/slog"
 )
 
-// mask is what a Secret shows of itself.
-const mask = "***"
+// secretMask is what a Secret shows of itself.
+const secretMask = "***"
 
-// Secret is a flag value that never shows itself: whatever prints, logs or marshals it gets "***", or nothing if it is empty. The text
-// stands behind a pointer, because fmt prints unexported struct fields without asking their methods. Only Reveal returns it.
+// Secret is a flag value that never shows itself: whatever prints, logs or marshals it gets "***", or nothing if it
+// is empty. The text stands behind a pointer, because fmt prints unexported struct fields without asking their
+// methods. Only RevealText returns it.
 type Secret struct {
 	text *string
 }
@@ -23,16 +24,16 @@ func NewSecret(text string) Secret {
 	return Secret{text: &text}
 }
 
-// Reveal returns the text, for the one place that needs it.
-func (s Secret) Reveal() string {
+// RevealText returns the text, for the one place that needs it.
+func (s Secret) RevealText() string {
 	if s.text == nil {
 		return ""
 	}
 	return *s.text
 }
 
-// Empty says whether there is no text.
-func (s Secret) Empty() bool { return s.text == nil }
+// IsEmpty says whether there is no text.
+func (s Secret) IsEmpty() bool { return s.text == nil }
 
 // Set makes Secret a flag.Value.
 func (s *Secret) Set(text string) error {
@@ -45,7 +46,7 @@ func (s Secret) String() string {
 	if s.text == nil {
 		return ""
 	}
-	return mask
+	return secretMask
 }
 
 // Format masks the secret under every verb: without it, fmt prints the value itself for a verb that does not fit.

@@ -48,7 +48,8 @@ func TestBytes(t *testing.T) {
 
 func TestBytesRefusesNonsense(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "MB", "-1", "-1MB", "1.5", "1XB", "1 2MB", "NaNMB", "InfGB", "1e300GB", "99999999999GiB", "-0.5MB", "0x10"} {
+	for _, text := range []string{"", "MB", "-1", "-1MB", "1.5", "1XB", "1 2MB", "NaNMB", "InfGB", "1e300GB",
+		"99999999999GiB", "-0.5MB", "0x10"} {
 		if got, err := config.ParseBytes(text); err == nil {
 			t.Errorf("ParseBytes(%q): got %d, want an error", text, int64(got))
 		}
@@ -68,7 +69,8 @@ func TestSecretNeverShows(t *testing.T) {
 	}
 	shown := []string{logged.String(), string(marshalled), secret.String(), fmt.Sprint(inside), fmt.Sprintf("%#v", inside)}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		shown = append(shown, fmt.Sprintf(verb, secret), fmt.Sprintf(verb, &secret), fmt.Sprintf(verb, []config.Secret{secret}))
+		shown = append(shown, fmt.Sprintf(verb, secret), fmt.Sprintf(verb, &secret),
+			fmt.Sprintf(verb, []config.Secret{secret}))
 	}
 	for _, got := range shown {
 		if strings.Contains(got, text) || strings.Contains(got, fmt.Sprintf("%x", text)) {
@@ -78,8 +80,8 @@ func TestSecretNeverShows(t *testing.T) {
 	if got := fmt.Sprint(secret); got != "***" {
 		t.Errorf("print: got %q, want ***", got)
 	}
-	if got := secret.Reveal(); got != text {
-		t.Errorf("Reveal: got %q, want %q", got, text)
+	if got := secret.RevealText(); got != text {
+		t.Errorf("RevealText: got %q, want %q", got, text)
 	}
 	if got := fmt.Sprint(config.Secret{}); got != "" {
 		t.Errorf("print of an empty secret: got %q, want nothing", got)

@@ -16,34 +16,35 @@ import (
 // DefaultChunkWords is the size of a passage in words where no other is asked for.
 const DefaultChunkWords = 300
 
-// Chunks writes a document as passages for retrieval, one JSON object a line. A passage ends where a heading begins or where it is full, between
-// blocks if it can, else between sentences. What interrupts a paragraph stands behind it. The dots that lead to the page of an entry are left out.
-type Chunks struct {
+// ChunkWriter writes a document as passages for retrieval, one JSON object a line. A passage ends where a
+// heading begins or where it is full, between blocks if it can, else between sentences. What interrupts a paragraph
+// stands behind it. The dots that lead to the page of an entry are left out.
+type ChunkWriter struct {
 	w    io.Writer
 	size int
 	err  error
 
-	title string
-	named bool     // the title was read last, and may go on
-	path  []string // the headings that the text stands under, by level
-	cur   Chunk
-	text  []byte
-	id    int
+	title     string
+	titleOpen bool     // the title was read last, and may go on
+	path      []string // the headings that the text stands under, by level
+	cur       Chunk
+	text      []byte
+	id        int
 
-	open    []placed // the parts of a paragraph or item that goes on
-	floats  []placed // what interrupts it
-	waiting int      // the words of both
+	open          []placedBlock // the parts of a paragraph or item that goes on
+	interruptions []placedBlock // what interrupts it
+	pendingWords  int           // the words of both
 }
 
-// placed is a block on its page.
-type placed struct {
+// placedBlock is a block on its page.
+type placedBlock struct {
 	page  int
 	block *inkstreamv1.Block
 	words int
 }
 
-// mostWaiting bounds the words of a paragraph that goes on and of what interrupts it: then it ends.
-const mostWaiting = 1 << 15
+// maxPendingWords bounds the words of a paragraph that goes on and of what interrupts it: then it ends.
+const maxPendingWords = 1 << 15
 
 // Chunk is a passage.
 type Chunk struct {
@@ -54,7 +55,8 @@ type Chunk struct {
 	Headings []string `json:"headings"`
 	Pages    []int    `json:"pages"`
 	Boxes    []Box    `json:"boxes"`
-	// Words counts every letter of Chinese, Japanese, Thai, Lao, Khmer and Burmese as a word, and else what stands between blanks.
+	// Words counts every letter of Chinese, Japanese, Thai, Lao, Khmer and Burmese as a word, and else what stands
+	// between blanks.
 	Words    int    `json:"words"`
 	Language string `json:"language,omitempty"`
 	// Types are the types of its blocks.
@@ -67,103 +69,103 @@ type Box struct {
 	Bbox [4]float32 `json:"bbox"`
 }
 
-// NewChunks returns a writer to w, which gets them one by one, of passages of about that many words, as [Chunk] counts them; 0 means
-// [DefaultChunkWords].
-func NewChunks(w io.Writer, words int) *Chunks {
+// NewChunkWriter returns a writer to w, which gets them one by one, of passages of about that many words, as [Chunk]
+// counts them; 0 means [DefaultChunkWords].
+func NewChunkWriter(w io.Writer, words int) *ChunkWriter {
 	if words <= 0 {
 		words = DefaultChunkWords
 	}
-	return &Chunks{w: w, size: words}
+	return &ChunkWriter{w: w, size: words}
 }
 
-// Page adds a page to which the plan has been applied.
-func (c *Chunks) Page(p *inkstreamv1.Page) error {
+// WritePage adds a page to which the plan has been applied.
+func (c *ChunkWriter) WritePage(p *inkstreamv1.Page) error {
 	for _, b := range p.GetBlocks() {
 		switch b.GetType() {
 		case layout.Header, layout.Footer, layout.PageNumber, layout.Figure:
 			continue
 		case layout.Title, layout.Heading:
-			c.end()
-			c.heading(b)
+			c.endParagraph()
+			c.addHeading(b)
 			continue
 		case layout.Code:
 		default:
-			b = leaderless(b)
+			b = withoutLeaders(b)
 		}
-		if words := blockWords(b); words > 0 && len(b.GetBbox()) == 4 {
-			c.block(placed{int(p.GetNumber()), b, words})
+		if words := countBlockWords(b); words > 0 && len(b.GetBbox()) == 4 {
+			c.addBlock(placedBlock{int(p.GetNumber()), b, words})
 		}
 	}
 	return c.err
 }
 
 // Close writes the last passage.
-func (c *Chunks) Close() error {
-	c.end()
-	c.flush()
+func (c *ChunkWriter) Close() error {
+	c.endParagraph()
+	c.flushPassage()
 	return c.err
 }
 
-func (c *Chunks) heading(b *inkstreamv1.Block) {
-	c.flush()
-	in := inline{plain: true}
+func (c *ChunkWriter) addHeading(b *inkstreamv1.Block) {
+	c.flushPassage()
+	in := inlineWriter{plain: true}
 	if b.GetType() == layout.Title {
 		var before []byte
-		if c.named { // a title in several parts
-			if len(c.title) > longestShown { // what follows is cut anyway
+		if c.titleOpen { // a title in several parts
+			if len(c.title) > maxHeadingBytes { // what follows is cut anyway
 				return
 			}
 			before = []byte(c.title)
 		}
-		c.title, c.named, c.path = string(in.append(before, b.GetLines())), true, nil
+		c.title, c.titleOpen, c.path = string(in.appendLines(before, b.GetLines())), true, nil
 		return
 	}
-	c.named = false
-	level := min(max(int(b.GetLevel()), 1), mostLevels)
+	c.titleOpen = false
+	level := min(max(int(b.GetLevel()), 1), maxHeadingLevels)
 	for len(c.path) < level-1 {
 		c.path = append(c.path, "")
 	}
-	c.path = append(c.path[:level-1], shortened(string(in.append(nil, b.GetLines())), longestShown))
+	c.path = append(c.path[:level-1], shortenText(string(in.appendLines(nil, b.GetLines())), maxHeadingBytes))
 }
 
-// block adds a block. A paragraph waits for its other parts, and what interrupts it for its end.
-func (c *Chunks) block(b placed) {
-	if c.waiting+b.words > mostWaiting {
-		c.end()
+// addBlock adds a block. A paragraph waits for its other parts, and what interrupts it for its end.
+func (c *ChunkWriter) addBlock(b placedBlock) {
+	if c.pendingWords+b.words > maxPendingWords {
+		c.endParagraph()
 	}
 	switch b.block.GetType() {
 	case layout.Table, layout.Caption, layout.Footnote:
 		if len(c.open) == 0 {
-			c.whole(b)
+			c.addWhole(b)
 			return
 		}
-		c.floats = append(c.floats, b)
-		c.waiting += b.words
+		c.interruptions = append(c.interruptions, b)
+		c.pendingWords += b.words
 		return
 	case layout.Paragraph:
 	default:
-		c.end()
+		c.endParagraph()
 	}
 	c.open = append(c.open, b)
-	c.waiting += b.words
+	c.pendingWords += b.words
 	if !b.block.GetContinued() {
-		c.end()
+		c.endParagraph()
 	}
 }
 
-// end ends the paragraph that is open, and adds what waits for that.
-func (c *Chunks) end() {
-	open, floats := c.open, c.floats
-	c.open, c.floats, c.waiting = nil, nil, 0
+// endParagraph ends the paragraph that is open, and adds what waits for that.
+func (c *ChunkWriter) endParagraph() {
+	open, floats := c.open, c.interruptions
+	c.open, c.interruptions, c.pendingWords = nil, nil, 0
 	if len(open) > 0 {
-		c.whole(open...)
+		c.addWhole(open...)
 	}
 	for _, b := range floats {
-		c.whole(b)
+		c.addWhole(b)
 	}
 }
 
-func blockWords(b *inkstreamv1.Block) int {
+func countBlockWords(b *inkstreamv1.Block) int {
 	n := 0
 	for _, line := range b.GetLines() {
 		for _, w := range line.GetWords() {
@@ -173,15 +175,16 @@ func blockWords(b *inkstreamv1.Block) int {
 	return n
 }
 
-// Headings come again in every passage under them, so that what they take is bounded: longestShown bounds the bytes of each, mostShown those of all
-// beyond as many as the passage's text has. Of what people write, hardly any is cut.
+// Headings come again in every passage under them, so that what they take is bounded: maxHeadingBytes bounds the
+// bytes of each, maxHeadingsBytes those of all beyond as many as the passage's text has. Of what people write, hardly
+// any is cut.
 const (
-	longestShown = 256
-	mostShown    = 512
+	maxHeadingBytes  = 256
+	maxHeadingsBytes = 512
 )
 
-// headings returns the path without the levels that have none.
-func (c *Chunks) headings() []string {
+// headingPath returns the path without the levels that have none.
+func (c *ChunkWriter) headingPath() []string {
 	out := make([]string, 0, len(c.path)+1)
 	if c.title != "" {
 		out = append(out, c.title)
@@ -191,20 +194,21 @@ func (c *Chunks) headings() []string {
 			out = append(out, h)
 		}
 	}
-	for longest := longestShown; ; longest /= 2 {
+	for longest := maxHeadingBytes; ; longest /= 2 {
 		all := 0
 		for i, h := range out {
-			out[i] = shortened(h, longest)
+			out[i] = shortenText(h, longest)
 			all += len(out[i])
 		}
-		if all <= mostShown+len(c.text) {
+		if all <= maxHeadingsBytes+len(c.text) {
 			return out
 		}
 	}
 }
 
-// shortened returns a text of at most that many bytes: the whole of it, or its beginning and an ellipsis, cut between words if they are not too long.
-func shortened(text string, longest int) string {
+// shortenText returns a text of at most that many bytes: the whole of it, or its beginning and an ellipsis, cut
+// between words if they are not too long.
+func shortenText(text string, longest int) string {
 	const ellipsis = "…"
 	if len(text) <= longest {
 		return text
@@ -223,66 +227,66 @@ func shortened(text string, longest int) string {
 	return strings.TrimRight(text[:end], " ") + ellipsis
 }
 
-// whole adds a block or a paragraph of several: to one passage, if it fits.
-func (c *Chunks) whole(parts ...placed) {
+// addWhole adds a block or a paragraph of several: to one passage, if it fits.
+func (c *ChunkWriter) addWhole(parts ...placedBlock) {
 	words := 0
 	for _, part := range parts {
 		words += part.words
 	}
-	if c.cur.Words+words > most(c.size) {
-		c.flush()
+	if c.cur.Words+words > maxPassageWords(c.size) {
+		c.flushPassage()
 	}
-	if words > most(c.size) && parts[0].block.GetTable() == nil {
-		c.parted(parts)
+	if words > maxPassageWords(c.size) && parts[0].block.GetTable() == nil {
+		c.addSplit(parts)
 		return
 	}
 	for i, part := range parts {
-		c.add(part, i > 0)
+		c.addToPassage(part, i > 0)
 	}
 }
 
-// parted adds what is longer than a passage.
-func (c *Chunks) parted(parts []placed) {
-	var rest []piece
+// addSplit adds what is longer than a passage.
+func (c *ChunkWriter) addSplit(parts []placedBlock) {
+	var rest []wordPiece
 	for i, part := range parts {
 		rest = appendPieces(rest, i, part.block)
 	}
 	for len(rest) > 0 {
-		c.flush()
-		n := breakAt(rest, c.size)
+		c.flushPassage()
+		n := findBreak(rest, c.size)
 		for first := true; n > 0; first = false {
 			part := parts[rest[0].part]
 			some := 1
 			for some < n && rest[some].part == rest[0].part {
 				some++
 			}
-			part.block, part.words = cutOut(part.block, rest[:some]), some
-			c.add(part, !first)
+			part.block, part.words = blockFromPieces(part.block, rest[:some]), some
+			c.addToPassage(part, !first)
 			rest, n = rest[some:], n-some
 		}
 	}
 }
 
-// add adds a block to the passage, to the text of which it is joined or added as a paragraph.
-func (c *Chunks) add(part placed, joined bool) {
+// addToPassage adds a block to the passage, to the text of which it is joined or added as a paragraph.
+func (c *ChunkWriter) addToPassage(part placedBlock, joined bool) {
 	b := part.block
 	var text []byte
-	in := inline{plain: true}
+	in := inlineWriter{plain: true}
 	switch {
 	case b.GetTable() != nil:
-		text = cellDots.ReplaceAll(TableMarkdown(b.GetTable()), []byte("$1 "))
+		text = cellDots.ReplaceAll(FormatTableMarkdown(b.GetTable()), []byte("$1 "))
 	case b.GetType() == layout.Code:
-		text = codeBlock(b)
+		text = formatCodeBlock(b)
 	default:
-		text = in.append(nil, b.GetLines())
+		text = in.appendLines(nil, b.GetLines())
 	}
 	if joined {
-		c.text = layout.AppendJoint(c.text, string(text))
+		c.text = layout.AppendLineBreak(c.text, string(text))
 	} else if len(c.text) > 0 {
 		c.text = append(c.text, "\n\n"...)
 	}
 	c.text = append(c.text, text...)
-	c.named = false
+	c.titleOpen = false
 	c.cur.Words += part.words
 	if i, found := slices.BinarySearch(c.cur.Pages, part.page); !found { // what interrupts a paragraph stands before its end
 		c.cur.Pages = slices.Insert(c.cur.Pages, i, part.page)
@@ -298,13 +302,13 @@ func (c *Chunks) add(part placed, joined bool) {
 	}
 }
 
-// flush writes the passage, if it has text.
-func (c *Chunks) flush() {
+// flushPassage writes the passage, if it has text.
+func (c *ChunkWriter) flushPassage() {
 	if c.cur.Words == 0 || c.err != nil {
 		return
 	}
 	c.id++
-	c.cur.ID, c.cur.Text, c.cur.Headings = c.id, string(c.text), c.headings()
+	c.cur.ID, c.cur.Text, c.cur.Headings = c.id, string(c.text), c.headingPath()
 	data, err := json.Marshal(&c.cur)
 	if err != nil {
 		c.err = fmt.Errorf("encode passage: %w", err)

@@ -15,9 +15,9 @@ import (
 func passages(t *testing.T, words int, pages ...*inkstreamv1.Page) []Chunk {
 	t.Helper()
 	var b strings.Builder
-	c := NewChunks(&b, words)
+	c := NewChunkWriter(&b, words)
 	for _, p := range pages {
-		if err := c.Page(p); err != nil {
+		if err := c.WritePage(p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,31 +92,40 @@ func TestLongBlocksAreParted(t *testing.T) {
 		lines []string
 		want  []string
 	}{
-		{"Japanese between sentences", layout.Paragraph, 50, unbroken, slices.Repeat([]string{strings.Repeat(sentence, 2)}, 4)},
+		{"Japanese between sentences", layout.Paragraph, 50, unbroken,
+			slices.Repeat([]string{strings.Repeat(sentence, 2)}, 4)},
 		{
 			"Chinese without a full stop at a comma", layout.Paragraph, 10, []string{"双方就软件开发，服务达成协议乙方应当"},
 			[]string{"双方就软件开发，", "服务达成协议乙方应当"},
 		},
-		{"a run without any break where it is full", layout.Paragraph, 5, []string{"双方就软件开发服务达成"}, []string{"双方就软件", "开发服务达成"}},
+		{"a run without any break where it is full", layout.Paragraph, 5, []string{"双方就软件开发服务达成"},
+			[]string{"双方就软件", "开发服务达成"}},
 		{
-			"English between sentences", layout.Paragraph, 10, []string{"One two three four five six. Seven eight nine", "ten eleven twelve thirteen. Fourteen fifteen."},
+			"English between sentences", layout.Paragraph, 10,
+			[]string{"One two three four five six. Seven eight nine", "ten eleven twelve thirteen. Fourteen fifteen."},
 			[]string{"One two three four five six.", "Seven eight nine ten eleven twelve thirteen. Fourteen fifteen."},
 		},
 		{
-			"a sentence that makes it a little longer", layout.Paragraph, 10, []string{"One two three four five six seven eight nine ten eleven. Twelve thirteen."},
+			"a sentence that makes it a little longer", layout.Paragraph, 10,
+			[]string{"One two three four five six seven eight nine ten eleven. Twelve thirteen."},
 			[]string{"One two three four five six seven eight nine ten eleven.", "Twelve thirteen."},
 		},
 		{
-			"the nearest of two sentences", layout.Paragraph, 10, []string{"One two three four five six. Seven eight nine ten eleven. Twelve thirteen."},
+			"the nearest of two sentences", layout.Paragraph, 10,
+			[]string{"One two three four five six. Seven eight nine ten eleven. Twelve thirteen."},
 			[]string{"One two three four five six. Seven eight nine ten eleven.", "Twelve thirteen."},
 		},
 		{
-			"full stops that end no sentence", layout.Paragraph, 10, []string{"One two three four five approx. six seven 8. J. e.g. nine", "ten eleven twelve thirteen"},
+			"full stops that end no sentence", layout.Paragraph, 10,
+			[]string{"One two three four five approx. six seven 8. J. e.g. nine", "ten eleven twelve thirteen"},
 			[]string{"One two three four five approx. six seven 8. J.", "e.g. nine ten eleven twelve thirteen"},
 		},
-		{"no sentences, between lines", layout.Paragraph, 25, []string{ten, ten, ten, ten}, []string{ten + " " + ten, ten + " " + ten}},
-		{"not in a word", layout.Paragraph, 10, []string{"a b c d e f g h i mo-", "re j k l m n"}, []string{"a b c d e f g h i", "more j k l m n"}},
-		{"code between lines", layout.Code, 4, []string{"if x. {", "a, b.", "}"}, []string{"```\nif x. {\n```", "```\na, b.\n}\n```"}},
+		{"no sentences, between lines", layout.Paragraph, 25, []string{ten, ten, ten, ten},
+			[]string{ten + " " + ten, ten + " " + ten}},
+		{"not in a word", layout.Paragraph, 10, []string{"a b c d e f g h i mo-", "re j k l m n"},
+			[]string{"a b c d e f g h i", "more j k l m n"}},
+		{"code between lines", layout.Code, 4, []string{"if x. {", "a, b.", "}"},
+			[]string{"```\nif x. {\n```", "```\na, b.\n}\n```"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +135,8 @@ func TestLongBlocksAreParted(t *testing.T) {
 			}
 			for _, c := range chunks {
 				if c.Words > tt.size+tt.size/5 || len(c.Boxes) != 1 {
-					t.Errorf("passage %d has %d words and %d boxes; want at most %d, and 1", c.ID, c.Words, len(c.Boxes), tt.size+tt.size/5)
+					t.Errorf("passage %d has %d words and %d boxes; want at most %d, and 1", c.ID, c.Words, len(c.Boxes),
+						tt.size+tt.size/5)
 				}
 			}
 		})
@@ -158,8 +168,10 @@ func TestPassagesKeepParagraphsTogether(t *testing.T) {
 		},
 		{
 			"so do a table and all that interrupts it", 100,
-			[]*inkstreamv1.Page{page(1, start, values, note, text(layout.PageNumber, 290, 800, 9, 1, "1")), page(2, text(layout.Header, 72, 30, 9, 1, "Report"), second, end)},
-			[]string{first + " " + rest + "\n\n| a | b |\n| --- | --- |\n| c | d |\n\n1 a note\n\n2 another"}, "paragraph table footnote",
+			[]*inkstreamv1.Page{page(1, start, values, note, text(layout.PageNumber, 290, 800, 9, 1, "1")),
+				page(2, text(layout.Header, 72, 30, 9, 1, "Report"), second, end)},
+			[]string{first + " " + rest + "\n\n| a | b |\n| --- | --- |\n| c | d |\n\n1 a note\n\n2 another"},
+			"paragraph table footnote",
 		},
 		{
 			"a paragraph that does not go on after all", 100, []*inkstreamv1.Page{page(1, start, note), page(2, heading, item)},
@@ -174,11 +186,13 @@ func TestPassagesKeepParagraphsTogether(t *testing.T) {
 			[]string{first + "\n\n1 a note"}, "paragraph footnote",
 		},
 		{
-			"what does not fit goes to the next passage as a whole", 26, []*inkstreamv1.Page{page(1, filler, start, note), page(2, end)},
+			"what does not fit goes to the next passage as a whole", 26,
+			[]*inkstreamv1.Page{page(1, filler, start, note), page(2, end)},
 			[]string{strings.TrimSpace(strings.Repeat("word ", 20)), first + " " + rest + "\n\n1 a note"}, "paragraph",
 		},
 		{
-			"what is longer than a passage is parted where it can be, not where the page ends", 11, []*inkstreamv1.Page{page(1, start, note), page(2, end, more)},
+			"what is longer than a passage is parted where it can be, not where the page ends", 11,
+			[]*inkstreamv1.Page{page(1, start, note), page(2, end, more)},
 			[]string{first + " end,", "but it is now.\n\n1 a note\n\nAfter it."}, "paragraph",
 		},
 	} {
@@ -205,13 +219,14 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	start := text(layout.Paragraph, 72, 600, 10, 1, "It goes on")
 	start.Continued = true
 	pages := []*inkstreamv1.Page{page(1, start)}
-	note := text(layout.Footnote, 72, 72, 10, 1, strings.Repeat("word ", mostWaiting/8))
+	note := text(layout.Footnote, 72, 72, 10, 1, strings.Repeat("word ", maxPendingWords/8))
 	for n := int32(2); n < 20; n++ {
 		pages = append(pages, page(n, note))
 	}
 	pages = append(pages, page(20, text(layout.Paragraph, 72, 72, 10, 1, "and on.")))
 	chunks := passages(t, 2000, pages...)
-	if first, last := chunks[0].Text, chunks[len(chunks)-1].Text; first != "It goes on" || !strings.HasSuffix(last, "\n\nand on.") {
+	if first, last := chunks[0].Text, chunks[len(chunks)-1].Text; first != "It goes on" ||
+		!strings.HasSuffix(last, "\n\nand on.") {
 		t.Errorf("the first passage is %.40q, the last ends with %q", first, last[max(0, len(last)-20):])
 	}
 }
@@ -236,10 +251,13 @@ func TestHeadingsOfPassages(t *testing.T) {
 		blocks []*inkstreamv1.Block
 		want   string
 	}{
-		{"a title in parts", []*inkstreamv1.Block{title(40, "A Study"), title(70, "of Pears"), prose(100)}, "[[A Study of Pears]]"},
+		{"a title in parts", []*inkstreamv1.Block{title(40, "A Study"), title(70, "of Pears"), prose(100)},
+			"[[A Study of Pears]]"},
 		{"in Chinese", []*inkstreamv1.Block{title(40, "软件开发"), title(70, "服务合同"), prose(100)}, "[[软件开发服务合同]]"},
-		{"a title goes on with nothing but what follows it", []*inkstreamv1.Block{title(40, "Scope"), prose(70), title(120, "Terms"), prose(150)}, "[[Scope] [Terms]]"},
-		{"nor past a heading", []*inkstreamv1.Block{title(40, "Scope"), heading, title(120, "Terms"), prose(150)}, "[[Terms]]"},
+		{"a title goes on with nothing but what follows it",
+			[]*inkstreamv1.Block{title(40, "Scope"), prose(70), title(120, "Terms"), prose(150)}, "[[Scope] [Terms]]"},
+		{"nor past a heading", []*inkstreamv1.Block{title(40, "Scope"), heading, title(120, "Terms"), prose(150)},
+			"[[Terms]]"},
 		{"headings stand under it", []*inkstreamv1.Block{title(40, "Scope"), heading, prose(70)}, "[[Scope One]]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

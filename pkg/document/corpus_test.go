@@ -60,7 +60,7 @@ func assemble(t *testing.T, engine *pdf.Engine, path string) assembled {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	doc, err := engine.Open(t.Context(), f, "")
+	doc, err := engine.OpenDocument(t.Context(), f, "")
 	if err != nil {
 		t.Fatalf("open %s: %v", filepath.Base(path), err)
 	}
@@ -68,7 +68,7 @@ func assemble(t *testing.T, engine *pdf.Engine, path string) assembled {
 	var pages []*inkstreamv1.Page
 	var evidence []*Evidence
 	for n := 1; n <= doc.Info().PageCount; n++ {
-		result, err := doc.Page(t.Context(), n, pdf.PageOptions{NoRaster: true})
+		result, err := doc.ReadPage(t.Context(), n, pdf.PageOptions{NoRaster: true})
 		if err != nil {
 			t.Fatalf("%s, page %d: %v", filepath.Base(path), n, err)
 		}
@@ -77,31 +77,32 @@ func assemble(t *testing.T, engine *pdf.Engine, path string) assembled {
 		if p.Outcome == "" {
 			p.Outcome = "ocr"
 		}
-		layout.Arrange(p)
-		Languages(p)
-		pages, evidence = append(pages, p), append(evidence, Observe(p))
+		layout.ArrangePage(p)
+		DetectLanguages(p)
+		pages, evidence = append(pages, p), append(evidence, ObservePage(p))
 	}
 	plan := NewPlan(evidence, doc.Info().Document.GetOutline())
 	var out assembled
 	var md, js strings.Builder
-	m := NewMarkdown(&md, plan)
-	j, err := NewJSON(&js, Head{
-		Version: "inkstream.v1", Job: "j", SHA256: strings.Repeat("0", 64), PageCount: len(pages), Language: plan.Language(), Words: plan.Words, TableMerges: plan.Merges,
+	m := NewMarkdownWriter(&md, plan)
+	j, err := NewJSONWriter(&js, Head{
+		Version: "inkstream.v1", Job: "j", SHA256: strings.Repeat("0", 64), PageCount: len(pages), Language: plan.Language(),
+		Words: plan.Words, TableMerges: plan.Merges,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range pages {
-		plan.Apply(p)
-		if err := m.Page(p); err != nil {
+		plan.ApplyTo(p)
+		if err := m.WritePage(p); err != nil {
 			t.Fatal(err)
 		}
-		if err := j.Page(p); err != nil {
+		if err := j.WritePage(p); err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range p.GetBlocks() {
 			if table := b.GetTable(); table != nil {
-				out.tables = append(out.tables, quality.PlacedTable{Page: int(p.GetNumber()), Grid: grid(table)})
+				out.tables = append(out.tables, quality.PlacedTable{Page: int(p.GetNumber()), Grid: tableGrid(table)})
 				out.ruled = append(out.ruled, table.GetRuled())
 			}
 		}
@@ -152,16 +153,16 @@ func truthTables(t *testing.T, folder string) []quality.PlacedTable {
 	return out
 }
 
-// TestTablesOfCorpus compares the tables of real documents with what people wrote down. The floors are below what holds, so that a change for the
-// worse shows and a change elsewhere does not.
+// TestTablesOfCorpus compares the tables of real documents with what people wrote down. The floors are below what
+// holds, so that a change for the worse shows and a change elsewhere does not.
 func TestTablesOfCorpus(t *testing.T) {
 	t.Parallel()
-	corpus := pdftest.Corpus(t)
+	corpus := pdftest.OpenCorpus(t)
 	engine := startEngine(t)
 	sum := map[bool]float64{}
 	count := map[bool]int{}
 	for _, f := range corpus.Files {
-		if f.Folder() != "tables" || f.TruthPath == "" {
+		if f.TopFolder() != "tables" || f.TruthPath == "" {
 			continue
 		}
 		got := assemble(t, engine, f.Abs)
@@ -189,14 +190,16 @@ type match struct {
 	ruled bool
 }
 
-// matched pairs the tables of a truth with those that were found. One that was not found counts among those that alignment tells.
+// matched pairs the tables of a truth with those that were found. One that was not found counts among those that
+// alignment tells.
 func matched(truth []quality.PlacedTable, got assembled) []match {
 	cells, _ := quality.MatchTables(truth, got.tables)
 	out := make([]match, len(truth))
 	for i := range truth {
 		out[i].Cells = cells[i]
 		for k, g := range got.tables {
-			if (truth[i].Page == 0 || truth[i].Page == g.Page) && quality.CompareTables(truth[i].Grid, g.Grid) == cells[i] && cells[i].Equal > 0 {
+			if (truth[i].Page == 0 || truth[i].Page == g.Page) && quality.CompareTables(truth[i].Grid, g.Grid) == cells[i] &&
+				cells[i].Equal > 0 {
 				out[i].ruled = got.ruled[k]
 			}
 		}
@@ -204,16 +207,17 @@ func matched(truth []quality.PlacedTable, got assembled) []match {
 	return out
 }
 
-// TestMarkdownOfCorpus compares the markdown of real documents with that of people and of another converter that they corrected.
+// TestMarkdownOfCorpus compares the markdown of real documents with that of people and of another converter that they
+// corrected.
 func TestMarkdownOfCorpus(t *testing.T) {
 	t.Parallel()
-	corpus := pdftest.Corpus(t)
+	corpus := pdftest.OpenCorpus(t)
 	engine := startEngine(t)
 	similar, headings, n := 0.0, 0.0, 0
-	for _, f := range corpus.ByTag("md-expected", "born-digital") {
+	for _, f := range corpus.FilesWithTags("md-expected", "born-digital") {
 		truth := quality.ParseMarkdown(string(readFile(t, filepath.Join(corpus.Root, filepath.FromSlash(f.TruthPath)))))
 		got := quality.ParseMarkdown(assemble(t, engine, f.Abs).markdown)
-		s, h := quality.Similarity(truth.Text, got.Text), quality.CompareHeadings(truth.Headings, got.Headings)
+		s, h := quality.TextSimilarity(truth.Text, got.Text), quality.CompareHeadings(truth.Headings, got.Headings)
 		t.Logf("%s: similarity %.3f, headings %+v", f.Path, s, h)
 		similar, headings, n = similar+s, headings+h.F1, n+1
 	}
@@ -225,22 +229,24 @@ func TestMarkdownOfCorpus(t *testing.T) {
 	}
 }
 
-// TestJSONOfCorpus validates what is made of the smaller native documents, the broken and hostile ones too, as far as they open.
+// TestJSONOfCorpus validates what is made of the smaller native documents, the broken and hostile ones too, as far as
+// they open.
 func TestJSONOfCorpus(t *testing.T) {
 	t.Parallel()
-	corpus := pdftest.Corpus(t)
+	corpus := pdftest.OpenCorpus(t)
 	engine := startEngine(t)
 	s := schema(t)
 	n := 0
 	for _, f := range corpus.Files {
-		if f.Pages < 1 || f.Pages > 20 || f.Encrypted || f.Has("slow-or-heavy") || !strings.HasSuffix(f.Path, ".pdf") || f.Folder() == "ocr" || f.Folder() == "hostile" {
+		if f.Pages < 1 || f.Pages > 20 || f.Encrypted || f.HasTags("slow-or-heavy") || !strings.HasSuffix(f.Path, ".pdf") ||
+			f.TopFolder() == "ocr" || f.TopFolder() == "hostile" {
 			continue
 		}
 		src, err := os.Open(f.Abs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc, err := engine.Open(t.Context(), src, "")
+		doc, err := engine.OpenDocument(t.Context(), src, "")
 		if err == nil {
 			doc.Close()
 		}

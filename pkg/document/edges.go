@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// edgeLines is how many lines at each edge of a page may be running heads.
-	mostEdgeLines = 4
-	// edgeShare is how far from the edge they may stand, as a share of the page's height.
-	edgeShare = 0.16
-	// longestEdge is how many words such a line may have.
-	longestEdge = 30
+	// collectEdgeLines is how many lines at each edge of a page may be running heads.
+	maxEdgeLines = 4
+	// maxEdgeDistance is how far from the edge they may stand, as a share of the page's height.
+	maxEdgeDistance = 0.16
+	// maxEdgeWords is how many words such a line may have.
+	maxEdgeWords = 30
 )
 
-// edgeLines gathers the lines at the upper and lower edge of a page.
-func edgeLines(e *Evidence, p *inkstreamv1.Page) {
-	top, bottom := e.Height*edgeShare, e.Height*(1-edgeShare)
+// collectEdgeLines gathers the lines at the upper and lower edge of a page.
+func collectEdgeLines(e *Evidence, p *inkstreamv1.Page) {
+	top, bottom := e.Height*maxEdgeDistance, e.Height*(1-maxEdgeDistance)
 	var lines []EdgeLine
 	for i, b := range p.GetBlocks() {
 		if b.GetType() == layout.Table || b.GetType() == layout.Figure || len(b.GetBbox()) != 4 {
@@ -32,11 +32,11 @@ func edgeLines(e *Evidence, p *inkstreamv1.Page) {
 		}
 		for j, line := range b.GetLines() {
 			box := line.GetBbox()
-			if len(box) != 4 || len(line.GetWords()) > longestEdge || box[3] > top && box[1] < bottom {
+			if len(box) != 4 || len(line.GetWords()) > maxEdgeWords || box[3] > top && box[1] < bottom {
 				continue
 			}
 			l := EdgeLine{Block: i, Line: j, Top: box[3] <= top, Y: (box[1] + box[3]) / 2, Words: len(line.GetWords())}
-			l.Key, l.Value, l.Bare = running(line)
+			l.Key, l.Value, l.Bare = runningLineHash(line)
 			lines = append(lines, l)
 		}
 	}
@@ -45,27 +45,27 @@ func edgeLines(e *Evidence, p *inkstreamv1.Page) {
 	for n < len(lines) && lines[n].Top {
 		n++
 	}
-	e.Edges = append(e.Edges, lines[:min(n, mostEdgeLines)]...)
-	e.Edges = append(e.Edges, lines[max(n, len(lines)-mostEdgeLines):]...)
+	e.Edges = append(e.Edges, lines[:min(n, maxEdgeLines)]...)
+	e.Edges = append(e.Edges, lines[max(n, len(lines)-maxEdgeLines):]...)
 }
 
-// running returns a hash of a line's text in which every number is the same, the number that it has if there is but one, and whether it
-// has nothing else, but for dashes and words for "page".
-func running(line *inkstreamv1.Line) (sum uint64, value int, bare bool) {
-	k := newKey()
+// runningLineHash returns a hash of a line's text in which every number is the same, the number that it has if there
+// is but one, and whether it has nothing else, but for dashes and words for "page".
+func runningLineHash(line *inkstreamv1.Line) (sum uint64, value int, bare bool) {
+	k := newTextHash()
 	numbers, words := 0, 0
 	for _, w := range line.GetWords() {
 		text := strings.Trim(w.GetText(), "-–—.[]()|/ ")
-		if n, ok := pageNumber(text); ok {
+		if n, ok := parsePageNumber(text); ok {
 			numbers++
 			if numbers == 1 {
 				value = n
 			}
-			k.rune('0')
+			k.addRune('0')
 			continue
 		}
-		k.add(digitless(text))
-		if text != "" && !pageWord(text) {
+		k.addText(maskDigits(text))
+		if text != "" && !isPageWord(text) {
 			words++
 		}
 	}
@@ -75,8 +75,8 @@ func running(line *inkstreamv1.Line) (sum uint64, value int, bare bool) {
 	return k.sum, value, numbers > 0 && numbers <= 2 && words == 0
 }
 
-// digitless makes every run of digits in a word the same.
-func digitless(text string) string {
+// maskDigits makes every run of digits in a word the same.
+func maskDigits(text string) string {
 	if !strings.ContainsFunc(text, unicode.IsDigit) {
 		return text
 	}
@@ -94,7 +94,7 @@ func digitless(text string) string {
 	return b.String()
 }
 
-func pageWord(text string) bool {
+func isPageWord(text string) bool {
 	switch strings.ToLower(text) {
 	case "page", "pg", "p", "of", "seite", "von", "sivu", "página", "pagina", "de", "di", "стр", "из":
 		return true
@@ -102,22 +102,22 @@ func pageWord(text string) bool {
 	return false
 }
 
-// pageNumber reads a page number: digits, or a Roman number.
-func pageNumber(text string) (int, bool) {
+// parsePageNumber reads a page number: digits, or a Roman number.
+func parsePageNumber(text string) (int, bool) {
 	if text == "" || len(text) > 8 {
 		return 0, false
 	}
 	n := 0
 	for i := range len(text) {
 		if text[i] < '0' || text[i] > '9' {
-			return roman(text)
+			return parseRoman(text)
 		}
 		n = n*10 + int(text[i]-'0')
 	}
 	return n, len(text) <= 5
 }
 
-func roman(text string) (int, bool) {
+func parseRoman(text string) (int, bool) {
 	lower := strings.ToLower(text)
 	if lower != text && strings.ToUpper(text) != text {
 		return 0, false
@@ -145,11 +145,11 @@ func roman(text string) (int, bool) {
 			total, last = total+v, v
 		}
 	}
-	return total, total > 0 && romanOf(total) == lower
+	return total, total > 0 && formatRoman(total) == lower
 }
 
-// romanOf writes a number below 400 the Roman way.
-func romanOf(n int) string {
+// formatRoman writes a number below 400 the Roman way.
+func formatRoman(n int) string {
 	var b strings.Builder
 	for _, digit := range []struct {
 		value int
@@ -162,8 +162,9 @@ func romanOf(n int) string {
 	return b.String()
 }
 
-// tagged takes over what the document's structure says of each block: of the elements that cover it, the one that says most.
-func tagged(e *Evidence, p *inkstreamv1.Page) {
+// applyStructureTags takes over what the document's structure says of each block: of the elements that cover it, the
+// one that says most.
+func applyStructureTags(e *Evidence, p *inkstreamv1.Page) {
 	tags := p.GetTags()
 	const mostTags = 2000
 	if len(tags) == 0 || len(tags) > mostTags || len(e.Blocks) > mostTags {
@@ -172,8 +173,8 @@ func tagged(e *Evidence, p *inkstreamv1.Page) {
 	for i := range e.Blocks {
 		b := &e.Blocks[i]
 		for _, t := range tags {
-			level := tagLevel(t.GetRole())
-			if level == 0 || len(t.GetBbox()) != 4 || !mostly(b.Box, t.GetBbox()) {
+			level := structureTagLevel(t.GetRole())
+			if level == 0 || len(t.GetBbox()) != 4 || !mostlyContains(b.Box, t.GetBbox()) {
 				continue
 			}
 			if b.Tag == 0 || b.Tag == TagText {
@@ -183,8 +184,8 @@ func tagged(e *Evidence, p *inkstreamv1.Page) {
 	}
 }
 
-// tagLevel returns what a structure element says of its text.
-func tagLevel(role string) int {
+// structureTagLevel returns what a structure element says of its text.
+func structureTagLevel(role string) int {
 	switch role {
 	case "H1", "H2", "H3", "H4", "H5", "H6":
 		return int(role[1] - '0')
@@ -198,8 +199,8 @@ func tagLevel(role string) int {
 	return 0
 }
 
-// mostly reports whether most of a box lies in another that is not much larger.
-func mostly(box [4]float32, in []float32) bool {
+// mostlyContains reports whether most of a box lies in another that is not much larger.
+func mostlyContains(box [4]float32, in []float32) bool {
 	w := min(box[2], in[2]) - max(box[0], in[0])
 	h := min(box[3], in[3]) - max(box[1], in[1])
 	if w <= 0 || h <= 0 {

@@ -35,13 +35,13 @@ type BlockEvidence struct {
 	Words int
 	Lines int
 	Flags Flags
-	// Key is a hash of its text's letters and digits in lower case, without the number that it begins with, by which it is found again in the
-	// outline; of long blocks 0.
+	// Key is a hash of its text's letters and digits in lower case, without the number that it begins with, by which it
+	// is found again in the outline; of long blocks 0.
 	Key uint64
 	// Depth is that of the number which the block begins with: 2 for "1.3 Results".
 	Depth int
-	// Tag is the level of the heading that the document's structure says this is, TagHeading for one without a level, TagTitle for the
-	// title, TagText for text that is none; 0 where the structure does not say.
+	// Tag is the level of the heading that the document's structure says this is, TagHeading for one without a level,
+	// TagTitle for the title, TagText for text that is none; 0 where the structure does not say.
 	Tag int
 	// Columns are those of a table.
 	Columns int
@@ -93,34 +93,36 @@ type EdgeLine struct {
 	Words int
 }
 
-// types lists the types of blocks in the order by which they are stored.
-var types = []string{
-	"", layout.Title, layout.Heading, layout.Paragraph, layout.ListItem, layout.Code, layout.Table, layout.Figure, layout.Caption, layout.Header,
+// blockTypes lists the types of blocks in the order by which they are stored.
+var blockTypes = []string{
+	"", layout.Title, layout.Heading, layout.Paragraph, layout.ListItem, layout.Code, layout.Table, layout.Figure,
+	layout.Caption, layout.Header,
 	layout.Footer, layout.PageNumber, layout.Footnote, layout.Formula,
 }
 
-func typeIndex(name string) byte { return byte(max(0, slices.Index(types, name))) }
+func blockTypeIndex(name string) byte { return byte(max(0, slices.Index(blockTypes, name))) }
 
-// Observe gathers the evidence of an arranged page.
-func Observe(p *inkstreamv1.Page) *Evidence {
+// ObservePage gathers the evidence of an arranged page.
+func ObservePage(p *inkstreamv1.Page) *Evidence {
 	e := &Evidence{
-		Number: int(p.GetNumber()), Width: p.GetWidth(), Height: p.GetHeight(), Language: map[string]int{}, Sizes: map[int]int{},
+		Number: int(p.GetNumber()), Width: p.GetWidth(), Height: p.GetHeight(), Language: map[string]int{},
+		Sizes:  map[int]int{},
 		Blocks: make([]BlockEvidence, len(p.GetBlocks())),
 	}
-	o := observer{e: e, fonts: p.GetFonts(), bold: make([]bool, len(p.GetFonts())+1), turned: mostlyTurned(p)}
+	o := observer{e: e, fonts: p.GetFonts(), bold: make([]bool, len(p.GetFonts())+1), dominantAngle: dominantAngle(p)}
 	for i, f := range p.GetFonts() {
-		o.bold[i+1] = layout.Bold(f)
+		o.bold[i+1] = layout.IsBoldFont(f)
 	}
 	for i, b := range p.GetBlocks() {
-		o.block(&e.Blocks[i], b)
+		o.observeBlock(&e.Blocks[i], b)
 	}
-	tagged(e, p)
-	edgeLines(e, p)
+	applyStructureTags(e, p)
+	collectEdgeLines(e, p)
 	return e
 }
 
-// mostlyTurned returns the angle that most of a page's lines have.
-func mostlyTurned(p *inkstreamv1.Page) int32 {
+// dominantAngle returns the angle that most of a page's lines have.
+func dominantAngle(p *inkstreamv1.Page) int32 {
 	var count [4]int
 	for _, b := range p.GetBlocks() {
 		for _, l := range b.GetLines() {
@@ -137,23 +139,24 @@ func mostlyTurned(p *inkstreamv1.Page) int32 {
 }
 
 type observer struct {
-	e      *Evidence
-	fonts  []*inkstreamv1.Font
-	bold   []bool
-	turned int32
+	e             *Evidence
+	fonts         []*inkstreamv1.Font
+	bold          []bool
+	dominantAngle int32
 }
 
-// longestKey is how many words a block has at most that is looked for in the outline.
-const longestKey = 40
+// maxKeyWords is how many words a block has at most that is looked for in the outline.
+const maxKeyWords = 40
 
-// longestHeading is how many characters a heading has at most, blanks aside, whatever the structure says: a heading is repeated in every passage
-// under it. In the corpus the longest has 355, and that is a paragraph with the wrong tag.
-const longestHeading = 400
+// maxHeadingLetters is how many characters a heading has at most, blanks aside, whatever the structure says: a
+// heading is repeated in every passage under it. In the corpus the longest has 355, and that is a paragraph with the
+// wrong tag.
+const maxHeadingLetters = 400
 
-func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
-	out.Type, out.Lines = typeIndex(b.GetType()), len(b.GetLines())
+func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
+	out.Type, out.Lines = blockTypeIndex(b.GetType()), len(b.GetLines())
 	out.Columns = int(b.GetTable().GetColumns())
-	defer o.tableHead(out, b.GetTable())
+	defer o.observeTableHeader(out, b.GetTable())
 	if box := b.GetBbox(); len(box) == 4 {
 		out.Box = [4]float32(box)
 	}
@@ -162,7 +165,7 @@ func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
 	characters := 0
 	var style *inkstreamv1.Word
 	for _, line := range b.GetLines() {
-		if line.GetAngle() != o.turned {
+		if line.GetAngle() != o.dominantAngle {
 			out.Flags |= FlagTurned
 		}
 		for _, w := range line.GetWords() {
@@ -171,7 +174,7 @@ func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
 			lower, upper = lower+small, upper+capital
 			letters += n
 			characters += utf8.RuneCountInString(w.GetText())
-			size := quarter(w, line.GetAngle())
+			size := typeSizeQuarters(w, line.GetAngle())
 			sizes[size] += len(w.GetText())
 			if n >= 2 {
 				out.Flags |= FlagLetters
@@ -185,7 +188,7 @@ func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
 			recognised = recognised || w.Confidence != nil
 		}
 	}
-	out.Size = commonest(sizes)
+	out.Size = mostFrequent(sizes)
 	if b.GetType() != layout.Code && b.GetType() != layout.Table && b.GetType() != layout.Figure {
 		for size, n := range sizes {
 			o.e.Sizes[size] += n
@@ -203,13 +206,13 @@ func (o *observer) block(out *BlockEvidence, b *inkstreamv1.Block) {
 	set(FlagBold, bold && letters > 0)
 	set(FlagCaps, upper > 1 && lower == 0)
 	set(FlagRecognised, recognised)
-	set(FlagLong, characters > longestHeading)
+	set(FlagLong, characters > maxHeadingLetters)
 	if style != nil && style.GetFont() > 0 && int(style.GetFont()) <= len(o.fonts) {
 		f := o.fonts[style.GetFont()-1]
 		out.Style = hash32(f.GetName())
 		set(FlagItalic, f.GetItalic())
 	}
-	o.ends(out, b)
+	o.observeTextEnds(out, b)
 }
 
 // countLetters counts the letters of a text, the small ones and the capitals.
@@ -229,15 +232,15 @@ func countLetters(text string) (n, small, capital int) {
 	return n, small, capital
 }
 
-// tableHead makes the key of a table that of its heading rows, and its depth their number.
-func (o *observer) tableHead(out *BlockEvidence, t *inkstreamv1.Table) {
+// observeTableHeader makes the key of a table that of its heading rows, and its depth their number.
+func (o *observer) observeTableHeader(out *BlockEvidence, t *inkstreamv1.Table) {
 	if t == nil {
 		return
 	}
-	k := newKey()
+	k := newTextHash()
 	for _, c := range t.GetCells() {
 		if c.GetRow() < t.GetHeaderRows() {
-			k.add(c.GetText())
+			k.addText(c.GetText())
 		}
 	}
 	out.Key, out.Depth = k.sum, int(t.GetHeaderRows())
@@ -247,8 +250,8 @@ func (o *observer) isBold(w *inkstreamv1.Word) bool {
 	return int(w.GetFont()) < len(o.bold) && w.GetFont() >= 0 && o.bold[w.GetFont()]
 }
 
-// ends looks at how a block's text begins and ends.
-func (o *observer) ends(out *BlockEvidence, b *inkstreamv1.Block) {
+// observeTextEnds looks at how a block's text begins and ends.
+func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 	lines := b.GetLines()
 	if len(lines) == 0 || len(lines[0].GetWords()) == 0 {
 		return
@@ -264,7 +267,7 @@ func (o *observer) ends(out *BlockEvidence, b *inkstreamv1.Block) {
 	} else if n == len(first) && !unicode.IsLetter(r) && !unicode.IsNumber(r) {
 		out.Flags |= FlagSign
 	}
-	if _, ok := pageNumber(end); ok && out.Words > 1 {
+	if _, ok := parsePageNumber(end); ok && out.Words > 1 {
 		out.Flags |= FlagNumber
 	}
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(end, "\"'”’»)]"))
@@ -278,7 +281,7 @@ func (o *observer) ends(out *BlockEvidence, b *inkstreamv1.Block) {
 		out.Flags |= FlagStop
 	case r == '-' || r == 0x2010 || r == 0xad:
 		out.Flags |= FlagHyphen
-	case r > 0x0e00 && !layout.Spaced(string(r), string(r)):
+	case r > 0x0e00 && !layout.NeedsSpace(string(r), string(r)):
 		out.Flags |= FlagUnspaced
 	}
 	if box := last.GetBbox(); len(box) == 4 && out.Box[2]-box[2] < 2.5*float32(out.Size)/4 {
@@ -288,13 +291,13 @@ func (o *observer) ends(out *BlockEvidence, b *inkstreamv1.Block) {
 	if width := out.Box[2] - out.Box[0]; width < 0.7*o.e.Width && math.Abs(float64(left-right)) < 0.05*float64(o.e.Width) {
 		out.Flags |= FlagCentred
 	}
-	if out.Words <= longestKey {
-		k := newKey()
-		out.Depth = depth(first)
+	if out.Words <= maxKeyWords {
+		k := newTextHash()
+		out.Depth = numberDepth(first)
 		for i, line := range lines {
 			for j, w := range line.GetWords() {
 				if i+j > 0 || out.Depth == 0 || out.Words == 1 {
-					k.add(w.GetText())
+					k.addText(w.GetText())
 				}
 				if strings.Contains(w.GetText(), "....") {
 					out.Flags |= FlagLeader
@@ -302,14 +305,14 @@ func (o *observer) ends(out *BlockEvidence, b *inkstreamv1.Block) {
 			}
 		}
 		out.Key = k.sum
-		if dots(lines[0]) {
+		if hasLeaderDots(lines[0]) {
 			out.Flags |= FlagLeader
 		}
 	}
 }
 
-// dots reports whether a line has a row of single dots.
-func dots(line *inkstreamv1.Line) bool {
+// hasLeaderDots reports whether a line has a row of single dots.
+func hasLeaderDots(line *inkstreamv1.Line) bool {
 	n := 0
 	for _, w := range line.GetWords() {
 		if strings.Trim(w.GetText(), ".·") == "" {
@@ -319,8 +322,9 @@ func dots(line *inkstreamv1.Line) bool {
 	return n >= 4
 }
 
-// depth returns how deep the number is that a heading begins with: 1 for "3" and "3.", 2 for "3.1", "A.1" and "3.1."; 0 for none.
-func depth(word string) int {
+// numberDepth returns how deep the number is that a heading begins with: 1 for "3" and "3.", 2 for "3.1", "A.1" and
+// "3.1."; 0 for none.
+func numberDepth(word string) int {
 	word = strings.TrimRight(word, ".:)")
 	if word == "" || len(word) > 12 {
 		return 0
@@ -344,20 +348,20 @@ func depth(word string) int {
 	return n
 }
 
-// quarter returns the size of a word's type in quarters of a point.
-func quarter(w *inkstreamv1.Word, angle int32) int {
+// typeSizeQuarters returns the size of a word's type in quarters of a point.
+func typeSizeQuarters(w *inkstreamv1.Word, angle int32) int {
 	if s := w.GetSize(); s > 0 && s < 2000 {
-		height := extent(w.GetBbox(), angle)
+		height := textHeight(w.GetBbox(), angle)
 		if s < 0.6*height && height < 2000 { // a font that the page scales
 			return int(height*4 + 0.5)
 		}
 		return int(s*4 + 0.5)
 	}
-	return int(min(max(extent(w.GetBbox(), angle), 0), 2000)*4 + 0.5)
+	return int(min(max(textHeight(w.GetBbox(), angle), 0), 2000)*4 + 0.5)
 }
 
-// extent returns the height of a box of text of that angle.
-func extent(box []float32, angle int32) float32 {
+// textHeight returns the height of a box of text of that angle.
+func textHeight(box []float32, angle int32) float32 {
 	if len(box) != 4 {
 		return 0
 	}
@@ -367,7 +371,7 @@ func extent(box []float32, angle int32) float32 {
 	return box[3] - box[1]
 }
 
-func commonest(counts map[int]int) int {
+func mostFrequent(counts map[int]int) int {
 	best, most := 0, 0
 	for v, n := range counts {
 		if n > most || n == most && v > best {
@@ -383,14 +387,14 @@ func hash32(s string) uint32 {
 	return h.Sum32()
 }
 
-// key hashes the letters and digits of a text, whatever their case, and nothing else (FNV-1a).
-type key struct{ sum uint64 }
+// textHash hashes the letters and digits of a text, whatever their case, and nothing else (FNV-1a).
+type textHash struct{ sum uint64 }
 
-func newKey() key { return key{14695981039346656037} }
+func newTextHash() textHash { return textHash{14695981039346656037} }
 
-func (k *key) rune(r rune) { k.sum = (k.sum ^ uint64(r)) * 1099511628211 }
+func (k *textHash) addRune(r rune) { k.sum = (k.sum ^ uint64(r)) * 1099511628211 }
 
-func (k *key) add(text string) {
+func (k *textHash) addText(text string) {
 	for _, r := range text {
 		if r < utf8.RuneSelf {
 			switch {
@@ -405,22 +409,23 @@ func (k *key) add(text string) {
 		} else {
 			continue
 		}
-		k.rune(r)
+		k.addRune(r)
 	}
 }
 
-// keyOf hashes a title without its number: documents print numbers that their outlines leave out, and the other way round.
-func keyOf(title string) uint64 {
-	k := newKey()
-	if first, rest, ok := strings.Cut(strings.TrimSpace(title), " "); ok && depth(first) > 0 {
+// headingKey hashes a title without its number: documents print numbers that their outlines leave out, and the other
+// way round.
+func headingKey(title string) uint64 {
+	k := newTextHash()
+	if first, rest, ok := strings.Cut(strings.TrimSpace(title), " "); ok && numberDepth(first) > 0 {
 		title = rest
 	}
-	k.add(title)
+	k.addText(title)
 	return k.sum
 }
 
-// Recognised reports whether the page has words that were recognised.
-func (e *Evidence) Recognised() bool {
+// HasRecognisedWords reports whether the page has words that were recognised.
+func (e *Evidence) HasRecognisedWords() bool {
 	for i := range e.Blocks {
 		if e.Blocks[i].Flags&FlagRecognised != 0 {
 			return true

@@ -10,9 +10,9 @@ import (
 
 // headingStyle is what headings of one level have in common.
 type headingStyle struct {
-	size       int // quarters of a point; of recognised text a class
-	bold, caps bool
-	recognised bool
+	size          int // quarters of a point; of recognised text a class
+	bold, allCaps bool
+	recognised    bool
 }
 
 // candidate is a block that may be a heading.
@@ -24,79 +24,81 @@ type candidate struct {
 	title       bool
 }
 
-// mostLevels is how many levels headings have.
-const mostLevels = 6
+// maxHeadingLevels is how many levels headings have.
+const maxHeadingLevels = 6
 
-// headings finds the headings and their levels: those that the structure or the outline names first, then those whose type says so against the
-// body of the document.
-func (p *Plan) headings(pages []*Evidence, outline []*inkstreamv1.OutlineEntry) {
-	body := bodySize(pages)
-	entries := outlineKeys(outline)
-	boldBody, font := mostlyBold(pages, body), bodyFont(pages, body)
+// findHeadings finds the headings and their levels: those that the structure or the outline names first, then those
+// whose type says so against the body of the document.
+func (p *Plan) findHeadings(pages []*Evidence, outline []*inkstreamv1.OutlineEntry) {
+	body := bodyTypeSize(pages)
+	entries := indexOutline(outline)
+	boldBody, font := isBodyBold(pages, body), bodyFont(pages, body)
 	structured := false // the structure names headings
 	var found []candidate
 	for i, e := range pages {
-		pageBody, pictured := body, mostlyNative(e)
-		if recognised(e) {
-			pageBody = commonest(e.Sizes)
+		pageBody, pictured := body, isMostlyNative(e)
+		if isRecognisedPage(e) {
+			pageBody = mostFrequent(e.Sizes)
 		}
-		contents := ofContents(e)
+		contents := isContentsPage(e)
 		for j := range e.Blocks {
 			b := &e.Blocks[j]
-			if !p.mayHead(e, j) || contents && b.Flags&FlagNumber != 0 {
+			if !p.mayBeHeading(e, j) || contents && b.Flags&FlagNumber != 0 {
 				continue
 			}
-			c := candidate{page: i, block: j, style: styleOf(b, pageBody), depth: b.Depth}
-			c.level = entries.level(b, e.Number)
-			if b.Tag >= 1 && b.Tag <= mostLevels {
+			c := candidate{page: i, block: j, style: headingStyleOf(b, pageBody), depth: b.Depth}
+			c.level = entries.levelOf(b, e.Number)
+			if b.Tag >= 1 && b.Tag <= maxHeadingLevels {
 				c.level, structured = b.Tag, true
 			}
 			c.title = b.Tag == TagTitle
 			read := b.Flags&FlagRecognised != 0 && pictured // text of a picture
-			if c.level > 0 || c.title || b.Tag == TagHeading || b.Tag != TagText && !read && (stands(b, pageBody, boldBody) || setApart(e, j, pageBody, font)) {
+			if c.level > 0 || c.title || b.Tag == TagHeading || b.Tag != TagText && !read &&
+				(isProminent(b, pageBody, boldBody) || isHeadingByFont(e, j, pageBody, font)) {
 				found = append(found, c)
 			}
 		}
 	}
-	found = withoutLabels(sparse(found, pages), pages)
+	found = dropRepeatedLabels(dropFrequentStyles(found, pages), pages)
 	if structured { // a document that says which its headings are has no others
 		found = slices.DeleteFunc(found, func(c candidate) bool {
-			return c.level == 0 && !c.title && pages[c.page].Blocks[c.block].Tag != TagHeading && !larger(c, pages, body)
+			return c.level == 0 && !c.title && pages[c.page].Blocks[c.block].Tag != TagHeading &&
+				!isLargerThanBody(c, pages, body)
 		})
 	}
-	found = p.title(found, pages, body)
+	found = p.findTitle(found, pages, body)
 	levels := styleLevels(found)
-	for i, level := range levels.all(found) {
+	for i, level := range levels.assignLevels(found) {
 		c := found[i]
 		d := &p.pages[pages[c.page].Number].blocks[c.block]
 		if c.title {
-			*d = blockPlan{kind: typeIndex(layout.Title), level: 1}
+			*d = blockPlan{kind: blockTypeIndex(layout.Title), level: 1}
 			continue
 		}
-		*d = blockPlan{kind: typeIndex(layout.Heading), level: level}
+		*d = blockPlan{kind: blockTypeIndex(layout.Heading), level: level}
 	}
 }
 
-func larger(c candidate, pages []*Evidence, body int) bool {
+func isLargerThanBody(c candidate, pages []*Evidence, body int) bool {
 	return 2*pages[c.page].Blocks[c.block].Size > 3*body
 }
 
-// bodySize returns the size of most of the document's text, in quarters of a point.
-func bodySize(pages []*Evidence) int {
+// bodyTypeSize returns the size of most of the document's text, in quarters of a point.
+func bodyTypeSize(pages []*Evidence) int {
 	sizes := map[int]int{}
 	for _, e := range pages {
-		if recognised(e) {
+		if isRecognisedPage(e) {
 			continue
 		}
 		for size, n := range e.Sizes {
 			sizes[size] += n
 		}
 	}
-	return commonest(sizes)
+	return mostFrequent(sizes)
 }
 
-// recognised reports whether the text of a page was recognised: its sizes are those of boxes.
-func recognised(e *Evidence) bool {
+// isRecognisedPage reports whether the text of a page was recognised: its sizes are those of boxes.
+func isRecognisedPage(e *Evidence) bool {
 	for i := range e.Blocks {
 		if e.Blocks[i].Words > 0 {
 			return e.Blocks[i].Flags&FlagRecognised != 0
@@ -105,8 +107,9 @@ func recognised(e *Evidence) bool {
 	return false
 }
 
-// mostlyNative reports whether most words of a page are its own, so that those which were recognised are the text of its pictures.
-func mostlyNative(e *Evidence) bool {
+// isMostlyNative reports whether most words of a page are its own, so that those which were recognised are the text
+// of its pictures.
+func isMostlyNative(e *Evidence) bool {
 	words, native := 0, 0
 	for i := range e.Blocks {
 		b := &e.Blocks[i]
@@ -118,12 +121,12 @@ func mostlyNative(e *Evidence) bool {
 	return 2*native > words
 }
 
-// mostlyBold reports whether the body itself is bold, so that bold type says nothing.
-func mostlyBold(pages []*Evidence, body int) bool {
+// isBodyBold reports whether the body itself is bold, so that bold type says nothing.
+func isBodyBold(pages []*Evidence, body int) bool {
 	bold, all := 0, 0
 	for _, e := range pages {
 		for i := range e.Blocks {
-			if b := &e.Blocks[i]; abs(b.Size-body) <= 1 && types[b.Type] == layout.Paragraph {
+			if b := &e.Blocks[i]; abs(b.Size-body) <= 1 && blockTypes[b.Type] == layout.Paragraph {
 				all += b.Words
 				if b.Flags&FlagBold != 0 {
 					bold += b.Words
@@ -139,46 +142,47 @@ func bodyFont(pages []*Evidence, body int) uint32 {
 	words := map[int]int{}
 	for _, e := range pages {
 		for i := range e.Blocks {
-			if b := &e.Blocks[i]; abs(b.Size-body) <= 1 && types[b.Type] == layout.Paragraph {
+			if b := &e.Blocks[i]; abs(b.Size-body) <= 1 && blockTypes[b.Type] == layout.Paragraph {
 				words[int(b.Style)] += b.Words
 			}
 		}
 	}
-	return uint32(commonest(words))
+	return uint32(mostFrequent(words))
 }
 
-// setApart reports whether a block is a heading that only its font sets apart: a numbered line in another font than the body's, right above a
-// paragraph of the body.
-func setApart(e *Evidence, j, body int, font uint32) bool {
+// isHeadingByFont reports whether a block is a heading that only its font sets apart: a numbered line in another font
+// than the body's, right above a paragraph of the body.
+func isHeadingByFont(e *Evidence, j, body int, font uint32) bool {
 	b := &e.Blocks[j]
-	if b.Lines != 1 || b.Words < 2 || b.Words > 14 || b.Style == font || b.Style == 0 || font == 0 || b.Flags&(FlagStop|FlagRecognised|FlagItalic|FlagSign) != 0 {
+	if b.Lines != 1 || b.Words < 2 || b.Words > 14 || b.Style == font || b.Style == 0 || font == 0 ||
+		b.Flags&(FlagStop|FlagRecognised|FlagItalic|FlagSign) != 0 {
 		return false
 	}
-	if 100*b.Size < 94*body || b.Depth == 0 && types[b.Type] != layout.ListItem || j+1 >= len(e.Blocks) {
+	if 100*b.Size < 94*body || b.Depth == 0 && blockTypes[b.Type] != layout.ListItem || j+1 >= len(e.Blocks) {
 		return false
 	}
 	next := &e.Blocks[j+1]
-	return types[next.Type] == layout.Paragraph && next.Style == font && next.Box[1] > b.Box[1]
+	return blockTypes[next.Type] == layout.Paragraph && next.Style == font && next.Box[1] > b.Box[1]
 }
 
 func abs(v int) int { return max(v, -v) }
 
-// mayHead reports whether a block can be a heading at all.
-func (p *Plan) mayHead(e *Evidence, j int) bool {
+// mayBeHeading reports whether a block can be a heading at all.
+func (p *Plan) mayBeHeading(e *Evidence, j int) bool {
 	b := &e.Blocks[j]
-	switch types[b.Type] {
+	switch blockTypes[b.Type] {
 	case layout.Paragraph, layout.ListItem:
 	default:
 		return false
 	}
-	if p.pages[e.Number].runs(j) || b.Flags&(FlagLeader|FlagTurned|FlagLong) != 0 || b.Words == 0 {
+	if p.pages[e.Number].isRunningBlock(j) || b.Flags&(FlagLeader|FlagTurned|FlagLong) != 0 || b.Words == 0 {
 		return false
 	}
 	return b.Flags&FlagLetters != 0 || b.Flags&FlagUnspaced != 0 || b.Tag > 0 && b.Tag < TagText
 }
 
-// ofContents reports whether a page holds a table of contents: lines that end with a number there are its entries.
-func ofContents(e *Evidence) bool {
+// isContentsPage reports whether a page holds a table of contents: lines that end with a number there are its entries.
+func isContentsPage(e *Evidence) bool {
 	n := 0
 	for i := range e.Blocks {
 		if e.Blocks[i].Flags&FlagLeader != 0 {
@@ -188,8 +192,8 @@ func ofContents(e *Evidence) bool {
 	return n >= 4
 }
 
-// stands reports whether a block's type sets it apart from the body as a heading's does.
-func stands(b *BlockEvidence, body int, boldBody bool) bool {
+// isProminent reports whether a block's type sets it apart from the body as a heading's does.
+func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 	const mostLines, mostWords = 3, 24
 	if b.Lines > mostLines || b.Words > mostWords || body == 0 {
 		return false
@@ -198,7 +202,7 @@ func stands(b *BlockEvidence, body int, boldBody bool) bool {
 		return b.Words <= 12 && b.Lines <= 2 && b.Flags&FlagStop == 0 && 5*b.Size >= 7*body
 	}
 	ratio := float64(b.Size) / float64(body)
-	item := types[b.Type] == layout.ListItem && b.Depth == 0
+	item := blockTypes[b.Type] == layout.ListItem && b.Depth == 0
 	sentence := b.Flags&FlagStop != 0 && b.Words > 3 && b.Depth == 0
 	switch {
 	case ratio >= 1.15:
@@ -217,8 +221,8 @@ func stands(b *BlockEvidence, body int, boldBody bool) bool {
 	}
 }
 
-// styleOf returns the style of a block by which headings of one level are told.
-func styleOf(b *BlockEvidence, body int) headingStyle {
+// headingStyleOf returns the style of a block by which headings of one level are told.
+func headingStyleOf(b *BlockEvidence, body int) headingStyle {
 	if b.Flags&FlagRecognised != 0 {
 		class := 1
 		if body > 0 && b.Size >= 2*body {
@@ -226,11 +230,12 @@ func styleOf(b *BlockEvidence, body int) headingStyle {
 		}
 		return headingStyle{size: class, recognised: true}
 	}
-	return headingStyle{size: b.Size, bold: b.Flags&FlagBold != 0, caps: b.Flags&FlagCaps != 0 && b.Size <= body+1}
+	return headingStyle{size: b.Size, bold: b.Flags&FlagBold != 0, allCaps: b.Flags&FlagCaps != 0 && b.Size <= body+1}
 }
 
-// sparse drops candidates of a style that too much of the text is set in: headings are few. What structure or outline names stays.
-func sparse(found []candidate, pages []*Evidence) []candidate {
+// dropFrequentStyles drops candidates of a style that too much of the text is set in: headings are few. What
+// structure or outline names stays.
+func dropFrequentStyles(found []candidate, pages []*Evidence) []candidate {
 	words, all := map[headingStyle]int{}, 0
 	for _, e := range pages {
 		all += e.Words
@@ -243,15 +248,16 @@ func sparse(found []candidate, pages []*Evidence) []candidate {
 	})
 }
 
-// withoutLabels drops what comes again and again ("Note", "Warning"), where structure or outline name most headings, but none of these.
-func withoutLabels(found []candidate, pages []*Evidence) []candidate {
+// dropRepeatedLabels drops what comes again and again ("Note", "Warning"), where structure or outline name most
+// headings, but none of these.
+func dropRepeatedLabels(found []candidate, pages []*Evidence) []candidate {
 	const again = 3
 	times, named := map[uint64]int{}, 0
 	for _, c := range found {
 		if c.level > 0 {
 			named++
 		}
-		if b := &pages[c.page].Blocks[c.block]; c.minor() && b.Words <= 3 {
+		if b := &pages[c.page].Blocks[c.block]; c.isByTypeOnly() && b.Words <= 3 {
 			times[b.Key]++
 		}
 	}
@@ -259,45 +265,46 @@ func withoutLabels(found []candidate, pages []*Evidence) []candidate {
 		return found
 	}
 	return slices.DeleteFunc(found, func(c candidate) bool {
-		return c.minor() && times[pages[c.page].Blocks[c.block].Key] >= again
+		return c.isByTypeOnly() && times[pages[c.page].Blocks[c.block].Key] >= again
 	})
 }
 
-// minor reports whether nothing but its type speaks for a heading.
-func (c candidate) minor() bool { return c.level == 0 && c.depth == 0 && !c.title }
+// isByTypeOnly reports whether nothing but its type speaks for a heading.
+func (c candidate) isByTypeOnly() bool { return c.level == 0 && c.depth == 0 && !c.title }
 
 // outlineIndex finds entries of the outline by their text.
 type outlineIndex map[uint64][]*inkstreamv1.OutlineEntry
 
-func outlineKeys(outline []*inkstreamv1.OutlineEntry) outlineIndex {
+func indexOutline(outline []*inkstreamv1.OutlineEntry) outlineIndex {
 	out := make(outlineIndex, len(outline))
 	for _, o := range outline {
-		if k := keyOf(o.GetTitle()); k != newKey().sum {
+		if k := headingKey(o.GetTitle()); k != newTextHash().sum {
 			out[k] = append(out[k], o)
 		}
 	}
 	return out
 }
 
-// level returns the level of the entry that a block is the heading of; 0 if it is none. The block stands on the entry's page, or next to it.
-func (o outlineIndex) level(b *BlockEvidence, page int) int {
+// levelOf returns the level of the entry that a block is the heading of; 0 if it is none. The block stands on the
+// entry's page, or next to it.
+func (o outlineIndex) levelOf(b *BlockEvidence, page int) int {
 	if b.Key == 0 || b.Lines > 5 {
 		return 0
 	}
 	for _, entry := range o[b.Key] {
 		if n := int(entry.GetPage()); n == 0 || abs(n-page) <= 1 {
-			return min(max(int(entry.GetLevel()), 1), mostLevels)
+			return min(max(int(entry.GetLevel()), 1), maxHeadingLevels)
 		}
 	}
 	return 0
 }
 
-// title finds the title of a document: what stands out most on its first page with text, and on no other page. Neighbours in the same type are
-// parts of it; where other text stands between them, they are headings.
-func (p *Plan) title(found []candidate, pages []*Evidence, body int) []candidate {
+// findTitle finds the title of a document: what stands out most on its first page with text, and on no other page.
+// Neighbours in the same type are parts of it; where other text stands between them, they are headings.
+func (p *Plan) findTitle(found []candidate, pages []*Evidence, body int) []candidate {
 	if i := slices.IndexFunc(found, func(c candidate) bool { return c.title }); i >= 0 {
 		p.Title = true
-		p.oneTitle(found[i:], pages)
+		p.keepFirstTitle(found[i:], pages)
 		return found
 	}
 	first := slices.IndexFunc(pages, func(e *Evidence) bool { return e.Words > 0 })
@@ -317,11 +324,13 @@ func (p *Plan) title(found []candidate, pages []*Evidence, body int) []candidate
 		}
 	}
 	e := pages[first]
-	if !once || found[at].page != first || 20*best < 23*body || e.Blocks[found[at].block].Box[1] > 0.6*e.Height || found[at].level > 1 || found[at].depth > 0 {
+	if !once || found[at].page != first || 20*best < 23*body || e.Blocks[found[at].block].Box[1] > 0.6*e.Height ||
+		found[at].level > 1 || found[at].depth > 0 {
 		return found
 	}
 	n := 0
-	for i := at; i < len(found) && found[i].page == first && found[i].style.size == best && (n == 0 || p.adjoin(e, found[i-1], found[i])); i++ {
+	for i := at; i < len(found) && found[i].page == first && found[i].style.size == best &&
+		(n == 0 || p.areAdjacent(e, found[i-1], found[i])); i++ {
 		n++
 	}
 	if n > 3 || n < all { // several headings of the largest type are no title
@@ -334,20 +343,20 @@ func (p *Plan) title(found []candidate, pages []*Evidence, body int) []candidate
 	return found
 }
 
-// oneTitle makes headings of the titles but the first: the structure of a document may name several.
-func (p *Plan) oneTitle(found []candidate, pages []*Evidence) {
+// keepFirstTitle makes headings of the titles but the first: the structure of a document may name several.
+func (p *Plan) keepFirstTitle(found []candidate, pages []*Evidence) {
 	for i := 1; i < len(found); i++ {
 		c, before := &found[i], found[i-1]
-		if c.title && !(before.title && before.page == c.page && p.adjoin(pages[c.page], before, *c)) {
+		if c.title && !(before.title && before.page == c.page && p.areAdjacent(pages[c.page], before, *c)) {
 			c.title, c.level = false, 1
 		}
 	}
 }
 
-// adjoin reports whether no text stands between two candidates on one page.
-func (p *Plan) adjoin(e *Evidence, a, b candidate) bool {
+// areAdjacent reports whether no text stands between two candidates on one page.
+func (p *Plan) areAdjacent(e *Evidence, a, b candidate) bool {
 	for j := a.block + 1; j < b.block; j++ {
-		if e.Blocks[j].Words > 0 && types[e.Blocks[j].Type] != layout.Figure && !p.pages[e.Number].runs(j) {
+		if e.Blocks[j].Words > 0 && blockTypes[e.Blocks[j].Type] != layout.Figure && !p.pages[e.Number].isRunningBlock(j) {
 			return false
 		}
 	}
@@ -358,12 +367,12 @@ func (p *Plan) adjoin(e *Evidence, a, b candidate) bool {
 type levelMap struct {
 	styles map[headingStyle]int
 	depths map[int]int
-	// told are the styles of which structure, outline or numbers say a level.
-	told map[headingStyle]bool
+	// knownStyles are the styles of which structure, outline or numbers say a level.
+	knownStyles map[headingStyle]bool
 }
 
-// styleLevels orders the styles of headings: by what structure, outline or numbers say of them, else the larger before the smaller and the bold
-// before the plain.
+// styleLevels orders the styles of headings: by what structure, outline or numbers say of them, else the larger
+// before the smaller and the bold before the plain.
 func styleLevels(found []candidate) levelMap {
 	told := map[headingStyle]map[int]int{}
 	byDepth := map[headingStyle]map[int]int{}
@@ -386,53 +395,55 @@ func styleLevels(found []candidate) levelMap {
 		}
 	}
 	slices.SortFunc(styles, func(a, b headingStyle) int {
-		return cmp.Or(cmp.Compare(b.size, a.size), order(b.bold, a.bold), order(b.caps, a.caps))
+		return cmp.Or(cmp.Compare(b.size, a.size), compareBools(b.bold, a.bold), compareBools(b.allCaps, a.allCaps))
 	})
 	// Types that come but once (a cover's, most often) are no level of their own, where others come again.
-	often := slices.DeleteFunc(slices.Clone(styles), func(s headingStyle) bool { return count[s] < 2 && len(told[s]) == 0 })
+	often := slices.DeleteFunc(slices.Clone(styles),
+		func(s headingStyle) bool { return count[s] < 2 && len(told[s]) == 0 })
 	if len(often) == 0 {
 		often = styles
 	}
-	out := levelMap{styles: map[headingStyle]int{}, depths: map[int]int{}, told: map[headingStyle]bool{}}
+	out := levelMap{styles: map[headingStyle]int{}, depths: map[int]int{}, knownStyles: map[headingStyle]bool{}}
 	for _, s := range styles {
-		out.told[s] = len(told[s])+len(byDepth[s]) > 0
+		out.knownStyles[s] = len(told[s])+len(byDepth[s]) > 0
 	}
-	out.rank(often, told, byDepth)
+	out.rankStyles(often, told, byDepth)
 	for _, s := range styles {
 		if out.styles[s] == 0 {
-			out.styles[s] = out.near(s, often)
+			out.styles[s] = out.nearestLevel(s, often)
 		}
 	}
 	return out
 }
 
-// rank gives levels to styles, the most prominent first.
-func (l *levelMap) rank(styles []headingStyle, told, byDepth map[headingStyle]map[int]int) {
+// rankStyles gives levels to styles, the most prominent first.
+func (l *levelMap) rankStyles(styles []headingStyle, told, byDepth map[headingStyle]map[int]int) {
 	last, lastSize := 0, 0
 	for _, s := range styles {
-		level := commonest(told[s])
+		level := mostFrequent(told[s])
 		if level == 0 {
 			level = last + 1
 			if last > 0 && 100*s.size > 94*lastSize && !s.recognised && len(styles) > 4 {
 				level = last // hardly smaller, and too many styles to tell apart
 			}
-			if d := commonest(byDepth[s]); d > 0 && l.depths[d] > 0 {
+			if d := mostFrequent(byDepth[s]); d > 0 && l.depths[d] > 0 {
 				level = l.depths[d]
 			} else if d > 1 && l.depths[d-1] > 0 {
 				level = l.depths[d-1] + 1
 			}
 		}
-		level = min(max(level, 1), mostLevels)
+		level = min(max(level, 1), maxHeadingLevels)
 		l.styles[s] = level
-		if d := commonest(byDepth[s]); d > 0 && l.depths[d] == 0 {
+		if d := mostFrequent(byDepth[s]); d > 0 && l.depths[d] == 0 {
 			l.depths[d] = level
 		}
 		last, lastSize = max(last, level), s.size
 	}
 }
 
-// near returns the level of the style among those given, in their order, that is next to one in prominence, and not above it.
-func (l *levelMap) near(s headingStyle, styles []headingStyle) int {
+// nearestLevel returns the level of the style among those given, in their order, that is next to one in prominence,
+// and not above it.
+func (l *levelMap) nearestLevel(s headingStyle, styles []headingStyle) int {
 	level := 1
 	for _, o := range styles {
 		level = l.styles[o]
@@ -443,7 +454,7 @@ func (l *levelMap) near(s headingStyle, styles []headingStyle) int {
 	return max(level, 1)
 }
 
-func order(a, b bool) int {
+func compareBools(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -454,9 +465,10 @@ func order(a, b bool) int {
 	}
 }
 
-// all returns the levels of the headings. Where structure or outline name most of them, one in a type that none of those has is minor: the
-// title of a note or a box. It stands below a larger heading before it; a label right above a heading ("Chapter 2") goes with that.
-func (l levelMap) all(found []candidate) []int {
+// assignLevels returns the levels of the headings. Where structure or outline name most of them, one in a type that
+// none of those has is minor: the title of a note or a box. It stands below a larger heading before it; a label right
+// above a heading ("Chapter 2") goes with that.
+func (l levelMap) assignLevels(found []candidate) []int {
 	named := 0
 	for _, c := range found {
 		if c.level > 0 {
@@ -465,22 +477,22 @@ func (l levelMap) all(found []candidate) []int {
 	}
 	out, last, size := make([]int, len(found)), 0, 0
 	for i, c := range found {
-		out[i] = l.of(c)
+		out[i] = l.levelOf(c)
 		switch {
 		case c.level > 0:
 			last, size = c.level, c.style.size
-		case 2*named < len(found) || !c.minor() || l.told[c.style] || last == 0:
+		case 2*named < len(found) || !c.isByTypeOnly() || l.knownStyles[c.style] || last == 0:
 		case i+1 < len(found) && found[i+1].level > 0 && found[i+1].page == c.page && found[i+1].block == c.block+1:
 			out[i] = min(out[i], found[i+1].level)
 		case c.style.size < size:
-			out[i] = min(max(out[i], last+1), mostLevels)
+			out[i] = min(max(out[i], last+1), maxHeadingLevels)
 		}
 	}
 	return out
 }
 
-// of returns the level of a heading: as it was told, by its number, by its style.
-func (l levelMap) of(c candidate) int {
+// levelOf returns the level of a heading: as it was told, by its number, by its style.
+func (l levelMap) levelOf(c candidate) int {
 	if c.level > 0 {
 		return c.level
 	}
@@ -490,7 +502,7 @@ func (l levelMap) of(c candidate) int {
 	if c.depth > 1 {
 		for d := c.depth - 1; d > 0; d-- {
 			if l.depths[d] > 0 {
-				return min(l.depths[d]+c.depth-d, mostLevels)
+				return min(l.depths[d]+c.depth-d, maxHeadingLevels)
 			}
 		}
 	}

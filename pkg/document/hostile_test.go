@@ -24,13 +24,13 @@ func FuzzDocument(f *testing.F) {
 		pages := []*inkstreamv1.Page{fuzzPage(1, data), fuzzPage(2, data[len(data)/2:]), fuzzPage(3, data)}
 		var evidence []*Evidence
 		for _, p := range pages {
-			layout.Arrange(p)
-			Languages(p)
-			stored, err := Store(p)
+			layout.ArrangePage(p)
+			DetectLanguages(p)
+			stored, err := EncodeObservedPage(p)
 			if err != nil {
 				return // text that is no UTF-8 does not come from an engine
 			}
-			e, err := EvidenceOf(stored)
+			e, err := DecodeEvidence(stored)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,17 +38,17 @@ func FuzzDocument(f *testing.F) {
 		}
 		plan := NewPlan(evidence, []*inkstreamv1.OutlineEntry{{Title: "word", Level: -3, Page: 1}})
 		var b strings.Builder
-		m, c := NewMarkdown(&b, plan), NewChunks(&b, 50)
+		m, c := NewMarkdownWriter(&b, plan), NewChunkWriter(&b, 50)
 		for _, p := range pages {
-			n := len(layout.Words(p))
-			plan.Apply(p)
-			if got := len(layout.Words(p)); got != n {
+			n := len(layout.PageWords(p))
+			plan.ApplyTo(p)
+			if got := len(layout.PageWords(p)); got != n {
 				t.Errorf("page %d: %d words became %d", p.GetNumber(), n, got)
 			}
-			if err := m.Page(p); err != nil {
+			if err := m.WritePage(p); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.Page(p); err != nil {
+			if err := c.WritePage(p); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -83,13 +83,15 @@ func fuzzPage(n int32, data []byte) *inkstreamv1.Page {
 			p.Rulings = append(p.Rulings, &inkstreamv1.Ruling{Bbox: []float32{b(1), b(2), b(1), b(2) + b(3)}})
 			continue
 		case 5:
-			p.Images = append(p.Images, &inkstreamv1.Image{Bbox: box, Name: "images/1-1.png", Kind: []string{"embedded", "drawing"}[data[5]%2]})
+			p.Images = append(p.Images, &inkstreamv1.Image{Bbox: box, Name: "images/1-1.png",
+				Kind: []string{"embedded", "drawing"}[data[5]%2]})
 			continue
 		case 6:
 			p.Tags = append(p.Tags, &inkstreamv1.Tag{Role: []string{"H1", "P", "H"}[data[5]%3], Bbox: box})
 			continue
 		}
-		line.Words = append(line.Words, &inkstreamv1.Word{Text: texts[int(data[6])%len(texts)], Bbox: box, Size: b(5) / 8, Font: int32(data[7] % 5), Link: int32(data[7] % 3)})
+		line.Words = append(line.Words, &inkstreamv1.Word{Text: texts[int(data[6])%len(texts)], Bbox: box, Size: b(5) / 8,
+			Font: int32(data[7] % 5), Link: int32(data[7] % 3)})
 	}
 	return p
 }
@@ -104,8 +106,8 @@ func schema(t testing.TB) *quality.Schema {
 	return s
 }
 
-// TestHostilePages has what no page of a book has: 100,000 words, words all in one place, text that runs down or from the right, characters
-// that nobody else knows, and boxes that are none.
+// TestHostilePages has what no page of a book has: 100,000 words, words all in one place, text that runs down or from
+// the right, characters of private use, and boxes that are none.
 func TestHostilePages(t *testing.T) {
 	t.Parallel()
 	nan := float32(0)
@@ -121,7 +123,8 @@ func TestHostilePages(t *testing.T) {
 			x, y := float32(i%250)*24, float32(i/250)*14
 			return []float32{x, y, x + 20, y + 10}
 		}},
-		{"all in one place", 20_000, 0, func(int) string { return "same" }, func(int) []float32 { return []float32{10, 10, 40, 20} }},
+		{"all in one place", 20_000, 0, func(int) string { return "same" },
+			func(int) []float32 { return []float32{10, 10, 40, 20} }},
 		{"from the right", 2_000, 0, func(int) string { return "שלום" }, func(i int) []float32 {
 			x, y := 560-float32(i%20)*28, float32(i/20)*14
 			return []float32{x, y, x + 20, y + 10}
@@ -134,28 +137,30 @@ func TestHostilePages(t *testing.T) {
 			x, y := float32(i%20)*28, float32(i/20)*14
 			return []float32{x, y, x + 20, y + 10}
 		}},
-		{"no boxes", 5_000, 0, func(int) string { return "12.5" }, func(i int) []float32 { return [][]float32{nil, {nan, nan, nan, nan}, {3e38, -3e38, 1, 2}}[i%3] }},
+		{"no boxes", 5_000, 0, func(int) string { return "12.5" },
+			func(i int) []float32 { return [][]float32{nil, {nan, nan, nan, nan}, {3e38, -3e38, 1, 2}}[i%3] }},
 	} {
 		line := &inkstreamv1.Line{Angle: tt.angle}
 		for i := range tt.words {
 			line.Words = append(line.Words, &inkstreamv1.Word{Text: tt.text(i), Bbox: tt.box(i), Size: 10})
 		}
 		p := page(1, &inkstreamv1.Block{Lines: []*inkstreamv1.Line{line}})
-		layout.Arrange(p)
-		Languages(p)
+		layout.ArrangePage(p)
+		DetectLanguages(p)
 		plan := planned(t, nil, p)
-		if n := len(layout.Words(p)); n != tt.words {
+		if n := len(layout.PageWords(p)); n != tt.words {
 			t.Errorf("%s: %d words became %d", tt.name, tt.words, n)
 		}
 		if md := markdown(t, plan, p); md == "" {
 			t.Errorf("%s: the markdown is empty", tt.name)
 		}
 		var b strings.Builder
-		j, err := NewJSON(&b, Head{Version: "inkstream.v1", Job: "j", SHA256: strings.Repeat("0", 64), PageCount: 1, Words: tt.words})
+		j, err := NewJSONWriter(&b, Head{Version: "inkstream.v1", Job: "j", SHA256: strings.Repeat("0", 64), PageCount: 1,
+			Words: tt.words})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(j.Page(p), j.Close()); err != nil {
+		if err := errors.Join(j.WritePage(p), j.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if err := schema(t).Validate([]byte(b.String())); err != nil {
@@ -164,10 +169,11 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// TestLongTextHeadsNothing has what structure, outline or type call a heading, in words of any length: headings are repeated in every passage.
+// TestLongTextHeadsNothing has what structure, outline or type call a heading, in words of any length: headings are
+// repeated in every passage.
 func TestLongTextHeadsNothing(t *testing.T) {
 	t.Parallel()
-	long, short := strings.Repeat("w", longestHeading-3)+" end.", strings.Repeat("w", longestHeading-3)+" end"
+	long, short := strings.Repeat("w", maxHeadingLetters-3)+" end.", strings.Repeat("w", maxHeadingLetters-3)+" end"
 	body := []*inkstreamv1.Block{prose(200), prose(300), prose(400), prose(500)}
 	tag := func(role string) func(p *inkstreamv1.Page) []*inkstreamv1.OutlineEntry {
 		return func(p *inkstreamv1.Page) []*inkstreamv1.OutlineEntry {
@@ -184,7 +190,7 @@ func TestLongTextHeadsNothing(t *testing.T) {
 		{"by its tag", 10, tag("H1"), layout.Heading},
 		{"as the title by its tag", 10, tag("Title"), layout.Title},
 		{"in the outline", 10, func(p *inkstreamv1.Page) []*inkstreamv1.OutlineEntry {
-			return []*inkstreamv1.OutlineEntry{{Title: layout.Text(page(1, p.GetBlocks()[0])), Level: 1, Page: 1}}
+			return []*inkstreamv1.OutlineEntry{{Title: layout.PageText(page(1, p.GetBlocks()[0])), Level: 1, Page: 1}}
 		}, layout.Heading},
 		{"by its type", 20, func(*inkstreamv1.Page) []*inkstreamv1.OutlineEntry { return nil }, layout.Title},
 	} {
@@ -219,10 +225,11 @@ func TestRepeatedHeadingsAreBounded(t *testing.T) {
 	title := func(s string) *inkstreamv1.Block { return text(layout.Title, 72, 40, 20, 1, s) }
 	long, words := strings.Repeat("長", 100_000), strings.Repeat("heading ", 10_000)
 	deep := []*inkstreamv1.Block{title(long)}
-	for level := range int32(mostLevels) {
+	for level := range int32(maxHeadingLevels) {
 		deep = append(deep, heading(level+1, words))
 	}
-	few, many := text(layout.Paragraph, 72, 100, 10, 1, "word"), text(layout.Paragraph, 72, 100, 10, 1, strings.Repeat("word ", 500))
+	few, many := text(layout.Paragraph, 72, 100, 10, 1, "word"),
+		text(layout.Paragraph, 72, 100, 10, 1, strings.Repeat("word ", 500))
 	for _, tt := range []struct {
 		name   string
 		blocks []*inkstreamv1.Block
@@ -230,7 +237,8 @@ func TestRepeatedHeadingsAreBounded(t *testing.T) {
 	}{
 		{"what people write", []*inkstreamv1.Block{title("A Study"), heading(1, "One"), few}, "Study One"},
 		{"a title", []*inkstreamv1.Block{title(long), few}, "長…"},
-		{"a title in a thousand parts", append(slices.Repeat([]*inkstreamv1.Block{title("A part of the title")}, 1000), few), "the…"},
+		{"a title in a thousand parts", append(slices.Repeat([]*inkstreamv1.Block{title("A part of the title")}, 1000), few),
+			"the…"},
 		{"seven levels over a word", append(slices.Clone(deep), few), "heading…"},
 		{"seven levels over a long passage", append(slices.Clone(deep), many), "heading…"},
 	} {
@@ -241,12 +249,12 @@ func TestRepeatedHeadingsAreBounded(t *testing.T) {
 				if !strings.HasSuffix(all, tt.want) || !utf8.ValidString(all) || strings.ContainsRune(all, utf8.RuneError) {
 					t.Errorf("the headings are %.300q, want them to end with %q", all, tt.want)
 				}
-				if n := len(strings.Join(c.Headings, "")); n > mostShown+len(c.Text) {
+				if n := len(strings.Join(c.Headings, "")); n > maxHeadingsBytes+len(c.Text) {
 					t.Errorf("the headings have %d bytes, the text %d", n, len(c.Text))
 				}
 				for _, h := range c.Headings {
-					if len(h) > longestShown {
-						t.Errorf("a heading has %d bytes, want at most %d", len(h), longestShown)
+					if len(h) > maxHeadingBytes {
+						t.Errorf("a heading has %d bytes, want at most %d", len(h), maxHeadingBytes)
 					}
 				}
 			}
@@ -267,7 +275,7 @@ func TestShortened(t *testing.T) {
 		{strings.Repeat("\u0301", 20), "…"},
 		{strings.Repeat("\x80", 20), "…"},
 	} {
-		if got := shortened(tt.text, 12); got != tt.want {
+		if got := shortenText(tt.text, 12); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.text, got, tt.want)
 		}
 	}
@@ -279,7 +287,7 @@ func linkedPage(n int32, words int, addresses ...string) *inkstreamv1.Page {
 	for _, uri := range addresses {
 		p.Links = append(p.Links, &inkstreamv1.Link{Uri: uri})
 	}
-	for i, w := range layout.Words(p) {
+	for i, w := range layout.PageWords(p) {
 		w.Link = int32(i%len(addresses)) + 1
 	}
 	return p
@@ -298,9 +306,10 @@ func TestLinksAreBounded(t *testing.T) {
 	small := func() (out []*inkstreamv1.Page) { // a block for every word
 		for _, p := range alternating() {
 			var blocks []*inkstreamv1.Block
-			for _, w := range layout.Words(p) {
+			for _, w := range layout.PageWords(p) {
 				line := &inkstreamv1.Line{Words: []*inkstreamv1.Word{w}, Bbox: w.GetBbox()}
-				blocks = append(blocks, &inkstreamv1.Block{Type: layout.Paragraph, Lines: []*inkstreamv1.Line{line}, Bbox: w.GetBbox()})
+				blocks = append(blocks, &inkstreamv1.Block{Type: layout.Paragraph, Lines: []*inkstreamv1.Line{line},
+					Bbox: w.GetBbox()})
 			}
 			p.Blocks = blocks
 			out = append(out, p)
@@ -317,10 +326,11 @@ func TestLinksAreBounded(t *testing.T) {
 		most  int // bytes
 		links int // at least
 	}{
-		{"two long addresses in turn", alternating(), freeLinkBytes + (linkBytes+4)*words*pages + 5000, 100},
-		{"each in a block of its own", small(), freeLinkBytes + (linkBytes+4)*words*pages + 5000, 100},
+		{"two long addresses in turn", alternating(), baseLinkBytes + (linkBytesPerTextByte+4)*words*pages + 5000, 100},
+		{"each in a block of its own", small(), baseLinkBytes + (linkBytesPerTextByte+4)*words*pages + 5000, 100},
 		{"long addresses, each once", []*inkstreamv1.Page{linkedPage(1, len(many), many...)}, 1 << 30, len(many)},
-		{"an ordinary page", []*inkstreamv1.Page{linkedPage(1, 400, strings.Repeat("https://example.com/", 7), "https://example.org/")}, 1 << 30, 400},
+		{"an ordinary page", []*inkstreamv1.Page{linkedPage(1, 400, strings.Repeat("https://example.com/", 7),
+			"https://example.org/")}, 1 << 30, 400},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -333,7 +343,7 @@ func TestLinksAreBounded(t *testing.T) {
 			}
 			all := 0
 			for _, p := range tt.pages {
-				all += len(layout.Words(p))
+				all += len(layout.PageWords(p))
 			}
 			if n := strings.Count(got, "w"); n != all {
 				t.Errorf("got %d words, want all %d", n, all)
@@ -356,7 +366,7 @@ func TestCodeStaysBetweenItsFences(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := strings.Split(string(codeBlock(text(layout.Code, 72, 72, 10, 3, tt.lines...))), "\n")
+			got := strings.Split(string(formatCodeBlock(text(layout.Code, 72, 72, 10, 3, tt.lines...))), "\n")
 			if first, last := got[0], got[len(got)-1]; first != tt.fence || last != tt.fence {
 				t.Errorf("got the fences %q and %q, want %q", first, last, tt.fence)
 			}

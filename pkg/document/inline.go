@@ -9,69 +9,72 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// inline writes lines as running text in markdown: words that a hyphen breaks are put together, links are kept, and what markdown would take
-// for a mark of its own is escaped.
-type inline struct {
-	links *links
+// inlineWriter writes lines as running text in markdown: words that a hyphen breaks are put together, links are kept,
+// and what markdown would take for a mark of its own is escaped.
+type inlineWriter struct {
+	links *linkBudget
 	plain bool // no links and no escapes
 	skip  string
 }
 
-// links are where the words of a document lead. An address may be long and come again with every other word: one that has not been written is free,
-// any other is paid for with the text of the document, so that its markdown is not many times as long as what the document holds.
-type links struct {
-	page    []target
-	written map[uint64]bool // the hashes of addresses
-	spare   int             // how many bytes addresses that were written before may take
+// linkBudget are where the words of a document lead. An address may be long and come again with every other word: one
+// that has not been written is free, any other is paid for with the text of the document, so that its markdown is not
+// many times as long as what the document holds.
+type linkBudget struct {
+	pageTargets   []linkTarget
+	writtenHashes map[uint64]bool // the hashes of addresses
+	spareBytes    int             // how many bytes addresses that were written before may take
 }
 
-// target is where a link of the page leads; empty where it is not written.
-type target struct {
+// linkTarget is where a link of the page leads; empty where it is not written.
+type linkTarget struct {
 	uri  string
 	hash uint64
 }
 
 const (
-	// linkBytes is how many bytes of addresses each byte of text pays for, freeLinkBytes how many a document has besides: 400 links with addresses
-	// of 160 bytes that were all written before.
-	linkBytes     = 8
-	freeLinkBytes = 64 << 10
-	// mostWritten bounds the addresses that are remembered: those beyond are paid for as if they had come before.
-	mostWritten = 1 << 16
+	// linkBytesPerTextByte is how many bytes of addresses each byte of text pays for, baseLinkBytes how many a document
+	// has besides: 400 links with addresses of 160 bytes that were all written before.
+	linkBytesPerTextByte = 8
+	baseLinkBytes        = 64 << 10
+	// maxWrittenLinks bounds the addresses that are remembered: those beyond are paid for as if they had come before.
+	maxWrittenLinks = 1 << 16
 )
 
-func newLinks() *links { return &links{written: map[uint64]bool{}, spare: freeLinkBytes} }
+func newLinkBudget() *linkBudget {
+	return &linkBudget{writtenHashes: map[uint64]bool{}, spareBytes: baseLinkBytes}
+}
 
-// turn turns to a page.
-func (l *links) turn(page []*inkstreamv1.Link) {
-	l.page = l.page[:0]
+// startPage turns to a page.
+func (l *linkBudget) startPage(page []*inkstreamv1.Link) {
+	l.pageTargets = l.pageTargets[:0]
 	for _, link := range page {
-		t := target{uri: address(link.GetUri())}
+		t := linkTarget{uri: markdownAddress(link.GetUri())}
 		if t.uri != "" {
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(t.uri)) // never fails
 			t.hash = h.Sum64()
 		}
-		l.page = append(l.page, t)
+		l.pageTargets = append(l.pageTargets, t)
 	}
 }
 
-// take reports whether a link to an address may be written, and counts it.
-func (l *links) take(t target) bool {
-	if !l.written[t.hash] && len(l.written) < mostWritten {
-		l.written[t.hash] = true
+// allowLink reports whether a link to an address may be written, and counts it.
+func (l *linkBudget) allowLink(t linkTarget) bool {
+	if !l.writtenHashes[t.hash] && len(l.writtenHashes) < maxWrittenLinks {
+		l.writtenHashes[t.hash] = true
 		return true
 	}
 	n := len(t.uri) + len("[]()")
-	if n > l.spare {
+	if n > l.spareBytes {
 		return false
 	}
-	l.spare -= n
+	l.spareBytes -= n
 	return true
 }
 
-// append appends the lines to running text.
-func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
+// appendLines appends the lines to running text.
+func (in *inlineWriter) appendLines(b []byte, lines []*inkstreamv1.Line) []byte {
 	open := "" // the address of the link that is being written
 	closeLink := func() {
 		if open != "" {
@@ -83,7 +86,7 @@ func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
 	}
 	first := true
 	for _, line := range lines {
-		blanks := layout.BlanksOf(line)
+		blanks := layout.NewBlanks(line)
 		for j, w := range line.GetWords() {
 			text := w.GetText()
 			if first {
@@ -92,15 +95,15 @@ func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
 					continue
 				}
 			}
-			to := in.target(w)
+			to := in.linkTargetOf(w)
 			if to.uri != open {
 				closeLink()
-				if to.uri != "" && !in.links.take(to) {
-					to = target{}
+				if to.uri != "" && !in.links.allowLink(to) {
+					to = linkTarget{}
 				}
 			}
 			if j == 0 || first {
-				b = layout.AppendJoint(b, text)
+				b = layout.AppendLineBreak(b, text)
 			} else if len(b) > 0 && blanks.Before(j) {
 				b = append(b, ' ')
 			}
@@ -116,9 +119,9 @@ func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
 				b = append(b, text...)
 				continue
 			}
-			b = escape(b, text)
+			b = appendEscaped(b, text)
 			if in.links != nil {
-				in.links.spare += linkBytes * len(text)
+				in.links.spareBytes += linkBytesPerTextByte * len(text)
 			}
 		}
 	}
@@ -126,17 +129,18 @@ func (in *inline) append(b []byte, lines []*inkstreamv1.Line) []byte {
 	return b
 }
 
-// target returns where a word leads outside the document; an empty one where it leads nowhere.
-func (in *inline) target(w *inkstreamv1.Word) target {
+// linkTargetOf returns where a word leads outside the document; an empty one where it leads nowhere.
+func (in *inlineWriter) linkTargetOf(w *inkstreamv1.Word) linkTarget {
 	n := int(w.GetLink())
-	if in.plain || in.links == nil || n < 1 || n > len(in.links.page) {
-		return target{}
+	if in.plain || in.links == nil || n < 1 || n > len(in.links.pageTargets) {
+		return linkTarget{}
 	}
-	return in.links.page[n-1]
+	return in.links.pageTargets[n-1]
 }
 
-// address returns an address as it may stand in markdown; empty if it cannot, or leads nowhere that a reader should go.
-func address(uri string) string {
+// markdownAddress returns an address as it may stand in markdown; empty if it cannot, or leads nowhere that a reader
+// should go.
+func markdownAddress(uri string) string {
 	const longest = 2000
 	if uri == "" || len(uri) > longest {
 		return ""
@@ -162,8 +166,8 @@ func address(uri string) string {
 	return string(out)
 }
 
-// escape appends a word so that markdown shows it as it is.
-func escape(b []byte, text string) []byte {
+// appendEscaped appends a word so that markdown shows it as it is.
+func appendEscaped(b []byte, text string) []byte {
 	if !strings.ContainsAny(text, "\\`*_[]<") {
 		return append(b, text...)
 	}
@@ -185,8 +189,8 @@ func escape(b []byte, text string) []byte {
 	return b
 }
 
-// begin escapes what would make a list, a heading or a quote of a paragraph that begins with it.
-func begin(text []byte) []byte {
+// escapeLineStart escapes what would make a list, a heading or a quote of a paragraph that begins with it.
+func escapeLineStart(text []byte) []byte {
 	if len(text) == 0 {
 		return text
 	}

@@ -7,7 +7,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestInlineEastern has words of Japanese that only the room between them sets apart, and items whose marker nothing sets apart from the text.
+// TestInlineEastern has words of Japanese that only the room between them sets apart, and items whose marker nothing
+// sets apart from the text.
 func TestInlineEastern(t *testing.T) {
 	t.Parallel()
 	// line sets words at so many points from the left; a character is ten wide.
@@ -41,15 +42,15 @@ func TestInlineEastern(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			in := inline{links: newLinks(), skip: tt.skip}
-			in.links.turn([]*inkstreamv1.Link{{Uri: "https://example.com/"}})
-			if got := string(in.append(nil, tt.lines)); got != tt.want {
+			in := inlineWriter{links: newLinkBudget(), skip: tt.skip}
+			in.links.startPage([]*inkstreamv1.Link{{Uri: "https://example.com/"}})
+			if got := string(in.appendLines(nil, tt.lines)); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 	page := page(1, &inkstreamv1.Block{Type: layout.Paragraph, Lines: line(0, []float32{50, 150}, "氏名", "山田太郎")})
-	if got, want := layout.Text(page), "氏名 山田太郎\n"; got != want {
+	if got, want := layout.PageText(page), "氏名 山田太郎\n"; got != want {
 		t.Errorf("text: got %q, want %q", got, want)
 	}
 }
@@ -66,9 +67,9 @@ func TestAddresses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			in := inline{links: newLinks()}
-			in.links.turn([]*inkstreamv1.Link{{Uri: tt.uri}})
-			if got := string(in.append(nil, []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{{Text: "b", Link: 1}}}})); got != tt.want {
+			in := inlineWriter{links: newLinkBudget()}
+			in.links.startPage([]*inkstreamv1.Link{{Uri: tt.uri}})
+			if got := string(in.appendLines(nil, []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{{Text: "b", Link: 1}}}})); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -78,13 +79,13 @@ func TestAddresses(t *testing.T) {
 // TestNoImageOfALink has a link right behind an exclamation mark, with which markdown would fetch an image from there.
 func TestNoImageOfALink(t *testing.T) {
 	t.Parallel()
-	in := inline{links: newLinks()}
-	in.links.turn([]*inkstreamv1.Link{{Uri: "https://example.com/"}})
+	in := inlineWriter{links: newLinkBudget()}
+	in.links.startPage([]*inkstreamv1.Link{{Uri: "https://example.com/"}})
 	word := func(text string, x float32, link int32) *inkstreamv1.Word {
 		return &inkstreamv1.Word{Text: text, Bbox: []float32{x, 50, x + 10, 60}, Size: 10, Link: link}
 	}
 	lines := []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{word("日!", 50, 0), word("（本）", 60, 1)}}}
-	if got, want := string(in.append(nil, lines)), `日\![（本）](https://example.com/)`; got != want {
+	if got, want := string(in.appendLines(nil, lines)), `日\![（本）](https://example.com/)`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -21,36 +21,37 @@ type Head struct {
 	Words     int             `json:"words"`
 	Document  json.RawMessage `json:"document,omitempty"`
 	Findings  any             `json:"findings,omitempty"`
-	// TableMerges says which tables of neighbouring pages are one. The tables themselves stand as they are, so that a merge can be undone.
+	// TableMerges says which tables of neighbouring pages are one. The tables themselves stand as they are, so that a
+	// merge can be undone.
 	TableMerges []Merge `json:"tableMerges,omitempty"`
 }
 
-// JSON writes document.json: the head, then the pages, each on a line of its own.
-type JSON struct {
-	w    io.Writer
-	buf  []byte
-	some bool
-	err  error
+// JSONWriter writes document.json: the head, then the pages, each on a line of its own.
+type JSONWriter struct {
+	w        io.Writer
+	buf      []byte
+	wroteAny bool
+	err      error
 }
 
-// NewJSON writes the head to w. Call Page for each page in order, each a single write, then Close.
-func NewJSON(w io.Writer, head Head) (*JSON, error) {
+// NewJSONWriter writes the head to w. Call Page for each page in order, each a single write, then Close.
+func NewJSONWriter(w io.Writer, head Head) (*JSONWriter, error) {
 	b, err := json.Marshal(head)
 	if err != nil {
 		return nil, fmt.Errorf("encode document: %w", err)
 	}
-	j := &JSON{w: w}
+	j := &JSONWriter{w: w}
 	_, err = w.Write(append(b[:len(b)-1], ",\"pages\":[\n"...))
 	return j, err
 }
 
-// Page writes a page to which the plan has been applied.
-func (j *JSON) Page(p *inkstreamv1.Page) error {
+// WritePage writes a page to which the plan has been applied.
+func (j *JSONWriter) WritePage(p *inkstreamv1.Page) error {
 	j.buf = j.buf[:0]
-	if j.some {
+	if j.wroteAny {
 		j.buf = append(j.buf, ",\n"...)
 	}
-	j.some = true
+	j.wroteAny = true
 	j.buf = pagejson.Append(j.buf, p)
 	if j.err == nil {
 		_, j.err = j.w.Write(j.buf)
@@ -59,7 +60,7 @@ func (j *JSON) Page(p *inkstreamv1.Page) error {
 }
 
 // Close writes the end.
-func (j *JSON) Close() error {
+func (j *JSONWriter) Close() error {
 	if j.err == nil {
 		_, j.err = io.WriteString(j.w, "\n]}\n")
 	}

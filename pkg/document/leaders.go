@@ -13,8 +13,9 @@ import (
 const (
 	// leaderDots are what leads from an entry of a table of contents to its page.
 	leaderDots = ".·…․‥⋯・．"
-	// fewDots lead to a page if its number is all that follows on the line; manyDots are no ellipsis wherever they stand.
-	fewDots, manyDots = 4, 6
+	// minDotsBeforeNumber lead to a page if its number is all that follows on the line; minLeaderDots are no ellipsis
+	// wherever they stand.
+	minDotsBeforeNumber, minLeaderDots = 4, 6
 )
 
 var (
@@ -23,11 +24,12 @@ var (
 	cellDots = regexp.MustCompile(`([^|>\s` + leaderDots + `]) *[` + leaderDots + `](?: *[` + leaderDots + `]){5,} *`)
 )
 
-// leaderless returns a block without the rows of dots in its lines: they say nothing, and each set apart would count as a word.
-func leaderless(b *inkstreamv1.Block) *inkstreamv1.Block {
+// withoutLeaders returns a block without the rows of dots in its lines: they say nothing, and each set apart would
+// count as a word.
+func withoutLeaders(b *inkstreamv1.Block) *inkstreamv1.Block {
 	out := b
 	for i, line := range b.GetLines() {
-		words, changed := leaderlessWords(line)
+		words, changed := dropLeaderWords(line)
 		if !changed {
 			continue
 		}
@@ -45,11 +47,11 @@ type dotSpan struct {
 	dots             int
 }
 
-func leaderlessWords(line *inkstreamv1.Line) (out []*inkstreamv1.Word, changed bool) {
+func dropLeaderWords(line *inkstreamv1.Line) (out []*inkstreamv1.Word, changed bool) {
 	words := line.GetWords()
 	var spans []dotSpan
 	for i, w := range words {
-		spans = appendSpans(spans, i, w.GetText())
+		spans = appendDotSpans(spans, i, w.GetText())
 	}
 	var kept []dotSpan
 	for i := 0; i < len(spans); {
@@ -63,7 +65,7 @@ func leaderlessWords(line *inkstreamv1.Line) (out []*inkstreamv1.Word, changed b
 			kept = append(kept, spans[i])
 			i++
 			continue
-		case dots >= manyDots || dots >= fewDots && toPage:
+		case dots >= minLeaderDots || dots >= minDotsBeforeNumber && toPage:
 			changed = true
 		default:
 			kept = append(kept, spans[i:end]...)
@@ -81,7 +83,7 @@ func leaderlessWords(line *inkstreamv1.Line) (out []*inkstreamv1.Word, changed b
 		w := words[s.word]
 		if s.end-s.start < len(w.GetText()) {
 			part := proto.CloneOf(w)
-			part.Text, part.Bbox = w.GetText()[s.start:s.end], PartBox(line, w, s.start, s.end)
+			part.Text, part.Bbox = w.GetText()[s.start:s.end], WordPartBox(line, w, s.start, s.end)
 			w = part
 		}
 		out = append(out, w)
@@ -89,8 +91,8 @@ func leaderlessWords(line *inkstreamv1.Line) (out []*inkstreamv1.Word, changed b
 	return out, true
 }
 
-// appendSpans takes a word apart.
-func appendSpans(out []dotSpan, word int, text string) []dotSpan {
+// appendDotSpans takes a word apart.
+func appendDotSpans(out []dotSpan, word int, text string) []dotSpan {
 	for start := 0; start < len(text); {
 		span := dotSpan{word: word, start: start, end: len(text)}
 		dotted := strings.IndexFunc(text[start:], func(r rune) bool { return !strings.ContainsRune(leaderDots, r) })

@@ -42,10 +42,12 @@ func TestPassagesLeaveLeadersOut(t *testing.T) {
 	if got := passages(t, 300, page(1, text(layout.Paragraph, 72, 100, 10, 0, ". . . . . . . ."))); len(got) != 0 {
 		t.Errorf("dots alone: got %+v, want no passage", got)
 	}
-	if got := passages(t, 300, page(1, text(layout.Code, 72, 100, 10, 0, "ls ........ 7"))); len(got) != 1 || !strings.Contains(got[0].Text, "ls ........ 7") {
+	if got := passages(t, 300, page(1, text(layout.Code, 72, 100, 10, 0, "ls ........ 7"))); len(got) != 1 ||
+		!strings.Contains(got[0].Text, "ls ........ 7") {
 		t.Errorf("code: got %+v, want it as it is", got)
 	}
-	if got := passages(t, 300, page(1, table(72, 300, 100, []string{"Revenue . . . . . .", "12"}, []string{"Costs ..........", "......"}))); len(got) != 1 ||
+	if got := passages(t, 300, page(1, table(72, 300, 100, []string{"Revenue . . . . . .", "12"},
+		[]string{"Costs ..........", "......"}))); len(got) != 1 ||
 		got[0].Text != "| Revenue | 12 |\n| --- | --- |\n| Costs | ...... |" {
 		t.Errorf("table: got %+v, want it without dots", got)
 	}

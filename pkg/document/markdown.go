@@ -10,100 +10,101 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// Markdown writes a document as markdown (CommonMark with pipe tables). Running heads, feet and page numbers are left out; paragraphs are
-// joined over breaks; what interrupts them stands behind them.
-type Markdown struct {
+// MarkdownWriter writes a document as markdown (CommonMark with pipe tables). Running heads, feet and page numbers
+// are left out; paragraphs are joined over breaks; what interrupts them stands behind them.
+type MarkdownWriter struct {
 	w    io.Writer
 	plan *Plan
 	err  error
 
-	links *links
+	links *linkBudget
 
-	open   []byte // a paragraph or item that goes on
-	prefix string // what stands before it
-	floats []byte // what interrupted it
-	last   string // type of the block that was written last
-	depth  int    // of the item that was written last
-	some   bool
+	open          []byte // a paragraph or item that goes on
+	prefix        string // what stands before it
+	interruptions []byte // what interrupted it
+	last          string // type of the block that was written last
+	depth         int    // of the item that was written last
+	wroteAny      bool
 }
 
-// NewMarkdown returns a writer of markdown to w, which gets it block by block. Call Page for each page in order, then Close.
-func NewMarkdown(w io.Writer, plan *Plan) *Markdown {
-	return &Markdown{w: w, plan: plan, links: newLinks()}
+// NewMarkdownWriter returns a writer of markdown to w, which gets it block by block. Call Page for each page in
+// order, then Close.
+func NewMarkdownWriter(w io.Writer, plan *Plan) *MarkdownWriter {
+	return &MarkdownWriter{w: w, plan: plan, links: newLinkBudget()}
 }
 
-// mostOpen bounds a paragraph that goes on, and what waits behind it: then it ends.
-const mostOpen = 1 << 20
+// maxOpenBytes bounds a paragraph that goes on, and what waits behind it: then it ends.
+const maxOpenBytes = 1 << 20
 
-// Page writes a page to which the plan has been applied.
-func (m *Markdown) Page(p *inkstreamv1.Page) error {
-	m.links.turn(p.GetLinks())
+// WritePage writes a page to which the plan has been applied.
+func (m *MarkdownWriter) WritePage(p *inkstreamv1.Page) error {
+	m.links.startPage(p.GetLinks())
 	for _, b := range p.GetBlocks() {
-		m.block(p, b)
+		m.writeBlock(p, b)
 	}
-	if len(m.open)+len(m.floats) > mostOpen {
-		m.end()
+	if len(m.open)+len(m.interruptions) > maxOpenBytes {
+		m.endParagraph()
 	}
 	return m.err
 }
 
 // Close writes what is still open.
-func (m *Markdown) Close() error {
-	m.end()
+func (m *MarkdownWriter) Close() error {
+	m.endParagraph()
 	return m.err
 }
 
-func (m *Markdown) block(p *inkstreamv1.Page, b *inkstreamv1.Block) {
-	in := inline{links: m.links}
+func (m *MarkdownWriter) writeBlock(p *inkstreamv1.Page, b *inkstreamv1.Block) {
+	in := inlineWriter{links: m.links}
 	switch b.GetType() {
 	case layout.Header, layout.Footer, layout.PageNumber:
 	case layout.Title:
-		m.heading(1, in.append(nil, b.GetLines()), true)
+		m.writeHeading(1, in.appendLines(nil, b.GetLines()), true)
 	case layout.Heading:
 		level := max(1, int(b.GetLevel()))
 		if m.plan != nil && m.plan.Title {
 			level++
 		}
-		m.heading(min(level, mostLevels), in.append(nil, b.GetLines()), false)
+		m.writeHeading(min(level, maxHeadingLevels), in.appendLines(nil, b.GetLines()), false)
 	case layout.ListItem:
-		m.item(b, in)
+		m.writeListItem(b, in)
 	case layout.Code:
-		m.end()
-		m.write(b.GetType(), codeBlock(b))
+		m.endParagraph()
+		m.writeText(b.GetType(), formatCodeBlock(b))
 	case layout.Formula:
-		m.end()
-		m.write(b.GetType(), begin(in.append(nil, b.GetLines())))
+		m.endParagraph()
+		m.writeText(b.GetType(), escapeLineStart(in.appendLines(nil, b.GetLines())))
 	case layout.Table:
-		m.float(b.GetType(), TableMarkdown(b.GetTable()))
+		m.writeInterruption(b.GetType(), FormatTableMarkdown(b.GetTable()))
 	case layout.Figure:
-		m.float(b.GetType(), figure(p, b))
+		m.writeInterruption(b.GetType(), figureLink(p, b))
 	case layout.Caption, layout.Footnote:
-		m.float(b.GetType(), begin(in.append(nil, b.GetLines())))
+		m.writeInterruption(b.GetType(), escapeLineStart(in.appendLines(nil, b.GetLines())))
 	default:
-		m.paragraph(b, in)
+		m.writeParagraph(b, in)
 	}
 }
 
-// write writes a block.
-func (m *Markdown) write(kind string, text []byte) {
+// writeText writes a block.
+func (m *MarkdownWriter) writeText(kind string, text []byte) {
 	if m.err != nil || len(text) == 0 {
 		return
 	}
-	if m.some {
+	if m.wroteAny {
 		between := "\n\n"
 		if kind == layout.ListItem && m.last == layout.ListItem {
 			between = "\n"
 		}
 		_, m.err = io.WriteString(m.w, between)
 	}
-	m.some, m.last = true, kind
+	m.wroteAny, m.last = true, kind
 	if m.err == nil {
 		_, m.err = m.w.Write(text)
 	}
 }
 
-// end ends the paragraph that is open, and writes what waits for it.
-func (m *Markdown) end() {
+// endParagraph ends the paragraph that is open, and writes what waits for it.
+func (m *MarkdownWriter) endParagraph() {
 	if len(m.open) > 0 {
 		kind := layout.Paragraph
 		text := m.open
@@ -111,43 +112,43 @@ func (m *Markdown) end() {
 			kind = layout.ListItem
 			text = append([]byte(m.prefix), text...)
 		} else {
-			text = begin(text)
+			text = escapeLineStart(text)
 		}
-		m.write(kind, text)
+		m.writeText(kind, text)
 	}
-	if len(m.floats) > 0 {
-		m.write(layout.Figure, m.floats)
+	if len(m.interruptions) > 0 {
+		m.writeText(layout.Figure, m.interruptions)
 	}
-	m.open, m.floats, m.prefix = nil, nil, ""
+	m.open, m.interruptions, m.prefix = nil, nil, ""
 }
 
-// float writes what may interrupt a paragraph: behind it, where one is open.
-func (m *Markdown) float(kind string, text []byte) {
+// writeInterruption writes what may interrupt a paragraph: behind it, where one is open.
+func (m *MarkdownWriter) writeInterruption(kind string, text []byte) {
 	if len(text) == 0 {
 		return
 	}
 	if len(m.open) == 0 {
-		m.write(kind, text)
+		m.writeText(kind, text)
 		return
 	}
-	if len(m.floats) > 0 {
-		m.floats = append(m.floats, "\n\n"...)
+	if len(m.interruptions) > 0 {
+		m.interruptions = append(m.interruptions, "\n\n"...)
 	}
-	m.floats = append(m.floats, text...)
+	m.interruptions = append(m.interruptions, text...)
 }
 
-func (m *Markdown) paragraph(b *inkstreamv1.Block, in inline) {
+func (m *MarkdownWriter) writeParagraph(b *inkstreamv1.Block, in inlineWriter) {
 	if len(b.GetLines()) == 0 {
 		return
 	}
-	m.open = in.append(m.open, b.GetLines())
-	if !b.GetContinued() || len(m.open) > mostOpen {
-		m.end()
+	m.open = in.appendLines(m.open, b.GetLines())
+	if !b.GetContinued() || len(m.open) > maxOpenBytes {
+		m.endParagraph()
 	}
 }
 
-func (m *Markdown) item(b *inkstreamv1.Block, in inline) {
-	m.end()
+func (m *MarkdownWriter) writeListItem(b *inkstreamv1.Block, in inlineWriter) {
+	m.endParagraph()
 	marker := b.GetMarker()
 	in.skip = marker
 	depth := max(1, int(b.GetLevel()))
@@ -162,27 +163,27 @@ func (m *Markdown) item(b *inkstreamv1.Block, in inline) {
 		m.prefix = strings.Repeat("   ", depth-1) + marker + " "
 	} else {
 		m.prefix += "- "
-		if enumerated(marker) { // markdown counts in figures only: what counts otherwise is kept as text
+		if isEnumerator(marker) { // markdown counts in figures only: what counts otherwise is kept as text
 			in.skip = ""
 		}
 	}
-	m.open = in.append(nil, withoutLeaders(b.GetLines()))
+	m.open = in.appendLines(nil, dropLeaderLines(b.GetLines()))
 	if len(m.open) == 0 {
 		m.prefix = ""
 		return
 	}
 	if !b.GetContinued() {
-		m.end()
+		m.endParagraph()
 	}
 }
 
-// withoutLeaders returns lines without the rows of dots that lead from an entry to its page.
-func withoutLeaders(lines []*inkstreamv1.Line) []*inkstreamv1.Line {
+// dropLeaderLines returns lines without the rows of dots that lead from an entry to its page.
+func dropLeaderLines(lines []*inkstreamv1.Line) []*inkstreamv1.Line {
 	out := lines
 	for i, line := range lines {
 		n := 0
 		for _, w := range line.GetWords() {
-			if onlyDots(w.GetText()) {
+			if isOnlyDots(w.GetText()) {
 				n += len(w.GetText())
 			}
 		}
@@ -193,20 +194,21 @@ func withoutLeaders(lines []*inkstreamv1.Line) []*inkstreamv1.Line {
 			out = slices.Clone(lines)
 		}
 		words := slices.Clone(line.GetWords())
-		out[i] = &inkstreamv1.Line{Words: slices.DeleteFunc(words, func(w *inkstreamv1.Word) bool { return onlyDots(w.GetText()) }), Bbox: line.GetBbox(), Angle: line.GetAngle()}
+		out[i] = &inkstreamv1.Line{Words: slices.DeleteFunc(words,
+			func(w *inkstreamv1.Word) bool { return isOnlyDots(w.GetText()) }), Bbox: line.GetBbox(), Angle: line.GetAngle()}
 	}
 	return out
 }
 
-func onlyDots(text string) bool { return strings.Trim(text, ".·…") == "" }
+func isOnlyDots(text string) bool { return strings.Trim(text, ".·…") == "" }
 
-// enumerated reports whether a marker counts.
-func enumerated(marker string) bool {
+// isEnumerator reports whether a marker counts.
+func isEnumerator(marker string) bool {
 	return strings.ContainsAny(marker, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 }
 
-func (m *Markdown) heading(level int, text []byte, title bool) {
-	m.end()
+func (m *MarkdownWriter) writeHeading(level int, text []byte, title bool) {
+	m.endParagraph()
 	if len(text) == 0 {
 		return
 	}
@@ -220,11 +222,11 @@ func (m *Markdown) heading(level int, text []byte, title bool) {
 	if title {
 		kind = layout.Title
 	}
-	m.write(kind, append([]byte(strings.Repeat("#", level)+" "), text...))
+	m.writeText(kind, append([]byte(strings.Repeat("#", level)+" "), text...))
 }
 
-// codeBlock returns a block of code with its indents.
-func codeBlock(b *inkstreamv1.Block) []byte {
+// formatCodeBlock returns a block of code with its indents.
+func formatCodeBlock(b *inkstreamv1.Block) []byte {
 	fence, backticks, tildes := "```", false, 3
 	left, width := float32(1e9), float32(0)
 	for _, line := range b.GetLines() {
@@ -238,7 +240,7 @@ func codeBlock(b *inkstreamv1.Block) []byte {
 			if strings.Contains(w.GetText(), fence) {
 				backticks = true
 			}
-			tildes = max(tildes, longestRun(w.GetText(), '~'))
+			tildes = max(tildes, longestSignRun(w.GetText(), '~'))
 		}
 	}
 	if backticks { // the text must not close its fence
@@ -265,8 +267,8 @@ func codeBlock(b *inkstreamv1.Block) []byte {
 	return append(out, fence...)
 }
 
-// longestRun returns how often a sign stands in a row at most.
-func longestRun(text string, sign byte) int {
+// longestSignRun returns how often a sign stands in a row at most.
+func longestSignRun(text string, sign byte) int {
 	longest, n := 0, 0
 	for i := range len(text) {
 		if text[i] != sign {
@@ -279,8 +281,8 @@ func longestRun(text string, sign byte) int {
 	return longest
 }
 
-// figure returns the link to a figure's image; nothing where none was kept.
-func figure(p *inkstreamv1.Page, b *inkstreamv1.Block) []byte {
+// figureLink returns the link to a figure's image; nothing where none was kept.
+func figureLink(p *inkstreamv1.Page, b *inkstreamv1.Block) []byte {
 	n := int(b.GetImage())
 	if n < 1 || n > len(p.GetImages()) || p.GetImages()[n-1].GetName() == "" {
 		return nil

@@ -18,7 +18,8 @@ type Plan struct {
 	pages map[int]*pagePlan
 }
 
-// Merge says that tables on pages that follow one another are one. It changes nothing by itself: the tables stand as they are, one a page.
+// Merge says that tables on pages that follow one another are one. It changes nothing by itself: the tables stand as
+// they are, one a page.
 type Merge struct {
 	Tables []TableRef `json:"tables"`
 	// HeaderRows is how many rows at the head of each table but the first repeat those of the first.
@@ -50,7 +51,8 @@ type linePlan struct {
 	kind        byte
 }
 
-// NewPlan decides about a document by the evidence of its pages, in their order, and its outline. Pages without evidence may be missing.
+// NewPlan decides about a document by the evidence of its pages, in their order, and its outline. Pages without
+// evidence may be missing.
 func NewPlan(pages []*Evidence, outline []*inkstreamv1.OutlineEntry) *Plan {
 	p := &Plan{pages: make(map[int]*pagePlan, len(pages)), Languages: map[string]int{}}
 	for _, e := range pages {
@@ -60,9 +62,9 @@ func NewPlan(pages []*Evidence, outline []*inkstreamv1.OutlineEntry) *Plan {
 			p.Languages[name] += n
 		}
 	}
-	p.runningLines(pages)
-	p.headings(pages, outline)
-	p.flow(pages)
+	p.findRunningLines(pages)
+	p.findHeadings(pages, outline)
+	p.linkContinuations(pages)
 	p.mergeTables(pages)
 	return p
 }
@@ -79,17 +81,18 @@ func (p *Plan) Language() string {
 }
 
 // whole reports whether a whole block is decided to be a running head, foot or page number.
-func (p *pagePlan) runs(block int) bool {
-	switch types[p.blocks[block].kind] {
+func (p *pagePlan) isRunningBlock(block int) bool {
+	switch blockTypes[p.blocks[block].kind] {
 	case layout.Header, layout.Footer, layout.PageNumber:
 		return true
 	}
 	return false
 }
 
-// Apply carries the decisions out on a page, in place: it sets types, levels and continuations, and takes running heads out of the blocks that
-// they were read with. It reports whether that changed the page. A page that it was applied to before is left as it is.
-func (p *Plan) Apply(page *inkstreamv1.Page) bool {
+// ApplyTo carries the decisions out on a page, in place: it sets types, levels and continuations, and takes running
+// heads out of the blocks that they were read with. It reports whether that changed the page. A page that it was
+// applied to before is left as it is.
+func (p *Plan) ApplyTo(page *inkstreamv1.Page) bool {
 	plan := p.pages[int(page.GetNumber())]
 	if plan == nil || len(plan.blocks) != len(page.GetBlocks()) {
 		return false // what is stored is not what was observed: as it stands it is no worse than without a plan
@@ -97,21 +100,21 @@ func (p *Plan) Apply(page *inkstreamv1.Page) bool {
 	changed := false
 	for i, b := range page.GetBlocks() {
 		d := plan.blocks[i]
-		if d.kind != 0 && (b.GetType() != types[d.kind] || b.GetLevel() != int32(d.level)) {
-			b.Type, b.Level, b.Marker = types[d.kind], int32(d.level), ""
+		if d.kind != 0 && (b.GetType() != blockTypes[d.kind] || b.GetLevel() != int32(d.level)) {
+			b.Type, b.Level, b.Marker = blockTypes[d.kind], int32(d.level), ""
 			changed = true
 		}
 		changed = changed || b.GetContinued() != d.continued
 		b.Continued = d.continued
 	}
 	if len(plan.lines) > 0 {
-		page.Blocks, changed = plan.split(page.GetBlocks()), true
+		page.Blocks, changed = plan.splitLines(page.GetBlocks()), true
 	}
 	return changed
 }
 
-// split takes lines out of their blocks: each becomes a block of its own.
-func (p *pagePlan) split(blocks []*inkstreamv1.Block) []*inkstreamv1.Block {
+// splitLines takes lines out of their blocks: each becomes a block of its own.
+func (p *pagePlan) splitLines(blocks []*inkstreamv1.Block) []*inkstreamv1.Block {
 	out := make([]*inkstreamv1.Block, 0, len(blocks)+len(p.lines))
 	for i, b := range blocks {
 		var taken []linePlan
@@ -143,21 +146,23 @@ func (p *pagePlan) split(blocks []*inkstreamv1.Block) []*inkstreamv1.Block {
 			}
 		}
 		if len(before) > 0 {
-			out = append(out, &inkstreamv1.Block{Type: types[kindBefore], Lines: before, Bbox: around(before), Language: b.GetLanguage()})
+			out = append(out, &inkstreamv1.Block{Type: blockTypes[kindBefore], Lines: before, Bbox: boundingBox(before),
+				Language: b.GetLanguage()})
 		}
 		if b.Lines = rest; len(rest) > 0 {
-			b.Bbox = around(rest)
+			b.Bbox = boundingBox(rest)
 			out = append(out, b)
 		}
 		if len(after) > 0 {
-			out = append(out, &inkstreamv1.Block{Type: types[kindAfter], Lines: after, Bbox: around(after), Language: b.GetLanguage()})
+			out = append(out, &inkstreamv1.Block{Type: blockTypes[kindAfter], Lines: after, Bbox: boundingBox(after),
+				Language: b.GetLanguage()})
 		}
 	}
 	return out
 }
 
-// around returns the box around lines.
-func around(lines []*inkstreamv1.Line) []float32 {
+// boundingBox returns the box around lines.
+func boundingBox(lines []*inkstreamv1.Line) []float32 {
 	var out []float32
 	for _, l := range lines {
 		box := l.GetBbox()

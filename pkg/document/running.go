@@ -7,8 +7,8 @@ import (
 	"inkstream.dev/pkg/layout"
 )
 
-// place is where a running line may stand: at an edge, at a height in points.
-type place struct {
+// edgePosition is where a running line may stand: at an edge, at a height in points.
+type edgePosition struct {
 	top bool
 	y   int
 }
@@ -19,20 +19,21 @@ type runningKey struct {
 	key uint64
 }
 
-// sameHeight is how far apart, in points, a running line may stand on different pages.
-const sameHeight = 6
+// maxHeightDifference is how far apart, in points, a running line may stand on different pages.
+const maxHeightDifference = 6
 
-// runningLines finds running heads, feet and page numbers: lines at the edge of the page that come again on other pages at the same height, but
-// for the numbers in them; and numbers there that count with the pages. Only what has nothing but such lines between itself and the edge counts.
-func (p *Plan) runningLines(pages []*Evidence) {
+// findRunningLines finds running heads, feet and page numbers: lines at the edge of the page that come again on other
+// pages at the same height, but for the numbers in them; and numbers there that count with the pages. Only what has
+// nothing but such lines between itself and the edge counts.
+func (p *Plan) findRunningLines(pages []*Evidence) {
 	heights := map[runningKey][]float32{}
-	offsets := map[place]map[int]int{}
+	offsets := map[edgePosition]map[int]int{}
 	for _, e := range pages {
 		for _, l := range e.Edges {
 			k := runningKey{l.Top, l.Key}
-			heights[k] = append(heights[k], fromEdge(e, l))
+			heights[k] = append(heights[k], distanceFromEdge(e, l))
 			if l.Bare && l.Value > 0 {
-				at := placeOf(e, l)
+				at := edgePositionOf(e, l)
 				if offsets[at] == nil {
 					offsets[at] = map[int]int{}
 				}
@@ -43,27 +44,28 @@ func (p *Plan) runningLines(pages []*Evidence) {
 	for _, h := range heights {
 		slices.Sort(h)
 	}
-	usual := usualPlaces(pages, heights)
+	usual := usualPositions(pages, heights)
 	for _, e := range pages {
 		plan := p.pages[e.Number]
 		for _, top := range []bool{true, false} {
-			lines := edge(e, top)
+			lines := edgeLinesOf(e, top)
 			for i, l := range lines {
-				number := l.Bare && counts(offsets, placeOf(e, l), l.Value-e.Number, len(pages))
-				if !number && !repeats(heights[runningKey{top, l.Key}], fromEdge(e, l), len(pages)) && !(i == 0 && usual[placeOf(e, l)] && l.Words <= 12) {
+				number := l.Bare && countsWithPages(offsets, edgePositionOf(e, l), l.Value-e.Number, len(pages))
+				if !number && !isRepeated(heights[runningKey{top, l.Key}], distanceFromEdge(e, l), len(pages)) &&
+					!(i == 0 && usual[edgePositionOf(e, l)] && l.Words <= 12) {
 					break
 				}
-				plan.take(e, l, number)
+				plan.markRunningLine(e, l, number)
 			}
 		}
 	}
 	for _, e := range pages {
-		p.pages[e.Number].gather(e)
+		p.pages[e.Number].markRunningBlocks(e)
 	}
 }
 
-// edge returns the lines at one edge of a page, the outermost first.
-func edge(e *Evidence, top bool) []EdgeLine {
+// edgeLinesOf returns the lines at one edge of a page, the outermost first.
+func edgeLinesOf(e *Evidence, top bool) []EdgeLine {
 	var out []EdgeLine
 	for _, l := range e.Edges {
 		if l.Top == top {
@@ -76,54 +78,57 @@ func edge(e *Evidence, top bool) []EdgeLine {
 	return out
 }
 
-// fromEdge returns how far a line is from its edge of the page.
-func fromEdge(e *Evidence, l EdgeLine) float32 {
+// distanceFromEdge returns how far a line is from its edge of the page.
+func distanceFromEdge(e *Evidence, l EdgeLine) float32 {
 	if l.Top {
 		return l.Y
 	}
 	return e.Height - l.Y
 }
 
-func placeOf(e *Evidence, l EdgeLine) place {
-	return place{l.Top, int(math.Round(float64(fromEdge(e, l)) / sameHeight))}
+func edgePositionOf(e *Evidence, l EdgeLine) edgePosition {
+	return edgePosition{l.Top, int(math.Round(float64(distanceFromEdge(e, l)) / maxHeightDifference))}
 }
 
-// repeats reports whether a text stands often enough at about the same height: on three pages, or on all of two.
-func repeats(heights []float32, at float32, pages int) bool {
+// isRepeated reports whether a text stands often enough at about the same height: on three pages, or on all of two.
+func isRepeated(heights []float32, at float32, pages int) bool {
 	n := 0
 	for _, h := range heights {
-		if h > at+sameHeight {
+		if h > at+maxHeightDifference {
 			break
 		}
-		if h >= at-sameHeight {
+		if h >= at-maxHeightDifference {
 			n++
 		}
 	}
 	return n >= 3 || n == 2 && pages <= 4
 }
 
-// counts reports whether numbers at a place count with the pages: most of them are the page's number plus the same.
-func counts(offsets map[place]map[int]int, at place, offset, pages int) bool {
+// countsWithPages reports whether numbers at a place count with the pages: most of them are the page's number plus
+// the same.
+func countsWithPages(offsets map[edgePosition]map[int]int, at edgePosition, offset, pages int) bool {
 	same := 0
 	for d := -1; d <= 1; d++ {
-		same += offsets[place{at.top, at.y + d}][offset]
+		same += offsets[edgePosition{at.top, at.y + d}][offset]
 	}
 	return same >= 3 || same >= 2 && pages <= 6 || pages == 1
 }
 
-// usualPlaces returns the places where most pages have a running line: another text there, such as the name of a short chapter, is one too.
-func usualPlaces(pages []*Evidence, heights map[runningKey][]float32) map[place]bool {
-	count := map[place]int{}
+// usualPositions returns the places where most pages have a running line: another text there, such as the name of a
+// short chapter, is one too.
+func usualPositions(pages []*Evidence, heights map[runningKey][]float32) map[edgePosition]bool {
+	count := map[edgePosition]int{}
 	for _, e := range pages {
-		seen := map[place]bool{}
+		seen := map[edgePosition]bool{}
 		for _, l := range e.Edges {
-			if at := placeOf(e, l); !seen[at] && repeats(heights[runningKey{l.Top, l.Key}], fromEdge(e, l), len(pages)) {
+			if at := edgePositionOf(e, l); !seen[at] &&
+				isRepeated(heights[runningKey{l.Top, l.Key}], distanceFromEdge(e, l), len(pages)) {
 				seen[at] = true
 				count[at]++
 			}
 		}
 	}
-	out := map[place]bool{}
+	out := map[edgePosition]bool{}
 	for at, n := range count {
 		if n >= 3 && 2*n >= len(pages) {
 			out[at] = true
@@ -132,8 +137,8 @@ func usualPlaces(pages []*Evidence, heights map[runningKey][]float32) map[place]
 	return out
 }
 
-// take decides that a line is a running head or foot, or a page number.
-func (p *pagePlan) take(e *Evidence, l EdgeLine, number bool) {
+// markRunningLine decides that a line is a running head or foot, or a page number.
+func (p *pagePlan) markRunningLine(e *Evidence, l EdgeLine, number bool) {
 	kind := layout.Footer
 	switch {
 	case number:
@@ -142,17 +147,17 @@ func (p *pagePlan) take(e *Evidence, l EdgeLine, number bool) {
 		kind = layout.Header
 	}
 	if l.Block < len(e.Blocks) {
-		p.lines = append(p.lines, linePlan{l.Block, l.Line, typeIndex(kind)})
+		p.lines = append(p.lines, linePlan{l.Block, l.Line, blockTypeIndex(kind)})
 	}
 }
 
-// gather decides about whole blocks whose lines are all taken.
-func (p *pagePlan) gather(e *Evidence) {
+// markRunningBlocks decides about whole blocks whose lines are all taken.
+func (p *pagePlan) markRunningBlocks(e *Evidence) {
 	taken := map[int]int{}
 	kinds := map[int]byte{}
 	for _, l := range p.lines {
 		taken[l.block]++
-		if kinds[l.block] == 0 || types[l.kind] != layout.PageNumber {
+		if kinds[l.block] == 0 || blockTypes[l.kind] != layout.PageNumber {
 			kinds[l.block] = l.kind
 		}
 	}

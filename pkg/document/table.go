@@ -10,8 +10,9 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// grid lays a table's cells out: the text of a cell stands at its first place. It is bounded by what the cells need.
-func grid(t *inkstreamv1.Table) [][]string {
+// tableGrid lays a table's cells out: the text of a cell stands at its first place. It is bounded by what the cells
+// need.
+func tableGrid(t *inkstreamv1.Table) [][]string {
 	rows, columns := int(t.GetRows()), int(t.GetColumns())
 	const mostPlaces = 1 << 20
 	if rows < 1 || columns < 1 || rows > mostPlaces/columns {
@@ -30,10 +31,11 @@ func grid(t *inkstreamv1.Table) [][]string {
 	return out
 }
 
-// WriteCSV writes a table as CSV (RFC 4180). The text of a cell that spans several stands in the first, the others are empty.
-func WriteCSV(w io.Writer, t *inkstreamv1.Table) error {
+// WriteTableCSV writes a table as CSV (RFC 4180). The text of a cell that spans several stands in the first, the
+// others are empty.
+func WriteTableCSV(w io.Writer, t *inkstreamv1.Table) error {
 	c := csv.NewWriter(w)
-	for _, row := range grid(t) {
+	for _, row := range tableGrid(t) {
 		if err := c.Write(row); err != nil {
 			return fmt.Errorf("write table: %w", err)
 		}
@@ -42,19 +44,19 @@ func WriteCSV(w io.Writer, t *inkstreamv1.Table) error {
 	return c.Error()
 }
 
-// TableMarkdown returns a table as a pipe table, or as HTML where cells span several rows or columns.
-func TableMarkdown(t *inkstreamv1.Table) []byte {
+// FormatTableMarkdown returns a table as a pipe table, or as HTML where cells span several rows or columns.
+func FormatTableMarkdown(t *inkstreamv1.Table) []byte {
 	for _, c := range t.GetCells() {
 		if c.GetRowSpan() > 1 || c.GetColumnSpan() > 1 {
-			return tableHTML(t)
+			return formatTableHTML(t)
 		}
 	}
 	var b []byte
-	for r, row := range grid(t) {
+	for r, row := range tableGrid(t) {
 		b = append(b, '|')
 		for _, text := range row {
 			b = append(b, ' ')
-			b = escape(b, strings.ReplaceAll(text, "|", "&#124;"))
+			b = appendEscaped(b, strings.ReplaceAll(text, "|", "&#124;"))
 			b = append(b, " |"...)
 		}
 		b = append(b, '\n')
@@ -66,17 +68,17 @@ func TableMarkdown(t *inkstreamv1.Table) []byte {
 			b = append(b, '\n')
 		}
 	}
-	return trimEnd(b)
+	return trimTrailingSpace(b)
 }
 
-func trimEnd(b []byte) []byte {
+func trimTrailingSpace(b []byte) []byte {
 	for len(b) > 0 && b[len(b)-1] == '\n' {
 		b = b[:len(b)-1]
 	}
 	return b
 }
 
-func tableHTML(t *inkstreamv1.Table) []byte {
+func formatTableHTML(t *inkstreamv1.Table) []byte {
 	b := []byte("<table>\n")
 	next := 0
 	cells := t.GetCells()

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"unicode"
 
-	"inkstream.dev/pkg/script"
+	"inkstream.dev/pkg/unicodescript"
 )
 
 // runeKind is what a character is to the count of words.
@@ -16,11 +16,11 @@ const (
 	singleRune                 // a word by itself
 )
 
-func kindOf(r rune) runeKind {
+func runeKindOf(r rune) runeKind {
 	switch {
-	case script.Joins(r):
+	case unicodescript.JoinsPrevious(r):
 		return otherRune
-	case script.Unspaced(r) && !unicode.IsDigit(r):
+	case unicodescript.IsUnspaced(r) && !unicode.IsDigit(r):
 		return singleRune
 	case unicode.IsLetter(r) || unicode.IsNumber(r):
 		return spacedRune
@@ -28,15 +28,16 @@ func kindOf(r rune) runeKind {
 	return otherRune
 }
 
-// wordEnds yields where each of the words ends that a run of characters without blanks counts for, the last at its end. In a script that is written
-// without blanks every letter counts as a word: models for embedding make about one token of it, and one to one and a half of an English word, so that
-// passages of as many words are about as long to them. What stands between two such letters is one word, as the run is that has none of them. A mark
-// and what closes belong to the word before, an opening bracket to the one behind it.
+// wordEnds yields where each of the words ends that a run of characters without blanks counts for, the last at its
+// end. In a script that is written without blanks every letter counts as a word: models for embedding make about one
+// token of it, and one to one and a half of an English word, so that passages of as many words are about as long to
+// them. What stands between two such letters is one word, as the run is that has none of them. A mark and what closes
+// belong to the word before, an opening bracket to the one behind it.
 func wordEnds(text string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		last, open := otherRune, -1
 		for i, r := range text {
-			kind := kindOf(r)
+			kind := runeKindOf(r)
 			if kind == otherRune {
 				if open < 0 && unicode.In(r, unicode.Ps, unicode.Pi) {
 					open = i

@@ -17,15 +17,16 @@ import (
 // Points are the process's own, so these tests do not run beside each other.
 
 func TestMain(m *testing.M) {
-	if os.Getenv(failpoint.Env) != "" {
-		die()
+	if os.Getenv(failpoint.EnvVariable) != "" {
+		hitAndDie()
 	}
 	os.Exit(m.Run())
 }
 
-// die is the child of TestKill: it should not come back from the second hit.
-func die() {
-	if err := failpoint.FromEnv(context.Background(), os.Getenv, slog.New(slog.NewTextHandler(os.Stdout, nil))); err != nil {
+// hitAndDie is the child of TestKill: it should not come back from the second hit.
+func hitAndDie() {
+	if err := failpoint.ArmFromEnv(context.Background(), os.Getenv,
+		slog.New(slog.NewTextHandler(os.Stdout, nil))); err != nil {
 		os.Exit(3)
 	}
 	for range 2 {
@@ -39,7 +40,7 @@ func die() {
 
 func TestKill(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{failpoint.Env + "=ocr.work=kill@2"}
+	cmd.Env = []string{failpoint.EnvVariable + "=ocr.work=kill@2"}
 	out, err := cmd.Output()
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
@@ -47,6 +48,29 @@ func TestKill(t *testing.T) {
 	}
 	if got := strings.Count(string(out), "alive"); got != 1 || !strings.Contains(string(out), "FAILPOINTS ARE ARMED") {
 		t.Errorf("it said %q, want a warning, and to be alive once", out)
+	}
+}
+
+// A process that was stopped goes on where it stood.
+func TestStop(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{failpoint.EnvVariable + "=ocr.work=stop@2"}
+	var said bytes.Buffer
+	cmd.Stdout = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("waited for %v, %v, want it stopped", status, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	err := cmd.Wait()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != 5 || strings.Count(said.String(), "alive") != 2 {
+		t.Errorf("it ended with %v and said %q, want both hits to return", err, said.String())
 	}
 }
 
@@ -61,7 +85,7 @@ func TestHits(t *testing.T) {
 		{"a.c=error, other=kill", "......"},
 	} {
 		t.Run(tt.spec, func(t *testing.T) {
-			disarm, err := failpoint.Arm(tt.spec)
+			disarm, err := failpoint.ArmPoints(tt.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,8 +113,9 @@ func TestHits(t *testing.T) {
 }
 
 func TestBadSpecifications(t *testing.T) {
-	for _, spec := range []string{"a", "a.b=", "a.b=explode", "a.b=kill@0", "a.b=kill@x", "a.b=error@1x0", "=kill", "a.b=kill,"} {
-		if _, err := failpoint.Arm(spec); err == nil {
+	for _, spec := range []string{"a", "a.b=", "a.b=explode", "a.b=kill@0", "a.b=kill@x", "a.b=error@1x0", "=kill",
+		"a.b=kill,"} {
+		if _, err := failpoint.ArmPoints(spec); err == nil {
 			t.Errorf("%q was taken, want an error", spec)
 		}
 	}
@@ -98,7 +123,7 @@ func TestBadSpecifications(t *testing.T) {
 
 func TestNothingIsArmedWithoutBeingAsked(t *testing.T) {
 	var log bytes.Buffer
-	err := failpoint.FromEnv(t.Context(), func(string) string { return "" }, slog.New(slog.NewTextHandler(&log, nil)))
+	err := failpoint.ArmFromEnv(t.Context(), func(string) string { return "" }, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil || log.Len() > 0 {
 		t.Errorf("without the variable: %v, log %q, want neither", err, log.String())
 	}

@@ -57,13 +57,13 @@ const (
 	Internal    Code = "INTERNAL"
 )
 
-type entry struct {
-	kind     Kind
-	reason   string
-	describe string
+type codeEntry struct {
+	kind        Kind
+	reason      string
+	description string
 }
 
-var table = map[Code]entry{
+var codeTable = map[Code]codeEntry{
 	EmptyFile:     {Permanent, "empty", "the file has no bytes"},
 	NotAPDF:       {Permanent, "not_a_pdf", "the file is not a PDF"},
 	Encrypted:     {Permanent, "encrypted", "the document needs a password"},
@@ -106,28 +106,30 @@ var table = map[Code]entry{
 	Internal:    {Transient, "internal", "internal error"},
 }
 
-func (c Code) kind() Kind { return table[c].kind }
+func (c Code) lookUpKind() Kind { return codeTable[c].kind }
 
-// Reason returns the short lower-case form that page outcomes and metrics carry, e.g. engine_crash for ENGINE_CRASHED.
-func (c Code) Reason() string {
-	if e, ok := table[c]; ok {
+// ShortReason returns the short lower-case form that page outcomes and metrics carry, e.g. engine_crash for
+// ENGINE_CRASHED.
+func (c Code) ShortReason() string {
+	if e, ok := codeTable[c]; ok {
 		return e.reason
 	}
 	return "internal"
 }
 
-// Describe returns a sentence for people.
-func (c Code) Describe() string {
-	if e, ok := table[c]; ok {
-		return e.describe
+// DescribeCode returns a sentence for people.
+func (c Code) DescribeCode() string {
+	if e, ok := codeTable[c]; ok {
+		return e.description
 	}
-	return table[Internal].describe
+	return codeTable[Internal].description
 }
 
-// Retryable reports whether the same upload may succeed later.
-func (c Code) Retryable() bool {
+// IsRetryable reports whether the same upload may succeed later.
+func (c Code) IsRetryable() bool {
 	switch c {
-	case PageTimeout, EngineCrashed, EngineMemory, DocumentTimeout, OpenTimeout, JobStalled, RetriesSpent, Internal, Unavailable, QueueFull:
+	case PageTimeout, EngineCrashed, EngineMemory, DocumentTimeout, OpenTimeout, JobStalled, RetriesSpent, Internal,
+		Unavailable, QueueFull:
 		return true
 	default:
 		return false

@@ -1,5 +1,5 @@
-// Package fault says what to do with an error and which stable code users see for it. Two places act on a Kind: the bus, which settles
-// messages by it, and the API, which picks a status by it.
+// Package fault says what to do with an error and which stable code users see for it. Two places act on a Kind: the
+// bus, which settles messages by it, and the API, which picks a status by it.
 package fault
 
 import (
@@ -11,14 +11,15 @@ import (
 type Kind int
 
 const (
-	// Transient errors may pass: the work is tried again later, and the failure is counted. It is the zero value, because an error
-	// that nobody classified must never lose a document.
+	// Transient errors may pass: the work is tried again later, and the failure is counted. It is the zero value, because
+	// an unclassified error must never lose a document.
 	Transient Kind = iota
 	// Busy means that a resource is away or full: the work is tried again soon, and nothing is counted against it.
 	Busy
 	// Permanent errors come again with the same input: the work is given up at once.
 	Permanent
-	// EngineCrash means that an engine died or had to be killed over the input: it is tried once more, then its page is given up.
+	// EngineCrash means that an engine died or had to be killed over the input: it is tried once more, then its page is
+	// given up.
 	EngineCrash
 )
 
@@ -36,7 +37,8 @@ func (k Kind) String() string {
 	}
 }
 
-// Error is an error with a kind and a stable code. Its message goes to users and logs, so it carries no text of a document.
+// Error is an error with a kind and a stable code. Its message goes to users and logs, so it carries no text of a
+// document.
 type Error struct {
 	Kind Kind
 	Code Code
@@ -65,7 +67,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // New returns an error of that kind and code; its kind follows from the code where the table says so.
 func New(code Code, format string, args ...any) *Error {
-	return &Error{Kind: code.kind(), Code: code, Message: fmt.Sprintf(format, args...)}
+	return &Error{Kind: code.lookUpKind(), Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // Wrap gives err a kind and a code. A nil err stays nil.
@@ -92,10 +94,10 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// MessageOf returns what a user may read about err: the message of the outermost Error, never the chain behind it.
-func MessageOf(err error) string {
+// UserMessageOf returns what a user may read about err: the message of the outermost Error, never the chain behind it.
+func UserMessageOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok && e.Message != "" {
 		return e.Message
 	}
-	return CodeOf(err).Describe()
+	return CodeOf(err).DescribeCode()
 }

@@ -30,12 +30,12 @@ func document() string {
 		fmt.Fprintf(&b, "| %s | %s |\n", k, tried[k])
 	}
 	b.WriteString("\nAn error without a code is transient.\n\n| Code | Class | Reason in outcomes and metrics | May the same upload succeed later | Meaning |\n|---|---|---|---|---|\n")
-	for _, c := range slices.Sorted(maps.Keys(table)) {
+	for _, c := range slices.Sorted(maps.Keys(codeTable)) {
 		later := "no"
-		if c.Retryable() {
+		if c.IsRetryable() {
 			later = "yes"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s |\n", c, c.kind(), c.Reason(), later, c.Describe())
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s |\n", c, c.lookUpKind(), c.ShortReason(), later, c.DescribeCode())
 	}
 	return b.String()
 }
@@ -73,11 +73,12 @@ func TestEveryCodeIsInTheTable(t *testing.T) {
 			continue
 		}
 		n++
-		if c := Code(strings.Trim(strings.TrimSpace(value), `"`)); table[c].describe == "" || table[c].reason == "" {
+		if c := Code(strings.Trim(strings.TrimSpace(value), `"`)); codeTable[c].description == "" ||
+			codeTable[c].reason == "" {
 			t.Errorf("%s has no line in the table", c)
 		}
 	}
-	if n != len(table) {
-		t.Errorf("%d codes are declared, the table has %d", n, len(table))
+	if n != len(codeTable) {
+		t.Errorf("%d codes are declared, the table has %d", n, len(codeTable))
 	}
 }

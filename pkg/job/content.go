@@ -12,19 +12,22 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// contentVersion goes up when the same bytes and options yield other results than before, so that old ones are not handed out for new ones.
+// contentVersion goes up when the same bytes and options yield other results than before, so that old ones are not
+// handed out for new ones.
 const contentVersion = 2
 
 // defaultChunkWords is what ChunkWords means where it is 0.
 const defaultChunkWords = 300
 
-// contentClaim is what content.<tenant>.<sha256>.<options> holds: the job that does the work for all with the same bytes and options.
+// contentClaim is what content.<tenant>.<sha256>.<options> holds: the job that does the work for all with the same
+// bytes and options.
 type contentClaim struct {
-	Job  ID        `json:"job"`
-	Time time.Time `json:"time"`
+	Leader ID        `json:"job"`
+	Time   time.Time `json:"time"`
 }
 
-// contentKey names what a job yields: the document's bytes and those of its options that change results. How fast and how long does not.
+// contentKey names what a job yields: the document's bytes and those of its options that change results. How fast and
+// how long does not.
 func contentKey(r *Record) string {
 	o := r.Options
 	o.Lane, o.DocumentTimeout, o.PageTimeout, o.StallTimeout = "", 0, 0, 0
@@ -41,14 +44,14 @@ func contentKey(r *Record) string {
 	return "content." + r.Tenant + "." + r.SHA256 + "." + hex.EncodeToString(sum[:8])
 }
 
-// Shares reports whether a job takes part in sharing results: its user has not said no, and its document needs no password. Whoever has the
-// bytes of a locked document need not have its password.
-func (r *Record) Shares() bool { return !r.Options.NoDedupe && !r.Protected && r.SHA256 != "" }
+// CanDeduplicate reports whether a job takes part in sharing results: its user has not said no, and its document
+// needs no password. A client that has the bytes of a locked document need not have its password.
+func (r *Record) CanDeduplicate() bool { return !r.Options.NoDedupe && !r.Protected && r.SHA256 != "" }
 
 // ClaimContent makes the job the one that does the work for its bytes and options, or returns which one does.
 func (s *Store) ClaimContent(ctx context.Context, r *Record) (ID, error) {
 	key := contentKey(r)
-	data, err := json.Marshal(contentClaim{Job: r.ID, Time: time.Now().UTC()})
+	data, err := json.Marshal(contentClaim{Leader: r.ID, Time: time.Now().UTC()})
 	if err != nil {
 		return "", fmt.Errorf("encode claim: %w", err)
 	}
@@ -58,33 +61,33 @@ func (s *Store) ClaimContent(ctx context.Context, r *Record) (ID, error) {
 			return r.ID, nil
 		}
 		if !errors.Is(err, jetstream.ErrKeyExists) {
-			return "", broker("claim content", err)
+			return "", markBrokerError("claim content", err)
 		}
 		var holder contentClaim
-		if _, err = s.load(ctx, key, &holder); err == nil {
-			return holder.Job, nil
+		if _, err = s.loadKey(ctx, key, &holder); err == nil {
+			return holder.Leader, nil
 		}
 		if !errors.Is(err, ErrNotFound) {
 			return "", err
 		}
 		// Dropped between the two calls, or a replica that lags: once more.
 	}
-	return "", broker("claim content", err)
+	return "", markBrokerError("claim content", err)
 }
 
-// ReplaceContent passes the claim on a job's content from another job to this one. The error is ErrExists where a third has it, and ErrNotFound
-// where nobody has.
+// ReplaceContent passes the claim on a job's content from another job to this one. The error is ErrExists where a
+// third has it, and ErrNotFound where no job has it.
 func (s *Store) ReplaceContent(ctx context.Context, r *Record, old ID) error {
 	key := contentKey(r)
 	var holder contentClaim
-	at, err := s.load(ctx, key, &holder)
+	at, err := s.loadKey(ctx, key, &holder)
 	if err != nil {
 		return err
 	}
-	if holder.Job != old {
+	if holder.Leader != old {
 		return fmt.Errorf("content: %w", ErrExists)
 	}
-	data, err := json.Marshal(contentClaim{Job: r.ID, Time: time.Now().UTC()})
+	data, err := json.Marshal(contentClaim{Leader: r.ID, Time: time.Now().UTC()})
 	if err != nil {
 		return fmt.Errorf("encode claim: %w", err)
 	}
@@ -92,38 +95,38 @@ func (s *Store) ReplaceContent(ctx context.Context, r *Record, old ID) error {
 	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return fmt.Errorf("content: %w", ErrExists)
 	}
-	return broker("replace content claim", err)
+	return markBrokerError("replace content claim", err)
 }
 
-// DropContent gives up a job's claim on its content. To have none is no error.
-func (s *Store) DropContent(ctx context.Context, r *Record) error {
+// ReleaseContent gives up a job's claim on its content. To have none is no error.
+func (s *Store) ReleaseContent(ctx context.Context, r *Record) error {
 	key := contentKey(r)
 	var holder contentClaim
-	at, err := s.load(ctx, key, &holder)
-	if errors.Is(err, ErrNotFound) || err == nil && holder.Job != r.ID {
+	at, err := s.loadKey(ctx, key, &holder)
+	if errors.Is(err, ErrNotFound) || err == nil && holder.Leader != r.ID {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	err = s.kv.Purge(ctx, key, jetstream.LastRevision(at.revision), jetstream.PurgeTTL(markerTTL))
+	err = s.kv.Purge(ctx, key, jetstream.LastRevision(at.revision), jetstream.PurgeTTL(purgeMarkerTTL))
 	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-		return nil // somebody has taken it over
+		return nil // another job has taken it over
 	}
-	return broker("drop content claim", err)
+	return markBrokerError("drop content claim", err)
 }
 
 // maxFollowers bounds the list in a record. Those beyond it are found by the reconciler.
 const maxFollowers = 500
 
-// ErrEnded means that a job has ended, so that nobody can wait for its end.
+// ErrEnded means that a job has ended, so that no other job can wait for its end.
 var ErrEnded = errors.New("the job has ended")
 
-// Follow notes in a job's record that another one waits for its results. The error is ErrEnded where it will not end any more because it has,
-// and ErrNotFound where there is no such job.
-func (s *Store) Follow(ctx context.Context, tenant string, leader, follower ID) error {
-	_, err := s.Update(ctx, tenant, leader, func(r *Record) error {
-		if r.State.Final() {
+// AddFollower notes in a job's record that another one waits for its results. The error is ErrEnded where it will not
+// end any more because it has, and ErrNotFound where there is no such job.
+func (s *Store) AddFollower(ctx context.Context, tenant string, leader, follower ID) error {
+	_, err := s.UpdateRecord(ctx, tenant, leader, func(r *Record) error {
+		if r.State.HasEnded() {
 			return ErrEnded
 		}
 		for _, id := range r.Followers {
@@ -149,22 +152,23 @@ type Languages struct {
 	Time  time.Time `json:"time"`
 }
 
-// PutLanguages tells everybody which languages are installed.
+// PutLanguages publishes to all processes which languages are installed.
 func (s *Store) PutLanguages(ctx context.Context, l Languages) error {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("encode languages: %w", err)
 	}
 	if _, err := s.kv.Put(ctx, languagesKey, data); err != nil {
-		return broker("put languages", err)
+		return markBrokerError("put languages", err)
 	}
 	return nil
 }
 
-// LoadLanguages returns which languages are installed, as they were told last. The error is ErrNotFound where nobody has told.
+// LoadLanguages returns which languages are installed, as they were published last. The error is ErrNotFound where
+// none were published.
 func (s *Store) LoadLanguages(ctx context.Context) (Languages, error) {
 	var l Languages
-	if _, err := s.load(ctx, languagesKey, &l); err != nil {
+	if _, err := s.loadKey(ctx, languagesKey, &l); err != nil {
 		return Languages{}, fmt.Errorf("load languages: %w", err)
 	}
 	return l, nil

@@ -55,12 +55,12 @@ func TestParsePages(t *testing.T) {
 		}
 		n := 0
 		for page := 1; page <= tt.of; page++ {
-			if p.Contains(page) {
+			if p.ContainsPage(page) {
 				n++
 			}
 		}
-		if n != tt.count || p.Count(tt.of) != tt.count {
-			t.Errorf("%q of %d pages: %d contained, %d counted, want %d", tt.in, tt.of, n, p.Count(tt.of), tt.count)
+		if n != tt.count || p.CountPages(tt.of) != tt.count {
+			t.Errorf("%q of %d pages: %d contained, %d counted, want %d", tt.in, tt.of, n, p.CountPages(tt.of), tt.count)
 		}
 	}
 }
@@ -104,31 +104,32 @@ func TestSealer(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("key file: %v, %v, want mode 0600", info, err)
 	}
-	sealed := s.Seal("t", "j", "geheim")
-	if strings.Contains(sealed, "geheim") || s.Seal("t", "j", "geheim") == sealed {
+	sealed := s.SealSecret("t", "j", "geheim")
+	if strings.Contains(sealed, "geheim") || s.SealSecret("t", "j", "geheim") == sealed {
 		t.Errorf("sealed as %q, twice the same or readable", sealed)
 	}
-	if got, err := again.Open("t", "j", sealed); err != nil || got != "geheim" {
+	if got, err := again.OpenSecret("t", "j", sealed); err != nil || got != "geheim" {
 		t.Errorf("opened as %q, %v", got, err)
 	}
 	for name, open := range map[string]func() (string, error){
-		"another job": func() (string, error) { return s.Open("t", "k", sealed) },
-		"another key": func() (string, error) { return other.Open("t", "j", sealed) },
-		"cut":         func() (string, error) { return s.Open("t", "j", sealed[:16]) },
-		"no base64":   func() (string, error) { return s.Open("t", "j", "%") },
+		"another job": func() (string, error) { return s.OpenSecret("t", "k", sealed) },
+		"another key": func() (string, error) { return other.OpenSecret("t", "j", sealed) },
+		"cut":         func() (string, error) { return s.OpenSecret("t", "j", sealed[:16]) },
+		"no base64":   func() (string, error) { return s.OpenSecret("t", "j", "%") },
 	} {
 		if got, err := open(); err == nil {
 			t.Errorf("%s: opened as %q", name, got)
 		}
 	}
-	if _, err := other.Open("t", "j", sealed); !errors.Is(err, job.ErrOtherKey) {
-		t.Errorf("another key: got %v, want ErrOtherKey", err)
+	if _, err := other.OpenSecret("t", "j", sealed); !errors.Is(err, job.ErrWrongSealKey) {
+		t.Errorf("another key: got %v, want ErrWrongSealKey", err)
 	}
 	_, unnamed, _ := strings.Cut(sealed, ".")
-	if got, err := s.Open("t", "j", unnamed); err != nil || got != "geheim" {
+	if got, err := s.OpenSecret("t", "j", unnamed); err != nil || got != "geheim" {
 		t.Errorf("what an older server sealed: opened as %q, %v", got, err)
 	}
-	if s.Digest("t", "a") != again.Digest("t", "a") || s.Digest("t", "a") == s.Digest("t", "b") || s.Digest("t", "a") == other.Digest("t", "a") {
+	if s.DigestSecret("t", "a") != again.DigestSecret("t", "a") || s.DigestSecret("t", "a") == s.DigestSecret("t", "b") ||
+		s.DigestSecret("t", "a") == other.DigestSecret("t", "a") {
 		t.Error("digests do not tell secrets and keys apart")
 	}
 	if err := os.WriteFile(path, []byte("short\n"), 0o600); err != nil {
@@ -144,10 +145,12 @@ func TestFingerprintTellsOptionsApart(t *testing.T) {
 	base := job.Options{Lane: "interactive"}
 	seen := map[string]string{}
 	for name, change := range map[string]func(*job.Options){
-		"none": func(*job.Options) {}, "lane": func(o *job.Options) { o.Lane = "batch" }, "ocr": func(o *job.Options) { o.OCR = job.OCRForce },
+		"none": func(*job.Options) {}, "lane": func(o *job.Options) { o.Lane = "batch" },
+		"ocr":   func(o *job.Options) { o.OCR = job.OCRForce },
 		"pages": func(o *job.Options) { o.Pages = "1" }, "skew": func(o *job.Options) { o.KeepSkew = true },
-		"artifacts": func(o *job.Options) { o.Artifacts = []job.Artifact{job.ArtifactText} }, "retention": func(o *job.Options) { o.Retention = 1 },
-		"keep": func(o *job.Options) { o.Keep = true }, "stall": func(o *job.Options) { o.StallTimeout = time.Second },
+		"artifacts": func(o *job.Options) { o.Artifacts = []job.Artifact{job.ArtifactText} },
+		"retention": func(o *job.Options) { o.Retention = 1 },
+		"keep":      func(o *job.Options) { o.Keep = true }, "stall": func(o *job.Options) { o.StallTimeout = time.Second },
 		"password": func(o *job.Options) { o.PasswordDigest = "x" }, "dedupe": func(o *job.Options) { o.NoDedupe = true },
 	} {
 		o := base
@@ -166,13 +169,14 @@ func TestFingerprintTellsOptionsApart(t *testing.T) {
 
 func TestContentClaims(t *testing.T) {
 	t.Parallel()
-	jobs := bustest.Jobs(t, bustest.New(t))
+	jobs := bustest.NewJobStore(t, bustest.New(t))
 	record := func(change func(*job.Record)) *job.Record {
-		r := &job.Record{ID: job.NewID(), Tenant: "default", Run: 1, State: job.Pending, SHA256: "ab", Options: job.Options{Lane: "interactive"}}
+		r := &job.Record{ID: job.NewID(), Tenant: "default", Run: 1, State: job.Pending, SHA256: "ab",
+			Options: job.Options{Lane: "interactive"}}
 		if change != nil {
 			change(r)
 		}
-		if err := jobs.Create(t.Context(), r); err != nil {
+		if err := jobs.CreateRecord(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		return r
@@ -197,35 +201,38 @@ func TestContentClaims(t *testing.T) {
 	}
 	for name, change := range map[string]func(*job.Record){
 		"tenant": func(r *job.Record) { r.Tenant = "other" }, "bytes": func(r *job.Record) { r.SHA256 = "cd" },
-		"pages": func(r *job.Record) { r.Options.Pages = "1" }, "languages": func(r *job.Record) { r.Options.Languages = "deu" },
+		"pages":     func(r *job.Record) { r.Options.Pages = "1" },
+		"languages": func(r *job.Record) { r.Options.Languages = "deu" },
 	} {
 		if c := record(change); holder(c) != c.ID {
 			t.Errorf("another %s shares the claim", name)
 		}
 	}
-	if err := jobs.Follow(t.Context(), "default", a.ID, b.ID); err != nil {
+	if err := jobs.AddFollower(t.Context(), "default", a.ID, b.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := jobs.Follow(t.Context(), "default", a.ID, b.ID); err != nil {
+	if err := jobs.AddFollower(t.Context(), "default", a.ID, b.ID); err != nil {
 		t.Fatal(err)
 	}
-	ended, err := jobs.Update(t.Context(), "default", a.ID, func(r *job.Record) error { return r.To(job.Cancelled, time.Now()) })
+	ended, err := jobs.UpdateRecord(t.Context(), "default", a.ID,
+		func(r *job.Record) error { return r.Transition(job.Cancelled, time.Now()) })
 	if err != nil || fmt.Sprint(ended.Followers) != fmt.Sprint([]job.ID{b.ID}) {
 		t.Errorf("followers %v, %v, want b, once", ended.Followers, err)
 	}
-	if err := jobs.Follow(t.Context(), "default", a.ID, b.ID); !errors.Is(err, job.ErrEnded) {
+	if err := jobs.AddFollower(t.Context(), "default", a.ID, b.ID); !errors.Is(err, job.ErrEnded) {
 		t.Errorf("follow of a job that has ended: %v, want ErrEnded", err)
 	}
 	if err := jobs.ReplaceContent(t.Context(), b, "nobody"); !errors.Is(err, job.ErrExists) {
 		t.Errorf("replace of another's claim: %v, want ErrExists", err)
 	}
-	if err := errors.Join(jobs.DropContent(t.Context(), b), jobs.ReplaceContent(t.Context(), b, a.ID)); err != nil {
+	if err := errors.Join(jobs.ReleaseContent(t.Context(), b), jobs.ReplaceContent(t.Context(), b, a.ID)); err != nil {
 		t.Fatal(err)
 	}
 	if got := holder(a); got != b.ID {
 		t.Errorf("after b took it over: held by %s", got)
 	}
-	if err := errors.Join(jobs.DropContent(t.Context(), a), jobs.DropContent(t.Context(), b), jobs.DropContent(t.Context(), b)); err != nil {
+	if err := errors.Join(jobs.ReleaseContent(t.Context(), a), jobs.ReleaseContent(t.Context(), b),
+		jobs.ReleaseContent(t.Context(), b)); err != nil {
 		t.Fatal(err)
 	}
 	if err := jobs.ReplaceContent(t.Context(), a, b.ID); !errors.Is(err, job.ErrNotFound) {
@@ -236,7 +243,7 @@ func TestContentClaims(t *testing.T) {
 	}
 }
 
-func TestExpires(t *testing.T) {
+func TestExpiresAt(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	for _, tt := range []struct {
@@ -250,7 +257,7 @@ func TestExpires(t *testing.T) {
 		{job.Options{Retention: 2 * time.Hour}, time.Hour, now.Add(2 * time.Hour)},
 		{job.Options{Keep: true}, time.Hour, time.Time{}},
 	} {
-		if got := tt.o.Expires(now, tt.server); !got.Equal(tt.want) {
+		if got := tt.o.ExpiresAt(now, tt.server); !got.Equal(tt.want) {
 			t.Errorf("%+v, server %s: got %v, want %v", tt.o, tt.server, got, tt.want)
 		}
 	}

@@ -1,12 +1,12 @@
-// Package job keeps the state of jobs in a JetStream key-value bucket: one record a job and one progress record, each changed only by
-// compare-and-set on its revision, and only through this package.
+// Package job keeps the state of jobs in a JetStream key-value bucket: one record a job and one progress record, each
+// changed only by compare-and-set on its revision, and only through this package.
 //
 //	PENDING ──> RUNNING ──> SUCCEEDED | PARTIAL | FAILED | REJECTED | CANCELLED ──> EXPIRED | DELETED
 //	   │           ↑                        │         │                 │
 //	   │           └──── another run ───────┴─────────┴─────────────────┘
 //	   └──────────────────────────────> FAILED | REJECTED | CANCELLED
 //
-// A retry starts another run (see Record.Restart), of a SUCCEEDED job only when all of it is to be done anew.
+// A retry starts another run (see Record.RestartRun), of a SUCCEEDED job only when all of it is to be done again.
 //
 // The record is the guarantee that nothing happens twice: message ids are forgotten by the broker, revisions are not.
 package job

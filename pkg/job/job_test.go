@@ -15,7 +15,7 @@ import (
 	"inkstream.dev/pkg/job"
 )
 
-func TestRanges(t *testing.T) {
+func TestPageRanges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		pages []int
@@ -26,10 +26,10 @@ func TestRanges(t *testing.T) {
 		{[]int{9, 3, 8, 7, 3}, "3,7-9"},
 		{[]int{1, 2, 4, 5, 6, 10}, "1-2,4-6,10"},
 	} {
-		if got := job.FormatRanges(tt.pages); got != tt.want {
-			t.Errorf("FormatRanges(%v) = %q, want %q", tt.pages, got, tt.want)
+		if got := job.FormatPageRanges(tt.pages); got != tt.want {
+			t.Errorf("FormatPageRanges(%v) = %q, want %q", tt.pages, got, tt.want)
 		}
-		if got := job.FormatRanges(job.ParseRanges(tt.want)); got != tt.want {
+		if got := job.FormatPageRanges(job.ParsePageRanges(tt.want)); got != tt.want {
 			t.Errorf("round trip of %q gives %q", tt.want, got)
 		}
 	}
@@ -44,30 +44,32 @@ func TestProgressCountsEachPageOnce(t *testing.T) {
 		fresh    int
 		done     int
 	}{
-		{"two pages", []job.Outcome{{Page: 1, Kind: job.OutcomeNative}, {Page: 3, Kind: job.OutcomeFailed, Code: fault.PageTimeout}}, 2, 2},
+		{"two pages", []job.Outcome{{Page: 1, Kind: job.OutcomeNative},
+			{Page: 3, Kind: job.OutcomeFailed, Code: fault.PageTimeout}}, 2, 2},
 		{"a repeat", []job.Outcome{{Page: 1, Kind: job.OutcomeOCR}}, 0, 2},
 		{"a repeat and a new one", []job.Outcome{{Page: 3, Kind: job.OutcomeOCR}, {Page: 4, Kind: job.OutcomeBlank}}, 1, 3},
 		{"the last", []job.Outcome{{Page: 2, Kind: job.OutcomeOCR}}, 1, 4},
 	} {
-		fresh, err := p.Set(tt.outcomes)
+		fresh, err := p.SetOutcomes(tt.outcomes)
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		if fresh != tt.fresh || p.DonePages() != tt.done {
-			t.Errorf("%s: %d fresh, %d done, want %d and %d", tt.name, fresh, p.DonePages(), tt.fresh, tt.done)
+		if fresh != tt.fresh || p.CountDonePages() != tt.done {
+			t.Errorf("%s: %d fresh, %d done, want %d and %d", tt.name, fresh, p.CountDonePages(), tt.fresh, tt.done)
 		}
 	}
 	if got, want := p.Pages, "nofb"; got != want {
 		t.Errorf("pages %q, want %q", got, want)
 	}
-	if !p.AllDone() || p.Code(3) != fault.PageTimeout || p.Code(2) != "" || p.Outcome(4) != job.OutcomeBlank {
+	if !p.AllPagesDone() || p.PageFaultCode(3) != fault.PageTimeout || p.PageFaultCode(2) != "" ||
+		p.PageOutcome(4) != job.OutcomeBlank {
 		t.Errorf("progress %+v", p)
 	}
-	if _, err := p.Set([]job.Outcome{{Page: 5, Kind: job.OutcomeOCR}}); err == nil {
+	if _, err := p.SetOutcomes([]job.Outcome{{Page: 5, Kind: job.OutcomeOCR}}); err == nil {
 		t.Error("a page beyond the last was accepted")
 	}
 	sum := 0
-	for _, n := range p.Counts() {
+	for _, n := range p.CountOutcomes() {
 		sum += n
 	}
 	if sum != 4 {
@@ -94,7 +96,7 @@ func TestTransitions(t *testing.T) {
 		{job.Expired, job.Running, false},
 	} {
 		r := job.Record{State: tt.from}
-		if err := r.To(tt.to, now); (err == nil) != tt.legal {
+		if err := r.Transition(tt.to, now); (err == nil) != tt.legal {
 			t.Errorf("%s to %s: %v, want legal %t", tt.from, tt.to, err, tt.legal)
 		}
 	}
@@ -112,7 +114,7 @@ func TestFinish(t *testing.T) {
 		{"ff", job.Failed, fault.AllPagesFailed},
 	} {
 		r := job.Record{State: job.Running, PageCount: len(tt.pages)}
-		if err := r.Finish(&job.Progress{Run: 1, Pages: tt.pages}, time.Now()); err != nil {
+		if err := r.FinishRun(&job.Progress{Run: 1, Pages: tt.pages}, time.Now()); err != nil {
 			t.Fatalf("%s: %v", tt.pages, err)
 		}
 		var code fault.Code
@@ -127,7 +129,7 @@ func TestFinish(t *testing.T) {
 
 func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 	t.Parallel()
-	jobs := bustest.Jobs(t, bustest.New(t))
+	jobs := bustest.NewJobStore(t, bustest.New(t))
 	id := job.NewID()
 	const pages = 100
 	if err := jobs.CreateProgress(t.Context(), "default", id, job.NewProgress(1, pages)); err != nil {
@@ -144,7 +146,7 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 				n := 0
 				set := func(p *job.Progress) error {
 					var err error
-					n, err = p.Set([]job.Outcome{{Page: page, Kind: job.OutcomeNative}})
+					n, err = p.SetOutcomes([]job.Outcome{{Page: page, Kind: job.OutcomeNative}})
 					if n == 0 && err == nil {
 						return job.ErrUnchanged
 					}
@@ -162,7 +164,7 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 				}
 				mu.Lock()
 				fresh += n
-				if n > 0 && p.AllDone() {
+				if n > 0 && p.AllPagesDone() {
 					completers++
 				}
 				mu.Unlock()
@@ -176,21 +178,22 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 }
 
 // What is known may be old by now: nothing that was written since is lost, and nothing is judged by it.
-func TestUpdateFrom(t *testing.T) {
+func TestUpdateRecordFrom(t *testing.T) {
 	t.Parallel()
-	jobs := bustest.Jobs(t, bustest.New(t))
+	jobs := bustest.NewJobStore(t, bustest.New(t))
 	r := &job.Record{ID: job.NewID(), Tenant: "default", Run: 1, State: job.Pending, CreateTime: time.Now().UTC()}
-	if err := jobs.Create(t.Context(), r); err != nil {
+	if err := jobs.CreateRecord(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	rename := func(name string) func(*job.Record) error {
 		return func(r *job.Record) error { r.Filename = name; return nil }
 	}
-	old, err := jobs.UpdateFrom(t.Context(), r, rename("a.pdf"))
+	old, err := jobs.UpdateRecordFrom(t.Context(), r, rename("a.pdf"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jobs.Update(t.Context(), r.Tenant, r.ID, func(r *job.Record) error { r.PageCount = 7; return nil }); err != nil {
+	if _, err := jobs.UpdateRecord(t.Context(), r.Tenant, r.ID,
+		func(r *job.Record) error { r.PageCount = 7; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("no pages")
@@ -221,11 +224,11 @@ func TestUpdateFrom(t *testing.T) {
 		{"nothing to change", func(*job.Record) error { return job.ErrUnchanged }, nil, 9, "b.pdf", 2},
 	} {
 		calls := 0
-		_, err := jobs.UpdateFrom(t.Context(), old, func(r *job.Record) error { calls++; return tt.change(r) })
+		_, err := jobs.UpdateRecordFrom(t.Context(), old, func(r *job.Record) error { calls++; return tt.change(r) })
 		if !errors.Is(err, tt.err) || calls != tt.calls {
 			t.Errorf("%s: %v after %d calls, want %v after %d", tt.name, err, calls, tt.err, tt.calls)
 		}
-		got, err := jobs.Load(t.Context(), r.Tenant, r.ID)
+		got, err := jobs.LoadRecord(t.Context(), r.Tenant, r.ID)
 		if err != nil || got.PageCount != tt.pages || got.Filename != tt.file {
 			t.Errorf("%s: stored %+v, %v, want %d pages of %s", tt.name, got, err, tt.pages, tt.file)
 		}
@@ -234,43 +237,46 @@ func TestUpdateFrom(t *testing.T) {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	jobs := bustest.Jobs(t, bustest.New(t))
+	jobs := bustest.NewJobStore(t, bustest.New(t))
 	ctx := t.Context()
-	r := &job.Record{ID: job.NewID(), Tenant: "default", Run: 1, State: job.Pending, Filename: "a.pdf", CreateTime: time.Now().UTC()}
-	if _, err := jobs.Load(ctx, r.Tenant, r.ID); !errors.Is(err, job.ErrNotFound) {
+	r := &job.Record{ID: job.NewID(), Tenant: "default", Run: 1, State: job.Pending, Filename: "a.pdf",
+		CreateTime: time.Now().UTC()}
+	if _, err := jobs.LoadRecord(ctx, r.Tenant, r.ID); !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("load before create: %v, want ErrNotFound", err)
 	}
-	if err := jobs.Create(ctx, r); err != nil {
+	if err := jobs.CreateRecord(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := jobs.Create(ctx, r); !errors.Is(err, job.ErrExists) {
+	if err := jobs.CreateRecord(ctx, r); !errors.Is(err, job.ErrExists) {
 		t.Errorf("second create: %v, want ErrExists", err)
 	}
-	got, err := jobs.Update(ctx, r.Tenant, r.ID, func(r *job.Record) error { return r.To(job.Running, time.Now()) })
+	got, err := jobs.UpdateRecord(ctx, r.Tenant, r.ID,
+		func(r *job.Record) error { return r.Transition(job.Running, time.Now()) })
 	if err != nil || got.State != job.Running {
 		t.Fatalf("update: %v, %v", got, err)
 	}
-	if _, err := jobs.Update(ctx, r.Tenant, r.ID, func(r *job.Record) error { return r.To(job.Pending, time.Now()) }); err == nil {
+	if _, err := jobs.UpdateRecord(ctx, r.Tenant, r.ID,
+		func(r *job.Record) error { return r.Transition(job.Pending, time.Now()) }); err == nil {
 		t.Error("an illegal transition was stored")
 	}
-	if got, err = jobs.Load(ctx, r.Tenant, r.ID); err != nil || got.State != job.Running || got.Filename != "a.pdf" {
+	if got, err = jobs.LoadRecord(ctx, r.Tenant, r.ID); err != nil || got.State != job.Running || got.Filename != "a.pdf" {
 		t.Errorf("load: %+v, %v", got, err)
 	}
-	if _, err := jobs.Load(ctx, "other", r.ID); !errors.Is(err, job.ErrNotFound) {
+	if _, err := jobs.LoadRecord(ctx, "other", r.ID); !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("another tenant's load: %v, want ErrNotFound", err)
 	}
 }
 
 func TestClaim(t *testing.T) {
 	t.Parallel()
-	jobs := bustest.Jobs(t, bustest.New(t))
+	jobs := bustest.NewJobStore(t, bustest.New(t))
 	var mu sync.Mutex // guards winners
 	winners := map[job.ID]bool{}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			c := job.Claim{Job: job.ID(fmt.Sprintf("job%d", i)), Fingerprint: "f", Time: time.Now().UTC().Truncate(time.Second)}
-			got, err := jobs.Claim(t.Context(), "default", "key ü", c)
+			got, err := jobs.ClaimIdempotencyKey(t.Context(), "default", "key ü", c)
 			if err != nil {
 				t.Error(err)
 				return
@@ -290,12 +296,12 @@ func TestClaim(t *testing.T) {
 func TestReplaceClaim(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
-	jobs := bustest.Jobs(t, b)
+	jobs := bustest.NewJobStore(t, b)
 	claim := func(id job.ID) job.Claim {
 		return job.Claim{Job: id, Fingerprint: "f", Time: time.Now().UTC().Truncate(time.Second)}
 	}
 	first, second := claim("job1"), claim("job2")
-	if _, err := jobs.Claim(t.Context(), "default", "key", first); err != nil {
+	if _, err := jobs.ClaimIdempotencyKey(t.Context(), "default", "key", first); err != nil {
 		t.Fatal(err)
 	}
 	if err := jobs.ReplaceClaim(t.Context(), "default", "key", first, second); err != nil {
@@ -304,7 +310,7 @@ func TestReplaceClaim(t *testing.T) {
 	if err := jobs.ReplaceClaim(t.Context(), "default", "key", first, claim("job3")); !errors.Is(err, job.ErrExists) {
 		t.Errorf("replaced once more: %v, want ErrExists", err)
 	}
-	if got, err := jobs.Claim(t.Context(), "default", "key", claim("job4")); err != nil || got != second {
+	if got, err := jobs.ClaimIdempotencyKey(t.Context(), "default", "key", claim("job4")); err != nil || got != second {
 		t.Errorf("the key is tied to %+v, %v, want %+v", got, err, second)
 	}
 	s, err := b.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)

@@ -12,11 +12,11 @@ import (
 func recordKey(tenant string, id ID) string   { return "job." + tenant + "." + string(id) }
 func progressKey(tenant string, id ID) string { return "prog." + tenant + "." + string(id) }
 
-func idempotencyKey(tenant, key string) string { return "idem." + tenant + "." + hashed(key) }
-func usageKey(tenant, caller string) string    { return "used." + tenant + "." + hashed(caller) }
+func claimKey(tenant, key string) string    { return "idem." + tenant + "." + hashKeyPart(key) }
+func quotaKey(tenant, caller string) string { return "used." + tenant + "." + hashKeyPart(caller) }
 
-// hashed makes a part of a key of what others chose, because keys allow few characters.
-func hashed(s string) string {
+// hashKeyPart makes a part of a key of what others chose, because keys allow few characters.
+func hashKeyPart(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:16])
 }
@@ -29,7 +29,8 @@ func Folder(tenant string, id ID) string { return tenant + "/" + string(id) + "/
 // SourceKey returns the key of the uploaded document.
 func SourceKey(tenant string, id ID) string { return Folder(tenant, id) + "source.pdf" }
 
-// ManifestKey returns the key of the note that says which job the document belongs to, should the record be lost before it is written.
+// ManifestKey returns the key of the note that says which job the document belongs to, should the record be lost
+// before it is written.
 func ManifestKey(tenant string, id ID) string { return Folder(tenant, id) + "manifest.json" }
 
 // RunFolder returns the prefix of what a run of a job yields.
@@ -47,8 +48,8 @@ func PageKey(tenant string, id ID, run, page int) string {
 	return fmt.Sprintf("%spages/%05d.pb", RunFolder(tenant, id, run), page)
 }
 
-// PlanKey returns the key of what the document as a whole tells about the blocks of its pages (see pkg/document); there is none before the run's
-// end.
+// PlanKey returns the key of what the document as a whole tells about the blocks of its pages (see pkg/document);
+// there is none before the run's end.
 func PlanKey(tenant string, id ID, run int) string { return RunFolder(tenant, id, run) + "plan.bin" }
 
 // ArtifactFolder returns the prefix of a run's artifacts.

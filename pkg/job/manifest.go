@@ -10,9 +10,10 @@ import (
 	"inkstream.dev/pkg/config"
 )
 
-// Manifest is the note beside a stored document that says which job it belongs to, so that the blobs alone tell of every job: the reconciler makes
-// the job anew where the bucket of jobs lost it, and an index can be rebuilt. Ingest writes it, as the first thing that is done about a job; an
-// upload is acknowledged once its document and its record are stored. It holds no password, sealed or not.
+// Manifest is the note beside a stored document that says which job it belongs to, so that the blobs alone tell of
+// every job: the reconciler makes the job again where the bucket of jobs lost it, and an index can be rebuilt. Ingest
+// writes it, as the first thing that is done about a job; an upload is acknowledged once its document and its record
+// are stored. It holds no password, sealed or not.
 type Manifest struct {
 	Tenant     string            `json:"tenant"`
 	Job        ID                `json:"job"`
@@ -30,17 +31,19 @@ type Manifest struct {
 // NewManifest returns the manifest of a record's job.
 func NewManifest(r *Record) *Manifest {
 	m := &Manifest{
-		Tenant: r.Tenant, Job: r.ID, Filename: r.Filename, Size: r.Size, SHA256: r.SHA256, Options: r.Options, CreateTime: r.CreateTime,
+		Tenant: r.Tenant, Job: r.ID, Filename: r.Filename, Size: r.Size, SHA256: r.SHA256, Options: r.Options,
+		CreateTime: r.CreateTime,
 		ExpireTime: r.ExpireTime, Labels: r.Labels, Batch: r.Batch, Webhook: r.Webhook,
 	}
 	m.Options.PasswordDigest = ""
 	return m
 }
 
-// Record returns the record that the manifest's job starts with.
-func (m *Manifest) Record() *Record {
+// NewRecord returns the record that the manifest's job starts with.
+func (m *Manifest) NewRecord() *Record {
 	return &Record{
-		ID: m.Job, Tenant: m.Tenant, Run: 1, State: Pending, Options: m.Options, Filename: m.Filename, Size: m.Size, SHA256: m.SHA256,
+		ID: m.Job, Tenant: m.Tenant, Run: 1, State: Pending, Options: m.Options, Filename: m.Filename, Size: m.Size,
+		SHA256:     m.SHA256,
 		CreateTime: m.CreateTime, ExpireTime: m.ExpireTime, Labels: m.Labels, Batch: m.Batch, Webhook: m.Webhook,
 	}
 }

@@ -21,8 +21,8 @@ type PageRange struct{ First, Last int }
 // Pages is a selection of pages: ranges in order that neither overlap nor touch. None of them means all pages.
 type Pages []PageRange
 
-// ParsePages reads a selection such as "1-3,7,12-". Pages count from 1; blanks around numbers do not matter; the order and repeats do not
-// either. The empty string selects all pages, as does "1-".
+// ParsePages reads a selection such as "1-3,7,12-". Pages count from 1; blanks around numbers do not matter; the
+// order and repeats do not either. The empty string selects all pages, as does "1-".
 func ParsePages(s string) (Pages, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
@@ -59,7 +59,7 @@ func parsePageRange(s string) (PageRange, error) {
 	first, last, isRange := strings.Cut(s, "-")
 	r := PageRange{}
 	var err error
-	if r.First, err = pageNumber(first); err != nil {
+	if r.First, err = parsePageNumber(first); err != nil {
 		return r, err
 	}
 	switch {
@@ -68,7 +68,7 @@ func parsePageRange(s string) (PageRange, error) {
 	case strings.TrimSpace(last) == "":
 		r.Last = math.MaxInt
 	default:
-		if r.Last, err = pageNumber(last); err != nil {
+		if r.Last, err = parsePageNumber(last); err != nil {
 			return r, err
 		}
 	}
@@ -80,7 +80,7 @@ func parsePageRange(s string) (PageRange, error) {
 
 var errPageNumber = errors.New("a page is a number from 1 on")
 
-func pageNumber(s string) (int, error) {
+func parsePageNumber(s string) (int, error) {
 	s = strings.TrimSpace(s)
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || s[0] == '+' {
@@ -112,8 +112,8 @@ func (p Pages) String() string {
 	return b.String()
 }
 
-// Contains reports whether a page is selected.
-func (p Pages) Contains(page int) bool {
+// ContainsPage reports whether a page is selected.
+func (p Pages) ContainsPage(page int) bool {
 	if len(p) == 0 {
 		return true
 	}
@@ -125,8 +125,9 @@ func (p Pages) Contains(page int) bool {
 	return false
 }
 
-// Count returns how many of a document's pages are selected. What lies beyond the document's last page selects nothing.
-func (p Pages) Count(pages int) int {
+// CountPages returns how many of a document's pages are selected. What lies beyond the document's last page selects
+// nothing.
+func (p Pages) CountPages(pages int) int {
 	if len(p) == 0 {
 		return pages
 	}

@@ -19,8 +19,9 @@ const (
 	OutcomeSkipped = "skipped"
 )
 
-// letters are the outcomes in Progress.Pages; a dot stands for a page that has none yet.
-var letters = map[string]byte{OutcomeNative: 'n', OutcomeOCR: 'o', OutcomeBlank: 'b', OutcomeFailed: 'f', OutcomeSkipped: 's'}
+// outcomeLetters are the outcomes in Progress.Pages; a dot stands for a page that has none yet.
+var outcomeLetters = map[string]byte{OutcomeNative: 'n', OutcomeOCR: 'o', OutcomeBlank: 'b', OutcomeFailed: 'f',
+	OutcomeSkipped: 's'}
 
 const pendingLetter = '.'
 
@@ -35,15 +36,15 @@ type Outcome struct {
 // Progress says which pages of a run have ended, and how. Change it only inside Store.UpdateProgress.
 type Progress struct {
 	Run int `json:"run"`
-	// Pages has one letter a page: n native_text, o ocr, b blank, f failed, s skipped, a dot while the page is under way. A page is
-	// counted once because its letter is set once.
+	// Pages has one letter a page: n native_text, o ocr, b blank, f failed, s skipped, a dot while the page is under
+	// way. A page is counted once because its letter is set once.
 	Pages string `json:"pages"`
 	// Failed holds page ranges by code, e.g. "3,7-9".
 	Failed map[fault.Code]string `json:"failed,omitempty"`
 	// Stages holds the times of the stages that work by chunk or page.
 	Stages map[string]StageTimes `json:"stages,omitempty"`
 
-	at version
+	at keyVersion
 }
 
 // NewProgress returns the progress of a run in which no page has ended.
@@ -51,25 +52,25 @@ func NewProgress(run, pages int) *Progress {
 	return &Progress{Run: run, Pages: strings.Repeat(string(pendingLetter), pages)}
 }
 
-// Done reports whether every page from first to last has an outcome. Pages count from 1.
-func (p *Progress) Done(first, last int) bool {
+// PagesDone reports whether every page from first to last has an outcome. Pages count from 1.
+func (p *Progress) PagesDone(first, last int) bool {
 	return first >= 1 && last <= len(p.Pages) && strings.IndexByte(p.Pages[first-1:last], pendingLetter) < 0
 }
 
-// AllDone reports whether every page has an outcome.
-func (p *Progress) AllDone() bool { return p.Done(1, len(p.Pages)) }
+// AllPagesDone reports whether every page has an outcome.
+func (p *Progress) AllPagesDone() bool { return p.PagesDone(1, len(p.Pages)) }
 
-// DonePages returns how many pages have an outcome.
-func (p *Progress) DonePages() int {
+// CountDonePages returns how many pages have an outcome.
+func (p *Progress) CountDonePages() int {
 	return len(p.Pages) - strings.Count(p.Pages, string(pendingLetter))
 }
 
-// Outcome returns how a page ended, or "" while it has not.
-func (p *Progress) Outcome(page int) string {
+// PageOutcome returns how a page ended, or "" while it has not.
+func (p *Progress) PageOutcome(page int) string {
 	if page < 1 || page > len(p.Pages) {
 		return ""
 	}
-	for kind, letter := range letters {
+	for kind, letter := range outcomeLetters {
 		if p.Pages[page-1] == letter {
 			return kind
 		}
@@ -77,22 +78,22 @@ func (p *Progress) Outcome(page int) string {
 	return ""
 }
 
-// Code returns why a page failed, or "" where it did not.
-func (p *Progress) Code(page int) fault.Code {
+// PageFaultCode returns why a page failed, or "" where it did not.
+func (p *Progress) PageFaultCode(page int) fault.Code {
 	for code, ranges := range p.Failed {
-		if slices.Contains(ParseRanges(ranges), page) {
+		if slices.Contains(ParsePageRanges(ranges), page) {
 			return code
 		}
 	}
 	return ""
 }
 
-// Set records how pages ended and returns how many of them were new. A page that has an outcome keeps it.
-func (p *Progress) Set(outcomes []Outcome) (int, error) {
+// SetOutcomes records how pages ended and returns how many of them were new. A page that has an outcome keeps it.
+func (p *Progress) SetOutcomes(outcomes []Outcome) (int, error) {
 	pages := []byte(p.Pages)
 	news := 0
 	for _, o := range outcomes {
-		letter, ok := letters[o.Kind]
+		letter, ok := outcomeLetters[o.Kind]
 		if !ok || o.Page < 1 || o.Page > len(pages) {
 			return 0, fmt.Errorf("page %d of %d: outcome %q", o.Page, len(pages), o.Kind)
 		}
@@ -105,25 +106,25 @@ func (p *Progress) Set(outcomes []Outcome) (int, error) {
 			if p.Failed == nil {
 				p.Failed = make(map[fault.Code]string)
 			}
-			p.Failed[o.Code] = addPage(p.Failed[o.Code], o.Page)
+			p.Failed[o.Code] = addPageToRanges(p.Failed[o.Code], o.Page)
 		}
 	}
 	p.Pages = string(pages)
 	return news, nil
 }
 
-// Ran adds a unit of work to a stage's times.
-func (p *Progress) Ran(stage string, start, end time.Time) {
+// RecordStage adds a unit of work to a stage's times.
+func (p *Progress) RecordStage(stage string, start, end time.Time) {
 	if p.Stages == nil {
 		p.Stages = make(map[string]StageTimes)
 	}
-	p.Stages[stage] = p.Stages[stage].add(start, end)
+	p.Stages[stage] = p.Stages[stage].addUnit(start, end)
 }
 
-// Counts returns the number of pages by outcome.
-func (p *Progress) Counts() map[string]int {
+// CountOutcomes returns the number of pages by outcome.
+func (p *Progress) CountOutcomes() map[string]int {
 	m := make(map[string]int)
-	for kind, letter := range letters {
+	for kind, letter := range outcomeLetters {
 		if n := strings.Count(p.Pages, string(letter)); n > 0 {
 			m[kind] = n
 		}
@@ -131,14 +132,14 @@ func (p *Progress) Counts() map[string]int {
 	return m
 }
 
-// addPage adds a page to a list of ranges such as "3,7-9".
-func addPage(ranges string, page int) string {
-	pages := append(ParseRanges(ranges), page)
-	return FormatRanges(pages)
+// addPageToRanges adds a page to a list of ranges such as "3,7-9".
+func addPageToRanges(ranges string, page int) string {
+	pages := append(ParsePageRanges(ranges), page)
+	return FormatPageRanges(pages)
 }
 
-// ParseRanges returns the pages of a list such as "3,7-9", in order. Parts that do not parse are left out.
-func ParseRanges(s string) []int {
+// ParsePageRanges returns the pages of a list such as "3,7-9", in order. Parts that do not parse are left out.
+func ParsePageRanges(s string) []int {
 	var pages []int
 	for part := range strings.SplitSeq(s, ",") {
 		lo, hi, isRange := strings.Cut(part, "-")

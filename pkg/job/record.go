@@ -38,14 +38,14 @@ var transitions = map[State][]State{
 	Expired:   {Deleted},
 }
 
-// Final reports whether the job has ended.
-func (s State) Final() bool { return s != Pending && s != Running }
+// HasEnded reports whether the job has ended.
+func (s State) HasEnded() bool { return s != Pending && s != Running }
 
-// Gone reports whether nothing is left of the job but its tombstone, or soon will be.
-func (s State) Gone() bool { return s == Expired || s == Deleted }
+// IsGone reports whether nothing is left of the job but its tombstone, or soon will be.
+func (s State) IsGone() bool { return s == Expired || s == Deleted }
 
-// Halted reports whether the job was ended from outside, so that whoever still works on it must stop.
-func (s State) Halted() bool { return s == Cancelled || s.Gone() }
+// IsEndedExternally reports whether the job was ended from outside, so that handlers still working on it must stop.
+func (s State) IsEndedExternally() bool { return s == Cancelled || s.IsGone() }
 
 // Options are the choices made for a job, defaults filled in.
 type Options struct {
@@ -63,7 +63,7 @@ type Options struct {
 	// KeepSkew leaves skewed scans as they are; KeepRotation leaves those that do not stand upright.
 	KeepSkew     bool `json:"keepSkew,omitempty"`
 	KeepRotation bool `json:"keepRotation,omitempty"`
-	// Artifacts is what the job yields, sorted; empty means the default. Use Wants.
+	// Artifacts is what the job yields, sorted; empty means the default. Use WantsArtifact.
 	Artifacts []Artifact `json:"artifacts,omitempty"`
 	// NoTables leaves tables as the text that they are.
 	NoTables bool `json:"noTables,omitempty"`
@@ -73,16 +73,19 @@ type Options struct {
 	ChunkWords int `json:"chunkWords,omitempty"`
 	// NoDedupe has the work done even if an earlier job has done the same.
 	NoDedupe bool `json:"noDedupe,omitempty"`
-	// Retention is how long the job is kept from its creation on; 0 means as long as the server keeps jobs. Keep keeps it for ever.
+	// Retention is how long the job is kept from its creation on; 0 means as long as the server keeps jobs. With Keep it
+	// never expires.
 	Retention time.Duration `json:"retention,omitempty"`
 	Keep      bool          `json:"keep,omitempty"`
-	// Password is on its way from the request to the seal, and never stored. PasswordDigest tells two of them apart; see Sealer.Digest.
+	// Password is on its way from the request to the seal, and never stored. PasswordDigest tells two of them apart; see
+	// Sealer.DigestSecret.
 	Password       config.Secret `json:"-"`
 	PasswordDigest string        `json:"passwordDigest,omitempty"`
 }
 
-// Expires returns when a job that is created now is over, given how long the server keeps jobs, 0 for ever; zero where it never is.
-func (o *Options) Expires(now time.Time, server time.Duration) time.Time {
+// ExpiresAt returns when a job that is created now expires, given how long the server keeps jobs (0 means without
+// end); zero where it never expires.
+func (o *Options) ExpiresAt(now time.Time, server time.Duration) time.Time {
 	keep := server
 	if o.Retention > 0 {
 		keep = o.Retention
@@ -122,24 +125,25 @@ const (
 	ArtifactALTO       Artifact = "alto"
 )
 
-// Artifacts lists every kind; the first eight are the default.
-func Artifacts() []Artifact {
+// AllArtifacts lists every kind; the first eight are the default.
+func AllArtifacts() []Artifact {
 	return []Artifact{
-		ArtifactText, ArtifactJSON, ArtifactMarkdown, ArtifactTables, ArtifactImages, ArtifactSearchable, ArtifactMetadata, ArtifactChunks,
+		ArtifactText, ArtifactJSON, ArtifactMarkdown, ArtifactTables, ArtifactImages, ArtifactSearchable, ArtifactMetadata,
+		ArtifactChunks,
 		ArtifactLayout, ArtifactHOCR, ArtifactALTO,
 	}
 }
 
-// Wants reports whether the job is to yield an artifact.
-func (o *Options) Wants(a Artifact) bool {
+// WantsArtifact reports whether the job is to yield an artifact.
+func (o *Options) WantsArtifact(a Artifact) bool {
 	if len(o.Artifacts) == 0 {
 		return a != ArtifactLayout && a != ArtifactHOCR && a != ArtifactALTO
 	}
 	return slices.Contains(o.Artifacts, a)
 }
 
-// Shorter returns the option if it is set and shorter than the server's limit, else the limit; 0 means no limit.
-func Shorter(option, limit time.Duration) time.Duration {
+// ShorterLimit returns the option if it is set and shorter than the server's limit, else the limit; 0 means no limit.
+func ShorterLimit(option, limit time.Duration) time.Duration {
 	if option > 0 && (limit == 0 || option < limit) {
 		return option
 	}
@@ -179,7 +183,7 @@ type Fault struct {
 
 // NewFault returns err as the record keeps it.
 func NewFault(stage string, err error) *Fault {
-	return &Fault{Code: fault.CodeOf(err), Stage: stage, Message: fault.MessageOf(err)}
+	return &Fault{Code: fault.CodeOf(err), Stage: stage, Message: fault.UserMessageOf(err)}
 }
 
 // StageTimes is a stage's share in a run.
@@ -191,7 +195,7 @@ type StageTimes struct {
 	Busy float64 `json:"busy"`
 }
 
-// Record is all that is kept about a job but its page progress. Change it only inside Store.Update.
+// Record is all that is kept about a job but its page progress. Change it only inside Store.UpdateRecord.
 type Record struct {
 	ID       ID      `json:"id"`
 	Tenant   string  `json:"tenant"`
@@ -219,20 +223,22 @@ type Record struct {
 	Sealed    string `json:"sealed,omitempty"`
 	Protected bool   `json:"protected,omitempty"`
 
-	// DuplicateOf is the job whose results this one takes over, or has; Follows is the one whose end it waits for, to do so; Followers are those
-	// that wait for this one.
+	// DuplicateOf is the job whose results this one takes over, or has; Follows is the one whose end it waits for, to do
+	// so; Followers are those that wait for this one.
 	DuplicateOf ID   `json:"duplicateOf,omitempty"`
 	Follows     ID   `json:"follows,omitempty"`
 	Followers   []ID `json:"followers,omitempty"`
 
-	// Labels are the client's own names and values; Batch is the batch that the job came in; Webhook is the address to be told of its end.
+	// Labels are the client's own names and values; Batch is the batch that the job came in; Webhook is the address to
+	// be told of its end.
 	Labels  map[string]string `json:"labels,omitempty"`
 	Batch   ID                `json:"batch,omitempty"`
 	Webhook string            `json:"webhook,omitempty"`
 	// Caller is the API key that the job came by, where that has a quota of jobs; they are counted by it.
 	Caller string `json:"caller,omitempty"`
 
-	// ResultRun is the last run that ended with results; 0 while there is none. Its results answer until a later run's replace them.
+	// ResultRun is the last run that ended with results; 0 while there is none. Its results answer until a later run's
+	// replace them.
 	ResultRun int `json:"resultRun,omitempty"`
 	// Artifacts is how many artifacts the run yielded whose results there are; 0 where that is not known.
 	Artifacts int `json:"artifacts,omitempty"`
@@ -246,15 +252,16 @@ type Record struct {
 
 	CreateTime time.Time `json:"createTime"`
 	StartTime  time.Time `json:"startTime,omitzero"`
-	// Idle is how long of the run's time nobody had anything of the job in hand, as while the server was off.
+	// Idle is how long of the run's time nothing of the job was in flight, as while the server was off.
 	Idle       time.Duration `json:"idle,omitempty"`
 	EndTime    time.Time     `json:"endTime,omitzero"`
 	ExpireTime time.Time     `json:"expireTime,omitzero"`
 
-	at version
+	at keyVersion
 }
 
-// BatchLabel and CallerLabel are the labels by which the search index knows a job's batch and its caller. Clients' own labels begin with no tilde.
+// BatchLabel and CallerLabel are the labels by which the search index knows a job's batch and its caller. Clients'
+// own labels begin with no tilde.
 const (
 	BatchLabel  = "~batch"
 	CallerLabel = "~caller"
@@ -263,8 +270,8 @@ const (
 // Lane returns the job's lane.
 func (r *Record) Lane() string { return r.Options.Lane }
 
-// To moves the record to another state, or says why that is not legal.
-func (r *Record) To(s State, now time.Time) error {
+// Transition moves the record to another state, or says why that is not legal.
+func (r *Record) Transition(s State, now time.Time) error {
 	if r.State == s {
 		return nil
 	}
@@ -272,9 +279,9 @@ func (r *Record) To(s State, now time.Time) error {
 		return fmt.Errorf("job %s: %s cannot become %s", r.ID, r.State, s)
 	}
 	r.State = s
-	if s.Final() {
+	if s.HasEnded() {
 		r.EndTime = now
-		// Nobody needs the password any more.
+		// The password is not needed any more.
 		r.Sealed, r.Options.PasswordDigest = "", ""
 	} else if r.StartTime.IsZero() {
 		r.StartTime = now
@@ -282,15 +289,15 @@ func (r *Record) To(s State, now time.Time) error {
 	return nil
 }
 
-// Ran adds a unit of work to a stage's times.
-func (r *Record) Ran(stage string, start, end time.Time) {
+// RecordStage adds a unit of work to a stage's times.
+func (r *Record) RecordStage(stage string, start, end time.Time) {
 	if r.Stages == nil {
 		r.Stages = make(map[string]StageTimes)
 	}
-	r.Stages[stage] = r.Stages[stage].add(start, end)
+	r.Stages[stage] = r.Stages[stage].addUnit(start, end)
 }
 
-func (t StageTimes) add(start, end time.Time) StageTimes {
+func (t StageTimes) addUnit(start, end time.Time) StageTimes {
 	if t.Units == 0 || start.Before(t.Start) {
 		t.Start = start
 	}
@@ -302,8 +309,8 @@ func (t StageTimes) add(start, end time.Time) StageTimes {
 	return t
 }
 
-// Chunks returns the number of chunks that the document is cut into.
-func (r *Record) Chunks() int {
+// ChunkCount returns the number of chunks that the document is cut into.
+func (r *Record) ChunkCount() int {
 	if r.ChunkPages == 0 {
 		return 0
 	}
@@ -315,9 +322,10 @@ func (r *Record) ChunkRange(chunk int) (first, last int) {
 	return chunk*r.ChunkPages + 1, min((chunk+1)*r.ChunkPages, r.PageCount)
 }
 
-// Finish takes over what the progress holds and ends the job by it: SUCCEEDED when no page failed, PARTIAL when some did, FAILED when all did.
-func (r *Record) Finish(p *Progress, now time.Time) error {
-	r.Outcomes = p.Counts()
+// FinishRun takes over what the progress holds and ends the job by it: SUCCEEDED when no page failed, PARTIAL when
+// some did, FAILED when all did.
+func (r *Record) FinishRun(p *Progress, now time.Time) error {
+	r.Outcomes = p.CountOutcomes()
 	r.FailedPages = maps.Clone(p.Failed)
 	if r.Stages == nil {
 		r.Stages = make(map[string]StageTimes)
@@ -330,16 +338,16 @@ func (r *Record) Finish(p *Progress, now time.Time) error {
 	}
 	switch {
 	case failed == 0:
-		return r.To(Succeeded, now)
+		return r.Transition(Succeeded, now)
 	case none:
-		r.Error = &Fault{Code: fault.AllPagesFailed, Stage: "index", Message: fault.AllPagesFailed.Describe()}
+		r.Error = &Fault{Code: fault.AllPagesFailed, Stage: "index", Message: fault.AllPagesFailed.DescribeCode()}
 		if len(p.Failed) == 1 {
 			for code := range p.Failed {
-				r.Error.Message += ": " + code.Describe()
+				r.Error.Message += ": " + code.DescribeCode()
 			}
 		}
-		return r.To(Failed, now)
+		return r.Transition(Failed, now)
 	default:
-		return r.To(Partial, now)
+		return r.Transition(Partial, now)
 	}
 }

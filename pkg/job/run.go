@@ -11,16 +11,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// TombstoneTTL is how long a tombstone stays at least: as long as it stays, whoever asks for the job is told that it is gone.
+// TombstoneTTL is how long a tombstone stays at least: as long as it stays, a client that asks for the job is told
+// that it is gone.
 const TombstoneTTL = 30 * 24 * time.Hour
 
 // ErrNoRestart means that a job in its state cannot have another run.
 var ErrNoRestart = errors.New("the job cannot run again")
 
-// Restart begins another run of a job that has ended: of its pages that have no result, or of everything when all is set. A run of
-// everything begins at scan, where the policy is applied again; a document that was never opened begins at ingest. Results of the last run
-// that had some stay until this one's replace them.
-func (r *Record) Restart(all bool, now time.Time) error {
+// RestartRun begins another run of a job that has ended: of its pages that have no result, or of everything when all
+// is set. A run of everything begins at scan, where the policy is applied again; a document that was never opened
+// begins at ingest. Results of the last run that had some stay until this one's replace them.
+func (r *Record) RestartRun(all bool, now time.Time) error {
 	switch {
 	case r.State == Partial, r.State == Failed, r.State == Cancelled, r.State == Succeeded && all:
 	default:
@@ -44,7 +45,8 @@ func (r *Record) Restart(all bool, now time.Time) error {
 		r.ChunkPages, r.Findings = 0, nil
 	}
 	// Of the stages, those keep their times that have no work in this run.
-	again := map[string]bool{"ingest": r.PageCount == 0, "scan": r.ChunkPages == 0, "render": true, "ocr": true, "index": true}
+	again := map[string]bool{"ingest": r.PageCount == 0, "scan": r.ChunkPages == 0, "render": true, "ocr": true,
+		"index": true}
 	maps.DeleteFunc(r.Stages, func(stage string, _ StageTimes) bool { return again[stage] })
 	return nil
 }
@@ -57,7 +59,8 @@ func (r *Record) ArtifactsRun() int {
 	return r.Run
 }
 
-// PageRuns returns the runs that may hold a page's result, the newest first. The newest that does is the one that counts.
+// PageRuns returns the runs that may hold a page's result, the newest first. The newest that does is the one that
+// counts.
 func (r *Record) PageRuns() []int {
 	runs := []int{r.Run}
 	if r.BaseRun > 0 {
@@ -68,43 +71,45 @@ func (r *Record) PageRuns() []int {
 	return runs
 }
 
-// Bury leaves of the record only that there was such a job and what became of it: EXPIRED or DELETED. ExpireTime is when the tombstone may
-// go as well.
-func (r *Record) Bury(s State, now time.Time) error {
-	if !s.Gone() {
+// Tombstone leaves of the record only that there was such a job and what became of it: EXPIRED or DELETED. ExpireTime
+// is when the tombstone may go as well.
+func (r *Record) Tombstone(s State, now time.Time) error {
+	if !s.IsGone() {
 		return fmt.Errorf("job %s: no tombstone says %s", r.ID, s)
 	}
-	if err := r.To(s, now); err != nil {
+	if err := r.Transition(s, now); err != nil {
 		return err
 	}
 	*r = Record{
-		ID: r.ID, Tenant: r.Tenant, Run: r.Run, State: s, Options: Options{Lane: r.Options.Lane}, CreateTime: r.CreateTime, EndTime: now,
+		ID: r.ID, Tenant: r.Tenant, Run: r.Run, State: s, Options: Options{Lane: r.Options.Lane}, CreateTime: r.CreateTime,
+		EndTime:    now,
 		ExpireTime: now.Add(TombstoneTTL), at: r.at,
 	}
 	return nil
 }
 
-// Buried reports whether the record is a tombstone.
-func (r *Record) Buried() bool { return r.State.Gone() && r.SHA256 == "" }
+// IsTombstone reports whether the record is a tombstone.
+func (r *Record) IsTombstone() bool { return r.State.IsGone() && r.SHA256 == "" }
 
-// carry returns the progress of a later run that takes over what this one has of results: all pages that did not fail.
-func (p *Progress) carry(run, pages int) *Progress {
+// carryOver returns the progress of a later run that takes over what this one has of results: all pages that did not
+// fail.
+func (p *Progress) carryOver(run, pages int) *Progress {
 	next := NewProgress(run, pages)
 	if len(p.Pages) != pages {
 		return next // never cut before, or another document
 	}
-	next.Pages = strings.ReplaceAll(p.Pages, string(letters[OutcomeFailed]), string(pendingLetter))
+	next.Pages = strings.ReplaceAll(p.Pages, string(outcomeLetters[OutcomeFailed]), string(pendingLetter))
 	return next
 }
 
-// CarryProgress puts the progress of a later run in the place of the one that is stored; pages that ended without failing keep their
-// outcome. Progress of the same run or a later one stays as it is. It returns what is stored then.
+// CarryProgress puts the progress of a later run in the place of the one that is stored; pages that ended without
+// failing keep their outcome. Progress of the same run or a later one stays as it is. It returns what is stored then.
 func (s *Store) CarryProgress(ctx context.Context, tenant string, id ID, run, pages int) (*Progress, error) {
 	p, err := s.UpdateProgress(ctx, tenant, id, func(old *Progress) error {
 		if old.Run >= run {
 			return ErrUnchanged
 		}
-		*old = *old.carry(run, pages)
+		*old = *old.carryOver(run, pages)
 		return nil
 	})
 	if !errors.Is(err, ErrNotFound) {
@@ -116,21 +121,21 @@ func (s *Store) CarryProgress(ctx context.Context, tenant string, id ID, run, pa
 	return s.LoadProgress(ctx, tenant, id)
 }
 
-// markerTTL is how long the mark stays that a purged key leaves: long enough for every watcher to see it.
-const markerTTL = time.Hour
+// purgeMarkerTTL is how long the mark stays that a purged key leaves: long enough for every watcher to see it.
+const purgeMarkerTTL = time.Hour
 
-// DropProgress removes a job's page progress. To have none is no error.
-func (s *Store) DropProgress(ctx context.Context, tenant string, id ID) error {
-	if err := s.kv.Purge(ctx, progressKey(tenant, id), jetstream.PurgeTTL(markerTTL)); err != nil {
-		return broker("drop progress of job "+string(id), err)
+// DeleteProgress removes a job's page progress. To have none is no error.
+func (s *Store) DeleteProgress(ctx context.Context, tenant string, id ID) error {
+	if err := s.kv.Purge(ctx, progressKey(tenant, id), jetstream.PurgeTTL(purgeMarkerTTL)); err != nil {
+		return markBrokerError("drop progress of job "+string(id), err)
 	}
 	return nil
 }
 
-// Forget removes a job's tombstone, or the whole record: nobody will know that there was such a job.
-func (s *Store) Forget(ctx context.Context, tenant string, id ID) error {
-	if err := s.kv.Purge(ctx, recordKey(tenant, id), jetstream.PurgeTTL(markerTTL)); err != nil {
-		return broker("forget job "+string(id), err)
+// PurgeRecord removes a job's tombstone, or the whole record: nothing then shows that there was such a job.
+func (s *Store) PurgeRecord(ctx context.Context, tenant string, id ID) error {
+	if err := s.kv.Purge(ctx, recordKey(tenant, id), jetstream.PurgeTTL(purgeMarkerTTL)); err != nil {
+		return markBrokerError("forget job "+string(id), err)
 	}
 	return nil
 }

@@ -33,18 +33,20 @@ func TestRestart(t *testing.T) {
 		{job.Deleted, true, 5, ""},
 	} {
 		r := job.Record{
-			Run: 4, State: tt.state, PageCount: tt.pages, ChunkPages: 16, ResultRun: 3, EndTime: now.Add(-time.Hour), Error: &job.Fault{Code: fault.Internal},
+			Run: 4, State: tt.state, PageCount: tt.pages, ChunkPages: 16, ResultRun: 3, EndTime: now.Add(-time.Hour),
+			Error:    &job.Fault{Code: fault.Internal},
 			Outcomes: map[string]int{"failed": 1}, Failures: map[string]int{"x": 1},
 			Stages: map[string]job.StageTimes{"ingest": {Units: 1}, "scan": {Units: 1}, "ocr": {Units: 9}},
 		}
-		err := r.Restart(tt.all, now)
+		err := r.RestartRun(tt.all, now)
 		if tt.want == "" {
 			if !errors.Is(err, job.ErrNoRestart) || r.Run != 4 || r.State != tt.state {
 				t.Errorf("%s: %v, run %d, want ErrNoRestart and nothing changed", tt.state, err, r.Run)
 			}
 			continue
 		}
-		if err != nil || r.State != tt.want || r.Run != 5 || r.BaseRun != 4 || r.ArtifactsRun() != 3 || !r.EndTime.IsZero() || r.Error != nil || r.Outcomes != nil {
+		if err != nil || r.State != tt.want || r.Run != 5 || r.BaseRun != 4 || r.ArtifactsRun() != 3 ||
+			!r.EndTime.IsZero() || r.Error != nil || r.Outcomes != nil {
 			t.Errorf("%s: %v, got %+v, want run 5 %s", tt.state, err, r, tt.want)
 		}
 		if cut := r.ChunkPages > 0; cut == tt.all {
@@ -79,19 +81,19 @@ func TestPagesOfSeveralRuns(t *testing.T) {
 		}
 	}
 	want("[1]", 1)
-	steps(r.Finish(&job.Progress{Run: 1, Pages: "nf"}, time.Now()), r.Restart(false, time.Now()))
+	steps(r.FinishRun(&job.Progress{Run: 1, Pages: "nf"}, time.Now()), r.RestartRun(false, time.Now()))
 	want("[2 1]", 1)
-	steps(r.To(job.Cancelled, time.Now()), r.Restart(false, time.Now()))
+	steps(r.Transition(job.Cancelled, time.Now()), r.RestartRun(false, time.Now()))
 	want("[3 2 1]", 1)
-	steps(r.Finish(&job.Progress{Run: 3, Pages: "nn"}, time.Now()))
+	steps(r.FinishRun(&job.Progress{Run: 3, Pages: "nn"}, time.Now()))
 	want("[3]", 3)
-	steps(r.Restart(true, time.Now()), r.Finish(&job.Progress{Run: 4, Pages: "ff"}, time.Now()))
+	steps(r.RestartRun(true, time.Now()), r.FinishRun(&job.Progress{Run: 4, Pages: "ff"}, time.Now()))
 	want("[4 3]", 3)
 }
 
 func TestCarryProgress(t *testing.T) {
 	t.Parallel()
-	jobs := bustest.Jobs(t, bustest.New(t))
+	jobs := bustest.NewJobStore(t, bustest.New(t))
 	for _, tt := range []struct {
 		name string
 		old  *job.Progress
@@ -99,7 +101,8 @@ func TestCarryProgress(t *testing.T) {
 		want string
 		kept int // the run of what is stored then
 	}{
-		{"failed pages are open again", &job.Progress{Run: 1, Pages: "nof.bs", Failed: map[fault.Code]string{fault.PageTimeout: "3"}}, 2, "no..bs", 2},
+		{"failed pages are open again", &job.Progress{Run: 1, Pages: "nof.bs",
+			Failed: map[fault.Code]string{fault.PageTimeout: "3"}}, 2, "no..bs", 2},
 		{"the same run stays", &job.Progress{Run: 2, Pages: "nof.bs"}, 2, "nof.bs", 2},
 		{"a later run stays", &job.Progress{Run: 3, Pages: "nnnnnn"}, 2, "nnnnnn", 3},
 		{"another document begins anew", &job.Progress{Run: 1, Pages: "nn"}, 2, "......", 2},
@@ -123,21 +126,25 @@ func TestCarryProgress(t *testing.T) {
 	}
 }
 
-func TestBury(t *testing.T) {
+func TestTombstone(t *testing.T) {
 	t.Parallel()
-	jobs := bustest.Jobs(t, bustest.New(t))
-	r := &job.Record{ID: job.NewID(), Tenant: "default", Run: 2, State: job.Succeeded, Filename: "secret.pdf", SHA256: "ab", CreateTime: time.Now().UTC()}
-	if err := jobs.Create(t.Context(), r); err != nil {
+	jobs := bustest.NewJobStore(t, bustest.New(t))
+	r := &job.Record{ID: job.NewID(), Tenant: "default", Run: 2, State: job.Succeeded, Filename: "secret.pdf",
+		SHA256: "ab", CreateTime: time.Now().UTC()}
+	if err := jobs.CreateRecord(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	got, err := jobs.Update(t.Context(), "default", r.ID, func(r *job.Record) error { return r.Bury(job.Deleted, time.Now()) })
-	if err != nil || !got.Buried() || got.State != job.Deleted || got.Filename != "" || time.Until(got.ExpireTime) < 7*24*time.Hour {
+	got, err := jobs.UpdateRecord(t.Context(), "default", r.ID,
+		func(r *job.Record) error { return r.Tombstone(job.Deleted, time.Now()) })
+	if err != nil || !got.IsTombstone() || got.State != job.Deleted || got.Filename != "" ||
+		time.Until(got.ExpireTime) < 7*24*time.Hour {
 		t.Errorf("got %+v, %v, want a tombstone for a week at least", got, err)
 	}
-	if err := errors.Join(jobs.DropProgress(t.Context(), "default", r.ID), jobs.Forget(t.Context(), "default", r.ID)); err != nil {
+	if err := errors.Join(jobs.DeleteProgress(t.Context(), "default", r.ID),
+		jobs.PurgeRecord(t.Context(), "default", r.ID)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jobs.Load(t.Context(), "default", r.ID); !errors.Is(err, job.ErrNotFound) {
+	if _, err := jobs.LoadRecord(t.Context(), "default", r.ID); !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("load: %v, want ErrNotFound", err)
 	}
 }

@@ -20,19 +20,19 @@ import (
 // sealKeyBytes is the length of the server's key.
 const sealKeyBytes = 32
 
-// Sealer seals documents' passwords with the server's key (AES-256-GCM), so that records, manifests and their backups hold none that can be
-// read. What is sealed for one job opens for no other. It is safe for concurrent use.
+// Sealer seals documents' passwords with the server's key (AES-256-GCM), so that records, manifests and their backups
+// hold none that can be read. What is sealed for one job opens for no other. It is safe for concurrent use.
 type Sealer struct {
 	aead cipher.AEAD
 	mac  []byte
 	name string // of the key: it begins what is sealed, and tells nothing about it
 }
 
-// ErrOtherKey is what Open returns for what was sealed with another key than the sealer's.
-var ErrOtherKey = errors.New("sealed with another key than this service has: every service needs the same")
+// ErrWrongSealKey is what OpenSecret returns for what was sealed with another key than the sealer's.
+var ErrWrongSealKey = errors.New("sealed with another key than this service has: every service needs the same")
 
-// keyMark ends the name of the key that something was sealed with. Base64 has no such character.
-const keyMark = "."
+// keyNameSeparator ends the name of the key that something was sealed with. Base64 has no such character.
+const keyNameSeparator = "."
 
 // NewSealer returns a sealer with a key of 32 bytes.
 func NewSealer(key []byte) (*Sealer, error) {
@@ -79,20 +79,21 @@ func LoadSealer(path string) (*Sealer, error) {
 	return s, nil
 }
 
-// LoadOrCreateSealer is LoadSealer for a process that has its data folder to itself: a key that is missing is made, readable by its owner only.
+// LoadOrCreateSealer is LoadSealer for a process that has its data folder to itself: a key that is missing is made,
+// readable by its owner only.
 func LoadOrCreateSealer(path string) (*Sealer, error) {
 	s, err := LoadSealer(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
-	if err := createKey(path); err != nil {
+	if err := createSealKey(path); err != nil {
 		return nil, fmt.Errorf("make sealing key: %w", err)
 	}
 	return LoadSealer(path)
 }
 
-// createKey writes a new key, durably: passwords that it has sealed are lost with it.
-func createKey(path string) (err error) {
+// createSealKey writes a new key, durably: passwords that it has sealed are lost with it.
+func createSealKey(path string) (err error) {
 	key := make([]byte, sealKeyBytes)
 	_, _ = rand.Read(key) // never fails
 	dir := filepath.Dir(path)
@@ -119,19 +120,21 @@ func createKey(path string) (err error) {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// whose is what ties a sealed text to its job.
-func whose(tenant string, id ID) []byte { return []byte(tenant + "/" + string(id)) }
+// associatedData is what ties a sealed text to its job.
+func associatedData(tenant string, id ID) []byte { return []byte(tenant + "/" + string(id)) }
 
-// Seal returns a secret of a job as text that only Open can read.
-func (s *Sealer) Seal(tenant string, id ID, secret string) string {
-	return s.name + keyMark + base64.StdEncoding.EncodeToString(s.aead.Seal(nil, nil, []byte(secret), whose(tenant, id)))
+// SealSecret returns a secret of a job as text that only OpenSecret can read.
+func (s *Sealer) SealSecret(tenant string, id ID, secret string) string {
+	return s.name + keyNameSeparator + base64.StdEncoding.EncodeToString(s.aead.Seal(nil, nil, []byte(secret),
+		associatedData(tenant, id)))
 }
 
-// Open returns the secret of a job that was sealed. The error is ErrOtherKey, or says no more than that it does not open, as for another job.
-func (s *Sealer) Open(tenant string, id ID, sealed string) (string, error) {
-	if name, rest, named := strings.Cut(sealed, keyMark); named { // what older servers sealed has none
+// OpenSecret returns the secret of a job that was sealed. The error is ErrWrongSealKey, or says no more than that it
+// does not open, as for another job.
+func (s *Sealer) OpenSecret(tenant string, id ID, sealed string) (string, error) {
+	if name, rest, named := strings.Cut(sealed, keyNameSeparator); named { // what older servers sealed has none
 		if name != s.name {
-			return "", ErrOtherKey
+			return "", ErrWrongSealKey
 		}
 		sealed = rest
 	}
@@ -139,15 +142,15 @@ func (s *Sealer) Open(tenant string, id ID, sealed string) (string, error) {
 	if err != nil {
 		return "", errors.New("the sealed text is damaged")
 	}
-	secret, err := s.aead.Open(nil, nil, data, whose(tenant, id))
+	secret, err := s.aead.Open(nil, nil, data, associatedData(tenant, id))
 	if err != nil {
 		return "", errors.New("the sealed text does not open with this server's key")
 	}
 	return string(secret), nil
 }
 
-// Digest returns what tells two secrets of a tenant apart, and tells nobody without the key anything about them.
-func (s *Sealer) Digest(tenant, secret string) string {
+// DigestSecret returns what tells two secrets of a tenant apart, and reveals nothing about them without the key.
+func (s *Sealer) DigestSecret(tenant, secret string) string {
 	h := hmac.New(sha256.New, s.mac)
 	h.Write([]byte(tenant + "\x00" + secret))
 	return hex.EncodeToString(h.Sum(nil)[:16])

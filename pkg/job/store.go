@@ -19,30 +19,31 @@ var (
 	ErrNotFound = errors.New("job not found")
 	// ErrExists means that a record of that key exists already.
 	ErrExists = errors.New("job exists")
-	// ErrUnchanged is returned by a change function that finds nothing to change; the update then writes nothing and succeeds.
+	// ErrUnchanged is returned by a change function that finds nothing to change; the update then writes nothing and
+	// succeeds.
 	ErrUnchanged = errors.New("unchanged")
-	// ErrSuperseded means that the job runs anew, so that what an earlier run has found is not for its record.
+	// ErrSuperseded means that the job was restarted, so that what an earlier run has found is not for its record.
 	ErrSuperseded = errors.New("the job runs anew")
 )
 
 // Store keeps records and progress in the bucket of jobs. It is safe for concurrent use, by any number of processes.
 type Store struct {
-	kv    jetstream.KeyValue
-	still atomic.Pointer[still]
+	kv         jetstream.KeyValue
+	scanCursor atomic.Pointer[scanCursor]
 }
 
 // NewStore returns a store over the bucket.
-func NewStore(kv jetstream.KeyValue) *Store { return &Store{kv: prompt{kv}} }
+func NewStore(kv jetstream.KeyValue) *Store { return &Store{kv: timeoutKV{kv}} }
 
-// version is what a key held when it was read or written.
-type version struct {
+// keyVersion is what a key held when it was read or written.
+type keyVersion struct {
 	revision uint64 // none is 0
 	value    []byte // nil where it was not kept
 }
 
-// Create stores a new record. The error is ErrExists where the id is taken.
-func (s *Store) Create(ctx context.Context, r *Record) error {
-	at, err := s.create(ctx, recordKey(r.Tenant, r.ID), r)
+// CreateRecord stores a new record. The error is ErrExists where the id is taken.
+func (s *Store) CreateRecord(ctx context.Context, r *Record) error {
+	at, err := s.createKey(ctx, recordKey(r.Tenant, r.ID), r)
 	if err != nil {
 		return fmt.Errorf("create job %s: %w", r.ID, err)
 	}
@@ -50,11 +51,11 @@ func (s *Store) Create(ctx context.Context, r *Record) error {
 	return nil
 }
 
-// Load returns a job's record. On a replicated bucket it may be a moment old; the compare-and-set of Update finds that out. The error is
-// ErrNotFound where there is none.
-func (s *Store) Load(ctx context.Context, tenant string, id ID) (*Record, error) {
+// LoadRecord returns a job's record. On a replicated bucket it may be a moment old; the compare-and-set of Update
+// finds that out. The error is ErrNotFound where there is none.
+func (s *Store) LoadRecord(ctx context.Context, tenant string, id ID) (*Record, error) {
 	var r Record
-	at, err := s.load(ctx, recordKey(tenant, id), &r)
+	at, err := s.loadKey(ctx, recordKey(tenant, id), &r)
 	if err != nil {
 		return nil, fmt.Errorf("load job %s: %w", id, err)
 	}
@@ -62,10 +63,11 @@ func (s *Store) Load(ctx context.Context, tenant string, id ID) (*Record, error)
 	return &r, nil
 }
 
-// Reload is Load for whoever has the record already: where nothing was written since, it returns known itself, and spares the decoding.
-func (s *Store) Reload(ctx context.Context, known *Record) (*Record, error) {
+// ReloadRecord is LoadRecord for a caller that has the record already: where nothing was written since, it returns
+// known itself, and spares the decoding.
+func (s *Store) ReloadRecord(ctx context.Context, known *Record) (*Record, error) {
 	var r Record
-	at, err := s.loadUnless(ctx, recordKey(known.Tenant, known.ID), known.at.revision, &r)
+	at, err := s.loadKeyIfChanged(ctx, recordKey(known.Tenant, known.ID), known.at.revision, &r)
 	if err != nil {
 		return nil, fmt.Errorf("load job %s: %w", known.ID, err)
 	}
@@ -79,22 +81,23 @@ func (s *Store) Reload(ctx context.Context, known *Record) (*Record, error) {
 // NewerThan reports whether what r holds was written after what the other copy of the record holds.
 func (r *Record) NewerThan(other *Record) bool { return r.at.revision > other.at.revision }
 
-// Update changes a record by compare-and-set: change is called with the record as it is, again for each conflict, until the write goes
-// through. It returns the record as written. An error of change ends the update; ErrUnchanged ends it without one.
-func (s *Store) Update(ctx context.Context, tenant string, id ID, change func(*Record) error) (*Record, error) {
-	return s.update(ctx, tenant, id, version{}, change)
+// UpdateRecord changes a record by compare-and-set: change is called with the record as it is, again for each
+// conflict, until the write goes through. It returns the record as written. An error of change ends the update;
+// ErrUnchanged ends it without one.
+func (s *Store) UpdateRecord(ctx context.Context, tenant string, id ID, change func(*Record) error) (*Record, error) {
+	return s.updateRecord(ctx, tenant, id, keyVersion{}, change)
 }
 
-// UpdateFrom is Update for whoever has loaded the record already: the first try begins with that, and spares the reading. If the record was written
-// since, the compare-and-set finds out, and the next try reads it.
-func (s *Store) UpdateFrom(ctx context.Context, known *Record, change func(*Record) error) (*Record, error) {
-	return s.update(ctx, known.Tenant, known.ID, known.at, change)
+// UpdateRecordFrom is UpdateRecord for a caller that has loaded the record already: the first try begins with that,
+// and spares the reading. If the record was written since, the compare-and-set finds out, and the next try reads it.
+func (s *Store) UpdateRecordFrom(ctx context.Context, known *Record, change func(*Record) error) (*Record, error) {
+	return s.updateRecord(ctx, known.Tenant, known.ID, known.at, change)
 }
 
-// UpdateRun is UpdateFrom for whoever works on a run: the record of another run is left alone, and the error is ErrSuperseded, which is Busy: the task
-// comes back, and finds that there is nothing left to do.
-func (s *Store) UpdateRun(ctx context.Context, known *Record, change func(*Record) error) (*Record, error) {
-	return s.UpdateFrom(ctx, known, func(r *Record) error {
+// UpdateRunRecord is UpdateRecordFrom for a caller that works on a run: the record of another run is left alone, and
+// the error is ErrSuperseded, which is Busy: the task comes back, and finds that there is nothing left to do.
+func (s *Store) UpdateRunRecord(ctx context.Context, known *Record, change func(*Record) error) (*Record, error) {
+	return s.UpdateRecordFrom(ctx, known, func(r *Record) error {
 		if r.Run != known.Run {
 			return fault.Wrap(fault.Busy, fault.Unavailable, ErrSuperseded)
 		}
@@ -102,9 +105,10 @@ func (s *Store) UpdateRun(ctx context.Context, known *Record, change func(*Recor
 	})
 }
 
-func (s *Store) update(ctx context.Context, tenant string, id ID, known version, change func(*Record) error) (*Record, error) {
+func (s *Store) updateRecord(ctx context.Context, tenant string, id ID, known keyVersion,
+	change func(*Record) error) (*Record, error) {
 	var r Record
-	at, err := update(ctx, s, recordKey(tenant, id), known, &r, change)
+	at, err := compareAndSet(ctx, s, recordKey(tenant, id), known, &r, change)
 	if err != nil {
 		return nil, fmt.Errorf("update job %s: %w", id, err)
 	}
@@ -112,9 +116,10 @@ func (s *Store) update(ctx context.Context, tenant string, id ID, known version,
 	return &r, nil
 }
 
-// CreateProgress stores the progress of a job, replacing that of an earlier run. Progress of the same run stays as it is.
+// CreateProgress stores the progress of a job, replacing that of an earlier run. Progress of the same run stays as it
+// is.
 func (s *Store) CreateProgress(ctx context.Context, tenant string, id ID, p *Progress) error {
-	_, err := s.create(ctx, progressKey(tenant, id), p)
+	_, err := s.createKey(ctx, progressKey(tenant, id), p)
 	if errors.Is(err, ErrExists) {
 		_, err = s.UpdateProgress(ctx, tenant, id, func(old *Progress) error {
 			if old.Run >= p.Run {
@@ -133,7 +138,7 @@ func (s *Store) CreateProgress(ctx context.Context, tenant string, id ID, p *Pro
 // LoadProgress returns a job's page progress. The error is ErrNotFound before scan has made it.
 func (s *Store) LoadProgress(ctx context.Context, tenant string, id ID) (*Progress, error) {
 	var p Progress
-	at, err := s.load(ctx, progressKey(tenant, id), &p)
+	at, err := s.loadKey(ctx, progressKey(tenant, id), &p)
 	if err != nil {
 		return nil, fmt.Errorf("load progress of job %s: %w", id, err)
 	}
@@ -141,10 +146,10 @@ func (s *Store) LoadProgress(ctx context.Context, tenant string, id ID) (*Progre
 	return &p, nil
 }
 
-// ReloadProgress is LoadProgress for whoever has the progress already, as Reload is Load.
+// ReloadProgress is LoadProgress for a caller that has the progress already, as ReloadRecord is LoadRecord.
 func (s *Store) ReloadProgress(ctx context.Context, tenant string, id ID, known *Progress) (*Progress, error) {
 	var p Progress
-	at, err := s.loadUnless(ctx, progressKey(tenant, id), known.at.revision, &p)
+	at, err := s.loadKeyIfChanged(ctx, progressKey(tenant, id), known.at.revision, &p)
 	if err != nil {
 		return nil, fmt.Errorf("load progress of job %s: %w", id, err)
 	}
@@ -156,18 +161,22 @@ func (s *Store) ReloadProgress(ctx context.Context, tenant string, id ID, known 
 }
 
 // UpdateProgress changes a job's progress as Update changes its record.
-func (s *Store) UpdateProgress(ctx context.Context, tenant string, id ID, change func(*Progress) error) (*Progress, error) {
-	return s.updateProgress(ctx, tenant, id, version{}, change)
+func (s *Store) UpdateProgress(ctx context.Context, tenant string, id ID,
+	change func(*Progress) error) (*Progress, error) {
+	return s.updateProgress(ctx, tenant, id, keyVersion{}, change)
 }
 
-// UpdateProgressFrom is UpdateProgress for whoever has loaded the progress already, as UpdateFrom is Update.
-func (s *Store) UpdateProgressFrom(ctx context.Context, tenant string, id ID, known *Progress, change func(*Progress) error) (*Progress, error) {
+// UpdateProgressFrom is UpdateProgress for a caller that has loaded the progress already, as UpdateRecordFrom is
+// UpdateRecord.
+func (s *Store) UpdateProgressFrom(ctx context.Context, tenant string, id ID, known *Progress,
+	change func(*Progress) error) (*Progress, error) {
 	return s.updateProgress(ctx, tenant, id, known.at, change)
 }
 
-func (s *Store) updateProgress(ctx context.Context, tenant string, id ID, known version, change func(*Progress) error) (*Progress, error) {
+func (s *Store) updateProgress(ctx context.Context, tenant string, id ID, known keyVersion,
+	change func(*Progress) error) (*Progress, error) {
 	var p Progress
-	at, err := update(ctx, s, progressKey(tenant, id), known, &p, change)
+	at, err := compareAndSet(ctx, s, progressKey(tenant, id), known, &p, change)
 	if err != nil {
 		return nil, fmt.Errorf("update progress of job %s: %w", id, err)
 	}
@@ -186,9 +195,10 @@ type Claim struct {
 // ClaimTTL is how long an idempotency key is remembered.
 const ClaimTTL = 7 * 24 * time.Hour
 
-// Claim ties an idempotency key to a job, or returns the claim that the key has already. The key is remembered for ClaimTTL.
-func (s *Store) Claim(ctx context.Context, tenant, key string, c Claim) (Claim, error) {
-	k := idempotencyKey(tenant, key)
+// ClaimIdempotencyKey ties an idempotency key to a job, or returns the claim that the key has already. The key is
+// remembered for ClaimTTL.
+func (s *Store) ClaimIdempotencyKey(ctx context.Context, tenant, key string, c Claim) (Claim, error) {
+	k := claimKey(tenant, key)
 	data, err := json.Marshal(c)
 	if err != nil {
 		return Claim{}, fmt.Errorf("encode claim: %w", err)
@@ -199,10 +209,10 @@ func (s *Store) Claim(ctx context.Context, tenant, key string, c Claim) (Claim, 
 			return c, nil
 		}
 		if !errors.Is(err, jetstream.ErrKeyExists) {
-			return Claim{}, broker("claim idempotency key", err)
+			return Claim{}, markBrokerError("claim idempotency key", err)
 		}
 		var old Claim
-		if _, err = s.load(ctx, k, &old); err == nil {
+		if _, err = s.loadKey(ctx, k, &old); err == nil {
 			return old, nil
 		}
 		if !errors.Is(err, ErrNotFound) {
@@ -210,15 +220,15 @@ func (s *Store) Claim(ctx context.Context, tenant, key string, c Claim) (Claim, 
 		}
 		// Expired between the two calls, or a replica that lags: once more.
 	}
-	return Claim{}, broker("claim idempotency key", err)
+	return Claim{}, markBrokerError("claim idempotency key", err)
 }
 
-// ReplaceClaim ties an idempotency key to another job, where the one it named never came to be. The error is ErrExists where somebody else
-// was faster.
+// ReplaceClaim ties an idempotency key to another job, where the one it named was never created. The error is
+// ErrExists where another caller was faster.
 func (s *Store) ReplaceClaim(ctx context.Context, tenant, key string, old, c Claim) error {
-	k := idempotencyKey(tenant, key)
+	k := claimKey(tenant, key)
 	var cur Claim
-	at, err := s.load(ctx, k, &cur)
+	at, err := s.loadKey(ctx, k, &cur)
 	if err != nil {
 		return err
 	}
@@ -229,76 +239,77 @@ func (s *Store) ReplaceClaim(ctx context.Context, tenant, key string, old, c Cla
 	if err != nil {
 		return fmt.Errorf("encode claim: %w", err)
 	}
-	// Made anew, because an update would make the broker remember the key for ever.
-	err = s.kv.Purge(ctx, k, jetstream.LastRevision(at.revision), jetstream.PurgeTTL(markerTTL))
+	// The key is purged and created again, because after an update the broker would never expire it.
+	err = s.kv.Purge(ctx, k, jetstream.LastRevision(at.revision), jetstream.PurgeTTL(purgeMarkerTTL))
 	if err == nil {
 		_, err = s.kv.Create(ctx, k, data, jetstream.KeyTTL(ClaimTTL))
 	}
 	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) || errors.Is(err, jetstream.ErrKeyExists) {
 		return fmt.Errorf("idempotency key: %w", ErrExists)
 	}
-	return broker("replace claim", err)
+	return markBrokerError("replace claim", err)
 }
 
-func (s *Store) create(ctx context.Context, key string, v any) (version, error) {
+func (s *Store) createKey(ctx context.Context, key string, v any) (keyVersion, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return version{}, fmt.Errorf("encode: %w", err)
+		return keyVersion{}, fmt.Errorf("encode: %w", err)
 	}
 	rev, err := s.kv.Create(ctx, key, data)
 	if errors.Is(err, jetstream.ErrKeyExists) {
-		return version{}, ErrExists
+		return keyVersion{}, ErrExists
 	}
-	return version{rev, data}, broker("create", err)
+	return keyVersion{rev, data}, markBrokerError("create", err)
 }
 
-func (s *Store) load(ctx context.Context, key string, v any) (version, error) {
-	return s.loadUnless(ctx, key, 0, v)
+func (s *Store) loadKey(ctx context.Context, key string, v any) (keyVersion, error) {
+	return s.loadKeyIfChanged(ctx, key, 0, v)
 }
 
-// loadUnless reads a key into v, unless it is still at the revision; it returns what it holds.
-func (s *Store) loadUnless(ctx context.Context, key string, known uint64, v any) (version, error) {
-	e, err := s.get(ctx, key)
+// loadKeyIfChanged reads a key into v, unless it is still at the revision; it returns what it holds.
+func (s *Store) loadKeyIfChanged(ctx context.Context, key string, known uint64, v any) (keyVersion, error) {
+	e, err := s.readEntry(ctx, key)
 	if err == nil && e.Revision() != known {
-		err = decode(e.Value(), v)
+		err = decodeValue(e.Value(), v)
 	}
 	if err != nil {
-		return version{}, err
+		return keyVersion{}, err
 	}
-	return version{e.Revision(), e.Value()}, nil
+	return keyVersion{e.Revision(), e.Value()}, nil
 }
 
-func (s *Store) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+func (s *Store) readEntry(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
 	e, err := s.kv.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrKeyDeleted) {
 		return nil, ErrNotFound
 	}
-	return e, broker("get", err)
+	return e, markBrokerError("get", err)
 }
 
-func decode(value []byte, v any) error {
+func decodeValue(value []byte, v any) error {
 	if err := json.Unmarshal(value, v); err != nil {
 		return fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode: %w", err))
 	}
 	return nil
 }
 
-// update is the compare-and-set loop. The first try begins with what is known, where that is something. On a replicated bucket a read may be stale
-// several times in a row, so it waits a little between tries.
-func update[T any](ctx context.Context, s *Store, key string, known version, v *T, change func(*T) error) (version, error) {
+// compareAndSet is the compare-and-set loop. The first try begins with what is known, where that is something. On a
+// replicated bucket a read may be stale several times in a row, so it waits a little between tries.
+func compareAndSet[T any](ctx context.Context, s *Store, key string, known keyVersion, v *T,
+	change func(*T) error) (keyVersion, error) {
 	for try := 0; ; try++ {
 		var fresh T
 		at, read := known, known.value == nil
 		var err error
 		if read {
-			at, err = s.load(ctx, key, &fresh)
+			at, err = s.loadKey(ctx, key, &fresh)
 		} else {
-			err = decode(known.value, &fresh)
+			err = decodeValue(known.value, &fresh)
 		}
 		if err != nil {
-			return version{}, err
+			return keyVersion{}, err
 		}
-		known = version{}
+		known = keyVersion{}
 		err = change(&fresh)
 		if err != nil && !read {
 			continue // that is for what is there now to say
@@ -308,30 +319,30 @@ func update[T any](ctx context.Context, s *Store, key string, known version, v *
 			return at, nil
 		}
 		if err != nil {
-			return version{}, err
+			return keyVersion{}, err
 		}
 		data, err := json.Marshal(&fresh)
 		if err != nil {
-			return version{}, fmt.Errorf("encode: %w", err)
+			return keyVersion{}, fmt.Errorf("encode: %w", err)
 		}
 		rev, err := s.kv.Update(ctx, key, data, at.revision)
 		if err == nil {
 			*v = fresh
-			return version{rev, data}, nil
+			return keyVersion{rev, data}, nil
 		}
 		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-			return version{}, broker("update", err)
+			return keyVersion{}, markBrokerError("update", err)
 		}
 		select {
 		case <-ctx.Done():
-			return version{}, broker("update", ctx.Err())
+			return keyVersion{}, markBrokerError("update", ctx.Err())
 		case <-time.After(rand.N(time.Duration(min(try+1, 20)) * 2 * time.Millisecond)):
 		}
 	}
 }
 
-// broker marks an error of the broker: it is away or full, which is no failure of the work.
-func broker(what string, err error) error {
+// markBrokerError marks an error of the broker: it is away or full, which is no failure of the work.
+func markBrokerError(what string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -8,34 +8,35 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// Blanks tells where blanks stand between the words of one line. In scripts that are written without, it is the room between two words that
-// tells a blank from the seam that an engine happened to part its words at.
+// Blanks tells where blanks stand between the words of one line. In scripts that are written without, it is the room
+// between two words that tells a blank from the seam that an engine happened to part its words at.
 type Blanks struct {
-	words []*inkstreamv1.Word
-	turn  turn
-	em    float64 // the size of the line; 0 until it is measured
-	pitch float64 // the room between letters of the line that are set apart one by one
-	names bool    // the line is no sentence
+	words           []*inkstreamv1.Word
+	rotation        rotation
+	em              float64 // the size of the line; 0 until it is measured
+	pitch           float64 // the room between letters of the line that are set apart one by one
+	withoutSentence bool    // the line is no sentence
 }
 
-// BlanksOf returns the blanks of a line, whose angle says which way its words follow one another.
-func BlanksOf(line *inkstreamv1.Line) Blanks { return blanksOf(line.GetWords(), line.GetAngle()) }
+// NewBlanks returns the blanks of a line, whose angle says which way its words follow one another.
+func NewBlanks(line *inkstreamv1.Line) Blanks { return newBlanks(line.GetWords(), line.GetAngle()) }
 
-func blanksOf(words []*inkstreamv1.Word, angle int32) Blanks {
-	return Blanks{words: words, turn: turn(quarter(angle))}
+func newBlanks(words []*inkstreamv1.Word, angle int32) Blanks {
+	return Blanks{words: words, rotation: rotation(nearestQuarterTurn(angle))}
 }
 
 const (
-	// wideBlank is the least room, in ems, that is a blank in any line: an ideographic blank is one em wide, less what letters and marks leave
-	// free in their squares or take of it. Links in Japanese text have room of up to three quarters of an em beside them, and no blank.
+	// wideBlank is the least room, in ems, that is a blank in any line: an ideographic blank is one em wide, less what
+	// letters and marks leave free in their squares or take of it. Links in Japanese text have room of up to three
+	// quarters of an em beside them, and no blank.
 	wideBlank = 0.8
-	// narrowBlank is the least room that is a blank in a line of names, whose words only a blank sets apart: one of the keyboard is a quarter to half
-	// an em wide.
+	// narrowBlank is the least room that is a blank in a line of names, whose words only a blank sets apart: one of the
+	// keyboard is a quarter to half an em wide.
 	narrowBlank = 0.2
 	// widestPitch is how far apart, in ems, letters may be set one by one. What is farther are words of one letter.
 	widestPitch = 4
-	// blankSample is how many words of a line are measured: enough to tell.
-	blankSample = 64
+	// maxBlankSample is how many words of a line are measured: enough to tell.
+	maxBlankSample = 64
 )
 
 // Before reports whether a blank stands between a word of the line, counted from 0, and the one before it.
@@ -47,60 +48,62 @@ func (l *Blanks) Before(i int) bool {
 	if before == "" || next == "" {
 		return false
 	}
-	return Spaced(before, next) || l.wide(i)
+	return NeedsSpace(before, next) || l.isWideGap(i)
 }
 
-// wide reports whether there is more room before a word than its script leaves between letters.
-func (l *Blanks) wide(i int) bool {
-	gap := l.gap(i)
+// isWideGap reports whether there is more room before a word than its script leaves between letters.
+func (l *Blanks) isWideGap(i int) bool {
+	gap := l.gapBefore(i)
 	if gap <= 0 {
 		return false
 	}
 	if l.em == 0 {
-		l.measure()
+		l.measureLine()
 	}
-	gap -= l.room(i)
-	if l.apart(i) {
+	gap -= l.punctuationSpace(i)
+	if l.isLetterSpaced(i) {
 		return gap-l.pitch > wideBlank*l.em
 	}
-	return gap > wideBlank*l.em || l.names && gap > narrowBlank*l.em
+	return gap > wideBlank*l.em || l.withoutSentence && gap > narrowBlank*l.em
 }
 
-// gap returns how far a word is from the one before it; 0 where there is no telling.
-func (l *Blanks) gap(i int) float64 {
+// gapBefore returns how far a word is from the one before it; 0 where there is no telling.
+func (l *Blanks) gapBefore(i int) float64 {
 	a, b := l.words[i-1].GetBbox(), l.words[i].GetBbox()
-	if !valid(a) || !valid(b) {
+	if !isValidBox(a) || !isValidBox(b) {
 		return 0
 	}
-	return l.turn.apply(boxOf(b)).x0 - l.turn.apply(boxOf(a)).x1
+	return l.rotation.rotateRect(rectFromBox(b)).x0 - l.rotation.rotateRect(rectFromBox(a)).x1
 }
 
-// room returns how much of the room before a word belongs to the marks on both sides of it, which fill half of their squares.
-func (l *Blanks) room(i int) float64 {
+// punctuationSpace returns how much of the room before a word belongs to the marks on both sides of it, which fill
+// half of their squares.
+func (l *Blanks) punctuationSpace(i int) float64 {
 	last, _ := utf8.DecodeLastRuneInString(l.words[i-1].GetText())
 	first, _ := utf8.DecodeRuneInString(l.words[i].GetText())
 	room := 0.0
-	if closes(last) {
+	if isClosingMark(last) {
 		room += l.em / 2
 	}
-	if opens(first) {
+	if isOpeningMark(first) {
 		room += l.em / 2
 	}
 	return room
 }
 
-// apart reports whether a word and the one before it are letters set one by one, as in headings and in what a recogniser reads.
-func (l *Blanks) apart(i int) bool {
-	return oneLetter(l.words[i-1].GetText()) && oneLetter(l.words[i].GetText())
+// isLetterSpaced reports whether a word and the one before it are letters set one by one, as in headings and in what
+// a recogniser reads.
+func (l *Blanks) isLetterSpaced(i int) bool {
+	return isSingleLetter(l.words[i-1].GetText()) && isSingleLetter(l.words[i].GetText())
 }
 
-// measure finds the size of the line, the usual room between its letters, and what it is.
-func (l *Blanks) measure() {
-	var sizes, gaps [blankSample]float64
+// measureLine finds the size of the line, the usual room between its letters, and what it is.
+func (l *Blanks) measureLine() {
+	var sizes, gaps [maxBlankSample]float64
 	n, m := 0, 0
-	for _, w := range l.words[:min(len(l.words), blankSample)] {
-		if valid(w.GetBbox()) && letters(w.GetText()) > 0 {
-			sizes[n] = typeSize(w, l.turn.apply(boxOf(w.GetBbox())))
+	for _, w := range l.words[:min(len(l.words), maxBlankSample)] {
+		if isValidBox(w.GetBbox()) && countLetters(w.GetText()) > 0 {
+			sizes[n] = wordTypeSize(w, l.rotation.rotateRect(rectFromBox(w.GetBbox())))
 			n++
 		}
 	}
@@ -109,9 +112,9 @@ func (l *Blanks) measure() {
 		slices.Sort(sizes[:n]) // boxes of recognised words are as low as their letters: the larger ones tell
 		l.em = max(sizes[n*7/10], 1)
 	}
-	for i := 1; i < len(l.words) && i < blankSample; i++ {
-		if l.apart(i) && !Spaced(l.words[i-1].GetText(), l.words[i].GetText()) {
-			gaps[m] = l.gap(i) - l.room(i)
+	for i := 1; i < len(l.words) && i < maxBlankSample; i++ {
+		if l.isLetterSpaced(i) && !NeedsSpace(l.words[i-1].GetText(), l.words[i].GetText()) {
+			gaps[m] = l.gapBefore(i) - l.punctuationSpace(i)
 			m++
 		}
 	}
@@ -119,12 +122,12 @@ func (l *Blanks) measure() {
 		slices.Sort(gaps[:m])
 		l.pitch = min(max(gaps[(m-1)/2], 0), widestPitch*l.em)
 	}
-	l.names = namesOnly(l.words)
+	l.withoutSentence = isNamesOnly(l.words)
 }
 
-// namesOnly reports whether a line is made of names and headings, with nothing of a sentence: no hiragana, and no commas or stops. What was
-// recognised has blanks where its recogniser had doubts, and is none.
-func namesOnly(words []*inkstreamv1.Word) bool {
+// isNamesOnly reports whether a line is made of names and headings, with nothing of a sentence: no hiragana, and no
+// commas or stops. What was recognised has blanks where its recogniser had doubts, and is none.
+func isNamesOnly(words []*inkstreamv1.Word) bool {
 	for _, w := range words {
 		if w.Confidence != nil {
 			return false
@@ -133,7 +136,7 @@ func namesOnly(words []*inkstreamv1.Word) bool {
 			switch {
 			case r >= 0x3041 && r <= 0x309f, r >= 0x0e00 && r < 0x2000: // scripts of the south have blanks within sentences only
 				return false
-			case r != '（' && r != '）' && r != '：' && roomy(r):
+			case r != '（' && r != '）' && r != '：' && isHalfSquareMark(r):
 				return false
 			}
 		}
@@ -141,8 +144,8 @@ func namesOnly(words []*inkstreamv1.Word) bool {
 	return true
 }
 
-// oneLetter reports whether a word is a letter, with the marks beside it, or nothing but marks.
-func oneLetter(text string) bool {
+// isSingleLetter reports whether a word is a letter, with the marks next to it, or nothing but marks.
+func isSingleLetter(text string) bool {
 	n := 0
 	for _, r := range text {
 		if !unicode.IsMark(r) && !unicode.IsPunct(r) {
@@ -154,8 +157,8 @@ func oneLetter(text string) bool {
 	return true
 }
 
-// closes reports the marks of Chinese and Japanese that leave the second half of their square free.
-func closes(r rune) bool {
+// isClosingMark reports the marks of Chinese and Japanese that leave the second half of their square free.
+func isClosingMark(r rune) bool {
 	switch r {
 	case '、', '。', '，', '．', '：', '；', '！', '？', '）', '」', '』', '】', '》', '〉', '〕', '］', '｝', '”', '’':
 		return true
@@ -163,8 +166,8 @@ func closes(r rune) bool {
 	return false
 }
 
-// opens reports those that leave the first half free.
-func opens(r rune) bool {
+// isOpeningMark reports those that leave the first half free.
+func isOpeningMark(r rune) bool {
 	switch r {
 	case '（', '「', '『', '【', '《', '〈', '〔', '［', '｛', '“', '‘':
 		return true

@@ -9,8 +9,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// squares sets a line of East Asian text, each character in a square of its own. Blanks part words: an ideographic one is as wide as a square,
-// one of ASCII half as wide, as are the characters of ASCII.
+// squares sets a line of East Asian text, each character in a square of its own. Blanks part words: an ideographic
+// one is as wide as a square, one of ASCII half as wide, as are the characters of ASCII.
 func squares(x, y, size float64, text string) *inkstreamv1.Line {
 	line := &inkstreamv1.Line{}
 	word := &inkstreamv1.Word{}
@@ -26,7 +26,7 @@ func squares(x, y, size float64, text string) *inkstreamv1.Line {
 			word = &inkstreamv1.Word{}
 		} else {
 			if word.Text == "" {
-				word.Size, word.Bbox = float32(size), rect{x, y, x, y + size}.bbox()
+				word.Size, word.Bbox = float32(size), rect{x, y, x, y + size}.toBox()
 			}
 			word.Text += string(r)
 			word.Bbox[2] = float32(x + width)
@@ -44,7 +44,8 @@ func spread(x, y, size, room, blank float64, text string) *inkstreamv1.Line {
 			x += blank * size
 			continue
 		}
-		line.Words = append(line.Words, &inkstreamv1.Word{Text: string(r), Bbox: rect{x, y, x + size, y + size}.bbox(), Size: float32(size)})
+		line.Words = append(line.Words, &inkstreamv1.Word{Text: string(r), Bbox: rect{x, y, x + size, y + size}.toBox(),
+			Size: float32(size)})
 		x += (1 + room) * size
 	}
 	return line
@@ -55,7 +56,7 @@ func read(line *inkstreamv1.Line) *inkstreamv1.Line {
 	for _, w := range line.Words {
 		w.Confidence, w.Size = proto.Float32(0.9), 0
 		w.Bbox[1], w.Bbox[3] = w.Bbox[1]+0.5, w.Bbox[3]-0.5
-		if r := []rune(w.Text); len(r) == 1 && closes(r[0]) {
+		if r := []rune(w.Text); len(r) == 1 && isClosingMark(r[0]) {
 			w.Bbox[2] -= (w.Bbox[2] - w.Bbox[0]) / 2
 		}
 	}
@@ -66,10 +67,10 @@ func read(line *inkstreamv1.Line) *inkstreamv1.Line {
 func tight(line *inkstreamv1.Line) *inkstreamv1.Line {
 	for _, w := range line.Words {
 		r := []rune(w.Text)
-		if closes(r[len(r)-1]) {
+		if isClosingMark(r[len(r)-1]) {
 			w.Bbox[2] -= w.Size / 2
 		}
-		if opens(r[0]) {
+		if isOpeningMark(r[0]) {
 			w.Bbox[0] += w.Size / 2
 		}
 	}
@@ -103,7 +104,8 @@ func TestBlanks(t *testing.T) {
 		{"letters in a column that reads downwards", turned(90, spread(50, -500, 11, 0.4, 0, "目次の文字"))[0], "目次の文字"},
 		{"Latin words beside Han", squares(50, 50, 11, "価格 3,000 円"), "価格 3,000 円"},
 		{"Thai phrases", squares(50, 50, 11, "กรุณา เลือก"), "กรุณาเลือก"},
-		{"words without places", &inkstreamv1.Line{Words: []*inkstreamv1.Word{{Text: "東京"}, {Text: "大阪"}, {Text: "in"}, {Text: "one"}}}, "東京大阪 in one"},
+		{"words without places", &inkstreamv1.Line{Words: []*inkstreamv1.Word{{Text: "東京"}, {Text: "大阪"},
+			{Text: "in"}, {Text: "one"}}}, "東京大阪 in one"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +113,7 @@ func TestBlanks(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			page := &inkstreamv1.Page{Blocks: []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{tt.line}}}}
-			if got := strings.TrimSpace(Text(page)); got != tt.want {
+			if got := strings.TrimSpace(PageText(page)); got != tt.want {
 				t.Errorf("the page reads %q, want %q", got, tt.want)
 			}
 		})

@@ -11,31 +11,31 @@ import (
 
 // lineShape is what parts lines into blocks: where a line runs, how large its type is and what it looks like.
 type lineShape struct {
-	x0, x1   float64
-	baseline float64
-	height   float64
-	style    lineStyle
-	marker   string  // the line begins as an item of a list does
-	sign     bool    // the marker is a sign, and does not count
-	count    counter // the marker, where nothing may set it apart from the text but what it is
-	linked   bool    // all of it is links
-	leader   bool    // a row of dots leads to a page number
-	lower    bool    // it begins with a small letter
-	toPage   bool    // it ends with a number that stands apart, or a leader leads to
+	x0, x1             float64
+	baseline           float64
+	height             float64
+	style              lineStyle
+	marker             string     // the line begins as an item of a list does
+	bulletMarker       bool       // the marker is a sign, and does not count
+	enumerator         enumerator // the marker, where nothing may set it apart from the text but what it is
+	linked             bool       // all of it is links
+	leader             bool       // a row of dots leads to a page number
+	startsLower        bool       // it begins with a small letter
+	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
 }
 
-// shape measures a line of words. Boxes may be as tight as the letters, so the baseline is not the lower edge of the line: it is where a
-// good part of its words end, those without letters that go below it.
-func shape(words []*inkstreamv1.Word, st *styles) lineShape {
+// measureShape measures a line of words. Boxes may be as tight as the letters, so the baseline is not the lower edge
+// of the line: it is where a good part of its words end, those without letters that go below it.
+func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	var bottoms, heights [64]float64 // of the first words: enough to tell
 	n := 0
-	t := st.turn
-	first := t.apply(boxOf(words[0].GetBbox()))
-	s := lineShape{x0: first.x0, x1: first.x1, style: st.line(words)}
+	t := st.rotation
+	first := t.rotateRect(rectFromBox(words[0].GetBbox()))
+	s := lineShape{x0: first.x0, x1: first.x1, style: st.lineStyleOf(words)}
 	for _, w := range words {
-		box := t.apply(boxOf(w.GetBbox()))
+		box := t.rotateRect(rectFromBox(w.GetBbox()))
 		s.x0, s.x1 = min(s.x0, box.x0), max(s.x1, box.x1)
-		if n < len(bottoms) && letters(w.GetText()) > 1 {
+		if n < len(bottoms) && countLetters(w.GetText()) > 1 {
 			bottoms[n], heights[n] = box.y1, box.height()
 			n++
 		}
@@ -46,30 +46,30 @@ func shape(words []*inkstreamv1.Word, st *styles) lineShape {
 	slices.Sort(bottoms[:n])
 	slices.Sort(heights[:n])
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
-	s.lower = startsLower(words[0].GetText())
+	s.startsLower = startsLower(words[0].GetText())
 	s.linked = !slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return w.GetLink() == 0 })
 	if len(words) > 1 {
-		s.marker = spacedMarker(words[0].GetText())
-		if s.marker == "" && st.of(words[0]).symbols && utf8.RuneCountInString(words[0].GetText()) == 1 {
-			s.marker, s.sign = words[0].GetText(), true
+		s.marker = parseSpacedMarker(words[0].GetText())
+		if s.marker == "" && st.fontStyleOf(words[0]).symbols && utf8.RuneCountInString(words[0].GetText()) == 1 {
+			s.marker, s.bulletMarker = words[0].GetText(), true
 		}
-		last := t.apply(boxOf(words[len(words)-1].GetBbox()))
-		before := t.apply(boxOf(words[len(words)-2].GetBbox()))
-		s.leader = leader(seg{words: words})
-		s.toPage = s.leader || number(words[len(words)-1].GetText()) && last.x0-before.x1 > 2*s.height
+		last := t.rotateRect(rectFromBox(words[len(words)-1].GetBbox()))
+		before := t.rotateRect(rectFromBox(words[len(words)-2].GetBbox()))
+		s.leader = hasLeaderDots(segment{words: words})
+		s.endsWithPageNumber = s.leader || isNumeric(words[len(words)-1].GetText()) && last.x0-before.x1 > 2*s.height
 	}
 	if s.marker == "" {
-		s.count = counterOf(words, &Blanks{words: words, turn: t})
-		s.marker = s.count.text
+		s.enumerator = findEnumerator(words, &Blanks{words: words, rotation: t})
+		s.marker = s.enumerator.text
 	}
-	s.sign = s.sign || s.marker != "" && isBullet(s.marker)
+	s.bulletMarker = s.bulletMarker || s.marker != "" && isBullet(s.marker)
 	return s
 }
 
-// blocks returns the blocks of a leaf in reading order.
-func (l leaf) blocks(a *aligner, angle int32) []*inkstreamv1.Block {
+// buildBlocks returns the blocks of a leaf in reading order.
+func (l leaf) buildBlocks(a *aligner, angle int32) []*inkstreamv1.Block {
 	var tables []*table
-	text := make([]seg, 0, len(l.segments))
+	text := make([]segment, 0, len(l.segments))
 	for _, s := range l.segments {
 		if s.table != nil {
 			tables = append(tables, s.table)
@@ -77,72 +77,73 @@ func (l leaf) blocks(a *aligner, angle int32) []*inkstreamv1.Block {
 			text = append(text, s)
 		}
 	}
-	rows := leaf{whole(text)}.rows(a.em)
+	rows := leaf{joinSplitSegments(text)}.buildRows(a.em)
 	slices.SortStableFunc(tables, func(a, b *table) int { return cmp.Compare(a.y0, b.y0) })
 	var out []*inkstreamv1.Block
 	for _, t := range tables {
 		n := 0
-		for n < len(rows) && rows[n].core.middle() < t.middle() {
+		for n < len(rows) && rows[n].core.centerX() < t.centerX() {
 			n++
 		}
-		out = append(out, a.blocks(rows[:n], angle)...)
-		out = append(out, t.block(a.em, angle))
+		out = append(out, a.buildBlocks(rows[:n], angle)...)
+		out = append(out, t.buildBlock(a.em, angle))
 		rows = rows[n:]
 	}
-	return append(out, a.blocks(rows, angle)...)
+	return append(out, a.buildBlocks(rows, angle)...)
 }
 
-// blocks makes blocks of rows that follow one another.
-func (a *aligner) blocks(rows []row, angle int32) []*inkstreamv1.Block {
+// buildBlocks makes blocks of rows that follow one another.
+func (a *aligner) buildBlocks(rows []row, angle int32) []*inkstreamv1.Block {
 	if len(rows) == 0 {
 		return nil
 	}
 	var out []*inkstreamv1.Block
-	for _, p := range a.pieces(rows) {
+	for _, p := range a.splitRowGroups(rows) {
 		if p.table != nil {
-			out = append(out, p.table.block(a.em, angle))
+			out = append(out, p.table.buildBlock(a.em, angle))
 			continue
 		}
 		lines := make([]*inkstreamv1.Line, len(p.rows))
 		for i := range p.rows {
-			lines[i] = newLine(p.rows[i].words(a.em, turn(angle)), angle)
+			lines[i] = newLine(p.rows[i].wordsInOrder(a.em, rotation(angle)), angle)
 		}
-		out = append(out, paragraphs(lines, a.em, a.style)...)
+		out = append(out, splitParagraphs(lines, a.em, a.style)...)
 	}
 	return out
 }
 
-// paragraphs parts lines that follow one another in one column into blocks.
-func paragraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkstreamv1.Block {
+// splitParagraphs parts lines that follow one another in one column into blocks.
+func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkstreamv1.Block {
 	if len(lines) == 0 {
 		return nil
 	}
 	shapes := make([]lineShape, len(lines))
 	for i, line := range lines {
-		shapes[i] = shape(line.GetWords(), st)
+		shapes[i] = measureShape(line.GetWords(), st)
 	}
-	unlinked(shapes)
-	p := textColumn{shapes: shapes, pitch: usualPitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1)}
+	clearLinkedCode(shapes)
+	p := textColumn{shapes: shapes, pitch: medianLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1)}
 	for _, s := range shapes {
 		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
 	}
-	p.contents = contents(shapes)
+	p.tableOfContents = isContentsColumn(shapes)
 	var blocks []*inkstreamv1.Block
 	start := 0
 	for i := 1; i <= len(lines); i++ {
-		if i == len(lines) || p.parts(start, i) {
-			blocks = append(blocks, p.typed(newBlock(lines[start:i:i]), shapes[start:i]))
+		if i == len(lines) || p.startsNewBlock(start, i) {
+			blocks = append(blocks, p.assignBlockType(newBlock(lines[start:i:i]), shapes[start:i]))
 			start = i
 		}
 	}
 	return blocks
 }
 
-// unlinked says of lines that are links from end to end that they are no code, though they are set in its type, unless other code stands right
-// above or below them.
-func unlinked(shapes []lineShape) {
+// clearLinkedCode says of lines that are links from end to end that they are no code, though they are set in its
+// type, unless other code stands right above or below them.
+func clearLinkedCode(shapes []lineShape) {
 	code := func(i, j int) bool {
-		return j >= 0 && j < len(shapes) && shapes[j].style.mono && !shapes[j].linked && math.Abs(shapes[j].baseline-shapes[i].baseline) < 2*shapes[i].height
+		return j >= 0 && j < len(shapes) && shapes[j].style.mono && !shapes[j].linked &&
+			math.Abs(shapes[j].baseline-shapes[i].baseline) < 2*shapes[i].height
 	}
 	for i := range shapes {
 		if s := &shapes[i]; s.linked && s.style.mono && !code(i, i-1) && !code(i, i+1) {
@@ -151,8 +152,8 @@ func unlinked(shapes []lineShape) {
 	}
 }
 
-// usualPitch returns the median distance from one baseline to the next.
-func usualPitch(shapes []lineShape, em float64) float64 {
+// medianLinePitch returns the median distance from one baseline to the next.
+func medianLinePitch(shapes []lineShape, em float64) float64 {
 	steps := make([]float64, 0, len(shapes))
 	for i := 1; i < len(shapes); i++ {
 		if step := shapes[i].baseline - shapes[i-1].baseline; step > 0.5*em && step < 2.2*em {
@@ -168,42 +169,45 @@ func usualPitch(shapes []lineShape, em float64) float64 {
 
 // textColumn is a column of lines that is being parted.
 type textColumn struct {
-	shapes      []lineShape
-	pitch, em   float64
-	left, right float64
-	contents    bool // it is a table of contents
+	shapes          []lineShape
+	pitch, em       float64
+	left, right     float64
+	tableOfContents bool // it is a table of contents
 }
 
-// contents reports whether lines are those of a table of contents: many have dots that lead to a page number, or some have, and nearly all the
-// others end with one too.
-func contents(shapes []lineShape) bool {
+// isContentsColumn reports whether lines are those of a table of contents: many have dots that lead to a page number,
+// or some have, and nearly all the others end with one too.
+func isContentsColumn(shapes []lineShape) bool {
 	leaders, paged := 0, 0
 	for _, s := range shapes {
 		if s.leader {
 			leaders++
 		}
-		if s.toPage {
+		if s.endsWithPageNumber {
 			paged++
 		}
 	}
-	return leaders >= 3 && 5*leaders >= len(shapes) || mostlyPaged(leaders, paged, len(shapes))
+	return leaders >= 3 && 5*leaders >= len(shapes) || mostEndWithPage(leaders, paged, len(shapes))
 }
 
-// parts reports whether the block that begins at line start ends before line i: there is more room than between other lines, the type changes,
-// an item of a list begins or ends, or the line is indented after one that does not reach the right edge.
-func (p *textColumn) parts(start, i int) bool {
+// startsNewBlock reports whether the block that begins at line start ends before line i: there is more room than
+// between other lines, the type changes, an item of a list begins or ends, or the line is indented after one that
+// does not reach the right edge.
+func (p *textColumn) startsNewBlock(start, i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	step := cur.baseline - prev.baseline
 	if prev.style.mono && cur.style.mono {
 		return step > 3.2*p.pitch || step < -0.5*p.em
 	}
-	if prev.leader && cur.leader || (p.contents || prev.leader || cur.leader) && prev.toPage && cur.toPage {
+	if prev.leader && cur.leader || (p.tableOfContents || prev.leader || cur.leader) && prev.endsWithPageNumber &&
+		cur.endsWithPageNumber {
 		return true
 	}
-	if step > 1.3*p.pitch+max(0, max(cur.height, min(cur.style.size, 4*p.em))-p.em) || step < -0.5*p.em || p.restyled(i) {
+	if step > 1.3*p.pitch+max(0, max(cur.height, min(cur.style.size, 4*p.em))-p.em) || step < -0.5*p.em ||
+		p.changesStyle(i) {
 		return true
 	}
-	if p.heads(start, i) || cur.marker != "" && p.beginsItem(start, i) {
+	if p.isHeadingAbove(start, i) || cur.marker != "" && p.beginsItem(start, i) {
 		return true
 	}
 	if first := p.shapes[start]; first.marker != "" && p.leavesItem(start, i) {
@@ -218,11 +222,13 @@ func (p *textColumn) parts(start, i int) bool {
 	return short && backs
 }
 
-// heads reports whether a line that stands alone above line i heads the text that begins there: it is short, and farther from the text than
-// the text's own lines are from one another. In a column of lists, the usual pitch is that of the items, and says nothing about it.
-func (p *textColumn) heads(start, i int) bool {
+// isHeadingAbove reports whether a line that stands alone above line i heads the text that begins there: it is short,
+// and farther from the text than the text's own lines are from one another. In a column of lists, the usual pitch is
+// that of the items, and says nothing about it.
+func (p *textColumn) isHeadingAbove(start, i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	if start != i-1 || prev.marker != "" || cur.marker != "" || i+1 >= len(p.shapes) || p.right-prev.x1 < 3*p.em || p.right-cur.x1 > 2*p.em {
+	if start != i-1 || prev.marker != "" || cur.marker != "" || i+1 >= len(p.shapes) || p.right-prev.x1 < 3*p.em ||
+		p.right-cur.x1 > 2*p.em {
 		return false
 	}
 	next := p.shapes[i+1]
@@ -230,16 +236,17 @@ func (p *textColumn) heads(start, i int) bool {
 	return next.marker == "" && pitch > 0.9*p.em && cur.baseline-prev.baseline > 1.4*pitch
 }
 
-// restyled reports whether the type changes before line i, for good and not for a word: its size, between bold and not, or to and from
-// code.
-func (p *textColumn) restyled(i int) bool {
+// changesStyle reports whether the type changes before line i, for good and not for a word: its size, between bold
+// and not, or to and from code.
+func (p *textColumn) changesStyle(i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	large, small := max(prev.height, cur.height), min(prev.height, cur.height)
 	a, b := prev.style, cur.style
 	sized := a.size > 0 && b.size > 0
 	alike := max(a.size, b.size) <= 1.12*min(a.size, b.size)
 	// Formulas in a line make it higher, not larger.
-	formulas := sized && alike && max(a.math, b.math) > 0 && !p.displays(prev, cur) && !p.displays(cur, prev)
+	formulas := sized && alike && max(a.math, b.math) > 0 && !p.isDisplayFormula(prev, cur) &&
+		!p.isDisplayFormula(cur, prev)
 	if large > 1.35*small && large > 1.1*p.em && small > 0.3*p.em && !formulas {
 		return true
 	}
@@ -249,68 +256,73 @@ func (p *textColumn) restyled(i int) bool {
 	if a.mono != b.mono {
 		return true
 	}
-	// A line in a font of its own above text in another is a heading, unless it fills the line and goes on in the next; so is a bold one. Where the
-	// size changes with the font, it does not go on.
+	// A line in a font of its own above text in another is a heading, unless it fills the line and goes on in the next;
+	// so is a bold one. Where the size changes with the font, it does not go on.
 	if a.font != b.font && a.font > 0 && b.font > 0 && (p.right-prev.x1 > 3*p.em || a.size > 1.05*b.size && b.size > 0) {
 		return true
 	}
 	return a.bold != b.bold && (p.right-prev.x1 > 3*p.em || i >= 2 && p.shapes[i-2].style.bold == a.bold && a.bold)
 }
 
-// displays reports whether a line is a formula that is set apart from another line by its indent.
-func (p *textColumn) displays(line, other lineShape) bool {
-	return line.style.math > mostlyMath && line.x0 > other.x0+3*p.em
+// isDisplayFormula reports whether a line is a formula that is set apart from another line by its indent.
+func (p *textColumn) isDisplayFormula(line, other lineShape) bool {
+	return line.style.math > minMathShare && line.x0 > other.x0+3*p.em
 }
 
-// mostlyMath is the share of a line's letters that makes it a formula.
-const mostlyMath = 0.4
+// minMathShare is the share of a line's letters that makes it a formula.
+const minMathShare = 0.4
 
-// beginsItem reports whether line i, which begins with a marker, is an item of a list. A number at the beginning of a line may have come there
-// by chance, in the middle of a sentence: then the line before it is full.
+// beginsItem reports whether line i, which begins with a marker, is an item of a list. A number at the beginning of a
+// line may have come there by chance, in the middle of a sentence: then the line before it is full.
 func (p *textColumn) beginsItem(start, i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	if cur.count.form != "" {
-		return p.countsOn(start, i)
+	if cur.enumerator.form != "" {
+		return p.continuesNumbering(start, i)
 	}
-	if cur.sign && cur.marker != "-" && cur.marker != "–" && cur.marker != "—" && cur.marker != "*" && cur.marker != "·" {
+	if cur.bulletMarker && cur.marker != "-" && cur.marker != "–" && cur.marker != "—" && cur.marker != "*" &&
+		cur.marker != "·" {
 		return true
 	}
-	if first := p.shapes[start]; first.marker != "" && (cur.x0 < first.x0-0.5*p.em || cur.x0 < first.x0+0.5*p.em && first.sign == cur.sign) {
+	if first := p.shapes[start]; first.marker != "" &&
+		(cur.x0 < first.x0-0.5*p.em || cur.x0 < first.x0+0.5*p.em && first.bulletMarker == cur.bulletMarker) {
 		return true
 	}
 	hangs := i+1 < len(p.shapes) && p.shapes[i+1].x0 > cur.x0+0.5*p.em && p.shapes[i+1].marker == ""
 	return p.right-prev.x1 > 2*p.em || hangs && math.Abs(prev.x0-cur.x0) > 0.5*p.em || cur.x0 > prev.x0+0.8*p.em
 }
 
-// listReach is how many lines off another item may be that bears one out.
-const listReach = 40
+// maxListDistance is how many lines off another item may be that bears one out.
+const maxListDistance = 40
 
-// countsOn reports whether line i, which begins with a counter, is an item. A line of running text may begin with the like by chance, as no
-// blank sets it apart: so the line before ends short, or the item stands out by its indent, or others that are level with it make it a list.
-func (p *textColumn) countsOn(start, i int) bool {
+// continuesNumbering reports whether line i, which begins with a counter, is an item. A line of running text may
+// begin with the like by chance, as no blank sets it apart: so the line before ends short, or the item stands out by
+// its indent, or others that are level with it make it a list.
+func (p *textColumn) continuesNumbering(start, i int) bool {
 	first, prev, cur := p.shapes[start], p.shapes[i-1], p.shapes[i]
 	level := func(s lineShape) bool { return math.Abs(s.x0-cur.x0) < 0.5*p.em }
-	if p.right-prev.x1 > 2*p.em || cur.x0 > prev.x0+0.8*p.em || level(first) && cur.count.follows(first.count) {
+	if p.right-prev.x1 > 2*p.em || cur.x0 > prev.x0+0.8*p.em || level(first) &&
+		cur.enumerator.isSuccessorOf(first.enumerator) {
 		return true
 	}
-	if i+1 < len(p.shapes) && p.shapes[i+1].x0 > cur.x0+0.5*p.em && p.shapes[i+1].marker == "" && prev.x0 > cur.x0+0.5*p.em {
+	if i+1 < len(p.shapes) && p.shapes[i+1].x0 > cur.x0+0.5*p.em && p.shapes[i+1].marker == "" &&
+		prev.x0 > cur.x0+0.5*p.em {
 		return true
 	}
-	for _, next := range p.shapes[i+1 : min(i+1+listReach, len(p.shapes))] {
-		if level(next) && next.count.follows(cur.count) {
+	for _, next := range p.shapes[i+1 : min(i+1+maxListDistance, len(p.shapes))] {
+		if level(next) && next.enumerator.isSuccessorOf(cur.enumerator) {
 			return true
 		}
 	}
-	for _, before := range p.shapes[max(0, i-listReach):i] { // a sign in the line may be one of a name's parts
-		if cur.count.n > 0 && level(before) && cur.count.follows(before.count) {
+	for _, before := range p.shapes[max(0, i-maxListDistance):i] { // a sign in the line may be one of a name's parts
+		if cur.enumerator.number > 0 && level(before) && cur.enumerator.isSuccessorOf(before.enumerator) {
 			return true
 		}
 	}
 	return false
 }
 
-// leavesItem reports whether line i no longer belongs to the item that begins at line start: it stands left of the item's text, and the item's
-// lines hang, or the line before is its last.
+// leavesItem reports whether line i no longer belongs to the item that begins at line start: it stands left of the
+// item's text, and the item's lines hang, or the line before is its last.
 func (p *textColumn) leavesItem(start, i int) bool {
 	first, prev, cur := p.shapes[start], p.shapes[i-1], p.shapes[i]
 	if cur.x0 > first.x0+0.5*p.em {
@@ -319,15 +331,16 @@ func (p *textColumn) leavesItem(start, i int) bool {
 	if i-start > 1 && prev.x0 > first.x0+0.5*p.em {
 		return true
 	}
-	return p.right-prev.x1 > 3*p.em && !cur.lower
+	return p.right-prev.x1 > 3*p.em && !cur.startsLower
 }
 
-// typed gives a block the type that its own lines tell: code, an item of a list, a formula. The rest is known from the page, or the document.
-func (p *textColumn) typed(b *inkstreamv1.Block, shapes []lineShape) *inkstreamv1.Block {
+// assignBlockType gives a block the type that its own lines tell: code, an item of a list, a formula. The rest is
+// known from the page, or the document.
+func (p *textColumn) assignBlockType(b *inkstreamv1.Block, shapes []lineShape) *inkstreamv1.Block {
 	mono, formula := true, true
 	for _, s := range shapes {
 		mono = mono && s.style.mono
-		formula = formula && s.style.math > mostlyMath
+		formula = formula && s.style.math > minMathShare
 	}
 	first := shapes[0]
 	switch {
@@ -335,22 +348,22 @@ func (p *textColumn) typed(b *inkstreamv1.Block, shapes []lineShape) *inkstreamv
 		b.Type = Code
 	case formula && len(shapes) <= 6:
 		b.Type = Formula
-	case (shapes[len(shapes)-1].leader || p.contents && shapes[len(shapes)-1].toPage) && len(shapes) <= 3: // an entry of a table of contents
+	case (shapes[len(shapes)-1].leader || p.tableOfContents && shapes[len(shapes)-1].endsWithPageNumber) && len(shapes) <= 3: // an entry of a table of contents
 		b.Type, b.Level = ListItem, 1
-	case first.marker != "" && (first.sign || !first.style.bold && !(first.count.form != "" && first.style.size > 1.05*p.em)): // else a heading
+	case first.marker != "" && (first.bulletMarker || !first.style.bold && !(first.enumerator.form != "" && first.style.size > 1.05*p.em)): // else a heading
 		b.Type, b.Level, b.Marker = ListItem, 1, first.marker
 	}
 	return b
 }
 
 func newLine(words []*inkstreamv1.Word, angle int32) *inkstreamv1.Line {
-	return &inkstreamv1.Line{Bbox: around(words).bbox(), Words: words, Angle: angle}
+	return &inkstreamv1.Line{Bbox: boundingBox(words).toBox(), Words: words, Angle: angle}
 }
 
 func newBlock(lines []*inkstreamv1.Line) *inkstreamv1.Block {
-	box := boxOf(lines[0].GetBbox())
+	box := rectFromBox(lines[0].GetBbox())
 	for _, line := range lines[1:] {
-		box = box.union(boxOf(line.GetBbox()))
+		box = box.union(rectFromBox(line.GetBbox()))
 	}
-	return &inkstreamv1.Block{Type: Paragraph, Bbox: box.bbox(), Lines: lines}
+	return &inkstreamv1.Block{Type: Paragraph, Bbox: box.toBox(), Lines: lines}
 }

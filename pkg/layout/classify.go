@@ -9,7 +9,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// The types of blocks. Title, Heading, Header, Footer and PageNumber are told by the document, not by the page: see pkg/document.
+// The types of blocks. Title, Heading, Header, Footer and PageNumber are told by the document, not by the page: see
+// pkg/document.
 const (
 	Title      = "title"
 	Heading    = "heading"
@@ -26,12 +27,13 @@ const (
 	Formula    = "formula"
 )
 
-// classify gives types to the blocks of a page whose order stands: lists get their depth, figures their place, captions and notes are found.
-func classify(page *inkstreamv1.Page, em float64, rulings rules) {
-	depths(page.GetBlocks(), em)
-	page.Blocks = figures(page)
-	captions(page, em)
-	footnotes(page, em, rulings)
+// classifyBlocks gives types to the blocks of a page whose order stands: lists get their depth, figures their place,
+// captions and notes are found.
+func classifyBlocks(page *inkstreamv1.Page, em float64, rulings rulingSet) {
+	assignListDepths(page.GetBlocks(), em)
+	page.Blocks = insertFigures(page)
+	findCaptions(page, em)
+	findFootnotes(page, em, rulings)
 	number := int32(0)
 	for _, b := range page.GetBlocks() {
 		if b.GetTable() != nil {
@@ -41,15 +43,15 @@ func classify(page *inkstreamv1.Page, em float64, rulings rules) {
 	}
 }
 
-// depths nests the items of each list by their indents.
-func depths(blocks []*inkstreamv1.Block, em float64) {
+// assignListDepths nests the items of each list by their indents.
+func assignListDepths(blocks []*inkstreamv1.Block, em float64) {
 	var open []float64 // the indents of the lists that the item before stands in
 	var last rect
 	for _, b := range blocks {
-		if !valid(b.GetBbox()) {
+		if !isValidBox(b.GetBbox()) {
 			continue
 		}
-		box := boxOf(b.GetBbox())
+		box := rectFromBox(b.GetBbox())
 		if b.GetType() != ListItem {
 			if len(open) > 0 && (b.GetType() != Paragraph || box.x0 < open[len(open)-1]+0.5*em) {
 				open = open[:0]
@@ -69,47 +71,49 @@ func depths(blocks []*inkstreamv1.Block, em float64) {
 	}
 }
 
-// leastFigure is the least width and height of an image, in points, that counts as a figure.
-const leastFigure = 18
+// minFigureSize is the least width and height of an image, in points, that counts as a figure.
+const minFigureSize = 18
 
-// figures puts a block for each image of the page among the others: before the first of those that stand below it in its columns. Text that is
-// part of a drawing goes into its block.
-func figures(page *inkstreamv1.Page) []*inkstreamv1.Block {
+// insertFigures puts a block for each image of the page among the others: before the first of those that stand below
+// it in its columns. Text that is part of a drawing goes into its block.
+func insertFigures(page *inkstreamv1.Page) []*inkstreamv1.Block {
 	blocks := page.GetBlocks()
 	const mostFigures = 200
 	n := 0
 	for i, img := range page.GetImages() {
-		if img.GetMask() || !valid(img.GetBbox()) || n >= mostFigures {
+		if img.GetMask() || !isValidBox(img.GetBbox()) || n >= mostFigures {
 			continue
 		}
-		box := boxOf(img.GetBbox())
-		if box.width() < leastFigure || box.height() < leastFigure || img.GetKind() == "" && img.GetName() == "" && backdrop(page, box) {
+		box := rectFromBox(img.GetBbox())
+		if box.width() < minFigureSize || box.height() < minFigureSize || img.GetKind() == "" && img.GetName() == "" &&
+			isPageBackground(page, box) {
 			continue
 		}
-		if backdrop(page, box) && len(blocks) > 0 {
+		if isPageBackground(page, box) && len(blocks) > 0 {
 			continue // the page itself, scanned, or a background
 		}
 		n++
-		figure := &inkstreamv1.Block{Type: Figure, Bbox: box.bbox(), Image: int32(i + 1)}
+		figure := &inkstreamv1.Block{Type: Figure, Bbox: box.toBox(), Image: int32(i + 1)}
 		if img.GetKind() == "drawing" {
-			blocks = absorb(blocks, figure, box)
+			blocks = moveLinesIntoFigure(blocks, figure, box)
 		}
-		blocks = slices.Insert(blocks, place(blocks, box), figure)
+		blocks = slices.Insert(blocks, figureInsertIndex(blocks, box), figure)
 	}
 	return blocks
 }
 
-// backdrop reports whether a box fills nearly all of the page.
-func backdrop(page *inkstreamv1.Page, box rect) bool {
+// isPageBackground reports whether a box fills nearly all of the page.
+func isPageBackground(page *inkstreamv1.Page, box rect) bool {
 	area := float64(page.GetWidth()) * float64(page.GetHeight())
 	return area > 0 && box.width()*box.height() > 0.8*area
 }
 
-// absorb moves the lines of blocks that lie in a drawing into its block.
-func absorb(blocks []*inkstreamv1.Block, figure *inkstreamv1.Block, box rect) []*inkstreamv1.Block {
+// moveLinesIntoFigure moves the lines of blocks that lie in a drawing into its block.
+func moveLinesIntoFigure(blocks []*inkstreamv1.Block, figure *inkstreamv1.Block, box rect) []*inkstreamv1.Block {
 	out := make([]*inkstreamv1.Block, 0, len(blocks))
 	for _, b := range blocks {
-		if valid(b.GetBbox()) && b.GetTable() == nil && b.GetType() != Figure && within(boxOf(b.GetBbox()), box) {
+		if isValidBox(b.GetBbox()) && b.GetTable() == nil && b.GetType() != Figure &&
+			isInside(rectFromBox(b.GetBbox()), box) {
 			figure.Lines = append(figure.Lines, b.GetLines()...)
 			continue
 		}
@@ -118,25 +122,25 @@ func absorb(blocks []*inkstreamv1.Block, figure *inkstreamv1.Block, box rect) []
 	return out
 }
 
-// within reports whether a box lies in another, but for a little.
-func within(b, in rect) bool {
+// isInside reports whether a box lies in another, but for a little.
+func isInside(b, in rect) bool {
 	const slack = 3
 	return b.x0 >= in.x0-slack && b.x1 <= in.x1+slack && b.y0 >= in.y0-slack && b.y1 <= in.y1+slack
 }
 
-// place returns before which block a figure comes: the first that stands below its top in a column that it shares; else behind the last that
-// stands above it.
-func place(blocks []*inkstreamv1.Block, box rect) int {
+// figureInsertIndex returns before which block a figure comes: the first that stands below its top in a column that
+// it shares; else behind the last that stands above it.
+func figureInsertIndex(blocks []*inkstreamv1.Block, box rect) int {
 	after := 0
 	for i, b := range blocks {
-		if !valid(b.GetBbox()) {
+		if !isValidBox(b.GetBbox()) {
 			continue
 		}
-		o := boxOf(b.GetBbox())
-		if beside(o.x0, o.x1, box.x0, box.x1) >= 0 {
+		o := rectFromBox(b.GetBbox())
+		if spanDistance(o.x0, o.x1, box.x0, box.x1) >= 0 {
 			continue
 		}
-		if o.middle() < box.middle() {
+		if o.centerX() < box.centerX() {
 			after = i + 1
 			continue
 		}
@@ -144,7 +148,7 @@ func place(blocks []*inkstreamv1.Block, box rect) int {
 	}
 	if after == 0 && len(blocks) > 0 { // nothing shares its columns
 		for i, b := range blocks {
-			if valid(b.GetBbox()) && boxOf(b.GetBbox()).y0 > box.y1 {
+			if isValidBox(b.GetBbox()) && rectFromBox(b.GetBbox()).y0 > box.y1 {
 				return i
 			}
 		}
@@ -153,31 +157,31 @@ func place(blocks []*inkstreamv1.Block, box rect) int {
 	return after
 }
 
-// mostShown bounds the figures and tables that captions are looked for.
-const mostShown = 300
+// maxCaptionTargets bounds the figures and tables that captions are looked for.
+const maxCaptionTargets = 300
 
-// captions finds the captions of figures and tables: short blocks that begin as captions do, with the figure or table next to them, or with a
-// stop behind the number.
-func captions(page *inkstreamv1.Page, em float64) {
+// findCaptions finds the captions of figures and tables: short blocks that begin as captions do, with the figure or
+// table next to them, or with a stop behind the number.
+func findCaptions(page *inkstreamv1.Page, em float64) {
 	var shown []rect
 	for _, b := range page.GetBlocks() {
-		if (b.GetType() == Figure || b.GetType() == Table) && valid(b.GetBbox()) && len(shown) < mostShown {
-			shown = append(shown, boxOf(b.GetBbox()))
+		if (b.GetType() == Figure || b.GetType() == Table) && isValidBox(b.GetBbox()) && len(shown) < maxCaptionTargets {
+			shown = append(shown, rectFromBox(b.GetBbox()))
 		}
 	}
 	for _, b := range page.GetBlocks() {
-		if b.GetType() != Paragraph || len(b.GetLines()) > 6 || !valid(b.GetBbox()) || !mayBeCaption(b) {
+		if b.GetType() != Paragraph || len(b.GetLines()) > 6 || !isValidBox(b.GetBbox()) || !mayBeCaption(b) {
 			continue
 		}
-		text := start(b, 64)
+		text := textPrefix(b, 64)
 		if !isCaption(text) {
 			continue
 		}
-		box := boxOf(b.GetBbox())
+		box := rectFromBox(b.GetBbox())
 		near := slices.ContainsFunc(shown, func(r rect) bool {
-			return beside(r.x0, r.x1, box.x0, box.x1) < 0 && beside(r.y0, r.y1, box.y0, box.y1) < 3*em
+			return spanDistance(r.x0, r.x1, box.x0, box.x1) < 0 && spanDistance(r.y0, r.y1, box.y0, box.y1) < 3*em
 		})
-		if near || stopped(text) {
+		if near || hasCaptionStop(text) {
 			b.Type = Caption
 		}
 	}
@@ -196,8 +200,9 @@ func mayBeCaption(b *inkstreamv1.Block) bool {
 	return false
 }
 
-// stopped reports whether a caption's number is followed by a stop or colon: "Figure 3: …" is a caption, "Figure 3 shows …" is a sentence.
-func stopped(text string) bool {
+// hasCaptionStop reports whether a caption's number is followed by a stop or colon: "Figure 3: …" is a caption,
+// "Figure 3 shows …" is a sentence.
+func hasCaptionStop(text string) bool {
 	m := captionPattern.FindStringIndex(text)
 	if m == nil {
 		return true
@@ -209,8 +214,8 @@ func stopped(text string) bool {
 	return m[1] == len(text)
 }
 
-// start returns the first n bytes, or a few more, of a block's text.
-func start(b *inkstreamv1.Block, n int) string {
+// textPrefix returns the first n bytes, or a few more, of a block's text.
+func textPrefix(b *inkstreamv1.Block, n int) string {
 	out := make([]byte, 0, n+16)
 	for _, line := range b.GetLines() {
 		for _, w := range line.GetWords() {
@@ -225,9 +230,10 @@ func start(b *inkstreamv1.Block, n int) string {
 	return string(out)
 }
 
-// footnotes finds the notes at the foot of the page: blocks in its lower part in smaller type than its text, which begin with a mark; and those
-// below a short line that stands for nothing else. What follows a note in the same type belongs to it.
-func footnotes(page *inkstreamv1.Page, em float64, rulings rules) {
+// findFootnotes finds the notes at the foot of the page: blocks in its lower part in smaller type than its text,
+// which begin with a mark; and those below a short line that stands for nothing else. What follows a note in the same
+// type belongs to it.
+func findFootnotes(page *inkstreamv1.Page, em float64, rulings rulingSet) {
 	var lowest float64 // where the last text ends that is no note
 	height := float64(page.GetHeight())
 	line := math.Inf(1)
@@ -238,10 +244,10 @@ func footnotes(page *inkstreamv1.Page, em float64, rulings rules) {
 	}
 	candidates := make([]*inkstreamv1.Block, 0, 8)
 	for _, b := range page.GetBlocks() {
-		if !valid(b.GetBbox()) || len(b.GetLines()) == 0 {
+		if !isValidBox(b.GetBbox()) || len(b.GetLines()) == 0 {
 			continue
 		}
-		box := boxOf(b.GetBbox())
+		box := rectFromBox(b.GetBbox())
 		small := blockSize(b) < 0.93*em
 		if (b.GetType() == Paragraph || b.GetType() == ListItem) && box.y0 > 0.4*height && small {
 			candidates = append(candidates, b)
@@ -252,9 +258,9 @@ func footnotes(page *inkstreamv1.Page, em float64, rulings rules) {
 	slices.SortStableFunc(candidates, func(a, b *inkstreamv1.Block) int { return cmp.Compare(a.Bbox[1], b.Bbox[1]) })
 	in := false
 	for _, b := range candidates {
-		box := boxOf(b.GetBbox())
+		box := rectFromBox(b.GetBbox())
 		first := b.GetLines()[0].GetWords()
-		marked := len(first) > 0 && noteMark(first[0].GetText()) != "" && (len(first) > 1 || len(b.GetLines()) > 1)
+		marked := len(first) > 0 && parseNoteMark(first[0].GetText()) != "" && (len(first) > 1 || len(b.GetLines()) > 1)
 		switch {
 		case marked && (box.y0 > lowest || box.y0 > line):
 			in = true
@@ -270,10 +276,10 @@ func blockSize(b *inkstreamv1.Block) float64 {
 	size, n := 0.0, 0
 	for _, line := range b.GetLines() {
 		for _, w := range line.GetWords() {
-			if letters(w.GetText()) == 0 {
+			if countLetters(w.GetText()) == 0 {
 				continue
 			}
-			size += typeSize(w, boxOf(w.GetBbox()))
+			size += wordTypeSize(w, rectFromBox(w.GetBbox()))
 			if n++; n == 24 {
 				return size / float64(n)
 			}

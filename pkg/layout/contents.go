@@ -2,17 +2,17 @@ package layout
 
 import "strconv"
 
-// contentsOf reports whether rows are entries of a table of contents: many have dots that lead to a page number. The entries of the upper levels
-// often have none; then it is one if nearly all rows end with the number of a page that is not before that of the row above, and some dots
-// lead to one of them.
-func contentsOf(rows []tableLine) bool {
+// isContentsRows reports whether rows are entries of a table of contents: many have dots that lead to a page number.
+// The entries of the upper levels often have none; then it is one if nearly all rows end with the number of a page
+// that is not before that of the row above, and some dots lead to one of them.
+func isContentsRows(rows []tableLine) bool {
 	leaders, paged, before := 0, 0, 0
 	rising := true
 	for _, r := range rows {
-		if leader(seg{words: segmentWords(r.segments)}) {
+		if hasLeaderDots(segment{words: segmentWords(r.segments)}) {
 			leaders++
 		}
-		page := pageNumber(r)
+		page := trailingPageNumber(r)
 		if page == 0 {
 			continue
 		}
@@ -22,21 +22,24 @@ func contentsOf(rows []tableLine) bool {
 	if leaders >= 3 && 4*leaders >= len(rows) {
 		return true
 	}
-	return rising && mostlyPaged(leaders, paged, len(rows))
+	return rising && mostEndWithPage(leaders, paged, len(rows))
 }
 
-// mostlyPaged reports whether nearly all of so many lines end with a page number, and dots lead to some of those.
-func mostlyPaged(leaders, paged, all int) bool { return leaders > 0 && paged >= 6 && 5*paged >= 4*all }
+// mostEndWithPage reports whether nearly all of so many lines end with a page number, and dots lead to some of those.
+func mostEndWithPage(leaders, paged, all int) bool {
+	return leaders > 0 && paged >= 6 && 5*paged >= 4*all
+}
 
-// pageNumber returns the number that a row ends with, set apart from the rest or led to by dots; 0 where there is none.
-func pageNumber(r tableLine) int {
+// trailingPageNumber returns the number that a row ends with, set apart from the rest or led to by dots; 0 where
+// there is none.
+func trailingPageNumber(r tableLine) int {
 	words := segmentWords(r.segments)
-	if len(words) < 2 || len(r.cells) < 2 && !leader(seg{words: words}) {
+	if len(words) < 2 || len(r.cells) < 2 && !hasLeaderDots(segment{words: words}) {
 		return 0
 	}
 	last := r.cells[len(r.cells)-1].words
 	n, err := strconv.ParseUint(last[len(last)-1].GetText(), 10, 16)
-	if err != nil || len(r.cells) > 1 && len(last) > 1 && !leader(seg{words: last}) {
+	if err != nil || len(r.cells) > 1 && len(last) > 1 && !hasLeaderDots(segment{words: last}) {
 		return 0
 	}
 	return int(n)

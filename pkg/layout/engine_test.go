@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startEngine starts PDFium: what it makes of a page is what Arrange has to cope with.
+// startEngine starts PDFium: what it makes of a page is what ArrangePage has to cope with.
 func startEngine(t *testing.T) *pdf.Engine {
 	t.Helper()
 	cfg := pdf.DefaultConfig()
@@ -38,7 +38,7 @@ func startEngine(t *testing.T) *pdf.Engine {
 	return engine
 }
 
-// arranged reads a file and returns the text of its pages after Arrange.
+// arranged reads a file and returns the text of its pages after ArrangePage.
 func arranged(t *testing.T, engine *pdf.Engine, path string) []string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -46,38 +46,40 @@ func arranged(t *testing.T, engine *pdf.Engine, path string) []string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	doc, err := engine.Open(t.Context(), f, "")
+	doc, err := engine.OpenDocument(t.Context(), f, "")
 	if err != nil {
 		t.Fatalf("open %s: %v", filepath.Base(path), err)
 	}
 	defer doc.Close()
 	var texts []string
 	for n := 1; n <= doc.Info().PageCount; n++ {
-		result, err := doc.Page(t.Context(), n, pdf.PageOptions{})
+		result, err := doc.ReadPage(t.Context(), n, pdf.PageOptions{})
 		if err != nil {
 			t.Fatalf("%s, page %d: %v", filepath.Base(path), n, err)
 		}
-		layout.Arrange(result.Page)
+		layout.ArrangePage(result.Page)
 		texts = append(texts, result.Page.GetText())
 	}
 	return texts
 }
 
-// TestOrderOfNativePages reads documents that were drawn from top to bottom, and the same drawn word by word in no order at all: their
-// places alone must tell how they read.
+// TestOrderOfNativePages reads documents that were drawn from top to bottom, and the same drawn word by word in no
+// order at all: their places alone must tell how they read.
 func TestOrderOfNativePages(t *testing.T) {
 	t.Parallel()
 	engine := startEngine(t)
-	files := []pdftest.File{pdftest.BornDigital(12), pdftest.Rotated(), pdftest.SidewaysText(), pdftest.CropOffset()}
-	for _, design := range []pdftest.Design{pdftest.Report, pdftest.Columns, pdftest.Letter, pdftest.Tabular, pdftest.Footnotes} {
-		files = append(files, pdftest.BornDigitalWith(pdftest.BornOptions{Pages: 4, Seed: 5, Design: design}),
-			pdftest.BornDigitalWith(pdftest.BornOptions{Pages: 4, Seed: 5, Design: design, Scatter: true}))
+	files := []pdftest.File{pdftest.BornDigital(12), pdftest.RotatedPages(), pdftest.SidewaysText(),
+		pdftest.CropOffsetPages()}
+	for _, design := range []pdftest.PageDesign{pdftest.Report, pdftest.Columns, pdftest.Letter, pdftest.Tabular,
+		pdftest.Footnotes} {
+		files = append(files, pdftest.BornDigitalWith(pdftest.BornDigitalOptions{Pages: 4, Seed: 5, Design: design}),
+			pdftest.BornDigitalWith(pdftest.BornDigitalOptions{Pages: 4, Seed: 5, Design: design, Scatter: true}))
 	}
 	for _, f := range files {
-		texts := arranged(t, engine, f.Write(t))
+		texts := arranged(t, engine, f.WriteFile(t))
 		for i, page := range f.Pages {
 			// A raised mark that was drawn by itself may come out as a word of its own.
-			if order, f1 := score.Order(page.Text, texts[i]), score.WordF1(page.Text, texts[i]); order < 0.99 || f1 < 0.97 {
+			if order, f1 := score.WordOrder(page.Text, texts[i]), score.WordF1(page.Text, texts[i]); order < 0.99 || f1 < 0.97 {
 				t.Errorf("%s, page %d: order %.3f, word F1 %.3f; want 0.99 and 0.97", f.Name, i+1, order, f1)
 			}
 		}
@@ -87,10 +89,10 @@ func TestOrderOfNativePages(t *testing.T) {
 // TestOrderOfCorpus checks what people wrote down about real pages: which passage is read before which.
 func TestOrderOfCorpus(t *testing.T) {
 	t.Parallel()
-	corpus := pdftest.Corpus(t)
+	corpus := pdftest.OpenCorpus(t)
 	engine := startEngine(t)
 	checks := 0
-	for _, f := range corpus.ByTag("text-tests", "born-digital") {
+	for _, f := range corpus.FilesWithTags("text-tests", "born-digital") {
 		pairs, err := orderedPairs(filepath.Join(corpus.Root, filepath.FromSlash(f.TruthPath), "olmocr-tests.jsonl"))
 		if err != nil {
 			t.Fatal(err)

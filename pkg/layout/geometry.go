@@ -9,23 +9,23 @@ import (
 // rect is a box on the page or, once a turn is applied, on the page turned so that its text stands upright.
 type rect struct{ x0, y0, x1, y1 float64 }
 
-func (r rect) width() float64  { return r.x1 - r.x0 }
-func (r rect) height() float64 { return r.y1 - r.y0 }
-func (r rect) middle() float64 { return (r.y0 + r.y1) / 2 }
+func (r rect) width() float64   { return r.x1 - r.x0 }
+func (r rect) height() float64  { return r.y1 - r.y0 }
+func (r rect) centerX() float64 { return (r.y0 + r.y1) / 2 }
 
 func (r rect) union(o rect) rect {
 	return rect{min(r.x0, o.x0), min(r.y0, o.y0), max(r.x1, o.x1), max(r.y1, o.y1)}
 }
 
-// beside returns how far two spans lie apart; negative if they overlap.
-func beside(a0, a1, b0, b1 float64) float64 { return max(b0-a1, a0-b1) }
+// spanDistance returns how far two spans lie apart; negative if they overlap.
+func spanDistance(a0, a1, b0, b1 float64) float64 { return max(b0-a1, a0-b1) }
 
-// farthest bounds coordinates: a page is 14,400 points at most, and anything beyond this is an error of the document that must not
-// become an overflow here.
-const farthest = 1e6
+// maxCoordinate bounds coordinates: a page is 14,400 points at most, and anything beyond this is an error of the
+// document that must not become an overflow here.
+const maxCoordinate = 1e6
 
-// valid reports whether a box has four numbers that can be reckoned with.
-func valid(bbox []float32) bool {
+// isValidBox reports whether a box has four numbers that can be reckoned with.
+func isValidBox(bbox []float32) bool {
 	if len(bbox) < 4 {
 		return false
 	}
@@ -37,21 +37,21 @@ func valid(bbox []float32) bool {
 	return true
 }
 
-// boxOf returns a valid bbox as a rect: its corners in order, and its numbers within bounds.
-func boxOf(bbox []float32) rect {
-	bound := func(v float32) float64 { return min(max(float64(v), -farthest), farthest) }
+// rectFromBox returns a valid bbox as a rect: its corners in order, and its numbers within bounds.
+func rectFromBox(bbox []float32) rect {
+	bound := func(v float32) float64 { return min(max(float64(v), -maxCoordinate), maxCoordinate) }
 	x0, y0, x1, y1 := bound(bbox[0]), bound(bbox[1]), bound(bbox[2]), bound(bbox[3])
 	return rect{min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)}
 }
 
-func (r rect) bbox() []float32 {
+func (r rect) toBox() []float32 {
 	return []float32{float32(r.x0), float32(r.y0), float32(r.x1), float32(r.y1)}
 }
 
-// turn maps boxes of the page to where they lie when text of that angle stands upright.
-type turn int32
+// rotation maps boxes of the page to where they lie when text of that angle stands upright.
+type rotation int32
 
-func (t turn) apply(r rect) rect {
+func (t rotation) rotateRect(r rect) rect {
 	switch (t%360 + 360) % 360 {
 	case 90: // reads downwards: what is down is right
 		return rect{r.y0, -r.x1, r.y1, -r.x0}
@@ -64,17 +64,17 @@ func (t turn) apply(r rect) rect {
 	}
 }
 
-// undo maps a box back to where it lies on the page.
-func (t turn) undo(r rect) rect { return (360 - (t%360+360)%360).apply(r) }
+// unrotateRect maps a box back to where it lies on the page.
+func (t rotation) unrotateRect(r rect) rect { return (360 - (t%360+360)%360).rotateRect(r) }
 
-// around returns the box around the boxes of the words, which must be valid.
-func around(words []*inkstreamv1.Word) rect {
+// boundingBox returns the box around the boxes of the words, which must be valid.
+func boundingBox(words []*inkstreamv1.Word) rect {
 	if len(words) == 0 {
 		return rect{}
 	}
-	r := boxOf(words[0].GetBbox())
+	r := rectFromBox(words[0].GetBbox())
 	for _, w := range words[1:] {
-		r = r.union(boxOf(w.GetBbox()))
+		r = r.union(rectFromBox(w.GetBbox()))
 	}
 	return r
 }

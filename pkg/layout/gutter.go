@@ -7,22 +7,23 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// columns parts the segments of a band at those of its gutters that lie between columns of text. Gutters within a table part nothing. The columns
-// stand one after the other in the band's own array, for columns within columns must not each take a page's memory.
-func (c *cutter) columns(band slab) [][]seg {
-	parts := make([][]seg, len(band.free)+1)
+// splitColumns parts the segments of a band at those of its gutters that lie between columns of text. Gutters within
+// a table part nothing. The columns stand one after the other in the band's own array, for columns within columns
+// must not each take a page's memory.
+func (c *cutter) splitColumns(band pageBand) [][]segment {
+	parts := make([][]segment, len(band.freeSpans)+1)
 	for _, s := range band.segments {
-		i, _ := slices.BinarySearchFunc(band.free, s.x0, func(g span, x float64) int { return cmp.Compare(g.from, x) })
+		i, _ := slices.BinarySearchFunc(band.freeSpans, s.x0, func(g span, x float64) int { return cmp.Compare(g.from, x) })
 		parts[i] = append(parts[i], s)
 	}
-	parts = slices.DeleteFunc(parts, func(p []seg) bool { return len(p) == 0 })
+	parts = slices.DeleteFunc(parts, func(p []segment) bool { return len(p) == 0 })
 	if len(parts) < 2 {
 		return nil
 	}
 	ends := []int{len(parts[0])} // of the columns
 	for i, part := range parts[1:] {
 		last := len(ends) - 1
-		if c.separate(parts[i], part) {
+		if c.areSeparateColumns(parts[i], part) {
 			ends = append(ends, ends[last]+len(part))
 		} else {
 			ends[last] += len(part)
@@ -33,7 +34,7 @@ func (c *cutter) columns(band slab) [][]seg {
 	}
 	rtl, start := 0, 0
 	copy(band.segments, slices.Concat(parts...))
-	columns := make([][]seg, len(ends))
+	columns := make([][]segment, len(ends))
 	for i, end := range ends {
 		columns[i], start = band.segments[start:end:end], end
 	}
@@ -48,19 +49,19 @@ func (c *cutter) columns(band slab) [][]seg {
 	return columns
 }
 
-// side is what is known of the text on one side of a gutter.
-type side struct {
+// columnStats is what is known of the text on one side of a gutter.
+type columnStats struct {
 	rect
-	rows  int     // lines of text
-	words float64 // a segment, on average
-	fill  float64 // how much of the side's width a segment takes, on average
-	mids  []float64
+	rows    int     // lines of text
+	words   float64 // a segment, on average
+	fill    float64 // how much of the side's width a segment takes, on average
+	middles []float64
 }
 
-func look(segments []seg) side {
-	s := side{rect: segments[0].rect}
+func measureColumn(segments []segment) columnStats {
+	s := columnStats{rect: segments[0].rect}
 	width, words := 0.0, 0
-	s.mids = make([]float64, len(segments))
+	s.middles = make([]float64, len(segments))
 	for i, g := range segments {
 		s.rect = s.rect.union(g.rect)
 		width += g.width()
@@ -68,11 +69,11 @@ func look(segments []seg) side {
 			words += 4
 		}
 		words += countWords(g.words)
-		s.mids[i] = g.middle()
+		s.middles[i] = g.centerX()
 	}
-	slices.Sort(s.mids)
+	slices.Sort(s.middles)
 	last := 0.0
-	for i, m := range s.mids {
+	for i, m := range s.middles {
 		if i == 0 || m-last > 0.5*(segments[0].height()) {
 			s.rows++
 		}
@@ -104,27 +105,28 @@ func countWords(words []*inkstreamv1.Word) int {
 	return n
 }
 
-// prose reports whether the side looks like running text: several words a line, and lines that fill the column.
-func (s side) prose() bool { return s.words >= 3 && s.fill >= 0.5 }
+// looksLikeProse reports whether the side looks like running text: several words a line, and lines that fill the
+// column.
+func (s columnStats) looksLikeProse() bool { return s.words >= 3 && s.fill >= 0.5 }
 
-// separate reports whether the segments left and right of a gutter are columns that are read one after the other, and not the cells of
-// rows that are read across.
-func (c *cutter) separate(left, right []seg) bool {
-	l, r := look(left), look(right)
+// areSeparateColumns reports whether the segments left and right of a gutter are columns that are read one after the
+// other, and not the cells of rows that are read across.
+func (c *cutter) areSeparateColumns(left, right []segment) bool {
+	l, r := measureColumn(left), measureColumn(right)
 	rows := min(l.rows, r.rows)
-	if beside(l.y0, l.y1, r.y0, r.y1) > 0 { // one above the other: no row has both
+	if spanDistance(l.y0, l.y1, r.y0, r.y1) > 0 { // one above the other: no row has both
 		return true
 	}
 	if rows < 2 {
-		return !aligned(l, r, c.em, 0.5) && max(l.rows, r.rows) > 2
+		return !areLinesAligned(l, r, c.em, 0.5) && max(l.rows, r.rows) > 2
 	}
-	jumps := crossings(left, right)
+	jumps := countCrossings(left, right)
 	down := jumps <= 1+rows/4 // the document was drawn column by column
-	level := aligned(l, r, c.em, 0.5)
+	level := areLinesAligned(l, r, c.em, 0.5)
 	switch {
-	case level && c.ruledOver(l, r):
+	case level && c.isRuledTable(l, r):
 		return false
-	case l.prose() && r.prose():
+	case l.looksLikeProse() && r.looksLikeProse():
 		return down || rows >= 4 || !level
 	case level && (l.words < 2 || r.words < 2):
 		return false // a column of labels or figures beside what they belong to
@@ -135,8 +137,9 @@ func (c *cutter) separate(left, right []seg) bool {
 	}
 }
 
-// ruledOver reports whether lines are drawn across the gutter above and below the text on its sides, and across most of both: a table's.
-func (c *cutter) ruledOver(l, r side) bool {
+// isRuledTable reports whether lines are drawn across the gutter above and below the text on its sides, and across
+// most of both: a table's.
+func (c *cutter) isRuledTable(l, r columnStats) bool {
 	both := l.rect.union(r.rect)
 	above, below := false, false
 	for _, line := range c.across {
@@ -149,9 +152,10 @@ func (c *cutter) ruledOver(l, r side) bool {
 	return above && below
 }
 
-// aligned reports whether at least that share of the lines on the shorter side have a line level with them on the other.
-func aligned(l, r side, em, share float64) bool {
-	a, b := l.mids, r.mids
+// areLinesAligned reports whether at least that share of the lines on the shorter side have a line level with them on
+// the other.
+func areLinesAligned(l, r columnStats, em, share float64) bool {
+	a, b := l.middles, r.middles
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -167,8 +171,8 @@ func aligned(l, r side, em, share float64) bool {
 	return float64(level) >= share*float64(len(a))
 }
 
-// crossings counts how often the order in which segments were drawn goes from one side to the other.
-func crossings(left, right []seg) int {
+// countCrossings counts how often the order in which segments were drawn goes from one side to the other.
+func countCrossings(left, right []segment) int {
 	type drawn struct {
 		order int
 		right bool

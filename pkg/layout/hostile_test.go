@@ -13,7 +13,7 @@ func alone(n int, text string, box func(i int) rect) *inkstreamv1.Page {
 	lines := make([]*inkstreamv1.Line, n)
 	for i := range lines {
 		b := box(i)
-		lines[i] = newLine([]*inkstreamv1.Word{{Text: text, Bbox: b.bbox(), Size: float32(b.height())}}, 0)
+		lines[i] = newLine([]*inkstreamv1.Word{{Text: text, Bbox: b.toBox(), Size: float32(b.height())}}, 0)
 	}
 	page := pageOf(lines)
 	page.Width, page.Height = 14_400, 14_400
@@ -44,7 +44,7 @@ func spannedNumbers(columns, n int) *inkstreamv1.Page {
 		return rect{101, y, 103, y + 0.7*step}
 	})
 	line := func(x0, y0, x1, y1 float64) {
-		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rect{x0, y0, x1, y1}.bbox()})
+		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rect{x0, y0, x1, y1}.toBox()})
 	}
 	right := 100 + float64(columns)*100
 	for _, y := range []float64{20, 60, 13_900} {
@@ -68,7 +68,7 @@ func framed(frames, n int) *inkstreamv1.Page {
 	for k := range frames {
 		a, b := float64(k)*12, 14_400-float64(k)*12
 		page.Rulings = append(page.Rulings, latticeOf([]float64{a, b}, []float64{a, b})...)
-		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rect{a + 50, a, a + 50, a + 4}.bbox()})
+		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rect{a + 50, a, a + 50, a + 4}.toBox()})
 	}
 	return page
 }
@@ -82,7 +82,8 @@ func TestHostilePagesTakeMemoryLikeTheirWords(t *testing.T) {
 		"numbers below many columns":           spannedNumbers(130, 10_000),
 		"frames around all":                    framed(400, 10_000),
 		"all in one place":                     alone(20_000, "a", func(int) rect { return rect{100, 100, 110, 110} }),
-		"boxes in boxes":                       alone(20_000, "a", func(i int) rect { d := float64(i) / 70; return rect{d, d, 600 - d, 800 - d} }),
+		"boxes in boxes": alone(20_000, "a",
+			func(i int) rect { d := float64(i) / 70; return rect{d, d, 600 - d, 800 - d} }),
 		"raised behind raised": alone(20_000, "Abcdefghij", func(i int) rect {
 			x, y := float64(i)*9, float64(100-2*(i%2))
 			return rect{x, y, x + 10, y + 10 - float64(4*(i%2))}
@@ -95,16 +96,16 @@ func TestHostilePagesTakeMemoryLikeTheirWords(t *testing.T) {
 			return rect{-9000, y, -8999, y + 1}
 		}),
 	} {
-		words := len(Words(page))
+		words := len(PageWords(page))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		Arrange(page)
+		ArrangePage(page)
 		runtime.ReadMemStats(&after)
 		if got := (after.TotalAlloc - before.TotalAlloc) / uint64(words); got > perWord {
 			t.Errorf("%s: %d bytes a word, want at most %d", name, got, perWord)
 		}
 		for _, tab := range tablesOf(page) {
-			if grid := int(tab.GetRows() * tab.GetColumns()); grid > max(mostCells, 8*len(tab.GetCells())) {
+			if grid := int(tab.GetRows() * tab.GetColumns()); grid > max(maxGridCells, 8*len(tab.GetCells())) {
 				t.Errorf("%s: a grid of %d for %d cells with text", name, grid, len(tab.GetCells()))
 			}
 		}
@@ -115,7 +116,7 @@ func TestRowsArePartedIntoNoMoreThanMostCells(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ columns, numbers, rows int }{
 		{10, 1900, 1900},
-		{10, 2100, 1}, // more than mostCells: it stays whole
+		{10, 2100, 1}, // more than maxGridCells: it stays whole
 	} {
 		tab := &table{rows: 1, columns: tt.columns}
 		for j := range tt.columns {
@@ -123,28 +124,29 @@ func TestRowsArePartedIntoNoMoreThanMostCells(t *testing.T) {
 		}
 		for i := range tt.numbers {
 			y := float64(i) * 12
-			w := &inkstreamv1.Word{Text: fmt.Sprint(100 + i), Bbox: rect{0, y, 20, y + 10}.bbox()}
-			tab.cells[0].segments = append(tab.cells[0].segments, newSeg([]*inkstreamv1.Word{w}, 0))
+			w := &inkstreamv1.Word{Text: fmt.Sprint(100 + i), Bbox: rect{0, y, 20, y + 10}.toBox()}
+			tab.cells[0].segments = append(tab.cells[0].segments, newSegment([]*inkstreamv1.Word{w}, 0))
 		}
-		tab.splitRows(10)
+		tab.splitRuledRows(10)
 		if tab.rows != tt.rows || len(tab.cells) > tt.numbers+tt.columns {
-			t.Errorf("%d numbers in %d columns: %d rows and %d cells, want %d rows", tt.numbers, tt.columns, tab.rows, len(tab.cells), tt.rows)
+			t.Errorf("%d numbers in %d columns: %d rows and %d cells, want %d rows", tt.numbers, tt.columns, tab.rows,
+				len(tab.cells), tt.rows)
 		}
 	}
 }
 
 func TestGridTakesLargeBoxesWithinItsRoom(t *testing.T) {
 	t.Parallel()
-	g := newGrid()
+	g := newBoxGrid()
 	const n = 2000
 	for i := range n {
 		v := float64(i) * 4000
-		g.add(rect{v, v, v + 3000, v + 3000})
+		g.addBox(rect{v, v, v + 3000, v + 3000})
 	}
-	if most := roomAtFirst + n*roomOfEach; len(g.cells) > most {
+	if most := baseCellBudget + n*cellBudgetPerBox; len(g.cells) > most {
 		t.Errorf("%d cells for %d boxes, want at most %d", len(g.cells), n, most)
 	}
-	if !g.covers(rect{10, 10, 60, 30}) {
+	if !g.coversBox(rect{10, 10, 60, 30}) {
 		t.Error("the first box covers nothing")
 	}
 }

@@ -1,8 +1,9 @@
-// Package layout turns the words and lines that an engine found on a page into the order in which a person reads them, and into blocks.
+// Package layout turns the words and lines that an engine found on a page into the order in which a person reads
+// them, and into blocks.
 //
-// An engine that reads native text gives lines in the order in which the document's program happened to draw them, broken where the
-// pen jumped: a line of a table may come in five pieces, two columns of text as one wide line. [Arrange] takes the words as they are,
-// and finds the rest by geometry, in four steps:
+// An engine that reads native text gives lines in the order in which the document's program happened to draw them,
+// broken where the pen jumped: a line of a table may come in five pieces, two columns of text as one wide line.
+// [ArrangePage] takes the words as they are, and finds the rest by geometry, in four steps:
 //
 //   - A segment is a run of words of one input line without a wide gap (segment.go), put together again where an engine set each word
 //     apart (join.go).
@@ -12,10 +13,11 @@
 //   - In a region, segments that share a baseline make a row (rows.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, counters.go).
 //
-// Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right (recognised.go).
+// Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
+// (recognised.go).
 //
-// Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark that was set apart from the
-// word that it belongs to.
+// Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark that was
+// set apart from the word that it belongs to.
 package layout
 
 import (
@@ -26,31 +28,32 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// Options say what Arrange leaves out.
+// Options say what ArrangePage leaves out.
 type Options struct {
 	// NoTables leaves tables as lines of text.
 	NoTables bool
 }
 
-// Arrange is ArrangeWith with everything.
-func Arrange(page *inkstreamv1.Page) { ArrangeWith(page, Options{}) }
+// ArrangePage is ArrangePageWith with everything.
+func ArrangePage(page *inkstreamv1.Page) { ArrangePageWith(page, Options{}) }
 
-// ArrangeWith puts the words of a page in reading order, in place: it rebuilds Blocks, with their Lines and Words, gives them the types that
-// the page alone can tell, and sets Text. It takes time in proportion to n log n for n words, and copes with any geometry.
-func ArrangeWith(page *inkstreamv1.Page, opts Options) {
+// ArrangePageWith puts the words of a page in reading order, in place: it rebuilds Blocks, with their Lines and
+// PageWords, gives them the types that the page alone can tell, and sets PageText. It takes time in proportion to n
+// log n for n words, and copes with any geometry.
+func ArrangePageWith(page *inkstreamv1.Page, opts Options) {
 	if page == nil {
 		return
 	}
-	in := collect(page)
+	in := collectLines(page)
 	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10}
-	a.style.measure(in.lines)
-	if in.recognised && plausible(page.GetBlocks()) {
-		page.Blocks = a.recognised(in)
+	a.style.detectFixedPitch(in.lines)
+	if in.recognised && isPlausibleOrder(page.GetBlocks()) {
+		page.Blocks = a.buildRecognisedBlocks(in)
 	} else {
-		page.Blocks = a.native(in)
+		page.Blocks = a.buildNativeBlocks(in)
 	}
-	classify(page, a.em, rulesOf(page.GetRulings(), 0))
-	page.Text = Text(page)
+	classifyBlocks(page, a.em, collectRulings(page.GetRulings(), 0))
+	page.Text = PageText(page)
 }
 
 // arranger builds the blocks of one page.
@@ -61,25 +64,26 @@ type arranger struct {
 	em    float64 // of the text that most of the page is written in
 }
 
-// native builds the blocks of a page by geometry alone. Lines of one writing direction are arranged among themselves, those of the direction
-// that most of the page is written in first: what is written along the margin is no part of the text beside it. Only upright lines above all that, such
-// as the heading over a text in columns, come before it.
-func (a *arranger) native(in input) []*inkstreamv1.Block {
+// buildNativeBlocks builds the blocks of a page by geometry alone. Lines of one writing direction are arranged among
+// themselves, those of the direction that most of the page is written in first: what is written along the margin is
+// no part of the text next to it. Only upright lines above all that, such as the heading over a text in columns, come
+// before it.
+func (a *arranger) buildNativeBlocks(in engineLines) []*inkstreamv1.Block {
 	var blocks []*inkstreamv1.Block
-	for i, group := range byAngle(in.lines) {
+	for i, group := range groupByAngle(in.lines) {
 		if group.angle%90 != 0 {
 			for _, line := range group.lines {
 				blocks = append(blocks, newBlock([]*inkstreamv1.Line{newLine(line.words, group.angle)}))
 			}
 			continue
 		}
-		made, em := a.group(group, i == 0)
+		made, em := a.arrangeGroup(group, i == 0)
 		if i == 0 {
 			a.em = em
 		}
 		if i > 0 && group.angle == 0 {
 			var above []*inkstreamv1.Block
-			above, made = splitAbove(made, blocks)
+			above, made = splitBlocksAbove(made, blocks)
 			blocks = append(above, blocks...)
 		}
 		blocks = append(blocks, made...)
@@ -87,14 +91,14 @@ func (a *arranger) native(in input) []*inkstreamv1.Block {
 	return blocks
 }
 
-// splitAbove returns those of the blocks that end above all others, and those that do not.
-func splitAbove(blocks, others []*inkstreamv1.Block) (above, rest []*inkstreamv1.Block) {
+// splitBlocksAbove returns those of the blocks that end above all others, and those that do not.
+func splitBlocksAbove(blocks, others []*inkstreamv1.Block) (above, rest []*inkstreamv1.Block) {
 	top := math.Inf(1)
 	for _, b := range others {
-		top = min(top, boxOf(b.GetBbox()).y0)
+		top = min(top, rectFromBox(b.GetBbox()).y0)
 	}
 	for _, b := range blocks {
-		if boxOf(b.GetBbox()).y1 <= top {
+		if rectFromBox(b.GetBbox()).y1 <= top {
 			above = append(above, b)
 		} else {
 			rest = append(rest, b)
@@ -103,42 +107,43 @@ func splitAbove(blocks, others []*inkstreamv1.Block) (above, rest []*inkstreamv1
 	return above, rest
 }
 
-// group arranges the lines of one writing direction.
-func (a *arranger) group(g angleGroup, tables bool) ([]*inkstreamv1.Block, float64) {
-	t := turn(g.angle)
+// arrangeGroup arranges the lines of one writing direction.
+func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block, float64) {
+	t := rotation(g.angle)
 	lines := g.lines
-	em := usualHeight(lines, t)
+	em := medianTypeSize(lines, t)
 	var ruled []*table
-	al := aligner{em: em, style: &styles{fonts: a.style.fonts, turn: t, em: em}, off: a.opts.NoTables || !tables}
+	al := aligner{em: em, style: &styles{fonts: a.style.fonts, rotation: t, em: em}, disabled: a.opts.NoTables || !tables}
 	if g.angle == 0 {
 		al.height = float64(a.page.GetHeight())
 	}
-	if r := rulesOf(a.page.GetRulings(), t); !al.off {
+	if r := collectRulings(a.page.GetRulings(), t); !al.disabled {
 		al.across = r.across
-		ruled, lines = ruledTables(lines, r, t, em)
+		ruled, lines = findRuledTables(lines, r, t, em)
 	}
 	rest := em
 	if len(ruled) > 0 {
-		rest = usualHeight(lines, t) // tables are often set in smaller type
+		rest = medianTypeSize(lines, t) // tables are often set in smaller type
 	}
-	segments := segment(lines, t, rest)
+	segments := splitSegments(lines, t, rest)
 	for _, tab := range ruled {
-		segments = append(segments, seg{rect: tab.rect, table: tab, order: len(segments), text: mostLetters})
+		segments = append(segments, segment{rect: tab.rect, table: tab, order: len(segments), text: tableTextLength})
 	}
 	if len(segments) == 0 {
 		return nil, em
 	}
 	c := cutter{em: em, across: al.across}
-	c.region(join(segments, em), 0)
+	c.cutRegion(joinSegments(segments, em), 0)
 	var blocks []*inkstreamv1.Block
 	for _, leaf := range c.leaves {
-		blocks = append(blocks, leaf.blocks(&al, g.angle)...)
+		blocks = append(blocks, leaf.buildBlocks(&al, g.angle)...)
 	}
 	return blocks, em
 }
 
-// mostLetters makes a table a segment with more text than any other, so that it is never a mark of the line beside it.
-const mostLetters = 1 << 20
+// tableTextLength makes a table a segment with more text than any other, so that it is never a mark of the line
+// next to it.
+const tableTextLength = 1 << 20
 
 // angleGroup holds the lines of one writing direction.
 type angleGroup struct {
@@ -147,8 +152,8 @@ type angleGroup struct {
 	lines []inputLine
 }
 
-// byAngle groups lines by their writing direction, of which there are five at most: four quarters, and askew.
-func byAngle(lines []inputLine) []angleGroup {
+// groupByAngle groups lines by their writing direction, of which there are five at most: four quarters, and askew.
+func groupByAngle(lines []inputLine) []angleGroup {
 	var groups []angleGroup
 	for at, line := range lines {
 		i := slices.IndexFunc(groups, func(g angleGroup) bool { return g.angle == line.angle })
@@ -163,8 +168,8 @@ func byAngle(lines []inputLine) []angleGroup {
 	return groups
 }
 
-// Words returns every word of a page in the order of its blocks.
-func Words(page *inkstreamv1.Page) []*inkstreamv1.Word {
+// PageWords returns every word of a page in the order of its blocks.
+func PageWords(page *inkstreamv1.Page) []*inkstreamv1.Word {
 	n := 0
 	for _, block := range page.GetBlocks() {
 		for _, line := range block.GetLines() {

@@ -19,7 +19,8 @@ func at(x, y, size float64, text string) *inkstreamv1.Line {
 	line := &inkstreamv1.Line{}
 	for _, word := range strings.Fields(text) {
 		w := float64(len([]rune(word))) * size / 2
-		line.Words = append(line.Words, &inkstreamv1.Word{Text: word, Bbox: rect{x, y, x + w, y + size*0.9}.bbox(), Size: float32(size)})
+		line.Words = append(line.Words, &inkstreamv1.Word{Text: word, Bbox: rect{x, y, x + w, y + size*0.9}.toBox(),
+			Size: float32(size)})
 		x += w + size*0.3
 	}
 	return line
@@ -55,9 +56,9 @@ func turned(angle int32, lines ...*inkstreamv1.Line) []*inkstreamv1.Line {
 	for _, line := range lines {
 		line.Angle = angle
 		for _, w := range line.Words {
-			r := turn(angle).undo(boxOf(w.Bbox))
+			r := rotation(angle).unrotateRect(rectFromBox(w.Bbox))
 			// The page begins at the origin; where text that is turned about it lies, does not matter.
-			w.Bbox = r.bbox()
+			w.Bbox = r.toBox()
 		}
 	}
 	return lines
@@ -81,8 +82,10 @@ func interleaved(a, b []*inkstreamv1.Line) []*inkstreamv1.Line {
 }
 
 var (
-	leftText  = []string{"the left column begins here", "and goes on with another line", "then a third one follows it", "and a fourth line is last"}
-	rightText = []string{"while the right column has", "a text of its own in lines", "that are level with the left", "but have nothing to do with it"}
+	leftText = []string{"the left column begins here", "and goes on with another line", "then a third one follows it",
+		"and a fourth line is last"}
+	rightText = []string{"while the right column has", "a text of its own in lines", "that are level with the left",
+		"but have nothing to do with it"}
 )
 
 func TestArrange(t *testing.T) {
@@ -107,7 +110,9 @@ func TestArrange(t *testing.T) {
 		},
 		{
 			"a heading as wide as the column is in a font of its own, and larger",
-			fonts(pageOf(set(1, down(72, 72, 10.8, "(1) a heading that is wide")...), set(2, down(72, 86, 10, "and the text that is below it", "in three lines which are all", "of the width of that heading")...))),
+			fonts(pageOf(set(1, down(72, 72, 10.8, "(1) a heading that is wide")...),
+				set(2, down(72, 86, 10, "and the text that is below it", "in three lines which are all",
+					"of the width of that heading")...))),
 			"(1) a heading that is wide\n\nand the text that is below it\nin three lines which are all\nof the width of that heading\n",
 		},
 		{
@@ -115,24 +120,30 @@ func TestArrange(t *testing.T) {
 			pageOf(down(72, 96, 10, "third line"), down(72, 84, 10, "second line"), down(72, 72, 10, "first line")),
 			"first line\nsecond line\nthird line\n",
 		},
-		{"columns drawn one after the other", pageOf(down(72, 72, 10, leftText...), down(300, 72, 10, rightText...)), columns},
-		{"columns drawn line by line", pageOf(interleaved(down(72, 72, 10, leftText...), down(300, 72, 10, rightText...))), columns},
+		{"columns drawn one after the other", pageOf(down(72, 72, 10, leftText...), down(300, 72, 10, rightText...)),
+			columns},
+		{"columns drawn line by line", pageOf(interleaved(down(72, 72, 10, leftText...), down(300, 72, 10, rightText...))),
+			columns},
 		{"columns drawn in the wrong order", pageOf(down(300, 72, 10, rightText...), down(72, 72, 10, leftText...)), columns},
-		{"columns whose lines are not level", pageOf(down(300, 77, 10, rightText...), down(72, 72, 10, leftText...)), columns},
+		{"columns whose lines are not level", pageOf(down(300, 77, 10, rightText...), down(72, 72, 10, leftText...)),
+			columns},
 		{
 			"a title stands above both columns",
-			pageOf(down(300, 100, 10, rightText...), down(72, 100, 10, leftText...), down(110, 72, 18, "A title across both the columns")),
+			pageOf(down(300, 100, 10, rightText...), down(72, 100, 10, leftText...),
+				down(110, 72, 18, "A title across both the columns")),
 			"A title across both the columns\n\n" + columns,
 		},
 		{
 			"a heading between parts in columns",
-			pageOf(down(72, 100, 10, leftText...), down(300, 100, 10, rightText...), down(72, 160, 12, "a heading that goes across the whole of the page"),
+			pageOf(down(72, 100, 10, leftText...), down(300, 100, 10, rightText...),
+				down(72, 160, 12, "a heading that goes across the whole of the page"),
 				down(72, 190, 10, leftText...), down(300, 190, 10, rightText...)),
 			columns + "\na heading that goes across the whole of the page\n\n" + columns,
 		},
 		{
 			"the rows of a table are read across",
-			pageOf(down(72, 72, 10, "Item", "Pears", "Plums", "Sum"), down(250, 72, 10, "Count", "12", "3", "15"), down(400, 72, 10, "Price", "1.20", "0.90", "2.10")),
+			pageOf(down(72, 72, 10, "Item", "Pears", "Plums", "Sum"), down(250, 72, 10, "Count", "12", "3", "15"),
+				down(400, 72, 10, "Price", "1.20", "0.90", "2.10")),
 			"Item\tCount\tPrice\nPears\t12\t1.20\nPlums\t3\t0.90\nSum\t15\t2.10\n",
 		},
 		{
@@ -143,12 +154,14 @@ func TestArrange(t *testing.T) {
 		},
 		{
 			"a raised mark belongs to its word",
-			pageOf(down(72, 72, 10, "with a note"), []*inkstreamv1.Line{at(72+11*5-4+0.2, 69, 6, "1")}, down(130, 72, 10, "and on")),
+			pageOf(down(72, 72, 10, "with a note"), []*inkstreamv1.Line{at(72+11*5-4+0.2, 69, 6, "1")},
+				down(130, 72, 10, "and on")),
 			"with a note1 and on\n",
 		},
 		{
 			"text along the margin comes after the text",
-			pageOf(turned(270, at(-700, 20, 8, "stamped along the margin")), down(72, 72, 10, "the text of the page", "in two lines")),
+			pageOf(turned(270, at(-700, 20, 8, "stamped along the margin")),
+				down(72, 72, 10, "the text of the page", "in two lines")),
 			"the text of the page\nin two lines\n\nstamped along the margin\n",
 		},
 		{
@@ -158,7 +171,8 @@ func TestArrange(t *testing.T) {
 		},
 		{
 			"a heading above text that runs downwards comes first, and what is beside and below it last",
-			pageOf(turned(90, at(72, -500, 10, "first line of the text"), at(72, -488, 10, "second line")), down(400, 40, 10, "Heading"),
+			pageOf(turned(90, at(72, -500, 10, "first line of the text"), at(72, -488, 10, "second line")),
+				down(400, 40, 10, "Heading"),
 				down(100, 90, 10, "beside"), down(400, 300, 10, "below")),
 			"Heading\n\nfirst line of the text\nsecond line\n\nbeside\n\nbelow\n",
 		},
@@ -174,17 +188,18 @@ func TestArrange(t *testing.T) {
 		},
 		{
 			"a leader of dots is no gap",
-			pageOf([]*inkstreamv1.Line{at(72, 72, 10, "Contents . . . . . . . . . 12"), at(72, 84, 10, "Index . . . . . . . . . . . 99")}),
+			pageOf([]*inkstreamv1.Line{at(72, 72, 10, "Contents . . . . . . . . . 12"),
+				at(72, 84, 10, "Index . . . . . . . . . . . 99")}),
 			"Contents . . . . . . . . . 12\nIndex . . . . . . . . . . . 99\n",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			Arrange(tt.page)
+			ArrangePage(tt.page)
 			if tt.page.Text != tt.want {
 				t.Errorf("got:\n%s\nwant:\n%s", tt.page.Text, tt.want)
 			}
-			Arrange(tt.page)
+			ArrangePage(tt.page)
 			if tt.page.Text != tt.want {
 				t.Errorf("arranged again:\n%s\nwant:\n%s", tt.page.Text, tt.want)
 			}
@@ -200,13 +215,13 @@ func TestRightToLeftKeepsItsOrder(t *testing.T) {
 		x := 400.0
 		for _, w := range words {
 			width := float64(len([]rune(w))) * 5
-			l.Words = append(l.Words, &inkstreamv1.Word{Text: w, Bbox: rect{x - width, y, x, y + 9}.bbox()})
+			l.Words = append(l.Words, &inkstreamv1.Word{Text: w, Bbox: rect{x - width, y, x, y + 9}.toBox()})
 			x -= width + 3
 		}
 		return l
 	}
 	page := pageOf([]*inkstreamv1.Line{line(84, "שנייה", "שורה"), line(72, "שלום", "לכל", "העולם", "2024", "abc")})
-	Arrange(page)
+	ArrangePage(page)
 	if want := "שלום לכל העולם 2024 abc\nשנייה שורה\n"; page.Text != want {
 		t.Errorf("got %q, want %q", page.Text, want)
 	}
@@ -215,7 +230,7 @@ func TestRightToLeftKeepsItsOrder(t *testing.T) {
 func TestBlocksHoldTheText(t *testing.T) {
 	t.Parallel()
 	page := pageOf(down(72, 72, 10, leftText...), down(300, 72, 10, rightText...))
-	Arrange(page)
+	ArrangePage(page)
 	if len(page.Blocks) != 2 {
 		t.Fatalf("%d blocks, want 2", len(page.Blocks))
 	}
@@ -223,14 +238,14 @@ func TestBlocksHoldTheText(t *testing.T) {
 		if b.Type != Paragraph || len(b.Lines) != 4 {
 			t.Errorf("block %d: type %q with %d lines, want a paragraph of 4", i, b.Type, len(b.Lines))
 		}
-		box := boxOf(b.Bbox)
+		box := rectFromBox(b.Bbox)
 		for _, l := range b.Lines {
-			if u := box.union(boxOf(l.Bbox)); u != box {
+			if u := box.union(rectFromBox(l.Bbox)); u != box {
 				t.Errorf("block %d: line %v is outside of %v", i, l.Bbox, b.Bbox)
 			}
 		}
 	}
-	if got, want := len(Words(page)), len(strings.Fields(page.Text)); got != want {
+	if got, want := len(PageWords(page)), len(strings.Fields(page.Text)); got != want {
 		t.Errorf("%d words, the text has %d", got, want)
 	}
 }
@@ -265,7 +280,8 @@ func TestRecognisedPages(t *testing.T) {
 		},
 		{
 			"unless it goes up the page",
-			recognised(down(72, 200, 10, "the end of it"), down(72, 150, 10, "the middle of it"), down(72, 100, 10, "the beginning")),
+			recognised(down(72, 200, 10, "the end of it"), down(72, 150, 10, "the middle of it"),
+				down(72, 100, 10, "the beginning")),
 			"the beginning\n\nthe middle of it\n\nthe end of it\n",
 		},
 		{
@@ -276,7 +292,7 @@ func TestRecognisedPages(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			Arrange(tt.page)
+			ArrangePage(tt.page)
 			if tt.page.Text != tt.want {
 				t.Errorf("got:\n%s\nwant:\n%s", tt.page.Text, tt.want)
 			}
@@ -289,7 +305,8 @@ func TestMergeNativeAndOCR(t *testing.T) {
 	native := pageOf(down(72, 72, 10, "native text above the picture"), down(72, 300, 10, "native text below it"))
 	native.Number, native.Outcome = 3, "native_text"
 	before := proto.Clone(native)
-	ocr := recognised(down(72.5, 72.4, 9.8, "nat1ve text abcve the picture"), down(90, 150, 12, "words in the picture", "in two lines"),
+	ocr := recognised(down(72.5, 72.4, 9.8, "nat1ve text abcve the picture"),
+		down(90, 150, 12, "words in the picture", "in two lines"),
 		down(72, 300.3, 10, "native text below it"), down(85, 200, 10, "| ~ &"))
 	for i, w := range ocr.Blocks[3].Lines[0].Words {
 		w.Confidence = proto.Float32([]float32{0.2, 0.4, 0.9}[i])
@@ -305,10 +322,12 @@ func TestMergeNativeAndOCR(t *testing.T) {
 		t.Errorf("engine %q, want reader 1.2", got.Engine)
 	}
 	if got.Dpi != 300 || math.Abs(float64(got.Confidence)-0.9) > 1e-6 || got.Number != 3 || got.Outcome != "native_text" {
-		t.Errorf("dpi %v, confidence %v, number %d, outcome %q; want 300, 0.9, 3, native_text", got.Dpi, got.Confidence, got.Number, got.Outcome)
+		t.Errorf("dpi %v, confidence %v, number %d, outcome %q; want 300, 0.9, 3, native_text", got.Dpi, got.Confidence,
+			got.Number, got.Outcome)
 	}
 	// Of the words, 9 are native and 8 recognised.
-	if want := (9 + 8*0.6) / 17; math.Abs(float64(got.Quality)-want) > 1e-6 || got.Skew != 1.5 || !slices.Equal(got.Notes, []string{"much noise"}) {
+	if want := (9 + 8*0.6) / 17; math.Abs(float64(got.Quality)-want) > 1e-6 || got.Skew != 1.5 ||
+		!slices.Equal(got.Notes, []string{"much noise"}) {
 		t.Errorf("quality %v, skew %v, notes %q; want %v, 1.5 and the recogniser's", got.Quality, got.Skew, got.Notes, want)
 	}
 	if !proto.Equal(native, before) {
@@ -322,7 +341,7 @@ func TestMergeNativeAndOCR(t *testing.T) {
 // allText returns the characters of a page, sorted: what no arrangement may change.
 func allText(page *inkstreamv1.Page) string {
 	var runes []rune
-	for _, w := range Words(page) {
+	for _, w := range PageWords(page) {
 		runes = append(runes, []rune(w.GetText())...)
 	}
 	slices.Sort(runes)
@@ -369,26 +388,31 @@ func TestHostileGeometryIsFast(t *testing.T) {
 		{"anywhere", 100_000, func(int) []float32 { return anywhere(800) }},
 		{"anywhere on a large page", 10_000, func(int) []float32 { return anywhere(14400) }},
 		{"all on one line", 10_000, func(i int) []float32 { return []float32{float32(i) * 20, 10, float32(i)*20 + 8, 20} }},
-		{"all on one line in no order", 100_000, func(int) []float32 { x := rng.Float32() * 2e6; return []float32{x, 10, x + 8, 20} }},
-		{"one below the other", 10_000, func(i int) []float32 { return []float32{10, float32(i) * 20, 20, float32(i)*20 + 8} }},
+		{"all on one line in no order", 100_000,
+			func(int) []float32 { x := rng.Float32() * 2e6; return []float32{x, 10, x + 8, 20} }},
+		{"one below the other", 10_000, func(i int) []float32 {
+			return []float32{10, float32(i) * 20, 20,
+				float32(i)*20 + 8}
+		}},
 		{"a staircase", 10_000, func(i int) []float32 { v := float32(i) * 9; return []float32{v, v, v + 8, v + 8} }},
 		{"boxes in boxes", 10_000, func(i int) []float32 { v := float32(i) / 250; return []float32{v, v, 800 - v, 800 - v} }},
 		{"a grid", 100_000, func(i int) []float32 {
 			x, y := float32(i%300)*30, float32(i/300)*14
 			return []float32{x, y, x + 10, y + 10}
 		}},
-		{"corners the wrong way round", 10_000, func(int) []float32 { b := anywhere(800); return []float32{b[2], b[3], b[0], b[1]} }},
+		{"corners the wrong way round", 10_000,
+			func(int) []float32 { b := anywhere(800); return []float32{b[2], b[3], b[0], b[1]} }},
 	} {
 		page := hostilePage(rng, tt.words, tt.box)
 		if strings.Contains(tt.name, "no order") {
-			for _, w := range Words(page) {
+			for _, w := range PageWords(page) {
 				page.Blocks = append(page.Blocks, &inkstreamv1.Block{Lines: []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{w}}}})
 			}
 			page.Blocks = page.Blocks[len(page.Blocks)-tt.words:]
 		}
 		want := allText(page)
 		begin := time.Now()
-		Arrange(page)
+		ArrangePage(page)
 		took := time.Since(begin)
 		if took > 30*time.Second { // it takes a second at most; the bound is for a loaded machine and the race detector
 			t.Errorf("%s: took %v", tt.name, took)
@@ -405,12 +429,12 @@ func FuzzArrange(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		page, ocr := fuzzPage(data), fuzzPage(data[len(data)/2:])
 		want := allText(page)
-		Arrange(page)
+		ArrangePage(page)
 		if got := allText(page); got != want {
 			t.Errorf("characters %q became %q", want, got)
 		}
-		for _, w := range Words(page) {
-			if !valid(w.GetBbox()) || len(w.GetBbox()) != 4 || w.Bbox[0] > w.Bbox[2] || w.Bbox[1] > w.Bbox[3] {
+		for _, w := range PageWords(page) {
+			if !isValidBox(w.GetBbox()) || len(w.GetBbox()) != 4 || w.Bbox[0] > w.Bbox[2] || w.Bbox[1] > w.Bbox[3] {
 				t.Errorf("box %v of %q is no box", w.GetBbox(), w.GetText())
 			}
 		}
@@ -470,17 +494,17 @@ func typical() *inkstreamv1.Page {
 
 func BenchmarkArrange(b *testing.B) {
 	page := typical()
-	b.ReportMetric(float64(len(Words(page))), "words/page")
+	b.ReportMetric(float64(len(PageWords(page))), "words/page")
 	given := page.Blocks
 	for b.Loop() {
 		page.Blocks = given
-		Arrange(page)
+		ArrangePage(page)
 	}
 }
 
 func BenchmarkMergeNativeAndOCR(b *testing.B) {
 	native, ocr := typical(), typical()
-	for _, w := range Words(ocr) {
+	for _, w := range PageWords(ocr) {
 		w.Confidence = proto.Float32(0.9)
 	}
 	for b.Loop() {

@@ -10,24 +10,24 @@ import (
 // bullets are the signs that begin an item of a list.
 const bullets = "•‣◦▪▫■□●○◆◇►▶➢➤✓✔❖⁃∙·–—*\uf0b7\uf0a7\uf0d8\uf076\uf0fc\uf02d"
 
-// listMarker returns the marker of a list's item if a word is one; else nothing.
-func listMarker(word string) string {
-	if m := spacedMarker(word); m != "" {
+// parseListMarker returns the marker of a list's item if a word is one; else nothing.
+func parseListMarker(word string) string {
+	if m := parseSpacedMarker(word); m != "" {
 		return m
 	}
-	if c, rest := parseCounter(word); rest == "" {
+	if c, rest := parseEnumerator(word); rest == "" {
 		return c.text
 	}
 	return ""
 }
 
-// spacedMarker returns a marker that a blank follows, if a word is one: a bullet, "2.", "b)", "(iv)".
-func spacedMarker(word string) string {
+// parseSpacedMarker returns a marker that a blank follows, if a word is one: a bullet, "2.", "b)", "(iv)".
+func parseSpacedMarker(word string) string {
 	r, size := utf8.DecodeRuneInString(word)
 	if size == len(word) && (strings.ContainsRune(bullets, r) || r == '-') {
 		return word
 	}
-	return enumerator(word)
+	return parseLatinEnumerator(word)
 }
 
 // isBullet reports whether a marker is a sign, not a number or letter.
@@ -36,8 +36,9 @@ func isBullet(marker string) bool {
 	return size == len(marker) && (strings.ContainsRune(bullets, r) || strings.ContainsRune(eastBullets, r) || r == '-')
 }
 
-// enumerator returns a word that counts items: up to three digits or a small Roman number or one letter, with a bracket or a stop.
-func enumerator(word string) string {
+// parseLatinEnumerator returns a word that counts items: up to three digits or a small Roman number or one letter,
+// with a bracket or a stop.
+func parseLatinEnumerator(word string) string {
 	n := len(word)
 	if n < 2 || n > 7 {
 		return ""
@@ -93,8 +94,9 @@ func isCaption(text string) bool {
 	return captionPattern.MatchString(text) || captionCJK.MatchString(text)
 }
 
-// noteMark returns how a note at the foot of a page begins: a raised number, or a sign such as * and †; else nothing.
-func noteMark(word string) string {
+// parseNoteMark returns how a note at the foot of a page begins: a raised number, or a sign such as * and †; else
+// nothing.
+func parseNoteMark(word string) string {
 	n := 0
 	for _, r := range word {
 		if strings.ContainsRune("*†‡§¶#", r) || unicode.IsDigit(r) || unicode.Is(unicode.No, r) {

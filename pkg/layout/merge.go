@@ -8,22 +8,24 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// MergeNativeAndOCR returns a page that has the words of both: every native word, and of the recognised ones those that stand where no
-// native word does. It is for pages that have text beside pictures of text. The result is arranged; what it was made of is not changed.
+// MergeNativeAndOCR returns a page that has the words of both: every native word, and of the recognised ones those
+// that stand where no native word does. It is for pages that have text beside pictures of text. The result is
+// arranged; what it was made of is not changed.
 //
-// Number, size, fonts, rulings and the like come from native, resolution, skew and confidence from ocr, the confidence as the mean of the words that
-// were taken, and the notes from both. The quality is ocr's, with the share of the words that are native counted as sound.
+// Number, size, fonts, rulings and the like come from native, resolution, skew and confidence from ocr, the
+// confidence as the mean of the words that were taken, and the notes from both. The quality is ocr's, with the share
+// of the words that are native counted as sound.
 func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 	if native == nil {
 		native = &inkstreamv1.Page{}
 	}
 	page := proto.Clone(native).(*inkstreamv1.Page)
-	taken := newGrid()
+	taken := newBoxGrid()
 	sound := 0
-	for _, w := range Words(page) {
+	for _, w := range PageWords(page) {
 		sound++
-		if valid(w.GetBbox()) {
-			taken.add(boxOf(w.GetBbox()))
+		if isValidBox(w.GetBbox()) {
+			taken.addBox(rectFromBox(w.GetBbox()))
 		}
 	}
 	sum, n := 0.0, 0
@@ -32,7 +34,7 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 		for _, line := range block.GetLines() {
 			kept := &inkstreamv1.Line{Angle: line.GetAngle()}
 			for _, w := range line.GetWords() {
-				if !valid(w.GetBbox()) || noise(w) || taken.covers(boxOf(w.GetBbox())) {
+				if !isValidBox(w.GetBbox()) || isNoiseWord(w) || taken.coversBox(rectFromBox(w.GetBbox())) {
 					continue
 				}
 				kept.Words = append(kept.Words, proto.Clone(w).(*inkstreamv1.Word))
@@ -57,12 +59,13 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 	} else if sound > 0 {
 		page.Quality = 1
 	}
-	Arrange(page)
+	ArrangePage(page)
 	return page
 }
 
-// noise reports recognised words that are most likely rules, frames or shading: no letter or digit, and rather not what was read than that.
-func noise(w *inkstreamv1.Word) bool {
+// isNoiseWord reports recognised words that are most likely rules, frames or shading: no letter or digit, and rather
+// not what was read than that.
+func isNoiseWord(w *inkstreamv1.Word) bool {
 	if w.GetText() == "" {
 		return true
 	}
@@ -77,26 +80,29 @@ func noise(w *inkstreamv1.Word) bool {
 	return true
 }
 
-// grid finds the boxes near a place. Its cells are as large as a few words, so that a box lies in few of them.
-type grid struct {
-	cells map[[2]int][]rect
-	room  int // how many cells the boxes to come may touch
+// boxGrid finds the boxes near a place. Its cells are as large as a few words, so that a box lies in few of them.
+type boxGrid struct {
+	cells          map[[2]int][]rect
+	remainingCells int // how many cells the boxes to come may touch
 }
 
 const (
-	// roomAtFirst and roomOfEach bound the cells that boxes touch: large ones, each over thousands, must not take more memory than words do.
-	roomAtFirst, roomOfEach = 1 << 18, 16
+	// baseCellBudget and cellBudgetPerBox bound the cells that boxes touch: large ones, each over thousands, must not
+	// take more memory than words do.
+	baseCellBudget, cellBudgetPerBox = 1 << 18, 16
 
 	gridCell = 48.0
-	// widestBox is how many cells a box may cover on one axis. A larger one is no word.
-	widestBox = 64
+	// maxBoxCells is how many cells a box may cover on one axis. A larger one is no word.
+	maxBoxCells = 64
 )
 
-func newGrid() *grid { return &grid{cells: map[[2]int][]rect{}, room: roomAtFirst} }
+func newBoxGrid() *boxGrid {
+	return &boxGrid{cells: map[[2]int][]rect{}, remainingCells: baseCellBudget}
+}
 
-// each calls f for every cell that the box touches.
-func (g *grid) each(r rect, f func(cell [2]int)) {
-	x0, x1, y0, y1 := touched(r)
+// forEachCell calls f for every cell that the box touches.
+func (g *boxGrid) forEachCell(r rect, f func(cell [2]int)) {
+	x0, x1, y0, y1 := cellRange(r)
 	for x := x0; x <= x1; x++ {
 		for y := y0; y <= y1; y++ {
 			f([2]int{x, y})
@@ -104,38 +110,38 @@ func (g *grid) each(r rect, f func(cell [2]int)) {
 	}
 }
 
-// touched returns the first and the last cell that a box touches on each axis.
-func touched(r rect) (x0, x1, y0, y1 int) {
+// cellRange returns the first and the last cell that a box touches on each axis.
+func cellRange(r rect) (x0, x1, y0, y1 int) {
 	x0, y0 = int(math.Floor(r.x0/gridCell)), int(math.Floor(r.y0/gridCell))
 	x1, y1 = int(math.Floor(r.x1/gridCell)), int(math.Floor(r.y1/gridCell))
-	return x0, min(x1, x0+widestBox), y0, min(y1, y0+widestBox)
+	return x0, min(x1, x0+maxBoxCells), y0, min(y1, y0+maxBoxCells)
 }
 
-// fullCell is how many boxes a cell keeps: more than that many words on so little room overlap anyhow.
-const fullCell = 256
+// maxBoxesPerCell is how many boxes a cell keeps: more than that many words on so little room overlap anyhow.
+const maxBoxesPerCell = 256
 
-// add puts a box into the grid, unless those before it have used up the room that it needs.
-func (g *grid) add(r rect) {
-	x0, x1, y0, y1 := touched(r)
+// addBox puts a box into the grid, unless those before it have used up the room that it needs.
+func (g *boxGrid) addBox(r rect) {
+	x0, x1, y0, y1 := cellRange(r)
 	need := (x1 - x0 + 1) * (y1 - y0 + 1)
-	if g.room += roomOfEach; need > g.room {
+	if g.remainingCells += cellBudgetPerBox; need > g.remainingCells {
 		return
 	}
-	g.room -= need
-	g.each(r, func(cell [2]int) {
-		if len(g.cells[cell]) < fullCell {
+	g.remainingCells -= need
+	g.forEachCell(r, func(cell [2]int) {
+		if len(g.cells[cell]) < maxBoxesPerCell {
 			g.cells[cell] = append(g.cells[cell], r)
 		}
 	})
 }
 
-// covers reports whether the boxes of the grid cover a third of a box or more. Native boxes may be as tight as their glyphs, so they
-// count a little larger than they are.
-func (g *grid) covers(r rect) bool {
+// coversBox reports whether the boxes of the grid cover a third of a box or more. Native boxes may be as tight as
+// their glyphs, so they count a little larger than they are.
+func (g *boxGrid) coversBox(r rect) bool {
 	area := max(r.width(), 0.5) * max(r.height(), 0.5)
 	slack := min(0.2*r.height(), 3)
 	best, seen := 0.0, map[rect]bool{}
-	g.each(rect{r.x0 - slack, r.y0 - slack, r.x1 + slack, r.y1 + slack}, func(cell [2]int) {
+	g.forEachCell(rect{r.x0 - slack, r.y0 - slack, r.x1 + slack, r.y1 + slack}, func(cell [2]int) {
 		for _, o := range g.cells[cell] {
 			if seen[o] {
 				continue

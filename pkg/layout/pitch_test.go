@@ -7,7 +7,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestMeasuredPitch sets the same program in fonts that do not say what they are: code is what is set in letters of one width.
+// TestMeasuredPitch sets the same program in fonts that do not say what they are: code is what is set in letters of
+// one width.
 func TestMeasuredPitch(t *testing.T) {
 	t.Parallel()
 	program := []string{
@@ -28,7 +29,8 @@ func TestMeasuredPitch(t *testing.T) {
 		{"room beside the letters at the ends", program, func(w string) float64 { return float64(len(w)%3) * 1.5 }, Code},
 		{"some letters narrow", program, narrow, Paragraph},
 		{"few words", program[:3], func(string) float64 { return 0 }, Paragraph},
-		{"text of another script in the same font", append([]string{"設定 ファイル"}, program...), func(string) float64 { return 0 }, Paragraph},
+		{"text of another script in the same font", append([]string{"設定 ファイル"}, program...),
+			func(string) float64 { return 0 }, Paragraph},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +41,7 @@ func TestMeasuredPitch(t *testing.T) {
 				}
 			}
 			page := withFonts(pageOf(lines), &inkstreamv1.Font{Name: "Unheard-Of"})
-			Arrange(page)
+			ArrangePage(page)
 			for _, b := range page.GetBlocks() {
 				if b.GetType() != tt.want {
 					t.Errorf("a block is %s, want %s: %q", b.GetType(), tt.want, b.GetLines()[0])

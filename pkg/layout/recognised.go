@@ -4,13 +4,14 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// mostBlocks is how many blocks of a recognised page are compared with one another. A page with more is noise, or no page.
-const mostBlocks = 400
+// maxComparedBlocks is how many blocks of a recognised page are compared with one another. A page with more is noise,
+// or no page.
+const maxComparedBlocks = 400
 
-// plausible reports whether the order that a recogniser gave its blocks in can be right: hardly a block stands right above one that comes
-// before it.
-func plausible(blocks []*inkstreamv1.Block) bool {
-	if len(blocks) > mostBlocks {
+// isPlausibleOrder reports whether the order that a recogniser gave its blocks in can be right: hardly a block stands
+// right above one that comes before it.
+func isPlausibleOrder(blocks []*inkstreamv1.Block) bool {
+	if len(blocks) > maxComparedBlocks {
 		return false
 	}
 	boxes := make([]rect, 0, len(blocks))
@@ -19,10 +20,10 @@ func plausible(blocks []*inkstreamv1.Block) bool {
 		var box rect
 		for _, line := range b.GetLines() {
 			for _, w := range line.GetWords() {
-				if !valid(w.GetBbox()) {
+				if !isValidBox(w.GetBbox()) {
 					continue
 				}
-				if r := boxOf(w.GetBbox()); first {
+				if r := rectFromBox(w.GetBbox()); first {
 					box, first = r, false
 				} else {
 					box = box.union(r)
@@ -37,7 +38,7 @@ func plausible(blocks []*inkstreamv1.Block) bool {
 	for i := range boxes {
 		for j := i + 1; j < len(boxes); j++ {
 			a, b := boxes[i], boxes[j]
-			overlap := -beside(a.x0, a.x1, b.x0, b.x1)
+			overlap := -spanDistance(a.x0, a.x1, b.x0, b.x1)
 			if b.y1 <= a.y0 && overlap > 0.5*min(a.width(), b.width()) && overlap > 0 {
 				wrong++
 				break
@@ -47,12 +48,12 @@ func plausible(blocks []*inkstreamv1.Block) bool {
 	return 10*wrong <= len(boxes)
 }
 
-// recognised builds the blocks of a recognised page: in the order of its recogniser, parted where paragraphs part, with the tables that lines
-// or alignment tell in the place of the words that they are made of.
-func (a *arranger) recognised(in input) []*inkstreamv1.Block {
+// buildRecognisedBlocks builds the blocks of a recognised page: in the order of its recogniser, parted where
+// paragraphs part, with the tables that lines or alignment tell in the place of the words that they are made of.
+func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 	var tables []*inkstreamv1.Block
-	if groups := byAngle(in.lines); len(groups) > 0 && groups[0].angle%90 == 0 {
-		made, em := a.group(groups[0], true)
+	if groups := groupByAngle(in.lines); len(groups) > 0 && groups[0].angle%90 == 0 {
+		made, em := a.arrangeGroup(groups[0], true)
 		a.em = em
 		for _, b := range made {
 			if b.GetTable() != nil {
@@ -71,7 +72,7 @@ func (a *arranger) recognised(in input) []*inkstreamv1.Block {
 	var out []*inkstreamv1.Block
 	placed := map[*inkstreamv1.Block]bool{}
 	for _, b := range a.page.GetBlocks() {
-		text, seen := a.remaining(b, of)
+		text, seen := a.splitRemaining(b, of)
 		for _, t := range seen {
 			if placed[t] {
 				continue
@@ -88,8 +89,9 @@ func (a *arranger) recognised(in input) []*inkstreamv1.Block {
 	return out
 }
 
-// remaining returns the paragraphs of a recogniser's block without the words that tables have, and those tables.
-func (a *arranger) remaining(b *inkstreamv1.Block, of map[*inkstreamv1.Word]*inkstreamv1.Block) (text, tables []*inkstreamv1.Block) {
+// splitRemaining returns the paragraphs of a recogniser's block without the words that tables have, and those tables.
+func (a *arranger) splitRemaining(b *inkstreamv1.Block,
+	of map[*inkstreamv1.Word]*inkstreamv1.Block) (text, tables []*inkstreamv1.Block) {
 	var lines []*inkstreamv1.Line
 	var input []inputLine
 	for _, line := range b.GetLines() {
@@ -107,11 +109,11 @@ func (a *arranger) remaining(b *inkstreamv1.Block, of map[*inkstreamv1.Word]*ink
 			continue
 		}
 		lines = append(lines, newLine(words, line.GetAngle()))
-		input = append(input, inputLine{words, quarter(line.GetAngle())})
+		input = append(input, inputLine{words, nearestQuarterTurn(line.GetAngle())})
 	}
 	if len(lines) == 0 {
 		return nil, tables
 	}
-	t := turn(input[0].angle)
-	return paragraphs(lines, usualHeight(input, t), &styles{fonts: a.style.fonts, turn: t}), tables
+	t := rotation(input[0].angle)
+	return splitParagraphs(lines, medianTypeSize(input, t), &styles{fonts: a.style.fonts, rotation: t}), tables
 }

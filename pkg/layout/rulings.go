@@ -7,62 +7,64 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// rule is a straight line that runs across the page (at is its y) or down it (at is its x).
-type rule struct{ at, from, to float64 }
+// ruling is a straight line that runs across the page (at is its y) or down it (at is its x).
+type ruling struct{ at, from, to float64 }
 
-// rules are the lines drawn on a page, each put together of its pieces.
-type rules struct{ across, down []rule }
+// rulingSet are the lines drawn on a page, each put together of its pieces.
+type rulingSet struct{ across, down []ruling }
 
 const (
-	// sameLine is how far apart, in points, two pieces of one line may lie: the edges of neighbouring cells are drawn twice.
-	sameLine = 1.6
-	// sameEdge is how far apart lines may lie that stand for one edge of a table.
-	sameEdge = 3.2
-	// mostRules bounds the lines that are looked at. A page with more is a drawing, or graph paper.
-	mostRules = 1500
+	// maxRulingOffset is how far apart, in points, two pieces of one line may lie: the edges of neighbouring cells are
+	// drawn twice.
+	maxRulingOffset = 1.6
+	// maxEdgeOffset is how far apart lines may lie that stand for one edge of a table.
+	maxEdgeOffset = 3.2
+	// maxRulings bounds the lines that are looked at. A page with more is a drawing, or graph paper.
+	maxRulings = 1500
 )
 
-// rulesOf returns the lines of a page as they lie when text of that angle stands upright.
-func rulesOf(rulings []*inkstreamv1.Ruling, t turn) rules {
-	var out rules
-	if len(rulings) > 20*mostRules {
+// collectRulings returns the lines of a page as they lie when text of that angle stands upright.
+func collectRulings(rulings []*inkstreamv1.Ruling, t rotation) rulingSet {
+	var out rulingSet
+	if len(rulings) > 20*maxRulings {
 		return out
 	}
 	for _, r := range rulings {
-		if !valid(r.GetBbox()) {
+		if !isValidBox(r.GetBbox()) {
 			continue
 		}
-		box := t.apply(boxOf(r.GetBbox()))
+		box := t.rotateRect(rectFromBox(r.GetBbox()))
 		if box.width() >= box.height() {
-			out.across = append(out.across, rule{box.middle(), box.x0, box.x1})
+			out.across = append(out.across, ruling{box.centerX(), box.x0, box.x1})
 		} else {
-			out.down = append(out.down, rule{(box.x0 + box.x1) / 2, box.y0, box.y1})
+			out.down = append(out.down, ruling{(box.x0 + box.x1) / 2, box.y0, box.y1})
 		}
 	}
-	out.across, out.down = mergeRules(out.across), mergeRules(out.down)
-	if len(out.across) > mostRules || len(out.down) > mostRules {
-		return rules{}
+	out.across, out.down = mergeRulings(out.across), mergeRulings(out.down)
+	if len(out.across) > maxRulings || len(out.down) > maxRulings {
+		return rulingSet{}
 	}
 	return out
 }
 
-// mergeRules puts the pieces of lines together.
-func mergeRules(pieces []rule) []rule {
+// mergeRulings puts the pieces of lines together.
+func mergeRulings(pieces []ruling) []ruling {
 	if len(pieces) < 2 {
 		return pieces
 	}
-	slices.SortFunc(pieces, func(a, b rule) int { return cmp.Compare(a.at, b.at) })
-	out := make([]rule, 0, len(pieces))
+	slices.SortFunc(pieces, func(a, b ruling) int { return cmp.Compare(a.at, b.at) })
+	out := make([]ruling, 0, len(pieces))
 	for i := 0; i < len(pieces); {
 		end := i + 1
-		for end < len(pieces) && pieces[end].at-pieces[end-1].at <= sameLine && pieces[end].at-pieces[i].at <= 2*sameLine {
+		for end < len(pieces) && pieces[end].at-pieces[end-1].at <= maxRulingOffset &&
+			pieces[end].at-pieces[i].at <= 2*maxRulingOffset {
 			end++
 		}
 		line := pieces[i:end]
-		slices.SortFunc(line, func(a, b rule) int { return cmp.Compare(a.from, b.from) })
+		slices.SortFunc(line, func(a, b ruling) int { return cmp.Compare(a.from, b.from) })
 		cur := line[0]
 		for _, r := range line[1:] {
-			if r.from > cur.to+sameEdge {
+			if r.from > cur.to+maxEdgeOffset {
 				out = append(out, cur)
 				cur = r
 				continue
@@ -75,8 +77,8 @@ func mergeRules(pieces []rule) []rule {
 	return out
 }
 
-// meshes groups lines that cross or touch one another, each group with lines in both directions.
-func (r rules) meshes() []rules {
+// groupMeshes groups lines that cross or touch one another, each group with lines in both directions.
+func (r rulingSet) groupMeshes() []rulingSet {
 	n := len(r.across)
 	parent := make([]int, n+len(r.down))
 	for i := range parent {
@@ -90,20 +92,22 @@ func (r rules) meshes() []rules {
 		return i
 	}
 	for j, d := range r.down {
-		// The lines across are sorted by place, near enough: mergeRules keeps them so within sameLine.
-		first, _ := slices.BinarySearchFunc(r.across, d.from-2*sameEdge, func(a rule, y float64) int { return cmp.Compare(a.at, y) })
-		for i := first; i < n && r.across[i].at <= d.to+2*sameEdge; i++ {
+		// The lines across are sorted by place, near enough: mergeRulings keeps them so within maxRulingOffset.
+		first, _ := slices.BinarySearchFunc(r.across, d.from-2*maxEdgeOffset,
+			func(a ruling, y float64) int { return cmp.Compare(a.at, y) })
+		for i := first; i < n && r.across[i].at <= d.to+2*maxEdgeOffset; i++ {
 			a := r.across[i]
-			if d.at >= a.from-sameEdge && d.at <= a.to+sameEdge && a.at >= d.from-sameEdge && a.at <= d.to+sameEdge {
+			if d.at >= a.from-maxEdgeOffset && d.at <= a.to+maxEdgeOffset && a.at >= d.from-maxEdgeOffset &&
+				a.at <= d.to+maxEdgeOffset {
 				parent[find(n+j)] = find(i)
 			}
 		}
 	}
-	groups := map[int]*rules{}
+	groups := map[int]*rulingSet{}
 	var order []int
-	group := func(root int) *rules {
+	group := func(root int) *rulingSet {
 		if groups[root] == nil {
-			groups[root] = &rules{}
+			groups[root] = &rulingSet{}
 			order = append(order, root)
 		}
 		return groups[root]
@@ -116,7 +120,7 @@ func (r rules) meshes() []rules {
 		g := group(find(n + j))
 		g.down = append(g.down, d)
 	}
-	var out []rules
+	var out []rulingSet
 	for _, root := range order {
 		if g := groups[root]; len(g.across) >= 2 && len(g.down) >= 1 {
 			out = append(out, *g)
@@ -125,8 +129,8 @@ func (r rules) meshes() []rules {
 	return out
 }
 
-// edges returns the places of lines, those that stand for one edge taken together.
-func edges(lines []rule) []float64 {
+// mergeEdges returns the places of lines, those that stand for one edge taken together.
+func mergeEdges(lines []ruling) []float64 {
 	at := make([]float64, len(lines))
 	for i, l := range lines {
 		at[i] = l.at
@@ -135,7 +139,7 @@ func edges(lines []rule) []float64 {
 	var out []float64
 	for i := 0; i < len(at); {
 		end, sum := i+1, at[i]
-		for end < len(at) && at[end]-at[i] <= sameEdge {
+		for end < len(at) && at[end]-at[i] <= maxEdgeOffset {
 			sum += at[end]
 			end++
 		}
@@ -145,15 +149,16 @@ func edges(lines []rule) []float64 {
 	return out
 }
 
-// covers reports whether the lines near a place cover most of a stretch.
-func covers(lines []rule, at, from, to float64) bool {
-	first, _ := slices.BinarySearchFunc(lines, at-sameEdge-sameLine, func(l rule, v float64) int { return cmp.Compare(l.at, v) })
+// coversStretch reports whether the lines near a place cover most of a stretch.
+func coversStretch(lines []ruling, at, from, to float64) bool {
+	first, _ := slices.BinarySearchFunc(lines, at-maxEdgeOffset-maxRulingOffset,
+		func(l ruling, v float64) int { return cmp.Compare(l.at, v) })
 	covered := 0.0
 	for _, l := range lines[max(0, first-4):] {
-		if l.at > at+sameEdge+2*sameLine {
+		if l.at > at+maxEdgeOffset+2*maxRulingOffset {
 			break
 		}
-		if l.at >= at-sameEdge && l.at <= at+sameEdge {
+		if l.at >= at-maxEdgeOffset && l.at <= at+maxEdgeOffset {
 			covered = max(covered, min(l.to, to)-max(l.from, from))
 		}
 	}

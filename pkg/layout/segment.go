@@ -8,8 +8,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// input is a page as an engine gave it.
-type input struct {
+// engineLines is a page as an engine gave it.
+type engineLines struct {
 	lines      []inputLine
 	recognised bool // every word was recognised in an image
 }
@@ -20,9 +20,10 @@ type inputLine struct {
 	angle int32
 }
 
-// collect takes the lines of a page, leaves out what is empty, and gives every word a box that can be reckoned with.
-func collect(page *inkstreamv1.Page) input {
-	var in input
+// collectLines takes the lines of a page, leaves out what is empty, and gives every word a box that can be reckoned
+// with.
+func collectLines(page *inkstreamv1.Page) engineLines {
+	var in engineLines
 	words, recognised := 0, 0
 	var last rect
 	for _, block := range page.GetBlocks() {
@@ -32,14 +33,14 @@ func collect(page *inkstreamv1.Page) input {
 				if word.GetText() == "" {
 					continue
 				}
-				last = mend(word, last)
+				last = repairWordBox(word, last)
 				if word.Confidence != nil {
 					recognised++
 				}
 				kept = append(kept, word)
 			}
 			if len(kept) > 0 {
-				in.lines = append(in.lines, inputLine{kept, quarter(line.GetAngle())})
+				in.lines = append(in.lines, inputLine{kept, nearestQuarterTurn(line.GetAngle())})
 				words += len(kept)
 			}
 		}
@@ -48,9 +49,9 @@ func collect(page *inkstreamv1.Page) input {
 	return in
 }
 
-// quarter brings an angle to the nearest quarter turn, as slanted type may be given a slanted angle. Lines that run askew in earnest all get
-// 45: they are kept as they are, in one group.
-func quarter(angle int32) int32 {
+// nearestQuarterTurn brings an angle to the nearest quarter turn, as slanted type may be given a slanted angle. Lines
+// that run askew in earnest all get 45: they are kept as they are, in one group.
+func nearestQuarterTurn(angle int32) int32 {
 	angle = (angle%360 + 360) % 360
 	near := (angle + 45) / 90 * 90
 	if off := angle - near; off < -20 || off > 20 {
@@ -59,80 +60,81 @@ func quarter(angle int32) int32 {
 	return near % 360
 }
 
-// mend puts the corners of a word's box in order and within bounds, and returns the box. A word whose box makes no sense is put, without
-// width, where the word before it ends.
-func mend(word *inkstreamv1.Word, before rect) rect {
-	if bbox := word.GetBbox(); valid(bbox) {
-		r := boxOf(bbox)
-		if len(bbox) != 4 || bbox[0] > bbox[2] || bbox[1] > bbox[3] || r.x0 == -farthest || r.y0 == -farthest || r.x1 == farthest || r.y1 == farthest {
-			word.Bbox = r.bbox()
+// repairWordBox puts the corners of a word's box in order and within bounds, and returns the box. A word whose box
+// makes no sense is put, without width, where the word before it ends.
+func repairWordBox(word *inkstreamv1.Word, before rect) rect {
+	if bbox := word.GetBbox(); isValidBox(bbox) {
+		r := rectFromBox(bbox)
+		if len(bbox) != 4 || bbox[0] > bbox[2] || bbox[1] > bbox[3] || r.x0 == -maxCoordinate || r.y0 == -maxCoordinate ||
+			r.x1 == maxCoordinate || r.y1 == maxCoordinate {
+			word.Bbox = r.toBox()
 		}
 		return r
 	}
 	r := rect{before.x1, before.y0, before.x1, before.y1}
-	word.Bbox = r.bbox()
+	word.Bbox = r.toBox()
 	return r
 }
 
-// seg is a run of words of one input line without a wide gap: the piece that the page is put together of.
-type seg struct {
+// segment is a run of words of one input line without a wide gap: the piece that the page is put together of.
+type segment struct {
 	rect
-	words []*inkstreamv1.Word
-	text  int     // how many letters and digits it has
-	size  float64 // of its largest type
-	order int     // place in the input
-	goes  bool    // nothing but a gap sets it apart from the segment before it, which stands on the same line
-	rtl   bool    // most of its letters are written from right to left
-	table *table  // the segment stands for a table that was found before, and has no words
+	words         []*inkstreamv1.Word
+	text          int     // how many letters and digits it has
+	size          float64 // of its largest type
+	order         int     // place in the input
+	continuesLine bool    // nothing but a gap sets it apart from the segment before it, which stands on the same line
+	rtl           bool    // most of its letters are written from right to left
+	table         *table  // the segment stands for a table that was found before, and has no words
 }
 
-// measure counts the text of a segment and finds its largest type.
-func (s *seg) measure(t turn) {
+// measureText counts the text of a segment and finds its largest type.
+func (s *segment) measureText(t rotation) {
 	s.text, s.size = 0, 0
 	for _, w := range s.words {
-		if n := letters(w.GetText()); n > 0 {
+		if n := countLetters(w.GetText()); n > 0 {
 			s.text += n
-			s.size = max(s.size, typeSize(w, t.apply(boxOf(w.GetBbox()))))
+			s.size = max(s.size, wordTypeSize(w, t.rotateRect(rectFromBox(w.GetBbox()))))
 		}
 	}
 }
 
-// newSeg makes a segment of words.
-func newSeg(words []*inkstreamv1.Word, t turn) seg {
-	s := seg{rect: t.apply(boxOf(words[0].GetBbox())), words: words}
+// newSegment makes a segment of words.
+func newSegment(words []*inkstreamv1.Word, t rotation) segment {
+	s := segment{rect: t.rotateRect(rectFromBox(words[0].GetBbox())), words: words}
 	for _, w := range words[1:] {
-		s.rect = s.rect.union(t.apply(boxOf(w.GetBbox())))
+		s.rect = s.rect.union(t.rotateRect(rectFromBox(w.GetBbox())))
 	}
-	s.measure(t)
+	s.measureText(t)
 	return s
 }
 
-// wideGap is how far apart, in ems, words of one segment may be. Justified lines have blanks of up to three quarters of an em, gutters
-// between columns begin at one.
+// wideGap is how far apart, in ems, words of one segment may be. Justified lines have blanks of up to three quarters
+// of an em, gutters between columns begin at one.
 const wideGap = 0.95
 
-// segment cuts lines into segments; em is the height of most of them, in points.
-func segment(lines []inputLine, t turn, em float64) []seg {
-	segments := make([]seg, 0, len(lines)+len(lines)/4)
+// splitSegments cuts lines into segments; em is the height of most of them, in points.
+func splitSegments(lines []inputLine, t rotation, em float64) []segment {
+	segments := make([]segment, 0, len(lines)+len(lines)/4)
 	for _, line := range lines {
-		rtl := rightToLeft(line.words)
+		rtl := isRightToLeft(line.words)
 		goes := false
-		start, cur := 0, t.apply(boxOf(line.words[0].GetBbox()))
+		start, cur := 0, t.rotateRect(rectFromBox(line.words[0].GetBbox()))
 		last := cur
 		flush := func(end int) {
-			s := seg{rect: cur, words: line.words[start:end:end], order: len(segments), goes: goes, rtl: rtl}
-			s.measure(t)
+			s := segment{rect: cur, words: line.words[start:end:end], order: len(segments), continuesLine: goes, rtl: rtl}
+			s.measureText(t)
 			segments = append(segments, s)
 		}
 		for i, word := range line.words[1:] {
-			box := t.apply(boxOf(word.GetBbox()))
-			if torn(word, box, em) {
+			box := t.rotateRect(rectFromBox(word.GetBbox()))
+			if isSplitWordBox(word, box, em) {
 				box = rect{last.x1, last.y0, last.x1, last.y1}
-				word.Bbox = t.undo(box).bbox()
+				word.Bbox = t.unrotateRect(box).toBox()
 			}
-			if breaks(cur, last, box, em, rtl) {
+			if startsNewSegment(cur, last, box, em, rtl) {
 				flush(i + 1)
-				goes = !rtl && box.x0 >= last.x1 && beside(last.y0, last.y1, box.y0, box.y1) <= 0
+				goes = !rtl && box.x0 >= last.x1 && spanDistance(last.y0, last.y1, box.y0, box.y1) <= 0
 				start, cur = i+1, box
 			} else {
 				cur = cur.union(box)
@@ -144,24 +146,25 @@ func segment(lines []inputLine, t turn, em float64) []seg {
 	return segments
 }
 
-// breaks reports whether a word begins a new segment: it is far from the last one, on another line, or back where the segment has been.
-func breaks(cur, last, box rect, em float64, rtl bool) bool {
+// startsNewSegment reports whether a word begins a new segment: it is far from the last one, on another line, or back
+// where the segment has been.
+func startsNewSegment(cur, last, box rect, em float64, rtl bool) bool {
 	size := max(last.height(), box.height(), em*0.7)
-	if beside(last.x0, last.x1, box.x0, box.x1) > wideGap*size {
+	if spanDistance(last.x0, last.x1, box.x0, box.x1) > wideGap*size {
 		return true
 	}
 	if rtl { // numbers and Latin words in it run the other way: only what is far away is elsewhere
-		return beside(cur.y0, cur.y1, box.y0, box.y1) > 0
+		return spanDistance(cur.y0, cur.y1, box.y0, box.y1) > 0
 	}
 	if box.x0 < last.x0-0.5*size {
 		return true
 	}
-	return beside(cur.y0, cur.y1, box.y0, box.y1) > 0.1*size
+	return spanDistance(cur.y0, cur.y1, box.y0, box.y1) > 0.1*size
 }
 
-// torn reports whether the box of a word spans places that lie apart, as when an engine joins the two parts of a word that is broken at the
-// end of a line or of a column. Such a box would tie the columns together.
-func torn(word *inkstreamv1.Word, box rect, em float64) bool {
+// isSplitWordBox reports whether the box of a word spans places that lie apart, as when an engine joins the two parts
+// of a word that is broken at the end of a line or of a column. Such a box would tie the columns together.
+func isSplitWordBox(word *inkstreamv1.Word, box rect, em float64) bool {
 	n := utf8.RuneCountInString(word.GetText())
 	if n < 2 || box.height() < 1.6*em || box.width() < 2*em || float64(word.GetSize()) > 0.5*box.height() {
 		return false
@@ -170,9 +173,9 @@ func torn(word *inkstreamv1.Word, box rect, em float64) bool {
 	return each > 1.6*em || box.height() > 5*each
 }
 
-// usualHeight returns the size of most of the text: the median over the words that have letters or digits. Leaders of dots and rules drawn
-// with dashes are no text.
-func usualHeight(lines []inputLine, t turn) float64 {
+// medianTypeSize returns the size of most of the text: the median over the words that have letters or digits. Leaders
+// of dots and rules drawn with dashes are no text.
+func medianTypeSize(lines []inputLine, t rotation) float64 {
 	n := 0
 	for _, line := range lines {
 		n += len(line.words)
@@ -180,10 +183,10 @@ func usualHeight(lines []inputLine, t turn) float64 {
 	heights := make([]float64, 0, n)
 	for _, line := range lines {
 		for _, w := range line.words {
-			if letters(w.GetText()) == 0 {
+			if countLetters(w.GetText()) == 0 {
 				continue
 			}
-			if height := typeSize(w, t.apply(boxOf(w.GetBbox()))); height > 0 {
+			if height := wordTypeSize(w, t.rotateRect(rectFromBox(w.GetBbox()))); height > 0 {
 				heights = append(heights, height)
 			}
 		}
@@ -195,17 +198,17 @@ func usualHeight(lines []inputLine, t turn) float64 {
 	return min(max(heights[len(heights)/2], 1), 200)
 }
 
-// typeSize returns the size of a word's type. The font size is the better measure, as boxes may be as tight as the letters; but it can be that
-// of a font which the page scales.
-func typeSize(w *inkstreamv1.Word, box rect) float64 {
+// wordTypeSize returns the size of a word's type. The font size is the better measure, as boxes may be as tight as
+// the letters; but it can be that of a font which the page scales.
+func wordTypeSize(w *inkstreamv1.Word, box rect) float64 {
 	if size := float64(w.GetSize()); size > 0.8*box.height() && size < 3*box.height() {
 		return size
 	}
 	return 1.2 * box.height()
 }
 
-// letters counts the letters and digits of a text, and whatever else is neither ASCII nor a blank.
-func letters(text string) int {
+// countLetters counts the letters and digits of a text, and whatever else is neither ASCII nor a blank.
+func countLetters(text string) int {
 	n := 0
 	for _, r := range text {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0xbf && !(r >= 0x2000 && r < 0x2c00) {
@@ -215,8 +218,8 @@ func letters(text string) int {
 	return n
 }
 
-// rightToLeft reports whether most letters of the words belong to scripts written from right to left.
-func rightToLeft(words []*inkstreamv1.Word) bool {
+// isRightToLeft reports whether most letters of the words belong to scripts written from right to left.
+func isRightToLeft(words []*inkstreamv1.Word) bool {
 	right, left := 0, 0
 	for _, w := range words {
 		for _, r := range w.GetText() {
@@ -225,7 +228,8 @@ func rightToLeft(words []*inkstreamv1.Word) bool {
 				if r >= 'A' && unicode.IsLetter(r) {
 					left++
 				}
-			case r <= 0x8ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefc || r >= 0x10800 && r <= 0x10fff || r >= 0x1e800 && r <= 0x1efff:
+			case r <= 0x8ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefc || r >= 0x10800 && r <= 0x10fff ||
+				r >= 0x1e800 && r <= 0x1efff:
 				right++
 			default:
 				left++

@@ -10,9 +10,9 @@ import (
 
 // styles knows the fonts of a page, and which way the text that is looked at is turned.
 type styles struct {
-	fonts []fontStyle
-	turn  turn
-	em    float64
+	fonts    []fontStyle
+	rotation rotation
+	em       float64
 }
 
 // fontStyle is what a font says about the text that is set in it.
@@ -30,30 +30,31 @@ func newStyles(fonts []*inkstreamv1.Font) *styles {
 			name = len(names) + 1
 			names[f.GetName()] = name
 		}
-		s.fonts[i+1] = fontStyle{name: name, bold: Bold(f), italic: f.GetItalic(), mono: Mono(f), math: mathFont(f.GetName()), symbols: symbolFont(f.GetName())}
+		s.fonts[i+1] = fontStyle{name: name, bold: IsBoldFont(f), italic: f.GetItalic(), mono: IsMonospaceFont(f),
+			math: isMathFont(f.GetName()), symbols: isSymbolFont(f.GetName())}
 	}
 	return s
 }
 
-func (s *styles) of(w *inkstreamv1.Word) fontStyle {
+func (s *styles) fontStyleOf(w *inkstreamv1.Word) fontStyle {
 	if n := int(w.GetFont()); n > 0 && n < len(s.fonts) {
 		return s.fonts[n]
 	}
 	return fontStyle{}
 }
 
-// mono reports whether all words are set in a font of fixed pitch.
-func (s *styles) mono(words []*inkstreamv1.Word) bool {
+// isMonospaced reports whether all words are set in a font of fixed pitch.
+func (s *styles) isMonospaced(words []*inkstreamv1.Word) bool {
 	for _, w := range words {
-		if !s.of(w).mono {
+		if !s.fontStyleOf(w).mono {
 			return false
 		}
 	}
 	return len(words) > 0
 }
 
-// Bold reports whether a font is a bold one, by its weight or its name.
-func Bold(f *inkstreamv1.Font) bool {
+// IsBoldFont reports whether a font is a bold one, by its weight or its name.
+func IsBoldFont(f *inkstreamv1.Font) bool {
 	if f.GetWeight() >= 600 {
 		return true
 	}
@@ -66,16 +67,17 @@ func Bold(f *inkstreamv1.Font) bool {
 	return false
 }
 
-// Mono reports whether a font has a fixed pitch, by what the document says of it or by its name.
-func Mono(f *inkstreamv1.Font) bool {
+// IsMonospaceFont reports whether a font has a fixed pitch, by what the document says of it or by its name.
+func IsMonospaceFont(f *inkstreamv1.Font) bool {
 	name := strings.ToLower(f.GetName())
-	for _, mark := range []string{"courier", "mono", "consol", "typewriter", "cmtt", "sftt", "cmsltt", "menlo", "lettergothic", "inconsolata", "fixed"} {
+	for _, mark := range []string{"courier", "mono", "consol", "typewriter", "cmtt", "sftt", "cmsltt", "menlo",
+		"lettergothic", "inconsolata", "fixed"} {
 		if strings.Contains(name, mark) {
 			return true
 		}
 	}
 	// Fonts for East Asian text have one pitch too, and are no typewriter's.
-	return f.GetFixedPitch() && isASCII(f.GetName()) && !eastAsian(name)
+	return f.GetFixedPitch() && isASCII(f.GetName()) && !isEastAsianFontName(name)
 }
 
 func isASCII(s string) bool {
@@ -87,8 +89,9 @@ func isASCII(s string) bool {
 	return true
 }
 
-func eastAsian(name string) bool {
-	for _, mark := range []string{"gothic", "mincho", "ming", "song", "simsun", "simhei", "hei", "kai", "batang", "dotum", "gulim", "cjk", "ryumin", "meiryo", "yahei", "pmingliu", "ipa"} {
+func isEastAsianFontName(name string) bool {
+	for _, mark := range []string{"gothic", "mincho", "ming", "song", "simsun", "simhei", "hei", "kai", "batang", "dotum",
+		"gulim", "cjk", "ryumin", "meiryo", "yahei", "pmingliu", "ipa"} {
 		if strings.Contains(name, mark) {
 			return true
 		}
@@ -96,8 +99,8 @@ func eastAsian(name string) bool {
 	return false
 }
 
-// mathFont reports whether a font holds the letters and signs of formulas.
-func mathFont(name string) bool {
+// isMathFont reports whether a font holds the letters and signs of formulas.
+func isMathFont(name string) bool {
 	name = strings.ToLower(name)
 	for _, mark := range []string{"cmmi", "cmsy", "cmex", "msam", "msbm", "math", "eufm", "mtmi", "mtsy", "symbolmt"} {
 		if strings.Contains(name, mark) {
@@ -107,8 +110,8 @@ func mathFont(name string) bool {
 	return false
 }
 
-// symbolFont reports whether a font holds signs in the places of letters: a lone letter of it is a bullet.
-func symbolFont(name string) bool {
+// isSymbolFont reports whether a font holds signs in the places of letters: a lone letter of it is a bullet.
+func isSymbolFont(name string) bool {
 	name = strings.ToLower(name)
 	for _, mark := range []string{"wingding", "dingbat", "webding", "bullet", "marlett"} {
 		if strings.Contains(name, mark) {
@@ -127,8 +130,8 @@ type lineStyle struct {
 	math         float64 // share of letters that are set in a font for formulas, or are signs of one
 }
 
-// line tells the style of a line.
-func (s *styles) line(words []*inkstreamv1.Word) lineStyle {
+// lineStyleOf tells the style of a line.
+func (s *styles) lineStyleOf(words []*inkstreamv1.Word) lineStyle {
 	out := lineStyle{bold: true, italic: true, mono: true}
 	total, most, math, lettered := 0, 0, 0, false
 	var sizes [8]struct {
@@ -137,9 +140,9 @@ func (s *styles) line(words []*inkstreamv1.Word) lineStyle {
 	}
 	for _, w := range words {
 		n := utf8.RuneCountInString(w.GetText())
-		st := s.of(w)
+		st := s.fontStyleOf(w)
 		total += n
-		if letters(w.GetText()) > 0 {
+		if countLetters(w.GetText()) > 0 {
 			out.bold, out.italic = out.bold && st.bold, out.italic && st.italic
 			switch {
 			case !lettered:
@@ -149,7 +152,7 @@ func (s *styles) line(words []*inkstreamv1.Word) lineStyle {
 			}
 		}
 		out.mono = out.mono && st.mono
-		if st.math || signs(w.GetText()) {
+		if st.math || isMathSigns(w.GetText()) {
 			math += n
 		}
 		for i := range sizes {
@@ -172,12 +175,13 @@ func (s *styles) line(words []*inkstreamv1.Word) lineStyle {
 	return out
 }
 
-// signs reports whether a word is made of mathematical signs and Greek letters alone.
-func signs(text string) bool {
+// isMathSigns reports whether a word is made of mathematical signs and Greek letters alone.
+func isMathSigns(text string) bool {
 	some := false
 	for _, r := range text {
 		switch {
-		case r >= 0x2200 && r <= 0x22ff || r >= 0x2a00 && r <= 0x2aff || r >= 0x1d400 && r <= 0x1d7ff || strings.ContainsRune("=+×÷±∑∏√∫", r):
+		case r >= 0x2200 && r <= 0x22ff || r >= 0x2a00 && r <= 0x2aff || r >= 0x1d400 && r <= 0x1d7ff ||
+			strings.ContainsRune("=+×÷±∑∏√∫", r):
 			some = true
 		case unicode.IsLetter(r):
 			return false

@@ -22,44 +22,47 @@ type table struct {
 type tableCell struct {
 	rect
 	row, column, rowSpan, columnSpan int
-	segments                         []seg
+	segments                         []segment
 }
 
-// lines returns the lines of text in a cell.
-func (c *tableCell) lines(em float64, angle int32) []*inkstreamv1.Line {
+// buildLines returns the lines of text in a cell.
+func (c *tableCell) buildLines(em float64, angle int32) []*inkstreamv1.Line {
 	if len(c.segments) == 0 {
 		return nil
 	}
-	rows := leaf{c.segments}.rows(em)
+	rows := leaf{c.segments}.buildRows(em)
 	out := make([]*inkstreamv1.Line, len(rows))
 	for i := range rows {
-		out[i] = newLine(rows[i].words(em, turn(angle)), angle)
+		out[i] = newLine(rows[i].wordsInOrder(em, rotation(angle)), angle)
 	}
 	return out
 }
 
-// block makes the block of a table: its lines are those of its cells, cell by cell, so that it reads as a person reads a table.
-func (t *table) block(em float64, angle int32) *inkstreamv1.Block {
-	back := turn(angle)
+// buildBlock makes the block of a table: its lines are those of its cells, cell by cell, so that it reads as a person
+// reads a table.
+func (t *table) buildBlock(em float64, angle int32) *inkstreamv1.Block {
+	back := rotation(angle)
 	out := &inkstreamv1.Table{Rows: int32(t.rows), Columns: int32(t.columns), Ruled: t.ruled, HeaderRows: int32(t.header)}
-	block := &inkstreamv1.Block{Type: Table, Table: out, Bbox: back.undo(t.rect).bbox()}
+	block := &inkstreamv1.Block{Type: Table, Table: out, Bbox: back.unrotateRect(t.rect).toBox()}
 	for i := range t.cells {
 		c := &t.cells[i]
-		lines := c.lines(em, angle)
+		lines := c.buildLines(em, angle)
 		if len(lines) == 0 {
 			continue
 		}
 		block.Lines = append(block.Lines, lines...)
 		out.Cells = append(out.Cells, &inkstreamv1.Cell{
-			Row: int32(c.row), Column: int32(c.column), RowSpan: int32(max(c.rowSpan, 1)), ColumnSpan: int32(max(c.columnSpan, 1)),
-			Bbox: back.undo(c.rect).bbox(), Text: cellText(lines),
+			Row: int32(c.row), Column: int32(c.column), RowSpan: int32(max(c.rowSpan, 1)),
+			ColumnSpan: int32(max(c.columnSpan, 1)),
+			Bbox:       back.unrotateRect(c.rect).toBox(), Text: joinCellText(lines),
 		})
 	}
 	return block
 }
 
-// cellText returns the text of a cell on one line; a word that a hyphen breaks at the end of a line is put together.
-func cellText(lines []*inkstreamv1.Line) string {
+// joinCellText returns the text of a cell on one line; a word that a hyphen breaks at the end of a line is put
+// together.
+func joinCellText(lines []*inkstreamv1.Line) string {
 	var b []byte
 	for _, line := range lines {
 		b = AppendLine(b, line)
@@ -74,16 +77,16 @@ func (t *table) sortCells() {
 	})
 }
 
-// trim drops rows and columns that hold no text.
-func (t *table) trim() {
+// trimEmptyCells drops rows and columns that hold no text.
+func (t *table) trimEmptyCells() {
 	rowUsed, columnUsed := make([]bool, t.rows), make([]bool, t.columns)
 	for i := range t.cells {
 		if c := &t.cells[i]; len(c.segments) > 0 {
 			rowUsed[c.row], columnUsed[c.column] = true, true
 		}
 	}
-	rowAt, rows := renumber(rowUsed)
-	columnAt, columns := renumber(columnUsed)
+	rowAt, rows := renumberUsed(rowUsed)
+	columnAt, columns := renumberUsed(columnUsed)
 	cells := t.cells[:0]
 	for _, c := range t.cells {
 		if len(c.segments) == 0 {
@@ -100,8 +103,8 @@ func (t *table) trim() {
 	t.cells, t.rows, t.columns = cells, rows, columns
 }
 
-// renumber returns the new place of each of what is left when the unused go, and of the end, and how many are left.
-func renumber(used []bool) ([]int, int) {
+// renumberUsed returns the new place of each of what is left when the unused go, and of the end, and how many are left.
+func renumberUsed(used []bool) ([]int, int) {
 	at := make([]int, len(used)+1)
 	n := 0
 	for i, u := range used {
@@ -114,9 +117,9 @@ func renumber(used []bool) ([]int, int) {
 	return at, n
 }
 
-// plausible reports whether what was found is a table to a reader: at least two rows and two columns with text, filled well enough, and no
-// page of running text that happens to stand in frames.
-func (t *table) plausible() bool {
+// isPlausible reports whether what was found is a table to a reader: at least two rows and two columns with text,
+// filled well enough, and no page of running text that happens to stand in frames.
+func (t *table) isPlausible() bool {
 	if t.rows < 2 || t.columns < 2 || len(t.cells) < 3 {
 		return false
 	}
@@ -129,14 +132,14 @@ func (t *table) plausible() bool {
 		}
 	}
 	// A cell may span the columns of a whole grid: what is made of the table must not be many times what is in it.
-	if grid := t.rows * t.columns; words > 60*len(t.cells) || grid > mostCells && grid > 8*len(t.cells) {
+	if grid := t.rows * t.columns; words > 60*len(t.cells) || grid > maxGridCells && grid > 8*len(t.cells) {
 		return false
 	}
 	return float64(covered) >= 0.25*float64(t.rows*t.columns)
 }
 
-// findHeader counts the first rows that are headings: those above the first row with a number in it, or the first alone where the rows
-// below differ from it in nothing but that.
+// findHeader counts the first rows that are headings: those above the first row with a number in it, or the first
+// alone where the rows below differ from it in nothing but that.
 func (t *table) findHeader() {
 	if t.header > 0 {
 		return
@@ -144,7 +147,7 @@ func (t *table) findHeader() {
 	numeric := make([]bool, t.rows)
 	for i := range t.cells {
 		c := &t.cells[i]
-		if c.column > 0 && number(segmentsText(c.segments)) && !year(segmentsText(c.segments)) {
+		if c.column > 0 && isNumeric(segmentsText(c.segments)) && !isYear(segmentsText(c.segments)) {
 			numeric[c.row] = true
 		}
 	}
@@ -164,7 +167,7 @@ func (t *table) findHeader() {
 	t.header = first
 }
 
-func segmentsText(segments []seg) string {
+func segmentsText(segments []segment) string {
 	var b strings.Builder
 	for _, s := range segments {
 		for _, w := range s.words {
@@ -177,8 +180,8 @@ func segmentsText(segments []seg) string {
 	return b.String()
 }
 
-// number reports whether a text is a figure, with its currency, unit or mark, or a stand-in for one.
-func number(text string) bool {
+// isNumeric reports whether a text is a figure, with its currency, unit or mark, or a stand-in for one.
+func isNumeric(text string) bool {
 	digits, others := 0, 0
 	for _, r := range text {
 		switch {
@@ -198,20 +201,23 @@ func number(text string) bool {
 	return others <= 1 || others*3 <= digits
 }
 
-// joiners are words that a text does not end with, such as those between the two ends of a range.
-var joiners = map[string]bool{
-	"to": true, "and": true, "or": true, "bis": true, "und": true, "oder": true, "à": true, "au": true, "et": true, "ou": true, "y": true, "al": true,
+// joiningWords are words that a text does not end with, such as those between the two ends of a range.
+var joiningWords = map[string]bool{
+	"to": true, "and": true, "or": true, "bis": true, "und": true, "oder": true, "à": true, "au": true, "et": true,
+	"ou": true, "y": true, "al": true,
 }
 
-// unfinished reports whether a text goes on in the next line: it ends with a joining word, or with a sign between two parts.
-func unfinished(text string) bool {
+// isUnfinishedText reports whether a text goes on in the next line: it ends with a joining word, or with a sign
+// between two parts.
+func isUnfinishedText(text string) bool {
 	text = strings.TrimSpace(text)
 	last := text[strings.LastIndexByte(text, ' ')+1:]
-	return len(last) < len(text) && (joiners[last] || last == "-" || last == "–")
+	return len(last) < len(text) && (joiningWords[last] || last == "-" || last == "–")
 }
 
-// year reports whether a text is a year, which heads columns as often as it fills them.
-func year(text string) bool {
+// isYear reports whether a text is a year, which heads columns as often as it fills them.
+func isYear(text string) bool {
 	text = strings.Trim(text, "*†‡abc ")
-	return len(text) == 4 && (text[:2] == "19" || text[:2] == "20") && text[2] >= '0' && text[2] <= '9' && text[3] >= '0' && text[3] <= '9'
+	return len(text) == 4 && (text[:2] == "19" || text[:2] == "20") && text[2] >= '0' && text[2] <= '9' &&
+		text[3] >= '0' && text[3] <= '9'
 }

@@ -11,91 +11,91 @@ import (
 // tableLine is a row as a table may have it: with its parts that stand apart, from left to right.
 type tableLine struct {
 	row
-	cells []seg
+	cells []segment
 	// several says that it has text in several places, as rows of a table have.
 	several bool
 }
 
-// piece is a stretch of the rows of a leaf: lines of text, or a table.
-type piece struct {
+// rowGroup is a stretch of the rows of a leaf: lines of text, or a table.
+type rowGroup struct {
 	rows  []row
 	table *table
 }
 
-// aligner finds tables that no grid of lines rules: rows whose text stands in columns. Lines across the page help it to tell where a table
-// begins and ends.
+// aligner finds tables that no grid of lines rules: rows whose text stands in columns. Lines across the page help it
+// to tell where a table begins and ends.
 type aligner struct {
-	em     float64
-	across []rule
-	style  *styles
-	height float64 // of the page; 0 where the text is turned
-	off    bool    // no tables are wanted
+	em       float64
+	across   []ruling
+	style    *styles
+	height   float64 // of the page; 0 where the text is turned
+	disabled bool    // no tables are wanted
 }
 
-// pieces parts the rows of a leaf into text and tables.
-func (a *aligner) pieces(rows []row) []piece {
-	if a.off {
-		return []piece{{rows: rows}}
+// splitRowGroups parts the rows of a leaf into text and tables.
+func (a *aligner) splitRowGroups(rows []row) []rowGroup {
+	if a.disabled {
+		return []rowGroup{{rows: rows}}
 	}
 	lines := make([]tableLine, len(rows))
 	for i, r := range rows {
-		lines[i] = tableLine{row: r, cells: a.cells(r)}
-		lines[i].several = a.several(lines[i].cells) && !a.atEdge(rows, i)
+		lines[i] = tableLine{row: r, cells: a.splitRowCells(r)}
+		lines[i].several = a.hasSeveralCells(lines[i].cells) && !a.isAtPageEdge(rows, i)
 	}
-	if contentsOf(lines) { // entries without dots are no table's rows either
+	if isContentsRows(lines) { // entries without dots are no table's rows either
 		for i := range lines {
 			n := len(lines[i].cells)
-			if n == 2 && number(segmentsText(lines[i].cells[1:])) || pageNumber(lines[i]) > 0 {
+			if n == 2 && isNumeric(segmentsText(lines[i].cells[1:])) || trailingPageNumber(lines[i]) > 0 {
 				lines[i].several = false
 			}
 		}
 	}
-	var out []piece
+	var out []rowGroup
 	start := 0
 	for i := 0; i < len(rows); {
 		if !lines[i].several {
 			i++
 			continue
 		}
-		first, end := a.run(lines, i, start)
-		t := a.build(lines[first:end])
+		first, end := a.findTableRun(lines, i, start)
+		t := a.buildTable(lines[first:end])
 		if t == nil {
 			i = max(i+1, end)
 			continue
 		}
 		if first > start {
-			out = append(out, piece{rows: rows[start:first]})
+			out = append(out, rowGroup{rows: rows[start:first]})
 		}
-		out = append(out, piece{table: t})
+		out = append(out, rowGroup{table: t})
 		start, i = end, end
 	}
 	if start < len(rows) {
-		out = append(out, piece{rows: rows[start:]})
+		out = append(out, rowGroup{rows: rows[start:]})
 	}
 	return out
 }
 
-// cells returns the parts of a row that stand apart, from left to right.
-func (a *aligner) cells(r row) []seg {
-	tn := a.style.turn
-	var out []seg
+// splitRowCells returns the parts of a row that stand apart, from left to right.
+func (a *aligner) splitRowCells(r row) []segment {
+	tn := a.style.rotation
+	var out []segment
 	for _, s := range r.segments {
 		start := 0
 		for i := 1; i < len(s.words); i++ {
-			left, right := tn.apply(boxOf(s.words[i-1].GetBbox())), tn.apply(boxOf(s.words[i].GetBbox()))
+			left, right := tn.rotateRect(rectFromBox(s.words[i-1].GetBbox())), tn.rotateRect(rectFromBox(s.words[i].GetBbox()))
 			size := max(left.height(), right.height(), 0.7*a.em)
 			if right.x0-left.x1 > wideGap*min(size, 1.3*a.em) {
-				out = append(out, part(s, start, i, tn))
+				out = append(out, segmentPart(s, start, i, tn))
 				start = i
 			}
 		}
 		if start == 0 {
 			out = append(out, s)
 		} else {
-			out = append(out, part(s, start, len(s.words), tn))
+			out = append(out, segmentPart(s, start, len(s.words), tn))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b seg) int { return cmp.Compare(a.x0, b.x0) })
+	slices.SortStableFunc(out, func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
 	joined := out[:0]
 	own := false // the words of the last are its own, and may be appended to
 	for _, s := range out {
@@ -112,9 +112,9 @@ func (a *aligner) cells(r row) []seg {
 	return joined
 }
 
-// atEdge reports whether a row stands at the upper or lower edge of the page, set apart from what is next to it: a running head or foot, which
-// may have text in several places and is no table's row.
-func (a *aligner) atEdge(rows []row, i int) bool {
+// isAtPageEdge reports whether a row stands at the upper or lower edge of the page, set apart from what is next to
+// it: a running head or foot, which may have text in several places and is no table's row.
+func (a *aligner) isAtPageEdge(rows []row, i int) bool {
 	r := rows[i]
 	switch {
 	case a.height == 0:
@@ -127,7 +127,7 @@ func (a *aligner) atEdge(rows []row, i int) bool {
 	return false
 }
 
-func segmentWords(segments []seg) []*inkstreamv1.Word {
+func segmentWords(segments []segment) []*inkstreamv1.Word {
 	if len(segments) == 1 {
 		return segments[0].words
 	}
@@ -138,30 +138,31 @@ func segmentWords(segments []seg) []*inkstreamv1.Word {
 	return out
 }
 
-// bareReach is how far, in ems, the text of an item may be from a number that nothing else sets apart; farther, it is a column's.
-const bareReach = 1.6
+// maxBareItemDistance is how far, in ems, the text of an item may be from a number that nothing else sets apart;
+// farther, it is a column's.
+const maxBareItemDistance = 1.6
 
-// several reports whether a row has text in several places, as rows of a table have, and is none of the things that look like it: an entry of
-// a table of contents, an item of a list, a caption, code.
-func (a *aligner) several(cells []seg) bool {
+// hasSeveralCells reports whether a row has text in several places, as rows of a table have, and is none of the
+// things that look like it: an entry of a table of contents, an item of a list, a caption, code.
+func (a *aligner) hasSeveralCells(cells []segment) bool {
 	if len(cells) < 2 {
 		return false
 	}
 	first := segmentsText(cells[:1])
-	if len(cells) == 2 && (listMarker(first) != "" && first == listMarker(first) ||
-		bareCounter(first).form != "" && cells[1].x0-cells[0].x1 < bareReach*a.em) {
+	if len(cells) == 2 && (parseListMarker(first) != "" && first == parseListMarker(first) ||
+		parseBareEnumerator(first).form != "" && cells[1].x0-cells[0].x1 < maxBareItemDistance*a.em) {
 		return false
 	}
 	for _, c := range cells {
-		if leader(c) || a.style.mono(c.words) {
+		if hasLeaderDots(c) || a.style.isMonospaced(c.words) {
 			return false
 		}
 	}
 	return !isCaption(first)
 }
 
-// leader reports whether a segment has a row of dots that leads from an entry to its page.
-func leader(s seg) bool {
+// hasLeaderDots reports whether a segment has a row of dots that leads from an entry to its page.
+func hasLeaderDots(s segment) bool {
 	dots := 0
 	for _, w := range s.words {
 		text := w.GetText()
@@ -175,9 +176,9 @@ func leader(s seg) bool {
 	return dots >= 4
 }
 
-// ruleBetween reports whether a line across runs between two rows, along most of their width.
-func (a *aligner) ruleBetween(y0, y1, x0, x1 float64) bool {
-	first, _ := slices.BinarySearchFunc(a.across, y0-1.5, func(r rule, y float64) int { return cmp.Compare(r.at, y) })
+// hasRulingBetween reports whether a line across runs between two rows, along most of their width.
+func (a *aligner) hasRulingBetween(y0, y1, x0, x1 float64) bool {
+	first, _ := slices.BinarySearchFunc(a.across, y0-1.5, func(r ruling, y float64) int { return cmp.Compare(r.at, y) })
 	for _, r := range a.across[first:] {
 		if r.at > y1+1.5 {
 			return false
@@ -189,9 +190,10 @@ func (a *aligner) ruleBetween(y0, y1, x0, x1 float64) bool {
 	return false
 }
 
-// run returns the rows that may be a table around row i, which has text in several places; none before start. Rows with text in one place
-// belong to it between others: headings of groups, and what a cell's text wraps to.
-func (a *aligner) run(rows []tableLine, i, start int) (first, end int) {
+// findTableRun returns the rows that may be a table around row i, which has text in several places; none before
+// start. Rows with text in one place belong to it between others: headings of groups, and what a cell's text wraps
+// to.
+func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) {
 	x0, x1 := rows[i].x0, rows[i].x1
 	end = i + 1
 	singles, wide := 0, 0
@@ -211,23 +213,23 @@ func (a *aligner) run(rows []tableLine, i, start int) (first, end int) {
 			last, singles, wide = end+1, 0, 0
 			continue
 		}
-		if singles > 0 && a.ruleBetween(prev.y1, cur.y0, x0, x1) {
+		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) {
 			break
 		}
-		if singles++; cur.width() > 0.75*(x1-x0) && words(cur.row) > 7 || cur.x1 > x1+4*a.em {
+		if singles++; cur.width() > 0.75*(x1-x0) && countRowWords(cur.row) > 7 || cur.x1 > x1+4*a.em {
 			if wide++; wide > 1 {
 				break
 			}
 		}
 	}
-	end = a.tail(rows, last, x0, x1)
+	end = a.extendTableTail(rows, last, x0, x1)
 	first = i
 	for k := i - 1; k >= start && k >= i-3; k-- { // what stands between the table's top line and its first row
 		if rows[k+1].y0-rows[k].y1 > 1.5*a.em || isCaption(segmentsText(rows[k].segments)) {
 			break
 		}
-		if k == 0 || a.ruleBetween(rows[max(k-1, 0)].y1, rows[k].y0, x0, x1) {
-			if a.ruleBetween(rows[k].y0-2.5*a.em, rows[k].y0+1, x0, x1) {
+		if k == 0 || a.hasRulingBetween(rows[max(k-1, 0)].y1, rows[k].y0, x0, x1) {
+			if a.hasRulingBetween(rows[k].y0-2.5*a.em, rows[k].y0+1, x0, x1) {
 				first = k
 			}
 			break
@@ -236,12 +238,12 @@ func (a *aligner) run(rows []tableLine, i, start int) (first, end int) {
 	return first, end
 }
 
-// tail takes in rows after the last with text in several places that only go on with one of its cells: they stand close under it, and within
-// the table's bottom line if it has one.
-func (a *aligner) tail(rows []tableLine, end int, x0, x1 float64) int {
+// extendTableTail takes in rows after the last with text in several places that only go on with one of its cells:
+// they stand close under it, and within the table's bottom line if it has one.
+func (a *aligner) extendTableTail(rows []tableLine, end int, x0, x1 float64) int {
 	for k := end; k < min(end+2, len(rows)); k++ {
-		if !a.ruleBetween(rows[k].y1-1, rows[k].y1+1.5*a.em, x0, x1) || rows[k].y0-rows[k-1].y1 > 0.8*a.em ||
-			a.ruleBetween(rows[k-1].y1, rows[k].y0, x0, x1) {
+		if !a.hasRulingBetween(rows[k].y1-1, rows[k].y1+1.5*a.em, x0, x1) || rows[k].y0-rows[k-1].y1 > 0.8*a.em ||
+			a.hasRulingBetween(rows[k-1].y1, rows[k].y0, x0, x1) {
 			continue
 		}
 		return k + 1
@@ -249,7 +251,7 @@ func (a *aligner) tail(rows []tableLine, end int, x0, x1 float64) int {
 	return end
 }
 
-func words(r row) int {
+func countRowWords(r row) int {
 	n := 0
 	for _, s := range r.segments {
 		n += len(s.words)
@@ -257,42 +259,43 @@ func words(r row) int {
 	return n
 }
 
-// build makes a table of rows; nil if they are none.
-func (a *aligner) build(rows []tableLine) *table {
+// buildTable makes a table of rows; nil if they are none.
+func (a *aligner) buildTable(rows []tableLine) *table {
 	var several []tableLine
 	for _, r := range rows {
 		if r.several {
 			several = append(several, r)
 		}
 	}
-	if len(several) < 2 || len(rows) < 3 && !a.framed(rows) {
+	if len(several) < 2 || len(rows) < 3 && !a.isFramed(rows) {
 		return nil
 	}
-	gaps := a.gutters(several)
+	gaps := a.findGutters(several)
 	const mostColumns = 100 // more than that is no table but a pattern
 	if len(gaps) == 0 || len(gaps) >= mostColumns {
 		return nil
 	}
-	t := a.fill(rows, gaps)
-	a.dropMarks(t)
-	a.wrap(t)
-	t.trim()
-	if !t.plausible() || t.noise() || !a.tabular(t, len(several)) {
+	t := a.fillTable(rows, gaps)
+	a.joinMarkColumns(t)
+	a.mergeWrappedRows(t)
+	t.trimEmptyCells()
+	if !t.isPlausible() || t.isChartNoise() || !a.looksTabular(t, len(several)) {
 		return nil
 	}
 	t.findHeader()
 	return t
 }
 
-// framed reports whether lines run above and below the rows.
-func (a *aligner) framed(rows []tableLine) bool {
+// isFramed reports whether lines run above and below the rows.
+func (a *aligner) isFramed(rows []tableLine) bool {
 	first, last := rows[0], rows[len(rows)-1]
-	return a.ruleBetween(first.y0-1.5*a.em, first.y0, first.x0, first.x1) && a.ruleBetween(last.y1, last.y1+1.5*a.em, last.x0, last.x1)
+	return a.hasRulingBetween(first.y0-1.5*a.em, first.y0, first.x0, first.x1) &&
+		a.hasRulingBetween(last.y1, last.y1+1.5*a.em, last.x0, last.x1)
 }
 
-// gutters returns the stretches that nearly all rows leave free: between words, for the blanks of running text do not stand one above the
-// other.
-func (a *aligner) gutters(rows []tableLine) []span {
+// findGutters returns the stretches that nearly all rows leave free: between words, for the blanks of running text do
+// not stand one above the other.
+func (a *aligner) findGutters(rows []tableLine) []span {
 	type edge struct {
 		x    float64
 		open int
@@ -304,7 +307,7 @@ func (a *aligner) gutters(rows []tableLine) []span {
 		for _, s := range r.segments {
 			from, to := 0.0, -1.0
 			for _, w := range s.words {
-				b := a.style.turn.apply(boxOf(w.GetBbox()))
+				b := a.style.rotation.rotateRect(rectFromBox(w.GetBbox()))
 				if to >= from && b.x0 <= to+0.45*a.em && b.x0 >= from {
 					to = max(to, b.x1)
 					continue
@@ -343,17 +346,17 @@ func (a *aligner) gutters(rows []tableLine) []span {
 	return out
 }
 
-// fill puts the text of the rows into cells between the gutters.
-func (a *aligner) fill(rows []tableLine, gaps []span) *table {
+// fillTable puts the text of the rows into cells between the gutters.
+func (a *aligner) fillTable(rows []tableLine, gaps []span) *table {
 	t := &table{rect: rows[0].rect, rows: len(rows), columns: len(gaps) + 1}
 	for r, line := range rows {
 		t.rect = t.rect.union(line.rect)
-		var parts []seg
+		var parts []segment
 		for _, s := range line.cells {
-			parts = append(parts, a.cut(s, gaps)...)
+			parts = append(parts, a.cutSegment(s, gaps)...)
 		}
 		for _, s := range parts {
-			first, last := column(gaps, s.x0+0.1*a.em), column(gaps, s.x1-0.1*a.em)
+			first, last := columnIndex(gaps, s.x0+0.1*a.em), columnIndex(gaps, s.x1-0.1*a.em)
 			last = max(first, last)
 			if n := len(t.cells); n > 0 && t.cells[n-1].row == r && t.cells[n-1].column+t.cells[n-1].columnSpan > first {
 				c := &t.cells[n-1]
@@ -362,15 +365,15 @@ func (a *aligner) fill(rows []tableLine, gaps []span) *table {
 				continue
 			}
 			t.cells = append(t.cells, tableCell{
-				rect: s.rect, row: r, column: first, rowSpan: 1, columnSpan: last - first + 1, segments: []seg{s},
+				rect: s.rect, row: r, column: first, rowSpan: 1, columnSpan: last - first + 1, segments: []segment{s},
 			})
 		}
 	}
 	return t
 }
 
-// column returns between which gutters a place is.
-func column(gaps []span, x float64) int {
+// columnIndex returns between which gutters a place is.
+func columnIndex(gaps []span, x float64) int {
 	n := 0
 	for n < len(gaps) && x > (gaps[n].from+gaps[n].to)/2 {
 		n++
@@ -378,36 +381,37 @@ func column(gaps []span, x float64) int {
 	return n
 }
 
-// cut parts a segment where a blank between its words lies on a gutter.
-func (a *aligner) cut(s seg, gaps []span) []seg {
-	var out []seg
+// cutSegment parts a segment where a blank between its words lies on a gutter.
+func (a *aligner) cutSegment(s segment, gaps []span) []segment {
+	var out []segment
 	start := 0
-	tn := a.style.turn
+	tn := a.style.rotation
 	for i := 1; i < len(s.words); i++ {
-		left, right := tn.apply(boxOf(s.words[i-1].GetBbox())), tn.apply(boxOf(s.words[i].GetBbox()))
+		left, right := tn.rotateRect(rectFromBox(s.words[i-1].GetBbox())), tn.rotateRect(rectFromBox(s.words[i].GetBbox()))
 		if right.x0-left.x1 < 0.42*a.em {
 			continue
 		}
 		on := slices.ContainsFunc(gaps, func(g span) bool { return min(g.to, right.x0)-max(g.from, left.x1) > 0.25*a.em })
 		if on {
-			out = append(out, part(s, start, i, tn))
+			out = append(out, segmentPart(s, start, i, tn))
 			start = i
 		}
 	}
 	if start == 0 {
-		return []seg{s}
+		return []segment{s}
 	}
-	return append(out, part(s, start, len(s.words), tn))
+	return append(out, segmentPart(s, start, len(s.words), tn))
 }
 
-func part(s seg, start, end int, tn turn) seg {
-	out := newSeg(s.words[start:end:end], tn)
+func segmentPart(s segment, start, end int, tn rotation) segment {
+	out := newSegment(s.words[start:end:end], tn)
 	out.order, out.rtl = s.order, s.rtl
 	return out
 }
 
-// dropMarks joins columns that hold nothing but signs (a currency, a percent sign, a note's mark) with the figures that they belong to.
-func (a *aligner) dropMarks(t *table) {
+// joinMarkColumns joins columns that hold nothing but signs (a currency, a percent sign, a note's mark) with the
+// figures that they belong to.
+func (a *aligner) joinMarkColumns(t *table) {
 	marks, total := make([]int, t.columns), make([]int, t.columns)
 	for i := range t.cells {
 		c := &t.cells[i]
@@ -415,7 +419,7 @@ func (a *aligner) dropMarks(t *table) {
 			continue
 		}
 		total[c.column]++
-		if text := segmentsText(c.segments); letters(text) == 0 && !number(text) || text == "%" {
+		if text := segmentsText(c.segments); countLetters(text) == 0 && !isNumeric(text) || text == "%" {
 			marks[c.column]++
 		}
 	}
@@ -424,17 +428,17 @@ func (a *aligner) dropMarks(t *table) {
 			continue
 		}
 		into := j // the column on the right moves here
-		if j == t.columns-1 || j > 0 && strings.Contains("%)*", firstText(t, j)) {
+		if j == t.columns-1 || j > 0 && strings.Contains("%)*", firstColumnText(t, j)) {
 			into = j - 1
 		}
 		if into < 0 {
 			continue
 		}
-		t.join(into)
+		t.joinColumns(into)
 	}
 }
 
-func firstText(t *table, column int) string {
+func firstColumnText(t *table, column int) string {
 	for i := range t.cells {
 		if t.cells[i].column == column {
 			return segmentsText(t.cells[i].segments)
@@ -443,8 +447,8 @@ func firstText(t *table, column int) string {
 	return ""
 }
 
-// join makes one column of a column and the next.
-func (t *table) join(column int) {
+// joinColumns makes one column of a column and the next.
+func (t *table) joinColumns(column int) {
 	out := t.cells[:0]
 	for _, c := range t.cells {
 		end := c.column + c.columnSpan
@@ -467,8 +471,8 @@ func (t *table) join(column int) {
 	t.columns--
 }
 
-// tabular reports whether the cells look like a table's: they are short, and stand in line with one another.
-func (a *aligner) tabular(t *table, several int) bool {
+// looksTabular reports whether the cells look like a table's: they are short, and stand in line with one another.
+func (a *aligner) looksTabular(t *table, several int) bool {
 	count, wordsIn := 0, 0
 	figures, labels := 0, 0
 	byColumn := make([][]rect, t.columns)
@@ -481,7 +485,7 @@ func (a *aligner) tabular(t *table, several int) bool {
 		if c.columnSpan == 1 {
 			byColumn[c.column] = append(byColumn[c.column], c.rect)
 		}
-		if c.column > 0 && number(text) {
+		if c.column > 0 && isNumeric(text) {
 			figures++
 		}
 		if c.column > 0 {
@@ -490,16 +494,17 @@ func (a *aligner) tabular(t *table, several int) bool {
 	}
 	inLine := 0
 	for _, boxes := range byColumn {
-		inLine += aligns(boxes, 0.6*a.em)
+		inLine += countAlignedBoxes(boxes, 0.6*a.em)
 	}
 	if float64(inLine) < 0.6*float64(count) {
 		return false
 	}
-	if t.apart(0) || t.apart(t.columns-1) {
+	if t.isDetachedColumn(0) || t.isDetachedColumn(t.columns-1) {
 		return false
 	}
 	average := float64(wordsIn) / float64(count)
-	// Where most rows have nothing in the second of two columns, they are a column of text, and what stands beside it is another.
+	// Where most rows have nothing in the second of two columns, they are a column of text, and the text next to it is
+	// another.
 	if last := len(byColumn[t.columns-1]); t.columns == 2 && (last < 2 || 2*last < t.rows) {
 		return false
 	}
@@ -509,20 +514,21 @@ func (a *aligner) tabular(t *table, several int) bool {
 	case 2*figures >= labels:
 		return several >= 2 && t.rows >= 3
 	default:
-		// Two columns of words may be labels and what they stand for, or a letter's head: a table has lines, or many short rows.
-		return several >= 3 && average <= 8 && (a.inFrame(t) || several >= 5 && average <= 3.5)
+		// Two columns of words may be labels and what they stand for, or a letter's head: a table has lines, or many short
+		// rows.
+		return several >= 3 && average <= 8 && (a.isTableFramed(t) || several >= 5 && average <= 3.5)
 	}
 }
 
-// noise reports whether the text is what a recogniser makes of a chart or a drawing, such as labels that run upwards: single characters for
-// the most part, of which it is not sure.
-func (t *table) noise() bool {
+// isChartNoise reports whether the text is what a recogniser makes of a chart or a drawing, such as labels that run
+// upwards: single characters for the most part, of which it is not sure.
+func (t *table) isChartNoise() bool {
 	words, single, sure := 0, 0, float32(0)
 	for i := range t.cells {
 		for _, s := range t.cells[i].segments {
 			for _, w := range s.words {
 				words++
-				if letters(w.GetText()) <= 1 {
+				if countLetters(w.GetText()) <= 1 {
 					single++
 				}
 				if w.Confidence == nil {
@@ -536,9 +542,9 @@ func (t *table) noise() bool {
 	return 2*single > words && sure < 0.75*float32(words)
 }
 
-// apart reports whether an outer column hardly shares a row with another: what stands there is a text beside the table, or the table beside a
-// text, that happens to have a gap where the other has its lines.
-func (t *table) apart(column int) bool {
+// isDetachedColumn reports whether an outer column hardly shares a row with another: what stands there is a text
+// beside the table, or the table beside a text, that happens to have a gap where the other has its lines.
+func (t *table) isDetachedColumn(column int) bool {
 	filled := make([]int, t.rows)
 	for i := range t.cells {
 		filled[t.cells[i].row]++
@@ -555,13 +561,14 @@ func (t *table) apart(column int) bool {
 	return 3*alone > 2*cells
 }
 
-// inFrame reports whether lines run above and below the table.
-func (a *aligner) inFrame(t *table) bool {
-	return a.ruleBetween(t.y0-1.5*a.em, t.y0+0.5*a.em, t.x0, t.x1) && a.ruleBetween(t.y1-0.5*a.em, t.y1+1.5*a.em, t.x0, t.x1)
+// isTableFramed reports whether lines run above and below the table.
+func (a *aligner) isTableFramed(t *table) bool {
+	return a.hasRulingBetween(t.y0-1.5*a.em, t.y0+0.5*a.em, t.x0, t.x1) &&
+		a.hasRulingBetween(t.y1-0.5*a.em, t.y1+1.5*a.em, t.x0, t.x1)
 }
 
-// aligns returns how many boxes share their left edge, their right edge or their middle with most others.
-func aligns(boxes []rect, slack float64) int {
+// countAlignedBoxes returns how many boxes share their left edge, their right edge or their middle with most others.
+func countAlignedBoxes(boxes []rect, slack float64) int {
 	best := 0
 	for _, at := range []func(rect) float64{
 		func(r rect) float64 { return r.x0 },

@@ -8,46 +8,48 @@ import (
 )
 
 const (
-	// mostCells bounds the grid that lines may make, and what parting its cells may make of it. More than that is graph paper.
-	mostCells = 20_000
-	// mostLooks is in how many grids a word is looked for, on average, and mostTaken in how many it may be found, as frames stand around one
-	// another: on real pages, two or three deep.
-	mostLooks, mostTaken = 60, 8
+	// maxGridCells bounds the grid that lines may make, and what parting its cells may make of it. More than that is
+	// graph paper.
+	maxGridCells = 20_000
+	// maxWordLookups is in how many grids a word is looked for, on average, and maxWordMatches in how many it may be
+	// found, as frames stand around one another: on real pages, two or three deep.
+	maxWordLookups, maxWordMatches = 60, 8
 )
 
-// ruledTables finds the tables that lines rule, and returns them with the lines of text that are left. Coordinates are turned upright.
-func ruledTables(lines []inputLine, r rules, t turn, em float64) ([]*table, []inputLine) {
-	meshes := r.meshes()
+// findRuledTables finds the tables that lines rule, and returns them with the lines of text that are left.
+// Coordinates are turned upright.
+func findRuledTables(lines []inputLine, r rulingSet, t rotation, em float64) ([]*table, []inputLine) {
+	meshes := r.groupMeshes()
 	if len(meshes) == 0 {
 		return nil, lines
 	}
-	strips, all := stripsOf(lines, t)
-	looks, takes := mostLooks*all, mostTaken*all
+	strips, all := newLineStrips(lines, t)
+	looks, takes := maxWordLookups*all, maxWordMatches*all
 	var tables []*table
 	for _, m := range meshes {
 		g := newLattice(m)
 		if g == nil {
 			continue
 		}
-		tab := g.table()
-		near, words := tab.near(strips)
+		tab := g.buildTable()
+		near, words := tab.stripsNear(strips)
 		if looks -= words; looks < 0 {
 			break
 		}
-		rest, taken := tab.take(near, g, t)
+		rest, taken := tab.takeWords(near, g, t)
 		if takes -= taken; takes < 0 {
 			break
 		}
-		tab.splitSpans(g, t, em)
-		tab.splitRows(em)
-		tab.trim()
-		if !tab.plausible() {
+		tab.splitSpanningCells(g, t, em)
+		tab.splitRuledRows(em)
+		tab.trimEmptyCells()
+		if !tab.isPlausible() {
 			continue
 		}
 		tab.findHeader()
 		tables = append(tables, tab)
 		for i, s := range near {
-			s.left = rest[i]
+			s.remaining = rest[i]
 		}
 	}
 	if len(tables) == 0 {
@@ -55,38 +57,38 @@ func ruledTables(lines []inputLine, r rules, t turn, em float64) ([]*table, []in
 	}
 	left := make([]inputLine, 0, len(lines))
 	for i := range strips {
-		left = append(left, strips[i].left...)
+		left = append(left, strips[i].remaining...)
 	}
 	return tables, left
 }
 
-// strip is a line of the input from which tables take words.
-type strip struct {
-	left  []inputLine
-	words int
-	area  rect // around the middles of its words
+// lineStrip is a line of the input from which tables take words.
+type lineStrip struct {
+	remaining []inputLine
+	words     int
+	area      rect // around the middles of its words
 }
 
-// stripsOf returns the lines as strips, and how many words they have.
-func stripsOf(lines []inputLine, t turn) ([]strip, int) {
-	strips, words := make([]strip, len(lines)), 0
+// newLineStrips returns the lines as strips, and how many words they have.
+func newLineStrips(lines []inputLine, t rotation) ([]lineStrip, int) {
+	strips, words := make([]lineStrip, len(lines)), 0
 	for i, line := range lines {
 		area := rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 		for _, w := range line.words {
-			x, y := center(t.apply(boxOf(w.GetBbox())))
+			x, y := boxCenter(t.rotateRect(rectFromBox(w.GetBbox())))
 			area = area.union(rect{x, y, x, y})
 		}
-		strips[i] = strip{lines[i : i+1 : i+1], len(line.words), area}
+		strips[i] = lineStrip{lines[i : i+1 : i+1], len(line.words), area}
 		words += len(line.words)
 	}
 	return strips, words
 }
 
-// near returns the strips that may have words in the table, and how many words those have.
-func (t *table) near(strips []strip) (near []*strip, words int) {
+// stripsNear returns the strips that may have words in the table, and how many words those have.
+func (t *table) stripsNear(strips []lineStrip) (near []*lineStrip, words int) {
 	for i := range strips {
 		s := &strips[i]
-		if beside(s.area.x0, s.area.x1, t.x0, t.x1) <= 0 && beside(s.area.y0, s.area.y1, t.y0, t.y1) <= 0 {
+		if spanDistance(s.area.x0, s.area.x1, t.x0, t.x1) <= 0 && spanDistance(s.area.y0, s.area.y1, t.y0, t.y1) <= 0 {
 			near, words = append(near, s), words+s.words
 		}
 	}
@@ -101,26 +103,27 @@ type lattice struct {
 }
 
 // newLattice makes the grid of lines that cross one another; nil if they make none.
-func newLattice(m rules) *lattice {
-	g := &lattice{xs: edges(m.down), ys: edges(m.across)}
-	g.open(m)
+func newLattice(m rulingSet) *lattice {
+	g := &lattice{xs: mergeEdges(m.down), ys: mergeEdges(m.across)}
+	g.addOpenSides(m)
 	rows, columns := len(g.ys)-1, len(g.xs)-1
-	if rows < 1 || columns < 1 || rows*columns < 2 || rows*columns > mostCells {
+	if rows < 1 || columns < 1 || rows*columns < 2 || rows*columns > maxGridCells {
 		return nil
 	}
 	g.right, g.below = make([][]bool, rows), make([][]bool, rows)
 	for i := range rows {
 		g.right[i], g.below[i] = make([]bool, columns), make([]bool, columns)
 		for j := range columns {
-			g.right[i][j] = j == columns-1 || covers(m.down, g.xs[j+1], g.ys[i], g.ys[i+1])
-			g.below[i][j] = i == rows-1 || covers(m.across, g.ys[i+1], g.xs[j], g.xs[j+1])
+			g.right[i][j] = j == columns-1 || coversStretch(m.down, g.xs[j+1], g.ys[i], g.ys[i+1])
+			g.below[i][j] = i == rows-1 || coversStretch(m.across, g.ys[i+1], g.xs[j], g.xs[j+1])
 		}
 	}
 	return g
 }
 
-// open adds the sides of a table that has none drawn: lines that reach well beyond the outermost ones at right angles.
-func (g *lattice) open(m rules) {
+// addOpenSides adds the sides of a table that has none drawn: lines that reach well beyond the outermost ones at
+// right angles.
+func (g *lattice) addOpenSides(m rulingSet) {
 	if len(g.xs) == 0 || len(g.ys) == 0 {
 		return
 	}
@@ -157,8 +160,9 @@ func (g *lattice) open(m rules) {
 	}
 }
 
-// table makes the cells of a grid: neighbours without a wall between them are one, as long as they make a rectangle.
-func (g *lattice) table() *table {
+// buildTable makes the cells of a grid: neighbours without a wall between them are one, as long as they make a
+// rectangle.
+func (g *lattice) buildTable() *table {
 	rows, columns := len(g.ys)-1, len(g.xs)-1
 	t := &table{rect: rect{g.xs[0], g.ys[0], g.xs[columns], g.ys[rows]}, rows: rows, columns: columns, ruled: true}
 	taken := make([]bool, rows*columns)
@@ -167,7 +171,7 @@ func (g *lattice) table() *table {
 			if taken[r*columns+c] {
 				continue
 			}
-			w, h := g.extent(r, c, taken)
+			w, h := g.cellExtent(r, c, taken)
 			for i := r; i < r+h; i++ {
 				for j := c; j < c+w; j++ {
 					taken[i*columns+j] = true
@@ -181,8 +185,8 @@ func (g *lattice) table() *table {
 	return t
 }
 
-// extent returns how many columns and rows the cell that begins at a place takes.
-func (g *lattice) extent(r, c int, taken []bool) (w, h int) {
+// cellExtent returns how many columns and rows the cell that begins at a place takes.
+func (g *lattice) cellExtent(r, c int, taken []bool) (w, h int) {
 	rows, columns := len(g.ys)-1, len(g.xs)-1
 	w, h = 1, 1
 	for c+w < columns && !g.right[r][c+w-1] && !taken[r*columns+c+w] {
@@ -202,8 +206,9 @@ func (g *lattice) extent(r, c int, taken []bool) (w, h int) {
 	return w, h
 }
 
-// take puts the words that stand in the table into its cells, and returns what is left of each strip, and how many words it took.
-func (t *table) take(strips []*strip, g *lattice, tn turn) (rest [][]inputLine, taken int) {
+// takeWords puts the words that stand in the table into its cells, and returns what is left of each strip, and how
+// many words it took.
+func (t *table) takeWords(strips []*lineStrip, g *lattice, tn rotation) (rest [][]inputLine, taken int) {
 	at := make([]int, t.rows*t.columns)
 	for i := range t.cells {
 		c := &t.cells[i]
@@ -216,9 +221,9 @@ func (t *table) take(strips []*strip, g *lattice, tn turn) (rest [][]inputLine, 
 	rest = make([][]inputLine, len(strips))
 	order := 0
 	for i, s := range strips {
-		for _, line := range s.left {
+		for _, line := range s.remaining {
 			taken += len(line.words)
-			rest[i] = t.takeLine(rest[i], line, g, tn, at, &order)
+			rest[i] = t.takeLineWords(rest[i], line, g, tn, at, &order)
 		}
 		for _, line := range rest[i] {
 			taken -= len(line.words)
@@ -227,10 +232,11 @@ func (t *table) take(strips []*strip, g *lattice, tn turn) (rest [][]inputLine, 
 	return rest, taken
 }
 
-// takeLine puts the words of a line into the cells that they stand in, and appends the others to the rest. At each place of the grid, at tells the
-// cell; order counts the segments.
-func (t *table) takeLine(rest []inputLine, line inputLine, g *lattice, tn turn, at []int, order *int) []inputLine {
-	rtl, start, cell := rightToLeft(line.words), 0, -2
+// takeLineWords puts the words of a line into the cells that they stand in, and appends the others to the rest. At
+// each place of the grid, at tells the cell; order counts the segments.
+func (t *table) takeLineWords(rest []inputLine, line inputLine, g *lattice, tn rotation, at []int,
+	order *int) []inputLine {
+	rtl, start, cell := isRightToLeft(line.words), 0, -2
 	flush := func(end int) {
 		words := line.words[start:end:end]
 		switch {
@@ -238,7 +244,7 @@ func (t *table) takeLine(rest []inputLine, line inputLine, g *lattice, tn turn, 
 		case cell < 0:
 			rest = append(rest, inputLine{words, line.angle})
 		default:
-			s := newSeg(words, tn)
+			s := newSegment(words, tn)
 			s.order, s.rtl = *order, rtl
 			*order++
 			t.cells[cell].segments = append(t.cells[cell].segments, s)
@@ -247,7 +253,7 @@ func (t *table) takeLine(rest []inputLine, line inputLine, g *lattice, tn turn, 
 	}
 	for i, w := range line.words {
 		now := -1
-		if r, c, ok := g.find(tn.apply(boxOf(w.GetBbox()))); ok {
+		if r, c, ok := g.findCell(tn.rotateRect(rectFromBox(w.GetBbox()))); ok {
 			now = at[r*t.columns+c]
 		}
 		if now != cell {
@@ -259,19 +265,19 @@ func (t *table) takeLine(rest []inputLine, line inputLine, g *lattice, tn turn, 
 	return rest
 }
 
-// center returns the place by which a box lies in a cell.
-func center(b rect) (x, y float64) { return (b.x0 + b.x1) / 2, b.middle() }
+// boxCenter returns the place by which a box lies in a cell.
+func boxCenter(b rect) (x, y float64) { return (b.x0 + b.x1) / 2, b.centerX() }
 
-// find returns the elementary cell that the middle of a box lies in.
-func (g *lattice) find(b rect) (row, column int, ok bool) {
-	x, y := center(b)
+// findCell returns the elementary cell that the middle of a box lies in.
+func (g *lattice) findCell(b rect) (row, column int, ok bool) {
+	x, y := boxCenter(b)
 	row, column = sort.SearchFloat64s(g.ys, y)-1, sort.SearchFloat64s(g.xs, x)-1
 	return row, column, row >= 0 && column >= 0 && row < len(g.ys)-1 && column < len(g.xs)-1
 }
 
-// splitSpans parts cells that reach over several columns for want of lines between them, where their text stands apart as the columns do. No
-// more cells come of it than the grid has.
-func (t *table) splitSpans(g *lattice, tn turn, em float64) {
+// splitSpanningCells parts cells that reach over several columns for want of lines between them, where their text
+// stands apart as the columns do. No more cells come of it than the grid has.
+func (t *table) splitSpanningCells(g *lattice, tn rotation, em float64) {
 	for i := range t.cells {
 		c := &t.cells[i]
 		if c.columnSpan < 2 || len(c.segments) == 0 {
@@ -284,7 +290,7 @@ func (t *table) splitSpans(g *lattice, tn turn, em float64) {
 			parts[k].column, parts[k].columnSpan, parts[k].segments = whole.column+k, 1, nil
 			parts[k].x0, parts[k].x1 = g.xs[whole.column+k], g.xs[whole.column+k+1]
 		}
-		if !deal(parts, whole.segments, tn, em) {
+		if !distributeSegments(parts, whole.segments, tn, em) {
 			continue
 		}
 		t.cells[i] = parts[0]
@@ -292,14 +298,15 @@ func (t *table) splitSpans(g *lattice, tn turn, em float64) {
 	}
 }
 
-// deal gives the words of segments to the parts of a cell that they stand in, and reports whether that went well: no word stands in two, there is
-// more than a blank between words of different parts, and more than half of the parts have text.
-func deal(parts []tableCell, segments []seg, tn turn, em float64) bool {
+// distributeSegments gives the words of segments to the parts of a cell that they stand in, and reports whether that
+// went well: no word stands in two, there is more than a blank between words of different parts, and more than half
+// of the parts have text.
+func distributeSegments(parts []tableCell, segments []segment, tn rotation, em float64) bool {
 	filled := 0
 	for _, s := range segments {
 		start, at := 0, -1
 		for i, w := range s.words {
-			b := tn.apply(boxOf(w.GetBbox()))
+			b := tn.rotateRect(rectFromBox(w.GetBbox()))
 			k := sort.Search(len(parts)-1, func(k int) bool { return (b.x0+b.x1)/2 <= parts[k].x1 })
 			if b.x1 > parts[k].x1+0.5*em || b.x0 < parts[k].x0-0.5*em {
 				return false
@@ -308,13 +315,13 @@ func deal(parts []tableCell, segments []seg, tn turn, em float64) bool {
 				at = k
 				continue
 			}
-			if last := tn.apply(boxOf(s.words[i-1].GetBbox())); beside(last.x0, last.x1, b.x0, b.x1) < 0.7*em {
+			if last := tn.rotateRect(rectFromBox(s.words[i-1].GetBbox())); spanDistance(last.x0, last.x1, b.x0, b.x1) < 0.7*em {
 				return false
 			}
-			parts[at].segments = append(parts[at].segments, part(s, start, i, tn))
+			parts[at].segments = append(parts[at].segments, segmentPart(s, start, i, tn))
 			start, at = i, k
 		}
-		parts[at].segments = append(parts[at].segments, part(s, start, len(s.words), tn))
+		parts[at].segments = append(parts[at].segments, segmentPart(s, start, len(s.words), tn))
 	}
 	for k := range parts {
 		if len(parts[k].segments) > 0 {
@@ -324,10 +331,10 @@ func deal(parts []tableCell, segments []seg, tn turn, em float64) bool {
 	return filled >= 2 && 2*filled > len(parts)
 }
 
-// splitRows parts the rows of a table that has lines between its columns but not between all of its rows: where a column holds several
-// numbers one below the other, each is a row, for numbers do not wrap; a range of them may. A row that would make more than mostCells of the
-// table's cells stays whole.
-func (t *table) splitRows(em float64) {
+// splitRuledRows parts the rows of a table that has lines between its columns but not between all of its rows: where
+// a column holds several numbers one below the other, each is a row, for numbers do not wrap; a range of them may. A
+// row that would make more than maxGridCells of the table's cells stays whole.
+func (t *table) splitRuledRows(em float64) {
 	starts := make([][]int, t.rows) // the cells that begin in each row
 	reached := make([]bool, t.rows) // by a cell of several rows
 	for i := range t.cells {
@@ -342,16 +349,16 @@ func (t *table) splitRows(em float64) {
 	for r, cells := range starts {
 		var at []float64
 		if !reached[r] {
-			if at = t.anchors(cells, em); len(at) < 2 {
-				at = t.gaps(cells, em)
+			if at = t.findRowStarts(cells, em); len(at) < 2 {
+				at = t.findRowGaps(cells, em)
 			}
 		}
-		split := len(at) > 1 && (t.rows+len(at)-1)*t.columns <= mostCells
+		split := len(at) > 1 && (t.rows+len(at)-1)*t.columns <= maxGridCells
 		for _, i := range cells {
 			c := t.cells[i]
 			c.row += more
 			if split {
-				out = c.split(out, at)
+				out = c.appendSplitCells(out, at)
 			} else {
 				out = append(out, c)
 			}
@@ -365,19 +372,20 @@ func (t *table) splitRows(em float64) {
 	t.sortCells()
 }
 
-// anchors returns where the rows within one ruled row begin: at the lines of the column with the most numbers, and at lines of text that
-// stand as far from the line before as rows do. There are none if no column holds but numbers.
-func (t *table) anchors(cells []int, em float64) []float64 {
+// findRowStarts returns where the rows within one ruled row begin: at the lines of the column with the most numbers,
+// and at lines of text that stand as far from the line before as rows do. There are none if no column holds but
+// numbers.
+func (t *table) findRowStarts(cells []int, em float64) []float64 {
 	var at, others []float64
 	for _, i := range cells {
 		c := &t.cells[i]
-		rows := leaf{slices.Clone(c.segments)}.rows(em)
+		rows := leaf{slices.Clone(c.segments)}.buildRows(em)
 		figures := len(rows) > 0
 		mids := make([]float64, len(rows))
 		for k, row := range rows {
-			mids[k] = row.core.middle()
+			mids[k] = row.core.centerX()
 			text := segmentsText(row.segments)
-			figures = figures && number(text) && (k == len(rows)-1 || !unfinished(text))
+			figures = figures && isNumeric(text) && (k == len(rows)-1 || !isUnfinishedText(text))
 		}
 		if figures && len(rows) > len(at) {
 			at, mids = mids, at
@@ -395,13 +403,14 @@ func (t *table) anchors(cells []int, em float64) []float64 {
 	pitch := steps[len(steps)/2]
 	slices.Sort(others)
 	if len(at) >= 3 {
-		at = between(at, others, 0.75*pitch)
+		at = mergeDistantPlaces(at, others, 0.75*pitch)
 	}
 	return at
 }
 
-// between returns the places with those of the others that are as far as that from all before them. Both come sorted, and so does what is returned.
-func between(at, others []float64, far float64) []float64 {
+// mergeDistantPlaces returns the places with those of the others that are as far as that from all before them. Both
+// come sorted, and so does what is returned.
+func mergeDistantPlaces(at, others []float64, far float64) []float64 {
 	added := math.Inf(-1) // the last: no other of them is nearer to what follows
 	out := slices.Clone(at)
 	for _, y := range others {
@@ -416,9 +425,9 @@ func between(at, others []float64, far float64) []float64 {
 	return out
 }
 
-// gaps returns where rows within one ruled row begin that are set apart by room: all columns are free there, and the first column's text and
-// that of others begins again on one line.
-func (t *table) gaps(cells []int, em float64) []float64 {
+// findRowGaps returns where rows within one ruled row begin that are set apart by room: all columns are free there,
+// and the first column's text and that of others begins again on one line.
+func (t *table) findRowGaps(cells []int, em float64) []float64 {
 	type textLine struct {
 		rect
 		first bool
@@ -429,7 +438,7 @@ func (t *table) gaps(cells []int, em float64) []float64 {
 		if c.columnSpan > 1 {
 			return nil
 		}
-		for _, row := range (leaf{slices.Clone(c.segments)}).rows(em) {
+		for _, row := range (leaf{slices.Clone(c.segments)}).buildRows(em) {
 			lines = append(lines, textLine{row.rect, c.column == 0})
 		}
 	}
@@ -437,13 +446,13 @@ func (t *table) gaps(cells []int, em float64) []float64 {
 		return nil
 	}
 	slices.SortFunc(lines, func(a, b textLine) int { return cmp.Compare(a.y0, b.y0) })
-	at := []float64{lines[0].middle()}
+	at := []float64{lines[0].centerX()}
 	reach := lines[0].y1
 	for i, l := range lines[1:] {
 		if l.y0-reach > 0.4*em {
 			first, others := false, false
 			for _, o := range lines[i+1:] {
-				if o.y0 > l.middle() {
+				if o.y0 > l.centerX() {
 					break
 				}
 				first, others = first || o.first, others || !o.first
@@ -451,21 +460,21 @@ func (t *table) gaps(cells []int, em float64) []float64 {
 			if !first || !others {
 				return nil
 			}
-			at = append(at, l.middle())
+			at = append(at, l.centerX())
 		}
 		reach = max(reach, l.y1)
 	}
 	return at
 }
 
-// split appends the parts of a cell that begin at the places given, as far as they have text.
-func (c *tableCell) split(out []tableCell, at []float64) []tableCell {
+// appendSplitCells appends the parts of a cell that begin at the places given, as far as they have text.
+func (c *tableCell) appendSplitCells(out []tableCell, at []float64) []tableCell {
 	if len(c.segments) == 0 {
 		return out
 	}
-	parts := make([][]seg, len(at))
+	parts := make([][]segment, len(at))
 	for _, s := range c.segments {
-		k := max(0, sort.SearchFloat64s(at, s.middle()+0.35*s.height())-1)
+		k := max(0, sort.SearchFloat64s(at, s.centerX()+0.35*s.height())-1)
 		parts[k] = append(parts[k], s)
 	}
 	for k, segments := range parts {

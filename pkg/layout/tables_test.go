@@ -15,10 +15,10 @@ import (
 func latticeOf(xs, ys []float64) []*inkstreamv1.Ruling {
 	var out []*inkstreamv1.Ruling
 	for _, x := range xs {
-		out = append(out, &inkstreamv1.Ruling{Bbox: rect{x - 0.25, ys[0], x + 0.25, ys[len(ys)-1]}.bbox()})
+		out = append(out, &inkstreamv1.Ruling{Bbox: rect{x - 0.25, ys[0], x + 0.25, ys[len(ys)-1]}.toBox()})
 	}
 	for _, y := range ys {
-		out = append(out, &inkstreamv1.Ruling{Bbox: rect{xs[0], y - 0.25, xs[len(xs)-1], y + 0.25}.bbox()})
+		out = append(out, &inkstreamv1.Ruling{Bbox: rect{xs[0], y - 0.25, xs[len(xs)-1], y + 0.25}.toBox()})
 	}
 	return out
 }
@@ -27,7 +27,7 @@ func latticeOf(xs, ys []float64) []*inkstreamv1.Ruling {
 func across(x0, x1 float64, ys ...float64) []*inkstreamv1.Ruling {
 	var out []*inkstreamv1.Ruling
 	for _, y := range ys {
-		out = append(out, &inkstreamv1.Ruling{Bbox: rect{x0, y, x1, y + 0.5}.bbox()})
+		out = append(out, &inkstreamv1.Ruling{Bbox: rect{x0, y, x1, y + 0.5}.toBox()})
 	}
 	return out
 }
@@ -77,23 +77,28 @@ func TestRuledTables(t *testing.T) {
 	}{
 		{
 			"a grid",
-			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 100}), down(75, 73, 10, "Item", "Pears"), down(175, 73, 10, "Count", "12")),
+			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 100}), down(75, 73, 10, "Item", "Pears"),
+				down(175, 73, 10, "Count", "12")),
 			"0: 0=Item 1=Count\n1: 0=Pears 1=12",
 		},
 		{
 			"text that wraps in a cell stays in it",
-			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 112}), down(75, 73, 10, "Item", "Pears and", "plums"), down(175, 73, 10, "Count", "12")),
+			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 112}),
+				down(75, 73, 10, "Item", "Pears and", "plums"), down(175, 73, 10, "Count", "12")),
 			"0: 0=Item 1=Count\n1: 0=Pears and plums 1=12",
 		},
 		{
 			"a hyphen at the end of a cell's line goes",
-			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 112}), down(75, 73, 10, "Item", "pome-", "granates"), down(175, 73, 10, "Count", "12")),
+			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 112}), down(75, 73, 10, "Item", "pome-", "granates"),
+				down(175, 73, 10, "Count", "12")),
 			"0: 0=Item 1=Count\n1: 0=pomegranates 1=12",
 		},
 		{
 			"a cell without a wall spans columns",
-			ruledPage(append(latticeOf([]float64{70, 370}, []float64{70, 85, 100, 115}), latticeOf([]float64{170, 270}, []float64{85, 115})...),
-				down(150, 73, 10, "A heading over all"), down(75, 88, 10, "a", "d"), down(175, 88, 10, "b", "e"), down(275, 88, 10, "c", "f")),
+			ruledPage(append(latticeOf([]float64{70, 370}, []float64{70, 85, 100, 115}),
+				latticeOf([]float64{170, 270}, []float64{85, 115})...),
+				down(150, 73, 10, "A heading over all"), down(75, 88, 10, "a", "d"), down(175, 88, 10, "b", "e"),
+				down(275, 88, 10, "c", "f")),
 			"0: 0=A heading over all(1x3)\n1: 0=a 1=b 2=c\n2: 0=d 1=e 2=f",
 		},
 		{
@@ -110,33 +115,38 @@ func TestRuledTables(t *testing.T) {
 		},
 		{
 			"rows without lines between them, told by their numbers",
-			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 125}), down(75, 73, 10, "Item"), down(75, 88, 10, "Pears", "Plums", "Figs"),
+			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 125}), down(75, 73, 10, "Item"),
+				down(75, 88, 10, "Pears", "Plums", "Figs"),
 				down(175, 73, 10, "Count"), down(175, 88, 10, "12", "3", "7")),
 			"0: 0=Item 1=Count\n1: 0=Pears 1=12\n2: 0=Plums 1=3\n3: 0=Figs 1=7",
 		},
 		{
 			"a range of numbers that wraps is no two rows",
-			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 115}), down(75, 73, 10, "Item"), down(75, 88, 10, "Pears"),
+			ruledPage(latticeOf([]float64{70, 170, 270}, []float64{70, 85, 115}), down(75, 73, 10, "Item"),
+				down(75, 88, 10, "Pears"),
 				down(175, 73, 10, "When"), down(175, 88, 10, "20.12.2009 to", "3.1.2010")),
 			"0: 0=Item 1=When\n1: 0=Pears 1=20.12.2009 to 3.1.2010",
 		},
 		{
 			"columns without lines between them in some rows",
-			ruledPage(append(across(70, 370, 70, 85, 100, 115), append(latticeOf([]float64{70, 370}, []float64{70, 115}), latticeOf([]float64{170, 270}, []float64{70, 85})...)...),
+			ruledPage(append(across(70, 370, 70, 85, 100, 115),
+				append(latticeOf([]float64{70, 370}, []float64{70, 115}), latticeOf([]float64{170, 270}, []float64{70, 85})...)...),
 				down(75, 73, 10, "a", "d", "g"), down(175, 73, 10, "b", "e", "h"), down(275, 73, 10, "c", "f", "i")),
 			"0: 0=a 1=b 2=c\n1: 0=d 1=e 2=f\n2: 0=g 1=h 2=i",
 		},
-		{"a frame around text is no table", ruledPage(latticeOf([]float64{60, 300}, []float64{60, 130}), down(72, 72, 10, leftText...)), ""},
+		{"a frame around text is no table", ruledPage(latticeOf([]float64{60, 300}, []float64{60, 130}),
+			down(72, 72, 10, leftText...)), ""},
 		{
 			"graph paper with a legend is no table",
-			ruledPage(latticeOf([]float64{70, 90, 110, 130, 150, 170, 190}, []float64{70, 90, 110, 130, 150, 170, 190}), down(72, 73, 10, "y"), down(175, 175, 10, "x")),
+			ruledPage(latticeOf([]float64{70, 90, 110, 130, 150, 170, 190}, []float64{70, 90, 110, 130, 150, 170, 190}),
+				down(72, 73, 10, "y"), down(175, 175, 10, "x")),
 			"",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			want := allText(tt.page)
-			Arrange(tt.page)
+			ArrangePage(tt.page)
 			if got := allText(tt.page); got != want {
 				t.Errorf("the characters %q became %q", want, got)
 			}
@@ -164,7 +174,8 @@ func TestAlignedTables(t *testing.T) {
 	t.Parallel()
 	figures := func(y float64) [][]*inkstreamv1.Line {
 		return [][]*inkstreamv1.Line{
-			down(72, y, 10, "Item", "Pears", "Plums", "Figs"), down(250, y, 10, "Count", "12", "3", "7"), down(400, y, 10, "Price", "1.20", "0.90", "2.10"),
+			down(72, y, 10, "Item", "Pears", "Plums", "Figs"), down(250, y, 10, "Count", "12", "3", "7"),
+			down(400, y, 10, "Price", "1.20", "0.90", "2.10"),
 		}
 	}
 	const want = "0: 0=Item 1=Count 2=Price\n1: 0=Pears 1=12 2=1.20\n2: 0=Plums 1=3 2=0.90\n3: 0=Figs 1=7 2=2.10"
@@ -186,14 +197,17 @@ func TestAlignedTables(t *testing.T) {
 		},
 		{
 			"a label that wraps with an indent",
-			pageOf(down(72, 72, 10, "Item", "Pears from the south"), []*inkstreamv1.Line{at(86, 96, 10, "of the country")}, down(72, 108, 10, "Plums", "Figs"),
-				down(250, 72, 10, "Count", "12"), down(250, 108, 10, "3", "7"), down(400, 72, 10, "Price", "1.20"), down(400, 108, 10, "0.90", "2.10")),
+			pageOf(down(72, 72, 10, "Item", "Pears from the south"), []*inkstreamv1.Line{at(86, 96, 10, "of the country")},
+				down(72, 108, 10, "Plums", "Figs"),
+				down(250, 72, 10, "Count", "12"), down(250, 108, 10, "3", "7"), down(400, 72, 10, "Price", "1.20"),
+				down(400, 108, 10, "0.90", "2.10")),
 			"0: 0=Item 1=Count 2=Price\n1: 0=Pears from the south of the country 1=12 2=1.20\n2: 0=Plums 1=3 2=0.90\n3: 0=Figs 1=7 2=2.10",
 		},
 		{"two columns of prose are no table", pageOf(down(72, 72, 10, leftText...), down(300, 72, 10, rightText...)), ""},
 		{
 			"a table of contents is none",
-			pageOf([]*inkstreamv1.Line{at(72, 72, 10, "First . . . . . . . . . 12"), at(72, 84, 10, "Second . . . . . . . . . 15"), at(72, 96, 10, "Third . . . . . . . . . . . 99")}),
+			pageOf([]*inkstreamv1.Line{at(72, 72, 10, "First . . . . . . . . . 12"),
+				at(72, 84, 10, "Second . . . . . . . . . 15"), at(72, 96, 10, "Third . . . . . . . . . . . 99")}),
 			"",
 		},
 		{
@@ -208,7 +222,8 @@ func TestAlignedTables(t *testing.T) {
 		},
 		{
 			"a column of names beside the number of every third line is none",
-			pageOf(down(72, 72, 10, "Ann Lee", "Analyst", "ann.lee@example.com", "Bob Ray", "Analyst", "bob.ray@example.com", "Cy Dow", "Strategist", "cy.dow@example.com"),
+			pageOf(down(72, 72, 10, "Ann Lee", "Analyst", "ann.lee@example.com", "Bob Ray", "Analyst", "bob.ray@example.com",
+				"Cy Dow", "Strategist", "cy.dow@example.com"),
 				[]*inkstreamv1.Line{at(300, 96, 10, "6494"), at(300, 132, 10, "8055"), at(300, 168, 10, "3017")}),
 			"",
 		},
@@ -220,7 +235,7 @@ func TestAlignedTables(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			Arrange(tt.page)
+			ArrangePage(tt.page)
 			tables := tablesOf(tt.page)
 			switch {
 			case tt.want == "" && len(tables) == 0:
@@ -234,7 +249,7 @@ func TestAlignedTables(t *testing.T) {
 		})
 	}
 	p := pageOf(figures(72)...)
-	ArrangeWith(p, Options{NoTables: true})
+	ArrangePageWith(p, Options{NoTables: true})
 	if n := len(tablesOf(p)); n != 0 {
 		t.Errorf("%d tables where none are wanted", n)
 	}
@@ -243,7 +258,8 @@ func TestAlignedTables(t *testing.T) {
 // contentsPage is a list of names with numbers at the right, in which dots lead to the fourth.
 func contentsPage(numbers ...string) []*inkstreamv1.Line {
 	var out []*inkstreamv1.Line
-	for i, name := range []string{"Arrows", "Bee swarms", "Boxes", "Boxes in space . . . . . . . . . . . .", "Circles", "Dots", "Ellipses"} {
+	for i, name := range []string{"Arrows", "Bee swarms", "Boxes", "Boxes in space . . . . . . . . . . . .", "Circles",
+		"Dots", "Ellipses"} {
 		y := 120 + 20*float64(i)
 		if out = append(out, at(72, y, 10, name), at(400, y, 10, numbers[i])); i == 3 {
 			out[len(out)-2].Words[0].Bbox[0] += 12
@@ -254,9 +270,10 @@ func contentsPage(numbers ...string) []*inkstreamv1.Line {
 
 func TestTableOfARecognisedPage(t *testing.T) {
 	t.Parallel()
-	page := recognised(down(72, 50, 10, "text above the table"), down(75, 103, 10, "Item", "Pears"), down(175, 103, 10, "Count", "12"), down(72, 160, 10, "text below it"))
+	page := recognised(down(72, 50, 10, "text above the table"), down(75, 103, 10, "Item", "Pears"),
+		down(175, 103, 10, "Count", "12"), down(72, 160, 10, "text below it"))
 	page.Rulings = latticeOf([]float64{70, 170, 270}, []float64{100, 115, 130})
-	Arrange(page)
+	ArrangePage(page)
 	if want := "text above the table\n\nItem\tCount\nPears\t12\n\ntext below it\n"; page.Text != want {
 		t.Errorf("got %q, want %q", page.Text, want)
 	}
@@ -286,7 +303,7 @@ func TestNoiseOfAChartIsNoTable(t *testing.T) {
 				}
 			}
 		}
-		Arrange(p)
+		ArrangePage(p)
 		if got := len(tablesOf(p)); got != tt.tables {
 			t.Errorf("%s: got %d tables, want %d", tt.name, got, tt.tables)
 		}
@@ -298,16 +315,17 @@ func TestTurnedTable(t *testing.T) {
 	cell := func(x, y float64, text string) *inkstreamv1.Line {
 		l := at(x, y, 10, text)
 		for _, w := range l.Words {
-			w.Bbox = turn(90).undo(boxOf(w.Bbox)).bbox()
+			w.Bbox = rotation(90).unrotateRect(rectFromBox(w.Bbox)).toBox()
 		}
 		l.Angle = 90
 		return l
 	}
-	page := pageOf([]*inkstreamv1.Line{cell(75, -197, "Item"), cell(75, -182, "Pears"), cell(175, -197, "Count"), cell(175, -182, "12")})
+	page := pageOf([]*inkstreamv1.Line{cell(75, -197, "Item"), cell(75, -182, "Pears"), cell(175, -197, "Count"),
+		cell(175, -182, "12")})
 	for _, r := range latticeOf([]float64{70, 170, 270}, []float64{-200, -185, -170}) {
-		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: turn(90).undo(boxOf(r.Bbox)).bbox()})
+		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rotation(90).unrotateRect(rectFromBox(r.Bbox)).toBox()})
 	}
-	Arrange(page)
+	ArrangePage(page)
 	tables := tablesOf(page)
 	if len(tables) != 1 {
 		t.Fatalf("%d tables, want 1; the page reads %q", len(tables), page.Text)
@@ -315,7 +333,7 @@ func TestTurnedTable(t *testing.T) {
 	if got, want := tableOf(tables[0]), "0: 0=Item 1=Count\n1: 0=Pears 1=12"; got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if box := boxOf(page.Blocks[0].Bbox); box.x0 < 160 || box.x1 > 210 || box.y0 < 60 || box.y1 > 280 {
+	if box := rectFromBox(page.Blocks[0].Bbox); box.x0 < 160 || box.x1 > 210 || box.y0 < 60 || box.y1 > 280 {
 		t.Errorf("the table lies at %v, want it where it was drawn", box)
 	}
 }
@@ -373,38 +391,47 @@ func TestBlockTypes(t *testing.T) {
 	}{
 		{
 			"items of a list, one with two lines",
-			pageOf(down(72, 72, 10, "text that leads to the list of"), down(84, 84, 10, "• the first item has a line that"), down(92, 96, 10, "goes on in the next"), down(84, 108, 10, "• the second item")),
+			pageOf(down(72, 72, 10, "text that leads to the list of"), down(84, 84, 10, "• the first item has a line that"),
+				down(92, 96, 10, "goes on in the next"), down(84, 108, 10, "• the second item")),
 			[]string{"paragraph 0", "list_item 1 •", "list_item 1 •"},
 		},
 		{
 			"a list in a list",
-			pageOf(down(72, 72, 10, "1. first"), down(92, 84, 10, "a) inner one", "b) inner two"), down(72, 108, 10, "2. second")),
+			pageOf(down(72, 72, 10, "1. first"), down(92, 84, 10, "a) inner one", "b) inner two"),
+				down(72, 108, 10, "2. second")),
 			[]string{"list_item 1 1.", "list_item 2 a)", "list_item 2 b)", "list_item 1 2."},
 		},
 		{
 			"signs of a symbol font are bullets",
-			withFonts(pageOf(inFont(1, down(72, 72, 10, "r")), down(90, 72, 10, "first item"), inFont(1, down(72, 84, 10, "r")), down(90, 84, 10, "second item")), dingbats),
+			withFonts(pageOf(inFont(1, down(72, 72, 10, "r")), down(90, 72, 10, "first item"), inFont(1, down(72, 84, 10, "r")),
+				down(90, 84, 10, "second item")), dingbats),
 			[]string{"list_item 1 r", "list_item 1 r"},
 		},
 		{
 			"code between paragraphs",
-			withFonts(pageOf(down(72, 72, 10, "text above the code"), inFont(1, down(72, 90, 10, "for i := range 10 {", "print (i)", "}")), down(72, 132, 10, "text below it")), mono),
+			withFonts(pageOf(down(72, 72, 10, "text above the code"),
+				inFont(1, down(72, 90, 10, "for i := range 10 {", "print (i)", "}")), down(72, 132, 10, "text below it")), mono),
 			[]string{"paragraph 0", "code 0", "paragraph 0"},
 		},
 		{
 			"a link in the type of code ends a sentence, another stands in code",
-			withFonts(pageOf(down(72, 72, 10, "text that fills its line and goes on with a"), linked(inFont(1, down(72, 84, 10, "linked demo"))),
-				inFont(1, down(72, 132, 10, "get the file from")), linked(inFont(1, down(72, 144, 10, "http://example.com/"))), inFont(1, down(72, 156, 10, "and read it"))), mono),
+			withFonts(pageOf(down(72, 72, 10, "text that fills its line and goes on with a"),
+				linked(inFont(1, down(72, 84, 10, "linked demo"))),
+				inFont(1, down(72, 132, 10, "get the file from")), linked(inFont(1, down(72, 144, 10, "http://example.com/"))),
+				inFont(1, down(72, 156, 10, "and read it"))), mono),
 			[]string{"paragraph 0", "code 0"},
 		},
 		{
 			"a formula",
-			withFonts(pageOf(down(72, 72, 10, leftText...), inFont(1, down(150, 140, 10, "a + b = c")), down(72, 180, 10, rightText...)), maths),
+			withFonts(pageOf(down(72, 72, 10, leftText...), inFont(1, down(150, 140, 10, "a + b = c")),
+				down(72, 180, 10, rightText...)), maths),
 			[]string{"paragraph 0", "formula 0", "paragraph 0"},
 		},
 		{
 			"formulas in an item, whose type has higher boxes than its letters",
-			withFonts(pageOf(down(72, 72, 10, "1. the distance that it goes in each of the hours of"), []*inkstreamv1.Line{alongside(at(72, 84, 10, "a day is given by"), higher(inFont(1, down(172, 84, 10, "s(t) = ab(t) + xy(t)"))))},
+			withFonts(pageOf(down(72, 72, 10, "1. the distance that it goes in each of the hours of"),
+				[]*inkstreamv1.Line{alongside(at(72, 84, 10, "a day is given by"),
+					higher(inFont(1, down(172, 84, 10, "s(t) = ab(t) + xy(t)"))))},
 				down(72, 96, 10, "2. the time that it takes")), maths),
 			[]string{"list_item 1 1.", "list_item 1 2."},
 		},
@@ -418,7 +445,8 @@ func TestBlockTypes(t *testing.T) {
 			"a figure with its caption, between paragraphs",
 			&inkstreamv1.Page{
 				Width: 595, Height: 842, Images: []*inkstreamv1.Image{image},
-				Blocks: pageOf(down(72, 72, 10, leftText...), down(72, 258, 10, "Figure 1: what is seen"), down(72, 300, 10, rightText...)).Blocks,
+				Blocks: pageOf(down(72, 72, 10, leftText...), down(72, 258, 10, "Figure 1: what is seen"),
+					down(72, 300, 10, rightText...)).Blocks,
 			},
 			[]string{"paragraph 0", "figure 0", "caption 0", "paragraph 0"},
 		},
@@ -429,18 +457,20 @@ func TestBlockTypes(t *testing.T) {
 		},
 		{
 			"notes at the foot of the page",
-			pageOf(down(72, 72, 10, leftText...), down(72, 130, 10, rightText...), down(72, 700, 8, "1 this is a note in small type"), down(72, 716, 8, "2 and so is this one")),
+			pageOf(down(72, 72, 10, leftText...), down(72, 130, 10, rightText...),
+				down(72, 700, 8, "1 this is a note in small type"), down(72, 716, 8, "2 and so is this one")),
 			[]string{"paragraph 0", "paragraph 0", "footnote 0", "footnote 0"},
 		},
 		{
 			"bold type above plain",
-			withFonts(pageOf(inFont(1, down(72, 72, 10, "What is new")), down(72, 84, 10, leftText...)), &inkstreamv1.Font{Name: "Helvetica-Bold", Weight: 700}),
+			withFonts(pageOf(inFont(1, down(72, 72, 10, "What is new")), down(72, 84, 10, leftText...)),
+				&inkstreamv1.Font{Name: "Helvetica-Bold", Weight: 700}),
 			[]string{"paragraph 0", "paragraph 0"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			Arrange(tt.page)
+			ArrangePage(tt.page)
 			var got []string
 			for _, b := range tt.page.GetBlocks() {
 				got = append(got, strings.TrimSpace(fmt.Sprintf("%s %d %s", b.GetType(), b.GetLevel(), b.GetMarker())))
@@ -452,7 +482,7 @@ func TestBlockTypes(t *testing.T) {
 	}
 }
 
-func TestJoin(t *testing.T) {
+func TestDecideLineJoin(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, next, want string }{
 		{"one", "two", "one two"},
@@ -482,7 +512,7 @@ func TestJoin(t *testing.T) {
 		{"", "first", "first"},
 		{"한국", "어", "한국 어"},
 	} {
-		got := string(append(AppendJoint([]byte(tt.before), tt.next), tt.next...))
+		got := string(append(AppendLineBreak([]byte(tt.before), tt.next), tt.next...))
 		if got != tt.want {
 			t.Errorf("%q and %q: got %q, want %q", tt.before, tt.next, got, tt.want)
 		}
@@ -502,22 +532,24 @@ func TestHostileRulings(t *testing.T) {
 		return out
 	}
 	for name, rulings := range map[string][]*inkstreamv1.Ruling{
-		"no numbers":     lines(100, func(int) []float32 { return []float32{nan, 1, 2, nan} }),
-		"no boxes":       lines(100, func(int) []float32 { return nil }),
-		"far away":       lines(100, func(i int) []float32 { return []float32{-3e38, float32(i), 3e38, float32(i)} }),
-		"graph paper":    append(lines(1400, func(i int) []float32 { return []float32{0, float32(i), 800, float32(i)} }), lines(1400, func(i int) []float32 { return []float32{float32(i), 0, float32(i), 800} })...),
-		"a coarse grid":  append(lines(130, func(i int) []float32 { y := float32(i) * 6; return []float32{0, y, 800, y} }), lines(130, func(i int) []float32 { x := float32(i) * 6; return []float32{x, 0, x, 800} })...),
+		"no numbers": lines(100, func(int) []float32 { return []float32{nan, 1, 2, nan} }),
+		"no boxes":   lines(100, func(int) []float32 { return nil }),
+		"far away":   lines(100, func(i int) []float32 { return []float32{-3e38, float32(i), 3e38, float32(i)} }),
+		"graph paper": append(lines(1400, func(i int) []float32 { return []float32{0, float32(i), 800, float32(i)} }),
+			lines(1400, func(i int) []float32 { return []float32{float32(i), 0, float32(i), 800} })...),
+		"a coarse grid": append(lines(130, func(i int) []float32 { y := float32(i) * 6; return []float32{0, y, 800, y} }),
+			lines(130, func(i int) []float32 { x := float32(i) * 6; return []float32{x, 0, x, 800} })...),
 		"one on another": lines(20_000, func(int) []float32 { return []float32{10, 10, 500, 10} }),
 		"points":         lines(2000, func(i int) []float32 { v := float32(i % 40 * 20); return []float32{v, v, v, v} }),
 	} {
 		page := ruledPage(rulings, down(72, 72, 10, leftText...), down(300, 72, 10, rightText...))
 		want := allText(page)
-		Arrange(page)
+		ArrangePage(page)
 		if got := allText(page); got != want {
 			t.Errorf("%s: the characters %q became %q", name, want, got)
 		}
 		again := proto.Clone(page).(*inkstreamv1.Page)
-		Arrange(again)
+		ArrangePage(again)
 		if got := allText(again); got != want {
 			t.Errorf("%s, again: the characters %q became %q", name, want, got)
 		}

@@ -2,18 +2,18 @@ package layout
 
 import "unicode"
 
-// wrap puts rows that only go on with the text of the row above to that row.
-func (a *aligner) wrap(t *table) {
+// mergeWrappedRows puts rows that only go on with the text of the row above to that row.
+func (a *aligner) mergeWrappedRows(t *table) {
 	byRow := make([][]tableCell, t.rows)
 	for _, c := range t.cells {
 		byRow[c.row] = append(byRow[c.row], c)
 	}
 	var out [][]tableCell
 	for r, cells := range byRow {
-		if r > 0 && len(out) > 0 && a.continues(out[len(out)-1], cells) {
+		if r > 0 && len(out) > 0 && a.continuesRow(out[len(out)-1], cells) {
 			last := out[len(out)-1]
 			for _, c := range cells {
-				last = addCell(last, c)
+				last = appendCellText(last, c)
 			}
 			out[len(out)-1] = last
 			continue
@@ -31,8 +31,8 @@ func (a *aligner) wrap(t *table) {
 	t.sortCells()
 }
 
-// addCell puts a cell's text to the cell of the row that stands above it.
-func addCell(row []tableCell, c tableCell) []tableCell {
+// appendCellText puts a cell's text to the cell of the row that stands above it.
+func appendCellText(row []tableCell, c tableCell) []tableCell {
 	for i := range row {
 		if p := &row[i]; p.column <= c.column && c.column < p.column+p.columnSpan {
 			p.segments, p.rect = append(p.segments, c.segments...), p.rect.union(c.rect)
@@ -42,18 +42,19 @@ func addCell(row []tableCell, c tableCell) []tableCell {
 	return append(row, c)
 }
 
-// continues reports whether a row of cells only goes on with the row above.
-func (a *aligner) continues(above, cells []tableCell) bool {
+// continuesRow reports whether a row of cells only goes on with the row above.
+func (a *aligner) continuesRow(above, cells []tableCell) bool {
 	if len(above) < 2 || len(cells) == 0 {
 		return false
 	}
-	gap := top(cells) - bottom(above)
-	if gap > 0.6*a.em || a.ruleBetween(bottom(above)-0.3*a.em, top(cells)+0.3*a.em, above[0].x0, above[len(above)-1].x1) {
+	gap := cellsTop(cells) - cellsBottom(above)
+	if gap > 0.6*a.em || a.hasRulingBetween(cellsBottom(above)-0.3*a.em, cellsTop(cells)+0.3*a.em, above[0].x0,
+		above[len(above)-1].x1) {
 		return false
 	}
 	figures := 0
 	for _, c := range cells {
-		if number(segmentsText(c.segments)) {
+		if isNumeric(segmentsText(c.segments)) {
 			figures++
 		}
 		if c.columnSpan > 1 {
@@ -64,7 +65,8 @@ func (a *aligner) continues(above, cells []tableCell) bool {
 	switch {
 	case len(cells) == 1 && first.column == 0: // the label goes on, with a hanging indent or in the middle of a sentence
 		text := segmentsText(first.segments)
-		return above[0].column == 0 && (startsLower(text) || first.x0 > above[0].x0+0.6*a.em && figures == 0 && indented(above[0], first))
+		return above[0].column == 0 && (startsLower(text) || first.x0 > above[0].x0+0.6*a.em && figures == 0 &&
+			isHangingLabel(above[0], first))
 	case first.column > 0: // nothing in the first column: text goes on, figures do not
 		return figures == 0 && len(cells) < len(above) || figures == 0 && len(cells) == 1
 	default:
@@ -72,14 +74,14 @@ func (a *aligner) continues(above, cells []tableCell) bool {
 	}
 }
 
-// indented reports whether a label is the hanging second line of one: that one is long enough to have wrapped.
-func indented(above, label tableCell) bool {
-	return above.width() >= 0.7*label.width() && longer(above.segments, 12)
+// isHangingLabel reports whether a label is the hanging second line of one: that one is long enough to have wrapped.
+func isHangingLabel(above, label tableCell) bool {
+	return above.width() >= 0.7*label.width() && isLongerThan(above.segments, 12)
 }
 
-// longer reports whether the text of segments has more than n bytes. It stops once it knows: rows are put to one cell by the
-// thousand.
-func longer(segments []seg, n int) bool {
+// isLongerThan reports whether the text of segments has more than n bytes. It stops once it knows: rows are put to
+// one cell by the thousand.
+func isLongerThan(segments []segment, n int) bool {
 	length := -1
 	for _, s := range segments {
 		for _, w := range s.words {
@@ -98,7 +100,7 @@ func startsLower(text string) bool {
 	return false
 }
 
-func top(cells []tableCell) float64 {
+func cellsTop(cells []tableCell) float64 {
 	y := cells[0].y0
 	for _, c := range cells {
 		y = min(y, c.y0)
@@ -106,7 +108,7 @@ func top(cells []tableCell) float64 {
 	return y
 }
 
-func bottom(cells []tableCell) float64 {
+func cellsBottom(cells []tableCell) float64 {
 	y := cells[0].y1
 	for _, c := range cells {
 		y = max(y, c.y1)

@@ -8,9 +8,9 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// Text returns the text of a page from its blocks as they stand: lines end with a line feed, blocks are set apart by a blank line but for the
-// items of a list. A row of a table is one line, its cells set apart by a tab.
-func Text(page *inkstreamv1.Page) string {
+// PageText returns the text of a page from its blocks as they stand: lines end with a line feed, blocks are set apart
+// by a blank line but for the items of a list. A row of a table is one line, its cells set apart by a tab.
+func PageText(page *inkstreamv1.Page) string {
 	n := 0
 	for _, block := range page.GetBlocks() {
 		n++
@@ -60,7 +60,7 @@ func appendTable(b []byte, t *inkstreamv1.Table) []byte {
 
 // appendWords writes the words of a line, with blanks where the line has blanks.
 func appendWords(b []byte, line *inkstreamv1.Line) []byte {
-	blanks := BlanksOf(line)
+	blanks := NewBlanks(line)
 	for i, w := range line.GetWords() {
 		if blanks.Before(i) {
 			b = append(b, ' ')
@@ -70,56 +70,56 @@ func appendWords(b []byte, line *inkstreamv1.Line) []byte {
 	return b
 }
 
-// AppendLine appends a line to running text: with a blank where the script has one, and without the hyphen that breaks a word at the end of a
-// line.
+// AppendLine appends a line to running text: with a blank where the script has one, and without the hyphen that
+// breaks a word at the end of a line.
 func AppendLine(b []byte, line *inkstreamv1.Line) []byte {
 	words := line.GetWords()
 	if len(words) == 0 {
 		return b
 	}
-	return appendWords(AppendJoint(b, words[0].GetText()), line)
+	return appendWords(AppendLineBreak(b, words[0].GetText()), line)
 }
 
-// longestWord is how much of a text is looked at to tell how it goes on.
-const longestWord = 64
+// maxWordLookback is how much of a text is looked at to tell how it goes on.
+const maxWordLookback = 64
 
-// AppendJoint appends what stands between a text and what it goes on with in the next line: a blank, or nothing, less the hyphen that breaks a
-// word.
-func AppendJoint(b []byte, next string) []byte {
+// AppendLineBreak appends what stands between a text and what it goes on with in the next line: a blank, or nothing,
+// less the hyphen that breaks a word.
+func AppendLineBreak(b []byte, next string) []byte {
 	if len(b) == 0 || next == "" {
 		return b
 	}
-	end := string(b[max(0, len(b)-longestWord):])
-	switch Join(end, next) {
-	case Break:
-		return b[:len(b)-hyphenLen(end)]
-	case Blank:
+	end := string(b[max(0, len(b)-maxWordLookback):])
+	switch DecideLineJoin(end, next) {
+	case JoinDehyphenated:
+		return b[:len(b)-trailingHyphenLength(end)]
+	case JoinWithSpace:
 		return append(b, ' ')
 	default:
 		return b
 	}
 }
 
-// Joint says how two lines of running text are put together.
-type Joint int
+// LineJoin says how two lines of running text are put together.
+type LineJoin int
 
 // The joints: with a blank; with nothing between them; with nothing, and without the hyphen that the first ends with.
 const (
-	Blank Joint = iota
-	None
-	Break
+	JoinWithSpace LineJoin = iota
+	JoinDirectly
+	JoinDehyphenated
 )
 
-// Join tells how a text goes on in the next line. A hyphen between two letters breaks a word if the next line begins with a small letter, or all
-// of the text is in capitals. It stays where the word before it is a prefix that keeps it, a number, or the first part of a compound that is
-// written with capitals.
-func Join(before, next string) Joint {
-	n := hyphenLen(before)
+// DecideLineJoin tells how a text goes on in the next line. A hyphen between two letters breaks a word if the next
+// line begins with a small letter, or all of the text is in capitals. It stays where the word before it is a prefix
+// that keeps it, a number, or the first part of a compound that is written with capitals.
+func DecideLineJoin(before, next string) LineJoin {
+	n := trailingHyphenLength(before)
 	if n == 0 {
-		if Spaced(before, next) {
-			return Blank
+		if NeedsSpace(before, next) {
+			return JoinWithSpace
 		}
-		return None
+		return JoinDirectly
 	}
 	last, _ := utf8.DecodeLastRuneInString(before[:len(before)-n])
 	first, _ := utf8.DecodeRuneInString(next)
@@ -129,38 +129,39 @@ func Join(before, next string) Joint {
 	switch {
 	case !unicode.IsLetter(last):
 		if unicode.IsDigit(last) {
-			return None
+			return JoinDirectly
 		}
-		return Blank
+		return JoinWithSpace
 	case unicode.IsLower(first) && keepsHyphen(before[:len(before)-n], next):
-		return None
+		return JoinDirectly
 	case unicode.IsLower(first):
-		return Break
-	case capitals(next) && inCapitals(before[:len(before)-n]) && !keepsHyphen(before[:len(before)-n], next):
-		return Break
+		return JoinDehyphenated
+	case isAllCapitals(next) && endsInCapitals(before[:len(before)-n]) && !keepsHyphen(before[:len(before)-n], next):
+		return JoinDehyphenated
 	default:
-		return None
+		return JoinDirectly
 	}
 }
 
-// inCapitals reports whether a text ends with words in capitals, so that those of a last word that is cut short say nothing of it: licences and
-// warnings are written so, and their words are broken as any others. A name in capitals is that one word, or two.
-func inCapitals(text string) bool {
+// endsInCapitals reports whether a text ends with words in capitals, so that those of a last word that is cut short
+// say nothing of it: licences and warnings are written so, and their words are broken as any others. A name in
+// capitals is that one word, or two.
+func endsInCapitals(text string) bool {
 	words := strings.Fields(text)
 	const enough = 4
 	if len(words) < enough {
 		return false
 	}
 	for _, w := range words[len(words)-enough:] {
-		if !capitals(w) {
+		if !isAllCapitals(w) {
 			return false
 		}
 	}
 	return true
 }
 
-// capitals reports whether a word has letters, no small ones among them.
-func capitals(word string) bool {
+// isAllCapitals reports whether a word has letters, no small ones among them.
+func isAllCapitals(word string) bool {
 	letters := false
 	for _, r := range word {
 		if unicode.IsLower(r) {
@@ -171,8 +172,9 @@ func capitals(word string) bool {
 	return letters
 }
 
-// keepsHyphen reports whether the word before a hyphen has one already, as in "state-of-the-art", or is a prefix that is set off by one, and not the
-// stem of what follows. (Far more words that begin with "ex" are broken there than are set off.)
+// keepsHyphen reports whether the word before a hyphen has one already, as in "state-of-the-art", or is a prefix that
+// is set off by one, and not the stem of what follows. (Far more words that begin with "ex" are broken there than are
+// set off.)
 func keepsHyphen(text, next string) bool {
 	word := text[strings.LastIndexAny(text, " \t\n")+1:]
 	if strings.ContainsAny(word, "-–/") {
@@ -181,7 +183,8 @@ func keepsHyphen(text, next string) bool {
 	switch strings.ToLower(strings.TrimLeft(word, "(\"'“‘")) {
 	case "high", "low", "long", "short", "real", "third", "first":
 		switch strings.ToLower(strings.TrimRight(next, ".,;:!?)\"'”’")) {
-		case "er", "est", "ly", "ness", "ish", "en", "age", "ism", "ist", "istic", "ity", "ities", "ize", "ized", "izes", "ise", "ised", "ises":
+		case "er", "est", "ly", "ness", "ish", "en", "age", "ism", "ist", "istic", "ity", "ities", "ize", "ized", "izes",
+			"ise", "ised", "ises":
 			return false
 		}
 		return true
@@ -191,8 +194,8 @@ func keepsHyphen(text, next string) bool {
 	return false
 }
 
-// hyphenLen returns the length of the hyphen that a text ends with; 0 if it ends with none.
-func hyphenLen(text string) int {
+// trailingHyphenLength returns the length of the hyphen that a text ends with; 0 if it ends with none.
+func trailingHyphenLength(text string) int {
 	r, size := utf8.DecodeLastRuneInString(text)
 	if r == '-' || r == 0x2010 || r == 0xad {
 		return size
@@ -200,9 +203,10 @@ func hyphenLen(text string) int {
 	return 0
 }
 
-// Spaced reports whether a blank stands between two words by their letters alone: not between characters of scripts that are written without,
-// nor beside their punctuation, which has its own room. Where their places are known, [Blanks] tells more.
-func Spaced(before, next string) bool {
+// NeedsSpace reports whether a blank stands between two words by their letters alone: not between characters of
+// scripts that are written without, nor beside their punctuation, which has its own room. Where their places are
+// known, [Blanks] tells more.
+func NeedsSpace(before, next string) bool {
 	if before == "" || next == "" {
 		return false
 	}
@@ -211,12 +215,13 @@ func Spaced(before, next string) bool {
 	}
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(next)
-	return !(unspaced(last) && unspaced(first) || roomy(last) || roomy(first))
+	return !(isUnspacedRune(last) && isUnspacedRune(first) || isHalfSquareMark(last) || isHalfSquareMark(first))
 }
 
-// roomy reports the commas, full stops and other marks of Chinese and Japanese, which fill half of their square and leave the other half free.
-// Their brackets and quotation marks are none: Korean has them too, and blanks beside them.
-func roomy(r rune) bool {
+// isHalfSquareMark reports the commas, full stops and other marks of Chinese and Japanese, which fill half of their
+// square and leave the other half free. Their brackets and quotation marks are none: Korean has them too, and blanks
+// beside them.
+func isHalfSquareMark(r rune) bool {
 	switch r {
 	case '、', '。', '，', '．', '：', '；', '！', '？', '（', '）':
 		return true
@@ -224,13 +229,15 @@ func roomy(r rune) bool {
 	return false
 }
 
-// unspaced reports characters of scripts that are written without blanks: Thai, Lao, Myanmar, Khmer, Han with its punctuation, kana.
-func unspaced(r rune) bool {
+// isUnspacedRune reports characters of scripts that are written without blanks: Thai, Lao, Myanmar, Khmer, Han with
+// its punctuation, kana.
+func isUnspacedRune(r rune) bool {
 	switch {
 	case r < 0x0e00:
 		return false
 	case r <= 0x0eff, r >= 0x1000 && r <= 0x109f, r >= 0x1780 && r <= 0x17ff, r >= 0x2e80 && r <= 0x30ff && r != 0x3000,
-		r >= 0x31f0 && r <= 0x4dbf, r >= 0x4e00 && r <= 0x9fff, r >= 0xf900 && r <= 0xfaff, r >= 0xff01 && r <= 0xff60, r >= 0x20000 && r <= 0x3ffff:
+		r >= 0x31f0 && r <= 0x4dbf, r >= 0x4e00 && r <= 0x9fff, r >= 0xf900 && r <= 0xfaff, r >= 0xff01 &&
+			r <= 0xff60, r >= 0x20000 && r <= 0x3ffff:
 		return true
 	}
 	return false

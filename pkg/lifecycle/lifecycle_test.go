@@ -26,27 +26,27 @@ func TestMain(m *testing.M) {
 	if os.Getenv(signalChild) == "" {
 		os.Exit(m.Run())
 	}
-	ctx, stop := lifecycle.Signals(context.Background())
+	ctx, stop := lifecycle.SignalContext(context.Background())
 	defer stop()
 	fmt.Println("running")
 	<-ctx.Done()
 	fmt.Println("draining")
-	<-time.After(time.Minute) // a drain that takes too long for somebody
+	<-time.After(time.Minute) // a drain that takes longer than the sender of the signals waits
 }
 
-// diary notes what happens, in order.
-type diary struct {
+// eventLog notes what happens, in order.
+type eventLog struct {
 	mu    sync.Mutex // guards lines
 	lines []string
 }
 
-func (d *diary) note(line string) {
+func (d *eventLog) record(line string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lines = append(d.lines, line)
 }
 
-func (d *diary) want(t *testing.T, want ...string) {
+func (d *eventLog) want(t *testing.T, want ...string) {
 	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,16 +56,16 @@ func (d *diary) want(t *testing.T, want ...string) {
 }
 
 // unit returns a unit that takes a second to get ready and a second to drain.
-func (d *diary) unit(name string) lifecycle.Unit {
+func (d *eventLog) unit(name string) lifecycle.Unit {
 	return lifecycle.Unit{Name: name, Run: func(ctx context.Context, ready func()) error {
-		d.note("start " + name)
+		d.record("start " + name)
 		<-time.After(time.Second)
-		d.note("ready " + name)
+		d.record("ready " + name)
 		ready()
 		<-ctx.Done()
-		d.note("stop " + name)
+		d.record("stop " + name)
 		<-time.After(time.Second)
-		d.note("stopped " + name)
+		d.record("stopped " + name)
 		return nil
 	}}
 }
@@ -77,7 +77,7 @@ var discard = slog.New(slog.DiscardHandler)
 func TestUnitsStartInOrderAndStopInReverse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var d diary
+		var d eventLog
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := lifecycle.Run(ctx, discard, d.unit("bus"), d.unit("ocr"), d.unit("gateway")); err != nil {
@@ -91,7 +91,7 @@ func TestUnitsStartInOrderAndStopInReverse(t *testing.T) {
 func TestUnitThatDoesNotStartStopsTheOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var d diary
+		var d eventLog
 		broken := lifecycle.Unit{Name: "ocr", Run: func(context.Context, func()) error { return errBoom }}
 		err := lifecycle.Run(t.Context(), discard, d.unit("bus"), broken, d.unit("gateway"))
 		if !errors.Is(err, errBoom) || err.Error() != "ocr: boom" {
@@ -104,7 +104,7 @@ func TestUnitThatDoesNotStartStopsTheOthers(t *testing.T) {
 func TestEndOfContextDuringStartStopsWhatWasStarted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var d diary
+		var d eventLog
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		if err := lifecycle.Run(ctx, discard, d.unit("bus"), d.unit("ocr"), d.unit("gateway")); err != nil {
@@ -114,10 +114,10 @@ func TestEndOfContextDuringStartStopsWhatWasStarted(t *testing.T) {
 	})
 }
 
-func TestEnds(t *testing.T) {
+func TestRunErrors(t *testing.T) {
 	t.Parallel()
 	ends := func(err error, finite bool) lifecycle.Unit {
-		return lifecycle.Unit{Name: "job", Finite: finite, Run: func(_ context.Context, ready func()) error {
+		return lifecycle.Unit{Name: "job", EndsProcess: finite, Run: func(_ context.Context, ready func()) error {
 			ready()
 			<-time.After(time.Minute)
 			return err
@@ -130,12 +130,13 @@ func TestEnds(t *testing.T) {
 			return err
 		}}
 	}
-	stuck := lifecycle.Unit{Name: "stuck", DrainTimeout: 5 * time.Second, Run: func(ctx context.Context, ready func()) error {
-		ready()
-		<-ctx.Done()
-		<-time.After(time.Hour)
-		return nil
-	}}
+	stuck := lifecycle.Unit{Name: "stuck", DrainTimeout: 5 * time.Second,
+		Run: func(ctx context.Context, ready func()) error {
+			ready()
+			<-ctx.Done()
+			<-time.After(time.Hour)
+			return nil
+		}}
 	for _, tt := range []struct {
 		name  string
 		units []lifecycle.Unit
@@ -149,7 +150,8 @@ func TestEnds(t *testing.T) {
 		{"drain failed", []lifecycle.Unit{stops(errBoom), ends(nil, true)}, "stops: boom"},
 		{"stop reported as cancelled", []lifecycle.Unit{stops(context.Canceled), ends(nil, true)}, ""},
 		{"both errors are joined", []lifecycle.Unit{stops(errBoom), ends(errBoom, false)}, "job: boom\nstops: boom"},
-		{"unit that does not stop is left behind", []lifecycle.Unit{stops(nil), stuck, ends(nil, true)}, "stuck: did not stop within 5s"},
+		{"unit that does not stop is left behind", []lifecycle.Unit{stops(nil), stuck, ends(nil, true)},
+			"stuck: did not stop within 5s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -172,7 +174,7 @@ func TestUnitKeepsContextValues(t *testing.T) {
 	type key struct{}
 	var got any
 	ctx := context.WithValue(t.Context(), key{}, "value")
-	unit := lifecycle.Unit{Name: "unit", Finite: true, Run: func(ctx context.Context, _ func()) error {
+	unit := lifecycle.Unit{Name: "unit", EndsProcess: true, Run: func(ctx context.Context, _ func()) error {
 		got = ctx.Value(key{})
 		return nil
 	}}
@@ -216,8 +218,8 @@ func TestSecondSignalKills(t *testing.T) {
 	}
 }
 
-// waitFor waits for the child. It sends the signal again until then, because the moment in which the first one has its effect is short but
-// not nothing.
+// waitFor waits for the child. It sends the signal again until then, because the moment in which the first one has
+// its effect is short but not nothing.
 func waitFor(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -228,7 +230,7 @@ func waitFor(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) error {
 			tick.Stop()
 			return err
 		case <-tick.C:
-			_ = cmd.Process.Signal(sig) // it may have ended meanwhile
+			_ = cmd.Process.Signal(sig) // it may have ended by now
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"inkstream.dev/pkg/lifecycle"
 )
 
-// probe asks /readyz.
-func probe(t *testing.T, s *lifecycle.Status) (int, lifecycle.Report) {
+// fetchReport asks /readyz.
+func fetchReport(t *testing.T, s *lifecycle.Status) (int, lifecycle.Report) {
 	t.Helper()
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
@@ -31,12 +31,12 @@ func probe(t *testing.T, s *lifecycle.Status) (int, lifecycle.Report) {
 func TestStatusFollowsUnits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var d diary
+		var d eventLog
 		s := lifecycle.NewStatus()
-		if code, _ := probe(t, s); code != http.StatusServiceUnavailable {
+		if code, _ := fetchReport(t, s); code != http.StatusServiceUnavailable {
 			t.Errorf("without units: got status %d, want 503", code)
 		}
-		units := s.Track(d.unit("bus"), d.unit("gateway"))
+		units := s.TrackUnits(d.unit("bus"), d.unit("gateway"))
 		ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
 		defer cancel()
 		var running sync.WaitGroup
@@ -45,7 +45,8 @@ func TestStatusFollowsUnits(t *testing.T) {
 				t.Errorf("Run: got error %v, want none", err)
 			}
 		})
-		// The bus is ready after 1 s and the gateway after 2; at 4.5 s the gateway begins to stop, and a second later the bus does.
+		// The bus is ready after 1 s and the gateway after 2; at 4.5 s the gateway begins to stop, and a second later the
+		// bus does.
 		type phases = map[string]lifecycle.Phase
 		for i, want := range []struct {
 			code  int
@@ -61,7 +62,7 @@ func TestStatusFollowsUnits(t *testing.T) {
 		} {
 			<-time.After(700 * time.Millisecond)
 			synctest.Wait()
-			code, got := probe(t, s)
+			code, got := fetchReport(t, s)
 			if code != want.code || got.Ready != (want.code == 200) || !maps.Equal(got.Units, want.units) {
 				t.Errorf("probe %d: got %d %+v, want %d %v", i, code, got, want.code, want.units)
 			}
@@ -82,7 +83,7 @@ func TestStatusAsksDependencies(t *testing.T) {
 			defer mu.Unlock()
 			observed[name] = up
 		}
-		s.SetInfo("durability", "sync-always")
+		s.SetReportInfo("durability", "sync-always")
 		var asked atomic.Int32
 		var down atomic.Bool
 		s.AddCheck("nats", func(context.Context) error {
@@ -92,7 +93,7 @@ func TestStatusAsksDependencies(t *testing.T) {
 			}
 			return nil
 		})
-		units := s.Track(lifecycle.Unit{Name: "gateway", Run: func(ctx context.Context, ready func()) error {
+		units := s.TrackUnits(lifecycle.Unit{Name: "gateway", Run: func(ctx context.Context, ready func()) error {
 			ready()
 			<-ctx.Done()
 			return nil
@@ -105,7 +106,7 @@ func TestStatusAsksDependencies(t *testing.T) {
 		synctest.Wait()
 
 		for range 3 {
-			code, got := probe(t, s)
+			code, got := fetchReport(t, s)
 			if code != http.StatusOK || !got.Ready || !got.Checks["nats"].Up || got.Info["durability"] != "sync-always" {
 				t.Errorf("all up: got %d %+v, want 200, ready", code, got)
 			}
@@ -119,8 +120,9 @@ func TestStatusAsksDependencies(t *testing.T) {
 		s.AddCheck("clamd", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		<-time.After(2 * time.Second)
 		began := time.Now()
-		code, got := probe(t, s)
-		if code != http.StatusServiceUnavailable || got.Ready || got.Checks["nats"].Error != "boom" || got.Checks["clamd"].Up {
+		code, got := fetchReport(t, s)
+		if code != http.StatusServiceUnavailable || got.Ready || got.Checks["nats"].Error != "boom" ||
+			got.Checks["clamd"].Up {
 			t.Errorf("nats and clamd away: got %d %+v, want 503, not ready", code, got)
 		}
 		if took := time.Since(began); took != 2*time.Second {
@@ -129,8 +131,8 @@ func TestStatusAsksDependencies(t *testing.T) {
 		if want := map[string]bool{"nats": false, "clamd": false}; !maps.Equal(observed, want) {
 			t.Errorf("observed: got %v, want %v", observed, want)
 		}
-		if !s.Ready("gateway") || s.Ready("index") {
-			t.Errorf("units: got gateway %v, index %v, want true, false", s.Ready("gateway"), s.Ready("index"))
+		if !s.IsUnitReady("gateway") || s.IsUnitReady("index") {
+			t.Errorf("units: got gateway %v, index %v, want true, false", s.IsUnitReady("gateway"), s.IsUnitReady("index"))
 		}
 	})
 }
@@ -147,10 +149,10 @@ func TestStatusIsReadyWithoutWhatIsOptional(t *testing.T) {
 		}
 	}
 	s.AddCheck("nats", func(context.Context) error { return nil })
-	s.AddOptional("index", func(context.Context) error { return errBoom })
+	s.AddOptionalCheck("index", func(context.Context) error { return errBoom })
 	ctx, cancel := context.WithCancel(t.Context())
 	ready := make(chan struct{})
-	unit := s.Track(lifecycle.Unit{Name: "gateway", Run: func(ctx context.Context, ready func()) error {
+	unit := s.TrackUnits(lifecycle.Unit{Name: "gateway", Run: func(ctx context.Context, ready func()) error {
 		ready()
 		<-ctx.Done()
 		return nil
@@ -160,9 +162,10 @@ func TestStatusIsReadyWithoutWhatIsOptional(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 	<-ready
-	code, got := probe(t, s)
+	code, got := fetchReport(t, s)
 	index := got.Checks["index"]
-	if code != http.StatusOK || !got.Ready || index.Up || !index.Optional || index.Error != "boom" || got.Checks["nats"].Optional {
+	if code != http.StatusOK || !got.Ready || index.Up || !index.Optional || index.Error != "boom" ||
+		got.Checks["nats"].Optional {
 		t.Errorf("without the index: got %d %+v, want 200, ready, and the index down", code, got)
 	}
 	if indexUp.Load() {
@@ -170,8 +173,9 @@ func TestStatusIsReadyWithoutWhatIsOptional(t *testing.T) {
 	}
 }
 
-// What failed once or twice may only have been slow; what failed three times is away until it answers, or until nobody asks any more.
-func TestDownIsWhatFailsAgainAndAgain(t *testing.T) {
+// A dependency that failed once or twice may only have been slow; one that failed three times is away until it answers,
+// or until its check is no longer run.
+func TestDependencyErrorNeedsRepeatedFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := lifecycle.NewStatus()
@@ -186,12 +190,12 @@ func TestDownIsWhatFailsAgainAndAgain(t *testing.T) {
 		check := func(want error) {
 			t.Helper()
 			<-time.After(2 * time.Second)
-			s.Report(t.Context())
-			if got := s.Down("blobs"); !errors.Is(got, want) {
+			s.BuildReport(t.Context())
+			if got := s.DependencyError("blobs"); !errors.Is(got, want) {
 				t.Errorf("got %v, want %v", got, want)
 			}
-			if got := s.Down("nats"); got != nil {
-				t.Errorf("what nobody checks: got %v, want nil", got)
+			if got := s.DependencyError("nats"); got != nil {
+				t.Errorf("a dependency without a check: got %v, want nil", got)
 			}
 		}
 		check(nil)
@@ -207,14 +211,15 @@ func TestDownIsWhatFailsAgainAndAgain(t *testing.T) {
 		check(nil)
 		check(errBoom)
 		<-time.After(time.Minute)
-		if got := s.Down("blobs"); got != nil {
+		if got := s.DependencyError("blobs"); got != nil {
 			t.Errorf("long after the last check: got %v, want nil", got)
 		}
 	})
 }
 
-// A check that does not end with its context, as a sync of a disk that hangs, counts as failed within the bound, and is not called again meanwhile.
-func TestHungCheckCountsAsAway(t *testing.T) {
+// A check that does not end with its context, as a sync of a disk that hangs, counts as failed within the bound, and is
+// not called again before it ends.
+func TestHungCheckCountsAsDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := lifecycle.NewStatus()
@@ -228,11 +233,12 @@ func TestHungCheckCountsAsAway(t *testing.T) {
 		s.AddCheck("nats", func(context.Context) error { return nil })
 		for range 5 {
 			began := time.Now()
-			code, got := probe(t, s)
+			code, got := fetchReport(t, s)
 			if took := time.Since(began); took > 3*time.Second {
 				t.Errorf("the probe took %v, want at most 3s", took)
 			}
-			if code != http.StatusServiceUnavailable || got.Checks["blobs"].Up || got.Checks["blobs"].Error == "" || !got.Checks["nats"].Up {
+			if code != http.StatusServiceUnavailable || got.Checks["blobs"].Up || got.Checks["blobs"].Error == "" ||
+				!got.Checks["nats"].Up {
 				t.Errorf("while it hangs: got %d %+v, want 503, and only the blobs down", code, got)
 			}
 			<-time.After(2 * time.Second)
@@ -240,12 +246,12 @@ func TestHungCheckCountsAsAway(t *testing.T) {
 		if got := calls.Load(); got != 1 {
 			t.Errorf("it was called %d times while it hung, want 1", got)
 		}
-		if s.Down("blobs") == nil || s.Down("nats") != nil {
-			t.Errorf("got blobs %v, nats %v, want only the blobs away", s.Down("blobs"), s.Down("nats"))
+		if s.DependencyError("blobs") == nil || s.DependencyError("nats") != nil {
+			t.Errorf("got blobs %v, nats %v, want only the blobs away", s.DependencyError("blobs"), s.DependencyError("nats"))
 		}
 		close(hang)
 		synctest.Wait()
-		if _, got := probe(t, s); !got.Checks["blobs"].Up || calls.Load() != 2 {
+		if _, got := fetchReport(t, s); !got.Checks["blobs"].Up || calls.Load() != 2 {
 			t.Errorf("when it answers again: got %+v after %d calls, want it up after 2", got.Checks["blobs"], calls.Load())
 		}
 	})
@@ -262,7 +268,7 @@ func TestWatchEndsWhileACheckHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		if err := s.Watch(ctx, func() {}); err != nil {
+		if err := s.WatchChecks(ctx, func() {}); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > 3*time.Second {

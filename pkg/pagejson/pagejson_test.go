@@ -16,7 +16,8 @@ import (
 // full returns a page in which every field of every message is set.
 func full() *inkstreamv1.Page {
 	word := func(text string, c *float32) *inkstreamv1.Word {
-		return &inkstreamv1.Word{Text: text, Bbox: []float32{72.13, 0, 90.5, 1e-3}, Confidence: c, Font: 2, Size: 9.96, Link: 1}
+		return &inkstreamv1.Word{Text: text, Bbox: []float32{72.13, 0, 90.5, 1e-3}, Confidence: c, Font: 2, Size: 9.96,
+			Link: 1}
 	}
 	zero := float32(0)
 	box := []float32{1, 2.25, 3, 4}
@@ -33,11 +34,13 @@ func full() *inkstreamv1.Page {
 		Words:      []*inkstreamv1.Word{word("w", proto.Float32(0.93))},
 		Fonts:      []*inkstreamv1.Font{{Name: "Times", Weight: 700, Italic: true, FixedPitch: true, Color: "#102030"}, {}},
 		Confidence: 0.5, Dpi: 300,
-		Images:          []*inkstreamv1.Image{{Bbox: box, Width: 10, Height: 20, Name: "images/1-1.png", Kind: "embedded", Sha256: "ab", Mask: true}},
+		Images: []*inkstreamv1.Image{{Bbox: box, Width: 10, Height: 20, Name: "images/1-1.png", Kind: "embedded",
+			Sha256: "ab", Mask: true}},
 		Rulings:         []*inkstreamv1.Ruling{{Bbox: box}},
-		UprightRotation: 270, Notes: []string{"n", ""}, Quality: 0.75, Language: "deu", Skew: -1.5, Label: "iv", Engine: "e 1",
-		Links: []*inkstreamv1.Link{{Bbox: box, Uri: "https://example.org"}, {Page: 3}},
-		Tags:  []*inkstreamv1.Tag{{Role: "H1", Bbox: box, Depth: 2, Language: "en"}, {}},
+		UprightRotation: 270, Notes: []string{"n", ""}, Quality: 0.75, Language: "deu", Skew: -1.5, Label: "iv",
+		Engine: "e 1",
+		Links:  []*inkstreamv1.Link{{Bbox: box, Uri: "https://example.org"}, {Page: 3}},
+		Tags:   []*inkstreamv1.Tag{{Role: "H1", Bbox: box, Depth: 2, Language: "en"}, {}},
 	}
 }
 
@@ -74,7 +77,8 @@ func TestFullSetsEveryField(t *testing.T) {
 	t.Parallel()
 	p := full()
 	for _, m := range []proto.Message{
-		p, p.GetError(), p.GetBlocks()[0], p.GetBlocks()[0].GetLines()[0], p.GetWords()[0], p.GetFonts()[0], p.GetImages()[0], p.GetRulings()[0],
+		p, p.GetError(), p.GetBlocks()[0], p.GetBlocks()[0].GetLines()[0], p.GetWords()[0], p.GetFonts()[0],
+		p.GetImages()[0], p.GetRulings()[0],
 	} {
 		fields := m.ProtoReflect().Descriptor().Fields()
 		for i := range fields.Len() {

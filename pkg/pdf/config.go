@@ -17,8 +17,8 @@ type Config struct {
 	MemoryLimit int64
 	// OpenTimeout bounds opening a document, and looking for findings; PageTimeout bounds one page.
 	OpenTimeout, PageTimeout time.Duration
-	// CacheDir keeps PDFium's compiled machine code between processes. Empty means that each child compiles it anew, for 3 s of CPU; so
-	// does a folder that others can write to, which is not used.
+	// CacheDir keeps PDFium's compiled machine code between processes. Empty means that each child compiles it again, for
+	// 3 s of CPU; so does a folder that others can write to, which is not used.
 	CacheDir string
 	// FontDirs are searched for fonts that a document does not embed. Missing ones are ignored.
 	FontDirs []string
@@ -30,8 +30,9 @@ type Config struct {
 	MaxPageObjects int
 	// MaxImageBytes bounds the files of a page's images; those beyond are not kept, and the page says so.
 	MaxImageBytes int64
-	// Observe, if set, hears of what happens to children, for metrics. It is called from several goroutines and must not block.
-	Observe func(event sandbox.Event, reason sandbox.Reason)
+	// Observe, if set, receives the events of children, for metrics. It is called from several goroutines and must not
+	// block.
+	Observe func(event sandbox.Event, reason sandbox.ExitReason)
 }
 
 // DefaultConfig returns the limits that are on by default.

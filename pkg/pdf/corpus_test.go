@@ -20,21 +20,21 @@ import (
 // pagesPerFile bounds how many pages of a file the corpus tests read.
 const pagesPerFile = 6
 
-// TestCorpusIsAnswered opens every file of the corpus and reads its pages: each gives a result or a code, and those that are no trouble
-// give a result.
+// TestCorpusIsAnswered opens every file of the corpus and reads its pages: each gives a result or a code, and those
+// that are no trouble give a result.
 func TestCorpusIsAnswered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the corpus takes a minute")
 	}
 	t.Parallel()
-	corpus := pdftest.Corpus(t)
+	corpus := pdftest.OpenCorpus(t)
 	cfg := testConfig()
 	cfg.OpenTimeout, cfg.PageTimeout = 15*time.Second, 8*time.Second
-	e, err := New(cfg, quiet())
+	e, err := New(cfg, discardLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := corpus.Select(func(f pdftest.CorpusFile) bool { return !f.Has("raw-image") })
+	files := corpus.SelectFiles(func(f pdftest.CorpusFile) bool { return !f.HasTags("raw-image") })
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, cfg.Workers)
 	for _, f := range files {
@@ -61,8 +61,9 @@ func readCorpusFile(t *testing.T, e *Engine, f pdftest.CorpusFile) {
 		return
 	}
 	defer file.Close()
-	trouble := slices.Contains([]string{"hostile", "broken", "notpdf"}, f.Folder()) || f.Has("damaged") || f.Has("tiny-page")
-	d, err := e.Open(t.Context(), file, f.Password())
+	trouble := slices.Contains([]string{"hostile", "broken", "notpdf"}, f.TopFolder()) || f.HasTags("damaged") ||
+		f.HasTags("tiny-page")
+	d, err := e.OpenDocument(t.Context(), file, f.Password())
 	if err != nil {
 		t.Logf("%-70s %v", f.Path, fault.CodeOf(err))
 		if _, coded := errors.AsType[*fault.Error](err); !coded || !trouble {
@@ -71,12 +72,12 @@ func readCorpusFile(t *testing.T, e *Engine, f pdftest.CorpusFile) {
 		return
 	}
 	defer d.Close()
-	if _, err := d.Findings(t.Context()); err != nil {
+	if _, err := d.CollectFindings(t.Context()); err != nil {
 		t.Errorf("%s: findings: %v", f.Path, err)
 	}
 	var seen []string
 	for n := 1; n <= min(d.Info().PageCount, pagesPerFile); n++ {
-		r, err := d.Page(t.Context(), n, PageOptions{Images: f.Folder() == "hostile" || f.Folder() == "broken"})
+		r, err := d.ReadPage(t.Context(), n, PageOptions{Images: f.TopFolder() == "hostile" || f.TopFolder() == "broken"})
 		if err != nil {
 			seen = append(seen, string(fault.CodeOf(err)))
 			if _, coded := errors.AsType[*fault.Error](err); !coded || !trouble {
@@ -88,7 +89,7 @@ func readCorpusFile(t *testing.T, e *Engine, f pdftest.CorpusFile) {
 		if !trouble {
 			checkBoxes(t, r.Page)
 		}
-		if r.Triage == Native && f.Has("scanned", "real-scan") && !f.HasText {
+		if r.Triage == Native && f.HasTags("scanned", "real-scan") && !f.HasText {
 			t.Errorf("%s: page %d: got native text on a scan", f.Path, n)
 		}
 	}
@@ -105,17 +106,18 @@ func TestTextAgreesWithPoppler(t *testing.T) {
 	if err != nil {
 		t.Skip("pdftotext is not installed")
 	}
-	corpus := pdftest.Corpus(t)
+	corpus := pdftest.OpenCorpus(t)
 	const want = 0.97
 	var all []float64
-	for _, f := range corpus.ByTag("born-digital") {
-		if slices.Contains([]string{"hostile", "broken"}, f.Folder()) || f.Has("needs-password") {
+	for _, f := range corpus.FilesWithTags("born-digital") {
+		if slices.Contains([]string{"hostile", "broken"}, f.TopFolder()) || f.HasTags("needs-password") {
 			continue
 		}
 		f1 := agreement(t, f, pdftotext)
 		t.Logf("%.3f %s", f1, f.Path)
 		// Fonts that say nothing or nonsense of their characters are guesses on both sides.
-		if guess := f.Has("no-unicode-map") || f.Has("garbled-unicode") || f.Has("type3") || f.Has("damaged"); !guess {
+		if guess := f.HasTags("no-unicode-map") || f.HasTags("garbled-unicode") || f.HasTags("type3") ||
+			f.HasTags("damaged"); !guess {
 			all = append(all, f1)
 			if f1 < want && !slices.Contains(poorPeers, f.Path) {
 				t.Errorf("%s: word F1 against pdftotext: got %.3f, want at least %.2f", f.Path, f1, want)
@@ -143,7 +145,7 @@ func agreement(t *testing.T, f pdftest.CorpusFile, pdftotext string) float64 {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	d, err := sharedEngine(t).Open(t.Context(), file, "")
+	d, err := sharedEngine(t).OpenDocument(t.Context(), file, "")
 	if err != nil {
 		t.Fatalf("%s: %v", f.Path, err)
 	}
@@ -151,7 +153,7 @@ func agreement(t *testing.T, f pdftest.CorpusFile, pdftotext string) float64 {
 	pages := min(d.Info().PageCount, 4*pagesPerFile)
 	var text strings.Builder
 	for n := 1; n <= pages; n++ {
-		r, err := d.Page(t.Context(), n, PageOptions{NoRaster: true})
+		r, err := d.ReadPage(t.Context(), n, PageOptions{NoRaster: true})
 		if err != nil {
 			t.Fatalf("%s: page %d: %v", f.Path, n, err)
 		}
@@ -164,7 +166,7 @@ func agreement(t *testing.T, f pdftest.CorpusFile, pdftotext string) float64 {
 	if err != nil {
 		t.Fatalf("%s: pdftotext: %v", f.Path, err)
 	}
-	return score.WordF1(lenient(string(other)), lenient(text.String()))
+	return score.WordF1(normaliseLeniently(string(other)), normaliseLeniently(text.String()))
 }
 
-func lenient(s string) string { return score.Normalise(s, score.Options{Lenient: true}) }
+func normaliseLeniently(s string) string { return score.NormaliseText(s, score.Options{Lenient: true}) }

@@ -65,8 +65,8 @@ const (
 	Force OCRMode = wire.Force
 	// Skip has none recognised: pages keep the text that they have, and those without any end skipped(ocr_skipped).
 	Skip OCRMode = wire.Skip
-	// Redo is Auto, but text that is not painted, or lies under an image of the page, counts as none, on pages with images: it is the text
-	// layer of an earlier recognition.
+	// Redo is Auto, but text that is not painted, or lies under an image of the page, counts as none, on pages with
+	// images: it is the text layer of an earlier recognition.
 	Redo OCRMode = wire.Redo
 )
 
@@ -98,9 +98,9 @@ type PageOptions struct {
 
 // PageResult is a page as it was read.
 type PageResult struct {
-	// Page holds the native words in provisional blocks, in the order of the document, and images, rulings and fonts. Its Text is not
-	// set: reading order is the layout's business. Its Outcome is set for native and blank pages. Garbled and Scanned pages have no words, for
-	// recognition replaces what text there was; Mixed pages keep theirs.
+	// Page holds the native words in provisional blocks, in the order of the document, and images, rulings and fonts.
+	// Its Text is not set: reading order is the layout's business. Its Outcome is set for native and blank pages.
+	// Garbled and Scanned pages have no words, for recognition replaces what text there was; Mixed pages keep theirs.
 	Page   *inkstreamv1.Page
 	Triage Triage
 	// Raster is nil if no recognition is wanted.
@@ -109,11 +109,13 @@ type PageResult struct {
 	Images []ImageFile
 }
 
-// ImageFile is an image of a page as a file. Like the raster's, its bytes are valid until the next call on the Document, or its Close.
+// ImageFile is an image of a page as a file. Like the raster's, its bytes are valid until the next call on the
+// Document, or its Close.
 type ImageFile struct {
 	// Index is that of the image in Page.Images.
 	Index int
-	// Ext is the file name's extension: jpg, jp2 and j2k for images that are in the document as such and are left as they are, else png.
+	// Ext is the file name's extension: jpg, jp2 and j2k for images that are in the document as such and are left as
+	// they are, else png.
 	Ext string
 	// Size is in bytes.
 	Size int64
@@ -122,24 +124,25 @@ type ImageFile struct {
 	scratch *os.File
 }
 
-// Reader returns a reader of the image's bytes.
-func (f ImageFile) Reader() *io.SectionReader {
+// NewReader returns a reader of the image's bytes.
+func (f ImageFile) NewReader() *io.SectionReader {
 	return io.NewSectionReader(f.scratch, f.offset, f.Size)
 }
 
-// Raster is the grey image of a page, upright as displayed. Its pixels lie in memory shared with the child and are valid until the
-// next call on the Document, or its Close.
+// Raster is the grey image of a page, upright as displayed. Its pixels lie in memory shared with the child and are
+// valid until the next call on the Document, or its Close.
 type Raster struct {
 	Width, Height int
 	// DPI is the resolution: a point of the page is DPI/72 pixels.
 	DPI float32
-	// XHeight is the height of small letters that was measured on the page, in pixels before it was shrunk; 0 if there was no telling.
+	// XHeight is the height of small letters that was measured on the page, in pixels before it was shrunk; 0 if there
+	// was no telling.
 	XHeight float32
 
 	scratch *os.File
 }
 
-// WriteTo writes the raster as a binary PGM (P5). It implements [io.WriterTo].
+// WriteTo writes the raster as a binary EncodePGM (P5). It implements [io.WriterTo].
 func (r *Raster) WriteTo(w io.Writer) (int64, error) {
 	buffered := bufio.NewWriterSize(w, 256<<10)
 	head, err := fmt.Fprintf(buffered, "P5\n%d %d\n255\n", r.Width, r.Height)
@@ -156,16 +159,17 @@ func (r *Raster) WriteTo(w io.Writer) (int64, error) {
 	return int64(head) + n, nil
 }
 
-// Document is an open document, which has a child to itself until it is closed. It is safe for concurrent use, one call at a time.
+// Document is an open document, which has a child to itself until it is closed. It is safe for concurrent use, one
+// call at a time.
 type Document struct {
-	engine   *Engine
-	file     *os.File
-	password string
-	bare     bool // opened without facts
-	id       fileID
-	pages    int // read in this opening; guarded by mu
+	engine    *Engine
+	file      *os.File
+	password  string
+	pagesOnly bool // opened without facts
+	id        fileID
+	pages     int // read in this opening; guarded by mu
 
-	info Info // set once, by Open
+	info Info // set once, by OpenDocument
 
 	mu     sync.Mutex     // guards what follows, and makes calls wait for each other
 	child  *sandbox.Child // nil after the child died, until the next call
@@ -176,10 +180,10 @@ type Document struct {
 // Info returns what opening told.
 func (d *Document) Info() Info { return d.info }
 
-// Findings looks for what a policy may want to know of: scripts, actions, attachments, forms, signatures, decompression bombs.
-// Its errors are those of Page, without a page.
-func (d *Document) Findings(ctx context.Context) ([]Finding, error) {
-	reply, err := d.call(ctx, wire.Request{Op: wire.Findings}, d.engine.cfg.OpenTimeout, nil)
+// CollectFindings looks for what a policy may want to know of: scripts, actions, attachments, forms, signatures,
+// decompression bombs. Its errors are those of Page, without a page.
+func (d *Document) CollectFindings(ctx context.Context) ([]Finding, error) {
+	reply, err := d.callWithReopen(ctx, wire.Request{Op: wire.Findings}, d.engine.cfg.OpenTimeout, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -190,18 +194,20 @@ func (d *Document) Findings(ctx context.Context) ([]Finding, error) {
 	return out, nil
 }
 
-// Page reads page n, from 1.
+// ReadPage reads page n, from 1.
 //
-// Errors are *fault.Error with the page set: PAGE_NOT_FOUND, PAGE_DAMAGED, PAGE_GEOMETRY for what is wrong with the page, PAGE_TIMEOUT,
-// ENGINE_CRASHED, ENGINE_MEMORY if the child died over it; the Document can still be used. If ctx ends, its error is in the chain.
-func (d *Document) Page(ctx context.Context, n int, opts PageOptions) (*PageResult, error) {
+// Errors are *fault.Error with the page set: PAGE_NOT_FOUND, PAGE_DAMAGED, PAGE_GEOMETRY for what is wrong with the
+// page, PAGE_TIMEOUT, ENGINE_CRASHED, ENGINE_MEMORY if the child died over it; the Document can still be used. If ctx
+// ends, its error is in the chain.
+func (d *Document) ReadPage(ctx context.Context, n int, opts PageOptions) (*PageResult, error) {
 	page := &inkstreamv1.Page{}
 	timeout := d.engine.cfg.PageTimeout
 	if opts.Timeout > 0 {
 		timeout = min(timeout, opts.Timeout)
 	}
-	reply, err := d.call(ctx, wire.Request{
-		Op: wire.Page, Page: n, Plain: opts.Plain, NoRaster: opts.NoRaster || opts.OCR == Skip, AlwaysRaster: opts.AlwaysRaster, Mode: string(opts.OCR),
+	reply, err := d.callWithReopen(ctx, wire.Request{
+		Op: wire.Page, Page: n, Plain: opts.Plain, NoRaster: opts.NoRaster ||
+			opts.OCR == Skip, AlwaysRaster: opts.AlwaysRaster, Mode: string(opts.OCR),
 		Images: opts.Images, ImageBytes: d.engine.cfg.MaxImageBytes,
 		MaxObjects: d.engine.cfg.MaxPageObjects, MaxPixels: d.engine.cfg.MaxRasterPixels,
 	}, timeout, page)
@@ -217,24 +223,27 @@ func (d *Document) Page(ctx context.Context, n int, opts PageOptions) (*PageResu
 	if d.child == nil {
 		return nil, fault.New(fault.Internal, "the document was closed while a page was read")
 	}
-	if !result.share(reply, d.child.Scratch(), d.engine.cfg) {
+	if !result.setSharedData(reply, d.child.ScratchFile(), d.engine.cfg) {
 		return nil, fault.New(fault.EngineCrashed, "the engine answered nonsense")
 	}
 	return result, nil
 }
 
-// share takes over what a reply says of the memory that is shared with the child, and reports whether it makes sense.
-func (r *PageResult) share(reply wire.Reply, scratch *os.File, cfg Config) bool {
+// setSharedData takes over what a reply says of the memory that is shared with the child, and reports whether it
+// makes sense.
+func (r *PageResult) setSharedData(reply wire.Reply, scratch *os.File, cfg Config) bool {
 	size := int64(cfg.MaxRasterPixels)
 	if m := reply.Raster; m != nil {
 		if m.Width <= 0 || m.Height <= 0 || int64(m.Width) > size/int64(m.Height) {
 			return false
 		}
-		r.Raster = &Raster{Width: m.Width, Height: m.Height, DPI: float32(m.DPI), XHeight: float32(m.XHeight), scratch: scratch}
+		r.Raster = &Raster{Width: m.Width, Height: m.Height, DPI: float32(m.DPI), XHeight: float32(m.XHeight),
+			scratch: scratch}
 	}
 	last := -1
 	for _, m := range reply.Images {
-		if m.Offset < 0 || m.Size <= 0 || m.Size > size || m.Offset > size-m.Size || m.Index <= last || m.Index >= len(r.Page.GetImages()) ||
+		if m.Offset < 0 || m.Size <= 0 || m.Size > size || m.Offset > size-m.Size || m.Index <= last ||
+			m.Index >= len(r.Page.GetImages()) ||
 			!slices.Contains([]string{"jpg", "jp2", "j2k", "png"}, m.Ext) {
 			return false
 		}
@@ -244,31 +253,31 @@ func (r *PageResult) share(reply wire.Reply, scratch *os.File, cfg Config) bool 
 	return true
 }
 
-// Attachment writes attachment n, from 1 in the order of Info().Metadata.Attachments. Errors are those of Findings, and ARTIFACT_NOT_FOUND,
-// DAMAGED, and ENGINE_MEMORY for one that is too large.
-func (d *Document) Attachment(ctx context.Context, n int, w io.Writer) error {
-	reply, err := d.call(ctx, wire.Request{Op: wire.Attached, Page: n}, d.engine.cfg.OpenTimeout, nil)
+// WriteAttachment writes attachment n, from 1 in the order of Info().Metadata.Attachments. Errors are those of
+// CollectFindings, and ARTIFACT_NOT_FOUND, DAMAGED, and ENGINE_MEMORY for one that is too large.
+func (d *Document) WriteAttachment(ctx context.Context, n int, w io.Writer) error {
+	reply, err := d.callWithReopen(ctx, wire.Request{Op: wire.Attached, Page: n}, d.engine.cfg.OpenTimeout, nil)
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		e.Page = 0 // it is none of a page
 	}
 	if err != nil {
 		return err
 	}
-	return d.copyOut(reply, w)
+	return d.copySharedMemory(reply, w)
 }
 
-// Draw writes page n, from 1, as it is displayed: a PNG in colour, of so many dots per inch, 18 to 300, or fewer where the page is too large for
-// that. Errors are those of Page.
-func (d *Document) Draw(ctx context.Context, n int, dpi float64, w io.Writer) error {
-	reply, err := d.call(ctx, wire.Request{Op: wire.Draw, Page: n, DPI: dpi}, d.engine.cfg.PageTimeout, nil)
+// DrawPage writes page n, from 1, as it is displayed: a PNG in colour, of so many dots per inch, 18 to 300, or fewer
+// where the page is too large for that. Errors are those of Page.
+func (d *Document) DrawPage(ctx context.Context, n int, dpi float64, w io.Writer) error {
+	reply, err := d.callWithReopen(ctx, wire.Request{Op: wire.Draw, Page: n, DPI: dpi}, d.engine.cfg.PageTimeout, nil)
 	if err != nil {
 		return err
 	}
-	return d.copyOut(reply, w)
+	return d.copySharedMemory(reply, w)
 }
 
-// copyOut writes what a reply says is in the memory that is shared with the child.
-func (d *Document) copyOut(reply wire.Reply, w io.Writer) error {
+// copySharedMemory writes what a reply says is in the memory that is shared with the child.
+func (d *Document) copySharedMemory(reply wire.Reply, w io.Writer) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.child == nil {
@@ -277,7 +286,7 @@ func (d *Document) copyOut(reply wire.Reply, w io.Writer) error {
 	if reply.Bytes < 0 || reply.Bytes > int64(d.engine.cfg.MaxRasterPixels) {
 		return fault.New(fault.EngineCrashed, "the engine answered nonsense")
 	}
-	if _, err := io.Copy(w, io.NewSectionReader(d.child.Scratch(), 0, reply.Bytes)); err != nil {
+	if _, err := io.Copy(w, io.NewSectionReader(d.child.ScratchFile(), 0, reply.Bytes)); err != nil {
 		return fmt.Errorf("copy out of the engine: %w", err)
 	}
 	return nil
@@ -295,19 +304,20 @@ func (d *Document) Close() {
 	d.child = nil
 	switch {
 	case child == nil:
-		d.engine.garage.gone()
+		d.engine.documentCache.countReleased()
 	case d.id == fileID{}:
-		d.engine.garage.gone()
-		forget(child)
-	case !d.engine.garage.park(&parked{id: d.id, child: child, pages: d.pages, count: d.info.PageCount}):
-		forget(child)
+		d.engine.documentCache.countReleased()
+		closeAndRelease(child)
+	case !d.engine.documentCache.addEntry(&cacheEntry{id: d.id, child: child, pagesRead: d.pages,
+		pageCount: d.info.PageCount}):
+		closeAndRelease(child)
 	}
 }
 
-// forget makes a child close its document, and gives it back to the pool.
-func forget(child *sandbox.Child) {
-	// The child forgets the document now, not when the next one comes: its memory is worth having. If that fails, releasing a dead
-	// child replaces it, and a living one forgets at its next document.
+// closeAndRelease makes a child close its document, and gives it back to the pool.
+func closeAndRelease(child *sandbox.Child) {
+	// The child forgets the document now, not when the next one comes: its memory is worth having. If that fails,
+	// releasing a dead child replaces it, and a living one forgets at its next document.
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if body, err := wire.EncodeRequest(wire.Request{Op: wire.Close}); err == nil {
@@ -318,27 +328,29 @@ func forget(child *sandbox.Child) {
 
 const closeTimeout = 10 * time.Second
 
-// call sends one request about the open document, after opening it again if its child died.
-func (d *Document) call(ctx context.Context, req wire.Request, timeout time.Duration, message proto.Message) (wire.Reply, error) {
+// callWithReopen sends one request about the open document, after opening it again if its child died.
+func (d *Document) callWithReopen(ctx context.Context, req wire.Request, timeout time.Duration,
+	message proto.Message) (wire.Reply, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return wire.Reply{}, fault.New(fault.Internal, "the document is closed")
 	}
 	if d.child == nil {
-		if err := d.reopen(ctx, req.Page); err != nil {
+		if err := d.reopenFile(ctx, req.Page); err != nil {
 			return wire.Reply{}, err
 		}
 	}
 	if req.Op == wire.Page {
 		d.pages++
 	}
-	return d.send(ctx, req, timeout, message)
+	return d.sendRequest(ctx, req, timeout, message)
 }
 
-// reopen leases a child and opens the file in it. The caller holds d.mu, or is alone with d. page is the page that it is done for.
-func (d *Document) reopen(ctx context.Context, page int) error {
-	child, err := d.engine.pool.Lease(ctx)
+// reopenFile leases a child and opens the file in it. The caller holds d.mu, or is alone with d. page is the page
+// that it is done for.
+func (d *Document) reopenFile(ctx context.Context, page int) error {
+	child, err := d.engine.pool.LeaseChild(ctx)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, sandbox.ErrClosed) {
 			return fmt.Errorf("wait for a pdf child: %w", err)
@@ -348,7 +360,8 @@ func (d *Document) reopen(ctx context.Context, page int) error {
 	}
 	d.child, d.pages = child, 0
 	info := &inkstreamv1.DocumentInfo{}
-	reply, err := d.send(ctx, wire.Request{Op: wire.Open, Password: d.password, Page: page, Bare: d.bare || d.opened}, d.engine.cfg.OpenTimeout, info, d.file)
+	reply, err := d.sendRequest(ctx, wire.Request{Op: wire.Open, Password: d.password, Page: page, Bare: d.pagesOnly ||
+		d.opened}, d.engine.cfg.OpenTimeout, info, d.file)
 	if err != nil {
 		if d.child != nil {
 			d.child.Release()
@@ -367,8 +380,9 @@ func (d *Document) reopen(ctx context.Context, page int) error {
 	return nil
 }
 
-// send asks the child. If the child died, it is given up.
-func (d *Document) send(ctx context.Context, req wire.Request, timeout time.Duration, message proto.Message, files ...*os.File) (wire.Reply, error) {
+// sendRequest asks the child. If the child died, it is given up.
+func (d *Document) sendRequest(ctx context.Context, req wire.Request, timeout time.Duration, message proto.Message,
+	files ...*os.File) (wire.Reply, error) {
 	doing := req.Op + " request"
 	body, err := wire.EncodeRequest(req)
 	if err != nil {
@@ -376,15 +390,16 @@ func (d *Document) send(ctx context.Context, req wire.Request, timeout time.Dura
 	}
 	answer, err := d.child.Call(ctx, timeout, body, files...)
 	if err != nil {
-		if _, dead := errors.AsType[*sandbox.Death](err); dead {
+		if _, dead := errors.AsType[*sandbox.ExitError](err); dead {
 			d.child.Release()
 			d.child = nil
 		}
-		return wire.Reply{}, blame(ctx, err, req.Page, doing)
+		return wire.Reply{}, classifyCallError(ctx, err, req.Page, doing)
 	}
 	reply, err := wire.DecodeReply(answer, message)
 	if err != nil {
-		return wire.Reply{}, &fault.Error{Kind: fault.EngineCrash, Code: fault.EngineCrashed, Page: req.Page, Message: "the engine answered nonsense", Err: err}
+		return wire.Reply{}, &fault.Error{Kind: fault.EngineCrash, Code: fault.EngineCrashed, Page: req.Page,
+			Message: "the engine answered nonsense", Err: err}
 	}
 	if reply.Code != "" {
 		e := fault.New(reply.Code, "%s", reply.Message)

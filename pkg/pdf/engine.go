@@ -13,13 +13,17 @@ import (
 	"inkstream.dev/pkg/sandbox"
 )
 
+// startTimeout bounds the start of a child, which compiles PDFium where its code is not in the cache: that takes 20 to
+// 60 s of a processor.
+const startTimeout = 5 * time.Minute
+
 // Engine opens documents. It is safe for concurrent use.
 type Engine struct {
 	cfg  Config
 	pool *sandbox.Pool
 	log  *slog.Logger
 
-	garage *garage
+	documentCache *documentCache
 }
 
 // New returns an Engine. It starts no process yet; children start when they are first needed.
@@ -32,13 +36,16 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 	}
 	if cfg.CacheDir != "" {
 		if err := prepareCache(cfg.CacheDir); err != nil {
-			// Safe to go on: without a cache each child compiles the code anew.
+			// Safe to go on: without a cache each child compiles the code itself.
 			log.Warn("pdf engine starts slower, for want of a cache that is safe to use", "error", err)
 			cfg.CacheDir = ""
 		}
 	}
-	fonts := existing(cfg.FontDirs)
-	args, err := childConfig{CacheDir: cfg.CacheDir, MemoryLimit: cfg.MemoryLimit / 4 * 3, FontDirs: fonts}.args()
+	fonts := existingDirs(cfg.FontDirs)
+	args, err := childConfig{
+		CacheDir: cfg.CacheDir, WritableCacheDir: writableCache(cfg.CacheDir), MemoryLimit: cfg.MemoryLimit / 4 * 3,
+		FontDirs: fonts,
+	}.encodeArgs()
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +55,7 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 		Args:         args,
 		Size:         cfg.Workers,
 		MemoryLimit:  cfg.MemoryLimit,
+		StartTimeout: startTimeout,
 		ReadOnly:     fonts,
 		ScratchBytes: int64(cfg.MaxRasterPixels),
 		RecycleAfter: cfg.RecycleAfter,
@@ -57,10 +65,10 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start pdf children: %w", err)
 	}
-	return &Engine{cfg: cfg, pool: pool, log: log, garage: &garage{size: cfg.Workers}}, nil
+	return &Engine{cfg: cfg, pool: pool, log: log, documentCache: &documentCache{maxChildren: cfg.Workers}}, nil
 }
 
-func existing(dirs []string) []string {
+func existingDirs(dirs []string) []string {
 	var out []string
 	for _, d := range dirs {
 		if info, err := os.Stat(d); err == nil && info.IsDir() {
@@ -70,42 +78,42 @@ func existing(dirs []string) []string {
 	return out
 }
 
-// Open opens a document in a child, which it waits for. The file is read as pages need it and must stay open until the Document is
-// closed; Open does not close it.
+// OpenDocument opens a document in a child, which it waits for. The file is read as pages need it and must stay open
+// until the Document is closed; Open does not close it.
 //
-// Errors are *fault.Error: EMPTY_FILE, NOT_A_PDF, ENCRYPTED, DAMAGED, NO_PAGES for what is wrong with the document, ENGINE_CRASHED,
-// ENGINE_MEMORY or PAGE_TIMEOUT if the child died over it. If ctx ends, its error is in the chain.
-func (e *Engine) Open(ctx context.Context, f *os.File, password string) (*Document, error) {
-	return e.open(ctx, &Document{engine: e, file: f, password: password})
+// Errors are *fault.Error: EMPTY_FILE, NOT_A_PDF, ENCRYPTED, DAMAGED, NO_PAGES for what is wrong with the document,
+// ENGINE_CRASHED, ENGINE_MEMORY or PAGE_TIMEOUT if the child died over it. If ctx ends, its error is in the chain.
+func (e *Engine) OpenDocument(ctx context.Context, f *os.File, password string) (*Document, error) {
+	return e.openInChild(ctx, &Document{engine: e, file: f, password: password})
 }
 
-// OpenPages is Open for a caller that only reads pages: its Info holds the number of pages alone. On a manual with a long outline that saves
-// 70 ms.
+// OpenPages is OpenDocument for a caller that only reads pages: its Info holds the number of pages alone. On a manual
+// with a long outline that saves 70 ms.
 func (e *Engine) OpenPages(ctx context.Context, f *os.File, password string) (*Document, error) {
-	return e.open(ctx, &Document{engine: e, file: f, password: password, bare: true})
+	return e.openInChild(ctx, &Document{engine: e, file: f, password: password, pagesOnly: true})
 }
 
-func (e *Engine) open(ctx context.Context, d *Document) (*Document, error) {
-	id, known := idOf(d.file)
-	if !known || !d.bare || d.password != "" {
+func (e *Engine) openInChild(ctx context.Context, d *Document) (*Document, error) {
+	id, known := fileIDOf(d.file)
+	if !known || !d.pagesOnly || d.password != "" {
 		id = fileID{} // of no file: such a document is neither taken from the garage nor parked there
 	}
 	d.id = id
-	if c := e.garage.take(id); c != nil {
-		d.child, d.opened, d.pages, d.info = c.child, true, c.pages, Info{PageCount: c.count}
+	if c := e.documentCache.takeOrReserve(id); c != nil {
+		d.child, d.opened, d.pages, d.info = c.child, true, c.pagesRead, Info{PageCount: c.pageCount}
 		return d, nil
 	}
-	err := d.reopen(ctx, 0)
-	e.garage.leased(err == nil)
+	err := d.reopenFile(ctx, 0)
+	e.documentCache.finishLease(err == nil)
 	if err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// Warm starts up to n children, so that the first documents do not wait for them.
-func (e *Engine) Warm(ctx context.Context, n int) error {
-	if err := e.pool.Warm(ctx, min(n, e.cfg.Workers)); err != nil {
+// StartChildren starts up to n children, so that the first documents do not wait for them.
+func (e *Engine) StartChildren(ctx context.Context, n int) error {
+	if err := e.pool.StartChildren(ctx, min(n, e.cfg.Workers)); err != nil {
 		return fmt.Errorf("warm up pdf children: %w", err)
 	}
 	return nil
@@ -119,24 +127,26 @@ func (e *Engine) Stats() sandbox.Stats { return e.pool.Stats() }
 
 // Close ends all children. Calls that are running return an error.
 func (e *Engine) Close() error {
-	e.garage.close()
+	e.documentCache.closeEntries()
 	if err := e.pool.Close(); err != nil {
 		return fmt.Errorf("stop pdf children: %w", err)
 	}
 	return nil
 }
 
-// blame turns what a call to a child returned into a fault. page is the page in question, 0 for the document as a whole.
-func blame(ctx context.Context, err error, page int, doing string) error {
+// classifyCallError turns what a call to a child returned into a fault. page is the page in question, 0 for the
+// document as a whole.
+func classifyCallError(ctx context.Context, err error, page int, doing string) error {
 	if err == nil {
 		return nil
 	}
-	death, ok := errors.AsType[*sandbox.Death](err)
+	death, ok := errors.AsType[*sandbox.ExitError](err)
 	if !ok {
 		if ctx.Err() != nil || errors.Is(err, sandbox.ErrClosed) {
 			return fmt.Errorf("%s: %w", doing, err)
 		}
-		return &fault.Error{Kind: fault.Transient, Code: fault.Internal, Page: page, Message: "the engine could not answer", Err: fmt.Errorf("%s: %w", doing, err)}
+		return &fault.Error{Kind: fault.Transient, Code: fault.Internal, Page: page, Message: "the engine could not answer",
+			Err: fmt.Errorf("%s: %w", doing, err)}
 	}
 	code := fault.EngineCrashed
 	switch death.Reason {
@@ -150,7 +160,7 @@ func blame(ctx context.Context, err error, page int, doing string) error {
 	case sandbox.Cancelled:
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	out := fault.New(code, "%s", code.Describe())
+	out := fault.New(code, "%s", code.DescribeCode())
 	out.Page, out.Err = page, fmt.Errorf("%s: %w", doing, death)
 	return out
 }

@@ -8,7 +8,8 @@ import (
 	"inkstream.dev/pkg/pdftest"
 )
 
-// formWith returns a document of a page with a heading and form fields, the first of which has number 8; the numbers of those on the page are given.
+// formWith returns a document of a page with a heading and form fields, the first of which has number 8; the numbers
+// of those on the page are given.
 func formWith(acroForm, page string, shown []int, fields ...string) pdftest.File {
 	var refs strings.Builder
 	for _, n := range shown {
@@ -19,7 +20,7 @@ func formWith(acroForm, page string, shown []int, fields ...string) pdftest.File
 		return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
 	}
 	look := "/Type /XObject /Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /F1 7 0 R >> >>"
-	return pdftest.File{Name: "form.pdf", Pages: make([]pdftest.Page, 1), PDF: pdftest.Objects(append([]string{
+	return pdftest.File{Name: "form.pdf", Pages: make([]pdftest.Page, 1), PDF: pdftest.PDFFromObjects(append([]string{
 		fmt.Sprintf("<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [%s] /DR << /Font << /Helv 7 0 R >> >> %s >>"+
 			" /OpenAction << /S /JavaScript /JS (for (;;) {}) >> >>", refs.String(), acroForm),
 		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -43,28 +44,39 @@ func TestFilledInFields(t *testing.T) {
 		want       string // besides the heading
 	}{
 		{"a text", "", nil, []string{"<< " + text + "/V (Ada Lovelace) >>"}, "Ada Lovelace"},
-		{"in a document that asks for looks", "/NeedAppearances true", nil, []string{"<< " + text + "/V (Ada Lovelace) >>"}, "Ada Lovelace"},
+		{"in a document that asks for looks", "/NeedAppearances true", nil, []string{"<< " + text + "/V (Ada Lovelace) >>"},
+			"Ada Lovelace"},
 		{"of a field with several places", "", []int{9}, []string{
 			"<< /FT /Tx /T (a) /V (Ada Lovelace) /Kids [9 0 R] >>", "<< " + at + "/Parent 8 0 R >>",
 		}, "Ada Lovelace"},
 		{"in UTF-16", "", nil, []string{"<< " + text + "/V <FEFF0410043404300020041B> >>"}, "Ада Л"},
 		{"in UTF-8", "", nil, []string{"<< " + text + "/V <EFBBBFC5BB6F> >>"}, "Żo"},
 		{"in the usual encoding", "", nil, []string{"<< " + text + "/V <93785Fa03130> >>"}, "ﬁx_€10"},
-		{"as a stream", "", nil, []string{"<< " + text + "/V 9 0 R >>", "<< /Length 5 >>\nstream\nAda L\nendstream"}, "Ada L"},
-		{"with a script", "", nil, []string{"<< " + text + "/V (Ada) /AA << /F << /S /JavaScript /JS (event.value = 'Eve') >> >> >>"}, "Ada"},
+		{"as a stream", "", nil, []string{"<< " + text + "/V 9 0 R >>", "<< /Length 5 >>\nstream\nAda L\nendstream"},
+			"Ada L"},
+		{"with a script", "", nil, []string{"<< " + text +
+			"/V (Ada) /AA << /F << /S /JavaScript /JS (event.value = 'Eve') >> >> >>"}, "Ada"},
 		{"lines", "", nil, []string{"<< " + text + "/Ff 4096 /V (First line\rand the next) >>"}, "First line / and the next"},
-		{"lines that the field breaks", "", nil, []string{"<< " + text + "/Ff 4096 /Rect [60 600 130 660] /V (Deliver to the back door) >>"}, "Deliver to the / back door"},
+		{"lines that the field breaks", "", nil,
+			[]string{"<< " + text + "/Ff 4096 /Rect [60 600 130 660] /V (Deliver to the back door) >>"},
+			"Deliver to the / back door"},
 		{"a cell for each character", "", nil, []string{"<< " + text + "/Ff 16777216 /MaxLen 10 /V (4711 08) >>"}, "4711 08"},
-		{"a choice", "", nil, []string{"<< " + at + "/FT /Ch /T (a) /Ff 131072 /Opt [[(de) (Germany)] [(fr) (France)]] /V (fr) >>"}, "France"},
-		{"several choices", "", nil, []string{"<< " + at + "/FT /Ch /T (a) /Ff 2097152 /Opt [(red) (green) (blue)] /V [(red) (blue)] >>"}, "red / blue"},
-		{"what is drawn is not read twice", "", nil, []string{"<< " + text + "/V (Ada Lovelace) /AP << /N 5 0 R >> >>"}, "drawn before"},
-		{"nor where looks are asked for", "/NeedAppearances true", nil, []string{"<< " + text + "/V (drawn before) /AP << /N 5 0 R >> >>"}, "drawn before"},
-		{"an empty look is outdated", "/NeedAppearances true", nil, []string{"<< " + text + "/V (Ada Lovelace) /AP << /N 6 0 R >> >>"}, "Ada Lovelace"},
+		{"a choice", "", nil, []string{"<< " + at +
+			"/FT /Ch /T (a) /Ff 131072 /Opt [[(de) (Germany)] [(fr) (France)]] /V (fr) >>"}, "France"},
+		{"several choices", "", nil, []string{"<< " + at +
+			"/FT /Ch /T (a) /Ff 2097152 /Opt [(red) (green) (blue)] /V [(red) (blue)] >>"}, "red / blue"},
+		{"what is drawn is not read twice", "", nil, []string{"<< " + text + "/V (Ada Lovelace) /AP << /N 5 0 R >> >>"},
+			"drawn before"},
+		{"nor where looks are asked for", "/NeedAppearances true", nil,
+			[]string{"<< " + text + "/V (drawn before) /AP << /N 5 0 R >> >>"}, "drawn before"},
+		{"an empty look is outdated", "/NeedAppearances true", nil,
+			[]string{"<< " + text + "/V (Ada Lovelace) /AP << /N 6 0 R >> >>"}, "Ada Lovelace"},
 		{"an empty look is meant so", "", nil, []string{"<< " + text + "/V (0) /AP << /N 6 0 R >> >>"}, ""},
 		{"hidden", "/NeedAppearances true", nil, []string{"<< " + text + "/F 2 /V (secret) >>"}, ""},
 		{"not to be seen", "", nil, []string{"<< " + text + "/F 36 /V (secret) >>"}, ""},
 		{"a password", "/NeedAppearances true", nil, []string{"<< " + text + "/Ff 8192 /V (secret) >>"}, ""},
-		{"a password by what is above", "", []int{9}, []string{"<< /FT /Tx /T (a) /Ff 8192 /V (secret) /Kids [9 0 R] >>", "<< " + at + "/Parent 8 0 R >>"}, ""},
+		{"a password by what is above", "", []int{9},
+			[]string{"<< /FT /Tx /T (a) /Ff 8192 /V (secret) /Kids [9 0 R] >>", "<< " + at + "/Parent 8 0 R >>"}, ""},
 		{"a tick box", "", nil, []string{"<< " + at + "/FT /Btn /T (a) /V /Yes /AS /Yes >>"}, ""},
 		{"a button", "", nil, []string{"<< " + at + "/FT /Btn /Ff 65536 /T (a) /MK << /CA (Send) >> >>"}, ""},
 		{"no extent", "", nil, []string{"<< " + text + "/Rect [60 600 60 600] /V (secret) >>"}, ""},
@@ -75,13 +87,13 @@ func TestFilledInFields(t *testing.T) {
 			if tt.shown == nil {
 				tt.shown = []int{8}
 			}
-			page := read(t, open(t, sharedEngine(t), formWith(tt.form, "", tt.shown, tt.fields...)), 1).Page
+			page := readPage(t, openDocument(t, sharedEngine(t), formWith(tt.form, "", tt.shown, tt.fields...)), 1).Page
 			_, got, _ := strings.Cut(textOf(page), "Application for a permit \n")
 			got = strings.TrimSpace(strings.ReplaceAll(got, " \n", " / "))
 			if got = strings.TrimSpace(strings.TrimSuffix(got, "/")); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
-			for _, w := range words(page)[4:] {
+			for _, w := range pageWords(page)[4:] {
 				const x0, y0, x1, y1 = 60, 842 - 660, 260, 842 - 600
 				if b := w.GetBbox(); b[0] < x0 || b[1] < y0 || b[2] > x1 || b[3] > y1 || b[2] <= b[0] || b[3] <= b[1] {
 					t.Errorf("%s: got %v, want a box within %v", w.GetText(), b, []int{x0, y0, x1, y1})
@@ -94,10 +106,12 @@ func TestFilledInFields(t *testing.T) {
 // What is filled in on a page that is displayed turned stands upright where its field is.
 func TestFilledInFieldOfTurnedPage(t *testing.T) {
 	t.Parallel()
-	for turns, want := range [][4]float32{{60, 222, 260, 242}, {600, 60, 620, 260}, {335, 600, 535, 620}, {222, 335, 242, 535}} {
+	for turns, want := range [][4]float32{{60, 222, 260, 242}, {600, 60, 620, 260}, {335, 600, 535, 620},
+		{222, 335, 242, 535}} {
 		f := formWith("", fmt.Sprintf("/Rotate %d", 90*turns), []int{8}, fmt.Sprintf(
-			"<< /Type /Annot /Subtype /Widget /Rect [60 600 260 620] /FT /Tx /T (a) /MK << /R %d >> /V (Ada Lovelace) >>", 90*turns))
-		result, _, _ := look(t, f, 72)
+			"<< /Type /Annot /Subtype /Widget /Rect [60 600 260 620] /FT /Tx /T (a) /MK << /R %d >> /V (Ada Lovelace) >>",
+			90*turns))
+		result, _, _ := drawAndRead(t, f, 72)
 		page, found := result.Page, false
 		for _, b := range page.GetBlocks() {
 			for _, l := range b.GetLines() {
@@ -105,7 +119,8 @@ func TestFilledInFieldOfTurnedPage(t *testing.T) {
 					continue
 				}
 				found = true
-				if box := l.GetBbox(); l.GetAngle() != 0 || box[0] < want[0] || box[1] < want[1] || box[2] > want[2] || box[3] > want[3] {
+				if box := l.GetBbox(); l.GetAngle() != 0 || box[0] < want[0] || box[1] < want[1] || box[2] > want[2] ||
+					box[3] > want[3] {
 					t.Errorf("%d quarter turns: got %v at %d degrees, want it upright within %v", turns, box, l.GetAngle(), want)
 				}
 			}

@@ -18,10 +18,10 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// listed counts what pdfimages lists of some pages: images by object, those in the content stream each.
-func listed(t testing.TB, path, password string, last int) int {
+// listedImages counts what pdfimages lists of some pages: images by object, those in the content stream each.
+func listedImages(t testing.TB, path, password string, last int) int {
 	t.Helper()
-	out, _ := run(t, "pdfimages", "-list", "-l", strconv.Itoa(last), "-upw", password, path)
+	out, _ := runTool(t, "pdfimages", "-list", "-l", strconv.Itoa(last), "-upw", password, path)
 	objects := map[string]bool{}
 	inline := 0
 	for line := range strings.Lines(out) {
@@ -38,23 +38,24 @@ func listed(t testing.TB, path, password string, last int) int {
 	return len(objects) + inline
 }
 
-// kept is what was kept of a page's images, by digest.
-type kept struct {
+// keptImages is what was kept of a page's images, by digest.
+type keptImages struct {
 	embedded, drawings map[[32]byte][]byte
 	jpegs              int
 }
 
-func (k *kept) add(t testing.TB, r *PageResult) {
+func (k *keptImages) addPage(t testing.TB, r *PageResult) {
 	t.Helper()
 	for _, m := range r.Images {
-		b, err := io.ReadAll(m.Reader())
+		b, err := io.ReadAll(m.NewReader())
 		if err != nil || int64(len(b)) != m.Size {
 			t.Errorf("%d bytes of an image, want %d, error %v", len(b), m.Size, err)
 		}
 		about := r.Page.GetImages()[m.Index]
 		if m.Ext == "png" {
 			c, format, err := image.DecodeConfig(bytes.NewReader(b))
-			if want := [2]int{int(about.GetWidth()), int(about.GetHeight())}; err != nil || format != "png" || [2]int{c.Width, c.Height} != want {
+			if want := [2]int{int(about.GetWidth()), int(about.GetHeight())}; err != nil || format != "png" ||
+				[2]int{c.Width, c.Height} != want {
 				t.Errorf("got %s of %dx%d, want png of %v, error %v", format, c.Width, c.Height, want, err)
 			}
 		}
@@ -72,43 +73,44 @@ func (k *kept) add(t testing.TB, r *PageResult) {
 	}
 }
 
-func imagesOf(t testing.TB, e *Engine, path, password string, most int) (*kept, int) {
+func imagesOf(t testing.TB, e *Engine, path, password string, most int) (*keptImages, int) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	d, err := e.Open(t.Context(), f, password)
+	d, err := e.OpenDocument(t.Context(), f, password)
 	if err != nil {
 		return nil, 0
 	}
 	defer d.Close()
-	k := &kept{embedded: map[[32]byte][]byte{}, drawings: map[[32]byte][]byte{}}
+	k := &keptImages{embedded: map[[32]byte][]byte{}, drawings: map[[32]byte][]byte{}}
 	pages := min(d.Info().PageCount, most)
 	for n := 1; n <= pages; n++ {
-		if r, err := d.Page(t.Context(), n, PageOptions{Images: true, NoRaster: true}); err == nil {
-			k.add(t, r)
+		if r, err := d.ReadPage(t.Context(), n, PageOptions{Images: true, NoRaster: true}); err == nil {
+			k.addPage(t, r)
 		}
 	}
 	return k, pages
 }
 
-func TestImagesAreCountedAsByPeers(t *testing.T) {
+func TestImagesAreCountedAsByPoppler(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the corpus takes a while")
 	}
 	t.Parallel()
-	need(t, "pdfimages")
+	requireTools(t, "pdfimages")
 	e := sharedEngine(t)
-	for _, f := range pdftest.Corpus(t).Select(func(f pdftest.CorpusFile) bool {
-		return strings.HasPrefix(f.Path, "pdf/pdf") || strings.HasPrefix(f.Path, "pdf/olmocr") || f.Path == "pdf/tika-testFlashInPDF.pdf" || f.Folder() == "pdfa"
+	for _, f := range pdftest.OpenCorpus(t).SelectFiles(func(f pdftest.CorpusFile) bool {
+		return strings.HasPrefix(f.Path, "pdf/pdf") || strings.HasPrefix(f.Path, "pdf/olmocr") ||
+			f.Path == "pdf/tika-testFlashInPDF.pdf" || f.TopFolder() == "pdfa"
 	}) {
 		k, pages := imagesOf(t, e, f.Abs, f.Password(), 2)
 		if k == nil {
 			continue
 		}
-		if want := listed(t, f.Abs, f.Password(), pages); len(k.embedded) != want {
+		if want := listedImages(t, f.Abs, f.Password(), pages); len(k.embedded) != want {
 			t.Errorf("%s: got %d images, want %d", f.Path, len(k.embedded), want)
 		}
 		if k.jpegs > 0 {
@@ -118,10 +120,10 @@ func TestImagesAreCountedAsByPeers(t *testing.T) {
 }
 
 // checkJPEGs looks for the bytes of every JPEG that pdfimages takes out.
-func checkJPEGs(t *testing.T, f pdftest.CorpusFile, k *kept, pages int) {
+func checkJPEGs(t *testing.T, f pdftest.CorpusFile, k *keptImages, pages int) {
 	t.Helper()
 	prefix := filepath.Join(t.TempDir(), "i")
-	run(t, "pdfimages", "-j", "-l", strconv.Itoa(pages), "-upw", f.Password(), f.Abs, prefix)
+	runTool(t, "pdfimages", "-j", "-l", strconv.Itoa(pages), "-upw", f.Password(), f.Abs, prefix)
 	files, _ := filepath.Glob(prefix + "*.jpg")
 	for _, name := range files {
 		b, err := os.ReadFile(name)
@@ -136,16 +138,16 @@ func checkJPEGs(t *testing.T, f pdftest.CorpusFile, k *kept, pages int) {
 
 func TestImagesOnlyWhereWanted(t *testing.T) {
 	t.Parallel()
-	d := open(t, sharedEngine(t), pdftest.PageWithImage())
-	if r := read(t, d, 1); len(r.Images) != 0 || len(r.Page.GetImages()) == 0 {
+	d := openDocument(t, sharedEngine(t), pdftest.PageWithImage())
+	if r := readPage(t, d, 1); len(r.Images) != 0 || len(r.Page.GetImages()) == 0 {
 		t.Errorf("got %d files of %d images, want none of some", len(r.Images), len(r.Page.GetImages()))
 	}
-	r, err := d.Page(t.Context(), 1, PageOptions{Images: true})
+	r, err := d.ReadPage(t.Context(), 1, PageOptions{Images: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kept{embedded: map[[32]byte][]byte{}, drawings: map[[32]byte][]byte{}}
-	k.add(t, r)
+	k := &keptImages{embedded: map[[32]byte][]byte{}, drawings: map[[32]byte][]byte{}}
+	k.addPage(t, r)
 	if len(k.embedded) == 0 {
 		t.Error("got no image")
 	}
@@ -154,23 +156,24 @@ func TestImagesOnlyWhereWanted(t *testing.T) {
 // TestImageAndRasterShareMemory reads a scan whose image and raster are both wanted.
 func TestImageAndRasterShareMemory(t *testing.T) {
 	t.Parallel()
-	d := open(t, sharedEngine(t), pdftest.Scanned(pdftest.ScanOptions{Pages: 1}))
-	plain := read(t, d, 1)
+	d := openDocument(t, sharedEngine(t), pdftest.ScannedFile(pdftest.ScanOptions{Pages: 1}))
+	plain := readPage(t, d, 1)
 	var want, got bytes.Buffer
 	if _, err := plain.Raster.WriteTo(&want); err != nil {
 		t.Fatal(err)
 	}
-	r, err := d.Page(t.Context(), 1, PageOptions{Images: true})
+	r, err := d.ReadPage(t.Context(), 1, PageOptions{Images: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kept{embedded: map[[32]byte][]byte{}, drawings: map[[32]byte][]byte{}}
-	k.add(t, r)
+	k := &keptImages{embedded: map[[32]byte][]byte{}, drawings: map[[32]byte][]byte{}}
+	k.addPage(t, r)
 	if _, err := r.Raster.WriteTo(&got); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want.Bytes()) || len(k.embedded) != 1 {
-		t.Errorf("%d images, the raster is the same: %t; want 1, true", len(k.embedded), bytes.Equal(got.Bytes(), want.Bytes()))
+		t.Errorf("%d images, the raster is the same: %t; want 1, true", len(k.embedded),
+			bytes.Equal(got.Bytes(), want.Bytes()))
 	}
 }
 
@@ -192,18 +195,19 @@ func TestOCRModes(t *testing.T) {
 		{"redo leaves painted text", pdftest.BornDigital(1), Redo, Native, false, true, "native_text", ""},
 		{"force takes no text", pdftest.BornDigital(1), Force, Scanned, true, false, "", ""},
 		{"force leaves blank pages", pdftest.BlankPages(1), Force, Blank, false, false, "blank", ""},
-		{"skip leaves scans", pdftest.Scanned(scan), Skip, Scanned, false, false, "skipped", "ocr_skipped"},
+		{"skip leaves scans", pdftest.ScannedFile(scan), Skip, Scanned, false, false, "skipped", "ocr_skipped"},
 		{"skip keeps a layer", pdftest.ScanWithTextLayer(true), Skip, Mixed, false, true, "native_text", ""},
-		{"skip keeps what text there is", pdftest.GarbledText(pdftest.PrivateUse), Skip, Garbled, false, true, "native_text", ""},
+		{"skip keeps what text there is", pdftest.GarbledText(pdftest.PrivateUse), Skip, Garbled, false, true, "native_text",
+			""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d, err := e.Open(t.Context(), tt.file.Open(t), "")
+			d, err := e.OpenDocument(t.Context(), tt.file.OpenFile(t), "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			r, err := d.Page(t.Context(), 1, PageOptions{OCR: tt.mode})
+			r, err := d.ReadPage(t.Context(), 1, PageOptions{OCR: tt.mode})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,17 +221,17 @@ func TestOCRModes(t *testing.T) {
 
 func TestAttachmentsAreListedAndRead(t *testing.T) {
 	t.Parallel()
-	d := open(t, sharedEngine(t), pdftest.WithHazards(pdftest.EmbeddedFile))
+	d := openDocument(t, sharedEngine(t), pdftest.WithHazards(pdftest.EmbeddedFile))
 	m := d.Info().Metadata
 	if m == nil || len(m.Attachments) != 1 || m.Attachments[0].Size <= 0 || m.Attachments[0].Name == "" {
 		t.Fatalf("got %+v, want one attachment", m)
 	}
 	var b bytes.Buffer
-	if err := d.Attachment(t.Context(), 1, &b); err != nil || int64(b.Len()) != m.Attachments[0].Size {
+	if err := d.WriteAttachment(t.Context(), 1, &b); err != nil || int64(b.Len()) != m.Attachments[0].Size {
 		t.Errorf("got %d bytes, want %d, error %v", b.Len(), m.Attachments[0].Size, err)
 	}
 	for _, n := range []int{0, 2, -1} {
-		if err := d.Attachment(t.Context(), n, &b); err == nil {
+		if err := d.WriteAttachment(t.Context(), n, &b); err == nil {
 			t.Errorf("attachment %d: got no error", n)
 		}
 	}
@@ -235,22 +239,25 @@ func TestAttachmentsAreListedAndRead(t *testing.T) {
 
 func TestMetadataOfTheCorpus(t *testing.T) {
 	t.Parallel()
-	corpus, e := pdftest.Corpus(t), sharedEngine(t)
+	corpus, e := pdftest.OpenCorpus(t), sharedEngine(t)
 	for path, want := range map[string]func(*Metadata) bool{
 		"encrypted/paperless-signed.pdf": func(m *Metadata) bool {
 			return len(m.Signatures) == 1 && m.Signatures[0].SubFilter == "ETSI.CAdES.detached" && m.Signatures[0].WholeFile &&
 				m.Permissions != nil && !m.Permissions.Modify
 		},
-		"encrypted/pymupdf-test-2333.pdf":     func(m *Metadata) bool { return len(m.Claims) == 1 && m.Claims[0] == "PDF/UA-1" && m.XMP != "" },
+		"encrypted/pymupdf-test-2333.pdf": func(m *Metadata) bool {
+			return len(m.Claims) == 1 &&
+				m.Claims[0] == "PDF/UA-1" && m.XMP != ""
+		},
 		"hostile/own-xmp-entity-laughs-a.pdf": func(m *Metadata) bool { return len(m.XMP) < 1000 && len(m.Fields) == 0 },
 		"pdf/pdfjs-labelled_pages.pdf":        func(m *Metadata) bool { return len(m.PageLabels) > 0 },
 	} {
-		f := corpus.File(path)
+		f := corpus.FileAt(path)
 		file, err := os.Open(f.Abs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := e.Open(t.Context(), file, f.Password())
+		d, err := e.OpenDocument(t.Context(), file, f.Password())
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -269,7 +276,8 @@ func TestLinksAreBounded(t *testing.T) {
 	b.WriteString("%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n")
 	b.WriteString("3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Annots[")
 	for i := range 500 {
-		fmt.Fprintf(&b, "<</Type/Annot/Subtype/Link/Rect[%d 10 %d 20]/A<</S/URI/URI(http://a/%d%s)>>>>", i, i+1, i, strings.Repeat("x", 1000))
+		fmt.Fprintf(&b, "<</Type/Annot/Subtype/Link/Rect[%d 10 %d 20]/A<</S/URI/URI(http://a/%d%s)>>>>", i, i+1, i,
+			strings.Repeat("x", 1000))
 	}
 	b.WriteString("]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n")
 	path := filepath.Join(t.TempDir(), "links.pdf")
@@ -281,19 +289,19 @@ func TestLinksAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	d, err := sharedEngine(t).Open(t.Context(), file, "")
+	d, err := sharedEngine(t).OpenDocument(t.Context(), file, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if n := len(read(t, d, 1).Page.GetLinks()); n < 100 || n > 140 {
+	if n := len(readPage(t, d, 1).Page.GetLinks()); n < 100 || n > 140 {
 		t.Errorf("got %d links with addresses of 1,000 bytes, want as many as 128 KiB hold", n)
 	}
 }
 
 func TestLinksAndTags(t *testing.T) {
 	t.Parallel()
-	corpus, e := pdftest.Corpus(t), sharedEngine(t)
+	corpus, e := pdftest.OpenCorpus(t), sharedEngine(t)
 	for path, want := range map[string]func(*inkstreamv1.Page) bool{
 		"broken/opf-219789.pdf": func(p *inkstreamv1.Page) bool {
 			linked := false
@@ -306,16 +314,16 @@ func TestLinksAndTags(t *testing.T) {
 			return len(p.GetTags()) > 20 && p.GetTags()[0].GetRole() == "Document" && p.GetTags()[0].GetDepth() == 1
 		},
 	} {
-		f := corpus.File(path)
+		f := corpus.FileAt(path)
 		file, err := os.Open(f.Abs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := e.Open(t.Context(), file, f.Password())
+		d, err := e.OpenDocument(t.Context(), file, f.Password())
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		if p := read(t, d, 1).Page; !want(p) {
+		if p := readPage(t, d, 1).Page; !want(p) {
 			t.Errorf("%s: got links %v, tags %v", path, p.GetLinks(), p.GetTags())
 		}
 		d.Close()

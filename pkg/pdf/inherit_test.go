@@ -8,11 +8,12 @@ import (
 	"inkstream.dev/pkg/pdftest"
 )
 
-// inheriting returns a document of one page with a stamp on it, of which those entries stand in the page itself, or above it in the page tree.
-func inheriting(own, above string) pdftest.File {
+// inheritingFile returns a document of one page with a stamp on it, of which those entries stand in the page itself,
+// or above it in the page tree.
+func inheritingFile(own, above string) pdftest.File {
 	content := "/H1 << /MCID 0 >> BDC BT /F7 12 Tf 60 80 Td (Delivery note) Tj ET EMC q 40 0 0 40 200 60 cm /Im7 Do Q"
 	look := "BT /F1 12 Tf 4 6 Td (PAID) Tj ET"
-	return pdftest.File{Name: "inheriting.pdf", Pages: make([]pdftest.Page, 1), PDF: pdftest.Objects(
+	return pdftest.File{Name: "inheriting.pdf", Pages: make([]pdftest.Page, 1), PDF: pdftest.PDFFromObjects(
 		"<< /Type /Catalog /Pages 2 0 R /MarkInfo << /Marked true >> /StructTreeRoot 10 0 R >>",
 		fmt.Sprintf("<< /Type /Pages /Kids [3 0 R] /Count 1 %s >>", above),
 		fmt.Sprintf("<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Annots [5 0 R] /StructParents 0 %s >>", own),
@@ -27,7 +28,7 @@ func inheriting(own, above string) pdftest.File {
 	)}
 }
 
-// A page that is drawn anew with its stamps keeps what it has from the nodes above it.
+// A page that is drawn again with its stamps keeps what it has from the nodes above it.
 func TestStampedPageInherits(t *testing.T) {
 	t.Parallel()
 	resources := "/Resources << /Font << /F7 8 0 R >> /XObject << /Im7 9 0 R >> >>"
@@ -40,12 +41,14 @@ func TestStampedPageInherits(t *testing.T) {
 	} {
 		t.Run(boxes, func(t *testing.T) {
 			t.Parallel()
-			want, _, drawn := look(t, inheriting(boxes+resources, ""), 72)
-			if text := textOf(want.Page); !strings.Contains(text, "PAID") || !strings.Contains(text, "Delivery note") || len(want.Page.GetImages()) != 1 || len(want.Page.GetTags()) != 1 {
-				t.Fatalf("got %q, images %v, tags %v; want the note, the stamp, the picture and a tag", text, want.Page.GetImages(), want.Page.GetTags())
+			want, _, drawn := drawAndRead(t, inheritingFile(boxes+resources, ""), 72)
+			if text := textOf(want.Page); !strings.Contains(text, "PAID") || !strings.Contains(text, "Delivery note") ||
+				len(want.Page.GetImages()) != 1 || len(want.Page.GetTags()) != 1 {
+				t.Fatalf("got %q, images %v, tags %v; want the note, the stamp, the picture and a tag", text,
+					want.Page.GetImages(), want.Page.GetTags())
 			}
 			for _, where := range [][2]string{{resources, boxes}, {boxes, resources}, {"", boxes + resources}} {
-				got, info, picture := look(t, inheriting(where[0], where[1]), 72)
+				got, info, picture := drawAndRead(t, inheritingFile(where[0], where[1]), 72)
 				if a, b := fmt.Sprint(boxesOf(got.Page)), fmt.Sprint(boxesOf(want.Page)); a != b {
 					t.Errorf("boxes: got %s, want %s", a, b)
 				}

@@ -16,8 +16,9 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// shared is the engine that most tests use: starting one costs a process and 0.1 s. TestMain closes it and looks whether a child is left.
-var shared = sync.OnceValues(func() (*Engine, error) { return New(testConfig(), quiet()) })
+// shared is the engine that most tests use: starting one costs a process and 0.1 s. TestMain closes it and looks
+// whether a child is left.
+var shared = sync.OnceValues(func() (*Engine, error) { return New(testConfig(), discardLogger()) })
 
 func TestMain(m *testing.M) {
 	sandbox.Main(Program())
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+func discardLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // testConfig keeps the compile cache from run to run.
 func testConfig() Config {
@@ -56,10 +57,10 @@ func sharedEngine(t testing.TB) *Engine {
 	return e
 }
 
-// open opens a test file and closes it when the test ends.
-func open(t testing.TB, e *Engine, f pdftest.File) *Document {
+// openDocument opens a test file and closes it when the test ends.
+func openDocument(t testing.TB, e *Engine, f pdftest.File) *Document {
 	t.Helper()
-	d, err := e.Open(t.Context(), f.Open(t), f.Password)
+	d, err := e.OpenDocument(t.Context(), f.OpenFile(t), f.Password)
 	if err != nil {
 		t.Fatalf("open %s: %v", f.Name, err)
 	}
@@ -67,10 +68,10 @@ func open(t testing.TB, e *Engine, f pdftest.File) *Document {
 	return d
 }
 
-// read reads a page and ends the test if that fails.
-func read(t testing.TB, d *Document, n int) *PageResult {
+// readPage reads a page and ends the test if that fails.
+func readPage(t testing.TB, d *Document, n int) *PageResult {
 	t.Helper()
-	r, err := d.Page(t.Context(), n, PageOptions{})
+	r, err := d.ReadPage(t.Context(), n, PageOptions{})
 	if err != nil {
 		t.Fatalf("read page %d: %v", n, err)
 	}
@@ -92,7 +93,7 @@ func textOf(p *inkstreamv1.Page) string {
 	return strings.ReplaceAll(out.String(), "- \n", "")
 }
 
-func words(p *inkstreamv1.Page) []*inkstreamv1.Word {
+func pageWords(p *inkstreamv1.Page) []*inkstreamv1.Word {
 	var out []*inkstreamv1.Word
 	for _, b := range p.GetBlocks() {
 		for _, l := range b.GetLines() {

@@ -29,19 +29,22 @@ func pageOf(err error) int {
 func TestNativeTextIsReadWhole(t *testing.T) {
 	t.Parallel()
 	for _, f := range []pdftest.File{
-		pdftest.BornDigital(6), pdftest.Rotated(), pdftest.SidewaysText(), pdftest.CropOffset(), pdftest.OwnerOnly(pdftest.AES),
-		pdftest.Encrypted(pdftest.RC4), pdftest.WithoutXref(pdftest.BornDigital(2)), pdftest.WithJunkBefore(pdftest.BornDigital(2)),
+		pdftest.BornDigital(6), pdftest.RotatedPages(), pdftest.SidewaysText(), pdftest.CropOffsetPages(),
+		pdftest.OwnerOnlyFile(pdftest.AES),
+		pdftest.EncryptedFile(pdftest.RC4), pdftest.WithoutXref(pdftest.BornDigital(2)),
+		pdftest.WithJunkBefore(pdftest.BornDigital(2)),
 	} {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			d := open(t, sharedEngine(t), f)
+			d := openDocument(t, sharedEngine(t), f)
 			if got, want := d.Info().PageCount, len(f.Pages); got != want {
 				t.Fatalf("page count: got %d, want %d", got, want)
 			}
 			for i, want := range f.Pages {
-				r := read(t, d, i+1)
+				r := readPage(t, d, i+1)
 				if r.Triage != Native || r.Raster != nil || r.Page.GetOutcome() != "native_text" {
-					t.Errorf("page %d: got %v, outcome %q, raster %t, want native text alone", i+1, r.Triage, r.Page.GetOutcome(), r.Raster != nil)
+					t.Errorf("page %d: got %v, outcome %q, raster %t, want native text alone", i+1, r.Triage, r.Page.GetOutcome(),
+						r.Raster != nil)
 				}
 				if f1 := score.WordF1(want.Text, textOf(r.Page)); f1 < 0.97 {
 					t.Errorf("page %d: word F1 %.3f, want at least 0.97; got %q, want %q", i+1, f1, textOf(r.Page), want.Text)
@@ -60,7 +63,8 @@ func checkBoxes(t *testing.T, p *inkstreamv1.Page) {
 		for _, l := range b.GetLines() {
 			for _, w := range l.GetWords() {
 				x := w.GetBbox()
-				if len(x) != 4 || x[0] < -slack || x[1] < -slack || x[2] > p.GetWidth()+slack || x[3] > p.GetHeight()+slack || x[0] > x[2] || x[1] > x[3] {
+				if len(x) != 4 || x[0] < -slack || x[1] < -slack || x[2] > p.GetWidth()+slack || x[3] > p.GetHeight()+slack ||
+					x[0] > x[2] || x[1] > x[3] {
 					t.Errorf("page %d: box %v of a word is not on the page of %v x %v", p.GetNumber(), x, p.GetWidth(), p.GetHeight())
 					return
 				}
@@ -80,9 +84,9 @@ func checkBoxes(t *testing.T, p *inkstreamv1.Page) {
 
 func TestTurnedPagesReadAsDisplayed(t *testing.T) {
 	t.Parallel()
-	d := open(t, sharedEngine(t), pdftest.Rotated())
+	d := openDocument(t, sharedEngine(t), pdftest.RotatedPages())
 	for n := 1; n <= 4; n++ {
-		p := read(t, d, n).Page
+		p := readPage(t, d, n).Page
 		if got, want := p.GetRotation(), int32((n-1)*90); got != want {
 			t.Errorf("page %d: rotation: got %d, want %d", n, got, want)
 		}
@@ -93,7 +97,7 @@ func TestTurnedPagesReadAsDisplayed(t *testing.T) {
 				}
 			}
 		}
-		first := words(p)[0].GetBbox()
+		first := pageWords(p)[0].GetBbox()
 		if first[1] > p.GetHeight()/3 {
 			t.Errorf("page %d: the first word is at %v of %v x %v, want it on top", n, first, p.GetWidth(), p.GetHeight())
 		}
@@ -102,10 +106,10 @@ func TestTurnedPagesReadAsDisplayed(t *testing.T) {
 
 func TestSidewaysTextSaysItsAngle(t *testing.T) {
 	t.Parallel()
-	d := open(t, sharedEngine(t), pdftest.SidewaysText())
+	d := openDocument(t, sharedEngine(t), pdftest.SidewaysText())
 	seen := map[int32]bool{}
 	for n := 1; n <= d.Info().PageCount; n++ {
-		for _, b := range read(t, d, n).Page.GetBlocks() {
+		for _, b := range readPage(t, d, n).Page.GetBlocks() {
 			for _, l := range b.GetLines() {
 				seen[l.GetAngle()] = true
 			}
@@ -125,8 +129,8 @@ func TestTriage(t *testing.T) {
 		file pdftest.File
 		want []Triage
 	}{
-		{pdftest.Scanned(scan), []Triage{Scanned}},
-		{pdftest.MixedDocument(), []Triage{Native, Scanned, Native, Blank, Mixed, Scanned}},
+		{pdftest.ScannedFile(scan), []Triage{Scanned}},
+		{pdftest.MixedFile(), []Triage{Native, Scanned, Native, Blank, Mixed, Scanned}},
 		{pdftest.ScannedBlank(), []Triage{Blank}},
 		{pdftest.BlankPages(2), []Triage{Blank, Blank}},
 		{pdftest.ScanWithTextLayer(true), []Triage{Native}},
@@ -138,16 +142,16 @@ func TestTriage(t *testing.T) {
 	} {
 		t.Run(tt.file.Name, func(t *testing.T) {
 			t.Parallel()
-			d := open(t, sharedEngine(t), tt.file)
+			d := openDocument(t, sharedEngine(t), tt.file)
 			for i, want := range tt.want {
-				r := read(t, d, i+1)
+				r := readPage(t, d, i+1)
 				if r.Triage != want {
 					t.Errorf("page %d: got %v, want %v", i+1, r.Triage, want)
 				}
 				if (r.Raster != nil) != want.WantsOCR() {
 					t.Errorf("page %d: raster: got %t, want %t", i+1, r.Raster != nil, want.WantsOCR())
 				}
-				if native := len(words(r.Page)) > 0; native != (want == Native || want == Mixed) {
+				if native := len(pageWords(r.Page)) > 0; native != (want == Native || want == Mixed) {
 					t.Errorf("page %d, %v: has native words: got %t", i+1, want, native)
 				}
 			}
@@ -155,17 +159,19 @@ func TestTriage(t *testing.T) {
 	}
 }
 
-// TestRasterIsUpright compares the rasters of the same scan under every rotation, coarsely, with the page that needed none.
+// TestRasterIsUpright compares the rasters of the same scan under every rotation, coarsely, with the page that needed
+// none.
 func TestRasterIsUpright(t *testing.T) {
 	t.Parallel()
-	d := open(t, sharedEngine(t), pdftest.RotatedScans(pdftest.ScanOptions{Pages: 1}))
+	d := openDocument(t, sharedEngine(t), pdftest.RotatedScannedFile(pdftest.ScanOptions{Pages: 1}))
 	for n := 1; n <= 4; n++ {
-		r := read(t, d, n)
+		r := readPage(t, d, n)
 		if r.Raster == nil {
 			t.Fatalf("page %d: no raster, triage %v", n, r.Triage)
 		}
 		img := decodePGM(t, r.Raster)
-		if top, left := ink(img, image.Rect(0, 0, img.Rect.Dx(), img.Rect.Dy()/2)), ink(img, image.Rect(0, 0, img.Rect.Dx()/2, img.Rect.Dy())); top < 0.4 || left < 0.4 {
+		if top, left := inkShare(img, image.Rect(0, 0, img.Rect.Dx(), img.Rect.Dy()/2)),
+			inkShare(img, image.Rect(0, 0, img.Rect.Dx()/2, img.Rect.Dy())); top < 0.4 || left < 0.4 {
 			t.Errorf("page %d: %.2f of the ink is in the top half, %.2f in the left half: not upright", n, top, left)
 		}
 		if got := float32(img.Rect.Dx()) / r.Raster.DPI * 72; math.Abs(float64(got-r.Page.GetWidth())) > 1.5 {
@@ -187,13 +193,14 @@ func decodePGM(t *testing.T, r *Raster) *image.Gray {
 		t.Fatalf("read PGM header: %v", err)
 	}
 	if width != r.Width || height != r.Height || most != 255 || buf.Len() != width*height {
-		t.Fatalf("PGM of %d bytes: got %d x %d of %d and %d pixels, want %d x %d", head, width, height, most, buf.Len(), r.Width, r.Height)
+		t.Fatalf("PGM of %d bytes: got %d x %d of %d and %d pixels, want %d x %d", head, width, height, most, buf.Len(),
+			r.Width, r.Height)
 	}
 	return &image.Gray{Pix: buf.Bytes(), Stride: width, Rect: image.Rect(0, 0, width, height)}
 }
 
-// ink returns the share of the image's dark pixels that lie in a part of it.
-func ink(img *image.Gray, part image.Rectangle) float64 {
+// inkShare returns the share of the image's dark pixels that lie in a part of it.
+func inkShare(img *image.Gray, part image.Rectangle) float64 {
 	all, in := 0, 0
 	for y := range img.Rect.Dy() {
 		for x := range img.Rect.Dx() {
@@ -210,12 +217,12 @@ func ink(img *image.Gray, part image.Rectangle) float64 {
 
 func TestOptionsOverrideTriage(t *testing.T) {
 	t.Parallel()
-	d := open(t, sharedEngine(t), pdftest.MixedDocument())
-	r, err := d.Page(t.Context(), 1, PageOptions{AlwaysRaster: true})
-	if err != nil || r.Raster == nil || r.Triage != Native || len(words(r.Page)) == 0 {
+	d := openDocument(t, sharedEngine(t), pdftest.MixedFile())
+	r, err := d.ReadPage(t.Context(), 1, PageOptions{AlwaysRaster: true})
+	if err != nil || r.Raster == nil || r.Triage != Native || len(pageWords(r.Page)) == 0 {
 		t.Errorf("native page with AlwaysRaster: got %+v, error %v, want words and a raster", r, err)
 	}
-	r, err = d.Page(t.Context(), 2, PageOptions{NoRaster: true})
+	r, err = d.ReadPage(t.Context(), 2, PageOptions{NoRaster: true})
 	if err != nil || r.Raster != nil || r.Triage != Scanned {
 		t.Errorf("scanned page with NoRaster: got %+v, error %v, want no raster", r, err)
 	}
@@ -227,15 +234,15 @@ func TestRefusals(t *testing.T) {
 		file pdftest.File
 		want fault.Code
 	}
-	locked := pdftest.Encrypted(pdftest.AES)
+	locked := pdftest.EncryptedFile(pdftest.AES)
 	locked.Password = ""
 	tests := []refusal{
 		{locked, fault.Encrypted},
-		{pdftest.NoPages(), fault.NoPages},
+		{pdftest.WithoutPages(), fault.NoPages},
 		{pdftest.File{Name: "empty.pdf"}, fault.EmptyFile},
-		{pdftest.Truncated(pdftest.BornDigital(1), 0.3), fault.Damaged},
+		{pdftest.TruncateFile(pdftest.BornDigital(1), 0.3), fault.Damaged},
 	}
-	for _, f := range pdftest.NotPDFs() {
+	for _, f := range pdftest.NotPDFFiles() {
 		if len(f.PDF) > 0 {
 			tests = append(tests, refusal{f, fault.NotAPDF})
 		}
@@ -243,7 +250,7 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.file.Name, func(t *testing.T) {
 			t.Parallel()
-			d, err := sharedEngine(t).Open(t.Context(), tt.file.Open(t), tt.file.Password)
+			d, err := sharedEngine(t).OpenDocument(t.Context(), tt.file.OpenFile(t), tt.file.Password)
 			if err == nil {
 				d.Close()
 			}
@@ -255,10 +262,10 @@ func TestRefusals(t *testing.T) {
 // TestDamageIsAnswered asks for no more than an answer: pages where a reader can find them, else a code.
 func TestDamageIsAnswered(t *testing.T) {
 	t.Parallel()
-	for _, f := range append(pdftest.Damaged(), pdftest.AbsurdBoxes()...) {
+	for _, f := range append(pdftest.DamagedFiles(), pdftest.AbsurdPageBoxes()...) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			d, err := sharedEngine(t).Open(t.Context(), f.Open(t), f.Password)
+			d, err := sharedEngine(t).OpenDocument(t.Context(), f.OpenFile(t), f.Password)
 			if err != nil {
 				if fault.KindOf(err) != fault.Permanent {
 					t.Errorf("open: got %v, want a permanent fault", err)
@@ -267,7 +274,7 @@ func TestDamageIsAnswered(t *testing.T) {
 			}
 			defer d.Close()
 			for n := 1; n <= min(d.Info().PageCount, 10); n++ {
-				if _, err := d.Page(t.Context(), n, PageOptions{}); err != nil && fault.KindOf(err) != fault.Permanent {
+				if _, err := d.ReadPage(t.Context(), n, PageOptions{}); err != nil && fault.KindOf(err) != fault.Permanent {
 					t.Errorf("page %d: got %v, want a permanent fault", n, err)
 				}
 			}
@@ -277,9 +284,9 @@ func TestDamageIsAnswered(t *testing.T) {
 
 func TestPageOutOfRange(t *testing.T) {
 	t.Parallel()
-	d := open(t, sharedEngine(t), pdftest.BornDigital(2))
+	d := openDocument(t, sharedEngine(t), pdftest.BornDigital(2))
 	for _, n := range []int{-1, 0, 3} {
-		_, err := d.Page(t.Context(), n, PageOptions{})
+		_, err := d.ReadPage(t.Context(), n, PageOptions{})
 		wantCode(t, err, fault.PageNotFound, n)
 	}
 }
@@ -287,14 +294,16 @@ func TestPageOutOfRange(t *testing.T) {
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	kinds := map[pdftest.Hazard]string{
-		pdftest.JavaScript: "javascript", pdftest.NamedScript: "javascript", pdftest.PageScript: "additional_actions", pdftest.Launch: "launch_action",
-		pdftest.URI: "uri_action", pdftest.SubmitForm: "submit_form_action", pdftest.RemoteGoTo: "remote_goto_action", pdftest.OpenAction: "open_action",
+		pdftest.JavaScript: "javascript", pdftest.NamedScript: "javascript", pdftest.PageScript: "additional_actions",
+		pdftest.Launch: "launch_action",
+		pdftest.URI:    "uri_action", pdftest.SubmitForm: "submit_form_action", pdftest.RemoteGoTo: "remote_goto_action",
+		pdftest.OpenAction:   "open_action",
 		pdftest.EmbeddedFile: "embedded_file", pdftest.XFA: "xfa", pdftest.Signature: "signature",
 	}
-	for _, hazard := range pdftest.Hazards() {
+	for _, hazard := range pdftest.AllHazards() {
 		t.Run(string(hazard), func(t *testing.T) {
 			t.Parallel()
-			d := open(t, sharedEngine(t), pdftest.WithHazards(hazard))
+			d := openDocument(t, sharedEngine(t), pdftest.WithHazards(hazard))
 			if got := findingsOf(t, d); got[kinds[hazard]].Count < 1 {
 				t.Errorf("got %v, want %s", got, kinds[hazard])
 			}
@@ -302,7 +311,7 @@ func TestFindings(t *testing.T) {
 	}
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
-		if got := findingsOf(t, open(t, sharedEngine(t), pdftest.BornDigital(3))); len(got) > 0 {
+		if got := findingsOf(t, openDocument(t, sharedEngine(t), pdftest.BornDigital(3))); len(got) > 0 {
 			t.Errorf("got %v, want none", got)
 		}
 	})
@@ -310,7 +319,7 @@ func TestFindings(t *testing.T) {
 
 func findingsOf(t *testing.T, d *Document) map[string]Finding {
 	t.Helper()
-	found, err := d.Findings(t.Context())
+	found, err := d.CollectFindings(t.Context())
 	if err != nil {
 		t.Fatalf("findings: %v", err)
 	}
@@ -321,8 +330,9 @@ func findingsOf(t *testing.T, d *Document) map[string]Finding {
 	return out
 }
 
-// TestStallingPageCostsItself runs a page past its deadline, or out of memory, and goes on with the next on the same Document.
-func TestStallingPageCostsItself(t *testing.T) {
+// TestStallingPageFailsAlone runs a page past its deadline, or out of memory, and goes on with the next on the same
+// Document.
+func TestStallingPageFailsAlone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		stall pdftest.Stall
@@ -335,7 +345,7 @@ func TestStallingPageCostsItself(t *testing.T) {
 			t.Parallel()
 			cfg := testConfig()
 			cfg.Workers, cfg.PageTimeout = 1, 3*time.Second
-			e, err := New(cfg, quiet())
+			e, err := New(cfg, discardLogger())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -344,17 +354,18 @@ func TestStallingPageCostsItself(t *testing.T) {
 					t.Errorf("close: error %v, %d children left", err, e.Stats().Live)
 				}
 			}()
-			d, err := e.Open(t.Context(), pdftest.Hang(tt.stall).Open(t), "")
+			d, err := e.OpenDocument(t.Context(), pdftest.HangingFile(tt.stall).OpenFile(t), "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			read(t, d, 1)
-			_, err = d.Page(t.Context(), 2, PageOptions{})
-			if got := fault.CodeOf(err); !slices.Contains(tt.want, got) || fault.KindOf(err) != fault.EngineCrash || pageOf(err) != 2 {
+			readPage(t, d, 1)
+			_, err = d.ReadPage(t.Context(), 2, PageOptions{})
+			if got := fault.CodeOf(err); !slices.Contains(tt.want, got) || fault.KindOf(err) != fault.EngineCrash ||
+				pageOf(err) != 2 {
 				t.Fatalf("page 2: got %v of kind %v for page %d, want one of %v", err, fault.KindOf(err), pageOf(err), tt.want)
 			}
-			if len(words(read(t, d, 3).Page)) == 0 {
+			if len(pageWords(readPage(t, d, 3).Page)) == 0 {
 				t.Error("page 3: no words after the child was replaced")
 			}
 			if got := e.Stats().Started; got != 2 {
@@ -366,18 +377,18 @@ func TestStallingPageCostsItself(t *testing.T) {
 
 func TestCancelledCallSaysSo(t *testing.T) {
 	t.Parallel()
-	d := open(t, sharedEngine(t), pdftest.BornDigital(1))
+	d := openDocument(t, sharedEngine(t), pdftest.BornDigital(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.Page(ctx, 1, PageOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := d.ReadPage(ctx, 1, PageOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error: got %v, want context.Canceled in it", err)
 	}
-	read(t, d, 1)
+	readPage(t, d, 1)
 }
 
 func TestDocumentInfo(t *testing.T) {
 	t.Parallel()
-	info := open(t, sharedEngine(t), pdftest.OwnerOnly(pdftest.RC4)).Info()
+	info := openDocument(t, sharedEngine(t), pdftest.OwnerOnlyFile(pdftest.RC4)).Info()
 	if !info.Document.GetEncrypted() || !strings.HasPrefix(info.Document.GetPdfVersion(), "1.") {
 		t.Errorf("got %v, want an encrypted PDF 1.x", info.Document)
 	}
@@ -401,11 +412,11 @@ func TestConfigNamesEveryProblem(t *testing.T) {
 
 func TestClosedFileIsAnError(t *testing.T) {
 	t.Parallel()
-	f := pdftest.BornDigital(1).Open(t)
+	f := pdftest.BornDigital(1).OpenFile(t)
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := sharedEngine(t).Open(t.Context(), f, ""); err == nil {
+	if d, err := sharedEngine(t).OpenDocument(t.Context(), f, ""); err == nil {
 		d.Close()
 		t.Error("a closed file was opened")
 	} else if !errors.Is(err, os.ErrClosed) && fault.CodeOf(err) == "" {
@@ -420,7 +431,7 @@ func TestUnsafeCacheIsNotUsed(t *testing.T) {
 	if err := os.Chmod(cfg.CacheDir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(cfg, quiet())
+	e, err := New(cfg, discardLogger())
 	if err != nil {
 		t.Fatalf("New with a cache that others can write to: got %v, want an engine without one", err)
 	}

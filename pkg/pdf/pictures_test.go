@@ -9,9 +9,9 @@ import (
 )
 
 // imagesOfPage reads the first page with its images.
-func imagesOfPage(t *testing.T, file pdftest.File) *kept {
+func imagesOfPage(t *testing.T, file pdftest.File) *keptImages {
 	t.Helper()
-	k, pages := imagesOf(t, sharedEngine(t), file.Write(t), "", 1)
+	k, pages := imagesOf(t, sharedEngine(t), file.WriteFile(t), "", 1)
 	if pages != 1 {
 		t.Fatalf("%s: got %d pages, want 1", file.Name, pages)
 	}

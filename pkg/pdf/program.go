@@ -17,17 +17,19 @@ const programName = "pdf"
 
 // Program is what the children of an Engine run. A process that makes an Engine must list it in [sandbox.Main].
 func Program() sandbox.Program {
-	return sandbox.Program{Name: programName, Setup: setup}
+	return sandbox.Program{Name: programName, Setup: setupChild}
 }
 
 // childConfig travels to the child as its one argument.
 type childConfig struct {
-	CacheDir    string   `json:"cacheDir"`
-	MemoryLimit int64    `json:"memoryLimit"`
-	FontDirs    []string `json:"fontDirs"`
+	CacheDir string `json:"cacheDir"`
+	// WritableCacheDir is used where CacheDir is read-only and lacks the code for this processor; empty for none.
+	WritableCacheDir string   `json:"writableCacheDir,omitempty"`
+	MemoryLimit      int64    `json:"memoryLimit"`
+	FontDirs         []string `json:"fontDirs"`
 }
 
-func (c childConfig) args() ([]string, error) {
+func (c childConfig) encodeArgs() ([]string, error) {
 	b, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("encode child configuration: %w", err)
@@ -35,8 +37,8 @@ func (c childConfig) args() ([]string, error) {
 	return []string{string(b)}, nil
 }
 
-// setup compiles PDFium, or loads its code from the cache, while the child may still write to the cache.
-func setup(ctx context.Context, args []string) (sandbox.Handler, error) {
+// setupChild compiles PDFium, or loads its code from the cache, while the child may still write to the cache.
+func setupChild(ctx context.Context, args []string) (sandbox.Handler, error) {
 	if len(args) != 1 {
 		return nil, fmt.Errorf("pdf child: %d arguments, want 1", len(args))
 	}
@@ -44,23 +46,48 @@ func setup(ctx context.Context, args []string) (sandbox.Handler, error) {
 	if err := json.Unmarshal([]byte(args[0]), &cfg); err != nil {
 		return nil, fmt.Errorf("pdf child: %w", err)
 	}
-	// The heap is small beside PDFium's memory, which is not in it: collecting less often saves a twentieth of the CPU time.
+	// The heap is small beside PDFium's memory, which is not in it: collecting less often saves a twentieth of the CPU
+	// time.
 	debug.SetGCPercent(300)
-	h, err := host.New(ctx, pdfium.Config{CacheDir: cfg.CacheDir, MemoryLimit: cfg.MemoryLimit, FontDirs: cfg.FontDirs})
+	engine := pdfium.Config{CacheDir: cfg.CacheDir, MemoryLimit: cfg.MemoryLimit, FontDirs: cfg.FontDirs}
+	if pdfium.CountCachedModules(cfg.WritableCacheDir) > 0 {
+		engine.CacheDir = cfg.WritableCacheDir // a child before this one found that the other lacks the code
+	}
+	h, err := loadHost(ctx, engine)
+	if err != nil && engine.CacheDir != cfg.WritableCacheDir && isReadOnly(cfg.CacheDir) {
+		// What was compiled is lost with the error, so the first child compiles it twice.
+		fmt.Fprintf(os.Stderr, "%s lacks the code for this processor: PDFium is compiled, and kept in %q: %v\n",
+			cfg.CacheDir, cfg.WritableCacheDir, err)
+		engine.CacheDir = cfg.WritableCacheDir
+		h, err = loadHost(ctx, engine)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return child{h}, nil
+	return hostHandler{h}, nil
 }
 
-// child ends its process when PDFium crashes.
-type child struct{ host *host.Host }
+// loadHost returns a host with PDFium's code from the cache. Where the cache lacks it, loadHost compiles it into the
+// cache and replaces this process by a fresh one, which loads it: the compiler's memory, some 300 MB, would otherwise
+// stay with the child for its whole life.
+func loadHost(ctx context.Context, cfg pdfium.Config) (*host.Host, error) {
+	before := pdfium.CountCachedModules(cfg.CacheDir)
+	h, err := host.New(ctx, cfg)
+	if err != nil || pdfium.CountCachedModules(cfg.CacheDir) <= before {
+		return h, err
+	}
+	fmt.Fprintf(os.Stderr, "the compiler's memory stays with this child: %v\n", sandbox.Restart())
+	return h, nil
+}
 
-// exitTrap is the exit status of a crash in PDFium that is not for want of memory.
-const exitTrap = 98
+// hostHandler ends its process when PDFium crashes.
+type hostHandler struct{ host *host.Host }
+
+// exitPDFiumTrap is the exit status of a crash in PDFium that is not for want of memory.
+const exitPDFiumTrap = 98
 
 // Handle implements [sandbox.Handler].
-func (c child) Handle(ctx context.Context, req sandbox.Request) ([]byte, error) {
+func (c hostHandler) Handle(ctx context.Context, req sandbox.Request) ([]byte, error) {
 	defer func() {
 		e := recover()
 		if e == nil {
@@ -75,9 +102,9 @@ func (c child) Handle(ctx context.Context, req sandbox.Request) ([]byte, error) 
 		if trap.Memory {
 			os.Exit(sandbox.ExitMemory)
 		}
-		os.Exit(exitTrap)
+		os.Exit(exitPDFiumTrap)
 	}()
-	b, err := c.host.Handle(ctx, host.Request{Body: req.Body, Files: req.Files, Scratch: req.Scratch})
+	b, err := c.host.HandleRequest(ctx, host.Request{Body: req.Body, Files: req.Files, Scratch: req.Scratch})
 	if trap, ok := errors.AsType[*pdfium.Trap](err); ok {
 		panic(trap)
 	}

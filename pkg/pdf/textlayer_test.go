@@ -17,7 +17,7 @@ import (
 // readWords counts the words that pdftotext reads in a file, marks of direction left out.
 func readWords(t *testing.T, file pdftest.File, args ...string) map[string]int {
 	t.Helper()
-	said, _ := run(t, "pdftotext", append(args, "-enc", "UTF-8", file.Write(t), "-")...)
+	said, _ := runTool(t, "pdftotext", append(args, "-enc", "UTF-8", file.WriteFile(t), "-")...)
 	said = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Bidi_Control, r) {
 			return -1
@@ -35,18 +35,20 @@ func readWords(t *testing.T, file pdftest.File, args ...string) map[string]int {
 func addLayer(t *testing.T, file pdftest.File, page *inkstreamv1.Page) pdftest.File {
 	t.Helper()
 	var out bytes.Buffer
-	if err := sharedEngine(t).TextLayer(t.Context(), file.Open(t), "", sequence([]*inkstreamv1.Page{page}), &out); err != nil {
+	if err := sharedEngine(t).WriteTextLayer(t.Context(), file.OpenFile(t), "", sequence([]*inkstreamv1.Page{page}),
+		&out); err != nil {
 		t.Fatal(err)
 	}
 	file.PDF = out.Bytes()
 	return file
 }
 
-// A page whose own text is of no use keeps it, and pdftotext reads both: words of neither are joined with words of the other, or cut in two.
+// A page whose own text is of no use keeps it, and pdftotext reads both: words of neither are joined with words of
+// the other, or cut in two.
 func TestTextLayerOverTextOfThePage(t *testing.T) {
 	t.Parallel()
-	need(t, "pdftotext", "qpdf", "pdftoppm")
-	d, err := sharedEngine(t).Open(t.Context(), pdftest.ScanWithTextLayer(true).Open(t), "")
+	requireTools(t, "pdftotext", "qpdf", "pdftoppm")
+	d, err := sharedEngine(t).OpenDocument(t.Context(), pdftest.ScanWithTextLayer(true).OpenFile(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,26 +75,31 @@ func TestTextLayerOverTextOfThePage(t *testing.T) {
 					}
 				}
 			}
-			l := &layered{unit: 1, name: file.Name, original: file.Write(t), path: done.Write(t), pages: []*inkstreamv1.Page{page}}
+			l := &layeredDocument{unit: 1, name: file.Name, original: file.WriteFile(t), path: done.WriteFile(t),
+				pages: []*inkstreamv1.Page{page}}
 			l.checkAll(t)
 		})
 	}
 }
 
-// Words much taller than the text that they lie on, or over each other, as recognition sees them in ornaments, come back as well.
+// Words much taller than the text that they lie on, or over each other, as recognition sees them in ornaments, come
+// back as well.
 func TestTextLayerOfTallWords(t *testing.T) {
 	t.Parallel()
-	need(t, "pdftotext")
+	requireTools(t, "pdftotext")
 	const content = "BT /F 18 Tf 40 300 Td (a line which the page has of its own) Tj ET"
-	file := pdftest.File{Name: "line.pdf", PDF: pdftest.Objects("<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+	file := pdftest.File{Name: "line.pdf", PDF: pdftest.PDFFromObjects("<</Type/Catalog/Pages 2 0 R>>",
+		"<</Type/Pages/Kids[3 0 R]/Count 1>>",
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 400]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
 		fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(content), content),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")}
-	page := &inkstreamv1.Page{Number: 1, Blocks: []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{
-		{Text: "within", Bbox: []float32{40, 84, 300, 104}}, {Text: "Eg", Bbox: []float32{115, 76, 145, 116}}, {Text: "Os", Bbox: []float32{160, 76, 200, 116}},
-	}}, {Words: []*inkstreamv1.Word{
-		{Text: "large", Bbox: []float32{40, 200, 140, 260}}, {Text: "LSI", Bbox: []float32{134, 200, 240, 260}},
-	}}}}}}
+	page := &inkstreamv1.Page{Number: 1,
+		Blocks: []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{{Words: []*inkstreamv1.Word{
+			{Text: "within", Bbox: []float32{40, 84, 300, 104}}, {Text: "Eg", Bbox: []float32{115, 76, 145, 116}},
+			{Text: "Os", Bbox: []float32{160, 76, 200, 116}},
+		}}, {Words: []*inkstreamv1.Word{
+			{Text: "large", Bbox: []float32{40, 200, 140, 260}}, {Text: "LSI", Bbox: []float32{134, 200, 240, 260}},
+		}}}}}}
 	for _, w := range wordsOf(page) {
 		w.Confidence = proto.Float32(0.1)
 	}
@@ -136,14 +143,15 @@ func recognisedPage(rows []row) *inkstreamv1.Page {
 
 func TestTextLayerKeepsWordsApart(t *testing.T) {
 	t.Parallel()
-	need(t, "pdftotext")
+	requireTools(t, "pdftotext")
 	for _, tt := range []struct {
 		name string
 		rows []row
 		want string
 	}{
 		{"words that overlap", []row{{100, []at{{"Zephits", 60}, {"de", 98}, {"chantans", 108}}}}, "Zephits de chantans"},
-		{"lines side by side", []row{{100, []at{{"300", 60}}}, {100, []at{{"7", 78}}}, {140, []at{{"200", 60}, {"more", 90}}}}, "300 7 200 more"},
+		{"lines side by side", []row{{100, []at{{"300", 60}}}, {100, []at{{"7", 78}}},
+			{140, []at{{"200", 60}, {"more", 90}}}}, "300 7 200 more"},
 		{"runs in lines of another direction", []row{
 			{100, []at{{"נכתב", 300}, {"\u200eMBR", 100}, {"(Master", 130}, {"Record)-?\u200f", 180}}},
 			{140, []at{{"הדואר", 300}, {"Alt", 200}, {"35", 222}, {"שלום", 150}}},

@@ -27,13 +27,15 @@ func inUnits(f pdftest.File) pdftest.File {
 	f.Name = "user-unit-" + f.Name
 	at := len(f.PDF)
 	f.PDF = fmt.Appendf(slices.Clip(f.PDF), "%s 0 obj << /Type /Page /UserUnit 2 /Parent %sendobj\n", page[1], page[2])
-	f.PDF = fmt.Appendf(f.PDF, "xref\n%s 1\n%010d 00000 n \ntrailer << /Size 1000 %s /Prev %s >>\nstartxref\n%d\n%%%%EOF\n", page[1], at, root, xref[1], len(f.PDF))
+	f.PDF = fmt.Appendf(f.PDF,
+		"xref\n%s 1\n%010d 00000 n \ntrailer << /Size 1000 %s /Prev %s >>\nstartxref\n%d\n%%%%EOF\n", page[1], at, root,
+		xref[1], len(f.PDF))
 	return f
 }
 
 // boxesOf returns everything on a page that has a place.
 func boxesOf(p *inkstreamv1.Page) (out [][]float32) {
-	for _, w := range words(p) {
+	for _, w := range pageWords(p) {
 		out = append(out, w.GetBbox(), []float32{w.GetSize()})
 	}
 	for _, m := range p.GetImages() {
@@ -48,11 +50,12 @@ func boxesOf(p *inkstreamv1.Page) (out [][]float32) {
 func TestUserUnit(t *testing.T) {
 	t.Parallel()
 	const unit = 2
-	for _, f := range []pdftest.File{pdftest.BornDigital(1), pdftest.PageWithImage(), pdftest.Scanned(pdftest.ScanOptions{Pages: 1, DPI: 200})} {
+	for _, f := range []pdftest.File{pdftest.BornDigital(1), pdftest.PageWithImage(),
+		pdftest.ScannedFile(pdftest.ScanOptions{Pages: 1, DPI: 200})} {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			a, _, asItIs := look(t, f, 72)
-			b, info, inUnits := look(t, inUnits(f), 72/unit)
+			a, _, asItIs := drawAndRead(t, f, 72)
+			b, info, inUnits := drawAndRead(t, inUnits(f), 72/unit)
 			want, got := boxesOf(a.Page), boxesOf(b.Page)
 			if len(got) != len(want) || len(got) == 1 {
 				t.Fatalf("got %d boxes, want %d", len(got), len(want))
@@ -67,7 +70,8 @@ func TestUserUnit(t *testing.T) {
 			if size := info.PageSizes[0]; size.Width != b.Page.GetWidth() || size.Height != b.Page.GetHeight() {
 				t.Errorf("size: got %v, want %v x %v", size, b.Page.GetWidth(), b.Page.GetHeight())
 			}
-			if r := b.Raster; r != nil && (b.Triage == Scanned && r.DPI > 200/unit+1 || math.Abs(float64(r.Width)*72/float64(r.DPI)-float64(b.Page.GetWidth())) > 2) {
+			if r := b.Raster; r != nil && (b.Triage == Scanned && r.DPI > 200/unit+1 ||
+				math.Abs(float64(r.Width)*72/float64(r.DPI)-float64(b.Page.GetWidth())) > 2) {
 				t.Errorf("raster: got %d pixels across at %v dpi for %v points", r.Width, r.DPI, b.Page.GetWidth())
 			}
 			if (a.Raster == nil) != (b.Raster == nil) {
@@ -87,15 +91,15 @@ func TestUserUnit(t *testing.T) {
 	}
 }
 
-// look reads and draws the first page of a document. It closes the document: a test that held two at once could wait for ever for the engine's
-// second child, which another one holds.
-func look(t *testing.T, f pdftest.File, dpi float64) (*PageResult, Info, image.Image) {
+// drawAndRead reads and draws the first page of a document. It closes the document: a test that held two at once
+// could wait without end for the engine's second child, which another one holds.
+func drawAndRead(t *testing.T, f pdftest.File, dpi float64) (*PageResult, Info, image.Image) {
 	t.Helper()
-	d := open(t, sharedEngine(t), f)
+	d := openDocument(t, sharedEngine(t), f)
 	defer d.Close()
-	page := read(t, d, 1)
+	page := readPage(t, d, 1)
 	var drawn bytes.Buffer
-	if err := d.Draw(t.Context(), 1, dpi, &drawn); err != nil {
+	if err := d.DrawPage(t.Context(), 1, dpi, &drawn); err != nil {
 		t.Fatal(err)
 	}
 	picture, err := png.Decode(&drawn)

@@ -25,10 +25,11 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// recognise stands for a recogniser: it marks the page's own words as recognised, or, where it has none, lays the given words out in rows.
+// recognise stands for a recogniser: it marks the page's own words as recognised, or, where it has none, lays the
+// given words out in rows.
 func recognise(t testing.TB, d *Document, n int, words []string) *inkstreamv1.Page {
 	t.Helper()
-	r, err := d.Page(t.Context(), n, PageOptions{NoRaster: true})
+	r, err := d.ReadPage(t.Context(), n, PageOptions{NoRaster: true})
 	if err != nil {
 		return nil
 	}
@@ -58,7 +59,8 @@ func recognise(t testing.TB, d *Document, n int, words []string) *inkstreamv1.Pa
 			break
 		}
 		length := min(width-5, 5*float32(len([]rune(text))))
-		line.Words = append(line.Words, &inkstreamv1.Word{Text: text, Bbox: []float32{x, y, x + length, y + 10}, Confidence: proto.Float32(0.8)})
+		line.Words = append(line.Words, &inkstreamv1.Word{Text: text, Bbox: []float32{x, y, x + length, y + 10},
+			Confidence: proto.Float32(0.8)})
 	}
 	p.Blocks = []*inkstreamv1.Block{block}
 	return p
@@ -83,8 +85,8 @@ func sequence(pages []*inkstreamv1.Page) iter.Seq2[*inkstreamv1.Page, error] {
 	}
 }
 
-// layered is a document and what became of it.
-type layered struct {
+// layeredDocument is a document and what became of it.
+type layeredDocument struct {
 	name, password string
 	original, path string // files
 	pages          []*inkstreamv1.Page
@@ -95,8 +97,8 @@ type layered struct {
 // sampleWords are of many scripts, one of them beyond the basic plane.
 var sampleWords = strings.Fields("Der Wörterbuch naïve Ελληνικά слово 漢字 かな 한국어 ภาษาไทย हिन्दी 𝔘𝔫𝔦 𠀋𠂉 (a) x<y> & fi Straße; end. 42%")
 
-// layer writes a text layer on the first pages of a document.
-func layer(t testing.TB, e *Engine, name, path, password string, most int) (*layered, error) {
+// writeLayer writes a text layer on the first pages of a document.
+func writeLayer(t testing.TB, e *Engine, name, path, password string, most int) (*layeredDocument, error) {
 	t.Helper()
 	words := sampleWords
 	f, err := os.Open(path)
@@ -104,11 +106,12 @@ func layer(t testing.TB, e *Engine, name, path, password string, most int) (*lay
 		t.Fatal(err)
 	}
 	defer f.Close()
-	d, err := e.Open(t.Context(), f, password)
+	d, err := e.OpenDocument(t.Context(), f, password)
 	if err != nil {
 		return nil, err
 	}
-	out := &layered{unit: 1, name: name, password: password, original: path, path: filepath.Join(t.TempDir(), "searchable.pdf")}
+	out := &layeredDocument{unit: 1, name: name, password: password, original: path,
+		path: filepath.Join(t.TempDir(), "searchable.pdf")}
 	for n := 1; n <= min(d.Info().PageCount, most); n++ {
 		if p := recognise(t, d, n, words); p != nil {
 			out.pages = append(out.pages, p)
@@ -116,7 +119,7 @@ func layer(t testing.TB, e *Engine, name, path, password string, most int) (*lay
 	}
 	d.Close()
 	var b bytes.Buffer
-	if err := e.TextLayer(t.Context(), f, password, sequence(out.pages), &b); err != nil {
+	if err := e.WriteTextLayer(t.Context(), f, password, sequence(out.pages), &b); err != nil {
 		return nil, err
 	}
 	original, err := os.ReadFile(path)
@@ -136,7 +139,7 @@ func layer(t testing.TB, e *Engine, name, path, password string, most int) (*lay
 	return out, nil
 }
 
-func need(t testing.TB, tools ...string) {
+func requireTools(t testing.TB, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -145,8 +148,8 @@ func need(t testing.TB, tools ...string) {
 	}
 }
 
-// run runs a tool and returns what it prints, and its exit status.
-func run(t testing.TB, name string, args ...string) (string, int) {
+// runTool runs a tool and returns what it prints, and its exit status.
+func runTool(t testing.TB, name string, args ...string) (string, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -164,23 +167,23 @@ func run(t testing.TB, name string, args ...string) (string, int) {
 	return out.String(), 0
 }
 
-// checkSound looks whether the layered file is as sound as the original in qpdf's eyes.
-func (l *layered) checkSound(t testing.TB) {
+// checkValid looks whether the layered file is as sound as the original in qpdf's eyes.
+func (l *layeredDocument) checkValid(t testing.TB) {
 	t.Helper()
 	rank := map[int]int{0: 0, 3: 1, 2: 2} // no fault, warnings, errors
-	_, before := run(t, "qpdf", "--password="+l.password, "--check", l.original)
-	said, after := run(t, "qpdf", "--password="+l.password, "--check", l.path)
+	_, before := runTool(t, "qpdf", "--password="+l.password, "--check", l.original)
+	said, after := runTool(t, "qpdf", "--password="+l.password, "--check", l.path)
 	if rank[after] > rank[before] {
 		t.Errorf("%s: qpdf --check: got %d, want %d as for the original: %s", l.name, after, before, said)
 	}
 }
 
 // checkPixels compares what is drawn.
-func (l *layered) checkPixels(t testing.TB) {
+func (l *layeredDocument) checkPixels(t testing.TB) {
 	t.Helper()
 	draw := func(path string) string {
 		prefix := filepath.Join(t.TempDir(), "p")
-		run(t, "pdftoppm", "-r", "100", "-l", strconv.Itoa(len(l.pages)), "-upw", l.password, path, prefix)
+		runTool(t, "pdftoppm", "-r", "100", "-l", strconv.Itoa(len(l.pages)), "-upw", l.password, path, prefix)
 		return prefix
 	}
 	before, after := draw(l.original), draw(l.path)
@@ -198,11 +201,12 @@ func (l *layered) checkPixels(t testing.TB) {
 	}
 }
 
-// boxed is what pdftotext says of the words of the first pages, in the order of the file: in its own it takes a word that lies on another for the
-// same one, printed twice.
-func (l *layered) boxed(t testing.TB) [][]quality.Box {
+// boxedWords is what pdftotext says of the words of the first pages, in the order of the file: in its own it takes a
+// word that lies on another for the same one, printed twice.
+func (l *layeredDocument) boxedWords(t testing.TB) [][]quality.Box {
 	t.Helper()
-	out, _ := run(t, "pdftotext", "-raw", "-cropbox", "-bbox", "-l", strconv.Itoa(len(l.pages)), "-upw", l.password, l.path, "-")
+	out, _ := runTool(t, "pdftotext", "-raw", "-cropbox", "-bbox", "-l", strconv.Itoa(len(l.pages)), "-upw", l.password,
+		l.path, "-")
 	pages, err := quality.ReadBoxes(strings.NewReader(out))
 	if err != nil {
 		t.Fatal(err)
@@ -211,9 +215,9 @@ func (l *layered) boxed(t testing.TB) [][]quality.Box {
 }
 
 // checkWords looks for every recognised word at its place. It returns how many there are and how many were found.
-func (l *layered) checkWords(t testing.TB) (found, all int) {
+func (l *layeredDocument) checkWords(t testing.TB) (found, all int) {
 	t.Helper()
-	boxes := l.boxed(t)
+	boxes := l.boxedWords(t)
 	for _, p := range l.pages {
 		var read []quality.Box
 		if n := int(p.GetNumber()); n <= len(boxes) { // pdftotext cannot open every broken or encrypted file
@@ -244,9 +248,9 @@ func (l *layered) checkWords(t testing.TB) (found, all int) {
 }
 
 // checkAll runs every check.
-func (l *layered) checkAll(t testing.TB) {
+func (l *layeredDocument) checkAll(t testing.TB) {
 	t.Helper()
-	l.checkSound(t)
+	l.checkValid(t)
 	l.checkPixels(t)
 	if found, all := l.checkWords(t); all == 0 || found < all {
 		t.Errorf("%s: %d of %d words are in their places", l.name, found, all)
@@ -255,21 +259,24 @@ func (l *layered) checkAll(t testing.TB) {
 
 func TestTextLayer(t *testing.T) {
 	t.Parallel()
-	need(t, "qpdf", "pdftoppm", "pdftotext")
+	requireTools(t, "qpdf", "pdftoppm", "pdftotext")
 	scan := pdftest.ScanOptions{Pages: 1}
 	files := []pdftest.File{
-		pdftest.Scanned(scan), pdftest.RotatedScans(scan), pdftest.SidewaysScans(scan), pdftest.ScannedBlank(), pdftest.UserUnits(), inUnits(pdftest.Scanned(scan)),
-		pdftest.WithBadStartxref(pdftest.Scanned(scan)), pdftest.WithoutXref(pdftest.Scanned(scan)), pdftest.WithJunkBefore(pdftest.Scanned(scan)),
-		pdftest.BornDigital(2), pdftest.Rotated(), pdftest.CropOffset(), pdftest.SidewaysText(), pdftest.BlankPages(3), pdftest.ManyPages(20),
-		pdftest.OwnerOnly(pdftest.RC4),
+		pdftest.ScannedFile(scan), pdftest.RotatedScannedFile(scan), pdftest.SidewaysScannedFile(scan),
+		pdftest.ScannedBlank(), pdftest.UserUnits(), inUnits(pdftest.ScannedFile(scan)),
+		pdftest.WithBadStartxref(pdftest.ScannedFile(scan)), pdftest.WithoutXref(pdftest.ScannedFile(scan)),
+		pdftest.WithJunkBefore(pdftest.ScannedFile(scan)),
+		pdftest.BornDigital(2), pdftest.RotatedPages(), pdftest.CropOffsetPages(), pdftest.SidewaysText(),
+		pdftest.BlankPages(3), pdftest.ManyPages(20),
+		pdftest.OwnerOnlyFile(pdftest.RC4),
 	}
 	for _, c := range []pdftest.Cipher{pdftest.RC4, pdftest.AES} {
-		files = append(files, pdftest.Encrypted(c))
+		files = append(files, pdftest.EncryptedFile(c))
 	}
 	for _, f := range files {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			l, err := layer(t, sharedEngine(t), f.Name, f.Write(t), f.Password, 2)
+			l, err := writeLayer(t, sharedEngine(t), f.Name, f.WriteFile(t), f.Password, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -285,15 +292,15 @@ func TestTextLayer(t *testing.T) {
 func TestTextLayerReadsBack(t *testing.T) {
 	t.Parallel()
 	e := sharedEngine(t)
-	file := pdftest.RotatedScans(pdftest.ScanOptions{Pages: 1})
-	f := file.Open(t)
-	d, err := e.Open(t.Context(), f, "")
+	file := pdftest.RotatedScannedFile(pdftest.ScanOptions{Pages: 1})
+	f := file.OpenFile(t)
+	d, err := e.OpenDocument(t.Context(), f, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var pages []*inkstreamv1.Page
 	for n := 1; n <= d.Info().PageCount; n++ {
-		p := read(t, d, n).Page
+		p := readPage(t, d, n).Page
 		b := &inkstreamv1.Block{}
 		for i, angle := range []int32{0, 90, 180, 270} {
 			x, y := 60+90*float32(i), float32(100)
@@ -306,19 +313,20 @@ func TestTextLayerReadsBack(t *testing.T) {
 			}})
 		}
 		right := []float32{60, 300, 120, 312}
-		b.Lines = append(b.Lines, &inkstreamv1.Line{Bbox: right, Words: []*inkstreamv1.Word{{Text: "שלום2024", Bbox: right, Confidence: proto.Float32(1)}}})
+		b.Lines = append(b.Lines, &inkstreamv1.Line{Bbox: right,
+			Words: []*inkstreamv1.Word{{Text: "שלום2024", Bbox: right, Confidence: proto.Float32(1)}}})
 		p.Blocks = []*inkstreamv1.Block{b}
 		pages = append(pages, p)
 	}
 	d.Close()
 	var out bytes.Buffer
-	if err := e.TextLayer(t.Context(), f, "", sequence(pages), &out); err != nil {
+	if err := e.WriteTextLayer(t.Context(), f, "", sequence(pages), &out); err != nil {
 		t.Fatal(err)
 	}
 	file.PDF = out.Bytes()
-	d = open(t, e, file)
+	d = openDocument(t, e, file)
 	for i, want := range pages {
-		r, err := d.Page(t.Context(), i+1, PageOptions{OCR: Skip})
+		r, err := d.ReadPage(t.Context(), i+1, PageOptions{OCR: Skip})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,10 +336,10 @@ func TestTextLayerReadsBack(t *testing.T) {
 	}
 }
 
-// pdftotext goes by distances and by sizes of fonts where it parts words and lines, and by rules of its own where it turns scripts around.
+// pdftotext parts words and lines by distances and by sizes of fonts, and turns scripts around by rules of its own.
 func TestTextLayerForPdftotext(t *testing.T) {
 	t.Parallel()
-	need(t, "pdftotext")
+	requireTools(t, "pdftotext")
 	for _, tt := range []struct {
 		name      string
 		leftwards bool
@@ -344,16 +352,17 @@ func TestTextLayerForPdftotext(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			e, file := sharedEngine(t), pdftest.BlankPages(1)
-			d := open(t, e, file)
-			page := touching(tt.lines, tt.leftwards)
+			d := openDocument(t, e, file)
+			page := touchingLines(tt.lines, tt.leftwards)
 			page.Width, page.Height = d.Info().PageSizes[0].Width, d.Info().PageSizes[0].Height
 			d.Close()
 			var out bytes.Buffer
-			if err := e.TextLayer(t.Context(), file.Open(t), "", sequence([]*inkstreamv1.Page{page}), &out); err != nil {
+			if err := e.WriteTextLayer(t.Context(), file.OpenFile(t), "", sequence([]*inkstreamv1.Page{page}),
+				&out); err != nil {
 				t.Fatal(err)
 			}
 			file.PDF = out.Bytes()
-			said, _ := run(t, "pdftotext", "-enc", "UTF-8", file.Write(t), "-")
+			said, _ := runTool(t, "pdftotext", "-enc", "UTF-8", file.WriteFile(t), "-")
 			said = strings.Map(func(r rune) rune {
 				if unicode.Is(unicode.Bidi_Control, r) {
 					return -1
@@ -368,8 +377,9 @@ func TestTextLayerForPdftotext(t *testing.T) {
 	}
 }
 
-// touching returns a page of recognised lines in which every word touches the next, and every other one reaches lower.
-func touching(lines []string, leftwards bool) *inkstreamv1.Page {
+// touchingLines returns a page of recognised lines in which every word touches the next, and every other one reaches
+// lower.
+func touchingLines(lines []string, leftwards bool) *inkstreamv1.Page {
 	block := &inkstreamv1.Block{}
 	for i, text := range lines {
 		line, x, y := &inkstreamv1.Line{}, float32(60), 100+40*float32(i)
@@ -421,19 +431,19 @@ func TestTextLayerOnCorpus(t *testing.T) {
 		t.Skip("the corpus takes a while")
 	}
 	t.Parallel()
-	need(t, "qpdf", "pdftoppm", "pdftotext")
-	for _, f := range pdftest.Corpus(t).Select(func(f pdftest.CorpusFile) bool {
+	requireTools(t, "qpdf", "pdftoppm", "pdftotext")
+	for _, f := range pdftest.OpenCorpus(t).SelectFiles(func(f pdftest.CorpusFile) bool {
 		return strings.HasPrefix(f.Path, "ocr/ocrd") || strings.HasPrefix(f.Path, "ocr/mixed") ||
-			f.Folder() == "broken" || f.Folder() == "encrypted"
+			f.TopFolder() == "broken" || f.TopFolder() == "encrypted"
 	}) {
-		l, err := layer(t, sharedEngine(t), f.Path, f.Abs, f.Password(), 1)
-		if _, coded := errors.AsType[*fault.Error](err); err != nil && (!coded || f.Folder() == "ocr") {
+		l, err := writeLayer(t, sharedEngine(t), f.Path, f.Abs, f.Password(), 1)
+		if _, coded := errors.AsType[*fault.Error](err); err != nil && (!coded || f.TopFolder() == "ocr") {
 			t.Errorf("%s: %v", f.Path, err)
 		}
 		if err != nil {
 			continue
 		}
-		l.checkSound(t)
+		l.checkValid(t)
 		l.checkPixels(t)
 		if found, all := l.checkWords(t); strings.HasPrefix(f.Path, "ocr/") && found < all {
 			t.Errorf("%s: %d of %d words are in their places", f.Path, found, all)
@@ -444,30 +454,33 @@ func TestTextLayerOnCorpus(t *testing.T) {
 func TestOverlayDrawsBlocks(t *testing.T) {
 	t.Parallel()
 	e := sharedEngine(t)
-	for _, file := range []pdftest.File{pdftest.BornDigital(1), pdftest.Rotated(), pdftest.CropOffset(), pdftest.Encrypted(pdftest.AES)} {
-		f := file.Open(t)
-		d, err := e.Open(t.Context(), f, file.Password)
+	for _, file := range []pdftest.File{pdftest.BornDigital(1), pdftest.RotatedPages(), pdftest.CropOffsetPages(),
+		pdftest.EncryptedFile(pdftest.AES)} {
+		f := file.OpenFile(t)
+		d, err := e.OpenDocument(t.Context(), f, file.Password)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := read(t, d, 1).Page
+		before := readPage(t, d, 1).Page
 		d.Close()
-		page := &inkstreamv1.Page{Number: 1, Width: before.GetWidth(), Height: before.GetHeight(), Blocks: []*inkstreamv1.Block{
-			{Type: "table", Bbox: []float32{20, 30, 80, 90}, Table: &inkstreamv1.Table{Cells: []*inkstreamv1.Cell{{Bbox: []float32{20, 30, 50, 60}}}}},
-			{Type: "evil)(", Bbox: []float32{0, 0, 1e5, 1e5}},
-		}}
+		page := &inkstreamv1.Page{Number: 1, Width: before.GetWidth(), Height: before.GetHeight(),
+			Blocks: []*inkstreamv1.Block{
+				{Type: "table", Bbox: []float32{20, 30, 80, 90},
+					Table: &inkstreamv1.Table{Cells: []*inkstreamv1.Cell{{Bbox: []float32{20, 30, 50, 60}}}}},
+				{Type: "evil)(", Bbox: []float32{0, 0, 1e5, 1e5}},
+			}}
 		var out bytes.Buffer
-		if err := e.Overlay(t.Context(), f, file.Password, sequence([]*inkstreamv1.Page{page}), &out); err != nil {
+		if err := e.WriteOverlay(t.Context(), f, file.Password, sequence([]*inkstreamv1.Page{page}), &out); err != nil {
 			t.Fatalf("%s: %v", file.Name, err)
 		}
 		if !bytes.HasPrefix(out.Bytes(), file.PDF) || out.Len() == len(file.PDF) {
 			t.Errorf("%s: %d bytes after %d, or not after them", file.Name, out.Len(), len(file.PDF))
 		}
 		file.PDF = out.Bytes()
-		if d, err = e.Open(t.Context(), file.Open(t), file.Password); err != nil {
+		if d, err = e.OpenDocument(t.Context(), file.OpenFile(t), file.Password); err != nil {
 			t.Fatal(err)
 		}
-		after := read(t, d, 1).Page
+		after := readPage(t, d, 1).Page
 		d.Close()
 		// The labels are read with the page, for they are painted on it.
 		if text := textOf(after); !strings.Contains(text, "1 table") || !strings.Contains(text, "2 evil??") {
@@ -476,15 +489,16 @@ func TestOverlayDrawsBlocks(t *testing.T) {
 	}
 }
 
-func TestAdditionsRefuse(t *testing.T) {
+func TestInvalidAdditionsAreRefused(t *testing.T) {
 	t.Parallel()
 	e := sharedEngine(t)
-	locked := pdftest.Encrypted(pdftest.AES)
+	locked := pdftest.EncryptedFile(pdftest.AES)
 	ended := errors.New("the pages ended")
 	page := func(n int32) iter.Seq2[*inkstreamv1.Page, error] {
-		return sequence([]*inkstreamv1.Page{{Number: n, Width: 100, Height: 100, Blocks: []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{{
-			Words: []*inkstreamv1.Word{{Text: "a", Bbox: []float32{1, 1, 9, 9}, Confidence: proto.Float32(1)}},
-		}}}}}})
+		return sequence([]*inkstreamv1.Page{{Number: n, Width: 100, Height: 100,
+			Blocks: []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{{
+				Words: []*inkstreamv1.Word{{Text: "a", Bbox: []float32{1, 1, 9, 9}, Confidence: proto.Float32(1)}},
+			}}}}}})
 	}
 	for _, tt := range []struct {
 		name     string
@@ -495,14 +509,15 @@ func TestAdditionsRefuse(t *testing.T) {
 		err      error
 	}{
 		{"wrong password", locked, "wrong", page(1), fault.Encrypted, nil},
-		{"no document", pdftest.NotPDFs()[0], "", page(1), "", nil},
+		{"no document", pdftest.NotPDFFiles()[0], "", page(1), "", nil},
 		{"page out of range", pdftest.BornDigital(2), "", page(3), fault.PageNotFound, nil},
 		{"page zero", pdftest.BornDigital(2), "", page(0), fault.PageNotFound, nil},
-		{"pages that end in an error", pdftest.BornDigital(1), "", func(yield func(*inkstreamv1.Page, error) bool) { yield(nil, ended) }, "", ended},
+		{"pages that end in an error", pdftest.BornDigital(1), "",
+			func(yield func(*inkstreamv1.Page, error) bool) { yield(nil, ended) }, "", ended},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := e.TextLayer(t.Context(), tt.file.Open(t), tt.password, tt.pages, &bytes.Buffer{})
+			err := e.WriteTextLayer(t.Context(), tt.file.OpenFile(t), tt.password, tt.pages, &bytes.Buffer{})
 			if err == nil || (tt.want != "" && fault.CodeOf(err) != tt.want) || (tt.err != nil && !errors.Is(err, tt.err)) {
 				t.Errorf("got %v, want %s %v", err, tt.want, tt.err)
 			}
@@ -516,7 +531,7 @@ func TestNothingRecognisedLeavesTheDocument(t *testing.T) {
 	e := sharedEngine(t)
 	var out bytes.Buffer
 	pages := sequence([]*inkstreamv1.Page{{Number: 1}, {Number: 2}})
-	if err := e.TextLayer(t.Context(), file.Open(t), "", pages, &out); err != nil {
+	if err := e.WriteTextLayer(t.Context(), file.OpenFile(t), "", pages, &out); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(out.Bytes(), file.PDF) {
@@ -527,25 +542,28 @@ func TestNothingRecognisedLeavesTheDocument(t *testing.T) {
 // TestAbsurdAdditionsAreWritten lays what no recogniser yields over a page.
 func TestAbsurdAdditionsAreWritten(t *testing.T) {
 	t.Parallel()
-	need(t, "qpdf")
-	e, file := sharedEngine(t), pdftest.Scanned(pdftest.ScanOptions{Pages: 1})
+	requireTools(t, "qpdf")
+	e, file := sharedEngine(t), pdftest.ScannedFile(pdftest.ScanOptions{Pages: 1})
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	line := &inkstreamv1.Line{Angle: 45, Bbox: []float32{nan}}
-	for _, box := range [][]float32{nil, {nan, 0, 1, 1}, {inf, -inf, inf, 0}, {5, 5, 5, 5}, {9, 9, 1, 1}, {-1e30, -1e30, 1e30, 1e30}, {100, 100, 200, 120}} {
+	for _, box := range [][]float32{nil, {nan, 0, 1, 1}, {inf, -inf, inf, 0}, {5, 5, 5, 5}, {9, 9, 1, 1},
+		{-1e30, -1e30, 1e30, 1e30}, {100, 100, 200, 120}} {
 		for _, text := range []string{"", " ", "\x00", "\u202e", "\U0010FFFF", "\ue000", strings.Repeat("long", 5000)} {
 			line.Words = append(line.Words, &inkstreamv1.Word{Text: text, Bbox: box, Confidence: proto.Float32(nan)})
 		}
 	}
 	for range 20_000 {
-		line.Words = append(line.Words, &inkstreamv1.Word{Text: "many", Bbox: []float32{10, 10, 30, 20}, Confidence: proto.Float32(1)})
+		line.Words = append(line.Words, &inkstreamv1.Word{Text: "many", Bbox: []float32{10, 10, 30, 20},
+			Confidence: proto.Float32(1)})
 	}
-	pages := []*inkstreamv1.Page{{Number: 1, Width: nan, Height: -3, Blocks: []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{line}}}}}
+	pages := []*inkstreamv1.Page{{Number: 1, Width: nan, Height: -3,
+		Blocks: []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{line}}}}}
 	var out bytes.Buffer
-	if err := e.TextLayer(t.Context(), file.Open(t), "", sequence(pages), &out); err != nil {
+	if err := e.WriteTextLayer(t.Context(), file.OpenFile(t), "", sequence(pages), &out); err != nil {
 		t.Fatal(err)
 	}
 	file.PDF = out.Bytes()
-	if said, code := run(t, "qpdf", "--check", file.Write(t)); code != 0 {
+	if said, code := runTool(t, "qpdf", "--check", file.WriteFile(t)); code != 0 {
 		t.Errorf("qpdf --check: %s", said)
 	}
 }

@@ -37,8 +37,8 @@ type CorpusFile struct {
 	Notes     string
 }
 
-// Has reports whether the file has all the tags.
-func (f CorpusFile) Has(tags ...string) bool {
+// HasTags reports whether the file has all the tags.
+func (f CorpusFile) HasTags(tags ...string) bool {
 	for _, tag := range tags {
 		if !slices.Contains(f.Tags, tag) {
 			return false
@@ -47,8 +47,8 @@ func (f CorpusFile) Has(tags ...string) bool {
 	return true
 }
 
-// Folder returns the first element of the file's path: "pdf", "ocr", "broken", …
-func (f CorpusFile) Folder() string {
+// TopFolder returns the first element of the file's path: "pdf", "ocr", "broken", …
+func (f CorpusFile) TopFolder() string {
 	folder, _, _ := strings.Cut(f.Path, "/")
 	return folder
 }
@@ -64,9 +64,9 @@ func (f CorpusFile) Password() string {
 	return strings.TrimSpace(password)
 }
 
-// Corpus finds the corpus: the folder that INKSTREAM_CORPUS names, or else shared/corpus in a folder above the test's. Where there is none,
-// the test is skipped; where the variable names a folder that is none, it fails.
-func Corpus(t testing.TB) *CorpusSet {
+// OpenCorpus finds the corpus: the folder that INKSTREAM_CORPUS names, or else shared/corpus in a folder above the
+// test's. Where there is none, the test is skipped; where the variable names a folder that is none, it fails.
+func OpenCorpus(t testing.TB) *CorpusSet {
 	t.Helper()
 	root := os.Getenv(CorpusVariable)
 	if root == "" {
@@ -75,7 +75,8 @@ func Corpus(t testing.TB) *CorpusSet {
 			t.Fatalf("working folder: %v", err)
 		}
 		if root = findCorpus(dir); root == "" {
-			t.Skipf("the corpus of real PDFs is not here: no shared/corpus/manifest.tsv above this folder, and %s is not set", CorpusVariable)
+			t.Skipf("the corpus of real PDFs is not here: no shared/corpus/manifest.tsv above this folder, and %s is not set",
+				CorpusVariable)
 		}
 	}
 	files, err := ReadCorpus(root)
@@ -85,8 +86,8 @@ func Corpus(t testing.TB) *CorpusSet {
 	return &CorpusSet{Root: root, Files: files, t: t}
 }
 
-// ReadCorpus reads the manifest of the corpus in the folder root, for programs that are no tests. Where root holds no corpus, the error
-// wraps fs.ErrNotExist.
+// ReadCorpus reads the manifest of the corpus in the folder root, for programs that are no tests. Where root holds no
+// corpus, the error wraps fs.ErrNotExist.
 func ReadCorpus(root string) ([]CorpusFile, error) {
 	data, err := os.ReadFile(filepath.Join(root, "manifest.tsv"))
 	if err != nil {
@@ -124,7 +125,8 @@ func parseManifest(data string) ([]CorpusFile, error) {
 	for i, name := range strings.Split(lines[0], "\t") {
 		columns[name] = i
 	}
-	for _, name := range []string{"path", "sha256", "bytes", "source", "licence", "tags", "pages", "encrypted", "has_text", "truth", "notes"} {
+	for _, name := range []string{"path", "sha256", "bytes", "source", "licence", "tags", "pages", "encrypted",
+		"has_text", "truth", "notes"} {
 		if _, ok := columns[name]; !ok {
 			return nil, fmt.Errorf("no column %q", name)
 		}
@@ -143,7 +145,8 @@ func parseManifest(data string) ([]CorpusFile, error) {
 		}
 		f := CorpusFile{
 			Path: cell("path"), SHA256: cell("sha256"), Source: cell("source"), Licence: cell("licence"), Pages: -1,
-			Encrypted: cell("encrypted") == "y", HasText: cell("has_text") == "y", TruthPath: cell("truth"), Notes: cell("notes"),
+			Encrypted: cell("encrypted") == "y", HasText: cell("has_text") == "y", TruthPath: cell("truth"),
+			Notes: cell("notes"),
 		}
 		if tags := cell("tags"); tags != "" {
 			f.Tags = strings.Split(tags, ",")
@@ -162,18 +165,19 @@ func parseManifest(data string) ([]CorpusFile, error) {
 	return files, nil
 }
 
-// ByTag returns the files that have all the tags.
-func (c *CorpusSet) ByTag(tags ...string) []CorpusFile {
-	return c.Select(func(f CorpusFile) bool { return f.Has(tags...) })
+// FilesWithTags returns the files that have all the tags.
+func (c *CorpusSet) FilesWithTags(tags ...string) []CorpusFile {
+	return c.SelectFiles(func(f CorpusFile) bool { return f.HasTags(tags...) })
 }
 
-// Folder returns the files of one of the corpus's folders: "pdf", "ocr", "broken", "hostile", "encrypted", "notpdf", "pdfa", "tables".
-func (c *CorpusSet) Folder(name string) []CorpusFile {
-	return c.Select(func(f CorpusFile) bool { return f.Folder() == name })
+// FilesInFolder returns the files of one of the corpus's folders: "pdf", "ocr", "broken", "hostile", "encrypted",
+// "notpdf", "pdfa", "tables".
+func (c *CorpusSet) FilesInFolder(name string) []CorpusFile {
+	return c.SelectFiles(func(f CorpusFile) bool { return f.TopFolder() == name })
 }
 
-// Select returns the files for which keep holds.
-func (c *CorpusSet) Select(keep func(CorpusFile) bool) []CorpusFile {
+// SelectFiles returns the files for which keep holds.
+func (c *CorpusSet) SelectFiles(keep func(CorpusFile) bool) []CorpusFile {
 	var out []CorpusFile
 	for _, f := range c.Files {
 		if keep(f) {
@@ -183,8 +187,8 @@ func (c *CorpusSet) Select(keep func(CorpusFile) bool) []CorpusFile {
 	return out
 }
 
-// File returns the file with the given path, and ends the test if the manifest has none.
-func (c *CorpusSet) File(path string) CorpusFile {
+// FileAt returns the file with the given path, and ends the test if the manifest has none.
+func (c *CorpusSet) FileAt(path string) CorpusFile {
 	c.t.Helper()
 	for _, f := range c.Files {
 		if f.Path == path {
@@ -195,11 +199,11 @@ func (c *CorpusSet) File(path string) CorpusFile {
 	return CorpusFile{}
 }
 
-// HasTruth reports whether the file's truth is a text, with form feeds between pages: what Truth returns.
+// HasTruth reports whether the file's truth is a text, with form feeds between pages: what TruthText returns.
 func (c *CorpusSet) HasTruth(f CorpusFile) bool { return strings.HasSuffix(f.TruthPath, ".txt") }
 
-// Truth returns the text that the file is known to show, and ends the test if there is none.
-func (c *CorpusSet) Truth(f CorpusFile) string {
+// TruthText returns the text that the file is known to show, and ends the test if there is none.
+func (c *CorpusSet) TruthText(f CorpusFile) string {
 	c.t.Helper()
 	if !c.HasTruth(f) {
 		c.t.Fatalf("%s has no truth", f.Path)

@@ -8,32 +8,33 @@ import (
 	"strings"
 )
 
-// Damaged returns one file of each kind of damage. Pages are filled in where a reader that repairs what it can should find them all; where
-// there are none, any precise answer will do, as long as there is one.
-func Damaged() []File {
-	whole := BornDigitalWith(BornOptions{Pages: 3, Seed: 70})
+// DamagedFiles returns one file of each kind of damage. Pages are filled in where a reader that repairs what it can
+// should find them all; where there are none, any precise answer will do, as long as there is one.
+func DamagedFiles() []File {
+	whole := BornDigitalWith(BornDigitalOptions{Pages: 3, Seed: 70})
 	zero := bytes.Clone(whole.PDF)
 	clear(zero[len(zero)/3 : len(zero)*2/3])
 	return []File{
-		Truncated(whole, 0.95),
-		Truncated(whole, 0.5),
-		Truncated(whole, 0.01),
+		TruncateFile(whole, 0.95),
+		TruncateFile(whole, 0.5),
+		TruncateFile(whole, 0.01),
 		WithoutXref(whole),
 		WithBadStartxref(whole),
 		WithoutHeader(whole),
 		WithJunkBefore(whole),
 		WithLoopingPages(),
 		WithoutCatalogue(),
-		NoPages(),
+		WithoutPages(),
 		{Name: "zeroed-middle.pdf", PDF: zero},
 		FlipBits(whole, 71, 40),
 		FlipBits(whole, 72, 2000),
 	}
 }
 
-// Truncated returns the first part of a file, as a broken upload leaves it. The page tree and the cross-reference table, which stand at the
-// end, are lost even if the share is near 1: the content of the pages is there, but nothing says in which order.
-func Truncated(f File, share float64) File {
+// TruncateFile returns the first part of a file, as a broken upload leaves it. The page tree and the cross-reference
+// table, which stand at the end, are lost even if the share is near 1: the content of the pages is there, but nothing
+// says in which order.
+func TruncateFile(f File, share float64) File {
 	return File{Name: fmt.Sprintf("truncated-%d-percent.pdf", int(share*100)), PDF: f.PDF[:int(float64(len(f.PDF))*share)]}
 }
 
@@ -47,7 +48,8 @@ func WithoutXref(f File) File {
 // WithBadStartxref returns the file with a pointer to its cross-reference table that leads nowhere.
 func WithBadStartxref(f File) File {
 	at := bytes.LastIndex(f.PDF, []byte("startxref\n"))
-	return File{Name: "bad-startxref.pdf", PDF: slices.Concat(f.PDF[:at], []byte("startxref\n99999999\n%%EOF\n")), Pages: f.Pages}
+	return File{Name: "bad-startxref.pdf", PDF: slices.Concat(f.PDF[:at], []byte("startxref\n99999999\n%%EOF\n")),
+		Pages: f.Pages}
 }
 
 // WithoutHeader returns the file less its first line, so that nothing says that it is a PDF, and every offset is wrong.
@@ -71,30 +73,30 @@ func FlipBits(f File, seed uint64, n int) File {
 	return File{Name: fmt.Sprintf("bit-flips-%d-%d.pdf", n, seed), PDF: out}
 }
 
-// NoPages returns a sound file that has a page tree without pages.
-func NoPages() File {
-	return File{Name: "no-pages.pdf", PDF: newDocument(newWriter()).finish("", "")}
+// WithoutPages returns a sound file that has a page tree without pages.
+func WithoutPages() File {
+	return File{Name: "no-pages.pdf", PDF: newPDFDocument(newPDFWriter()).finishDocument("", "")}
 }
 
 // WithLoopingPages returns a file whose page tree leads back to itself.
 func WithLoopingPages() File {
-	w := newWriter()
-	root, tree, node := w.alloc(), w.alloc(), w.alloc()
-	w.set(root, "<< /Type /Catalog /Pages %v >>", tree)
-	w.set(tree, "<< /Type /Pages /Kids [%v %v] /Count 1000000 >>", node, tree)
-	w.set(node, "<< /Type /Pages /Parent %v /Kids [%v %v] /Count 500000 >>", tree, tree, node)
-	return File{Name: "looping-pages.pdf", PDF: w.finish(root, "")}
+	w := newPDFWriter()
+	root, tree, node := w.reserveObject(), w.reserveObject(), w.reserveObject()
+	w.writeObject(root, "<< /Type /Catalog /Pages %v >>", tree)
+	w.writeObject(tree, "<< /Type /Pages /Kids [%v %v] /Count 1000000 >>", node, tree)
+	w.writeObject(node, "<< /Type /Pages /Parent %v /Kids [%v %v] /Count 500000 >>", tree, tree, node)
+	return File{Name: "looping-pages.pdf", PDF: w.finishFile(root, "")}
 }
 
 // WithoutCatalogue returns a file whose trailer names an object that is not there.
 func WithoutCatalogue() File {
-	w := newWriter()
-	w.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
-	return File{Name: "without-catalogue.pdf", PDF: w.finish(99, "")}
+	w := newPDFWriter()
+	w.addObject("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+	return File{Name: "without-catalogue.pdf", PDF: w.finishFile(99, "")}
 }
 
-// NotPDFs returns files that are no PDFs, whatever their names say.
-func NotPDFs() []File {
+// NotPDFFiles returns files that are no PDFs, whatever their names say.
+func NotPDFFiles() []File {
 	rng := rand.New(rand.NewPCG(73, 7))
 	noise := make([]byte, 20_000)
 	for i := range noise {
@@ -104,8 +106,9 @@ func NotPDFs() []File {
 		{Name: "empty.pdf", PDF: nil},
 		{Name: "one-byte.pdf", PDF: []byte("%")},
 		{Name: "header-only.pdf", PDF: []byte("%PDF-1.7\n")},
-		{Name: "plain-text.pdf", PDF: []byte(newProse(74).paragraph(40))},
-		{Name: "web-page.pdf", PDF: []byte("<!DOCTYPE html><html><head><title>Not found</title></head><body><h1>404</h1></body></html>\n")},
+		{Name: "plain-text.pdf", PDF: []byte(newProseGenerator(74).makeParagraph(40))},
+		{Name: "web-page.pdf",
+			PDF: []byte("<!DOCTYPE html><html><head><title>Not found</title></head><body><h1>404</h1></body></html>\n")},
 		{Name: "archive.pdf", PDF: append([]byte("PK\x03\x04\x14\x00\x00\x00\x08\x00"), noise[:2000]...)},
 		{Name: "picture.pdf", PDF: append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), noise[:2000]...)},
 		{Name: "noise.pdf", PDF: noise},
@@ -113,9 +116,9 @@ func NotPDFs() []File {
 	}
 }
 
-// AbsurdBoxes returns files of one page whose size no paper has: none, nothing, negative, endless, not a number. Each shows a line of
-// text where a reader that falls back on a sensible size would find it.
-func AbsurdBoxes() []File {
+// AbsurdPageBoxes returns files of one page whose size no paper has: none, nothing, negative, endless, not a number.
+// Each shows a line of text where a reader that falls back on a sensible size would find it.
+func AbsurdPageBoxes() []File {
 	boxes := []struct{ name, box string }{
 		{"missing", ""},
 		{"zero", "/MediaBox [0 0 0 0]"},
@@ -139,11 +142,11 @@ func AbsurdBoxes() []File {
 	}
 	files := make([]File, len(boxes))
 	for i, b := range boxes {
-		w := newWriter()
-		d := newDocument(w)
-		content := w.stream("", []byte("BT /F1 12 Tf 72 700 Td (The page has an absurd size.) Tj ET\n"))
-		d.page(fmt.Sprintf("%s /Contents %v", b.box, content))
-		files[i] = File{Name: "box-" + b.name + ".pdf", PDF: d.finish("", "")}
+		w := newPDFWriter()
+		d := newPDFDocument(w)
+		content := w.addStream("", []byte("BT /F1 12 Tf 72 700 Td (The page has an absurd size.) Tj ET\n"))
+		d.addPage(fmt.Sprintf("%s /Contents %v", b.box, content))
+		files[i] = File{Name: "box-" + b.name + ".pdf", PDF: d.finishDocument("", "")}
 	}
 	return files
 }

@@ -1,8 +1,8 @@
-// Package pdftest builds PDFs for tests, in code: born-digital, scanned, mixed, rotated, encrypted, garbled, damaged and hostile
-// ones. The same call gives the same bytes every time, and every file carries the text that its pages show, so that a test can
-// compare what was read with what was written. No external tool and no file is needed.
+// Package pdftest builds PDFs for tests, in code: born-digital, scanned, mixed, rotated, encrypted, garbled, damaged
+// and hostile ones. The same call gives the same bytes every time, and every file carries the text that its pages
+// show, so that a test can compare what was read with what was written. No external tool and no file is needed.
 //
-// It also finds the shared corpus of real PDFs ([Corpus]). How texts are compared is in its subpackage score.
+// It also finds the shared corpus of real PDFs ([OpenCorpus]). How texts are compared is in its subpackage score.
 package pdftest
 
 import (
@@ -29,7 +29,8 @@ const (
 // Page is what is known of one page of a File.
 type Page struct {
 	Kind Kind
-	// Text is what a person reads on the page, in reading order: lines end with a line feed, blocks are set apart by a blank line.
+	// Text is what a person reads on the page, in reading order: lines end with a line feed, blocks are set apart by a
+	// blank line.
 	Text string
 	// ImageText is the part of Text that stands in an image. On a scanned page it is the whole.
 	ImageText string
@@ -37,8 +38,8 @@ type Page struct {
 	Width, Height float64
 	// Rotate is the page's /Rotate: degrees clockwise.
 	Rotate int
-	// Upright is how many degrees clockwise the displayed page has to be turned for its text to stand upright.
-	Upright int
+	// UprightTurn is how many degrees clockwise the displayed page has to be turned for its text to stand upright.
+	UprightTurn int
 	// Marker is a word that stands on this page and on no other of the file; empty where there is none.
 	Marker string
 }
@@ -55,12 +56,13 @@ type File struct {
 	Password string
 }
 
-// made keeps the files that take long to draw, by what they are made of: the tests of a process ask for the same ones again and again.
-var made sync.Map
+// madeFiles keeps the files that take long to draw, by what they are made of: the tests of a process ask for the same
+// ones again and again.
+var madeFiles sync.Map
 
-// once makes the file of a key if nobody has yet, and returns a copy that belongs to the caller.
-func once(key any, draw func() File) File {
-	value, _ := made.LoadOrStore(key, sync.OnceValue(draw))
+// makeOnce makes the file of a key on the first call, and returns a copy that belongs to the caller.
+func makeOnce(key any, draw func() File) File {
+	value, _ := madeFiles.LoadOrStore(key, sync.OnceValue(draw))
 	f := value.(func() File)()
 	f.PDF, f.Pages = slices.Clone(f.PDF), slices.Clone(f.Pages)
 	return f
@@ -75,8 +77,8 @@ func (f File) Text() string {
 	return strings.Join(texts, "\f")
 }
 
-// Write puts the file into the test's own folder, and returns its path.
-func (f File) Write(t testing.TB) string {
+// WriteFile puts the file into the test's own folder, and returns its path.
+func (f File) WriteFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), f.Name)
 	if err := os.WriteFile(path, f.PDF, 0o600); err != nil {
@@ -85,10 +87,10 @@ func (f File) Write(t testing.TB) string {
 	return path
 }
 
-// Open returns the file, open for reading and closed when the test ends.
-func (f File) Open(t testing.TB) *os.File {
+// OpenFile returns the file, open for reading and closed when the test ends.
+func (f File) OpenFile(t testing.TB) *os.File {
 	t.Helper()
-	file, err := os.Open(f.Write(t))
+	file, err := os.Open(f.WriteFile(t))
 	if err != nil {
 		t.Fatalf("open test PDF: %v", err)
 	}

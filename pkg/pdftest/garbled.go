@@ -10,53 +10,55 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Garble is a way for text to look right and read wrong.
-type Garble string
+// Garbling is a way for text to look right and read wrong.
+type Garbling string
 
 // The ways of garbling.
 const (
 	// PrivateUse maps every character to one from Unicode's private use area.
-	PrivateUse Garble = "private-use"
+	PrivateUse Garbling = "private-use"
 	// Control maps every character to a control character.
-	Control Garble = "control"
-	// Unmapped draws characters by a font that says neither what its codes nor what its glyphs mean, and whose codes follow no order.
-	Unmapped Garble = "unmapped"
+	Control Garbling = "control"
+	// Unmapped draws characters by a font that says neither what its codes nor what its glyphs mean, and whose codes
+	// follow no order.
+	Unmapped Garbling = "unmapped"
 )
 
-// GarbledText returns a file of two pages that a person reads with ease, and whose characters make no sense to a program.
-func GarbledText(g Garble) File {
-	w := newWriter()
-	d := newDocument(w)
-	measure := width(helveticaWidth)
+// GarbledText returns a file of two pages that a person reads with ease, and whose characters make no sense to a
+// program.
+func GarbledText(g Garbling) File {
+	w := newPDFWriter()
+	d := newPDFDocument(w)
+	measure := textMeasure(helveticaWidth)
 	encode := func(s string) string { return s }
 	switch g {
 	case PrivateUse:
-		d.fonts = d.mapped(func(code int) int { return 0xE000 + code })
+		d.fonts = d.addMappedFonts(func(code int) int { return 0xE000 + code })
 	case Control:
-		d.fonts = d.mapped(func(code int) int { return 1 + code%8 })
+		d.fonts = d.addMappedFonts(func(code int) int { return 1 + code%8 })
 	case Unmapped:
-		measure = newPen(72 * 8).width
-		encode = scramble
-		d.fonts = fmt.Sprintf("/F1 %v /F2 %v", d.drawn(regular), d.drawn(bold))
+		measure = newTextRenderer(72 * 8).textWidth
+		encode = scrambleText
+		d.fonts = fmt.Sprintf("/F1 %v /F2 %v", d.addDrawnFont(regular), d.addDrawnFont(bold))
 	}
 	f := File{Name: "garbled-" + string(g) + ".pdf"}
-	words := newProse(61)
+	words := newProseGenerator(61)
 	for n := 1; n <= 2; n++ {
-		s := compose(Report, n, 2, 11, a4Width, a4Height, measure, words)
+		s := composePage(Report, n, 2, 11, a4Width, a4Height, measure, words)
 		for i := range s.runs {
 			s.runs[i].text = encode(s.runs[i].text)
 		}
-		d.page(fmt.Sprintf("%s /Contents %v", a4Boxes, w.stream("", s.content(0, 0, 0))))
-		page := nativePage(s, n)
+		d.addPage(fmt.Sprintf("%s /Contents %v", a4Boxes, w.addStream("", s.drawOperators(0, 0, 0))))
+		page := describeNativePage(s, n)
 		page.Kind = GarbledPage
 		f.Pages = append(f.Pages, page)
 	}
-	f.PDF = d.finish("", "")
+	f.PDF = d.finishDocument("", "")
 	return f
 }
 
-// mapped returns the two fonts with a ToUnicode map of their own.
-func (d *document) mapped(to func(code int) int) string {
+// addMappedFonts returns the two fonts with a ToUnicode map of their own.
+func (d *pdfDocument) addMappedFonts(to func(code int) int) string {
 	var b bytes.Buffer
 	b.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CMapName /Odd def\n/CMapType 2 def\n" +
 		"1 begincodespacerange\n<00> <FF>\nendcodespacerange\n")
@@ -65,36 +67,37 @@ func (d *document) mapped(to func(code int) int) string {
 		fmt.Fprintf(&b, "<%02X> <%04X>\n", code, to(code))
 	}
 	b.WriteString("endbfchar\nendcmap\nCMapName currentdict /CMap defineresource pop\nend\nend\n")
-	cmap := d.w.stream("", b.Bytes())
-	font := func(name string) ref {
-		return d.w.add("<< /Type /Font /Subtype /Type1 /BaseFont /%s /Encoding /WinAnsiEncoding /ToUnicode %v >>", name, cmap)
+	cmap := d.w.addStream("", b.Bytes())
+	font := func(name string) objectRef {
+		return d.w.addObject("<< /Type /Font /Subtype /Type1 /BaseFont /%s /Encoding /WinAnsiEncoding /ToUnicode %v >>",
+			name, cmap)
 	}
 	return fmt.Sprintf("/F1 %v /F2 %v", font("Helvetica"), font("Helvetica-Bold"))
 }
 
-// scramble replaces characters with the codes of the drawn fonts.
-func scramble(s string) string {
+// scrambleText replaces characters with the codes of the drawn fonts.
+func scrambleText(s string) string {
 	out := make([]byte, len(s))
 	for i := range len(s) {
-		out[i] = scrambled(s[i])
+		out[i] = scrambleByte(s[i])
 	}
 	return string(out)
 }
 
-// scrambled returns the code for an ASCII character: 37 and 95 share no factor, so each has its own, and
+// scrambleByte returns the code for an ASCII character: 37 and 95 share no factor, so each has its own, and
 // the codes are no simple shift of the characters.
-func scrambled(c byte) byte { return byte(0x80 + int(c-' ')*37%95) }
+func scrambleByte(c byte) byte { return byte(0x80 + int(c-' ')*37%95) }
 
-// drawn adds a Type 3 font: each glyph is a little drawing, and its name says nothing.
-func (d *document) drawn(f face) ref {
-	outline := outlines()[f]
+// addDrawnFont adds a Type 3 font: each glyph is a little drawing, and its name says nothing.
+func (d *pdfDocument) addDrawnFont(f face) objectRef {
+	outline := outlineFonts()[f]
 	var buf sfnt.Buffer
 	const em = 1000
 	var procs, differences strings.Builder
 	widths := make([]int, 95)
 	byCode := map[byte]byte{}
 	for c := byte(' '); c <= '~'; c++ {
-		byCode[scrambled(c)] = c
+		byCode[scrambleByte(c)] = c
 	}
 	for i := range 95 {
 		c := byCode[byte(0x80+i)]
@@ -111,17 +114,17 @@ func (d *document) drawn(f face) ref {
 			panic(err)
 		}
 		widths[i] = advance.Round()
-		glyph := d.w.stream("", fmt.Appendf(nil, "%d 0 -200 -300 1300 1100 d1\n%s", widths[i], path(segments)))
+		glyph := d.w.addStream("", fmt.Appendf(nil, "%d 0 -200 -300 1300 1100 d1\n%s", widths[i], glyphOutline(segments)))
 		fmt.Fprintf(&procs, "/a%d %v ", i, glyph)
 		fmt.Fprintf(&differences, "/a%d ", i)
 	}
-	return d.w.add("<< /Type /Font /Subtype /Type3 /FontBBox [-200 -300 1300 1100] /FontMatrix [0.001 0 0 0.001 0 0] /FirstChar 128 /LastChar 222"+
+	return d.w.addObject("<< /Type /Font /Subtype /Type3 /FontBBox [-200 -300 1300 1100] /FontMatrix [0.001 0 0 0.001 0 0] /FirstChar 128 /LastChar 222"+
 		" /Widths %v /Encoding << /Type /Encoding /Differences [128 %s] >> /CharProcs << %s >> /Resources << >> >>",
 		widths, differences.String(), procs.String())
 }
 
-// path returns the outline of a glyph as PDF operators.
-func path(segments sfnt.Segments) string {
+// glyphOutline returns the outline of a glyph as PDF operators.
+func glyphOutline(segments sfnt.Segments) string {
 	var b strings.Builder
 	var at [2]float64
 	point := func(p fixed.Point26_6) [2]float64 { return [2]float64{float64(p.X) / 64, -float64(p.Y) / 64} }

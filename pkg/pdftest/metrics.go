@@ -1,7 +1,7 @@
 package pdftest
 
-// The advance widths of Helvetica and Helvetica-Bold, in thousandths of the font size, for the characters from blank to tilde. They are
-// part of what every PDF reader must know of the fourteen standard fonts.
+// The advance widths of Helvetica and Helvetica-Bold, in thousandths of the font size, for the characters from blank
+// to tilde. They are part of what every PDF reader must know of the fourteen standard fonts.
 var (
 	helvetica = [95]int{
 		278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556,

@@ -17,15 +17,17 @@ import (
 // sound returns one file of each kind that every reader must cope with.
 var sound = sync.OnceValue(func() []File {
 	files := []File{
-		BornDigital(24), BornDigitalWith(BornOptions{Pages: 6, Scatter: true}), Rotated(), SidewaysText(), CropOffset(), UserUnits(), BlankPages(2), ManyPages(200),
-		Scanned(ScanOptions{DPI: 100, Design: Columns}), RotatedScans(ScanOptions{DPI: 72}), PageWithImage(),
-		GarbledText(PrivateUse), GarbledText(Control), GarbledText(Unmapped), OwnerOnly(RC4), OwnerOnly(AES), Encrypted(RC4), Encrypted(AES),
+		BornDigital(24), BornDigitalWith(BornDigitalOptions{Pages: 6, Scatter: true}), RotatedPages(), SidewaysText(),
+		CropOffsetPages(), UserUnits(), BlankPages(2), ManyPages(200),
+		ScannedFile(ScanOptions{DPI: 100, Design: Columns}), RotatedScannedFile(ScanOptions{DPI: 72}), PageWithImage(),
+		GarbledText(PrivateUse), GarbledText(Control), GarbledText(Unmapped), OwnerOnlyFile(RC4), OwnerOnlyFile(AES),
+		EncryptedFile(RC4), EncryptedFile(AES),
 		ScanWithTextLayer(false),
 	}
-	for _, h := range Hazards() {
+	for _, h := range AllHazards() {
 		files = append(files, WithHazards(h))
 	}
-	return append(files, WithHazards(Hazards()...))
+	return append(files, WithHazards(AllHazards()...))
 })
 
 // tool returns the path of a program, and skips the test where it is not installed.
@@ -42,18 +44,19 @@ func TestSameBytesEachTime(t *testing.T) {
 	t.Parallel()
 	for _, build := range []func() File{
 		func() File { return BornDigital(7) },
-		func() File { return Encrypted(AES) },
-		func() File { return Scanned(ScanOptions{DPI: 72, Noise: 5, Specks: 0.001, Skew: 1, JPEG: 80}) },
+		func() File { return EncryptedFile(AES) },
+		func() File { return ScannedFile(ScanOptions{DPI: 72, Noise: 5, Specks: 0.001, Skew: 1, JPEG: 80}) },
 		func() File { return GarbledText(Unmapped) },
 		func() File { return FlipBits(BornDigital(1), 1, 10) },
-		func() File { return WithHazards(Hazards()...) },
+		func() File { return WithHazards(AllHazards()...) },
 	} {
 		a, b := build(), build()
 		if !bytes.Equal(a.PDF, b.PDF) || a.Text() != b.Text() {
 			t.Errorf("%s: two calls gave different files", a.Name)
 		}
 	}
-	if a, b := BornDigitalWith(BornOptions{Seed: 1}), BornDigitalWith(BornOptions{Seed: 2}); a.Text() == b.Text() {
+	if a, b := BornDigitalWith(BornDigitalOptions{Seed: 1}),
+		BornDigitalWith(BornDigitalOptions{Seed: 2}); a.Text() == b.Text() {
 		t.Error("two seeds gave the same text")
 	}
 }
@@ -64,7 +67,8 @@ func TestSoundFilesPassQpdf(t *testing.T) {
 	for _, f := range sound() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			out, err := exec.CommandContext(t.Context(), qpdf, "--password="+f.Password, "--check", f.Write(t)).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), qpdf, "--password="+f.Password, "--check",
+				f.WriteFile(t)).CombinedOutput()
 			if err != nil {
 				t.Errorf("qpdf --check: %v\n%s", err, out)
 			}
@@ -78,7 +82,8 @@ func TestPagesShowTheirTruth(t *testing.T) {
 	for _, f := range sound() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			out, err := exec.CommandContext(t.Context(), pdftotext, "-upw", f.Password, "-opw", OwnerPassword, f.Write(t), "-").Output()
+			out, err := exec.CommandContext(t.Context(), pdftotext, "-upw", f.Password, "-opw", OwnerPassword, f.WriteFile(t),
+				"-").Output()
 			if err != nil {
 				t.Fatalf("pdftotext: %v", err)
 			}
@@ -104,9 +109,9 @@ func TestPagesShowTheirTruth(t *testing.T) {
 func TestGarbledTextReadsWrong(t *testing.T) {
 	t.Parallel()
 	pdftotext := tool(t, "pdftotext")
-	for _, g := range []Garble{PrivateUse, Control, Unmapped} {
+	for _, g := range []Garbling{PrivateUse, Control, Unmapped} {
 		f := GarbledText(g)
-		out, err := exec.CommandContext(t.Context(), pdftotext, f.Write(t), "-").Output()
+		out, err := exec.CommandContext(t.Context(), pdftotext, f.WriteFile(t), "-").Output()
 		if err != nil {
 			t.Fatalf("%s: %v", f.Name, err)
 		}
@@ -124,14 +129,14 @@ func TestRecogniserReadsScans(t *testing.T) {
 		options ScanOptions
 	}{
 		{"clean", ScanOptions{DPI: 150, Design: Letter}},
-		{"dirty", func() ScanOptions { o := Dirty(); o.DPI, o.Design = 200, Letter; return o }()},
+		{"dirty", func() ScanOptions { o := DirtyScanOptions(); o.DPI, o.Design = 200, Letter; return o }()},
 		{"fax", ScanOptions{DPI: 200, Design: Letter, Bitonal: true, Specks: 0.0003}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			img, truth := Raster(tt.options, 1)
+			img, truth := DrawScanPage(tt.options, 1)
 			path := filepath.Join(t.TempDir(), "page.pgm")
-			if err := os.WriteFile(path, PGM(img), 0o600); err != nil {
+			if err := os.WriteFile(path, EncodePGM(img), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.CommandContext(t.Context(), tesseract, path, "-", "--dpi", "200")
@@ -140,7 +145,7 @@ func TestRecogniserReadsScans(t *testing.T) {
 			if err != nil {
 				t.Fatalf("tesseract: %v", err)
 			}
-			if got := score.CER(truth, string(out)); got > 0.02 {
+			if got := score.CharErrorRate(truth, string(out)); got > 0.02 {
 				t.Errorf("CER = %.4f, want at most 0.02", got)
 			}
 		})
@@ -149,9 +154,9 @@ func TestRecogniserReadsScans(t *testing.T) {
 
 func TestTurnedRasters(t *testing.T) {
 	t.Parallel()
-	upright, _ := Raster(ScanOptions{DPI: 30}, 1)
+	upright, _ := DrawScanPage(ScanOptions{DPI: 30}, 1)
 	for _, turn := range []int{90, 180, 270} {
-		turned, _ := Raster(ScanOptions{DPI: 30, Turn: turn}, 1)
+		turned, _ := DrawScanPage(ScanOptions{DPI: 30, Turn: turn}, 1)
 		if bytes.Equal(turned.Pix, upright.Pix) {
 			t.Errorf("turn %d changed nothing", turn)
 		}
@@ -159,10 +164,10 @@ func TestTurnedRasters(t *testing.T) {
 			t.Errorf("turn %d, turned back, is not the image that it was", turn)
 		}
 	}
-	f := RotatedScans(ScanOptions{DPI: 30})
+	f := RotatedScannedFile(ScanOptions{DPI: 30})
 	for i, p := range f.Pages {
-		if p.Upright != 0 || p.Width != a4Width || p.Rotate != (360-90*i)%360 {
-			t.Errorf("page %d of rotated scans: upright %d, width %v, rotate %d", i+1, p.Upright, p.Width, p.Rotate)
+		if p.UprightTurn != 0 || p.Width != a4Width || p.Rotate != (360-90*i)%360 {
+			t.Errorf("page %d of rotated scans: upright %d, width %v, rotate %d", i+1, p.UprightTurn, p.Width, p.Rotate)
 		}
 	}
 }
@@ -179,7 +184,7 @@ func TestBombUnpacks(t *testing.T) {
 			t.Errorf("size %d: unpacked %d bytes, error %v", size, len(data), err)
 		}
 	}
-	if f := Bomb(1024, true); len(f.PDF) > 10_000 {
+	if f := ContentBomb(1024, true); len(f.PDF) > 10_000 {
 		t.Errorf("a bomb of 1 GiB takes %d bytes, want under 10,000", len(f.PDF))
 	}
 }
@@ -188,7 +193,7 @@ func TestMarkersDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
 	for n := range 50_000 {
-		m := Marker(n)
+		m := MarkerWord(n)
 		if other, ok := seen[m]; ok {
 			t.Fatalf("Marker(%d) = Marker(%d) = %q", n, other, m)
 		}
@@ -199,7 +204,7 @@ func TestMarkersDiffer(t *testing.T) {
 func TestNamesDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, f := range append(append(append(Damaged(), NotPDFs()...), AbsurdBoxes()...), sound()...) {
+	for _, f := range append(append(append(DamagedFiles(), NotPDFFiles()...), AbsurdPageBoxes()...), sound()...) {
 		if seen[f.Name] || filepath.Base(f.Name) != f.Name || !strings.HasSuffix(f.Name, ".pdf") {
 			t.Errorf("name %q is taken or no file name", f.Name)
 		}
@@ -217,7 +222,7 @@ func TestManyPagesIsSmall(t *testing.T) {
 
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	corpus := Corpus(t)
+	corpus := OpenCorpus(t)
 	if len(corpus.Files) < 100 {
 		t.Errorf("%d files, want more than 100", len(corpus.Files))
 	}
@@ -228,14 +233,14 @@ func TestCorpus(t *testing.T) {
 		} else if info.Size() != f.Bytes {
 			t.Errorf("%s: %d bytes, want %d", f.Path, info.Size(), f.Bytes)
 		}
-		if corpus.HasTruth(f) && corpus.Truth(f) == "" {
+		if corpus.HasTruth(f) && corpus.TruthText(f) == "" {
 			t.Errorf("%s: its truth is empty", f.Path)
 		}
-		if f.Has("needs-password") && f.Password() == "" {
+		if f.HasTags("needs-password") && f.Password() == "" {
 			t.Errorf("%s: no password in %q", f.Path, f.Notes)
 		}
 	}
-	if len(corpus.ByTag("born-digital", "real-document")) == 0 || len(corpus.Folder("hostile")) == 0 {
+	if len(corpus.FilesWithTags("born-digital", "real-document")) == 0 || len(corpus.FilesInFolder("hostile")) == 0 {
 		t.Error("no born-digital real documents, or no hostile files")
 	}
 }
@@ -246,7 +251,8 @@ func TestCorpusManifestErrors(t *testing.T) {
 	for _, tt := range []struct{ name, data, want string }{
 		{"no column", "path\tbytes\n", `no column "sha256"`},
 		{"short row", head + "a.pdf\tx\n", "line 2: 2 columns, want 11"},
-		{"size is no number", head + "a.pdf\tx\tmany\ts\tl\t-\t-\tn\tn\t-\t-\n", `line 2: strconv.ParseInt: parsing "many": invalid syntax`},
+		{"size is no number", head + "a.pdf\tx\tmany\ts\tl\t-\t-\tn\tn\t-\t-\n",
+			`line 2: strconv.ParseInt: parsing "many": invalid syntax`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -265,6 +271,6 @@ func BenchmarkBornDigital3000(b *testing.B) {
 
 func BenchmarkDirtyScan(b *testing.B) {
 	for b.Loop() {
-		Scanned(Dirty())
+		ScannedFile(DirtyScanOptions())
 	}
 }

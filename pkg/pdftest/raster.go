@@ -16,9 +16,9 @@ import (
 
 // ScanOptions says what a scanned page looks like. The zero value is a clean page at 300 dpi.
 type ScanOptions struct {
-	Pages  int    // 1 if 0
-	Seed   uint64 // files of different seeds have different text and noise
-	Design Design // Report if empty
+	Pages  int        // 1 if 0
+	Seed   uint64     // files of different seeds have different text and noise
+	Design PageDesign // Report if empty
 	DPI    float64
 	Size   float64 // of body text in points; 11 if 0
 
@@ -35,8 +35,8 @@ type ScanOptions struct {
 	JPEG    int     // quality of the image's JPEG compression; 0 means lossless
 }
 
-// Dirty returns options for a page as office scanners make it: grey paper, noise, dust, a little skew, JPEG.
-func Dirty() ScanOptions {
+// DirtyScanOptions returns options for a page as office scanners make it: grey paper, noise, dust, a little skew, JPEG.
+func DirtyScanOptions() ScanOptions {
 	return ScanOptions{Paper: 235, Ink: 30, Noise: 8, Specks: 0.0002, Skew: 0.7, Blur: true, Shade: 0.08, JPEG: 85}
 }
 
@@ -57,22 +57,23 @@ func (o ScanOptions) withDefaults() ScanOptions {
 	return o
 }
 
-// Raster draws page n of a scan of A4 paper, and returns the image and the text on it.
-func Raster(o ScanOptions, n int) (*image.Gray, string) {
-	img, s := rasterSheet(o.withDefaults(), n)
+// DrawScanPage draws page n of a scan of A4 paper, and returns the image and the text on it.
+func DrawScanPage(o ScanOptions, n int) (*image.Gray, string) {
+	img, s := drawScanSheet(o.withDefaults(), n)
 	return img, s.truth.String()
 }
 
-func rasterSheet(o ScanOptions, n int) (*image.Gray, *sheet) {
-	p := newPen(o.DPI)
-	s := compose(o.Design, n, o.Pages, o.Size, a4Width, a4Height, p.width, newProse(o.Seed*1000+uint64(n)+41))
-	img := p.draw(s, o.Paper, o.Ink)
-	degrade(img, o, rand.New(rand.NewPCG(o.Seed, uint64(n))))
+func drawScanSheet(o ScanOptions, n int) (*image.Gray, *typesetPage) {
+	p := newTextRenderer(o.DPI)
+	s := composePage(o.Design, n, o.Pages, o.Size, a4Width, a4Height, p.textWidth,
+		newProseGenerator(o.Seed*1000+uint64(n)+41))
+	img := p.drawSheet(s, o.Paper, o.Ink)
+	degradeImage(img, o, rand.New(rand.NewPCG(o.Seed, uint64(n))))
 	return turnImage(img, o.Turn), s
 }
 
-// PGM returns an image in the binary format that recognisers read.
-func PGM(img *image.Gray) []byte {
+// EncodePGM returns an image in the binary format that recognisers read.
+func EncodePGM(img *image.Gray) []byte {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	out := fmt.Appendf(make([]byte, 0, w*h+32), "P5\n%d %d\n255\n", w, h)
 	for y := range h {
@@ -81,8 +82,9 @@ func PGM(img *image.Gray) []byte {
 	return out
 }
 
-// outlines holds the two fonts that rasters are drawn with. They are in the module, as Go source: no file of the machine is needed.
-var outlines = sync.OnceValue(func() [2]*opentype.Font {
+// outlineFonts holds the two fonts that rasters are drawn with. They are in the module, as Go source: no file of the
+// machine is needed.
+var outlineFonts = sync.OnceValue(func() [2]*opentype.Font {
 	var out [2]*opentype.Font
 	for i, ttf := range [][]byte{goregular.TTF, gobold.TTF} {
 		f, err := opentype.Parse(ttf)
@@ -94,27 +96,31 @@ var outlines = sync.OnceValue(func() [2]*opentype.Font {
 	return out
 })
 
-// The loops over pixels are of no interest to the race detector, for nobody else has the image yet; and with it they take most of a test's time.
+// The loops over pixels are of no interest to the race detector, for no other goroutine has the image yet; and with
+// it they take most of a test's time.
 
-// pen draws and measures text at one resolution.
-type pen struct {
+// textRenderer draws and measures text at one resolution.
+type textRenderer struct {
 	dpi   float64
-	faces map[penFace]font.Face
+	faces map[sizedFace]font.Face
 }
 
-type penFace struct {
+type sizedFace struct {
 	face face
 	size float64
 }
 
-func newPen(dpi float64) *pen { return &pen{dpi: dpi, faces: map[penFace]font.Face{}} }
+func newTextRenderer(dpi float64) *textRenderer {
+	return &textRenderer{dpi: dpi, faces: map[sizedFace]font.Face{}}
+}
 
-func (p *pen) face(f face, size float64) font.Face {
-	key := penFace{f, size}
+func (p *textRenderer) fontFace(f face, size float64) font.Face {
+	key := sizedFace{f, size}
 	if face, ok := p.faces[key]; ok {
 		return face
 	}
-	face, err := opentype.NewFace(outlines()[f], &opentype.FaceOptions{Size: size, DPI: p.dpi, Hinting: font.HintingNone})
+	face, err := opentype.NewFace(outlineFonts()[f],
+		&opentype.FaceOptions{Size: size, DPI: p.dpi, Hinting: font.HintingNone})
 	if err != nil {
 		panic(err) // only nonsense options fail
 	}
@@ -122,31 +128,31 @@ func (p *pen) face(f face, size float64) font.Face {
 	return face
 }
 
-// width returns the width of s in points.
-func (p *pen) width(f face, size float64, s string) float64 {
-	return float64(font.MeasureString(p.face(f, size), s)) / 64 * 72 / p.dpi
+// textWidth returns the width of s in points.
+func (p *textRenderer) textWidth(f face, size float64, s string) float64 {
+	return float64(font.MeasureString(p.fontFace(f, size), s)) / 64 * 72 / p.dpi
 }
 
-// draw returns the sheet as pixels.
+// drawSheet returns the sheet as pixels.
 //
 //go:norace
-func (p *pen) draw(s *sheet, paper, ink uint8) *image.Gray {
+func (p *textRenderer) drawSheet(s *typesetPage, paper, ink uint8) *image.Gray {
 	scale := p.dpi / 72
 	img := image.NewGray(image.Rect(0, 0, int(math.Round(s.w*scale)), int(math.Round(s.h*scale))))
 	for i := range img.Pix {
 		img.Pix[i] = paper
 	}
 	for _, r := range s.rules {
-		p.rule(img, r, ink)
+		p.drawRule(img, r, ink)
 	}
 	for _, r := range s.runs {
-		p.text(img, r, ink)
+		p.drawText(img, r, ink)
 	}
 	return img
 }
 
 //go:norace
-func (p *pen) rule(img *image.Gray, r box, ink uint8) {
+func (p *textRenderer) drawRule(img *image.Gray, r box, ink uint8) {
 	scale := p.dpi / 72
 	x0, y0 := int(r.x*scale), int(r.y*scale)
 	x1, y1 := max(int((r.x+r.w)*scale), x0+1), max(int((r.y+r.h)*scale), y0+1)
@@ -158,11 +164,12 @@ func (p *pen) rule(img *image.Gray, r box, ink uint8) {
 	}
 }
 
-// text draws one run. It blends the glyph masks itself: image/draw has no fast way onto a grey image, and takes ten times as long.
-func (p *pen) text(img *image.Gray, r run, ink uint8) {
+// drawText draws one run. It blends the glyph masks itself: image/draw has no fast way onto a grey image, and takes
+// ten times as long.
+func (p *textRenderer) drawText(img *image.Gray, r textRun, ink uint8) {
 	scale := p.dpi / 72
 	dot := fixed.Point26_6{X: fixed.Int26_6(r.x * scale * 64), Y: fixed.Int26_6(r.y * scale * 64)}
-	face := p.face(r.face, r.size)
+	face := p.fontFace(r.face, r.size)
 	last := rune(-1)
 	for _, c := range r.text {
 		if last >= 0 {
@@ -170,7 +177,7 @@ func (p *pen) text(img *image.Gray, r run, ink uint8) {
 		}
 		dr, mask, at, advance, ok := face.Glyph(dot, c)
 		if alpha, isAlpha := mask.(*image.Alpha); ok && isAlpha {
-			blend(img, dr, alpha, at, ink)
+			blendMask(img, dr, alpha, at, ink)
 		}
 		dot.X += advance
 		last = c
@@ -178,7 +185,7 @@ func (p *pen) text(img *image.Gray, r run, ink uint8) {
 }
 
 //go:norace
-func blend(img *image.Gray, dr image.Rectangle, mask *image.Alpha, at image.Point, ink uint8) {
+func blendMask(img *image.Gray, dr image.Rectangle, mask *image.Alpha, at image.Point, ink uint8) {
 	clipped := dr.Intersect(img.Rect)
 	for y := clipped.Min.Y; y < clipped.Max.Y; y++ {
 		for x := clipped.Min.X; x < clipped.Max.X; x++ {
@@ -192,15 +199,15 @@ func blend(img *image.Gray, dr image.Rectangle, mask *image.Alpha, at image.Poin
 	}
 }
 
-// degrade does to a clean page what paper, glass and sensor do.
+// degradeImage does to a clean page what paper, glass and sensor do.
 //
 //go:norace
-func degrade(img *image.Gray, o ScanOptions, rng *rand.Rand) {
+func degradeImage(img *image.Gray, o ScanOptions, rng *rand.Rand) {
 	if o.Skew != 0 {
-		skew(img, o.Skew, o.Paper)
+		skewImage(img, o.Skew, o.Paper)
 	}
 	if o.Blur {
-		soften(img)
+		blurImage(img)
 	}
 	w := img.Rect.Dx()
 	// The sum of two bytes less their mean stands for a normal distribution; its standard deviation is 104.
@@ -228,10 +235,10 @@ func degrade(img *image.Gray, o ScanOptions, rng *rand.Rand) {
 	}
 }
 
-// skew turns the image clockwise by a few degrees about its middle.
+// skewImage turns the image clockwise by a few degrees about its middle.
 //
 //go:norace
-func skew(img *image.Gray, degrees float64, paper uint8) {
+func skewImage(img *image.Gray, degrees float64, paper uint8) {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	sin, cos := math.Sincos(degrees * math.Pi / 180)
 	src := append([]uint8(nil), img.Pix...)
@@ -258,10 +265,10 @@ func skew(img *image.Gray, degrees float64, paper uint8) {
 	}
 }
 
-// soften blurs with the 3 by 3 kernel 1 2 1.
+// blurImage blurs with the 3 by 3 kernel 1 2 1.
 //
 //go:norace
-func soften(img *image.Gray) {
+func blurImage(img *image.Gray) {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	line := make([]int, w)
 	src := append([]uint8(nil), img.Pix...)

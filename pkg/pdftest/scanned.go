@@ -9,139 +9,142 @@ import (
 	"strings"
 )
 
-// Scanned returns a file whose pages are images of text, without a text layer.
-func Scanned(o ScanOptions) File {
+// ScannedFile returns a file whose pages are images of text, without a text layer.
+func ScannedFile(o ScanOptions) File {
 	o = o.withDefaults()
-	return once(o, func() File { return scanned(o) })
+	return makeOnce(o, func() File { return makeScannedFile(o) })
 }
 
-func scanned(o ScanOptions) File {
-	w := newWriter()
-	d := newDocument(w)
+func makeScannedFile(o ScanOptions) File {
+	w := newPDFWriter()
+	d := newPDFDocument(w)
 	f := File{Name: fmt.Sprintf("scanned-%s-%d.pdf", o.Design, o.Pages)}
 	for n := 1; n <= o.Pages; n++ {
-		f.Pages = append(f.Pages, d.scan(o, n))
+		f.Pages = append(f.Pages, d.addScanPage(o, n))
 	}
-	f.PDF = d.finish("", "")
+	f.PDF = d.finishDocument("", "")
 	return f
 }
 
-// SidewaysScans returns a file of four scanned pages whose sheets lay upright, on their right side, upside down and on their left side,
-// and whose /Rotate says nothing of it.
-func SidewaysScans(o ScanOptions) File {
-	return turnedScans(o, "sideways-scans.pdf", func(int) int { return 0 })
+// SidewaysScannedFile returns a file of four scanned pages whose sheets lay upright, on their right side, upside down
+// and on their left side, and whose /Rotate says nothing of it.
+func SidewaysScannedFile(o ScanOptions) File {
+	return makeTurnedScans(o, "sideways-scans.pdf", func(int) int { return 0 })
 }
 
-// RotatedScans returns the pages of SidewaysScans, each with the /Rotate that sets it upright.
-func RotatedScans(o ScanOptions) File {
-	return turnedScans(o, "rotated-scans.pdf", func(turn int) int { return (360 - turn) % 360 })
+// RotatedScannedFile returns the pages of SidewaysScannedFile, each with the /Rotate that sets it upright.
+func RotatedScannedFile(o ScanOptions) File {
+	return makeTurnedScans(o, "rotated-scans.pdf", func(turn int) int { return (360 - turn) % 360 })
 }
 
-func turnedScans(o ScanOptions, name string, rotate func(turn int) int) File {
+func makeTurnedScans(o ScanOptions, name string, rotate func(turn int) int) File {
 	o = o.withDefaults()
 	o.Pages = 4
-	w := newWriter()
-	d := newDocument(w)
+	w := newPDFWriter()
+	d := newPDFDocument(w)
 	f := File{Name: name}
 	for n := 1; n <= 4; n++ {
 		o.Turn = 90 * (n - 1)
 		o.Rotate = rotate(o.Turn)
-		f.Pages = append(f.Pages, d.scan(o, n))
+		f.Pages = append(f.Pages, d.addScanPage(o, n))
 	}
-	f.PDF = d.finish("", "")
+	f.PDF = d.finishDocument("", "")
 	return f
 }
 
-// MixedDocument returns a file that has pages of every kind: text, scan, text, blank, a text page with a picture of text, and a scan that
-// is black and white.
-func MixedDocument() File { return MixedDocumentWith(ScanOptions{}) }
+// MixedFile returns a file that has pages of every kind: text, scan, text, blank, a text page with a picture of text,
+// and a scan that is black and white.
+func MixedFile() File { return MixedFileWith(ScanOptions{}) }
 
-// MixedDocumentWith is MixedDocument with scans of another resolution, size of text or design. Of the options no other counts.
-func MixedDocumentWith(o ScanOptions) File {
+// MixedFileWith is MixedFile with scans of another resolution, size of text or design. Of the options no other counts.
+func MixedFileWith(o ScanOptions) File {
 	o = ScanOptions{DPI: o.DPI, Size: o.Size, Design: o.Design, Pages: 6}
 	type mixed ScanOptions
-	return once(mixed(o), func() File { return mixedDocument(o) })
+	return makeOnce(mixed(o), func() File { return makeMixedFile(o) })
 }
 
-func mixedDocument(o ScanOptions) File {
-	w := newWriter()
-	d := newDocument(w)
-	words := newProse(51)
+func makeMixedFile(o ScanOptions) File {
+	w := newPDFWriter()
+	d := newPDFDocument(w)
+	words := newProseGenerator(51)
 	f := File{Name: "mixed.pdf"}
-	native := func(n int, design Design) {
-		s := compose(design, n, 6, 11, a4Width, a4Height, helveticaWidth, words)
-		d.page(fmt.Sprintf("%s /Contents %v", a4Boxes, w.stream("", s.content(0, 0, 0))))
-		f.Pages = append(f.Pages, nativePage(s, n))
+	native := func(n int, design PageDesign) {
+		s := composePage(design, n, 6, 11, a4Width, a4Height, helveticaWidth, words)
+		d.addPage(fmt.Sprintf("%s /Contents %v", a4Boxes, w.addStream("", s.drawOperators(0, 0, 0))))
+		f.Pages = append(f.Pages, describeNativePage(s, n))
 	}
 	native(1, Report)
-	dirty := Dirty()
+	dirty := DirtyScanOptions()
 	dirty.Seed, dirty.Pages, dirty.DPI, dirty.Size, dirty.Design = 52, o.Pages, o.DPI, o.Size, o.Design
-	f.Pages = append(f.Pages, d.scan(dirty.withDefaults(), 2))
+	f.Pages = append(f.Pages, d.addScanPage(dirty.withDefaults(), 2))
 	native(3, Columns)
 	native(4, blankPage)
-	f.Pages = append(f.Pages, d.figure(5, words))
+	f.Pages = append(f.Pages, d.addFigurePage(5, words))
 	o.Seed, o.Bitonal = 53, true
-	f.Pages = append(f.Pages, d.scan(o.withDefaults(), 6))
-	f.PDF = d.finish("", "")
+	f.Pages = append(f.Pages, d.addScanPage(o.withDefaults(), 6))
+	f.PDF = d.finishDocument("", "")
 	return f
 }
 
-// PageWithImage returns a file of one page: text as characters, and below it a picture that shows more text, which no character of the
-// page repeats.
+// PageWithImage returns a file of one page: text as characters, and below it a picture that shows more text, which no
+// character of the page repeats.
 func PageWithImage() File {
-	w := newWriter()
-	d := newDocument(w)
-	page := d.figure(1, newProse(55))
-	return File{Name: "page-with-image.pdf", Pages: []Page{page}, PDF: d.finish("", "")}
+	w := newPDFWriter()
+	d := newPDFDocument(w)
+	page := d.addFigurePage(1, newProseGenerator(55))
+	return File{Name: "page-with-image.pdf", Pages: []Page{page}, PDF: d.finishDocument("", "")}
 }
 
-// figure adds page n: a heading and paragraphs, a picture of a notice, a caption and another paragraph.
-func (d *document) figure(n int, words prose) Page {
-	s := newSetter(a4Width, a4Height, 11, helveticaWidth, words)
-	s.text(bold, 15, words.heading())
-	s.text(regular, 11, words.paragraph(4)+" The notice is entered as "+Marker(n)+".")
-	s.text(regular, 11, words.paragraph(4))
+// addFigurePage adds page n: a heading and paragraphs, a picture of a notice, a caption and another paragraph.
+func (d *pdfDocument) addFigurePage(n int, words proseGenerator) Page {
+	s := newTypesetter(a4Width, a4Height, 11, helveticaWidth, words)
+	s.setText(bold, 15, words.makeHeading())
+	s.setText(regular, 11, words.makeParagraph(4)+" The notice is entered as "+MarkerWord(n)+".")
+	s.setText(regular, 11, words.makeParagraph(4))
 
 	// The picture: a sheet of its own, as wide as the column.
-	p := newPen(200)
+	p := newTextRenderer(200)
 	const height = 220
-	inner := newSetter(s.right-s.left, height, 12, p.width, words)
+	inner := newTypesetter(s.right-s.left, height, 12, p.textWidth, words)
 	inner.left, inner.right, inner.y, inner.bottom = 18, inner.w-18, 8, height-8
-	inner.text(bold, 17, words.heading())
-	inner.text(regular, 12, words.paragraph(5))
-	inner.rules = []box{{4, 4, inner.w - 8, 1.5}, {4, height - 5.5, inner.w - 8, 1.5}, {4, 4, 1.5, height - 8}, {inner.w - 5.5, 4, 1.5, height - 8}}
-	picture := d.image(p.draw(inner.sheet, 240, 20), 90, false)
+	inner.setText(bold, 17, words.makeHeading())
+	inner.setText(regular, 12, words.makeParagraph(5))
+	inner.rules = []box{{4, 4, inner.w - 8, 1.5}, {4, height - 5.5, inner.w - 8, 1.5}, {4, 4, 1.5, height - 8},
+		{inner.w - 5.5, 4, 1.5, height - 8}}
+	picture := d.addImage(p.drawSheet(inner.typesetPage, 240, 20), 90, false)
 	top := s.y + 6
 	s.y = top + height + 6
-	s.block()
+	s.endBlock()
 	s.truth.WriteString(inner.truth.String())
-	s.text(regular, 9.5, "Figure 1. "+words.sentence())
-	s.text(regular, 11, words.paragraph(4))
+	s.setText(regular, 9.5, "Figure 1. "+words.makeSentence())
+	s.setText(regular, 11, words.makeParagraph(4))
 
-	content := fmt.Appendf(s.content(0, 0, 0), "q %s 0 0 %d %s %s cm /Im1 Do Q\n", number(inner.w), height, number(s.left), number(s.h-top-height))
-	d.pageWith(fmt.Sprintf("%s /Contents %v", a4Boxes, d.w.stream("", content)), fmt.Sprintf("/XObject << /Im1 %v >>", picture))
-	page := nativePage(s.sheet, n)
+	content := fmt.Appendf(s.drawOperators(0, 0, 0), "q %s 0 0 %d %s %s cm /Im1 Do Q\n", formatNumber(inner.w), height,
+		formatNumber(s.left), formatNumber(s.h-top-height))
+	d.addPageWith(fmt.Sprintf("%s /Contents %v", a4Boxes, d.w.addStream("", content)),
+		fmt.Sprintf("/XObject << /Im1 %v >>", picture))
+	page := describeNativePage(s.typesetPage, n)
 	page.Kind, page.ImageText = MixedPage, inner.truth.String()
 	return page
 }
 
-// scan adds a page that is an image of page n.
-func (d *document) scan(o ScanOptions, n int) Page {
-	img, s := rasterSheet(o, n)
-	picture := d.image(img, o.JPEG, o.Bitonal)
+// addScanPage adds a page that is an image of page n.
+func (d *pdfDocument) addScanPage(o ScanOptions, n int) Page {
+	img, s := drawScanSheet(o, n)
+	picture := d.addImage(img, o.JPEG, o.Bitonal)
 	pw, ph := s.w, s.h
 	if o.Turn%180 != 0 {
 		pw, ph = ph, pw
 	}
-	content := d.w.stream("", fmt.Appendf(nil, "q %s 0 0 %s 0 0 cm /Im1 Do Q\n", number(pw), number(ph)))
-	entries := fmt.Sprintf("/MediaBox [0 0 %s %s] /Contents %v", number(pw), number(ph), content)
+	content := d.w.addStream("", fmt.Appendf(nil, "q %s 0 0 %s 0 0 cm /Im1 Do Q\n", formatNumber(pw), formatNumber(ph)))
+	entries := fmt.Sprintf("/MediaBox [0 0 %s %s] /Contents %v", formatNumber(pw), formatNumber(ph), content)
 	if o.Rotate != 0 {
 		entries += fmt.Sprintf(" /Rotate %d", o.Rotate)
 	}
-	d.pageWith(entries, fmt.Sprintf("/XObject << /Im1 %v >>", picture))
-	page := nativePage(s, n)
+	d.addPageWith(entries, fmt.Sprintf("/XObject << /Im1 %v >>", picture))
+	page := describeNativePage(s, n)
 	page.Rotate = o.Rotate
-	page.Upright = (720 - o.Turn - o.Rotate) % 360
+	page.UprightTurn = (720 - o.Turn - o.Rotate) % 360
 	page.Width, page.Height = pw, ph
 	if o.Rotate%180 != 0 {
 		page.Width, page.Height = ph, pw
@@ -152,21 +155,22 @@ func (d *document) scan(o ScanOptions, n int) Page {
 	return page
 }
 
-// image adds an image: JPEG of the given quality if that is not 0, else lossless with 8 bits a pixel, or one if it is bitonal.
-func (d *document) image(img *image.Gray, quality int, bitonal bool) ref {
+// addImage adds an image: JPEG of the given quality if that is not 0, else lossless with 8 bits a pixel, or one if it
+// is bitonal.
+func (d *pdfDocument) addImage(img *image.Gray, quality int, bitonal bool) objectRef {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	dict := fmt.Sprintf("/Type /XObject /Subtype /Image /Width %d /Height %d /ColorSpace /DeviceGray", w, h)
 	switch {
 	case bitonal:
-		return d.w.stream(dict+" /BitsPerComponent 1", packBits(img))
+		return d.w.addStream(dict+" /BitsPerComponent 1", packBits(img))
 	case quality > 0:
 		var b bytes.Buffer
 		if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}); err != nil {
 			panic(err) // only an image of more than 65,535 pixels a side fails
 		}
-		return d.w.rawStream(dict+" /BitsPerComponent 8 /Filter /DCTDecode", b.Bytes())
+		return d.w.addRawStream(dict+" /BitsPerComponent 8 /Filter /DCTDecode", b.Bytes())
 	default:
-		return d.w.stream(dict+" /BitsPerComponent 8", img.Pix)
+		return d.w.addStream(dict+" /BitsPerComponent 8", img.Pix)
 	}
 }
 
@@ -187,44 +191,46 @@ func packBits(img *image.Gray) []byte {
 
 // ScannedBlank returns a file of one page: a scan of an empty sheet, with the noise and dust of a real one.
 func ScannedBlank() File {
-	w := newWriter()
-	d := newDocument(w)
-	o := Dirty()
+	w := newPDFWriter()
+	d := newPDFDocument(w)
+	o := DirtyScanOptions()
 	o.Design = blankPage
-	page := d.scan(o.withDefaults(), 1)
-	return File{Name: "scanned-blank.pdf", Pages: []Page{page}, PDF: d.finish("", "")}
+	page := d.addScanPage(o.withDefaults(), 1)
+	return File{Name: "scanned-blank.pdf", Pages: []Page{page}, PDF: d.finishDocument("", "")}
 }
 
-// ScanWithTextLayer returns a scanned file of one page that someone has had recognised before: the text is there as characters that show
-// nothing (rendering mode 3). If sound is false, the layer is full of errors, as bad recognisers leave it.
+// ScanWithTextLayer returns a scanned file of one page that a recogniser has read before: the text is there as
+// characters that show nothing (rendering mode 3). If sound is false, the layer is full of errors, as bad recognisers
+// leave it.
 func ScanWithTextLayer(sound bool) File {
 	o := ScanOptions{Seed: 57, DPI: 200, JPEG: 85}.withDefaults()
-	w := newWriter()
-	d := newDocument(w)
-	img, s := rasterSheet(o, 1)
+	w := newPDFWriter()
+	d := newPDFDocument(w)
+	img, s := drawScanSheet(o, 1)
 	rng := rand.New(rand.NewPCG(57, 1))
 	layer := *s
-	layer.runs = append([]run(nil), s.runs...)
+	layer.runs = append([]textRun(nil), s.runs...)
 	layer.rules = nil
 	if !sound {
 		for i := range layer.runs {
-			layer.runs[i].text = ruin(layer.runs[i].text, rng)
+			layer.runs[i].text = garbleText(layer.runs[i].text, rng)
 		}
 	}
-	content := fmt.Appendf(nil, "q %s 0 0 %s 0 0 cm /Im1 Do Q\n3 Tr\n%s", number(s.w), number(s.h), layer.content(0, 0, 0))
-	d.pageWith(fmt.Sprintf("%s /Contents %v", a4Boxes, w.stream("", content)),
-		fmt.Sprintf("/XObject << /Im1 %v >>", d.image(img, o.JPEG, false)))
-	page := nativePage(s, 1)
+	content := fmt.Appendf(nil, "q %s 0 0 %s 0 0 cm /Im1 Do Q\n3 Tr\n%s", formatNumber(s.w), formatNumber(s.h),
+		layer.drawOperators(0, 0, 0))
+	d.addPageWith(fmt.Sprintf("%s /Contents %v", a4Boxes, w.addStream("", content)),
+		fmt.Sprintf("/XObject << /Im1 %v >>", d.addImage(img, o.JPEG, false)))
+	page := describeNativePage(s, 1)
 	page.Kind, page.ImageText = ScannedPage, page.Text
 	name := "scan-with-text-layer.pdf"
 	if !sound {
 		name = "scan-with-bad-text-layer.pdf"
 	}
-	return File{Name: name, Pages: []Page{page}, PDF: d.finish("", "")}
+	return File{Name: name, Pages: []Page{page}, PDF: d.finishDocument("", "")}
 }
 
-// ruin returns s as a bad recogniser reads it: every third letter is another character.
-func ruin(s string, rng *rand.Rand) string {
+// garbleText returns s as a bad recogniser reads it: every third letter is another character.
+func garbleText(s string, rng *rand.Rand) string {
 	const wrong = "~^|;:!1l{}[]*#%/\\<>_="
 	return strings.Map(func(r rune) rune {
 		if r != ' ' && rng.IntN(3) == 0 {

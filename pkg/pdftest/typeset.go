@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Design is how a page is laid out.
-type Design string
+// PageDesign is how a page is laid out.
+type PageDesign string
 
 // The designs of pages.
 const (
-	Report    Design = "report"     // running head, headings, paragraphs across the page, page number
-	Columns   Design = "columns"    // a title across the page over two columns, with a full-width heading half way down
-	Letter    Design = "letter"     // sender, address, date, subject, a few paragraphs, signature
-	Tabular   Design = "table"      // a paragraph, a table of figures with rules, another paragraph
-	Footnotes Design = "footnotes"  // paragraphs with raised reference marks, notes in small type below a rule
-	alternate Design = "alternate"  // Report, with a page of each other design now and then
-	blankPage Design = "blank-page" // nothing
+	Report    PageDesign = "report"     // running head, headings, paragraphs across the page, page number
+	Columns   PageDesign = "columns"    // a title across the page over two columns, with a full-width heading half way down
+	Letter    PageDesign = "letter"     // sender, address, date, subject, a few paragraphs, signature
+	Tabular   PageDesign = "table"      // a paragraph, a table of figures with rules, another paragraph
+	Footnotes PageDesign = "footnotes"  // paragraphs with raised reference marks, notes in small type below a rule
+	alternate PageDesign = "alternate"  // Report, with a page of each other design now and then
+	blankPage PageDesign = "blank-page" // nothing
 )
 
-// run is a piece of text on one baseline in one face.
-type run struct {
+// textRun is a piece of text on one baseline in one face.
+type textRun struct {
 	x, y float64 // where the baseline begins, in points from the top left
 	size float64
 	face face
@@ -30,22 +30,23 @@ type run struct {
 // box is a rectangle in points from the top left.
 type box struct{ x, y, w, h float64 }
 
-// sheet is a page after typesetting. It knows nothing of PDF: the same sheet becomes characters in one file and pixels in another.
-type sheet struct {
+// typesetPage is a page after typesetting. It knows nothing of PDF: the same sheet becomes characters in one file and
+// pixels in another.
+type typesetPage struct {
 	w, h  float64
-	runs  []run
+	runs  []textRun
 	rules []box
 	truth strings.Builder
 }
 
-// width measures a text in points.
-type width func(f face, size float64, s string) float64
+// textMeasure measures a text in points.
+type textMeasure func(f face, size float64, s string) float64
 
-// setter fills a sheet from the top down.
-type setter struct {
-	*sheet
-	measure width
-	words   prose
+// typesetter fills a sheet from the top down.
+type typesetter struct {
+	*typesetPage
+	measure textMeasure
+	words   proseGenerator
 	left    float64
 	right   float64
 	y       float64
@@ -59,41 +60,41 @@ const (
 	a4Height = 842
 )
 
-// newSetter begins a sheet of the given size with margins in proportion.
-func newSetter(w, h, size float64, measure width, words prose) *setter {
-	return &setter{
-		sheet: &sheet{w: w, h: h}, measure: measure, words: words, size: size,
+// newTypesetter begins a sheet of the given size with margins in proportion.
+func newTypesetter(w, h, size float64, measure textMeasure, words proseGenerator) *typesetter {
+	return &typesetter{
+		typesetPage: &typesetPage{w: w, h: h}, measure: measure, words: words, size: size,
 		left: w * 0.11, right: w * 0.89, y: h * 0.085, bottom: h * 0.91,
 	}
 }
 
-// put places text with its baseline at y.
-func (s *setter) put(f face, size, x, y float64, text string) {
-	s.runs = append(s.runs, run{x: x, y: y, size: size, face: f, text: text})
+// placeText places text with its baseline at y.
+func (s *typesetter) placeText(f face, size, x, y float64, text string) {
+	s.runs = append(s.runs, textRun{x: x, y: y, size: size, face: f, text: text})
 }
 
-// block ends the current block of the truth: the next line begins another.
-func (s *setter) block() {
+// endBlock ends the current block of the truth: the next line begins another.
+func (s *typesetter) endBlock() {
 	if s.truth.Len() > 0 {
 		s.truth.WriteByte('\n')
 	}
 }
 
-// say adds a line to the truth.
-func (s *setter) say(line string) {
+// addTruthLine adds a line to the truth.
+func (s *typesetter) addTruthLine(line string) {
 	s.truth.WriteString(line)
 	s.truth.WriteByte('\n')
 }
 
-// line sets one line at the left edge and moves down.
-func (s *setter) line(f face, size float64, text string) {
+// setLine sets one line at the left edge and moves down.
+func (s *typesetter) setLine(f face, size float64, text string) {
 	s.y += size * 1.2
-	s.put(f, size, s.left, s.y, text)
-	s.say(text)
+	s.placeText(f, size, s.left, s.y, text)
+	s.addTruthLine(text)
 }
 
-// wrap breaks text into lines that fit between the edges.
-func (s *setter) wrap(f face, size float64, text string) []string {
+// wrapLines breaks text into lines that fit between the edges.
+func (s *typesetter) wrapLines(f face, size float64, text string) []string {
 	var lines []string
 	limit := s.right - s.left
 	blank := s.measure(f, size, " ")
@@ -117,155 +118,160 @@ func (s *setter) wrap(f face, size float64, text string) []string {
 	return lines
 }
 
-// text sets a block of text, as many lines of it as fit, and reports whether all did.
-func (s *setter) text(f face, size float64, text string) bool {
-	lines := s.wrap(f, size, text)
+// setText sets a block of text, as many lines of it as fit, and reports whether all did.
+func (s *typesetter) setText(f face, size float64, text string) bool {
+	lines := s.wrapLines(f, size, text)
 	room := int((s.bottom - s.y) / (size * 1.2))
 	if room < 1 {
 		return false
 	}
-	s.block()
+	s.endBlock()
 	for _, line := range lines[:min(room, len(lines))] {
-		s.line(f, size, line)
+		s.setLine(f, size, line)
 	}
 	s.y += size * 0.7
 	return len(lines) <= room
 }
 
-// fill sets headings and paragraphs down to the bottom edge. fullness says how much of what is left is filled.
-func (s *setter) fill(fullness float64) {
+// fillColumn sets headings and paragraphs down to the bottom edge. fullness says how much of what is left is filled.
+func (s *typesetter) fillColumn(fullness float64) {
 	end := s.bottom
 	s.bottom = s.y + (end-s.y)*fullness
 	for n := 0; s.bottom-s.y > s.size*5; n++ {
 		if n%3 == 0 {
-			s.text(bold, s.size*1.25, s.words.heading())
+			s.setText(bold, s.size*1.25, s.words.makeHeading())
 		}
-		if !s.text(regular, s.size, s.words.paragraph(3+s.words.rng.IntN(3))) {
+		if !s.setText(regular, s.size, s.words.makeParagraph(3+s.words.rng.IntN(3))) {
 			break
 		}
 	}
 	s.bottom = end
 }
 
-// compose lays out page n of a document of total pages.
-func compose(d Design, n, total int, size, w, h float64, measure width, words prose) *sheet {
-	s := newSetter(w, h, size, measure, words)
+// composePage lays out page n of a document of total pages.
+func composePage(d PageDesign, n, total int, size, w, h float64, measure textMeasure,
+	words proseGenerator) *typesetPage {
+	s := newTypesetter(w, h, size, measure, words)
 	switch d {
 	case blankPage:
 	case Columns:
-		s.columns(n)
+		s.setColumns(n)
 	case Letter:
-		s.letter(n)
+		s.setLetter(n)
 	case Tabular:
-		s.tabular(n)
+		s.setTable(n)
 	case Footnotes:
-		s.footnotes(n)
+		s.setFootnotes(n)
 	case alternate:
-		others := []Design{Columns, Tabular, Letter, Footnotes}
+		others := []PageDesign{Columns, Tabular, Letter, Footnotes}
 		if n%6 == 3 {
-			return compose(others[n/6%len(others)], n, total, size, w, h, measure, words)
+			return composePage(others[n/6%len(others)], n, total, size, w, h, measure, words)
 		}
 		fallthrough
 	default:
-		s.report(n, total)
+		s.setReport(n, total)
 	}
-	return s.sheet
+	return s.typesetPage
 }
 
-func (s *setter) report(n, total int) {
-	s.text(regular, s.size*0.85, fmt.Sprintf("Quarterly review of the %s, reference %s", s.words.noun(), Marker(n)))
+func (s *typesetter) setReport(n, total int) {
+	s.setText(regular, s.size*0.85, fmt.Sprintf("Quarterly review of the %s, reference %s", s.words.makeNounPhrase(),
+		MarkerWord(n)))
 	s.y += s.size
-	s.fill(0.98)
+	s.fillColumn(0.98)
 	foot := fmt.Sprintf("Page %d of %d", n, total)
 	s.y = s.h * 0.935
-	s.block()
-	s.put(regular, s.size*0.85, (s.w-s.measure(regular, s.size*0.85, foot))/2, s.y, foot)
-	s.say(foot)
+	s.endBlock()
+	s.placeText(regular, s.size*0.85, (s.w-s.measure(regular, s.size*0.85, foot))/2, s.y, foot)
+	s.addTruthLine(foot)
 }
 
-func (s *setter) columns(n int) {
-	s.text(bold, s.size*1.9, s.words.heading())
-	s.text(regular, s.size, fmt.Sprintf("%s This bulletin is filed under %s.", s.words.paragraph(2), Marker(n)))
-	s.pair(s.y+(s.bottom-s.y)*0.45, 0.97)
-	s.text(bold, s.size*1.5, s.words.heading())
-	s.pair(s.bottom, 0.9)
+func (s *typesetter) setColumns(n int) {
+	s.setText(bold, s.size*1.9, s.words.makeHeading())
+	s.setText(regular, s.size, fmt.Sprintf("%s This bulletin is filed under %s.", s.words.makeParagraph(2), MarkerWord(n)))
+	s.setColumnPair(s.y+(s.bottom-s.y)*0.45, 0.97)
+	s.setText(bold, s.size*1.5, s.words.makeHeading())
+	s.setColumnPair(s.bottom, 0.9)
 }
 
-// pair sets two columns side by side down to the given height; fullness is how far down the second goes.
-func (s *setter) pair(bottom, fullness float64) {
+// setColumnPair sets two columns side by side down to the given height; fullness is how far down the second goes.
+func (s *typesetter) setColumnPair(bottom, fullness float64) {
 	left, right, end, top := s.left, s.right, s.bottom, s.y
 	gutter := s.size * 2
 	middle := (left + right) / 2
 	s.bottom = bottom
 	s.right = middle - gutter/2
-	s.fill(1)
+	s.fillColumn(1)
 	lowest := s.y
 	s.left, s.right, s.y = middle+gutter/2, right, top
-	s.fill(fullness)
+	s.fillColumn(fullness)
 	s.left, s.right, s.bottom, s.y = left, right, end, max(lowest, s.y)
 }
 
-func (s *setter) letter(n int) {
+func (s *typesetter) setLetter(n int) {
 	p := s.words
-	s.block()
-	for _, line := range []string{p.pick(places) + " Trading Company", fmt.Sprintf("%d %s Street", 1+p.rng.IntN(200), p.pick(persons)), p.pick(places)} {
-		s.line(bold, s.size, line)
+	s.endBlock()
+	for _, line := range []string{p.pickWord(places) + " Trading Company",
+		fmt.Sprintf("%d %s Street", 1+p.rng.IntN(200), p.pickWord(persons)), p.pickWord(places)} {
+		s.setLine(bold, s.size, line)
 	}
 	s.y += s.size * 2
-	s.block()
-	for _, line := range []string{"Mr " + p.pick(persons), "Department of " + p.noun() + " and " + p.noun(), p.pick(places)} {
-		s.line(regular, s.size, line)
+	s.endBlock()
+	for _, line := range []string{"Mr " + p.pickWord(persons),
+		"Department of " + p.makeNounPhrase() + " and " + p.makeNounPhrase(), p.pickWord(places)} {
+		s.setLine(regular, s.size, line)
 	}
 	s.y += s.size * 1.5
-	s.text(regular, s.size, p.date())
-	s.text(bold, s.size, "Your reference "+Marker(n))
-	s.text(regular, s.size, "Dear Sir,")
+	s.setText(regular, s.size, p.makeDate())
+	s.setText(bold, s.size, "Your reference "+MarkerWord(n))
+	s.setText(regular, s.size, "Dear Sir,")
 	for range 4 {
-		s.text(regular, s.size, p.paragraph(4))
+		s.setText(regular, s.size, p.makeParagraph(4))
 	}
-	s.text(regular, s.size, "Yours faithfully,")
+	s.setText(regular, s.size, "Yours faithfully,")
 	s.y += s.size * 3
-	s.text(regular, s.size, p.pick(persons)+" and "+p.pick(persons))
+	s.setText(regular, s.size, p.pickWord(persons)+" and "+p.pickWord(persons))
 }
 
-func (s *setter) tabular(n int) {
+func (s *typesetter) setTable(n int) {
 	p := s.words
-	s.text(bold, s.size*1.4, s.words.heading())
-	s.text(regular, s.size, p.paragraph(3)+" The figures are kept under "+Marker(n)+".")
+	s.setText(bold, s.size*1.4, s.words.makeHeading())
+	s.setText(regular, s.size, p.makeParagraph(3)+" The figures are kept under "+MarkerWord(n)+".")
 	s.y += s.size * 0.5
-	s.block()
+	s.endBlock()
 	stops := []float64{0, 0.42, 0.62, 0.82}
 	row := func(f face, cells []string) {
 		top := s.y
 		s.y += s.size * 1.5
 		for i, cell := range cells {
-			s.put(f, s.size, s.left+(s.right-s.left)*stops[i], s.y, cell)
+			s.placeText(f, s.size, s.left+(s.right-s.left)*stops[i], s.y, cell)
 		}
-		s.say(strings.Join(cells, " "))
+		s.addTruthLine(strings.Join(cells, " "))
 		s.rules = append(s.rules, box{s.left - 4, top + s.size*0.35, s.right - s.left + 8, 0.6})
 	}
 	row(bold, []string{"Item", "Ordered", "Received", "Amount"})
 	for range 12 {
 		amount := fmt.Sprintf("%d,%03d.%02d", 1+p.rng.IntN(90), p.rng.IntN(1000), p.rng.IntN(100))
-		row(regular, []string{p.pick(adjectives) + " " + p.noun(), fmt.Sprint(10 + p.rng.IntN(900)), fmt.Sprint(10 + p.rng.IntN(900)), amount})
+		row(regular, []string{p.pickWord(adjectives) + " " + p.makeNounPhrase(), fmt.Sprint(10 + p.rng.IntN(900)),
+			fmt.Sprint(10 + p.rng.IntN(900)), amount})
 	}
 	s.rules = append(s.rules, box{s.left - 4, s.y + s.size*0.5, s.right - s.left + 8, 0.6})
 	s.y += s.size * 2
-	s.fill(0.7)
+	s.fillColumn(0.7)
 }
 
-func (s *setter) footnotes(n int) {
-	s.text(bold, s.size*1.4, s.words.heading())
+func (s *typesetter) setFootnotes(n int) {
+	s.setText(bold, s.size*1.4, s.words.makeHeading())
 	for i := range 4 {
-		paragraph := s.words.paragraph(4)
+		paragraph := s.words.makeParagraph(4)
 		if i == 0 {
-			paragraph += " The whole is known as " + Marker(n) + "."
+			paragraph += " The whole is known as " + MarkerWord(n) + "."
 		}
-		s.text(regular, s.size, paragraph)
+		s.setText(regular, s.size, paragraph)
 		last := s.runs[len(s.runs)-1]
 		// The mark belongs to the line's last word, as it does in print; the truth has it there too.
 		mark := fmt.Sprint(i + 1)
-		s.put(regular, s.size*0.6, last.x+s.measure(last.face, last.size, last.text), last.y-s.size*0.4, mark)
+		s.placeText(regular, s.size*0.6, last.x+s.measure(last.face, last.size, last.text), last.y-s.size*0.4, mark)
 		truth := strings.TrimSuffix(s.truth.String(), "\n")
 		s.truth.Reset()
 		s.truth.WriteString(truth + mark + "\n")
@@ -273,6 +279,6 @@ func (s *setter) footnotes(n int) {
 	s.y += s.size
 	s.rules = append(s.rules, box{s.left, s.y, (s.right - s.left) / 3, 0.5})
 	for i := range 4 {
-		s.text(regular, s.size*0.8, fmt.Sprintf("%d. %s", i+1, s.words.sentence()))
+		s.setText(regular, s.size*0.8, fmt.Sprintf("%d. %s", i+1, s.words.makeSentence()))
 	}
 }

@@ -7,68 +7,68 @@ import (
 	"strconv"
 )
 
-// ref is the number of an indirect object.
-type ref int
+// objectRef is the number of an indirect object.
+type objectRef int
 
-func (r ref) String() string { return strconv.Itoa(int(r)) + " 0 R" }
+func (r objectRef) String() string { return strconv.Itoa(int(r)) + " 0 R" }
 
-// writer puts the objects of a PDF one after the other and closes with a classic cross-reference table. That is all the format that the
-// tests need: what readers have to cope with is made by changing the bytes afterwards.
-type writer struct {
-	buf     bytes.Buffer
-	offsets []int // by object number less one; 0: not written
-	deflate *zlib.Writer
-	lock    *encryption // nil: not encrypted
-	info    ref
+// pdfWriter puts the objects of a PDF one after the other and closes with a classic cross-reference table. That is
+// all the format that the tests need: what readers have to cope with is made by changing the bytes afterwards.
+type pdfWriter struct {
+	buf        bytes.Buffer
+	offsets    []int // by object number less one; 0: not written
+	deflate    *zlib.Writer
+	encryption *encryption // nil: not encrypted
+	info       objectRef
 }
 
-func newWriter() *writer {
-	w := &writer{}
+func newPDFWriter() *pdfWriter {
+	w := &pdfWriter{}
 	// The second line marks the file as binary for tools that guess.
 	w.buf.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
 	return w
 }
 
-// Objects returns a PDF of those objects, numbered from 1; the first is the catalogue.
-func Objects(objects ...string) []byte {
-	w := newWriter()
+// PDFFromObjects returns a PDF of those objects, numbered from 1; the first is the catalogue.
+func PDFFromObjects(objects ...string) []byte {
+	w := newPDFWriter()
 	for _, o := range objects {
-		w.add("%s", o)
+		w.addObject("%s", o)
 	}
-	return w.finish(1, "")
+	return w.finishFile(1, "")
 }
 
-// alloc reserves an object number, so that objects can refer to what comes later.
-func (w *writer) alloc() ref {
+// reserveObject reserves an object number, so that objects can refer to what comes later.
+func (w *pdfWriter) reserveObject() objectRef {
 	w.offsets = append(w.offsets, 0)
-	return ref(len(w.offsets))
+	return objectRef(len(w.offsets))
 }
 
-// set writes the object r.
-func (w *writer) set(r ref, format string, args ...any) {
+// writeObject writes the object r.
+func (w *pdfWriter) writeObject(r objectRef, format string, args ...any) {
 	w.offsets[r-1] = w.buf.Len()
 	fmt.Fprintf(&w.buf, "%d 0 obj\n", int(r))
 	fmt.Fprintf(&w.buf, format, args...)
 	w.buf.WriteString("\nendobj\n")
 }
 
-// add writes a new object.
-func (w *writer) add(format string, args ...any) ref {
-	r := w.alloc()
-	w.set(r, format, args...)
+// addObject writes a new object.
+func (w *pdfWriter) addObject(format string, args ...any) objectRef {
+	r := w.reserveObject()
+	w.writeObject(r, format, args...)
 	return r
 }
 
-// stream writes a new stream object whose data is compressed here; dict holds what its dictionary needs besides.
-func (w *writer) stream(dict string, data []byte) ref {
-	return w.rawStream(dict+" /Filter /FlateDecode", w.squeeze(data))
+// addStream writes a new stream object whose data is compressed here; dict holds what its dictionary needs besides.
+func (w *pdfWriter) addStream(dict string, data []byte) objectRef {
+	return w.addRawStream(dict+" /Filter /FlateDecode", w.compress(data))
 }
 
-// rawStream writes a new stream object with data as it is.
-func (w *writer) rawStream(dict string, data []byte) ref {
-	r := w.alloc()
-	if w.lock != nil {
-		data = w.lock.seal(r, data)
+// addRawStream writes a new stream object with data as it is.
+func (w *pdfWriter) addRawStream(dict string, data []byte) objectRef {
+	r := w.reserveObject()
+	if w.encryption != nil {
+		data = w.encryption.encryptObject(r, data)
 	}
 	w.offsets[r-1] = w.buf.Len()
 	fmt.Fprintf(&w.buf, "%d 0 obj\n<< %s /Length %d >>\nstream\n", int(r), dict, len(data))
@@ -77,8 +77,8 @@ func (w *writer) rawStream(dict string, data []byte) ref {
 	return r
 }
 
-// squeeze compresses data with Flate. The fast level: a test waits for this, and nobody stores the result.
-func (w *writer) squeeze(data []byte) []byte {
+// compress compresses data with Flate. The fast level: a test waits for this, and the result is not stored.
+func (w *pdfWriter) compress(data []byte) []byte {
 	var out bytes.Buffer
 	if w.deflate == nil {
 		w.deflate, _ = zlib.NewWriterLevel(&out, zlib.BestSpeed) // the level is known to be valid
@@ -90,17 +90,17 @@ func (w *writer) squeeze(data []byte) []byte {
 	return out.Bytes()
 }
 
-// text returns s as a string of object r, encrypted if the file is. s must be ASCII.
-func (w *writer) text(r ref, s string) string {
-	if w.lock != nil {
-		return fmt.Sprintf("<%x>", w.lock.seal(r, []byte(s)))
+// formatString returns s as a string of object r, encrypted if the file is. s must be ASCII.
+func (w *pdfWriter) formatString(r objectRef, s string) string {
+	if w.encryption != nil {
+		return fmt.Sprintf("<%x>", w.encryption.encryptObject(r, []byte(s)))
 	}
-	return literal(s)
+	return formatLiteral(s)
 }
 
-// finish writes the cross-reference table and the trailer, and returns the file. trailer holds what the trailer needs besides /Size,
-// /Root and /ID.
-func (w *writer) finish(root ref, trailer string) []byte {
+// finishFile writes the cross-reference table and the trailer, and returns the file. trailer holds what the trailer
+// needs besides /Size, /Root and /ID.
+func (w *pdfWriter) finishFile(root objectRef, trailer string) []byte {
 	start := w.buf.Len()
 	fmt.Fprintf(&w.buf, "xref\n0 %d\n0000000000 65535 f \n", len(w.offsets)+1)
 	for _, offset := range w.offsets {
@@ -121,8 +121,8 @@ func (w *writer) finish(root ref, trailer string) []byte {
 // fileID is the identity of every file made here: a real one would change with each call.
 const fileID = "inkstream-pdftst"
 
-// literal returns s as a PDF string in parentheses. s must be in the encoding of the font that shows it.
-func literal(s string) string {
+// formatLiteral returns s as a PDF string in parentheses. s must be in the encoding of the font that shows it.
+func formatLiteral(s string) string {
 	out := make([]byte, 0, len(s)+2)
 	out = append(out, '(')
 	for i := range len(s) {
@@ -140,5 +140,5 @@ func literal(s string) string {
 	return string(append(out, ')'))
 }
 
-// number returns v as PDF writes it: never with an exponent.
-func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// formatNumber returns v as PDF writes it: never with an exponent.
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

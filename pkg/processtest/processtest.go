@@ -17,8 +17,8 @@ import (
 const (
 	// startTimeout is for machines that are busy with other tests.
 	startTimeout = 60 * time.Second
-	// startPoll is how often it is looked whether a program is ready.
-	startPoll = 50 * time.Millisecond
+	// startPollInterval is the time between two checks whether a program is ready.
+	startPollInterval = 50 * time.Millisecond
 )
 
 // Process is a program that runs. It ends with Stop, and with the process that started it.
@@ -27,11 +27,12 @@ type Process struct {
 	ended chan struct{} // closed when it has
 }
 
-// Start starts a program and waits until ready reports no error. What the program says is in the error of one that ends at once.
-func Start(ctx context.Context, cmd *exec.Cmd, ready func(ctx context.Context) error) (*Process, error) {
+// StartProcess starts a program and waits until ready reports no error. What the program says is in the error of one
+// that ends at once.
+func StartProcess(ctx context.Context, cmd *exec.Cmd, ready func(ctx context.Context) error) (*Process, error) {
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := Spawn(cmd); err != nil {
+	if err := SpawnProcess(cmd); err != nil {
 		return nil, err
 	}
 	p := &Process{cmd: cmd, ended: make(chan struct{})}
@@ -52,14 +53,14 @@ func Start(ctx context.Context, cmd *exec.Cmd, ready func(ctx context.Context) e
 		case <-ctx.Done():
 			p.Stop()
 			return nil, errors.Join(ctx.Err(), err)
-		case <-time.After(startPoll):
+		case <-time.After(startPollInterval):
 		}
 	}
 }
 
-// spawner is the thread that starts programs. The kernel kills them when the thread that started them ends, and threads end before their process
-// does: that of a sandbox's pool, for one, which may have started anything before.
-var spawner = sync.OnceValue(func() chan<- func() {
+// spawnThread is the thread that starts programs. The kernel kills them when the thread that started them ends, and
+// threads end before their process does: that of a sandbox's pool, for one, which may have started anything before.
+var spawnThread = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
 		runtime.LockOSThread()
@@ -70,14 +71,14 @@ var spawner = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// Spawn starts a program that is killed when this process dies, however it does. The caller waits for its end.
-func Spawn(cmd *exec.Cmd) error {
+// SpawnProcess starts a program that is killed when this process dies, however it does. The caller waits for its end.
+func SpawnProcess(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	started := make(chan error)
-	spawner() <- func() { started <- cmd.Start() }
+	spawnThread() <- func() { started <- cmd.Start() }
 	return <-started
 }
 

@@ -26,11 +26,11 @@ func TestSpawnOutlivesThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed error
-	thread := fmt.Sprintf("/proc/self/task/%d", onItsLastLegs(func() { failed = processtest.Spawn(cmd) }))
+	thread := fmt.Sprintf("/proc/self/task/%d", runOnEndingThread(func() { failed = processtest.SpawnProcess(cmd) }))
 	if failed != nil {
 		t.Fatal(failed)
 	}
-	for exists(thread) {
+	for processExists(thread) {
 		runtime.Gosched()
 	}
 	if _, err := io.WriteString(in, "here\n"); err != nil {
@@ -47,8 +47,8 @@ func TestSpawnOutlivesThread(t *testing.T) {
 	}
 }
 
-// onItsLastLegs calls do on a thread that then ends, and returns the thread's id.
-func onItsLastLegs(do func()) int {
+// runOnEndingThread calls do on a thread that then ends, and returns the thread's id.
+func runOnEndingThread(do func()) int {
 	thread := make(chan int)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
@@ -58,12 +58,12 @@ func onItsLastLegs(do func()) int {
 			return
 		}
 		defer runtime.UnlockOSThread() // the main thread never ends; held here, it is not the next one
-		thread <- onItsLastLegs(do)
+		thread <- runOnEndingThread(do)
 	}()
 	return <-thread
 }
 
-func exists(path string) bool {
+func processExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }

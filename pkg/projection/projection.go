@@ -1,4 +1,5 @@
-// Package projection keeps the index's documents as the job records are, and its events as the audit trail is, and fills an index anew from the blobs.
+// Package projection keeps the index's documents as the job records are, and its events as the audit trail is, and
+// rebuilds an index from the blobs.
 package projection
 
 import (
@@ -15,22 +16,24 @@ import (
 )
 
 const (
-	// lookEvery is how far the index's documents are behind the records, when nothing else is.
-	lookEvery = time.Second
-	// catchUp is how long before the start a record may have been written to be looked at once more: longer than any service is away. The index
-	// service stores documents of jobs that end as well.
-	catchUp = 24 * time.Hour
-	// atOnce is how many documents are stored at a time.
-	atOnce = 200
+	// passInterval is how far the index's documents are behind the records, when nothing else is.
+	passInterval = time.Second
+	// catchUpPeriod is how long before the start a record may have been written to be looked at once more: longer than
+	// any service is away. The index service stores documents of jobs that end as well.
+	catchUpPeriod = 24 * time.Hour
+	// documentBatchSize is how many documents are stored at a time.
+	documentBatchSize = 200
 )
 
-// Page returns what the index keeps of a page: its text with the words put together that a hyphen breaks at the end of a line.
-func Page(tenant string, id job.ID, run, number int, text, language string) search.Page {
-	return search.Page{Tenant: tenant, Job: string(id), Run: run, Number: number, Text: layout.Unbroken(text), Language: language}
+// IndexPage returns what the index keeps of a page: its text with the words put together that a hyphen breaks at the
+// end of a line.
+func IndexPage(tenant string, id job.ID, run, number int, text, language string) search.Page {
+	return search.Page{Tenant: tenant, Job: string(id), Run: run, Number: number, Text: layout.Dehyphenate(text),
+		Language: language}
 }
 
-// Document returns what the index keeps of a job: what its record says, with the batch for one more label.
-func Document(r *job.Record) search.Document {
+// IndexDocument returns what the index keeps of a job: what its record says, with the batch for one more label.
+func IndexDocument(r *job.Record) search.Document {
 	labels := maps.Clone(r.Labels)
 	for name, value := range map[string]string{job.BatchLabel: string(r.Batch), job.CallerLabel: r.Caller} {
 		if value == "" {
@@ -42,22 +45,25 @@ func Document(r *job.Record) search.Document {
 		labels[name] = value
 	}
 	return search.Document{
-		Tenant: r.Tenant, Job: string(r.ID), Filename: r.Filename, SHA256: r.SHA256, PageCount: r.PageCount, State: string(r.State),
-		CreateTime: r.CreateTime, EndTime: r.EndTime, Labels: labels, Lane: r.Lane(), Stages: stageRuns(r.Stages),
+		Tenant: r.Tenant, Job: string(r.ID), Filename: r.Filename, SHA256: r.SHA256, PageCount: r.PageCount,
+		State:      string(r.State),
+		CreateTime: r.CreateTime, EndTime: r.EndTime, Labels: labels, Lane: r.Lane(), Stages: indexStageRuns(r.Stages),
 	}
 }
 
-// stageRuns returns what the stages did for a job.
-func stageRuns(times map[string]job.StageTimes) map[string]search.StageRun {
+// indexStageRuns returns what the stages did for a job.
+func indexStageRuns(times map[string]job.StageTimes) map[string]search.StageRun {
 	runs := make(map[string]search.StageRun, len(times))
 	for name, t := range times {
-		runs[name] = search.StageRun{Start: t.Start, End: t.End, Units: t.Units, Busy: time.Duration(t.Busy * float64(time.Second))}
+		runs[name] = search.StageRun{Start: t.Start, End: t.End, Units: t.Units,
+			Busy: time.Duration(t.Busy * float64(time.Second))}
 	}
 	return runs
 }
 
-// Projector tells the index of every job that is accepted or changes its state, and of every event. It reads the records and the trail as they grow, so that
-// no service has to think of it. Several of them do the same work once more, and no harm.
+// Projector tells the index of every job that is accepted or changes its state, and of every event. It reads the
+// records and the audit trail as they grow, so that no service has to do it. Several Projectors repeat the same work,
+// which does no harm.
 type Projector struct {
 	jobs  *job.Store
 	bus   *bus.Bus
@@ -75,18 +81,19 @@ type jobRef struct {
 	id     job.ID
 }
 
-// Run stores documents and events until ctx is done. While the broker or the index is away it waits. A nil error means a clean stop.
+// Run stores documents and events until ctx is done. While the broker or the index is away it waits. A nil error
+// means a clean stop.
 func (p *Projector) Run(ctx context.Context, ready func()) error {
 	ready()
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(passInterval)
 	defer tick.Stop()
-	records := recordPasses{jobs: p.jobs, store: p.store, since: time.Now().Add(-catchUp)}
-	events := trail{bus: p.bus, store: p.store}
+	records := recordCopier{jobs: p.jobs, store: p.store, since: time.Now().Add(-catchUpPeriod)}
+	events := eventCopier{bus: p.bus, store: p.store}
 	for {
-		p.bus.GiveWay(ctx)
-		err := errors.Join(records.pass(ctx), events.pass(ctx))
+		p.bus.YieldToClients(ctx)
+		err := errors.Join(records.copyChangedRecords(ctx), events.copyNewEvents(ctx))
 		if err != nil && ctx.Err() == nil {
-			// Whoever is away is told of by readiness checks; the next pass does the same again.
+			// Readiness checks report a dependency that is away; the next pass does the same again.
 			p.log.DebugContext(ctx, "pass over the job records and the audit trail", "error", err)
 		}
 		select {
@@ -97,23 +104,23 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 	}
 }
 
-// recordPasses stores the documents of records, of each pass those that were written since the last one.
-type recordPasses struct {
+// recordCopier stores the documents of records, of each pass those that were written since the last one.
+type recordCopier struct {
 	jobs  *job.Store
 	store search.Store
 	since time.Time // records written earlier are left
 
-	after uint64          // the revision up to which all is stored
-	put   map[jobRef]bool // what was stored since then, and in the pass before
+	after  uint64          // the revision up to which all is stored
+	stored map[jobRef]bool // what was stored since then, and in the pass before
 }
 
-// pass stores documents as the records are. What removes a job marks its record first, and then removes its document: if the document is stored in
-// between, the mark is among the next changes.
-func (p *recordPasses) pass(ctx context.Context) error {
-	if p.put == nil {
-		p.put = map[jobRef]bool{}
+// copyChangedRecords stores documents as the records are. What removes a job marks its record first, and then removes
+// its document: if the document is stored in between, the mark is among the next changes.
+func (p *recordCopier) copyChangedRecords(ctx context.Context) error {
+	if p.stored == nil {
+		p.stored = map[jobRef]bool{}
 	}
-	before := maps.Clone(p.put)
+	before := maps.Clone(p.stored)
 	var docs []search.Document
 	var failed error
 	flush := func() {
@@ -123,12 +130,12 @@ func (p *recordPasses) pass(ctx context.Context) error {
 		failed = p.store.PutDocuments(ctx, docs)
 		docs = docs[:0]
 	}
-	last, err := p.jobs.Records(ctx, p.after, func(c job.Change, record func() (*job.Record, error)) {
+	last, err := p.jobs.ScanRecords(ctx, p.after, func(c job.Change, record func() (*job.Record, error)) {
 		ref := jobRef{c.Tenant, c.ID}
 		switch {
 		case failed != nil:
-		case c.State.Gone() || c.State == "":
-			if p.put[ref] {
+		case c.State.IsGone() || c.State == "":
+			if p.stored[ref] {
 				if flush(); failed == nil {
 					failed = p.store.DeleteJob(ctx, ref.tenant, string(ref.id))
 				}
@@ -138,8 +145,8 @@ func (p *recordPasses) pass(ctx context.Context) error {
 			if err != nil {
 				return // as one of which c.Err says so
 			}
-			p.put[ref] = true
-			if docs = append(docs, Document(r)); len(docs) == atOnce {
+			p.stored[ref] = true
+			if docs = append(docs, IndexDocument(r)); len(docs) == documentBatchSize {
 				flush()
 			}
 		}
@@ -152,6 +159,6 @@ func (p *recordPasses) pass(ctx context.Context) error {
 		return err // and all of it again
 	}
 	p.after = last
-	maps.DeleteFunc(p.put, func(ref jobRef, _ bool) bool { return before[ref] })
+	maps.DeleteFunc(p.stored, func(ref jobRef, _ bool) bool { return before[ref] })
 	return nil
 }

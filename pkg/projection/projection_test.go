@@ -68,13 +68,14 @@ func must(t *testing.T, err error) {
 func TestProjectorFollowsTheRecords(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
-	kv, err := b.Jobs(t.Context())
+	kv, err := b.OpenJobBucket(t.Context())
 	must(t, err)
 	jobs, index := job.NewStore(kv), newIndex(t)
 	record := func(id job.ID) *job.Record {
-		return &job.Record{ID: id, Tenant: "acme", Run: 1, State: job.Pending, Filename: "a.pdf", SHA256: "ab", CreateTime: time.Now(), Labels: map[string]string{"team": "ops"}, Batch: "b1"}
+		return &job.Record{ID: id, Tenant: "acme", Run: 1, State: job.Pending, Filename: "a.pdf", SHA256: "ab",
+			CreateTime: time.Now(), Labels: map[string]string{"team": "ops"}, Batch: "b1"}
 	}
-	must(t, jobs.Create(t.Context(), record("before")))
+	must(t, jobs.CreateRecord(t.Context(), record("before")))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- projection.New(jobs, b, index, slog.New(slog.DiscardHandler)).Run(ctx, func() {}) }()
@@ -85,9 +86,10 @@ func TestProjectorFollowsTheRecords(t *testing.T) {
 		}
 	})
 	await(t, index, "before", "PENDING")
-	must(t, jobs.Create(t.Context(), record("later")))
+	must(t, jobs.CreateRecord(t.Context(), record("later")))
 	await(t, index, "later", "PENDING")
-	_, err = jobs.Update(t.Context(), "acme", "later", func(r *job.Record) error { return r.To(job.Running, time.Now()) })
+	_, err = jobs.UpdateRecord(t.Context(), "acme", "later",
+		func(r *job.Record) error { return r.Transition(job.Running, time.Now()) })
 	must(t, err)
 	await(t, index, "later", "RUNNING")
 	labelled, err := index.ListJobs(t.Context(), search.JobQuery{Tenant: "acme", Filter: search.Filter{
@@ -101,16 +103,17 @@ func TestProjectorFollowsTheRecords(t *testing.T) {
 func TestProjectorFollowsTheTrail(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
-	kv, err := b.Jobs(t.Context())
+	kv, err := b.OpenJobBucket(t.Context())
 	must(t, err)
 	jobs, index := job.NewStore(kv), newIndex(t)
 	say := func(id job.ID, kind string) {
 		t.Helper()
-		must(t, b.Event(t.Context(), &busv1.Event{Tenant: "acme", Job: string(id), Run: 1, Type: kind, Attributes: map[string]string{"n": "1"}}))
+		must(t, b.PublishEvent(t.Context(), &busv1.Event{Tenant: "acme", Job: string(id), Run: 1, Type: kind,
+			Attributes: map[string]string{"n": "1"}}))
 	}
 	trail := func(s search.Store, id job.ID) string {
 		t.Helper()
-		events, err := s.Events(context.WithoutCancel(t.Context()), "acme", string(id))
+		events, err := s.JobEvents(context.WithoutCancel(t.Context()), "acme", string(id))
 		must(t, err)
 		var kinds []string
 		for _, e := range events {
@@ -120,7 +123,8 @@ func TestProjectorFollowsTheTrail(t *testing.T) {
 	}
 	wantTrail := func(id job.ID, want string) {
 		t.Helper()
-		bustest.Within(t, 30*time.Second, "the index has the trail "+want, func() bool { return trail(index, id) == want })
+		bustest.EventuallyWithin(t, 30*time.Second, "the index has the audit trail "+want,
+			func() bool { return trail(index, id) == want })
 	}
 	run := func() (stop func()) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -140,7 +144,7 @@ func TestProjectorFollowsTheTrail(t *testing.T) {
 	say("b", "uploaded")
 	wantTrail("b", "uploaded")
 	stop()
-	say("a", "deleted") // while nobody follows
+	say("a", "deleted") // while no Projector runs
 	stop = run()
 	wantTrail("a", "deleted")
 	stop()
@@ -157,7 +161,7 @@ func TestProjectorFollowsTheTrail(t *testing.T) {
 	fresh := newIndex(t)
 	must(t, projection.CopyEvents(t.Context(), b, fresh))
 	if got, want := trail(fresh, "c"), "uploaded ended"; got != want {
-		t.Errorf("trail in an index that was filled anew: got %q, want %q", got, want)
+		t.Errorf("audit trail in an index that was rebuilt: got %q, want %q", got, want)
 	}
 }
 
@@ -165,11 +169,11 @@ func TestProjectorFollowsTheTrail(t *testing.T) {
 func TestProjectorRemovesWhatWasRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := bustest.New(t)
-	kv, err := b.Jobs(t.Context())
+	kv, err := b.OpenJobBucket(t.Context())
 	must(t, err)
 	jobs := job.NewStore(kv)
 	index := removing{Store: newIndex(t), remove: func() {
-		_, err := jobs.Update(t.Context(), "acme", "gone", func(r *job.Record) error {
+		_, err := jobs.UpdateRecord(t.Context(), "acme", "gone", func(r *job.Record) error {
 			if r.State == job.Deleted {
 				return job.ErrUnchanged
 			}
@@ -178,12 +182,14 @@ func TestProjectorRemovesWhatWasRemovedMeanwhile(t *testing.T) {
 		})
 		must(t, err)
 	}}
-	must(t, jobs.Create(t.Context(), &job.Record{ID: "gone", Tenant: "acme", Run: 1, State: job.Succeeded, CreateTime: time.Now()}))
-	must(t, jobs.Create(t.Context(), &job.Record{ID: "kept", Tenant: "acme", Run: 1, State: job.Succeeded, CreateTime: time.Now()}))
+	must(t, jobs.CreateRecord(t.Context(), &job.Record{ID: "gone", Tenant: "acme", Run: 1, State: job.Succeeded,
+		CreateTime: time.Now()}))
+	must(t, jobs.CreateRecord(t.Context(), &job.Record{ID: "kept", Tenant: "acme", Run: 1, State: job.Succeeded,
+		CreateTime: time.Now()}))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- projection.New(jobs, b, index, slog.New(slog.DiscardHandler)).Run(ctx, func() {}) }()
-	bustest.Within(t, 30*time.Second, "the index has the job that is kept alone", func() bool {
+	bustest.EventuallyWithin(t, 30*time.Second, "the index has the job that is kept alone", func() bool {
 		got := states(t, index)
 		return len(got) == 1 && got["kept"] == "SUCCEEDED"
 	})
@@ -218,13 +224,14 @@ func TestRebuild(t *testing.T) {
 	}
 	page := func(id job.ID, run, n int, text string) {
 		t.Helper()
-		data, err := document.Store(&inkstreamv1.Page{Number: int32(n), Text: text, Language: "en"})
+		data, err := document.EncodeObservedPage(&inkstreamv1.Page{Number: int32(n), Text: text, Language: "en"})
 		must(t, err)
 		put(job.PageKey("acme", id, run, n), data)
 	}
 	manifest := func(id job.ID) {
 		t.Helper()
-		data, err := json.Marshal(job.Manifest{Tenant: "acme", Job: id, Filename: string(id) + ".pdf", CreateTime: time.Now()})
+		data, err := json.Marshal(job.Manifest{Tenant: "acme", Job: id, Filename: string(id) + ".pdf",
+			CreateTime: time.Now()})
 		must(t, err)
 		put(job.ManifestKey("acme", id), data)
 	}
@@ -243,7 +250,7 @@ func TestRebuild(t *testing.T) {
 	for range 2 { // the second finds all there
 		r := projection.Rebuilder{Blobs: blobs, Store: index}
 		done, err := r.Run(t.Context())
-		if want := (projection.Done{Jobs: 2, Pages: 100, Skipped: 2}); err != nil || done != want {
+		if want := (projection.RebuildCounts{Jobs: 2, Pages: 100, Skipped: 2}); err != nil || done != want {
 			t.Errorf("Run: got %+v, %v, want %+v", done, err, want)
 		}
 	}
@@ -269,22 +276,24 @@ func TestRebuild(t *testing.T) {
 	put(job.PageKey("acme", "done", 1, 7), []byte("\xff"))
 	put(job.ManifestKey("acme", "bad"), []byte("{"))
 	bad := 0
-	damaged := projection.Rebuilder{Blobs: blobs, Store: newIndex(t), Bad: func(error) { bad++ }}
+	damaged := projection.Rebuilder{Blobs: blobs, Store: newIndex(t), OnDamaged: func(error) { bad++ }}
 	done, err := damaged.Run(t.Context())
-	if want := (projection.Done{Jobs: 2, Pages: 99, Skipped: 2, Damaged: 2}); err != nil || done != want || bad != 2 {
+	if want := (projection.RebuildCounts{Jobs: 2, Pages: 99, Skipped: 2, Damaged: 2}); err != nil || done != want ||
+		bad != 2 {
 		t.Errorf("over damaged blobs: got %+v, %v, %d told, want %+v", done, err, bad, want)
 	}
 
 	// With the records at hand, they say what became of the jobs.
-	r := projection.Rebuilder{Blobs: blobs, Store: newIndex(t), Record: func(_ context.Context, _ string, id job.ID) (*job.Record, error) {
-		switch id {
-		case "done":
-			return &job.Record{ID: id, Tenant: "acme", State: job.Partial, PageCount: 101}, nil
-		case "gone":
-			return &job.Record{ID: id, Tenant: "acme", State: job.Deleted}, nil
-		}
-		return nil, job.ErrNotFound
-	}}
+	r := projection.Rebuilder{Blobs: blobs, Store: newIndex(t),
+		LoadRecord: func(_ context.Context, _ string, id job.ID) (*job.Record, error) {
+			switch id {
+			case "done":
+				return &job.Record{ID: id, Tenant: "acme", State: job.Partial, PageCount: 101}, nil
+			case "gone":
+				return &job.Record{ID: id, Tenant: "acme", State: job.Deleted}, nil
+			}
+			return nil, job.ErrNotFound
+		}}
 	if _, err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -16,38 +16,38 @@ import (
 )
 
 const (
-	// maxPageBytes and maxManifest bound what is read of a blob.
-	maxPageBytes, maxManifest = 64 << 20, 1 << 20
-	// rebuildPages is how many pages are stored in one go.
-	rebuildPages = 64
+	// maxPageBytes and maxManifestBytes bound what is read of a blob.
+	maxPageBytes, maxManifestBytes = 64 << 20, 1 << 20
+	// pageBatchSize is how many pages are stored in one go.
+	pageBatchSize = 64
 )
 
 // Rebuilder fills an index from the blobs.
 type Rebuilder struct {
 	Blobs *blob.Store
 	Store search.Store
-	// Record returns a job's record, or job.ErrNotFound. Without one, nil, or where it finds none, the job's document is taken from its manifest, and
-	// its state from whether it has results.
-	Record func(ctx context.Context, tenant string, id job.ID) (*job.Record, error)
-	// Progress, if not nil, is told of each job that is done.
-	Progress func(Done)
-	// Bad, if not nil, is told of each page or job that is left out because its blob is damaged.
-	Bad func(error)
+	// LoadRecord returns a job's record, or job.ErrNotFound. Without one, nil, or where it finds none, the job's
+	// document is taken from its manifest, and its state from whether it has results.
+	LoadRecord func(ctx context.Context, tenant string, id job.ID) (*job.Record, error)
+	// OnProgress, if not nil, is told of each job that is done.
+	OnProgress func(RebuildCounts)
+	// OnDamaged, if not nil, is told of each page or job that is left out because its blob is damaged.
+	OnDamaged func(error)
 }
 
 var errDamaged = errors.New("damaged")
 
-func (b *Rebuilder) damaged(done *Done, err error) {
+func (b *Rebuilder) reportDamaged(done *RebuildCounts, err error) {
 	done.Damaged++
-	if b.Bad != nil {
-		b.Bad(err)
+	if b.OnDamaged != nil {
+		b.OnDamaged(err)
 	}
 }
 
-// Done is how far a Rebuilder is.
-type Done struct {
-	// Jobs and Pages are in the index again. Skipped jobs are deleted or expired ones of which blobs are left; Damaged are pages, or whole jobs, whose
-	// blobs cannot be read.
+// RebuildCounts is how far a Rebuilder is.
+type RebuildCounts struct {
+	// Jobs and Pages are in the index again. Skipped jobs are deleted or expired ones of which blobs are left; Damaged
+	// are pages, or whole jobs, whose blobs cannot be read.
 	Jobs, Pages, Skipped, Damaged int
 }
 
@@ -64,29 +64,30 @@ type pageBlob struct {
 	key string
 }
 
-// Run fills the index with every job that has blobs. What is in the index already is left, or replaced by what is the same: it can be run beside
-// working services, and again after it broke off. A blob that is damaged keeps nothing else out: what cannot be read is counted and told to Bad.
-func (b *Rebuilder) Run(ctx context.Context) (Done, error) {
-	var done Done
+// Run fills the index with every job that has blobs. What is in the index already is left, or replaced by what is the
+// same: it can be run beside working services, and again after it broke off. A blob that is damaged keeps nothing
+// else out: what cannot be read is counted and told to OnDamaged.
+func (b *Rebuilder) Run(ctx context.Context) (RebuildCounts, error) {
+	var done RebuildCounts
 	var current *jobBlobs
 	finish := func() error {
 		if current == nil {
 			return nil
 		}
-		err := b.job(ctx, current, &done)
+		err := b.rebuildJob(ctx, current, &done)
 		if errors.Is(err, errDamaged) {
-			b.damaged(&done, fmt.Errorf("job %s: %w", current.id, err))
+			b.reportDamaged(&done, fmt.Errorf("job %s: %w", current.id, err))
 			err = nil
 		}
 		if err != nil {
 			return fmt.Errorf("job %s: %w", current.id, err)
 		}
-		if b.Progress != nil {
-			b.Progress(done)
+		if b.OnProgress != nil {
+			b.OnProgress(done)
 		}
 		return nil
 	}
-	for entry, err := range b.Blobs.List(ctx, "") {
+	for entry, err := range b.Blobs.ListBlobs(ctx, "") {
 		if err != nil {
 			return done, err
 		}
@@ -100,13 +101,13 @@ func (b *Rebuilder) Run(ctx context.Context) (Done, error) {
 			}
 			current = &jobBlobs{tenant: parts[0], id: job.ID(parts[1]), pages: map[int]pageBlob{}}
 		}
-		current.add(entry.Key, parts[2])
+		current.addBlob(entry.Key, parts[2])
 	}
 	return done, finish()
 }
 
-// add takes note of a blob of the job. Of a page with results of several runs the last run's counts.
-func (j *jobBlobs) add(key, rest string) {
+// addBlob takes note of a blob of the job. Of a page with results of several runs the last run's counts.
+func (j *jobBlobs) addBlob(key, rest string) {
 	folder, rest, _ := strings.Cut(rest, "/")
 	run, err := strconv.Atoi(strings.TrimPrefix(folder, "run-"))
 	if err != nil || !strings.HasPrefix(folder, "run-") {
@@ -128,9 +129,9 @@ func (j *jobBlobs) add(key, rest string) {
 	}
 }
 
-// job stores one job.
-func (b *Rebuilder) job(ctx context.Context, j *jobBlobs, done *Done) error {
-	doc, ok, err := b.document(ctx, j)
+// rebuildJob stores one job.
+func (b *Rebuilder) rebuildJob(ctx context.Context, j *jobBlobs, done *RebuildCounts) error {
+	doc, ok, err := b.loadDocument(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -148,20 +149,20 @@ func (b *Rebuilder) job(ctx context.Context, j *jobBlobs, done *Done) error {
 		return err
 	}
 	for number, p := range j.pages {
-		data, err := b.Blobs.Bytes(ctx, p.key, maxPageBytes)
+		data, err := b.Blobs.ReadBytes(ctx, p.key, maxPageBytes)
 		if errors.Is(err, blob.ErrNotFound) {
-			continue // deleted meanwhile
+			continue // deleted since it was listed
 		}
 		if err != nil {
 			return err
 		}
-		page, err := document.Decode(data)
+		page, err := document.DecodePage(data)
 		if err != nil {
-			b.damaged(done, fmt.Errorf("job %s: page %d: %w", j.id, number, err))
+			b.reportDamaged(done, fmt.Errorf("job %s: page %d: %w", j.id, number, err))
 			continue
 		}
-		pages = append(pages, Page(j.tenant, j.id, p.run, number, page.GetText(), page.GetLanguage()))
-		if len(pages) == rebuildPages {
+		pages = append(pages, IndexPage(j.tenant, j.id, p.run, number, page.GetText(), page.GetLanguage()))
+		if len(pages) == pageBatchSize {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -177,18 +178,18 @@ func (b *Rebuilder) job(ctx context.Context, j *jobBlobs, done *Done) error {
 	return nil
 }
 
-// document returns what is known of the job; false if it is none, or is gone.
-func (b *Rebuilder) document(ctx context.Context, j *jobBlobs) (search.Document, bool, error) {
-	if b.Record != nil {
-		r, err := b.Record(ctx, j.tenant, j.id)
+// loadDocument returns what is known of the job; false if it is none, or is gone.
+func (b *Rebuilder) loadDocument(ctx context.Context, j *jobBlobs) (search.Document, bool, error) {
+	if b.LoadRecord != nil {
+		r, err := b.LoadRecord(ctx, j.tenant, j.id)
 		if err == nil {
-			return Document(r), !r.State.Gone(), nil
+			return IndexDocument(r), !r.State.IsGone(), nil
 		}
 		if !errors.Is(err, job.ErrNotFound) {
 			return search.Document{}, false, err
 		}
 	}
-	data, err := b.Blobs.Bytes(ctx, job.ManifestKey(j.tenant, j.id), maxManifest)
+	data, err := b.Blobs.ReadBytes(ctx, job.ManifestKey(j.tenant, j.id), maxManifestBytes)
 	if errors.Is(err, blob.ErrNotFound) {
 		return search.Document{}, false, nil // an upload that was cut, or no job at all
 	}
@@ -199,10 +200,10 @@ func (b *Rebuilder) document(ctx context.Context, j *jobBlobs) (search.Document,
 	if err := json.Unmarshal(data, &m); err != nil {
 		return search.Document{}, false, fmt.Errorf("%w: decode manifest: %w", errDamaged, err)
 	}
-	r := m.Record()
+	r := m.NewRecord()
 	r.PageCount = len(j.pages)
 	if j.results {
 		r.State = job.Succeeded
 	}
-	return Document(r), true, nil
+	return IndexDocument(r), true, nil
 }

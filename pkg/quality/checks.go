@@ -13,8 +13,8 @@ import (
 	"inkstream.dev/pkg/pdftest/score"
 )
 
-// Check is one of the statements about a document that olmOCR's benchmark makes: that a text is there, is not there (a running header, a
-// page number), comes before another, or that a table's cell has a certain neighbour or heading.
+// Check is one of the statements about a document that olmOCR's benchmark makes: that a text is there, is not there
+// (a running header, a page number), comes before another, or that a table's cell has a certain neighbour or heading.
 type Check struct {
 	ID            string `json:"id"`
 	Type          string `json:"type"` // present, absent, order or table
@@ -51,10 +51,11 @@ func ReadChecks(r io.Reader) ([]Check, error) {
 	return out, lines.Err()
 }
 
-// Holds reports whether the document is as the check says. An empty document fulfils none, not even that a text is absent.
-func (c Check) Holds(d Markdown) bool {
+// HoldsFor reports whether the document is as the check says. An empty document fulfils none, not even that a text is
+// absent.
+func (c Check) HoldsFor(d Markdown) bool {
 	o := score.Options{Lenient: true, IgnoreCase: c.CaseSensitive != nil && !*c.CaseSensitive}
-	norm := func(s string) string { return score.Normalise(s, o) }
+	norm := func(s string) string { return score.NormaliseText(s, o) }
 	text := norm(d.Text)
 	if text == "" {
 		return false
@@ -63,17 +64,17 @@ func (c Check) Holds(d Markdown) bool {
 	case "present":
 		return strings.Contains(text, norm(c.Text))
 	case "absent":
-		return len(wholeWords(text, norm(c.Text))) == 0
+		return len(findWholeWords(text, norm(c.Text))) == 0
 	case "order":
-		before, after := wholeWords(text, norm(c.Before)), wholeWords(text, norm(c.After))
+		before, after := findWholeWords(text, norm(c.Before)), findWholeWords(text, norm(c.After))
 		return len(before) > 0 && len(after) > 0 && before[0] < after[len(after)-1]
 	default:
-		return slices.ContainsFunc(d.Tables, func(g Grid) bool { return c.inTable(g, norm) })
+		return slices.ContainsFunc(d.Tables, func(g Grid) bool { return c.holdsInTable(g, norm) })
 	}
 }
 
-// wholeWords returns where the needle stands in the text without letters or digits right before or behind it.
-func wholeWords(text, needle string) []int {
+// findWholeWords returns where the needle stands in the text without letters or digits right before or behind it.
+func findWholeWords(text, needle string) []int {
 	var out []int
 	for at := 0; needle != ""; {
 		i := strings.Index(text[at:], needle)
@@ -83,7 +84,7 @@ func wholeWords(text, needle string) []int {
 		start, end := at+i, at+i+len(needle)
 		before, _ := utf8.DecodeLastRuneInString(text[:start])
 		behind, _ := utf8.DecodeRuneInString(text[end:])
-		if !(joins(before) && joins(first(needle))) && !(joins(behind) && joins(last(needle))) {
+		if !(isWordRune(before) && isWordRune(firstRune(needle))) && !(isWordRune(behind) && isWordRune(lastRune(needle))) {
 			out = append(out, start)
 		}
 		at = end
@@ -91,24 +92,24 @@ func wholeWords(text, needle string) []int {
 	return out
 }
 
-func first(s string) rune { r, _ := utf8.DecodeRuneInString(s); return r }
-func last(s string) rune  { r, _ := utf8.DecodeLastRuneInString(s); return r }
+func firstRune(s string) rune { r, _ := utf8.DecodeRuneInString(s); return r }
+func lastRune(s string) rune  { r, _ := utf8.DecodeLastRuneInString(s); return r }
 
-func joins(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// inTable reports whether some cell of the table is as the check says.
-func (c Check) inTable(g Grid, norm func(string) string) bool {
+// holdsInTable reports whether some cell of the table is as the check says.
+func (c Check) holdsInTable(g Grid, norm func(string) string) bool {
 	cell := func(i, j int) string {
 		if i < 0 || i >= len(g) || j < 0 {
 			return ""
 		}
-		return norm(at(g[i], j))
+		return norm(cellAt(g[i], j))
 	}
 	is := func(want, got string) bool { return want == "" || norm(want) == got }
 	for i, row := range g {
 		for j := range row {
 			if cell(i, j) == norm(c.Cell) && is(c.Up, cell(i-1, j)) && is(c.Down, cell(i+1, j)) && is(c.Left, cell(i, j-1)) &&
-				is(c.Right, cell(i, j+1)) && c.under(i, j, cell, norm) && c.beside(i, j, cell, norm) {
+				is(c.Right, cell(i, j+1)) && c.hasTopHeading(i, j, cell, norm) && c.hasLeftHeading(i, j, cell, norm) {
 				return true
 			}
 		}
@@ -116,9 +117,9 @@ func (c Check) inTable(g Grid, norm func(string) string) bool {
 	return false
 }
 
-// under reports whether the heading that the check wants stands above the cell. One that spans columns holds its text at the first of them,
-// so that empty cells take it from the left.
-func (c Check) under(i, j int, cell func(i, j int) string, norm func(string) string) bool {
+// hasTopHeading reports whether the heading that the check wants stands above the cell. One that spans columns holds
+// its text at the first of them, so that empty cells take it from the left.
+func (c Check) hasTopHeading(i, j int, cell func(i, j int) string, norm func(string) string) bool {
 	if c.TopHeading == "" {
 		return true
 	}
@@ -134,7 +135,7 @@ func (c Check) under(i, j int, cell func(i, j int) string, norm func(string) str
 	return false
 }
 
-func (c Check) beside(i, j int, cell func(i, j int) string, norm func(string) string) bool {
+func (c Check) hasLeftHeading(i, j int, cell func(i, j int) string, norm func(string) string) bool {
 	if c.LeftHeading == "" {
 		return true
 	}
@@ -150,15 +151,15 @@ func (c Check) beside(i, j int, cell func(i, j int) string, norm func(string) st
 func (c Check) String() string {
 	switch c.Type {
 	case "order":
-		return fmt.Sprintf("%q before %q", clip(c.Before), clip(c.After))
+		return fmt.Sprintf("%q before %q", clipText(c.Before), clipText(c.After))
 	case "table":
-		return fmt.Sprintf("cell %q", clip(c.Cell))
+		return fmt.Sprintf("cell %q", clipText(c.Cell))
 	default:
-		return fmt.Sprintf("%s %q", c.Type, clip(c.Text))
+		return fmt.Sprintf("%s %q", c.Type, clipText(c.Text))
 	}
 }
 
-func clip(s string) string {
+func clipText(s string) string {
 	if r := []rune(s); len(r) > 30 {
 		return string(r[:30]) + "…"
 	}

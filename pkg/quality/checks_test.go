@@ -49,10 +49,10 @@ func TestHolds(t *testing.T) {
 			if err != nil || len(checks) != 1 {
 				t.Fatalf("ReadChecks = %v, %v", checks, err)
 			}
-			if got := checks[0].Holds(ParseMarkdown(checkedDocument)); got != tt.want {
-				t.Errorf("Holds = %v, want %v", got, tt.want)
+			if got := checks[0].HoldsFor(ParseMarkdown(checkedDocument)); got != tt.want {
+				t.Errorf("HoldsFor = %v, want %v", got, tt.want)
 			}
-			if checks[0].Holds(Markdown{}) {
+			if checks[0].HoldsFor(Markdown{}) {
 				t.Error("holds of an empty document")
 			}
 		})

@@ -8,8 +8,9 @@ import (
 	"inkstream.dev/pkg/pdftest/score"
 )
 
-// alike is how similar two headings' texts have to be to be the same heading: a blank or a number that one of them lacks does not matter.
-const alike = 0.8
+// minSimilarity is how similar two headings' texts have to be to be the same heading: a blank or a number that one of
+// them lacks does not matter.
+const minSimilarity = 0.8
 
 // HeadingScore says how well headings agree with a truth.
 type HeadingScore struct {
@@ -22,17 +23,17 @@ type HeadingScore struct {
 	Truth, Got int
 }
 
-// CompareHeadings pairs the headings of two documents in order, and says how many agree. Levels are compared by what a heading stands
-// below, so that it does not matter whether a document starts with level 1 or 2.
+// CompareHeadings pairs the headings of two documents in order, and says how many agree. Levels are compared by what
+// a heading stands below, so that it does not matter whether a document starts with level 1 or 2.
 func CompareHeadings(truth, got []Heading) HeadingScore {
-	tt, gt := headingTexts(truth), headingTexts(got)
-	pairs := align(len(truth), len(got), func(a, b int) int {
-		if similarity(tt[a], gt[b]) >= alike {
+	tt, gt := headingRunes(truth), headingRunes(got)
+	pairs := alignSequences(len(truth), len(got), func(a, b int) int {
+		if runeSimilarity(tt[a], gt[b]) >= minSimilarity {
 			return 1
 		}
 		return 0
 	})
-	s := HeadingScore{F1: F1(len(pairs), len(truth), len(got)), Flat: flat(truth), Truth: len(truth), Got: len(got)}
+	s := HeadingScore{F1: F1(len(pairs), len(truth), len(got)), Flat: hasOneLevel(truth), Truth: len(truth), Got: len(got)}
 	if s.Flat {
 		return s
 	}
@@ -40,7 +41,7 @@ func CompareHeadings(truth, got []Heading) HeadingScore {
 	for _, p := range pairs {
 		partner[p.a] = p.b
 	}
-	tp, gp := parents(truth), parents(got)
+	tp, gp := parentIndexes(truth), parentIndexes(got)
 	equal := 0
 	for _, p := range pairs {
 		if of, ok := partner[tp[p.a]]; ok && of == gp[p.b] {
@@ -51,28 +52,28 @@ func CompareHeadings(truth, got []Heading) HeadingScore {
 	return s
 }
 
-func headingTexts(hs []Heading) [][]rune {
+func headingRunes(hs []Heading) [][]rune {
 	out := make([][]rune, len(hs))
 	for i, h := range hs {
-		text := score.Normalise(h.Text, score.Options{Lenient: true, IgnoreCase: true})
+		text := score.NormaliseText(h.Text, score.Options{Lenient: true, IgnoreCase: true})
 		out[i] = []rune(strings.ReplaceAll(text, " ", ""))
 	}
 	return out
 }
 
-// similarity is one less the edit distance over the length of the longer text.
-func similarity(a, b []rune) float64 {
+// runeSimilarity is one less the edit distance over the length of the longer text.
+func runeSimilarity(a, b []rune) float64 {
 	longer, shorter := max(len(a), len(b)), min(len(a), len(b))
 	if longer == 0 {
 		return 1
 	}
-	if float64(shorter) < alike*float64(longer) {
+	if float64(shorter) < minSimilarity*float64(longer) {
 		return 0 // it cannot reach alike; the distance need not be known
 	}
-	return 1 - float64(score.Distance(a, b))/float64(longer)
+	return 1 - float64(score.EditDistance(a, b))/float64(longer)
 }
 
-func flat(hs []Heading) bool {
+func hasOneLevel(hs []Heading) bool {
 	for _, h := range hs {
 		if h.Level != hs[0].Level {
 			return false
@@ -81,8 +82,8 @@ func flat(hs []Heading) bool {
 	return true
 }
 
-// parents returns, for each heading, the index of the one that it stands below; -1 if there is none.
-func parents(hs []Heading) []int {
+// parentIndexes returns, for each heading, the index of the one that it stands below; -1 if there is none.
+func parentIndexes(hs []Heading) []int {
 	out := make([]int, len(hs))
 	var open []int // headings that the next one may stand below, from the outside in
 	for i, h := range hs {
@@ -98,16 +99,16 @@ func parents(hs []Heading) []int {
 	return out
 }
 
-// Similarity returns how near a text is to the truth, from 0 to 1: one less the edit distance in characters over the length of the longer
-// one. Text in another order costs as much as wrong text.
-func Similarity(truth, got string) float64 {
+// TextSimilarity returns how near a text is to the truth, from 0 to 1: one less the edit distance in characters over
+// the length of the longer one. Text in another order costs as much as wrong text.
+func TextSimilarity(truth, got string) float64 {
 	o := score.Options{Lenient: true}
-	t, g := []rune(score.Normalise(truth, o)), []rune(score.Normalise(got, o))
+	t, g := []rune(score.NormaliseText(truth, o)), []rune(score.NormaliseText(got, o))
 	longer := max(len(t), len(g))
 	if longer == 0 {
 		return 1
 	}
-	return 1 - float64(score.Distance(t, g))/float64(longer)
+	return 1 - float64(score.EditDistance(t, g))/float64(longer)
 }
 
 var outlineEntry = regexp.MustCompile(`^[-+|](\t+)"(.*)"\t`)

@@ -41,45 +41,46 @@ var (
 	htmlTag   = regexp.MustCompile(`(?i)</?(?:a|b|br|code|div|em|figcaption|figure|i|img|p|span|strong|sub|sup|u)\b[^>]*>`)
 )
 
-// ParseMarkdown reads the kinds of markdown that converters write: headings with #, pipe tables, tables in HTML, fenced code, lists.
+// ParseMarkdown reads the kinds of markdown that converters write: headings with #, pipe tables, tables in HTML,
+// fenced code, lists.
 func ParseMarkdown(src string) Markdown {
-	p := &mdParser{}
+	p := &markdownParser{}
 	src = comment.ReplaceAllString(strings.ReplaceAll(src, "\r\n", "\n"), "")
 	for {
 		at := htmlTable.FindStringIndex(src)
 		if at == nil {
 			break
 		}
-		p.lines(src[:at[0]])
-		p.table(htmlGrid(src[at[0]:at[1]]))
+		p.parseLines(src[:at[0]])
+		p.addTable(parseHTMLTable(src[at[0]:at[1]]))
 		src = src[at[1]:]
 	}
-	p.lines(src)
+	p.parseLines(src)
 	p.doc.Text = strings.TrimSpace(p.text.String())
 	return p.doc
 }
 
-type mdParser struct {
+type markdownParser struct {
 	doc  Markdown
 	text strings.Builder
 }
 
-func (p *mdParser) write(line string) {
+func (p *markdownParser) writeLine(line string) {
 	if line != "" {
 		p.text.WriteString(line)
 		p.text.WriteByte('\n')
 	}
 }
 
-func (p *mdParser) table(g Grid) {
+func (p *markdownParser) addTable(g Grid) {
 	p.doc.Tables = append(p.doc.Tables, g)
 	for _, row := range g {
-		p.write(strings.TrimSpace(strings.Join(row, " ")))
+		p.writeLine(strings.TrimSpace(strings.Join(row, " ")))
 	}
 }
 
-// lines reads a part of the document that has no table in HTML.
-func (p *mdParser) lines(src string) {
+// parseLines reads a part of the document that has no table in HTML.
+func (p *markdownParser) parseLines(src string) {
 	lines := strings.Split(src, "\n")
 	fenced := false
 	for i := 0; i < len(lines); i++ {
@@ -88,28 +89,28 @@ func (p *mdParser) lines(src string) {
 		case mdFence.MatchString(line):
 			fenced = !fenced
 		case fenced:
-			p.write(line)
+			p.writeLine(line)
 		case strings.Contains(line, "|") && i+1 < len(lines) && strings.Contains(lines[i+1], "|") && mdDivider.MatchString(lines[i+1]):
-			g := Grid{pipeRow(line)}
+			g := Grid{splitPipeRow(line)}
 			for i++; i+1 < len(lines) && strings.Contains(lines[i+1], "|"); i++ {
-				g = append(g, pipeRow(lines[i+1]))
+				g = append(g, splitPipeRow(lines[i+1]))
 			}
-			p.table(g)
+			p.addTable(g)
 		case mdRule.MatchString(line):
 		default:
 			if m := mdHeading.FindStringSubmatch(line); m != nil {
-				h := Heading{Level: len(m[1]), Text: inline(m[2])}
+				h := Heading{Level: len(m[1]), Text: stripInlineMarks(m[2])}
 				p.doc.Headings = append(p.doc.Headings, h)
-				p.write(h.Text)
+				p.writeLine(h.Text)
 				continue
 			}
-			p.write(inline(mdBullet.ReplaceAllString(line, "")))
+			p.writeLine(stripInlineMarks(mdBullet.ReplaceAllString(line, "")))
 		}
 	}
 }
 
-// pipeRow splits a row of a pipe table; \| is no border.
-func pipeRow(line string) []string {
+// splitPipeRow splits a row of a pipe table; \| is no border.
+func splitPipeRow(line string) []string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimPrefix(line, "|")
 	var cells []string
@@ -119,18 +120,18 @@ func pipeRow(line string) []string {
 		case '\\':
 			i++
 		case '|':
-			cells = append(cells, inline(line[start:i]))
+			cells = append(cells, stripInlineMarks(line[start:i]))
 			start = i + 1
 		}
 	}
 	if rest := strings.TrimSpace(line[start:]); rest != "" {
-		cells = append(cells, inline(rest))
+		cells = append(cells, stripInlineMarks(rest))
 	}
 	return cells
 }
 
-// inline removes the marks inside a line.
-func inline(s string) string {
+// stripInlineMarks removes the marks inside a line.
+func stripInlineMarks(s string) string {
 	s = mdImage.ReplaceAllString(s, "")
 	s = mdLink.ReplaceAllString(s, "$1")
 	s = htmlTag.ReplaceAllString(s, " ")
@@ -141,11 +142,11 @@ func inline(s string) string {
 	return strings.TrimSpace(html.UnescapeString(s))
 }
 
-// maxSpan bounds the spans that are believed.
-const maxSpan = 1000
+// maxCellSpan bounds the spans that are believed.
+const maxCellSpan = 1000
 
-// htmlGrid reads a table in HTML. Cells that span several leave the others empty.
-func htmlGrid(src string) Grid {
+// parseHTMLTable reads a table in HTML. Cells that span several leave the others empty.
+func parseHTMLTable(src string) Grid {
 	var g Grid
 	covered := map[[2]int]bool{} // by cells that span rows
 	for r, row := range htmlRow.FindAllStringSubmatch(src, -1) {
@@ -154,13 +155,13 @@ func htmlGrid(src string) Grid {
 			for covered[[2]int{r, len(out)}] {
 				out = append(out, "")
 			}
-			rows, columns := spans(cell[1])
+			rows, columns := parseCellSpans(cell[1])
 			for i := range rows {
 				for j := range columns {
 					covered[[2]int{r + i, len(out) + j}] = true
 				}
 			}
-			out = append(out, inline(cell[2]))
+			out = append(out, stripInlineMarks(cell[2]))
 			for range columns - 1 {
 				out = append(out, "")
 			}
@@ -170,11 +171,11 @@ func htmlGrid(src string) Grid {
 	return g
 }
 
-func spans(attributes string) (rows, columns int) {
+func parseCellSpans(attributes string) (rows, columns int) {
 	rows, columns = 1, 1
 	for _, m := range htmlSpan.FindAllStringSubmatch(attributes, -1) {
 		n, err := strconv.Atoi(m[2])
-		if err != nil || n < 1 || n > maxSpan {
+		if err != nil || n < 1 || n > maxCellSpan {
 			continue
 		}
 		if strings.EqualFold(m[1], "row") {

@@ -98,16 +98,18 @@ func TestParseMarkdown(t *testing.T) {
 		{"headings", "# One\n\ntext\n\n### 1.1  Two\\_words ###\n", Markdown{
 			Text: "One\ntext\n1.1  Two_words", Headings: []Heading{{1, "One"}, {3, "1.1  Two_words"}}}},
 		{"no heading", "#tag and a # b\n", Markdown{Text: "#tag and a # b"}},
-		{"lists and marks", "- **bold** and *thin*\n  * `code` of [a link](http://x.y/z)\n2. second ![alt](images/1-1.png)\n\n---\n", Markdown{
-			Text: "bold and thin\ncode of a link\n2. second"}},
+		{"lists and marks",
+			"- **bold** and *thin*\n  * `code` of [a link](http://x.y/z)\n2. second ![alt](images/1-1.png)\n\n---\n", Markdown{
+				Text: "bold and thin\ncode of a link\n2. second"}},
 		{"snake_case stays", "a_b_c and 2*3*4\n", Markdown{Text: "a_b_c and 2*3*4"}},
 		{"comments go", "a <!-- image\n--> b\n", Markdown{Text: "a  b"}},
 		{"entities and escapes", "a &lt; b \\| c\n", Markdown{Text: "a < b | c"}},
 		{"code is no heading", "```sh\n# not a heading\n```\n", Markdown{Text: "# not a heading"}},
 		{"pipe table", "before\n\n| A | B \\| C |\n| :- | -: |\n| 1 |  |\n| **2** | x |\n\nafter\n", Markdown{
 			Text: "before\nA B | C\n1\n2 x\nafter", Tables: []Grid{{{"A", "B | C"}, {"1", ""}, {"2", "x"}}}}},
-		{"table in HTML with spans", "<table><tr><th rowspan=\"2\">A</th><th colspan=2>B &amp; C</th></tr>\n<tr><td>1</td><td>2<br>3</td></tr></table>\nx\n", Markdown{
-			Text: "A B & C\n1 2 3\nx", Tables: []Grid{{{"A", "B & C", ""}, {"", "1", "2 3"}}}}},
+		{"table in HTML with spans",
+			"<table><tr><th rowspan=\"2\">A</th><th colspan=2>B &amp; C</th></tr>\n<tr><td>1</td><td>2<br>3</td></tr></table>\nx\n", Markdown{
+				Text: "A B & C\n1 2 3\nx", Tables: []Grid{{{"A", "B & C", ""}, {"", "1", "2 3"}}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -128,9 +130,12 @@ func TestCompareHeadings(t *testing.T) {
 		flat       bool
 	}{
 		{"the same", truth, truth, 1, 1, false},
-		{"a level lower throughout", truth, []Heading{{2, "Introduction"}, {3, "Scope of it"}, {2, "Methods"}, {3, "Sampling"}}, 1, 1, false},
-		{"all on one level", truth, []Heading{{1, "Introduction"}, {1, "Scope of it"}, {1, "Methods"}, {1, "Sampling"}}, 1, 0.5, false},
-		{"one is missing, so that its child stands elsewhere", truth, []Heading{{1, "Introduction"}, {2, "Scope of it"}, {2, "Sampling"}}, 6. / 7, 4. / 7, false},
+		{"a level lower throughout", truth, []Heading{{2, "Introduction"}, {3, "Scope of it"}, {2, "Methods"},
+			{3, "Sampling"}}, 1, 1, false},
+		{"all on one level", truth, []Heading{{1, "Introduction"}, {1, "Scope of it"}, {1, "Methods"}, {1, "Sampling"}}, 1,
+			0.5, false},
+		{"one is missing, so that its child stands elsewhere", truth,
+			[]Heading{{1, "Introduction"}, {2, "Scope of it"}, {2, "Sampling"}}, 6. / 7, 4. / 7, false},
 		{"texts that are alike", truth[:1], []Heading{{1, "1 INTRODUCTION"}}, 1, 0, true},
 		{"texts that are not", truth[:1], []Heading{{1, "Contents"}}, 0, 0, true},
 		{"none found", truth, nil, 0, 0, false},
@@ -159,9 +164,10 @@ func TestSimilarity(t *testing.T) {
 	for _, tt := range []struct {
 		truth, got string
 		want       float64
-	}{{"", "", 1}, {"abcd", "abcd", 1}, {"abcd", "abxd", 0.75}, {"abcd", "", 0}, {"ab", "abcd", 0.5}, {"a  b\nc", "a b c", 1}} {
-		if got := Similarity(tt.truth, tt.got); !equal(got, tt.want) {
-			t.Errorf("Similarity(%q, %q) = %v, want %v", tt.truth, tt.got, got, tt.want)
+	}{{"", "", 1}, {"abcd", "abcd", 1}, {"abcd", "abxd", 0.75}, {"abcd", "", 0}, {"ab", "abcd", 0.5},
+		{"a  b\nc", "a b c", 1}} {
+		if got := TextSimilarity(tt.truth, tt.got); !equal(got, tt.want) {
+			t.Errorf("TextSimilarity(%q, %q) = %v, want %v", tt.truth, tt.got, got, tt.want)
 		}
 	}
 }

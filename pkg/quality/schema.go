@@ -13,29 +13,32 @@ import (
 	"unicode/utf8"
 )
 
-// Schema is a JSON Schema (draft 2020-12), as far as schemas of results go: types, properties, items, enumerations, bounds, patterns,
-// references inside the schema, and combinations. One with any other keyword is refused, so that nothing is left unchecked.
+// Schema is a JSON Schema (draft 2020-12), as far as schemas of results go: types, properties, items,
+// enumerations, bounds, patterns, references inside the schema, and combinations. One with any other keyword is
+// refused, so that nothing is left unchecked.
 type Schema struct {
 	root   any
 	regex  map[string]*regexp.Regexp
-	checks map[string]check
+	checks map[string]keywordCheck
 }
 
 // annotations are keywords that say nothing of what is valid.
-var annotations = []string{"$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default", "deprecated", "format"}
+var annotations = []string{"$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default",
+	"deprecated", "format"}
 
-// A check returns what is wrong with the value at a place by the rule of one keyword; all are the rules beside it.
-type check func(v *validation, at string, rule, value any, all map[string]any) error
+// A keywordCheck returns what is wrong with the value at a place by the rule of one keyword; all are the rules of the
+// same schema.
+type keywordCheck func(v *validation, at string, rule, value any, all map[string]any) error
 
-// checks are by keyword.
-func checks() map[string]check {
-	return map[string]check{
+// newKeywordChecks are by keyword.
+func newKeywordChecks() map[string]keywordCheck {
+	return map[string]keywordCheck{
 		"$ref": func(v *validation, at string, rule, value any, _ map[string]any) error {
-			target, err := v.schema.lookup(rule)
+			target, err := v.schema.resolveReference(rule)
 			if err != nil {
 				return err
 			}
-			return v.check(at, target, value)
+			return v.checkValue(at, target, value)
 		},
 		"type":                 checkType,
 		"properties":           checkProperties,
@@ -44,49 +47,51 @@ func checks() map[string]check {
 		"items":                checkItems,
 		"enum": func(_ *validation, at string, rule, value any, _ map[string]any) error {
 			list, _ := rule.([]any)
-			return unless(slices.ContainsFunc(list, func(x any) bool { return reflect.DeepEqual(x, value) }), at, "%v is none of %v", value, rule)
+			return violationUnless(slices.ContainsFunc(list, func(x any) bool { return reflect.DeepEqual(x, value) }), at,
+				"%v is none of %v", value, rule)
 		},
 		"const": func(_ *validation, at string, rule, value any, _ map[string]any) error {
-			return unless(reflect.DeepEqual(rule, value), at, "%v is not %v", value, rule)
+			return violationUnless(reflect.DeepEqual(rule, value), at, "%v is not %v", value, rule)
 		},
 		"pattern": func(v *validation, at string, rule, value any, _ map[string]any) error {
 			s, ok := value.(string)
 			re := v.schema.regex[rule.(string)]
-			return unless(!ok || re.MatchString(s), at, "text does not match %v", rule)
+			return violationUnless(!ok || re.MatchString(s), at, "text does not match %v", rule)
 		},
-		"minimum":          bound(func(v, b float64) bool { return v >= b }, "is below"),
-		"maximum":          bound(func(v, b float64) bool { return v <= b }, "is above"),
-		"exclusiveMinimum": bound(func(v, b float64) bool { return v > b }, "is not above"),
-		"exclusiveMaximum": bound(func(v, b float64) bool { return v < b }, "is not below"),
-		"minItems":         count(func(n, b float64) bool { return n >= b }, false, "fewer items than"),
-		"maxItems":         count(func(n, b float64) bool { return n <= b }, false, "more items than"),
-		"minLength":        count(func(n, b float64) bool { return n >= b }, true, "fewer characters than"),
-		"maxLength":        count(func(n, b float64) bool { return n <= b }, true, "more characters than"),
+		"minimum":          newBoundCheck(func(v, b float64) bool { return v >= b }, "is below"),
+		"maximum":          newBoundCheck(func(v, b float64) bool { return v <= b }, "is above"),
+		"exclusiveMinimum": newBoundCheck(func(v, b float64) bool { return v > b }, "is not above"),
+		"exclusiveMaximum": newBoundCheck(func(v, b float64) bool { return v < b }, "is not below"),
+		"minItems":         newCountCheck(func(n, b float64) bool { return n >= b }, false, "fewer items than"),
+		"maxItems":         newCountCheck(func(n, b float64) bool { return n <= b }, false, "more items than"),
+		"minLength":        newCountCheck(func(n, b float64) bool { return n >= b }, true, "fewer characters than"),
+		"maxLength":        newCountCheck(func(n, b float64) bool { return n <= b }, true, "more characters than"),
 		"allOf": func(v *validation, at string, rule, value any, _ map[string]any) error {
-			return errors.Join(v.every(at, rule, value)...)
+			return errors.Join(v.checkAgainstEach(at, rule, value)...)
 		},
 		"anyOf": func(v *validation, at string, rule, value any, _ map[string]any) error {
-			return unless(slices.Contains(v.every(at, rule, value), nil), at, "is nothing of what it may be")
+			return violationUnless(slices.Contains(v.checkAgainstEach(at, rule, value), nil), at, "is nothing of what it may be")
 		},
 		"oneOf": func(v *validation, at string, rule, value any, _ map[string]any) error {
-			wrong := slices.DeleteFunc(v.every(at, rule, value), func(err error) bool { return err == nil })
+			wrong := slices.DeleteFunc(v.checkAgainstEach(at, rule, value), func(err error) bool { return err == nil })
 			list, _ := rule.([]any)
-			return unless(len(wrong) == len(list)-1, at, "is %d of the things of which it may be one", len(list)-len(wrong))
+			return violationUnless(len(wrong) == len(list)-1, at, "is %d of the things of which it may be one",
+				len(list)-len(wrong))
 		},
 	}
 }
 
 // ParseSchema reads a schema.
 func ParseSchema(data []byte) (*Schema, error) {
-	s := &Schema{regex: map[string]*regexp.Regexp{}, checks: checks()}
+	s := &Schema{regex: map[string]*regexp.Regexp{}, checks: newKeywordChecks()}
 	if err := json.Unmarshal(data, &s.root); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return s, s.inspect("#", s.root)
+	return s, s.checkKeywords("#", s.root)
 }
 
-// inspect refuses what is not understood.
-func (s *Schema) inspect(at string, schema any) error {
+// checkKeywords refuses what is not understood.
+func (s *Schema) checkKeywords(at string, schema any) error {
 	m, ok := schema.(map[string]any)
 	if !ok {
 		if _, ok := schema.(bool); ok {
@@ -100,18 +105,18 @@ func (s *Schema) inspect(at string, schema any) error {
 		case "properties", "$defs":
 			group, _ := m[key].(map[string]any)
 			for _, name := range slices.Sorted(maps.Keys(group)) {
-				if err := s.inspect(below+"/"+name, group[name]); err != nil {
+				if err := s.checkKeywords(below+"/"+name, group[name]); err != nil {
 					return err
 				}
 			}
 		case "items", "additionalProperties":
-			if err := s.inspect(below, m[key]); err != nil {
+			if err := s.checkKeywords(below, m[key]); err != nil {
 				return err
 			}
 		case "allOf", "anyOf", "oneOf":
 			list, _ := m[key].([]any)
 			for i, one := range list {
-				if err := s.inspect(fmt.Sprintf("%s/%d", below, i), one); err != nil {
+				if err := s.checkKeywords(fmt.Sprintf("%s/%d", below, i), one); err != nil {
 					return err
 				}
 			}
@@ -123,7 +128,7 @@ func (s *Schema) inspect(at string, schema any) error {
 			}
 			s.regex[text] = re
 		case "$ref":
-			if _, err := s.lookup(m[key]); err != nil {
+			if _, err := s.resolveReference(m[key]); err != nil {
 				return err
 			}
 		default:
@@ -135,8 +140,8 @@ func (s *Schema) inspect(at string, schema any) error {
 	return nil
 }
 
-// lookup finds what a reference inside the schema points to.
-func (s *Schema) lookup(ref any) (any, error) {
+// resolveReference finds what a reference inside the schema points to.
+func (s *Schema) resolveReference(ref any) (any, error) {
 	text, _ := ref.(string)
 	rest, ok := strings.CutPrefix(text, "#")
 	if !ok {
@@ -157,21 +162,22 @@ func (s *Schema) lookup(ref any) (any, error) {
 	return at, nil
 }
 
-// Validate reports the first thing in a JSON text that is not as the schema says, with its place but without the document's text.
+// Validate reports the first thing in a JSON text that is not as the schema says, with its place but without
+// the document's text.
 func (s *Schema) Validate(data []byte) error {
 	var value any
 	if err := json.Unmarshal(data, &value); err != nil {
 		return err
 	}
-	return (&validation{schema: s}).check("", s.root, value)
+	return (&validation{schema: s}).checkValue("", s.root, value)
 }
 
 type validation struct{ schema *Schema }
 
-func (v *validation) check(at string, schema, value any) error {
+func (v *validation) checkValue(at string, schema, value any) error {
 	switch rules := schema.(type) {
 	case bool:
-		return unless(rules, at, "may not be there")
+		return violationUnless(rules, at, "may not be there")
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(rules)) {
 			rule := v.schema.checks[key]
@@ -186,17 +192,17 @@ func (v *validation) check(at string, schema, value any) error {
 	return nil
 }
 
-// every checks a value against each schema of a list.
-func (v *validation) every(at string, list, value any) []error {
+// checkAgainstEach checks a value against each schema of a list.
+func (v *validation) checkAgainstEach(at string, list, value any) []error {
 	schemas, _ := list.([]any)
 	out := make([]error, len(schemas))
 	for i, schema := range schemas {
-		out[i] = v.check(at, schema, value)
+		out[i] = v.checkValue(at, schema, value)
 	}
 	return out
 }
 
-func unless(ok bool, at, format string, args ...any) error {
+func violationUnless(ok bool, at, format string, args ...any) error {
 	if ok {
 		return nil
 	}
@@ -217,13 +223,13 @@ func checkType(_ *validation, at string, rule, value any, _ map[string]any) erro
 			f, ok := value.(float64)
 			return ok && f == math.Trunc(f)
 		default:
-			return t == typeOf(value)
+			return t == jsonTypeOf(value)
 		}
 	})
-	return unless(is, at, "is of type %s, want %v", typeOf(value), rule)
+	return violationUnless(is, at, "is of type %s, want %v", jsonTypeOf(value), rule)
 }
 
-func typeOf(value any) string {
+func jsonTypeOf(value any) string {
 	switch value.(type) {
 	case nil:
 		return "null"
@@ -245,7 +251,7 @@ func checkProperties(v *validation, at string, rule, value any, _ map[string]any
 	properties, _ := rule.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if schema, known := properties[name]; ok && known {
-			if err := v.check(at+"/"+name, schema, m[name]); err != nil {
+			if err := v.checkValue(at+"/"+name, schema, m[name]); err != nil {
 				return err
 			}
 		}
@@ -260,7 +266,7 @@ func checkAdditional(v *validation, at string, rule, value any, all map[string]a
 		if _, known := properties[name]; known {
 			continue
 		}
-		if err := v.check(at+"/"+name, rule, m[name]); err != nil {
+		if err := v.checkValue(at+"/"+name, rule, m[name]); err != nil {
 			return err
 		}
 	}
@@ -272,7 +278,7 @@ func checkRequired(_ *validation, at string, rule, value any, _ map[string]any) 
 	names, _ := rule.([]any)
 	for _, name := range names {
 		if _, there := m[fmt.Sprint(name)]; ok && !there {
-			return unless(false, at, "%v is missing", name)
+			return violationUnless(false, at, "%v is missing", name)
 		}
 	}
 	return nil
@@ -281,22 +287,22 @@ func checkRequired(_ *validation, at string, rule, value any, _ map[string]any) 
 func checkItems(v *validation, at string, rule, value any, _ map[string]any) error {
 	items, _ := value.([]any)
 	for i, item := range items {
-		if err := v.check(fmt.Sprintf("%s/%d", at, i), rule, item); err != nil {
+		if err := v.checkValue(fmt.Sprintf("%s/%d", at, i), rule, item); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func bound(ok func(value, bound float64) bool, wrong string) check {
+func newBoundCheck(ok func(value, bound float64) bool, wrong string) keywordCheck {
 	return func(_ *validation, at string, rule, value any, _ map[string]any) error {
 		f, isNumber := value.(float64)
 		limit, _ := rule.(float64)
-		return unless(!isNumber || ok(f, limit), at, "%v %s %v", f, wrong, limit)
+		return violationUnless(!isNumber || ok(f, limit), at, "%v %s %v", f, wrong, limit)
 	}
 }
 
-func count(ok func(n, bound float64) bool, characters bool, wrong string) check {
+func newCountCheck(ok func(n, bound float64) bool, characters bool, wrong string) keywordCheck {
 	return func(_ *validation, at string, rule, value any, _ map[string]any) error {
 		var n int
 		switch x := value.(type) {
@@ -314,6 +320,6 @@ func count(ok func(n, bound float64) bool, characters bool, wrong string) check 
 			return nil
 		}
 		limit, _ := rule.(float64)
-		return unless(ok(float64(n), limit), at, "%s %v", wrong, limit)
+		return violationUnless(ok(float64(n), limit), at, "%s %v", wrong, limit)
 	}
 }

@@ -65,7 +65,8 @@ func TestValidate(t *testing.T) {
 
 func TestParseSchemaRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	for _, schema := range []string{`{"if":{}}`, `{"properties":{"a":{"uniqueItems":true}}}`, `{"$ref":"other.json"}`, `{"$ref":"#/$defs/none"}`, `{"pattern":"("}`, `[]`, `{`} {
+	for _, schema := range []string{`{"if":{}}`, `{"properties":{"a":{"uniqueItems":true}}}`, `{"$ref":"other.json"}`,
+		`{"$ref":"#/$defs/none"}`, `{"pattern":"("}`, `[]`, `{`} {
 		if _, err := ParseSchema([]byte(schema)); err == nil {
 			t.Errorf("ParseSchema(%s) took it", schema)
 		}

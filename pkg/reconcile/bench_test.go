@@ -15,8 +15,8 @@ import (
 	"inkstream.dev/pkg/telemetry"
 )
 
-// BenchmarkPass measures passes over a bucket of 100,000 jobs that have ended: the first, which reads all of them, and those that follow.
-// The blobs, which would take minutes to make, are left out.
+// BenchmarkPass measures passes over a bucket of 100,000 jobs that have ended: the first, which reads all of them,
+// and those that follow. The blobs, which would take minutes to make, are left out.
 func BenchmarkPass(b *testing.B) {
 	const jobs = 100_000
 	queue := bustest.New(b)
@@ -24,15 +24,16 @@ func BenchmarkPass(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	tel := telemetry.Discard()
-	env := stage.Env{Bus: queue, Jobs: bustest.Jobs(b, queue), Blobs: blobs, Tel: tel, Log: tel.Log}
+	tel := telemetry.NewDiscard()
+	env := stage.Deps{Bus: queue, Jobs: bustest.NewJobStore(b, queue), Blobs: blobs, Tel: tel, Log: tel.Log}
 	js := queue.JetStream()
 	for i := range jobs {
 		rec := record()
 		now := time.Now().Add(-2 * time.Hour)
 		rec.State, rec.StartTime, rec.EndTime, rec.PageCount, rec.ChunkPages, rec.Window = job.Succeeded, now, now, 12, 16, 4
 		rec.Filename, rec.SHA256 = fmt.Sprintf("document %d.pdf", i), fmt.Sprintf("%064d", i)
-		rec.Document = &job.Document{PDFVersion: "1.7", Title: "A title of some length", Producer: "pdfTeX-1.40.25", Creator: "LaTeX with hyperref"}
+		rec.Document = &job.Document{PDFVersion: "1.7", Title: "A title of some length", Producer: "pdfTeX-1.40.25",
+			Creator: "LaTeX with hyperref"}
 		rec.Outcomes = map[string]int{job.OutcomeNative: 12}
 		rec.FailedPages = map[fault.Code]string{}
 		rec.Stages = map[string]job.StageTimes{}
@@ -51,7 +52,7 @@ func BenchmarkPass(b *testing.B) {
 		}
 	}
 	<-js.PublishAsyncComplete()
-	r, err := New(DefaultConfig(), env, &rows{})
+	r, err := New(DefaultConfig(), env, &fakeIndex{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -62,18 +63,18 @@ func BenchmarkPass(b *testing.B) {
 		return float64(m.HeapAlloc) / (1 << 20)
 	}
 	before, start := heap(), time.Now()
-	if err := r.read(b.Context()); err != nil {
+	if err := r.readChanges(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	read := time.Since(start)
-	if _, err := r.Pass(b.Context()); err != nil {
+	if _, err := r.RunPass(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	first, kept := time.Since(start), heap()-before
 	for b.Loop() {
 		// As if a minute had passed since the last one.
 		r.uploads.early -= 2
-		if _, err := r.Pass(b.Context()); err != nil {
+		if _, err := r.RunPass(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

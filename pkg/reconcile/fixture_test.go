@@ -22,19 +22,19 @@ import (
 type fixture struct {
 	*Reconciler
 	t     *testing.T
-	env   stage.Env
-	index *rows
+	env   stage.Deps
+	index *fakeIndex
 	ahead time.Duration
 }
 
-// rows is an index that remembers whose rows were removed.
-type rows struct {
+// fakeIndex is an index that remembers whose rows were removed.
+type fakeIndex struct {
 	mu      sync.Mutex // guards all below
 	removed []string
 	err     error
 }
 
-func (r *rows) DeleteJob(_ context.Context, _, id string) error {
+func (r *fakeIndex) DeleteJob(_ context.Context, _, id string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
@@ -51,18 +51,18 @@ func newFixture(t *testing.T) *fixture {
 
 func newFixtureOn(t *testing.T, topology bus.Topology) *fixture {
 	t.Helper()
-	b := bustest.Provisioned(t, topology)
+	b := bustest.NewWithTopology(t, topology)
 	blobs, err := blob.Open(t.Context(), "mem://")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tel := telemetry.Discard()
-	env := stage.Env{Bus: b, Jobs: bustest.Jobs(t, b), Blobs: blobs, Tel: tel, Log: tel.Log}
-	return fixtureOver(t, env, &rows{})
+	tel := telemetry.NewDiscard()
+	env := stage.Deps{Bus: b, Jobs: bustest.NewJobStore(t, b), Blobs: blobs, Tel: tel, Log: tel.Log}
+	return fixtureOver(t, env, &fakeIndex{})
 }
 
 // fixtureOver is another reconciler over the same stores.
-func fixtureOver(t *testing.T, env stage.Env, index *rows) *fixture {
+func fixtureOver(t *testing.T, env stage.Deps, index *fakeIndex) *fixture {
 	t.Helper()
 	var remover stage.Remover
 	if index != nil {
@@ -77,10 +77,10 @@ func fixtureOver(t *testing.T, env stage.Env, index *rows) *fixture {
 	return f
 }
 
-// pass makes a pass that must succeed.
-func (f *fixture) pass() Report {
+// runPass makes a pass that must succeed.
+func (f *fixture) runPass() Report {
 	f.t.Helper()
-	report, err := f.Pass(f.t.Context())
+	report, err := f.RunPass(f.t.Context())
 	if err != nil {
 		f.t.Fatalf("Pass: %v", err)
 	}
@@ -90,21 +90,22 @@ func (f *fixture) pass() Report {
 // record returns a job that has just been accepted.
 func record() *job.Record {
 	return &job.Record{
-		ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Pending, Options: job.Options{Lane: "interactive"}, Size: 7,
+		ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Pending, Options: job.Options{Lane: "interactive"},
+		Size:   7,
 		SHA256: "ab", CreateTime: time.Now().UTC(), ExpireTime: time.Now().UTC().Add(30 * 24 * time.Hour),
 	}
 }
 
 func (f *fixture) create(rec *job.Record) {
 	f.t.Helper()
-	if err := f.env.Jobs.Create(f.t.Context(), rec); err != nil {
+	if err := f.env.Jobs.CreateRecord(f.t.Context(), rec); err != nil {
 		f.t.Fatal(err)
 	}
 }
 
 func (f *fixture) load(id job.ID) *job.Record {
 	f.t.Helper()
-	rec, err := f.env.Jobs.Load(f.t.Context(), job.DefaultTenant, id)
+	rec, err := f.env.Jobs.LoadRecord(f.t.Context(), job.DefaultTenant, id)
 	if errors.Is(err, job.ErrNotFound) {
 		return nil
 	}
@@ -121,8 +122,8 @@ func (f *fixture) put(key, data string) {
 	}
 }
 
-// upload stores what an upload leaves that died before its record: the document and the manifest.
-func (f *fixture) upload(m job.Manifest) {
+// storeUpload stores what an upload leaves that died before its record: the document and the manifest.
+func (f *fixture) storeUpload(m job.Manifest) {
 	f.t.Helper()
 	f.put(job.SourceKey(m.Tenant, m.Job), strings.Repeat("x", int(m.Size)))
 	data, err := json.Marshal(m)
@@ -134,7 +135,8 @@ func (f *fixture) upload(m job.Manifest) {
 
 func manifest(change func(*job.Manifest)) job.Manifest {
 	m := job.Manifest{
-		Tenant: job.DefaultTenant, Job: job.NewID(), Filename: "a.pdf", Size: 7, SHA256: "ab", Options: job.Options{Lane: "batch"},
+		Tenant: job.DefaultTenant, Job: job.NewID(), Filename: "a.pdf", Size: 7, SHA256: "ab",
+		Options:    job.Options{Lane: "batch"},
 		CreateTime: time.Now().UTC(),
 	}
 	if change != nil {
@@ -148,7 +150,7 @@ func (f *fixture) blobs(id job.ID) []string {
 	f.t.Helper()
 	var names []string
 	folder := job.Folder(job.DefaultTenant, id)
-	for e, err := range f.env.Blobs.List(f.t.Context(), folder) {
+	for e, err := range f.env.Blobs.ListBlobs(f.t.Context(), folder) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -186,18 +188,18 @@ func (f *fixture) messages(stream string, id job.ID) []string {
 func (f *fixture) tasks(id job.ID) []string {
 	f.t.Helper()
 	var ids []string
-	for _, s := range bus.Stages() {
-		ids = append(ids, f.messages(s.Stream(), id)...)
+	for _, s := range bus.AllStages() {
+		ids = append(ids, f.messages(s.StreamName(), id)...)
 	}
 	slices.Sort(ids)
 	return ids
 }
 
-// lose empties the queues, as a purge by accident does.
-func (f *fixture) lose() {
+// purgeQueues empties the queues, as a purge by accident does.
+func (f *fixture) purgeQueues() {
 	f.t.Helper()
-	for _, s := range bus.Stages() {
-		stream, err := f.env.Bus.JetStream().Stream(f.t.Context(), s.Stream())
+	for _, s := range bus.AllStages() {
+		stream, err := f.env.Bus.JetStream().Stream(f.t.Context(), s.StreamName())
 		if err == nil {
 			err = stream.Purge(f.t.Context())
 		}

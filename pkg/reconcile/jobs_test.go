@@ -19,8 +19,8 @@ import (
 	"inkstream.dev/pkg/stage"
 )
 
-// cut returns a running job of 10 pages in chunks of 2, two in flight at once.
-func cut() *job.Record {
+// cutRecord returns a running job of 10 pages in chunks of 2, two in flight at once.
+func cutRecord() *job.Record {
 	rec := record()
 	rec.State, rec.StartTime, rec.PageCount, rec.ChunkPages, rec.Window = job.Running, time.Now(), 10, 2, 2
 	return rec
@@ -29,7 +29,7 @@ func cut() *job.Record {
 // pages returns a progress in which pages with an n are done.
 func pages(run int, letters string) *job.Progress { return &job.Progress{Run: run, Pages: letters} }
 
-func TestRestart(t *testing.T) {
+func TestRequeueStalledJobs(t *testing.T) {
 	t.Parallel()
 	opened := func() *job.Record {
 		rec := record()
@@ -40,7 +40,7 @@ func TestRestart(t *testing.T) {
 		rec.Run = 2
 		return rec
 	}
-	ended := cut()
+	ended := cutRecord()
 	ended.State, ended.EndTime = job.Succeeded, time.Now()
 	f := newFixture(t)
 	tests := []struct {
@@ -51,15 +51,17 @@ func TestRestart(t *testing.T) {
 	}{
 		{"record without a message", record(), nil, []string{"1.ingest.document#"}},
 		{"lost after ingest", opened(), nil, []string{"1.scan.document#"}},
-		{"cut, progress missing", cut(), nil, []string{"1.scan.document#"}},
+		{"cut, progress missing", cutRecord(), nil, []string{"1.scan.document#"}},
 		{"progress made, not yet cut", opened(), pages(1, ".........."), []string{"1.scan.document#"}},
-		{"lost after scan", cut(), pages(1, ".........."), []string{"1.render.chunk-0#", "1.render.chunk-1#"}},
-		{"lost with a chunk half done", cut(), pages(1, "n........."), []string{"1.render.chunk-0#", "1.render.chunk-1#"}},
-		{"lost when a chunk released the next", cut(), pages(1, "nn........"), []string{"1.render.chunk-1#", "1.render.chunk-2#"}},
-		{"last chunk of one turn", cut(), pages(1, "nnbbnnoo.."), []string{"1.render.chunk-4#"}},
-		{"lost before the end", cut(), pages(1, "nnnnnnnnnf"), []string{"1.index.finalise#"}},
-		{"second run, progress not taken over", again(cut()), pages(1, "nnnnnnnnnf"), []string{"2.scan.document#"}},
-		{"second run of one failed page", again(cut()), pages(2, "nnnnnnnnn."), []string{"2.render.chunk-4#"}},
+		{"lost after scan", cutRecord(), pages(1, ".........."), []string{"1.render.chunk-0#", "1.render.chunk-1#"}},
+		{"lost with a chunk half done", cutRecord(), pages(1, "n........."),
+			[]string{"1.render.chunk-0#", "1.render.chunk-1#"}},
+		{"lost when a chunk released the next", cutRecord(), pages(1, "nn........"),
+			[]string{"1.render.chunk-1#", "1.render.chunk-2#"}},
+		{"last chunk of one turn", cutRecord(), pages(1, "nnbbnnoo.."), []string{"1.render.chunk-4#"}},
+		{"lost before the end", cutRecord(), pages(1, "nnnnnnnnnf"), []string{"1.index.finalise#"}},
+		{"second run, progress not taken over", again(cutRecord()), pages(1, "nnnnnnnnnf"), []string{"2.scan.document#"}},
+		{"second run of one failed page", again(cutRecord()), pages(2, "nnnnnnnnn."), []string{"2.render.chunk-4#"}},
 		{"ended", ended, pages(1, "nnnnnnnnnn"), nil},
 	}
 	for _, tt := range tests {
@@ -76,35 +78,35 @@ func TestRestart(t *testing.T) {
 			checkNames(t, when+": "+tt.name, f.tasks(tt.rec.ID), want(i))
 		}
 	}
-	report := f.pass()
+	report := f.runPass()
 	check("within the patience", func(int) []string { return nil })
 	if want := len(tests) - 1; report.Open != want {
 		t.Errorf("open jobs: got %d, want %d", report.Open, want)
 	}
 
 	f.ahead = 3 * time.Minute
-	report = f.pass()
+	report = f.runPass()
 	check("standing still", func(i int) []string { return tests[i].want })
 	if want := len(tests) - 1; report.Republished != want {
 		t.Errorf("republished: got %d, want %d", report.Republished, want)
 	}
 
 	f.ahead = 6 * time.Minute
-	report = f.pass()
+	report = f.runPass()
 	check("queued", func(i int) []string { return tests[i].want })
 	if report.Republished != 0 {
 		t.Errorf("republished though queued: got %d, want 0", report.Republished)
 	}
 
-	f.lose()
+	f.purgeQueues()
 	f.ahead = 9 * time.Minute
-	f.pass()
+	f.runPass()
 	check("lost again within the broker's memory of ids", func(i int) []string { return tests[i].want })
 }
 
-// A job that waits for another one's results is left alone as long as that one is at work. Two that say that they wait for each other have nobody else
-// to move them.
-func TestFollowers(t *testing.T) {
+// A job that waits for another one's results is left alone as long as that one is at work. If two jobs say that they
+// wait for each other, only the reconciler can move them.
+func TestWaitsForLeader(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	following := func(leader *job.Record) *job.Record {
@@ -114,8 +116,8 @@ func TestFollowers(t *testing.T) {
 		}
 		return rec
 	}
-	busy := cut()
-	ended := cut()
+	busy := cutRecord()
+	ended := cutRecord()
 	ended.State, ended.EndTime = job.Failed, time.Now()
 	one := following(nil)
 	other := following(one)
@@ -140,14 +142,15 @@ func TestFollowers(t *testing.T) {
 		f.create(tt.rec)
 	}
 	f.ahead = 3 * time.Minute
-	f.pass()
+	f.runPass()
 	for _, tt := range tests {
 		checkNames(t, tt.name, f.tasks(tt.rec.ID), tt.want)
 	}
 }
 
-// Whoever starts another run may die before the trail is told, whatever of the job that run is of.
-func TestAnotherRunIsTold(t *testing.T) {
+// A process that starts another run may die before it publishes the event of that, whatever part of the job that run
+// repeats.
+func TestFirstEventOfAnotherRunIsPublished(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, tt := range []struct {
@@ -158,26 +161,26 @@ func TestAnotherRunIsTold(t *testing.T) {
 		{"not yet taken over", pages(1, "nnnnnnnnnf"), []string{"2.event.retried..0."}},
 		{"under way", pages(2, "nnnnnnnnn."), nil},
 	} {
-		rec := cut()
+		rec := cutRecord()
 		rec.Run = 2
 		f.create(rec)
 		if err := f.env.Jobs.CreateProgress(t.Context(), rec.Tenant, rec.ID, tt.progress); err != nil {
 			t.Fatal(err)
 		}
 		f.ahead += 3 * time.Minute
-		f.pass()
+		f.runPass()
 		checkNames(t, tt.name, f.messages(bus.EventStream, rec.ID), tt.want)
 	}
 }
 
-// Progress is written without the record, and whoever moves is left alone.
+// Progress is written without the record, and a job that makes progress is left alone.
 func TestProgressCounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	rec := cut()
+	rec := cutRecord()
 	f.create(rec)
-	f.pass()
-	created, err := f.env.Bus.Jobs(t.Context())
+	f.runPass()
+	created, err := f.env.Bus.OpenJobBucket(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,11 +194,11 @@ func TestProgressCounts(t *testing.T) {
 	}
 	at := entry.Created().Add(f.cfg.Patience + time.Nanosecond)
 	f.now = func() time.Time { return at }
-	if report := f.pass(); report.Republished != 0 {
+	if report := f.runPass(); report.Republished != 0 {
 		t.Errorf("republished: got %d, want 0", report.Republished)
 	}
 	at = at.Add(time.Hour)
-	if report := f.pass(); report.Republished != 1 {
+	if report := f.runPass(); report.Republished != 1 {
 		t.Errorf("republished an hour later: got %d, want 1", report.Republished)
 	}
 }
@@ -203,7 +206,7 @@ func TestProgressCounts(t *testing.T) {
 func TestSeveralReconcilersAtOnce(t *testing.T) {
 	t.Parallel()
 	one := newFixture(t)
-	rec := cut()
+	rec := cutRecord()
 	one.create(rec)
 	if err := one.env.Jobs.CreateProgress(t.Context(), rec.Tenant, rec.ID, pages(1, "..........")); err != nil {
 		t.Fatal(err)
@@ -216,8 +219,8 @@ func TestSeveralReconcilersAtOnce(t *testing.T) {
 			f := fixtureOver(t, one.env, one.index)
 			f.now = func() time.Time { return at }
 			wg.Go(func() {
-				if _, err := f.Pass(t.Context()); err != nil {
-					t.Errorf("Pass: %v", err)
+				if _, err := f.RunPass(t.Context()); err != nil {
+					t.Errorf("RunPass: %v", err)
 				}
 			})
 		}
@@ -226,17 +229,17 @@ func TestSeveralReconcilersAtOnce(t *testing.T) {
 	pass(time.Hour)
 	checkNames(t, "tasks", one.tasks(rec.ID), []string{"1.render.chunk-0#", "1.render.chunk-1#"})
 	up := manifest(nil)
-	one.upload(up)
+	one.storeUpload(up)
 	// The upload is old enough, and the record that one of them makes of it does not look to another as if it stood still.
 	pass((one.cfg.UploadGrace + one.cfg.Patience) / 2)
 	checkNames(t, "tasks of the upload", one.tasks(up.Job), []string{"1.ingest.document"})
 }
 
-// A corrupt record is nobody's to mend, and must not keep the others from being mended.
+// No process can repair a corrupt record, and it must not keep the others from being repaired.
 func TestCorruptRecord(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	kv, err := f.env.Bus.Jobs(t.Context())
+	kv, err := f.env.Bus.OpenJobBucket(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,15 +248,15 @@ func TestCorruptRecord(t *testing.T) {
 	}
 	f.create(record())
 	f.ahead = time.Hour
-	if report := f.pass(); report.Republished != 1 {
+	if report := f.runPass(); report.Republished != 1 {
 		t.Errorf("republished: got %d, want 1", report.Republished)
 	}
 }
 
-// finished stores an ended job with all that it may have.
-func finished(f *fixture, change func(*job.Record)) *job.Record {
+// finishedRecord stores an ended job with all that it may have.
+func finishedRecord(f *fixture, change func(*job.Record)) *job.Record {
 	f.t.Helper()
-	rec := cut()
+	rec := cutRecord()
 	rec.State, rec.EndTime = job.Partial, time.Now()
 	if change != nil {
 		change(rec)
@@ -272,30 +275,30 @@ func TestRetention(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	f := newFixture(t)
-	rec := finished(f, func(r *job.Record) { r.ExpireTime = time.Now().Add(10 * day) })
-	f.pass()
+	rec := finishedRecord(f, func(r *job.Record) { r.ExpireTime = time.Now().Add(10 * day) })
+	f.runPass()
 	if got := f.blobs(rec.ID); len(got) != 3 {
 		t.Errorf("just ended: got %q, want all blobs", got)
 	}
 
 	f.ahead = 3 * time.Minute
-	if report := f.pass(); report.Tidied != 1 {
+	if report := f.runPass(); report.Tidied != 1 {
 		t.Errorf("tidied: got %d, want 1", report.Tidied)
 	}
 	checkNames(t, "after a while", f.blobs(rec.ID), []string{"run-1/artifacts/text.txt", "source.pdf"})
 
 	f.ahead = 11 * day
 	f.index.err = errors.New("the index is away")
-	if _, err := f.Pass(t.Context()); err == nil {
+	if _, err := f.RunPass(t.Context()); err == nil {
 		t.Error("with the index away: got no error")
 	}
-	if got := f.load(rec.ID); got.State != job.Expired || got.Buried() {
-		t.Errorf("removal cut: got %s, buried %t, want EXPIRED and no tombstone yet", got.State, got.Buried())
+	if got := f.load(rec.ID); got.State != job.Expired || got.IsTombstone() {
+		t.Errorf("removal cut: got %s, buried %t, want EXPIRED and no tombstone yet", got.State, got.IsTombstone())
 	}
 	f.index.err = nil
 	f.ahead += 5 * time.Minute
-	f.pass()
-	if got := f.load(rec.ID); got == nil || got.State != job.Expired || !got.Buried() {
+	f.runPass()
+	if got := f.load(rec.ID); got == nil || got.State != job.Expired || !got.IsTombstone() {
 		t.Errorf("retention over: got %+v, want a tombstone", got)
 	}
 	checkNames(t, "blobs", f.blobs(rec.ID), nil)
@@ -309,51 +312,52 @@ func TestRetention(t *testing.T) {
 	}
 
 	f.ahead = 80 * day
-	f.pass()
+	f.runPass()
 	if got := f.load(rec.ID); got != nil {
 		t.Errorf("long after: got %+v, want the tombstone forgotten", got)
 	}
-	if report := f.pass(); report != (Report{}) {
+	if report := f.runPass(); report != (Report{}) {
 		t.Errorf("at last: got %+v, want nothing to do", report)
 	}
 }
 
-// A record that was written while the broker's clock was ahead must not keep its job from being seen to until that time comes.
-func TestARecordWrittenAheadOfTime(t *testing.T) {
+// A record that was written while the broker's clock was ahead must not keep its job from being seen to until that
+// time comes.
+func TestRecordWithFutureTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	rec := record() // and its message got lost
 	f.create(rec)
 	f.ahead = -time.Minute
-	f.pass()
+	f.runPass()
 	checkNames(t, "tasks when it is a little ahead", f.tasks(rec.ID), nil)
 	f.ahead = -24 * time.Hour
-	f.pass()
+	f.runPass()
 	checkNames(t, "tasks when it is a day ahead", f.tasks(rec.ID), []string{"1.ingest.document#"})
 }
 
-// Somebody may start another run of a job while its last one is tidied up after.
-func TestTidyingLeavesTheNextRun(t *testing.T) {
+// A client may start another run of a job during the cleanup after its last one.
+func TestTempCleanupLeavesTheNextRun(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	rec := finished(f, nil)
+	rec := finishedRecord(f, nil)
 	f.put(job.RasterKey(rec.Tenant, rec.ID, 1, 1), "a straggler's")
 	blobs, next := f.env.Blobs, job.RasterKey(rec.Tenant, rec.ID, 2, 1)
-	f.Reconciler.env.Blobs = blobtest.Faulty(blobs, func(op blobtest.Op, _ string) blobtest.Fault {
+	f.Reconciler.deps.Blobs = blobtest.NewFaultyStore(blobs, func(op blobtest.Op, _ string) blobtest.Fault {
 		if op == blobtest.Delete {
 			return blobtest.Fault{Err: blobs.PutBytes(t.Context(), next, []byte("x"), "")}
 		}
 		return blobtest.Fault{}
 	})
 	f.ahead = f.cfg.Patience + time.Second
-	if report := f.pass(); report.Tidied != 1 {
+	if report := f.runPass(); report.Tidied != 1 {
 		t.Errorf("tidied: got %d, want 1", report.Tidied)
 	}
 	left := slices.DeleteFunc(f.blobs(rec.ID), func(name string) bool { return !strings.HasPrefix(name, "tmp/") })
 	checkNames(t, "temporary blobs", left, []string{strings.TrimPrefix(next, job.Folder(rec.Tenant, rec.ID))})
 }
 
-func TestSettle(t *testing.T) {
+func TestProcessExpiries(t *testing.T) {
 	t.Parallel()
 	past := time.Now().Add(-time.Minute)
 	for _, tt := range []struct {
@@ -366,9 +370,11 @@ func TestSettle(t *testing.T) {
 	}{
 		{"kept for ever", func(r *job.Record) { r.ExpireTime = time.Time{} }, false, job.Partial, false, nil},
 		{"not over yet", nil, false, job.Partial, false, nil},
-		{"running, but over", func(r *job.Record) { r.State, r.ExpireTime, r.EndTime = job.Running, past, time.Time{} }, false, job.Running, false, nil},
+		{"running, but over", func(r *job.Record) { r.State, r.ExpireTime, r.EndTime = job.Running, past, time.Time{} },
+			false, job.Running, false, nil},
 		{"over", func(r *job.Record) { r.ExpireTime = past }, false, job.Expired, true, nil},
-		{"over, without an index", func(r *job.Record) { r.ExpireTime = past }, true, job.Expired, false, []string{"1.index.remove#"}},
+		{"over, without an index", func(r *job.Record) { r.ExpireTime = past }, true, job.Expired, false,
+			[]string{"1.index.remove#"}},
 		{"deletion cut", func(r *job.Record) { r.State = job.Deleted }, false, job.Deleted, true, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -377,12 +383,12 @@ func TestSettle(t *testing.T) {
 			if tt.noIndex {
 				f = fixtureOver(t, f.env, nil)
 			}
-			rec := finished(f, tt.change)
+			rec := finishedRecord(f, tt.change)
 			f.ahead = 90 * time.Second
-			f.pass()
+			f.runPass()
 			got := f.load(rec.ID)
-			if got.State != tt.state || got.Buried() != tt.buried {
-				t.Errorf("got %s, buried %t, want %s, %t", got.State, got.Buried(), tt.state, tt.buried)
+			if got.State != tt.state || got.IsTombstone() != tt.buried {
+				t.Errorf("got %s, buried %t, want %s, %t", got.State, got.IsTombstone(), tt.state, tt.buried)
 			}
 			if left := len(f.blobs(rec.ID)) > 0; left == tt.buried {
 				t.Errorf("blobs left: %t, want %t", left, !tt.buried)
@@ -397,7 +403,7 @@ func TestRemoveRefusesARunningJob(t *testing.T) {
 	f := newFixture(t)
 	rec := record()
 	f.create(rec)
-	if _, err := f.env.Remove(t.Context(), rec, job.Deleted, f.index); err == nil {
+	if _, err := f.env.RemoveJob(t.Context(), rec, job.Deleted, f.index); err == nil {
 		t.Error("got no error")
 	}
 	if got := f.load(rec.ID); got.State != job.Pending {
@@ -405,11 +411,11 @@ func TestRemoveRefusesARunningJob(t *testing.T) {
 	}
 }
 
-// A task that kills whoever takes it up ends its job, once the broker has given it up.
+// A task that kills every handler that takes it up ends its job, once the broker has given it up.
 func TestOrphanEndsItsJob(t *testing.T) {
 	t.Parallel()
 	f := newFixtureOn(t, bus.Topology{AckWait: 100 * time.Millisecond, MaxDeliver: 2})
-	rec := cut()
+	rec := cutRecord()
 	f.create(rec)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -421,10 +427,11 @@ func TestOrphanEndsItsJob(t *testing.T) {
 		}
 	}()
 
-	if err := f.env.Bus.Publish(t.Context(), stage.RenderChunk(rec, bus.Interactive, 0, 0)); err != nil {
+	if err := f.env.Bus.Publish(t.Context(), stage.RenderMessage(rec, bus.Interactive, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	cons, err := f.env.Bus.JetStream().Consumer(t.Context(), bus.Render.Stream(), bus.Durable(bus.Render, bus.Interactive))
+	cons, err := f.env.Bus.JetStream().Consumer(t.Context(), bus.Render.StreamName(),
+		bus.DurableName(bus.Render, bus.Interactive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,31 +442,34 @@ func TestOrphanEndsItsJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = f.load(rec.ID)
-		return got.State.Final()
+		return got.State.HasEnded()
 	})
 	if got.State != job.Failed || got.Error == nil || got.Error.Code != fault.RetriesSpent || got.Error.Stage != "render" {
 		t.Errorf("got %s with %+v, want FAILED with RETRIES_SPENT at render", got.State, got.Error)
 	}
 	bustest.Eventually(t, "the queue is empty", func() bool { return len(f.tasks(rec.ID)) == 0 })
-	bustest.Eventually(t, "the end is in the trail", func() bool {
-		return slices.ContainsFunc(f.messages(bus.EventStream, rec.ID), func(id string) bool { return strings.Contains(id, "event.ended") })
+	bustest.Eventually(t, "the end is in the audit trail", func() bool {
+		return slices.ContainsFunc(f.messages(bus.EventStream, rec.ID),
+			func(id string) bool { return strings.Contains(id, "event.ended") })
 	})
 }
 
 // A janitor that dies before the orphan is deleted leaves it to another, which may come by much later.
-func TestTheEndOfAnOrphansJobIsToldOnce(t *testing.T) {
+func TestEndOfOrphanedJobIsPublishedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	rec := cut()
+	rec := cutRecord()
 	f.create(rec)
-	o := bus.Orphan{Stage: bus.Render, Tenant: rec.Tenant, Job: string(rec.ID), Run: 1, ID: string(rec.ID) + ".1.render.chunk-0"}
+	o := bus.Orphan{Stage: bus.Render, Tenant: rec.Tenant, Job: string(rec.ID), Run: 1,
+		ID: string(rec.ID) + ".1.render.chunk-0"}
 	for range 2 {
-		if err := f.endOrphaned(t.Context(), o); err != nil {
+		if err := f.endOrphanedJob(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		bustest.ForgetIDs(t, f.env.Bus, bus.EventStream)
+		bustest.ExpireMessageIDs(t, f.env.Bus, bus.EventStream)
 	}
-	ends := slices.DeleteFunc(f.messages(bus.EventStream, rec.ID), func(id string) bool { return !strings.Contains(id, "event.ended") })
+	ends := slices.DeleteFunc(f.messages(bus.EventStream, rec.ID),
+		func(id string) bool { return !strings.Contains(id, "event.ended") })
 	if len(ends) != 1 {
 		t.Errorf("got ends %q, want one", ends)
 	}
@@ -471,21 +481,21 @@ func TestLeftoversOfARemovedJob(t *testing.T) {
 	f := newFixture(t)
 	rec := record()
 	f.create(rec)
-	f.pass()
-	if _, err := f.env.Delete(t.Context(), rec.Tenant, rec.ID); err != nil {
+	f.runPass()
+	if _, err := f.env.DeleteJob(t.Context(), rec.Tenant, rec.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.env.Remove(t.Context(), f.load(rec.ID), job.Deleted, f.index); err != nil {
+	if _, err := f.env.RemoveJob(t.Context(), f.load(rec.ID), job.Deleted, f.index); err != nil {
 		t.Fatal(err)
 	}
 	f.put("default/"+string(rec.ID)+"/run-1/artifacts/images/1-1.png", "what a deleted document shows")
 	f.index.removed = nil
-	f.pass()
+	f.runPass()
 	if got := f.blobs(rec.ID); len(got) != 1 {
 		t.Errorf("just removed: got %q, want it left alone", got)
 	}
 	f.ahead = 3 * time.Minute
-	f.pass()
+	f.runPass()
 	checkNames(t, "blobs", f.blobs(rec.ID), nil)
 	checkNames(t, "rows removed of", f.index.removed, []string{string(rec.ID)})
 }

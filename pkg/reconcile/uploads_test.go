@@ -3,6 +3,7 @@ package reconcile
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func uploadCases() []uploadCase {
 	left := func(change func(*job.Manifest)) func(*fixture) job.ID {
 		return func(f *fixture) job.ID {
 			m := manifest(change)
-			f.upload(m)
+			f.storeUpload(m)
 			return m.Job
 		}
 	}
@@ -49,7 +50,7 @@ func uploadCases() []uploadCase {
 		return func(f *fixture) job.ID {
 			rec := record()
 			change(rec)
-			f.upload(manifest(func(m *job.Manifest) { m.Job = rec.ID }))
+			f.storeUpload(manifest(func(m *job.Manifest) { m.Job = rec.ID }))
 			f.create(rec)
 			return rec.ID
 		}
@@ -80,7 +81,7 @@ func uploadCases() []uploadCase {
 	}
 }
 
-func TestUploads(t *testing.T) {
+func TestUploadSweep(t *testing.T) {
 	t.Parallel()
 	for _, tt := range uploadCases() {
 		// A reconciler that starts after the crash lists everything; one that was there looks at what is old enough by now.
@@ -93,15 +94,15 @@ func TestUploads(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t)
 				if running {
-					f.pass()
+					f.runPass()
 				}
 				f.put("default/README.txt", "somebody's note")
 				id := tt.leave(f)
 				before := f.blobs(id)
 				f.ahead = tt.age
 				hadRecord := f.load(id) != nil
-				f.pass()
-				f.pass()
+				f.runPass()
+				f.runPass()
 				tt.check(t, f, id, hadRecord, before)
 			})
 		}
@@ -115,17 +116,19 @@ func (tt *uploadCase) check(t *testing.T, f *fixture, id job.ID, hadRecord bool,
 		want = nil
 	}
 	checkNames(t, "blobs", f.blobs(id), want)
-	if ok, err := f.env.Blobs.Exists(t.Context(), "default/README.txt"); err != nil || !ok {
-		t.Errorf("the file that is none of ours: got %t, %v, want it kept", ok, err)
+	if ok, err := f.env.Blobs.BlobExists(t.Context(), "default/README.txt"); err != nil || !ok {
+		t.Errorf("the file that belongs to no job: got %t, %v, want it kept", ok, err)
 	}
 	rec := f.load(id)
-	if (rec != nil) != (tt.job || hadRecord) {
-		t.Fatalf("record: got %+v, want one: %t", rec, tt.job)
+	discarded := !tt.kept && !hadRecord
+	if (rec != nil) != (tt.job || hadRecord || discarded) || rec != nil && rec.NeverCreated() != discarded {
+		t.Fatalf("record: got %+v, want one: %t, a tombstone: %t", rec, tt.job, discarded)
 	}
 	if !tt.job {
 		return
 	}
-	if rec.State != job.Pending || rec.Run != 1 || rec.Size != 7 || rec.SHA256 != "ab" || rec.Filename != "a.pdf" || rec.Lane() != "batch" {
+	if rec.State != job.Pending || rec.Run != 1 || rec.Size != 7 || rec.SHA256 != "ab" || rec.Filename != "a.pdf" ||
+		rec.Lane() != "batch" {
 		t.Errorf("record: got %+v, want what the manifest says", rec)
 	}
 	checkNames(t, "tasks", f.tasks(id), []string{"1.ingest.document"})
@@ -140,14 +143,14 @@ func TestSlowUpload(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m := manifest(nil)
-	f.pass()
+	f.runPass()
 	f.ahead = 10 * time.Minute
-	f.pass()
-	f.upload(m)
+	f.runPass()
+	f.storeUpload(m)
 	made := 0
 	for f.ahead < 4*time.Hour {
 		f.ahead += 10 * time.Minute
-		made += f.pass().Recreated
+		made += f.runPass().Recreated
 	}
 	if made != 1 {
 		t.Errorf("jobs made: got %d, want 1", made)
@@ -162,7 +165,7 @@ func TestSpanPrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := job.SourceKey("acme", id)
-	for _, bits := range []int{earlyBits, lateBits} {
+	for _, bits := range []int{earlySpanBits, lateSpanBits} {
 		span := int64(made.Time()) >> bits
 		for _, other := range []int64{-1, 0, 1} {
 			prefix := spanPrefix("acme", span+other, bits)
@@ -173,8 +176,8 @@ func TestSpanPrefix(t *testing.T) {
 	}
 }
 
-// An upload that is acknowledged and waits for ingest has no manifest. Where the broker's store is lost meanwhile, all there is of it is the document,
-// which is older than the bucket of jobs that was made anew.
+// An upload that is acknowledged and waits for ingest has no manifest. If the broker's store is lost at that time, only
+// the document is left of the upload, and the document is older than the new bucket of jobs.
 func TestDocumentsOfLostJobs(t *testing.T) {
 	t.Parallel()
 	const data = "%PDF lost"
@@ -206,7 +209,7 @@ func TestDocumentsOfLostJobs(t *testing.T) {
 			young := job.NewID() // died before it had a record
 			f.put(job.SourceKey(job.DefaultTenant, young), data)
 			f.ahead = tt.age
-			f.pass()
+			f.runPass()
 			if f.ahead > time.Hour {
 				checkNames(t, "blobs of an upload that is younger than the bucket", f.blobs(young), nil)
 			}
@@ -214,24 +217,29 @@ func TestDocumentsOfLostJobs(t *testing.T) {
 				t.Errorf("the document is there: got %t, want %t", got, tt.kept)
 			}
 			rec := f.load(id)
-			if (rec != nil) != tt.made || f.load(young) != nil {
+			if made := rec != nil && !rec.NeverCreated(); made != tt.made {
 				t.Fatalf("got %+v, want a record: %t", rec, tt.made)
+			}
+			if other := f.load(young); other != nil && !other.NeverCreated() {
+				t.Fatalf("got %+v of an upload that never was complete", other)
 			}
 			if !tt.made {
 				return
 			}
-			if rec.State != job.Pending || rec.Run != 1 || int(rec.Size) != len(data) || rec.SHA256 != hex.EncodeToString(digest[:]) || rec.Lane() != "interactive" {
+			if rec.State != job.Pending || rec.Run != 1 || int(rec.Size) != len(data) ||
+				rec.SHA256 != hex.EncodeToString(digest[:]) || rec.Lane() != "interactive" {
 				t.Errorf("got %+v, want the job that the document tells of", rec)
 			}
 			if age := time.Since(rec.CreateTime); age < 0 || age > time.Minute {
 				t.Errorf("created at %s, want when the id was made", rec.CreateTime)
 			}
 			checkNames(t, "tasks", f.tasks(id), []string{"1.ingest.document"})
-			events, _, err := f.env.Bus.Events(t.Context(), job.DefaultTenant, string(id), 0, 10)
-			if err != nil || len(events) != 1 || events[0].GetType() != "uploaded" || events[0].GetAttributes()["recovered"] != "true" {
+			events, _, err := f.env.Bus.ListEvents(t.Context(), job.DefaultTenant, string(id), 0, 10)
+			if err != nil || len(events) != 1 || events[0].GetType() != "uploaded" ||
+				events[0].GetAttributes()["recovered"] != "true" {
 				t.Errorf("events: got %v, %v, want that it was recovered", events, err)
 			}
-			if again := f.pass(); again.Recreated+again.Discarded > 0 {
+			if again := f.runPass(); again.Recreated+again.Discarded > 0 {
 				t.Errorf("the next pass: got %+v, want nothing to do", again)
 			}
 		})
@@ -249,39 +257,76 @@ func (f *fixture) loseBucket() {
 	}
 }
 
-// The place of a record that must not come any more is kept as long as anything names it, and what its upload has stored goes.
-func TestForestalledUpload(t *testing.T) {
+// The place of a record that must not come any more is kept as long as anything names it, and what its upload has
+// stored goes.
+func TestUploadWithTombstone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m := manifest(nil)
 	f.put(job.SourceKey(m.Tenant, m.Job), "%PDF")
-	stone, err := f.env.Jobs.Forestall(t.Context(), m.Tenant, m.Job, time.Now())
+	stone, err := f.env.Jobs.CreateTombstone(t.Context(), m.Tenant, m.Job, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.ahead = 3 * time.Hour
-	f.pass()
+	f.runPass()
 	checkNames(t, "blobs", f.blobs(m.Job), nil)
-	if rec := f.load(m.Job); rec == nil || !rec.Void() {
+	if rec := f.load(m.Job); rec == nil || !rec.NeverCreated() {
 		t.Errorf("got %+v, want the tombstone", rec)
 	}
 	checkNames(t, "events", f.messages(bus.EventStream, m.Job), nil)
 	f.ahead = time.Until(stone.ExpireTime) + time.Minute
-	f.pass()
+	f.runPass()
 	if rec := f.load(m.Job); rec != nil {
 		t.Errorf("got %+v, want it forgotten", rec)
 	}
 }
 
-// The broker's store may be replaced by an older copy while nothing runs. Then the blob store tells that there were jobs which the copy lacks; and
-// whoever starts later, or looks again, still knows.
-func TestDocumentsThatAnOlderCopyLacks(t *testing.T) {
+// An upload that is slower than every bound finds its id taken when it writes its record.
+func TestDiscardedUploadGetsNoRecord(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	slow := record()
+	f.put(job.SourceKey(slow.Tenant, slow.ID), "%PDF")
+	f.ahead = 3 * time.Hour
+	if got := f.runPass().Discarded; got != 1 {
+		t.Fatalf("discarded %d folders, want 1", got)
+	}
+	checkNames(t, "blobs", f.blobs(slow.ID), nil)
+	if err := f.env.Jobs.CreateRecord(t.Context(), slow); !errors.Is(err, job.ErrExists) {
+		t.Errorf("Create: got %v, want %v", err, job.ErrExists)
+	}
+	if again := f.runPass().Discarded; again != 0 {
+		t.Errorf("the next pass discarded %d folders, want none", again)
+	}
+}
+
+// An upload that writes its record after the reconciler has looked, and before it discards, keeps its document.
+func TestUploadThatIsFasterThanDiscard(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	rec := record()
+	f.put(job.SourceKey(rec.Tenant, rec.ID), "%PDF")
+	at := jobFolder{ref: bus.JobRef{Tenant: rec.Tenant, Job: string(rec.ID)}, hasSource: true}
+	f.create(rec)
+	var report Report
+	if err := f.discardFolder(t.Context(), at, "the upload was never complete", &report); err != nil ||
+		report.Discarded != 0 {
+		t.Errorf("discard: got %+v, %v, want nothing done", report, err)
+	}
+	checkNames(t, "blobs", f.blobs(rec.ID), []string{"source.pdf"})
+}
+
+// The broker's store may be replaced by an older copy while nothing runs. Then the blob store tells that there were
+// jobs which the copy lacks; and a process that starts later, or makes another pass, still knows.
+func TestDocumentsMissingFromOlderCopy(t *testing.T) {
 	t.Parallel()
 	const data = "%PDF lost"
 	broker := bustest.NewBroker(t)
 	b := broker.Connect()
 	answers := func() {
-		bustest.Within(t, 20*time.Second, "the broker answers", func() bool { return b.Check(t.Context()) == nil })
+		bustest.EventuallyWithin(t, 20*time.Second, "the broker answers",
+			func() bool { return b.CheckServer(t.Context()) == nil })
 	}
 	answers()
 	if err := b.Provision(t.Context(), bus.Topology{AckWait: time.Second}); err != nil {
@@ -291,55 +336,56 @@ func TestDocumentsThatAnOlderCopyLacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tel := telemetry.Discard()
-	f := fixtureOver(t, stage.Env{Bus: b, Jobs: bustest.Jobs(t, b), Blobs: blobs, Tel: tel, Log: tel.Log}, &rows{})
+	tel := telemetry.NewDiscard()
+	f := fixtureOver(t, stage.Deps{Bus: b, Jobs: bustest.NewJobStore(t, b), Blobs: blobs, Tel: tel, Log: tel.Log},
+		&fakeIndex{})
 	f.create(record())
-	f.pass()
-	backup := broker.Backup()
+	f.runPass()
+	backup := broker.BackupFiles()
 	answers()
 	acknowledged := record()
 	f.put(job.SourceKey(job.DefaultTenant, acknowledged.ID), data)
 	f.create(acknowledged)
-	f.pass()
+	f.runPass()
 
-	broker.Restore(backup)
+	broker.RestoreFiles(backup)
 	answers()
 	for range 50 { // other services were faster
 		f.create(record())
 	}
 	first := fixtureOver(t, f.env, f.index)
-	first.pass()
+	first.runPass()
 	young := job.NewID() // died before it had a record
 	f.put(job.SourceKey(job.DefaultTenant, young), data)
 	for _, later := range []*fixture{first, fixtureOver(t, f.env, f.index)} {
 		later.ahead = 3 * time.Hour
-		later.pass()
+		later.runPass()
 		checkNames(t, "blobs", later.blobs(acknowledged.ID), []string{"source.pdf"})
 		if rec := later.load(acknowledged.ID); rec == nil || rec.State != job.Pending || int(rec.Size) != len(data) {
 			t.Fatalf("got %+v, want the job that the document tells of", rec)
 		}
 		checkNames(t, "blobs of an upload that began afterwards", later.blobs(young), nil)
 	}
-	if m, err := LoadMark(t.Context(), f.env.Blobs); err != nil || m.Restored.IsZero() {
+	if m, err := LoadRestoreMarker(t.Context(), f.env.Blobs); err != nil || m.Restored.IsZero() {
 		t.Errorf("got mark %+v, %v, want it to tell of the older copy", m, err)
 	}
 }
 
-// While nobody can tell whether the broker's store is an older copy, nothing is discarded.
-func TestNothingIsDiscardedWithoutTheMark(t *testing.T) {
+// While it is unknown whether the broker's store is an older copy, nothing is discarded.
+func TestNothingIsDiscardedWithoutRestoreMarker(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := job.NewID()
 	f.put(job.Folder(job.DefaultTenant, id)+"source.pdf.part", "%PDF")
-	f.put(markKey, "{")
+	f.put(restoreMarkerKey, "{")
 	f.ahead = 3 * time.Hour
-	if _, err := f.Pass(t.Context()); err == nil || !strings.Contains(err.Error(), markKey) {
-		t.Errorf("got %v, want an error that names %s", err, markKey)
+	if _, err := f.RunPass(t.Context()); err == nil || !strings.Contains(err.Error(), restoreMarkerKey) {
+		t.Errorf("got %v, want an error that names %s", err, restoreMarkerKey)
 	}
 	checkNames(t, "blobs", f.blobs(id), []string{"source.pdf.part"})
-	if err := f.env.Blobs.Delete(t.Context(), markKey); err != nil {
+	if err := f.env.Blobs.Delete(t.Context(), restoreMarkerKey); err != nil {
 		t.Fatal(err)
 	}
-	f.pass()
+	f.runPass()
 	checkNames(t, "blobs", f.blobs(id), nil)
 }

@@ -12,7 +12,7 @@ func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{16, 4 << 10, 64 << 10, 1 << 20, 64 << 20} {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
 			pool := newPool(b, sandbox.Config{Program: "echo"})
-			child := lease(b, pool)
+			child := leaseChild(b, pool)
 			body := make([]byte, size)
 			b.SetBytes(int64(2 * size))
 			b.ReportAllocs()
@@ -29,14 +29,14 @@ func BenchmarkCall(b *testing.B) {
 func BenchmarkLease(b *testing.B) {
 	pool := newPool(b, sandbox.Config{Program: "echo"})
 	for b.Loop() {
-		lease(b, pool).Release()
+		leaseChild(b, pool).Release()
 	}
 }
 
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		pool := newPool(b, sandbox.Config{Program: "echo"})
-		lease(b, pool).Release()
+		leaseChild(b, pool).Release()
 		if err := pool.Close(); err != nil {
 			b.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 var errReleased = errors.New("sandbox: the child was released")
 
-// Child is a leased child process. Its calls go one after the other, whoever makes them.
+// Child is a leased child process. Its calls go one after the other, also those of several goroutines.
 type Child struct {
 	pool *Pool
 	slot chan struct{} // holds the lease's token
@@ -20,13 +20,14 @@ type Child struct {
 	proc *process   // nil once released
 }
 
-// Call sends a request, with open files if there are any, and waits for the answer, which is the caller's to keep. Request and answer are
-// bounded by MaxFrame, files by MaxFiles; they stay the caller's to close.
+// Call sends a request, with open files if there are any, and waits for the answer, which is the caller's to keep.
+// Request and answer are bounded by MaxFrame, files by MaxFiles; they stay the caller's to close.
 //
-// If the child dies, or has to be killed because timeout passes or ctx ends, the error is a *Death, now and for every later call: release
-// the child and lease another. If the handler returned an error it is a *RemoteError, and the child lives on, as it does after an error
-// that came before the request was sent, such as a ctx that had ended already. A timeout that is not positive is none: ctx alone bounds
-// the call. What the child waits for a processor while it has work to do does not count, up to MostStretch times the timeout in all; see Waiting.
+// If the child dies, or has to be killed because timeout passes or ctx ends, the error is an *ExitError, now and for
+// every later call: release the child and lease another. If the handler returned an error it is a *RemoteError, and
+// the child lives on, as it does after an error that came before the request was sent, such as a ctx that had ended
+// already. A timeout that is not positive is none: ctx alone bounds the call. What the child waits for a processor
+// while it has work to do does not count, up to MaxTimeoutScale times the timeout in all; see WithStarvationHook.
 func (c *Child) Call(ctx context.Context, timeout time.Duration, body []byte, files ...*os.File) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,19 +36,20 @@ func (c *Child) Call(ctx context.Context, timeout time.Duration, body []byte, fi
 	}
 	select {
 	case <-c.proc.done:
-		return nil, c.proc.death
+		return nil, c.proc.exitError
 	default:
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("call %s child: %w", c.pool.cfg.Program, err)
 	}
-	return c.proc.exchange(ctx, timeout, body, files)
+	return c.proc.exchangeFrames(ctx, timeout, body, files)
 }
 
-// Scratch returns the memory file that the parent shares with the child; nil if Config.ScratchBytes is 0 or the child was released. It
-// stays readable until Release, even if the child dies. Use ReadAt, WriteAt or a mapping, for the offset is shared. What the child puts
-// there may change under the reader if the child is hostile: copy first, then check.
-func (c *Child) Scratch() *os.File {
+// ScratchFile returns the memory file that the parent shares with the child; nil if Config.ScratchBytes is 0 or the
+// child was released. It stays readable until Release, even if the child dies. Use ReadAt, WriteAt or a mapping, for
+// the offset is shared. What the child puts there may change under the reader if the child is hostile: copy first,
+// then check.
+func (c *Child) ScratchFile() *os.File {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.proc == nil {
@@ -56,24 +58,24 @@ func (c *Child) Scratch() *os.File {
 	return c.proc.scratch
 }
 
-// Walls returns which walls this child has put up.
-func (c *Child) Walls() WallReport {
+// Isolation returns which walls this child has put up.
+func (c *Child) Isolation() IsolationReport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.proc == nil {
-		return WallReport{}
+		return IsolationReport{}
 	}
-	return c.proc.walls
+	return c.proc.isolation
 }
 
-// Release gives the child back to the pool, which keeps it warm, or replaces it if it is dead or worn. It waits for a call that is under
-// way. A second Release does nothing.
+// Release gives the child back to the pool, which keeps it warm, or replaces it if it is dead or worn. It waits for a
+// call that is under way. A second Release does nothing.
 func (c *Child) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.proc == nil {
 		return
 	}
-	c.pool.give(c.proc, c.slot)
+	c.pool.returnChild(c.proc, c.slot)
 	c.proc = nil
 }

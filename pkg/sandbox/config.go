@@ -11,8 +11,8 @@ const (
 	defaultMemoryLimit  = 1 << 30
 	defaultStartTimeout = time.Minute
 
-	// dataHeadroom is what a child may map beyond MemoryLimit before the kernel refuses: the watch looks at resident memory, and a Go
-	// program maps its heap 64 MiB at a time and each thread's stack in full.
+	// dataHeadroom is what a child may map beyond MemoryLimit before the kernel refuses: the watch looks at resident
+	// memory, and a Go program maps its heap 64 MiB at a time and each thread's stack in full.
 	dataHeadroom = 512 << 20
 	// maxOpenFiles is plenty for an engine: the standard files, the connection, the poller, and a few documents or fonts.
 	maxOpenFiles = 64
@@ -28,13 +28,16 @@ type Config struct {
 	Args []string
 	// Size is the number of children at most. They start when first needed and are kept warm.
 	Size int
-	// MemoryLimit bounds a child's own resident memory in bytes, the scratch file not counted. Beyond it the child is killed with
-	// Death{Reason: Memory}. Default 1 GiB. A binary built with the race detector gets four times as much.
+	// MemoryLimit bounds a child's own resident memory in bytes, the scratch file not counted. Beyond it the child is
+	// killed with ExitError{Reason: Memory}. Default 1 GiB. A binary built with the race detector gets four times as
+	// much.
 	MemoryLimit int64
-	// CPULimit bounds the CPU time that one call may take, on all of the child's threads together; beyond it the child is killed with
-	// Death{Reason: CPU}. Unlike a call's timeout it does not depend on what else the machine does. 0 means no limit.
+	// CPULimit bounds the CPU time that one call may take, on all of the child's threads together; beyond it the child
+	// is killed with ExitError{Reason: CPU}. Unlike a call's timeout it does not depend on what else the machine does. 0
+	// means no limit.
 	CPULimit time.Duration
-	// ReadOnly lists files and folders that the child may read once the walls are up; nothing else. Missing ones are ignored.
+	// ReadOnly lists files and folders that the child may read once the walls are up; nothing else. Missing ones are
+	// ignored.
 	ReadOnly []string
 	// ReadWrite lists files and folders that the child may change as well, e.g. a compile cache. Missing ones are ignored.
 	ReadWrite []string
@@ -48,8 +51,9 @@ type Config struct {
 	StartTimeout time.Duration
 	// Env is added to the child's environment, e.g. OMP_THREAD_LIMIT=1. Nothing of the parent's is inherited.
 	Env []string
-	// Observe, if set, hears of what happens to children, for metrics. It is called from several goroutines and must not block.
-	Observe func(event Event, reason Reason)
+	// Observe, if set, receives the events of children, for metrics. It is called from several goroutines and must not
+	// block.
+	Observe func(event Event, reason ExitReason)
 }
 
 // Event is something that happened to a child, as Config.Observe hears it.
@@ -62,7 +66,8 @@ const (
 	Died     Event = "died"     // a child died or had to be killed
 )
 
-// withDefaults returns a checked copy with the zero values filled in and all paths absolute, since a child works in "/".
+// withDefaults returns a checked copy with the zero values filled in and all paths absolute, since a child works in
+// "/".
 func (c Config) withDefaults() (Config, error) {
 	var errs []error
 	if c.Program == "" {
@@ -87,16 +92,16 @@ func (c Config) withDefaults() (Config, error) {
 		c.StartTimeout = defaultStartTimeout
 	}
 	var err error
-	if c.ReadOnly, err = absolute(c.ReadOnly); err != nil {
+	if c.ReadOnly, err = absolutePaths(c.ReadOnly); err != nil {
 		errs = append(errs, err)
 	}
-	if c.ReadWrite, err = absolute(c.ReadWrite); err != nil {
+	if c.ReadWrite, err = absolutePaths(c.ReadWrite); err != nil {
 		errs = append(errs, err)
 	}
 	return c, errors.Join(errs...)
 }
 
-func absolute(paths []string) ([]string, error) {
+func absolutePaths(paths []string) ([]string, error) {
 	out := make([]string, 0, len(paths))
 	for _, p := range paths {
 		if p == "" { // filepath.Abs would make it the working folder

@@ -1,11 +1,13 @@
-// Package sandbox runs engines that read hostile input in child processes: supervised, walled in, and killed when they overrun.
+// Package sandbox runs engines that read hostile input in child processes: supervised, walled in, and killed when
+// they overrun.
 //
-// A child is this same binary, executed again with a hidden first argument; Main, called first thing in main, turns such a process
-// into the child and never returns. Parent and child speak over a socket pair: one request, one answer, each a frame with a length
-// in front; open files travel beside a request, and large results in a memory file that both sides share (Child.Scratch).
+// A child is this same binary, executed again with a hidden first argument; Main, called first thing in main, turns
+// such a process into the child and never returns. Parent and child speak over a socket pair: one request, one
+// answer, each a frame with a length in front; open files travel beside a request, and large results in a memory file
+// that both sides share (Child.ScratchFile).
 //
 //	parent                                        child
-//	Pool.Lease ── fork, exec ───────────────────> Main: rlimits, nice, Program.Setup, then the walls
+//	Pool.LeaseChild ── fork, exec ───────────────────> Main: rlimits, nice, Program.Setup, then the walls
 //	           <──────────────────────── ready ──
 //	Child.Call ── request, files ───────────────> Handler.Handle
 //	           <──────────────── reply or error ─
@@ -13,20 +15,20 @@
 //
 // # What a child cannot do
 //
-// From its first instruction it has no capabilities and gets no new privileges: a root service's child is root in name only. Beyond that,
-// Setup may do what the service may, to open fonts, map models and compile code; nothing of a document is known then. After it the walls
-// go up, on every thread, for good:
+// From its first instruction it has no capabilities and gets no new privileges: a root service's child is root in
+// name only. Beyond that, Setup may do what the service may, to open fonts, map models and compile code; nothing of a
+// document is known then. After it the walls go up, on every thread, for good:
 //
 //   - Landlock: no file beyond Config.ReadOnly and Config.ReadWrite, no TCP, no abstract sockets, no signals to others;
 //   - seccomp: no sockets, no new processes, no exec, no tracing, no mounts, no namespaces, no change of modes or owners;
 //   - limits on data memory, open files, file size; no core dumps.
 //
-// Walls says which of these the running kernel gives. A child still runs where one is missing.
+// Isolation says which of these the running kernel gives. A child still runs where one is missing.
 //
 // # How a child ends
 //
-// A deadline, too much memory or CPU time, or a cancelled context kills the whole process group; the call returns a *Death that says
-// which it was. A child that the parent's own death leaves behind is killed by the kernel, and one that waits for a request sees the
-// connection end. An error from the handler is no death: the call returns a *RemoteError, and the child lives on. A panic in the handler
-// is a crash.
+// A deadline, too much memory or CPU time, or a cancelled context kills the whole process group; the call returns an
+// *ExitError that says which it was. A child that the parent's own death leaves behind is killed by the kernel, and
+// one that waits for a request sees the connection end. An error from the handler is no death: the call returns a
+// *RemoteError, and the child lives on. A panic in the handler is a crash.
 package sandbox

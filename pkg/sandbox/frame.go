@@ -23,15 +23,16 @@ const (
 type frameKind byte
 
 const (
-	frameReady       frameKind = iota + 1 // child: the walls are up; the body is a WallReport as JSON
+	frameReady       frameKind = iota + 1 // child: the walls are up; the body is an IsolationReport as JSON
 	frameSetupFailed                      // child: the body says why
 	frameRequest                          // parent
 	frameReply                            // child
 	frameError                            // child: the handler's error
 )
 
-// header is what stands before a frame's body: size (4 bytes), sequence (4), kind, number of files, two spare bytes; little endian.
-// There is never more than one frame under way, so a read that brings more than the frame it announces is a broken protocol.
+// header is what stands before a frame's body: size (4 bytes), sequence (4), kind, number of files, two spare bytes;
+// little endian. There is never more than one frame under way, so a read that brings more than the frame it announces
+// is a broken protocol.
 type header struct {
 	size  uint32
 	seq   uint32 // an answer bears its request's
@@ -39,7 +40,7 @@ type header struct {
 	files uint8
 }
 
-func (h header) append(b []byte) []byte {
+func (h header) appendTo(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, h.size)
 	b = binary.LittleEndian.AppendUint32(b, h.seq)
 	return append(b, byte(h.kind), h.files, 0, 0)
@@ -73,7 +74,7 @@ func writeFrame(send sendmsg, h header, body []byte, control []byte) error {
 		return errFrameTooLarge
 	}
 	h.size = uint32(len(body))
-	bufs := [][]byte{h.append(make([]byte, 0, headerSize)), body}
+	bufs := [][]byte{h.appendTo(make([]byte, 0, headerSize)), body}
 	for len(bufs) > 0 {
 		if len(bufs[0]) == 0 {
 			bufs = bufs[1:]
@@ -96,8 +97,8 @@ func writeFrame(send sendmsg, h header, body []byte, control []byte) error {
 	return nil
 }
 
-// rights returns the control data that passes the files, which must stay open until it is sent.
-func rights(files []*os.File) ([]byte, error) {
+// encodeRights returns the control data that passes the files, which must stay open until it is sent.
+func encodeRights(files []*os.File) ([]byte, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -118,8 +119,8 @@ func rights(files []*os.File) ([]byte, error) {
 	return unix.UnixRights(fds...), nil
 }
 
-// ignoringEINTR repeats f while a signal interrupts it.
-func ignoringEINTR(f func() error) error {
+// retryOnEINTR repeats f while a signal interrupts it.
+func retryOnEINTR(f func() error) error {
 	for {
 		if err := f(); !errors.Is(err, unix.EINTR) {
 			return err

@@ -19,7 +19,7 @@ func TestSyscallFilter(t *testing.T) {
 	run, machine := filterRunner(t, pid)
 	const allow, eperm, enosys = uint32(seccomp.ActionAllow), uint32(seccomp.ActionErrno) | uint32(unix.EPERM),
 		uint32(seccomp.ActionErrno) | uint32(unix.ENOSYS)
-	for _, name := range forbidden {
+	for _, name := range forbiddenSyscalls {
 		if nr, ok := machine.SyscallNames[name]; ok {
 			if got := run(uint32(machine.ID), uint32(nr), 0); got != eperm {
 				t.Errorf("%s: verdict %#x, want %#x", name, got, eperm)
@@ -31,9 +31,12 @@ func TestSyscallFilter(t *testing.T) {
 		arg  uint64
 		want uint32
 	}{
-		{"read", 3, allow}, {"sendmsg", 3, allow}, {"recvmsg", 3, allow}, {"mmap", 0, allow}, {"futex", 0, allow}, {"openat", 0, allow},
-		{"getrandom", 0, allow}, {"exit_group", 0, allow}, {"madvise", 0, allow}, {"epoll_pwait", 0, allow}, {"execve", 0, eperm},
-		{"kill", pid, allow}, {"kill", 1, eperm}, {"kill", 0, eperm}, {"kill", 1<<64 - 1, eperm}, {"kill", 1<<32 | pid, eperm},
+		{"read", 3, allow}, {"sendmsg", 3, allow}, {"recvmsg", 3, allow}, {"mmap", 0, allow}, {"futex", 0, allow},
+		{"openat", 0, allow},
+		{"getrandom", 0, allow}, {"exit_group", 0, allow}, {"madvise", 0, allow}, {"epoll_pwait", 0, allow},
+		{"execve", 0, eperm},
+		{"kill", pid, allow}, {"kill", 1, eperm}, {"kill", 0, eperm}, {"kill", 1<<64 - 1, eperm},
+		{"kill", 1<<32 | pid, eperm},
 		{"tgkill", pid, allow}, {"tgkill", 1, eperm},
 		{"clone", unix.CLONE_THREAD | unix.CLONE_VM, allow}, {"clone", uint64(unix.SIGCHLD), eperm},
 		{"clone", unix.CLONE_VM | unix.CLONE_VFORK, eperm},
@@ -57,7 +60,8 @@ func TestSyscallFilter(t *testing.T) {
 	}
 }
 
-// filterRunner returns a function that asks the filter for its verdict on a call, by machine, number and first argument.
+// filterRunner returns a function that asks the filter for its verdict on a call, by machine, number and first
+// argument.
 func filterRunner(t *testing.T, pid int) (func(machineID, nr uint32, arg uint64) uint32, *arch.Info) {
 	t.Helper()
 	program, err := syscallFilter(pid)
@@ -72,7 +76,8 @@ func filterRunner(t *testing.T, pid int) (func(machineID, nr uint32, arg uint64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The VM reads words as from a network packet; the kernel in the machine's order. The low half of an argument comes first.
+	// The VM reads words as from a network packet; the kernel in the machine's order. The low half of an argument comes
+	// first.
 	return func(machineID, nr uint32, arg uint64) uint32 {
 		data := make([]byte, 64)
 		binary.BigEndian.PutUint32(data, nr)
@@ -87,7 +92,7 @@ func filterRunner(t *testing.T, pid int) (func(machineID, nr uint32, arg uint64)
 	}, machine
 }
 
-func TestExcerptHoldsNoText(t *testing.T) {
+func TestSafeExcerptHoldsNoText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, words, want string }{
 		{"nothing", "", ""},
@@ -102,20 +107,22 @@ func TestExcerptHoldsNoText(t *testing.T) {
 			"panic: (value withheld) at main.(*Engine).load load.go:12"},
 		{"runtime error", "panic: runtime error: index out of range [5] with length 3\n\n" +
 			"goroutine 1 [running]:\nruntime.panicIndex()\n\t/go/panic.go:1\n" +
-			"a/b.F[...](0x1)\n\t/src/f.go:7 +0x1\n", "panic: runtime error: index out of range [5] with length 3 at a/b.F[...] f.go:7"},
-		{"fatal error", "fatal error: runtime: out of memory\n\nruntime stack:\nruntime.throw({0x1})\n\t/go/panic.go:1 +0x1\n",
+			"a/b.F[...](0x1)\n\t/src/f.go:7 +0x1\n",
+			"panic: runtime error: index out of range [5] with length 3 at a/b.F[...] f.go:7"},
+		{"fatal error",
+			"fatal error: runtime: out of memory\n\nruntime stack:\nruntime.throw({0x1})\n\t/go/panic.go:1 +0x1\n",
 			"fatal error: runtime: out of memory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := excerpt(tt.words); got != tt.want {
+			if got := safeExcerpt(tt.words); got != tt.want {
 				t.Errorf("excerpt = %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestDiagnose(t *testing.T) {
+func TestExitReason(t *testing.T) {
 	t.Parallel()
 	exit := func(code int) syscall.WaitStatus { return syscall.WaitStatus(code << 8) }
 	signalled := func(s syscall.Signal) syscall.WaitStatus { return syscall.WaitStatus(s) }
@@ -124,7 +131,7 @@ func TestDiagnose(t *testing.T) {
 		status    syscall.WaitStatus
 		words     string
 		nearLimit bool
-		want      Reason
+		want      ExitReason
 	}{
 		{"plain exit", exit(1), "", false, Crash},
 		{"segmentation fault", signalled(syscall.SIGSEGV), "", false, Crash},
@@ -137,20 +144,20 @@ func TestDiagnose(t *testing.T) {
 		{"C++", signalled(syscall.SIGABRT), "what():  std::bad_alloc", false, Memory},
 		{"CPU", signalled(syscall.SIGXCPU), "", true, CPU},
 	} {
-		if got := diagnose(tt.status, tt.words, tt.nearLimit); got != tt.want {
+		if got := exitReason(tt.status, tt.words, tt.nearLimit); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }
 
-func TestLastWordsKeepTheEnd(t *testing.T) {
+func TestStderrTailKeepsTheEnd(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLastWords(r)
-	go l.run()
+	l := newStderrTail(r)
+	go l.readPipe()
 	for range 100 {
 		if _, err := w.WriteString(strings.Repeat("x", 1000)); err != nil {
 			t.Fatal(err)
@@ -159,8 +166,9 @@ func TestLastWordsKeepTheEnd(t *testing.T) {
 	if _, err := w.WriteString("the end"); err != nil {
 		t.Fatal(err)
 	}
-	closeAll(w)
-	if got := l.drain(); len(got) != wordsKept || !strings.HasSuffix(got, "xthe end") {
-		t.Errorf("kept %d bytes that end in %q, want %d and %q", len(got), got[max(0, len(got)-8):], wordsKept, "xthe end")
+	closeFiles(w)
+	if got := l.drainPipe(); len(got) != maxStderrBytes || !strings.HasSuffix(got, "xthe end") {
+		t.Errorf("kept %d bytes that end in %q, want %d and %q", len(got), got[max(0, len(got)-8):], maxStderrBytes,
+			"xthe end")
 	}
 }

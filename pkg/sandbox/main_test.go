@@ -29,12 +29,16 @@ func TestMain(m *testing.M) {
 	sandbox.Main(
 		sandbox.Program{Name: "test", Setup: setupTest},
 		sandbox.Program{Name: "echo", Setup: func(context.Context, []string) (sandbox.Handler, error) {
-			return sandbox.HandlerFunc(func(_ context.Context, req sandbox.Request) ([]byte, error) { return req.Body, nil }), nil
+			return sandbox.HandlerFunc(func(_ context.Context, req sandbox.Request) ([]byte, error) { return req.Body, nil }),
+				nil
 		}},
 		sandbox.Program{Name: "refuses", Setup: func(context.Context, []string) (sandbox.Handler, error) {
 			return nil, errors.New("no model")
 		}},
-		sandbox.Program{Name: "hangs", Setup: func(context.Context, []string) (sandbox.Handler, error) { return nil, die("hang") }},
+		sandbox.Program{Name: "hangs", Setup: func(context.Context, []string) (sandbox.Handler, error) {
+			return nil,
+				endProcess("hang")
+		}},
 		sandbox.Program{Name: "exits", Setup: func(context.Context, []string) (sandbox.Handler, error) {
 			fmt.Fprintln(os.Stderr, `terminate called after throwing an instance of 'std::bad_alloc'`)
 			os.Exit(3)
@@ -42,7 +46,7 @@ func TestMain(m *testing.M) {
 		}},
 	)
 	if mode := os.Getenv(middleEnv); mode != "" {
-		middle(mode)
+		runMiddleProcess(mode)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if left := childrenOf(os.Getpid()); len(left) > 0 {
@@ -56,7 +60,7 @@ func TestMain(m *testing.M) {
 // setupTest makes the handler of most tests: the request is a command and its arguments, separated by spaces.
 func setupTest(_ context.Context, args []string) (sandbox.Handler, error) {
 	h := &testHandler{args: args}
-	return sandbox.HandlerFunc(h.handle), nil
+	return sandbox.HandlerFunc(h.handleRequest), nil
 }
 
 type testHandler struct {
@@ -64,7 +68,7 @@ type testHandler struct {
 	kept [][]byte
 }
 
-func (h *testHandler) handle(_ context.Context, req sandbox.Request) ([]byte, error) {
+func (h *testHandler) handleRequest(_ context.Context, req sandbox.Request) ([]byte, error) {
 	words := strings.Fields(string(req.Body))
 	arg := func(i int) string {
 		if i < len(words) {
@@ -96,22 +100,22 @@ func (h *testHandler) handle(_ context.Context, req sandbox.Request) ([]byte, er
 		}
 		return []byte(strings.Join(kept, " ")), nil
 	case "double":
-		return nil, double(req.Scratch)
+		return nil, doubleScratch(req.Scratch)
 	case "grow":
 		return nil, req.Scratch.Truncate(1 << 20)
 	case "try":
-		return nil, try(arg(1), arg(2))
+		return nil, tryForbidden(arg(1), arg(2))
 	case "threads":
 		return nil, tryOnThreads()
 	case "flood":
-		return nil, h.flood(arg(1))
+		return nil, h.exhaustLimit(arg(1))
 	default:
-		return nil, die(words[0])
+		return nil, endProcess(words[0])
 	}
 }
 
-// die ends the process, or lets it hang, in many ways.
-func die(how string) error {
+// endProcess ends the process, or lets it hang, in many ways.
+func endProcess(how string) error {
 	switch how {
 	case "hang":
 		<-time.After(time.Hour) // not select {}, which the runtime may call a deadlock
@@ -140,20 +144,20 @@ func die(how string) error {
 		}
 		b[0] = 1
 	case "abort":
-		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGABRT), die("hang"))
+		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGABRT), endProcess("hang"))
 	case "sigkill":
-		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), die("hang"))
+		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), endProcess("hang"))
 	case "garbage":
 		_, err := unix.Write(3, []byte("not a frame, but long enough for its header"))
-		return errors.Join(err, die("hang"))
+		return errors.Join(err, endProcess("hang"))
 	case "close":
-		return errors.Join(unix.Close(3), die("hang"))
+		return errors.Join(unix.Close(3), endProcess("hang"))
 	}
 	return errors.New("unknown command " + how)
 }
 
-// flood takes memory until it is stopped: touching every page, or only mapping.
-func (h *testHandler) flood(how string) error {
+// exhaustLimit takes memory until it is stopped: touching every page, or only mapping.
+func (h *testHandler) exhaustLimit(how string) error {
 	for {
 		b, err := unix.Mmap(-1, 0, 16<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 		if err != nil {
@@ -192,8 +196,8 @@ func readAll(files []*os.File) ([]byte, error) {
 	return all, nil
 }
 
-// double maps the scratch file, doubles its first byte and appends a mark.
-func double(scratch *os.File) error {
+// doubleScratch maps the scratch file, doubles its first byte and appends a mark.
+func doubleScratch(scratch *os.File) error {
 	conn, err := scratch.SyscallConn()
 	if err != nil {
 		return err
@@ -210,8 +214,8 @@ func double(scratch *os.File) error {
 	return unix.Munmap(b)
 }
 
-// try does what a child should not be able to do, and returns how it failed.
-func try(what, arg string) error {
+// tryForbidden does what a child should not be able to do, and returns how it failed.
+func tryForbidden(what, arg string) error {
 	switch what {
 	case "read":
 		_, err := os.ReadFile(arg)
@@ -304,7 +308,7 @@ func tryKernel(what string) error {
 	case "clone3":
 		return errnoOf(unix.SYS_CLONE3, 0, 0, 0)
 	case "truncate":
-		return unix.Truncate("/etc/passwd", 1<<40) // too large for anybody, should it come that far
+		return unix.Truncate("/etc/passwd", 1<<40) // too large for any process, if the call gets that far
 	case "renice":
 		return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 10)
 	case "pin":
@@ -350,10 +354,10 @@ func tryOnThreads() error {
 			defer runtime.UnlockOSThread()
 			ready.Done()
 			ready.Wait() // all hold a thread of their own
-			if err := try("read", "/etc/passwd"); !errors.Is(err, unix.EACCES) {
+			if err := tryForbidden("read", "/etc/passwd"); !errors.Is(err, unix.EACCES) {
 				errs[i] = fmt.Errorf("thread %d reads: %w", i, err)
 			}
-			if err := try("dial", "tcp/127.0.0.1:1"); !errors.Is(err, unix.EPERM) {
+			if err := tryForbidden("dial", "tcp/127.0.0.1:1"); !errors.Is(err, unix.EPERM) {
 				errs[i] = errors.Join(errs[i], fmt.Errorf("thread %d dials: %w", i, err))
 			}
 		})
@@ -369,7 +373,7 @@ func childrenOf(parent int) []string {
 	for _, path := range stats {
 		b, err := os.ReadFile(path)
 		if err != nil {
-			continue // gone meanwhile
+			continue // the process has ended since
 		}
 		_, rest, _ := strings.Cut(string(b), ") ")
 		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(parent) {

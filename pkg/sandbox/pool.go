@@ -10,12 +10,12 @@ import (
 
 // Pool keeps children of one program. All its methods may be called from many goroutines.
 type Pool struct {
-	cfg     Config
-	log     *slog.Logger
-	slots   chan struct{} // one token for each child that is leased
-	urgent  chan struct{} // the same for the leases that go beyond Size; see Urgent
-	closing chan struct{} // closed when Close begins
-	forker  *forker
+	cfg           Config
+	log           *slog.Logger
+	slots         chan struct{} // one token for each child that is leased
+	prioritySlots chan struct{} // the same for the leases that go beyond Size; see WithPriority
+	closing       chan struct{} // closed when Close begins
+	forker        *forker
 
 	processes sync.WaitGroup // reapers, readers of last words, and starts under way
 	helpers   sync.WaitGroup // the forker and the watch
@@ -32,14 +32,14 @@ type Pool struct {
 
 // Stats counts a pool's children.
 type Stats struct {
-	Live     int            // processes now, those that are just starting included
-	Idle     int            // of them, those that wait for a lease
-	Started  int            // ever ready
-	Recycled int            // stopped because they were worn
-	Deaths   map[Reason]int // died or killed, since the pool was made
+	Live     int                // processes now, those that are just starting included
+	Idle     int                // of them, those that wait for a lease
+	Started  int                // ever ready
+	Recycled int                // stopped because they were worn
+	Deaths   map[ExitReason]int // died or killed, since the pool was made
 }
 
-// NewPool returns a pool. It starts no process yet: Lease and Warm do.
+// NewPool returns a pool. It starts no process yet: Lease and StartChildren do.
 func NewPool(cfg Config, log *slog.Logger) (*Pool, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -47,22 +47,24 @@ func NewPool(cfg Config, log *slog.Logger) (*Pool, error) {
 	}
 	return &Pool{
 		cfg: cfg, log: log,
-		slots: make(chan struct{}, cfg.Size), urgent: make(chan struct{}, urgentSize), closing: make(chan struct{}), forker: newForker(),
-		live: make(map[*process]struct{}), stats: Stats{Deaths: make(map[Reason]int)},
+		slots: make(chan struct{}, cfg.Size), prioritySlots: make(chan struct{}, prioritySize), closing: make(chan struct{}),
+		forker: newForker(),
+		live:   make(map[*process]struct{}), stats: Stats{Deaths: make(map[ExitReason]int)},
 	}, nil
 }
 
-// Lease waits for a free child, starting one where none is warm, and lends it out until Release. An error is ctx's, ErrClosed, or says
-// why a child did not start: it wraps a *Death if the process died, a *RemoteError if Setup failed.
-func (p *Pool) Lease(ctx context.Context) (*Child, error) {
+// LeaseChild waits for a free child, starting one where none is warm, and lends it out until Release. An error is
+// ctx's, ErrClosed, or says why a child did not start: it wraps an *ExitError if the process died, a *RemoteError if
+// Setup failed.
+func (p *Pool) LeaseChild(ctx context.Context) (*Child, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lease %s child: %w", p.cfg.Program, err)
 	}
-	slot, err := p.slot(ctx)
+	slot, err := p.acquireSlot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	proc, err := p.take(ctx)
+	proc, err := p.takeIdleOrStart(ctx)
 	if err != nil {
 		<-slot
 		return nil, err
@@ -70,16 +72,16 @@ func (p *Pool) Lease(ctx context.Context) (*Child, error) {
 	return &Child{pool: p, proc: proc, slot: slot}, nil
 }
 
-// slot puts a token where there is room for one, and returns where that was.
-func (p *Pool) slot(ctx context.Context) (chan struct{}, error) {
+// acquireSlot puts a token where there is room for one, and returns where that was.
+func (p *Pool) acquireSlot(ctx context.Context) (chan struct{}, error) {
 	select {
-	case p.slots <- struct{}{}: // those for everybody first
+	case p.slots <- struct{}{}: // the slots for all leases first
 		return p.slots, nil
 	default:
 	}
 	var beyond chan struct{} // never ready where it is nil
-	if isUrgent(ctx) {
-		beyond = p.urgent
+	if hasPriority(ctx) {
+		beyond = p.prioritySlots
 	}
 	select {
 	case p.slots <- struct{}{}:
@@ -93,14 +95,15 @@ func (p *Pool) slot(ctx context.Context) (chan struct{}, error) {
 	}
 }
 
-// Warm starts children until n are there, Size at most, so that the first documents do not wait for them. It returns the first error.
-func (p *Pool) Warm(ctx context.Context, n int) error {
+// StartChildren starts children until n are there, Size at most, so that the first documents do not wait for them. It
+// returns the first error.
+func (p *Pool) StartChildren(ctx context.Context, n int) error {
 	n = min(n, p.cfg.Size)
 	children := make([]*Child, n)
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() { children[i], errs[i] = p.Lease(ctx) })
+		wg.Go(func() { children[i], errs[i] = p.LeaseChild(ctx) })
 	}
 	wg.Wait()
 	var first error
@@ -114,8 +117,8 @@ func (p *Pool) Warm(ctx context.Context, n int) error {
 	return first
 }
 
-// take returns an idle child that is alive, or a new one.
-func (p *Pool) take(ctx context.Context) (*process, error) {
+// takeIdleOrStart returns an idle child that is alive, or a new one.
+func (p *Pool) takeIdleOrStart(ctx context.Context) (*process, error) {
 	for {
 		p.mu.Lock()
 		n := len(p.idle)
@@ -125,52 +128,54 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 		}
 		if n == 0 {
 			p.mu.Unlock()
-			return p.start(ctx)
+			return p.startProcess(ctx)
 		}
 		proc := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		p.mu.Unlock()
-		if !proc.gone() {
+		if !proc.isGone() {
 			return proc, nil
 		}
-		// It died while nobody used it, e.g. by the kernel's choice when memory ran short. That must not count against the next document.
-		death := proc.bury(nil)
-		p.log.WarnContext(ctx, "idle sandbox child died", "program", p.cfg.Program, "reason", string(death.Reason), "detail", death.Detail)
-		proc.discard()
+		// It died while it was idle, e.g. by the kernel's choice when memory ran short. That must not count against the
+		// next document.
+		death := proc.killBroken(nil)
+		p.log.WarnContext(ctx, "idle sandbox child died", "program", p.cfg.Program, "reason", string(death.Reason), "detail",
+			death.Detail)
+		proc.closeFiles()
 	}
 }
 
-// give takes a child back: to the idle ones, or to its end.
-func (p *Pool) give(proc *process, slot chan struct{}) {
+// returnChild takes a child back: to the idle ones, or to its end.
+func (p *Pool) returnChild(proc *process, slot chan struct{}) {
 	defer func() { <-slot }()
-	if proc.gone() {
-		proc.kill(nil)
-		proc.discard()
+	if proc.isGone() {
+		proc.killProcess(nil)
+		proc.closeFiles()
 		return
 	}
-	if worn := p.worn(proc); worn || !p.park(proc) {
-		proc.stop()
+	if worn := p.isWorn(proc); worn || !p.addIdle(proc) {
+		proc.retireProcess()
 		// Its memory is still in use until it is gone, and the next lease may start another at once.
-		proc.finish(nil)
-		proc.discard()
+		proc.killAndWait(nil)
+		proc.closeFiles()
 		if worn {
-			p.count(func(s *Stats) { s.Recycled++ })
-			p.observe(Recycled, "")
+			p.updateStats(func(s *Stats) { s.Recycled++ })
+			p.notifyObserver(Recycled, "")
 		}
 	}
 }
 
-// worn tells whether a child has served long enough.
-func (p *Pool) worn(proc *process) bool {
+// isWorn tells whether a child has served long enough.
+func (p *Pool) isWorn(proc *process) bool {
 	if p.cfg.RecycleAfter > 0 && proc.requests >= p.cfg.RecycleAfter {
 		return true
 	}
-	used, ok := proc.memory()
+	used, ok := proc.ownMemory()
 	return ok && used > p.cfg.RecycleBytes
 }
 
-// park puts a child among the idle ones, unless the pool is closed.
-func (p *Pool) park(proc *process) bool {
+// addIdle puts a child among the idle ones, unless the pool is closed.
+func (p *Pool) addIdle(proc *process) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -189,8 +194,8 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// Close kills and reaps every child and returns when the last is gone. Calls under way return Death{Reason: Cancelled}; they match
-// ErrClosed. It returns nil, always; a second Close does nothing.
+// Close kills and reaps every child and returns when the last is gone. Calls under way return ExitError{Reason:
+// Cancelled}; they match ErrClosed. It returns nil, always; a second Close does nothing.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	if p.closed {
@@ -210,29 +215,29 @@ func (p *Pool) Close() error {
 	p.mu.Unlock()
 
 	for _, proc := range live {
-		p.end(proc)
+		p.killOnClose(proc)
 	}
 	p.processes.Wait()
 	close(p.forker.stop)
 	p.helpers.Wait()
 	for _, proc := range idle {
-		proc.discard() // the leased ones are closed by Release: their scratch file may be in use
+		proc.closeFiles() // the leased ones are closed by Release: their scratch file may be in use
 	}
 	return nil
 }
 
-// end kills a process because the pool is closing.
-func (p *Pool) end(proc *process) {
-	if proc.busy() == 0 {
-		proc.stop()
+// killOnClose kills a process because the pool is closing.
+func (p *Pool) killOnClose(proc *process) {
+	if proc.currentCall() == 0 {
+		proc.retireProcess()
 		return
 	}
-	proc.kill(&Death{Reason: Cancelled, cause: ErrClosed})
+	proc.killProcess(&ExitError{Reason: Cancelled, cause: ErrClosed})
 }
 
-// enter announces a process to Close, and makes sure that the forker runs. It returns false when the pool is closed; else
-// processes.Done must follow.
-func (p *Pool) enter() bool {
+// registerStart announces a process to Close, and makes sure that the forker runs. It returns false when the pool is
+// closed; else processes.Done must follow.
+func (p *Pool) registerStart() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -241,62 +246,62 @@ func (p *Pool) enter() bool {
 	p.processes.Add(1)
 	if !p.forking {
 		p.forking = true
-		p.helpers.Go(p.forker.run)
+		p.helpers.Go(p.forker.serveRequests)
 	}
 	return true
 }
 
-// adopt makes a new process the pool's. The caller has entered.
-func (p *Pool) adopt(proc *process) {
+// addProcess makes a new process the pool's. The caller has entered.
+func (p *Pool) addProcess(proc *process) {
 	p.mu.Lock()
 	p.live[proc] = struct{}{}
 	closed := p.closed
 	p.mu.Unlock()
-	p.processes.Go(proc.words.run)
+	p.processes.Go(proc.stderr.readPipe)
 	p.processes.Go(func() {
-		proc.reap()
-		p.buried(proc)
+		proc.reapProcess()
+		p.countExit(proc)
 		close(proc.done) // only now, so that who sees a death sees it counted
 	})
 	if closed {
-		proc.kill(&Death{Reason: Cancelled, cause: ErrClosed}) // Close has been past already
+		proc.killProcess(&ExitError{Reason: Cancelled, cause: ErrClosed}) // Close has been past already
 	}
 }
 
-// started counts a child that is ready, and says once what its walls lack.
-func (p *Pool) started(proc *process) {
+// countStarted counts a child that is ready, and says once what its walls lack.
+func (p *Pool) countStarted(proc *process) {
 	p.mu.Lock()
 	p.stats.Started++
-	warning := proc.walls.Warning()
+	warning := proc.isolation.Warning()
 	warn := warning != "" && !p.warned
 	p.warned = p.warned || warn
 	p.mu.Unlock()
 	if warn {
 		p.log.Warn("sandbox is weaker than it should be", "program", p.cfg.Program, "missing", warning)
 	}
-	p.observe(Started, "")
+	p.notifyObserver(Started, "")
 }
 
-// buried counts a process that is gone.
-func (p *Pool) buried(proc *process) {
+// countExit counts a process that is gone.
+func (p *Pool) countExit(proc *process) {
 	p.mu.Lock()
 	delete(p.live, proc)
 	if !proc.retired {
-		p.stats.Deaths[proc.death.Reason]++
+		p.stats.Deaths[proc.exitError.Reason]++
 	}
 	p.mu.Unlock()
 	if !proc.retired {
-		p.observe(Died, proc.death.Reason)
+		p.notifyObserver(Died, proc.exitError.Reason)
 	}
 }
 
-func (p *Pool) count(change func(*Stats)) {
+func (p *Pool) updateStats(change func(*Stats)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(&p.stats)
 }
 
-func (p *Pool) observe(event Event, reason Reason) {
+func (p *Pool) notifyObserver(event Event, reason ExitReason) {
 	if p.cfg.Observe != nil {
 		p.cfg.Observe(event, reason)
 	}

@@ -33,14 +33,14 @@ func TestWornChildrenAreReplaced(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			pool := newPool(t, tt.cfg)
-			child := lease(t, pool)
-			first := call(t, child, tt.body)
-			if again := call(t, child, tt.body); again != first {
+			child := leaseChild(t, pool)
+			first := callChild(t, child, tt.body)
+			if again := callChild(t, child, tt.body); again != first {
 				t.Errorf("the child changed from %s to %s within a lease", first, again)
 			}
 			child.Release()
 			child.Release() // does nothing
-			if second := call(t, lease(t, pool), tt.body); second == first {
+			if second := callChild(t, leaseChild(t, pool), tt.body); second == first {
 				t.Errorf("the worn child %s serves again", first)
 			}
 			if got := pool.Stats(); got.Recycled != 1 || got.Started != 2 || got.Live != 1 || len(got.Deaths) != 0 {
@@ -50,11 +50,11 @@ func TestWornChildrenAreReplaced(t *testing.T) {
 	}
 }
 
-func TestIdleChildThatDiedCountsAgainstNobody(t *testing.T) {
+func TestIdleChildThatDiedFailsNoCall(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, sandbox.Config{})
-	child := lease(t, pool)
-	pid, err := strconv.Atoi(call(t, child, "pid"))
+	child := leaseChild(t, pool)
+	pid, err := strconv.Atoi(callChild(t, child, "pid"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestIdleChildThatDiedCountsAgainstNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	exited()
-	if got := call(t, lease(t, pool), "pid"); got == strconv.Itoa(pid) {
+	if got := callChild(t, leaseChild(t, pool), "pid"); got == strconv.Itoa(pid) {
 		t.Errorf("the dead child %s answers", got)
 	}
 }
@@ -84,11 +84,11 @@ func TestStartThatFails(t *testing.T) {
 			return ok && strings.Contains(err.Error(), "unheard of")
 		}},
 		{"hangs", func(err error) bool {
-			death, ok := errors.AsType[*sandbox.Death](err)
+			death, ok := errors.AsType[*sandbox.ExitError](err)
 			return ok && death.Reason == sandbox.Timeout
 		}},
 		{"exits", func(err error) bool {
-			death, ok := errors.AsType[*sandbox.Death](err)
+			death, ok := errors.AsType[*sandbox.ExitError](err)
 			return ok && death.Reason == sandbox.Memory && strings.Contains(death.Detail, "terminate called")
 		}},
 	} {
@@ -100,13 +100,13 @@ func TestStartThatFails(t *testing.T) {
 			}
 			pool := newPool(t, sandbox.Config{Program: tt.program, StartTimeout: timeout})
 			for range 2 { // the slot is free again
-				child, err := pool.Lease(t.Context())
+				child, err := pool.LeaseChild(t.Context())
 				if child != nil || !tt.check(err) {
-					t.Errorf("Lease() = %v, %v, want an error that says why", child, err)
+					t.Errorf("LeaseChild() = %v, %v, want an error that says why", child, err)
 				}
 			}
-			if err := pool.Warm(t.Context(), 1); !tt.check(err) {
-				t.Errorf("Warm() = %v, want an error that says why", err)
+			if err := pool.StartChildren(t.Context(), 1); !tt.check(err) {
+				t.Errorf("StartChildren() = %v, want an error that says why", err)
 			}
 		})
 	}
@@ -115,16 +115,16 @@ func TestStartThatFails(t *testing.T) {
 func TestLeasesShareThePool(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, sandbox.Config{Size: 2, ScratchBytes: 4096})
-	if err := pool.Warm(t.Context(), 5); err != nil {
-		t.Fatalf("Warm() = %v, want nil", err)
+	if err := pool.StartChildren(t.Context(), 5); err != nil {
+		t.Fatalf("StartChildren() = %v, want nil", err)
 	}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 20 {
-				child, err := pool.Lease(t.Context())
+				child, err := pool.LeaseChild(t.Context())
 				if err != nil {
-					t.Errorf("Lease() = %v, want nil", err)
+					t.Errorf("LeaseChild() = %v, want nil", err)
 					return
 				}
 				want := fmt.Sprintf("error %d %d", i, j)
@@ -145,7 +145,8 @@ func TestLeasesShareThePool(t *testing.T) {
 	}
 	wg.Wait()
 	// A child that crashed last is replaced only when another is needed.
-	if got := pool.Stats(); got.Deaths[sandbox.Crash] != 2 || got.Started > 4 || got.Live != got.Started-2 || got.Idle != got.Live {
+	if got := pool.Stats(); got.Deaths[sandbox.Crash] != 2 || got.Started > 4 || got.Live != got.Started-2 ||
+		got.Idle != got.Live {
 		t.Errorf("Stats() = %+v, want 2 crashed, at most 4 started, the others live and idle", got)
 	}
 }
@@ -153,24 +154,24 @@ func TestLeasesShareThePool(t *testing.T) {
 func TestLeaseWaitsNoLongerThanItsContext(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, sandbox.Config{})
-	lease(t, pool)
+	leaseChild(t, pool)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := pool.Lease(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Lease() = %v, want context.DeadlineExceeded", err)
+	if _, err := pool.LeaseChild(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("LeaseChild() = %v, want context.DeadlineExceeded", err)
 	}
 }
 
 func TestCloseWhileBusy(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{}, 3)
-	pool := newPool(t, sandbox.Config{Size: 3, Observe: func(e sandbox.Event, _ sandbox.Reason) {
+	pool := newPool(t, sandbox.Config{Size: 3, Observe: func(e sandbox.Event, _ sandbox.ExitReason) {
 		if e == sandbox.Started {
 			started <- struct{}{}
 		}
 	}})
-	busy, resting := lease(t, pool), lease(t, pool)
-	call(t, busy, "pid")
+	busy, resting := leaseChild(t, pool), leaseChild(t, pool)
+	callChild(t, busy, "pid")
 	result := make(chan error)
 	go func() {
 		_, err := busy.Call(t.Context(), long, []byte("hang"))
@@ -179,7 +180,7 @@ func TestCloseWhileBusy(t *testing.T) {
 	waiting := make(chan error)
 	for range 2 {
 		go func() { // one of them gets the third child, the other waits
-			child, err := pool.Lease(t.Context())
+			child, err := pool.LeaseChild(t.Context())
 			if err == nil {
 				_, err = child.Call(t.Context(), long, []byte("hang"))
 				child.Release()
@@ -202,15 +203,15 @@ func TestCloseWhileBusy(t *testing.T) {
 		}
 	}
 	_, err := resting.Call(t.Context(), long, []byte("pid"))
-	if death, ok := errors.AsType[*sandbox.Death](err); !ok || death.Reason != sandbox.Cancelled {
-		t.Errorf("Call() after Close = %v, want Death cancelled", err)
+	if death, ok := errors.AsType[*sandbox.ExitError](err); !ok || death.Reason != sandbox.Cancelled {
+		t.Errorf("Call() after Close = %v, want ExitError cancelled", err)
 	}
 	resting.Release()
 	if _, err := resting.Call(t.Context(), long, []byte("pid")); err == nil {
 		t.Errorf("Call() after Release = nil, want an error")
 	}
-	if _, err := pool.Lease(t.Context()); !errors.Is(err, sandbox.ErrClosed) {
-		t.Errorf("Lease() after Close = %v, want ErrClosed", err)
+	if _, err := pool.LeaseChild(t.Context()); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("LeaseChild() after Close = %v, want ErrClosed", err)
 	}
 }
 
@@ -252,13 +253,13 @@ func TestParentsDeathKillsTheChild(t *testing.T) {
 	}
 }
 
-// middle is the parent that gets killed.
-func middle(mode string) {
+// runMiddleProcess is the parent that gets killed.
+func runMiddleProcess(mode string) {
 	pool, err := sandbox.NewPool(sandbox.Config{Program: "test", Size: 1}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		panic(err)
 	}
-	child, err := pool.Lease(context.Background())
+	child, err := pool.LeaseChild(context.Background())
 	if err != nil {
 		panic(err)
 	}
@@ -274,7 +275,7 @@ func middle(mode string) {
 	panic(err)
 }
 
-// watchExit returns a function that waits for the end of a process, whoever its parent is.
+// watchExit returns a function that waits for the end of a process, whatever its parent is.
 func watchExit(t *testing.T, pid int) func() {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)

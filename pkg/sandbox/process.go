@@ -14,44 +14,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lingering bounds the wait for a killed process to be gone: one that is stuck in the kernel must not hold up its caller.
-const lingering = 5 * time.Second
+// maxKillWait bounds the wait for a killed process to be gone: one that is stuck in the kernel must not hold up its
+// caller.
+const maxKillWait = 5 * time.Second
 
-// process is one child as the parent sees it. One goroutine at a time makes calls; anyone may kill.
+// process is one child as the parent sees it. One goroutine at a time makes calls; any goroutine may kill it.
 //
-//	starting ──ready──> idle <──> in a call ──> gone (done is closed, death is set)
+//	starting ──ready──> idle <──> in a call ──> gone (done is closed, exitError is set)
 type process struct {
-	pid     int
-	cfg     *Config
-	conn    *os.File
-	raw     syscall.RawConn
-	scratch *os.File // nil without ScratchBytes
-	status  *os.File // /proc/<pid>/status: stays this process's even if its number is used again; nil if it cannot be read
-	words   *lastWords
-	watch   func()        // makes sure that somebody looks at busy processes' memory
-	done    chan struct{} // closed when the process is reaped and death is set
-	death   *Death
-	retired bool // with death: it was stopped on purpose while nobody used it
+	pid        int
+	cfg        *Config
+	conn       *os.File
+	raw        syscall.RawConn
+	scratch    *os.File // nil without ScratchBytes
+	status     *os.File // /proc/<pid>/status: stays this process's even if its number is used again; nil if it cannot be read
+	stderr     *stderrTail
+	startWatch func()        // makes sure that the memory of busy processes is checked
+	done       chan struct{} // closed when the process is reaped and exitError is set
+	exitError  *ExitError
+	retired    bool // with exitError: it was stopped on purpose while it was idle
 
 	// Of the goroutine that makes calls.
-	buf      []byte // small answers are read here first
-	seq      uint32
-	requests int
-	walls    WallReport
+	buf       []byte // small answers are read here first
+	seq       uint32
+	requests  int
+	isolation IsolationReport
 
-	mu        sync.Mutex // guards what follows
-	reaped    bool
-	call      uint64 // the number of the call under way, 0 between calls
-	calls     uint64
-	cpuBefore time.Duration // CPU time at the beginning of the call, where it is limited
-	doom      *Death        // why the parent killed it; the first reason stands
-	retiring  bool
-	nearLimit bool // at the last look it had three quarters of its memory limit
+	mu         sync.Mutex // guards what follows
+	reaped     bool
+	call       uint64 // the number of the call under way, 0 between calls
+	calls      uint64
+	cpuBefore  time.Duration // CPU time at the beginning of the call, where it is limited
+	killReason *ExitError    // why the parent killed it; the first reason stands
+	retiring   bool
+	nearLimit  bool // at the last look it had three quarters of its memory limit
 }
 
-// begin marks a call as under way, and makes it end with the child's life when it has had its time (see clock) or ctx ends. What it returns marks
-// the call as over, and reports whether the child was killed: then it is of no use any more, even if its answer came just before.
-func (p *process) begin(ctx context.Context, timeout time.Duration) (end func() (killed bool)) {
+// beginCall marks a call as under way, and makes it end with the child's life when it has had its time (see clock) or
+// ctx ends. What it returns marks the call as over, and reports whether the child was killed: then it is of no use
+// any more, even if its answer came just before.
+func (p *process) beginCall(ctx context.Context, timeout time.Duration) (end func() (killed bool)) {
 	p.mu.Lock()
 	p.calls++
 	n := p.calls
@@ -60,14 +62,14 @@ func (p *process) begin(ctx context.Context, timeout time.Duration) (end func() 
 		p.cpuBefore = p.cpuTime()
 	}
 	p.mu.Unlock()
-	p.watch() // after the mark, which keeps a watch from going home
+	p.startWatch() // after the mark, which keeps a watch from going home
 
 	stopClock := func() {}
 	if timeout > 0 {
-		stopClock = p.startClock(ctx, n, timeout).stop
+		stopClock = p.startCallTimer(ctx, n, timeout).stopTimer
 	}
 	stopContext := context.AfterFunc(ctx, func() {
-		p.killDuring(n, &Death{Reason: Cancelled, cause: ctx.Err()})
+		p.killDuring(n, &ExitError{Reason: Cancelled, cause: ctx.Err()})
 	})
 	return func() bool {
 		stopClock()
@@ -75,12 +77,12 @@ func (p *process) begin(ctx context.Context, timeout time.Duration) (end func() 
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.call = 0 // a clock that looks only now finds nothing to kill
-		return p.doom != nil
+		return p.killReason != nil
 	}
 }
 
 // killDuring kills the process if call n is still under way.
-func (p *process) killDuring(n uint64, why *Death) {
+func (p *process) killDuring(n uint64, why *ExitError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.call == n {
@@ -88,19 +90,19 @@ func (p *process) killDuring(n uint64, why *Death) {
 	}
 }
 
-// kill kills the process group. A nil why leaves the reason to the exit status.
-func (p *process) kill(why *Death) {
+// killProcess kills the process group. A nil why leaves the reason to the exit status.
+func (p *process) killProcess(why *ExitError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.killLocked(why)
 }
 
-func (p *process) killLocked(why *Death) {
+func (p *process) killLocked(why *ExitError) {
 	if p.reaped {
 		return // the number may be another's by now
 	}
-	if p.doom == nil {
-		p.doom = why
+	if p.killReason == nil {
+		p.killReason = why
 	}
 	// Errors can only mean that it is gone already.
 	_ = unix.Kill(-p.pid, unix.SIGKILL)
@@ -109,32 +111,33 @@ func (p *process) killLocked(why *Death) {
 	_ = p.conn.SetDeadline(time.Unix(1, 0))
 }
 
-// stop kills a process that nobody uses: its end is no death to count.
-func (p *process) stop() {
+// retireProcess kills an idle process: its end is no death to count.
+func (p *process) retireProcess() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.doom == nil && !p.reaped {
+	if p.killReason == nil && !p.reaped {
 		p.retiring = true
-		p.killLocked(&Death{Reason: Cancelled, cause: ErrClosed})
+		p.killLocked(&ExitError{Reason: Cancelled, cause: ErrClosed})
 	}
 }
 
-// busy tells the number of the call under way, 0 for none.
-func (p *process) busy() uint64 {
+// currentCall tells the number of the call under way, 0 for none.
+func (p *process) currentCall() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.call
 }
 
-// gone tells whether the process is dead, dying, or has sent something that nobody asked for. It must not be in a call.
-func (p *process) gone() bool {
+// isGone tells whether the process is dead, dying, or has sent something unasked. It must not be in a
+// call.
+func (p *process) isGone() bool {
 	select {
 	case <-p.done:
 		return true
 	default:
 	}
 	p.mu.Lock()
-	doomed := p.doom != nil
+	doomed := p.killReason != nil
 	p.mu.Unlock()
 	if doomed {
 		return true
@@ -146,34 +149,36 @@ func (p *process) gone() bool {
 	return err != nil || !errors.Is(peeked, unix.EAGAIN)
 }
 
-// reap waits for the end of the process, sweeps up what may be left of its group, and sets death. The caller then closes done.
-func (p *process) reap() {
-	_ = ignoringEINTR(func() error { // ECHILD, where somebody else reaps this process's children, means gone as well
+// reapProcess waits for the end of the process, sweeps up what may be left of its group, and sets death. The caller
+// then closes done.
+func (p *process) reapProcess() {
+	_ = retryOnEINTR(func() error { // ECHILD, where other code reaps this process's children, means gone as well
 		return unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 	})
 	p.mu.Lock()
 	_ = unix.Kill(-p.pid, unix.SIGKILL) // the group's number is safe until the leader is reaped
 	status := syscall.WaitStatus(0xffff)
-	_ = ignoringEINTR(func() error {
+	_ = retryOnEINTR(func() error {
 		_, err := syscall.Wait4(p.pid, &status, 0, nil)
 		return err
 	})
 	p.reaped = true
-	doom, nearLimit := p.doom, p.nearLimit
+	doom, nearLimit := p.killReason, p.nearLimit
 	p.retired = p.retiring
 	p.mu.Unlock()
 
-	p.death = autopsy(doom, status, p.words.drain(), nearLimit)
+	p.exitError = classifyExit(doom, status, p.stderr.drainPipe(), nearLimit)
 	if p.status != nil {
 		_ = p.status.Close() // opened for reading
 	}
 }
 
-// finish kills the process and waits until it is gone; false means that it still is not. why is the parent's reason, nil if there is none.
-func (p *process) finish(why *Death) bool {
+// killAndWait kills the process and waits until it is gone; false means that it still is not. why is the parent's
+// reason, nil if there is none.
+func (p *process) killAndWait(why *ExitError) bool {
 	// An exit that is under way keeps its status: the kernel ignores a later kill.
-	p.kill(why)
-	timer := time.NewTimer(lingering)
+	p.killProcess(why)
+	timer := time.NewTimer(maxKillWait)
 	defer timer.Stop()
 	select {
 	case <-p.done:
@@ -183,22 +188,22 @@ func (p *process) finish(why *Death) bool {
 	}
 }
 
-// bury finishes a process whose connection broke, and returns its death.
-func (p *process) bury(why *Death) *Death {
-	if p.finish(why) {
-		return p.death
+// killBroken finishes a process whose connection broke, and returns its death.
+func (p *process) killBroken(why *ExitError) *ExitError {
+	if p.killAndWait(why) {
+		return p.exitError
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	d := &Death{Reason: Crash, Detail: "killed, and not gone yet"}
-	if p.doom != nil {
-		d.Reason, d.cause = p.doom.Reason, p.doom.cause
+	d := &ExitError{Reason: Crash, Detail: "killed, and not gone yet"}
+	if p.killReason != nil {
+		d.Reason, d.cause = p.killReason.Reason, p.killReason.cause
 	}
 	return d
 }
 
-// discard closes the parent's ends. Nobody may use the process after it.
-func (p *process) discard() {
+// closeFiles closes the parent's ends. The process must not be used after it.
+func (p *process) closeFiles() {
 	_ = p.conn.Close() // nothing is buffered in it
 	if p.scratch != nil {
 		_ = p.scratch.Close() // memory, not disk
@@ -207,27 +212,28 @@ func (p *process) discard() {
 
 // awaitReady waits until Setup is done and the walls are up.
 func (p *process) awaitReady(ctx context.Context) error {
-	end := p.begin(ctx, p.cfg.StartTimeout)
+	end := p.beginCall(ctx, p.cfg.StartTimeout)
 	h, body, err := p.readFrame()
 	end()
 	switch {
 	case err != nil:
-		return p.bury(broken(err))
+		return p.killBroken(classifyConnError(err))
 	case h.kind == frameSetupFailed:
-		p.stop() // a program that refuses its arguments or misses its model has not crashed
+		p.retireProcess() // a program that refuses its arguments or misses its model has not crashed
 		return &RemoteError{Message: string(body)}
 	case h.kind != frameReady:
-		return p.bury(broken(fmt.Errorf("frame of kind %d, want ready", h.kind)))
+		return p.killBroken(classifyConnError(fmt.Errorf("frame of kind %d, want ready", h.kind)))
 	}
-	if err := json.Unmarshal(body, &p.walls); err != nil {
-		return p.bury(broken(fmt.Errorf("read the wall report: %w", err)))
+	if err := json.Unmarshal(body, &p.isolation); err != nil {
+		return p.killBroken(classifyConnError(fmt.Errorf("read the wall report: %w", err)))
 	}
 	return nil
 }
 
-// exchange sends a request and reads its answer.
-func (p *process) exchange(ctx context.Context, timeout time.Duration, body []byte, files []*os.File) ([]byte, error) {
-	control, err := rights(files)
+// exchangeFrames sends a request and reads its answer.
+func (p *process) exchangeFrames(ctx context.Context, timeout time.Duration, body []byte,
+	files []*os.File) ([]byte, error) {
+	control, err := encodeRights(files)
 	if err != nil {
 		return nil, err
 	}
@@ -236,8 +242,8 @@ func (p *process) exchange(ctx context.Context, timeout time.Duration, body []by
 	}
 	p.seq++
 	p.requests++
-	end := p.begin(ctx, timeout)
-	err = writeFrame(p.send, header{seq: p.seq, kind: frameRequest, files: uint8(len(files))}, body, control)
+	end := p.beginCall(ctx, timeout)
+	err = writeFrame(p.sendBytes, header{seq: p.seq, kind: frameRequest, files: uint8(len(files))}, body, control)
 	var h header
 	var answer []byte
 	if err == nil {
@@ -246,32 +252,34 @@ func (p *process) exchange(ctx context.Context, timeout time.Duration, body []by
 	killed := end()
 	switch {
 	case err != nil:
-		return nil, p.bury(broken(err))
+		return nil, p.killBroken(classifyConnError(err))
 	case killed:
-		return nil, p.bury(nil)
+		return nil, p.killBroken(nil)
 	case h.seq == p.seq && h.kind == frameReply:
 		return answer, nil
 	case h.seq == p.seq && h.kind == frameError:
 		return nil, &RemoteError{Message: string(answer)}
 	default:
-		return nil, p.bury(broken(fmt.Errorf("frame %d of kind %d, want an answer to %d", h.seq, h.kind, p.seq)))
+		return nil, p.killBroken(classifyConnError(fmt.Errorf("frame %d of kind %d, want an answer to %d", h.seq, h.kind,
+			p.seq)))
 	}
 }
 
-// broken turns an error of the connection into the parent's reason to kill: none if the child just went away, for then its exit status
-// tells more, and a crash if it broke the protocol.
-func broken(err error) *Death {
-	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded, os.ErrClosed, unix.EPIPE, unix.ECONNRESET} {
+// classifyConnError turns an error of the connection into the parent's reason to kill: none if the child just went
+// away, for then its exit status tells more, and a crash if it broke the protocol.
+func classifyConnError(err error) *ExitError {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded, os.ErrClosed, unix.EPIPE,
+		unix.ECONNRESET} {
 		if errors.Is(err, end) {
 			return nil
 		}
 	}
-	return &Death{Reason: Crash, Detail: "broken protocol: " + err.Error()}
+	return &ExitError{Reason: Crash, Detail: "broken protocol: " + err.Error()}
 }
 
-func (p *process) send(bufs [][]byte, control []byte) (n int, err error) {
+func (p *process) sendBytes(bufs [][]byte, control []byte) (n int, err error) {
 	rawErr := p.raw.Write(func(fd uintptr) bool {
-		err = ignoringEINTR(func() error {
+		err = retryOnEINTR(func() error {
 			n, err = unix.SendmsgBuffers(int(fd), bufs, control, nil, unix.MSG_NOSIGNAL)
 			return err
 		})

@@ -5,20 +5,22 @@ import (
 	"os"
 )
 
-// ExitMemory is the exit code by which a program says that it ran out of memory. A call that meets it returns Death{Reason: Memory}.
+// ExitMemory is the exit code by which a program says that it ran out of memory. A call that meets it returns
+// ExitError{Reason: Memory}.
 const ExitMemory = 97
 
 // Program is what a child runs: it answers requests until the connection ends.
 type Program struct {
 	// Name is how Config.Program picks it, e.g. "pdf".
 	Name string
-	// Setup runs inside the child before the walls go up: open fonts, map models, compile code. It sees no document. Whatever a
-	// handler loads lazily afterwards must lie under Config.ReadOnly. An error ends the child, and Lease returns its text.
+	// Setup runs inside the child before the walls go up: open fonts, map models, compile code. It sees no document.
+	// Whatever a handler loads lazily afterwards must lie under Config.ReadOnly. An error ends the child, and LeaseChild
+	// returns its text.
 	Setup func(ctx context.Context, args []string) (Handler, error)
 }
 
-// Handler answers requests inside the child, one at a time. An error travels to the caller as a *RemoteError, so its text must hold
-// nothing of the document; the child lives on. A panic is a crash.
+// Handler answers requests inside the child, one at a time. An error travels to the caller as a *RemoteError, so its
+// text must hold nothing of the document; the child lives on. A panic is a crash.
 type Handler interface {
 	Handle(ctx context.Context, req Request) ([]byte, error)
 }
@@ -33,9 +35,11 @@ func (f HandlerFunc) Handle(ctx context.Context, req Request) ([]byte, error) { 
 type Request struct {
 	// Body is valid until Handle returns: its memory is used again for the next request.
 	Body []byte
-	// Files came with the request and are closed after Handle. They share their offset with the parent's, so ReadAt is safer than Read.
+	// Files came with the request and are closed after Handle. They share their offset with the parent's, so ReadAt is
+	// safer than Read.
 	Files []*os.File
-	// Scratch is the memory file shared with the parent; nil if Config.ScratchBytes is 0. Its size is fixed. Use ReadAt, WriteAt or a
-	// mapping, for the offset is shared. The parent may read it after the answer, so nothing may write to it between requests.
+	// Scratch is the memory file shared with the parent; nil if Config.ScratchBytes is 0. Its size is fixed. Use ReadAt,
+	// WriteAt or a mapping, for the offset is shared. The parent may read it after the answer, so nothing may write to
+	// it between requests.
 	Scratch *os.File
 }

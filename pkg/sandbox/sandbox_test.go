@@ -39,18 +39,18 @@ func newPool(t testing.TB, cfg sandbox.Config) *sandbox.Pool {
 	return pool
 }
 
-func lease(t testing.TB, pool *sandbox.Pool) *sandbox.Child {
+func leaseChild(t testing.TB, pool *sandbox.Pool) *sandbox.Child {
 	t.Helper()
-	child, err := pool.Lease(t.Context())
+	child, err := pool.LeaseChild(t.Context())
 	if err != nil {
-		t.Fatalf("Lease() = %v, want nil", err)
+		t.Fatalf("LeaseChild() = %v, want nil", err)
 	}
 	t.Cleanup(child.Release)
 	return child
 }
 
-// call makes a call that must succeed.
-func call(t testing.TB, child *sandbox.Child, body string, files ...*os.File) string {
+// callChild makes a call that must succeed.
+func callChild(t testing.TB, child *sandbox.Child, body string, files ...*os.File) string {
 	t.Helper()
 	answer, err := child.Call(t.Context(), long, []byte(body), files...)
 	if err != nil {
@@ -61,8 +61,9 @@ func call(t testing.TB, child *sandbox.Child, body string, files ...*os.File) st
 
 func TestCallEchoesFramesOfEverySize(t *testing.T) {
 	t.Parallel()
-	child := lease(t, newPool(t, sandbox.Config{Program: "echo"}))
-	for _, size := range []int{0, 1, 100, 64<<10 - 13, 64<<10 - 12, 64<<10 - 11, 64 << 10, 1 << 20, 5 << 20, 64 << 20, 0, 7} {
+	child := leaseChild(t, newPool(t, sandbox.Config{Program: "echo"}))
+	for _, size := range []int{0, 1, 100, 64<<10 - 13, 64<<10 - 12, 64<<10 - 11, 64 << 10, 1 << 20, 5 << 20, 64 << 20, 0,
+		7} {
 		body := bytes.Repeat([]byte{byte(size), 'x', 'y'}, size/3+1)[:size]
 		answer, err := child.Call(t.Context(), long, body)
 		if err != nil || !bytes.Equal(answer, body) {
@@ -72,15 +73,15 @@ func TestCallEchoesFramesOfEverySize(t *testing.T) {
 	if _, err := child.Call(t.Context(), long, make([]byte, sandbox.MaxFrame+1)); err == nil {
 		t.Errorf("Call with more than MaxFrame bytes = nil, want an error")
 	}
-	if got := call(t, child, "still there"); got != "still there" {
+	if got := callChild(t, child, "still there"); got != "still there" {
 		t.Errorf("Call() = %q, want %q", got, "still there")
 	}
 }
 
 func TestCallTakesTheLargestFrame(t *testing.T) {
 	t.Parallel()
-	child := lease(t, newPool(t, sandbox.Config{}))
-	if got := call(t, child, "zeros "+strconv.Itoa(sandbox.MaxFrame)); len(got) != sandbox.MaxFrame {
+	child := leaseChild(t, newPool(t, sandbox.Config{}))
+	if got := callChild(t, child, "zeros "+strconv.Itoa(sandbox.MaxFrame)); len(got) != sandbox.MaxFrame {
 		t.Errorf("answer of %d bytes, want %d", len(got), sandbox.MaxFrame)
 	}
 	_, err := child.Call(t.Context(), long, []byte("zeros "+strconv.Itoa(sandbox.MaxFrame+1)))
@@ -90,8 +91,9 @@ func TestCallTakesTheLargestFrame(t *testing.T) {
 }
 
 func TestSetupSeesItsArgumentsAndNoForeignEnvironment(t *testing.T) {
-	child := lease(t, newPool(t, sandbox.Config{Args: []string{"a", "b c"}, Env: []string{"OMP_THREAD_LIMIT=1", "LC_ALL=C.UTF-8"}}))
-	got := call(t, child, "args")
+	child := leaseChild(t, newPool(t, sandbox.Config{Args: []string{"a", "b c"},
+		Env: []string{"OMP_THREAD_LIMIT=1", "LC_ALL=C.UTF-8"}}))
+	got := callChild(t, child, "args")
 	for _, want := range []string{"a,b c|", "OMP_THREAD_LIMIT=1", "LC_ALL=C.UTF-8", "TZ=UTC"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("arguments and environment are %q, want %q in them", got, want)
@@ -104,7 +106,7 @@ func TestSetupSeesItsArgumentsAndNoForeignEnvironment(t *testing.T) {
 
 func TestFilesAreReadableInTheChild(t *testing.T) {
 	t.Parallel()
-	child := lease(t, newPool(t, sandbox.Config{}))
+	child := leaseChild(t, newPool(t, sandbox.Config{}))
 	var files []*os.File
 	want := ""
 	for i := range sandbox.MaxFiles + 1 {
@@ -124,7 +126,7 @@ func TestFilesAreReadableInTheChild(t *testing.T) {
 		}
 	}
 	for range 20 { // more files in all than the child may have open
-		if got := call(t, child, "files", files[:sandbox.MaxFiles]...); got != want {
+		if got := callChild(t, child, "files", files[:sandbox.MaxFiles]...); got != want {
 			t.Fatalf("files read as %q, want %q", got, want)
 		}
 	}
@@ -132,21 +134,21 @@ func TestFilesAreReadableInTheChild(t *testing.T) {
 		t.Errorf("Call with %d files = nil, want an error", len(files))
 	}
 	// Files go with large requests as well.
-	if got := call(t, child, "files"+strings.Repeat(" ", 1<<20), files[0], files[1]); got != "file 0|file 1|" {
+	if got := callChild(t, child, "files"+strings.Repeat(" ", 1<<20), files[0], files[1]); got != "file 0|file 1|" {
 		t.Errorf("files with a large request read as %q, want %q", got, "file 0|file 1|")
 	}
 }
 
 func TestScratchIsSharedAndOfFixedSize(t *testing.T) {
 	t.Parallel()
-	child := lease(t, newPool(t, sandbox.Config{ScratchBytes: 8192}))
+	child := leaseChild(t, newPool(t, sandbox.Config{ScratchBytes: 8192}))
 	for _, n := range []byte{21, 50} {
-		if _, err := child.Scratch().WriteAt([]byte{n}, 0); err != nil {
+		if _, err := child.ScratchFile().WriteAt([]byte{n}, 0); err != nil {
 			t.Fatal(err)
 		}
-		call(t, child, "double")
+		callChild(t, child, "double")
 		got := make([]byte, 5)
-		if _, err := child.Scratch().ReadAt(got, 0); err != nil {
+		if _, err := child.ScratchFile().ReadAt(got, 0); err != nil {
 			t.Fatal(err)
 		}
 		if want := append([]byte{2 * n}, "seen"...); !bytes.Equal(got, want) {
@@ -157,51 +159,51 @@ func TestScratchIsSharedAndOfFixedSize(t *testing.T) {
 	if _, ok := errors.AsType[*sandbox.RemoteError](err); !ok {
 		t.Errorf("growing the scratch file = %v, want a RemoteError", err)
 	}
-	if err := child.Scratch().Truncate(0); err == nil {
+	if err := child.ScratchFile().Truncate(0); err == nil {
 		t.Errorf("shrinking the scratch file = nil, want an error")
 	}
 }
 
 func TestHandlerErrorLeavesTheChildAlive(t *testing.T) {
 	t.Parallel()
-	child := lease(t, newPool(t, sandbox.Config{}))
-	pid := call(t, child, "pid")
+	child := leaseChild(t, newPool(t, sandbox.Config{}))
+	pid := callChild(t, child, "pid")
 	message := "bad \xff\x00 bytes and\nlines"
 	_, err := child.Call(t.Context(), long, []byte("error "+message))
 	remote, ok := errors.AsType[*sandbox.RemoteError](err)
 	if !ok || remote.Message != message {
 		t.Errorf("Call() = %q, want a RemoteError with %q", err, message)
 	}
-	if got := call(t, child, "pid"); got != pid {
+	if got := callChild(t, child, "pid"); got != pid {
 		t.Errorf("the child is %s after the error, want still %s", got, pid)
 	}
 }
 
-func TestDeathHasAReason(t *testing.T) {
+func TestExitHasAReason(t *testing.T) {
 	t.Parallel()
 	for _, tt := range deaths {
 		t.Run(tt.command, func(t *testing.T) {
 			t.Parallel()
-			testDeath(t, tt)
+			testExit(t, tt)
 		})
 	}
 }
 
-// death is a command and what its child dies of.
-type death struct {
+// exitCase is a command and what its child dies of.
+type exitCase struct {
 	command string
-	reason  sandbox.Reason
+	reason  sandbox.ExitReason
 	detail  string
 }
 
-var deaths = []death{
+var deaths = []exitCase{
 	{"hang", sandbox.Timeout, "killed after 100ms"},
 	{"spin", sandbox.Timeout, "killed after 100ms"},
 	{"exit", sandbox.Crash, "exit status 3"},
 	{"exit0", sandbox.Crash, "exit status 0"},
 	{"exitmemory", sandbox.Memory, "exit status 97"},
 	{"badalloc", sandbox.Memory, "exit status 134"},
-	{"panic", sandbox.Crash, "(value withheld) at inkstream.dev/pkg/sandbox_test.die main_test.go:"},
+	{"panic", sandbox.Crash, "(value withheld) at inkstream.dev/pkg/sandbox_test.endProcess main_test.go:"},
 	{"nil", sandbox.Crash, "nil pointer dereference"},
 	{"segv", sandbox.Crash, "fatal error: fault at "},
 	{"abort", sandbox.Crash, "SIGABRT"},
@@ -213,10 +215,11 @@ var deaths = []death{
 	{"flood heap", sandbox.Memory, ""},
 }
 
-func testDeath(t *testing.T, tt death) {
+func testExit(t *testing.T, tt exitCase) {
 	t.Helper()
 	events := make(chan string, 10)
-	cfg := sandbox.Config{MemoryLimit: 256 << 20, Observe: func(e sandbox.Event, r sandbox.Reason) { events <- string(e) + string(r) }}
+	cfg := sandbox.Config{MemoryLimit: 256 << 20,
+		Observe: func(e sandbox.Event, r sandbox.ExitReason) { events <- string(e) + string(r) }}
 	timeout := long
 	switch tt.reason {
 	case sandbox.CPU:
@@ -225,11 +228,11 @@ func testDeath(t *testing.T, tt death) {
 		timeout = 100 * time.Millisecond
 	}
 	pool := newPool(t, cfg)
-	child := lease(t, pool)
+	child := leaseChild(t, pool)
 	_, err := child.Call(t.Context(), timeout, []byte(tt.command))
-	got, ok := errors.AsType[*sandbox.Death](err)
+	got, ok := errors.AsType[*sandbox.ExitError](err)
 	if !ok {
-		t.Fatalf("Call(%q) = %v, want a Death", tt.command, err)
+		t.Fatalf("Call(%q) = %v, want an ExitError", tt.command, err)
 	}
 	t.Log(got)
 	if got.Reason != tt.reason || !strings.Contains(got.Detail, tt.detail) {
@@ -245,9 +248,9 @@ func testDeath(t *testing.T, tt death) {
 		t.Errorf("Stats() = %+v, want one death by %s and none live", got, tt.reason)
 	}
 	child.Release()
-	next := lease(t, pool)
+	next := leaseChild(t, pool)
 	for range 2 {
-		call(t, next, "pid")
+		callChild(t, next, "pid")
 	}
 	for _, want := range []string{"started", "died" + string(tt.reason), "started"} {
 		if got := <-events; got != want {
@@ -258,7 +261,7 @@ func testDeath(t *testing.T, tt death) {
 
 func TestDataLimitStopsMappingsThatAreNeverTouched(t *testing.T) {
 	t.Parallel()
-	child := lease(t, newPool(t, sandbox.Config{MemoryLimit: 64 << 20}))
+	child := leaseChild(t, newPool(t, sandbox.Config{MemoryLimit: 64 << 20}))
 	_, err := child.Call(t.Context(), long, []byte("flood map"))
 	if remote, ok := errors.AsType[*sandbox.RemoteError](err); !ok || remote.Message != "cannot allocate memory" {
 		t.Errorf("mapping without end = %v, want a RemoteError: cannot allocate memory", err)
@@ -283,7 +286,7 @@ func TestContextEndsACall(t *testing.T) {
 		}, context.DeadlineExceeded},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			child, err := pool.Lease(t.Context())
+			child, err := pool.LeaseChild(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -291,14 +294,14 @@ func TestContextEndsACall(t *testing.T) {
 			ctx, cancel := tt.ctx()
 			defer cancel()
 			_, err = child.Call(ctx, long, []byte("hang"))
-			death, ok := errors.AsType[*sandbox.Death](err)
+			death, ok := errors.AsType[*sandbox.ExitError](err)
 			if !ok || death.Reason != sandbox.Cancelled || !errors.Is(err, tt.want) {
-				t.Errorf("Call() = %v, want Death cancelled that is %v", err, tt.want)
+				t.Errorf("Call() = %v, want ExitError cancelled that is %v", err, tt.want)
 			}
 		})
 	}
 	t.Run("before the call", func(t *testing.T) {
-		child, err := pool.Lease(t.Context())
+		child, err := pool.LeaseChild(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,12 +309,12 @@ func TestContextEndsACall(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err = child.Call(ctx, long, []byte("pid"))
-		if _, died := errors.AsType[*sandbox.Death](err); died || !errors.Is(err, context.Canceled) {
+		if _, died := errors.AsType[*sandbox.ExitError](err); died || !errors.Is(err, context.Canceled) {
 			t.Errorf("Call() = %v, want context.Canceled and no death", err)
 		}
-		call(t, child, "pid")
-		if _, err := pool.Lease(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("Lease() = %v, want context.Canceled", err)
+		callChild(t, child, "pid")
+		if _, err := pool.LeaseChild(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("LeaseChild() = %v, want context.Canceled", err)
 		}
 	})
 }
@@ -330,9 +333,9 @@ func TestNewPoolChecksItsConfig(t *testing.T) {
 	}
 }
 
-func TestChildrenAreInNoHurryToWakeUp(t *testing.T) {
+func TestChildrenHaveTimerSlack(t *testing.T) {
 	t.Parallel()
-	if got := call(t, lease(t, newPool(t, sandbox.Config{})), "slack"); got != "1000000" {
+	if got := callChild(t, leaseChild(t, newPool(t, sandbox.Config{})), "slack"); got != "1000000" {
 		t.Errorf("timer slack in nanoseconds = %s, want 1000000", got)
 	}
 }

@@ -20,15 +20,15 @@ import (
 const (
 	childNice     = 10
 	childOOMScore = 500 // the kernel, when short of memory, takes a child before the service
-	// heapFloor keeps the garbage collector from running every other page: an engine's memory is not its, and the few megabytes of answers
-	// that are would be collected each time they double.
-	heapFloor = 32 << 20
-	// keptBody is the largest request body whose memory is kept for the next request.
-	keptBody = 4 << 20
+	// minHeapSize keeps the garbage collector from running every other page: an engine's memory is not its, and the few
+	// megabytes of answers that are would be collected each time they double.
+	minHeapSize = 32 << 20
+	// maxKeptBody is the largest request body whose memory is kept for the next request.
+	maxKeptBody = 4 << 20
 )
 
-// Main must be called first thing in main, and in TestMain. In a process that a pool started it runs the program and never returns; in any
-// other it does nothing.
+// Main must be called first thing in main, and in TestMain. In a process that a pool started it runs the program and
+// never returns; in any other it does nothing.
 func Main(programs ...Program) {
 	if len(os.Args) != 3 || os.Args[1] != childArg {
 		return
@@ -42,7 +42,7 @@ func Main(programs ...Program) {
 
 // serveChild is the child's whole life.
 func serveChild(arg string, programs []Program) error {
-	var s spec
+	var s childSpec
 	if err := json.Unmarshal([]byte(arg), &s); err != nil {
 		return fmt.Errorf("read the arguments: %w", err)
 	}
@@ -50,23 +50,23 @@ func serveChild(arg string, programs []Program) error {
 		return errors.New("this command is for the program's own use")
 	}
 	// Never touched, it takes no memory; but the collector waits until the heap has doubled, this included.
-	ballast := make([]byte, heapFloor)
+	ballast := make([]byte, minHeapSize)
 	defer runtime.KeepAlive(ballast)
 	conn := &childConn{buf: make([]byte, frameBuffer), control: make([]byte, unix.CmsgSpace(MaxFiles*4))}
 	handler, report, err := prepareChild(s, programs)
 	if err != nil {
-		if err := conn.write(header{kind: frameSetupFailed}, []byte(err.Error())); err != nil {
+		if err := conn.writeReply(header{kind: frameSetupFailed}, []byte(err.Error())); err != nil {
 			return err
 		}
 		// The parent ends this process, so that it need not wonder at its end.
-		_, _, _, err = conn.read()
+		_, _, _, err = conn.readRequest()
 		return eofIsNil(err)
 	}
 	ready, err := json.Marshal(report)
 	if err != nil {
 		return err
 	}
-	if err := conn.write(header{kind: frameReady}, ready); err != nil {
+	if err := conn.writeReply(header{kind: frameReady}, ready); err != nil {
 		return err
 	}
 	var scratch *os.File
@@ -76,10 +76,22 @@ func serveChild(arg string, programs []Program) error {
 	return eofIsNil(answerRequests(conn, handler, scratch))
 }
 
+// Restart replaces a child's process by a fresh one, which begins with Setup again: for a Setup that took much memory
+// once, such as a compiler's, and has stored what came of it. Only Setup may call it. It returns only if it cannot be
+// done.
+func Restart() error {
+	for _, fd := range []uintptr{connFD, scratchFD} {
+		if _, err := unix.FcntlInt(fd, unix.F_SETFD, 0); err != nil && !errors.Is(err, unix.EBADF) { // a child without scratch has no such file
+			return fmt.Errorf("keep the parent's connection: %w", err)
+		}
+	}
+	return fmt.Errorf("restart: %w", syscall.Exec("/proc/self/exe", os.Args, os.Environ()))
+}
+
 // prepareChild runs the program's Setup and raises the walls.
-func prepareChild(s spec, programs []Program) (Handler, WallReport, error) {
-	// Who stops the service, by terminal or by its supervisor, may signal the children too; they are the service's to end, after it has
-	// finished what it has in hand.
+func prepareChild(s childSpec, programs []Program) (Handler, IsolationReport, error) {
+	// Who stops the service, by terminal or by its supervisor, may signal the children too; they are the service's to
+	// end, after it has finished what it has in hand.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	unix.CloseOnExec(connFD)
 	unix.CloseOnExec(scratchFD)
@@ -89,9 +101,9 @@ func prepareChild(s spec, programs []Program) (Handler, WallReport, error) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(s.MemoryLimit / 8 * 7) // collect harder before the limit is hit
 	}
-	dataBefore, err := mappedData()
+	dataBefore, err := mappedDataBytes()
 	if err != nil {
-		return nil, WallReport{}, err
+		return nil, IsolationReport{}, err
 	}
 	for _, program := range programs {
 		if program.Name != s.Program {
@@ -99,16 +111,17 @@ func prepareChild(s spec, programs []Program) (Handler, WallReport, error) {
 		}
 		handler, err := program.Setup(context.Background(), s.Args)
 		if err != nil {
-			return nil, WallReport{}, fmt.Errorf("set up: %w", err)
+			return nil, IsolationReport{}, fmt.Errorf("set up: %w", err)
 		}
-		report, err := raiseWalls(s, dataBefore)
+		report, err := isolateProcess(s, dataBefore)
 		return handler, report, err
 	}
-	return nil, WallReport{}, fmt.Errorf("no program %q is listed in sandbox.Main", s.Program)
+	return nil, IsolationReport{}, fmt.Errorf("no program %q is listed in sandbox.Main", s.Program)
 }
 
-// mappedData returns the bytes of data that this process has mapped, which is what RLIMIT_DATA counts, and its stack.
-func mappedData() (uint64, error) {
+// mappedDataBytes returns the bytes of data that this process has mapped, which is what RLIMIT_DATA counts, and its
+// stack.
+func mappedDataBytes() (uint64, error) {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return 0, fmt.Errorf("read this process's size: %w", err)
@@ -128,12 +141,12 @@ func mappedData() (uint64, error) {
 // answerRequests serves until the connection ends.
 func answerRequests(conn *childConn, handler Handler, scratch *os.File) error {
 	for {
-		h, body, files, err := conn.read()
+		h, body, files, err := conn.readRequest()
 		if err != nil {
 			return err
 		}
 		answer, err := handler.Handle(context.Background(), Request{Body: body, Files: files, Scratch: scratch})
-		closeAll(files...)
+		closeFiles(files...)
 		reply := header{seq: h.seq, kind: frameReply}
 		if err != nil {
 			reply.kind, answer = frameError, []byte(err.Error())
@@ -141,7 +154,7 @@ func answerRequests(conn *childConn, handler Handler, scratch *os.File) error {
 		if len(answer) > MaxFrame {
 			reply.kind, answer = frameError, []byte(errFrameTooLarge.Error())
 		}
-		if err := conn.write(reply, answer); err != nil {
+		if err := conn.writeReply(reply, answer); err != nil {
 			return err
 		}
 	}
@@ -154,9 +167,9 @@ type childConn struct {
 	large   []byte // bodies that do not fit buf
 }
 
-func (c *childConn) write(h header, body []byte) error {
+func (c *childConn) writeReply(h header, body []byte) error {
 	return writeFrame(func(bufs [][]byte, control []byte) (n int, err error) {
-		err = ignoringEINTR(func() error {
+		err = retryOnEINTR(func() error {
 			n, err = unix.SendmsgBuffers(connFD, bufs, control, nil, unix.MSG_NOSIGNAL)
 			return err
 		})
@@ -164,12 +177,12 @@ func (c *childConn) write(h header, body []byte) error {
 	}, h, body, nil)
 }
 
-// read reads one request. Its body is good until the next read.
-func (c *childConn) read() (header, []byte, []*os.File, error) {
+// readRequest reads one request. Its body is good until the next read.
+func (c *childConn) readRequest() (header, []byte, []*os.File, error) {
 	var files []*os.File
 	n := 0
 	for n < headerSize {
-		k, passed, err := c.receive(c.buf[n:])
+		k, passed, err := c.receiveBytes(c.buf[n:])
 		if err != nil {
 			return header{}, nil, nil, err
 		}
@@ -192,7 +205,7 @@ func (c *childConn) read() (header, []byte, []*os.File, error) {
 		body := c.buf[headerSize : headerSize+int(h.size)]
 		return h, body, files, readFull(body[len(first):])
 	}
-	if cap(c.large) > keptBody {
+	if cap(c.large) > maxKeptBody {
 		c.large = nil
 	}
 	if cap(c.large) < int(h.size) {
@@ -203,10 +216,10 @@ func (c *childConn) read() (header, []byte, []*os.File, error) {
 	return h, body, files, readFull(body[len(first):])
 }
 
-// receive reads once, with the files that come along.
-func (c *childConn) receive(b []byte) (n int, files []*os.File, err error) {
+// receiveBytes reads once, with the files that come along.
+func (c *childConn) receiveBytes(b []byte) (n int, files []*os.File, err error) {
 	var controlLen int
-	err = ignoringEINTR(func() error {
+	err = retryOnEINTR(func() error {
 		n, controlLen, _, _, err = unix.Recvmsg(connFD, b, c.control, unix.MSG_CMSG_CLOEXEC)
 		return err
 	})
@@ -235,7 +248,7 @@ func (c *childConn) receive(b []byte) (n int, files []*os.File, err error) {
 func readFull(b []byte) error {
 	for len(b) > 0 {
 		n := 0
-		err := ignoringEINTR(func() (err error) {
+		err := retryOnEINTR(func() (err error) {
 			n, err = unix.Read(connFD, b)
 			return err
 		})
@@ -252,7 +265,8 @@ func readFull(b []byte) error {
 
 // eofIsNil makes the end of the connection a clean end: the parent is gone, or has no more use for this process.
 func eofIsNil(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, unix.EPIPE) ||
+		errors.Is(err, unix.ECONNRESET) {
 		return nil
 	}
 	return err

@@ -27,8 +27,8 @@ const (
 	scratchFD = 4
 )
 
-// spec is what a child needs to know, as JSON in its second argument.
-type spec struct {
+// childSpec is what a child needs to know, as JSON in its second argument.
+type childSpec struct {
 	Program      string   `json:"program"`
 	Args         []string `json:"args,omitempty"`
 	MemoryLimit  int64    `json:"memoryLimit"`
@@ -40,9 +40,9 @@ type spec struct {
 // baseEnv is all that a child sees beside Config.Env.
 var baseEnv = []string{"HOME=/nonexistent", "LC_ALL=C", "TZ=UTC", "GOTRACEBACK=single"}
 
-// forker starts processes from one thread, for two reasons. A process asks to be killed when its parent dies, and the kernel takes the
-// thread that forked it for its parent, so that thread has to live as long as the pool. And it has no capabilities, which is a property
-// of a thread, so its children never have any.
+// forker starts processes from one thread, for two reasons. A process asks to be killed when its parent dies, and the
+// kernel takes the thread that forked it for its parent, so that thread has to live as long as the pool. And it has
+// no capabilities, which is a property of a thread, so its children never have any.
 type forker struct {
 	requests chan func(setUp error)
 	stop     chan struct{}
@@ -52,22 +52,23 @@ func newForker() *forker {
 	return &forker{requests: make(chan func(error)), stop: make(chan struct{})}
 }
 
-func (f *forker) run() {
+func (f *forker) serveRequests() {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
-		// The main thread speaks for the process in some places of /proc, so it keeps its rights: held here, it cannot be the next one.
+		// The main thread speaks for the process in some places of /proc, so it keeps its rights: held here, it cannot be
+		// the next one.
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			f.run()
+			f.serveRequests()
 		}()
 		<-done
 		runtime.UnlockOSThread()
 		return
 	}
-	// This goroutine never unlocks its thread, which therefore ends with it and serves nobody else.
-	// Children inherit it. Go's monitor thread would wake up every 20 µs while an engine computes, which is a twentieth of a child's CPU time;
-	// nothing in a child has to happen on time. Where the kernel refuses, they wake up as often as that.
+	// This goroutine never unlocks its thread, which therefore ends with it and runs nothing else. Children inherit it.
+	// Go's monitor thread would wake up every 20 µs while an engine computes, which is a twentieth of a child's CPU
+	// time; nothing in a child has to happen on time. Where the kernel refuses, they wake up as often as that.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(childTimerSlack), 0, 0, 0)
 	err := dropCapabilities()
 	for {
@@ -80,8 +81,8 @@ func (f *forker) run() {
 	}
 }
 
-// dropCapabilities takes them from the calling thread, for good: a root service's child is root in name only. It owns root's files, and has
-// no other power.
+// dropCapabilities takes them from the calling thread, for good: a root service's child is root in name only. It owns
+// root's files, and has no other power.
 func dropCapabilities() error {
 	// Without it a root user gets all capabilities back by exec.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -94,12 +95,12 @@ func dropCapabilities() error {
 	return nil
 }
 
-func (f *forker) fork(argv0 string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
+func (f *forker) forkExec(argv0 string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
 	done := make(chan struct{})
 	f.requests <- func(setUp error) {
 		defer close(done)
 		if err = setUp; err == nil {
-			keepFiles()
+			setCloseOnExec()
 			pid, err = syscall.ForkExec(argv0, argv, attr)
 		}
 	}
@@ -107,9 +108,9 @@ func (f *forker) fork(argv0 string, argv []string, attr *syscall.ProcAttr) (pid 
 	return pid, err
 }
 
-// keepFiles keeps this process's files out of its children. Go opens all of its own so; but who started the service may have left files
-// open for it, such as a supervisor's sockets, and C code may open some.
-func keepFiles() {
+// setCloseOnExec keeps this process's files out of its children. Go opens all of its own so; but who started the
+// service may have left files open for it, such as a supervisor's sockets, and C code may open some.
+func setCloseOnExec() {
 	if unix.CloseRange(connFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
 	}
@@ -122,19 +123,19 @@ func keepFiles() {
 	}
 }
 
-// ends are the files of one child, opened by the parent: its own ends and the child's.
-type ends struct {
-	conn, words, scratch           *os.File // ours; scratch is the child's as well
-	childConn, childWords, devNull *os.File
+// childFiles are the files of one child, opened by the parent: its own ends and the child's.
+type childFiles struct {
+	conn, stderr, scratch           *os.File // ours; scratch is the child's as well
+	childConn, childStderr, devNull *os.File
 }
 
-// closeChild closes what only the child uses.
-func (e *ends) closeChild() { closeAll(e.childConn, e.childWords, e.devNull) }
+// closeChildEnds closes what only the child uses.
+func (e *childFiles) closeChildEnds() { closeFiles(e.childConn, e.childStderr, e.devNull) }
 
-func (e *ends) closeOurs() { closeAll(e.conn, e.words, e.scratch) }
+func (e *childFiles) closeParentEnds() { closeFiles(e.conn, e.stderr, e.scratch) }
 
-// closeAll closes files of which nothing is buffered or on disk, so no error matters.
-func closeAll(files ...*os.File) {
+// closeFiles closes files of which nothing is buffered or on disk, so no error matters.
+func closeFiles(files ...*os.File) {
 	for _, f := range files {
 		if f != nil {
 			_ = f.Close()
@@ -142,12 +143,12 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-func openEnds(scratchBytes int64) (e *ends, err error) {
-	e = &ends{}
+func openChildFiles(scratchBytes int64) (e *childFiles, err error) {
+	e = &childFiles{}
 	defer func() {
 		if err != nil {
-			e.closeChild()
-			e.closeOurs()
+			e.closeChildEnds()
+			e.closeParentEnds()
 		}
 	}()
 	var pair, pipe [2]int
@@ -155,36 +156,36 @@ func openEnds(scratchBytes int64) (e *ends, err error) {
 		return e, fmt.Errorf("open a socket pair: %w", err)
 	}
 	e.childConn = os.NewFile(uintptr(pair[1]), "child's connection")
-	if e.conn, err = polled(pair[0], "connection to the child"); err != nil {
+	if e.conn, err = newPolledFile(pair[0], "connection to the child"); err != nil {
 		return e, fmt.Errorf("set up the connection: %w", err)
 	}
 	if err = unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		return e, fmt.Errorf("open a pipe: %w", err)
 	}
-	e.childWords = os.NewFile(uintptr(pipe[1]), "child's standard error")
-	if e.words, err = polled(pipe[0], "standard error of the child"); err != nil {
+	e.childStderr = os.NewFile(uintptr(pipe[1]), "child's standard error")
+	if e.stderr, err = newPolledFile(pipe[0], "standard error of the child"); err != nil {
 		return e, fmt.Errorf("set up the pipe: %w", err)
 	}
 	if e.devNull, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return e, err
 	}
 	if scratchBytes > 0 {
-		if e.scratch, err = newScratch(scratchBytes); err != nil {
+		if e.scratch, err = newScratchFile(scratchBytes); err != nil {
 			return e, fmt.Errorf("make the scratch file: %w", err)
 		}
 	}
 	return e, nil
 }
 
-// polled makes our end of a pair non-blocking, so that it goes on the poller and takes deadlines. The child's end stays as it is: an engine
-// that writes to its standard error expects to block.
-func polled(fd int, name string) (*os.File, error) {
+// newPolledFile makes our end of a pair non-blocking, so that it goes on the poller and takes deadlines. The child's
+// end stays as it is: an engine that writes to its standard error expects to block.
+func newPolledFile(fd int, name string) (*os.File, error) {
 	err := unix.SetNonblock(fd, true)
 	return os.NewFile(uintptr(fd), name), err
 }
 
-// newScratch returns a memory file of fixed size: neither side can grow or shrink it under the other's mapping.
-func newScratch(size int64) (*os.File, error) {
+// newScratchFile returns a memory file of fixed size: neither side can grow or shrink it under the other's mapping.
+func newScratchFile(size int64) (*os.File, error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate("inkstream-scratch", flags|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
@@ -195,74 +196,75 @@ func newScratch(size int64) (*os.File, error) {
 	}
 	f := os.NewFile(uintptr(fd), "scratch")
 	if err := f.Truncate(size); err != nil {
-		closeAll(f)
+		closeFiles(f)
 		return nil, err
 	}
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL); err != nil {
-		closeAll(f)
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS,
+		unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL); err != nil {
+		closeFiles(f)
 		return nil, fmt.Errorf("seal: %w", err)
 	}
 	return f, nil
 }
 
-// start starts a child and waits until it is ready.
-func (p *Pool) start(ctx context.Context) (*process, error) {
-	proc, err := p.spawn()
+// startProcess starts a child and waits until it is ready.
+func (p *Pool) startProcess(ctx context.Context) (*process, error) {
+	proc, err := p.spawnProcess()
 	if err != nil {
 		return nil, fmt.Errorf("start %s child: %w", p.cfg.Program, err)
 	}
 	if err := proc.awaitReady(ctx); err != nil {
-		proc.finish(nil)
-		proc.discard()
+		proc.killAndWait(nil)
+		proc.closeFiles()
 		return nil, fmt.Errorf("start %s child: %w", p.cfg.Program, err)
 	}
-	p.started(proc)
+	p.countStarted(proc)
 	return proc, nil
 }
 
-// spawn starts the process and the goroutines that belong to it.
-func (p *Pool) spawn() (*process, error) {
-	if !p.enter() {
+// spawnProcess starts the process and the goroutines that belong to it.
+func (p *Pool) spawnProcess() (*process, error) {
+	if !p.registerStart() {
 		return nil, ErrClosed
 	}
 	defer p.processes.Done()
 
-	arg, err := json.Marshal(spec{
+	arg, err := json.Marshal(childSpec{
 		Program: p.cfg.Program, Args: p.cfg.Args, MemoryLimit: p.cfg.MemoryLimit,
 		ReadOnly: p.cfg.ReadOnly, ReadWrite: p.cfg.ReadWrite, ScratchBytes: p.cfg.ScratchBytes,
 	})
 	if err != nil {
 		return nil, err
 	}
-	e, err := openEnds(p.cfg.ScratchBytes)
+	e, err := openChildFiles(p.cfg.ScratchBytes)
 	if err != nil {
 		return nil, err
 	}
-	defer e.closeChild()
+	defer e.closeChildEnds()
 	raw, err := e.conn.SyscallConn()
 	if err != nil {
-		e.closeOurs()
+		e.closeParentEnds()
 		return nil, err
 	}
 	// None of these is on the poller, so taking their numbers changes nothing about them.
-	files := []uintptr{e.devNull.Fd(), e.devNull.Fd(), e.childWords.Fd(), e.childConn.Fd()}
+	files := []uintptr{e.devNull.Fd(), e.devNull.Fd(), e.childStderr.Fd(), e.childConn.Fd()}
 	if e.scratch != nil {
 		files = append(files, e.scratch.Fd())
 	}
-	pid, err := p.forker.fork("/proc/self/exe", []string{os.Args[0], childArg, string(arg)}, &syscall.ProcAttr{
+	pid, err := p.forker.forkExec("/proc/self/exe", []string{os.Args[0], childArg, string(arg)}, &syscall.ProcAttr{
 		Dir: "/", Env: slices.Concat(p.cfg.Env, baseEnv), Files: files, // of two with one name the first counts
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		e.closeOurs()
+		e.closeParentEnds()
 		return nil, err
 	}
 	proc := &process{
-		pid: pid, cfg: &p.cfg, conn: e.conn, raw: raw, scratch: e.scratch, words: newLastWords(e.words),
-		watch: p.watch, done: make(chan struct{}), buf: make([]byte, frameBuffer),
+		pid: pid, cfg: &p.cfg, conn: e.conn, raw: raw, scratch: e.scratch, stderr: newStderrTail(e.stderr),
+		startWatch: p.startWatch, done: make(chan struct{}), buf: make([]byte, frameBuffer),
 	}
 	// Without it the memory watch is blind, and the limit on data memory stays.
 	proc.status, _ = os.Open("/proc/" + strconv.Itoa(pid) + "/status")
-	p.adopt(proc)
+	p.addProcess(proc)
 	return proc, nil
 }

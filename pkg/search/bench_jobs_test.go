@@ -11,8 +11,9 @@ import (
 	"inkstream.dev/pkg/search"
 )
 
-// BenchmarkJobs writes what jobs of one page make a server write: each worker a page and then its document, and beside them, as the projector does,
-// the documents and the events of all jobs once more, many at a time. It reports the processor time of a job.
+// BenchmarkJobs writes what jobs of one page make a server write: each worker a page and then its document, and
+// beside them, as the projector does, the documents and the events of all jobs once more, many at a time. It reports
+// the processor time of a job.
 func BenchmarkJobs(b *testing.B) {
 	b.Run("80_a_second", func(b *testing.B) { benchmarkJobs(b, 2, 80) })
 	for _, workers := range []int{2, 16} {
@@ -57,8 +58,10 @@ func benchmarkJobs(b *testing.B, workers, rate int) {
 				docs = append(docs, jobDocument(i))
 				for k := range events {
 					trail = append(trail, search.Event{
-						Tenant: "acme", Job: docs[len(docs)-1].Job, ID: fmt.Sprintf("%024d", i*events+k), Sequence: uint64(i*events + k + 1), Type: "stage_done", Run: 1,
-						Stage: "render", Time: time.Now(), Attributes: map[string]string{"unit": "1"}, ExpireTime: time.Now().Add(time.Hour),
+						Tenant: "acme", Job: docs[len(docs)-1].Job, ID: fmt.Sprintf("%024d", i*events+k),
+						Sequence: uint64(i*events + k + 1), Type: "stage_done", Run: 1,
+						Stage: "render", Time: time.Now(), Attributes: map[string]string{"unit": "1"},
+						ExpireTime: time.Now().Add(time.Hour),
 					})
 				}
 			}
@@ -77,7 +80,8 @@ func benchmarkJobs(b *testing.B, workers, rate int) {
 					<-due
 				}
 				doc := jobDocument(i)
-				check(s.PutPages(b.Context(), []search.Page{{Tenant: "acme", Job: doc.Job, Run: 1, Number: 1, Language: "en", Text: texts[i]}}))
+				check(s.PutPages(b.Context(), []search.Page{{Tenant: "acme", Job: doc.Job, Run: 1, Number: 1, Language: "en",
+					Text: texts[i]}}))
 				check(s.PutDocument(b.Context(), doc))
 				if i%atOnce == atOnce-1 {
 					follow <- i + 1 - atOnce
@@ -95,7 +99,8 @@ func jobDocument(i int) search.Document {
 	at := time.Unix(1_700_000_000, 0).Add(time.Duration(i) * 10 * time.Millisecond)
 	run := search.StageRun{Start: at, End: at.Add(20 * time.Millisecond), Units: 1, Busy: 5 * time.Millisecond}
 	return search.Document{
-		Tenant: "acme", Job: fmt.Sprintf("01J%023d", i), Filename: "report.pdf", SHA256: strings.Repeat("ab", 32), PageCount: 1, State: "SUCCEEDED",
+		Tenant: "acme", Job: fmt.Sprintf("01J%023d", i), Filename: "report.pdf", SHA256: strings.Repeat("ab", 32),
+		PageCount: 1, State: "SUCCEEDED",
 		CreateTime: at, EndTime: at.Add(time.Second), Lane: "small", Labels: map[string]string{"caller": "bench"},
 		Stages: map[string]search.StageRun{"ingest": run, "scan": run, "render": run, "index": run},
 	}

@@ -22,7 +22,8 @@ type vocabulary struct {
 func newVocabulary(size int) *vocabulary {
 	random := rand.New(rand.NewPCG(1, 2))
 	v := &vocabulary{random: random, zipf: rand.NewZipf(random, 1.1, 3, uint64(size-1))}
-	syllables := []string{"ba", "con", "de", "ti", "on", "ra", "ing", "pre", "sta", "mo", "lu", "ex", "per", "al", "ment", "in"}
+	syllables := []string{"ba", "con", "de", "ti", "on", "ra", "ing", "pre", "sta", "mo", "lu", "ex", "per", "al", "ment",
+		"in"}
 	for i := range size {
 		var b strings.Builder
 		for n := i + 3; n > 0; n /= len(syllables) {
@@ -74,7 +75,8 @@ func BenchmarkPutPages(b *testing.B) {
 		b.StopTimer()
 		pages := make([]search.Page, chunk)
 		for j := range pages {
-			pages[j] = search.Page{Tenant: "acme", Job: fmt.Sprintf("job-%05d", i/20), Run: 1, Number: i%20*chunk + j + 1, Text: v.text(500)}
+			pages[j] = search.Page{Tenant: "acme", Job: fmt.Sprintf("job-%05d", i/20), Run: 1, Number: i%20*chunk + j + 1,
+				Text: v.text(500)}
 		}
 		b.StartTimer()
 		before, start := cpuTime(), time.Now()
@@ -107,7 +109,8 @@ func BenchmarkSearch(b *testing.B) {
 		}
 	}
 	for _, text := range []string{
-		v.words[0], v.words[500], v.words[20_000], v.words[20] + " " + v.words[300], `"` + v.words[1] + " " + v.words[2] + `"`, "con*",
+		v.words[0], v.words[500], v.words[20_000], v.words[20] + " " + v.words[300],
+		`"` + v.words[1] + " " + v.words[2] + `"`, "con*",
 	} {
 		b.Run(text, func(b *testing.B) {
 			for b.Loop() {

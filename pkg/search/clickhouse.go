@@ -25,15 +25,15 @@ import (
 const (
 	// chReadTimeout bounds the silence of a server. Without it, one that hangs would hold its caller forever.
 	chReadTimeout = 60 * time.Second
-	// chPurgeEvery is how often rows of deleted jobs are taken off the disk. A server rewrites whole parts of tables for it, so that many jobs at a
-	// time cost little more than one.
+	// chPurgeEvery is how often rows of deleted jobs are taken off the disk. A server rewrites whole parts of tables for
+	// it, so that many jobs at a time cost little more than one.
 	chPurgeEvery = time.Hour
 	// chConnections is for searches; writes share one.
 	chConnections = 16
 )
 
-// The exceptions of a server that come again however often one asks: a statement that it does not understand, which is a mistake here, or
-// somebody who may not ask.
+// The exceptions of a server that come again however often a statement is tried: one that it does not understand, which
+// is a mistake here, or a user without the permission.
 var chPermanent = []int32{
 	16, 42, 43, 46, 47, 53, 60, 62, // columns, arguments, functions, identifiers, types, tables, syntax
 	192, 193, 497, 516, // users, passwords, grants
@@ -41,40 +41,43 @@ var chPermanent = []int32{
 
 const chUnknownDatabase = 81
 
-// chColumnExists are what servers say of a column that is there already: another process was faster, or a migration broke off.
+// chColumnExists are what servers say of a column that is there already: another process was faster, or a migration
+// broke off.
 var chColumnExists = []int32{15, 44}
 
 //go:embed migrations/*.sql
 var chMigrations embed.FS
 
-// ClickHouse is a Store in a database of a ClickHouse server, of any version from 18.16 on. Create one with OpenClickHouse.
+// ClickHouse is a Store in a database of a ClickHouse server, of any version from 18.16 on. Create one with
+// OpenClickHouse.
 //
-// Nothing in the server is unique or transactional, so the Store makes up for it: each row has a version, queries take that which is highest, and
-// merges of the server drop the others some time. What becomes visible together is inserted as one block. Rows of deleted pages are hidden by
-// rows of a higher version, and taken off the disk together with others', within the hour.
+// Nothing in the server is unique or transactional, so the Store makes up for it: each row has a version, queries
+// take that which is highest, and merges of the server drop the others some time. What becomes visible together is
+// inserted as one block. Rows of deleted pages are hidden by rows of a higher version, and taken off the disk
+// together with others', within the hour.
 type ClickHouse struct {
-	conn     driver.Conn
-	options  *clickhouse.Options
-	purgeGap time.Duration
-	pages    *gatherer[Page]
-	docs     *gatherer[Document]
-	purger   *purger
+	conn          driver.Conn
+	options       *clickhouse.Options
+	purgeInterval time.Duration
+	pages         *insertBatcher[Page]
+	documents     *insertBatcher[Document]
+	purger        *purger
 
 	mu    sync.Mutex // guards what follows
 	ready bool       // the schema is there
 }
 
-// OpenClickHouse returns the index in the database that the URL names, making it where it is missing. A server that does not answer yet is no
-// error: calls are Busy faults until it does.
+// OpenClickHouse returns the index in the database that the URL names, making it where it is missing. A server that
+// does not answer yet is no error: calls are Busy faults until it does.
 func OpenClickHouse(ctx context.Context, rawURL string) (*ClickHouse, error) {
 	s, err := newClickHouse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	s.pages = newGatherer(s.storePages, func(p Page) int { return len(p.Text) })
-	s.docs = newGatherer(s.storeDocuments, func(Document) int { return 0 })
-	s.purger = newPurger(s, s.purgeGap)
-	if err := s.await(ctx); err != nil && fault.KindOf(err) != fault.Busy {
+	s.pages = newInsertBatcher(s.storePages, func(p Page) int { return len(p.Text) })
+	s.documents = newInsertBatcher(s.storeDocuments, func(Document) int { return 0 })
+	s.purger = newPurger(s, s.purgeInterval)
+	if err := s.awaitSchema(ctx); err != nil && fault.KindOf(err) != fault.Busy {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -97,9 +100,11 @@ func newClickHouse(rawURL string) (*ClickHouse, error) {
 	u.RawQuery = q.Encode()
 	options, err := clickhouse.ParseDSN(u.String())
 	if err != nil {
-		return nil, errors.New("index URL: want clickhouse://user:password@host:9000/database and parameters of clickhouse-go")
+		return nil,
+			errors.New("index URL: want clickhouse://user:password@host:9000/database and parameters of clickhouse-go")
 	}
-	if options.Auth.Database = strings.Trim(options.Auth.Database, "/"); options.Auth.Database == "" || len(options.Addr) == 0 || u.Host == "" {
+	if options.Auth.Database = strings.Trim(options.Auth.Database, "/"); options.Auth.Database == "" ||
+		len(options.Addr) == 0 || u.Host == "" {
 		return nil, errors.New("index URL: want clickhouse://user:password@host:9000/database")
 	}
 	if options.ReadTimeout == 0 {
@@ -116,24 +121,24 @@ func newClickHouse(rawURL string) (*ClickHouse, error) {
 	if err != nil {
 		return nil, errors.New("index URL: clickhouse-go refuses it")
 	}
-	return &ClickHouse{conn: conn, options: options, purgeGap: gap}, nil
+	return &ClickHouse{conn: conn, options: options, purgeInterval: gap}, nil
 }
 
-// await sees to it that the schema is there.
-func (s *ClickHouse) await(ctx context.Context) error {
+// awaitSchema sees to it that the schema is there.
+func (s *ClickHouse) awaitSchema(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ready {
 		return nil
 	}
-	err := s.migrate(ctx)
+	err := s.migrateSchema(ctx)
 	if e, ok := errors.AsType[*clickhouse.Exception](err); ok && e.Code == chUnknownDatabase {
 		if err = s.createDatabase(ctx); err == nil {
-			err = s.migrate(ctx)
+			err = s.migrateSchema(ctx)
 		}
 	}
 	s.ready = err == nil
-	return chClassify(ctx, "open the index", err)
+	return classifyServerError(ctx, "open the index", err)
 }
 
 // createDatabase makes the database, which a connection cannot do that names it.
@@ -145,11 +150,12 @@ func (s *ClickHouse) createDatabase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+chName(s.options.Auth.Database)), conn.Close())
+	return errors.Join(conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+quoteIdentifier(s.options.Auth.Database)),
+		conn.Close())
 }
 
-// chName quotes a name.
-func chName(name string) string {
+// quoteIdentifier quotes a name.
+func quoteIdentifier(name string) string {
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
 }
 
@@ -158,17 +164,17 @@ type features struct {
 	TTL, BloomFilter, Fsync bool
 }
 
-// featuresOf says what a server of that version has for certain.
-func featuresOf(v driver.ServerVersion) features {
+// featuresOfVersion says what a server of that version has for certain.
+func featuresOfVersion(v driver.ServerVersion) features {
 	from := func(major, minor uint64) bool {
 		return v.Version.Major > major || v.Version.Major == major && v.Version.Minor >= minor
 	}
 	return features{TTL: from(19, 11), BloomFilter: from(20, 3), Fsync: from(21, 3)}
 }
 
-// migrate brings the database to the version that this program knows. Several processes may do so at once: each statement is one that may be
-// repeated.
-func (s *ClickHouse) migrate(ctx context.Context) error {
+// migrateSchema brings the database to the version that this program knows. Several processes may do so at once: each
+// statement is one that may be repeated.
+func (s *ClickHouse) migrateSchema(ctx context.Context) error {
 	version, err := s.conn.ServerVersion()
 	if err != nil {
 		return err
@@ -190,15 +196,15 @@ func (s *ClickHouse) migrate(ctx context.Context) error {
 		return fault.New(fault.Internal, "the index has version %d, this program knows only %d", done, len(names))
 	}
 	for _, name := range names[done:] {
-		if err := s.apply(ctx, name, featuresOf(*version)); err != nil {
+		if err := s.applyMigration(ctx, name, featuresOfVersion(*version)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// apply runs one migration, and notes that it was.
-func (s *ClickHouse) apply(ctx context.Context, name string, has features) error {
+// applyMigration runs one migration, and notes that it was.
+func (s *ClickHouse) applyMigration(ctx context.Context, name string, has features) error {
 	text, err := chMigrations.ReadFile(name)
 	if err != nil {
 		return err
@@ -227,14 +233,14 @@ func (s *ClickHouse) apply(ctx context.Context, name string, has features) error
 	if err != nil {
 		return err
 	}
-	return s.insert(ctx, `schema_migrations (version, name, applied)`, 1, func(int) []any {
+	return s.insertRows(ctx, `schema_migrations (version, name, applied)`, 1, func(int) []any {
 		return []any{uint32(number), strings.TrimPrefix(name, "migrations/"), time.Now()}
 	})
 }
 
-// insert stores rows as one block, which the server stores, and shows, whole or not at all.
-func (s *ClickHouse) insert(ctx context.Context, table string, n int, row func(i int) []any) error {
-	batch, err := s.prepare(ctx, table)
+// insertRows stores rows as one block, which the server stores, and shows, whole or not at all.
+func (s *ClickHouse) insertRows(ctx context.Context, table string, n int, row func(i int) []any) error {
+	batch, err := s.prepareBatch(ctx, table)
 	if err != nil {
 		return err
 	}
@@ -247,9 +253,10 @@ func (s *ClickHouse) insert(ctx context.Context, table string, n int, row func(i
 	return batch.Send()
 }
 
-// prepare begins a block of rows. That is sent to its end where ctx ends, each wait for the server bounded: the driver looks at a batch's context in a
-// goroutine of its own, which may come too late, when the batch is stored and its connection in other hands, and closes that.
-func (s *ClickHouse) prepare(ctx context.Context, table string) (driver.Batch, error) {
+// prepareBatch begins a block of rows. That is sent to its end where ctx ends, each wait for the server bounded: the
+// driver looks at a batch's context in a goroutine of its own, which may come too late, when the batch is stored and
+// its connection in other hands, and closes that.
+func (s *ClickHouse) prepareBatch(ctx context.Context, table string) (driver.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -258,36 +265,37 @@ func (s *ClickHouse) prepare(ctx context.Context, table string) (driver.Batch, e
 
 // Ping asks the server for nothing much.
 func (s *ClickHouse) Ping(ctx context.Context) error {
-	if err := s.await(ctx); err != nil {
+	if err := s.awaitSchema(ctx); err != nil {
 		return err
 	}
-	return chClassify(ctx, "ping the index", s.conn.Ping(ctx))
+	return classifyServerError(ctx, "ping the index", s.conn.Ping(ctx))
 }
 
 // Schema returns the version of the server and of the index's schema.
 func (s *ClickHouse) Schema(ctx context.Context) (server string, schema int, err error) {
-	if err := s.await(ctx); err != nil {
+	if err := s.awaitSchema(ctx); err != nil {
 		return "", 0, err
 	}
 	version, err := s.conn.ServerVersion()
 	if err != nil {
-		return "", 0, chClassify(ctx, "ask for the version", err)
+		return "", 0, classifyServerError(ctx, "ask for the version", err)
 	}
 	var applied uint32
 	err = s.conn.QueryRow(ctx, `SELECT max(version) FROM schema_migrations`).Scan(&applied)
-	return "ClickHouse " + version.Version.String(), int(applied), chClassify(ctx, "read the schema's version", err)
+	return "ClickHouse " + version.Version.String(), int(applied),
+		classifyServerError(ctx, "read the schema's version", err)
 }
 
 // Close waits for writes in hand, and ends the Store.
 func (s *ClickHouse) Close() error {
-	s.pages.close()
-	s.docs.close()
-	s.purger.close()
+	s.pages.stopAndWait()
+	s.documents.stopAndWait()
+	s.purger.stopAndWait()
 	return s.conn.Close()
 }
 
-// chClassify says what was being done, and makes an error that may pass a Busy fault.
-func chClassify(ctx context.Context, doing string, err error) error {
+// classifyServerError says what was being done, and makes an error that may pass a Busy fault.
+func classifyServerError(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -306,7 +314,8 @@ func chClassify(ctx context.Context, doing string, err error) error {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
 	}
 	_, isNet := errors.AsType[net.Error](err)
-	if isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, clickhouse.ErrAcquireConnTimeout) ||
+	if isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, clickhouse.ErrAcquireConnTimeout) ||
 		errors.Is(err, clickhouse.ErrServerUnexpectedData) || errors.Is(err, net.ErrClosed) {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
 	}
@@ -314,5 +323,5 @@ func chClassify(ctx context.Context, doing string, err error) error {
 	return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
 }
 
-// end ends a reading. What went wrong with it, rows.Err has said.
-func end(rows driver.Rows) { _ = rows.Close() }
+// closeRows ends a reading. What went wrong with it, rows.Err has said.
+func closeRows(rows driver.Rows) { _ = rows.Close() }

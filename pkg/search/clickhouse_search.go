@@ -16,42 +16,45 @@ const (
 	weightScale = 1_000_000
 	// idfScale does the same for what a word's rarity multiplies them by.
 	idfScale = 1000
-	// idfPages stands for the number of pages in that rarity. The true one would have to be counted, and changes only how much rarity counts.
+	// idfPages stands for the number of pages in that rarity. The true one would have to be counted, and changes only
+	// how much rarity counts.
 	idfPages = 1e7
 	// These are those of BM25, with an average page for the average.
 	bm25K, bm25B, bm25Words = 1.2, 0.75, 300
-	// scanRows is about how many rows of words one statement brings together by their pages, and scanSimple how many it goes through: what a server does in
-	// some 50 ms of a core. Where a query has more, pages are ranked within windows of jobs, one after the other.
-	scanRows, scanSimple = 1 << 16, 1 << 19
-	// sampleShare is the part of the jobs that words are counted in, and sampleEnough how many rows of a word there say how many there are.
+	// scanRows is about how many rows of words one statement brings together by their pages, and scanSingleRows how many
+	// it goes through: what a server does in some 50 ms of a core. Where a query has more, pages are ranked within
+	// windows of jobs, one after the other.
+	scanRows, scanSingleRows = 1 << 16, 1 << 19
+	// sampleShare is the part of the jobs that words are counted in, and sampleEnough how many rows of a word there say
+	// how many there are.
 	sampleShare, sampleEnough = 32, 64
-	// maxLooked bounds how many pages a call reads to find those that really match: of phrases, only the words and about where they stand are known
-	// beforehand. A Result may have fewer hits than wanted for it, and a cursor.
-	maxLooked = 4096
+	// maxPagesRead bounds how many pages a call reads to find those that really match: of phrases, only the words and
+	// about where they stand are known beforehand. A Result may have fewer hits than wanted for it, and a cursor.
+	maxPagesRead = 4096
 	// phraseCandidates is how many pages with all words of a phrase are asked for at once where the first few did not do.
 	phraseCandidates = 2048
 )
 
-// weightOf says how much a word counts for a page that has it n times among total words: BM25 without rarity.
-func weightOf(n, total int) uint32 {
+// computeWeight says how much a word counts for a page that has it n times among total words: BM25 without rarity.
+func computeWeight(n, total int) uint32 {
 	tf := float64(n)
 	return uint32(math.Round(weightScale * tf / (tf + bm25K*(1-bm25B+bm25B*float64(total)/bm25Words))))
 }
 
-// str, strs and nums write literals.
-func str(s string) string {
+// quoteString, strs and nums write literals.
+func quoteString(s string) string {
 	return "'" + strings.NewReplacer("\\", "\\\\", "'", "\\'", "\x00", "\\0").Replace(s) + "'"
 }
 
-func strs(list []string) string {
+func quoteStrings(list []string) string {
 	quoted := make([]string, len(list))
 	for i, s := range list {
-		quoted[i] = str(s)
+		quoted[i] = quoteString(s)
 	}
 	return "(" + strings.Join(quoted, ", ") + ")"
 }
 
-func nums(list []uint64) string {
+func joinNumbers(list []uint64) string {
 	var b strings.Builder
 	for i, n := range list {
 		if i > 0 {
@@ -70,28 +73,28 @@ type candidate struct {
 	score   uint64
 }
 
-func (c candidate) position(in window) position {
+func (c candidate) toPosition(in window) position {
 	return position{score: float64(c.score), row: int64(c.jid), sub: int64(c.page), in: in}
 }
 
 // Search finds pages: the words suggest candidates in the order of their scores, and the pages say which of them match.
 func (s *ClickHouse) Search(ctx context.Context, q Query) (Result, error) {
-	clauses, after, err := q.check()
+	clauses, after, err := q.prepareQuery()
 	if err != nil {
 		return Result{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("search: %w", err)
 	}
-	if err := s.await(ctx); err != nil {
+	if err := s.awaitSchema(ctx); err != nil {
 		return Result{}, err
 	}
-	result, err := s.search(ctx, q, newMatcher(clauses), after)
-	return result, chClassify(ctx, "search", err)
+	result, err := s.searchPages(ctx, q, newMatcher(clauses), after)
+	return result, classifyServerError(ctx, "search", err)
 }
 
-func (s *ClickHouse) search(ctx context.Context, q Query, m *Matcher, after *position) (Result, error) {
-	terms, err := s.terms(ctx, q.Tenant, m)
+func (s *ClickHouse) searchPages(ctx context.Context, q Query, m *Matcher, after *position) (Result, error) {
+	terms, err := s.resolveTerms(ctx, q.Tenant, m)
 	if err != nil || terms == nil {
 		return Result{}, err
 	}
@@ -102,42 +105,43 @@ func (s *ClickHouse) search(ctx context.Context, q Query, m *Matcher, after *pos
 	fetch := q.Limit + q.Limit/2 + 8 // words lead straight to the pages, but for rows of earlier texts
 	var result Result
 	for looked := 0; ; {
-		found, err := s.candidates(ctx, q, terms, in, after, fetch)
+		found, err := s.findCandidates(ctx, q, terms, in, after, fetch)
 		if err != nil {
 			return Result{}, err
 		}
-		last, full, err := s.take(ctx, q, m, found, in, &result)
+		last, full, err := s.collectHits(ctx, q, m, found, in, &result)
 		if err != nil {
 			return Result{}, err
 		}
 		looked += len(found)
 		switch more := len(found) == fetch; {
-		case !full && more && looked < maxLooked:
+		case !full && more && looked < maxPagesRead:
 			after, fetch = &last, phraseCandidates
 			continue
 		case full || more:
-			result.NextCursor = newCursor(q.hash(), last)
+			result.NextCursor = encodeCursor(q.queryHash(), last)
 		case in.to != 0:
-			in, after = in.next(), nil
+			in, after = in.nextWindow(), nil
 			continue
 		}
-		return result, s.nameDocuments(ctx, q.Tenant, result.Hits)
+		return result, s.fillDocumentNames(ctx, q.Tenant, result.Hits)
 	}
 }
 
-// firstWindow returns the window to begin with: everything, unless the words have too many rows for one statement. Windows are of the numbers of jobs,
-// in which jobs of all times lie mixed; a window ends before to, or with the last number if that is 0.
+// firstWindow returns the window to begin with: everything, unless the words have too many rows for one statement.
+// Windows are of the numbers of jobs, in which jobs of all times lie mixed; a window ends before to, or with the last
+// number if that is 0.
 func firstWindow(q Query, terms []term) window {
 	var rows, must uint64
 	for _, t := range terms {
 		rows += t.pages
-		must += 1 - bit(t.not)
+		must += 1 - boolToUint(t.not)
 	}
-	windows := 1 + rows/scanSimple
+	windows := 1 + rows/scanSingleRows
 	switch {
-	case led(terms):
+	case hasSelectiveTerm(terms):
 		windows += must * terms[0].pages / scanRows
-	case !simple(terms):
+	case !isSingleWord(terms):
 		windows += rows / scanRows
 	}
 	if windows == 1 || q.Job != "" {
@@ -146,13 +150,14 @@ func firstWindow(q Query, terms []term) window {
 	return window{to: int64(math.MaxUint64 / windows)}
 }
 
-// led reports whether a query's rarest word leaves so few pages that they are gathered first.
-func led(terms []term) bool {
+// hasSelectiveTerm reports whether a query's rarest word leaves so few pages that they are gathered first.
+func hasSelectiveTerm(terms []term) bool {
 	return len(terms) > 1 && !terms[1].not && !terms[0].prefix && (terms[1].prefix || terms[1].pages > 2*terms[0].pages)
 }
 
-// next returns the window after one that has an end, twice as wide: the fewer pages of the last one matched, the more may be looked through.
-func (w window) next() window {
+// nextWindow returns the window after one that has an end, twice as wide: the fewer pages of the last one matched,
+// the more may be looked through.
+func (w window) nextWindow() window {
 	from, to := uint64(w.from), uint64(w.to)
 	if width := 2 * (to - from); width > to-from && math.MaxUint64-to > width {
 		return window{from: w.to, to: int64(to + width)}
@@ -160,8 +165,8 @@ func (w window) next() window {
 	return window{from: w.to}
 }
 
-// where writes the window as a condition, after an AND.
-func (w window) where() string {
+// windowCondition writes the window as a condition, after an AND.
+func (w window) windowCondition() string {
 	var s string
 	if w.from != 0 {
 		s = fmt.Sprintf(" AND jid >= %d", uint64(w.from))
@@ -172,13 +177,15 @@ func (w window) where() string {
 	return s
 }
 
-// take reads candidates, some more each time, until there are as many hits as the query wants and one more. It returns the position of the last hit, or
-// of the last candidate if it took all of them, and whether it left a hit out.
-func (s *ClickHouse) take(ctx context.Context, q Query, m *Matcher, found []candidate, in window, result *Result) (last position, full bool, err error) {
+// collectHits reads candidates, some more each time, until there are as many hits as the query wants and one more. It
+// returns the position of the last hit, or of the last candidate if it took all of them, and whether it left a hit
+// out.
+func (s *ClickHouse) collectHits(ctx context.Context, q Query, m *Matcher, found []candidate, in window,
+	result *Result) (last position, full bool, err error) {
 	for size := q.Limit + q.Limit/2 + 8; len(found) > 0; size = min(2*size, 512) {
 		part := found[:min(size, len(found))]
 		found = found[len(part):]
-		hits, err := s.verify(ctx, q, m, part)
+		hits, err := s.verifyCandidates(ctx, q, m, part)
 		if err != nil {
 			return last, false, err
 		}
@@ -187,7 +194,7 @@ func (s *ClickHouse) take(ctx context.Context, q Query, m *Matcher, found []cand
 				return last, true, nil
 			}
 			result.Hits = append(result.Hits, hits[i]...)
-			last = c.position(in)
+			last = c.toPosition(in)
 		}
 	}
 	return last, false, nil
@@ -195,26 +202,26 @@ func (s *ClickHouse) take(ctx context.Context, q Query, m *Matcher, found []cand
 
 // term is a word that a page must have, or must not have, in any of its forms.
 type term struct {
-	forms  []string
-	prefix bool // forms has one word, and words that begin with it do
-	not    bool
-	pages  uint64 // about how many have it; 0 of beginnings, which nobody counts
-	phrase int    // of which phrase it is, from 1; 0 of none
-	place  int    // its place in the phrase
+	forms    []string
+	prefix   bool // forms has one word, and words that begin with it do
+	not      bool
+	pages    uint64 // about how many have it; 0 of beginnings, which are not counted
+	phrase   int    // of which phrase it is, from 1; 0 of none
+	position int    // its place in the phrase
 }
 
-// where writes the condition on a row of words.
-func (t term) where() string {
+// termCondition writes the condition on a row of words.
+func (t term) termCondition() string {
 	if !t.prefix {
 		if len(t.forms) == 1 {
-			return "word = " + str(t.forms[0])
+			return "word = " + quoteString(t.forms[0])
 		}
-		return "word IN " + strs(t.forms)
+		return "word IN " + quoteStrings(t.forms)
 	}
 	if end := afterPrefix(t.forms[0]); end != "" {
-		return "(word >= " + str(t.forms[0]) + " AND word < " + str(end) + ")"
+		return "(word >= " + quoteString(t.forms[0]) + " AND word < " + quoteString(end) + ")"
 	}
-	return "word >= " + str(t.forms[0])
+	return "word >= " + quoteString(t.forms[0])
 }
 
 // afterPrefix returns the first string, by bytes, that comes after all that begin with prefix.
@@ -230,8 +237,9 @@ func afterPrefix(prefix string) string {
 	return ""
 }
 
-// rarity is what a term's weights are multiplied by. It goes by powers of two, so that it is the same for every part of a query's hits although pages come.
-func (t term) rarity() uint64 {
+// rarityWeight is what a term's weights are multiplied by. It rounds the count of pages to a power of two, so that it
+// is the same for every part of a query's hits although pages come.
+func (t term) rarityWeight() uint64 {
 	pages := float64(uint64(1) << bits.Len64(t.pages))
 	if t.pages == 0 { // a beginning, which is nothing rare
 		pages = 10_000
@@ -239,9 +247,9 @@ func (t term) rarity() uint64 {
 	return uint64(math.Round(idfScale * math.Log1p(idfPages/pages)))
 }
 
-// terms returns the query's words, those that a page must have first and the rarest of them at the front; nil if no page has one of them. Phrases that
-// pages must not have are left out: only a page's text tells.
-func (s *ClickHouse) terms(ctx context.Context, tenant string, m *Matcher) ([]term, error) {
+// resolveTerms returns the query's words, those that a page must have first and the rarest of them at the front; nil
+// if no page has one of them. Phrases that pages must not have are left out: only a page's text tells.
+func (s *ClickHouse) resolveTerms(ctx context.Context, tenant string, m *Matcher) ([]term, error) {
 	var terms []term
 	var all []string
 	for n, p := range m.clauses {
@@ -251,7 +259,7 @@ func (s *ClickHouse) terms(ctx context.Context, tenant string, m *Matcher) ([]te
 		for i, forms := range p.words {
 			t := term{forms: forms, prefix: p.prefix && i == len(p.words)-1, not: p.not}
 			if len(p.words) > 1 {
-				t.phrase, t.place = n+1, i
+				t.phrase, t.position = n+1, i
 			}
 			if !t.prefix {
 				all = append(all, forms...)
@@ -259,7 +267,7 @@ func (s *ClickHouse) terms(ctx context.Context, tenant string, m *Matcher) ([]te
 			terms = append(terms, t)
 		}
 	}
-	if err := s.count(ctx, tenant, all, terms); err != nil {
+	if err := s.countTerms(ctx, tenant, all, terms); err != nil {
 		return nil, err
 	}
 	for _, t := range terms {
@@ -269,26 +277,28 @@ func (s *ClickHouse) terms(ctx context.Context, tenant string, m *Matcher) ([]te
 	}
 	terms = slices.DeleteFunc(terms, func(t term) bool { return t.not && !t.prefix && t.pages == 0 })
 	slices.SortStableFunc(terms, func(a, b term) int {
-		return slices.Compare([]uint64{bit(a.not), bit(a.prefix), a.pages}, []uint64{bit(b.not), bit(b.prefix), b.pages})
+		return slices.Compare([]uint64{boolToUint(a.not), boolToUint(a.prefix), a.pages},
+			[]uint64{boolToUint(b.not), boolToUint(b.prefix), b.pages})
 	})
 	return terms, nil
 }
 
-func bit(b bool) uint64 {
+func boolToUint(b bool) uint64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// count finds out how many pages have each word, and drops forms that none has. Frequent words are counted in a part of the jobs.
-func (s *ClickHouse) count(ctx context.Context, tenant string, all []string, terms []term) error {
+// countTerms finds out how many pages have each word, and drops forms that none has. Frequent words are counted in a
+// part of the jobs.
+func (s *ClickHouse) countTerms(ctx context.Context, tenant string, all []string, terms []term) error {
 	if len(all) == 0 {
 		return nil
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	counts, err := s.countIn(ctx, tenant, all, window{to: math.MaxUint64 / sampleShare})
+	counts, err := s.countInWindow(ctx, tenant, all, window{to: math.MaxUint64 / sampleShare})
 	if err != nil {
 		return err
 	}
@@ -297,7 +307,7 @@ func (s *ClickHouse) count(ctx context.Context, tenant string, all []string, ter
 		counts[w] *= sampleShare
 	}
 	if len(all) > 0 {
-		exact, err := s.countIn(ctx, tenant, all, window{})
+		exact, err := s.countInWindow(ctx, tenant, all, window{})
 		if err != nil {
 			return err
 		}
@@ -319,13 +329,15 @@ func (s *ClickHouse) count(ctx context.Context, tenant string, all []string, ter
 	return nil
 }
 
-// countIn counts the rows of words in a window.
-func (s *ClickHouse) countIn(ctx context.Context, tenant string, all []string, in window) (map[string]uint64, error) {
-	rows, err := s.conn.Query(ctx, `SELECT word, count() FROM words WHERE tenant = `+str(tenant)+` AND word IN `+strs(all)+in.where()+` GROUP BY word`)
+// countInWindow counts the rows of words in a window.
+func (s *ClickHouse) countInWindow(ctx context.Context, tenant string, all []string,
+	in window) (map[string]uint64, error) {
+	rows, err := s.conn.Query(ctx, `SELECT word, count() FROM words WHERE tenant = `+quoteString(tenant)+` AND word IN `+
+		quoteStrings(all)+in.windowCondition()+` GROUP BY word`)
 	if err != nil {
 		return nil, err
 	}
-	defer end(rows)
+	defer closeRows(rows)
 	counts := map[string]uint64{}
 	for rows.Next() {
 		var w string
@@ -338,29 +350,31 @@ func (s *ClickHouse) countIn(ctx context.Context, tenant string, all []string, i
 	return counts, rows.Err()
 }
 
-// simple reports whether the rows of one word are the candidates as they are.
-func simple(terms []term) bool {
+// isSingleWord reports whether the rows of one word are the candidates as they are.
+func isSingleWord(terms []term) bool {
 	return len(terms) == 1 && !terms[0].prefix && len(terms[0].forms) == 1
 }
 
-// candidates returns the best pages of a window by their words, after a position.
-func (s *ClickHouse) candidates(ctx context.Context, q Query, terms []term, in window, after *position, limit int) ([]candidate, error) {
-	where := "tenant = " + str(q.Tenant) + in.where() + narrow(q)
+// findCandidates returns the best pages of a window by their words, after a position.
+func (s *ClickHouse) findCandidates(ctx context.Context, q Query, terms []term, in window, after *position,
+	limit int) ([]candidate, error) {
+	where := "tenant = " + quoteString(q.Tenant) + in.windowCondition() + filterConditions(q)
 	var statement string
-	if simple(terms) {
-		statement = `SELECT jid, page, version, toUInt64(weight) * ` + strconv.FormatUint(terms[0].rarity(), 10) + ` AS score FROM words WHERE ` + where +
-			` AND ` + terms[0].where()
+	if isSingleWord(terms) {
+		statement = `SELECT jid, page, version, toUInt64(weight) * ` + strconv.FormatUint(terms[0].rarityWeight(), 10) +
+			` AS score FROM words WHERE ` + where +
+			` AND ` + terms[0].termCondition()
 	} else {
-		statement = grouped(q.Tenant, terms, where, in)
+		statement = buildGroupedQuery(q.Tenant, terms, where, in)
 	}
 	if after != nil {
-		statement += ` AND ` + beyond(*after)
+		statement += ` AND ` + positionCondition(*after)
 	}
 	rows, err := s.conn.Query(ctx, statement+` ORDER BY score DESC, jid, page LIMIT `+strconv.Itoa(limit))
 	if err != nil {
 		return nil, err
 	}
-	defer end(rows)
+	defer closeRows(rows)
 	var found []candidate
 	for rows.Next() {
 		var c candidate
@@ -372,45 +386,48 @@ func (s *ClickHouse) candidates(ctx context.Context, q Query, terms []term, in w
 	return found, rows.Err()
 }
 
-// beyond writes that a row comes after a position.
-func beyond(at position) string {
+// positionCondition writes that a row comes after a position.
+func positionCondition(at position) string {
 	score, jid, page := uint64(at.score), uint64(at.row), uint64(at.sub)
-	return fmt.Sprintf("(score < %d OR (score = %d AND (jid > %d OR (jid = %d AND page > %d))))", score, score, jid, jid, page)
+	return fmt.Sprintf("(score < %d OR (score = %d AND (jid > %d OR (jid = %d AND page > %d))))", score, score, jid, jid,
+		page)
 }
 
-// narrow writes the conditions beside the words, each after an AND.
-func narrow(q Query) string {
+// filterConditions writes the conditions beside the words, each after an AND.
+func filterConditions(q Query) string {
 	var b strings.Builder
 	if q.Job != "" {
-		b.WriteString(" AND jid = " + strconv.FormatUint(jobID(q.Job), 10))
+		b.WriteString(" AND jid = " + strconv.FormatUint(hashJobID(q.Job), 10))
 	}
 	if q.Language != "" {
-		b.WriteString(" AND language = " + str(q.Language))
+		b.WriteString(" AND language = " + quoteString(q.Language))
 	}
-	if !q.Filter.empty() {
-		b.WriteString(" AND jid IN (SELECT jid FROM " + latestDocuments(q.Tenant, "") + " WHERE deleted = 0" + q.Filter.clickhouse() + ")")
+	if !q.Filter.isUnrestricted() {
+		b.WriteString(" AND jid IN (SELECT jid FROM " + latestDocuments(q.Tenant, "") + " WHERE deleted = 0" +
+			q.Filter.clickhouseConditions() + ")")
 	}
 	return b.String()
 }
 
-// grouped writes the query for several words. Rows of one version of a page, which may be an earlier one whose rows are still there, are brought together: it
-// must have all words, and none that it must not have. Words of a phrase must stand beside each other, as far as their places tell.
-func grouped(tenant string, terms []term, where string, in window) string {
+// buildGroupedQuery writes the query for several words. Rows of one version of a page, which may be an earlier one
+// whose rows are still there, are brought together: it must have all words, and none that it must not have. Words of
+// a phrase must stand beside each other, as far as their places tell.
+func buildGroupedQuery(tenant string, terms []term, where string, in window) string {
 	var either, having, score []string
 	phrases := map[int]string{}
 	for _, t := range terms {
-		either = append(either, t.where())
-		weight := "max(if(" + t.where() + ", weight, 0))"
+		either = append(either, t.termCondition())
+		weight := "max(if(" + t.termCondition() + ", weight, 0))"
 		if t.not {
 			having = append(having, weight+" = 0")
 			continue
 		}
 		having = append(having, weight+" > 0")
-		score = append(score, fmt.Sprintf("toUInt64(%s) * %d", weight, t.rarity()))
+		score = append(score, fmt.Sprintf("toUInt64(%s) * %d", weight, t.rarityWeight()))
 		if t.phrase > 0 {
-			places := "groupBitOr(if(" + t.where() + ", places, 0))"
-			if t.place > 0 {
-				places = fmt.Sprintf("bitRotateRight(%s, %d)", places, t.place%64)
+			places := "groupBitOr(if(" + t.termCondition() + ", places, 0))"
+			if t.position > 0 {
+				places = fmt.Sprintf("bitRotateRight(%s, %d)", places, t.position%64)
 			}
 			if before, ok := phrases[t.phrase]; ok {
 				places = "bitAnd(" + before + ", " + places + ")"
@@ -421,10 +438,12 @@ func grouped(tenant string, terms []term, where string, in window) string {
 	for _, places := range phrases {
 		having = append(having, places+" != 0")
 	}
-	if led(terms) {
-		where += " AND (jid, page) IN (SELECT jid, page FROM words WHERE tenant = " + str(tenant) + in.where() + " AND " + terms[0].where() + ")"
+	if hasSelectiveTerm(terms) {
+		where += " AND (jid, page) IN (SELECT jid, page FROM words WHERE tenant = " + quoteString(tenant) +
+			in.windowCondition() + " AND " + terms[0].termCondition() + ")"
 	}
-	return `SELECT jid, page, version, ` + strings.Join(score, " + ") + ` AS score FROM words WHERE ` + where + ` AND (` + strings.Join(either, " OR ") +
+	return `SELECT jid, page, version, ` + strings.Join(score, " + ") + ` AS score FROM words WHERE ` + where + ` AND (` +
+		strings.Join(either, " OR ") +
 		`) GROUP BY jid, page, version HAVING ` + strings.Join(having, " AND ")
 }
 
@@ -438,22 +457,24 @@ type pageRow struct {
 	text     string
 }
 
-// verify returns the hits that each candidate stands for: as a rule one, none if its words are of an earlier text or do not make the phrase.
-func (s *ClickHouse) verify(ctx context.Context, q Query, m *Matcher, found []candidate) ([][]Hit, error) {
+// verifyCandidates returns the hits that each candidate stands for: as a rule one, none if its words are of an
+// earlier text or do not make the phrase.
+func (s *ClickHouse) verifyCandidates(ctx context.Context, q Query, m *Matcher, found []candidate) ([][]Hit, error) {
 	hits := make([][]Hit, len(found))
 	if len(found) == 0 {
 		return hits, nil
 	}
-	rows, err := s.readPages(ctx, q.Tenant, found)
+	rows, err := s.readPageRows(ctx, q.Tenant, found)
 	if err != nil {
 		return nil, err
 	}
 	for i, c := range found {
 		for _, row := range rows[candidate{jid: c.jid, page: c.page}] {
-			if row.version != c.version || row.deleted || q.Job != "" && row.job != q.Job || q.Language != "" && row.language != q.Language {
+			if row.version != c.version || row.deleted || q.Job != "" && row.job != q.Job || q.Language != "" &&
+				row.language != q.Language {
 				continue
 			}
-			if m.phrases() && !m.hit(foldWords(row.text)) {
+			if m.hasPhrases() && !m.matchesPage(foldWords(row.text)) {
 				continue
 			}
 			hits[i] = append(hits[i], Hit{
@@ -465,8 +486,10 @@ func (s *ClickHouse) verify(ctx context.Context, q Query, m *Matcher, found []ca
 	return hits, nil
 }
 
-// readPages returns the latest rows of pages. Of jobs whose numbers are the same, which are more than unlikely, each has its own.
-func (s *ClickHouse) readPages(ctx context.Context, tenant string, found []candidate) (map[candidate][]pageRow, error) {
+// readPageRows returns the latest rows of pages. Of jobs whose numbers are the same, which are more than unlikely,
+// each has its own.
+func (s *ClickHouse) readPageRows(ctx context.Context, tenant string,
+	found []candidate) (map[candidate][]pageRow, error) {
 	var jids, pages []uint64
 	pairs := make([]string, 0, len(found))
 	for _, c := range found {
@@ -477,19 +500,23 @@ func (s *ClickHouse) readPages(ctx context.Context, tenant string, found []candi
 	slices.Sort(pages)
 	// The pairs say which; the rest is for the primary key, which is looked up by columns.
 	// Texts come last, for those rows that the pairs leave.
-	rows, err := s.conn.Query(ctx, `SELECT jid, page, job, version, run, deleted, language, text FROM pages PREWHERE tenant = `+str(tenant)+
-		` AND jid IN `+nums(slices.Compact(jids))+` AND page IN `+nums(slices.Compact(pages))+` AND (jid, page) IN (`+strings.Join(pairs, ", ")+`)`)
+	rows,
+		err := s.conn.Query(ctx,
+		`SELECT jid, page, job, version, run, deleted, language, text FROM pages PREWHERE tenant = `+quoteString(tenant)+
+			` AND jid IN `+joinNumbers(slices.Compact(jids))+` AND page IN `+joinNumbers(slices.Compact(pages))+
+			` AND (jid, page) IN (`+strings.Join(pairs, ", ")+`)`)
 	if err != nil {
 		return nil, err
 	}
-	defer end(rows)
+	defer closeRows(rows)
 	out := map[candidate][]pageRow{}
 	for rows.Next() {
 		var key candidate
 		var row pageRow
 		var run uint32
 		var deleted uint8
-		if err := rows.Scan(&key.jid, &key.page, &row.job, &row.version, &run, &deleted, &row.language, &row.text); err != nil {
+		if err := rows.Scan(&key.jid, &key.page, &row.job, &row.version, &run, &deleted, &row.language,
+			&row.text); err != nil {
 			return nil, err
 		}
 		row.run, row.deleted = int(run), deleted == 1

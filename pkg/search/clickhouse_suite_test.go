@@ -33,7 +33,8 @@ func TestClickHousePurge(t *testing.T) {
 	var pages []search.Page
 	for i := range 40 {
 		for _, job := range []string{"gone", "kept", "back"} {
-			pages = append(pages, search.Page{Tenant: "acme", Job: job, Run: 1 + i%2, Number: i + 1, Text: "four words each page"})
+			pages = append(pages, search.Page{Tenant: "acme", Job: job, Run: 1 + i%2, Number: i + 1,
+				Text: "four words each page"})
 		}
 	}
 	put := func(pages ...search.Page) {
@@ -129,8 +130,8 @@ func TestClickHouseHalfWritten(t *testing.T) {
 	}
 }
 
-// What a caller's context does after a write does not close the connection, which somebody else may have by then: the driver looks at a batch's context
-// in a goroutine that may come too late.
+// What a caller's context does after a write does not close the connection, which another caller may have by then: the
+// driver looks at a batch's context in a goroutine that may come too late.
 func TestClickHouseWatchesNoContext(t *testing.T) {
 	t.Parallel()
 	s := search.TestedClickHouse(t, searchtest.NewClickHouse(t).URL())
@@ -150,7 +151,8 @@ func TestClickHouseWatchesNoContext(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.PutEvents(ended, []search.Event{{Tenant: "acme", Job: "j", ID: "late", Sequence: 2, Type: "ended"}}); !errors.Is(err, context.Canceled) {
+	if err := s.PutEvents(ended, []search.Event{{Tenant: "acme", Job: "j", ID: "late", Sequence: 2,
+		Type: "ended"}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("PutEvents with a context that has ended: got %v, want %v", err, context.Canceled)
 	}
 }

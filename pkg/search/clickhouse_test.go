@@ -15,7 +15,8 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// TestedClickHouse opens a store for the tests that stand outside the package, because searchtest, which starts servers, imports it.
+// TestedClickHouse opens a store for the tests that stand outside the package, because searchtest, which starts
+// servers, imports it.
 func TestedClickHouse(t *testing.T, url string) *ClickHouse {
 	t.Helper()
 	s, err := OpenClickHouse(t.Context(), url)
@@ -48,8 +49,8 @@ func Exec(t *testing.T, s *ClickHouse, statement string) {
 	}
 }
 
-// watched is a connection that notes which batches the driver watches the context of.
-type watched struct {
+// watchedConn is a connection that notes which batches the driver watches the context of.
+type watchedConn struct {
 	driver.Conn
 	mu       sync.Mutex // guards what follows
 	batches  int
@@ -57,7 +58,8 @@ type watched struct {
 }
 
 // PrepareBatch implements driver.Conn.
-func (w *watched) PrepareBatch(ctx context.Context, query string, opts ...driver.PrepareBatchOption) (driver.Batch, error) {
+func (w *watchedConn) PrepareBatch(ctx context.Context, query string,
+	opts ...driver.PrepareBatchOption) (driver.Batch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.batches++
@@ -69,7 +71,7 @@ func (w *watched) PrepareBatch(ctx context.Context, query string, opts ...driver
 
 // WatchedBatches returns how many batches f sends, and those whose context the driver watches.
 func WatchedBatches(s *ClickHouse, f func()) (batches int, watching []string) {
-	w := &watched{Conn: s.conn}
+	w := &watchedConn{Conn: s.conn}
 	s.conn = w
 	defer func() { s.conn = w.Conn }()
 	f()
@@ -92,7 +94,7 @@ func TestWindows(t *testing.T) {
 	for _, rows := range []uint64{scanRows + 1, 10 * scanRows, 1_000 * scanRows, math.MaxUint64 / 4} {
 		in, n := firstWindowOf(rows/2, rows/2+1), 0
 		for ; in.to != 0; n++ {
-			next := in.next()
+			next := in.nextWindow()
 			if next.from != in.to || next.to != 0 && uint64(next.to) <= uint64(next.from) || n > 64 {
 				t.Fatalf("window after %v: got %v, want the one that begins where it ends", in, next)
 			}
@@ -107,8 +109,10 @@ func TestWindows(t *testing.T) {
 func TestClickHouseURL(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
-		"clickhouse://", "clickhouse:///db", "clickhouse://u:secret@host:9000", "clickhouse://u:secret@host:9000/", "clickhouse://u:secret@host:9000/db?purge=1",
-		"clickhouse://u:secret@host:9000/db?purge=1ms", "clickhouse://u:secret@host:9000/db?dial_timeout=secret", "clickhouse://u:secret@host:nope/db",
+		"clickhouse://", "clickhouse:///db", "clickhouse://u:secret@host:9000", "clickhouse://u:secret@host:9000/",
+		"clickhouse://u:secret@host:9000/db?purge=1",
+		"clickhouse://u:secret@host:9000/db?purge=1ms", "clickhouse://u:secret@host:9000/db?dial_timeout=secret",
+		"clickhouse://u:secret@host:nope/db",
 	} {
 		s, err := newClickHouse(url)
 		if err == nil {
@@ -134,7 +138,8 @@ func TestClickHouseAway(t *testing.T) {
 		"Search": searchErr, "Ping": s.Ping(t.Context()), "DeleteJob": s.DeleteJob(t.Context(), "acme", "j"),
 		"PutPages": s.PutPages(t.Context(), []Page{{Tenant: "acme", Job: "j", Number: 1}}),
 	} {
-		if fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable || strings.Contains(err.Error(), "secret") {
+		if fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got %v, want a Busy fault UNAVAILABLE without the password", name, err)
 		}
 	}
@@ -148,7 +153,7 @@ func TestFeatures(t *testing.T) {
 	} {
 		var v driver.ServerVersion
 		v.Version = proto.Version{Major: version[0], Minor: version[1]}
-		if got := featuresOf(v); got != want {
+		if got := featuresOfVersion(v); got != want {
 			t.Errorf("features of %v: got %+v, want %+v", version, got, want)
 		}
 	}
@@ -159,15 +164,17 @@ func TestVersions(t *testing.T) {
 	now := time.Now()
 	later := now.Add(time.Hour)
 	for _, pair := range [][2]uint64{
-		{versionOf(1, now), versionOf(1, now.Add(time.Millisecond))}, {versionOf(1, later), versionOf(2, now)}, {versionOf(0, later), versionOf(1, now)},
-		{versionOf(maxRun, now), versionOf(maxRun+5, later)},
+		{encodeVersion(1, now), encodeVersion(1, now.Add(time.Millisecond))},
+		{encodeVersion(1, later), encodeVersion(2, now)}, {encodeVersion(0, later), encodeVersion(1, now)},
+		{encodeVersion(maxRun, now), encodeVersion(maxRun+5, later)},
 	} {
 		if pair[0] >= pair[1] {
 			t.Errorf("versions: got %d, %d, want them to rise", pair[0], pair[1])
 		}
 	}
-	for job, want := range map[string]uint32{"01KAJ0Q5T7ZZZZZZZZZZZZZZZZ": 202511, "j": 0, "": 0, "00000000000000000000000000": 0, strings.Repeat("Z", 26): 0} {
-		if got := monthOf(job); got != want {
+	for job, want := range map[string]uint32{"01KAJ0Q5T7ZZZZZZZZZZZZZZZZ": 202511, "j": 0, "": 0,
+		"00000000000000000000000000": 0, strings.Repeat("Z", 26): 0} {
+		if got := monthOfJob(job); got != want {
 			t.Errorf("month of %q: got %d, want %d", job, got, want)
 		}
 	}
@@ -179,12 +186,14 @@ func TestWords(t *testing.T) {
 		"": "", "Hello, World!": "hello world", "H₂O №5 ½": "h₂o 5 ½",
 		"re\u0301sume\u0301 Müller GRÖSSE": "resume muller grosse", "Ёлка Й": "ёлка й", "well-known 3.5": "well known 3 5",
 		"\u0301": "", "a\u0301\u0301": "a", "合同 编号": "合 同 编 号", "PDF文書を2通": "pdf 文 書 を 2 通",
-		"ｶﾞｰﾄﾞ ＡＢｃ１": "ガ ー ド abc1", "か\u3099": "が", "⼀つの葛\U000e0101": "一 つ の 葛", "\u1112\u1161\u11ab국은": "한 국 은", "ที่นี่": "ที่ นี่", "हिन्दी में": "हिन्दी में",
-		"㌔、・": "キロ", "\u11ab\u3099ﾞ": "\u11ab\u3099\u3099", "İx": "ix", "Straße STRASSE ẞ": "strasse strasse ss", "ΟΔΌΣ οδός": "οδόσ οδόσ", "ﬁn": "fin", "㈱ ㎡": "株 m2",
+		"ｶﾞｰﾄﾞ ＡＢｃ１": "ガ ー ド abc1", "か\u3099": "が", "⼀つの葛\U000e0101": "一 つ の 葛",
+		"\u1112\u1161\u11ab국은": "한 국 은", "ที่นี่": "ที่ นี่", "हिन्दी में": "हिन्दी में",
+		"㌔、・": "キロ", "\u11ab\u3099ﾞ": "\u11ab\u3099\u3099", "İx": "ix",
+		"Straße STRASSE ẞ": "strasse strasse ss", "ΟΔΌΣ οδός": "οδόσ οδόσ", "ﬁn": "fin", "㈱ ㎡": "株 m2",
 		strings.Repeat("é", 100): strings.Repeat("e", 100), strings.Repeat("я", 100): strings.Repeat("я", 64),
 	} {
 		var got []string
-		for span, w := range words(text) {
+		for span, w := range splitWords(text) {
 			got = append(got, w)
 			if span.Start >= span.End || span.End > len(text) {
 				t.Errorf("words of %q: got span %v, want a piece of it", text, span)
@@ -199,7 +208,8 @@ func TestWords(t *testing.T) {
 func TestInflections(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
-		"invoice": "invoice invoiced invoices invoicing", "tax": "tax", "2024": "2024", "müller": "müller", "address": "address addressed addresses addressing",
+		"invoice": "invoice invoiced invoices invoicing", "tax": "tax", "2024": "2024", "müller": "müller",
+		"address":   "address addressed addresses addressing",
 		"companies": "companies companied company companying", "planned": "planned plan plans planning", "status": "status",
 	} {
 		got := strings.Join(inflections(word), " ")
@@ -224,7 +234,8 @@ func TestAfterPrefix(t *testing.T) {
 }
 
 func BenchmarkPostings(b *testing.B) {
-	page := Page{Tenant: "acme", Job: "j", Number: 1, Text: strings.Repeat(fmt.Sprint("some words of a page that are quite short ", 7), 60)}
+	page := Page{Tenant: "acme", Job: "j", Number: 1,
+		Text: strings.Repeat(fmt.Sprint("some words of a page that are quite short ", 7), 60)}
 	for b.Loop() {
 		appendPostings(nil, page, 1)
 	}

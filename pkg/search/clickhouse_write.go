@@ -17,11 +17,13 @@ import (
 )
 
 const (
-	// gatherFor is how long a write waits for others to be stored with it. An insert costs the server some milliseconds whatever its size.
-	gatherFor = 5 * time.Millisecond
-	// gatherPages and gatherBytes bound an insert: rows of words are some 200 a page, and a block of a million rows would be split.
-	gatherPages = 1024
-	gatherBytes = 32 << 20
+	// batchDelay is how long a write waits for others to be stored with it. An insert costs the server some milliseconds
+	// whatever its size.
+	batchDelay = 5 * time.Millisecond
+	// maxBatchPages and maxBatchBytes bound an insert: rows of words are some 200 a page, and a block of a million rows
+	// would be split.
+	maxBatchPages = 1024
+	maxBatchBytes = 32 << 20
 	// maxPage is the highest page number that fits the table's column.
 	maxPage = math.MaxUint32
 	// maxRun is where versions stop telling runs apart.
@@ -31,10 +33,10 @@ const (
 )
 
 var (
-	// never is the expiry of what stays: the end of the server's time.
-	never = time.Unix(math.MaxUint32, 0)
-	// versionZero is when versions begin.
-	versionZero = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	// neverExpires is the expiry of what stays: the end of the server's time.
+	neverExpires = time.Unix(math.MaxUint32, 0)
+	// versionEpoch is when versions begin.
+	versionEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
 // pageKey is what tells pages apart.
@@ -43,14 +45,15 @@ type pageKey struct {
 	number      int
 }
 
-// versionOf puts the run of a row above the time of its writing, so that a straggler of an earlier run never counts. 48 bits of ten microseconds are
-// 89 years.
-func versionOf(run int, t time.Time) uint64 {
-	return uint64(min(max(run, 0), maxRun))<<48 | uint64(max(0, t.Sub(versionZero)/(10*time.Microsecond)))
+// encodeVersion puts the run of a row above the time of its writing, so that a straggler of an earlier run never
+// counts. 48 bits of ten microseconds are 89 years.
+func encodeVersion(run int, t time.Time) uint64 {
+	return uint64(min(max(run, 0), maxRun))<<48 | uint64(max(0, t.Sub(versionEpoch)/(10*time.Microsecond)))
 }
 
-// jobID is a job's number in the tables: shorter to read, and to compare, than its name. Names are compared as well where it matters.
-func jobID(job string) uint64 {
+// hashJobID is a job's number in the tables: shorter to read, and to compare, than its name. Names are compared as
+// well where it matters.
+func hashJobID(job string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(job))
 	// FNV's low bits are its best, and the order of rows is by the high ones.
@@ -58,9 +61,9 @@ func jobID(job string) uint64 {
 	return v ^ v<<32
 }
 
-// monthOf returns the month in which a job was made, as 202611, as its name tells it. All rows of a job must lie in one partition for the server to
-// find those that replace each other; a name that tells nothing is of month 0.
-func monthOf(job string) uint32 {
+// monthOfJob returns the month in which a job was made, as 202611, as its name tells it. All rows of a job must lie
+// in one partition for the server to find those that replace each other; a name that tells nothing is of month 0.
+func monthOfJob(job string) uint32 {
 	id, err := ulid.ParseStrict(job)
 	if err != nil {
 		return 0
@@ -72,9 +75,9 @@ func monthOf(job string) uint32 {
 	return uint32(t.Year()*100 + int(t.Month()))
 }
 
-func expiry(t time.Time) time.Time {
-	if t.IsZero() || t.After(never) {
-		return never
+func expiryTime(t time.Time) time.Time {
+	if t.IsZero() || t.After(neverExpires) {
+		return neverExpires
 	}
 	return t
 }
@@ -82,7 +85,7 @@ func expiry(t time.Time) time.Time {
 // PutPages stores pages together with those of other callers, and returns when they are stored.
 func (s *ClickHouse) PutPages(ctx context.Context, pages []Page) error {
 	for _, p := range pages {
-		if err := checkIDs(p.Tenant, p.Job); err != nil {
+		if err := checkTenantAndJob(p.Tenant, p.Job); err != nil {
 			return err
 		}
 		if p.Number < 1 || p.Number > maxPage {
@@ -92,46 +95,48 @@ func (s *ClickHouse) PutPages(ctx context.Context, pages []Page) error {
 	if len(pages) == 0 {
 		return nil
 	}
-	if err := s.await(ctx); err != nil {
+	if err := s.awaitSchema(ctx); err != nil {
 		return err
 	}
 	clean := slices.Clone(pages)
 	for i := range clean {
 		clean[i].Text = cleanText(clean[i].Text)
 	}
-	return chClassify(ctx, "put pages", s.pages.put(ctx, clean))
+	return classifyServerError(ctx, "put pages", s.pages.storeItems(ctx, clean))
 }
 
-// gatherer makes one insert of what several callers store.
-type gatherer[T any] struct {
+// insertBatcher makes one insert of what several callers store.
+type insertBatcher[T any] struct {
 	store func(ctx context.Context, items []T) error
 	size  func(T) int
-	queue chan *write[T]
+	queue chan *pendingWrite[T]
 	done  chan struct{}
 	stop  context.CancelFunc
 	once  sync.Once
 }
 
-// write is what one caller stores.
-type write[T any] struct {
+// pendingWrite is what one caller stores.
+type pendingWrite[T any] struct {
 	items  []T
 	bytes  int
 	stored chan error // gets one answer
 }
 
-func newGatherer[T any](store func(context.Context, []T) error, size func(T) int) *gatherer[T] {
+func newInsertBatcher[T any](store func(context.Context, []T) error, size func(T) int) *insertBatcher[T] {
 	ctx, stop := context.WithCancel(context.Background())
-	g := &gatherer[T]{store: store, size: size, queue: make(chan *write[T]), done: make(chan struct{}), stop: stop}
-	go g.run(ctx)
+	g := &insertBatcher[T]{store: store, size: size, queue: make(chan *pendingWrite[T]), done: make(chan struct{}),
+		stop: stop}
+	go g.runBatches(ctx)
 	return g
 }
 
-// put hands items over, and waits until they are stored. A caller who gives up leaves them behind: they may be stored or not.
-func (g *gatherer[T]) put(ctx context.Context, items []T) error {
+// storeItems hands items over, and waits until they are stored. A caller who gives up leaves them behind: they may be
+// stored or not.
+func (g *insertBatcher[T]) storeItems(ctx context.Context, items []T) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w := &write[T]{items: items, stored: make(chan error, 1)}
+	w := &pendingWrite[T]{items: items, stored: make(chan error, 1)}
 	for _, item := range items {
 		w.bytes += g.size(item)
 	}
@@ -150,29 +155,29 @@ func (g *gatherer[T]) put(ctx context.Context, items []T) error {
 	}
 }
 
-func (g *gatherer[T]) close() {
+func (g *insertBatcher[T]) stopAndWait() {
 	g.once.Do(g.stop)
 	<-g.done
 }
 
-func (g *gatherer[T]) run(ctx context.Context) {
+func (g *insertBatcher[T]) runBatches(ctx context.Context) {
 	defer close(g.done)
 	for {
 		select {
 		case first := <-g.queue:
-			g.flush(ctx, g.gather(first))
+			g.storeWrites(ctx, g.collectWrites(first))
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// gather waits a moment for more.
-func (g *gatherer[T]) gather(first *write[T]) []*write[T] {
-	writes, items, bytes := []*write[T]{first}, len(first.items), first.bytes
-	timer := time.NewTimer(gatherFor)
+// collectWrites waits a moment for more.
+func (g *insertBatcher[T]) collectWrites(first *pendingWrite[T]) []*pendingWrite[T] {
+	writes, items, bytes := []*pendingWrite[T]{first}, len(first.items), first.bytes
+	timer := time.NewTimer(batchDelay)
 	defer timer.Stop()
-	for items < gatherPages && bytes < gatherBytes {
+	for items < maxBatchPages && bytes < maxBatchBytes {
 		select {
 		case w := <-g.queue:
 			writes = append(writes, w)
@@ -185,8 +190,9 @@ func (g *gatherer[T]) gather(first *write[T]) []*write[T] {
 	return writes
 }
 
-// flush stores the writes, and answers their callers. It is not cut short by the end of the Store, which waits for it.
-func (g *gatherer[T]) flush(ctx context.Context, writes []*write[T]) {
+// storeWrites stores the writes, and answers their callers. It is not cut short by the end of the Store, which waits
+// for it.
+func (g *insertBatcher[T]) storeWrites(ctx context.Context, writes []*pendingWrite[T]) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*chReadTimeout)
 	defer cancel()
 	var all []T
@@ -207,13 +213,13 @@ type storedRow struct {
 	hash    uint64
 }
 
-// pageHash tells whether a page is stored as it is, with the words that it is indexed by now.
-func pageHash(p Page) uint64 {
-	return hashOf([]string{strconv.Itoa(p.Run), p.Language, indexed(p.Text)})
+// hashPageContent tells whether a page is stored as it is, with the words that it is indexed by now.
+func hashPageContent(p Page) uint64 {
+	return hashParts([]string{strconv.Itoa(p.Run), p.Language, prepareFTSText(p.Text)})
 }
 
-// storePages writes what is new among the pages: first the words, which lead to nothing yet, then the pages. A page that is there has its words, and one
-// that is not is written again by a caller who got an error.
+// storePages writes what is new among the pages: first the words, which lead to nothing yet, then the pages. A page
+// that is there has its words, and one that is not is written again by a caller who got an error.
 func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
 	latest := map[pageKey]Page{}
 	for _, p := range pages { // of two pages with the same number the later counts, unless it is of an earlier run
@@ -222,7 +228,7 @@ func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
 			latest[key] = p
 		}
 	}
-	before, err := s.look(ctx, latest)
+	before, err := s.loadStoredRows(ctx, latest)
 	if err != nil {
 		return err
 	}
@@ -233,9 +239,9 @@ func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
 	}
 	var rows []row
 	for key, p := range latest {
-		version := versionOf(p.Run, now)
+		version := encodeVersion(p.Run, now)
 		if old, ok := before[key]; ok {
-			if !old.deleted && (old.run > p.Run || old.hash == pageHash(p)) {
+			if !old.deleted && (old.run > p.Run || old.hash == hashPageContent(p)) {
 				continue
 			}
 			version = max(version, old.version+1)
@@ -247,7 +253,8 @@ func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
 	}
 	// In the order of the table, which spares the server the sorting.
 	slices.SortFunc(rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(jobID(a.Job), jobID(b.Job)), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(hashJobID(a.Job), hashJobID(b.Job)),
+			cmp.Compare(a.Number, b.Number))
 	})
 	var postings []posting
 	for i, p := range rows {
@@ -260,13 +267,15 @@ func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
 			postings = postings[:0]
 		}
 	}
-	return s.insert(ctx, `pages (month, tenant, jid, page, job, version, run, deleted, expire, hash, language, text)`, len(rows), func(i int) []any {
-		p := rows[i]
-		return []any{
-			monthOf(p.Job), p.Tenant, jobID(p.Job), uint32(p.Number), p.Job, p.version, uint32(p.Run), uint8(0), expiry(p.ExpireTime), pageHash(p.Page),
-			p.Language, p.Text,
-		}
-	})
+	return s.insertRows(ctx, `pages (month, tenant, jid, page, job, version, run, deleted, expire, hash, language, text)`,
+		len(rows), func(i int) []any {
+			p := rows[i]
+			return []any{
+				monthOfJob(p.Job), p.Tenant, hashJobID(p.Job), uint32(p.Number), p.Job, p.version, uint32(p.Run), uint8(0),
+				expiryTime(p.ExpireTime), hashPageContent(p.Page),
+				p.Language, p.Text,
+			}
+		})
 }
 
 // posting says that a page has a word.
@@ -277,7 +286,7 @@ type posting struct {
 	page                   uint32
 	version                uint64
 	weight                 uint32
-	places                 uint64
+	positions              uint64
 	expire                 time.Time
 }
 
@@ -288,17 +297,18 @@ func appendPostings(to []posting, p Page, version uint64) []posting {
 		places uint64
 	}
 	found, total := map[string]occurrence{}, 0
-	for _, w := range words(p.Text) {
+	for _, w := range splitWords(p.Text) {
 		o := found[w]
 		found[w] = occurrence{count: o.count + 1, places: o.places | 1<<(total%64)}
 		total++
 	}
 	base := posting{
-		tenant: p.Tenant, language: p.Language, month: monthOf(p.Job), jid: jobID(p.Job), page: uint32(p.Number), version: version,
-		expire: expiry(p.ExpireTime),
+		tenant: p.Tenant, language: p.Language, month: monthOfJob(p.Job), jid: hashJobID(p.Job), page: uint32(p.Number),
+		version: version,
+		expire:  expiryTime(p.ExpireTime),
 	}
 	for w, o := range found {
-		base.word, base.weight, base.places = strings.Clone(w), weightOf(o.count, total), o.places
+		base.word, base.weight, base.positions = strings.Clone(w), computeWeight(o.count, total), o.places
 		to = append(to, base)
 	}
 	return to
@@ -309,9 +319,10 @@ func (s *ClickHouse) insertPostings(ctx context.Context, rows []posting) error {
 		return nil
 	}
 	slices.SortFunc(rows, func(a, b posting) int {
-		return cmp.Or(strings.Compare(a.tenant, b.tenant), strings.Compare(a.word, b.word), cmp.Compare(a.jid, b.jid), cmp.Compare(a.page, b.page))
+		return cmp.Or(strings.Compare(a.tenant, b.tenant), strings.Compare(a.word, b.word), cmp.Compare(a.jid, b.jid),
+			cmp.Compare(a.page, b.page))
 	})
-	batch, err := s.prepare(ctx, `words (month, tenant, word, jid, page, version, weight, expire, language, places)`)
+	batch, err := s.prepareBatch(ctx, `words (month, tenant, word, jid, page, version, weight, expire, language, places)`)
 	if err != nil {
 		return err
 	}
@@ -322,7 +333,7 @@ func (s *ClickHouse) insertPostings(ctx context.Context, rows []posting) error {
 	places := make([]uint64, len(rows))
 	for i, r := range rows {
 		month[i], tenant[i], word[i], jid[i], page[i] = r.month, r.tenant, r.word, r.jid, r.page
-		version[i], weight[i], expire[i], language[i], places[i] = r.version, r.weight, r.expire, r.language, r.places
+		version[i], weight[i], expire[i], language[i], places[i] = r.version, r.weight, r.expire, r.language, r.positions
 	}
 	// By column, because a row at a time costs an allocation a cell.
 	for i, column := range []any{month, tenant, word, jid, page, version, weight, expire, language, places} {
@@ -333,8 +344,8 @@ func (s *ClickHouse) insertPostings(ctx context.Context, rows []posting) error {
 	return batch.Send()
 }
 
-// look returns what the index has of pages. As a rule it has nothing.
-func (s *ClickHouse) look(ctx context.Context, pages map[pageKey]Page) (map[pageKey]storedRow, error) {
+// loadStoredRows returns what the index has of pages. As a rule it has nothing.
+func (s *ClickHouse) loadStoredRows(ctx context.Context, pages map[pageKey]Page) (map[pageKey]storedRow, error) {
 	type jobKey struct{ tenant, job string }
 	jobs := map[jobKey]bool{}
 	for key := range pages {
@@ -344,17 +355,17 @@ func (s *ClickHouse) look(ctx context.Context, pages map[pageKey]Page) (map[page
 	var tenants []string
 	var ids, numbers []uint64
 	for key := range jobs {
-		tenants, ids = append(tenants, key.tenant), append(ids, jobID(key.job))
+		tenants, ids = append(tenants, key.tenant), append(ids, hashJobID(key.job))
 	}
 	for key := range pages {
 		numbers = append(numbers, uint64(key.number))
 	}
 	rows, err := s.conn.Query(ctx, `SELECT tenant, job, page, version, run, deleted, hash FROM pages
-		WHERE tenant IN `+strs(tenants)+` AND jid IN `+nums(ids)+` AND page IN `+nums(numbers))
+		WHERE tenant IN `+quoteStrings(tenants)+` AND jid IN `+joinNumbers(ids)+` AND page IN `+joinNumbers(numbers))
 	if err != nil {
 		return nil, err
 	}
-	defer end(rows)
+	defer closeRows(rows)
 	for rows.Next() {
 		var key pageKey
 		var row storedRow

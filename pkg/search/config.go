@@ -13,7 +13,8 @@ type Config struct {
 
 // Register adds the flag.
 func (c *Config) Register(fs *flag.FlagSet) {
-	fs.StringVar(&c.URL, "index", c.URL, "`URL` of the index database: sqlite:///var/lib/inkstream/index.db or clickhouse://user:password@host:9000/inkstream")
+	fs.StringVar(&c.URL, "index", c.URL,
+		"`URL` of the index database: sqlite:///var/lib/inkstream/index.db or clickhouse://user:password@host:9000/inkstream")
 }
 
 // Validate reports a missing URL.

@@ -13,7 +13,7 @@ type Event struct {
 	Job    string
 	// ID tells a job's events apart: of two with the same the first counts.
 	ID string
-	// Sequence is the event's place in the trail of all jobs.
+	// Sequence is the event's place among the events of all jobs.
 	Sequence uint64
 	Type     string
 	Run      int
@@ -57,7 +57,7 @@ type StageStat struct {
 	Busy, Elapsed time.Duration
 }
 
-func (q *StatsQuery) check() error {
+func (q *StatsQuery) checkQuery() error {
 	if q.Tenant == "" {
 		return fault.New(fault.InvalidArgument, "tenant must not be empty")
 	}
@@ -72,7 +72,7 @@ func (q *StatsQuery) check() error {
 
 func checkEvents(events []Event) error {
 	for _, e := range events {
-		if err := checkIDs(e.Tenant, e.Job); err != nil {
+		if err := checkTenantAndJob(e.Tenant, e.Job); err != nil {
 			return err
 		}
 		if e.ID == "" {
@@ -82,8 +82,8 @@ func checkEvents(events []Event) error {
 	return nil
 }
 
-// trailOf returns a job's events as they are shown: of a job that was removed only what stays.
-func trailOf(events []Event) []Event {
+// visibleEvents returns a job's events as they are shown: of a job that was removed only what stays.
+func visibleEvents(events []Event) []Event {
 	if slices.ContainsFunc(events, func(e Event) bool { return e.Tombstone }) {
 		return slices.DeleteFunc(events, func(e Event) bool { return !e.Tombstone })
 	}

@@ -11,31 +11,31 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// check reads a query's text and cursor, sets its limit, and finds what makes no sense.
-func (q *Query) check() ([]clause, *position, error) {
+// prepareQuery reads a query's text and cursor, sets its limit, and finds what makes no sense.
+func (q *Query) prepareQuery() ([]clause, *position, error) {
 	if err := checkLimit(q.Tenant, &q.Limit); err != nil {
 		return nil, nil, err
 	}
-	if err := q.Filter.check(); err != nil {
+	if err := q.Filter.checkFilter(); err != nil {
 		return nil, nil, err
 	}
 	clauses, err := parseQuery(q.Text)
 	if err != nil {
 		return nil, nil, err
 	}
-	after, err := parseCursor(q.hash(), q.Cursor)
+	after, err := parseCursor(q.queryHash(), q.Cursor)
 	return clauses, after, err
 }
 
-// check reads a query's cursor, sets its limit, and finds what makes no sense.
-func (q *JobQuery) check() (*jobPosition, error) {
+// prepareQuery reads a query's cursor, sets its limit, and finds what makes no sense.
+func (q *JobQuery) prepareQuery() (*jobPosition, error) {
 	if err := checkLimit(q.Tenant, &q.Limit); err != nil {
 		return nil, err
 	}
-	if err := q.Filter.check(); err != nil {
+	if err := q.Filter.checkFilter(); err != nil {
 		return nil, err
 	}
-	return parseJobCursor(q.hash(), q.Cursor)
+	return parseJobCursor(q.queryHash(), q.Cursor)
 }
 
 func checkLimit(tenant string, limit *int) error {
@@ -68,12 +68,13 @@ func (f *Filter) AddLabel(label string) bool {
 	return true
 }
 
-func (f *Filter) check() error {
+func (f *Filter) checkFilter() error {
 	switch {
 	case f.MinPages < 0 || f.MaxPages < 0:
 		return fault.New(fault.InvalidArgument, "a page count below 0")
 	case f.MaxPages > 0 && f.MinPages > f.MaxPages:
-		return fault.New(fault.InvalidArgument, "at least %d and at most %d pages, which no document has", f.MinPages, f.MaxPages)
+		return fault.New(fault.InvalidArgument, "at least %d and at most %d pages, which no document has", f.MinPages,
+			f.MaxPages)
 	case !f.From.IsZero() && !f.Before.IsZero() && !f.From.Before(f.Before):
 		return fault.New(fault.InvalidArgument, "a time range that ends before it begins")
 	case len(f.Filename) > maxQueryRunes || len(f.Labels)+len(f.LabelNames) > maxClauses:
@@ -82,50 +83,53 @@ func (f *Filter) check() error {
 	return nil
 }
 
-// empty reports whether the filter leaves no document out.
-func (f *Filter) empty() bool {
-	return f.Filename == "" && len(f.Labels) == 0 && len(f.LabelNames) == 0 && f.From.IsZero() && f.Before.IsZero() && f.MinPages == 0 && f.MaxPages == 0
+// isUnrestricted reports whether the filter leaves no document out.
+func (f *Filter) isUnrestricted() bool {
+	return f.Filename == "" && len(f.Labels) == 0 && len(f.LabelNames) == 0 && f.From.IsZero() && f.Before.IsZero() &&
+		f.MinPages == 0 && f.MaxPages == 0
 }
 
-// parts returns what tells filters apart.
-func (f *Filter) parts() []string {
-	out := []string{f.Filename, strconv.FormatInt(micros(f.From), 10), strconv.FormatInt(micros(f.Before), 10), fmt.Sprint(f.MinPages, f.MaxPages)}
+// hashInputs returns what tells filters apart.
+func (f *Filter) hashInputs() []string {
+	out := []string{f.Filename, strconv.FormatInt(timeToMicros(f.From), 10),
+		strconv.FormatInt(timeToMicros(f.Before), 10), fmt.Sprint(f.MinPages, f.MaxPages)}
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		out = append(out, name, f.Labels[name])
 	}
 	return append(append(out, "names"), slices.Sorted(slices.Values(f.LabelNames))...)
 }
 
-// sqlite writes the filter as conditions, each after an AND, on documents named d.
-func (f *Filter) sqlite() (string, []any) {
+// sqliteConditions writes the filter as conditions, each after an AND, on documents named d.
+func (f *Filter) sqliteConditions() (string, []any) {
 	var b conditions
 	if f.Filename != "" {
-		b.add(`instr(d.folded, ?) > 0`, foldText(cleanText(f.Filename)))
+		b.addCondition(`instr(d.folded, ?) > 0`, foldText(cleanText(f.Filename)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		// json_each and no path, in which a label's name would have to be quoted.
-		b.add(`EXISTS (SELECT 1 FROM json_each(d.labels) AS l WHERE l.key = ? AND l.value = ?)`, name, f.Labels[name])
+		b.addCondition(`EXISTS (SELECT 1 FROM json_each(d.labels) AS l WHERE l.key = ? AND l.value = ?)`, name,
+			f.Labels[name])
 	}
 	for _, name := range f.LabelNames {
-		b.add(`EXISTS (SELECT 1 FROM json_each(d.labels) AS l WHERE l.key = ?)`, name)
+		b.addCondition(`EXISTS (SELECT 1 FROM json_each(d.labels) AS l WHERE l.key = ?)`, name)
 	}
-	f.bounds(&b, "d.")
+	f.addCommonConditions(&b, "d.")
 	return b.sql, b.args
 }
 
-// bounds writes what both stores say alike.
-func (f *Filter) bounds(b *conditions, table string) {
+// addCommonConditions writes what both stores say alike.
+func (f *Filter) addCommonConditions(b *conditions, table string) {
 	if !f.From.IsZero() {
-		b.add(table+`create_time >= ?`, micros(f.From))
+		b.addCondition(table+`create_time >= ?`, timeToMicros(f.From))
 	}
 	if !f.Before.IsZero() {
-		b.add(table+`create_time < ?`, micros(f.Before))
+		b.addCondition(table+`create_time < ?`, timeToMicros(f.Before))
 	}
 	if f.MinPages > 0 {
-		b.add(table+`page_count >= ?`, f.MinPages)
+		b.addCondition(table+`page_count >= ?`, f.MinPages)
 	}
 	if f.MaxPages > 0 {
-		b.add(table+`page_count <= ?`, f.MaxPages)
+		b.addCondition(table+`page_count <= ?`, f.MaxPages)
 	}
 }
 
@@ -135,13 +139,13 @@ type conditions struct {
 	args []any
 }
 
-func (c *conditions) add(sql string, args ...any) {
+func (c *conditions) addCondition(sql string, args ...any) {
 	c.sql += " AND " + sql
 	c.args = append(c.args, args...)
 }
 
-// timeOf is the reverse of micros.
-func timeOf(us int64) time.Time {
+// timeFromMicros is the reverse of micros.
+func timeFromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}

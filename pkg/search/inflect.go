@@ -8,27 +8,29 @@ import (
 // minInflected is the shortest word whose other forms are looked for; shorter ones change their meaning too easily.
 const minInflected = 4
 
-// inflections returns the forms of an English word that a search for it finds as well: plurals, and the endings of verbs. The word itself is the
-// first. Words of other scripts, and those with digits or accents, have no other forms.
+// inflections returns the forms of an English word that a search for it finds as well: plurals, and the endings of
+// verbs. The word itself is the first. Words of other scripts, and those with digits or accents, have no other forms.
 //
-// The query is widened and not the index stemmed, so that phrases stay exact, beginnings of words* stay beginnings of what is written, and pages
-// of other languages are not bent to English. The forms need not be words: those that no page has cost nothing.
+// The query is widened and not the index stemmed, so that phrases stay exact, beginnings of words* stay beginnings of
+// what is written, and pages of other languages are not bent to English. The forms need not be words: those that no
+// page has cost nothing.
 func inflections(word string) []string {
 	forms := []string{word}
 	if len(word) < minInflected || strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return forms
 	}
-	for _, base := range bases(word) {
-		forms = append(forms, formsOf(base)...)
+	for _, base := range baseForms(word) {
+		forms = append(forms, regularForms(base)...)
 	}
 	slices.Sort(forms[1:])
 	first := forms[0]
-	forms = slices.DeleteFunc(slices.Compact(forms[1:]), func(s string) bool { return s == first || len(s) < minInflected-1 })
+	forms = slices.DeleteFunc(slices.Compact(forms[1:]),
+		func(s string) bool { return s == first || len(s) < minInflected-1 })
 	return append([]string{first}, forms...)
 }
 
-// bases returns what a word may be a form of.
-func bases(word string) []string {
+// baseForms returns what a word may be a form of.
+func baseForms(word string) []string {
 	out := []string{word}
 	add := func(ending string, instead ...string) {
 		stem, ok := strings.CutSuffix(word, ending)
@@ -61,8 +63,8 @@ func bases(word string) []string {
 	return out
 }
 
-// formsOf returns the regular forms of a base.
-func formsOf(base string) []string {
+// regularForms returns the regular forms of a base.
+func regularForms(base string) []string {
 	last := base[len(base)-1]
 	switch {
 	case last == 'y' && !isVowel(base[len(base)-2]):

@@ -5,23 +5,24 @@ import (
 	"strings"
 )
 
-// Matcher finds what a query matches in a page. With it the boxes of the matching words of a hit are had without storing them: read the
-// page's result, and ask for the numbers of its words that match.
+// Matcher finds what a query matches in a page. With it the boxes of the matching words of a hit are had without
+// storing them: read the page's result, and ask for the numbers of its words that match.
 //
 //	m, err := search.NewMatcher(query)           // once for a query
 //	for _, match := range m.Find(texts) { … }    // texts are the page's words in order; the box of match.Word is what to show
 type Matcher struct {
-	clauses []pattern
+	clauses []clausePattern
 }
 
-// pattern is a clause made ready: its words in order, each in all the forms that will do.
-type pattern struct {
+// clausePattern is a clause made ready: its words in order, each in all the forms that will do.
+type clausePattern struct {
 	words  [][]string
 	prefix bool
 	not    bool
 }
 
-// NewMatcher returns the Matcher of a query's Text. A text that Search refuses is refused here with the same INVALID_ARGUMENT fault.
+// NewMatcher returns the Matcher of a query's Text. A text that Search refuses is refused here with the same
+// INVALID_ARGUMENT fault.
 func NewMatcher(text string) (*Matcher, error) {
 	clauses, err := parseQuery(text)
 	if err != nil {
@@ -33,8 +34,8 @@ func NewMatcher(text string) (*Matcher, error) {
 func newMatcher(clauses []clause) *Matcher {
 	m := &Matcher{}
 	for _, c := range clauses {
-		p := pattern{prefix: c.prefix, not: c.not}
-		for _, w := range words(c.text) {
+		p := clausePattern{prefix: c.prefix, not: c.not}
+		for _, w := range splitWords(c.text) {
 			p.words = append(p.words, []string{w})
 		}
 		switch {
@@ -56,14 +57,14 @@ type Match struct {
 	Span Span
 }
 
-// Find returns what matches of the words of a page, in order. A word of a page may be several to the index, as "well-known" is; it counts whole if one
-// of them matches. Whether the page is a hit at all is not looked at.
-func (m *Matcher) Find(pageWords []string) []Match {
+// FindMatches returns what matches of the words of a page, in order. A word of a page may be several to the index, as
+// "well-known" is; it counts whole if one of them matches. Whether the page is a hit at all is not looked at.
+func (m *Matcher) FindMatches(pageWords []string) []Match {
 	var folded []string
 	var of []Match // where each is
 	for n, w := range pageWords {
-		whole := !strings.ContainsFunc(w, standsAlone)
-		for span, f := range words(w) {
+		whole := !strings.ContainsFunc(w, isStandaloneRune)
+		for span, f := range splitWords(w) {
 			if whole {
 				span = Span{End: len(w)}
 			}
@@ -72,7 +73,7 @@ func (m *Matcher) Find(pageWords []string) []Match {
 		}
 	}
 	var out []Match
-	for _, i := range matches(m.marked(folded)) {
+	for _, i := range markedIndexes(m.markMatches(folded)) {
 		next := of[i]
 		if last := len(out) - 1; last >= 0 && out[last].Word == next.Word && out[last].Span.End >= next.Span.Start {
 			out[last].Span.End = next.Span.End
@@ -83,16 +84,16 @@ func (m *Matcher) Find(pageWords []string) []Match {
 	return out
 }
 
-// marked tells of each folded word whether it matches what a page must have, and with which others: 0 if it does not, else 1 more than the number of
-// the word that what it is part of begins with.
-func (m *Matcher) marked(folded []string) []int {
+// markMatches tells of each folded word whether it matches what a page must have, and with which others: 0 if it does
+// not, else 1 more than the number of the word that what it is part of begins with.
+func (m *Matcher) markMatches(folded []string) []int {
 	of := make([]int, len(folded))
 	for _, p := range m.clauses {
 		if p.not {
 			continue
 		}
 		for i := range folded {
-			if !p.at(folded, i) {
+			if !p.matchesAt(folded, i) {
 				continue
 			}
 			for j := range p.words {
@@ -105,8 +106,8 @@ func (m *Matcher) marked(folded []string) []int {
 	return of
 }
 
-// matches returns the numbers of the words that are marked, in order.
-func matches(of []int) []int {
+// markedIndexes returns the numbers of the words that are marked, in order.
+func markedIndexes(of []int) []int {
 	var out []int
 	for i, n := range of {
 		if n > 0 {
@@ -116,26 +117,26 @@ func matches(of []int) []int {
 	return out
 }
 
-// phrases reports whether more must be looked at than whether the words are there.
-func (m *Matcher) phrases() bool {
-	return slices.ContainsFunc(m.clauses, func(p pattern) bool { return len(p.words) > 1 })
+// hasPhrases reports whether more must be looked at than whether the words are there.
+func (m *Matcher) hasPhrases() bool {
+	return slices.ContainsFunc(m.clauses, func(p clausePattern) bool { return len(p.words) > 1 })
 }
 
 // foldWords returns the folded words of a text.
 func foldWords(text string) []string {
 	var folded []string
-	for _, w := range words(text) {
+	for _, w := range splitWords(text) {
 		folded = append(folded, w)
 	}
 	return folded
 }
 
-// hit reports whether a page of these words has all that it must have, and nothing that it must not have.
-func (m *Matcher) hit(folded []string) bool {
+// matchesPage reports whether a page of these words has all that it must have, and nothing that it must not have.
+func (m *Matcher) matchesPage(folded []string) bool {
 	for _, p := range m.clauses {
 		found := false
 		for i := range folded {
-			if found = p.at(folded, i); found {
+			if found = p.matchesAt(folded, i); found {
 				break
 			}
 		}
@@ -146,8 +147,8 @@ func (m *Matcher) hit(folded []string) bool {
 	return true
 }
 
-// at reports whether the pattern matches from word i on.
-func (p *pattern) at(folded []string, i int) bool {
+// matchesAt reports whether the pattern matches from word i on.
+func (p *clausePattern) matchesAt(folded []string, i int) bool {
 	if i+len(p.words) > len(folded) {
 		return false
 	}
@@ -169,20 +170,20 @@ func (p *pattern) at(folded []string, i int) bool {
 // snippetWords is how many words a snippet has at most.
 const snippetWords = 32
 
-// cutSnippet returns a piece of the text around what matches: that stretch of snippetWords words that has most different matches, the
-// earliest of several, and the rest of what its ends would cut.
+// cutSnippet returns a piece of the text around what matches: that stretch of snippetWords words that has most
+// different matches, the earliest of several, and the rest of what its ends would cut.
 func (m *Matcher) cutSnippet(text string) Snippet {
 	var spans []Span
 	var folded []string
-	for span, w := range words(text) {
+	for span, w := range splitWords(text) {
 		spans = append(spans, span)
 		folded = append(folded, w)
 	}
 	if len(spans) == 0 {
 		return Snippet{}
 	}
-	of := m.marked(folded)
-	first, last := stretch(of, folded)
+	of := m.markMatches(folded)
+	first, last := snippetRange(of, folded)
 	from, to := spans[first].Start, spans[last].End
 	if first == 0 {
 		from = 0
@@ -197,9 +198,9 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 	}
 	at := from
 	for i := first; i <= last; i++ {
-		b.WriteString(shortened(text[at:spans[i].Start]))
+		b.WriteString(shortenRun(text[at:spans[i].Start]))
 		start := b.Len()
-		b.WriteString(shortened(text[spans[i].Start:spans[i].End]))
+		b.WriteString(shortenRun(text[spans[i].Start:spans[i].End]))
 		at = spans[i].End
 		switch {
 		case of[i] == 0:
@@ -209,7 +210,7 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 			s.Highlights = append(s.Highlights, Span{Start: start, End: b.Len()})
 		}
 	}
-	b.WriteString(shortened(text[at:to]))
+	b.WriteString(shortenRun(text[at:to]))
 	if last < len(spans)-1 {
 		b.WriteString("…")
 	}
@@ -217,9 +218,9 @@ func (m *Matcher) cutSnippet(text string) Snippet {
 	return s
 }
 
-// stretch returns the first and the last word of a snippet.
-func stretch(of []int, folded []string) (first, last int) {
-	first = max(0, min(bestWindow(matches(of), folded), len(of)-snippetWords))
+// snippetRange returns the first and the last word of a snippet.
+func snippetRange(of []int, folded []string) (first, last int) {
+	first = max(0, min(bestSnippetStart(markedIndexes(of), folded), len(of)-snippetWords))
 	last = min(first+snippetWords, len(of)) - 1
 	for n := 0; n < snippetWords/2 && first > 0 && of[first] > 0 && of[first] == of[first-1]; n++ {
 		first--
@@ -230,20 +231,20 @@ func stretch(of []int, folded []string) (first, last int) {
 	return first, last
 }
 
-// shortened returns a word, or what stands between two, as a snippet shows it: of a run that is longer than words are, such as dots to the end of a
-// line over and over, or a key, the beginning.
-func shortened(run string) string {
+// shortenRun returns a word, or what stands between two, as a snippet shows it: of a run that is longer than words
+// are, such as dots to the end of a line over and over, or a key, the beginning.
+func shortenRun(run string) string {
 	if len(run) <= maxWordBytes {
 		return run
 	}
-	return cut(run) + "…"
+	return truncateWord(run) + "…"
 }
 
 // lineBreaks makes one line of a text, of the same length.
 var lineBreaks = strings.NewReplacer("\n", " ", "\t", " ")
 
-// bestWindow returns where to begin a snippet, a few words ahead of the first match in it.
-func bestWindow(hits []int, folded []string) int {
+// bestSnippetStart returns where to begin a snippet, a few words ahead of the first match in it.
+func bestSnippetStart(hits []int, folded []string) int {
 	const ahead = 4
 	best, most := 0, 0
 	distinct := map[string]int{} // those of hits[k:end], and how often

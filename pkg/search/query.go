@@ -17,8 +17,8 @@ const (
 	minPrefix = 2
 )
 
-// clause is one thing that a page must have, or must not have: the words of text one after the other, the last of them only by its
-// beginning if prefix is set.
+// clause is one thing that a page must have, or must not have: the words of text one after the other, the last of
+// them only by its beginning if prefix is set.
 type clause struct {
 	text   string
 	prefix bool
@@ -26,12 +26,13 @@ type clause struct {
 	exact  bool // in quotes: other forms of its words will not do
 }
 
-// parseQuery reads a query. Its errors are INVALID_ARGUMENT faults that do not repeat the query: it may be as private as a document.
+// parseQuery reads a query. Its errors are INVALID_ARGUMENT faults that do not repeat the query: it may be as private
+// as a document.
 func parseQuery(text string) ([]clause, error) {
 	if utf8.RuneCountInString(text) > maxQueryRunes {
 		return nil, fault.New(fault.InvalidArgument, "the query is longer than %d characters", maxQueryRunes)
 	}
-	clauses, err := splitClauses(typed.Replace(cleanText(text)))
+	clauses, err := splitClauses(quoteNormaliser.Replace(cleanText(text)))
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,8 @@ func parseQuery(text string) ([]clause, error) {
 		}
 		folded := foldWords(c.text)
 		if n := len(folded); n > maxPhrase {
-			return nil, fault.New(fault.InvalidArgument, "a phrase of the query has %d words, at most %d are taken", n, maxPhrase)
+			return nil, fault.New(fault.InvalidArgument, "a phrase of the query has %d words, at most %d are taken", n,
+				maxPhrase)
 		}
 		if last := folded[len(folded)-1]; c.prefix && utf8.RuneCountInString(last) < minPrefix && last[0] < utf8.RuneSelf {
 			return nil, fault.New(fault.InvalidArgument, "a word that ends with * needs at least %d letters", minPrefix)
@@ -59,8 +61,9 @@ func parseQuery(text string) ([]clause, error) {
 	return clauses, nil
 }
 
-// typed has the signs of a query as keyboards and word processors write them.
-var typed = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‟", `"`, "＂", `"`, "«", `"`, "»", `"`, "－", "-", "−", "-", "＊", "*")
+// quoteNormaliser has the signs of a query as keyboards and word processors write them.
+var quoteNormaliser = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‟", `"`, "＂", `"`, "«", `"`, "»",
+	`"`, "－", "-", "−", "-", "＊", "*")
 
 // splitClauses splits a query at blanks and quotation marks, and drops what has no words.
 func splitClauses(text string) ([]clause, error) {
@@ -98,22 +101,23 @@ func splitClauses(text string) ([]clause, error) {
 	}
 }
 
-// isWordRune reports what the index takes for part of a word: the categories that its tokenizer has, and the radicals and squared kana, which are
-// symbols, but stand for characters.
+// isWordRune reports what the index takes for part of a word: the categories that its tokenizer has, and the radicals
+// and squared kana, which are symbols, but stand for characters.
 func isWordRune(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) || unicode.IsMark(r) || standsAlone(r)
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) || unicode.IsMark(r) ||
+		isStandaloneRune(r)
 }
 
 // matchExpression writes clauses as an FTS5 expression. Every text is a quoted string, so nothing in it is syntax.
 func matchExpression(clauses []clause) string {
 	var must, mustNot []string
 	for _, c := range clauses {
-		s := quoted(c.text)
+		s := quoteTerms(c.text)
 		switch {
 		case c.prefix:
 			s += " *"
 		case !c.exact:
-			s = anyForm(c.text)
+			s = anyFormExpression(c.text)
 		}
 		if c.not {
 			mustNot = append(mustNot, s)
@@ -128,24 +132,25 @@ func matchExpression(clauses []clause) string {
 	return expr
 }
 
-// quoted writes the words of a text as FTS5 finds them in what indexed gave it. What is no word, as a mark that stands alone, is not FTS5's to judge.
-func quoted(text string) string { return `"` + strings.Join(foldWords(text), " ") + `"` }
+// quoteTerms writes the words of a text as FTS5 finds them in what indexed gave it. What is no word, as a mark that
+// stands alone, is not FTS5's to judge.
+func quoteTerms(text string) string { return `"` + strings.Join(foldWords(text), " ") + `"` }
 
-// anyForm writes the expression of a text of which, if it is one word, any form will do.
-func anyForm(text string) string {
+// anyFormExpression writes the expression of a text of which, if it is one word, any form will do.
+func anyFormExpression(text string) string {
 	var single []string
-	for _, w := range words(text) {
+	for _, w := range splitWords(text) {
 		single = append(single, w)
 	}
 	if len(single) != 1 {
-		return quoted(text)
+		return quoteTerms(text)
 	}
 	forms := inflections(single[0])
 	if len(forms) == 1 {
-		return quoted(text)
+		return quoteTerms(text)
 	}
 	for i, f := range forms {
-		forms[i] = quoted(f)
+		forms[i] = quoteTerms(f)
 	}
 	return "(" + strings.Join(forms, " OR ") + ")"
 }

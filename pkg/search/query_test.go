@@ -38,7 +38,8 @@ func TestMatchExpression(t *testing.T) {
 }
 
 func FuzzParseQuery(f *testing.F) {
-	for _, seed := range []string{`foo`, `"foo bar"* -baz`, `-"x`, `a*`, "\xff\x00", `foo -`, `"" * - "`, `漢*`, "\u0301*"} {
+	for _, seed := range []string{`foo`, `"foo bar"* -baz`, `-"x`, `a*`, "\xff\x00", `foo -`, `"" * - "`, `漢*`,
+		"\u0301*"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -66,19 +67,22 @@ func TestSnippet(t *testing.T) {
 		{`a "b ü"`, "a b\tÜ", "[a] [b Ü]"},
 		{"i -b", "<b> & <i> </b>", "&lt;b&gt; &amp; &lt;[i]&gt; &lt;/b&gt;"},
 		{"uber", "über\tall über", "[über] all [über]"},
-		{"b -x", "b" + strings.Repeat(".", 1000) + "b" + strings.Repeat("-", 1000), "[b]" + strings.Repeat(".", 128) + "…[b]" + strings.Repeat("-", 128) + "…"},
+		{"b -x", "b" + strings.Repeat(".", 1000) + "b" + strings.Repeat("-", 1000),
+			"[b]" + strings.Repeat(".", 128) + "…[b]" + strings.Repeat("-", 128) + "…"},
 		{"éa*", "a " + strings.Repeat("éa", 1000) + " b", "a [" + strings.Repeat("éa", 42) + "é…] b"}, // no character is cut through
 		{"end", filler + "end", "…" + strings.Repeat("ipsum lorem ", 15) + "ipsum [end]"},
 		{`"` + strings.Repeat("a ", 60) + `"`, "b " + strings.Repeat("a ", 60), "b [" + strings.Repeat("a ", 59) + "a] "},
-		{`"m n o p"`, "m n o p " + strings.Repeat("x ", 26) + "m n o p x x", "[m n o p] " + strings.Repeat("x ", 26) + "[m n o p]…"},
-		{"one two", "one " + filler + "one two " + filler, "…" + strings.Repeat("lorem ipsum ", 2) + "[one] [two] " + strings.Repeat("lorem ipsum ", 13) + "…"},
+		{`"m n o p"`, "m n o p " + strings.Repeat("x ", 26) + "m n o p x x",
+			"[m n o p] " + strings.Repeat("x ", 26) + "[m n o p]…"},
+		{"one two", "one " + filler + "one two " + filler,
+			"…" + strings.Repeat("lorem ipsum ", 2) + "[one] [two] " + strings.Repeat("lorem ipsum ", 13) + "…"},
 	} {
 		m, err := NewMatcher(tt.query)
 		if err != nil {
 			t.Fatal(err)
 		}
 		escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
-		got := m.cutSnippet(tt.text).Mark("[", "]", escape)
+		got := m.cutSnippet(tt.text).MarkHighlights("[", "]", escape)
 		if strings.ReplaceAll(got, " …", "…") != strings.ReplaceAll(tt.want, " …", "…") {
 			t.Errorf("snippet of %.20q for %s: got %q, want %q", tt.text, tt.query, got, tt.want)
 		}
@@ -101,18 +105,20 @@ func TestCleanText(t *testing.T) {
 
 func TestCursor(t *testing.T) {
 	t.Parallel()
-	for _, at := range []position{{-1.5, 7, 0, window{1, 2}}, {-1e-9, math.MaxInt64, 3, window{to: math.MaxInt64}}, {}, {1, -1, -1, window{-1, -1}}} {
-		if got, err := parseCursor(99, newCursor(99, at)); err != nil || *got != at {
+	for _, at := range []position{{-1.5, 7, 0, window{1, 2}}, {-1e-9, math.MaxInt64, 3, window{to: math.MaxInt64}}, {},
+		{1, -1, -1, window{-1, -1}}} {
+		if got, err := parseCursor(99, encodeCursor(99, at)); err != nil || *got != at {
 			t.Errorf("cursor of %v: got %v, %v, want it back", at, got, err)
 		}
 	}
 	for _, at := range []jobPosition{{0, "j"}, {-1, strings.Repeat("job", 50)}} {
-		if got, err := parseJobCursor(99, newJobCursor(99, at)); err != nil || *got != at {
+		if got, err := parseJobCursor(99, encodeJobCursor(99, at)); err != nil || *got != at {
 			t.Errorf("cursor of %v: got %v, %v, want it back", at, got, err)
 		}
 	}
 	for name, bad := range map[string]string{
-		"with NaN": newCursor(99, position{score: math.NaN()}), "of another query": newCursor(98, position{}), "of jobs": newJobCursor(99, jobPosition{job: "j"}),
+		"with NaN": encodeCursor(99, position{score: math.NaN()}), "of another query": encodeCursor(98, position{}),
+		"of jobs": encodeJobCursor(99, jobPosition{job: "j"}),
 	} {
 		if _, err := parseCursor(99, bad); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("cursor %s: got %v, want INVALID_ARGUMENT", name, err)

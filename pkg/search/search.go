@@ -1,8 +1,8 @@
 // Package search finds pages by the words on them.
 //
-// [Open] returns the [Store] that a URL names. SQLite with FTS5 is the one that needs no server; it lives in the sqlite*.go files here. ClickHouse
-// is the one for many; it lives in clickhouse*.go and migrations. [NewMatcher] says what of the words of a hit's page matched.
-// Package searchtest holds the tests that every Store passes.
+// [Open] returns the [Store] that a URL names. SQLite with FTS5 is the one that needs no server; it lives in the
+// sqlite*.go files here. ClickHouse is the one for many; it lives in clickhouse*.go and migrations. [NewMatcher] says
+// what of the words of a hit's page matched. Package searchtest holds the tests that every Store passes.
 package search
 
 import (
@@ -14,14 +14,16 @@ import (
 	"time"
 )
 
-// Store is a search index. It is a projection: all that it holds can be written again from the job records and the page blobs.
+// Store is a search index. It is a projection: all that it holds can be written again from the job records and the
+// page blobs.
 //
-// Writes are idempotent, and durable when they return: of one call all is stored or nothing. Errors that may pass (locked, disk full,
-// I/O, network) are faults of kind Busy with the code UNAVAILABLE. No call ever sees or changes anything of another tenant, and
-// nothing that another tenant stores changes what a search answers. A Store is safe for concurrent use, and several processes may open
-// the same index.
+// Writes are idempotent, and durable when they return: of one call all is stored or nothing. Errors that may pass
+// (locked, disk full, I/O, network) are faults of kind Busy with the code UNAVAILABLE. No call ever sees or changes
+// anything of another tenant, and nothing that another tenant stores changes what a search answers. A Store is safe
+// for concurrent use, and several processes may open the same index.
 type Store interface {
-	// PutPages stores pages, each in the place of what was there under the same tenant, job and number, unless that is of a later run.
+	// PutPages stores pages, each in the place of what was there under the same tenant, job and number, unless that is
+	// of a later run.
 	PutPages(ctx context.Context, pages []Page) error
 	// PutDocument stores what is known of a document, in the place of what was there for the same tenant and job.
 	PutDocument(ctx context.Context, doc Document) error
@@ -29,14 +31,17 @@ type Store interface {
 	PutDocuments(ctx context.Context, docs []Document) error
 	// Search returns the pages that match, best first. A query that makes no sense is an INVALID_ARGUMENT fault.
 	Search(ctx context.Context, query Query) (Result, error)
-	// ListJobs returns the jobs that match, newest first unless the query says otherwise. A query that makes no sense is an INVALID_ARGUMENT
-	// fault. The list is what PutDocument was told, which is behind the jobs' records by as long as its callers are.
+	// ListJobs returns the jobs that match, newest first unless the query says otherwise. A query that makes no sense is
+	// an INVALID_ARGUMENT fault. The list is what PutDocument was told, which is behind the jobs' records by as long as
+	// its callers are.
 	ListJobs(ctx context.Context, query JobQuery) (JobPage, error)
-	// PutEvents stores events of audit trails, each once. A tombstone takes the job's other events away, and keeps later ones from showing.
+	// PutEvents stores events of audit trails, each once. A tombstone takes the job's other events away, and keeps later
+	// ones from showing.
 	PutEvents(ctx context.Context, events []Event) error
-	// Events returns a job's events in the order of their sequence.
-	Events(ctx context.Context, tenant, job string) ([]Event, error)
-	// LastEvent returns the event with the highest sequence, whosever it is; the zero Event if there is none. What follows the trail goes on after it.
+	// JobEvents returns a job's events in the order of their sequence.
+	JobEvents(ctx context.Context, tenant, job string) ([]Event, error)
+	// LastEvent returns the event with the highest sequence, whichever job's it is; the zero Event if there is none. What
+	// copies the events into the index goes on after it.
 	LastEvent(ctx context.Context) (Event, error)
 	// StageStats sums up what the stages did for the documents of a tenant, by time, stage and lane, in this order.
 	StageStats(ctx context.Context, query StatsQuery) ([]StageStat, error)
@@ -59,8 +64,8 @@ type Page struct {
 	// Language is a BCP 47 tag, empty where unknown.
 	Language string
 	Text     string
-	// ExpireTime is when the page may go by itself if nobody deletes it, zero for never. It is a safety net: a store takes days for it, or, as
-	// SQLite does, leaves it to DeleteJob.
+	// ExpireTime is when the page may go by itself if it was not deleted, zero for never. It is a safety net: a store
+	// takes days for it, or, as SQLite does, leaves it to DeleteJob.
 	ExpireTime time.Time
 }
 
@@ -114,7 +119,8 @@ type JobQuery struct {
 	OldestFirst bool
 	// Limit is how many jobs to return: DefaultLimit if 0, never more than MaxLimit.
 	Limit int
-	// Cursor goes on where an earlier JobPage of the same query ended: its NextCursor. Jobs that came meanwhile neither repeat nor hide others.
+	// Cursor goes on where an earlier JobPage of the same query ended: its NextCursor. Jobs that came since then neither
+	// repeat nor hide others.
 	Cursor string
 }
 
@@ -129,16 +135,18 @@ type JobPage struct {
 // Query asks for pages.
 type Query struct {
 	Tenant string
-	// Text is made of words, all of which a page must have; "phrases in quotes"; -words or -"phrases" that it must not have; and
-	// beginnings of words*. Of an English word that stands alone its other forms will do as well: invoice finds invoices. In quotes it stands for
-	// itself. Case does not matter, nor do the accents of Latin letters. Everything else is punctuation. A word of a script
-	// that sets no blanks between words, or of Hangul, is found wherever its characters stand one after the other.
+	// Text is made of words, all of which a page must have; "phrases in quotes"; -words or -"phrases" that it must not
+	// have; and beginnings of words*. Of an English word that stands alone its other forms will do as well: invoice
+	// finds invoices. In quotes it stands for itself. Case does not matter, nor do the accents of Latin letters.
+	// Everything else is punctuation. A word of a script that sets no blanks between words, or of Hangul, is found
+	// wherever its characters stand one after the other.
 	Text string
 	// Job, if not empty, is the only one to look in.
 	Job string
 	// Language, if not empty, is that of the pages.
 	Language string
-	// Filter is what the documents of the pages must be like. With any of it set, pages without a PutDocument are not found.
+	// Filter is what the documents of the pages must be like. With any of it set, pages without a PutDocument are not
+	// found.
 	Filter Filter
 	// Limit is how many hits to return: DefaultLimit if 0, never more than MaxLimit.
 	Limit int
@@ -148,8 +156,9 @@ type Query struct {
 
 // Result is what a Query found.
 type Result struct {
-	// Hits are the best first; their order is the same every time while the index does not change. Where very many pages match, a part of them after the
-	// other is ranked: first come the best of the first part, then all others of it, then those of the next.
+	// Hits are the best first; their order is the same every time while the index does not change. Where very many pages
+	// match, a part of them after the other is ranked: first come the best of the first part, then all others of it,
+	// then those of the next.
 	Hits []Hit
 	// NextCursor is empty if there are no more hits.
 	NextCursor string
@@ -179,8 +188,9 @@ type Snippet struct {
 // Span is the bytes [Start, End) of a text.
 type Span struct{ Start, End int }
 
-// Mark returns the text with before and after around each highlight, and what is between them passed through escape (nil for as is).
-func (s Snippet) Mark(before, after string, escape func(string) string) string {
+// MarkHighlights returns the text with before and after around each highlight, and what is between them passed
+// through escape (nil for as is).
+func (s Snippet) MarkHighlights(before, after string, escape func(string) string) string {
 	if escape == nil {
 		escape = func(s string) string { return s }
 	}

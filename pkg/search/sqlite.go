@@ -22,15 +22,15 @@ import (
 const (
 	// busyTimeout is how long a writer waits for one in another process. A write of a chunk takes some 20 ms.
 	busyTimeout = 10 * time.Second
-	// walPages is how far the log grows before it is copied into the database: 16 MiB of 4 KiB pages. Copying less often costs less,
-	// because pages of the inner nodes are written again and again.
+	// walPages is how far the log grows before it is copied into the database: 16 MiB of 4 KiB pages. Copying less often
+	// costs less, because pages of the inner nodes are written again and again.
 	walPages = 4096
 	// cacheKiB is what each connection may keep of the database.
 	cacheKiB = 8 << 10
 )
 
-// SQLite is a Store in one file, with the write-ahead log beside it. Each tenant has tables of its own, so that one tenant's words
-// neither show up in another's hits nor weigh in their scores. Create one with OpenSQLite.
+// SQLite is a Store in one file, with the write-ahead log in the same folder. Each tenant has tables of its own, so
+// that one tenant's words neither show up in another's hits nor weigh in their scores. Create one with OpenSQLite.
 type SQLite struct {
 	path   string
 	file   fs.FileInfo // that was opened
@@ -46,8 +46,8 @@ type failedWrite struct {
 	at  time.Time
 }
 
-// failedFor is how long a failed write counts: what waits for the index tries again within that time.
-const failedFor = time.Minute
+// failedWriteAge is how long a failed write counts: what waits for the index tries again within that time.
+const failedWriteAge = time.Minute
 
 // OpenSQLite returns the index in the file at path, making it, and the folder that it is in, where they are missing.
 func OpenSQLite(ctx context.Context, path string) (*SQLite, error) {
@@ -67,26 +67,26 @@ func openSQLite(ctx context.Context, path string, busy time.Duration) (*SQLite, 
 	if err := errors.Join(err, f.Close(), syncFolder(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("make the index's file: %w", err)
 	}
-	if err := indexedFunction(); err != nil {
+	if err := registerFTSFunction(); err != nil {
 		return nil, fmt.Errorf("open the index: %w", err)
 	}
-	db, err := openDB(path, busy, 1)
+	db, err := openDatabase(path, busy, 1)
 	if err != nil {
 		return nil, err
 	}
 	s := &SQLite{path: path, file: file, ranked: rankedPages, writer: newWriter(ctx, db)}
-	s.reader, err = openDB(path, busy, max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)")
+	s.reader, err = openDatabase(path, busy, max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)")
 	if err != nil {
-		return nil, errors.Join(err, s.writer.close())
+		return nil, errors.Join(err, s.writer.closeAndWait())
 	}
-	if err := s.migrate(ctx); err != nil {
+	if err := s.migrateSchema(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the index: %w", err), s.Close())
 	}
 	return s, nil
 }
 
-// openDB returns a pool of up to size connections. It opens none yet.
-func openDB(path string, busy time.Duration, size int, pragmas ...string) (*sql.DB, error) {
+// openDatabase returns a pool of up to size connections. It opens none yet.
+func openDatabase(path string, busy time.Duration, size int, pragmas ...string) (*sql.DB, error) {
 	pragmas = append(pragmas,
 		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
 		"journal_mode(WAL)",
@@ -117,8 +117,9 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// inPlace returns a Busy fault where the path does not lead to the file that was opened any more: nobody would find what is written to that one.
-func (s *SQLite) inPlace() error {
+// checkFileInPlace returns a Busy fault where the path does not lead to the file that was opened any more: no process
+// would find what is written to that one.
+func (s *SQLite) checkFileInPlace() error {
 	file, err := os.Stat(s.path)
 	if err == nil && os.SameFile(file, s.file) {
 		return nil
@@ -129,39 +130,41 @@ func (s *SQLite) inPlace() error {
 
 // Ping reads from the index, and reports that it did not take what was last written.
 func (s *SQLite) Ping(ctx context.Context) error {
-	if err := s.inPlace(); err != nil {
+	if err := s.checkFileInPlace(); err != nil {
 		return err
 	}
-	if last := s.failed.Load(); last != nil && time.Since(last.at) < failedFor {
+	if last := s.failed.Load(); last != nil && time.Since(last.at) < failedWriteAge {
 		return last.err
 	}
 	var version int
 	err := s.reader.QueryRowContext(ctx, `SELECT max(version) FROM schema_version`).Scan(&version)
-	return classify(ctx, "ping the index", err)
+	return classifyError(ctx, "ping the index", err)
 }
 
 // Schema returns the version of SQLite and of the index's schema.
 func (s *SQLite) Schema(ctx context.Context) (server string, schema int, err error) {
 	err = s.reader.QueryRowContext(ctx, `SELECT sqlite_version(), max(version) FROM schema_version`).Scan(&server, &schema)
-	return "SQLite " + server, schema, classify(ctx, "read the schema's version", err)
+	return "SQLite " + server, schema, classifyError(ctx, "read the schema's version", err)
 }
 
 // Close waits for calls in hand, and ends the Store. The last one to close the file empties its log.
 func (s *SQLite) Close() error {
-	return errors.Join(s.reader.Close(), s.writer.close())
+	return errors.Join(s.reader.Close(), s.writer.closeAndWait())
 }
 
-// write runs do in a transaction that waits for its turn, and commits it. It may run do twice: all that do leaves elsewhere is what its last
-// run did. Statements in it run without ctx's end: they are short, and the driver starts a goroutine for each statement that can be interrupted.
-func (s *SQLite) write(ctx context.Context, doing string, do func(ctx context.Context, tx *transaction) error) error {
-	err := s.inPlace()
+// writeInTransaction runs do in a transaction that waits for its turn, and commits it. It may run do twice: all that
+// do leaves elsewhere is what its last run did. Statements in it run without ctx's end: they are short, and the
+// driver starts a goroutine for each statement that can be interrupted.
+func (s *SQLite) writeInTransaction(ctx context.Context, doing string,
+	do func(ctx context.Context, tx *transaction) error) error {
+	err := s.checkFileInPlace()
 	if err == nil {
-		err = s.writer.do(ctx, func(tx *transaction) error { return do(context.WithoutCancel(ctx), tx) })
+		err = s.writer.submitChange(ctx, func(tx *transaction) error { return do(context.WithoutCancel(ctx), tx) })
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == sqlite3.SQLITE_ERROR { // as where there is no such table
-		err = errors.Join(s.known(ctx), err)
+		err = errors.Join(s.checkFileVersion(ctx), err)
 	}
-	err = classify(ctx, doing, err)
+	err = classifyError(ctx, doing, err)
 	switch {
 	case err != nil && fault.KindOf(err) == fault.Busy:
 		s.failed.Store(&failedWrite{err, time.Now()})
@@ -171,17 +174,17 @@ func (s *SQLite) write(ctx context.Context, doing string, do func(ctx context.Co
 	return err
 }
 
-// known returns what isKnown does of the file's version.
-func (s *SQLite) known(ctx context.Context) error {
+// checkFileVersion returns what checkKnownVersion does of the file's version.
+func (s *SQLite) checkFileVersion(ctx context.Context) error {
 	var version int
 	if err := s.reader.QueryRowContext(ctx, versionQuery).Scan(&version); err != nil {
 		return err
 	}
-	return isKnown(version)
+	return checkKnownVersion(version)
 }
 
-// classify says what was being done, and makes an error that may pass a Busy fault.
-func classify(ctx context.Context, doing string, err error) error {
+// classifyError says what was being done, and makes an error that may pass a Busy fault.
+func classifyError(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -191,24 +194,24 @@ func classify(ctx context.Context, doing string, err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	if damaged(err) { // which is no fault of what is being written
+	if isDamagedFile(err) { // which is no fault of what is being written
 		err = fmt.Errorf("the index is damaged: move its files away, start again, and run 'inkstream index rebuild': %w", err)
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
 	}
-	if mayPass(err) {
+	if isTransient(err) {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", doing, err))
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// damaged reports whether the file is no sound index any more.
-func damaged(err error) bool {
+// isDamagedFile reports whether the file is no sound index any more.
+func isDamagedFile(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
 }
 
-// mayPass reports whether the same call may succeed once the machine, or another process, is better.
-func mayPass(err error) bool {
+// isTransient reports whether the same call may succeed once the machine, or another process, is better.
+func isTransient(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
 		_, isPath := errors.AsType[*fs.PathError](err)

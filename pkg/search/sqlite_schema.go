@@ -16,14 +16,14 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// step is one version of the schema. Statements of perTenant run once for each tenant, with its number for every {t}; a new tenant
-// goes through those of all versions. Steps are only ever added.
-type step struct {
+// migration is one version of the schema. Statements of perTenant run once for each tenant, with its number for every
+// {t}; a new tenant goes through those of all versions. Steps are only ever added.
+type migration struct {
 	shared    []string
 	perTenant []string
 }
 
-var steps = []step{{
+var migrations = []migration{{
 	shared: []string{
 		`CREATE TABLE tenants (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)`,
 		// Times are microseconds since 1970, 0 for none.
@@ -43,7 +43,8 @@ var steps = []step{{
 	},
 }, {
 	shared: []string{
-		// The file name as it is compared. What lower leaves undone of older rows, only those who look for capitals with accents miss.
+		// The file name as it is compared. What lower leaves undone of older rows, only those who look for capitals with
+		// accents miss.
 		`ALTER TABLE documents ADD COLUMN folded TEXT NOT NULL DEFAULT ''`,
 		`UPDATE documents SET folded = lower(filename)`,
 	},
@@ -61,8 +62,9 @@ var steps = []step{{
 	},
 }, {
 	perTenant: []string{
-		// The words of scripts without blanks, and marks as parts of words. The view is the text as it is indexed. The table has another name, so that
-		// a process of an earlier version that has the file open fails, instead of indexing what is not indexed so any more.
+		// The words of scripts without blanks, and marks as parts of words. The view is the text as it is indexed. The
+		// table has another name, so that a process of an earlier version that has the file open fails, instead of indexing
+		// what is not indexed so any more.
 		`DROP TABLE words_{t}`,
 		`CREATE VIEW indexed_{t} AS SELECT id, inkstream_indexed(text) AS text FROM pages_{t}`,
 		`CREATE VIRTUAL TABLE terms_{t} USING fts5 (text, content='indexed_{t}', content_rowid='id',
@@ -71,23 +73,25 @@ var steps = []step{{
 	},
 }}
 
-// indexedFunction makes indexed known to SQL, on every connection that is opened from then on.
-var indexedFunction = sync.OnceValue(func() error {
-	return sqlite.RegisterDeterministicScalarFunction("inkstream_indexed", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		text, ok := args[0].(string)
-		if !ok {
-			return nil, errors.New("inkstream_indexed takes a text")
-		}
-		return indexed(text), nil
-	})
+// registerFTSFunction makes indexed known to SQL, on every connection that is opened from then on.
+var registerFTSFunction = sync.OnceValue(func() error {
+	return sqlite.RegisterDeterministicScalarFunction("inkstream_indexed", 1,
+		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			text, ok := args[0].(string)
+			if !ok {
+				return nil, errors.New("inkstream_indexed takes a text")
+			}
+			return prepareFTSText(text), nil
+		})
 })
 
-// migrate brings the file to the version that this program knows.
-func (s *SQLite) migrate(ctx context.Context) error {
+// migrateSchema brings the file to the version that this program knows.
+func (s *SQLite) migrateSchema(ctx context.Context) error {
 	deadline := time.Now().Add(busyTimeout)
 	for {
-		err := s.write(ctx, "migrate", migrateTx)
-		// Two processes that both turn a new file to write-ahead logging may get in each other's way without SQLite's waiting.
+		err := s.writeInTransaction(ctx, "migrate", migrateInTransaction)
+		// Two processes that both turn a new file to write-ahead logging may get in each other's way without SQLite's
+		// waiting.
 		e, ok := errors.AsType[*sqlite.Error](err)
 		if !ok || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
 			return err
@@ -100,25 +104,25 @@ func (s *SQLite) migrate(ctx context.Context) error {
 	}
 }
 
-func migrateTx(ctx context.Context, tx *transaction) error {
+func migrateInTransaction(ctx context.Context, tx *transaction) error {
 	const create = `CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_time INTEGER NOT NULL)`
 	if _, err := tx.ExecContext(ctx, create); err != nil {
 		return err
 	}
-	version, err := tx.version(ctx)
+	version, err := tx.fileVersion(ctx)
 	if err != nil {
 		return err
 	}
-	tenants, err := tenantIDs(ctx, tx, version)
+	tenants, err := listTenantIDs(ctx, tx, version)
 	if err != nil {
 		return err
 	}
-	for ; version < len(steps); version++ {
-		if err := execAll(ctx, tx, steps[version].shared, 0); err != nil {
+	for ; version < len(migrations); version++ {
+		if err := execStatements(ctx, tx, migrations[version].shared, 0); err != nil {
 			return err
 		}
 		for _, id := range tenants {
-			if err := execAll(ctx, tx, steps[version].perTenant, id); err != nil {
+			if err := execStatements(ctx, tx, migrations[version].perTenant, id); err != nil {
 				return err
 			}
 		}
@@ -132,25 +136,26 @@ func migrateTx(ctx context.Context, tx *transaction) error {
 
 const versionQuery = `SELECT coalesce(max(version), 0) FROM schema_version`
 
-// version returns the version of the file, or what isKnown does.
-func (tx *transaction) version(ctx context.Context) (version int, err error) {
+// fileVersion returns the version of the file, or what checkKnownVersion does.
+func (tx *transaction) fileVersion(ctx context.Context) (version int, err error) {
 	if err := tx.QueryRowContext(ctx, versionQuery).Scan(&version); err != nil {
 		return 0, err
 	}
-	return version, isKnown(version)
+	return version, checkKnownVersion(version)
 }
 
-// isKnown returns a Busy fault where the file is of a later version, to which another process may bring it while this one is at work: the work waits
-// until this one is brought up to date as well.
-func isKnown(version int) error {
-	if version <= len(steps) {
+// checkKnownVersion returns a Busy fault where the file is of a later version, to which another process may bring it
+// while this one is at work: the work waits until this one is brought up to date as well.
+func checkKnownVersion(version int) error {
+	if version <= len(migrations) {
 		return nil
 	}
-	return fault.New(fault.Unavailable, "the index has version %d, this program knows only %d; a later one has brought it there", version, len(steps))
+	return fault.New(fault.Unavailable,
+		"the index has version %d, this program knows only %d; a later one has brought it there", version, len(migrations))
 }
 
-// tenantIDs returns the tenants of an index of that version. Version 0 has no table of them.
-func tenantIDs(ctx context.Context, tx *transaction, version int) ([]int64, error) {
+// listTenantIDs returns the tenants of an index of that version. Version 0 has no table of them.
+func listTenantIDs(ctx context.Context, tx *transaction, version int) ([]int64, error) {
 	if version == 0 {
 		return nil, nil
 	}
@@ -170,27 +175,28 @@ func tenantIDs(ctx context.Context, tx *transaction, version int) ([]int64, erro
 	return ids, rows.Err()
 }
 
-func execAll(ctx context.Context, tx *transaction, statements []string, tenant int64) error {
+func execStatements(ctx context.Context, tx *transaction, statements []string, tenant int64) error {
 	for _, statement := range statements {
-		if _, err := tx.ExecContext(ctx, forTenant(statement, tenant)); err != nil {
+		if _, err := tx.ExecContext(ctx, expandTenant(statement, tenant)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forTenant puts a tenant's number into a statement. It is a number that SQLite gave out, never anything that a user wrote.
-func forTenant(statement string, tenant int64) string {
+// expandTenant puts a tenant's number into a statement. It is a number that SQLite gave out, never anything that a
+// user wrote.
+func expandTenant(statement string, tenant int64) string {
 	return strings.ReplaceAll(statement, "{t}", fmt.Sprint(tenant))
 }
 
-// makeTenant gives a tenant its number and its tables, if it has none yet.
-func makeTenant(ctx context.Context, tx *transaction, name string) (int64, error) {
-	id, err := tx.tenant(ctx, name)
+// createTenant gives a tenant its number and its tables, if it has none yet.
+func createTenant(ctx context.Context, tx *transaction, name string) (int64, error) {
+	id, err := tx.tenantID(ctx, name)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	if _, err := tx.version(ctx); err != nil {
+	if _, err := tx.fileVersion(ctx); err != nil {
 		return 0, err // its tables would not be what that version's programs expect
 	}
 	result, err := tx.ExecContext(ctx, `INSERT INTO tenants (name) VALUES (?)`, name)
@@ -200,25 +206,25 @@ func makeTenant(ctx context.Context, tx *transaction, name string) (int64, error
 	if id, err = result.LastInsertId(); err != nil {
 		return 0, err
 	}
-	for _, s := range steps {
-		if err := execAll(ctx, tx, s.perTenant, id); err != nil {
+	for _, s := range migrations {
+		if err := execStatements(ctx, tx, s.perTenant, id); err != nil {
 			return 0, err
 		}
 	}
-	tx.w.remember(name, id)
+	tx.writer.cacheTenantID(name, id)
 	return id, nil
 }
 
-// tenant returns a tenant's number, or sql.ErrNoRows.
-func (tx *transaction) tenant(ctx context.Context, name string) (int64, error) {
-	if id, ok := tx.w.tenants[name]; ok {
+// tenantID returns a tenant's number, or sql.ErrNoRows.
+func (tx *transaction) tenantID(ctx context.Context, name string) (int64, error) {
+	if id, ok := tx.writer.tenants[name]; ok {
 		return id, nil
 	}
 	id, err := findTenant(ctx, tx, name)
 	if err != nil {
 		return 0, err
 	}
-	tx.w.remember(name, id)
+	tx.writer.cacheTenantID(name, id)
 	return id, nil
 }
 

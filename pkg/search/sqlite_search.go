@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// rankedPages is how many pages a query ranks against each other: the newest of those that match, then the next. A page's score costs many times what
-// it costs to find it, and words that most pages have tell none of them from the others.
+// rankedPages is how many pages a query ranks against each other: the newest of those that match, then the next. A
+// page's score costs many times what it costs to find it, and words that most pages have tell none of them from the
+// others.
 const rankedPages = 10_000
 
-// Search finds pages. It reads from one state of the index, whatever is written meanwhile.
+// Search finds pages. It reads from one state of the index, whatever is written during the search.
 func (s *SQLite) Search(ctx context.Context, q Query) (Result, error) {
-	clauses, after, err := q.check()
+	clauses, after, err := q.prepareQuery()
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := s.search(ctx, q, clauses, after)
-	return result, classify(ctx, "search", err)
+	result, err := s.searchPages(ctx, q, clauses, after)
+	return result, classifyError(ctx, "search", err)
 }
 
-func (s *SQLite) search(ctx context.Context, q Query, clauses []clause, after *position) (Result, error) {
+func (s *SQLite) searchPages(ctx context.Context, q Query, clauses []clause, after *position) (Result, error) {
 	tx, err := s.reader.BeginTx(ctx, nil)
 	if err != nil {
 		return Result{}, err
@@ -42,21 +43,22 @@ func (s *SQLite) search(ctx context.Context, q Query, clauses []clause, after *p
 	var result Result
 	if len(found) > q.Limit {
 		found = found[:q.Limit]
-		result.NextCursor = newCursor(q.hash(), found[q.Limit-1])
+		result.NextCursor = encodeCursor(q.queryHash(), found[q.Limit-1])
 	}
-	result.Hits, err = describe(ctx, tx, tenant, newMatcher(clauses), found)
+	result.Hits, err = describeHits(ctx, tx, tenant, newMatcher(clauses), found)
 	return result, err
 }
 
 // findPages returns where the best pages are, one more than the query wants.
-func (s *SQLite) findPages(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string, after *position) ([]position, error) {
+func (s *SQLite) findPages(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string,
+	after *position) ([]position, error) {
 	in := window{to: math.MaxInt64}
 	if after != nil {
 		in = after.in
 	}
 	var found []position
 	for {
-		part, err := s.rank(ctx, tx, tenant, q, match, &in, after, q.Limit+1-len(found))
+		part, err := s.rankWindow(ctx, tx, tenant, q, match, &in, after, q.Limit+1-len(found))
 		if err != nil {
 			return nil, err
 		}
@@ -68,25 +70,28 @@ func (s *SQLite) findPages(ctx context.Context, tx *sql.Tx, tenant int64, q Quer
 	}
 }
 
-// rank returns the best pages of a window, after a position in it. Of a window that has no beginning yet, 0, it sets one, and leaves 0 if no page ahead
-// of it matches. What is written later does not change a window: new rows have the highest numbers.
-func (s *SQLite) rank(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string, in *window, after *position, limit int) ([]position, error) {
+// rankWindow returns the best pages of a window, after a position in it. Of a window that has no beginning yet, 0, it
+// sets one, and leaves 0 if no page ahead of it matches. What is written later does not change a window: new rows
+// have the highest numbers.
+func (s *SQLite) rankWindow(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string, in *window,
+	after *position, limit int) ([]position, error) {
 	b := conditions{args: []any{match}}
 	if q.Job != "" {
 		// A job's pages lie close together. The plus keeps SQLite from matching row by row.
-		b.add(`rowid >= max(?, (SELECT min(id) FROM pages_{t} WHERE job = ?))`, in.from, q.Job)
-		b.add(`rowid < min(?, (SELECT max(id) FROM pages_{t} WHERE job = ?) + 1)`, in.to, q.Job)
-		b.add(`+rowid IN (SELECT id FROM pages_{t} WHERE job = ?)`, q.Job)
+		b.addCondition(`rowid >= max(?, (SELECT min(id) FROM pages_{t} WHERE job = ?))`, in.from, q.Job)
+		b.addCondition(`rowid < min(?, (SELECT max(id) FROM pages_{t} WHERE job = ?) + 1)`, in.to, q.Job)
+		b.addCondition(`+rowid IN (SELECT id FROM pages_{t} WHERE job = ?)`, q.Job)
 	} else {
-		b.add(`rowid >= ? AND rowid < ?`, in.from, in.to)
+		b.addCondition(`rowid >= ? AND rowid < ?`, in.from, in.to)
 	}
 	if q.Language != "" {
 		// By row: the pages' table is long for its texts, and most queries match few.
-		b.add(`(SELECT language FROM pages_{t} WHERE id = terms_{t}.rowid) = ?`, q.Language)
+		b.addCondition(`(SELECT language FROM pages_{t} WHERE id = terms_{t}.rowid) = ?`, q.Language)
 	}
-	if !q.Filter.empty() {
-		where, args := q.Filter.sqlite()
-		b.add(`+rowid IN (SELECT p.id FROM documents AS d JOIN pages_{t} AS p ON p.job = d.job WHERE d.tenant = ?`+where+`)`, append([]any{tenant}, args...)...)
+	if !q.Filter.isUnrestricted() {
+		where, args := q.Filter.sqliteConditions()
+		b.addCondition(`+rowid IN (SELECT p.id FROM documents AS d JOIN pages_{t} AS p ON p.job = d.job WHERE d.tenant = ?`+
+			where+`)`, append([]any{tenant}, args...)...)
 	}
 	statement := `WITH matched AS MATERIALIZED (
 			SELECT rowid AS page, bm25(terms_{t}) AS score FROM terms_{t} WHERE terms_{t} MATCH ?` + b.sql + ` ORDER BY rowid DESC LIMIT ?)
@@ -96,7 +101,8 @@ func (s *SQLite) rank(ctx context.Context, tx *sql.Tx, tenant int64, q Query, ma
 		statement += ` WHERE (score, page) > (?, ?)`
 		b.args = append(b.args, after.score, after.row)
 	}
-	rows, err := tx.QueryContext(ctx, forTenant(statement+` ORDER BY score, page LIMIT ?`, tenant), append(b.args, limit)...)
+	rows, err := tx.QueryContext(ctx, expandTenant(statement+` ORDER BY score, page LIMIT ?`, tenant),
+		append(b.args, limit)...)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +126,8 @@ func (s *SQLite) rank(ctx context.Context, tx *sql.Tx, tenant int64, q Query, ma
 	return found, rows.Err()
 }
 
-// describe returns the hits at positions. Only of these few the texts are read.
-func describe(ctx context.Context, tx *sql.Tx, tenant int64, m *Matcher, found []position) ([]Hit, error) {
+// describeHits returns the hits at positions. Only of these few the texts are read.
+func describeHits(ctx context.Context, tx *sql.Tx, tenant int64, m *Matcher, found []position) ([]Hit, error) {
 	if len(found) == 0 {
 		return nil, nil
 	}
@@ -133,7 +139,7 @@ func describe(ctx context.Context, tx *sql.Tx, tenant int64, m *Matcher, found [
 		args = append(args, at.row)
 		place[at.row] = i
 	}
-	rows, err := tx.QueryContext(ctx, forTenant(statement, tenant), args...)
+	rows, err := tx.QueryContext(ctx, expandTenant(statement, tenant), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +153,7 @@ func describe(ctx context.Context, tx *sql.Tx, tenant int64, m *Matcher, found [
 			return nil, err
 		}
 		hit.Score = -found[place[id]].score // FTS5 has the best at the bottom
-		hit.CreateTime, hit.Snippet = timeOf(created), m.cutSnippet(text)
+		hit.CreateTime, hit.Snippet = timeFromMicros(created), m.cutSnippet(text)
 		hits[place[id]] = hit
 	}
 	return hits, rows.Err()

@@ -34,7 +34,7 @@ func writeUntilKilled(ctx context.Context, path string) error {
 		return err
 	}
 	for n := range 10_000 {
-		if err := s.PutPages(ctx, chunkOf(n)); err != nil {
+		if err := s.PutPages(ctx, pagesOfChunk(n)); err != nil {
 			return err
 		}
 		fmt.Println(n)
@@ -44,7 +44,7 @@ func writeUntilKilled(ctx context.Context, path string) error {
 
 const chunkSize = 4
 
-func chunkOf(n int) []Page {
+func pagesOfChunk(n int) []Page {
 	pages := make([]Page, chunkSize)
 	for i := range pages {
 		text := fmt.Sprintf("chunk%d page%d ", n, i) + strings.Repeat("and more words ", 50)
@@ -67,8 +67,8 @@ func openAt(t *testing.T, path string) *SQLite {
 	return s
 }
 
-// exec1 runs a statement beside the Store.
-func exec1(t *testing.T, db *sql.Conn, statement string) {
+// execOnConn runs a statement beside the Store.
+func execOnConn(t *testing.T, db *sql.Conn, statement string) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatalf("%s: got %v, want no error", statement, err)
@@ -92,21 +92,23 @@ func CheckIntegrity(t *testing.T, path string) {
 	}
 	defer s.Close()
 	var answer string
-	if err := s.writer.conn.QueryRowContext(context.Background(), `PRAGMA integrity_check`).Scan(&answer); err != nil || answer != "ok" {
+	if err := s.writer.conn.QueryRowContext(context.Background(), `PRAGMA integrity_check`).Scan(&answer); err != nil ||
+		answer != "ok" {
 		t.Errorf("integrity_check: got %q, %v, want ok", answer, err)
 	}
-	ids, err := tenantIDs(context.Background(), &transaction{Conn: s.writer.conn, w: s.writer}, len(steps))
+	ids, err := listTenantIDs(context.Background(), &transaction{Conn: s.writer.conn, writer: s.writer}, len(migrations))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		if _, err := s.writer.conn.ExecContext(context.Background(), forTenant(`INSERT INTO terms_{t} (terms_{t}, rank) VALUES ('integrity-check', 1)`, id)); err != nil {
+		if _, err := s.writer.conn.ExecContext(context.Background(),
+			expandTenant(`INSERT INTO terms_{t} (terms_{t}, rank) VALUES ('integrity-check', 1)`, id)); err != nil {
 			t.Errorf("words of tenant %d: got %v, want them to agree with the texts", id, err)
 		}
 	}
 }
 
-// An index of an earlier version is made anew where words are read differently now.
+// An index of an earlier version is rebuilt where words are read differently now.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
@@ -116,9 +118,10 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{
-		`DROP TABLE terms_1`, `DROP VIEW indexed_1`, steps[0].perTenant[1], `INSERT INTO words_{t} (words_{t}) VALUES ('rebuild')`, `DELETE FROM schema_version WHERE version > 3`,
+		`DROP TABLE terms_1`, `DROP VIEW indexed_1`, migrations[0].perTenant[1],
+		`INSERT INTO words_{t} (words_{t}) VALUES ('rebuild')`, `DELETE FROM schema_version WHERE version > 3`,
 	} {
-		exec1(t, s.writer.conn, forTenant(statement, 1))
+		execOnConn(t, s.writer.conn, expandTenant(statement, 1))
 	}
 	CheckIntegrity(t, path) // opens it, which is what brings it up to date
 	wantHits(t, openAt(t, path), "交流電燈", 1)
@@ -169,13 +172,13 @@ func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
 	s := openAt(t, path)
-	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
+	if err := s.PutPages(t.Context(), pagesOfChunk(0)); err != nil {
 		t.Fatal(err)
 	}
-	exec1(t, s.writer.conn, `PRAGMA max_page_count = 1`) // SQLite takes the size it has
+	execOnConn(t, s.writer.conn, `PRAGMA max_page_count = 1`) // SQLite takes the size it has
 	var err error
 	for n := 1; n < 200 && err == nil; n++ {
-		err = s.PutPages(t.Context(), chunkOf(n))
+		err = s.PutPages(t.Context(), pagesOfChunk(n))
 	}
 	if fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
 		t.Fatalf("PutPages on a full disk: got %v, want a Busy fault UNAVAILABLE", err)
@@ -184,8 +187,8 @@ func TestDiskFull(t *testing.T) {
 		t.Error("Ping on a full disk: got nil, want an error")
 	}
 	wantHits(t, s, "chunk0", chunkSize)
-	exec1(t, s.writer.conn, `PRAGMA max_page_count = 1000000`)
-	if err := s.PutPages(t.Context(), chunkOf(200)); err != nil {
+	execOnConn(t, s.writer.conn, `PRAGMA max_page_count = 1000000`)
+	if err := s.PutPages(t.Context(), pagesOfChunk(200)); err != nil {
 		t.Errorf("PutPages once there is room: got %v, want no error", err)
 	}
 	if err := s.Ping(t.Context()); err != nil {
@@ -201,7 +204,7 @@ func TestDamagedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "index.db")
 	s := openAt(t, path)
 	for n := range 20 {
-		if err := s.PutPages(t.Context(), chunkOf(n)); err != nil {
+		if err := s.PutPages(t.Context(), pagesOfChunk(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -218,7 +221,7 @@ func TestDamagedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openAt(t, path)
-	err = s.PutPages(t.Context(), chunkOf(20))
+	err = s.PutPages(t.Context(), pagesOfChunk(20))
 	if fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "index rebuild") {
 		t.Errorf("PutPages: got %v, want a Busy fault that says what helps", err)
 	}
@@ -227,8 +230,8 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// What is written to a file that nobody finds any more would be lost.
-func TestFileIsMovedAway(t *testing.T) {
+// A write to a file that its path does not lead to any more would be lost.
+func TestMovedFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
 	s := openAt(t, path)
@@ -240,7 +243,7 @@ func TestFileIsMovedAway(t *testing.T) {
 	}
 	move(path, path+".away")
 	for range 2 {
-		err := s.PutPages(t.Context(), chunkOf(0))
+		err := s.PutPages(t.Context(), pagesOfChunk(0))
 		if fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "index rebuild") {
 			t.Errorf("PutPages: got %v, want a Busy fault that says what helps", err)
 		}
@@ -252,7 +255,7 @@ func TestFileIsMovedAway(t *testing.T) {
 		}
 	}
 	move(path+".away", path)
-	if err := errors.Join(s.PutPages(t.Context(), chunkOf(0)), s.Ping(t.Context())); err != nil {
+	if err := errors.Join(s.PutPages(t.Context(), pagesOfChunk(0)), s.Ping(t.Context())); err != nil {
 		t.Errorf("afterwards: got %v, want no error", err)
 	}
 }
@@ -261,13 +264,13 @@ func TestFileIsMovedAway(t *testing.T) {
 func TestFileOfALaterVersion(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
-	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
+	if err := s.PutPages(t.Context(), pagesOfChunk(0)); err != nil {
 		t.Fatal(err)
 	}
-	exec1(t, s.writer.conn, `INSERT INTO schema_version (version, applied_time) VALUES (99, 0)`)
-	exec1(t, s.writer.conn, `ALTER TABLE terms_1 RENAME TO words_of_99_1`)
+	execOnConn(t, s.writer.conn, `INSERT INTO schema_version (version, applied_time) VALUES (99, 0)`)
+	execOnConn(t, s.writer.conn, `ALTER TABLE terms_1 RENAME TO words_of_99_1`)
 	for _, tenant := range []string{"acme", "fresh"} {
-		page := chunkOf(1)[:1]
+		page := pagesOfChunk(1)[:1]
 		page[0].Tenant = tenant
 		err := s.PutPages(t.Context(), page)
 		if fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "version 99") {
@@ -280,13 +283,14 @@ func TestLocked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
 	s, other := openAt(t, path), openAt(t, path)
-	exec1(t, other.writer.conn, `BEGIN IMMEDIATE`)
-	if err := s.PutPages(t.Context(), chunkOf(0)); fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
+	execOnConn(t, other.writer.conn, `BEGIN IMMEDIATE`)
+	if err := s.PutPages(t.Context(), pagesOfChunk(0)); fault.KindOf(err) != fault.Busy ||
+		fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("PutPages while another process writes on and on: got %v, want a Busy fault UNAVAILABLE", err)
 	}
-	wantHits(t, s, "chunk0", 0) // readers wait for nobody
-	exec1(t, other.writer.conn, `ROLLBACK`)
-	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
+	wantHits(t, s, "chunk0", 0) // readers do not wait for writers
+	execOnConn(t, other.writer.conn, `ROLLBACK`)
+	if err := s.PutPages(t.Context(), pagesOfChunk(0)); err != nil {
 		t.Errorf("PutPages afterwards: got %v, want no error", err)
 	}
 	wantHits(t, s, "chunk0", chunkSize)
@@ -301,9 +305,10 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	newer := filepath.Join(dir, "newer.db")
 	s := openAt(t, newer)
-	exec1(t, s.writer.conn, `INSERT INTO schema_version (version, applied_time) VALUES (99, 0)`)
+	execOnConn(t, s.writer.conn, `INSERT INTO schema_version (version, applied_time) VALUES (99, 0)`)
 	for _, url := range []string{
-		"", "nope:///x", "sqlite://host/x", "sqlite:relative", "sqlite:///dir/", "sqlite:///x?mode=memory", "sqlite://" + text,
+		"", "nope:///x", "sqlite://host/x", "sqlite:relative", "sqlite:///dir/", "sqlite:///x?mode=memory",
+		"sqlite://" + text,
 		"sqlite://" + text + "/below", "sqlite://" + newer, "\x00",
 	} {
 		if s, err := Open(t.Context(), url); err == nil {
@@ -317,7 +322,7 @@ func TestPath(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "100% a?b&c=d#e ï", "in dex?x=1.db")
 	s := openAt(t, path)
-	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
+	if err := s.PutPages(t.Context(), pagesOfChunk(0)); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
@@ -333,7 +338,8 @@ func TestPath(t *testing.T) {
 func TestPragmas(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
-	for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "100", "wal_autocheckpoint": "4096"} {
+	for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "100",
+		"wal_autocheckpoint": "4096"} {
 		var got string
 		if err := s.writer.conn.QueryRowContext(t.Context(), `PRAGMA `+name).Scan(&got); err != nil || got != want {
 			t.Errorf("%s: got %s, %v, want %s", name, got, err, want)
@@ -388,7 +394,8 @@ func TestRankedInParts(t *testing.T) {
 	}
 	for i, h := range result.Hits {
 		if h.Job != "job6" || h.Page < 28 || i > 0 && h.Score > result.Hits[i-1].Score {
-			t.Errorf("hit %d: got page %d of %s with score %v, want one of the newest ten, and scores that fall", i, h.Page, h.Job, h.Score)
+			t.Errorf("hit %d: got page %d of %s with score %v, want one of the newest ten, and scores that fall", i, h.Page,
+				h.Job, h.Score)
 		}
 	}
 	one, err := s.Search(t.Context(), Query{Tenant: "acme", Text: "report", Job: "job0", Limit: MaxLimit})

@@ -12,13 +12,14 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// deleteBatch bounds how long DeleteJob keeps other writers waiting: a page's words are read once more to take them out.
+// deleteBatch bounds how long DeleteJob keeps other writers waiting: a page's words are read once more to take them
+// out.
 const deleteBatch = 64
 
 // PutPages stores pages in one transaction.
 func (s *SQLite) PutPages(ctx context.Context, pages []Page) error {
 	for _, p := range pages {
-		if err := checkIDs(p.Tenant, p.Job); err != nil {
+		if err := checkTenantAndJob(p.Tenant, p.Job); err != nil {
 			return err
 		}
 		if p.Number < 1 {
@@ -28,24 +29,24 @@ func (s *SQLite) PutPages(ctx context.Context, pages []Page) error {
 	if len(pages) == 0 {
 		return nil
 	}
-	// By tenant and job, because each has its tables and its look at what is there; by number, so that a job's rows lie in order.
-	// Stable, because of two pages with the same number the later counts.
+	// By tenant and job, because each has its tables and its look at what is there; by number, so that a job's rows lie
+	// in order. Stable, because of two pages with the same number the later counts.
 	ready := make([]readyPage, len(pages)) // before the transaction: others wait for that
 	for i, p := range pages {
 		p.Text = cleanText(p.Text)
-		ready[i] = readyPage{Page: p, terms: indexed(p.Text)}
+		ready[i] = readyPage{Page: p, terms: prepareFTSText(p.Text)}
 	}
 	slices.SortStableFunc(ready, func(a, b readyPage) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Number, b.Number))
 	})
-	return s.write(ctx, "put pages", func(ctx context.Context, tx *transaction) error {
+	return s.writeInTransaction(ctx, "put pages", func(ctx context.Context, tx *transaction) error {
 		for rest := ready; len(rest) > 0; {
 			tenant := rest[0].Tenant
 			n := slices.IndexFunc(rest, func(p readyPage) bool { return p.Tenant != tenant })
 			if n < 0 {
 				n = len(rest)
 			}
-			if err := putTenant(ctx, tx, tenant, rest[:n]); err != nil {
+			if err := putTenantPages(ctx, tx, tenant, rest[:n]); err != nil {
 				return err
 			}
 			rest = rest[n:]
@@ -60,9 +61,9 @@ type readyPage struct {
 	terms string
 }
 
-// putTenant stores pages of one tenant, ordered by job and number.
-func putTenant(ctx context.Context, tx *transaction, tenant string, pages []readyPage) error {
-	id, err := makeTenant(ctx, tx, tenant)
+// putTenantPages stores pages of one tenant, ordered by job and number.
+func putTenantPages(ctx context.Context, tx *transaction, tenant string, pages []readyPage) error {
+	id, err := createTenant(ctx, tx, tenant)
 	if err != nil {
 		return err
 	}
@@ -74,11 +75,11 @@ func putTenant(ctx context.Context, tx *transaction, tenant string, pages []read
 			if n < 0 {
 				n = len(rest)
 			}
-			if err := w.look(ctx, p.Job, p.Number, rest[n-1].Number); err != nil {
+			if err := w.loadStoredPages(ctx, p.Job, p.Number, rest[n-1].Number); err != nil {
 				return err
 			}
 		}
-		if err := w.put(ctx, p); err != nil {
+		if err := w.putPage(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -98,11 +99,12 @@ type storedPage struct {
 	page Page
 }
 
-// look finds out which pages of a job are there already. As a rule there are none: no other part of a write is cheaper.
-func (w *pageWriter) look(ctx context.Context, job string, first, last int) error {
+// loadStoredPages finds out which pages of a job are there already. As a rule there are none: no other part of a
+// write is cheaper.
+func (w *pageWriter) loadStoredPages(ctx context.Context, job string, first, last int) error {
 	w.stored = map[int]storedPage{}
 	const find = `SELECT id, page, run, language, text FROM pages_{t} WHERE job = ? AND page BETWEEN ? AND ?`
-	rows, err := w.tx.query(ctx, w.tenant, find, job, first, last)
+	rows, err := w.tx.queryPrepared(ctx, w.tenant, find, job, first, last)
 	if err != nil {
 		return err
 	}
@@ -117,24 +119,24 @@ func (w *pageWriter) look(ctx context.Context, job string, first, last int) erro
 	return rows.Err()
 }
 
-// put stores a page. One that is there just so, as after a redelivered message, costs nothing more.
-func (w *pageWriter) put(ctx context.Context, p readyPage) error {
+// putPage stores a page. One that is there just so, as after a redelivered message, costs nothing more.
+func (w *pageWriter) putPage(ctx context.Context, p readyPage) error {
 	if old, ok := w.stored[p.Number]; ok {
 		switch same := old.page.Language == p.Language && old.page.Text == p.Text && old.page.Run == p.Run; {
 		case same, old.page.Run > p.Run: // the latter: a straggler of a run that the user has since retried
 			return nil
 		}
 		const words = `INSERT INTO terms_{t} (terms_{t}, rowid, text) VALUES ('delete', ?, ?)`
-		if _, err := w.tx.exec(ctx, w.tenant, words, old.id, indexed(old.page.Text)); err != nil {
+		if _, err := w.tx.execPrepared(ctx, w.tenant, words, old.id, prepareFTSText(old.page.Text)); err != nil {
 			return err
 		}
-		if _, err := w.tx.exec(ctx, w.tenant, `DELETE FROM pages_{t} WHERE id = ?`, old.id); err != nil {
+		if _, err := w.tx.execPrepared(ctx, w.tenant, `DELETE FROM pages_{t} WHERE id = ?`, old.id); err != nil {
 			return err
 		}
 	}
 	// A new row, at the end: FTS5 gathers words in memory only as long as rows come in order.
 	const insert = `INSERT INTO pages_{t} (job, page, run, language, text) VALUES (?, ?, ?, ?, ?)`
-	result, err := w.tx.exec(ctx, w.tenant, insert, p.Job, p.Number, p.Run, p.Language, p.Text)
+	result, err := w.tx.execPrepared(ctx, w.tenant, insert, p.Job, p.Number, p.Run, p.Language, p.Text)
 	if err != nil {
 		return err
 	}
@@ -143,7 +145,7 @@ func (w *pageWriter) put(ctx context.Context, p readyPage) error {
 		return err
 	}
 	w.stored[p.Number] = storedPage{id: id, page: p.Page}
-	_, err = w.tx.exec(ctx, w.tenant, `INSERT INTO terms_{t} (rowid, text) VALUES (?, ?)`, id, p.terms)
+	_, err = w.tx.execPrepared(ctx, w.tenant, `INSERT INTO terms_{t} (rowid, text) VALUES (?, ?)`, id, p.terms)
 	return err
 }
 
@@ -155,16 +157,16 @@ func (s *SQLite) PutDocument(ctx context.Context, doc Document) error {
 // PutDocuments stores documents in one transaction.
 func (s *SQLite) PutDocuments(ctx context.Context, docs []Document) error {
 	for _, doc := range docs {
-		if err := checkIDs(doc.Tenant, doc.Job); err != nil {
+		if err := checkTenantAndJob(doc.Tenant, doc.Job); err != nil {
 			return err
 		}
 	}
 	if len(docs) == 0 {
 		return nil
 	}
-	return s.write(ctx, "put documents", func(ctx context.Context, tx *transaction) error {
+	return s.writeInTransaction(ctx, "put documents", func(ctx context.Context, tx *transaction) error {
 		for _, doc := range docs {
-			if err := putDocument(ctx, tx, doc); err != nil {
+			if err := upsertDocument(ctx, tx, doc); err != nil {
 				return err
 			}
 		}
@@ -172,16 +174,16 @@ func (s *SQLite) PutDocuments(ctx context.Context, docs []Document) error {
 	})
 }
 
-func putDocument(ctx context.Context, tx *transaction, doc Document) error {
+func upsertDocument(ctx context.Context, tx *transaction, doc Document) error {
 	labels, err := json.Marshal(doc.Labels)
 	if err != nil {
 		return err
 	}
-	tenant, err := makeTenant(ctx, tx, doc.Tenant)
+	tenant, err := createTenant(ctx, tx, doc.Tenant)
 	if err != nil {
 		return err
 	}
-	stages, err := json.Marshal(storedStages(doc.Stages))
+	stages, err := json.Marshal(encodeStages(doc.Stages))
 	if err != nil {
 		return err
 	}
@@ -195,12 +197,12 @@ func putDocument(ctx context.Context, tx *transaction, doc Document) error {
 			ON CONFLICT DO UPDATE SET ` + columns + ` = ` + excluded + ` WHERE ` + columns + ` IS NOT ` + excluded
 	)
 	name := cleanText(doc.Filename)
-	_, err = tx.exec(ctx, 0, put, tenant, doc.Job, name, doc.SHA256, doc.PageCount, doc.State,
-		micros(doc.CreateTime), micros(doc.EndTime), string(labels), foldText(name), doc.Lane, string(stages))
+	_, err = tx.execPrepared(ctx, 0, put, tenant, doc.Job, name, doc.SHA256, doc.PageCount, doc.State,
+		timeToMicros(doc.CreateTime), timeToMicros(doc.EndTime), string(labels), foldText(name), doc.Lane, string(stages))
 	return err
 }
 
-func micros(t time.Time) int64 {
+func timeToMicros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -209,13 +211,13 @@ func micros(t time.Time) int64 {
 
 // DeleteJob removes a job, its pages in several transactions. If it breaks off, another call goes on.
 func (s *SQLite) DeleteJob(ctx context.Context, tenant, job string) error {
-	if err := checkIDs(tenant, job); err != nil {
+	if err := checkTenantAndJob(tenant, job); err != nil {
 		return err
 	}
 	for {
 		left := false
-		err := s.write(ctx, "delete job", func(ctx context.Context, tx *transaction) error {
-			id, err := tx.tenant(ctx, tenant)
+		err := s.writeInTransaction(ctx, "delete job", func(ctx context.Context, tx *transaction) error {
+			id, err := tx.tenantID(ctx, tenant)
 			if errors.Is(err, sql.ErrNoRows) {
 				return nil
 			}
@@ -225,7 +227,7 @@ func (s *SQLite) DeleteJob(ctx context.Context, tenant, job string) error {
 			if err := deleteEvents(ctx, tx, id, job); err != nil {
 				return err
 			}
-			left, err = deleteSome(ctx, tx, id, job)
+			left, err = deleteJobBatch(ctx, tx, id, job)
 			return err
 		})
 		if err != nil || !left {
@@ -234,9 +236,9 @@ func (s *SQLite) DeleteJob(ctx context.Context, tenant, job string) error {
 	}
 }
 
-// deleteSome removes a job's document and a batch of its pages, and reports whether there may be more.
-func deleteSome(ctx context.Context, tx *transaction, tenant int64, job string) (bool, error) {
-	if _, err := tx.exec(ctx, 0, `DELETE FROM documents WHERE tenant = ? AND job = ?`, tenant, job); err != nil {
+// deleteJobBatch removes a job's document and a batch of its pages, and reports whether there may be more.
+func deleteJobBatch(ctx context.Context, tx *transaction, tenant int64, job string) (bool, error) {
+	if _, err := tx.execPrepared(ctx, 0, `DELETE FROM documents WHERE tenant = ? AND job = ?`, tenant, job); err != nil {
 		return false, err
 	}
 	// Words first: their table has to be told the text that they were in.
@@ -245,10 +247,10 @@ func deleteSome(ctx context.Context, tx *transaction, tenant int64, job string) 
 			SELECT 'delete', id, inkstream_indexed(text) FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?`
 		pages = `DELETE FROM pages_{t} WHERE id IN (SELECT id FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?)`
 	)
-	if _, err := tx.exec(ctx, tenant, words, job, deleteBatch); err != nil {
+	if _, err := tx.execPrepared(ctx, tenant, words, job, deleteBatch); err != nil {
 		return false, err
 	}
-	result, err := tx.exec(ctx, tenant, pages, job, deleteBatch)
+	result, err := tx.execPrepared(ctx, tenant, pages, job, deleteBatch)
 	if err != nil {
 		return false, err
 	}
@@ -256,8 +258,8 @@ func deleteSome(ctx context.Context, tx *transaction, tenant int64, job string) 
 	return n == deleteBatch, err
 }
 
-// checkIDs refuses empty names, which stand for a mistake of the caller.
-func checkIDs(tenant, job string) error {
+// checkTenantAndJob refuses empty names, which stand for a mistake of the caller.
+func checkTenantAndJob(tenant, job string) error {
 	if tenant == "" || job == "" {
 		return fault.New(fault.InvalidArgument, "tenant and job must not be empty")
 	}

@@ -11,14 +11,14 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// held keeps the writer in a transaction until release is called, and returns once it is.
-func held(t *testing.T, s *SQLite) (release func()) {
+// blockWriter keeps the writer in a transaction until release is called, and returns once it is.
+func blockWriter(t *testing.T, s *SQLite) (release func()) {
 	t.Helper()
 	inside, leave := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := s.writer.do(t.Context(), func(*transaction) error {
+		err := s.writer.submitChange(t.Context(), func(*transaction) error {
 			once.Do(func() { close(inside) })
 			<-leave
 			return nil
@@ -31,8 +31,8 @@ func held(t *testing.T, s *SQLite) (release func()) {
 	return func() { close(leave); wg.Wait() }
 }
 
-// queued waits until so many changes wait for the writer.
-func queued(s *SQLite, n int) {
+// awaitQueued waits until so many changes wait for the writer.
+func awaitQueued(s *SQLite, n int) {
 	for {
 		s.writer.mu.Lock()
 		got := len(s.writer.queue)
@@ -49,24 +49,25 @@ func TestWritesFailAlone(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
 	broken := errors.New("broken")
-	release := held(t, s)
+	release := blockWriter(t, s)
 	var wg sync.WaitGroup
 	var runs [3]int
 	for n := range 3 {
 		wg.Go(func() {
 			want := []error{nil, broken, nil}[n]
-			err := s.writer.do(t.Context(), func(tx *transaction) error {
+			err := s.writer.submitChange(t.Context(), func(tx *transaction) error {
 				runs[n]++
 				// Both the rows and the tenants' numbers of a transaction that is taken back go.
-				id, err := makeTenant(t.Context(), tx, []string{"a", "b", "c"}[n])
+				id, err := createTenant(t.Context(), tx, []string{"a", "b", "c"}[n])
 				if err != nil {
 					return err
 				}
 				w := pageWriter{tx: tx, tenant: id}
-				if err := w.look(t.Context(), "j", 1, 1); err != nil {
+				if err := w.loadStoredPages(t.Context(), "j", 1, 1); err != nil {
 					return err
 				}
-				if err := w.put(t.Context(), readyPage{Page: Page{Job: "j", Run: 1, Number: 1, Text: "word"}, terms: "word"}); err != nil {
+				if err := w.putPage(t.Context(), readyPage{Page: Page{Job: "j", Run: 1, Number: 1, Text: "word"},
+					terms: "word"}); err != nil {
 					return err
 				}
 				return want
@@ -75,7 +76,7 @@ func TestWritesFailAlone(t *testing.T) {
 				t.Errorf("write %d: got %v, want %v", n, err, want)
 			}
 		})
-		queued(s, n+1)
+		awaitQueued(s, n+1)
 	}
 	release()
 	wg.Wait()
@@ -96,35 +97,35 @@ func TestWritesFailAlone(t *testing.T) {
 	}
 }
 
-func TestWriteWithoutPatience(t *testing.T) {
+func TestWriteWithCancelledContext(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
-	release := held(t, s)
+	release := blockWriter(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- s.PutPages(ctx, chunkOf(0)) }()
-	queued(s, 1)
+	go func() { done <- s.PutPages(ctx, pagesOfChunk(0)) }()
+	awaitQueued(s, 1)
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("PutPages that was cancelled as it waited: got %v, want %v", err, context.Canceled)
 	}
-	queued(s, 0)
+	awaitQueued(s, 0)
 	release()
 	wantHits(t, s, "chunk0", 0)
 }
 
 // A connection whose state is in doubt is not used any more.
-func TestWriterConnectsAnew(t *testing.T) {
+func TestWriterReconnects(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
-	if err := s.PutPages(t.Context(), chunkOf(0)); err != nil {
+	if err := s.PutPages(t.Context(), pagesOfChunk(0)); err != nil {
 		t.Fatal(err)
 	}
-	exec1(t, s.writer.conn, `BEGIN`) // so that none can begin
-	if err := s.PutPages(t.Context(), chunkOf(1)); err == nil || fault.KindOf(err) == fault.Permanent {
+	execOnConn(t, s.writer.conn, `BEGIN`) // so that none can begin
+	if err := s.PutPages(t.Context(), pagesOfChunk(1)); err == nil || fault.KindOf(err) == fault.Permanent {
 		t.Errorf("PutPages in another's transaction: got %v, want an error after which it is tried again", err)
 	}
-	if err := s.PutPages(t.Context(), chunkOf(1)); err != nil {
+	if err := s.PutPages(t.Context(), pagesOfChunk(1)); err != nil {
 		t.Errorf("PutPages once more: got %v, want no error", err)
 	}
 	wantHits(t, s, "chunk0", chunkSize)

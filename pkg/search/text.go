@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// cleanText returns s as valid UTF-8, with a blank for each control character but tabs and line feeds. Most texts are clean, and are
-// returned as they are.
+// cleanText returns s as valid UTF-8, with a blank for each control character but tabs and line feeds. Most texts are
+// clean, and are returned as they are.
 func cleanText(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")

@@ -36,7 +36,8 @@ func TestWrongUsage(t *testing.T) {
 		{"bad value", []string{"--own.workers=many"}, nil, "own.workers", 1},
 		{"value out of bounds", []string{"--blobs=file:///x", "--own.workers=0"}, nil, "own.workers: 0", 1},
 		{"a word that is no flag", []string{"--blobs=file:///x", "nats"}, nil, `"nats"`, 1},
-		{"bad variables, each on its line", nil, map[string]string{"OWN_WORKERS": "many", "NATS_REPLICAS": "few"}, "NATS_REPLICAS", 2},
+		{"bad variables, each on its line", nil, map[string]string{"OWN_WORKERS": "many", "NATS_REPLICAS": "few"},
+			"NATS_REPLICAS", 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -45,8 +46,9 @@ func TestWrongUsage(t *testing.T) {
 				t.Error("the service was built")
 				return nil, nil
 			}
-			err := Run(t.Context(), "own", tt.args, func(k string) string { return tt.env[k] }, &out, []Settings{&workers{}}, build)
-			if got := report(&out, "own", err); got != 2 {
+			err := Run(t.Context(), "own", tt.args, func(k string) string { return tt.env[k] }, &out, []Settings{&workers{}},
+				build)
+			if got := reportExit(&out, "own", err); got != 2 {
 				t.Errorf("exit code after %v: got %d, want 2", err, got)
 			}
 			got := out.String()
@@ -60,11 +62,12 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-func TestHelp(t *testing.T) {
+func TestHelpOutput(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	err := Run(t.Context(), "own", []string{"--help"}, func(string) string { return "" }, &out, []Settings{&workers{}}, nil)
-	if got := report(&out, "own", err); got != 0 {
+	err := Run(t.Context(), "own", []string{"--help"}, func(string) string { return "" }, &out, []Settings{&workers{}},
+		nil)
+	if got := reportExit(&out, "own", err); got != 0 {
 		t.Errorf("exit code after %v: got %d, want 0", err, got)
 	}
 	for _, want := range []string{"Usage of own:", "--own.workers int  (OWN_WORKERS)", "--blobs URL  (BLOBS)"} {
@@ -77,7 +80,7 @@ func TestHelp(t *testing.T) {
 func TestReportOfAFailure(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	if got := report(&out, "own", errors.New("broker away")); got != 1 {
+	if got := reportExit(&out, "own", errors.New("broker away")); got != 1 {
 		t.Errorf("exit code: got %d, want 1", got)
 	}
 	if got, want := out.String(), "own: broker away\n"; got != want {

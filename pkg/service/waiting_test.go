@@ -75,13 +75,14 @@ func wantPage(t *testing.T, url string, status int, has string) {
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != status || !strings.Contains(string(body), has) || strings.Contains(string(body), "sesame") {
+	if err != nil || res.StatusCode != status || !strings.Contains(string(body), has) ||
+		strings.Contains(string(body), "sesame") {
 		t.Errorf("%s: got %d, %s, %v, want %d with %q and without the password", url, res.StatusCode, body, err, status, has)
 	}
 }
 
 // A service whose broker is away says so, in its log and on its page.
-func TestWaitsForNATSInTheOpen(t *testing.T) {
+func TestServesReadinessWhileWaitingForNATS(t *testing.T) {
 	t.Parallel()
 	port, err := processtest.FreePort()
 	if err != nil {
@@ -101,10 +102,10 @@ func TestWaitsForNATSInTheOpen(t *testing.T) {
 }
 
 // A service that finds no streams says what makes them, and starts once they are there.
-func TestWaitsForStreamsInTheOpen(t *testing.T) {
+func TestServesReadinessWhileWaitingForStreams(t *testing.T) {
 	t.Parallel()
-	srv := bustest.Server(t)
-	r := runService(t, "scan", "--nats="+srv.URL(), "--nats.provision=false")
+	srv := bustest.StartServer(t)
+	r := runService(t, "scan", "--nats="+srv.ClientURL(), "--nats.provision=false")
 	page := "http://" + r.logged(`msg="ops page" addr=(\S+)`)
 	r.logged(`level=WARN msg="(no streams yet: run 'inkstream provision')"`)
 	wantPage(t, page+"/healthz", http.StatusOK, "ok")

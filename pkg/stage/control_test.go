@@ -17,10 +17,10 @@ import (
 	"inkstream.dev/pkg/stage"
 )
 
-// events returns the types of a job's events in order.
-func (f *fixture) events(t *testing.T) string {
+// eventKinds returns the types of a job's events in order.
+func (f *fixture) eventKinds(t *testing.T) string {
 	t.Helper()
-	events, _, err := f.env.Bus.Events(t.Context(), f.rec.Tenant, string(f.rec.ID), 0, 100)
+	events, _, err := f.env.Bus.ListEvents(t.Context(), f.rec.Tenant, string(f.rec.ID), 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,11 +41,11 @@ func TestWorkStopsWhenItsJobIsEnded(t *testing.T) {
 		remove uint64
 	}{
 		{"cancelled", func(f *fixture) error {
-			_, err := f.env.Cancel(context.Background(), f.rec.Tenant, f.rec.ID)
+			_, err := f.env.CancelJob(context.Background(), f.rec.Tenant, f.rec.ID)
 			return err
 		}, job.Cancelled, "cancelled ended", 0},
 		{"deleted", func(f *fixture) error {
-			_, err := f.env.Delete(context.Background(), f.rec.Tenant, f.rec.ID)
+			_, err := f.env.DeleteJob(context.Background(), f.rec.Tenant, f.rec.ID)
 			return err
 		}, job.Deleted, "cancelled deleted", 2}, // the handler that was at work asks for another removal
 	} {
@@ -54,7 +54,7 @@ func TestWorkStopsWhenItsJobIsEnded(t *testing.T) {
 			f := newFixture(t)
 			working, stopped := make(chan struct{}), make(chan error, 1)
 			temp := job.RasterKey(f.rec.Tenant, f.rec.ID, 1, 1)
-			f.start(t, &script{hold: func(ctx context.Context) error {
+			f.start(t, &scriptedSteps{hold: func(ctx context.Context) error {
 				close(working)
 				<-ctx.Done()
 				// An engine that is on its way out may still write.
@@ -73,15 +73,16 @@ func TestWorkStopsWhenItsJobIsEnded(t *testing.T) {
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("the work went on for %s, want at most 5 s", took)
 			}
-			rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)
+			rec, err := f.env.Jobs.LoadRecord(t.Context(), f.rec.Tenant, f.rec.ID)
 			if err != nil || rec.State != tt.state {
 				t.Errorf("state %v, %v, want %s", rec, err, tt.state)
 			}
 			bustest.Eventually(t, "nothing temporary is left and nothing queued", func() bool {
-				found, err := f.env.Blobs.Exists(t.Context(), temp)
-				return err == nil && !found && f.queued(t, bus.Scan.Stream()) == 0 && f.queued(t, bus.Index.Stream()) == tt.remove
+				found, err := f.env.Blobs.BlobExists(t.Context(), temp)
+				return err == nil && !found && f.queued(t, bus.Scan.StreamName()) == 0 &&
+					f.queued(t, bus.Index.StreamName()) == tt.remove
 			})
-			if got := f.events(t); got != tt.events {
+			if got := f.eventKinds(t); got != tt.events {
 				t.Errorf("events %q, want %q", got, tt.events)
 			}
 		})
@@ -91,52 +92,55 @@ func TestWorkStopsWhenItsJobIsEnded(t *testing.T) {
 func TestCancelIsIdempotentAndRefusesWhatHasEnded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+	if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
 		t.Fatal(err)
 	}
 	for i, chunk := range []int{0, 1} {
 		f.rec.ChunkPages, f.rec.PageCount = 16, 32
-		if err := f.env.Bus.Publish(t.Context(), stage.RenderChunk(f.rec, bus.Lane([]string{"interactive", "batch"}[i]), chunk, 0)); err != nil {
+		if err := f.env.Bus.Publish(t.Context(),
+			stage.RenderMessage(f.rec, bus.Lane([]string{"interactive", "batch"}[i]), chunk, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	other := *f.rec
 	other.ID = job.NewID()
-	if err := f.env.Bus.Publish(t.Context(), stage.RenderChunk(&other, bus.Batch, 0, 0)); err != nil {
+	if err := f.env.Bus.Publish(t.Context(), stage.RenderMessage(&other, bus.Batch, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		rec, err := f.env.Cancel(t.Context(), f.rec.Tenant, f.rec.ID)
+		rec, err := f.env.CancelJob(t.Context(), f.rec.Tenant, f.rec.ID)
 		if err != nil || rec.State != job.Cancelled {
 			t.Fatalf("cancel: %v, %v", rec, err)
 		}
 	}
-	if got := f.queued(t, bus.Render.Stream()); got != 1 {
+	if got := f.queued(t, bus.Render.StreamName()); got != 1 {
 		t.Errorf("%d tasks are queued, want the other job's only", got)
 	}
-	if got, want := f.events(t), "cancelled ended"; got != want {
+	if got, want := f.eventKinds(t), "cancelled ended"; got != want {
 		t.Errorf("events %q, want %q", got, want)
 	}
-	if _, err := f.env.Retry(t.Context(), f.rec.Tenant, f.rec.ID, false); err != nil {
+	if _, err := f.env.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false); err != nil {
 		t.Errorf("retry: %v", err)
 	}
-	if _, err := f.env.Retry(t.Context(), f.rec.Tenant, f.rec.ID, false); !errors.Is(err, job.ErrNoRestart) {
+	if _, err := f.env.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false); !errors.Is(err, job.ErrNoRestart) {
 		t.Errorf("second retry: %v, want ErrNoRestart", err)
 	}
-	if _, err := f.env.End(t.Context(), &job.Record{Tenant: f.rec.Tenant, ID: f.rec.ID, Run: 2}, job.Failed, &job.Fault{Code: "X"}, time.Time{}); err != nil {
+	if _, err := f.env.EndJob(t.Context(), &job.Record{Tenant: f.rec.Tenant, ID: f.rec.ID, Run: 2}, job.Failed,
+		&job.Fault{Code: "X"}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if rec, err := f.env.Cancel(t.Context(), f.rec.Tenant, f.rec.ID); !errors.Is(err, stage.ErrEnded) || rec.State != job.Failed {
-		t.Errorf("cancel of a job that failed: %v, %v, want ErrEnded", rec, err)
+	if rec, err := f.env.CancelJob(t.Context(), f.rec.Tenant, f.rec.ID); !errors.Is(err, stage.ErrJobEnded) ||
+		rec.State != job.Failed {
+		t.Errorf("cancel of a job that failed: %v, %v, want ErrJobEnded", rec, err)
 	}
-	if _, err := f.env.Delete(t.Context(), f.rec.Tenant, f.rec.ID); err != nil {
+	if _, err := f.env.DeleteJob(t.Context(), f.rec.Tenant, f.rec.ID); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-	if _, err := f.env.Delete(t.Context(), f.rec.Tenant, f.rec.ID); !errors.Is(err, stage.ErrGone) {
-		t.Errorf("second delete: %v, want ErrGone", err)
+	if _, err := f.env.DeleteJob(t.Context(), f.rec.Tenant, f.rec.ID); !errors.Is(err, stage.ErrJobGone) {
+		t.Errorf("second delete: %v, want ErrJobGone", err)
 	}
-	// Nobody had told of the second run's end yet: what comes after it tells it first.
-	if got, want := f.events(t), "cancelled ended retried ended deleted"; got != want {
+	// The second run's end is not published yet: what comes after it publishes it first.
+	if got, want := f.eventKinds(t), "cancelled ended retried ended deleted"; got != want {
 		t.Errorf("events %q, want %q", got, want)
 	}
 }
@@ -148,28 +152,28 @@ func TestCancelWithoutBlobs(t *testing.T) {
 		name string
 		plan blobtest.Plan
 	}{
-		{"away", blobtest.Fail(100, blobtest.Delete, nil)},
-		{"hanging", blobtest.Slow(time.Hour)},
+		{"away", blobtest.FailFirst(100, blobtest.Delete, nil)},
+		{"hanging", blobtest.DelayAll(time.Hour)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			f.env.Blobs = blobtest.Faulty(f.env.Blobs, tt.plan)
-			if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+			f.env.Blobs = blobtest.NewFaultyStore(f.env.Blobs, tt.plan)
+			if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := f.env.Cancel(t.Context(), f.rec.Tenant, f.rec.ID)
+			rec, err := f.env.CancelJob(t.Context(), f.rec.Tenant, f.rec.ID)
 			if err != nil || rec.State != job.Cancelled {
 				t.Errorf("cancel: %v, %v, want the job CANCELLED", rec, err)
 			}
-			if got, want := f.events(t), "cancelled ended"; got != want {
+			if got, want := f.eventKinds(t), "cancelled ended"; got != want {
 				t.Errorf("events %q, want %q", got, want)
 			}
 		})
 	}
 }
 
-func TestReleaseChunkSkipsWhatIsDone(t *testing.T) {
+func TestReleaseMessageSkipsDoneChunks(t *testing.T) {
 	t.Parallel()
 	r := &job.Record{ID: "j", Tenant: "t", Run: 2, PageCount: 10, ChunkPages: 2, Window: 2}
 	for _, tt := range []struct {
@@ -186,7 +190,7 @@ func TestReleaseChunkSkipsWhatIsDone(t *testing.T) {
 		{"nn.nnnnnnn", 1, "chunk-1"},
 		{"..........", 5, ""},
 	} {
-		m, open := stage.ReleaseChunk(r, &job.Progress{Run: 2, Pages: tt.pages}, bus.Batch, tt.from)
+		m, open := stage.ReleaseMessage(r, &job.Progress{Run: 2, Pages: tt.pages}, bus.Batch, tt.from)
 		if m.Unit != tt.want || open != (tt.want != "") {
 			t.Errorf("%s from %d: got %q, %t, want %q", tt.pages, tt.from, m.Unit, open, tt.want)
 		}
@@ -204,17 +208,17 @@ func TestAPasswordWithoutItsKeyWaits(t *testing.T) {
 		sealers[i] = s
 	}
 	r := &job.Record{Tenant: "t", ID: "j"}
-	r.Sealed = sealers[0].Seal(r.Tenant, r.ID, "geheim")
-	if got, err := (stage.Env{Sealer: sealers[0]}).Password(r); err != nil || got != "geheim" {
+	r.Sealed = sealers[0].SealSecret(r.Tenant, r.ID, "geheim")
+	if got, err := (stage.Deps{Sealer: sealers[0]}).DocumentPassword(r); err != nil || got != "geheim" {
 		t.Errorf("with its key: got %q, %v", got, err)
 	}
-	for name, env := range map[string]stage.Env{"no key": {}, "another key": {Sealer: sealers[1]}} {
-		if _, err := env.Password(r); fault.KindOf(err) != fault.Busy {
+	for name, env := range map[string]stage.Deps{"no key": {}, "another key": {Sealer: sealers[1]}} {
+		if _, err := env.DocumentPassword(r); fault.KindOf(err) != fault.Busy {
 			t.Errorf("%s: got %v, want it to wait", name, err)
 		}
 	}
 	r.Sealed = r.Sealed[:len(r.Sealed)-8]
-	if _, err := (stage.Env{Sealer: sealers[0]}).Password(r); fault.KindOf(err) != fault.Permanent {
+	if _, err := (stage.Deps{Sealer: sealers[0]}).DocumentPassword(r); fault.KindOf(err) != fault.Permanent {
 		t.Errorf("damaged: got %v, want the job's end", err)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"inkstream.dev/pkg/stage"
 )
 
-// A task may come back because its process died or was replaced. Neither is a failure of the task, so the record counts none.
+// A task may come back because its process died or was replaced. Neither is a failure of the task, so the record
+// counts none.
 func TestCrashesAndDeploysAreNoFailures(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -24,7 +25,8 @@ func TestCrashesAndDeploysAreNoFailures(t *testing.T) {
 		cut  func(t *testing.T, f *fixture)
 	}{
 		{"a process that is killed never settles its task", func(t *testing.T, f *fixture) {
-			cons, err := f.env.Bus.JetStream().Consumer(t.Context(), bus.Scan.Stream(), bus.Durable(bus.Scan, bus.Interactive))
+			cons, err := f.env.Bus.JetStream().Consumer(t.Context(), bus.Scan.StreamName(),
+				bus.DurableName(bus.Scan, bus.Interactive))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +40,7 @@ func TestCrashesAndDeploysAreNoFailures(t *testing.T) {
 		}},
 		{"a process that is replaced hands its task back", func(t *testing.T, f *fixture) {
 			working := make(chan struct{})
-			sc := &script{ran: make(chan struct{}, 1), hold: func(ctx context.Context) error {
+			sc := &scriptedSteps{ran: make(chan struct{}, 1), hold: func(ctx context.Context) error {
 				close(working)
 				<-ctx.Done()
 				return fmt.Errorf("work: %w", ctx.Err())
@@ -57,24 +59,24 @@ func TestCrashesAndDeploysAreNoFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+			if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
 				t.Fatal(err)
 			}
 			f.publish(t, 1, 0)
 			tt.cut(t, f)
 
-			sc := &script{ran: make(chan struct{}, 1)}
+			sc := &scriptedSteps{ran: make(chan struct{}, 1)}
 			ctx, stop := context.WithCancel(t.Context())
 			finished := make(chan error, 1)
 			cfg := bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Minute}
 			go func() { finished <- stage.Run(ctx, f.env, bus.Scan, cfg, sc, func() {}) }()
 			<-sc.ran
-			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.StreamName()) == 0 })
 			stop()
 			if err := <-finished; err != nil {
 				t.Fatalf("run: %v", err)
 			}
-			rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)
+			rec, err := f.env.Jobs.LoadRecord(t.Context(), f.rec.Tenant, f.rec.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,15 +90,15 @@ func TestCrashesAndDeploysAreNoFailures(t *testing.T) {
 	}
 }
 
-// Whoever starts another run as soon as a job is cancelled must not lose its first task to the cancellation.
+// A client that starts another run as soon as a job is cancelled must not lose its first task to the cancellation.
 func TestCancelLeavesTheTasksOfTheNextRun(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+	if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
 		t.Fatal(err)
 	}
 	f.publish(t, 1, 0)
-	before, err := f.env.Bus.Position(t.Context())
+	before, err := f.env.Bus.CurrentPositions(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,24 +106,24 @@ func TestCancelLeavesTheTasksOfTheNextRun(t *testing.T) {
 	if err := f.env.Bus.PurgeTasksUntil(t.Context(), f.rec.Tenant, string(f.rec.ID), before); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := f.env.Bus.JetStream().Stream(t.Context(), bus.Scan.Stream())
+	stream, err := f.env.Bus.JetStream().Stream(t.Context(), bus.Scan.StreamName())
 	if err != nil {
 		t.Fatal(err)
 	}
 	msg, err := stream.GetMsg(t.Context(), before[bus.Scan]+1)
-	if err != nil || msg.Header.Get(bus.HeaderRun) != "2" || f.queued(t, bus.Scan.Stream()) != 1 {
-		t.Errorf("%d tasks are left, the next run's is %v (%v), want it alone", f.queued(t, bus.Scan.Stream()), msg, err)
+	if err != nil || msg.Header.Get(bus.HeaderRun) != "2" || f.queued(t, bus.Scan.StreamName()) != 1 {
+		t.Errorf("%d tasks are left, the next run's is %v (%v), want it alone", f.queued(t, bus.Scan.StreamName()), msg, err)
 	}
 }
 
-// What goes wrong in a run that was cancelled is nothing to the run that somebody started since.
-func TestAStragglerLeavesTheNextRun(t *testing.T) {
+// What goes wrong in a run that was cancelled does not affect the run that was started since.
+func TestLateTaskOfEarlierRunLeavesTheNextRun(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.rec.PageCount, f.rec.ChunkPages, f.rec.Window, f.rec.SHA256 = 1, 16, 4, "ab"
 	first, second, goOn := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	tries := 0
-	f.start(t, &script{hold: func(ctx context.Context) error {
+	f.start(t, &scriptedSteps{hold: func(ctx context.Context) error {
 		if tries++; tries > 1 {
 			close(second)
 			<-ctx.Done()
@@ -132,48 +134,50 @@ func TestAStragglerLeavesTheNextRun(t *testing.T) {
 		return fault.New(fault.SourceMissing, "what was wrong in run 1")
 	}}, 1)
 	<-first
-	if _, err := f.env.Cancel(t.Context(), f.rec.Tenant, f.rec.ID); err != nil {
+	if _, err := f.env.CancelJob(t.Context(), f.rec.Tenant, f.rec.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.env.Retry(t.Context(), f.rec.Tenant, f.rec.ID, false); err != nil {
+	if _, err := f.env.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	close(goOn)
 	<-second // there is one worker, so it is done with the first
-	rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)
+	rec, err := f.env.Jobs.LoadRecord(t.Context(), f.rec.Tenant, f.rec.ID)
 	if err != nil || rec.Run != 2 || rec.State != job.Running || len(rec.Failures) > 0 {
 		t.Errorf("got run %d %s, %v, failures %v, want run 2 running", rec.Run, rec.State, err, rec.Failures)
 	}
-	if _, err := f.env.End(t.Context(), f.rec, job.Failed, &job.Fault{Code: fault.Internal}, time.Time{}); !errors.Is(err, job.ErrSuperseded) {
+	if _, err := f.env.EndJob(t.Context(), f.rec, job.Failed, &job.Fault{Code: fault.Internal},
+		time.Time{}); !errors.Is(err, job.ErrSuperseded) {
 		t.Errorf("end of run 1: got %v, want ErrSuperseded", err)
 	}
 }
 
-// The broker may have forgotten that a task was in hand when its job ended; and its window may be over when the end is told once more.
-func TestTheEndIsToldOnce(t *testing.T) {
+// The broker may have forgotten that a task was in hand when its job ended; and its window may be over when the end
+// is told once more.
+func TestEndEventIsPublishedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.rec.PageCount, f.rec.ChunkPages, f.rec.Window = 1, 16, 4
 	f.rec.State, f.rec.EndTime = job.Failed, time.Now() // and then the process and the broker died
-	f.start(t, &script{}, 1)
-	empty := func() bool { return f.queued(t, bus.Scan.Stream()) == 0 }
+	f.start(t, &scriptedSteps{}, 1)
+	empty := func() bool { return f.queued(t, bus.Scan.StreamName()) == 0 }
 	bustest.Eventually(t, "the task leaves the queue", empty)
-	if got := f.events(t); got != "ended" {
+	if got := f.eventKinds(t); got != "ended" {
 		t.Fatalf("events %q, want the end", got)
 	}
-	bustest.ForgetIDs(t, f.env.Bus, bus.EventStream)
+	bustest.ExpireMessageIDs(t, f.env.Bus, bus.EventStream)
 	f.publish(t, 1, 1)
 	bustest.Eventually(t, "the next task leaves the queue", empty)
-	if got := f.events(t); got != "ended" {
+	if got := f.eventKinds(t); got != "ended" {
 		t.Errorf("events %q, want the end once", got)
 	}
-	if n := f.told(t, "ended"); n != 1 {
+	if n := f.countEvents(t, "ended"); n != 1 {
 		t.Errorf("told %d times", n)
 	}
 }
 
-// told returns how often the trail has an event, repeats included.
-func (f *fixture) told(t *testing.T, kind string) (n uint64) {
+// countEvents returns how often the audit trail has an event, repeats included.
+func (f *fixture) countEvents(t *testing.T, kind string) (n uint64) {
 	t.Helper()
 	s, err := f.env.Bus.JetStream().Stream(t.Context(), bus.EventStream)
 	if err != nil {
@@ -190,7 +194,7 @@ func (f *fixture) told(t *testing.T, kind string) (n uint64) {
 }
 
 // What is done about a job long after its end does not tell that end once more, and no other one.
-func TestAnOldEndIsNotToldAgain(t *testing.T) {
+func TestOldEndEventIsNotRepublished(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
@@ -199,15 +203,15 @@ func TestAnOldEndIsNotToldAgain(t *testing.T) {
 		want  uint64
 	}{
 		{"another run", job.Failed, func(t *testing.T, f *fixture) error {
-			_, err := f.env.Retry(t.Context(), f.rec.Tenant, f.rec.ID, false)
+			_, err := f.env.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false)
 			return err
 		}, 1},
 		{"its removal", job.Succeeded, func(t *testing.T, f *fixture) error {
-			_, err := f.env.Delete(t.Context(), f.rec.Tenant, f.rec.ID)
+			_, err := f.env.DeleteJob(t.Context(), f.rec.Tenant, f.rec.ID)
 			return err
 		}, 1},
 		{"a second cancellation", job.Cancelled, func(t *testing.T, f *fixture) error {
-			_, err := f.env.Cancel(t.Context(), f.rec.Tenant, f.rec.ID)
+			_, err := f.env.CancelJob(t.Context(), f.rec.Tenant, f.rec.ID)
 			return err
 		}, 1},
 		{"a task that does not decode", job.Succeeded, giveUpGarbage, 1},
@@ -218,22 +222,22 @@ func TestAnOldEndIsNotToldAgain(t *testing.T) {
 			f := newFixture(t)
 			f.rec.PageCount, f.rec.ChunkPages, f.rec.Window = 1, 16, 4
 			f.rec.State, f.rec.EndTime = tt.state, time.Now()
-			if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+			if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
 				t.Fatal(err)
 			}
 			if tt.want > 0 {
-				if err := f.env.TellEnd(t.Context(), f.rec); err != nil {
+				if err := f.env.PublishEnd(t.Context(), f.rec); err != nil {
 					t.Fatal(err)
 				}
 			}
-			bustest.ForgetIDs(t, f.env.Bus, bus.EventStream)
+			bustest.ExpireMessageIDs(t, f.env.Bus, bus.EventStream)
 			if err := tt.do(t, f); err != nil {
 				t.Fatal(err)
 			}
-			if got := f.told(t, "ended"); got != tt.want {
+			if got := f.countEvents(t, "ended"); got != tt.want {
 				t.Errorf("the end was told %d times, want %d", got, tt.want)
 			}
-			if got := f.told(t, "cancelled"); got > 1 {
+			if got := f.countEvents(t, "cancelled"); got > 1 {
 				t.Errorf("the cancellation was told %d times", got)
 			}
 		})
@@ -250,27 +254,29 @@ func giveUpGarbage(t *testing.T, f *fixture) error {
 	ctx, stop := context.WithCancel(t.Context())
 	finished := make(chan error, 1)
 	cfg := bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Minute}
-	go func() { finished <- stage.Run(ctx, f.env, bus.Scan, cfg, &script{}, func() {}) }()
-	bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+	go func() { finished <- stage.Run(ctx, f.env, bus.Scan, cfg, &scriptedSteps{}, func() {}) }()
+	bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.StreamName()) == 0 })
 	stop()
 	return <-finished
 }
 
-// A unit that finds at its end that its job was cancelled leaves it to the one who did that to tell the trail, who has more to tell.
-func TestAUnitOfACancelledJobTellsNothing(t *testing.T) {
+// A unit that finds at its end that its job was cancelled publishes no event: the call that cancelled the job does,
+// and has more to publish.
+func TestUnitOfCancelledJobPublishesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	sc := &script{}
+	sc := &scriptedSteps{}
 	sc.work = func(_ int, s *stage.Snapshot) error {
-		rec, err := f.env.Jobs.Update(t.Context(), f.rec.Tenant, f.rec.ID, func(r *job.Record) error { return r.To(job.Cancelled, time.Now()) })
+		rec, err := f.env.Jobs.UpdateRecord(t.Context(), f.rec.Tenant, f.rec.ID,
+			func(r *job.Record) error { return r.Transition(job.Cancelled, time.Now()) })
 		s.Job = rec
 		return err
 	}
 	f.start(t, sc, 1)
-	bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+	bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.StreamName()) == 0 })
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
-	if got := f.events(t); sc.works != 1 || sc.nexts != 0 || got != "" {
+	if got := f.eventKinds(t); sc.works != 1 || sc.nexts != 0 || got != "" {
 		t.Errorf("got %d units worked on, %d followed up, and events %q, want one, none and none", sc.works, sc.nexts, got)
 	}
 }

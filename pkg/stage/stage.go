@@ -6,7 +6,8 @@
 //  4. publish what follows, under deterministic message ids,
 //  5. acknowledge (pkg/bus does that when the handler returns nil).
 //
-// A crash between any two of them replays to the same result: a unit that is done skips to step 4, because the crash may have come before it.
+// A crash between any two of them replays to the same result: a unit that is done skips to step 4, because the crash
+// may have come before it.
 package stage
 
 import (
@@ -29,8 +30,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// Env is what every service works with.
-type Env struct {
+// Deps is what every service works with.
+type Deps struct {
 	Bus   *bus.Bus
 	Jobs  *job.Store
 	Blobs *blob.Store
@@ -38,7 +39,8 @@ type Env struct {
 	Log   *slog.Logger
 	// DocumentTimeout bounds a run of a job from its first stage on; 0 means no bound.
 	DocumentTimeout time.Duration
-	// StallTimeout bounds how long a unit of work may be in hand while nothing of its job moves; 0 means no bound. See Alive.
+	// StallTimeout bounds how long a unit of work may be in hand while nothing of its job moves; 0 means no bound. See
+	// Heartbeat.
 	StallTimeout time.Duration
 	// Sealer opens documents' passwords; nil where the process has no key.
 	Sealer *job.Sealer
@@ -49,154 +51,158 @@ type Snapshot struct {
 	Job *job.Record
 	// Progress is nil until scan has cut the document into chunks.
 	Progress *job.Progress
-	// Lane is the lane that the task came by; what follows goes by the same.
+	// Lane is the lane that the task came by; what follows takes the same.
 	Lane bus.Lane
 	// Started is when the handler took up the task.
 	Started time.Time
 }
 
-// Outcome is what follows a unit of work.
-type Outcome struct {
+// FollowUp is what follows a unit of work.
+type FollowUp struct {
 	Messages []bus.Message
 	Events   []*busv1.Event
 }
 
-// Steps is a stage's own part of the five steps. R is what a unit's work yields that Next needs; it is read back from where Work stored it when
-// a crash came between the two.
+// Steps is a stage's own part of the five steps. R is what a unit's work yields that PlanFollowUp needs; it is read
+// back from where ProcessUnit stored it when a crash came between the two.
 type Steps[T bus.Task, R any] interface {
 	// NewTask returns an empty task to decode into.
 	NewTask() T
-	// Unit names the task within its job's run, as in its message id.
-	Unit(t T) string
-	// Done reports whether the unit's result is committed, and returns it.
-	Done(ctx context.Context, s *Snapshot, t T) (R, bool, error)
-	// Work does and commits the unit: steps 2 and 3. It updates s to what it committed.
-	Work(ctx context.Context, s *Snapshot, t T) (R, error)
-	// Next says what follows a unit that is done. It derives everything from the state, the task and the result, so that a replay
-	// publishes the same.
-	Next(ctx context.Context, s *Snapshot, t T, r R) (Outcome, error)
+	// UnitName names the task within its job's run, as in its message id.
+	UnitName(t T) string
+	// LoadResult reports whether the unit's result is committed, and returns it.
+	LoadResult(ctx context.Context, s *Snapshot, t T) (R, bool, error)
+	// ProcessUnit does and commits the unit: steps 2 and 3. It updates s to what it committed.
+	ProcessUnit(ctx context.Context, s *Snapshot, t T) (R, error)
+	// PlanFollowUp says what follows a unit that is done. It derives everything from the state, the task and the result,
+	// so that a replay publishes the same.
+	PlanFollowUp(ctx context.Context, s *Snapshot, t T, r R) (FollowUp, error)
 }
 
-// Closer is what Steps may also have: the part of a stage that goes on when a job has ended.
-type Closer[T bus.Task] interface {
-	// Ended is called instead of everything else with a task of a job that has ended. It must be idempotent, and finish what a crash may have cut
-	// that came after the job's end: the broker may have forgotten that the task was in hand before.
-	Ended(ctx context.Context, s *Snapshot, t T) (Outcome, error)
+// Finisher is what Steps may also have: the part of a stage that goes on when a job has ended.
+type Finisher[T bus.Task] interface {
+	// OnEnded is called instead of everything else with a task of a job that has ended. It must be idempotent, and
+	// finish what a crash may have cut that came after the job's end: the broker may have forgotten that the task was in
+	// hand before.
+	OnEnded(ctx context.Context, s *Snapshot, t T) (FollowUp, error)
 }
 
 // Run consumes a stage's tasks until ctx is done.
 func Run[T bus.Task, R any](
-	ctx context.Context, env Env, name bus.Stage, cfg bus.ConsumerConfig, steps Steps[T, R], ready func(),
+	ctx context.Context, env Deps, name bus.Stage, cfg bus.ConsumerConfig, steps Steps[T, R], ready func(),
 ) error {
-	h := &handler[T, R]{env: env, stage: name, steps: steps}
-	cfg.Urgent = 1
+	h := &handler[T, R]{deps: env, stage: name, steps: steps}
+	cfg.UrgentWorkers = 1
 	return env.Bus.NewConsumer(name, cfg, h).Run(ctx, ready)
 }
 
 type handler[T bus.Task, R any] struct {
-	env   Env
+	deps  Deps
 	stage bus.Stage
 	steps Steps[T, R]
 }
 
-// missingPatience is how long a task waits for its job's state, which a lagging replica may not have yet. After that the job was deleted, or the broker
-// has lost what it was told of the job. A task that was long in the queue waits for some looks nonetheless.
+// missingPatience is how long a task waits for its job's state, which a lagging replica may not have yet. After that
+// the job was deleted, or the broker has lost what it was told of the job. A task that was long in the queue waits
+// for some looks nonetheless.
 const (
 	missingPatience = 30 * time.Second
 	missingLooks    = 3
 )
 
-// Handle runs the five steps on one task.
-func (h *handler[T, R]) Handle(ctx context.Context, d *bus.Delivery) error {
+// HandleTask runs the five steps on one task.
+func (h *handler[T, R]) HandleTask(ctx context.Context, d *bus.Delivery) error {
 	t := h.steps.NewTask()
-	if err := d.Decode(t); err != nil {
+	if err := d.DecodeTask(t); err != nil {
 		return err
 	}
 	if d.Lane == bus.Interactive {
-		ctx = sandbox.Urgent(ctx)
+		ctx = sandbox.WithPriority(ctx)
 	}
 	unit := t.GetUnit()
 	snap := &Snapshot{Lane: d.Lane, Started: time.Now()}
-	log := h.env.Log.With("job", unit.GetJob(), "unit", h.steps.Unit(t))
+	log := h.deps.Log.With("job", unit.GetJob(), "unit", h.steps.UnitName(t))
 
-	stop, err := h.read(ctx, snap, unit, d)
+	stop, err := h.loadSnapshot(ctx, snap, unit, d)
 	if err != nil {
 		return err
 	}
 	if stop {
-		return h.ended(ctx, snap, t)
+		return h.handleEnded(ctx, snap, t)
 	}
-	work, release := h.attend(ctx, snap.Job)
+	work, release := h.watchCancellation(ctx, snap.Job)
 	defer release()
-	result, err := h.do(work, snap, t, log)
+	result, err := h.processOnce(work, snap, t, log)
 	if err == nil {
 		if err := failpoint.Hit(string(h.stage), "commit"); err != nil {
 			return err
 		}
 	}
-	if errors.Is(context.Cause(work), errHalted) || err == nil && snap.Job.State == job.Cancelled { // whoever cancelled it tells the trail
+	// The call that ended the job publishes its events.
+	if errors.Is(context.Cause(work), errEndedExternally) || err == nil && snap.Job.State == job.Cancelled {
 		log.InfoContext(ctx, "work stopped, because the job was ended", "took", time.Since(snap.Started))
-		return h.halted(ctx, snap.Job)
+		return h.onCancelled(ctx, snap.Job)
 	}
-	if h.gone(ctx, snap.Job, err) {
+	if h.deletedMeanwhile(ctx, snap.Job, err) {
 		log.InfoContext(ctx, "work was of no use, because the job was deleted", "took", time.Since(snap.Started))
-		return h.halted(ctx, snap.Job)
+		return h.onCancelled(ctx, snap.Job)
 	}
 	if err != nil {
 		if late, ok := errors.AsType[*fault.Error](context.Cause(work)); ok {
 			err = late // what the work says of it is only that it was stopped
 		}
 		var stop bool
-		if snap, result, stop, err = h.again(ctx, snap, t, d, err); stop {
-			return h.ended(ctx, snap, t)
+		if snap, result, stop, err = h.recheckDone(ctx, snap, t, d, err); stop {
+			return h.handleEnded(ctx, snap, t)
 		}
 		if err != nil {
 			return err
 		}
 		log.InfoContext(ctx, "unit failed here, but is done by now", "took", time.Since(snap.Started))
 	}
-	if err := h.follow(ctx, snap, t, result); err != nil {
+	if err := h.publishFollowUp(ctx, snap, t, result); err != nil {
 		return err
 	}
 	log.DebugContext(ctx, "unit done", "took", time.Since(snap.Started))
 	return nil
 }
 
-// follow is step 4.
-func (h *handler[T, R]) follow(ctx context.Context, snap *Snapshot, t T, result R) error {
-	next, err := h.steps.Next(ctx, snap, t, result)
+// publishFollowUp is step 4.
+func (h *handler[T, R]) publishFollowUp(ctx context.Context, snap *Snapshot, t T, result R) error {
+	next, err := h.steps.PlanFollowUp(ctx, snap, t, result)
 	if err != nil {
 		return fmt.Errorf("what follows: %w", err)
 	}
 	if err := failpoint.Hit(string(h.stage), "next"); err != nil {
 		return err
 	}
-	repeat, err := h.env.Bus.PublishNext(ctx, next.Messages, next.Events)
+	repeat, err := h.deps.Bus.PublishNext(ctx, next.Messages, next.Events)
 	if err != nil {
 		return fmt.Errorf("publish what follows: %w", err)
 	}
 	if err := failpoint.Hit(string(h.stage), "publish"); err != nil || !repeat {
 		return err
 	}
-	return h.overtaken(ctx, snap.Job)
+	return h.superseded(ctx, snap.Job)
 }
 
-// again looks, when a unit has failed, whether somebody else has done it meanwhile, or ended its job: the broker may have taken this handler for gone.
-// Then the failure is no matter, and must not end a job that goes on. It returns the failure unless the unit is done.
-func (h *handler[T, R]) again(
+// recheckDone looks, when a unit has failed, whether another handler has done it since, or whether its job was ended:
+// the broker may have taken this handler for gone. Then the failure does not count, and must not end a job that goes
+// on. It returns the failure unless the unit is done.
+func (h *handler[T, R]) recheckDone(
 	ctx context.Context, was *Snapshot, t T, d *bus.Delivery, failure error,
 ) (snap *Snapshot, result R, stop bool, err error) {
 	if fault.KindOf(failure) == fault.Busy || ctx.Err() != nil { // it comes back
 		return was, result, false, failure
 	}
 	snap = &Snapshot{Lane: was.Lane, Started: was.Started}
-	stop, err = h.read(ctx, snap, t.GetUnit(), d)
+	stop, err = h.loadSnapshot(ctx, snap, t.GetUnit(), d)
 	if stop && err == nil {
 		return snap, result, true, nil
 	}
 	done := false
 	if err == nil {
-		result, done, err = h.steps.Done(ctx, snap, t)
+		result, done, err = h.steps.LoadResult(ctx, snap, t)
 	}
 	if err != nil || !done {
 		return was, result, false, failure
@@ -204,59 +210,61 @@ func (h *handler[T, R]) again(
 	return snap, result, false, nil
 }
 
-// overtaken cleans up after a handler whose unit somebody else did as well, because the broker took this one for gone: the job may have ended since,
-// and what was written after that nobody would come by to remove.
-func (h *handler[T, R]) overtaken(ctx context.Context, rec *job.Record) error {
-	now, err := h.env.Jobs.Load(ctx, rec.Tenant, rec.ID)
+// superseded cleans up after a handler whose unit another handler did as well, because the broker took this one for
+// gone: the job may have ended since, and no other process would remove what was written after that.
+func (h *handler[T, R]) superseded(ctx context.Context, rec *job.Record) error {
+	now, err := h.deps.Jobs.LoadRecord(ctx, rec.Tenant, rec.ID)
 	if errors.Is(err, job.ErrNotFound) {
 		return nil
 	}
-	if err != nil || now.Run == rec.Run && !now.State.Final() {
+	if err != nil || now.Run == rec.Run && !now.State.HasEnded() {
 		return err
 	}
-	return h.env.removeTemp(ctx, rec, rec.Run)
+	return h.deps.removeTempBlobs(ctx, rec, rec.Run)
 }
 
-// do is steps 2 and 3, unless they are done.
-func (h *handler[T, R]) do(ctx context.Context, snap *Snapshot, t T, log *slog.Logger) (R, error) {
-	result, done, err := h.steps.Done(ctx, snap, t)
+// processOnce is steps 2 and 3, unless they are done.
+func (h *handler[T, R]) processOnce(ctx context.Context, snap *Snapshot, t T, log *slog.Logger) (R, error) {
+	result, done, err := h.steps.LoadResult(ctx, snap, t)
 	if err != nil {
 		return result, fmt.Errorf("read state: %w", err)
 	}
 	if done {
 		return result, nil
 	}
-	if err := h.overdue(ctx, snap); err != nil {
+	if err := h.checkDeadline(ctx, snap); err != nil {
 		return result, err
 	}
 	log.DebugContext(ctx, "unit taken up")
 	if err := failpoint.Hit(string(h.stage), "read"); err != nil {
 		return result, err
 	}
-	return h.steps.Work(ctx, snap, t)
+	return h.steps.ProcessUnit(ctx, snap, t)
 }
 
-// read is step 1. It reports whether there is nothing left to do: the job is gone, has ended, or runs anew under another number.
-func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Unit, d *bus.Delivery) (stop bool, err error) {
+// loadSnapshot is step 1. It reports whether there is nothing left to do: the job is gone, has ended, or was
+// restarted under another run number.
+func (h *handler[T, R]) loadSnapshot(ctx context.Context, snap *Snapshot, unit *busv1.Unit,
+	d *bus.Delivery) (stop bool, err error) {
 	id := job.ID(unit.GetJob())
-	snap.Job, err = h.env.Jobs.Load(ctx, unit.GetTenant(), id)
+	snap.Job, err = h.deps.Jobs.LoadRecord(ctx, unit.GetTenant(), id)
 	if errors.Is(err, job.ErrNotFound) {
-		return h.await(ctx, snap, d, err)
+		return h.awaitJobState(ctx, snap, d, err)
 	}
 	if err != nil {
 		return false, err
 	}
 	run := int(unit.GetRun())
 	if snap.Job.Run < run {
-		return h.await(ctx, snap, d, fmt.Errorf("job %s: the record read is older than run %d", id, run))
+		return h.awaitJobState(ctx, snap, d, fmt.Errorf("job %s: the record read is older than run %d", id, run))
 	}
-	if snap.Job.Run > run || snap.Job.State.Final() {
-		return true, h.env.removeTemp(ctx, snap.Job, run)
+	if snap.Job.Run > run || snap.Job.State.HasEnded() {
+		return true, h.deps.removeTempBlobs(ctx, snap.Job, run)
 	}
 	if snap.Job.ChunkPages == 0 && (h.stage == bus.Ingest || h.stage == bus.Scan) {
 		return false, nil // scan makes it, or has not yet written down that it did
 	}
-	snap.Progress, err = h.env.Jobs.LoadProgress(ctx, unit.GetTenant(), id)
+	snap.Progress, err = h.deps.Jobs.LoadProgress(ctx, unit.GetTenant(), id)
 	if errors.Is(err, job.ErrNotFound) {
 		snap.Progress, err = nil, nil
 	}
@@ -266,58 +274,61 @@ func (h *handler[T, R]) read(ctx context.Context, snap *Snapshot, unit *busv1.Un
 	if snap.Progress != nil && snap.Progress.Run < run {
 		snap.Progress = nil // of the run before: scan has not yet taken it over, or a replica lags
 	}
-	// The end of a run that takes over another job's results needs none: that is before the document is ever opened, or comes late, when it is not yet cut.
+	// The end of a run that takes over another job's results needs none: that is before the document is ever opened, or
+	// comes late, when it is not yet cut.
 	uncut := h.stage == bus.Index && snap.Job.ChunkPages == 0
 	if snap.Progress == nil && h.stage != bus.Ingest && h.stage != bus.Scan && !uncut {
-		return h.await(ctx, snap, d, fmt.Errorf("job %s: the progress of run %d is not there yet", id, run))
+		return h.awaitJobState(ctx, snap, d, fmt.Errorf("job %s: the progress of run %d is not there yet", id, run))
 	}
 	return false, nil
 }
 
-// await has a task wait whose job's state is not there. When that takes too long the task goes, because the reconciler leaves a job alone as long as a
-// task of it is queued: it queues what the job needs, going by the state that there is.
-func (h *handler[T, R]) await(ctx context.Context, snap *Snapshot, d *bus.Delivery, missing error) (stop bool, err error) {
+// awaitJobState has a task wait whose job's state is not there. When that takes too long the task goes, because the
+// reconciler leaves a job alone as long as a task of it is queued: it queues what the job needs, going by the state
+// that there is.
+func (h *handler[T, R]) awaitJobState(ctx context.Context, snap *Snapshot, d *bus.Delivery,
+	missing error) (stop bool, err error) {
 	if time.Since(d.Queued) < missingPatience || d.Delivered < missingLooks {
 		return false, fault.Wrap(fault.Busy, fault.Unavailable, missing)
 	}
-	h.env.Log.WarnContext(ctx, "task dropped, because its job's state is not there", "job", d.Job, "error", missing)
+	h.deps.Log.WarnContext(ctx, "task dropped, because its job's state is not there", "job", d.Job, "error", missing)
 	snap.Job = nil
 	return true, nil
 }
 
-// ended is what remains to be done about a task of a job that has ended.
-func (h *handler[T, R]) ended(ctx context.Context, snap *Snapshot, t T) error {
+// handleEnded is what remains to be done about a task of a job that has ended.
+func (h *handler[T, R]) handleEnded(ctx context.Context, snap *Snapshot, t T) error {
 	if snap.Job == nil || snap.Job.Run != int(t.GetUnit().GetRun()) {
 		return nil
 	}
-	if c, ok := h.steps.(Closer[T]); ok {
-		out, err := c.Ended(ctx, snap, t)
+	if c, ok := h.steps.(Finisher[T]); ok {
+		out, err := c.OnEnded(ctx, snap, t)
 		if err != nil {
 			return err
 		}
-		if err := h.env.Bus.PublishAll(ctx, out.Messages, out.Events); err != nil {
+		if err := h.deps.Bus.PublishAll(ctx, out.Messages, out.Events); err != nil {
 			return fmt.Errorf("publish what follows: %w", err)
 		}
 	}
-	if snap.Job.State.Gone() {
+	if snap.Job.State.IsGone() {
 		return nil
 	}
 	// A crash that brought the task back may have come between the job's end and what follows it.
-	if err := h.env.AfterEnd(ctx, snap.Job); err != nil {
+	if err := h.deps.OnJobEnd(ctx, snap.Job); err != nil {
 		return err
 	}
-	return h.env.TellEnd(ctx, snap.Job)
+	return h.deps.PublishEnd(ctx, snap.Job)
 }
 
-// Failed counts a failure in the job's record.
-func (h *handler[T, R]) Failed(ctx context.Context, d *bus.Delivery, _ error) (int, error) {
+// CountFailure counts a failure in the job's record.
+func (h *handler[T, R]) CountFailure(ctx context.Context, d *bus.Delivery, _ error) (int, error) {
 	t := h.steps.NewTask()
-	if err := d.Decode(t); err != nil {
+	if err := d.DecodeTask(t); err != nil {
 		return 0, err
 	}
-	key := string(h.stage) + "." + h.steps.Unit(t)
+	key := string(h.stage) + "." + h.steps.UnitName(t)
 	n := 0
-	_, err := h.env.Jobs.UpdateRun(ctx, runOf(d, t), func(r *job.Record) error {
+	_, err := h.deps.Jobs.UpdateRunRecord(ctx, runOfTask(d, t), func(r *job.Record) error {
 		if r.Failures == nil {
 			r.Failures = make(map[string]int)
 		}
@@ -331,65 +342,70 @@ func (h *handler[T, R]) Failed(ctx context.Context, d *bus.Delivery, _ error) (i
 	return n, err
 }
 
-// runOf returns as much of a record as tells which run of which job a task is of.
-func runOf[T bus.Task](d *bus.Delivery, t T) *job.Record {
+// runOfTask returns as much of a record as tells which run of which job a task is of.
+func runOfTask[T bus.Task](d *bus.Delivery, t T) *job.Record {
 	return &job.Record{Tenant: d.Tenant, ID: job.ID(d.Job), Run: int(t.GetUnit().GetRun())}
 }
 
-// GiveUp ends the job: FAILED, with the error as its reason; unless it is gone, or runs anew and the task was of an earlier run.
-func (h *handler[T, R]) GiveUp(ctx context.Context, d *bus.Delivery, cause error) error {
+// RecordGiveUp ends the job: FAILED, with the error as its reason; unless it is gone, or was restarted and the task
+// was of an earlier run.
+func (h *handler[T, R]) RecordGiveUp(ctx context.Context, d *bus.Delivery, cause error) error {
 	t := h.steps.NewTask()
 	// A task that cannot be decoded names no run: it ends the one that there is.
-	undecoded := d.Decode(t) != nil
-	rec, err := h.env.Jobs.Load(ctx, d.Tenant, job.ID(d.Job))
-	if err == nil && (rec.State.Gone() || !undecoded && rec.Run != int(t.GetUnit().GetRun())) {
+	undecoded := d.DecodeTask(t) != nil
+	rec, err := h.deps.Jobs.LoadRecord(ctx, d.Tenant, job.ID(d.Job))
+	if err == nil && (rec.State.IsGone() || !undecoded && rec.Run != int(t.GetUnit().GetRun())) {
 		return nil
 	}
-	if err == nil { // ahead of the job's end, so that whatever follows that stands behind it in the trail
-		err = h.env.Bus.Event(ctx, deadLetterEvent(rec, d, cause))
+	if err == nil { // ahead of the job's end, so that what follows the end comes later in the audit trail
+		err = h.deps.Bus.PublishEvent(ctx, deadLetterEvent(rec, d, cause))
 	}
 	if err == nil {
-		rec, err = h.env.End(ctx, rec, job.Failed, job.NewFault(string(h.stage), cause), time.Time{})
+		rec, err = h.deps.EndJob(ctx, rec, job.Failed, job.NewFault(string(h.stage), cause), time.Time{})
 	}
 	if errors.Is(err, job.ErrNotFound) || errors.Is(err, job.ErrSuperseded) {
 		return nil
 	}
-	if err != nil || rec.State.Gone() {
+	if err != nil || rec.State.IsGone() {
 		return err
 	}
-	return h.env.TellEnd(ctx, rec) // of an end that may be long ago
+	return h.deps.PublishEnd(ctx, rec) // of an end that may be long ago
 }
 
 // deadLetterEvent says that a task of the job was given up.
 func deadLetterEvent(r *job.Record, d *bus.Delivery, cause error) *busv1.Event {
 	// The end of the message id: the unit, and which replay of it.
-	e := NewEvent(r, "dead_lettered", string(d.Stage), "unit", d.ID[strings.LastIndexByte(d.ID, '.')+1:], "class", fault.KindOf(cause).String())
+	e := NewEvent(r, "dead_lettered", string(d.Stage), "unit", d.ID[strings.LastIndexByte(d.ID, '.')+1:], "class",
+		fault.KindOf(cause).String())
 	e.Code = string(fault.CodeOf(cause))
 	return e
 }
 
-// End ends the run that known is of with an error, unless the job has ended already, and removes its temporary blobs. The stage that found the
-// error ran since started; zero where that does not count. The caller publishes EndEvent. The error is job.ErrSuperseded where the job runs anew.
-func (e Env) End(ctx context.Context, known *job.Record, state job.State, f *job.Fault, started time.Time) (*job.Record, error) {
+// EndJob ends the run that known is of with an error, unless the job has ended already, and removes its temporary
+// blobs. The stage that found the error ran since started; zero where that does not count. The caller publishes
+// EndEvent. The error is job.ErrSuperseded where the job was restarted.
+func (e Deps) EndJob(ctx context.Context, known *job.Record, state job.State, f *job.Fault,
+	started time.Time) (*job.Record, error) {
 	ended := false
-	rec, err := e.Jobs.UpdateRun(ctx, known, func(r *job.Record) error {
+	rec, err := e.Jobs.UpdateRunRecord(ctx, known, func(r *job.Record) error {
 		ended = false
-		if r.State.Final() {
+		if r.State.HasEnded() {
 			return job.ErrUnchanged
 		}
 		r.Error = f
 		if !started.IsZero() {
-			r.Ran(f.Stage, started, time.Now())
+			r.RecordStage(f.Stage, started, time.Now())
 		}
 		ended = true
-		return r.To(state, time.Now())
+		return r.Transition(state, time.Now())
 	})
 	if err != nil {
 		return nil, err
 	}
 	if ended {
-		e.Tel.Metrics.JobEnded(ctx, string(rec.State))
-		e.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "code", rec.Error.Code, "stage", rec.Error.Stage)
+		e.Tel.Metrics.CountEndedJob(ctx, string(rec.State))
+		e.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "code", rec.Error.Code, "stage",
+			rec.Error.Stage)
 	}
 	if err := failpoint.Hit(f.Stage, "end"); err != nil {
 		return nil, err
@@ -397,13 +413,14 @@ func (e Env) End(ctx context.Context, known *job.Record, state job.State, f *job
 	if err := e.Blobs.DeletePrefix(ctx, job.TempFolder(rec.Tenant, rec.ID, rec.Run)); err != nil {
 		return nil, fmt.Errorf("remove temporary blobs: %w", err)
 	}
-	if err := e.AfterEnd(ctx, rec); err != nil {
+	if err := e.OnJobEnd(ctx, rec); err != nil {
 		return nil, err
 	}
 	return rec, nil
 }
 
-// NewEvent returns an event of the job's audit trail. Attributes come in pairs; one named unit sets apart events of one type.
+// NewEvent returns an event of the job's audit trail. Attributes come in pairs; one named unit sets apart events of
+// one type.
 func NewEvent(r *job.Record, kind, stage string, attributes ...string) *busv1.Event {
 	e := &busv1.Event{Type: kind, Tenant: r.Tenant, Job: string(r.ID), Run: int32(r.Run), Stage: stage}
 	for i := 0; i+1 < len(attributes); i += 2 {
@@ -424,48 +441,50 @@ func EndEvent(r *job.Record) *busv1.Event {
 	return e
 }
 
-// Unit returns the part of a task that names its job.
-func Unit(r *job.Record) *busv1.Unit {
+// JobUnit returns the part of a task that names its job.
+func JobUnit(r *job.Record) *busv1.Unit {
 	return &busv1.Unit{Tenant: r.Tenant, Job: string(r.ID), Run: int32(r.Run)}
 }
 
-// Source returns the reference to a job's document.
-func Source(r *job.Record) *busv1.Blob {
+// SourceBlob returns the reference to a job's document.
+func SourceBlob(r *job.Record) *busv1.Blob {
 	return &busv1.Blob{Key: job.SourceKey(r.Tenant, r.ID), Size: r.Size, Sha256: r.SHA256}
 }
 
-// RenderChunk returns the message that releases a chunk; replay sets it apart from an earlier release, 0 for the first.
-func RenderChunk(r *job.Record, lane bus.Lane, chunk, replay int) bus.Message {
+// RenderMessage returns the message that releases a chunk; replay sets it apart from an earlier release, 0 for the
+// first.
+func RenderMessage(r *job.Record, lane bus.Lane, chunk, replay int) bus.Message {
 	first, last := r.ChunkRange(chunk)
 	return bus.Message{
-		Stage: bus.Render, Lane: lane, Unit: ChunkUnit(chunk), Replay: replay,
+		Stage: bus.Render, Lane: lane, Unit: ChunkUnitName(chunk), Replay: replay,
 		Task: &busv1.RenderTask{
-			Unit: Unit(r), Source: Source(r), Chunk: int32(chunk), FirstPage: int32(first), LastPage: int32(last),
+			Unit: JobUnit(r), Source: SourceBlob(r), Chunk: int32(chunk), FirstPage: int32(first), LastPage: int32(last),
 			Replay: int32(replay),
 		},
 	}
 }
 
-// ChunkUnit names a chunk within a run.
-func ChunkUnit(chunk int) string { return "chunk-" + strconv.Itoa(chunk) }
+// ChunkUnitName names a chunk within a run.
+func ChunkUnitName(chunk int) string { return "chunk-" + strconv.Itoa(chunk) }
 
-// PageUnit names a page within a run.
-func PageUnit(page int) string { return "page-" + strconv.Itoa(page) }
+// PageUnitName names a page within a run.
+func PageUnitName(page int) string { return "page-" + strconv.Itoa(page) }
 
-// FailedPage returns the result of a page that could not be read.
-func FailedPage(page int, stage string, err error) *inkstreamv1.Page {
+// NewFailedPage returns the result of a page that could not be read.
+func NewFailedPage(page int, stage string, err error) *inkstreamv1.Page {
 	code := fault.CodeOf(err)
 	return &inkstreamv1.Page{
-		Number: int32(page), Outcome: job.OutcomeFailed, Reason: code.Reason(),
+		Number: int32(page), Outcome: job.OutcomeFailed, Reason: code.ShortReason(),
 		Error: &inkstreamv1.Error{
-			Code: string(code), Stage: stage, Page: int32(page), Message: fault.MessageOf(err), Retryable: code.Retryable(),
+			Code: string(code), Stage: stage, Page: int32(page), Message: fault.UserMessageOf(err),
+			Retryable: code.IsRetryable(),
 		},
 	}
 }
 
 const (
-	// MaxBatch bounds a stored page or batch of pages that a service reads back.
-	MaxBatch = 256 << 20
-	// TypeProtobuf is the content type of batches.
-	TypeProtobuf = "application/vnd.google.protobuf"
+	// MaxBatchBytes bounds a stored page or batch of pages that a service reads back.
+	MaxBatchBytes = 256 << 20
+	// ContentTypeProtobuf is the content type of batches.
+	ContentTypeProtobuf = "application/vnd.google.protobuf"
 )

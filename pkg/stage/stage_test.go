@@ -20,8 +20,8 @@ import (
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
-// script is a stage that works as a test tells it to.
-type script struct {
+// scriptedSteps is a stage that works as a test tells it to.
+type scriptedSteps struct {
 	mu    sync.Mutex // guards works and nexts
 	works int
 	nexts int
@@ -32,14 +32,14 @@ type script struct {
 	ran  chan struct{}
 }
 
-func (*script) NewTask() *busv1.ScanTask    { return &busv1.ScanTask{} }
-func (*script) Unit(*busv1.ScanTask) string { return "document" }
+func (*scriptedSteps) NewTask() *busv1.ScanTask        { return &busv1.ScanTask{} }
+func (*scriptedSteps) UnitName(*busv1.ScanTask) string { return "document" }
 
-func (sc *script) Done(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (string, bool, error) {
+func (sc *scriptedSteps) LoadResult(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (string, bool, error) {
 	return "stored", sc.done != nil && sc.done(s), nil
 }
 
-func (sc *script) Work(ctx context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (string, error) {
+func (sc *scriptedSteps) ProcessUnit(ctx context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (string, error) {
 	if sc.hold != nil {
 		return "", sc.hold(ctx)
 	}
@@ -56,18 +56,19 @@ func (sc *script) Work(ctx context.Context, s *stage.Snapshot, _ *busv1.ScanTask
 	return "worked", nil
 }
 
-func (sc *script) Next(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask, _ string) (stage.Outcome, error) {
+func (sc *scriptedSteps) PlanFollowUp(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask,
+	_ string) (stage.FollowUp, error) {
 	sc.mu.Lock()
 	sc.nexts++
 	sc.mu.Unlock()
 	sc.ran <- struct{}{}
-	return stage.Outcome{Messages: []bus.Message{{
-		Stage: bus.Render, Lane: s.Lane, Unit: "chunk-0", Task: &busv1.RenderTask{Unit: stage.Unit(s.Job)},
+	return stage.FollowUp{Messages: []bus.Message{{
+		Stage: bus.Render, Lane: s.Lane, Unit: "chunk-0", Task: &busv1.RenderTask{Unit: stage.JobUnit(s.Job)},
 	}}}, nil
 }
 
 type fixture struct {
-	env stage.Env
+	env stage.Deps
 	rec *job.Record
 }
 
@@ -78,21 +79,23 @@ func newFixture(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tel := telemetry.Discard()
+	tel := telemetry.NewDiscard()
 	return &fixture{
-		env: stage.Env{Bus: b, Jobs: bustest.Jobs(t, b), Blobs: blobs, Tel: tel, Log: tel.Log, DocumentTimeout: time.Hour},
+		env: stage.Deps{Bus: b, Jobs: bustest.NewJobStore(t, b), Blobs: blobs, Tel: tel, Log: tel.Log,
+			DocumentTimeout: time.Hour},
 		rec: &job.Record{
-			ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Running, CreateTime: time.Now(), StartTime: time.Now(),
-			Options: job.Options{Lane: "interactive"},
+			ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Running, CreateTime: time.Now(),
+			StartTime: time.Now(),
+			Options:   job.Options{Lane: "interactive"},
 		},
 	}
 }
 
 // start stores the record, runs the stage and sends it one task.
-func (f *fixture) start(t *testing.T, sc *script, run int) {
+func (f *fixture) start(t *testing.T, sc *scriptedSteps, run int) {
 	t.Helper()
 	sc.ran = make(chan struct{}, 100)
-	if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+	if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -112,7 +115,7 @@ func (f *fixture) start(t *testing.T, sc *script, run int) {
 
 func (f *fixture) publish(t *testing.T, run, replay int) {
 	t.Helper()
-	unit := stage.Unit(f.rec)
+	unit := stage.JobUnit(f.rec)
 	unit.Run = int32(run)
 	err := f.env.Bus.Publish(t.Context(), bus.Message{
 		Stage: bus.Scan, Lane: bus.Interactive, Unit: "document", Replay: replay, Task: &busv1.ScanTask{Unit: unit},
@@ -138,10 +141,11 @@ func (f *fixture) queued(t *testing.T, s string) uint64 {
 func TestUnitIsWorkedOnceAndItsNextIsPublishedAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	sc := &script{}
+	sc := &scriptedSteps{}
 	sc.done = func(s *stage.Snapshot) bool { return s.Job.ChunkPages > 0 }
 	sc.work = func(_ int, s *stage.Snapshot) error {
-		rec, err := f.env.Jobs.Update(context.Background(), s.Job.Tenant, s.Job.ID, func(r *job.Record) error { r.ChunkPages = 16; return nil })
+		rec, err := f.env.Jobs.UpdateRecord(context.Background(), s.Job.Tenant, s.Job.ID,
+			func(r *job.Record) error { r.ChunkPages = 16; return nil })
 		s.Job = rec
 		return err
 	}
@@ -149,26 +153,26 @@ func TestUnitIsWorkedOnceAndItsNextIsPublishedAgain(t *testing.T) {
 	<-sc.ran
 	f.publish(t, 1, 1)
 	<-sc.ran
-	bustest.Eventually(t, "the tasks leave the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
+	bustest.Eventually(t, "the tasks leave the queue", func() bool { return f.queued(t, bus.Scan.StreamName()) == 0 })
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	if sc.works != 1 || sc.nexts != 2 {
 		t.Errorf("worked %d times, published %d times, want 1 and 2", sc.works, sc.nexts)
 	}
-	if got := f.queued(t, bus.Render.Stream()); got != 1 {
+	if got := f.queued(t, bus.Render.StreamName()); got != 1 {
 		t.Errorf("%d tasks follow, want 1: the repeat is absorbed", got)
 	}
 }
 
 // A worker that was too slow for the broker writes after another has done its unit, and after the job's end.
-func TestAnOvertakenWorkerLeavesNothing(t *testing.T) {
+func TestSupersededWorkerLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		end  func(r *job.Record) error
 		left bool
 	}{
-		{"the job has ended", func(r *job.Record) error { return r.To(job.Succeeded, time.Now()) }, false},
+		{"the job has ended", func(r *job.Record) error { return r.Transition(job.Succeeded, time.Now()) }, false},
 		{"another run", func(r *job.Record) error { r.Run++; return nil }, false},
 		{"the job goes on", func(*job.Record) error { return job.ErrUnchanged }, true},
 	} {
@@ -176,24 +180,24 @@ func TestAnOvertakenWorkerLeavesNothing(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			temp := job.RasterKey(f.rec.Tenant, f.rec.ID, 1, 1)
-			sc := &script{}
+			sc := &scriptedSteps{}
 			sc.work = func(_ int, s *stage.Snapshot) error {
 				// What the other worker's unit led to, up to the job's end.
-				next, err := sc.Next(context.Background(), s, nil, "")
+				next, err := sc.PlanFollowUp(context.Background(), s, nil, "")
 				return errors.Join(err, f.env.Bus.PublishAll(context.Background(), next.Messages, nil),
-					second(f.env.Jobs.Update(context.Background(), s.Job.Tenant, s.Job.ID, tt.end)),
+					secondResult(f.env.Jobs.UpdateRecord(context.Background(), s.Job.Tenant, s.Job.ID, tt.end)),
 					f.env.Blobs.PutBytes(context.Background(), temp, []byte("x"), ""))
 			}
 			f.start(t, sc, 1)
-			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
-			if found, err := f.env.Blobs.Exists(t.Context(), temp); err != nil || found != tt.left {
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.StreamName()) == 0 })
+			if found, err := f.env.Blobs.BlobExists(t.Context(), temp); err != nil || found != tt.left {
 				t.Errorf("the raster is there: %t (%v), want %t", found, err, tt.left)
 			}
 		})
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func secondResult[T any](_ T, err error) error { return err }
 
 func TestNothingIsDoneForAJobThatHasEndedOrRunsAnew(t *testing.T) {
 	t.Parallel()
@@ -213,13 +217,13 @@ func TestNothingIsDoneForAJobThatHasEndedOrRunsAnew(t *testing.T) {
 			if err := f.env.Blobs.PutBytes(t.Context(), temp, []byte("x"), ""); err != nil {
 				t.Fatal(err)
 			}
-			sc := &script{}
+			sc := &scriptedSteps{}
 			f.start(t, sc, 1)
-			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
-			if sc.works != 0 || f.queued(t, bus.Render.Stream()) != 0 {
-				t.Errorf("worked %d times, %d tasks follow, want none", sc.works, f.queued(t, bus.Render.Stream()))
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.StreamName()) == 0 })
+			if sc.works != 0 || f.queued(t, bus.Render.StreamName()) != 0 {
+				t.Errorf("worked %d times, %d tasks follow, want none", sc.works, f.queued(t, bus.Render.StreamName()))
 			}
-			if found, err := f.env.Blobs.Exists(t.Context(), temp); err != nil || found {
+			if found, err := f.env.Blobs.BlobExists(t.Context(), temp); err != nil || found {
 				t.Errorf("the raster is there: %t (%v), want it gone", found, err)
 			}
 		})
@@ -227,7 +231,7 @@ func TestNothingIsDoneForAJobThatHasEndedOrRunsAnew(t *testing.T) {
 }
 
 // A task waits for its job's state for a while; then it goes, so that the reconciler sees to the job.
-func TestATaskWithoutItsJobsStateGoes(t *testing.T) {
+func TestTaskWithoutJobStateIsDropped(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
@@ -244,11 +248,11 @@ func TestATaskWithoutItsJobsStateGoes(t *testing.T) {
 			f := newFixture(t)
 			f.rec.PageCount, f.rec.ChunkPages, f.rec.Window = 1, 16, 4
 			if tt.there {
-				if err := f.env.Jobs.Create(t.Context(), f.rec); err != nil {
+				if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
 					t.Fatal(err)
 				}
 			}
-			unit := stage.Unit(f.rec)
+			unit := stage.JobUnit(f.rec)
 			unit.Run = tt.run
 			data, err := protojson.Marshal(&busv1.ScanTask{Unit: unit})
 			if err != nil {
@@ -267,15 +271,16 @@ func TestATaskWithoutItsJobsStateGoes(t *testing.T) {
 			put(time.Now().Add(-time.Minute))
 			ctx, stop := context.WithCancel(t.Context())
 			finished := make(chan error, 1)
-			sc := &script{}
+			sc := &scriptedSteps{}
 			cfg := bus.ConsumerConfig{Workers: 2, Deadline: time.Minute, DrainTimeout: time.Minute}
 			go func() { finished <- stage.Run(ctx, f.env, tt.stage, cfg, sc, func() {}) }()
-			bustest.Eventually(t, "the old task leaves the queue, and the new one stays", func() bool { return f.queued(t, tt.stage.Stream()) == 1 })
+			bustest.Eventually(t, "the old task leaves the queue, and the new one stays",
+				func() bool { return f.queued(t, tt.stage.StreamName()) == 1 })
 			stop()
 			if err := <-finished; err != nil {
 				t.Fatal(err)
 			}
-			if n := f.queued(t, tt.stage.Stream()); n != 1 || sc.works != 0 {
+			if n := f.queued(t, tt.stage.StreamName()); n != 1 || sc.works != 0 {
 				t.Errorf("%d tasks are queued, and %d were worked on, want one and none", n, sc.works)
 			}
 		})
@@ -295,22 +300,22 @@ func TestAFailureOfAUnitThatIsDone(t *testing.T) {
 			r.ChunkPages, r.Window = 16, 4
 			return nil
 		}, job.Running, 1},
-		{"the job has ended", func(r *job.Record) error { return r.To(job.Succeeded, time.Now()) }, job.Succeeded, 0},
+		{"the job has ended", func(r *job.Record) error { return r.Transition(job.Succeeded, time.Now()) }, job.Succeeded, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			f.rec.PageCount = 1
-			sc := &script{done: func(s *stage.Snapshot) bool { return s.Job.ChunkPages > 0 }}
+			sc := &scriptedSteps{done: func(s *stage.Snapshot) bool { return s.Job.ChunkPages > 0 }}
 			sc.work = func(int, *stage.Snapshot) error {
-				if _, err := f.env.Jobs.Update(t.Context(), f.rec.Tenant, f.rec.ID, tt.other); err != nil {
+				if _, err := f.env.Jobs.UpdateRecord(t.Context(), f.rec.Tenant, f.rec.ID, tt.other); err != nil {
 					t.Error(err)
 				}
 				return fault.New(fault.SourceMissing, "not here")
 			}
 			f.start(t, sc, 1)
-			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
-			rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.StreamName()) == 0 })
+			rec, err := f.env.Jobs.LoadRecord(t.Context(), f.rec.Tenant, f.rec.ID)
 			if err != nil || rec.State != tt.state || rec.Error != nil {
 				t.Errorf("got %s, %v, %v, want %s", rec.State, rec.Error, err, tt.state)
 			}
@@ -323,7 +328,7 @@ func TestAFailureOfAUnitThatIsDone(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestFailureCounts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -341,17 +346,20 @@ func TestFailures(t *testing.T) {
 			}
 			return nil
 		}, job.Running, "", 1, 0},
-		{"a permanent one ends the job", 0, 0, func(int) error { return fault.New(fault.SourceMissing, "gone") }, job.Failed, fault.SourceMissing, 0, 1},
-		{"so does a document that takes too long", 2 * time.Hour, 3 * time.Hour, func(int) error { return nil }, job.Failed, fault.DocumentTimeout, 0, 1},
-		{"or longer than its own limit", time.Minute, time.Second, func(int) error { return nil }, job.Failed, fault.DocumentTimeout, 0, 1},
+		{"a permanent one ends the job", 0, 0, func(int) error { return fault.New(fault.SourceMissing, "gone") }, job.Failed,
+			fault.SourceMissing, 0, 1},
+		{"so does a document that takes too long", 2 * time.Hour, 3 * time.Hour, func(int) error { return nil }, job.Failed,
+			fault.DocumentTimeout, 0, 1},
+		{"or longer than its own limit", time.Minute, time.Second, func(int) error { return nil }, job.Failed,
+			fault.DocumentTimeout, 0, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			f.rec.StartTime, f.rec.Options.DocumentTimeout = time.Now().Add(-tt.age), tt.limit
-			f.start(t, &script{work: func(n int, _ *stage.Snapshot) error { return tt.work(n) }}, 1)
-			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.Stream()) == 0 })
-			rec, err := f.env.Jobs.Load(t.Context(), f.rec.Tenant, f.rec.ID)
+			f.start(t, &scriptedSteps{work: func(n int, _ *stage.Snapshot) error { return tt.work(n) }}, 1)
+			bustest.Eventually(t, "the task leaves the queue", func() bool { return f.queued(t, bus.Scan.StreamName()) == 0 })
+			rec, err := f.env.Jobs.LoadRecord(t.Context(), f.rec.Tenant, f.rec.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -360,7 +368,8 @@ func TestFailures(t *testing.T) {
 				code = rec.Error.Code
 			}
 			if rec.State != tt.state || code != tt.code || rec.Failures["scan.document"] != tt.counts {
-				t.Errorf("state %s, code %q, failures %v, want %s, %q, %d", rec.State, code, rec.Failures, tt.state, tt.code, tt.counts)
+				t.Errorf("state %s, code %q, failures %v, want %s, %q, %d", rec.State, code, rec.Failures, tt.state, tt.code,
+					tt.counts)
 			}
 			if got := f.queued(t, bus.DeadLetterStream); got != tt.dead {
 				t.Errorf("%d dead letters, want %d", got, tt.dead)

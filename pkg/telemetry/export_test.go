@@ -30,7 +30,8 @@ type collector struct {
 }
 
 // Export receives spans.
-func (c *collector) Export(_ context.Context, req *coltrace.ExportTraceServiceRequest) (*coltrace.ExportTraceServiceResponse, error) {
+func (c *collector) Export(_ context.Context,
+	req *coltrace.ExportTraceServiceRequest) (*coltrace.ExportTraceServiceResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, rs := range req.GetResourceSpans() {
@@ -56,7 +57,8 @@ type metricsService struct {
 }
 
 // Export receives metrics.
-func (s metricsService) Export(_ context.Context, req *colmetric.ExportMetricsServiceRequest) (*colmetric.ExportMetricsServiceResponse, error) {
+func (s metricsService) Export(_ context.Context,
+	req *colmetric.ExportMetricsServiceRequest) (*colmetric.ExportMetricsServiceResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, rm := range req.GetResourceMetrics() {
@@ -89,12 +91,12 @@ func TestExportOverOTLP(t *testing.T) {
 
 	cfg := telemetry.DefaultConfig("ocr", "v1")
 	cfg.OTLPEndpoint = "http://" + listener.Addr().String()
-	tel, err := telemetry.Setup(t.Context(), cfg, t.Output())
+	tel, err := telemetry.SetUpTelemetry(t.Context(), cfg, t.Output())
 	if err != nil {
-		t.Fatalf("Setup: %v", err)
+		t.Fatalf("SetUpTelemetry: %v", err)
 	}
 	ctx, span := tel.Tracer.Start(t.Context(), "ocr", trace.WithSpanKind(trace.SpanKindConsumer))
-	tel.Metrics.Pages(ctx, "ocr", 1)
+	tel.Metrics.CountPages(ctx, "ocr", 1)
 	span.End()
 	stop, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -122,9 +124,9 @@ func TestUnreachableCollectorOnlyCostsTheShutdown(t *testing.T) {
 	t.Parallel()
 	cfg := telemetry.DefaultConfig("ocr", "v1")
 	cfg.OTLPEndpoint = "http://127.0.0.1:1"
-	tel, err := telemetry.Setup(t.Context(), cfg, t.Output())
+	tel, err := telemetry.SetUpTelemetry(t.Context(), cfg, t.Output())
 	if err != nil {
-		t.Fatalf("Setup: %v", err)
+		t.Fatalf("SetUpTelemetry: %v", err)
 	}
 	_, span := tel.Tracer.Start(t.Context(), "ocr")
 	span.End()

@@ -58,7 +58,7 @@ func (h *traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(h.inGroups) == 0 {
 		return newTraceHandler(h.next.WithAttrs(attrs))
 	}
-	return h.inGroup(func(next slog.Handler) slog.Handler { return next.WithAttrs(attrs) })
+	return h.withinGroup(func(next slog.Handler) slog.Handler { return next.WithAttrs(attrs) })
 }
 
 // WithGroup implements slog.Handler.
@@ -66,9 +66,9 @@ func (h *traceHandler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
 	}
-	return h.inGroup(func(next slog.Handler) slog.Handler { return next.WithGroup(name) })
+	return h.withinGroup(func(next slog.Handler) slog.Handler { return next.WithGroup(name) })
 }
 
-func (h *traceHandler) inGroup(do func(slog.Handler) slog.Handler) slog.Handler {
+func (h *traceHandler) withinGroup(do func(slog.Handler) slog.Handler) slog.Handler {
 	return &traceHandler{next: do(h.next), root: h.root, inGroups: append(slices.Clip(h.inGroups), do)}
 }

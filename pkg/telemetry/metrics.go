@@ -11,14 +11,16 @@ import (
 
 // Bounds of the histograms, in seconds.
 var (
-	// A task takes from a few milliseconds (a chunk of native pages) to the hour that a document may last; so may its wait.
+	// A task takes from a few milliseconds (a chunk of native pages) to the hour that a document may last; so may its
+	// wait.
 	taskBounds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600}
 	// An engine call is one page: from a millisecond of text to the two minutes after which it is killed.
 	engineBounds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
 )
 
-// Metrics holds the instruments of a process. Labels have few values by construction: stages, lanes, engines, codes and states, never
-// an id or a name. Its methods are safe for concurrent use. At /metrics the instruments are
+// Metrics holds the instruments of a process. Labels have few values by construction: stages, lanes, engines, codes
+// and states, never an id or a name, but for the ten tenants that have most open jobs. Its methods are safe for
+// concurrent use. At /metrics the instruments are
 //
 //	inkstream_stage_duration_seconds{stage,lane,result}    histogram
 //	inkstream_queue_wait_seconds{stage,lane}               histogram
@@ -31,6 +33,20 @@ var (
 //	inkstream_uploads_total{result}                        counter
 //	inkstream_upload_bytes_total                           counter
 //	inkstream_dependency_up{dependency}                    gauge, 1 or 0
+//	inkstream_sandbox_wall{wall}                           gauge, 1 or 0
+//
+// and, asked for when they are collected, of the gateway (the broker and the certificate) or of any process (disks)
+//
+//	inkstream_queue_tasks{stage,lane,state}                gauge, state is waiting or in_hand
+//	inkstream_queue_oldest_seconds{stage,lane}             gauge
+//	inkstream_stage_processes{stage}                       gauge
+//	inkstream_dead_letters_kept{stage}                     gauge
+//	inkstream_stream_messages{stream}                      gauge
+//	inkstream_stream_bytes{stream}                         gauge
+//	inkstream_stream_replicas_behind{stream}               gauge
+//	inkstream_jobs_open{tenant}                            gauge
+//	inkstream_certificate_expiry_timestamp_seconds{certificate}
+//	inkstream_disk_free_bytes{disk}, inkstream_disk_size_bytes{disk}
 type Metrics struct {
 	stageDuration metric.Float64Histogram
 	queueWait     metric.Float64Histogram
@@ -43,6 +59,8 @@ type Metrics struct {
 	uploads       metric.Int64Counter
 	uploadBytes   metric.Int64Counter
 	dependencyUp  metric.Int64Gauge
+	sandboxWall   metric.Int64Gauge
+	observed      observed
 }
 
 func newMetrics(meter metric.Meter) (*Metrics, error) {
@@ -58,7 +76,13 @@ func newMetrics(meter metric.Meter) (*Metrics, error) {
 		errs = append(errs, err)
 		return c
 	}
-	up, err := meter.Int64Gauge("inkstream.dependency.up", metric.WithDescription("Whether a dependency answered when last asked."))
+	up, err := meter.Int64Gauge("inkstream.dependency.up",
+		metric.WithDescription("Whether a dependency answered when last asked."))
+	errs = append(errs, err)
+	wall, err := meter.Int64Gauge("inkstream.sandbox.wall",
+		metric.WithDescription("Whether the kernel gives a wall around engines."))
+	errs = append(errs, err)
+	observed, err := newObserved(meter)
 	errs = append(errs, err)
 	m := &Metrics{
 		stageDuration: seconds("inkstream.stage.duration", "Time that a task's handler took.", taskBounds),
@@ -68,70 +92,83 @@ func newMetrics(meter metric.Meter) (*Metrics, error) {
 		pages:         counter("inkstream.pages", "", "Pages that ended, by outcome."),
 		jobsEnded:     counter("inkstream.jobs.ended", "", "Jobs that ended, by state."),
 		engineSeconds: seconds("inkstream.engine", "Time that an engine's child process took for a call.", engineBounds),
-		childRestarts: counter("inkstream.engine.child_restarts", "", "Child processes of engines that were replaced, by reason."),
-		uploads:       counter("inkstream.uploads", "", "Uploads, by result."),
-		uploadBytes:   counter("inkstream.upload", "By", "Bytes of uploads that were read."),
-		dependencyUp:  up,
+		childRestarts: counter("inkstream.engine.child_restarts", "",
+			"Child processes of engines that were replaced, by reason."),
+		uploads:      counter("inkstream.uploads", "", "Uploads, by result."),
+		uploadBytes:  counter("inkstream.upload", "By", "Bytes of uploads that were read."),
+		dependencyUp: up,
+		sandboxWall:  wall,
+		observed:     observed,
 	}
 	return m, errors.Join(errs...)
 }
 
-// StageDuration records how long a task's handler took. Result is "ok" or the fault kind.
-func (m *Metrics) StageDuration(ctx context.Context, stage, lane, result string, d time.Duration) {
+// RecordStageDuration records how long a task's handler took. Result is "ok" or the fault kind.
+func (m *Metrics) RecordStageDuration(ctx context.Context, stage, lane, result string, d time.Duration) {
 	m.stageDuration.Record(ctx, d.Seconds(),
-		labels(attribute.String("stage", stage), attribute.String("lane", lane), attribute.String("result", result)))
+		metricLabels(attribute.String("stage", stage), attribute.String("lane", lane), attribute.String("result", result)))
 }
 
-// QueueWait records how long a task waited in its stage's queue. A negative wait, from clocks that differ, counts as none.
-func (m *Metrics) QueueWait(ctx context.Context, stage, lane string, d time.Duration) {
-	m.queueWait.Record(ctx, max(0, d).Seconds(), labels(attribute.String("stage", stage), attribute.String("lane", lane)))
+// RecordQueueWait records how long a task waited in its stage's queue. A negative wait, from clocks that differ,
+// counts as none.
+func (m *Metrics) RecordQueueWait(ctx context.Context, stage, lane string, d time.Duration) {
+	m.queueWait.Record(ctx, max(0, d).Seconds(),
+		metricLabels(attribute.String("stage", stage), attribute.String("lane", lane)))
 }
 
-// Redelivery counts a task that came again.
-func (m *Metrics) Redelivery(ctx context.Context, stage string) {
-	m.redeliveries.Add(ctx, 1, labels(attribute.String("stage", stage)))
+// CountRedelivery counts a task that came again.
+func (m *Metrics) CountRedelivery(ctx context.Context, stage string) {
+	m.redeliveries.Add(ctx, 1, metricLabels(attribute.String("stage", stage)))
 }
 
-// DeadLetter counts a task that was given up.
-func (m *Metrics) DeadLetter(ctx context.Context, stage string) {
-	m.deadLetters.Add(ctx, 1, labels(attribute.String("stage", stage)))
+// CountDeadLetter counts a task that was given up.
+func (m *Metrics) CountDeadLetter(ctx context.Context, stage string) {
+	m.deadLetters.Add(ctx, 1, metricLabels(attribute.String("stage", stage)))
 }
 
-// Pages counts n pages that ended with that outcome, e.g. "native_text" or "failed".
-func (m *Metrics) Pages(ctx context.Context, outcome string, n int) {
-	m.pages.Add(ctx, int64(n), labels(attribute.String("outcome", outcome)))
+// CountPages counts n pages that ended with that outcome, e.g. "native_text" or "failed".
+func (m *Metrics) CountPages(ctx context.Context, outcome string, n int) {
+	m.pages.Add(ctx, int64(n), metricLabels(attribute.String("outcome", outcome)))
 }
 
-// JobEnded counts a job that ended in that state.
-func (m *Metrics) JobEnded(ctx context.Context, state string) {
-	m.jobsEnded.Add(ctx, 1, labels(attribute.String("state", state)))
+// CountEndedJob counts a job that ended in that state.
+func (m *Metrics) CountEndedJob(ctx context.Context, state string) {
+	m.jobsEnded.Add(ctx, 1, metricLabels(attribute.String("state", state)))
 }
 
-// EngineSeconds records how long one call of an engine took, e.g. "pdf" or "tesseract".
-func (m *Metrics) EngineSeconds(ctx context.Context, engine string, d time.Duration) {
-	m.engineSeconds.Record(ctx, d.Seconds(), labels(attribute.String("engine", engine)))
+// RecordEngineTime records how long one call of an engine took, e.g. "pdf" or "tesseract".
+func (m *Metrics) RecordEngineTime(ctx context.Context, engine string, d time.Duration) {
+	m.engineSeconds.Record(ctx, d.Seconds(), metricLabels(attribute.String("engine", engine)))
 }
 
-// ChildRestart counts a child process that was replaced, by reason, e.g. "timeout", "memory" or "crash".
-func (m *Metrics) ChildRestart(ctx context.Context, engine, reason string) {
-	m.childRestarts.Add(ctx, 1, labels(attribute.String("engine", engine), attribute.String("reason", reason)))
+// CountChildRestart counts a child process that was replaced, by reason, e.g. "timeout", "memory" or "crash".
+func (m *Metrics) CountChildRestart(ctx context.Context, engine, reason string) {
+	m.childRestarts.Add(ctx, 1, metricLabels(attribute.String("engine", engine), attribute.String("reason", reason)))
 }
 
-// Upload counts an upload by result, "ok" or the error's code, and the bytes that were read of it.
-func (m *Metrics) Upload(ctx context.Context, result string, bytes int64) {
-	m.uploads.Add(ctx, 1, labels(attribute.String("result", result)))
+// CountUpload counts an upload by result, "ok" or the error's code, and the bytes that were read of it.
+func (m *Metrics) CountUpload(ctx context.Context, result string, bytes int64) {
+	m.uploads.Add(ctx, 1, metricLabels(attribute.String("result", result)))
 	m.uploadBytes.Add(ctx, bytes)
 }
 
-// Dependency records whether a dependency, e.g. "nats" or "clamd", answered.
-func (m *Metrics) Dependency(ctx context.Context, name string, up bool) {
-	value := int64(0)
-	if up {
-		value = 1
-	}
-	m.dependencyUp.Record(ctx, value, labels(attribute.String("dependency", name)))
+// RecordDependency records whether a dependency, e.g. "nats" or "clamd", answered.
+func (m *Metrics) RecordDependency(ctx context.Context, name string, up bool) {
+	m.dependencyUp.Record(ctx, oneIf(up), metricLabels(attribute.String("dependency", name)))
 }
 
-func labels(attrs ...attribute.KeyValue) metric.MeasurementOption {
+// SandboxWall records whether the kernel gives a wall around engines, e.g. "landlock".
+func (m *Metrics) SandboxWall(ctx context.Context, wall string, there bool) {
+	m.sandboxWall.Record(ctx, oneIf(there), metricLabels(attribute.String("wall", wall)))
+}
+
+func oneIf(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+func metricLabels(attrs ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attrs...))
 }

@@ -32,11 +32,13 @@ func (c carrier) Keys() []string {
 	return keys
 }
 
-// Inject writes the trace context of ctx into header, which must not be nil unless ctx has none.
-func Inject(ctx context.Context, header map[string][]string) { propagator.Inject(ctx, carrier(header)) }
+// InjectContext writes the trace context of ctx into header, which must not be nil unless ctx has none.
+func InjectContext(ctx context.Context, header map[string][]string) {
+	propagator.Inject(ctx, carrier(header))
+}
 
-// Extract returns ctx with the trace context that header carries, so that the next span continues that trace. A header without one, or
-// with a broken one, leaves ctx as it is.
-func Extract(ctx context.Context, header map[string][]string) context.Context {
+// ExtractContext returns ctx with the trace context that header carries, so that the next span continues that trace.
+// A header without one, or with a broken one, leaves ctx as it is.
+func ExtractContext(ctx context.Context, header map[string][]string) context.Context {
 	return propagator.Extract(ctx, carrier(header))
 }

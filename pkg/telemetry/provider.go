@@ -16,18 +16,20 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// newResource describes the process to whoever receives its traces and metrics. OTEL_RESOURCE_ATTRIBUTES may add to it.
+// newResource describes the process to the receivers of its traces and metrics. OTEL_RESOURCE_ATTRIBUTES may add to it.
 func newResource(ctx context.Context, cfg Config) (*resource.Resource, error) {
-	attrs := []attribute.KeyValue{attribute.String("service.namespace", "inkstream"), attribute.String("service.name", cfg.Service)}
+	attrs := []attribute.KeyValue{attribute.String("service.namespace", "inkstream"),
+		attribute.String("service.name", cfg.Service)}
 	if cfg.Version != "" {
 		attrs = append(attrs, attribute.String("service.version", cfg.Version))
 	}
-	return resource.New(ctx, resource.WithAttributes(attrs...), resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	return resource.New(ctx, resource.WithAttributes(attrs...), resource.WithHost(), resource.WithTelemetrySDK(),
+		resource.WithFromEnv())
 }
 
-// newTracerProvider exports spans if there is an endpoint; sampling then goes by OTEL_TRACES_SAMPLER.
+// newTracerProvider exports spans if there is an endpoint; OTEL_TRACES_SAMPLER then sets the sampling.
 func newTracerProvider(ctx context.Context, cfg Config, res *resource.Resource) (*sdktrace.TracerProvider, error) {
-	if cfg.endpoint() == "" {
+	if cfg.exportEndpoint() == "" {
 		return newSilentTracerProvider(), nil
 	}
 	var opts []otlptracegrpc.Option
@@ -41,13 +43,15 @@ func newTracerProvider(ctx context.Context, cfg Config, res *resource.Resource) 
 	return sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithBatcher(exporter)), nil
 }
 
-// newSilentTracerProvider makes spans that have ids and record nothing: logs and messages carry a valid trace id at next to no cost.
+// newSilentTracerProvider makes spans that have ids and record nothing: logs and messages carry a valid trace id at
+// next to no cost.
 func newSilentTracerProvider() *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 }
 
 // newMeterProvider shows metrics in the registry always, and exports them if there is an endpoint.
-func newMeterProvider(ctx context.Context, cfg Config, res *resource.Resource, registry *prometheus.Registry) (*sdkmetric.MeterProvider, error) {
+func newMeterProvider(ctx context.Context, cfg Config, res *resource.Resource,
+	registry *prometheus.Registry) (*sdkmetric.MeterProvider, error) {
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -61,7 +65,7 @@ func newMeterProvider(ctx context.Context, cfg Config, res *resource.Resource, r
 		return nil, err
 	}
 	opts := []sdkmetric.Option{sdkmetric.WithResource(res), sdkmetric.WithReader(scrape)}
-	if cfg.endpoint() != "" {
+	if cfg.exportEndpoint() != "" {
 		var push []otlpmetricgrpc.Option
 		if cfg.OTLPEndpoint != "" {
 			push = append(push, otlpmetricgrpc.WithEndpointURL(cfg.OTLPEndpoint))
@@ -75,8 +79,9 @@ func newMeterProvider(ctx context.Context, cfg Config, res *resource.Resource, r
 	return sdkmetric.NewMeterProvider(opts...), nil
 }
 
-// reportExportErrors logs what the exporters complain about. The SDK has only this one global door for it, and without it such errors
-// go to standard error past the log; a process that sets up telemetry twice gets them in the later log.
+// reportExportErrors logs what the exporters complain about. The SDK has only this one global door for it, and
+// without it such errors go to standard error past the log; a process that sets up telemetry twice gets them in the
+// later log.
 func reportExportErrors(log *slog.Logger) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		log.Warn("export telemetry", "error", err)

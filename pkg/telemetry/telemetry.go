@@ -24,11 +24,11 @@ import (
 	"inkstream.dev/pkg/config"
 )
 
-// scope names this instrumentation in exported traces and metrics.
-const scope = "inkstream.dev/pkg/telemetry"
+// instrumentationScope names this instrumentation in exported traces and metrics.
+const instrumentationScope = "inkstream.dev/pkg/telemetry"
 
-// endpointVariable turns the export on. Like every OTEL_ variable it is a standard of its own, so it is no flag of ours: the exporters
-// read it, and those about headers, certificates, sampling and batching, themselves.
+// endpointVariable turns the export on. Like every OTEL_ variable it is a standard of its own, so it is no flag of
+// ours: the exporters read it, and those about headers, certificates, sampling and batching, themselves.
 const endpointVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 // shutdownTimeout is short enough to fit behind a drain into the grace that a process gets to stop.
@@ -49,8 +49,8 @@ type Config struct {
 	LogLevel slog.Level
 	// LogFormat is FormatText or FormatJSON; empty means text.
 	LogFormat string
-	// OTLPEndpoint is where traces and metrics go over gRPC, e.g. http://collector:4317. Empty means what OTEL_EXPORTER_OTLP_ENDPOINT
-	// says, and if that is empty too, nothing is exported.
+	// OTLPEndpoint is where traces and metrics go over gRPC, e.g. http://collector:4317. Empty means what
+	// OTEL_EXPORTER_OTLP_ENDPOINT says, and if that is empty too, nothing is exported.
 	OTLPEndpoint string
 }
 
@@ -68,18 +68,19 @@ func (c *Config) Register(fs *flag.FlagSet) {
 // Validate reports everything that is wrong with the configuration.
 func (c Config) Validate() error {
 	var p config.Problems
-	p.Check(c.Service != "", "service", "no name, want one")
-	p.Check(c.LogFormat == "" || c.LogFormat == FormatText || c.LogFormat == FormatJSON, "log.format", "%q, want text or json", c.LogFormat)
-	if endpoint := c.endpoint(); endpoint != "" {
+	p.CheckFlag(c.Service != "", "service", "no name, want one")
+	p.CheckFlag(c.LogFormat == "" || c.LogFormat == FormatText ||
+		c.LogFormat == FormatJSON, "log.format", "%q, want text or json", c.LogFormat)
+	if endpoint := c.exportEndpoint(); endpoint != "" {
 		u, err := url.Parse(endpoint)
 		// The address itself is not repeated: it may hold a password.
-		p.Check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", endpointVariable,
+		p.CheckFlag(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", endpointVariable,
 			"no usable address, want one such as http://collector:4317")
 	}
 	return p.Err()
 }
 
-func (c Config) endpoint() string {
+func (c Config) exportEndpoint() string {
 	if c.OTLPEndpoint != "" {
 		return c.OTLPEndpoint
 	}
@@ -97,14 +98,15 @@ type Telemetry struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 	Propagator     propagation.TextMapPropagator
-	// Registry is what Handler shows; more collectors may be registered.
+	// Registry is what MetricsHandler shows; more collectors may be registered.
 	Registry *prometheus.Registry
 
 	shutdown func(context.Context) error
 }
 
-// Setup builds the Telemetry of a process that logs to w. It dials nothing: exporters connect when they first have something to send.
-func Setup(ctx context.Context, cfg Config, w io.Writer) (*Telemetry, error) {
+// SetUpTelemetry builds the Telemetry of a process that logs to w. It dials nothing: exporters connect when they
+// first have something to send.
+func SetUpTelemetry(ctx context.Context, cfg Config, w io.Writer) (*Telemetry, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
@@ -122,16 +124,16 @@ func Setup(ctx context.Context, cfg Config, w io.Writer) (*Telemetry, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("metric exporter: %w", err), tracers.Shutdown(ctx))
 	}
-	if cfg.endpoint() != "" {
+	if cfg.exportEndpoint() != "" {
 		reportExportErrors(log)
 	}
-	metrics, err := newMetrics(meters.Meter(scope))
+	metrics, err := newMetrics(meters.Meter(instrumentationScope))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("metrics: %w", err), tracers.Shutdown(ctx), meters.Shutdown(ctx))
 	}
 	t := &Telemetry{
 		Log:            log,
-		Tracer:         tracers.Tracer(scope),
+		Tracer:         tracers.Tracer(instrumentationScope),
 		Metrics:        metrics,
 		TracerProvider: tracers,
 		MeterProvider:  meters,
@@ -146,18 +148,19 @@ func Setup(ctx context.Context, cfg Config, w io.Writer) (*Telemetry, error) {
 	return t, nil
 }
 
-// Discard returns a Telemetry that logs, counts and exports nothing, for tests and one-shot commands. Its trace ids are valid.
-func Discard() *Telemetry {
+// NewDiscard returns a Telemetry that logs, counts and exports nothing, for tests and one-shot commands. Its trace
+// ids are valid.
+func NewDiscard() *Telemetry {
 	registry := prometheus.NewRegistry()
 	meters := noop.NewMeterProvider()
-	metrics, err := newMetrics(meters.Meter(scope))
+	metrics, err := newMetrics(meters.Meter(instrumentationScope))
 	if err != nil {
 		panic("telemetry: " + err.Error()) // the no-op meter makes any instrument
 	}
 	tracers := newSilentTracerProvider()
 	return &Telemetry{
 		Log:            slog.New(slog.DiscardHandler),
-		Tracer:         tracers.Tracer(scope),
+		Tracer:         tracers.Tracer(instrumentationScope),
 		Metrics:        metrics,
 		TracerProvider: tracers,
 		MeterProvider:  meters,
@@ -167,27 +170,27 @@ func Discard() *Telemetry {
 	}
 }
 
-// Handler serves the metrics in Prometheus's format, for /metrics.
-func (t *Telemetry) Handler() http.Handler {
+// MetricsHandler serves the metrics in Prometheus's format, for /metrics.
+func (t *Telemetry) MetricsHandler() http.Handler {
 	return promhttp.HandlerFor(t.Registry, promhttp.HandlerOpts{
-		ErrorLog:      promLog{t.Log},
+		ErrorLog:      scrapeErrorLog{t.Log},
 		ErrorHandling: promhttp.ContinueOnError,
 		Registry:      t.Registry,
 	})
 }
 
-// Shutdown sends what is not yet exported and stops the exporters. A second call does nothing. It ends with ctx, and after five seconds at
-// the latest, which a collector that is away costs.
+// Shutdown sends what is not yet exported and stops the exporters. A second call does nothing. It ends with ctx, and
+// after five seconds at the latest, which a collector that is away costs.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
 	defer cancel()
 	return t.shutdown(ctx)
 }
 
-// promLog writes the complaints of a scrape to the log.
-type promLog struct{ log *slog.Logger }
+// scrapeErrorLog writes the complaints of a scrape to the log.
+type scrapeErrorLog struct{ log *slog.Logger }
 
-// Println makes promLog a promhttp.Logger.
-func (l promLog) Println(v ...any) {
+// Println makes scrapeErrorLog a promhttp.Logger.
+func (l scrapeErrorLog) Println(v ...any) {
 	l.log.Warn("collect metrics", "error", strings.TrimSpace(fmt.Sprintln(v...)))
 }

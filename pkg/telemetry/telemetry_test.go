@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,11 +21,11 @@ import (
 	"inkstream.dev/pkg/telemetry"
 )
 
-func setup(t *testing.T, cfg telemetry.Config, w io.Writer) *telemetry.Telemetry {
+func setUpTelemetry(t *testing.T, cfg telemetry.Config, w io.Writer) *telemetry.Telemetry {
 	t.Helper()
-	tel, err := telemetry.Setup(t.Context(), cfg, w)
+	tel, err := telemetry.SetUpTelemetry(t.Context(), cfg, w)
 	if err != nil {
-		t.Fatalf("Setup: %v", err)
+		t.Fatalf("SetUpTelemetry: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := tel.Shutdown(context.WithoutCancel(t.Context())); err != nil {
@@ -39,8 +41,8 @@ func TestTraceContextRoundTripsThroughHeader(t *testing.T) {
 		name string
 		tel  *telemetry.Telemetry
 	}{
-		{"set up without export", setup(t, telemetry.DefaultConfig("test", "v1"), io.Discard)},
-		{"discarding", telemetry.Discard()},
+		{"set up without export", setUpTelemetry(t, telemetry.DefaultConfig("test", "v1"), io.Discard)},
+		{"discarding", telemetry.NewDiscard()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -51,10 +53,11 @@ func TestTraceContextRoundTripsThroughHeader(t *testing.T) {
 				t.Fatalf("span context: got an invalid one, want valid ids")
 			}
 			header := nats.Header{"Nats-Msg-Id": {"job.1.ocr.3"}}
-			telemetry.Inject(ctx, header)
+			telemetry.InjectContext(ctx, header)
 
-			ctx = telemetry.Extract(t.Context(), header)
-			if got := trace.SpanContextFromContext(ctx); got.TraceID() != want.TraceID() || got.SpanID() != want.SpanID() || !got.IsRemote() {
+			ctx = telemetry.ExtractContext(t.Context(), header)
+			if got := trace.SpanContextFromContext(ctx); got.TraceID() != want.TraceID() || got.SpanID() != want.SpanID() ||
+				!got.IsRemote() {
 				t.Errorf("extracted: got %v, want %v, remote", got, want)
 			}
 			_, child := tt.tel.Tracer.Start(ctx, "ocr")
@@ -62,7 +65,8 @@ func TestTraceContextRoundTripsThroughHeader(t *testing.T) {
 			if got := child.SpanContext(); got.TraceID() != want.TraceID() || got.SpanID() == want.SpanID() {
 				t.Errorf("child: got %v, want another span of trace %v", got, want.TraceID())
 			}
-			if len(header) != 2 || header.Get("Nats-Msg-Id") == "" || !strings.HasPrefix(header.Get("traceparent"), "00-"+want.TraceID().String()) {
+			if len(header) != 2 || header.Get("Nats-Msg-Id") == "" ||
+				!strings.HasPrefix(header.Get("traceparent"), "00-"+want.TraceID().String()) {
 				t.Errorf("header: got %v, want the message id and traceparent", header)
 			}
 		})
@@ -71,40 +75,43 @@ func TestTraceContextRoundTripsThroughHeader(t *testing.T) {
 
 func TestExtractIgnoresWhatIsNoTraceContext(t *testing.T) {
 	t.Parallel()
-	for _, header := range []nats.Header{nil, {}, {"traceparent": nil}, {"traceparent": {"nonsense"}}, {"baggage": {"user=alice"}}} {
-		ctx := telemetry.Extract(t.Context(), header)
+	for _, header := range []nats.Header{nil, {}, {"traceparent": nil}, {"traceparent": {"nonsense"}},
+		{"baggage": {"user=alice"}}} {
+		ctx := telemetry.ExtractContext(t.Context(), header)
 		if got := trace.SpanContextFromContext(ctx); got.IsValid() {
-			t.Errorf("Extract(%v): got %v, want no span context", header, got)
+			t.Errorf("ExtractContext(%v): got %v, want no span context", header, got)
 		}
 		again := nats.Header{}
-		telemetry.Inject(ctx, again)
+		telemetry.InjectContext(ctx, again)
 		if len(again) != 0 {
-			t.Errorf("Inject after Extract(%v): got %v, want nothing", header, again)
+			t.Errorf("InjectContext after ExtractContext(%v): got %v, want nothing", header, again)
 		}
 	}
 }
 
 func TestMetricsShowWhatWasRecorded(t *testing.T) {
 	t.Parallel()
-	tel := setup(t, telemetry.DefaultConfig("test", "v1"), io.Discard)
+	tel := setUpTelemetry(t, telemetry.DefaultConfig("test", "v1"), io.Discard)
 	ctx, m := t.Context(), tel.Metrics
-	m.StageDuration(ctx, "ocr", "batch", "ok", 300*time.Millisecond)
-	m.QueueWait(ctx, "ocr", "batch", -time.Second)
-	m.Redelivery(ctx, "render")
-	m.DeadLetter(ctx, "scan")
-	m.Pages(ctx, "native_text", 16)
-	m.Pages(ctx, "native_text", 4)
-	m.JobEnded(ctx, "PARTIAL")
-	m.EngineSeconds(ctx, "pdf", 2*time.Millisecond)
-	m.ChildRestart(ctx, "tesseract", "timeout")
-	m.Upload(ctx, "ok", 1000)
-	m.Upload(ctx, "TOO_LARGE", 24)
-	m.Dependency(ctx, "nats", true)
-	m.Dependency(ctx, "clamd", true)
-	m.Dependency(ctx, "clamd", false)
+	m.RecordStageDuration(ctx, "ocr", "batch", "ok", 300*time.Millisecond)
+	m.RecordQueueWait(ctx, "ocr", "batch", -time.Second)
+	m.CountRedelivery(ctx, "render")
+	m.CountDeadLetter(ctx, "scan")
+	m.CountPages(ctx, "native_text", 16)
+	m.CountPages(ctx, "native_text", 4)
+	m.CountEndedJob(ctx, "PARTIAL")
+	m.RecordEngineTime(ctx, "pdf", 2*time.Millisecond)
+	m.CountChildRestart(ctx, "tesseract", "timeout")
+	m.CountUpload(ctx, "ok", 1000)
+	m.CountUpload(ctx, "TOO_LARGE", 24)
+	m.RecordDependency(ctx, "nats", true)
+	m.RecordDependency(ctx, "clamd", true)
+	m.RecordDependency(ctx, "clamd", false)
+	m.SandboxWall(ctx, "seccomp", true)
+	observe(t, m)
 
 	rec := httptest.NewRecorder()
-	tel.Handler().ServeHTTP(rec, httptest.NewRequestWithContext(ctx, http.MethodGet, "/metrics", nil))
+	tel.MetricsHandler().ServeHTTP(rec, httptest.NewRequestWithContext(ctx, http.MethodGet, "/metrics", nil))
 	if rec.Code != http.StatusOK {
 		t.Fatalf("GET /metrics: got status %d, want 200", rec.Code)
 	}
@@ -122,17 +129,60 @@ func TestMetricsShowWhatWasRecorded(t *testing.T) {
 		`inkstream_upload_bytes_total 1024`,
 		`inkstream_dependency_up{dependency="nats"} 1`,
 		`inkstream_dependency_up{dependency="clamd"} 0`,
+		`inkstream_sandbox_wall{wall="seccomp"} 1`,
+		`inkstream_queue_tasks{lane="batch",stage="ocr",state="waiting"} 3`,
+		`inkstream_queue_tasks{lane="batch",stage="ocr",state="in_hand"} 2`,
+		`inkstream_queue_oldest_seconds{lane="batch",stage="ocr"} 1080`, // and some
+		`inkstream_queue_oldest_seconds{lane="batch",stage="scan"} 0`,
+		`inkstream_stage_processes{stage="ocr"} 4`,
+		`inkstream_dead_letters_kept{stage="ocr"} 5`,
+		`inkstream_stream_messages{stream="INK_OCR"} 5`,
+		`inkstream_stream_bytes{stream="INK_OCR"} 600`,
+		`inkstream_stream_replicas_behind{stream="INK_OCR"} 1`,
+		`inkstream_disk_free_bytes{disk="data"} `,
+		`inkstream_disk_size_bytes{disk="data"} `,
+		`inkstream_certificate_expiry_timestamp_seconds{certificate="gateway"} 1.7e+09`,
+		`inkstream_jobs_open{tenant="t12"} 12`,
+		`inkstream_jobs_open{tenant="(others)"} 3`,
 		`go_goroutines `,
 		`process_resident_memory_bytes `,
 	} {
 		if !strings.Contains(rec.Body.String(), "\n"+want) {
-			t.Errorf("GET /metrics: no line begins %q in\n%s", want, ours(rec.Body.String()))
+			t.Errorf("GET /metrics: no line begins %q in\n%s", want, inkstreamMetrics(rec.Body.String()))
 		}
 	}
 }
 
-// ours returns the lines of a scrape that are this package's.
-func ours(scrape string) string {
+// observe registers what is asked for when metrics are collected. The broker's answer comes with an error, as where
+// one stream has no leader.
+func observe(t *testing.T, m *telemetry.Metrics) {
+	t.Helper()
+	_, brokerErr := m.ObserveBroker(func(context.Context) (telemetry.Broker, error) {
+		return telemetry.Broker{
+			Queues: []telemetry.Queue{
+				{Stage: "ocr", Lane: "batch", Waiting: 3, InHand: 2, Oldest: time.Now().Add(-3 * time.Hour)},
+				{Stage: "scan", Lane: "batch"},
+			},
+			Stages:  []telemetry.Stage{{Name: "ocr", Processes: 4, DeadLetters: 5}},
+			Streams: []telemetry.Stream{{Name: "INK_OCR", Messages: 5, Bytes: 600, Behind: 1}},
+		}, errors.New("no leader of another")
+	})
+	_, diskErr := m.ObserveDisk("data", t.TempDir())
+	_, certErr := m.ObserveCertificate("gateway", func() time.Time { return time.Unix(1_700_000_000, 0) })
+	_, jobsErr := m.ObserveOpenJobs(func() map[string]int {
+		open := map[string]int{}
+		for i := range 12 {
+			open[fmt.Sprintf("t%d", i+1)] = i + 1
+		}
+		return open
+	})
+	if err := errors.Join(brokerErr, diskErr, certErr, jobsErr); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inkstreamMetrics returns the lines of a scrape that are this package's.
+func inkstreamMetrics(scrape string) string {
 	var b strings.Builder
 	for line := range strings.Lines(scrape) {
 		if strings.HasPrefix(line, "inkstream_") {
@@ -145,10 +195,11 @@ func ours(scrape string) string {
 func TestLogsCarryTraceIDs(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	tel := setup(t, telemetry.Config{Service: "test", LogFormat: telemetry.FormatJSON}, &out)
+	tel := setUpTelemetry(t, telemetry.Config{Service: "test", LogFormat: telemetry.FormatJSON}, &out)
 	ctx, span := tel.Tracer.Start(t.Context(), "ocr")
 	defer span.End()
-	ids := map[string]any{"trace_id": span.SpanContext().TraceID().String(), "span_id": span.SpanContext().SpanID().String()}
+	ids := map[string]any{"trace_id": span.SpanContext().TraceID().String(),
+		"span_id": span.SpanContext().SpanID().String()}
 	for _, tt := range []struct {
 		name string
 		ctx  context.Context
@@ -199,11 +250,11 @@ func TestFlags(t *testing.T) {
 	fs := config.NewFlagSet("test", io.Discard)
 	cfg.Register(fs)
 	env := map[string]string{"LOG_LEVEL": "debug"}
-	if err := config.Parse(fs, []string{"--log.format=json"}, func(k string) string { return env[k] }); err != nil {
+	if err := config.ParseFlags(fs, []string{"--log.format=json"}, func(k string) string { return env[k] }); err != nil {
 		t.Fatalf("Parse: %v", err)
 	}
 	var out bytes.Buffer
-	setup(t, cfg, &out).Log.Debug("shown")
+	setUpTelemetry(t, cfg, &out).Log.Debug("shown")
 	if !strings.HasPrefix(out.String(), "{") || !strings.Contains(out.String(), `"level":"DEBUG"`) {
 		t.Errorf("log line: got %q, want JSON at level DEBUG", out.String())
 	}
@@ -211,9 +262,10 @@ func TestFlags(t *testing.T) {
 
 func TestSetupReportsEveryProblem(t *testing.T) {
 	t.Parallel()
-	_, err := telemetry.Setup(t.Context(), telemetry.Config{LogFormat: "xml", OTLPEndpoint: "user:sesame@collector:4317"}, io.Discard)
+	_, err := telemetry.SetUpTelemetry(t.Context(),
+		telemetry.Config{LogFormat: "xml", OTLPEndpoint: "user:sesame@collector:4317"}, io.Discard)
 	if err == nil {
-		t.Fatalf("Setup: got no error, want one")
+		t.Fatalf("SetUpTelemetry: got no error, want one")
 	}
 	for _, want := range []string{"service", "log.format", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		if !strings.Contains(err.Error(), want) {
@@ -226,7 +278,7 @@ func TestSetupReportsEveryProblem(t *testing.T) {
 }
 
 func BenchmarkSpanWithoutExport(b *testing.B) {
-	tel := telemetry.Discard()
+	tel := telemetry.NewDiscard()
 	for b.Loop() {
 		_, span := tel.Tracer.Start(b.Context(), "ocr")
 		span.End()

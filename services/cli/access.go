@@ -14,16 +14,17 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-func newKeys(a *app) *cobra.Command {
-	return parent("keys", "Make, list, rotate and revoke API keys",
-		newKeyCreate(a), newKeyList(a), newKeyRotate(a),
-		a.each("revoke ID...", "Revoke keys; they are refused at once", a.completeKeys, func(cmd *cobra.Command, c *client, id string) (string, error) {
-			_, err := c.RevokeKey(cmd.Context(), &inkstreamv1.RevokeKeyRequest{Id: id})
-			return id + " revoked", err
-		}))
+func newKeysCommand(a *app) *cobra.Command {
+	return newParentCommand("keys", "Make, list, rotate and revoke API keys",
+		newKeyCreateCommand(a), newKeyListCommand(a), newKeyRotateCommand(a),
+		a.newEachCommand("revoke ID...", "Revoke keys; they are refused at once", a.completeKeys,
+			func(cmd *cobra.Command, c *client, id string) (string, error) {
+				_, err := c.RevokeKey(cmd.Context(), &inkstreamv1.RevokeKeyRequest{Id: id})
+				return id + " revoked", err
+			}))
 }
 
-func newKeyCreate(a *app) *cobra.Command {
+func newKeyCreateCommand(a *app) *cobra.Command {
 	req := &inkstreamv1.CreateKeyRequest{}
 	var expires, save string
 	var bytes string
@@ -43,13 +44,13 @@ func newKeyCreate(a *app) *cobra.Command {
 	f.StringVar(&bytes, "max-bytes-per-day", "", "what may be uploaded a day, e.g. 10GB; the server's default if empty")
 	f.StringVar(&save, "save", "", "write the secret to this new `file`, readable by you alone, instead of showing it")
 	completeValues(cmd, "scope", "read", "write", "admin")
-	how := outputFlag(cmd)
+	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, _ []string) error {
 		var err error
-		if req.ExpireTime, err = later(expires, time.Now()); err != nil {
+		if req.ExpireTime, err = parseExpiry(expires, time.Now()); err != nil {
 			return err
 		}
-		if req.MaxBytesPerDay, err = byteCount("--max-bytes-per-day", bytes); err != nil {
+		if req.MaxBytesPerDay, err = parseByteCount("--max-bytes-per-day", bytes); err != nil {
 			return err
 		}
 		keep, err := newSecretFile(save)
@@ -58,23 +59,24 @@ func newKeyCreate(a *app) *cobra.Command {
 		}
 		key, err := c.CreateKey(cmd.Context(), req)
 		if err != nil {
-			return keep.undo(explain(err))
+			return keep.removeAfter(explainError(err))
 		}
 		return a.showSecret(*how, key, keep)
 	})
 	return cmd
 }
 
-// later reads when something ends: after so long, or at a time.
-func later(text string, now time.Time) (*timestamppb.Timestamp, error) {
-	if d, err := longDuration(text); err == nil {
+// parseExpiry reads when something ends: after so long, or at a time.
+func parseExpiry(text string, now time.Time) (*timestamppb.Timestamp, error) {
+	if d, err := parseLongDuration(text); err == nil {
 		return timestamppb.New(now.Add(d)), nil
 	}
-	return moment("--expires", text, now)
+	return parseMoment("--expires", text, now)
 }
 
-// secretFile is a file for a secret that is about to be made. It is made first: a secret that is shown once must not be lost to a wrong path.
-type secretFile struct{ f *os.File }
+// secretFile is a file for a secret that is about to be made. It is made first: a secret that is shown once must not
+// be lost to a wrong path.
+type secretFile struct{ file *os.File }
 
 func newSecretFile(path string) (secretFile, error) {
 	if path == "" {
@@ -87,77 +89,85 @@ func newSecretFile(path string) (secretFile, error) {
 	return secretFile{f}, nil
 }
 
-// undo removes the file after an error, which it returns.
-func (s secretFile) undo(err error) error {
-	if s.f != nil {
-		s.f.Close()
-		os.Remove(s.f.Name())
+// removeAfter removes the file after an error, which it returns.
+func (s secretFile) removeAfter(err error) error {
+	if s.file != nil {
+		s.file.Close()
+		os.Remove(s.file.Name())
 	}
 	return err
 }
 
-func (s secretFile) write(secret string) error {
-	if _, err := fmt.Fprintln(s.f, secret); err != nil {
+func (s secretFile) writeSecret(secret string) error {
+	if _, err := fmt.Fprintln(s.file, secret); err != nil {
 		return err
 	}
-	return s.f.Close()
+	return s.file.Close()
 }
 
-// showSecret prints a key that was just made: the secret alone on standard output, so that it can be piped, and what goes with it beside.
-func (a *app) showSecret(how output, key *inkstreamv1.Key, keep secretFile) error {
-	if keep.f != nil {
-		if err := keep.write(key.GetSecret()); err != nil {
+// showSecret prints a key that was just made: the secret alone on standard output, so that it can be piped, and what
+// goes with it beside.
+func (a *app) showSecret(how outputFormat, key *inkstreamv1.Key, keep secretFile) error {
+	if keep.file != nil {
+		if err := keep.writeSecret(key.GetSecret()); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "Key %s (%s): the secret is in %s.\n", key.GetId(), strings.Join(key.GetScopes(), ", "), keep.f.Name())
+		fmt.Fprintf(a.err, "Key %s (%s): the secret is in %s.\n", key.GetId(), strings.Join(key.GetScopes(), ", "),
+			keep.file.Name())
 		return nil
 	}
-	if how.machine() {
-		return a.encode(how, key)
+	if how.isMachineReadable() {
+		return a.printEncoded(how, key)
 	}
-	fmt.Fprintf(a.err, "Key %s (%s). This is its secret; it is not shown again:\n", key.GetId(), strings.Join(key.GetScopes(), ", "))
+	fmt.Fprintf(a.err, "Key %s (%s). This is its secret; it is not shown again:\n", key.GetId(),
+		strings.Join(key.GetScopes(), ", "))
 	fmt.Fprintln(a.out, key.GetSecret())
 	fmt.Fprintf(a.err, "Use it as INKSTREAM_API_KEY, or in a file with --api-key-file or a profile.\n")
 	return nil
 }
 
-func newKeyList(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List the keys, without their secrets", Args: usageArgs(cobra.NoArgs)}
-	how := outputFlag(cmd)
+func newKeyListCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List the keys, without their secrets",
+		Args: usageArgs(cobra.NoArgs)}
+	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, _ []string) error {
 		res, err := c.ListKeys(cmd.Context(), &inkstreamv1.ListKeysRequest{})
 		if err != nil {
-			return explain(err)
+			return explainError(err)
 		}
-		t := sheet{
-			head: []string{"ID", "SCOPES", "CREATED", "EXPIRES", "TENANT", "JOBS", "BYTES/DAY", "NAME"}, plain: 4, data: list(res.GetKeys()),
-			none: "There are no keys: 'inkstream keys create' makes one.",
+		t := table{
+			columns: []string{"ID", "SCOPES", "CREATED", "EXPIRES", "TENANT", "JOBS", "BYTES/DAY", "NAME"}, plainColumns: 4,
+			data:      protoMessages(res.GetKeys()),
+			emptyText: "There are no keys: 'inkstream keys create' makes one.",
 		}
 		for _, k := range res.GetKeys() {
 			t.rows = append(t.rows, []string{
-				k.GetId(), strings.Join(k.GetScopes(), ","), clock(k.GetCreateTime()), clock(k.GetExpireTime()), dash(k.GetTenant()),
-				orDefault(int64(k.GetMaxJobs())), orDefault(k.GetMaxBytesPerDay()), dash(k.GetName()),
+				k.GetId(), strings.Join(k.GetScopes(), ","), formatTime(k.GetCreateTime()), formatTime(k.GetExpireTime()),
+				dashIfEmpty(k.GetTenant()),
+				limitOrDefault(int64(k.GetMaxJobs())), limitOrDefault(k.GetMaxBytesPerDay()), dashIfEmpty(k.GetName()),
 			})
 		}
-		return a.show(*how, t)
+		return a.printTable(*how, t)
 	})
 	return cmd
 }
 
-func orDefault(n int64) string {
+func limitOrDefault(n int64) string {
 	if n == 0 {
 		return "default"
 	}
 	return fmt.Sprint(n)
 }
 
-func newKeyRotate(a *app) *cobra.Command {
+func newKeyRotateCommand(a *app) *cobra.Command {
 	var save string
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Give a key another secret; the old one is refused at once", Args: wantArgs(1, "ID"), ValidArgsFunction: onlyFirst(a.completeKeys),
+		Use: "rotate ID", Short: "Give a key another secret; the old one is refused at once", Args: requireArgs(1, "ID"),
+		ValidArgsFunction: completeFirstArg(a.completeKeys),
 	}
-	cmd.Flags().StringVar(&save, "save", "", "write the secret to this new `file`, readable by you alone, instead of showing it")
-	how := outputFlag(cmd)
+	cmd.Flags().StringVar(&save, "save", "",
+		"write the secret to this new `file`, readable by you alone, instead of showing it")
+	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
 		keep, err := newSecretFile(save)
 		if err != nil {
@@ -165,36 +175,37 @@ func newKeyRotate(a *app) *cobra.Command {
 		}
 		key, err := c.RotateKey(cmd.Context(), &inkstreamv1.RotateKeyRequest{Id: args[0]})
 		if err != nil {
-			return keep.undo(explain(err))
+			return keep.removeAfter(explainError(err))
 		}
 		return a.showSecret(*how, key, keep)
 	})
 	return cmd
 }
 
-func newWebhooks(a *app) *cobra.Command {
-	return parent("webhooks", "Have addresses told of the jobs that end",
-		newWebhookAdd(a), newWebhookList(a),
-		a.each("rm ID...", "End webhooks", a.completeWebhooks, func(cmd *cobra.Command, c *client, id string) (string, error) {
-			_, err := c.DeleteWebhook(cmd.Context(), &inkstreamv1.DeleteWebhookRequest{Id: id})
-			return id + " removed", err
-		}))
+func newWebhooksCommand(a *app) *cobra.Command {
+	return newParentCommand("webhooks", "Have addresses told of the jobs that end",
+		newWebhookAddCommand(a), newWebhookListCommand(a),
+		a.newEachCommand("rm ID...", "End webhooks", a.completeWebhooks,
+			func(cmd *cobra.Command, c *client, id string) (string, error) {
+				_, err := c.DeleteWebhook(cmd.Context(), &inkstreamv1.DeleteWebhookRequest{Id: id})
+				return id + " removed", err
+			}))
 }
 
-func newWebhookAdd(a *app) *cobra.Command {
+func newWebhookAddCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add URL",
 		Short: "Have an address told of every job that ends; the secret that signs the calls is shown this once",
-		Args:  wantArgs(1, "URL"),
+		Args:  requireArgs(1, "URL"),
 	}
-	how := outputFlag(cmd)
+	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
 		hook, err := c.CreateWebhook(cmd.Context(), &inkstreamv1.CreateWebhookRequest{Url: args[0]})
 		if err != nil {
-			return explain(err)
+			return explainError(err)
 		}
-		if how.machine() {
-			return a.encode(*how, hook)
+		if how.isMachineReadable() {
+			return a.printEncoded(*how, hook)
 		}
 		fmt.Fprintf(a.err, "Webhook %s. Calls are signed with this secret; it is not shown again:\n", hook.GetId())
 		fmt.Fprintln(a.out, hook.GetSecret())
@@ -203,25 +214,27 @@ func newWebhookAdd(a *app) *cobra.Command {
 	return cmd
 }
 
-func newWebhookList(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List the webhooks, without their secrets", Args: usageArgs(cobra.NoArgs)}
-	how := outputFlag(cmd)
+func newWebhookListCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List the webhooks, without their secrets",
+		Args: usageArgs(cobra.NoArgs)}
+	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, _ []string) error {
 		res, err := c.ListWebhooks(cmd.Context(), &inkstreamv1.ListWebhooksRequest{})
 		if err != nil {
-			return explain(err)
+			return explainError(err)
 		}
-		t := sheet{head: []string{"ID", "CREATED", "URL"}, data: list(res.GetWebhooks()), none: "There are no webhooks: 'inkstream webhooks add URL' makes one."}
+		t := table{columns: []string{"ID", "CREATED", "URL"}, data: protoMessages(res.GetWebhooks()),
+			emptyText: "There are no webhooks: 'inkstream webhooks add URL' makes one."}
 		for _, h := range res.GetWebhooks() {
-			t.rows = append(t.rows, []string{h.GetId(), clock(h.GetCreateTime()), dash(h.GetUrl())})
+			t.rows = append(t.rows, []string{h.GetId(), formatTime(h.GetCreateTime()), dashIfEmpty(h.GetUrl())})
 		}
-		return a.show(*how, t)
+		return a.printTable(*how, t)
 	})
 	return cmd
 }
 
-// byteCount reads a number of bytes such as 10GB; none is 0.
-func byteCount(flag, text string) (int64, error) {
+// parseByteCount reads a number of bytes such as 10GB; none is 0.
+func parseByteCount(flag, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}

@@ -19,14 +19,15 @@ func selfSigned(t *testing.T) (cert, key string) {
 	t.Helper()
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	certtest.Write(t, cert, key, &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "inkstream test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true,
+	certtest.WriteCertificate(t, cert, key, &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "inkstream test"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:        true, BasicConstraintsValid: true,
 	}, nil)
 	return cert, key
 }
 
-// Keys over TLS: nobody gets in without one, an admin makes more, and they end when they are rotated or revoked.
+// Keys over TLS: no client gets in without one, an admin makes more, and they end when they are rotated or revoked.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	cert, certKey := selfSigned(t)
@@ -45,7 +46,8 @@ func TestKeys(t *testing.T) {
 
 			home := t.TempDir()
 			path := filepath.Join(home, "config", "inkstream", "config.yaml")
-			text := "default: here\nprofiles:\n  here:\n    server: " + server + "\n    ca_file: " + cert + "\n    key_file: " + admin + "\n"
+			text := "default: here\nprofiles:\n  here:\n    server: " + server + "\n    ca_file: " + cert + "\n    key_file: " +
+				admin + "\n"
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +57,8 @@ func TestKeys(t *testing.T) {
 			env := shell{"XDG_CONFIG_HOME": filepath.Join(home, "config")}
 			env.want(t, 0, "There are no jobs yet", "list")
 			mine := filepath.Join(home, "mine.key")
-			env.want(t, 0, "the secret is in", "keys", "create", "--name", name, "--scope", "read", "--expires", "1d", "--save", mine)
+			env.want(t, 0, "the secret is in", "keys", "create", "--name", name, "--scope", "read", "--expires", "1d", "--save",
+				mine)
 			env.want(t, exitUsage, "exists", "keys", "create", "--save", mine)
 			if info, err := os.Stat(mine); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("the saved key: got %v, %v, want it readable by its owner alone", info, err)

@@ -21,10 +21,10 @@ type benchFlags struct {
 	lane                          string
 	keep                          bool
 	options                       func() (*inkstreamv1.JobOptions, error)
-	how                           *output
+	how                           *outputFormat
 }
 
-func newBench(a *app) *cobra.Command {
+func newBenchCommand(a *app) *cobra.Command {
 	f := &benchFlags{}
 	cmd := &cobra.Command{
 		Use:   "bench [FILE|FOLDER|PATTERN...]",
@@ -42,20 +42,23 @@ jobs are deleted at the end. The server's other work is measured with it, and sl
 	flags.IntVar(&f.pages, "made-pages", 5, "pages of each document that is made")
 	flags.StringVar(&f.lane, "lane", "", "interactive (the default) or batch")
 	flags.BoolVar(&f.keep, "keep", false, "do not delete the jobs at the end")
-	f.options = optionFlags(cmd, "dedupe")
-	f.how = outputFlag(cmd)
+	f.options = addOptionFlags(cmd, "dedupe")
+	f.how = addOutputFlag(cmd)
 	completeValues(cmd, "lane", "interactive", "batch")
-	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error { return a.bench(cmd.Context(), c, args, f) })
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client,
+		args []string) error {
+		return a.runBench(cmd.Context(), c, args, f)
+	})
 	return cmd
 }
 
-// trial is one document of a bench.
-type trial struct {
-	upload, status, whole time.Duration
+// sample is one document of a bench.
+type sample struct {
+	upload, status, total time.Duration
 	job                   *inkstreamv1.Job
 }
 
-func (a *app) bench(ctx context.Context, c *client, args []string, f *benchFlags) error {
+func (a *app) runBench(ctx context.Context, c *client, args []string, f *benchFlags) error {
 	if f.documents < 1 || f.concurrency < 1 || f.pages < 1 {
 		return usageError{fmt.Errorf("bench: --documents, --concurrency and --made-pages: want 1 or more")}
 	}
@@ -64,22 +67,22 @@ func (a *app) bench(ctx context.Context, c *client, args []string, f *benchFlags
 		return usageError{err}
 	}
 	opts.Lane, opts.Dedupe = f.lane, new(bool)
-	var files []input
+	var files []inputFile
 	if len(args) > 0 {
-		if files, err = expand(args); err != nil {
+		if files, err = expandInputs(args); err != nil {
 			return usageError{fmt.Errorf("bench: %w", err)}
 		}
 	}
 	bars := newProgress(a.streams, f.documents)
-	bars.terse = true
-	trials := make([]trial, f.documents)
+	bars.withoutFileLines = true
+	trials := make([]sample, f.documents)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(f.concurrency)
 	start := time.Now()
 	for i := range trials {
 		g.Go(func() error {
 			name := fmt.Sprintf("bench-%d.pdf", i+1)
-			data := madePDF(f.pages, i)
+			data := makeTextPDF(f.pages, i)
 			if len(files) > 0 {
 				var err error
 				name = files[i%len(files)].path
@@ -87,26 +90,28 @@ func (a *app) bench(ctx context.Context, c *client, args []string, f *benchFlags
 					return err
 				}
 			}
-			return trials[i].run(gctx, c, bars, name, data, opts)
+			return trials[i].runDocument(gctx, c, bars, name, data, opts)
 		})
 	}
 	err = g.Wait()
 	took := time.Since(start)
-	bars.finish()
+	bars.finishBars()
 	if !f.keep {
-		sweep(context.WithoutCancel(ctx), c, trials)
+		deleteSampleJobs(context.WithoutCancel(ctx), c, trials)
 	}
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	return a.showBench(*f.how, trials, took)
 }
 
-// run sends a document, asks after it and follows it.
-func (t *trial) run(ctx context.Context, c *client, bars *progress, name string, data []byte, opts *inkstreamv1.JobOptions) error {
-	bar := bars.begin(name, int64(len(data)))
+// runDocument sends a document, asks after it and follows it.
+func (t *sample) runDocument(ctx context.Context, c *client, bars *progress, name string, data []byte,
+	opts *inkstreamv1.JobOptions) error {
+	bar := bars.startFile(name, int64(len(data)))
 	start := time.Now()
-	j, err := c.upload(ctx, bytes.NewReader(data), &inkstreamv1.UploadMetadata{Filename: name, Options: opts}, bar.uploaded)
+	j, err := c.uploadDocument(ctx, bytes.NewReader(data), &inkstreamv1.UploadMetadata{Filename: name, Options: opts},
+		bar.addUploaded)
 	if err != nil {
 		return err
 	}
@@ -116,21 +121,21 @@ func (t *trial) run(ctx context.Context, c *client, bars *progress, name string,
 		return err
 	}
 	t.status = time.Since(asked)
-	if t.job, err = c.follow(ctx, j.GetId(), bar.set); err != nil {
+	if t.job, err = c.followJob(ctx, j.GetId(), bar.updateFromJob); err != nil {
 		t.job = j
 		return err
 	}
-	t.whole = time.Since(start)
-	bar.end(&result{path: name, job: t.job})
+	t.total = time.Since(start)
+	bar.finishFile(&uploadResult{path: name, job: t.job})
 	return nil
 }
 
-// sweep deletes what a bench has made. What cannot be deleted goes when its retention is over.
-func sweep(ctx context.Context, c *client, trials []trial) {
+// deleteSampleJobs deletes what a bench has made. What cannot be deleted goes when its retention is over.
+func deleteSampleJobs(ctx context.Context, c *client, trials []sample) {
 	const patience = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	slots := make(chan struct{}, inFlight)
+	slots := make(chan struct{}, maxInFlight)
 	var wg sync.WaitGroup
 	for _, t := range trials {
 		if t.job != nil {
@@ -152,7 +157,7 @@ type quantiles struct {
 	Max float64 `json:"maxMs"`
 }
 
-func quantilesOf(trials []trial, of func(trial) time.Duration) quantiles {
+func quantilesOf(trials []sample, of func(sample) time.Duration) quantiles {
 	var all []time.Duration
 	for _, t := range trials {
 		all = append(all, of(t))
@@ -162,7 +167,7 @@ func quantilesOf(trials []trial, of func(trial) time.Duration) quantiles {
 	return quantiles{at(0.5), at(0.95), at(0.99), at(1)}
 }
 
-func (a *app) showBench(how output, trials []trial, took time.Duration) error {
+func (a *app) showBench(how outputFormat, trials []sample, took time.Duration) error {
 	pages, fine := 0, 0
 	for _, t := range trials {
 		pages += int(t.job.GetPageCount())
@@ -181,11 +186,11 @@ func (a *app) showBench(how output, trials []trial, took time.Duration) error {
 		Whole     quantiles `json:"whole"`
 	}{
 		len(trials), fine, pages, took.Seconds(), float64(pages) / took.Seconds(),
-		quantilesOf(trials, func(t trial) time.Duration { return t.upload }),
-		quantilesOf(trials, func(t trial) time.Duration { return t.status }),
-		quantilesOf(trials, func(t trial) time.Duration { return t.whole }),
+		quantilesOf(trials, func(t sample) time.Duration { return t.upload }),
+		quantilesOf(trials, func(t sample) time.Duration { return t.status }),
+		quantilesOf(trials, func(t sample) time.Duration { return t.total }),
 	}
-	t := sheet{head: []string{"WHAT", "P50", "P95", "P99", "MOST"}, data: report}
+	t := table{columns: []string{"WHAT", "P50", "P95", "P99", "MOST"}, data: report}
 	ms := func(v float64) string { return fmt.Sprintf("%.1f ms", v) }
 	for _, r := range []struct {
 		what string
@@ -193,21 +198,22 @@ func (a *app) showBench(how output, trials []trial, took time.Duration) error {
 	}{{"upload, to the job's id", report.Upload}, {"status", report.Status}, {"whole document", report.Whole}} {
 		t.rows = append(t.rows, []string{r.what, ms(r.q.P50), ms(r.q.P95), ms(r.q.P99), ms(r.q.Max)})
 	}
-	if err := a.show(how, t); err != nil {
+	if err := a.printTable(how, t); err != nil {
 		return err
 	}
-	if !how.machine() {
-		fmt.Fprintf(a.out, "\n%s of %d succeeded, %s in %s: %.1f pages/s\n", plural(fine, "document"), len(trials), plural(pages, "page"), span(took),
+	if !how.isMachineReadable() {
+		fmt.Fprintf(a.out, "\n%s of %d succeeded, %s in %s: %.1f pages/s\n", pluralize(fine, "document"), len(trials),
+			pluralize(pages, "page"), formatDuration(took),
 			report.PagesPerS)
 	}
 	if fine < len(trials) {
-		return errSome
+		return errSomeFailed
 	}
 	return nil
 }
 
-// madePDF returns a document of text, different for each n.
-func madePDF(pages, n int) []byte {
+// makeTextPDF returns a document of text, different for each n.
+func makeTextPDF(pages, n int) []byte {
 	var b bytes.Buffer
 	var offsets []int
 	object := func(format string, args ...any) {
@@ -227,7 +233,8 @@ func madePDF(pages, n int) []byte {
 		object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F 3 0 R >> >> /Contents %d 0 R >>", 5+2*p)
 		text := "BT /F 11 Tf 60 780 Td 16 TL\n"
 		for l := range lines {
-			text += fmt.Sprintf("(Document %d, page %d, line %d: measured once, written down, and never read again.) Tj T*\n", n+1, p+1, l+1)
+			text += fmt.Sprintf("(Document %d, page %d, line %d: measured once, written down, and never read again.) Tj T*\n",
+				n+1, p+1, l+1)
 		}
 		text += "ET"
 		object("<< /Length %d >>\nstream\n%s\nendstream", len(text), text)

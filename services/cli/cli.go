@@ -1,6 +1,7 @@
 // Package cli is the inkstream command: the server in one process, and a client of a running one.
 //
-// Exit codes: 0 success; 1 an error, such as a server that does not answer; 2 wrong usage; 3 some documents ended other than SUCCEEDED.
+// Exit codes: 0 success; 1 an error, such as a server that does not answer; 2 wrong usage; 3 some documents ended
+// other than SUCCEEDED.
 package cli
 
 import (
@@ -16,16 +17,16 @@ import (
 
 // Exit codes.
 const (
-	exitError = 1
-	exitUsage = 2
-	exitSome  = 3
+	exitError   = 1
+	exitUsage   = 2
+	exitPartial = 3
 )
 
 // exitHelp is what help says of them.
 const exitHelp = "Exit codes: 0 success, 1 error, 2 wrong usage, 3 some documents did not succeed."
 
-// errSome means that some documents ended other than SUCCEEDED; what became of each has been printed.
-var errSome = errors.New("some documents did not succeed")
+// errSomeFailed means that some documents ended other than SUCCEEDED; what became of each has been printed.
+var errSomeFailed = errors.New("some documents did not succeed")
 
 // usageError is an error of the caller.
 type usageError struct{ error }
@@ -47,19 +48,19 @@ type app struct {
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string) int {
-	return run(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}, args)
+	return runCommandLine(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}, args)
 }
 
-// run is Main without the process.
-func run(ctx context.Context, s streams, args []string) int {
-	root := newRoot(s)
+// runCommandLine is Main without the process.
+func runCommandLine(ctx context.Context, s streams, args []string) int {
+	root := newRootCommand(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errSome):
-		return exitSome
+	case errors.Is(err, errSomeFailed):
+		return exitPartial
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintln(s.err, "inkstream: stopped")
 		return exitError
@@ -79,13 +80,13 @@ func unknownCommand(err error) bool { return strings.HasPrefix(err.Error(), "unk
 const (
 	groupDocuments = "documents"
 	groupServer    = "server"
-	groupHere      = "here"
+	groupLocal     = "here"
 )
 
 // withoutServer marks commands that talk to no server: help leaves the flags out that say which.
 const withoutServer = "without-server"
 
-func newRoot(s streams) *cobra.Command {
+func newRootCommand(s streams) *cobra.Command {
 	a := &app{streams: s}
 	root := &cobra.Command{
 		Use:   "inkstream",
@@ -110,47 +111,55 @@ Environment: INKSTREAM_SERVER, INKSTREAM_API_KEY and INKSTREAM_PROFILE stand for
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{fmt.Errorf("%s: %w", cmd.Name(), err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command,
+		err error) error {
+		return usageError{fmt.Errorf("%s: %w", cmd.Name(), err)}
+	})
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .HasAvailableInheritedFlags}}",
 		`{{if and .HasAvailableInheritedFlags (not (index .Annotations "`+withoutServer+`"))}}`, 1))
-	a.conn.register(root.PersistentFlags())
+	a.conn.registerFlags(root.PersistentFlags())
 	completeProfiles(root, s)
 	root.AddGroup(
 		&cobra.Group{ID: groupDocuments, Title: "Documents on a server:"},
 		&cobra.Group{ID: groupServer, Title: "Looking after a server:"},
-		&cobra.Group{ID: groupHere, Title: "On this machine:"},
+		&cobra.Group{ID: groupLocal, Title: "On this machine:"},
 	)
-	add(root, groupDocuments, newSubmit(a), newList(a), newGet(a), newWatch(a), newText(a), newArtifacts(a), newSearch(a), newCancel(a), newRetry(a),
-		newDelete(a), newEvents(a))
-	add(root, groupServer, newStages(a), newDeadLetters(a), newKeys(a), newWebhooks(a), newBench(a))
-	add(root, groupHere, local(newServe(s), newProcess(a), newDoctor(s), newIndex(s), newNATSConfig(s), newProvision(s), newVersion(a), newMan(a))...)
-	root.AddCommand(&cobra.Command{Use: "profiles", Short: "How to name the servers that are often talked to", Long: profileHelp})
-	root.SetHelpCommandGroupID(groupHere)
-	root.SetCompletionCommandGroupID(groupHere)
+	addCommands(root, groupDocuments, newSubmitCommand(a), newListCommand(a), newGetCommand(a), newWatchCommand(a),
+		newTextCommand(a), newArtifactsCommand(a), newSearchCommand(a), newCancelCommand(a), newRetryCommand(a),
+		newDeleteCommand(a), newEventsCommand(a))
+	addCommands(root, groupServer, newStagesCommand(a), newDeadLettersCommand(a), newKeysCommand(a),
+		newWebhooksCommand(a), newBenchCommand(a))
+	addCommands(root, groupLocal, markLocal(newServeCommand(s), newProcessCommand(a), newDoctorCommand(s),
+		newIndexCommand(s), newNATSConfigCommand(s), newProvisionCommand(s), newVersionCommand(a), newManCommand(a),
+		newHealthcheckCommand(s))...)
+	root.AddCommand(&cobra.Command{Use: "profiles", Short: "How to name the servers that are often talked to",
+		Long: profileHelp})
+	root.SetHelpCommandGroupID(groupLocal)
+	root.SetCompletionCommandGroupID(groupLocal)
 	return root
 }
 
-func add(root *cobra.Command, group string, commands ...*cobra.Command) {
+func addCommands(root *cobra.Command, group string, commands ...*cobra.Command) {
 	for _, c := range commands {
 		c.GroupID = group
 	}
 	root.AddCommand(commands...)
 }
 
-// local marks commands that talk to no server.
-func local(commands ...*cobra.Command) []*cobra.Command {
+// markLocal marks commands that talk to no server.
+func markLocal(commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
 		if c.Annotations == nil {
 			c.Annotations = map[string]string{}
 		}
 		c.Annotations[withoutServer] = "true"
-		local(c.Commands()...)
+		markLocal(c.Commands()...)
 	}
 	return commands
 }
 
-// parent returns a command that only has others below it.
-func parent(use, short string, commands ...*cobra.Command) *cobra.Command {
+// newParentCommand returns a command that only has others below it.
+func newParentCommand(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -169,9 +178,9 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// wantArgs checks that there are at least as many arguments as there are names, and at most so many where most is not negative; the error says which is
-// missing.
-func wantArgs(most int, names ...string) cobra.PositionalArgs {
+// requireArgs checks that there are at least as many arguments as there are names, and at most so many where most is
+// not negative; the error says which is missing.
+func requireArgs(most int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
 			return usageError{fmt.Errorf("%s: %s is missing; usage: %s", cmd.Name(), names[len(args)], cmd.UseLine())}
@@ -183,12 +192,12 @@ func wantArgs(most int, names ...string) cobra.PositionalArgs {
 	}
 }
 
-// wantFiles is for commands that take files, or with --watch the folder alone.
-func wantFiles(watch *string) cobra.PositionalArgs {
+// requireFiles is for commands that take files, or with --watch the folder alone.
+func requireFiles(watch *string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if *watch != "" {
-			return wantArgs(0)(cmd, args)
+			return requireArgs(0)(cmd, args)
 		}
-		return wantArgs(-1, "FILE")(cmd, args)
+		return requireArgs(-1, "FILE")(cmd, args)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Main(standalone.Programs()...)
+	sandbox.Main(standalone.ChildPrograms()...)
 	os.Exit(m.Run())
 }
 
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 func inkstream(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = run(t.Context(), streams{out: &o, err: &e, getenv: func(string) string { return "" }}, args)
+	code = runCommandLine(t.Context(), streams{out: &o, err: &e, getenv: func(string) string { return "" }}, args)
 	return code, o.String(), e.String()
 }
 
@@ -65,7 +65,8 @@ func TestProcess(t *testing.T) {
 	t.Parallel()
 	in, out := t.TempDir(), t.TempDir()
 	good := pdftest.BornDigital(3)
-	for name, data := range map[string][]byte{"a.pdf": good.PDF, "sub/a.pdf": good.PDF, "sub/not.pdf": []byte("no PDF"), "sub/x.txt": []byte("x")} {
+	for name, data := range map[string][]byte{"a.pdf": good.PDF, "sub/a.pdf": good.PDF, "sub/not.pdf": []byte("no PDF"),
+		"sub/x.txt": []byte("x")} {
 		path := filepath.Join(in, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -86,8 +87,8 @@ func TestProcess(t *testing.T) {
 		t.Errorf("text.txt has %d form feeds, want 2, and the third page's %q", n, good.Pages[2].Marker)
 	}
 	code, stdout, stderr = inkstream(t, "process", "-o", out, in)
-	if code != exitSome || strings.Count(stdout, "SUCCEEDED") != 2 || !strings.Contains(stdout, "NOT_A_PDF") {
-		t.Errorf("exit code %d, want %d, two files SUCCEEDED and one NOT_A_PDF\n%s%s", code, exitSome, stdout, stderr)
+	if code != exitPartial || strings.Count(stdout, "SUCCEEDED") != 2 || !strings.Contains(stdout, "NOT_A_PDF") {
+		t.Errorf("exit code %d, want %d, two files SUCCEEDED and one NOT_A_PDF\n%s%s", code, exitPartial, stdout, stderr)
 	}
 	for _, name := range []string{"a/document.json", "sub/a/document.json"} {
 		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
@@ -102,33 +103,35 @@ func TestProcess(t *testing.T) {
 // submit, get, watch and text against a running server.
 func TestClient(t *testing.T) {
 	t.Parallel()
-	path := pdftest.BornDigital(2).Write(t)
-	err := standalone.With(t.Context(), standalone.ThrowAway(t.TempDir(), 1), os.Stderr, func(_ context.Context, addr string) error {
-		code, stdout, stderr := inkstream(t, "submit", "--wait", path, "--server", addr)
-		if code != 0 || !strings.Contains(stdout, "SUCCEEDED") {
-			t.Errorf("submit: exit code %d\n%s%s", code, stdout, stderr)
-			return nil
-		}
-		id := strings.Fields(stdout)[0]
-		for _, tt := range []struct {
-			args []string
-			says string
-		}{
-			{[]string{"get", id}, "2 of 2: 2 native_text"},
-			{[]string{"get", id, "-o", "json"}, `"pageCount"`},
-			{[]string{"watch", id}, "SUCCEEDED"},
-			{[]string{"text", id}, "\f"},
-		} {
-			code, stdout, stderr := inkstream(t, append(tt.args, "--server", addr)...)
-			if code != 0 || !strings.Contains(stdout, tt.says) {
-				t.Errorf("%v: exit code %d, want %q\n%s%s", tt.args, code, tt.says, stdout, stderr)
+	path := pdftest.BornDigital(2).WriteFile(t)
+	err := standalone.RunWith(t.Context(), standalone.EphemeralConfig(t.TempDir(), 1), os.Stderr,
+		func(_ context.Context, addr string) error {
+			code, stdout, stderr := inkstream(t, "submit", "--wait", path, "--server", addr)
+			if code != 0 || !strings.Contains(stdout, "SUCCEEDED") {
+				t.Errorf("submit: exit code %d\n%s%s", code, stdout, stderr)
+				return nil
 			}
-		}
-		if code, _, stderr := inkstream(t, "get", "01m7z3g43yb9atzzvtxpj2ph4p", "--server", addr); code != exitError || !strings.Contains(stderr, "no such job") {
-			t.Errorf("unknown job: exit code %d, %q", code, stderr)
-		}
-		return nil
-	})
+			id := strings.Fields(stdout)[0]
+			for _, tt := range []struct {
+				args []string
+				says string
+			}{
+				{[]string{"get", id}, "2 of 2: 2 native_text"},
+				{[]string{"get", id, "-o", "json"}, `"pageCount"`},
+				{[]string{"watch", id}, "SUCCEEDED"},
+				{[]string{"text", id}, "\f"},
+			} {
+				code, stdout, stderr := inkstream(t, append(tt.args, "--server", addr)...)
+				if code != 0 || !strings.Contains(stdout, tt.says) {
+					t.Errorf("%v: exit code %d, want %q\n%s%s", tt.args, code, tt.says, stdout, stderr)
+				}
+			}
+			if code, _, stderr := inkstream(t, "get", "01m7z3g43yb9atzzvtxpj2ph4p", "--server", addr); code != exitError ||
+				!strings.Contains(stderr, "no such job") {
+				t.Errorf("unknown job: exit code %d, %q", code, stderr)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Error(err)
 	}

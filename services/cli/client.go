@@ -18,8 +18,10 @@ import (
 // chunkSize is how much of a document one message carries.
 const chunkSize = 256 << 10
 
-// upload sends a document and returns the job that it became. sent is told of the bytes that went; it may be nil.
-func (c *client) upload(ctx context.Context, doc io.Reader, meta *inkstreamv1.UploadMetadata, sent func(int)) (*inkstreamv1.Job, error) {
+// uploadDocument sends a document and returns the job that it became. sent is told of the bytes that went; it may be
+// nil.
+func (c *client) uploadDocument(ctx context.Context, doc io.Reader, meta *inkstreamv1.UploadMetadata,
+	sent func(int)) (*inkstreamv1.Job, error) {
 	// Ends what a reading error leaves half sent.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -48,20 +50,20 @@ func (c *client) upload(ctx context.Context, doc io.Reader, meta *inkstreamv1.Up
 	return stream.CloseAndRecv()
 }
 
-// folder is where artifacts go: nothing that is named outside of it is written.
-type folder struct{ root *os.Root }
+// outputFolder is where artifacts go: nothing that is named outside of it is written.
+type outputFolder struct{ root *os.Root }
 
-// openFolder opens a folder, making it where it is missing; the caller closes it.
-func openFolder(path string) (folder, error) {
+// openOutputFolder opens a folder, making it where it is missing; the caller closes it.
+func openOutputFolder(path string) (outputFolder, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return folder{}, err
+		return outputFolder{}, err
 	}
 	root, err := os.OpenRoot(path)
-	return folder{root}, err
+	return outputFolder{root}, err
 }
 
-// write has a file written, which appears under its name only when it is whole.
-func (f folder) write(name string, fill func(io.Writer) error) error {
+// writeFile has a file written, which appears under its name only when it is whole.
+func (f outputFolder) writeFile(name string, fill func(io.Writer) error) error {
 	path := filepath.FromSlash(name)
 	if err := f.root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -82,8 +84,10 @@ func (f folder) write(name string, fill func(io.Writer) error) error {
 	return err
 }
 
-// fetch downloads what a job has yielded into a folder; only says which, and nil means all. It returns what was fetched.
-func (c *client) fetch(ctx context.Context, id, path string, only func(name string) bool) ([]*inkstreamv1.Artifact, error) {
+// downloadArtifacts downloads what a job has yielded into a folder; only says which, and nil means all. It returns
+// what was fetched.
+func (c *client) downloadArtifacts(ctx context.Context, id, path string,
+	only func(name string) bool) ([]*inkstreamv1.Artifact, error) {
 	res, err := c.ListArtifacts(ctx, &inkstreamv1.ListArtifactsRequest{Id: id})
 	if err != nil {
 		return nil, err
@@ -91,7 +95,7 @@ func (c *client) fetch(ctx context.Context, id, path string, only func(name stri
 	if len(res.GetArtifacts()) == 0 {
 		return nil, nil
 	}
-	into, err := openFolder(path)
+	into, err := openOutputFolder(path)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +105,8 @@ func (c *client) fetch(ctx context.Context, id, path string, only func(name stri
 		if only != nil && !only(artifact.GetName()) {
 			continue
 		}
-		err := into.write(artifact.GetName(), func(w io.Writer) error { return c.copyArtifact(ctx, id, artifact.GetName(), w) })
+		err := into.writeFile(artifact.GetName(),
+			func(w io.Writer) error { return c.copyArtifact(ctx, id, artifact.GetName(), w) })
 		if err != nil {
 			return fetched, fmt.Errorf("%s: %w", artifact.GetName(), err)
 		}
@@ -129,18 +134,19 @@ func (c *client) copyArtifact(ctx context.Context, id, name string, w io.Writer)
 	}
 }
 
-// watchPatience is how long a watch that broke off tries to go on, for instance while the server is started again.
-const watchPatience = 2 * time.Minute
+// watchRetryLimit is how long a watch that broke off tries to go on, for instance while the server is started again.
+const watchRetryLimit = 2 * time.Minute
 
-// follow calls update at every change of a job, and returns the job when it has ended. A watch that breaks off begins again.
-func (c *client) follow(ctx context.Context, id string, update func(*inkstreamv1.Job)) (*inkstreamv1.Job, error) {
+// followJob calls update at every change of a job, and returns the job when it has ended. A watch that breaks off
+// begins again.
+func (c *client) followJob(ctx context.Context, id string, update func(*inkstreamv1.Job)) (*inkstreamv1.Job, error) {
 	var last *inkstreamv1.Job
-	err := patience{away: watchPatience}.try(ctx, func() error {
-		seen, err := c.followOnce(ctx, id, update)
+	err := retryPolicy{unreachableLimit: watchRetryLimit}.runWithRetry(ctx, func() error {
+		seen, err := c.followJobOnce(ctx, id, update)
 		if seen != nil {
 			last = seen
 		}
-		if err == nil && !ended(last) {
+		if err == nil && !hasEnded(last) {
 			return status.Error(codes.Unavailable, "the server ended the watch before the job")
 		}
 		return err
@@ -151,7 +157,8 @@ func (c *client) follow(ctx context.Context, id string, update func(*inkstreamv1
 	return last, nil
 }
 
-func (c *client) followOnce(ctx context.Context, id string, update func(*inkstreamv1.Job)) (last *inkstreamv1.Job, err error) {
+func (c *client) followJobOnce(ctx context.Context, id string,
+	update func(*inkstreamv1.Job)) (last *inkstreamv1.Job, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.WatchJob(ctx, &inkstreamv1.WatchJobRequest{Id: id})
@@ -160,7 +167,7 @@ func (c *client) followOnce(ctx context.Context, id string, update func(*inkstre
 	}
 	for {
 		j, err := stream.Recv()
-		if errors.Is(err, io.EOF) || err == nil && ended(j) {
+		if errors.Is(err, io.EOF) || err == nil && hasEnded(j) {
 			if j != nil {
 				last = j
 				update(j)
@@ -175,8 +182,8 @@ func (c *client) followOnce(ctx context.Context, id string, update func(*inkstre
 	}
 }
 
-// ended reports whether a job has come to its end.
-func ended(j *inkstreamv1.Job) bool {
+// hasEnded reports whether a job has come to its end.
+func hasEnded(j *inkstreamv1.Job) bool {
 	switch j.GetState() {
 	case inkstreamv1.Job_STATE_UNSPECIFIED, inkstreamv1.Job_PENDING, inkstreamv1.Job_RUNNING:
 		return false

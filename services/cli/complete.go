@@ -14,25 +14,26 @@ import (
 )
 
 const (
-	// completeTimeout bounds the question to the server: somebody has pressed tab and waits.
+	// completeTimeout bounds the question to the server: the shell waits for the answer after a press of tab.
 	completeTimeout = 1500 * time.Millisecond
-	// completeMost bounds what is offered.
-	completeMost = 50
+	// maxCompletions bounds what is offered.
+	maxCompletions = 50
 )
 
 // completer offers values, each with a tab and what it is behind it.
 type completer func(ctx context.Context) ([]string, error)
 
-// ask has the server say what is offered.
-func (a *app) ask(ctx context.Context, offer func(ctx context.Context, c *client) ([]string, error)) ([]string, error) {
+// askServer has the server say what is offered.
+func (a *app) askServer(ctx context.Context,
+	offer func(ctx context.Context, c *client) ([]string, error)) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
 	defer cancel()
-	e, err := a.conn.resolve(a.streams)
+	e, err := a.conn.resolveEndpoint(a.streams)
 	if err != nil {
 		return nil, err
 	}
 	e.warn = nil
-	c, err := e.dial(ctx)
+	c, err := e.dialEndpoint(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +47,12 @@ func (a *app) completeJobs(ctx context.Context) ([]string, error) { return a.com
 // completeJobsIn offers the latest jobs in some states, or in any.
 func (a *app) completeJobsIn(states map[inkstreamv1.Job_State]bool) completer {
 	return func(ctx context.Context) ([]string, error) {
-		return a.ask(ctx, func(ctx context.Context, c *client) ([]string, error) {
+		return a.askServer(ctx, func(ctx context.Context, c *client) ([]string, error) {
 			f := &inkstreamv1.JobFilter{State: slices.Sorted(maps.Keys(states))}
-			jobs, _, err := c.list(ctx, f, completeMost, false)
+			jobs, _, err := c.listJobs(ctx, f, maxCompletions, false)
 			var out []string
 			for _, j := range jobs {
-				out = append(out, fmt.Sprintf("%s\t%s %s", j.GetId(), j.GetState(), printable(j.GetFilename())))
+				out = append(out, fmt.Sprintf("%s\t%s %s", j.GetId(), j.GetState(), printableText(j.GetFilename())))
 			}
 			return out, err
 		})
@@ -59,30 +60,30 @@ func (a *app) completeJobsIn(states map[inkstreamv1.Job_State]bool) completer {
 }
 
 func (a *app) completeKeys(ctx context.Context) ([]string, error) {
-	return a.ask(ctx, func(ctx context.Context, c *client) ([]string, error) {
+	return a.askServer(ctx, func(ctx context.Context, c *client) ([]string, error) {
 		res, err := c.ListKeys(ctx, &inkstreamv1.ListKeysRequest{})
 		var out []string
 		for _, k := range res.GetKeys() {
-			out = append(out, fmt.Sprintf("%s\t%s %s", k.GetId(), strings.Join(k.GetScopes(), ","), printable(k.GetName())))
+			out = append(out, fmt.Sprintf("%s\t%s %s", k.GetId(), strings.Join(k.GetScopes(), ","), printableText(k.GetName())))
 		}
 		return out, err
 	})
 }
 
 func (a *app) completeWebhooks(ctx context.Context) ([]string, error) {
-	return a.ask(ctx, func(ctx context.Context, c *client) ([]string, error) {
+	return a.askServer(ctx, func(ctx context.Context, c *client) ([]string, error) {
 		res, err := c.ListWebhooks(ctx, &inkstreamv1.ListWebhooksRequest{})
 		var out []string
 		for _, h := range res.GetWebhooks() {
-			out = append(out, h.GetId()+"\t"+printable(h.GetUrl()))
+			out = append(out, h.GetId()+"\t"+printableText(h.GetUrl()))
 		}
 		return out, err
 	})
 }
 
-func (a *app) completeLetters(ctx context.Context) ([]string, error) {
-	return a.ask(ctx, func(ctx context.Context, c *client) ([]string, error) {
-		res, err := c.ListDeadLetters(ctx, &inkstreamv1.ListDeadLettersRequest{PageSize: completeMost})
+func (a *app) completeDeadLetters(ctx context.Context) ([]string, error) {
+	return a.askServer(ctx, func(ctx context.Context, c *client) ([]string, error) {
+		res, err := c.ListDeadLetters(ctx, &inkstreamv1.ListDeadLettersRequest{PageSize: maxCompletions})
 		var out []string
 		for _, l := range res.GetDeadLetters() {
 			out = append(out, fmt.Sprintf("%s\t%s %s", l.GetId(), l.GetStage(), l.GetCode()))
@@ -91,8 +92,10 @@ func (a *app) completeLetters(ctx context.Context) ([]string, error) {
 	})
 }
 
-// without offers what is not an argument yet. A server that does not answer offers nothing: an error has no place in a line that is being typed.
-func (f completer) without(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// withoutGiven offers what is not an argument yet. A server that does not answer offers nothing: an error has no
+// place in a line that is being typed.
+func (f completer) withoutGiven(cmd *cobra.Command, args []string,
+	_ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	values, err := f(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -103,27 +106,27 @@ func (f completer) without(cmd *cobra.Command, args []string, _ string) ([]cobra
 	}), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// onlyFirst offers values for the first argument alone.
-func onlyFirst(f completer) cobra.CompletionFunc {
+// completeFirstArg offers values for the first argument alone.
+func completeFirstArg(f completer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return f.without(cmd, args, toComplete)
+		return f.withoutGiven(cmd, args, toComplete)
 	}
 }
 
-// completeFlag has a flag's value completed.
-func completeFlag(cmd *cobra.Command, flag string, f completer) {
+// registerCompletion has a flag's value completed.
+func registerCompletion(cmd *cobra.Command, flag string, f completer) {
 	// As in completeValues.
-	if err := cmd.RegisterFlagCompletionFunc(flag, f.without); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc(flag, f.withoutGiven); err != nil {
 		panic(err)
 	}
 }
 
 // completeProfiles offers the names in the configuration file.
 func completeProfiles(root *cobra.Command, s streams) {
-	completeFlag(root, "profile", func(context.Context) ([]string, error) {
+	registerCompletion(root, "profile", func(context.Context) ([]string, error) {
 		all, _, err := readProfiles(s)
 		var out []string
 		for _, name := range slices.Sorted(maps.Keys(all.Profiles)) {

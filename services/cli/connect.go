@@ -38,12 +38,16 @@ type connection struct {
 	insecureTLS                                 bool
 }
 
-func (c *connection) register(f *pflag.FlagSet) {
+func (c *connection) registerFlags(f *pflag.FlagSet) {
 	// The defaults are not the flags': help would show them, and one of them is secret.
-	f.StringVar(&c.server, "server", "", "`URL` of the server, http(s):// for REST or grpc(s)://; else INKSTREAM_SERVER, else the profile's, else "+defaultServer)
-	f.StringVar(&c.apiKey, "api-key", "", "API `key` or token; better in INKSTREAM_API_KEY or a file, where the list of processes does not show it")
+	f.StringVar(&c.server, "server", "",
+		"`URL` of the server, http(s):// for REST or grpc(s)://; else INKSTREAM_SERVER, else the profile's, else "+
+			defaultServer)
+	f.StringVar(&c.apiKey, "api-key", "",
+		"API `key` or token; better in INKSTREAM_API_KEY or a file, where the list of processes does not show it")
 	f.StringVar(&c.apiKeyFile, "api-key-file", "", "`file` with the API key or token")
-	f.StringVar(&c.profile, "profile", "", "`name` of a profile in the configuration file; else INKSTREAM_PROFILE, else its default")
+	f.StringVar(&c.profile, "profile", "",
+		"`name` of a profile in the configuration file; else INKSTREAM_PROFILE, else its default")
 	f.StringVar(&c.caFile, "ca-file", "", "PEM `file` of the authority that the server's certificate is checked against")
 	f.BoolVar(&c.insecureTLS, "insecure-tls", false, "do not check the server's certificate")
 }
@@ -53,18 +57,18 @@ type endpoint struct {
 	server string
 	key    config.Secret
 	tls    *tls.Config
-	// warn tells the user something; nil for nobody.
+	// warn, if set, tells the user something.
 	warn func(format string, args ...any)
 }
 
-// resolve finds the server: flags before the environment, the environment before the profile.
-func (c *connection) resolve(s streams) (endpoint, error) {
-	p, err := loadProfile(s, first(c.profile, s.getenv("INKSTREAM_PROFILE")))
+// resolveEndpoint finds the server: flags before the environment, the environment before the profile.
+func (c *connection) resolveEndpoint(s streams) (endpoint, error) {
+	p, err := loadProfile(s, firstNonEmpty(c.profile, s.getenv("INKSTREAM_PROFILE")))
 	if err != nil {
 		return endpoint{}, usageError{err}
 	}
 	e := endpoint{
-		server: first(c.server, s.getenv("INKSTREAM_SERVER"), p.Server, defaultServer),
+		server: firstNonEmpty(c.server, s.getenv("INKSTREAM_SERVER"), p.Server, defaultServer),
 		warn:   func(format string, args ...any) { fmt.Fprintf(s.err, "inkstream: "+format+"\n", args...) },
 	}
 	key := c.apiKey
@@ -86,15 +90,15 @@ func (c *connection) resolve(s streams) (endpoint, error) {
 	if key != "" {
 		e.key = config.NewSecret(key)
 	}
-	e.tls, err = tlsConfig(first(c.caFile, expandHome(s, p.CAFile)), c.insecureTLS || p.InsecureTLS)
+	e.tls, err = tlsConfig(firstNonEmpty(c.caFile, expandHome(s, p.CAFile)), c.insecureTLS || p.InsecureTLS)
 	if err != nil {
 		return e, usageError{err}
 	}
 	return e, nil
 }
 
-// first returns the first value that is set.
-func first(values ...string) string {
+// firstNonEmpty returns the first value that is set.
+func firstNonEmpty(values ...string) string {
 	for _, v := range values {
 		if v != "" {
 			return v
@@ -140,22 +144,25 @@ type client struct {
 	server string
 }
 
-// dial returns a client of the server at an address, without a key.
-func dial(server string) (*client, error) { return endpoint{server: server}.dial(context.Background()) }
+// dialServer returns a client of the server at an address, without a key.
+func dialServer(server string) (*client, error) {
+	return endpoint{server: server}.dialEndpoint(context.Background())
+}
 
-// connect returns a client of the server that the flags name; the caller closes its conn.
-func (a *app) connect(ctx context.Context) (*client, error) {
-	e, err := a.conn.resolve(a.streams)
+// connectServer returns a client of the server that the flags name; the caller closes its conn.
+func (a *app) connectServer(ctx context.Context) (*client, error) {
+	e, err := a.conn.resolveEndpoint(a.streams)
 	if err != nil {
 		return nil, err
 	}
-	return e.dial(ctx)
+	return e.dialEndpoint(ctx)
 }
 
 // withClient makes a command's function of one that needs a client.
-func (a *app) withClient(do func(cmd *cobra.Command, c *client, args []string) error) func(*cobra.Command, []string) error {
+func (a *app) withClient(do func(cmd *cobra.Command, c *client, args []string) error) func(*cobra.Command,
+	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		c, err := a.connect(cmd.Context())
+		c, err := a.connectServer(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -164,16 +171,17 @@ func (a *app) withClient(do func(cmd *cobra.Command, c *client, args []string) e
 	}
 }
 
-func (e endpoint) dial(ctx context.Context) (*client, error) {
+func (e endpoint) dialEndpoint(ctx context.Context) (*client, error) {
 	server := e.server
 	if !strings.Contains(server, "://") {
-		server = schemeOf(ctx, server) + server
+		server = probeScheme(ctx, server) + server
 	}
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
-		return nil, usageError{fmt.Errorf("--server %q: want http://host:port, https://host:port, grpc://host:port or grpcs://host:port", e.server)}
+		return nil,
+			usageError{fmt.Errorf("--server %q: want http://host:port, https://host:port, grpc://host:port or grpcs://host:port", e.server)}
 	}
-	if !e.key.Empty() && (u.Scheme == "http" || u.Scheme == "grpc") && !loopback(u.Hostname()) && e.warn != nil {
+	if !e.key.IsEmpty() && (u.Scheme == "http" || u.Scheme == "grpc") && !isLoopback(u.Hostname()) && e.warn != nil {
 		e.warn("the API key goes to %s without encryption; use https or grpcs where the network is not yours alone", u.Host)
 	}
 	switch u.Scheme {
@@ -186,7 +194,8 @@ func (e endpoint) dial(ctx context.Context) (*client, error) {
 	case "grpc", "grpcs":
 		return e.dialGRPC(u, server)
 	default:
-		return nil, usageError{fmt.Errorf("--server %q: the scheme %s is none of http, https, grpc and grpcs", e.server, u.Scheme)}
+		return nil, usageError{fmt.Errorf("--server %q: the scheme %s is none of http, https, grpc and grpcs", e.server,
+			u.Scheme)}
 	}
 }
 
@@ -196,10 +205,11 @@ func (e endpoint) dialGRPC(u *url.URL, server string) (*client, error) {
 		transport = credentials.NewTLS(e.tls)
 	}
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(transport), grpc.WithUserAgent(userAgent), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
+		grpc.WithTransportCredentials(transport), grpc.WithUserAgent(userAgent),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
 	}
-	if !e.key.Empty() {
-		options = append(options, grpc.WithPerRPCCredentials(bearer(e.authorization())))
+	if !e.key.IsEmpty() {
+		options = append(options, grpc.WithPerRPCCredentials(bearerToken(e.authorization())))
 	}
 	conn, err := grpc.NewClient(u.Host, options...)
 	if err != nil {
@@ -208,27 +218,27 @@ func (e endpoint) dialGRPC(u *url.URL, server string) (*client, error) {
 	return &client{InkstreamServiceClient: inkstreamv1.NewInkstreamServiceClient(conn), conn: conn, server: server}, nil
 }
 
-const userAgent = "inkstream/" + service.Version
+var userAgent = "inkstream/" + service.Version
 
 func (e endpoint) authorization() string {
-	if e.key.Empty() {
+	if e.key.IsEmpty() {
 		return ""
 	}
-	return "Bearer " + e.key.Reveal()
+	return "Bearer " + e.key.RevealText()
 }
 
-// bearer sends a key with every call.
-type bearer string
+// bearerToken sends a key with every call.
+type bearerToken string
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
-func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+func (b bearerToken) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
 	return map[string]string{"authorization": string(b)}, nil
 }
 
 // RequireTransportSecurity answers no: a server on this machine needs none, and for others a warning is printed.
-func (bearer) RequireTransportSecurity() bool { return false }
+func (bearerToken) RequireTransportSecurity() bool { return false }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -236,9 +246,10 @@ func loopback(host string) bool {
 // probeTimeout bounds the question what a port speaks.
 const probeTimeout = 2 * time.Second
 
-// schemeOf asks what speaks at an address that was given without a scheme: it begins as HTTP/2 does, which a gRPC server answers in kind and an
-// HTTP/1 server does not. Where nobody answers it is http, and the error comes when it is used.
-func schemeOf(ctx context.Context, address string) string {
+// probeScheme asks what speaks at an address that was given without a scheme: it begins as HTTP/2 does, which a gRPC
+// server answers in kind and an HTTP/1 server does not. Where no server answers it is http, and the error comes when it
+// is used.
+func probeScheme(ctx context.Context, address string) string {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)

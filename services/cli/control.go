@@ -16,16 +16,21 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// each returns a command that does one thing to each of what is named. It goes on after an error, and returns the first.
-func (a *app) each(
+// newEachCommand returns a command that does one thing to each of what is named. It goes on after an error, and
+// returns the first.
+func (a *app) newEachCommand(
 	use, short string, complete completer, do func(cmd *cobra.Command, c *client, id string) (string, error),
 ) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: wantArgs(-1, "ID"), ValidArgsFunction: complete.without}
-	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error { return a.eachOf(cmd, c, args, do) })
+	cmd := &cobra.Command{Use: use, Short: short, Args: requireArgs(-1, "ID"), ValidArgsFunction: complete.withoutGiven}
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client,
+		args []string) error {
+		return a.runForEach(cmd, c, args, do)
+	})
 	return cmd
 }
 
-func (a *app) eachOf(cmd *cobra.Command, c *client, ids []string, do func(cmd *cobra.Command, c *client, id string) (string, error)) error {
+func (a *app) runForEach(cmd *cobra.Command, c *client, ids []string,
+	do func(cmd *cobra.Command, c *client, id string) (string, error)) error {
 	var failed error
 	for _, id := range ids {
 		said, err := do(cmd, c, id)
@@ -33,65 +38,67 @@ func (a *app) eachOf(cmd *cobra.Command, c *client, ids []string, do func(cmd *c
 		case err == nil:
 			fmt.Fprintln(a.out, said)
 		case failed == nil:
-			failed = fmt.Errorf("%s: %w", id, explain(err))
+			failed = fmt.Errorf("%s: %w", id, explainError(err))
 		default:
-			fmt.Fprintf(a.err, "inkstream: %s: %v\n", id, explain(err))
+			fmt.Fprintf(a.err, "inkstream: %s: %v\n", id, explainError(err))
 		}
 	}
 	return failed
 }
 
-// bulk is something that is done to jobs: to those that are named, or to all that a filter selects.
-type bulk struct {
-	use, verb, past, short, long, example string
-	one                                   func(cmd *cobra.Command, c *client, id string) (string, error)
-	all                                   func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error)
+// bulkAction is something that is done to jobs: to those that are named, or to all that a filter selects.
+type bulkAction struct {
+	use, verb, pastTense, short, long, example string
+	one                                        func(cmd *cobra.Command, c *client, id string) (string, error)
+	all                                        func(ctx context.Context, c *client,
+		req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error)
 	// states are those that are worth completing.
 	states map[inkstreamv1.Job_State]bool
 }
 
 // jobsCommand makes a command of it.
-func (a *app) jobsCommand(b bulk) (*cobra.Command, *bool) {
-	var f filter
+func (a *app) jobsCommand(b bulkAction) (*cobra.Command, *bool) {
+	var f filterFlags
 	var yes, dryRun, every bool
 	cmd := &cobra.Command{
-		Use: b.use, Short: b.short, Example: b.example, ValidArgsFunction: a.completeJobsIn(b.states).without,
-		Long: b.short + ".\n\n" + b.long + "Jobs are named by their ids, or selected by --state, --filename, --label, --since, --until and --batch; then they are counted first, " +
+		Use: b.use, Short: b.short, Example: b.example, ValidArgsFunction: a.completeJobsIn(b.states).withoutGiven,
+		Long: b.short + ".\n\n" + b.long +
+			"Jobs are named by their ids, or selected by --state, --filename, --label, --since, --until and --batch; then they are counted first, " +
 			"and\n--yes confirms.",
 	}
-	f.register(cmd)
+	f.registerFlags(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before it is done to all that the filter selects")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only list what the filter selects")
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
-		filter, err := f.build(time.Now())
+		filter, err := f.buildFilter(time.Now())
 		if err != nil {
 			return err
 		}
 		switch {
-		case len(args) > 0 && (!emptyFilter(filter) || dryRun):
+		case len(args) > 0 && (!selectsAllJobs(filter) || dryRun):
 			return usageError{fmt.Errorf("%s: name jobs, or select them by a filter, not both", cmd.Name())}
 		case len(args) > 0:
-			return a.eachOf(cmd, c, args, b.one)
-		case emptyFilter(filter):
+			return a.runForEach(cmd, c, args, b.one)
+		case selectsAllJobs(filter):
 			return usageError{fmt.Errorf("%s: ID is missing, or a filter such as --state; usage: %s", cmd.Name(), cmd.UseLine())}
 		}
-		jobs, _, err := c.list(cmd.Context(), filter, 0, true)
+		jobs, _, err := c.listJobs(cmd.Context(), filter, 0, true)
 		if err != nil {
-			return explain(err)
+			return explainError(err)
 		}
 		if dryRun || len(jobs) == 0 {
-			return a.show(asTable, jobSheet(jobs, "No job is like that."))
+			return a.printTable(asTable, jobTable(jobs, "No job is like that."))
 		}
 		if !yes {
-			if err := a.confirm(fmt.Sprintf("%s %s", b.verb, plural(len(jobs), "job"))); err != nil {
+			if err := a.askConfirmation(fmt.Sprintf("%s %s", b.verb, pluralize(len(jobs), "job"))); err != nil {
 				return err
 			}
 		}
 		res, err := b.all(cmd.Context(), c, &inkstreamv1.BatchJobsRequest{Filter: filter, All: every})
 		if err != nil {
-			return explain(err)
+			return explainError(err)
 		}
-		fmt.Fprintf(a.out, "%s %s", plural(int(res.GetDone()), "job"), b.past)
+		fmt.Fprintf(a.out, "%s %s", pluralize(int(res.GetDone()), "job"), b.pastTense)
 		if n := res.GetSkipped(); n > 0 {
 			fmt.Fprintf(a.out, "; %d were in no state for it", n)
 		}
@@ -101,15 +108,15 @@ func (a *app) jobsCommand(b bulk) (*cobra.Command, *bool) {
 	return cmd, &every
 }
 
-func plural(n int, what string) string {
+func pluralize(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// confirm asks whoever sits at the terminal. Where nobody does, --yes must have been said.
-func (a *app) confirm(what string) error {
+// askConfirmation asks the user at the terminal. Without a terminal it returns an error that asks for --yes.
+func (a *app) askConfirmation(what string) error {
 	in, ok := a.in.(*os.File)
 	if !ok || !isatty.IsTerminal(in.Fd()) {
 		return usageError{fmt.Errorf("this would %s: say --yes to have it done, or --dry-run to see which", what)}
@@ -126,15 +133,15 @@ func (a *app) confirm(what string) error {
 	return errors.New("nothing was done")
 }
 
-func newCancel(a *app) *cobra.Command {
-	cmd, _ := a.jobsCommand(bulk{
-		use: "cancel ID...", verb: "cancel", past: "cancelled", short: "End jobs that have not ended",
+func newCancelCommand(a *app) *cobra.Command {
+	cmd, _ := a.jobsCommand(bulkAction{
+		use: "cancel ID...", verb: "cancel", pastTense: "cancelled", short: "End jobs that have not ended",
 		long:    "What is queued of a job is dropped at once, and what is under way stops within seconds. Results of an earlier run stay.\n\n",
 		example: "  inkstream cancel 01m7z3g43yb9atzzvtxpj2ph4p\n  inkstream cancel --state pending,running --label project=atlas --yes",
 		states:  map[inkstreamv1.Job_State]bool{inkstreamv1.Job_PENDING: true, inkstreamv1.Job_RUNNING: true},
 		one: func(cmd *cobra.Command, c *client, id string) (string, error) {
 			j, err := c.CancelJob(cmd.Context(), &inkstreamv1.CancelJobRequest{Id: id})
-			return jobLine(j), err
+			return jobStatusLine(j), err
 		},
 		all: func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
 			return c.CancelJobs(ctx, req)
@@ -143,10 +150,11 @@ func newCancel(a *app) *cobra.Command {
 	return cmd
 }
 
-func newRetry(a *app) *cobra.Command {
+func newRetryCommand(a *app) *cobra.Command {
 	var all *bool
-	cmd, every := a.jobsCommand(bulk{
-		use: "retry ID...", verb: "run again", past: "queued again", short: "Run jobs again: the pages without a result, or with --all everything",
+	cmd, every := a.jobsCommand(bulkAction{
+		use: "retry ID...", verb: "run again", pastTense: "queued again",
+		short:   "Run jobs again: the pages without a result, or with --all everything",
 		long:    "The results of the last run answer until the new ones replace them.\n\n",
 		example: "  inkstream retry --state partial,failed --since 1d --yes",
 		states: map[inkstreamv1.Job_State]bool{
@@ -154,7 +162,7 @@ func newRetry(a *app) *cobra.Command {
 		},
 		one: func(cmd *cobra.Command, c *client, id string) (string, error) {
 			j, err := c.RetryJob(cmd.Context(), &inkstreamv1.RetryJobRequest{Id: id, All: *all})
-			return jobLine(j), err
+			return jobStatusLine(j), err
 		},
 		all: func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
 			return c.RetryJobs(ctx, req)
@@ -165,9 +173,9 @@ func newRetry(a *app) *cobra.Command {
 	return cmd
 }
 
-func newDelete(a *app) *cobra.Command {
-	cmd, _ := a.jobsCommand(bulk{
-		use: "delete ID...", verb: "delete", past: "deleted", short: "Remove jobs and all that is kept of them",
+func newDeleteCommand(a *app) *cobra.Command {
+	cmd, _ := a.jobsCommand(bulkAction{
+		use: "delete ID...", verb: "delete", pastTense: "deleted", short: "Remove jobs and all that is kept of them",
 		long:    "A job that has not ended is cancelled first. Its audit trail stays.\n\n",
 		example: "  inkstream delete --until 90d --dry-run\n  inkstream delete --until 90d --yes",
 		one: func(cmd *cobra.Command, c *client, id string) (string, error) {
@@ -181,7 +189,7 @@ func newDelete(a *app) *cobra.Command {
 	return cmd
 }
 
-// jobLine says where a job stands.
-func jobLine(j *inkstreamv1.Job) string {
+// jobStatusLine says where a job stands.
+func jobStatusLine(j *inkstreamv1.Job) string {
 	return fmt.Sprintf("%s %s (run %d)", j.GetId(), j.GetState(), j.GetRun())
 }

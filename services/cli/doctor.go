@@ -12,7 +12,7 @@ import (
 	"inkstream.dev/services/cli/doctor"
 )
 
-func newDoctor(s streams) *cobra.Command {
+func newDoctorCommand(s streams) *cobra.Command {
 	cfg := doctor.DefaultConfig()
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -31,16 +31,17 @@ Exit codes: 0 all is well (warnings aside), 1 something is wrong, 2 wrong usage.
 		Args: usageArgs(cobra.NoArgs),
 	}
 	credentials := natsFlags{}
-	credentials.register(cmd, s, bus.AdminUser)
+	credentials.registerFlags(cmd, s, bus.AdminUser)
 	f := cmd.Flags()
 	f.StringVar(&cfg.DataDir, "data-dir", cfg.DataDir, "data folder of 'inkstream serve'")
-	f.StringVar(&cfg.NATS, "nats", s.getenv("NATS"), "URL of the NATS server; that of a running 'inkstream serve' if empty")
+	f.StringVar(&cfg.NATS, "nats", s.getenv("NATS"),
+		"URL of the NATS server; that of a running 'inkstream serve' if empty")
 	f.StringVar(&cfg.Monitor, "nats-monitor", "", "URL of the NATS server's monitoring port, which tells whether it syncs")
 	f.StringVar(&cfg.Blobs, "blobs", s.getenv("BLOBS"), "URL of the blob store; the folder below the data folder if empty")
 	f.StringVar(&cfg.Index, "index", s.getenv("INDEX"), "URL of the index; the file below the data folder if empty")
 	f.StringVar(&cfg.HTTP, "http", cfg.HTTP, "address of the server's REST API")
 	f.StringVar(&cfg.Languages, "languages", cfg.Languages, "languages that pages are recognised in, e.g. eng+deu")
-	how := outputFlag(cmd)
+	how := addOutputFlag(cmd)
 	f.DurationVar(&cfg.Timeout, "timeout", cfg.Timeout, "how long each check may take")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := credentials.credentials.Validate(); err != nil {
@@ -59,9 +60,9 @@ Exit codes: 0 all is well (warnings aside), 1 something is wrong, 2 wrong usage.
 	return cmd
 }
 
-func printReport(s streams, report doctor.Report, how output) error {
-	if how.machine() {
-		return s.encode(how, report)
+func printReport(s streams, report doctor.Report, how outputFormat) error {
+	if how.isMachineReadable() {
+		return s.printEncoded(how, report)
 	}
 	width := 0
 	for _, c := range report.Checks {

@@ -12,35 +12,37 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-func newEvents(a *app) *cobra.Command {
+func newEventsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "events ID",
 		Short:             "Show what happened to a job, in order; also to one that was deleted",
-		Args:              wantArgs(1, "ID"),
-		ValidArgsFunction: onlyFirst(a.completeJobs),
+		Args:              requireArgs(1, "ID"),
+		ValidArgsFunction: completeFirstArg(a.completeJobs),
 	}
-	how := outputFlag(cmd)
+	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
 		var events []*inkstreamv1.Event
 		req := &inkstreamv1.ListEventsRequest{Id: args[0], PageSize: 1000}
 		for {
 			res, err := c.ListEvents(cmd.Context(), req)
 			if err != nil {
-				return explain(err)
+				return explainError(err)
 			}
 			events = append(events, res.GetEvents()...)
 			if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
 				break
 			}
 		}
-		t := sheet{head: []string{"TIME", "RUN", "EVENT", "STAGE", "ID", "FACTS"}, plain: 3, data: list(events), none: "Nothing is known of such a job."}
+		t := table{columns: []string{"TIME", "RUN", "EVENT", "STAGE", "ID", "FACTS"}, plainColumns: 3,
+			data: protoMessages(events), emptyText: "Nothing is known of such a job."}
 		for _, e := range events {
 			t.rows = append(t.rows, []string{
-				e.GetTime().AsTime().Local().Format(time.StampMilli), fmt.Sprint(e.GetRun()), e.GetType(), dash(e.GetStage()), e.GetId(),
-				printable(eventFacts(e)),
+				e.GetTime().AsTime().Local().Format(time.StampMilli), fmt.Sprint(e.GetRun()), e.GetType(),
+				dashIfEmpty(e.GetStage()), e.GetId(),
+				printableText(eventFacts(e)),
 			})
 		}
-		return a.show(*how, t)
+		return a.printTable(*how, t)
 	})
 	return cmd
 }

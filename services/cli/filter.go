@@ -15,19 +15,20 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// filter holds the flags that select jobs.
-type filter struct {
+// filterFlags holds the flags that select jobs.
+type filterFlags struct {
 	states, labels         []string
 	filename, since, until string
 	batch                  string
 }
 
-func (f *filter) register(cmd *cobra.Command) {
+func (f *filterFlags) registerFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.states, "state", nil, "only jobs in one of these `states`, e.g. failed,partial")
 	flags.StringVar(&f.filename, "filename", "", "only jobs with this `part` in the file's name")
 	flags.StringArrayVar(&f.labels, "label", nil, "only jobs with this `key=value`, or key for any value; may be repeated")
-	flags.StringVar(&f.since, "since", "", "only jobs created since this `time`: 2h, 7d, 2026-11-30, or a full RFC 3339 time")
+	flags.StringVar(&f.since, "since", "",
+		"only jobs created since this `time`: 2h, 7d, 2026-11-30, or a full RFC 3339 time")
 	flags.StringVar(&f.until, "until", "", "only jobs created before this `time`")
 	flags.StringVar(&f.batch, "batch", "", "only jobs of this batch, by its `id`")
 	completeValues(cmd, "state", stateNames()...)
@@ -44,8 +45,8 @@ func stateNames() []string {
 	return names
 }
 
-// build returns the filter of the flags; an error is one of usage.
-func (f *filter) build(now time.Time) (*inkstreamv1.JobFilter, error) {
+// buildFilter returns the filter of the flags; an error is one of usage.
+func (f *filterFlags) buildFilter(now time.Time) (*inkstreamv1.JobFilter, error) {
 	out := &inkstreamv1.JobFilter{Filename: f.filename, Label: f.labels, Batch: f.batch}
 	for _, name := range f.states {
 		state, ok := inkstreamv1.Job_State_value[strings.ToUpper(strings.TrimSpace(name))]
@@ -60,10 +61,10 @@ func (f *filter) build(now time.Time) (*inkstreamv1.JobFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.CreateAfter, err = moment("--since", f.since, now); err != nil {
+	if out.CreateAfter, err = parseMoment("--since", f.since, now); err != nil {
 		return nil, err
 	}
-	out.CreateBefore, err = moment("--until", f.until, now)
+	out.CreateBefore, err = parseMoment("--until", f.until, now)
 	return out, err
 }
 
@@ -77,18 +78,19 @@ func checkLabels(labels []string) error {
 	return nil
 }
 
-// emptyFilter reports whether a filter selects every job.
-func emptyFilter(f *inkstreamv1.JobFilter) bool { return proto.Size(f) == 0 }
+// selectsAllJobs reports whether a filter selects every job.
+func selectsAllJobs(f *inkstreamv1.JobFilter) bool { return proto.Size(f) == 0 }
 
-// moment reads a time: so long ago, a day, or a full time. Empty is none.
-func moment(flag, text string, now time.Time) (*timestamppb.Timestamp, error) {
+// parseMoment reads a time: so long ago, a day, or a full time. Empty is none.
+func parseMoment(flag, text string, now time.Time) (*timestamppb.Timestamp, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // no time is a good one
 	}
-	if d, err := longDuration(text); err == nil {
+	if d, err := parseLongDuration(text); err == nil {
 		return timestamppb.New(now.Add(-d)), nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04",
+		time.DateOnly} {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
 			return timestamppb.New(t), nil
 		}
@@ -98,8 +100,8 @@ func moment(flag, text string, now time.Time) (*timestamppb.Timestamp, error) {
 
 var errNoDuration = errors.New("no length of time")
 
-// longDuration reads a length of time, with days and weeks too: 7d, 2w, 1d12h.
-func longDuration(text string) (time.Duration, error) {
+// parseLongDuration reads a length of time, with days and weeks too: 7d, 2w, 1d12h.
+func parseLongDuration(text string) (time.Duration, error) {
 	total := time.Duration(0)
 	for _, unit := range []struct {
 		letter string

@@ -11,45 +11,45 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// input is a file and the folder, below the output folder, that its artifacts go to.
-type input struct{ path, folder string }
+// inputFile is a file and the folder, below the output folder, that its artifacts go to.
+type inputFile struct{ path, folder string }
 
-// inputs collects files.
-type inputs struct {
-	files []input
-	taken map[string]bool // folders
-	seen  map[string]bool // paths
+// inputSet collects files.
+type inputSet struct {
+	files       []inputFile
+	usedFolders map[string]bool // folders
+	seenPaths   map[string]bool // paths
 }
 
-func (in *inputs) add(path, name string) {
-	if in.seen[path] {
+func (in *inputSet) addFile(path, name string) {
+	if in.seenPaths[path] {
 		return // named twice, or by overlapping patterns
 	}
-	in.seen[path] = true
+	in.seenPaths[path] = true
 	base := strings.TrimSuffix(name, filepath.Ext(name))
 	folder := base
-	for n := 2; in.taken[folder]; n++ {
+	for n := 2; in.usedFolders[folder]; n++ {
 		folder = fmt.Sprintf("%s-%d", base, n)
 	}
-	in.taken[folder] = true
-	in.files = append(in.files, input{path: path, folder: folder})
+	in.usedFolders[folder] = true
+	in.files = append(in.files, inputFile{path: path, folder: folder})
 }
 
-// expand lists the files named by args, the PDFs in the folders named by them, and those that match patterns such as 'scans/**/*.pdf', which the
-// shell has left alone.
-func expand(args []string) ([]input, error) {
-	in := &inputs{taken: map[string]bool{}, seen: map[string]bool{}}
+// expandInputs lists the files named by args, the PDFs in the folders named by them, and those that match patterns
+// such as 'scans/**/*.pdf', which the shell has left alone.
+func expandInputs(args []string) ([]inputFile, error) {
+	in := &inputSet{usedFolders: map[string]bool{}, seenPaths: map[string]bool{}}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		switch {
 		case err == nil && info.IsDir():
 			err = in.addFolder(arg)
 		case err == nil:
-			in.add(arg, filepath.Base(arg))
+			in.addFile(arg, filepath.Base(arg))
 		case strings.ContainsAny(arg, "*?[{"):
 			err = in.addPattern(arg)
 		case errors.Is(err, fs.ErrNotExist):
-			err = fmt.Errorf("%s: there is no such file or folder", printable(arg))
+			err = fmt.Errorf("%s: there is no such file or folder", printableText(arg))
 		}
 		if err != nil {
 			return nil, err
@@ -61,8 +61,9 @@ func expand(args []string) ([]input, error) {
 	return in.files, nil
 }
 
-// addFolder adds the PDFs in a folder and those below it. Symbolic links are left alone: they may lead anywhere, and in circles.
-func (in *inputs) addFolder(dir string) error {
+// addFolder adds the PDFs in a folder and those below it. Symbolic links are left alone: they may lead anywhere, and
+// in circles.
+func (in *inputSet) addFolder(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !isPDFName(path) {
 			return err
@@ -71,12 +72,12 @@ func (in *inputs) addFolder(dir string) error {
 		if err != nil {
 			return err
 		}
-		in.add(path, name)
+		in.addFile(path, name)
 		return nil
 	})
 }
 
-func (in *inputs) addPattern(pattern string) error {
+func (in *inputSet) addPattern(pattern string) error {
 	found, err := doublestar.FilepathGlob(pattern, doublestar.WithFilesOnly(), doublestar.WithNoFollow())
 	if err != nil {
 		return fmt.Errorf("%s: %w", pattern, err)
@@ -90,7 +91,7 @@ func (in *inputs) addPattern(pattern string) error {
 		if err != nil {
 			name = filepath.Base(path)
 		}
-		in.add(path, name)
+		in.addFile(path, name)
 	}
 	return nil
 }

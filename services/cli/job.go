@@ -18,7 +18,7 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-func newGet(a *app) *cobra.Command {
+func newGetCommand(a *app) *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "get ID...",
@@ -27,20 +27,20 @@ func newGet(a *app) *cobra.Command {
 has SUCCEEDED.`,
 		Example: `  inkstream get 01m7z3g43yb9atzzvtxpj2ph4p
   inkstream get 01m7z3g43yb9atzzvtxpj2ph4p --wait 30s -o json | jq .outcomes`,
-		Args:              wantArgs(-1, "ID"),
-		ValidArgsFunction: completer(a.completeJobs).without,
+		Args:              requireArgs(-1, "ID"),
+		ValidArgsFunction: completer(a.completeJobs).withoutGiven,
 	}
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so long for the end, e.g. 30s")
-	how := outputFlag(cmd)
+	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
 		waited, cancel := context.WithTimeout(cmd.Context(), wait)
 		defer cancel()
 		var jobs []*inkstreamv1.Job
 		var failed error
 		for _, id := range args {
-			j, err := c.await(cmd.Context(), waited, id)
+			j, err := c.awaitJob(cmd.Context(), waited, id)
 			if err != nil {
-				err = explain(err)
+				err = explainError(err)
 				if len(args) > 1 {
 					err = fmt.Errorf("%s: %w", id, err)
 				}
@@ -52,18 +52,19 @@ has SUCCEEDED.`,
 		if err := a.showJobs(*how, jobs, len(args) > 1); err != nil || failed != nil {
 			return errors.Join(failed, err)
 		}
-		if wait > 0 && slices.ContainsFunc(jobs, func(j *inkstreamv1.Job) bool { return j.GetState() != inkstreamv1.Job_SUCCEEDED }) {
-			return errSome
+		if wait > 0 && slices.ContainsFunc(jobs,
+			func(j *inkstreamv1.Job) bool { return j.GetState() != inkstreamv1.Job_SUCCEEDED }) {
+			return errSomeFailed
 		}
 		return nil
 	})
 	return cmd
 }
 
-// await returns a job when it has ended, or as it is when waited is over.
-func (c *client) await(ctx, waited context.Context, id string) (*inkstreamv1.Job, error) {
+// awaitJob returns a job when it has ended, or as it is when waited is over.
+func (c *client) awaitJob(ctx, waited context.Context, id string) (*inkstreamv1.Job, error) {
 	if waited.Err() == nil {
-		j, err := c.follow(waited, id, func(*inkstreamv1.Job) {})
+		j, err := c.followJob(waited, id, func(*inkstreamv1.Job) {})
 		if err == nil || waited.Err() == nil {
 			return j, err
 		}
@@ -72,38 +73,39 @@ func (c *client) await(ctx, waited context.Context, id string) (*inkstreamv1.Job
 }
 
 // showJobs prints one job in full, or several as a table.
-func (a *app) showJobs(how output, jobs []*inkstreamv1.Job, several bool) error {
+func (a *app) showJobs(how outputFormat, jobs []*inkstreamv1.Job, several bool) error {
 	switch {
 	case len(jobs) == 0:
 		return nil
-	case several && !how.machine():
-		return a.show(how, jobSheet(jobs, ""))
+	case several && !how.isMachineReadable():
+		return a.printTable(how, jobTable(jobs, ""))
 	case several:
-		return a.encode(how, list(jobs))
-	case how.machine():
-		return a.encode(how, jobs[0])
+		return a.printEncoded(how, protoMessages(jobs))
+	case how.isMachineReadable():
+		return a.printEncoded(how, jobs[0])
 	}
-	return a.show(how, detailSheet(jobs[0], how == asWide))
+	return a.printTable(how, detailTable(jobs[0], how == asWide))
 }
 
-func newWatch(a *app) *cobra.Command {
+func newWatchCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:               "watch ID...",
-		Short:             "Follow jobs to their end; the exit code is 3 unless every one SUCCEEDED",
-		Args:              wantArgs(-1, "ID"),
-		ValidArgsFunction: a.completeJobsIn(map[inkstreamv1.Job_State]bool{inkstreamv1.Job_PENDING: true, inkstreamv1.Job_RUNNING: true}).without,
+		Use:   "watch ID...",
+		Short: "Follow jobs to their end; the exit code is 3 unless every one SUCCEEDED",
+		Args:  requireArgs(-1, "ID"),
+		ValidArgsFunction: a.completeJobsIn(map[inkstreamv1.Job_State]bool{inkstreamv1.Job_PENDING: true,
+			inkstreamv1.Job_RUNNING: true}).withoutGiven,
 	}
-	how := outputFlag(cmd)
+	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
-		results := make([]result, len(args))
-		e := &errand{c: c, bars: newProgress(a.streams, len(args)), wait: true}
-		err := e.each(cmd.Context(), len(args), func(ctx context.Context, i int) error {
-			results[i] = result{path: args[i], job: &inkstreamv1.Job{Id: args[i]}}
-			return e.await(ctx, e.bars.begin(args[i], 0), &results[i])
+		results := make([]uploadResult, len(args))
+		e := &uploader{client: c, progress: newProgress(a.streams, len(args)), wait: true}
+		err := e.forEachFile(cmd.Context(), len(args), func(ctx context.Context, i int) error {
+			results[i] = uploadResult{path: args[i], job: &inkstreamv1.Job{Id: args[i]}}
+			return e.awaitJob(ctx, e.progress.startFile(args[i], 0), &results[i])
 		})
-		e.bars.finish()
+		e.progress.finishBars()
 		if err != nil {
-			return explain(err)
+			return explainError(err)
 		}
 		var jobs []*inkstreamv1.Job
 		for _, r := range results {
@@ -112,27 +114,27 @@ func newWatch(a *app) *cobra.Command {
 		if err := a.showJobs(*how, jobs, len(args) > 1); err != nil {
 			return err
 		}
-		return verdict(results, true)
+		return resultsError(results, true)
 	})
 	return cmd
 }
 
-func newText(a *app) *cobra.Command {
+func newTextCommand(a *app) *cobra.Command {
 	var page int
 	cmd := &cobra.Command{
 		Use:               "text ID",
 		Short:             "Print the text of a job; pages are set apart by form feeds",
-		Args:              wantArgs(1, "ID"),
-		ValidArgsFunction: onlyFirst(a.completeJobs),
+		Args:              requireArgs(1, "ID"),
+		ValidArgsFunction: completeFirstArg(a.completeJobs),
 	}
 	cmd.Flags().IntVar(&page, "page", 0, "print this page alone")
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
 		out := a.out
-		if terminal(out) {
-			out = &cleanWriter{w: out}
+		if isTerminal(out) {
+			out = &controlFilter{w: out}
 		}
 		if !cmd.Flags().Changed("page") {
-			return explain(c.copyArtifact(cmd.Context(), args[0], "text.txt", out))
+			return explainError(c.copyArtifact(cmd.Context(), args[0], "text.txt", out))
 		}
 		if page < 1 {
 			return usageError{fmt.Errorf("--page %d: pages count from 1", page)}
@@ -142,15 +144,15 @@ func newText(a *app) *cobra.Command {
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
 		go func() { w.CloseWithError(c.copyArtifact(ctx, args[0], "text.txt", w)) }()
-		err := onePage(r, out, page)
+		err := copyPage(r, out, page)
 		_ = r.Close() // a pipe's never fails
-		return explain(err)
+		return explainError(err)
 	})
 	return cmd
 }
 
-// onePage copies the n-th of the texts that form feeds set apart.
-func onePage(from io.Reader, to io.Writer, n int) error {
+// copyPage copies the n-th of the texts that form feeds set apart.
+func copyPage(from io.Reader, to io.Writer, n int) error {
 	pages := bufio.NewReaderSize(from, chunkSize)
 	for at := 1; ; {
 		piece, err := pages.ReadSlice('\f')
@@ -165,7 +167,7 @@ func onePage(from io.Reader, to io.Writer, n int) error {
 			at++
 		case errors.Is(err, bufio.ErrBufferFull): // the page goes on
 		case errors.Is(err, io.EOF) && at < n:
-			return fmt.Errorf("there is no page %d: the document has %s", n, plural(at, "page"))
+			return fmt.Errorf("there is no page %d: the document has %s", n, pluralize(at, "page"))
 		case errors.Is(err, io.EOF):
 			return nil
 		default:
@@ -174,20 +176,20 @@ func onePage(from io.Reader, to io.Writer, n int) error {
 	}
 }
 
-// cleanWriter keeps what a document's text holds beside text from a terminal: the controls, be they of one byte or, as those above 0x7f are in UTF-8,
-// of two.
-type cleanWriter struct {
-	w    io.Writer
-	lead bool // the last byte was one that such a control may begin with
+// controlFilter keeps what a document's text holds beside text from a terminal: the controls, be they of one byte or,
+// as those above 0x7f are in UTF-8, of two.
+type controlFilter struct {
+	w           io.Writer
+	pendingLead bool // the last byte was one that such a control may begin with
 }
 
 // Write implements io.Writer.
-func (c *cleanWriter) Write(p []byte) (int, error) {
+func (c *controlFilter) Write(p []byte) (int, error) {
 	const lead = 0xc2
 	out := make([]byte, 0, len(p)+1)
 	for _, b := range p {
-		if c.lead {
-			c.lead = false
+		if c.pendingLead {
+			c.pendingLead = false
 			if b >= 0x80 && b < 0xa0 {
 				continue
 			}
@@ -195,7 +197,7 @@ func (c *cleanWriter) Write(p []byte) (int, error) {
 		}
 		switch {
 		case b == lead:
-			c.lead = true
+			c.pendingLead = true
 		case b < ' ' && b != '\n' && b != '\t' && b != '\f' || b == 0x7f:
 		default:
 			out = append(out, b)
@@ -207,19 +209,19 @@ func (c *cleanWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// detailSheet shows a job line by line.
-func detailSheet(j *inkstreamv1.Job, wide bool) sheet {
-	t := sheet{head: []string{"", ""}, data: j}
+// detailTable shows a job line by line.
+func detailTable(j *inkstreamv1.Job, wide bool) table {
+	t := table{columns: []string{"", ""}, data: j}
 	row := func(name, format string, args ...any) {
-		t.rows = append(t.rows, []string{name, printable(fmt.Sprintf(format, args...))})
+		t.rows = append(t.rows, []string{name, printableText(fmt.Sprintf(format, args...))})
 	}
 	row("id", "%s", j.GetId())
 	t.rows = append(t.rows, []string{"state", j.GetState().String()})
-	row("file", "%s (%s)", j.GetFilename(), bytesText(int64(j.GetSizeBytes())))
-	row("pages", "%d of %d%s", j.GetPagesDone(), j.GetPageCount(), outcomes(j))
-	row("created", "%s", clock(j.GetCreateTime()))
+	row("file", "%s (%s)", j.GetFilename(), formatBytes(int64(j.GetSizeBytes())))
+	row("pages", "%d of %d%s", j.GetPagesDone(), j.GetPageCount(), formatOutcomes(j))
+	row("created", "%s", formatTime(j.GetCreateTime()))
 	if j.GetEndTime() != nil {
-		row("took", "%s", took(j))
+		row("took", "%s", jobDuration(j))
 	}
 	if j.GetRun() > 1 {
 		row("run", "%d", j.GetRun())
@@ -228,7 +230,7 @@ func detailSheet(j *inkstreamv1.Job, wide bool) sheet {
 		row("same as", "%s", j.GetDuplicateOf())
 	}
 	if len(j.GetLabels()) > 0 {
-		row("labels", "%s", labelText(j.GetLabels()))
+		row("labels", "%s", formatLabels(j.GetLabels()))
 	}
 	if j.GetBatch() != "" {
 		row("batch", "%s", j.GetBatch())
@@ -248,20 +250,21 @@ func detailSheet(j *inkstreamv1.Job, wide bool) sheet {
 		row("failed", "page %d: %s", f.GetPage(), f.GetReason())
 	}
 	for _, f := range j.GetFindings() {
-		row("finding", "%s", strings.TrimSpace(fmt.Sprintf("%s × %d (%s) %s", f.GetKind(), f.GetCount(), f.GetPolicy(), f.GetDetail())))
+		row("finding", "%s", strings.TrimSpace(fmt.Sprintf("%s × %d (%s) %s", f.GetKind(), f.GetCount(), f.GetPolicy(),
+			f.GetDetail())))
 	}
 	if wide {
 		row("sha256", "%s", j.GetSha256())
-		row("expires", "%s", clock(j.GetExpireTime()))
-		row("title", "%s", dash(j.GetDocument().GetTitle()))
-		row("producer", "%s", dash(j.GetDocument().GetProducer()))
-		row("options", "%s", optionText(j.GetOptions()))
+		row("expires", "%s", formatTime(j.GetExpireTime()))
+		row("title", "%s", dashIfEmpty(j.GetDocument().GetTitle()))
+		row("producer", "%s", dashIfEmpty(j.GetDocument().GetProducer()))
+		row("options", "%s", formatOptions(j.GetOptions()))
 	}
 	return t
 }
 
-// optionText writes the options that are set as the flags that set them: ocr=auto artifacts=text,json dedupe=true.
-func optionText(o *inkstreamv1.JobOptions) string {
+// formatOptions writes the options that are set as the flags that set them: ocr=auto artifacts=text,json dedupe=true.
+func formatOptions(o *inkstreamv1.JobOptions) string {
 	var parts []string
 	fields := o.ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {
@@ -284,11 +287,11 @@ func optionText(o *inkstreamv1.JobOptions) string {
 		}
 		parts = append(parts, strings.ReplaceAll(string(f.Name()), "_", "-")+"="+text)
 	}
-	return dash(strings.Join(parts, " "))
+	return dashIfEmpty(strings.Join(parts, " "))
 }
 
-// outcomes returns ": 3 native_text, 1 ocr", or nothing while no page has ended.
-func outcomes(j *inkstreamv1.Job) string {
+// formatOutcomes returns ": 3 native_text, 1 ocr", or nothing while no page has ended.
+func formatOutcomes(j *inkstreamv1.Job) string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(j.GetOutcomes())) {
 		if n := j.GetOutcomes()[kind]; n > 0 {
@@ -301,7 +304,7 @@ func outcomes(j *inkstreamv1.Job) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-func bytesText(n int64) string {
+func formatBytes(n int64) string {
 	switch {
 	case n >= 1e6:
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)

@@ -17,11 +17,11 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/config"
-	"inkstream.dev/pkg/natsconf"
+	"inkstream.dev/pkg/natsconfig"
 )
 
-func newNATSConfig(s streams) *cobra.Command {
-	opts := natsconf.DefaultOptions()
+func newNATSConfigCommand(s streams) *cobra.Command {
+	opts := natsconfig.DefaultOptions()
 	dir, keep := "nats", false
 	cmd := &cobra.Command{
 		Use:   "nats-config",
@@ -48,9 +48,9 @@ Give each service the file with its seed, and keep admin.nk away from all of the
 				return usageError{err}
 			}
 			if keep {
-				return natsConfigAnew(opts, dir, s.out)
+				return rewriteNATSConfig(opts, dir, s.out)
 			}
-			return natsConfig(opts, dir, s.out)
+			return writeNATSConfig(opts, dir, s.out)
 		},
 	}
 	f := cmd.Flags()
@@ -59,17 +59,19 @@ Give each service the file with its seed, and keep admin.nk away from all of the
 	f.StringVar(&opts.Listen, "listen", opts.Listen, "address for the services")
 	f.StringVar(&opts.Monitor, "monitor", opts.Monitor, "address of the server's monitoring pages; empty for none")
 	f.StringVar(&opts.Dir, "store-dir", opts.Dir, "folder that a server keeps its streams in")
-	f.StringSliceVar(&opts.Cluster, "cluster", nil, "host names of a cluster's servers, three or more; each stream is kept by three of them")
+	f.StringSliceVar(&opts.Cluster, "cluster", nil,
+		"host names of a cluster's servers, three or more; each stream is kept by three of them")
 	f.IntVar(&opts.ClusterPort, "cluster-port", opts.ClusterPort, "port that a cluster's servers find each other on")
 	f.StringVar(&opts.TLS.Cert, "tls-cert", "", "PEM file of a server's certificate, on its machine; none: no TLS")
 	f.StringVar(&opts.TLS.Key, "tls-key", "", "PEM file of the certificate's key")
-	f.StringVar(&opts.TLS.CA, "tls-ca", "", "PEM file of the authorities that sign certificates of services and servers; then each has to show one")
+	f.StringVar(&opts.TLS.CA, "tls-ca", "",
+		"PEM file of the authorities that sign certificates of services and servers; then each has to show one")
 	return cmd
 }
 
-// natsConfig writes the files and says what to do with them.
-func natsConfig(opts natsconf.Options, dir string, out io.Writer) error {
-	files, err := natsconf.Generate(opts)
+// writeNATSConfig writes the files and says what to do with them.
+func writeNATSConfig(opts natsconfig.Options, dir string, out io.Writer) error {
+	files, err := natsconfig.GenerateFiles(opts)
 	if err != nil {
 		return err
 	}
@@ -95,8 +97,8 @@ Next:
   1. start each server with its configuration, such as: nats-server -c %s
   2. make the streams: inkstream provision --nats nats://HOST:4222 --nats.nkey %s --nats.replicas %d
   3. start each service with its own user: --nats.nkey %s --nats.provision=false
-`, filepath.Join(dir, files[len(files)-1].Name), filepath.Join(dir, natsconf.SeedFile(bus.AdminUser)), opts.Replicas(),
-		filepath.Join(dir, natsconf.SeedFile("SERVICE")))
+`, filepath.Join(dir, files[len(files)-1].Name), filepath.Join(dir, natsconfig.SeedFileName(bus.AdminUser)), opts.StreamReplicas(),
+		filepath.Join(dir, natsconfig.SeedFileName("SERVICE")))
 	return nil
 }
 
@@ -117,13 +119,14 @@ type natsFlags struct {
 	credentials bus.Credentials
 }
 
-// register adds the flags of the credentials to a command that is meant for the user. Like a service's they can be given by the environment.
-func (f *natsFlags) register(cmd *cobra.Command, s streams, user string) {
+// registerFlags adds the flags of the credentials to a command that is meant for the user. Like a service's they can
+// be given by the environment.
+func (f *natsFlags) registerFlags(cmd *cobra.Command, s streams, user string) {
 	f.credentials.InboxPrefix = bus.InboxPrefix(user)
 	flags := flag.NewFlagSet(cmd.Name(), flag.ContinueOnError)
 	f.credentials.Register(flags)
 	flags.VisitAll(func(one *flag.Flag) {
-		if v := s.getenv(config.EnvName(one.Name)); v != "" {
+		if v := s.getenv(config.VariableName(one.Name)); v != "" {
 			one.DefValue = v
 			_ = one.Value.Set(v) // any text is a file name
 		}
@@ -131,8 +134,8 @@ func (f *natsFlags) register(cmd *cobra.Command, s streams, user string) {
 	cmd.Flags().AddGoFlagSet(flags)
 }
 
-// connect connects to the servers.
-func (f *natsFlags) connect(name string) (*bus.Bus, error) {
+// connectBus connects to the servers.
+func (f *natsFlags) connectBus(name string) (*bus.Bus, error) {
 	if err := f.credentials.Validate(); err != nil {
 		return nil, usageError{err}
 	}
@@ -143,8 +146,8 @@ func (f *natsFlags) connect(name string) (*bus.Bus, error) {
 	return bus.Connect(f.url, name, slog.New(slog.DiscardHandler), nil, opts...)
 }
 
-// named adds to the refusal of a user which file's key it is.
-func (f *natsFlags) named(err error) error {
+// nameKeyFile adds to the refusal of a user which file's key it is.
+func (f *natsFlags) nameKeyFile(err error) error {
 	file := f.credentials.NKey + f.credentials.Creds // at most one is given
 	if file == "" || !errors.Is(err, nats.ErrAuthorization) {
 		return err
@@ -152,7 +155,7 @@ func (f *natsFlags) named(err error) error {
 	return fmt.Errorf("the key in %s: %w", file, err)
 }
 
-func newProvision(s streams) *cobra.Command {
+func newProvisionCommand(s streams) *cobra.Command {
 	f := natsFlags{url: "nats://127.0.0.1:4222"}
 	if url := s.getenv("NATS"); url != "" {
 		f.url = url
@@ -176,32 +179,33 @@ As many servers keep each stream as did before; at first 3 do on a cluster. --na
 					return usageError{fmt.Errorf("--nats.replicas: %d, want 1 to 5", replicas)}
 				}
 				topology.Replicas = replicas
-				topology.Lower = func(stream string, from, to int) {
+				topology.OnLowerReplicas = func(stream string, from, to int) {
 					fmt.Fprintf(s.out, "%s: replicas lowered from %d to %d\n", stream, from, to)
 				}
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			return provision(ctx, s.out, &f, topology)
+			return provisionStreams(ctx, s.out, &f, topology)
 		},
 	}
 	cmd.Flags().StringVar(&f.url, "nats", f.url, "addresses of the NATS servers, comma-separated")
-	cmd.Flags().IntVar(&replicas, "nats.replicas", 0, "replicas of each stream (default: as many as now; at first 1 on one server, 3 on a cluster)")
+	cmd.Flags().IntVar(&replicas, "nats.replicas", 0,
+		"replicas of each stream (default: as many as now; at first 1 on one server, 3 on a cluster)")
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long it may take, the wait for the servers included")
-	f.register(cmd, s, bus.AdminUser)
+	f.registerFlags(cmd, s, bus.AdminUser)
 	return cmd
 }
 
-func provision(ctx context.Context, out io.Writer, f *natsFlags, topology bus.Topology) error {
-	b, err := f.connect("inkstream provision")
+func provisionStreams(ctx context.Context, out io.Writer, f *natsFlags, topology bus.Topology) error {
+	b, err := f.connectBus("inkstream provision")
 	if err != nil {
 		return err
 	}
 	defer b.Close()
 	if err := b.ProvisionWhenUp(ctx, topology); err != nil {
-		return f.named(err)
+		return f.nameKeyFile(err)
 	}
-	found, replicas, err := b.Inspect(ctx, topology)
+	found, replicas, err := b.InspectTopology(ctx, topology)
 	if err != nil {
 		return err
 	}
@@ -212,8 +216,9 @@ func provision(ctx context.Context, out io.Writer, f *natsFlags, topology bus.To
 		return errors.New("not everything is as it should be: see above")
 	}
 	fmt.Fprintf(out, "all streams, consumers and buckets are there, replicas: %d\n", replicas)
-	if topology.Replicas == 0 && replicas < bus.ClusterReplicas && b.Server().Cluster != "" {
-		fmt.Fprintln(out, "the server is part of a cluster: --nats.replicas 3 has three of its servers keep each stream, so that one may be away")
+	if topology.Replicas == 0 && replicas < bus.ClusterReplicas && b.ServerInfo().Cluster != "" {
+		fmt.Fprintln(out,
+			"the server is part of a cluster: --nats.replicas 3 has three of its servers keep each stream, so that one may be away")
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestNATSConfig(t *testing.T) {
 	shell{}.want(t, exitUsage, "2 servers", "nats-config", "-o", t.TempDir(), "--cluster", "a,b")
 }
 
-// Whoever writes the configuration anew gets what is written first, around the same keys, and keeps what was there.
+// A second run writes the same configuration as the first, around the same keys, and keeps what was there.
 func TestNATSConfigKeepsKeys(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
@@ -88,7 +88,7 @@ func TestNATSConfigKeepsKeys(t *testing.T) {
 			}
 			shell{}.want(t, 0, "written anew", append(args, "--keep-keys")...)
 			if got := contents(t, dir); !maps.Equal(got, want) {
-				t.Errorf("files: %q, want the first ones anew, with the old ones beside", slices.Sorted(maps.Keys(got)))
+				t.Errorf("files: %q, want the first ones again, and the old ones as .old", slices.Sorted(maps.Keys(got)))
 			}
 			if err := os.Remove(filepath.Join(dir, "scan.nk")); err != nil {
 				t.Fatal(err)
@@ -131,7 +131,8 @@ func contents(t *testing.T, dir string) map[string]string {
 func TestNATSConfigListens(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{
-		"10.0.0.1:4222": `"10.0.0.1:7777"`, "[::1]:4222": `"[::1]:7777"`, "0.0.0.0:4222": `"0.0.0.0:7777"`, ":4222": `"0.0.0.0:7777"`,
+		"10.0.0.1:4222": `"10.0.0.1:7777"`, "[::1]:4222": `"[::1]:7777"`, "0.0.0.0:4222": `"0.0.0.0:7777"`,
+		":4222": `"0.0.0.0:7777"`,
 	} {
 		dir := filepath.Join(t.TempDir(), "nats")
 		shell{}.want(t, 0, "", "nats-config", "-o", dir, "--cluster", "a,b,c", "--cluster-port", "7777", "--listen", listen)
@@ -144,16 +145,18 @@ func TestNATSConfigListens(t *testing.T) {
 
 func TestProvision(t *testing.T) {
 	t.Parallel()
-	s := bustest.NewSecured(t)
+	s := bustest.NewSecuredServer(t)
 	for range 2 { // the second time everything is there
-		shell{}.want(t, 0, "replicas: 1", "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.AdminUser))
+		shell{}.want(t, 0, "replicas: 1", "provision", "--nats", s.ClientURL(), "--nats.nkey", s.SeedFile(bus.AdminUser))
 	}
-	shell{}.want(t, exitError, "uthorization", "provision", "--nats", s.URL()) // without a key
-	stranger := bustest.NewSecured(t).Seed(bus.AdminUser)
-	shell{}.want(t, exitError, "the key in "+stranger, "provision", "--nats", s.URL(), "--nats.nkey", stranger)
-	shell{}.want(t, exitError, "3 servers of a NATS cluster", "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.AdminUser), "--nats.replicas", "3")
-	shell{}.want(t, exitUsage, "want 1 to 5", "provision", "--nats", s.URL(), "--nats.replicas", "0")
-	shell{}.want(t, exitError, "as the administrator", "provision", "--nats", s.URL(), "--nats.nkey", s.Seed(bus.GatewayUser),
+	shell{}.want(t, exitError, "uthorization", "provision", "--nats", s.ClientURL()) // without a key
+	stranger := bustest.NewSecuredServer(t).SeedFile(bus.AdminUser)
+	shell{}.want(t, exitError, "the key in "+stranger, "provision", "--nats", s.ClientURL(), "--nats.nkey", stranger)
+	shell{}.want(t, exitError, "3 servers of a NATS cluster", "provision", "--nats", s.ClientURL(), "--nats.nkey",
+		s.SeedFile(bus.AdminUser), "--nats.replicas", "3")
+	shell{}.want(t, exitUsage, "want 1 to 5", "provision", "--nats", s.ClientURL(), "--nats.replicas", "0")
+	shell{}.want(t, exitError, "as the administrator", "provision", "--nats", s.ClientURL(), "--nats.nkey",
+		s.SeedFile(bus.GatewayUser),
 		"--nats.inbox-prefix", "_INBOX_gateway", "--timeout", "3s")
 }
 
@@ -161,12 +164,13 @@ func TestProvision(t *testing.T) {
 func TestProvisionKeepsReplicas(t *testing.T) {
 	t.Parallel()
 	c := bustest.NewCluster(t)
-	shell{}.want(t, 0, "replicas: 3", "provision", "--nats", c.URL())
-	shell{}.want(t, 0, "INK_OCR: replicas lowered from 3 to 1", "provision", "--nats", c.URL(), "--nats.replicas", "1")
-	shell{}.want(t, 0, "--nats.replicas 3", "provision", "--nats", c.URL()) // which would be better
-	out := shell{}.want(t, 0, "replicas: 3", "provision", "--nats", c.URL(), "--nats.replicas", "3")
+	shell{}.want(t, 0, "replicas: 3", "provision", "--nats", c.ClientURLs())
+	shell{}.want(t, 0, "INK_OCR: replicas lowered from 3 to 1", "provision", "--nats", c.ClientURLs(), "--nats.replicas",
+		"1")
+	shell{}.want(t, 0, "--nats.replicas 3", "provision", "--nats", c.ClientURLs()) // which would be better
+	out := shell{}.want(t, 0, "replicas: 3", "provision", "--nats", c.ClientURLs(), "--nats.replicas", "3")
 	if strings.Contains(out, "lowered") {
 		t.Errorf("output %q, want none of lowered replicas", out)
 	}
-	shell{}.want(t, 0, "replicas: 3", "provision", "--nats", c.URL())
+	shell{}.want(t, 0, "replicas: 3", "provision", "--nats", c.ClientURLs())
 }

@@ -15,28 +15,29 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// length is a length of time that a flag takes: 90s, 36h, 30d, 2w.
-type length time.Duration
+// durationFlag is a length of time that a flag takes: 90s, 36h, 30d, 2w.
+type durationFlag time.Duration
 
 // String returns the length.
-func (l *length) String() string { return time.Duration(*l).String() }
+func (l *durationFlag) String() string { return time.Duration(*l).String() }
 
 // Type names the values in help.
-func (l *length) Type() string { return "time" }
+func (l *durationFlag) Type() string { return "time" }
 
 // Set reads a length.
-func (l *length) Set(text string) error {
-	d, err := longDuration(text)
+func (l *durationFlag) Set(text string) error {
+	d, err := parseLongDuration(text)
 	if err != nil {
 		return errors.New("want a length of time such as 90s, 36h or 30d")
 	}
-	*l = length(d)
+	*l = durationFlag(d)
 	return nil
 }
 
-// optionFlags adds the flags of a job's options but those that mean nothing to the command, and has them completed. What it returns reads them once
-// they are parsed. Flags that are not given leave the choice to the server.
-func optionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobOptions, error) {
+// addOptionFlags adds the flags of a job's options but those that mean nothing to the command, and has them
+// completed. What it returns reads them once they are parsed. Flags that are not given leave the choice to the
+// server.
+func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobOptions, error) {
 	f := pflag.NewFlagSet("options", pflag.ContinueOnError)
 	o := &inkstreamv1.JobOptions{}
 	f.StringVar(&o.Languages, "languages", "", "languages to recognise, e.g. eng+deu, or auto")
@@ -47,14 +48,17 @@ func optionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobOpti
 	f.StringSliceVar(&o.Artifacts, "artifacts", nil,
 		"what to make, comma-separated: text, json, markdown, tables, images, searchable_pdf, layout_pdf, hocr, alto, metadata, chunks, or all")
 	tables := f.Bool("tables", true, "find tables")
-	f.BoolVar(&o.AllowSignatureInvalidation, "allow-signature-invalidation", false, "make searchable.pdf although that breaks signatures")
-	f.Int32Var(&o.ChunkWords, "chunk-words", 0, "words of a passage in chunks.jsonl, 50 to 2000; 0 for the server's choice")
+	f.BoolVar(&o.AllowSignatureInvalidation, "allow-signature-invalidation", false,
+		"make searchable.pdf although that breaks signatures")
+	f.Int32Var(&o.ChunkWords, "chunk-words", 0,
+		"words of a passage in chunks.jsonl, 50 to 2000; 0 for the server's choice")
 	dedupe := f.Bool("dedupe", true, "take over the results of an earlier job with the same bytes and options")
-	var documentTimeout, pageTimeout, stallTimeout, retention length
+	var documentTimeout, pageTimeout, stallTimeout, retention durationFlag
 	f.Var(&documentTimeout, "document-timeout", "how long a document may take, up to the server's limit, e.g. 30m")
 	f.Var(&pageTimeout, "page-timeout", "how long an engine may take over a page, up to the server's limit, e.g. 90s")
 	f.Var(&stallTimeout, "stall-timeout", "how long a job may go on without moving, up to the server's limit")
-	f.Var(&retention, "retention", "how long results are kept, e.g. 30d; 0 for ever; without it, as long as the server keeps them")
+	f.Var(&retention, "retention",
+		"how long results are kept, e.g. 30d; 0 for ever; without it, as long as the server keeps them")
 	passwordFile := f.String("password-file", "", "`file` with the document's password, which may end with a line feed")
 	f.VisitAll(func(flag *pflag.Flag) {
 		if !slices.Contains(but, flag.Name) {
@@ -63,7 +67,8 @@ func optionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobOpti
 	})
 	completeValues(cmd, "ocr", "auto", "force", "skip", "redo")
 	completeValues(cmd, "rotate", "auto", "off")
-	completeValues(cmd, "artifacts", "all", "text", "json", "markdown", "tables", "images", "searchable_pdf", "layout_pdf", "hocr", "alto", "metadata", "chunks")
+	completeValues(cmd, "artifacts", "all", "text", "json", "markdown", "tables", "images", "searchable_pdf",
+		"layout_pdf", "hocr", "alto", "metadata", "chunks")
 	return func() (*inkstreamv1.JobOptions, error) {
 		for name, b := range map[string]struct{ given, into **bool }{
 			"deskew": {&deskew, &o.Deskew}, "tables": {&tables, &o.Tables}, "dedupe": {&dedupe, &o.Dedupe},
@@ -73,7 +78,7 @@ func optionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobOpti
 			}
 		}
 		for name, d := range map[string]struct {
-			given length
+			given durationFlag
 			into  **durationpb.Duration
 		}{
 			"document-timeout": {documentTimeout, &o.DocumentTimeout}, "page-timeout": {pageTimeout, &o.PageTimeout},

@@ -29,32 +29,33 @@ const (
 
 var formats = []string{asTable, asWide, asJSON, asYAML}
 
-// output is a format that a flag chooses. It is a pflag.Value, so that a wrong one is found before anything is done.
-type output string
+// outputFormat is a format that a flag chooses. It is a pflag.Value, so that a wrong one is found before anything is
+// done.
+type outputFormat string
 
 // String returns the format.
-func (o *output) String() string { return string(*o) }
+func (o *outputFormat) String() string { return string(*o) }
 
 // Type names the values in help.
-func (o *output) Type() string { return "format" }
+func (o *outputFormat) Type() string { return "format" }
 
 // Set chooses a format. text is what table was called once.
-func (o *output) Set(v string) error {
+func (o *outputFormat) Set(v string) error {
 	if v == "text" {
 		v = asTable
 	}
 	if !slices.Contains(formats, v) {
 		return fmt.Errorf("want one of %s", strings.Join(formats, ", "))
 	}
-	*o = output(v)
+	*o = outputFormat(v)
 	return nil
 }
 
-func (o *output) machine() bool { return *o == asJSON || *o == asYAML }
+func (o *outputFormat) isMachineReadable() bool { return *o == asJSON || *o == asYAML }
 
-// outputFlag adds -o.
-func outputFlag(cmd *cobra.Command) *output {
-	o := output(asTable)
+// addOutputFlag adds -o.
+func addOutputFlag(cmd *cobra.Command) *outputFormat {
+	o := outputFormat(asTable)
 	cmd.Flags().VarP(&o, "output", "o", strings.Join(formats, ", "))
 	completeValues(cmd, "output", formats...)
 	return &o
@@ -63,25 +64,26 @@ func outputFlag(cmd *cobra.Command) *output {
 // completeValues has a flag completed with values that are known.
 func completeValues(cmd *cobra.Command, flag string, values ...string) {
 	// The one error is that there is no such flag, or that it is completed already: a slip that shows at once.
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err)
 	}
 }
 
-// sheet is something to show: a table for people, and for programs the things themselves.
-type sheet struct {
-	// head names the columns. The plain table has the first plain of them, and the last; the wide one has all.
-	head  []string
-	plain int
-	rows  [][]string
+// table is something to show: a table for people, and for programs the things themselves.
+type table struct {
+	// columns names the columns. The plain table has the first plain of them, and the last; the wide one has all.
+	columns      []string
+	plainColumns int
+	rows         [][]string
 	// data is a proto.Message, a slice of them made by list, or anything that encoding/json takes.
 	data any
-	// none is what people are told where there are no rows.
-	none string
+	// emptyText is what people are told where there are no rows.
+	emptyText string
 }
 
-// list makes messages one thing that can be written as JSON.
-func list[M proto.Message](messages []M) []proto.Message {
+// protoMessages makes messages one thing that can be written as JSON.
+func protoMessages[M proto.Message](messages []M) []proto.Message {
 	all := make([]proto.Message, len(messages))
 	for i, m := range messages {
 		all[i] = m
@@ -89,21 +91,21 @@ func list[M proto.Message](messages []M) []proto.Message {
 	return all
 }
 
-// show prints a sheet.
-func (s streams) show(how output, t sheet) error {
-	if how.machine() {
-		return s.encode(how, t.data)
+// printTable prints a sheet.
+func (s streams) printTable(how outputFormat, t table) error {
+	if how.isMachineReadable() {
+		return s.printEncoded(how, t.data)
 	}
-	if len(t.rows) == 0 && t.none != "" {
-		fmt.Fprintln(s.err, t.none)
+	if len(t.rows) == 0 && t.emptyText != "" {
+		fmt.Fprintln(s.err, t.emptyText)
 		return nil
 	}
-	return s.grid(t, how == asWide)
+	return s.printColumns(t, how == asWide)
 }
 
-// encode writes data as JSON or YAML.
-func (s streams) encode(how output, data any) error {
-	text, err := marshal(data)
+// printEncoded writes data as JSON or YAML.
+func (s streams) printEncoded(how outputFormat, data any) error {
+	text, err := marshalJSON(data)
 	if err != nil {
 		return err
 	}
@@ -116,8 +118,8 @@ func (s streams) encode(how output, data any) error {
 	return err
 }
 
-// marshal writes data as JSON in one form, whatever it is made of.
-func marshal(data any) ([]byte, error) {
+// marshalJSON writes data as JSON in one form, whatever it is made of.
+func marshalJSON(data any) ([]byte, error) {
 	var raw []byte
 	var err error
 	switch d := data.(type) {
@@ -150,19 +152,19 @@ func marshalMessage(m proto.Message) (json.RawMessage, error) {
 	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
 }
 
-const gap = "  "
+const columnGap = "  "
 
-// grid prints the rows in columns.
-func (s streams) grid(t sheet, wide bool) error {
-	last := len(t.head) - 1
+// printColumns prints the rows in columns.
+func (s streams) printColumns(t table, wide bool) error {
+	last := len(t.columns) - 1
 	var columns []int
-	for i := range t.head {
-		if wide || t.plain == 0 || i < t.plain || i == last {
+	for i := range t.columns {
+		if wide || t.plainColumns == 0 || i < t.plainColumns || i == last {
 			columns = append(columns, i)
 		}
 	}
-	widths := make([]int, len(t.head))
-	for _, row := range append([][]string{t.head}, t.rows...) {
+	widths := make([]int, len(t.columns))
+	for _, row := range append([][]string{t.columns}, t.rows...) {
 		for i, cell := range row {
 			widths[i] = max(widths[i], runewidth.StringWidth(cell))
 		}
@@ -172,17 +174,17 @@ func (s streams) grid(t sheet, wide bool) error {
 		for n, i := range columns {
 			cell := row[i]
 			if n < len(columns)-1 {
-				cell = runewidth.FillRight(cell, widths[i]) + gap
+				cell = runewidth.FillRight(cell, widths[i]) + columnGap
 			}
 			if paint {
-				cell = s.paintState(cell)
+				cell = s.styleState(cell)
 			}
 			b.WriteString(cell)
 		}
 		b.WriteByte('\n')
 	}
-	if slices.ContainsFunc(t.head, func(h string) bool { return h != "" }) {
-		line(t.head, false)
+	if slices.ContainsFunc(t.columns, func(h string) bool { return h != "" }) {
+		line(t.columns, false)
 	}
 	for _, row := range t.rows {
 		line(row, true)
@@ -193,49 +195,51 @@ func (s streams) grid(t sheet, wide bool) error {
 
 // The looks of text on a terminal.
 const (
-	bold   = "\x1b[1m"
-	red    = "\x1b[31m"
-	green  = "\x1b[32m"
-	yellow = "\x1b[33m"
-	dim    = "\x1b[2m"
-	plain  = "\x1b[0m"
+	styleBold   = "\x1b[1m"
+	styleRed    = "\x1b[31m"
+	styleGreen  = "\x1b[32m"
+	styleYellow = "\x1b[33m"
+	styleDim    = "\x1b[2m"
+	styleReset  = "\x1b[0m"
 )
 
-// stateLook is how the states of jobs look.
-var stateLook = map[string]string{
-	"SUCCEEDED": green, "PARTIAL": yellow, "FAILED": red, "REJECTED": red, "REFUSED": red, "CANCELLED": yellow, "EXPIRED": dim, "DELETED": dim,
+// stateStyles is how the states of jobs look.
+var stateStyles = map[string]string{
+	"SUCCEEDED": styleGreen, "PARTIAL": styleYellow, "FAILED": styleRed, "REJECTED": styleRed, "REFUSED": styleRed,
+	"CANCELLED": styleYellow, "EXPIRED": styleDim, "DELETED": styleDim,
 }
 
-func (s streams) paintState(cell string) string {
+func (s streams) styleState(cell string) string {
 	word := strings.TrimRight(cell, " ")
-	look, ok := stateLook[word]
-	if !ok || !s.coloured() {
+	look, ok := stateStyles[word]
+	if !ok || !s.colorEnabled() {
 		return cell
 	}
-	return look + word + plain + cell[len(word):]
+	return look + word + styleReset + cell[len(word):]
 }
 
-// paint gives text a look where there is a terminal that shows it.
-func (s streams) paint(look, text string) string {
-	if !s.coloured() {
+// applyStyle gives text a look where there is a terminal that shows it.
+func (s streams) applyStyle(look, text string) string {
+	if !s.colorEnabled() {
 		return text
 	}
-	return look + text + plain
+	return look + text + styleReset
 }
 
-// coloured reports whether what is printed may have colours.
-func (s streams) coloured() bool {
-	return terminal(s.out) && s.getenv("NO_COLOR") == "" && s.getenv("TERM") != "dumb"
+// colorEnabled reports whether what is printed may have colours.
+func (s streams) colorEnabled() bool {
+	return isTerminal(s.out) && s.getenv("NO_COLOR") == "" && s.getenv("TERM") != "dumb"
 }
 
-// terminal reports whether a writer is one.
-func terminal(w io.Writer) bool {
+// isTerminal reports whether a writer is one.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// printable makes text of unknown origin, such as a file's name, safe for a terminal: what is not to be seen is shown as a question mark.
-func printable(text string) string {
+// printableText makes text of unknown origin, such as a file's name, safe for a terminal: what is not to be seen is
+// shown as a question mark.
+func printableText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return ' '
@@ -248,24 +252,24 @@ func printable(text string) string {
 	}, text)
 }
 
-// clock writes a time for people; an unset one is a hyphen.
-func clock(t *timestamppb.Timestamp) string {
+// formatTime writes a time for people; an unset one is a hyphen.
+func formatTime(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return "-"
 	}
 	return t.AsTime().Local().Format(time.DateTime)
 }
 
-// dash stands where there is nothing.
-func dash(text string) string {
+// dashIfEmpty stands where there is nothing.
+func dashIfEmpty(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return printable(text)
+	return printableText(text)
 }
 
-// span writes a length of time for people: 340ms, 2.1s, 3m20s.
-func span(d time.Duration) string {
+// formatDuration writes a length of time for people: 340ms, 2.1s, 3m20s.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()

@@ -25,15 +25,17 @@ func TestMoments(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
-		"2h": now.Add(-2 * time.Hour), "7d": now.AddDate(0, 0, -7), "1w2d3h": now.AddDate(0, 0, -9).Add(-3 * time.Hour), "2026-11-01": time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC),
-		"2026-11-01T10:00:00Z": time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC), "2026-11-01 10:30": time.Date(2026, 11, 1, 10, 30, 0, 0, time.UTC),
+		"2h": now.Add(-2 * time.Hour), "7d": now.AddDate(0, 0, -7), "1w2d3h": now.AddDate(0, 0, -9).Add(-3 * time.Hour),
+		"2026-11-01":           time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC),
+		"2026-11-01T10:00:00Z": time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC),
+		"2026-11-01 10:30":     time.Date(2026, 11, 1, 10, 30, 0, 0, time.UTC),
 	} {
-		if got, err := moment("--since", text, now); err != nil || !got.AsTime().Equal(want) {
+		if got, err := parseMoment("--since", text, now); err != nil || !got.AsTime().Equal(want) {
 			t.Errorf("%s: got %v, %v, want %s", text, got.AsTime(), err, want)
 		}
 	}
 	for _, text := range []string{"yesterday", "-2h", "d", "7x", "1d1w", "99999999d"} {
-		if _, err := moment("--since", text, now); err == nil {
+		if _, err := parseMoment("--since", text, now); err == nil {
 			t.Errorf("%s: got no error", text)
 		}
 	}
@@ -41,13 +43,14 @@ func TestMoments(t *testing.T) {
 
 func TestPrintable(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"Überweisung.pdf": "Überweisung.pdf", "a\x1b[2Jb": "a?[2Jb", "a\nb\tc": "a b c", "\u202efdp.exe": "?fdp.exe", "\u009b31m": "?31m"} {
-		if got := printable(text); got != want {
+	for text, want := range map[string]string{"Überweisung.pdf": "Überweisung.pdf", "a\x1b[2Jb": "a?[2Jb",
+		"a\nb\tc": "a b c", "\u202efdp.exe": "?fdp.exe", "\u009b31m": "?31m"} {
+		if got := printableText(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 	var b bytes.Buffer
-	w := &cleanWriter{w: &b}
+	w := &controlFilter{w: &b}
 	for _, part := range []string{"a\x1b[2J\tü\f\n", "\u009b31m", "\xc2", "\x9bb\xc2", "\xa7"} { // controls and text that are cut in two as well
 		if n, err := w.Write([]byte(part)); err != nil || n != len(part) {
 			t.Errorf("write %q: %d, %v", part, n, err)
@@ -62,20 +65,21 @@ func TestOptionFlags(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
 		{"", "-"},
-		{"--retention 30d --page-timeout 90s --dedupe=false --artifacts text,json", "page-timeout=1m30s artifacts=text,json dedupe=false retention=720h0m0s"},
+		{"--retention 30d --page-timeout 90s --dedupe=false --artifacts text,json",
+			"page-timeout=1m30s artifacts=text,json dedupe=false retention=720h0m0s"},
 		{"--retention 0", "retention=0s"},
 		{"--document-timeout -5m", "error"},
 		{"--stall-timeout 1h", "error"}, // left out
 	} {
 		cmd := &cobra.Command{}
-		read := optionFlags(cmd, "stall-timeout")
+		read := addOptionFlags(cmd, "stall-timeout")
 		got := "error"
 		if cmd.ParseFlags(strings.Fields(tt.args)) == nil {
 			o, err := read()
 			if err != nil {
 				t.Fatalf("%s: %v", tt.args, err)
 			}
-			got = optionText(o)
+			got = formatOptions(o)
 		}
 		if got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.args, got, tt.want)
@@ -83,25 +87,27 @@ func TestOptionFlags(t *testing.T) {
 	}
 }
 
-func TestSheets(t *testing.T) {
+func TestTables(t *testing.T) {
 	t.Parallel()
-	jobs := []*inkstreamv1.Job{{Id: "x", State: inkstreamv1.Job_PARTIAL, Filename: "請求書.pdf", Labels: map[string]string{"b": "2", "a": "1"}}, {Id: "longer"}}
-	for how, want := range map[output]string{
+	jobs := []*inkstreamv1.Job{{Id: "x", State: inkstreamv1.Job_PARTIAL, Filename: "請求書.pdf",
+		Labels: map[string]string{"b": "2", "a": "1"}}, {Id: "longer"}}
+	for how, want := range map[outputFormat]string{
 		asTable: "ID      STATE              PAGES  CREATED  TOOK  FILE\nx       PARTIAL            0      -        -     請求書.pdf\nlonger  STATE_UNSPECIFIED  0      -        -     -\n",
 		asWide:  "LABELS", asJSON: `"labels": {`, asYAML: "\n  labels:\n",
 	} {
 		var b bytes.Buffer
 		s := streams{out: &b, err: &b, getenv: func(string) string { return "" }}
-		if err := s.show(how, jobSheet(jobs, "")); err != nil || !strings.Contains(b.String(), want) {
+		if err := s.printTable(how, jobTable(jobs, "")); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%s: got %v and\n%s\nwant %q", how, err, b.String(), want)
 		}
 	}
 }
 
 // A server that is busy is asked again when it says, and one that is away for as long as was wanted.
-func TestPatience(t *testing.T) {
+func TestRetryPolicy(t *testing.T) {
 	t.Parallel()
-	busy, err := status.New(codes.ResourceExhausted, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(5 * time.Second)})
+	busy, err := status.New(codes.ResourceExhausted,
+		"busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(5 * time.Second)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +131,7 @@ func TestPatience(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began, calls := time.Now(), 0
-				err := patience{away: tt.away}.try(context.Background(), func() error {
+				err := retryPolicy{unreachableLimit: tt.away}.runWithRetry(context.Background(), func() error {
 					calls++
 					if calls <= len(tt.errs) {
 						return tt.errs[calls-1]
@@ -133,7 +139,8 @@ func TestPatience(t *testing.T) {
 					return nil
 				})
 				if !errors.Is(err, tt.err) || calls != tt.calls || time.Since(began) != tt.took {
-					t.Errorf("got %v after %d calls and %s, want %v, %d and %s", err, calls, time.Since(began), tt.err, tt.calls, tt.took)
+					t.Errorf("got %v after %d calls and %s, want %v, %d and %s", err, calls, time.Since(began), tt.err, tt.calls,
+						tt.took)
 				}
 			})
 		})
@@ -150,7 +157,8 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 	write("work.key", "the-key\n")
-	write(".config/inkstream/config.yaml", "default: work\nprofiles:\n  work:\n    server: https://work.example.com\n    key_file: ~/work.key\n  lab:\n    server: grpc://lab:9090\n")
+	write(".config/inkstream/config.yaml",
+		"default: work\nprofiles:\n  work:\n    server: https://work.example.com\n    key_file: ~/work.key\n  lab:\n    server: grpc://lab:9090\n")
 	for _, tt := range []struct {
 		name        string
 		flags       connection
@@ -160,8 +168,10 @@ func TestProfiles(t *testing.T) {
 		{"the default profile", connection{}, nil, "https://work.example.com", "the-key"},
 		{"a named one", connection{profile: "lab"}, nil, "grpc://lab:9090", ""},
 		{"one of the environment", connection{}, shell{"INKSTREAM_PROFILE": "lab"}, "grpc://lab:9090", ""},
-		{"flags win", connection{server: "http://other", apiKey: "k"}, shell{"INKSTREAM_SERVER": "http://env"}, "http://other", "k"},
-		{"the environment wins over the profile", connection{}, shell{"INKSTREAM_SERVER": "http://env", "INKSTREAM_API_KEY": "e"}, "http://env", "e"},
+		{"flags win", connection{server: "http://other", apiKey: "k"}, shell{"INKSTREAM_SERVER": "http://env"},
+			"http://other", "k"},
+		{"the environment wins over the profile", connection{},
+			shell{"INKSTREAM_SERVER": "http://env", "INKSTREAM_API_KEY": "e"}, "http://env", "e"},
 		{"a profile's key is not sent elsewhere", connection{server: "http://other"}, nil, "http://other", ""},
 		{"nor to the environment's server", connection{}, shell{"INKSTREAM_SERVER": "http://env"}, "http://env", ""},
 	} {
@@ -169,10 +179,10 @@ func TestProfiles(t *testing.T) {
 		for k, v := range tt.env {
 			env[k] = v
 		}
-		e, err := tt.flags.resolve(streams{err: new(bytes.Buffer), getenv: func(n string) string { return env[n] }})
+		e, err := tt.flags.resolveEndpoint(streams{err: new(bytes.Buffer), getenv: func(n string) string { return env[n] }})
 		key := ""
-		if !e.key.Empty() {
-			key = e.key.Reveal()
+		if !e.key.IsEmpty() {
+			key = e.key.RevealText()
 		}
 		if err != nil || e.server != tt.server || key != tt.key {
 			t.Errorf("%s: got %q with key %q, %v, want %q with %q", tt.name, e.server, key, err, tt.server, tt.key)
@@ -261,10 +271,11 @@ func TestExpand(t *testing.T) {
 	}{
 		{[]string{dir}, []string{"a", "b/a", "b/c"}},
 		{[]string{filepath.Join(dir, "**/*.pdf")}, []string{"a", "b/a"}},
-		{[]string{filepath.Join(dir, "a.pdf"), filepath.Join(dir, "b/a.pdf"), filepath.Join(dir, "*.pdf")}, []string{"a", "a-2"}},
+		{[]string{filepath.Join(dir, "a.pdf"), filepath.Join(dir, "b/a.pdf"), filepath.Join(dir, "*.pdf")},
+			[]string{"a", "a-2"}},
 		{[]string{filepath.Join(dir, "b/d.txt")}, []string{"d"}},
 	} {
-		files, err := expand(tt.args)
+		files, err := expandInputs(tt.args)
 		var got []string
 		for _, f := range files {
 			got = append(got, f.folder)

@@ -19,11 +19,11 @@ import (
 type processFlags struct {
 	out, watch string
 	workers    int
-	how        output
+	how        outputFormat
 	options    func() (*inkstreamv1.JobOptions, error)
 }
 
-func newProcess(a *app) *cobra.Command {
+func newProcessCommand(a *app) *cobra.Command {
 	f := &processFlags{how: asTable}
 	cmd := &cobra.Command{
 		Use:   "process FILE|FOLDER|PATTERN...",
@@ -43,19 +43,19 @@ Exit codes: 0 every file succeeded, 1 error, 2 wrong usage, 3 some ended otherwi
   inkstream process --watch inbox`,
 		ValidArgsFunction: completePDFs,
 	}
-	cmd.Args = wantFiles(&f.watch)
+	cmd.Args = requireFiles(&f.watch)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "`folder` for the artifacts (required, but with --watch)")
 	flags.StringVar(&f.watch, "watch", "", "take the files that are put into this `folder`, until Ctrl-C")
 	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "pages worked on at once")
 	flags.Var(&f.how, "format", "how the summary is shown: table, wide, json, yaml")
-	f.options = optionFlags(cmd, "retention")
+	f.options = addOptionFlags(cmd, "retention")
 	completeValues(cmd, "format", formats...)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.process(cmd.Context(), args, f) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.processFiles(cmd.Context(), args, f) }
 	return cmd
 }
 
-func (a *app) process(ctx context.Context, args []string, f *processFlags) error {
+func (a *app) processFiles(ctx context.Context, args []string, f *processFlags) error {
 	if f.out == "" && f.watch == "" {
 		return usageError{errors.New("process: --output is missing")}
 	}
@@ -69,46 +69,48 @@ func (a *app) process(ctx context.Context, args []string, f *processFlags) error
 	opts.Lane = "batch"
 	meta := &inkstreamv1.UploadMetadata{Options: opts}
 	if f.watch != "" {
-		return a.pipeline(ctx, f.workers, func(ctx context.Context, c *client) error { return a.hot(ctx, c, f.watch, f.out, meta) })
+		return a.withOwnPipeline(ctx, f.workers,
+			func(ctx context.Context, c *client) error { return a.watchFolder(ctx, c, f.watch, f.out, meta) })
 	}
-	files, err := expand(args)
+	files, err := expandInputs(args)
 	if err != nil {
 		return usageError{fmt.Errorf("process: %w", err)}
 	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return err
 	}
-	var results []result
-	err = a.pipeline(ctx, f.workers, func(ctx context.Context, c *client) error {
-		e := &errand{c: c, bars: newProgress(a.streams, len(files)), meta: meta, wait: true}
-		e.fetchInto = func(i int) string { return filepath.Join(f.out, files[i].folder) }
-		defer e.bars.finish()
+	var results []uploadResult
+	err = a.withOwnPipeline(ctx, f.workers, func(ctx context.Context, c *client) error {
+		e := &uploader{client: c, progress: newProgress(a.streams, len(files)), meta: meta, wait: true}
+		e.artifactFolder = func(i int) string { return filepath.Join(f.out, files[i].folder) }
+		defer e.progress.finishBars()
 		var err error
-		results, err = e.run(ctx, files)
+		results, err = e.uploadFiles(ctx, files)
 		return err
 	})
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
-	if err := a.summary(f.how, results); err != nil {
+	if err := a.printSummary(f.how, results); err != nil {
 		return err
 	}
-	return verdict(results, true)
+	return resultsError(results, true)
 }
 
-// pipeline runs a pipeline of its own, in a temporary folder, while use does.
-func (a *app) pipeline(ctx context.Context, workers int, use func(ctx context.Context, c *client) error) error {
+// withOwnPipeline runs a pipeline of its own, in a temporary folder, while use does.
+func (a *app) withOwnPipeline(ctx context.Context, workers int, use func(ctx context.Context, c *client) error) error {
 	dir, err := os.MkdirTemp("", "inkstream-process-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	return standalone.With(ctx, standalone.ThrowAway(dir, workers), a.err, func(ctx context.Context, grpcAddr string) error {
-		c, err := dial("grpc://" + grpcAddr)
-		if err != nil {
-			return err
-		}
-		defer c.conn.Close()
-		return use(ctx, c)
-	})
+	return standalone.RunWith(ctx, standalone.EphemeralConfig(dir, workers), a.err,
+		func(ctx context.Context, grpcAddr string) error {
+			c, err := dialServer("grpc://" + grpcAddr)
+			if err != nil {
+				return err
+			}
+			defer c.conn.Close()
+			return use(ctx, c)
+		})
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// profile is a server that is talked to often.
-type profile struct {
+// serverProfile is a server that is talked to often.
+type serverProfile struct {
 	Server      string `yaml:"server"`
 	KeyFile     string `yaml:"key_file"`
 	CAFile      string `yaml:"ca_file"`
 	InsecureTLS bool   `yaml:"insecure_tls"`
 }
 
-// profiles is the configuration file.
-type profiles struct {
+// profileFile is the configuration file.
+type profileFile struct {
 	// Default names the profile that is taken where none is named.
-	Default  string             `yaml:"default"`
-	Profiles map[string]profile `yaml:"profiles"`
+	Default  string                   `yaml:"default"`
+	Profiles map[string]serverProfile `yaml:"profiles"`
 }
 
 // profileHelp is what help says of the file.
@@ -53,8 +53,8 @@ func configPath(s streams) string {
 }
 
 // readProfiles reads the configuration file; one that is not there is empty.
-func readProfiles(s streams) (profiles, string, error) {
-	var all profiles
+func readProfiles(s streams) (profileFile, string, error) {
+	var all profileFile
 	path := configPath(s)
 	if path == "" {
 		return all, path, nil
@@ -69,7 +69,7 @@ func readProfiles(s streams) (profiles, string, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return all, path, nil
 	}
-	// A field that nobody knows is a misspelt one.
+	// An unknown field is a misspelt one.
 	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&all); err != nil {
 		return all, path, fmt.Errorf("%s: %s", path, strings.TrimSpace(yaml.FormatError(err, false, true)))
 	}
@@ -77,14 +77,14 @@ func readProfiles(s streams) (profiles, string, error) {
 }
 
 // loadProfile returns the profile of a name, or the default one; none is fine where none was named.
-func loadProfile(s streams, name string) (profile, error) {
+func loadProfile(s streams, name string) (serverProfile, error) {
 	all, path, err := readProfiles(s)
 	if err != nil {
-		return profile{}, err
+		return serverProfile{}, err
 	}
-	name = first(name, all.Default)
+	name = firstNonEmpty(name, all.Default)
 	if name == "" {
-		return profile{}, nil
+		return serverProfile{}, nil
 	}
 	p, ok := all.Profiles[name]
 	switch {
@@ -95,7 +95,8 @@ func loadProfile(s streams, name string) (profile, error) {
 	case len(all.Profiles) == 0:
 		return p, fmt.Errorf("there is no profile %q: %s has none", name, path)
 	default:
-		return p, fmt.Errorf("there is no profile %q in %s; there are %s", name, path, strings.Join(slices.Sorted(maps.Keys(all.Profiles)), ", "))
+		return p, fmt.Errorf("there is no profile %q in %s; there are %s", name, path,
+			strings.Join(slices.Sorted(maps.Keys(all.Profiles)), ", "))
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// searchPage is how many hits are asked for at a time, at most.
-const searchPage = 100
+// searchPageSize is how many hits are asked for at a time, at most.
+const searchPageSize = 100
 
-func newSearch(a *app) *cobra.Command {
+func newSearchCommand(a *app) *cobra.Command {
 	req := &inkstreamv1.SearchRequest{}
 	var limit int
 	var since, until string
@@ -26,7 +26,7 @@ A query that begins with a hyphen, or that has quotes of its own, goes behind --
 		Example: `  inkstream search invoice 2024
   inkstream search --filename contract --since 30d 'terminat*'
   inkstream search -o json invoice | jq -r '.[] | "\(.job) \(.page)"'`,
-		Args: wantArgs(-1, "QUERY"),
+		Args: requireArgs(-1, "QUERY"),
 	}
 	f := cmd.Flags()
 	f.IntVar(&limit, "limit", 10, "how many pages at most")
@@ -38,8 +38,8 @@ A query that begins with a hyphen, or that has quotes of its own, goes behind --
 	f.Int32Var(&req.MinPages, "min-pages", 0, "only documents of at least so many pages")
 	f.Int32Var(&req.MaxPages, "max-pages", 0, "only documents of at most so many pages")
 	f.StringVar(&req.Job, "job", "", "only in this job")
-	completeFlag(cmd, "job", a.completeJobs)
-	how := outputFlag(cmd)
+	registerCompletion(cmd, "job", a.completeJobs)
+	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
 		if limit < 1 {
 			return usageError{fmt.Errorf("--limit %d: want 1 or more", limit)}
@@ -49,18 +49,18 @@ A query that begins with a hyphen, or that has quotes of its own, goes behind --
 		if err != nil {
 			return err
 		}
-		if req.CreateAfter, err = moment("--since", since, time.Now()); err != nil {
+		if req.CreateAfter, err = parseMoment("--since", since, time.Now()); err != nil {
 			return err
 		}
-		if req.CreateBefore, err = moment("--until", until, time.Now()); err != nil {
+		if req.CreateBefore, err = parseMoment("--until", until, time.Now()); err != nil {
 			return err
 		}
 		var hits []*inkstreamv1.SearchHit
 		for {
-			req.PageSize = int32(min(limit-len(hits), searchPage))
+			req.PageSize = int32(min(limit-len(hits), searchPageSize))
 			res, err := c.Search(cmd.Context(), req)
 			if err != nil {
-				return explain(err)
+				return explainError(err)
 			}
 			hits = append(hits, res.GetHits()...)
 			if req.PageToken = res.GetNextPageToken(); req.PageToken == "" || len(hits) >= limit {
@@ -73,26 +73,29 @@ A query that begins with a hyphen, or that has quotes of its own, goes behind --
 }
 
 // showHits prints what was found: for people, unless they ask for a table, each hit with what stands around it.
-func (a *app) showHits(how output, chosen bool, hits []*inkstreamv1.SearchHit, more bool) error {
-	if len(hits) == 0 && !how.machine() {
+func (a *app) showHits(how outputFormat, chosen bool, hits []*inkstreamv1.SearchHit, more bool) error {
+	if len(hits) == 0 && !how.isMachineReadable() {
 		fmt.Fprintln(a.err, "No page has that.")
 		return nil
 	}
 	if chosen {
-		t := sheet{head: []string{"JOB", "PAGE", "FILE", "CREATED", "SCORE", "SNIPPET"}, plain: 3, data: list(hits)}
+		t := table{columns: []string{"JOB", "PAGE", "FILE", "CREATED", "SCORE", "SNIPPET"}, plainColumns: 3,
+			data: protoMessages(hits)}
 		for _, h := range hits {
 			t.rows = append(t.rows, []string{
-				h.GetJob(), fmt.Sprint(h.GetPage()), dash(h.GetFilename()), clock(h.GetCreateTime()), fmt.Sprintf("%.3f", h.GetScore()),
-				a.snippet(h),
+				h.GetJob(), fmt.Sprint(h.GetPage()), dashIfEmpty(h.GetFilename()), formatTime(h.GetCreateTime()),
+				fmt.Sprintf("%.3f", h.GetScore()),
+				a.formatSnippet(h),
 			})
 		}
-		return a.show(how, t)
+		return a.printTable(how, t)
 	}
 	for i, h := range hits {
 		if i > 0 {
 			fmt.Fprintln(a.out)
 		}
-		fmt.Fprintf(a.out, "%s  page %d  %s\n    %s\n", a.paint(bold, dash(h.GetFilename())), h.GetPage(), a.paint(dim, h.GetJob()), a.snippet(h))
+		fmt.Fprintf(a.out, "%s  page %d  %s\n    %s\n", a.applyStyle(styleBold, dashIfEmpty(h.GetFilename())), h.GetPage(),
+			a.applyStyle(styleDim, h.GetJob()), a.formatSnippet(h))
 	}
 	if more {
 		fmt.Fprintf(a.err, "\nThere are more: --limit %d shows more of them.\n", 10*len(hits))
@@ -100,8 +103,8 @@ func (a *app) showHits(how output, chosen bool, hits []*inkstreamv1.SearchHit, m
 	return nil
 }
 
-// snippet returns a hit's piece of text on one line, with what matches set off where the terminal can.
-func (a *app) snippet(h *inkstreamv1.SearchHit) string {
+// formatSnippet returns a hit's piece of text on one line, with what matches set off where the terminal can.
+func (a *app) formatSnippet(h *inkstreamv1.SearchHit) string {
 	text := []rune(h.GetSnippet())
 	var b strings.Builder
 	at := 0
@@ -110,10 +113,10 @@ func (a *app) snippet(h *inkstreamv1.SearchHit) string {
 		if start < at || end < start || end > len(text) {
 			continue // not of this text
 		}
-		b.WriteString(printable(string(text[at:start])))
-		b.WriteString(a.paint(bold+yellow, printable(string(text[start:end]))))
+		b.WriteString(printableText(string(text[at:start])))
+		b.WriteString(a.applyStyle(styleBold+styleYellow, printableText(string(text[start:end]))))
 		at = end
 	}
-	b.WriteString(printable(string(text[at:])))
+	b.WriteString(printableText(string(text[at:])))
 	return strings.Join(strings.Fields(b.String()), " ")
 }

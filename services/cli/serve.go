@@ -13,7 +13,7 @@ import (
 	"inkstream.dev/services/standalone"
 )
 
-func newServe(s streams) *cobra.Command {
+func newServeCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Run every service in one process, with an embedded NATS server",
@@ -25,7 +25,7 @@ Each flag is an environment variable too: --ocr.workers is OCR_WORKERS. A flag g
 		// The flags are those of the services, each also an environment variable; the standard flag package reads them.
 		DisableFlagParsing: true,
 	}
-	described := describeServe()
+	described := newServeFlagSet()
 	cmd.Flags().AddGoFlagSet(described) // for the manual page
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var names []string
@@ -55,8 +55,9 @@ Each flag is an environment variable too: --ocr.workers is OCR_WORKERS. A flag g
 	return cmd
 }
 
-// describeServe returns the flags of serve. They are registered by the one who reads them, so they are read from a line that only asks for help.
-func describeServe() *flag.FlagSet {
+// newServeFlagSet returns the flags of serve. They are registered by the one who reads them, so they are read from a
+// line that only asks for help.
+func newServeFlagSet() *flag.FlagSet {
 	cfg := standalone.DefaultConfig()
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)

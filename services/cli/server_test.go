@@ -21,11 +21,11 @@ import (
 // startServer runs the whole pipeline until the test ends.
 func startServer(t *testing.T, change func(*standalone.Config)) standalone.Addrs {
 	t.Helper()
-	cfg := standalone.ThrowAway(t.TempDir(), 2)
+	cfg := standalone.EphemeralConfig(t.TempDir(), 2)
 	if change != nil {
 		change(&cfg)
 	}
-	tel, err := telemetry.Setup(t.Context(), cfg.Telemetry, os.Stderr)
+	tel, err := telemetry.SetUpTelemetry(t.Context(), cfg.Telemetry, os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,8 @@ type shell map[string]string
 func (env shell) run(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), streams{out: &stdout, err: &stderr, getenv: func(name string) string { return env[name] }}, args)
+	code = runCommandLine(t.Context(), streams{out: &stdout, err: &stderr,
+		getenv: func(name string) string { return env[name] }}, args)
 	return code, stdout.String(), stderr.String()
 }
 
@@ -83,13 +84,14 @@ func TestCommands(t *testing.T) {
 		t.Parallel()
 		submitMany(t, "http://"+addrs.HTTP)
 	})
-	for name, server := range map[string]string{"rest": "http://" + addrs.HTTP, "grpc": "grpc://" + addrs.GRPC, "found out": addrs.HTTP} {
+	for name, server := range map[string]string{"rest": "http://" + addrs.HTTP, "grpc": "grpc://" + addrs.GRPC,
+		"found out": addrs.HTTP} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			label := "by=" + strings.ReplaceAll(name, " ", "-")
 			env := shell{"INKSTREAM_SERVER": server}
 			doc := pdftest.BornDigital(3)
-			path := doc.Write(t)
+			path := doc.WriteFile(t)
 			out := env.want(t, 0, "SUCCEEDED", "submit", "--wait", "--dedupe=false", "--label", label, "--pages", "1-3", path)
 			id := strings.Fields(out)[0]
 			env.want(t, 0, "3 of 3: 3 native_text", "get", id, "--wait", "30s")
@@ -109,7 +111,8 @@ func TestCommands(t *testing.T) {
 func wantResults(t *testing.T, env shell, id string, doc pdftest.File) {
 	t.Helper()
 	env.want(t, 0, doc.Pages[2].Marker, "text", id)
-	if out := env.want(t, 0, doc.Pages[1].Marker, "text", id, "--page", "2"); strings.Contains(out, doc.Pages[0].Marker) || strings.Contains(out, "\f") {
+	if out := env.want(t, 0, doc.Pages[1].Marker, "text", id, "--page", "2"); strings.Contains(out,
+		doc.Pages[0].Marker) || strings.Contains(out, "\f") {
 		t.Errorf("page 2 alone: got %q, with more than that", out)
 	}
 	env.want(t, exitError, "the document has 3 pages", "text", id, "--page", "4")
@@ -117,7 +120,8 @@ func wantResults(t *testing.T, env shell, id string, doc pdftest.File) {
 	dir := t.TempDir()
 	env.want(t, 0, "2 files", "artifacts", id, "text.txt", "*.md", "-d", dir)
 	for _, name := range []string{"text.txt", "document.md"} {
-		if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Contains(data, []byte(doc.Pages[0].Marker)) {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil ||
+			!bytes.Contains(data, []byte(doc.Pages[0].Marker)) {
 			t.Errorf("%s: got %d bytes, %v, want the first page's text", name, len(data), err)
 		}
 	}
@@ -139,7 +143,8 @@ func wantLists(t *testing.T, env shell, id, label string, doc pdftest.File) {
 	env.want(t, 0, "No job is like that", "list", "--label", label, "--until", "1h")
 	var jobs []struct{ ID, State string }
 	out := env.want(t, 0, "", "list", "--label", label, "-o", "json")
-	if err := json.Unmarshal([]byte(out), &jobs); err != nil || len(jobs) != 1 || jobs[0].ID != id || jobs[0].State != "SUCCEEDED" {
+	if err := json.Unmarshal([]byte(out), &jobs); err != nil || len(jobs) != 1 || jobs[0].ID != id ||
+		jobs[0].State != "SUCCEEDED" {
 		t.Errorf("list as JSON: got %+v, %v, want %s", jobs, err, id)
 	}
 	env.want(t, 0, "page 3", "search", "--label", label, doc.Pages[2].Marker)
@@ -185,7 +190,8 @@ func submitMany(t *testing.T, server string) {
 	t.Helper()
 	env := shell{"INKSTREAM_SERVER": server}
 	dir, out := t.TempDir(), t.TempDir()
-	for name, data := range map[string][]byte{"a.pdf": pdftest.BornDigital(1).PDF, "b/b.pdf": pdftest.BornDigital(2).PDF, "c.pdf": []byte("no PDF"), "d.pdf": nil} {
+	for name, data := range map[string][]byte{"a.pdf": pdftest.BornDigital(1).PDF, "b/b.pdf": pdftest.BornDigital(2).PDF,
+		"c.pdf": []byte("no PDF"), "d.pdf": nil} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +199,8 @@ func submitMany(t *testing.T, server string) {
 			t.Fatal(err)
 		}
 	}
-	stdout := env.want(t, exitSome, "", "submit", "--wait", "-d", out, "-o", "json", filepath.Join(dir, "**/*.pdf"), filepath.Join(dir, "a.pdf"))
+	stdout := env.want(t, exitPartial, "", "submit", "--wait", "-d", out, "-o", "json", filepath.Join(dir, "**/*.pdf"),
+		filepath.Join(dir, "a.pdf"))
 	var got []struct {
 		File  string
 		Job   struct{ State string }
@@ -240,7 +247,8 @@ func (u *until) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hotFolder has a folder watched until a file has got into its place, twice: the second time it is the same document, and becomes no other job.
+// hotFolder has a folder watched until a file has got into its place, twice: the second time it is the same document,
+// and becomes no other job.
 func hotFolder(t *testing.T, env shell) {
 	t.Helper()
 	dir := t.TempDir()
@@ -249,7 +257,8 @@ func hotFolder(t *testing.T, env shell) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		u := &until{texts: texts, done: stop}
-		code := run(ctx, streams{out: io.Discard, err: u, getenv: func(n string) string { return env[n] }}, []string{"submit", "--watch", dir, "--label", "hot=yes"})
+		code := runCommandLine(ctx, streams{out: io.Discard, err: u, getenv: func(n string) string { return env[n] }},
+			[]string{"submit", "--watch", dir, "--label", "hot=yes"})
 		if code != 0 {
 			t.Errorf("watch: got exit code %d, want 0\n%s", code, u.all.String())
 		}
@@ -264,12 +273,14 @@ func hotFolder(t *testing.T, env shell) {
 	watch("SUCCEEDED  a.pdf", "REJECTED  c.pdf")
 	put("b.pdf", doc.PDF)
 	watch("SUCCEEDED  b.pdf")
-	for _, name := range []string{"done/a.pdf", "done/a/text.txt", "done/b.pdf", "done/b/document.md", "failed/c.pdf", "failed/c.error.txt"} {
+	for _, name := range []string{"done/a.pdf", "done/a/text.txt", "done/b.pdf", "done/b/document.md", "failed/c.pdf",
+		"failed/c.error.txt"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
-	if out := env.want(t, 0, "", "list", "-q", "--label", "hot=yes", "--state", "succeeded"); strings.Count(out, "\n") != 1 {
+	if out := env.want(t, 0, "", "list", "-q", "--label", "hot=yes", "--state", "succeeded"); strings.Count(out,
+		"\n") != 1 {
 		t.Errorf("jobs of two files with the same bytes: got %q, want one", out)
 	}
 }

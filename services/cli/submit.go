@@ -19,11 +19,11 @@ type submitFlags struct {
 	key, lane, webhook string
 	watch, fetch       string
 	labels             []string
-	how                *output
+	how                *outputFormat
 	options            func() (*inkstreamv1.JobOptions, error)
 }
 
-func newSubmit(a *app) *cobra.Command {
+func newSubmitCommand(a *app) *cobra.Command {
 	f := &submitFlags{}
 	cmd := &cobra.Command{
 		Use:   "submit FILE|FOLDER|PATTERN...",
@@ -44,30 +44,34 @@ good and takes every PDF that is put into the folder: see below.
   inkstream submit --watch inbox`,
 		ValidArgsFunction: completePDFs,
 	}
-	cmd.Args = wantFiles(&f.watch)
+	cmd.Args = requireFiles(&f.watch)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.wait, "wait", false, "wait until every job has ended")
-	flags.StringVarP(&f.fetch, "dir", "d", "", "with --wait: fetch what the jobs yield into this `folder`, one folder for each file")
+	flags.StringVarP(&f.fetch, "dir", "d", "",
+		"with --wait: fetch what the jobs yield into this `folder`, one folder for each file")
 	flags.StringVar(&f.watch, "watch", "", "take the files that are put into this `folder`, until Ctrl-C")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print ids alone")
 	flags.StringVar(&f.key, "idempotency-key", "", "answer the same job for the same key; one file only")
 	flags.StringVar(&f.lane, "lane", "", "interactive (the default) or batch")
 	flags.StringArrayVar(&f.labels, "label", nil, "give the jobs this `key=value`; may be repeated")
 	flags.StringVar(&f.webhook, "webhook", "", "`URL` that is told when a job ends")
-	f.options = optionFlags(cmd)
-	f.how = outputFlag(cmd)
+	f.options = addOptionFlags(cmd)
+	f.how = addOutputFlag(cmd)
 	completeValues(cmd, "lane", "interactive", "batch")
-	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error { return a.submit(cmd, c, args, f) })
+	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client,
+		args []string) error {
+		return a.submitInputs(cmd, c, args, f)
+	})
 	return cmd
 }
 
-func (a *app) submit(cmd *cobra.Command, c *client, args []string, f *submitFlags) error {
+func (a *app) submitInputs(cmd *cobra.Command, c *client, args []string, f *submitFlags) error {
 	opts, err := f.options()
 	if err != nil {
 		return usageError{err}
 	}
 	opts.Lane = f.lane
-	labels, err := labelsOf(f.labels)
+	labels, err := parseLabels(f.labels)
 	if err != nil {
 		return err
 	}
@@ -76,11 +80,11 @@ func (a *app) submit(cmd *cobra.Command, c *client, args []string, f *submitFlag
 	case f.watch != "" && (f.wait || f.key != "" || f.fetch != ""):
 		return usageError{errors.New("submit: --watch goes without --wait, -d and --idempotency-key")}
 	case f.watch != "":
-		return a.hot(cmd.Context(), c, f.watch, "", meta)
+		return a.watchFolder(cmd.Context(), c, f.watch, "", meta)
 	case f.fetch != "" && !f.wait:
 		return usageError{errors.New("submit: -d goes with --wait")}
 	}
-	files, err := expand(args)
+	files, err := expandInputs(args)
 	if err != nil {
 		return usageError{fmt.Errorf("submit: %w", err)}
 	}
@@ -90,68 +94,70 @@ func (a *app) submit(cmd *cobra.Command, c *client, args []string, f *submitFlag
 	return a.submitFiles(cmd.Context(), c, files, meta, f)
 }
 
-func (a *app) submitFiles(ctx context.Context, c *client, files []input, meta *inkstreamv1.UploadMetadata, f *submitFlags) error {
+func (a *app) submitFiles(ctx context.Context, c *client, files []inputFile, meta *inkstreamv1.UploadMetadata,
+	f *submitFlags) error {
 	waits := 0 // without waiting, a progress is worth its place only where there is much to send
 	if f.wait || len(files) > maxUploads {
 		waits = len(files)
 	}
-	e := &errand{c: c, bars: newProgress(a.streams, waits), meta: meta, wait: f.wait}
+	e := &uploader{client: c, progress: newProgress(a.streams, waits), meta: meta, wait: f.wait}
 	if f.fetch != "" {
-		e.fetchInto = func(i int) string { return filepath.Join(f.fetch, files[i].folder) }
+		e.artifactFolder = func(i int) string { return filepath.Join(f.fetch, files[i].folder) }
 	}
 	// Between bars that are being drawn, ids have no place: they come at the end, or in the table.
-	drawn := e.bars.bars != nil && terminal(a.out)
+	drawn := e.progress.bars != nil && isTerminal(a.out)
 	var held strings.Builder
-	ids := &inOrder{lines: make([]string, len(files)), print: func(line string) { fmt.Fprint(a.out, line) }}
+	ids := &orderedPrinter{lines: make([]string, len(files)), print: func(line string) { fmt.Fprint(a.out, line) }}
 	if drawn {
 		ids.print = func(line string) { held.WriteString(line) }
 	}
-	if !f.how.machine() && (f.quiet || !f.wait || !drawn) {
-		e.taken = func(i int, r *result) { ids.put(i, a.idLine(r, f.quiet, e.bars)) }
+	if !f.how.isMachineReadable() && (f.quiet || !f.wait || !drawn) {
+		e.onAccepted = func(i int, r *uploadResult) { ids.putLine(i, a.submittedIDLine(r, f.quiet, e.progress)) }
 	}
-	results, err := e.run(ctx, files)
-	e.bars.finish()
+	results, err := e.uploadFiles(ctx, files)
+	e.progress.finishBars()
 	fmt.Fprint(a.out, held.String())
 	if ctx.Err() != nil && f.wait {
 		fmt.Fprintln(a.err, "What the server has taken goes on there; 'inkstream list' shows it.")
 	}
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	switch {
-	case f.how.machine():
-		all, err := outcomesOf(results)
+	case f.how.isMachineReadable():
+		all, err := fileOutcomes(results)
 		if err != nil {
 			return err
 		}
-		if err := a.encode(*f.how, all); err != nil {
+		if err := a.printEncoded(*f.how, all); err != nil {
 			return err
 		}
 	case f.wait && !f.quiet:
-		if err := a.summary(*f.how, results); err != nil {
+		if err := a.printSummary(*f.how, results); err != nil {
 			return err
 		}
 	}
-	return verdict(results, f.wait)
+	return resultsError(results, f.wait)
 }
 
-// idLine is what is printed of a file that was sent; of one that became no job nothing, for that is told as an error.
-func (a *app) idLine(r *result, quiet bool, bars *progress) string {
+// submittedIDLine is what is printed of a file that was sent; of one that became no job nothing, for that is told as
+// an error.
+func (a *app) submittedIDLine(r *uploadResult, quiet bool, bars *progress) string {
 	switch {
 	case r.err != nil && bars.bars != nil:
 		return "" // said above the bars
 	case r.err != nil:
-		fmt.Fprintf(a.err, "%s: %v\n", printable(r.path), explain(r.err))
+		fmt.Fprintf(a.err, "%s: %v\n", printableText(r.path), explainError(r.err))
 		return ""
 	case quiet:
 		return r.job.GetId() + "\n"
 	default:
-		return fmt.Sprintf("%s  %s\n", r.job.GetId(), printable(r.path))
+		return fmt.Sprintf("%s  %s\n", r.job.GetId(), printableText(r.path))
 	}
 }
 
-// inOrder prints lines in the order of their numbers, as soon as those before are there.
-type inOrder struct {
+// orderedPrinter prints lines in the order of their numbers, as soon as those before are there.
+type orderedPrinter struct {
 	print func(string)
 
 	mu    sync.Mutex // guards all below
@@ -160,7 +166,7 @@ type inOrder struct {
 	next  int
 }
 
-func (o *inOrder) put(i int, line string) {
+func (o *orderedPrinter) putLine(i int, line string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ready == nil {

@@ -14,8 +14,8 @@ import (
 	"inkstream.dev/pkg/service"
 )
 
-// build is what is known of the program.
-type build struct {
+// buildInfo is what is known of the program.
+type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
 	Modified bool   `json:"modified,omitempty"`
@@ -23,11 +23,12 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-func newVersion(a *app) *cobra.Command {
+func newVersionCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print the version of this command", Args: usageArgs(cobra.NoArgs)}
-	how := outputFlag(cmd)
+	how := addOutputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		b := build{Version: service.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+		b := buildInfo{Version: service.Version, Commit: service.Revision, Go: runtime.Version(),
+			Platform: runtime.GOOS + "/" + runtime.GOARCH}
 		if info, ok := debug.ReadBuildInfo(); ok {
 			for _, s := range info.Settings {
 				switch s.Key {
@@ -38,8 +39,8 @@ func newVersion(a *app) *cobra.Command {
 				}
 			}
 		}
-		if how.machine() {
-			return a.encode(*how, b)
+		if how.isMachineReadable() {
+			return a.printEncoded(*how, b)
 		}
 		fmt.Fprintf(a.out, "inkstream %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 		if *how == asWide && b.Commit != "" {
@@ -50,27 +51,27 @@ func newVersion(a *app) *cobra.Command {
 	return cmd
 }
 
-// unmark keeps asterisks in texts from being taken for marks, as manual pages are written from Markdown.
-func unmark(cmd *cobra.Command) {
+// escapeAsterisks keeps asterisks in texts from being taken for marks, as manual pages are written from Markdown.
+func escapeAsterisks(cmd *cobra.Command) {
 	cmd.Long = strings.ReplaceAll(cmd.Long, "*", `\*`)
 	cmd.Short = strings.ReplaceAll(cmd.Short, "*", `\*`)
 	for _, c := range cmd.Commands() {
-		unmark(c)
+		escapeAsterisks(c)
 	}
 }
 
-func newMan(a *app) *cobra.Command {
+func newManCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "man FOLDER",
 		Short:   "Write the manual pages into a folder",
 		Example: "  inkstream man ~/.local/share/man/man1 && man inkstream-submit",
-		Args:    wantArgs(1, "FOLDER"),
+		Args:    requireArgs(1, "FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
 			root := cmd.Root()
-			unmark(root)
+			escapeAsterisks(root)
 			root.InitDefaultCompletionCmd()
 			head := &doc.GenManHeader{Section: "1", Source: "Inkstream " + service.Version, Manual: "Inkstream"}
 			root.DisableAutoGenTag = true
@@ -81,7 +82,8 @@ func newMan(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "%d manual pages are in %s; 'man -l %s' shows the first.\n", len(pages), args[0], filepath.Join(args[0], "inkstream.1"))
+			fmt.Fprintf(a.out, "%d manual pages are in %s; 'man -l %s' shows the first.\n", len(pages), args[0],
+				filepath.Join(args[0], "inkstream.1"))
 			return nil
 		},
 	}

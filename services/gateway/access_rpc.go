@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -19,8 +21,8 @@ import (
 )
 
 const (
-	noKey            fault.Code = "KEY_NOT_FOUND"
-	noWebhook        fault.Code = "WEBHOOK_NOT_FOUND"
+	keyNotFound      fault.Code = "KEY_NOT_FOUND"
+	webhookNotFound  fault.Code = "WEBHOOK_NOT_FOUND"
 	authOff          fault.Code = "AUTH_OFF"
 	webhookForbidden fault.Code = "WEBHOOK_FORBIDDEN"
 )
@@ -28,13 +30,13 @@ const (
 // openAccess makes ready what decides about callers, and the webhooks. The context must last as long as the service.
 func (s *Service) openAccess(ctx context.Context) error {
 	var err error
-	js := s.env.Bus.JetStream()
+	js := s.deps.Bus.JetStream()
 	if s.hooks, err = webhook.OpenHooks(ctx, js, s.log); err != nil {
 		return err
 	}
 	s.dispatcher = webhook.NewDispatcher(webhook.Config{
-		Policy: s.hookPolicy(), Secret: s.cfg.Access.WebhookSecret.Reveal(),
-	}, js, s.hooks, s.hookedJob, s.log)
+		Policy: s.webhookPolicy(), Secret: s.cfg.Access.WebhookSecret.RevealText(),
+	}, js, s.hooks, s.loadWebhookJob, s.log)
 	if s.cfg.Access.Auth != AuthKeys {
 		return nil
 	}
@@ -48,16 +50,29 @@ func (s *Service) openAccess(ctx context.Context) error {
 		}
 	}
 	s.auth = access.NewAuthenticator(s.keys, tokens)
-	return s.firstKey(ctx)
+	return s.ensureAdminKey(ctx)
 }
 
-// firstKey makes an admin key where there is none, for without one nobody could make any.
-func (s *Service) firstKey(ctx context.Context) error {
+// ensureAdminKey makes an admin key where there is none: without one, no caller can make any key. Where the file is
+// there already, the key in it becomes that key: so several gateways that start at once can have the same.
+func (s *Service) ensureAdminKey(ctx context.Context) error {
 	file := s.cfg.Access.AdminKeyFile
-	if file == "" || s.keys.HasAdmin(tenant(ctx)) {
+	if file == "" || s.keys.HasAdminKey(tenantFromContext(ctx)) {
 		return nil
 	}
-	_, secret, err := s.keys.Create(ctx, access.Key{Tenant: tenant(ctx), Scopes: []access.Scope{access.Admin}, Name: "first admin key"})
+	key := access.Key{Tenant: tenantFromContext(ctx), Scopes: []access.Scope{access.Admin}, Name: "first admin key"}
+	given, err := os.ReadFile(file)
+	if err == nil {
+		if err := s.keys.ImportKey(ctx, key, strings.TrimSpace(string(given))); err != nil {
+			return fmt.Errorf("file %s of the first admin key: %w", file, err)
+		}
+		s.log.WarnContext(ctx, "there was no admin key: the one in the file is taken", "file", file)
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("file of the first admin key: %w", err)
+	}
+	_, secret, err := s.keys.CreateKey(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -80,13 +95,14 @@ func (s *Service) CreateKey(ctx context.Context, req *inkstreamv1.CreateKeyReque
 		Tenant: req.GetTenant(), Name: req.GetName(),
 		Quota: access.Quota{Jobs: int(req.GetMaxJobs()), BytesPerDay: req.GetMaxBytesPerDay()},
 	}
-	switch own := tenant(ctx); key.Tenant {
+	switch own := tenantFromContext(ctx); key.Tenant {
 	case "", own:
 		key.Tenant = own
 	default:
 		// The default tenant's administrators run the server; others are at home in their own tenant alone.
 		if own != job.DefaultTenant {
-			return nil, fault.New(permissionDenied, "only administrators of the tenant %s may make keys for other tenants", job.DefaultTenant)
+			return nil, fault.New(permissionDenied, "only administrators of the tenant %s may make keys for other tenants",
+				job.DefaultTenant)
 		}
 	}
 	for _, scope := range req.GetScopes() {
@@ -95,18 +111,18 @@ func (s *Service) CreateKey(ctx context.Context, req *inkstreamv1.CreateKeyReque
 	slices.Sort(key.Scopes)
 	if t := req.GetExpireTime(); t != nil {
 		var err error
-		if key.ExpireTime, err = timeOf("expire_time", t); err != nil {
+		if key.ExpireTime, err = parseTimestamp("expire_time", t); err != nil {
 			return nil, err
 		}
 		if !key.ExpireTime.After(time.Now()) {
 			return nil, invalidField(fault.InvalidArgument, "expire_time", "the key would expire in the past")
 		}
 	}
-	key, secret, err := s.keys.Create(ctx, key)
+	key, secret, err := s.keys.CreateKey(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return viewKey(key, secret), nil
+	return keyToProto(key, secret), nil
 }
 
 // ListKeys answers the tenant's keys.
@@ -115,8 +131,8 @@ func (s *Service) ListKeys(ctx context.Context, _ *inkstreamv1.ListKeysRequest) 
 		return nil, errAuthOff()
 	}
 	resp := &inkstreamv1.ListKeysResponse{}
-	for _, key := range s.keys.List(tenant(ctx)) {
-		resp.Keys = append(resp.Keys, viewKey(key, ""))
+	for _, key := range s.keys.ListKeys(tenantFromContext(ctx)) {
+		resp.Keys = append(resp.Keys, keyToProto(key, ""))
 	}
 	return resp, nil
 }
@@ -126,14 +142,14 @@ func (s *Service) RotateKey(ctx context.Context, req *inkstreamv1.RotateKeyReque
 	if s.keys == nil {
 		return nil, errAuthOff()
 	}
-	key, secret, err := s.keys.Rotate(ctx, tenant(ctx), req.GetId())
+	key, secret, err := s.keys.RotateKey(ctx, tenantFromContext(ctx), req.GetId())
 	if errors.Is(err, access.ErrNoKey) {
-		return nil, fault.New(noKey, "there is no such key")
+		return nil, fault.New(keyNotFound, "there is no such key")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return viewKey(key, secret), nil
+	return keyToProto(key, secret), nil
 }
 
 // RevokeKey removes a key.
@@ -141,9 +157,9 @@ func (s *Service) RevokeKey(ctx context.Context, req *inkstreamv1.RevokeKeyReque
 	if s.keys == nil {
 		return nil, errAuthOff()
 	}
-	err := s.keys.Revoke(ctx, tenant(ctx), req.GetId())
+	err := s.keys.RevokeKey(ctx, tenantFromContext(ctx), req.GetId())
 	if errors.Is(err, access.ErrNoKey) {
-		return nil, fault.New(noKey, "there is no such key")
+		return nil, fault.New(keyNotFound, "there is no such key")
 	}
 	if err != nil {
 		return nil, err
@@ -155,9 +171,10 @@ func errAuthOff() error {
 	return fault.New(authOff, "the server asks nobody for a key; start it with --auth=keys to have keys")
 }
 
-func viewKey(key access.Key, secret string) *inkstreamv1.Key {
+func keyToProto(key access.Key, secret string) *inkstreamv1.Key {
 	v := &inkstreamv1.Key{
-		Id: key.ID, Tenant: key.Tenant, Name: key.Name, CreateTime: timestamp(key.CreateTime), ExpireTime: timestamp(key.ExpireTime), Secret: secret,
+		Id: key.ID, Tenant: key.Tenant, Name: key.Name, CreateTime: timeToProto(key.CreateTime),
+		ExpireTime: timeToProto(key.ExpireTime), Secret: secret,
 		MaxJobs: int32(key.Quota.Jobs), MaxBytesPerDay: key.Quota.BytesPerDay,
 	}
 	for _, scope := range key.Scopes {
@@ -166,41 +183,43 @@ func viewKey(key access.Key, secret string) *inkstreamv1.Key {
 	return v
 }
 
-func (s *Service) hookPolicy() webhook.Policy {
+func (s *Service) webhookPolicy() webhook.Policy {
 	return webhook.Policy{AllowPrivate: s.cfg.Access.WebhookPrivate}
 }
 
 // CreateWebhook has an address told of every job of the tenant that ends.
-func (s *Service) CreateWebhook(ctx context.Context, req *inkstreamv1.CreateWebhookRequest) (*inkstreamv1.Webhook, error) {
-	if err := s.hookPolicy().CheckURL(req.GetUrl()); err != nil {
+func (s *Service) CreateWebhook(ctx context.Context,
+	req *inkstreamv1.CreateWebhookRequest) (*inkstreamv1.Webhook, error) {
+	if err := s.webhookPolicy().CheckURL(req.GetUrl()); err != nil {
 		return nil, invalidField(webhookForbidden, "url", "%s", err)
 	}
-	hook, err := s.hooks.Create(ctx, tenant(ctx), req.GetUrl())
+	hook, err := s.hooks.CreateHook(ctx, tenantFromContext(ctx), req.GetUrl())
 	if errors.Is(err, webhook.ErrTooMany) {
 		return nil, fault.New(quotaExceeded, "%s", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	v := viewHook(hook)
+	v := webhookToProto(hook)
 	v.Secret = hook.Secret
 	return v, nil
 }
 
 // ListWebhooks answers the tenant's webhooks.
-func (s *Service) ListWebhooks(ctx context.Context, _ *inkstreamv1.ListWebhooksRequest) (*inkstreamv1.ListWebhooksResponse, error) {
+func (s *Service) ListWebhooks(ctx context.Context,
+	_ *inkstreamv1.ListWebhooksRequest) (*inkstreamv1.ListWebhooksResponse, error) {
 	resp := &inkstreamv1.ListWebhooksResponse{}
-	for _, hook := range s.hooks.List(tenant(ctx)) {
-		resp.Webhooks = append(resp.Webhooks, viewHook(hook))
+	for _, hook := range s.hooks.ListHooks(tenantFromContext(ctx)) {
+		resp.Webhooks = append(resp.Webhooks, webhookToProto(hook))
 	}
 	return resp, nil
 }
 
 // DeleteWebhook ends a webhook.
 func (s *Service) DeleteWebhook(ctx context.Context, req *inkstreamv1.DeleteWebhookRequest) (*emptypb.Empty, error) {
-	err := s.hooks.Delete(ctx, tenant(ctx), req.GetId())
+	err := s.hooks.Delete(ctx, tenantFromContext(ctx), req.GetId())
 	if errors.Is(err, webhook.ErrNoHook) {
-		return nil, fault.New(noWebhook, "there is no such webhook")
+		return nil, fault.New(webhookNotFound, "there is no such webhook")
 	}
 	if err != nil {
 		return nil, err
@@ -208,24 +227,24 @@ func (s *Service) DeleteWebhook(ctx context.Context, req *inkstreamv1.DeleteWebh
 	return &emptypb.Empty{}, nil
 }
 
-func viewHook(h webhook.Hook) *inkstreamv1.Webhook {
-	return &inkstreamv1.Webhook{Id: h.ID, Url: h.URL, CreateTime: timestamp(h.CreateTime)}
+func webhookToProto(h webhook.Hook) *inkstreamv1.Webhook {
+	return &inkstreamv1.Webhook{Id: h.ID, Url: h.URL, CreateTime: timeToProto(h.CreateTime)}
 }
 
-// hookedJob tells the webhooks about a job.
-func (s *Service) hookedJob(ctx context.Context, tenant, id string) (webhook.Job, error) {
-	rec, err := s.env.Jobs.Load(ctx, tenant, job.ID(id))
-	if errors.Is(err, job.ErrNotFound) || err == nil && rec.State.Gone() {
+// loadWebhookJob tells the webhooks about a job.
+func (s *Service) loadWebhookJob(ctx context.Context, tenant, id string) (webhook.Job, error) {
+	rec, err := s.deps.Jobs.LoadRecord(ctx, tenant, job.ID(id))
+	if errors.Is(err, job.ErrNotFound) || err == nil && rec.State.IsGone() {
 		return webhook.Job{}, webhook.ErrNoJob
 	}
 	if err != nil {
 		return webhook.Job{}, err
 	}
-	p, err := s.progress(ctx, rec)
+	p, err := s.loadProgress(ctx, rec)
 	if err != nil {
 		return webhook.Job{}, err
 	}
-	body, err := encodeJSON(viewOf(rec, p))
+	body, err := encodeJSON(jobToProto(rec, p))
 	if err != nil {
 		return webhook.Job{}, err
 	}

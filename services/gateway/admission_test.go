@@ -24,11 +24,11 @@ import (
 	"inkstream.dev/services/gateway/access"
 )
 
-// fill queues n documents that nobody works on.
-func (r *rig) fill(n int) {
+// fillQueue queues n documents that no stage works on.
+func (r *fixture) fillQueue(n int) {
 	r.t.Helper()
 	for i := range n {
-		err := r.env.Bus.Publish(r.t.Context(), bus.Message{
+		err := r.deps.Bus.Publish(r.t.Context(), bus.Message{
 			Stage: bus.Ingest, Lane: bus.Batch, Unit: "document",
 			Task: &busv1.IngestTask{Unit: &busv1.Unit{Tenant: "default", Job: "j" + strconv.Itoa(i), Run: 1}},
 		})
@@ -53,30 +53,31 @@ func TestOverload(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := start(t, func(s *setup) {
+			r := startGateway(t, func(s *fixtureOptions) {
 				s.cfg.MaxBacklog = tt.max
-				s.bus = bustest.Provisioned(t, bus.Topology{MaxTasks: 10})
+				s.bus = bustest.NewWithTopology(t, bus.Topology{MaxTasks: 10})
 			})
-			r.fill(tt.fill)
+			r.fillQueue(tt.fill)
 			if tt.want == "" {
-				_, err := rpcAPI{r.rpc}.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7")})
+				_, err := rpcAPI{r.rpc}.upload(t.Context(), testUpload{data: strings.NewReader("%PDF-1.7")})
 				checkError(t, err, "")
 				return
 			}
-			eachAPI(t, r, func(t *testing.T, a api) {
-				_, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7")})
+			eachAPI(t, r, func(t *testing.T, a testAPI) {
+				_, err := a.upload(t.Context(), testUpload{data: strings.NewReader("%PDF-1.7")})
 				checkError(t, err, tt.want)
 			})
-			r.wantNothing()
+			r.wantNoJobs()
 			r.wantRetryAfter()
 		})
 	}
 }
 
 // wantRetryAfter makes sure that a refused client is told when to come back.
-func (r *rig) wantRetryAfter() {
+func (r *fixture) wantRetryAfter() {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.base+"/v1/jobs", strings.NewReader("%PDF-1.7"))
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.base+"/v1/jobs",
+		strings.NewReader("%PDF-1.7"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -109,14 +110,14 @@ func (r *rig) wantRetryAfter() {
 // When the queue drains, uploads are taken again by themselves.
 func TestOverloadPasses(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(s *setup) { s.cfg.MaxBacklog = 1 })
-	r.fill(1)
+	r := startGateway(t, func(s *fixtureOptions) { s.cfg.MaxBacklog = 1 })
+	r.fillQueue(1)
 	try := func() error {
-		_, err := rpcAPI{r.rpc}.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7")})
+		_, err := rpcAPI{r.rpc}.upload(t.Context(), testUpload{data: strings.NewReader("%PDF-1.7")})
 		return err
 	}
 	checkError(t, try(), fault.QueueFull)
-	s, err := r.env.Bus.JetStream().Stream(t.Context(), bus.Ingest.Stream())
+	s, err := r.deps.Bus.JetStream().Stream(t.Context(), bus.Ingest.StreamName())
 	if err == nil {
 		err = s.Purge(t.Context())
 	}
@@ -131,7 +132,7 @@ func TestAdmissionAsksRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
 		answer, failing := bus.Backlog{Tasks: 5, Limit: 10}, false
-		a := &admission{max: 5, ask: func(context.Context, bus.Stage) (bus.Backlog, error) {
+		a := &admission{maxBacklog: 5, loadBacklog: func(context.Context, bus.Stage) (bus.Backlog, error) {
 			asked.Add(1)
 			if failing {
 				return bus.Backlog{}, errors.New("the broker is away")
@@ -147,7 +148,7 @@ func TestAdmissionAsksRarely(t *testing.T) {
 			for range 20 {
 				wg.Go(func() {
 					code := fault.Code("")
-					if err := a.admit(t.Context()); err != nil {
+					if err := a.checkBacklog(t.Context()); err != nil {
 						code = fault.CodeOf(err)
 					}
 					if code != want {
@@ -166,22 +167,22 @@ func TestAdmissionAsksRarely(t *testing.T) {
 		answer.Tasks = 0
 		step("within a second", 0, fault.QueueFull)
 		wait()
-		_ = a.admit(t.Context())
+		_ = a.checkBacklog(t.Context())
 		step("when the queue has drained", 0, "")
 		answer.Tasks = 5
 		wait()
-		_ = a.admit(t.Context())
+		_ = a.checkBacklog(t.Context())
 		failing = true
 		wait()
-		_ = a.admit(t.Context())
-		step("when nobody can tell", 0, "")
+		_ = a.checkBacklog(t.Context())
+		step("when the backlog cannot be read", 0, "")
 	})
 }
 
 // Uploads of one tenant that hardly move leave room for others.
-func TestOneTenantLeavesPlacesToOthers(t *testing.T) {
+func TestTenantSlotsAreBounded(t *testing.T) {
 	t.Parallel()
-	s := &Service{uploads: make(chan struct{}, 3), shares: shares{most: 2}}
+	s := &Service{uploadSlots: make(chan struct{}, 3), tenantSlots: tenantSlots{maxPerTenant: 2}}
 	leave := map[string][]func(){}
 	for _, tt := range []struct {
 		tenant string
@@ -196,7 +197,7 @@ func TestOneTenantLeavesPlacesToOthers(t *testing.T) {
 			leave[tt.tenant] = had[1:]
 			continue
 		}
-		release, err := s.uploadPlace(access.With(t.Context(), &access.Identity{Tenant: tt.tenant}))
+		release, err := s.acquireUploadSlot(access.WithIdentity(t.Context(), &access.Identity{Tenant: tt.tenant}))
 		if (err == nil) != tt.ok || err != nil && fault.CodeOf(err) != fault.QueueFull {
 			t.Fatalf("tenant %s with %d places: got %v, want one more: %v", tt.tenant, len(leave[tt.tenant]), err, tt.ok)
 		}
@@ -209,15 +210,15 @@ func TestOneTenantLeavesPlacesToOthers(t *testing.T) {
 			release()
 		}
 	}
-	if len(s.uploads) > 0 || len(s.shares.held) > 0 {
-		t.Errorf("%d places and %v are left", len(s.uploads), s.shares.held)
+	if len(s.uploadSlots) > 0 || len(s.tenantSlots.held) > 0 {
+		t.Errorf("%d places and %v are left", len(s.uploadSlots), s.tenantSlots.held)
 	}
 }
 
 // While a dependency is known to be away that an upload needs, it is refused at once, before anything of it is read.
-func TestUploadsAreRefusedWhileADependencyIsAway(t *testing.T) {
+func TestUploadsAreRefusedWhileADependencyIsDown(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	type away map[string]error
 	for _, tt := range []struct {
 		away    away
@@ -225,9 +226,9 @@ func TestUploadsAreRefusedWhileADependencyIsAway(t *testing.T) {
 	}{
 		{away{"blobs": errors.New("no answer")}, true},
 		{away{"nats": errors.New("no answer")}, true},
-		{away{"nats": bus.ErrSilent, "blobs": errors.New("no answer")}, true},
+		{away{"nats": bus.ErrUnresponsive, "blobs": errors.New("no answer")}, true},
 		{away{"index": errors.New("no answer")}, false}, // which takes no part in an upload
-		{away{"nats": bus.ErrSilent}, false},            // the record can be written, and the task is queued later
+		{away{"nats": bus.ErrUnresponsive}, false},      // the record can be written, and the task is queued later
 	} {
 		var down atomic.Bool
 		down.Store(true)
@@ -241,19 +242,19 @@ func TestUploadsAreRefusedWhileADependencyIsAway(t *testing.T) {
 		}
 		// known counts those of the dependencies that are known to be away.
 		known := func() (n int) {
-			r.status.Report(t.Context())
+			r.status.BuildReport(t.Context())
 			for name := range tt.away {
-				if r.status.Down(name) != nil {
+				if r.status.DependencyError(name) != nil {
 					n++
 				}
 			}
 			return n
 		}
 		eventually(t, fmt.Sprintf("%v is known to be away", tt.away), func() bool { return known() == len(tt.away) })
-		_, err := rpcAPI{r.rpc}.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7")})
+		_, err := rpcAPI{r.rpc}.upload(t.Context(), testUpload{data: strings.NewReader("%PDF-1.7")})
 		if tt.refused {
 			checkError(t, err, fault.Unavailable)
-			r.wantNothing()
+			r.wantNoJobs()
 		} else {
 			checkError(t, err, "")
 		}

@@ -34,22 +34,25 @@ const (
 	maxArtifactName = 255
 )
 
-// ListArtifacts answers what the job has yielded. A job that has not ended has yielded nothing yet, but what an earlier run of it has.
-func (s *Service) ListArtifacts(ctx context.Context, req *inkstreamv1.ListArtifactsRequest) (*inkstreamv1.ListArtifactsResponse, error) {
-	return reading(ctx, s, req.GetId(), func(rec *job.Record) (*inkstreamv1.ListArtifactsResponse, error) { return s.listArtifacts(ctx, rec) })
+// ListArtifacts answers what the job has yielded. A job that has not ended has yielded nothing yet, but what an
+// earlier run of it has.
+func (s *Service) ListArtifacts(ctx context.Context,
+	req *inkstreamv1.ListArtifactsRequest) (*inkstreamv1.ListArtifactsResponse, error) {
+	return readWithRecord(ctx, s, req.GetId(),
+		func(rec *job.Record) (*inkstreamv1.ListArtifactsResponse, error) { return s.listArtifacts(ctx, rec) })
 }
 
 func (s *Service) listArtifacts(ctx context.Context, rec *job.Record) (*inkstreamv1.ListArtifactsResponse, error) {
 	res := &inkstreamv1.ListArtifactsResponse{}
-	if !rec.State.Final() && rec.ResultRun == 0 {
+	if !rec.State.HasEnded() && rec.ResultRun == 0 {
 		return res, nil
 	}
 	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())
-	for entry, err := range s.env.Blobs.List(ctx, folder) {
+	for entry, err := range s.deps.Blobs.ListBlobs(ctx, folder) {
 		if err != nil {
 			return nil, err
 		}
-		attrs, err := s.env.Blobs.Stat(ctx, entry.Key)
+		attrs, err := s.deps.Blobs.ReadAttributes(ctx, entry.Key)
 		if errors.Is(err, blob.ErrNotFound) {
 			continue // deleted since
 		}
@@ -58,18 +61,20 @@ func (s *Service) listArtifacts(ctx context.Context, rec *job.Record) (*inkstrea
 		}
 		res.Artifacts = append(res.Artifacts, &inkstreamv1.Artifact{
 			Name: strings.TrimPrefix(entry.Key, folder), ContentType: attrs.ContentType,
-			SizeBytes: uint32(min(attrs.Size, math.MaxUint32)), CreateTime: timestamp(attrs.ModTime),
+			SizeBytes: uint32(min(attrs.Size, math.MaxUint32)), CreateTime: timeToProto(attrs.ModTime),
 		})
 	}
-	return res, whole(rec, len(res.GetArtifacts()))
+	return res, checkArtifactCount(rec, len(res.GetArtifacts()))
 }
 
-// whole returns an error where the blob store has fewer artifacts of a job than it yielded: what is left must not pass for all.
-func whole(rec *job.Record, there int) error {
+// checkArtifactCount returns an error where the blob store has fewer artifacts of a job than it yielded: what is left
+// must not pass for all.
+func checkArtifactCount(rec *job.Record, there int) error {
 	if there >= rec.Artifacts {
 		return nil
 	}
-	return fault.New(fault.ArtifactNotFound, "the blob store has only %d of the job's %d artifacts; those can be had by their names, and a retry with all=true makes them anew",
+	return fault.New(fault.ArtifactNotFound,
+		"the blob store has only %d of the job's %d artifacts; those can be had by their names, and a retry with all=true makes them anew",
 		there, rec.Artifacts)
 }
 
@@ -83,33 +88,35 @@ type artifact struct {
 
 // openArtifact opens what the job has yielded under that name; the caller closes it.
 func (s *Service) openArtifact(ctx context.Context, id, name string) (*artifact, error) {
-	return reading(ctx, s, id, func(rec *job.Record) (*artifact, error) { return s.openArtifactOf(ctx, rec, name) })
+	return readWithRecord(ctx, s, id, func(rec *job.Record) (*artifact, error) { return s.openArtifactOf(ctx, rec, name) })
 }
 
 func (s *Service) openArtifactOf(ctx context.Context, rec *job.Record, name string) (*artifact, error) {
-	if !validArtifactName(name) {
+	if !isArtifactName(name) {
 		return nil, errNoArtifact()
 	}
-	if !rec.State.Final() && rec.ResultRun == 0 {
+	if !rec.State.HasEnded() && rec.ResultRun == 0 {
 		return nil, fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
 	}
 	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name)
-	attrs, err := s.env.Blobs.Stat(ctx, key)
+	attrs, err := s.deps.Blobs.ReadAttributes(ctx, key)
 	if err == nil {
 		var f *os.File
-		if f, err = s.env.Blobs.File(ctx, key); err == nil {
-			return &artifact{File: f, Attributes: attrs, name: path.Base(name), etag: etagOf(key, attrs)}, nil
+		if f, err = s.deps.Blobs.OpenFile(ctx, key); err == nil {
+			return &artifact{File: f, Attributes: attrs, name: path.Base(name), etag: computeETag(key, attrs)}, nil
 		}
 	}
 	if !errors.Is(err, blob.ErrNotFound) {
 		return nil, fmt.Errorf("open artifact: %w", err)
 	}
-	return nil, missingArtifact(rec, name)
+	return nil, missingArtifactError(rec, name)
 }
 
-// missingArtifact says what it means that a job which has ended has no artifact of some name. One that was cut short may have written others before.
-func missingArtifact(rec *job.Record, name string) error {
-	if yields(rec.State) || rec.ResultRun > 0 || !slices.ContainsFunc(artifactNames, func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
+// missingArtifactError says what it means that a job which has ended has no artifact of some name. One that was cut
+// short may have written others before.
+func missingArtifactError(rec *job.Record, name string) error {
+	if hasResults(rec.State) || rec.ResultRun > 0 ||
+		!slices.ContainsFunc(artifactNames, func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
 		return errNoArtifact()
 	}
 	return errNoResult(rec)
@@ -126,8 +133,8 @@ func errNoArtifact() error {
 	return fault.New(fault.ArtifactNotFound, "the job has no such artifact")
 }
 
-// validArtifactName accepts the names that the pipeline gives: they cannot lead out of the job's folder.
-func validArtifactName(name string) bool {
+// isArtifactName accepts the names that the pipeline gives: they cannot lead out of the job's folder.
+func isArtifactName(name string) bool {
 	for i := range len(name) {
 		b := name[i]
 		if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("._-/", b) >= 0) {
@@ -137,21 +144,22 @@ func validArtifactName(name string) bool {
 	return len(name) <= maxArtifactName && name != "." && fs.ValidPath(name)
 }
 
-// etagOf names the artifact's bytes. An artifact is written once, or anew with the same content after a crash.
-func etagOf(key string, a blob.Attributes) string {
+// computeETag names the artifact's bytes. An artifact is written once, or again with the same content after a crash.
+func computeETag(key string, a blob.Attributes) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", key, a.Size, a.ModTime.UnixNano()))
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
 // DownloadArtifact streams an artifact.
-func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest, stream grpc.ServerStreamingServer[httpbody.HttpBody]) error {
+func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest,
+	stream grpc.ServerStreamingServer[httpbody.HttpBody]) error {
 	a, err := s.openArtifact(stream.Context(), req.GetId(), req.GetName())
 	if err != nil {
 		return err
 	}
 	defer a.Close()
 	for first := true; ; first = false {
-		buf := make([]byte, downloadChunk) // anew each time, because whoever watches the stream may read a message later
+		buf := make([]byte, downloadChunk) // a new one each time: a stats handler may read a message after it was sent
 		n, err := io.ReadFull(a, buf)
 		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("read artifact: %w", err))
@@ -161,7 +169,7 @@ func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest, str
 			if first {
 				part.ContentType = a.ContentType
 			}
-			if err := s.sent(func() error { return stream.Send(part) }); err != nil {
+			if err := s.sendWithTimeout(func() error { return stream.Send(part) }); err != nil {
 				return err
 			}
 		}
@@ -171,9 +179,9 @@ func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest, str
 	}
 }
 
-// sent calls send, a stream's, and gives it up after the stall timeout: gRPC waits for a client that takes nothing for as long as that answers pings. What was
-// given up ends with the stream, which ends with its handler.
-func (s *Service) sent(send func() error) error {
+// sendWithTimeout calls send, a stream's, and gives it up after the stall timeout: gRPC waits for a client that takes
+// nothing for as long as that answers pings. What was given up ends with the stream, which ends with its handler.
+func (s *Service) sendWithTimeout(send func() error) error {
 	done := make(chan error, 1)
 	s.workers.Go(func() { done <- send() })
 	timer := time.NewTimer(s.cfg.StallTimeout)
@@ -186,8 +194,8 @@ func (s *Service) sent(send func() error) error {
 	}
 }
 
-// restDownload is GET /v1/jobs/{id}/artifacts/{name}. Ranges and conditions are net/http's.
-func (s *Service) restDownload(w http.ResponseWriter, r *http.Request) {
+// handleDownload is GET /v1/jobs/{id}/artifacts/{name}. Ranges and conditions are net/http's.
+func (s *Service) handleDownload(w http.ResponseWriter, r *http.Request) {
 	if err := s.serveArtifact(w, r, r.PathValue("name")); err != nil {
 		s.writeError(w, r, "GET artifact", err)
 	}

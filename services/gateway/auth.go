@@ -29,12 +29,13 @@ const (
 const (
 	authorizationKey = "authorization"
 	bearer           = "Bearer "
-	// loopNetwork is the network of the in-process connection, by which the REST side calls; it has counted the request already.
-	loopNetwork = "bufconn"
+	// inProcessNetwork is the network of the in-process connection, by which the REST side calls; it has counted the
+	// request already.
+	inProcessNetwork = "bufconn"
 )
 
-// openPaths are served to everybody: probes, and what the API looks like.
-func openPath(path string) bool {
+// isPublicPath reports whether a path is served without credentials: probes, and what the API looks like.
+func isPublicPath(path string) bool {
 	switch path {
 	case "/healthz", "/readyz", "/openapi.json", "/docs", "/health":
 		return true
@@ -80,84 +81,89 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 	return false
 }
 
-// identify finds out who a request comes from and whether that may do it.
-func (s *Service) identify(ctx context.Context, authorization string, need access.Scope) (*access.Identity, error) {
+// authorizeCaller finds out who a request comes from and whether that may do it.
+func (s *Service) authorizeCaller(ctx context.Context, authorization string,
+	need access.Scope) (*access.Identity, error) {
 	if s.auth == nil {
-		return access.Open(), nil
+		return access.OpenIdentity(), nil
 	}
 	credentials := ""
 	if len(authorization) > len(bearer) && strings.EqualFold(authorization[:len(bearer)], bearer) {
 		credentials = strings.TrimSpace(authorization[len(bearer):])
 	}
 	id, err := s.auth.Authenticate(ctx, credentials)
-	if errors.Is(err, access.ErrRefused) {
+	if errors.Is(err, access.ErrInvalidCredentials) {
 		return nil, fault.New(unauthenticated, "want a valid API key or token as Authorization: Bearer …")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !id.May(need) {
+	if !id.HasScope(need) {
 		return nil, fault.New(permissionDenied, "the API key or token lacks the scope %s", need)
 	}
 	return id, nil
 }
 
-// crossOrigin knows requests that change something and come from a web page of another origin. Where no credentials are asked for, as on the loopback
-// addresses, any page that somebody looks at on the same machine could else upload, cancel and delete.
+// crossOrigin knows requests that change something and come from a web page of another origin. Where no credentials
+// are asked for, as on the loopback addresses, any page open in a browser on the same machine could otherwise upload,
+// cancel and delete.
 var crossOrigin http.CrossOriginProtection
 
-// ownHost reports whether a request for that host is meant for a server on this machine. A page of any origin may have its own name resolve to a loopback
-// address; then its requests are of the same origin as the server for all that browsers and crossOrigin know, but for the name.
-func ownHost(host string) bool {
+// isRebindingSafe reports whether a request for that host is meant for a server on this machine. A page of any origin
+// may have its own name resolve to a loopback address; then its requests are of the same origin as the server for all
+// that browsers and crossOrigin know, but for the name.
+func isRebindingSafe(host string) bool {
 	name := strings.ToLower((&url.URL{Host: host}).Hostname())
 	return name == "" || name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name) != nil
 }
 
 // admitRequest lets a REST request in: it finds out who sends it, and counts it against the caller's rate.
 func (s *Service) admitRequest(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
-	if openPath(r.URL.Path) {
+	if isPublicPath(r.URL.Path) {
 		return r, nil
 	}
 	if s.auth == nil && crossOrigin.Check(r) != nil {
 		return nil, fault.New(permissionDenied, "a page of another origin sent the request")
 	}
-	if s.cfg.Access.Auth == "" && !ownHost(r.Host) {
-		return nil, fault.New(permissionDenied, "the server is localhost, and not called as %q; behind a proxy that passes that on, start it with --auth=none or --auth=keys", clip(r.Host))
+	if s.cfg.Access.Auth == "" && !isRebindingSafe(r.Host) {
+		return nil, fault.New(permissionDenied,
+			"the server is localhost, and not called as %q; behind a proxy that passes that on, start it with --auth=none or --auth=keys", clipText(r.Host))
 	}
-	id, err := s.identify(r.Context(), r.Header.Get("Authorization"), scopeOfRequest(r))
+	id, err := s.authorizeCaller(r.Context(), r.Header.Get("Authorization"), scopeOfRequest(r))
 	if err != nil {
 		if fault.CodeOf(err) == unauthenticated {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="inkstream"`)
 		}
 		return nil, err
 	}
-	var v access.Verdict
-	if isUpload(r) {
-		v = s.limits.Upload(id, time.Now())
+	var v access.Decision
+	if isUploadRequest(r) {
+		v = s.limits.AllowUpload(id, time.Now())
 	} else {
-		v = s.limits.Read(id, time.Now())
+		v = s.limits.AllowRead(id, time.Now())
 	}
-	for name, value := range rateHeaders(v) {
+	for name, value := range rateLimitHeaders(v) {
 		w.Header().Set(name, value)
 	}
 	if !v.OK {
-		return nil, retryLater(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
+		return nil, newRetryError(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
 	}
-	return r.WithContext(access.With(r.Context(), id)), nil
+	return r.WithContext(access.WithIdentity(r.Context(), id)), nil
 }
 
-// rateHeaders returns what a caller with a rate is told of it, as headers of HTTP and, in lower case, of gRPC.
-func rateHeaders(v access.Verdict) map[string]string {
+// rateLimitHeaders returns what a caller with a rate is told of it, as headers of HTTP and, in lower case, of gRPC.
+func rateLimitHeaders(v access.Decision) map[string]string {
 	if v.Limit == 0 {
 		return nil
 	}
 	return map[string]string{
-		"RateLimit-Limit": strconv.Itoa(v.Limit), "RateLimit-Remaining": strconv.Itoa(v.Remaining), "RateLimit-Reset": strconv.Itoa(seconds(v.Reset)),
+		"RateLimit-Limit": strconv.Itoa(v.Limit), "RateLimit-Remaining": strconv.Itoa(v.Remaining),
+		"RateLimit-Reset": strconv.Itoa(ceilSeconds(v.Reset)),
 	}
 }
 
-// isUpload reports whether a request brings a document, or has one fetched.
-func isUpload(r *http.Request) bool {
+// isUploadRequest reports whether a request brings a document, or has one fetched.
+func isUploadRequest(r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return false
 	}
@@ -168,8 +174,8 @@ func isUpload(r *http.Request) bool {
 	return false
 }
 
-// admitCall lets a gRPC call in. Calls of the REST side were counted there.
-func (s *Service) admitCall(ctx context.Context, method string) (context.Context, error) {
+// admitRPCCall lets a gRPC call in. Calls of the REST side were counted there.
+func (s *Service) admitRPCCall(ctx context.Context, method string) (context.Context, error) {
 	if strings.HasPrefix(method, "/grpc.health.") {
 		return ctx, nil
 	}
@@ -177,26 +183,26 @@ func (s *Service) admitCall(ctx context.Context, method string) (context.Context
 	if v := metadata.ValueFromIncomingContext(ctx, authorizationKey); len(v) == 1 {
 		given = v[0]
 	}
-	id, err := s.identify(ctx, given, scopeOfCall(method))
+	id, err := s.authorizeCaller(ctx, given, scopeOfCall(method))
 	if err != nil {
 		return ctx, err
 	}
-	if p, ok := peer.FromContext(ctx); !ok || p.Addr.Network() != loopNetwork {
-		ask := s.limits.Read
+	if p, ok := peer.FromContext(ctx); !ok || p.Addr.Network() != inProcessNetwork {
+		ask := s.limits.AllowRead
 		if strings.HasSuffix(method, "/UploadDocument") || strings.HasSuffix(method, "/CreateJob") {
-			ask = s.limits.Upload
+			ask = s.limits.AllowUpload
 		}
 		v := ask(id, time.Now())
-		_ = grpc.SetHeader(ctx, metadata.New(rateHeaders(v))) // a call that is over already has nobody to tell
+		_ = grpc.SetHeader(ctx, metadata.New(rateLimitHeaders(v))) // a call that is over already needs no headers
 		if !v.OK {
-			return ctx, retryLater(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
+			return ctx, newRetryError(rateLimited, v.RetryAfter, "the caller sends more requests than it may")
 		}
 	}
-	return access.With(ctx, id), nil
+	return access.WithIdentity(ctx, id), nil
 }
 
-// seconds rounds up, so that nobody comes back too early.
-func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+// ceilSeconds rounds up, so that no client comes back too early.
+func ceilSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // retryError is a refusal that says when another try makes sense.
 type retryError struct {
@@ -208,12 +214,12 @@ func (e *retryError) Error() string { return e.err.Error() }
 
 func (e *retryError) Unwrap() error { return e.err }
 
-func retryLater(c fault.Code, after time.Duration, message string) error {
+func newRetryError(c fault.Code, after time.Duration, message string) error {
 	return &retryError{after: max(after, time.Second), err: fault.New(c, "%s", message)}
 }
 
-// onLoopback reports whether an address to listen on can be reached from this machine alone.
-func onLoopback(addr string) bool {
+// OnLoopback reports whether an address to listen on can be reached from this machine alone.
+func OnLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return false

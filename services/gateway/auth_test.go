@@ -28,11 +28,11 @@ import (
 	"inkstream.dev/services/gateway/access"
 )
 
-// locked starts a gateway that wants keys, and returns the first admin key.
-func locked(t *testing.T, change func(*Config)) (r *rig, admin string) {
+// startWithKeys starts a gateway that wants keys, and returns the first admin key.
+func startWithKeys(t *testing.T, change func(*Config)) (r *fixture, admin string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keys", "admin")
-	r = start(t, func(s *setup) {
+	r = startGateway(t, func(s *fixtureOptions) {
 		s.cfg.Access.Auth, s.cfg.Access.AdminKeyFile = AuthKeys, file
 		if change != nil {
 			change(&s.cfg)
@@ -48,15 +48,15 @@ func locked(t *testing.T, change func(*Config)) (r *rig, admin string) {
 	return r, strings.TrimSpace(string(data))
 }
 
-// ask sends a request with a key and returns the status, the headers and the body.
-func (r *rig) ask(method, path, key, contentType, body string) (int, http.Header, []byte) {
+// requestWithKey sends a request with a key and returns the status, the headers and the body.
+func (r *fixture) requestWithKey(method, path, key, contentType, body string) (int, http.Header, []byte) {
 	r.t.Helper()
-	resp, data := r.askWith(method, path, key, body, map[string]string{"Content-Type": contentType})
+	resp, data := r.requestWithHead(method, path, key, body, map[string]string{"Content-Type": contentType})
 	return resp.StatusCode, resp.Header, data
 }
 
-// askWith is ask with headers, of which those without a value are left out. The response's body has been read.
-func (r *rig) askWith(method, path, key, body string, head map[string]string) (*http.Response, []byte) {
+// requestWithHead is ask with headers, of which those without a value are left out. The response's body has been read.
+func (r *fixture) requestWithHead(method, path, key, body string, head map[string]string) (*http.Response, []byte) {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.base+path, strings.NewReader(body))
 	if err != nil {
@@ -83,9 +83,9 @@ func (r *rig) askWith(method, path, key, body string, head map[string]string) (*
 }
 
 // newKey makes a key over REST.
-func (r *rig) newKey(admin, fields string) (id, secret string) {
+func (r *fixture) newKey(admin, fields string) (id, secret string) {
 	r.t.Helper()
-	code, _, body := r.ask(http.MethodPost, "/v1/keys", admin, "application/json", fields)
+	code, _, body := r.requestWithKey(http.MethodPost, "/v1/keys", admin, "application/json", fields)
 	var key struct{ ID, Secret string }
 	if err := json.Unmarshal(body, &key); err != nil || code != http.StatusOK || key.Secret == "" {
 		r.t.Fatalf("make key %s: %d %s %v", fields, code, body, err)
@@ -99,7 +99,7 @@ func withKey(ctx context.Context, key string) context.Context {
 
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	r, admin := locked(t, nil)
+	r, admin := startWithKeys(t, nil)
 	_, read := r.newKey(admin, `{"scopes":["read"]}`)
 	_, write := r.newKey(admin, `{"scopes":["write"]}`)
 	id := r.newJob(nil).ID
@@ -144,15 +144,16 @@ func TestScopes(t *testing.T) {
 			case tc.need == "":
 			case k.has == nil:
 				want, wantRPC = http.StatusUnauthorized, codes.Unauthenticated
-			case !id.May(tc.need):
+			case !id.HasScope(tc.need):
 				want, wantRPC = http.StatusForbidden, codes.PermissionDenied
 			}
-			code, header, body := r.ask(tc.method, tc.path, k.key, "", tc.body)
+			code, header, body := r.requestWithKey(tc.method, tc.path, k.key, "", tc.body)
 			if code != want {
 				t.Errorf("%s %s with %s: got %d, want %d: %s", tc.method, tc.path, k.name, code, want, body)
 			}
 			if (code == http.StatusUnauthorized) != (header.Get("WWW-Authenticate") != "") {
-				t.Errorf("%s %s with %s: got %d and WWW-Authenticate %q", tc.method, tc.path, k.name, code, header.Get("WWW-Authenticate"))
+				t.Errorf("%s %s with %s: got %d and WWW-Authenticate %q", tc.method, tc.path, k.name, code,
+					header.Get("WWW-Authenticate"))
 			}
 			if tc.call == nil {
 				continue
@@ -171,30 +172,33 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-func TestKeyLife(t *testing.T) {
+func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
-	r, admin := locked(t, nil)
-	id, secret := r.newKey(admin, `{"scopes":["read"],"name":"ci","maxJobs":3,"expireTime":"`+time.Now().Add(time.Hour).Format(time.RFC3339)+`"}`)
+	r, admin := startWithKeys(t, nil)
+	id, secret := r.newKey(admin, `{"scopes":["read"],"name":"ci","maxJobs":3,"expireTime":"`+
+		time.Now().Add(time.Hour).Format(time.RFC3339)+`"}`)
 	works := func(key string) bool {
-		code, _, _ := r.ask(http.MethodGet, "/v1/deadletters", key, "", "")
+		code, _, _ := r.requestWithKey(http.MethodGet, "/v1/deadletters", key, "", "")
 		return code == http.StatusOK
 	}
 	if !works(secret) {
 		t.Error("a new key is refused")
 	}
-	_, _, body := r.ask(http.MethodGet, "/v1/keys", admin, "", "")
+	_, _, body := r.requestWithKey(http.MethodGet, "/v1/keys", admin, "", "")
 	if !bytes.Contains(body, []byte(id)) || bytes.Contains(body, []byte(secret)) {
 		t.Errorf("list of keys: %s", body)
 	}
-	_, _, body = r.ask(http.MethodPost, "/v1/keys/"+id+":rotate", admin, "", "")
+	_, _, body = r.requestWithKey(http.MethodPost, "/v1/keys/"+id+":rotate", admin, "", "")
 	var rotated struct{ Secret string }
 	if err := json.Unmarshal(body, &rotated); err != nil || works(secret) || !works(rotated.Secret) {
 		t.Errorf("rotation: %s, %v; old works: %v, new works: %v", body, err, works(secret), works(rotated.Secret))
 	}
-	if code, _, body := r.ask(http.MethodDelete, "/v1/keys/"+id, admin, "", ""); code != http.StatusOK || works(rotated.Secret) {
+	if code, _, body := r.requestWithKey(http.MethodDelete, "/v1/keys/"+id, admin, "", ""); code != http.StatusOK ||
+		works(rotated.Secret) {
 		t.Errorf("revocation: %d %s; works: %v", code, body, works(rotated.Secret))
 	}
-	if code, _, body := r.ask(http.MethodPost, "/v1/keys", admin, "application/json", `{"scopes":["read"],"expireTime":"2001-01-01T00:00:00Z"}`); code != http.StatusBadRequest ||
+	if code, _, body := r.requestWithKey(http.MethodPost, "/v1/keys", admin, "application/json",
+		`{"scopes":["read"],"expireTime":"2001-01-01T00:00:00Z"}`); code != http.StatusBadRequest ||
 		!bytes.Contains(body, []byte("expire_time")) {
 		t.Errorf("a key that has expired: got %d %s, want 400 that names the field", code, body)
 	}
@@ -204,15 +208,16 @@ func TestKeyLife(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
-	r, admin := locked(t, func(c *Config) {
+	r, admin := startWithKeys(t, func(c *Config) {
 		c.Access.Limits = access.LimitsConfig{UploadsPerSecond: 0.01, ReadsPerSecond: 0.2}
 	})
 	path := "/v1/jobs/" + string(r.newJob(nil).ID)
 	last := 0
 	for i := range 3 {
-		code, h, body := r.ask(http.MethodGet, path, admin, "", "")
+		code, h, body := r.requestWithKey(http.MethodGet, path, admin, "", "")
 		last = code
-		if i < 2 && (code != http.StatusOK || h.Get("RateLimit-Limit") != "2" || h.Get("RateLimit-Remaining") != fmt.Sprint(1-i)) {
+		if i < 2 && (code != http.StatusOK || h.Get("RateLimit-Limit") != "2" ||
+			h.Get("RateLimit-Remaining") != fmt.Sprint(1-i)) {
 			t.Fatalf("request %d: got %d, %v: %s", i, code, h, body)
 		}
 		if i == 2 && (h.Get("Retry-After") != "5" || !bytes.Contains(body, []byte("RATE_LIMITED"))) {
@@ -223,11 +228,13 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("beyond the limit: got %d, want 429", last)
 	}
 	var told metadata.MD
-	_, err := r.rpc.GetJob(withKey(t.Context(), admin), &inkstreamv1.GetJobRequest{Id: path[len("/v1/jobs/"):]}, grpc.Header(&told))
+	_, err := r.rpc.GetJob(withKey(t.Context(), admin), &inkstreamv1.GetJobRequest{Id: path[len("/v1/jobs/"):]},
+		grpc.Header(&told))
 	if status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("gRPC beyond the limit: got %v, want ResourceExhausted", err)
 	}
-	if limit, left := told.Get("ratelimit-limit"), told.Get("ratelimit-remaining"); !slices.Equal(limit, []string{"2"}) || !slices.Equal(left, []string{"0"}) {
+	if limit, left := told.Get("ratelimit-limit"), told.Get("ratelimit-remaining"); !slices.Equal(limit, []string{"2"}) ||
+		!slices.Equal(left, []string{"0"}) {
 		t.Errorf("gRPC beyond the limit: told of a limit of %v with %v left, want 2 and 0", limit, left)
 	}
 }
@@ -237,7 +244,7 @@ func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "c"), filepath.Join(dir, "k")
 	writeCertificate(t, certFile, keyFile, "localhost", time.Now())
-	r := start(t, func(s *setup) { s.cfg.Access.TLSCert, s.cfg.Access.TLSKey = certFile, keyFile })
+	r := startGateway(t, func(s *fixtureOptions) { s.cfg.Access.TLSCert, s.cfg.Access.TLSKey = certFile, keyFile })
 	pem, err := os.ReadFile(certFile)
 	if err != nil {
 		t.Fatal(err)
@@ -264,10 +271,36 @@ func TestTLS(t *testing.T) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	id := string(r.newJob(nil).ID)
-	if _, err := inkstreamv1.NewInkstreamServiceClient(conn).GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: id}); err != nil {
+	if _, err := inkstreamv1.NewInkstreamServiceClient(conn).GetJob(t.Context(),
+		&inkstreamv1.GetJobRequest{Id: id}); err != nil {
 		t.Errorf("gRPC over TLS: %v", err)
 	}
 	if _, err := r.rpc.GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: id}); status.Code(err) != codes.Unavailable {
 		t.Errorf("gRPC without TLS: got %v, want Unavailable", err)
+	}
+}
+
+// TestFirstAdminKeyOfSeveralGateways: where the file is there already, the key in it is the first admin key, at every
+// gateway that has the file.
+func TestFirstAdminKeyOfSeveralGateways(t *testing.T) {
+	t.Parallel()
+	const secret = "ink_0123456789abcdef_0123456789abcdef0123456789abcdef"
+	file := filepath.Join(t.TempDir(), "admin.key")
+	if err := os.WriteFile(file, []byte(secret+"\n"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	first := startGateway(t, func(s *fixtureOptions) { s.cfg.Access.Auth, s.cfg.Access.AdminKeyFile = AuthKeys, file })
+	second := startGateway(t, func(s *fixtureOptions) {
+		s.bus = first.deps.Bus
+		s.cfg.Access.Auth, s.cfg.Access.AdminKeyFile = AuthKeys, file
+	})
+	for _, r := range []*fixture{first, second} {
+		if code, _, body := r.requestWithKey(http.MethodGet, "/v1/keys", secret, "", ""); code != http.StatusOK ||
+			strings.Count(string(body), `"id"`) != 1 {
+			t.Errorf("got %d, %s, want 200 and one key", code, body)
+		}
+		if code, _, _ := r.requestWithKey(http.MethodGet, "/v1/keys", secret+"0", "", ""); code != http.StatusUnauthorized {
+			t.Errorf("another secret: got %d, want 401", code)
+		}
 	}
 }

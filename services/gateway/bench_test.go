@@ -11,11 +11,11 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// BenchmarkStatus asks how a job stands: over REST, over REST by way of gRPC, and over gRPC. It reports the processor time of client, gateway and broker together,
-// which is the same however busy the machine is.
+// BenchmarkStatus asks how a job stands: over REST, over REST by way of gRPC, and over gRPC. It reports the processor
+// time of client, gateway and broker together, which is the same however busy the machine is.
 func BenchmarkStatus(b *testing.B) {
-	r := start(b, nil)
-	rec := r.newJob(running)
+	r := startGateway(b, nil)
+	rec := r.newJob(setRunning)
 	r.progressOf(rec)
 	cpu := func() time.Duration {
 		var u syscall.Rusage

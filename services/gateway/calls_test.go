@@ -32,17 +32,18 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// caller makes a call of the API, by the method's name, as one of the protocols offers it. The key may be empty. Errors are *apiError.
+// caller makes a call of the API, by the method's name, as one of the protocols offers it. The key may be empty.
+// Errors are *apiError.
 type caller func(ctx context.Context, key, method string, req, resp proto.Message) error
 
 // eachCaller runs a test over both protocols.
-func eachCaller(t *testing.T, r *rig, test func(t *testing.T, call caller)) {
+func eachCaller(t *testing.T, r *fixture, test func(t *testing.T, call caller)) {
 	t.Helper()
 	t.Run("grpc", func(t *testing.T) { test(t, r.callRPC) })
 	t.Run("rest", func(t *testing.T) { test(t, r.callREST) })
 }
 
-func (r *rig) callRPC(ctx context.Context, key, method string, req, resp proto.Message) error {
+func (r *fixture) callRPC(ctx context.Context, key, method string, req, resp proto.Message) error {
 	if key != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
 	}
@@ -50,7 +51,7 @@ func (r *rig) callRPC(ctx context.Context, key, method string, req, resp proto.M
 }
 
 // callREST makes the request that the method's annotation in service.proto describes.
-func (r *rig) callREST(ctx context.Context, key, method string, req, resp proto.Message) error {
+func (r *fixture) callREST(ctx context.Context, key, method string, req, resp proto.Message) error {
 	verb, pattern, body := r.restRule(method)
 	said := map[string]any{}
 	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(req)
@@ -105,7 +106,7 @@ func (r *rig) callREST(ctx context.Context, key, method string, req, resp proto.
 	return protojson.Unmarshal(data, resp)
 }
 
-func (r *rig) restRule(method string) (verb, pattern, body string) {
+func (r *fixture) restRule(method string) (verb, pattern, body string) {
 	r.t.Helper()
 	file := inkstreamv1.File_inkstream_v1_service_proto.Services().ByName("InkstreamService")
 	m := file.Methods().ByName(protoreflect.Name(method))
@@ -141,8 +142,8 @@ func flatten(into url.Values, prefix string, v any) {
 }
 
 // withIndex gives the gateway an index, and keeps its documents as the records are.
-func withIndex(t testing.TB) func(*setup) {
-	return func(s *setup) {
+func withIndex(t testing.TB) func(*fixtureOptions) {
+	return func(s *fixtureOptions) {
 		store, err := search.Open(t.Context(), "sqlite://"+t.TempDir()+"/index.db")
 		if err != nil {
 			t.Fatalf("index: %v", err)
@@ -152,11 +153,11 @@ func withIndex(t testing.TB) func(*setup) {
 	}
 }
 
-// project keeps the index's documents as the records are, until the test ends.
-func (r *rig) project() {
+// startProjection keeps the index's documents as the records are, until the test ends.
+func (r *fixture) startProjection() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- projection.New(r.env.Jobs, r.env.Bus, r.svc.index, r.env.Log).Run(ctx, func() {}) }()
+	go func() { done <- projection.New(r.deps.Jobs, r.deps.Bus, r.svc.index, r.deps.Log).Run(ctx, func() {}) }()
 	r.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -165,23 +166,26 @@ func (r *rig) project() {
 	})
 }
 
-// A filter names a label with a value, or any value of it; and what an upload over REST says of its labels may hold commas.
+// A filter names a label with a value, or any value of it; and what an upload over REST says of its labels may hold
+// commas.
 func TestListByLabel(t *testing.T) {
 	t.Parallel()
-	r := start(t, withIndex(t))
+	r := startGateway(t, withIndex(t))
 	labels := map[string]string{"team": "ops, Berlin", "case": "17"}
 	text, err := json.Marshal(labels)
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, _, body := r.ask(http.MethodPost, "/v1/jobs?labels="+url.QueryEscape(string(text)), "", pdfType, "%PDF")
+	code, _, body := r.requestWithKey(http.MethodPost, "/v1/jobs?labels="+url.QueryEscape(string(text)), "", pdfType,
+		"%PDF")
 	v := &inkstreamv1.Job{}
-	if err := protojson.Unmarshal(body, v); err != nil || code != http.StatusAccepted || !maps.Equal(v.GetLabels(), labels) {
+	if err := protojson.Unmarshal(body, v); err != nil || code != http.StatusAccepted ||
+		!maps.Equal(v.GetLabels(), labels) {
 		t.Fatalf("got %d %v, %v, want the labels %v", code, v.GetLabels(), err, labels)
 	}
-	rec, err := r.env.Jobs.Load(t.Context(), job.DefaultTenant, job.ID(v.GetId()))
+	rec, err := r.deps.Jobs.LoadRecord(t.Context(), job.DefaultTenant, job.ID(v.GetId()))
 	if err == nil {
-		err = r.svc.index.PutDocument(t.Context(), projection.Document(rec))
+		err = r.svc.index.PutDocument(t.Context(), projection.IndexDocument(rec))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -192,11 +196,14 @@ func TestListByLabel(t *testing.T) {
 			jobs  int
 			want  fault.Code
 		}{
-			{nil, 1, ""}, {[]string{"team"}, 1, ""}, {[]string{"team=ops, Berlin", "case"}, 1, ""}, {[]string{"team=ops"}, 0, ""}, {[]string{"ops"}, 0, ""},
-			{[]string{"team", "none"}, 0, ""}, {[]string{"=x"}, 0, fault.InvalidArgument}, {[]string{""}, 0, fault.InvalidArgument},
+			{nil, 1, ""}, {[]string{"team"}, 1, ""}, {[]string{"team=ops, Berlin", "case"}, 1, ""},
+			{[]string{"team=ops"}, 0, ""}, {[]string{"ops"}, 0, ""},
+			{[]string{"team", "none"}, 0, ""}, {[]string{"=x"}, 0, fault.InvalidArgument},
+			{[]string{""}, 0, fault.InvalidArgument},
 		} {
 			list := &inkstreamv1.ListJobsResponse{}
-			err := call(t.Context(), "", "ListJobs", &inkstreamv1.ListJobsRequest{Filter: &inkstreamv1.JobFilter{Label: tt.label}}, list)
+			err := call(t.Context(), "", "ListJobs",
+				&inkstreamv1.ListJobsRequest{Filter: &inkstreamv1.JobFilter{Label: tt.label}}, list)
 			checkError(t, err, tt.want)
 			if len(list.GetJobs()) != tt.jobs {
 				t.Errorf("labels %q: got %v, want %d jobs", tt.label, list.GetJobs(), tt.jobs)
@@ -208,9 +215,9 @@ func TestListByLabel(t *testing.T) {
 // A bound is one however far away it lies: what is to be deleted before a time when there was nothing is nothing.
 func TestListByTimesFarAway(t *testing.T) {
 	t.Parallel()
-	r := start(t, withIndex(t))
-	rec := r.newJob(running)
-	if err := r.svc.index.PutDocument(t.Context(), projection.Document(rec)); err != nil {
+	r := startGateway(t, withIndex(t))
+	rec := r.newJob(setRunning)
+	if err := r.svc.index.PutDocument(t.Context(), projection.IndexDocument(rec)); err != nil {
 		t.Fatal(err)
 	}
 	begin, end := &timestamppb.Timestamp{Seconds: -62135596800}, &timestamppb.Timestamp{Seconds: 253402300799} // the years 1 and 9999
@@ -242,23 +249,27 @@ func TestListByTimesFarAway(t *testing.T) {
 // A stage whose only process has its hands full has that process still.
 func TestListStages(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(s *setup) { s.bus = bustest.Provisioned(t, bus.Topology{AckWait: time.Minute}) })
+	r := startGateway(t, func(s *fixtureOptions) {
+		s.bus = bustest.NewWithTopology(t,
+			bus.Topology{AckWait: time.Minute})
+	})
 	for range 2 {
 		_, err := uploadWith(t.Context(), r.rpc, &inkstreamv1.UploadMetadata{}, "%PDF")
 		checkError(t, err, "")
 	}
-	cons, err := r.env.Bus.JetStream().Consumer(t.Context(), bus.Ingest.Stream(), bus.Durable(bus.Ingest, bus.Interactive))
+	cons, err := r.deps.Bus.JetStream().Consumer(t.Context(), bus.Ingest.StreamName(),
+		bus.DurableName(bus.Ingest, bus.Interactive))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cons.Next(); err != nil { // a task in hand, which nobody settles
+	if _, err := cons.Next(); err != nil { // a delivered task that no consumer settles
 		t.Fatal(err)
 	}
-	r.deadLetter(r.newJob(running), job.DefaultTenant)
+	r.deadLetter(r.newJob(setRunning), job.DefaultTenant)
 	eachCaller(t, r, func(t *testing.T, call caller) {
 		list := &inkstreamv1.ListStagesResponse{}
 		checkError(t, call(t.Context(), "", "ListStages", &inkstreamv1.ListStagesRequest{}, list), "")
-		if len(list.GetStages()) != len(bus.Stages()) {
+		if len(list.GetStages()) != len(bus.AllStages()) {
 			t.Fatalf("got %v, want every stage", list)
 		}
 		letters := int64(0)
@@ -268,7 +279,8 @@ func TestListStages(t *testing.T) {
 				want = []int64{1, 1, 1}
 			}
 			got := []int64{st.GetWaiting()[string(bus.Interactive)], st.GetInFlight(), int64(st.GetReplicas())}
-			if st.GetName() != string(bus.Stages()[i]) || !slices.Equal(got, want) || (st.GetOldest() != nil) != (want[0] > 0) {
+			if st.GetName() != string(bus.AllStages()[i]) || !slices.Equal(got, want) ||
+				(st.GetOldest() != nil) != (want[0] > 0) {
 				t.Errorf("got %v, want %v waiting, in hand and processes", st, want)
 			}
 			letters += st.GetDeadLetters()

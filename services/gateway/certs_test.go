@@ -16,7 +16,7 @@ import (
 // writeCertificate writes a self-signed certificate of that name and its key, with a time stamp of its own.
 func writeCertificate(t *testing.T, certFile, keyFile, name string, stamp time.Time) {
 	t.Helper()
-	certtest.Write(t, certFile, keyFile, &x509.Certificate{
+	certtest.WriteCertificate(t, certFile, keyFile, &x509.Certificate{
 		SerialNumber: big.NewInt(stamp.Unix()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name, "localhost"},
 	}, nil)
 	for _, file := range []string{certFile, keyFile} {
@@ -32,13 +32,13 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	start := time.Now()
 	writeCertificate(t, certFile, keyFile, "first", start)
-	c, err := loadCertificate(certFile, keyFile, telemetry.Discard().Log)
+	c, err := loadCertificate(certFile, keyFile, telemetry.NewDiscard().Log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	check := func(what string, at time.Duration, want string) {
 		t.Helper()
-		leaf, err := x509.ParseCertificate(c.current(start.Add(at)).Certificate[0])
+		leaf, err := x509.ParseCertificate(c.currentPair(start.Add(at)).Certificate[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	check("a renewal that is half through", 4*certCheck, "second")
 	writeCertificate(t, certFile, keyFile, "third", start.Add(2*time.Second))
 	check("the renewal through", 6*certCheck, "third")
-	if _, err := loadCertificate(certFile, filepath.Join(dir, "none"), telemetry.Discard().Log); err == nil {
+	if _, err := loadCertificate(certFile, filepath.Join(dir, "none"), telemetry.NewDiscard().Log); err == nil {
 		t.Error("a key that is missing: got no error")
 	}
 }

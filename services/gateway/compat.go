@@ -48,8 +48,8 @@ type compatTask struct {
 	Images         []string `json:"images,omitempty"`
 }
 
-func (s *Service) routeCompat(mux *http.ServeMux) {
-	s.route(mux, "/process_pdf", map[string]http.HandlerFunc{http.MethodPost: s.compatProcess})
+func (s *Service) registerCompat(mux *http.ServeMux) {
+	s.registerRoute(mux, "/process_pdf", map[string]http.HandlerFunc{http.MethodPost: s.compatProcess})
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"/result/{id}/status":        s.compatStatus,
 		"/result/{id}/markdown":      s.compatArtifact("document.md"),
@@ -60,7 +60,8 @@ func (s *Service) routeCompat(mux *http.ServeMux) {
 		"/tasks":                     s.compatTasks,
 		"/health":                    s.compatHealth,
 	} {
-		s.route(mux, pattern, map[string]http.HandlerFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request) {
+		s.registerRoute(mux, pattern, map[string]http.HandlerFunc{http.MethodGet: func(w http.ResponseWriter,
+			r *http.Request) {
 			if err := serve(w, r); err != nil {
 				s.compatError(w, r, err)
 			}
@@ -68,17 +69,18 @@ func (s *Service) routeCompat(mux *http.ServeMux) {
 	}
 }
 
-// compatError answers an error as FastAPI does, with the stable code besides. A result that is not there yet is a status.
+// compatError answers an error as FastAPI does, with the stable code besides. A result that is not there yet is a
+// status.
 func (s *Service) compatError(w http.ResponseWriter, r *http.Request, err error) {
-	st := s.report(r.Context(), r.Pattern, err)
-	if id := r.PathValue("id"); reasonOf(st) == fault.NotReady && id != "" {
+	st := s.reportError(r.Context(), r.Pattern, err)
+	if id := r.PathValue("id"); reasonOfStatus(st) == fault.NotReady && id != "" {
 		if v, verr := s.GetJob(r.Context(), &inkstreamv1.GetJobRequest{Id: id}); verr == nil {
 			w.Header().Set("Retry-After", "1")
-			s.compatJSON(w, http.StatusAccepted, taskOf(v))
+			s.compatJSON(w, http.StatusAccepted, newCompatTask(v))
 			return
 		}
 	}
-	s.compatJSON(w, httpStatus(st), map[string]any{"detail": st.Message(), "code": reasonOf(st)})
+	s.compatJSON(w, httpStatusOf(st), map[string]any{"detail": st.Message(), "code": reasonOfStatus(st)})
 }
 
 func (*Service) compatJSON(w http.ResponseWriter, status int, v any) {
@@ -92,9 +94,10 @@ func (*Service) compatJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(data, '\n')) // a client that hung up has no use for it
 }
 
-func taskOf(v *inkstreamv1.Job) *compatTask {
+func newCompatTask(v *inkstreamv1.Job) *compatTask {
 	t := &compatTask{
-		TaskID: v.GetId(), ID: v.GetId(), Filename: v.GetFilename(), TotalPages: v.GetPageCount(), ProcessedPages: v.GetPagesDone(),
+		TaskID: v.GetId(), ID: v.GetId(), Filename: v.GetFilename(), TotalPages: v.GetPageCount(),
+		ProcessedPages: v.GetPagesDone(),
 	}
 	switch v.GetState() {
 	case inkstreamv1.Job_PENDING:
@@ -122,12 +125,12 @@ func taskOf(v *inkstreamv1.Job) *compatTask {
 func (s *Service) compatProcess(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxUploadTime)
 	defer cancel()
-	took, err := s.restIntake(ctx, w, r, manner{lenient: true, artifacts: compatArtifacts})
+	took, err := s.receiveRESTUpload(ctx, w, r, formMode{lenient: true, artifacts: compatArtifacts})
 	if err != nil {
-		s.compatError(w, r, s.refused(ctx, err))
+		s.compatError(w, r, s.auditRejection(ctx, err))
 		return
 	}
-	task := taskOf(s.viewAccepted(ctx, took.records[0], took.replayed))
+	task := newCompatTask(s.acceptedJobView(ctx, took.records[0], took.replayed))
 	w.Header().Set("Location", "/result/"+task.ID+"/status")
 	s.compatJSON(w, http.StatusOK, task)
 }
@@ -137,7 +140,7 @@ func (s *Service) compatStatus(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.compatJSON(w, http.StatusOK, taskOf(v))
+	s.compatJSON(w, http.StatusOK, newCompatTask(v))
 	return nil
 }
 
@@ -150,11 +153,11 @@ func (s *Service) compatImage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Service) compatImages(w http.ResponseWriter, r *http.Request) error {
-	rec, err := s.named(r.Context(), r.PathValue("id"))
+	rec, err := s.loadRequestedJob(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if !rec.State.Final() && rec.ResultRun == 0 {
+	if !rec.State.HasEnded() && rec.ResultRun == 0 {
 		return fault.New(fault.NotReady, "the job is %s", rec.State)
 	}
 	list, err := s.ListArtifacts(r.Context(), &inkstreamv1.ListArtifactsRequest{Id: string(rec.ID)})
@@ -171,15 +174,16 @@ func (s *Service) compatImages(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// compatDetections answers the text with what it is and where: <|ref|>type<|/ref|><|det|>[[x0, y0, x1, y1]]<|/det|> before each block.
+// compatDetections answers the text with what it is and where: <|ref|>type<|/ref|><|det|>[[x0, y0, x1, y1]]<|/det|>
+// before each block.
 func (s *Service) compatDetections(w http.ResponseWriter, r *http.Request) error {
-	rec, err := s.named(r.Context(), r.PathValue("id"))
+	rec, err := s.loadRequestedJob(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:
 		return err
-	case !rec.State.Final() && rec.ResultRun == 0:
+	case !rec.State.HasEnded() && rec.ResultRun == 0:
 		return fault.New(fault.NotReady, "the job is %s", rec.State)
-	case !yields(rec.State) && rec.ResultRun == 0:
+	case !hasResults(rec.State) && rec.ResultRun == 0:
 		return errNoResult(rec)
 	}
 	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
@@ -189,20 +193,20 @@ func (s *Service) compatDetections(w http.ResponseWriter, r *http.Request) error
 			return err
 		}
 		if err != nil {
-			s.report(r.Context(), r.Pattern, err)
+			s.reportError(r.Context(), r.Pattern, err)
 			panic(http.ErrAbortHandler) // the client must see that it is not all
 		}
 		if n > 1 {
 			_, _ = w.Write([]byte(compatSplit))
 		}
-		if _, err := w.Write([]byte(detections(page))); err != nil {
+		if _, err := w.Write([]byte(renderDetections(page))); err != nil {
 			return nil //nolint:nilerr // the client hung up
 		}
 	}
 	return nil
 }
 
-func detections(p *inkstreamv1.Page) string {
+func renderDetections(p *inkstreamv1.Page) string {
 	var b strings.Builder
 	for _, block := range p.GetBlocks() {
 		box := block.GetBbox()
@@ -239,7 +243,7 @@ func (s *Service) compatTasks(w http.ResponseWriter, r *http.Request) error {
 	if text := r.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxList {
-			return invalidField(fault.InvalidArgument, "limit", "limit %q, want 1 to %d", clip(text), maxList)
+			return invalidField(fault.InvalidArgument, "limit", "limit %q, want 1 to %d", clipText(text), maxList)
 		}
 		size = n
 	}
@@ -249,14 +253,14 @@ func (s *Service) compatTasks(w http.ResponseWriter, r *http.Request) error {
 	}
 	tasks := []*compatTask{}
 	for _, v := range list.GetJobs() {
-		tasks = append(tasks, taskOf(v))
+		tasks = append(tasks, newCompatTask(v))
 	}
 	s.compatJSON(w, http.StatusOK, map[string]any{"tasks": tasks, "total": len(tasks)})
 	return nil
 }
 
 func (s *Service) compatHealth(w http.ResponseWriter, r *http.Request) error {
-	if !s.status.Report(r.Context()).Ready {
+	if !s.status.BuildReport(r.Context()).Ready {
 		s.compatJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "unhealthy"})
 		return nil
 	}

@@ -18,9 +18,10 @@ type Config struct {
 	HTTPAddr, GRPCAddr string
 	// MaxUploadBytes bounds a document.
 	MaxUploadBytes config.Bytes
-	// Retention is how long a job and its results are kept from its creation on; 0 keeps them for ever.
+	// Retention is how long a job and its results are kept from its creation on; 0 keeps them without a limit.
 	Retention time.Duration
-	// MaxBacklog is the number of documents waiting for ingest from which on uploads are refused; 0 means nine tenths of what the queue takes.
+	// MaxBacklog is the number of documents waiting for ingest from which on uploads are refused; 0 means nine tenths of
+	// what the queue takes.
 	MaxBacklog int64
 	// MaxClientWatches bounds the watches under way from one IP address; 0 for no bound but the server's own.
 	MaxClientWatches int
@@ -34,11 +35,12 @@ type Config struct {
 	TusDir string
 	// Access says who may call.
 	Access AccessConfig
-	// Durability names the profile in force; /readyz shows it. It is no flag of the gateway's: whoever sets up the bus knows it.
+	// Durability names the profile in force; /readyz shows it. It is no flag of the gateway: the code that sets up the
+	// bus knows it.
 	Durability string
 }
 
-// DefaultConfig returns the defaults of DESIGN.md.
+// DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{
 		HTTPAddr:         "127.0.0.1:8080",
@@ -57,37 +59,43 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.HTTPAddr, "gateway.http", c.HTTPAddr, "`address` of the REST API; port 0 picks a free one")
 	fs.StringVar(&c.GRPCAddr, "gateway.grpc", c.GRPCAddr, "`address` of the gRPC API; port 0 picks a free one")
 	fs.Var(&c.MaxUploadBytes, "gateway.max-upload", "refuse documents of more `bytes`")
-	fs.DurationVar(&c.Retention, "gateway.retention", c.Retention, "how long jobs and their results are kept; 0 keeps them")
+	fs.DurationVar(&c.Retention, "gateway.retention", c.Retention,
+		"how long jobs and their results are kept; 0 keeps them")
 	fs.Int64Var(&c.MaxBacklog, "gateway.max-backlog", c.MaxBacklog,
 		"refuse uploads while more `documents` wait for ingest; 0 means nine tenths of what the queue takes")
 	fs.IntVar(&c.MaxClientWatches, "gateway.max-client-watches", c.MaxClientWatches,
 		"watches under way from one IP address; 0 for no bound, as where all clients come through one proxy")
-	fs.DurationVar(&c.StallTimeout, "gateway.stall-timeout", c.StallTimeout, "end an upload or answer that does not move for that long")
-	fs.DurationVar(&c.DrainTimeout, "gateway.drain-timeout", c.DrainTimeout, "how long requests in hand may go on at a stop")
-	fs.Var(&c.Sources, "gateway.sources", "`URLs`, joined by commas, below which documents may be fetched from: s3://bucket/folder, file:///folder")
-	fs.StringVar(&c.TusDir, "gateway.tus-dir", c.TusDir, "`folder` of resumable uploads that are not complete; empty takes none")
-	c.Access.register(fs)
+	fs.DurationVar(&c.StallTimeout, "gateway.stall-timeout", c.StallTimeout,
+		"end an upload or answer that does not move for that long")
+	fs.DurationVar(&c.DrainTimeout, "gateway.drain-timeout", c.DrainTimeout,
+		"how long requests in hand may go on at a stop")
+	fs.Var(&c.Sources, "gateway.sources",
+		"`URLs`, joined by commas, below which documents may be fetched from: s3://bucket/folder, file:///folder")
+	fs.StringVar(&c.TusDir, "gateway.tus-dir", c.TusDir,
+		"`folder` of resumable uploads that are not complete; empty takes none")
+	c.Access.registerFlags(fs)
 }
 
 // Validate joins every problem with the configuration.
 func (c *Config) Validate() error {
 	var p config.Problems
-	p.Add(checkAddr("gateway.http", c.HTTPAddr))
-	p.Add(checkAddr("gateway.grpc", c.GRPCAddr))
+	p.AddError(checkListenAddr("gateway.http", c.HTTPAddr))
+	p.AddError(checkListenAddr("gateway.grpc", c.GRPCAddr))
 	// The engine addresses a document with 32 bits, and so does the record.
-	p.Check(c.MaxUploadBytes >= 1 && c.MaxUploadBytes <= math.MaxUint32, "gateway.max-upload", "%s, want 1 to 4294967295 bytes", c.MaxUploadBytes)
-	p.Check(c.Retention >= 0, "gateway.retention", "%s, want 0 or more", c.Retention)
-	p.Check(c.MaxBacklog >= 0, "gateway.max-backlog", "%d, want 0 or more", c.MaxBacklog)
-	p.Check(c.MaxClientWatches >= 0, "gateway.max-client-watches", "%d, want 0 or more", c.MaxClientWatches)
-	p.Check(c.StallTimeout > 0, "gateway.stall-timeout", "%s, want more than 0", c.StallTimeout)
-	p.Check(c.DrainTimeout >= 0, "gateway.drain-timeout", "%s, want 0 or more", c.DrainTimeout)
+	p.CheckFlag(c.MaxUploadBytes >= 1 && c.MaxUploadBytes <= math.MaxUint32, "gateway.max-upload",
+		"%s, want 1 to 4294967295 bytes", c.MaxUploadBytes)
+	p.CheckFlag(c.Retention >= 0, "gateway.retention", "%s, want 0 or more", c.Retention)
+	p.CheckFlag(c.MaxBacklog >= 0, "gateway.max-backlog", "%d, want 0 or more", c.MaxBacklog)
+	p.CheckFlag(c.MaxClientWatches >= 0, "gateway.max-client-watches", "%d, want 0 or more", c.MaxClientWatches)
+	p.CheckFlag(c.StallTimeout > 0, "gateway.stall-timeout", "%s, want more than 0", c.StallTimeout)
+	p.CheckFlag(c.DrainTimeout >= 0, "gateway.drain-timeout", "%s, want 0 or more", c.DrainTimeout)
 	_, err := newSources(c.Sources)
-	p.Check(err == nil, "gateway.sources", "%v", err)
-	p.Add(c.Access.validate(c.HTTPAddr, c.GRPCAddr))
+	p.CheckFlag(err == nil, "gateway.sources", "%v", err)
+	p.AddError(c.Access.validate(c.HTTPAddr, c.GRPCAddr))
 	return p.Err()
 }
 
-func checkAddr(name, addr string) error {
+func checkListenAddr(name, addr string) error {
 	_, _, err := net.SplitHostPort(addr)
 	if err == nil {
 		return nil

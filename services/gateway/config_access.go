@@ -20,7 +20,8 @@ const (
 type AccessConfig struct {
 	// Auth is AuthNone, AuthKeys, or empty: none on loopback addresses, and no start on others.
 	Auth string
-	// AdminKeyFile is where the first admin key goes, made when there is none; empty makes none.
+	// AdminKeyFile is where the first admin key goes, made when there is none, or comes from where the file is there;
+	// empty makes none.
 	AdminKeyFile string
 	// OIDC is the issuer of tokens that are taken besides keys; none where Issuer is empty.
 	OIDC access.OIDCConfig
@@ -34,22 +35,34 @@ type AccessConfig struct {
 	WebhookSecret config.Secret
 }
 
-func (c *AccessConfig) register(fs *flag.FlagSet) {
-	fs.StringVar(&c.Auth, "auth", c.Auth, "keys: requests need an API key or a token; none: they need nothing, wherever the server listens; "+
-		"empty: none on loopback addresses, and the server refuses to listen on others")
-	fs.StringVar(&c.AdminKeyFile, "auth.admin-key-file", c.AdminKeyFile, "`file` that the first admin key is written to when there is none")
-	fs.StringVar(&c.OIDC.Issuer, "oidc.issuer", c.OIDC.Issuer, "`URL` of an OpenID Connect issuer whose tokens are taken besides API keys")
+func (c *AccessConfig) registerFlags(fs *flag.FlagSet) {
+	fs.StringVar(&c.Auth, "auth", c.Auth,
+		"keys: requests need an API key or a token; none: they need nothing, wherever the server listens; "+
+			"empty: none on loopback addresses, and the server refuses to listen on others")
+	fs.StringVar(&c.AdminKeyFile, "auth.admin-key-file", c.AdminKeyFile,
+		"`file` that the first admin key is written to when there is none, or taken from where it is there")
+	fs.StringVar(&c.OIDC.Issuer, "oidc.issuer", c.OIDC.Issuer,
+		"`URL` of an OpenID Connect issuer whose tokens are taken besides API keys")
 	fs.StringVar(&c.OIDC.Audience, "oidc.audience", c.OIDC.Audience, "audience that tokens must name")
-	fs.StringVar(&c.OIDC.TenantClaim, "oidc.tenant-claim", c.OIDC.TenantClaim, "claim that holds the tenant; empty: all tokens belong to the default tenant")
-	fs.StringVar(&c.OIDC.ScopeClaim, "oidc.scope-claim", c.OIDC.ScopeClaim, "claim that holds the scopes read, write, admin")
-	fs.Float64Var(&c.Limits.UploadsPerSecond, "limit.uploads", c.Limits.UploadsPerSecond, "uploads a second by one caller, ten seconds' worth at once; 0 for no limit")
-	fs.Float64Var(&c.Limits.ReadsPerSecond, "limit.requests", c.Limits.ReadsPerSecond, "other requests a second by one caller, never less than uploads; 0 for no limit")
-	fs.IntVar(&c.Limits.Quota.Jobs, "limit.jobs", c.Limits.Quota.Jobs, "jobs under way at once of one caller whose key does not say; 0 for no limit")
-	fs.Int64Var(&c.Limits.Quota.BytesPerDay, "limit.bytes-per-day", c.Limits.Quota.BytesPerDay, "bytes uploaded a day (UTC) by one caller whose key does not say; 0 for no limit")
-	fs.StringVar(&c.TLSCert, "tls.cert", c.TLSCert, "PEM `file` of the certificate with its chain; read again when it changes")
+	fs.StringVar(&c.OIDC.TenantClaim, "oidc.tenant-claim", c.OIDC.TenantClaim,
+		"claim that holds the tenant; empty: all tokens belong to the default tenant")
+	fs.StringVar(&c.OIDC.ScopeClaim, "oidc.scope-claim", c.OIDC.ScopeClaim,
+		"claim that holds the scopes read, write, admin")
+	fs.Float64Var(&c.Limits.UploadsPerSecond, "limit.uploads", c.Limits.UploadsPerSecond,
+		"uploads a second by one caller, ten seconds' worth at once; 0 for no limit")
+	fs.Float64Var(&c.Limits.ReadsPerSecond, "limit.requests", c.Limits.ReadsPerSecond,
+		"other requests a second by one caller, never less than uploads; 0 for no limit")
+	fs.IntVar(&c.Limits.Quota.Jobs, "limit.jobs", c.Limits.Quota.Jobs,
+		"jobs under way at once of one caller whose key does not say; 0 for no limit")
+	fs.Int64Var(&c.Limits.Quota.BytesPerDay, "limit.bytes-per-day", c.Limits.Quota.BytesPerDay,
+		"bytes uploaded a day (UTC) by one caller whose key does not say; 0 for no limit")
+	fs.StringVar(&c.TLSCert, "tls.cert", c.TLSCert,
+		"PEM `file` of the certificate with its chain; read again when it changes")
 	fs.StringVar(&c.TLSKey, "tls.key", c.TLSKey, "PEM `file` of the certificate's key")
-	fs.BoolVar(&c.WebhookPrivate, "webhook.allow-private", c.WebhookPrivate, "call webhooks in loopback and private networks too")
-	fs.Var(&c.WebhookSecret, "webhook.secret", "`secret` (whsec_ and base64) that signs calls to addresses that jobs came with; without it such addresses are refused")
+	fs.BoolVar(&c.WebhookPrivate, "webhook.allow-private", c.WebhookPrivate,
+		"call webhooks in loopback and private networks too")
+	fs.Var(&c.WebhookSecret, "webhook.secret",
+		"`secret` (whsec_ and base64) that signs calls to addresses that jobs came with; without it such addresses are refused")
 }
 
 func (c *AccessConfig) validate(addrs ...string) error {
@@ -58,18 +71,21 @@ func (c *AccessConfig) validate(addrs ...string) error {
 	case AuthNone, AuthKeys:
 	case "":
 		for _, addr := range addrs {
-			if !onLoopback(addr) {
-				p.Add(errors.New("auth: " + addr + " can be reached from other machines, and anybody there could use the server: set --auth=keys, or " +
+			if !OnLoopback(addr) {
+				p.AddError(errors.New("auth: " + addr +
+					" can be reached from other machines, and anybody there could use the server: set --auth=keys, or " +
 					"--auth=none if that is what you want"))
 			}
 		}
 	default:
-		p.Check(false, "auth", "%q, want keys or none", c.Auth)
+		p.CheckFlag(false, "auth", "%q, want keys or none", c.Auth)
 	}
-	p.Check(c.OIDC.Issuer == "" || c.OIDC.Audience != "", "oidc.audience", "empty, want the audience that tokens of the issuer must name")
-	p.Check(c.OIDC.Issuer == "" || c.Auth == AuthKeys, "oidc.issuer", "set, but without --auth=keys nobody is asked for a token")
-	p.Check((c.TLSCert == "") == (c.TLSKey == ""), "tls.cert", "want both tls.cert and tls.key, or none")
-	p.Check(c.Limits.UploadsPerSecond >= 0 && c.Limits.ReadsPerSecond >= 0, "limit.uploads", "less than 0")
-	p.Check(c.Limits.Quota.Jobs >= 0 && c.Limits.Quota.BytesPerDay >= 0, "limit.jobs", "less than 0")
+	p.CheckFlag(c.OIDC.Issuer == "" || c.OIDC.Audience != "", "oidc.audience",
+		"empty, want the audience that tokens of the issuer must name")
+	p.CheckFlag(c.OIDC.Issuer == "" || c.Auth == AuthKeys, "oidc.issuer",
+		"set, but without --auth=keys nobody is asked for a token")
+	p.CheckFlag((c.TLSCert == "") == (c.TLSKey == ""), "tls.cert", "want both tls.cert and tls.key, or none")
+	p.CheckFlag(c.Limits.UploadsPerSecond >= 0 && c.Limits.ReadsPerSecond >= 0, "limit.uploads", "less than 0")
+	p.CheckFlag(c.Limits.Quota.Jobs >= 0 && c.Limits.Quota.BytesPerDay >= 0, "limit.jobs", "less than 0")
 	return p.Err()
 }

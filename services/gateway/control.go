@@ -14,51 +14,51 @@ import (
 
 // CancelJob ends a job that has not ended yet.
 func (s *Service) CancelJob(ctx context.Context, req *inkstreamv1.CancelJobRequest) (*inkstreamv1.Job, error) {
-	rec, err := s.named(ctx, req.GetId())
+	rec, err := s.loadRequestedJob(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
 	// A client that hangs up in the middle would leave it half done.
 	ctx = context.WithoutCancel(ctx)
-	rec, err = s.env.Cancel(ctx, rec.Tenant, rec.ID)
+	rec, err = s.deps.CancelJob(ctx, rec.Tenant, rec.ID)
 	switch {
-	case errors.Is(err, stage.ErrEnded) && rec.State.Gone():
-		return nil, errGone(rec)
-	case errors.Is(err, stage.ErrEnded):
+	case errors.Is(err, stage.ErrJobEnded) && rec.State.IsGone():
+		return nil, errJobGone(rec)
+	case errors.Is(err, stage.ErrJobEnded):
 		return nil, fault.New(jobEnded, "the job has ended %s already", rec.State)
 	case err != nil:
 		return nil, err
 	}
-	return s.jobView(ctx, jobRef{rec.Tenant, rec.ID})
+	return s.loadJobView(ctx, jobRef{rec.Tenant, rec.ID})
 }
 
 // RetryJob starts another run of a job that has ended.
 func (s *Service) RetryJob(ctx context.Context, req *inkstreamv1.RetryJobRequest) (*inkstreamv1.Job, error) {
-	rec, err := s.named(ctx, req.GetId())
+	rec, err := s.loadRequestedJob(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return s.retry(context.WithoutCancel(ctx), jobRef{rec.Tenant, rec.ID}, req.GetAll())
+	return s.startNextRun(context.WithoutCancel(ctx), jobRef{rec.Tenant, rec.ID}, req.GetAll())
 }
 
-// retry starts another run and returns the job, or says why there can be none.
-func (s *Service) retry(ctx context.Context, ref jobRef, all bool) (*inkstreamv1.Job, error) {
-	_, err := s.env.Retry(ctx, ref.tenant, ref.id, all)
+// startNextRun starts another run and returns the job, or says why there can be none.
+func (s *Service) startNextRun(ctx context.Context, ref jobRef, all bool) (*inkstreamv1.Job, error) {
+	_, err := s.deps.RetryJob(ctx, ref.tenant, ref.id, all)
 	if errors.Is(err, job.ErrNoRestart) {
-		return nil, s.errNoRetry(ctx, ref)
+		return nil, s.errNotRetryable(ctx, ref)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.jobView(ctx, ref)
+	return s.loadJobView(ctx, ref)
 }
 
-func (s *Service) errNoRetry(ctx context.Context, ref jobRef) error {
-	rec, err := s.record(ctx, ref)
+func (s *Service) errNotRetryable(ctx context.Context, ref jobRef) error {
+	rec, err := s.loadRecord(ctx, ref)
 	switch {
 	case err != nil:
 		return err
-	case !rec.State.Final():
+	case !rec.State.HasEnded():
 		return fault.New(jobRunning, "the job is %s; it can be retried when it has ended", rec.State)
 	case rec.Protected:
 		return fault.New(jobNotRetryable, "the document's password was dropped when the job ended; upload the document again")
@@ -71,14 +71,14 @@ func (s *Service) errNoRetry(ctx context.Context, ref jobRef) error {
 
 // DeleteJob removes a job.
 func (s *Service) DeleteJob(ctx context.Context, req *inkstreamv1.DeleteJobRequest) (*emptypb.Empty, error) {
-	rec, err := s.named(ctx, req.GetId())
+	rec, err := s.loadRequestedJob(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	_, err = s.env.Delete(ctx, rec.Tenant, rec.ID)
-	if errors.Is(err, stage.ErrGone) {
-		if _, err = s.record(ctx, jobRef{rec.Tenant, rec.ID}); err == nil {
+	_, err = s.deps.DeleteJob(ctx, rec.Tenant, rec.ID)
+	if errors.Is(err, stage.ErrJobGone) {
+		if _, err = s.loadRecord(ctx, jobRef{rec.Tenant, rec.ID}); err == nil {
 			err = fault.New(jobDeleted, "the job was deleted") // the replica that was asked does not know yet
 		}
 	}
@@ -88,11 +88,11 @@ func (s *Service) DeleteJob(ctx context.Context, req *inkstreamv1.DeleteJobReque
 	return &emptypb.Empty{}, nil
 }
 
-// named loads the record of the job that a request names.
-func (s *Service) named(ctx context.Context, id string) (*job.Record, error) {
-	ref, err := refOf(ctx, id)
+// loadRequestedJob loads the record of the job that a request names.
+func (s *Service) loadRequestedJob(ctx context.Context, id string) (*job.Record, error) {
+	ref, err := parseJobRef(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.record(ctx, ref)
+	return s.loadRecord(ctx, ref)
 }

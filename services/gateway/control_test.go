@@ -38,12 +38,12 @@ type control interface {
 }
 
 // eachControl runs a test over both protocols, each with a gateway of its own.
-func eachControl(t *testing.T, test func(t *testing.T, r *rig, a api, c control)) {
+func eachControl(t *testing.T, test func(t *testing.T, r *fixture, a testAPI, c control)) {
 	t.Helper()
 	for _, name := range []string{"grpc", "rest"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := start(t, nil)
+			r := startGateway(t, nil)
 			if name == "grpc" {
 				test(t, r, rpcAPI{r.rpc}, rpcAPI{r.rpc})
 				return
@@ -69,7 +69,8 @@ func (a rpcAPI) remove(ctx context.Context, id string) error {
 	return rpcError(err)
 }
 
-func (a rpcAPI) events(ctx context.Context, id string, size int32, token string) (*inkstreamv1.ListEventsResponse, error) {
+func (a rpcAPI) events(ctx context.Context, id string, size int32,
+	token string) (*inkstreamv1.ListEventsResponse, error) {
 	v, err := a.c.ListEvents(ctx, &inkstreamv1.ListEventsRequest{Id: id, PageSize: size, PageToken: token})
 	return v, rpcError(err)
 }
@@ -136,7 +137,8 @@ func pageQuery(size int32, token string) string {
 	return "?" + url.Values{"page_size": {strconv.Itoa(int(size))}, "pageToken": {token}}.Encode()
 }
 
-func (a restAPI) events(ctx context.Context, id string, size int32, token string) (*inkstreamv1.ListEventsResponse, error) {
+func (a restAPI) events(ctx context.Context, id string, size int32,
+	token string) (*inkstreamv1.ListEventsResponse, error) {
 	v := &inkstreamv1.ListEventsResponse{}
 	return v, a.call(ctx, http.MethodGet, "/v1/jobs/"+url.PathEscape(id)+"/events"+pageQuery(size, token), v)
 }
@@ -162,9 +164,9 @@ func (a restAPI) dropLetter(ctx context.Context, id string) error {
 
 func TestOptionsInTheBodyOfACallAreRefused(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.newJob(running)
-	r.update(rec, fail(job.Failed, fault.DocumentTimeout))
+	r := startGateway(t, nil)
+	rec := r.newJob(setRunning)
+	r.update(rec, setFailed(job.Failed, fault.DocumentTimeout))
 	path := "/v1/jobs/" + string(rec.ID) + ":retry"
 	for _, tt := range []struct {
 		body   string
@@ -172,24 +174,24 @@ func TestOptionsInTheBodyOfACallAreRefused(t *testing.T) {
 	}{
 		{`{"all":true}`, http.StatusBadRequest}, {strings.Repeat(" ", 100), http.StatusBadRequest}, {" {}\n", http.StatusOK},
 	} {
-		if res, body := r.post(t, path, tt.body); res.StatusCode != tt.status {
+		if res, body := r.postUpload(t, path, tt.body); res.StatusCode != tt.status {
 			t.Errorf("body %q: got %d %s, want %d", tt.body, res.StatusCode, body, tt.status)
 		}
 	}
 }
 
 // queued returns how many tasks wait at a stage.
-func (r *rig) queued(s bus.Stage) uint64 {
+func (r *fixture) queued(s bus.Stage) uint64 {
 	r.t.Helper()
-	stream, err := r.env.Bus.JetStream().Stream(r.t.Context(), s.Stream())
+	stream, err := r.deps.Bus.JetStream().Stream(r.t.Context(), s.StreamName())
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return stream.CachedInfo().State.Msgs
 }
 
-// trail returns the types of a job's events, in order.
-func trail(t *testing.T, c control, id job.ID) string {
+// eventTypes returns the types of a job's events, in order.
+func eventTypes(t *testing.T, c control, id job.ID) string {
 	t.Helper()
 	res, err := c.events(t.Context(), string(id), 0, "")
 	checkError(t, err, "")
@@ -202,10 +204,10 @@ func trail(t *testing.T, c control, id job.ID) string {
 
 func TestCancelJob(t *testing.T) {
 	t.Parallel()
-	eachControl(t, func(t *testing.T, r *rig, a api, c control) {
-		v, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7"), filename: "a.pdf"})
+	eachControl(t, func(t *testing.T, r *fixture, a testAPI, c control) {
+		v, err := a.upload(t.Context(), testUpload{data: strings.NewReader("%PDF-1.7"), filename: "a.pdf"})
 		checkError(t, err, "")
-		r.put(job.RasterKey(job.DefaultTenant, job.ID(v.GetId()), 1, 1), "raster")
+		r.putBlob(job.RasterKey(job.DefaultTenant, job.ID(v.GetId()), 1, 1), "raster")
 		for range 2 {
 			v, err = c.cancel(t.Context(), v.GetId())
 			checkError(t, err, "")
@@ -221,10 +223,10 @@ func TestCancelJob(t *testing.T) {
 				t.Errorf("left behind: %s", key)
 			}
 		}
-		if got, want := trail(t, c, job.ID(v.GetId())), "uploaded cancelled ended"; got != want {
+		if got, want := eventTypes(t, c, job.ID(v.GetId())), "uploaded cancelled ended"; got != want {
 			t.Errorf("events %q, want %q", got, want)
 		}
-		_, err = c.cancel(t.Context(), string(r.ended(nil).ID))
+		_, err = c.cancel(t.Context(), string(r.newEndedJob(nil).ID))
 		checkError(t, err, jobEnded)
 		for _, id := range []string{"x", string(unknownJob)} {
 			_, err = c.cancel(t.Context(), id)
@@ -239,9 +241,9 @@ func TestRetryJob(t *testing.T) {
 	t.Parallel()
 	partial := func(rec *job.Record) error {
 		rec.Outcomes, rec.ResultRun = map[string]int{job.OutcomeNative: 4, job.OutcomeFailed: 1}, 1
-		return rec.To(job.Partial, when.Add(time.Minute))
+		return rec.Transition(job.Partial, when.Add(time.Minute))
 	}
-	eachControl(t, func(t *testing.T, r *rig, a api, c control) {
+	eachControl(t, func(t *testing.T, r *fixture, a testAPI, c control) {
 		for _, tt := range []struct {
 			name  string
 			make  func(*job.Record)
@@ -251,17 +253,21 @@ func TestRetryJob(t *testing.T) {
 			state inkstreamv1.Job_State
 			stage bus.Stage
 		}{
-			{"partial", running, partial, false, "", inkstreamv1.Job_RUNNING, bus.Scan},
-			{"partial, all of it", running, partial, true, "", inkstreamv1.Job_RUNNING, bus.Scan},
-			{"failed", running, fail(job.Failed, fault.DocumentTimeout), false, "", inkstreamv1.Job_RUNNING, bus.Scan},
-			{"failed before it was opened", nil, fail(job.Failed, fault.RetriesSpent), false, "", inkstreamv1.Job_PENDING, bus.Ingest},
-			{"cancelled", running, func(r *job.Record) error { return r.To(job.Cancelled, when) }, false, "", inkstreamv1.Job_RUNNING, bus.Scan},
-			{"succeeded", running, func(r *job.Record) error { return r.To(job.Succeeded, when) }, false, jobNotRetryable, 0, ""},
-			{"succeeded, all of it", running, func(r *job.Record) error { return r.To(job.Succeeded, when) }, true, "", inkstreamv1.Job_RUNNING, bus.Scan},
-			{"rejected", nil, fail(job.Rejected, fault.Encrypted), true, jobNotRetryable, 0, ""},
-			{"running", running, func(*job.Record) error { return nil }, true, jobRunning, 0, ""},
-			{"expired", running, func(r *job.Record) error {
-				return errors.Join(r.To(job.Succeeded, when), r.To(job.Expired, when))
+			{"partial", setRunning, partial, false, "", inkstreamv1.Job_RUNNING, bus.Scan},
+			{"partial, all of it", setRunning, partial, true, "", inkstreamv1.Job_RUNNING, bus.Scan},
+			{"failed", setRunning, setFailed(job.Failed, fault.DocumentTimeout), false, "", inkstreamv1.Job_RUNNING, bus.Scan},
+			{"failed before it was opened", nil, setFailed(job.Failed, fault.RetriesSpent), false, "", inkstreamv1.Job_PENDING,
+				bus.Ingest},
+			{"cancelled", setRunning, func(r *job.Record) error { return r.Transition(job.Cancelled, when) }, false, "",
+				inkstreamv1.Job_RUNNING, bus.Scan},
+			{"succeeded", setRunning, func(r *job.Record) error { return r.Transition(job.Succeeded, when) }, false,
+				jobNotRetryable, 0, ""},
+			{"succeeded, all of it", setRunning, func(r *job.Record) error { return r.Transition(job.Succeeded, when) }, true,
+				"", inkstreamv1.Job_RUNNING, bus.Scan},
+			{"rejected", nil, setFailed(job.Rejected, fault.Encrypted), true, jobNotRetryable, 0, ""},
+			{"running", setRunning, func(*job.Record) error { return nil }, true, jobRunning, 0, ""},
+			{"expired", setRunning, func(r *job.Record) error {
+				return errors.Join(r.Transition(job.Succeeded, when), r.Transition(job.Expired, when))
 			}, true, jobExpired, 0, ""},
 		} {
 			rec := r.newJob(tt.make)
@@ -275,17 +281,18 @@ func TestRetryJob(t *testing.T) {
 			if tt.want != "" {
 				continue
 			}
-			if v.GetState() != tt.state || v.GetRun() != 2 || v.GetEndTime() != nil || v.GetError() != nil || len(v.GetFailures()) > 0 {
+			if v.GetState() != tt.state || v.GetRun() != 2 || v.GetEndTime() != nil || v.GetError() != nil ||
+				len(v.GetFailures()) > 0 {
 				t.Errorf("%s: got %v, want run 2 %s", tt.name, v, tt.state)
 			}
 			if got := r.queued(tt.stage); got != before+1 {
 				t.Errorf("%s: %d tasks at %s, want %d", tt.name, got, tt.stage, before+1)
 			}
-			want := "ended retried" // the end is told first, in case nobody did
+			want := "ended retried" // the end event comes first, in case it was not published before
 			if tt.name == "cancelled" {
 				want = "cancelled " + want
 			}
-			if got := trail(t, c, rec.ID); got != want {
+			if got := eventTypes(t, c, rec.ID); got != want {
 				t.Errorf("%s: events %q, want %q", tt.name, got, want)
 			}
 		}
@@ -296,20 +303,21 @@ func TestRetryJob(t *testing.T) {
 
 func TestResultsOfTheLastRunAnswerDuringARetry(t *testing.T) {
 	t.Parallel()
-	eachControl(t, func(t *testing.T, r *rig, a api, c control) {
-		rec := r.newJob(running)
+	eachControl(t, func(t *testing.T, r *fixture, a testAPI, c control) {
+		rec := r.newJob(setRunning)
 		p := r.progressOf(rec)
-		if _, err := p.Set([]job.Outcome{{Page: 4, Kind: job.OutcomeBlank}, {Page: 5, Kind: job.OutcomeBlank}}); err != nil {
+		if _, err := p.SetOutcomes([]job.Outcome{{Page: 4, Kind: job.OutcomeBlank},
+			{Page: 5, Kind: job.OutcomeBlank}}); err != nil {
 			t.Fatal(err)
 		}
-		r.put(job.ArtifactKey(rec.Tenant, rec.ID, 1, "text.txt"), "old")
+		r.putBlob(job.ArtifactKey(rec.Tenant, rec.ID, 1, "text.txt"), "old")
 		for n := 1; n <= 5; n++ {
-			r.put(job.PageKey(rec.Tenant, rec.ID, 1, n), fmt.Sprintf(`{"number":%d,"text":"old"}`, n))
+			r.putBlob(job.PageKey(rec.Tenant, rec.ID, 1, n), fmt.Sprintf(`{"number":%d,"text":"old"}`, n))
 		}
-		r.update(rec, func(rec *job.Record) error { return rec.Finish(p, when.Add(time.Minute)) })
+		r.update(rec, func(rec *job.Record) error { return rec.FinishRun(p, when.Add(time.Minute)) })
 		_, err := c.retry(t.Context(), string(rec.ID), false)
 		checkError(t, err, "")
-		r.put(job.PageKey(rec.Tenant, rec.ID, 2, 2), `{"number":2,"text":"new"}`)
+		r.putBlob(job.PageKey(rec.Tenant, rec.ID, 2, 2), `{"number":2,"text":"new"}`)
 		wantText := func(want string) {
 			t.Helper()
 			data, _, err := a.download(t.Context(), string(rec.ID), "text.txt")
@@ -335,8 +343,8 @@ func TestResultsOfTheLastRunAnswerDuringARetry(t *testing.T) {
 		_, err = c.retry(t.Context(), string(rec.ID), false)
 		checkError(t, err, "")
 		p.Run, p.Pages, p.Failed = 3, "noobb", nil
-		r.put(job.ArtifactKey(rec.Tenant, rec.ID, 3, "text.txt"), "new")
-		r.update(rec, func(rec *job.Record) error { return rec.Finish(p, when.Add(time.Hour)) })
+		r.putBlob(job.ArtifactKey(rec.Tenant, rec.ID, 3, "text.txt"), "new")
+		r.update(rec, func(rec *job.Record) error { return rec.FinishRun(p, when.Add(time.Hour)) })
 		wantText("new")
 		v, err := a.job(t.Context(), string(rec.ID))
 		checkError(t, err, "")
@@ -348,8 +356,8 @@ func TestResultsOfTheLastRunAnswerDuringARetry(t *testing.T) {
 
 func TestDeletedJobsAnswerGone(t *testing.T) {
 	t.Parallel()
-	eachControl(t, func(t *testing.T, r *rig, a api, c control) {
-		v, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF-1.7"), filename: "a.pdf"})
+	eachControl(t, func(t *testing.T, r *fixture, a testAPI, c control) {
+		v, err := a.upload(t.Context(), testUpload{data: strings.NewReader("%PDF-1.7"), filename: "a.pdf"})
 		checkError(t, err, "")
 		checkError(t, c.remove(t.Context(), v.GetId()), "")
 		for name, call := range map[string]func() error{
@@ -364,7 +372,7 @@ func TestDeletedJobsAnswerGone(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) { checkError(t, call(), jobDeleted) })
 		}
-		if got, want := trail(t, c, job.ID(v.GetId())), "uploaded cancelled deleted"; got != want {
+		if got, want := eventTypes(t, c, job.ID(v.GetId())), "uploaded cancelled deleted"; got != want {
 			t.Errorf("events %q, want %q", got, want)
 		}
 		if in, out := r.queued(bus.Ingest), r.queued(bus.Index); in != 0 || out != 1 {
@@ -376,14 +384,14 @@ func TestDeletedJobsAnswerGone(t *testing.T) {
 
 func TestEventsAreListedInOrderByPages(t *testing.T) {
 	t.Parallel()
-	eachControl(t, func(t *testing.T, r *rig, _ api, c control) {
-		rec := r.newJob(running)
+	eachControl(t, func(t *testing.T, r *fixture, _ testAPI, c control) {
+		rec := r.newJob(setRunning)
 		var want []string
 		for n := range 7 {
-			for _, of := range []*job.Record{rec, r.newJob(running)} { // the other jobs' events lie between
+			for _, of := range []*job.Record{rec, r.newJob(setRunning)} { // the other jobs' events lie between
 				e := stage.NewEvent(of, "page_failed", "index")
 				e.Page, e.Code = int32(n+1), string(fault.PageTimeout)
-				if err := r.env.Bus.Event(t.Context(), e); err != nil {
+				if err := r.deps.Bus.PublishEvent(t.Context(), e); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -416,7 +424,8 @@ func TestEventsAreListedInOrderByPages(t *testing.T) {
 			token string
 			want  fault.Code
 		}{
-			{rec.ID, 0, "x", fault.InvalidArgument}, {rec.ID, -1, "", fault.InvalidArgument}, {unknownJob, 0, "", fault.JobNotFound},
+			{rec.ID, 0, "x", fault.InvalidArgument}, {rec.ID, -1, "", fault.InvalidArgument},
+			{unknownJob, 0, "", fault.JobNotFound},
 			{r.newJob(nil).ID, 5000, "", ""},
 		} {
 			_, err := c.events(t.Context(), string(tt.id), tt.size, tt.token)
@@ -430,9 +439,9 @@ func TestEventsAreListedInOrderByPages(t *testing.T) {
 }
 
 // deadLetter stores a task that was given up, as the bus does, and returns its id.
-func (r *rig) deadLetter(rec *job.Record, tenant string) string {
+func (r *fixture) deadLetter(rec *job.Record, tenant string) string {
 	r.t.Helper()
-	task := &busv1.RenderTask{Unit: stage.Unit(rec), Chunk: 3, FirstPage: 1, LastPage: 5}
+	task := &busv1.RenderTask{Unit: stage.JobUnit(rec), Chunk: 3, FirstPage: 1, LastPage: 5}
 	data, err := protojson.Marshal(task)
 	if err != nil {
 		r.t.Fatal(err)
@@ -440,13 +449,16 @@ func (r *rig) deadLetter(rec *job.Record, tenant string) string {
 	msg := nats.NewMsg("ink.dlq.render." + tenant + "." + string(rec.ID))
 	msg.Data = data
 	for k, v := range map[string]string{
-		bus.HeaderClass: "transient", bus.HeaderReason: "INTERNAL", bus.HeaderError: "internal error", bus.HeaderAttempts: "8",
-		bus.HeaderSubject: "ink.render.batch." + tenant + "." + string(rec.ID), bus.HeaderMsgID: string(rec.ID) + ".1.render.chunk-3#r7",
-		bus.HeaderTime: when.Format(time.RFC3339Nano), bus.HeaderRun: "1", "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		bus.HeaderClass: "transient", bus.HeaderReason: "INTERNAL", bus.HeaderError: "internal error",
+		bus.HeaderAttempts: "8",
+		bus.HeaderSubject:  "ink.render.batch." + tenant + "." + string(rec.ID),
+		bus.HeaderMsgID:    string(rec.ID) + ".1.render.chunk-3#r7",
+		bus.HeaderTime:     when.Format(time.RFC3339Nano), bus.HeaderRun: "1",
+		"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	} {
 		msg.Header.Set(k, v)
 	}
-	ack, err := r.env.Bus.JetStream().PublishMsg(r.t.Context(), msg)
+	ack, err := r.deps.Bus.JetStream().PublishMsg(r.t.Context(), msg)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -455,8 +467,8 @@ func (r *rig) deadLetter(rec *job.Record, tenant string) string {
 
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
-	eachControl(t, func(t *testing.T, r *rig, _ api, c control) {
-		rec := r.newJob(running)
+	eachControl(t, func(t *testing.T, r *fixture, _ testAPI, c control) {
+		rec := r.newJob(setRunning)
 		first, second := r.deadLetter(rec, job.DefaultTenant), r.deadLetter(rec, job.DefaultTenant)
 		foreign := r.deadLetter(rec, "other")
 		third := r.deadLetter(rec, job.DefaultTenant)
@@ -477,12 +489,14 @@ func TestDeadLetters(t *testing.T) {
 		l, err := c.letter(t.Context(), first)
 		checkError(t, err, "")
 		have := strings.Join([]string{
-			l.GetStage(), l.GetClass(), l.GetCode(), l.GetError(), strconv.Itoa(int(l.GetRun())), strconv.Itoa(int(l.GetAttempts())), l.GetTraceId(),
+			l.GetStage(), l.GetClass(), l.GetCode(), l.GetError(), strconv.Itoa(int(l.GetRun())),
+			strconv.Itoa(int(l.GetAttempts())), l.GetTraceId(),
 		}, "|")
 		if want := "render|transient|INTERNAL|internal error|1|8|0af7651916cd43dd8448eb211c80319c"; have != want {
 			t.Errorf("got %s, want %s", have, want)
 		}
-		if l.GetJob() != string(rec.ID) || !l.GetTime().AsTime().Equal(when) || l.GetMessageId() == "" || !strings.Contains(l.GetPayload(), `"lastPage"`) {
+		if l.GetJob() != string(rec.ID) || !l.GetTime().AsTime().Equal(when) || l.GetMessageId() == "" ||
+			!strings.Contains(l.GetPayload(), `"lastPage"`) {
 			t.Errorf("got %v", l)
 		}
 		// The job runs: the very task is queued again under another id.
@@ -491,7 +505,7 @@ func TestDeadLetters(t *testing.T) {
 		if v.GetState() != inkstreamv1.Job_RUNNING || v.GetRun() != 1 || r.queued(bus.Render) != 1 {
 			t.Errorf("got %v and %d tasks, want run 1 with one", v, r.queued(bus.Render))
 		}
-		stream, err := r.env.Bus.JetStream().Stream(t.Context(), bus.Render.Stream())
+		stream, err := r.deps.Bus.JetStream().Stream(t.Context(), bus.Render.StreamName())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -499,28 +513,30 @@ func TestDeadLetters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id, want := msg.Header.Get(nats.MsgIdHdr), string(rec.ID)+".1.render.chunk-3#r"+first; id != want || !strings.Contains(string(msg.Data), `"replay"`) {
+		if id, want := msg.Header.Get(nats.MsgIdHdr), string(rec.ID)+".1.render.chunk-3#r"+first; id != want ||
+			!strings.Contains(string(msg.Data), `"replay"`) {
 			t.Errorf("got message %q %s, want %q with a replay", id, msg.Data, want)
 		}
 		// The job has failed: another run takes over what there is.
-		r.update(rec, fail(job.Failed, fault.RetriesSpent))
+		r.update(rec, setFailed(job.Failed, fault.RetriesSpent))
 		v, err = c.retryLetter(t.Context(), second)
 		checkError(t, err, "")
-		if v.GetState() != inkstreamv1.Job_RUNNING || v.GetRun() != 2 || r.queued(bus.Render) != 1 || r.queued(bus.Scan) != 1 {
+		if v.GetState() != inkstreamv1.Job_RUNNING || v.GetRun() != 2 || r.queued(bus.Render) != 1 ||
+			r.queued(bus.Scan) != 1 {
 			t.Errorf("got %v, want run 2", v)
 		}
 		checkError(t, c.dropLetter(t.Context(), third), "")
 		for _, id := range []string{first, second, third, foreign, "0", "x", "-1", "99"} {
 			_, err := c.letter(t.Context(), id)
-			checkError(t, err, noDeadLetter)
+			checkError(t, err, deadLetterNotFound)
 			_, err = c.retryLetter(t.Context(), id)
-			checkError(t, err, noDeadLetter)
-			checkError(t, c.dropLetter(t.Context(), id), noDeadLetter)
+			checkError(t, err, deadLetterNotFound)
+			checkError(t, c.dropLetter(t.Context(), id), deadLetterNotFound)
 		}
 		_, err = c.letters(t.Context(), 0, "x")
 		checkError(t, err, fault.InvalidArgument)
 		rejected := r.newJob(nil)
-		r.update(rejected, fail(job.Rejected, fault.NotAPDF))
+		r.update(rejected, setFailed(job.Rejected, fault.NotAPDF))
 		_, err = c.retryLetter(t.Context(), r.deadLetter(rejected, job.DefaultTenant))
 		checkError(t, err, jobNotRetryable)
 		gone := r.deadLetter(rejected, job.DefaultTenant)

@@ -12,8 +12,9 @@ import (
 	inkstreamproto "inkstream.dev/proto"
 )
 
-// openAPI returns the REST API as OpenAPI 2.0: what the .proto files say, and the uploads, which are no call of gRPC's kind.
-func openAPI() ([]byte, error) {
+// buildOpenAPI returns the REST API as OpenAPI 2.0: what the .proto files say, and the uploads, which are no call of
+// gRPC's kind.
+func buildOpenAPI() ([]byte, error) {
 	var doc map[string]any
 	if err := json.Unmarshal(inkstreamproto.OpenAPI, &doc); err != nil {
 		return nil, fmt.Errorf("OpenAPI: %w", err)
@@ -24,7 +25,8 @@ func openAPI() ([]byte, error) {
 			"pages count from 1. Errors carry a stable code.",
 	}
 	doc["securityDefinitions"] = map[string]any{
-		"bearer": map[string]any{"type": "apiKey", "in": "header", "name": "Authorization", "description": "Bearer and an API key or a token, where the server asks for one"},
+		"bearer": map[string]any{"type": "apiKey", "in": "header", "name": "Authorization",
+			"description": "Bearer and an API key or a token, where the server asks for one"},
 	}
 	doc["security"] = []any{map[string]any{"bearer": []any{}}}
 	paths, ok := doc["paths"].(map[string]any)
@@ -54,34 +56,43 @@ func openAPI() ([]byte, error) {
 func describeREST(paths map[string]any) {
 	id := map[string]any{"name": "id", "in": "path", "type": "string", "required": true}
 	operation := func(tag, summary, description string, params []any, answers map[string]any) map[string]any {
-		return map[string]any{"tags": []any{tag}, "summary": summary, "description": description, "parameters": params, "responses": answers}
+		return map[string]any{"tags": []any{tag}, "summary": summary, "description": description, "parameters": params,
+			"responses": answers}
 	}
 	answer := func(text string) map[string]any { return map[string]any{"description": text} }
 	header := func(name, text string, required bool) map[string]any {
 		return map[string]any{"name": name, "in": "header", "type": "string", "required": required, "description": text}
 	}
 	const service = "InkstreamService"
-	paths["/v1/jobs/{id}/artifacts.zip"] = map[string]any{"get": operation(service, "Download every artifact in one archive", "", []any{id}, map[string]any{
-		"200": answer("a ZIP archive"), "202": answer("the job has not ended"), "409": answer("the job ended without a result"), "410": answer("it is gone"),
-	})}
+	paths["/v1/jobs/{id}/artifacts.zip"] = map[string]any{"get": operation(service,
+		"Download every artifact in one archive", "", []any{id}, map[string]any{
+			"200": answer("a ZIP archive"), "202": answer("the job has not ended"),
+			"409": answer("the job ended without a result"), "410": answer("it is gone"),
+		})}
 	watch, _ := paths["/v1/jobs/{id}/watch"].(map[string]any)
 	if get, ok := watch["get"].(map[string]any); ok {
 		params, _ := get["parameters"].([]any)
 		get["parameters"] = append(params, map[string]any{
-			"name": lastEventParameter, "in": "query", "type": "string", "description": "what the header Last-Event-ID says, for clients that cannot send it",
+			"name": lastEventParameter, "in": "query", "type": "string",
+			"description": "what the header Last-Event-ID says, for clients that cannot send it",
 		})
 	}
 	version := header(tusResumableHeader, tusVersion, true)
-	paths["/v1/uploads"] = map[string]any{"post": operation(service, "Begin a resumable upload", "The tus protocol, "+tusVersion+": "+tusExtensions+
-		". Upload-Metadata holds the fields of a form by their names.", []any{
-		version, header(tusLengthHeader, "the document's size", true), header("Upload-Metadata", "pairs of a name and a value in base64", false),
-	}, map[string]any{"201": answer("Location is the upload's address")})}
+	paths["/v1/uploads"] = map[string]any{"post": operation(service, "Begin a resumable upload",
+		"The tus protocol, "+tusVersion+": "+tusExtensions+
+			". Upload-Metadata holds the fields of a form by their names.", []any{
+			version, header(tusLengthHeader, "the document's size", true),
+			header("Upload-Metadata", "pairs of a name and a value in base64", false),
+		}, map[string]any{"201": answer("Location is the upload's address")})}
 	paths["/v1/uploads/{id}"] = map[string]any{
-		"head": operation(service, "Ask where a resumable upload stands", "", []any{id, version}, map[string]any{"200": answer("see " + tusOffsetHeader)}),
+		"head": operation(service, "Ask where a resumable upload stands", "", []any{id, version},
+			map[string]any{"200": answer("see " + tusOffsetHeader)}),
 		"patch": operation(service, "Go on with a resumable upload", "The body is of type "+tusType+".", []any{
 			id, version, header(tusOffsetHeader, "where the body begins", true),
-		}, map[string]any{"204": answer("with the last byte Location is the job's address"), "409": answer("the upload stands elsewhere")}),
-		"delete": operation(service, "Drop a resumable upload", "", []any{id, version}, map[string]any{"204": answer("it is gone")}),
+		}, map[string]any{"204": answer("with the last byte Location is the job's address"),
+			"409": answer("the upload stands elsewhere")}),
+		"delete": operation(service, "Drop a resumable upload", "", []any{id, version},
+			map[string]any{"204": answer("it is gone")}),
 	}
 }
 
@@ -97,7 +108,8 @@ func describeFilter(list map[string]any) {
 	}
 }
 
-// describeUpload adds the form to the call that has a document fetched; both have one address. OpenAPI 2.0 cannot say that a body is either.
+// describeUpload adds the form to the call that has a document fetched; both have one address. OpenAPI 2.0 cannot say
+// that a body is either.
 func describeUpload(post map[string]any) {
 	post["summary"] = "Upload a document and start a job"
 	post["description"] = "Takes multipart/form-data with the document as part \"file\" and options as fields, where several files make a batch; or the document as the body (application/pdf), with " +
@@ -105,9 +117,10 @@ func describeUpload(post map[string]any) {
 	post["consumes"] = []any{multipartType, pdfType, "application/json"}
 	params := []any{
 		map[string]any{"name": "file", "in": "formData", "type": "file", "required": true, "description": "the PDF"},
-		map[string]any{"name": idempotencyHeader, "in": "header", "type": "string", "description": "1 to 64 printable ASCII characters; the same key answers the same job"},
+		map[string]any{"name": idempotencyHeader, "in": "header", "type": "string",
+			"description": "1 to 64 printable ASCII characters; the same key answers the same job"},
 	}
-	for _, name := range known {
+	for _, name := range knownFields {
 		if name == fieldPassword {
 			continue // no query or log should see it; the form takes it
 		}
@@ -121,20 +134,22 @@ func describeUpload(post map[string]any) {
 	}
 }
 
-// serveDocs adds /openapi.json and /docs, a page that renders it without anything from elsewhere.
-func (s *Service) serveDocs(mux *http.ServeMux) error {
-	data, err := openAPI()
+// registerDocs adds /openapi.json and /docs, a page that renders it without anything from elsewhere.
+func (s *Service) registerDocs(mux *http.ServeMux) error {
+	data, err := buildOpenAPI()
 	if err != nil {
 		return err
 	}
-	s.route(mux, "/openapi.json", map[string]http.HandlerFunc{http.MethodGet: func(w http.ResponseWriter, _ *http.Request) {
+	s.registerRoute(mux, "/openapi.json", map[string]http.HandlerFunc{http.MethodGet: func(w http.ResponseWriter,
+		_ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 		// A client that hung up has no use for it.
 		_, _ = w.Write(data)
 	}})
 	page := v5emb.New("Inkstream", "/openapi.json", "/docs/")
-	s.route(mux, "/docs", map[string]http.HandlerFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request) {
+	s.registerRoute(mux, "/docs", map[string]http.HandlerFunc{http.MethodGet: func(w http.ResponseWriter,
+		r *http.Request) {
 		http.Redirect(w, r, "/docs/", http.StatusMovedPermanently)
 	}})
 	mux.Handle("/docs/", page)

@@ -11,8 +11,8 @@ import (
 
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	code, _, body := r.ask(http.MethodGet, "/openapi.json", "", "", "")
+	r := startGateway(t, nil)
+	code, _, body := r.requestWithKey(http.MethodGet, "/openapi.json", "", "", "")
 	var doc struct {
 		Paths map[string]map[string]struct {
 			Summary    string
@@ -35,10 +35,12 @@ func TestDocs(t *testing.T) {
 	for _, p := range doc.Paths["/v1/jobs"]["get"].Parameters {
 		filters = append(filters, p.Name)
 	}
-	if got, want := strings.Join(filters, " "), "state filename createAfter createBefore label batch pageSize pageToken orderBy"; got != want {
+	if got, want := strings.Join(filters, " "),
+		"state filename createAfter createBefore label batch pageSize pageToken orderBy"; got != want {
 		t.Errorf("GET /v1/jobs: got parameters %s, want %s", got, want)
 	}
-	if params := doc.Paths["/v1/jobs/{id}/watch"]["get"].Parameters; len(params) != 2 || params[1].Name != lastEventParameter {
+	if params := doc.Paths["/v1/jobs/{id}/watch"]["get"].Parameters; len(params) != 2 ||
+		params[1].Name != lastEventParameter {
 		t.Errorf("watch: got parameters %v, want %s beside the id", params, lastEventParameter)
 	}
 	for _, path := range []string{"/v1/jobs/{id}", "/v1/search", "/v1/stages", "/v1/keys"} {
@@ -46,7 +48,7 @@ func TestDocs(t *testing.T) {
 			t.Errorf("%s is not described", path)
 		}
 	}
-	code, _, page := r.ask(http.MethodGet, "/docs/", "", "", "")
+	code, _, page := r.requestWithKey(http.MethodGet, "/docs/", "", "", "")
 	if code != http.StatusOK {
 		t.Fatalf("docs: %d", code)
 	}
@@ -59,7 +61,7 @@ func TestDocs(t *testing.T) {
 		if !strings.HasPrefix(ref, "/") {
 			ref = "/docs/" + ref
 		}
-		if code, _, data := r.ask(http.MethodGet, ref, "", "", ""); code != http.StatusOK || len(data) == 0 {
+		if code, _, data := r.requestWithKey(http.MethodGet, ref, "", "", ""); code != http.StatusOK || len(data) == 0 {
 			t.Errorf("%s: got %d with %d bytes", ref, code, len(data))
 		}
 	}
@@ -71,7 +73,7 @@ func TestDocs(t *testing.T) {
 // An error names the field that breaks a rule.
 func TestValidation(t *testing.T) {
 	t.Parallel()
-	r, admin := locked(t, nil)
+	r, admin := startWithKeys(t, nil)
 	for _, tc := range []struct{ method, path, body, field string }{
 		{http.MethodPost, "/v1/keys", `{"scopes":["root"]}`, "scopes[0]"},
 		{http.MethodPost, "/v1/keys", `{"scopes":[]}`, "scopes"},
@@ -80,7 +82,7 @@ func TestValidation(t *testing.T) {
 		{http.MethodGet, "/v1/jobs?pageSize=1001", "", "page_size"},
 		{http.MethodGet, "/v1/search?q=", "", "q"},
 	} {
-		code, _, body := r.ask(tc.method, tc.path, admin, "application/json", tc.body)
+		code, _, body := r.requestWithKey(tc.method, tc.path, admin, "application/json", tc.body)
 		var answer struct {
 			Error struct {
 				Code    string
@@ -97,7 +99,8 @@ func TestValidation(t *testing.T) {
 			}
 		}
 		if code != http.StatusBadRequest || answer.Error.Code != "INVALID_ARGUMENT" || field != tc.field {
-			t.Errorf("%s %s %s: got %d, field %q, want 400 about %q: %s", tc.method, tc.path, tc.body, code, field, tc.field, body)
+			t.Errorf("%s %s %s: got %d, field %q, want 400 about %q: %s", tc.method, tc.path, tc.body, code, field, tc.field,
+				body)
 		}
 	}
 }

@@ -26,31 +26,31 @@ const errorDomain = "inkstream.dev"
 
 // Codes that only HTTP and the gateway know of.
 const (
-	notFound         fault.Code = "NOT_FOUND"
-	methodNotAllowed fault.Code = "METHOD_NOT_ALLOWED"
-	requestTimeout   fault.Code = "REQUEST_TIMEOUT"
-	jobExpired       fault.Code = "JOB_EXPIRED"
-	shuttingDown     fault.Code = "SHUTTING_DOWN"
-	jobDeleted       fault.Code = "JOB_DELETED"
-	jobEnded         fault.Code = "JOB_ENDED"
-	jobRunning       fault.Code = "JOB_RUNNING"
-	jobNotRetryable  fault.Code = "JOB_NOT_RETRYABLE"
-	noDeadLetter     fault.Code = "DEAD_LETTER_NOT_FOUND"
+	notFound           fault.Code = "NOT_FOUND"
+	methodNotAllowed   fault.Code = "METHOD_NOT_ALLOWED"
+	requestTimeout     fault.Code = "REQUEST_TIMEOUT"
+	jobExpired         fault.Code = "JOB_EXPIRED"
+	shuttingDown       fault.Code = "SHUTTING_DOWN"
+	jobDeleted         fault.Code = "JOB_DELETED"
+	jobEnded           fault.Code = "JOB_ENDED"
+	jobRunning         fault.Code = "JOB_RUNNING"
+	jobNotRetryable    fault.Code = "JOB_NOT_RETRYABLE"
+	deadLetterNotFound fault.Code = "DEAD_LETTER_NOT_FOUND"
 )
 
-// statusClientClosed is what proxies log for a client that hung up; nobody receives it.
+// statusClientClosed is what proxies log for a client that hung up; no client receives it.
 const statusClientClosed = 499
 
-// answer is what clients get to see of a code.
-type answer struct {
+// codeStatus is what clients get to see of a code.
+type codeStatus struct {
 	rpc  codes.Code
 	http int
-	// retry is how long a client should wait before it tries again; 0 where trying again is of no use.
-	retry time.Duration
+	// retryAfter is how long a client should wait before it tries again; 0 where trying again is of no use.
+	retryAfter time.Duration
 }
 
-// answers is the one table from stable codes to statuses. A code that is not in it is internal.
-var answers = map[fault.Code]answer{
+// codeStatuses is the one table from stable codes to statuses. A code that is not in it is internal.
+var codeStatuses = map[fault.Code]codeStatus{
 	fault.EmptyFile:     {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
 	fault.NotAPDF:       {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
 	fault.Encrypted:     {codes.InvalidArgument, http.StatusUnprocessableEntity, 0},
@@ -78,27 +78,27 @@ var answers = map[fault.Code]answer{
 	fault.Unavailable: {codes.Unavailable, http.StatusServiceUnavailable, 2 * time.Second},
 	fault.Internal:    {codes.Internal, http.StatusInternalServerError, 0},
 
-	notFound:         {codes.NotFound, http.StatusNotFound, 0},
-	methodNotAllowed: {codes.Unimplemented, http.StatusMethodNotAllowed, 0},
-	requestTimeout:   {codes.DeadlineExceeded, http.StatusRequestTimeout, 0},
-	jobExpired:       {codes.FailedPrecondition, http.StatusGone, 0},
-	shuttingDown:     {codes.Unavailable, http.StatusServiceUnavailable, time.Second},
-	jobDeleted:       {codes.FailedPrecondition, http.StatusGone, 0},
-	jobEnded:         {codes.FailedPrecondition, http.StatusConflict, 0},
-	jobRunning:       {codes.FailedPrecondition, http.StatusConflict, 0},
-	jobNotRetryable:  {codes.FailedPrecondition, http.StatusConflict, 0},
-	noDeadLetter:     {codes.NotFound, http.StatusNotFound, 0},
-	rangeWrong:       {codes.OutOfRange, http.StatusRequestedRangeNotSatisfiable, 0},
+	notFound:            {codes.NotFound, http.StatusNotFound, 0},
+	methodNotAllowed:    {codes.Unimplemented, http.StatusMethodNotAllowed, 0},
+	requestTimeout:      {codes.DeadlineExceeded, http.StatusRequestTimeout, 0},
+	jobExpired:          {codes.FailedPrecondition, http.StatusGone, 0},
+	shuttingDown:        {codes.Unavailable, http.StatusServiceUnavailable, time.Second},
+	jobDeleted:          {codes.FailedPrecondition, http.StatusGone, 0},
+	jobEnded:            {codes.FailedPrecondition, http.StatusConflict, 0},
+	jobRunning:          {codes.FailedPrecondition, http.StatusConflict, 0},
+	jobNotRetryable:     {codes.FailedPrecondition, http.StatusConflict, 0},
+	deadLetterNotFound:  {codes.NotFound, http.StatusNotFound, 0},
+	rangeNotSatisfiable: {codes.OutOfRange, http.StatusRequestedRangeNotSatisfiable, 0},
 
-	noUpload:         {codes.NotFound, http.StatusNotFound, 0},
+	uploadNotFound:   {codes.NotFound, http.StatusNotFound, 0},
 	resumableOff:     {codes.Unimplemented, http.StatusNotImplemented, 0},
 	tusVersionWrong:  {codes.FailedPrecondition, http.StatusPreconditionFailed, 0},
 	tusOffsetWrong:   {codes.FailedPrecondition, http.StatusConflict, 0},
 	tusBusy:          {codes.Aborted, http.StatusLocked, time.Second},
 	sourceNotAllowed: {codes.PermissionDenied, http.StatusForbidden, 0},
 	sourceMissing:    {codes.NotFound, http.StatusNotFound, 0},
-	noKey:            {codes.NotFound, http.StatusNotFound, 0},
-	noWebhook:        {codes.NotFound, http.StatusNotFound, 0},
+	keyNotFound:      {codes.NotFound, http.StatusNotFound, 0},
+	webhookNotFound:  {codes.NotFound, http.StatusNotFound, 0},
 	noIndex:          {codes.Unimplemented, http.StatusNotImplemented, 0},
 	authOff:          {codes.FailedPrecondition, http.StatusConflict, 0},
 	webhookForbidden: {codes.InvalidArgument, http.StatusBadRequest, 0},
@@ -133,8 +133,9 @@ func (e *detailError) Error() string { return e.err.Error() }
 
 func (e *detailError) Unwrap() error { return e.err }
 
-// statusOf returns what clients get to see of err. A gRPC status passes as it is. Nothing of an internal error gets out.
-func statusOf(err error) *status.Status {
+// statusFromError returns what clients get to see of err. A gRPC status passes as it is. Nothing of an internal error
+// gets out.
+func statusFromError(err error) *status.Status {
 	f, isFault := errors.AsType[*fault.Error](err)
 	if !isFault {
 		if st, ok := status.FromError(err); ok {
@@ -147,19 +148,19 @@ func statusOf(err error) *status.Status {
 			return status.New(codes.DeadlineExceeded, "the request's deadline has passed")
 		}
 	}
-	c, message := fault.Internal, fault.Internal.Describe()
+	c, message := fault.Internal, fault.Internal.DescribeCode()
 	if isFault && f.Code != fault.Internal {
-		if _, known := answers[f.Code]; known {
-			c, message = f.Code, fault.MessageOf(f)
+		if _, known := codeStatuses[f.Code]; known {
+			c, message = f.Code, fault.UserMessageOf(f)
 		}
 	}
-	a := answers[c]
+	a := codeStatuses[c]
 	info := &errdetails.ErrorInfo{Reason: string(c), Domain: errorDomain}
 	if d, ok := errors.AsType[*detailError](err); ok {
 		info.Metadata = d.facts
 	}
 	if r, ok := errors.AsType[*retryError](err); ok {
-		a.retry = r.after
+		a.retryAfter = r.after
 	}
 	details := []protoadapt.MessageV1{info}
 	if fe, ok := errors.AsType[*fieldError](err); ok {
@@ -167,8 +168,8 @@ func statusOf(err error) *status.Status {
 			{Field: fe.field, Description: message, Reason: string(c)},
 		}})
 	}
-	if a.retry > 0 {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(a.retry)})
+	if a.retryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(a.retryAfter)})
 	}
 	st := status.New(a.rpc, message)
 	if with, derr := st.WithDetails(details...); derr == nil {
@@ -177,8 +178,8 @@ func statusOf(err error) *status.Status {
 	return st
 }
 
-// serverFault reports whether st is the server's fault, which the log should know of.
-func serverFault(st *status.Status) bool {
+// isServerFault reports whether st is the server's fault, which the log should know of.
+func isServerFault(st *status.Status) bool {
 	switch st.Code() {
 	case codes.Internal, codes.Unknown, codes.DataLoss, codes.Unavailable:
 		return true
@@ -187,8 +188,8 @@ func serverFault(st *status.Status) bool {
 	}
 }
 
-// reasonOf returns the stable code of a status; one that was not made here has its gRPC code's name.
-func reasonOf(st *status.Status) fault.Code {
+// reasonOfStatus returns the stable code of a status; one that was not made here has its gRPC code's name.
+func reasonOfStatus(st *status.Status) fault.Code {
 	for _, d := range st.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == errorDomain {
 			return fault.Code(info.GetReason())
@@ -197,9 +198,9 @@ func reasonOf(st *status.Status) fault.Code {
 	return fault.Code(code.Code_name[int32(st.Code())])
 }
 
-// httpStatus returns the HTTP status of a gRPC status.
-func httpStatus(st *status.Status) int {
-	if a, ok := answers[reasonOf(st)]; ok {
+// httpStatusOf returns the HTTP status of a gRPC status.
+func httpStatusOf(st *status.Status) int {
+	if a, ok := codeStatuses[reasonOfStatus(st)]; ok {
 		return a.http
 	}
 	if st.Code() == codes.Canceled {
@@ -223,9 +224,10 @@ type errorJSON struct {
 	Details []json.RawMessage `json:"details,omitempty"`
 }
 
-// encodeError returns a status as JSON.
-func encodeError(ctx context.Context, st *status.Status) []byte {
-	body := errorBody{errorJSON{Code: reasonOf(st), Message: st.Message(), Status: httpStatus(st), RequestID: requestID(ctx)}}
+// encodeStatus returns a status as JSON.
+func encodeStatus(ctx context.Context, st *status.Status) []byte {
+	body := errorBody{errorJSON{Code: reasonOfStatus(st), Message: st.Message(), Status: httpStatusOf(st),
+		RequestID: requestIDFromContext(ctx)}}
 	for _, d := range st.Proto().GetDetails() {
 		// A detail of a type that this server does not know is left out.
 		if raw, err := protojson.Marshal(d); err == nil {
@@ -250,24 +252,26 @@ func writeStatus(w http.ResponseWriter, r *http.Request, st *status.Status) {
 			h.Set("Retry-After", strconv.Itoa(seconds))
 		}
 	}
-	data := encodeError(r.Context(), st)
-	w.WriteHeader(httpStatus(st))
+	data := encodeStatus(r.Context(), st)
+	w.WriteHeader(httpStatusOf(st))
 	// A client that hung up has no use for the rest.
-	_, _ = w.Write(indent(data))
+	_, _ = w.Write(indentJSON(data))
 }
 
-// report returns the status of err and logs it, once, where the server is to blame. An error that is a status already was logged where it
-// became one.
-func (s *Service) report(ctx context.Context, operation string, err error) *status.Status {
-	st := statusOf(err)
-	if _, done := err.(interface{ GRPCStatus() *status.Status }); done || !serverFault(st) || ctx.Err() != nil || reasonOf(st) == shuttingDown {
+// reportError returns the status of err and logs it, once, where the server is to blame. An error that is a status
+// already was logged where it became one.
+func (s *Service) reportError(ctx context.Context, operation string, err error) *status.Status {
+	st := statusFromError(err)
+	if _, done := err.(interface{ GRPCStatus() *status.Status }); done || !isServerFault(st) || ctx.Err() != nil ||
+		reasonOfStatus(st) == shuttingDown {
 		return st
 	}
-	s.log.ErrorContext(ctx, "request failed", "request", requestID(ctx), "operation", operation, "code", reasonOf(st), "error", err)
+	s.log.ErrorContext(ctx, "request failed", "request", requestIDFromContext(ctx), "operation", operation, "code",
+		reasonOfStatus(st), "error", err)
 	return st
 }
 
 // writeError answers a REST request with err.
 func (s *Service) writeError(w http.ResponseWriter, r *http.Request, operation string, err error) {
-	writeStatus(w, r, s.report(r.Context(), operation, err))
+	writeStatus(w, r, s.reportError(r.Context(), operation, err))
 }

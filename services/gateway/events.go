@@ -13,8 +13,9 @@ const (
 	maxPageSize     = 1000
 )
 
-// pageOf reads where a listing goes on and how long it may be. A token is the number of the last entry that was sent.
-func pageOf(size int32, token string) (after uint64, limit int, err error) {
+// parsePageRequest reads where a listing goes on and how long it may be. A token is the number of the last entry that
+// was sent.
+func parsePageRequest(size int32, token string) (after uint64, limit int, err error) {
 	if size < 0 {
 		return 0, 0, invalidField(fault.InvalidArgument, "page_size", "page size %d, want 0 or more", size)
 	}
@@ -29,26 +30,27 @@ func pageOf(size int32, token string) (after uint64, limit int, err error) {
 	return after, int(min(size, maxPageSize)), nil
 }
 
-func tokenOf(last uint64) string { return strconv.FormatUint(last, 10) }
+func encodeToken(last uint64) string { return strconv.FormatUint(last, 10) }
 
 // ListEvents answers a job's audit trail. It outlives the job.
-func (s *Service) ListEvents(ctx context.Context, req *inkstreamv1.ListEventsRequest) (*inkstreamv1.ListEventsResponse, error) {
-	ref, err := refOf(ctx, req.GetId())
+func (s *Service) ListEvents(ctx context.Context,
+	req *inkstreamv1.ListEventsRequest) (*inkstreamv1.ListEventsResponse, error) {
+	ref, err := parseJobRef(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	after, limit, err := pageOf(req.GetPageSize(), req.GetPageToken())
+	after, limit, err := parsePageRequest(req.GetPageSize(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
-	events, more, err := s.env.Bus.Events(ctx, ref.tenant, string(ref.id), after, limit)
+	events, more, err := s.deps.Bus.ListEvents(ctx, ref.tenant, string(ref.id), after, limit)
 	if err != nil {
 		return nil, err
 	}
 	if len(events) == 0 {
-		if _, err := s.anyRecord(ctx, ref); err != nil {
+		if _, err := s.loadAnyRecord(ctx, ref); err != nil {
 			// A refused upload has no record; its event comes a moment after its answer, and that moment is over now.
-			events, more, _ = s.env.Bus.Events(ctx, ref.tenant, string(ref.id), after, limit)
+			events, more, _ = s.deps.Bus.ListEvents(ctx, ref.tenant, string(ref.id), after, limit)
 			if len(events) == 0 {
 				return nil, err
 			}
@@ -57,12 +59,13 @@ func (s *Service) ListEvents(ctx context.Context, req *inkstreamv1.ListEventsReq
 	res := &inkstreamv1.ListEventsResponse{}
 	for _, e := range events {
 		res.Events = append(res.Events, &inkstreamv1.Event{
-			Id: tokenOf(e.Sequence), Time: e.GetTime(), Type: e.GetType(), Run: e.GetRun(), Stage: e.GetStage(), Page: e.GetPage(),
+			Id: encodeToken(e.Sequence), Time: e.GetTime(), Type: e.GetType(), Run: e.GetRun(), Stage: e.GetStage(),
+			Page: e.GetPage(),
 			Code: e.GetCode(), Attributes: e.GetAttributes(),
 		})
 	}
 	if more {
-		res.NextPageToken = tokenOf(events[len(events)-1].Sequence)
+		res.NextPageToken = encodeToken(events[len(events)-1].Sequence)
 	}
 	return res, nil
 }

@@ -23,18 +23,19 @@ import (
 )
 
 const (
-	// maxUploads bounds the uploads under way: each holds a connection, an open blob and about 200 KiB of buffers. maxTenantUploads bounds those of one
-	// tenant, so that none can take all the places by uploads that hardly move.
+	// maxUploads bounds the uploads under way: each holds a connection, an open blob and about 200 KiB of buffers.
+	// maxTenantUploads bounds those of one tenant, so that none can take all the places by uploads that hardly move.
 	maxUploads, maxTenantUploads = 320, 256
-	// createPatience is how long an upload tries to write its record when the broker is away: longer than two exchanges of pkg/job, of 5 s each, so that
-	// what the first try has written is found by another, and shorter than clients and proxies wait for an answer. An upload with the same idempotency
-	// key waits a little longer than that before it takes the key over.
-	createPatience = 12 * time.Second
-	// publishPatience bounds how long an upload waits for its task to be queued. The record is durable by then, so the answer does not
-	// depend on it.
-	publishPatience = 3 * time.Second
-	// loopBuffer is the size of the in-process connection's pipe.
-	loopBuffer = 1 << 20
+	// createTimeout is how long an upload tries to write its record when the broker is away: longer than two exchanges
+	// of pkg/job, of 5 s each, so that what the first try has written is found by another, and shorter than clients and
+	// proxies wait for an answer. An upload with the same idempotency key waits a little longer than that before it
+	// takes the key over.
+	createTimeout = 12 * time.Second
+	// publishTimeout bounds how long an upload waits for its task to be queued. The record is durable by then, so the
+	// answer does not depend on it.
+	publishTimeout = 3 * time.Second
+	// inProcessBuffer is the size of the in-process connection's pipe.
+	inProcessBuffer = 1 << 20
 )
 
 // Addrs are the addresses that a running gateway listens on.
@@ -46,12 +47,12 @@ type Addrs struct {
 type Service struct {
 	inkstreamv1.UnimplementedInkstreamServiceServer
 
-	cfg    Config
-	env    stage.Env
-	log    *slog.Logger
-	status *lifecycle.Status
-	hub    *hub
-	recent recent
+	cfg      Config
+	deps     stage.Deps
+	log      *slog.Logger
+	status   *lifecycle.Status
+	hub      *hub
+	jobCache jobCache
 
 	admission *admission
 	// auth and keys are nil where requests need no credentials.
@@ -64,50 +65,50 @@ type Service struct {
 	index      search.Store
 	hooks      *webhook.Hooks
 	dispatcher *webhook.Dispatcher
-	languages  *languages
-	refusals   *refusals
+	languages  *languageCache
+	rejections *rejectionAudit
 
 	sources *sources
 	// resumable is nil where there is no folder for such uploads.
 	resumable *tusFolder
 
-	uploads  chan struct{} // a slot for each upload under way
-	shares   shares        // of the tenants in uploads
-	images   chan struct{} // a slot for each page that boxes are being drawn into
-	answers  chan struct{} // a slot for each drawn page that is being answered over REST
-	flood    flood         // of uploads, which the work behind the gateway gives way to
-	stopping chan struct{} // closed when the service begins to stop, which ends the watches
+	uploadSlots      chan struct{} // a slot for each upload under way
+	tenantSlots      tenantSlots   // of the tenants in uploads
+	imageSlots       chan struct{} // a slot for each page that boxes are being drawn into
+	imageAnswerSlots chan struct{} // a slot for each drawn page that is being answered over REST
+	flood            flood         // of uploads, which the work behind the gateway gives way to
+	stopping         chan struct{} // closed when the service begins to stop, which ends the watches
 	// workers counts REST handlers and the goroutines that handlers start; Run waits for them.
 	workers sync.WaitGroup
-	// createPatience is the constant of that name; tests shorten it.
-	createPatience time.Duration
+	// createTimeout is the constant of that name; tests shorten it.
+	createTimeout time.Duration
 
 	mu    sync.Mutex // guards addrs
 	addrs Addrs
 }
 
-// New returns a Service that is not yet running. It adds the gateway's dependencies to the checks of status, which it serves as /readyz
-// and as the gRPC health service.
-func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) {
+// New returns a Service that is not yet running. It adds the gateway's dependencies to the checks of status, which it
+// serves as /readyz and as the gRPC health service.
+func New(cfg Config, env stage.Deps, status *lifecycle.Status) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	s := &Service{
-		cfg:            cfg,
-		env:            env,
-		log:            env.Log.With("service", "gateway"),
-		status:         status,
-		uploads:        make(chan struct{}, maxUploads),
-		shares:         shares{most: maxTenantUploads},
-		images:         make(chan struct{}, maxImages),
-		answers:        make(chan struct{}, maxAnswers),
-		stopping:       make(chan struct{}),
-		createPatience: createPatience,
-		limits:         access.NewLimits(cfg.Access.Limits),
-		quota:          newQuota(),
-		admission:      newAdmission(env.Bus, cfg.MaxBacklog),
-		languages:      &languages{load: env.Jobs.LoadLanguages},
-		refusals:       newRefusals(env.Bus.Event),
+		cfg:              cfg,
+		deps:             env,
+		log:              env.Log.With("service", "gateway"),
+		status:           status,
+		uploadSlots:      make(chan struct{}, maxUploads),
+		tenantSlots:      tenantSlots{maxPerTenant: maxTenantUploads},
+		imageSlots:       make(chan struct{}, maxBoxedImages),
+		imageAnswerSlots: make(chan struct{}, maxImageAnswers),
+		stopping:         make(chan struct{}),
+		createTimeout:    createTimeout,
+		limits:           access.NewLimits(cfg.Access.Limits),
+		quota:            newQuota(),
+		admission:        newAdmission(env.Bus, cfg.MaxBacklog),
+		languages:        &languageCache{load: env.Jobs.LoadLanguages},
+		rejections:       newRejectionAudit(env.Bus.PublishEvent),
 	}
 	var err error
 	if s.sources, err = newSources(cfg.Sources); err != nil {
@@ -118,12 +119,12 @@ func New(cfg Config, env stage.Env, status *lifecycle.Status) (*Service, error) 
 			return nil, err
 		}
 	}
-	s.hub = newHub(s.jobView, s.log, s.stopping)
+	s.hub = newHub(s.loadJobView, s.log, s.stopping)
 	s.hub.perClient = cfg.MaxClientWatches
 	status.AddCheck("nats", env.Bus.CheckWrites)
-	status.AddCheck("blobs", env.Blobs.Check)
+	status.AddCheck("blobs", env.Blobs.CheckReadWrite)
 	if cfg.Durability != "" {
-		status.SetInfo("durability", cfg.Durability)
+		status.SetReportInfo("durability", cfg.Durability)
 	}
 	return s, nil
 }
@@ -135,22 +136,27 @@ func (s *Service) Addrs() Addrs {
 	return s.addrs
 }
 
-// Run serves until ctx is done, then finishes the requests in hand, at most DrainTimeout. It calls ready once it listens. A nil error means
-// a clean stop. A Service runs once.
+// Run serves until ctx is done, then finishes the requests in hand, at most DrainTimeout. It calls ready once it
+// listens. A nil error means a clean stop. A Service runs once.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	// Handlers outlive ctx: they are drained, not cut.
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	if err := s.openAccess(base); err != nil {
-		return err
-	}
-	httpListener, grpcListener, err := s.listen(ctx)
+	stop, err := s.observe()
 	if err != nil {
 		return err
 	}
-	loop := bufconn.Listen(loopBuffer)
+	defer stop()
+	if err := s.openAccess(base); err != nil {
+		return err
+	}
+	httpListener, grpcListener, err := s.openListeners(ctx)
+	if err != nil {
+		return err
+	}
+	loop := bufconn.Listen(inProcessBuffer)
 	rpc := s.newGRPCServer()
-	conn, err := dialLoop(loop)
+	conn, err := dialInProcess(loop)
 	if err != nil {
 		return errors.Join(err, httpListener.Close(), grpcListener.Close())
 	}
@@ -161,14 +167,14 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 
 	failed := make(chan error, 4)
 	var wg sync.WaitGroup
-	wg.Go(func() { failed <- serveError("gRPC", rpc.Serve(grpcListener)) })
-	wg.Go(func() { failed <- serveError("in-process gRPC", rpc.Serve(loop)) })
-	wg.Go(func() { failed <- serveError("HTTP", web.Serve(httpListener)) })
+	wg.Go(func() { failed <- wrapServeError("gRPC", rpc.Serve(grpcListener)) })
+	wg.Go(func() { failed <- wrapServeError("in-process gRPC", rpc.Serve(loop)) })
+	wg.Go(func() { failed <- wrapServeError("HTTP", web.Serve(httpListener)) })
 	wg.Go(func() { failed <- s.dispatcher.Run(base) })
-	wg.Go(func() { s.hub.listen(base, s.env.Bus) })
-	wg.Go(func() { s.refusals.run(base) })
+	wg.Go(func() { s.hub.watchBucket(base, s.deps.Bus) })
+	wg.Go(func() { s.rejections.publishQueued(base) })
 	if s.resumable != nil {
-		wg.Go(func() { s.resumable.run(base) })
+		wg.Go(func() { s.resumable.runSweeps(base) })
 	}
 	s.log.InfoContext(ctx, "gateway listens", "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
 	ready()
@@ -180,19 +186,39 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 		errs = append(errs, err)
 	}
 	close(s.stopping)
-	errs = append(errs, s.drain(base, web, rpc), conn.Close())
+	errs = append(errs, s.drainRequests(base, web, rpc), conn.Close())
 	cut()
 	wg.Wait()
-	s.hub.wait()
+	s.hub.waitForTopics()
 	s.workers.Wait()
 	s.hooks.Wait()
 	if s.keys != nil {
 		s.keys.Wait()
 	}
-	return errors.Join(append(errs, s.sources.close())...)
+	return errors.Join(append(errs, s.sources.closeStores())...)
 }
 
-func (s *Service) listen(ctx context.Context) (httpListener, grpcListener net.Listener, err error) {
+// observe has the metrics tell of the queues, of which the gateway sees all, and of the disk that uploads are on,
+// until stop is called.
+func (s *Service) observe() (stop func(), err error) {
+	stopBroker, err := s.deps.Tel.Metrics.ObserveBroker(s.deps.Bus.State)
+	if err != nil {
+		return nil, err
+	}
+	stopDisk := func() error { return nil }
+	if s.cfg.TusDir != "" {
+		if stopDisk, err = s.deps.Tel.Metrics.ObserveDisk("uploads", s.cfg.TusDir); err != nil {
+			return nil, errors.Join(err, stopBroker())
+		}
+	}
+	return func() {
+		if err := errors.Join(stopBroker(), stopDisk()); err != nil {
+			s.log.Warn("stop metrics", "error", err) // the process is about to end
+		}
+	}, nil
+}
+
+func (s *Service) openListeners(ctx context.Context) (httpListener, grpcListener net.Listener, err error) {
 	var lc net.ListenConfig
 	if httpListener, err = lc.Listen(ctx, "tcp", s.cfg.HTTPAddr); err != nil {
 		return nil, nil, fmt.Errorf("listen for HTTP: %w", err)
@@ -207,22 +233,27 @@ func (s *Service) listen(ctx context.Context) (httpListener, grpcListener net.Li
 		return httpListener, grpcListener, nil
 	}
 	cert, err := loadCertificate(s.cfg.Access.TLSCert, s.cfg.Access.TLSKey, s.log)
+	if err == nil {
+		_, err = s.deps.Tel.Metrics.ObserveCertificate("gateway", cert.end)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, httpListener.Close(), grpcListener.Close())
 	}
-	return tls.NewListener(httpListener, cert.config("h2", "http/1.1")), tls.NewListener(grpcListener, cert.config("h2")), nil
+	return tls.NewListener(httpListener, cert.tlsConfig("h2", "http/1.1")),
+		tls.NewListener(grpcListener, cert.tlsConfig("h2")), nil
 }
 
-// serveError drops the errors with which servers say that they were stopped.
-func serveError(what string, err error) error {
+// wrapServeError drops the errors with which servers say that they were stopped.
+func wrapServeError(what string, err error) error {
 	if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, grpc.ErrServerStopped) {
 		return nil
 	}
 	return fmt.Errorf("serve %s: %w", what, err)
 }
 
-// drain lets requests finish, and cuts those that take longer than DrainTimeout. REST goes first, for it calls the gRPC server.
-func (s *Service) drain(base context.Context, web *http.Server, rpc *grpc.Server) error {
+// drainRequests lets requests finish, and cuts those that take longer than DrainTimeout. REST goes first, for it
+// calls the gRPC server.
+func (s *Service) drainRequests(base context.Context, web *http.Server, rpc *grpc.Server) error {
 	ctx, cancel := context.WithTimeout(base, s.cfg.DrainTimeout)
 	defer cancel()
 	var err error

@@ -11,12 +11,13 @@ import (
 const (
 	// giveWayTime is how long a flood of uploads has the processors to itself. It bounds what a job takes longer for it.
 	giveWayTime = time.Second
-	// giveWayEvery is the time from the begin of one such time to that of the next: clients that upload without a pause take a tenth of the
-	// work's time at most, so that the queues are emptied all the same.
+	// giveWayEvery is the time from the start of one such time to that of the next: clients that upload without a pause
+	// take a tenth of the work's time at most, so that the queues are emptied all the same.
 	giveWayEvery = 10 * giveWayTime
-	// stillTime is how long uploads may stand still, all of them, and be a flood: it is their clients that they wait for then.
+	// stillTime is how long uploads may stand still, all of them, and be a flood: it is their clients that they wait for
+	// then.
 	stillTime = 20 * time.Millisecond
-	// giveWayLook is how often it is looked whether a flood is over that others give way to.
+	// giveWayLook is how often a flood that other work waits for is checked for its end.
 	giveWayLook = 2 * time.Millisecond
 )
 
@@ -26,8 +27,8 @@ type flood struct {
 	last    atomic.Int64 // when one of them moved, in nanoseconds of Unix time
 
 	mu    sync.Mutex    // guards what follows
-	since time.Time     // the begin of the latest time that was theirs
-	ebb   chan struct{} // closed when the flood is over; nil where nobody has asked
+	since time.Time     // the start of the latest time that was theirs
+	ebb   chan struct{} // closed when the flood is over; nil where no caller waits
 }
 
 func (f *flood) enter() {
@@ -55,8 +56,8 @@ func (f *flood) left(now time.Time) time.Duration {
 	return f.since.Add(giveWayTime).Sub(now)
 }
 
-// over returns what is closed when a flood that is high now is over. One goroutine looks for all who wait: each upload of the flood leaves somebody
-// behind it who does.
+// over returns a channel that is closed when a flood that is high now is over. One goroutine checks for all callers
+// that wait, because each upload of the flood leaves one such caller behind.
 func (f *flood) over() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,8 +82,8 @@ func (f *flood) watch() {
 	f.ebb = nil
 }
 
-// GiveWay waits while more uploads are being worked on than there are cores, so that in a process that does everything their clients have their
-// answers before the work goes on. It is meant for bus.SetGiveWay.
+// GiveWay waits while more uploads are being worked on than there are cores, so that in a process that does
+// everything their clients have their answers before the work goes on. It is meant for bus.SetYieldHook.
 func (s *Service) GiveWay(ctx context.Context) {
 	now := time.Now()
 	if !s.flood.high(now) {

@@ -29,10 +29,11 @@ const (
 // noIndex is the answer where the gateway was started without an index database.
 const noIndex fault.Code = "NO_INDEX"
 
-// UseIndex gives the gateway the index database that lists and searches read. It must be called before Run; the store stays the caller's.
+// UseIndex gives the gateway the index database that lists and searches read. It must be called before Run; the store
+// stays the caller's.
 func (s *Service) UseIndex(store search.Store) { s.index = store }
 
-func (s *Service) indexed() (search.Store, error) {
+func (s *Service) requireIndex() (search.Store, error) {
 	if s.index == nil {
 		return nil, fault.New(noIndex, "this gateway has no index database; start it with --index")
 	}
@@ -40,12 +41,13 @@ func (s *Service) indexed() (search.Store, error) {
 }
 
 // ListJobs answers the tenant's jobs.
-func (s *Service) ListJobs(ctx context.Context, req *inkstreamv1.ListJobsRequest) (*inkstreamv1.ListJobsResponse, error) {
-	store, err := s.indexed()
+func (s *Service) ListJobs(ctx context.Context,
+	req *inkstreamv1.ListJobsRequest) (*inkstreamv1.ListJobsResponse, error) {
+	store, err := s.requireIndex()
 	if err != nil {
 		return nil, err
 	}
-	q, err := jobQuery(ctx, req.GetFilter())
+	q, err := buildJobQuery(ctx, req.GetFilter())
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (s *Service) ListJobs(ctx context.Context, req *inkstreamv1.ListJobsRequest
 		if err != nil {
 			return nil, err
 		}
-		views, err := s.views(ctx, page.Jobs, q.States)
+		views, err := s.loadJobViews(ctx, page.Jobs, q.States)
 		if err != nil {
 			return nil, err
 		}
@@ -79,24 +81,25 @@ func (s *Service) ListJobs(ctx context.Context, req *inkstreamv1.ListJobsRequest
 	return resp, nil
 }
 
-// views returns jobs that the index lists as their records say they are: those know more, and know it sooner. A job that is gone meanwhile, or is no
-// longer in any of the states, is left out; none means all.
-func (s *Service) views(ctx context.Context, listed []search.Document, states []string) ([]*inkstreamv1.Job, error) {
+// loadJobViews returns jobs that the index lists as their records say they are: those know more, and know it sooner.
+// A job that is gone by now, or is no longer in any of the states, is left out; no states means all states.
+func (s *Service) loadJobViews(ctx context.Context, listed []search.Document,
+	states []string) ([]*inkstreamv1.Job, error) {
 	views := make([]*inkstreamv1.Job, len(listed))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(listParallel)
 	for i, d := range listed {
 		g.Go(func() error {
-			rec, err := s.env.Jobs.Load(ctx, d.Tenant, job.ID(d.Job))
+			rec, err := s.deps.Jobs.LoadRecord(ctx, d.Tenant, job.ID(d.Job))
 			if errors.Is(err, job.ErrNotFound) {
-				views[i] = viewDocument(d) // the index has outlived it
+				views[i] = documentToProto(d) // the index has outlived it
 				return nil
 			}
-			if err != nil || rec.State.Gone() || len(states) > 0 && !slices.Contains(states, string(rec.State)) {
+			if err != nil || rec.State.IsGone() || len(states) > 0 && !slices.Contains(states, string(rec.State)) {
 				return err
 			}
-			p, err := s.progress(ctx, rec)
-			views[i] = viewOf(rec, p)
+			p, err := s.loadProgress(ctx, rec)
+			views[i] = jobToProto(rec, p)
 			return err
 		})
 	}
@@ -104,9 +107,9 @@ func (s *Service) views(ctx context.Context, listed []search.Document, states []
 	return slices.DeleteFunc(views, func(v *inkstreamv1.Job) bool { return v == nil }), err
 }
 
-// jobQuery reads a filter.
-func jobQuery(ctx context.Context, f *inkstreamv1.JobFilter) (search.JobQuery, error) {
-	q := search.JobQuery{Tenant: tenant(ctx)}
+// buildJobQuery reads a filter.
+func buildJobQuery(ctx context.Context, f *inkstreamv1.JobFilter) (search.JobQuery, error) {
+	q := search.JobQuery{Tenant: tenantFromContext(ctx)}
 	for _, state := range f.GetState() {
 		if state == inkstreamv1.Job_STATE_UNSPECIFIED {
 			return q, invalidField(fault.InvalidArgument, "filter.state", "a state that is none")
@@ -114,7 +117,7 @@ func jobQuery(ctx context.Context, f *inkstreamv1.JobFilter) (search.JobQuery, e
 		q.States = append(q.States, state.String())
 	}
 	var err error
-	q.Filter, err = documentFilter("filter.", f.GetFilename(), f.GetLabel(), f.GetCreateAfter(), f.GetCreateBefore())
+	q.Filter, err = buildDocumentFilter("filter.", f.GetFilename(), f.GetLabel(), f.GetCreateAfter(), f.GetCreateBefore())
 	if b := f.GetBatch(); b != "" {
 		if q.Filter.Labels == nil {
 			q.Filter.Labels = map[string]string{}
@@ -124,8 +127,9 @@ func jobQuery(ctx context.Context, f *inkstreamv1.JobFilter) (search.JobQuery, e
 	return q, err
 }
 
-// documentFilter reads what lists and searches have alike.
-func documentFilter(prefix, filename string, labels []string, from, before *timestamppb.Timestamp) (search.Filter, error) {
+// buildDocumentFilter reads what lists and searches have alike.
+func buildDocumentFilter(prefix, filename string, labels []string, from,
+	before *timestamppb.Timestamp) (search.Filter, error) {
 	f := search.Filter{Filename: filename}
 	for _, b := range []struct {
 		field string
@@ -135,7 +139,7 @@ func documentFilter(prefix, filename string, labels []string, from, before *time
 		if b.given == nil {
 			continue
 		}
-		at, err := timeOf(prefix+b.field, b.given)
+		at, err := parseTimestamp(prefix+b.field, b.given)
 		if err != nil {
 			return f, err
 		}
@@ -146,17 +150,18 @@ func documentFilter(prefix, filename string, labels []string, from, before *time
 	}
 	for _, l := range labels {
 		if !f.AddLabel(l) {
-			return f, invalidField(fault.InvalidArgument, prefix+"label", "label %q, want key=value, or key for any value", clip(l))
+			return f, invalidField(fault.InvalidArgument, prefix+"label", "label %q, want key=value, or key for any value",
+				clipText(l))
 		}
 	}
 	return f, nil
 }
 
-// viewDocument returns what the index database knows of a job.
-func viewDocument(d search.Document) *inkstreamv1.Job {
+// documentToProto returns what the index database knows of a job.
+func documentToProto(d search.Document) *inkstreamv1.Job {
 	v := &inkstreamv1.Job{
 		Id: d.Job, State: inkstreamv1.Job_State(inkstreamv1.Job_State_value[d.State]), Filename: d.Filename, Sha256: d.SHA256,
-		PageCount: int32(d.PageCount), CreateTime: timestamp(d.CreateTime), EndTime: timestamp(d.EndTime),
+		PageCount: int32(d.PageCount), CreateTime: timeToProto(d.CreateTime), EndTime: timeToProto(d.EndTime),
 	}
 	for key, value := range d.Labels {
 		switch key {
@@ -175,44 +180,50 @@ func viewDocument(d search.Document) *inkstreamv1.Job {
 }
 
 // CancelJobs cancels every job of the filter.
-func (s *Service) CancelJobs(ctx context.Context, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
-	return s.forEach(ctx, req, func(ctx context.Context, id string) error {
+func (s *Service) CancelJobs(ctx context.Context,
+	req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+	return s.forEachJob(ctx, req, func(ctx context.Context, id string) error {
 		_, err := s.CancelJob(ctx, &inkstreamv1.CancelJobRequest{Id: id})
 		return err
 	})
 }
 
 // RetryJobs retries every job of the filter.
-func (s *Service) RetryJobs(ctx context.Context, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
-	return s.forEach(ctx, req, func(ctx context.Context, id string) error {
+func (s *Service) RetryJobs(ctx context.Context,
+	req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+	return s.forEachJob(ctx, req, func(ctx context.Context, id string) error {
 		_, err := s.RetryJob(ctx, &inkstreamv1.RetryJobRequest{Id: id, All: req.GetAll()})
 		return err
 	})
 }
 
 // DeleteJobs deletes every job of the filter.
-func (s *Service) DeleteJobs(ctx context.Context, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
-	return s.forEach(ctx, req, func(ctx context.Context, id string) error {
+func (s *Service) DeleteJobs(ctx context.Context,
+	req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+	return s.forEachJob(ctx, req, func(ctx context.Context, id string) error {
 		_, err := s.DeleteJob(ctx, &inkstreamv1.DeleteJobRequest{Id: id})
 		return err
 	})
 }
 
-// forEach does something to every job that the request selects. The jobs are found first, so that what is done does not move the list. A job
-// that is in no state for it is skipped; any other error ends the call, and what was done stays done.
-func (s *Service) forEach(
+// forEachJob does something to every job that the request selects. The jobs are found first, so that what is done
+// does not move the list. A job that is in no state for it is skipped; any other error ends the call, and what was
+// done stays done.
+func (s *Service) forEachJob(
 	ctx context.Context, req *inkstreamv1.BatchJobsRequest, do func(context.Context, string) error,
 ) (*inkstreamv1.BatchJobsResponse, error) {
-	store, err := s.indexed()
+	store, err := s.requireIndex()
 	if err != nil {
 		return nil, err
 	}
 	f := req.GetFilter()
-	if len(f.GetState()) == 0 && f.GetFilename() == "" && f.GetCreateAfter() == nil && f.GetCreateBefore() == nil && len(f.GetLabel()) == 0 &&
+	if len(f.GetState()) == 0 && f.GetFilename() == "" && f.GetCreateAfter() == nil && f.GetCreateBefore() == nil &&
+		len(f.GetLabel()) == 0 &&
 		f.GetBatch() == "" {
-		return nil, invalidField(fault.InvalidArgument, "filter", "the filter is empty; say which jobs, or it would be all of them")
+		return nil, invalidField(fault.InvalidArgument, "filter",
+			"the filter is empty; say which jobs, or it would be all of them")
 	}
-	q, err := jobQuery(ctx, f)
+	q, err := buildJobQuery(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +249,7 @@ func (s *Service) forEach(
 		if err := do(ctx, id); err == nil {
 			resp.Done++
 			continue
-		} else if !inNoState(err) {
+		} else if !isStateConflict(err) {
 			return nil, err
 		}
 		resp.Skipped++
@@ -246,8 +257,8 @@ func (s *Service) forEach(
 	return resp, nil
 }
 
-// inNoState reports whether an error says that a job is in no state for what was asked, or is gone.
-func inNoState(err error) bool {
+// isStateConflict reports whether an error says that a job is in no state for what was asked, or is gone.
+func isStateConflict(err error) bool {
 	switch fault.CodeOf(err) {
 	case jobEnded, jobRunning, jobNotRetryable, jobDeleted, jobExpired, fault.JobNotFound:
 		return true
@@ -258,14 +269,15 @@ func inNoState(err error) bool {
 
 // GetBatch answers how the jobs of one request with several files stand.
 func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest) (*inkstreamv1.Batch, error) {
-	store, err := s.indexed()
+	store, err := s.requireIndex()
 	if err != nil {
 		return nil, err
 	}
 	q := search.JobQuery{
-		Tenant: tenant(ctx), Filter: search.Filter{Labels: map[string]string{job.BatchLabel: req.GetId()}}, OldestFirst: true, Limit: search.MaxLimit,
+		Tenant: tenantFromContext(ctx), Filter: search.Filter{Labels: map[string]string{job.BatchLabel: req.GetId()}},
+		OldestFirst: true, Limit: search.MaxLimit,
 	}
-	b := newBatch(req.GetId())
+	b := newBatchView(req.GetId())
 	for {
 		page, err := store.ListJobs(ctx, q)
 		if err != nil {
@@ -273,13 +285,13 @@ func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest
 		}
 		for _, d := range page.Jobs {
 			// The index is a moment behind; a batch is looked at to see it move.
-			v, err := s.jobView(ctx, jobRef{q.Tenant, job.ID(d.Job)})
-			if inNoState(err) {
-				v = viewDocument(d)
+			v, err := s.loadJobView(ctx, jobRef{q.Tenant, job.ID(d.Job)})
+			if isStateConflict(err) {
+				v = documentToProto(d)
 			} else if err != nil {
 				return nil, err
 			}
-			addToBatch(b, v)
+			addJobToBatch(b, v)
 		}
 		if q.Cursor = page.NextCursor; q.Cursor == "" {
 			break

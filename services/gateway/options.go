@@ -31,7 +31,8 @@ const (
 	minChunkWords, maxChunkWords, defaultChunkWords = 50, 2000, 300
 )
 
-// The names of what a client may say about an upload: over REST as query parameters or form fields, over gRPC in the metadata.
+// The names of what a client may say about an upload: over REST as query parameters or form fields, over gRPC in the
+// metadata.
 const (
 	fieldLane      = "lane"
 	fieldLanguages = "languages"
@@ -57,10 +58,11 @@ const (
 	fieldWebhook = "webhook_url"
 )
 
-// known are the fields that there are.
-var known = []string{
+// knownFields are the fields that there are.
+var knownFields = []string{
 	fieldFilename, fieldLane, fieldLanguages, fieldOCR, fieldPages, fieldDeskew, fieldRotate, fieldArtifacts, fieldTables,
-	fieldBreakSignatures, fieldChunkWords, fieldDedupe, fieldRetention, fieldPassword, fieldDocumentTimeout, fieldPageTimeout, fieldStallTimeout,
+	fieldBreakSignatures, fieldChunkWords, fieldDedupe, fieldRetention, fieldPassword, fieldDocumentTimeout,
+	fieldPageTimeout, fieldStallTimeout,
 	fieldLabels, fieldWebhook,
 }
 
@@ -69,19 +71,20 @@ const (
 	minTimeout = time.Second
 	// maxTimeout is beyond what any server allows, so that a misread unit does not go unnoticed.
 	maxTimeout = 24 * time.Hour
-	// maxRetention is for the same; whoever wants more says 0, for ever.
+	// maxRetention is for the same; a client that wants more says 0, which means no limit.
 	maxRetention = 10 * 365 * 24 * time.Hour
 )
 
-// fields collects what a REST client says about an upload.
-type fields map[string]string
+// uploadFields collects what a REST client says about an upload.
+type uploadFields map[string]string
 
-// set notes a field, by its name in the API's proto or in its JSON form. A field that nobody knows is an error, so that a misspelt option does
-// not go unnoticed; so is one that is given twice.
-func (f fields) set(name, value string) error {
-	name = snake(name)
-	if !slices.Contains(known, name) {
-		return invalidField(fault.InvalidOption, clip(name), "there is no option %q; there are %s", clip(name), strings.Join(known, ", "))
+// setField notes a field, by its name in the API's proto or in its JSON form. A field that is not known is an
+// error, so that a misspelt option does not go unnoticed; so is one that is given twice.
+func (f uploadFields) setField(name, value string) error {
+	name = toSnakeCase(name)
+	if !slices.Contains(knownFields, name) {
+		return invalidField(fault.InvalidOption, clipText(name), "there is no option %q; there are %s", clipText(name),
+			strings.Join(knownFields, ", "))
 	}
 	if _, twice := f[name]; twice {
 		return invalidField(fault.InvalidOption, name, "the option %q is given more than once", name)
@@ -93,8 +96,8 @@ func (f fields) set(name, value string) error {
 	return nil
 }
 
-// snake turns pageTimeout into page_timeout.
-func snake(name string) string {
+// toSnakeCase turns pageTimeout into page_timeout.
+func toSnakeCase(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
 		c := name[i]
@@ -107,13 +110,15 @@ func snake(name string) string {
 	return b.String()
 }
 
-// clip bounds what an error repeats of a request, and makes it text.
-func clip(s string) string { return truncate(strings.ToValidUTF8(s, "\uFFFD"), 64) }
+// clipText bounds what an error repeats of a request, and makes it text.
+func clipText(s string) string { return truncateText(strings.ToValidUTF8(s, "\uFFFD"), 64) }
 
-// options reads what a REST client said about the job as a gRPC client would have said it. An empty field counts as none.
-func (f fields) options() (*inkstreamv1.JobOptions, error) {
+// parseOptions reads what a REST client said about the job as a gRPC client would have said it. An empty field counts
+// as none.
+func (f uploadFields) parseOptions() (*inkstreamv1.JobOptions, error) {
 	o := &inkstreamv1.JobOptions{
-		Lane: f[fieldLane], Languages: f[fieldLanguages], Ocr: f[fieldOCR], Pages: f[fieldPages], Rotate: f[fieldRotate], Password: f[fieldPassword],
+		Lane: f[fieldLane], Languages: f[fieldLanguages], Ocr: f[fieldOCR], Pages: f[fieldPages], Rotate: f[fieldRotate],
+		Password: f[fieldPassword],
 	}
 	if list := f[fieldArtifacts]; list != "" {
 		for name := range strings.SplitSeq(list, ",") {
@@ -130,7 +135,7 @@ func (f fields) options() (*inkstreamv1.JobOptions, error) {
 		}
 		v, err := strconv.ParseBool(f[b.field])
 		if err != nil {
-			return nil, invalidField(fault.InvalidOption, b.field, "%s %q, want true or false", b.field, clip(f[b.field]))
+			return nil, invalidField(fault.InvalidOption, b.field, "%s %q, want true or false", b.field, clipText(f[b.field]))
 		}
 		*b.into = &v
 	}
@@ -147,14 +152,16 @@ func (f fields) options() (*inkstreamv1.JobOptions, error) {
 		}
 		d, err := parseDuration(f[t.field])
 		if err != nil {
-			return nil, invalidField(fault.InvalidOption, t.field, "%s %q, want a duration such as 90s, 10m or 7d", t.field, clip(f[t.field]))
+			return nil, invalidField(fault.InvalidOption, t.field, "%s %q, want a duration such as 90s, 10m or 7d", t.field,
+				clipText(f[t.field]))
 		}
 		*t.into = durationpb.New(d)
 	}
 	if s := f[fieldChunkWords]; s != "" {
 		n, err := strconv.ParseInt(s, 10, 32)
 		if err != nil {
-			return nil, invalidField(fault.InvalidOption, fieldChunkWords, "%s %q, want %d to %d", fieldChunkWords, clip(s), minChunkWords, maxChunkWords)
+			return nil, invalidField(fault.InvalidOption, fieldChunkWords, "%s %q, want %d to %d", fieldChunkWords, clipText(s),
+				minChunkWords, maxChunkWords)
 		}
 		o.ChunkWords = int32(n)
 	}
@@ -170,59 +177,65 @@ func parseDuration(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
-// optionsOf checks a client's options and brings them into their normal form, so that the same choice always looks the same.
-func optionsOf(o *inkstreamv1.JobOptions) (job.Options, error) {
+// normaliseOptions checks a client's options and brings them into their normal form, so that the same choice always
+// looks the same.
+func normaliseOptions(o *inkstreamv1.JobOptions) (job.Options, error) {
 	if o == nil {
 		o = &inkstreamv1.JobOptions{}
 	}
 	opts := job.Options{
-		Languages: o.GetLanguages(), BreakSignatures: o.GetAllowSignatureInvalidation(), KeepSkew: o.Deskew != nil && !o.GetDeskew(),
-		NoTables: o.Tables != nil && !o.GetTables(), NoDedupe: o.Dedupe != nil && !o.GetDedupe(), ChunkWords: int(o.GetChunkWords()),
+		Languages: o.GetLanguages(), BreakSignatures: o.GetAllowSignatureInvalidation(), KeepSkew: o.Deskew != nil &&
+			!o.GetDeskew(),
+		NoTables: o.Tables != nil && !o.GetTables(), NoDedupe: o.Dedupe != nil &&
+			!o.GetDedupe(), ChunkWords: int(o.GetChunkWords()),
 	}
 	lane, err := bus.ParseLane(o.GetLane())
 	if err != nil {
-		return opts, invalidField(fault.InvalidOption, fieldLane, "lane %q, want interactive or batch", clip(o.GetLane()))
+		return opts, invalidField(fault.InvalidOption, fieldLane, "lane %q, want interactive or batch", clipText(o.GetLane()))
 	}
 	opts.Lane = string(lane)
 	for _, check := range []func(*inkstreamv1.JobOptions, *job.Options) error{
-		languagesOption, ocrOption, rotateOption, pagesOption, artifactsOption, clocksOption, retentionOption, passwordOption,
+		checkLanguagesOption, setOCROption, setRotateOption, setPagesOption, setArtifactsOption, setTimeoutOptions,
+		setRetentionOption, setPasswordOption,
 	} {
 		if err := check(o, &opts); err != nil {
 			return opts, err
 		}
 	}
 	if n := opts.ChunkWords; n != 0 && (n < minChunkWords || n > maxChunkWords) {
-		return opts, invalidField(fault.InvalidOption, fieldChunkWords, "%s %d, want %d to %d", fieldChunkWords, n, minChunkWords, maxChunkWords)
+		return opts, invalidField(fault.InvalidOption, fieldChunkWords, "%s %d, want %d to %d", fieldChunkWords, n,
+			minChunkWords, maxChunkWords)
 	}
 	return opts, nil
 }
 
-func ocrOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+func setOCROption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	switch mode := job.OCRMode(o.GetOcr()); mode {
 	case "", job.OCRAuto:
 	case job.OCRForce, job.OCRSkip, job.OCRRedo:
 		opts.OCR = mode
 	default:
-		return invalidField(fault.InvalidOption, fieldOCR, "ocr %q, want auto, force, skip or redo", clip(o.GetOcr()))
+		return invalidField(fault.InvalidOption, fieldOCR, "ocr %q, want auto, force, skip or redo", clipText(o.GetOcr()))
 	}
 	return nil
 }
 
-func rotateOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+func setRotateOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	switch o.GetRotate() {
 	case "", "auto":
 	case "off":
 		opts.KeepRotation = true
 	default:
-		return invalidField(fault.InvalidOption, fieldRotate, "rotate %q, want auto or off", clip(o.GetRotate()))
+		return invalidField(fault.InvalidOption, fieldRotate, "rotate %q, want auto or off", clipText(o.GetRotate()))
 	}
 	return nil
 }
 
-func pagesOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+func setPagesOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	pages, err := job.ParsePages(o.GetPages())
 	if err != nil {
-		return invalidField(fault.InvalidOption, fieldPages, "pages %q, want ranges such as 1-3,7,12-: %v", clip(o.GetPages()), err)
+		return invalidField(fault.InvalidOption, fieldPages, "pages %q, want ranges such as 1-3,7,12-: %v",
+			clipText(o.GetPages()), err)
 	}
 	opts.Pages = pages.String()
 	return nil
@@ -231,8 +244,8 @@ func pagesOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 // allArtifacts asks for every kind.
 const allArtifacts = "all"
 
-func artifactsOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
-	every := job.Artifacts()
+func setArtifactsOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	every := job.AllArtifacts()
 	var chosen []job.Artifact
 	for _, name := range o.GetArtifacts() {
 		switch {
@@ -241,23 +254,24 @@ func artifactsOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 		case slices.Contains(every, job.Artifact(name)):
 			chosen = append(chosen, job.Artifact(name))
 		default:
-			return invalidField(fault.InvalidOption, fieldArtifacts, "there is no artifact %q; there are %s, and %s", clip(name), joined(every), allArtifacts)
+			return invalidField(fault.InvalidOption, fieldArtifacts, "there is no artifact %q; there are %s, and %s",
+				clipText(name), joinArtifacts(every), allArtifacts)
 		}
 	}
 	slices.Sort(chosen)
 	chosen = slices.Compact(chosen)
-	if !slices.Equal(chosen, slices.Sorted(slices.Values(wanted(&job.Options{})))) {
+	if !slices.Equal(chosen, slices.Sorted(slices.Values(wantedArtifacts(&job.Options{})))) {
 		opts.Artifacts = chosen
 	}
 	return nil
 }
 
-// wanted lists what a job yields.
-func wanted(o *job.Options) []job.Artifact {
-	return slices.DeleteFunc(job.Artifacts(), func(a job.Artifact) bool { return !o.Wants(a) })
+// wantedArtifacts lists what a job yields.
+func wantedArtifacts(o *job.Options) []job.Artifact {
+	return slices.DeleteFunc(job.AllArtifacts(), func(a job.Artifact) bool { return !o.WantsArtifact(a) })
 }
 
-func joined(list []job.Artifact) string {
+func joinArtifacts(list []job.Artifact) string {
 	var names []string
 	for _, a := range list {
 		names = append(names, string(a))
@@ -265,13 +279,14 @@ func joined(list []job.Artifact) string {
 	return strings.Join(names, ", ")
 }
 
-func clocksOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+func setTimeoutOptions(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	for _, t := range []struct {
 		field string
 		given *durationpb.Duration
 		into  *time.Duration
 	}{
-		{fieldDocumentTimeout, o.GetDocumentTimeout(), &opts.DocumentTimeout}, {fieldPageTimeout, o.GetPageTimeout(), &opts.PageTimeout},
+		{fieldDocumentTimeout, o.GetDocumentTimeout(), &opts.DocumentTimeout},
+		{fieldPageTimeout, o.GetPageTimeout(), &opts.PageTimeout},
 		{fieldStallTimeout, o.GetStallTimeout(), &opts.StallTimeout},
 	} {
 		if t.given == nil {
@@ -286,14 +301,15 @@ func clocksOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	return nil
 }
 
-func retentionOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+func setRetentionOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	if o.GetRetention() == nil {
 		return nil
 	}
 	d := o.GetRetention().AsDuration()
 	switch {
 	case o.GetRetention().CheckValid() != nil || d < 0 || d > maxRetention || d > 0 && d < minTimeout:
-		return invalidField(fault.InvalidOption, fieldRetention, "retention %s, want 0 for ever, or %s to %d days", d, minTimeout, int(maxRetention.Hours()/24))
+		return invalidField(fault.InvalidOption, fieldRetention, "retention %s, want 0 for ever, or %s to %d days", d,
+			minTimeout, int(maxRetention.Hours()/24))
 	case d == 0:
 		opts.Keep = true
 	default:
@@ -302,8 +318,8 @@ func retentionOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	return nil
 }
 
-// passwordOption takes the password over; no error repeats any of it.
-func passwordOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+// setPasswordOption takes the password over; no error repeats any of it.
+func setPasswordOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	if len(o.GetPassword()) > maxPassword {
 		return invalidField(fault.InvalidOption, fieldPassword, "a password of more than %d bytes", maxPassword)
 	}
@@ -316,8 +332,8 @@ func passwordOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 // autoLanguages has the recogniser find out by itself which script it sees.
 const autoLanguages = "auto"
 
-// languagesOption checks the form; which languages there are, knownLanguages knows.
-func languagesOption(o *inkstreamv1.JobOptions, _ *job.Options) error {
+// checkLanguagesOption checks the form; which languages there are, knownLanguages knows.
+func checkLanguagesOption(o *inkstreamv1.JobOptions, _ *job.Options) error {
 	s := o.GetLanguages()
 	if s == "" || s == autoLanguages {
 		return nil
@@ -327,15 +343,16 @@ func languagesOption(o *inkstreamv1.JobOptions, _ *job.Options) error {
 		return invalidField(fault.InvalidOption, fieldLanguages, "%d languages, want at most %d", len(codes), maxLanguages)
 	}
 	for i, c := range codes {
-		if !isLanguage(c) || c == autoLanguages || slices.Contains(codes[:i], c) {
-			return invalidField(fault.InvalidOption, fieldLanguages, "languages %q, want auto, or codes joined by +, such as eng+deu", clip(s))
+		if !isLanguageCode(c) || c == autoLanguages || slices.Contains(codes[:i], c) {
+			return invalidField(fault.InvalidOption, fieldLanguages,
+				"languages %q, want auto, or codes joined by +, such as eng+deu", clipText(s))
 		}
 	}
 	return nil
 }
 
-// isLanguage accepts codes such as eng, chi_sim and script/Latin.
-func isLanguage(c string) bool {
+// isLanguageCode accepts codes such as eng, chi_sim and script/Latin.
+func isLanguageCode(c string) bool {
 	name := strings.TrimPrefix(c, "script/")
 	for i := range len(name) {
 		b := name[i]
@@ -353,13 +370,14 @@ func checkIdempotencyKey(field, key string) error {
 		ok = ok && key[i] >= ' ' && key[i] <= '~'
 	}
 	if !ok {
-		return invalidField(fault.InvalidArgument, field, "an idempotency key has 1 to %d printable ASCII characters", maxIdempotencyKey)
+		return invalidField(fault.InvalidArgument, field, "an idempotency key has 1 to %d printable ASCII characters",
+			maxIdempotencyKey)
 	}
 	return nil
 }
 
-// cleanFilename makes a client's file name fit to be shown: the base name, valid UTF-8 without control characters, at most 255 bytes. It is
-// never used as a path.
+// cleanFilename makes a client's file name fit to be shown: the base name, valid UTF-8 without control characters, at
+// most 255 bytes. It is never used as a path.
 func cleanFilename(name string) string {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	name = strings.Map(func(r rune) rune {
@@ -376,11 +394,11 @@ func cleanFilename(name string) string {
 	if name == "." || name == ".." {
 		return ""
 	}
-	return truncate(name, maxFilenameBytes)
+	return truncateText(name, maxFilenameBytes)
 }
 
-// truncate cuts s to at most n bytes, between runes.
-func truncate(s string, n int) string {
+// truncateText cuts s to at most n bytes, between runes.
+func truncateText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -16,14 +16,15 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-func TestClocksOfAJob(t *testing.T) {
+func TestTimeoutOptions(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	for _, tt := range []struct {
 		document, page string
 		want           fault.Code
 	}{
-		{"", "", ""}, {"10m", "30s", ""}, {"", "1s", ""}, {"500ms", "", fault.InvalidOption}, {"", "48h", fault.InvalidOption}, {"-1s", "", fault.InvalidOption},
+		{"", "", ""}, {"10m", "30s", ""}, {"", "1s", ""}, {"500ms", "", fault.InvalidOption},
+		{"", "48h", fault.InvalidOption}, {"-1s", "", fault.InvalidOption},
 	} {
 		t.Run(tt.document+" "+tt.page, func(t *testing.T) {
 			query := url.Values{}
@@ -45,9 +46,9 @@ func TestClocksOfAJob(t *testing.T) {
 			overRPC, err := r.uploadWith(t, opts)
 			checkError(t, err, tt.want)
 			overREST := &inkstreamv1.Job{}
-			res, body := r.post(t, "/v1/jobs?"+query.Encode(), "%PDF-1.7")
+			res, body := r.postUpload(t, "/v1/jobs?"+query.Encode(), "%PDF-1.7")
 			if tt.want != "" {
-				if res.StatusCode != answers[tt.want].http || !strings.Contains(body, string(tt.want)) {
+				if res.StatusCode != codeStatuses[tt.want].http || !strings.Contains(body, string(tt.want)) {
 					t.Errorf("got %d %s, want %s", res.StatusCode, body, tt.want)
 				}
 				return
@@ -57,19 +58,20 @@ func TestClocksOfAJob(t *testing.T) {
 			}
 			for _, v := range []*inkstreamv1.Job{overRPC, overREST} {
 				got := v.GetOptions()
-				if !proto.Equal(got.GetDocumentTimeout(), opts.GetDocumentTimeout()) || !proto.Equal(got.GetPageTimeout(), opts.GetPageTimeout()) {
+				if !proto.Equal(got.GetDocumentTimeout(), opts.GetDocumentTimeout()) ||
+					!proto.Equal(got.GetPageTimeout(), opts.GetPageTimeout()) {
 					t.Errorf("got options %v, want %v", got, opts)
 				}
 			}
 		})
 	}
-	if res, body := r.post(t, "/v1/jobs?page_timeout=soon", "%PDF-1.7"); res.StatusCode != http.StatusBadRequest {
+	if res, body := r.postUpload(t, "/v1/jobs?page_timeout=soon", "%PDF-1.7"); res.StatusCode != http.StatusBadRequest {
 		t.Errorf("got %d %s, want 400", res.StatusCode, body)
 	}
 }
 
 // uploadWith uploads a document with options over gRPC.
-func (r *rig) uploadWith(t *testing.T, opts *inkstreamv1.JobOptions) (*inkstreamv1.Job, error) {
+func (r *fixture) uploadWith(t *testing.T, opts *inkstreamv1.JobOptions) (*inkstreamv1.Job, error) {
 	t.Helper()
 	stream, err := r.rpc.UploadDocument(t.Context())
 	if err != nil {
@@ -84,14 +86,14 @@ func (r *rig) uploadWith(t *testing.T, opts *inkstreamv1.JobOptions) (*inkstream
 	return v, rpcError(err)
 }
 
-// post sends a raw document.
-func (r *rig) post(t *testing.T, path, data string) (*http.Response, string) {
+// postUpload sends a raw document.
+func (r *fixture) postUpload(t *testing.T, path, data string) (*http.Response, string) {
 	t.Helper()
-	return r.postKeyed(t, path, data, "")
+	return r.postUploadWithKey(t, path, data, "")
 }
 
-// postKeyed sends a raw document with an idempotency key.
-func (r *rig) postKeyed(t *testing.T, path, data, key string) (*http.Response, string) {
+// postUploadWithKey sends a raw document with an idempotency key.
+func (r *fixture) postUploadWithKey(t *testing.T, path, data, key string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.base+path, strings.NewReader(data))
 	if err != nil {

@@ -14,44 +14,45 @@ import (
 
 // GetPage answers what was read on a page, as soon as it is indexed.
 func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) (*inkstreamv1.Page, error) {
-	return reading(ctx, s, req.GetId(), func(rec *job.Record) (*inkstreamv1.Page, error) { return s.pageOf(ctx, rec, int(req.GetNumber())) })
+	return readWithRecord(ctx, s, req.GetId(),
+		func(rec *job.Record) (*inkstreamv1.Page, error) { return s.loadPage(ctx, rec, int(req.GetNumber())) })
 }
 
-func (s *Service) pageOf(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, error) {
-	if err := checkPage(rec, n); err != nil {
+func (s *Service) loadPage(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, error) {
+	if err := checkPageNumber(rec, n); err != nil {
 		return nil, err
 	}
-	data, run, err := s.storedPage(ctx, rec, n)
+	data, run, err := s.readStoredPage(ctx, rec, n)
 	if errors.Is(err, blob.ErrNotFound) {
-		return s.missingPage(ctx, rec, n)
+		return s.explainMissingPage(ctx, rec, n)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
-	page, err := document.Decode(data)
+	page, err := document.DecodePage(data)
 	if err != nil {
 		return nil, fmt.Errorf("page %d: %w", n, err)
 	}
 	// What the whole document tells of the page is known when the run has ended.
-	switch plan, err := s.env.Blobs.Bytes(ctx, job.PlanKey(rec.Tenant, rec.ID, run), maxPageBytes); {
+	switch plan, err := s.deps.Blobs.ReadBytes(ctx, job.PlanKey(rec.Tenant, rec.ID, run), maxPageBytes); {
 	case errors.Is(err, blob.ErrNotFound):
 	case err != nil:
 		return nil, fmt.Errorf("read the document's plan: %w", err)
 	default:
-		if err := document.ApplyStored(plan, page); err != nil {
+		if err := document.ApplyEncodedPlan(plan, page); err != nil {
 			return nil, fmt.Errorf("page %d: %w", n, err)
 		}
 	}
-	page.Words = wordsOf(page)
+	page.Words = collectWords(page)
 	return page, nil
 }
 
-// checkPage makes sure that the document has that page.
-func checkPage(rec *job.Record, n int) error {
+// checkPageNumber makes sure that the document has that page.
+func checkPageNumber(rec *job.Record, n int) error {
 	switch {
 	case n < 1:
 		return invalidField(fault.InvalidArgument, "number", "page %d, want 1 or more", n)
-	case rec.PageCount == 0 && rec.State.Final():
+	case rec.PageCount == 0 && rec.State.HasEnded():
 		return errNoResult(rec)
 	case rec.PageCount == 0:
 		return fault.New(fault.NotReady, "the document has not been opened yet")
@@ -61,10 +62,11 @@ func checkPage(rec *job.Record, n int) error {
 	return nil
 }
 
-// storedPage returns the newest result that the job's runs have of a page, and its run; while a retry is under way that may be an earlier run's.
-func (s *Service) storedPage(ctx context.Context, rec *job.Record, n int) (data []byte, run int, err error) {
+// readStoredPage returns the newest result that the job's runs have of a page, and its run; while a retry is under
+// way that may be an earlier run's.
+func (s *Service) readStoredPage(ctx context.Context, rec *job.Record, n int) (data []byte, run int, err error) {
 	for _, run = range rec.PageRuns() {
-		data, err = s.env.Blobs.Bytes(ctx, job.PageKey(rec.Tenant, rec.ID, run, n), maxPageBytes)
+		data, err = s.deps.Blobs.ReadBytes(ctx, job.PageKey(rec.Tenant, rec.ID, run, n), maxPageBytes)
 		if !errors.Is(err, blob.ErrNotFound) {
 			return data, run, err
 		}
@@ -72,8 +74,8 @@ func (s *Service) storedPage(ctx context.Context, rec *job.Record, n int) (data 
 	return nil, 0, err
 }
 
-// wordsOf returns every word of the page in reading order.
-func wordsOf(p *inkstreamv1.Page) []*inkstreamv1.Word {
+// collectWords returns every word of the page in reading order.
+func collectWords(p *inkstreamv1.Page) []*inkstreamv1.Word {
 	var words []*inkstreamv1.Word
 	for _, b := range p.GetBlocks() {
 		for _, l := range b.GetLines() {
@@ -83,25 +85,27 @@ func wordsOf(p *inkstreamv1.Page) []*inkstreamv1.Word {
 	return words
 }
 
-// missingPage says what it means that a page has no stored result: it failed, it is still under way, or its job was ended before it.
-func (s *Service) missingPage(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, error) {
-	p, err := s.progress(ctx, rec)
+// explainMissingPage says what it means that a page has no stored result: it failed, it is still under way, or its
+// job was ended before it.
+func (s *Service) explainMissingPage(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, error) {
+	p, err := s.loadProgress(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range viewOf(rec, p).GetFailures() {
+	for _, f := range jobToProto(rec, p).GetFailures() {
 		if int(f.GetPage()) == n {
 			code := fault.Code(f.GetCode())
 			return &inkstreamv1.Page{
 				Number: f.GetPage(), Outcome: job.OutcomeFailed, Reason: f.GetReason(),
-				Error: &inkstreamv1.Error{Code: f.GetCode(), Page: f.GetPage(), Message: code.Describe(), Retryable: code.Retryable()},
+				Error: &inkstreamv1.Error{Code: f.GetCode(), Page: f.GetPage(), Message: code.DescribeCode(),
+					Retryable: code.IsRetryable()},
 			}, nil
 		}
 	}
 	switch {
-	case !rec.State.Final():
+	case !rec.State.HasEnded():
 		return nil, fault.New(fault.NotReady, "page %d is not through yet", n)
-	case yields(rec.State):
+	case hasResults(rec.State):
 		return nil, fmt.Errorf("page %d of a job that ended %s has no result", n, rec.State)
 	default:
 		return nil, errNoResult(rec)

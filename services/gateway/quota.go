@@ -18,49 +18,51 @@ const (
 	indexLag = 10 * time.Second
 )
 
-// quota counts the jobs of callers that have a quota of them. The index knows all jobs but the last ones; those are remembered here. So the
-// count is exact as far as the jobs came through this gateway, and with several gateways it may be a moment behind.
+// quota counts the jobs of callers that have a quota of them. The index knows all jobs but the last ones; those are
+// remembered here. So the count is exact as far as the jobs came through this gateway, and with several gateways it
+// may be a moment behind.
 type quota struct {
-	mu   sync.Mutex // guards what follows
-	ways map[counted]*underWay
+	mu       sync.Mutex // guards what follows
+	inFlight map[quotaKey]*inFlightJobs
 }
 
-// counted says whose jobs count together: those of one key, or, without a caller, all of a tenant.
-type counted struct{ tenant, caller string }
+// quotaKey says whose jobs count together: those of one key, or, without a caller, all of a tenant.
+type quotaKey struct{ tenant, caller string }
 
-// underWay is what the index does not know of them yet.
-type underWay struct {
-	uploads int                  // that have a place, and no job yet
-	recent  map[job.ID]time.Time // jobs, by when they were accepted
+// inFlightJobs is what the index does not know of them yet.
+type inFlightJobs struct {
+	reserved int                  // that have a place, and no job yet
+	recent   map[job.ID]time.Time // jobs, by when they were accepted
 }
 
-func newQuota() *quota { return &quota{ways: map[counted]*underWay{}} }
+func newQuota() *quota { return &quota{inFlight: map[quotaKey]*inFlightJobs{}} }
 
-// identityOf returns who a request comes from.
-func identityOf(ctx context.Context) *access.Identity {
-	if id := access.From(ctx); id != nil {
+// identityFromContext returns who a request comes from.
+func identityFromContext(ctx context.Context) *access.Identity {
+	if id := access.IdentityFrom(ctx); id != nil {
 		return id
 	}
-	return access.Open()
+	return access.OpenIdentity()
 }
 
-// reserve takes n places among the caller's jobs; release gives back those that did not become jobs. Without a quota it does nothing.
-func (s *Service) reserve(ctx context.Context, n int) (release func(), err error) {
-	limit, caller := s.limits.Jobs(identityOf(ctx))
+// reserveJobs takes n places among the caller's jobs; release gives back those that did not become jobs. Without a
+// quota it does nothing.
+func (s *Service) reserveJobs(ctx context.Context, n int) (release func(), err error) {
+	limit, caller := s.limits.JobLimit(identityFromContext(ctx))
 	if limit == 0 {
 		return func() {}, nil
 	}
-	who := counted{tenant(ctx), caller}
-	known, err := s.jobsUnderWay(ctx, who, limit)
+	who := quotaKey{tenantFromContext(ctx), caller}
+	known, err := s.listActiveJobs(ctx, who, limit)
 	if err != nil {
 		return nil, err
 	}
 	q := s.quota
 	q.mu.Lock()
-	t := q.ways[who]
+	t := q.inFlight[who]
 	if t == nil {
-		t = &underWay{recent: map[job.ID]time.Time{}}
-		q.ways[who] = t
+		t = &inFlightJobs{recent: map[job.ID]time.Time{}}
+		q.inFlight[who] = t
 	}
 	var unsure []job.ID
 	for id, at := range t.recent {
@@ -75,12 +77,12 @@ func (s *Service) reserve(ctx context.Context, n int) (release func(), err error
 	// What the index does not list has either not got there yet, or ended.
 	count, ended := len(known), []job.ID(nil)
 	for _, id := range unsure {
-		rec, err := s.env.Jobs.Load(ctx, who.tenant, id)
+		rec, err := s.deps.Jobs.LoadRecord(ctx, who.tenant, id)
 		switch {
 		case errors.Is(err, job.ErrNotFound):
 		case err != nil:
 			return nil, err
-		case rec.State.Final():
+		case rec.State.HasEnded():
 			ended = append(ended, id)
 		default:
 			count++
@@ -91,37 +93,39 @@ func (s *Service) reserve(ctx context.Context, n int) (release func(), err error
 	for _, id := range ended {
 		delete(t.recent, id) // or every upload of the next seconds would look again
 	}
-	if count+t.uploads+n > limit {
-		return nil, retryLater(quotaExceeded, quotaRetry, "the caller has as many jobs under way as it may have")
+	if count+t.reserved+n > limit {
+		return nil, newRetryError(quotaExceeded, quotaRetry, "the caller has as many jobs under way as it may have")
 	}
-	t.uploads += n
+	t.reserved += n
 	return sync.OnceFunc(func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		t.uploads -= n
+		t.reserved -= n
 	}), nil
 }
 
-// accepted remembers a job of a caller that has a quota.
-func (s *Service) accepted(ctx context.Context, id job.ID) {
-	limit, caller := s.limits.Jobs(identityOf(ctx))
+// recordAccepted remembers a job of a caller that has a quota.
+func (s *Service) recordAccepted(ctx context.Context, id job.ID) {
+	limit, caller := s.limits.JobLimit(identityFromContext(ctx))
 	if limit == 0 {
 		return
 	}
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
-	if t := s.quota.ways[counted{tenant(ctx), caller}]; t != nil {
+	if t := s.quota.inFlight[quotaKey{tenantFromContext(ctx), caller}]; t != nil {
 		t.recent[id] = time.Now()
 	}
 }
 
-// jobsUnderWay returns the jobs that have not ended, as the index knows them; no more than tell that the limit is reached.
-func (s *Service) jobsUnderWay(ctx context.Context, who counted, limit int) (map[job.ID]bool, error) {
+// listActiveJobs returns the jobs that have not ended, as the index knows them; no more than tell that the limit is
+// reached.
+func (s *Service) listActiveJobs(ctx context.Context, who quotaKey, limit int) (map[job.ID]bool, error) {
 	known := map[job.ID]bool{}
 	if s.index == nil {
 		return known, nil
 	}
-	q := search.JobQuery{Tenant: who.tenant, States: []string{string(job.Pending), string(job.Running)}, Limit: min(limit, search.MaxLimit)}
+	q := search.JobQuery{Tenant: who.tenant, States: []string{string(job.Pending), string(job.Running)},
+		Limit: min(limit, search.MaxLimit)}
 	if who.caller != "" {
 		q.Filter.Labels = map[string]string{job.CallerLabel: who.caller}
 	}
@@ -140,21 +144,23 @@ func (s *Service) jobsUnderWay(ctx context.Context, who counted, limit int) (map
 	return known, nil
 }
 
-// count takes an upload's bytes off the caller's day, or refuses it.
-func (s *Service) count(ctx context.Context, bytes int64) error {
-	return s.ofToday(ctx, bytes, s.env.Jobs.Use)
+// consumeDailyBytes takes an upload's bytes off the caller's day, or refuses it.
+func (s *Service) consumeDailyBytes(ctx context.Context, bytes int64) error {
+	return s.checkDailyBytes(ctx, bytes, s.deps.Jobs.ConsumeQuota)
 }
 
-// roomFor refuses an upload of which so much is known to come where the caller's day has no room for it. It counts nothing.
-func (s *Service) roomFor(ctx context.Context, bytes int64) error {
-	return s.ofToday(ctx, bytes, s.env.Jobs.Room)
+// checkExpectedBytes refuses an upload of which so much is known to come where the caller's day has no room for it.
+// It counts nothing.
+func (s *Service) checkExpectedBytes(ctx context.Context, bytes int64) error {
+	return s.checkDailyBytes(ctx, bytes, s.deps.Jobs.CheckQuota)
 }
 
-// ofToday asks whether the caller's day has room for so many bytes.
-func (s *Service) ofToday(
-	ctx context.Context, bytes int64, ask func(ctx context.Context, tenant, caller string, n, limit int64, now time.Time) (bool, error),
+// checkDailyBytes asks whether the caller's day has room for so many bytes.
+func (s *Service) checkDailyBytes(
+	ctx context.Context, bytes int64, ask func(ctx context.Context, tenant, caller string, n, limit int64,
+		now time.Time) (bool, error),
 ) error {
-	id, now := identityOf(ctx), time.Now()
+	id, now := identityFromContext(ctx), time.Now()
 	limit := s.limits.BytesPerDay(id)
 	if limit == 0 {
 		return nil
@@ -164,5 +170,5 @@ func (s *Service) ofToday(
 		return err
 	}
 	tomorrow := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	return retryLater(quotaExceeded, tomorrow.Sub(now), "the caller has uploaded as many bytes today as it may")
+	return newRetryError(quotaExceeded, tomorrow.Sub(now), "the caller has uploaded as many bytes today as it may")
 }

@@ -18,49 +18,51 @@ import (
 
 var when = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// running makes a record of a job whose document of 5 pages has been cut.
-func running(r *job.Record) {
+// setRunning makes a record of a job whose document of 5 pages has been cut.
+func setRunning(r *job.Record) {
 	r.State, r.PageCount, r.ChunkPages, r.StartTime = job.Running, 5, 16, when
 	r.Document = &job.Document{PDFVersion: "1.7", Title: "T"}
 	r.Findings = []job.Finding{{Kind: "javascript", Count: 2, Policy: "flag"}}
-	r.Ran("ingest", when, when.Add(time.Second))
-	r.Ran("scan", when.Add(time.Second), when.Add(2*time.Second))
+	r.RecordStage("ingest", when, when.Add(time.Second))
+	r.RecordStage("scan", when.Add(time.Second), when.Add(2*time.Second))
 }
 
 // progressOf stores the progress of a running job: page 2 failed, pages 1 and 3 are through.
-func (r *rig) progressOf(rec *job.Record) *job.Progress {
+func (r *fixture) progressOf(rec *job.Record) *job.Progress {
 	r.t.Helper()
 	p := job.NewProgress(rec.Run, rec.PageCount)
-	if _, err := p.Set([]job.Outcome{
-		{Page: 1, Kind: job.OutcomeNative}, {Page: 2, Kind: job.OutcomeFailed, Code: fault.PageTimeout}, {Page: 3, Kind: job.OutcomeOCR},
+	if _, err := p.SetOutcomes([]job.Outcome{
+		{Page: 1, Kind: job.OutcomeNative}, {Page: 2, Kind: job.OutcomeFailed, Code: fault.PageTimeout},
+		{Page: 3, Kind: job.OutcomeOCR},
 	}); err != nil {
 		r.t.Fatalf("progress: %v", err)
 	}
-	p.Ran("render", when.Add(2*time.Second), when.Add(5*time.Second))
-	p.Ran("index", when.Add(3*time.Second), when.Add(4*time.Second))
-	if err := r.env.Jobs.CreateProgress(r.t.Context(), rec.Tenant, rec.ID, p); err != nil {
+	p.RecordStage("render", when.Add(2*time.Second), when.Add(5*time.Second))
+	p.RecordStage("index", when.Add(3*time.Second), when.Add(4*time.Second))
+	if err := r.deps.Jobs.CreateProgress(r.t.Context(), rec.Tenant, rec.ID, p); err != nil {
 		r.t.Fatalf("progress: %v", err)
 	}
 	return p
 }
 
-// fail ends a job with an error.
-func fail(state job.State, code fault.Code) func(*job.Record) error {
+// setFailed ends a job with an error.
+func setFailed(state job.State, code fault.Code) func(*job.Record) error {
 	return func(r *job.Record) error {
-		r.Error = &job.Fault{Code: code, Stage: "ingest", Message: code.Describe()}
-		return r.To(state, when.Add(time.Minute))
+		r.Error = &job.Fault{Code: code, Stage: "ingest", Message: code.DescribeCode()}
+		return r.Transition(state, when.Add(time.Minute))
 	}
 }
 
 func TestGetJobShowsProgressThenRecord(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.newJob(running)
+	r := startGateway(t, nil)
+	rec := r.newJob(setRunning)
 	p := r.progressOf(rec)
-	eachAPI(t, r, func(t *testing.T, a api) {
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		v, err := a.job(t.Context(), strings.ToUpper(string(rec.ID)))
 		checkError(t, err, "")
-		if v.GetState() != inkstreamv1.Job_RUNNING || v.GetPageCount() != 5 || v.GetPagesDone() != 3 || v.GetEndTime() != nil || v.GetError() != nil {
+		if v.GetState() != inkstreamv1.Job_RUNNING || v.GetPageCount() != 5 || v.GetPagesDone() != 3 ||
+			v.GetEndTime() != nil || v.GetError() != nil {
 			t.Errorf("got %v", v)
 		}
 		if got, want := fmt.Sprint(v.GetOutcomes()), "map[failed:1 native_text:1 ocr:1]"; got != want {
@@ -68,22 +70,26 @@ func TestGetJobShowsProgressThenRecord(t *testing.T) {
 		}
 		var stages []string
 		for _, s := range v.GetStages() {
-			stages = append(stages, fmt.Sprintf("%s %d %g %t", s.GetName(), s.GetUnitsDone(), s.GetBusySeconds(), s.GetEndTime() != nil))
+			stages = append(stages, fmt.Sprintf("%s %d %g %t", s.GetName(), s.GetUnitsDone(), s.GetBusySeconds(),
+				s.GetEndTime() != nil))
 		}
-		if got, want := strings.Join(stages, ", "), "ingest 1 1 true, scan 1 1 true, render 1 3 false, index 1 1 false"; got != want {
+		if got, want := strings.Join(stages, ", "),
+			"ingest 1 1 true, scan 1 1 true, render 1 3 false, index 1 1 false"; got != want {
 			t.Errorf("got stages %s, want %s", got, want)
 		}
-		if f := v.GetFailures(); len(f) != 1 || f[0].GetPage() != 2 || f[0].GetReason() != "timeout" || f[0].GetCode() != "PAGE_TIMEOUT" {
+		if f := v.GetFailures(); len(f) != 1 || f[0].GetPage() != 2 || f[0].GetReason() != "timeout" ||
+			f[0].GetCode() != "PAGE_TIMEOUT" {
 			t.Errorf("got failures %v, want page 2", f)
 		}
 	})
-	if _, err := p.Set([]job.Outcome{
-		{Page: 4, Kind: job.OutcomeFailed, Code: fault.EngineCrashed}, {Page: 5, Kind: job.OutcomeFailed, Code: fault.PageTimeout},
+	if _, err := p.SetOutcomes([]job.Outcome{
+		{Page: 4, Kind: job.OutcomeFailed, Code: fault.EngineCrashed},
+		{Page: 5, Kind: job.OutcomeFailed, Code: fault.PageTimeout},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r.update(rec, func(rec *job.Record) error { return rec.Finish(p, when.Add(time.Minute)) })
-	eachAPI(t, r, func(t *testing.T, a api) {
+	r.update(rec, func(rec *job.Record) error { return rec.FinishRun(p, when.Add(time.Minute)) })
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		v, err := a.job(t.Context(), string(rec.ID))
 		checkError(t, err, "")
 		if v.GetState() != inkstreamv1.Job_PARTIAL || v.GetPagesDone() != 5 || v.GetEndTime() == nil {
@@ -106,16 +112,17 @@ func TestGetJobShowsProgressThenRecord(t *testing.T) {
 
 func TestGetJobThatWasRejectedOrCutShort(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	rejected := r.newJob(nil)
-	r.update(rejected, fail(job.Rejected, fault.Encrypted))
-	cut := r.newJob(running)
+	r.update(rejected, setFailed(job.Rejected, fault.Encrypted))
+	cut := r.newJob(setRunning)
 	r.progressOf(cut)
-	r.update(cut, fail(job.Failed, fault.DocumentTimeout))
-	eachAPI(t, r, func(t *testing.T, a api) {
+	r.update(cut, setFailed(job.Failed, fault.DocumentTimeout))
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		v, err := a.job(t.Context(), string(rejected.ID))
 		checkError(t, err, "")
-		if e := v.GetError(); v.GetState() != inkstreamv1.Job_REJECTED || e.GetCode() != "ENCRYPTED" || e.GetStage() != "ingest" || e.GetRetryable() {
+		if e := v.GetError(); v.GetState() != inkstreamv1.Job_REJECTED || e.GetCode() != "ENCRYPTED" ||
+			e.GetStage() != "ingest" || e.GetRetryable() {
 			t.Errorf("got %v, want REJECTED as ENCRYPTED by ingest", v)
 		}
 		v, err = a.job(t.Context(), string(cut.ID))
@@ -128,14 +135,15 @@ func TestGetJobThatWasRejectedOrCutShort(t *testing.T) {
 
 func TestJobJSONShowsZeroes(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	rec := r.newJob(nil)
 	res, body := r.get(t, "/v1/jobs/"+string(rec.ID), nil)
 	if got := res.Header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("got content type %q, want application/json", got)
 	}
 	for _, want := range []string{
-		`"state": "PENDING"`, `"pageCount": 0`, `"pagesDone": 0`, `"outcomes": {}`, `"stages": []`, `"sizeBytes": 7`, `"createTime": "2`, `"lane": "interactive"`,
+		`"state": "PENDING"`, `"pageCount": 0`, `"pagesDone": 0`, `"outcomes": {}`, `"stages": []`, `"sizeBytes": 7`,
+		`"createTime": "2`, `"lane": "interactive"`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the JSON has no %s:\n%s", want, body)
@@ -152,12 +160,12 @@ func TestJobJSONShowsZeroes(t *testing.T) {
 }
 
 // get is a bare GET.
-func (r *rig) get(t *testing.T, path string, header map[string]string) (*http.Response, string) {
+func (r *fixture) get(t *testing.T, path string, header map[string]string) (*http.Response, string) {
 	t.Helper()
 	return r.do(t, http.MethodGet, path, header)
 }
 
-func (r *rig) do(t *testing.T, method, path string, header map[string]string) (*http.Response, string) {
+func (r *fixture) do(t *testing.T, method, path string, header map[string]string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, r.base+path, nil)
 	if err != nil {
@@ -180,10 +188,11 @@ func (r *rig) do(t *testing.T, method, path string, header map[string]string) (*
 
 func TestUnknownJobs(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	const old = "01arz3ndektsv4rrffq69g5fav" // a valid id of 2016
-	for _, id := range []string{old, "x", "01arz3ndektsv4rrffq69g5fa", "../../etc", "job.default.*", "%00", strings.Repeat("a", 5000)} {
-		eachAPI(t, r, func(t *testing.T, a api) {
+	for _, id := range []string{old, "x", "01arz3ndektsv4rrffq69g5fa", "../../etc", "job.default.*", "%00",
+		strings.Repeat("a", 5000)} {
+		eachAPI(t, r, func(t *testing.T, a testAPI) {
 			_, err := a.job(t.Context(), id)
 			checkError(t, err, fault.JobNotFound)
 			_, err = a.artifacts(t.Context(), id)
@@ -203,10 +212,10 @@ func TestUnknownJobs(t *testing.T) {
 
 func TestJobThatAReplicaDoesNotKnowYetIsFound(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	rec := &job.Record{ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Pending}
 	time.AfterFunc(100*time.Millisecond, func() {
-		if err := r.env.Jobs.Create(t.Context(), rec); err != nil {
+		if err := r.deps.Jobs.CreateRecord(t.Context(), rec); err != nil {
 			t.Errorf("create: %v", err)
 		}
 	})
@@ -214,48 +223,52 @@ func TestJobThatAReplicaDoesNotKnowYetIsFound(t *testing.T) {
 	checkError(t, err, "")
 }
 
-// ended makes a job that succeeded, with artifacts.
-func (r *rig) ended(artifacts map[string]string) *job.Record {
+// newEndedJob makes a job that succeeded, with artifacts.
+func (r *fixture) newEndedJob(artifacts map[string]string) *job.Record {
 	r.t.Helper()
-	return r.endedAs(job.NewID(), artifacts)
+	return r.newEndedJobAs(job.NewID(), artifacts)
 }
 
-// endedAs is ended with an id. One of long ago spares whoever is told that there is no such job the wait for a replica that may not know it yet.
-func (r *rig) endedAs(id job.ID, artifacts map[string]string) *job.Record {
+// newEndedJobAs makes an ended job with the given id. With an id of long ago, the answer that there is no such job
+// comes without the wait for a replica that may not know it yet.
+func (r *fixture) newEndedJobAs(id job.ID, artifacts map[string]string) *job.Record {
 	r.t.Helper()
 	rec := r.newJob(func(rec *job.Record) {
-		running(rec)
+		setRunning(rec)
 		rec.ID = id
 	})
 	for name, data := range artifacts {
-		r.put(job.ArtifactKey(rec.Tenant, rec.ID, rec.Run, name), data)
+		r.putBlob(job.ArtifactKey(rec.Tenant, rec.ID, rec.Run, name), data)
 	}
 	r.update(rec, func(rec *job.Record) error {
 		rec.Outcomes = map[string]int{job.OutcomeNative: 5}
-		return rec.To(job.Succeeded, when.Add(time.Minute))
+		return rec.Transition(job.Succeeded, when.Add(time.Minute))
 	})
 	return rec
 }
 
 func TestArtifactsAreListedAndDownloaded(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	large := strings.Repeat("0123456789abcdef", 40_000) // more than one message
-	rec := r.ended(map[string]string{"text.txt": "one\ftwo\f", "document.json": large, "tables/1-1.csv": "a,b\n", "empty.txt": ""})
-	r.put(job.ArtifactKey(rec.Tenant, rec.ID, rec.Run+1, "later.txt"), "of another run")
-	eachAPI(t, r, func(t *testing.T, a api) {
+	rec := r.newEndedJob(map[string]string{"text.txt": "one\ftwo\f", "document.json": large, "tables/1-1.csv": "a,b\n",
+		"empty.txt": ""})
+	r.putBlob(job.ArtifactKey(rec.Tenant, rec.ID, rec.Run+1, "later.txt"), "of another run")
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		list, err := a.artifacts(t.Context(), string(rec.ID))
 		checkError(t, err, "")
 		var got []string
 		for _, x := range list {
-			got = append(got, fmt.Sprintf("%s %s %d %t", x.GetName(), x.GetContentType(), x.GetSizeBytes(), x.GetCreateTime() != nil))
+			got = append(got, fmt.Sprintf("%s %s %d %t", x.GetName(), x.GetContentType(), x.GetSizeBytes(),
+				x.GetCreateTime() != nil))
 		}
 		want := "document.json application/json 640000 true; empty.txt text/plain; charset=utf-8 0 true; " +
 			"tables/1-1.csv text/csv; charset=utf-8 4 true; text.txt text/plain; charset=utf-8 8 true"
 		if g := strings.Join(got, "; "); g != want {
 			t.Errorf("got artifacts %s, want %s", g, want)
 		}
-		for name, want := range map[string]string{"text.txt": "one\ftwo\f", "document.json": large, "tables/1-1.csv": "a,b\n", "empty.txt": ""} {
+		for name, want := range map[string]string{"text.txt": "one\ftwo\f", "document.json": large,
+			"tables/1-1.csv": "a,b\n", "empty.txt": ""} {
 			data, contentType, err := a.download(t.Context(), string(rec.ID), name)
 			checkError(t, err, "")
 			if string(data) != want || contentType == "" {
@@ -263,7 +276,8 @@ func TestArtifactsAreListedAndDownloaded(t *testing.T) {
 			}
 		}
 		for _, name := range []string{
-			"later.txt", "none", "", ".", "..", "/text.txt", "../../../source.pdf", "..%2f..%2fmanifest.json", "tables", "tables/", "tables/../text.txt",
+			"later.txt", "none", "", ".", "..", "/text.txt", "../../../source.pdf", "..%2f..%2fmanifest.json", "tables",
+			"tables/", "tables/../text.txt",
 			"text.txt\x00", `..\text.txt`, "t xt", strings.Repeat("a", 300),
 		} {
 			if _, rest := a.(restAPI); rest && (name == "" || name == "." || name == "..") {
@@ -277,17 +291,17 @@ func TestArtifactsAreListedAndDownloaded(t *testing.T) {
 
 func TestArtifactsOfJobsWithoutResult(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	runs, rejected, failed, expired := r.newJob(running), r.newJob(nil), r.newJob(running), r.ended(nil)
-	r.update(rejected, fail(job.Rejected, fault.NotAPDF))
-	r.update(failed, fail(job.Failed, fault.AllPagesFailed))
-	r.update(expired, func(rec *job.Record) error { return rec.To(job.Expired, when.Add(time.Hour)) })
-	with := r.newJob(running)
-	r.put(job.ArtifactKey(with.Tenant, with.ID, with.Run, "text.txt"), "\f")
-	r.update(with, fail(job.Failed, fault.AllPagesFailed))
-	cancelled := r.newJob(running)
-	r.put(job.ArtifactKey(cancelled.Tenant, cancelled.ID, cancelled.Run, "images/1-1.jpg"), "jpg")
-	r.update(cancelled, func(rec *job.Record) error { return rec.To(job.Cancelled, when.Add(time.Hour)) })
+	r := startGateway(t, nil)
+	runs, rejected, failed, expired := r.newJob(setRunning), r.newJob(nil), r.newJob(setRunning), r.newEndedJob(nil)
+	r.update(rejected, setFailed(job.Rejected, fault.NotAPDF))
+	r.update(failed, setFailed(job.Failed, fault.AllPagesFailed))
+	r.update(expired, func(rec *job.Record) error { return rec.Transition(job.Expired, when.Add(time.Hour)) })
+	with := r.newJob(setRunning)
+	r.putBlob(job.ArtifactKey(with.Tenant, with.ID, with.Run, "text.txt"), "\f")
+	r.update(with, setFailed(job.Failed, fault.AllPagesFailed))
+	cancelled := r.newJob(setRunning)
+	r.putBlob(job.ArtifactKey(cancelled.Tenant, cancelled.ID, cancelled.Run, "images/1-1.jpg"), "jpg")
+	r.update(cancelled, func(rec *job.Record) error { return rec.Transition(job.Cancelled, when.Add(time.Hour)) })
 	for _, tt := range []struct {
 		name string
 		rec  *job.Record
@@ -309,24 +323,26 @@ func TestArtifactsOfJobsWithoutResult(t *testing.T) {
 		{"cancelled before its hOCR", cancelled, "hocr/1.html", fault.JobFailed},
 		{"cancelled, an image that none can be", cancelled, "images/one.jpg", fault.ArtifactNotFound},
 		{"cancelled, below a file", cancelled, "text.txt/1", fault.ArtifactNotFound},
-		{"succeeded without tables", r.ended(nil), "tables/1-1.csv", fault.ArtifactNotFound},
+		{"succeeded without tables", r.newEndedJob(nil), "tables/1-1.csv", fault.ArtifactNotFound},
 		{"expired", expired, "text.txt", jobExpired},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			eachAPI(t, r, func(t *testing.T, a api) {
+			eachAPI(t, r, func(t *testing.T, a testAPI) {
 				_, _, err := a.download(t.Context(), string(tt.rec.ID), tt.file)
 				checkError(t, err, tt.want)
-				if e, ok := errors.AsType[*apiError](err); ok && tt.rec == rejected && tt.want == fault.JobFailed && !strings.Contains(e.text, "NOT_A_PDF") {
+				if e, ok := errors.AsType[*apiError](err); ok && tt.rec == rejected && tt.want == fault.JobFailed &&
+					!strings.Contains(e.text, "NOT_A_PDF") {
 					t.Errorf("got %q, want it to name NOT_A_PDF", e.text)
 				}
 			})
 		})
 	}
 	res, body := r.get(t, "/v1/jobs/"+string(runs.ID)+"/artifacts/text.txt", nil)
-	if res.StatusCode != http.StatusAccepted || res.Header.Get("Retry-After") != "1" || !strings.Contains(body, `"code": "NOT_READY"`) {
+	if res.StatusCode != http.StatusAccepted || res.Header.Get("Retry-After") != "1" ||
+		!strings.Contains(body, `"code": "NOT_READY"`) {
 		t.Errorf("got %d, Retry-After %q, %s, want 202, 1 and NOT_READY", res.StatusCode, res.Header.Get("Retry-After"), body)
 	}
-	eachAPI(t, r, func(t *testing.T, a api) {
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		list, err := a.artifacts(t.Context(), string(runs.ID))
 		if err != nil || len(list) > 0 {
 			t.Errorf("a running job has artifacts %v (%v), want none", list, err)
@@ -336,8 +352,8 @@ func TestArtifactsOfJobsWithoutResult(t *testing.T) {
 
 func TestRESTDownloadHeaders(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.ended(map[string]string{"text.txt": "0123456789"})
+	r := startGateway(t, nil)
+	rec := r.newEndedJob(map[string]string{"text.txt": "0123456789"})
 	path := "/v1/jobs/" + string(rec.ID) + "/artifacts/text.txt"
 	res, body := r.get(t, path, nil)
 	for k, want := range map[string]string{
@@ -367,7 +383,7 @@ func TestRESTDownloadHeaders(t *testing.T) {
 			t.Errorf("%s: got %d %q, want %d %q", tt.name, res.StatusCode, body, tt.status, tt.body)
 		}
 	}
-	r.pageFor(rec)
+	r.storePageFor(rec)
 	for _, path := range []string{path, "/v1/jobs/" + string(rec.ID) + "/pages/1"} {
 		for _, part := range []string{"bytes=999999-", "bytes=x"} {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.base+path, nil)
@@ -381,9 +397,10 @@ func TestRESTDownloadHeaders(t *testing.T) {
 			}
 			err = errorOf(res)
 			res.Body.Close()
-			checkError(t, err, rangeWrong)
+			checkError(t, err, rangeNotSatisfiable)
 			h := res.Header
-			if h.Get("Content-Disposition") != "" || h.Get("Content-Type") != jsonType || h.Get("Etag") != "" || (part != "bytes=x") != (h.Get("Content-Range") != "") {
+			if h.Get("Content-Disposition") != "" || h.Get("Content-Type") != jsonType || h.Get("Etag") != "" ||
+				(part != "bytes=x") != (h.Get("Content-Range") != "") {
 				t.Errorf("%s of %s: got the headers %v", part, path, h)
 			}
 		}
@@ -392,8 +409,8 @@ func TestRESTDownloadHeaders(t *testing.T) {
 
 func TestGetPage(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.newJob(running)
+	r := startGateway(t, nil)
+	rec := r.newJob(setRunning)
 	r.progressOf(rec)
 	half := float32(0.5)
 	page := &inkstreamv1.Page{
@@ -407,22 +424,24 @@ func TestGetPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.put(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
+	r.putBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
 	pending, rejected := r.newJob(nil), r.newJob(nil)
-	r.update(rejected, fail(job.Rejected, fault.NotAPDF))
-	eachAPI(t, r, func(t *testing.T, a api) {
+	r.update(rejected, setFailed(job.Rejected, fault.NotAPDF))
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		got, err := a.page(t.Context(), string(rec.ID), 1)
 		checkError(t, err, "")
 		var words []string
 		for _, w := range got.GetWords() {
 			words = append(words, fmt.Sprintf("%s %v %v", w.GetText(), w.GetBbox(), w.GetConfidence()))
 		}
-		if g, want := strings.Join(words, ", "), "one [1 2 3 4] 0.5, two [] 0, three [] 0"; g != want || got.GetText() != page.GetText() {
+		if g, want := strings.Join(words, ", "), "one [1 2 3 4] 0.5, two [] 0, three [] 0"; g != want ||
+			got.GetText() != page.GetText() {
 			t.Errorf("got words %s, want %s", g, want)
 		}
 		got, err = a.page(t.Context(), string(rec.ID), 2)
 		checkError(t, err, "")
-		if got.GetOutcome() != job.OutcomeFailed || got.GetReason() != "timeout" || got.GetError().GetCode() != "PAGE_TIMEOUT" {
+		if got.GetOutcome() != job.OutcomeFailed || got.GetReason() != "timeout" ||
+			got.GetError().GetCode() != "PAGE_TIMEOUT" {
 			t.Errorf("got %v, want that the page failed", got)
 		}
 		for _, tt := range []struct {
@@ -430,7 +449,8 @@ func TestGetPage(t *testing.T) {
 			n    int
 			want fault.Code
 		}{
-			{rec, 4, fault.NotReady}, {rec, 6, fault.PageNotFound}, {rec, 1<<31 - 1, fault.PageNotFound}, {rec, 0, fault.InvalidArgument},
+			{rec, 4, fault.NotReady}, {rec, 6, fault.PageNotFound}, {rec, 1<<31 - 1, fault.PageNotFound},
+			{rec, 0, fault.InvalidArgument},
 			{rec, -1, fault.InvalidArgument}, {pending, 1, fault.NotReady}, {rejected, 1, fault.JobFailed},
 		} {
 			_, err := a.page(t.Context(), string(tt.rec.ID), tt.n)
@@ -443,8 +463,8 @@ func TestGetPage(t *testing.T) {
 			t.Errorf("page %s: got %d %s, want 400 and INVALID_ARGUMENT", n, res.StatusCode, body)
 		}
 	}
-	r.update(rec, fail(job.Failed, fault.DocumentTimeout))
-	eachAPI(t, r, func(t *testing.T, a api) {
+	r.update(rec, setFailed(job.Failed, fault.DocumentTimeout))
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		_, err := a.page(t.Context(), string(rec.ID), 1)
 		checkError(t, err, "")
 		_, err = a.page(t.Context(), string(rec.ID), 4)
@@ -454,13 +474,13 @@ func TestGetPage(t *testing.T) {
 
 func TestPageOfOtherRunIsNotShown(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.newJob(func(rec *job.Record) { running(rec); rec.Run = 2 })
-	r.put(job.PageKey(rec.Tenant, rec.ID, 1, 1), `{"number":1,"text":"old"}`)
+	r := startGateway(t, nil)
+	rec := r.newJob(func(rec *job.Record) { setRunning(rec); rec.Run = 2 })
+	r.putBlob(job.PageKey(rec.Tenant, rec.ID, 1, 1), `{"number":1,"text":"old"}`)
 	old := *rec
 	old.Run = 1
 	r.progressOf(&old)
-	eachAPI(t, r, func(t *testing.T, a api) {
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		_, err := a.page(t.Context(), string(rec.ID), 1)
 		checkError(t, err, fault.NotReady)
 		v, err := a.job(t.Context(), string(rec.ID))

@@ -19,14 +19,15 @@ const (
 // maxRequestID bounds the ids that are taken over from clients.
 const maxRequestID = 128
 
-type requestIDContext struct{}
+type requestIDContextKey struct{}
 
-// withRequestID returns ctx with the client's id for the request, or with a new one where that is missing or no fit for a log.
+// withRequestID returns ctx with the client's id for the request, or with a new one where that is missing or no fit
+// for a log.
 func withRequestID(ctx context.Context, given string) context.Context {
 	if !validRequestID(given) {
 		given = rand.Text()
 	}
-	return context.WithValue(ctx, requestIDContext{}, given)
+	return context.WithValue(ctx, requestIDContextKey{}, given)
 }
 
 func validRequestID(id string) bool {
@@ -38,9 +39,9 @@ func validRequestID(id string) bool {
 	return id != "" && len(id) <= maxRequestID
 }
 
-// requestID returns the request's id; empty outside of a request.
-func requestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDContext{}).(string)
+// requestIDFromContext returns the request's id; empty outside of a request.
+func requestIDFromContext(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDContextKey{}).(string)
 	return id
 }
 
@@ -53,9 +54,9 @@ func incomingRequestID(ctx context.Context) context.Context {
 	return withRequestID(ctx, given)
 }
 
-// tenant returns whose jobs the request may see and make.
-func tenant(ctx context.Context) string {
-	if id := access.From(ctx); id != nil {
+// tenantFromContext returns whose jobs the request may see and make.
+func tenantFromContext(ctx context.Context) string {
+	if id := access.IdentityFrom(ctx); id != nil {
 		return id.Tenant
 	}
 	return job.DefaultTenant

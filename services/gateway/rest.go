@@ -29,8 +29,8 @@ import (
 )
 
 const (
-	// readHeaderTimeout and idleTimeout bound what a connection may do without a request. There is no timeout for whole requests, because
-	// uploads and watches may last; the stall guards bound those.
+	// readHeaderTimeout and idleTimeout bound what a connection may do without a request. There is no timeout for whole
+	// requests, because uploads and watches may last; the stall guards bound those.
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
@@ -43,25 +43,31 @@ func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*h
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	s.route(mux, "/v1/jobs", map[string]http.HandlerFunc{http.MethodGet: calls.ServeHTTP, http.MethodPost: func(w http.ResponseWriter, r *http.Request) {
-		if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == jsonType {
-			s.restCreate(w, r)
-			return
-		}
-		s.restUpload(w, r)
-	}})
-	mux.Handle("/v1/jobs/{id}", s.restStatus(calls))
-	s.route(mux, "/v1/jobs/{id}/watch", map[string]http.HandlerFunc{http.MethodGet: s.only(s.restWatch, lastEventParameter)})
-	s.route(mux, "/v1/jobs/{id}/artifacts/{name...}", map[string]http.HandlerFunc{http.MethodGet: s.only(s.restDownload)})
-	s.route(mux, "/v1/jobs/{id}/artifacts.zip", map[string]http.HandlerFunc{http.MethodGet: s.only(s.restArchive)})
-	s.route(mux, "/v1/jobs/{id}/pages/{number}", map[string]http.HandlerFunc{http.MethodGet: conditional(calls).ServeHTTP})
-	s.route(mux, "/v1/jobs/{id}/pages/{number}/image", map[string]http.HandlerFunc{http.MethodGet: s.fewAtOnce(conditional(calls)).ServeHTTP})
-	s.route(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: healthz})
-	s.route(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
-	s.route(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.env.Tel.Handler().ServeHTTP})
-	s.routeTus(mux)
-	s.routeCompat(mux)
-	if err := s.serveDocs(mux); err != nil {
+	s.registerRoute(mux, "/v1/jobs", map[string]http.HandlerFunc{http.MethodGet: calls.ServeHTTP,
+		http.MethodPost: func(w http.ResponseWriter, r *http.Request) {
+			if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == jsonType {
+				s.handleCreateJob(w, r)
+				return
+			}
+			s.handleUpload(w, r)
+		}})
+	mux.Handle("/v1/jobs/{id}", s.serveJobStatus(calls))
+	s.registerRoute(mux, "/v1/jobs/{id}/watch",
+		map[string]http.HandlerFunc{http.MethodGet: s.allowParameters(s.handleWatch, lastEventParameter)})
+	s.registerRoute(mux, "/v1/jobs/{id}/artifacts/{name...}",
+		map[string]http.HandlerFunc{http.MethodGet: s.allowParameters(s.handleDownload)})
+	s.registerRoute(mux, "/v1/jobs/{id}/artifacts.zip",
+		map[string]http.HandlerFunc{http.MethodGet: s.allowParameters(s.handleArchive)})
+	s.registerRoute(mux, "/v1/jobs/{id}/pages/{number}",
+		map[string]http.HandlerFunc{http.MethodGet: withConditionalGet(calls).ServeHTTP})
+	s.registerRoute(mux, "/v1/jobs/{id}/pages/{number}/image",
+		map[string]http.HandlerFunc{http.MethodGet: s.limitImageAnswers(withConditionalGet(calls)).ServeHTTP})
+	s.registerRoute(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: healthz})
+	s.registerRoute(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
+	s.registerRoute(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.deps.Tel.MetricsHandler().ServeHTTP})
+	s.registerTus(mux)
+	s.registerCompat(mux)
+	if err := s.registerDocs(mux); err != nil {
 		return nil, err
 	}
 	mux.Handle("/v1/", calls)
@@ -70,7 +76,7 @@ func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*h
 		s.writeError(w, r, "route", fault.New(notFound, "there is nothing at this address"))
 	})
 	return &http.Server{
-		Handler:           s.guard(compressed(mux)),
+		Handler:           s.wrapRequest(withCompression(mux)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -78,8 +84,8 @@ func (s *Service) newHTTPServer(base context.Context, conn *grpc.ClientConn) (*h
 	}, nil
 }
 
-// route serves a path by method. HEAD is a GET whose body net/http drops.
-func (s *Service) route(mux *http.ServeMux, pattern string, methods map[string]http.HandlerFunc) {
+// registerRoute serves a path by method. HEAD is a GET whose body net/http drops.
+func (s *Service) registerRoute(mux *http.ServeMux, pattern string, methods map[string]http.HandlerFunc) {
 	var allowed []string
 	for m := range methods {
 		allowed = append(allowed, m)
@@ -111,7 +117,7 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 
 // newCallMux returns the REST side of the unary calls.
 func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.Handler, error) {
-	calls, err := restCalls()
+	calls, err := listRESTCalls()
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +132,14 @@ func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.H
 		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithMetadata(func(ctx context.Context, _ *http.Request) metadata.MD {
 			trail := propagation.MapCarrier{}
-			s.env.Tel.Propagator.Inject(ctx, trail)
+			s.deps.Tel.Propagator.Inject(ctx, trail)
 			md := metadata.New(trail)
-			md.Set(requestIDKey, requestID(ctx))
+			md.Set(requestIDKey, requestIDFromContext(ctx))
 			return md
 		}),
-		runtime.WithMiddlewares(s.checked(calls)),
-		runtime.WithErrorHandler(callError),
-		runtime.WithRoutingErrorHandler(callRoutingError),
+		runtime.WithMiddlewares(s.checkCallRequests(calls)),
+		runtime.WithErrorHandler(writeCallError),
+		runtime.WithRoutingErrorHandler(writeRoutingError),
 	)
 	if err := inkstreamv1.RegisterInkstreamServiceHandler(ctx, mux, conn); err != nil {
 		return nil, fmt.Errorf("register REST handlers: %w", err)
@@ -148,31 +154,33 @@ func (s *Service) newCallMux(ctx context.Context, conn *grpc.ClientConn) (http.H
 	}), nil
 }
 
-// callError answers a call that failed. The interceptor has logged it.
-func callError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
-	st := statusOf(err)
+// writeCallError answers a call that failed. The interceptor has logged it.
+func writeCallError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter,
+	r *http.Request, err error) {
+	st := statusFromError(err)
 	if len(st.Details()) == 0 && st.Code() == codes.InvalidArgument {
 		// It comes from grpc-gateway, and tells of Go. What checked lets through should lead to none.
-		st = statusOf(fault.New(fault.InvalidArgument, "the address or the body is not valid"))
+		st = statusFromError(fault.New(fault.InvalidArgument, "the address or the body is not valid"))
 	}
 	writeStatus(w, r, st)
 }
 
-// callRoutingError answers what grpc-gateway has no call for.
-func callRoutingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+// writeRoutingError answers what grpc-gateway has no call for.
+func writeRoutingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter,
+	r *http.Request, code int) {
 	f := fault.New(notFound, "there is nothing at this address")
 	switch code {
 	case http.StatusMethodNotAllowed:
-		w.Header().Set("Allow", allowed(r.URL.Path))
+		w.Header().Set("Allow", allowedMethods(r.URL.Path))
 		f = fault.New(methodNotAllowed, "this address does not take %s", r.Method)
 	case http.StatusBadRequest:
 		f = fault.New(fault.InvalidArgument, "the address is not valid")
 	}
-	writeStatus(w, r, statusOf(f))
+	writeStatus(w, r, statusFromError(f))
 }
 
-// allowed returns the methods of an address that grpc-gateway serves.
-func allowed(path string) string {
+// allowedMethods returns the methods of an address that grpc-gateway serves.
+func allowedMethods(path string) string {
 	verb := strings.HasSuffix(path, ":cancel") || strings.HasSuffix(path, ":retry")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
@@ -185,27 +193,28 @@ func allowed(path string) string {
 	}
 }
 
-// guard is what every REST request passes: it sets the request id and the span, catches panics, and bounds how long a write may take.
-func (s *Service) guard(next http.Handler) http.Handler {
+// wrapRequest is what every REST request passes: it sets the request id and the span, catches panics, and bounds how
+// long a write may take.
+func (s *Service) wrapRequest(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(inner http.ResponseWriter, r *http.Request) {
 		s.workers.Add(1)
 		defer s.workers.Done()
 		ctx := withRequestID(r.Context(), r.Header.Get(requestIDHeader))
-		ctx = withClient(ctx, r.RemoteAddr)
-		ctx = s.env.Tel.Propagator.Extract(ctx, propagation.HeaderCarrier(r.Header))
-		ctx, span := s.env.Tel.Tracer.Start(ctx, "HTTP "+r.Method, trace.WithSpanKind(trace.SpanKindServer))
+		ctx = withClientIP(ctx, r.RemoteAddr)
+		ctx = s.deps.Tel.Propagator.Extract(ctx, propagation.HeaderCarrier(r.Header))
+		ctx, span := s.deps.Tel.Tracer.Start(ctx, "HTTP "+r.Method, trace.WithSpanKind(trace.SpanKindServer))
 		defer span.End()
 		r = r.WithContext(ctx)
-		asMeant(r)
-		w := &response{ResponseWriter: inner, control: http.NewResponseController(inner), timeout: s.cfg.StallTimeout}
-		w.arm()
+		overrideMethod(r)
+		w := &deadlineResponse{ResponseWriter: inner, control: http.NewResponseController(inner), timeout: s.cfg.StallTimeout}
+		w.extendDeadline()
 		if r.ContentLength != 0 {
-			// The server reads what a handler leaves of a body, and must not wait for it for ever. Uploads move the deadline.
+			// The server reads what a handler leaves of a body; the deadline bounds that wait. Uploads move the deadline.
 			_ = w.control.SetReadDeadline(time.Now().Add(s.cfg.StallTimeout))
 		}
-		inner.Header().Set(requestIDHeader, requestID(ctx))
-		s.secure(inner.Header(), r.URL.Path)
-		if isTus(r.URL.Path) {
+		inner.Header().Set(requestIDHeader, requestIDFromContext(ctx))
+		s.setSecurityHeaders(inner.Header(), r.URL.Path)
+		if isTusPath(r.URL.Path) {
 			inner.Header().Set(tusResumableHeader, tusVersion) // refusals have it too
 		}
 		start := time.Now()
@@ -214,7 +223,7 @@ func (s *Service) guard(next http.Handler) http.Handler {
 				if v == http.ErrAbortHandler { //nolint:errorlint // recover gives back the very value, of any type
 					panic(v) // net/http's own way to cut a response
 				}
-				err := s.panicked(ctx, v)
+				err := s.reportPanic(ctx, v)
 				if w.status != 0 {
 					panic(http.ErrAbortHandler) // part of an answer is out; the client must see that it is broken
 				}
@@ -223,7 +232,8 @@ func (s *Service) guard(next http.Handler) http.Handler {
 			span.SetName("HTTP " + r.Method + " " + r.Pattern)
 			span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", r.Pattern),
 				attribute.Int("http.response.status_code", w.status))
-			s.log.DebugContext(ctx, "request", "request", requestID(ctx), "method", r.Method, "route", r.Pattern, "status", w.status,
+			s.log.DebugContext(ctx, "request", "request", requestIDFromContext(ctx), "method", r.Method, "route", r.Pattern,
+				"status", w.status,
 				"took", time.Since(start))
 		}()
 		admitted, err := s.admitRequest(w, r)
@@ -236,8 +246,8 @@ func (s *Service) guard(next http.Handler) http.Handler {
 	})
 }
 
-// secure sets the headers that tell browsers what not to do with answers.
-func (s *Service) secure(h http.Header, path string) {
+// setSecurityHeaders sets the headers that tell browsers what not to do with answers.
+func (s *Service) setSecurityHeaders(h http.Header, path string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -252,43 +262,46 @@ func (s *Service) secure(h http.Header, path string) {
 	}
 }
 
-// response notes the status and makes every write end within the stall timeout, which a connection without one would hold for ever.
-type response struct {
+// deadlineResponse notes the status and makes every write end within the stall timeout: on a connection without a
+// deadline, a write could block without end.
+type deadlineResponse struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
 	status  int
 }
 
-// arm moves the deadline of writes. A connection that has none, as in some tests, goes without.
-func (w *response) arm() { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
+// extendDeadline moves the deadline of writes. A connection that has none, as in some tests, goes without.
+func (w *deadlineResponse) extendDeadline() {
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout))
+}
 
 // WriteHeader notes the status and passes it on.
-func (w *response) WriteHeader(status int) {
+func (w *deadlineResponse) WriteHeader(status int) {
 	if w.status == 0 || w.status < http.StatusOK {
 		w.status = status
 	}
-	w.arm()
+	w.extendDeadline()
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write moves the deadline and passes the bytes on.
-func (w *response) Write(p []byte) (int, error) {
+func (w *deadlineResponse) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	w.arm()
+	w.extendDeadline()
 	return w.ResponseWriter.Write(p)
 }
 
 // FlushError sends what is buffered; http.ResponseController calls it.
-func (w *response) FlushError() error {
-	w.arm()
+func (w *deadlineResponse) FlushError() error {
+	w.extendDeadline()
 	return w.control.Flush()
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *deadlineResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // jsonOptions write fields that are zero, so that pagesDone: 0 shows; messages that are absent stay away.
 var jsonOptions = protojson.MarshalOptions{EmitDefaultValues: true}
@@ -301,7 +314,7 @@ func encodeJSON(m proto.Message) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	b.Grow(len(data))
-	// protojson puts blanks in at random, so that nobody relies on its bytes.
+	// protojson puts blanks in at random, so that no program relies on its bytes.
 	if err := json.Compact(&b, data); err != nil {
 		return nil, fmt.Errorf("compact JSON: %w", err)
 	}
@@ -314,11 +327,11 @@ func encodeIndented(m proto.Message) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
 	}
-	return indent(data), nil
+	return indentJSON(data), nil
 }
 
-// indent returns JSON as people read it, with a line feed at its end.
-func indent(data []byte) []byte {
+// indentJSON returns JSON as people read it, with a line feed at its end.
+func indentJSON(data []byte) []byte {
 	var b bytes.Buffer
 	if err := json.Indent(&b, data, "", "  "); err != nil {
 		return data // no JSON: it is as readable as it gets
@@ -327,7 +340,8 @@ func indent(data []byte) []byte {
 	return b.Bytes()
 }
 
-// marshaler is how grpc-gateway writes answers: jobs and lists indented; pages on one line, because their boxes would fill screens.
+// marshaler is how grpc-gateway writes answers: jobs and lists indented; pages on one line, because their boxes would
+// fill screens.
 type marshaler struct{ runtime.JSONPb }
 
 // Marshal returns v as JSON.

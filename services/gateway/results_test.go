@@ -26,10 +26,10 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// pageFor stores the result of page 1 of a job.
-func (r *rig) pageFor(rec *job.Record) {
+// storePageFor stores the result of page 1 of a job.
+func (r *fixture) storePageFor(rec *job.Record) {
 	r.t.Helper()
-	data, err := document.Encode(&inkstreamv1.Page{
+	data, err := document.EncodePage(&inkstreamv1.Page{
 		Number: 1, Width: 100, Height: 200, Outcome: job.OutcomeNative, Text: strings.Repeat("Rechnung ", 200),
 		Blocks: []*inkstreamv1.Block{{Type: "title", Bbox: []float32{10, 20, 90, 60}, Lines: []*inkstreamv1.Line{{
 			Bbox: []float32{10, 20, 90, 60}, Words: []*inkstreamv1.Word{
@@ -40,15 +40,16 @@ func (r *rig) pageFor(rec *job.Record) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.put(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
+	r.putBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
 }
 
 func TestConditionsAndRanges(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	text := strings.Repeat("0123456789", 300)
-	rec := r.ended(map[string]string{"text.txt": text, "document.json": `{"a":"` + text + `"}`, "searchable.pdf": "%PDF" + text})
-	r.pageFor(rec)
+	rec := r.newEndedJob(map[string]string{"text.txt": text, "document.json": `{"a":"` + text + `"}`,
+		"searchable.pdf": "%PDF" + text})
+	r.storePageFor(rec)
 	for _, path := range []string{"/artifacts/text.txt", "/artifacts/document.json", "/pages/1"} {
 		path = "/v1/jobs/" + string(rec.ID) + path
 		res, body := r.get(t, path, map[string]string{"Accept-Encoding": "identity"}) // or net/http would ask for gzip
@@ -68,13 +69,15 @@ func TestConditionsAndRanges(t *testing.T) {
 			{"a part", map[string]string{"Range": "bytes=5-9"}, http.StatusPartialContent, body[5:10]},
 			{"the end", map[string]string{"Range": "bytes=-3"}, http.StatusPartialContent, body[len(body)-3:]},
 			{"no part", map[string]string{"Range": "bytes=999999-"}, http.StatusRequestedRangeNotSatisfiable, "*"},
-			{"a part of the same", map[string]string{"Range": "bytes=5-9", "If-Range": tag}, http.StatusPartialContent, body[5:10]},
+			{"a part of the same", map[string]string{"Range": "bytes=5-9", "If-Range": tag}, http.StatusPartialContent,
+				body[5:10]},
 			{"a part of what it was", map[string]string{"Range": "bytes=5-9", "If-Range": `"x"`}, http.StatusOK, body},
 		} {
 			tc.head["Accept-Encoding"] = "identity"
 			res, got := r.get(t, path, tc.head)
 			if res.StatusCode != tc.want || tc.body != "*" && got != tc.body {
-				t.Errorf("%s, %s: got %d and %d bytes, want %d and %d", path, tc.name, res.StatusCode, len(got), tc.want, len(tc.body))
+				t.Errorf("%s, %s: got %d and %d bytes, want %d and %d", path, tc.name, res.StatusCode, len(got), tc.want,
+					len(tc.body))
 			}
 		}
 	}
@@ -82,10 +85,10 @@ func TestConditionsAndRanges(t *testing.T) {
 
 func TestCompression(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	text := strings.Repeat("0123456789", 300)
-	rec := r.ended(map[string]string{"text.txt": text, "small.txt": "x", "searchable.pdf": "%PDF" + text})
-	r.pageFor(rec)
+	rec := r.newEndedJob(map[string]string{"text.txt": text, "small.txt": "x", "searchable.pdf": "%PDF" + text})
+	r.storePageFor(rec)
 	for _, tc := range []struct {
 		path, accept, rang string
 		zipped             bool
@@ -128,7 +131,8 @@ func TestCompression(t *testing.T) {
 		}
 		plain, err := io.ReadAll(z)
 		_, want := r.get(t, path, map[string]string{"Accept-Encoding": "identity"})
-		if err != nil || string(plain) != want || len(body) >= len(plain) || !strings.HasPrefix(res.Header.Get("Etag"), "W/") {
+		if err != nil || string(plain) != want || len(body) >= len(plain) ||
+			!strings.HasPrefix(res.Header.Get("Etag"), "W/") {
 			t.Errorf("%s: got %d bytes of %d, %v, %v", path, len(body), len(plain), res.Header, err)
 		}
 	}
@@ -136,9 +140,9 @@ func TestCompression(t *testing.T) {
 
 func TestArchive(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	files := map[string]string{"text.txt": strings.Repeat("a", 5000), "images/1-1.png": "png", "searchable.pdf": "%PDF"}
-	rec := r.ended(files)
+	rec := r.newEndedJob(files)
 	res, body := r.get(t, "/v1/jobs/"+string(rec.ID)+"/artifacts.zip", nil)
 	z, err := zip.NewReader(strings.NewReader(body), int64(len(body)))
 	if err != nil || res.Header.Get("Content-Type") != zipType || res.StatusCode != http.StatusOK {
@@ -157,11 +161,12 @@ func TestArchive(t *testing.T) {
 			t.Errorf("%s: got %d bytes by method %d, %v", f.Name, len(data), f.Method, err)
 		}
 	}
-	running, failed, gone := r.newJob(running), r.newJob(nil), r.ended(nil)
-	r.update(failed, fail(job.Rejected, fault.NotAPDF))
-	r.update(gone, func(rec *job.Record) error { return rec.To(job.Deleted, time.Now()) })
+	running, failed, gone := r.newJob(setRunning), r.newJob(nil), r.newEndedJob(nil)
+	r.update(failed, setFailed(job.Rejected, fault.NotAPDF))
+	r.update(gone, func(rec *job.Record) error { return rec.Transition(job.Deleted, time.Now()) })
 	for id, want := range map[job.ID]int{
-		running.ID: http.StatusAccepted, failed.ID: http.StatusConflict, gone.ID: http.StatusGone, job.NewID(): http.StatusNotFound,
+		running.ID: http.StatusAccepted, failed.ID: http.StatusConflict, gone.ID: http.StatusGone,
+		job.NewID(): http.StatusNotFound,
 	} {
 		if res, body := r.get(t, "/v1/jobs/"+string(id)+"/artifacts.zip", nil); res.StatusCode != want {
 			t.Errorf("got %d %s, want %d", res.StatusCode, body, want)
@@ -169,22 +174,22 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// losing is the answer to a client, in the midst of which the job's artifacts go.
-type losing struct {
+// deletingWriter is the answer to a client, in the midst of which the job's artifacts go.
+type deletingWriter struct {
 	http.ResponseWriter
 	once   sync.Once
 	remove func()
 }
 
-func (l *losing) Write(p []byte) (int, error) {
+func (l *deletingWriter) Write(p []byte) (int, error) {
 	l.once.Do(l.remove)
 	return l.ResponseWriter.Write(p)
 }
 
-func TestArchiveOfWhatGoesMeanwhileIsCut(t *testing.T) {
+func TestArchiveOfDeletedArtifactsIsCut(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.ended(map[string]string{"images/1-1.png": strings.Repeat("png", 50_000), "text.txt": "text"})
+	r := startGateway(t, nil)
+	rec := r.newEndedJob(map[string]string{"images/1-1.png": strings.Repeat("png", 50_000), "text.txt": "text"})
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	req.SetPathValue("id", string(rec.ID))
 	defer func() {
@@ -192,37 +197,38 @@ func TestArchiveOfWhatGoesMeanwhileIsCut(t *testing.T) {
 			t.Errorf("got panic %v, want http.ErrAbortHandler: the client must not take what it has for all", v)
 		}
 	}()
-	r.svc.restArchive(&losing{ResponseWriter: httptest.NewRecorder(), remove: func() {
-		if err := r.env.Blobs.DeletePrefix(t.Context(), job.Folder(rec.Tenant, rec.ID)); err != nil {
+	r.svc.handleArchive(&deletingWriter{ResponseWriter: httptest.NewRecorder(), remove: func() {
+		if err := r.deps.Blobs.DeletePrefix(t.Context(), job.Folder(rec.Tenant, rec.ID)); err != nil {
 			t.Error(err)
 		}
 	}}, req)
 }
 
-// drawn answers calls for images with a white page, as the render service does.
-func (r *rig) drawn() {
+// answerPageImages answers calls for images with a white page, as the render service does.
+func (r *fixture) answerPageImages() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- r.env.Bus.Answer(ctx, bus.ImageCall, 1, time.Second, func(ctx context.Context, question []byte) (any, error) {
-			var q bus.ImageQuestion
-			if err := json.Unmarshal(question, &q); err != nil {
-				return nil, err
-			}
-			if q.Page == 2 {
-				return nil, fault.New(fault.PageDamaged, "the page cannot be loaded")
-			}
-			img := image.NewNRGBA(image.Rect(0, 0, 2*int(q.DPI), 4*int(q.DPI)))
-			for i := range img.Pix {
-				img.Pix[i] = 0xff
-			}
-			var b bytes.Buffer
-			if err := png.Encode(&b, img); err != nil {
-				return nil, err
-			}
-			key := job.TempFolder(q.Tenant, job.ID(q.Job), 1) + "image.png"
-			return bus.ImageAnswer{Key: key}, r.env.Blobs.PutBytes(ctx, key, b.Bytes(), pngType)
-		})
+		done <- r.deps.Bus.ServeCalls(ctx, bus.ImageCall, 1, time.Second,
+			func(ctx context.Context, question []byte) (any, error) {
+				var q bus.ImageRequest
+				if err := json.Unmarshal(question, &q); err != nil {
+					return nil, err
+				}
+				if q.Page == 2 {
+					return nil, fault.New(fault.PageDamaged, "the page cannot be loaded")
+				}
+				img := image.NewNRGBA(image.Rect(0, 0, 2*int(q.DPI), 4*int(q.DPI)))
+				for i := range img.Pix {
+					img.Pix[i] = 0xff
+				}
+				var b bytes.Buffer
+				if err := png.Encode(&b, img); err != nil {
+					return nil, err
+				}
+				key := job.TempFolder(q.Tenant, job.ID(q.Job), 1) + "image.png"
+				return bus.ImageResponse{Key: key}, r.deps.Blobs.PutBytes(ctx, key, b.Bytes(), pngType)
+			})
 	}()
 	r.t.Cleanup(func() {
 		cancel()
@@ -232,22 +238,23 @@ func (r *rig) drawn() {
 
 func TestPageImage(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.ended(map[string]string{"text.txt": "x"})
+	r := startGateway(t, nil)
+	rec := r.newEndedJob(map[string]string{"text.txt": "x"})
 	r.update(rec, func(rec *job.Record) error { rec.PageCount = 2; return nil })
-	r.pageFor(rec)
+	r.storePageFor(rec)
 	fresh := r.newJob(nil)
 	get := func(t *testing.T, call caller, id job.ID, page, dpi int32, boxes bool) (*httpbody.HttpBody, error) {
 		t.Helper()
 		file := &httpbody.HttpBody{}
-		err := call(t.Context(), "", "GetPageImage", &inkstreamv1.GetPageImageRequest{Id: string(id), Number: page, Dpi: dpi, Boxes: boxes}, file)
+		err := call(t.Context(), "", "GetPageImage",
+			&inkstreamv1.GetPageImageRequest{Id: string(id), Number: page, Dpi: dpi, Boxes: boxes}, file)
 		return file, err
 	}
 	eachCaller(t, r, func(t *testing.T, call caller) {
 		_, err := get(t, call, rec.ID, 1, 0, false)
-		checkError(t, err, fault.Unavailable) // nobody draws
+		checkError(t, err, fault.Unavailable) // no process draws
 	})
-	r.drawn()
+	r.answerPageImages()
 	eachCaller(t, r, func(t *testing.T, call caller) {
 		for _, tc := range []struct {
 			id        job.ID
@@ -297,9 +304,10 @@ func TestPageImage(t *testing.T) {
 
 func TestCompatibility(t *testing.T) {
 	t.Parallel()
-	r := start(t, withIndex(t))
-	r.project()
-	code, _, body := r.postForm("", "/process_pdf?dpi=200", "", [][2]string{{"a.pdf", "%PDF"}}, map[string]string{"prompt": "Free OCR."})
+	r := startGateway(t, withIndex(t))
+	r.startProjection()
+	code, _, body := r.postForm("", "/process_pdf?dpi=200", "", [][2]string{{"a.pdf", "%PDF"}},
+		map[string]string{"prompt": "Free OCR."})
 	var task struct {
 		TaskID  string `json:"task_id"`
 		ID      string `json:"id"`
@@ -319,8 +327,8 @@ func TestCompatibility(t *testing.T) {
 	if read(body); code != http.StatusOK || task.ID == "" || task.ID != task.TaskID || task.Status != "pending" {
 		t.Fatalf("upload: got %d %s", code, body)
 	}
-	rec, err := r.env.Jobs.Load(t.Context(), job.DefaultTenant, job.ID(task.ID))
-	if err != nil || !rec.Options.Wants(job.ArtifactLayout) || !rec.Options.Wants(job.ArtifactMarkdown) {
+	rec, err := r.deps.Jobs.LoadRecord(t.Context(), job.DefaultTenant, job.ID(task.ID))
+	if err != nil || !rec.Options.WantsArtifact(job.ArtifactLayout) || !rec.Options.WantsArtifact(job.ArtifactMarkdown) {
 		t.Errorf("options: %+v, %v", rec.Options, err)
 	}
 	ask := func(path string, want int) []byte {
@@ -333,18 +341,20 @@ func TestCompatibility(t *testing.T) {
 	}
 	ask("/health", http.StatusOK)
 	results := []string{"/markdown", "/markdown_det", "/layout_pdf", "/images", "/images/1-1.png"}
-	running := r.newJob(running)
+	running := r.newJob(setRunning)
 	r.progressOf(running)
-	if read(ask("/result/"+string(running.ID)+"/status", http.StatusOK)); task.Status != "processing" || task.Total != 5 || task.Done != 3 {
+	if read(ask("/result/"+string(running.ID)+"/status", http.StatusOK)); task.Status != "processing" ||
+		task.Total != 5 || task.Done != 3 {
 		t.Errorf("got %+v", task)
 	}
 	for _, path := range results {
-		if read(ask("/result/"+string(running.ID)+path, http.StatusAccepted)); task.Status != "processing" || task.Total != 5 || task.Done != 3 {
+		if read(ask("/result/"+string(running.ID)+path, http.StatusAccepted)); task.Status != "processing" ||
+			task.Total != 5 || task.Done != 3 {
 			t.Errorf("%s while it runs: got %+v", path, task)
 		}
 	}
 	failed := r.newJob(nil)
-	r.update(failed, fail(job.Rejected, fault.NotAPDF))
+	r.update(failed, setFailed(job.Rejected, fault.NotAPDF))
 	if read(ask("/result/"+string(failed.ID)+"/status", http.StatusOK)); task.Status != "failed" || task.Message == "" {
 		t.Errorf("got %+v", task)
 	}
@@ -352,11 +362,12 @@ func TestCompatibility(t *testing.T) {
 	if read(ask("/result/none/markdown", http.StatusNotFound)); task.Detail == "" {
 		t.Errorf("got %+v", task)
 	}
-	ended := r.ended(map[string]string{"document.md": "# Rechnung", "layout.pdf": "%PDF", "images/1-1.png": "png"})
+	ended := r.newEndedJob(map[string]string{"document.md": "# Rechnung", "layout.pdf": "%PDF", "images/1-1.png": "png"})
 	r.update(ended, func(rec *job.Record) error { rec.PageCount = 1; return nil })
-	r.pageFor(ended)
+	r.storePageFor(ended)
 	for path, want := range map[string]string{
-		"/status": `"status":"completed"`, "/markdown": "# Rechnung", "/layout_pdf": "%PDF", "/images": `"images":["1-1.png"]`, "/images/1-1.png": "png",
+		"/status": `"status":"completed"`, "/markdown": "# Rechnung", "/layout_pdf": "%PDF",
+		"/images": `"images":["1-1.png"]`, "/images/1-1.png": "png",
 		"/markdown_det": "<|ref|>title<|/ref|><|det|>[[99, 99, 899, 299]]<|/det|>\nRechnung 17\n",
 	} {
 		if got := ask("/result/"+string(ended.ID)+path, http.StatusOK); !bytes.Contains(got, []byte(want)) {

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// maxMessageBytes bounds a message that a client sends. Upload messages hold at most 1 MiB of data by contract; the rest is room to
-	// tell a client that exceeds it what is wrong.
+	// maxMessageBytes bounds a message that a client sends. Upload messages hold at most 1 MiB of data by contract; the
+	// rest is room to tell a client that exceeds it what is wrong.
 	maxMessageBytes = 4 << 20
 	// maxMetadataBytes bounds the metadata of a call.
 	maxMetadataBytes = 16 << 10
@@ -38,7 +38,7 @@ const (
 
 // newGRPCServer returns a server with the API, health and reflection.
 func (s *Service) newGRPCServer() *grpc.Server {
-	tel := s.env.Tel
+	tel := s.deps.Tel
 	srv := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -48,23 +48,23 @@ func (s *Service) newGRPCServer() *grpc.Server {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.StatsHandler(otelgrpc.NewServerHandler(
 			otelgrpc.WithTracerProvider(tel.TracerProvider), otelgrpc.WithMeterProvider(tel.MeterProvider),
-			otelgrpc.WithPropagators(tel.Propagator), otelgrpc.WithFilter(isOwnCall))),
+			otelgrpc.WithPropagators(tel.Propagator), otelgrpc.WithFilter(isAPICall))),
 		grpc.UnaryInterceptor(s.interceptUnary),
 		grpc.StreamInterceptor(s.interceptStream),
 	)
 	inkstreamv1.RegisterInkstreamServiceServer(srv, s)
-	healthv1.RegisterHealthServer(srv, &health{service: s})
+	healthv1.RegisterHealthServer(srv, &healthService{service: s})
 	reflection.Register(srv)
 	return srv
 }
 
-// isOwnCall leaves health checks and reflection out of traces.
-func isOwnCall(info *stats.RPCTagInfo) bool {
+// isAPICall leaves health checks and reflection out of traces.
+func isAPICall(info *stats.RPCTagInfo) bool {
 	return strings.HasPrefix(info.FullMethodName, "/inkstream.")
 }
 
-// dialLoop connects the REST side to the gRPC server in this process. It dials when first used.
-func dialLoop(loop *bufconn.Listener) (*grpc.ClientConn, error) {
+// dialInProcess connects the REST side to the gRPC server in this process. It dials when first used.
+func dialInProcess(loop *bufconn.Listener) (*grpc.ClientConn, error) {
 	conn, err := grpc.NewClient("passthrough:///gateway",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return loop.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -76,90 +76,95 @@ func dialLoop(loop *bufconn.Listener) (*grpc.ClientConn, error) {
 }
 
 // interceptUnary gives every call a request id, turns a panic into an internal error, and errors into statuses.
-func (s *Service) interceptUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
+func (s *Service) interceptUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (resp any, err error) {
 	ctx = incomingRequestID(ctx)
 	defer func() {
 		if v := recover(); v != nil {
-			err = s.panicked(ctx, v)
+			err = s.reportPanic(ctx, v)
 		}
 		if err != nil {
-			resp, err = nil, s.report(ctx, info.FullMethod, err).Err()
+			resp, err = nil, s.reportError(ctx, info.FullMethod, err).Err()
 		}
 	}()
-	if err := grpc.SetHeader(ctx, metadata.Pairs(requestIDKey, requestID(ctx))); err != nil {
+	if err := grpc.SetHeader(ctx, metadata.Pairs(requestIDKey, requestIDFromContext(ctx))); err != nil {
 		return nil, fmt.Errorf("set header: %w", err)
 	}
-	if ctx, err = s.admitCall(ctx, info.FullMethod); err != nil {
+	if ctx, err = s.admitRPCCall(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
-	if err := validate(req); err != nil {
+	if err := validateRequest(req); err != nil {
 		return nil, err
 	}
 	return next(ctx, req)
 }
 
 // interceptStream does for streams what interceptUnary does for calls.
-func (s *Service) interceptStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+func (s *Service) interceptStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	next grpc.StreamHandler) (err error) {
 	ctx := incomingRequestID(stream.Context())
 	defer func() {
 		if v := recover(); v != nil {
-			err = s.panicked(ctx, v)
+			err = s.reportPanic(ctx, v)
 		}
 		if err != nil {
-			err = s.report(ctx, info.FullMethod, err).Err()
+			err = s.reportError(ctx, info.FullMethod, err).Err()
 		}
 	}()
-	if err := stream.SetHeader(metadata.Pairs(requestIDKey, requestID(ctx))); err != nil {
+	if err := stream.SetHeader(metadata.Pairs(requestIDKey, requestIDFromContext(ctx))); err != nil {
 		return fmt.Errorf("set header: %w", err)
 	}
-	if ctx, err = s.admitCall(ctx, info.FullMethod); err != nil {
+	if ctx, err = s.admitRPCCall(ctx, info.FullMethod); err != nil {
 		return err
 	}
-	return next(srv, &serverStream{stream, ctx})
+	return next(srv, &contextStream{stream, ctx})
 }
 
-// serverStream is a stream with another context.
-type serverStream struct {
+// contextStream is a stream with another context.
+type contextStream struct {
 	grpc.ServerStream
 	ctx context.Context //nolint:containedctx // grpc hands a stream's context out by a method only
 }
 
 // Context returns the stream's context.
-func (s *serverStream) Context() context.Context { return s.ctx }
+func (s *contextStream) Context() context.Context { return s.ctx }
 
-// panicked logs a panic with its stack and returns what the client gets to see of it: a status, so that it is not logged again.
-func (s *Service) panicked(ctx context.Context, v any) error {
-	s.log.ErrorContext(ctx, "handler panicked", "request", requestID(ctx), "panic", v, "stack", string(debug.Stack()))
-	return statusOf(fault.New(fault.Internal, "panic")).Err()
+// reportPanic logs a panic with its stack and returns what the client gets to see of it: a status, so that it is not
+// logged again.
+func (s *Service) reportPanic(ctx context.Context, v any) error {
+	s.log.ErrorContext(ctx, "handler panicked", "request", requestIDFromContext(ctx), "panic", v, "stack",
+		string(debug.Stack()))
+	return statusFromError(fault.New(fault.Internal, "panic")).Err()
 }
 
-// healthEvery is how often the state that a health watch reports is looked at.
-const healthEvery = time.Second
+// healthInterval is how often the state that a health watch reports is looked at.
+const healthInterval = time.Second
 
-// health is the gRPC health service: it reports what /readyz does.
-type health struct {
+// healthService is the gRPC health service: it reports what /readyz does.
+type healthService struct {
 	healthv1.UnimplementedHealthServer
 	service *Service
 }
 
 // Check answers whether the process is ready.
-func (h *health) Check(ctx context.Context, req *healthv1.HealthCheckRequest) (*healthv1.HealthCheckResponse, error) {
-	if !h.knows(req.GetService()) {
+func (h *healthService) Check(ctx context.Context,
+	req *healthv1.HealthCheckRequest) (*healthv1.HealthCheckResponse, error) {
+	if !h.knowsService(req.GetService()) {
 		return nil, fault.New(notFound, "there is no such service")
 	}
-	return &healthv1.HealthCheckResponse{Status: h.state(ctx)}, nil
+	return &healthv1.HealthCheckResponse{Status: h.servingStatus(ctx)}, nil
 }
 
 // Watch sends whether the process is ready, now and at every change.
-func (h *health) Watch(req *healthv1.HealthCheckRequest, stream healthv1.Health_WatchServer) error {
+func (h *healthService) Watch(req *healthv1.HealthCheckRequest, stream healthv1.Health_WatchServer) error {
 	ctx := stream.Context()
-	tick := time.NewTicker(healthEvery)
+	tick := time.NewTicker(healthInterval)
 	defer tick.Stop()
 	last := healthv1.HealthCheckResponse_UNKNOWN
 	for {
 		state := healthv1.HealthCheckResponse_SERVICE_UNKNOWN
-		if h.knows(req.GetService()) {
-			state = h.state(ctx)
+		if h.knowsService(req.GetService()) {
+			state = h.servingStatus(ctx)
 		}
 		if state != last {
 			if err := stream.Send(&healthv1.HealthCheckResponse{Status: state}); err != nil {
@@ -177,12 +182,12 @@ func (h *health) Watch(req *healthv1.HealthCheckRequest, stream healthv1.Health_
 	}
 }
 
-func (*health) knows(service string) bool {
+func (*healthService) knowsService(service string) bool {
 	return service == "" || service == inkstreamv1.InkstreamService_ServiceDesc.ServiceName
 }
 
-func (h *health) state(ctx context.Context) healthv1.HealthCheckResponse_ServingStatus {
-	if h.service.status.Report(ctx).Ready {
+func (h *healthService) servingStatus(ctx context.Context) healthv1.HealthCheckResponse_ServingStatus {
+	if h.service.status.BuildReport(ctx).Ready {
 		return healthv1.HealthCheckResponse_SERVING
 	}
 	return healthv1.HealthCheckResponse_NOT_SERVING

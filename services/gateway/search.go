@@ -11,19 +11,22 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// maxHitBoxes bounds the boxes of one hit, and maxBoxText what one says of its text: a page's words may be of any length.
+// maxHitBoxes bounds the boxes of one hit, and maxBoxText what one says of its text: a page's words may be of any
+// length.
 const maxHitBoxes, maxBoxText = 100, 128
 
 // Search finds pages by their text.
 func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*inkstreamv1.SearchResponse, error) {
-	store, err := s.indexed()
+	store, err := s.requireIndex()
 	if err != nil {
 		return nil, err
 	}
 	q := search.Query{
-		Tenant: tenant(ctx), Text: req.GetQ(), Job: req.GetJob(), Language: req.GetLanguage(), Limit: int(req.GetPageSize()), Cursor: req.GetPageToken(),
+		Tenant: tenantFromContext(ctx), Text: req.GetQ(), Job: req.GetJob(), Language: req.GetLanguage(),
+		Limit: int(req.GetPageSize()), Cursor: req.GetPageToken(),
 	}
-	if q.Filter, err = documentFilter("", req.GetFilename(), req.GetLabel(), req.GetCreateAfter(), req.GetCreateBefore()); err != nil {
+	if q.Filter, err = buildDocumentFilter("", req.GetFilename(), req.GetLabel(), req.GetCreateAfter(),
+		req.GetCreateBefore()); err != nil {
 		return nil, err
 	}
 	q.Filter.MinPages, q.Filter.MaxPages = int(req.GetMinPages()), int(req.GetMaxPages())
@@ -41,14 +44,15 @@ func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*
 	for _, h := range found.Hits {
 		resp.Hits = append(resp.Hits, &inkstreamv1.SearchHit{
 			Job: h.Job, Filename: h.Filename, Page: int32(h.Page), Score: h.Score, Snippet: h.Snippet.Text,
-			Highlights: spansOf(h.Snippet), Boxes: s.boxesOf(ctx, q.Tenant, h, matcher), CreateTime: timestamp(h.CreateTime),
+			Highlights: toCharacterSpans(h.Snippet), Boxes: s.findHitBoxes(ctx, q.Tenant, h, matcher),
+			CreateTime: timeToProto(h.CreateTime),
 		})
 	}
 	return resp, nil
 }
 
-// spansOf counts in characters what the index counts in bytes.
-func spansOf(snippet search.Snippet) []*inkstreamv1.Span {
+// toCharacterSpans counts in characters what the index counts in bytes.
+func toCharacterSpans(snippet search.Snippet) []*inkstreamv1.Span {
 	spans := make([]*inkstreamv1.Span, 0, len(snippet.Highlights))
 	at, chars := 0, 0
 	for _, h := range snippet.Highlights {
@@ -61,23 +65,24 @@ func spansOf(snippet search.Snippet) []*inkstreamv1.Span {
 	return spans
 }
 
-// boxesOf returns where the matching words of a hit stand. A page whose result is just being replaced or removed has none to show.
-func (s *Service) boxesOf(ctx context.Context, tenant string, h search.Hit, m *search.Matcher) []*inkstreamv1.Box {
-	data, err := s.env.Blobs.Bytes(ctx, job.PageKey(tenant, job.ID(h.Job), h.Run, h.Page), maxPageBytes)
+// findHitBoxes returns where the matching words of a hit stand. A page whose result is just being replaced or removed
+// has none to show.
+func (s *Service) findHitBoxes(ctx context.Context, tenant string, h search.Hit, m *search.Matcher) []*inkstreamv1.Box {
+	data, err := s.deps.Blobs.ReadBytes(ctx, job.PageKey(tenant, job.ID(h.Job), h.Run, h.Page), maxPageBytes)
 	if err != nil {
 		return nil
 	}
-	page, err := document.Decode(data)
+	page, err := document.DecodePage(data)
 	if err != nil {
 		return nil
 	}
-	words := searched(page)
+	words := collectSearchWords(page)
 	texts := make([]string, len(words))
 	for i, w := range words {
 		texts[i] = w.text
 	}
 	var boxes []*inkstreamv1.Box
-	for _, match := range m.Find(texts) {
+	for _, match := range m.FindMatches(texts) {
 		w := words[match.Word]
 		for _, p := range w.parts {
 			if len(boxes) == maxHitBoxes {
@@ -88,15 +93,17 @@ func (s *Service) boxesOf(ctx context.Context, tenant string, h search.Hit, m *s
 				span = search.Span{End: len(p.word.GetText())}
 			}
 			boxes = append(boxes, &inkstreamv1.Box{
-				Text: truncate(p.word.GetText()[span.Start:span.End], maxBoxText), Bbox: document.PartBox(p.line, p.word, span.Start, span.End),
+				Text: truncateText(p.word.GetText()[span.Start:span.End], maxBoxText),
+				Bbox: document.WordPartBox(p.line, p.word, span.Start, span.End),
 			})
 		}
 	}
 	return boxes
 }
 
-// searchedWord is a word as the index has it, and where its parts stand: one, or two if a hyphen breaks it at the end of a line.
-type searchedWord struct {
+// searchWord is a word as the index has it, and where its parts stand: one, or two if a hyphen breaks it at the end
+// of a line.
+type searchWord struct {
 	text  string
 	parts []wordPart
 }
@@ -106,12 +113,12 @@ type wordPart struct {
 	word *inkstreamv1.Word
 }
 
-// mostParts is in how many lines a word may stand.
-const mostParts = 8
+// maxWordParts is in how many lines a word may stand.
+const maxWordParts = 8
 
-// searched returns the words of a page as layout.Unbroken puts them together.
-func searched(page *inkstreamv1.Page) []searchedWord {
-	var out []searchedWord
+// collectSearchWords returns the words of a page as layout.Dehyphenate puts them together.
+func collectSearchWords(page *inkstreamv1.Page) []searchWord {
+	var out []searchWord
 	for _, b := range page.GetBlocks() {
 		for i, l := range b.GetLines() {
 			for j, w := range l.GetWords() {
@@ -119,13 +126,13 @@ func searched(page *inkstreamv1.Page) []searchedWord {
 				if i > 0 && j == 0 && len(out) > 0 && b.GetTable() == nil && len(b.GetLines()[i-1].GetWords()) > 0 {
 					last := &out[len(out)-1]
 					before := last.parts[len(last.parts)-1].word.GetText()
-					if hyphen := layout.BrokenBy(before, w.GetText()); hyphen > 0 && len(last.parts) < mostParts {
+					if hyphen := layout.LineBreakHyphenLength(before, w.GetText()); hyphen > 0 && len(last.parts) < maxWordParts {
 						last.text = last.text[:len(last.text)-hyphen] + w.GetText()
 						last.parts = append(last.parts, part)
 						continue
 					}
 				}
-				out = append(out, searchedWord{w.GetText(), []wordPart{part}})
+				out = append(out, searchWord{w.GetText(), []wordPart{part}})
 			}
 		}
 	}

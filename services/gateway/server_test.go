@@ -28,9 +28,9 @@ import (
 
 func TestReadinessFollowsNATS(t *testing.T) {
 	t.Parallel()
-	srv := bustest.Server(t)
-	r := start(t, func(s *setup) {
-		s.patience = 100 * time.Millisecond
+	srv := bustest.StartServer(t)
+	r := startGateway(t, func(s *fixtureOptions) {
+		s.createTimeout = 100 * time.Millisecond
 		s.bus = bustest.Connect(t, srv)
 		if err := s.bus.Provision(t.Context(), bus.Topology{}); err != nil {
 			t.Fatalf("provision: %v", err)
@@ -60,14 +60,15 @@ func TestReadinessFollowsNATS(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &report); err != nil {
 		t.Fatalf("readyz: %v: %s", err, body)
 	}
-	if res.StatusCode != 200 || !report.Ready || !report.Checks["nats"].Up || !report.Checks["blobs"].Up || report.Info["durability"] != "sync" {
+	if res.StatusCode != 200 || !report.Ready || !report.Checks["nats"].Up || !report.Checks["blobs"].Up ||
+		report.Info["durability"] != "sync" {
 		t.Errorf("got %d %s, want all up and the durability", res.StatusCode, body)
 	}
 	if got := serving(); got != "SERVING" {
 		t.Errorf("gRPC health: got %s, want SERVING", got)
 	}
 
-	srv.Stop()
+	srv.ShutDown()
 	eventually(t, "readyz is red", func() bool {
 		res, _ := r.get(t, "/readyz", nil)
 		return res.StatusCode == http.StatusServiceUnavailable
@@ -81,11 +82,11 @@ func TestReadinessFollowsNATS(t *testing.T) {
 	}
 	// All at once, because each waits for a while for the broker to come back.
 	var wg sync.WaitGroup
-	eachAPI(t, r, func(t *testing.T, a api) {
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		ctx := r.t.Context()
 		for _, key := range []string{"k", ""} {
 			wg.Go(func() {
-				_, err := a.upload(ctx, upload{data: strings.NewReader("%PDF"), key: key})
+				_, err := a.upload(ctx, testUpload{data: strings.NewReader("%PDF"), key: key})
 				checkError(r.t, err, fault.Unavailable)
 			})
 		}
@@ -105,7 +106,7 @@ func TestReadinessFollowsNATS(t *testing.T) {
 
 func TestUnknownAddressesAndMethodsAnswerJSON(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	for _, tt := range []struct {
 		method, path string
 		want         fault.Code
@@ -150,17 +151,18 @@ func TestUnknownAddressesAndMethodsAnswerJSON(t *testing.T) {
 		}
 	}
 	rec := r.newJob(nil)
-	if res, body := r.do(t, http.MethodHead, "/v1/jobs/"+string(rec.ID), nil); res.StatusCode != 200 || body != "" || res.ContentLength < 100 {
+	if res, body := r.do(t, http.MethodHead, "/v1/jobs/"+string(rec.ID), nil); res.StatusCode != 200 || body != "" ||
+		res.ContentLength < 100 {
 		t.Errorf("HEAD of a job: got %d, length %d", res.StatusCode, res.ContentLength)
 	}
 }
 
 func TestInternalErrorsStayInside(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.newJob(running)
-	r.put(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), "secret garbage")
-	eachAPI(t, r, func(t *testing.T, a api) {
+	r := startGateway(t, nil)
+	rec := r.newJob(setRunning)
+	r.putBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), "secret garbage")
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		_, err := a.page(t.Context(), string(rec.ID), 1)
 		checkError(t, err, fault.Internal)
 		if err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "decode")) {
@@ -184,13 +186,14 @@ func TestInternalErrorsStayInside(t *testing.T) {
 
 func TestPanicIsAnInternalError(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	h := r.svc.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("ouch") }))
+	r := startGateway(t, nil)
+	h := r.svc.wrapRequest(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("ouch") }))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
 	res := w.Result()
 	checkError(t, errorOf(res), fault.Internal)
-	_, err := r.svc.interceptUnary(t.Context(), nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) { panic("ouch") })
+	_, err := r.svc.interceptUnary(t.Context(), nil, &grpc.UnaryServerInfo{},
+		func(context.Context, any) (any, error) { panic("ouch") })
 	checkError(t, rpcError(err), fault.Internal)
 	if !strings.Contains(r.logs.String(), "server_test.go") {
 		t.Error("the log has no stack of the panic")
@@ -200,7 +203,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 			t.Errorf("got panic %v, want http.ErrAbortHandler once an answer is under way", v)
 		}
 	}()
-	h = r.svc.guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	h = r.svc.wrapRequest(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half")
 		panic("ouch")
 	}))
@@ -209,7 +212,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	for _, tt := range []struct {
 		given string
 		kept  bool
@@ -232,7 +235,7 @@ func TestRequestIDs(t *testing.T) {
 
 func TestTraceContextGoesIntoTheQueue(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.base+"/v1/jobs", strings.NewReader("%PDF"))
 	if err != nil {
@@ -245,7 +248,7 @@ func TestTraceContextGoesIntoTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	stream, err := r.env.Bus.JetStream().Stream(t.Context(), bus.Ingest.Stream())
+	stream, err := r.deps.Bus.JetStream().Stream(t.Context(), bus.Ingest.StreamName())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,8 +263,8 @@ func TestTraceContextGoesIntoTheQueue(t *testing.T) {
 
 func TestMetricsAndReflection(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	if _, err := (rpcAPI{r.rpc}).upload(t.Context(), upload{data: strings.NewReader("%PDF")}); err != nil {
+	r := startGateway(t, nil)
+	if _, err := (rpcAPI{r.rpc}).upload(t.Context(), testUpload{data: strings.NewReader("%PDF")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, body := r.get(t, "/metrics", nil); !strings.Contains(body, `inkstream_uploads_total{result="ok"} 1`) {
@@ -284,7 +287,8 @@ func TestMetricsAndReflection(t *testing.T) {
 	for _, s := range res.GetListServicesResponse().GetService() {
 		names = append(names, s.GetName())
 	}
-	if got := strings.Join(names, " "); !strings.Contains(got, "inkstream.v1.InkstreamService") || !strings.Contains(got, "grpc.health.v1.Health") {
+	if got := strings.Join(names, " "); !strings.Contains(got, "inkstream.v1.InkstreamService") ||
+		!strings.Contains(got, "grpc.health.v1.Health") {
 		t.Errorf("reflection lists %s", got)
 	}
 	if err := stream.CloseSend(); err != nil {
@@ -294,19 +298,19 @@ func TestMetricsAndReflection(t *testing.T) {
 
 func TestStopLetsUploadFinish(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	for _, a := range []api{restAPI{r, true, ""}} {
+	r := startGateway(t, nil)
+	for _, a := range []testAPI{restAPI{r, true, ""}} {
 		pr, pw := io.Pipe()
 		answered := make(chan error)
 		go func() {
-			v, err := a.upload(t.Context(), upload{data: pr, filename: "a"})
+			v, err := a.upload(t.Context(), testUpload{data: pr, filename: "a"})
 			if err == nil && v.GetSizeBytes() != 8 {
 				t.Errorf("got %d bytes, want 8", v.GetSizeBytes())
 			}
 			answered <- err
 		}()
 		_, _ = io.WriteString(pw, "half")
-		eventually(t, "the upload has begun", func() bool { return len(r.svc.uploads) == 1 })
+		eventually(t, "the upload has begun", func() bool { return len(r.svc.uploadSlots) == 1 })
 		stopped := make(chan error)
 		go func() { stopped <- r.stop() }()
 		<-r.svc.stopping
@@ -321,29 +325,29 @@ func TestStopLetsUploadFinish(t *testing.T) {
 
 func TestStopCutsWhatOutlastsTheDrain(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(s *setup) { s.cfg.DrainTimeout = 200 * time.Millisecond })
-	for _, a := range []api{restAPI{r, false, ""}, rpcAPI{r.rpc}} {
+	r := startGateway(t, func(s *fixtureOptions) { s.cfg.DrainTimeout = 200 * time.Millisecond })
+	for _, a := range []testAPI{restAPI{r, false, ""}, rpcAPI{r.rpc}} {
 		pr, pw := io.Pipe()
 		defer pw.Close()
 		go func() { _, _ = io.WriteString(pw, "half") }()
-		go func() { _, _ = a.upload(context.Background(), upload{data: pr}) }()
+		go func() { _, _ = a.upload(context.Background(), testUpload{data: pr}) }()
 	}
-	eventually(t, "the uploads have begun", func() bool { return len(r.svc.uploads) == 2 })
+	eventually(t, "the uploads have begun", func() bool { return len(r.svc.uploadSlots) == 2 })
 	if err := r.stop(); err != nil {
 		t.Errorf("Run returned %v, want nil", err)
 	}
-	if n := len(r.svc.uploads); n != 0 {
+	if n := len(r.svc.uploadSlots); n != 0 {
 		t.Errorf("%d uploads outlive Run", n)
 	}
-	r.wantNothing()
+	r.wantNoJobs()
 }
 
 func TestAddressInUseIsAnError(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	cfg := DefaultConfig()
 	cfg.HTTPAddr, cfg.GRPCAddr = "127.0.0.1:0", r.svc.Addrs().GRPC
-	s, err := New(cfg, r.env, lifecycle.NewStatus())
+	s, err := New(cfg, r.deps, lifecycle.NewStatus())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +362,7 @@ func TestConfig(t *testing.T) {
 	cfg := DefaultConfig()
 	fs := flag.NewFlagSet("gateway", flag.ContinueOnError)
 	cfg.Register(fs)
-	if err := config.Parse(fs, []string{"--gateway.max-upload", "2MB"}, func(k string) string {
+	if err := config.ParseFlags(fs, []string{"--gateway.max-upload", "2MB"}, func(k string) string {
 		return map[string]string{"GATEWAY_HTTP": ":0"}[k]
 	}); err != nil {
 		t.Fatal(err)
@@ -377,7 +381,8 @@ func TestConfig(t *testing.T) {
 	}
 	bad := Config{HTTPAddr: "x", GRPCAddr: ":0", MaxUploadBytes: 5 * config.GB, Retention: -1, DrainTimeout: -1}
 	err := bad.Validate()
-	for _, name := range []string{"gateway.http", "gateway.max-upload", "gateway.retention", "gateway.stall-timeout", "gateway.drain-timeout"} {
+	for _, name := range []string{"gateway.http", "gateway.max-upload", "gateway.retention", "gateway.stall-timeout",
+		"gateway.drain-timeout"} {
 		if err == nil || !strings.Contains(err.Error(), name+": ") {
 			t.Errorf("got %v, want it to name %s", err, name)
 		}
@@ -408,24 +413,27 @@ func TestCleanFilename(t *testing.T) {
 
 func TestEveryCodeHasAnAnswer(t *testing.T) {
 	t.Parallel()
-	for code, a := range answers {
-		st := statusOf(fault.New(code, "m"))
-		if st.Code() != a.rpc || httpStatus(st) != a.http || reasonOf(st) != code {
-			t.Errorf("%s: got %s, %d, %s, want %s, %d", code, st.Code(), httpStatus(st), reasonOf(st), a.rpc, a.http)
+	for code, a := range codeStatuses {
+		st := statusFromError(fault.New(code, "m"))
+		if st.Code() != a.rpc || httpStatusOf(st) != a.http || reasonOfStatus(st) != code {
+			t.Errorf("%s: got %s, %d, %s, want %s, %d", code, st.Code(), httpStatusOf(st), reasonOfStatus(st), a.rpc, a.http)
 		}
 	}
-	if st := statusOf(fault.New("NEW_CODE", "secret")); reasonOf(st) != fault.Internal || strings.Contains(st.Message(), "secret") {
+	if st := statusFromError(fault.New("NEW_CODE", "secret")); reasonOfStatus(st) != fault.Internal ||
+		strings.Contains(st.Message(), "secret") {
 		t.Errorf("a code without an answer: got %v, want INTERNAL", st)
 	}
 }
 
 func TestSecureHeaders(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	for path, policy := range map[string]string{"/healthz": "default-src 'none'", "/v1/jobs/x": "default-src 'none'", "/docs/": "default-src 'self'"} {
+	r := startGateway(t, nil)
+	for path, policy := range map[string]string{"/healthz": "default-src 'none'", "/v1/jobs/x": "default-src 'none'",
+		"/docs/": "default-src 'self'"} {
 		res, _ := r.get(t, path, nil)
 		h := res.Header
-		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("Referrer-Policy") != "no-referrer" ||
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" ||
+			h.Get("Referrer-Policy") != "no-referrer" ||
 			!strings.HasPrefix(h.Get("Content-Security-Policy"), policy) || h.Get("Strict-Transport-Security") != "" {
 			t.Errorf("%s: got %v", path, h)
 		}

@@ -25,8 +25,8 @@ const (
 	sourceMissing    fault.Code = "SOURCE_MISSING"
 )
 
-// Sources are the places that documents may be fetched from: the value of --gateway.sources. Each is a URL, and everything below it is allowed:
-// s3://bucket/folder, with the parameters that pkg/blob knows, or file:///folder.
+// Sources are the places that documents may be fetched from: the value of --gateway.sources. Each is a URL, and
+// everything below it is allowed: s3://bucket/folder, with the parameters that pkg/blob knows, or file:///folder.
 type Sources []string
 
 // String returns the flag's value.
@@ -46,11 +46,12 @@ func (l *Sources) Set(text string) error {
 
 // sources are the places that documents may be fetched from.
 type sources struct {
-	places []*place
+	locations []*sourceLocation
 }
 
-// place is a folder, or a bucket or folder in one. Its errors leave out what is in the URL beyond that: it may be a secret.
-type place struct {
+// sourceLocation is a folder, or a bucket or folder in one. Its errors leave out what is in the URL beyond that: it
+// may be a secret.
+type sourceLocation struct {
 	scheme, host string
 	folder       string // without slashes around it
 	query        url.Values
@@ -66,21 +67,22 @@ func newSources(list []string) (*sources, error) {
 		if err != nil {
 			return nil, fmt.Errorf("source %d is no URL", i+1)
 		}
-		p := &place{scheme: u.Scheme, host: u.Host, folder: strings.Trim(path.Clean("/"+u.Path), "/"), query: u.Query()}
+		p := &sourceLocation{scheme: u.Scheme, host: u.Host, folder: strings.Trim(path.Clean("/"+u.Path), "/"),
+			query: u.Query()}
 		switch {
 		case u.Scheme == "s3" && u.Host != "" && u.User == nil && u.Fragment == "" && !p.query.Has("prefix"):
 		case u.Scheme == "file" && u.Host == "" && p.folder != "" && u.RawQuery == "" && u.Fragment == "":
 		default:
 			return nil, fmt.Errorf("source %d: want s3://bucket/folder or file:///folder", i+1)
 		}
-		all.places = append(all.places, p)
+		all.locations = append(all.locations, p)
 	}
 	return all, nil
 }
 
-func (l *sources) close() error {
+func (l *sources) closeStores() error {
 	var errs []error
-	for _, p := range l.places {
+	for _, p := range l.locations {
 		p.mu.Lock()
 		if p.store != nil {
 			errs = append(errs, p.store.Close())
@@ -91,31 +93,32 @@ func (l *sources) close() error {
 	return errors.Join(errs...)
 }
 
-// open opens the document that a client names; name is the last part of its address.
-func (l *sources) open(ctx context.Context, raw string) (r io.ReadCloser, name string, err error) {
+// openDocument opens the document that a client names; name is the last part of its address.
+func (l *sources) openDocument(ctx context.Context, raw string) (r io.ReadCloser, name string, err error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
 		return nil, "", invalidField(fault.InvalidArgument, "source", "want a URL such as s3://bucket/folder/scan.pdf")
 	}
-	for _, p := range l.places {
-		key, ok := p.below(u)
+	for _, p := range l.locations {
+		key, ok := p.relativeKey(u)
 		if !ok {
 			continue
 		}
 		if p.scheme == "file" {
-			r, err = p.openFile(key)
+			r, err = p.openLocalFile(key)
 		} else {
-			r, err = p.openBlob(ctx, key)
+			r, err = p.openBucketBlob(ctx, key)
 		}
 		return r, path.Base(key), err
 	}
 	return nil, "", invalidField(sourceNotAllowed, "source", "the server fetches nothing from there")
 }
 
-// below returns what is left of an address below the place. An address that is not in its shortest form is below none: what "..", "." and empty
-// parts lead to is not for a client to say.
-func (p *place) below(u *url.URL) (key string, ok bool) {
-	if u.Scheme != p.scheme || u.Host != p.host || u.Path == "" || u.Path != path.Clean(u.Path) || strings.ContainsAny(u.Path, "\\\x00") {
+// relativeKey returns what is left of an address below the place. An address that is not in its shortest form is
+// below none: what "..", "." and empty parts lead to is not for a client to say.
+func (p *sourceLocation) relativeKey(u *url.URL) (key string, ok bool) {
+	if u.Scheme != p.scheme || u.Host != p.host || u.Path == "" || u.Path != path.Clean(u.Path) ||
+		strings.ContainsAny(u.Path, "\\\x00") {
 		return "", false
 	}
 	key = strings.TrimPrefix(u.Path, "/")
@@ -127,8 +130,8 @@ func (p *place) below(u *url.URL) (key string, ok bool) {
 	return key, key != "" && fs.ValidPath(key)
 }
 
-// openFile opens a file below the folder. os.Root sees to it that no symbolic link leads out of it.
-func (p *place) openFile(name string) (io.ReadCloser, error) {
+// openLocalFile opens a file below the folder. os.Root sees to it that no symbolic link leads out of it.
+func (p *sourceLocation) openLocalFile(name string) (io.ReadCloser, error) {
 	root, err := os.OpenRoot("/" + p.folder)
 	if err != nil {
 		return nil, fault.Wrap(fault.Busy, fault.Unavailable, errors.New("the folder of sources cannot be opened"))
@@ -138,28 +141,28 @@ func (p *place) openFile(name string) (io.ReadCloser, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		// Which of them it is would tell what else is there.
-		return nil, errNoSource()
+		return nil, errSourceNotFound()
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(errNoSource(), f.Close())
+		return nil, errors.Join(errSourceNotFound(), f.Close())
 	}
 	return f, nil
 }
 
-func (p *place) openBlob(ctx context.Context, key string) (io.ReadCloser, error) {
-	store, err := p.bucket(ctx)
+func (p *sourceLocation) openBucketBlob(ctx context.Context, key string) (io.ReadCloser, error) {
+	store, err := p.openBucket(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r, err := store.Get(ctx, key)
 	if errors.Is(err, blob.ErrNotFound) {
-		return nil, errNoSource()
+		return nil, errSourceNotFound()
 	}
 	return r, err
 }
 
-// bucket opens the bucket when it is first asked for.
-func (p *place) bucket(ctx context.Context) (*blob.Store, error) {
+// openBucket opens the bucket when it is first asked for.
+func (p *sourceLocation) openBucket(ctx context.Context) (*blob.Store, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.store != nil {
@@ -181,33 +184,34 @@ func (p *place) bucket(ctx context.Context) (*blob.Store, error) {
 	return store, nil
 }
 
-func errNoSource() error { return fault.New(sourceMissing, "there is no such document") }
+func errSourceNotFound() error { return fault.New(sourceMissing, "there is no such document") }
 
 // CreateJob fetches a document and starts its job.
 func (s *Service) CreateJob(ctx context.Context, req *inkstreamv1.CreateJobRequest) (*inkstreamv1.Job, error) {
-	rec, replayed, err := s.fetch(ctx, req)
+	rec, replayed, err := s.fetchDocument(ctx, req)
 	if err != nil {
-		return nil, s.refused(ctx, err)
+		return nil, s.auditRejection(ctx, err)
 	}
-	return s.viewAccepted(ctx, rec, replayed), nil
+	return s.acceptedJobView(ctx, rec, replayed), nil
 }
 
-func (s *Service) fetch(ctx context.Context, req *inkstreamv1.CreateJobRequest) (*job.Record, bool, error) {
+func (s *Service) fetchDocument(ctx context.Context, req *inkstreamv1.CreateJobRequest) (*job.Record, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxUploadTime)
 	defer cancel()
-	in, release, err := s.newIntake(ctx)
+	in, release, err := s.newUpload(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer release()
 	err = in.applyMetadata("", &inkstreamv1.UploadMetadata{
-		Filename: req.GetFilename(), IdempotencyKey: req.GetIdempotencyKey(), Options: req.GetOptions(), Labels: req.GetLabels(),
+		Filename: req.GetFilename(), IdempotencyKey: req.GetIdempotencyKey(), Options: req.GetOptions(),
+		Labels:     req.GetLabels(),
 		WebhookUrl: req.GetWebhookUrl(),
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	r, name, err := s.sources.open(ctx, req.GetSource())
+	r, name, err := s.sources.openDocument(ctx, req.GetSource())
 	if err != nil {
 		return nil, false, err
 	}
@@ -215,15 +219,15 @@ func (s *Service) fetch(ctx context.Context, req *inkstreamv1.CreateJobRequest) 
 	if in.filename == "" {
 		in.filename = cleanFilename(name)
 	}
-	return in.finish(ctx, in.store(ctx, sourceReader{r}))
+	return in.finishUpload(ctx, in.storeDocument(ctx, sourceReader{r}))
 }
 
 // sourceReader makes what a place fails with an error that may pass: the document is not to blame for it.
-type sourceReader struct{ from io.Reader }
+type sourceReader struct{ reader io.Reader }
 
 // Read implements io.Reader.
 func (r sourceReader) Read(p []byte) (int, error) {
-	n, err := r.from.Read(p)
+	n, err := r.reader.Read(p)
 	if err == nil || err == io.EOF { //nolint:errorlint // io.Reader returns the very value
 		return n, err
 	}
@@ -233,12 +237,13 @@ func (r sourceReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// restCreate is POST /v1/jobs with a JSON body: CreateJob, but for the status, the address of the job and the header with the key.
-func (s *Service) restCreate(w http.ResponseWriter, r *http.Request) {
+// handleCreateJob is POST /v1/jobs with a JSON body: CreateJob, but for the status, the address of the job and
+// the header with the key.
+func (s *Service) handleCreateJob(w http.ResponseWriter, r *http.Request) {
 	req := &inkstreamv1.CreateJobRequest{}
 	err := checkParameters(r)
 	if err == nil {
-		_, err = readJSON(w, r, req)
+		_, err = decodeJSONBody(w, r, req)
 	}
 	if err != nil {
 		s.writeError(w, r, uploadOperation, err)
@@ -247,17 +252,17 @@ func (s *Service) restCreate(w http.ResponseWriter, r *http.Request) {
 	if keys, ok := r.Header[idempotencyHeader]; ok && req.GetIdempotencyKey() == "" {
 		req.IdempotencyKey = strings.Join(keys, ", ")
 	}
-	if err := validate(req); err != nil {
+	if err := validateRequest(req); err != nil {
 		s.writeError(w, r, uploadOperation, err)
 		return
 	}
-	rec, replayed, err := s.fetch(r.Context(), req)
+	rec, replayed, err := s.fetchDocument(r.Context(), req)
 	if err != nil {
-		s.writeError(w, r, uploadOperation, s.refused(r.Context(), err))
+		s.writeError(w, r, uploadOperation, s.auditRejection(r.Context(), err))
 		return
 	}
 	if replayed {
 		w.Header().Set(replayedHeader, "true")
 	}
-	s.answerAccepted(w, r, "/v1/jobs/"+string(rec.ID), s.viewAccepted(r.Context(), rec, replayed))
+	s.answerAccepted(w, r, "/v1/jobs/"+string(rec.ID), s.acceptedJobView(r.Context(), rec, replayed))
 }

@@ -7,22 +7,25 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// ListStages answers how the stages stand. The queues are everybody's, so the answer is the same for all tenants; it names no jobs.
-func (s *Service) ListStages(ctx context.Context, _ *inkstreamv1.ListStagesRequest) (*inkstreamv1.ListStagesResponse, error) {
-	stages, err := s.env.Bus.StageStatus(ctx)
+// ListStages answers how the stages stand. All tenants share the queues, so the answer is the same for all of them;
+// it names no jobs.
+func (s *Service) ListStages(ctx context.Context,
+	_ *inkstreamv1.ListStagesRequest) (*inkstreamv1.ListStagesResponse, error) {
+	stages, err := s.deps.Bus.QueryStageStatuses(ctx)
 	if err != nil {
 		return nil, err
 	}
 	resp := &inkstreamv1.ListStagesResponse{}
 	for _, st := range stages {
-		resp.Stages = append(resp.Stages, viewStage(st))
+		resp.Stages = append(resp.Stages, stageToProto(st))
 	}
 	return resp, nil
 }
 
-func viewStage(st bus.StageStatus) *inkstreamv1.Stage {
+func stageToProto(st bus.StageStatus) *inkstreamv1.Stage {
 	v := &inkstreamv1.Stage{
-		Name: string(st.Stage), Waiting: map[string]int64{}, InFlight: st.InFlight, Oldest: timestamp(st.Oldest), Rate: st.Rate,
+		Name: string(st.Stage), Waiting: map[string]int64{}, InFlight: st.InFlight, Oldest: timeToProto(st.Oldest),
+		Rate:        st.Rate,
 		DeadLetters: st.DeadLetters, Replicas: int32(st.Replicas),
 	}
 	total := int64(0)

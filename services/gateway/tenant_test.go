@@ -19,11 +19,11 @@ import (
 )
 
 // Whatever names a thing of another tenant is answered as if there were none, and no list shows it.
-func TestTenantsAreApart(t *testing.T) {
+func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "admin")
 	index, tus := withIndex(t), withTus(t)
-	r := start(t, func(s *setup) {
+	r := startGateway(t, func(s *fixtureOptions) {
 		index(s)
 		tus(s)
 		s.cfg.Access.Auth, s.cfg.Access.AdminKeyFile = AuthKeys, file
@@ -35,24 +35,26 @@ func TestTenantsAreApart(t *testing.T) {
 	mine := strings.TrimSpace(string(data))
 	_, other := r.newKey(mine, `{"tenant":"other","scopes":["admin"]}`)
 	const batch = "01arz3ndektsv4rrffq69g5fav"
-	rec := r.endedAs(unknownJob, map[string]string{"text.txt": "secret", "images/1-1.png": "secret"})
+	rec := r.newEndedJobAs(unknownJob, map[string]string{"text.txt": "secret", "images/1-1.png": "secret"})
 	r.update(rec, func(rec *job.Record) error { rec.Batch, rec.PageCount = batch, 1; return nil })
-	rec, err = r.env.Jobs.Load(t.Context(), rec.Tenant, rec.ID)
+	rec, err = r.deps.Jobs.LoadRecord(t.Context(), rec.Tenant, rec.ID)
 	if err == nil {
-		err = r.svc.index.PutDocument(t.Context(), projection.Document(rec))
+		err = r.svc.index.PutDocument(t.Context(), projection.IndexDocument(rec))
 	}
 	if err == nil {
-		err = r.svc.index.PutPages(t.Context(), []search.Page{{Tenant: rec.Tenant, Job: string(rec.ID), Run: 1, Number: 1, Text: "Rechnung"}})
+		err = r.svc.index.PutPages(t.Context(),
+			[]search.Page{{Tenant: rec.Tenant, Job: string(rec.ID), Run: 1, Number: 1, Text: "Rechnung"}})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.pageFor(rec)
-	r.drawn()
+	r.storePageFor(rec)
+	r.answerPageImages()
 	letter := r.deadLetter(rec, job.DefaultTenant)
 	keyID, _ := r.newKey(mine, `{"scopes":["read"]}`)
 	hook := &inkstreamv1.Webhook{}
-	checkError(t, r.callRPC(t.Context(), mine, "CreateWebhook", &inkstreamv1.CreateWebhookRequest{Url: "https://example.org"}, hook), "")
+	checkError(t, r.callRPC(t.Context(), mine, "CreateWebhook",
+		&inkstreamv1.CreateWebhookRequest{Url: "https://example.org"}, hook), "")
 
 	id := string(rec.ID)
 	eachCaller(t, r, func(t *testing.T, call caller) {
@@ -91,7 +93,8 @@ func TestTenantsAreApart(t *testing.T) {
 			req, resp proto.Message
 		}{
 			{"ListJobs", &inkstreamv1.ListJobsRequest{}, &inkstreamv1.ListJobsResponse{}},
-			{"ListJobs", &inkstreamv1.ListJobsRequest{Filter: &inkstreamv1.JobFilter{Batch: batch}}, &inkstreamv1.ListJobsResponse{}},
+			{"ListJobs", &inkstreamv1.ListJobsRequest{Filter: &inkstreamv1.JobFilter{Batch: batch}},
+				&inkstreamv1.ListJobsResponse{}},
 			{"Search", &inkstreamv1.SearchRequest{Q: "Rechnung"}, &inkstreamv1.SearchResponse{}},
 			{"Search", &inkstreamv1.SearchRequest{Q: "Rechnung", Job: id}, &inkstreamv1.SearchResponse{}},
 			{"ListDeadLetters", &inkstreamv1.ListDeadLettersRequest{}, &inkstreamv1.ListDeadLettersResponse{}},
@@ -107,42 +110,46 @@ func TestTenantsAreApart(t *testing.T) {
 			}
 		}
 		done := &inkstreamv1.BatchJobsResponse{}
-		checkError(t, call(t.Context(), other, "DeleteJobs", &inkstreamv1.BatchJobsRequest{Filter: &inkstreamv1.JobFilter{Batch: batch}}, done), "")
+		checkError(t, call(t.Context(), other, "DeleteJobs",
+			&inkstreamv1.BatchJobsRequest{Filter: &inkstreamv1.JobFilter{Batch: batch}}, done), "")
 		if done.GetDone() != 0 {
 			t.Errorf("another tenant deleted %d jobs", done.GetDone())
 		}
 	})
 	for _, path := range []string{
-		"/v1/jobs/" + id + "/watch", "/v1/jobs/" + id + "/artifacts/text.txt", "/v1/jobs/" + id + "/artifacts.zip", "/result/" + id + "/status",
+		"/v1/jobs/" + id + "/watch", "/v1/jobs/" + id + "/artifacts/text.txt", "/v1/jobs/" + id + "/artifacts.zip",
+		"/result/" + id + "/status",
 		"/result/" + id + "/markdown", "/result/" + id + "/images/1-1.png",
 	} {
-		if code, _, body := r.ask(http.MethodGet, path, other, "", ""); code != http.StatusNotFound {
+		if code, _, body := r.requestWithKey(http.MethodGet, path, other, "", ""); code != http.StatusNotFound {
 			t.Errorf("%s as another tenant: got %d, want 404: %s", path, code, body)
 		}
 	}
-	if _, _, body := r.ask(http.MethodGet, "/v1/keys", other, "", ""); bytes.Contains(body, []byte(keyID)) {
+	if _, _, body := r.requestWithKey(http.MethodGet, "/v1/keys", other, "", ""); bytes.Contains(body, []byte(keyID)) {
 		t.Errorf("another tenant sees the key: %s", body)
 	}
-	if _, _, body := r.ask(http.MethodGet, "/tasks", other, "", ""); bytes.Contains(body, []byte(id)) {
+	if _, _, body := r.requestWithKey(http.MethodGet, "/tasks", other, "", ""); bytes.Contains(body, []byte(id)) {
 		t.Errorf("another tenant sees the task: %s", body)
 	}
 	r.uploadsAreApart(mine, other)
 }
 
 // uploadsAreApart makes sure of the same for resumable uploads.
-func (r *rig) uploadsAreApart(mine, other string) {
+func (r *fixture) uploadsAreApart(mine, other string) {
 	r.t.Helper()
 	res, _ := r.tusRequest(mine, http.MethodPost, "/v1/uploads", "", map[string]string{tusLengthHeader: "4"})
 	at := res.Header.Get("Location")
 	for _, method := range []string{http.MethodHead, http.MethodPatch, http.MethodDelete} {
-		if res, _ := r.tusRequest(other, method, at, "", map[string]string{tusOffsetHeader: "0"}); res.StatusCode != http.StatusNotFound {
+		if res, _ := r.tusRequest(other, method, at, "",
+			map[string]string{tusOffsetHeader: "0"}); res.StatusCode != http.StatusNotFound {
 			r.t.Errorf("%s of an upload as another tenant: got %d, want 404", method, res.StatusCode)
 		}
 		if res, _ := r.tusRequest("", method, at, "", nil); res.StatusCode != http.StatusUnauthorized {
 			r.t.Errorf("%s of an upload without a key: got %d, want 401", method, res.StatusCode)
 		}
 	}
-	if res, body := r.tusRequest(mine, http.MethodPatch, at, "%PDF", map[string]string{tusOffsetHeader: "0"}); res.StatusCode != http.StatusNoContent {
+	if res, body := r.tusRequest(mine, http.MethodPatch, at, "%PDF",
+		map[string]string{tusOffsetHeader: "0"}); res.StatusCode != http.StatusNoContent {
 		r.t.Errorf("PATCH as the owner: got %d %s", res.StatusCode, body)
 	}
 }

@@ -34,8 +34,8 @@ type resumable struct {
 	Tenant string `json:"tenant"`
 	Length int64  `json:"length"`
 	// Said is what the client said about the document; the password is sealed instead.
-	Said   fields `json:"said,omitempty"`
-	Sealed string `json:"sealed,omitempty"`
+	Said   uploadFields `json:"said,omitempty"`
+	Sealed string       `json:"sealed,omitempty"`
 	// Metadata is Upload-Metadata as the client sent it, but for the password; the protocol has it sent back.
 	Metadata string `json:"metadata,omitempty"`
 	// Key is the idempotency key.
@@ -44,10 +44,10 @@ type resumable struct {
 	Job job.ID `json:"job,omitempty"`
 }
 
-// readMetadata reads Upload-Metadata: pairs of a name and a value in base64, joined by commas. What a form has as fields are the names; filetype
-// and the like, which clients send by themselves, are left out.
-func (u *resumable) readMetadata(header string) error {
-	u.Said = fields{}
+// parseMetadata reads Upload-Metadata: pairs of a name and a value in base64, joined by commas. What a form has as
+// fields are the names; filetype and the like, which clients send by themselves, are left out.
+func (u *resumable) parseMetadata(header string) error {
+	u.Said = uploadFields{}
 	if len(header) > maxTusMetadata {
 		return invalidField(fault.InvalidArgument, tusMetadataHeader, "more than %d bytes", maxTusMetadata)
 	}
@@ -59,16 +59,17 @@ func (u *resumable) readMetadata(header string) error {
 		name, coded, _ := strings.Cut(strings.TrimSpace(pair), " ")
 		value, err := base64.StdEncoding.DecodeString(strings.TrimSpace(coded))
 		if err != nil || name == "" {
-			return invalidField(fault.InvalidArgument, tusMetadataHeader, "want pairs of a name and a value in base64, joined by commas")
+			return invalidField(fault.InvalidArgument, tusMetadataHeader,
+				"want pairs of a name and a value in base64, joined by commas")
 		}
-		if snake(name) != fieldPassword {
+		if toSnakeCase(name) != fieldPassword {
 			shown = append(shown, strings.TrimSpace(pair))
 		}
 		switch name {
 		case "filetype", "type", "contentType", "relativePath", "name":
 			continue
 		}
-		if err := u.Said.set(name, string(value)); err != nil {
+		if err := u.Said.setField(name, string(value)); err != nil {
 			return err
 		}
 	}
@@ -76,12 +77,13 @@ func (u *resumable) readMetadata(header string) error {
 	return nil
 }
 
-// tusFolder is where uploads stand that come in pieces: the bytes in one file each, and beside it a note. It is safe for concurrent use.
+// tusFolder holds the uploads that come in pieces: each has one file with its bytes, and one with its info. It is safe
+// for concurrent use.
 type tusFolder struct {
 	dir string
 	log *slog.Logger
-	// most bounds the uploads that are not complete, and mostOfTenant those of one tenant.
-	most, mostOfTenant int
+	// maxIncomplete bounds the uploads that are not complete, and maxPerTenant those of one tenant.
+	maxIncomplete, maxPerTenant int
 
 	mu     sync.Mutex // guards what follows
 	locked map[job.ID]bool
@@ -91,68 +93,71 @@ func openTusFolder(dir string, log *slog.Logger) (*tusFolder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of resumable uploads: %w", err)
 	}
-	return &tusFolder{dir: dir, log: log, most: maxResumable, mostOfTenant: maxTenantResumable, locked: map[job.ID]bool{}}, nil
+	return &tusFolder{dir: dir, log: log, maxIncomplete: maxResumable, maxPerTenant: maxTenantResumable,
+		locked: map[job.ID]bool{}}, nil
 }
 
-func (t *tusFolder) path(id job.ID, kind string) string { return filepath.Join(t.dir, string(id)+kind) }
+func (t *tusFolder) filePath(id job.ID, kind string) string {
+	return filepath.Join(t.dir, string(id)+kind)
+}
 
-func awayFolder(err error) error {
+func wrapFolderError(err error) error {
 	return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("folder of resumable uploads: %w", err))
 }
 
-// create makes an upload without bytes.
-func (t *tusFolder) create(u *resumable) error {
+// createUpload makes an upload without bytes.
+func (t *tusFolder) createUpload(u *resumable) error {
 	names, err := filepath.Glob(filepath.Join(t.dir, "*"+tusBytes))
 	if err != nil {
-		return awayFolder(err)
+		return wrapFolderError(err)
 	}
-	if len(names) >= t.most || len(names) >= t.mostOfTenant && t.count(names, u.Tenant) >= t.mostOfTenant {
+	if len(names) >= t.maxIncomplete || len(names) >= t.maxPerTenant && t.countUploads(names, u.Tenant) >= t.maxPerTenant {
 		return fault.New(fault.QueueFull, "the server has as many resumable uploads as it takes; try later")
 	}
-	f, err := os.OpenFile(t.path(u.ID, tusBytes), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(t.filePath(u.ID, tusBytes), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
 		err = f.Close()
 	}
 	if err != nil {
-		return awayFolder(err)
+		return wrapFolderError(err)
 	}
-	return t.note(u)
+	return t.writeInfo(u)
 }
 
-// count returns how many of the files are a tenant's.
-func (t *tusFolder) count(names []string, tenant string) (n int) {
+// countUploads returns how many of the files are a tenant's.
+func (t *tusFolder) countUploads(names []string, tenant string) (n int) {
 	for _, name := range names {
-		// One that has gone meanwhile counts no more.
-		if u, err := t.load(job.ID(strings.TrimSuffix(filepath.Base(name), tusBytes))); err == nil && u.Tenant == tenant {
+		// An upload that is gone by now does not count.
+		if u, err := t.loadInfo(job.ID(strings.TrimSuffix(filepath.Base(name), tusBytes))); err == nil && u.Tenant == tenant {
 			n++
 		}
 	}
 	return n
 }
 
-// note writes the note beside the bytes.
-func (t *tusFolder) note(u *resumable) error {
+// writeInfo writes the note beside the bytes.
+func (t *tusFolder) writeInfo(u *resumable) error {
 	data, err := json.Marshal(u)
 	if err != nil {
 		return fmt.Errorf("encode upload: %w", err)
 	}
-	temp := t.path(u.ID, tusInfo+"~")
+	temp := t.filePath(u.ID, tusInfo+"~")
 	if err = os.WriteFile(temp, data, 0o600); err == nil {
-		err = os.Rename(temp, t.path(u.ID, tusInfo))
+		err = os.Rename(temp, t.filePath(u.ID, tusInfo))
 	}
 	if err != nil {
-		return awayFolder(err)
+		return wrapFolderError(err)
 	}
 	return nil
 }
 
-func (t *tusFolder) load(id job.ID) (*resumable, error) {
-	data, err := os.ReadFile(t.path(id, tusInfo))
+func (t *tusFolder) loadInfo(id job.ID) (*resumable, error) {
+	data, err := os.ReadFile(t.filePath(id, tusInfo))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNoUpload()
+		return nil, errUploadNotFound()
 	}
 	if err != nil {
-		return nil, awayFolder(err)
+		return nil, wrapFolderError(err)
 	}
 	u := &resumable{}
 	if err := json.Unmarshal(data, u); err != nil {
@@ -161,58 +166,60 @@ func (t *tusFolder) load(id job.ID) (*resumable, error) {
 	return u, nil
 }
 
-// offset returns how many bytes have come, and when the last of them did.
-func (t *tusFolder) offset(u *resumable) (int64, time.Time, error) {
+// uploadOffset returns how many bytes have come, and when the last of them did.
+func (t *tusFolder) uploadOffset(u *resumable) (int64, time.Time, error) {
 	if u.Job != "" {
 		return u.Length, time.Now(), nil
 	}
-	info, err := os.Stat(t.path(u.ID, tusBytes))
+	info, err := os.Stat(t.filePath(u.ID, tusBytes))
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, time.Time{}, errNoUpload()
+		return 0, time.Time{}, errUploadNotFound()
 	}
 	if err != nil {
-		return 0, time.Time{}, awayFolder(err)
+		return 0, time.Time{}, wrapFolderError(err)
 	}
 	return info.Size(), info.ModTime(), nil
 }
 
-func (t *tusFolder) open(u *resumable, flag int) (*os.File, error) {
-	f, err := os.OpenFile(t.path(u.ID, tusBytes), flag, 0o600)
+func (t *tusFolder) openBytes(u *resumable, flag int) (*os.File, error) {
+	f, err := os.OpenFile(t.filePath(u.ID, tusBytes), flag, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNoUpload()
+		return nil, errUploadNotFound()
 	}
 	if err != nil {
-		return nil, awayFolder(err)
+		return nil, wrapFolderError(err)
 	}
 	return f, nil
 }
 
-// done drops the bytes of an upload that has become a job; the note stays for a client that did not hear the answer.
-func (t *tusFolder) done(u *resumable) error {
-	if err := t.note(u); err != nil {
+// dropBytes drops the bytes of an upload that has become a job; the note stays for a client that did not hear the
+// answer.
+func (t *tusFolder) dropBytes(u *resumable) error {
+	if err := t.writeInfo(u); err != nil {
 		return err
 	}
-	return os.Remove(t.path(u.ID, tusBytes))
+	return os.Remove(t.filePath(u.ID, tusBytes))
 }
 
-func (t *tusFolder) remove(id job.ID) {
+func (t *tusFolder) removeUpload(id job.ID) {
 	for _, kind := range []string{tusInfo, tusInfo + "~", tusBytes} {
-		if err := os.Remove(t.path(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(t.filePath(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.log.Warn("remove a resumable upload", "error", err)
 		}
 	}
 }
 
-// lock keeps an upload to one request at a time, of all gateways that share the folder. It reports whether it did.
-func (t *tusFolder) lock(id job.ID) (unlock func(), ok bool) {
+// lockUpload keeps an upload to one request at a time, of all gateways that share the folder. It reports whether it
+// did.
+func (t *tusFolder) lockUpload(id job.ID) (unlock func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.locked[id] {
 		return nil, false
 	}
-	// The bytes' file is locked against other processes; without bytes nobody writes. The kernel drops the lock with a process that dies, and a file
-	// system without locks leaves it at one process.
-	f, err := os.OpenFile(t.path(id, tusBytes), os.O_RDWR, 0)
+	// The bytes' file is locked against other processes; without bytes no process writes. The kernel drops the lock with a
+	// process that dies, and a file system without locks leaves it at one process.
+	f, err := os.OpenFile(t.filePath(id, tusBytes), os.O_RDWR, 0)
 	if err == nil && errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
 		_ = f.Close() // nothing was written
 		return nil, false
@@ -226,12 +233,12 @@ func (t *tusFolder) lock(id job.ID) (unlock func(), ok bool) {
 	}, true
 }
 
-// run removes uploads to which nothing has come for long, until ctx is done.
-func (t *tusFolder) run(ctx context.Context) {
-	tick := time.NewTicker(tusSweep)
+// runSweeps removes uploads to which nothing has come for long, until ctx is done.
+func (t *tusFolder) runSweeps(ctx context.Context) {
+	tick := time.NewTicker(tusSweepInterval)
 	defer tick.Stop()
 	for {
-		t.sweep(time.Now())
+		t.sweepExpired(time.Now())
 		select {
 		case <-ctx.Done():
 			return
@@ -240,30 +247,35 @@ func (t *tusFolder) run(ctx context.Context) {
 	}
 }
 
-func (t *tusFolder) sweep(now time.Time) {
+func (t *tusFolder) sweepExpired(now time.Time) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
 		t.log.Warn("look for old resumable uploads", "error", err)
 		return
 	}
-	young, all := map[job.ID]bool{}, map[job.ID]bool{}
+	seen := map[job.ID]bool{}
 	for _, e := range entries {
 		name, _, _ := strings.Cut(e.Name(), ".")
-		id, err := job.ParseID(name)
-		if err != nil {
-			continue
-		}
-		all[id] = true
-		if info, err := e.Info(); err != nil || now.Sub(info.ModTime()) < tusPatience {
-			young[id] = true
+		if id, err := job.ParseID(name); err == nil && !seen[id] {
+			seen[id] = true
+			t.expireUpload(id, now)
 		}
 	}
-	for id := range all {
-		if unlock, ok := t.lock(id); ok && !young[id] {
-			t.remove(id)
-			unlock()
-		} else if ok {
-			unlock()
+}
+
+// expireUpload removes an upload to which nothing has come for long. It looks when it has the lock: a request may
+// have brought bytes just before.
+func (t *tusFolder) expireUpload(id job.ID, now time.Time) {
+	unlock, ok := t.lockUpload(id)
+	if !ok {
+		return
+	}
+	defer unlock()
+	for _, kind := range []string{tusInfo, tusInfo + "~", tusBytes} {
+		info, err := os.Stat(t.filePath(id, kind))
+		if err == nil && now.Sub(info.ModTime()) < tusMaxIdle || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return
 		}
 	}
+	t.removeUpload(id)
 }

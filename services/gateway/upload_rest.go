@@ -28,8 +28,8 @@ const (
 	jsonType      = "application/json"
 	multipartType = "multipart/form-data"
 
-	// multipartRoom is what a multipart body may hold beside the document.
-	multipartRoom = 1 << 20
+	// maxMultipartOverhead is what a multipart body may hold beside the document.
+	maxMultipartOverhead = 1 << 20
 	// readBuffer is how much of a form is read from the connection at a time.
 	readBuffer = 64 << 10
 	// maxUploadTime bounds an upload that keeps moving, but only just.
@@ -38,18 +38,18 @@ const (
 	filePart          = "file"
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
-	takenTypes        = "multipart/form-data with a part named file, application/pdf or application/octet-stream"
+	acceptedTypes     = "multipart/form-data with a part named file, application/pdf or application/octet-stream"
 	// uploadOperation is what the log calls an upload over REST.
 	uploadOperation = "POST /v1/jobs"
 )
 
-// restUpload is POST /v1/jobs.
-func (s *Service) restUpload(w http.ResponseWriter, r *http.Request) {
+// handleUpload is POST /v1/jobs.
+func (s *Service) handleUpload(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxUploadTime)
 	defer cancel()
-	took, err := s.restIntake(ctx, w, r, manner{})
+	took, err := s.receiveRESTUpload(ctx, w, r, formMode{})
 	if err != nil {
-		s.writeError(w, r, uploadOperation, s.refused(ctx, err))
+		s.writeError(w, r, uploadOperation, s.auditRejection(ctx, err))
 		return
 	}
 	if took.replayed {
@@ -60,18 +60,18 @@ func (s *Service) restUpload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec := took.records[0]
-	s.answerAccepted(w, r, "/v1/jobs/"+string(rec.ID), s.viewAccepted(ctx, rec, took.replayed))
+	s.answerAccepted(w, r, "/v1/jobs/"+string(rec.ID), s.acceptedJobView(ctx, rec, took.replayed))
 }
 
-// viewAccepted shows a job to whoever has just uploaded its document. One that an earlier upload made has moved on since; where its progress
-// cannot be read, the record alone will do.
-func (s *Service) viewAccepted(ctx context.Context, rec *job.Record, replayed bool) *inkstreamv1.Job {
+// acceptedJobView shows a job to the client that has just uploaded its document. One that an earlier upload made has
+// moved on since; where its progress cannot be read, the record alone will do.
+func (s *Service) acceptedJobView(ctx context.Context, rec *job.Record, replayed bool) *inkstreamv1.Job {
 	if replayed {
-		if now, err := s.jobView(ctx, jobRef{rec.Tenant, rec.ID}); err == nil {
+		if now, err := s.loadJobView(ctx, jobRef{rec.Tenant, rec.ID}); err == nil {
 			return now
 		}
 	}
-	return viewOf(rec, nil)
+	return jobToProto(rec, nil)
 }
 
 // answerAccepted answers that what the address names was accepted.
@@ -89,30 +89,31 @@ func (s *Service) answerAccepted(w http.ResponseWriter, r *http.Request, locatio
 	_, _ = w.Write(data)
 }
 
-// manner says how an upload's options are read.
-type manner struct {
+// formMode says how an upload's options are read.
+type formMode struct {
 	// lenient leaves out what is no option.
 	lenient bool
 	// artifacts are those of a client that does not say.
 	artifacts string
 }
 
-// restIntake checks what can be checked before the body is read, then takes the documents in.
-func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http.Request, how manner) (*taken, error) {
-	media, params, err := s.checkUpload(r)
+// receiveRESTUpload checks what can be checked before the body is read, then takes the documents in.
+func (s *Service) receiveRESTUpload(ctx context.Context, w http.ResponseWriter, r *http.Request,
+	how formMode) (*uploadResult, error) {
+	media, params, err := s.checkUploadHeader(r)
 	if err != nil {
 		return nil, err
 	}
 	if r.ContentLength > 0 {
-		if err := s.roomFor(ctx, r.ContentLength-roomBeside(media)); err != nil {
+		if err := s.checkExpectedBytes(ctx, r.ContentLength-multipartOverhead(media)); err != nil {
 			return nil, err
 		}
 	}
-	said, err := how.query(r)
+	said, err := how.parseQuery(r)
 	if err != nil {
 		return nil, err
 	}
-	in, release, err := s.newIntake(ctx)
+	in, release, err := s.newUpload(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -123,28 +124,28 @@ func (s *Service) restIntake(ctx context.Context, w http.ResponseWriter, r *http
 			return nil, err
 		}
 	}
-	body := s.newBody(w, r, int64(s.cfg.MaxUploadBytes)+roomBeside(media))
+	body := s.newUploadBody(w, r, int64(s.cfg.MaxUploadBytes)+multipartOverhead(media))
 	if media == multipartType {
 		// A form is read 4 KiB at a time; the connection should not be.
-		body.mostBeside = multipartRoom + 2*readBuffer // what is read ahead of a document counts until it is handed out
-		f := &form{first: in, said: said, how: how, body: body}
-		err = f.take(ctx, multipart.NewReader(bufio.NewReaderSize(body, readBuffer), params["boundary"]))
+		body.maxOverhead = maxMultipartOverhead + 2*readBuffer // what is read ahead of a document counts until it is handed out
+		f := &uploadForm{first: in, fields: said, mode: how, body: body}
+		err = f.readParts(ctx, multipart.NewReader(bufio.NewReaderSize(body, readBuffer), params["boundary"]))
 		return s.finishForm(ctx, f, err)
 	}
-	how.fill(said)
-	return finishOne(in.finish(ctx, in.takeRaw(ctx, body, said, r.Header)))
+	how.setDefaults(said)
+	return newSingleResult(in.finishUpload(ctx, in.storeRawBody(ctx, body, said, r.Header)))
 }
 
-// query reads what the address says of the upload.
-func (m manner) query(r *http.Request) (fields, error) {
-	said := fields{}
+// parseQuery reads what the address says of the upload.
+func (m formMode) parseQuery(r *http.Request) (uploadFields, error) {
+	said := uploadFields{}
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil && !m.lenient {
-		return nil, errQuery()
+		return nil, errInvalidQuery()
 	}
 	for name, values := range given {
 		for _, v := range values {
-			if err := m.set(said, name, v); err != nil {
+			if err := m.setField(said, name, v); err != nil {
 				return nil, err
 			}
 		}
@@ -152,30 +153,30 @@ func (m manner) query(r *http.Request) (fields, error) {
 	return said, nil
 }
 
-func (m manner) set(said fields, name, value string) error {
-	if m.lenient && !slices.Contains(known, snake(name)) {
+func (m formMode) setField(said uploadFields, name, value string) error {
+	if m.lenient && !slices.Contains(knownFields, toSnakeCase(name)) {
 		return nil
 	}
-	return said.set(name, value)
+	return said.setField(name, value)
 }
 
-// fill adds what the client has not said.
-func (m manner) fill(said fields) {
+// setDefaults adds what the client has not said.
+func (m formMode) setDefaults(said uploadFields) {
 	if _, ok := said[fieldArtifacts]; !ok && m.artifacts != "" {
 		said[fieldArtifacts] = m.artifacts
 	}
 }
 
-// roomBeside returns what a body may hold beside the documents.
-func roomBeside(media string) int64 {
+// multipartOverhead returns what a body may hold beside the documents.
+func multipartOverhead(media string) int64 {
 	if media == multipartType {
-		return multipartRoom
+		return maxMultipartOverhead
 	}
 	return 0
 }
 
-// checkUpload returns the body's media type, or says why the body need not be read.
-func (s *Service) checkUpload(r *http.Request) (media string, params map[string]string, err error) {
+// checkUploadHeader returns the body's media type, or says why the body need not be read.
+func (s *Service) checkUploadHeader(r *http.Request) (media string, params map[string]string, err error) {
 	for _, enc := range r.Header.Values("Content-Encoding") {
 		if !strings.EqualFold(strings.TrimSpace(enc), "identity") {
 			return "", nil, fault.New(fault.UnsupportedMedia, "the server takes no content encoding but identity")
@@ -183,7 +184,7 @@ func (s *Service) checkUpload(r *http.Request) (media string, params map[string]
 	}
 	media, params, err = mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil && media == "" {
-		return "", nil, fault.New(fault.UnsupportedMedia, "want a body of type %s", takenTypes)
+		return "", nil, fault.New(fault.UnsupportedMedia, "want a body of type %s", acceptedTypes)
 	}
 	switch media {
 	case multipartType:
@@ -195,83 +196,91 @@ func (s *Service) checkUpload(r *http.Request) (media string, params map[string]
 			return "", nil, fault.New(fault.EmptyFile, "the file has no bytes")
 		}
 	default:
-		return "", nil, fault.New(fault.UnsupportedMedia, "content type %q, want %s", clip(media), takenTypes)
+		return "", nil, fault.New(fault.UnsupportedMedia, "content type %q, want %s", clipText(media), acceptedTypes)
 	}
-	if limit := int64(s.cfg.MaxUploadBytes); r.ContentLength > limit+roomBeside(media) {
+	if limit := int64(s.cfg.MaxUploadBytes); r.ContentLength > limit+multipartOverhead(media) {
 		return "", nil, errTooLarge(limit)
 	}
 	return media, params, nil
 }
 
-// takeRaw takes in a document that is the whole body.
-func (in *intake) takeRaw(ctx context.Context, body io.Reader, said fields, h http.Header) error {
+// storeRawBody takes in a document that is the whole body.
+func (in *upload) storeRawBody(ctx context.Context, body io.Reader, said uploadFields, h http.Header) error {
 	if _, ok := said[fieldFilename]; !ok {
 		// A disposition that does not parse gives no name; that is no error of the document.
 		_, params, _ := mime.ParseMediaType(h.Get("Content-Disposition"))
 		said[fieldFilename] = params["filename"]
 	}
 	// A bad option is found before the body is read.
-	if err := in.apply(said); err != nil {
+	if err := in.applyFields(said); err != nil {
 		return err
 	}
-	return in.store(ctx, body)
+	return in.storeDocument(ctx, body)
 }
 
-// takeField reads an option.
-func takeField(part *multipart.Part, name string, said fields, how manner) error {
+// readFormField reads an option.
+func readFormField(part *multipart.Part, name string, said uploadFields, how formMode) error {
 	value, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
 	if err != nil {
-		return formError(err)
+		return classifyFormError(err)
 	}
-	return how.set(said, name, string(value))
+	return how.setField(said, name, string(value))
 }
 
-// formError says what a form that cannot be read is: an error with a code keeps it, every other means that the form is malformed.
-func formError(err error) error {
-	if _, ok := errors.AsType[*fault.Error](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+// classifyFormError says what a form that cannot be read is: an error with a code keeps it, every other means that
+// the form is malformed.
+func classifyFormError(err error) error {
+	if _, ok := errors.AsType[*fault.Error](err); ok || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return &fault.Error{Kind: fault.Permanent, Code: fault.InvalidArgument, Message: "the form is malformed or ends early", Err: err}
+	return &fault.Error{Kind: fault.Permanent, Code: fault.InvalidArgument,
+		Message: "the form is malformed or ends early", Err: err}
 }
 
-// body reads a request's body: at most so many bytes, and each read within the stall timeout. Its errors are faults.
-type body struct {
-	from     io.Reader
-	left     int64 // bytes that may still come
-	document int64 // the bound that the client is told
-	control  *http.ResponseController
-	timeout  time.Duration
-	pace     pace
-	// beside counts a form's bytes that are no document's; mostBeside bounds them, because the heads of its parts are held in memory. 0 is no bound.
-	beside, mostBeside int64
+// uploadBody reads a request's body: at most so many bytes, and each read within the stall timeout. Its errors are
+// faults.
+type uploadBody struct {
+	source     io.Reader
+	left       int64 // bytes that may still come
+	document   int64 // the bound that the client is told
+	control    *http.ResponseController
+	timeout    time.Duration
+	throughput minThroughput
+	// overhead counts a form's bytes that are no document's; maxOverhead bounds them, because the heads of its parts are
+	// held in memory. 0 is no bound.
+	overhead, maxOverhead int64
 }
 
-// newBody returns a request's body, of which so many bytes may come.
-func (s *Service) newBody(w http.ResponseWriter, r *http.Request, limit int64) *body {
-	return &body{
-		from: r.Body, left: limit, document: int64(s.cfg.MaxUploadBytes), control: http.NewResponseController(w), timeout: s.cfg.StallTimeout,
+// newUploadBody returns a request's body, of which so many bytes may come.
+func (s *Service) newUploadBody(w http.ResponseWriter, r *http.Request, limit int64) *uploadBody {
+	return &uploadBody{
+		source: r.Body, left: limit, document: int64(s.cfg.MaxUploadBytes), control: http.NewResponseController(w),
+		timeout: s.cfg.StallTimeout,
 	}
 }
 
 // Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
+func (b *uploadBody) Read(p []byte) (int, error) {
 	// A connection that has no deadlines, as in some tests, goes without.
 	_ = b.control.SetReadDeadline(time.Now().Add(b.timeout))
-	n, err := b.from.Read(p)
+	n, err := b.source.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, errTooLarge(b.document)
 	}
-	if b.beside += int64(n); b.mostBeside > 0 && b.beside > b.mostBeside {
-		return 0, fault.New(fault.InvalidArgument, "the form holds more than %s beside its documents", config.Bytes(multipartRoom))
+	if b.overhead += int64(n); b.maxOverhead > 0 && b.overhead > b.maxOverhead {
+		return 0, fault.New(fault.InvalidArgument, "the form holds more than %s beside its documents",
+			config.Bytes(maxMultipartOverhead))
 	}
 	switch {
 	case err == nil:
-		err = b.pace.moved(n)
+		err = b.throughput.recordBytes(n)
 	case err == io.EOF: //nolint:errorlint // io.Reader returns the very value
 		// From here on the server reads ahead, to see the client hang up; that must not time out.
 		_ = b.control.SetReadDeadline(time.Time{})
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = &fault.Error{Kind: fault.Permanent, Code: requestTimeout, Message: "the upload stood still for too long", Err: err}
+		err = &fault.Error{Kind: fault.Permanent, Code: requestTimeout, Message: "the upload stood still for too long",
+			Err: err}
 	default:
 		err = &fault.Error{Kind: fault.Permanent, Code: fault.InvalidArgument, Message: "the body ends early", Err: err}
 	}

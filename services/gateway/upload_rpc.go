@@ -22,26 +22,26 @@ type uploadStream = grpc.ClientStreamingServer[inkstreamv1.UploadDocumentRequest
 func (s *Service) UploadDocument(stream uploadStream) error {
 	ctx, cancel := context.WithTimeout(stream.Context(), maxUploadTime)
 	defer cancel()
-	rec, replayed, err := s.rpcIntake(ctx, stream)
+	rec, replayed, err := s.receiveRPCUpload(ctx, stream)
 	if err != nil {
-		return s.refused(ctx, err)
+		return s.auditRejection(ctx, err)
 	}
-	return stream.SendAndClose(s.viewAccepted(ctx, rec, replayed))
+	return stream.SendAndClose(s.acceptedJobView(ctx, rec, replayed))
 }
 
-func (s *Service) rpcIntake(ctx context.Context, stream uploadStream) (*job.Record, bool, error) {
-	in, release, err := s.newIntake(ctx)
+func (s *Service) receiveRPCUpload(ctx context.Context, stream uploadStream) (*job.Record, bool, error) {
+	in, release, err := s.newUpload(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer release()
-	data := &chunks{messages: s.receive(ctx, stream), timeout: s.cfg.StallTimeout, ctx: ctx}
-	return in.finish(ctx, in.takeStream(ctx, data))
+	data := &chunkReader{messages: s.receiveMessages(ctx, stream), timeout: s.cfg.StallTimeout, ctx: ctx}
+	return in.finishUpload(ctx, in.storeStream(ctx, data))
 }
 
-// takeStream takes in a document that comes in messages.
-func (in *intake) takeStream(ctx context.Context, data *chunks) error {
-	first, err := data.next()
+// storeStream takes in a document that comes in messages.
+func (in *upload) storeStream(ctx context.Context, data *chunkReader) error {
+	first, err := data.nextMessage()
 	if errors.Is(err, io.EOF) {
 		return fault.New(fault.InvalidArgument, "the first message must hold the metadata")
 	}
@@ -55,24 +55,24 @@ func (in *intake) takeStream(ctx context.Context, data *chunks) error {
 	if err := in.applyMetadata("metadata.", about); err != nil {
 		return err
 	}
-	return in.store(ctx, data)
+	return in.storeDocument(ctx, data)
 }
 
-// message is what one call of Recv gave.
-type message struct {
+// uploadMessage is what one call of Recv gave.
+type uploadMessage struct {
 	req *inkstreamv1.UploadDocumentRequest
 	err error
 }
 
-// receive hands out the stream's messages, one ahead, until the first error or the end of ctx. A goroutine of its own does it, because Recv
-// knows no deadline; it ends with the stream at the latest.
-func (s *Service) receive(ctx context.Context, stream uploadStream) <-chan message {
-	out := make(chan message)
+// receiveMessages hands out the stream's messages, one ahead, until the first error or the end of ctx. A goroutine of
+// its own does it, because Recv knows no deadline; it ends with the stream at the latest.
+func (s *Service) receiveMessages(ctx context.Context, stream uploadStream) <-chan uploadMessage {
+	out := make(chan uploadMessage)
 	s.workers.Go(func() {
 		for {
 			req, err := stream.Recv()
 			select {
-			case out <- message{req, err}:
+			case out <- uploadMessage{req, err}:
 			case <-ctx.Done():
 				return
 			}
@@ -84,17 +84,17 @@ func (s *Service) receive(ctx context.Context, stream uploadStream) <-chan messa
 	return out
 }
 
-// chunks reads the data of an upload's messages. Its errors are faults or statuses.
-type chunks struct {
-	messages <-chan message
-	timeout  time.Duration
-	ctx      context.Context //nolint:containedctx // an io.Reader takes none
-	rest     []byte
-	pace     pace
+// chunkReader reads the data of an upload's messages. Its errors are faults or statuses.
+type chunkReader struct {
+	messages   <-chan uploadMessage
+	timeout    time.Duration
+	ctx        context.Context //nolint:containedctx // an io.Reader takes none
+	rest       []byte
+	throughput minThroughput
 }
 
-// next returns the next message, io.EOF after the last one.
-func (c *chunks) next() (*inkstreamv1.UploadDocumentRequest, error) {
+// nextMessage returns the next message, io.EOF after the last one.
+func (c *chunkReader) nextMessage() (*inkstreamv1.UploadDocumentRequest, error) {
 	timer := time.NewTimer(c.timeout)
 	defer timer.Stop()
 	select {
@@ -108,18 +108,19 @@ func (c *chunks) next() (*inkstreamv1.UploadDocumentRequest, error) {
 }
 
 // Read implements io.Reader.
-func (c *chunks) Read(p []byte) (int, error) {
+func (c *chunkReader) Read(p []byte) (int, error) {
 	for len(c.rest) == 0 {
-		m, err := c.next()
+		m, err := c.nextMessage()
 		if err != nil {
 			return 0, err
 		}
 		switch part := m.GetPart().(type) {
 		case *inkstreamv1.UploadDocumentRequest_Data:
 			if len(part.Data) > maxChunkBytes {
-				return 0, fault.New(fault.InvalidArgument, "a message with %d bytes of data, want at most %d", len(part.Data), maxChunkBytes)
+				return 0, fault.New(fault.InvalidArgument, "a message with %d bytes of data, want at most %d", len(part.Data),
+					maxChunkBytes)
 			}
-			if err := c.pace.moved(len(part.Data)); err != nil {
+			if err := c.throughput.recordBytes(len(part.Data)); err != nil {
 				return 0, err
 			}
 			c.rest = part.Data

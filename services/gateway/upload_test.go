@@ -32,18 +32,19 @@ import (
 
 func TestUploadStoresQueuesAndAnswers(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	eachAPI(t, r, func(t *testing.T, a api) {
+	r := startGateway(t, nil)
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		data := bytes.Repeat([]byte("%PDF-1.7 "+t.Name()), 40_000)
 		sum := sha256.Sum256(data)
-		v, err := a.upload(t.Context(), upload{data: bytes.NewReader(data), filename: "Bericht 1.pdf", lane: "batch", languages: "eng+deu"})
+		v, err := a.upload(t.Context(), testUpload{data: bytes.NewReader(data), filename: "Bericht 1.pdf", lane: "batch",
+			languages: "eng+deu"})
 		if err != nil {
 			t.Fatalf("upload: %v", err)
 		}
 		want := &inkstreamv1.Job{
 			Id: v.GetId(), State: inkstreamv1.Job_PENDING, Filename: "Bericht 1.pdf", SizeBytes: uint32(len(data)),
 			Sha256: hex.EncodeToString(sum[:]), Run: 1, CreateTime: v.GetCreateTime(), ExpireTime: v.GetExpireTime(),
-			Options: viewOptions(job.Options{Lane: "batch", Languages: "eng+deu"}),
+			Options: optionsToProto(job.Options{Lane: "batch", Languages: "eng+deu"}),
 		}
 		if got := protojson.Format(v); got != protojson.Format(want) {
 			t.Errorf("got job %s, want %s", got, protojson.Format(want))
@@ -57,13 +58,13 @@ func TestUploadStoresQueuesAndAnswers(t *testing.T) {
 }
 
 // wantStored checks the blobs of an upload.
-func (r *rig) wantStored(t *testing.T, id job.ID, data []byte) {
+func (r *fixture) wantStored(t *testing.T, id job.ID, data []byte) {
 	t.Helper()
-	got, err := r.env.Blobs.Bytes(t.Context(), job.SourceKey(job.DefaultTenant, id), int64(len(data)))
+	got, err := r.deps.Blobs.ReadBytes(t.Context(), job.SourceKey(job.DefaultTenant, id), int64(len(data)))
 	if err != nil || !bytes.Equal(got, data) {
 		t.Errorf("the stored document has %d bytes (%v), want the %d that were sent", len(got), err, len(data))
 	}
-	rec, err := r.env.Jobs.Load(t.Context(), job.DefaultTenant, id)
+	rec, err := r.deps.Jobs.LoadRecord(t.Context(), job.DefaultTenant, id)
 	if err != nil {
 		t.Fatalf("record: %v", err)
 	}
@@ -73,10 +74,10 @@ func (r *rig) wantStored(t *testing.T, id job.ID, data []byte) {
 }
 
 // wantQueued checks the task and the event of an upload.
-func (r *rig) wantQueued(t *testing.T, v *inkstreamv1.Job, lane bus.Lane) {
+func (r *fixture) wantQueued(t *testing.T, v *inkstreamv1.Job, lane bus.Lane) {
 	t.Helper()
-	js := r.env.Bus.JetStream()
-	stream, err := js.Stream(t.Context(), bus.Ingest.Stream())
+	js := r.deps.Bus.JetStream()
+	stream, err := js.Stream(t.Context(), bus.Ingest.StreamName())
 	if err != nil {
 		t.Fatalf("stream: %v", err)
 	}
@@ -88,7 +89,8 @@ func (r *rig) wantQueued(t *testing.T, v *inkstreamv1.Job, lane bus.Lane) {
 	if err := protojson.Unmarshal(msg.Data, task); err != nil {
 		t.Fatalf("task: %v", err)
 	}
-	if task.GetUnit().GetJob() != v.GetId() || task.GetUnit().GetRun() != 1 || task.GetSource().GetSha256() != v.GetSha256() ||
+	if task.GetUnit().GetJob() != v.GetId() || task.GetUnit().GetRun() != 1 ||
+		task.GetSource().GetSha256() != v.GetSha256() ||
 		task.GetSource().GetSize() != v.GetSizeBytes() {
 		t.Errorf("got task %v for job %v", task, v)
 	}
@@ -96,7 +98,7 @@ func (r *rig) wantQueued(t *testing.T, v *inkstreamv1.Job, lane bus.Lane) {
 	if err != nil {
 		t.Fatalf("stream: %v", err)
 	}
-	eventually(t, "the trail has the upload", func() bool {
+	eventually(t, "the audit trail has the upload", func() bool {
 		_, err := events.GetLastMsgForSubject(t.Context(), "ink.events.default."+v.GetId()+".uploaded")
 		return err == nil
 	})
@@ -105,42 +107,47 @@ func (r *rig) wantQueued(t *testing.T, v *inkstreamv1.Job, lane bus.Lane) {
 func TestUploadRefusesBadRequests(t *testing.T) {
 	t.Parallel()
 	const limit = 100_000
-	r := start(t, func(s *setup) { s.cfg.MaxUploadBytes = limit })
+	r := startGateway(t, func(s *fixtureOptions) { s.cfg.MaxUploadBytes = limit })
 	for _, tt := range []struct {
 		name string
-		u    func() upload
+		u    func() testUpload
 		want fault.Code
 	}{
-		{"empty file", func() upload { return upload{data: strings.NewReader("")} }, fault.EmptyFile},
-		{"too large, length not known", func() upload { return upload{data: zeros(limit + 1)} }, fault.TooLarge},
-		{"too large, length known", func() upload { return upload{data: zeros(limit + 1), length: limit + 1} }, fault.TooLarge},
-		{"much too large", func() upload { return upload{data: zeros(limit * 100)} }, fault.TooLarge},
-		{"unknown lane", func() upload { return upload{data: zeros(1), lane: "fast"} }, fault.InvalidOption},
-		{"languages that are a path", func() upload { return upload{data: zeros(1), languages: "../eng"} }, fault.InvalidOption},
-		{"the same language twice", func() upload { return upload{data: zeros(1), languages: "eng+eng"} }, fault.InvalidOption},
-		{"long idempotency key", func() upload { return upload{data: zeros(1), key: strings.Repeat("k", 65)} }, fault.InvalidArgument},
-		{"idempotency key with an umlaut", func() upload { return upload{data: zeros(1), key: "schlüssel"} }, fault.InvalidArgument},
+		{"empty file", func() testUpload { return testUpload{data: strings.NewReader("")} }, fault.EmptyFile},
+		{"too large, length not known", func() testUpload { return testUpload{data: zeros(limit + 1)} }, fault.TooLarge},
+		{"too large, length known", func() testUpload { return testUpload{data: zeros(limit + 1), length: limit + 1} },
+			fault.TooLarge},
+		{"much too large", func() testUpload { return testUpload{data: zeros(limit * 100)} }, fault.TooLarge},
+		{"unknown lane", func() testUpload { return testUpload{data: zeros(1), lane: "fast"} }, fault.InvalidOption},
+		{"languages that are a path", func() testUpload { return testUpload{data: zeros(1), languages: "../eng"} },
+			fault.InvalidOption},
+		{"the same language twice", func() testUpload { return testUpload{data: zeros(1), languages: "eng+eng"} },
+			fault.InvalidOption},
+		{"long idempotency key", func() testUpload { return testUpload{data: zeros(1), key: strings.Repeat("k", 65)} },
+			fault.InvalidArgument},
+		{"idempotency key with an umlaut", func() testUpload { return testUpload{data: zeros(1), key: "schlüssel"} },
+			fault.InvalidArgument},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			eachAPI(t, r, func(t *testing.T, a api) {
+			eachAPI(t, r, func(t *testing.T, a testAPI) {
 				_, err := a.upload(t.Context(), tt.u())
 				if err != nil && strings.Contains(err.Error(), "connection reset") && tt.want == fault.TooLarge {
 					return // the server hung up before this client had sent it all; clients that look for the answer early see it
 				}
 				checkError(t, err, tt.want)
-				r.wantNothing()
+				r.wantNoJobs()
 			})
 		})
 	}
 	t.Run("exactly as large as allowed", func(t *testing.T) {
-		eachAPI(t, r, func(t *testing.T, a api) {
-			_, err := a.upload(t.Context(), upload{data: zeros(limit)})
+		eachAPI(t, r, func(t *testing.T, a testAPI) {
+			_, err := a.upload(t.Context(), testUpload{data: zeros(limit)})
 			checkError(t, err, "")
 		})
 	})
 }
 
-// zeros returns a reader of n zero bytes whose length nobody can guess.
+// zeros returns a reader of n zero bytes whose length the client cannot tell in advance.
 func zeros(n int64) io.Reader { return io.LimitReader(zero{}, n) }
 
 type zero struct{}
@@ -152,7 +159,7 @@ func (zero) Read(p []byte) (int, error) {
 
 func TestRESTUploadRefusesBadBodies(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	const form = "multipart/form-data; boundary=B"
 	file := func(extra string) string {
 		return "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n" + extra + "\r\n%PDF\r\n"
@@ -167,10 +174,12 @@ func TestRESTUploadRefusesBadBodies(t *testing.T) {
 		says                                     string // the message holds it
 	}{
 		{"no content type", "", "", "", "%PDF", fault.UnsupportedMedia, "application/pdf"},
-		{"curl --data-binary without a type", "", "application/x-www-form-urlencoded", "", "%PDF", fault.UnsupportedMedia, "application/pdf"},
+		{"curl --data-binary without a type", "", "application/x-www-form-urlencoded", "", "%PDF", fault.UnsupportedMedia,
+			"application/pdf"},
 		{"JSON without a source", "", "application/json", "", "{}", fault.InvalidArgument, "source"},
 		{"JSON that is none", "", "application/json", "", "%PDF", fault.InvalidArgument, "JSON"},
-		{"JSON with a field that nobody knows", "", "application/json", "", `{"source":"s3://b/a.pdf","colour":1}`, fault.InvalidArgument, `"colour"`},
+		{"JSON with a field that nobody knows", "", "application/json", "", `{"source":"s3://b/a.pdf","colour":1}`,
+			fault.InvalidArgument, `"colour"`},
 		{"compressed", "", pdfType, "gzip", "%PDF", fault.UnsupportedMedia, "encoding"},
 		{"raw, empty", "", pdfType, "", "", fault.EmptyFile, ""},
 		{"unknown query parameter", "?lang=eng", pdfType, "", "%PDF", fault.InvalidOption, `"lang"`},
@@ -179,24 +188,35 @@ func TestRESTUploadRefusesBadBodies(t *testing.T) {
 		{"form that is none", "", form, "", "%PDF-1.7 but no form", fault.InvalidArgument, "malformed"},
 		{"form without the file", "", form, "", field("lane", "batch") + end, fault.InvalidArgument, "file"},
 		{"empty form", "", form, "", end, fault.InvalidArgument, "file"},
-		{"file under another name", "", form, "", strings.Replace(file(""), `"file"`, `"document"`, 1) + end, fault.InvalidOption, `"document"`},
-		{"two files and a name", "", form, "", field("filename", "x.pdf") + file("") + file("") + end, fault.InvalidArgument, "several"},
+		{"file under another name", "", form, "", strings.Replace(file(""), `"file"`, `"document"`, 1) + end,
+			fault.InvalidOption, `"document"`},
+		{"two files and a name", "", form, "", field("filename", "x.pdf") + file("") + file("") + end, fault.InvalidArgument,
+			"several"},
 		{"labels that are no object", "?labels=%7B%22a%22:1%7D", pdfType, "", "%PDF", fault.InvalidArgument, "JSON object"},
 		{"labels that are none", "?labels=a", pdfType, "", "%PDF", fault.InvalidArgument, "name=value"},
 		{"a label twice", "?labels=a%3Db,a%3Dc", pdfType, "", "%PDF", fault.InvalidArgument, "once"},
-		{"a label of the server's", "", form, "", field("labels", "~batch=x") + file("") + end, fault.InvalidArgument, "letters"},
-		{"a webhook without a secret", "?webhook_url=https%3A%2F%2Fexample.org", pdfType, "", "%PDF", webhookForbidden, "secret"},
+		{"a label of the server's", "", form, "", field("labels", "~batch=x") + file("") + end, fault.InvalidArgument,
+			"letters"},
+		{"a webhook without a secret", "?webhook_url=https%3A%2F%2Fexample.org", pdfType, "", "%PDF", webhookForbidden,
+			"secret"},
 		{"form that ends within the file", "", form, "", file(""), fault.InvalidArgument, "ends early"},
-		{"form that ends within a header", "", form, "", file("") + "--B\r\nContent-Dis", fault.InvalidArgument, "ends early"},
-		{"unknown field before the file", "", form, "", field("colour", "yes") + file("") + end, fault.InvalidOption, `"colour"`},
-		{"unknown field after the file", "", form, "", file("") + field("colour", "yes") + end, fault.InvalidOption, `"colour"`},
+		{"form that ends within a header", "", form, "", file("") + "--B\r\nContent-Dis", fault.InvalidArgument,
+			"ends early"},
+		{"unknown field before the file", "", form, "", field("colour", "yes") + file("") + end, fault.InvalidOption,
+			`"colour"`},
+		{"unknown field after the file", "", form, "", file("") + field("colour", "yes") + end, fault.InvalidOption,
+			`"colour"`},
 		{"bad option after the file", "", form, "", file("") + field("lane", "slow") + end, fault.InvalidOption, `"slow"`},
-		{"option in the query and in the form", "?lane=batch", form, "", file("") + field("lane", "batch") + end, fault.InvalidOption, "once"},
-		{"option that is too long", "", form, "", field("languages", strings.Repeat("e", 5000)) + file("") + end, fault.InvalidOption, "longer"},
-		{"file in base64", "", form, "", file("Content-Transfer-Encoding: base64\r\n") + end, fault.UnsupportedMedia, "transfer encoding"},
+		{"option in the query and in the form", "?lane=batch", form, "", file("") + field("lane", "batch") + end,
+			fault.InvalidOption, "once"},
+		{"option that is too long", "", form, "", field("languages", strings.Repeat("e", 5000)) + file("") + end,
+			fault.InvalidOption, "longer"},
+		{"file in base64", "", form, "", file("Content-Transfer-Encoding: base64\r\n") + end, fault.UnsupportedMedia,
+			"transfer encoding"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.base+"/v1/jobs"+tt.query, strings.NewReader(tt.body))
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.base+"/v1/jobs"+tt.query,
+				strings.NewReader(tt.body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,17 +236,18 @@ func TestRESTUploadRefusesBadBodies(t *testing.T) {
 			if err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got %v, want it to say %q", err, tt.says)
 			}
-			r.wantNothing()
+			r.wantNoJobs()
 		})
 	}
 }
 
 func TestRESTUploadRefusesLargeBodyBeforeReadingIt(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	for _, contentType := range []string{pdfType, "multipart/form-data; boundary=B"} {
 		conn := r.dial(t)
-		fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 600000000\r\n\r\n", contentType)
+		fmt.Fprintf(conn,
+			"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 600000000\r\n\r\n", contentType)
 		answer, err := io.ReadAll(io.LimitReader(conn, 12))
 		if err != nil || string(answer) != "HTTP/1.1 413" {
 			t.Errorf("%s: got %q (%v), want HTTP/1.1 413 before the body", contentType, answer, err)
@@ -235,7 +256,7 @@ func TestRESTUploadRefusesLargeBodyBeforeReadingIt(t *testing.T) {
 }
 
 // dial returns a bare connection to the REST API.
-func (r *rig) dial(t *testing.T) net.Conn {
+func (r *fixture) dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", r.svc.Addrs().HTTP, 5*time.Second)
 	if err != nil {
@@ -250,10 +271,10 @@ func (r *rig) dial(t *testing.T) net.Conn {
 
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	eachAPI(t, r, func(t *testing.T, a api) {
+	r := startGateway(t, nil)
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		send := func(key, data, lane string) (*inkstreamv1.Job, error) {
-			return a.upload(t.Context(), upload{data: strings.NewReader(data), key: key, lane: lane})
+			return a.upload(t.Context(), testUpload{data: strings.NewReader(data), key: key, lane: lane})
 		}
 		key := t.Name()[len(t.Name())-8:] + " 1!"
 		first, err := send(key, "%PDF one", "")
@@ -292,13 +313,14 @@ func TestIdempotencyKey(t *testing.T) {
 
 func TestIdempotencyKeyUsedAtOnceMakesOneJob(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	apis := []api{rpcAPI{r.rpc}, restAPI{r, true, ""}, restAPI{r, false, ""}}
+	r := startGateway(t, nil)
+	apis := []testAPI{rpcAPI{r.rpc}, restAPI{r, true, ""}, restAPI{r, false, ""}}
 	ids := make([]string, 24)
 	var wg sync.WaitGroup
 	for i := range ids {
 		wg.Go(func() {
-			v, err := apis[i%len(apis)].upload(t.Context(), upload{data: strings.NewReader("%PDF same"), key: "same", filename: "f"})
+			v, err := apis[i%len(apis)].upload(t.Context(),
+				testUpload{data: strings.NewReader("%PDF same"), key: "same", filename: "f"})
 			checkError(t, err, "")
 			ids[i] = v.GetId()
 		})
@@ -316,13 +338,13 @@ func TestIdempotencyKeyUsedAtOnceMakesOneJob(t *testing.T) {
 
 func TestIdempotencyClaimOfDeadUploadIsTakenOver(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(s *setup) { s.patience = 200 * time.Millisecond })
+	r := startGateway(t, func(s *fixtureOptions) { s.createTimeout = 200 * time.Millisecond })
 	dead := job.Claim{Job: job.NewID(), Fingerprint: "whatever", Time: time.Now()}
-	if _, err := r.env.Jobs.Claim(t.Context(), job.DefaultTenant, "k", dead); err != nil {
+	if _, err := r.deps.Jobs.ClaimIdempotencyKey(t.Context(), job.DefaultTenant, "k", dead); err != nil {
 		t.Fatalf("claim: %v", err)
 	}
 	send := func() *inkstreamv1.Job {
-		v, err := rpcAPI{r.rpc}.upload(t.Context(), upload{data: strings.NewReader("%PDF"), key: "k"})
+		v, err := rpcAPI{r.rpc}.upload(t.Context(), testUpload{data: strings.NewReader("%PDF"), key: "k"})
 		checkError(t, err, "")
 		return v
 	}
@@ -334,8 +356,8 @@ func TestIdempotencyClaimOfDeadUploadIsTakenOver(t *testing.T) {
 
 func TestUploadThatTheClientAbandonsLeavesNothing(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	idle := func() bool { return len(r.svc.uploads) == 0 }
+	r := startGateway(t, nil)
+	idle := func() bool { return len(r.svc.uploadSlots) == 0 }
 	for _, head := range []string{
 		"Content-Type: application/pdf\r\nContent-Length: 1000000\r\n\r\n",
 		"Content-Type: application/pdf\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n",
@@ -347,13 +369,13 @@ func TestUploadThatTheClientAbandonsLeavesNothing(t *testing.T) {
 		eventually(t, "the upload has begun", func() bool { return !idle() })
 		conn.Close()
 		eventually(t, "the upload has ended", idle)
-		r.wantNothing()
+		r.wantNoJobs()
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	pr, pw := io.Pipe()
 	done := make(chan error)
 	go func() {
-		_, err := rpcAPI{r.rpc}.upload(ctx, upload{data: pr})
+		_, err := rpcAPI{r.rpc}.upload(ctx, testUpload{data: pr})
 		done <- err
 	}()
 	if _, err := pw.Write([]byte("%PDF")); err != nil {
@@ -366,13 +388,13 @@ func TestUploadThatTheClientAbandonsLeavesNothing(t *testing.T) {
 		t.Error("the cancelled upload succeeded")
 	}
 	eventually(t, "the upload has ended", idle)
-	r.wantNothing()
+	r.wantNoJobs()
 }
 
 func TestUploadThatStandsStillIsEnded(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(s *setup) { s.cfg.StallTimeout = 300 * time.Millisecond })
-	for _, a := range []api{rpcAPI{r.rpc}, restAPI{r, true, ""}, restAPI{r, false, ""}} {
+	r := startGateway(t, func(s *fixtureOptions) { s.cfg.StallTimeout = 300 * time.Millisecond })
+	for _, a := range []testAPI{rpcAPI{r.rpc}, restAPI{r, true, ""}, restAPI{r, false, ""}} {
 		pr, pw := io.Pipe()
 		released := make(chan struct{})
 		go func() {
@@ -383,19 +405,19 @@ func TestUploadThatStandsStillIsEnded(t *testing.T) {
 		if rpc, ok := a.(rpcAPI); ok {
 			a = stalledRPC{rpc}
 		}
-		_, err := a.upload(t.Context(), upload{data: pr, filename: "a"})
+		_, err := a.upload(t.Context(), testUpload{data: pr, filename: "a"})
 		close(released)
 		pr.Close()
 		checkError(t, err, requestTimeout)
-		eventually(t, "the upload has ended", func() bool { return len(r.svc.uploads) == 0 })
-		r.wantNothing()
+		eventually(t, "the upload has ended", func() bool { return len(r.svc.uploadSlots) == 0 })
+		r.wantNoJobs()
 	}
 }
 
 // stalledRPC sends the metadata and nothing more.
 type stalledRPC struct{ rpcAPI }
 
-func (a stalledRPC) upload(ctx context.Context, _ upload) (*inkstreamv1.Job, error) {
+func (a stalledRPC) upload(ctx context.Context, _ testUpload) (*inkstreamv1.Job, error) {
 	stream, err := a.c.UploadDocument(ctx)
 	if err != nil {
 		return nil, err
@@ -410,7 +432,7 @@ func (a stalledRPC) upload(ctx context.Context, _ upload) (*inkstreamv1.Job, err
 
 func TestGRPCUploadRefusesBadMessages(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	meta := &inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{Metadata: &inkstreamv1.UploadMetadata{}}}
 	data := func(n int) *inkstreamv1.UploadDocumentRequest {
 		return &inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Data{Data: make([]byte, n)}}
@@ -426,7 +448,8 @@ func TestGRPCUploadRefusesBadMessages(t *testing.T) {
 		{"metadata twice", []*inkstreamv1.UploadDocumentRequest{meta, data(4), meta}, fault.InvalidArgument},
 		{"message without a part", []*inkstreamv1.UploadDocumentRequest{meta, {}}, fault.InvalidArgument},
 		{"more than 1 MiB in a message", []*inkstreamv1.UploadDocumentRequest{meta, data(1<<20 + 1)}, fault.InvalidArgument},
-		{"1 MiB in a message, empty ones between", []*inkstreamv1.UploadDocumentRequest{meta, data(0), data(1 << 20), data(0)}, ""},
+		{"1 MiB in a message, empty ones between",
+			[]*inkstreamv1.UploadDocumentRequest{meta, data(0), data(1 << 20), data(0)}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stream, err := r.rpc.UploadDocument(t.Context())
@@ -446,15 +469,15 @@ func TestGRPCUploadRefusesBadMessages(t *testing.T) {
 
 func TestUploadSurvivesFullQueue(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(s *setup) {
-		s.bus = bustest.Provisioned(t, bus.Topology{MaxTasks: 1})
+	r := startGateway(t, func(s *fixtureOptions) {
+		s.bus = bustest.NewWithTopology(t, bus.Topology{MaxTasks: 1})
 		s.cfg.MaxBacklog = 100 // as if the queue had filled up since the gateway looked
 	})
-	eachAPI(t, r, func(t *testing.T, a api) {
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		for range 2 {
-			v, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF")})
+			v, err := a.upload(t.Context(), testUpload{data: strings.NewReader("%PDF")})
 			checkError(t, err, "")
-			if _, err := r.env.Jobs.Load(t.Context(), job.DefaultTenant, job.ID(v.GetId())); err != nil {
+			if _, err := r.deps.Jobs.LoadRecord(t.Context(), job.DefaultTenant, job.ID(v.GetId())); err != nil {
 				t.Errorf("the accepted job has no record: %v", err)
 			}
 		}
@@ -479,9 +502,9 @@ func TestUploadWithFailingDiskIsRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := start(t, func(s *setup) {
+			r := startGateway(t, func(s *fixtureOptions) {
 				s.blobs = func(b *blob.Store) *blob.Store {
-					return blobtest.Faulty(b, func(op blobtest.Op, key string) blobtest.Fault {
+					return blobtest.NewFaultyStore(b, func(op blobtest.Op, key string) blobtest.Fault {
 						if op == tt.op && strings.HasSuffix(key, tt.key) {
 							return blobtest.Fault{Err: blobtest.ErrInjected, Lost: tt.lost}
 						}
@@ -489,10 +512,10 @@ func TestUploadWithFailingDiskIsRefused(t *testing.T) {
 					})
 				}
 			})
-			eachAPI(t, r, func(t *testing.T, a api) {
-				_, err := a.upload(t.Context(), upload{data: strings.NewReader("%PDF")})
+			eachAPI(t, r, func(t *testing.T, a testAPI) {
+				_, err := a.upload(t.Context(), testUpload{data: strings.NewReader("%PDF")})
 				checkError(t, err, fault.Unavailable)
-				r.wantNothing()
+				r.wantNoJobs()
 			})
 		})
 	}
@@ -502,8 +525,9 @@ func TestUploadWithFailingDiskIsRefused(t *testing.T) {
 func TestUploadIsNotHeld(t *testing.T) {
 	const size, allowed = 48 << 20, 22 << 20
 	defer debug.SetGCPercent(debug.SetGCPercent(40)) // what is garbage already counts little
-	r := start(t, nil)
-	for name, a := range map[string]api{"grpc": rpcAPI{r.rpc}, "rest form": restAPI{r, true, ""}, "rest raw": restAPI{r, false, ""}} {
+	r := startGateway(t, nil)
+	for name, a := range map[string]testAPI{"grpc": rpcAPI{r.rpc}, "rest form": restAPI{r, true, ""},
+		"rest raw": restAPI{r, false, ""}} {
 		t.Run(name, func(t *testing.T) {
 			runtime.GC()
 			var m runtime.MemStats
@@ -513,7 +537,7 @@ func TestUploadIsNotHeld(t *testing.T) {
 				runtime.ReadMemStats(&m)
 				peak = max(peak, m.HeapAlloc)
 			}}
-			v, err := a.upload(t.Context(), upload{data: watched})
+			v, err := a.upload(t.Context(), testUpload{data: watched})
 			checkError(t, err, "")
 			if v.GetSizeBytes() != size {
 				t.Errorf("got %d bytes, want %d", v.GetSizeBytes(), size)
@@ -549,7 +573,7 @@ func BenchmarkUpload(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer blobs.Close()
-	r := start(b, func(s *setup) { s.blobs = func(*blob.Store) *blob.Store { return blobs } })
+	r := startGateway(b, func(s *fixtureOptions) { s.blobs = func(*blob.Store) *blob.Store { return blobs } })
 	data := bytes.Repeat([]byte("%PDF-1.7"), 125_000)
 	b.SetBytes(int64(len(data)))
 	b.SetParallelism(20 / runtime.GOMAXPROCS(0))
@@ -559,7 +583,8 @@ func BenchmarkUpload(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			began := time.Now()
-			if _, err := (restAPI{r, true, ""}).upload(b.Context(), upload{data: bytes.NewReader(data), filename: "a.pdf"}); err != nil {
+			if _, err := (restAPI{r, true, ""}).upload(b.Context(),
+				testUpload{data: bytes.NewReader(data), filename: "a.pdf"}); err != nil {
 				b.Error(err)
 			}
 			mu.Lock()

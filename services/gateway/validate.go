@@ -12,12 +12,12 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// validator checks requests against the rules that the .proto files state. It is made when first used: that takes some milliseconds, which a
-// start can do without.
+// validator checks requests against the rules that the .proto files state. It is made when first used: that takes
+// some milliseconds, which a start can do without.
 var validator = sync.OnceValues(func() (protovalidate.Validator, error) { return protovalidate.New() })
 
-// validate checks a request. The error names the first field that breaks a rule, as the client named it.
-func validate(req any) error {
+// validateRequest checks a request. The error names the first field that breaks a rule, as the client named it.
+func validateRequest(req any) error {
 	m, ok := req.(proto.Message)
 	if !ok {
 		return nil
@@ -38,8 +38,9 @@ func validate(req any) error {
 	return nil
 }
 
-// timeOf returns a time that a client gave. JSON holds only those of the years 1 to 9999; a gRPC client can say any.
-func timeOf(field string, t *timestamppb.Timestamp) (time.Time, error) {
+// parseTimestamp returns a time that a client gave. JSON holds only those of the years 1 to 9999; a gRPC client
+// can say any.
+func parseTimestamp(field string, t *timestamppb.Timestamp) (time.Time, error) {
 	if t.CheckValid() != nil {
 		return time.Time{}, invalidField(fault.InvalidArgument, field, "%s: want a time of the years 1 to 9999", field)
 	}

@@ -19,16 +19,17 @@ import (
 )
 
 const (
-	// maxWatchers bounds the watches under way: each holds a connection and a goroutine. maxTenantWatchers bounds those of one tenant.
+	// maxWatchers bounds the watches under way: each holds a connection and a goroutine. maxTenantWatchers bounds those
+	// of one tenant.
 	maxWatchers, maxTenantWatchers = 4096, 3072
-	// watchPause is the least time between two looks at a job, so that a watcher gets at most ten messages a second.
-	watchPause = 100 * time.Millisecond
-	// watchPoll is how often a watched job is looked at without a sign that it changed, should a sign get lost.
-	watchPoll = 5 * time.Second
+	// minWatchInterval is the least time between two looks at a job, so that a watcher gets at most ten messages a second.
+	minWatchInterval = 100 * time.Millisecond
+	// watchPollInterval is how often a watched job is looked at without a sign that it changed, should a sign get lost.
+	watchPollInterval = 5 * time.Second
 	// watchRetry is the wait before another try when the broker is away.
 	watchRetry = time.Second
-	// watchLoad bounds one look at a job.
-	watchLoad = 5 * time.Second
+	// watchLoadTimeout bounds one look at a job.
+	watchLoadTimeout = 5 * time.Second
 )
 
 // watchedKeys are the keys of the job bucket that say something about a job: job.<tenant>.<id> and prog.<tenant>.<id>.
@@ -38,15 +39,15 @@ var watchedKeys = []string{"job.*.*", "prog.*.*"}
 //
 //	bucket ──> listen ──touch──> topic of a job (one look per change) ──wait──> watcher, watcher, …
 //
-// A topic exists while its job has watchers. It keeps the newest view only, so a slow watcher holds up nobody and costs no memory: it
-// finds the newest view when it comes for it.
+// A topic exists while its job has watchers. It keeps the newest view only, so a slow watcher delays nothing and
+// costs no memory: it finds the newest view when it comes for it.
 type hub struct {
 	load     func(context.Context, jobRef) (*inkstreamv1.Job, error)
 	log      *slog.Logger
 	stopping <-chan struct{}
 	// perClient bounds the watches from one address; 0 for no bound.
 	perClient int
-	tenants   shares         // of the tenants in watchers
+	tenants   tenantSlots    // of the tenants in watchers
 	running   sync.WaitGroup // the topics' goroutines
 
 	mu       sync.Mutex // guards what follows
@@ -55,9 +56,10 @@ type hub struct {
 	clients  map[string]int // watches by address
 }
 
-func newHub(load func(context.Context, jobRef) (*inkstreamv1.Job, error), log *slog.Logger, stopping <-chan struct{}) *hub {
+func newHub(load func(context.Context, jobRef) (*inkstreamv1.Job, error), log *slog.Logger,
+	stopping <-chan struct{}) *hub {
 	return &hub{load: load, log: log, stopping: stopping, topics: make(map[jobRef]*topic), clients: make(map[string]int),
-		tenants: shares{most: maxTenantWatchers}}
+		tenants: tenantSlots{maxPerTenant: maxTenantWatchers}}
 }
 
 // topic is a job that is being watched.
@@ -70,20 +72,20 @@ type topic struct {
 	view    *view
 	version int
 	err     error         // the topic has ended with it
-	news    chan struct{} // closed, and replaced, when something above changes
+	updated chan struct{} // closed, and replaced, when something above changes
 }
 
 // view is a job as it stood when its topic looked.
 type view struct {
 	job *inkstreamv1.Job
 	// event returns what shows it in an event stream. It is made for the first watcher that asks, and is the same for all.
-	event func() (event, error)
+	event func() (watchEvent, error)
 }
 
-// listen passes the bucket's changes on to the topics until ctx is done.
-func (h *hub) listen(ctx context.Context, b *bus.Bus) {
+// watchBucket passes the bucket's changes on to the topics until ctx is done.
+func (h *hub) watchBucket(ctx context.Context, b *bus.Bus) {
 	for ctx.Err() == nil {
-		err := h.follow(ctx, b)
+		err := h.followChanges(ctx, b)
 		if ctx.Err() != nil {
 			return
 		}
@@ -95,12 +97,13 @@ func (h *hub) listen(ctx context.Context, b *bus.Bus) {
 	}
 }
 
-func (h *hub) follow(ctx context.Context, b *bus.Bus) error {
-	kv, err := b.Jobs(ctx)
+func (h *hub) followChanges(ctx context.Context, b *bus.Bus) error {
+	kv, err := b.OpenJobBucket(ctx)
 	if err != nil {
 		return err
 	}
-	watch, err := kv.WatchFiltered(ctx, append([]string(nil), watchedKeys...), jetstream.UpdatesOnly(), jetstream.MetaOnly())
+	watch, err := kv.WatchFiltered(ctx, append([]string(nil), watchedKeys...), jetstream.UpdatesOnly(),
+		jetstream.MetaOnly())
 	if err != nil {
 		return err
 	}
@@ -108,7 +111,7 @@ func (h *hub) follow(ctx context.Context, b *bus.Bus) error {
 		// The connection may be gone, and the watch with it.
 		_ = watch.Stop()
 	}()
-	h.touchAll() // for what happened while nobody listened
+	h.notifyAllTopics() // for what happened while no watch was open
 	for {
 		select {
 		case <-ctx.Done():
@@ -120,15 +123,15 @@ func (h *hub) follow(ctx context.Context, b *bus.Bus) error {
 			if entry == nil {
 				continue // a mark between old entries and new ones
 			}
-			if ref, ok := refOfKey(entry.Key()); ok {
-				h.touch(ref)
+			if ref, ok := jobRefOfKey(entry.Key()); ok {
+				h.notifyTopic(ref)
 			}
 		}
 	}
 }
 
-// refOfKey returns the job that a key of the bucket is about.
-func refOfKey(key string) (jobRef, bool) {
+// jobRefOfKey returns the job that a key of the bucket is about.
+func jobRefOfKey(key string) (jobRef, bool) {
 	parts := strings.Split(key, ".")
 	if len(parts) != 3 {
 		return jobRef{}, false
@@ -136,57 +139,60 @@ func refOfKey(key string) (jobRef, bool) {
 	return jobRef{parts[1], job.ID(parts[2])}, true
 }
 
-func (h *hub) touch(ref jobRef) {
+func (h *hub) notifyTopic(ref jobRef) {
 	h.mu.Lock()
 	t := h.topics[ref]
 	h.mu.Unlock()
 	if t != nil {
-		t.touch()
+		t.markChanged()
 	}
 }
 
-func (h *hub) touchAll() {
+func (h *hub) notifyAllTopics() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range h.topics {
-		t.touch()
+		t.markChanged()
 	}
 }
 
-// wait returns when the goroutines of all topics have ended; their watchers must be gone.
-func (h *hub) wait() { h.running.Wait() }
+// waitForTopics returns when the goroutines of all topics have ended; their watchers must be gone.
+func (h *hub) waitForTopics() { h.running.Wait() }
 
-// join returns the topic of a job for one more watcher, who calls leave in the end.
-func (h *hub) join(ctx context.Context, ref jobRef) (t *topic, leave func(), err error) {
+// joinTopic returns the topic of a job for one more watcher, who calls leave in the end.
+func (h *hub) joinTopic(ctx context.Context, ref jobRef) (t *topic, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.watchers >= maxWatchers || !h.tenants.take(ref.tenant) {
+	if h.watchers >= maxWatchers || !h.tenants.acquireSlot(ref.tenant) {
 		return nil, nil, fault.New(fault.QueueFull, "the server has as many watches under way as it takes; try later")
 	}
-	client := clientOf(ctx)
+	client := clientIPFromContext(ctx)
 	if client != "" && h.perClient > 0 && h.clients[client] >= h.perClient {
-		h.tenants.give(ref.tenant)
-		return nil, nil, fault.New(fault.QueueFull, "%d watches are under way from this address, which is as many as the server takes", h.perClient)
+		h.tenants.releaseSlot(ref.tenant)
+		return nil, nil, fault.New(fault.QueueFull,
+			"%d watches are under way from this address, which is as many as the server takes", h.perClient)
 	}
 	t = h.topics[ref]
-	if t == nil || t.ended() {
+	if t == nil || t.hasEnded() {
 		// The topic's life is not that of the request which happens to start it.
 		life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		t = &topic{changed: make(chan struct{}, 1), cancel: cancel, news: make(chan struct{})}
+		t = &topic{changed: make(chan struct{}, 1), cancel: cancel, updated: make(chan struct{})}
 		h.topics[ref] = t
-		h.running.Go(func() { t.run(life, func(ctx context.Context) (*inkstreamv1.Job, error) { return h.load(ctx, ref) }) })
+		h.running.Go(func() {
+			t.keepUpdated(life, func(ctx context.Context) (*inkstreamv1.Job, error) { return h.load(ctx, ref) })
+		})
 	}
 	h.watchers++
 	h.clients[client]++
 	t.watchers++
-	return t, func() { h.leave(ref, t, client) }, nil
+	return t, func() { h.leaveTopic(ref, t, client) }, nil
 }
 
-func (h *hub) leave(ref jobRef, t *topic, client string) {
+func (h *hub) leaveTopic(ref jobRef, t *topic, client string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.watchers--
-	h.tenants.give(ref.tenant)
+	h.tenants.releaseSlot(ref.tenant)
 	if h.clients[client]--; h.clients[client] == 0 {
 		delete(h.clients, client)
 	}
@@ -199,36 +205,36 @@ func (h *hub) leave(ref jobRef, t *topic, client string) {
 	}
 }
 
-// touch leaves a sign that the job may have changed. One sign is as good as many.
-func (t *topic) touch() {
+// markChanged leaves a sign that the job may have changed. One sign is as good as many.
+func (t *topic) markChanged() {
 	select {
 	case t.changed <- struct{}{}:
 	default:
 	}
 }
 
-// run keeps the view up to date until the job has ended, is gone, or ctx is done.
-func (t *topic) run(ctx context.Context, load func(context.Context) (*inkstreamv1.Job, error)) {
-	poll := time.NewTicker(watchPoll)
+// keepUpdated keeps the view up to date until the job has ended, is gone, or ctx is done.
+func (t *topic) keepUpdated(ctx context.Context, load func(context.Context) (*inkstreamv1.Job, error)) {
+	poll := time.NewTicker(watchPollInterval)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		look, cancel := context.WithTimeout(ctx, watchLoad)
+		look, cancel := context.WithTimeout(ctx, watchLoadTimeout)
 		v, err := load(look)
 		cancel()
-		pause := watchPause
+		pause := minWatchInterval
 		switch {
 		case err == nil:
-			t.publish(v)
-			if final(v) {
+			t.publishView(v)
+			if isFinalView(v) {
 				return
 			}
-		case isGone(err) || !t.started():
+		case isJobGone(err) || !t.hasView():
 			// A watch that cannot even begin says so; one that is under way outlasts the broker's absence.
-			t.end(err)
+			t.endWithError(err)
 			return
 		default:
 			pause = watchRetry
-			t.touch()
+			t.markChanged()
 		}
 		select {
 		case <-ctx.Done():
@@ -243,66 +249,68 @@ func (t *topic) run(ctx context.Context, load func(context.Context) (*inkstreamv
 	}
 }
 
-// isGone reports whether err means that there is no job to watch.
-func isGone(err error) bool {
+// isJobGone reports whether err means that there is no job to watch.
+func isJobGone(err error) bool {
 	c := fault.CodeOf(err)
 	return c == fault.JobNotFound || c == jobDeleted || c == jobExpired
 }
 
-// publish makes v the newest view, unless it says nothing new.
-func (t *topic) publish(v *inkstreamv1.Job) {
+// publishView makes v the newest view, unless it says nothing new.
+func (t *topic) publishView(v *inkstreamv1.Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.view != nil && proto.Equal(t.view.job, v) {
 		return
 	}
-	t.view = &view{job: v, event: sync.OnceValues(func() (event, error) { return jobEvent(v) })}
+	t.view = &view{job: v, event: sync.OnceValues(func() (watchEvent, error) { return newJobEvent(v) })}
 	t.version++
-	t.tell()
+	t.wakeWatchers()
 }
 
-func (t *topic) end(err error) {
+func (t *topic) endWithError(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.err = err
-	t.tell()
+	t.wakeWatchers()
 }
 
-// tell wakes those who wait. The caller holds mu.
-func (t *topic) tell() {
-	close(t.news)
-	t.news = make(chan struct{})
+// wakeWatchers wakes those who wait. The caller holds mu.
+func (t *topic) wakeWatchers() {
+	close(t.updated)
+	t.updated = make(chan struct{})
 }
 
-func (t *topic) started() bool {
+func (t *topic) hasView() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.view != nil
 }
 
-func (t *topic) ended() bool {
+func (t *topic) hasEnded() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.err != nil || t.view != nil && final(t.view.job)
+	return t.err != nil || t.view != nil && isFinalView(t.view.job)
 }
 
-// newest returns the newest view and its version, or a channel that is closed when there is one beyond seen.
-func (t *topic) newest(seen int) (v *view, version int, news <-chan struct{}, err error) {
+// newestView returns the newest view and its version, or a channel that is closed when there is one beyond seen.
+func (t *topic) newestView(seen int) (v *view, version int, news <-chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.version > seen {
 		return t.view, t.version, nil, nil
 	}
-	return nil, seen, t.news, t.err
+	return nil, seen, t.updated, t.err
 }
 
-// final reports whether the job has ended.
-func final(v *inkstreamv1.Job) bool { return job.State(v.GetState().String()).Final() }
+// isFinalView reports whether the job has ended.
+func isFinalView(v *inkstreamv1.Job) bool { return job.State(v.GetState().String()).HasEnded() }
 
-// watch calls send with the job now and at every change, the newest state only, until it has ended; then it returns nil. While nothing
-// changes it calls idle every so often; zero means never. Views are shared between watchers: send must not change them.
-func (h *hub) watch(ctx context.Context, ref jobRef, send func(*view) error, every time.Duration, idle func() error) error {
-	t, leave, err := h.join(ctx, ref)
+// watchJob calls send with the job now and at every change, the newest state only, until it has ended; then it
+// returns nil. While nothing changes it calls idle every so often; zero means never. Views are shared between
+// watchers: send must not change them.
+func (h *hub) watchJob(ctx context.Context, ref jobRef, send func(*view) error, every time.Duration,
+	idle func() error) error {
+	t, leave, err := h.joinTopic(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -314,13 +322,13 @@ func (h *hub) watch(ctx context.Context, ref jobRef, send func(*view) error, eve
 		beat = tick.C
 	}
 	for seen := 0; ; {
-		v, version, news, err := t.newest(seen)
+		v, version, news, err := t.newestView(seen)
 		if err != nil {
 			return err
 		}
 		if v != nil {
 			seen = version
-			if err := send(v); err != nil || final(v.job) {
+			if err := send(v); err != nil || isFinalView(v.job) {
 				return err
 			}
 			continue
@@ -343,11 +351,11 @@ func (h *hub) watch(ctx context.Context, ref jobRef, send func(*view) error, eve
 // WatchJob sends the job now and at every change until it has ended.
 func (s *Service) WatchJob(req *inkstreamv1.WatchJobRequest, stream grpc.ServerStreamingServer[inkstreamv1.Job]) error {
 	ctx := stream.Context()
-	ref, err := refOf(ctx, req.GetId())
+	ref, err := parseJobRef(ctx, req.GetId())
 	if err != nil {
 		return err
 	}
-	return s.hub.watch(ctx, ref, func(v *view) error {
-		return s.sent(func() error { return stream.Send(v.job) })
+	return s.hub.watchJob(ctx, ref, func(v *view) error {
+		return s.sendWithTimeout(func() error { return stream.Send(v.job) })
 	}, 0, nil)
 }

@@ -19,42 +19,44 @@ const (
 	ndjsonType      = "application/x-ndjson"
 	// sseHeartbeat is how often an idle event stream gets a comment, so that no proxy takes it for dead.
 	sseHeartbeat = 15 * time.Second
-	// lastEvent and the number of a run are the id of the event that ends a stream. A browser that connects again with it is told to stop, unless the
-	// job runs again.
-	lastEvent = "end-"
-	// lastEventParameter is where clients that imitate a browser's event streams say what they have seen, for want of the header.
+	// endEventPrefix and the number of a run are the id of the event that ends a stream. A browser that connects again
+	// with it is told to stop, unless the job runs again.
+	endEventPrefix = "end-"
+	// lastEventParameter is where clients that imitate a browser's event streams say what they have seen, for want of
+	// the header.
 	lastEventParameter = "lastEventId"
 )
 
-// restWatch is GET /v1/jobs/{id}/watch: server-sent events for those who ask for them, else one JSON object a line.
-func (s *Service) restWatch(w http.ResponseWriter, r *http.Request) {
-	ref, err := refOf(r.Context(), r.PathValue("id"))
+// handleWatch is GET /v1/jobs/{id}/watch: server-sent events for those who ask for them, else one JSON object a
+// line.
+func (s *Service) handleWatch(w http.ResponseWriter, r *http.Request) {
+	ref, err := parseJobRef(r.Context(), r.PathValue("id"))
 	if err != nil {
 		s.writeError(w, r, "GET watch", err)
 		return
 	}
-	sse := wantsEvents(r)
+	sse := acceptsEventStream(r)
 	seen := cmp.Or(r.Header.Get("Last-Event-Id"), r.URL.Query().Get(lastEventParameter))
 	out := &watchWriter{w: w, control: http.NewResponseController(w), sse: sse, seen: seen}
 	var idle func() error
 	every := time.Duration(0)
 	if sse {
-		every, idle = sseHeartbeat, func() error { return out.write([]byte(": still here\n\n")) }
+		every, idle = sseHeartbeat, func() error { return out.writeBytes([]byte(": still here\n\n")) }
 	}
-	err = s.hub.watch(r.Context(), ref, out.send, every, idle)
+	err = s.hub.watchJob(r.Context(), ref, out.sendJob, every, idle)
 	switch {
 	case err == nil:
 	case !out.started:
 		s.writeError(w, r, "GET watch", err)
 	default:
-		st := s.report(r.Context(), "GET watch", err)
+		st := s.reportError(r.Context(), "GET watch", err)
 		// The stream is under way, so the error goes into it; a client that hung up has no use for it.
-		_ = out.put(newEvent("error", "", encodeError(r.Context(), st)))
+		_ = out.writeEvent(newWatchEvent("error", "", encodeStatus(r.Context(), st)))
 	}
 }
 
-// wantsEvents reports whether the client asks for server-sent events.
-func wantsEvents(r *http.Request) bool {
+// acceptsEventStream reports whether the client asks for server-sent events.
+func acceptsEventStream(r *http.Request) bool {
 	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		if media, _, err := mime.ParseMediaType(part); err == nil && media == eventStreamType {
 			return true
@@ -72,37 +74,37 @@ type watchWriter struct {
 	seen    string // the id of the last event that the client has from an earlier connection
 }
 
-// send writes a job.
-func (o *watchWriter) send(v *view) error {
+// sendJob writes a job.
+func (o *watchWriter) sendJob(v *view) error {
 	e, err := v.event()
 	if err != nil {
 		return err
 	}
 	if o.sse && e.id == o.seen {
 		o.seen = ""
-		if strings.HasPrefix(e.id, lastEvent) {
+		if strings.HasPrefix(e.id, endEventPrefix) {
 			o.started = true
 			o.w.WriteHeader(http.StatusNoContent) // the one answer that keeps a browser from connecting again
 			return nil
 		}
-		return o.write([]byte(": nothing new\n\n"))
+		return o.writeBytes([]byte(": nothing new\n\n"))
 	}
 	o.seen = ""
-	return o.put(e)
+	return o.writeEvent(e)
 }
 
-// put writes an event.
-func (o *watchWriter) put(e event) error {
+// writeEvent writes an event.
+func (o *watchWriter) writeEvent(e watchEvent) error {
 	if o.sse {
-		return o.write(e.text)
+		return o.writeBytes(e.text)
 	}
-	return o.write(e.line)
+	return o.writeBytes(e.line)
 }
 
-// write sends bytes, before the first of them the answer's header.
-func (o *watchWriter) write(p []byte) error {
+// writeBytes sends bytes, before the first of them the answer's header.
+func (o *watchWriter) writeBytes(p []byte) error {
 	if o.started {
-		return o.flush(p)
+		return o.writeAndFlush(p)
 	}
 	o.started = true
 	h := o.w.Header()
@@ -112,28 +114,28 @@ func (o *watchWriter) write(p []byte) error {
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // proxies that know it pass the events on at once
-	// Writing a header takes more stack than all that a watch does afterwards, and what a stack has grown to stays for long with a goroutine that
-	// idles. So this goroutine lets another do it.
+	// Writing a header takes more stack than all that a watch does afterwards, and what a stack has grown to stays for
+	// long with a goroutine that idles. So this goroutine lets another do it.
 	done := make(chan error, 1)
-	go func() { done <- o.flush(p) }()
+	go func() { done <- o.writeAndFlush(p) }()
 	return <-done
 }
 
-func (o *watchWriter) flush(p []byte) error {
+func (o *watchWriter) writeAndFlush(p []byte) error {
 	if _, err := o.w.Write(p); err != nil {
 		return err
 	}
 	return o.control.Flush()
 }
 
-// event is what a watch tells its client.
-type event struct {
+// watchEvent is what a watch tells its client.
+type watchEvent struct {
 	id   string
 	text []byte // as a server-sent event
 	line []byte // its JSON alone, as a line
 }
 
-func newEvent(kind, id string, data []byte) event {
+func newWatchEvent(kind, id string, data []byte) watchEvent {
 	text := fmt.Appendf(nil, "event: %s\n", kind)
 	if id != "" {
 		text = fmt.Appendf(text, "id: %s\n", id)
@@ -141,20 +143,20 @@ func newEvent(kind, id string, data []byte) event {
 	text = append(text, "data: "...)
 	start := len(text)
 	text = append(append(text, data...), "\n\n"...)
-	return event{id, text, text[start : len(text)-1]}
+	return watchEvent{id, text, text[start : len(text)-1]}
 }
 
-// jobEvent returns the event that shows a job.
-func jobEvent(v *inkstreamv1.Job) (event, error) {
+// newJobEvent returns the event that shows a job.
+func newJobEvent(v *inkstreamv1.Job) (watchEvent, error) {
 	data, err := encodeJSON(v)
 	if err != nil {
-		return event{}, err
+		return watchEvent{}, err
 	}
-	id := lastEvent + strconv.Itoa(int(v.GetRun()))
-	if !final(v) {
+	id := endEventPrefix + strconv.Itoa(int(v.GetRun()))
+	if !isFinalView(v) {
 		// The same state has the same id at every gateway, so that a client which connects again is not told what it knows.
 		sum := sha256.Sum256(data)
 		id = hex.EncodeToString(sum[:8])
 	}
-	return newEvent("job", id, data), nil
+	return newWatchEvent("job", id, data), nil
 }

@@ -20,20 +20,20 @@ import (
 
 func TestWatchFollowsJobToItsEnd(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	eachAPI(t, r, func(t *testing.T, a api) {
+	r := startGateway(t, nil)
+	eachAPI(t, r, func(t *testing.T, a testAPI) {
 		rec := r.newJob(nil)
 		var seen []string
 		err := a.watch(t.Context(), string(rec.ID), func(v *inkstreamv1.Job) bool {
 			seen = append(seen, fmt.Sprintf("%s %d", v.GetState(), v.GetPagesDone()))
 			switch len(seen) {
 			case 1:
-				r.update(rec, func(rec *job.Record) error { running(rec); return nil })
+				r.update(rec, func(rec *job.Record) error { setRunning(rec); return nil })
 			case 2:
 				rec.PageCount = 5
 				r.progressOf(rec)
 			case 3:
-				r.update(rec, fail(job.Failed, fault.DocumentTimeout))
+				r.update(rec, setFailed(job.Failed, fault.DocumentTimeout))
 			}
 			return true
 		})
@@ -43,7 +43,8 @@ func TestWatchFollowsJobToItsEnd(t *testing.T) {
 		}
 		// A watch of a job that has ended says so and ends.
 		n := 0
-		err = a.watch(t.Context(), string(rec.ID), func(v *inkstreamv1.Job) bool { n++; return v.GetState() == inkstreamv1.Job_FAILED })
+		err = a.watch(t.Context(), string(rec.ID),
+			func(v *inkstreamv1.Job) bool { n++; return v.GetState() == inkstreamv1.Job_FAILED })
 		if err != nil || n != 1 {
 			t.Errorf("saw %d states (%v), want the last one", n, err)
 		}
@@ -57,9 +58,9 @@ func TestWatchFollowsJobToItsEnd(t *testing.T) {
 
 func TestWatchAsEvents(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	rec := r.newJob(nil)
-	r.update(rec, fail(job.Rejected, fault.NotAPDF))
+	r.update(rec, setFailed(job.Rejected, fault.NotAPDF))
 	path := "/v1/jobs/" + string(rec.ID) + "/watch"
 	res, body := r.get(t, path, map[string]string{"Accept": "text/html, text/event-stream;q=0.9"})
 	if got := res.Header.Get("Content-Type"); got != eventStreamType {
@@ -68,13 +69,15 @@ func TestWatchAsEvents(t *testing.T) {
 	if !strings.HasPrefix(body, "event: job\nid: end-1\ndata: {\"id\":") || !strings.HasSuffix(body, "}\n\n") {
 		t.Errorf("got %q, want one event", body)
 	}
-	if res, _ := r.get(t, path, map[string]string{"Accept": eventStreamType, "Last-Event-ID": "end-1"}); res.StatusCode != 204 {
+	if res, _ := r.get(t, path, map[string]string{"Accept": eventStreamType,
+		"Last-Event-ID": "end-1"}); res.StatusCode != 204 {
 		t.Errorf("got %d for a browser that saw the end, want 204", res.StatusCode)
 	}
 	if res, _ := r.get(t, path+"?lastEventId=end-1", map[string]string{"Accept": eventStreamType}); res.StatusCode != 204 {
 		t.Errorf("got %d for what imitates a browser that saw the end, want 204", res.StatusCode)
 	}
-	if res, body := r.get(t, path, map[string]string{"Accept": eventStreamType, "Last-Event-ID": "end-2"}); res.StatusCode != 200 || body == "" {
+	if res, body := r.get(t, path, map[string]string{"Accept": eventStreamType,
+		"Last-Event-ID": "end-2"}); res.StatusCode != 200 || body == "" {
 		t.Errorf("got %d, %q for a browser that saw the end of another run, want the end of this one", res.StatusCode, body)
 	}
 	if res, _ := r.get(t, path, nil); res.Header.Get("Content-Type") != ndjsonType {
@@ -82,10 +85,10 @@ func TestWatchAsEvents(t *testing.T) {
 	}
 }
 
-func TestSlowWatcherHoldsUpNobody(t *testing.T) {
+func TestSlowWatcherDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.newJob(running)
+	r := startGateway(t, nil)
+	rec := r.newJob(setRunning)
 	// One watcher stops reading after the first state: its pipe is full until the end.
 	slow, err := r.rpc.WatchJob(t.Context(), &inkstreamv1.WatchJobRequest{Id: string(rec.ID)})
 	if err != nil {
@@ -97,7 +100,7 @@ func TestSlowWatcherHoldsUpNobody(t *testing.T) {
 	stuck, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { // and one that is stuck inside the server
-		_ = r.svc.hub.watch(t.Context(), jobRef{rec.Tenant, rec.ID}, func(*view) error {
+		_ = r.svc.hub.watchJob(t.Context(), jobRef{rec.Tenant, rec.ID}, func(*view) error {
 			select {
 			case stuck <- struct{}{}:
 			case <-release:
@@ -111,7 +114,8 @@ func TestSlowWatcherHoldsUpNobody(t *testing.T) {
 	quick := make([]int, 3)
 	for i := range quick {
 		wg.Go(func() {
-			err := restAPI{r, false, ""}.watch(t.Context(), string(rec.ID), func(*inkstreamv1.Job) bool { quick[i]++; return true })
+			err := restAPI{r, false, ""}.watch(t.Context(), string(rec.ID),
+				func(*inkstreamv1.Job) bool { quick[i]++; return true })
 			checkError(t, err, "")
 		})
 	}
@@ -126,7 +130,7 @@ func TestSlowWatcherHoldsUpNobody(t *testing.T) {
 			return nil
 		})
 	}
-	r.update(rec, fail(job.Failed, fault.DocumentTimeout))
+	r.update(rec, setFailed(job.Failed, fault.DocumentTimeout))
 	eventually(t, "the quick ones have seen the end", func() bool {
 		r.svc.hub.mu.Lock()
 		defer r.svc.hub.mu.Unlock()
@@ -155,17 +159,17 @@ func TestSlowWatcherHoldsUpNobody(t *testing.T) {
 	}
 }
 
-func TestManyChangesReachWatcherAsFew(t *testing.T) {
+func TestManyChangesAreCoalesced(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.newJob(running)
+	r := startGateway(t, nil)
+	rec := r.newJob(setRunning)
 	began, seen := time.Now(), 0
 	go func() {
 		for i := range 300 {
-			if _, err := r.env.Jobs.Update(t.Context(), rec.Tenant, rec.ID, func(rec *job.Record) error {
+			if _, err := r.deps.Jobs.UpdateRecord(t.Context(), rec.Tenant, rec.ID, func(rec *job.Record) error {
 				rec.Document.Title = fmt.Sprint(i)
 				if i == 299 {
-					return fail(job.Failed, fault.DocumentTimeout)(rec)
+					return setFailed(job.Failed, fault.DocumentTimeout)(rec)
 				}
 				return nil
 			}); err != nil {
@@ -175,18 +179,18 @@ func TestManyChangesReachWatcherAsFew(t *testing.T) {
 	}()
 	err := rpcAPI{r.rpc}.watch(t.Context(), string(rec.ID), func(*inkstreamv1.Job) bool { seen++; return true })
 	checkError(t, err, "")
-	if most := int(time.Since(began)/watchPause) + 2; seen > most {
+	if most := int(time.Since(began)/minWatchInterval) + 2; seen > most {
 		t.Errorf("saw %d states in %s, want at most %d", seen, time.Since(began), most)
 	}
 }
 
 func TestWatchEndsWhenServiceStops(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
-	rec := r.newJob(running)
+	r := startGateway(t, nil)
+	rec := r.newJob(setRunning)
 	var wg sync.WaitGroup
 	var begun sync.WaitGroup
-	for _, a := range []api{rpcAPI{r.rpc}, restAPI{r, false, ""}, restAPI{r, false, eventStreamType}} {
+	for _, a := range []testAPI{rpcAPI{r.rpc}, restAPI{r, false, ""}, restAPI{r, false, eventStreamType}} {
 		begun.Add(1)
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -206,10 +210,10 @@ func TestWatchEndsWhenServiceStops(t *testing.T) {
 	}
 }
 
-// A browser that connects again with the last event's id hears of what is new since, and of nothing else.
-func TestWatchGoesOnWhereItBrokeOff(t *testing.T) {
+// A browser that connects again with the last event's id receives what is new since, and nothing else.
+func TestWatchResumes(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	rec := r.newJob(nil)
 	watch := func(last string) (*http.Response, *bufio.Scanner) {
 		t.Helper()
@@ -247,8 +251,8 @@ func TestWatchGoesOnWhereItBrokeOff(t *testing.T) {
 	res, lines = watch(last)
 	defer res.Body.Close()
 	next(lines, ": nothing new", "data:")
-	r.update(rec, func(rec *job.Record) error { running(rec); return nil })
-	if id := next(lines, "id: ", ""); id == last || strings.HasPrefix(id, lastEvent) {
+	r.update(rec, func(rec *job.Record) error { setRunning(rec); return nil })
+	if id := next(lines, "id: ", ""); id == last || strings.HasPrefix(id, endEventPrefix) {
 		t.Errorf("the next event has the id %q, want one of its own", id)
 	}
 	if data := next(lines, "data: ", ""); !strings.Contains(data, `"RUNNING"`) {
@@ -264,10 +268,10 @@ func TestWatchGoesOnWhereItBrokeOff(t *testing.T) {
 // However many watch, the broker sees one consumer of the jobs' bucket.
 func TestWatchesShareASubscription(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	consumers := func() int {
 		t.Helper()
-		stream, err := r.env.Bus.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)
+		stream, err := r.deps.Bus.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,10 +288,11 @@ func TestWatchesShareASubscription(t *testing.T) {
 			first := sync.OnceFunc(open.Done)
 			defer first()
 			// The error is that of the end.
-			_ = []api{rpcAPI{r.rpc}, restAPI{r, false, eventStreamType}}[i%2].watch(ctx, string(rec.ID), func(*inkstreamv1.Job) bool {
-				first()
-				return true
-			})
+			_ = []testAPI{rpcAPI{r.rpc}, restAPI{r, false, eventStreamType}}[i%2].watch(ctx, string(rec.ID),
+				func(*inkstreamv1.Job) bool {
+					first()
+					return true
+				})
 		})
 	}
 	open.Wait()
@@ -298,21 +303,21 @@ func TestWatchesShareASubscription(t *testing.T) {
 	over.Wait()
 }
 
-// A browser that saw a run's end, and connects again once the next run is under way, hears of that one.
+// A browser that saw a run's end, and connects again once the next run is under way, receives that run's events.
 func TestWatchGoesOnInTheNextRun(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil)
+	r := startGateway(t, nil)
 	rec := r.newJob(nil)
-	r.update(rec, fail(job.Failed, fault.Internal))
+	r.update(rec, setFailed(job.Failed, fault.Internal))
 	path := "/v1/jobs/" + string(rec.ID)
 	headers := map[string]string{"Accept": eventStreamType, "Last-Event-ID": "end-1"}
 	if res, _ := r.get(t, path+"/watch", headers); res.StatusCode != http.StatusNoContent {
 		t.Fatalf("got %d for a browser that saw the end, want 204", res.StatusCode)
 	}
-	if _, err := r.env.Retry(t.Context(), rec.Tenant, rec.ID, true); err != nil {
+	if _, err := r.deps.RetryJob(t.Context(), rec.Tenant, rec.ID, true); err != nil {
 		t.Fatal(err)
 	}
-	r.update(rec, fail(job.Failed, fault.Internal))
+	r.update(rec, setFailed(job.Failed, fault.Internal))
 	res, body := r.get(t, path+"/watch", headers)
 	if res.StatusCode != http.StatusOK || !strings.Contains(body, "id: end-2\n") {
 		t.Errorf("got %d, %q for a browser that saw the first run's end, want the second's", res.StatusCode, body)

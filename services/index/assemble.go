@@ -16,78 +16,81 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// assembly is a run's artifacts in the making. The stored pages are gone through twice, one at a time: once for the evidence that the rules
-// of the whole document need, once to write. So memory is bounded by a page, a few hundred bytes for each, and what is held between the two.
+// assembly is a run's artifacts in the making. The stored pages are gone through twice, one at a time: once for the
+// evidence that the rules of the whole document need, once to write. So memory is bounded by a page, a few hundred
+// bytes for each, and what is held between the two.
 type assembly struct {
-	st    *steps
-	job   *job.Record
-	snap  *stage.Snapshot
-	facts facts
-	plan  *document.Plan
-	carry carrier
-	out   []sink
-	open  []*blob.Writer
+	st        *steps
+	job       *job.Record
+	snap      *stage.Snapshot
+	facts     documentFacts
+	plan      *document.Plan
+	runCopier runCopier
+	sinks     []pageSink
+	writers   []*blob.Writer
 	// recognised counts the pages with words that were recognised.
-	recognised int
-	images     map[string]string // names of images by the digest of their bytes
-	named      map[string]bool   // names that pages refer to
-	pages      []pageFacts
-	held       map[int][]byte // stored pages that observe has read, for write
-	heldBytes  int
+	recognised       int
+	imageNames       map[string]string // names of images by the digest of their bytes
+	referencedImages map[string]bool   // names that pages refer to
+	pages            []pageFacts
+	heldPages        map[int][]byte // stored pages that observe has read, for write
+	heldBytes        int
 }
 
-// mostHeld bounds the stored pages that are held: those of an ordinary document are read once, those of a long one mostly twice.
-const mostHeld = 4 << 20
+// maxHeldBytes bounds the stored pages that are held: those of an ordinary document are read once, those of a long
+// one mostly twice.
+const maxHeldBytes = 4 << 20
 
-// sink is an artifact that grows page by page.
-type sink struct {
+// pageSink is an artifact that grows page by page.
+type pageSink struct {
 	page  func(*inkstreamv1.Page) error
 	close func() error
 }
 
-// facts are what ingest found out about the document.
-type facts struct {
+// documentFacts are what ingest found out about the document.
+type documentFacts struct {
 	// info is the document's facts with its outline, metadata what else it says of itself; both as JSON.
 	info, metadata json.RawMessage
 	outline        []*inkstreamv1.OutlineEntry
 	attachments    int
 }
 
-// assemble writes the artifacts that the job asks for.
-func (st *steps) assemble(ctx context.Context, s *stage.Snapshot) (a *assembly, err error) {
+// assembleArtifacts writes the artifacts that the job asks for.
+func (st *steps) assembleArtifacts(ctx context.Context, s *stage.Snapshot) (a *assembly, err error) {
 	a = &assembly{
-		st: st, job: s.Job, snap: s, carry: carrier{shelf{blobs: st.env.Blobs}}, images: map[string]string{}, named: map[string]bool{},
-		held: map[int][]byte{},
+		st: st, job: s.Job, snap: s, runCopier: runCopier{batchWriter{blobs: st.deps.Blobs}},
+		imageNames: map[string]string{}, referencedImages: map[string]bool{},
+		heldPages: map[int][]byte{},
 	}
 	defer func() {
-		for _, w := range a.open {
+		for _, w := range a.writers {
 			if err != nil {
 				_ = w.Abort() // err is what went wrong first; what stays behind is temporary
 			}
 		}
 	}()
-	if err := a.readFacts(ctx); err != nil {
+	if err := a.readDocumentFacts(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.observe(ctx); err != nil {
+	if err := a.gatherEvidence(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.start(ctx); err != nil {
+	if err := a.openArtifacts(ctx); err != nil {
 		return nil, err
 	}
 	for n := 1; n <= a.job.PageCount; n++ {
-		stage.Alive(ctx)
-		if err := a.write(ctx, n); err != nil {
+		stage.Heartbeat(ctx)
+		if err := a.writePage(ctx, n); err != nil {
 			return nil, fmt.Errorf("page %d: %w", n, err)
 		}
 	}
-	return a, a.finish(ctx)
+	return a, a.storeArtifacts(ctx)
 }
 
-// readFacts reads what ingest found out.
-func (a *assembly) readFacts(ctx context.Context) error {
+// readDocumentFacts reads what ingest found out.
+func (a *assembly) readDocumentFacts(ctx context.Context) error {
 	r := a.job
-	data, _, err := a.carry.read(ctx, r, func(run int) string { return job.InfoKey(r.Tenant, r.ID, run) })
+	data, _, err := a.runCopier.readAndCopy(ctx, r, func(run int) string { return job.InfoKey(r.Tenant, r.ID, run) })
 	if err != nil {
 		return fmt.Errorf("document facts: %w", err)
 	}
@@ -117,42 +120,43 @@ func (a *assembly) readFacts(ctx context.Context) error {
 	return nil
 }
 
-// observe gathers the evidence of all pages, takes over those of earlier runs, and decides about the document.
-func (a *assembly) observe(ctx context.Context) error {
+// gatherEvidence gathers the evidence of all pages, takes over those of earlier runs, and decides about the document.
+func (a *assembly) gatherEvidence(ctx context.Context) error {
 	evidence := make([]*document.Evidence, 0, a.job.PageCount)
 	for n := 1; n <= a.job.PageCount; n++ {
-		stage.Alive(ctx)
-		data, err := a.stored(ctx, n)
+		stage.Heartbeat(ctx)
+		data, err := a.readStoredPage(ctx, n)
 		if err != nil {
 			return fmt.Errorf("page %d: %w", n, err)
 		}
-		e, err := document.EvidenceOf(data)
+		e, err := document.DecodeEvidence(data)
 		if err != nil {
 			return fmt.Errorf("page %d: %w", n, err)
 		}
 		e.Number = n
-		if e.Recognised() {
+		if e.HasRecognisedWords() {
 			a.recognised++
 		}
 		evidence = append(evidence, e)
-		if a.heldBytes+len(data) <= mostHeld {
-			a.held[n] = data
+		if a.heldBytes+len(data) <= maxHeldBytes {
+			a.heldPages[n] = data
 			a.heldBytes += len(data)
 		}
 	}
-	if err := a.carry.flush(ctx); err != nil { // what was taken over is read again from its new place
+	if err := a.runCopier.flushBatch(ctx); err != nil { // what was taken over is read again from its new place
 		return err
 	}
 	a.plan = document.NewPlan(evidence, a.facts.outline)
 	// With it, a stored page says what the artifacts say.
-	return a.carry.put(ctx, blob.Object{Key: job.PlanKey(a.job.Tenant, a.job.ID, a.job.Run), Data: a.plan.Encode(a.job.PageCount)})
+	return a.runCopier.addBlob(ctx, blob.Object{Key: job.PlanKey(a.job.Tenant, a.job.ID, a.job.Run),
+		Data: a.plan.EncodePages(a.job.PageCount)})
 }
 
-// stored returns a page as it is stored. One that nobody asked for may have no result: it is empty.
-func (a *assembly) stored(ctx context.Context, n int) ([]byte, error) {
-	data, err := a.carry.page(ctx, a.job, n)
-	if errors.Is(err, blob.ErrNotFound) && a.snap.Progress.Outcome(n) == job.OutcomeSkipped {
-		return document.Store(&inkstreamv1.Page{Number: int32(n), Outcome: job.OutcomeSkipped})
+// readStoredPage returns a page as it is stored. A page that was not asked for may have no result: it is empty.
+func (a *assembly) readStoredPage(ctx context.Context, n int) ([]byte, error) {
+	data, err := a.runCopier.readPage(ctx, a.job, n)
+	if errors.Is(err, blob.ErrNotFound) && a.snap.Progress.PageOutcome(n) == job.OutcomeSkipped {
+		return document.EncodeObservedPage(&inkstreamv1.Page{Number: int32(n), Outcome: job.OutcomeSkipped})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
@@ -160,34 +164,34 @@ func (a *assembly) stored(ctx context.Context, n int) ([]byte, error) {
 	return data, nil
 }
 
-// write carries the decisions out on a page and writes it to every artifact.
-func (a *assembly) write(ctx context.Context, n int) error {
-	data, held := a.held[n]
-	delete(a.held, n)
+// writePage carries the decisions out on a page and writes it to every artifact.
+func (a *assembly) writePage(ctx context.Context, n int) error {
+	data, held := a.heldPages[n]
+	delete(a.heldPages, n)
 	if !held {
 		var err error
-		if data, err = a.stored(ctx, n); err != nil {
+		if data, err = a.readStoredPage(ctx, n); err != nil {
 			return err
 		}
 	}
-	p, err := document.Decode(data)
+	p, err := document.DecodePage(data)
 	if err != nil {
 		return err
 	}
 	p.Number = int32(n)
-	if a.nameImages(p) { // the stored page answers for the job as well, and shall name what is there
-		changed, err := document.Replace(data, p)
+	if a.unifyImageNames(p) { // the stored page answers for the job as well, so it must name what is there
+		changed, err := document.ReplacePage(data, p)
 		if err != nil {
 			return err
 		}
 		key := job.PageKey(a.job.Tenant, a.job.ID, a.job.Run, n)
-		if err := a.carry.put(ctx, blob.Object{Key: key, Data: changed}); err != nil {
+		if err := a.runCopier.addBlob(ctx, blob.Object{Key: key, Data: changed}); err != nil {
 			return err
 		}
 	}
-	a.plan.Apply(p)
-	a.pages = append(a.pages, factsOf(p))
-	for _, s := range a.out {
+	a.plan.ApplyTo(p)
+	a.pages = append(a.pages, newPageFacts(p))
+	for _, s := range a.sinks {
 		if err := s.page(p); err != nil {
 			return err
 		}
@@ -195,99 +199,100 @@ func (a *assembly) write(ctx context.Context, n int) error {
 	return nil
 }
 
-// nameImages has every copy of an image named after the first, and reports whether that changed the page.
-func (a *assembly) nameImages(p *inkstreamv1.Page) bool {
+// unifyImageNames has every copy of an image named after the first, and reports whether that changed the page.
+func (a *assembly) unifyImageNames(p *inkstreamv1.Page) bool {
 	changed := false
 	for _, img := range p.GetImages() {
-		if !imageName(img.GetName()) {
+		if !isImageName(img.GetName()) {
 			continue
 		}
 		if sum := img.GetSha256(); sum != "" {
-			if first, ok := a.images[sum]; !ok {
-				a.images[sum] = img.GetName()
+			if first, ok := a.imageNames[sum]; !ok {
+				a.imageNames[sum] = img.GetName()
 			} else if first != img.GetName() {
 				img.Name, changed = first, true
 			}
 		}
-		a.named[img.GetName()] = true
+		a.referencedImages[img.GetName()] = true
 	}
 	return changed
 }
 
-// finish writes the artifacts that are made of the whole, and stores all of them as one group, which costs the disk much less than one by one.
-func (a *assembly) finish(ctx context.Context) error {
-	for _, s := range a.out {
+// storeArtifacts writes the artifacts that are made of the whole, and stores all of them as one group, which costs
+// the disk much less than one by one.
+func (a *assembly) storeArtifacts(ctx context.Context) error {
+	for _, s := range a.sinks {
 		if err := s.close(); err != nil {
 			return err
 		}
 	}
-	made, err := a.pdfs(ctx)
+	made, err := a.writePDFs(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.metadata(ctx, made); err != nil {
+	if err := a.writeMetadata(ctx, made); err != nil {
 		return err
 	}
-	if err := a.carry.flush(ctx, a.open...); err != nil {
+	if err := a.runCopier.flushBatch(ctx, a.writers...); err != nil {
 		return fmt.Errorf("store artifacts: %w", err)
 	}
-	return a.dropImages(ctx) // the pages name none of them now
+	return a.removeUnusedImages(ctx) // the pages name none of them now
 }
 
-// dropImages removes images that no page names any more: the same bytes are there under another name.
-func (a *assembly) dropImages(ctx context.Context) error {
+// removeUnusedImages removes images that no page names any more: the same bytes are there under another name.
+func (a *assembly) removeUnusedImages(ctx context.Context) error {
 	folder := job.ArtifactFolder(a.job.Tenant, a.job.ID, a.job.Run)
 	var gone []string
-	for e, err := range a.st.env.Blobs.List(ctx, folder+"images/") {
+	for e, err := range a.st.deps.Blobs.ListBlobs(ctx, folder+"images/") {
 		if err != nil {
 			return fmt.Errorf("list images: %w", err)
 		}
-		if !a.named[strings.TrimPrefix(e.Key, folder)] {
+		if !a.referencedImages[strings.TrimPrefix(e.Key, folder)] {
 			gone = append(gone, e.Key)
 		}
 	}
 	for _, key := range gone {
-		if err := a.st.env.Blobs.Delete(ctx, key); err != nil {
+		if err := a.st.deps.Blobs.Delete(ctx, key); err != nil {
 			return fmt.Errorf("remove an image: %w", err)
 		}
 	}
 	return nil
 }
 
-// count returns how many artifacts the run has. Images that no page names do not count: another handler that ends the run as well may have taken one
-// over from an earlier run once more, and is about to drop it.
-func (a *assembly) count(ctx context.Context) (n int, err error) {
+// countArtifacts returns how many artifacts the run has. Images that no page names do not count: another handler that
+// ends the run as well may have taken one over from an earlier run once more, and is about to drop it.
+func (a *assembly) countArtifacts(ctx context.Context) (n int, err error) {
 	folder := job.ArtifactFolder(a.job.Tenant, a.job.ID, a.job.Run)
-	for e, err := range a.st.env.Blobs.List(ctx, folder) {
+	for e, err := range a.st.deps.Blobs.ListBlobs(ctx, folder) {
 		if err != nil {
 			return 0, fmt.Errorf("count artifacts: %w", err)
 		}
-		if name := strings.TrimPrefix(e.Key, folder); a.named[name] || !strings.HasPrefix(name, "images/") {
+		if name := strings.TrimPrefix(e.Key, folder); a.referencedImages[name] || !strings.HasPrefix(name, "images/") {
 			n++
 		}
 	}
 	return n, nil
 }
 
-// create opens an artifact that is written as a stream. It appears under its name when all of them are whole.
-func (a *assembly) create(ctx context.Context, name string) (*blob.Writer, error) {
+// createArtifact opens an artifact that is written as a stream. It appears under its name when all of them are whole.
+func (a *assembly) createArtifact(ctx context.Context, name string) (*blob.Writer, error) {
 	key := job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name)
-	w, err := a.st.env.Blobs.NewWriter(ctx, key, blob.PutOptions{})
+	w, err := a.st.deps.Blobs.NewWriter(ctx, key, blob.PutOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
-	a.open = append(a.open, w)
+	a.writers = append(a.writers, w)
 	return w, nil
 }
 
-// small stores an artifact that is at hand as a whole.
-func (a *assembly) small(ctx context.Context, name string, data []byte) error {
+// storeArtifact stores an artifact that is at hand as a whole.
+func (a *assembly) storeArtifact(ctx context.Context, name string, data []byte) error {
 	key := job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name)
-	return a.carry.put(ctx, blob.Object{Key: key, Data: data})
+	return a.runCopier.addBlob(ctx, blob.Object{Key: key, Data: data})
 }
 
-// about says which artifact an error is about.
-func about(name string, err error) error {
+// wrapArtifactError says which artifact an error is about.
+func wrapArtifactError(name string, err error) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}

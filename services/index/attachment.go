@@ -16,54 +16,58 @@ import (
 )
 
 var (
-	// errSkipped means that an attachment is left out because it cannot be read, errTooMuch that it is too large.
-	errSkipped = errors.New("the attachment is left out")
-	errTooMuch = errors.New("more than the attachments of a document may take")
+	// errAttachmentSkipped means that an attachment is left out because it cannot be read, errAttachmentTooLarge that it
+	// is too large.
+	errAttachmentSkipped  = errors.New("the attachment is left out")
+	errAttachmentTooLarge = errors.New("more than the attachments of a document may take")
 )
 
-// anyType is the media type of what a document brings along: it is nothing that a browser opens by itself.
-const anyType = "application/octet-stream"
+// attachmentType is the media type of what a document brings along: it is nothing that a browser opens by itself.
+const attachmentType = "application/octet-stream"
 
-// attachment stores one attachment, and returns its size.
-func (a *assembly) attachment(ctx context.Context, d *pdf.Document, n int, name string, most int64) (int64, error) {
-	w, err := a.st.env.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name), blob.PutOptions{ContentType: anyType})
+// storeAttachment stores one attachment, and returns its size.
+func (a *assembly) storeAttachment(ctx context.Context, d *pdf.Document, n int, name string,
+	most int64) (int64, error) {
+	w, err := a.st.deps.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name),
+		blob.PutOptions{ContentType: attachmentType})
 	if err != nil {
-		return 0, about("an attachment", err)
+		return 0, wrapArtifactError("an attachment", err)
 	}
-	err = d.Attachment(ctx, n, &limited{w: w, left: most})
+	err = d.WriteAttachment(ctx, n, &limitedWriter{w: w, left: most})
 	if err == nil {
-		return w.Size(), about("an attachment", w.Close())
+		return w.Size(), wrapArtifactError("an attachment", w.Close())
 	}
 	_ = w.Abort() // err is what went wrong first; what stays behind is temporary
 	_, known := errors.AsType[*fault.Error](err)
 	switch {
 	case ctx.Err() != nil:
-	case errors.Is(err, errTooMuch) || fault.CodeOf(err) == fault.EngineMemory:
-		return 0, errTooMuch
+	case errors.Is(err, errAttachmentTooLarge) || fault.CodeOf(err) == fault.EngineMemory:
+		return 0, errAttachmentTooLarge
 	case known && fault.KindOf(err) != fault.Busy:
-		return 0, errSkipped
+		return 0, errAttachmentSkipped
 	}
 	return 0, fmt.Errorf("attachment %d: %w", n, err)
 }
 
-// limited writes no more than it may.
-type limited struct {
+// limitedWriter writes no more than it may.
+type limitedWriter struct {
 	w    io.Writer
 	left int64
 }
 
 // Write implements io.Writer.
-func (l *limited) Write(p []byte) (int, error) {
+func (l *limitedWriter) Write(p []byte) (int, error) {
 	if int64(len(p)) > l.left {
-		return 0, errTooMuch
+		return 0, errAttachmentTooLarge
 	}
 	l.left -= int64(len(p))
 	return l.w.Write(p)
 }
 
-// cleanName makes a name that may stand in a key, a URL and a terminal of what a document calls an attachment: its last element, not long, with
-// an underscore for whatever is no ASCII letter or digit nor one of a few signs, and no stop first. metadata.json has the name as it was.
-func cleanName(name string) string {
+// cleanAttachmentName makes a name that may stand in a key, a URL and a terminal of what a document calls an
+// attachment: its last element, not long, with an underscore for whatever is no ASCII letter or digit nor one of a
+// few signs, and no stop first. metadata.json has the name as it was.
+func cleanAttachmentName(name string) string {
 	const longest = 80
 	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, ""), "\\", "/"))
 	var b strings.Builder

@@ -12,40 +12,42 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// Two handlers may end a run at the same time: when one counts the artifacts, the other may just have taken over an image from the run before that
-// neither of them keeps. Counted, it would be missing for ever.
-func TestOnlyWhatIsKeptIsCounted(t *testing.T) {
+// Two handlers may end a run at the same time: when one counts the artifacts, the other may just have taken over an
+// image from the run before that neither of them keeps. If that image were counted, the job would lack it permanently.
+func TestOnlyStoredArtifactsAreCounted(t *testing.T) {
 	t.Parallel()
 	st, ctx := newSteps(t), t.Context()
-	r := st.create(t, func(r *job.Record) {
+	r := st.createJob(t, func(r *job.Record) {
 		r.Run, r.BaseRun, r.Options.Artifacts = 2, 1, []job.Artifact{job.ArtifactText, job.ArtifactImages}
 	})
 	key := func(name string) string { return job.ArtifactKey(r.Tenant, r.ID, r.Run, name) }
-	page, err := document.Store(&inkstreamv1.Page{Number: 1, Outcome: job.OutcomeNative, Images: []*inkstreamv1.Image{{Name: "images/1-1.png"}}})
+	page, err := document.EncodeObservedPage(&inkstreamv1.Page{Number: 1, Outcome: job.OutcomeNative,
+		Images: []*inkstreamv1.Image{{Name: "images/1-1.png"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	blobs := st.env.Blobs
+	blobs := st.deps.Blobs
 	if err := blobs.PutAll(ctx, []blob.Object{
 		{Key: job.InfoKey(r.Tenant, r.ID, 2), Data: []byte("{}")}, {Key: job.PageKey(r.Tenant, r.ID, 2, 1), Data: page},
 		{Key: key("images/1-1.png"), Data: []byte("x")}, {Key: key("images/1-2.png"), Data: []byte("x")},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	st.env.Blobs = blobtest.Faulty(blobs, func(op blobtest.Op, prefix string) blobtest.Fault {
+	st.deps.Blobs = blobtest.NewFaultyStore(blobs, func(op blobtest.Op, prefix string) blobtest.Fault {
 		if op == blobtest.List && prefix == job.ArtifactFolder(r.Tenant, r.ID, r.Run) {
 			return blobtest.Fault{Err: blobs.PutBytes(ctx, key("images/1-2.png"), []byte("x"), "")} // by the other one
 		}
 		return blobtest.Fault{}
 	})
 	p := job.NewProgress(2, 1)
-	if _, err := p.Set([]job.Outcome{{Page: 1, Kind: job.OutcomeNative}}); err != nil {
+	if _, err := p.SetOutcomes([]job.Outcome{{Page: 1, Kind: job.OutcomeNative}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.finalise(ctx, &stage.Snapshot{Job: r, Progress: p, Started: time.Now()}); err != nil {
+	if err := st.finaliseRun(ctx, &stage.Snapshot{Job: r, Progress: p, Started: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	if rec, err := st.env.Jobs.Load(ctx, r.Tenant, r.ID); err != nil || rec.State != job.Succeeded || rec.Artifacts != 2 {
+	if rec, err := st.deps.Jobs.LoadRecord(ctx, r.Tenant, r.ID); err != nil || rec.State != job.Succeeded ||
+		rec.Artifacts != 2 {
 		t.Errorf("got %s with %d artifacts, %v, want text.txt and one image", rec.State, rec.Artifacts, err)
 	}
 }

@@ -25,16 +25,17 @@ import (
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
-// errVanished means that the results which were to be taken over are not there, or not all of them.
-var errVanished = errors.New("the results to take over are gone")
+// errResultsGone means that the results which were to be taken over are not there, or not all of them.
+var errResultsGone = errors.New("the results to take over are gone")
 
-// takeOver ends a job with the results of another one that had the same bytes and options: its blobs are copied, so that either job can be
-// deleted without the other, and its pages are indexed once more. Where the other job has no results any more, this one does the work itself.
-func (st *steps) takeOver(ctx context.Context, s *stage.Snapshot) error {
-	from, err := st.env.Jobs.Load(ctx, s.Job.Tenant, s.Job.DuplicateOf)
+// takeOverResults ends a job with the results of another one that had the same bytes and options: its blobs are
+// copied, so that either job can be deleted without the other, and its pages are indexed once more. Where the other
+// job has no results any more, this one does the work itself.
+func (st *steps) takeOverResults(ctx context.Context, s *stage.Snapshot) error {
+	from, err := st.deps.Jobs.LoadRecord(ctx, s.Job.Tenant, s.Job.DuplicateOf)
 	switch {
-	case errors.Is(err, job.ErrNotFound) || err == nil && !shareable(from):
-		return st.standAlone(ctx, s)
+	case errors.Is(err, job.ErrNotFound) || err == nil && !hasShareableResults(from):
+		return st.abandonTakeOver(ctx, s)
 	case err != nil:
 		return err
 	}
@@ -42,72 +43,78 @@ func (st *steps) takeOver(ctx context.Context, s *stage.Snapshot) error {
 	if err == nil {
 		// A job that goes is marked before anything of it goes: so what was copied is whole if it was not marked by now.
 		var now *job.Record
-		if now, err = st.env.Jobs.Load(ctx, from.Tenant, from.ID); err == nil && (!shareable(now) || now.ResultRun != from.ResultRun) {
-			err = errVanished
+		if now, err = st.deps.Jobs.LoadRecord(ctx, from.Tenant, from.ID); err == nil &&
+			(!hasShareableResults(now) || now.ResultRun != from.ResultRun) {
+			err = errResultsGone
 		}
 	}
 	if errors.Is(err, blob.ErrNotFound) {
-		// Whoever has lost a part of its results is nobody to take over from: without its claim ingest does not send this job here again.
-		claim := st.env.Jobs.ReplaceContent(ctx, s.Job, from.ID)
+		// A job that has lost a part of its results is no source to take over from: without its claim ingest does not send
+		// this job here again.
+		claim := st.deps.Jobs.ReplaceContent(ctx, s.Job, from.ID)
 		if claim != nil && !errors.Is(claim, job.ErrExists) && !errors.Is(claim, job.ErrNotFound) {
 			return claim
 		}
-		return st.standAlone(ctx, s)
+		return st.abandonTakeOver(ctx, s)
 	}
-	if errors.Is(err, errVanished) || errors.Is(err, job.ErrNotFound) {
-		return st.standAlone(ctx, s)
+	if errors.Is(err, errResultsGone) || errors.Is(err, job.ErrNotFound) {
+		return st.abandonTakeOver(ctx, s)
 	}
 	if err != nil {
 		return err
 	}
-	// Ahead of the end, so that the trail has them in this order.
-	if err := st.env.Bus.Event(ctx, stage.NewEvent(s.Job, "deduplicated", string(bus.Index), "job", string(from.ID))); err != nil {
+	// Ahead of the end, so that the audit trail has them in this order.
+	if err := st.deps.Bus.PublishEvent(ctx,
+		stage.NewEvent(s.Job, "deduplicated", string(bus.Index), "job", string(from.ID))); err != nil {
 		return err
 	}
-	return st.endAs(ctx, s, from)
+	return st.endAsDuplicate(ctx, s, from)
 }
 
-// shareable reports whether a job has results that another one may have as well.
-func shareable(r *job.Record) bool {
+// hasShareableResults reports whether a job has results that another one may have as well.
+func hasShareableResults(r *job.Record) bool {
 	return r.State == job.Succeeded && r.ResultRun > 0 && r.PageCount > 0
 }
 
-// endAs ends the job as the one that it has taken over from did.
-func (st *steps) endAs(ctx context.Context, s *stage.Snapshot, from *job.Record) error {
+// endAsDuplicate ends the job as the one that it has taken over from did.
+func (st *steps) endAsDuplicate(ctx context.Context, s *stage.Snapshot, from *job.Record) error {
 	ended := false
 	now := time.Now()
-	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
-		if ended = !r.State.Final() && r.DuplicateOf == from.ID; !ended {
+	rec, err := st.deps.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
+		if ended = !r.State.HasEnded() && r.DuplicateOf == from.ID; !ended {
 			return job.ErrUnchanged
 		}
-		r.PageCount, r.Document, r.Findings, r.ChunkPages, r.Window = from.PageCount, from.Document, from.Findings, from.ChunkPages, from.Window
+		r.PageCount, r.Document, r.Findings, r.ChunkPages, r.Window = from.PageCount, from.Document, from.Findings,
+			from.ChunkPages, from.Window
 		r.Outcomes, r.ResultRun, r.BaseRun, r.Artifacts = maps.Clone(from.Outcomes), r.Run, 0, from.Artifacts
-		r.Ran(string(bus.Index), s.Started, now)
-		return r.To(job.Succeeded, now)
+		r.RecordStage(string(bus.Index), s.Started, now)
+		return r.Transition(job.Succeeded, now)
 	})
 	if err != nil {
 		return err
 	}
 	s.Job = rec
-	if !rec.State.Final() {
-		return nil // somebody else found nothing to take over, and the job does the work itself
+	if !rec.State.HasEnded() {
+		return nil // another handler found nothing to take over, and the job does the work itself
 	}
 	if ended {
-		st.env.Tel.Metrics.JobEnded(ctx, string(rec.State))
-		st.env.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "pages", rec.PageCount, "duplicate", from.ID,
+		st.deps.Tel.Metrics.CountEndedJob(ctx, string(rec.State))
+		st.deps.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "pages", rec.PageCount, "duplicate",
+			from.ID,
 			"took", rec.EndTime.Sub(rec.CreateTime))
 	}
-	return st.settle(ctx, rec)
+	return st.cleanUpAfterEnd(ctx, rec)
 }
 
-// standAlone has the job do the work itself after all. What was copied so far goes: the work writes under the same keys. Another handler of the task may
-// have been faster, so that there are results by now, or the work is under way; then nothing is to go.
-func (st *steps) standAlone(ctx context.Context, s *stage.Snapshot) error {
+// abandonTakeOver has the job do the work itself after all. What was copied so far goes: the work writes under the
+// same keys. Another handler of the task may have been faster, so that there are results by now, or the work is under
+// way; then nothing is to go.
+func (st *steps) abandonTakeOver(ctx context.Context, s *stage.Snapshot) error {
 	leader := s.Job.DuplicateOf
 	waits := false
 	// Written as it is, because that tells for certain, and a read may be of a replica that lags.
-	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
-		if waits = !r.State.Final() && r.DuplicateOf == leader; !waits {
+	rec, err := st.deps.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
+		if waits = !r.State.HasEnded() && r.DuplicateOf == leader; !waits {
 			return job.ErrUnchanged
 		}
 		return nil
@@ -119,11 +126,11 @@ func (st *steps) standAlone(ctx context.Context, s *stage.Snapshot) error {
 	if !waits {
 		return nil
 	}
-	if err := st.env.Blobs.DeletePrefix(ctx, job.RunFolder(rec.Tenant, rec.ID, rec.Run)); err != nil {
+	if err := st.deps.Blobs.DeletePrefix(ctx, job.RunFolder(rec.Tenant, rec.ID, rec.Run)); err != nil {
 		return fmt.Errorf("remove what was taken over: %w", err)
 	}
-	rec, err = st.env.Jobs.UpdateRun(ctx, rec, func(r *job.Record) error {
-		if r.State.Final() || r.DuplicateOf != leader {
+	rec, err = st.deps.Jobs.UpdateRunRecord(ctx, rec, func(r *job.Record) error {
+		if r.State.HasEnded() || r.DuplicateOf != leader {
 			return job.ErrUnchanged
 		}
 		r.DuplicateOf = ""
@@ -132,27 +139,28 @@ func (st *steps) standAlone(ctx context.Context, s *stage.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	st.env.Log.InfoContext(ctx, "nothing left to take over; the job does the work itself", "job", rec.ID, "from", leader)
+	st.deps.Log.InfoContext(ctx, "nothing left to take over; the job does the work itself", "job", rec.ID, "from", leader)
 	s.Job = rec
 	return nil
 }
 
-// unfinished makes sure that there is nothing to do about a task that is to end a run whose pages are not all in. It was queued to take over another
-// job's results, and came late, or once more: that came to nothing, and whoever counts the last page of the job's own work ends it. What was read may
-// be older than the pages, on a replica that lags; so it is written as it is, which goes through for the newest only.
-func (st *steps) unfinished(ctx context.Context, s *stage.Snapshot) error {
+// checkUnfinished makes sure that there is nothing to do about a task that is to end a run whose pages are not all in.
+// It was queued to take over another job's results, and came late, or once more: that came to nothing, and the handler
+// that counts the last page of the job's own work ends it. What was read may be older than the pages, on a replica that
+// lags; so it is written as it is, which goes through for the newest only.
+func (st *steps) checkUnfinished(ctx context.Context, s *stage.Snapshot) error {
 	old := fault.New(fault.Unavailable, "the record read is older than the task")
 	if s.Progress == nil {
-		_, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
-			if r.State.Final() || r.ChunkPages > 0 {
+		_, err := st.deps.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
+			if r.State.HasEnded() || r.ChunkPages > 0 {
 				return old
 			}
 			return nil
 		})
 		return err
 	}
-	_, err := st.env.Jobs.UpdateProgressFrom(ctx, s.Job.Tenant, s.Job.ID, s.Progress, func(p *job.Progress) error {
-		if p.Run != s.Job.Run || p.AllDone() {
+	_, err := st.deps.Jobs.UpdateProgressFrom(ctx, s.Job.Tenant, s.Job.ID, s.Progress, func(p *job.Progress) error {
+		if p.Run != s.Job.Run || p.AllPagesDone() {
 			return old
 		}
 		return nil
@@ -160,37 +168,38 @@ func (st *steps) unfinished(ctx context.Context, s *stage.Snapshot) error {
 	return err
 }
 
-// afterFinalise is what follows the end of a run: an event; or, where there was nothing to take over, the work after all. A crash may have cut it
-// before, so the task has an id of its own. Nothing follows where the work is under way.
-func afterFinalise(s *stage.Snapshot) stage.Outcome {
+// afterFinalise is what follows the end of a run: an event; or, where there was nothing to take over, the work after
+// all. A crash may have cut it before, so the task has an id of its own. Nothing follows where the work is under way.
+func afterFinalise(s *stage.Snapshot) stage.FollowUp {
 	switch r := s.Job; {
-	case r.State.Final():
-		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}
+	case r.State.HasEnded():
+		return stage.FollowUp{Events: []*busv1.Event{stage.EndEvent(r)}}
 	case r.PageCount == 0 && r.DuplicateOf == "":
-		return stage.Outcome{Messages: []bus.Message{stage.FirstMessage(r, int(s.Started.Unix()))}}
+		return stage.FollowUp{Messages: []bus.Message{stage.FirstMessage(r, int(s.Started.Unix()))}}
 	default:
-		return stage.Outcome{}
+		return stage.FollowUp{}
 	}
 }
 
 const (
 	// copyParallel is how many blobs are copied at once: the store makes one wait for the disk of them.
 	copyParallel = 8
-	// copyRows is how many pages are indexed at once.
-	copyRows = 64
+	// copyBatchPages is how many pages are indexed at once.
+	copyBatchPages = 64
 )
 
-// copyResults gives one job all that another one's last run has. The error wraps errVanished where a page of it is missing.
+// copyResults gives one job all that another one's last run has. The error wraps errResultsGone where a page of it is
+// missing.
 func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
 	source := job.RunFolder(from.Tenant, from.ID, from.ResultRun)
 	target := job.RunFolder(to.Tenant, to.ID, to.Run)
-	if err := st.copyPages(ctx, from, to); err != nil {
+	if err := st.copyStoredPages(ctx, from, to); err != nil {
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(copyParallel)
 	artifacts := 0
-	for e, err := range st.env.Blobs.List(ctx, source) {
+	for e, err := range st.deps.Blobs.ListBlobs(ctx, source) {
 		if err != nil {
 			return errors.Join(err, g.Wait())
 		}
@@ -202,11 +211,11 @@ func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
 			artifacts++
 		}
 		g.Go(func() error {
-			stage.Alive(gctx)
+			stage.Heartbeat(gctx)
 			if name == "artifacts/document.json" || name == "artifacts/metadata.json" {
-				return st.copyOwn(gctx, e.Key, target+name, to)
+				return st.copyAndRewrite(gctx, e.Key, target+name, to)
 			}
-			return st.env.Blobs.Copy(gctx, e.Key, target+name)
+			return st.deps.Blobs.CopyBlob(gctx, e.Key, target+name)
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -218,29 +227,29 @@ func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
 	return nil
 }
 
-// copyPages copies the stored pages and indexes them.
-func (st *steps) copyPages(ctx context.Context, from, to *job.Record) error {
-	for first := 1; first <= from.PageCount; first += copyRows {
-		stage.Alive(ctx)
+// copyStoredPages copies the stored pages and indexes them.
+func (st *steps) copyStoredPages(ctx context.Context, from, to *job.Record) error {
+	for first := 1; first <= from.PageCount; first += copyBatchPages {
+		stage.Heartbeat(ctx)
 		var mu sync.Mutex // guards rows
 		var rows []search.Page
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(copyParallel)
-		for n := first; n < min(first+copyRows, from.PageCount+1); n++ {
+		for n := first; n < min(first+copyBatchPages, from.PageCount+1); n++ {
 			g.Go(func() error {
 				key := job.PageKey(from.Tenant, from.ID, from.ResultRun, n)
-				data, err := st.env.Blobs.Bytes(gctx, key, stage.MaxBatch)
+				data, err := st.deps.Blobs.ReadBytes(gctx, key, stage.MaxBatchBytes)
 				if err != nil {
 					return fmt.Errorf("take over page %d: %w", n, err)
 				}
-				text, language, err := document.TextOf(data)
+				text, language, err := document.DecodeText(data)
 				if err != nil {
 					return fmt.Errorf("take over page %d: %w", n, err)
 				}
 				mu.Lock()
-				rows = append(rows, projection.Page(to.Tenant, to.ID, to.Run, n, text, language))
+				rows = append(rows, projection.IndexPage(to.Tenant, to.ID, to.Run, n, text, language))
 				mu.Unlock()
-				return st.env.Blobs.Copy(gctx, key, job.PageKey(to.Tenant, to.ID, to.Run, n))
+				return st.deps.Blobs.CopyBlob(gctx, key, job.PageKey(to.Tenant, to.ID, to.Run, n))
 			})
 		}
 		if err := g.Wait(); err != nil {
@@ -253,28 +262,30 @@ func (st *steps) copyPages(ctx context.Context, from, to *job.Record) error {
 	return nil
 }
 
-// maxHead is how far into an artifact its facts about the job are looked for; they stand at its beginning.
-const maxHead = 64 << 10
+// maxRewriteHead is how far into an artifact its facts about the job are looked for; they stand at its beginning.
+const maxRewriteHead = 64 << 10
 
-// copyOwn copies an artifact that names its job and file, and puts in those of the job that it goes to.
-func (st *steps) copyOwn(ctx context.Context, from, to string, r *job.Record) error {
-	source, err := st.env.Blobs.Get(ctx, from)
+// copyAndRewrite copies an artifact that names its job and file, and puts in those of the job that it goes to.
+func (st *steps) copyAndRewrite(ctx context.Context, from, to string, r *job.Record) error {
+	source, err := st.deps.Blobs.Get(ctx, from)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	head := make([]byte, maxHead)
+	head := make([]byte, maxRewriteHead)
 	n, err := io.ReadFull(source, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("read %s: %w", from, err)
 	}
-	own := retell(head[:n], map[string]string{"job": string(r.ID), "filename": r.Filename})
-	_, err = st.env.Blobs.Put(ctx, to, io.MultiReader(bytes.NewReader(own), source), blob.PutOptions{ContentType: "application/json"})
+	own := rewriteMembers(head[:n], map[string]string{"job": string(r.ID), "filename": r.Filename})
+	_, err = st.deps.Blobs.Put(ctx, to, io.MultiReader(bytes.NewReader(own), source),
+		blob.PutOptions{ContentType: "application/json"})
 	return err
 }
 
-// retell replaces the values of an object's own members that are strings, where they stand in its beginning. What does not parse stays as it is.
-func retell(head []byte, values map[string]string) []byte {
+// rewriteMembers replaces the values of an object's own members that are strings, where they stand in its beginning.
+// What does not parse stays as it is.
+func rewriteMembers(head []byte, values map[string]string) []byte {
 	var out []byte
 	done := int64(0)
 	dec := json.NewDecoder(bytes.NewReader(head))

@@ -1,5 +1,6 @@
-// Package index is the last stage: it puts the words of each page in reading order, stores and indexes the page, counts it once, releases
-// the job's next chunk, and, when the last page is in, assembles the artifacts and ends the job.
+// Package index is the last stage: it puts the words of each page in reading order, stores and indexes the page,
+// counts it once, releases the job's next chunk, and, when the last page is in, assembles the artifacts and ends the
+// job.
 package index
 
 import (
@@ -47,27 +48,28 @@ func (c *Config) Validate() error {
 // Service is the index stage.
 type Service struct {
 	cfg   Config
-	env   stage.Env
+	deps  stage.Deps
 	store search.Store
 	pdf   *pdf.Engine
 }
 
 // New returns a Service that is not yet running. The store and the engine stay the caller's.
-func New(cfg Config, env stage.Env, store search.Store, engine *pdf.Engine) (*Service, error) {
+func New(cfg Config, env stage.Deps, store search.Store, engine *pdf.Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	env.Log = env.Log.With("stage", string(bus.Index))
-	return &Service{cfg: cfg, env: env, store: store, pdf: engine}, nil
+	return &Service{cfg: cfg, deps: env, store: store, pdf: engine}, nil
 }
 
 // unitDeadline bounds the work on one unit; assembling the artifacts of the longest document is the largest.
 const unitDeadline = 10 * time.Minute
 
-// Run indexes units until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
+// Run indexes units until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error
+// means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{Workers: s.cfg.Workers, Deadline: unitDeadline, DrainTimeout: s.cfg.DrainTimeout}
-	return stage.Run(ctx, s.env, bus.Index, cfg, &steps{s}, ready)
+	return stage.Run(ctx, s.deps, bus.Index, cfg, &steps{s}, ready)
 }
 
 // Check reports whether the index database answers; it is a readiness check.

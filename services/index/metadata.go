@@ -28,23 +28,26 @@ type pageFacts struct {
 	engine     string // that recognised it
 }
 
-func factsOf(p *inkstreamv1.Page) pageFacts {
+func newPageFacts(p *inkstreamv1.Page) pageFacts {
 	f := pageFacts{
-		Page: int(p.GetNumber()), Label: p.GetLabel(), Outcome: p.GetOutcome(), Reason: p.GetReason(), Language: p.GetLanguage(),
-		Quality: thousandths(p.GetQuality()), Confidence: thousandths(p.GetConfidence()), DPI: thousandths(p.GetDpi()),
+		Page: int(p.GetNumber()), Label: p.GetLabel(), Outcome: p.GetOutcome(), Reason: p.GetReason(),
+		Language: p.GetLanguage(),
+		Quality:  roundThousandths(p.GetQuality()), Confidence: roundThousandths(p.GetConfidence()),
+		DPI:    roundThousandths(p.GetDpi()),
 		engine: p.GetEngine(),
 	}
 	for _, b := range p.GetBlocks() {
 		for _, line := range b.GetLines() {
 			f.Words += len(line.GetWords())
-			f.recognised = f.recognised || slices.ContainsFunc(line.GetWords(), func(w *inkstreamv1.Word) bool { return w.Confidence != nil })
+			f.recognised = f.recognised || slices.ContainsFunc(line.GetWords(),
+				func(w *inkstreamv1.Word) bool { return w.Confidence != nil })
 		}
 	}
 	return f
 }
 
-// thousandths rounds to what is known; JSON has no form for what is no number.
-func thousandths(v float32) float64 {
+// roundThousandths rounds to what is known; JSON has no form for what is no number.
+func roundThousandths(v float32) float64 {
 	f := math.Round(float64(v)*1000) / 1000
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
@@ -52,8 +55,8 @@ func thousandths(v float32) float64 {
 	return f
 }
 
-// processing is what metadata.json says of the work itself.
-type processing struct {
+// processingFacts is what metadata.json says of the work itself.
+type processingFacts struct {
 	Run      int                       `json:"run"`
 	Engines  map[string]string         `json:"engines"`
 	Stages   map[string]job.StageTimes `json:"stages"`
@@ -68,9 +71,9 @@ type publicOptions struct {
 	Pages     string      `json:"pages,omitempty"`
 }
 
-// metadata writes metadata.json.
-func (a *assembly) metadata(ctx context.Context, outcome made) error {
-	if !a.job.Options.Wants(job.ArtifactMetadata) {
+// writeMetadata writes metadata.json.
+func (a *assembly) writeMetadata(ctx context.Context, outcome pdfOutcomes) error {
+	if !a.job.Options.WantsArtifact(job.ArtifactMetadata) {
 		return nil
 	}
 	r := a.job
@@ -95,25 +98,28 @@ func (a *assembly) metadata(ctx context.Context, outcome made) error {
 		Metadata  json.RawMessage `json:"metadata,omitempty"`
 		Findings  []job.Finding   `json:"findings,omitempty"`
 		Signed    bool            `json:"signed,omitempty"`
-		Artifacts made            `json:"artifacts"`
-		Process   processing      `json:"processing"`
+		Artifacts pdfOutcomes     `json:"artifacts"`
+		Process   processingFacts `json:"processing"`
 		Pages     []pageFacts     `json:"pages"`
 	}{
-		"inkstream.v1", r.ID, r.Filename, r.SHA256, r.Size, r.PageCount, a.plan.Language(), a.plan.Languages, a.plan.Words, a.facts.info,
-		a.facts.metadata, r.Findings, a.signed(), outcome,
-		processing{r.Run, a.engines(), stages, a.snap.Progress.Counts(), publicOptions{r.Options.Languages, r.Options.OCR, r.Options.Pages}},
+		"inkstream.v1", r.ID, r.Filename, r.SHA256, r.Size, r.PageCount, a.plan.Language(), a.plan.Languages, a.plan.Words,
+		a.facts.info,
+		a.facts.metadata, r.Findings, a.hasSignatures(), outcome,
+		processingFacts{r.Run, a.usedEngines(), stages, a.snap.Progress.CountOutcomes(),
+			publicOptions{r.Options.Languages, r.Options.OCR, r.Options.Pages}},
 		a.pages,
 	}
 	data, err := json.MarshalIndent(out, "", " ")
 	if err != nil {
 		return fmt.Errorf("encode metadata.json: %w", err)
 	}
-	return a.small(ctx, "metadata.json", append(data, '\n'))
+	return a.storeArtifact(ctx, "metadata.json", append(data, '\n'))
 }
 
-// engines returns the versions of what read the document: of what recognised its pages as those tell, and of the rest as of this build.
-func (a *assembly) engines() map[string]string {
-	out := engines()
+// usedEngines returns the versions of what read the document: of what recognised its pages as those tell, and of the
+// rest as of this build.
+func (a *assembly) usedEngines() map[string]string {
+	out := engineVersions()
 	for _, p := range a.pages {
 		name, version, ok := strings.Cut(p.engine, " ")
 		switch known := out[name]; {
@@ -127,14 +133,15 @@ func (a *assembly) engines() map[string]string {
 	return out
 }
 
-// engines returns the versions of what reads documents, as far as this build knows them.
-func engines() map[string]string {
+// engineVersions returns the versions of what reads documents, as far as this build knows them.
+func engineVersions() map[string]string {
 	out := map[string]string{}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return out
 	}
-	for name, module := range map[string]string{"pdfium": "github.com/klippa-app/go-pdfium", "wazero": "github.com/tetratelabs/wazero"} {
+	for name, module := range map[string]string{"pdfium": "github.com/klippa-app/go-pdfium",
+		"wazero": "github.com/tetratelabs/wazero"} {
 		i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module })
 		if i >= 0 {
 			out[name] = info.Deps[i].Path + " " + info.Deps[i].Version

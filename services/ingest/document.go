@@ -27,26 +27,27 @@ type steps struct{ *Service }
 // NewTask returns an empty task.
 func (*steps) NewTask() *busv1.IngestTask { return &busv1.IngestTask{} }
 
-// Unit names the one unit that a job has at this stage.
-func (*steps) Unit(*busv1.IngestTask) string { return "document" }
+// UnitName names the one unit that a job has at this stage.
+func (*steps) UnitName(*busv1.IngestTask) string { return "document" }
 
-// Done reports whether the document's facts are in the record, or another job's results are to be taken over.
-func (*steps) Done(_ context.Context, s *stage.Snapshot, _ *busv1.IngestTask) (struct{}, bool, error) {
+// LoadResult reports whether the document's facts are in the record, or another job's results are to be taken over.
+func (*steps) LoadResult(_ context.Context, s *stage.Snapshot, _ *busv1.IngestTask) (struct{}, bool, error) {
 	return struct{}{}, s.Job.PageCount > 0 || s.Job.DuplicateOf != "", nil
 }
 
-// Work opens the document and records its facts, or ends the job as REJECTED. Work that another job does already is not done again.
-func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IngestTask) (struct{}, error) {
-	if err := st.begin(ctx, s.Job); err != nil {
+// ProcessUnit opens the document and records its facts, or ends the job as REJECTED. Work that another job does
+// already is not done again.
+func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.IngestTask) (struct{}, error) {
+	if err := st.recordIngestStart(ctx, s.Job); err != nil {
 		return struct{}{}, err
 	}
-	if shared, err := st.share(ctx, s); shared || err != nil {
+	if shared, err := st.joinExistingJob(ctx, s); shared || err != nil {
 		return struct{}{}, err
 	}
-	info, err := st.inspect(ctx, s.Job, t)
-	if rejects(err) {
+	info, err := st.inspectDocument(ctx, s.Job, t)
+	if isRejection(err) {
 		f := job.NewFault(string(bus.Ingest), err)
-		rec, endErr := st.env.End(ctx, s.Job, job.Rejected, f, s.Started)
+		rec, endErr := st.deps.EndJob(ctx, s.Job, job.Rejected, f, s.Started)
 		if endErr != nil {
 			return struct{}{}, endErr
 		}
@@ -56,20 +57,21 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.IngestTas
 	if err != nil {
 		return struct{}{}, err
 	}
-	return struct{}{}, st.commit(ctx, s, info)
+	return struct{}{}, st.commitFacts(ctx, s, info)
 }
 
-// begin stores what tells of the job should its record be lost, and the first event of its trail, which the gateway may have died before telling.
-func (st *steps) begin(ctx context.Context, r *job.Record) error {
+// recordIngestStart stores what tells of the job should its record be lost, and the first event of its trail, which
+// the gateway may have died before telling.
+func (st *steps) recordIngestStart(ctx context.Context, r *job.Record) error {
 	data, err := json.MarshalIndent(job.NewManifest(r), "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode manifest: %w", err)
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return st.env.Bus.Event(gctx, stage.FirstEvent(r)) })
+	g.Go(func() error { return st.deps.Bus.PublishEvent(gctx, stage.FirstEvent(r)) })
 	g.Go(func() error {
-		st.env.Blobs.Expect(job.InfoKey(r.Tenant, r.ID, r.Run))
-		return st.env.Blobs.PutBytes(gctx, job.ManifestKey(r.Tenant, r.ID), data, "application/json")
+		st.deps.Blobs.PrepareDirs(job.InfoKey(r.Tenant, r.ID, r.Run))
+		return st.deps.Blobs.PutBytes(gctx, job.ManifestKey(r.Tenant, r.ID), data, "application/json")
 	})
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -77,22 +79,23 @@ func (st *steps) begin(ctx context.Context, r *job.Record) error {
 	return failpoint.Hit(string(bus.Ingest), "begin")
 }
 
-// rejects reports whether err means that the document itself can never be processed.
-func rejects(err error) bool {
+// isRejection reports whether err means that the document itself can never be processed.
+func isRejection(err error) bool {
 	if err == nil {
 		return false
 	}
 	switch fault.CodeOf(err) {
-	case fault.NotAPDF, fault.Encrypted, fault.WrongPassword, fault.Damaged, fault.NoPages, fault.InvalidPages, fault.TooManyPages, fault.TooLarge, fault.EmptyFile:
+	case fault.NotAPDF, fault.Encrypted, fault.WrongPassword, fault.Damaged, fault.NoPages, fault.InvalidPages,
+		fault.TooManyPages, fault.TooLarge, fault.EmptyFile:
 		return true
 	default:
 		return false
 	}
 }
 
-// inspect checks the stored bytes and opens the document.
-func (st *steps) inspect(ctx context.Context, rec *job.Record, t *busv1.IngestTask) (pdf.Info, error) {
-	f, err := st.env.Blobs.File(ctx, t.GetSource().GetKey())
+// inspectDocument checks the stored bytes and opens the document.
+func (st *steps) inspectDocument(ctx context.Context, rec *job.Record, t *busv1.IngestTask) (pdf.Info, error) {
+	f, err := st.deps.Blobs.OpenFile(ctx, t.GetSource().GetKey())
 	if errors.Is(err, blob.ErrNotFound) {
 		return pdf.Info{}, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
 	}
@@ -103,13 +106,13 @@ func (st *steps) inspect(ctx context.Context, rec *job.Record, t *busv1.IngestTa
 	if err := stage.CheckDigest(ctx, f, rec); err != nil {
 		return pdf.Info{}, err
 	}
-	password, err := st.env.Password(rec)
+	password, err := st.deps.DocumentPassword(rec)
 	if err != nil {
 		return pdf.Info{}, err
 	}
-	doc, err := st.engine.Open(ctx, f, password)
+	doc, err := st.engine.OpenDocument(ctx, f, password)
 	if fault.CodeOf(err) == fault.Encrypted && password != "" {
-		return pdf.Info{}, fault.New(fault.WrongPassword, "%s", fault.WrongPassword.Describe())
+		return pdf.Info{}, fault.New(fault.WrongPassword, "%s", fault.WrongPassword.DescribeCode())
 	}
 	if err != nil {
 		return pdf.Info{}, err
@@ -117,7 +120,8 @@ func (st *steps) inspect(ctx context.Context, rec *job.Record, t *busv1.IngestTa
 	defer doc.Close()
 	info := doc.Info()
 	if info.PageCount > st.cfg.MaxPages {
-		return pdf.Info{}, fault.New(fault.TooManyPages, "the document has %d pages; the server takes %d", info.PageCount, st.cfg.MaxPages)
+		return pdf.Info{}, fault.New(fault.TooManyPages, "the document has %d pages; the server takes %d", info.PageCount,
+			st.cfg.MaxPages)
 	}
 	if err := checkSelection(rec.Options.Pages, info.PageCount); err != nil {
 		return pdf.Info{}, err
@@ -131,28 +135,29 @@ func checkSelection(selection string, pages int) error {
 	if err != nil {
 		return fault.New(fault.InvalidPages, "the selection of pages is not valid: %v", err)
 	}
-	if selected.Count(pages) == 0 {
-		return fault.New(fault.InvalidPages, "the document has %d pages; the selection %s leaves none of them", pages, selected)
+	if selected.CountPages(pages) == 0 {
+		return fault.New(fault.InvalidPages, "the document has %d pages; the selection %s leaves none of them", pages,
+			selected)
 	}
 	return nil
 }
 
-// maxFact bounds each fact in the record; the full text is in the stored info.
-const maxFact = 512
+// maxFactBytes bounds each fact in the record; the full text is in the stored info.
+const maxFactBytes = 512
 
-func clip(s string) string {
-	if len(s) <= maxFact {
+func clipText(s string) string {
+	if len(s) <= maxFactBytes {
 		return s
 	}
-	cut := maxFact
+	cut := maxFactBytes
 	for cut > 0 && s[cut]&0xC0 == 0x80 { // not inside a UTF-8 sequence
 		cut--
 	}
 	return s[:cut]
 }
 
-// facts encodes a document's facts, with its metadata as a member of that name.
-func facts(d *inkstreamv1.DocumentInfo, m *pdf.Metadata) ([]byte, error) {
+// encodeFacts encodes a document's facts, with its metadata as a member of that name.
+func encodeFacts(d *inkstreamv1.DocumentInfo, m *pdf.Metadata) ([]byte, error) {
 	data, err := protojson.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("encode document facts: %w", err)
@@ -170,37 +175,40 @@ func facts(d *inkstreamv1.DocumentInfo, m *pdf.Metadata) ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// commit stores the facts: with the outline as a blob, without it in the record.
-func (st *steps) commit(ctx context.Context, s *stage.Snapshot, info pdf.Info) error {
+// commitFacts stores the facts: with the outline as a blob, without it in the record.
+func (st *steps) commitFacts(ctx context.Context, s *stage.Snapshot, info pdf.Info) error {
 	d := info.Document
 	if d == nil {
 		d = &inkstreamv1.DocumentInfo{}
 	}
-	data, err := facts(d, info.Metadata)
+	data, err := encodeFacts(d, info.Metadata)
 	if err != nil {
 		return err
 	}
 	key := job.InfoKey(s.Job.Tenant, s.Job.ID, s.Job.Run)
-	st.env.Blobs.Expect(job.PageKey(s.Job.Tenant, s.Job.ID, s.Job.Run, 1), job.ArtifactKey(s.Job.Tenant, s.Job.ID, s.Job.Run, "text.txt"))
-	if err := st.env.Blobs.PutBytes(ctx, key, data, "application/json"); err != nil {
+	st.deps.Blobs.PrepareDirs(job.PageKey(s.Job.Tenant, s.Job.ID, s.Job.Run, 1),
+		job.ArtifactKey(s.Job.Tenant, s.Job.ID, s.Job.Run, "text.txt"))
+	if err := st.deps.Blobs.PutBytes(ctx, key, data, "application/json"); err != nil {
 		return fmt.Errorf("store document facts: %w", err)
 	}
 	if err := failpoint.Hit(string(bus.Ingest), "work"); err != nil {
 		return err
 	}
-	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
-		if r.State.Final() || r.PageCount > 0 {
+	rec, err := st.deps.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
+		if r.State.HasEnded() || r.PageCount > 0 {
 			return job.ErrUnchanged
 		}
 		now := time.Now()
 		r.PageCount, r.Follows = info.PageCount, ""
 		r.Document = &job.Document{
-			PDFVersion: clip(d.GetPdfVersion()), Encrypted: d.GetEncrypted(), Title: clip(d.GetTitle()), Author: clip(d.GetAuthor()),
-			Subject: clip(d.GetSubject()), Keywords: clip(d.GetKeywords()), Creator: clip(d.GetCreator()), Producer: clip(d.GetProducer()),
-			CreationDate: clip(d.GetCreationDate()), ModDate: clip(d.GetModificationDate()), Tagged: d.GetTagged(),
+			PDFVersion: clipText(d.GetPdfVersion()), Encrypted: d.GetEncrypted(), Title: clipText(d.GetTitle()),
+			Author:  clipText(d.GetAuthor()),
+			Subject: clipText(d.GetSubject()), Keywords: clipText(d.GetKeywords()), Creator: clipText(d.GetCreator()),
+			Producer:     clipText(d.GetProducer()),
+			CreationDate: clipText(d.GetCreationDate()), ModDate: clipText(d.GetModificationDate()), Tagged: d.GetTagged(),
 		}
-		r.Ran(string(bus.Ingest), s.Started, now)
-		return r.To(job.Running, now)
+		r.RecordStage(string(bus.Ingest), s.Started, now)
+		return r.Transition(job.Running, now)
 	})
 	if err != nil {
 		return err
@@ -209,22 +217,24 @@ func (st *steps) commit(ctx context.Context, s *stage.Snapshot, info pdf.Info) e
 	return nil
 }
 
-// Next sends the document on to scan, or tells the trail of its refusal.
-func (st *steps) Next(_ context.Context, s *stage.Snapshot, _ *busv1.IngestTask, _ struct{}) (stage.Outcome, error) {
+// PlanFollowUp sends the document on to scan, or reports its refusal to the audit trail.
+func (st *steps) PlanFollowUp(_ context.Context, s *stage.Snapshot, _ *busv1.IngestTask,
+	_ struct{}) (stage.FollowUp, error) {
 	r := s.Job
 	switch {
-	case r.State.Final():
-		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+	case r.State.HasEnded():
+		return stage.FollowUp{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
 	case r.DuplicateOf != "":
 		// Under an id of its own, because index may have found nothing to take over from another job before.
-		return stage.Outcome{Messages: []bus.Message{stage.FinaliseMessage(r, s.Lane, int(s.Started.Unix()))}}, nil
+		return stage.FollowUp{Messages: []bus.Message{stage.FinaliseMessage(r, s.Lane, int(s.Started.Unix()))}}, nil
 	case r.PageCount == 0: // another job does the work; its end queues this one again
-		return stage.Outcome{Events: []*busv1.Event{stage.NewEvent(r, "following", string(bus.Ingest), "job", string(r.Follows))}}, nil
+		return stage.FollowUp{Events: []*busv1.Event{stage.NewEvent(r, "following", string(bus.Ingest), "job",
+			string(r.Follows))}}, nil
 	}
-	return stage.Outcome{
+	return stage.FollowUp{
 		Messages: []bus.Message{{
 			Stage: bus.Scan, Lane: s.Lane, Unit: "document",
-			Task: &busv1.ScanTask{Unit: stage.Unit(r), Source: stage.Source(r)},
+			Task: &busv1.ScanTask{Unit: stage.JobUnit(r), Source: stage.SourceBlob(r)},
 		}},
 		Events: []*busv1.Event{stage.NewEvent(r, "ingested", string(bus.Ingest), "pages", strconv.Itoa(r.PageCount))},
 	}, nil

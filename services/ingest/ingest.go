@@ -1,5 +1,5 @@
-// Package ingest is the first stage: it makes sure that the stored bytes are what was uploaded, opens the document in the sandboxed PDF
-// engine, notes its facts, and refuses what can never be processed, each with its code.
+// Package ingest is the first stage: it makes sure that the stored bytes are what was uploaded, opens the document in
+// the sandboxed PDF engine, notes its facts, and refuses what can never be processed, each with its code.
 package ingest
 
 import (
@@ -24,7 +24,7 @@ type Config struct {
 	DrainTimeout time.Duration
 }
 
-// DefaultConfig returns the defaults of DESIGN.md §4.
+// DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{Workers: 2, MaxPages: 3000, DrainTimeout: 20 * time.Second}
 }
@@ -33,7 +33,8 @@ func DefaultConfig() Config {
 func (c *Config) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Workers, "ingest.workers", c.Workers, "documents opened at once")
 	fs.IntVar(&c.MaxPages, "ingest.max-pages", c.MaxPages, "refuse documents with more pages")
-	fs.DurationVar(&c.DrainTimeout, "ingest.drain-timeout", c.DrainTimeout, "how long documents in hand may go on at a stop")
+	fs.DurationVar(&c.DrainTimeout, "ingest.drain-timeout", c.DrainTimeout,
+		"how long documents in hand may go on at a stop")
 }
 
 // Validate joins every problem with the configuration.
@@ -51,24 +52,25 @@ func (c *Config) Validate() error {
 // Service is the ingest stage.
 type Service struct {
 	cfg    Config
-	env    stage.Env
+	deps   stage.Deps
 	engine *pdf.Engine
 }
 
 // New returns a Service that is not yet running. The engine stays the caller's.
-func New(cfg Config, env stage.Env, engine *pdf.Engine) (*Service, error) {
+func New(cfg Config, env stage.Deps, engine *pdf.Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	env.Log = env.Log.With("stage", string(bus.Ingest))
-	return &Service{cfg: cfg, env: env, engine: engine}, nil
+	return &Service{cfg: cfg, deps: env, engine: engine}, nil
 }
 
 // openDeadline bounds the work on one document: hashing 500 MB from a slow store, and two tries to open it.
 const openDeadline = 10 * time.Minute
 
-// Run takes documents in until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
+// Run takes documents in until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil
+// error means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{Workers: s.cfg.Workers, Deadline: openDeadline, DrainTimeout: s.cfg.DrainTimeout}
-	return stage.Run(ctx, s.env, bus.Ingest, cfg, &steps{s}, ready)
+	return stage.Run(ctx, s.deps, bus.Ingest, cfg, &steps{s}, ready)
 }

@@ -11,14 +11,16 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// Engine reads the words on a raster. Errors are *fault.Error: PAGE_TIMEOUT, ENGINE_CRASHED and ENGINE_MEMORY where the engine died over
-// the page, PAGE_DAMAGED where the raster is not one, INVALID_OPTION where a language is not installed, UNAVAILABLE where no engine can
-// be had; once ctx is done, an error that matches ctx.Err(). Implementations are safe for concurrent use and pass enginetest.Run.
+// Engine reads the words on a raster. Errors are *fault.Error: PAGE_TIMEOUT, ENGINE_CRASHED and ENGINE_MEMORY where
+// the engine died over the page, PAGE_DAMAGED where the raster is not one, INVALID_OPTION where a language is not
+// installed, UNAVAILABLE where no engine can be had; once ctx is done, an error that matches ctx.Err().
+// Implementations are safe for concurrent use and pass enginetest.Run.
 //
-// Boxes are in points from the top left of the raster as it is given. If it had to be turned to be read, Page.UprightRotation says by how
-// much, and each line's Angle in which direction it runs; words come in reading order.
+// Boxes are in points from the top left of the raster as it is given. If it had to be turned to be read,
+// Page.UprightRotation says by how much, and each line's Angle in which direction it runs; words come in reading
+// order.
 type Engine interface {
-	Recognise(ctx context.Context, img Image, opts RecogniseOptions) (*inkstreamv1.Page, error)
+	RecognisePage(ctx context.Context, img Image, opts RecogniseOptions) (*inkstreamv1.Page, error)
 }
 
 // Image is a page's raster.
@@ -44,8 +46,11 @@ func NewTesseract(cfg TesseractConfig, log *slog.Logger) (*Tesseract, error) {
 // AutoLanguages as the languages of a page has the engine choose among those that are installed.
 const AutoLanguages = recognise.Auto
 
-// InstalledLanguages returns Tesseract's codes of the languages in its default folder of models, sorted; none where there is no such folder.
-func InstalledLanguages() ([]string, error) { return tesseract.Installed(tesseract.DefaultDataPath()) }
+// InstalledLanguages returns Tesseract's codes of the languages in its default folder of models, sorted; none where
+// there is no such folder.
+func InstalledLanguages() ([]string, error) {
+	return tesseract.InstalledLanguages(tesseract.DefaultDataPath())
+}
 
 // Programs returns what a process that runs this service must list in sandbox.Main.
 func Programs() []sandbox.Program {

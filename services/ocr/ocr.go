@@ -29,7 +29,8 @@ type Config struct {
 
 // DefaultConfig returns one worker a core.
 func DefaultConfig() Config {
-	return Config{Workers: runtime.NumCPU(), Languages: "eng", PageTimeout: 2 * time.Minute, DrainTimeout: 20 * time.Second}
+	return Config{Workers: runtime.NumCPU(), Languages: "eng", PageTimeout: 2 * time.Minute,
+		DrainTimeout: 20 * time.Second}
 }
 
 // Register adds the service's flags.
@@ -58,30 +59,32 @@ func (c *Config) Validate() error {
 // Service is the ocr stage.
 type Service struct {
 	cfg    Config
-	env    stage.Env
+	deps   stage.Deps
 	engine Engine
 }
 
 // New returns a Service that is not yet running. The engine stays the caller's.
-func New(cfg Config, env stage.Env, engine Engine) (*Service, error) {
+func New(cfg Config, env stage.Deps, engine Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	env.Log = env.Log.With("stage", string(bus.OCR))
-	return &Service{cfg: cfg, env: env, engine: engine}, nil
+	return &Service{cfg: cfg, deps: env, engine: engine}, nil
 }
 
-// Run recognises pages until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
+// Run recognises pages until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil
+// error means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{
-		Workers: s.cfg.Workers, Deadline: crashTries*sandbox.MostStretch*s.cfg.PageTimeout + time.Minute, DrainTimeout: s.cfg.DrainTimeout,
+		Workers: s.cfg.Workers, Deadline: maxCrashTries*sandbox.MaxTimeoutScale*s.cfg.PageTimeout + time.Minute,
+		DrainTimeout: s.cfg.DrainTimeout,
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	telling, stop := context.WithCancel(ctx)
 	defer stop()
 	told := make(chan struct{})
-	wg.Go(func() { s.tellLanguages(telling, sync.OnceFunc(func() { close(told) })) })
-	<-told // before the service counts as ready, so that whoever starts after it knows
-	return stage.Run(ctx, s.env, bus.OCR, cfg, &steps{s}, ready)
+	wg.Go(func() { s.announceLanguages(telling, sync.OnceFunc(func() { close(told) })) })
+	<-told // before the service counts as ready, so that a service that starts after it knows
+	return stage.Run(ctx, s.deps, bus.OCR, cfg, &steps{s}, ready)
 }

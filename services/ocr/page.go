@@ -31,39 +31,39 @@ type result struct {
 // NewTask returns an empty task.
 func (*steps) NewTask() *busv1.OcrTask { return &busv1.OcrTask{} }
 
-// Unit names the page.
-func (*steps) Unit(t *busv1.OcrTask) string { return stage.PageUnit(pageOf(t)) }
+// UnitName names the page.
+func (*steps) UnitName(t *busv1.OcrTask) string { return stage.PageUnitName(taskPage(t)) }
 
-// pageOf returns the page that a task is about; 0, which no document has, where it names none.
-func pageOf(t *busv1.OcrTask) int {
+// taskPage returns the page that a task is about; 0, which no document has, where it names none.
+func taskPage(t *busv1.OcrTask) int {
 	if pages := t.GetPages(); len(pages) > 0 {
 		return int(pages[0])
 	}
 	return 0
 }
 
-// Done reports whether the page's words stand in the store.
-func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (result, bool, error) {
-	page := pageOf(t)
+// LoadResult reports whether the page's words stand in the store.
+func (st *steps) LoadResult(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (result, bool, error) {
+	page := taskPage(t)
 	key := job.RecognisedKey(s.Job.Tenant, s.Job.ID, s.Job.Run, page)
-	if s.Progress.Done(page, page) {
+	if s.Progress.PagesDone(page, page) {
 		return result{batch: key}, true, nil
 	}
-	found, err := st.env.Blobs.Exists(ctx, key)
+	found, err := st.deps.Blobs.BlobExists(ctx, key)
 	return result{batch: key}, found, err
 }
 
-// Work recognises the page and stores its words.
-func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (result, error) {
-	n := pageOf(t)
-	native, err := st.native(ctx, t, n)
+// ProcessUnit recognises the page and stores its words.
+func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (result, error) {
+	n := taskPage(t)
+	native, err := st.readNativePage(ctx, t, n)
 	if errors.Is(err, blob.ErrNotFound) {
 		return result{rerender: true}, nil
 	}
 	if err != nil {
 		return result{}, err
 	}
-	page, err := st.recognise(ctx, s.Job, t, n)
+	page, err := st.recognisePage(ctx, s.Job, t, n)
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
 		// A crash took the raster, which is not synced to disk. The page does not fail for it.
@@ -85,15 +85,15 @@ func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) 
 		return result{}, err
 	}
 	key := job.RecognisedKey(s.Job.Tenant, s.Job.ID, s.Job.Run, n)
-	if err := st.env.Blobs.PutBytes(ctx, key, data, stage.TypeProtobuf); err != nil {
+	if err := st.deps.Blobs.PutBytes(ctx, key, data, stage.ContentTypeProtobuf); err != nil {
 		return result{}, fmt.Errorf("store page %d: %w", n, err)
 	}
 	return result{batch: key}, nil
 }
 
-// native returns what render read on the page.
-func (st *steps) native(ctx context.Context, t *busv1.OcrTask, page int) (*inkstreamv1.Page, error) {
-	data, err := st.env.Blobs.Bytes(ctx, t.GetBatch().GetKey(), stage.MaxBatch)
+// readNativePage returns what render read on the page.
+func (st *steps) readNativePage(ctx context.Context, t *busv1.OcrTask, page int) (*inkstreamv1.Page, error) {
+	data, err := st.deps.Blobs.ReadBytes(ctx, t.GetBatch().GetKey(), stage.MaxBatchBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read batch: %w", err)
 	}
@@ -109,12 +109,12 @@ func (st *steps) native(ctx context.Context, t *busv1.OcrTask, page int) (*inkst
 	return nil, fault.New(fault.Internal, "batch of chunk %d lacks page %d", t.GetChunk(), page)
 }
 
-// crashTries is how often a page may crash the engine before it is failed.
-const crashTries = 2
+// maxCrashTries is how often a page may crash the engine before it is failed.
+const maxCrashTries = 2
 
-// recognise reads the page's raster. What is wrong with the page is its outcome, not an error.
-func (st *steps) recognise(ctx context.Context, r *job.Record, t *busv1.OcrTask, n int) (*inkstreamv1.Page, error) {
-	f, err := st.env.Blobs.File(ctx, t.GetRaster().GetKey())
+// recognisePage reads the page's raster. What is wrong with the page is its outcome, not an error.
+func (st *steps) recognisePage(ctx context.Context, r *job.Record, t *busv1.OcrTask, n int) (*inkstreamv1.Page, error) {
+	f, err := st.deps.Blobs.OpenFile(ctx, t.GetRaster().GetKey())
 	if err != nil {
 		return nil, fmt.Errorf("open raster of page %d: %w", n, err)
 	}
@@ -125,52 +125,54 @@ func (st *steps) recognise(ctx context.Context, r *job.Record, t *busv1.OcrTask,
 	}
 	start := time.Now()
 	var page *inkstreamv1.Page
-	for range crashTries {
-		stage.Alive(ctx)
-		page, err = st.engine.Recognise(ctx, Image{File: f, DPI: t.GetDpi()}, RecogniseOptions{
-			Languages: languages, Timeout: job.Shorter(r.Options.PageTimeout, st.cfg.PageTimeout),
+	for range maxCrashTries {
+		stage.Heartbeat(ctx)
+		page, err = st.engine.RecognisePage(ctx, Image{File: f, DPI: t.GetDpi()}, RecogniseOptions{
+			Languages: languages, Timeout: job.ShorterLimit(r.Options.PageTimeout, st.cfg.PageTimeout),
 			KeepSkew: r.Options.KeepSkew, KeepRotation: r.Options.KeepRotation,
 		})
 		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {
 			break
 		}
 	}
-	st.env.Tel.Metrics.EngineSeconds(ctx, "tesseract", time.Since(start))
+	st.deps.Tel.Metrics.RecordEngineTime(ctx, "tesseract", time.Since(start))
 	switch {
 	case err == nil:
 		return page, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("recognise page %d: %w", n, ctx.Err())
 	case fault.KindOf(err) == fault.EngineCrash || fault.KindOf(err) == fault.Permanent:
-		st.env.Log.WarnContext(ctx, "page failed", "job", r.ID, "page", n, "code", fault.CodeOf(err), "error", err)
-		return stage.FailedPage(n, string(bus.OCR), err), nil
+		st.deps.Log.WarnContext(ctx, "page failed", "job", r.ID, "page", n, "code", fault.CodeOf(err), "error", err)
+		return stage.NewFailedPage(n, string(bus.OCR), err), nil
 	default:
 		return nil, fmt.Errorf("recognise page %d: %w", n, err)
 	}
 }
 
-// Next passes the page on to index, or has its chunk rendered again.
-func (st *steps) Next(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask, res result) (stage.Outcome, error) {
+// PlanFollowUp passes the page on to index, or has its chunk rendered again.
+func (st *steps) PlanFollowUp(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask,
+	res result) (stage.FollowUp, error) {
 	if res.rerender {
-		return st.rerender(ctx, s, t)
+		return st.requestRerender(ctx, s, t)
 	}
 	spans := append(t.GetSpans(), &busv1.Span{
 		Stage: string(bus.OCR), StartTime: timestamppb.New(s.Started), EndTime: timestamppb.Now(),
 	})
-	return stage.Outcome{Messages: []bus.Message{{
-		Stage: bus.Index, Lane: s.Lane, Unit: st.Unit(t), Replay: int(t.GetReplay()),
+	return stage.FollowUp{Messages: []bus.Message{{
+		Stage: bus.Index, Lane: s.Lane, Unit: st.UnitName(t), Replay: int(t.GetReplay()),
 		Task: &busv1.IndexTask{
 			Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: t.GetPages(), Batch: &busv1.Blob{Key: res.batch}, Spans: spans,
 		},
 	}}}, nil
 }
 
-// rerender removes what is left of the chunk's batch, which would make render believe that it is done, and releases the chunk once more.
-func (st *steps) rerender(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (stage.Outcome, error) {
-	st.env.Log.InfoContext(ctx, "raster is gone, chunk is rendered again", "job", s.Job.ID, "chunk", t.GetChunk())
-	if err := st.env.Blobs.Delete(ctx, job.BatchKey(s.Job.Tenant, s.Job.ID, s.Job.Run, int(t.GetChunk()))); err != nil {
-		return stage.Outcome{}, fmt.Errorf("remove batch: %w", err)
+// requestRerender removes what is left of the chunk's batch, which would make render believe that it is done, and
+// releases the chunk once more.
+func (st *steps) requestRerender(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (stage.FollowUp, error) {
+	st.deps.Log.InfoContext(ctx, "raster is gone, chunk is rendered again", "job", s.Job.ID, "chunk", t.GetChunk())
+	if err := st.deps.Blobs.Delete(ctx, job.BatchKey(s.Job.Tenant, s.Job.ID, s.Job.Run, int(t.GetChunk()))); err != nil {
+		return stage.FollowUp{}, fmt.Errorf("remove batch: %w", err)
 	}
 	replay := int(s.Started.Unix())
-	return stage.Outcome{Messages: []bus.Message{stage.RenderChunk(s.Job, s.Lane, int(t.GetChunk()), replay)}}, nil
+	return stage.FollowUp{Messages: []bus.Message{stage.RenderMessage(s.Job, s.Lane, int(t.GetChunk()), replay)}}, nil
 }

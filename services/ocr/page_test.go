@@ -29,9 +29,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fixture is the ocr service with a job of one rastered page before it. The other stages are absent: what it publishes stays in their queues.
+// fixture is the ocr service with a job of one rastered page before it. The other stages are absent: what it
+// publishes stays in their queues.
 type fixture struct {
-	env stage.Env
+	env stage.Deps
 	rec *job.Record
 }
 
@@ -42,16 +43,16 @@ func newFixture(t *testing.T, engine ocr.Engine) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tel := telemetry.Discard()
+	tel := telemetry.NewDiscard()
 	f := &fixture{
-		env: stage.Env{Bus: b, Jobs: bustest.Jobs(t, b), Blobs: blobs, Tel: tel, Log: tel.Log},
+		env: stage.Deps{Bus: b, Jobs: bustest.NewJobStore(t, b), Blobs: blobs, Tel: tel, Log: tel.Log},
 		rec: &job.Record{
 			ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Running, PageCount: 2, ChunkPages: 16, Window: 4,
 			CreateTime: time.Now(), StartTime: time.Now(),
 		},
 	}
 	ctx := t.Context()
-	if err := f.env.Jobs.Create(ctx, f.rec); err != nil {
+	if err := f.env.Jobs.CreateRecord(ctx, f.rec); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.env.Jobs.CreateProgress(ctx, f.rec.Tenant, f.rec.ID, job.NewProgress(1, 2)); err != nil {
@@ -63,7 +64,7 @@ func newFixture(t *testing.T, engine ocr.Engine) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.put(t, f.batchKey(), batch)
+	f.putObject(t, f.batchKey(), batch)
 	cfg := ocr.DefaultConfig()
 	cfg.PageTimeout = 10 * time.Second
 	s, err := ocr.New(cfg, f.env, engine)
@@ -85,28 +86,30 @@ func newFixture(t *testing.T, engine ocr.Engine) *fixture {
 func (f *fixture) batchKey() string  { return job.BatchKey(f.rec.Tenant, f.rec.ID, 1, 0) }
 func (f *fixture) rasterKey() string { return job.RasterKey(f.rec.Tenant, f.rec.ID, 1, 1) }
 
-func (f *fixture) put(t *testing.T, key string, data []byte) {
+func (f *fixture) putObject(t *testing.T, key string, data []byte) {
 	t.Helper()
 	if err := f.env.Blobs.PutBytes(t.Context(), key, data, "application/octet-stream"); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// send publishes the page's task.
-func (f *fixture) send(t *testing.T) {
+// runTask publishes the page's task.
+func (f *fixture) runTask(t *testing.T) {
 	t.Helper()
-	err := f.env.Bus.Publish(t.Context(), bus.Message{Stage: bus.OCR, Lane: bus.Batch, Unit: "page-1", Task: &busv1.OcrTask{
-		Unit: stage.Unit(f.rec), Pages: []int32{1}, Raster: &busv1.Blob{Key: f.rasterKey()}, Dpi: 150, Batch: &busv1.Blob{Key: f.batchKey()},
-	}})
+	err := f.env.Bus.Publish(t.Context(), bus.Message{Stage: bus.OCR, Lane: bus.Batch, Unit: "page-1",
+		Task: &busv1.OcrTask{
+			Unit: stage.JobUnit(f.rec), Pages: []int32{1}, Raster: &busv1.Blob{Key: f.rasterKey()}, Dpi: 150,
+			Batch: &busv1.Blob{Key: f.batchKey()},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// next waits for the first task in a stage's queue.
-func (f *fixture) next(t *testing.T, s bus.Stage, task proto.Message) {
+// checkNextTask waits for the first task in a stage's queue.
+func (f *fixture) checkNextTask(t *testing.T, s bus.Stage, task proto.Message) {
 	t.Helper()
-	stream, err := f.env.Bus.JetStream().Stream(t.Context(), s.Stream())
+	stream, err := f.env.Bus.JetStream().Stream(t.Context(), s.StreamName())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,12 +131,12 @@ func (f *fixture) next(t *testing.T, s bus.Stage, task proto.Message) {
 	}
 }
 
-// read returns the page that the service has read.
-func (f *fixture) read(t *testing.T) *inkstreamv1.Page {
+// readPage returns the page that the service has read.
+func (f *fixture) readPage(t *testing.T) *inkstreamv1.Page {
 	t.Helper()
 	var task busv1.IndexTask
-	f.next(t, bus.Index, &task)
-	data, err := f.env.Blobs.Bytes(t.Context(), task.GetBatch().GetKey(), 1<<20)
+	f.checkNextTask(t, bus.Index, &task)
+	data, err := f.env.Blobs.ReadBytes(t.Context(), task.GetBatch().GetKey(), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,31 +152,43 @@ func (f *fixture) read(t *testing.T) *inkstreamv1.Page {
 
 func TestPageEndsByWhatBecomesOfItsEngine(t *testing.T) {
 	t.Parallel()
-	sheet, err := enginetest.Text(150, 0)
+	sheet, err := enginetest.NewTextSample(150, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ok := enginetest.NewFake(t, sheet)
+	ok := enginetest.NewFakeEngine(t, sheet)
 	for _, tt := range []struct {
 		name            string
 		engine          func(t *testing.T) ocr.Engine
 		outcome, reason string
 	}{
 		{"an engine that works", func(*testing.T) ocr.Engine { return ok }, "ocr", ""},
-		{"one crash", func(*testing.T) ocr.Engine { return enginetest.FlakyUntil(1, fault.EngineCrashed, ok.Recognise) }, "ocr", ""},
-		{"a child that crashes", func(t *testing.T) ocr.Engine { return enginetest.Hostile(t, enginetest.Crashes) }, "failed", "engine_crash"},
-		{"a child that floods memory", func(t *testing.T) ocr.Engine { return enginetest.Hostile(t, enginetest.Floods) }, "failed", "memory"},
-		{"a child that answers nonsense", func(t *testing.T) ocr.Engine { return enginetest.Hostile(t, enginetest.Lies) }, "ocr", ""},
-		{"a timeout", func(*testing.T) ocr.Engine { return enginetest.Failing(fault.PageTimeout) }, "failed", "timeout"},
+		{"one crash", func(*testing.T) ocr.Engine {
+			return enginetest.FlakyEngine(1, fault.EngineCrashed,
+				ok.RecognisePage)
+		}, "ocr", ""},
+		{"a child that crashes", func(t *testing.T) ocr.Engine { return enginetest.HostileEngine(t, enginetest.Crashes) },
+			"failed", "engine_crash"},
+		{"a child that floods memory", func(t *testing.T) ocr.Engine {
+			return enginetest.HostileEngine(t,
+				enginetest.ExhaustsMemory)
+		}, "failed", "memory"},
+		{"a child that answers nonsense", func(t *testing.T) ocr.Engine {
+			return enginetest.HostileEngine(t,
+				enginetest.AnswersNonsense)
+		}, "ocr", ""},
+		{"a timeout", func(*testing.T) ocr.Engine { return enginetest.FailingEngine(fault.PageTimeout) }, "failed",
+			"timeout"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, tt.engine(t))
-			f.put(t, f.rasterKey(), sheet.PGM())
-			f.send(t)
-			page := f.read(t)
+			f.putObject(t, f.rasterKey(), sheet.EncodePGM())
+			f.runTask(t)
+			page := f.readPage(t)
 			if page.GetOutcome() != tt.outcome || page.GetReason() != tt.reason {
-				t.Errorf("outcome %q, reason %q, error %v, want %q, %q", page.GetOutcome(), page.GetReason(), page.GetError(), tt.outcome, tt.reason)
+				t.Errorf("outcome %q, reason %q, error %v, want %q, %q", page.GetOutcome(), page.GetReason(), page.GetError(),
+					tt.outcome, tt.reason)
 			}
 			if page.GetWidth() != 595 {
 				t.Errorf("page is %v wide, want 595 as render found it", page.GetWidth())
@@ -185,14 +200,14 @@ func TestPageEndsByWhatBecomesOfItsEngine(t *testing.T) {
 // A crash takes what is not synced: the raster is made again, and its page does not fail for it.
 func TestMissingRasterIsRenderedAgain(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, enginetest.Failing(fault.Internal))
-	f.send(t)
+	f := newFixture(t, enginetest.FailingEngine(fault.Internal))
+	f.runTask(t)
 	var task busv1.RenderTask
-	f.next(t, bus.Render, &task)
+	f.checkNextTask(t, bus.Render, &task)
 	if task.GetFirstPage() != 1 || task.GetLastPage() != 2 || task.GetReplay() == 0 {
 		t.Errorf("render task %v, want pages 1 to 2 under another number", &task)
 	}
-	if _, err := f.env.Blobs.Bytes(t.Context(), f.batchKey(), 1<<20); !errors.Is(err, blob.ErrNotFound) {
+	if _, err := f.env.Blobs.ReadBytes(t.Context(), f.batchKey(), 1<<20); !errors.Is(err, blob.ErrNotFound) {
 		t.Errorf("the chunk's batch: %v, want it gone, so that render does not take the chunk for done", err)
 	}
 }

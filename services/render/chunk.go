@@ -26,38 +26,41 @@ type steps struct{ *Service }
 // NewTask returns an empty task.
 func (*steps) NewTask() *busv1.RenderTask { return &busv1.RenderTask{} }
 
-// Unit names the chunk, or the rest of it.
-func (*steps) Unit(t *busv1.RenderTask) string { return unit(int(t.GetChunk()), int(t.GetFromPage())) }
+// UnitName names the chunk, or the rest of it.
+func (*steps) UnitName(t *busv1.RenderTask) string {
+	return taskUnit(int(t.GetChunk()), int(t.GetFromPage()))
+}
 
-// Done reports whether every page of the chunk has ended, or its batch stands in the store: the batch is written last. The batch has a page
-// for each page of the chunk that had not ended before; the outcome of those that go to recognition is set already.
-func (st *steps) Done(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (result, bool, error) {
-	if s.Progress.Done(int(t.GetFirstPage()), int(t.GetLastPage())) {
-		return result{}, true, nil
+// LoadResult reports whether every page of the chunk has ended, or its batch stands in the store: the batch is
+// written last. The batch has a page for each page of the chunk that had not ended before; the outcome of those that
+// go to recognition is set already.
+func (st *steps) LoadResult(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (chunkResult, bool, error) {
+	if s.Progress.PagesDone(int(t.GetFirstPage()), int(t.GetLastPage())) {
+		return chunkResult{}, true, nil
 	}
-	data, err := st.env.Blobs.Bytes(ctx, batchKey(s.Job, t), stage.MaxBatch)
+	data, err := st.deps.Blobs.ReadBytes(ctx, batchKey(s.Job, t), stage.MaxBatchBytes)
 	if errors.Is(err, blob.ErrNotFound) {
-		return result{}, false, nil
+		return chunkResult{}, false, nil
 	}
 	if err != nil {
-		return result{}, false, err
+		return chunkResult{}, false, err
 	}
 	var batch inkstreamv1.PageBatch
 	if err := proto.Unmarshal(data, &batch); err != nil {
-		return result{}, false, nil //nolint:nilerr // a half-written batch of a crash: read the chunk again
+		return chunkResult{}, false, nil //nolint:nilerr // a half-written batch of a crash: read the chunk again
 	}
-	return result{batch: &batch}, whole(&batch, s.Progress, t), nil
+	return chunkResult{batch: &batch}, isCompleteBatch(&batch, s.Progress, t), nil
 }
 
-// whole reports whether a batch has every page of its chunk that has not ended. One that a crash has emptied decodes as well, and pages of which nobody
-// is told would be waited for for ever.
-func whole(batch *inkstreamv1.PageBatch, p *job.Progress, t *busv1.RenderTask) bool {
+// isCompleteBatch reports whether a batch has every page of its chunk that has not ended. One that a crash has
+// emptied decodes as well, and the job would wait without end for pages that no task reports.
+func isCompleteBatch(batch *inkstreamv1.PageBatch, p *job.Progress, t *busv1.RenderTask) bool {
 	has := make(map[int]bool, len(batch.GetPages()))
 	for _, page := range batch.GetPages() {
 		has[int(page.GetNumber())] = true
 	}
 	for n := int(t.GetFirstPage()); n <= int(t.GetLastPage()); n++ {
-		if !has[n] && !p.Done(n, n) {
+		if !has[n] && !p.PagesDone(n, n) {
 			return false
 		}
 	}
@@ -68,72 +71,75 @@ func batchKey(r *job.Record, t *busv1.RenderTask) string {
 	return job.BatchKey(r.Tenant, r.ID, r.Run, int(t.GetChunk()))
 }
 
-// Work reads the chunk's pages and stores their rasters and the batch; or a part of them, where they take long.
-func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (result, error) {
-	f, err := st.env.Blobs.File(ctx, t.GetSource().GetKey())
+// ProcessUnit reads the chunk's pages and stores their rasters and the batch; or a part of them, where they take long.
+func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (chunkResult, error) {
+	f, err := st.deps.Blobs.OpenFile(ctx, t.GetSource().GetKey())
 	if errors.Is(err, blob.ErrNotFound) {
-		return result{}, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
+		return chunkResult{}, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
 	}
 	if err != nil {
-		return result{}, fmt.Errorf("open stored document: %w", err)
+		return chunkResult{}, fmt.Errorf("open stored document: %w", err)
 	}
 	defer f.Close()
-	password, err := st.env.Password(s.Job)
+	password, err := st.deps.DocumentPassword(s.Job)
 	if err != nil {
-		return result{}, err
+		return chunkResult{}, err
 	}
 	doc, err := st.engine.OpenPages(ctx, f, password)
 	if err != nil {
-		return result{}, err
+		return chunkResult{}, err
 	}
 	defer doc.Close()
 
-	batch, from, err := st.read(ctx, s, t, doc)
+	batch, from, err := st.readPages(ctx, s, t, doc)
 	if err != nil {
-		return result{}, err
+		return chunkResult{}, err
 	}
 	if from > 0 {
-		return st.giveWay(ctx, s.Job, t, batch, from)
+		return st.storePartialBatch(ctx, s.Job, t, batch, from)
 	}
 	data, err := proto.Marshal(batch)
 	if err != nil {
-		return result{}, fmt.Errorf("encode batch: %w", err)
+		return chunkResult{}, fmt.Errorf("encode batch: %w", err)
 	}
 	if err := failpoint.Hit(string(bus.Render), "work"); err != nil {
-		return result{}, err
+		return chunkResult{}, err
 	}
-	if err := st.env.Blobs.PutBytes(ctx, batchKey(s.Job, t), data, stage.TypeProtobuf); err != nil {
-		return result{}, fmt.Errorf("store batch: %w", err)
+	if err := st.deps.Blobs.PutBytes(ctx, batchKey(s.Job, t), data, stage.ContentTypeProtobuf); err != nil {
+		return chunkResult{}, fmt.Errorf("store batch: %w", err)
 	}
-	return result{batch: batch}, nil
+	return chunkResult{batch: batch}, nil
 }
 
-// read reads the chunk's pages and stores their rasters. It returns the page to go on with later where it has had its turn, otherwise 0.
-func (st *steps) read(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask, doc *pdf.Document) (batch *inkstreamv1.PageBatch, from int, err error) {
-	if batch, err = st.part(ctx, s.Job, t); err != nil {
+// readPages reads the chunk's pages and stores their rasters. It returns the page to go on with later where it has
+// had its turn, otherwise 0.
+func (st *steps) readPages(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask,
+	doc *pdf.Document) (batch *inkstreamv1.PageBatch, from int, err error) {
+	if batch, err = st.loadPartialBatch(ctx, s.Job, t); err != nil {
 		return nil, 0, err
 	}
-	kept := newImages(st.env.Blobs, s.Job, batch)
+	kept := newImageStore(st.deps.Blobs, s.Job, batch)
 	left, next := maxChunkWords, int(t.GetFirstPage())
 	for _, p := range batch.GetPages() {
-		left -= cutWords(p, left) // none is cut: that was done when it was read
+		left -= truncateWords(p, left) // none is cut: that was done when it was read
 		next = int(p.GetNumber()) + 1
 	}
 	begun := false
 	for n := next; n <= int(t.GetLastPage()); n++ {
-		if s.Progress.Done(n, n) {
+		if s.Progress.PagesDone(n, n) {
 			continue // taken over from an earlier run, left out, or the chunk is rendered again
 		}
-		// Beyond the page at which the task began: otherwise one that began anew after a crash would be taken for a repeat of itself.
-		if begun && n > int(t.GetFromPage()) && time.Since(s.Started) > st.cfg.Turn {
+		// Beyond the page at which the task began: otherwise one that began again after a crash would be taken for a
+		// repeat of itself.
+		if begun && n > int(t.GetFromPage()) && time.Since(s.Started) > st.cfg.TimeSlice {
 			return batch, n, nil
 		}
-		stage.Alive(ctx)
-		page, err := st.page(ctx, s.Job, doc, n, kept)
+		stage.Heartbeat(ctx)
+		page, err := st.readPage(ctx, s.Job, doc, n, kept)
 		if err != nil {
 			return nil, 0, err
 		}
-		page, words := bound(page, left)
+		page, words := limitPageWords(page, left)
 		left -= words
 		batch.Pages = append(batch.Pages, page)
 		begun = true
@@ -141,52 +147,58 @@ func (st *steps) read(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTas
 	return batch, 0, nil
 }
 
-// crashTries is how often a page may crash the engine before it is read plainly.
-const crashTries = 2
+// maxCrashTries is how often a page may crash the engine before it is read plainly.
+const maxCrashTries = 2
 
-// page reads one page and keeps its images. What is wrong with the page is its outcome, not an error.
-func (st *steps) page(ctx context.Context, r *job.Record, doc *pdf.Document, n int, kept *images) (*inkstreamv1.Page, error) {
+// readPage reads one page and keeps its images. What is wrong with the page is its outcome, not an error.
+func (st *steps) readPage(ctx context.Context, r *job.Record, doc *pdf.Document, n int,
+	kept *imageStore) (*inkstreamv1.Page, error) {
 	start := time.Now()
-	res, err := tryPage(reading(&r.Options), job.Shorter(r.Options.PageTimeout, st.engine.PageTimeout()), func(opts pdf.PageOptions) (*pdf.PageResult, error) {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return doc.Page(ctx, n, opts)
-	})
-	st.env.Tel.Metrics.EngineSeconds(ctx, "pdfium", time.Since(start))
+	res, err := readPageWithRetry(pageOptions(&r.Options),
+		job.ShorterLimit(r.Options.PageTimeout, st.engine.PageTimeout()),
+		func(opts pdf.PageOptions) (*pdf.PageResult, error) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return doc.ReadPage(ctx, n, opts)
+		})
+	st.deps.Tel.Metrics.RecordEngineTime(ctx, "pdfium", time.Since(start))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("read page %d: %w", n, ctx.Err())
 		}
-		if !ofPage(err) {
+		if !isPageFault(err) {
 			return nil, fmt.Errorf("read page %d: %w", n, err)
 		}
-		st.env.Log.WarnContext(ctx, "page failed", "job", r.ID, "page", n, "code", fault.CodeOf(err), "error", err)
-		return stage.FailedPage(n, string(bus.Render), err), nil
+		st.deps.Log.WarnContext(ctx, "page failed", "job", r.ID, "page", n, "code", fault.CodeOf(err), "error", err)
+		return stage.NewFailedPage(n, string(bus.Render), err), nil
 	}
-	if err := kept.keep(ctx, res); err != nil {
+	if err := kept.storeImages(ctx, res); err != nil {
 		return nil, err
 	}
 	if res.Raster == nil {
 		return res.Page, nil
 	}
 	res.Page.Outcome, res.Page.Dpi = job.OutcomeOCR, res.Raster.DPI
-	err = store(ctx, st.env.Blobs, job.RasterKey(r.Tenant, r.ID, r.Run, n), "image/x-portable-graymap", func(w io.Writer) error {
-		_, err := res.Raster.WriteTo(w)
-		return err
-	})
+	err = storeTempBlob(ctx, st.deps.Blobs, job.RasterKey(r.Tenant, r.ID, r.Run, n), "image/x-portable-graymap",
+		func(w io.Writer) error {
+			_, err := res.Raster.WriteTo(w)
+			return err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("store raster: %w", err)
 	}
 	return res.Page, nil
 }
 
-// tryPage reads a page once more, plainly, where it cannot be read with all that belongs to it: what it says is worth more than its images, links,
-// annotations and tags, should one of them be the trouble. A note on the page says that they are missing. A third of the limit is kept for that try.
-func tryPage(opts pdf.PageOptions, limit time.Duration, read func(pdf.PageOptions) (*pdf.PageResult, error)) (*pdf.PageResult, error) {
+// readPageWithRetry reads a page once more, plainly, where it cannot be read with all that belongs to it: what it
+// says is worth more than its images, links, annotations and tags, should one of them be the trouble. A note on the
+// page says that they are missing. A third of the limit is kept for that try.
+func readPageWithRetry(opts pdf.PageOptions, limit time.Duration,
+	read func(pdf.PageOptions) (*pdf.PageResult, error)) (*pdf.PageResult, error) {
 	opts.Timeout = limit * 2 / 3
 	res, err := read(opts)
-	for try := 1; try < crashTries && fault.CodeOf(err) == fault.EngineCrashed; try++ { // it may have been killed for another reason
+	for try := 1; try < maxCrashTries && fault.CodeOf(err) == fault.EngineCrashed; try++ { // it may have been killed for another reason
 		res, err = read(opts)
 	}
 	why := fault.CodeOf(err)
@@ -195,13 +207,14 @@ func tryPage(opts pdf.PageOptions, limit time.Duration, read func(pdf.PageOption
 	}
 	opts.Images, opts.Plain, opts.Timeout = false, true, limit/3
 	if res, err = read(opts); err == nil {
-		res.Page.Notes = append(res.Page.Notes, fmt.Sprintf("images, links, annotations and tags left out, because with them the page could not be read: %s", why))
+		res.Page.Notes = append(res.Page.Notes,
+			fmt.Sprintf("images, links, annotations and tags left out, because with them the page could not be read: %s", why))
 	}
 	return res, err
 }
 
-// ofPage reports whether an error is the page's own fault.
-func ofPage(err error) bool {
+// isPageFault reports whether an error is the page's own fault.
+func isPageFault(err error) bool {
 	switch fault.CodeOf(err) {
 	case fault.EngineCrashed, fault.PageTimeout, fault.EngineMemory, fault.PageDamaged, fault.PageGeometry:
 		return true
@@ -210,8 +223,9 @@ func ofPage(err error) bool {
 	}
 }
 
-// store stores a temporary blob that write writes.
-func store(ctx context.Context, blobs *blob.Store, key, contentType string, write func(io.Writer) error) (err error) {
+// storeTempBlob stores a temporary blob that write writes.
+func storeTempBlob(ctx context.Context, blobs *blob.Store, key, contentType string,
+	write func(io.Writer) error) (err error) {
 	w, err := blobs.NewWriter(ctx, key, blob.PutOptions{ContentType: contentType})
 	if err != nil {
 		return err
@@ -223,11 +237,12 @@ func store(ctx context.Context, blobs *blob.Store, key, contentType string, writ
 	return w.Close()
 }
 
-// Next sends each page that needs recognition on its own, and all others together to index.
-func (st *steps) Next(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask, r result) (stage.Outcome, error) {
-	var out stage.Outcome
-	if r.from > 0 {
-		out.Messages = []bus.Message{goOn(t, r, s.Lane)}
+// PlanFollowUp sends each page that needs recognition on its own, and all others together to index.
+func (st *steps) PlanFollowUp(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask,
+	r chunkResult) (stage.FollowUp, error) {
+	var out stage.FollowUp
+	if r.nextPage > 0 {
+		out.Messages = []bus.Message{newContinuation(t, r, s.Lane)}
 		return out, nil
 	}
 	if r.batch == nil {
@@ -239,10 +254,10 @@ func (st *steps) Next(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask,
 	for _, p := range r.batch.GetPages() {
 		n := int(p.GetNumber())
 		switch {
-		case s.Progress.Done(n, n):
+		case s.Progress.PagesDone(n, n):
 		case p.GetOutcome() == job.OutcomeOCR:
 			out.Messages = append(out.Messages, bus.Message{
-				Stage: bus.OCR, Lane: s.Lane, Unit: stage.PageUnit(n), Replay: int(t.GetReplay()),
+				Stage: bus.OCR, Lane: s.Lane, Unit: stage.PageUnitName(n), Replay: int(t.GetReplay()),
 				Task: &busv1.OcrTask{
 					Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: []int32{int32(n)}, Dpi: p.GetDpi(), Batch: ref, Spans: spans,
 					Replay: t.GetReplay(),
@@ -256,7 +271,7 @@ func (st *steps) Next(_ context.Context, s *stage.Snapshot, t *busv1.RenderTask,
 	}
 	if len(others) > 0 {
 		out.Messages = append(out.Messages, bus.Message{
-			Stage: bus.Index, Lane: s.Lane, Unit: stage.ChunkUnit(int(t.GetChunk())), Replay: int(t.GetReplay()),
+			Stage: bus.Index, Lane: s.Lane, Unit: stage.ChunkUnitName(int(t.GetChunk())), Replay: int(t.GetReplay()),
 			Task: &busv1.IndexTask{Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: others, Batch: ref, Spans: spans},
 		})
 	}

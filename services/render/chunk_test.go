@@ -12,15 +12,16 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// A batch is not synced to disk, so a crash may leave any of it. Only one that has all open pages of its chunk spares reading them.
-func TestChunkIsDoneWithAWholeBatchOnly(t *testing.T) {
+// A batch is not synced to disk, so a crash may leave any of it. Only one that has all open pages of its chunk spares
+// reading them.
+func TestChunkNeedsCompleteBatch(t *testing.T) {
 	t.Parallel()
 	blobs, err := blob.Open(t.Context(), "mem://")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = blobs.Close() })
-	st := &steps{&Service{env: stage.Env{Blobs: blobs}}}
+	st := &steps{&Service{deps: stage.Deps{Blobs: blobs}}}
 	encode := func(pages ...int32) []byte {
 		batch := &inkstreamv1.PageBatch{}
 		for _, n := range pages {
@@ -53,7 +54,7 @@ func TestChunkIsDoneWithAWholeBatchOnly(t *testing.T) {
 			}
 		}
 		s := &stage.Snapshot{Job: r, Progress: &job.Progress{Run: 1, Pages: tt.pages}}
-		_, done, err := st.Done(t.Context(), s, &busv1.RenderTask{FirstPage: 1, LastPage: 2})
+		_, done, err := st.LoadResult(t.Context(), s, &busv1.RenderTask{FirstPage: 1, LastPage: 2})
 		if err != nil || done != tt.want {
 			t.Errorf("%s: got %t, %v, want %t", tt.name, done, err, tt.want)
 		}

@@ -1,5 +1,6 @@
-// Package render is the third stage: it reads a chunk of pages in the sandboxed PDF engine, page by page. A page with sound text is read
-// from the document itself; a page that needs recognition becomes a grey raster in the blob store and a task of its own.
+// Package render is the third stage: it reads a chunk of pages in the sandboxed PDF engine, page by page. A page with
+// sound text is read from the document itself; a page that needs recognition becomes a grey raster in the blob store
+// and a task of its own.
 package render
 
 import (
@@ -19,21 +20,23 @@ import (
 type Config struct {
 	// Workers is how many chunks are read at once; each needs an engine child.
 	Workers int
-	// Turn is how long a chunk keeps its worker: one that takes longer gives way at its next page, and goes on behind the others that wait.
-	Turn time.Duration
+	// TimeSlice is how long a chunk keeps its worker: one that takes longer gives way at its next page, and goes on
+	// behind the others that wait.
+	TimeSlice time.Duration
 	// DrainTimeout is how long chunks in hand may go on when the service stops.
 	DrainTimeout time.Duration
 }
 
 // DefaultConfig returns one worker a core.
 func DefaultConfig() Config {
-	return Config{Workers: runtime.NumCPU(), Turn: 30 * time.Second, DrainTimeout: 20 * time.Second}
+	return Config{Workers: runtime.NumCPU(), TimeSlice: 30 * time.Second, DrainTimeout: 20 * time.Second}
 }
 
 // Register adds the service's flags.
 func (c *Config) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Workers, "render.workers", c.Workers, "chunks read at once")
-	fs.DurationVar(&c.Turn, "render.turn", c.Turn, "how long a chunk is read before the rest of it waits behind others")
+	fs.DurationVar(&c.TimeSlice, "render.turn", c.TimeSlice,
+		"how long a chunk is read before the rest of it waits behind others")
 	fs.DurationVar(&c.DrainTimeout, "render.drain-timeout", c.DrainTimeout, "how long chunks in hand may go on at a stop")
 }
 
@@ -43,8 +46,8 @@ func (c *Config) Validate() error {
 	if c.Workers < 1 {
 		errs = append(errs, fmt.Errorf("render.workers: %d, want at least 1", c.Workers))
 	}
-	if c.Turn <= 0 {
-		errs = append(errs, fmt.Errorf("render.turn: %s, want more than 0", c.Turn))
+	if c.TimeSlice <= 0 {
+		errs = append(errs, fmt.Errorf("render.turn: %s, want more than 0", c.TimeSlice))
 	}
 	return errors.Join(errs...)
 }
@@ -52,32 +55,33 @@ func (c *Config) Validate() error {
 // Service is the render stage.
 type Service struct {
 	cfg    Config
-	env    stage.Env
+	deps   stage.Deps
 	engine *pdf.Engine
 }
 
 // New returns a Service that is not yet running. The engine stays the caller's.
-func New(cfg Config, env stage.Env, engine *pdf.Engine) (*Service, error) {
+func New(cfg Config, env stage.Deps, engine *pdf.Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	env.Log = env.Log.With("stage", string(bus.Render))
-	return &Service{cfg: cfg, env: env, engine: engine}, nil
+	return &Service{cfg: cfg, deps: env, engine: engine}, nil
 }
 
-// chunkDeadline bounds the work on one task. As a rule it ends with its turn and the page at which that is over, but one that lost what the tasks
-// before it had read reads all of that: each of 16 pages may use up its own deadline, 2 min, and the minute to open the document anew after it, twice
-// where the engine crashes.
+// chunkDeadline bounds the work on one task. As a rule it ends with its turn and the page at which that is over, but
+// one that lost what the tasks before it had read reads all of that: each of 16 pages may use up its own deadline, 2
+// min, and the minute to open the document again after it, twice where the engine crashes.
 const chunkDeadline = 100 * time.Minute
 
-// Run reads chunks until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
+// Run reads chunks until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error
+// means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{Workers: s.cfg.Workers, Deadline: chunkDeadline, DrainTimeout: s.cfg.DrainTimeout}
 	images := make(chan error, 1)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { images <- s.answerImages(ctx) }()
-	err := stage.Run(ctx, s.env, bus.Render, cfg, &steps{s}, ready)
+	err := stage.Run(ctx, s.deps, bus.Render, cfg, &steps{s}, ready)
 	stop()
 	return errors.Join(err, <-images)
 }

@@ -24,43 +24,44 @@ type steps struct{ *Service }
 // NewTask returns an empty task.
 func (*steps) NewTask() *busv1.ScanTask { return &busv1.ScanTask{} }
 
-// Unit names the one unit that a job has at this stage.
-func (*steps) Unit(*busv1.ScanTask) string { return "document" }
+// UnitName names the one unit that a job has at this stage.
+func (*steps) UnitName(*busv1.ScanTask) string { return "document" }
 
-// Done reports whether the document has been cut into chunks.
-func (*steps) Done(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (struct{}, bool, error) {
+// LoadResult reports whether the document has been cut into chunks.
+func (*steps) LoadResult(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (struct{}, bool, error) {
 	return struct{}{}, s.Job.ChunkPages > 0 && s.Progress != nil, nil
 }
 
-// Work examines the document; then it is cut into chunks, or the job ends as REJECTED. A document that an earlier run has cut is not examined
-// again; its pages that have a result are taken over.
-func (st *steps) Work(ctx context.Context, s *stage.Snapshot, t *busv1.ScanTask) (struct{}, error) {
+// ProcessUnit examines the document; then it is cut into chunks, or the job ends as REJECTED. A document that an
+// earlier run has cut is not examined again; its pages that have a result are taken over.
+func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.ScanTask) (struct{}, error) {
 	if s.Job.ChunkPages > 0 {
-		progress, err := st.env.Jobs.CarryProgress(ctx, s.Job.Tenant, s.Job.ID, s.Job.Run, s.Job.PageCount)
+		progress, err := st.deps.Jobs.CarryProgress(ctx, s.Job.Tenant, s.Job.ID, s.Job.Run, s.Job.PageCount)
 		s.Progress = progress
 		return struct{}{}, err
 	}
-	findings, err := st.examine(ctx, s.Job, t)
+	findings, err := st.examineDocument(ctx, s.Job, t)
 	if err != nil {
 		return struct{}{}, err
 	}
 	if err := failpoint.Hit(string(bus.Scan), "work"); err != nil {
 		return struct{}{}, err
 	}
-	judged, refusal := st.cfg.Policy.Apply(findings)
+	judged, refusal := st.cfg.Policy.EvaluateFindings(findings)
 	kept := make([]job.Finding, 0, len(judged))
 	for _, f := range judged {
-		kept = append(kept, job.Finding{Kind: f.GetKind(), Count: int(f.GetCount()), Policy: f.GetPolicy(), Detail: f.GetDetail()})
+		kept = append(kept, job.Finding{Kind: f.GetKind(), Count: int(f.GetCount()), Policy: f.GetPolicy(),
+			Detail: f.GetDetail()})
 	}
 	if refusal != nil {
-		return struct{}{}, st.reject(ctx, s, kept, refusal)
+		return struct{}{}, st.rejectJob(ctx, s, kept, refusal)
 	}
-	return struct{}{}, st.commit(ctx, s, kept)
+	return struct{}{}, st.commitChunks(ctx, s, kept)
 }
 
-// examine looks for malware, where that is configured, and for structural findings.
-func (st *steps) examine(ctx context.Context, r *job.Record, t *busv1.ScanTask) ([]pdf.Finding, error) {
-	f, err := st.env.Blobs.File(ctx, t.GetSource().GetKey())
+// examineDocument looks for malware, where that is configured, and for structural findings.
+func (st *steps) examineDocument(ctx context.Context, r *job.Record, t *busv1.ScanTask) ([]pdf.Finding, error) {
+	f, err := st.deps.Blobs.OpenFile(ctx, t.GetSource().GetKey())
 	if errors.Is(err, blob.ErrNotFound) {
 		return nil, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
 	}
@@ -74,7 +75,7 @@ func (st *steps) examine(ctx context.Context, r *job.Record, t *busv1.ScanTask) 
 		}
 	}
 	if st.clamd != nil {
-		malware, err := st.malware(ctx, f)
+		malware, err := st.scanForMalware(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +84,7 @@ func (st *steps) examine(ctx context.Context, r *job.Record, t *busv1.ScanTask) 
 			return []pdf.Finding{*malware}, nil
 		}
 	}
-	password, err := st.env.Password(r)
+	password, err := st.deps.DocumentPassword(r)
 	if err != nil {
 		return nil, err
 	}
@@ -92,15 +93,15 @@ func (st *steps) examine(ctx context.Context, r *job.Record, t *busv1.ScanTask) 
 		return nil, err
 	}
 	defer doc.Close()
-	findings, err := doc.Findings(ctx)
+	findings, err := doc.CollectFindings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("structural findings: %w", err)
 	}
 	return findings, nil
 }
 
-func (st *steps) malware(ctx context.Context, f *os.File) (*pdf.Finding, error) {
-	verdict, err := st.clamd.Scan(ctx, stage.AliveReader(ctx, io.NewSectionReader(f, 0, 1<<62)))
+func (st *steps) scanForMalware(ctx context.Context, f *os.File) (*pdf.Finding, error) {
+	verdict, err := st.clamd.ScanDocument(ctx, stage.NewHeartbeatReader(ctx, io.NewSectionReader(f, 0, 1<<62)))
 	if err != nil {
 		return nil, fmt.Errorf("clamd: %w", err)
 	}
@@ -110,9 +111,9 @@ func (st *steps) malware(ctx context.Context, f *os.File) (*pdf.Finding, error) 
 	return &pdf.Finding{Kind: KindMalware, Count: 1, Detail: verdict.Signature}, nil
 }
 
-func (st *steps) reject(ctx context.Context, s *stage.Snapshot, findings []job.Finding, refusal error) error {
-	_, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
-		if r.State.Final() {
+func (st *steps) rejectJob(ctx context.Context, s *stage.Snapshot, findings []job.Finding, refusal error) error {
+	_, err := st.deps.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
+		if r.State.HasEnded() {
 			return job.ErrUnchanged
 		}
 		r.Findings = findings
@@ -121,7 +122,7 @@ func (st *steps) reject(ctx context.Context, s *stage.Snapshot, findings []job.F
 	if err != nil {
 		return err
 	}
-	rec, err := st.env.End(ctx, s.Job, job.Rejected, job.NewFault(string(bus.Scan), refusal), s.Started)
+	rec, err := st.deps.EndJob(ctx, s.Job, job.Rejected, job.NewFault(string(bus.Scan), refusal), s.Started)
 	if err != nil {
 		return err
 	}
@@ -129,25 +130,25 @@ func (st *steps) reject(ctx context.Context, s *stage.Snapshot, findings []job.F
 	return nil
 }
 
-// commit stores the progress first: a record that names chunks always has one.
-func (st *steps) commit(ctx context.Context, s *stage.Snapshot, findings []job.Finding) error {
+// commitChunks stores the progress first: a record that names chunks always has one.
+func (st *steps) commitChunks(ctx context.Context, s *stage.Snapshot, findings []job.Finding) error {
 	progress := job.NewProgress(s.Job.Run, s.Job.PageCount)
-	if err := st.leaveOut(ctx, s.Job, progress); err != nil {
+	if err := st.skipUnselectedPages(ctx, s.Job, progress); err != nil {
 		return err
 	}
-	if err := st.env.Jobs.CreateProgress(ctx, s.Job.Tenant, s.Job.ID, progress); err != nil {
+	if err := st.deps.Jobs.CreateProgress(ctx, s.Job.Tenant, s.Job.ID, progress); err != nil {
 		return err
 	}
 	if err := failpoint.Hit(string(bus.Scan), "progress"); err != nil {
 		return err
 	}
-	rec, err := st.env.Jobs.UpdateRun(ctx, s.Job, func(r *job.Record) error {
-		if r.State.Final() || r.ChunkPages > 0 {
+	rec, err := st.deps.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
+		if r.State.HasEnded() || r.ChunkPages > 0 {
 			return job.ErrUnchanged
 		}
 		r.Findings = findings
 		r.ChunkPages, r.Window = ChunkPages, st.cfg.Window
-		r.Ran(string(bus.Scan), s.Started, time.Now())
+		r.RecordStage(string(bus.Scan), s.Started, time.Now())
 		return nil
 	})
 	if err != nil {
@@ -157,25 +158,26 @@ func (st *steps) commit(ctx context.Context, s *stage.Snapshot, findings []job.F
 	return nil
 }
 
-// Next releases the first chunks; each chunk that ends releases another one, so that at most Window are in flight. A run that has taken over
-// every page is finished at once.
-func (st *steps) Next(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask, _ struct{}) (stage.Outcome, error) {
+// PlanFollowUp releases the first chunks; each chunk that ends releases another one, so that at most Window are in
+// flight. A run that has taken over every page is finished at once.
+func (st *steps) PlanFollowUp(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask,
+	_ struct{}) (stage.FollowUp, error) {
 	r := s.Job
-	if r.State.Final() {
-		return stage.Outcome{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+	if r.State.HasEnded() {
+		return stage.FollowUp{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
 	}
-	var out stage.Outcome
-	for chunk := range min(r.Window, r.Chunks()) {
-		if m, open := stage.ReleaseChunk(r, s.Progress, s.Lane, chunk); open {
+	var out stage.FollowUp
+	for chunk := range min(r.Window, r.ChunkCount()) {
+		if m, open := stage.ReleaseMessage(r, s.Progress, s.Lane, chunk); open {
 			out.Messages = append(out.Messages, m)
 		}
 	}
-	if s.Progress.AllDone() {
+	if s.Progress.AllPagesDone() {
 		out.Messages = append(out.Messages, stage.FinaliseMessage(r, s.Lane, 0))
 	}
 	if r.Stages[string(bus.Scan)].Start.Before(r.StartTime) {
 		return out, nil // an earlier run's examination stands
 	}
-	out.Events = []*busv1.Event{stage.NewEvent(r, "scanned", string(bus.Scan), "chunks", strconv.Itoa(r.Chunks()))}
+	out.Events = []*busv1.Event{stage.NewEvent(r, "scanned", string(bus.Scan), "chunks", strconv.Itoa(r.ChunkCount()))}
 	return out, nil
 }

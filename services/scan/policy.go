@@ -30,13 +30,16 @@ const (
 	KindBomb = "decompression_ratio"
 )
 
-// kinds are all kinds of findings, as Finding in job.proto lists them.
-var kinds = []string{
-	"javascript", "launch_action", "uri_action", "submit_form_action", "remote_goto_action", "import_data_action", "open_action",
-	"additional_actions", "embedded_file", "xfa", "acro_form", "signature", "rich_media", "object_count", KindBomb, KindMalware,
+// findingKinds are all kinds of findings, as Finding in job.proto lists them.
+var findingKinds = []string{
+	"javascript", "launch_action", "uri_action", "submit_form_action", "remote_goto_action", "import_data_action",
+	"open_action",
+	"additional_actions", "embedded_file", "xfa", "acro_form", "signature", "rich_media", "object_count", KindBomb,
+	KindMalware,
 }
 
-// Policy says what each kind of finding leads to. Its zero value flags everything, but always rejects malware. It is a flag.Value.
+// Policy says what each kind of finding leads to. Its zero value flags everything, but always rejects malware. It is
+// a flag.Value.
 type Policy struct {
 	actions map[string]Action
 }
@@ -48,7 +51,8 @@ func DefaultPolicy() Policy {
 	return Policy{actions: map[string]Action{KindBomb: Reject}}
 }
 
-// ParsePolicy reads a policy such as "javascript=reject,uri_action=allow". What it does not mention is as in DefaultPolicy.
+// ParsePolicy reads a policy such as "javascript=reject,uri_action=allow". What it does not mention is as in
+// DefaultPolicy.
 func ParsePolicy(s string) (Policy, error) {
 	p := DefaultPolicy()
 	if strings.TrimSpace(s) == "" {
@@ -61,8 +65,8 @@ func ParsePolicy(s string) (Policy, error) {
 		switch {
 		case !found:
 			return Policy{}, fmt.Errorf("%q: want kind=action, such as javascript=reject", part)
-		case !slices.Contains(kinds, kind):
-			return Policy{}, fmt.Errorf("%q: unknown kind %q, want one of %s", part, kind, strings.Join(kinds, ", "))
+		case !slices.Contains(findingKinds, kind):
+			return Policy{}, fmt.Errorf("%q: unknown kind %q, want one of %s", part, kind, strings.Join(findingKinds, ", "))
 		case !slices.Contains([]Action{Allow, Flag, Reject}, Action(action)):
 			return Policy{}, fmt.Errorf("%q: unknown action %q, want allow, flag or reject", part, action)
 		case kind == KindMalware && Action(action) != Reject:
@@ -76,8 +80,8 @@ func ParsePolicy(s string) (Policy, error) {
 	return p, nil
 }
 
-// Action returns what a kind of finding leads to. Kinds that the policy does not know are flagged.
-func (p Policy) Action(kind string) Action {
+// ActionFor returns what a kind of finding leads to. Kinds that the policy does not know are flagged.
+func (p Policy) ActionFor(kind string) Action {
 	if kind == KindMalware {
 		return Reject
 	}
@@ -87,11 +91,12 @@ func (p Policy) Action(kind string) Action {
 	return Flag
 }
 
-// String returns the policy in the form that ParsePolicy reads: what is not merely flagged, in the order in which job.proto lists the kinds.
+// String returns the policy in the form that ParsePolicy reads: what is not merely flagged, in the order in which
+// job.proto lists the kinds.
 func (p Policy) String() string {
 	var parts []string
-	for _, kind := range kinds {
-		action := p.Action(kind)
+	for _, kind := range findingKinds {
+		action := p.ActionFor(kind)
 		if kind == KindMalware || action == Flag && kind != KindBomb {
 			continue
 		}
@@ -110,22 +115,23 @@ func (p *Policy) Set(s string) error {
 	return nil
 }
 
-// Apply judges findings. It returns them all, in their order, and a *fault.Error for the first one that the policy rejects: MALWARE_FOUND or
-// POLICY_REJECTED. The error is nil where the document may pass.
-func (p Policy) Apply(findings []pdf.Finding) ([]*inkstreamv1.Finding, error) {
+// EvaluateFindings judges findings. It returns them all, in their order, and a *fault.Error for the first one that
+// the policy rejects: MALWARE_FOUND or POLICY_REJECTED. The error is nil where the document may pass.
+func (p Policy) EvaluateFindings(findings []pdf.Finding) ([]*inkstreamv1.Finding, error) {
 	judged := make([]*inkstreamv1.Finding, 0, len(findings))
 	var refusal error
 	for _, f := range findings {
-		action := p.Action(f.Kind)
-		judged = append(judged, &inkstreamv1.Finding{Kind: f.Kind, Count: int32(f.Count), Policy: string(action), Detail: f.Detail})
+		action := p.ActionFor(f.Kind)
+		judged = append(judged, &inkstreamv1.Finding{Kind: f.Kind, Count: int32(f.Count), Policy: string(action),
+			Detail: f.Detail})
 		if action == Reject && refusal == nil {
-			refusal = refuse(f)
+			refusal = newRejection(f)
 		}
 	}
 	return judged, refusal
 }
 
-func refuse(f pdf.Finding) error {
+func newRejection(f pdf.Finding) error {
 	if f.Kind == KindMalware {
 		return fault.New(fault.MalwareFound, "the malware scanner found %s", f.Detail)
 	}

@@ -19,7 +19,8 @@ func TestParsePolicy(t *testing.T) {
 	}{
 		{"nothing is the default", "", "decompression_ratio=reject", ""},
 		{"one kind", "javascript=reject", "javascript=reject,decompression_ratio=reject", ""},
-		{"several kinds, with spaces", " uri_action = allow , javascript=reject", "javascript=reject,uri_action=allow,decompression_ratio=reject", ""},
+		{"several kinds, with spaces", " uri_action = allow , javascript=reject",
+			"javascript=reject,uri_action=allow,decompression_ratio=reject", ""},
 		{"bombs can be let pass", "decompression_ratio=flag", "decompression_ratio=flag", ""},
 		{"flagging is the default", "javascript=flag", "decompression_ratio=reject", ""},
 		{"malware may be named", "malware=reject", "decompression_ratio=reject", ""},
@@ -59,21 +60,21 @@ func TestPolicyFlag(t *testing.T) {
 	if err := fs.Parse([]string{"-scan.policy", "launch_action=reject"}); err != nil {
 		t.Fatalf("Parse: %v", err)
 	}
-	if got := p.Action("launch_action"); got != Reject {
+	if got := p.ActionFor("launch_action"); got != Reject {
 		t.Errorf("launch_action: got %s, want reject", got)
 	}
 	if err := fs.Parse([]string{"-scan.policy", "launch=reject"}); err == nil {
 		t.Error("Parse of an unknown kind: got no error, want one")
 	}
-	if got := p.Action("launch_action"); got != Reject {
+	if got := p.ActionFor("launch_action"); got != Reject {
 		t.Errorf("launch_action after a bad flag: got %s, want reject as before", got)
 	}
-	if got := DefaultPolicy().Action("launch_action"); got != Flag {
+	if got := DefaultPolicy().ActionFor("launch_action"); got != Flag {
 		t.Errorf("launch_action by default: got %s, want flag", got)
 	}
 }
 
-func TestApply(t *testing.T) {
+func TestEvaluateFindings(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
@@ -84,15 +85,18 @@ func TestApply(t *testing.T) {
 		message  string
 	}{
 		{"nothing found", "", nil, nil, "", ""},
-		{"all flagged", "", []pdf.Finding{{Kind: "javascript", Count: 2}, {Kind: "xfa", Count: 1}}, []string{"flag", "flag"}, "", ""},
+		{"all flagged", "", []pdf.Finding{{Kind: "javascript", Count: 2}, {Kind: "xfa", Count: 1}}, []string{"flag", "flag"},
+			"", ""},
 		{"one allowed", "uri_action=allow", []pdf.Finding{{Kind: "uri_action", Count: 9}}, []string{"allow"}, "", ""},
 		{"a kind of the future", "", []pdf.Finding{{Kind: "hologram", Count: 1}}, []string{"flag"}, "", ""},
 		{
-			"bomb", "", []pdf.Finding{{Kind: "javascript", Count: 1}, {Kind: KindBomb, Count: 1, Detail: "stream_ratio: 9 bytes"}},
+			"bomb", "", []pdf.Finding{{Kind: "javascript", Count: 1},
+				{Kind: KindBomb, Count: 1, Detail: "stream_ratio: 9 bytes"}},
 			[]string{"flag", "reject"}, fault.PolicyReject, "decompression_ratio (stream_ratio: 9 bytes)",
 		},
 		{
-			"the first rejection counts", "javascript=reject,xfa=reject", []pdf.Finding{{Kind: "xfa", Count: 1}, {Kind: "javascript", Count: 1}},
+			"the first rejection counts", "javascript=reject,xfa=reject",
+			[]pdf.Finding{{Kind: "xfa", Count: 1}, {Kind: "javascript", Count: 1}},
 			[]string{"reject", "reject"}, fault.PolicyReject, "rejects xfa",
 		},
 		{
@@ -106,13 +110,14 @@ func TestApply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			judged, refusal := p.Apply(tt.findings)
+			judged, refusal := p.EvaluateFindings(tt.findings)
 			if len(judged) != len(tt.findings) {
-				t.Fatalf("Apply: got %d findings, want %d", len(judged), len(tt.findings))
+				t.Fatalf("EvaluateFindings: got %d findings, want %d", len(judged), len(tt.findings))
 			}
 			for i, f := range judged {
 				in := tt.findings[i]
-				if f.GetPolicy() != tt.want[i] || f.GetKind() != in.Kind || int(f.GetCount()) != in.Count || f.GetDetail() != in.Detail {
+				if f.GetPolicy() != tt.want[i] || f.GetKind() != in.Kind || int(f.GetCount()) != in.Count ||
+					f.GetDetail() != in.Detail {
 					t.Errorf("finding %d: got %v, want %+v with policy %s", i, f, in, tt.want[i])
 				}
 			}
@@ -122,7 +127,8 @@ func TestApply(t *testing.T) {
 				}
 				return
 			}
-			if refusal == nil || fault.CodeOf(refusal) != tt.code || !strings.Contains(fault.MessageOf(refusal), tt.message) {
+			if refusal == nil || fault.CodeOf(refusal) != tt.code ||
+				!strings.Contains(fault.UserMessageOf(refusal), tt.message) {
 				t.Errorf("refusal: got %v, want %s with %q", refusal, tt.code, tt.message)
 			}
 			if got := fault.KindOf(refusal); got != fault.Permanent {

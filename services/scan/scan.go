@@ -1,4 +1,5 @@
-// Package scan is the second stage: it looks for what is dangerous in a document, under a policy, and cuts the document into chunks.
+// Package scan is the second stage: it looks for what is dangerous in a document, under a policy, and cuts the
+// document into chunks.
 package scan
 
 import (
@@ -33,17 +34,18 @@ func DefaultConfig() Config {
 	return Config{Workers: 2, Policy: DefaultPolicy(), Window: Window, DrainTimeout: 20 * time.Second}
 }
 
-// Window is the default number of chunks of a job in flight: enough to keep a stage busy while another works on the next chunk, few enough
-// that a huge job neither fills the queues nor keeps more than 64 rasters.
+// Window is the default number of chunks of a job in flight: enough to keep a stage busy while another works on the
+// next chunk, few enough that a huge job neither fills the queues nor keeps more than 64 rasters.
 const Window = 4
 
-// ChunkPages is the number of pages of a chunk (DESIGN.md §3).
+// ChunkPages is the number of pages of a chunk.
 const ChunkPages = 16
 
 // Register adds the service's flags.
 func (c *Config) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Workers, "scan.workers", c.Workers, "documents examined at once")
-	fs.StringVar(&c.Clamd, "scan.clamd", c.Clamd, "address of a ClamAV daemon, host:port or unix:///path; empty for no malware scan")
+	fs.StringVar(&c.Clamd, "scan.clamd", c.Clamd,
+		"address of a ClamAV daemon, host:port or unix:///path; empty for no malware scan")
 	fs.StringVar(&c.Clamd, "clamd", c.Clamd, "same as scan.clamd")
 	fs.Var(&c.Policy, "scan.policy", "what findings lead to, e.g. javascript=reject,uri_action=allow")
 	fs.DurationVar(&c.DrainTimeout, "scan.drain-timeout", c.DrainTimeout, "how long documents in hand may go on at a stop")
@@ -64,18 +66,18 @@ func (c *Config) Validate() error {
 // Service is the scan stage.
 type Service struct {
 	cfg    Config
-	env    stage.Env
+	deps   stage.Deps
 	engine *pdf.Engine
 	clamd  *clamd.Client // nil without a malware scan
 }
 
 // New returns a Service that is not yet running. The engine stays the caller's.
-func New(cfg Config, env stage.Env, engine *pdf.Engine) (*Service, error) {
+func New(cfg Config, env stage.Deps, engine *pdf.Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	env.Log = env.Log.With("stage", string(bus.Scan))
-	s := &Service{cfg: cfg, env: env, engine: engine}
+	s := &Service{cfg: cfg, deps: env, engine: engine}
 	if cfg.Clamd != "" {
 		client, err := clamd.New(cfg.Clamd)
 		if err != nil {
@@ -89,10 +91,11 @@ func New(cfg Config, env stage.Env, engine *pdf.Engine) (*Service, error) {
 // scanDeadline bounds the work on one document: sending 500 MB to clamd and walking every object.
 const scanDeadline = 10 * time.Minute
 
-// Run examines documents until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil error means a clean stop.
+// Run examines documents until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil
+// error means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{Workers: s.cfg.Workers, Deadline: scanDeadline, DrainTimeout: s.cfg.DrainTimeout}
-	return stage.Run(ctx, s.env, bus.Scan, cfg, &steps{s}, ready)
+	return stage.Run(ctx, s.deps, bus.Scan, cfg, &steps{s}, ready)
 }
 
 // Check reports whether clamd answers; it is a readiness check where a malware scan is configured.

@@ -15,12 +15,13 @@ import (
 // notSelected is why a page was skipped that the job's selection leaves out.
 const notSelected = "not_selected"
 
-// leaveOutBatch is how many results of pages that are left out are stored at once.
-const leaveOutBatch = 256
+// skipBatchSize is how many results of pages that are left out are stored at once.
+const skipBatchSize = 256
 
-// leaveOut gives the pages that the job's selection leaves out their outcome and their result, so that no stage after this one has anything to do
-// with them. The results are stored first: a page that has an outcome has a result.
-func (st *steps) leaveOut(ctx context.Context, r *job.Record, p *job.Progress) error {
+// skipUnselectedPages gives the pages that the job's selection leaves out their outcome and their result, so that no
+// stage after this one has anything to do with them. The results are stored first: a page that has an outcome has a
+// result.
+func (st *steps) skipUnselectedPages(ctx context.Context, r *job.Record, p *job.Progress) error {
 	selected, err := job.ParsePages(r.Options.Pages)
 	if err != nil {
 		return fault.New(fault.InvalidPages, "the selection of pages is not valid: %v", err)
@@ -31,24 +32,25 @@ func (st *steps) leaveOut(ctx context.Context, r *job.Record, p *job.Progress) e
 	var outcomes []job.Outcome
 	var objects []blob.Object
 	store := func() error {
-		stage.Alive(ctx)
-		if err := st.env.Blobs.PutAll(ctx, objects); err != nil {
+		stage.Heartbeat(ctx)
+		if err := st.deps.Blobs.PutAll(ctx, objects); err != nil {
 			return fmt.Errorf("store pages that are left out: %w", err)
 		}
 		objects = objects[:0]
 		return nil
 	}
 	for n := 1; n <= r.PageCount; n++ {
-		if selected.Contains(n) {
+		if selected.ContainsPage(n) {
 			continue
 		}
-		data, err := document.Store(&inkstreamv1.Page{Number: int32(n), Outcome: job.OutcomeSkipped, Reason: notSelected})
+		data, err := document.EncodeObservedPage(&inkstreamv1.Page{Number: int32(n), Outcome: job.OutcomeSkipped,
+			Reason: notSelected})
 		if err != nil {
 			return err
 		}
 		outcomes = append(outcomes, job.Outcome{Page: n, Kind: job.OutcomeSkipped})
 		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data})
-		if len(objects) == leaveOutBatch {
+		if len(objects) == skipBatchSize {
 			if err := store(); err != nil {
 				return err
 			}
@@ -57,7 +59,7 @@ func (st *steps) leaveOut(ctx context.Context, r *job.Record, p *job.Progress) e
 	if err := store(); err != nil {
 		return err
 	}
-	if _, err := p.Set(outcomes); err != nil {
+	if _, err := p.SetOutcomes(outcomes); err != nil {
 		return fault.Wrap(fault.Permanent, fault.Internal, err)
 	}
 	return nil

@@ -44,7 +44,8 @@ func TestResultsOverTheAPI(t *testing.T) {
 		Total  int `json:"total_pages"`
 		Done   int `json:"processed_pages"`
 	}
-	if err := json.Unmarshal(body, &task); err != nil || code != http.StatusOK || task.Status != "completed" || task.Total != 2 || task.Done != 2 {
+	if err := json.Unmarshal(body, &task); err != nil || code != http.StatusOK || task.Status != "completed" ||
+		task.Total != 2 || task.Done != 2 {
 		t.Errorf("status: got %d %s, %v", code, body, err)
 	}
 	for _, path := range []string{"/result/" + v.GetId() + "/markdown", "/result/" + v.GetId() + "/markdown_det"} {
@@ -60,7 +61,8 @@ func TestResultsOverTheAPI(t *testing.T) {
 			Boxes []any
 		}
 	}
-	if err := json.Unmarshal(body, &found); err != nil || code != http.StatusOK || len(found.Hits) != 1 || found.Hits[0].Page != 2 || len(found.Hits[0].Boxes) == 0 {
+	if err := json.Unmarshal(body, &found); err != nil || code != http.StatusOK || len(found.Hits) != 1 ||
+		found.Hits[0].Page != 2 || len(found.Hits[0].Boxes) == 0 {
 		t.Errorf("search: got %d %s, %v", code, body, err)
 	}
 }
@@ -69,8 +71,10 @@ func TestResultsOverTheAPI(t *testing.T) {
 func TestSearchFindsBrokenWords(t *testing.T) {
 	t.Parallel()
 	p := inOneProcess(t)
-	v := p.run(t, pdftest.WithoutFonts("BT /F 12 Tf 20 200 Td (all of the tape Bandlauf-) Tj 0 -14 Td (werke are here at last) Tj ET"))
-	for query, want := range map[string][]string{"Bandlaufwerke": {"Bandlauf-", "werke"}, "%22tape bandlaufwerke are%22": {"tape", "Bandlauf-", "werke", "are"}} {
+	v := p.run(t,
+		pdftest.WithoutFonts("BT /F 12 Tf 20 200 Td (all of the tape Bandlauf-) Tj 0 -14 Td (werke are here at last) Tj ET"))
+	for query, want := range map[string][]string{"Bandlaufwerke": {"Bandlauf-", "werke"},
+		"%22tape bandlaufwerke are%22": {"tape", "Bandlauf-", "werke", "are"}} {
 		code, body := p.get(t, "/v1/search?job="+v.GetId()+"&q="+strings.ReplaceAll(query, " ", "%20"))
 		var found struct {
 			Hits []struct {

@@ -34,16 +34,18 @@ func (p *pipeline) done(t *testing.T, f pdftest.File, opts *inkstreamv1.JobOptio
 // started uploads a document of scans, and returns its id when they are about to be recognised, which takes a while.
 func (p *pipeline) started(t *testing.T) string {
 	t.Helper()
-	f := pdftest.Scanned(pdftest.ScanOptions{Pages: 2})
+	f := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 2})
 	j, err := p.upload(t.Context(), f.Name, f.PDF, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bustest.Within(t, 20*time.Second, "it is scanned", func() bool { return strings.HasSuffix(p.trail(t, j.GetId()), "scanned") })
+	bustest.EventuallyWithin(t, 20*time.Second, "it is scanned",
+		func() bool { return strings.HasSuffix(p.eventTypes(t, j.GetId()), "scanned") })
 	return j.GetId()
 }
 
-// letterOf takes a job's source away while it is done anew, and returns the job and the dead letter of its scan.
+// letterOf takes a job's source away during a retry of the whole job, and returns the job and the dead letter of its
+// scan.
 func (p *pipeline) letterOf(t *testing.T) (id, letter string) {
 	t.Helper()
 	id = p.done(t, pdftest.BornDigital(1), nil)
@@ -77,7 +79,8 @@ func paths() []path {
 	const failed = "uploaded ingested scanned chunk_done ended retried dead_lettered ended"
 	return []path{
 		{"done", func(t *testing.T, p *pipeline) string { return p.done(t, pdftest.BornDigital(1), nil) }, worked},
-		{"refused by ingest", func(t *testing.T, p *pipeline) string { return p.done(t, pdftest.NotPDFs()[1], nil) }, "uploaded ended"},
+		{"refused by ingest", func(t *testing.T, p *pipeline) string { return p.done(t, pdftest.NotPDFFiles()[1], nil) },
+			"uploaded ended"},
 		{"refused by the gateway", func(t *testing.T, p *pipeline) string {
 			res, err := http.Post(p.http+"/v1/jobs?colour=red", "application/pdf", strings.NewReader("%PDF"))
 			if err != nil {
@@ -99,7 +102,7 @@ func paths() []path {
 			return body.Error.Details[0].Metadata.Job
 		}, "upload_refused"},
 		{"a page fails, and is tried again", func(t *testing.T, p *pipeline) string {
-			f := pdftest.Hang(pdftest.StallLoad)
+			f := pdftest.HangingFile(pdftest.StallLoad)
 			id := p.done(t, f, &inkstreamv1.JobOptions{PageTimeout: durationpb.New(2 * time.Second)})
 			if _, err := p.RetryJob(t.Context(), &inkstreamv1.RetryJobRequest{Id: id}); err != nil {
 				t.Fatal(err)
@@ -166,7 +169,7 @@ func TestAuditTrail(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			id := tt.walk(t, p)
-			p.wantTrail(t, id, tt.want)
+			p.wantEventTypes(t, id, tt.want)
 		})
 	}
 }

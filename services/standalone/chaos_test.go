@@ -21,14 +21,15 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	cfg := chaos.Config{
-		Duration: 10 * time.Second, Seed: seed, Jobs: 30, Small: true, Dir: t.TempDir(), Bin: buildServices(t), Log: testLog{t},
+		Duration: 10 * time.Second, Seed: seed, Jobs: 30, Small: true, Dir: t.TempDir(), Bin: buildServices(t),
+		Log: testLog{t},
 	}
 	report, err := chaos.Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	var table bytes.Buffer
-	report.Print(&table)
+	report.PrintTo(&table)
 	t.Logf("\n%s", &table)
 	if len(report.Violations) > 0 {
 		t.Errorf("seed %d: %d violations, want none", seed, len(report.Violations))

@@ -13,11 +13,12 @@ import (
 	"inkstream.dev/pkg/pdftest"
 )
 
-// The nodes of a cluster are restarted one after the other while jobs are in flight. Every job ends once, with every page in the index once.
+// The nodes of a cluster are restarted one after the other while jobs are in flight. Every job ends once, with every
+// page in the index once.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	c := bustest.NewCluster(t)
-	r := newRig(t, rigging{bus: c.Connect(bus.Topology{AckWait: 3 * time.Second})})
+	r := newTestPipeline(t, pipelineOptions{bus: c.Connect(bus.Topology{AckWait: 3 * time.Second})})
 	docs := make(map[string]pdftest.File)
 	send := func(n int) error {
 		for range n {
@@ -38,8 +39,8 @@ func TestRollingRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := make(chan error, 1)
-	go func() { sent <- send(2) }() // uploads go on meanwhile
-	c.Roll()
+	go func() { sent <- send(2) }() // uploads go on during the restart
+	c.RollingRestart()
 	if err := <-sent; err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +50,14 @@ func TestRollingRestart(t *testing.T) {
 	}
 	r.wantDone(t, ids...)
 	for id, f := range docs {
-		rec, err := r.Jobs.Load(t.Context(), job.DefaultTenant, job.ID(id))
+		rec, err := r.Jobs.LoadRecord(t.Context(), job.DefaultTenant, job.ID(id))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if rec.PageCount != len(f.Pages) {
 			t.Errorf("job %s: %d pages, want %d", id, rec.PageCount, len(f.Pages))
 		}
-		evidence, err := r.Evidence(t.Context(), id, f)
+		evidence, err := r.CollectEvidence(t.Context(), id, f)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,8 @@ type Config struct {
 	Blobs, Index string
 	// DocumentTimeout bounds a run of a job, StallTimeout how long it may go on without moving.
 	DocumentTimeout, StallTimeout time.Duration
-	// SealKeyFile holds the key that documents' passwords are sealed with; empty means seal.key below DataDir, which is made where it is missing.
+	// SealKeyFile holds the key that documents' passwords are sealed with; empty means seal.key below DataDir, which is
+	// made where it is missing.
 	SealKeyFile string
 
 	Telemetry telemetry.Config
@@ -61,17 +62,19 @@ func DefaultConfig() Config {
 		DataDir: "inkstream-data", NATSAddr: "127.0.0.1:4222", Durability: Full, DocumentTimeout: time.Hour,
 		StallTimeout: 2 * time.Minute,
 		Telemetry:    telemetry.DefaultConfig("inkstream", service.Version),
-		PDF:          pdf.DefaultConfig(), Tesseract: ocr.DefaultTesseractConfig(), Gateway: gateway.DefaultConfig(), Ingest: ingest.DefaultConfig(),
-		Scan: scan.DefaultConfig(), Render: render.DefaultConfig(), OCR: ocr.DefaultConfig(), IndexCfg: index.DefaultConfig(),
+		PDF:          pdf.DefaultConfig(), Tesseract: ocr.DefaultTesseractConfig(), Gateway: gateway.DefaultConfig(),
+		Ingest: ingest.DefaultConfig(),
+		Scan:   scan.DefaultConfig(), Render: render.DefaultConfig(), OCR: ocr.DefaultConfig(),
+		IndexCfg:  index.DefaultConfig(),
 		Reconcile: reconcile.DefaultConfig(),
 	}
 	c.PDF.CacheDir = "" // below the data folder
 	return c
 }
 
-// ThrowAway returns the configuration of a pipeline that lives as long as one command: it keeps nothing that a power cut should not take,
-// listens on free ports, and logs only what is wrong.
-func ThrowAway(dir string, workers int) Config {
+// EphemeralConfig returns the configuration of a pipeline that lives as long as one command: it keeps nothing that a
+// power cut should not take, listens on free ports, and logs only what is wrong.
+func EphemeralConfig(dir string, workers int) Config {
 	c := DefaultConfig()
 	c.DataDir, c.NATSAddr, c.Durability = dir, "127.0.0.1:0", Fast
 	c.Gateway.HTTPAddr, c.Gateway.GRPCAddr = "127.0.0.1:0", "127.0.0.1:0"
@@ -87,11 +90,14 @@ func (c *Config) Parse(fs *flag.FlagSet, args []string, getenv func(string) stri
 	fs.StringVar(&c.Gateway.HTTPAddr, "http", c.Gateway.HTTPAddr, "`address` of the REST API; port 0 picks a free one")
 	fs.StringVar(&c.Gateway.GRPCAddr, "grpc", c.Gateway.GRPCAddr, "`address` of the gRPC API; port 0 picks a free one")
 	fs.StringVar(&c.NATSAddr, "nats", c.NATSAddr, "`address` of the embedded NATS server; port 0 picks a free one")
-	fs.StringVar(&c.Durability, "durability", c.Durability, "full: every write is synced before it is acknowledged; fast: a power cut may take the last ones")
+	fs.StringVar(&c.Durability, "durability", c.Durability,
+		"full: every write is synced before it is acknowledged; fast: a power cut may take the last ones")
 	fs.StringVar(&c.Blobs, "blobs", c.Blobs, "`URL` of the blob store; empty for a folder below data-dir")
 	fs.StringVar(&c.Index, "index", c.Index, "`URL` of the index database; empty for SQLite below data-dir")
-	fs.DurationVar(&c.DocumentTimeout, "document-timeout", c.DocumentTimeout, "how long the run of a job may take; 0 for no bound")
-	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "how long a job in hand may go on without any page or stage ending; 0 for no bound")
+	fs.DurationVar(&c.DocumentTimeout, "document-timeout", c.DocumentTimeout,
+		"how long the run of a job may take; 0 for no bound")
+	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout,
+		"how long a job in hand may go on without any page or stage ending; 0 for no bound")
 	fs.StringVar(&c.SealKeyFile, "seal-key-file", c.SealKeyFile,
 		"`file` with 32 bytes in base64 that documents' passwords are sealed with; empty for seal.key in the data-dir, made where it is missing")
 	c.Telemetry.Register(fs)
@@ -104,7 +110,7 @@ func (c *Config) Parse(fs *flag.FlagSet, args []string, getenv func(string) stri
 	c.OCR.Register(fs)
 	c.IndexCfg.Register(fs)
 	c.Reconcile.Register(fs)
-	if err := config.Parse(fs, args, getenv); err != nil {
+	if err := config.ParseFlags(fs, args, getenv); err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
@@ -116,21 +122,24 @@ func (c *Config) Parse(fs *flag.FlagSet, args []string, getenv func(string) stri
 // Validate joins every problem with the configuration.
 func (c *Config) Validate() error {
 	var p config.Problems
-	p.Check(c.DataDir != "", "data-dir", "empty, want a folder")
-	p.Check(c.Durability == Full || c.Durability == Fast, "durability", "%q, want full or fast", c.Durability)
-	p.Check(c.DocumentTimeout >= 0, "document-timeout", "%s, want 0 or more", c.DocumentTimeout)
-	p.Check(c.StallTimeout >= 0, "stall-timeout", "%s, want 0 or more", c.StallTimeout)
+	p.CheckFlag(c.DataDir != "", "data-dir", "empty, want a folder")
+	p.CheckFlag(c.Durability == Full || c.Durability == Fast, "durability", "%q, want full or fast", c.Durability)
+	p.CheckFlag(c.DocumentTimeout >= 0, "document-timeout", "%s, want 0 or more", c.DocumentTimeout)
+	p.CheckFlag(c.StallTimeout >= 0, "stall-timeout", "%s, want 0 or more", c.StallTimeout)
+	p.CheckFlag(c.requiresNATSKeys() || gateway.OnLoopback(c.NATSAddr), "nats",
+		"%s can be reached from other machines, and anybody there could read and change "+
+			"what the streams hold: set --auth=keys, or a loopback address", c.NATSAddr)
 	for _, v := range []interface{ Validate() error }{
 		&c.Telemetry, &c.PDF, &c.Tesseract, &c.Gateway, &c.Ingest, &c.Scan, &c.Render, &c.OCR, &c.IndexCfg,
 		&c.Reconcile,
 	} {
-		p.Add(v.Validate())
+		p.AddError(v.Validate())
 	}
 	return p.Err()
 }
 
-// resolve fills in what depends on the data folder.
-func (c *Config) resolve() error {
+// resolvePaths fills in what depends on the data folder.
+func (c *Config) resolvePaths() error {
 	dir, err := filepath.Abs(c.DataDir)
 	if err != nil {
 		return fmt.Errorf("data folder: %w", err)

@@ -46,8 +46,8 @@ func (p *pipeline) until(t *testing.T, id string, ok func(*inkstreamv1.Job) bool
 	}
 }
 
-// trail returns the types of a job's events in order; repeats that follow each other are one.
-func (p *pipeline) trail(t *testing.T, id string) string {
+// eventTypes returns the types of a job's events in order; repeats that follow each other are one.
+func (p *pipeline) eventTypes(t *testing.T, id string) string {
 	t.Helper()
 	res, err := p.ListEvents(t.Context(), &inkstreamv1.ListEventsRequest{Id: id, PageSize: 1000})
 	if err != nil {
@@ -60,15 +60,17 @@ func (p *pipeline) trail(t *testing.T, id string) string {
 	return strings.Join(slices.Compact(types), " ")
 }
 
-// wantTrail waits until a job's trail is one of those wanted: the last event follows the end of the job, by which tests know of it.
-func (p *pipeline) wantTrail(t *testing.T, id string, want ...string) {
+// wantEventTypes waits until a job's trail is one of those wanted: the last event follows the end of the job, by
+// which tests know of it.
+func (p *pipeline) wantEventTypes(t *testing.T, id string, want ...string) {
 	t.Helper()
 	got := ""
 	deadline := time.Now().Add(10 * time.Second)
-	bustest.Within(t, time.Minute, "the trail is read", func() bool {
-		got = p.trail(t, id)
+	bustest.EventuallyWithin(t, time.Minute, "the audit trail is read", func() bool {
+		got = p.eventTypes(t, id)
 		return slices.ContainsFunc(want, func(w string) bool { return sameEvents(got, w) }) || time.Now().After(deadline) ||
-			len(strings.Fields(got)) > len(strings.Fields(slices.MaxFunc(want, func(a, b string) int { return len(a) - len(b) })))
+			len(strings.Fields(got)) > len(strings.Fields(slices.MaxFunc(want,
+				func(a, b string) int { return len(a) - len(b) })))
 	})
 	if !slices.ContainsFunc(want, func(w string) bool { return sameEvents(got, w) }) {
 		t.Errorf("events %q, want %q", got, want)
@@ -144,7 +146,8 @@ func childTicks(t *testing.T) map[string]int {
 		if len(fields) < 13 || fields[1] != strconv.Itoa(os.Getpid()) {
 			continue
 		}
-		if line, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")); err != nil || !strings.Contains(string(line), "tesseract") {
+		if line, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")); err != nil ||
+			!strings.Contains(string(line), "tesseract") {
 			continue
 		}
 		for _, field := range fields[11:13] {
@@ -162,14 +165,14 @@ func childTicks(t *testing.T) map[string]int {
 func TestCancelRetryAndDelete(t *testing.T) {
 	p := configured(t, func(c *standalone.Config) { c.OCR.Workers = 1 })
 	const pages = 6
-	f := pdftest.Scanned(pdftest.ScanOptions{Pages: pages, DPI: 150})
+	f := pdftest.ScannedFile(pdftest.ScanOptions{Pages: pages, DPI: 150})
 	j, err := p.upload(t.Context(), f.Name, f.PDF, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := j.GetId()
 	p.until(t, id, func(j *inkstreamv1.Job) bool { return j.GetPagesDone() >= 2 })
-	bustest.Within(t, 10*time.Second, "an engine is at work", func() bool { return engines(t) > 0 })
+	bustest.EventuallyWithin(t, 10*time.Second, "an engine is at work", func() bool { return engines(t) > 0 })
 
 	start := time.Now()
 	if j, err = p.CancelJob(t.Context(), &inkstreamv1.CancelJobRequest{Id: id}); err != nil {
@@ -178,10 +181,11 @@ func TestCancelRetryAndDelete(t *testing.T) {
 	if j.GetState() != inkstreamv1.Job_CANCELLED || j.GetPagesDone() >= pages {
 		t.Errorf("cancelled: %s with %d pages", j.GetState(), j.GetPagesDone())
 	}
-	bustest.Within(t, 5*time.Second, "no engine is at work", func() bool { return engines(t) == 0 })
+	bustest.EventuallyWithin(t, 5*time.Second, "no engine is at work", func() bool { return engines(t) == 0 })
 	t.Logf("stopped after %s, with %d of %d pages", time.Since(start).Round(time.Millisecond), j.GetPagesDone(), pages)
 	temporary := func(file string) bool { return strings.HasPrefix(file, "tmp/") }
-	bustest.Within(t, 5*time.Second, "no raster is left", func() bool { return !slices.ContainsFunc(p.files(t, id), temporary) })
+	bustest.EventuallyWithin(t, 5*time.Second, "no raster is left",
+		func() bool { return !slices.ContainsFunc(p.files(t, id), temporary) })
 	kept := len(p.files(t, id))
 	if _, err := p.CancelJob(t.Context(), &inkstreamv1.CancelJobRequest{Id: id}); err != nil {
 		t.Errorf("second cancel: %v", err)
@@ -196,7 +200,8 @@ func TestCancelRetryAndDelete(t *testing.T) {
 	}
 	check(t, j)
 	if j.GetState() != inkstreamv1.Job_SUCCEEDED || j.GetRun() != 2 || j.GetOutcomes()["ocr"] != pages {
-		t.Errorf("retried: %s, run %d, outcomes %v, want run 2 SUCCEEDED with %d pages", j.GetState(), j.GetRun(), j.GetOutcomes(), pages)
+		t.Errorf("retried: %s, run %d, outcomes %v, want run 2 SUCCEEDED with %d pages", j.GetState(), j.GetRun(),
+			j.GetOutcomes(), pages)
 	}
 	if got := len(p.text(t, id)); got != pages {
 		t.Errorf("text.txt has %d pages, want %d", got, pages)
@@ -206,17 +211,18 @@ func TestCancelRetryAndDelete(t *testing.T) {
 			t.Errorf("run 2 recognised %d pages, want fewer than %d: %d blobs were there", s.GetUnitsDone(), pages, kept)
 		}
 	}
-	bustest.Within(t, 5*time.Second, "of run 1 and of what is temporary nothing is left", func() bool {
-		return !slices.ContainsFunc(p.files(t, id), func(f string) bool { return temporary(f) || strings.HasPrefix(f, "run-1/") })
+	bustest.EventuallyWithin(t, 5*time.Second, "of run 1 and of what is temporary nothing is left", func() bool {
+		return !slices.ContainsFunc(p.files(t, id),
+			func(f string) bool { return temporary(f) || strings.HasPrefix(f, "run-1/") })
 	})
 	_, err = p.RetryJob(t.Context(), &inkstreamv1.RetryJobRequest{Id: id})
 	wantCode(t, err, "JOB_NOT_RETRYABLE")
 	_, err = p.CancelJob(t.Context(), &inkstreamv1.CancelJobRequest{Id: id})
 	wantCode(t, err, "JOB_ENDED")
 	const history = "uploaded ingested scanned cancelled ended retried chunk_done ended"
-	p.wantTrail(t, id, history, strings.Replace(history, "scanned ", "scanned chunk_done ", 1))
+	p.wantEventTypes(t, id, history, strings.Replace(history, "scanned ", "scanned chunk_done ", 1))
 
-	// Deleting leaves nothing but the trail.
+	// Deleting leaves nothing but the audit trail.
 	word := strings.Fields(f.Pages[0].Text)[0]
 	if p.hits(t, id, word) == 0 {
 		t.Errorf("no page is found by %q", word)
@@ -229,15 +235,17 @@ func TestCancelRetryAndDelete(t *testing.T) {
 	if code, body := p.get(t, "/v1/jobs/"+id); code != http.StatusGone {
 		t.Errorf("status %d: %s, want 410", code, body)
 	}
-	bustest.Within(t, 5*time.Second, "no blob and no row is left", func() bool { return len(p.files(t, id)) == 0 && p.hits(t, id, word) == 0 })
-	bustest.Within(t, 10*time.Second, "the trail ends with its deletion", func() bool { return strings.HasSuffix(p.trail(t, id), "ended deleted") })
+	bustest.EventuallyWithin(t, 5*time.Second, "no blob and no row is left",
+		func() bool { return len(p.files(t, id)) == 0 && p.hits(t, id, word) == 0 })
+	bustest.EventuallyWithin(t, 10*time.Second, "the audit trail ends with its deletion",
+		func() bool { return strings.HasSuffix(p.eventTypes(t, id), "ended deleted") })
 	noLitter(t, p)
 }
 
 // Nor does this one.
 func TestDeleteOfARunningJobLeavesNothing(t *testing.T) {
 	p := configured(t, func(c *standalone.Config) { c.OCR.Workers = 1 })
-	f := pdftest.Scanned(pdftest.ScanOptions{Pages: 6, DPI: 150})
+	f := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 6, DPI: 150})
 	j, err := p.upload(t.Context(), f.Name, f.PDF, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -246,8 +254,8 @@ func TestDeleteOfARunningJobLeavesNothing(t *testing.T) {
 	if _, err := p.DeleteJob(t.Context(), &inkstreamv1.DeleteJobRequest{Id: j.GetId()}); err != nil {
 		t.Fatalf("delete: %v", err)
 	}
-	bustest.Within(t, 5*time.Second, "no engine is at work", func() bool { return engines(t) == 0 })
-	bustest.Within(t, 5*time.Second, "no blob is left", func() bool { return len(p.files(t, j.GetId())) == 0 })
+	bustest.EventuallyWithin(t, 5*time.Second, "no engine is at work", func() bool { return engines(t) == 0 })
+	bustest.EventuallyWithin(t, 5*time.Second, "no blob is left", func() bool { return len(p.files(t, j.GetId())) == 0 })
 	_, err = p.GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: j.GetId()})
 	wantCode(t, err, "JOB_DELETED")
 }
@@ -255,7 +263,7 @@ func TestDeleteOfARunningJobLeavesNothing(t *testing.T) {
 func TestRetryOfAPartialJob(t *testing.T) {
 	t.Parallel()
 	p := configured(t, func(c *standalone.Config) { c.PDF.PageTimeout = 3 * time.Second })
-	j := p.run(t, pdftest.Hang(pdftest.StallLoad))
+	j := p.run(t, pdftest.HangingFile(pdftest.StallLoad))
 	check(t, j)
 	if j.GetState() != inkstreamv1.Job_PARTIAL {
 		t.Fatalf("state %s, want PARTIAL", j.GetState())
@@ -281,9 +289,10 @@ func TestRetryOfAPartialJob(t *testing.T) {
 	if !slices.Equal(before, during) || !slices.Equal(before, after) {
 		t.Errorf("the text changed: %q, %q, %q", before, during, after)
 	}
-	p.wantTrail(t, j.GetId(), "uploaded ingested scanned page_failed chunk_done ended retried page_failed chunk_done ended")
+	p.wantEventTypes(t, j.GetId(),
+		"uploaded ingested scanned page_failed chunk_done ended retried page_failed chunk_done ended")
 
-	// Everything anew: what was good is read again.
+	// A retry of everything: what was good is read again.
 	if _, err := p.RetryJob(t.Context(), &inkstreamv1.RetryJobRequest{Id: j.GetId(), All: true}); err != nil {
 		t.Fatalf("retry all: %v", err)
 	}
@@ -294,7 +303,7 @@ func TestRetryOfAPartialJob(t *testing.T) {
 	if again := p.text(t, j.GetId()); j.GetRun() != 3 || !slices.Equal(before, again) {
 		t.Errorf("run %d with text %q, want run 3 with %q", j.GetRun(), again, before)
 	}
-	bustest.Within(t, 5*time.Second, "of the earlier runs nothing is left", func() bool {
+	bustest.EventuallyWithin(t, 5*time.Second, "of the earlier runs nothing is left", func() bool {
 		return !slices.ContainsFunc(p.files(t, j.GetId()), func(f string) bool {
 			return strings.HasPrefix(f, "run-1/") || strings.HasPrefix(f, "run-2/")
 		})
@@ -326,7 +335,8 @@ func TestDeadLetterIsRetried(t *testing.T) {
 		t.Fatalf("dead letters %v, %v, want one", letters, err)
 	}
 	l := letters.GetDeadLetters()[0]
-	if l.GetStage() != "scan" || l.GetJob() != j.GetId() || l.GetClass() != "permanent" || l.GetCode() != "SOURCE_MISSING" || l.GetRun() != 2 {
+	if l.GetStage() != "scan" || l.GetJob() != j.GetId() || l.GetClass() != "permanent" ||
+		l.GetCode() != "SOURCE_MISSING" || l.GetRun() != 2 {
 		t.Errorf("dead letter %v", l)
 	}
 	if err := os.Rename(source+".away", source); err != nil {
@@ -342,12 +352,14 @@ func TestDeadLetterIsRetried(t *testing.T) {
 	if j.GetState() != inkstreamv1.Job_SUCCEEDED || j.GetRun() != 3 || !slices.Equal(p.text(t, j.GetId()), text) {
 		t.Errorf("got %s by run %d, want SUCCEEDED by run 3 with the same text", j.GetState(), j.GetRun())
 	}
-	if letters, err = p.ListDeadLetters(t.Context(), &inkstreamv1.ListDeadLettersRequest{}); err != nil || len(letters.GetDeadLetters()) != 0 {
+	if letters, err = p.ListDeadLetters(t.Context(), &inkstreamv1.ListDeadLettersRequest{}); err != nil ||
+		len(letters.GetDeadLetters()) != 0 {
 		t.Errorf("dead letters %v, %v, want none", letters, err)
 	}
 }
 
-// sameEvents compares two trails. Events of one moment, such as those of a page and its chunk, may stand either way around.
+// sameEvents compares two trails. Events of one moment, such as those of a page and its chunk, may stand either way
+// around.
 func sameEvents(got, want string) bool {
 	got = strings.ReplaceAll(got, "chunk_done page_failed", "page_failed chunk_done")
 	return got == want

@@ -24,11 +24,11 @@ import (
 	"inkstream.dev/services/standalone"
 )
 
-// Every file of the corpus goes through the pipeline. Each job ends, in the state that its tags call for, and what was read agrees with what
-// others read.
+// Every file of the corpus goes through the pipeline. Each job ends, in the state that its tags call for, and what
+// was read agrees with what others read.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	corpus := pdftest.Corpus(t)
+	corpus := pdftest.OpenCorpus(t)
 	p := configured(t, func(c *standalone.Config) { c.PDF.PageTimeout = 20 * time.Second }) // real pages take longer than made ones
 	engine := oneEngine(t)
 	var sums scores
@@ -65,7 +65,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// few is how much of a manual of hundreds of pages is read: two chunks of it, for the sake of the race detector. make quality reads it whole.
+// few is how much of a manual of hundreds of pages is read: two chunks of it, for the sake of the race detector. make
+// quality reads it whole.
 const few = 24
 
 func manual(f pdftest.CorpusFile) bool { return f.Pages > 100 }
@@ -107,20 +108,21 @@ func checkState(t *testing.T, f pdftest.CorpusFile, j *inkstreamv1.Job) {
 		}
 	}
 	switch {
-	case f.Has("needs-password"):
+	case f.HasTags("needs-password"):
 		want("ENCRYPTED", inkstreamv1.Job_REJECTED)
-	case f.Folder() == "notpdf", !strings.HasSuffix(f.Path, ".pdf"):
+	case f.TopFolder() == "notpdf", !strings.HasSuffix(f.Path, ".pdf"):
 		want("NOT_A_PDF", inkstreamv1.Job_REJECTED)
 	case strings.Contains(f.Path, "own-bomb-") && f.Pages > 0:
 		want("POLICY_REJECTED", inkstreamv1.Job_REJECTED)
-	case f.Folder() == "hostile", f.Folder() == "broken":
+	case f.TopFolder() == "hostile", f.TopFolder() == "broken":
 		// Hostile and broken files may end in any way that says the truth.
-	case f.Has("damaged"):
+	case f.HasTags("damaged"):
 		want("", inkstreamv1.Job_SUCCEEDED, inkstreamv1.Job_PARTIAL, inkstreamv1.Job_REJECTED)
 	default:
 		want("", inkstreamv1.Job_SUCCEEDED)
 	}
-	if f.Pages > 0 && j.GetPageCount() > 0 && f.Folder() != "broken" && f.Folder() != "hostile" && int(j.GetPageCount()) != f.Pages {
+	if f.Pages > 0 && j.GetPageCount() > 0 && f.TopFolder() != "broken" && f.TopFolder() != "hostile" &&
+		int(j.GetPageCount()) != f.Pages {
 		t.Errorf("%d pages, want %d", j.GetPageCount(), f.Pages)
 	}
 }
@@ -140,7 +142,8 @@ func checkText(t *testing.T, p *pipeline, f pdftest.CorpusFile, j *inkstreamv1.J
 	if len(pages) != int(j.GetPageCount()) {
 		t.Errorf("text.txt has %d pages, want %d", len(pages), j.GetPageCount())
 	}
-	sound := f.Has("born-digital") && !f.Has("no-unicode-map") && !f.Has("garbled-unicode") && f.Folder() != "hostile" && f.Folder() != "broken"
+	sound := f.HasTags("born-digital") && !f.HasTags("no-unicode-map") && !f.HasTags("garbled-unicode") &&
+		f.TopFolder() != "hostile" && f.TopFolder() != "broken"
 	if why := otherwise[f.Path]; why != "" {
 		t.Log("not compared: ", why)
 		return
@@ -153,12 +156,14 @@ func checkText(t *testing.T, p *pipeline, f pdftest.CorpusFile, j *inkstreamv1.J
 		return
 	}
 	// Without -layout it drops hyphens at the ends of lines, dashes between words among them.
-	out, err := exec.CommandContext(t.Context(), "pdftotext", "-l", strconv.Itoa(int(last)), "-layout", "-enc", "UTF-8", f.Abs, "-").Output()
+	out, err := exec.CommandContext(t.Context(), "pdftotext", "-l", strconv.Itoa(int(last)), "-layout", "-enc", "UTF-8",
+		f.Abs, "-").Output()
 	if err != nil {
 		t.Logf("pdftotext cannot read it: %v", err)
 		return
 	}
-	if f1 := score.WordF1(score.Unmarked(string(out)), score.Unmarked(strings.Join(pages, "\f"))); f1 < minWordF1 {
+	if f1 := score.WordF1(score.StripPDFToTextMarks(string(out)),
+		score.StripPDFToTextMarks(strings.Join(pages, "\f"))); f1 < minWordF1 {
 		t.Errorf("word F1 against pdftotext %.3f, want at least %.2f", f1, minWordF1)
 	}
 }
@@ -171,7 +176,8 @@ type scores struct {
 }
 
 // compare scores a scan with its text.
-func (s *scores) compare(t *testing.T, p *pipeline, engine *pdf.Engine, corpus *pdftest.CorpusSet, f pdftest.CorpusFile, j *inkstreamv1.Job) {
+func (s *scores) compare(t *testing.T, p *pipeline, engine *pdf.Engine, corpus *pdftest.CorpusSet,
+	f pdftest.CorpusFile, j *inkstreamv1.Job) {
 	t.Helper()
 	truth, err := os.ReadFile(filepath.Join(corpus.Root, f.TruthPath))
 	if err != nil {
@@ -189,8 +195,8 @@ func (s *scores) compare(t *testing.T, p *pipeline, engine *pdf.Engine, corpus *
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := float64(len([]rune(score.Normalise(string(truth), score.Options{}))))
-	a, b := score.CER(string(truth), page.GetText()), score.CER(string(truth), command)
+	n := float64(len([]rune(score.NormaliseText(string(truth), score.Options{}))))
+	a, b := score.CharErrorRate(string(truth), page.GetText()), score.CharErrorRate(string(truth), command)
 	t.Logf("CER %.4f, command %.4f", a, b)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +206,8 @@ func (s *scores) compare(t *testing.T, p *pipeline, engine *pdf.Engine, corpus *
 	}
 }
 
-// tolerance is how much worse the upright scans may be in all: a fiftieth of the command's errors, about what an update of its models changes.
+// tolerance is how much worse the upright scans may be in all: a fiftieth of the command's errors, about what an
+// update of its models changes.
 const tolerance = 1.02
 
 func (s *scores) check(t *testing.T) {
@@ -216,7 +223,7 @@ func (s *scores) check(t *testing.T) {
 
 // scored reports whether a file is an English scan of one page with its text.
 func scored(f pdftest.CorpusFile) bool {
-	return f.Has("ocr-truth", "lang-eng") && f.Pages == 1 && strings.HasSuffix(f.TruthPath, ".txt")
+	return f.HasTags("ocr-truth", "lang-eng") && f.Pages == 1 && strings.HasSuffix(f.TruthPath, ".txt")
 }
 
 // oneEngine returns a PDF engine with one child, for the test to make rasters with.
@@ -224,7 +231,7 @@ func oneEngine(t *testing.T) *pdf.Engine {
 	t.Helper()
 	cfg := pdf.DefaultConfig()
 	cfg.Workers = 1
-	engine, err := pdf.New(cfg, telemetry.Discard().Log)
+	engine, err := pdf.New(cfg, telemetry.NewDiscard().Log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,12 +247,12 @@ func rasterOf(t *testing.T, engine *pdf.Engine, f pdftest.CorpusFile) (raster, b
 		t.Fatal(err)
 	}
 	defer file.Close()
-	doc, err := engine.Open(t.Context(), file, "")
+	doc, err := engine.OpenDocument(t.Context(), file, "")
 	if err != nil {
 		t.Fatalf("open %s: %v", f.Path, err)
 	}
 	defer doc.Close()
-	res, err := doc.Page(t.Context(), 1, pdf.PageOptions{})
+	res, err := doc.ReadPage(t.Context(), 1, pdf.PageOptions{})
 	if err != nil {
 		t.Fatalf("raster %s: %v", f.Path, err)
 	}

@@ -14,39 +14,44 @@ import (
 	"inkstream.dev/services/standalone/chaos"
 )
 
-// cut is a place at which a victim is killed, and the document that gets it there. After "then" comes the place at which the next one is killed.
-type cut struct {
+// crashPoint is a place at which a victim is killed, and the document that gets it there. After "then" comes the
+// place at which the next one is killed.
+type crashPoint struct {
 	point string
 	file  func() pdftest.File
 }
 
 func native() pdftest.File   { return pdftest.BornDigital(2) }
 func twoChunk() pdftest.File { return pdftest.BornDigital(17) }
-func locked() pdftest.File   { return pdftest.Encrypted(pdftest.AES) }
-func bomb() pdftest.File     { return pdftest.Bomb(600, false) }
+func locked() pdftest.File   { return pdftest.EncryptedFile(pdftest.AES) }
+func bomb() pdftest.File     { return pdftest.ContentBomb(600, false) }
 func scanned() pdftest.File  { return scans(1) }
 
-// inTurns is render as a victim whose chunks give way after every page. Undisturbed they do not.
-const inTurns = "render, in turns"
+// renderOnePageAtATime is render as a victim whose chunks give way after every page. Undisturbed they do not.
+const renderOnePageAtATime = "render, in turns"
 
-// cuts are all the places, by victim. What follows the handler's own steps: the task or event that was published first or second, and "end",
-// where a job was refused but its trail does not know yet.
-func cuts() map[string][]cut {
-	return map[string][]cut{
+// crashPoints are all the places, by victim. What follows the handler's own steps: the task or event that was
+// published first or second, and "end", where a job was refused but its trail does not know yet.
+func crashPoints() map[string][]crashPoint {
+	return map[string][]crashPoint{
 		"ingest": {
-			{"ingest.read", native}, {"ingest.begin", native}, {"ingest.work", native}, {"ingest.commit", native}, {"ingest.next", native}, {"bus.task", native},
+			{"ingest.read", native}, {"ingest.begin", native}, {"ingest.work", native}, {"ingest.commit", native},
+			{"ingest.next", native}, {"bus.task", native},
 			{"bus.event", native}, {"ingest.publish", native}, {"ingest.end", locked},
 		},
 		"scan": {
-			{"scan.read", native}, {"scan.work", native}, {"scan.progress", native}, {"scan.commit", native}, {"scan.next", native},
+			{"scan.read", native}, {"scan.work", native}, {"scan.progress", native}, {"scan.commit", native},
+			{"scan.next", native},
 			{"bus.task", native}, {"bus.event", native}, {"scan.publish", native}, {"scan.end", bomb},
 		},
 		"render": {
-			{"render.read", scanned}, {"render.work", scanned}, {"render.commit", scanned}, {"render.next", scanned}, {"bus.task", scanned},
+			{"render.read", scanned}, {"render.work", scanned}, {"render.commit", scanned}, {"render.next", scanned},
+			{"bus.task", scanned},
 			{"render.publish", scanned},
 		},
-		inTurns: {
-			{"render.part", smallMixed}, {"render.part=kill@2", smallMixed}, {"render.commit", smallMixed}, {"render.publish=kill@5", smallMixed},
+		renderOnePageAtATime: {
+			{"render.part", smallMixed}, {"render.part=kill@2", smallMixed}, {"render.commit", smallMixed},
+			{"render.publish=kill@5", smallMixed},
 			{"render.work", twoChunk}, {"render.part=kill@9", twoChunk},
 		},
 		"ocr": {
@@ -58,7 +63,8 @@ func cuts() map[string][]cut {
 			{"bus.event", twoChunk}, {"index.publish", twoChunk}, {"index.publish=kill@2", twoChunk},
 		},
 		"index, at the end": {
-			{"bus.event", native}, {"finalise.work", native}, {"finalise.commit", native}, {"finalise.document", native}, {"index.commit", scanned},
+			{"bus.event", native}, {"finalise.work", native}, {"finalise.commit", native}, {"finalise.document", native},
+			{"index.commit", scanned},
 			{"index.next", native}, {"bus.event=kill@2", native}, {"index.publish", native},
 			// The end becomes a task of its own.
 			{"finalise.begin", native}, {"finalise.begin then bus.task", native}, {"finalise.begin then index.read", native},
@@ -67,41 +73,43 @@ func cuts() map[string][]cut {
 	}
 }
 
-// Each step of each handler is cut once, by a SIGKILL of the service's own process. The job must end as if nothing had happened: the same bytes,
-// one row a page, one event of each kind, nothing counted as a failure, nothing left behind.
+// Each step of each handler is cut once, by a SIGKILL of the service's own process. The job must end as if nothing
+// had happened: the same bytes, one row a page, one event of each kind, nothing counted as a failure, nothing left
+// behind.
 func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
 	engines := openEngines(t, func(*pdf.Config) {})
-	// All at once, whatever the number of processors: most of the time they wait for the broker to give a task to somebody else.
+	// All run at once, whatever the number of processors: most of the time they wait for the broker to give a task to
+	// another process.
 	var victims sync.WaitGroup
 	defer victims.Wait()
-	for name, cuts := range cuts() {
+	for name, cuts := range crashPoints() {
 		victims.Go(func() {
 			t.Run(name, func(t *testing.T) {
 				victim, _, _ := strings.Cut(name, ",")
-				l := newLab(t, engines, victim, func(*standalone.Config) {})
+				l := newCrashHarness(t, engines, victim, func(*standalone.Config) {})
 				undisturbed := make(map[string]chaos.Evidence)
 				l.begin(t, "")
 				for _, c := range cuts {
 					if f := c.file(); undisturbed[f.Name].State == "" {
-						undisturbed[f.Name] = l.settled(t, l.submit(t, c.point+" undisturbed", f), f)
+						undisturbed[f.Name] = l.awaitEvidence(t, l.submit(t, c.point+" undisturbed", f), f)
 					}
 				}
 				l.victim.Kill()
-				if name == inTurns {
+				if name == renderOnePageAtATime {
 					l.victim = l.process(victim, "--render.turn", "1ns")
 				}
 				for _, c := range cuts {
 					l.crash(t, c, undisturbed[c.file().Name])
 				}
-				l.books(t)
+				l.checkRecords(t)
 			})
 		})
 	}
 }
 
 // crash takes a document through a pipeline whose victim is killed at a point, and started again without it.
-func (l *lab) crash(t *testing.T, c cut, want chaos.Evidence) {
+func (l *crashHarness) crash(t *testing.T, c crashPoint, want chaos.Evidence) {
 	t.Helper()
 	f := c.file()
 	var id string
@@ -116,21 +124,21 @@ func (l *lab) crash(t *testing.T, c cut, want chaos.Evidence) {
 		l.awaitDeath(t)
 	}
 	l.begin(t, "")
-	got := l.settled(t, id, f)
+	got := l.awaitEvidence(t, id, f)
 	l.victim.Kill()
-	if diffs := got.Diff(want); len(diffs) > 0 {
+	if diffs := got.DiffFrom(want); len(diffs) > 0 {
 		t.Error(report("after a crash at "+c.point+" the job", diffs))
 	}
 }
 
-// The gateway is cut between any two of the things that it stores for an upload. The client, which got no answer, repeats the upload under the
-// same key: one job comes of it, and only one.
+// The gateway is cut between any two of the things that it stores for an upload. The client, which got no answer,
+// repeats the upload under the same key: one job comes of it, and only one.
 func TestGatewayCrashesDuringAnUpload(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, openEngines(t, func(*pdf.Config) {}), "gateway", func(*standalone.Config) {})
+	l := newCrashHarness(t, openEngines(t, func(*pdf.Config) {}), "gateway", func(*standalone.Config) {})
 	f := native()
 	l.begin(t, "")
-	want := l.settled(t, l.submit(t, "undisturbed", f), f)
+	want := l.awaitEvidence(t, l.submit(t, "undisturbed", f), f)
 	l.victim.Kill()
 	for _, point := range []string{
 		"gateway.blob", "gateway.claim", "gateway.record", "bus.task", "bus.event", "gateway.queued",
@@ -140,7 +148,7 @@ func TestGatewayCrashesDuringAnUpload(t *testing.T) {
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			j, tries, err := l.client.Submit(ctx, point, f.PDF, chaos.Anew())
+			j, tries, err := l.client.UploadUntilAcknowledged(ctx, point, f.PDF, chaos.WithoutDedupe())
 			if err != nil || tries < 2 {
 				t.Errorf("%s: %v after %d tries, want one to fail and another to succeed", point, err, tries)
 			}
@@ -154,37 +162,41 @@ func TestGatewayCrashesDuringAnUpload(t *testing.T) {
 			t.Errorf("%s: the key stands for job %s, then for %s", point, id, again)
 		}
 		l.jobs-- // it was the same one
-		got := l.settled(t, id, f)
-		if diffs := got.Diff(want); len(diffs) > 0 {
+		got := l.awaitEvidence(t, id, f)
+		if diffs := got.DiffFrom(want); len(diffs) > 0 {
 			t.Error(report("after a crash at "+point+" the job", diffs))
 		}
 		l.victim.Kill()
 	}
-	l.books(t)
+	l.checkRecords(t)
 	l.giveUp(t, f, want)
 }
 
 // giveUp is about clients that never come back: what was complete becomes a job, what was not leaves nothing.
-func (l *lab) giveUp(t *testing.T, f pdftest.File, want chaos.Evidence) {
+func (l *crashHarness) giveUp(t *testing.T, f pdftest.File, want chaos.Evidence) {
 	t.Helper()
 	known := map[string]bool{}
 	list := func(each func(id string)) {
-		if _, err := l.Jobs.Changes(t.Context(), 0, func(c job.Change) { each(string(c.ID)) }); err != nil {
+		if _, err := l.Jobs.ScanChanges(t.Context(), 0, func(c job.Change) {
+			if !c.NeverCreated() { // the tombstone of what was not complete
+				each(string(c.ID))
+			}
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	list(func(id string) { known[id] = true })
 	for point, jobs := range map[string]int{"gateway.blob": 0, "gateway.record": 1} {
 		l.begin(t, point+"=kill")
-		if err := l.client.Ready(t.Context()); err != nil {
+		if err := l.client.AwaitReady(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if j, err := l.client.Upload(t.Context(), "", f.PDF, chaos.Anew()); err == nil {
+		if j, err := l.client.UploadOnce(t.Context(), "", f.PDF, chaos.WithoutDedupe()); err == nil {
 			t.Errorf("%s: the upload was acknowledged as %s", point, j.ID)
 		}
 		l.awaitDeath(t)
 		l.jobs += jobs
-		l.books(t)
+		l.checkRecords(t)
 		var fresh []string
 		list(func(id string) {
 			if !known[id] {
@@ -195,7 +207,7 @@ func (l *lab) giveUp(t *testing.T, f pdftest.File, want chaos.Evidence) {
 			t.Errorf("%s: %d jobs came of it, want %d", point, len(fresh), jobs)
 		}
 		for _, id := range fresh {
-			if diffs := l.settled(t, id, f).Diff(want); len(diffs) > 0 {
+			if diffs := l.awaitEvidence(t, id, f).DiffFrom(want); len(diffs) > 0 {
 				t.Error(report("the job of a client that gave up at "+point, diffs))
 			}
 		}

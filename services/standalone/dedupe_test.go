@@ -47,7 +47,7 @@ func (p *pipeline) remove(t *testing.T, id string) {
 	if _, err := p.DeleteJob(t.Context(), &inkstreamv1.DeleteJobRequest{Id: id}); err != nil {
 		t.Fatalf("delete: %v", err)
 	}
-	bustest.Within(t, 10*time.Second, "no blob is left of "+id, func() bool { return len(p.files(t, id)) == 0 })
+	bustest.EventuallyWithin(t, 10*time.Second, "no blob is left of "+id, func() bool { return len(p.files(t, id)) == 0 })
 }
 
 const worked = "uploaded ingested scanned chunk_done ended"
@@ -63,12 +63,14 @@ func TestDuplicateEndsAtOnceWithTheSameResults(t *testing.T) {
 
 	second := p.through(t, "second.pdf", f.PDF, shared(func(o *inkstreamv1.JobOptions) { o.Lane = "batch" }))
 	check(t, second)
-	if second.GetState() != inkstreamv1.Job_SUCCEEDED || second.GetDuplicateOf() != first.GetId() || second.GetPageCount() != 3 ||
+	if second.GetState() != inkstreamv1.Job_SUCCEEDED || second.GetDuplicateOf() != first.GetId() ||
+		second.GetPageCount() != 3 ||
 		!sameCounts(first, second) {
-		t.Errorf("got %s, duplicate of %q, outcomes %v, want SUCCEEDED, %s, %v", second.GetState(), second.GetDuplicateOf(), second.GetOutcomes(),
+		t.Errorf("got %s, duplicate of %q, outcomes %v, want SUCCEEDED, %s, %v", second.GetState(), second.GetDuplicateOf(),
+			second.GetOutcomes(),
 			first.GetId(), first.GetOutcomes())
 	}
-	p.wantTrail(t, second.GetId(), "uploaded deduplicated ended")
+	p.wantEventTypes(t, second.GetId(), "uploaded deduplicated ended")
 	names := func(id string) string {
 		list, err := p.ListArtifacts(t.Context(), &inkstreamv1.ListArtifactsRequest{Id: id})
 		if err != nil {
@@ -105,18 +107,19 @@ func TestDuplicateEndsAtOnceWithTheSameResults(t *testing.T) {
 	if third.GetDuplicateOf() != "" {
 		t.Errorf("third: duplicate of %q, want the work done", third.GetDuplicateOf())
 	}
-	p.wantTrail(t, third.GetId(), worked)
+	p.wantEventTypes(t, third.GetId(), worked)
 	fourth := p.through(t, "fourth.pdf", f.PDF, shared(nil))
 	if fourth.GetDuplicateOf() != third.GetId() {
 		t.Errorf("fourth: duplicate of %q, want %s", fourth.GetDuplicateOf(), third.GetId())
 	}
-	// Everything anew is work of its own, and no duplicate any more.
+	// A retry of everything is work of its own, and no duplicate any more.
 	if _, err := p.RetryJob(t.Context(), &inkstreamv1.RetryJobRequest{Id: fourth.GetId(), All: true}); err != nil {
 		t.Fatalf("retry all: %v", err)
 	}
 	again, err := p.finish(t.Context(), fourth.GetId())
-	if err != nil || again.GetState() != inkstreamv1.Job_SUCCEEDED || again.GetDuplicateOf() != "" || !slices.Equal(p.text(t, again.GetId()), want) {
-		t.Errorf("retried: %v, %v, want it done anew", again, err)
+	if err != nil || again.GetState() != inkstreamv1.Job_SUCCEEDED || again.GetDuplicateOf() != "" ||
+		!slices.Equal(p.text(t, again.GetId()), want) {
+		t.Errorf("retried: %v, %v, want it done again", again, err)
 	}
 	noLitter(t, p)
 }
@@ -141,7 +144,10 @@ func TestWhatIsNoDuplicate(t *testing.T) {
 		{"its user says no", f.PDF, func(o *inkstreamv1.JobOptions) { o.Dedupe = proto.Bool(false) }, false},
 		{"a password, needed or not", f.PDF, func(o *inkstreamv1.JobOptions) { o.Password = "x" }, false},
 		{"other bytes", append(slices.Clone(f.PDF), '\n'), nil, false},
-		{"other clocks and retention", f.PDF, func(o *inkstreamv1.JobOptions) { o.Pages, o.ChunkWords, o.Ocr = "1-", 300, "auto" }, true},
+		{"other clocks and retention", f.PDF, func(o *inkstreamv1.JobOptions) {
+			o.Pages, o.ChunkWords, o.Ocr = "1-", 300,
+				"auto"
+		}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -185,7 +191,7 @@ func TestConcurrentDuplicatesDoTheWorkOnce(t *testing.T) {
 	}
 }
 
-// Whoever waits for a job that comes to nothing does the work itself.
+// A job that waits for one that comes to nothing does the work itself.
 func TestDuplicateOfAJobThatComesToNothing(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*pipeline, *testing.T, string) error{
@@ -201,7 +207,7 @@ func TestDuplicateOfAJobThatComesToNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := configured(t, func(c *standalone.Config) { c.OCR.Workers = 1 })
-			f := pdftest.Scanned(pdftest.ScanOptions{Pages: 2})
+			f := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 2})
 			first, err := p.upload(t.Context(), f.Name, f.PDF, shared(nil))
 			if err != nil {
 				t.Fatal(err)
@@ -211,7 +217,8 @@ func TestDuplicateOfAJobThatComesToNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bustest.Within(t, 10*time.Second, "the second waits", func() bool { return p.trail(t, second.GetId()) == "uploaded following" })
+			bustest.EventuallyWithin(t, 10*time.Second, "the second waits",
+				func() bool { return p.eventTypes(t, second.GetId()) == "uploaded following" })
 			if err := end(p, t, first.GetId()); err != nil {
 				t.Fatalf("end: %v", err)
 			}
@@ -219,10 +226,12 @@ func TestDuplicateOfAJobThatComesToNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			check(t, second)
-			if second.GetState() != inkstreamv1.Job_SUCCEEDED || second.GetDuplicateOf() != "" || second.GetOutcomes()["ocr"] != 2 {
-				t.Errorf("got %s, duplicate of %q, outcomes %v, want the work done", second.GetState(), second.GetDuplicateOf(), second.GetOutcomes())
+			if second.GetState() != inkstreamv1.Job_SUCCEEDED || second.GetDuplicateOf() != "" ||
+				second.GetOutcomes()["ocr"] != 2 {
+				t.Errorf("got %s, duplicate of %q, outcomes %v, want the work done", second.GetState(), second.GetDuplicateOf(),
+					second.GetOutcomes())
 			}
-			p.wantTrail(t, second.GetId(), "uploaded following ingested scanned chunk_done ended")
+			p.wantEventTypes(t, second.GetId(), "uploaded following ingested scanned chunk_done ended")
 		})
 	}
 }
@@ -231,17 +240,17 @@ func TestDuplicateOfAJobThatComesToNothing(t *testing.T) {
 func TestDuplicateOfARefusedDocument(t *testing.T) {
 	t.Parallel()
 	p := inOneProcess(t)
-	f := pdftest.NotPDFs()[1]
+	f := pdftest.NotPDFFiles()[1]
 	for range 2 {
 		j := p.through(t, f.Name, f.PDF, shared(nil))
 		if j.GetState() != inkstreamv1.Job_REJECTED || j.GetDuplicateOf() != "" {
 			t.Errorf("got %s, duplicate of %q, want REJECTED for itself", j.GetState(), j.GetDuplicateOf())
 		}
-		p.wantTrail(t, j.GetId(), "uploaded ended")
+		p.wantEventTypes(t, j.GetId(), "uploaded ended")
 	}
 }
 
-// A source of results that loses a page while nobody looks is no source.
+// A source of results that has lost a page unnoticed is no source.
 func TestDuplicateOfDamagedResults(t *testing.T) {
 	t.Parallel()
 	p := inOneProcess(t)
@@ -255,10 +264,11 @@ func TestDuplicateOfDamagedResults(t *testing.T) {
 		removeFile(t, files[0])
 		second := p.through(t, f.Name, f.PDF, shared(nil))
 		check(t, second)
-		if second.GetState() != inkstreamv1.Job_SUCCEEDED || second.GetDuplicateOf() != "" || len(p.text(t, second.GetId())) != pages {
+		if second.GetState() != inkstreamv1.Job_SUCCEEDED || second.GetDuplicateOf() != "" ||
+			len(p.text(t, second.GetId())) != pages {
 			t.Errorf("%s: got %s, duplicate of %q, want the work done", lost, second.GetState(), second.GetDuplicateOf())
 		}
-		p.wantTrail(t, second.GetId(), worked)
+		p.wantEventTypes(t, second.GetId(), worked)
 		// What is left of the first does not pass for all of it.
 		want := http.StatusOK
 		if strings.HasPrefix(lost, "artifacts/") {

@@ -18,7 +18,7 @@ import (
 // A one-page document overtakes the chunks of a long one that was there before it.
 func TestInteractiveOvertakesBatch(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigging{})
+	r := newTestPipeline(t, pipelineOptions{})
 	const pages = 480
 	long := r.send(t, pdftest.BornDigital(pages), bus.Batch)
 	under := func() *inkstreamv1.Job {
@@ -28,16 +28,18 @@ func TestInteractiveOvertakesBatch(t *testing.T) {
 		}
 		return j
 	}
-	bustest.Within(t, patience, "the long document is under way", func() bool { return under().GetPagesDone() > 0 })
+	bustest.EventuallyWithin(t, patience, "the long document is under way",
+		func() bool { return under().GetPagesDone() > 0 })
 	short := r.send(t, pdftest.BornDigital(1), bus.Interactive)
 	r.wantEnd(t, short.GetId())
 	if j := under(); j.GetState() != inkstreamv1.Job_RUNNING {
-		t.Errorf("the long document is %s, %d pages done, when the short one behind it is done; want it under way", j.GetState(), j.GetPagesDone())
+		t.Errorf("the long document is %s, %d pages done, when the short one behind it is done; want it under way",
+			j.GetState(), j.GetPagesDone())
 	}
 	r.wantDone(t, short.GetId(), long.GetId())
 }
 
-func (r *rig) wantEnd(t *testing.T, id string) {
+func (r *testPipeline) wantEnd(t *testing.T, id string) {
 	t.Helper()
 	j, err := r.finish(t.Context(), id)
 	if err != nil {
@@ -74,16 +76,18 @@ func (c *census) plan(op blobtest.Op, key string) blobtest.Fault {
 	return blobtest.Fault{}
 }
 
-// Of a long document no more than the window's chunks are in flight, and no more rasters are stored than these have pages, at any moment.
+// Of a long document no more than the window's chunks are in flight, and no more rasters are stored than these have
+// pages, at any moment.
 func TestFanOutIsWindowed(t *testing.T) {
 	t.Parallel()
 	const window, chunks = 2, 5
 	c := &census{now: map[string]int{}, most: map[string]int{}, seen: map[string]bool{}}
-	r := newRig(t, rigging{
+	r := newTestPipeline(t, pipelineOptions{
 		change: func(cfg *standalone.Config) { cfg.Scan.Window = window },
-		blobs:  func(s *blob.Store) *blob.Store { return blobtest.Faulty(s, c.plan) },
+		blobs:  func(s *blob.Store) *blob.Store { return blobtest.NewFaultyStore(s, c.plan) },
 	})
-	j := r.send(t, pdftest.Scanned(pdftest.ScanOptions{Pages: chunks * scan.ChunkPages, DPI: 60, Size: 16, Design: pdftest.Letter}), bus.Batch)
+	j := r.send(t, pdftest.ScannedFile(pdftest.ScanOptions{Pages: chunks * scan.ChunkPages, DPI: 60, Size: 16,
+		Design: pdftest.Letter}), bus.Batch)
 	r.wantDone(t, j.GetId())
 	c.mu.Lock()
 	defer c.mu.Unlock()

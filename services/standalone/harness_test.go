@@ -33,14 +33,15 @@ type pipeline struct {
 	nats string // address of the embedded NATS server, where the pipeline has one
 	dir  string // holds the blobs
 
-	mixed *inkstreamv1.Job // of pdftest.MixedDocument, once testDocuments has seen it succeed
+	mixed *inkstreamv1.Job // of pdftest.MixedFile, once testDocuments has seen it succeed
 }
 
-// pageTimeout is short, so that pages that hang the engine do not hold up the tests; a page that does not takes a fraction of it.
+// pageTimeout is short, so that pages that hang the engine do not hold up the tests; a page that does not takes a
+// fraction of it.
 const pageTimeout = 8 * time.Second
 
 func testConfig(dir string) standalone.Config {
-	cfg := standalone.ThrowAway(dir, 2)
+	cfg := standalone.EphemeralConfig(dir, 2)
 	cfg.PDF.PageTimeout = pageTimeout
 	cfg.OCR.PageTimeout = 60 * time.Second
 	return cfg
@@ -61,19 +62,19 @@ func configured(t *testing.T, change func(*standalone.Config)) *pipeline {
 	return p
 }
 
-// small makes scans that are soon drawn and read: they are letters of large type, with a quarter of the usual pixels. Where it matters how well
-// something is read, or that it takes a while, scans are as large as usual.
+// small makes scans that are soon drawn and read: they are letters of large type, with a quarter of the usual pixels.
+// Where it matters how well something is read, or that it takes a while, scans are as large as usual.
 var small = pdftest.ScanOptions{DPI: 150, Size: 16, Design: pdftest.Letter}
 
 // scans are small pages that need recognition.
 func scans(pages int) pdftest.File {
 	o := small
 	o.Pages = pages
-	return pdftest.Scanned(o)
+	return pdftest.ScannedFile(o)
 }
 
 // smallMixed has pages of every kind, whose scans are small.
-func smallMixed() pdftest.File { return pdftest.MixedDocumentWith(small) }
+func smallMixed() pdftest.File { return pdftest.MixedFileWith(small) }
 
 // wrongPassword opens no document.
 const wrongPassword = "wrong-secret-7f3a"
@@ -94,9 +95,9 @@ func inSixProcesses(t *testing.T) *pipeline {
 	t.Helper()
 	bin := buildServices(t)
 	dir := t.TempDir()
-	nats := bustest.Server(t)
+	nats := bustest.StartServer(t)
 	blobs := "file://" + filepath.Join(dir, "blobs") + "?fsync=off"
-	common := []string{"--nats", nats.URL(), "--blobs", blobs, "--log.level", "ERROR"}
+	common := []string{"--nats", nats.ClientURL(), "--blobs", blobs, "--log.level", "ERROR"}
 	pdf := []string{"--pdf.page-timeout", pageTimeout.String()}
 	own := map[string][]string{
 		"ingest":  pdf,
@@ -120,7 +121,7 @@ var buildOnce = sync.OnceValues(func() (dir string, err error) {
 	if builtServices, err = os.MkdirTemp("", "inkstream-services-*"); err != nil {
 		return "", err
 	}
-	return builtServices, chaos.Build("../..", builtServices)
+	return builtServices, chaos.BuildServices("../..", builtServices)
 })
 
 func buildServices(t *testing.T) string {
@@ -165,7 +166,8 @@ func connect(t *testing.T, grpcAddr, httpURL, blobs string) *pipeline {
 }
 
 // upload sends a document over gRPC. Most tests want the work done, whatever was done before; those of dedupe say so.
-func (p *pipeline) upload(ctx context.Context, name string, data []byte, opts *inkstreamv1.JobOptions) (*inkstreamv1.Job, error) {
+func (p *pipeline) upload(ctx context.Context, name string, data []byte,
+	opts *inkstreamv1.JobOptions) (*inkstreamv1.Job, error) {
 	if opts == nil {
 		opts = &inkstreamv1.JobOptions{}
 	}

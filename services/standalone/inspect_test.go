@@ -11,10 +11,10 @@ import (
 	"inkstream.dev/pkg/telemetry"
 )
 
-// trail returns the messages of a job's audit trail.
-func trail(t *testing.T, p *pipeline, id string) []jetstream.Msg {
+// auditMessages returns the messages of a job's audit trail.
+func auditMessages(t *testing.T, p *pipeline, id string) []jetstream.Msg {
 	t.Helper()
-	tel := telemetry.Discard()
+	tel := telemetry.NewDiscard()
 	b, err := bus.Connect(p.nats, "test", tel.Log, tel)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,8 @@ func trail(t *testing.T, p *pipeline, id string) []jetstream.Msg {
 	return msgs
 }
 
-// Every stage's span belongs to the trace that the upload began, and no message tells what the document says or what its file is called.
+// Every stage's span belongs to the trace that the upload began, and no message tells what the document says or what
+// its file is called.
 func TestOneTraceAndNoContentOnTheBus(t *testing.T) {
 	t.Parallel()
 	p := inOneProcess(t)
@@ -45,10 +46,11 @@ func TestOneTraceAndNoContentOnTheBus(t *testing.T) {
 	f.Name = "salaries-of-everybody.pdf"
 	j := p.run(t, f)
 	check(t, j)
-	bustest.Within(t, patience, "the trail has the job's end", func() bool { return strings.HasSuffix(p.trail(t, j.GetId()), "ended") })
+	bustest.EventuallyWithin(t, patience, "the trail has the job's end",
+		func() bool { return strings.HasSuffix(p.eventTypes(t, j.GetId()), "ended") })
 	var trace string
 	kinds := map[string]int{}
-	for _, m := range trail(t, p, j.GetId()) {
+	for _, m := range auditMessages(t, p, j.GetId()) {
 		parts := strings.Split(m.Headers().Get("traceparent"), "-")
 		if len(parts) != 4 {
 			t.Fatalf("traceparent %q", m.Headers().Get("traceparent"))

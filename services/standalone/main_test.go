@@ -16,12 +16,12 @@ import (
 
 func TestMain(m *testing.M) {
 	chaos.Main()
-	sandbox.Main(append(standalone.Programs(), enginetest.Programs()...)...)
+	sandbox.Main(append(standalone.ChildPrograms(), enginetest.Programs()...)...)
 	code := m.Run()
 	if builtServices != "" {
 		os.RemoveAll(builtServices)
 	}
-	engine, err := rigEngine()
+	engine, err := sharedPDFEngine()
 	if err == nil {
 		err = engine.Close()
 	}

@@ -13,13 +13,15 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 )
 
-// publishable are subjects with the users who may publish to them; to all others they are refused. The administrator has a table of its own.
+// publishable are subjects with the users who may publish to them; to all others they are refused. The administrator
+// has a table of its own.
 var publishable = []struct {
 	subject string
 	users   string // separated by spaces
 }{
-	// Tasks: of one's own stage, which are queued anew where they wait for long, and of its successors.
-	{"ink.ingest.batch.default.j", "gateway ingest scan render ocr index"}, // jobs that waited for another one are woken by whoever ends that
+	// Tasks: of the user's own stage, which are queued again when they wait for long, and of its successors. Every stage
+	// may publish ingest tasks, because a handler that ends a job wakes the jobs that waited for it.
+	{"ink.ingest.batch.default.j", "gateway ingest scan render ocr index"},
 	{"ink.scan.batch.default.j", "gateway ingest scan index"},
 	{"ink.render.batch.default.j", "gateway scan render ocr index"},
 	{"ink.ocr.batch.default.j", "gateway render ocr"},
@@ -35,7 +37,7 @@ var publishable = []struct {
 	{"ink.dlq.ocr.default.j", "gateway ocr"},
 	{"ink.dlq.index.default.j", "gateway index"},
 	{"ink.dlq.webhook.default.j", "gateway"},
-	// Consumers: each stage its own, and nobody pulls another's.
+	// Consumers: each stage has its own, and no stage pulls another's.
 	{"$JS.API.CONSUMER.INFO.INK_OCR.ocr-batch", "gateway ocr"},
 	{"$JS.API.CONSUMER.INFO.INK_INGEST.ingest-interactive", "gateway ingest"},
 	{"$JS.API.CONSUMER.MSG.NEXT.INK_INGEST.ingest-batch", "ingest"},
@@ -53,7 +55,7 @@ var publishable = []struct {
 	{"$JS.ACK.INK_INDEX.index-interactive.1.1.1.1.0", "index"},
 	{"$JS.ACK.INK_WEBHOOK.webhook.1.1.1.1.0", "gateway"},
 	{"$JS.ACK.INK_OCR.other.1.1.1.1.0", ""},
-	// Nobody but the administrator makes, changes or removes anything.
+	// Only the administrator makes, changes or removes anything.
 	{"$JS.API.STREAM.CREATE.INK_OCR", ""},
 	{"$JS.API.STREAM.CREATE.OTHER", ""},
 	{"$JS.API.STREAM.UPDATE.INK_OCR", ""},
@@ -129,7 +131,8 @@ var publishable = []struct {
 	{"_INBOX.x", ""},
 }
 
-// audible are subjects that somebody may subscribe to, with the user; to all others they are refused, as are those of nobody.
+// audible are subjects with the user who may subscribe to them; to all other users they are refused. A subject without
+// a user is refused to all of them.
 var audible = []struct{ subject, user string }{
 	{"_INBOX_gateway.>", "gateway"},
 	{"_INBOX_ingest.>", "ingest"},
@@ -155,22 +158,24 @@ var audible = []struct{ subject, user string }{
 
 // adminRefused are subjects that even the administrator has no business with.
 var adminRefused = []string{
-	"ink.ocr.batch.default.j", "ink.dlq.ocr.default.j", "$KV.jobs.job.default.j", "$KV.keys.k", "$JS.ACK.INK_OCR.ocr-batch.1.1.1.1.0",
+	"ink.ocr.batch.default.j", "ink.dlq.ocr.default.j", "$KV.jobs.job.default.j", "$KV.keys.k",
+	"$JS.ACK.INK_OCR.ocr-batch.1.1.1.1.0",
 	"$SYS.REQ.SERVER.PING", "_INBOX_ocr.x",
 }
 
-// wantRefused tries as each user what the user may not do. What it may do has been seen to work, and need only stand in the lists.
-func wantRefused(t *testing.T, s *bustest.Secured) {
+// wantRefused tries as each user what the user may not do. What it may do has been seen to work, and need only stand
+// in the lists.
+func wantRefused(t *testing.T, s *bustest.SecuredServer) {
 	t.Helper()
-	for _, user := range bus.Users() {
-		p := bus.Permit(user, 1)
+	for _, user := range bus.AllUsers() {
+		p := bus.PermissionsFor(user, 1)
 		var publish, subscribe []string
 		for _, row := range publishable {
 			may := slices.Contains(strings.Fields(row.users), user)
 			if user == bus.AdminUser {
 				continue
 			}
-			if got := p.Allows(row.subject); got != may {
+			if got := p.CanPublish(row.subject); got != may {
 				t.Errorf("%s may publish to %s: %t, want %t", user, row.subject, got, may)
 			}
 			if !may {
@@ -181,7 +186,7 @@ func wantRefused(t *testing.T, s *bustest.Secured) {
 			publish = adminRefused
 		}
 		for _, row := range audible {
-			if got := p.Hears(row.subject); got != (row.user == user) {
+			if got := p.CanSubscribe(row.subject); got != (row.user == user) {
 				t.Errorf("%s may subscribe to %s: %t, want %t", user, row.subject, got, row.user == user)
 			}
 			if row.user != user {
@@ -196,21 +201,22 @@ func wantRefused(t *testing.T, s *bustest.Secured) {
 const forbiddenName = "forbidden"
 
 // tryRefused publishes and subscribes to each subject, and wants as many refusals.
-func tryRefused(t *testing.T, s *bustest.Secured, user string, publish, subscribe []string) {
+func tryRefused(t *testing.T, s *bustest.SecuredServer, user string, publish, subscribe []string) {
 	t.Helper()
 	want := make(map[string]bool)
 	denials := make(chan string, len(publish)+len(subscribe))
-	credentials := bus.Credentials{NKey: s.Seed(user), InboxPrefix: bus.InboxPrefix(user)}
+	credentials := bus.Credentials{NKey: s.SeedFile(user), InboxPrefix: bus.InboxPrefix(user)}
 	opts, err := credentials.Options()
 	if err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect(s.URL(), append(opts, nats.Name(forbiddenName), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		if !errors.Is(err, nats.ErrPermissionViolation) {
-			t.Errorf("%s: %v, want a refusal", user, err)
-		}
-		denials <- err.Error()
-	}))...)
+	nc, err := nats.Connect(s.ClientURL(), append(opts, nats.Name(forbiddenName),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if !errors.Is(err, nats.ErrPermissionViolation) {
+				t.Errorf("%s: %v, want a refusal", user, err)
+			}
+			denials <- err.Error()
+		}))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,24 +31,26 @@ import (
 // everyTopology has tasks delivered ten times at most, so that orphans are made soon.
 var everyTopology = bus.Topology{MaxDeliver: 10}
 
-// TestEachServiceHasItsOwnUser runs every service as its own user on a server with the configuration of 'inkstream nats-config'. Everything that the
-// pipeline does must go through; whatever a user may do that no service did in the course of it is too much; and everything else must be refused.
+// TestEachServiceHasItsOwnUser runs every service as its own user on a server with the configuration of 'inkstream
+// nats-config'. Everything that the pipeline does must go through; whatever a user may do that no service did in the
+// course of it is too much; and everything else must be refused.
 func TestEachServiceHasItsOwnUser(t *testing.T) {
 	t.Parallel()
-	s := bustest.NewSecured(t)
+	s := bustest.NewSecuredServer(t)
 	if err := s.Connect(t, bus.AdminUser).ProvisionWhenUp(t.Context(), everyTopology); err != nil {
 		t.Fatal(err)
 	}
 	o := &outsider{t: t, s: s, bus: s.Connect(t, bus.GatewayUser)}
-	o.jobs, o.scan = bustest.Jobs(t, o.bus), bustest.Jobs(t, s.Connect(t, string(bus.Scan)))
-	for _, st := range bus.Stages() {
+	o.jobs, o.scan = bustest.NewJobStore(t, o.bus), bustest.NewJobStore(t, s.Connect(t, string(bus.Scan)))
+	for _, st := range bus.AllStages() {
 		o.orphan(st)
 	}
 	t.Cleanup(func() { // when the services have stopped
-		for _, user := range bus.Users()[1:] {
-			wantUsed(t, user, s.Said(user))
+		for _, user := range bus.AllUsers()[1:] {
+			wantUsed(t, user, s.PublishedSubjects(user))
 		}
-		refused := slices.DeleteFunc(s.Refused(), func(line string) bool { return strings.Contains(line, forbiddenName) })
+		refused := slices.DeleteFunc(s.RefusedRequests(),
+			func(line string) bool { return strings.Contains(line, forbiddenName) })
 		if len(refused) > 0 {
 			t.Errorf("refused %d times: %q", len(refused), refused[:min(len(refused), 10)])
 		}
@@ -56,12 +58,13 @@ func TestEachServiceHasItsOwnUser(t *testing.T) {
 	p, ctx := inOwnUsers(t, s)
 	exercise(ctx, t, p)
 	o.giveUps(ctx, p)
-	bustest.Within(t, patience, "every orphan is a dead letter", func() bool { return len(o.letters(ctx, p, string(bus.CrashLoop))) == len(bus.Stages()) })
+	bustest.EventuallyWithin(t, patience, "every orphan is a dead letter",
+		func() bool { return len(o.letters(ctx, p, string(bus.CrashLoop))) == len(bus.AllStages()) })
 	wantRefused(t, s)
 }
 
 // inOwnUsers starts the six services as their own users, and returns a context with the first API key.
-func inOwnUsers(t *testing.T, s *bustest.Secured) (*pipeline, context.Context) {
+func inOwnUsers(t *testing.T, s *bustest.SecuredServer) (*pipeline, context.Context) {
 	t.Helper()
 	bin, dir := buildServices(t), t.TempDir()
 	keyFile := filepath.Join(dir, "admin.key")
@@ -77,12 +80,12 @@ func inOwnUsers(t *testing.T, s *bustest.Secured) (*pipeline, context.Context) {
 	}
 	for _, name := range []string{"index", "ocr", "render", "scan", "ingest", "gateway"} {
 		startService(t, filepath.Join(bin, name), append([]string{
-			"--nats", s.URL(), "--nats.nkey", s.Seed(name), "--nats.provision=false", "--log.level", "ERROR",
+			"--nats", s.ClientURL(), "--nats.nkey", s.SeedFile(name), "--nats.provision=false", "--log.level", "ERROR",
 			"--blobs", "file://" + filepath.Join(dir, "blobs") + "?fsync=off",
 		}, own[name]...))
 	}
 	var key []byte
-	bustest.Within(t, patience, "the gateway has made the first key", func() bool {
+	bustest.EventuallyWithin(t, patience, "the gateway has made the first key", func() bool {
 		var err error
 		key, err = os.ReadFile(keyFile)
 		return err == nil && len(key) > 0
@@ -137,7 +140,8 @@ func exercise(ctx context.Context, t *testing.T, p *pipeline) {
 	end(shared, inkstreamv1.Job_SUCCEEDED)
 	_, err = p.DeleteJob(ctx, &inkstreamv1.DeleteJobRequest{Id: batch.GetId()})
 	must("delete", err)
-	cancelled := send(pdftest.Scanned(pdftest.ScanOptions{Pages: 8, DPI: 150}), &inkstreamv1.JobOptions{Lane: "batch", Dedupe: yes})
+	cancelled := send(pdftest.ScannedFile(pdftest.ScanOptions{Pages: 8, DPI: 150}),
+		&inkstreamv1.JobOptions{Lane: "batch", Dedupe: yes})
 	_, err = p.CancelJob(ctx, &inkstreamv1.CancelJobRequest{Id: cancelled.GetId()})
 	must("cancel", err)
 	end(cancelled, inkstreamv1.Job_CANCELLED)
@@ -146,7 +150,8 @@ func exercise(ctx context.Context, t *testing.T, p *pipeline) {
 	must("webhooks", err)
 	_, err = p.DeleteWebhook(ctx, &inkstreamv1.DeleteWebhookRequest{Id: hook.GetId()})
 	must("delete webhook", err)
-	bustest.Within(t, patience, "the deleted job is gone for good", func() bool { return len(p.files(t, batch.GetId())) == 0 })
+	bustest.EventuallyWithin(t, patience, "the deleted job is gone for good",
+		func() bool { return len(p.files(t, batch.GetId())) == 0 })
 }
 
 // exerciseAccess does what users do with keys, their own and those of uploads.
@@ -166,7 +171,8 @@ func exerciseAccess(ctx context.Context, t *testing.T, p *pipeline, must func(st
 		must("send", stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{
 			Metadata: &inkstreamv1.UploadMetadata{Filename: f.Name, IdempotencyKey: "once", Options: &inkstreamv1.JobOptions{}},
 		}}))
-		must("send", stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Data{Data: f.PDF}}))
+		must("send",
+			stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Data{Data: f.PDF}}))
 		j, err := stream.CloseAndRecv()
 		must("upload", err)
 		ids = append(ids, j.GetId())
@@ -176,23 +182,25 @@ func exerciseAccess(ctx context.Context, t *testing.T, p *pipeline, must func(st
 	}
 }
 
-// outsider makes what the services do not make of their own accord. It is the gateway to the broker, who may queue tasks.
+// outsider makes what the services do not make of their own accord. It is the gateway to the broker, who may queue
+// tasks.
 type outsider struct {
 	t    *testing.T
-	s    *bustest.Secured
+	s    *bustest.SecuredServer
 	bus  *bus.Bus
 	jobs *job.Store
 	scan *job.Store // as scan
 }
 
-// orphan queues a task that nobody ever settles, until the broker gives it up.
+// orphan queues a task that no handler ever settles, until the broker gives it up.
 func (o *outsider) orphan(s bus.Stage) {
 	o.t.Helper()
 	ctx := o.t.Context()
-	if err := o.bus.Publish(ctx, bus.Message{Stage: s, Lane: bus.Batch, Unit: "orphan", Task: taskOf(s, job.NewID())}); err != nil {
+	if err := o.bus.Publish(ctx, bus.Message{Stage: s, Lane: bus.Batch, Unit: "orphan",
+		Task: taskOf(s, job.NewID())}); err != nil {
 		o.t.Fatal(err)
 	}
-	cons, err := o.s.Connect(o.t, string(s)).JetStream().Consumer(ctx, s.Stream(), bus.Durable(s, bus.Batch))
+	cons, err := o.s.Connect(o.t, string(s)).JetStream().Consumer(ctx, s.StreamName(), bus.DurableName(s, bus.Batch))
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -221,26 +229,31 @@ func taskOf(s bus.Stage, id job.ID) bus.Task {
 	case bus.Render:
 		return &busv1.RenderTask{Unit: unit, Source: source, FirstPage: 1, LastPage: 1}
 	case bus.OCR:
-		return &busv1.OcrTask{Unit: unit, Pages: []int32{1}, Raster: &busv1.Blob{Key: job.RasterKey(job.DefaultTenant, id, 1, 1)}}
+		return &busv1.OcrTask{Unit: unit, Pages: []int32{1},
+			Raster: &busv1.Blob{Key: job.RasterKey(job.DefaultTenant, id, 1, 1)}}
 	}
-	return &busv1.IndexTask{Unit: unit, Pages: []int32{1}, Batch: &busv1.Blob{Key: job.BatchKey(job.DefaultTenant, id, 1, 0)}}
+	return &busv1.IndexTask{Unit: unit, Pages: []int32{1},
+		Batch: &busv1.Blob{Key: job.BatchKey(job.DefaultTenant, id, 1, 0)}}
 }
 
-// running stores a job that runs, for which another one waits, and whose end an address that is never called is to be told of.
+// running stores a job that runs, for which another one waits, and whose end an address that is never called is to be
+// told of.
 func (o *outsider) running() *job.Record {
 	o.t.Helper()
 	ctx := o.t.Context()
 	id := job.NewID()
 	sum := sha256.Sum256([]byte(id))
 	rec := &job.Record{
-		ID: id, Tenant: job.DefaultTenant, Run: 1, State: job.Running, Size: 1, SHA256: hex.EncodeToString(sum[:]), PageCount: 1, ChunkPages: 1, Window: 1,
-		Options: job.Options{Lane: string(bus.Batch)}, CreateTime: time.Now(), StartTime: time.Now(), Webhook: "http://127.0.0.1:1/",
+		ID: id, Tenant: job.DefaultTenant, Run: 1, State: job.Running, Size: 1, SHA256: hex.EncodeToString(sum[:]),
+		PageCount: 1, ChunkPages: 1, Window: 1,
+		Options: job.Options{Lane: string(bus.Batch)}, CreateTime: time.Now(), StartTime: time.Now(),
+		Webhook: "http://127.0.0.1:1/",
 	}
 	waits := *rec
 	waits.ID, waits.State, waits.PageCount, waits.Webhook = job.NewID(), job.Pending, 0, ""
 	waits.Options.NoDedupe = true
 	rec.Followers = []job.ID{waits.ID}
-	err := errors.Join(o.jobs.Create(ctx, rec), o.jobs.Create(ctx, &waits))
+	err := errors.Join(o.jobs.CreateRecord(ctx, rec), o.jobs.CreateRecord(ctx, &waits))
 	if _, cerr := o.jobs.ClaimContent(ctx, rec); cerr != nil || err != nil {
 		o.t.Fatal(err, cerr)
 	}
@@ -255,7 +268,7 @@ func (o *outsider) running() *job.Record {
 func (o *outsider) giveUps(ctx context.Context, p *pipeline) {
 	o.t.Helper()
 	js := o.bus.JetStream()
-	for _, s := range bus.Stages() {
+	for _, s := range bus.AllStages() {
 		broken := o.running()
 		msg := nats.NewMsg("ink." + string(s) + ".interactive." + broken.Tenant + "." + string(broken.ID))
 		msg.Data = []byte("no JSON")
@@ -274,9 +287,9 @@ func (o *outsider) giveUps(ctx context.Context, p *pipeline) {
 		}
 	}
 	var calls []*inkstreamv1.DeadLetter
-	bustest.Within(o.t, patience, "calls to a forbidden address are dead letters", func() bool {
+	bustest.EventuallyWithin(o.t, patience, "calls to a forbidden address are dead letters", func() bool {
 		calls = o.letters(ctx, p, "WEBHOOK_FAILED")
-		return len(calls) >= len(bus.Stages())
+		return len(calls) >= len(bus.AllStages())
 	})
 	if _, err := p.RetryDeadLetter(ctx, &inkstreamv1.RetryDeadLetterRequest{Id: calls[0].GetId()}); err != nil {
 		o.t.Errorf("retry of a call: %v", err)
@@ -301,7 +314,7 @@ func (o *outsider) letter(s bus.Stage, rec *job.Record) {
 	msg.Header.Set(bus.HeaderReason, "TEST")
 	msg.Header.Set(bus.HeaderRun, "1")
 	msg.Header.Set(bus.HeaderSubject, "ink."+string(s)+".batch."+rec.Tenant+"."+string(rec.ID))
-	msg.Header.Set(bus.HeaderMsgID, string(rec.ID)+".1."+string(s)+"."+stage.PageUnit(1))
+	msg.Header.Set(bus.HeaderMsgID, string(rec.ID)+".1."+string(s)+"."+stage.PageUnitName(1))
 	if _, err := o.bus.JetStream().PublishMsg(o.t.Context(), msg); err != nil {
 		o.t.Fatal(err)
 	}
@@ -317,16 +330,17 @@ func (o *outsider) letters(ctx context.Context, p *pipeline, code string) []*ink
 	return slices.DeleteFunc(all.GetDeadLetters(), func(l *inkstreamv1.DeadLetter) bool { return l.GetCode() != code })
 }
 
-// wantUsed holds what a service has said against what it may say: each permission was needed, but for those that seldom are.
+// wantUsed holds what a service has said against what it may say: each permission was needed, but for those that
+// seldom are.
 func wantUsed(t *testing.T, user string, said []string) {
 	t.Helper()
 	if len(said) == 0 {
 		t.Errorf("%s said nothing", user)
 	}
-	for _, g := range bus.Permit(user, 1).Publish {
+	for _, g := range bus.PermissionsFor(user, 1).Publish {
 		only := bus.Permissions{Publish: []bus.Grant{g}}
-		if !g.Rare && !slices.ContainsFunc(said, only.Allows) {
-			t.Errorf("%s may publish to %s (%s), and did not", user, g.Subject, g.For)
+		if !g.Optional && !slices.ContainsFunc(said, only.CanPublish) {
+			t.Errorf("%s may publish to %s (%s), and did not", user, g.Subject, g.Purpose)
 		}
 	}
 }
@@ -334,20 +348,22 @@ func wantUsed(t *testing.T, user string, said []string) {
 // A service that runs as another one's user says so at its start, instead of waiting for what never comes.
 func TestServiceAsAnotherUser(t *testing.T) {
 	t.Parallel()
-	s := bustest.NewSecured(t)
+	s := bustest.NewSecuredServer(t)
 	if err := s.Connect(t, bus.AdminUser).ProvisionWhenUp(t.Context(), bus.Topology{}); err != nil {
 		t.Fatal(err)
 	}
 	bin := buildServices(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "ocr"), "--nats", s.URL(), "--nats.nkey", s.Seed(string(bus.Scan)),
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "ocr"), "--nats", s.ClientURL(), "--nats.nkey",
+		s.SeedFile(string(bus.Scan)),
 		"--nats.inbox-prefix", bus.InboxPrefix(string(bus.Scan)), "--nats.provision=false", "--blobs", "file://"+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
 		t.Errorf("ocr as scan: %v, want exit code 1", err)
 	}
-	for _, want := range []string{"lacks permissions", "$JS.API.CONSUMER.MSG.NEXT.INK_OCR.ocr-batch", "inkstream nats-config"} {
+	for _, want := range []string{"lacks permissions", "$JS.API.CONSUMER.MSG.NEXT.INK_OCR.ocr-batch",
+		"inkstream nats-config"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("ocr as scan said %q, want %q", out, want)
 		}

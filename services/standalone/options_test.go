@@ -30,7 +30,7 @@ func removeFile(t *testing.T, path string) {
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	p := configured(t, func(c *standalone.Config) { c.Telemetry.LogLevel = slog.LevelDebug })
-	locked := pdftest.Encrypted(pdftest.AES)
+	locked := pdftest.EncryptedFile(pdftest.AES)
 	var right *inkstreamv1.Job
 	for _, tt := range []struct {
 		password string
@@ -64,11 +64,12 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// nowhere makes sure that no file below the folder holds a text. A file that goes while it looks, because the broker writes what it keeps anew and
-// renames it, has it look at all of them once more.
+// nowhere makes sure that no file below the folder holds a text. If a file goes during the search, because the broker
+// rewrites what it keeps and renames it, nowhere looks at all of them once more.
 func nowhere(t *testing.T, dir, text string) {
 	t.Helper()
-	bustest.Within(t, patience, "no file goes while they are looked at", func() bool { return allLookedAt(t, dir, text) })
+	bustest.EventuallyWithin(t, patience, "no file goes while they are looked at",
+		func() bool { return allLookedAt(t, dir, text) })
 }
 
 func allLookedAt(t *testing.T, dir, text string) bool {
@@ -95,11 +96,13 @@ func TestSelectedPages(t *testing.T) {
 	f := pdftest.BornDigital(20)
 	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{Pages: "19-,2,2"})
 	check(t, j)
-	if j.GetState() != inkstreamv1.Job_SUCCEEDED || j.GetOutcomes()["skipped"] != 17 || j.GetOutcomes()["native_text"] != 3 || j.GetOptions().GetPages() != "2,19-" {
+	if j.GetState() != inkstreamv1.Job_SUCCEEDED || j.GetOutcomes()["skipped"] != 17 ||
+		j.GetOutcomes()["native_text"] != 3 || j.GetOptions().GetPages() != "2,19-" {
 		t.Errorf("got %s, outcomes %v, pages %q, want 17 skipped", j.GetState(), j.GetOutcomes(), j.GetOptions().GetPages())
 	}
 	text := p.text(t, j.GetId())
-	if len(text) != 20 || strings.TrimSpace(text[0]) != "" || strings.TrimSpace(text[1]) == "" || strings.TrimSpace(text[19]) == "" {
+	if len(text) != 20 || strings.TrimSpace(text[0]) != "" || strings.TrimSpace(text[1]) == "" ||
+		strings.TrimSpace(text[19]) == "" {
 		t.Errorf("%d pages of text, want 20, of which only those selected have some", len(text))
 	}
 	code, body := p.get(t, "/v1/jobs/"+j.GetId()+"/pages/1")
@@ -107,7 +110,8 @@ func TestSelectedPages(t *testing.T) {
 		t.Errorf("page 1: %d %s", code, body)
 	}
 	j = p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{Pages: "21-"})
-	if j.GetState() != inkstreamv1.Job_REJECTED || j.GetError().GetCode() != "INVALID_PAGES" || !strings.Contains(j.GetError().GetMessage(), "20 pages") {
+	if j.GetState() != inkstreamv1.Job_REJECTED || j.GetError().GetCode() != "INVALID_PAGES" ||
+		!strings.Contains(j.GetError().GetMessage(), "20 pages") {
 		t.Errorf("got %s, %v, want INVALID_PAGES", j.GetState(), j.GetError())
 	}
 }
@@ -128,33 +132,35 @@ func TestStalledJob(t *testing.T) {
 	t.Parallel()
 	p := configured(t, func(c *standalone.Config) { c.PDF.PageTimeout = time.Minute })
 	check(t, p.run(t, pdftest.BornDigital(1))) // the engines are warm then: their start is no standstill
-	f := pdftest.Hang(pdftest.StallLoad)
+	f := pdftest.HangingFile(pdftest.StallLoad)
 	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{StallTimeout: durationpb.New(5 * time.Second)})
-	if j.GetState() != inkstreamv1.Job_FAILED || j.GetError().GetCode() != "JOB_STALLED" || j.GetFailedTries()["render.chunk-0"] != 2 {
+	if j.GetState() != inkstreamv1.Job_FAILED || j.GetError().GetCode() != "JOB_STALLED" ||
+		j.GetFailedTries()["render.chunk-0"] != 2 {
 		t.Errorf("got %s, %v, tries %v, want JOB_STALLED after two", j.GetState(), j.GetError(), j.GetFailedTries())
 	}
-	p.wantTrail(t, j.GetId(), "uploaded ingested scanned dead_lettered ended")
+	p.wantEventTypes(t, j.GetId(), "uploaded ingested scanned dead_lettered ended")
 }
 
 func TestDocumentClockCutsWorkInHand(t *testing.T) {
 	t.Parallel()
 	p := inOneProcess(t)
-	f := pdftest.Hang(pdftest.StallLoad)
+	f := pdftest.HangingFile(pdftest.StallLoad)
 	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{DocumentTimeout: durationpb.New(2 * time.Second)})
 	if j.GetState() != inkstreamv1.Job_FAILED || j.GetError().GetCode() != "DOCUMENT_TIMEOUT" {
 		t.Errorf("got %s, %v, want DOCUMENT_TIMEOUT", j.GetState(), j.GetError())
 	}
 }
 
-// expires uploads a document that is kept so long, from the upload on, and waits until nothing is left of its job: on a slow machine it expires
-// as soon as it ends, before anybody could ask how it went.
+// expires uploads a document that is kept so long, from the upload on, and waits until nothing is left of its job: on a
+// slow machine it expires as soon as it ends, before a client could ask how it went.
 func (p *pipeline) expires(t *testing.T, f pdftest.File, kept time.Duration) *inkstreamv1.Job {
 	t.Helper()
 	j, err := p.upload(t.Context(), f.Name, f.PDF, &inkstreamv1.JobOptions{Retention: durationpb.New(kept)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	bustest.Within(t, time.Minute, "the job has expired", func() bool { return strings.HasSuffix(p.trail(t, j.GetId()), " ended expired") })
+	bustest.EventuallyWithin(t, time.Minute, "the job has expired",
+		func() bool { return strings.HasSuffix(p.eventTypes(t, j.GetId()), " ended expired") })
 	return j
 }
 

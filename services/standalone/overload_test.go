@@ -16,35 +16,36 @@ import (
 	"inkstream.dev/pkg/pdftest"
 )
 
-// While a stage stands still the queues fill up one after the other, back to the first. Then uploads are refused before anything of them is
-// stored. When the stage is back everything drains, though every queue on the way is full.
+// While a stage stands still the queues fill up one after the other, back to the first. Then uploads are refused
+// before anything of them is stored. When the stage is back everything drains, though every queue on the way is full.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []bus.Stage{bus.Render, bus.OCR, bus.Index} {
 		t.Run(string(stage)+" stands still", func(t *testing.T) {
 			t.Parallel()
 			const mark = 8
-			r := newRig(t, rigging{bus: bustest.Provisioned(t, bus.Topology{MaxTasks: mark}), without: []string{string(stage)}})
+			r := newTestPipeline(t, pipelineOptions{bus: bustest.NewWithTopology(t, bus.Topology{MaxTasks: mark}),
+				without: []string{string(stage)}})
 			doc := pdftest.BornDigital(1)
 			if stage == bus.OCR {
 				doc = scanned()
 			}
 			ids := r.fillUp(t, doc, stage, mark)
 			r.wantRefused(t)
-			r.goOn(t)
+			r.startWaiting(t)
 			r.wantDone(t, ids...)
 		})
 	}
 }
 
 // fillUp uploads documents until every queue up to the stage's is at its mark, and one is refused.
-func (r *rig) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark int64) (ids []string) {
+func (r *testPipeline) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark int64) (ids []string) {
 	t.Helper()
-	// Beyond the marks there is what is in hand, and what passed while nobody had looked.
-	most := 5 * int(mark) * len(bus.Stages())
+	// Beyond the marks there are the tasks being processed, and those that passed between two readings of the backlog.
+	most := 5 * int(mark) * len(bus.AllStages())
 	full := func() bool {
-		for _, s := range bus.Stages() {
-			b, err := r.Bus.Backlog(t.Context(), s)
+		for _, s := range bus.AllStages() {
+			b, err := r.Bus.QueryBacklog(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +60,7 @@ func (r *rig) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark int64) (
 				return true
 			}
 			// What is in hand still leaves a place in the queue when it is done, which goes on to the first.
-			cons, err := r.Bus.JetStream().Consumer(t.Context(), s.Stream(), bus.Durable(s, bus.Batch))
+			cons, err := r.Bus.JetStream().Consumer(t.Context(), s.StreamName(), bus.DurableName(s, bus.Batch))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +70,7 @@ func (r *rig) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark int64) (
 		}
 		return false
 	}
-	bustest.Within(t, patience, "every queue is full", func() bool {
+	bustest.EventuallyWithin(t, patience, "every queue is full", func() bool {
 		j, err := r.upload(t.Context(), f.Name, f.PDF, options(bus.Batch))
 		if err == nil {
 			ids = append(ids, j.GetId())
@@ -83,8 +84,9 @@ func (r *rig) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark int64) (
 	return ids
 }
 
-// wantRefused uploads documents that must be refused, over both APIs: told to come later, and with nothing of them stored or kept in memory.
-func (r *rig) wantRefused(t *testing.T) {
+// wantRefused uploads documents that must be refused, over both APIs: told to come later, and with nothing of them
+// stored or kept in memory.
+func (r *testPipeline) wantRefused(t *testing.T) {
 	t.Helper()
 	const tries, size = 100, 1 << 20
 	before, records := r.stored(t), r.records(t)
@@ -110,7 +112,8 @@ func (r *rig) wantRefused(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
-			t.Fatalf("upload over REST: status %d, Retry-After %q, want 429 with one", resp.StatusCode, resp.Header.Get("Retry-After"))
+			t.Fatalf("upload over REST: status %d, Retry-After %q, want 429 with one", resp.StatusCode,
+				resp.Header.Get("Retry-After"))
 		}
 	}
 	if got := r.stored(t); got != before {
@@ -126,9 +129,9 @@ func (r *rig) wantRefused(t *testing.T) {
 }
 
 // stored counts the documents' blobs: sources and manifests.
-func (r *rig) stored(t *testing.T) (n int) {
+func (r *testPipeline) stored(t *testing.T) (n int) {
 	t.Helper()
-	for e, err := range r.Blobs.List(t.Context(), job.DefaultTenant+"/") {
+	for e, err := range r.Blobs.ListBlobs(t.Context(), job.DefaultTenant+"/") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,9 +142,9 @@ func (r *rig) stored(t *testing.T) (n int) {
 	return n
 }
 
-func (r *rig) records(t *testing.T) (n int) {
+func (r *testPipeline) records(t *testing.T) (n int) {
 	t.Helper()
-	if _, err := r.Jobs.Changes(t.Context(), 0, func(job.Change) { n++ }); err != nil {
+	if _, err := r.Jobs.ScanChanges(t.Context(), 0, func(job.Change) { n++ }); err != nil {
 		t.Fatal(err)
 	}
 	return n

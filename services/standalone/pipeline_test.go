@@ -26,7 +26,8 @@ func freeAddr(t *testing.T) string {
 // The same tests hold for the pipeline in one process and in six.
 func TestPipeline(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(*testing.T) *pipeline{"one process": inOneProcess, "six processes": inSixProcesses} {
+	for name, start := range map[string]func(*testing.T) *pipeline{"one process": inOneProcess,
+		"six processes": inSixProcesses} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := start(t)
@@ -40,21 +41,21 @@ func TestPipeline(t *testing.T) {
 }
 
 func testDocuments(t *testing.T, p *pipeline) {
-	mixed := pdftest.MixedDocument()
+	mixed := pdftest.MixedFile()
 	for _, tt := range []struct {
 		file    pdftest.File
 		outcome map[string]int32
 		maxCER  float64 // of the whole text
 	}{
 		{pdftest.BornDigital(40), map[string]int32{"native_text": 40}, 0.01},
-		{pdftest.Scanned(pdftest.ScanOptions{Pages: 2}), map[string]int32{"ocr": 2}, 0.02},
+		{pdftest.ScannedFile(pdftest.ScanOptions{Pages: 2}), map[string]int32{"ocr": 2}, 0.02},
 		{mixed, nil, 0.05},
-		{pdftest.Rotated(), nil, 0.02},
-		{pdftest.RotatedScans(pdftest.ScanOptions{DPI: 150}), nil, 0.05},
+		{pdftest.RotatedPages(), nil, 0.02},
+		{pdftest.RotatedScannedFile(pdftest.ScanOptions{DPI: 150}), nil, 0.05},
 		{pdftest.GarbledText(pdftest.PrivateUse), map[string]int32{"ocr": 2}, 0.05},
 		{pdftest.BlankPages(2), map[string]int32{"blank": 2}, 0},
 		{pdftest.ScannedBlank(), map[string]int32{"blank": 1}, 0},
-		{pdftest.OwnerOnly(pdftest.AES), nil, 0.01},
+		{pdftest.OwnerOnlyFile(pdftest.AES), nil, 0.01},
 	} {
 		t.Run(tt.file.Name, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +79,7 @@ func testDocuments(t *testing.T, p *pipeline) {
 			if len(pages) != len(tt.file.Pages) {
 				t.Fatalf("text.txt has %d pages, want %d", len(pages), len(tt.file.Pages))
 			}
-			if cer := score.CER(tt.file.Text(), strings.Join(pages, "\f")); cer > tt.maxCER {
+			if cer := score.CharErrorRate(tt.file.Text(), strings.Join(pages, "\f")); cer > tt.maxCER {
 				t.Errorf("character error rate %.3f, want at most %.3f\n got: %.300q\nwant: %.300q",
 					cer, tt.maxCER, strings.Join(pages, "\f"), tt.file.Text())
 			}
@@ -92,11 +93,11 @@ func testRefusals(t *testing.T, p *pipeline) {
 		code string
 	}
 	cases := []refusal{
-		{pdftest.Encrypted(pdftest.AES), "ENCRYPTED"},
-		{pdftest.NoPages(), "NO_PAGES"},
-		{pdftest.Bomb(600, false), "POLICY_REJECTED"},
+		{pdftest.EncryptedFile(pdftest.AES), "ENCRYPTED"},
+		{pdftest.WithoutPages(), "NO_PAGES"},
+		{pdftest.ContentBomb(600, false), "POLICY_REJECTED"},
 	}
-	for _, f := range pdftest.NotPDFs() {
+	for _, f := range pdftest.NotPDFFiles() {
 		if len(f.PDF) > 0 {
 			cases = append(cases, refusal{f, "NOT_A_PDF"})
 		}
@@ -113,7 +114,7 @@ func testRefusals(t *testing.T, p *pipeline) {
 	}
 	t.Run("a page that hangs the engine", func(t *testing.T) {
 		t.Parallel()
-		j := p.run(t, pdftest.Hang(pdftest.StallLoad))
+		j := p.run(t, pdftest.HangingFile(pdftest.StallLoad))
 		check(t, j)
 		for _, f := range j.GetFailures() {
 			if f.GetCode() != "PAGE_TIMEOUT" && f.GetCode() != "ENGINE_MEMORY" {
@@ -124,7 +125,7 @@ func testRefusals(t *testing.T, p *pipeline) {
 			t.Errorf("state %s, %v, failures %v, want one", j.GetState(), j.GetOutcomes(), j.GetFailures())
 		}
 	})
-	for _, f := range append(pdftest.AbsurdBoxes(), pdftest.Damaged()...) {
+	for _, f := range append(pdftest.AbsurdPageBoxes(), pdftest.DamagedFiles()...) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			check(t, p.run(t, f))
@@ -135,8 +136,10 @@ func testRefusals(t *testing.T, p *pipeline) {
 // testFindings makes sure that what scan notices is kept on the job, with the policy's answer.
 func testFindings(t *testing.T, p *pipeline) {
 	for hazard, kind := range map[pdftest.Hazard]string{
-		pdftest.JavaScript: "javascript", pdftest.Launch: "launch_action", pdftest.URI: "uri_action", pdftest.SubmitForm: "submit_form_action",
-		pdftest.RemoteGoTo: "remote_goto_action", pdftest.OpenAction: "open_action", pdftest.EmbeddedFile: "embedded_file", pdftest.XFA: "xfa",
+		pdftest.JavaScript: "javascript", pdftest.Launch: "launch_action", pdftest.URI: "uri_action",
+		pdftest.SubmitForm: "submit_form_action",
+		pdftest.RemoteGoTo: "remote_goto_action", pdftest.OpenAction: "open_action", pdftest.EmbeddedFile: "embedded_file",
+		pdftest.XFA:       "xfa",
 		pdftest.Signature: "signature",
 	} {
 		t.Run(kind, func(t *testing.T) {
@@ -157,7 +160,7 @@ func testFindings(t *testing.T, p *pipeline) {
 }
 
 func testResults(t *testing.T, p *pipeline) {
-	f, j := pdftest.MixedDocument(), p.mixed
+	f, j := pdftest.MixedFile(), p.mixed
 	if j == nil {
 		t.Fatalf("%s did not come through", f.Name)
 	}
@@ -197,7 +200,8 @@ func testResults(t *testing.T, p *pipeline) {
 		}
 		for _, w := range page.GetWords() {
 			b := w.GetBbox()
-			if len(b) != 4 || b[0] < -1 || b[1] < -1 || b[2] > page.GetWidth()+1 || b[3] > page.GetHeight()+1 || b[0] > b[2] || b[1] > b[3] {
+			if len(b) != 4 || b[0] < -1 || b[1] < -1 || b[2] > page.GetWidth()+1 || b[3] > page.GetHeight()+1 || b[0] > b[2] ||
+				b[1] > b[3] {
 				t.Errorf("page %d: word %q at %v on a page of %v × %v", n+1, w.GetText(), b, page.GetWidth(), page.GetHeight())
 				break
 			}

@@ -23,23 +23,25 @@ import (
 	"inkstream.dev/services/standalone/chaos"
 )
 
-// poisonable is a recogniser whose children misbehave over the dirty page of a document whose language says how; all else it reads well.
+// poisonable is a recogniser whose children misbehave over the dirty page of a document whose language says how; all
+// else it reads well.
 type poisonable struct {
 	sound   ocr.Engine
 	hostile map[string]ocr.Engine
 }
 
-// Recognise hands the page to the engine that is meant for it.
-func (p *poisonable) Recognise(ctx context.Context, img ocr.Image, opts ocr.RecogniseOptions) (*inkstreamv1.Page, error) {
+// RecognisePage hands the page to the engine that is meant for it.
+func (p *poisonable) RecognisePage(ctx context.Context, img ocr.Image,
+	opts ocr.RecogniseOptions) (*inkstreamv1.Page, error) {
 	how := opts.Languages
 	opts.Languages = "eng"
 	if hostile := p.hostile[how]; hostile != nil && dirty(img) {
 		if how == "hang" {
 			opts.Timeout = min(opts.Timeout, 2*time.Second) // it would use up any
 		}
-		return hostile.Recognise(ctx, img, opts)
+		return hostile.RecognisePage(ctx, img, opts)
 	}
-	return p.sound.Recognise(ctx, img, opts)
+	return p.sound.RecognisePage(ctx, img, opts)
 }
 
 // dirty reports whether the raster's paper is grey: that of a clean scan is white.
@@ -56,17 +58,17 @@ func dirty(img ocr.Image) bool {
 	return sum/len(corner) < 248
 }
 
-// A page that crashes, hangs or floods its engine costs that page. Its job ends PARTIAL and says why, and fifty other jobs that were sent with it
-// end as if it were not there.
+// A page that crashes, hangs or floods its engine costs that page. Its job ends PARTIAL and says why, and fifty other
+// jobs that were sent with it end as if it were not there.
 func TestPoisonCostsItsPageOnly(t *testing.T) {
 	t.Parallel()
 	engines := openEngines(t, func(c *pdf.Config) { c.PageTimeout, c.MemoryLimit = 6*time.Second, 512<<20 })
 	engines.ocr = &poisonable{sound: engines.ocr, hostile: map[string]ocr.Engine{
-		"crash": enginetest.Hostile(t, enginetest.Crashes),
-		"hang":  enginetest.Hostile(t, enginetest.Hangs),
-		"flood": enginetest.Hostile(t, enginetest.Floods),
+		"crash": enginetest.HostileEngine(t, enginetest.Crashes),
+		"hang":  enginetest.HostileEngine(t, enginetest.Hangs),
+		"flood": enginetest.HostileEngine(t, enginetest.ExhaustsMemory),
 	}}
-	l := newLab(t, engines, "", func(c *standalone.Config) {
+	l := newCrashHarness(t, engines, "", func(c *standalone.Config) {
 		c.Render.Workers, c.OCR.Workers, c.IndexCfg.Workers = 3, 4, 2
 		c.OCR.PageTimeout = 2 * time.Minute // a sound page takes seconds at most, but this machine may be busy
 		c.Reconcile.Patience = time.Minute
@@ -78,56 +80,58 @@ func TestPoisonCostsItsPageOnly(t *testing.T) {
 		{smallMixed(), "crash", 2, []string{"ENGINE_CRASHED"}},
 		{smallMixed(), "hang", 2, []string{"PAGE_TIMEOUT"}},
 		{smallMixed(), "flood", 2, []string{"ENGINE_MEMORY"}},
-		{pdftest.Hang(pdftest.StallLoad), "", 2, []string{"PAGE_TIMEOUT"}},
+		{pdftest.HangingFile(pdftest.StallLoad), "", 2, []string{"PAGE_TIMEOUT"}},
 		// Which of its bounds such a page meets first depends on the machine.
-		{pdftest.Hang(pdftest.StallMemory), "", 2, []string{"ENGINE_MEMORY", "PAGE_TIMEOUT"}},
+		{pdftest.HangingFile(pdftest.StallMemory), "", 2, []string{"ENGINE_MEMORY", "PAGE_TIMEOUT"}},
 	} {
 		jobs.Go(func() { p.check(ctx, t, l.client) })
 	}
 	for n := range 50 {
-		f := pdftest.BornDigitalWith(pdftest.BornOptions{Pages: 1 + n%3, Seed: uint64(100 + n), Design: pdftest.Report})
+		f := pdftest.BornDigitalWith(pdftest.BornDigitalOptions{Pages: 1 + n%3, Seed: uint64(100 + n),
+			Design: pdftest.Report})
 		if n%12 == 5 {
 			o := small
 			o.Seed = uint64(n)
-			f = pdftest.Scanned(o)
+			f = pdftest.ScannedFile(o)
 		}
 		jobs.Go(func() { checkSound(ctx, t, l.client, f) })
 	}
 	jobs.Wait()
-	bustest.Within(t, 30*time.Second, "nothing is left behind", func() bool {
-		left, err := l.Residue(ctx)
+	bustest.EventuallyWithin(t, 30*time.Second, "nothing is left behind", func() bool {
+		left, err := l.FindResidue(ctx)
 		return err == nil && len(left) == 0
 	})
-	letters, _, err := l.Bus.DeadLetters(ctx, "default", 0, 10)
+	letters, _, err := l.Bus.ListDeadLetters(ctx, "default", 0, 10)
 	if err != nil || len(letters) > 0 {
 		t.Errorf("dead letters %v (%v), want none: the pages are the jobs' own", letters, err)
 	}
 }
 
-// A document of hundreds of pages that each take all of their time keeps nobody else from being read, neither in its own lane nor in the other.
+// A document of hundreds of pages that each take all of their time does not keep other documents from being read,
+// neither in its own lane nor in the other.
 func TestHangingPagesDoNotKeepOthersOut(t *testing.T) {
 	t.Parallel()
 	// A chunk of the document takes at least 64 s of a worker, and chunks that take turns page by page twice as long.
 	engines := openEngines(t, func(c *pdf.Config) { c.PageTimeout = 4 * time.Second })
-	l := newLab(t, engines, "", func(c *standalone.Config) {
-		c.Render.Workers, c.Render.Turn = 2, 100*time.Millisecond
+	l := newCrashHarness(t, engines, "", func(c *standalone.Config) {
+		c.Render.Workers, c.Render.TimeSlice = 2, 100*time.Millisecond
 		c.Scan.Window = standalone.DefaultConfig().Scan.Window
 		c.Reconcile.Patience = time.Minute
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // a quiet machine takes one
 	defer cancel()
-	hostile := pdftest.HangOnEvery(640) // for two workers work of half an hour
-	j, _, err := l.client.Submit(ctx, "", hostile.PDF, url.Values{"lane": {"interactive"}})
+	hostile := pdftest.HangOnEveryPage(640) // for two workers work of half an hour
+	j, _, err := l.client.UploadUntilAcknowledged(ctx, "", hostile.PDF, url.Values{"lane": {"interactive"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	bustest.Within(t, time.Minute, "its pages are in hand", func() bool {
-		stream, err := l.Bus.JetStream().Stream(ctx, bus.Render.Stream())
+	bustest.EventuallyWithin(t, time.Minute, "its pages are in hand", func() bool {
+		stream, err := l.Bus.JetStream().Stream(ctx, bus.Render.StreamName())
 		return err == nil && stream.CachedInfo().State.Msgs > 2
 	})
 	var jobs sync.WaitGroup
 	for n, lane := range []string{"interactive", "batch"} {
-		f := pdftest.BornDigitalWith(pdftest.BornOptions{Pages: 1 + n, Seed: uint64(300 + n), Design: pdftest.Report})
+		f := pdftest.BornDigitalWith(pdftest.BornDigitalOptions{Pages: 1 + n, Seed: uint64(300 + n), Design: pdftest.Report})
 		jobs.Go(func() {
 			healthy, ok := takeThrough(ctx, t, l.client, f, url.Values{"lane": {lane}})
 			if ok && healthy.State != "SUCCEEDED" {
@@ -136,14 +140,15 @@ func TestHangingPagesDoNotKeepOthersOut(t *testing.T) {
 		})
 	}
 	jobs.Wait()
-	if j, err = l.client.Job(ctx, j.ID); err != nil || j.State != "RUNNING" || len(j.Outcomes) > 0 {
-		t.Errorf("the hostile job is %s, pages %v (%v), want it RUNNING: the others were to be done before any chunk of it", j.State, j.Outcomes, err)
+	if j, err = l.client.FetchJob(ctx, j.ID); err != nil || j.State != "RUNNING" || len(j.Outcomes) > 0 {
+		t.Errorf("the hostile job is %s, pages %v (%v), want it RUNNING: the others were to be done before any chunk of it",
+			j.State, j.Outcomes, err)
 	}
-	if err := l.client.Cancel(ctx, j.ID); err != nil {
+	if err := l.client.CancelJob(ctx, j.ID); err != nil {
 		t.Error(err)
 	}
-	bustest.Within(t, 30*time.Second, "nothing is left behind", func() bool {
-		left, err := l.Residue(ctx)
+	bustest.EventuallyWithin(t, 30*time.Second, "nothing is left behind", func() bool {
+		left, err := l.FindResidue(ctx)
 		return err == nil && len(left) == 0
 	})
 }
@@ -157,7 +162,7 @@ type poison struct {
 }
 
 func (p poison) check(ctx context.Context, t *testing.T, c *chaos.Client) {
-	options := chaos.Anew()
+	options := chaos.WithoutDedupe()
 	if p.how != "" {
 		options.Set("languages", p.how)
 	}
@@ -165,8 +170,10 @@ func (p poison) check(ctx context.Context, t *testing.T, c *chaos.Client) {
 	if !ok {
 		return
 	}
-	if j.State != "PARTIAL" || len(j.Failures) != 1 || j.Failures[0].Page != p.page || !slices.Contains(p.codes, j.Failures[0].Code) {
-		t.Errorf("%s %s: %s, failures %v, want PARTIAL for page %d with %v", p.file.Name, p.how, j.State, j.Failures, p.page, p.codes)
+	if j.State != "PARTIAL" || len(j.Failures) != 1 || j.Failures[0].Page != p.page ||
+		!slices.Contains(p.codes, j.Failures[0].Code) {
+		t.Errorf("%s %s: %s, failures %v, want PARTIAL for page %d with %v", p.file.Name, p.how, j.State, j.Failures, p.page,
+			p.codes)
 		return
 	}
 	sum := 0
@@ -177,13 +184,15 @@ func (p poison) check(ctx context.Context, t *testing.T, c *chaos.Client) {
 		t.Errorf("%s %s: outcomes %v, want %d with one failed", p.file.Name, p.how, j.Outcomes, len(p.file.Pages))
 	}
 	var page struct{ Outcome, Reason string }
-	data, err := c.Get(ctx, fmt.Sprintf("/v1/jobs/%s/pages/%d", j.ID, p.page))
+	data, err := c.FetchPath(ctx, fmt.Sprintf("/v1/jobs/%s/pages/%d", j.ID, p.page))
 	if err == nil {
 		err = json.Unmarshal(data, &page)
 	}
-	want := map[string]string{"ENGINE_CRASHED": "engine_crash", "PAGE_TIMEOUT": "timeout", "ENGINE_MEMORY": "memory"}[j.Failures[0].Code]
+	want := map[string]string{"ENGINE_CRASHED": "engine_crash", "PAGE_TIMEOUT": "timeout",
+		"ENGINE_MEMORY": "memory"}[j.Failures[0].Code]
 	if err != nil || page.Outcome != "failed" || page.Reason != want {
-		t.Errorf("%s %s: page %d is %s(%s), %v, want failed(%s)", p.file.Name, p.how, p.page, page.Outcome, page.Reason, err, want)
+		t.Errorf("%s %s: page %d is %s(%s), %v, want failed(%s)", p.file.Name, p.how, p.page, page.Outcome, page.Reason, err,
+			want)
 	}
 }
 
@@ -196,16 +205,17 @@ func checkSound(ctx context.Context, t *testing.T, c *chaos.Client, f pdftest.Fi
 		t.Errorf("%s: %s, %d pages, failures %v, want SUCCEEDED", f.Name, j.State, j.PageCount, j.Failures)
 		return
 	}
-	text, err := c.Get(ctx, "/v1/jobs/"+j.ID+"/artifacts/text.txt")
-	if cer := score.CER(f.Text(), strings.TrimSuffix(string(text), "\n")); err != nil || cer > 0.05 {
+	text, err := c.FetchPath(ctx, "/v1/jobs/"+j.ID+"/artifacts/text.txt")
+	if cer := score.CharErrorRate(f.Text(), strings.TrimSuffix(string(text), "\n")); err != nil || cer > 0.05 {
 		t.Errorf("%s: character error rate %.3f (%v), want at most 0.05", f.Name, cer, err)
 	}
 }
 
-func takeThrough(ctx context.Context, t *testing.T, c *chaos.Client, f pdftest.File, options url.Values) (chaos.Job, bool) {
-	j, _, err := c.Submit(ctx, "", f.PDF, options)
+func takeThrough(ctx context.Context, t *testing.T, c *chaos.Client, f pdftest.File,
+	options url.Values) (chaos.Job, bool) {
+	j, _, err := c.UploadUntilAcknowledged(ctx, "", f.PDF, options)
 	if err == nil {
-		j, err = c.Finish(ctx, j.ID)
+		j, err = c.AwaitJobEnd(ctx, j.ID)
 	}
 	if err != nil {
 		t.Errorf("%s: %v", f.Name, err)

@@ -17,7 +17,7 @@ import (
 // startIn runs a pipeline in a folder until stop is called.
 func startIn(t *testing.T, cfg standalone.Config) (p *pipeline, stop func()) {
 	t.Helper()
-	tel, err := telemetry.Setup(t.Context(), cfg.Telemetry, testLog{t})
+	tel, err := telemetry.SetUpTelemetry(t.Context(), cfg.Telemetry, testLog{t})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestSecondStartGoesOn(t *testing.T) {
 	cfg.Durability = standalone.Full
 	cfg.OCR.DrainTimeout, cfg.Render.DrainTimeout = 1, 1 // pages in hand are handed back
 	p, stop := startIn(t, cfg)
-	f := pdftest.Scanned(pdftest.ScanOptions{Pages: 6, DPI: 150})
+	f := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 6, DPI: 150})
 	j, err := p.upload(t.Context(), f.Name, f.PDF, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestTwoProcessesDoNotShareAFolder(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t.TempDir())
 	startIn(t, cfg)
-	_, err := standalone.New(t.Context(), cfg, telemetry.Discard())
+	_, err := standalone.New(t.Context(), cfg, telemetry.NewDiscard())
 	if err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a second server in the folder: %v, want an error that says it is in use", err)
 	}
@@ -137,7 +137,8 @@ func TestMalware(t *testing.T) {
 		}
 	}
 	for id := range jobs {
-		if j, err := p.GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: id}); err != nil || j.GetState() != inkstreamv1.Job_RUNNING {
+		if j, err := p.GetJob(t.Context(), &inkstreamv1.GetJobRequest{Id: id}); err != nil ||
+			j.GetState() != inkstreamv1.Job_RUNNING {
 			t.Errorf("without clamd: %v, %v, want RUNNING", j.GetState(), err)
 		}
 	}

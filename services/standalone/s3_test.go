@@ -18,7 +18,7 @@ import (
 func TestS3AndClickHouse(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t.TempDir())
-	cfg.Blobs = blobtest.NewS3Server(t).Bucket(t) + "&prefix=inkstream"
+	cfg.Blobs = blobtest.NewS3Server(t).NewBucket(t) + "&prefix=inkstream"
 	cfg.Index = searchtest.NewClickHouse(t).URL()
 	p, _ := startIn(t, cfg)
 	blobs, err := blob.Open(t.Context(), cfg.Blobs)
@@ -68,7 +68,7 @@ func TestS3AndClickHouse(t *testing.T) {
 			t.Fatalf("delete: %v", err)
 		}
 	}
-	bustest.Within(t, 30*time.Second, "the bucket is empty", func() bool { return len(keys(t, blobs, "")) == 0 })
+	bustest.EventuallyWithin(t, 30*time.Second, "the bucket is empty", func() bool { return len(keys(t, blobs, "")) == 0 })
 	for _, id := range ids {
 		if got := hits(id); got > 0 {
 			t.Errorf("pages of a deleted job in the index: got %d, want none", got)
@@ -80,7 +80,7 @@ func TestS3AndClickHouse(t *testing.T) {
 func keys(t *testing.T, s *blob.Store, part string) []string {
 	t.Helper()
 	var out []string
-	for entry, err := range s.List(t.Context(), "") {
+	for entry, err := range s.ListBlobs(t.Context(), "") {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,5 +1,5 @@
-// Package standalone runs every service in one process, with an embedded NATS server. It builds them by the same constructors as the
-// services' own mains; only the connections differ.
+// Package standalone runs every service in one process, with an embedded NATS server. It builds them by the same
+// constructors as the services' own mains; only the connections differ.
 package standalone
 
 import (
@@ -38,8 +38,9 @@ import (
 
 const quietLevel = slog.LevelError
 
-// Programs lists the child processes that the services need; a process that runs them calls sandbox.Main with it first thing.
-func Programs() []sandbox.Program {
+// ChildPrograms lists the child processes that the services need; a process that runs them calls sandbox.Main with it
+// first thing.
+func ChildPrograms() []sandbox.Program {
 	return append(ocr.Programs(), pdf.Program())
 }
 
@@ -58,9 +59,9 @@ type Server struct {
 	closers []func() error
 }
 
-// New starts the NATS server and opens the stores; the services are not yet running. Whoever gets a Server must Close it.
+// New starts the NATS server and opens the stores; the services are not yet running. The caller must Close the Server.
 func New(ctx context.Context, cfg Config, tel *telemetry.Telemetry) (_ *Server, err error) {
-	if err := cfg.resolve(); err != nil {
+	if err := cfg.resolvePaths(); err != nil {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, tel: tel}
@@ -69,20 +70,26 @@ func New(ctx context.Context, cfg Config, tel *telemetry.Telemetry) (_ *Server, 
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	service.ReportWalls(ctx, s.tel)
 	s.cfg.PDF.Observe = service.ObserveChildren(s.tel, service.PDFium)
 	s.cfg.Tesseract.Observe = service.ObserveChildren(s.tel, service.Tesseract)
-	if err := s.lock(); err != nil {
+	if err := s.lockDataDir(); err != nil {
 		return nil, err
 	}
-	env, err := s.connect(ctx)
+	stop, err := tel.Metrics.ObserveDisk("data", s.cfg.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	return s, s.build(ctx, env)
+	s.closers = append(s.closers, stop)
+	env, err := s.connectStores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.buildServices(ctx, env)
 }
 
-// lock keeps a second process out of the data folder.
-func (s *Server) lock() error {
+// lockDataDir keeps a second process out of the data folder.
+func (s *Server) lockDataDir() error {
 	if err := os.MkdirAll(s.cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
@@ -98,47 +105,48 @@ func (s *Server) lock() error {
 	return nil
 }
 
-func (s *Server) connect(ctx context.Context) (stage.Env, error) {
-	var err error
-	s.nats, err = embedded.Start(embedded.Config{
-		Dir: filepath.Join(s.cfg.DataDir, "nats"), Addr: s.cfg.NATSAddr, Sync: s.cfg.Durability == Full,
-	}, s.tel.Log)
+func (s *Server) connectStores(ctx context.Context) (stage.Deps, error) {
+	secured, err := s.cfg.natsServerConfig()
 	if err != nil {
-		return stage.Env{}, err
+		return stage.Deps{}, err
 	}
-	s.closers = append(s.closers, func() error { s.nats.Stop(); return nil })
-	b, err := bus.Connect(s.nats.URL(), "standalone", s.tel.Log, s.tel, s.nats.InProcess())
+	s.nats, err = embedded.StartServer(secured, s.tel.Log)
 	if err != nil {
-		return stage.Env{}, err
+		return stage.Deps{}, err
+	}
+	s.closers = append(s.closers, func() error { s.nats.ShutDown(); return nil })
+	b, err := bus.Connect(s.nats.InProcessURL(), "standalone", s.tel.Log, s.tel, s.nats.InProcessOption())
+	if err != nil {
+		return stage.Deps{}, err
 	}
 	s.closers = append(s.closers, func() error { b.Close(); return nil })
 	if err := b.Provision(ctx, bus.Topology{}); err != nil {
-		return stage.Env{}, err
+		return stage.Deps{}, err
 	}
-	kv, err := b.Jobs(ctx)
+	kv, err := b.OpenJobBucket(ctx)
 	if err != nil {
-		return stage.Env{}, err
+		return stage.Deps{}, err
 	}
 	blobs, err := blob.Open(ctx, s.cfg.Blobs)
 	if err != nil {
-		return stage.Env{}, err
+		return stage.Deps{}, err
 	}
 	s.closers = append(s.closers, blobs.Close)
 	sealer, err := job.LoadOrCreateSealer(s.cfg.SealKeyFile)
 	if err != nil {
-		return stage.Env{}, err
+		return stage.Deps{}, err
 	}
-	return stage.Env{
+	return stage.Deps{
 		Bus: b, Jobs: job.NewStore(kv), Blobs: blobs, Tel: s.tel, Log: s.tel.Log, DocumentTimeout: s.cfg.DocumentTimeout,
 		StallTimeout: s.cfg.StallTimeout, Sealer: sealer,
 	}, nil
 }
 
-// build makes the engines and the services. The gateway comes last, so that nothing is taken in before all of it can be worked on, and stops
-// first.
-func (s *Server) build(ctx context.Context, env stage.Env) error {
+// buildServices makes the engines and the services. The gateway comes last, so that nothing is taken in before all of
+// it can be worked on, and stops first.
+func (s *Server) buildServices(ctx context.Context, env stage.Deps) error {
 	status := lifecycle.NewStatus()
-	status.Observe = s.tel.Metrics.Dependency
+	status.Observe = s.tel.Metrics.RecordDependency
 	pdfEngine, err := pdf.New(s.cfg.PDF, s.tel.Log)
 	if err != nil {
 		return fmt.Errorf("pdf engine: %w", err)
@@ -156,58 +164,59 @@ func (s *Server) build(ctx context.Context, env stage.Env) error {
 	s.closers = append(s.closers, store.Close)
 
 	var units []lifecycle.Unit
-	units, s.gateway, err = Units(s.cfg, Parts{Env: env, PDF: pdfEngine, OCR: tesseract, Index: store, Status: status})
+	units, s.gateway, err = Units(s.cfg, Parts{Deps: env, PDF: pdfEngine, OCR: tesseract, Index: store, Status: status})
 	if err != nil {
 		return err
 	}
-	s.units = status.Track(append([]lifecycle.Unit{
-		{Name: "dependencies", Run: status.Watch}, {Name: "engines", Run: warm(pdfEngine, s.tel.Log)},
+	s.units = status.TrackUnits(append([]lifecycle.Unit{
+		{Name: "dependencies", Run: status.WatchChecks}, {Name: "engines", Run: warmPDFEngine(pdfEngine, s.tel.Log)},
 	}, units...)...)
 	return nil
 }
 
 // Parts are what the services are built from.
 type Parts struct {
-	Env    stage.Env
+	Deps   stage.Deps
 	PDF    *pdf.Engine
 	OCR    ocr.Engine
 	Index  search.Store
 	Status *lifecycle.Status
 }
 
-// Units builds the services, in the order in which they are started. Whoever wants to run one of them elsewhere leaves it out by its name.
+// Units builds the services, in the order in which they are started. A caller that runs one of them elsewhere leaves it
+// out by its name.
 func Units(cfg Config, p Parts) ([]lifecycle.Unit, *gateway.Service, error) {
-	indexer, err := index.New(cfg.IndexCfg, p.Env, p.Index, p.PDF)
+	indexer, err := index.New(cfg.IndexCfg, p.Deps, p.Index, p.PDF)
 	if err != nil {
 		return nil, nil, err
 	}
-	recogniser, err := ocr.New(cfg.OCR, p.Env, p.OCR)
+	recogniser, err := ocr.New(cfg.OCR, p.Deps, p.OCR)
 	if err != nil {
 		return nil, nil, err
 	}
-	renderer, err := render.New(cfg.Render, p.Env, p.PDF)
+	renderer, err := render.New(cfg.Render, p.Deps, p.PDF)
 	if err != nil {
 		return nil, nil, err
 	}
-	scanner, err := scan.New(cfg.Scan, p.Env, p.PDF)
+	scanner, err := scan.New(cfg.Scan, p.Deps, p.PDF)
 	if err != nil {
 		return nil, nil, err
 	}
-	ingester, err := ingest.New(cfg.Ingest, p.Env, p.PDF)
+	ingester, err := ingest.New(cfg.Ingest, p.Deps, p.PDF)
 	if err != nil {
 		return nil, nil, err
 	}
 	cfg.Reconcile.Retention = cfg.Gateway.Retention
-	reconciler, err := reconcile.New(cfg.Reconcile, p.Env, p.Index)
+	reconciler, err := reconcile.New(cfg.Reconcile, p.Deps, p.Index)
 	if err != nil {
 		return nil, nil, err
 	}
-	entrance, err := gateway.New(cfg.Gateway, p.Env, p.Status)
+	entrance, err := gateway.New(cfg.Gateway, p.Deps, p.Status)
 	if err != nil {
 		return nil, nil, err
 	}
 	entrance.UseIndex(p.Index)
-	p.Env.Bus.SetGiveWay(entrance.GiveWay)
+	p.Deps.Bus.SetYieldHook(entrance.GiveWay)
 	p.Status.AddCheck("index", indexer.Check)
 	if cfg.Scan.Clamd != "" {
 		p.Status.AddCheck("clamd", scanner.Check)
@@ -219,16 +228,17 @@ func Units(cfg Config, p Parts) ([]lifecycle.Unit, *gateway.Service, error) {
 		{Name: "scan", Run: scanner.Run},
 		{Name: "ingest", Run: ingester.Run},
 		{Name: "reconcile", Run: reconciler.Run},
-		{Name: "projection", Run: projection.New(p.Env.Jobs, p.Env.Bus, p.Index, p.Env.Log).Run},
+		{Name: "projection", Run: projection.New(p.Deps.Jobs, p.Deps.Bus, p.Index, p.Deps.Log).Run},
 		{Name: "gateway", Run: entrance.Run},
 	}, entrance, nil
 }
 
-// warm starts an engine child ahead of the first document; the very first of a data folder compiles the engine, which takes seconds.
-func warm(engine *pdf.Engine, log *slog.Logger) func(context.Context, func()) error {
+// warmPDFEngine starts an engine child ahead of the first document; the very first of a data folder compiles the
+// engine, which takes seconds.
+func warmPDFEngine(engine *pdf.Engine, log *slog.Logger) func(context.Context, func()) error {
 	return func(ctx context.Context, ready func()) error {
 		ready()
-		if err := engine.Warm(ctx, 1); err != nil && ctx.Err() == nil {
+		if err := engine.StartChildren(ctx, 1); err != nil && ctx.Err() == nil {
 			// The first document tries again, and fails with the reason if it must.
 			log.WarnContext(ctx, "start of the PDF engine", "error", err)
 		}
@@ -242,7 +252,7 @@ func (s *Server) Run(ctx context.Context, ready func(Addrs)) error {
 	announce := lifecycle.Unit{Name: "announce", Run: func(ctx context.Context, up func()) error {
 		up()
 		addrs := s.gateway.Addrs()
-		ready(Addrs{HTTP: addrs.HTTP, GRPC: addrs.GRPC, NATS: s.nats.URL()})
+		ready(Addrs{HTTP: addrs.HTTP, GRPC: addrs.GRPC, NATS: s.nats.ClientURL()})
 		<-ctx.Done()
 		return nil
 	}}
@@ -262,16 +272,16 @@ func (s *Server) Close() error {
 
 // Serve runs the pipeline until ctx is done, and prints its addresses to out; logs go to logs.
 func Serve(ctx context.Context, cfg Config, out, logs io.Writer) error {
-	return run(ctx, cfg, logs, func(ctx context.Context, a Addrs, walls string) error {
-		fmt.Fprint(out, announcement(cfg, a, walls))
+	return runPipeline(ctx, cfg, logs, func(ctx context.Context, a Addrs, walls string) error {
+		fmt.Fprint(out, startMessage(cfg, a, walls))
 		<-ctx.Done()
 		fmt.Fprintln(out, "stopping; a second Ctrl-C kills")
 		return nil
 	})
 }
 
-// announcement is what whoever starts the pipeline needs to know.
-func announcement(cfg Config, a Addrs, walls string) string {
+// startMessage returns what the user of a pipeline needs to know when it has started.
+func startMessage(cfg Config, a Addrs, walls string) string {
 	scheme, auth := "http", ""
 	if cfg.Gateway.Access.TLSCert != "" {
 		scheme = "https"
@@ -290,26 +300,29 @@ func announcement(cfg Config, a Addrs, walls string) string {
 
   REST   %s://%s     curl -F file=@scan.pdf %[1]s://%[2]s/v1/jobs
   gRPC   %s            inkstream --help
-  NATS   %s     nats --server %[4]s stream ls
+  NATS   %s     %s
   data   %s (durability: %s)
 %s%s
 Ctrl-C stops it; what is queued goes on at the next start.
-`, scheme, a.HTTP, a.GRPC, a.NATS, cfg.DataDir, cfg.Durability, auth, walls)
+`, scheme, a.HTTP, a.GRPC, a.NATS, cfg.inspectionCommands(a.NATS), cfg.DataDir, cfg.Durability, auth, walls)
 }
 
-// With runs the pipeline while use does, which is given the gRPC address.
-func With(ctx context.Context, cfg Config, logs io.Writer, use func(ctx context.Context, grpcAddr string) error) error {
-	return run(ctx, cfg, logs, func(ctx context.Context, a Addrs, _ string) error { return use(ctx, a.GRPC) })
+// RunWith runs the pipeline while use does, which is given the gRPC address.
+func RunWith(ctx context.Context, cfg Config, logs io.Writer,
+	use func(ctx context.Context, grpcAddr string) error) error {
+	return runPipeline(ctx, cfg, logs, func(ctx context.Context, a Addrs, _ string) error { return use(ctx, a.GRPC) })
 }
 
-// gcPercent trades memory, of which a few tens of megabytes are in use, for a tenth of the services' processor time. GOGC overrides it.
+// gcPercent trades memory, of which a few tens of megabytes are in use, for a tenth of the services' processor time.
+// GOGC overrides it.
 const gcPercent = 200
 
-func run(ctx context.Context, cfg Config, logs io.Writer, use func(context.Context, Addrs, string) error) (err error) {
+func runPipeline(ctx context.Context, cfg Config, logs io.Writer,
+	use func(context.Context, Addrs, string) error) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	tel, err := telemetry.Setup(ctx, cfg.Telemetry, logs)
+	tel, err := telemetry.SetUpTelemetry(ctx, cfg.Telemetry, logs)
 	if err != nil {
 		return fmt.Errorf("telemetry: %w", err)
 	}
@@ -327,7 +340,7 @@ func run(ctx context.Context, cfg Config, logs io.Writer, use func(context.Conte
 	err = s.Run(ctx, func(a Addrs) {
 		wg.Go(func() {
 			defer stop()
-			useErr = use(ctx, a, sandbox.Walls().Warning())
+			useErr = use(ctx, a, sandbox.Isolation().Warning())
 		})
 	})
 	stop()

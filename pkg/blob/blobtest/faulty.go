@@ -46,13 +46,13 @@ type Fault struct {
 // Plan decides what happens to an operation on a key. It is called from many goroutines.
 type Plan func(op Op, key string) Fault
 
-// Faulty returns a Store over the same blobs as s, with plan in between. It needs no Close of its own.
-func Faulty(s *blob.Store, plan Plan) *blob.Store {
-	return blob.New(&faulty{Driver: s.Driver(), plan: plan})
+// NewFaultyStore returns a Store over the same blobs as s, with plan in between. It needs no Close of its own.
+func NewFaultyStore(s *blob.Store, plan Plan) *blob.Store {
+	return blob.New(&faultyDriver{Driver: s.Driver(), plan: plan})
 }
 
-// Fail returns a Plan that fails the first n operations of kind op with err; ErrInjected if err is nil.
-func Fail(n int, op Op, err error) Plan {
+// FailFirst returns a Plan that fails the first n operations of kind op with err; ErrInjected if err is nil.
+func FailFirst(n int, op Op, err error) Plan {
 	if err == nil {
 		err = ErrInjected
 	}
@@ -72,15 +72,15 @@ type Disk struct {
 	full bool
 }
 
-// SetFull fills the disk, or makes room.
-func (d *Disk) SetFull(full bool) {
+// SetDiskFull fills the disk, or makes room.
+func (d *Disk) SetDiskFull(full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.full = full
 }
 
-// Plan is the Plan of the disk.
-func (d *Disk) Plan(op Op, key string) Fault {
+// DiskPlan is the Plan of the disk.
+func (d *Disk) DiskPlan(op Op, key string) Fault {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.full && (op == Write || op == Commit) {
@@ -89,18 +89,18 @@ func (d *Disk) Plan(op Op, key string) Fault {
 	return Fault{}
 }
 
-// Slow returns a Plan that delays every operation.
-func Slow(delay time.Duration) Plan {
+// DelayAll returns a Plan that delays every operation.
+func DelayAll(delay time.Duration) Plan {
 	return func(Op, string) Fault { return Fault{Delay: delay} }
 }
 
-type faulty struct {
+type faultyDriver struct {
 	blob.Driver
 	plan Plan
 }
 
-// inject does what the plan says about an operation.
-func (f *faulty) inject(ctx context.Context, op Op, key string) (Fault, error) {
+// injectFault does what the plan says about an operation.
+func (f *faultyDriver) injectFault(ctx context.Context, op Op, key string) (Fault, error) {
 	what := f.plan(op, key)
 	if what.Delay > 0 {
 		timer := time.NewTimer(what.Delay)
@@ -114,11 +114,11 @@ func (f *faulty) inject(ctx context.Context, op Op, key string) (Fault, error) {
 	return what, what.Err
 }
 
-func (f *faulty) Create(ctx context.Context, key string, opts blob.PutOptions) (blob.Upload, error) {
-	if _, err := f.inject(ctx, Create, key); err != nil {
+func (f *faultyDriver) BeginUpload(ctx context.Context, key string, opts blob.PutOptions) (blob.Upload, error) {
+	if _, err := f.injectFault(ctx, Create, key); err != nil {
 		return nil, err
 	}
-	up, err := f.Driver.Create(ctx, key, opts)
+	up, err := f.Driver.BeginUpload(ctx, key, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -128,19 +128,19 @@ func (f *faulty) Create(ctx context.Context, key string, opts blob.PutOptions) (
 type faultyUpload struct {
 	blob.Upload
 	ctx    context.Context // that of Create
-	faulty *faulty
+	faulty *faultyDriver
 	key    string
 }
 
 func (u *faultyUpload) Write(p []byte) (int, error) {
-	if _, err := u.faulty.inject(u.ctx, Write, u.key); err != nil {
+	if _, err := u.faulty.injectFault(u.ctx, Write, u.key); err != nil {
 		return 0, err
 	}
 	return u.Upload.Write(p)
 }
 
 func (u *faultyUpload) Commit() error {
-	what, err := u.faulty.inject(u.ctx, Commit, u.key)
+	what, err := u.faulty.injectFault(u.ctx, Commit, u.key)
 	switch {
 	case err == nil:
 		return u.Upload.Commit()
@@ -151,11 +151,11 @@ func (u *faultyUpload) Commit() error {
 	}
 }
 
-func (f *faulty) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
-	if _, err := f.inject(ctx, Open, key); err != nil {
+func (f *faultyDriver) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	if _, err := f.injectFault(ctx, Open, key); err != nil {
 		return nil, err
 	}
-	r, err := f.Driver.Open(ctx, key, offset, length)
+	r, err := f.Driver.OpenRange(ctx, key, offset, length)
 	if err != nil {
 		return nil, err
 	}
@@ -165,54 +165,54 @@ func (f *faulty) Open(ctx context.Context, key string, offset, length int64) (io
 type faultyReader struct {
 	io.ReadCloser
 	ctx    context.Context // that of Open
-	faulty *faulty
+	faulty *faultyDriver
 	key    string
 }
 
 func (r *faultyReader) Read(p []byte) (int, error) {
-	if _, err := r.faulty.inject(r.ctx, Read, r.key); err != nil {
+	if _, err := r.faulty.injectFault(r.ctx, Read, r.key); err != nil {
 		return 0, err
 	}
 	return r.ReadCloser.Read(p)
 }
 
-func (f *faulty) File(ctx context.Context, key string) (*os.File, error) {
-	if _, err := f.inject(ctx, Open, key); err != nil {
+func (f *faultyDriver) OpenFile(ctx context.Context, key string) (*os.File, error) {
+	if _, err := f.injectFault(ctx, Open, key); err != nil {
 		return nil, err
 	}
-	return f.Driver.File(ctx, key)
+	return f.Driver.OpenFile(ctx, key)
 }
 
-func (f *faulty) Stat(ctx context.Context, key string) (blob.Attributes, error) {
-	if _, err := f.inject(ctx, Stat, key); err != nil {
+func (f *faultyDriver) ReadAttributes(ctx context.Context, key string) (blob.Attributes, error) {
+	if _, err := f.injectFault(ctx, Stat, key); err != nil {
 		return blob.Attributes{}, err
 	}
-	return f.Driver.Stat(ctx, key)
+	return f.Driver.ReadAttributes(ctx, key)
 }
 
-func (f *faulty) List(ctx context.Context, prefix string) iter.Seq2[blob.Entry, error] {
-	if _, err := f.inject(ctx, List, prefix); err != nil {
+func (f *faultyDriver) ListEntries(ctx context.Context, prefix string) iter.Seq2[blob.Entry, error] {
+	if _, err := f.injectFault(ctx, List, prefix); err != nil {
 		return func(yield func(blob.Entry, error) bool) { yield(blob.Entry{}, err) }
 	}
-	return f.Driver.List(ctx, prefix)
+	return f.Driver.ListEntries(ctx, prefix)
 }
 
-func (f *faulty) Delete(ctx context.Context, key string) error {
-	if _, err := f.inject(ctx, Delete, key); err != nil {
+func (f *faultyDriver) DeleteBlob(ctx context.Context, key string) error {
+	if _, err := f.injectFault(ctx, Delete, key); err != nil {
 		return err
 	}
-	return f.Driver.Delete(ctx, key)
+	return f.Driver.DeleteBlob(ctx, key)
 }
 
-func (f *faulty) DeleteFolder(ctx context.Context, folder string) error {
-	if _, err := f.inject(ctx, Delete, folder); err != nil {
+func (f *faultyDriver) DeleteFolder(ctx context.Context, folder string) error {
+	if _, err := f.injectFault(ctx, Delete, folder); err != nil {
 		return err
 	}
 	return f.Driver.DeleteFolder(ctx, folder)
 }
 
-// Close leaves the driver below open: it belongs to the Store that Faulty was given.
-func (f *faulty) Close() error { return nil }
+// Close leaves the driver below open: it belongs to the Store that NewFaultyStore was given.
+func (f *faultyDriver) Close() error { return nil }
 
 // String names the operation in test failures.
 func (op Op) String() string {

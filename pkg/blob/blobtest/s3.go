@@ -2,16 +2,12 @@ package blobtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -36,8 +32,9 @@ type S3Server struct {
 	process *processtest.Process
 }
 
-// NewS3Server starts a server on a free port. It puts the server's credentials into this process's environment, where blob.Open finds them. The
-// server's program is .bin/versitygw of the repository, as make builds it; where it is missing it is built, which takes minutes.
+// NewS3Server starts a server on a free port. It puts the server's credentials into this process's environment, where
+// blob.Open finds them. The server's program is .bin/versitygw of the repository, as make builds it; where it is
+// missing it is built, which takes minutes.
 func NewS3Server(t testing.TB) *S3Server {
 	t.Helper()
 	program, err := buildS3Server()
@@ -60,7 +57,7 @@ func NewS3Server(t testing.TB) *S3Server {
 	}
 	t.Cleanup(s.Stop)
 	for try := 1; ; try++ {
-		if err = s.start(t.Context(), program, filepath.Join(dir, "attributes")); err == nil {
+		if err = s.startProcess(t.Context(), program, filepath.Join(dir, "attributes")); err == nil {
 			return s
 		}
 		if try == s3StartTries {
@@ -69,24 +66,24 @@ func NewS3Server(t testing.TB) *S3Server {
 	}
 }
 
-// Bucket makes a new bucket and returns the URL that blob.Open takes for it.
-func (s *S3Server) Bucket(t testing.TB) string {
+// NewBucket makes a new bucket and returns the BucketURL that blob.Open takes for it.
+func (s *S3Server) NewBucket(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("bucket-%d", s.buckets.Add(1))
-	_, err := s.Client().CreateBucket(context.WithoutCancel(t.Context()), &s3.CreateBucketInput{Bucket: &name})
+	_, err := s.NewClient().CreateBucket(context.WithoutCancel(t.Context()), &s3.CreateBucketInput{Bucket: &name})
 	if err != nil {
 		t.Fatalf("make a bucket: %v", err)
 	}
-	return s.URL(name)
+	return s.BucketURL(name)
 }
 
-// URL returns the URL of a bucket, which need not be there.
-func (s *S3Server) URL(bucket string) string {
+// BucketURL returns the BucketURL of a bucket, which need not be there.
+func (s *S3Server) BucketURL(bucket string) string {
 	return "s3://" + bucket + "?endpoint=" + url.QueryEscape("http://"+s.addr)
 }
 
-// Client returns a client of the server, to look behind a Store.
-func (s *S3Server) Client() *s3.Client {
+// NewClient returns a client of the server, to look behind a Store.
+func (s *S3Server) NewClient() *s3.Client {
 	return s3.New(s3.Options{
 		BaseEndpoint: aws.String("http://" + s.addr), UsePathStyle: true, Region: "us-east-1",
 		Credentials: credentials.NewStaticCredentialsProvider(s3User, s3Password, ""),
@@ -99,7 +96,7 @@ func (s *S3Server) Stop() {
 	s.process = nil
 }
 
-func (s *S3Server) start(ctx context.Context, program, attributes string) error {
+func (s *S3Server) startProcess(ctx context.Context, program, attributes string) error {
 	port, err := processtest.FreePort()
 	if err != nil {
 		return err
@@ -108,56 +105,14 @@ func (s *S3Server) start(ctx context.Context, program, attributes string) error 
 	// The attributes of blobs go beside them, because not every file system has extended attributes.
 	cmd := exec.Command(program, "--port", s.addr, "--access", s3User, "--secret", s3Password, "--keep-alive", "--quiet",
 		"posix", "--sidecar", attributes, s.root)
-	s.process, err = processtest.Start(ctx, cmd, func(ctx context.Context) error {
-		_, err := s.Client().ListBuckets(ctx, &s3.ListBucketsInput{})
+	s.process, err = processtest.StartProcess(ctx, cmd, func(ctx context.Context) error {
+		_, err := s.NewClient().ListBuckets(ctx, &s3.ListBucketsInput{})
 		return err
 	})
 	return err
 }
 
 // buildS3Server returns the path of the server's program.
-var buildS3Server = sync.OnceValues(func() (string, error) {
-	root, err := repository()
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(root, ".bin")
-	program := filepath.Join(bin, "versitygw")
-	if err := os.MkdirAll(bin, 0o755); err != nil {
-		return "", err
-	}
-	// The tests of several packages may come here at once.
-	lock, err := os.OpenFile(filepath.Join(bin, "versitygw.lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return "", err
-	}
-	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(program); err == nil {
-		return program, nil
-	}
-	cmd := exec.Command("go", "-C", filepath.Join(root, "pkg", "tools"), "build", "-o", program, "github.com/versity/versitygw/cmd/versitygw")
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return program, nil
-})
-
-// repository returns the folder that holds go.work, which is above every test's.
-func repository() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("no go.work above the test's folder")
-		}
-	}
+func buildS3Server() (string, error) {
+	return processtest.BuildTool("github.com/versity/versitygw/cmd/versitygw")
 }

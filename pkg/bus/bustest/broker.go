@@ -16,7 +16,8 @@ import (
 	"inkstream.dev/pkg/telemetry"
 )
 
-// Broker is a server that can be stopped and started again on the same address and the same files, as one does that crashes or is updated.
+// Broker is a server that can be stopped and started again on the same address and the same files, as one does that
+// crashes or is updated.
 type Broker struct {
 	t   testing.TB
 	cfg embedded.Config
@@ -26,60 +27,61 @@ type Broker struct {
 // NewBroker starts a server, which stops with the test.
 func NewBroker(t testing.TB) *Broker {
 	t.Helper()
-	b := &Broker{t: t, cfg: embedded.Config{Dir: Folder(t), Addr: freeAddr(t)}}
-	t.Cleanup(b.Stop)
-	b.Start()
+	b := &Broker{t: t, cfg: embedded.Config{Dir: ServerFolder(t), Addr: freeAddress(t)}}
+	t.Cleanup(b.StopServer)
+	b.StartServer()
 	return b
 }
 
-// URL returns the address for clients. It outlives the server.
-func (b *Broker) URL() string { return "nats://" + b.cfg.Addr }
+// ClientURL returns the address for clients. It outlives the server.
+func (b *Broker) ClientURL() string { return "nats://" + b.cfg.Addr }
 
-// Start starts the server, and returns when it accepts connections. A server that runs is left alone.
-func (b *Broker) Start() {
+// StartServer starts the server, and returns when it accepts connections. A server that runs is left alone.
+func (b *Broker) StartServer() {
 	b.t.Helper()
 	if b.srv != nil {
 		return
 	}
-	srv, err := embedded.Start(b.cfg, telemetry.Discard().Log)
+	srv, err := embedded.StartServer(b.cfg, telemetry.NewDiscard().Log)
 	if err != nil {
 		b.t.Fatalf("start nats: %v", err)
 	}
 	b.srv = srv
 }
 
-// Stop stops the server. A server that is stopped is left alone.
-func (b *Broker) Stop() {
+// StopServer stops the server. A server that is stopped is left alone.
+func (b *Broker) StopServer() {
 	if b.srv != nil {
-		b.srv.Stop()
+		b.srv.ShutDown()
 		b.srv = nil
 	}
 }
 
-// Restart stops the server and starts it again. Its streams are as they were, but it has forgotten the ids of what was consumed.
-func (b *Broker) Restart() {
+// RestartServer stops the server and starts it again. Its streams are as they were, but it has forgotten the ids of
+// what was consumed.
+func (b *Broker) RestartServer() {
 	b.t.Helper()
-	b.Stop()
-	b.Start()
+	b.StopServer()
+	b.StartServer()
 }
 
-// Backup copies the server's files while it is stopped, and returns the folder of the copy.
-func (b *Broker) Backup() string {
+// BackupFiles copies the server's files while it is stopped, and returns the folder of the copy.
+func (b *Broker) BackupFiles() string {
 	b.t.Helper()
-	to := Folder(b.t)
-	b.Stop()
+	to := ServerFolder(b.t)
+	b.StopServer()
 	b.copyFiles(to, b.cfg.Dir)
-	b.Start()
+	b.StartServer()
 	return to
 }
 
-// Restore starts the server anew on the files of a backup.
-func (b *Broker) Restore(from string) {
+// RestoreFiles stops the server and starts it again on the files of a backup.
+func (b *Broker) RestoreFiles(from string) {
 	b.t.Helper()
-	b.Stop()
-	b.cfg.Dir = Folder(b.t)
+	b.StopServer()
+	b.cfg.Dir = ServerFolder(b.t)
 	b.copyFiles(b.cfg.Dir, from)
-	b.Start()
+	b.StartServer()
 }
 
 func (b *Broker) copyFiles(to, from string) {
@@ -92,13 +94,13 @@ func (b *Broker) copyFiles(to, from string) {
 // Connect returns a connection that finds the server again after each restart.
 func (b *Broker) Connect() *bus.Bus {
 	b.t.Helper()
-	return Dial(b.t, b.URL())
+	return ConnectURL(b.t, b.ClientURL())
 }
 
-// Dial returns a connection to the servers at the addresses, comma-separated. It ends with the test.
-func Dial(t testing.TB, url string, opts ...nats.Option) *bus.Bus {
+// ConnectURL returns a connection to the servers at the addresses, comma-separated. It ends with the test.
+func ConnectURL(t testing.TB, url string, opts ...nats.Option) *bus.Bus {
 	t.Helper()
-	tel := telemetry.Discard()
+	tel := telemetry.NewDiscard()
 	b, err := bus.Connect(url, "test", tel.Log, tel, opts...)
 	if err != nil {
 		t.Fatalf("connect: %v", err)
@@ -107,19 +109,20 @@ func Dial(t testing.TB, url string, opts ...nats.Option) *bus.Bus {
 	return b
 }
 
-// DialAs is Dial as a user whose seed is in a file.
-func DialAs(t testing.TB, url, user, seed string) *bus.Bus {
+// ConnectAsUser is ConnectURL as a user whose seed is in a file.
+func ConnectAsUser(t testing.TB, url, user, seed string) *bus.Bus {
 	t.Helper()
 	credentials := bus.Credentials{NKey: seed, InboxPrefix: bus.InboxPrefix(user)}
 	opts, err := credentials.Options()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Dial(t, url, opts...)
+	return ConnectURL(t, url, opts...)
 }
 
-// Run starts a server with options of the test's own, but that it does not sync every write. It stops with the test.
-func Run(t testing.TB, opts *server.Options) *server.Server {
+// StartWithOptions starts a server with options of the test's own, but that it does not sync every write. It stops
+// with the test.
+func StartWithOptions(t testing.TB, opts *server.Options) *server.Server {
 	t.Helper()
 	opts.SyncAlways, opts.NoSigs = false, true // no test outlives its machine
 	srv, err := server.NewServer(opts)
@@ -134,9 +137,9 @@ func Run(t testing.TB, opts *server.Options) *server.Server {
 	return srv
 }
 
-// freeAddr returns an address that nobody listens on. Its host is one of the many that loop back, so that nobody else gets the port before it is
-// used, or while its server is stopped.
-func freeAddr(t testing.TB) string {
+// freeAddress returns an address that no process listens on. Its host is one of the many that loop back, so that no
+// other process gets the port before it is used, or while its server is stopped.
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.N(250), 1+rand.N(250), 1+rand.N(250)))
 	if err != nil {

@@ -14,27 +14,29 @@ import (
 	"inkstream.dev/pkg/telemetry"
 )
 
-// Server starts a server in a folder of its own; it stops with the test. It does not sync every write, as no test outlives its machine.
-func Server(t testing.TB) *embedded.Server {
+// StartServer starts a server in a folder of its own; it stops with the test. It does not sync every write, as no
+// test outlives its machine.
+func StartServer(t testing.TB) *embedded.Server {
 	t.Helper()
-	srv, err := embedded.Start(embedded.Config{Dir: Folder(t), Addr: "127.0.0.1:0"}, telemetry.Discard().Log)
+	srv, err := embedded.StartServer(embedded.Config{Dir: ServerFolder(t), Addr: "127.0.0.1:0"},
+		telemetry.NewDiscard().Log)
 	if err != nil {
 		t.Fatalf("start nats: %v", err)
 	}
-	t.Cleanup(srv.Stop)
+	t.Cleanup(srv.ShutDown)
 	return srv
 }
 
 // New returns a bus on a server of its own, with every stream in place. Unsettled messages come back after a second.
 func New(t testing.TB) *bus.Bus {
 	t.Helper()
-	return Provisioned(t, bus.Topology{AckWait: time.Second})
+	return NewWithTopology(t, bus.Topology{AckWait: time.Second})
 }
 
-// Provisioned is New with another topology.
-func Provisioned(t testing.TB, topology bus.Topology) *bus.Bus {
+// NewWithTopology is New with another topology.
+func NewWithTopology(t testing.TB, topology bus.Topology) *bus.Bus {
 	t.Helper()
-	b := Connect(t, Server(t))
+	b := Connect(t, StartServer(t))
 	if err := b.Provision(t.Context(), topology); err != nil {
 		t.Fatalf("provision: %v", err)
 	}
@@ -44,21 +46,21 @@ func Provisioned(t testing.TB, topology bus.Topology) *bus.Bus {
 // Connect returns another connection to a server.
 func Connect(t testing.TB, srv *embedded.Server) *bus.Bus {
 	t.Helper()
-	return Dial(t, srv.URL(), srv.InProcess())
+	return ConnectURL(t, srv.ClientURL(), srv.InProcessOption())
 }
 
-// Jobs returns the store of job records on a bus.
-func Jobs(t testing.TB, b *bus.Bus) *job.Store {
+// NewJobStore returns the store of job records on a bus.
+func NewJobStore(t testing.TB, b *bus.Bus) *job.Store {
 	t.Helper()
-	kv, err := b.Jobs(t.Context())
+	kv, err := b.OpenJobBucket(t.Context())
 	if err != nil {
 		t.Fatalf("jobs bucket: %v", err)
 	}
 	return job.NewStore(kv)
 }
 
-// ForgetIDs has a stream's window be over, within which the broker absorbs repeats of messages.
-func ForgetIDs(t testing.TB, b *bus.Bus, stream string) {
+// ExpireMessageIDs has a stream's window be over, within which the broker absorbs repeats of messages.
+func ExpireMessageIDs(t testing.TB, b *bus.Bus, stream string) {
 	t.Helper()
 	s, err := b.JetStream().Stream(t.Context(), stream)
 	if err != nil {
@@ -66,7 +68,8 @@ func ForgetIDs(t testing.TB, b *bus.Bus, stream string) {
 	}
 	cfg := s.CachedInfo().Config
 	subject := strings.NewReplacer("*", "x", ">", "x").Replace(cfg.Subjects[0])
-	// Twice, because the server may look what is over before it has taken note of the change, and then not again in all of the old window.
+	// Twice, because the server may look what is over before it has taken note of the change, and then not again in all
+	// of the old window.
 	for _, window := range []time.Duration{101 * time.Millisecond, 100 * time.Millisecond} {
 		cfg.Duplicates = window
 		if _, err := b.JetStream().UpdateStream(t.Context(), cfg); err != nil {

@@ -16,18 +16,18 @@ import (
 	"inkstream.dev/pkg/bus"
 )
 
-// Nodes is the number of a Cluster's servers, and of the replicas of its streams.
-const Nodes = 3
+// ClusterSize is the number of a Cluster's servers, and of the replicas of its streams.
+const ClusterSize = 3
 
-// Cluster is three servers in this process that keep each stream three times and sync every write, as a deployment has them. Each can be
-// stopped and started again on the same files, and be made slow. Nodes count from 0.
+// Cluster is three servers in this process that keep each stream three times and sync every write, as a deployment
+// has them. Each can be stopped and started again on the same files, and be made slow. Nodes count from 0.
 type Cluster struct {
 	t     testing.TB
-	nodes [Nodes]*node
-	links [Nodes][Nodes]*link // those of i and j, and of j and i, are the same
+	nodes [ClusterSize]*clusterNode
+	links [ClusterSize][ClusterSize]*delayedLink // those of i and j, and of j and i, are the same
 }
 
-type node struct {
+type clusterNode struct {
 	opts server.Options
 	srv  *server.Server
 }
@@ -39,39 +39,40 @@ const clusterPatience = time.Minute
 func NewCluster(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
-	var routes [Nodes]string
+	var routes [ClusterSize]string
 	for i := range routes {
-		routes[i] = freeAddr(t)
+		routes[i] = freeAddress(t)
 		for j := range i {
-			l := &link{}
+			l := &delayedLink{}
 			c.links[i][j], c.links[j][i] = l, l
 		}
 	}
 	for i := range c.nodes {
-		c.nodes[i] = &node{opts: c.options(i, routes)}
-		t.Cleanup(func() { c.Stop(i) })
+		c.nodes[i] = &clusterNode{opts: c.nodeOptions(i, routes)}
+		t.Cleanup(func() { c.StopNode(i) })
 	}
 	for i := range c.nodes {
-		c.start(i)
+		c.launchNode(i)
 	}
-	c.Await()
+	c.AwaitHealthy()
 	return c
 }
 
-// options returns the options of a node. It reaches the others through the links only: what it tells of its own address leads nowhere.
-func (c *Cluster) options(i int, routes [Nodes]string) server.Options {
+// nodeOptions returns the options of a node. It reaches the others through the links only: what it tells of its own
+// address leads nowhere.
+func (c *Cluster) nodeOptions(i int, routes [ClusterSize]string) server.Options {
 	c.t.Helper()
 	var others []*url.URL
 	for j, addr := range routes {
 		if j != i {
-			others = append(others, &url.URL{Scheme: "nats", Host: c.links[i][j].listen(c.t, addr)})
+			others = append(others, &url.URL{Scheme: "nats", Host: c.links[i][j].listenFor(c.t, addr)})
 		}
 	}
-	host, client := hostPort(c.t, freeAddr(c.t))
-	routeHost, port := hostPort(c.t, routes[i])
+	host, client := splitHostPort(c.t, freeAddress(c.t))
+	routeHost, port := splitHostPort(c.t, routes[i])
 	return server.Options{
 		ServerName: fmt.Sprintf("n%d", i), Host: host, Port: client, NoSigs: true,
-		JetStream: true, StoreDir: Folder(c.t), SyncAlways: true, JetStreamMaxStore: -1,
+		JetStream: true, StoreDir: ServerFolder(c.t), SyncAlways: true, JetStreamMaxStore: -1,
 		Routes: others,
 		Cluster: server.ClusterOpts{
 			Name: "test", Host: routeHost, Port: port, Advertise: "127.0.0.1:1", NoAdvertise: true,
@@ -79,7 +80,7 @@ func (c *Cluster) options(i int, routes [Nodes]string) server.Options {
 	}
 }
 
-func hostPort(t testing.TB, addr string) (string, int) {
+func splitHostPort(t testing.TB, addr string) (string, int) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -92,8 +93,8 @@ func hostPort(t testing.TB, addr string) (string, int) {
 	return host, n
 }
 
-// URL returns the addresses of all nodes for clients, comma-separated. They outlive the nodes.
-func (c *Cluster) URL() string {
+// ClientURLs returns the addresses of all nodes for clients, comma-separated. They outlive the nodes.
+func (c *Cluster) ClientURLs() string {
 	var all []string
 	for i := range c.nodes {
 		all = append(all, c.NodeURL(i))
@@ -106,7 +107,7 @@ func (c *Cluster) NodeURL(i int) string {
 	return fmt.Sprintf("nats://%s:%d", c.nodes[i].opts.Host, c.nodes[i].opts.Port)
 }
 
-func (c *Cluster) start(i int) {
+func (c *Cluster) launchNode(i int) {
 	c.t.Helper()
 	opts := c.nodes[i].opts // a copy, because the server keeps and changes what it is given
 	srv, err := server.NewServer(&opts)
@@ -120,17 +121,17 @@ func (c *Cluster) start(i int) {
 	}
 }
 
-// Start starts a node, and returns when the cluster is whole again.
-func (c *Cluster) Start(i int) {
+// StartNode starts a node, and returns when the cluster is whole again.
+func (c *Cluster) StartNode(i int) {
 	c.t.Helper()
 	if c.nodes[i].srv == nil {
-		c.start(i)
+		c.launchNode(i)
 	}
-	c.Await()
+	c.AwaitHealthy()
 }
 
-// Stop stops a node; its files stay. A node that is stopped is left alone.
-func (c *Cluster) Stop(i int) {
+// StopNode stops a node; its files stay. A node that is stopped is left alone.
+func (c *Cluster) StopNode(i int) {
 	if srv := c.nodes[i].srv; srv != nil {
 		c.nodes[i].srv = nil
 		srv.Shutdown()
@@ -138,20 +139,21 @@ func (c *Cluster) Stop(i int) {
 	}
 }
 
-// Roll restarts one node after the other, each when the one before it is back and has caught up.
-func (c *Cluster) Roll() {
+// RollingRestart restarts one node after the other, each when the one before it is back and has caught up.
+func (c *Cluster) RollingRestart() {
 	c.t.Helper()
 	for i := range c.nodes {
-		c.Stop(i)
-		c.Start(i)
+		c.StopNode(i)
+		c.StartNode(i)
 	}
 }
 
-// Await waits until every node that runs is healthy: it knows the leaders of all that it has a part in, and has caught up with them. One of
-// them leads the cluster, and knows that all of them are there; else it may refuse a stream for want of nodes to keep it on.
-func (c *Cluster) Await() {
+// AwaitHealthy waits until every node that runs is healthy: it knows the leaders of all that it has a part in, and
+// has caught up with them. One of them leads the cluster, and knows that all of them are there; else it may refuse a
+// stream for want of nodes to keep it on.
+func (c *Cluster) AwaitHealthy() {
 	c.t.Helper()
-	Within(c.t, clusterPatience, "the cluster is whole", func() bool {
+	EventuallyWithin(c.t, clusterPatience, "the cluster is whole", func() bool {
 		runs, known := 0, 0
 		for _, n := range c.nodes {
 			if n.srv == nil {
@@ -167,11 +169,11 @@ func (c *Cluster) Await() {
 	})
 }
 
-// Leader returns the node that leads a stream.
-func (c *Cluster) Leader(stream string) int {
+// StreamLeader returns the node that leads a stream.
+func (c *Cluster) StreamLeader(stream string) int {
 	c.t.Helper()
 	leader := -1
-	Within(c.t, clusterPatience, "a leader of "+stream, func() bool {
+	EventuallyWithin(c.t, clusterPatience, "a leader of "+stream, func() bool {
 		for i, n := range c.nodes {
 			if n.srv != nil && n.srv.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
 				leader = i
@@ -182,11 +184,11 @@ func (c *Cluster) Leader(stream string) int {
 	return leader
 }
 
-// Slow makes a node's network that much slower in either direction.
-func (c *Cluster) Slow(i int, delay time.Duration) {
+// SetNodeDelay makes a node's network that much slower in either direction.
+func (c *Cluster) SetNodeDelay(i int, delay time.Duration) {
 	for j := range c.nodes {
 		if j != i {
-			c.links[i][j].slow(delay)
+			c.links[i][j].setDelay(delay)
 		}
 	}
 }
@@ -194,13 +196,13 @@ func (c *Cluster) Slow(i int, delay time.Duration) {
 // Connect returns a connection to the cluster with every stream in place.
 func (c *Cluster) Connect(topology bus.Topology) *bus.Bus {
 	c.t.Helper()
-	b := Dial(c.t, c.URL())
-	topology.Replicas = Nodes
+	b := ConnectURL(c.t, c.ClientURLs())
+	topology.Replicas = ClusterSize
 	ctx, cancel := context.WithTimeout(c.t.Context(), clusterPatience) // some dozens of writes, each on three disks
 	defer cancel()
 	if err := b.Provision(ctx, topology); err != nil {
 		c.t.Fatalf("provision: %v", err)
 	}
-	c.Await()
+	c.AwaitHealthy()
 	return b
 }

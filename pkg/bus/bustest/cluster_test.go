@@ -18,19 +18,20 @@ import (
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
-// The traps of a replicated broker, each on a real cluster: they share one, because it takes seconds to start. The last ones restart it.
+// The traps of a replicated broker, each on a real cluster: they share one, because it takes seconds to start. The
+// last ones restart it.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := bustest.NewCluster(t)
 	b := c.Connect(bus.Topology{MaxTasks: 2, AckWait: time.Second})
 	t.Run("topology", func(t *testing.T) { testReplicas(t, b) })
-	t.Run("conflicts are found", func(t *testing.T) { testConflicts(t, bustest.Jobs(t, b)) })
-	t.Run("a crowd writes", func(t *testing.T) { testCrowd(t, bustest.Jobs(t, b)) })
-	t.Run("one of a crowd takes over", func(t *testing.T) { testTakeover(t, bustest.Jobs(t, b)) })
+	t.Run("conflicts are found", func(t *testing.T) { testConflicts(t, bustest.NewJobStore(t, b)) })
+	t.Run("a crowd writes", func(t *testing.T) { testConcurrentUpdates(t, bustest.NewJobStore(t, b)) })
+	t.Run("one of a crowd takes over", func(t *testing.T) { testTakeover(t, bustest.NewJobStore(t, b)) })
 	t.Run("a full queue is told", func(t *testing.T) { testFull(t, b) })
-	t.Run("no stale reads", func(t *testing.T) { testStale(t, c) })
+	t.Run("no stale reads", func(t *testing.T) { testStaleReads(t, c) })
 	t.Run("a request without a leader is repeated", func(t *testing.T) { testLeaderless(t, c) })
-	t.Run("a rolling restart forgets ids", func(t *testing.T) { testForgotten(t, b, c.Roll) })
+	t.Run("a rolling restart forgets ids", func(t *testing.T) { testForgottenTasks(t, b, c.RollingRestart) })
 }
 
 // The same, as far as it goes, on a single server.
@@ -41,18 +42,18 @@ func TestSingle(t *testing.T) {
 	if err := b.Provision(t.Context(), bus.Topology{AckWait: time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("conflicts are found", func(t *testing.T) { testConflicts(t, bustest.Jobs(t, b)) })
-	t.Run("a crowd writes", func(t *testing.T) { testCrowd(t, bustest.Jobs(t, b)) })
-	t.Run("one of a crowd takes over", func(t *testing.T) { testTakeover(t, bustest.Jobs(t, b)) })
-	t.Run("a restart forgets ids", func(t *testing.T) { testForgotten(t, b, broker.Restart) })
+	t.Run("conflicts are found", func(t *testing.T) { testConflicts(t, bustest.NewJobStore(t, b)) })
+	t.Run("a crowd writes", func(t *testing.T) { testConcurrentUpdates(t, bustest.NewJobStore(t, b)) })
+	t.Run("one of a crowd takes over", func(t *testing.T) { testTakeover(t, bustest.NewJobStore(t, b)) })
+	t.Run("a restart forgets ids", func(t *testing.T) { testForgottenTasks(t, b, broker.RestartServer) })
 }
 
 func testReplicas(t *testing.T, b *bus.Bus) {
 	streams := b.JetStream().ListStreams(t.Context())
 	n := 0
 	for info := range streams.Info() {
-		if n++; info.Config.Replicas != bustest.Nodes {
-			t.Errorf("stream %s: %d replicas, want %d", info.Config.Name, info.Config.Replicas, bustest.Nodes)
+		if n++; info.Config.Replicas != bustest.ClusterSize {
+			t.Errorf("stream %s: %d replicas, want %d", info.Config.Name, info.Config.Replicas, bustest.ClusterSize)
 		}
 	}
 	if err := streams.Err(); err != nil || n < 9 {
@@ -64,20 +65,21 @@ func record() *job.Record {
 	return &job.Record{ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Running, CreateTime: time.Now()}
 }
 
-// testConflicts has somebody else write between each reading and writing. The broker's code for that differs between one replica and several.
+// testConflicts has another writer write between each reading and writing. The broker's code for that differs between
+// one replica and several.
 func testConflicts(t *testing.T, jobs *job.Store) {
 	rec := record()
-	if err := jobs.Create(t.Context(), rec); err != nil {
+	if err := jobs.CreateRecord(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
-	if err := jobs.Create(t.Context(), rec); !errors.Is(err, job.ErrExists) {
+	if err := jobs.CreateRecord(t.Context(), rec); !errors.Is(err, job.ErrExists) {
 		t.Errorf("second Create: %v, want %v", err, job.ErrExists)
 	}
 	const rivals = 3
 	tries := 0
-	got, err := jobs.Update(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error {
+	got, err := jobs.UpdateRecord(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error {
 		if tries++; tries <= rivals {
-			_, err := jobs.Update(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error { r.PageCount++; return nil })
+			_, err := jobs.UpdateRecord(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error { r.PageCount++; return nil })
 			if err != nil {
 				return err
 			}
@@ -93,10 +95,11 @@ func testConflicts(t *testing.T, jobs *job.Store) {
 	}
 }
 
-// testCrowd has many write at once, so that writes are on their way when others come: several replicas have a code of their own for that.
-func testCrowd(t *testing.T, jobs *job.Store) {
+// testConcurrentUpdates has many write at once, so that writes are on their way when others come: several replicas
+// have a code of their own for that.
+func testConcurrentUpdates(t *testing.T, jobs *job.Store) {
 	rec := record()
-	if err := jobs.Create(t.Context(), rec); err != nil {
+	if err := jobs.CreateRecord(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
 	const writers, each = 8, 10
@@ -104,7 +107,8 @@ func testCrowd(t *testing.T, jobs *job.Store) {
 	for range writers {
 		crowd.Go(func() error {
 			for range each {
-				if _, err := jobs.Update(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error { r.PageCount++; return nil }); err != nil {
+				if _, err := jobs.UpdateRecord(t.Context(), rec.Tenant, rec.ID,
+					func(r *job.Record) error { r.PageCount++; return nil }); err != nil {
 					return err
 				}
 			}
@@ -114,18 +118,18 @@ func testCrowd(t *testing.T, jobs *job.Store) {
 	if err := crowd.Wait(); err != nil {
 		t.Fatalf("Update in a crowd: %v", err)
 	}
-	if got, err := jobs.Load(t.Context(), rec.Tenant, rec.ID); err != nil || got.PageCount != writers*each {
+	if got, err := jobs.LoadRecord(t.Context(), rec.Tenant, rec.ID); err != nil || got.PageCount != writers*each {
 		t.Errorf("the count is %d, %v, want %d", got.PageCount, err, writers*each)
 	}
 }
 
-// testTakeover has many take over the same claims at once: one gets each, and the others are told that somebody was faster, whatever the
-// broker's code.
+// testTakeover has many jobs take over the same claims at once: one gets each, and the others are told that another
+// was faster, whatever the broker's code.
 func testTakeover(t *testing.T, jobs *job.Store) {
 	old := record()
 	old.SHA256 = "ab"
 	claim := job.Claim{Job: old.ID}
-	if _, err := jobs.Claim(t.Context(), old.Tenant, "key", claim); err != nil {
+	if _, err := jobs.ClaimIdempotencyKey(t.Context(), old.Tenant, "key", claim); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := jobs.ClaimContent(t.Context(), old); err != nil {
@@ -173,36 +177,38 @@ func testFull(t *testing.T, b *bus.Bus) {
 	}
 }
 
-// testStale reads through a node whose network is slow what was written through the others just before. A write is acknowledged when two of three
-// have it, so the third still has the old record, and must not be the one who answers.
-func testStale(t *testing.T, c *bustest.Cluster) {
+// testStaleReads reads through a node whose network is slow what was written through the others just before. A write
+// is acknowledged when two of three have it, so the third still has the old record, and must not be the one who
+// answers.
+func testStaleReads(t *testing.T, c *bustest.Cluster) {
 	const delay = 50 * time.Millisecond
-	leader, canary := c.Leader("KV_"+bus.JobBucket), newCanary(t, c)
+	leader, canary := c.StreamLeader("KV_"+bus.JobBucket), startUpdateProbe(t, c)
 	slow := 0
 	for slow == leader || slow == canary {
 		slow++
 	}
-	through := bustest.Dial(t, c.NodeURL(slow))
-	writer, reader := bustest.Jobs(t, bustest.Dial(t, c.NodeURL(leader))), bustest.Jobs(t, through)
-	c.Slow(slow, delay)
-	defer c.Slow(slow, 0)
-	awaitCanary(t, through, delay)
+	through := bustest.ConnectURL(t, c.NodeURL(slow))
+	writer, reader := bustest.NewJobStore(t, bustest.ConnectURL(t, c.NodeURL(leader))), bustest.NewJobStore(t, through)
+	c.SetNodeDelay(slow, delay)
+	defer c.SetNodeDelay(slow, 0)
+	awaitProbeUpdate(t, through, delay)
 	stale, missing := 0, 0
 	const rounds = 5
 	for range rounds {
 		rec := record()
-		if err := writer.Create(t.Context(), rec); err != nil {
+		if err := writer.CreateRecord(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := reader.Load(t.Context(), rec.Tenant, rec.ID); errors.Is(err, job.ErrNotFound) {
+		if _, err := reader.LoadRecord(t.Context(), rec.Tenant, rec.ID); errors.Is(err, job.ErrNotFound) {
 			missing++
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := writer.Update(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error { r.Run = 2; return nil }); err != nil {
+		if _, err := writer.UpdateRecord(t.Context(), rec.Tenant, rec.ID,
+			func(r *job.Record) error { r.Run = 2; return nil }); err != nil {
 			t.Fatal(err)
 		}
-		got, err := reader.Load(t.Context(), rec.Tenant, rec.ID)
+		got, err := reader.LoadRecord(t.Context(), rec.Tenant, rec.ID)
 		if err != nil && !errors.Is(err, job.ErrNotFound) {
 			t.Fatal(err)
 		}
@@ -215,12 +221,12 @@ func testStale(t *testing.T, c *bustest.Cluster) {
 	}
 }
 
-// newCanary makes a stream whose replicas may answer reads, and returns the node that leads it.
-func newCanary(t *testing.T, c *bustest.Cluster) int {
+// startUpdateProbe makes a stream whose replicas may answer reads, and returns the node that leads it.
+func startUpdateProbe(t *testing.T, c *bustest.Cluster) int {
 	t.Helper()
-	js := bustest.Dial(t, c.URL()).JetStream()
+	js := bustest.ConnectURL(t, c.ClientURLs()).JetStream()
 	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
-		Name: "CANARY", Subjects: []string{"canary"}, Replicas: bustest.Nodes, AllowDirect: true,
+		Name: "CANARY", Subjects: []string{"canary"}, Replicas: bustest.ClusterSize, AllowDirect: true,
 	})
 	if err == nil {
 		_, err = js.Publish(t.Context(), "canary", nil)
@@ -228,12 +234,12 @@ func newCanary(t *testing.T, c *bustest.Cluster) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.Leader("CANARY")
+	return c.StreamLeader("CANARY")
 }
 
-// awaitCanary waits until the node that b is connected to answers reads by itself, where it may: a replica begins with that some seconds after it
-// is there. What is as old as the canary could be answered by it then as well.
-func awaitCanary(t *testing.T, b *bus.Bus, delay time.Duration) {
+// awaitProbeUpdate waits until the node that b is connected to answers reads by itself, where it may: a replica
+// begins with that some seconds after it is there. What is as old as the canary could be answered by it then as well.
+func awaitProbeUpdate(t *testing.T, b *bus.Bus, delay time.Duration) {
 	t.Helper()
 	bustest.Eventually(t, "the slow node answers reads by itself", func() bool {
 		s, err := b.JetStream().Stream(t.Context(), "CANARY")
@@ -246,9 +252,10 @@ func awaitCanary(t *testing.T, b *bus.Bus, delay time.Duration) {
 	})
 }
 
-// testForgotten repeats a message after a restart. The queue has forgotten its id with the message, and takes it again; that is known of the
-// broker, and why the compare-and-set of job state is what counts (pkg/stage tests that nothing is done twice for it).
-func testForgotten(t *testing.T, b *bus.Bus, restart func()) {
+// testForgottenTasks repeats a message after a restart. The queue has forgotten its id with the message, and takes it
+// again; that is known of the broker, and why the compare-and-set of job state is what counts (pkg/stage tests that
+// nothing is done twice for it).
+func testForgottenTasks(t *testing.T, b *bus.Bus, restart func()) {
 	again := bus.Message{
 		Stage: bus.OCR, Lane: bus.Interactive, Unit: "page-1",
 		Task: &busv1.OcrTask{Unit: &busv1.Unit{Tenant: "default", Job: "j1", Run: 1}},
@@ -259,7 +266,8 @@ func testForgotten(t *testing.T, b *bus.Bus, restart func()) {
 	handled := make(chan struct{}, 10)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	consumer := b.NewConsumer(bus.OCR, bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Second}, handler{handled})
+	consumer := b.NewConsumer(bus.OCR, bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Second},
+		handler{handled})
 	go func() { done <- consumer.Run(ctx, func() {}) }()
 	defer func() {
 		stop()
@@ -287,24 +295,25 @@ func testForgotten(t *testing.T, b *bus.Bus, restart func()) {
 	awaitEmpty(t, b)
 }
 
-// testLeaderless has a service start, and somebody provision, while one node of three is left, which nobody makes the leader; then the others
-// come back.
+// testLeaderless starts a service and provisions while one node of three is left, which gets no votes to become the
+// leader; then the others come back.
 func testLeaderless(t *testing.T, c *bustest.Cluster) {
-	one := bustest.Dial(t, c.NodeURL(0))
-	c.Stop(1)
-	c.Stop(2)
+	one := bustest.ConnectURL(t, c.NodeURL(0))
+	c.StopNode(1)
+	c.StopNode(2)
 	before := one.JetStream().Conn().Stats().OutMsgs
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	consumer := one.NewConsumer(bus.Scan, bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Second}, handler{})
+	consumer := one.NewConsumer(bus.Scan, bus.ConsumerConfig{Workers: 1, Deadline: time.Minute,
+		DrainTimeout: time.Second}, handler{})
 	var both errgroup.Group
 	both.Go(func() error { return consumer.Run(ctx, stop) })
 	both.Go(func() error {
-		return one.Provision(t.Context(), bus.Topology{Replicas: bustest.Nodes, MaxTasks: 2, AckWait: time.Second})
+		return one.Provision(t.Context(), bus.Topology{Replicas: bustest.ClusterSize, MaxTasks: 2, AckWait: time.Second})
 	})
 	bustest.Eventually(t, "both ask", func() bool { return one.JetStream().Conn().Stats().OutMsgs >= before+2 })
-	c.Start(1)
-	c.Start(2)
+	c.StartNode(1)
+	c.StartNode(2)
 	if err := both.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -312,16 +321,16 @@ func testLeaderless(t *testing.T, c *bustest.Cluster) {
 
 type handler struct{ handled chan struct{} }
 
-func (h handler) Handle(context.Context, *bus.Delivery) error {
+func (h handler) HandleTask(context.Context, *bus.Delivery) error {
 	h.handled <- struct{}{}
 	return nil
 }
-func (handler) Failed(context.Context, *bus.Delivery, error) (int, error) { return 1, nil }
-func (handler) GiveUp(context.Context, *bus.Delivery, error) error        { return nil }
+func (handler) CountFailure(context.Context, *bus.Delivery, error) (int, error) { return 1, nil }
+func (handler) RecordGiveUp(context.Context, *bus.Delivery, error) error        { return nil }
 
 func queued(t *testing.T, b *bus.Bus) uint64 {
 	t.Helper()
-	s, err := b.JetStream().Stream(t.Context(), bus.OCR.Stream())
+	s, err := b.JetStream().Stream(t.Context(), bus.OCR.StreamName())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,26 +14,27 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"inkstream.dev/pkg/bus"
-	"inkstream.dev/pkg/natsconf"
+	"inkstream.dev/pkg/natsconfig"
 )
 
-// Secured is a server with the configuration that natsconf writes: each service has a user of its own. It takes down what its clients say.
-type Secured struct {
+// SecuredServer is a server with the configuration that natsconfig writes: each service has a user of its own. It takes
+// down what its clients say.
+type SecuredServer struct {
 	srv *server.Server
 	dir string
 
-	mu      sync.Mutex // guards what follows
-	said    map[string]map[string]bool
-	refused []string
+	mu        sync.Mutex // guards what follows
+	published map[string]map[string]bool
+	refused   []string
 }
 
-// NewSecured starts such a server, which stops with the test.
-func NewSecured(t testing.TB) *Secured {
+// NewSecuredServer starts such a server, which stops with the test.
+func NewSecuredServer(t testing.TB) *SecuredServer {
 	t.Helper()
-	s := &Secured{dir: Folder(t), said: make(map[string]map[string]bool)}
-	opts := natsconf.DefaultOptions()
+	s := &SecuredServer{dir: ServerFolder(t), published: make(map[string]map[string]bool)}
+	opts := natsconfig.DefaultOptions()
 	opts.Listen, opts.Monitor, opts.Dir = "127.0.0.1:-1", "", filepath.Join(s.dir, "store")
-	files, err := natsconf.Generate(opts)
+	files, err := natsconfig.GenerateFiles(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,32 +50,41 @@ func NewSecured(t testing.TB) *Secured {
 	if !cfg.SyncAlways {
 		t.Error("the configuration does not have every write synced")
 	}
-	s.srv = Run(t, cfg)
+	s.srv = StartWithOptions(t, cfg)
 	s.srv.SetLoggerV2(s, false, true, false)
 	return s
 }
 
-// URL returns the address for clients.
-func (s *Secured) URL() string { return s.srv.ClientURL() }
+// ClientURL returns the address for clients.
+func (s *SecuredServer) ClientURL() string { return s.srv.ClientURL() }
 
-// Seed returns the file with the seed of a user.
-func (s *Secured) Seed(user string) string { return filepath.Join(s.dir, natsconf.SeedFile(user)) }
+// StopServer stops the server. One that is stopped is left alone.
+func (s *SecuredServer) StopServer() {
+	s.srv.Shutdown()
+	s.srv.WaitForShutdown()
+}
+
+// SeedFile returns the file with the seed of a user.
+func (s *SecuredServer) SeedFile(user string) string {
+	return filepath.Join(s.dir, natsconfig.SeedFileName(user))
+}
 
 // Connect returns a connection as a user, under a name of the test's.
-func (s *Secured) Connect(t testing.TB, user string) *bus.Bus {
+func (s *SecuredServer) Connect(t testing.TB, user string) *bus.Bus {
 	t.Helper()
-	return DialAs(t, s.URL(), user, s.Seed(user))
+	return ConnectAsUser(t, s.ClientURL(), user, s.SeedFile(user))
 }
 
-// Said returns the subjects that clients of a name have published to, sorted. The name is what goes before the / of the connection's.
-func (s *Secured) Said(client string) []string {
+// PublishedSubjects returns the subjects that clients of a name have published to, sorted. The name is what goes
+// before the / of the connection's.
+func (s *SecuredServer) PublishedSubjects(client string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.said[client]))
+	return slices.Sorted(maps.Keys(s.published[client]))
 }
 
-// Refused returns what the server has refused.
-func (s *Secured) Refused() []string {
+// RefusedRequests returns what the server has refused.
+func (s *SecuredServer) RefusedRequests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.refused)
@@ -84,21 +94,21 @@ func (s *Secured) Refused() []string {
 var publishLine = regexp.MustCompile(`cid:\d+ - "?[^"]*:go:([^"/]*)[^"]*"?.* - <<- \[H?PUB (\S+)`)
 
 // Tracef takes down what is published.
-func (s *Secured) Tracef(format string, v ...any) {
+func (s *SecuredServer) Tracef(format string, v ...any) {
 	m := publishLine.FindStringSubmatch(fmt.Sprintf(format, v...))
 	if m == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.said[m[1]] == nil {
-		s.said[m[1]] = make(map[string]bool)
+	if s.published[m[1]] == nil {
+		s.published[m[1]] = make(map[string]bool)
 	}
-	s.said[m[1]][m[2]] = true
+	s.published[m[1]][m[2]] = true
 }
 
 // Errorf takes down what is refused.
-func (s *Secured) Errorf(format string, v ...any) {
+func (s *SecuredServer) Errorf(format string, v ...any) {
 	line := fmt.Sprintf(format, v...)
 	if !strings.Contains(line, "Violation") {
 		return
@@ -109,13 +119,13 @@ func (s *Secured) Errorf(format string, v ...any) {
 }
 
 // Noticef does nothing.
-func (s *Secured) Noticef(string, ...any) {}
+func (s *SecuredServer) Noticef(string, ...any) {}
 
 // Warnf does nothing.
-func (s *Secured) Warnf(string, ...any) {}
+func (s *SecuredServer) Warnf(string, ...any) {}
 
 // Fatalf takes it down like an error.
-func (s *Secured) Fatalf(format string, v ...any) { s.Errorf("Violation: "+format, v...) }
+func (s *SecuredServer) Fatalf(format string, v ...any) { s.Errorf("Violation: "+format, v...) }
 
 // Debugf does nothing.
-func (s *Secured) Debugf(string, ...any) {}
+func (s *SecuredServer) Debugf(string, ...any) {}

@@ -3,11 +3,13 @@ package embedded
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -20,17 +22,22 @@ type Config struct {
 	Dir string
 	// Addr is where clients such as the nats command connect; port 0 picks a free one.
 	Addr string
-	// Sync makes every write reach the disk before it is acknowledged (DESIGN.md: durability).
+	// Sync makes every write reach the disk before it is acknowledged.
 	Sync bool
+	// Access says who may connect; nil admits every client.
+	Access *Access
+	// TLS is what the socket is served with; nil for a plain one. This process does without.
+	TLS *tls.Config
 }
 
 // Server is a running server.
 type Server struct {
-	srv *server.Server
+	srv        *server.Server
+	clientAuth nats.Option // says who this process is; nil where the server asks for no credentials
 }
 
-// Start starts a server and returns when it accepts connections.
-func Start(cfg Config, log *slog.Logger) (*Server, error) {
+// StartServer starts a server and returns when it accepts connections.
+func StartServer(cfg Config, log *slog.Logger) (*Server, error) {
 	host, port, err := net.SplitHostPort(cfg.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("nats address: %w", err)
@@ -41,10 +48,10 @@ func Start(cfg Config, log *slog.Logger) (*Server, error) {
 	}
 	if n == 0 {
 		n = server.RANDOM_PORT
-	} else if err := vacant(cfg.Addr); err != nil {
+	} else if err := checkAddressFree(cfg.Addr); err != nil {
 		return nil, fmt.Errorf("nats server: %w", err)
 	}
-	srv, err := server.NewServer(&server.Options{
+	opts := &server.Options{
 		ServerName: "inkstream",
 		Host:       host,
 		Port:       n,
@@ -54,7 +61,17 @@ func Start(cfg Config, log *slog.Logger) (*Server, error) {
 		NoSigs:     true,
 
 		JetStreamMaxStore: -1, // what the disk has
-	})
+	}
+	if cfg.TLS != nil {
+		opts.TLSConfig, opts.TLSTimeout = cfg.TLS, tlsTimeout.Seconds()
+	}
+	var self nats.Option
+	if cfg.Access != nil {
+		if self, err = cfg.Access.secureOptions(opts); err != nil {
+			return nil, err
+		}
+	}
+	srv, err := server.NewServer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("nats server: %w", err)
 	}
@@ -68,12 +85,15 @@ func Start(cfg Config, log *slog.Logger) (*Server, error) {
 		srv.Shutdown()
 		return nil, errors.New("nats server: it does not attest that it syncs every write")
 	}
-	return &Server{srv: srv}, nil
+	return &Server{srv: srv, clientAuth: self}, nil
 }
 
-// vacant returns why nobody can listen on an address, where that is so: the server itself would tell its log alone, and keep whoever waits for it
-// waiting.
-func vacant(addr string) error {
+// tlsTimeout bounds the handshake of a client.
+const tlsTimeout = 5 * time.Second
+
+// checkAddressFree returns why no server can listen on an address, where that is so: the server itself would write it
+// to its log alone, and a caller that waits for the server would keep waiting.
+func checkAddressFree(addr string) error {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return err
@@ -81,14 +101,31 @@ func vacant(addr string) error {
 	return l.Close()
 }
 
-// URL returns the address for clients.
-func (s *Server) URL() string { return s.srv.ClientURL() }
+// ClientURL returns the address for clients.
+func (s *Server) ClientURL() string { return s.srv.ClientURL() }
 
-// InProcess returns the option that connects a client without a socket.
-func (s *Server) InProcess() nats.Option { return nats.InProcessServer(s.srv) }
+// InProcessURL returns the address for the client of InProcessOption. It never asks for TLS, which ClientURL may do:
+// nothing of that connection leaves the process.
+func (s *Server) InProcessURL() string {
+	_, host, _ := strings.Cut(s.srv.ClientURL(), "://")
+	return "nats://" + host
+}
 
-// Stop shuts the server down and waits until its files are closed. Clients should have closed their connections before.
-func (s *Server) Stop() {
+// InProcessOption returns the option that connects a client without a socket.
+func (s *Server) InProcessOption() nats.Option {
+	return func(o *nats.Options) error {
+		if s.clientAuth != nil {
+			if err := s.clientAuth(o); err != nil {
+				return err
+			}
+		}
+		return nats.InProcessServer(s.srv)(o)
+	}
+}
+
+// ShutDown shuts the server down and waits until its files are closed. Clients should have closed their connections
+// before.
+func (s *Server) ShutDown() {
 	s.srv.Shutdown()
 	s.srv.WaitForShutdown()
 }

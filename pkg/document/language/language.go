@@ -1,4 +1,5 @@
-// Package language tells which language a text is written in: by its script, and among languages of one script by their commonest words.
+// Package language tells which language a text is written in: by its script, and among languages of one script by
+// their commonest words.
 package language
 
 import (
@@ -7,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Counter gathers what words say of their language. The zero value is ready.
-type Counter struct {
-	votes [len(names)]int32
+// Detector gathers what words say of their language. The zero value is ready.
+type Detector struct {
+	votes [len(languageCodes)]int32
 	// scripts counts characters of scripts that tell a language by themselves.
 	scripts map[string]int
 	letters int
@@ -17,10 +18,10 @@ type Counter struct {
 }
 
 // Reset makes the counter empty.
-func (c *Counter) Reset() { *c = Counter{} }
+func (c *Detector) Reset() { *c = Detector{} }
 
-// Add counts a word.
-func (c *Counter) Add(word string) {
+// AddWord counts a word.
+func (c *Detector) AddWord(word string) {
 	var lower [maxStopWord]byte
 	ascii := true
 	for i := range len(word) {
@@ -30,7 +31,7 @@ func (c *Counter) Add(word string) {
 		}
 	}
 	if !ascii {
-		c.addWide(word)
+		c.addNonASCIIWord(word)
 		return
 	}
 	n := 0
@@ -58,12 +59,12 @@ func (c *Counter) Add(word string) {
 	c.letters += n
 	c.words++
 	if n <= maxStopWord {
-		c.vote(string(lower[:n]))
+		c.voteForWord(string(lower[:n]))
 	}
 }
 
-// addWide counts a word that is not plain ASCII.
-func (c *Counter) addWide(word string) {
+// addNonASCIIWord counts a word that is not plain ASCII.
+func (c *Detector) addNonASCIIWord(word string) {
 	word = strings.ToLower(strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }))
 	if word == "" {
 		return
@@ -75,14 +76,14 @@ func (c *Counter) addWide(word string) {
 		}
 		c.letters++
 		if r < 0x370 {
-			if langs, ok := letters[r]; ok {
+			if langs, ok := rareLetters[r]; ok {
 				for _, l := range langs {
 					c.votes[l]++
 				}
 			}
 			continue
 		}
-		if name := script(r); name != "" {
+		if name := scriptOf(r); name != "" {
 			if c.scripts == nil {
 				c.scripts = map[string]int{}
 			}
@@ -90,18 +91,19 @@ func (c *Counter) addWide(word string) {
 		}
 	}
 	if len(word) <= 4*maxStopWord {
-		c.vote(word)
+		c.voteForWord(word)
 	}
 }
 
-func (c *Counter) vote(word string) {
+func (c *Detector) voteForWord(word string) {
 	for _, l := range stopWords[word] {
 		c.votes[l] += 3
 	}
 }
 
-// Language returns the language (ISO 639-3) that most of what was added is written in; empty where there is too little to tell.
-func (c *Counter) Language() string {
+// Language returns the language (ISO 639-3) that most of what was added is written in; empty where there is too
+// little to tell.
+func (c *Detector) Language() string {
 	most, best := 0, ""
 	for name, n := range c.scripts {
 		if n > most || n == most && name < best {
@@ -109,7 +111,7 @@ func (c *Counter) Language() string {
 		}
 	}
 	if best != "" && 2*most > c.letters {
-		return c.byScript(best)
+		return c.languageOfScript(best)
 	}
 	// kana or Hangul among Latin words and Han
 	if n := c.scripts["jpn"]; n > 0 && 5*(n+c.scripts["zho"]) > c.letters {
@@ -117,7 +119,7 @@ func (c *Counter) Language() string {
 	}
 	first, second, at := int32(0), int32(0), -1
 	for i, v := range c.votes {
-		if cyrillic(names[i]) {
+		if isCyrillic(languageCodes[i]) {
 			continue
 		}
 		if v > first {
@@ -130,11 +132,11 @@ func (c *Counter) Language() string {
 	if at < 0 || first < 6 || int(first)*4 < c.words || first*10 < second*11 {
 		return ""
 	}
-	return names[at]
+	return languageCodes[at]
 }
 
-// byScript returns the language of a script; some scripts are shared.
-func (c *Counter) byScript(name string) string {
+// languageOfScript returns the language of a script; some scripts are shared.
+func (c *Detector) languageOfScript(name string) string {
 	switch name {
 	case "zho":
 		if 12*c.scripts["jpn"] > c.scripts["zho"] {
@@ -143,8 +145,8 @@ func (c *Counter) byScript(name string) string {
 	case "cyr":
 		best, at := int32(0), "rus"
 		for i, v := range c.votes {
-			if cyrillic(names[i]) && v > best {
-				best, at = v, names[i]
+			if isCyrillic(languageCodes[i]) && v > best {
+				best, at = v, languageCodes[i]
 			}
 		}
 		return at
@@ -152,12 +154,13 @@ func (c *Counter) byScript(name string) string {
 	return name
 }
 
-func cyrillic(name string) bool {
+func isCyrillic(name string) bool {
 	return name == "rus" || name == "ukr" || name == "bul" || name == "srp"
 }
 
-// script returns the language that is written in the script of a character, or the script's own name where several are.
-func script(r rune) string {
+// scriptOf returns the language that is written in the script of a character, or the script's own name where several
+// are.
+func scriptOf(r rune) string {
 	switch {
 	case r >= 0x370 && r <= 0x3ff || r >= 0x1f00 && r <= 0x1fff:
 		return "ell"
@@ -194,8 +197,8 @@ func script(r rune) string {
 	return ""
 }
 
-// Join adds what another counter has gathered.
-func (c *Counter) Join(o *Counter) {
+// MergeFrom adds what another counter has gathered.
+func (c *Detector) MergeFrom(o *Detector) {
 	for i, v := range o.votes {
 		c.votes[i] += v
 	}
@@ -209,8 +212,8 @@ func (c *Counter) Join(o *Counter) {
 	c.words += o.words
 }
 
-// Certain reports whether the script alone tells the language.
-func (c *Counter) Certain() bool {
+// IsCertain reports whether the script alone tells the language.
+func (c *Detector) IsCertain() bool {
 	for _, n := range c.scripts {
 		if 2*n > c.letters && c.letters >= 4 {
 			return true

@@ -25,9 +25,9 @@ func TestLanguage(t *testing.T) {
 		{"Lorem", ""},
 		{"", ""},
 	} {
-		var c Counter
+		var c Detector
 		for _, w := range strings.Fields(tt.text) {
-			c.Add(w)
+			c.AddWord(w)
 		}
 		if got := c.Language(); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.text, got, tt.want)
@@ -35,13 +35,13 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-func FuzzCounter(f *testing.F) {
+func FuzzDetector(f *testing.F) {
 	f.Add("the word")
 	f.Add("\xff\xfe")
 	f.Fuzz(func(t *testing.T, text string) {
-		var c Counter
+		var c Detector
 		for _, w := range strings.Fields(text) {
-			c.Add(w)
+			c.AddWord(w)
 		}
 		if got := c.Language(); len(got) != 0 && len(got) != 3 {
 			t.Errorf("%q: language %q, want three letters or none", text, got)

@@ -27,13 +27,14 @@ const (
 	vie
 )
 
-var names = [...]string{"bul", "ces", "dan", "deu", "eng", "fin", "fra", "hun", "ind", "ita", "nld", "nor", "pol", "por", "ron", "rus", "spa", "swe", "tur", "ukr", "vie"}
+var languageCodes = [...]string{"bul", "ces", "dan", "deu", "eng", "fin", "fra", "hun", "ind", "ita", "nld", "nor",
+	"pol", "por", "ron", "rus", "spa", "swe", "tur", "ukr", "vie"}
 
 // maxStopWord is longer than any word of plain ASCII below.
 const maxStopWord = 12
 
 // stopWords holds the commonest words of each language.
-var stopWords = index(map[uint8]string{
+var stopWords = buildWordIndex(map[uint8]string{
 	bul: `и в на да се от за не с че е по са като това до който или той при през си но бе ще има би които след към още може как един само този тя`,
 	ces: `a v na se je že s z do o i to jako za by ale pro po jsou ve k od jeho které který jejich tak podle si byl bylo také byla nebo jen před může až však jak není když u co už této kde při být tím která`,
 	dan: `og i at det er en til af på der som for med den de ikke har et var han om men vi kan fra så eller sig ved efter være også nu blev hun over skal havde ud hvor når man ind sin kun mere dette denne meget blive`,
@@ -57,8 +58,8 @@ var stopWords = index(map[uint8]string{
 	vie: `và của là có được cho không trong một các với người những này khi để đã từ như đó ra về đến cũng nhiều phải vào theo tại trên sự còn nhưng thì năm sẽ hay làm việc bị đây rất`,
 })
 
-// index turns the lists into a map from words to languages.
-func index(lists map[uint8]string) map[string][]uint8 {
+// buildWordIndex turns the lists into a map from words to languages.
+func buildWordIndex(lists map[uint8]string) map[string][]uint8 {
 	out := map[string][]uint8{}
 	for language, list := range lists {
 		for word := range strings.FieldsSeq(list) {
@@ -68,8 +69,8 @@ func index(lists map[uint8]string) map[string][]uint8 {
 	return out
 }
 
-// letters holds letters that few languages have.
-var letters = map[rune][]uint8{
+// rareLetters holds letters that few languages have.
+var rareLetters = map[rune][]uint8{
 	'ß': {deu},
 	'ä': {deu, swe, fin},
 	'ö': {deu, swe, fin, hun, tur},

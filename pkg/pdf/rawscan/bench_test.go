@@ -13,20 +13,21 @@ import (
 	"time"
 )
 
-// BenchmarkScan measures raw bytes of the file a second: for dictionaries and nothing else, for stream bodies that are passed, for streams that
-// are inflated, and for the corpus.
+// BenchmarkScan measures raw bytes of the file a second: for dictionaries and nothing else, for stream bodies that
+// are passed, for streams that are inflated, and for the corpus.
 func BenchmarkScan(b *testing.B) {
 	var objects bytes.Buffer
 	for i := range 100_000 {
-		fmt.Fprintf(&objects, "%d 0 obj\n<< /Type /Annot /Subtype /Link /Rect [72.5 %d 300 720] /Border [0 0 0] /A << /S /URI /URI (http://example.com/%d) >> >>\nendobj\n", i, i, i)
+		fmt.Fprintf(&objects,
+			"%d 0 obj\n<< /Type /Annot /Subtype /Link /Rect [72.5 %d 300 720] /Border [0 0 0] /A << /S /URI /URI (http://example.com/%d) >> >>\nendobj\n", i, i, i)
 	}
 	xref := []byte("xref\n0 1000000\n" + strings.Repeat("0000000016 00000 n\r\n", 1_000_000) + "trailer << >>")
 	photo := make([]byte, 16<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(photo)
-	text := deflate(pattern(1 << 20))
+	text := deflateBytes(patternBytes(1 << 20))
 	var texts []string
 	for range 20 {
-		texts = append(texts, stream("/Filter /FlateDecode", text))
+		texts = append(texts, streamObject("/Filter /FlateDecode", text))
 	}
 	for _, bb := range []struct {
 		name string
@@ -34,15 +35,17 @@ func BenchmarkScan(b *testing.B) {
 	}{
 		{"dictionaries", objects.Bytes()},
 		{"cross-reference table", xref},
-		{"photographs", document(stream("/Subtype /Image /Width 4000 /Height 3000 /Filter /DCTDecode", photo))},
-		{"photographs of unknown length", document("<< /Filter /DCTDecode /Length 9 0 R >>\nstream\n" + string(photo) + "\nendstream")},
-		{"deflated text", document(texts...)},
-		{"white paper 26 MB", document(stream("/Subtype /Image /Width 2550 /Height 3300 /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /FlateDecode", deflate(bytes.Repeat([]byte{255}, 2550*3300*3))))},
+		{"photographs", buildDocument(streamObject("/Subtype /Image /Width 4000 /Height 3000 /Filter /DCTDecode", photo))},
+		{"photographs of unknown length", buildDocument("<< /Filter /DCTDecode /Length 9 0 R >>\nstream\n" + string(photo) +
+			"\nendstream")},
+		{"deflated text", buildDocument(texts...)},
+		{"white paper 26 MB",
+			buildDocument(streamObject("/Subtype /Image /Width 2550 /Height 3300 /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /FlateDecode", deflateBytes(bytes.Repeat([]byte{255}, 2550*3300*3))))},
 	} {
-		b.Run(bb.name, func(b *testing.B) { benchmark(b, bb.pdf) })
+		b.Run(bb.name, func(b *testing.B) { benchmarkFiles(b, bb.pdf) })
 	}
 	b.Run("corpus", func(b *testing.B) {
-		files, err := filepath.Glob(filepath.Join(corpus(b), "pdf", "*.pdf"))
+		files, err := filepath.Glob(filepath.Join(corpusDir(b), "pdf", "*.pdf"))
 		if err != nil || len(files) == 0 {
 			b.Skip("no files in the corpus")
 		}
@@ -54,11 +57,11 @@ func BenchmarkScan(b *testing.B) {
 			}
 			all = append(all, content)
 		}
-		benchmark(b, all...)
+		benchmarkFiles(b, all...)
 	})
 }
 
-func benchmark(b *testing.B, files ...[]byte) {
+func benchmarkFiles(b *testing.B, files ...[]byte) {
 	b.Helper()
 	var size, inflated int64
 	from := cpuTime(b)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// corpus returns the folder of real PDFs, or skips.
-func corpus(tb testing.TB) string {
+// corpusDir returns the folder of real PDFs, or skips.
+func corpusDir(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("INKSTREAM_CORPUS")
 	if dir == "" {
@@ -22,8 +22,8 @@ func corpus(tb testing.TB) string {
 	return dir
 }
 
-// manifest returns the tags of each file of the corpus.
-func manifest(tb testing.TB, dir string) map[string][]string {
+// readManifest returns the tags of each file of the corpus.
+func readManifest(tb testing.TB, dir string) map[string][]string {
 	tb.Helper()
 	f, err := os.Open(filepath.Join(dir, "manifest.tsv"))
 	if err != nil {
@@ -61,12 +61,14 @@ func scanFile(tb testing.TB, path string) Report {
 	return r
 }
 
-// notInflating are files tagged as bombs whose bomb is not in a PDF filter: a character map of nine lines that names four billion characters,
-// which the engine's own limits answer, and a zip file attached as it is, which nothing here opens (clamd does).
+// notInflating are files tagged as bombs whose bomb is not in a PDF filter: a character map of nine lines that names
+// four billion characters, which the engine's own limits answer, and a zip file attached as it is, which nothing here
+// opens (clamd does).
 var notInflating = []string{"hostile/own-tounicode-bomb-a.pdf", "hostile/own-zipbomb-attachment-a.pdf"}
 
-// loose are tags that the manifest's maker drew from words in the bytes or from pdfinfo, and that mean less than the finding of that name: links
-// inside the document, /AA where the tag says openaction, the letters of /3D within compressed data.
+// loose are tags that the manifest's maker drew from words in the bytes or from pdfinfo, and that mean less than the
+// finding of that name: links inside the document, /AA where the tag says openaction, the letters of /3D within
+// compressed data.
 var loose = map[string]string{
 	"pdf/pdfbox-cweb.pdf":                  "links",
 	"pdf/pdfium-get_page_aaction.pdf":      "openaction",
@@ -77,13 +79,15 @@ var loose = map[string]string{
 
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	dir := corpus(t)
+	dir := corpusDir(t)
 	kinds := map[string]string{
-		"javascript": JavaScript, "launch": LaunchAction, "links": URIAction, "submitform": SubmitFormAction, "attachment": EmbeddedFile,
-		"remote-goto": RemoteGoToAction, "importdata": ImportDataAction, "openaction": OpenAction, "xfa": XFA, "richmedia": RichMedia,
+		"javascript": JavaScript, "launch": LaunchAction, "links": URIAction, "submitform": SubmitFormAction,
+		"attachment":  EmbeddedFile,
+		"remote-goto": RemoteGoToAction, "importdata": ImportDataAction, "openaction": OpenAction, "xfa": XFA,
+		"richmedia": RichMedia,
 		"signature": Signature, "form": AcroForm,
 	}
-	for path, tags := range manifest(t, dir) {
+	for path, tags := range readManifest(t, dir) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			r := scanFile(t, filepath.Join(dir, path))

@@ -9,45 +9,45 @@ import (
 	"inkstream.dev/pkg/pdf/internal/decode"
 )
 
-// tap counts the bytes of the file that go into a decoder.
-type tap struct {
-	src    io.Reader
-	n      int64
-	budget *budget
+// inputCounter counts the bytes of the file that go into a decoder.
+type inputCounter struct {
+	src       io.Reader
+	bytesRead int64
+	budget    *budget
 }
 
-func (t *tap) Read(p []byte) (int, error) {
+func (t *inputCounter) Read(p []byte) (int, error) {
 	n, err := t.src.Read(p)
-	t.n += int64(n)
+	t.bytesRead += int64(n)
 	t.budget.fed += int64(n)
 	return n, err
 }
 
-// meter counts what comes out of a decoder, and ends it when it has become a bomb.
-type meter struct {
+// outputMeter counts what comes out of a decoder, and ends it when it has become a bomb.
+type outputMeter struct {
 	src   io.Reader
-	chain *chain
+	chain *decoderChain
 	out   int64
 }
 
-func (m *meter) Read(p []byte) (int, error) {
+func (m *outputMeter) Read(p []byte) (int, error) {
 	n, err := m.src.Read(p)
 	m.out += int64(n)
 	b := m.chain.budget
 	b.work += int64(n)
-	if bad := b.check(m.out, m.chain.in(), m.chain.plain); bad != nil {
+	if bad := b.checkOutput(m.out, m.chain.bytesRead(), m.chain.plain); bad != nil {
 		m.chain.failed = bad
 		return n, bad
 	}
 	return n, err
 }
 
-// chain decodes one stream after the other; its buffers are used again.
-type chain struct {
+// decoderChain decodes one stream after the other; its buffers are used again.
+type decoderChain struct {
 	budget *budget
 	plain  int64 // bytes that the stream's dictionary accounts for
-	tap    tap
-	stages [maxFilters]meter
+	input  inputCounter
+	stages [maxFilters]outputMeter
 	n      int
 	failed error // a bomb, or the end of the context
 	base   *bufio.Reader
@@ -56,24 +56,25 @@ type chain struct {
 	sink   []byte
 }
 
-// in returns how many bytes of the file the decoders have taken.
-func (c *chain) in() int64 { return c.tap.n - int64(c.base.Buffered()) }
+// bytesRead returns how many bytes of the file the decoders have taken.
+func (c *decoderChain) bytesRead() int64 { return c.input.bytesRead - int64(c.base.Buffered()) }
 
-// open puts decoders for the stream's filters before raw. complete is false if a filter is left over that cannot be decoded.
-func (c *chain) open(a *attrs, raw io.Reader, plain int64) (r io.Reader, complete bool) {
+// openStream puts decoders for the stream's filters before raw. complete is false if a filter is left over that
+// cannot be decoded.
+func (c *decoderChain) openStream(a *streamAttrs, raw io.Reader, plain int64) (r io.Reader, complete bool) {
 	c.plain, c.n, c.failed = plain, 0, nil
-	c.tap = tap{src: raw, budget: c.budget}
+	c.input = inputCounter{src: raw, budget: c.budget}
 	if c.base == nil {
 		c.base = bufio.NewReaderSize(nil, 32<<10)
 		c.sink = make([]byte, 64<<10)
 	}
-	c.base.Reset(&c.tap)
+	c.base.Reset(&c.input)
 	in := c.base
 	r = in
 	filters := a.filters[:min(a.nfilters, maxFilters)]
 	if a.indirectFlt {
 		// The filter is in another object. Flate's header is known by its checksum.
-		if !decode.ZlibHeader(in) {
+		if !decode.HasZlibHeader(in) {
 			return r, false
 		}
 		filters = []decode.Filter{decode.Flate}
@@ -82,11 +83,11 @@ func (c *chain) open(a *attrs, raw io.Reader, plain int64) (r io.Reader, complet
 		if f == decode.Crypt {
 			continue // the identity, unless the document is encrypted
 		}
-		d := c.decoder(f, a.parm(i), in)
+		d := c.newDecoder(f, a.decodeParms(i), in)
 		if d == nil {
 			return r, false
 		}
-		c.stages[c.n] = meter{src: d, chain: c}
+		c.stages[c.n] = outputMeter{src: d, chain: c}
 		r = &c.stages[c.n]
 		if c.bufs[c.n] == nil {
 			c.bufs[c.n] = bufio.NewReaderSize(nil, 16<<10)
@@ -98,8 +99,8 @@ func (c *chain) open(a *attrs, raw io.Reader, plain int64) (r io.Reader, complet
 	return r, true
 }
 
-// decoder uses a Flate decoder again, for that is what nearly every stream needs, and a large one.
-func (c *chain) decoder(f decode.Filter, p *decode.Parms, in *bufio.Reader) io.Reader {
+// newDecoder uses a Flate decoder again, for that is what nearly every stream needs, and a large one.
+func (c *decoderChain) newDecoder(f decode.Filter, p *decode.Parms, in *bufio.Reader) io.Reader {
 	if f != decode.Flate || c.flates[c.n] == nil {
 		d := decode.New(f, p, in)
 		if f == decode.Flate {
@@ -115,17 +116,17 @@ func (c *chain) decoder(f decode.Filter, p *decode.Parms, in *bufio.Reader) io.R
 	return d
 }
 
-// close settles the stream that was open, and reports whether it was a bomb or the context ended.
-func (c *chain) close() error {
-	in := c.in()
+// closeStream settles the stream that was open, and reports whether it was a bomb or the context ended.
+func (c *decoderChain) closeStream() error {
+	in := c.bytesRead()
 	for i := range c.n {
-		c.budget.settle(c.stages[i].out, in, c.plain)
+		c.budget.addTotals(c.stages[i].out, in, c.plain)
 	}
 	return c.failed
 }
 
-// discard reads r to its end.
-func (c *chain) discard(r io.Reader) {
+// readToEnd reads r to its end.
+func (c *decoderChain) readToEnd(r io.Reader) {
 	for idle := 0; idle < 100; {
 		n, err := r.Read(c.sink)
 		if err != nil {

@@ -9,21 +9,25 @@ import (
 	"time"
 )
 
-// FuzzScan looks for panics, endless loops and runaway work: whatever the bytes, a scan ends soon and reports no more than fits in them.
+// FuzzScan looks for panics, endless loops and runaway work: whatever the bytes, a scan ends soon and reports no more
+// than fits in them.
 func FuzzScan(f *testing.F) {
-	content, first := objStm(js, "<< /Type /Catalog /AA 3 0 R >>")
+	content, first := objectStreamContent(js, "<< /Type /Catalog /AA 3 0 R >>")
 	head := fmt.Sprintf("/Type /ObjStm /N 2 /First %d /Filter ", first)
 	for _, seed := range [][]byte{
 		nil,
-		document(js, "<< /A (7 0 obj <<) /B <41 /C [1 2 R] % 8 0 obj\n >>"),
-		document(stream(head+"/FlateDecode", deflate(content))),
-		document(stream(head+"[/ASCIIHexDecode /ASCII85Decode]", []byte("3c7e>"))),
-		document(stream(head+"/LZWDecode /DecodeParms << /EarlyChange 0 >>", lateLZW(content))),
-		document(stream(head+"/LZWDecode", lateLZW(content))),
-		document(stream(head+"/FlateDecode /DecodeParms [<< /Predictor 15 /Columns 5 /Colors 3 >>]", deflate(upPredicted(content, 15)))),
-		document(stream("/Filter [/Fl /RL]", deflate(runLengths(content)))),
-		document(stream("/Subtype /Image /Width 1000 /Height 1000 /Filter /FlateDecode", deflate(make([]byte, 1e6)))),
-		[]byte("1 0 obj << /Filter 9 0 R /Length 7 0 R >> stream\n" + string(deflate(content)) + "endstream trailer << /Encrypt 1 0 R >>"),
+		buildDocument(js, "<< /A (7 0 obj <<) /B <41 /C [1 2 R] % 8 0 obj\n >>"),
+		buildDocument(streamObject(head+"/FlateDecode", deflateBytes(content))),
+		buildDocument(streamObject(head+"[/ASCIIHexDecode /ASCII85Decode]", []byte("3c7e>"))),
+		buildDocument(streamObject(head+"/LZWDecode /DecodeParms << /EarlyChange 0 >>", lateLZW(content))),
+		buildDocument(streamObject(head+"/LZWDecode", lateLZW(content))),
+		buildDocument(streamObject(head+"/FlateDecode /DecodeParms [<< /Predictor 15 /Columns 5 /Colors 3 >>]",
+			deflateBytes(upPredicted(content, 15)))),
+		buildDocument(streamObject("/Filter [/Fl /RL]", deflateBytes(encodeRunLengths(content)))),
+		buildDocument(streamObject("/Subtype /Image /Width 1000 /Height 1000 /Filter /FlateDecode",
+			deflateBytes(make([]byte, 1e6)))),
+		[]byte("1 0 obj << /Filter 9 0 R /Length 7 0 R >> stream\n" + string(deflateBytes(content)) +
+			"endstream trailer << /Encrypt 1 0 R >>"),
 	} {
 		f.Add(seed)
 	}

@@ -29,19 +29,19 @@ type lexer struct {
 	// num is the last integer.
 	num     int64
 	scratch [lookAhead]byte
-	// hidden is called with the offset after each "N G obj" inside a string or a comment; nil where nobody cares.
+	// hidden is called with the offset after each "N G obj" inside a string or a comment; nil if it is not needed.
 	hidden func(off int64)
 }
 
-// next returns the next token. Comments are skipped; so are stray closing parentheses, angle brackets, and braces.
-func (l *lexer) next() token {
+// nextToken returns the next token. Comments are skipped; so are stray closing parentheses, angle brackets, and braces.
+func (l *lexer) nextToken() token {
 	w := l.win
 	for {
 		for w.pos < w.end && syntax.Class[w.buf[w.pos]] == syntax.White {
 			w.pos++
 		}
 		if w.end-w.pos < lookAhead && !w.done {
-			w.need(lookAhead)
+			w.ensureBytes(lookAhead)
 			continue
 		}
 		if w.pos >= w.end {
@@ -49,18 +49,18 @@ func (l *lexer) next() token {
 		}
 		c := w.buf[w.pos]
 		if syntax.Class[c] == syntax.Regular {
-			return l.word()
+			return l.readWord()
 		}
 		w.pos++
 		switch c {
 		case '/':
-			return l.name()
+			return l.readName()
 		case '<':
 			if w.pos < w.end && w.buf[w.pos] == '<' {
 				w.pos++
 				return tokDictOpen
 			}
-			l.skip(">")
+			l.skipPast(">")
 			return tokString
 		case '>':
 			if w.pos < w.end && w.buf[w.pos] == '>' {
@@ -68,20 +68,20 @@ func (l *lexer) next() token {
 				return tokDictClose
 			}
 		case '(':
-			l.literal()
+			l.skipLiteral()
 			return tokString
 		case '[':
 			return tokArrayOpen
 		case ']':
 			return tokArrayClose
 		case '%':
-			l.skip("\r\n")
+			l.skipPast("\r\n")
 		}
 	}
 }
 
-// run returns the regular characters from pos on, at most lookAhead of them, and passes all of them.
-func (l *lexer) run() []byte {
+// readRegular returns the regular characters from pos on, at most lookAhead of them, and passes all of them.
+func (l *lexer) readRegular() []byte {
 	w := l.win
 	i := w.pos
 	for i < w.end && syntax.Class[w.buf[i]] == syntax.Regular {
@@ -97,7 +97,7 @@ func (l *lexer) run() []byte {
 	}
 	// The window ends inside the word: keep its beginning, and go on to its end.
 	n := copy(l.scratch[:], text)
-	for w.more() {
+	for w.readMore() {
 		i = w.pos
 		for i < w.end && syntax.Class[w.buf[i]] == syntax.Regular {
 			i++
@@ -111,18 +111,18 @@ func (l *lexer) run() []byte {
 	return l.scratch[:n]
 }
 
-func (l *lexer) name() token {
-	text := l.run()
+func (l *lexer) readName() token {
+	text := l.readRegular()
 	if bytes.IndexByte(text, '#') >= 0 {
-		text = syntax.AppendName(l.scratch[:0], text) // which text may be already
+		text = syntax.AppendDecodedName(l.scratch[:0], text) // which text may be already
 	}
 	l.text = text
 	return tokName
 }
 
-// word reads a number or a keyword.
-func (l *lexer) word() token {
-	text := l.run()
+// readWord reads a number or a keyword.
+func (l *lexer) readWord() token {
+	text := l.readRegular()
 	l.text = text
 	if len(text) == 0 {
 		return tokKeyword
@@ -153,8 +153,8 @@ func (l *lexer) word() token {
 	return tokInt
 }
 
-// skip passes everything up to one of the stop characters, and that as well.
-func (l *lexer) skip(stop string) {
+// skipPast passes everything up to one of the stop characters, and that as well.
+func (l *lexer) skipPast(stop string) {
 	w := l.win
 	for {
 		chunk := w.buf[w.pos:w.end]
@@ -165,16 +165,17 @@ func (l *lexer) skip(stop string) {
 		if i >= 0 {
 			chunk = chunk[:i+1]
 		}
-		l.look(w.pos, w.pos+len(chunk))
+		l.noteHiddenObjects(w.pos, w.pos+len(chunk))
 		w.pos += len(chunk)
-		if i >= 0 || !w.more() {
+		if i >= 0 || !w.readMore() {
 			return
 		}
 	}
 }
 
-// literal passes a literal string. Unbalanced parentheses swallow what follows, as they do in a viewer; objects in there are noted as hidden.
-func (l *lexer) literal() {
+// skipLiteral passes a literal string. Unbalanced parentheses swallow what follows, as they do in a viewer; objects
+// in there are noted as hidden.
+func (l *lexer) skipLiteral() {
 	w := l.win
 	depth := 1
 	for {
@@ -193,9 +194,9 @@ func (l *lexer) literal() {
 		}
 		escaped := i > w.end
 		i = min(i, w.end)
-		l.look(from, i)
+		l.noteHiddenObjects(from, i)
 		w.pos = i
-		if depth == 0 || !w.more() {
+		if depth == 0 || !w.readMore() {
 			return
 		}
 		if escaped && w.pos < w.end {
@@ -204,8 +205,8 @@ func (l *lexer) literal() {
 	}
 }
 
-// look notes the objects that begin in buf[from:to], a part of a string or comment.
-func (l *lexer) look(from, to int) {
+// noteHiddenObjects notes the objects that begin in buf[from:to], a part of a string or comment.
+func (l *lexer) noteHiddenObjects(from, to int) {
 	if l.hidden == nil {
 		return
 	}
@@ -218,7 +219,7 @@ func (l *lexer) look(from, to int) {
 			return
 		}
 		at += i + len(objWord)
-		if startsObject(w.buf[:at-len(objWord)]) {
+		if endsInObjectNumber(w.buf[:at-len(objWord)]) {
 			l.hidden(w.base + int64(at))
 		}
 	}
@@ -226,9 +227,9 @@ func (l *lexer) look(from, to int) {
 
 var objWord = []byte("obj")
 
-// startsObject reports whether before, which ends where the word obj begins, ends in a number and white space, as an object's number does. The
-// first number is not asked for: a comment may stand between the two.
-func startsObject(before []byte) bool {
+// endsInObjectNumber reports whether before, which ends where the word obj begins, ends in a number and white space,
+// as an object's number does. The first number is not asked for: a comment may stand between the two.
+func endsInObjectNumber(before []byte) bool {
 	i := len(before) - 1
 	for i >= 0 && syntax.Class[before[i]] == syntax.White {
 		i--

@@ -1,6 +1,7 @@
 package rawscan
 
-// flags says what a dictionary holds that is worth a finding. Each counts once a dictionary, however often the dictionary says it.
+// flags says what a dictionary holds that is worth a finding. Each counts once a dictionary, however often the
+// dictionary says it.
 type flags uint32
 
 const (
@@ -25,7 +26,7 @@ const (
 )
 
 // actions are the values of /S in an action dictionary (ISO 32000-1 §12.6.4).
-func action(name []byte) flags {
+func actionFlag(name []byte) flags {
 	switch string(name) {
 	case "JavaScript":
 		return hasJavaScript
@@ -84,7 +85,7 @@ const (
 	keyResource
 )
 
-func keyOf(name []byte) key {
+func parseKey(name []byte) key {
 	switch string(name) {
 	case "S":
 		return keyS
@@ -123,10 +124,10 @@ func keyOf(name []byte) key {
 	case "EarlyChange":
 		return keyEarlyChange
 	}
-	return findingKey(name)
+	return parseFindingKey(name)
 }
 
-func findingKey(name []byte) key {
+func parseFindingKey(name []byte) key {
 	switch string(name) {
 	case "JS":
 		return keyJS
@@ -169,8 +170,8 @@ const (
 	typeMetadata
 )
 
-// components returns the most components that a colour space of that name can have.
-func components(name []byte) int64 {
+// maxComponents returns the most components that a colour space of that name can have.
+func maxComponents(name []byte) int64 {
 	switch string(name) {
 	case "DeviceGray", "CalGray", "Indexed", "Separation", "G", "I":
 		return 1

@@ -31,15 +31,15 @@ type scanner struct {
 	file   io.ReaderAt
 	size   int64
 	budget budget
-	chain  chain
+	chain  decoderChain
 
 	win    *window
 	origin int64 // offset in the file at which win begins
-	walk   *walker
-	tally  tally
+	walk   *dictWalker
+	tally  findingTally
 
 	objWin  *window // over object streams
-	objWalk *walker
+	objWalk *dictWalker
 
 	// number and generation are those of the object at hand; decrypt is nil where streams are not encrypted.
 	number, generation int64
@@ -52,26 +52,26 @@ type scanner struct {
 	objects, streams, objStreams, opaque int64
 }
 
-// run goes through the file from front to back, then through what lies hidden in strings and comments.
-func (s *scanner) run() error {
+// scanFile goes through the file from front to back, then through what lies hidden in strings and comments.
+func (s *scanner) scanFile() error {
 	s.chain.budget = &s.budget
-	s.walk.noted = s.note
-	lex := &lexer{win: s.win, hidden: s.hide}
-	inObject := s.gap()
+	s.walk.noted = s.noteOffset
+	lex := &lexer{win: s.win, hidden: s.addHidden}
+	inObject := s.findNext()
 	for inObject {
-		inObject = s.object(lex, true) || s.gap()
+		inObject = s.followObject(lex, true) || s.findNext()
 	}
-	s.walk.reset()
+	s.walk.closeFrames()
 	if s.win.err != nil {
 		return s.win.err
 	}
 	for _, off := range s.hidden {
 		s.origin = off
-		s.win.reset(io.NewSectionReader(s.file, off, min(hiddenSize, s.size-off)))
-		s.number, s.generation = s.headBefore(off)
-		s.begin()
-		s.object(&lexer{win: s.win}, false)
-		s.walk.reset()
+		s.win.resetSource(io.NewSectionReader(s.file, off, min(hiddenSize, s.size-off)))
+		s.number, s.generation = s.readHeadBefore(off)
+		s.beginObject()
+		s.followObject(&lexer{win: s.win}, false)
+		s.walk.closeFrames()
 		if s.win.err != nil {
 			return s.win.err
 		}
@@ -79,7 +79,7 @@ func (s *scanner) run() error {
 	return s.ctx.Err()
 }
 
-func (s *scanner) hide(off int64) {
+func (s *scanner) addHidden(off int64) {
 	if len(s.hidden) == maxHidden {
 		s.incomplete = true
 		return
@@ -87,9 +87,9 @@ func (s *scanner) hide(off int64) {
 	s.hidden = append(s.hidden, off)
 }
 
-// gap finds the next object or trailer and stops after that word. It reports whether there is one. Between objects nothing is lexed: what looks
-// like a string or a comment there may be a piece of binary data.
-func (s *scanner) gap() bool {
+// findNext finds the next object or trailer and stops after that word. It reports whether there is one. Between
+// objects nothing is lexed: what looks like a string or a comment there may be a piece of binary data.
+func (s *scanner) findNext() bool {
 	w := s.win
 	for {
 		chunk := w.buf[w.pos:w.end]
@@ -104,7 +104,7 @@ func (s *scanner) gap() bool {
 		}
 		if i < 0 {
 			w.pos = max(w.pos, w.end-lookBack/2) // the words may be torn
-			if !w.more() {
+			if !w.readMore() {
 				return false
 			}
 			continue
@@ -113,20 +113,20 @@ func (s *scanner) gap() bool {
 		w.pos = at + len(objWord)
 		// A comment may stand between the numbers and the word.
 		if at > 0 && syntax.Class[w.buf[at-1]] == syntax.White {
-			s.number, s.generation = head(w.buf[:at])
-			s.begin()
+			s.number, s.generation = parseObjectHead(w.buf[:at])
+			s.beginObject()
 			return true
 		}
 	}
 }
 
-func (s *scanner) begin() {
+func (s *scanner) beginObject() {
 	s.objects++
-	s.walk.begin()
+	s.walk.beginObject()
 }
 
-// head returns the number and generation of the object whose head b ends in, but for the word obj.
-func head(b []byte) (number, generation int64) {
+// parseObjectHead returns the number and generation of the object whose head b ends in, but for the word obj.
+func parseObjectHead(b []byte) (number, generation int64) {
 	fields := bytes.Fields(b[max(0, len(b)-lookBack):])
 	if n := len(fields); n >= 2 {
 		// What is no number becomes 0: then nothing of the object can be decrypted, here or in an engine.
@@ -144,23 +144,23 @@ func trailingDigits(b []byte) []byte {
 	return b[i:]
 }
 
-// headBefore is head for an object whose head ends at an offset, with the word obj.
-func (s *scanner) headBefore(off int64) (number, generation int64) {
+// readHeadBefore is head for an object whose head ends at an offset, with the word obj.
+func (s *scanner) readHeadBefore(off int64) (number, generation int64) {
 	off -= int64(len(objWord))
 	b := make([]byte, min(off, lookBack))
 	if _, err := s.file.ReadAt(b, off-int64(len(b))); err != nil {
 		return 0, 0
 	}
-	return head(b)
+	return parseObjectHead(b)
 }
 
-// object follows the tokens of an object up to its end or that of its stream. It reports whether another object has begun in the stream's body.
-// Where follow is not set, the stream's body is only decoded.
-func (s *scanner) object(lex *lexer, follow bool) bool {
+// followObject follows the tokens of an object up to its end or that of its stream. It reports whether another object
+// has begun in the stream's body. Where follow is not set, the stream's body is only decoded.
+func (s *scanner) followObject(lex *lexer, follow bool) bool {
 	var last, before token
 	var n, m int64 // the last two integers
 	for {
-		t := lex.next()
+		t := lex.nextToken()
 		if t == tokInt {
 			n, m = m, lex.num
 		}
@@ -172,53 +172,53 @@ func (s *scanner) object(lex *lexer, follow bool) bool {
 			case word == "obj":
 				if before == tokInt && last == tokInt {
 					s.number, s.generation = n, m
-					s.begin()
+					s.beginObject()
 				}
 				t = tokEOF // no token
 			case word == "stream" && last == tokDictClose:
 				if follow {
-					return s.stream(s.walk.closed)
+					return s.passStream(s.walk.closed)
 				}
-				s.hiddenStream(s.walk.closed)
+				s.checkHiddenStream(s.walk.closed)
 				return false
 			case bytes.HasPrefix(lex.text, []byte("endobj")), word == "xref", word == "startxref":
 				if s.walk.depth == 0 || !follow {
 					return false
 				}
-				s.walk.token(t, lex)
+				s.walk.takeToken(t, lex)
 			default:
-				s.walk.token(t, lex)
+				s.walk.takeToken(t, lex)
 			}
 		default:
-			s.walk.token(t, lex)
+			s.walk.takeToken(t, lex)
 		}
 		before, last = last, t
 	}
 }
 
-// stream looks into the stream that begins here, and passes it.
-func (s *scanner) stream(a *attrs) bool {
-	s.lineEnd()
-	start := s.win.offset()
-	length := s.trusted(a, start)
-	s.look(a, start, length)
+// passStream looks into the stream that begins here, and passes it.
+func (s *scanner) passStream(a *streamAttrs) bool {
+	s.skipLineEnd()
+	start := s.win.nextOffset()
+	length := s.trustedLength(a, start)
+	s.checkStream(a, start, length)
 	if length < 0 {
-		return s.body(-1)
+		return s.skipBody(-1)
 	}
-	return s.body(start + length)
+	return s.skipBody(start + length)
 }
 
-// hiddenStream looks into a stream of an object that lies in a string or comment.
-func (s *scanner) hiddenStream(a *attrs) {
-	s.lineEnd()
-	start := s.origin + s.win.offset()
-	s.look(a, start, s.trusted(a, start))
+// checkHiddenStream looks into a stream of an object that lies in a string or comment.
+func (s *scanner) checkHiddenStream(a *streamAttrs) {
+	s.skipLineEnd()
+	start := s.origin + s.win.nextOffset()
+	s.checkStream(a, start, s.trustedLength(a, start))
 }
 
-// lineEnd passes the line end after the word stream.
-func (s *scanner) lineEnd() {
+// skipLineEnd passes the line end after the word stream.
+func (s *scanner) skipLineEnd() {
 	w := s.win
-	w.need(lookAhead)
+	w.ensureBytes(lookAhead)
 	i := w.pos
 	for i < w.end && i < w.pos+16 && (w.buf[i] == ' ' || w.buf[i] == '\t') {
 		i++
@@ -235,8 +235,8 @@ func (s *scanner) lineEnd() {
 	}
 }
 
-// trusted returns the stream's length if its dictionary gives it and the word endstream follows there, else -1.
-func (s *scanner) trusted(a *attrs, start int64) int64 {
+// trustedLength returns the stream's length if its dictionary gives it and the word endstream follows there, else -1.
+func (s *scanner) trustedLength(a *streamAttrs, start int64) int64 {
 	if a.length < 0 || a.length > s.size-start {
 		return -1
 	}
@@ -251,9 +251,9 @@ func (s *scanner) trusted(a *attrs, start int64) int64 {
 	return a.length
 }
 
-// body passes a stream's body, up to end or, where that is negative, the word endstream. It stops early, and reports so, after the head of an
-// object in the body: a cross-reference table may point there.
-func (s *scanner) body(end int64) bool {
+// skipBody passes a stream's body, up to end or, where that is negative, the word endstream. It stops early, and
+// reports so, after the head of an object in the body: a cross-reference table may point there.
+func (s *scanner) skipBody(end int64) bool {
 	w := s.win
 	for {
 		chunk := w.buf[w.pos:w.end]
@@ -270,9 +270,9 @@ func (s *scanner) body(end int64) bool {
 			}
 		}
 		if i := findObject(w.buf[:w.pos+len(chunk)], w.pos); i >= 0 {
-			s.number, s.generation = head(w.buf[:i-len(objWord)])
+			s.number, s.generation = parseObjectHead(w.buf[:i-len(objWord)])
 			w.pos = i
-			s.begin()
+			s.beginObject()
 			return true
 		}
 		if next >= 0 {
@@ -280,7 +280,7 @@ func (s *scanner) body(end int64) bool {
 			return false
 		}
 		w.pos = max(w.pos, w.end-lookBack/2)
-		if !w.more() {
+		if !w.readMore() {
 			w.pos = w.end
 			return false
 		}
@@ -295,15 +295,16 @@ func findObject(buf []byte, from int) int {
 			return -1
 		}
 		from += i + len(objWord)
-		if startsObject(buf[:from-len(objWord)]) {
+		if endsInObjectNumber(buf[:from-len(objWord)]) {
 			return from
 		}
 	}
 }
 
-// look decodes a stream, to see what it inflates to and, if it is an object stream, what it holds. A negative length is one that is not known:
-// decoders know their own end, and what stands before it may be the word endstream in a stored block.
-func (s *scanner) look(a *attrs, start, length int64) {
+// checkStream decodes a stream, to see what it inflates to and, if it is an object stream, what it holds. A negative
+// length is one that is not known: decoders know their own end, and what stands before it may be the word endstream
+// in a stored block.
+func (s *scanner) checkStream(a *streamAttrs, start, length int64) {
 	s.streams++
 	objects := a.kind == typeObjStm || a.n > 0 && a.first > 0
 	if objects {
@@ -314,7 +315,7 @@ func (s *scanner) look(a *attrs, start, length int64) {
 		return
 	}
 	if a.nfilters > maxFilters {
-		_ = s.budget.explode("filter_chain: %d filters on one stream", a.nfilters)
+		_ = s.budget.reportBomb("filter_chain: %d filters on one stream", a.nfilters)
 		return
 	}
 	stored := length
@@ -324,7 +325,7 @@ func (s *scanner) look(a *attrs, start, length int64) {
 	var plain int64
 	if a.image && a.kind == typeOther && !objects {
 		var err error
-		if plain, err = s.budget.judgeImage(a, func() int64 { return s.extent(start, length) }); err != nil {
+		if plain, err = s.budget.checkImageSize(a, func() int64 { return s.storedLength(start, length) }); err != nil {
 			return
 		}
 		if plain > 0 && a.nfilters == 1 && s.budget.images > imageSample {
@@ -334,16 +335,16 @@ func (s *scanner) look(a *attrs, start, length int64) {
 	if a.nfilters == 0 && !a.indirectFlt && !objects {
 		return
 	}
-	raw := s.raw(start, stored, length >= 0)
-	if s.decrypt != nil && covered(s.decrypt, a) {
+	raw := s.rawReader(start, stored, length >= 0)
+	if s.decrypt != nil && encryptsStream(s.decrypt, a) {
 		raw = s.decrypt.StreamReader(raw, int(s.number), int(s.generation))
 	}
-	r, complete := s.chain.open(a, raw, plain)
+	r, complete := s.chain.openStream(a, raw, plain)
 	switch {
 	case objects && complete:
-		s.objectStream(a, r)
+		s.followObjectStream(a, r)
 	case s.chain.n > 0:
-		s.chain.discard(r)
+		s.chain.readToEnd(r)
 	}
 	if objects && !complete {
 		s.opaque++
@@ -351,11 +352,11 @@ func (s *scanner) look(a *attrs, start, length int64) {
 	if plain > 0 && s.chain.n > 0 {
 		s.budget.images += s.chain.stages[s.chain.n-1].out
 	}
-	_ = s.chain.close() // a bomb is in the budget, the context's end in the context
+	_ = s.chain.closeStream() // a bomb is in the budget, the context's end in the context
 }
 
-// extent returns the stream's length in the file, looking for its end where that is not known.
-func (s *scanner) extent(start, length int64) int64 {
+// storedLength returns the stream's length in the file, looking for its end where that is not known.
+func (s *scanner) storedLength(start, length int64) int64 {
 	if length >= 0 {
 		return length
 	}
@@ -368,7 +369,7 @@ func (s *scanner) extent(start, length int64) int64 {
 		if i := bytes.Index(buf[:kept+n], endstreamWord); i >= 0 {
 			return off + int64(i) - start
 		}
-		if err != nil || s.budget.check(0, 0, 0) != nil {
+		if err != nil || s.budget.checkOutput(0, 0, 0) != nil {
 			return s.size - start
 		}
 		keep := min(kept+n, len(endstreamWord)-1)
@@ -378,8 +379,8 @@ func (s *scanner) extent(start, length int64) int64 {
 	}
 }
 
-// raw returns a reader of the stream's bytes; of the window's, if it holds them all.
-func (s *scanner) raw(start, length int64, known bool) io.Reader {
+// rawReader returns a reader of the stream's bytes; of the window's, if it holds them all.
+func (s *scanner) rawReader(start, length int64, known bool) io.Reader {
 	w := s.win
 	if from := start - s.origin - w.base; known && from >= 0 && from+length <= int64(w.end) {
 		return bytes.NewReader(w.buf[from : from+length])
@@ -387,42 +388,43 @@ func (s *scanner) raw(start, length int64, known bool) io.Reader {
 	return io.NewSectionReader(s.file, start, length)
 }
 
-// objectStream follows the objects in an object stream.
-func (s *scanner) objectStream(a *attrs, r io.Reader) {
+// followObjectStream follows the objects in an object stream.
+func (s *scanner) followObjectStream(a *streamAttrs, r io.Reader) {
 	last := min(a.nfilters, maxFilters) - 1
-	if last >= 0 && a.parm(last).Predictor > 1 {
-		if r = decode.Unpredict(bufio.NewReader(r), a.parm(last)); r == nil {
+	if last >= 0 && a.decodeParms(last).Predictor > 1 {
+		if r = decode.UndoPredictor(bufio.NewReader(r), a.decodeParms(last)); r == nil {
 			s.opaque++
 			return
 		}
 	}
 	if s.objWin == nil {
 		s.objWin = newWindow(s.ctx, r)
-		s.objWalk = newWalker(&s.tally)
+		s.objWalk = newDictWalker(&s.tally)
 	} else {
-		s.objWin.reset(r)
+		s.objWin.resetSource(r)
 	}
 	lex := &lexer{win: s.objWin}
-	first := lex.next()
-	for t := first; t != tokEOF; t = lex.next() {
-		s.objWalk.bare = true
-		s.objWalk.token(t, lex)
+	first := lex.nextToken()
+	for t := first; t != tokEOF; t = lex.nextToken() {
+		s.objWalk.topLevel = true
+		s.objWalk.takeToken(t, lex)
 	}
-	s.objWalk.reset()
+	s.objWalk.closeFrames()
 	if first == tokEOF || s.objWin.err != nil && s.chain.failed == nil {
 		s.opaque++
 		return
 	}
 	// Each object takes two numbers in the head alone.
-	s.objects += max(0, min(a.n, s.objWin.offset()/4))
+	s.objects += max(0, min(a.n, s.objWin.nextOffset()/4))
 }
 
-// report puts together what was found.
-func (s *scanner) report() Report {
+// buildReport puts together what was found.
+func (s *scanner) buildReport() Report {
 	b := &s.budget
 	r := Report{
-		Counts: map[string]int{}, Objects: s.objects, Streams: s.streams, ObjectStreams: s.objStreams, OpaqueObjectStreams: s.opaque,
-		InflatedBytes: b.work, MaxRatio: b.ratio, Bomb: b.bomb != "", BombDetail: b.bomb, Incomplete: s.incomplete,
+		Counts: map[string]int{}, Objects: s.objects, Streams: s.streams, ObjectStreams: s.objStreams,
+		OpaqueObjectStreams: s.opaque,
+		InflatedBytes:       b.work, MaxRatio: b.ratio, Bomb: b.bomb != "", BombDetail: b.bomb, Incomplete: s.incomplete,
 	}
 	n := func(f flags) int { return s.tally.counts[bits.TrailingZeros32(uint32(f))] }
 	r.Encrypted = n(hasEncrypt) > 0

@@ -11,8 +11,8 @@ const maxFilters = 8
 // maxParms is how many filters' parameters are kept.
 const maxParms = 4
 
-// attrs is what a stream's dictionary says of the stream.
-type attrs struct {
+// streamAttrs is what a stream's dictionary says of the stream.
+type streamAttrs struct {
 	kind         streamType
 	image, mask  bool
 	length       int64 // -1 where it is not given, or is a reference
@@ -28,8 +28,8 @@ type attrs struct {
 	parms        [maxParms]decode.Parms
 }
 
-// parm returns the decode parameters of filter i.
-func (a *attrs) parm(i int) *decode.Parms {
+// decodeParms returns the decode parameters of filter i.
+func (a *streamAttrs) decodeParms(i int) *decode.Parms {
 	if i < maxParms {
 		return &a.parms[i]
 	}
@@ -46,22 +46,22 @@ type frame struct {
 	under key
 	items int // of an array
 	flags flags
-	attrs attrs
+	attrs streamAttrs
 	own   decode.Parms // if this is a dictionary of decode parameters
 	start int64        // offset in the window
 	// standard is set for an encryption dictionary of the standard handler, root and id for a trailer that has those.
 	standard, root, id bool
 }
 
-// unknown is what is known of a stream without a dictionary.
-var unknown = attrs{length: -1}
+// unknownStream is what is known of a stream without a dictionary.
+var unknownStream = streamAttrs{length: -1}
 
-// tally is what all walkers of a scan add to.
-type tally struct {
+// findingTally is what all walkers of a scan add to.
+type findingTally struct {
 	counts [32]int // by bit of flags
 }
 
-func (t *tally) add(f flags) {
+func (t *findingTally) addFlags(f flags) {
 	for bit := 0; f != 0; bit, f = bit+1, f>>1 {
 		if f&1 != 0 {
 			t.counts[bit]++
@@ -69,77 +69,78 @@ func (t *tally) add(f flags) {
 	}
 }
 
-// walker follows dictionaries through a run of tokens.
-type walker struct {
-	tally *tally
+// dictWalker follows dictionaries through a run of tokens.
+type dictWalker struct {
+	tally *findingTally
 	stack [maxDepth]frame
 	depth int
 	// beyond counts the brackets that are open past maxDepth.
 	beyond int
-	// bare is set where a token is an object of its own, such as the name in "5 0 obj /JavaScript endobj".
-	bare bool
+	// topLevel is set where a token is an object of its own, such as the name in "5 0 obj /JavaScript endobj".
+	topLevel bool
 	// closed is the last dictionary that ended; valid until the next token.
-	closed *attrs
+	closed *streamAttrs
 	// noted is called for encryption dictionaries and trailers; may be nil.
 	noted func(start int64, trailer bool)
 }
 
-func newWalker(t *tally) *walker { return &walker{tally: t, closed: &unknown} }
+func newDictWalker(t *findingTally) *dictWalker { return &dictWalker{tally: t, closed: &unknownStream} }
 
-// begin starts an indirect object. What an earlier, damaged one left open stays open, so that nothing that it holds is lost; unless it is too much.
-func (k *walker) begin() {
+// beginObject starts an indirect object. What an earlier, damaged one left open stays open, so that nothing that it
+// holds is lost; unless it is too much.
+func (k *dictWalker) beginObject() {
 	if k.beyond > 0 || k.depth == maxDepth {
-		k.reset()
+		k.closeFrames()
 	}
-	k.bare = true
+	k.topLevel = true
 }
 
-// reset ends everything that is open.
-func (k *walker) reset() {
+// closeFrames ends everything that is open.
+func (k *dictWalker) closeFrames() {
 	k.beyond = 0
 	for k.depth > 0 {
-		k.pop()
+		k.popFrame()
 	}
 }
 
-func (k *walker) top() *frame {
+func (k *dictWalker) topFrame() *frame {
 	if k.depth == 0 || k.beyond > 0 {
 		return nil
 	}
 	return &k.stack[k.depth-1]
 }
 
-// token takes the next token.
-func (k *walker) token(t token, l *lexer) {
-	f := k.top()
+// takeToken takes the next token.
+func (k *dictWalker) takeToken(t token, l *lexer) {
+	f := k.topFrame()
 	switch t {
 	case tokDictOpen, tokArrayOpen:
-		k.open(f, t == tokArrayOpen, l.win.offset()-2)
+		k.pushFrame(f, t == tokArrayOpen, l.win.nextOffset()-2)
 	case tokDictClose:
 		k.closeDict()
 	case tokArrayClose:
 		if k.beyond > 0 {
 			k.beyond--
 		} else if f != nil && f.array {
-			k.pop()
+			k.popFrame()
 		}
 	case tokName:
-		k.name(f, l.text)
+		k.takeName(f, l.text)
 	case tokKeyword:
-		k.keyword(f, l.text)
+		k.takeKeyword(f, l.text)
 	default:
 		if f != nil && !f.array && f.value {
 			f.value = false
-			f.found(t)
+			f.noteValue(t)
 			if t == tokInt {
-				f.integer(l.num)
+				f.takeInteger(l.num)
 			}
 		}
 	}
-	k.bare = false
+	k.topLevel = false
 }
 
-func (k *walker) open(f *frame, array bool, start int64) {
+func (k *dictWalker) pushFrame(f *frame, array bool, start int64) {
 	if k.beyond > 0 || k.depth == maxDepth {
 		k.beyond++
 		return
@@ -154,9 +155,9 @@ func (k *walker) open(f *frame, array bool, start int64) {
 		under = f.key
 		f.value = false
 		if array {
-			f.found(tokArrayOpen)
+			f.noteValue(tokArrayOpen)
 		} else {
-			f.found(tokDictOpen)
+			f.noteValue(tokDictOpen)
 		}
 	}
 	next := &k.stack[k.depth]
@@ -168,22 +169,22 @@ func (k *walker) open(f *frame, array bool, start int64) {
 	}
 }
 
-func (k *walker) closeDict() {
-	k.closed = &unknown
+func (k *dictWalker) closeDict() {
+	k.closed = &unknownStream
 	if k.beyond > 0 {
 		k.beyond--
 		return
 	}
 	for k.depth > 0 && k.stack[k.depth-1].array {
-		k.pop()
+		k.popFrame()
 	}
 	if k.depth > 0 {
-		k.pop()
+		k.popFrame()
 	}
 }
 
-// pop ends the innermost dictionary or array.
-func (k *walker) pop() {
+// popFrame ends the innermost dictionary or array.
+func (k *dictWalker) popFrame() {
 	k.depth--
 	f := &k.stack[k.depth]
 	if f.array {
@@ -192,7 +193,7 @@ func (k *walker) pop() {
 	if k.depth > 0 {
 		f.flags &^= hasEncrypt // only a trailer's counts
 	}
-	k.tally.add(f.flags)
+	k.tally.addFlags(f.flags)
 	k.closed = &f.attrs
 	if k.noted != nil && (f.standard || f.root && f.id) {
 		k.noted(f.start, !f.standard)
@@ -209,36 +210,36 @@ func (k *walker) pop() {
 	}
 }
 
-func (k *walker) name(f *frame, text []byte) {
+func (k *dictWalker) takeName(f *frame, text []byte) {
 	switch {
 	case f == nil:
-		if k.bare {
-			k.tally.add(action(text))
+		if k.topLevel {
+			k.tally.addFlags(actionFlag(text))
 		}
 	case f.array:
 		if k.depth > 1 && !k.stack[k.depth-2].array {
 			owner := &k.stack[k.depth-2].attrs
 			switch {
 			case f.under == keyFilter:
-				owner.addFilter(decode.Of(text))
+				owner.addFilter(decode.ParseFilter(text))
 			case f.under == keyColorSpace && f.items == 0:
-				owner.components = components(text)
+				owner.components = maxComponents(text)
 			}
 		}
 		f.items++
 	case !f.value:
-		f.key = keyOf(text)
+		f.key = parseKey(text)
 		f.value = true
 		if f.key == keyFilter {
 			f.attrs.nfilters, f.attrs.indirectFlt = 0, false // the last one counts
 		}
 	default:
 		f.value = false
-		f.nameValue(text)
+		f.takeNameValue(text)
 	}
 }
 
-func (k *walker) keyword(f *frame, text []byte) {
+func (k *dictWalker) takeKeyword(f *frame, text []byte) {
 	if f == nil {
 		return
 	}
@@ -254,19 +255,19 @@ func (k *walker) keyword(f *frame, text []byte) {
 		return
 	}
 	if string(text) == "R" {
-		f.reference()
+		f.correctReference()
 	}
 }
 
-func (a *attrs) addFilter(f decode.Filter) {
+func (a *streamAttrs) addFilter(f decode.Filter) {
 	if a.nfilters < maxFilters {
 		a.filters[a.nfilters] = f
 	}
 	a.nfilters++
 }
 
-// reference corrects what the last integer was taken for: it was the first of "12 0 R".
-func (f *frame) reference() {
+// correctReference corrects what the last integer was taken for: it was the first of "12 0 R".
+func (f *frame) correctReference() {
 	switch f.key {
 	case keyLength:
 		f.attrs.length = -1
@@ -279,8 +280,8 @@ func (f *frame) reference() {
 	}
 }
 
-// integer takes an integer as the value of the last key.
-func (f *frame) integer(n int64) {
+// takeInteger takes an integer as the value of the last key.
+func (f *frame) takeInteger(n int64) {
 	a := &f.attrs
 	switch f.key {
 	case keyLength:
@@ -297,12 +298,12 @@ func (f *frame) integer(n int64) {
 		a.bits = max(a.bits, n)
 	}
 	if f.under == keyDecodeParms {
-		f.parameter(int32(clamp(n)))
+		f.takeParameter(int32(clampToInt31(n)))
 	}
 }
 
-// parameter takes an integer as the value of the last key of a dictionary of decode parameters.
-func (f *frame) parameter(n int32) {
+// takeParameter takes an integer as the value of the last key of a dictionary of decode parameters.
+func (f *frame) takeParameter(n int32) {
 	switch f.key {
 	case keyPredictor:
 		f.own.Predictor = n
@@ -317,11 +318,11 @@ func (f *frame) parameter(n int32) {
 	}
 }
 
-// nameValue takes a name as the value of the last key.
-func (f *frame) nameValue(text []byte) {
+// takeNameValue takes a name as the value of the last key.
+func (f *frame) takeNameValue(text []byte) {
 	switch f.key {
 	case keyS:
-		f.flags |= action(text)
+		f.flags |= actionFlag(text)
 	case keyType:
 		switch string(text) {
 		case "ObjStm":
@@ -348,17 +349,18 @@ func (f *frame) nameValue(text []byte) {
 			f.flags |= hasSignatureField
 		}
 	case keyFilter:
-		f.attrs.addFilter(decode.Of(text))
+		f.attrs.addFilter(decode.ParseFilter(text))
 		f.standard = f.standard || string(text) == "Standard"
 	case keyColorSpace:
-		f.attrs.components = components(text)
+		f.attrs.components = maxComponents(text)
 	default:
-		f.found(tokName)
+		f.noteValue(tokName)
 	}
 }
 
-// found notes that the last key has a value of that form. Keys in a resource dictionary are names of fonts and the like, and mean nothing.
-func (f *frame) found(t token) {
+// noteValue notes that the last key has a value of that form. Keys in a resource dictionary are names of fonts and
+// the like, and mean nothing.
+func (f *frame) noteValue(t token) {
 	if f.under == keyResource {
 		return
 	}

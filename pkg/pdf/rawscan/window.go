@@ -9,7 +9,8 @@ import (
 const (
 	// windowSize is how much of the file is in memory at once.
 	windowSize = 256 << 10
-	// lookBack is how much of the past a window keeps when it moves on: "2147483647 65535 obj" and its like must not be torn apart.
+	// lookBack is how much of the past a window keeps when it moves on: "2147483647 65535 obj" and its like must not be
+	// torn apart.
 	lookBack = 48
 	// lookAhead is how much of the future is at hand at the start of a token; longer names and keywords are cut.
 	lookAhead = 256
@@ -32,22 +33,22 @@ func newWindow(ctx context.Context, src io.Reader) *window {
 	return w
 }
 
-// reset starts over with another reader; the buffer stays.
-func (w *window) reset(src io.Reader) {
+// resetSource starts over with another reader; the buffer stays.
+func (w *window) resetSource(src io.Reader) {
 	*w = window{ctx: w.ctx, src: src, buf: w.buf}
 }
 
-// offset returns the offset of the next byte.
-func (w *window) offset() int64 { return w.base + int64(w.pos) }
+// nextOffset returns the offset of the next byte.
+func (w *window) nextOffset() int64 { return w.base + int64(w.pos) }
 
-// more reads on, keeping what is unread and lookBack bytes of what was read. It reports whether there are new bytes. It may move the buffer's
-// content: indexes into buf do not survive it, but those relative to pos do.
-func (w *window) more() bool {
+// readMore reads on, keeping what is unread and lookBack bytes of what was read. It reports whether there are new
+// bytes. It may move the buffer's content: indexes into buf do not survive it, but those relative to pos do.
+func (w *window) readMore() bool {
 	if w.done {
 		return false
 	}
 	if err := w.ctx.Err(); err != nil {
-		w.fail(err)
+		w.setError(err)
 		return false
 	}
 	if from := w.pos - lookBack; from > 0 {
@@ -68,17 +69,17 @@ func (w *window) more() bool {
 			return n > 0
 		}
 	}
-	w.fail(io.ErrNoProgress)
+	w.setError(io.ErrNoProgress)
 	return false
 }
 
-func (w *window) fail(err error) {
+func (w *window) setError(err error) {
 	w.done = true
 	w.err = err
 }
 
-// need makes n bytes available from pos on, or all there are.
-func (w *window) need(n int) {
-	for w.end-w.pos < n && w.more() {
+// ensureBytes makes n bytes available from pos on, or all there are.
+func (w *window) ensureBytes(n int) {
+	for w.end-w.pos < n && w.readMore() {
 	}
 }

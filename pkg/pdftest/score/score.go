@@ -1,7 +1,7 @@
 // Package score says how much a text that was read agrees with the text that stands on the page.
 //
-// Both texts are put in Unicode NFKC, soft hyphens and zero-width marks are dropped, every run of white space becomes one blank, and a
-// blank between two characters of a script written without blanks is dropped. Then:
+// Both texts are put in Unicode NFKC, soft hyphens and zero-width marks are dropped, every run of white space becomes
+// one blank, and a blank between two characters of a script written without blanks is dropped. Then:
 //
 //   - CER is the edit distance in characters, divided by the characters of the truth;
 //   - WER is the same in words, where a character of a script written without blanks is a word itself;
@@ -35,46 +35,49 @@ type Result struct {
 	Recall, Precision, F1            float64 // of words, regardless of order
 }
 
-// Compare scores what was read against the truth. An empty truth scores 0 against an empty text and 1 against any other.
-func Compare(truth, read string, o Options) Result {
-	t, r := []rune(Normalise(truth, o)), []rune(Normalise(read, o))
-	tw, rw := Words(string(t)), Words(string(r))
+// CompareTexts scores what was read against the truth. An empty truth scores 0 against an empty text and 1 against
+// any other.
+func CompareTexts(truth, read string, o Options) Result {
+	t, r := []rune(NormaliseText(truth, o)), []rune(NormaliseText(read, o))
+	tw, rw := SplitWords(string(t)), SplitWords(string(r))
 	res := Result{
-		CharEdits: Distance(t, r), TruthChars: len(t), ReadChars: len(r),
-		WordEdits: Distance(tw, rw), TruthWords: len(tw), ReadWords: len(rw),
+		CharEdits: EditDistance(t, r), TruthChars: len(t), ReadChars: len(r),
+		WordEdits: EditDistance(tw, rw), TruthWords: len(tw), ReadWords: len(rw),
 	}
-	res.CER = rate(res.CharEdits, len(t), len(r))
-	res.WER = rate(res.WordEdits, len(tw), len(rw))
-	res.Recall, res.Precision, res.F1 = bag(tw, rw)
+	res.CER = errorRate(res.CharEdits, len(t), len(r))
+	res.WER = errorRate(res.WordEdits, len(tw), len(rw))
+	res.Recall, res.Precision, res.F1 = wordBagScores(tw, rw)
 	return res
 }
 
-// CER returns the character error rate of what was read.
-func CER(truth, read string) float64 {
-	t, r := []rune(Normalise(truth, Options{})), []rune(Normalise(read, Options{}))
-	return rate(Distance(t, r), len(t), len(r))
+// CharErrorRate returns the character error rate of what was read.
+func CharErrorRate(truth, read string) float64 {
+	t, r := []rune(NormaliseText(truth, Options{})), []rune(NormaliseText(read, Options{}))
+	return errorRate(EditDistance(t, r), len(t), len(r))
 }
 
-// WordF1 returns how well the words of two texts agree, regardless of their order: 1 if they are the same, 0 if they share none.
+// WordF1 returns how well the words of two texts agree, regardless of their order: 1 if they are the same, 0 if they
+// share none.
 func WordF1(a, b string) float64 {
-	_, _, f1 := bag(Words(Normalise(a, Options{})), Words(Normalise(b, Options{})))
+	_, _, f1 := wordBagScores(SplitWords(NormaliseText(a, Options{})), SplitWords(NormaliseText(b, Options{})))
 	return f1
 }
 
-// Order returns how far the words that two texts share come in the same order, from 0 to 1: one less the edit distance of the two
-// sequences of shared words, divided by their length. Words that only one text has do not count, so it tells nothing but order.
-func Order(a, b string) float64 {
-	aw, bw := Words(Normalise(a, Options{})), Words(Normalise(b, Options{}))
-	aw, bw = shared(aw, bw), shared(bw, aw)
+// WordOrder returns how far the words that two texts share come in the same order, from 0 to 1: one less the edit
+// distance of the two sequences of shared words, divided by their length. Words that only one text has do not count,
+// so it tells nothing but order.
+func WordOrder(a, b string) float64 {
+	aw, bw := SplitWords(NormaliseText(a, Options{})), SplitWords(NormaliseText(b, Options{}))
+	aw, bw = sharedWords(aw, bw), sharedWords(bw, aw)
 	longer := max(len(aw), len(bw))
 	if longer == 0 {
 		return 1
 	}
-	return 1 - float64(Distance(aw, bw))/float64(longer)
+	return 1 - float64(EditDistance(aw, bw))/float64(longer)
 }
 
-// shared returns the words of a that b has too, each no more often than b has it.
-func shared(a, b []string) []string {
+// sharedWords returns the words of a that b has too, each no more often than b has it.
+func sharedWords(a, b []string) []string {
 	count := map[string]int{}
 	for _, w := range b {
 		count[w]++
@@ -89,8 +92,8 @@ func shared(a, b []string) []string {
 	return out
 }
 
-func bag(truth, read []string) (recall, precision, f1 float64) {
-	common := len(shared(truth, read))
+func wordBagScores(truth, read []string) (recall, precision, f1 float64) {
+	common := len(sharedWords(truth, read))
 	share := func(n, other int) float64 {
 		switch {
 		case n > 0:
@@ -108,7 +111,7 @@ func bag(truth, read []string) (recall, precision, f1 float64) {
 	return recall, precision, f1
 }
 
-func rate(edits, size, other int) float64 {
+func errorRate(edits, size, other int) float64 {
 	switch {
 	case size > 0:
 		return float64(edits) / float64(size)
@@ -119,13 +122,15 @@ func rate(edits, size, other int) float64 {
 	}
 }
 
-// invisible reports characters that carry no text: soft hyphen, zero-width marks, marks of direction.
-func invisible(r rune) bool {
-	return r == 0x00AD || r == 0xFEFF || r == 0x2060 || r >= 0x200B && r <= 0x200F || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
+// isInvisible reports characters that carry no text: soft hyphen, zero-width marks, marks of direction.
+func isInvisible(r rune) bool {
+	return r == 0x00AD || r == 0xFEFF || r == 0x2060 || r >= 0x200B && r <= 0x200F || r >= 0x202A && r <= 0x202E ||
+		r >= 0x2066 && r <= 0x2069
 }
 
-// unspaced holds the characters of scripts that are written without blanks: Thai, Lao, Myanmar, Khmer, Han with its punctuation, kana.
-var unspaced = &unicode.RangeTable{
+// unspacedRunes holds the characters of scripts that are written without blanks: Thai, Lao, Myanmar, Khmer, Han with
+// its punctuation, kana.
+var unspacedRunes = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x0e00, 0x0eff, 1}, {0x1000, 0x109f, 1}, {0x1780, 0x17ff, 1}, {0x2e80, 0x2fdf, 1}, {0x3001, 0x3011, 1},
 		{0x3021, 0x3029, 1}, {0x3040, 0x30ff, 1}, {0x3400, 0x4dbf, 1}, {0x4e00, 0x9fff, 1}, {0xf900, 0xfaff, 1},
@@ -133,43 +138,43 @@ var unspaced = &unicode.RangeTable{
 	R32: []unicode.Range32{{0x20000, 0x3ffff, 1}},
 }
 
-var folded = strings.NewReplacer(
+var typographyFolder = strings.NewReplacer(
 	"\u2018", "'", "\u2019", "'", "\u201a", "'", "\u201b", "'", "`", "'", "\u00b4", "'",
 	"\u201c", `"`, "\u201d", `"`, "\u201e", `"`, "\u201f", `"`, "\u00ab", `"`, "\u00bb", `"`,
 	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-",
 	"\u2212", "-", "\u2022", "*", "\u00b7", "*", "\u25cf", "*", "\u25aa", "*", "\u2044", "/",
 )
 
-// broken matches a hyphen at a line's end with the letters around it.
-var broken = regexp.MustCompile(`([\p{L}\p{N}_])-[ \t]*\r?\n[\s\p{Z}\v\x1c-\x1f\x{85}]*([\p{L}\p{N}_])`)
+// hyphenBreak matches a hyphen at a line's end with the letters around it.
+var hyphenBreak = regexp.MustCompile(`([\p{L}\p{N}_])-[ \t]*\r?\n[\s\p{Z}\v\x1c-\x1f\x{85}]*([\p{L}\p{N}_])`)
 
-func drop(text string) string {
+func dropInvisible(text string) string {
 	return strings.Map(func(r rune) rune {
-		if invisible(r) {
+		if isInvisible(r) {
 			return -1
 		}
 		return r
 	}, text)
 }
 
-// Normalise puts a text into the form that is compared.
-func Normalise(text string, o Options) string {
-	text = drop(norm.NFKC.String(drop(strings.ToValidUTF8(text, "\uFFFD"))))
+// NormaliseText puts a text into the form that is compared.
+func NormaliseText(text string, o Options) string {
+	text = dropInvisible(norm.NFKC.String(dropInvisible(strings.ToValidUTF8(text, "\uFFFD"))))
 	if o.Lenient {
-		text = folded.Replace(text)
+		text = typographyFolder.Replace(text)
 		// Twice, because a match takes the letter behind it, which may stand before the next hyphen.
-		text = broken.ReplaceAllString(broken.ReplaceAllString(text, "$1$2"), "$1$2")
+		text = hyphenBreak.ReplaceAllString(hyphenBreak.ReplaceAllString(text, "$1$2"), "$1$2")
 	}
 	if o.IgnoreCase {
 		text = cases.Fold().String(text)
 	}
-	fields := strings.FieldsFunc(text, blank)
+	fields := strings.FieldsFunc(text, isBlankRune)
 	var b strings.Builder
 	b.Grow(len(text))
 	var last rune
 	for i, field := range fields {
 		runes := []rune(field)
-		if i > 0 && !(unicode.Is(unspaced, last) && unicode.Is(unspaced, runes[0])) {
+		if i > 0 && !(unicode.Is(unspacedRunes, last) && unicode.Is(unspacedRunes, runes[0])) {
 			b.WriteByte(' ')
 		}
 		b.WriteString(field)
@@ -178,22 +183,22 @@ func Normalise(text string, o Options) string {
 	return b.String()
 }
 
-// blank reports white space, with the four separators of ASCII, which belong to it elsewhere too.
-func blank(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
+// isBlankRune reports white space, with the four separators of ASCII, which belong to it elsewhere too.
+func isBlankRune(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// Words splits a text in words; a character of a script written without blanks is one itself.
-func Words(text string) []string {
+// SplitWords splits a text in words; a character of a script written without blanks is one itself.
+func SplitWords(text string) []string {
 	var out []string
 	start := -1
 	for i, r := range text {
 		switch {
-		case unicode.Is(unspaced, r):
+		case unicode.Is(unspacedRunes, r):
 			if start >= 0 {
 				out = append(out, text[start:i])
 				start = -1
 			}
 			out = append(out, string(r))
-		case blank(r):
+		case isBlankRune(r):
 			if start >= 0 {
 				out = append(out, text[start:i])
 				start = -1

@@ -51,8 +51,8 @@ func TestDistanceAgreesWithThePlainTable(t *testing.T) {
 				}
 			}
 		}
-		if got, want := Distance(a, b), plainDistance(a, b); got != want {
-			t.Fatalf("Distance(%q, %q) = %d, want %d", string(a), string(b), got, want)
+		if got, want := EditDistance(a, b), plainDistance(a, b); got != want {
+			t.Fatalf("EditDistance(%q, %q) = %d, want %d", string(a), string(b), got, want)
 		}
 	}
 }
@@ -67,7 +67,8 @@ func TestCompare(t *testing.T) {
 		f1          float64
 	}{
 		{"the same", "The quick fish", "The quick fish", Options{}, 0, 0, 1},
-		{"white space and ligatures do not count", "The  quick\nbrown \ufb01sh\f", "The quick brown fish", Options{}, 0, 0, 1},
+		{"white space and ligatures do not count", "The  quick\nbrown \ufb01sh\f", "The quick brown fish", Options{}, 0, 0,
+			1},
 		{"one letter", "abcd efgh", "abed efgh", Options{}, 1. / 9, 0.5, 0.5},
 		{"order is an error of words", "one two three", "three one two", Options{}, 11. / 13, 2. / 3, 1},
 		{"both empty", "", "", Options{}, 0, 0, 1},
@@ -78,13 +79,15 @@ func TestCompare(t *testing.T) {
 		{"blanks between Han characters do not count", "\u65e5\u672c\n\u8a9e", "\u65e5 \u672c\u8a9e", Options{}, 0, 0, 1},
 		{"case counts", "A B", "a b", Options{}, 2. / 3, 1, 0},
 		{"unless it is ignored", "A B", "a b", Options{IgnoreCase: true}, 0, 0, 1},
-		{"lenient folds quotes and joins words", "\u201cinfor-\nmation\u201d", `"information"`, Options{Lenient: true}, 0, 0, 1},
+		{"lenient folds quotes and joins words", "\u201cinfor-\nmation\u201d", `"information"`, Options{Lenient: true}, 0, 0,
+			1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := Compare(tt.truth, tt.read, tt.options)
+			got := CompareTexts(tt.truth, tt.read, tt.options)
 			if !near(got.CER, tt.cer) || !near(got.WER, tt.wer) || !near(got.F1, tt.f1) {
-				t.Errorf("Compare(%q, %q) = CER %.4f WER %.4f F1 %.4f, want %.4f %.4f %.4f", tt.truth, tt.read, got.CER, got.WER, got.F1, tt.cer, tt.wer, tt.f1)
+				t.Errorf("CompareTexts(%q, %q) = CER %.4f WER %.4f F1 %.4f, want %.4f %.4f %.4f", tt.truth, tt.read, got.CER,
+					got.WER, got.F1, tt.cer, tt.wer, tt.f1)
 			}
 		})
 	}
@@ -105,8 +108,8 @@ func TestOrder(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := Order(tt.a, tt.b); !near(got, tt.want) {
-				t.Errorf("Order(%q, %q) = %v, want %v", tt.a, tt.b, got, tt.want)
+			if got := WordOrder(tt.a, tt.b); !near(got, tt.want) {
+				t.Errorf("WordOrder(%q, %q) = %v, want %v", tt.a, tt.b, got, tt.want)
 			}
 		})
 	}
@@ -137,8 +140,10 @@ func TestAgreesWithTheReferenceScript(t *testing.T) {
 	t.Parallel()
 	script := reference(t)
 	rng := rand.New(rand.NewPCG(3, 4))
-	pieces := []string{"word", "infor-\nmation", "\u201cquoted\u201d", "\ufb01ne", "\u65e5\u672c\u8a9e", "\u0e44\u0e17\u0e22", "caf\u00e9", "cafe\u0301",
-		"a\u00adb", "\u200b", "A\u00a0B", "Stra\u00dfe", "STRASSE", "x\u2013y", "12-\n 13", "\u2022", "\u0627\u0644\u0639", "\x1c", "\u3000", "\u2122", "a-\nb-\nc"}
+	pieces := []string{"word", "infor-\nmation", "\u201cquoted\u201d", "\ufb01ne", "\u65e5\u672c\u8a9e",
+		"\u0e44\u0e17\u0e22", "caf\u00e9", "cafe\u0301",
+		"a\u00adb", "\u200b", "A\u00a0B", "Stra\u00dfe", "STRASSE", "x\u2013y", "12-\n 13", "\u2022", "\u0627\u0644\u0639",
+		"\x1c", "\u3000", "\u2122", "a-\nb-\nc"}
 	text := func() string {
 		var b strings.Builder
 		for range 60 {
@@ -175,13 +180,14 @@ func TestAgreesWithTheReferenceScript(t *testing.T) {
 		if err := json.Unmarshal(out, &want); err != nil {
 			t.Fatal(err)
 		}
-		got := Compare(truth, read, o)
+		got := CompareTexts(truth, read, o)
 		for name, v := range map[string]float64{
 			"cer": got.CER, "wer": got.WER, "char_edits": float64(got.CharEdits), "truth_chars": float64(got.TruthChars),
 			"word_edits": float64(got.WordEdits), "bow_recall": got.Recall, "bow_precision": got.Precision, "bow_f1": got.F1,
 		} {
 			if math.Abs(v-want[name]) > 1e-9 {
-				t.Errorf("case %d, %+v: %s = %v, want %v as the script has it\ntruth %q\nread %q", i, o, name, v, want[name], truth, read)
+				t.Errorf("case %d, %+v: %s = %v, want %v as the script has it\ntruth %q\nread %q", i, o, name, v, want[name],
+					truth, read)
 			}
 		}
 	}
@@ -200,6 +206,6 @@ func BenchmarkCompare(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		Compare(truth, string(runes), Options{})
+		CompareTexts(truth, string(runes), Options{})
 	}
 }

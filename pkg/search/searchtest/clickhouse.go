@@ -46,8 +46,8 @@ const clickhouseUsers = `<yandex>
 	</inkstream></users>
 </yandex>`
 
-// ClickHouse is a real server, that of Debian's package clickhouse-server, over a folder of its own, that ends with the test. Its time zone is none of
-// those that hide mistakes.
+// ClickHouse is a real server, that of Debian's package clickhouse-server, over a folder of its own, that ends with
+// the test. Its time zone is none of those that hide mistakes.
 type ClickHouse struct {
 	dir       string
 	port      int
@@ -55,7 +55,8 @@ type ClickHouse struct {
 	databases atomic.Int32
 }
 
-// NewClickHouse starts a server on a free port. The test fails if the program clickhouse-server is not installed: 'make test' installs it.
+// NewClickHouse starts a server on a free port. The test fails if the program clickhouse-server is not installed:
+// 'make test' installs it.
 func NewClickHouse(t testing.TB) *ClickHouse {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "inkstream-clickhouse-*")
@@ -76,12 +77,9 @@ func NewClickHouse(t testing.TB) *ClickHouse {
 // Start starts the server again after Stop, on the same data and port.
 func (s *ClickHouse) Start(t testing.TB) {
 	t.Helper()
-	program, err := exec.LookPath("clickhouse-server")
-	if err != nil {
-		program = "/usr/sbin/clickhouse-server" // where the package puts it, which is not on every user's path
-	}
+	program := ClickHouseProgram()
 	for try := 1; ; try++ {
-		err := s.start(context.WithoutCancel(t.Context()), program)
+		err := s.startProcess(context.WithoutCancel(t.Context()), program)
 		if err == nil {
 			return
 		}
@@ -89,7 +87,7 @@ func (s *ClickHouse) Start(t testing.TB) {
 			t.Fatalf("start clickhouse-server (of the package clickhouse-server): %v", err)
 		}
 		if s.databases.Load() == 0 {
-			s.port = 0 // somebody else took it
+			s.port = 0 // another process took it
 		}
 	}
 }
@@ -104,11 +102,57 @@ func (s *ClickHouse) Stop() {
 func (s *ClickHouse) URL() string { return s.DSN(fmt.Sprintf("test%d", s.databases.Add(1))) }
 
 // DSN returns the URL of a database.
-func (s *ClickHouse) DSN(database string) string {
-	return fmt.Sprintf("clickhouse://%s:searchtest%%20'password'%%20&%%20%%22more%%22@127.0.0.1:%d/%s", clickhouseUser, s.port, database)
+func (s *ClickHouse) DSN(database string) string { return ClickHouseDSN(s.port, database) }
+
+// ClickHouseDSN returns the URL of a database of a server that has the configuration of WriteClickHouseConfig.
+func ClickHouseDSN(port int, database string) string {
+	return fmt.Sprintf("clickhouse://%s:searchtest%%20'password'%%20&%%20%%22more%%22@127.0.0.1:%d/%s", clickhouseUser,
+		port, database)
 }
 
-func (s *ClickHouse) start(ctx context.Context, program string) error {
+// ClickHouseProgram returns where the server's program is.
+func ClickHouseProgram() string {
+	program, err := exec.LookPath("clickhouse-server")
+	if err != nil {
+		return "/usr/sbin/clickhouse-server" // where the package puts it, which is not on every user's path
+	}
+	return program
+}
+
+// WriteClickHouseConfig writes the configuration of a server that keeps all it has in dir, and returns the program's
+// arguments.
+func WriteClickHouseConfig(dir string, port int) (args []string, err error) {
+	config := filepath.Join(dir, "config.xml")
+	for name, text := range map[string]string{config: fmt.Sprintf(clickhouseConfig, port, dir),
+		filepath.Join(dir, "users.xml"): clickhouseUsers} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return []string{"--config-file=" + config}, nil
+}
+
+// Inserts returns how many inserts a ClickHouse server has taken since its start, and how many rows came with them.
+func Inserts(ctx context.Context, dsn string) (queries, rows uint64, err error) {
+	options, err := clickhouse.ParseDSN(dsn)
+	if err != nil {
+		return 0, 0, err
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer conn.Close()
+	for event, n := range map[string]*uint64{"InsertQuery": &queries, "InsertedRows": &rows} {
+		// A counter that was never counted is not there.
+		if err := conn.QueryRow(ctx, "SELECT sum(value) FROM system.events WHERE event = '"+event+"'").Scan(n); err != nil {
+			return 0, 0, err
+		}
+	}
+	return queries, rows, nil
+}
+
+func (s *ClickHouse) startProcess(ctx context.Context, program string) error {
 	if s.port == 0 {
 		port, err := processtest.FreePort()
 		if err != nil {
@@ -116,12 +160,9 @@ func (s *ClickHouse) start(ctx context.Context, program string) error {
 		}
 		s.port = port
 	}
-	for name, text := range map[string]string{
-		"config.xml": fmt.Sprintf(clickhouseConfig, s.port, s.dir), "users.xml": clickhouseUsers,
-	} {
-		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
-			return err
-		}
+	args, err := WriteClickHouseConfig(s.dir, s.port)
+	if err != nil {
+		return err
 	}
 	options, err := clickhouse.ParseDSN(s.DSN("default"))
 	if err != nil {
@@ -132,8 +173,8 @@ func (s *ClickHouse) start(ctx context.Context, program string) error {
 		return err
 	}
 	defer conn.Close()
-	cmd := exec.Command(program, "--config-file="+filepath.Join(s.dir, "config.xml"))
+	cmd := exec.Command(program, args...)
 	cmd.Dir = s.dir
-	s.process, err = processtest.Start(ctx, cmd, conn.Ping)
+	s.process, err = processtest.StartProcess(ctx, cmd, conn.Ping)
 	return err
 }

@@ -11,60 +11,68 @@ import (
 	"inkstream.dev/pkg/search"
 )
 
-// day returns a time of day n of a month, to the microsecond, which is what is kept.
-func day(n int) time.Time { return time.Date(2026, 3, n, 12, 30, 15, 123456000, time.UTC) }
+// dayOfMonth returns a time of day n of a month, to the microsecond, which is what is kept.
+func dayOfMonth(n int) time.Time { return time.Date(2026, 3, n, 12, 30, 15, 123456000, time.UTC) }
 
-// library stores documents of one page each, that all have the word common.
-func library(t *testing.T, s search.Store) {
+// putLibrary stores documents of one page each, that all have the word common.
+func putLibrary(t *testing.T, s search.Store) {
 	t.Helper()
 	for i, doc := range []search.Document{
-		{Job: "a", Filename: "Rechnung Müller 2026.pdf", PageCount: 1, State: "SUCCEEDED", Labels: map[string]string{"team": "ops", "kind": "invoice"}},
-		{Job: "b", Filename: "contract_50%.pdf", PageCount: 12, State: "SUCCEEDED", Labels: map[string]string{"team": "legal"}},
+		{Job: "a", Filename: "Rechnung Müller 2026.pdf", PageCount: 1, State: "SUCCEEDED",
+			Labels: map[string]string{"team": "ops", "kind": "invoice"}},
+		{Job: "b", Filename: "contract_50%.pdf", PageCount: 12, State: "SUCCEEDED",
+			Labels: map[string]string{"team": "legal"}},
 		{Job: "c", Filename: "scan.pdf", PageCount: 300, State: "FAILED"},
-		{Job: "d", Filename: "RECHNUNG.PDF", PageCount: 2, State: "RUNNING", Labels: map[string]string{"team": "ops", "it's": `"q" \ 'x'`}},
+		{Job: "d", Filename: "RECHNUNG.PDF", PageCount: 2, State: "RUNNING",
+			Labels: map[string]string{"team": "ops", "it's": `"q" \ 'x'`}},
 	} {
-		doc.Tenant, doc.CreateTime = tenant, day(i+1)
-		must(t, s.PutDocument(t.Context(), doc))
-		must(t, s.PutPages(t.Context(), []search.Page{
-			{Tenant: tenant, Job: doc.Job, Run: 1, Number: 1, Language: []string{"de", "en"}[i%2], Text: "common words of " + doc.Job},
+		doc.Tenant, doc.CreateTime = tenant, dayOfMonth(i+1)
+		requireNoError(t, s.PutDocument(t.Context(), doc))
+		requireNoError(t, s.PutPages(t.Context(), []search.Page{
+			{Tenant: tenant, Job: doc.Job, Run: 1, Number: 1, Language: []string{"de", "en"}[i%2],
+				Text: "common words of " + doc.Job},
 		}))
 	}
-	must(t, s.PutDocument(t.Context(), search.Document{Tenant: "other", Job: "x", Filename: "Rechnung.pdf", PageCount: 1, CreateTime: day(1), State: "SUCCEEDED"}))
-	put(t, s, "loose", 1, "common, but of no document")
+	requireNoError(t, s.PutDocument(t.Context(),
+		search.Document{Tenant: "other", Job: "x", Filename: "Rechnung.pdf", PageCount: 1, CreateTime: dayOfMonth(1),
+			State: "SUCCEEDED"}))
+	putPage(t, s, "loose", 1, "common, but of no document")
 }
 
-// filters are what each finds among the library's documents.
-var filters = map[string]struct {
+// filterCases are what each finds among the library's documents.
+var filterCases = map[string]struct {
 	filter search.Filter
 	jobs   string
 }{
-	"a part of the file name":        {search.Filter{Filename: "rechnung"}, "a d"},
-	"with accents":                   {search.Filter{Filename: "MULLER"}, "a"},
-	"with what means something":      {search.Filter{Filename: "50%."}, "b"},
-	"with a lone wildcard":           {search.Filter{Filename: "_50"}, "b"},
-	"with a quotation mark":          {search.Filter{Filename: "'"}, ""},
-	"a label":                        {search.Filter{Labels: map[string]string{"team": "ops"}}, "a d"},
-	"two labels":                     {search.Filter{Labels: map[string]string{"team": "ops", "kind": "invoice"}}, "a"},
-	"a label with another's value":   {search.Filter{Labels: map[string]string{"kind": "ops"}}, ""},
-	"a label with quotation marks":   {search.Filter{Labels: map[string]string{"it's": `"q" \ 'x'`}}, "d"},
-	"a label with any value":         {search.Filter{LabelNames: []string{"kind"}}, "a"},
-	"a label with any, and another":  {search.Filter{LabelNames: []string{"it's"}, Labels: map[string]string{"team": "ops"}}, "d"},
-	"a label that is only a value":   {search.Filter{LabelNames: []string{"ops"}}, ""},
-	"from a time":                    {search.Filter{From: day(3)}, "c d"},
-	"before a time":                  {search.Filter{Before: day(3)}, "a b"},
-	"a range":                        {search.Filter{From: day(2), Before: day(4)}, "b c"},
-	"at least so many pages":         {search.Filter{MinPages: 12}, "b c"},
-	"at most so many pages":          {search.Filter{MaxPages: 2}, "a d"},
-	"so many pages":                  {search.Filter{MinPages: 2, MaxPages: 12}, "b d"},
-	"all of it":                      {search.Filter{Filename: "rech", Labels: map[string]string{"team": "ops"}, From: day(1), Before: day(9), MinPages: 2}, "d"},
+	"a part of the file name":      {search.Filter{Filename: "rechnung"}, "a d"},
+	"with accents":                 {search.Filter{Filename: "MULLER"}, "a"},
+	"with what means something":    {search.Filter{Filename: "50%."}, "b"},
+	"with a lone wildcard":         {search.Filter{Filename: "_50"}, "b"},
+	"with a quotation mark":        {search.Filter{Filename: "'"}, ""},
+	"a label":                      {search.Filter{Labels: map[string]string{"team": "ops"}}, "a d"},
+	"two labels":                   {search.Filter{Labels: map[string]string{"team": "ops", "kind": "invoice"}}, "a"},
+	"a label with another's value": {search.Filter{Labels: map[string]string{"kind": "ops"}}, ""},
+	"a label with quotation marks": {search.Filter{Labels: map[string]string{"it's": `"q" \ 'x'`}}, "d"},
+	"a label with any value":       {search.Filter{LabelNames: []string{"kind"}}, "a"},
+	"a label with any, and another": {search.Filter{LabelNames: []string{"it's"},
+		Labels: map[string]string{"team": "ops"}}, "d"},
+	"a label that is only a value": {search.Filter{LabelNames: []string{"ops"}}, ""},
+	"from a time":                  {search.Filter{From: dayOfMonth(3)}, "c d"},
+	"before a time":                {search.Filter{Before: dayOfMonth(3)}, "a b"},
+	"a range":                      {search.Filter{From: dayOfMonth(2), Before: dayOfMonth(4)}, "b c"},
+	"at least so many pages":       {search.Filter{MinPages: 12}, "b c"},
+	"at most so many pages":        {search.Filter{MaxPages: 2}, "a d"},
+	"so many pages":                {search.Filter{MinPages: 2, MaxPages: 12}, "b d"},
+	"all of it": {search.Filter{Filename: "rech", Labels: map[string]string{"team": "ops"},
+		From: dayOfMonth(1), Before: dayOfMonth(9), MinPages: 2}, "d"},
 	"nothing that is":                {search.Filter{Filename: "unicorn"}, ""},
 	"a file name with a NUL, and \\": {search.Filter{Filename: "a\x00b\\"}, ""},
 }
 
 func testFilters(t *testing.T, open Open) {
 	s := open(t)
-	library(t, s)
-	for name, tt := range filters {
+	putLibrary(t, s)
+	for name, tt := range filterCases {
 		result, err := s.Search(t.Context(), search.Query{Tenant: tenant, Text: "common", Filter: tt.filter})
 		if err != nil {
 			t.Errorf("%s: got %v, want no error", name, err)
@@ -81,7 +89,7 @@ func testFilters(t *testing.T, open Open) {
 	}
 	for language, want := range map[string]int{"de": 2, "en": 3, "fr": 0, "": 5} {
 		result, err := s.Search(t.Context(), search.Query{Tenant: tenant, Text: "common words", Language: language})
-		must(t, err)
+		requireNoError(t, err)
 		if language == "" || language == "en" {
 			want-- // the loose page has no "words"
 		}
@@ -90,7 +98,8 @@ func testFilters(t *testing.T, open Open) {
 		}
 	}
 	for name, bad := range map[string]search.Filter{
-		"pages below 0": {MinPages: -1}, "fewer at most than at least": {MinPages: 3, MaxPages: 2}, "an empty range": {From: day(2), Before: day(2)},
+		"pages below 0": {MinPages: -1}, "fewer at most than at least": {MinPages: 3, MaxPages: 2},
+		"an empty range": {From: dayOfMonth(2), Before: dayOfMonth(2)},
 	} {
 		_, searchErr := s.Search(t.Context(), search.Query{Tenant: tenant, Text: "common", Filter: bad})
 		_, listErr := s.ListJobs(t.Context(), search.JobQuery{Tenant: tenant, Filter: bad})
@@ -100,13 +109,13 @@ func testFilters(t *testing.T, open Open) {
 	}
 }
 
-// list returns the jobs of a list, all of its pages.
-func list(t *testing.T, s search.Store, q search.JobQuery) string {
+// listAllJobs returns the jobs of a list, all of its pages.
+func listAllJobs(t *testing.T, s search.Store, q search.JobQuery) string {
 	t.Helper()
 	var got []string
 	for {
 		page, err := s.ListJobs(t.Context(), q)
-		must(t, err)
+		requireNoError(t, err)
 		for _, d := range page.Jobs {
 			got = append(got, d.Job)
 		}
@@ -118,47 +127,48 @@ func list(t *testing.T, s search.Store, q search.JobQuery) string {
 
 func testListJobs(t *testing.T, open Open) {
 	s := open(t)
-	if got := list(t, s, search.JobQuery{Tenant: tenant}); got != "" {
+	if got := listAllJobs(t, s, search.JobQuery{Tenant: tenant}); got != "" {
 		t.Errorf("an empty index: got %q, want nothing", got)
 	}
-	library(t, s)
-	for name, tt := range filters {
-		if got := list(t, s, search.JobQuery{Tenant: tenant, Filter: tt.filter, OldestFirst: true}); got != tt.jobs {
+	putLibrary(t, s)
+	for name, tt := range filterCases {
+		if got := listAllJobs(t, s, search.JobQuery{Tenant: tenant, Filter: tt.filter, OldestFirst: true}); got != tt.jobs {
 			t.Errorf("list with %s: got %q, want %q", name, got, tt.jobs)
 		}
 	}
 	for _, limit := range []int{1, 2, 3, 4, 5} {
-		if got := list(t, s, search.JobQuery{Tenant: tenant, Limit: limit}); got != "d c b a" {
+		if got := listAllJobs(t, s, search.JobQuery{Tenant: tenant, Limit: limit}); got != "d c b a" {
 			t.Errorf("newest first, %d at a time: got %q, want d c b a", limit, got)
 		}
 	}
-	if got := list(t, s, search.JobQuery{Tenant: tenant, States: []string{"FAILED", "RUNNING"}}); got != "d c" {
+	if got := listAllJobs(t, s, search.JobQuery{Tenant: tenant, States: []string{"FAILED", "RUNNING"}}); got != "d c" {
 		t.Errorf("by states: got %q, want d c", got)
 	}
-	if got := list(t, s, search.JobQuery{Tenant: "other"}); got != "x" {
+	if got := listAllJobs(t, s, search.JobQuery{Tenant: "other"}); got != "x" {
 		t.Errorf("another tenant: got %q, want x", got)
 	}
 	page, err := s.ListJobs(t.Context(), search.JobQuery{Tenant: tenant, Filter: search.Filter{Filename: "müller"}})
-	must(t, err)
+	requireNoError(t, err)
 	if len(page.Jobs) != 1 {
 		t.Fatalf("jobs: got %d, want 1", len(page.Jobs))
 	}
 	got := page.Jobs[0]
-	if got.Tenant != tenant || got.Filename != "Rechnung Müller 2026.pdf" || !got.CreateTime.Equal(day(1)) || !got.EndTime.IsZero() ||
+	if got.Tenant != tenant || got.Filename != "Rechnung Müller 2026.pdf" || !got.CreateTime.Equal(dayOfMonth(1)) ||
+		!got.EndTime.IsZero() ||
 		got.State != "SUCCEEDED" || got.PageCount != 1 || len(got.Labels) != 2 || got.Labels["team"] != "ops" {
 		t.Errorf("document: got %+v, want it as it was put", got)
 	}
 	// A job that changes takes its new place in the answers, and none twice.
-	got.State, got.EndTime, got.Labels = "PARTIAL", day(5), nil
-	must(t, s.PutDocument(t.Context(), got))
-	if got := list(t, s, search.JobQuery{Tenant: tenant, States: []string{"SUCCEEDED"}}); got != "b" {
+	got.State, got.EndTime, got.Labels = "PARTIAL", dayOfMonth(5), nil
+	requireNoError(t, s.PutDocument(t.Context(), got))
+	if got := listAllJobs(t, s, search.JobQuery{Tenant: tenant, States: []string{"SUCCEEDED"}}); got != "b" {
 		t.Errorf("by its earlier state: got %q, want b", got)
 	}
-	if got := list(t, s, search.JobQuery{Tenant: tenant, States: []string{"PARTIAL"}}); got != "a" {
+	if got := listAllJobs(t, s, search.JobQuery{Tenant: tenant, States: []string{"PARTIAL"}}); got != "a" {
 		t.Errorf("by its state: got %q, want a", got)
 	}
-	must(t, s.DeleteJob(t.Context(), tenant, "a"))
-	if got := list(t, s, search.JobQuery{Tenant: tenant}); got != "d c b" {
+	requireNoError(t, s.DeleteJob(t.Context(), tenant, "a"))
+	if got := listAllJobs(t, s, search.JobQuery{Tenant: tenant}); got != "d c b" {
 		t.Errorf("after DeleteJob: got %q, want d c b", got)
 	}
 }
@@ -166,18 +176,19 @@ func testListJobs(t *testing.T, open Open) {
 func testListCursors(t *testing.T, open Open) {
 	s := open(t)
 	at := func(job string, n int) {
-		must(t, s.PutDocument(t.Context(), search.Document{Tenant: tenant, Job: job, CreateTime: day(n), State: "SUCCEEDED"}))
+		requireNoError(t, s.PutDocument(t.Context(),
+			search.Document{Tenant: tenant, Job: job, CreateTime: dayOfMonth(n), State: "SUCCEEDED"}))
 	}
 	for i := range 9 { // three at a time
 		at(fmt.Sprint("job", i), 1+i/3)
 	}
 	query := search.JobQuery{Tenant: tenant, Limit: 4}
 	first, err := s.ListJobs(t.Context(), query)
-	must(t, err)
+	requireNoError(t, err)
 	at("new", 9) // comes before what was listed: neither it nor anything twice
-	must(t, s.DeleteJob(t.Context(), tenant, first.Jobs[3].Job))
+	requireNoError(t, s.DeleteJob(t.Context(), tenant, first.Jobs[3].Job))
 	query.Cursor = first.NextCursor
-	if got := list(t, s, query); got != "job4 job3 job2 job1 job0" {
+	if got := listAllJobs(t, s, query); got != "job4 job3 job2 job1 job0" {
 		t.Errorf("after the cursor: got %q, want job4 to job0", got)
 	}
 	for name, bad := range map[string]search.JobQuery{
@@ -197,20 +208,22 @@ func testListCursors(t *testing.T, open Open) {
 
 func testInflections(t *testing.T, open Open) {
 	s := open(t)
-	put(t, s, "a", 1, "The invoices were planned and billed by several companies")
-	put(t, s, "b", 1, "One invoice, the company plans its billing")
+	putPage(t, s, "a", 1, "The invoices were planned and billed by several companies")
+	putPage(t, s, "b", 1, "One invoice, the company plans its billing")
 	for query, pages := range map[string][]string{
-		"invoice": {"a/1", "b/1"}, "invoices": {"a/1", "b/1"}, "Company": {"a/1", "b/1"}, "billing": {"a/1", "b/1"}, "bill": {"a/1", "b/1"},
-		`"invoice"`: {"b/1"}, `"invoices"`: {"a/1"}, "invoice companies": {"a/1", "b/1"}, "companies -billed": nil, `companies -"billed"`: {"b/1"},
-		"plans": {"a/1", "b/1"}, "invoic*": {"a/1", "b/1"}, "billi*": {"b/1"}, "sever": nil, "on": nil,
+		"invoice": {"a/1", "b/1"}, "invoices": {"a/1", "b/1"}, "Company": {"a/1", "b/1"}, "billing": {"a/1", "b/1"},
+		"bill":      {"a/1", "b/1"},
+		`"invoice"`: {"b/1"}, `"invoices"`: {"a/1"}, "invoice companies": {"a/1", "b/1"}, "companies -billed": nil,
+		`companies -"billed"`: {"b/1"},
+		"plans":               {"a/1", "b/1"}, "invoic*": {"a/1", "b/1"}, "billi*": {"b/1"}, "sever": nil, "on": nil,
 	} {
-		want(t, s, query, pages...)
+		requireHits(t, s, query, pages...)
 	}
 	m, err := search.NewMatcher(`company -unicorn "its billing"`)
-	must(t, err)
+	requireNoError(t, err)
 	words := strings.Fields("One invoice, the company plans its billing")
 	var got []string
-	for _, match := range m.Find(words) {
+	for _, match := range m.FindMatches(words) {
 		got = append(got, words[match.Word][match.Span.Start:match.Span.End])
 	}
 	if !slices.Equal(got, []string{"company", "its", "billing"}) {

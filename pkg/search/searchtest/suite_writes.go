@@ -12,47 +12,47 @@ import (
 
 func testReplace(t *testing.T, open Open) {
 	s := open(t)
-	put(t, s, "a", 1, "first text stays away")
-	put(t, s, "a", 2, "second page")
+	putPage(t, s, "a", 1, "first text stays away")
+	putPage(t, s, "a", 2, "second page")
 	for range 3 { // the same again, as after a redelivered message
-		put(t, s, "a", 1, "other text instead")
-		want(t, s, "text", "a/1")
-		want(t, s, "instead", "a/1")
-		want(t, s, "away")
-		want(t, s, `"first text"`)
+		putPage(t, s, "a", 1, "other text instead")
+		requireHits(t, s, "text", "a/1")
+		requireHits(t, s, "instead", "a/1")
+		requireHits(t, s, "away")
+		requireHits(t, s, `"first text"`)
 	}
-	must(t, s.PutPages(t.Context(), []search.Page{
+	requireNoError(t, s.PutPages(t.Context(), []search.Page{
 		{Tenant: tenant, Job: "a", Run: 1, Number: 2, Text: "earlier in the chunk"},
 		{Tenant: tenant, Job: "a", Run: 1, Number: 1, Text: "third text"},
 		{Tenant: tenant, Job: "a", Run: 1, Number: 2, Text: "later in the chunk"},
 	}))
-	want(t, s, "instead")
-	want(t, s, "earlier")
-	want(t, s, "second")
-	want(t, s, "third", "a/1")
-	want(t, s, "later", "a/2")
-	put(t, s, "a", 1, "")
-	want(t, s, "third")
-	put(t, s, "a", 1, "back again")
-	want(t, s, "again", "a/1")
+	requireHits(t, s, "instead")
+	requireHits(t, s, "earlier")
+	requireHits(t, s, "second")
+	requireHits(t, s, "third", "a/1")
+	requireHits(t, s, "later", "a/2")
+	putPage(t, s, "a", 1, "")
+	requireHits(t, s, "third")
+	putPage(t, s, "a", 1, "back again")
+	requireHits(t, s, "again", "a/1")
 }
 
-func testRuns(t *testing.T, open Open) {
+func testLaterRuns(t *testing.T, open Open) {
 	s := open(t)
 	page := func(run int, text string) []search.Page {
 		return []search.Page{{Tenant: tenant, Job: "a", Run: run, Number: 1, Text: text}}
 	}
-	must(t, s.PutPages(t.Context(), page(2, "second run")))
-	must(t, s.PutPages(t.Context(), page(1, "first run, late")))
-	want(t, s, "run", "a/1")
-	want(t, s, "late")
-	must(t, s.PutPages(t.Context(), page(3, "second run")))
-	must(t, s.PutPages(t.Context(), page(3, "third run")))
-	want(t, s, "third", "a/1")
-	want(t, s, "second")
+	requireNoError(t, s.PutPages(t.Context(), page(2, "second run")))
+	requireNoError(t, s.PutPages(t.Context(), page(1, "first run, late")))
+	requireHits(t, s, "run", "a/1")
+	requireHits(t, s, "late")
+	requireNoError(t, s.PutPages(t.Context(), page(3, "second run")))
+	requireNoError(t, s.PutPages(t.Context(), page(3, "third run")))
+	requireHits(t, s, "third", "a/1")
+	requireHits(t, s, "second")
 }
 
-func testWhole(t *testing.T, open Open) {
+func testAtomicPuts(t *testing.T, open Open) {
 	s := open(t)
 	err := s.PutPages(t.Context(), []search.Page{
 		{Tenant: tenant, Job: "a", Run: 1, Number: 1, Text: "good"},
@@ -61,41 +61,44 @@ func testWhole(t *testing.T, open Open) {
 	if fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("PutPages with page 0: got %v, want INVALID_ARGUMENT", err)
 	}
-	want(t, s, "good")
-	must(t, s.PutPages(t.Context(), nil))
+	requireHits(t, s, "good")
+	requireNoError(t, s.PutPages(t.Context(), nil))
 	// Pages of several jobs and tenants in one call, in no order.
 	var pages []search.Page
 	for i := range 12 {
 		tenants := []string{tenant, "other"}
-		pages = append(pages, search.Page{Tenant: tenants[i%2], Job: fmt.Sprint("job", i%3), Run: 1, Number: 12 - i, Text: "mixed"})
+		pages = append(pages, search.Page{Tenant: tenants[i%2], Job: fmt.Sprint("job", i%3), Run: 1, Number: 12 - i,
+			Text: "mixed"})
 	}
-	must(t, s.PutPages(t.Context(), pages))
-	want(t, s, "mixed", "job0/12", "job2/10", "job1/8", "job0/6", "job2/4", "job1/2")
+	requireNoError(t, s.PutPages(t.Context(), pages))
+	requireHits(t, s, "mixed", "job0/12", "job2/10", "job1/8", "job0/6", "job2/4", "job1/2")
 }
 
-func testTenants(t *testing.T, open Open) {
+func testTenantIsolation(t *testing.T, open Open) {
 	s := open(t)
 	tenants := []string{"acme", "ACME", "acme2", `ac"me`, "ac'me; DROP TABLE tenants", "ac%", "ацме", "acme "}
 	for i, name := range tenants {
 		page := search.Page{Tenant: name, Job: "same", Run: 1, Number: 1, Text: fmt.Sprintf("shared secret%d", i)}
-		must(t, s.PutPages(t.Context(), []search.Page{page}))
-		must(t, s.PutDocument(t.Context(), search.Document{Tenant: name, Job: "same", Filename: fmt.Sprintf("%d.pdf", i)}))
+		requireNoError(t, s.PutPages(t.Context(), []search.Page{page}))
+		requireNoError(t, s.PutDocument(t.Context(),
+			search.Document{Tenant: name, Job: "same", Filename: fmt.Sprintf("%d.pdf", i)}))
 	}
 	search1 := func(name, text string) []search.Hit {
 		result, err := s.Search(t.Context(), search.Query{Tenant: name, Text: text})
-		must(t, err)
+		requireNoError(t, err)
 		return result.Hits
 	}
 	for i, name := range tenants {
 		hits := search1(name, "shared")
-		if len(hits) != 1 || hits[0].Filename != fmt.Sprintf("%d.pdf", i) || !strings.Contains(hits[0].Snippet.Text, fmt.Sprint("secret", i)) {
+		if len(hits) != 1 || hits[0].Filename != fmt.Sprintf("%d.pdf", i) ||
+			!strings.Contains(hits[0].Snippet.Text, fmt.Sprint("secret", i)) {
 			t.Errorf("tenant %q: got %+v, want its own page alone", name, hits)
 		}
 		if hits := search1(name, fmt.Sprintf("secret%d", (i+1)%len(tenants))); len(hits) != 0 {
 			t.Errorf("tenant %q looks for another's word: got %d hits, want 0", name, len(hits))
 		}
 	}
-	must(t, s.DeleteJob(t.Context(), "ACME", "same"))
+	requireNoError(t, s.DeleteJob(t.Context(), "ACME", "same"))
 	for i, name := range tenants {
 		if got, want := len(search1(name, "shared")), min(1, abs(i-1)); got != want {
 			t.Errorf("tenant %q after ACME deleted its job: got %d hits, want %d", name, got, want)
@@ -113,12 +116,12 @@ func abs(n int) int { return max(n, -n) }
 
 func testTenantScores(t *testing.T, open Open) {
 	s := open(t)
-	put(t, s, "a", 1, "tax report")
-	put(t, s, "a", 2, "some other words")
-	put(t, s, "a", 3, "more of them")
+	putPage(t, s, "a", 1, "tax report")
+	putPage(t, s, "a", 2, "some other words")
+	putPage(t, s, "a", 3, "more of them")
 	score := func() float64 {
 		result, err := s.Search(t.Context(), search.Query{Tenant: tenant, Text: "tax"})
-		must(t, err)
+		requireNoError(t, err)
 		if len(result.Hits) != 1 {
 			t.Fatalf("hits: got %d, want 1", len(result.Hits))
 		}
@@ -127,7 +130,7 @@ func testTenantScores(t *testing.T, open Open) {
 	before := score()
 	for i := range 20 {
 		page := search.Page{Tenant: "other", Job: "b", Run: 1, Number: i + 1, Text: strings.Repeat("tax ", i+1)}
-		must(t, s.PutPages(t.Context(), []search.Page{page}))
+		requireNoError(t, s.PutPages(t.Context(), []search.Page{page}))
 	}
 	if after := score(); math.Abs(after-before) > 1e-12 {
 		t.Errorf("score after another tenant stored pages: got %v, want %v as before", after, before)
@@ -136,24 +139,25 @@ func testTenantScores(t *testing.T, open Open) {
 
 func testDelete(t *testing.T, open Open) {
 	s := open(t)
-	must(t, s.DeleteJob(t.Context(), tenant, "never"))
+	requireNoError(t, s.DeleteJob(t.Context(), tenant, "never"))
 	var pages []search.Page
 	for i := range 150 { // more than goes at once
-		pages = append(pages, search.Page{Tenant: tenant, Job: "gone", Run: 1, Number: i + 1, Text: fmt.Sprint("word number ", i)})
+		pages = append(pages, search.Page{Tenant: tenant, Job: "gone", Run: 1, Number: i + 1,
+			Text: fmt.Sprint("word number ", i)})
 	}
-	must(t, s.PutPages(t.Context(), pages))
-	must(t, s.PutDocument(t.Context(), search.Document{Tenant: tenant, Job: "gone", Filename: "gone.pdf"}))
-	put(t, s, "kept", 1, "word number 7")
+	requireNoError(t, s.PutPages(t.Context(), pages))
+	requireNoError(t, s.PutDocument(t.Context(), search.Document{Tenant: tenant, Job: "gone", Filename: "gone.pdf"}))
+	putPage(t, s, "kept", 1, "word number 7")
 	for range 2 {
-		must(t, s.DeleteJob(t.Context(), tenant, "gone"))
-		want(t, s, "word", "kept/1")
-		want(t, s, "wor*", "kept/1")
-		want(t, s, `"number 7"`, "kept/1")
+		requireNoError(t, s.DeleteJob(t.Context(), tenant, "gone"))
+		requireHits(t, s, "word", "kept/1")
+		requireHits(t, s, "wor*", "kept/1")
+		requireHits(t, s, `"number 7"`, "kept/1")
 	}
-	put(t, s, "gone", 1, "word that came back")
-	want(t, s, "word", "kept/1", "gone/1")
+	putPage(t, s, "gone", 1, "word that came back")
+	requireHits(t, s, "word", "kept/1", "gone/1")
 	result, err := s.Search(t.Context(), search.Query{Tenant: tenant, Text: "back"})
-	must(t, err)
+	requireNoError(t, err)
 	if result.Hits[0].Filename != "" {
 		t.Errorf("file name after DeleteJob: got %q, want none", result.Hits[0].Filename)
 	}
@@ -166,7 +170,7 @@ func testDelete(t *testing.T, open Open) {
 
 func testBadQueries(t *testing.T, open Open) {
 	s := open(t)
-	put(t, s, "a", 1, "some words")
+	putPage(t, s, "a", 1, "some words")
 	for name, query := range map[string]search.Query{
 		"empty":               {Text: ""},
 		"blank":               {Text: " \n\t "},
@@ -184,29 +188,36 @@ func testBadQueries(t *testing.T, open Open) {
 		if fault.CodeOf(err) != fault.InvalidArgument || fault.KindOf(err) != fault.Permanent {
 			t.Errorf("%s: got %v, want a permanent INVALID_ARGUMENT", name, err)
 		}
-		if query.Text != "" && len(query.Text) < 100 && len(query.Text) > 3 && strings.Contains(fault.MessageOf(err), query.Text) {
-			t.Errorf("%s: the message %q repeats the query", name, fault.MessageOf(err))
+		if query.Text != "" && len(query.Text) < 100 && len(query.Text) > 3 &&
+			strings.Contains(fault.UserMessageOf(err), query.Text) {
+			t.Errorf("%s: the message %q repeats the query", name, fault.UserMessageOf(err))
 		}
 	}
 }
 
-// hostile are strings that mean something to somebody.
-var hostile = []string{
-	`'; DROP TABLE pages_1; --`, `" OR 1=1 --`, `words MATCH 'x'`, `text : foo`, `text:foo`, `{text} : foo`, `- text : foo`, `^foo`, `foo^`,
-	`foo + bar`, `NEAR(foo bar, 2)`, `NEAR("foo" "bar")`, `foo AND`, `AND OR NOT`, `NOT NOT foo`, `(foo`, `foo)`, `((((((((((`, `foo OR (`,
-	`"foo""bar"`, `"foo" "bar"`, `""foo""`, `"""foo"""`, `foo*bar*`, `*foo`, `**foo**`, `foo * *`, `"foo" *`, `-*foo`, `--foo*`, `-"-foo"`,
-	`foo\`, `\"foo\"`, `%foo%`, `f_o`, `?1`, `:foo`, `@foo`, `$foo`, `{foo`, `[foo]`, `foo;`, `foo,bar`, `foo|bar`, `foo&bar`, `<foo>`,
-	"foo\x00bar", "\x00", "foo\x01\x02", "\xff\xfefoo", "foo\xc3", "\xed\xa0\x80", "\u202efoo", "\ufefffoo", "foo\u00a0bar",
+// hostileStrings are strings with a special meaning in SQL, in a query's syntax, in Unicode or in another language.
+var hostileStrings = []string{
+	`'; DROP TABLE pages_1; --`, `" OR 1=1 --`, `words MATCH 'x'`, `text : foo`, `text:foo`, `{text} : foo`,
+	`- text : foo`, `^foo`, `foo^`,
+	`foo + bar`, `NEAR(foo bar, 2)`, `NEAR("foo" "bar")`, `foo AND`, `AND OR NOT`, `NOT NOT foo`, `(foo`, `foo)`,
+	`((((((((((`, `foo OR (`,
+	`"foo""bar"`, `"foo" "bar"`, `""foo""`, `"""foo"""`, `foo*bar*`, `*foo`, `**foo**`, `foo * *`, `"foo" *`, `-*foo`,
+	`--foo*`, `-"-foo"`,
+	`foo\`, `\"foo\"`, `%foo%`, `f_o`, `?1`, `:foo`, `@foo`, `$foo`, `{foo`, `[foo]`, `foo;`, `foo,bar`, `foo|bar`,
+	`foo&bar`, `<foo>`,
+	"foo\x00bar", "\x00", "foo\x01\x02", "\xff\xfefoo", "foo\xc3", "\xed\xa0\x80", "\u202efoo", "\ufefffoo",
+	"foo\u00a0bar",
 	"\u0301", "a\u0301\u0301\u0301",
 	"😀", "foo😀bar", "\U0001E900\U0001E901", "\U0010FFFD", "ꟹ𐐷", "𞤀*", "ﷺ", "İstanbul", "ǅ", "ß*",
 	"²³", "½", "Ⅷ", "々", "ー", "\u200d", "\u0600foo",
-	"_", "__proto__", "-", "--", "-0", "1e309", "0x41", "rank", "rowid", "NULL", "words_1", "-- comment", "/* foo */", "foo/*", "🏳️‍🌈*",
+	"_", "__proto__", "-", "--", "-0", "1e309", "0x41", "rank", "rowid", "NULL", "words_1", "-- comment", "/* foo */",
+	"foo/*", "🏳️‍🌈*",
 }
 
 func testHostileQueries(t *testing.T, open Open) {
 	s := open(t)
-	put(t, s, "a", 1, "foo bar words and text")
-	for _, h := range hostile {
+	putPage(t, s, "a", 1, "foo bar words and text")
+	for _, h := range hostileStrings {
 		for _, text := range []string{h, "foo " + h + " -" + h, h + "* foo", "foo \"" + h + "\"*"} {
 			_, err := s.Search(t.Context(), search.Query{Tenant: tenant, Text: text, Job: h})
 			if err != nil && fault.CodeOf(err) != fault.InvalidArgument {
@@ -214,40 +225,41 @@ func testHostileQueries(t *testing.T, open Open) {
 			}
 		}
 	}
-	want(t, s, "foo", "a/1")
+	requireHits(t, s, "foo", "a/1")
 }
 
-// jobOf names a job in a hostile way.
-func jobOf(i int, text string) string { return fmt.Sprint(text[:min(len(text), 20)], i) }
+// hostileJobName names a job in a hostile way.
+func hostileJobName(i int, text string) string { return fmt.Sprint(text[:min(len(text), 20)], i) }
 
 func testHostileTexts(t *testing.T, open Open) {
 	s := open(t)
-	texts := append([]string{"", " ", strings.Repeat("\x00", 5000), strings.Repeat("x", 50_000), strings.Repeat("y ", 20_000)}, hostile...)
+	texts := append([]string{"", " ", strings.Repeat("\x00", 5000), strings.Repeat("x", 50_000),
+		strings.Repeat("y ", 20_000)}, hostileStrings...)
 	for round := range 2 { // the second round deletes what the first stored
 		var pages []search.Page
 		for i, text := range texts {
-			job := jobOf(i, text)
+			job := hostileJobName(i, text)
 			text += fmt.Sprintf(" needle%d round%d", i, round)
 			pages = append(pages, search.Page{Tenant: tenant, Job: job, Run: 1, Number: i + 1, Text: text})
 		}
-		must(t, s.PutPages(t.Context(), pages))
+		requireNoError(t, s.PutPages(t.Context(), pages))
 		for i, text := range texts {
 			result, err := s.Search(t.Context(), search.Query{Tenant: tenant, Text: fmt.Sprintf("needle%d round%d", i, round)})
-			must(t, err)
+			requireNoError(t, err)
 			if len(result.Hits) != 1 || result.Hits[0].Page != i+1 {
 				t.Errorf("text %.20q: got %d hits, want its page", text, len(result.Hits))
 				continue
 			}
-			if got := marked(result.Hits[0]); len(got) == 0 || !strings.HasPrefix(got[0], "needle") {
+			if got := highlightedTexts(result.Hits[0]); len(got) == 0 || !strings.HasPrefix(got[0], "needle") {
 				t.Errorf("text %.20q: highlights %q, want the needle", text, got)
 			}
 		}
 	}
-	want(t, s, "round0")
+	requireHits(t, s, "round0")
 	for i, text := range texts {
-		must(t, s.DeleteJob(t.Context(), tenant, jobOf(i, text)))
+		requireNoError(t, s.DeleteJob(t.Context(), tenant, hostileJobName(i, text)))
 	}
-	want(t, s, "needle*")
+	requireHits(t, s, "needle*")
 }
 
 func testBadPages(t *testing.T, open Open) {
@@ -273,10 +285,11 @@ func testLimits(t *testing.T, open Open) {
 	for i := range search.MaxLimit + 10 {
 		pages = append(pages, search.Page{Tenant: tenant, Job: "a", Run: 1, Number: i + 1, Text: "same on every page"})
 	}
-	must(t, s.PutPages(t.Context(), pages))
-	for limit, hits := range map[int]int{0: search.DefaultLimit, 1: 1, 99: 99, search.MaxLimit: search.MaxLimit, 1 << 40: search.MaxLimit} {
+	requireNoError(t, s.PutPages(t.Context(), pages))
+	for limit, hits := range map[int]int{0: search.DefaultLimit, 1: 1, 99: 99, search.MaxLimit: search.MaxLimit,
+		1 << 40: search.MaxLimit} {
 		result, err := s.Search(t.Context(), search.Query{Tenant: tenant, Text: "same", Limit: limit})
-		must(t, err)
+		requireNoError(t, err)
 		if len(result.Hits) != hits || result.NextCursor == "" {
 			t.Errorf("limit %d: got %d hits and cursor %q, want %d and one", limit, len(result.Hits), result.NextCursor, hits)
 		}

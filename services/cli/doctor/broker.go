@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// minNATS is the oldest server that has all that is used: deleting marks with a time of their own, and syncing a cluster's writes together.
+	// minNATS is the oldest server that has all that is used: deleting marks with a time of their own, and syncing a
+	// cluster's writes together.
 	minNATSMajor, minNATSMinor = 2, 12
 	// maxAnswer bounds what is read of an answer.
 	maxAnswer = 4 << 20
@@ -28,31 +29,33 @@ const (
 	standaloneNATS = "nats://127.0.0.1:4222"
 )
 
-// nats looks at the broker: that it answers, its version, what it keeps, and whether what it acknowledges is on disk.
-func (e *examination) nats(ctx context.Context) {
+// checkNATS looks at the broker: that it answers, its version, what it keeps, and whether what it acknowledges is on
+// disk.
+func (e *checker) checkNATS(ctx context.Context) {
 	const name = "nats"
 	where := e.cfg.NATS
 	if where == "" {
 		if !e.running {
-			e.skip(name, "the server that would run it is down, and no other is named with --nats; starting one here would get into its way")
+			e.addSkipped(name,
+				"the server that would run it is down, and no other is named with --nats; starting one here would get into its way")
 			return
 		}
 		where = standaloneNATS
 	}
 	credentials, err := e.cfg.Credentials.Options()
 	if err != nil {
-		e.fail(name, "check --nats.nkey and --nats.creds", "%v", err)
+		e.addFailure(name, "check --nats.nkey and --nats.creds", "%v", err)
 		return
 	}
 	b, err := bus.Connect(where, "doctor", e.log, nil, credentials...)
 	if err != nil {
-		e.fail(name, "check --nats: want nats://host:4222", "%v", err)
+		e.addFailure(name, "check --nats: want nats://host:4222", "%v", err)
 		return
 	}
 	defer b.Close()
 	connected, cancel := context.WithTimeout(ctx, min(e.cfg.Timeout, 5*time.Second))
 	defer cancel()
-	for err = b.Check(connected); err != nil && connected.Err() == nil; err = b.Check(connected) {
+	for err = b.CheckServer(connected); err != nil && connected.Err() == nil; err = b.CheckServer(connected) {
 		select { // the connection is made in the background
 		case <-connected.Done():
 		case <-time.After(50 * time.Millisecond):
@@ -71,57 +74,58 @@ func (e *examination) nats(ctx context.Context) {
 		case e.cfg.NATS == "":
 			fix = "name the address that the server was started with: --nats nats://host:port"
 		}
-		e.fail(name, fix, "%s: no answer from JetStream: %v", servers(where), err)
+		e.addFailure(name, fix, "%s: no answer from JetStream: %v", redactServerURLs(where), err)
 		return
 	}
-	server := b.Server()
+	server := b.ServerInfo()
 	said := fmt.Sprintf("server %s of version %s, JetStream is on", server.Name, server.Version)
 	if server.Cluster != "" {
 		said += ", cluster " + server.Cluster
 	}
-	if older(server.Version, minNATSMajor, minNATSMinor) {
-		e.fail(name, fmt.Sprintf("install nats-server %d.%d or later", minNATSMajor, minNATSMinor), "%s", said)
+	if isOlderVersion(server.Version, minNATSMajor, minNATSMinor) {
+		e.addFailure(name, fmt.Sprintf("install nats-server %d.%d or later", minNATSMajor, minNATSMinor), "%s", said)
 	} else {
-		e.ok(name, "%s", said)
+		e.addOK(name, "%s", said)
 	}
-	e.writes(ctx, b)
-	e.sync(ctx)
-	e.streams(ctx, b, where)
+	e.checkWrites(ctx, b)
+	e.checkSync(ctx)
+	e.checkStreams(ctx, b, where)
 }
 
 // startCluster is what to do about a cluster without a leader.
 const startCluster = "start the cluster's other servers: more than half of them have to be up"
 
-// writes finds out whether the broker takes what is written.
-func (e *examination) writes(ctx context.Context, b *bus.Bus) {
+// checkWrites finds out whether the broker takes what is written.
+func (e *checker) checkWrites(ctx context.Context, b *bus.Bus) {
 	const name = "nats writes"
-	if !b.MayTryWrite(ctx) {
-		e.skip(name, "cannot tell: the user may not write; name one of a service")
+	if !b.CanProbeWrite(ctx) {
+		e.addSkipped(name, "cannot tell: the user may not write; name one of a service")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(e.cfg.Timeout, 5*time.Second))
 	defer cancel()
-	if err := b.TryWrite(ctx); err != nil {
-		e.fail(name, "free its disk, then restart it", "%v", err)
+	if err := b.ProbeWrite(ctx); err != nil {
+		e.addFailure(name, "free its disk, then restart it", "%v", err)
 		return
 	}
-	e.ok(name, "it takes what is written")
+	e.addOK(name, "it takes what is written")
 }
 
-// sync finds out whether the broker writes to disk before it acknowledges.
-func (e *examination) sync(ctx context.Context) {
+// checkSync finds out whether the broker writes to disk before it acknowledges.
+func (e *checker) checkSync(ctx context.Context) {
 	const name = "nats durability"
 	const fix = "set sync_interval: always in the jetstream block of its configuration, or be ready to lose the last two minutes at a power cut"
 	if profile := e.info["durability"]; e.running && profile != "" {
 		if profile == "full" {
-			e.ok(name, "the server runs with --durability=full: what is acknowledged is on disk")
+			e.addOK(name, "the server runs with --durability=full: what is acknowledged is on disk")
 		} else {
-			e.warn(name, "start the server with --durability=full", "the server runs with --durability=%s: a power cut may take what was acknowledged", profile)
+			e.addWarning(name, "start the server with --durability=full",
+				"the server runs with --durability=%s: a power cut may take what was acknowledged", profile)
 		}
 		return
 	}
 	if e.cfg.Monitor == "" {
-		e.skip(name, "cannot tell: name the monitoring port of the NATS server, e.g. --nats-monitor http://host:8222")
+		e.addSkipped(name, "cannot tell: name the monitoring port of the NATS server, e.g. --nats-monitor http://host:8222")
 		return
 	}
 	var answer struct {
@@ -129,54 +133,56 @@ func (e *examination) sync(ctx context.Context) {
 			SyncAlways bool `json:"sync_always"`
 		} `json:"config"`
 	}
-	if err := getJSON(ctx, strings.TrimSuffix(e.cfg.Monitor, "/")+"/jsz?config=true", &answer); err != nil {
-		e.fail(name, "check --nats-monitor, and http_port in the server's configuration", "the monitoring port does not answer: %v", err)
+	if err := fetchJSON(ctx, strings.TrimSuffix(e.cfg.Monitor, "/")+"/jsz?config=true", &answer); err != nil {
+		e.addFailure(name, "check --nats-monitor, and http_port in the server's configuration",
+			"the monitoring port does not answer: %v", err)
 		return
 	}
 	switch {
 	case answer.Config == nil:
-		e.skip(name, "cannot tell: the monitoring port shows no JetStream configuration")
+		e.addSkipped(name, "cannot tell: the monitoring port shows no JetStream configuration")
 	case answer.Config.SyncAlways:
-		e.ok(name, "sync_interval is always: what is acknowledged is on disk")
+		e.addOK(name, "sync_interval is always: what is acknowledged is on disk")
 	default:
-		e.fail(name, fix, "sync_interval is not always: a power cut takes what was acknowledged")
+		e.addFailure(name, fix, "sync_interval is not always: a power cut takes what was acknowledged")
 	}
 }
 
-// streams compares what the broker keeps with what it should.
-func (e *examination) streams(ctx context.Context, b *bus.Bus, where string) {
+// checkStreams compares what the broker keeps with what it should.
+func (e *checker) checkStreams(ctx context.Context, b *bus.Bus, where string) {
 	const name = "nats streams"
-	cluster := b.Server().Cluster != ""
-	found, replicas, err := b.Inspect(ctx, bus.Topology{})
+	cluster := b.ServerInfo().Cluster != ""
+	found, replicas, err := b.InspectTopology(ctx, bus.Topology{})
 	switch {
 	case errors.Is(err, bus.ErrNoLeader):
-		e.fail(name, startCluster, "%v", err)
+		e.addFailure(name, startCluster, "%v", err)
 	case err != nil:
-		e.fail(name, "check the permissions of the user", "%v", err)
+		e.addFailure(name, "check the permissions of the user", "%v", err)
 	case len(found) > 0:
 		for _, d := range found {
-			e.fail(name, fmt.Sprintf("run '%s', which makes and repairs streams; if it refuses to, delete the stream when it is empty",
-				e.provision(where, cmp.Or(replicas, replicasOn(cluster)))), "%s: %s", d.Name, d.Problem)
+			e.addFailure(name,
+				fmt.Sprintf("run '%s', which makes and repairs streams; if it refuses to, delete the stream when it is empty",
+					e.provisionCommand(where, cmp.Or(replicas, replicasFor(cluster)))), "%s: %s", d.Name, d.Problem)
 		}
 	case cluster && replicas < bus.ClusterReplicas:
-		e.warn(name, fmt.Sprintf("run '%s'", e.provision(where, bus.ClusterReplicas)),
+		e.addWarning(name, fmt.Sprintf("run '%s'", e.provisionCommand(where, bus.ClusterReplicas)),
 			"all streams, consumers and buckets are as they should be, but the server is part of a cluster, and replicas: %d, want %d, so that one "+
 				"server may be away", replicas, bus.ClusterReplicas)
 	default:
-		e.ok(name, "all streams, consumers and buckets are as they should be, replicas: %d", replicas)
+		e.addOK(name, "all streams, consumers and buckets are as they should be, replicas: %d", replicas)
 	}
 }
 
-func replicasOn(cluster bool) int {
+func replicasFor(cluster bool) int {
 	if cluster {
 		return bus.ClusterReplicas
 	}
 	return 1
 }
 
-// provision returns the command that makes and repairs streams, with all that says which.
-func (e *examination) provision(where string, replicas int) string {
-	command := "inkstream provision --nats " + servers(where)
+// provisionCommand returns the command that makes and repairs streams, with all that says which.
+func (e *checker) provisionCommand(where string, replicas int) string {
+	command := "inkstream provision --nats " + redactServerURLs(where)
 	c := e.cfg.Credentials
 	for _, f := range []struct{ flag, file string }{
 		{"nkey", c.NKey}, {"creds", c.Creds}, {"ca", c.CA}, {"cert", c.Cert}, {"key", c.Key},
@@ -188,20 +194,20 @@ func (e *examination) provision(where string, replicas int) string {
 	return fmt.Sprintf("%s --nats.replicas %d", command, replicas)
 }
 
-// servers returns the addresses of NATS servers without the credentials that they may hold.
-func servers(where string) string {
+// redactServerURLs returns the addresses of NATS servers without the credentials that they may hold.
+func redactServerURLs(where string) string {
 	list := strings.Split(where, ",")
 	for i, one := range list {
 		if one = strings.TrimSpace(one); !strings.Contains(one, "://") {
 			one = "nats://" + one
 		}
-		list[i] = shown(one)
+		list[i] = redactURL(one)
 	}
 	return strings.Join(list, ",")
 }
 
-// older reports whether a version is below another.
-func older(version string, major, minor int) bool {
+// isOlderVersion reports whether a version is below another.
+func isOlderVersion(version string, major, minor int) bool {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {
 		return true
@@ -211,8 +217,8 @@ func older(version string, major, minor int) bool {
 	return errors.Join(errA, errB) != nil || a < major || a == major && b < minor
 }
 
-// ready is what a server says at /readyz.
-type ready struct {
+// readyResponse is what a server says at /readyz.
+type readyResponse struct {
 	Ready  bool `json:"ready"`
 	Checks map[string]struct {
 		Up    bool   `json:"up"`
@@ -221,7 +227,7 @@ type ready struct {
 	Info map[string]string `json:"info"`
 }
 
-func (r ready) problems() string {
+func (r readyResponse) describeProblems() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(r.Checks)) {
 		if c := r.Checks[name]; !c.Up {
@@ -234,17 +240,17 @@ func (r ready) problems() string {
 	return strings.Join(out, "; ")
 }
 
-// readiness asks a server how it is.
-func readiness(ctx context.Context, addr string) (ready, error) {
-	var r ready
+// fetchReadiness asks a server how it is.
+func fetchReadiness(ctx context.Context, addr string) (readyResponse, error) {
+	var r readyResponse
 	if !strings.Contains(addr, "://") {
 		addr = "http://" + addr
 	}
-	err := getJSON(ctx, addr+"/readyz", &r)
+	err := fetchJSON(ctx, addr+"/readyz", &r)
 	return r, err
 }
 
-func described(info map[string]string) string {
+func describeInfo(info map[string]string) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(info)) {
 		out = append(out, k+": "+info[k])
@@ -255,8 +261,8 @@ func described(info map[string]string) string {
 	return " (" + strings.Join(out, ", ") + ")"
 }
 
-// getJSON reads the answer to a request, whatever its status.
-func getJSON(ctx context.Context, url string, to any) error {
+// fetchJSON reads the answer to a request, whatever its status.
+func fetchJSON(ctx context.Context, url string, to any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

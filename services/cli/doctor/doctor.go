@@ -1,5 +1,5 @@
-// Package doctor looks at everything that a server stands on, and says what is wrong and what to do about it. It starts no server and takes no lock;
-// what it writes are probes, which it deletes.
+// Package doctor looks at everything that a server stands on, and says what is wrong and what to do about it. It
+// starts no server and takes no lock; what it writes are probes, which it deletes.
 package doctor
 
 import (
@@ -49,7 +49,8 @@ type Report struct {
 type Config struct {
 	// DataDir is the data folder of a standalone server; empty where there is none.
 	DataDir string
-	// NATS, Blobs and Index are URLs. Empty NATS means that of a running standalone server, the others what lies below DataDir.
+	// NATS, Blobs and Index are URLs. Empty NATS means that of a running standalone server, the others what lies below
+	// DataDir.
 	NATS, Blobs, Index string
 	// Credentials say who the doctor is to the NATS servers: the administrator, where each service has a user of its own.
 	Credentials bus.Credentials
@@ -74,8 +75,8 @@ func DefaultConfig() Config {
 	}
 }
 
-// examination is a run of the doctor.
-type examination struct {
+// checker is a run of the doctor.
+type checker struct {
 	cfg    Config
 	log    *slog.Logger
 	report Report
@@ -85,11 +86,13 @@ type examination struct {
 	info map[string]string
 }
 
-// Run looks at everything. It returns when all is looked at, or ctx is done. The process must have called sandbox.Main with the engines' programs.
+// Run looks at everything. It returns when all is looked at, or ctx is done. The process must have called
+// sandbox.Main with the engines' programs.
 func Run(ctx context.Context, cfg Config, log *slog.Logger) Report {
-	e := &examination{cfg: cfg, log: log, report: Report{OK: true}}
+	e := &checker{cfg: cfg, log: log, report: Report{OK: true}}
 	for _, check := range []func(context.Context){
-		e.server, e.nats, e.blobs, e.index, e.pdfium, e.tesseract, e.walls, e.disk, e.clock,
+		e.checkServer, e.checkNATS, e.checkBlobs, e.checkIndex, e.checkPDFium, e.checkTesseract, e.checkIsolation,
+		e.checkDisk, e.checkClock,
 	} {
 		bounded, cancel := context.WithTimeout(ctx, cfg.Timeout)
 		check(bounded)
@@ -98,31 +101,31 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) Report {
 	return e.report
 }
 
-func (e *examination) add(c Check) {
+func (e *checker) addCheck(c Check) {
 	if c.Status == Fail {
 		e.report.OK = false
 	}
 	e.report.Checks = append(e.report.Checks, c)
 }
 
-func (e *examination) ok(name, detail string, args ...any) {
-	e.add(Check{Name: name, Status: OK, Detail: fmt.Sprintf(detail, args...)})
+func (e *checker) addOK(name, detail string, args ...any) {
+	e.addCheck(Check{Name: name, Status: OK, Detail: fmt.Sprintf(detail, args...)})
 }
 
-func (e *examination) skip(name, detail string, args ...any) {
-	e.add(Check{Name: name, Status: Skip, Detail: fmt.Sprintf(detail, args...)})
+func (e *checker) addSkipped(name, detail string, args ...any) {
+	e.addCheck(Check{Name: name, Status: Skip, Detail: fmt.Sprintf(detail, args...)})
 }
 
-func (e *examination) warn(name, fix, detail string, args ...any) {
-	e.add(Check{Name: name, Status: Warn, Detail: fmt.Sprintf(detail, args...), Fix: fix})
+func (e *checker) addWarning(name, fix, detail string, args ...any) {
+	e.addCheck(Check{Name: name, Status: Warn, Detail: fmt.Sprintf(detail, args...), Fix: fix})
 }
 
-func (e *examination) fail(name, fix, detail string, args ...any) {
-	e.add(Check{Name: name, Status: Fail, Detail: fmt.Sprintf(detail, args...), Fix: fix})
+func (e *checker) addFailure(name, fix, detail string, args ...any) {
+	e.addCheck(Check{Name: name, Status: Fail, Detail: fmt.Sprintf(detail, args...), Fix: fix})
 }
 
-// server finds out whether a standalone server is at work on the data folder, and asks it how it is.
-func (e *examination) server(ctx context.Context) {
+// checkServer finds out whether a standalone server is at work on the data folder, and asks it how it is.
+func (e *checker) checkServer(ctx context.Context) {
 	const name = "server"
 	external := e.cfg.NATS != "" && e.cfg.Blobs != "" && e.cfg.Index != ""
 	if external {
@@ -131,37 +134,41 @@ func (e *examination) server(ctx context.Context) {
 		e.cfg.DataDir = dir
 	}
 	if e.cfg.DataDir != "" {
-		running, err := locked(e.cfg.DataDir)
+		running, err := isFolderLocked(e.cfg.DataDir)
 		switch {
 		case os.IsNotExist(err):
-			e.skip(name, "there is no data folder at %s yet; 'inkstream serve' makes one, or name another with --data-dir", e.cfg.DataDir)
+			e.addSkipped(name,
+				"there is no data folder at %s yet; 'inkstream serve' makes one, or name another with --data-dir", e.cfg.DataDir)
 			return
 		case err != nil:
-			e.fail(name, "run the doctor as the user that the server runs as, or repair the folder's permissions", "the data folder cannot be read: %v", err)
+			e.addFailure(name, "run the doctor as the user that the server runs as, or repair the folder's permissions",
+				"the data folder cannot be read: %v", err)
 			return
 		case !running:
-			e.skip(name, "no server is at work on %s; what does not need one is looked at", e.cfg.DataDir)
+			e.addSkipped(name, "no server is at work on %s; what does not need one is looked at", e.cfg.DataDir)
 			return
 		}
 		e.running = true
 	}
-	ready, err := readiness(ctx, e.cfg.HTTP)
+	ready, err := fetchReadiness(ctx, e.cfg.HTTP)
 	switch {
 	case err != nil && external:
-		e.skip(name, "no REST API at %s; its address is --http", e.cfg.HTTP)
+		e.addSkipped(name, "no REST API at %s; its address is --http", e.cfg.HTTP)
 	case err != nil:
-		e.warn(name, "name its REST address with --http", "a server is at work on %s, but does not answer at %s", e.cfg.DataDir, e.cfg.HTTP)
+		e.addWarning(name, "name its REST address with --http", "a server is at work on %s, but does not answer at %s",
+			e.cfg.DataDir, e.cfg.HTTP)
 	case !ready.Ready:
-		e.fail(name, "see the checks below for what it waits for, and its log", "it runs, but is not ready: %s", ready.problems())
+		e.addFailure(name, "see the checks below for what it waits for, and its log", "it runs, but is not ready: %s",
+			ready.describeProblems())
 	default:
 		e.info = ready.Info
-		e.ok(name, "it runs and is ready%s", described(ready.Info))
+		e.addOK(name, "it runs and is ready%s", describeInfo(ready.Info))
 	}
 }
 
-// locked reports whether a process holds the lock of a data folder. It takes no lock itself but for the moment of the question, and only one that
-// hinders nobody who asks as well.
-func locked(dir string) (bool, error) {
+// isFolderLocked reports whether a process holds the lock of a data folder. It takes a lock itself only for the
+// moment of the question, and a shared one, which does not hinder other processes that ask.
+func isFolderLocked(dir string) (bool, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return false, err
 	}
@@ -176,16 +183,17 @@ func locked(dir string) (bool, error) {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil, nil
 }
 
-// walls looks at what the kernel gives to keep the engines in.
-func (e *examination) walls(context.Context) {
-	report := sandbox.Walls()
+// checkIsolation looks at what the kernel gives to keep the engines in.
+func (e *checker) checkIsolation(context.Context) {
+	report := sandbox.Isolation()
 	switch {
 	case report.Landlock == 0:
-		e.warn("walls", "run a kernel of at least 5.13 with Landlock switched on (lsm=…,landlock on its command line)",
+		e.addWarning("walls", "run a kernel of at least 5.13 with Landlock switched on (lsm=…,landlock on its command line)",
 			"missing: %s", report.Warning())
 	case !report.Seccomp:
-		e.warn("walls", "run a kernel, or a container runtime, that allows seccomp filters", "missing: %s", report.Warning())
+		e.addWarning("walls", "run a kernel, or a container runtime, that allows seccomp filters", "missing: %s",
+			report.Warning())
 	default:
-		e.ok("walls", "Landlock ABI %d and seccomp keep the engines in", report.Landlock)
+		e.addOK("walls", "Landlock ABI %d and seccomp keep the engines in", report.Landlock)
 	}
 }

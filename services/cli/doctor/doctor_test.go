@@ -35,9 +35,9 @@ func testConfig(t *testing.T) Config {
 }
 
 // run returns the checks by name. Of several with one name the first that failed counts.
-func run(t *testing.T, cfg Config, checks ...func(*examination, context.Context)) map[string]Check {
+func run(t *testing.T, cfg Config, checks ...func(*checker, context.Context)) map[string]Check {
 	t.Helper()
-	e := &examination{cfg: cfg, log: slog.New(slog.DiscardHandler), report: Report{OK: true}}
+	e := &checker{cfg: cfg, log: slog.New(slog.DiscardHandler), report: Report{OK: true}}
 	for _, check := range checks {
 		check(e, t.Context())
 	}
@@ -47,7 +47,8 @@ func run(t *testing.T, cfg Config, checks ...func(*examination, context.Context)
 			t.Errorf("check %s failed, but the report is OK", c.Name)
 		}
 		if (c.Status == Fail || c.Status == Warn) != (c.Fix != "") {
-			t.Errorf("check %s: got status %s with fix %q, want a fix where something is wrong, and only there", c.Name, c.Status, c.Fix)
+			t.Errorf("check %s: got status %s with fix %q, want a fix where something is wrong, and only there", c.Name,
+				c.Status, c.Fix)
 		}
 		if old, ok := out[c.Name]; !ok || old.Status != Fail {
 			out[c.Name] = c
@@ -66,7 +67,7 @@ func wantStatus(t *testing.T, checks map[string]Check, name string, want Status,
 func TestAllIsWell(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
-	cfg.NATS = bustest.Server(t).URL()
+	cfg.NATS = bustest.StartServer(t).ClientURL()
 	b, err := bus.Connect(cfg.NATS, "test", slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +81,8 @@ func TestAllIsWell(t *testing.T) {
 		switch {
 		case c.Status == Fail && !strings.HasPrefix(c.Name, "disk"):
 			t.Errorf("check %s: got %s, want it not to fail", c.Name, c.Detail)
-		case (c.Name == "pdf engine" || c.Name == "ocr engine" || c.Name == "blobs" || c.Name == "nats" || c.Name == "nats writes" || c.Name == "nats streams") && c.Status != OK:
+		case (c.Name == "pdf engine" || c.Name == "ocr engine" || c.Name == "blobs" || c.Name == "nats" ||
+			c.Name == "nats writes" || c.Name == "nats streams") && c.Status != OK:
 			t.Errorf("check %s: got %s: %s, want ok", c.Name, c.Status, c.Detail)
 		}
 	}
@@ -92,8 +94,8 @@ func TestAllIsWell(t *testing.T) {
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
-	cfg.NATS = bustest.Server(t).URL()
-	wantStatus(t, run(t, cfg, (*examination).nats), "nats streams", Fail, "is not there")
+	cfg.NATS = bustest.StartServer(t).ClientURL()
+	wantStatus(t, run(t, cfg, (*checker).checkNATS), "nats streams", Fail, "is not there")
 }
 
 // A cluster is looked at as it is, and what to do is said in full. The last part stops most of it.
@@ -101,34 +103,35 @@ func TestStreamsOfCluster(t *testing.T) {
 	t.Parallel()
 	c := bustest.NewCluster(t)
 	cfg := testConfig(t)
-	cfg.NATS = c.URL()
+	cfg.NATS = c.ClientURLs()
 	look := func(want Status, detail, fix string) {
 		t.Helper()
-		checks := run(t, cfg, (*examination).nats)
+		checks := run(t, cfg, (*checker).checkNATS)
 		wantStatus(t, checks, "nats streams", want, detail)
 		if got := checks["nats streams"].Fix; !strings.Contains(got, fix) {
 			t.Errorf("what to do: got %q, want %q", got, fix)
 		}
 	}
-	command := "inkstream provision --nats " + c.URL() + " --nats.replicas 3"
+	command := "inkstream provision --nats " + c.ClientURLs() + " --nats.replicas 3"
 	look(Fail, "is not there", command)
 	b := c.Connect(bus.Topology{})
 	look(OK, "replicas: 3", "")
-	if err := b.JetStream().DeleteConsumer(t.Context(), bus.OCR.Stream(), bus.Durable(bus.OCR, bus.Batch)); err != nil {
+	if err := b.JetStream().DeleteConsumer(t.Context(), bus.OCR.StreamName(),
+		bus.DurableName(bus.OCR, bus.Batch)); err != nil {
 		t.Fatal(err)
 	}
 	look(Fail, "INK_OCR > ocr-batch: is not there", command)
-	if err := b.Provision(t.Context(), bus.Topology{Replicas: 1, Lower: func(string, int, int) {}}); err != nil {
+	if err := b.Provision(t.Context(), bus.Topology{Replicas: 1, OnLowerReplicas: func(string, int, int) {}}); err != nil {
 		t.Fatal(err)
 	}
 	look(Warn, "replicas: 1, want 3", command)
-	c.Stop(1)
-	c.Stop(2)
+	c.StopNode(1)
+	c.StopNode(2)
 	cfg.NATS = c.NodeURL(0)
 	var check Check
 	// A leader that has lost the others goes on for ten seconds at least.
-	bustest.Within(t, time.Minute, "the last server knows that it has no leader", func() bool {
-		check = run(t, cfg, (*examination).nats)["nats"]
+	bustest.EventuallyWithin(t, time.Minute, "the last server knows that it has no leader", func() bool {
+		check = run(t, cfg, (*checker).checkNATS)["nats"]
 		return check.Status == Fail
 	})
 	if check.Status != Fail || !strings.Contains(check.Detail, "has no leader") || check.Fix != startCluster {
@@ -141,9 +144,9 @@ func TestProvisionCommand(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
 	cfg.Credentials = bus.Credentials{NKey: "nats/admin.nk", CA: "ca.pem"}
-	e := &examination{cfg: cfg}
+	e := &checker{cfg: cfg}
 	want := "inkstream provision --nats nats://a:1,tls://b:2,nats://c:3 --nats.nkey nats/admin.nk --nats.ca ca.pem --nats.replicas 3"
-	if got := e.provision("nats://me:secret@a:1, tls://b:2,c:3", 3); got != want {
+	if got := e.provisionCommand("nats://me:secret@a:1, tls://b:2,c:3", 3); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -152,8 +155,8 @@ func TestProvisionCommand(t *testing.T) {
 func TestBrokerThatRefusesWrites(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
-	srv := bustest.Server(t)
-	cfg.NATS = srv.URL()
+	srv := bustest.StartServer(t)
+	cfg.NATS = srv.ClientURL()
 	b := bustest.Connect(t, srv)
 	if err := b.Provision(t.Context(), bus.Topology{}); err != nil {
 		t.Fatal(err)
@@ -167,7 +170,7 @@ func TestBrokerThatRefusesWrites(t *testing.T) {
 	if _, err := b.JetStream().UpdateStream(t.Context(), full); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, run(t, cfg, (*examination).nats), "nats writes", Fail, "NATS refuses writes")
+	wantStatus(t, run(t, cfg, (*checker).checkNATS), "nats writes", Fail, "NATS refuses writes")
 }
 
 func TestDurability(t *testing.T) {
@@ -175,41 +178,47 @@ func TestDurability(t *testing.T) {
 	for answer, want := range map[string]Status{
 		`{"config":{"sync_always":true}}`: OK, `{"config":{}}`: Fail, `{}`: Skip, `<html>`: Fail,
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = w.Write([]byte(answer))
+		}))
 		cfg := testConfig(t)
 		cfg.Monitor = server.URL + "/"
-		wantStatus(t, run(t, cfg, (*examination).sync), "nats durability", want, "")
+		wantStatus(t, run(t, cfg, (*checker).checkSync), "nats durability", want, "")
 		server.Close()
 	}
-	wantStatus(t, run(t, testConfig(t), (*examination).sync), "nats durability", Skip, "--nats-monitor")
+	wantStatus(t, run(t, testConfig(t), (*checker).checkSync), "nats durability", Skip, "--nats-monitor")
 }
 
 func TestServer(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
-	wantStatus(t, run(t, cfg, (*examination).server, (*examination).nats), "nats", Skip, "down")
+	wantStatus(t, run(t, cfg, (*checker).checkServer, (*checker).checkNATS), "nats", Skip, "down")
 	lock, err := os.Create(filepath.Join(cfg.DataDir, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	wantStatus(t, run(t, cfg, (*examination).server), "server", Skip, "no server is at work")
+	wantStatus(t, run(t, cfg, (*checker).checkServer), "server", Skip, "no server is at work")
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		t.Fatalf("lock after the doctor looked: got %v, want it free", err)
 	}
-	wantStatus(t, run(t, cfg, (*examination).server), "server", Warn, "does not answer")
+	wantStatus(t, run(t, cfg, (*checker).checkServer), "server", Warn, "does not answer")
 	for answer, want := range map[string]Status{
 		`{"ready":true,"info":{"durability":"fast"}}`:                               OK,
 		`{"ready":false,"checks":{"index":{"up":false,"error":"away"}}}`:            Fail,
 		`{"ready":false,"checks":{"index":{"up":true},"nats":{"up":false}},"x":[]}`: Fail,
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = w.Write([]byte(answer))
+		}))
 		cfg.HTTP = server.URL
-		wantStatus(t, run(t, cfg, (*examination).server), "server", want, "")
+		wantStatus(t, run(t, cfg, (*checker).checkServer), "server", want, "")
 		server.Close()
 	}
 	cfg.DataDir = filepath.Join(cfg.DataDir, "none")
-	wantStatus(t, run(t, cfg, (*examination).server), "server", Skip, "no data folder")
+	wantStatus(t, run(t, cfg, (*checker).checkServer), "server", Skip, "no data folder")
 }
 
 // An operator who has restored an older copy of the NATS store, knowingly or not, is told so for a while.
@@ -234,7 +243,7 @@ func TestOlderCopyOfNATS(t *testing.T) {
 		if err := store.PutBytes(t.Context(), "_reconcile/mark.json", []byte(tt.mark), ""); err != nil {
 			t.Fatal(err)
 		}
-		checks := run(t, cfg, (*examination).blobs)
+		checks := run(t, cfg, (*checker).checkBlobs)
 		wantStatus(t, checks, "blobs", OK, "")
 		wantStatus(t, checks, "nats history", tt.want, "")
 	}
@@ -251,7 +260,7 @@ func TestWhatIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Blobs = "file://" + file
-	checks := run(t, cfg, (*examination).nats, (*examination).index, (*examination).blobs)
+	checks := run(t, cfg, (*checker).checkNATS, (*checker).checkIndex, (*checker).checkBlobs)
 	for _, name := range []string{"nats", "index", "blobs"} {
 		wantStatus(t, checks, name, Fail, "")
 		if c := checks[name]; strings.Contains(c.Detail+c.Fix, "secret") {
@@ -259,16 +268,17 @@ func TestWhatIsAway(t *testing.T) {
 		}
 	}
 	cfg.Tesseract.DataPath = t.TempDir()
-	wantStatus(t, run(t, cfg, (*examination).tesseract), "ocr engine", Fail, "")
+	wantStatus(t, run(t, cfg, (*checker).checkTesseract), "ocr engine", Fail, "")
 }
 
 func TestOlder(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]bool{
-		"2.15.2": false, "2.12.0": false, "2.11.9": true, "1.99.0": true, "3.0.0-beta": false, "v2.12": false, "": true, "x.y": true,
+		"2.15.2": false, "2.12.0": false, "2.11.9": true, "1.99.0": true, "3.0.0-beta": false, "v2.12": false, "": true,
+		"x.y": true,
 	} {
-		if got := older(version, 2, 12); got != want {
-			t.Errorf("older(%q): got %v, want %v", version, got, want)
+		if got := isOlderVersion(version, 2, 12); got != want {
+			t.Errorf("isOlderVersion(%q): got %v, want %v", version, got, want)
 		}
 	}
 }

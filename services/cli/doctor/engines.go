@@ -23,8 +23,8 @@ trailer <</Root 1 0 R>>
 %%EOF
 `
 
-// pdfium starts a child of the PDF engine and has it open a document.
-func (e *examination) pdfium(ctx context.Context) {
+// checkPDFium starts a child of the PDF engine and has it open a document.
+func (e *checker) checkPDFium(ctx context.Context) {
 	const name = "pdf engine"
 	const fix = "see the server's log; the engine needs a processor of x86-64 or arm64, and memory for --pdf.memory-limit"
 	cfg := e.cfg.PDF
@@ -32,31 +32,32 @@ func (e *examination) pdfium(ctx context.Context) {
 	start := time.Now()
 	engine, err := pdf.New(cfg, e.log)
 	if err != nil {
-		e.fail(name, fix, "%v", err)
+		e.addFailure(name, fix, "%v", err)
 		return
 	}
 	defer func() { _ = engine.Close() }() // the check is over
-	f, err := unnamed([]byte(tinyPDF))
+	f, err := newUnnamedFile([]byte(tinyPDF))
 	if err != nil {
-		e.fail(name, "check the folder for temporary files", "%v", err)
+		e.addFailure(name, "check the folder for temporary files", "%v", err)
 		return
 	}
 	defer f.Close()
-	doc, err := engine.Open(ctx, f, "")
+	doc, err := engine.OpenDocument(ctx, f, "")
 	if err != nil {
-		e.fail(name, fix, "a child does not open a document of one page: %v", err)
+		e.addFailure(name, fix, "a child does not open a document of one page: %v", err)
 		return
 	}
 	defer doc.Close()
 	if n := doc.Info().PageCount; n != 1 {
-		e.fail(name, fix, "a child finds %d pages in a document of one", n)
+		e.addFailure(name, fix, "a child finds %d pages in a document of one", n)
 		return
 	}
-	e.ok(name, "PDFium opened a document in a child of its own, %s from its start", time.Since(start).Round(time.Millisecond))
+	e.addOK(name, "PDFium opened a document in a child of its own, %s from its start",
+		time.Since(start).Round(time.Millisecond))
 }
 
-// tesseract starts a child of the recogniser and has it read an empty page.
-func (e *examination) tesseract(ctx context.Context) {
+// checkTesseract starts a child of the recogniser and has it read an empty page.
+func (e *checker) checkTesseract(ctx context.Context) {
 	const name = "ocr engine"
 	const fix = "install Tesseract 5 and a model (Debian: apt-get install tesseract-ocr-eng tesseract-ocr-osd), or point --tesseract.data at the folder of the models"
 	cfg := e.cfg.Tesseract
@@ -65,43 +66,45 @@ func (e *examination) tesseract(ctx context.Context) {
 	start := time.Now()
 	engine, err := ocr.NewTesseract(cfg, e.log)
 	if err != nil {
-		e.fail(name, fix, "%v", err)
+		e.addFailure(name, fix, "%v", err)
 		return
 	}
 	defer func() { _ = engine.Close() }() // the check is over
 	page := fmt.Appendf(nil, "P5\n%d %d\n255\n", 200, 100)
-	f, err := unnamed(append(page, slices.Repeat([]byte{255}, 200*100)...))
+	f, err := newUnnamedFile(append(page, slices.Repeat([]byte{255}, 200*100)...))
 	if err != nil {
-		e.fail(name, "check the folder for temporary files", "%v", err)
+		e.addFailure(name, "check the folder for temporary files", "%v", err)
 		return
 	}
 	defer f.Close()
 	languages := engine.Languages()
-	_, err = engine.Recognise(ctx, ocr.Image{File: f, DPI: 300}, ocr.RecogniseOptions{Languages: e.cfg.Languages, Timeout: e.cfg.Timeout})
+	_, err = engine.RecognisePage(ctx, ocr.Image{File: f, DPI: 300},
+		ocr.RecogniseOptions{Languages: e.cfg.Languages, Timeout: e.cfg.Timeout})
 	if err != nil {
-		e.fail(name, fix, "a child does not read an empty page: %s", cause(err))
+		e.addFailure(name, fix, "a child does not read an empty page: %s", describeError(err))
 		return
 	}
-	e.ok(name, "Tesseract read a page in a child of its own, %s from its start; languages: %s",
+	e.addOK(name, "Tesseract read a page in a child of its own, %s from its start; languages: %s",
 		time.Since(start).Round(time.Millisecond), strings.Join(languages, " "))
 	for _, l := range strings.Split(e.cfg.Languages, "+") {
 		if l != "" && !slices.Contains(languages, l) {
-			e.fail("ocr languages", "install its model (Debian: apt-get install tesseract-ocr-"+strings.ReplaceAll(l, "_", "-")+")",
+			e.addFailure("ocr languages", "install its model (Debian: apt-get install tesseract-ocr-"+
+				strings.ReplaceAll(l, "_", "-")+")",
 				"%s is wanted, but not installed", l)
 		}
 	}
 }
 
-// cause says what an error is, with its code where it has one.
-func cause(err error) string {
+// describeError says what an error is, with its code where it has one.
+func describeError(err error) string {
 	if code := fault.CodeOf(err); code != "" && !strings.Contains(err.Error(), string(code)) {
 		return string(code) + ": " + err.Error()
 	}
 	return err.Error()
 }
 
-// unnamed returns a file that holds data and has no name.
-func unnamed(data []byte) (*os.File, error) {
+// newUnnamedFile returns a file that holds data and has no name.
+func newUnnamedFile(data []byte) (*os.File, error) {
 	f, err := os.CreateTemp("", "inkstream-doctor-*")
 	if err != nil {
 		return nil, err

@@ -22,9 +22,11 @@ import (
 const (
 	// slowStore is how long a durable write may take before uploads suffer noticeably.
 	slowStore = 200 * time.Millisecond
-	// maxSkew is how far clocks may be apart: signatures of S3 and tokens allow some minutes, retries and expiries are told by seconds.
+	// maxSkew is how far clocks may be apart: signatures of S3 and tokens allow some minutes, retries and expiries are
+	// told by seconds.
 	maxSkew = 30 * time.Second
-	// lowDisk and noDisk are the space that should, and must, be free: the largest document with its rasters takes some gigabytes.
+	// lowDisk and noDisk are the space that should, and must, be free: the largest document with its rasters takes some
+	// gigabytes.
 	lowDisk, noDisk = 10 << 30, 1 << 30
 	// builtYear is before this program was written; a clock before it is wrong.
 	builtYear = 2025
@@ -32,97 +34,101 @@ const (
 	restoredFor = 7 * 24 * time.Hour
 )
 
-// blobs writes, reads and deletes a probe.
-func (e *examination) blobs(ctx context.Context) {
+// checkBlobs writes, reads and deletes a probe.
+func (e *checker) checkBlobs(ctx context.Context) {
 	const name = "blobs"
 	where := e.cfg.Blobs
 	if where == "" {
 		if _, err := os.Stat(e.cfg.DataDir); err != nil {
-			e.skip(name, "no data folder, and no other store named with --blobs")
+			e.addSkipped(name, "no data folder, and no other store named with --blobs")
 			return
 		}
 		where = "file://" + filepath.Join(e.cfg.DataDir, "blobs")
 	}
-	fix := blobFix(where)
+	fix := blobStoreFix(where)
 	store, err := blob.Open(ctx, where)
 	if err != nil {
-		e.fail(name, fix, "%v", err)
+		e.addFailure(name, fix, "%v", err)
 		return
 	}
 	defer func() { _ = store.Close() }() // the check is over
 	// In the folder of a tenant that cannot be: names of tenants have no underscore in front.
-	key := "_doctor/probe-" + hex.EncodeToString(random(8))
+	key := "_doctor/probe-" + hex.EncodeToString(randomBytes(8))
 	defer store.Delete(context.WithoutCancel(ctx), key) //nolint:errcheck // where deleting fails, the check has said so
-	data := random(4096)
+	data := randomBytes(4096)
 	start := time.Now()
 	if err := store.PutBytes(ctx, key, data, "application/octet-stream"); err != nil {
-		e.fail(name, fix, "writing: %v", err)
+		e.addFailure(name, fix, "writing: %v", err)
 		return
 	}
 	took := time.Since(start)
-	got, err := store.Bytes(ctx, key, int64(len(data)))
+	got, err := store.ReadBytes(ctx, key, int64(len(data)))
 	if err == nil && !bytes.Equal(got, data) {
 		err = errors.New("other bytes came back than were written")
 	}
 	if err != nil {
-		e.fail(name, fix, "reading back: %v", err)
+		e.addFailure(name, fix, "reading back: %v", err)
 		return
 	}
-	attrs, err := store.Stat(ctx, key)
+	attrs, err := store.ReadAttributes(ctx, key)
 	if err != nil {
-		e.fail(name, fix, "looking at the probe: %v", err)
+		e.addFailure(name, fix, "looking at the probe: %v", err)
 		return
 	}
 	if err := store.Delete(ctx, key); err != nil {
-		e.fail(name, fix, "deleting: %v", err)
+		e.addFailure(name, fix, "deleting: %v", err)
 		return
 	}
-	if gone, err := store.Exists(ctx, key); gone || err != nil {
-		e.fail(name, fix, "the probe is there after it was deleted (%v)", err)
+	if gone, err := store.BlobExists(ctx, key); gone || err != nil {
+		e.addFailure(name, fix, "the probe is there after it was deleted (%v)", err)
 		return
 	}
 	if skew := time.Since(attrs.ModTime) - time.Since(start); skew.Abs() > maxSkew {
-		e.warn("blobs clock", "synchronise the clocks of both machines (chrony, systemd-timesyncd)",
+		e.addWarning("blobs clock", "synchronise the clocks of both machines (chrony, systemd-timesyncd)",
 			"the store's clock and this one are %s apart", skew.Round(time.Second))
 	}
-	e.mark(ctx, store)
-	said := fmt.Sprintf("%s: a durable write of 4 KiB in %s, read back, deleted", shown(where), took.Round(100*time.Microsecond))
+	e.checkRestoreMarker(ctx, store)
+	said := fmt.Sprintf("%s: a durable write of 4 KiB in %s, read back, deleted", redactURL(where),
+		took.Round(100*time.Microsecond))
 	if took > slowStore {
-		e.warn(name, "uploads wait for such a write: use a faster disk, or one with a battery-backed cache", "%s, which is slow", said)
+		e.addWarning(name, "uploads wait for such a write: use a faster disk, or one with a battery-backed cache",
+			"%s, which is slow", said)
 		return
 	}
-	e.ok(name, "%s", said)
+	e.addOK(name, "%s", said)
 }
 
-// mark tells whether the broker's store was replaced by an older copy not long ago.
-func (e *examination) mark(ctx context.Context, store *blob.Store) {
+// checkRestoreMarker tells whether the broker's store was replaced by an older copy not long ago.
+func (e *checker) checkRestoreMarker(ctx context.Context, store *blob.Store) {
 	const name = "nats history"
-	m, err := reconcile.LoadMark(ctx, store)
+	m, err := reconcile.LoadRestoreMarker(ctx, store)
 	switch {
 	case err != nil:
-		e.fail(name, "repair or delete that blob; until then nothing that uploads left is discarded", "%v", err)
+		e.addFailure(name, "repair or delete that blob; until then nothing that uploads left is discarded", "%v", err)
 	case time.Since(m.Restored) < restoredFor:
-		e.warn(name, "if nobody restored it, look for what became of the NATS store", "at %s the jobs were found to be those of an older copy; "+
-			"no document from before is discarded, and those without a job become jobs anew", m.Restored.Local().Format(time.DateTime))
+		e.addWarning(name, "if nobody restored it, look for what became of the NATS store",
+			"at %s the jobs were found to be those of an older copy; "+
+				"no document from before is discarded, and those without a job become jobs anew",
+			m.Restored.Local().Format(time.DateTime))
 	}
 }
 
-func blobFix(where string) string {
+func blobStoreFix(where string) string {
 	if u, err := url.Parse(where); err == nil && u.Scheme == "s3" {
 		return "check the bucket, endpoint= and region= of --blobs, and the credentials in the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_PROFILE)"
 	}
 	return "check that the folder is there, belongs to the user that the server runs as, and that its disk is neither full nor read-only"
 }
 
-// index opens the index and asks it something.
-func (e *examination) index(ctx context.Context) {
+// checkIndex opens the index and asks it something.
+func (e *checker) checkIndex(ctx context.Context) {
 	const name = "index"
 	where := e.cfg.Index
 	fix := "check host, port, user, password and database of --index, and that the server runs"
 	if where == "" {
 		path := filepath.Join(e.cfg.DataDir, "index.db")
 		if _, err := os.Stat(path); err != nil {
-			e.skip(name, "no index below the data folder yet, and no other named with --index")
+			e.addSkipped(name, "no index below the data folder yet, and no other named with --index")
 			return
 		}
 		where = "sqlite://" + path
@@ -132,13 +138,13 @@ func (e *examination) index(ctx context.Context) {
 	}
 	store, err := search.Open(ctx, where)
 	if err != nil {
-		e.fail(name, fix, "%s: %v", shown(where), err)
+		e.addFailure(name, fix, "%s: %v", redactURL(where), err)
 		return
 	}
 	defer func() { _ = store.Close() }() // the check is over
 	start := time.Now()
 	if err := store.Ping(ctx); err != nil {
-		e.fail(name, fix, "%s does not answer: %v", shown(where), err)
+		e.addFailure(name, fix, "%s does not answer: %v", redactURL(where), err)
 		return
 	}
 	said := ""
@@ -147,20 +153,20 @@ func (e *examination) index(ctx context.Context) {
 	}); ok {
 		server, schema, err := s.Schema(ctx)
 		if err != nil {
-			e.fail(name, fix, "%s: %v", shown(where), err)
+			e.addFailure(name, fix, "%s: %v", redactURL(where), err)
 			return
 		}
 		said = fmt.Sprintf(", %s, schema version %d", server, schema)
 	}
 	if _, err := store.Search(ctx, search.Query{Tenant: "_doctor", Text: "probe"}); err != nil {
-		e.fail(name, fix, "%s does not search: %v", shown(where), err)
+		e.addFailure(name, fix, "%s does not search: %v", redactURL(where), err)
 		return
 	}
-	e.ok(name, "%s answers in %s%s", shown(where), time.Since(start).Round(100*time.Microsecond), said)
+	e.addOK(name, "%s answers in %s%s", redactURL(where), time.Since(start).Round(100*time.Microsecond), said)
 }
 
-// disk looks at the space of the data folder and of that for temporary files.
-func (e *examination) disk(context.Context) {
+// checkDisk looks at the space of the data folder and of that for temporary files.
+func (e *checker) checkDisk(context.Context) {
 	dirs := map[string]string{"disk (temporary files)": os.TempDir()}
 	order := []string{"disk (temporary files)"}
 	if _, err := os.Stat(e.cfg.DataDir); err == nil && e.cfg.DataDir != "" {
@@ -171,44 +177,49 @@ func (e *examination) disk(context.Context) {
 		dir := dirs[name]
 		var fs unix.Statfs_t
 		if err := unix.Statfs(dir, &fs); err != nil {
-			e.fail(name, "check that the folder is there", "%s: %v", dir, err)
+			e.addFailure(name, "check that the folder is there", "%s: %v", dir, err)
 			continue
 		}
 		free, inodes := fs.Bavail*uint64(fs.Bsize), fs.Ffree
-		said := fmt.Sprintf("%.1f GiB of %.1f GiB free at %s", float64(free)/(1<<30), float64(fs.Blocks*uint64(fs.Bsize))/(1<<30), dir)
+		said := fmt.Sprintf("%.1f GiB of %.1f GiB free at %s", float64(free)/(1<<30),
+			float64(fs.Blocks*uint64(fs.Bsize))/(1<<30), dir)
 		switch {
 		case fs.Flags&unix.ST_RDONLY != 0:
-			e.fail(name, "mount it for writing", "%s is read-only", dir)
+			e.addFailure(name, "mount it for writing", "%s is read-only", dir)
 		case free < noDisk, fs.Files > 0 && inodes < 1000:
-			e.fail(name, "make room: delete jobs that are no longer needed, or give it a larger disk", "%s, %d files may still be made", said, inodes)
+			e.addFailure(name, "make room: delete jobs that are no longer needed, or give it a larger disk",
+				"%s, %d files may still be made", said, inodes)
 		case free < lowDisk:
-			e.warn(name, "make room soon: a large document takes some gigabytes while it is worked on", "%s", said)
+			e.addWarning(name, "make room soon: a large document takes some gigabytes while it is worked on", "%s", said)
 		default:
-			e.ok(name, "%s", said)
+			e.addOK(name, "%s", said)
 		}
 	}
 }
 
-// clock looks whether the clock can be right.
-func (e *examination) clock(context.Context) {
+// checkClock looks whether the clock can be right.
+func (e *checker) checkClock(context.Context) {
 	now := time.Now()
 	if now.Year() < builtYear {
-		e.fail("clock", "set the clock, and keep it synchronised (chrony, systemd-timesyncd)", "it says %s", now.Format(time.DateTime))
+		e.addFailure("clock", "set the clock, and keep it synchronised (chrony, systemd-timesyncd)", "it says %s",
+			now.Format(time.DateTime))
 		return
 	}
 	var tx unix.Timex
 	state, err := unix.Adjtimex(&tx)
 	const unsynchronised = 5 // TIME_ERROR
 	if err == nil && state == unsynchronised {
-		e.warn("clock", "keep it synchronised (chrony, systemd-timesyncd): expiries, retries and S3 signatures go by it",
-			"%s; the kernel does not know it to be synchronised, which in a container may be so for all that", now.Format(time.RFC3339))
+		e.addWarning("clock",
+			"keep it synchronised (chrony, systemd-timesyncd): expiries, retries and S3 signatures go by it",
+			"%s; the kernel does not know it to be synchronised, which in a container may be so for all that",
+			now.Format(time.RFC3339))
 		return
 	}
-	e.ok("clock", "%s, synchronised", now.Format(time.RFC3339))
+	e.addOK("clock", "%s, synchronised", now.Format(time.RFC3339))
 }
 
-// shown returns a URL without what is secret in it.
-func shown(raw string) string {
+// redactURL returns a URL without what is secret in it.
+func redactURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return "the URL, which does not parse"
@@ -221,7 +232,7 @@ func shown(raw string) string {
 	}
 }
 
-func random(n int) []byte {
+func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails
 	return b

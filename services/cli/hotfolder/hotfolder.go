@@ -1,5 +1,5 @@
-// Package hotfolder takes files that people and scanners put into a folder: each once it is whole, and each once. What became of a file shows in
-// where it goes: done or failed, below the folder, with what belongs to it beside.
+// Package hotfolder takes files that people and scanners put into a folder: each once it is whole, and each once.
+// What became of a file shows in where it goes: done or failed, below the folder, with what belongs to it beside.
 package hotfolder
 
 import (
@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// Stable is how long a file's size and time must have stayed as they are before it counts as whole.
-	Stable = 2 * time.Second
+	// StableAfter is how long a file's size and time must have stayed as they are before it counts as whole.
+	StableAfter = 2 * time.Second
 	// lockName is the file that keeps a second process out.
 	lockName = ".inkstream-lock"
 	// maxNames bounds the search for a name that is free.
@@ -36,7 +36,7 @@ const (
 // ErrInUse means that another process takes the files of the folder.
 var ErrInUse = errors.New("another process takes the files of this folder")
 
-// ErrChanged means that a file is no longer what was taken: it was written to, replaced or removed meanwhile.
+// ErrChanged means that a file is no longer what was taken: since then it was written to, replaced or removed.
 var ErrChanged = errors.New("the file has changed since it was taken")
 
 // File is a file that was taken.
@@ -49,12 +49,12 @@ type File struct {
 // Size is the file's size in bytes.
 func (f File) Size() int64 { return f.info.Size() }
 
-// sighting is what is known of a file from looking at it.
-type sighting struct {
-	info  fs.FileInfo
-	since time.Time // when it was first seen as it is
-	taken bool
-	after time.Time // not before
+// observation is what is known of a file from looking at it.
+type observation struct {
+	info           fs.FileInfo
+	unchangedSince time.Time // when it was first seen as it is
+	taken          bool
+	notBefore      time.Time // not before
 }
 
 // Folder is a hot folder. It is safe for concurrent use.
@@ -63,18 +63,19 @@ type Folder struct {
 	root *os.Root
 	lock *os.File
 
-	mu   sync.Mutex // guards all below, and the choice of names
-	seen map[string]*sighting
+	mu           sync.Mutex // guards all below, and the choice of names
+	observations map[string]*observation
 }
 
-// Open opens a folder, and makes it and its places where they are missing. It holds a lock until Close; ErrInUse if another process does.
-func Open(dir string) (_ *Folder, err error) {
+// OpenFolder opens a folder, and makes it and its places where they are missing. It holds a lock until Close;
+// ErrInUse if another process does.
+func OpenFolder(dir string) (_ *Folder, err error) {
 	for _, place := range []Place{Done, Failed} {
 		if err := os.MkdirAll(filepath.Join(dir, string(place)), 0o755); err != nil {
 			return nil, err
 		}
 	}
-	f := &Folder{dir: dir, seen: map[string]*sighting{}}
+	f := &Folder{dir: dir, observations: map[string]*observation{}}
 	defer func() {
 		if err != nil {
 			f.Close()
@@ -103,9 +104,10 @@ func (f *Folder) Close() {
 	}
 }
 
-// Scan looks at the folder and takes the files that have been whole for long enough at the time now, in the order of their names. Regular files with
-// the ending .pdf count; symbolic links, hidden, empty and all other files are left alone, as are folders.
-func (f *Folder) Scan(now time.Time) ([]File, error) {
+// TakeStableFiles looks at the folder and takes the files that have been whole for long enough at the time now, in
+// the order of their names. Regular files with the ending .pdf count; symbolic links, hidden, empty and all other
+// files are left alone, as are folders.
+func (f *Folder) TakeStableFiles(now time.Time) ([]File, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
 		return nil, err
@@ -123,69 +125,71 @@ func (f *Folder) Scan(now time.Time) ([]File, error) {
 			continue // gone since, or not begun yet
 		}
 		there[e.Name()] = true
-		s := f.seen[e.Name()]
-		if s == nil || !s.taken && !same(s.info, info) {
-			f.seen[e.Name()] = &sighting{info: info, since: now}
+		s := f.observations[e.Name()]
+		if s == nil || !s.taken && !isUnchanged(s.info, info) {
+			f.observations[e.Name()] = &observation{info: info, unchangedSince: now}
 			continue
 		}
-		if !s.taken && now.Sub(s.since) >= Stable && !now.Before(s.after) {
+		if !s.taken && now.Sub(s.unchangedSince) >= StableAfter && !now.Before(s.notBefore) {
 			s.taken = true
 			files = append(files, File{Name: e.Name(), info: s.info})
 		}
 	}
-	for name, s := range f.seen {
+	for name, s := range f.observations {
 		if !there[name] && !s.taken {
-			delete(f.seen, name)
+			delete(f.observations, name)
 		}
 	}
 	sort.Slice(files, func(i, j int) bool { return files[i].Name < files[j].Name })
 	return files, nil
 }
 
-// same reports whether two looks saw the same file, unchanged.
-func same(a, b fs.FileInfo) bool {
+// isUnchanged reports whether two looks saw the same file, unchanged.
+func isUnchanged(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// Open opens a file that was taken. It is ErrChanged if it is not what was taken, for instance a link by now.
-func (f *Folder) Open(file File) (*os.File, error) {
-	if err := f.check(file); err != nil {
+// OpenFile opens a file that was taken. It is ErrChanged if it is not what was taken, for instance a link by now.
+func (f *Folder) OpenFile(file File) (*os.File, error) {
+	if err := f.checkUnchanged(file); err != nil {
 		return nil, err
 	}
 	r, err := f.root.OpenFile(file.Name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := r.Stat(); err != nil || !same(info, file.info) {
+	if info, err := r.Stat(); err != nil || !isUnchanged(info, file.info) {
 		r.Close()
 		return nil, ErrChanged
 	}
 	return r, nil
 }
 
-// check looks whether a file is still what was taken.
-func (f *Folder) check(file File) error {
+// checkUnchanged looks whether a file is still what was taken.
+func (f *Folder) checkUnchanged(file File) error {
 	info, err := f.root.Lstat(file.Name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !same(info, file.info) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !isUnchanged(info, file.info) {
 		return ErrChanged
 	}
 	return err
 }
 
-// Release gives a file back: it is taken again, not before the time after, and if it has changed once it is whole.
-func (f *Folder) Release(file File, after time.Time) {
+// ReleaseFile gives a file back: it is taken again, not before the time after, and if it has changed once it is whole.
+func (f *Folder) ReleaseFile(file File, after time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.seen[file.Name]; s != nil {
-		s.taken, s.after = false, after
+	if s := f.observations[file.Name]; s != nil {
+		s.taken, s.notBefore = false, after
 	}
 }
 
-// Settle puts a file into its place. What belongs to it goes first: fill is called with a new folder to put it into, which appears beside the file as
-// <name> (or below results, if that is not empty) only when it is whole; nil for none. A note becomes <name>.error.txt beside the file. The name is
-// the file's without its ending, with a number behind it if that is taken. It is ErrChanged, and nothing has moved, if the file is not what was taken.
-func (f *Folder) Settle(file File, place Place, results, note string, fill func(dir string) error) (name string, err error) {
-	name, part, err := f.reserve(file, place, results, fill != nil)
+// MoveToPlace puts a file into its place. What belongs to it goes first: fill is called with a new folder to put it
+// into, which appears beside the file as <name> (or below results, if that is not empty) only when it is whole; nil
+// for none. A note becomes <name>.error.txt beside the file. The name is the file's without its ending, with a number
+// behind it if that is taken. It is ErrChanged, and nothing has moved, if the file is not what was taken.
+func (f *Folder) MoveToPlace(file File, place Place, results, note string,
+	fill func(dir string) error) (name string, err error) {
+	name, part, err := f.reserveName(file, place, results, fill != nil)
 	if err != nil {
 		return "", err
 	}
@@ -202,11 +206,11 @@ func (f *Folder) Settle(file File, place Place, results, note string, fill func(
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.check(file); err != nil {
+	if err := f.checkUnchanged(file); err != nil {
 		return "", err
 	}
 	if fill != nil {
-		if name, err = free(name, home, below); err != nil {
+		if name, err = findFreeName(name, home, below); err != nil {
 			return "", err
 		}
 		if err := os.Rename(part, filepath.Join(below, name)); err != nil {
@@ -222,12 +226,12 @@ func (f *Folder) Settle(file File, place Place, results, note string, fill func(
 	if err := f.root.Rename(file.Name, to); err != nil {
 		return "", err
 	}
-	delete(f.seen, file.Name)
+	delete(f.observations, file.Name)
 	return name, nil
 }
 
-// reserve finds a name, and makes the folder that is filled.
-func (f *Folder) reserve(file File, place Place, results string, fills bool) (name, part string, err error) {
+// reserveName finds a name, and makes the folder that is filled.
+func (f *Folder) reserveName(file File, place Place, results string, fills bool) (name, part string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	home := filepath.Join(f.dir, string(place))
@@ -238,7 +242,8 @@ func (f *Folder) reserve(file File, place Place, results string, fills bool) (na
 			return "", "", err
 		}
 	}
-	if name, err = free(strings.TrimSuffix(file.Name, filepath.Ext(file.Name)), home, below); err != nil || !fills {
+	if name, err = findFreeName(strings.TrimSuffix(file.Name, filepath.Ext(file.Name)), home, below); err != nil ||
+		!fills {
 		return name, "", err
 	}
 	if part, err = os.MkdirTemp(below, ".inkstream-part-*"); err != nil {
@@ -247,13 +252,14 @@ func (f *Folder) reserve(file File, place Place, results string, fills bool) (na
 	return name, part, os.Chmod(part, 0o755)
 }
 
-// free returns a name under which there is neither a file nor a folder.
-func free(base, home, below string) (string, error) {
+// findFreeName returns a name under which there is neither a file nor a folder.
+func findFreeName(base, home, below string) (string, error) {
 	name := base
 	for n := 2; n < maxNames; n++ {
 		taken := false
 		for _, path := range []string{
-			filepath.Join(home, name+".pdf"), filepath.Join(home, name+".PDF"), filepath.Join(home, name+".error.txt"), filepath.Join(below, name),
+			filepath.Join(home, name+".pdf"), filepath.Join(home, name+".PDF"), filepath.Join(home, name+".error.txt"),
+			filepath.Join(below, name),
 		} {
 			if _, err := os.Lstat(path); err == nil {
 				taken = true

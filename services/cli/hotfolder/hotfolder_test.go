@@ -14,7 +14,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func open(t *testing.T, dir string) *hotfolder.Folder {
 	t.Helper()
-	f, err := hotfolder.Open(dir)
+	f, err := hotfolder.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func write(t *testing.T, dir, name, text string) {
 // names looks at a folder so long after noon, and returns what it takes.
 func names(t *testing.T, f *hotfolder.Folder, after time.Duration) (out []string, files []hotfolder.File) {
 	t.Helper()
-	files, err := f.Scan(noon.Add(after))
+	files, err := f.TakeStableFiles(noon.Add(after))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,31 +87,32 @@ func TestTakenAgain(t *testing.T) {
 	write(t, dir, "a.pdf", "one")
 	wantNames(t, f, 0)
 	file := wantNames(t, f, 2*time.Second, "a.pdf")[0]
-	f.Release(file, noon.Add(10*time.Second)) // the server was away
+	f.ReleaseFile(file, noon.Add(10*time.Second)) // the server was away
 	wantNames(t, f, 9*time.Second)
 	file = wantNames(t, f, 10*time.Second, "a.pdf")[0]
 
 	write(t, dir, "a.pdf", "changed meanwhile")
-	if _, err := f.Open(file); !errors.Is(err, hotfolder.ErrChanged) {
+	if _, err := f.OpenFile(file); !errors.Is(err, hotfolder.ErrChanged) {
 		t.Errorf("open of a changed file: got %v, want ErrChanged", err)
 	}
-	if _, err := f.Settle(file, hotfolder.Done, "", "", nil); !errors.Is(err, hotfolder.ErrChanged) {
+	if _, err := f.MoveToPlace(file, hotfolder.Done, "", "", nil); !errors.Is(err, hotfolder.ErrChanged) {
 		t.Errorf("settle of a changed file: got %v, want ErrChanged", err)
 	}
-	f.Release(file, time.Time{})
+	f.ReleaseFile(file, time.Time{})
 	wantNames(t, f, 20*time.Second)
 	file = wantNames(t, f, 22*time.Second, "a.pdf")[0]
-	r, err := f.Open(file)
+	r, err := f.OpenFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Close()
 
 	// A file that was replaced by a link is not read.
-	if err := errors.Join(os.Rename(filepath.Join(dir, "a.pdf"), filepath.Join(dir, "elsewhere")), os.Symlink("elsewhere", filepath.Join(dir, "a.pdf"))); err != nil {
+	if err := errors.Join(os.Rename(filepath.Join(dir, "a.pdf"), filepath.Join(dir, "elsewhere")),
+		os.Symlink("elsewhere", filepath.Join(dir, "a.pdf"))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Open(file); !errors.Is(err, hotfolder.ErrChanged) {
+	if _, err := f.OpenFile(file); !errors.Is(err, hotfolder.ErrChanged) {
 		t.Errorf("open of a link: got %v, want ErrChanged", err)
 	}
 }
@@ -119,11 +120,11 @@ func TestTakenAgain(t *testing.T) {
 func TestAnotherProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	f, err := hotfolder.Open(dir)
+	f, err := hotfolder.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hotfolder.Open(dir); !errors.Is(err, hotfolder.ErrInUse) {
+	if _, err := hotfolder.OpenFolder(dir); !errors.Is(err, hotfolder.ErrInUse) {
 		t.Errorf("a second one: got %v, want ErrInUse", err)
 	}
 	write(t, dir, "a.pdf", "one")
@@ -135,7 +136,7 @@ func TestAnotherProcess(t *testing.T) {
 	wantNames(t, again, 12*time.Second, "a.pdf")
 }
 
-func TestSettle(t *testing.T) {
+func TestMoveToPlace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir)
@@ -147,26 +148,28 @@ func TestSettle(t *testing.T) {
 	fill := func(dir string) error { return os.WriteFile(filepath.Join(dir, "text.txt"), []byte("text"), 0o600) }
 	for i, want := range []string{"a", "a-2"} {
 		file := take("a.pdf", time.Duration(i)*time.Minute)
-		if got, err := f.Settle(file, hotfolder.Done, "", "", fill); err != nil || got != want {
+		if got, err := f.MoveToPlace(file, hotfolder.Done, "", "", fill); err != nil || got != want {
 			t.Fatalf("settle: got %q, %v, want %q", got, err, want)
 		}
 	}
 	file := take("bad.pdf", time.Hour)
-	if _, err := f.Settle(file, hotfolder.Failed, "", "NOT_A_PDF\n", nil); err != nil {
+	if _, err := f.MoveToPlace(file, hotfolder.Failed, "", "NOT_A_PDF\n", nil); err != nil {
 		t.Fatal(err)
 	}
 	results := t.TempDir()
 	file = take("c.pdf", 2*time.Hour)
-	if _, err := f.Settle(file, hotfolder.Done, results, "", fill); err != nil {
+	if _, err := f.MoveToPlace(file, hotfolder.Done, results, "", fill); err != nil {
 		t.Fatal(err)
 	}
 	file = take("d.pdf", 3*time.Hour)
 	broken := errors.New("the server went away")
-	if _, err := f.Settle(file, hotfolder.Done, "", "", func(string) error { return broken }); !errors.Is(err, broken) {
+	if _, err := f.MoveToPlace(file, hotfolder.Done, "", "", func(string) error { return broken }); !errors.Is(err,
+		broken) {
 		t.Errorf("settle without results: got %v, want %v", err, broken)
 	}
 	for _, path := range []string{
-		"done/a.pdf", "done/a/text.txt", "done/a-2.pdf", "done/a-2/text.txt", "failed/bad.pdf", "failed/bad.error.txt", "done/c.pdf", "d.pdf",
+		"done/a.pdf", "done/a/text.txt", "done/a-2.pdf", "done/a-2/text.txt", "failed/bad.pdf", "failed/bad.error.txt",
+		"done/c.pdf", "d.pdf",
 	} {
 		if _, err := os.Stat(filepath.Join(dir, path)); err != nil {
 			t.Error(err)

@@ -45,13 +45,13 @@ var rpcCodes = map[int]codes.Code{
 	http.StatusGatewayTimeout:        codes.Unavailable,
 }
 
-// transportError is what it means that no answer came.
-func transportError(ctx context.Context, err error) error {
+// unansweredError is what it means that no answer came.
+func unansweredError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return status.FromContextError(ctx.Err()).Err()
 	}
 	text := err.Error()
-	// The error begins with the method and the address, which whoever gave the address knows.
+	// The error begins with the method and the address, which the caller knows.
 	if i := strings.Index(text, `": `); i >= 0 {
 		text = text[i+len(`": `):]
 	}
@@ -68,15 +68,16 @@ type errorJSON struct {
 	} `json:"error"`
 }
 
-// answerError returns the error that an answer is, nil if it is none. An upload is answered with 202 too, but with no error in it; a caller of
-// what is not there yet gets 202 with one.
-func answerError(res *http.Response) error {
+// responseError returns the error that an answer is, nil if it is none. An upload is answered with 202 too, but with
+// no error in it; a caller of what is not there yet gets 202 with one.
+func responseError(res *http.Response) error {
 	if res.StatusCode == http.StatusAccepted && res.Header.Get("Retry-After") == "" {
 		return nil
 	}
 	if res.StatusCode < http.StatusBadRequest && res.StatusCode != http.StatusAccepted {
 		if res.StatusCode >= http.StatusMultipleChoices {
-			return status.Errorf(codes.Unavailable, "the server at this address sends callers elsewhere: %s", clean(res.Header.Get("Location")))
+			return status.Errorf(codes.Unavailable, "the server at this address sends callers elsewhere: %s",
+				stripControls(res.Header.Get("Location")))
 		}
 		return nil
 	}
@@ -84,11 +85,11 @@ func answerError(res *http.Response) error {
 	if err != nil {
 		return status.Error(codes.Unavailable, "the answer broke off")
 	}
-	return decodeError(data, res.StatusCode, res.Header.Get("Retry-After"))
+	return parseError(data, res.StatusCode, res.Header.Get("Retry-After"))
 }
 
-// decodeError reads an error. One that is no error of Inkstream's is a proxy's, or that of another server.
-func decodeError(data []byte, httpStatus int, retryAfter string) error {
+// parseError reads an error. One that is no error of Inkstream's is a proxy's, or that of another server.
+func parseError(data []byte, httpStatus int, retryAfter string) error {
 	var body errorJSON
 	if err := json.Unmarshal(data, &body); err != nil || body.Error.Code == "" {
 		body.Error.Message = fmt.Sprintf("HTTP status %d, and the answer is not one of an Inkstream server", httpStatus)
@@ -123,8 +124,8 @@ func decodeError(data []byte, httpStatus int, retryAfter string) error {
 	return status.ErrorProto(st)
 }
 
-// clean drops what could play tricks on a terminal.
-func clean(s string) string {
+// stripControls drops what could play tricks on a terminal.
+func stripControls(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// fill puts fields of a message into a path such as /v1/jobs/{id}/artifacts/{name=**}, and returns which.
-func fill(pattern string, m protoreflect.Message) (path string, used map[protoreflect.Name]bool, err error) {
+// fillPath puts fields of a message into a path such as /v1/jobs/{id}/artifacts/{name=**}, and returns which.
+func fillPath(pattern string, m protoreflect.Message) (path string, used map[protoreflect.Name]bool, err error) {
 	used = map[protoreflect.Name]bool{}
 	var b strings.Builder
 	for {
@@ -29,7 +29,7 @@ func fill(pattern string, m protoreflect.Message) (path string, used map[protore
 		if field == nil {
 			return "", nil, status.Errorf(codes.Internal, "the path %s names no field of %s", pattern, m.Descriptor().Name())
 		}
-		value := scalar(field, m.Get(field))
+		value := formatScalar(field, m.Get(field))
 		if value == "" {
 			return "", nil, status.Errorf(codes.InvalidArgument, "%s is empty", name)
 		}
@@ -52,7 +52,8 @@ func fill(pattern string, m protoreflect.Message) (path string, used map[protore
 	}
 }
 
-// encodeQuery returns the set fields of a message but those that are used already, as the REST API takes them: filter.state=FAILED.
+// encodeQuery returns the set fields of a message but those that are used already, as the REST API takes them:
+// filter.state=FAILED.
 func encodeQuery(m protoreflect.Message, used map[protoreflect.Name]bool) string {
 	q := url.Values{}
 	addFields(q, "", m, used)
@@ -66,29 +67,29 @@ func addFields(q url.Values, prefix string, m protoreflect.Message, used map[pro
 		case prefix == "" && used[f.Name()]:
 		case f.IsMap():
 			v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
-				q.Add(fmt.Sprintf("%s[%s]", name, k.String()), scalar(f.MapValue(), v))
+				q.Add(fmt.Sprintf("%s[%s]", name, k.String()), formatScalar(f.MapValue(), v))
 				return true
 			})
 		case f.IsList():
 			for i := range v.List().Len() {
-				q.Add(name, scalar(f, v.List().Get(i)))
+				q.Add(name, formatScalar(f, v.List().Get(i)))
 			}
-		case f.Message() != nil && !wellKnown(f):
+		case f.Message() != nil && !isWellKnownType(f):
 			addFields(q, name+".", v.Message(), nil)
 		default:
-			q.Add(name, scalar(f, v))
+			q.Add(name, formatScalar(f, v))
 		}
 		return true
 	})
 }
 
-// wellKnown reports whether a field's message is written as one value: a time or a duration.
-func wellKnown(f protoreflect.FieldDescriptor) bool {
+// isWellKnownType reports whether a field's message is written as one value: a time or a duration.
+func isWellKnownType(f protoreflect.FieldDescriptor) bool {
 	return f.Message().ParentFile().Package() == "google.protobuf"
 }
 
-// scalar writes one value.
-func scalar(f protoreflect.FieldDescriptor, v protoreflect.Value) string {
+// formatScalar writes one value.
+func formatScalar(f protoreflect.FieldDescriptor, v protoreflect.Value) string {
 	switch f.Kind() {
 	case protoreflect.EnumKind:
 		if e := f.Enum().Values().ByNumber(v.Enum()); e != nil {

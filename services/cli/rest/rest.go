@@ -1,7 +1,8 @@
-// Package rest carries the calls of a generated gRPC client over a server's REST API, by the routes that the API's proto states. So one client
-// works with either, and a server behind a proxy that knows HTTP alone can be used.
+// Package rest carries the calls of a generated gRPC client over a server's REST API, by the routes that the API's
+// proto states. So one client works with either, and a server behind a proxy that knows HTTP alone can be used.
 //
-// It knows unary calls, the streams of a server (a watch, a download) and the one stream of a client (an upload), which becomes a form.
+// It knows unary calls, the streams of a server (a watch, a download) and the one stream of a client (an upload),
+// which becomes a form.
 package rest
 
 import (
@@ -63,7 +64,8 @@ func New(cfg Config) (*Conn, error) {
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
 	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: cfg.TLS, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: cfg.TLS, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64,
+		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: 2 * time.Second,
 	}
 	client := &http.Client{Transport: transport, CheckRedirect: sameHost}
@@ -92,8 +94,8 @@ type route struct {
 	input      protoreflect.MessageDescriptor
 }
 
-// find returns the route of a method such as /inkstream.v1.InkstreamService/GetJob.
-func (c *Conn) find(method string) (route, error) {
+// findRoute returns the route of a method such as /inkstream.v1.InkstreamService/GetJob.
+func (c *Conn) findRoute(method string) (route, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r, ok := c.routes[method]; ok {
@@ -124,14 +126,14 @@ func (c *Conn) find(method string) (route, error) {
 	return r, nil
 }
 
-// request makes the HTTP request of a call.
-func (c *Conn) request(ctx context.Context, method string, in proto.Message) (*http.Request, error) {
-	r, err := c.find(method)
+// newRequest makes the HTTP request of a call.
+func (c *Conn) newRequest(ctx context.Context, method string, in proto.Message) (*http.Request, error) {
+	r, err := c.findRoute(method)
 	if err != nil {
 		return nil, err
 	}
 	m := in.ProtoReflect()
-	path, used, err := fill(r.path, m)
+	path, used, err := fillPath(r.path, m)
 	if err != nil {
 		return nil, err
 	}
@@ -156,24 +158,24 @@ func (c *Conn) request(ctx context.Context, method string, in proto.Message) (*h
 	if r.body {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	c.sign(req)
+	c.authorize(req)
 	return req, nil
 }
 
-func (c *Conn) sign(req *http.Request) {
+func (c *Conn) authorize(req *http.Request) {
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
 	if c.cfg.Authorization != "" {
 		req.Header.Set("Authorization", c.cfg.Authorization)
 	}
 }
 
-// do sends a request. The answer is one of success; every other is an error.
-func (c *Conn) do(req *http.Request) (*http.Response, error) {
+// sendRequest sends a request. The answer is one of success; every other is an error.
+func (c *Conn) sendRequest(req *http.Request) (*http.Response, error) {
 	res, err := c.client.Do(req)
 	if err != nil {
-		return nil, transportError(req.Context(), err)
+		return nil, unansweredError(req.Context(), err)
 	}
-	if err := answerError(res); err != nil {
+	if err := responseError(res); err != nil {
 		res.Body.Close()
 		return nil, err
 	}
@@ -187,11 +189,11 @@ func (c *Conn) Invoke(ctx context.Context, method string, args, reply any, _ ...
 	if !inOK || !outOK {
 		return status.Errorf(codes.Internal, "%s: %T and %T are no messages", method, args, reply)
 	}
-	req, err := c.request(ctx, method, in)
+	req, err := c.newRequest(ctx, method, in)
 	if err != nil {
 		return err
 	}
-	res, err := c.do(req)
+	res, err := c.sendRequest(req)
 	if err != nil {
 		return err
 	}
@@ -199,7 +201,7 @@ func (c *Conn) Invoke(ctx context.Context, method string, args, reply any, _ ...
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return transportError(ctx, err)
+		return unansweredError(ctx, err)
 	case len(data) > maxAnswer:
 		return status.Errorf(codes.ResourceExhausted, "the server's answer is larger than %d bytes", maxAnswer)
 	}
@@ -207,11 +209,11 @@ func (c *Conn) Invoke(ctx context.Context, method string, args, reply any, _ ...
 		raw.ContentType, raw.Data = res.Header.Get("Content-Type"), data
 		return nil
 	}
-	return decode(data, out)
+	return decodeAnswer(data, out)
 }
 
-// decode reads an answer. Fields that this client does not know are a newer server's.
-func decode(data []byte, into proto.Message) error {
+// decodeAnswer reads an answer. Fields that this client does not know are a newer server's.
+func decodeAnswer(data []byte, into proto.Message) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}

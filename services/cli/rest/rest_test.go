@@ -31,28 +31,35 @@ func TestRequests(t *testing.T) {
 		verb, path, body string
 	}{
 		{
-			inkstreamv1.InkstreamService_GetJob_FullMethodName, &inkstreamv1.GetJobRequest{Id: "a/b?c", Wait: durationpb.New(30 * time.Second)},
+			inkstreamv1.InkstreamService_GetJob_FullMethodName,
+			&inkstreamv1.GetJobRequest{Id: "a/b?c", Wait: durationpb.New(30 * time.Second)},
 			"GET", "/ink/v1/jobs/a%2Fb%3Fc?wait=30s", "",
 		},
-		{inkstreamv1.InkstreamService_CancelJob_FullMethodName, &inkstreamv1.CancelJobRequest{Id: "x"}, "POST", "/ink/v1/jobs/x:cancel", ""},
-		{inkstreamv1.InkstreamService_RetryJob_FullMethodName, &inkstreamv1.RetryJobRequest{Id: "x", All: true}, "POST", "/ink/v1/jobs/x:retry?all=true", ""},
+		{inkstreamv1.InkstreamService_CancelJob_FullMethodName, &inkstreamv1.CancelJobRequest{Id: "x"}, "POST",
+			"/ink/v1/jobs/x:cancel", ""},
+		{inkstreamv1.InkstreamService_RetryJob_FullMethodName, &inkstreamv1.RetryJobRequest{Id: "x", All: true}, "POST",
+			"/ink/v1/jobs/x:retry?all=true", ""},
 		{
-			inkstreamv1.InkstreamService_DownloadArtifact_FullMethodName, &inkstreamv1.DownloadArtifactRequest{Id: "x", Name: "tables/1-2.csv"},
+			inkstreamv1.InkstreamService_DownloadArtifact_FullMethodName,
+			&inkstreamv1.DownloadArtifactRequest{Id: "x", Name: "tables/1-2.csv"},
 			"GET", "/ink/v1/jobs/x/artifacts/tables/1-2.csv", "",
 		},
 		{
 			inkstreamv1.InkstreamService_ListJobs_FullMethodName,
 			&inkstreamv1.ListJobsRequest{PageSize: 5, Filter: &inkstreamv1.JobFilter{
-				State: []inkstreamv1.Job_State{inkstreamv1.Job_FAILED, inkstreamv1.Job_PARTIAL}, Label: []string{"a=b&c"}, CreateAfter: at,
+				State: []inkstreamv1.Job_State{inkstreamv1.Job_FAILED, inkstreamv1.Job_PARTIAL}, Label: []string{"a=b&c"},
+				CreateAfter: at,
 			}},
-			"GET", "/ink/v1/jobs?filter.create_after=2026-11-21T12%3A00%3A00Z&filter.label=a%3Db%26c&filter.state=FAILED&filter.state=PARTIAL&page_size=5", "",
+			"GET",
+			"/ink/v1/jobs?filter.create_after=2026-11-21T12%3A00%3A00Z&filter.label=a%3Db%26c&filter.state=FAILED&filter.state=PARTIAL&page_size=5", "",
 		},
 		{
-			inkstreamv1.InkstreamService_DeleteJobs_FullMethodName, &inkstreamv1.BatchJobsRequest{Filter: &inkstreamv1.JobFilter{Filename: "x"}},
+			inkstreamv1.InkstreamService_DeleteJobs_FullMethodName,
+			&inkstreamv1.BatchJobsRequest{Filter: &inkstreamv1.JobFilter{Filename: "x"}},
 			"POST", "/ink/v1/jobs:delete", `{"filter":{"filename":"x"}}`,
 		},
 	} {
-		req, err := c.request(t.Context(), tt.method, tt.in)
+		req, err := c.newRequest(t.Context(), tt.method, tt.in)
 		if err != nil {
 			t.Errorf("%s: %v", tt.method, err)
 			continue
@@ -65,12 +72,16 @@ func TestRequests(t *testing.T) {
 			}
 			body = strings.ReplaceAll(string(data), " ", "")
 		}
-		if req.Method != tt.verb || req.URL.RequestURI() != tt.path || body != tt.body || req.Header.Get("Authorization") != "Bearer x" {
-			t.Errorf("%s: got %s %s %s, want %s %s %s", tt.method, req.Method, req.URL.RequestURI(), body, tt.verb, tt.path, tt.body)
+		if req.Method != tt.verb || req.URL.RequestURI() != tt.path || body != tt.body ||
+			req.Header.Get("Authorization") != "Bearer x" {
+			t.Errorf("%s: got %s %s %s, want %s %s %s", tt.method, req.Method, req.URL.RequestURI(), body, tt.verb, tt.path,
+				tt.body)
 		}
 	}
-	for _, in := range []*inkstreamv1.DownloadArtifactRequest{{Id: "x", Name: "../y"}, {Id: "x", Name: "a//b"}, {Id: "", Name: "a"}} {
-		if _, err := c.request(t.Context(), inkstreamv1.InkstreamService_DownloadArtifact_FullMethodName, in); status.Code(err) != codes.InvalidArgument {
+	for _, in := range []*inkstreamv1.DownloadArtifactRequest{{Id: "x", Name: "../y"}, {Id: "x", Name: "a//b"},
+		{Id: "", Name: "a"}} {
+		if _, err := c.newRequest(t.Context(), inkstreamv1.InkstreamService_DownloadArtifact_FullMethodName,
+			in); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%v: got %v, want INVALID_ARGUMENT", in, err)
 		}
 	}
@@ -97,7 +108,8 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	own := func(code string, status int) string {
-		data, err := json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": "what is wrong", "status": status}})
+		data, err := json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": "what is wrong",
+			"status": status}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,11 +124,14 @@ func TestErrors(t *testing.T) {
 		{"own error", answer(404, nil, own("JOB_NOT_FOUND", 404)), codes.NotFound, "what is wrong"},
 		{"gone", answer(410, nil, own("JOB_DELETED", 410)), codes.FailedPrecondition, "what is wrong"},
 		{"conflict of keys", answer(409, nil, own("IDEMPOTENCY_CONFLICT", 409)), codes.AlreadyExists, "what is wrong"},
-		{"not yet", answer(202, map[string]string{"Retry-After": "1"}, own("NOT_READY", 202)), codes.FailedPrecondition, "what is wrong"},
+		{"not yet", answer(202, map[string]string{"Retry-After": "1"}, own("NOT_READY", 202)), codes.FailedPrecondition,
+			"what is wrong"},
 		{"busy", answer(429, map[string]string{"Retry-After": "7"}, "slow down"), codes.ResourceExhausted, "HTTP status 429"},
-		{"a proxy's error", answer(502, nil, "<html>bad gateway</html>"), codes.Unavailable, "not one of an Inkstream server"},
+		{"a proxy's error", answer(502, nil, "<html>bad gateway</html>"), codes.Unavailable,
+			"not one of an Inkstream server"},
 		{"another server", answer(200, nil, "<html>hello</html>"), codes.Internal, "not one of an Inkstream server"},
-		{"sent elsewhere", answer(302, map[string]string{"Location": "https://login.example.com/"}, ""), codes.Unavailable, "login.example.com"},
+		{"sent elsewhere", answer(302, map[string]string{"Location": "https://login.example.com/"}, ""), codes.Unavailable,
+			"login.example.com"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,8 @@ import (
 const readChunk = 256 << 10
 
 // NewStream implements grpc.ClientConnInterface.
-func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string,
+	_ ...grpc.CallOption) (grpc.ClientStream, error) {
 	if desc.ClientStreams {
 		return c.newUpload(ctx, method)
 	}
@@ -56,14 +57,14 @@ func (s *serverStream) SendMsg(m any) error {
 		return errSent
 	}
 	var err error
-	s.req, err = s.conn.request(s.ctx, s.method, in)
+	s.req, err = s.conn.newRequest(s.ctx, s.method, in)
 	return err
 }
 
 // RecvMsg reads the next message; io.EOF after the last.
 func (s *serverStream) RecvMsg(m any) error {
 	if s.res == nil {
-		res, err := s.conn.do(s.req) //nolint:bodyclose // closed after the last message, or with the context
+		res, err := s.conn.sendRequest(s.req) //nolint:bodyclose // closed after the last message, or with the context
 		if err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ func (s *serverStream) readChunk() ([]byte, error) {
 	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
-	return nil, transportError(s.ctx, err)
+	return nil, unansweredError(s.ctx, err)
 }
 
 // readLine reads a message. A line that is an error ends the stream: it came up after the first was sent.
@@ -100,15 +101,15 @@ func (s *serverStream) readLine(out proto.Message) error {
 		line, err := s.lines.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			if bytes.HasPrefix(line, []byte(`{"error":{`)) {
-				return decodeError(line, 0, "")
+				return parseError(line, 0, "")
 			}
-			return decode(line, out)
+			return decodeAnswer(line, out)
 		}
 		if errors.Is(err, io.EOF) {
 			return io.EOF
 		}
 		if err != nil {
-			return transportError(s.ctx, err)
+			return unansweredError(s.ctx, err)
 		}
 	}
 }

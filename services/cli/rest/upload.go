@@ -23,8 +23,8 @@ import (
 // uploadMethod is the one stream of a client.
 const uploadMethod = inkstreamv1.InkstreamService_UploadDocument_FullMethodName
 
-// upload is POST /v1/jobs: a form with the options as fields, and then the document.
-type upload struct {
+// uploadStream is POST /v1/jobs: a form with the options as fields, and then the document.
+type uploadStream struct {
 	conn *Conn
 	ctx  context.Context //nolint:containedctx // grpc hands a stream's context out by a method only
 	pipe *io.PipeWriter
@@ -35,31 +35,31 @@ type upload struct {
 	err  error
 }
 
-func (c *Conn) newUpload(ctx context.Context, method string) (*upload, error) {
+func (c *Conn) newUpload(ctx context.Context, method string) (*uploadStream, error) {
 	if method != uploadMethod {
 		return nil, status.Errorf(codes.Unimplemented, "%s cannot be called over REST", method)
 	}
-	return &upload{conn: c, ctx: ctx}, nil
+	return &uploadStream{conn: c, ctx: ctx}, nil
 }
 
 // Header returns nothing: the answer holds all that there is.
-func (u *upload) Header() (metadata.MD, error) { return nil, nil }
+func (u *uploadStream) Header() (metadata.MD, error) { return nil, nil }
 
 // Trailer returns nothing: REST has none.
-func (u *upload) Trailer() metadata.MD { return nil }
+func (u *uploadStream) Trailer() metadata.MD { return nil }
 
 // Context returns the call's context.
-func (u *upload) Context() context.Context { return u.ctx }
+func (u *uploadStream) Context() context.Context { return u.ctx }
 
-// SendMsg sends the metadata, then the document piece by piece. After the server has answered early it returns io.EOF, as gRPC does; RecvMsg then
-// says why.
-func (u *upload) SendMsg(m any) error {
+// SendMsg sends the metadata, then the document piece by piece. After the server has answered early it returns
+// io.EOF, as gRPC does; RecvMsg then says why.
+func (u *uploadStream) SendMsg(m any) error {
 	req, ok := m.(*inkstreamv1.UploadDocumentRequest)
 	if !ok {
 		return errNoUpload
 	}
 	if about := req.GetMetadata(); about != nil && u.pipe == nil {
-		return u.begin(about)
+		return u.startUpload(about)
 	}
 	if u.part == nil {
 		return errNoUpload
@@ -70,15 +70,15 @@ func (u *upload) SendMsg(m any) error {
 	return nil
 }
 
-// begin sends the head of the form in a request of its own goroutine, which RecvMsg waits for.
-func (u *upload) begin(about *inkstreamv1.UploadMetadata) error {
+// startUpload sends the head of the form in a request of its own goroutine, which RecvMsg waits for.
+func (u *uploadStream) startUpload(about *inkstreamv1.UploadMetadata) error {
 	r, w := io.Pipe()
 	req, err := http.NewRequestWithContext(u.ctx, http.MethodPost, u.conn.base.String()+"/v1/jobs", r)
 	if err != nil {
 		return err
 	}
 	u.pipe, u.form, u.done = w, multipart.NewWriter(w), make(chan struct{})
-	u.conn.sign(req)
+	u.conn.authorize(req)
 	req.Header.Set("Content-Type", u.form.FormDataContentType())
 	// What the server refuses by its head is refused before the document is sent.
 	req.Header.Set("Expect", "100-continue")
@@ -87,8 +87,8 @@ func (u *upload) begin(about *inkstreamv1.UploadMetadata) error {
 	}
 	go func() {
 		defer close(u.done)
-		u.res, u.err = u.conn.do(req) //nolint:bodyclose // RecvMsg closes it
-		// A server that has answered reads no more; whoever still sends must hear of it.
+		u.res, u.err = u.conn.sendRequest(req) //nolint:bodyclose // RecvMsg closes it
+		// A server that has answered reads no more; writes that still come must fail.
 		r.CloseWithError(io.ErrClosedPipe)
 	}()
 	for _, f := range formFields(about) {
@@ -97,7 +97,7 @@ func (u *upload) begin(about *inkstreamv1.UploadMetadata) error {
 		}
 	}
 	head := textproto.MIMEHeader{}
-	head.Set("Content-Disposition", `form-data; name="file"; filename="`+quote(about.GetFilename())+`"`)
+	head.Set("Content-Disposition", `form-data; name="file"; filename="`+quoteFileName(about.GetFilename())+`"`)
 	head.Set("Content-Type", "application/pdf")
 	if u.part, err = u.form.CreatePart(head); err != nil {
 		return io.EOF
@@ -105,13 +105,13 @@ func (u *upload) begin(about *inkstreamv1.UploadMetadata) error {
 	return nil
 }
 
-// quote writes a file name as browsers do, so that it ends neither the quotes nor the line.
-func quote(name string) string {
+// quoteFileName writes a file name as browsers do, so that it ends neither the quotes nor the line.
+func quoteFileName(name string) string {
 	return strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name)
 }
 
 // CloseSend ends the document.
-func (u *upload) CloseSend() error {
+func (u *uploadStream) CloseSend() error {
 	if u.pipe == nil {
 		return errNoUpload
 	}
@@ -122,7 +122,7 @@ func (u *upload) CloseSend() error {
 }
 
 // RecvMsg waits for the answer.
-func (u *upload) RecvMsg(m any) error {
+func (u *uploadStream) RecvMsg(m any) error {
 	out, ok := m.(proto.Message)
 	if !ok || u.pipe == nil {
 		return errNoUpload
@@ -134,16 +134,17 @@ func (u *upload) RecvMsg(m any) error {
 	defer u.res.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(u.res.Body, maxAnswer))
 	if err != nil {
-		return transportError(u.ctx, err)
+		return unansweredError(u.ctx, err)
 	}
-	return decode(data, out)
+	return decodeAnswer(data, out)
 }
 
 // formFields returns the metadata as the fields of the form; what is not set is left out.
 func formFields(about *inkstreamv1.UploadMetadata) [][2]string {
 	o := about.GetOptions()
 	fields := [][2]string{
-		{"filename", about.GetFilename()}, {"lane", o.GetLane()}, {"languages", o.GetLanguages()}, {"ocr", o.GetOcr()}, {"pages", o.GetPages()},
+		{"filename", about.GetFilename()}, {"lane", o.GetLane()}, {"languages", o.GetLanguages()}, {"ocr", o.GetOcr()},
+		{"pages", o.GetPages()},
 		{"rotate", o.GetRotate()}, {"artifacts", strings.Join(o.GetArtifacts(), ",")}, {"password", o.GetPassword()},
 		{"webhook_url", about.GetWebhookUrl()},
 	}
@@ -161,7 +162,8 @@ func formFields(about *inkstreamv1.UploadMetadata) [][2]string {
 		}
 	}
 	for name, d := range map[string]*durationpb.Duration{
-		"document_timeout": o.GetDocumentTimeout(), "page_timeout": o.GetPageTimeout(), "stall_timeout": o.GetStallTimeout(), "retention": o.GetRetention(),
+		"document_timeout": o.GetDocumentTimeout(), "page_timeout": o.GetPageTimeout(), "stall_timeout": o.GetStallTimeout(),
+		"retention": o.GetRetention(),
 	} {
 		if d != nil {
 			fields = append(fields, [2]string{name, d.AsDuration().String()})

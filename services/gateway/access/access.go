@@ -1,4 +1,5 @@
-// Package access says who may do what at the gateway: API keys and OIDC tokens, their scopes and tenants, and how much each caller may ask for.
+// Package access says who may do what at the gateway: API keys and OIDC tokens, their scopes and tenants, and how
+// much each caller may ask for.
 package access
 
 import (
@@ -20,9 +21,9 @@ const (
 	Admin Scope = "admin"
 )
 
-// ErrRefused means that the credentials are not valid: unknown, revoked, expired or wrong. It does not say which, so that nobody can find out
-// what exists by asking.
-var ErrRefused = errors.New("the credentials are not valid")
+// ErrInvalidCredentials means that the credentials are not valid: unknown, revoked, expired or wrong. It does not say
+// which, so that a caller cannot find out by trial what exists.
+var ErrInvalidCredentials = errors.New("the credentials are not valid")
 
 // Identity is who a request comes from.
 type Identity struct {
@@ -42,8 +43,8 @@ type Quota struct {
 	BytesPerDay int64
 }
 
-// May reports whether the identity has a scope, or one that includes it.
-func (id *Identity) May(s Scope) bool {
+// HasScope reports whether the identity has a scope, or one that includes it.
+func (id *Identity) HasScope(s Scope) bool {
 	switch s {
 	case Read:
 		return len(id.Scopes) > 0
@@ -54,21 +55,21 @@ func (id *Identity) May(s Scope) bool {
 	}
 }
 
-// Open is the identity of every request where authentication is off.
-func Open() *Identity {
+// OpenIdentity is the identity of every request where authentication is off.
+func OpenIdentity() *Identity {
 	return &Identity{Tenant: job.DefaultTenant, Scopes: []Scope{Admin}, Caller: "anonymous"}
 }
 
-type identityContext struct{}
+type identityContextKey struct{}
 
-// With returns ctx with the identity of its request.
-func With(ctx context.Context, id *Identity) context.Context {
-	return context.WithValue(ctx, identityContext{}, id)
+// WithIdentity returns ctx with the identity of its request.
+func WithIdentity(ctx context.Context, id *Identity) context.Context {
+	return context.WithValue(ctx, identityContextKey{}, id)
 }
 
-// From returns the identity of the request that ctx belongs to, or nil outside of one.
-func From(ctx context.Context) *Identity {
-	id, _ := ctx.Value(identityContext{}).(*Identity)
+// IdentityFrom returns the identity of the request that ctx belongs to, or nil outside of one.
+func IdentityFrom(ctx context.Context) *Identity {
+	id, _ := ctx.Value(identityContextKey{}).(*Identity)
 	return id
 }
 
@@ -83,8 +84,8 @@ func NewAuthenticator(keys *Keys, oidc *OIDC) *Authenticator {
 	return &Authenticator{keys: keys, oidc: oidc}
 }
 
-// Authenticate checks what a client sent as "Authorization: Bearer …", the word Bearer left out. The error is ErrRefused where the
-// credentials are at fault.
+// Authenticate checks what a client sent as "Authorization: Bearer …", the word Bearer left out. The error is
+// ErrInvalidCredentials where the credentials are at fault.
 func (a *Authenticator) Authenticate(ctx context.Context, credentials string) (*Identity, error) {
 	if strings.HasPrefix(credentials, keyPrefix) {
 		return a.keys.authenticate(credentials)
@@ -92,5 +93,5 @@ func (a *Authenticator) Authenticate(ctx context.Context, credentials string) (*
 	if a.oidc != nil && credentials != "" {
 		return a.oidc.authenticate(ctx, credentials)
 	}
-	return nil, ErrRefused
+	return nil, ErrInvalidCredentials
 }

@@ -25,10 +25,10 @@ import (
 	"inkstream.dev/services/gateway/access"
 )
 
-// provisioned starts a server that has the buckets.
-func provisioned(t *testing.T) *embedded.Server {
+// startServer starts a server that has the buckets.
+func startServer(t *testing.T) *embedded.Server {
 	t.Helper()
-	srv := bustest.Server(t)
+	srv := bustest.StartServer(t)
 	if err := bustest.Connect(t, srv).Provision(t.Context(), bus.Topology{}); err != nil {
 		t.Fatal(err)
 	}
@@ -39,16 +39,16 @@ func openKeys(t *testing.T, b *bus.Bus) *access.Keys {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	k, err := access.OpenKeys(ctx, b.JetStream(), telemetry.Discard().Log)
+	k, err := access.OpenKeys(ctx, b.JetStream(), telemetry.NewDiscard().Log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k
 }
 
-func create(t *testing.T, k *access.Keys, key access.Key) (access.Key, string) {
+func createKey(t *testing.T, k *access.Keys, key access.Key) (access.Key, string) {
 	t.Helper()
-	key, secret, err := k.Create(t.Context(), key)
+	key, secret, err := k.CreateKey(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,12 +57,13 @@ func create(t *testing.T, k *access.Keys, key access.Key) (access.Key, string) {
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	srv := provisioned(t)
+	srv := startServer(t)
 	b := bustest.Connect(t, srv)
 	k := openKeys(t, b)
 	auth := access.NewAuthenticator(k, nil)
-	key, secret := create(t, k, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Write}, Name: "ci"})
-	_, expired := create(t, k, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Read}, ExpireTime: time.Now().Add(-time.Second)})
+	key, secret := createKey(t, k, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Write}, Name: "ci"})
+	_, expired := createKey(t, k, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Read},
+		ExpireTime: time.Now().Add(-time.Second)})
 
 	for _, tc := range []struct {
 		name, given string
@@ -81,10 +82,10 @@ func TestKeys(t *testing.T) {
 		{"the hash", key.Hash, false},
 	} {
 		id, err := auth.Authenticate(t.Context(), tc.given)
-		if tc.ok != (err == nil) || err != nil && !errors.Is(err, access.ErrRefused) {
+		if tc.ok != (err == nil) || err != nil && !errors.Is(err, access.ErrInvalidCredentials) {
 			t.Errorf("%s: got %v, want it taken: %v", tc.name, err, tc.ok)
 		}
-		if tc.ok && (id.Tenant != "acme" || !id.May(access.Write) || id.May(access.Admin)) {
+		if tc.ok && (id.Tenant != "acme" || !id.HasScope(access.Write) || id.HasScope(access.Admin)) {
 			t.Errorf("%s: got identity %+v", tc.name, id)
 		}
 	}
@@ -102,11 +103,11 @@ func TestKeys(t *testing.T) {
 }
 
 // A key that is rotated or revoked at one gateway is refused at another.
-func TestKeysFollowChanges(t *testing.T) {
+func TestKeysFollowBucket(t *testing.T) {
 	t.Parallel()
-	srv := provisioned(t)
+	srv := startServer(t)
 	here, there := openKeys(t, bustest.Connect(t, srv)), openKeys(t, bustest.Connect(t, srv))
-	key, first := create(t, here, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Read}})
+	key, first := createKey(t, here, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Read}})
 	await := func(what, secret string, want bool) {
 		t.Helper()
 		for {
@@ -122,23 +123,23 @@ func TestKeysFollowChanges(t *testing.T) {
 		}
 	}
 	await("a new key", first, true)
-	if _, _, err := here.Rotate(t.Context(), "other", key.ID); !errors.Is(err, access.ErrNoKey) {
+	if _, _, err := here.RotateKey(t.Context(), "other", key.ID); !errors.Is(err, access.ErrNoKey) {
 		t.Errorf("rotate another tenant's key: got %v, want ErrNoKey", err)
 	}
-	_, second, err := here.Rotate(t.Context(), "acme", key.ID)
+	_, second, err := here.RotateKey(t.Context(), "acme", key.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	await("the old secret", first, false)
 	await("the new secret", second, true)
-	if err := here.Revoke(t.Context(), "other", key.ID); !errors.Is(err, access.ErrNoKey) {
+	if err := here.RevokeKey(t.Context(), "other", key.ID); !errors.Is(err, access.ErrNoKey) {
 		t.Errorf("revoke another tenant's key: got %v, want ErrNoKey", err)
 	}
-	if err := here.Revoke(t.Context(), "acme", key.ID); err != nil {
+	if err := here.RevokeKey(t.Context(), "acme", key.ID); err != nil {
 		t.Fatal(err)
 	}
 	await("a revoked key", second, false)
-	if got := here.List("acme"); len(got) != 0 {
+	if got := here.ListKeys("acme"); len(got) != 0 {
 		t.Errorf("got %d keys after the last was revoked, want 0", len(got))
 	}
 }
@@ -165,7 +166,8 @@ func newIssuer(t *testing.T) *issuer {
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.kid, Algorithm: "RS256", Use: "sig"}}})
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.kid,
+			Algorithm: "RS256", Use: "sig"}}})
 	})
 	i.Server = httptest.NewServer(mux)
 	t.Cleanup(i.Close)
@@ -187,13 +189,15 @@ func (i *issuer) token(t *testing.T, change func(map[string]any)) string {
 	t.Helper()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: i.key, KeyID: i.kid}}, nil)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: i.key, KeyID: i.kid}},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
 	claims := map[string]any{
-		"iss": i.URL, "aud": "inkstream", "sub": "ann", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "tenant": "acme", "scope": "openid inkstream:write",
+		"iss": i.URL, "aud": "inkstream", "sub": "ann", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"tenant": "acme", "scope": "openid inkstream:write",
 	}
 	change(claims)
 	raw, err := jwt.Signed(signer).Claims(claims).Serialize()
@@ -208,7 +212,8 @@ func TestOIDC(t *testing.T) {
 	i := newIssuer(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	o, err := access.NewOIDC(ctx, access.OIDCConfig{Issuer: i.URL, Audience: "inkstream", TenantClaim: "tenant", ScopeClaim: "scope"})
+	o, err := access.NewOIDC(ctx, access.OIDCConfig{Issuer: i.URL, Audience: "inkstream", TenantClaim: "tenant",
+		ScopeClaim: "scope"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +239,8 @@ func TestOIDC(t *testing.T) {
 		if tc.ok != (err == nil) {
 			t.Errorf("%s: got %v, want it taken: %v", tc.name, err, tc.ok)
 		}
-		if tc.ok && (id == nil || id.Tenant != "acme" || !slices.Equal(id.Scopes, []access.Scope{access.Write}) || id.Caller != "sub:ann") {
+		if tc.ok && (id == nil || id.Tenant != "acme" || !slices.Equal(id.Scopes, []access.Scope{access.Write}) ||
+			id.Caller != "sub:ann") {
 			t.Errorf("%s: got identity %+v", tc.name, id)
 		}
 	}
@@ -247,36 +253,62 @@ func TestOIDC(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 23, 0, 0, 0, time.UTC)
-	l := access.NewLimits(access.LimitsConfig{UploadsPerSecond: 0.5, ReadsPerSecond: 0.1, Quota: access.Quota{Jobs: 3, BytesPerDay: 100}})
-	ann, bob := &access.Identity{Tenant: job.DefaultTenant, Caller: "ann"}, &access.Identity{Tenant: job.DefaultTenant, Caller: "bob"}
+	l := access.NewLimits(access.LimitsConfig{UploadsPerSecond: 0.5, ReadsPerSecond: 0.1,
+		Quota: access.Quota{Jobs: 3, BytesPerDay: 100}})
+	ann, bob := &access.Identity{Tenant: job.DefaultTenant, Caller: "ann"},
+		&access.Identity{Tenant: job.DefaultTenant, Caller: "bob"}
 	for i := range 5 {
-		if v := l.Upload(ann, now); !v.OK || v.Limit != 5 || v.Remaining != 4-i {
+		if v := l.AllowUpload(ann, now); !v.OK || v.Limit != 5 || v.Remaining != 4-i {
 			t.Fatalf("upload %d: got %+v", i, v)
 		}
 	}
-	if v := l.Upload(ann, now); v.OK || v.RetryAfter != 2*time.Second || v.Reset != 10*time.Second {
+	if v := l.AllowUpload(ann, now); v.OK || v.RetryAfter != 2*time.Second || v.Reset != 10*time.Second {
 		t.Errorf("beyond the burst: got %+v, want a retry after 2 s", v)
 	}
-	if v := l.Upload(ann, now.Add(2*time.Second)); !v.OK {
+	if v := l.AllowUpload(ann, now.Add(2*time.Second)); !v.OK {
 		t.Errorf("after the wait: got %+v", v)
 	}
-	if v := l.Upload(bob, now); !v.OK {
+	if v := l.AllowUpload(bob, now); !v.OK {
 		t.Errorf("another caller: got %+v", v)
 	}
-	if v := l.Read(ann, now); !v.OK || v.Limit != 5 {
+	if v := l.AllowRead(ann, now); !v.OK || v.Limit != 5 {
 		t.Errorf("reads are limited below uploads: got %+v", v)
 	}
 	if got := l.BytesPerDay(ann); got != 100 {
 		t.Errorf("got %d bytes a day, want the default 100", got)
 	}
-	if got, whose := l.Jobs(ann); got != 3 || whose != "" {
+	if got, whose := l.JobLimit(ann); got != 3 || whose != "" {
 		t.Errorf("got %d jobs of %q, want the default 3 of the tenant", got, whose)
 	}
 	ann.Quota.Jobs, ann.Quota.BytesPerDay = 7, 50
 	if got := l.BytesPerDay(ann); got != 50 {
 		t.Errorf("got %d bytes a day, want the key's own 50", got)
 	}
-	if got, whose := l.Jobs(ann); got != 7 || whose != "ann" {
+	if got, whose := l.JobLimit(ann); got != 7 || whose != "ann" {
 		t.Errorf("got %d jobs of %q, want the key's own 7", got, whose)
+	}
+}
+
+// TestImportKey: several gateways that take up the same key at once have it once, and none takes up what is no key.
+func TestImportKey(t *testing.T) {
+	t.Parallel()
+	const secret = "ink_0123456789abcdef_0123456789abcdef0123456789abcdef"
+	srv := startServer(t)
+	one, other := openKeys(t, bustest.Connect(t, srv)), openKeys(t, bustest.Connect(t, srv))
+	key := access.Key{Tenant: job.DefaultTenant, Scopes: []access.Scope{access.Admin}}
+	for _, k := range []*access.Keys{one, other, one} {
+		if err := k.ImportKey(t.Context(), key, secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bustest.EventuallyWithin(t, 10*time.Second, "both have it",
+		func() bool { return one.HasAdminKey(job.DefaultTenant) && other.HasAdminKey(job.DefaultTenant) })
+	if got := len(other.ListKeys(job.DefaultTenant)); got != 1 {
+		t.Errorf("got %d keys, want 1", got)
+	}
+	for _, bad := range []string{"", "secret", "ink_0123456789abcdef_short", "ink_XYZ_0123456789abcdef0123456789abcdef"} {
+		if err := one.ImportKey(t.Context(), key, bad); err == nil {
+			t.Errorf("%q was taken for a key", bad)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -44,14 +45,16 @@ type Key struct {
 	Hash string `json:"hash"`
 }
 
-// Keys is the store of API keys: a KV bucket, and a copy of it in memory, so that a request costs no exchange with the broker, and a key that is revoked at
-// one gateway is refused by all of them within moments. It is safe for concurrent use.
+// Keys is the store of API keys: a KV bucket, and a copy of it in memory, so that a request costs no exchange with
+// the broker, and a key that is revoked at one gateway is refused by all of them within moments. It is safe for
+// concurrent use.
 type Keys struct {
-	kv    jetstream.KeyValue
-	known *mirror.Mirror[Key]
+	kv     jetstream.KeyValue
+	mirror *mirror.Mirror[Key]
 }
 
-// OpenKeys opens the bucket, which bus.Provision makes, and follows it until ctx is done. It returns once the keys that there are are known.
+// OpenKeys opens the bucket, which bus.Provision makes, and follows it until ctx is done. It returns once the keys
+// that there are are known.
 func OpenKeys(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*Keys, error) {
 	kv, err := js.KeyValue(ctx, bus.KeyBucket)
 	if err != nil {
@@ -61,31 +64,31 @@ func OpenKeys(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*K
 	if err != nil {
 		return nil, err
 	}
-	return &Keys{kv: kv, known: known}, nil
+	return &Keys{kv: kv, mirror: known}, nil
 }
 
 // Wait returns when the bucket is no longer followed; the context of OpenKeys must be done.
-func (k *Keys) Wait() { k.known.Wait() }
+func (k *Keys) Wait() { k.mirror.Wait() }
 
-// authenticate finds the key that a secret belongs to. The comparison takes the same time wherever the first difference is, and an unknown id
-// costs as much as a known one.
+// authenticate finds the key that a secret belongs to. The comparison takes the same time wherever the first
+// difference is, and an unknown id costs as much as a known one.
 func (k *Keys) authenticate(secret string) (*Identity, error) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(secret, keyPrefix), "_")
-	key, ok := k.known.Get(id)
-	same := subtle.ConstantTimeCompare([]byte(hash(secret)), []byte(key.Hash)) == 1
+	key, ok := k.mirror.Get(id)
+	same := subtle.ConstantTimeCompare([]byte(hashSecret(secret)), []byte(key.Hash)) == 1
 	if !ok || !same || !key.ExpireTime.IsZero() && time.Now().After(key.ExpireTime) {
-		return nil, ErrRefused
+		return nil, ErrInvalidCredentials
 	}
 	return &Identity{Tenant: key.Tenant, Scopes: key.Scopes, Caller: "key:" + key.ID, Quota: key.Quota}, nil
 }
 
-// Create stores a new key and returns it with its secret, which is never to be had again.
-func (k *Keys) Create(ctx context.Context, key Key) (Key, string, error) {
+// CreateKey stores a new key and returns it with its secret, which is never to be had again.
+func (k *Keys) CreateKey(ctx context.Context, key Key) (Key, string, error) {
 	id := make([]byte, idBytes)
 	_, _ = rand.Read(id) // never fails (crypto/rand)
 	key.ID, key.CreateTime = hex.EncodeToString(id), time.Now().UTC()
 	secret := newSecret(key.ID)
-	key.Hash = hash(secret)
+	key.Hash = hashSecret(secret)
 	data, err := json.Marshal(key)
 	if err != nil {
 		return Key{}, "", fmt.Errorf("encode API key: %w", err)
@@ -94,12 +97,39 @@ func (k *Keys) Create(ctx context.Context, key Key) (Key, string, error) {
 	if err != nil {
 		return Key{}, "", fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("store API key: %w", err))
 	}
-	k.known.Set(key.ID, key, rev)
+	k.mirror.Set(key.ID, key, rev)
 	return key, secret, nil
 }
 
-// Rotate gives a tenant's key another secret. The old one is refused at once here, and within moments at other gateways.
-func (k *Keys) Rotate(ctx context.Context, tenant, id string) (Key, string, error) {
+// secretPattern is what a secret looks like; the random part has 120 bits at least.
+var secretPattern = regexp.MustCompile(`^` + keyPrefix + `([0-9a-f]{16})_[0-9A-Za-z]{24,64}$`)
+
+// ImportKey stores a key with a secret that was made elsewhere. To have it already is no error, so several gateways
+// may do so at once; one whose secret has changed since keeps the newer.
+func (k *Keys) ImportKey(ctx context.Context, key Key, secret string) error {
+	form := secretPattern.FindStringSubmatch(secret)
+	if form == nil {
+		return errors.New("no API key: want ink_, 16 hexadecimal digits, _, and 24 to 64 random letters and digits")
+	}
+	key.ID, key.CreateTime, key.Hash = form[1], time.Now().UTC(), hashSecret(secret)
+	data, err := json.Marshal(key)
+	if err != nil {
+		return fmt.Errorf("encode API key: %w", err)
+	}
+	rev, err := k.kv.Create(ctx, key.ID, data)
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return nil // the copy in memory follows
+	}
+	if err != nil {
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("store API key: %w", err))
+	}
+	k.mirror.Set(key.ID, key, rev)
+	return nil
+}
+
+// RotateKey gives a tenant's key another secret. The old one is refused at once here, and within moments at other
+// gateways.
+func (k *Keys) RotateKey(ctx context.Context, tenant, id string) (Key, string, error) {
 	e, err := k.kv.Get(ctx, id)
 	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
 		return Key{}, "", ErrNoKey
@@ -115,7 +145,7 @@ func (k *Keys) Rotate(ctx context.Context, tenant, id string) (Key, string, erro
 		return Key{}, "", ErrNoKey
 	}
 	secret := newSecret(id)
-	key.Hash = hash(secret)
+	key.Hash = hashSecret(secret)
 	data, err := json.Marshal(key)
 	if err != nil {
 		return Key{}, "", fmt.Errorf("encode API key: %w", err)
@@ -124,25 +154,25 @@ func (k *Keys) Rotate(ctx context.Context, tenant, id string) (Key, string, erro
 	if err != nil {
 		return Key{}, "", fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("store API key: %w", err))
 	}
-	k.known.Set(id, key, rev)
+	k.mirror.Set(id, key, rev)
 	return key, secret, nil
 }
 
-// Revoke removes a tenant's key.
-func (k *Keys) Revoke(ctx context.Context, tenant, id string) error {
-	if key, ok := k.known.Get(id); !ok || key.Tenant != tenant {
+// RevokeKey removes a tenant's key.
+func (k *Keys) RevokeKey(ctx context.Context, tenant, id string) error {
+	if key, ok := k.mirror.Get(id); !ok || key.Tenant != tenant {
 		return ErrNoKey
 	}
 	if err := k.kv.Delete(ctx, id); err != nil {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("remove API key: %w", err))
 	}
-	k.known.Remove(id)
+	k.mirror.Remove(id)
 	return nil
 }
 
-// List returns a tenant's keys, the oldest first.
-func (k *Keys) List(tenant string) []Key {
-	keys := k.known.Select(func(key Key) bool { return key.Tenant == tenant })
+// ListKeys returns a tenant's keys, the oldest first.
+func (k *Keys) ListKeys(tenant string) []Key {
+	keys := k.mirror.Select(func(key Key) bool { return key.Tenant == tenant })
 	slices.SortFunc(keys, func(a, b Key) int {
 		if c := a.CreateTime.Compare(b.CreateTime); c != 0 {
 			return c
@@ -152,16 +182,17 @@ func (k *Keys) List(tenant string) []Key {
 	return keys
 }
 
-// HasAdmin reports whether any key of the tenant may make others.
-func (k *Keys) HasAdmin(tenant string) bool {
-	return len(k.known.Select(func(key Key) bool {
-		return key.Tenant == tenant && slices.Contains(key.Scopes, Admin) && (key.ExpireTime.IsZero() || time.Now().Before(key.ExpireTime))
+// HasAdminKey reports whether any key of the tenant may make others.
+func (k *Keys) HasAdminKey(tenant string) bool {
+	return len(k.mirror.Select(func(key Key) bool {
+		return key.Tenant == tenant && slices.Contains(key.Scopes, Admin) &&
+			(key.ExpireTime.IsZero() || time.Now().Before(key.ExpireTime))
 	})) > 0
 }
 
 func newSecret(id string) string { return keyPrefix + id + "_" + rand.Text() }
 
-func hash(secret string) string {
+func hashSecret(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }

@@ -16,35 +16,36 @@ type LimitsConfig struct {
 	Quota Quota
 }
 
-// burst is how many seconds' worth of requests may come at once.
-const burst = 10
+// burstSeconds is how many seconds' worth of requests may come at once.
+const burstSeconds = 10
 
-// Limits counts callers' requests, and knows their quotas. The rates are per gateway: with several, each allows its share of requests in full, so set
-// them with their number in mind. It is safe for concurrent use.
+// Limits counts callers' requests, and knows their quotas. The rates are per gateway: with several, each allows its
+// share of requests in full, so set them with their number in mind. It is safe for concurrent use.
 type Limits struct {
 	cfg LimitsConfig
 
-	mu      sync.Mutex // guards what follows
-	callers map[string]*caller
-	sweep   time.Time // when callers that are gone are forgotten next
+	mu        sync.Mutex // guards what follows
+	callers   map[string]*callerLimiters
+	nextSweep time.Time // when callers that are gone are forgotten next
 }
 
-type caller struct {
+type callerLimiters struct {
 	uploads, reads *rate.Limiter
 	seen           time.Time
 }
 
-// NewLimits returns Limits under which nobody has asked for anything yet. Polling is never limited below submitting: where
-// ReadsPerSecond is less than UploadsPerSecond, it is raised to it.
+// NewLimits returns Limits that have counted no request yet. Polling is never limited below submitting:
+// where ReadsPerSecond is less than UploadsPerSecond, it is raised to it.
 func NewLimits(cfg LimitsConfig) *Limits {
 	if cfg.ReadsPerSecond > 0 && (cfg.UploadsPerSecond == 0 || cfg.ReadsPerSecond < cfg.UploadsPerSecond) {
 		cfg.ReadsPerSecond = cfg.UploadsPerSecond
 	}
-	return &Limits{cfg: cfg, callers: map[string]*caller{}}
+	return &Limits{cfg: cfg, callers: map[string]*callerLimiters{}}
 }
 
-// Verdict is the answer to a request; its numbers are those of the RateLimit headers (draft-ietf-httpapi-ratelimit-headers).
-type Verdict struct {
+// Decision is the answer to a request; its numbers are those of the RateLimit headers
+// (draft-ietf-httpapi-ratelimit-headers).
+type Decision struct {
 	OK bool
 	// Limit is what may come at once; 0 where there is no limit.
 	Limit int
@@ -56,18 +57,18 @@ type Verdict struct {
 	RetryAfter time.Duration
 }
 
-// Upload asks for one upload.
-func (l *Limits) Upload(id *Identity, now time.Time) Verdict {
+// AllowUpload asks for one upload.
+func (l *Limits) AllowUpload(id *Identity, now time.Time) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return ask(l.caller(id, now).uploads, l.cfg.UploadsPerSecond, now)
+	return requestToken(l.limitersOf(id, now).uploads, l.cfg.UploadsPerSecond, now)
 }
 
-// Read asks for any other request.
-func (l *Limits) Read(id *Identity, now time.Time) Verdict {
+// AllowRead asks for any other request.
+func (l *Limits) AllowRead(id *Identity, now time.Time) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return ask(l.caller(id, now).reads, l.cfg.ReadsPerSecond, now)
+	return requestToken(l.limitersOf(id, now).reads, l.cfg.ReadsPerSecond, now)
 }
 
 // BytesPerDay returns how much a caller may upload a day, 0 for any amount.
@@ -78,48 +79,48 @@ func (l *Limits) BytesPerDay(id *Identity) int64 {
 	return l.cfg.Quota.BytesPerDay
 }
 
-// Jobs returns how many jobs may be under way, 0 for any number, and whose count: the caller's where its key says how many, and where the name is
-// empty all of its tenant's.
-func (l *Limits) Jobs(id *Identity) (limit int, caller string) {
+// JobLimit returns how many jobs may be under way, 0 for any number, and whose count: the caller's where its key says
+// how many, and where the name is empty all of its tenant's.
+func (l *Limits) JobLimit(id *Identity) (limit int, caller string) {
 	if id.Quota.Jobs > 0 {
 		return id.Quota.Jobs, id.Caller
 	}
 	return l.cfg.Quota.Jobs, ""
 }
 
-func (l *Limits) caller(id *Identity, now time.Time) *caller {
-	if now.After(l.sweep) {
+func (l *Limits) limitersOf(id *Identity, now time.Time) *callerLimiters {
+	if now.After(l.nextSweep) {
 		for name, c := range l.callers {
 			if now.Sub(c.seen) > time.Hour {
 				delete(l.callers, name)
 			}
 		}
-		l.sweep = now.Add(time.Hour)
+		l.nextSweep = now.Add(time.Hour)
 	}
 	name := id.Tenant + "/" + id.Caller
 	c := l.callers[name]
 	if c == nil {
-		c = &caller{uploads: limiter(l.cfg.UploadsPerSecond), reads: limiter(l.cfg.ReadsPerSecond)}
+		c = &callerLimiters{uploads: newLimiter(l.cfg.UploadsPerSecond), reads: newLimiter(l.cfg.ReadsPerSecond)}
 		l.callers[name] = c
 	}
 	c.seen = now
 	return c
 }
 
-func limiter(perSecond float64) *rate.Limiter {
+func newLimiter(perSecond float64) *rate.Limiter {
 	if perSecond <= 0 {
 		return rate.NewLimiter(rate.Inf, 0)
 	}
-	return rate.NewLimiter(rate.Limit(perSecond), capacity(perSecond))
+	return rate.NewLimiter(rate.Limit(perSecond), burstCapacity(perSecond))
 }
 
-func capacity(perSecond float64) int { return max(int(math.Ceil(perSecond*burst)), 1) }
+func burstCapacity(perSecond float64) int { return max(int(math.Ceil(perSecond*burstSeconds)), 1) }
 
-func ask(lim *rate.Limiter, perSecond float64, now time.Time) Verdict {
+func requestToken(lim *rate.Limiter, perSecond float64, now time.Time) Decision {
 	if perSecond <= 0 {
-		return Verdict{OK: true}
+		return Decision{OK: true}
 	}
-	v := Verdict{OK: lim.AllowN(now, 1), Limit: capacity(perSecond)}
+	v := Decision{OK: lim.AllowN(now, 1), Limit: burstCapacity(perSecond)}
 	left := max(lim.TokensAt(now), 0)
 	v.Remaining = int(left)
 	v.Reset = time.Duration((float64(v.Limit) - left) / perSecond * float64(time.Second))

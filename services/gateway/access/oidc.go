@@ -18,19 +18,20 @@ import (
 
 // OIDCConfig says whose tokens are taken.
 type OIDCConfig struct {
-	// Issuer is the provider's URL, as in the tokens' iss; its keys are found by discovery (OpenID Connect Discovery 1.0 §4).
+	// Issuer is the provider's URL, as in the tokens' iss; its keys are found by discovery (OpenID Connect Discovery 1.0
+	// §4).
 	Issuer string
 	// Audience must be among the tokens' aud.
 	Audience string
-	// TenantClaim names the claim that holds the tenant; where a token lacks it, the tenant is job.DefaultTenant if the claim's name is
-	// empty, and the token is refused otherwise.
+	// TenantClaim names the claim that holds the tenant; where a token lacks it, the tenant is job.DefaultTenant if the
+	// claim's name is empty, and the token is refused otherwise.
 	TenantClaim string
 	// ScopeClaim names the claim that holds the scopes, as a list or as words in one string (RFC 8693 §4.2).
 	ScopeClaim string
 }
 
-// OIDC checks tokens of one issuer. The issuer's keys are fetched again when a token is signed with one that is not known. It is safe for
-// concurrent use.
+// OIDC checks tokens of one issuer. The issuer's keys are fetched again when a token is signed with one that is not
+// known. It is safe for concurrent use.
 type OIDC struct {
 	cfg      OIDCConfig
 	verifier *oidc.IDTokenVerifier
@@ -39,17 +40,17 @@ type OIDC struct {
 const (
 	// issuerTimeout bounds one question to the issuer.
 	issuerTimeout = 10 * time.Second
-	// issuerRate and issuerBurst bound the questions a second: each token that names a key nobody knows has the keys fetched again, and anybody can
-	// write such tokens.
+	// issuerRate and issuerBurst bound the questions a second: each token that names an unknown key has the keys
+	// fetched again, and any client can write such tokens.
 	issuerRate, issuerBurst = 2, 20
 )
 
-// paced refuses requests beyond a rate.
-type paced struct{ limit *rate.Limiter }
+// rateLimitedTransport refuses requests beyond a rate.
+type rateLimitedTransport struct{ limiter *rate.Limiter }
 
 // RoundTrip implements http.RoundTripper.
-func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !p.limit.Allow() {
+func (p rateLimitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !p.limiter.Allow() {
 		return nil, errors.New("the issuer was asked too often")
 	}
 	return http.DefaultTransport.RoundTrip(r)
@@ -57,7 +58,8 @@ func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // NewOIDC asks the issuer for its keys. The context must live as long as the result: keys are fetched with it.
 func NewOIDC(ctx context.Context, cfg OIDCConfig) (*OIDC, error) {
-	client := &http.Client{Timeout: issuerTimeout, Transport: paced{rate.NewLimiter(issuerRate, issuerBurst)}}
+	client := &http.Client{Timeout: issuerTimeout,
+		Transport: rateLimitedTransport{rate.NewLimiter(issuerRate, issuerBurst)}}
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), cfg.Issuer)
 	if err != nil {
 		return nil, fmt.Errorf("OIDC issuer: %w", err)
@@ -65,7 +67,7 @@ func NewOIDC(ctx context.Context, cfg OIDCConfig) (*OIDC, error) {
 	return &OIDC{cfg: cfg, verifier: provider.Verifier(&oidc.Config{ClientID: cfg.Audience})}, nil
 }
 
-var tenantForm = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+var tenantPattern = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
 
 // authenticate checks a token: signature, issuer, audience, times.
 func (o *OIDC) authenticate(ctx context.Context, raw string) (*Identity, error) {
@@ -75,28 +77,29 @@ func (o *OIDC) authenticate(ctx context.Context, raw string) (*Identity, error) 
 		if strings.Contains(err.Error(), "fetching keys") && ctx.Err() == nil {
 			return nil, fault.Wrap(fault.Busy, fault.Unavailable, errors.New("the token's issuer cannot be reached"))
 		}
-		return nil, ErrRefused
+		return nil, ErrInvalidCredentials
 	}
 	var claims map[string]any
 	if err := token.Claims(&claims); err != nil {
-		return nil, ErrRefused
+		return nil, ErrInvalidCredentials
 	}
-	id := &Identity{Tenant: job.DefaultTenant, Caller: "sub:" + token.Subject, Scopes: scopesOf(claims[o.cfg.ScopeClaim])}
+	id := &Identity{Tenant: job.DefaultTenant, Caller: "sub:" + token.Subject,
+		Scopes: parseScopes(claims[o.cfg.ScopeClaim])}
 	if o.cfg.TenantClaim != "" {
 		tenant, _ := claims[o.cfg.TenantClaim].(string)
-		if !tenantForm.MatchString(tenant) {
-			return nil, ErrRefused
+		if !tenantPattern.MatchString(tenant) {
+			return nil, ErrInvalidCredentials
 		}
 		id.Tenant = tenant
 	}
 	if len(id.Scopes) == 0 {
-		return nil, ErrRefused
+		return nil, ErrInvalidCredentials
 	}
 	return id, nil
 }
 
-// scopesOf picks the scopes that are known here out of a claim.
-func scopesOf(claim any) []Scope {
+// parseScopes picks the scopes that are known here out of a claim.
+func parseScopes(claim any) []Scope {
 	var words []string
 	switch v := claim.(type) {
 	case string:

@@ -25,18 +25,19 @@ const (
 	// Stage names the webhooks among the dead letters.
 	Stage = bus.Webhooks
 
-	// ownHook names the address that the job itself came with.
-	ownHook = "job"
-	// patience is how long a call is tried again.
-	patience = 24 * time.Hour
+	// jobHook names the address that the job itself came with.
+	jobHook = "job"
+	// giveUpAfter is how long a call is tried again.
+	giveUpAfter = 24 * time.Hour
 	// minTries is how often a call is made at least before it is given up.
 	minTries = 2
-	// firstDelay and lastDelay bound the waits between tries, which double.
-	firstDelay, lastDelay = 5 * time.Second, time.Hour
-	// callers is how many calls are under way at once in a process. A slow receiver delays others by its timeout at most.
-	callers = 8
-	// maxAnswer is how much of an answer is read, so that its connection can be used again.
-	maxAnswer = 64 << 10
+	// minRetryDelay and maxRetryDelay bound the waits between tries, which double.
+	minRetryDelay, maxRetryDelay = 5 * time.Second, time.Hour
+	// deliveryWorkers is how many calls are under way at once in a process. A slow receiver delays others by its timeout
+	// at most.
+	deliveryWorkers = 8
+	// maxAnswerBytes is how much of an answer is read, so that its connection can be used again.
+	maxAnswerBytes = 64 << 10
 )
 
 // delivery is a call to be made. It refers to what is called; addresses may hold secrets, and stay where they are kept.
@@ -56,8 +57,8 @@ type Job struct {
 	URL string
 }
 
-// Source tells about jobs. The error is ErrNoJob where there is no job any more.
-type Source func(ctx context.Context, tenant, id string) (Job, error)
+// JobSource tells about jobs. The error is ErrNoJob where there is no job any more.
+type JobSource func(ctx context.Context, tenant, id string) (Job, error)
 
 // ErrNoJob means that the job is gone, so that there is nothing to tell.
 var ErrNoJob = errors.New("the job is gone")
@@ -67,49 +68,51 @@ type Config struct {
 	Policy Policy
 	// Secret signs the calls to addresses that jobs came with.
 	Secret string
-	// FirstDelay and Patience override the first wait between two tries, 5 s, and how long a call is tried, a day.
-	FirstDelay, Patience time.Duration
+	// MinRetryDelay and GiveUpAfter override the first wait between two tries, 5 s, and how long a call is tried, a day.
+	MinRetryDelay, GiveUpAfter time.Duration
 }
 
 // Dispatcher makes the calls. Several processes may run one each; a call is made by one of them.
 type Dispatcher struct {
-	cfg    Config
-	js     jetstream.JetStream
-	hooks  *Hooks
-	source Source
-	client *http.Client
-	log    *slog.Logger
+	cfg     Config
+	js      jetstream.JetStream
+	hooks   *Hooks
+	loadJob JobSource
+	client  *http.Client
+	log     *slog.Logger
 }
 
 // NewDispatcher returns a Dispatcher that is not yet running.
-func NewDispatcher(cfg Config, js jetstream.JetStream, hooks *Hooks, source Source, log *slog.Logger) *Dispatcher {
-	if cfg.FirstDelay == 0 {
-		cfg.FirstDelay = firstDelay
+func NewDispatcher(cfg Config, js jetstream.JetStream, hooks *Hooks, source JobSource, log *slog.Logger) *Dispatcher {
+	if cfg.MinRetryDelay == 0 {
+		cfg.MinRetryDelay = minRetryDelay
 	}
-	if cfg.Patience == 0 {
-		cfg.Patience = patience
+	if cfg.GiveUpAfter == 0 {
+		cfg.GiveUpAfter = giveUpAfter
 	}
-	return &Dispatcher{cfg: cfg, js: js, hooks: hooks, source: source, client: cfg.Policy.Client(), log: log.With("part", "webhooks")}
+	return &Dispatcher{cfg: cfg, js: js, hooks: hooks, loadJob: source, client: cfg.Policy.NewClient(),
+		log: log.With("part", "webhooks")}
 }
 
 // Run makes calls until ctx is done and those under way are over.
 func (d *Dispatcher) Run(ctx context.Context) error {
-	ended, calls, err := d.bind(ctx)
+	ended, calls, err := d.bindConsumers(ctx)
 	if err != nil {
 		return err
 	}
 	defer d.client.CloseIdleConnections()
 	var wg sync.WaitGroup
-	wg.Go(func() { d.consume(ctx, ended, d.spread) })
-	for range callers {
-		wg.Go(func() { d.consume(ctx, calls, d.deliver) })
+	wg.Go(func() { d.consumeMessages(ctx, ended, d.queueDeliveries) })
+	for range deliveryWorkers {
+		wg.Go(func() { d.consumeMessages(ctx, calls, d.handleDelivery) })
 	}
 	wg.Wait()
 	return nil
 }
 
-// bind finds what bus.Provision has made for the calls: a consumer of the events that end jobs, and one of the queue of calls.
-func (d *Dispatcher) bind(ctx context.Context) (ended, calls jetstream.Consumer, err error) {
+// bindConsumers finds what bus.Provision has made for the calls: a consumer of the events that end jobs, and one of
+// the queue of calls.
+func (d *Dispatcher) bindConsumers(ctx context.Context) (ended, calls jetstream.Consumer, err error) {
 	if ended, err = d.js.Consumer(ctx, bus.EventStream, bus.Webhooks); err != nil {
 		return nil, nil, fmt.Errorf("consumer of events: %w", err)
 	}
@@ -119,8 +122,9 @@ func (d *Dispatcher) bind(ctx context.Context) (ended, calls jetstream.Consumer,
 	return ended, calls, nil
 }
 
-// consume handles messages one by one until ctx is done.
-func (d *Dispatcher) consume(ctx context.Context, cons jetstream.Consumer, handle func(context.Context, jetstream.Msg) error) {
+// consumeMessages handles messages one by one until ctx is done.
+func (d *Dispatcher) consumeMessages(ctx context.Context, cons jetstream.Consumer,
+	handle func(context.Context, jetstream.Msg) error) {
 	for ctx.Err() == nil {
 		pull, cancel := context.WithTimeout(ctx, 30*time.Second)
 		batch, err := cons.Fetch(1, jetstream.FetchContext(pull))
@@ -143,8 +147,9 @@ func (d *Dispatcher) consume(ctx context.Context, cons jetstream.Consumer, handl
 	}
 }
 
-// spread makes a call for each address that is to be told of a job's end. Repeats are absorbed by the calls' ids.
-func (d *Dispatcher) spread(ctx context.Context, msg jetstream.Msg) error {
+// queueDeliveries makes a call for each address that is to be told of a job's end. Repeats are absorbed by the calls'
+// ids.
+func (d *Dispatcher) queueDeliveries(ctx context.Context, msg jetstream.Msg) error {
 	f := strings.Split(msg.Subject(), ".") // ink.events.<tenant>.<job>.ended
 	var event struct {
 		Run int `json:"run"`
@@ -153,58 +158,59 @@ func (d *Dispatcher) spread(ctx context.Context, msg jetstream.Msg) error {
 		return errors.Join(err, msg.Term())
 	}
 	to := delivery{Tenant: f[2], Job: f[3], Run: event.Run}
-	hooks := d.hooks.List(to.Tenant)
+	hooks := d.hooks.ListHooks(to.Tenant)
 	if len(hooks) == 0 && d.cfg.Secret == "" {
 		return msg.Ack() // without a secret no job comes with an address
 	}
-	job, err := d.source(ctx, to.Tenant, to.Job)
+	job, err := d.loadJob(ctx, to.Tenant, to.Job)
 	if errors.Is(err, ErrNoJob) {
 		return msg.Ack()
 	}
 	if err != nil {
-		return errors.Join(err, msg.NakWithDelay(d.cfg.FirstDelay))
+		return errors.Join(err, msg.NakWithDelay(d.cfg.MinRetryDelay))
 	}
 	targets := make([]string, 0, len(hooks)+1)
 	for _, h := range hooks {
 		targets = append(targets, h.ID)
 	}
 	if job.URL != "" {
-		targets = append(targets, ownHook)
+		targets = append(targets, jobHook)
 	}
 	for _, to.Hook = range targets {
-		if err := d.queue(ctx, to, to.id()); err != nil {
-			return errors.Join(err, msg.NakWithDelay(d.cfg.FirstDelay))
+		if err := d.queueDelivery(ctx, to, to.deliveryID()); err != nil {
+			return errors.Join(err, msg.NakWithDelay(d.cfg.MinRetryDelay))
 		}
 	}
 	return msg.Ack()
 }
 
-// id names the call; receivers tell repeats by it.
-func (t delivery) id() string { return t.Job + "." + strconv.Itoa(t.Run) + "." + t.Hook }
+// deliveryID names the call; receivers tell repeats by it.
+func (t delivery) deliveryID() string { return t.Job + "." + strconv.Itoa(t.Run) + "." + t.Hook }
 
-func (d *Dispatcher) queue(ctx context.Context, to delivery, id string) error {
+func (d *Dispatcher) queueDelivery(ctx context.Context, to delivery, id string) error {
 	data, err := json.Marshal(to)
 	if err != nil {
 		return fmt.Errorf("encode call: %w", err)
 	}
 	_, err = d.js.Publish(ctx, "ink."+Stage+"."+to.Tenant+"."+to.Job, data, jetstream.WithMsgID(id))
 	if err != nil {
-		return away("queue call", err)
+		return wrapUnavailable("queue call", err)
 	}
 	return nil
 }
 
-// Replay queues the call of a dead letter again. The id sets the new message apart; the receiver sees the call's own id.
-func (d *Dispatcher) Replay(ctx context.Context, payload []byte) error {
+// ReplayDelivery queues the call of a dead letter again. The id sets the new message apart; the receiver sees the
+// call's own id.
+func (d *Dispatcher) ReplayDelivery(ctx context.Context, payload []byte) error {
 	var to delivery
 	if err := json.Unmarshal(payload, &to); err != nil {
 		return fmt.Errorf("decode call: %w", err)
 	}
-	return d.queue(ctx, to, to.id()+"#"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	return d.queueDelivery(ctx, to, to.deliveryID()+"#"+strconv.FormatInt(time.Now().UnixNano(), 36))
 }
 
-// deliver makes a call and settles it by the answer.
-func (d *Dispatcher) deliver(ctx context.Context, msg jetstream.Msg) error {
+// handleDelivery makes a call and settles it by the answer.
+func (d *Dispatcher) handleDelivery(ctx context.Context, msg jetstream.Msg) error {
 	var to delivery
 	if err := json.Unmarshal(msg.Data(), &to); err != nil {
 		return errors.Join(err, msg.Term())
@@ -213,38 +219,39 @@ func (d *Dispatcher) deliver(ctx context.Context, msg jetstream.Msg) error {
 	if err != nil {
 		return fmt.Errorf("call: %w", err)
 	}
-	err = d.call(ctx, to)
+	err = d.callWebhook(ctx, to)
 	if err == nil || errors.Is(err, ErrNoJob) || errors.Is(err, ErrNoHook) {
 		return msg.Ack()
 	}
-	wait := delay(d.cfg.FirstDelay, meta.NumDelivered)
+	wait := retryDelay(d.cfg.MinRetryDelay, meta.NumDelivered)
 	// What waited for long because no gateway ran has another chance all the same.
-	again := meta.NumDelivered < minTries || time.Since(meta.Timestamp)+wait < d.cfg.Patience
+	again := meta.NumDelivered < minTries || time.Since(meta.Timestamp)+wait < d.cfg.GiveUpAfter
 	if again && !errors.Is(err, ErrForbidden) {
-		d.log.InfoContext(ctx, "call failed, will be made again", "job", to.Job, "webhook", to.Hook, "tries", meta.NumDelivered, "delay", wait)
+		d.log.InfoContext(ctx, "call failed, will be made again", "job", to.Job, "webhook", to.Hook, "tries",
+			meta.NumDelivered, "delay", wait)
 		return msg.NakWithDelay(wait)
 	}
 	d.log.WarnContext(ctx, "call given up", "job", to.Job, "webhook", to.Hook, "tries", meta.NumDelivered)
-	if err := d.deadLetter(ctx, msg, meta, to, err); err != nil {
+	if err := d.storeDeadLetter(ctx, msg, meta, to, err); err != nil {
 		return errors.Join(err, msg.NakWithDelay(wait))
 	}
 	return msg.Term()
 }
 
-// delay returns the wait after the n-th try: it doubles, up to an hour, and is spread by a quarter.
-func delay(first time.Duration, n uint64) time.Duration {
-	wait := min(first<<min(n-1, 20), lastDelay)
+// retryDelay returns the wait after the n-th try: it doubles, up to an hour, and is spread by a quarter.
+func retryDelay(first time.Duration, n uint64) time.Duration {
+	wait := min(first<<min(n-1, 20), maxRetryDelay)
 	return wait - rand.N(wait/4+1)
 }
 
-// call makes one call. Its error tells nothing of the address but what became of it.
-func (d *Dispatcher) call(ctx context.Context, to delivery) error {
-	job, err := d.source(ctx, to.Tenant, to.Job)
+// callWebhook makes one call. Its error tells nothing of the address but what became of it.
+func (d *Dispatcher) callWebhook(ctx context.Context, to delivery) error {
+	job, err := d.loadJob(ctx, to.Tenant, to.Job)
 	if err != nil {
 		return err
 	}
 	url, secret := job.URL, d.cfg.Secret
-	if to.Hook != ownHook {
+	if to.Hook != jobHook {
 		hook, err := d.hooks.Get(ctx, to.Tenant, to.Hook)
 		if err != nil {
 			return err
@@ -260,7 +267,7 @@ func (d *Dispatcher) call(ctx context.Context, to delivery) error {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "inkstream-webhook/1")
-	if err := sign(req.Header, secret, to.id(), time.Now(), job.Body); err != nil {
+	if err := signRequest(req.Header, secret, to.deliveryID(), time.Now(), job.Body); err != nil {
 		return err
 	}
 	resp, err := d.client.Do(req)
@@ -271,14 +278,15 @@ func (d *Dispatcher) call(ctx context.Context, to delivery) error {
 		return errors.New("the receiver cannot be reached")
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // what it says does not matter
+	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswerBytes) // what it says does not matter
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return fmt.Errorf("the receiver answered with status %d", resp.StatusCode)
 	}
 	return nil
 }
 
-func (d *Dispatcher) deadLetter(ctx context.Context, msg jetstream.Msg, meta *jetstream.MsgMetadata, to delivery, cause error) error {
+func (d *Dispatcher) storeDeadLetter(ctx context.Context, msg jetstream.Msg, meta *jetstream.MsgMetadata, to delivery,
+	cause error) error {
 	dead := nats.NewMsg("ink.dlq." + Stage + "." + to.Tenant + "." + to.Job)
 	dead.Data = msg.Data()
 	dead.Header.Set(bus.HeaderClass, "permanent")
@@ -286,12 +294,13 @@ func (d *Dispatcher) deadLetter(ctx context.Context, msg jetstream.Msg, meta *je
 	dead.Header.Set(bus.HeaderError, cause.Error())
 	dead.Header.Set(bus.HeaderAttempts, strconv.FormatUint(meta.NumDelivered, 10))
 	dead.Header.Set(bus.HeaderSubject, msg.Subject())
-	dead.Header.Set(bus.HeaderMsgID, to.id())
+	dead.Header.Set(bus.HeaderMsgID, to.deliveryID())
 	dead.Header.Set(bus.HeaderRun, strconv.Itoa(to.Run))
 	dead.Header.Set(bus.HeaderTime, time.Now().UTC().Format(time.RFC3339Nano))
-	_, err := d.js.PublishMsg(ctx, dead, jetstream.WithMsgID(fmt.Sprintf("dlq.%s.%d", bus.WebhookStream, meta.Sequence.Stream)))
+	_, err := d.js.PublishMsg(ctx, dead, jetstream.WithMsgID(fmt.Sprintf("dlq.%s.%d", bus.WebhookStream,
+		meta.Sequence.Stream)))
 	if err != nil {
-		return away("store dead letter", err)
+		return wrapUnavailable("store dead letter", err)
 	}
 	return nil
 }

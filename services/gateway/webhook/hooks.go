@@ -1,5 +1,6 @@
-// Package webhook tells other servers of jobs that have ended: by the tenant's webhooks, and by an address that the job itself came with. A call is
-// signed, tried again for a day, and then becomes a dead letter, which can be replayed.
+// Package webhook tells other servers of jobs that have ended: by the tenant's webhooks, and by an address that the
+// job itself came with. A call is signed, tried again for a day, and then becomes a dead letter, which can be
+// replayed.
 package webhook
 
 import (
@@ -40,16 +41,16 @@ type Hook struct {
 	Secret string `json:"secret"`
 }
 
-// Hooks is the store of the tenants' webhooks: a KV bucket, and a copy of it in memory, because every job that ends is looked up. It is safe for
-// concurrent use.
+// Hooks is the store of the tenants' webhooks: a KV bucket, and a copy of it in memory, because every job that ends
+// is looked up. It is safe for concurrent use.
 type Hooks struct {
-	kv    jetstream.KeyValue
-	known *mirror.Mirror[Hook]
+	kv     jetstream.KeyValue
+	mirror *mirror.Mirror[Hook]
 }
 
 // OpenHooks opens the bucket, which bus.Provision makes, and follows it until ctx is done.
 func OpenHooks(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*Hooks, error) {
-	kv, err := js.KeyValue(ctx, bus.HookBucket)
+	kv, err := js.KeyValue(ctx, bus.WebhookBucket)
 	if err != nil {
 		return nil, fmt.Errorf("bucket of webhooks: %w", err)
 	}
@@ -57,17 +58,17 @@ func OpenHooks(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Hooks{kv: kv, known: known}, nil
+	return &Hooks{kv: kv, mirror: known}, nil
 }
 
 // Wait returns when the bucket is no longer followed; the context of OpenHooks must be done.
-func (h *Hooks) Wait() { h.known.Wait() }
+func (h *Hooks) Wait() { h.mirror.Wait() }
 
 func hookKey(tenant, id string) string { return "webhook." + tenant + "." + id }
 
-// Create stores a webhook of the tenant with a secret of its own.
-func (h *Hooks) Create(ctx context.Context, tenant, url string) (Hook, error) {
-	if len(h.List(tenant)) >= maxHooks {
+// CreateHook stores a webhook of the tenant with a secret of its own.
+func (h *Hooks) CreateHook(ctx context.Context, tenant, url string) (Hook, error) {
+	if len(h.ListHooks(tenant)) >= maxHooks {
 		return Hook{}, ErrTooMany
 	}
 	hook := Hook{ID: string(job.NewID()), Tenant: tenant, URL: url, CreateTime: time.Now().UTC(), Secret: NewSecret()}
@@ -77,27 +78,29 @@ func (h *Hooks) Create(ctx context.Context, tenant, url string) (Hook, error) {
 	}
 	rev, err := h.kv.Create(ctx, hookKey(tenant, hook.ID), data)
 	if err != nil {
-		return Hook{}, away("store webhook", err)
+		return Hook{}, wrapUnavailable("store webhook", err)
 	}
-	h.known.Set(hookKey(tenant, hook.ID), hook, rev)
+	h.mirror.Set(hookKey(tenant, hook.ID), hook, rev)
 	return hook, nil
 }
 
-// List returns the tenant's webhooks, the oldest first. One that another gateway makes is among them a moment later.
-func (h *Hooks) List(tenant string) []Hook {
-	hooks := h.known.Select(func(hook Hook) bool { return hook.Tenant == tenant })
+// ListHooks returns the tenant's webhooks, the oldest first. One that another gateway makes is among them a moment
+// later.
+func (h *Hooks) ListHooks(tenant string) []Hook {
+	hooks := h.mirror.Select(func(hook Hook) bool { return hook.Tenant == tenant })
 	slices.SortFunc(hooks, func(a, b Hook) int { return strings.Compare(a.ID, b.ID) }) // ids begin with the time
 	return hooks
 }
 
-// Get returns a webhook of the tenant, as the bucket has it now: a call is queued by a gateway that may have known of the webhook first.
+// Get returns a webhook of the tenant, as the bucket has it now: a call is queued by a gateway that may have known of
+// the webhook first.
 func (h *Hooks) Get(ctx context.Context, tenant, id string) (Hook, error) {
 	e, err := h.kv.Get(ctx, hookKey(tenant, id))
 	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
 		return Hook{}, ErrNoHook
 	}
 	if err != nil {
-		return Hook{}, away("read webhook", err)
+		return Hook{}, wrapUnavailable("read webhook", err)
 	}
 	var hook Hook
 	if err := json.Unmarshal(e.Value(), &hook); err != nil {
@@ -112,12 +115,12 @@ func (h *Hooks) Delete(ctx context.Context, tenant, id string) error {
 		return err
 	}
 	if err := h.kv.Purge(ctx, hookKey(tenant, id)); err != nil {
-		return away("remove webhook", err)
+		return wrapUnavailable("remove webhook", err)
 	}
-	h.known.Remove(hookKey(tenant, id))
+	h.mirror.Remove(hookKey(tenant, id))
 	return nil
 }
 
-func away(what string, err error) error {
+func wrapUnavailable(what string, err error) error {
 	return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("%s: %w", what, err))
 }

@@ -29,8 +29,9 @@ func NewSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// sign adds the headers that let the receiver check where a call comes from and when it was made: an HMAC-SHA256 of id, time and body.
-func sign(h http.Header, secret, id string, at time.Time, body []byte) error {
+// signRequest adds the headers that let the receiver check where a call comes from and when it was made: an
+// HMAC-SHA256 of id, time and body.
+func signRequest(h http.Header, secret, id string, at time.Time, body []byte) error {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil || len(key) == 0 {
 		return fmt.Errorf("webhook secret is not %s and base64", secretPrefix)

@@ -35,11 +35,12 @@ func TestPolicy(t *testing.T) {
 		{"10.0.0.1", false}, {"172.16.0.1", false}, {"172.31.255.255", false}, {"192.168.1.1", false}, {"fd00::1", false},
 		{"169.254.169.254", false}, {"fe80::1", false}, {"::ffff:169.254.169.254", false}, {"fd00:ec2::254", false},
 		{"64:ff9b::a9fe:a9fe", false}, {"2002:7f00:1::", false}, {"2001:0:7f00:1::", false}, {"100.100.100.200", false},
-		{"0.0.0.0", false}, {"0.1.2.3", false}, {"::", false}, {"224.0.0.1", false}, {"ff02::1", false}, {"255.255.255.255", false},
+		{"0.0.0.0", false}, {"0.1.2.3", false}, {"::", false}, {"224.0.0.1", false}, {"ff02::1", false},
+		{"255.255.255.255", false},
 		{"198.18.0.1", false}, {"192.0.0.192", false}, {"fec0::1", false}, {"::ffff:0:7f00:1", false},
 		{"3fff::1", false}, {"5f00::1", false},
 	} {
-		if got := (webhook.Policy{}).Allowed(netip.MustParseAddr(tc.ip)); got != tc.ok {
+		if got := (webhook.Policy{}).AllowsAddress(netip.MustParseAddr(tc.ip)); got != tc.ok {
 			t.Errorf("%s: allowed: %v, want %v", tc.ip, got, tc.ok)
 		}
 	}
@@ -53,9 +54,11 @@ func TestCheckURL(t *testing.T) {
 	}{
 		{"https://example.org/hook?token=x", true}, {"http://example.org:8080", true},
 		{"https://example.com:65536/", false}, {"https://example.com:0/", false}, {"https://example.com:8443/", true},
-		{"ftp://example.org/", false}, {"file:///etc/passwd", false}, {"gopher://127.0.0.1:6379/_x", false}, {"//example.org", false}, {"/hook", false},
+		{"ftp://example.org/", false}, {"file:///etc/passwd", false}, {"gopher://127.0.0.1:6379/_x", false},
+		{"//example.org", false}, {"/hook", false},
 		{"https://user:pass@example.org/", false}, {"https:///x", false}, {"https://example.org/#x", false},
-		{"http://127.0.0.1/", false}, {"http://[::1]/", false}, {"http://[::ffff:10.0.0.1]/", false}, {"http://169.254.169.254/latest/meta-data/", false},
+		{"http://127.0.0.1/", false}, {"http://[::1]/", false}, {"http://[::ffff:10.0.0.1]/", false},
+		{"http://169.254.169.254/latest/meta-data/", false},
 	} {
 		if err := (webhook.Policy{}).CheckURL(tc.url); (err == nil) != tc.ok {
 			t.Errorf("%s: got %v, want it taken: %v", tc.url, err, tc.ok)
@@ -73,8 +76,9 @@ func TestClientRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := webhook.Policy{}.Client()
-	for _, host := range []string{"localhost", "127.0.0.1", "127.1", "0", "0x7f000001", "2130706433", "[::ffff:127.0.0.1]", "LOCALHOST."} {
+	client := webhook.Policy{}.NewClient()
+	for _, host := range []string{"localhost", "127.0.0.1", "127.1", "0", "0x7f000001", "2130706433",
+		"[::ffff:127.0.0.1]", "LOCALHOST."} {
 		resp, err := client.Post("http://"+host+":"+u.Port()+"/", "text/plain", strings.NewReader(""))
 		if err == nil {
 			resp.Body.Close()
@@ -109,7 +113,7 @@ func TestRedirects(t *testing.T) {
 			w.Header().Set("Location", to)
 			w.WriteHeader(tc.status)
 		}))
-		resp, err := here.Client().Post(srv.URL, "text/plain", strings.NewReader("x"))
+		resp, err := here.NewClient().Post(srv.URL, "text/plain", strings.NewReader("x"))
 		if err == nil {
 			resp.Body.Close()
 		}
@@ -120,17 +124,17 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// receiver is a server that is told, and fails as often as it is asked to.
+// receiver is a server that receives webhook calls and fails the first ones, as many as fail says.
 type receiver struct {
 	*httptest.Server
 
 	mu    sync.Mutex // guards what follows
 	fail  int
-	calls []call
+	calls []receivedCall
 	came  chan struct{}
 }
 
-type call struct {
+type receivedCall struct {
 	header http.Header
 	body   []byte
 }
@@ -142,7 +146,7 @@ func newReceiver(t *testing.T, fail int) *receiver {
 		body, _ := io.ReadAll(req.Body)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.calls = append(r.calls, call{req.Header, body})
+		r.calls = append(r.calls, receivedCall{req.Header, body})
 		if r.fail > 0 {
 			r.fail--
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -153,8 +157,8 @@ func newReceiver(t *testing.T, fail int) *receiver {
 	return r
 }
 
-// await returns the n-th call, from 1.
-func (r *receiver) await(t *testing.T, n int) call {
+// awaitCalls returns the n-th call, from 1.
+func (r *receiver) awaitCalls(t *testing.T, n int) receivedCall {
 	t.Helper()
 	for range n {
 		select {
@@ -168,8 +172,8 @@ func (r *receiver) await(t *testing.T, n int) call {
 	return r.calls[len(r.calls)-1]
 }
 
-// rig is a dispatcher on a broker of its own.
-type rig struct {
+// fixture is a dispatcher on a broker of its own.
+type fixture struct {
 	bus   *bus.Bus
 	hooks *webhook.Hooks
 	d     *webhook.Dispatcher
@@ -177,15 +181,15 @@ type rig struct {
 
 const ownSecret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
-func newRig(t *testing.T, cfg webhook.Config, source webhook.Source) *rig {
+func newFixture(t *testing.T, cfg webhook.Config, source webhook.JobSource) *fixture {
 	t.Helper()
 	b := bustest.New(t)
-	hooks, err := webhook.OpenHooks(t.Context(), b.JetStream(), telemetry.Discard().Log)
+	hooks, err := webhook.OpenHooks(t.Context(), b.JetStream(), telemetry.NewDiscard().Log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.Secret = ownSecret
-	d := webhook.NewDispatcher(cfg, b.JetStream(), hooks, source, telemetry.Discard().Log)
+	d := webhook.NewDispatcher(cfg, b.JetStream(), hooks, source, telemetry.NewDiscard().Log)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
@@ -195,13 +199,13 @@ func newRig(t *testing.T, cfg webhook.Config, source webhook.Source) *rig {
 			t.Errorf("run: %v", err)
 		}
 	})
-	r := &rig{bus: b, hooks: hooks, d: d}
+	r := &fixture{bus: b, hooks: hooks, d: d}
 	r.awaitConsumer(t)
 	return r
 }
 
 // awaitConsumer waits until ends of jobs are heard.
-func (r *rig) awaitConsumer(t *testing.T) {
+func (r *fixture) awaitConsumer(t *testing.T) {
 	t.Helper()
 	for {
 		_, err := r.bus.JetStream().Consumer(t.Context(), "INK_WEBHOOK", webhook.Stage)
@@ -214,9 +218,10 @@ func (r *rig) awaitConsumer(t *testing.T) {
 	}
 }
 
-func (r *rig) end(t *testing.T, tenant string, id job.ID) {
+func (r *fixture) publishJobEnd(t *testing.T, tenant string, id job.ID) {
 	t.Helper()
-	if err := r.bus.Event(t.Context(), &busv1.Event{Type: "ended", Tenant: tenant, Job: string(id), Run: 1}); err != nil {
+	if err := r.bus.PublishEvent(t.Context(),
+		&busv1.Event{Type: "ended", Tenant: tenant, Job: string(id), Run: 1}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -225,27 +230,27 @@ func TestDispatch(t *testing.T) {
 	t.Parallel()
 	own, all := newReceiver(t, 0), newReceiver(t, 2)
 	body := []byte(`{"id":"x","state":"SUCCEEDED"}`)
-	r := newRig(t, webhook.Config{Policy: webhook.Policy{AllowPrivate: true}, FirstDelay: 20 * time.Millisecond},
+	r := newFixture(t, webhook.Config{Policy: webhook.Policy{AllowPrivate: true}, MinRetryDelay: 20 * time.Millisecond},
 		func(context.Context, string, string) (webhook.Job, error) {
 			return webhook.Job{Body: body, URL: own.URL}, nil
 		})
-	hook, err := r.hooks.Create(t.Context(), "acme", all.URL)
+	hook, err := r.hooks.CreateHook(t.Context(), "acme", all.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.hooks.Create(t.Context(), "other", "http://127.0.0.1:1/"); err != nil {
+	if _, err := r.hooks.CreateHook(t.Context(), "other", "http://127.0.0.1:1/"); err != nil {
 		t.Fatal(err)
 	}
 	id := job.NewID()
-	r.end(t, "acme", id)
-	r.end(t, "acme", id) // a repeat
+	r.publishJobEnd(t, "acme", id)
+	r.publishJobEnd(t, "acme", id) // a repeat
 	for _, tc := range []struct {
 		name   string
-		got    call
+		got    receivedCall
 		secret string
 	}{
-		{"the job's own address", own.await(t, 1), ownSecret},
-		{"the tenant's webhook, at the third try", all.await(t, 3), hook.Secret},
+		{"the job's own address", own.awaitCalls(t, 1), ownSecret},
+		{"the tenant's webhook, at the third try", all.awaitCalls(t, 3), hook.Secret},
 	} {
 		if string(tc.got.body) != string(body) {
 			t.Errorf("%s: got body %q, want %q", tc.name, tc.got.body, body)
@@ -261,13 +266,13 @@ func TestDispatch(t *testing.T) {
 			t.Errorf("%s: the signature holds for another body", tc.name)
 		}
 	}
-	r.awaitEmpty(t)
+	r.awaitEmptyQueue(t)
 	if n := len(own.calls); n != 1 {
 		t.Errorf("the job's own address was called %d times, want once", n)
 	}
 }
 
-func (r *rig) awaitEmpty(t *testing.T) {
+func (r *fixture) awaitEmptyQueue(t *testing.T) {
 	t.Helper()
 	for {
 		s, err := r.bus.JetStream().Stream(t.Context(), "INK_WEBHOOK")
@@ -280,61 +285,63 @@ func (r *rig) awaitEmpty(t *testing.T) {
 	}
 }
 
-// A call that nobody takes becomes a dead letter, and can be replayed.
+// A call that no receiver accepts becomes a dead letter, and can be replayed.
 func TestDeadLetter(t *testing.T) {
 	t.Parallel()
 	deaf := newReceiver(t, 1000)
-	r := newRig(t, webhook.Config{Policy: webhook.Policy{AllowPrivate: true}, FirstDelay: 5 * time.Millisecond, Patience: 50 * time.Millisecond},
+	r := newFixture(t, webhook.Config{Policy: webhook.Policy{AllowPrivate: true}, MinRetryDelay: 5 * time.Millisecond,
+		GiveUpAfter: 50 * time.Millisecond},
 		func(context.Context, string, string) (webhook.Job, error) {
 			return webhook.Job{Body: []byte("{}")}, nil
 		})
-	if _, err := r.hooks.Create(t.Context(), "acme", deaf.URL); err != nil {
+	if _, err := r.hooks.CreateHook(t.Context(), "acme", deaf.URL); err != nil {
 		t.Fatal(err)
 	}
 	id := job.NewID()
-	r.end(t, "acme", id)
+	r.publishJobEnd(t, "acme", id)
 	var letters []bus.DeadLetter
 	for len(letters) == 0 {
 		var err error
-		if letters, _, err = r.bus.DeadLetters(t.Context(), "acme", 0, 10); err != nil {
+		if letters, _, err = r.bus.ListDeadLetters(t.Context(), "acme", 0, 10); err != nil {
 			t.Fatal(err)
 		}
 	}
 	l := letters[0]
-	if l.Stage != webhook.Stage || l.Job != string(id) || l.Code != "WEBHOOK_FAILED" || l.Attempts < 2 || strings.Contains(l.Error, deaf.URL) {
+	if l.Stage != webhook.Stage || l.Job != string(id) || l.Code != "WEBHOOK_FAILED" || l.Attempts < 2 ||
+		strings.Contains(l.Error, deaf.URL) {
 		t.Errorf("got dead letter %+v", l)
 	}
 	deaf.mu.Lock()
 	deaf.fail, deaf.came = 0, make(chan struct{}, 100)
 	deaf.mu.Unlock()
-	if err := r.d.Replay(t.Context(), l.Payload); err != nil {
+	if err := r.d.ReplayDelivery(t.Context(), l.Payload); err != nil {
 		t.Fatal(err)
 	}
-	if got := deaf.await(t, 1); got.header.Get("webhook-id") != l.MsgID {
+	if got := deaf.awaitCalls(t, 1); got.header.Get("webhook-id") != l.MsgID {
 		t.Errorf("replayed with id %q, want the call's own %q", got.header.Get("webhook-id"), l.MsgID)
 	}
 }
 
 func TestHooksAreTheTenants(t *testing.T) {
 	t.Parallel()
-	h, err := webhook.OpenHooks(t.Context(), bustest.New(t).JetStream(), telemetry.Discard().Log)
+	h, err := webhook.OpenHooks(t.Context(), bustest.New(t).JetStream(), telemetry.NewDiscard().Log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hook, err := h.Create(t.Context(), "acme", "https://example.org")
+	hook, err := h.CreateHook(t.Context(), "acme", "https://example.org")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Delete(t.Context(), "other", hook.ID); !errors.Is(err, webhook.ErrNoHook) {
 		t.Errorf("delete another tenant's webhook: got %v, want ErrNoHook", err)
 	}
-	if all := h.List("other"); len(all) != 0 {
+	if all := h.ListHooks("other"); len(all) != 0 {
 		t.Errorf("list of another tenant: got %v", all)
 	}
 	if err := h.Delete(t.Context(), "acme", hook.ID); err != nil {
 		t.Error(err)
 	}
-	if all := h.List("acme"); len(all) != 0 {
+	if all := h.ListHooks("acme"); len(all) != 0 {
 		t.Errorf("after the deletion: got %v", all)
 	}
 }

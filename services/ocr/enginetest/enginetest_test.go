@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 
 func TestFakePassesTheSuite(t *testing.T) {
 	t.Parallel()
-	enginetest.Run(t, func(t *testing.T) ocr.Engine { return enginetest.NewFake(t) })
+	enginetest.Run(t, func(t *testing.T) ocr.Engine { return enginetest.NewFakeEngine(t) })
 }
 
 func TestTesseractPassesTheSuite(t *testing.T) {
@@ -45,7 +45,7 @@ func TestTesseractPassesTheSuite(t *testing.T) {
 	})
 }
 
-func onlyCancelled(deaths map[sandbox.Reason]int) bool {
+func onlyCancelled(deaths map[sandbox.ExitReason]int) bool {
 	for reason := range deaths {
 		if reason != sandbox.Cancelled {
 			return false
@@ -57,28 +57,30 @@ func onlyCancelled(deaths map[sandbox.Reason]int) bool {
 func TestMisbehavingChildren(t *testing.T) {
 	t.Parallel()
 	for _, how := range []enginetest.Misbehaviour{
-		enginetest.Crashes, enginetest.Exits, enginetest.Hangs, enginetest.Floods, enginetest.Lies, enginetest.Babbles,
-		enginetest.Overflows, enginetest.Drowns, enginetest.SaysNothing, enginetest.Blames, enginetest.BadText, enginetest.NeverStarts,
+		enginetest.Crashes, enginetest.Exits, enginetest.Hangs, enginetest.ExhaustsMemory, enginetest.AnswersNonsense,
+		enginetest.AnswersGarbage,
+		enginetest.AnswersTooManyWords, enginetest.AnswersMillionWords, enginetest.AnswersNothing,
+		enginetest.AnswersForeignFault, enginetest.AnswersBadText, enginetest.NeverStarts,
 	} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			engine := enginetest.Hostile(t, how)
+			engine := enginetest.HostileEngine(t, how)
 			opts := ocr.RecogniseOptions{Languages: "eng", Timeout: 30 * time.Second}
 			if how == enginetest.Hangs {
 				opts.Timeout = 300 * time.Millisecond
 			}
 			for range 2 { // the second page meets a child in a dead one's place
-				page, err := engine.Recognise(t.Context(), enginetest.Blank(100, 100, 300).Image(t), opts)
-				if want := how.Want(); want != "" {
+				page, err := engine.RecognisePage(t.Context(), enginetest.NewBlankSample(100, 100, 300).OpenImage(t), opts)
+				if want := how.WantCode(); want != "" {
 					if fault.CodeOf(err) != want {
 						t.Errorf("got page %v, error %v; want %s", page, err, want)
 					}
 					continue
 				}
 				if err != nil {
-					t.Fatalf("Recognise: %v", err)
+					t.Fatalf("RecognisePage: %v", err)
 				}
-				enginetest.CheckSane(t, page)
+				enginetest.CheckPage(t, page)
 			}
 		})
 	}
@@ -86,14 +88,14 @@ func TestMisbehavingChildren(t *testing.T) {
 
 func TestCancelledCallEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	engine := enginetest.Hostile(t, enginetest.Hangs)
-	if err := engine.Warm(t.Context(), 1); err != nil {
+	engine := enginetest.HostileEngine(t, enginetest.Hangs)
+	if err := engine.StartChildren(t.Context(), 1); err != nil {
 		t.Fatalf("Warm: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	img := enginetest.Blank(100, 100, 300).Image(t)
-	_, err := engine.Recognise(ctx, img, ocr.RecogniseOptions{Languages: "eng", Timeout: time.Hour})
+	img := enginetest.NewBlankSample(100, 100, 300).OpenImage(t)
+	_, err := engine.RecognisePage(ctx, img, ocr.RecogniseOptions{Languages: "eng", Timeout: time.Hour})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 	}
@@ -101,24 +103,25 @@ func TestCancelledCallEndsAtOnce(t *testing.T) {
 
 func TestFakesInProcess(t *testing.T) {
 	t.Parallel()
-	blank := enginetest.Blank(100, 100, 300)
+	blank := enginetest.NewBlankSample(100, 100, 300)
 	opts := ocr.RecogniseOptions{Languages: "eng", Timeout: time.Millisecond}
 	for _, tt := range []struct {
 		name   string
 		engine ocr.Engine
 		want   []fault.Code // of one call after the other; empty for a page
 	}{
-		{"failing", enginetest.Failing(fault.EngineMemory), []fault.Code{fault.EngineMemory, fault.EngineMemory}},
-		{"hanging", enginetest.Hanging(), []fault.Code{fault.PageTimeout}},
-		{"flaky", enginetest.FlakyUntil(1, fault.EngineCrashed, enginetest.Talkative()), []fault.Code{fault.EngineCrashed, ""}},
-		{"talkative", enginetest.Talkative(), []fault.Code{""}},
+		{"failing", enginetest.FailingEngine(fault.EngineMemory), []fault.Code{fault.EngineMemory, fault.EngineMemory}},
+		{"hanging", enginetest.HangingEngine(), []fault.Code{fault.PageTimeout}},
+		{"flaky", enginetest.FlakyEngine(1, fault.EngineCrashed, enginetest.NonsenseEngine()),
+			[]fault.Code{fault.EngineCrashed, ""}},
+		{"talkative", enginetest.NonsenseEngine(), []fault.Code{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			for _, want := range tt.want {
-				page, err := tt.engine.Recognise(t.Context(), blank.Image(t), opts)
+				page, err := tt.engine.RecognisePage(t.Context(), blank.OpenImage(t), opts)
 				if want == "" && err == nil {
-					enginetest.CheckSane(t, page)
+					enginetest.CheckPage(t, page)
 				} else if want == "" || fault.CodeOf(err) != want {
 					t.Errorf("got %v, want %q", err, want)
 				}

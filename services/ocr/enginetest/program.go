@@ -21,18 +21,18 @@ type Misbehaviour string
 
 // The ways to misbehave. Each is the name of a program in Programs.
 const (
-	Crashes     Misbehaviour = "ocr-test-crashes"     // dies of a signal
-	Exits       Misbehaviour = "ocr-test-exits"       // ends as if all was well
-	Hangs       Misbehaviour = "ocr-test-hangs"       // works for ever
-	Floods      Misbehaviour = "ocr-test-floods"      // takes all memory there is
-	Lies        Misbehaviour = "ocr-test-lies"        // answers Nonsense
-	Babbles     Misbehaviour = "ocr-test-babbles"     // answers bytes that are no answer
-	Overflows   Misbehaviour = "ocr-test-overflows"   // answers more words than a page can hold
-	Drowns      Misbehaviour = "ocr-test-drowns"      // answers a million words, which cost the reader's memory
-	SaysNothing Misbehaviour = "ocr-test-silent"      // answers no bytes
-	Blames      Misbehaviour = "ocr-test-blames"      // answers with a fault that is not an engine's to declare
-	BadText     Misbehaviour = "ocr-test-bad-text"    // answers a page with bad UTF-8 in it
-	NeverStarts Misbehaviour = "ocr-test-never-ready" // fails to set itself up
+	Crashes             Misbehaviour = "ocr-test-crashes"     // dies of a signal
+	Exits               Misbehaviour = "ocr-test-exits"       // ends as if all was well
+	Hangs               Misbehaviour = "ocr-test-hangs"       // works without end
+	ExhaustsMemory      Misbehaviour = "ocr-test-floods"      // takes all memory there is
+	AnswersNonsense     Misbehaviour = "ocr-test-lies"        // answers NonsensePage
+	AnswersGarbage      Misbehaviour = "ocr-test-babbles"     // answers bytes that are no answer
+	AnswersTooManyWords Misbehaviour = "ocr-test-overflows"   // answers more words than a page can hold
+	AnswersMillionWords Misbehaviour = "ocr-test-drowns"      // answers a million words, which cost the reader's memory
+	AnswersNothing      Misbehaviour = "ocr-test-silent"      // answers no bytes
+	AnswersForeignFault Misbehaviour = "ocr-test-blames"      // answers with a fault that is not an engine's to declare
+	AnswersBadText      Misbehaviour = "ocr-test-bad-text"    // answers a page with bad UTF-8 in it
+	NeverStarts         Misbehaviour = "ocr-test-never-ready" // fails to set itself up
 )
 
 // Programs returns the hostile children, for sandbox.Main in a test's TestMain.
@@ -41,28 +41,29 @@ func Programs() []sandbox.Program {
 		return nil, os.ErrPermission
 	}}}
 	for name, answer := range map[Misbehaviour]func() []byte{
-		Crashes:     die,
-		Exits:       func() []byte { os.Exit(0); return nil },
-		Hangs:       hang,
-		Floods:      flood,
-		Lies:        func() []byte { return encoded(Nonsense()) },
-		Babbles:     func() []byte { return bytes.Repeat([]byte("P\xff\x00babble"), 1000) },
-		Overflows:   func() []byte { return encoded(Flood(150_000)) },
-		Drowns:      func() []byte { return repeated(encoded(Flood(10_000)), 100) },
-		SaysNothing: func() []byte { return nil },
-		Blames:      func() []byte { return []byte("FMALWARE_FOUND\nthe document's text") },
-		BadText:     func() []byte { return badText() },
+		Crashes:             killProcess,
+		Exits:               func() []byte { os.Exit(0); return nil },
+		Hangs:               loopForever,
+		ExhaustsMemory:      exhaustMemory,
+		AnswersNonsense:     func() []byte { return encodeAnswer(NonsensePage()) },
+		AnswersGarbage:      func() []byte { return bytes.Repeat([]byte("P\xff\x00babble"), 1000) },
+		AnswersTooManyWords: func() []byte { return encodeAnswer(WordFloodPage(150_000)) },
+		AnswersMillionWords: func() []byte { return repeatBlocks(encodeAnswer(WordFloodPage(10_000)), 100) },
+		AnswersNothing:      func() []byte { return nil },
+		AnswersForeignFault: func() []byte { return []byte("FMALWARE_FOUND\nthe document's text") },
+		AnswersBadText:      func() []byte { return badTextAnswer() },
 	} {
-		out = append(out, sandbox.Program{Name: string(name), Setup: func(context.Context, []string) (sandbox.Handler, error) {
-			return sandbox.HandlerFunc(func(context.Context, sandbox.Request) ([]byte, error) { return answer(), nil }), nil
-		}})
+		out = append(out, sandbox.Program{Name: string(name),
+			Setup: func(context.Context, []string) (sandbox.Handler, error) {
+				return sandbox.HandlerFunc(func(context.Context, sandbox.Request) ([]byte, error) { return answer(), nil }), nil
+			}})
 	}
 	return out
 }
 
-// Hostile returns the Tesseract engine with children that misbehave in place of its own, so that its supervision can be watched. It is
-// closed with the test.
-func Hostile(t testing.TB, how Misbehaviour) *ocr.Tesseract {
+// HostileEngine returns the Tesseract engine with children that misbehave in place of its own, so that its
+// supervision can be watched. It is closed with the test.
+func HostileEngine(t testing.TB, how Misbehaviour) *ocr.Tesseract {
 	t.Helper()
 	cfg := ocr.DefaultTesseractConfig()
 	cfg.Program, cfg.Workers, cfg.MemoryLimit = string(how), 1, 512<<20
@@ -78,16 +79,17 @@ func Hostile(t testing.TB, how Misbehaviour) *ocr.Tesseract {
 	return engine
 }
 
-// Want is how a page of a misbehaving child must end: with one of these codes, or, where it is empty, with a sane page.
-func (m Misbehaviour) Want() fault.Code {
+// WantCode is how a page of a misbehaving child must end: with one of these codes, or, where it is empty, with a sane
+// page.
+func (m Misbehaviour) WantCode() fault.Code {
 	switch m {
-	case Crashes, Exits, Babbles, Drowns, SaysNothing, BadText:
+	case Crashes, Exits, AnswersGarbage, AnswersMillionWords, AnswersNothing, AnswersBadText:
 		return fault.EngineCrashed
 	case Hangs:
 		return fault.PageTimeout
-	case Floods:
+	case ExhaustsMemory:
 		return fault.EngineMemory
-	case Blames:
+	case AnswersForeignFault:
 		return fault.Internal
 	case NeverStarts:
 		return fault.Unavailable
@@ -96,18 +98,19 @@ func (m Misbehaviour) Want() fault.Code {
 	}
 }
 
-// die ends the process by a signal that the Go runtime leaves alone: SIGSEGV it would report as a panic of its own.
-func die() []byte {
+// killProcess ends the process by a signal that the Go runtime leaves alone: SIGSEGV it would report as a panic of
+// its own.
+func killProcess() []byte {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // of one's own process: it cannot fail
 	select {}
 }
 
-func hang() []byte {
+func loopForever() []byte {
 	for { //nolint:staticcheck // it is meant to burn its core
 	}
 }
 
-func flood() []byte {
+func exhaustMemory() []byte {
 	held := make([][]byte, 0, 1<<10)
 	for len(held) < cap(held) {
 		held = append(held, bytes.Repeat([]byte{1}, 16<<20)) // written, because only then it is resident
@@ -115,8 +118,8 @@ func flood() []byte {
 	return held[0]
 }
 
-// encoded is a child's answer with a page, less what the marshaller would refuse.
-func encoded(page *inkstreamv1.Page) []byte {
+// encodeAnswer is a child's answer with a page, less what the marshaller would refuse.
+func encodeAnswer(page *inkstreamv1.Page) []byte {
 	page.Text, page.Notes = "", nil
 	for _, b := range page.GetBlocks() {
 		for _, l := range b.GetLines() {
@@ -134,13 +137,14 @@ func encoded(page *inkstreamv1.Page) []byte {
 	return append([]byte{'P'}, out...)
 }
 
-// repeated is an answer whose page has all blocks that many times: encoded messages that follow one another are one, with all that repeats in it.
-func repeated(answer []byte, times int) []byte {
+// repeatBlocks is an answer whose page has all blocks that many times: encoded messages that follow one another are
+// one, with all that repeats in it.
+func repeatBlocks(answer []byte, times int) []byte {
 	return append(answer[:1:1], bytes.Repeat(answer[1:], times)...)
 }
 
-// badText is a page whose text is not UTF-8, written by hand because the marshaller would not.
-func badText() []byte {
+// badTextAnswer is a page whose text is not UTF-8, written by hand because the marshaller would not.
+func badTextAnswer() []byte {
 	const textField = 8<<3 | 2
 	return []byte{'P', textField, 2, 0xff, 0xfe}
 }

@@ -23,29 +23,30 @@ var english = ocr.RecogniseOptions{Languages: "eng", Timeout: timeout}
 // Run holds an engine to what the interface promises. open is called once; the engine must know English.
 func Run(t *testing.T, open func(t *testing.T) ocr.Engine) {
 	engine := open(t)
-	for _, s := range Sheets(t) {
-		t.Run(s.Name, func(t *testing.T) { readsSheet(t, engine, s) })
+	for _, s := range SampleImages(t) {
+		t.Run(s.Name, func(t *testing.T) { testReadsSample(t, engine, s) })
 	}
-	t.Run("reads a page the same after another", func(t *testing.T) { readsTheSameTwice(t, engine) })
-	t.Run("reads several pages at once", func(t *testing.T) { readsAtOnce(t, engine) })
-	t.Run("leaves the file's offset alone", func(t *testing.T) { leavesOffset(t, engine) })
-	t.Run("refuses", func(t *testing.T) { refuses(t, engine) })
-	t.Run("ends with its context", func(t *testing.T) { endsWithContext(t, engine) })
+	t.Run("reads a page the same after another", func(t *testing.T) { testReadsSameTwice(t, engine) })
+	t.Run("reads several pages at once", func(t *testing.T) { testReadsConcurrently(t, engine) })
+	t.Run("leaves the file's offset alone", func(t *testing.T) { testLeavesOffset(t, engine) })
+	t.Run("refuses", func(t *testing.T) { testRefusesInvalid(t, engine) })
+	t.Run("ends with its context", func(t *testing.T) { testEndsWithContext(t, engine) })
 }
 
-func readsSheet(t *testing.T, engine ocr.Engine, s Sheet) {
-	page, err := engine.Recognise(t.Context(), s.Image(t), english)
+func testReadsSample(t *testing.T, engine ocr.Engine, s SampleImage) {
+	page, err := engine.RecognisePage(t.Context(), s.OpenImage(t), english)
 	if err != nil {
 		t.Fatalf("Recognise: %v", err)
 	}
-	CheckSane(t, page)
-	if w, h := float32(s.Width)*72/s.DPI, float32(s.Height)*72/s.DPI; !near(page.GetWidth(), w, 0.01) || !near(page.GetHeight(), h, 0.01) {
+	CheckPage(t, page)
+	if w, h := float32(s.Width)*72/s.DPI, float32(s.Height)*72/s.DPI; !isWithin(page.GetWidth(), w, 0.01) ||
+		!isWithin(page.GetHeight(), h, 0.01) {
 		t.Errorf("size: got %v x %v points, want %v x %v", page.GetWidth(), page.GetHeight(), w, h)
 	}
 	if page.GetDpi() != s.DPI {
 		t.Errorf("dpi: got %v, want %v", page.GetDpi(), s.DPI)
 	}
-	got := pageWords(page)
+	got := angledWords(page)
 	if len(s.Words) == 0 {
 		if len(got) > 0 || page.GetText() != "" || page.GetConfidence() != 0 {
 			t.Errorf("blank sheet: got %d words %q, confidence %v", len(got), page.GetText(), page.GetConfidence())
@@ -61,18 +62,18 @@ func readsSheet(t *testing.T, engine ocr.Engine, s Sheet) {
 	compareWords(t, got, s)
 }
 
-// placed is a word with the angle of its line.
-type placed struct {
+// angledWord is a word with the angle of its line.
+type angledWord struct {
 	*inkstreamv1.Word
 	angle int32
 }
 
-func pageWords(page *inkstreamv1.Page) []placed {
-	var out []placed
+func angledWords(page *inkstreamv1.Page) []angledWord {
+	var out []angledWord
 	for _, b := range page.GetBlocks() {
 		for _, l := range b.GetLines() {
 			for _, w := range l.GetWords() {
-				out = append(out, placed{w, l.GetAngle()})
+				out = append(out, angledWord{w, l.GetAngle()})
 			}
 		}
 	}
@@ -82,7 +83,7 @@ func pageWords(page *inkstreamv1.Page) []placed {
 // boxSlack is how far, in points, an edge may be off: the blur of a letter's edge, and a recogniser's idea of it.
 const boxSlack = 2.5
 
-func compareWords(t *testing.T, got []placed, s Sheet) {
+func compareWords(t *testing.T, got []angledWord, s SampleImage) {
 	t.Helper()
 	var texts, want []string
 	for _, w := range got {
@@ -96,7 +97,7 @@ func compareWords(t *testing.T, got []placed, s Sheet) {
 	}
 	for i, w := range s.Words {
 		for side := range 4 {
-			if !near(got[i].GetBbox()[side], w.Box[side], boxSlack) {
+			if !isWithin(got[i].GetBbox()[side], w.Box[side], boxSlack) {
 				t.Errorf("box of %q: got %v, want %v", w.Text, got[i].GetBbox(), w.Box)
 				break
 			}
@@ -107,13 +108,13 @@ func compareWords(t *testing.T, got []placed, s Sheet) {
 	}
 }
 
-func near(a, b, slack float32) bool { return math.Abs(float64(a-b)) <= float64(slack) }
+func isWithin(a, b, slack float32) bool { return math.Abs(float64(a-b)) <= float64(slack) }
 
-func readsTheSameTwice(t *testing.T, engine ocr.Engine) {
-	a, b := sheet(t, 0), sheet(t, 180)
+func testReadsSameTwice(t *testing.T, engine ocr.Engine) {
+	a, b := newTextSample(t, 0), newTextSample(t, 180)
 	var texts []string
-	for _, s := range []Sheet{a, b, a} {
-		page, err := engine.Recognise(t.Context(), s.Image(t), english)
+	for _, s := range []SampleImage{a, b, a} {
+		page, err := engine.RecognisePage(t.Context(), s.OpenImage(t), english)
 		if err != nil {
 			t.Fatalf("Recognise: %v", err)
 		}
@@ -124,16 +125,16 @@ func readsTheSameTwice(t *testing.T, engine ocr.Engine) {
 	}
 }
 
-func readsAtOnce(t *testing.T, engine ocr.Engine) {
-	s := sheet(t, 0)
-	img := s.Image(t)
+func testReadsConcurrently(t *testing.T, engine ocr.Engine) {
+	s := newTextSample(t, 0)
+	img := s.OpenImage(t)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			page, err := engine.Recognise(t.Context(), img, english)
+			page, err := engine.RecognisePage(t.Context(), img, english)
 			if err != nil {
 				t.Errorf("Recognise: %v", err)
-			} else if n := len(pageWords(page)); n != len(s.Words) {
+			} else if n := len(angledWords(page)); n != len(s.Words) {
 				t.Errorf("words: got %d, want %d", n, len(s.Words))
 			}
 		})
@@ -141,13 +142,13 @@ func readsAtOnce(t *testing.T, engine ocr.Engine) {
 	wg.Wait()
 }
 
-func leavesOffset(t *testing.T, engine ocr.Engine) {
-	img := sheet(t, 0).Image(t)
+func testLeavesOffset(t *testing.T, engine ocr.Engine) {
+	img := newTextSample(t, 0).OpenImage(t)
 	const at = 7
 	if _, err := img.File.Seek(at, 0); err != nil {
 		t.Fatalf("seek: %v", err)
 	}
-	if _, err := engine.Recognise(t.Context(), img, english); err != nil {
+	if _, err := engine.RecognisePage(t.Context(), img, english); err != nil {
 		t.Fatalf("Recognise: %v", err)
 	}
 	if got, err := img.File.Seek(0, 1); err != nil || got != at {
@@ -155,8 +156,8 @@ func leavesOffset(t *testing.T, engine ocr.Engine) {
 	}
 }
 
-func refuses(t *testing.T, engine ocr.Engine) {
-	good := Blank(10, 10, 300).PGM()
+func testRefusesInvalid(t *testing.T, engine ocr.Engine) {
+	good := NewBlankSample(10, 10, 300).EncodePGM()
 	for _, tt := range []struct {
 		name      string
 		data      []byte
@@ -182,8 +183,8 @@ func refuses(t *testing.T, engine ocr.Engine) {
 		{"no language", good, 300, "", fault.InvalidOption},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			img := ocr.Image{File: File(t, tt.data), DPI: tt.dpi}
-			page, err := engine.Recognise(t.Context(), img, ocr.RecogniseOptions{Languages: tt.languages, Timeout: timeout})
+			img := ocr.Image{File: NewTempFile(t, tt.data), DPI: tt.dpi}
+			page, err := engine.RecognisePage(t.Context(), img, ocr.RecogniseOptions{Languages: tt.languages, Timeout: timeout})
 			if fault.CodeOf(err) != tt.want || fault.KindOf(err) != fault.Permanent {
 				t.Errorf("got page %v, error %v (%v); want %v, permanent", page, err, fault.KindOf(err), tt.want)
 			}
@@ -194,39 +195,40 @@ func refuses(t *testing.T, engine ocr.Engine) {
 	}
 }
 
-func endsWithContext(t *testing.T, engine ocr.Engine) {
+func testEndsWithContext(t *testing.T, engine ocr.Engine) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := engine.Recognise(ctx, sheet(t, 0).Image(t), english); !errors.Is(err, context.Canceled) {
+	if _, err := engine.RecognisePage(ctx, newTextSample(t, 0).OpenImage(t), english); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }
 
-func sheet(t *testing.T, turn int) Sheet {
+func newTextSample(t *testing.T, turn int) SampleImage {
 	t.Helper()
-	s, err := Text(300, turn)
+	s, err := NewTextSample(300, turn)
 	if err != nil {
 		t.Fatalf("draw a sheet: %v", err)
 	}
 	return s
 }
 
-// CheckSane fails the test if a page breaks what every engine promises whatever it was shown.
-func CheckSane(t testing.TB, page *inkstreamv1.Page) {
+// CheckPage fails the test if a page breaks what every engine promises whatever it was shown.
+func CheckPage(t testing.TB, page *inkstreamv1.Page) {
 	t.Helper()
-	for _, w := range pageWords(page) {
-		if w.GetText() == "" || strings.ContainsAny(w.GetText(), " \t\r\n\x00") || strings.ToValidUTF8(w.GetText(), "") != w.GetText() {
+	for _, w := range angledWords(page) {
+		if w.GetText() == "" || strings.ContainsAny(w.GetText(), " \t\r\n\x00") ||
+			strings.ToValidUTF8(w.GetText(), "") != w.GetText() {
 			t.Errorf("text of a word: got %q", w.GetText())
 		}
 		if c := w.GetConfidence(); !(c >= 0 && c <= 1) {
 			t.Errorf("confidence: got %v, want 0 to 1", c)
 		}
-		checkBox(t, page, w.GetBbox())
+		checkBoxOnPage(t, page, w.GetBbox())
 	}
 	for _, b := range page.GetBlocks() {
-		checkBox(t, page, b.GetBbox())
+		checkBoxOnPage(t, page, b.GetBbox())
 		for _, l := range b.GetLines() {
-			checkBox(t, page, l.GetBbox())
+			checkBoxOnPage(t, page, l.GetBbox())
 			if a := l.GetAngle(); a != 0 && a != 90 && a != 180 && a != 270 {
 				t.Errorf("angle: got %d", a)
 			}
@@ -237,9 +239,10 @@ func CheckSane(t testing.TB, page *inkstreamv1.Page) {
 	}
 }
 
-func checkBox(t testing.TB, page *inkstreamv1.Page, b []float32) {
+func checkBoxOnPage(t testing.TB, page *inkstreamv1.Page, b []float32) {
 	t.Helper()
-	if len(b) != 4 || !(b[0] >= 0 && b[0] < b[2] && b[2] <= page.GetWidth() && b[1] >= 0 && b[1] < b[3] && b[3] <= page.GetHeight()) {
+	if len(b) != 4 || !(b[0] >= 0 && b[0] < b[2] && b[2] <= page.GetWidth() && b[1] >= 0 && b[1] < b[3] &&
+		b[3] <= page.GetHeight()) {
 		t.Errorf("box: got %v on a page of %v x %v points", b, page.GetWidth(), page.GetHeight())
 	}
 }

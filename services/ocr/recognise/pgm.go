@@ -29,12 +29,14 @@ type Size struct {
 // Pixels returns the number of pixels.
 func (s Size) Pixels() int { return s.Width * s.Height }
 
-// Points returns a length in points.
-func Points(pixels int, dpi float32) float32 { return float32(float64(pixels) * 72 / float64(dpi)) }
+// PixelsToPoints returns a length in points.
+func PixelsToPoints(pixels int, dpi float32) float32 {
+	return float32(float64(pixels) * 72 / float64(dpi))
+}
 
-// Check reads the header of an image and returns its size. A raster that is not just what Image promises is a permanent fault with the
-// code PAGE_DAMAGED: it would fail again.
-func (img Image) Check() (Size, error) {
+// CheckHeader reads the header of an image and returns its size. A raster that is not just what Image promises is a
+// permanent fault with the code PAGE_DAMAGED: it would fail again.
+func (img Image) CheckHeader() (Size, error) {
 	if img.File == nil {
 		return Size{}, fault.New(fault.PageDamaged, "no raster")
 	}
@@ -45,7 +47,7 @@ func (img Image) Check() (Size, error) {
 	return ReadSize(img.File)
 }
 
-// ReadSize reads a PGM's header as Check does.
+// ReadSize reads an EncodePGM's header as CheckHeader does.
 func ReadSize(f *os.File) (Size, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -69,8 +71,8 @@ func ReadSize(f *os.File) (Size, error) {
 	return s, nil
 }
 
-// parseHeader reads "P5 <width> <height> 255" and the one blank after it. Comments, which the format allows, are refused: no raster of
-// this program has one.
+// parseHeader reads "P5 <width> <height> 255" and the one blank after it. Comments, which the format allows, are
+// refused: no raster of this program has one.
 func parseHeader(b []byte) (Size, error) {
 	if len(b) < 2 || b[0] != 'P' || b[1] != '5' {
 		return Size{}, errors.New("not a binary PGM")

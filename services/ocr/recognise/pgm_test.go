@@ -9,7 +9,7 @@ import (
 	"inkstream.dev/services/ocr/recognise"
 )
 
-func file(t testing.TB, data []byte) *os.File {
+func newFile(t testing.TB, data []byte) *os.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "raster")
 	if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -49,7 +49,7 @@ func TestReadSize(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := recognise.ReadSize(file(t, []byte(tt.data)))
+			got, err := recognise.ReadSize(newFile(t, []byte(tt.data)))
 			if got != tt.want {
 				t.Errorf("got %+v (%v), want %+v", got, err, tt.want)
 			}
@@ -65,8 +65,9 @@ func FuzzReadSize(f *testing.F) {
 	f.Add([]byte("P5 1 1 255 "))
 	f.Add([]byte("P5\n999999999 999999999\n255\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := recognise.ReadSize(file(t, data))
-		if err == nil && (s.Pixels() < 1 || s.Pixels() > recognise.MaxPixels || s.Offset+int64(s.Pixels()) != int64(len(data))) {
+		s, err := recognise.ReadSize(newFile(t, data))
+		if err == nil && (s.Pixels() < 1 || s.Pixels() > recognise.MaxPixels ||
+			s.Offset+int64(s.Pixels()) != int64(len(data))) {
 			t.Errorf("got %+v for %d bytes", s, len(data))
 		}
 	})

@@ -16,13 +16,14 @@ const (
 	shapeShare      = 0.3
 )
 
-// lowConfidence and highConfidence are mean confidences of pages of which hardly a word is right, and of faultless ones.
+// lowConfidence and highConfidence are mean confidences of pages of which hardly a word is right, and of faultless
+// ones.
 const (
 	lowConfidence  = 0.40
 	highConfidence = 0.95
 )
 
-// quality says how well a page was read:
+// pageQuality says how well a page was read:
 //
 //	0.7 · c + 0.3 · s, where
 //	c   is the mean confidence of the characters, stretched so that 0.40 is 0 and 0.95 is 1, and
@@ -30,14 +31,14 @@ const (
 //	    numbers, with no more than the punctuation that a word may have.
 //
 // A page without words is of quality 1: nothing was read wrong.
-func quality(page *inkstreamv1.Page) float32 {
+func pageQuality(page *inkstreamv1.Page) float32 {
 	var characters, shaped float64
 	for _, b := range page.GetBlocks() {
 		for _, l := range b.GetLines() {
 			for _, w := range l.GetWords() {
 				n := float64(utf8.RuneCountInString(w.GetText()))
 				characters += n
-				if wordShaped(w.GetText()) {
+				if isWordShaped(w.GetText()) {
 					shaped += n
 				}
 			}
@@ -50,8 +51,8 @@ func quality(page *inkstreamv1.Page) float32 {
 	return float32(confidenceShare*math.Min(1, math.Max(0, c)) + shapeShare*shaped/characters)
 }
 
-// wordShaped reports whether a word looks like one in any language, not like the litter that noise is read as.
-func wordShaped(word string) bool {
+// isWordShaped reports whether a word looks like one in any language, not like the litter that noise is read as.
+func isWordShaped(word string) bool {
 	core := strings.TrimFunc(word, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) })
 	size := utf8.RuneCountInString(core)
 	if around := utf8.RuneCountInString(word) - size; size == 0 || around > min(3, size+1) {
@@ -88,20 +89,21 @@ func wordShaped(word string) bool {
 	}
 }
 
-// languageOf returns the language that the words are in, as ISO 639-3, or the one that they were read in where they do not tell.
-func languageOf(page *inkstreamv1.Page, read string) string {
-	var c language.Counter
+// pageLanguage returns the language that the words are in, as ISO 639-3, or the one that they were read in where they
+// do not tell.
+func pageLanguage(page *inkstreamv1.Page, read string) string {
+	var c language.Detector
 	for _, b := range page.GetBlocks() {
 		for _, l := range b.GetLines() {
 			for _, w := range l.GetWords() {
-				c.Add(w.GetText())
+				c.AddWord(w.GetText())
 			}
 		}
 	}
 	if found := c.Language(); found != "" {
 		return found
 	}
-	if len(read) != 3 || len(page.GetBlocks()) == 0 || page.GetConfidence() < trusted {
+	if len(read) != 3 || len(page.GetBlocks()) == 0 || page.GetConfidence() < minTrustedConfidence {
 		return ""
 	}
 	for _, r := range read {
@@ -112,5 +114,6 @@ func languageOf(page *inkstreamv1.Page, read string) string {
 	return read
 }
 
-// trusted is the mean confidence from which the language that a page was read in is believed to be its own: a wrong one reads badly.
-const trusted = 0.8
+// minTrustedConfidence is the mean confidence from which the language that a page was read in is believed to be its
+// own: a wrong one reads badly.
+const minTrustedConfidence = 0.8

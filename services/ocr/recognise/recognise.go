@@ -1,4 +1,5 @@
-// Package recognise holds what the ocr service and its engines agree on: what goes into a recogniser, and what may come out of one.
+// Package recognise holds what the ocr service and its engines agree on: what goes into a recogniser, and what may
+// come out of one.
 package recognise
 
 import (
@@ -8,8 +9,8 @@ import (
 
 // Image is a page's raster.
 type Image struct {
-	// File is a binary PGM (P5) of 8-bit grey, 0 black, which starts at offset 0 and fills the file. The engine neither closes it nor
-	// moves its offset.
+	// File is a binary EncodePGM (P5) of 8-bit grey, 0 black, which starts at offset 0 and fills the file. The engine
+	// neither closes it nor moves its offset.
 	File *os.File
 	// DPI is the resolution: pixels times 72 / DPI are points.
 	DPI float32
@@ -17,8 +18,8 @@ type Image struct {
 
 // Options says how a page is to be read.
 type Options struct {
-	// Languages are Tesseract's codes joined by plus signs, the likeliest first: eng+deu. Or Auto. Where none of them is written in Latin
-	// letters, an engine may read what is in English.
+	// Languages are Tesseract's codes joined by plus signs, the likeliest first: eng+deu. Or Auto. Where none of them is
+	// written in Latin letters, an engine may read what is in English.
 	Languages string
 	// Timeout bounds the engine's work on the page; the wait for a free engine is not counted.
 	Timeout time.Duration
@@ -26,5 +27,6 @@ type Options struct {
 	KeepSkew, KeepRotation bool
 }
 
-// Auto as the languages of a page has the engine find out the script, and choose among the installed languages that are written in it.
+// Auto as the languages of a page has the engine find out the script, and choose among the installed languages that
+// are written in it.
 const Auto = "auto"

@@ -1,12 +1,14 @@
-// Package clamd asks a ClamAV daemon whether a document is infected, over the daemon's own protocol (clamd(8)): a document is streamed with
-// INSTREAM and never written to a shared disk.
+// Package clamd asks a ClamAV daemon whether a document is infected, over the daemon's own protocol (clamd(8)): a
+// document is streamed with INSTREAM and never written to a shared disk.
 //
-// A document passes only on the daemon's word that it is clean. A daemon that is away, too busy, or does not answer in time is a fault that
-// passes (fault.Busy): the document waits. One that refuses a document for its size will refuse it again: ErrTooLarge.
+// A document passes only on the daemon's word that it is clean. A daemon that is away, too busy, or does not answer
+// in time is a fault that passes (fault.Busy): the document waits. One that refuses a document for its size will
+// refuse it again: ErrTooLarge.
 //
-// The daemon has limits of its own. StreamMaxLength should be at least the largest upload, so that nothing ends with ErrTooLarge; and as clamd
-// calls a file clean that it has read only in part because of MaxFileSize, MaxScanSize or MaxScanTime, those should be as high, or
-// AlertExceedsMax be set to yes, which turns a document that passes them into an infected one, Heuristics.Limits.Exceeded.
+// The daemon has limits of its own. StreamMaxLength should be at least the largest upload, so that nothing ends with
+// ErrTooLarge; and as clamd calls a file clean that it has read only in part because of MaxFileSize, MaxScanSize or
+// MaxScanTime, those should be as high, or AlertExceedsMax be set to yes, which turns a document that passes them
+// into an infected one, Heuristics.Limits.Exceeded.
 package clamd
 
 import (
@@ -22,8 +24,8 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// ErrTooLarge means that the daemon takes no document as large as this one. It is permanent: waiting would not help, and passing a document that
-// nobody has looked at is not an answer.
+// ErrTooLarge means that the daemon takes no document as large as this one. It is permanent: waiting would not help,
+// and passing a document that was not scanned is not an answer.
 var ErrTooLarge error = &fault.Error{
 	Kind: fault.Permanent, Code: fault.TooLarge,
 	Message: "the document is larger than the malware scanner accepts (clamd's StreamMaxLength)",
@@ -34,14 +36,15 @@ const (
 	dialTimeout = 5 * time.Second
 	// stallTimeout bounds how long the daemon may take in no byte. It writes what it gets to a file before it scans.
 	stallTimeout = 30 * time.Second
-	// answerTimeout bounds the scan itself, once the document is sent. clamd gives up by itself after MaxScanTime, two minutes by default.
+	// answerTimeout bounds the scan itself, once the document is sent. clamd gives up by itself after MaxScanTime, two
+	// minutes by default.
 	answerTimeout = 5 * time.Minute
 	// commandTimeout bounds PING and VERSION.
 	commandTimeout = 5 * time.Second
 	// chunkSize is the size of an INSTREAM chunk.
 	chunkSize = 128 << 10
-	// maxAnswer bounds an answer; the longest is a signature's name.
-	maxAnswer = 4 << 10
+	// maxAnswerBytes bounds an answer; the longest is a signature's name.
+	maxAnswerBytes = 4 << 10
 )
 
 // Client asks one daemon. It keeps no connection between calls, and is safe for concurrent use.
@@ -56,7 +59,8 @@ type Verdict struct {
 	Signature string
 }
 
-// New returns a client for the daemon at address: host:port, tcp://host:port, or unix:///path/to/socket. It dials nothing.
+// New returns a client for the daemon at address: host:port, tcp://host:port, or unix:///path/to/socket. It dials
+// nothing.
 func New(address string) (*Client, error) {
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {
@@ -83,50 +87,50 @@ func New(address string) (*Client, error) {
 
 // Ping reports whether the daemon is there and answers.
 func (c *Client) Ping(ctx context.Context) error {
-	answer, err := c.command(ctx, "PING")
+	answer, err := c.sendCommand(ctx, "PING")
 	if err != nil {
 		return err
 	}
 	if answer != "PONG" {
-		return unavailable("ping", fmt.Errorf("answer %.80q, want PONG", answer))
+		return wrapUnavailable("ping", fmt.Errorf("answer %.80q, want PONG", answer))
 	}
 	return nil
 }
 
 // Version returns the daemon's version and that of its signatures, e.g. "ClamAV 1.4.3/27810/Sat Nov 22 10:05:13 2025".
 func (c *Client) Version(ctx context.Context) (string, error) {
-	return c.command(ctx, "VERSION")
+	return c.sendCommand(ctx, "VERSION")
 }
 
-func (c *Client) command(ctx context.Context, name string) (string, error) {
+func (c *Client) sendCommand(ctx context.Context, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	conn, stop, err := c.dial(ctx)
+	conn, stop, err := c.dialDaemon(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer stop()
 	if _, err := io.WriteString(conn, "z"+name+"\x00"); err != nil {
-		return "", c.failed(ctx, name, err)
+		return "", c.classifyError(ctx, name, err)
 	}
 	answer, err := readAnswer(conn)
 	if err != nil {
-		return "", c.failed(ctx, name, err)
+		return "", c.classifyError(ctx, name, err)
 	}
 	return answer, nil
 }
 
-// Scan sends everything that r yields and returns the daemon's verdict. The error is ErrTooLarge, or a *fault.Error of kind Busy where the daemon
-// is away or cannot scan now, or that of r or ctx.
-func (c *Client) Scan(ctx context.Context, r io.Reader) (Verdict, error) {
-	conn, stop, err := c.dial(ctx)
+// ScanDocument sends everything that r yields and returns the daemon's verdict. The error is ErrTooLarge, or a
+// *fault.Error of kind Busy where the daemon is away or cannot scan now, or that of r or ctx.
+func (c *Client) ScanDocument(ctx context.Context, r io.Reader) (Verdict, error) {
+	conn, stop, err := c.dialDaemon(ctx)
 	if err != nil {
 		return Verdict{}, err
 	}
 	defer stop()
 
-	// The daemon may answer while the document is still being sent, when it has become too large, and then closes the connection. So the
-	// answer is read all along: it says more than the broken pipe does.
+	// The daemon may answer while the document is still being sent, when it has become too large, and then closes the
+	// connection. So the answer is read all along: it says more than the broken pipe does.
 	type reply struct {
 		text string
 		err  error
@@ -136,7 +140,7 @@ func (c *Client) Scan(ctx context.Context, r io.Reader) (Verdict, error) {
 		text, err := readAnswer(conn)
 		replies <- reply{text, err}
 	}()
-	sendErr := send(ctx, conn, r)
+	sendErr := sendDocument(ctx, conn, r)
 	if _, ok := errors.AsType[*sourceError](sendErr); ok {
 		stop()
 		<-replies
@@ -150,20 +154,20 @@ func (c *Client) Scan(ctx context.Context, r io.Reader) (Verdict, error) {
 	got := <-replies
 	switch {
 	case got.err == nil:
-		return verdict(got.text)
+		return parseVerdict(got.text)
 	case sendErr != nil:
-		return Verdict{}, c.failed(ctx, "send document", sendErr)
+		return Verdict{}, c.classifyError(ctx, "send document", sendErr)
 	default:
-		return Verdict{}, c.failed(ctx, "wait for verdict", got.err)
+		return Verdict{}, c.classifyError(ctx, "wait for verdict", got.err)
 	}
 }
 
-// dial connects. The connection is cut when ctx ends, and by stop.
-func (c *Client) dial(ctx context.Context) (conn net.Conn, stop func(), err error) {
+// dialDaemon connects. The connection is cut when ctx ends, and by stop.
+func (c *Client) dialDaemon(ctx context.Context) (conn net.Conn, stop func(), err error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	conn, err = dialer.DialContext(ctx, c.network, c.address)
 	if err != nil {
-		return nil, nil, c.failed(ctx, "connect", err)
+		return nil, nil, c.classifyError(ctx, "connect", err)
 	}
 	release := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	return conn, func() {
@@ -172,16 +176,18 @@ func (c *Client) dial(ctx context.Context) (conn net.Conn, stop func(), err erro
 	}, nil
 }
 
-// failed classifies an error of the connection: an ended context is the caller's affair, everything else means that the daemon is away.
-func (c *Client) failed(ctx context.Context, doing string, err error) error {
+// classifyError classifies an error of the connection: an ended context is the caller's affair, everything else means
+// that the daemon is away.
+func (c *Client) classifyError(ctx context.Context, doing string, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("clamd: %s: %w", doing, ctx.Err())
 	}
-	return unavailable(doing, err)
+	return wrapUnavailable(doing, err)
 }
 
-func unavailable(doing string, err error) error {
-	return &fault.Error{Kind: fault.Busy, Code: fault.Unavailable, Message: "the malware scanner is away", Err: fmt.Errorf("clamd: %s: %w", doing, err)}
+func wrapUnavailable(doing string, err error) error {
+	return &fault.Error{Kind: fault.Busy, Code: fault.Unavailable, Message: "the malware scanner is away",
+		Err: fmt.Errorf("clamd: %s: %w", doing, err)}
 }
 
 // sourceError is an error of the document's reader, not of the daemon.
@@ -190,9 +196,9 @@ type sourceError struct{ err error }
 func (e *sourceError) Error() string { return e.err.Error() }
 func (e *sourceError) Unwrap() error { return e.err }
 
-// send writes the command and the document in chunks, each behind its length, and an empty one at the end.
-func send(ctx context.Context, conn net.Conn, r io.Reader) error {
-	if err := push(conn, []byte("zINSTREAM\x00")); err != nil {
+// sendDocument writes the command and the document in chunks, each behind its length, and an empty one at the end.
+func sendDocument(ctx context.Context, conn net.Conn, r io.Reader) error {
+	if err := writeWithDeadline(conn, []byte("zINSTREAM\x00")); err != nil {
 		return err
 	}
 	const head = 4
@@ -204,12 +210,12 @@ func send(ctx context.Context, conn net.Conn, r io.Reader) error {
 		}
 		if n > 0 {
 			binary.BigEndian.PutUint32(buf, uint32(n))
-			if err := push(conn, buf[:head+n]); err != nil {
+			if err := writeWithDeadline(conn, buf[:head+n]); err != nil {
 				return err
 			}
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return push(conn, make([]byte, head))
+			return writeWithDeadline(conn, make([]byte, head))
 		}
 		if err != nil {
 			return &sourceError{err}
@@ -217,7 +223,7 @@ func send(ctx context.Context, conn net.Conn, r io.Reader) error {
 	}
 }
 
-func push(conn net.Conn, b []byte) error {
+func writeWithDeadline(conn net.Conn, b []byte) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(stallTimeout)); err != nil {
 		return err
 	}
@@ -235,7 +241,7 @@ func readAnswer(r io.Reader) (string, error) {
 		if text, _, ended := strings.Cut(string(answer), "\x00"); ended {
 			return strings.TrimSpace(text), nil
 		}
-		if len(answer) > maxAnswer {
+		if len(answer) > maxAnswerBytes {
 			return "", errors.New("answer without end")
 		}
 		if err != nil {
@@ -247,8 +253,9 @@ func readAnswer(r io.Reader) (string, error) {
 	}
 }
 
-// verdict reads the answer to INSTREAM: "stream: OK", "stream: NAME FOUND", or some "… ERROR". Whatever else it is, the document does not pass.
-func verdict(answer string) (Verdict, error) {
+// parseVerdict reads the answer to INSTREAM: "stream: OK", "stream: NAME FOUND", or some "… ERROR". Whatever else it
+// is, the document does not pass.
+func parseVerdict(answer string) (Verdict, error) {
 	body := strings.TrimPrefix(answer, "stream: ")
 	if body == "OK" && body != answer {
 		return Verdict{}, nil
@@ -259,5 +266,5 @@ func verdict(answer string) (Verdict, error) {
 	if strings.Contains(answer, "size limit exceeded") {
 		return Verdict{}, ErrTooLarge
 	}
-	return Verdict{}, unavailable("scan", fmt.Errorf("answer %.200q", answer))
+	return Verdict{}, wrapUnavailable("scan", fmt.Errorf("answer %.200q", answer))
 }

@@ -29,7 +29,7 @@ func client(t *testing.T, address string) *clamd.Client {
 
 // document returns a PDF with the attachment as it is.
 func document(attachment []byte) []byte {
-	return pdftest.Objects(
+	return pdftest.PDFFromObjects(
 		"<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles << /Names [(a) 4 0 R] >> >> >>",
 		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
 		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] >>",
@@ -42,7 +42,8 @@ func TestRealDaemon(t *testing.T) {
 	t.Parallel()
 	server := clamdtest.Start(t)
 	infected := clamd.Verdict{Infected: true, Signature: clamdtest.Signature}
-	for name, address := range map[string]string{"unix": server.Unix, "tcp": server.TCP, "tcp with scheme": "tcp://" + server.TCP} {
+	for name, address := range map[string]string{"unix": server.Unix, "tcp": server.TCP,
+		"tcp with scheme": "tcp://" + server.TCP} {
 		c := client(t, address)
 		for _, tt := range []struct {
 			name  string
@@ -57,9 +58,9 @@ func TestRealDaemon(t *testing.T) {
 		} {
 			t.Run(name+"/"+tt.name, func(t *testing.T) {
 				t.Parallel()
-				got, err := c.Scan(t.Context(), bytes.NewReader(tt.bytes))
+				got, err := c.ScanDocument(t.Context(), bytes.NewReader(tt.bytes))
 				if err != nil || got != tt.want {
-					t.Errorf("Scan: got %+v, %v, want %+v", got, err, tt.want)
+					t.Errorf("ScanDocument: got %+v, %v, want %+v", got, err, tt.want)
 				}
 			})
 		}
@@ -76,12 +77,13 @@ func TestRealDaemonRefusesLargeDocument(t *testing.T) {
 	for _, address := range []string{server.Unix, server.TCP} {
 		// Just over the limit, and so far over it that the daemon hangs up long before the end.
 		for _, size := range []int64{1<<20 + 1, 64 << 20} {
-			_, err := client(t, address).Scan(t.Context(), io.LimitReader(zeros{}, size))
+			_, err := client(t, address).ScanDocument(t.Context(), io.LimitReader(zeros{}, size))
 			if !errors.Is(err, clamd.ErrTooLarge) {
-				t.Errorf("Scan of %d bytes over %s: got %v, want ErrTooLarge", size, address, err)
+				t.Errorf("ScanDocument of %d bytes over %s: got %v, want ErrTooLarge", size, address, err)
 			}
 			if kind, code := fault.KindOf(err), fault.CodeOf(err); kind != fault.Permanent || code != fault.TooLarge {
-				t.Errorf("Scan of %d bytes over %s: got %v %s, want %v %s", size, address, kind, code, fault.Permanent, fault.TooLarge)
+				t.Errorf("ScanDocument of %d bytes over %s: got %v %s, want %v %s", size, address, kind, code, fault.Permanent,
+					fault.TooLarge)
 			}
 		}
 	}
@@ -100,7 +102,7 @@ func TestRealDaemonGoesAway(t *testing.T) {
 	server.Stop()
 	for _, address := range []string{server.Unix, server.TCP} {
 		c := client(t, address)
-		_, err := c.Scan(t.Context(), strings.NewReader("a line"))
+		_, err := c.ScanDocument(t.Context(), strings.NewReader("a line"))
 		wantBusy(t, "Scan over "+address, err)
 		wantBusy(t, "Ping over "+address, c.Ping(t.Context()))
 	}
@@ -109,7 +111,8 @@ func TestRealDaemonGoesAway(t *testing.T) {
 func wantBusy(t *testing.T, what string, err error) {
 	t.Helper()
 	if err == nil || fault.KindOf(err) != fault.Busy || fault.CodeOf(err) != fault.Unavailable {
-		t.Errorf("%s: got %v (%v, %s), want a fault of kind busy, UNAVAILABLE", what, err, fault.KindOf(err), fault.CodeOf(err))
+		t.Errorf("%s: got %v (%v, %s), want a fault of kind busy, UNAVAILABLE", what, err, fault.KindOf(err),
+			fault.CodeOf(err))
 	}
 }
 
@@ -130,10 +133,10 @@ func TestOddAnswersNeverPass(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			address := answering(t, tt.answer)
-			got, err := client(t, address).Scan(t.Context(), strings.NewReader("a line"))
+			got, err := client(t, address).ScanDocument(t.Context(), strings.NewReader("a line"))
 			wantBusy(t, "Scan", err)
 			if got != (clamd.Verdict{}) {
-				t.Errorf("Scan: got %+v, want no verdict", got)
+				t.Errorf("ScanDocument: got %+v, want no verdict", got)
 			}
 		})
 	}
@@ -183,13 +186,13 @@ func TestCancelledScan(t *testing.T) {
 		cancel()
 		_ = pw.Close()
 	}()
-	_, err := client(t, server.Unix).Scan(ctx, pr)
+	_, err := client(t, server.Unix).ScanDocument(ctx, pr)
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("Scan: got %v, want context.Canceled", err)
+		t.Errorf("ScanDocument: got %v, want context.Canceled", err)
 	}
 	expired, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	_, err = client(t, server.TCP).Scan(expired, strings.NewReader("a line"))
+	_, err = client(t, server.TCP).ScanDocument(expired, strings.NewReader("a line"))
 	wantBusy(t, "Scan past its deadline", err)
 }
 
@@ -197,9 +200,10 @@ func TestUnreadableDocument(t *testing.T) {
 	t.Parallel()
 	server := clamdtest.Start(t)
 	broken := errors.New("blob is gone")
-	_, err := client(t, server.Unix).Scan(t.Context(), io.MultiReader(strings.NewReader("a line"), iotest.ErrReader(broken)))
+	_, err := client(t, server.Unix).ScanDocument(t.Context(),
+		io.MultiReader(strings.NewReader("a line"), iotest.ErrReader(broken)))
 	if !errors.Is(err, broken) || fault.KindOf(err) == fault.Busy {
-		t.Errorf("Scan: got %v (%v), want the reader's own error", err, fault.KindOf(err))
+		t.Errorf("ScanDocument: got %v (%v), want the reader's own error", err, fault.KindOf(err))
 	}
 }
 

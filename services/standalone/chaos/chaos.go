@@ -31,46 +31,47 @@ type Config struct {
 	Small bool
 	// Sync makes the broker and the blob store wait for the disk, as in production.
 	Sync bool
-	// Dir holds everything; Bin the services' programs, as Build makes them. Engine children are known by where their program lies, so no other run
-	// may have the same Bin at the same time.
+	// Dir holds everything; Bin the services' programs, as BuildServices makes them. Engine children are known by where
+	// their program lies, so no other run may have the same Bin at the same time.
 	Dir, Bin string
 	// Log gets a line now and then.
 	Log io.Writer
 }
 
 const (
-	// taskWait is how long the broker leaves a task with a process that is gone: production's minute would make a run an hour.
-	taskWait = 3 * time.Second
-	// standstill is how long a job may stand still before the reconciler looks after it.
-	standstill = 8 * time.Second
-	// settlePatience is how long the last jobs may take when the killing is over.
-	settlePatience = 3 * time.Minute
-	// clients is how many upload at once.
-	clients = 6
+	// ackWait is how long the broker leaves a task with a process that is gone: production's minute would make a run an
+	// hour.
+	ackWait = 3 * time.Second
+	// stallTimeout is how long a job may stand still before the reconciler looks after it.
+	stallTimeout = 8 * time.Second
+	// drainTimeout is how long the last jobs may take when the killing is over.
+	drainTimeout = 3 * time.Minute
+	// uploadClients is how many upload at once.
+	uploadClients = 6
 )
 
-// world is a run.
-type world struct {
+// run is a run.
+type run struct {
 	Inspector
 	cfg      Config
 	bin      string
 	nats     *Process
 	services map[string]*Process
 	client   *Client
-	spy      *spy
+	recorder *taskRecorder
 	docs     []*document
 	report   *Report
-	diary    io.Writer
+	log      io.Writer
 	closers  []func()
 
 	mu          sync.Mutex // guards what follows
-	uploads     []upload
+	uploads     []acknowledgedUpload
 	cancelled   []string // jobs that were cancelled, or were to be
 	engineKills []engineKill
 }
 
-// upload is a document that was acknowledged.
-type upload struct {
+// acknowledgedUpload is a document that was acknowledged.
+type acknowledgedUpload struct {
 	key   string
 	id    string
 	doc   *document
@@ -83,16 +84,16 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{cfg: cfg, bin: bin, docs: documents(cfg.Small), report: newReport(cfg)}
-	defer w.close()
-	if err := w.open(ctx); err != nil {
+	w := &run{cfg: cfg, bin: bin, docs: documentMix(cfg.Small), report: newReport(cfg)}
+	defer w.closeAll()
+	if err := w.startPipeline(ctx); err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	if err := w.rehearse(ctx); err != nil {
+	if err := w.recordBaseline(ctx); err != nil {
 		return nil, fmt.Errorf("undisturbed run: %w", err)
 	}
-	w.say("undisturbed: %d documents in %s", len(w.docs), since(start))
+	w.logProgress("undisturbed: %d documents in %s", len(w.docs), roundedSince(start))
 
 	start = time.Now()
 	// Two sources of chance, so that the load is the same whatever the havoc did.
@@ -100,41 +101,42 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	storm, calm := context.WithTimeout(ctx, cfg.Duration)
 	defer calm()
 	var wg sync.WaitGroup
-	wg.Go(func() { w.havoc(storm, killing) })
-	wg.Go(func() { w.supervise(storm) })
-	err = w.load(ctx, loading)
+	wg.Go(func() { w.injectFaults(storm, killing) })
+	wg.Go(func() { w.restartExited(storm) })
+	err = w.uploadAll(ctx, loading)
 	wg.Wait()
-	w.startAll()
-	w.report.Storm = since(start)
+	w.startStopped()
+	w.report.Storm = roundedSince(start)
 	if err != nil {
 		return nil, err
 	}
-	w.say("the storm is over after %s: %d uploads acknowledged", since(start), len(w.uploads))
+	w.logProgress("the storm is over after %s: %d uploads acknowledged", roundedSince(start), len(w.uploads))
 
 	start = time.Now()
-	w.settle(ctx)
-	w.report.Settled = since(start)
-	// First, so that nothing is looked at while somebody still works on it: the broker may have taken a worker for gone that was only slow.
-	w.stop()
-	w.check(ctx)
+	w.awaitAllEnded(ctx)
+	w.report.Settled = roundedSince(start)
+	// First, so that nothing is looked at while a worker is still busy with it: the broker may have taken a worker for
+	// gone that was only slow.
+	w.stopServices()
+	w.checkGuarantees(ctx)
 	w.report.Jobs, w.report.Cancels = len(w.uploads), len(w.cancelled)
 	return w.report, nil
 }
 
-func since(t time.Time) time.Duration { return time.Since(t).Round(time.Millisecond) }
+func roundedSince(t time.Time) time.Duration { return time.Since(t).Round(time.Millisecond) }
 
-// note writes down what was done and when, beside the logs of the processes.
-func (w *world) note(format string, args ...any) {
-	fmt.Fprintf(w.diary, time.Now().UTC().Format("15:04:05.000 ")+format+"\n", args...)
+// logAction writes down what was done and when, beside the logs of the processes.
+func (w *run) logAction(format string, args ...any) {
+	fmt.Fprintf(w.log, time.Now().UTC().Format("15:04:05.000 ")+format+"\n", args...)
 }
 
-func (w *world) say(format string, args ...any) { fmt.Fprintf(w.cfg.Log, format+"\n", args...) }
+func (w *run) logProgress(format string, args ...any) { fmt.Fprintf(w.cfg.Log, format+"\n", args...) }
 
-// open starts all processes and connects to what they share.
-func (w *world) open(ctx context.Context) error {
-	natsAddr, err1 := FreeAddr()
-	httpAddr, err2 := FreeAddr()
-	grpcAddr, err3 := FreeAddr()
+// startPipeline starts all processes and connects to what they share.
+func (w *run) startPipeline(ctx context.Context) error {
+	natsAddr, err1 := FindFreeAddr()
+	httpAddr, err2 := FindFreeAddr()
+	grpcAddr, err3 := FindFreeAddr()
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
@@ -143,41 +145,43 @@ func (w *world) open(ctx context.Context) error {
 		blobs += "?fsync=off"
 	}
 	index := "sqlite://" + filepath.Join(w.cfg.Dir, "index.db")
-	w.diary = w.logFile("chaos")
+	w.log = w.openLogFile("chaos")
 	w.client = NewClient("http://" + httpAddr)
 	var err error
-	if w.nats, err = natsProcess(filepath.Join(w.cfg.Dir, "nats"), natsAddr, w.cfg.Sync, w.logFile("nats")); err != nil {
+	if w.nats, err = newNATSProcess(filepath.Join(w.cfg.Dir, "nats"), natsAddr, w.cfg.Sync,
+		w.openLogFile("nats")); err != nil {
 		return err
 	}
 	if err := w.nats.Start(); err != nil {
 		return err
 	}
-	if err := w.connect(ctx, "nats://"+natsAddr, blobs, index); err != nil {
+	if err := w.connectStores(ctx, "nats://"+natsAddr, blobs, index); err != nil {
 		return err
 	}
-	common := []string{"--nats", "nats://" + natsAddr, "--nats.provision=false", "--blobs", blobs, "--ops", "", "--log.level", "INFO"}
+	common := []string{"--nats", "nats://" + natsAddr, "--nats.provision=false", "--blobs", blobs, "--ops", "",
+		"--log.level", "INFO"}
 	own := map[string][]string{
 		"render": {"--render.workers", "2"},
 		"ocr":    {"--ocr.workers", "2"},
 		"index":  {"--index", index, "--index.workers", "2"},
 		"gateway": {
 			"--gateway.http", httpAddr, "--gateway.grpc", grpcAddr,
-			"--reconcile.interval", "1s", "--reconcile.patience", standstill.String(),
+			"--reconcile.interval", "1s", "--reconcile.patience", stallTimeout.String(),
 		},
 	}
 	w.services = make(map[string]*Process)
 	for _, name := range Services {
 		args := append(append([]string{}, common...), own[name]...)
-		w.services[name] = NewProcess(filepath.Join(w.bin, name), args, w.logFile(name))
+		w.services[name] = NewProcess(filepath.Join(w.bin, name), args, w.openLogFile(name))
 	}
-	w.startAll()
+	w.startStopped()
 	ready, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return w.client.Ready(ready)
+	return w.client.AwaitReady(ready)
 }
 
-// logFile returns where a process says what it has to say.
-func (w *world) logFile(name string) io.Writer {
+// openLogFile returns where a process says what it has to say.
+func (w *run) openLogFile(name string) io.Writer {
 	f, err := os.Create(filepath.Join(w.cfg.Dir, name+".log"))
 	if err != nil {
 		return w.cfg.Log
@@ -186,17 +190,17 @@ func (w *world) logFile(name string) io.Writer {
 	return f
 }
 
-func (w *world) connect(ctx context.Context, nats, blobs, index string) error {
-	tel := telemetry.Discard()
+func (w *run) connectStores(ctx context.Context, nats, blobs, index string) error {
+	tel := telemetry.NewDiscard()
 	var err error
 	if w.Bus, err = bus.Connect(nats, "chaos", slog.New(slog.DiscardHandler), tel); err != nil {
 		return err
 	}
 	w.closers = append(w.closers, w.Bus.Close)
-	if err := w.Bus.ProvisionWhenUp(ctx, bus.Topology{AckWait: taskWait}); err != nil {
+	if err := w.Bus.ProvisionWhenUp(ctx, bus.Topology{AckWait: ackWait}); err != nil {
 		return err
 	}
-	kv, err := w.Bus.Jobs(ctx)
+	kv, err := w.Bus.OpenJobBucket(ctx)
 	if err != nil {
 		return err
 	}
@@ -209,15 +213,15 @@ func (w *world) connect(ctx context.Context, nats, blobs, index string) error {
 		return err
 	}
 	w.closers = append(w.closers, func() { _ = w.Index.Close() })
-	if w.spy, err = newSpy(nats); err != nil {
+	if w.recorder, err = newTaskRecorder(nats); err != nil {
 		return err
 	}
-	w.closers = append(w.closers, w.spy.close)
+	w.closers = append(w.closers, w.recorder.closeConn)
 	return nil
 }
 
-// startAll starts whatever is not running.
-func (w *world) startAll() {
+// startStopped starts whatever is not running.
+func (w *run) startStopped() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := []*Process{w.nats}
@@ -229,48 +233,48 @@ func (w *world) startAll() {
 			continue
 		}
 		if err := p.Start(); err != nil {
-			w.report.violate("%v", err)
+			w.report.addViolation("%v", err)
 		}
 	}
 }
 
-// supervise starts again what ended by itself, as whoever runs the services would.
-func (w *world) supervise(ctx context.Context) {
+// restartExited starts again what ended by itself, as a supervisor of the services would.
+func (w *run) restartExited(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(3 * time.Second):
-			w.startAll()
+			w.startStopped()
 		}
 	}
 }
 
-// rehearse takes every document through the pipeline undisturbed, so that it is known what comes of each.
-func (w *world) rehearse(ctx context.Context) error {
+// recordBaseline takes every document through the pipeline undisturbed, so that it is known what comes of each.
+func (w *run) recordBaseline(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	ids := make([]string, len(w.docs))
 	for i, d := range w.docs {
-		j, _, err := w.client.Submit(ctx, "", d.PDF, Anew())
+		j, _, err := w.client.UploadUntilAcknowledged(ctx, "", d.PDF, WithoutDedupe())
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Name, err)
 		}
 		ids[i] = j.ID
 	}
 	for i, d := range w.docs {
-		if err := w.quiet(ctx, ids[i]); err != nil {
+		if err := w.awaitQuiescence(ctx, ids[i]); err != nil {
 			return fmt.Errorf("%s: %w", d.Name, err)
 		}
 		var err error
-		if d.want, err = w.Evidence(ctx, ids[i], d.File); err != nil {
+		if d.baseline, err = w.CollectEvidence(ctx, ids[i], d.File); err != nil {
 			return fmt.Errorf("%s: %w", d.Name, err)
 		}
 		w.report.uploads = append(w.report.uploads, ids[i])
-		if d.want.State != "SUCCEEDED" {
+		if d.baseline.State != "SUCCEEDED" {
 			continue
 		}
-		text, err := w.client.Get(ctx, "/v1/jobs/"+ids[i]+"/artifacts/text.txt")
+		text, err := w.client.FetchPath(ctx, "/v1/jobs/"+ids[i]+"/artifacts/text.txt")
 		if err == nil {
 			err = d.checkText(text)
 		}
@@ -281,20 +285,20 @@ func (w *world) rehearse(ctx context.Context) error {
 	return nil
 }
 
-// quiet waits until a job has ended and nothing temporary is left of it.
-func (w *world) quiet(ctx context.Context, id string) error {
-	if _, err := w.client.Finish(ctx, id); err != nil {
+// awaitQuiescence waits until a job has ended and nothing temporary is left of it.
+func (w *run) awaitQuiescence(ctx context.Context, id string) error {
+	if _, err := w.client.AwaitJobEnd(ctx, id); err != nil {
 		return err
 	}
 	for {
 		left := 0
-		for _, err := range w.Blobs.List(ctx, job.Folder(job.DefaultTenant, job.ID(id))+"tmp/") {
+		for _, err := range w.Blobs.ListBlobs(ctx, job.Folder(job.DefaultTenant, job.ID(id))+"tmp/") {
 			if err != nil {
 				return err
 			}
 			left++
 		}
-		events, err := w.events(ctx, id)
+		events, err := w.countEvents(ctx, id)
 		if err == nil && left == 0 && events["ended"] > 0 {
 			return nil
 		}
@@ -306,9 +310,9 @@ func (w *world) quiet(ctx context.Context, id string) error {
 	}
 }
 
-// load uploads the documents, spread over three quarters of the storm, each until it is acknowledged.
-func (w *world) load(ctx context.Context, r *rand.Rand) error {
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.Duration+settlePatience)
+// uploadAll uploads the documents, spread over three quarters of the storm, each until it is acknowledged.
+func (w *run) uploadAll(ctx context.Context, r *rand.Rand) error {
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.Duration+drainTimeout)
 	defer cancel()
 	type order struct {
 		n     int
@@ -317,15 +321,15 @@ func (w *world) load(ctx context.Context, r *rand.Rand) error {
 	}
 	orders := make(chan order)
 	var wg sync.WaitGroup
-	for range clients {
+	for range uploadClients {
 		wg.Go(func() {
 			for o := range orders {
-				err := w.uploadOne(ctx, o.n, o.doc, o.twice)
+				err := w.uploadDocument(ctx, o.n, o.doc, o.twice)
 				if err == nil && o.n%cancelEvery == 0 {
-					err = w.cancelOne(ctx, o.n, o.doc)
+					err = w.uploadAndCancel(ctx, o.n, o.doc)
 				}
 				if err != nil {
-					w.report.violate("upload %d: %v", o.n, err)
+					w.report.addViolation("upload %d: %v", o.n, err)
 				}
 			}
 		})
@@ -337,9 +341,9 @@ func (w *world) load(ctx context.Context, r *rand.Rand) error {
 		case <-tick.C:
 		case <-ctx.Done():
 		}
-		orders <- order{n, pick(r, w.docs), r.IntN(5) == 0}
+		orders <- order{n, pickDocument(r, w.docs), r.IntN(5) == 0}
 		if n > 0 && n%50 == 0 {
-			w.say("%d of %d uploads", n, w.cfg.Jobs)
+			w.logProgress("%d of %d uploads", n, w.cfg.Jobs)
 		}
 	}
 	close(orders)
@@ -347,70 +351,72 @@ func (w *world) load(ctx context.Context, r *rand.Rand) error {
 	return ctx.Err()
 }
 
-// uploadOne uploads one document until it is acknowledged, and some once more, as a client does whose answer got lost.
-func (w *world) uploadOne(ctx context.Context, n int, d *document, twice bool) error {
-	u := upload{key: fmt.Sprintf("chaos-%d-%d", w.cfg.Seed, n), doc: d, start: time.Now()}
-	options := Anew()
-	options.Set("lane", laneOf(n))
-	j, tries, err := w.client.Submit(ctx, u.key, d.PDF, options)
+// uploadDocument uploads one document until it is acknowledged, and some once more, as a client does whose answer got
+// lost.
+func (w *run) uploadDocument(ctx context.Context, n int, d *document, twice bool) error {
+	u := acknowledgedUpload{key: fmt.Sprintf("chaos-%d-%d", w.cfg.Seed, n), doc: d, start: time.Now()}
+	options := WithoutDedupe()
+	options.Set("lane", laneOfUpload(n))
+	j, tries, err := w.client.UploadUntilAcknowledged(ctx, u.key, d.PDF, options)
 	if err != nil {
 		return err
 	}
 	u.id = j.ID
 	if twice {
-		again, more, err := w.client.Submit(ctx, u.key, d.PDF, options)
+		again, more, err := w.client.UploadUntilAcknowledged(ctx, u.key, d.PDF, options)
 		if err != nil {
 			return err
 		}
 		tries += more
 		if again.ID != j.ID {
-			w.report.violate("the key of job %s was answered with job %s later", j.ID, again.ID)
+			w.report.addViolation("the key of job %s was answered with job %s later", j.ID, again.ID)
 		}
 	}
-	w.report.count(func(rep *Report) { rep.Tries += tries })
+	w.report.updateCounts(func(rep *Report) { rep.Tries += tries })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.uploads = append(w.uploads, u)
 	return nil
 }
 
-// cancelEvery is how many uploads there are to one that is made beside them to be cancelled. What happens to its tasks is nothing to the others'.
+// cancelEvery is how many uploads there are to one that is made beside them to be cancelled. What happens to its
+// tasks is nothing to the others'.
 const cancelEvery = 3
 
-// cancelOne uploads a document, and cancels its job wherever it is by then.
-func (w *world) cancelOne(ctx context.Context, n int, d *document) error {
-	options := Anew()
-	options.Set("lane", laneOf(n))
-	j, _, err := w.client.Submit(ctx, fmt.Sprintf("chaos-%d-%d-cancelled", w.cfg.Seed, n), d.PDF, options)
+// uploadAndCancel uploads a document, and cancels its job wherever it is by then.
+func (w *run) uploadAndCancel(ctx context.Context, n int, d *document) error {
+	options := WithoutDedupe()
+	options.Set("lane", laneOfUpload(n))
+	j, _, err := w.client.UploadUntilAcknowledged(ctx, fmt.Sprintf("chaos-%d-%d-cancelled", w.cfg.Seed, n), d.PDF, options)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	w.cancelled = append(w.cancelled, j.ID)
 	w.mu.Unlock()
-	return w.client.Cancel(ctx, j.ID)
+	return w.client.CancelJob(ctx, j.ID)
 }
 
-// stop stops the services, which nothing disturbs any more, and makes sure that nothing is left of them.
-func (w *world) stop() {
+// stopServices stops the services, which nothing disturbs any more, and makes sure that nothing is left of them.
+func (w *run) stopServices() {
 	var wg sync.WaitGroup
 	for _, p := range w.services {
 		wg.Go(func() {
 			if err := p.Stop(30 * time.Second); err != nil {
-				w.report.violate("%v", err)
+				w.report.addViolation("%v", err)
 			}
 		})
 	}
 	wg.Wait()
-	w.mindOrphans()
-	for _, p := range append([]*Process{w.nats}, values(w.services)...) {
-		if n, err := p.Unasked(); n > 0 {
-			w.report.count(func(rep *Report) { rep.Unasked[fmt.Sprintf("%s (%v)", p.name, err)] += n })
+	w.checkOrphans()
+	for _, p := range append([]*Process{w.nats}, allProcesses(w.services)...) {
+		if n, err := p.UnexpectedExits(); n > 0 {
+			w.report.updateCounts(func(rep *Report) { rep.UnexpectedExits[fmt.Sprintf("%s (%v)", p.name, err)] += n })
 		}
 	}
 }
 
-func values(m map[string]*Process) (all []*Process) {
+func allProcesses(m map[string]*Process) (all []*Process) {
 	for _, name := range Services {
 		if m[name] != nil {
 			all = append(all, m[name])
@@ -419,8 +425,8 @@ func values(m map[string]*Process) (all []*Process) {
 	return all
 }
 
-func (w *world) close() {
-	for _, p := range values(w.services) {
+func (w *run) closeAll() {
+	for _, p := range allProcesses(w.services) {
 		p.Kill()
 	}
 	if w.nats != nil {

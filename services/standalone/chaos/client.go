@@ -12,16 +12,20 @@ import (
 	"time"
 )
 
-// Client is a client of the REST API that does what a client should: it repeats what was not answered, with the same idempotency key.
+// Client is a client of the REST API that does what a client should: it repeats what was not answered, with the same
+// idempotency key.
 type Client struct {
 	// URL is where the API is, e.g. http://127.0.0.1:8080.
-	URL  string
+	URL string
+	// Key, if there is one, goes with every request.
+	Key  string
 	http http.Client
 }
 
 // NewClient returns a client of the API at url. It keeps no connections, which the server's death would break.
 func NewClient(url string) *Client {
-	return &Client{URL: url, http: http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}}
+	return &Client{URL: url, http: http.Client{Transport: &http.Transport{DisableKeepAlives: true},
+		Timeout: 30 * time.Second}}
 }
 
 // Job is what the API says of a job.
@@ -43,19 +47,19 @@ type Job struct {
 // Ended reports whether the job has ended.
 func (j Job) Ended() bool { return j.State != "" && j.State != "PENDING" && j.State != "RUNNING" }
 
-// Anew returns options under which the work is done though the bytes are those of an earlier job.
-func Anew() url.Values { return url.Values{"dedupe": {"false"}} }
+// WithoutDedupe returns options under which the work is done though the bytes are those of an earlier job.
+func WithoutDedupe() url.Values { return url.Values{"dedupe": {"false"}} }
 
-// refusal is an answer that is no success.
-type refusal struct {
+// errorResponse is an answer that is no success.
+type errorResponse struct {
 	status int
 	body   string
 }
 
-func (r *refusal) Error() string { return fmt.Sprintf("status %d: %s", r.status, r.body) }
+func (r *errorResponse) Error() string { return fmt.Sprintf("status %d: %s", r.status, r.body) }
 
-// Upload tries once to upload a document.
-func (c *Client) Upload(ctx context.Context, key string, pdf []byte, options url.Values) (Job, error) {
+// UploadOnce tries once to upload a document.
+func (c *Client) UploadOnce(ctx context.Context, key string, pdf []byte, options url.Values) (Job, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+"/v1/jobs?"+options.Encode(), bytes.NewReader(pdf))
 	if err != nil {
 		return Job{}, err
@@ -65,7 +69,7 @@ func (c *Client) Upload(ctx context.Context, key string, pdf []byte, options url
 		req.Header.Set("Idempotency-Key", key)
 	}
 	var j Job
-	data, err := c.do(req)
+	data, err := c.doRequest(req)
 	if err == nil {
 		err = json.Unmarshal(data, &j)
 	}
@@ -75,13 +79,15 @@ func (c *Client) Upload(ctx context.Context, key string, pdf []byte, options url
 // retryPause is the wait before a request is repeated.
 const retryPause = 100 * time.Millisecond
 
-// Submit uploads a document, again and again until the server acknowledges it, and returns the job and how many tries it took. A refusal that
-// repeating cannot mend is an error.
-func (c *Client) Submit(ctx context.Context, key string, pdf []byte, options url.Values) (j Job, tries int, err error) {
+// UploadUntilAcknowledged uploads a document, again and again until the server acknowledges it, and returns the job
+// and how many tries it took. A refusal that repeating cannot mend is an error.
+func (c *Client) UploadUntilAcknowledged(ctx context.Context, key string, pdf []byte,
+	options url.Values) (j Job, tries int, err error) {
 	for {
 		tries++
-		j, err = c.Upload(ctx, key, pdf, options)
-		if r, ok := errors.AsType[*refusal](err); err == nil || ok && r.status < 500 && r.status != http.StatusTooManyRequests {
+		j, err = c.UploadOnce(ctx, key, pdf, options)
+		if r, ok := errors.AsType[*errorResponse](err); err == nil || ok && r.status < 500 &&
+			r.status != http.StatusTooManyRequests {
 			return j, tries, err
 		}
 		select {
@@ -92,25 +98,25 @@ func (c *Client) Submit(ctx context.Context, key string, pdf []byte, options url
 	}
 }
 
-// Job asks for a job.
-func (c *Client) Job(ctx context.Context, id string) (Job, error) {
+// FetchJob asks for a job.
+func (c *Client) FetchJob(ctx context.Context, id string) (Job, error) {
 	var j Job
-	data, err := c.Get(ctx, "/v1/jobs/"+id)
+	data, err := c.FetchPath(ctx, "/v1/jobs/"+id)
 	if err == nil {
 		err = json.Unmarshal(data, &j)
 	}
 	return j, err
 }
 
-// Cancel cancels a job, again and again until the server has answered. That it has ended already is no error.
-func (c *Client) Cancel(ctx context.Context, id string) error {
+// CancelJob cancels a job, again and again until the server has answered. That it has ended already is no error.
+func (c *Client) CancelJob(ctx context.Context, id string) error {
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+"/v1/jobs/"+id+":cancel", nil)
 		if err != nil {
 			return err
 		}
-		_, err = c.do(req)
-		r, ok := errors.AsType[*refusal](err)
+		_, err = c.doRequest(req)
+		r, ok := errors.AsType[*errorResponse](err)
 		switch {
 		case err == nil, ok && r.status == http.StatusConflict:
 			return nil
@@ -125,34 +131,35 @@ func (c *Client) Cancel(ctx context.Context, id string) error {
 	}
 }
 
-// Finish waits for a job's end.
-func (c *Client) Finish(ctx context.Context, id string) (Job, error) {
+// AwaitJobEnd waits for a job's end.
+func (c *Client) AwaitJobEnd(ctx context.Context, id string) (Job, error) {
 	for {
-		j, err := c.Job(ctx, id)
+		j, err := c.FetchJob(ctx, id)
 		if err == nil && j.Ended() {
 			return j, nil
 		}
 		select {
 		case <-ctx.Done():
-			return j, fmt.Errorf("job %s is %s with %d of %d pages: %w", id, j.State, j.PagesDone, j.PageCount, errors.Join(ctx.Err(), err))
+			return j, fmt.Errorf("job %s is %s with %d of %d pages: %w", id, j.State, j.PagesDone, j.PageCount,
+				errors.Join(ctx.Err(), err))
 		case <-time.After(retryPause):
 		}
 	}
 }
 
-// Get asks for a path of the API.
-func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+// FetchPath asks for a path of the API.
+func (c *Client) FetchPath(ctx context.Context, path string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	return c.do(req)
+	return c.doRequest(req)
 }
 
-// Ready waits until the API answers.
-func (c *Client) Ready(ctx context.Context) error {
+// AwaitReady waits until the API answers.
+func (c *Client) AwaitReady(ctx context.Context) error {
 	for {
-		if _, err := c.Get(ctx, "/readyz"); err == nil {
+		if _, err := c.FetchPath(ctx, "/readyz"); err == nil {
 			return nil
 		}
 		select {
@@ -163,7 +170,10 @@ func (c *Client) Ready(ctx context.Context) error {
 	}
 }
 
-func (c *Client) do(req *http.Request) ([]byte, error) {
+func (c *Client) doRequest(req *http.Request) ([]byte, error) {
+	if c.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Key)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
@@ -171,7 +181,7 @@ func (c *Client) do(req *http.Request) ([]byte, error) {
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode/100 != 2 {
-		err = &refusal{resp.StatusCode, fmt.Sprintf("%.300s", data)}
+		err = &errorResponse{resp.StatusCode, fmt.Sprintf("%.300s", data)}
 	}
 	return data, err
 }

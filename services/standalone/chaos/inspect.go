@@ -52,37 +52,38 @@ type Evidence struct {
 	Rows   map[int]int
 }
 
-// Evidence collects what is known of a job, the file being what was uploaded.
-func (i *Inspector) Evidence(ctx context.Context, id string, f pdftest.File) (Evidence, error) {
-	rec, err := i.Jobs.Load(ctx, job.DefaultTenant, job.ID(id))
+// CollectEvidence collects what is known of a job, the file being what was uploaded.
+func (i *Inspector) CollectEvidence(ctx context.Context, id string, f pdftest.File) (Evidence, error) {
+	rec, err := i.Jobs.LoadRecord(ctx, job.DefaultTenant, job.ID(id))
 	if err != nil {
 		return Evidence{}, err
 	}
-	e := Evidence{State: string(rec.State), Outcomes: rec.Outcomes, Failures: rec.Failures, FailedPages: make(map[string]string)}
+	e := Evidence{State: string(rec.State), Outcomes: rec.Outcomes, Failures: rec.Failures,
+		FailedPages: make(map[string]string)}
 	if rec.Error != nil {
 		e.Code = string(rec.Error.Code)
 	}
 	for code, pages := range rec.FailedPages {
 		e.FailedPages[string(code)] = pages
 	}
-	if e.Blobs, err = i.blobs(ctx, rec); err != nil {
+	if e.Blobs, err = i.digestBlobs(ctx, rec); err != nil {
 		return e, err
 	}
-	if e.Events, err = i.events(ctx, id); err != nil {
+	if e.Events, err = i.countEvents(ctx, id); err != nil {
 		return e, err
 	}
-	e.Rows, err = i.rows(ctx, id, f)
+	e.Rows, err = i.countIndexRows(ctx, id, f)
 	return e, err
 }
 
-// moments are the recorded times in metadata.json.
-var moments = regexp.MustCompile(`("(?:start|end|busy)": *)("[^"]*"|[0-9.e+-]+)`)
+// recordedTimes are the recorded times in metadata.json.
+var recordedTimes = regexp.MustCompile(`("(?:start|end|busy)": *)("[^"]*"|[0-9.e+-]+)`)
 
-// blobs digests everything below the job's folder but the manifest, which is all ids and times.
-func (i *Inspector) blobs(ctx context.Context, rec *job.Record) (map[string]string, error) {
+// digestBlobs digests everything below the job's folder but the manifest, which is all ids and times.
+func (i *Inspector) digestBlobs(ctx context.Context, rec *job.Record) (map[string]string, error) {
 	digests := make(map[string]string)
 	folder := job.Folder(rec.Tenant, rec.ID)
-	for entry, err := range i.Blobs.List(ctx, folder) {
+	for entry, err := range i.Blobs.ListBlobs(ctx, folder) {
 		if err != nil {
 			return nil, err
 		}
@@ -91,15 +92,15 @@ func (i *Inspector) blobs(ctx context.Context, rec *job.Record) (map[string]stri
 			digests[name] = "there"
 			continue
 		}
-		data, err := i.Blobs.Bytes(ctx, entry.Key, 1<<30)
+		data, err := i.Blobs.ReadBytes(ctx, entry.Key, 1<<30)
 		if errors.Is(err, blob.ErrNotFound) {
-			continue // it went meanwhile
+			continue // it was deleted since it was listed
 		}
 		if err != nil {
 			return nil, err
 		}
 		if path.Base(name) == "metadata.json" {
-			data = moments.ReplaceAll(data, []byte("$1<time>"))
+			data = recordedTimes.ReplaceAll(data, []byte("$1<time>"))
 		}
 		data = bytes.ReplaceAll(data, []byte(rec.ID), []byte("<job>"))
 		data = bytes.ReplaceAll(data, []byte(rec.SHA256), []byte("<sha256>"))
@@ -109,8 +110,8 @@ func (i *Inspector) blobs(ctx context.Context, rec *job.Record) (map[string]stri
 	return digests, nil
 }
 
-// events counts what the stream holds, repeats included, by type.
-func (i *Inspector) events(ctx context.Context, id string) (map[string]int, error) {
+// countEvents counts what the stream holds, repeats included, by type.
+func (i *Inspector) countEvents(ctx context.Context, id string) (map[string]int, error) {
 	stream, err := i.Bus.JetStream().Stream(ctx, bus.EventStream)
 	if err != nil {
 		return nil, err
@@ -126,8 +127,8 @@ func (i *Inspector) events(ctx context.Context, id string) (map[string]int, erro
 	return counts, nil
 }
 
-// rows looks for each page by the word that stands on no other.
-func (i *Inspector) rows(ctx context.Context, id string, f pdftest.File) (map[int]int, error) {
+// countIndexRows looks for each page by the word that stands on no other.
+func (i *Inspector) countIndexRows(ctx context.Context, id string, f pdftest.File) (map[int]int, error) {
 	rows := make(map[int]int)
 	for _, page := range f.Pages {
 		if page.Marker == "" {
@@ -144,21 +145,21 @@ func (i *Inspector) rows(ctx context.Context, id string, f pdftest.File) (map[in
 	return rows, nil
 }
 
-// Diff says in what a job differs from another of the same document.
-func (e Evidence) Diff(want Evidence) []string {
+// DiffFrom says in what a job differs from another of the same document.
+func (e Evidence) DiffFrom(want Evidence) []string {
 	var diffs []string
 	if e.State != want.State || e.Code != want.Code {
 		diffs = append(diffs, fmt.Sprintf("state %s %s, want %s %s", e.State, e.Code, want.State, want.Code))
 	}
-	diffs = append(diffs, diff("outcome", e.Outcomes, want.Outcomes)...)
-	diffs = append(diffs, diff("failed pages", e.FailedPages, want.FailedPages)...)
-	diffs = append(diffs, diff("counted failures of", e.Failures, want.Failures)...)
-	diffs = append(diffs, diff("blob", e.Blobs, want.Blobs)...)
-	diffs = append(diffs, diff("events", e.Events, want.Events)...)
-	return append(diffs, diff("index rows of page", e.Rows, want.Rows)...)
+	diffs = append(diffs, diffMaps("outcome", e.Outcomes, want.Outcomes)...)
+	diffs = append(diffs, diffMaps("failed pages", e.FailedPages, want.FailedPages)...)
+	diffs = append(diffs, diffMaps("counted failures of", e.Failures, want.Failures)...)
+	diffs = append(diffs, diffMaps("blob", e.Blobs, want.Blobs)...)
+	diffs = append(diffs, diffMaps("events", e.Events, want.Events)...)
+	return append(diffs, diffMaps("index rows of page", e.Rows, want.Rows)...)
 }
 
-func diff[K ~string | ~int, V comparable](what string, got, want map[K]V) []string {
+func diffMaps[K ~string | ~int, V comparable](what string, got, want map[K]V) []string {
 	var diffs []string
 	keys := maps.Clone(got)
 	if keys == nil {
@@ -173,20 +174,20 @@ func diff[K ~string | ~int, V comparable](what string, got, want map[K]V) []stri
 	return diffs
 }
 
-// Residue says what is left that should not be once every job has ended: tasks in the queues, temporary blobs, pieces of blobs that were never
-// finished.
-func (i *Inspector) Residue(ctx context.Context) ([]string, error) {
+// FindResidue says what is left that should not be once every job has ended: tasks in the queues, temporary blobs,
+// pieces of blobs that were never finished.
+func (i *Inspector) FindResidue(ctx context.Context) ([]string, error) {
 	var left []string
-	for _, s := range bus.Stages() {
-		stream, err := i.Bus.JetStream().Stream(ctx, s.Stream())
+	for _, s := range bus.AllStages() {
+		stream, err := i.Bus.JetStream().Stream(ctx, s.StreamName())
 		if err != nil {
 			return nil, err
 		}
 		if n := stream.CachedInfo().State.Msgs; n > 0 {
-			left = append(left, fmt.Sprintf("%d tasks in %s", n, s.Stream()))
+			left = append(left, fmt.Sprintf("%d tasks in %s", n, s.StreamName()))
 		}
 	}
-	for entry, err := range i.Blobs.List(ctx, "") {
+	for entry, err := range i.Blobs.ListBlobs(ctx, "") {
 		if err != nil {
 			return nil, err
 		}
@@ -197,14 +198,14 @@ func (i *Inspector) Residue(ctx context.Context) ([]string, error) {
 	return left, nil
 }
 
-// Sweep removes what uploads have left that came to nothing, and makes jobs of those that were complete, however young they are: it is the
-// reconciler's first pass with none of its patience, so no upload may be under way.
-func (i *Inspector) Sweep(ctx context.Context) (reconcile.Report, error) {
-	tel := telemetry.Discard()
-	env := stage.Env{Bus: i.Bus, Jobs: i.Jobs, Blobs: i.Blobs, Tel: tel, Log: slog.New(slog.DiscardHandler)}
+// SweepUploads removes what uploads have left that came to nothing, and makes jobs of those that were complete,
+// however young they are: it is the reconciler's first pass with none of its patience, so no upload may be under way.
+func (i *Inspector) SweepUploads(ctx context.Context) (reconcile.Report, error) {
+	tel := telemetry.NewDiscard()
+	env := stage.Deps{Bus: i.Bus, Jobs: i.Jobs, Blobs: i.Blobs, Tel: tel, Log: slog.New(slog.DiscardHandler)}
 	r, err := reconcile.New(reconcile.Config{Interval: time.Hour, Patience: time.Hour}, env, i.Index)
 	if err != nil {
 		return reconcile.Report{}, err
 	}
-	return r.Pass(ctx)
+	return r.RunPass(ctx)
 }

@@ -14,22 +14,22 @@ import (
 // natsArg makes a process that calls Main a NATS server.
 const natsArg = "chaos-nats"
 
-// Main must be called first thing in main, and in TestMain. In a process that Run started it is the NATS server, and never returns; in any
-// other it does nothing.
+// Main must be called first thing in main, and in TestMain. In a process that Run started it is the NATS server, and
+// never returns; in any other it does nothing.
 func Main() {
 	if len(os.Args) != 5 || os.Args[1] != natsArg {
 		return
 	}
 	cfg := embedded.Config{Dir: os.Args[2], Addr: os.Args[3], Sync: os.Args[4] == "sync"}
-	if _, err := embedded.Start(cfg, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+	if _, err := embedded.StartServer(cfg, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		fmt.Fprintln(os.Stderr, natsArg+":", err)
 		os.Exit(1)
 	}
 	select {} // it is never asked to stop: to be killed is what it is for
 }
 
-// natsProcess returns the process that runs a server.
-func natsProcess(dir, addr string, sync bool, log io.Writer) (*Process, error) {
+// newNATSProcess returns the process that runs a server.
+func newNATSProcess(dir, addr string, sync bool, log io.Writer) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func natsProcess(dir, addr string, sync bool, log io.Writer) (*Process, error) {
 	return p, nil
 }
 
-// FreeAddr returns an address of this machine that nobody listens on.
-func FreeAddr() (string, error) {
+// FindFreeAddr returns an address of this machine that no process listens on.
+func FindFreeAddr() (string, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

@@ -21,8 +21,8 @@ import (
 // Services are the names of the services' own programs, in the order in which they are started.
 var Services = []string{"index", "ocr", "render", "scan", "ingest", "gateway"}
 
-// Build builds the services' programs into dir. Root is the repository.
-func Build(root, dir string) error {
+// BuildServices builds the services' programs into dir. Root is the repository.
+func BuildServices(root, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -47,14 +47,14 @@ type Process struct {
 	args []string
 	log  io.Writer
 
-	mu     sync.Mutex // guards what follows
-	cmd    *exec.Cmd  // nil before the first start
-	done   chan struct{}
-	killed bool  // its end was asked for
-	exit   error // how it ended; set when done is closed
-	// unasked counts the ends that nobody asked for, and lastWords is the exit status of the last one.
-	unasked   int
-	lastWords error
+	mu      sync.Mutex // guards what follows
+	cmd     *exec.Cmd  // nil before the first start
+	done    chan struct{}
+	killed  bool  // its end was asked for
+	exitErr error // how it ended; set when done is closed
+	// unexpectedExits counts the ends that were not asked for, and lastExit is the exit status of the last one.
+	unexpectedExits int
+	lastExit        error
 }
 
 // NewProcess returns a process that is not running. What it says goes to log.
@@ -66,12 +66,12 @@ func NewProcess(path string, args []string, log io.Writer) *Process {
 func (p *Process) Start(env ...string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	cmd := exec.Command(p.path, p.args...) //nolint:noctx // Kill and Stop end it, not whoever started it
+	cmd := exec.Command(p.path, p.args...) //nolint:noctx // Kill and Stop end it, not the context of the caller
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = p.log, p.log
-	// A group of its own: what the terminal sends is for whoever supervises it.
+	// A group of its own: what the terminal sends is for the process that supervises it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := processtest.Spawn(cmd); err != nil {
+	if err := processtest.SpawnProcess(cmd); err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
 	done := make(chan struct{})
@@ -80,9 +80,9 @@ func (p *Process) Start(env ...string) error {
 		err := cmd.Wait()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.exit = err
+		p.exitErr = err
 		if !p.killed {
-			p.unasked, p.lastWords = p.unasked+1, err
+			p.unexpectedExits, p.lastExit = p.unexpectedExits+1, err
 		}
 		close(done)
 	}()
@@ -100,10 +100,10 @@ func (p *Process) Done() <-chan struct{} {
 func (p *Process) Running() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.running()
+	return p.isRunning()
 }
 
-func (p *Process) running() bool {
+func (p *Process) isRunning() bool {
 	if p.cmd == nil {
 		return false
 	}
@@ -124,13 +124,13 @@ func (p *Process) PID() int {
 
 // Kill ends the process by SIGKILL and waits until it is gone. It reports whether it was running.
 func (p *Process) Kill() bool {
-	was, _ := p.end(os.Kill, time.Minute)
+	was, _ := p.endWithSignal(os.Kill, time.Minute)
 	return was
 }
 
 // Stop asks the process to end, and kills it after the patience. An error says that it did not end well.
 func (p *Process) Stop(patience time.Duration) error {
-	was, err := p.end(os.Interrupt, patience)
+	was, err := p.endWithSignal(os.Interrupt, patience)
 	if !was {
 		return nil
 	}
@@ -140,10 +140,10 @@ func (p *Process) Stop(patience time.Duration) error {
 	return nil
 }
 
-// end sends a signal and waits.
-func (p *Process) end(sig os.Signal, patience time.Duration) (was bool, err error) {
+// endWithSignal sends a signal and waits.
+func (p *Process) endWithSignal(sig os.Signal, patience time.Duration) (was bool, err error) {
 	p.mu.Lock()
-	if was = p.running(); !was {
+	if was = p.isRunning(); !was {
 		p.mu.Unlock()
 		return false, nil
 	}
@@ -162,31 +162,32 @@ func (p *Process) end(sig os.Signal, patience time.Duration) (was bool, err erro
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return true, p.exit
+	return true, p.exitErr
 }
 
-// Unasked returns how often the process has ended by itself, and how the last time.
-func (p *Process) Unasked() (int, error) {
+// UnexpectedExits returns how often the process has ended by itself, and how the last time.
+func (p *Process) UnexpectedExits() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.unasked, p.lastWords
+	return p.unexpectedExits, p.lastExit
 }
 
-// Engine is a sandboxed child of a service.
-type Engine struct {
+// EngineChild is a sandboxed child of a service.
+type EngineChild struct {
 	PID, Parent int
 }
 
 // childArg is what the second argument of every sandboxed child is.
 const childArg = "sandbox-child"
 
-// Engines lists the living engine children whose program lies in a folder, whoever is their parent now.
-func Engines(bin string) []Engine {
+// ListEngineChildren lists the living engine children whose program lies in a folder, whatever process is their parent
+// now.
+func ListEngineChildren(bin string) []EngineChild {
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		return nil // the pattern is good
 	}
-	var found []Engine
+	var found []EngineChild
 	for _, path := range lines {
 		line, err := os.ReadFile(path)
 		if err != nil {
@@ -200,15 +201,16 @@ func Engines(bin string) []Engine {
 		if err != nil {
 			continue
 		}
-		if parent, alive := parentOf(pid); alive {
-			found = append(found, Engine{PID: pid, Parent: parent})
+		if parent, alive := parentProcess(pid); alive {
+			found = append(found, EngineChild{PID: pid, Parent: parent})
 		}
 	}
 	return found
 }
 
-// parentOf returns a process's parent, and whether the process is more than an entry in the table that nobody has read yet.
-func parentOf(pid int) (parent int, alive bool) {
+// parentProcess returns a process's parent, and whether the process is more than an entry in the table that its parent
+// has not read yet.
+func parentProcess(pid int) (parent int, alive bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, false
@@ -222,8 +224,8 @@ func parentOf(pid int) (parent int, alive bool) {
 	return parent, err == nil
 }
 
-// awaitReaped waits until a process that was killed is in the table no more, for its parent has read how it ended. It reports false where that
-// takes longer than the patience.
+// awaitReaped waits until a process that was killed is in the table no more, for its parent has read how it ended. It
+// reports false where that takes longer than the patience.
 func awaitReaped(pid int, patience time.Duration) bool {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -235,17 +237,18 @@ func awaitReaped(pid int, patience time.Duration) bool {
 	return false
 }
 
-// errStillThere says which processes are left.
-var errStillThere = errors.New("engine children are left")
+// errOrphansLeft says which processes are left.
+var errOrphansLeft = errors.New("engine children are left")
 
-// AwaitNoOrphans waits until every engine child of a folder's programs has one of the parents, and returns how long that took.
+// AwaitNoOrphans waits until every engine child of a folder's programs has one of the parents, and returns how long
+// that took.
 func AwaitNoOrphans(bin string, patience time.Duration, parents ...int) (time.Duration, error) {
 	start := time.Now()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		var orphans []int
-		for _, e := range Engines(bin) {
+		for _, e := range ListEngineChildren(bin) {
 			if !slices.Contains(parents, e.Parent) {
 				orphans = append(orphans, e.PID)
 			}
@@ -254,7 +257,7 @@ func AwaitNoOrphans(bin string, patience time.Duration, parents ...int) (time.Du
 			return time.Since(start), nil
 		}
 		if time.Since(start) > patience {
-			return time.Since(start), fmt.Errorf("%w after %s: %v", errStillThere, patience, orphans)
+			return time.Since(start), fmt.Errorf("%w after %s: %v", errOrphansLeft, patience, orphans)
 		}
 		<-tick.C
 	}

@@ -1,4 +1,5 @@
-// Package decode unpacks the streams of PDFs, image formats excepted. Every decoder is a reader that holds no more than a row or a window.
+// Package decode unpacks the streams of PDFs, image formats excepted. Every decoder is a reader that holds no more
+// than a row or a window.
 package decode
 
 import (
@@ -26,8 +27,8 @@ const (
 	Crypt
 )
 
-// Of returns the filter of a name. It takes the abbreviations as well: the engine does.
-func Of(name []byte) Filter {
+// ParseFilter returns the filter of a name. It takes the abbreviations as well: the engine does.
+func ParseFilter(name []byte) Filter {
 	switch string(name) {
 	case "FlateDecode", "Fl":
 		return Flate
@@ -54,8 +55,8 @@ type Parms struct {
 // DefaultParms are the parameters that a stream does not give.
 var DefaultParms = Parms{Columns: 1, Colors: 1, Bits: 8}
 
-// New returns a decoder of what in holds, without its predictor; nil for Opaque and Crypt. It is as lenient as readers are: what ends in damage
-// is good up to there. How much comes out is the caller's to bound.
+// New returns a decoder of what in holds, without its predictor; nil for Opaque and Crypt. It is as lenient as
+// readers are: what ends in damage is good up to there. How much comes out is the caller's to bound.
 func New(f Filter, p *Parms, in *bufio.Reader) io.Reader {
 	switch f {
 	case Flate:
@@ -76,13 +77,14 @@ func New(f Filter, p *Parms, in *bufio.Reader) io.Reader {
 	return nil
 }
 
-// ZlibHeader reports whether a zlib stream begins here.
-func ZlibHeader(in *bufio.Reader) bool {
+// HasZlibHeader reports whether a zlib stream begins here.
+func HasZlibHeader(in *bufio.Reader) bool {
 	h, err := in.Peek(2)
 	return err == nil && h[0]&0x0f == 8 && (int(h[0])<<8|int(h[1]))%31 == 0
 }
 
-// SkipZlibHeader passes a header, and a line end that does not belong before it. Checksums do not matter here, so the bare Flate decoder does.
+// SkipZlibHeader passes a header, and a line end that does not belong before it. Checksums do not matter here, so the
+// bare Flate decoder does.
 func SkipZlibHeader(in *bufio.Reader) {
 	for range 2 {
 		if h, err := in.Peek(1); err == nil && (h[0] == '\r' || h[0] == '\n') {
@@ -149,11 +151,11 @@ type asciiHex struct{ src *bufio.Reader }
 
 func (d *asciiHex) Read(p []byte) (int, error) {
 	for n := range p {
-		hi, err := d.digit()
+		hi, err := d.nextDigit()
 		if err != nil {
 			return n, err
 		}
-		lo, err := d.digit()
+		lo, err := d.nextDigit()
 		p[n] = hi<<4 | lo
 		if err != nil { // an odd last digit is followed by 0
 			return n + 1, err
@@ -162,7 +164,7 @@ func (d *asciiHex) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (d *asciiHex) digit() (byte, error) {
+func (d *asciiHex) nextDigit() (byte, error) {
 	for {
 		c, err := d.src.ReadByte()
 		if err != nil {
@@ -171,8 +173,8 @@ func (d *asciiHex) digit() (byte, error) {
 		if syntax.Class[c] == syntax.White {
 			continue
 		}
-		v := syntax.Unhex(c)
-		if v == syntax.NoDigit {
+		v := syntax.HexDigitValue(c)
+		if v == syntax.NotHexDigit {
 			return 0, io.EOF
 		}
 		return v, nil
@@ -193,7 +195,7 @@ func (d *base85) Read(p []byte) (n int, err error) {
 			if d.err != nil {
 				return n, d.err
 			}
-			d.group()
+			d.decodeGroup()
 			continue
 		}
 		m := copy(p[n:], d.out[4-d.have:])
@@ -203,8 +205,8 @@ func (d *base85) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// group decodes up to five digits into up to four bytes.
-func (d *base85) group() {
+// decodeGroup decodes up to five digits into up to four bytes.
+func (d *base85) decodeGroup() {
 	var v uint32
 	digits := 0
 	for digits < 5 {

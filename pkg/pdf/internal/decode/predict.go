@@ -5,18 +5,19 @@ import "io"
 // maxRow bounds a predictor's row. Object streams that use one have rows of a few bytes.
 const maxRow = 1 << 20
 
-// unpredict undoes a predictor (ISO 32000-1 §7.4.4.4).
-type unpredict struct {
+// predictorReader undoes a predictor (ISO 32000-1 §7.4.4.4).
+type predictorReader struct {
 	src       io.Reader
 	png       bool
 	step      int // bytes a pixel
 	row, prev []byte
-	left      []byte // of row
+	unread    []byte // of row
 	err       error
 }
 
-// Unpredict returns what r yields without its predictor: r itself where it has none, and nil where it has one that is not known.
-func Unpredict(r io.Reader, p *Parms) io.Reader {
+// UndoPredictor returns what r yields without its predictor: r itself where it has none, and nil where it has one
+// that is not known.
+func UndoPredictor(r io.Reader, p *Parms) io.Reader {
 	if p.Predictor <= 1 {
 		return r
 	}
@@ -28,7 +29,7 @@ func Unpredict(r io.Reader, p *Parms) io.Reader {
 	if size > maxRow || p.Predictor == 2 && bits != 8 {
 		return nil
 	}
-	return &unpredict{
+	return &predictorReader{
 		src:  r,
 		png:  p.Predictor >= 10,
 		step: int(max(1, colors*bits/8)),
@@ -37,20 +38,20 @@ func Unpredict(r io.Reader, p *Parms) io.Reader {
 	}
 }
 
-func (u *unpredict) Read(p []byte) (int, error) {
-	if len(u.left) == 0 {
+func (u *predictorReader) Read(p []byte) (int, error) {
+	if len(u.unread) == 0 {
 		if u.err != nil {
 			return 0, u.err
 		}
-		u.fill()
+		u.decodeRow()
 	}
-	n := copy(p, u.left)
-	u.left = u.left[n:]
+	n := copy(p, u.unread)
+	u.unread = u.unread[n:]
 	return n, nil
 }
 
-// fill decodes the next row. A last row may be short.
-func (u *unpredict) fill() {
+// decodeRow decodes the next row. A last row may be short.
+func (u *predictorReader) decodeRow() {
 	method := byte(1)
 	if u.png {
 		var b [1]byte
@@ -79,15 +80,15 @@ func (u *unpredict) fill() {
 		case 3:
 			u.row[i] += byte((int(a) + int(b)) / 2)
 		case 4:
-			u.row[i] += paeth(a, b, c)
+			u.row[i] += paethPredictor(a, b, c)
 		}
 	}
-	u.left = u.row[:n]
+	u.unread = u.row[:n]
 }
 
-func paeth(a, b, c byte) byte {
+func paethPredictor(a, b, c byte) byte {
 	p := int(a) + int(b) - int(c)
-	pa, pb, pc := distance(p, a), distance(p, b), distance(p, c)
+	pa, pb, pc := absDifference(p, a), absDifference(p, b), absDifference(p, c)
 	switch {
 	case pa <= pb && pa <= pc:
 		return a
@@ -97,7 +98,7 @@ func paeth(a, b, c byte) byte {
 	return c
 }
 
-func distance(p int, v byte) int {
+func absDifference(p int, v byte) int {
 	d := p - int(v)
 	return max(d, -d)
 }

@@ -1,5 +1,5 @@
-// Package grey works on 8-bit grey images: turning, shrinking, and measuring what is on them. It is pure Go over byte slices, so that
-// it runs on PDFium's own bitmaps without a copy.
+// Package grey works on 8-bit grey images: turning, shrinking, and measuring what is on them. It is pure Go over byte
+// slices, so that it runs on PDFium's own bitmaps without a copy.
 package grey
 
 import "encoding/binary"
@@ -15,13 +15,13 @@ func New(width, height int) Image {
 	return Image{Pix: make([]byte, width*height), Width: width, Height: height, Stride: width}
 }
 
-// Row returns the pixels of one row.
-func (m Image) Row(y int) []byte {
+// PixelRow returns the pixels of one row.
+func (m Image) PixelRow(y int) []byte {
 	return m.Pix[y*m.Stride:][:m.Width]
 }
 
-// Sound reports whether the pixels that the size promises are there.
-func (m Image) Sound() bool {
+// Valid reports whether the pixels that the size promises are there.
+func (m Image) Valid() bool {
 	return m.Width > 0 && m.Height > 0 && m.Stride >= m.Width && len(m.Pix) >= (m.Height-1)*m.Stride+m.Width
 }
 
@@ -30,31 +30,31 @@ func (m Image) Crop(x0, y0, x1, y1 int) Image {
 	return Image{Pix: m.Pix[y0*m.Stride+x0:], Width: x1 - x0, Height: y1 - y0, Stride: m.Stride}
 }
 
-// Shrink writes an area average of src into dst, which must be no larger: each source pixel counts by the share of it that falls into a
-// pixel of dst. Rows are summed first, eight pixels at a time in the 16-bit lanes of two words, then columns; the weights of each sum
-// add up to 256, so that no lane overflows.
-func Shrink(dst, src Image) {
+// ShrinkInto writes an area average of src into dst, which must be no larger: each source pixel counts by the share
+// of it that falls into a pixel of dst. Rows are summed first, eight pixels at a time in the 16-bit lanes of two
+// words, then columns; the weights of each sum add up to 256, so that no lane overflows.
+func ShrinkInto(dst, src Image) {
 	if dst.Width == src.Width && dst.Height == src.Height {
 		for y := range dst.Height {
-			copy(dst.Row(y), src.Row(y))
+			copy(dst.PixelRow(y), src.PixelRow(y))
 		}
 		return
 	}
-	columns, rows := taps(src.Width, dst.Width), taps(src.Height, dst.Height)
+	columns, rows := newAreaWeights(src.Width, dst.Width), newAreaWeights(src.Height, dst.Height)
 	words := src.Width / 8
 	even, odd := make([]uint64, words), make([]uint64, words)
-	sums := make([]uint16, src.Width+columns.most) // weights of nothing reach beyond the last column
+	sums := make([]uint16, src.Width+columns.taps) // weights of nothing reach beyond the last column
 	for y := range dst.Height {
 		clear(even)
 		clear(odd)
 		clear(sums[words*8:])
-		first, weights := rows.at(y)
+		first, weights := rows.weightsAt(y)
 		for i, w := range weights {
 			if w == 0 {
 				continue
 			}
-			row := src.Row(first + i)
-			addRow(even, odd, row, uint64(w))
+			row := src.PixelRow(first + i)
+			addWeightedRow(even, odd, row, uint64(w))
 			for x := words * 8; x < len(row); x++ {
 				sums[x] += uint16(row[x]) * w
 			}
@@ -64,19 +64,20 @@ func Shrink(dst, src Image) {
 			s[0], s[2], s[4], s[6] = uint16(e), uint16(e>>16), uint16(e>>32), uint16(e>>48)
 			s[1], s[3], s[5], s[7] = uint16(o), uint16(o>>16), uint16(o>>32), uint16(o>>48)
 		}
-		if columns.most == leastTaps {
-			sumThree(dst.Row(y), sums, columns)
+		if columns.taps == minTaps {
+			sumThreeTaps(dst.PixelRow(y), sums, columns)
 		} else {
-			sumMany(dst.Row(y), sums, columns)
+			sumManyTaps(dst.PixelRow(y), sums, columns)
 		}
 	}
 }
 
-// leastTaps is how many weights each destination pixel has at least: as many as any has down to half the size, which is nearly always.
-const leastTaps = 3
+// minTaps is how many weights each destination pixel has at least: as many as any has down to half the size, which is
+// nearly always.
+const minTaps = 3
 
-// sumThree is sumMany for leastTaps weights, and twice as fast.
-func sumThree(out []byte, sums []uint16, columns weighting) {
+// sumThreeTaps is sumManyTaps for minTaps weights, and twice as fast.
+func sumThreeTaps(out []byte, sums []uint16, columns areaWeights) {
 	weights, first := columns.weights, columns.first[:len(out)]
 	for x, f := range first {
 		w, s := weights[:3], sums[f:f+3]
@@ -86,9 +87,9 @@ func sumThree(out []byte, sums []uint16, columns weighting) {
 	}
 }
 
-func sumMany(out []byte, sums []uint16, columns weighting) {
+func sumManyTaps(out []byte, sums []uint16, columns areaWeights) {
 	for x := range out {
-		first, weights := columns.at(x)
+		first, weights := columns.weightsAt(x)
 		part := sums[first:][:len(weights)]
 		sum := uint32(1 << 15)
 		for i, w := range weights {
@@ -98,7 +99,7 @@ func sumMany(out []byte, sums []uint16, columns weighting) {
 	}
 }
 
-func addRow(even, odd []uint64, row []byte, weight uint64) {
+func addWeightedRow(even, odd []uint64, row []byte, weight uint64) {
 	const lanes = 0x00FF00FF00FF00FF
 	odd = odd[:len(even)]
 	for i := range even {
@@ -108,58 +109,60 @@ func addRow(even, odd []uint64, row []byte, weight uint64) {
 	}
 }
 
-// weighting holds for each destination pixel the source pixels that fall into it, and by how much, in 1/256: most of them for each,
-// the last ones of no weight where fewer do.
-type weighting struct {
-	most    int
+// areaWeights holds for each destination pixel the source pixels that fall into it, and by how much, in 1/256: most
+// of them for each, the last ones of no weight where fewer do.
+type areaWeights struct {
+	taps    int
 	first   []int32
 	weights []uint16
 }
 
-func (w weighting) at(i int) (first int, weights []uint16) {
-	return int(w.first[i]), w.weights[i*w.most : (i+1)*w.most]
+func (w areaWeights) weightsAt(i int) (first int, weights []uint16) {
+	return int(w.first[i]), w.weights[i*w.taps : (i+1)*w.taps]
 }
 
-func taps(from, to int) weighting {
-	w := weighting{most: leastTaps, first: make([]int32, to)}
+func newAreaWeights(from, to int) areaWeights {
+	w := areaWeights{taps: minTaps, first: make([]int32, to)}
 	for d := range to {
-		w.most = max(w.most, ((d+1)*from+to-1)/to-d*from/to)
+		w.taps = max(w.taps, ((d+1)*from+to-1)/to-d*from/to)
 	}
-	w.weights = make([]uint16, to*w.most)
+	w.weights = make([]uint16, to*w.taps)
 	for d := range to {
-		// In units of 1/to of a source pixel: the destination covers [d*from, (d+1)*from), source pixel i covers [i*to, (i+1)*to).
+		// In units of 1/to of a source pixel: the destination covers [d*from, (d+1)*from), source pixel i covers [i*to,
+		// (i+1)*to).
 		start, end := d*from, (d+1)*from
 		w.first[d] = int32(start / to)
 		sum, done := 0, 0
 		for i := start / to; i*to < end; i++ {
 			sum += min(end, (i+1)*to) - max(start, i*to)
 			share := sum * 256 / from // of what is covered so far, so that rounding never adds up
-			w.weights[d*w.most+i-start/to] = uint16(share - done)
+			w.weights[d*w.taps+i-start/to] = uint16(share - done)
 			done = share
 		}
 	}
 	return w
 }
 
-// Turn says how to bring an image upright: first columns and rows change places if Transpose, then rows and columns are reversed.
-type Turn struct{ Transpose, FlipX, FlipY bool }
+// Orientation says how to bring an image upright: first columns and rows change places if Transpose, then rows and
+// columns are reversed.
+type Orientation struct{ Transpose, FlipX, FlipY bool }
 
-// Apply writes src, turned, into dst, whose size must be src's, exchanged if t transposes.
-func (t Turn) Apply(dst, src Image) {
+// ApplyInto writes src, turned, into dst, whose size must be src's, exchanged if t transposes.
+func (t Orientation) ApplyInto(dst, src Image) {
 	const block = 32 // squares of it keep the strided side in the cache
 	for by := 0; by < dst.Height; by += block {
 		for bx := 0; bx < dst.Width; bx += block {
 			for y := by; y < min(by+block, dst.Height); y++ {
-				row := dst.Row(y)
+				row := dst.PixelRow(y)
 				for x := bx; x < min(bx+block, dst.Width); x++ {
-					row[x] = src.Pix[t.source(x, y, dst, src)]
+					row[x] = src.Pix[t.sourceIndex(x, y, dst, src)]
 				}
 			}
 		}
 	}
 }
 
-func (t Turn) source(x, y int, dst, src Image) int {
+func (t Orientation) sourceIndex(x, y int, dst, src Image) int {
 	if t.FlipX {
 		x = dst.Width - 1 - x
 	}
@@ -172,8 +175,8 @@ func (t Turn) source(x, y int, dst, src Image) int {
 	return y*src.Stride + x
 }
 
-// FromBGR turns an image of BGR pixels, each of size bytes, grey in place, and returns it.
-func FromBGR(pix []byte, width, height, stride, size int) Image {
+// ImageFromBGR turns an image of BGR pixels, each of size bytes, grey in place, and returns it.
+func ImageFromBGR(pix []byte, width, height, stride, size int) Image {
 	for y := range height {
 		in, out := pix[y*stride:], pix[y*stride:][:width]
 		for x := range out {

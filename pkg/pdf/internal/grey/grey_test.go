@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// noise returns an image of random pixels with padded rows.
-func noise(width, height int) Image {
+// noiseImage returns an image of random pixels with padded rows.
+func noiseImage(width, height int) Image {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	m := Image{Pix: make([]byte, (width+3)*height), Width: width, Height: height, Stride: width + 3}
 	for i := range m.Pix {
@@ -24,11 +24,11 @@ func TestShrinkAveragesAreas(t *testing.T) {
 		{[2]int{9, 9}, [2]int{1, 1}},
 		{[2]int{40, 40}, [2]int{40, 40}},
 	} {
-		src, dst := noise(tt.from[0], tt.from[1]), New(tt.to[0], tt.to[1])
-		Shrink(dst, src)
+		src, dst := noiseImage(tt.from[0], tt.from[1]), New(tt.to[0], tt.to[1])
+		ShrinkInto(dst, src)
 		for y := range dst.Height {
 			for x := range dst.Width {
-				got, want := float64(dst.Row(y)[x]), average(src, dst, x, y)
+				got, want := float64(dst.PixelRow(y)[x]), averageArea(src, dst, x, y)
 				if got < want-3 || got > want+3 {
 					t.Fatalf("%v to %v: pixel %d,%d: got %v, want %.1f", tt.from, tt.to, x, y, got, want)
 				}
@@ -37,8 +37,8 @@ func TestShrinkAveragesAreas(t *testing.T) {
 	}
 }
 
-// average is the plain definition: the mean of the source over the area of one destination pixel.
-func average(src, dst Image, x, y int) float64 {
+// averageArea is the plain definition: the mean of the source over the area of one destination pixel.
+func averageArea(src, dst Image, x, y int) float64 {
 	share := func(from, to, d, s int) float64 {
 		lo, hi := float64(d)*float64(from)/float64(to), float64(d+1)*float64(from)/float64(to)
 		return max(0, min(hi, float64(s+1))-max(lo, float64(s)))
@@ -51,7 +51,7 @@ func average(src, dst Image, x, y int) float64 {
 		}
 		for sx := range src.Width {
 			w := wy * share(src.Width, dst.Width, x, sx)
-			sum += w * float64(src.Row(sy)[sx])
+			sum += w * float64(src.PixelRow(sy)[sx])
 			weight += w
 		}
 	}
@@ -65,7 +65,7 @@ func TestShrinkKeepsWhiteAndBlack(t *testing.T) {
 		for i := range src.Pix {
 			src.Pix[i] = v
 		}
-		Shrink(dst, src)
+		ShrinkInto(dst, src)
 		for i, got := range dst.Pix {
 			if got != v {
 				t.Fatalf("pixel %d: got %d, want %d", i, got, v)
@@ -74,45 +74,45 @@ func TestShrinkKeepsWhiteAndBlack(t *testing.T) {
 	}
 }
 
-func TestTurn(t *testing.T) {
+func TestOrientation(t *testing.T) {
 	t.Parallel()
 	src := Image{Pix: []byte{1, 2, 3, 4, 5, 6}, Width: 3, Height: 2, Stride: 3}
 	for _, tt := range []struct {
-		turn Turn
+		turn Orientation
 		want string
 	}{
-		{Turn{}, "\x01\x02\x03\x04\x05\x06"},
-		{Turn{FlipX: true, FlipY: true}, "\x06\x05\x04\x03\x02\x01"},
-		{Turn{Transpose: true}, "\x01\x04\x02\x05\x03\x06"},
-		{Turn{Transpose: true, FlipX: true}, "\x04\x01\x05\x02\x06\x03"}, // a quarter turn clockwise
-		{Turn{Transpose: true, FlipY: true}, "\x03\x06\x02\x05\x01\x04"}, // and the other way
+		{Orientation{}, "\x01\x02\x03\x04\x05\x06"},
+		{Orientation{FlipX: true, FlipY: true}, "\x06\x05\x04\x03\x02\x01"},
+		{Orientation{Transpose: true}, "\x01\x04\x02\x05\x03\x06"},
+		{Orientation{Transpose: true, FlipX: true}, "\x04\x01\x05\x02\x06\x03"}, // a quarter turn clockwise
+		{Orientation{Transpose: true, FlipY: true}, "\x03\x06\x02\x05\x01\x04"}, // and the other way
 	} {
 		dst := New(3, 2)
 		if tt.turn.Transpose {
 			dst = New(2, 3)
 		}
-		tt.turn.Apply(dst, src)
+		tt.turn.ApplyInto(dst, src)
 		if got := string(dst.Pix); got != tt.want {
 			t.Errorf("%+v: got %v, want %v", tt.turn, []byte(got), []byte(tt.want))
 		}
 	}
 }
 
-// page draws rows of letters, crosses of the given size, on paper.
-func page(width, height, size int, ink, paper byte) Image {
+// textImage draws rows of letters, crosses of the given size, on paper.
+func textImage(width, height, size int, ink, paper byte) Image {
 	m := New(width, height)
 	for i := range m.Pix {
 		m.Pix[i] = paper
 	}
 	for y := height / 10; y+size < height*9/10; y += 3 * size {
 		for x := width / 10; x+size < width*9/10; x += 2 * size {
-			cross(m, x, y, size, ink)
+			drawCross(m, x, y, size, ink)
 		}
 	}
 	return m
 }
 
-func cross(m Image, x, y, size int, ink byte) {
+func drawCross(m Image, x, y, size int, ink byte) {
 	for k := range size {
 		for w := range max(2, size/6) {
 			m.Pix[(y+k)*m.Stride+x+size/2+w] = ink
@@ -125,7 +125,7 @@ func TestMeasureFindsTheSizeOfLetters(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{8, 16, 24, 40} {
 		for _, colours := range [][2]byte{{0, 255}, {90, 200}} {
-			got := Measure(page(2000, 2800, size, colours[0], colours[1]), nil)
+			got := MeasureText(textImage(2000, 2800, size, colours[0], colours[1]), nil)
 			if got.XHeight < float64(size)-1 || got.XHeight > float64(size)+1 {
 				t.Errorf("letters of %d pixels in %v: got %.1f", size, colours, got.XHeight)
 			}
@@ -143,23 +143,23 @@ func TestMeasureOfPaper(t *testing.T) {
 	for i := range m.Pix {
 		m.Pix[i] = byte(225 + rnd.IntN(20))
 	}
-	if got := Measure(m, nil); got.Ink > 0 || got.Letters > 0 {
+	if got := MeasureText(m, nil); got.Ink > 0 || got.Letters > 0 {
 		t.Errorf("paper with grain: got %+v, want no ink", got)
 	}
 	// One small word in the middle must not be lost in the grain.
 	for i := range 3 {
-		cross(m, 900+40*i, 1300, 30, 20)
+		drawCross(m, 900+40*i, 1300, 30, 20)
 	}
-	if got := Measure(m, nil); got.Ink == 0 || got.Letters == 0 {
+	if got := MeasureText(m, nil); got.Ink == 0 || got.Letters == 0 {
 		t.Errorf("paper with three letters: got %+v, want them seen", got)
 	}
 }
 
 func TestMeasureCountsWhereItIsTold(t *testing.T) {
 	t.Parallel()
-	m := page(1000, 1000, 16, 0, 255)
-	all := Measure(m, nil).Letters
-	top := Measure(m, func(_, y float64) bool { return y < 0.5 }).Letters
+	m := textImage(1000, 1000, 16, 0, 255)
+	all := MeasureText(m, nil).Letters
+	top := MeasureText(m, func(_, y float64) bool { return y < 0.5 }).Letters
 	if top < all*4/10 || top > all*6/10 {
 		t.Errorf("letters in the top half: got %d of %d", top, all)
 	}
@@ -168,23 +168,24 @@ func TestMeasureCountsWhereItIsTold(t *testing.T) {
 func TestFromBGR(t *testing.T) {
 	t.Parallel()
 	pix := []byte{255, 255, 255, 0, 0, 0, 9, 9, 255, 0, 0, 0, 255, 0, 9, 9}
-	m := FromBGR(pix, 2, 2, 8, 3)
-	if got, want := []byte{m.Row(0)[0], m.Row(0)[1], m.Row(1)[0], m.Row(1)[1]}, []byte{255, 0, 28, 149}; string(got) != string(want) {
+	m := ImageFromBGR(pix, 2, 2, 8, 3)
+	if got, want := []byte{m.PixelRow(0)[0], m.PixelRow(0)[1], m.PixelRow(1)[0], m.PixelRow(1)[1]},
+		[]byte{255, 0, 28, 149}; string(got) != string(want) {
 		t.Errorf("got %v, want %v (white, black, blue, green)", got, want)
 	}
 }
 
 func BenchmarkShrink(b *testing.B) {
-	src, dst := noise(2480, 3508), New(1700, 2405)
+	src, dst := noiseImage(2480, 3508), New(1700, 2405)
 	b.SetBytes(int64(src.Width * src.Height))
 	for b.Loop() {
-		Shrink(dst, src)
+		ShrinkInto(dst, src)
 	}
 }
 
 func BenchmarkMeasure(b *testing.B) {
-	m := page(2480, 3508, 20, 0, 255)
+	m := textImage(2480, 3508, 20, 0, 255)
 	for b.Loop() {
-		Measure(m, nil)
+		MeasureText(m, nil)
 	}
 }

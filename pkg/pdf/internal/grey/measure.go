@@ -9,7 +9,7 @@ import (
 func (m Image) Histogram(step int) [256]int {
 	var h [4][256]int // four, so that equal neighbours do not wait for each other
 	for y := 0; y < m.Height; y += step {
-		row := m.Row(y)
+		row := m.PixelRow(y)
 		for ; len(row) >= 4; row = row[4:] {
 			h[0][row[0]]++
 			h[1][row[1]]++
@@ -26,8 +26,9 @@ func (m Image) Histogram(step int) [256]int {
 	return h[0]
 }
 
-// threshold returns Otsu's threshold: values below it are ink. contrast is the distance between the means of both classes.
-func threshold(h [256]int) (at int, contrast float64) {
+// otsuThreshold returns Otsu's threshold: values below it are ink. contrast is the distance between the means of both
+// classes.
+func otsuThreshold(h [256]int) (at int, contrast float64) {
 	var total, sum float64
 	for v, n := range h {
 		total += float64(n)
@@ -45,21 +46,22 @@ func threshold(h [256]int) (at int, contrast float64) {
 			best, at, contrast = between, v+1, m1-m0
 		}
 	}
-	if contrast < leastContrast {
+	if contrast < minContrast {
 		// Both classes are paper. What little ink there may be is well below them.
-		at = max(0, int(sum/max(1, total))-leastInk)
+		at = max(0, int(sum/max(1, total))-minInkContrast)
 	}
 	return at, contrast
 }
 
 const (
-	// leastContrast is the contrast of paper's grain, shading and bleed-through; the poorest scan of text in the corpus has 50.
-	leastContrast = 28
-	// leastInk is how much darker than the paper ink is at least.
-	leastInk = 50
+	// minContrast is the contrast of paper's grain, shading and bleed-through; the poorest scan of text in the corpus
+	// has 50.
+	minContrast = 28
+	// minInkContrast is how much darker than the paper ink is at least.
+	minInkContrast = 50
 )
 
-// TextSize is what Measure finds.
+// TextSize is what MeasureText finds.
 type TextSize struct {
 	// XHeight is the height of small letters in pixels; 0 where too few letters were found to tell.
 	XHeight float64
@@ -71,38 +73,39 @@ type TextSize struct {
 	Contrast float64
 }
 
-// measurePixels is how much of an image is looked at: enough to find hundreds of letters on a page of text, in some 5 ms.
-const measurePixels = 2 << 20
+// maxMeasuredPixels is how much of an image is looked at: enough to find hundreds of letters on a page of text, in
+// some 5 ms.
+const maxMeasuredPixels = 2 << 20
 
-// Measure estimates the size of the text on an image from the connected components of strips of it. It works for text in any of the
-// four directions, since small letters are about as wide as high. count says where Letters are counted, in shares of width and height;
-// nil is everywhere.
-func Measure(m Image, count func(x, y float64) bool) TextSize {
+// MeasureText estimates the size of the text on an image from the connected components of strips of it. It works for
+// text in any of the four directions, since small letters are about as wide as high. count says where Letters are
+// counted, in shares of width and height; nil is everywhere.
+func MeasureText(m Image, count func(x, y float64) bool) TextSize {
 	const margin = 30
 	inner := m.Crop(m.Width/margin, m.Height/margin, m.Width-m.Width/margin, m.Height-m.Height/margin)
 	if inner.Width < 8 || inner.Height < 8 {
 		return TextSize{}
 	}
-	at, contrast := threshold(inner.Histogram(4))
-	out := measure(m, inner, byte(at), count, measurePixels)
-	if out.XHeight == 0 && inner.Width*inner.Height > measurePixels {
+	at, contrast := otsuThreshold(inner.Histogram(4))
+	out := measureStrips(m, inner, byte(at), count, maxMeasuredPixels)
+	if out.XHeight == 0 && inner.Width*inner.Height > maxMeasuredPixels {
 		// What little there is must not fall between the strips.
-		out = measure(m, inner, byte(at), count, math.MaxInt)
+		out = measureStrips(m, inner, byte(at), count, math.MaxInt)
 	}
 	out.Contrast = contrast
 	return out
 }
 
-func measure(m, inner Image, below byte, count func(x, y float64) bool, most int) TextSize {
-	n, strip := strips(inner, most)
+func measureStrips(m, inner Image, below byte, count func(x, y float64) bool, most int) TextSize {
+	n, strip := stripLayout(inner, most)
 	var heights []int
 	ink, letters := 0, 0
 	for i := range n {
 		y := (2*i + 1) * (inner.Height - strip) / (2 * n)
 		var c components
-		c.find(inner.Crop(0, y, inner.Width, y+strip), below)
+		c.findAreas(inner.Crop(0, y, inner.Width, y+strip), below)
 		ink += c.ink
-		for _, a := range c.letters() {
+		for _, a := range c.letterAreas() {
 			heights = append(heights, a.y1-a.y0)
 			x, y := a.x0+(m.Width-inner.Width)/2, a.y0+y+(m.Height-inner.Height)/2
 			if count == nil || count(float64(x)/float64(m.Width), float64(y)/float64(m.Height)) {
@@ -114,12 +117,12 @@ func measure(m, inner Image, below byte, count func(x, y float64) bool, most int
 	var out TextSize
 	out.Ink = float64(ink) / float64(seen)
 	out.Letters = letters * (inner.Height * inner.Width / 1024) / max(1, seen/1024)
-	out.XHeight = middle(heights)
+	out.XHeight = medianLetterHeight(heights)
 	return out
 }
 
-// strips returns how many strips of full width to look at, and how high they are.
-func strips(m Image, most int) (count, height int) {
+// stripLayout returns how many strips of full width to look at, and how high they are.
+func stripLayout(m Image, most int) (count, height int) {
 	height = min(m.Height, max(200, m.Height/16))
 	if m.Width*m.Height <= most {
 		return 1, m.Height
@@ -127,8 +130,9 @@ func strips(m Image, most int) (count, height int) {
 	return max(1, min(m.Height/height, most/(m.Width*height))), height
 }
 
-// middle returns the median height of letters. Most letters of any text are small ones, so it is the x-height, or little more.
-func middle(heights []int) float64 {
+// medianLetterHeight returns the median height of letters. Most letters of any text are small ones, so it is the
+// x-height, or little more.
+func medianLetterHeight(heights []int) float64 {
 	const enough = 40
 	if len(heights) < enough {
 		return 0
@@ -152,14 +156,14 @@ type components struct {
 
 type area struct{ x0, y0, x1, y1, pixels int }
 
-type run struct{ from, to, label int }
+type pixelRun struct{ from, to, label int }
 
-func (c *components) find(m Image, below byte) {
+func (c *components) findAreas(m Image, below byte) {
 	c.width, c.lastLine = m.Width, m.Height-1
-	var above, here []run
+	var above, here []pixelRun
 	for y := range m.Height {
 		here = here[:0]
-		row := m.Row(y)
+		row := m.PixelRow(y)
 		k := 0
 		for x := 0; x < len(row); {
 			if row[x] >= below {
@@ -175,15 +179,15 @@ func (c *components) find(m Image, below byte) {
 			for ; k < len(above) && above[k].to < from; k++ {
 			}
 			for j := k; j < len(above) && above[j].from <= x; j++ {
-				label = c.join(label, above[j].label)
+				label = c.joinAreas(label, above[j].label)
 			}
-			here = append(here, run{from, x, c.put(label, from, x, y)})
+			here = append(here, pixelRun{from, x, c.addRun(label, from, x, y)})
 		}
 		above, here = here, above
 	}
 }
 
-func (c *components) root(i int) int {
+func (c *components) rootArea(i int) int {
 	for c.parent[i] != i {
 		c.parent[i] = c.parent[c.parent[i]]
 		i = c.parent[i]
@@ -191,8 +195,8 @@ func (c *components) root(i int) int {
 	return i
 }
 
-func (c *components) join(a, b int) int {
-	b = c.root(b)
+func (c *components) joinAreas(a, b int) int {
+	b = c.rootArea(b)
 	if a < 0 || a == b {
 		return b
 	}
@@ -204,7 +208,7 @@ func (c *components) join(a, b int) int {
 	return a
 }
 
-func (c *components) put(label, from, to, y int) int {
+func (c *components) addRun(label, from, to, y int) int {
 	if label < 0 {
 		label = len(c.areas)
 		c.areas = append(c.areas, area{from, y, to, y + 1, to - from})
@@ -218,8 +222,8 @@ func (c *components) put(label, from, to, y int) int {
 	return label
 }
 
-// letters returns the components that have a letter's shape. What a strip's edge cuts is left out.
-func (c *components) letters() []area {
+// letterAreas returns the components that have a letter's shape. What a strip's edge cuts is left out.
+func (c *components) letterAreas() []area {
 	const smallest, largest = 5, 160
 	var out []area
 	for i, a := range c.areas {

@@ -26,14 +26,15 @@ func TestSizesOfAttachmentsAreBounded(t *testing.T) {
 	for i := range names {
 		list += fmt.Sprintf("(%d)<</Type/Filespec/F(a%[1]d.bin)/EF<</F 4 0 R>>>>", i)
 	}
-	pdf := pdftest.Objects(
+	pdf := pdftest.PDFFromObjects(
 		"<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names["+list+"]>>>>>>",
 		"<</Type/Pages/Kids[3 0 R]/Count 1>>",
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]>>",
-		fmt.Sprintf("<</Type/EmbeddedFile/Filter/FlateDecode/Length %d>>stream\n%s\nendstream", packed.Len(), packed.String()),
+		fmt.Sprintf("<</Type/EmbeddedFile/Filter/FlateDecode/Length %d>>stream\n%s\nendstream", packed.Len(),
+			packed.String()),
 	)
-	f := pdftest.File{Name: "attachments.pdf", PDF: pdf}.Open(t)
-	reply := newRig(t, 512<<20).ask(wire.Request{Op: wire.Open}, nil, f)
+	f := pdftest.File{Name: "attachments.pdf", PDF: pdf}.OpenFile(t)
+	reply := newFixture(t, 512<<20).sendRequest(wire.Request{Op: wire.Open}, nil, f)
 	if reply.Metadata == nil || len(reply.Metadata.Attachments) != names {
 		t.Fatalf("got metadata %+v, want %d attachments", reply.Metadata, names)
 	}

@@ -13,10 +13,10 @@ const (
 	maxDrawPixels = 40_000_000
 )
 
-// draw draws a page in colour, as displayed, and puts it into the shared memory as PNG. A page that would be too large is drawn at a lower
-// resolution.
-func (h *Host) draw(req wire.Request) (wire.Reply, error) {
-	p, err := h.load(req.Page, false)
+// drawPage draws a page in colour, as displayed, and puts it into the shared memory as PNG. A page that would be too
+// large is drawn at a lower resolution.
+func (h *Host) drawPage(req wire.Request) (wire.Reply, error) {
+	p, err := h.loadPage(req.Page, false)
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -31,15 +31,15 @@ func (h *Host) draw(req wire.Request) (wire.Reply, error) {
 		return wire.Reply{}, fault.New(fault.EngineMemory, "the page's image does not fit the engine's memory")
 	}
 	defer bitmap.Close()
-	m, ok := pixels(bitmap)
+	m, ok := bitmapPixels(bitmap)
 	if !ok {
 		return wire.Reply{}, fault.New(fault.PageDamaged, "the page cannot be drawn")
 	}
-	out := &region{buf: h.scratch}
+	out := &fixedBuffer{buf: h.scratch}
 	err = h.png.Encode(out, m)
-	h.used = max(h.used, out.n)
+	h.used = max(h.used, out.length)
 	if err != nil {
 		return wire.Reply{}, fault.New(fault.EngineMemory, "the page's image does not fit the engine's memory")
 	}
-	return wire.Reply{Bytes: int64(out.n)}, nil
+	return wire.Reply{Bytes: int64(out.length)}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestGather(t *testing.T) {
+func TestClusterDrawings(t *testing.T) {
 	t.Parallel()
 	page := area{0, 0, 600, 800}
 	curve := func(x0, y0, x1, y1 float64) shape { return shape{area{x0, y0, x1, y1}, true, 8} }
@@ -16,8 +16,10 @@ func TestGather(t *testing.T) {
 		want   []area
 	}{
 		{"nothing", nil, nil},
-		{"boxes alone are a table or a frame", []shape{box(10, 10, 200, 200), box(20, 20, 100, 100), box(30, 100, 90, 190)}, nil},
-		{"curves that lie together", []shape{curve(10, 10, 40, 40), curve(42, 30, 80, 60), curve(60, 62, 90, 100)}, []area{{10, 10, 90, 100}}},
+		{"boxes alone are a table or a frame", []shape{box(10, 10, 200, 200), box(20, 20, 100, 100), box(30, 100, 90, 190)},
+			nil},
+		{"curves that lie together", []shape{curve(10, 10, 40, 40), curve(42, 30, 80, 60), curve(60, 62, 90, 100)},
+			[]area{{10, 10, 90, 100}}},
 		{"two drawings apart, the larger first", []shape{
 			curve(10, 10, 40, 40), curve(30, 30, 60, 60), curve(20, 20, 50, 50),
 			curve(300, 300, 400, 400), curve(320, 300, 400, 420), curve(330, 310, 340, 320),
@@ -30,7 +32,7 @@ func TestGather(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := gather(tt.shapes, page)
+			got := clusterDrawings(tt.shapes, page)
 			if len(got) != len(tt.want) {
 				t.Fatalf("got %v, want %v", got, tt.want)
 			}
@@ -50,17 +52,18 @@ func TestXMPFields(t *testing.T) {
 <dc:title><rdf:Alt><rdf:li xml:lang="x-default">A title</rdf:li></rdf:Alt></dc:title>
 <dc:creator><rdf:Seq><rdf:li>One</rdf:li><rdf:li>Two</rdf:li></rdf:Seq></dc:creator>
 <pdfaid:conformance>B</pdfaid:conformance><x:other>no</x:other></rdf:Description></rdf:RDF></x:xmpmeta>`
-	got := xmpFields(packet)
-	for key, want := range map[string]string{"dc:title": "A title", "dc:creator": "One; Two", "pdfaid:part": "2", "pdfaid:conformance": "B", "x:other": ""} {
+	got := parseXMPFields(packet)
+	for key, want := range map[string]string{"dc:title": "A title", "dc:creator": "One; Two", "pdfaid:part": "2",
+		"pdfaid:conformance": "B", "x:other": ""} {
 		if got[key] != want {
 			t.Errorf("%s: got %q, want %q", key, got[key], want)
 		}
 	}
-	if c := claims(got); len(c) != 1 || c[0] != "PDF/A-2b" {
+	if c := claimedStandards(got); len(c) != 1 || c[0] != "PDF/A-2b" {
 		t.Errorf("claims: got %v, want PDF/A-2b", c)
 	}
 	for _, bad := range []string{"", "<", "<a", "<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>", "</a></b>"} {
-		if got := xmpFields(bad); len(got) != 0 {
+		if got := parseXMPFields(bad); len(got) != 0 {
 			t.Errorf("%q: got %v", bad, got)
 		}
 	}
@@ -68,7 +71,8 @@ func TestXMPFields(t *testing.T) {
 
 func TestSignatureCoversFile(t *testing.T) {
 	t.Parallel()
-	if !whole([]int64{0, 10, 20, 80}, 100) || whole([]int64{0, 10, 20, 70}, 100) || whole([]int64{5, 10, 20, 80}, 100) || whole(nil, 0) {
+	if !coversWholeFile([]int64{0, 10, 20, 80}, 100) || coversWholeFile([]int64{0, 10, 20, 70}, 100) ||
+		coversWholeFile([]int64{5, 10, 20, 80}, 100) || coversWholeFile(nil, 0) {
 		t.Error("a signature's range is judged wrongly")
 	}
 }

@@ -13,7 +13,8 @@ import (
 
 const (
 	maxURI = 2048
-	// maxURIs bounds the addresses of a page's links together: pages can share their annotations, and each is written with its own.
+	// maxURIs bounds the addresses of a page's links together: pages can share their annotations, and each is written
+	// with its own.
 	maxURIs = 128 << 10
 	// maxTags and maxTagDepth bound the structure elements of a page, maxMarks its marked contents.
 	maxTags     = 5000
@@ -22,17 +23,17 @@ const (
 	maxRole     = 64
 )
 
-// links adds the page's links, and to its words which of them they are under.
-func (s *reading) links() {
+// addLinks adds the page's links, and to its words which of them they are under.
+func (s *pageReader) addLinks() {
 	addresses := 0
-	for _, l := range s.page.Links() {
-		b, ok := s.bbox(l.Bounds)
+	for _, l := range s.page.ReadLinks() {
+		b, ok := s.displayBox(l.Bounds)
 		if !ok {
 			continue
 		}
 		out := &inkstreamv1.Link{Bbox: b, Page: int32(l.Page)}
 		if l.Page == 0 {
-			out.Uri = address(l.URI)
+			out.Uri = cleanURI(l.URI)
 			addresses += len(out.GetUri())
 			if out.GetUri() == "" || addresses > maxURIs {
 				continue
@@ -46,16 +47,16 @@ func (s *reading) links() {
 	for _, b := range s.out.GetBlocks() {
 		for _, l := range b.GetLines() {
 			for _, w := range l.GetWords() {
-				w.Link = s.linkAt(w.GetBbox())
+				w.Link = s.linkIndexAt(w.GetBbox())
 			}
 		}
 	}
 }
 
-// linkReader has links read from the document's own structure.
-func linkReader(read *structure.Links) pdfium.LinkReader {
+// adaptLinkReader has links read from the document's own structure.
+func adaptLinkReader(read *structure.LinkReader) pdfium.LinkReader {
 	return func(index, annotations int) ([]pdfium.Link, bool) {
-		links, ok := read.Of(index, annotations)
+		links, ok := read.PageLinks(index, annotations)
 		out := make([]pdfium.Link, len(links))
 		for i, l := range links {
 			bounds := pdfium.Rect{Left: l.Left, Bottom: l.Bottom, Right: l.Right, Top: l.Top}
@@ -65,8 +66,8 @@ func linkReader(read *structure.Links) pdfium.LinkReader {
 	}
 }
 
-// linkAt returns the index plus 1 of the link that a word's middle is in.
-func (s *reading) linkAt(box []float32) int32 {
+// linkIndexAt returns the index plus 1 of the link that a word's middle is in.
+func (s *pageReader) linkIndexAt(box []float32) int32 {
 	x, y := (box[0]+box[2])/2, (box[1]+box[3])/2
 	for i, l := range s.out.GetLinks() {
 		if b := l.GetBbox(); x >= b[0] && x <= b[2] && y >= b[1] && y <= b[3] {
@@ -76,8 +77,8 @@ func (s *reading) linkAt(box []float32) int32 {
 	return 0
 }
 
-// address returns a URI without what is no part of one: blanks and control characters. One that is too long is none.
-func address(uri string) string {
+// cleanURI returns a URI without what is no part of one: blanks and control characters. One that is too long is none.
+func cleanURI(uri string) string {
 	if len(uri) > maxURI {
 		return ""
 	}
@@ -89,46 +90,47 @@ func address(uri string) string {
 	}, uri)
 }
 
-// tags adds what the structure tree says of the page. The box of an element encloses all that is marked below it.
-func (s *reading) tags() {
-	elements := s.page.Elements(maxTags, maxTagDepth)
+// addTags adds what the structure tree says of the page. The box of an element encloses all that is marked below it.
+func (s *pageReader) addTags() {
+	elements := s.page.ReadElements(maxTags, maxTagDepth)
 	boxes := make([]pdfium.Rect, len(elements))
 	for i, e := range elements {
 		boxes[i] = pdfium.Rect{Left: math.Inf(1), Bottom: math.Inf(1), Right: math.Inf(-1), Top: math.Inf(-1)}
 		for _, id := range e.Marks {
 			if r, ok := s.objects.Marked[id]; ok {
-				boxes[i] = around(boxes[i], r)
+				boxes[i] = boundingRect(boxes[i], r)
 			}
 		}
 	}
 	// Children come after their parents, so that going back through the list adds each to its own.
-	parent := parents(elements)
+	parent := parentIndexes(elements)
 	for i := len(elements) - 1; i >= 0; i-- {
 		if p := parent[i]; p >= 0 {
-			boxes[p] = around(boxes[p], boxes[i])
+			boxes[p] = boundingRect(boxes[p], boxes[i])
 		}
 	}
 	for i, e := range elements {
 		if boxes[i].Right < boxes[i].Left {
 			continue // nothing of it is on this page
 		}
-		b, ok := s.bbox(boxes[i])
+		b, ok := s.displayBox(boxes[i])
 		if !ok || len(e.Role) > maxRole {
 			continue
 		}
-		s.out.Tags = append(s.out.Tags, &inkstreamv1.Tag{Role: clean(e.Role), Bbox: b, Depth: int32(e.Depth), Language: language(e.Language)})
+		s.out.Tags = append(s.out.Tags, &inkstreamv1.Tag{Role: cleanInfoString(e.Role), Bbox: b, Depth: int32(e.Depth),
+			Language: languageTag(e.Language)})
 	}
 }
 
-func around(a, b pdfium.Rect) pdfium.Rect {
+func boundingRect(a, b pdfium.Rect) pdfium.Rect {
 	return pdfium.Rect{
 		Left: math.Min(a.Left, b.Left), Bottom: math.Min(a.Bottom, b.Bottom),
 		Right: math.Max(a.Right, b.Right), Top: math.Max(a.Top, b.Top),
 	}
 }
 
-// parents returns the index of each element's parent, -1 for none.
-func parents(elements []pdfium.Element) []int {
+// parentIndexes returns the index of each element's parent, -1 for none.
+func parentIndexes(elements []pdfium.Element) []int {
 	out := make([]int, len(elements))
 	var path []int // the last element at each depth
 	for i, e := range elements {
@@ -143,8 +145,8 @@ func parents(elements []pdfium.Element) []int {
 	return out
 }
 
-// language returns a language tag, or nothing for what cannot be one.
-func language(s string) string {
+// languageTag returns a language tag, or nothing for what cannot be one.
+func languageTag(s string) string {
 	const longest = 35 // RFC 5646 §4.4.1
 	if len(s) > longest {
 		return ""
@@ -157,14 +159,14 @@ func language(s string) string {
 	return s
 }
 
-// withoutLayer returns the text without what is not painted, or lies under an image: the text layer that an earlier recogniser left. Where there
-// is no image, nothing could be recognised in its place, and all stays.
-func (s *reading) withoutLayer(text pdfium.Text) pdfium.Text {
+// dropHiddenText returns the text without what is not painted, or lies under an image: the text layer that an earlier
+// recogniser left. Where there is no image, nothing could be recognised in its place, and all stays.
+func (s *pageReader) dropHiddenText(text pdfium.Text) pdfium.Text {
 	if len(s.objects.Images) == 0 {
 		return text
 	}
 	all := len(text.Chars)
-	if s.buried() {
+	if s.textUnderScan() {
 		text.Chars = nil
 	}
 	text.Chars = slices.DeleteFunc(text.Chars, func(c pdfium.Char) bool {

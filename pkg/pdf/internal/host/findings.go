@@ -14,19 +14,20 @@ import (
 	"inkstream.dev/pkg/pdf/rawscan"
 )
 
-// findings puts together what PDFium says of the open document and what its bytes show. The bytes of a document that needed a
-// password say little, so a decrypted copy is looked at, in the shared memory, which no raster is using then.
-func (h *Host) findings(ctx context.Context) (wire.Reply, proto.Message, error) {
+// collectFindings puts together what PDFium says of the open document and what its bytes show. The bytes of a
+// document that needed a password say little, so a decrypted copy is looked at, in the shared memory, which no raster
+// is using then.
+func (h *Host) collectFindings(ctx context.Context) (wire.Reply, proto.Message, error) {
 	var source io.ReaderAt = h.file
 	size, note := h.size, ""
 	if h.locked {
 		h.releaseScratch(0)
-		room := &region{buf: h.scratch}
+		room := &fixedBuffer{buf: h.scratch}
 		err := h.doc.SaveDecrypted(room)
-		h.used = max(h.used, room.n)
+		h.used = max(h.used, room.length)
 		switch {
 		case err == nil:
-			source, size = room, int64(room.n)
+			source, size = room, int64(room.length)
 		case room.full:
 			note = "encrypted, and too large to be looked at decrypted"
 		default:
@@ -42,7 +43,7 @@ func (h *Host) findings(ctx context.Context) (wire.Reply, proto.Message, error) 
 	for _, f := range report.Findings(limits) {
 		found[f.Kind] = wire.Finding{Kind: f.Kind, Count: f.Count, Detail: f.Detail}
 	}
-	h.engineFindings(found, note)
+	h.addEngineFindings(found, note)
 	reply := wire.Reply{}
 	for _, f := range found {
 		reply.Findings = append(reply.Findings, f)
@@ -51,13 +52,13 @@ func (h *Host) findings(ctx context.Context) (wire.Reply, proto.Message, error) 
 	return reply, nil, nil
 }
 
-// engineFindings adds what PDFium counts. It follows the document's structure where the scan of the bytes does not, so the higher of
-// both counts is the better one.
-func (h *Host) engineFindings(found map[string]wire.Finding, note string) {
+// addEngineFindings adds what PDFium counts. It follows the document's structure where the scan of the bytes does
+// not, so the higher of both counts is the better one.
+func (h *Host) addEngineFindings(found map[string]wire.Finding, note string) {
 	counts := map[string]int{
-		rawscan.EmbeddedFile: h.doc.Attachments(),
-		rawscan.JavaScript:   h.doc.JavaScripts(),
-		rawscan.Signature:    h.doc.Signatures(),
+		rawscan.EmbeddedFile: h.doc.AttachmentCount(),
+		rawscan.JavaScript:   h.doc.JavaScriptCount(),
+		rawscan.Signature:    h.doc.SignatureCount(),
 	}
 	const acroForm, xfaFull, xfaForeground = 1, 2, 3
 	switch h.doc.FormType() {
@@ -65,7 +66,7 @@ func (h *Host) engineFindings(found map[string]wire.Finding, note string) {
 		counts[rawscan.AcroForm] = 1
 	case xfaFull, xfaForeground:
 		counts[rawscan.AcroForm] = 1
-		counts[rawscan.XFA] = max(1, h.doc.XFAPackets())
+		counts[rawscan.XFA] = max(1, h.doc.XFAPacketCount())
 	}
 	for kind, n := range counts {
 		if f := found[kind]; n > f.Count {
@@ -80,31 +81,31 @@ func (h *Host) engineFindings(found map[string]wire.Finding, note string) {
 	}
 }
 
-// region is a file of bounded size in memory.
-type region struct {
-	buf  []byte
-	n    int
-	full bool
+// fixedBuffer is a file of bounded size in memory.
+type fixedBuffer struct {
+	buf    []byte
+	length int
+	full   bool
 }
 
-var errFull = errors.New("no room")
+var errBufferFull = errors.New("no room")
 
 // Write implements [io.Writer].
-func (r *region) Write(p []byte) (int, error) {
-	if len(p) > len(r.buf)-r.n {
+func (r *fixedBuffer) Write(p []byte) (int, error) {
+	if len(p) > len(r.buf)-r.length {
 		r.full = true
-		return 0, errFull
+		return 0, errBufferFull
 	}
-	r.n += copy(r.buf[r.n:], p)
+	r.length += copy(r.buf[r.length:], p)
 	return len(p), nil
 }
 
 // ReadAt implements [io.ReaderAt].
-func (r *region) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 || off >= int64(r.n) {
+func (r *fixedBuffer) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || off >= int64(r.length) {
 		return 0, io.EOF
 	}
-	n := copy(p, r.buf[off:r.n])
+	n := copy(p, r.buf[off:r.length])
 	if n < len(p) {
 		return n, io.EOF
 	}

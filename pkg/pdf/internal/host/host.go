@@ -1,5 +1,6 @@
-// Package host is the PDF engine's inside: it keeps one document open in PDFium and answers requests about it. It runs in a child
-// process. A crash of PDFium leaves Handle as a panic with a *pdfium.Trap, after which the process must end.
+// Package host is the PDF engine's inside: it keeps one document open in PDFium and answers requests about it. It
+// runs in a child process. A crash of PDFium leaves HandleRequest as a panic with a *pdfium.Trap, after which the
+// process must end.
 package host
 
 import (
@@ -24,20 +25,20 @@ type Host struct {
 	ctx     context.Context //nolint:containedctx // of the process's life; the engine's instances live in it
 	runtime *pdfium.Runtime
 
-	instance  *pdfium.Instance
-	doc       *pdfium.Document
-	file      *os.File
-	size      int64
-	locked    bool // a password was needed
-	scratch   []byte
-	used      int // bytes of scratch that the last raster took
-	writing   *update
-	encodings encodings // of the open document's images
-	png       picture.Encoder
-	early     bytes.Buffer // of the page in hand, see reading.early
+	instance      *pdfium.Instance
+	doc           *pdfium.Document
+	file          *os.File
+	size          int64
+	locked        bool // a password was needed
+	scratch       []byte
+	used          int // bytes of scratch that the last raster took
+	pendingUpdate *pageUpdate
+	imageCache    imageCache // of the open document's images
+	png           picture.Encoder
+	early         bytes.Buffer // of the page in hand, see reading.early
 	// structure is what the document's structure was read to, nil where it cannot be followed; pages are its pages.
 	structure  *structure.File
-	pages      *structure.Pages
+	pages      *structure.PageLookup
 	unlabelled bool  // PDFium is not to look for the pages' labels: it might not come back
 	tags       *bool // the open document is tagged; nil until it was asked
 }
@@ -65,8 +66,9 @@ type Request struct {
 	Scratch *os.File
 }
 
-// Handle answers one request. What is wrong with the document is in the answer; an error means that the request made no sense.
-func (h *Host) Handle(ctx context.Context, r Request) ([]byte, error) {
+// HandleRequest answers one request. What is wrong with the document is in the answer; an error means that the
+// request made no sense.
+func (h *Host) HandleRequest(ctx context.Context, r Request) ([]byte, error) {
 	req, err := wire.DecodeRequest(r.Body)
 	if err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func (h *Host) Handle(ctx context.Context, r Request) ([]byte, error) {
 	if err := h.mapScratch(r.Scratch); err != nil {
 		return nil, err
 	}
-	reply, message, err := h.dispatch(ctx, req, r.Files)
+	reply, message, err := h.dispatchRequest(ctx, req, r.Files)
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		reply, message, err = wire.Reply{Code: e.Code, Message: e.Message}, nil, nil
 	}
@@ -84,40 +86,41 @@ func (h *Host) Handle(ctx context.Context, r Request) ([]byte, error) {
 	return wire.EncodeReply(reply, message)
 }
 
-func (h *Host) dispatch(ctx context.Context, req wire.Request, files []*os.File) (wire.Reply, proto.Message, error) {
+func (h *Host) dispatchRequest(ctx context.Context, req wire.Request,
+	files []*os.File) (wire.Reply, proto.Message, error) {
 	switch req.Op {
 	case wire.Open:
 		if len(files) != 1 {
 			return wire.Reply{}, nil, fmt.Errorf("open: %d files, want 1", len(files))
 		}
-		return h.open(files[0], req.Password, req.Bare)
+		return h.openDocument(files[0], req.Password, req.Bare)
 	case wire.Close:
-		return wire.Reply{}, nil, h.Reset()
+		return wire.Reply{}, nil, h.ResetDocument()
 	}
 	if h.doc == nil {
 		return wire.Reply{}, nil, fmt.Errorf("%s: no document is open", req.Op)
 	}
 	switch req.Op {
 	case wire.Findings:
-		return h.findings(ctx)
+		return h.collectFindings(ctx)
 	case wire.Page:
-		return h.page(req)
+		return h.readPage(req)
 	case wire.Draw:
-		reply, err := h.draw(req)
+		reply, err := h.drawPage(req)
 		return reply, nil, err
 	case wire.Attached:
-		reply, err := h.attached(req.Page)
+		reply, err := h.copyAttachment(req.Page)
 		return reply, nil, err
 	case wire.UpdateBegin, wire.UpdatePages, wire.UpdateEnd:
-		reply, err := h.update(req)
+		reply, err := h.handleUpdate(req)
 		return reply, nil, err
 	default:
 		return wire.Reply{}, nil, fmt.Errorf("unknown operation %q", req.Op)
 	}
 }
 
-// Reset forgets the open document and all memory that it touched.
-func (h *Host) Reset() error {
+// ResetDocument forgets the open document and all memory that it touched.
+func (h *Host) ResetDocument() error {
 	var errs []error
 	if h.doc != nil {
 		h.doc.Close()
@@ -131,7 +134,7 @@ func (h *Host) Reset() error {
 		errs = append(errs, h.file.Close())
 		h.file = nil
 	}
-	h.writing, h.encodings, h.tags = nil, encodings{}, nil
+	h.pendingUpdate, h.imageCache, h.tags = nil, imageCache{}, nil
 	h.early = bytes.Buffer{}
 	h.structure, h.pages, h.unlabelled = nil, nil, false
 	h.releaseScratch(0)
@@ -154,8 +157,8 @@ func (h *Host) mapScratch(f *os.File) error {
 	return nil
 }
 
-// releaseScratch gives the shared memory's pages back if the last raster took more than keep bytes: one huge page must not keep its
-// 100 MB for the life of the child.
+// releaseScratch gives the shared memory's pages back if the last raster took more than keep bytes: one huge page
+// must not keep its 100 MB for the life of the child.
 func (h *Host) releaseScratch(keep int) {
 	if h.used > keep {
 		// Where the kernel refuses, the pages stay until the child is replaced.
@@ -164,8 +167,8 @@ func (h *Host) releaseScratch(keep int) {
 	}
 }
 
-// own duplicates a file that is closed when the request has been answered.
-func own(f *os.File) (*os.File, error) {
+// duplicateFile duplicates a file that is closed when the request has been answered.
+func duplicateFile(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("keep the document's file: %w", err)

@@ -30,26 +30,27 @@ const (
 	drawing  = "drawing"
 )
 
-// encoded is an image that was encoded before.
-type encoded struct{ data []byte }
+// encodedImage is an image that was encoded before.
+type encodedImage struct{ data []byte }
 
-// encodings remembers what was encoded since the document was opened.
-type encodings struct {
+// imageCache remembers what was encoded since the document was opened.
+type imageCache struct {
 	seed  maphash.Seed
-	known map[uint64]encoded
+	known map[uint64]encodedImage
 	bytes int
 }
 
-func (e *encodings) add(key uint64, v encoded) {
+func (e *imageCache) addImage(key uint64, v encodedImage) {
 	if e.known == nil || e.bytes+len(v.data) > encodedBytes {
-		e.known, e.bytes = map[uint64]encoded{}, 0
+		e.known, e.bytes = map[uint64]encodedImage{}, 0
 	}
 	e.known[key] = v
 	e.bytes += len(v.data)
 }
 
-// key tells images apart by what is stored of them. Two images may share a stream and differ in colours; that is a part of it.
-func (e *encodings) key(img pdfium.Image, stored pdfium.Pixels, packed []byte) uint64 {
+// imageKey tells images apart by what is stored of them. Two images may share a stream and differ in colours; that is
+// a part of it.
+func (e *imageCache) imageKey(img pdfium.Image, stored pdfium.ImagePixelFormat, packed []byte) uint64 {
 	if e.seed == (maphash.Seed{}) {
 		e.seed = maphash.MakeSeed()
 	}
@@ -64,70 +65,71 @@ func (e *encodings) key(img pdfium.Image, stored pdfium.Pixels, packed []byte) u
 	return h.Sum64()
 }
 
-// keeper puts the images of a page into the shared memory.
-type keeper struct {
-	*reading
-	encodings *encodings
-	png       *picture.Encoder
-	room      *region
-	out       []wire.Image
-	cut       bool
+// imageWriter puts the images of a page into the shared memory.
+type imageWriter struct {
+	*pageReader
+	imageCache *imageCache
+	png        *picture.Encoder
+	buffer     *fixedBuffer
+	out        []wire.Image
+	truncated  bool
 }
 
-// keep writes the page's images behind the first used bytes of the shared memory, as they are in the document where that is a format of
-// files, else as PNG.
-func (h *Host) keep(s *reading, req wire.Request, kind triage.Kind, used int) []wire.Image {
+// writeImages writes the page's images behind the first used bytes of the shared memory, as they are in the document
+// where that is a format of files, else as PNG.
+func (h *Host) writeImages(s *pageReader, req wire.Request, kind triage.Kind, used int) []wire.Image {
 	limit := req.ImageBytes
 	if limit <= 0 {
 		limit = defaultImageBytes
 	}
 	room := h.scratch[min(used, len(h.scratch)):]
-	k := keeper{reading: s, encodings: &h.encodings, png: &h.png, room: &region{buf: room[:min(int64(len(room)), limit)]}}
+	k := imageWriter{pageReader: s, imageCache: &h.imageCache, png: &h.png,
+		buffer: &fixedBuffer{buf: room[:min(int64(len(room)), limit)]}}
 	for i, img := range s.objects.Images {
-		k.embedded(i, img)
+		k.writeEmbedded(i, img)
 	}
 	if kind == triage.Native || kind == triage.Mixed {
-		for _, d := range s.drawings() {
-			k.drawing(d)
+		for _, d := range s.findDrawings() {
+			k.writeDrawing(d)
 		}
 	}
-	if k.cut {
+	if k.truncated {
 		s.out.Notes = append(s.out.Notes, "images cut: the page has too many, or too large ones")
 	}
 	for i := range k.out {
 		k.out[i].Offset += int64(used)
 	}
-	h.used = max(h.used, used+k.room.n)
+	h.used = max(h.used, used+k.buffer.length)
 	return k.out
 }
 
-// store notes what was written to the room since it held from bytes.
-func (k *keeper) store(index, from int, ext string) {
-	k.out = append(k.out, wire.Image{Index: index, Offset: int64(from), Size: int64(k.room.n - from), Ext: ext})
+// appendImage notes what was written to the room since it held from bytes.
+func (k *imageWriter) appendImage(index, from int, ext string) {
+	k.out = append(k.out, wire.Image{Index: index, Offset: int64(from), Size: int64(k.buffer.length - from), Ext: ext})
 }
 
-// embedded keeps image i of the page.
-func (k *keeper) embedded(i int, img pdfium.Image) {
-	filters := k.page.Filters(img)
-	format := formats[lastFilter(filters)]
-	if format != "" && k.asItIs(i, img, len(filters) > 1, extension) {
+// writeEmbedded keeps image i of the page.
+func (k *imageWriter) writeEmbedded(i int, img pdfium.Image) {
+	filters := k.page.ImageFilters(img)
+	format := filterExtensions[lastFilter(filters)]
+	if format != "" && k.writeStored(i, img, len(filters) > 1, sniffExtension) {
 		return
 	}
-	kept := k.decoded(i, img, format != "")
+	kept := k.writeDecoded(i, img, format != "")
 	if !kept && format != "" { // too damaged to be known or decoded, it is still what the document has there
-		kept = k.asItIs(i, img, len(filters) > 1, func([]byte) string { return format })
+		kept = k.writeStored(i, img, len(filters) > 1, func([]byte) string { return format })
 	}
-	k.cut = k.cut || !kept && tooLarge(img)
+	k.truncated = k.truncated || !kept && isTooLarge(img)
 }
 
-// tooLarge reports whether an image cannot be decoded for its size.
-func tooLarge(img pdfium.Image) bool {
+// isTooLarge reports whether an image cannot be decoded for its size.
+func isTooLarge(img pdfium.Image) bool {
 	return img.Width <= 0 || img.Height <= 0 || img.Width > maxDecoded/img.Height
 }
 
-// asItIs keeps an image as it is in the document, if there is an extension for it.
-func (k *keeper) asItIs(i int, img pdfium.Image, unwrapped bool, extension func([]byte) string) bool {
-	d, ok := k.page.Packed(img, unwrapped, int64(len(k.room.buf)-k.room.n))
+// writeStored keeps an image as it is in the document, if there is an extension for it.
+func (k *imageWriter) writeStored(i int, img pdfium.Image, unwrapped bool, extension func([]byte) string) bool {
+	d, ok := k.page.StoredBytes(img, unwrapped, int64(len(k.buffer.buf)-k.buffer.length))
 	if !ok {
 		return false
 	}
@@ -137,9 +139,9 @@ func (k *keeper) asItIs(i int, img pdfium.Image, unwrapped bool, extension func(
 	if ext == "" {
 		return false
 	}
-	from := k.room.n
-	_, _ = k.room.Write(b) // Packed was given the room as its limit
-	k.store(i, from, ext)
+	from := k.buffer.length
+	_, _ = k.buffer.Write(b) // Packed was given the room as its limit
+	k.appendImage(i, from, ext)
 	return true
 }
 
@@ -150,11 +152,11 @@ func lastFilter(filters []string) string {
 	return filters[len(filters)-1]
 }
 
-// formats are the extensions of what filters unpack, where that is a file of its own.
-var formats = map[string]string{"DCTDecode": "jpg", "DCT": "jpg", "JPXDecode": "jp2"}
+// filterExtensions are the extensions of what filters unpack, where that is a file of its own.
+var filterExtensions = map[string]string{"DCTDecode": "jpg", "DCT": "jpg", "JPXDecode": "jp2"}
 
-// extension knows the formats of files that PDFs hold, by their first bytes.
-func extension(b []byte) string {
+// sniffExtension knows the formats of files that PDFs hold, by their first bytes.
+func sniffExtension(b []byte) string {
 	switch {
 	case bytes.HasPrefix(b, []byte{0xFF, 0xD8}):
 		return "jpg"
@@ -166,62 +168,63 @@ func extension(b []byte) string {
 	return ""
 }
 
-// decoded keeps an image as PNG, if it can be decoded. photo says that it is packed as photographs are.
-func (k *keeper) decoded(i int, img pdfium.Image, photo bool) bool {
-	if tooLarge(img) {
+// writeDecoded keeps an image as PNG, if it can be decoded. photo says that it is packed as photographs are.
+func (k *imageWriter) writeDecoded(i int, img pdfium.Image, photo bool) bool {
+	if isTooLarge(img) {
 		return false
 	}
-	stored, ok := k.page.Stored(img)
+	stored, ok := k.page.PixelFormat(img)
 	if !ok {
 		return false
 	}
 	const unknown, stencilBits = 0, 1
 	if stored.ColourSpace == unknown && stored.Bits <= stencilBits {
-		k.image(i).Mask = !photo // a damaged photograph is no mask
+		k.pageImage(i).Mask = !photo // a damaged photograph is no mask
 		return false
 	}
 	key := uint64(0)
-	if d, ok := k.page.Packed(img, false, int64(maxDecoded)); ok {
-		key = k.encodings.key(img, stored, d.Bytes())
+	if d, ok := k.page.StoredBytes(img, false, int64(maxDecoded)); ok {
+		key = k.imageCache.imageKey(img, stored, d.Bytes())
 		d.Close()
 	}
-	from := k.room.n
-	if known, ok := k.encodings.known[key]; ok && key != 0 {
-		if _, err := k.room.Write(known.data); err != nil {
-			k.cut = true
+	from := k.buffer.length
+	if known, ok := k.imageCache.known[key]; ok && key != 0 {
+		if _, err := k.buffer.Write(known.data); err != nil {
+			k.truncated = true
 			return false
 		}
-		k.store(i, from, "png")
+		k.appendImage(i, from, "png")
 		return true
 	}
-	kept := k.decode(img)
+	kept := k.decodeToPNG(img)
 	if kept {
-		k.store(i, from, "png")
-		if key != 0 && k.room.n-from <= encodedBytes/4 {
-			k.encodings.add(key, encoded{data: bytes.Clone(k.room.buf[from:k.room.n])})
+		k.appendImage(i, from, "png")
+		if key != 0 && k.buffer.length-from <= encodedBytes/4 {
+			k.imageCache.addImage(key, encodedImage{data: bytes.Clone(k.buffer.buf[from:k.buffer.length])})
 		}
 	}
 	return kept
 }
 
-// decode writes an image to the room as PNG. Decoding a scan takes as long as everything else, so it is done once for the raster and for this.
-func (k *keeper) decode(img pdfium.Image) bool {
+// decodeToPNG writes an image to the room as PNG. Decoding a scan takes as long as everything else, so it is done
+// once for the raster and for this.
+func (k *imageWriter) decodeToPNG(img pdfium.Image) bool {
 	if k.early != nil { // the page's only image
-		_, err := k.room.Write(k.early)
-		k.cut = k.cut || err != nil
+		_, err := k.buffer.Write(k.early)
+		k.truncated = k.truncated || err != nil
 		return err == nil
 	}
-	bitmap, ok := k.page.Decoded(img)
+	bitmap, ok := k.page.DecodeImage(img)
 	if !ok {
 		return false
 	}
 	defer bitmap.Close()
-	return k.encode(bitmap)
+	return k.encodePNG(bitmap)
 }
 
-// earlyPNG returns a bitmap as PNG, valid until the next page, and nil if it is none that can be encoded.
-func (h *Host) earlyPNG(b *pdfium.Bitmap) []byte {
-	m, ok := pixels(b)
+// encodeEarlyPNG returns a bitmap as PNG, valid until the next page, and nil if it is none that can be encoded.
+func (h *Host) encodeEarlyPNG(b *pdfium.Bitmap) []byte {
+	m, ok := bitmapPixels(b)
 	if !ok {
 		return nil
 	}
@@ -232,8 +235,8 @@ func (h *Host) earlyPNG(b *pdfium.Bitmap) []byte {
 	return h.early.Bytes()
 }
 
-// pixels returns a view of a bitmap's pixels, valid until the next call into the module.
-func pixels(b *pdfium.Bitmap) (picture.Image, bool) {
+// bitmapPixels returns a view of a bitmap's pixels, valid until the next call into the module.
+func bitmapPixels(b *pdfium.Bitmap) (picture.Image, bool) {
 	m := picture.Image{Pix: b.Pixels(), Width: b.Width, Height: b.Height, Stride: b.Stride}
 	switch b.Format {
 	case pdfium.FormatGray:
@@ -246,37 +249,38 @@ func pixels(b *pdfium.Bitmap) (picture.Image, bool) {
 	return m, m.Channels > 0
 }
 
-// image is the entry of image i in the page's list.
-func (k *keeper) image(i int) *inkstreamv1.Image { return k.reading.out.GetImages()[i] }
+// pageImage is the entry of image i in the page's list.
+func (k *imageWriter) pageImage(i int) *inkstreamv1.Image { return k.pageReader.out.GetImages()[i] }
 
-// encode writes a bitmap as PNG to the room, or nothing.
-func (k *keeper) encode(b *pdfium.Bitmap) bool {
-	m, ok := pixels(b)
+// encodePNG writes a bitmap as PNG to the room, or nothing.
+func (k *imageWriter) encodePNG(b *pdfium.Bitmap) bool {
+	m, ok := bitmapPixels(b)
 	if !ok {
 		return false
 	}
-	from := k.room.n
-	if err := k.png.Encode(k.room, m); err != nil {
-		k.room.n = from
-		k.cut = k.cut || k.room.full
+	from := k.buffer.length
+	if err := k.png.Encode(k.buffer, m); err != nil {
+		k.buffer.length = from
+		k.truncated = k.truncated || k.buffer.full
 		return false
 	}
 	return true
 }
 
-// drawing adds a figure composed of lines and shapes to the page's images, and keeps a raster of it.
-func (k *keeper) drawing(d area) {
-	bitmap, ok := k.page.RenderRegion(d.x0, d.y0, d.x1-d.x0, d.y1-d.y0, math.Min(drawingDPI, 72*3000/math.Max(d.x1-d.x0, d.y1-d.y0)))
+// writeDrawing adds a figure composed of lines and shapes to the page's images, and keeps a raster of it.
+func (k *imageWriter) writeDrawing(d area) {
+	bitmap, ok := k.page.RenderRegion(d.x0, d.y0, d.x1-d.x0, d.y1-d.y0,
+		math.Min(drawingDPI, 72*3000/math.Max(d.x1-d.x0, d.y1-d.y0)))
 	if !ok {
 		return
 	}
 	defer bitmap.Close()
-	from := k.room.n
-	if !k.encode(bitmap) {
+	from := k.buffer.length
+	if !k.encodePNG(bitmap) {
 		return
 	}
-	page := k.reading.out
-	k.store(len(page.GetImages()), from, "png")
+	page := k.pageReader.out
+	k.appendImage(len(page.GetImages()), from, "png")
 	page.Images = append(page.Images, &inkstreamv1.Image{
 		Bbox:  []float32{float32(d.x0), float32(d.y0), float32(d.x1), float32(d.y1)},
 		Width: int32(bitmap.Width), Height: int32(bitmap.Height), Kind: drawing,

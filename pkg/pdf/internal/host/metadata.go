@@ -19,14 +19,15 @@ const (
 	maxLabels      = 5000
 	maxAttachments = 500
 	maxSignatures  = 100
-	// sizedAttachments bounds how many attachments are inflated for their size, and sizedBytes what they may inflate to together.
+	// sizedAttachments bounds how many attachments are inflated for their size, and sizedBytes what they may inflate to
+	// together.
 	sizedAttachments = 50
 	sizedBytes       = 128 << 20
 )
 
-// metadata puts together what the document says of itself besides its information dictionary.
-func (h *Host) metadata(pages int) *wire.Metadata {
-	m := &wire.Metadata{PageLabels: h.labels(min(pages, maxLabels)), Permissions: permissions(h.doc)}
+// collectMetadata puts together what the document says of itself besides its information dictionary.
+func (h *Host) collectMetadata(pages int) *wire.Metadata {
+	m := &wire.Metadata{PageLabels: h.pageLabels(min(pages, maxLabels)), Permissions: readPermissions(h.doc)}
 	const acroForm, xfaFull, xfaForeground = 1, 2, 3
 	switch h.doc.FormType() {
 	case acroForm:
@@ -35,50 +36,53 @@ func (h *Host) metadata(pages int) *wire.Metadata {
 		m.Form = "XFA"
 	}
 	sized := int64(0)
-	for i := range min(h.doc.Attachments(), maxAttachments) {
-		a, ok := h.doc.Attachment(i)
-		out := wire.Attachment{Name: clean(a.Name), MIME: clean(a.MIME), Modified: clean(a.Modified), Size: -1}
+	for i := range min(h.doc.AttachmentCount(), maxAttachments) {
+		a, ok := h.doc.AttachmentAt(i)
+		out := wire.Attachment{Name: cleanInfoString(a.Name), MIME: cleanInfoString(a.MIME),
+			Modified: cleanInfoString(a.Modified), Size: -1}
 		if ok && i < sizedAttachments && sized < sizedBytes {
 			out.Size = h.doc.AttachmentSize(a)
 			sized += max(0, out.Size)
 		}
 		m.Attachments = append(m.Attachments, out)
 	}
-	for i := range min(h.doc.Signatures(), maxSignatures) {
-		if s, ok := h.doc.Signature(i); ok {
+	for i := range min(h.doc.SignatureCount(), maxSignatures) {
+		if s, ok := h.doc.SignatureAt(i); ok {
 			m.Signatures = append(m.Signatures, wire.Signature{
-				SubFilter: clean(s.SubFilter), Reason: clean(s.Reason), Time: clean(s.Time), WholeFile: whole(s.Ranges, h.size), ModificationAllowed: s.DocMDP,
+				SubFilter: cleanInfoString(s.SubFilter), Reason: cleanInfoString(s.Reason), Time: cleanInfoString(s.Time),
+				WholeFile: coversWholeFile(s.Ranges, h.size), ModificationAllowed: s.DocMDP,
 			})
 		}
 	}
-	if packet := h.xmp(); packet != "" {
+	if packet := h.readXMP(); packet != "" {
 		m.XMP = packet
-		m.Fields = xmpFields(packet)
-		m.Claims = claims(m.Fields)
+		m.Fields = parseXMPFields(packet)
+		m.Claims = claimedStandards(m.Fields)
 	}
 	return m
 }
 
-// whole reports whether ranges cover a file but for one gap, the signature itself.
-func whole(ranges []int64, size int64) bool {
-	return len(ranges) == 4 && ranges[0] == 0 && ranges[1] > 0 && ranges[2] > ranges[1] && ranges[3] > 0 && ranges[2]+ranges[3] == size
+// coversWholeFile reports whether ranges cover a file but for one gap, the signature itself.
+func coversWholeFile(ranges []int64, size int64) bool {
+	return len(ranges) == 4 && ranges[0] == 0 && ranges[1] > 0 && ranges[2] > ranges[1] && ranges[3] > 0 &&
+		ranges[2]+ranges[3] == size
 }
 
-// label returns the label of page n, nothing where it has none.
-func (h *Host) label(n int) string {
+// pageLabel returns the label of page n, nothing where it has none.
+func (h *Host) pageLabel(n int) string {
 	if h.unlabelled {
 		return ""
 	}
-	return clean(h.doc.Label(n - 1))
+	return cleanInfoString(h.doc.PageLabel(n - 1))
 }
 
-// labels returns the pages' labels if any differs from its number.
-func (h *Host) labels(pages int) []string {
+// pageLabels returns the pages' labels if any differs from its number.
+func (h *Host) pageLabels(pages int) []string {
 	out := make([]string, pages)
 	own := false
 	for i := range out {
 		number := strconv.Itoa(i + 1)
-		if out[i] = h.label(i + 1); out[i] == "" {
+		if out[i] = h.pageLabel(i + 1); out[i] == "" {
 			out[i] = number
 		}
 		own = own || out[i] != number
@@ -89,12 +93,12 @@ func (h *Host) labels(pages int) []string {
 	return out
 }
 
-func permissions(d *pdfium.Document) *wire.Permissions {
+func readPermissions(d *pdfium.Document) *wire.Permissions {
 	revision := d.SecurityRevision()
 	if revision < 0 {
 		return nil
 	}
-	bits := d.Permissions()
+	bits := d.PermissionBits()
 	can := func(bit int) bool { return bits&(1<<(bit-1)) != 0 } // ISO 32000-1 table 22 counts bits from 1
 	p := &wire.Permissions{
 		Bits: bits, Print: can(3), Modify: can(4), Copy: can(5), Annotate: can(6),
@@ -107,22 +111,23 @@ func permissions(d *pdfium.Document) *wire.Permissions {
 	return p
 }
 
-// xmp returns the document's XMP packet as valid UTF-8, cut at maxXMP. A document whose structure cannot be followed has none.
-func (h *Host) xmp() string {
+// readXMP returns the document's XMP packet as valid UTF-8, cut at maxXMP. A document whose structure cannot be
+// followed has none.
+func (h *Host) readXMP() string {
 	f := h.structure
 	if f == nil {
 		return ""
 	}
-	root, err := f.Resolve(f.Trailer().At("Root"))
-	if err != nil || root.At("Metadata").Kind != structure.Ref {
+	root, err := f.Resolve(f.Trailer().Lookup("Root"))
+	if err != nil || root.Lookup("Metadata").Kind != structure.Ref {
 		return ""
 	}
-	o, err := f.Fetch(root.At("Metadata").Num)
+	o, err := f.FetchObject(root.Lookup("Metadata").Num)
 	if err != nil {
 		return ""
 	}
 	const inflated = 16 << 20
-	data, err := f.Stream(o, inflated)
+	data, err := f.ReadStream(o, inflated)
 	if err != nil {
 		return ""
 	}
@@ -135,14 +140,14 @@ func (h *Host) xmp() string {
 
 // decodeText reads UTF-8, or UTF-16 with a byte order mark.
 func decodeText(b []byte) string {
-	if text, ok := structure.UTF16Text(b); ok {
+	if text, ok := structure.DecodeUTF16(b); ok {
 		return text
 	}
 	return strings.TrimPrefix(string(b), "\uFEFF")
 }
 
-// prefixes are the usual names of the name spaces whose properties are told.
-var prefixes = map[string]string{
+// namespacePrefixes are the usual names of the name spaces whose properties are told.
+var namespacePrefixes = map[string]string{
 	"http://purl.org/dc/elements/1.1/":               "dc",
 	"http://ns.adobe.com/pdf/1.3/":                   "pdf",
 	"http://ns.adobe.com/xap/1.0/":                   "xmp",
@@ -161,15 +166,15 @@ const (
 	rdfSpace     = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 )
 
-// xmpFields reads the simple properties of a packet, lists joined with "; ". The decoder knows no entities but XML's own five, so a packet
-// cannot grow by them.
-func xmpFields(packet string) map[string]string {
+// parseXMPFields reads the simple properties of a packet, lists joined with "; ". The decoder knows no entities but
+// XML's own five, so a packet cannot grow by them.
+func parseXMPFields(packet string) map[string]string {
 	d := xml.NewDecoder(strings.NewReader(packet))
 	d.Strict = false
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it was decoded before
 	out := map[string]string{}
 	set := func(name xml.Name, value string) {
-		prefix, value := prefixes[name.Space], clean(value)
+		prefix, value := namespacePrefixes[name.Space], cleanInfoString(value)
 		if prefix == "" || value == "" || len(out) >= maxFields {
 			return
 		}
@@ -198,7 +203,7 @@ func xmpFields(packet string) map[string]string {
 		case xml.EndElement:
 			path = path[:max(0, len(path)-1)]
 		case xml.CharData:
-			if p := property(path); p.Local != "" {
+			if p := propertyName(path); p.Local != "" {
 				set(p, string(t))
 			}
 		}
@@ -209,8 +214,9 @@ func xmpFields(packet string) map[string]string {
 	return out
 }
 
-// property returns the property that text at a path is the value of: the element below rdf:Description, with only RDF's lists between.
-func property(path []xml.Name) xml.Name {
+// propertyName returns the property that text at a path is the value of: the element below rdf:Description, with only
+// RDF's lists between.
+func propertyName(path []xml.Name) xml.Name {
 	for i := len(path) - 1; i > 0; i-- {
 		if path[i].Space == rdfSpace {
 			continue
@@ -223,8 +229,8 @@ func property(path []xml.Name) xml.Name {
 	return xml.Name{}
 }
 
-// claims names the standards that the properties claim.
-func claims(fields map[string]string) []string {
+// claimedStandards names the standards that the properties claim.
+func claimedStandards(fields map[string]string) []string {
 	var out []string
 	if part := fields["pdfaid:part"]; part != "" {
 		out = append(out, "PDF/A-"+part+strings.ToLower(fields["pdfaid:conformance"]))
@@ -238,11 +244,11 @@ func claims(fields map[string]string) []string {
 	return out
 }
 
-// attached copies an attachment to the shared memory.
-func (h *Host) attached(n int) (wire.Reply, error) {
-	a, ok := h.doc.Attachment(n - 1)
+// copyAttachment copies an attachment to the shared memory.
+func (h *Host) copyAttachment(n int) (wire.Reply, error) {
+	a, ok := h.doc.AttachmentAt(n - 1)
 	if n < 1 || !ok {
-		return wire.Reply{}, fault.New(fault.ArtifactNotFound, "the document has %d attachments", h.doc.Attachments())
+		return wire.Reply{}, fault.New(fault.ArtifactNotFound, "the document has %d attachments", h.doc.AttachmentCount())
 	}
 	h.releaseScratch(0)
 	size, err := h.doc.ReadAttachment(a, h.scratch)

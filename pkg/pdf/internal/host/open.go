@@ -27,8 +27,8 @@ const (
 	maxMetaRunes = 1000
 )
 
-func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.Message, error) {
-	if err := h.Reset(); err != nil {
+func (h *Host) openDocument(f *os.File, password string, bare bool) (wire.Reply, proto.Message, error) {
+	if err := h.ResetDocument(); err != nil {
 		return wire.Reply{}, nil, err
 	}
 	info, err := f.Stat()
@@ -38,26 +38,26 @@ func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.M
 	if info.Size() == 0 {
 		return wire.Reply{}, nil, fault.New(fault.EmptyFile, "the file has no bytes")
 	}
-	if h.file, err = own(f); err != nil {
+	if h.file, err = duplicateFile(f); err != nil {
 		return wire.Reply{}, nil, err
 	}
 	h.size = info.Size()
 	if h.instance, err = h.runtime.NewInstance(h.ctx); err != nil {
 		return wire.Reply{}, nil, err
 	}
-	if h.doc, err = h.instance.Open(h.file, h.size, password); err != nil {
+	if h.doc, err = h.instance.OpenDocument(h.file, h.size, password); err != nil {
 		h.doc = nil
-		return wire.Reply{}, nil, errors.Join(refusal(err, h.file), h.Reset())
+		return wire.Reply{}, nil, errors.Join(classifyOpenError(err, h.file), h.ResetDocument())
 	}
-	h.locked = password != "" && h.doc.Encrypted()
+	h.locked = password != "" && h.doc.IsEncrypted()
 	reply := wire.Reply{PageCount: h.doc.PageCount()}
 	if reply.PageCount == 0 {
-		return wire.Reply{}, nil, errors.Join(fault.New(fault.NoPages, "the document has no pages"), h.Reset())
+		return wire.Reply{}, nil, errors.Join(fault.New(fault.NoPages, "the document has no pages"), h.ResetDocument())
 	}
-	if f, err := structure.OpenSound(h.file, h.size, password); err == nil {
-		h.structure, h.pages = f, f.Pages(reply.PageCount)
-		h.doc.ReadLinks(linkReader(f.Links(reply.PageCount)))
-		h.unlabelled = !f.PlainLabels()
+	if f, err := structure.OpenStrict(h.file, h.size, password); err == nil {
+		h.structure, h.pages = f, f.NewPageLookup(reply.PageCount)
+		h.doc.SetLinkReader(adaptLinkReader(f.NewLinkReader(reply.PageCount)))
+		h.unlabelled = !f.HasPlainLabels()
 	}
 	if bare {
 		return reply, nil, nil
@@ -67,17 +67,17 @@ func (h *Host) open(f *os.File, password string, bare bool) (wire.Reply, proto.M
 		if !ok {
 			break
 		}
-		if unit := h.pages.Unit(i); pdfium.Plausible(unit*width, unit*height) {
+		if unit := h.pages.UserUnit(i); pdfium.IsPlausibleSize(unit*width, unit*height) {
 			width, height = unit*width, unit*height
 		}
 		reply.PageSizes = append(reply.PageSizes, [2]float32{float32(width), float32(height)})
 	}
-	reply.Metadata = h.metadata(reply.PageCount)
-	return reply, documentInfo(h.doc), nil
+	reply.Metadata = h.collectMetadata(reply.PageCount)
+	return reply, readDocumentInfo(h.doc), nil
 }
 
-// refusal says why PDFium does not open a document.
-func refusal(err error, f io.ReaderAt) error {
+// classifyOpenError says why PDFium does not open a document.
+func classifyOpenError(err error, f io.ReaderAt) error {
 	reason, ok := errors.AsType[pdfium.LoadError](err)
 	if !ok {
 		return err
@@ -94,8 +94,8 @@ func refusal(err error, f io.ReaderAt) error {
 	}
 }
 
-// looksLikePDF looks for the header where readers accept it, anywhere in the first 1024 bytes, and for the beginning of an object soon
-// after: a header with nothing behind it is no document that was damaged.
+// looksLikePDF looks for the header where readers accept it, anywhere in the first 1024 bytes, and for the beginning
+// of an object soon after: a header with nothing behind it is no document that was damaged.
 func looksLikePDF(f io.ReaderAt) bool {
 	head := make([]byte, 64<<10)
 	n, _ := f.ReadAt(head, 0) // a shorter file is an end, not an error
@@ -104,30 +104,31 @@ func looksLikePDF(f io.ReaderAt) bool {
 	return at >= 0 && bytes.Contains(head[at:], []byte(" obj"))
 }
 
-func documentInfo(d *pdfium.Document) *inkstreamv1.DocumentInfo {
+func readDocumentInfo(d *pdfium.Document) *inkstreamv1.DocumentInfo {
 	info := &inkstreamv1.DocumentInfo{
-		Encrypted:        d.Encrypted(),
-		Tagged:           d.Tagged(),
-		Title:            clean(d.Meta("Title")),
-		Author:           clean(d.Meta("Author")),
-		Subject:          clean(d.Meta("Subject")),
-		Keywords:         clean(d.Meta("Keywords")),
-		Creator:          clean(d.Meta("Creator")),
-		Producer:         clean(d.Meta("Producer")),
-		CreationDate:     clean(d.Meta("CreationDate")),
-		ModificationDate: clean(d.Meta("ModDate")),
+		Encrypted:        d.IsEncrypted(),
+		Tagged:           d.IsTagged(),
+		Title:            cleanInfoString(d.InfoEntry("Title")),
+		Author:           cleanInfoString(d.InfoEntry("Author")),
+		Subject:          cleanInfoString(d.InfoEntry("Subject")),
+		Keywords:         cleanInfoString(d.InfoEntry("Keywords")),
+		Creator:          cleanInfoString(d.InfoEntry("Creator")),
+		Producer:         cleanInfoString(d.InfoEntry("Producer")),
+		CreationDate:     cleanInfoString(d.InfoEntry("CreationDate")),
+		ModificationDate: cleanInfoString(d.InfoEntry("ModDate")),
 	}
-	if v := d.Version(); v > 0 && v < 100 {
+	if v := d.HeaderVersion(); v > 0 && v < 100 {
 		info.PdfVersion = fmt.Sprintf("%d.%d", v/10, v%10)
 	}
-	for _, b := range d.Outline(maxOutlineEntries, maxOutlineDepth) {
-		info.Outline = append(info.Outline, &inkstreamv1.OutlineEntry{Title: clean(b.Title), Level: int32(b.Level), Page: int32(b.Page)})
+	for _, b := range d.ReadOutline(maxOutlineEntries, maxOutlineDepth) {
+		info.Outline = append(info.Outline, &inkstreamv1.OutlineEntry{Title: cleanInfoString(b.Title), Level: int32(b.Level),
+			Page: int32(b.Page)})
 	}
 	return info
 }
 
-// clean makes a string of the document's information one line of valid, printable, bounded text.
-func clean(s string) string {
+// cleanInfoString makes a string of the document's information one line of valid, printable, bounded text.
+func cleanInfoString(s string) string {
 	var out strings.Builder
 	runes := 0
 	for _, r := range s {

@@ -14,8 +14,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// update is an incremental update of the open document as it is being written.
-type update struct {
+// pageUpdate is an incremental update of the open document as it is being written.
+type pageUpdate struct {
 	*structure.Update
 	pages  int
 	boxes  bool
@@ -24,21 +24,21 @@ type update struct {
 	drawn  bool // there is a page with something on it
 }
 
-func (h *Host) update(req wire.Request) (wire.Reply, error) {
+func (h *Host) handleUpdate(req wire.Request) (wire.Reply, error) {
 	if req.Op == wire.UpdateBegin {
-		return wire.Reply{}, unsound(h.beginUpdate(req), 0)
+		return wire.Reply{}, structureFault(h.beginPageUpdate(req), 0)
 	}
-	u := h.writing
+	u := h.pendingUpdate
 	if u == nil {
 		return wire.Reply{}, fmt.Errorf("%s: no update is being written", req.Op)
 	}
 	if req.Op == wire.UpdatePages {
-		if err := h.addPages(u, req.Body); err != nil {
+		if err := h.addUpdatePages(u, req.Body); err != nil {
 			return wire.Reply{}, err
 		}
-		return wire.Reply{Body: u.Take()}, nil
+		return wire.Reply{Body: u.TakeOutput()}, nil
 	}
-	h.writing = nil
+	h.pendingUpdate = nil
 	if !u.drawn {
 		return wire.Reply{}, nil // nothing to add: the original as it is
 	}
@@ -48,13 +48,13 @@ func (h *Host) update(req wire.Request) (wire.Reply, error) {
 		}
 	}
 	if err := u.Finish(); err != nil {
-		return wire.Reply{}, unsound(err, 0)
+		return wire.Reply{}, structureFault(err, 0)
 	}
-	return wire.Reply{Body: u.Take()}, nil
+	return wire.Reply{Body: u.TakeOutput()}, nil
 }
 
-// unsound turns what the structure's reader says into the document's fault.
-func unsound(err error, page int) error {
+// structureFault turns what the structure's reader says into the document's fault.
+func structureFault(err error, page int) error {
 	var out *fault.Error
 	switch {
 	case err == nil:
@@ -70,30 +70,30 @@ func unsound(err error, page int) error {
 	return out
 }
 
-func (h *Host) beginUpdate(req wire.Request) error {
-	h.writing = nil
+func (h *Host) beginPageUpdate(req wire.Request) error {
+	h.pendingUpdate = nil
 	f, err := structure.Open(h.file, h.size, req.Password)
 	if err != nil {
 		return err
 	}
-	tree, err := f.Tree(h.doc.PageCount())
+	tree, err := f.ReadPageTree(h.doc.PageCount())
 	if err != nil {
 		return err
 	}
 	if len(tree.Pages) != h.doc.PageCount() {
 		return structure.ErrDamaged // what is page 7 here is another one for the engine
 	}
-	u := &update{Update: f.Update(tree), pages: len(tree.Pages), boxes: req.Boxes}
+	u := &pageUpdate{Update: f.BeginUpdate(tree), pages: len(tree.Pages), boxes: req.Boxes}
 	if u.boxes {
 		u.legend = textlayer.NewLegend(u.Update)
 	} else {
 		u.font = textlayer.NewFont(u.Update)
 	}
-	h.writing = u
+	h.pendingUpdate = u
 	return nil
 }
 
-func (h *Host) addPages(u *update, body []byte) error {
+func (h *Host) addUpdatePages(u *pageUpdate, body []byte) error {
 	var batch inkstreamv1.PageBatch
 	if err := proto.Unmarshal(body, &batch); err != nil {
 		return fmt.Errorf("update: %w", err)
@@ -103,15 +103,15 @@ func (h *Host) addPages(u *update, body []byte) error {
 		if n < 1 || n > u.pages {
 			return fault.New(fault.PageNotFound, "the document has %d pages", u.pages)
 		}
-		if err := h.addPage(u, n, p); err != nil {
-			return unsound(err, n)
+		if err := h.addUpdatePage(u, n, p); err != nil {
+			return structureFault(err, n)
 		}
 	}
 	return nil
 }
 
-func (h *Host) addPage(u *update, n int, p *inkstreamv1.Page) error {
-	page, fresh, err := u.Page(n - 1)
+func (h *Host) addUpdatePage(u *pageUpdate, n int, p *inkstreamv1.Page) error {
+	page, fresh, err := u.BeginPage(n - 1)
 	if err != nil || !fresh {
 		return err
 	}
@@ -119,7 +119,7 @@ func (h *Host) addPage(u *update, n int, p *inkstreamv1.Page) error {
 	if u.boxes {
 		added, err = textlayer.AddBoxes(u.Update, page, u.legend, p)
 	} else {
-		added, err = textlayer.AddText(page, u.font, p, h.ownText(n))
+		added, err = textlayer.AddText(page, u.font, p, h.pageOwnText(n))
 	}
 	if err != nil || !added {
 		return err
@@ -132,17 +132,18 @@ func (h *Host) addPage(u *update, n int, p *inkstreamv1.Page) error {
 // maxTexts bounds the texts of a page that a text layer has regard for.
 const maxTexts = 10_000
 
-// ownText returns text of the page's own. A page that cannot be loaded again shows none.
-func (h *Host) ownText(n int) []textlayer.OwnText {
-	p, err := h.load(n, false)
+// pageOwnText returns text of the page's own. A page that cannot be loaded again shows none.
+func (h *Host) pageOwnText(n int) []textlayer.OwnText {
+	p, err := h.loadPage(n, false)
 	if err != nil {
 		return nil
 	}
 	defer p.Close()
-	s := reading{page: p}
+	s := pageReader{page: p}
 	var out []textlayer.OwnText
-	for _, text := range p.ReadObjects(pdfium.ObjectLimits{Objects: defaultObjects, Depth: maxFormDepth, Texts: maxTexts}).TextPlaces {
-		if box, ok := s.bbox(text.Rect); ok {
+	for _, text := range p.ReadObjects(pdfium.ObjectLimits{Objects: defaultObjects, Depth: maxFormDepth,
+		Texts: maxTexts}).TextPlaces {
+		if box, ok := s.displayBox(text.Rect); ok {
 			out = append(out, textlayer.OwnText{Box: box, Size: text.Size * p.Unit})
 		}
 	}

@@ -1,5 +1,5 @@
-// Package pagetext turns the characters that PDFium lists for a page into words, lines and provisional blocks, in PDFium's order and
-// in points from the top left of the page as displayed. It is pure: no engine, no files.
+// Package pagetext turns the characters that PDFium lists for a page into words, lines and provisional blocks, in
+// PDFium's order and in points from the top left of the page as displayed. It is pure: no engine, no files.
 package pagetext
 
 import (
@@ -21,12 +21,12 @@ type Stats struct {
 	Unmapped, Asked int
 	// Invisible counts those that are not painted.
 	Invisible int
-	// Odd counts words that no language writes: symbols or capitals inside words, letters mixed with digits. Words counts all words of
-	// at least three characters.
+	// Odd counts words that no language writes: symbols or capitals inside words, letters mixed with digits. Words
+	// counts all words of at least three characters.
 	Odd, Words int
 }
 
-// Text is what Build makes of a page.
+// Text is what BuildText makes of a page.
 type Text struct {
 	Blocks []*inkstreamv1.Block
 	Fonts  []*inkstreamv1.Font
@@ -40,23 +40,25 @@ type Frame struct {
 	Width, Height float64
 }
 
-// Build assembles the text of a page. Words whose middle lies off the page are cut to the characters that are seen, and left out where there are none;
-// boxes are cut to the page. A page that has characters in its Stats has text as well.
-func Build(text pdfium.Text, frame Frame) Text {
-	b := builder{text: text, display: frame.Display, page: box{0, 0, frame.Width, frame.Height}, runs: make([]runInfo, len(text.Runs)), fonts: make([]int32, len(text.Fonts))}
+// BuildText assembles the text of a page. Words whose middle lies off the page are cut to the characters that are
+// seen, and left out where there are none; boxes are cut to the page. A page that has characters in its Stats has
+// text as well.
+func BuildText(text pdfium.Text, frame Frame) Text {
+	b := builder{text: text, display: frame.Display, page: box{0, 0, frame.Width, frame.Height},
+		runs: make([]runInfo, len(text.Runs)), fonts: make([]int32, len(text.Fonts))}
 	b.word.reset()
 	for i := range text.Runs {
-		b.runs[i] = b.runInfo(&text.Runs[i])
+		b.runs[i] = b.displayRun(&text.Runs[i])
 	}
 	for i := range text.Chars {
-		b.char(i)
+		b.addChar(i)
 	}
-	b.endLine()
+	b.finishLine()
 	if len(b.lines) == 0 {
-		// Characters that nobody can read make no native text: what they show is for a recogniser to say.
+		// Unreadable characters make no native text: a recogniser has to say what they show.
 		b.out.Stats = Stats{}
 	}
-	b.out.Blocks = blocks(b.lines)
+	b.out.Blocks = groupBlocks(b.lines)
 	return b.out
 }
 
@@ -65,16 +67,16 @@ type box struct{ x0, y0, x1, y1 float64 }
 
 var emptyBox = box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 
-func (b *box) add(o box) {
+func (b *box) extendBy(o box) {
 	b.x0, b.y0 = min(b.x0, o.x0), min(b.y0, o.y0)
 	b.x1, b.y1 = max(b.x1, o.x1), max(b.y1, o.y1)
 }
 
-func (b box) empty() bool { return !(b.x1 >= b.x0 && b.y1 >= b.y0) }
+func (b box) isEmpty() bool { return !(b.x1 >= b.x0 && b.y1 >= b.y0) }
 
-// within cuts the box to the page and reports whether its middle lies on it.
-func (b box) within(page box) (box, bool) {
-	if b.empty() {
+// clipTo cuts the box to the page and reports whether its middle lies on it.
+func (b box) clipTo(page box) (box, bool) {
+	if b.isEmpty() {
 		return box{}, true // a word without a place is better than none
 	}
 	x, y := (b.x0+b.x1)/2, (b.y0+b.y1)/2
@@ -82,15 +84,15 @@ func (b box) within(page box) (box, bool) {
 	return box{max(b.x0, page.x0), max(b.y0, page.y0), min(b.x1, page.x1), min(b.y1, page.y1)}, seen
 }
 
-// across is the box's extent at right angles to the writing direction.
-func (b box) across(angle int32) (float64, float64) {
+// acrossExtent is the box's extent at right angles to the writing direction.
+func (b box) acrossExtent(angle int32) (float64, float64) {
 	if angle%180 == 0 {
 		return b.y0, b.y1
 	}
 	return b.x0, b.x1
 }
 
-func (b *box) setAcross(angle int32, lo, hi float64) {
+func (b *box) setAcrossExtent(angle int32, lo, hi float64) {
 	if angle%180 == 0 {
 		b.y0, b.y1 = lo, hi
 	} else {
@@ -98,8 +100,8 @@ func (b *box) setAcross(angle int32, lo, hi float64) {
 	}
 }
 
-// along is the box's extent along the writing direction, growing with it.
-func (b box) along(angle int32) (float64, float64) {
+// alongExtent is the box's extent along the writing direction, growing with it.
+func (b box) alongExtent(angle int32) (float64, float64) {
 	switch angle {
 	case 90:
 		return b.y0, b.y1
@@ -118,27 +120,27 @@ type runInfo struct {
 	size  float64
 	// lo and hi are ascent and descent across the writing direction; sane says whether they can be trusted.
 	lo, hi    float64
-	sane      bool
+	trusted   bool
 	invisible bool
 	font      int
 }
 
-func (b *builder) rect(r pdfium.Rect) box {
+func (b *builder) displayBox(r pdfium.Rect) box {
 	x0, y0 := b.display(r.Left, r.Bottom)
 	x1, y1 := b.display(r.Right, r.Top)
 	return box{min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)}
 }
 
-func (b *builder) runInfo(r *pdfium.Run) runInfo {
+func (b *builder) displayRun(r *pdfium.Run) runInfo {
 	x0, y0 := b.display(0, 0)
 	x1, y1 := b.display(r.DirX, r.DirY)
 	turn := math.Round(math.Atan2(y1-y0, x1-x0)/(math.Pi/2)) * 90
 	info := runInfo{angle: int32(turn+360) % 360, size: r.Size, invisible: r.Invisible, font: r.Font}
-	if !r.Loose.Empty() {
-		info.lo, info.hi = b.rect(r.Loose).across(info.angle)
+	if !r.Loose.IsEmpty() {
+		info.lo, info.hi = b.displayBox(r.Loose).acrossExtent(info.angle)
 		// Fonts lie about their ascent and descent; a line is some 1.2 times its font size high.
 		height := info.hi - info.lo
-		info.sane = r.Size > 0 && height > 0.5*r.Size && height < 1.6*r.Size
+		info.trusted = r.Size > 0 && height > 0.5*r.Size && height < 1.6*r.Size
 	}
 	return info
 }
@@ -201,16 +203,16 @@ const (
 	firstPrintable = 0x20
 )
 
-func (b *builder) char(i int) {
+func (b *builder) addChar(i int) {
 	c := &b.text.Chars[i]
 	switch {
 	case c.Rune == '\n' || c.Rune == '\r':
-		b.endLine()
+		b.finishLine()
 		return
 	case c.Tight:
 		return
 	case c.Generated || unicode.IsSpace(c.Rune):
-		b.endWord()
+		b.finishWord()
 		return
 	case isInvisible(c.Rune):
 		return
@@ -224,35 +226,36 @@ func (b *builder) char(i int) {
 		return
 	}
 	run := &b.runs[c.Run]
-	at := b.rect(c.Box)
-	_, seen := at.within(b.page)
+	at := b.displayBox(c.Box)
+	_, seen := at.clipTo(b.page)
 	if seen {
-		b.count(r, c, run)
+		b.countChar(r, c, run)
 	}
 	if r == softHyphen {
 		b.word.soft = true
 		return
 	}
 	if r < firstPrintable || (r > 0x7E && r <= lastC1) || r == replacement {
-		return // counted as bad; nobody can read it
+		return // counted as bad; it is unreadable
 	}
-	if b.overprint(r, at, c.Run) {
+	if b.isOverprint(r, at, c.Run) {
 		return
 	}
-	b.breakLine(at, run, c.Run)
-	b.add(r, at, run, c.Run, seen)
+	b.breakLineBefore(at, run, c.Run)
+	b.addToWord(r, at, run, c.Run, seen)
 	if c.Rune == hyphenMark || c.Rune == hyphenMarkOld {
 		b.hyphen = true
 	}
 }
 
-// isInvisible tells characters that carry no text of their own. The joiners stay: Persian and the Indic scripts spell with them.
+// isInvisible tells characters that carry no text of their own. The joiners stay: Persian and the Indic scripts spell
+// with them.
 func isInvisible(r rune) bool {
 	return (r >= 0x200B && r <= 0x200F && r != nonJoiner && r != joiner) || (r >= 0x202A && r <= 0x202E) ||
 		(r >= 0x2060 && r <= 0x2069) || r == byteOrderMark
 }
 
-func (b *builder) count(r rune, c *pdfium.Char, run *runInfo) {
+func (b *builder) countChar(r rune, c *pdfium.Char, run *runInfo) {
 	s := &b.out.Stats
 	s.Chars++
 	if run.invisible {
@@ -264,14 +267,15 @@ func (b *builder) count(r rune, c *pdfium.Char, run *runInfo) {
 	if c.Unmapped {
 		s.Unmapped++
 	}
-	if r < firstPrintable || (r > 0x7E && r <= lastC1) || r == replacement || unicode.Is(unicode.Co, r) || r > unicode.MaxRune {
+	if r < firstPrintable || (r > 0x7E && r <= lastC1) || r == replacement || unicode.Is(unicode.Co, r) ||
+		r > unicode.MaxRune {
 		s.Bad++
 	}
 }
 
-// overprint reports whether the character only repeats the last one in the same place, as documents do to look bold. It takes another
-// text object to do so: the parts of a ligature share a place too.
-func (b *builder) overprint(r rune, at box, index int32) bool {
+// isOverprint reports whether the character only repeats the last one in the same place, as documents do to look
+// bold. It takes another text object to do so: the parts of a ligature share a place too.
+func (b *builder) isOverprint(r rune, at box, index int32) bool {
 	const near = 0.12
 	run := &b.runs[index]
 	if r == b.last && index != b.lastRun && at.x1 > at.x0 &&
@@ -283,16 +287,16 @@ func (b *builder) overprint(r rune, at box, index int32) bool {
 	return false
 }
 
-// breakLine ends the line where PDFium joined what does not stand on one: after a hyphen at the end of a line, where the writing
-// direction turns, and where a run lies wholly above or below the line.
-func (b *builder) breakLine(at box, run *runInfo, index int32) {
+// breakLineBefore ends the line where PDFium joined what does not stand on one: after a hyphen at the end of a line,
+// where the writing direction turns, and where a run lies wholly above or below the line.
+func (b *builder) breakLineBefore(at box, run *runInfo, index int32) {
 	hyphen := b.hyphen
 	b.hyphen = false
 	if b.word.run < 0 && len(b.line.words) == 0 {
 		return
 	}
 	if run.angle != b.line.angle {
-		b.endLine()
+		b.finishLine()
 		return
 	}
 	if index == b.word.run && !hyphen {
@@ -300,32 +304,32 @@ func (b *builder) breakLine(at box, run *runInfo, index int32) {
 	}
 	here := b.line.box
 	if b.word.run >= 0 {
-		here.add(b.word.box)
+		here.extendBy(b.word.box)
 	}
-	lo, hi := here.across(run.angle)
-	rlo, rhi := at.across(run.angle)
-	if run.sane {
+	lo, hi := here.acrossExtent(run.angle)
+	rlo, rhi := at.acrossExtent(run.angle)
+	if run.trusted {
 		rlo, rhi = run.lo, run.hi
 	}
 	overlap := min(hi, rhi) - max(lo, rlo)
 	if overlap < 0.1*min(hi-lo, rhi-rlo) {
-		b.endLine()
+		b.finishLine()
 		return
 	}
 	if !hyphen {
 		return
 	}
-	if _, end := here.along(run.angle); start(at, run.angle) < end-2*run.size {
-		b.endLine()
+	if _, end := here.alongExtent(run.angle); alongStart(at, run.angle) < end-2*run.size {
+		b.finishLine()
 	}
 }
 
-func start(b box, angle int32) float64 {
-	s, _ := b.along(angle)
+func alongStart(b box, angle int32) float64 {
+	s, _ := b.alongExtent(angle)
 	return s
 }
 
-func (b *builder) add(r rune, at box, run *runInfo, index int32, seen bool) {
+func (b *builder) addToWord(r rune, at box, run *runInfo, index int32, seen bool) {
 	w := &b.word
 	if w.run < 0 {
 		if len(b.line.words) == 0 {
@@ -338,19 +342,19 @@ func (b *builder) add(r rune, at box, run *runInfo, index int32, seen bool) {
 		w.from = w.text.Len()
 	}
 	w.text.WriteRune(r)
-	if !at.empty() {
-		w.box.add(at)
+	if !at.isEmpty() {
+		w.box.extendBy(at)
 	}
 	if seen {
 		w.to = w.text.Len()
-		w.visible.add(at)
+		w.visible.extendBy(at)
 	}
-	if run.sane {
+	if run.trusted {
 		w.lo, w.hi = min(w.lo, run.lo), max(w.hi, run.hi)
 	}
 }
 
-func (b *builder) endWord() {
+func (b *builder) finishWord() {
 	w := &b.word
 	if w.run < 0 {
 		return
@@ -360,14 +364,14 @@ func (b *builder) endWord() {
 		w.text.WriteByte('-')
 	}
 	bounds := w.box
-	if bounds.empty() { // glyphs without outlines: place the word by its run
-		bounds = b.rect(b.text.Runs[w.run].Loose)
+	if bounds.isEmpty() { // glyphs without outlines: place the word by its run
+		bounds = b.displayBox(b.text.Runs[w.run].Loose)
 	}
 	if w.lo < w.hi {
-		bounds.setAcross(run.angle, w.lo, w.hi)
+		bounds.setAcrossExtent(run.angle, w.lo, w.hi)
 	}
 	text := w.text.String()
-	bounds, seen := bounds.within(b.page)
+	bounds, seen := bounds.clipTo(b.page)
 	if !seen {
 		if w.from < 0 {
 			w.reset()
@@ -375,17 +379,17 @@ func (b *builder) endWord() {
 		}
 		// A line without blanks is one word, and may have its middle off the page though most of what it says can be read.
 		text = text[w.from:w.to]
-		bounds, _ = w.visible.within(b.page)
+		bounds, _ = w.visible.clipTo(b.page)
 	}
-	b.judge(text)
-	out := &inkstreamv1.Word{Text: text, Bbox: bbox(bounds), Font: b.font(run.font), Size: float32(run.size)}
+	b.countWord(text)
+	out := &inkstreamv1.Word{Text: text, Bbox: boxFloats(bounds), Font: b.fontIndex(run.font), Size: float32(run.size)}
 	b.line.words = append(b.line.words, out)
-	b.line.box.add(bounds)
+	b.line.box.extendBy(bounds)
 	w.reset()
 }
 
-func (b *builder) endLine() {
-	b.endWord()
+func (b *builder) finishLine() {
+	b.finishWord()
 	b.hyphen = false
 	if len(b.line.words) > 0 {
 		b.lines = append(b.lines, b.line)
@@ -393,26 +397,28 @@ func (b *builder) endLine() {
 	}
 }
 
-// font returns the index plus 1 of a font in the page's list, which holds only fonts in use.
-func (b *builder) font(i int) int32 {
+// fontIndex returns the index plus 1 of a font in the page's list, which holds only fonts in use.
+func (b *builder) fontIndex(i int) int32 {
 	if i < 0 || i >= len(b.fonts) {
 		return 0
 	}
 	if b.fonts[i] == 0 {
 		f := b.text.Fonts[i]
 		b.out.Fonts = append(b.out.Fonts, &inkstreamv1.Font{
-			Name: fontName(f.Name), Weight: int32(min(max(f.Weight, 0), 900)), Italic: f.Italic, FixedPitch: f.Fixed, Color: color(f.Color),
+			Name: baseFontName(f.Name), Weight: int32(min(max(f.Weight, 0), 900)), Italic: f.Italic, FixedPitch: f.Fixed,
+			Color: hexColor(f.Color),
 		})
 		b.fonts[i] = int32(len(b.out.Fonts))
 	}
 	return b.fonts[i]
 }
 
-// maxFontName bounds the name of a font in bytes, as the format itself does. Engines do not, and a page has up to 1,000 fonts.
+// maxFontName bounds the name of a font in bytes, as the format itself does. Engines do not, and a page has up to
+// 1,000 fonts.
 const maxFontName = 127
 
-// fontName removes the tag of a subset font: six capitals and a plus.
-func fontName(name string) string {
+// baseFontName removes the tag of a subset font: six capitals and a plus.
+func baseFontName(name string) string {
 	name = strings.ToValidUTF8(name[:min(len(name), maxFontName)], "")
 	const tag = 6
 	if len(name) <= tag || name[tag] != '+' {
@@ -426,7 +432,7 @@ func fontName(name string) string {
 	return name[tag+1:]
 }
 
-func color(rgb uint32) string {
+func hexColor(rgb uint32) string {
 	const digits = "0123456789abcdef"
 	out := []byte("#000000")
 	for i := 6; i > 0; i-- {
@@ -436,8 +442,8 @@ func color(rgb uint32) string {
 	return string(out)
 }
 
-func bbox(b box) []float32 {
-	if b.empty() {
+func boxFloats(b box) []float32 {
+	if b.isEmpty() {
 		return []float32{0, 0, 0, 0}
 	}
 	return []float32{float32(b.x0), float32(b.y0), float32(b.x1), float32(b.y1)}

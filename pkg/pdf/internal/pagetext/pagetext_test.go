@@ -14,12 +14,13 @@ const (
 	pageHeight = 800
 )
 
-var upright = Frame{Display: func(x, y float64) (float64, float64) { return x, pageHeight - y }, Width: pageWidth, Height: pageHeight}
+var upright = Frame{Display: func(x, y float64) (float64, float64) { return x, pageHeight - y }, Width: pageWidth,
+	Height: pageHeight}
 
-// setter writes characters as PDFium would list them: 6 points wide, 10 high, a run for each call.
-type setter struct{ text pdfium.Text }
+// textSetter writes characters as PDFium would list them: 6 points wide, 10 high, a run for each call.
+type textSetter struct{ text pdfium.Text }
 
-func (s *setter) run(x, y float64, chars string, change ...func(*pdfium.Run)) *setter {
+func (s *textSetter) addRun(x, y float64, chars string, change ...func(*pdfium.Run)) *textSetter {
 	if len(s.text.Fonts) == 0 {
 		s.text.Fonts = []pdfium.Font{{Name: "ABCDEF+Helvetica-Bold", Weight: 700, Color: 0x12ab00}}
 	}
@@ -37,14 +38,14 @@ func (s *setter) run(x, y float64, chars string, change ...func(*pdfium.Run)) *s
 	return s
 }
 
-// made adds a character that PDFium made up.
-func (s *setter) made(r rune) *setter {
+// addGenerated adds a character that PDFium made up.
+func (s *textSetter) addGenerated(r rune) *textSetter {
 	s.text.Chars = append(s.text.Chars, pdfium.Char{Rune: r, Generated: true, Run: int32(len(s.text.Runs) - 1)})
 	return s
 }
 
-// show writes the result as text: a blank between words, a slash between lines, two between blocks.
-func show(t Text) string {
+// formatText writes the result as text: a blank between words, a slash between lines, two between blocks.
+func formatText(t Text) string {
 	var blocks []string
 	for _, b := range t.Blocks {
 		var lines []string
@@ -60,47 +61,54 @@ func show(t Text) string {
 	return strings.Join(blocks, "//")
 }
 
-func TestBuild(t *testing.T) {
+func TestBuildText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		text *setter
+		text *textSetter
 		want string
 	}{
-		{"a line without blanks that leaves the page", new(setter).run(570, 700, "0123456789abcdef"), "01234"},
-		{"a word that leaves the page", new(setter).run(570, 700, "012345678"), "012345678"},
-		{"one that comes from outside", new(setter).run(-90, 700, "0123456789abcdefghi"), "fghi"},
-		{"one that is not seen", new(setter).run(650, 700, "away"), ""},
-		{"words and lines", new(setter).run(50, 700, "one two").made('\r').made('\n').run(50, 688, "three"), "one two/three"},
-		{"made-up blank", new(setter).run(50, 700, "one").made(' ').run(80, 700, "two"), "one two"},
-		{"no-break and ideographic blanks part words", new(setter).run(50, 700, "one\u00a0two\u3000three"), "one two three"},
-		{"hyphen at the end of a line", new(setter).run(50, 700, "exam\x02").run(50, 688, "ple"), "exam-/ple"},
-		{"hyphen at the end of a line within a run", new(setter).run(50, 700, "exam\ufffe").run(50, 699, "ple"), "exam-//ple"},
-		{"hyphen within a line", new(setter).run(50, 700, "exam\x02ple"), "exam-ple"},
-		{"soft hyphens", new(setter).run(50, 700, "ex\u00adam\u00ad").made('\n').run(50, 688, "ple"), "exam-/ple"},
-		{"zero-width characters", new(setter).run(50, 700, "\ufeffo\u200bn\u2060e"), "one"},
-		{"joiners stay", new(setter).run(50, 700, "a\u200cb"), "a\u200cb"},
-		{"control characters go", new(setter).run(50, 700, "o\x01n\u0086e\ufffd"), "one"},
-		{"ligature parts share a place", ligature("off"), "off"},
-		{"bold by overprinting", new(setter).run(50, 700, "A").run(50.3, 700, "A").run(56, 700, "B").run(56.3, 700, "B"), "AB"},
-		{"blocks", new(setter).run(50, 700, "one").made('\n').run(50, 688, "two").made('\n').run(50, 600, "three"), "one/two//three"},
-		{"a run above the line", new(setter).run(50, 700, "one").run(70, 750, "two"), "one//two"},
-		{"a raised mark stays", new(setter).run(50, 700, "one").run(68, 703, "2"), "one2"},
-		{"off the page", new(setter).run(50, 700, "one").made('\n').run(900, 700, "two").made('\n').run(50, 688, "three"), "one/three"},
-		{"beyond Unicode's first plane", new(setter).run(50, 700, "𝑄𝑄"), "𝑄𝑄"},
+		{"a line without blanks that leaves the page", new(textSetter).addRun(570, 700, "0123456789abcdef"), "01234"},
+		{"a word that leaves the page", new(textSetter).addRun(570, 700, "012345678"), "012345678"},
+		{"one that comes from outside", new(textSetter).addRun(-90, 700, "0123456789abcdefghi"), "fghi"},
+		{"one that is not seen", new(textSetter).addRun(650, 700, "away"), ""},
+		{"words and lines", new(textSetter).addRun(50, 700, "one two").addGenerated('\r').addGenerated('\n').addRun(50, 688,
+			"three"), "one two/three"},
+		{"made-up blank", new(textSetter).addRun(50, 700, "one").addGenerated(' ').addRun(80, 700, "two"), "one two"},
+		{"no-break and ideographic blanks part words", new(textSetter).addRun(50, 700, "one\u00a0two\u3000three"),
+			"one two three"},
+		{"hyphen at the end of a line", new(textSetter).addRun(50, 700, "exam\x02").addRun(50, 688, "ple"), "exam-/ple"},
+		{"hyphen at the end of a line within a run", new(textSetter).addRun(50, 700, "exam\ufffe").addRun(50, 699, "ple"),
+			"exam-//ple"},
+		{"hyphen within a line", new(textSetter).addRun(50, 700, "exam\x02ple"), "exam-ple"},
+		{"soft hyphens", new(textSetter).addRun(50, 700, "ex\u00adam\u00ad").addGenerated('\n').addRun(50, 688, "ple"),
+			"exam-/ple"},
+		{"zero-width characters", new(textSetter).addRun(50, 700, "\ufeffo\u200bn\u2060e"), "one"},
+		{"joiners stay", new(textSetter).addRun(50, 700, "a\u200cb"), "a\u200cb"},
+		{"control characters go", new(textSetter).addRun(50, 700, "o\x01n\u0086e\ufffd"), "one"},
+		{"ligature parts share a place", ligatureText("off"), "off"},
+		{"bold by overprinting", new(textSetter).addRun(50, 700, "A").addRun(50.3, 700, "A").addRun(56, 700,
+			"B").addRun(56.3, 700, "B"), "AB"},
+		{"blocks", new(textSetter).addRun(50, 700, "one").addGenerated('\n').addRun(50, 688,
+			"two").addGenerated('\n').addRun(50, 600, "three"), "one/two//three"},
+		{"a run above the line", new(textSetter).addRun(50, 700, "one").addRun(70, 750, "two"), "one//two"},
+		{"a raised mark stays", new(textSetter).addRun(50, 700, "one").addRun(68, 703, "2"), "one2"},
+		{"off the page", new(textSetter).addRun(50, 700, "one").addGenerated('\n').addRun(900, 700,
+			"two").addGenerated('\n').addRun(50, 688, "three"), "one/three"},
+		{"beyond Unicode's first plane", new(textSetter).addRun(50, 700, "𝑄𝑄"), "𝑄𝑄"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := show(Build(tt.text.text, upright)); got != tt.want {
+			if got := formatText(BuildText(tt.text.text, upright)); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-// ligature sets characters whose last two share one glyph's box.
-func ligature(chars string) *setter {
-	s := new(setter).run(50, 700, chars)
+// ligatureText sets characters whose last two share one glyph's box.
+func ligatureText(chars string) *textSetter {
+	s := new(textSetter).addRun(50, 700, chars)
 	n := len(s.text.Chars)
 	s.text.Chars[n-1].Box = s.text.Chars[n-2].Box
 	return s
@@ -108,7 +116,7 @@ func ligature(chars string) *setter {
 
 func TestBoxesAndFonts(t *testing.T) {
 	t.Parallel()
-	text := Build(new(setter).run(50, 700, "one").text, upright)
+	text := BuildText(new(textSetter).addRun(50, 700, "one").text, upright)
 	word := text.Blocks[0].Lines[0].Words[0]
 	// Across by the glyphs, up and down by ascent and descent.
 	if got, want := fmt.Sprint(word.Bbox), "[50 92 67 102]"; got != want {
@@ -125,10 +133,10 @@ func TestBoxesAndFonts(t *testing.T) {
 func TestAngles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ x, y, want float64 }{{1, 0, 0}, {0, 1, 270}, {-1, 0, 180}, {0, -1, 90}, {1, 0.2, 0}} {
-		s := new(setter).run(300, 400, "one two", func(r *pdfium.Run) { r.DirX, r.DirY = tt.x, tt.y })
-		text := Build(s.text, upright)
+		s := new(textSetter).addRun(300, 400, "one two", func(r *pdfium.Run) { r.DirX, r.DirY = tt.x, tt.y })
+		text := BuildText(s.text, upright)
 		if len(text.Blocks) != 1 || len(text.Blocks[0].Lines) != 1 {
-			t.Errorf("direction %v,%v: got %q, want one line", tt.x, tt.y, show(text))
+			t.Errorf("direction %v,%v: got %q, want one line", tt.x, tt.y, formatText(text))
 			continue
 		}
 		if got := text.Blocks[0].Lines[0].Angle; got != int32(tt.want) {
@@ -139,30 +147,33 @@ func TestAngles(t *testing.T) {
 
 func TestStats(t *testing.T) {
 	t.Parallel()
-	s := new(setter).run(50, 700, "ab \x01\ue000\ufffdcd").run(50, 688, "xyz", func(r *pdfium.Run) { r.Invisible = true }).run(900, 688, "off the page")
+	s := new(textSetter).addRun(50, 700, "ab \x01\ue000\ufffdcd").addRun(50, 688, "xyz",
+		func(r *pdfium.Run) { r.Invisible = true }).addRun(900, 688, "off the page")
 	for i := range s.text.Chars {
 		s.text.Chars[i].Asked, s.text.Chars[i].Unmapped = i%2 == 0, i == 0
 	}
-	got := Build(s.text, upright).Stats
+	got := BuildText(s.text, upright).Stats
 	if got.Chars != 10 || got.Bad != 3 || got.Invisible != 3 || got.Unmapped != 1 || got.Asked != 5 {
 		t.Errorf("got %+v, want 10 characters, 3 bad, 3 invisible, 1 of 5 unmapped", got)
 	}
 }
 
-func TestOdd(t *testing.T) {
+func TestIsOddWord(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{
 		"fdeet!fted", "sit*ee", "epOeEr", "melOr", "rew'soes'd", "|,", "\\eeees.", "aaaa", "C}",
 	} {
-		if !Odd(word) {
+		if !IsOddWord(word) {
 			t.Errorf("%q: got sound, want odd", word)
 		}
 	}
 	for _, word := range []string{
-		"word", "don't", "McKinley", "PDFium", "JavaScript", "http://a.b/c~d", "someone@example.org", "“quoted”", "(see", "1024x768", "3.1415",
-		"and/or", "re-entry", "Größe", "слово", "言葉", "कविता", "....", "—", "U.S.A.", "x=1", "§12", "*", "tempera-", "HOUSE", "iPhone",
+		"word", "don't", "McKinley", "PDFium", "JavaScript", "http://a.b/c~d", "someone@example.org", "“quoted”", "(see",
+		"1024x768", "3.1415",
+		"and/or", "re-entry", "Größe", "слово", "言葉", "कविता", "....", "—", "U.S.A.", "x=1", "§12",
+		"*", "tempera-", "HOUSE", "iPhone",
 	} {
-		if Odd(word) {
+		if IsOddWord(word) {
 			t.Errorf("%q: got odd, want sound", word)
 		}
 	}
@@ -179,8 +190,8 @@ func TestFontNameIsBounded(t *testing.T) {
 		{strings.Repeat("n", 16<<10), strings.Repeat("n", maxFontName)},
 		{strings.Repeat("n", maxFontName-1) + "\u00e9", strings.Repeat("n", maxFontName-1)},
 	} {
-		if got := fontName(tt.name); got != tt.want {
-			t.Errorf("fontName(%.20q…) = %q, want %q", tt.name, got, tt.want)
+		if got := baseFontName(tt.name); got != tt.want {
+			t.Errorf("baseFontName(%.20q…) = %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

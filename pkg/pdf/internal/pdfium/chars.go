@@ -10,9 +10,10 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// A page of text takes some 7,000 calls to PDFium, for a few facts about each character, and the way from here into its module and back costs
-// more than most answers do. So the loop over the characters is a small module of its own, that shares PDFium's memory and calls its functions
-// from inside: 1 call for 512 characters. In WebAssembly's text format it is
+// A page of text takes some 7,000 calls to PDFium, for a few facts about each character, and the way from here into
+// its module and back costs more than most answers do. So the loop over the characters is a small module of its own,
+// that shares PDFium's memory and calls its functions from inside: 1 call for 512 characters. In WebAssembly's text
+// format it is
 //
 //	(func (param $page i32) (param $i i32) (param $n i32) (param $out i32) (local $rune i32) (local $flags i32)
 //	  (block (loop
@@ -35,7 +36,8 @@ import (
 //	    (i += 1) (n -= 1) (out += 48)
 //	    (br 0))))
 //
-// where (flag bit value) adds the bit to $flags if the value is not 0. An index off the page is no trouble: PDFium answers "no box".
+// where (flag bit value) adds the bit to $flags if the value is not 0. An index off the page is no trouble: PDFium
+// answers "no box".
 const (
 	charBatch = 512
 	charSize  = 48 // of a character's record: rune, text object, flags, nothing, and the box or the two loose boxes around a blank
@@ -52,7 +54,8 @@ const (
 )
 
 // charFunctions are what the loop calls, in the order of its imports.
-var charFunctions = [...]function{fnTextUnicode, fnTextIsGenerated, fnTextObject, fnTextUnicodeError, fnTextCharBox, fnTextLooseBox}
+var charFunctions = [...]function{fnTextUnicode, fnTextIsGenerated, fnTextObject, fnTextUnicodeError, fnTextCharBox,
+	fnTextLooseBox}
 
 // The indexes of charFunctions.
 const (
@@ -64,8 +67,8 @@ const (
 	loopLoose
 )
 
-// charModule returns the module of the loop. WebAssembly's numbers are LEB128; each below fits one byte.
-func charModule() []byte {
+// buildCharModule returns the module of the loop. WebAssembly's numbers are LEB128; each below fits one byte.
+func buildCharModule() []byte {
 	const (
 		i32                         = 0x7F
 		funcType, funcImport        = 0x60, 0x00
@@ -93,12 +96,14 @@ func charModule() []byte {
 	}
 	const loopType = 3
 	typeOf := [...]byte{loopUnicode: 0, loopGenerated: 0, loopObject: 0, loopUnmapped: 0, loopBox: 2, loopLoose: 1}
-	imports := join([]byte{byte(len(charFunctions) + 1)}, sized([]byte(pdfiumName)...), sized([]byte("memory")...), []byte{memoryImport, 0, 0})
+	imports := join([]byte{byte(len(charFunctions) + 1)}, sized([]byte(pdfiumName)...), sized([]byte("memory")...),
+		[]byte{memoryImport, 0, 0})
 	for i, f := range charFunctions {
-		imports = join(imports, sized([]byte(pdfiumName)...), sized([]byte(functionNames[f])...), []byte{funcImport, typeOf[i]})
+		imports = join(imports, sized([]byte(pdfiumName)...), sized([]byte(functionNames[f])...),
+			[]byte{funcImport, typeOf[i]})
 	}
 	const locals = 2
-	body := join([]byte{1, locals, i32}, charLoop())
+	body := join([]byte{1, locals, i32}, charLoopCode())
 	return join(
 		[]byte("\x00asm\x01\x00\x00\x00"),
 		section(secType, types),
@@ -114,8 +119,8 @@ const (
 	charLoopName = "chars"
 )
 
-// charLoop returns the instructions of the loop.
-func charLoop() []byte {
+// charLoopCode returns the instructions of the loop.
+func charLoopCode() []byte {
 	const (
 		page, index, left, out, char, flags = 0, 1, 2, 3, 4, 5 // its parameters and locals
 
@@ -141,7 +146,8 @@ func charLoop() []byte {
 		return append(code, opConst, 0, opNe, opConst, bit, opMul, opGet, flags, opOr, opSet, flags)
 	}
 	neighbour := func(op, bit, at byte) []byte {
-		return flag(bit, append([]byte{opGet, page, opGet, index, opConst, 1, op}, append(plus(out, at), opCall, loopLoose)...))
+		return flag(bit, append([]byte{opGet, page, opGet, index, opConst, 1, op},
+			append(plus(out, at), opCall, loopLoose)...))
 	}
 	var code []byte
 	emit := func(parts ...[]byte) {
@@ -157,7 +163,7 @@ func charLoop() []byte {
 	emit(get(flags), []byte{opIf, void}, is(' '), []byte{opIf, void})
 	emit(neighbour(opSub, charBefore, 16), neighbour(opAdd, charAfter, 32), []byte{opEnd, opElse})
 	emit(get(out), call(loopObject), []byte{opStore, word, 4})
-	emit(get(index), []byte{opConst, askEvery - 1, opAnd, opEqz, opIf, void})
+	emit(get(index), []byte{opConst, mappingSampleStep - 1, opAnd, opEqz, opIf, void})
 	emit(flag(charUnmapped, append(call(loopUnmapped), opConst, 1, opEq)), []byte{opEnd})
 	emit(flag(charBoxed, call(loopBox, plus(out, 16), plus(out, 24), plus(out, 32), plus(out, 40))), []byte{opEnd})
 	emit(get(out), get(flags), []byte{opStore, word, 8})
@@ -165,8 +171,8 @@ func charLoop() []byte {
 	return code
 }
 
-// linkChars gives an instance the loop.
-func (in *Instance) linkChars(ctx context.Context) error {
+// linkCharLoop gives an instance the loop.
+func (in *Instance) linkCharLoop(ctx context.Context) error {
 	ctx = experimental.WithImportResolver(ctx, func(name string) api.Module {
 		if name == pdfiumName {
 			return in.mod
@@ -177,42 +183,45 @@ func (in *Instance) linkChars(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("instantiate the loop over characters: %w", err)
 	}
-	in.loop, in.chars = loop, loop.ExportedFunction(charLoopName)
+	in.charLoop, in.readCharsFunction = loop, loop.ExportedFunction(charLoopName)
 	return nil
 }
 
-// readChars fills the records of the characters from first on, in records. It uses the room at p in the module's memory, of the same size.
-func (in *Instance) readChars(page, p uint64, first int, records []byte) {
+// readCharBatch fills the records of the characters from first on, in records. It uses the room at p in the module's
+// memory, of the same size.
+func (in *Instance) readCharBatch(page, p uint64, first int, records []byte) {
 	in.stack[0], in.stack[1], in.stack[2], in.stack[3] = page, uint64(first), uint64(len(records)/charSize), p
-	if err := in.chars.CallWithStack(in.ctx, in.stack[:]); err != nil {
+	if err := in.readCharsFunction.CallWithStack(in.ctx, in.stack[:]); err != nil {
 		panic(&Trap{Function: "the loop over characters", Memory: in.limit.denied, Err: err})
 	}
-	copy(records, in.bytes(p, len(records)))
+	copy(records, in.memoryView(p, len(records)))
 }
 
-// record is what the loop wrote of a character. What does not apply to it, as the text object of a generated one, is left as it was in memory.
-type record []byte
+// charRecord is what the loop wrote of a character. What does not apply to it, as the text object of a generated one,
+// is left as it was in memory.
+type charRecord []byte
 
-func (r record) rune() rune     { return rune(binary.LittleEndian.Uint32(r)) } //nolint:gosec // checked by who reads it
-func (r record) object() uint64 { return uint64(binary.LittleEndian.Uint32(r[4:])) }
-func (r record) flags() uint32  { return binary.LittleEndian.Uint32(r[8:]) }
+func (r charRecord) codePoint() rune    { return rune(binary.LittleEndian.Uint32(r)) } //nolint:gosec // checked by who reads it
+func (r charRecord) textObject() uint64 { return uint64(binary.LittleEndian.Uint32(r[4:])) }
+func (r charRecord) charFlags() uint32  { return binary.LittleEndian.Uint32(r[8:]) }
 
-// box is the box of a character that is charBoxed.
-func (r record) box() Rect {
+// tightBox is the box of a character that is charBoxed.
+func (r charRecord) tightBox() Rect {
 	at := func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(r[16+8*i:])) }
 	return Rect{Left: at(0), Right: at(1), Bottom: at(2), Top: at(3)}
 }
 
-// around are the loose boxes of the characters around a generated blank, if they have any.
-func (r record) around() (before, after Rect, ok bool) {
-	before, after = looseBox(r[16:]), looseBox(r[32:])
-	return before, after, r.flags()&charBefore != 0 && r.flags()&charAfter != 0 && usable(before) && usable(after)
+// looseNeighbours are the loose boxes of the characters around a generated blank, if they have any.
+func (r charRecord) looseNeighbours() (before, after Rect, ok bool) {
+	before, after = parseLooseBox(r[16:]), parseLooseBox(r[32:])
+	return before, after, r.charFlags()&charBefore != 0 && r.charFlags()&charAfter != 0 && isUsableRect(before) &&
+		isUsableRect(after)
 }
 
-// looseBox reads an FS_RECTF: left, top, right, bottom.
-func looseBox(b []byte) Rect {
+// parseLooseBox reads an FS_RECTF: left, top, right, bottom.
+func parseLooseBox(b []byte) Rect {
 	at := func(i int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))) }
 	return Rect{Left: at(0), Top: at(1), Right: at(2), Bottom: at(3)}
 }
 
-func usable(r Rect) bool { return r.Finite() && !r.Empty() }
+func isUsableRect(r Rect) bool { return r.IsFinite() && !r.IsEmpty() }

@@ -6,14 +6,16 @@ import (
 	"math"
 )
 
-// Label returns the label of page index, from 0.
-func (d *Document) Label(index int) string {
+// PageLabel returns the label of page index, from 0.
+func (d *Document) PageLabel(index int) string {
 	p, size := d.in.stringBuffer()
-	return d.in.wide(d.in.call(fnPageLabel, d.handle, uint64(index), p, size) & math.MaxUint32)
+	return d.in.readWideString(d.in.callFunction(fnPageLabel, d.handle, uint64(index), p, size) & math.MaxUint32)
 }
 
-// Permissions returns the permission bits of an encrypted document; all are set for any other.
-func (d *Document) Permissions() uint32 { return uint32(d.in.call(fnDocPermissions, d.handle)) }
+// PermissionBits returns the permission bits of an encrypted document; all are set for any other.
+func (d *Document) PermissionBits() uint32 {
+	return uint32(d.in.callFunction(fnDocPermissions, d.handle))
+}
 
 // SecurityRevision is the revision of the standard security handler; negative without encryption.
 func (d *Document) SecurityRevision() int { return d.in.callInt(fnSecurityRevision, d.handle) }
@@ -25,18 +27,18 @@ type Attachment struct {
 	handle uint64
 }
 
-// Attachment returns attachment i, from 0.
-func (d *Document) Attachment(i int) (Attachment, bool) {
-	a := Attachment{handle: d.in.call(fnGetAttachment, d.handle, uint64(i)) & math.MaxUint32}
+// AttachmentAt returns attachment i, from 0.
+func (d *Document) AttachmentAt(i int) (Attachment, bool) {
+	a := Attachment{handle: d.in.callFunction(fnGetAttachment, d.handle, uint64(i)) & math.MaxUint32}
 	if a.handle == 0 {
 		return a, false
 	}
 	p, size := d.in.stringBuffer()
-	a.Name = d.in.wide(d.in.call(fnAttachmentName, a.handle, p, size) & math.MaxUint32)
-	a.MIME = d.in.wide(d.in.call(fnAttachmentSubtype, a.handle, p, size) & math.MaxUint32)
-	key := d.in.cstring("ModDate")
-	defer d.in.free(key)
-	a.Modified = d.in.wide(d.in.call(fnAttachmentString, a.handle, key, p, size) & math.MaxUint32)
+	a.Name = d.in.readWideString(d.in.callFunction(fnAttachmentName, a.handle, p, size) & math.MaxUint32)
+	a.MIME = d.in.readWideString(d.in.callFunction(fnAttachmentSubtype, a.handle, p, size) & math.MaxUint32)
+	key := d.in.allocateCString("ModDate")
+	defer d.in.freeMemory(key)
+	a.Modified = d.in.readWideString(d.in.callFunction(fnAttachmentString, a.handle, key, p, size) & math.MaxUint32)
 	return a, true
 }
 
@@ -45,7 +47,7 @@ func (d *Document) AttachmentSize(a Attachment) int64 {
 	if !d.in.callBool(fnAttachmentFile, a.handle, 0, 0, d.in.scratch) {
 		return -1
 	}
-	return int64(d.in.uint32At(0))
+	return int64(d.in.readUint32(0))
 }
 
 // ErrNoMemory says that something does not fit the module's memory, or the place it was to go to.
@@ -63,15 +65,15 @@ func (d *Document) ReadAttachment(a Attachment, out []byte) (int, error) {
 	if n > int64(len(out)) {
 		return 0, ErrNoMemory
 	}
-	p := d.in.malloc(int(n))
+	p := d.in.allocate(int(n))
 	if p == 0 {
 		return 0, ErrNoMemory
 	}
-	defer d.in.free(p)
+	defer d.in.freeMemory(p)
 	if !d.in.callBool(fnAttachmentFile, a.handle, p, uint64(n), d.in.scratch) {
 		return 0, errors.New("the attachment cannot be read")
 	}
-	return copy(out, d.in.bytes(p, int(n))), nil
+	return copy(out, d.in.memoryView(p, int(n))), nil
 }
 
 // Signature is a signature as the document states it.
@@ -82,22 +84,22 @@ type Signature struct {
 	DocMDP int
 }
 
-// Signature returns signature i, from 0.
-func (d *Document) Signature(i int) (Signature, bool) {
+// SignatureAt returns signature i, from 0.
+func (d *Document) SignatureAt(i int) (Signature, bool) {
 	in := d.in
-	handle := in.call(fnSignatureObject, d.handle, uint64(i)) & math.MaxUint32
+	handle := in.callFunction(fnSignatureObject, d.handle, uint64(i)) & math.MaxUint32
 	if handle == 0 {
 		return Signature{}, false
 	}
 	var s Signature
 	p, size := in.stringBuffer()
-	s.SubFilter = in.narrow(in.call(fnSignatureSubFilter, handle, p, size) & math.MaxUint32)
-	s.Reason = in.wide(in.call(fnSignatureReason, handle, p, size) & math.MaxUint32)
-	s.Time = in.narrow(in.call(fnSignatureTime, handle, p, size) & math.MaxUint32)
+	s.SubFilter = in.readByteString(in.callFunction(fnSignatureSubFilter, handle, p, size) & math.MaxUint32)
+	s.Reason = in.readWideString(in.callFunction(fnSignatureReason, handle, p, size) & math.MaxUint32)
+	s.Time = in.readByteString(in.callFunction(fnSignatureTime, handle, p, size) & math.MaxUint32)
 	s.DocMDP = in.callInt(fnSignatureDocMDP, handle)
 	const most = 64
-	if n := in.call(fnSignatureRange, handle, in.scratch, most) & math.MaxUint32; n <= most {
-		b := in.bytes(in.scratch, 4*int(n))
+	if n := in.callFunction(fnSignatureRange, handle, in.scratch, most) & math.MaxUint32; n <= most {
+		b := in.memoryView(in.scratch, 4*int(n))
 		for i := range int(n) {
 			s.Ranges = append(s.Ranges, int64(int32(binary.LittleEndian.Uint32(b[4*i:]))))
 		}

@@ -8,13 +8,14 @@ import (
 // maxFilters bounds the filters of an image that are looked at; there is rarely a second one.
 const maxFilters = 4
 
-// Filters returns the names of the filters that pack an image, outermost first.
-func (p *Page) Filters(img Image) []string {
+// ImageFilters returns the names of the filters that pack an image, outermost first.
+func (p *Page) ImageFilters(img Image) []string {
 	n := min(p.in.callInt(fnImageFilterCount, img.handle), maxFilters)
 	out := make([]string, 0, max(0, n))
 	for i := range n {
 		b, size := p.in.stringBuffer()
-		out = append(out, p.in.narrow(p.in.call(fnImageFilter, img.handle, uint64(i), b, size)&math.MaxUint32))
+		out = append(out, p.in.readByteString(p.in.callFunction(fnImageFilter, img.handle, uint64(i), b,
+			size)&math.MaxUint32))
 	}
 	return out
 }
@@ -27,57 +28,59 @@ type Data struct {
 }
 
 // Bytes is a view, valid until the next call into the module.
-func (d Data) Bytes() []byte { return d.in.bytes(d.pointer, d.size) }
+func (d Data) Bytes() []byte { return d.in.memoryView(d.pointer, d.size) }
 
 // Close frees the bytes.
-func (d Data) Close() { d.in.free(d.pointer) }
+func (d Data) Close() { d.in.freeMemory(d.pointer) }
 
-// Packed returns the bytes of an image's stream as they are in the document, but decrypted; unwrapped removes the filters before that which
-// packs the pixels. It reports false for more than limit bytes, and where there is no memory.
-func (p *Page) Packed(img Image, unwrapped bool, limit int64) (Data, bool) {
+// StoredBytes returns the bytes of an image's stream as they are in the document, but decrypted; unwrapped removes
+// the filters before that which packs the pixels. It reports false for more than limit bytes, and where there is no
+// memory.
+func (p *Page) StoredBytes(img Image, unwrapped bool, limit int64) (Data, bool) {
 	fn := fnImageDataRaw
 	if unwrapped {
 		fn = fnImageDataDecoded
 	}
-	n := p.in.call(fn, img.handle, 0, 0) & math.MaxUint32
+	n := p.in.callFunction(fn, img.handle, 0, 0) & math.MaxUint32
 	if n == 0 || int64(n) > limit {
 		return Data{}, false
 	}
-	d := Data{in: p.in, pointer: p.in.malloc(int(n)), size: int(n)}
+	d := Data{in: p.in, pointer: p.in.allocate(int(n)), size: int(n)}
 	if d.pointer == 0 {
 		return Data{}, false
 	}
-	if got := p.in.call(fn, img.handle, d.pointer, n) & math.MaxUint32; got != n {
+	if got := p.in.callFunction(fn, img.handle, d.pointer, n) & math.MaxUint32; got != n {
 		d.Close()
 		return Data{}, false
 	}
 	return d, true
 }
 
-// Pixels describe how an image's pixels are stored.
-type Pixels struct {
+// ImagePixelFormat describe how an image's pixels are stored.
+type ImagePixelFormat struct {
 	Bits int
 	// ColourSpace is as PDFium numbers them; 0 is unknown, as for stencil masks.
 	ColourSpace int
 }
 
-// Stored returns how an image's pixels are stored.
-func (p *Page) Stored(img Image) (Pixels, bool) {
+// PixelFormat returns how an image's pixels are stored.
+func (p *Page) PixelFormat(img Image) (ImagePixelFormat, bool) {
 	// FPDF_IMAGEOBJ_METADATA: width, height, horizontal and vertical dpi, bits per pixel, colour space, marked content.
 	const bitsOffset, colourSpaceOffset = 16, 20
 	if !p.in.callBool(fnImageMetadata, img.handle, p.handle, p.in.scratch) {
-		return Pixels{}, false
+		return ImagePixelFormat{}, false
 	}
-	return Pixels{Bits: int(int32(p.in.uint32At(bitsOffset))), ColourSpace: int(int32(p.in.uint32At(colourSpaceOffset)))}, true
+	return ImagePixelFormat{Bits: int(int32(p.in.readUint32(bitsOffset))),
+		ColourSpace: int(int32(p.in.readUint32(colourSpaceOffset)))}, true
 }
 
-// Decoded decodes an image at its own resolution, without its masks.
-func (p *Page) Decoded(img Image) (*Bitmap, bool) {
-	handle := p.in.call(fnImageBitmap, img.handle) & math.MaxUint32
+// DecodeImage decodes an image at its own resolution, without its masks.
+func (p *Page) DecodeImage(img Image) (*Bitmap, bool) {
+	handle := p.in.callFunction(fnImageBitmap, img.handle) & math.MaxUint32
 	if handle == 0 {
 		return nil, false
 	}
-	return p.in.bitmap(handle), true
+	return p.in.newBitmap(handle), true
 }
 
 // RenderRegion draws a part of the page in colour on white. The region is as displayed, in points from the top left.
@@ -89,15 +92,15 @@ func (p *Page) RenderRegion(left, top, width, height, dpi float64) (*Bitmap, boo
 	if w <= 0 || h <= 0 {
 		return nil, false
 	}
-	handle := in.call(fnBitmapCreateEx, uint64(w), uint64(h), FormatBGRx, 0, 0) & math.MaxUint32
+	handle := in.callFunction(fnBitmapCreateEx, uint64(w), uint64(h), FormatBGRx, 0, 0) & math.MaxUint32
 	if handle == 0 {
 		return nil, false
 	}
-	in.call(fnBitmapFillRect, handle, 0, 0, uint64(w), uint64(h), 0xffffffff)
-	b := in.bytes(in.scratch, 40) // FS_MATRIX, then FS_RECTF: left, top, right, bottom
+	in.callFunction(fnBitmapFillRect, handle, 0, 0, uint64(w), uint64(h), 0xffffffff)
+	b := in.memoryView(in.scratch, 40) // FS_MATRIX, then FS_RECTF: left, top, right, bottom
 	for i, v := range [10]float64{scale, 0, 0, scale, -left, -top, 0, 0, float64(w), float64(h)} {
 		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(float32(v)))
 	}
-	in.call(fnRenderWithMatrix, handle, p.handle, in.scratch, in.scratch+24, annotations)
-	return in.bitmap(handle), true
+	in.callFunction(fnRenderWithMatrix, handle, p.handle, in.scratch, in.scratch+24, annotations)
+	return in.newBitmap(handle), true
 }

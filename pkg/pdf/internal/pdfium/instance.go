@@ -16,16 +16,16 @@ const scratchSize = 16 << 10
 
 // Instance is one running copy of the module.
 type Instance struct {
-	ctx     context.Context //nolint:containedctx // of the module's life; wazero wants one with every call
-	runtime *Runtime
-	mod     api.Module
-	mem     api.Memory
-	loop    api.Module   // the loop over characters, see charModule
-	chars   api.Function // its function
-	limit   *limiter
-	fn      [numFunctions]api.Function
-	stack   [16]uint64
-	scratch uint64
+	ctx               context.Context //nolint:containedctx // of the module's life; wazero wants one with every call
+	runtime           *Runtime
+	mod               api.Module
+	mem               api.Memory
+	charLoop          api.Module   // the loop over characters, see buildCharModule
+	readCharsFunction api.Function // its function
+	limit             *memoryLimiter
+	fn                [numFunctions]api.Function
+	stack             [16]uint64
+	scratch           uint64
 	// stackTop is where the module's own stack begins: the one thing that documents change and that is not in its memory.
 	stackTop uint64
 	uses     int
@@ -46,23 +46,25 @@ func (t *Trap) Error() string { return fmt.Sprintf("pdfium trapped in %s: %v", t
 // Unwrap returns wazero's error.
 func (t *Trap) Unwrap() error { return t.Err }
 
-// mostUses bounds how many documents an instance is used for: files that PDFium might fail to close would be kept open.
-const mostUses = 1000
+// maxUses bounds how many documents an instance is used for: files that PDFium might fail to close would be kept open.
+const maxUses = 1000
 
-// Close drops the instance and its memory, or gives it back the memory that it had at first and keeps it for the next document.
+// Close drops the instance and its memory, or gives it back the memory that it had at first and keeps it for the next
+// document.
 func (in *Instance) Close() error {
 	in.uses++
-	if in.limit.frozen && in.uses < mostUses && in.runtime.spare == nil && in.call(fnStackTop) == in.stackTop && in.limit.thaw() == nil {
+	if in.limit.hasSnapshot && in.uses < maxUses && in.runtime.spare == nil &&
+		in.callFunction(fnStackTop) == in.stackTop && in.limit.restoreSnapshot() == nil {
 		in.runtime.spare = in
 		return nil
 	}
-	return errors.Join(in.loop.Close(in.ctx), in.mod.Close(in.ctx))
+	return errors.Join(in.charLoop.Close(in.ctx), in.mod.Close(in.ctx))
 }
 
 // MemoryBytes is the present size of the linear memory. It never shrinks.
 func (in *Instance) MemoryBytes() int64 { return int64(in.mem.Size()) }
 
-func (in *Instance) call(f function, args ...uint64) uint64 {
+func (in *Instance) callFunction(f function, args ...uint64) uint64 {
 	copy(in.stack[:], args)
 	if err := in.fn[f].CallWithStack(in.ctx, in.stack[:]); err != nil {
 		panic(&Trap{Function: functionNames[f], Memory: in.limit.denied, Err: err})
@@ -70,18 +72,22 @@ func (in *Instance) call(f function, args ...uint64) uint64 {
 	return in.stack[0]
 }
 
-func (in *Instance) callInt(f function, args ...uint64) int { return int(int32(in.call(f, args...))) }
-
-func (in *Instance) callBool(f function, args ...uint64) bool {
-	return uint32(in.call(f, args...)) != 0
+func (in *Instance) callInt(f function, args ...uint64) int {
+	return int(int32(in.callFunction(f, args...)))
 }
 
-func (in *Instance) malloc(n int) uint64 { return uint64(uint32(in.call(fnMalloc, uint64(n)))) }
+func (in *Instance) callBool(f function, args ...uint64) bool {
+	return uint32(in.callFunction(f, args...)) != 0
+}
 
-func (in *Instance) free(p uint64) { in.call(fnFree, p) }
+func (in *Instance) allocate(n int) uint64 {
+	return uint64(uint32(in.callFunction(fnMalloc, uint64(n))))
+}
 
-// bytes is a view of the module's memory, valid until the next call.
-func (in *Instance) bytes(p uint64, n int) []byte {
+func (in *Instance) freeMemory(p uint64) { in.callFunction(fnFree, p) }
+
+// memoryView is a view of the module's memory, valid until the next call.
+func (in *Instance) memoryView(p uint64, n int) []byte {
 	if p > math.MaxUint32 || n < 0 || n > math.MaxUint32 {
 		panic(&Trap{Function: "memory", Err: errOutOfRange})
 	}
@@ -94,26 +100,26 @@ func (in *Instance) bytes(p uint64, n int) []byte {
 
 var errOutOfRange = errors.New("address outside the module's memory")
 
-// float32s reads results out of the scratch area.
-func (in *Instance) float32s(out []float64) {
-	b := in.bytes(in.scratch, 4*len(out))
+// readFloats reads results out of the scratch area.
+func (in *Instance) readFloats(out []float64) {
+	b := in.memoryView(in.scratch, 4*len(out))
 	for i := range out {
 		out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
 	}
 }
 
-func (in *Instance) uint32At(offset int) uint32 {
-	return binary.LittleEndian.Uint32(in.bytes(in.scratch+uint64(offset), 4))
+func (in *Instance) readUint32(offset int) uint32 {
+	return binary.LittleEndian.Uint32(in.memoryView(in.scratch+uint64(offset), 4))
 }
 
-func (in *Instance) setUint32(offset int, v uint32) {
-	binary.LittleEndian.PutUint32(in.bytes(in.scratch+uint64(offset), 4), v)
+func (in *Instance) writeUint32(offset int, v uint32) {
+	binary.LittleEndian.PutUint32(in.memoryView(in.scratch+uint64(offset), 4), v)
 }
 
-// cstring allocates a zero-terminated copy of s; the caller frees it.
-func (in *Instance) cstring(s string) uint64 {
-	p := in.malloc(len(s) + 1)
-	b := in.bytes(p, len(s)+1)
+// allocateCString allocates a zero-terminated copy of s; the caller frees it.
+func (in *Instance) allocateCString(s string) uint64 {
+	p := in.allocate(len(s) + 1)
+	b := in.memoryView(p, len(s)+1)
 	copy(b, s)
 	b[len(s)] = 0
 	return p
@@ -126,13 +132,13 @@ func (in *Instance) stringBuffer() (p, size uint64) {
 	return in.scratch + stringOffset, scratchSize - stringOffset
 }
 
-// wide reads a UTF-16LE string of n bytes, terminator included, as the FPDF functions return it. A longer string than fits was not
-// written at all, and reads as empty.
-func (in *Instance) wide(n uint64) string {
+// readWideString reads a UTF-16LE string of n bytes, terminator included, as the FPDF functions return it. A longer
+// string than fits was not written at all, and reads as empty.
+func (in *Instance) readWideString(n uint64) string {
 	if n < 2 || n > scratchSize-stringOffset {
 		return ""
 	}
-	b := in.bytes(in.scratch+stringOffset, int(n)&^1)
+	b := in.memoryView(in.scratch+stringOffset, int(n)&^1)
 	u := make([]uint16, 0, len(b)/2)
 	for i := 0; i < len(b); i += 2 {
 		c := binary.LittleEndian.Uint16(b[i:])
@@ -144,12 +150,12 @@ func (in *Instance) wide(n uint64) string {
 	return string(utf16.Decode(u))
 }
 
-// narrow reads a byte string of n bytes, terminator included.
-func (in *Instance) narrow(n uint64) string {
+// readByteString reads a byte string of n bytes, terminator included.
+func (in *Instance) readByteString(n uint64) string {
 	if n < 1 || n > scratchSize-stringOffset {
 		return ""
 	}
-	b := in.bytes(in.scratch+stringOffset, int(n))
+	b := in.memoryView(in.scratch+stringOffset, int(n))
 	for i, c := range b {
 		if c == 0 {
 			b = b[:i]

@@ -11,8 +11,8 @@ import (
 func TestUsedInstanceIsAsNew(t *testing.T) {
 	t.Parallel()
 	in := newInstance(t, 256<<20)
-	first := bytes.Clone(in.limit.buf[:in.limit.open])
-	if !in.limit.frozen {
+	first := bytes.Clone(in.limit.buf[:in.limit.accessible])
+	if !in.limit.hasSnapshot {
 		t.Fatal("the memory of a new instance was not kept")
 	}
 	for round := range 2 {
@@ -25,8 +25,8 @@ func TestUsedInstanceIsAsNew(t *testing.T) {
 		d.Close()
 		// More than there is room for, so that the memory grows, written to its end, and not given back.
 		const size = 40 << 20
-		p := in.malloc(size)
-		mark := in.bytes(p, size)
+		p := in.allocate(size)
+		mark := in.memoryView(p, size)
 		for i := range mark {
 			mark[i] = 0xA5
 		}
@@ -40,10 +40,10 @@ func TestUsedInstanceIsAsNew(t *testing.T) {
 		if again != in {
 			t.Fatal("a used instance was not used again")
 		}
-		if now := in.limit.buf[:in.limit.open]; len(now) <= len(first) || !bytes.Equal(now[:len(first)], first) {
+		if now := in.limit.buf[:in.limit.accessible]; len(now) <= len(first) || !bytes.Equal(now[:len(first)], first) {
 			t.Fatalf("round %d: the memory is not what it was at first", round)
 		}
-		for i, b := range in.limit.buf[len(first):in.limit.open] {
+		for i, b := range in.limit.buf[len(first):in.limit.accessible] {
 			if b != 0 {
 				t.Fatalf("round %d: byte %d behind the first memory: got %d, want 0", round, i, b)
 			}
@@ -70,9 +70,9 @@ func TestUnevenStackEndsAnInstance(t *testing.T) {
 }
 
 // The document that warms an instance up is one that PDFium reads: it has its word.
-func TestWarmDocument(t *testing.T) {
+func TestFontProbeDocument(t *testing.T) {
 	t.Parallel()
-	d := openFile(t, newInstance(t, 256<<20), pdftest.File{Name: "warm.pdf", PDF: []byte(warmDocument)})
+	d := openFile(t, newInstance(t, 256<<20), pdftest.File{Name: "warm.pdf", PDF: []byte(fontProbeDocument)})
 	page, ok := d.LoadPage(0)
 	if !ok {
 		t.Fatal("the page was not loaded")

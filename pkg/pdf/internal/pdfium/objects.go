@@ -34,8 +34,8 @@ type Objects struct {
 	TextPlaces []TextPlace
 	// Shapes are paths and shadings that are no rulings, as far as they were asked for.
 	Shapes []Shape
-	// Marked is where marked content stands, by its identifier, if that was asked for. Content within forms has identifiers of its own and is
-	// left out.
+	// Marked is where marked content stands, by its identifier, if that was asked for. Content within forms has
+	// identifiers of its own and is left out.
 	Marked map[int]Rect
 	// Cut says that the page has more objects than were looked at.
 	Cut bool
@@ -63,18 +63,18 @@ type ObjectLimits struct{ Objects, Images, Rulings, Depth, Texts, Shapes, Marked
 
 // ReadObjects walks the page's objects, into forms too.
 func (p *Page) ReadObjects(limits ObjectLimits) Objects {
-	w := walker{in: p.in, limits: limits, unit: p.Unit, segments: limits.Rulings}
+	w := objectWalker{in: p.in, limits: limits, unit: p.Unit, segments: limits.Rulings}
 	w.out.PathBounds = Rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	n := p.in.callInt(fnCountObjects, p.handle)
 	for i := range max(0, n) {
-		if !w.visit(p.in.call(fnGetObject, p.handle, uint64(i))&math.MaxUint32, Identity, 0) {
+		if !w.visitObject(p.in.callFunction(fnGetObject, p.handle, uint64(i))&math.MaxUint32, Identity, 0) {
 			break
 		}
 	}
 	return w.out
 }
 
-type walker struct {
+type objectWalker struct {
 	in       *Instance
 	limits   ObjectLimits
 	unit     float64 // of user space, in points
@@ -92,8 +92,8 @@ const (
 	objForm    = 5
 )
 
-// visit looks at one object, whose coordinates m maps to user space, and reports whether the walk may go on.
-func (w *walker) visit(object uint64, m Matrix, depth int) bool {
+// visitObject looks at one object, whose coordinates m maps to user space, and reports whether the walk may go on.
+func (w *objectWalker) visitObject(object uint64, m Matrix, depth int) bool {
 	if w.seen++; w.seen > w.limits.Objects {
 		w.out.Cut = true
 		return false
@@ -102,29 +102,29 @@ func (w *walker) visit(object uint64, m Matrix, depth int) bool {
 		return true
 	}
 	if w.limits.Marked > 0 && depth == 0 {
-		w.marked(object)
+		w.addMarkedContent(object)
 	}
 	switch w.in.callInt(fnObjType, object) {
 	case objText:
-		w.text(object, m)
+		w.addText(object, m)
 	case objPath:
-		w.path(object, m)
+		w.addPath(object, m)
 	case objImage:
-		w.image(object, m)
+		w.addImage(object, m)
 	case objShading:
 		w.out.Shadings++
-		if r, ok := w.bounds(object, m); ok {
-			w.shape(r, true, 1)
+		if r, ok := w.objectBounds(object, m); ok {
+			w.addShape(r, true, 1)
 		}
 	case objForm:
 		if depth >= w.limits.Depth {
 			w.out.Cut = true
 			return true
 		}
-		inner := w.matrix(object).Then(m)
+		inner := w.objectMatrix(object).Concatenate(m)
 		n := w.in.callInt(fnFormCountObjects, object)
 		for i := range max(0, n) {
-			if !w.visit(w.in.call(fnFormGetObject, object, uint64(i))&math.MaxUint32, inner, depth+1) {
+			if !w.visitObject(w.in.callFunction(fnFormGetObject, object, uint64(i))&math.MaxUint32, inner, depth+1) {
 				return false
 			}
 		}
@@ -132,158 +132,161 @@ func (w *walker) visit(object uint64, m Matrix, depth int) bool {
 	return true
 }
 
-func (w *walker) matrix(object uint64) Matrix {
+func (w *objectWalker) objectMatrix(object uint64) Matrix {
 	if !w.in.callBool(fnObjMatrix, object, w.in.scratch) {
 		return Identity
 	}
 	var m [6]float64
-	w.in.float32s(m[:])
+	w.in.readFloats(m[:])
 	return Matrix{m[0], m[1], m[2], m[3], m[4], m[5]}
 }
 
-func (w *walker) bounds(object uint64, m Matrix) (Rect, bool) {
+func (w *objectWalker) objectBounds(object uint64, m Matrix) (Rect, bool) {
 	s := w.in.scratch
 	if !w.in.callBool(fnObjBounds, object, s, s+4, s+8, s+12) {
 		return Rect{}, false
 	}
 	var b [4]float64 // left, bottom, right, top
-	w.in.float32s(b[:])
-	r := m.Bounds(Rect{b[0], b[1], b[2], b[3]})
-	return r, r.Finite()
+	w.in.readFloats(b[:])
+	r := m.MapRect(Rect{b[0], b[1], b[2], b[3]})
+	return r, r.IsFinite()
 }
 
-func (w *walker) text(object uint64, m Matrix) {
+func (w *objectWalker) addText(object uint64, m Matrix) {
 	w.out.Texts++
-	r, ok := w.bounds(object, Identity) // the text page measures forms in their own space too
+	r, ok := w.objectBounds(object, Identity) // the text page measures forms in their own space too
 	switch {
 	case !ok:
 		return
-	case r.Right-r.Left >= noExtent:
-	case r.Top-r.Bottom >= noExtent:
+	case r.Right-r.Left >= minTextExtent:
+	case r.Top-r.Bottom >= minTextExtent:
 		w.out.flat = append(w.out.flat, object)
 	default:
 		w.out.points = append(w.out.points, object)
 	}
 	if len(w.out.TextPlaces) < w.limits.Texts {
-		if r = m.Bounds(r); r.Finite() && !r.Empty() {
-			w.out.TextPlaces = append(w.out.TextPlaces, TextPlace{r, w.textSize(object, m)})
+		if r = m.MapRect(r); r.IsFinite() && !r.IsEmpty() {
+			w.out.TextPlaces = append(w.out.TextPlaces, TextPlace{r, w.textFontSize(object, m)})
 		}
 	}
 }
 
-// noExtent is PDFium's: it leaves text objects that are narrower out of the text page.
-const noExtent = 0.01
+// minTextExtent is PDFium's: it leaves text objects that are narrower out of the text page.
+const minTextExtent = 0.01
 
-// Widen makes ReadText read text that PDFium would leave out of the text page for want of a width, which is how it gets rid of blanks. A
-// width is made of outlines, and glyphs have none where a font is not embedded and the one that stands in for it lacks them: Japanese on a
-// machine without Japanese fonts. So columns of vertical writing are lost, and characters that are set one by one.
+// WidenFlatText makes ReadText read text that PDFium would leave out of the text page for want of a width, which is
+// how it gets rid of blanks. A width is made of outlines, and glyphs have none where a font is not embedded and the
+// one that stands in for it lacks them: Japanese on a machine without Japanese fonts. So columns of vertical writing
+// are lost, and characters that are set one by one.
 //
-// Text that has a height is taken for no blank. What has neither width nor height most often is one. That is looked into only where it is half of
-// the page's texts, in fonts that are not embedded: there a few are tried. The objects are those of this page since it was loaded.
-func (p *Page) Widen(o Objects) {
+// Text that has a height is taken for no blank. What has neither width nor height most often is one. That is looked
+// into only where it is half of the page's texts, in fonts that are not embedded: there a few are tried. The objects
+// are those of this page since it was loaded.
+func (p *Page) WidenFlatText(o Objects) {
 	for _, object := range o.flat {
-		p.widen(object)
+		p.widenText(object)
 	}
 	if len(o.points) == 0 || 2*len(o.points) < o.Texts {
 		return
 	}
 	points := slices.DeleteFunc(slices.Clone(o.points), func(object uint64) bool {
-		font := p.in.call(fnTextObjFont, object) & math.MaxUint32
+		font := p.in.callFunction(fnTextObjFont, object) & math.MaxUint32
 		return font == 0 || p.in.callBool(fnFontEmbedded, font)
 	})
-	if 2*len(points) < o.Texts || !p.printable(points) {
+	if 2*len(points) < o.Texts || !p.hasPrintableText(points) {
 		return
 	}
 	for _, object := range points {
-		p.widen(object)
+		p.widenText(object)
 	}
 }
 
-// printable reports whether some of the text objects are more than blanks once they have a width. It leaves them as it found them.
-func (p *Page) printable(objects []uint64) bool {
+// hasPrintableText reports whether some of the text objects are more than blanks once they have a width. It leaves
+// them as it found them.
+func (p *Page) hasPrintableText(objects []uint64) bool {
 	const tries = 16
 	step := (len(objects) + tries - 1) / tries
 	for i := 0; i < len(objects); i += step {
-		p.widen(objects[i])
+		p.widenText(objects[i])
 	}
 	found := false
-	if page := p.in.call(fnTextLoadPage, p.handle) & math.MaxUint32; page != 0 {
+	if page := p.in.callFunction(fnTextLoadPage, p.handle) & math.MaxUint32; page != 0 {
 		for i := 0; i < len(objects) && !found; i += step {
 			buffer, size := p.in.stringBuffer()
-			text := p.in.wide(p.in.call(fnTextObjText, objects[i], page, buffer, size) & math.MaxUint32)
+			text := p.in.readWideString(p.in.callFunction(fnTextObjText, objects[i], page, buffer, size) & math.MaxUint32)
 			found = strings.ContainsFunc(text, func(r rune) bool { return r != ' ' && unicode.IsPrint(r) })
 		}
-		p.in.call(fnTextClosePage, page)
+		p.in.callFunction(fnTextClosePage, page)
 	}
 	for i := 0; i < len(objects); i += step {
-		p.measure(objects[i])
+		p.remeasureObject(objects[i])
 	}
 	return found
 }
 
-// widen gives a text object a width, and changes neither where it stands nor how it is painted: what is painted with strokes reaches as far
-// as they do, so it is measured as if it were.
-func (p *Page) widen(object uint64) {
+// widenText gives a text object a width, and changes neither where it stands nor how it is painted: what is painted
+// with strokes reaches as far as they do, so it is measured as if it were.
+func (p *Page) widenText(object uint64) {
 	const stroke, lastMode, enough, mostDashes = 1, 7, 0.1, 32
 	in := p.in
-	w := walker{in: in}
-	if m := w.matrix(object); m.A*m.D == m.B*m.C {
-		return // squeezed to a line: nobody sees it
+	w := objectWalker{in: in}
+	if m := w.objectMatrix(object); m.A*m.D == m.B*m.C {
+		return // squeezed to a line: it is invisible
 	}
 	mode := in.callInt(fnTextObjRenderMode, object)
 	if mode < 0 || mode > lastMode || !in.callBool(fnObjStrokeWidth, object, in.scratch) {
 		return
 	}
-	width := in.uint32At(0)
+	width := in.readUint32(0)
 	thin := !(math.Float32frombits(width) >= enough)
 	if thin && in.callInt(fnObjDashCount, object) > mostDashes {
 		return // to set a width copies the object's dashes for good, and a file has as many objects and dashes as it likes
 	}
-	in.call(fnTextObjSetMode, object, stroke)
+	in.callFunction(fnTextObjSetMode, object, stroke)
 	if thin {
-		in.call(fnObjSetStrokeWidth, object, uint64(math.Float32bits(1)))
+		in.callFunction(fnObjSetStrokeWidth, object, uint64(math.Float32bits(1)))
 	}
-	p.measure(object)
+	p.remeasureObject(object)
 	if thin {
-		in.call(fnObjSetStrokeWidth, object, uint64(width))
+		in.callFunction(fnObjSetStrokeWidth, object, uint64(width))
 	}
-	in.call(fnTextObjSetMode, object, uint64(mode))
+	in.callFunction(fnTextObjSetMode, object, uint64(mode))
 }
 
-// measure has PDFium work out anew where an object lies, as it does when one is moved: here, by nothing.
-func (p *Page) measure(object uint64) {
+// remeasureObject makes PDFium compute again where an object lies, as it does when one is moved: here, by nothing.
+func (p *Page) remeasureObject(object uint64) {
 	for i, v := range [...]float32{1, 0, 0, 1, 0, 0} {
-		p.in.setUint32(4*i, math.Float32bits(v))
+		p.in.writeUint32(4*i, math.Float32bits(v))
 	}
-	p.in.call(fnObjTransform, object, p.in.scratch)
+	p.in.callFunction(fnObjTransform, object, p.in.scratch)
 }
 
-// textSize returns the size of a text object's font; 0 if that is not known.
-func (w *walker) textSize(object uint64, m Matrix) float64 {
+// textFontSize returns the size of a text object's font; 0 if that is not known.
+func (w *objectWalker) textFontSize(object uint64, m Matrix) float64 {
 	if !w.in.callBool(fnTextObjFontSize, object, w.in.scratch) {
 		return 0
 	}
 	var size [1]float64
-	w.in.float32s(size[:])
-	upright := w.matrix(object).Then(m)
+	w.in.readFloats(size[:])
+	upright := w.objectMatrix(object).Concatenate(m)
 	if s := math.Abs(size[0]) * math.Hypot(upright.C, upright.D); s < math.MaxFloat32 { // false for NaN as well
 		return s
 	}
 	return 0
 }
 
-func (w *walker) image(object uint64, m Matrix) {
+func (w *objectWalker) addImage(object uint64, m Matrix) {
 	if len(w.out.Images) >= w.limits.Images {
 		w.out.Cut = true
 		return
 	}
-	r, ok := w.bounds(object, m)
-	if !ok || r.Empty() {
+	r, ok := w.objectBounds(object, m)
+	if !ok || r.IsEmpty() {
 		return
 	}
-	img := Image{Bounds: r, Matrix: w.matrix(object).Then(m), TextsBefore: w.out.Texts, handle: object}
+	img := Image{Bounds: r, Matrix: w.objectMatrix(object).Concatenate(m), TextsBefore: w.out.Texts, handle: object}
 	if s := w.in.scratch; w.in.callBool(fnImagePixelSize, object, s, s+4) {
-		img.Width, img.Height = int(int32(w.in.uint32At(0))), int(int32(w.in.uint32At(4)))
+		img.Width, img.Height = int(int32(w.in.readUint32(0))), int(int32(w.in.readUint32(4)))
 	}
 	w.out.Images = append(w.out.Images, img)
 }
@@ -294,9 +297,9 @@ const (
 	rulingLength    = 8
 )
 
-func (w *walker) path(object uint64, m Matrix) {
+func (w *objectWalker) addPath(object uint64, m Matrix) {
 	w.out.Paths++
-	r, ok := w.bounds(object, m)
+	r, ok := w.objectBounds(object, m)
 	if !ok || r.Right < r.Left || r.Top < r.Bottom {
 		return
 	}
@@ -304,44 +307,44 @@ func (w *walker) path(object uint64, m Matrix) {
 	b.Left, b.Bottom = math.Min(b.Left, r.Left), math.Min(b.Bottom, r.Bottom)
 	b.Right, b.Top = math.Max(b.Right, r.Right), math.Max(b.Top, r.Top)
 	if w.isRuling(r) {
-		w.ruling(r)
+		w.addRuling(r)
 		return
 	}
 	n := w.in.callInt(fnPathCountSegments, object)
 	w.out.Segments += max(0, n)
 	if len(w.out.Shapes) < w.limits.Shapes {
-		w.shape(r, w.drawn(object, n, r), n)
+		w.addShape(r, w.isDrawing(object, n, r), n)
 	}
 	const mostSegments = 400 // a grid drawn as one path; beyond that it is a drawing
 	if n < 2 || n > mostSegments || w.segments < n {
 		return
 	}
 	s := w.in.scratch
-	if !w.in.callBool(fnPathDrawMode, object, s, s+4) || w.in.uint32At(4) == 0 {
+	if !w.in.callBool(fnPathDrawMode, object, s, s+4) || w.in.readUint32(4) == 0 {
 		return // not stroked: an area, whose edges are no lines
 	}
 	w.segments -= n
-	w.edges(object, w.matrix(object).Then(m), n)
+	w.addStraightEdges(object, w.objectMatrix(object).Concatenate(m), n)
 }
 
-// edges adds the straight segments of a stroked path that run along an axis.
-func (w *walker) edges(object uint64, m Matrix, n int) {
+// addStraightEdges adds the straight segments of a stroked path that run along an axis.
+func (w *objectWalker) addStraightEdges(object uint64, m Matrix, n int) {
 	const lineTo, moveTo = 0, 2
 	s := w.in.scratch
 	var x, y, startX, startY float64
 	for i := range n {
-		segment := w.in.call(fnPathGetSegment, object, uint64(i)) & math.MaxUint32
+		segment := w.in.callFunction(fnPathGetSegment, object, uint64(i)) & math.MaxUint32
 		if segment == 0 || !w.in.callBool(fnSegmentPoint, segment, s, s+4) {
 			return
 		}
 		var p [2]float64
-		w.in.float32s(p[:])
-		px, py := m.Apply(p[0], p[1])
+		w.in.readFloats(p[:])
+		px, py := m.MapPoint(p[0], p[1])
 		kind := w.in.callInt(fnSegmentType, segment)
 		if kind == lineTo {
 			r := Rect{math.Min(x, px), math.Min(y, py), math.Max(x, px), math.Max(y, py)}
-			if r.Finite() && w.isRuling(r) {
-				w.ruling(r)
+			if r.IsFinite() && w.isRuling(r) {
+				w.addRuling(r)
 			}
 		}
 		if kind == moveTo {
@@ -350,19 +353,21 @@ func (w *walker) edges(object uint64, m Matrix, n int) {
 		x, y = px, py
 	}
 	// A rectangle's last edge is the closing one where the path does not draw it.
-	if r := (Rect{math.Min(x, startX), math.Min(y, startY), math.Max(x, startX), math.Max(y, startY)}); n > 2 && r.Finite() && w.isRuling(r) {
-		w.ruling(r)
+	if r := (Rect{math.Min(x, startX), math.Min(y, startY), math.Max(x, startX), math.Max(y, startY)}); n > 2 &&
+		r.IsFinite() && w.isRuling(r) {
+		w.addRuling(r)
 	}
 }
 
-func (w *walker) shape(r Rect, strong bool, segments int) {
+func (w *objectWalker) addShape(r Rect, strong bool, segments int) {
 	if len(w.out.Shapes) < w.limits.Shapes {
 		w.out.Shapes = append(w.out.Shapes, Shape{Bounds: r, Strong: strong, Segments: segments})
 	}
 }
 
-// drawn reports whether a path has a curve or a slanted line in it. Only the first segments are looked at, and no more than a budget for the page.
-func (w *walker) drawn(object uint64, n int, r Rect) bool {
+// isDrawing reports whether a path has a curve or a slanted line in it. Only the first segments are looked at, and no
+// more than a budget for the page.
+func (w *objectWalker) isDrawing(object uint64, n int, r Rect) bool {
 	const slant, budget, most = 1.5, 6000, 48
 	if math.Min(r.Right-r.Left, r.Top-r.Bottom) <= slant || w.looked > budget {
 		return false
@@ -372,12 +377,12 @@ func (w *walker) drawn(object uint64, n int, r Rect) bool {
 	var x, y float64
 	for i := range min(n, most) {
 		w.looked++
-		segment := w.in.call(fnPathGetSegment, object, uint64(i)) & math.MaxUint32
+		segment := w.in.callFunction(fnPathGetSegment, object, uint64(i)) & math.MaxUint32
 		if segment == 0 || !w.in.callBool(fnSegmentPoint, segment, s, s+4) {
 			return false
 		}
 		var p [2]float64
-		w.in.float32s(p[:])
+		w.in.readFloats(p[:])
 		switch w.in.callInt(fnSegmentType, segment) {
 		case bezierTo:
 			return true
@@ -391,13 +396,13 @@ func (w *walker) drawn(object uint64, n int, r Rect) bool {
 	return false
 }
 
-// marked adds an object to the place of the marked content that it belongs to.
-func (w *walker) marked(object uint64) {
+// addMarkedContent adds an object to the place of the marked content that it belongs to.
+func (w *objectWalker) addMarkedContent(object uint64) {
 	id := w.in.callInt(fnObjMark, object)
 	if id < 0 || (len(w.out.Marked) >= w.limits.Marked && w.out.Marked[id] == Rect{}) {
 		return
 	}
-	r, ok := w.bounds(object, Identity)
+	r, ok := w.objectBounds(object, Identity)
 	if !ok || r.Right < r.Left || r.Top < r.Bottom {
 		return
 	}
@@ -405,17 +410,18 @@ func (w *walker) marked(object uint64) {
 		w.out.Marked = map[int]Rect{}
 	}
 	if have, ok := w.out.Marked[id]; ok {
-		r = Rect{math.Min(r.Left, have.Left), math.Min(r.Bottom, have.Bottom), math.Max(r.Right, have.Right), math.Max(r.Top, have.Top)}
+		r = Rect{math.Min(r.Left, have.Left), math.Min(r.Bottom, have.Bottom), math.Max(r.Right, have.Right),
+			math.Max(r.Top, have.Top)}
 	}
 	w.out.Marked[id] = r
 }
 
-func (w *walker) isRuling(r Rect) bool {
+func (w *objectWalker) isRuling(r Rect) bool {
 	width, height := w.unit*(r.Right-r.Left), w.unit*(r.Top-r.Bottom)
 	return math.Min(width, height) <= rulingThickness && math.Max(width, height) >= rulingLength
 }
 
-func (w *walker) ruling(r Rect) {
+func (w *objectWalker) addRuling(r Rect) {
 	if len(w.out.Rulings) < w.limits.Rulings {
 		w.out.Rulings = append(w.out.Rulings, r)
 	}

@@ -49,13 +49,13 @@ func TestTextWithoutExtentIsRead(t *testing.T) {
 				t.Fatal("the page does not load")
 			}
 			defer p.Close()
-			p.Widen(p.ReadObjects(ObjectLimits{Objects: 100, Depth: 2}))
+			p.WidenFlatText(p.ReadObjects(ObjectLimits{Objects: 100, Depth: 2}))
 			var got []rune
 			text := p.ReadText(100)
 			for _, c := range text.Chars {
 				if !c.Generated {
 					got = append(got, c.Rune)
-					if c.Rune != ' ' && c.Box.Empty() {
+					if c.Rune != ' ' && c.Box.IsEmpty() {
 						t.Errorf("%c has no place", c.Rune)
 					}
 				}
@@ -75,13 +75,14 @@ func TestTextWithoutExtentIsRead(t *testing.T) {
 func TestWideningPaintsNothing(t *testing.T) {
 	t.Parallel()
 	in := newInstance(t, 256<<20)
-	d := openFile(t, in, pdftest.WithoutFonts("0 w "+column+single+"BT /F 40 Tf 20 100 Td (Text) Tj ET 5 w 20 50 m 200 50 l S"))
+	d := openFile(t, in, pdftest.WithoutFonts("0 w "+column+single+
+		"BT /F 40 Tf 20 100 Td (Text) Tj ET 5 w 20 50 m 200 50 l S"))
 	p, ok := d.LoadPage(0)
 	if !ok {
 		t.Fatal("the page does not load")
 	}
 	draw := func() []byte {
-		b, ok := p.Render(300, 300)
+		b, ok := p.RenderGrey(300, 300)
 		if !ok {
 			t.Fatal("the page is not drawn")
 		}
@@ -93,7 +94,7 @@ func TestWideningPaintsNothing(t *testing.T) {
 	if len(o.flat) != 1 || len(o.points) != 4 {
 		t.Fatalf("got %d flat texts and %d without extent, want 1 and 4", len(o.flat), len(o.points))
 	}
-	p.Widen(o)
+	p.WidenFlatText(o)
 	if !slices.Equal(draw(), before) {
 		t.Error("the page looks different")
 	}
@@ -101,8 +102,8 @@ func TestWideningPaintsNothing(t *testing.T) {
 		if mode := in.callInt(fnTextObjRenderMode, object); mode != 0 {
 			t.Errorf("render mode: got %d, want 0 as before", mode)
 		}
-		if !in.callBool(fnObjStrokeWidth, object, in.scratch) || in.uint32At(0) != 0 {
-			t.Errorf("stroke width: got %v, want 0 as before", math.Float32frombits(in.uint32At(0)))
+		if !in.callBool(fnObjStrokeWidth, object, in.scratch) || in.readUint32(0) != 0 {
+			t.Errorf("stroke width: got %v, want 0 as before", math.Float32frombits(in.readUint32(0)))
 		}
 	}
 	if again := p.ReadObjects(ObjectLimits{Objects: 100, Depth: 2}); len(again.flat) != 0 || len(again.points) != 0 {

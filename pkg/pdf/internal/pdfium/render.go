@@ -20,39 +20,42 @@ type Bitmap struct {
 	Format int
 }
 
-// Render draws the page, rotated as displayed, in grey on white at a size in pixels. It reports false if there is no memory for it.
-func (p *Page) Render(width, height int) (*Bitmap, bool) {
+// RenderGrey draws the page, rotated as displayed, in grey on white at a size in pixels. It reports false if there is
+// no memory for it.
+func (p *Page) RenderGrey(width, height int) (*Bitmap, bool) {
 	const annotations, grayscale = 0x01, 0x08
 	in := p.in
-	handle := in.call(fnBitmapCreateEx, uint64(width), uint64(height), FormatGray, 0, 0) & math.MaxUint32
+	handle := in.callFunction(fnBitmapCreateEx, uint64(width), uint64(height), FormatGray, 0, 0) & math.MaxUint32
 	if handle == 0 {
 		return nil, false
 	}
-	b := in.bitmap(handle)
-	in.call(fnBitmapFillRect, handle, 0, 0, uint64(width), uint64(height), 0xffffffff)
-	in.call(fnRenderPageBitmap, handle, p.handle, 0, 0, uint64(width), uint64(height), 0, annotations|grayscale)
+	b := in.newBitmap(handle)
+	in.callFunction(fnBitmapFillRect, handle, 0, 0, uint64(width), uint64(height), 0xffffffff)
+	in.callFunction(fnRenderPageBitmap, handle, p.handle, 0, 0, uint64(width), uint64(height), 0, annotations|grayscale)
 	return b, true
 }
 
-// Bitmap decodes the image at its own resolution, upright in its own space. It reports false where PDFium cannot, and where the pixels
-// alone are not what is painted: stencil masks, which have no colours, and transparent images.
-func (p *Page) Bitmap(img Image) (*Bitmap, bool) {
+// DecodeVisibleImage decodes the image at its own resolution, upright in its own space. It reports false where PDFium
+// cannot, and where the pixels alone are not what is painted: stencil masks, which have no colours, and transparent
+// images.
+func (p *Page) DecodeVisibleImage(img Image) (*Bitmap, bool) {
 	if p.in.callBool(fnObjHasTransparency, img.handle) {
 		return nil, false
 	}
 	// FPDF_IMAGEOBJ_METADATA: width, height, horizontal and vertical dpi, bits per pixel, colour space, marked content.
 	const colourSpaceOffset, unknown = 20, 0
-	if !p.in.callBool(fnImageMetadata, img.handle, p.handle, p.in.scratch) || p.in.uint32At(colourSpaceOffset) == unknown {
+	if !p.in.callBool(fnImageMetadata, img.handle, p.handle, p.in.scratch) ||
+		p.in.readUint32(colourSpaceOffset) == unknown {
 		return nil, false
 	}
-	handle := p.in.call(fnImageBitmap, img.handle) & math.MaxUint32
+	handle := p.in.callFunction(fnImageBitmap, img.handle) & math.MaxUint32
 	if handle == 0 {
 		return nil, false
 	}
-	return p.in.bitmap(handle), true
+	return p.in.newBitmap(handle), true
 }
 
-func (in *Instance) bitmap(handle uint64) *Bitmap {
+func (in *Instance) newBitmap(handle uint64) *Bitmap {
 	return &Bitmap{
 		in: in, handle: handle,
 		Width:  in.callInt(fnBitmapWidth, handle),
@@ -67,9 +70,9 @@ func (b *Bitmap) Pixels() []byte {
 	if b.Width <= 0 || b.Height <= 0 || b.Stride <= 0 {
 		return nil
 	}
-	p := b.in.call(fnBitmapBuffer, b.handle) & math.MaxUint32
-	return b.in.bytes(p, b.Stride*b.Height)
+	p := b.in.callFunction(fnBitmapBuffer, b.handle) & math.MaxUint32
+	return b.in.memoryView(p, b.Stride*b.Height)
 }
 
 // Close frees the bitmap.
-func (b *Bitmap) Close() { b.in.call(fnBitmapDestroy, b.handle) }
+func (b *Bitmap) Close() { b.in.callFunction(fnBitmapDestroy, b.handle) }

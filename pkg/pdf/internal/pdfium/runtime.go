@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -16,8 +18,8 @@ import (
 
 // Config says how to run the module.
 type Config struct {
-	// CacheDir keeps the compiled machine code between processes (19 MB; 0.1 s to start instead of 3). Processes share it safely:
-	// a file in it appears whole, by rename. Empty means no cache.
+	// CacheDir keeps the compiled machine code between processes (19 MB; 0.1 s to start instead of 3). Processes share
+	// it safely: a file in it appears whole, by rename. Empty means no cache.
 	CacheDir string
 	// MemoryLimit bounds the module's linear memory in bytes.
 	MemoryLimit int64
@@ -31,7 +33,7 @@ type Runtime struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
 	compiled wazero.CompiledModule
-	chars    wazero.CompiledModule // see charModule
+	chars    wazero.CompiledModule // see buildCharModule
 
 	// The module's callbacks land in the host module, which all instances share; these are what the running instance reads
 	// and writes.
@@ -40,6 +42,23 @@ type Runtime struct {
 	sinkErr error // the first error of sink; PDFium itself does not stop for one
 
 	spare *Instance // closed, and as fresh as a new one; nil for none
+}
+
+// CountCachedModules returns how many modules' code a cache folder holds; 0 where it is not there.
+func CountCachedModules(dir string) int {
+	// A folder for each version of wazero, architecture and system holds a file for each module and kind of processor.
+	// Files that are still being written end in .tmp.
+	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	if dir == "" || err != nil {
+		return 0
+	}
+	n := 0
+	for _, f := range files {
+		if !strings.HasSuffix(f, ".tmp") {
+			n++
+		}
+	}
+	return n
 }
 
 // NewRuntime compiles the module, or loads its machine code from the cache.
@@ -58,13 +77,13 @@ func NewRuntime(ctx context.Context, cfg Config) (*Runtime, error) {
 		rc = rc.WithCompilationCache(cache)
 	}
 	r.runtime = wazero.NewRuntimeWithConfig(ctx, rc)
-	if err := r.compile(ctx); err != nil {
+	if err := r.compileModule(ctx); err != nil {
 		return nil, errors.Join(err, r.Close(ctx))
 	}
 	return r, nil
 }
 
-func (r *Runtime) compile(ctx context.Context) error {
+func (r *Runtime) compileModule(ctx context.Context) error {
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, r.runtime); err != nil {
 		return fmt.Errorf("instantiate wasi: %w", err)
 	}
@@ -72,15 +91,15 @@ func (r *Runtime) compile(ctx context.Context) error {
 	if r.compiled, err = r.runtime.CompileModule(ctx, pdfiumWasm); err != nil {
 		return fmt.Errorf("compile pdfium: %w", err)
 	}
-	if r.chars, err = r.runtime.CompileModule(ctx, charModule()); err != nil {
+	if r.chars, err = r.runtime.CompileModule(ctx, buildCharModule()); err != nil {
 		return fmt.Errorf("compile the loop over characters: %w", err)
 	}
 	return r.instantiateEnv(ctx)
 }
 
-// instantiateEnv provides what the module imports besides WASI: Emscripten's own functions, the two callbacks that documents are
-// read and written through, and for every other callback (form filling, progressive loading) one that does nothing, since no such
-// feature is switched on.
+// instantiateEnv provides what the module imports besides WASI: Emscripten's own functions, the two callbacks that
+// documents are read and written through, and for every other callback (form filling, progressive loading) one that
+// does nothing, since no such feature is switched on.
 func (r *Runtime) instantiateEnv(ctx context.Context) error {
 	env := r.runtime.NewHostModuleBuilder("env")
 	exporter, err := emscripten.NewFunctionExporterForModule(r.compiled)
@@ -102,7 +121,7 @@ func (r *Runtime) instantiateEnv(ctx context.Context) error {
 		case isEmscripten(name):
 			continue
 		default:
-			f = nothing
+			f = returnZero
 		}
 		env.NewFunctionBuilder().WithGoModuleFunction(f, fn.ParamTypes(), fn.ResultTypes()).Export(name)
 	}
@@ -113,17 +132,19 @@ func (r *Runtime) instantiateEnv(ctx context.Context) error {
 }
 
 func isEmscripten(name string) bool {
-	return len(name) > 7 && name[:7] == "invoke_" || name == "_emscripten_throw_longjmp" || name == "emscripten_notify_memory_growth"
+	return len(name) > 7 && name[:7] == "invoke_" || name == "_emscripten_throw_longjmp" ||
+		name == "emscripten_notify_memory_growth"
 }
 
-// nothing answers 0, which every callback takes for "no".
-func nothing(_ context.Context, _ api.Module, stack []uint64) {
+// returnZero answers 0, which every callback takes for "no".
+func returnZero(_ context.Context, _ api.Module, stack []uint64) {
 	if len(stack) > 0 {
 		stack[0] = 0
 	}
 }
 
-// readBlock is FPDF_FILEACCESS.m_GetBlock(param, position, buffer, size): it fills the buffer wholly and answers non-zero, or 0.
+// readBlock is FPDF_FILEACCESS.m_GetBlock(param, position, buffer, size): it fills the buffer wholly and answers
+// non-zero, or 0.
 func (r *Runtime) readBlock(_ context.Context, mod api.Module, stack []uint64) {
 	position, pointer, size := uint32(stack[1]), uint32(stack[2]), uint32(stack[3])
 	stack[0] = 0
@@ -149,32 +170,33 @@ func (r *Runtime) writeBlock(_ context.Context, mod api.Module, stack []uint64) 
 	}
 }
 
-// NewInstance returns a copy of the module with the library initialised, and memory that no other document has touched. To make one takes a few
-// milliseconds, so one that is closed gets its memory back as it was at first, and is the next.
+// NewInstance returns a copy of the module with the library initialised, and memory that no other document has
+// touched. To make one takes a few milliseconds, so one that is closed gets its memory back as it was at first, and
+// is the next.
 func (r *Runtime) NewInstance(ctx context.Context) (*Instance, error) {
 	if in := r.spare; in != nil {
 		r.spare = nil
 		return in, nil
 	}
-	in, err := r.makeInstance(ctx)
+	in, err := r.instantiateModule(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.warm(); err != nil {
+	if err := in.loadSystemFonts(); err != nil {
 		return nil, err
 	}
-	in.stackTop = in.call(fnStackTop)
+	in.stackTop = in.callFunction(fnStackTop)
 	// Where the system has no such files, or the walls are up already, every document has an instance made for it.
-	_ = in.limit.freeze()
+	_ = in.limit.saveSnapshot()
 	return in, nil
 }
 
-func (r *Runtime) makeInstance(ctx context.Context) (_ *Instance, err error) {
+func (r *Runtime) instantiateModule(ctx context.Context) (_ *Instance, err error) {
 	fs := wazero.NewFSConfig()
 	for _, dir := range r.cfg.FontDirs {
 		fs = fs.WithReadOnlyDirMount(dir, dir)
 	}
-	limit := &limiter{limit: uint64(r.cfg.MemoryLimit)}
+	limit := &memoryLimiter{limit: uint64(r.cfg.MemoryLimit)}
 	mod, err := r.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, limit), r.compiled, moduleConfig().
 		WithStartFunctions("_initialize").WithFSConfig(fs))
 	if err != nil {
@@ -186,7 +208,7 @@ func (r *Runtime) makeInstance(ctx context.Context) (_ *Instance, err error) {
 			return nil, fmt.Errorf("pdfium has no function %s", name)
 		}
 	}
-	if err := in.linkChars(ctx); err != nil {
+	if err := in.linkCharLoop(ctx); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -194,15 +216,15 @@ func (r *Runtime) makeInstance(ctx context.Context) (_ *Instance, err error) {
 			err = trap
 		}
 	}()
-	in.call(fnInitLibrary)
-	if in.scratch = in.malloc(scratchSize); in.scratch == 0 {
+	in.callFunction(fnInitLibrary)
+	if in.scratch = in.allocate(scratchSize); in.scratch == 0 {
 		return nil, errors.New("pdfium has no memory to start with")
 	}
 	return in, nil
 }
 
-// moduleConfig is of a module without a name, a clock, randomness, environment and arguments: wazero's defaults are fixed values, so the same
-// document reads the same.
+// moduleConfig is of a module without a name, a clock, randomness, environment and arguments: wazero's defaults are
+// fixed values, so the same document reads the same.
 func moduleConfig() wazero.ModuleConfig { return wazero.NewModuleConfig().WithName("") }
 
 // Close frees everything, instances included.

@@ -7,33 +7,33 @@ const (
 	windowCount = 64
 )
 
-// windows reads a file in aligned windows and keeps the recent ones (4 MiB): PDFium's parser asks for some hundred bytes at a time,
-// and a system call for each would cost more than the parsing.
-type windows struct {
-	r    io.ReaderAt
-	size int64
-	slot [windowCount]struct {
+// windowedReader reads a file in aligned windows and keeps the recent ones (4 MiB): PDFium's parser asks for some
+// hundred bytes at a time, and a system call for each would cost more than the parsing.
+type windowedReader struct {
+	r     io.ReaderAt
+	size  int64
+	slots [windowCount]struct {
 		start int64 // of the window; -1 while empty
 		data  []byte
 	}
 }
 
-func newWindows(r io.ReaderAt, size int64) *windows {
-	w := &windows{r: r, size: size}
-	for i := range w.slot {
-		w.slot[i].start = -1
+func newWindowedReader(r io.ReaderAt, size int64) *windowedReader {
+	w := &windowedReader{r: r, size: size}
+	for i := range w.slots {
+		w.slots[i].start = -1
 	}
 	return w
 }
 
 // ReadAt implements [io.ReaderAt].
-func (w *windows) ReadAt(p []byte, off int64) (int, error) {
+func (w *windowedReader) ReadAt(p []byte, off int64) (int, error) {
 	if len(p) >= windowSize {
 		return w.r.ReadAt(p, off)
 	}
 	n := 0
 	for n < len(p) {
-		data, err := w.window((off + int64(n)) / windowSize)
+		data, err := w.readWindow((off + int64(n)) / windowSize)
 		if err != nil {
 			return n, err
 		}
@@ -46,8 +46,8 @@ func (w *windows) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-func (w *windows) window(index int64) ([]byte, error) {
-	s := &w.slot[index%windowCount]
+func (w *windowedReader) readWindow(index int64) ([]byte, error) {
+	s := &w.slots[index%windowCount]
 	start := index * windowSize
 	if s.start == start {
 		return s.data, nil

@@ -9,7 +9,8 @@ import (
 // Char is one character of a page, as PDFium's text page lists it.
 type Char struct {
 	Rune rune
-	// Box holds the glyph tightly, in user space; one without outlines from ascent to descent. Empty for generated characters.
+	// Box holds the glyph tightly, in user space; one without outlines from ascent to descent. Empty for generated
+	// characters.
 	Box Rect
 	// Run is the index of its Run.
 	Run int32
@@ -21,8 +22,9 @@ type Char struct {
 	Unmapped, Asked bool
 }
 
-// askEvery says of how many characters one is asked whether its font maps it: a share is all that is wanted. It is a power of 2.
-const askEvery = 4
+// mappingSampleStep says of how many characters one is asked whether its font maps it: a share is all that is wanted.
+// It is a power of 2.
+const mappingSampleStep = 4
 
 // Run is what characters of one text object share.
 type Run struct {
@@ -55,16 +57,16 @@ type Text struct {
 	Chars []Char
 	Runs  []Run
 	Fonts []Font
-	// Hollow counts the characters that have no outlines, blanks left out: nothing is drawn of them.
-	Hollow int
+	// WithoutOutlines counts the characters that have no outlines, blanks left out: nothing is drawn of them.
+	WithoutOutlines int
 	// Cut says that the page has more characters than were read.
 	Cut bool
 }
 
-// ReadText reads at most maxChars characters of the page. Facts about the font are asked for once per text object, not per
-// character, and the font's own once per font: that keeps them below a tenth of the cost of the page.
+// ReadText reads at most maxChars characters of the page. Facts about the font are asked for once per text object,
+// not per character, and the font's own once per font: that keeps them below a tenth of the cost of the page.
 func (p *Page) ReadText(maxChars int) Text {
-	tp := p.in.call(fnTextLoadPage, p.handle) & math.MaxUint32
+	tp := p.in.callFunction(fnTextLoadPage, p.handle) & math.MaxUint32
 	if tp == 0 {
 		return Text{}
 	}
@@ -74,8 +76,8 @@ func (p *Page) ReadText(maxChars int) Text {
 		n, r.out.Cut = maxChars, true
 	}
 	r.out.Chars = make([]Char, 0, n)
-	r.read(n)
-	p.in.call(fnTextClosePage, tp)
+	r.readChars(n)
+	p.in.callFunction(fnTextClosePage, tp)
 	if r.wide {
 		r.out.turnColumns()
 	}
@@ -85,21 +87,21 @@ func (p *Page) ReadText(maxChars int) Text {
 	return r.out
 }
 
-// read reads the first n characters.
-func (r *textReader) read(n int) {
+// readChars reads the first n characters.
+func (r *textReader) readChars(n int) {
 	records := make([]byte, charSize*min(n, charBatch))
-	room := r.in.malloc(len(records))
+	room := r.in.allocate(len(records))
 	if room == 0 {
 		panic(&Trap{Function: functionNames[fnMalloc], Memory: true, Err: ErrNoMemory})
 	}
 	for first := 0; first < n; first += charBatch {
 		batch := records[:charSize*min(n-first, charBatch)]
-		r.in.readChars(r.page, room, first, batch)
+		r.in.readCharBatch(r.page, room, first, batch)
 		for i := range len(batch) / charSize {
-			r.char(uint64(first+i), record(batch[charSize*i:][:charSize]))
+			r.addChar(uint64(first+i), charRecord(batch[charSize*i:][:charSize]))
 		}
 	}
-	r.in.free(room)
+	r.in.freeMemory(room)
 }
 
 type fontKey struct {
@@ -120,8 +122,8 @@ type textReader struct {
 	out    Text
 }
 
-func (r *textReader) char(i uint64, at record) {
-	c := Char{Rune: at.rune()}
+func (r *textReader) addChar(i uint64, at charRecord) {
+	c := Char{Rune: at.codePoint()}
 	switch {
 	case c.Rune >= 0xD800 && c.Rune < 0xDC00:
 		r.high = c.Rune
@@ -130,7 +132,7 @@ func (r *textReader) char(i uint64, at record) {
 		c.Rune = utf16.DecodeRune(r.high, c.Rune)
 	}
 	r.high = 0
-	if c.Generated = at.flags()&charGenerated != 0; c.Generated {
+	if c.Generated = at.charFlags()&charGenerated != 0; c.Generated {
 		c.Run = r.run
 		if r.blank = -1; c.Rune == ' ' {
 			r.blank = len(r.out.Chars)
@@ -139,83 +141,84 @@ func (r *textReader) char(i uint64, at record) {
 		r.out.Chars = append(r.out.Chars, c)
 		return
 	}
-	if object := at.object(); object != r.object {
+	if object := at.textObject(); object != r.object {
 		r.object = object
 		r.startRun(i, object)
 	} else if r.blank >= 0 {
-		r.out.Chars[r.blank].Tight = r.tight()
+		r.out.Chars[r.blank].Tight = r.isTightBlank()
 	}
 	r.blank = -1
 	c.Run = r.run
-	c.Asked, c.Unmapped = i%askEvery == 0, at.flags()&charUnmapped != 0
-	if at.flags()&charBoxed != 0 {
-		if c.Box = at.box(); !c.Box.Finite() {
+	c.Asked, c.Unmapped = i%mappingSampleStep == 0, at.charFlags()&charUnmapped != 0
+	if at.charFlags()&charBoxed != 0 {
+		if c.Box = at.tightBox(); !c.Box.IsFinite() {
 			c.Box = Rect{}
 		}
 	}
-	if r.hollow(&c) {
+	if r.hasNoOutlines(&c) {
 		if c.Rune != wideBlank {
-			r.out.Hollow++
+			r.out.WithoutOutlines++
 		}
-		if loose, ok := r.loose(i); ok {
-			c.Box = r.inColumn(loose)
+		if loose, ok := r.looseBox(i); ok {
+			c.Box = r.columnBox(loose)
 		}
 	}
 	if c.Rune >= firstOfColumns {
 		r.wide = true
 		if n := len(r.out.Chars); n > 0 && r.out.Chars[n-1].Run == r.run {
-			r.turn(&r.out.Chars[n-1], &c)
+			r.turnRun(&r.out.Chars[n-1], &c)
 		}
 	}
 	r.out.Chars = append(r.out.Chars, c)
 }
 
-// hollow reports whether a glyph has no outlines: PDFium gives it the box of a line, a thousandth of its size thick, or none. Blanks have no box to
-// speak of, but for the wide one, which stands in columns as a character does.
-func (r *textReader) hollow(c *Char) bool {
+// hasNoOutlines reports whether a glyph has no outlines: PDFium gives it the box of a line, a thousandth of its size
+// thick, or none. Blanks have no box to speak of, but for the wide one, which stands in columns as a character does.
+func (r *textReader) hasNoOutlines(c *Char) bool {
 	const thin = 0.002
 	size := r.out.Runs[r.run].Size
-	return (c.Box.Right-c.Box.Left <= thin*size || c.Box.Top-c.Box.Bottom <= thin*size) && (c.Rune == wideBlank || !unicode.IsSpace(c.Rune))
+	return (c.Box.Right-c.Box.Left <= thin*size || c.Box.Top-c.Box.Bottom <= thin*size) &&
+		(c.Rune == wideBlank || !unicode.IsSpace(c.Rune))
 }
 
 const wideBlank = 0x3000
 
-// loose returns the box of a character from ascent to descent.
-func (r *textReader) loose(i uint64) (Rect, bool) {
+// looseBox returns the box of a character from ascent to descent.
+func (r *textReader) looseBox(i uint64) (Rect, bool) {
 	s := r.in.scratch
 	if !r.in.callBool(fnTextLooseBox, r.page, i, s) {
 		return Rect{}, false
 	}
-	box := looseBox(r.in.bytes(s, 16))
-	return box, usable(box)
+	box := parseLooseBox(r.in.memoryView(s, 16))
+	return box, isUsableRect(box)
 }
 
-// inColumn returns the part of a loose box that the glyph has: in a column PDFium takes in as much to its left.
-func (r *textReader) inColumn(loose Rect) Rect {
+// columnBox returns the part of a loose box that the glyph has: in a column PDFium takes in as much to its left.
+func (r *textReader) columnBox(loose Rect) Rect {
 	if run := &r.out.Runs[r.run]; run.Column && run.DirX == 0 && run.DirY < 0 {
 		loose.Left = max(loose.Left, loose.Right-run.Size)
 	}
 	return loose
 }
 
-// turn turns the direction of a run by what two of its glyphs that follow each other show: in a column each stands below the one before. The
-// matrix does not tell, and the font, which does, has no function for that.
-func (r *textReader) turn(a, b *Char) {
+// turnRun turns the direction of a run by what two of its glyphs that follow each other show: in a column each stands
+// below the one before. The matrix does not tell, and the font, which does, has no function for that.
+func (r *textReader) turnRun(a, b *Char) {
 	run := &r.out.Runs[r.run]
-	if run.Column || !ofColumns(a.Rune) || !ofColumns(b.Rune) || !run.under(a.Box, b.Box) {
+	if run.Column || !isColumnScript(a.Rune) || !isColumnScript(b.Rune) || !run.standsBelow(a.Box, b.Box) {
 		return
 	}
-	run.turn()
-	b.Box, run.Loose = r.inColumn(b.Box), r.inColumn(run.Loose)
+	run.turnDownwards()
+	b.Box, run.Loose = r.columnBox(b.Box), r.columnBox(run.Loose)
 	for i := len(r.out.Chars) - 1; i >= 0 && r.out.Chars[i].Run == r.run; i-- {
-		r.out.Chars[i].Box = r.inColumn(r.out.Chars[i].Box)
+		r.out.Chars[i].Box = r.columnBox(r.out.Chars[i].Box)
 	}
 }
 
-// tight reports whether the glyphs of one text object around a blank stand closer than any blank, going by their advance widths. PDFium goes by
-// their ink. Widths that make glyphs overlap are not believed.
-func (r *textReader) tight() bool {
-	a, b, ok := record(r.gap[:]).around()
+// isTightBlank reports whether the glyphs of one text object around a blank stand closer than any blank, measured
+// by their advance widths. PDFium measures their ink. Widths that make glyphs overlap are not believed.
+func (r *textReader) isTightBlank() bool {
+	a, b, ok := charRecord(r.gap[:]).looseNeighbours()
 	size := r.out.Runs[r.run].Size
 	if !ok || size <= 0 {
 		return false
@@ -227,11 +230,11 @@ func (r *textReader) tight() bool {
 func (r *textReader) startRun(i, object uint64) {
 	run := Run{Font: -1, DirX: 1}
 	s := r.in.scratch
-	size := math.Float64frombits(r.in.call(fnTextFontSize, r.page, i))
+	size := math.Float64frombits(r.in.callFunction(fnTextFontSize, r.page, i))
 	if r.in.callBool(fnTextMatrix, r.page, i, s) {
 		var m [6]float64
-		r.in.float32s(m[:])
-		if mat := (Matrix{m[0], m[1], m[2], m[3], m[4], m[5]}); mat.Finite() {
+		r.in.readFloats(m[:])
+		if mat := (Matrix{m[0], m[1], m[2], m[3], m[4], m[5]}); mat.IsFinite() {
 			size *= math.Hypot(mat.C, mat.D)
 			if mat.A != 0 || mat.B != 0 {
 				run.DirX, run.DirY = mat.A, mat.B
@@ -245,26 +248,26 @@ func (r *textReader) startRun(i, object uint64) {
 	if size < 5000 { // false for NaN as well
 		run.Size = size
 	}
-	if loose, ok := r.loose(i); ok {
+	if loose, ok := r.looseBox(i); ok {
 		run.Loose = loose
 	}
 	if object != 0 {
 		const invisible = 3
 		run.Invisible = r.in.callInt(fnTextObjRenderMode, object) == invisible
-		run.Font = r.font(object)
+		run.Font = r.fontIndex(object)
 	}
 	r.run = int32(len(r.out.Runs))
 	r.out.Runs = append(r.out.Runs, run)
 }
 
-func (r *textReader) font(object uint64) int {
+func (r *textReader) fontIndex(object uint64) int {
 	s := r.in.scratch
-	key := fontKey{font: r.in.call(fnTextObjFont, object) & math.MaxUint32}
+	key := fontKey{font: r.in.callFunction(fnTextObjFont, object) & math.MaxUint32}
 	if key.font == 0 {
 		return -1
 	}
 	if r.in.callBool(fnObjFillColor, object, s, s+4, s+8, s+12) {
-		b := r.in.bytes(s, 12)
+		b := r.in.memoryView(s, 12)
 		key.color = uint32(b[0])<<16 | uint32(b[4])<<8 | uint32(b[8])
 	}
 	if i, ok := r.fonts[key]; ok {
@@ -276,11 +279,12 @@ func (r *textReader) font(object uint64) int {
 	}
 	const fixedPitch, italic = 1 << 0, 1 << 6
 	p, size := r.in.stringBuffer()
-	f := Font{Color: key.color, Name: r.in.narrow(r.in.call(fnFontBaseName, key.font, p, size) & math.MaxUint32)}
+	f := Font{Color: key.color, Name: r.in.readByteString(r.in.callFunction(fnFontBaseName, key.font, p,
+		size) & math.MaxUint32)}
 	flags := r.in.callInt(fnFontFlags, key.font)
 	f.Fixed = flags > 0 && flags&fixedPitch != 0
 	f.Italic = flags > 0 && flags&italic != 0
-	if r.in.callBool(fnFontItalicAngle, key.font, s) && r.in.uint32At(0) != 0 {
+	if r.in.callBool(fnFontItalicAngle, key.font, s) && r.in.readUint32(0) != 0 {
 		f.Italic = true
 	}
 	f.Weight = r.in.callInt(fnFontWeight, key.font)

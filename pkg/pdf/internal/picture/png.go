@@ -1,6 +1,7 @@
-// Package picture encodes decoded images as PNG: quickly rather than tightly, for they are encoded while a job waits. The standard library's
-// encoder tries every filter on each row, takes pixels in another order and has no grey of one bit: at its fastest it takes 6 times as long for a
-// grey scan, 11 times for one in black and white, and twice for a drawn page (of A4 at 300 and 150 dpi).
+// Package picture encodes decoded images as PNG: quickly rather than tightly, for they are encoded while a job waits.
+// The standard library's encoder tries every filter on each row, takes pixels in another order and has no grey of one
+// bit: at its fastest it takes 6 times as long for a grey scan, 11 times for one in black and white, and twice for a
+// drawn page (of A4 at 300 and 150 dpi).
 package picture
 
 import (
@@ -22,26 +23,28 @@ type Image struct {
 	Channels int
 }
 
-// errUnsound says that the pixels are fewer than the size tells.
-var errUnsound = errors.New("picture: the pixels do not fill the image")
+// errTooFewPixels says that the pixels are fewer than the size tells.
+var errTooFewPixels = errors.New("picture: the pixels do not fill the image")
 
-// Sound reports whether the pixels are all there.
-func (m Image) Sound() bool {
-	return m.Width > 0 && m.Height > 0 && (m.Channels == 1 || m.Channels == 3 || m.Channels == 4) && m.Stride >= m.Width*m.Channels &&
+// Valid reports whether the pixels are all there.
+func (m Image) Valid() bool {
+	return m.Width > 0 && m.Height > 0 && (m.Channels == 1 || m.Channels == 3 || m.Channels == 4) &&
+		m.Stride >= m.Width*m.Channels &&
 		m.Stride <= len(m.Pix)/m.Height
 }
 
-// largePixels is the size beyond which an image that is not bilevel is only entropy-coded: three times as fast, and of a scan's noise little
-// else can be said.
+// largePixels is the size beyond which an image that is not bilevel is only entropy-coded: three times as fast, and
+// of a scan's noise little else can be said.
 const largePixels = 3_000_000
 
 const (
-	grey, colour = 0, 2
+	pngGrey, pngColour = 0, 2
 	// filters of rows
 	filterNone, filterSub, filterUp = 0, 1, 2
 )
 
-// Encoder writes PNGs, one after the other: the memory that one took serves the next. It is not safe for concurrent use.
+// Encoder writes PNGs, one after the other: the memory that one took serves the next. It is not safe for concurrent
+// use.
 type Encoder struct {
 	fast, huffman *zlib.Writer
 	packed        []byte // rows before they are compressed
@@ -50,45 +53,45 @@ type Encoder struct {
 
 // Encode writes the image: with a bit a pixel if it is black and white alone, else with a byte a channel.
 func (e *Encoder) Encode(w io.Writer, m Image) error {
-	if !m.Sound() {
-		return errUnsound
+	if !m.Valid() {
+		return errTooFewPixels
 	}
-	bits, kind := 8, byte(colour)
+	bits, kind := 8, byte(pngColour)
 	if m.Channels == 1 {
-		kind = grey
-		if e.pack(m) {
+		kind = pngGrey
+		if e.packBilevel(m) {
 			bits = 1
 		}
 	}
-	out := &chunks{w: w}
+	out := &chunkWriter{w: w}
 	_, out.err = io.WriteString(w, "\x89PNG\r\n\x1a\n")
 	head := binary.BigEndian.AppendUint32(nil, uint32(m.Width))
 	head = binary.BigEndian.AppendUint32(head, uint32(m.Height))
-	out.chunk("IHDR", append(head, byte(bits), kind, 0, 0, 0))
+	out.writeChunk("IHDR", append(head, byte(bits), kind, 0, 0, 0))
 	body := &dataWriter{out: out, buf: e.data[:0]}
-	z, err := e.compressor(body, bits == 8 && m.Width > largePixels/m.Height)
+	z, err := e.resetCompressor(body, bits == 8 && m.Width > largePixels/m.Height)
 	if err != nil {
 		return err
 	}
 	if bits == 1 {
 		_, err = z.Write(e.packed)
 	} else {
-		err = e.rows(z, m)
+		err = e.writeRows(z, m)
 	}
 	if err == nil {
 		err = z.Close()
 	}
-	body.flush()
+	body.flushChunk()
 	e.data = body.buf
 	if err != nil {
 		return err
 	}
-	out.chunk("IEND", nil)
+	out.writeChunk("IEND", nil)
 	return out.err
 }
 
-// compressor returns a writer that compresses to w.
-func (e *Encoder) compressor(w io.Writer, large bool) (*zlib.Writer, error) {
+// resetCompressor returns a writer that compresses to w.
+func (e *Encoder) resetCompressor(w io.Writer, large bool) (*zlib.Writer, error) {
 	z, level := &e.fast, zlib.BestSpeed
 	if large {
 		z, level = &e.huffman, zlib.HuffmanOnly
@@ -102,22 +105,23 @@ func (e *Encoder) compressor(w io.Writer, large bool) (*zlib.Writer, error) {
 	return *z, err
 }
 
-// pack makes the rows of a grey image with a bit a pixel, each behind its filter. It reports false if not every pixel is black or white.
-func (e *Encoder) pack(m Image) bool {
+// packBilevel makes the rows of a grey image with a bit a pixel, each behind its filter. It reports false if not
+// every pixel is black or white.
+func (e *Encoder) packBilevel(m Image) bool {
 	size := 1 + (m.Width+7)/8
 	e.packed = slices.Grow(e.packed[:0], size*m.Height)[:size*m.Height]
 	for y := range m.Height {
 		line := e.packed[y*size : (y+1)*size]
 		line[0] = filterNone
-		if !packRow(line[1:], m.Pix[y*m.Stride:y*m.Stride+m.Width]) {
+		if !packBilevelRow(line[1:], m.Pix[y*m.Stride:y*m.Stride+m.Width]) {
 			return false
 		}
 	}
 	return true
 }
 
-// packRow makes a bit of each pixel, and reports whether all of them were black or white.
-func packRow(out, pix []byte) bool {
+// packBilevelRow makes a bit of each pixel, and reports whether all of them were black or white.
+func packBilevelRow(out, pix []byte) bool {
 	const (
 		ones  = 0x0101010101010101 // the lowest bit of each of eight bytes
 		white = math.MaxUint64
@@ -153,8 +157,8 @@ func packRow(out, pix []byte) bool {
 	return other == 0
 }
 
-// rows writes the filtered rows of an image with a byte a channel.
-func (e *Encoder) rows(w io.Writer, m Image) error {
+// writeRows writes the filtered rows of an image with a byte a channel.
+func (e *Encoder) writeRows(w io.Writer, m Image) error {
 	size := m.Width * min(m.Channels, 3)
 	e.packed = slices.Grow(e.packed[:0], 1+2*size)[:1+2*size]
 	line, above := e.packed[:1+size], e.packed[1+size:]
@@ -163,11 +167,11 @@ func (e *Encoder) rows(w io.Writer, m Image) error {
 		pix := m.Pix[y*m.Stride : y*m.Stride+m.Width*m.Channels]
 		if m.Channels == 1 {
 			line[0] = filterUp
-			up(line[1:], pix, above)
+			subtractRowAbove(line[1:], pix, above)
 			above = pix
 		} else {
 			line[0] = filterSub
-			sub(line[1:], pix, m.Channels)
+			subtractPixelBefore(line[1:], pix, m.Channels)
 		}
 		if _, err := w.Write(line); err != nil {
 			return err
@@ -176,16 +180,16 @@ func (e *Encoder) rows(w io.Writer, m Image) error {
 	return nil
 }
 
-// up subtracts the row above.
-func up(out, pix, above []byte) {
+// subtractRowAbove subtracts the row above.
+func subtractRowAbove(out, pix, above []byte) {
 	out, above = out[:len(pix)], above[:len(pix)]
 	for i, v := range pix {
 		out[i] = v - above[i]
 	}
 }
 
-// sub makes red, green and blue of PDFium's order and subtracts the pixel before.
-func sub(out, pix []byte, channels int) {
+// subtractPixelBefore makes red, green and blue of PDFium's order and subtracts the pixel before.
+func subtractPixelBefore(out, pix []byte, channels int) {
 	var red, green, blue byte
 	for len(out) >= 3 && len(pix) >= channels {
 		p := pix[:3]
@@ -195,13 +199,13 @@ func sub(out, pix []byte, channels int) {
 	}
 }
 
-// chunks writes the parts of a PNG.
-type chunks struct {
+// chunkWriter writes the parts of a PNG.
+type chunkWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (c *chunks) chunk(kind string, data []byte) {
+func (c *chunkWriter) writeChunk(kind string, data []byte) {
 	if c.err != nil {
 		return
 	}
@@ -217,7 +221,7 @@ func (c *chunks) chunk(kind string, data []byte) {
 
 // dataWriter cuts the compressed rows into chunks.
 type dataWriter struct {
-	out *chunks
+	out *chunkWriter
 	buf []byte
 }
 
@@ -225,14 +229,14 @@ const dataChunk = 64 << 10
 
 func (d *dataWriter) Write(p []byte) (int, error) {
 	if d.buf = append(d.buf, p...); len(d.buf) >= dataChunk {
-		d.flush()
+		d.flushChunk()
 	}
 	return len(p), d.out.err
 }
 
-func (d *dataWriter) flush() {
+func (d *dataWriter) flushChunk() {
 	if len(d.buf) > 0 {
-		d.out.chunk("IDAT", d.buf)
+		d.out.writeChunk("IDAT", d.buf)
 		d.buf = d.buf[:0]
 	}
 }

@@ -12,10 +12,11 @@ import (
 	"inkstream.dev/pkg/pdftest"
 )
 
-// subjects opens a file and calls f for each page of it.
-func subjects(t *testing.T, file pdftest.File, f func(n int, s Subject)) {
+// forEachSource opens a file and calls f for each page of it.
+func forEachSource(t *testing.T, file pdftest.File, f func(n int, s Source)) {
 	t.Helper()
-	rt, err := pdfium.NewRuntime(t.Context(), pdfium.Config{CacheDir: filepath.Join(os.TempDir(), "inkstream-test-pdfium"), MemoryLimit: 768 << 20})
+	rt, err := pdfium.NewRuntime(t.Context(),
+		pdfium.Config{CacheDir: filepath.Join(os.TempDir(), "inkstream-test-pdfium"), MemoryLimit: 768 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +25,7 @@ func subjects(t *testing.T, file pdftest.File, f func(n int, s Subject)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := in.Open(bytes.NewReader(file.PDF), int64(len(file.PDF)), file.Password)
+	doc, err := in.OpenDocument(bytes.NewReader(file.PDF), int64(len(file.PDF)), file.Password)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func subjects(t *testing.T, file pdftest.File, f func(n int, s Subject)) {
 		if !ok {
 			t.Fatalf("page %d does not load", i+1)
 		}
-		f(i+1, Subject{Page: p, Objects: p.ReadObjects(pdfium.ObjectLimits{Objects: 1000, Images: 10, Rulings: 10, Depth: 4})})
+		f(i+1, Source{Page: p, Objects: p.ReadObjects(pdfium.ObjectLimits{Objects: 1000, Images: 10, Rulings: 10, Depth: 4})})
 		p.Close()
 	}
 }
@@ -43,16 +44,16 @@ func subjects(t *testing.T, file pdftest.File, f func(n int, s Subject)) {
 func TestScanIsWhatIsDrawn(t *testing.T) {
 	t.Parallel()
 	for _, file := range []pdftest.File{
-		pdftest.RotatedScans(pdftest.ScanOptions{Pages: 1, DPI: 150}),
-		pdftest.SidewaysScans(pdftest.ScanOptions{Pages: 1, Size: 16, DPI: 150}),
-		pdftest.Scanned(pdftest.ScanOptions{Pages: 1, Bitonal: true, DPI: 200}),
-		pdftest.Scanned(pdftest.ScanOptions{Pages: 1, Noise: 6, Paper: 230, Ink: 40, DPI: 150}),
+		pdftest.RotatedScannedFile(pdftest.ScanOptions{Pages: 1, DPI: 150}),
+		pdftest.SidewaysScannedFile(pdftest.ScanOptions{Pages: 1, Size: 16, DPI: 150}),
+		pdftest.ScannedFile(pdftest.ScanOptions{Pages: 1, Bitonal: true, DPI: 200}),
+		pdftest.ScannedFile(pdftest.ScanOptions{Pages: 1, Noise: 6, Paper: 230, Ink: 40, DPI: 150}),
 	} {
 		t.Run(file.Name, func(t *testing.T) {
 			t.Parallel()
 			out := make([]byte, 30e6)
-			subjects(t, file, func(n int, s Subject) {
-				r, ok := scan(s, out)
+			forEachSource(t, file, func(n int, s Source) {
+				r, ok := copyScanPixels(s, out)
 				if !ok {
 					t.Errorf("page %d is no scan", n)
 					return
@@ -61,13 +62,13 @@ func TestScanIsWhatIsDrawn(t *testing.T) {
 				if want := s.Page.Width * r.DPI / 72; math.Abs(want-float64(r.Width)) > 1.5 {
 					t.Errorf("page %d: %d pixels wide, want %.1f at %.0f dpi", n, r.Width, want, r.DPI)
 				}
-				b, ok := s.Page.Render(r.Width, r.Height)
+				b, ok := s.Page.RenderGrey(r.Width, r.Height)
 				if !ok {
 					t.Fatal("no memory")
 				}
 				defer b.Close()
 				drawn := grey.Image{Pix: b.Pixels(), Width: b.Width, Height: b.Height, Stride: b.Stride}
-				if d := difference(got, drawn); d > 4 {
+				if d := meanDifference(got, drawn); d > 4 {
 					t.Errorf("page %d: differs from what is drawn by %.1f on average, want at most 4", n, d)
 				}
 			})
@@ -75,11 +76,12 @@ func TestScanIsWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// difference is the mean difference of two images after both are shrunk to a quarter, so that how each is resampled does not count.
-func difference(a, b grey.Image) float64 {
+// meanDifference is the mean difference of two images after both are shrunk to a quarter, so that how each is
+// resampled does not count.
+func meanDifference(a, b grey.Image) float64 {
 	small := func(m grey.Image) grey.Image {
 		out := grey.New(m.Width/4, m.Height/4)
-		grey.Shrink(out, m)
+		grey.ShrinkInto(out, m)
 		return out
 	}
 	x, y := small(a), small(b)
@@ -92,12 +94,12 @@ func difference(a, b grey.Image) float64 {
 
 func TestRasterKeepsWithinItsBounds(t *testing.T) {
 	t.Parallel()
-	file := pdftest.BornDigitalWith(pdftest.BornOptions{Pages: 1, Width: 5000, Height: 300})
+	file := pdftest.BornDigitalWith(pdftest.BornDigitalOptions{Pages: 1, Width: 5000, Height: 300})
 	for _, size := range []int{1_000_000, 100_000, 5000} {
 		out := make([]byte, size)
-		subjects(t, file, func(_ int, s Subject) {
+		forEachSource(t, file, func(_ int, s Source) {
 			s.Painted = true
-			r, err := Make(s, out)
+			r, err := DrawPage(s, out)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +127,7 @@ func TestShrinkFactor(t *testing.T) {
 		{"a poor scan", grey.TextSize{XHeight: 30, Contrast: 100}, 300, 1},
 		{"never larger", grey.TextSize{XHeight: 30, Contrast: 200}, 100, 1},
 	} {
-		if got := shrink(tt.text, tt.dpi); math.Abs(got-tt.want) > 1e-9 {
+		if got := shrinkFactor(tt.text, tt.dpi); math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: got %.3f, want %.3f", tt.name, got, tt.want)
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"inkstream.dev/pkg/pdf/internal/pdfium"
 )
 
-// scan takes the pixels of a page that is one image and nothing else straight from the decoder: a third of the time that drawing takes,
-// and no pixel is interpolated. It reports false where drawing is called for.
-func scan(s Subject, out []byte) (Raster, bool) {
-	img, ok := lone(s)
+// copyScanPixels takes the pixels of a page that is one image and nothing else straight from the decoder: a third of
+// the time that drawing takes, and no pixel is interpolated. It reports false where drawing is called for.
+func copyScanPixels(s Source, out []byte) (Raster, bool) {
+	img, ok := soleImage(s)
 	if !ok || s.Painted || img.Width*img.Height > len(out) {
 		return Raster{}, false
 	}
-	turn, ok := placed(s.Page, img)
+	turn, ok := imageOrientation(s.Page, img)
 	if !ok {
 		return Raster{}, false
 	}
@@ -27,58 +27,58 @@ func scan(s Subject, out []byte) (Raster, bool) {
 	if math.Abs(across/down-1) > square {
 		return Raster{}, false // a fax: its pixels are no squares
 	}
-	bitmap, ok := s.Page.Bitmap(img)
+	bitmap, ok := s.Page.DecodeVisibleImage(img)
 	if !ok {
 		return Raster{}, false
 	}
 	defer bitmap.Close()
-	if s.Decoded != nil {
-		s.Decoded(img, bitmap) // before the next line, whose view of the pixels ends with a call into the module
+	if s.OnDecoded != nil {
+		s.OnDecoded(img, bitmap) // before the next line, whose view of the pixels ends with a call into the module
 	}
-	src, ok := greyscale(bitmap)
+	src, ok := greyImage(bitmap)
 	if !ok || src.Width != img.Width || src.Height != img.Height {
 		return Raster{}, false
 	}
-	r := Raster{Text: grey.Measure(src, turned(s.Count, turn))}
-	scale := shrink(r.Text, across)
+	r := Raster{Text: grey.MeasureText(src, mapToImage(s.CountsAt, turn))}
+	scale := shrinkFactor(r.Text, across)
 	r.DPI = across * scale
-	small := grey.Image{Pix: out, Width: scaled(src.Width, scale), Height: scaled(src.Height, scale)}
+	small := grey.Image{Pix: out, Width: scaleLength(src.Width, scale), Height: scaleLength(src.Height, scale)}
 	small.Stride = small.Width
 	r.Width, r.Height = small.Width, small.Height
-	if turn == (grey.Turn{}) {
-		grey.Shrink(small, src)
+	if turn == (grey.Orientation{}) {
+		grey.ShrinkInto(small, src)
 		return r, true
 	}
 	small.Pix = make([]byte, small.Width*small.Height)
-	grey.Shrink(small, src)
+	grey.ShrinkInto(small, src)
 	if turn.Transpose {
 		r.Width, r.Height = r.Height, r.Width
 	}
-	turn.Apply(grey.Image{Pix: out, Width: r.Width, Height: r.Height, Stride: r.Width}, small)
+	turn.ApplyInto(grey.Image{Pix: out, Width: r.Width, Height: r.Height, Stride: r.Width}, small)
 	return r, true
 }
 
-// placed returns how the image is turned on the displayed page, if it fills the page to its edges.
-func placed(p *pdfium.Page, img pdfium.Image) (grey.Turn, bool) {
+// imageOrientation returns how the image is turned on the displayed page, if it fills the page to its edges.
+func imageOrientation(p *pdfium.Page, img pdfium.Image) (grey.Orientation, bool) {
 	const near = 1.5 // points
 	b := img.Bounds
 	if math.Abs(b.Left-p.Box.Left) > near || math.Abs(b.Right-p.Box.Right) > near ||
 		math.Abs(b.Bottom-p.Box.Bottom) > near || math.Abs(b.Top-p.Box.Top) > near {
-		return grey.Turn{}, false
+		return grey.Orientation{}, false
 	}
 	// The image fills the unit square, its first row on top.
-	at := func(x, y float64) (float64, float64) { return p.Display(img.Matrix.Apply(x, y)) }
+	at := func(x, y float64) (float64, float64) { return p.UserToDisplay(img.Matrix.MapPoint(x, y)) }
 	x0, y0 := at(0, 1)
 	rightX, rightY := at(1, 1)
 	downX, downY := at(0, 0)
 	if math.Abs(rightX-x0) > math.Abs(rightY-y0) {
-		return grey.Turn{FlipX: rightX < x0, FlipY: downY < y0}, true
+		return grey.Orientation{FlipX: rightX < x0, FlipY: downY < y0}, true
 	}
-	return grey.Turn{Transpose: true, FlipX: downX < x0, FlipY: rightY < y0}, true
+	return grey.Orientation{Transpose: true, FlipX: downX < x0, FlipY: rightY < y0}, true
 }
 
-// turned makes a function over the displayed page one over the image.
-func turned(count func(x, y float64) bool, t grey.Turn) func(x, y float64) bool {
+// mapToImage makes a function over the displayed page one over the image.
+func mapToImage(count func(x, y float64) bool, t grey.Orientation) func(x, y float64) bool {
 	if count == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func turned(count func(x, y float64) bool, t grey.Turn) func(x, y float64) bool 
 	}
 }
 
-func greyscale(b *pdfium.Bitmap) (grey.Image, bool) {
+func greyImage(b *pdfium.Bitmap) (grey.Image, bool) {
 	img := grey.Image{Pix: b.Pixels(), Width: b.Width, Height: b.Height, Stride: b.Stride}
 	size := 1
 	switch b.Format {
@@ -108,11 +108,11 @@ func greyscale(b *pdfium.Bitmap) (grey.Image, bool) {
 	default:
 		return img, false
 	}
-	if b.Stride < b.Width*size || len(img.Pix) < b.Stride*b.Height || !img.Sound() {
+	if b.Stride < b.Width*size || len(img.Pix) < b.Stride*b.Height || !img.Valid() {
 		return img, false
 	}
 	if size > 1 {
-		img = grey.FromBGR(img.Pix, b.Width, b.Height, b.Stride, size)
+		img = grey.ImageFromBGR(img.Pix, b.Width, b.Height, b.Stride, size)
 	}
 	return img, true
 }

@@ -15,43 +15,45 @@ type File struct {
 	size int64
 	// base is where the header begins; offsets in the file count from there.
 	base    int64
-	xref    table
+	xref    xrefTable
 	trailer Value
-	// last is the offset of the newest cross-reference section, and streamed says that it is a stream. rebuilt says that there was none worth
-	// believing, so that the table was put together from the objects that were found.
+	// last is the offset of the newest cross-reference section, and streamed says that it is a stream. rebuilt says that
+	// there was none worth believing, so that the table was put together from the objects that were found.
 	last              int64
 	streamed, rebuilt bool
 	security          *Security
 	password          string
-	// budget is how many bytes may still be read while the document is searched, or its links are read; nil otherwise. Objects without an end are
-	// read to that of the file, each of them, and those of object streams as often as they are asked for.
+	// budget is how many bytes may still be read while the document is searched, or its links are read; nil otherwise.
+	// Objects without an end are read to that of the file, each of them, and those of object streams as often as they
+	// are asked for.
 	budget *int64
 
 	streams []objectStream // recently used, the last one last
 }
 
-// Errors that say what is wrong with a document. ErrPassword says that its password is another one, or that its encryption is not known.
+// Errors that say what is wrong with a document. ErrPassword says that its password is another one, or that its
+// encryption is not known.
 var (
 	ErrDamaged  = errors.New("the document's structure is damaged")
 	ErrPassword = errors.New("the document's encryption cannot be opened")
 )
 
-// Open reads the cross references of a document, or searches it for its objects where those are damaged. The file must stay readable as long
-// as the File is used.
+// Open reads the cross references of a document, or searches it for its objects where those are damaged. The file
+// must stay readable as long as the File is used.
 func Open(r io.ReaderAt, size int64, password string) (*File, error) {
-	f, err := OpenSound(r, size, password)
+	f, err := OpenStrict(r, size, password)
 	if f == nil || err == nil || errors.Is(err, ErrPassword) {
 		return f, err
 	}
-	if err := f.rebuild(); err != nil {
+	if err := f.rebuildTable(); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// OpenSound is Open without the search, which takes as long as reading all of the file. With its error it may return a File that is of no
-// use yet.
-func OpenSound(r io.ReaderAt, size int64, password string) (*File, error) {
+// OpenStrict is Open without the search, which takes as long as reading all of the file. With its error it may return
+// a File that is of no use yet.
+func OpenStrict(r io.ReaderAt, size int64, password string) (*File, error) {
 	f := &File{r: r, size: size, password: password}
 	head := make([]byte, min(size, 1024))
 	if _, err := f.readAt(head, 0); err != nil {
@@ -60,13 +62,13 @@ func OpenSound(r io.ReaderAt, size int64, password string) (*File, error) {
 	if at := bytes.Index(head, []byte("%PDF-")); at > 0 {
 		f.base = int64(at)
 	}
-	return f, f.load()
+	return f, f.loadSections()
 }
 
 // readAt reads up to len(b) bytes; the end of the file is no error.
 func (f *File) readAt(b []byte, off int64) (int, error) {
 	n, err := f.r.ReadAt(b, off)
-	if !f.spend(n) {
+	if !f.spendBudget(n) {
 		return 0, ErrDamaged
 	}
 	if errors.Is(err, io.EOF) {
@@ -78,8 +80,8 @@ func (f *File) readAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// spend takes bytes off the budget, and reports whether it held them.
-func (f *File) spend(bytes int) bool {
+// spendBudget takes bytes off the budget, and reports whether it held them.
+func (f *File) spendBudget(bytes int) bool {
 	if f.budget == nil {
 		return true
 	}
@@ -87,9 +89,9 @@ func (f *File) spend(bytes int) bool {
 	return *f.budget >= 0
 }
 
-// load follows the cross-reference sections from the newest on.
-func (f *File) load() error {
-	f.xref, f.trailer = table{}, Value{}
+// loadSections follows the cross-reference sections from the newest on.
+func (f *File) loadSections() error {
+	f.xref, f.trailer = xrefTable{}, Value{}
 	tail := make([]byte, min(f.size, 2048))
 	n, err := f.readAt(tail, f.size-int64(len(tail)))
 	if err != nil {
@@ -101,50 +103,50 @@ func (f *File) load() error {
 		return ErrDamaged
 	}
 	p := parser{b: tail, pos: at + len("startxref")}
-	v, err := p.value(0)
+	v, err := p.readValue(0)
 	if err != nil || v.Kind != Number {
 		return ErrDamaged
 	}
 	f.last = v.Num
-	if err := f.sections(v.Num); err != nil {
+	if err := f.readSections(v.Num); err != nil {
 		return err
 	}
-	return f.ready()
+	return f.prepareCatalogue()
 }
 
-// ready looks whether what was read leads to a page tree, and opens the encryption.
-func (f *File) ready() error {
+// prepareCatalogue looks whether what was read leads to a page tree, and opens the encryption.
+func (f *File) prepareCatalogue() error {
 	f.security, f.streams = nil, nil
-	if e := f.trailer.At("Encrypt"); e.Kind != Null {
+	if e := f.trailer.Lookup("Encrypt"); e.Kind != Null {
 		dict, err := f.Resolve(e)
 		if err != nil {
 			return err
 		}
-		if f.security, err = OpenSecurity(dict, FirstID(f.trailer), f.password); err != nil {
+		if f.security, err = OpenSecurity(dict, FirstFileID(f.trailer), f.password); err != nil {
 			return err
 		}
 		f.streams = nil
 	}
-	root, err := f.Resolve(f.trailer.At("Root"))
+	root, err := f.Resolve(f.trailer.Lookup("Root"))
 	if err != nil {
 		return err
 	}
-	if root.Kind != Dict || root.At("Pages").Kind != Ref {
+	if root.Kind != Dict || root.Lookup("Pages").Kind != Ref {
 		return ErrDamaged
 	}
-	pages, err := f.Resolve(root.At("Pages"))
+	pages, err := f.Resolve(root.Lookup("Pages"))
 	if err != nil {
 		return err
 	}
-	if pages.At("Kids").Kind == Null {
+	if pages.Lookup("Kids").Kind == Null {
 		return ErrDamaged
 	}
 	return nil
 }
 
-// FirstID returns the first element of a trailer's /ID, which is a part of the key; nil where there is none.
-func FirstID(trailer Value) []byte {
-	if id := trailer.At("ID").List; len(id) > 0 {
+// FirstFileID returns the first element of a trailer's /ID, which is a part of the key; nil where there is none.
+func FirstFileID(trailer Value) []byte {
+	if id := trailer.Lookup("ID").List; len(id) > 0 {
 		return id[0].Text
 	}
 	return nil
@@ -164,38 +166,38 @@ type Object struct {
 // maxObject bounds the bytes of an object without its stream.
 const maxObject = 8 << 20
 
-// Fetch returns an object, Null where the file has none of that number. Its strings are decrypted.
-func (f *File) Fetch(num int64) (Object, error) {
-	e := f.xref.at(num)
+// FetchObject returns an object, Null where the file has none of that number. Its strings are decrypted.
+func (f *File) FetchObject(num int64) (Object, error) {
+	e := f.xref.lookup(num)
 	switch e.kind {
 	case plainEntry:
-		o, err := f.objectAt(f.base + e.offset)
+		o, err := f.readObjectAt(f.base + e.offset)
 		if err == nil && int64(o.Number) != num {
 			err = ErrDamaged
 		}
 		if err != nil {
 			return o, err
 		}
-		if f.security != nil && !f.isEncrypt(num) {
-			o.texts(func(b []byte) []byte { return f.security.decryptText(b, o.Number, o.Generation) })
+		if f.security != nil && !f.isEncryptDict(num) {
+			o.mapStrings(func(b []byte) []byte { return f.security.decryptText(b, o.Number, o.Generation) })
 		}
 		return o, nil
 	case packedEntry:
-		v, err := f.packed(e, num)
+		v, err := f.fetchPacked(e, num)
 		return Object{Value: v, Number: int(num), data: -1}, err
 	default:
 		return Object{Number: int(num), data: -1}, nil
 	}
 }
 
-// isEncrypt reports whether an object is the encryption dictionary, whose own strings are plain.
-func (f *File) isEncrypt(num int64) bool {
-	e := f.trailer.At("Encrypt")
+// isEncryptDict reports whether an object is the encryption dictionary, whose own strings are plain.
+func (f *File) isEncryptDict(num int64) bool {
+	e := f.trailer.Lookup("Encrypt")
 	return e.Kind == Ref && e.Num == num
 }
 
-// objectAt reads the object that begins at an offset of the file, as it is there.
-func (f *File) objectAt(off int64) (Object, error) {
+// readObjectAt reads the object that begins at an offset of the file, as it is there.
+func (f *File) readObjectAt(off int64) (Object, error) {
 	o := Object{data: -1}
 	if off < 0 || off >= f.size {
 		return o, ErrDamaged
@@ -221,40 +223,40 @@ func (f *File) objectAt(off int64) (Object, error) {
 func parseObject(b []byte, off int64) (Object, error) {
 	o := Object{data: -1}
 	p := parser{b: b}
-	num, err := p.value(0)
+	num, err := p.readValue(0)
 	if err != nil {
 		return o, err
 	}
-	gen, err := p.value(0)
+	gen, err := p.readValue(0)
 	if err != nil {
 		return o, err
 	}
-	p.space()
-	if !p.at("obj") || num.Kind != Number || gen.Kind != Number {
+	p.skipSpace()
+	if !p.hasPrefix("obj") || num.Kind != Number || gen.Kind != Number {
 		return o, errSyntax
 	}
 	p.pos += len("obj")
 	o.Number, o.Generation = int(num.Num), int(gen.Num)
-	if o.Value, err = p.value(0); err != nil {
+	if o.Value, err = p.readValue(0); err != nil {
 		return o, err
 	}
 	if o.Kind == Keyword {
 		o.Value = Value{} // nothing between obj and endobj
 		return o, nil
 	}
-	p.space()
+	p.skipSpace()
 	if len(b)-p.pos < len("stream\r\n") {
 		// Too little to tell. At the end of the file it is no stream.
 		return o, errShort
 	}
-	if o.Kind != Dict || !p.at("stream") {
+	if o.Kind != Dict || !p.hasPrefix("stream") {
 		return o, nil
 	}
 	p.pos += len("stream")
-	if p.at("\r") {
+	if p.hasPrefix("\r") {
 		p.pos++
 	}
-	if p.at("\n") {
+	if p.hasPrefix("\n") {
 		p.pos++
 	}
 	o.data = off + int64(p.pos)
@@ -267,7 +269,7 @@ func (f *File) Resolve(v Value) (Value, error) {
 		if v.Kind != Ref {
 			return v, nil
 		}
-		o, err := f.Fetch(v.Num)
+		o, err := f.FetchObject(v.Num)
 		if err != nil {
 			return Value{}, err
 		}
@@ -276,13 +278,13 @@ func (f *File) Resolve(v Value) (Value, error) {
 	return Value{}, ErrDamaged
 }
 
-// Entry resolves an entry of a dictionary, which may be a reference itself.
-func (f *File) Entry(dict Value, key string) (Value, error) {
-	return f.Resolve(dict.At(key))
+// ResolveEntry resolves an entry of a dictionary, which may be a reference itself.
+func (f *File) ResolveEntry(dict Value, key string) (Value, error) {
+	return f.Resolve(dict.Lookup(key))
 }
 
-func (f *File) integer(dict Value, key string) int64 {
-	v, err := f.Entry(dict, key)
+func (f *File) integerEntry(dict Value, key string) int64 {
+	v, err := f.ResolveEntry(dict, key)
 	if err != nil || v.Kind != Number {
 		return -1
 	}
@@ -297,11 +299,11 @@ type objectStream struct {
 }
 
 // Of object streams a few stay inflated, however large they are, and many while they are small.
-const fewStreams, manyStreams = 8, 128
+const minKeptStreams, maxKeptStreams = 8, 128
 
-// packed returns an object of an object stream.
-func (f *File) packed(e entry, num int64) (Value, error) {
-	s, err := f.objectStream(e.offset)
+// fetchPacked returns an object of an object stream.
+func (f *File) fetchPacked(e xrefEntry, num int64) (Value, error) {
+	s, err := f.loadObjectStream(e.offset)
 	if err != nil {
 		return Value{}, err
 	}
@@ -310,14 +312,14 @@ func (f *File) packed(e entry, num int64) (Value, error) {
 		return Value{}, ErrDamaged
 	}
 	p := parser{b: s.data, pos: at}
-	v, err := p.value(0)
-	if !f.spend(p.pos-at) || err != nil {
+	v, err := p.readValue(0)
+	if !f.spendBudget(p.pos-at) || err != nil {
 		return Value{}, ErrDamaged
 	}
 	return v, nil
 }
 
-func (f *File) objectStream(num int64) (objectStream, error) {
+func (f *File) loadObjectStream(num int64) (objectStream, error) {
 	for i, s := range slices.Backward(f.streams) {
 		if s.number == num {
 			copy(f.streams[i:], f.streams[i+1:])
@@ -326,18 +328,18 @@ func (f *File) objectStream(num int64) (objectStream, error) {
 		}
 	}
 	s := objectStream{number: num, offsets: map[int64]int{}}
-	if f.xref.at(num).kind != plainEntry {
+	if f.xref.lookup(num).kind != plainEntry {
 		return s, ErrDamaged
 	}
-	o, err := f.Fetch(num)
+	o, err := f.FetchObject(num)
 	if err != nil {
 		return s, err
 	}
-	n, first := f.integer(o.Value, "N"), f.integer(o.Value, "First")
-	if s.data, err = f.Stream(o, maxInflated); err != nil {
+	n, first := f.integerEntry(o.Value, "N"), f.integerEntry(o.Value, "First")
+	if s.data, err = f.ReadStream(o, maxInflated); err != nil {
 		return s, err
 	}
-	if !f.spend(len(s.data)) {
+	if !f.spendBudget(len(s.data)) {
 		return s, ErrDamaged
 	}
 	if first < 0 || first > int64(len(s.data)) {
@@ -345,8 +347,8 @@ func (f *File) objectStream(num int64) (objectStream, error) {
 	}
 	p := parser{b: s.data[:first]}
 	for range min(n, first) {
-		num, errA := p.number()
-		off, errB := p.number()
+		num, errA := p.readInteger()
+		off, errB := p.readInteger()
 		if errA != nil || errB != nil {
 			break
 		}
@@ -355,16 +357,16 @@ func (f *File) objectStream(num int64) (objectStream, error) {
 		}
 	}
 	f.streams = append(f.streams, s)
-	for len(f.streams) > fewStreams && (len(f.streams) > manyStreams || f.inflated() > keptBytes) {
+	for len(f.streams) > minKeptStreams && (len(f.streams) > maxKeptStreams || f.inflatedBytes() > maxKeptBytes) {
 		f.streams = slices.Delete(f.streams, 0, 1)
 	}
 	return s, nil
 }
 
-// number reads a plain integer, which no reference begins with.
-func (p *parser) number() (int64, error) {
-	p.space()
-	text := p.regular()
+// readInteger reads a plain integer, which no reference begins with.
+func (p *parser) readInteger() (int64, error) {
+	p.skipSpace()
+	text := p.readRegular()
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
 		return 0, errSyntax

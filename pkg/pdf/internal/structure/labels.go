@@ -3,25 +3,26 @@ package structure
 const (
 	// maxLabelDepth bounds the number tree of the page labels. PDFium goes down without end, until its stack does.
 	maxLabelDepth = 32
-	// maxLabelNodes and maxLabelRanges bound its nodes and the ranges in them: PDFium goes through them from the first for every label.
+	// maxLabelNodes and maxLabelRanges bound its nodes and the ranges in them: PDFium goes through them from the first
+	// for every label.
 	maxLabelNodes  = 5000
 	maxLabelRanges = 10_000
 )
 
-// PlainLabels reports whether the page labels are in a number tree that ends (ISO 32000-1 §7.9.7) and is no larger than a document needs, or there
-// are none.
-func (f *File) PlainLabels() bool {
-	defer f.trim()
-	root, err := f.Resolve(f.trailer.At("Root"))
+// HasPlainLabels reports whether the page labels are in a number tree that ends (ISO 32000-1 §7.9.7) and is no larger
+// than a document needs, or there are none.
+func (f *File) HasPlainLabels() bool {
+	defer f.trimStreams()
+	root, err := f.Resolve(f.trailer.Lookup("Root"))
 	if err != nil {
 		return false
 	}
-	labels := root.At("PageLabels")
+	labels := root.Lookup("PageLabels")
 	if labels.Kind == Null {
 		return true
 	}
 	w := labelWalk{f: f, seen: map[int64]bool{}}
-	return w.visit(labels, 0)
+	return w.visitNode(labels, 0)
 }
 
 type labelWalk struct {
@@ -30,7 +31,7 @@ type labelWalk struct {
 	nodes, ranges int
 }
 
-func (w *labelWalk) visit(v Value, depth int) bool {
+func (w *labelWalk) visitNode(v Value, depth int) bool {
 	if w.nodes++; depth > maxLabelDepth || w.nodes > maxLabelNodes {
 		return false
 	}
@@ -44,8 +45,8 @@ func (w *labelWalk) visit(v Value, depth int) bool {
 	if err != nil {
 		return false
 	}
-	ranges, errA := w.f.Entry(node, "Nums")
-	kids, errB := w.f.Entry(node, "Kids")
+	ranges, errA := w.f.ResolveEntry(node, "Nums")
+	kids, errB := w.f.ResolveEntry(node, "Kids")
 	if errA != nil || errB != nil {
 		return false
 	}
@@ -53,7 +54,7 @@ func (w *labelWalk) visit(v Value, depth int) bool {
 		return false
 	}
 	for _, kid := range kids.List {
-		if !w.visit(kid, depth+1) {
+		if !w.visitNode(kid, depth+1) {
 			return false
 		}
 	}

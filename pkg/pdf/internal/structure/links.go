@@ -5,20 +5,21 @@ import (
 	"strconv"
 )
 
-// Link is an annotation that leads to a page of the document, or outside. Its corners are as the file has them, in any order.
+// Link is an annotation that leads to a page of the document, or outside. Its corners are as the file has them, in
+// any order.
 type Link struct {
 	Left, Bottom, Right, Top float64
 	URI                      string
 	Page                     int // from 1; 0 for none
 }
 
-// Links reads where the links of pages lead. PDFium makes objects of every annotation, node of the name tree and destination on the way, which takes
-// several times as long; but there are many more ways to write a link than the common ones read here. What is read comes out as PDFium reads it,
-// and what might not is left to it.
-type Links struct {
+// LinkReader reads where the links of pages lead. PDFium makes objects of every annotation, node of the name tree and
+// destination on the way, which takes several times as long; but there are many more ways to write a link than the
+// common ones read here. What is read comes out as PDFium reads it, and what might not is left to it.
+type LinkReader struct {
 	f     *File
-	pages positions
-	names destinations
+	pages pagePositions
+	names namedDestinations
 	// budget is how many bytes may still be read for links, so that no document makes them take longer than PDFium would.
 	budget int64
 }
@@ -30,78 +31,80 @@ const (
 	maxLinkText = 500
 )
 
-// allowance is how many bytes may be read of a document for what belongs to its pages beside their content; pages may have the same.
-func (f *File) allowance() int64 { return 64<<20 + 4*f.size }
+// readAllowance is how many bytes may be read of a document for what belongs to its pages beside their content; pages
+// may have the same.
+func (f *File) readAllowance() int64 { return 64<<20 + 4*f.size }
 
-// Links returns the links of a document that has as many pages.
-func (f *File) Links(pages int) *Links {
-	return &Links{f: f, pages: positions{f: f, pages: pages}, names: destinations{f: f}, budget: f.allowance()}
+// NewLinkReader returns the links of a document that has as many pages.
+func (f *File) NewLinkReader(pages int) *LinkReader {
+	return &LinkReader{f: f, pages: pagePositions{f: f, pages: pages}, names: namedDestinations{f: f},
+		budget: f.readAllowance()}
 }
 
-// Of returns the links of page index, from 0. It reports false for a page that has another number of annotations than that, one that is no link, or
-// one that is not certain to lead where it seems to.
-func (l *Links) Of(index, annotations int) ([]Link, bool) {
+// PageLinks returns the links of page index, from 0. It reports false for a page that has another number of
+// annotations than that, one that is no link, or one that is not certain to lead where it seems to.
+func (l *LinkReader) PageLinks(index, annotations int) ([]Link, bool) {
 	if l.budget <= 0 || annotations > maxAnnotations {
 		return nil, false
 	}
 	l.f.budget = &l.budget
 	defer func() { l.f.budget = nil }()
-	defer l.f.trim()
-	page, ok := l.pages.at(index)
+	defer l.f.trimStreams()
+	page, ok := l.pages.pageAt(index)
 	if !ok {
 		return nil, false
 	}
-	list, err := l.f.Entry(page, "Annots")
+	list, err := l.f.ResolveEntry(page, "Annots")
 	if err != nil || len(list.List) != annotations {
 		return nil, false
 	}
 	out := make([]Link, annotations)
 	for i, ref := range list.List {
 		annotation, err := l.f.Resolve(ref)
-		if err != nil || !annotation.At("Subtype").Is("Link") || !l.read(&out[i], annotation) {
+		if err != nil || !annotation.Lookup("Subtype").IsName("Link") || !l.readLink(&out[i], annotation) {
 			return nil, false
 		}
 	}
 	return out, true
 }
 
-// read reports whether a link is certain to be as it reads.
-func (l *Links) read(out *Link, annotation Value) bool {
-	rect, err := l.f.Entry(annotation, "Rect")
+// readLink reports whether a link is certain to be as it reads.
+func (l *LinkReader) readLink(out *Link, annotation Value) bool {
+	rect, err := l.f.ResolveEntry(annotation, "Rect")
 	if err != nil || len(rect.List) != 4 {
 		return false
 	}
 	for i, edge := range []*float64{&out.Left, &out.Bottom, &out.Right, &out.Top} {
 		var ok bool
-		if *edge, ok = plainNumber(rect.List[i]); !ok {
+		if *edge, ok = parsePlainNumber(rect.List[i]); !ok {
 			return false
 		}
 	}
-	dest, errA := l.f.Entry(annotation, "Dest")
-	action, errB := l.f.Entry(annotation, "A")
+	dest, errA := l.f.ResolveEntry(annotation, "Dest")
+	action, errB := l.f.ResolveEntry(annotation, "A")
 	switch {
 	case errA != nil || errB != nil:
 		return false
 	case dest.Kind != Null:
-		return action.Kind == Null && l.to(out, dest)
+		return action.Kind == Null && l.readDestination(out, dest)
 	default:
-		return l.act(out, action)
+		return l.readAction(out, action)
 	}
 }
 
-// act reads an action, one that goes to a page of this document or to an address.
-func (l *Links) act(out *Link, action Value) bool {
-	if kind := action.At("Type"); kind.Kind != Null && !kind.Is("Action") {
+// readAction reads an action, one that goes to a page of this document or to an address.
+func (l *LinkReader) readAction(out *Link, action Value) bool {
+	if kind := action.Lookup("Type"); kind.Kind != Null && !kind.IsName("Action") {
 		return false
 	}
-	switch kind := action.At("S"); {
-	case kind.Is("GoTo"):
-		dest, err := l.f.Entry(action, "D")
-		return err == nil && l.to(out, dest)
-	case kind.Is("URI"):
-		uri, err := l.f.Entry(action, "URI")
+	switch kind := action.Lookup("S"); {
+	case kind.IsName("GoTo"):
+		dest, err := l.f.ResolveEntry(action, "D")
+		return err == nil && l.readDestination(out, dest)
+	case kind.IsName("URI"):
+		uri, err := l.f.ResolveEntry(action, "URI")
 		// The document may have a base for those without a scheme.
-		if err != nil || !plainText(uri) || bytes.IndexByte(uri.Text, ':') < 1 {
+		if err != nil || !isPlainText(uri) || bytes.IndexByte(uri.Text, ':') < 1 {
 			return false
 		}
 		out.URI = string(uri.Text)
@@ -111,30 +114,30 @@ func (l *Links) act(out *Link, action Value) bool {
 	}
 }
 
-// to finds the page that a destination leads to.
-func (l *Links) to(out *Link, dest Value) bool {
-	page, ok := pageOf(dest)
-	if plainText(dest) {
-		page, ok = l.names.find(string(dest.Text))
+// readDestination finds the page that a destination leads to.
+func (l *LinkReader) readDestination(out *Link, dest Value) bool {
+	page, ok := destinationPage(dest)
+	if isPlainText(dest) {
+		page, ok = l.names.findPage(string(dest.Text))
 	}
 	if !ok {
 		return false
 	}
-	index, ok := l.pages.of(page)
+	index, ok := l.pages.indexOf(page)
 	out.Page = index + 1
 	return ok
 }
 
-// pageOf returns the object of the page that an explicit destination begins with.
-func pageOf(dest Value) (int64, bool) {
+// destinationPage returns the object of the page that an explicit destination begins with.
+func destinationPage(dest Value) (int64, bool) {
 	if dest.Kind != Array || len(dest.List) == 0 || dest.List[0].Kind != Ref {
 		return 0, false
 	}
 	return dest.List[0].Num, true
 }
 
-// plainText reports whether v is a string that reads the same in every encoding, and sorts the same in every order.
-func plainText(v Value) bool {
+// isPlainText reports whether v is a string that reads the same in every encoding, and sorts the same in every order.
+func isPlainText(v Value) bool {
 	if v.Kind != String || len(v.Text) == 0 || len(v.Text) > maxLinkText {
 		return false
 	}
@@ -146,8 +149,9 @@ func plainText(v Value) bool {
 	return true
 }
 
-// plainNumber returns a number that is neither too large nor spelled in a way that readers disagree on, in PDFium's precision.
-func plainNumber(v Value) (float64, bool) {
+// parsePlainNumber returns a number that is neither too large nor spelled in a way that readers disagree on, in
+// PDFium's precision.
+func parsePlainNumber(v Value) (float64, bool) {
 	const longest, largest = 12, 1e6
 	if v.Kind != Number || len(v.Raw) > longest || v.Raw[0] == '+' {
 		return 0, false

@@ -27,19 +27,19 @@ type parser struct {
 	lenient bool
 }
 
-// ParseDict reads the dictionary at the beginning of b, where objects may be damaged or cut short: what cannot be read is left out. It is Null
-// if there is none. References are not followed.
+// ParseDict reads the dictionary at the beginning of b, where objects may be damaged or cut short: what cannot be
+// read is left out. It is Null if there is none. References are not followed.
 func ParseDict(b []byte) Value {
 	p := parser{b: b, lenient: true}
-	p.space()
-	if !p.at("<<") {
+	p.skipSpace()
+	if !p.hasPrefix("<<") {
 		return Value{}
 	}
-	v, _ := p.value(0) // as much as there is
+	v, _ := p.readValue(0) // as much as there is
 	return v
 }
 
-func (p *parser) space() {
+func (p *parser) skipSpace() {
 	for p.pos < len(p.b) {
 		switch c := p.b[p.pos]; {
 		case syntax.Class[c] == syntax.White:
@@ -54,13 +54,13 @@ func (p *parser) space() {
 	}
 }
 
-func (p *parser) at(s string) bool {
+func (p *parser) hasPrefix(s string) bool {
 	return len(p.b)-p.pos >= len(s) && string(p.b[p.pos:p.pos+len(s)]) == s
 }
 
-// value reads the next object, or a keyword.
-func (p *parser) value(depth int) (Value, error) {
-	p.space()
+// readValue reads the next object, or a keyword.
+func (p *parser) readValue(depth int) (Value, error) {
+	p.skipSpace()
 	if p.pos >= len(p.b) {
 		return Value{}, errShort
 	}
@@ -68,32 +68,32 @@ func (p *parser) value(depth int) (Value, error) {
 		return Value{}, errSyntax
 	}
 	switch c := p.b[p.pos]; {
-	case p.at("<<"):
+	case p.hasPrefix("<<"):
 		p.pos += 2
-		return p.dict(depth)
+		return p.readDict(depth)
 	case c == '<':
 		p.pos++
-		return p.hexadecimal()
+		return p.readHexString()
 	case c == '(':
 		p.pos++
-		return p.literal()
+		return p.readLiteralString()
 	case c == '[':
 		p.pos++
-		return p.array(depth)
+		return p.readArray(depth)
 	case c == '/':
 		p.pos++
-		return Value{Kind: Name, Raw: p.regular()}, nil
+		return Value{Kind: Name, Raw: p.readRegular()}, nil
 	case syntax.Class[c] == syntax.Delimiter && p.lenient:
 		p.pos++
 		return Value{}, nil
 	case syntax.Class[c] == syntax.Delimiter:
 		return Value{}, errSyntax
 	default:
-		return p.word(), nil
+		return p.readWord(), nil
 	}
 }
 
-func (p *parser) regular() []byte {
+func (p *parser) readRegular() []byte {
 	from := p.pos
 	for p.pos < len(p.b) && syntax.Class[p.b[p.pos]] == syntax.Regular {
 		p.pos++
@@ -101,42 +101,42 @@ func (p *parser) regular() []byte {
 	return p.b[from:p.pos:p.pos]
 }
 
-// word reads a number, a reference, a boolean, null or a keyword.
-func (p *parser) word() Value {
-	text := p.regular()
+// readWord reads a number, a reference, a boolean, null or a keyword.
+func (p *parser) readWord() Value {
+	text := p.readRegular()
 	switch string(text) {
 	case "null":
 		return Value{}
 	case "true", "false":
 		return Value{Kind: Bool, Raw: text}
 	}
-	n, integer, number := digits(text)
+	n, integer, number := parseNumber(text)
 	if !number {
 		return Value{Kind: Keyword, Raw: text}
 	}
 	if integer && n >= 0 {
-		if gen, ok := p.reference(); ok {
+		if gen, ok := p.readReference(); ok {
 			return Value{Kind: Ref, Num: n, Gen: gen}
 		}
 	}
 	return Value{Kind: Number, Raw: text, Num: n}
 }
 
-// reference passes the rest of a reference, "G R", if that is what follows.
-func (p *parser) reference() (int64, bool) {
+// readReference passes the rest of a reference, "G R", if that is what follows.
+func (p *parser) readReference() (int64, bool) {
 	from := p.pos
-	p.space()
-	gen, integer, _ := digits(p.regular())
-	p.space()
-	if r := p.regular(); integer && gen >= 0 && string(r) == "R" {
+	p.skipSpace()
+	gen, integer, _ := parseNumber(p.readRegular())
+	p.skipSpace()
+	if r := p.readRegular(); integer && gen >= 0 && string(r) == "R" {
 		return gen, true
 	}
 	p.pos = from
 	return 0, false
 }
 
-// digits reads a number. The integer is cut to 52 bits.
-func digits(text []byte) (n int64, integer, number bool) {
+// parseNumber reads a number. The integer is cut to 52 bits.
+func parseNumber(text []byte) (n int64, integer, number bool) {
 	rest := text
 	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
 		rest = rest[1:]
@@ -162,18 +162,18 @@ func digits(text []byte) (n int64, integer, number bool) {
 	return n, integer, seen
 }
 
-func (p *parser) dict(depth int) (Value, error) {
+func (p *parser) readDict(depth int) (Value, error) {
 	v := Value{Kind: Dict}
 	for {
-		p.space()
+		p.skipSpace()
 		switch {
 		case p.pos >= len(p.b):
 			return v, errShort
-		case p.at(">>"):
+		case p.hasPrefix(">>"):
 			p.pos += 2
 			return v, nil
 		case p.b[p.pos] != '/' && p.lenient:
-			if _, err := p.value(depth + 1); err != nil {
+			if _, err := p.readValue(depth + 1); err != nil {
 				return v, err
 			}
 			continue
@@ -181,12 +181,12 @@ func (p *parser) dict(depth int) (Value, error) {
 			return v, errSyntax
 		}
 		p.pos++
-		key := string(p.regular())
-		p.space()
-		if p.at(">>") {
+		key := string(p.readRegular())
+		p.skipSpace()
+		if p.hasPrefix(">>") {
 			continue // a key without a value
 		}
-		e, err := p.value(depth + 1)
+		e, err := p.readValue(depth + 1)
 		if err == nil && e.Kind == Keyword && !p.lenient {
 			err = errSyntax
 		}
@@ -199,15 +199,15 @@ func (p *parser) dict(depth int) (Value, error) {
 	}
 }
 
-func (p *parser) array(depth int) (Value, error) {
+func (p *parser) readArray(depth int) (Value, error) {
 	v := Value{Kind: Array}
 	for {
-		p.space()
-		if p.at("]") {
+		p.skipSpace()
+		if p.hasPrefix("]") {
 			p.pos++
 			return v, nil
 		}
-		e, err := p.value(depth + 1)
+		e, err := p.readValue(depth + 1)
 		if err == nil && e.Kind == Keyword && !p.lenient {
 			err = errSyntax
 		}
@@ -218,7 +218,7 @@ func (p *parser) array(depth int) (Value, error) {
 	}
 }
 
-func (p *parser) hexadecimal() (Value, error) {
+func (p *parser) readHexString() (Value, error) {
 	v := Value{Kind: String, Text: []byte{}}
 	high, odd := byte(0), false
 	for ; p.pos < len(p.b); p.pos++ {
@@ -230,8 +230,8 @@ func (p *parser) hexadecimal() (Value, error) {
 			}
 			return v, nil
 		}
-		d := syntax.Unhex(c)
-		if d == syntax.NoDigit {
+		d := syntax.HexDigitValue(c)
+		if d == syntax.NotHexDigit {
 			continue
 		}
 		if odd {
@@ -242,7 +242,7 @@ func (p *parser) hexadecimal() (Value, error) {
 	return v, errShort
 }
 
-func (p *parser) literal() (Value, error) {
+func (p *parser) readLiteralString() (Value, error) {
 	v := Value{Kind: String, Text: []byte{}}
 	depth := 1
 	for p.pos < len(p.b) {
@@ -256,12 +256,12 @@ func (p *parser) literal() (Value, error) {
 				return v, nil
 			}
 		case '\r':
-			if p.at("\n") {
+			if p.hasPrefix("\n") {
 				p.pos++
 			}
 			c = '\n'
 		case '\\':
-			v.Text = p.escape(v.Text)
+			v.Text = p.appendEscape(v.Text)
 			continue
 		}
 		v.Text = append(v.Text, c)
@@ -271,8 +271,8 @@ func (p *parser) literal() (Value, error) {
 
 var escapes = map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f'}
 
-// escape appends what follows a backslash (ISO 32000-1 §7.3.4.2).
-func (p *parser) escape(out []byte) []byte {
+// appendEscape appends what follows a backslash (ISO 32000-1 §7.3.4.2).
+func (p *parser) appendEscape(out []byte) []byte {
 	if p.pos >= len(p.b) {
 		return out
 	}
@@ -282,7 +282,7 @@ func (p *parser) escape(out []byte) []byte {
 	case c == '\n':
 		return out
 	case c == '\r':
-		if p.at("\n") {
+		if p.hasPrefix("\n") {
 			p.pos++
 		}
 		return out

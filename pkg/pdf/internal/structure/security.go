@@ -20,43 +20,43 @@ type Security struct {
 
 	key []byte
 	// strings and streams say how each is encrypted.
-	strings, streams method
+	strings, streams cipherMethod
 }
 
-type method uint8
+type cipherMethod uint8
 
 const (
-	identity method = iota
+	identity cipherMethod = iota
 	rc4Method
 	aes128
 	aes256
 )
 
-// OpenSecurity opens an encryption with a password, the user's or the owner's. Id is the first element of the trailer's /ID. Its error is
-// ErrPassword.
+// OpenSecurity opens an encryption with a password, the user's or the owner's. Id is the first element of the
+// trailer's /ID. Its error is ErrPassword.
 func OpenSecurity(dict Value, id []byte, password string) (*Security, error) {
-	if filter := dict.At("Filter"); filter.Kind != Null && !filter.Is("Standard") {
+	if filter := dict.Lookup("Filter"); filter.Kind != Null && !filter.IsName("Standard") {
 		return nil, ErrPassword
 	}
-	s := &Security{Metadata: string(dict.At("EncryptMetadata").Raw) != "false"}
-	bits := dict.At("Length").Num
-	switch dict.At("V").Num {
+	s := &Security{Metadata: string(dict.Lookup("EncryptMetadata").Raw) != "false"}
+	bits := dict.Lookup("Length").Num
+	switch dict.Lookup("V").Num {
 	case 1:
 		s.strings, s.streams, bits = rc4Method, rc4Method, 40
 	case 2, 3:
 		s.strings, s.streams = rc4Method, rc4Method
 	case 4, 5:
-		s.streams, s.strings, bits = methodOf(dict, "StmF"), methodOf(dict, "StrF"), 128
+		s.streams, s.strings, bits = parseCipherMethod(dict, "StmF"), parseCipherMethod(dict, "StrF"), 128
 	default:
 		return nil, ErrPassword
 	}
 	if bits < 40 || bits > 128 {
 		bits = 40
 	}
-	if dict.At("R").Num >= 5 {
-		s.key = key256(dict, []byte(password))
+	if dict.Lookup("R").Num >= 5 {
+		s.key = openAES256(dict, []byte(password))
 	} else {
-		s.key = s.key128(dict, id, []byte(password), int(bits/8))
+		s.key = s.openRC4OrAES128(dict, id, []byte(password), int(bits/8))
 	}
 	if s.key == nil {
 		return nil, ErrPassword
@@ -64,17 +64,17 @@ func OpenSecurity(dict Value, id []byte, password string) (*Security, error) {
 	return s, nil
 }
 
-func methodOf(dict Value, key string) method {
-	name := dict.At(key)
-	filter := dict.At("CF").At(name.name())
-	switch cfm := filter.At("CFM"); {
-	case name.Kind != Name || name.Is("Identity"):
+func parseCipherMethod(dict Value, key string) cipherMethod {
+	name := dict.Lookup(key)
+	filter := dict.Lookup("CF").Lookup(name.decodedName())
+	switch cfm := filter.Lookup("CFM"); {
+	case name.Kind != Name || name.IsName("Identity"):
 		return identity
-	case cfm.Is("V2"):
+	case cfm.IsName("V2"):
 		return rc4Method
-	case cfm.Is("AESV2"):
+	case cfm.IsName("AESV2"):
 		return aes128
-	case cfm.Is("AESV3"):
+	case cfm.IsName("AESV3"):
 		return aes256
 	}
 	return identity
@@ -83,31 +83,31 @@ func methodOf(dict Value, key string) method {
 // padding fills up passwords (algorithm 2).
 var padding = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
 
-func padded(password []byte) []byte {
+func padPassword(password []byte) []byte {
 	return append(bytes.Clone(password[:min(len(password), 32)]), padding...)[:32]
 }
 
-// key128 returns the key of revisions 2 to 4, or nil if the password is neither the user's nor the owner's.
-func (s *Security) key128(dict Value, id, password []byte, size int) []byte {
-	owner, user := dict.At("O").Text, dict.At("U").Text
+// openRC4OrAES128 returns the key of revisions 2 to 4, or nil if the password is neither the user's nor the owner's.
+func (s *Security) openRC4OrAES128(dict Value, id, password []byte, size int) []byte {
+	owner, user := dict.Lookup("O").Text, dict.Lookup("U").Text
 	if len(owner) < 32 || len(user) < 16 {
 		return nil
 	}
 	owner = owner[:32]
-	revision := dict.At("R").Num
-	if key := s.userKey(dict, owner, user, id, padded(password), size); key != nil {
+	revision := dict.Lookup("R").Num
+	if key := s.deriveUserKey(dict, owner, user, id, padPassword(password), size); key != nil {
 		return key
 	}
-	return s.userKey(dict, owner, user, id, userPassword(owner, password, revision, size), size)
+	return s.deriveUserKey(dict, owner, user, id, recoverUserPassword(owner, password, revision, size), size)
 }
 
-// userKey is algorithms 2, 4 and 5.
-func (s *Security) userKey(dict Value, owner, user, id, password []byte, size int) []byte {
-	revision := dict.At("R").Num
+// deriveUserKey is algorithms 2, 4 and 5.
+func (s *Security) deriveUserKey(dict Value, owner, user, id, password []byte, size int) []byte {
+	revision := dict.Lookup("R").Num
 	h := md5.New()
 	h.Write(password)
 	h.Write(owner)
-	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(dict.At("P").Num)))
+	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(dict.Lookup("P").Num)))
 	h.Write(id)
 	if revision >= 4 && !s.Metadata {
 		h.Write([]byte{255, 255, 255, 255})
@@ -126,7 +126,7 @@ func (s *Security) userKey(dict Value, owner, user, id, password []byte, size in
 	sum := md5.Sum(append(bytes.Clone(padding), id...))
 	check := sum[:]
 	for i := range byte(20) {
-		check = rc4Bytes(xor(key, i), check)
+		check = rc4Bytes(xorBytes(key, i), check)
 	}
 	if !bytes.HasPrefix(user, check) {
 		return nil
@@ -134,9 +134,9 @@ func (s *Security) userKey(dict Value, owner, user, id, password []byte, size in
 	return key
 }
 
-// userPassword takes the user's password out of the owner's entry (algorithm 7).
-func userPassword(owner, password []byte, revision int64, size int) []byte {
-	sum := md5.Sum(padded(password))
+// recoverUserPassword takes the user's password out of the owner's entry (algorithm 7).
+func recoverUserPassword(owner, password []byte, revision int64, size int) []byte {
+	sum := md5.Sum(padPassword(password))
 	key := sum[:]
 	if revision < 3 {
 		return rc4Bytes(key[:5], owner)
@@ -147,12 +147,12 @@ func userPassword(owner, password []byte, revision int64, size int) []byte {
 	}
 	out := owner
 	for i := 19; i >= 0; i-- {
-		out = rc4Bytes(xor(key[:size], byte(i)), out)
+		out = rc4Bytes(xorBytes(key[:size], byte(i)), out)
 	}
 	return out
 }
 
-func xor(key []byte, with byte) []byte {
+func xorBytes(key []byte, with byte) []byte {
 	out := bytes.Clone(key)
 	for i := range out {
 		out[i] ^= with
@@ -170,12 +170,12 @@ func rc4Bytes(key, b []byte) []byte {
 	return out
 }
 
-// key256 returns the key of revisions 5 and 6 (algorithm 2.A), or nil.
-func key256(dict Value, password []byte) []byte {
+// openAES256 returns the key of revisions 5 and 6 (algorithm 2.A), or nil.
+func openAES256(dict Value, password []byte) []byte {
 	password = password[:min(len(password), 127)]
-	user, owner := dict.At("U").Text, dict.At("O").Text
-	hash := hardened
-	if dict.At("R").Num == 5 {
+	user, owner := dict.Lookup("U").Text, dict.Lookup("O").Text
+	hash := hashRevision6
+	if dict.Lookup("R").Num == 5 {
 		hash = func(password, salt, udata []byte) []byte {
 			sum := sha256.Sum256(append(append(bytes.Clone(password), salt...), udata...))
 			return sum[:]
@@ -185,8 +185,9 @@ func key256(dict Value, password []byte) []byte {
 		entry, udata []byte
 		wrapped      string
 	}{{user, nil, "UE"}, {owner, user[:min(len(user), 48)], "OE"}} {
-		wrapped := dict.At(try.wrapped).Text
-		if len(try.entry) < 48 || len(wrapped) < 32 || !bytes.Equal(hash(password, try.entry[32:40], try.udata), try.entry[:32]) {
+		wrapped := dict.Lookup(try.wrapped).Text
+		if len(try.entry) < 48 || len(wrapped) < 32 ||
+			!bytes.Equal(hash(password, try.entry[32:40], try.udata), try.entry[:32]) {
 			continue
 		}
 		block, err := aes.NewCipher(hash(password, try.entry[40:48], try.udata))
@@ -200,8 +201,8 @@ func key256(dict Value, password []byte) []byte {
 	return nil
 }
 
-// hardened is the hash of revision 6 (algorithm 2.B).
-func hardened(password, salt, udata []byte) []byte {
+// hashRevision6 is the hash of revision 6 (algorithm 2.B).
+func hashRevision6(password, salt, udata []byte) []byte {
 	sum := sha256.Sum256(append(append(bytes.Clone(password), salt...), udata...))
 	k := sum[:]
 	for round := 0; ; round++ {
@@ -232,7 +233,7 @@ func hardened(password, salt, udata []byte) []byte {
 	}
 }
 
-func (s *Security) objectKey(m method, number, generation int) []byte {
+func (s *Security) deriveObjectKey(m cipherMethod, number, generation int) []byte {
 	if m == aes256 {
 		return s.key
 	}
@@ -245,15 +246,16 @@ func (s *Security) objectKey(m method, number, generation int) []byte {
 	return h.Sum(nil)[:min(len(s.key)+5, 16)]
 }
 
-// Streams reports whether streams are encrypted at all.
-func (s *Security) Streams() bool { return s.streams != identity }
+// EncryptsStreams reports whether streams are encrypted at all.
+func (s *Security) EncryptsStreams() bool { return s.streams != identity }
 
-// StreamReader decrypts r as the stream of that object. The padding at its end stays: what reads it knows its own end, or does not mind.
+// StreamReader decrypts r as the stream of that object. The padding at its end stays: what reads it knows its own
+// end, or does not mind.
 func (s *Security) StreamReader(r io.Reader, number, generation int) io.Reader {
 	if s.streams == identity {
 		return r
 	}
-	key := s.objectKey(s.streams, number, generation)
+	key := s.deriveObjectKey(s.streams, number, generation)
 	if s.streams == rc4Method {
 		c, err := rc4.NewCipher(key)
 		if err != nil {
@@ -269,21 +271,21 @@ func (s *Security) StreamReader(r io.Reader, number, generation int) io.Reader {
 }
 
 func (s *Security) decryptText(b []byte, number, generation int) []byte {
-	return s.decrypt(s.strings, b, number, generation)
+	return s.decryptBytes(s.strings, b, number, generation)
 }
 
 func (s *Security) decryptStream(b []byte, number, generation int) []byte {
-	return s.decrypt(s.streams, b, number, generation)
+	return s.decryptBytes(s.streams, b, number, generation)
 }
 
-func (s *Security) decrypt(m method, b []byte, number, generation int) []byte {
+func (s *Security) decryptBytes(m cipherMethod, b []byte, number, generation int) []byte {
 	switch m {
 	case identity:
 		return b
 	case rc4Method:
-		return rc4Bytes(s.objectKey(m, number, generation), b)
+		return rc4Bytes(s.deriveObjectKey(m, number, generation), b)
 	}
-	block, err := aes.NewCipher(s.objectKey(m, number, generation))
+	block, err := aes.NewCipher(s.deriveObjectKey(m, number, generation))
 	if err != nil || len(b) < 2*aes.BlockSize {
 		return nil
 	}
@@ -296,15 +298,15 @@ func (s *Security) decrypt(m method, b []byte, number, generation int) []byte {
 	return out
 }
 
-// encrypt is the opposite of decrypt.
-func (s *Security) encrypt(m method, b []byte, number, generation int) []byte {
+// encryptBytes is the opposite of decrypt.
+func (s *Security) encryptBytes(m cipherMethod, b []byte, number, generation int) []byte {
 	switch m {
 	case identity:
 		return b
 	case rc4Method:
-		return rc4Bytes(s.objectKey(m, number, generation), b)
+		return rc4Bytes(s.deriveObjectKey(m, number, generation), b)
 	}
-	block, err := aes.NewCipher(s.objectKey(m, number, generation))
+	block, err := aes.NewCipher(s.deriveObjectKey(m, number, generation))
 	if err != nil {
 		return nil // a key of another length than AES has, which OpenSecurity does not make
 	}
@@ -318,28 +320,28 @@ func (s *Security) encrypt(m method, b []byte, number, generation int) []byte {
 
 // cbcReader decrypts AES in CBC mode, without looking for the padding.
 type cbcReader struct {
-	src   io.Reader
-	block cipher.Block
-	mode  cipher.BlockMode
-	buf   [4 << 10]byte
-	left  []byte
-	err   error
+	src    io.Reader
+	block  cipher.Block
+	mode   cipher.BlockMode
+	buf    [4 << 10]byte
+	unread []byte
+	err    error
 }
 
 // Read implements [io.Reader].
 func (c *cbcReader) Read(p []byte) (int, error) {
-	if len(c.left) == 0 {
+	if len(c.unread) == 0 {
 		if c.err != nil {
 			return 0, c.err
 		}
-		c.fill()
+		c.fillBuffer()
 	}
-	n := copy(p, c.left)
-	c.left = c.left[n:]
+	n := copy(p, c.unread)
+	c.unread = c.unread[n:]
 	return n, nil
 }
 
-func (c *cbcReader) fill() {
+func (c *cbcReader) fillBuffer() {
 	if c.mode == nil {
 		var iv [aes.BlockSize]byte
 		if _, c.err = io.ReadFull(c.src, iv[:]); c.err != nil {
@@ -353,5 +355,5 @@ func (c *cbcReader) fill() {
 	}
 	n -= n % aes.BlockSize
 	c.mode.CryptBlocks(c.buf[:n], c.buf[:n])
-	c.left = c.buf[:n]
+	c.unread = c.buf[:n]
 }

@@ -13,46 +13,48 @@ import (
 // maxInflated bounds what a stream of the structure inflates to.
 const maxInflated = 96 << 20
 
-// ErrFilter says that a stream is packed in a way that is not read here. Streams of the structure use Flate in practice.
+// ErrFilter says that a stream is packed in a way that is not read here. Streams of the structure use Flate in
+// practice.
 var ErrFilter = errors.New("the stream's filter is not known")
 
-// Stream returns the contents of an object's stream, decrypted and decoded. It is an error if there are more than limit bytes.
-func (f *File) Stream(o Object, limit int) ([]byte, error) {
-	raw, err := f.rawStream(o, limit)
+// ReadStream returns the contents of an object's stream, decrypted and decoded. It is an error if there are more than
+// limit bytes.
+func (f *File) ReadStream(o Object, limit int) ([]byte, error) {
+	raw, err := f.readRawStream(o, limit)
 	if err != nil {
 		return nil, err
 	}
-	if f.security != nil && !o.At("Type").Is("XRef") && !cryptFilter(o.Value) &&
-		(f.security.Metadata || !o.At("Type").Is("Metadata")) {
+	if f.security != nil && !o.Lookup("Type").IsName("XRef") && !hasCryptFilter(o.Value) &&
+		(f.security.Metadata || !o.Lookup("Type").IsName("Metadata")) {
 		raw = f.security.decryptStream(raw, o.Number, o.Generation)
 	}
-	return f.decode(o, raw, limit)
+	return f.decodeStream(o, raw, limit)
 }
 
-// cryptFilter reports whether a stream names its own encryption, in practice none.
-func cryptFilter(dict Value) bool {
-	filter := dict.At("Filter")
-	return filter.Is("Crypt") || len(filter.List) > 0 && filter.List[0].Is("Crypt")
+// hasCryptFilter reports whether a stream names its own encryption, in practice none.
+func hasCryptFilter(dict Value) bool {
+	filter := dict.Lookup("Filter")
+	return filter.IsName("Crypt") || len(filter.List) > 0 && filter.List[0].IsName("Crypt")
 }
 
-// plainStream is Stream without decryption.
-func (f *File) plainStream(o Object, limit int) ([]byte, error) {
-	raw, err := f.rawStream(o, limit)
+// readPlainStream is ReadStream without decryption.
+func (f *File) readPlainStream(o Object, limit int) ([]byte, error) {
+	raw, err := f.readRawStream(o, limit)
 	if err != nil {
 		return nil, err
 	}
-	return f.decode(o, raw, limit)
+	return f.decodeStream(o, raw, limit)
 }
 
-// rawStream returns the bytes of a stream as they are in the file.
-func (f *File) rawStream(o Object, limit int) ([]byte, error) {
+// readRawStream returns the bytes of a stream as they are in the file.
+func (f *File) readRawStream(o Object, limit int) ([]byte, error) {
 	if o.data < 0 {
 		return nil, ErrDamaged
 	}
-	length := f.integer(o.Value, "Length")
-	if length < 0 || length > f.size-o.data || !f.endsAt(o.data+length) {
+	length := f.integerEntry(o.Value, "Length")
+	if length < 0 || length > f.size-o.data || !f.hasEndstreamAt(o.data+length) {
 		var err error
-		if length, err = f.streamEnd(o.data); err != nil {
+		if length, err = f.findStreamEnd(o.data); err != nil {
 			return nil, err
 		}
 	}
@@ -66,14 +68,14 @@ func (f *File) rawStream(o Object, limit int) ([]byte, error) {
 
 var endstream = []byte("endstream")
 
-func (f *File) endsAt(off int64) bool {
+func (f *File) hasEndstreamAt(off int64) bool {
 	var b [32]byte
 	n, err := f.readAt(b[:], off)
 	return err == nil && bytes.HasPrefix(bytes.TrimLeft(b[:n], "\x00\t\n\f\r "), endstream)
 }
 
-// streamEnd looks for the end of a stream whose length is wrong.
-func (f *File) streamEnd(from int64) (int64, error) {
+// findStreamEnd looks for the end of a stream whose length is wrong.
+func (f *File) findStreamEnd(from int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for off := from; off < f.size; off += int64(len(buf) - len(endstream)) {
 		n, err := f.readAt(buf, off)
@@ -87,12 +89,12 @@ func (f *File) streamEnd(from int64) (int64, error) {
 	return 0, ErrDamaged
 }
 
-func (f *File) decode(o Object, raw []byte, limit int) ([]byte, error) {
-	filter, err := f.Entry(o.Value, "Filter")
+func (f *File) decodeStream(o Object, raw []byte, limit int) ([]byte, error) {
+	filter, err := f.ResolveEntry(o.Value, "Filter")
 	if err != nil {
 		return nil, err
 	}
-	parms, err := f.Entry(o.Value, "DecodeParms")
+	parms, err := f.ResolveEntry(o.Value, "DecodeParms")
 	if err != nil {
 		return nil, err
 	}
@@ -107,23 +109,23 @@ func (f *File) decode(o Object, raw []byte, limit int) ([]byte, error) {
 				return nil, err
 			}
 		}
-		if raw, err = decodeOne(filter, parm, raw, limit); err != nil {
+		if raw, err = applyFilter(filter, parm, raw, limit); err != nil {
 			return nil, err
 		}
 	}
 	return raw, nil
 }
 
-func decodeOne(filter, parm Value, raw []byte, limit int) ([]byte, error) {
-	if filter.Kind == Null || filter.Is("Crypt") {
+func applyFilter(filter, parm Value, raw []byte, limit int) ([]byte, error) {
+	if filter.Kind == Null || filter.IsName("Crypt") {
 		return raw, nil
 	}
-	parms := parmsOf(parm)
-	r := decode.New(decode.Of([]byte(filter.name())), &parms, bufio.NewReader(bytes.NewReader(raw)))
+	parms := readDecodeParms(parm)
+	r := decode.New(decode.ParseFilter([]byte(filter.decodedName())), &parms, bufio.NewReader(bytes.NewReader(raw)))
 	if r == nil {
 		return nil, ErrFilter
 	}
-	if r = decode.Unpredict(r, &parms); r == nil {
+	if r = decode.UndoPredictor(r, &parms); r == nil {
 		return nil, ErrFilter
 	}
 	// What ends in damage is good up to there, as it is for PDFium.
@@ -134,18 +136,18 @@ func decodeOne(filter, parm Value, raw []byte, limit int) ([]byte, error) {
 	return out, nil
 }
 
-// parmsOf reads a dictionary of decode parameters.
-func parmsOf(dict Value) decode.Parms {
+// readDecodeParms reads a dictionary of decode parameters.
+func readDecodeParms(dict Value) decode.Parms {
 	p := decode.DefaultParms
 	for _, e := range []struct {
 		key string
 		out *int32
 	}{{"Predictor", &p.Predictor}, {"Columns", &p.Columns}, {"Colors", &p.Colors}, {"BitsPerComponent", &p.Bits}} {
-		if v := dict.At(e.key); v.Kind == Number {
+		if v := dict.Lookup(e.key); v.Kind == Number {
 			*e.out = int32(max(math.MinInt32, min(math.MaxInt32, v.Num)))
 		}
 	}
-	early := dict.At("EarlyChange")
+	early := dict.Lookup("EarlyChange")
 	p.LateChange = early.Kind == Number && early.Num == 0
 	return p
 }

@@ -15,17 +15,19 @@ import (
 func TestObjectsPrintAsTheyRead(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ in, want string }{
-		{"null", "null"}, {"true", "true"}, {" 12 ", "12"}, {"-1.50", "-1.50"}, {"12 0 R", "12 0 R"}, {"/Na#20me", "/Na#20me"},
+		{"null", "null"}, {"true", "true"}, {" 12 ", "12"}, {"-1.50", "-1.50"}, {"12 0 R", "12 0 R"},
+		{"/Na#20me", "/Na#20me"},
 		{"(a(b)\\)\\101\\n)", "<6128622929410a>"}, {"<4 1 4>", "<4140>"}, {"[1 2 0 R 3 /A(b)]", "[1 2 0 R 3 /A <62>]"},
-		{"<</A 1/B<</C[<41>]>> % comment\n/D 5 6 >>", ""}, {"<</A 1/B<</C[<41>]>>/D 5 0 R>>", "<</A 1/B <</C [<41>]>>/D 5 0 R>>"},
+		{"<</A 1/B<</C[<41>]>> % comment\n/D 5 6 >>", ""},
+		{"<</A 1/B<</C[<41>]>>/D 5 0 R>>", "<</A 1/B <</C [<41>]>>/D 5 0 R>>"},
 		{"<</A>>", "<<>>"}, {"(open", ""}, {"<<", ""}, {")", ""}, {strings.Repeat("[", 100), ""},
 	} {
 		p := parser{b: []byte(tt.in + " ")}
-		v, err := p.value(0)
+		v, err := p.readValue(0)
 		if (err != nil) != (tt.want == "") {
 			t.Errorf("%q: error %v, want one: %t", tt.in, err, tt.want == "")
 		}
-		if got := string(v.Append(nil)); err == nil && got != tt.want {
+		if got := string(v.AppendTo(nil)); err == nil && got != tt.want {
 			t.Errorf("%q: got %s, want %s", tt.in, got, tt.want)
 		}
 	}
@@ -34,9 +36,9 @@ func TestObjectsPrintAsTheyRead(t *testing.T) {
 func TestLastOfTwoEntriesCounts(t *testing.T) {
 	t.Parallel()
 	p := parser{b: []byte("<</A 1/A 2>> ")}
-	v, err := p.value(0)
-	if err != nil || v.At("A").Num != 2 || v.With("A", Integer(3)).At("A").Num != 3 {
-		t.Errorf("got %s, error %v", v.Append(nil), err)
+	v, err := p.readValue(0)
+	if err != nil || v.Lookup("A").Num != 2 || v.WithEntry("A", NewInteger(3)).Lookup("A").Num != 3 {
+		t.Errorf("got %s, error %v", v.AppendTo(nil), err)
 	}
 }
 
@@ -44,10 +46,10 @@ func TestGeometryGoesBack(t *testing.T) {
 	t.Parallel()
 	for turns := range 4 {
 		g := Geometry{Left: 10, Bottom: 20, Right: 110, Top: 220, Turns: turns}
-		w, h := g.Size()
+		w, h := g.DisplaySize()
 		seen := map[string]bool{}
 		for _, corner := range [][2]float64{{0, 0}, {w, 0}, {0, h}, {w, h}} {
-			x, y := g.User(corner[0], corner[1])
+			x, y := g.DisplayToUser(corner[0], corner[1])
 			if (x != g.Left && x != g.Right) || (y != g.Bottom && y != g.Top) {
 				t.Errorf("%d turns: corner %v is at %g, %g", turns, corner, x, y)
 			}
@@ -59,22 +61,22 @@ func TestGeometryGoesBack(t *testing.T) {
 	}
 }
 
-// extend adds a content stream, a font and an annotation to every page.
-func extend(pdf []byte, password string) ([]byte, *Tree, error) {
+// extendDocument adds a content stream, a font and an annotation to every page.
+func extendDocument(pdf []byte, password string) ([]byte, *PageTree, error) {
 	f, err := Open(bytes.NewReader(pdf), int64(len(pdf)), password)
 	if err != nil {
 		return nil, nil, err
 	}
-	tree, err := f.Tree(1000)
+	tree, err := f.ReadPageTree(1000)
 	if err != nil {
 		return nil, nil, err
 	}
-	u := f.Update(tree)
-	font, annotation := u.New(), u.New()
-	u.Put(font, 0, Value{Kind: Dict, Entries: []Entry{{"Type", Value{Kind: Name, Raw: []byte("Font")}}}})
-	u.Put(annotation, 0, Value{Kind: Dict, Entries: []Entry{{"NM", Value{Kind: String, Text: []byte("a name")}}}})
+	u := f.BeginUpdate(tree)
+	font, annotation := u.NewObject(), u.NewObject()
+	u.PutObject(font, 0, Value{Kind: Dict, Entries: []Entry{{"Type", Value{Kind: Name, Raw: []byte("Font")}}}})
+	u.PutObject(annotation, 0, Value{Kind: Dict, Entries: []Entry{{"NM", Value{Kind: String, Text: []byte("a name")}}}})
 	for i := range min(len(tree.Pages), 20) {
-		p, fresh, err := u.Page(i)
+		p, fresh, err := u.BeginPage(i)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -95,19 +97,20 @@ func extend(pdf []byte, password string) ([]byte, *Tree, error) {
 	if err := u.Finish(); err != nil {
 		return nil, nil, err
 	}
-	return append(bytes.Clone(pdf), u.Take()...), tree, nil
+	return append(bytes.Clone(pdf), u.TakeOutput()...), tree, nil
 }
 
 func TestUpdateIsReadBack(t *testing.T) {
 	t.Parallel()
-	scan := pdftest.Scanned(pdftest.ScanOptions{Pages: 2, DPI: 50})
+	scan := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 2, DPI: 50})
 	for _, file := range []pdftest.File{
-		pdftest.BornDigital(3), scan, pdftest.Encrypted(pdftest.RC4), pdftest.Encrypted(pdftest.AES), pdftest.WithBadStartxref(scan),
-		pdftest.WithoutXref(scan), pdftest.WithJunkBefore(scan), pdftest.ManyPages(50), pdftest.MixedDocument(),
+		pdftest.BornDigital(3), scan, pdftest.EncryptedFile(pdftest.RC4), pdftest.EncryptedFile(pdftest.AES),
+		pdftest.WithBadStartxref(scan),
+		pdftest.WithoutXref(scan), pdftest.WithJunkBefore(scan), pdftest.ManyPages(50), pdftest.MixedFile(),
 	} {
 		t.Run(file.Name, func(t *testing.T) {
 			t.Parallel()
-			out, before, err := extend(file.PDF, file.Password)
+			out, before, err := extendDocument(file.PDF, file.Password)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,25 +118,26 @@ func TestUpdateIsReadBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := f.Tree(1000)
+			after, err := f.ReadPageTree(1000)
 			if err != nil || len(after.Pages) != len(before.Pages) || f.rebuilt {
-				t.Fatalf("got %d pages, want %d, found by searching: %t, error %v", len(after.Pages), len(before.Pages), f.rebuilt, err)
+				t.Fatalf("got %d pages, want %d, found by searching: %t, error %v", len(after.Pages), len(before.Pages), f.rebuilt,
+					err)
 			}
-			o, err := f.Fetch(int64(after.Pages[0].Number))
+			o, err := f.FetchObject(int64(after.Pages[0].Number))
 			if err != nil {
 				t.Fatal(err)
 			}
-			content, err := f.Fetch(o.At("Contents").List[0].Num)
+			content, err := f.FetchObject(o.Lookup("Contents").List[0].Num)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if data, err := f.Stream(content, 1000); err != nil || string(data) != "q Q\n" {
+			if data, err := f.ReadStream(content, 1000); err != nil || string(data) != "q Q\n" {
 				t.Errorf("content: got %q, error %v", data, err)
 			}
-			annots := o.At("Annots").List
-			a, err := f.Fetch(annots[len(annots)-1].Num)
-			if err != nil || string(a.At("NM").Text) != "a name" {
-				t.Errorf("annotation: got %s, error %v", a.Append(nil), err)
+			annots := o.Lookup("Annots").List
+			a, err := f.FetchObject(annots[len(annots)-1].Num)
+			if err != nil || string(a.Lookup("NM").Text) != "a name" {
+				t.Errorf("annotation: got %s, error %v", a.AppendTo(nil), err)
 			}
 		})
 	}
@@ -146,10 +150,13 @@ func TestFontsOfSharedResources(t *testing.T) {
 	for _, tt := range []struct{ name, pdf string }{
 		{"of the node above", head + "2 0 obj<</Kids[3 0 R 4 0 R]/Count 2/Resources<</Font<</F 9 0 R>>>>>>endobj " +
 			"3 0 obj<</Type/Page/Parent 2 0 R>>endobj 4 0 obj<</Type/Page/Parent 2 0 R>>endobj 9 0 obj<</Type/Font>>endobj trailer<</Root 1 0 R>>"},
-		{"an object", head + "2 0 obj<</Kids[3 0 R 4 0 R]/Count 2>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/Resources 5 0 R>>endobj " +
-			"4 0 obj<</Type/Page/Parent 2 0 R/Resources 5 0 R>>endobj 5 0 obj<</Font<</F 9 0 R>>>>endobj 9 0 obj<</Type/Font>>endobj trailer<</Root 1 0 R>>"},
-		{"fonts that are an object", head + "2 0 obj<</Kids[3 0 R 4 0 R]/Count 2>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/Resources<</Font 5 0 R>>>>endobj " +
-			"4 0 obj<</Type/Page/Parent 2 0 R/Resources<</Font 5 0 R>>>>endobj 5 0 obj<</F 9 0 R>>endobj 9 0 obj<</Type/Font>>endobj trailer<</Root 1 0 R>>"},
+		{"an object",
+			head + "2 0 obj<</Kids[3 0 R 4 0 R]/Count 2>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/Resources 5 0 R>>endobj " +
+				"4 0 obj<</Type/Page/Parent 2 0 R/Resources 5 0 R>>endobj 5 0 obj<</Font<</F 9 0 R>>>>endobj 9 0 obj<</Type/Font>>endobj trailer<</Root 1 0 R>>"},
+		{"fonts that are an object",
+			head +
+				"2 0 obj<</Kids[3 0 R 4 0 R]/Count 2>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/Resources<</Font 5 0 R>>>>endobj " +
+				"4 0 obj<</Type/Page/Parent 2 0 R/Resources<</Font 5 0 R>>>>endobj 5 0 obj<</F 9 0 R>>endobj 9 0 obj<</Type/Font>>endobj trailer<</Root 1 0 R>>"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -157,17 +164,17 @@ func TestFontsOfSharedResources(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tree, err := f.Tree(10)
+			tree, err := f.ReadPageTree(10)
 			if err != nil {
 				t.Fatal(err)
 			}
-			u := f.Update(tree)
-			fonts := []int{u.New(), u.New()}
+			u := f.BeginUpdate(tree)
+			fonts := []int{u.NewObject(), u.NewObject()}
 			for _, n := range fonts {
-				u.Put(n, 0, Value{Kind: Dict, Entries: []Entry{{"Type", Value{Kind: Name, Raw: []byte("Font")}}}})
+				u.PutObject(n, 0, Value{Kind: Dict, Entries: []Entry{{"Type", Value{Kind: Name, Raw: []byte("Font")}}}})
 			}
 			for i := range tree.Pages {
-				p, _, err := u.Page(i)
+				p, _, err := u.BeginPage(i)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -179,25 +186,26 @@ func TestFontsOfSharedResources(t *testing.T) {
 			if err := u.Finish(); err != nil {
 				t.Fatal(err)
 			}
-			out := append([]byte(tt.pdf), u.Take()...)
+			out := append([]byte(tt.pdf), u.TakeOutput()...)
 			if f, err = Open(bytes.NewReader(out), int64(len(out)), ""); err != nil {
 				t.Fatal(err)
 			}
-			if tree, err = f.Tree(10); err != nil || len(tree.Pages) != 2 {
+			if tree, err = f.ReadPageTree(10); err != nil || len(tree.Pages) != 2 {
 				t.Fatalf("got %d pages, want 2, error %v", len(tree.Pages), err)
 			}
 			for i, page := range tree.Pages {
-				o, err := f.Fetch(int64(page.Number))
+				o, err := f.FetchObject(int64(page.Number))
 				if err != nil {
 					t.Fatal(err)
 				}
-				resources, _ := tree.inherited(page, o.Value, "Resources")
+				resources, _ := tree.inheritedEntry(page, o.Value, "Resources")
 				if resources, err = f.Resolve(resources); err != nil {
 					t.Fatal(err)
 				}
-				all, err := f.Entry(resources, "Font")
-				if err != nil || all.At("F").Num != 9 || all.At("F2").Num != int64(fonts[0]) || all.At("F3").Num != int64(fonts[1]) {
-					t.Errorf("page %d: got fonts %s, error %v; want 9, %d and %d", i+1, all.Append(nil), err, fonts[0], fonts[1])
+				all, err := f.ResolveEntry(resources, "Font")
+				if err != nil || all.Lookup("F").Num != 9 || all.Lookup("F2").Num != int64(fonts[0]) ||
+					all.Lookup("F3").Num != int64(fonts[1]) {
+					t.Errorf("page %d: got fonts %s, error %v; want 9, %d and %d", i+1, all.AppendTo(nil), err, fonts[0], fonts[1])
 				}
 			}
 		})
@@ -207,8 +215,8 @@ func TestFontsOfSharedResources(t *testing.T) {
 func TestWrongPasswordIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []pdftest.Cipher{pdftest.RC4, pdftest.AES} {
-		file := pdftest.Encrypted(c)
-		if _, _, err := extend(file.PDF, "wrong"); !errors.Is(err, ErrPassword) {
+		file := pdftest.EncryptedFile(c)
+		if _, _, err := extendDocument(file.PDF, "wrong"); !errors.Is(err, ErrPassword) {
 			t.Errorf("%s: got %v, want %v", c, err, ErrPassword)
 		}
 	}
@@ -232,7 +240,7 @@ var hostile = map[string]string{
 func TestHostileStructureEnds(t *testing.T) {
 	t.Parallel()
 	for name, pdf := range hostile {
-		if out, tree, err := extend([]byte(pdf), ""); err == nil && len(tree.Pages) == 0 {
+		if out, tree, err := extendDocument([]byte(pdf), ""); err == nil && len(tree.Pages) == 0 {
 			t.Errorf("%s: got %d bytes and no page", name, len(out))
 		}
 	}
@@ -243,12 +251,13 @@ func FuzzUpdate(f *testing.F) {
 		f.Add([]byte(pdf))
 	}
 	for _, file := range []pdftest.File{
-		pdftest.BornDigital(1), pdftest.BlankPages(2), pdftest.OwnerOnly(pdftest.AES), pdftest.WithoutXref(pdftest.BlankPages(1)),
+		pdftest.BornDigital(1), pdftest.BlankPages(2), pdftest.OwnerOnlyFile(pdftest.AES),
+		pdftest.WithoutXref(pdftest.BlankPages(1)),
 	} {
 		f.Add(file.PDF)
 	}
 	f.Fuzz(func(t *testing.T, pdf []byte) {
-		out, _, err := extend(pdf, "")
+		out, _, err := extendDocument(pdf, "")
 		if err == nil && !bytes.HasPrefix(out, pdf) {
 			t.Error("the original does not come first")
 		}
@@ -261,24 +270,26 @@ func TestParseDict(t *testing.T) {
 		/P -1084 /O (a\(b\)\\\n\101\7z(in)\
 c) /U <4a4B4> /CF << /Std#43F << /CFM /AESV2 >> >> /EncryptMetadata false ) stray 1 /X 12 0 R /ID [<41> (B)] >> /Not 1`))
 	for _, tt := range []struct{ key, got, want string }{
-		{"V", strconv.FormatInt(got.At("V").Num, 10), "4"},
-		{"P", strconv.FormatInt(got.At("P").Num, 10), "-1084"},
-		{"O", string(got.At("O").Text), "a(b)\\\nA\az(in)c"},
-		{"U", string(got.At("U").Text), "JK@"},
-		{"CF", got.At("CF").At("StdCF").At("CFM").name(), "AESV2"},
-		{"EncryptMetadata", string(got.At("EncryptMetadata").Raw), "false"},
-		{"X", strconv.FormatInt(got.At("X").Num, 10), "12"},
-		{"ID", string(FirstID(got)), "A"},
-		{"Not", string(got.At("Not").Raw), ""},
+		{"V", strconv.FormatInt(got.Lookup("V").Num, 10), "4"},
+		{"P", strconv.FormatInt(got.Lookup("P").Num, 10), "-1084"},
+		{"O", string(got.Lookup("O").Text), "a(b)\\\nA\az(in)c"},
+		{"U", string(got.Lookup("U").Text), "JK@"},
+		{"CF", got.Lookup("CF").Lookup("StdCF").Lookup("CFM").decodedName(), "AESV2"},
+		{"EncryptMetadata", string(got.Lookup("EncryptMetadata").Raw), "false"},
+		{"X", strconv.FormatInt(got.Lookup("X").Num, 10), "12"},
+		{"ID", string(FirstFileID(got)), "A"},
+		{"Not", string(got.Lookup("Not").Raw), ""},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s = %q, want %q", tt.key, tt.got, tt.want)
 		}
 	}
-	for _, damaged := range []string{"", "<", "<<", "<< /A", "<< /A (", "<< /A (\\", "<< /A <4", "<< /A [", "[[[[[[[[[[[[", "<< /A + >>", "<< /A << /B << /C"} {
+	for _, damaged := range []string{"", "<", "<<", "<< /A", "<< /A (", "<< /A (\\", "<< /A <4", "<< /A [",
+		"[[[[[[[[[[[[", "<< /A + >>", "<< /A << /B << /C"} {
 		ParseDict([]byte(damaged)) // must come to an end
 	}
-	if got := ParseDict([]byte("<< /V 2 /O (o) /CF << /A 1 /B 2")); got.At("V").Num != 2 || got.At("CF").At("A").Num != 1 {
+	if got := ParseDict([]byte("<< /V 2 /O (o) /CF << /A 1 /B 2")); got.Lookup("V").Num != 2 ||
+		got.Lookup("CF").Lookup("A").Num != 1 {
 		t.Errorf("cut short: got %+v, want what there is", got)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // Kind says what a Value is.
 type Kind uint8
 
-// The kinds of objects (ISO 32000-1 §7.3). A Keyword is anything else that is made of regular characters: endobj, stream.
+// The kinds of objects (ISO 32000-1 §7.3). A Keyword is anything else that is made of regular characters: endobj,
+// stream.
 const (
 	Null Kind = iota
 	Bool
@@ -43,40 +44,41 @@ type Entry struct {
 	Value Value
 }
 
-// Reference returns a reference to an object.
-func Reference(num int) Value { return Value{Kind: Ref, Num: int64(num)} }
+// NewReference returns a reference to an object.
+func NewReference(num int) Value { return Value{Kind: Ref, Num: int64(num)} }
 
-// Is reports whether v is that name.
-func (v Value) Is(name string) bool { return v.Kind == Name && spells(string(v.Raw), name) }
+// IsName reports whether v is that name.
+func (v Value) IsName(name string) bool { return v.Kind == Name && spellsName(string(v.Raw), name) }
 
-// name is what a name reads, with its #xx decoded.
-func (v Value) name() string {
+// decodedName is what a name reads, with its #xx decoded.
+func (v Value) decodedName() string {
 	if v.Kind != Name {
 		return ""
 	}
-	return string(syntax.AppendName(nil, v.Raw))
+	return string(syntax.AppendDecodedName(nil, v.Raw))
 }
 
-// spells reports whether a name is spelled so, which may be with #xx.
-func spells(raw, name string) bool {
-	return raw == name || strings.IndexByte(raw, '#') >= 0 && string(syntax.AppendName(nil, []byte(raw))) == name
+// spellsName reports whether a name is spelled so, which may be with #xx.
+func spellsName(raw, name string) bool {
+	return raw == name || strings.IndexByte(raw, '#') >= 0 && string(syntax.AppendDecodedName(nil, []byte(raw))) == name
 }
 
-// At returns the entry of a dictionary, Null where there is none. Of two with the same key the last counts, as it does for PDFium.
-func (v Value) At(key string) Value {
+// Lookup returns the entry of a dictionary, Null where there is none. Of two with the same key the last counts, as it
+// does for PDFium.
+func (v Value) Lookup(key string) Value {
 	for _, e := range slices.Backward(v.Entries) {
-		if spells(e.Key, key) {
+		if spellsName(e.Key, key) {
 			return e.Value
 		}
 	}
 	return Value{}
 }
 
-// With returns a copy of the dictionary with an entry added or replaced.
-func (v Value) With(key string, value Value) Value {
+// WithEntry returns a copy of the dictionary with an entry added or replaced.
+func (v Value) WithEntry(key string, value Value) Value {
 	out := Value{Kind: Dict, Entries: slices.Clone(v.Entries)}
 	for i := len(out.Entries) - 1; i >= 0; i-- {
-		if spells(out.Entries[i].Key, key) {
+		if spellsName(out.Entries[i].Key, key) {
 			out.Entries[i].Value = value
 			return out
 		}
@@ -85,8 +87,8 @@ func (v Value) With(key string, value Value) Value {
 	return out
 }
 
-// Float returns a number, 0 for what is none.
-func (v Value) Float() float64 {
+// FloatValue returns a number, 0 for what is none.
+func (v Value) FloatValue() float64 {
 	if v.Kind != Number {
 		return 0
 	}
@@ -97,8 +99,8 @@ func (v Value) Float() float64 {
 	return f
 }
 
-// Append appends the value as a PDF writes it. Strings come out in hexadecimal.
-func (v Value) Append(b []byte) []byte {
+// AppendTo appends the value as a PDF writes it. Strings come out in hexadecimal.
+func (v Value) AppendTo(b []byte) []byte {
 	switch v.Kind {
 	case Bool, Number, Keyword:
 		return append(b, v.Raw...)
@@ -114,14 +116,14 @@ func (v Value) Append(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ' ')
 			}
-			b = e.Append(b)
+			b = e.AppendTo(b)
 		}
 		return append(b, ']')
 	case Dict:
 		b = append(b, "<<"...)
 		for _, e := range v.Entries {
 			b = append(append(append(b, '/'), e.Key...), ' ')
-			b = e.Value.Append(b)
+			b = e.Value.AppendTo(b)
 		}
 		return append(b, ">>"...)
 	case Ref:
@@ -133,18 +135,18 @@ func (v Value) Append(b []byte) []byte {
 	}
 }
 
-// texts calls f on every string within v and puts what it returns in its place.
-func (v *Value) texts(f func([]byte) []byte) {
+// mapStrings calls f on every string within v and puts what it returns in its place.
+func (v *Value) mapStrings(f func([]byte) []byte) {
 	switch v.Kind {
 	case String:
 		v.Text = f(v.Text)
 	case Array:
 		for i := range v.List {
-			v.List[i].texts(f)
+			v.List[i].mapStrings(f)
 		}
 	case Dict:
 		for i := range v.Entries {
-			v.Entries[i].Value.texts(f)
+			v.Entries[i].Value.mapStrings(f)
 		}
 	}
 }

@@ -15,7 +15,7 @@ const (
 	gapEntry           // said to be free by a newer section: an older one does not count
 )
 
-type entry struct {
+type xrefEntry struct {
 	offset     int64
 	generation uint16
 	kind       uint8
@@ -26,30 +26,30 @@ const maxNumber = 8_388_607
 
 const tablePage = 4096
 
-// table holds the entries by object number, in pages, so that a wild number costs little.
-type table struct {
-	pages map[int64]*[tablePage]entry
+// xrefTable holds the entries by object number, in pages, so that a wild number costs little.
+type xrefTable struct {
+	pages map[int64]*[tablePage]xrefEntry
 	top   int64 // one more than the largest number
 }
 
-func (t *table) at(num int64) entry {
+func (t *xrefTable) lookup(num int64) xrefEntry {
 	if p := t.pages[num/tablePage]; p != nil && num >= 0 {
 		return p[num%tablePage]
 	}
-	return entry{}
+	return xrefEntry{}
 }
 
-// add sets an entry that no newer section has set; force replaces it anyway.
-func (t *table) add(num int64, e entry, force bool) {
+// addEntry sets an entry that no newer section has set; force replaces it anyway.
+func (t *xrefTable) addEntry(num int64, e xrefEntry, force bool) {
 	if num < 0 || num > maxNumber {
 		return
 	}
 	if t.pages == nil {
-		t.pages = map[int64]*[tablePage]entry{}
+		t.pages = map[int64]*[tablePage]xrefEntry{}
 	}
 	p := t.pages[num/tablePage]
 	if p == nil {
-		p = &[tablePage]entry{}
+		p = &[tablePage]xrefEntry{}
 		t.pages[num/tablePage] = p
 	}
 	if force || p[num%tablePage].kind == freeEntry {
@@ -58,9 +58,9 @@ func (t *table) add(num int64, e entry, force bool) {
 	}
 }
 
-// all goes through the entries of objects that exist, by number.
-func (t *table) all() iter.Seq2[int64, entry] {
-	return func(yield func(int64, entry) bool) {
+// allEntries goes through the entries of objects that exist, by number.
+func (t *xrefTable) allEntries() iter.Seq2[int64, xrefEntry] {
+	return func(yield func(int64, xrefEntry) bool) {
 		for page := int64(0); page*tablePage < t.top; page++ {
 			p := t.pages[page]
 			for i := 0; p != nil && i < tablePage; i++ {
@@ -75,8 +75,8 @@ func (t *table) all() iter.Seq2[int64, entry] {
 // maxSections bounds the updates of a document.
 const maxSections = 4096
 
-// sections reads the section at an offset and those that it leads to.
-func (f *File) sections(off int64) error {
+// readSections reads the section at an offset and those that it leads to.
+func (f *File) readSections(off int64) error {
 	seen := map[int64]bool{}
 	first := true
 	for off > 0 || first {
@@ -84,7 +84,7 @@ func (f *File) sections(off int64) error {
 			return ErrDamaged
 		}
 		seen[off] = true
-		trailer, streamed, err := f.section(f.base + off)
+		trailer, streamed, err := f.readSection(f.base + off)
 		if err != nil {
 			return err
 		}
@@ -92,17 +92,17 @@ func (f *File) sections(off int64) error {
 			f.trailer, f.streamed, first = trailer, streamed, false
 		}
 		for _, key := range []string{"Root", "Info", "ID", "Encrypt"} { // linearised files may have them in the first section only
-			if v := trailer.At(key); v.Kind != Null && f.trailer.At(key).Kind == Null {
-				f.trailer = f.trailer.With(key, v)
+			if v := trailer.Lookup(key); v.Kind != Null && f.trailer.Lookup(key).Kind == Null {
+				f.trailer = f.trailer.WithEntry(key, v)
 			}
 		}
-		if hybrid := trailer.At("XRefStm"); hybrid.Kind == Number && !streamed && !seen[hybrid.Num] {
+		if hybrid := trailer.Lookup("XRefStm"); hybrid.Kind == Number && !streamed && !seen[hybrid.Num] {
 			seen[hybrid.Num] = true
-			if _, _, err := f.section(f.base + hybrid.Num); err != nil {
+			if _, _, err := f.readSection(f.base + hybrid.Num); err != nil {
 				return err
 			}
 		}
-		prev := trailer.At("Prev")
+		prev := trailer.Lookup("Prev")
 		if prev.Kind != Number {
 			return nil
 		}
@@ -111,8 +111,8 @@ func (f *File) sections(off int64) error {
 	return nil
 }
 
-// section reads one section and returns its trailer.
-func (f *File) section(off int64) (Value, bool, error) {
+// readSection reads one section and returns its trailer.
+func (f *File) readSection(off int64) (Value, bool, error) {
 	head := make([]byte, 64)
 	if off < 0 || off >= f.size {
 		return Value{}, false, ErrDamaged
@@ -122,62 +122,62 @@ func (f *File) section(off int64) (Value, bool, error) {
 		return Value{}, false, err
 	}
 	p := parser{b: head[:n]}
-	p.space()
-	if p.at("xref") {
-		trailer, err := f.classic(off + int64(p.pos) + int64(len("xref")))
+	p.skipSpace()
+	if p.hasPrefix("xref") {
+		trailer, err := f.readClassicTable(off + int64(p.pos) + int64(len("xref")))
 		return trailer, false, err
 	}
-	o, err := f.objectAt(off)
+	o, err := f.readObjectAt(off)
 	if err != nil {
 		return Value{}, true, err
 	}
 	if o.data < 0 {
 		return Value{}, true, ErrDamaged
 	}
-	return o.Value, true, f.xrefStream(o)
+	return o.Value, true, f.readXrefStream(o)
 }
 
-// classic reads a cross-reference table and the trailer behind it.
-func (f *File) classic(off int64) (Value, error) {
-	w := &cursor{f: f, off: off}
+// readClassicTable reads a cross-reference table and the trailer behind it.
+func (f *File) readClassicTable(off int64) (Value, error) {
+	w := &wordReader{f: f, off: off}
 	for {
-		word, err := w.word()
+		word, err := w.nextWord()
 		if err != nil {
 			return Value{}, err
 		}
 		if string(word) == "trailer" {
-			return w.trailer()
+			return w.readTrailer()
 		}
-		num, okA := plainInt(word)
-		if word, err = w.word(); err != nil {
+		num, okA := parsePlainInt(word)
+		if word, err = w.nextWord(); err != nil {
 			return Value{}, err
 		}
-		count, okB := plainInt(word)
+		count, okB := parsePlainInt(word)
 		if !okA || !okB {
 			return Value{}, ErrDamaged
 		}
 		for i := range count {
-			if err := w.entry(num + i); err != nil {
+			if err := w.readEntry(num + i); err != nil {
 				return Value{}, err
 			}
 		}
 	}
 }
 
-func plainInt(b []byte) (int64, bool) {
-	n, integer, _ := digits(b)
+func parsePlainInt(b []byte) (int64, bool) {
+	n, integer, _ := parseNumber(b)
 	return n, integer && n >= 0
 }
 
-// cursor reads words from the file through a buffer.
-type cursor struct {
+// wordReader reads words from the file through a buffer.
+type wordReader struct {
 	f        *File
 	off      int64 // of the byte after buf
 	buf      [32 << 10]byte
 	pos, end int
 }
 
-func (w *cursor) fill() error {
+func (w *wordReader) fillBuffer() error {
 	n, err := w.f.readAt(w.buf[:], w.off)
 	if err != nil {
 		return err
@@ -190,12 +190,12 @@ func (w *cursor) fill() error {
 	return nil
 }
 
-// word returns the next run of regular characters, cut to 32 bytes. It is valid until the next call.
-func (w *cursor) word() ([]byte, error) {
+// nextWord returns the next run of regular characters, cut to 32 bytes. It is valid until the next call.
+func (w *wordReader) nextWord() ([]byte, error) {
 	var word []byte
 	for {
 		if w.pos >= w.end {
-			if err := w.fill(); err != nil {
+			if err := w.fillBuffer(); err != nil {
 				return nil, err
 			}
 		}
@@ -216,32 +216,32 @@ func (w *cursor) word() ([]byte, error) {
 	}
 }
 
-// entry reads the entry of an object: offset, generation, n or f.
-func (w *cursor) entry(num int64) error {
-	word, err := w.word()
+// readEntry reads the entry of an object: offset, generation, n or f.
+func (w *wordReader) readEntry(num int64) error {
+	word, err := w.nextWord()
 	if err != nil {
 		return err
 	}
-	offset, okA := plainInt(word)
-	if word, err = w.word(); err != nil {
+	offset, okA := parsePlainInt(word)
+	if word, err = w.nextWord(); err != nil {
 		return err
 	}
-	generation, okB := plainInt(word)
-	if word, err = w.word(); err != nil {
+	generation, okB := parsePlainInt(word)
+	if word, err = w.nextWord(); err != nil {
 		return err
 	}
 	switch {
 	case !okA || !okB || len(word) != 1:
 		return ErrDamaged
 	case word[0] == 'n' && offset > 0:
-		w.f.xref.add(num, entry{offset: offset, generation: uint16(min(generation, 65535)), kind: plainEntry}, false)
+		w.f.xref.addEntry(num, xrefEntry{offset: offset, generation: uint16(min(generation, 65535)), kind: plainEntry}, false)
 	default:
-		w.f.xref.add(num, entry{kind: gapEntry}, false)
+		w.f.xref.addEntry(num, xrefEntry{kind: gapEntry}, false)
 	}
 	return nil
 }
 
-func (w *cursor) trailer() (Value, error) {
+func (w *wordReader) readTrailer() (Value, error) {
 	at := w.off - int64(w.end-w.pos)
 	for size := int64(4 << 10); ; size *= 8 {
 		buf := make([]byte, min(size, w.f.size-at))
@@ -250,7 +250,7 @@ func (w *cursor) trailer() (Value, error) {
 			return Value{}, err
 		}
 		p := parser{b: buf[:n]}
-		v, err := p.value(0)
+		v, err := p.readValue(0)
 		switch {
 		case err == nil && v.Kind == Dict:
 			return v, nil
@@ -260,12 +260,12 @@ func (w *cursor) trailer() (Value, error) {
 	}
 }
 
-// xrefStream reads the entries of a cross-reference stream (ISO 32000-1 §7.5.8).
-func (f *File) xrefStream(o Object) error {
-	if !o.At("Type").Is("XRef") {
+// readXrefStream reads the entries of a cross-reference stream (ISO 32000-1 §7.5.8).
+func (f *File) readXrefStream(o Object) error {
+	if !o.Lookup("Type").IsName("XRef") {
 		return ErrDamaged
 	}
-	widths := o.At("W").List
+	widths := o.Lookup("W").List
 	if len(widths) < 3 {
 		return ErrDamaged
 	}
@@ -280,48 +280,48 @@ func (f *File) xrefStream(o Object) error {
 	if row == 0 {
 		return ErrDamaged
 	}
-	data, err := f.plainStream(o, maxInflated)
+	data, err := f.readPlainStream(o, maxInflated)
 	if err != nil {
 		return err
 	}
-	index := o.At("Index").List
+	index := o.Lookup("Index").List
 	if len(index) < 2 {
-		index = []Value{{Kind: Number}, {Kind: Number, Num: o.At("Size").Num}}
+		index = []Value{{Kind: Number}, {Kind: Number, Num: o.Lookup("Size").Num}}
 	}
 	for ; len(index) >= 2; index = index[2:] {
 		for i := int64(0); i < index[1].Num && len(data) >= row; i++ {
 			kind := int64(1)
 			if w[0] > 0 {
-				kind = bigEndian(data[:w[0]])
+				kind = decodeBigEndian(data[:w[0]])
 			}
-			f.addStreamed(index[0].Num+i, kind, bigEndian(data[w[0]:w[0]+w[1]]), bigEndian(data[w[0]+w[1]:row]))
+			f.addStreamedEntry(index[0].Num+i, kind, decodeBigEndian(data[w[0]:w[0]+w[1]]), decodeBigEndian(data[w[0]+w[1]:row]))
 			data = data[row:]
 		}
 	}
 	return nil
 }
 
-func (f *File) addStreamed(num, kind, second, third int64) {
+func (f *File) addStreamedEntry(num, kind, second, third int64) {
 	switch kind {
 	case 1:
-		f.xref.add(num, entry{offset: second, generation: uint16(min(third, 65535)), kind: plainEntry}, false)
+		f.xref.addEntry(num, xrefEntry{offset: second, generation: uint16(min(third, 65535)), kind: plainEntry}, false)
 	case 2:
-		f.xref.add(num, entry{offset: second, kind: packedEntry}, false)
+		f.xref.addEntry(num, xrefEntry{offset: second, kind: packedEntry}, false)
 	default:
-		f.xref.add(num, entry{kind: gapEntry}, false)
+		f.xref.addEntry(num, xrefEntry{kind: gapEntry}, false)
 	}
 }
 
-func bigEndian(b []byte) (n int64) {
+func decodeBigEndian(b []byte) (n int64) {
 	for _, c := range b {
 		n = n<<8 | int64(c)
 	}
 	return n & (1<<62 - 1)
 }
 
-// rebuild puts the table together from the objects that stand in the file: for a document whose own table is lost.
-func (f *File) rebuild() error {
-	f.xref, f.trailer, f.rebuilt, f.streamed, f.security, f.streams = table{}, Value{}, true, false, nil, nil
+// rebuildTable puts the table together from the objects that stand in the file: for a document whose own table is lost.
+func (f *File) rebuildTable() error {
+	f.xref, f.trailer, f.rebuilt, f.streamed, f.security, f.streams = xrefTable{}, Value{}, true, false, nil, nil
 	budget := 32*f.size + 64<<20
 	f.budget = &budget
 	defer func() { f.budget = nil }()
@@ -334,31 +334,31 @@ func (f *File) rebuild() error {
 		if err != nil {
 			return err
 		}
-		packs = f.scan(buf[:n], from, int(off-from), int(off-from)+window, packs)
+		packs = f.scanObjects(buf[:n], from, int(off-from), int(off-from)+window, packs)
 	}
-	if f.trailer.At("Root").Kind == Null {
+	if f.trailer.Lookup("Root").Kind == Null {
 		return ErrDamaged
 	}
-	if e := f.trailer.At("Encrypt"); e.Kind != Null {
-		if err := f.ready(); errors.Is(err, ErrPassword) {
+	if e := f.trailer.Lookup("Encrypt"); e.Kind != Null {
+		if err := f.prepareCatalogue(); errors.Is(err, ErrPassword) {
 			return err
 		}
 	}
 	for _, num := range packs {
-		s, err := f.objectStream(num)
+		s, err := f.loadObjectStream(num)
 		if err != nil {
 			continue
 		}
 		f.streamed = true
 		for inner := range s.offsets {
-			f.xref.add(inner, entry{offset: num, kind: packedEntry}, false)
+			f.xref.addEntry(inner, xrefEntry{offset: num, kind: packedEntry}, false)
 		}
 	}
-	return f.ready()
+	return f.prepareCatalogue()
 }
 
-// scan notes the objects and trailers whose words begin in b[at:limit]; b stands at an offset of the file.
-func (f *File) scan(b []byte, off int64, at, limit int, packs []int64) []int64 {
+// scanObjects notes the objects and trailers whose words begin in b[at:limit]; b stands at an offset of the file.
+func (f *File) scanObjects(b []byte, off int64, at, limit int, packs []int64) []int64 {
 	for at < min(limit, len(b)) {
 		i := bytes.IndexAny(b[at:], "ot")
 		if i < 0 || at+i >= limit {
@@ -367,11 +367,11 @@ func (f *File) scan(b []byte, off int64, at, limit int, packs []int64) []int64 {
 		at += i
 		switch {
 		case bytes.HasPrefix(b[at:], []byte("obj")):
-			packs = f.found(b, at, off, packs)
+			packs = f.addFoundObject(b, at, off, packs)
 		case bytes.HasPrefix(b[at:], []byte("trailer")):
-			w := cursor{f: f, off: off + int64(at) + int64(len("trailer"))}
-			if v, err := w.trailer(); err == nil {
-				f.merge(v)
+			w := wordReader{f: f, off: off + int64(at) + int64(len("trailer"))}
+			if v, err := w.readTrailer(); err == nil {
+				f.mergeTrailer(v)
 			}
 		}
 		at++
@@ -379,17 +379,17 @@ func (f *File) scan(b []byte, off int64, at, limit int, packs []int64) []int64 {
 	return packs
 }
 
-// merge takes over the entries of a later trailer.
-func (f *File) merge(v Value) {
+// mergeTrailer takes over the entries of a later trailer.
+func (f *File) mergeTrailer(v Value) {
 	for _, key := range []string{"Root", "Info", "ID", "Encrypt"} {
-		if e := v.At(key); e.Kind != Null {
-			f.trailer = f.trailer.With(key, e)
+		if e := v.Lookup(key); e.Kind != Null {
+			f.trailer = f.trailer.WithEntry(key, e)
 		}
 	}
 }
 
-// found notes the object whose word obj stands at b[at:].
-func (f *File) found(b []byte, at int, off int64, packs []int64) []int64 {
+// addFoundObject notes the object whose word obj stands at b[at:].
+func (f *File) addFoundObject(b []byte, at int, off int64, packs []int64) []int64 {
 	i := at
 	back := func(want uint8) int {
 		end := i
@@ -401,16 +401,17 @@ func (f *File) found(b []byte, at int, off int64, packs []int64) []int64 {
 	if back(syntax.White) == 0 || back(syntax.Regular) == 0 || back(syntax.White) == 0 || back(syntax.Regular) == 0 {
 		return packs
 	}
-	o, err := f.objectAt(off + int64(i))
+	o, err := f.readObjectAt(off + int64(i))
 	if err != nil {
 		return packs
 	}
 	num := int64(o.Number)
-	f.xref.add(num, entry{offset: off + int64(i) - f.base, generation: uint16(min(o.Generation, 65535)), kind: plainEntry}, true)
+	f.xref.addEntry(num, xrefEntry{offset: off + int64(i) - f.base, generation: uint16(min(o.Generation, 65535)),
+		kind: plainEntry}, true)
 	switch {
-	case o.data >= 0 && o.At("Type").Is("XRef"):
-		f.merge(o.Value)
-	case o.data >= 0 && o.At("Type").Is("ObjStm"):
+	case o.data >= 0 && o.Lookup("Type").IsName("XRef"):
+		f.mergeTrailer(o.Value)
+	case o.data >= 0 && o.Lookup("Type").IsName("ObjStm"):
 		packs = append(packs, num)
 	}
 	return packs

@@ -19,11 +19,11 @@ var Class = func() (t [256]uint8) {
 	return t
 }()
 
-// NoDigit is what Unhex returns for a character that is no hexadecimal digit.
-const NoDigit = 255
+// NotHexDigit is what HexDigitValue returns for a character that is no hexadecimal digit.
+const NotHexDigit = 255
 
-// Unhex returns the value of a hexadecimal digit, or NoDigit.
-func Unhex(c byte) byte {
+// HexDigitValue returns the value of a hexadecimal digit, or NotHexDigit.
+func HexDigitValue(c byte) byte {
 	switch {
 	case c >= '0' && c <= '9':
 		return c - '0'
@@ -32,16 +32,16 @@ func Unhex(c byte) byte {
 	case c >= 'A' && c <= 'F':
 		return c - 'A' + 10
 	}
-	return NoDigit
+	return NotHexDigit
 }
 
-// AppendName appends a name as it reads, with its #xx decoded. Out may be text's own memory, from its beginning: nothing is written ahead of what
-// is read.
-func AppendName(out, text []byte) []byte {
+// AppendDecodedName appends a name as it reads, with its #xx decoded. Out may be text's own memory, from its
+// beginning: nothing is written ahead of what is read.
+func AppendDecodedName(out, text []byte) []byte {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c == '#' && i+2 < len(text) {
-			if hi, lo := Unhex(text[i+1]), Unhex(text[i+2]); hi != NoDigit && lo != NoDigit {
+			if hi, lo := HexDigitValue(text[i+1]), HexDigitValue(text[i+2]); hi != NotHexDigit && lo != NotHexDigit {
 				c = hi<<4 | lo
 				i += 2
 			}

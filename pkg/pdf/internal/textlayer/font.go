@@ -10,8 +10,8 @@ import (
 	"inkstream.dev/pkg/pdf/internal/structure"
 )
 
-// Font is the one font of a text layer, in its two faces. Its codes are the characters themselves; those beyond the basic plane, and marked
-// ones, get codes where no character is, among the surrogates and then the private ones.
+// Font is the one font of a text layer, in its two faces. Its codes are the characters themselves; those beyond the
+// basic plane, and marked ones, get codes where no character is, among the surrogates and then the private ones.
 type Font struct {
 	numbers [len(faces)]int // of its objects
 	used    map[uint16]rune
@@ -19,7 +19,8 @@ type Font struct {
 	next    int             // the next code for one of them
 }
 
-// Marks are invisible characters that say in which direction the characters beside them run. They are written with a character, as one glyph.
+// Marks are invisible characters that say in which direction the characters beside them run. They are written with a
+// character, as one glyph.
 const (
 	marksLeft  = 1 << 24 // added to a character: with a right-to-left mark on its left
 	marksRight = 1 << 25 // with a left-to-right mark on its right
@@ -31,7 +32,7 @@ const (
 func NewFont(u *structure.Update) *Font {
 	f := &Font{used: map[uint16]rune{}, high: map[rune]uint16{}, next: firstSurrogate}
 	for i := range f.numbers {
-		f.numbers[i] = u.New()
+		f.numbers[i] = u.NewObject()
 	}
 	return f
 }
@@ -42,10 +43,10 @@ const (
 	replacement    = 0xFFFD
 )
 
-// code returns the code of a character.
-func (f *Font) code(r rune) uint16 {
+// charCode returns the code of a character.
+func (f *Font) charCode(r rune) uint16 {
 	switch {
-	case r <= 0, utf16.IsSurrogate(unmarked(r)), unmarked(r) > 0x10FFFF:
+	case r <= 0, utf16.IsSurrogate(stripMarks(r)), stripMarks(r) > 0x10FFFF:
 		r = replacement
 	case r > 0xFFFF:
 		c, ok := f.high[r]
@@ -53,8 +54,8 @@ func (f *Font) code(r rune) uint16 {
 			for f.next <= lastPrivate && f.used[uint16(f.next)] != 0 {
 				f.next++
 			}
-			if f.next > lastPrivate && unmarked(r) != r {
-				return f.code(unmarked(r))
+			if f.next > lastPrivate && stripMarks(r) != r {
+				return f.charCode(stripMarks(r))
 			}
 			if f.next > lastPrivate {
 				r = replacement
@@ -74,11 +75,11 @@ func (f *Font) code(r rune) uint16 {
 	return c
 }
 
-func unmarked(r rune) rune { return r &^ (marksLeft | marksRight) }
+func stripMarks(r rune) rune { return r &^ (marksLeft | marksRight) }
 
-// withMarks returns a character with its marks.
-func withMarks(r rune) []rune {
-	out := []rune{unmarked(r)}
+// appendMarks returns a character with its marks.
+func appendMarks(r rune) []rune {
+	out := []rune{stripMarks(r)}
 	if r&marksLeft != 0 {
 		out = append([]rune{rightToLeftMark}, out...)
 	}
@@ -90,44 +91,50 @@ func withMarks(r rune) []rune {
 
 // Write writes the font's objects.
 func (f *Font) Write(u *structure.Update) error {
-	toUnicode, toGlyph := u.New(), u.New()
-	if err := u.PutStream(toUnicode, dict(), f.toUnicode()); err != nil {
+	toUnicode, toGlyph := u.NewObject(), u.NewObject()
+	if err := u.PutStream(toUnicode, dictValue(), f.unicodeCMap()); err != nil {
 		return err
 	}
 	// Every code is glyph 1: glyph 0 stands for a missing one, which some readers draw, or look for elsewhere.
-	if err := u.PutStream(toGlyph, dict(), bytes.Repeat([]byte{0, 1}, 1<<16)); err != nil {
+	if err := u.PutStream(toGlyph, dictValue(), bytes.Repeat([]byte{0, 1}, 1<<16)); err != nil {
 		return err
 	}
 	for i, number := range f.numbers {
-		if err := faces[i].write(u, number, toUnicode, toGlyph); err != nil {
+		if err := faces[i].writeObject(u, number, toUnicode, toGlyph); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// write writes what is a face's own as object number.
-func (f face) write(u *structure.Update, number, toUnicode, toGlyph int) error {
+// writeObject writes what is a face's own as object number.
+func (f face) writeObject(u *structure.Update, number, toUnicode, toGlyph int) error {
 	const base = "InkstreamGlyphless"
-	file, descriptor, descendant := u.New(), u.New(), u.New()
-	data := glyphless(f)
-	if err := u.PutStream(file, dict("Length1", structure.Integer(len(data))), data); err != nil {
+	file, descriptor, descendant := u.NewObject(), u.NewObject(), u.NewObject()
+	data := buildGlyphlessFont(f)
+	if err := u.PutStream(file, dictValue("Length1", structure.NewInteger(len(data))), data); err != nil {
 		return err
 	}
 	const symbolic = 4
-	u.Put(descriptor, 0, dict(
-		"Type", name("FontDescriptor"), "FontName", name(base), "Flags", structure.Integer(symbolic),
-		"FontBBox", array(structure.Integer(0), structure.Integer(-f.descent), structure.Integer(unitsPerEm), structure.Integer(f.ascent)),
-		"ItalicAngle", structure.Integer(0), "Ascent", structure.Integer(f.ascent), "Descent", structure.Integer(-max(1, f.descent)),
-		"CapHeight", structure.Integer(f.ascent), "StemV", structure.Integer(80), "FontFile2", structure.Reference(file)))
-	u.Put(descendant, 0, dict(
-		"Type", name("Font"), "Subtype", name("CIDFontType2"), "BaseFont", name(base),
-		"CIDSystemInfo", dict("Registry", text("Adobe"), "Ordering", text("Identity"), "Supplement", structure.Integer(0)),
-		"FontDescriptor", structure.Reference(descriptor), "DW", structure.Integer(unitsPerEm),
-		"W", array(structure.Integer(' '), array(structure.Integer(blank*unitsPerEm))), "CIDToGIDMap", structure.Reference(toGlyph)))
-	u.Put(number, 0, dict(
-		"Type", name("Font"), "Subtype", name("Type0"), "BaseFont", name(base), "Encoding", name("Identity-H"),
-		"DescendantFonts", array(structure.Reference(descendant)), "ToUnicode", structure.Reference(toUnicode)))
+	u.PutObject(descriptor, 0, dictValue(
+		"Type", nameValue("FontDescriptor"), "FontName", nameValue(base), "Flags", structure.NewInteger(symbolic),
+		"FontBBox", arrayValue(structure.NewInteger(0), structure.NewInteger(-f.descent), structure.NewInteger(unitsPerEm),
+			structure.NewInteger(f.ascent)),
+		"ItalicAngle", structure.NewInteger(0), "Ascent", structure.NewInteger(f.ascent), "Descent",
+		structure.NewInteger(-max(1, f.descent)),
+		"CapHeight", structure.NewInteger(f.ascent), "StemV", structure.NewInteger(80), "FontFile2",
+		structure.NewReference(file)))
+	u.PutObject(descendant, 0, dictValue(
+		"Type", nameValue("Font"), "Subtype", nameValue("CIDFontType2"), "BaseFont", nameValue(base),
+		"CIDSystemInfo", dictValue("Registry", stringValue("Adobe"), "Ordering", stringValue("Identity"), "Supplement",
+			structure.NewInteger(0)),
+		"FontDescriptor", structure.NewReference(descriptor), "DW", structure.NewInteger(unitsPerEm),
+		"W", arrayValue(structure.NewInteger(' '), arrayValue(structure.NewInteger(blankWidth*unitsPerEm))), "CIDToGIDMap",
+		structure.NewReference(toGlyph)))
+	u.PutObject(number, 0, dictValue(
+		"Type", nameValue("Font"), "Subtype", nameValue("Type0"), "BaseFont", nameValue(base), "Encoding",
+		nameValue("Identity-H"),
+		"DescendantFonts", arrayValue(structure.NewReference(descendant)), "ToUnicode", structure.NewReference(toUnicode)))
 	return nil
 }
 
@@ -140,8 +147,8 @@ const (
 	cmapBlock = 100
 )
 
-// toUnicode returns the CMap that says which character each code stands for.
-func (f *Font) toUnicode() []byte {
+// unicodeCMap returns the CMap that says which character each code stands for.
+func (f *Font) unicodeCMap() []byte {
 	type span struct {
 		from, to uint16
 		first    rune
@@ -150,7 +157,8 @@ func (f *Font) toUnicode() []byte {
 	for _, c := range slices.Sorted(maps.Keys(f.used)) {
 		r := f.used[c]
 		// A range may not leave the codes that share their first byte.
-		if n := len(spans) - 1; n >= 0 && spans[n].to+1 == c && c&0xff != 0 && spans[n].first+rune(c-spans[n].from) == r && r <= 0xFFFF {
+		if n := len(spans) - 1; n >= 0 && spans[n].to+1 == c && c&0xff != 0 && spans[n].first+rune(c-spans[n].from) == r &&
+			r <= 0xFFFF {
 			spans[n].to = c
 			continue
 		}
@@ -162,7 +170,7 @@ func (f *Font) toUnicode() []byte {
 		fmt.Fprintf(&b, "%d beginbfrange\n", len(block))
 		for _, s := range block {
 			fmt.Fprintf(&b, "<%04X> <%04X> <", s.from, s.to)
-			for _, unit := range utf16.Encode(withMarks(s.first)) {
+			for _, unit := range utf16.Encode(appendMarks(s.first)) {
 				fmt.Fprintf(&b, "%04X", unit)
 			}
 			b.WriteString(">\n")

@@ -27,53 +27,57 @@ var colours = map[string][3]float64{
 }
 
 // Legend is what all overlays of a document share: a font, and a graphics state for areas to be seen through.
-type Legend struct{ font, veil int }
+type Legend struct{ font, transparency int }
 
 // NewLegend writes the shared objects.
 func NewLegend(u *structure.Update) Legend {
-	l := Legend{font: u.New(), veil: u.New()}
-	u.Put(l.font, 0, dict("Type", name("Font"), "Subtype", name("Type1"), "BaseFont", name("Helvetica"), "Encoding", name("WinAnsiEncoding")))
-	u.Put(l.veil, 0, dict("Type", name("ExtGState"), "ca", number(0.10)))
+	l := Legend{font: u.NewObject(), transparency: u.NewObject()}
+	u.PutObject(l.font, 0, dictValue("Type", nameValue("Font"), "Subtype", nameValue("Type1"), "BaseFont",
+		nameValue("Helvetica"), "Encoding", nameValue("WinAnsiEncoding")))
+	u.PutObject(l.transparency, 0, dictValue("Type", nameValue("ExtGState"), "ca", numberValue(0.10)))
 	return l
 }
 
 // maxMarks bounds what is drawn on a page.
 const maxMarks = 5000
 
-// AddBoxes draws the blocks of p over the page, each in the colour of its type with its number in reading order. They are drawn as an
-// annotation, which is laid over a page whatever its content leaves behind, and can be hidden.
+// AddBoxes draws the blocks of p over the page, each in the colour of its type with its number in reading order. They
+// are drawn as an annotation, which is laid over a page whatever its content leaves behind, and can be hidden.
 func AddBoxes(u *structure.Update, page *structure.PageUpdate, legend Legend, p *inkstreamv1.Page) (bool, error) {
-	o := overlay{canvas: newCanvas(page, p)}
+	o := overlayCanvas{pageCanvas: newPageCanvas(page, p)}
 	o.unit = math.Min(3, math.Max(0.4, math.Min(o.width, o.height)/600))
 	for i, b := range p.GetBlocks() {
 		if b != nil && i < maxMarks {
-			o.block(i+1, b)
+			o.drawBlock(i+1, b)
 		}
 	}
 	if len(o.out) == 0 {
 		return false, nil
 	}
 	g := page.Geometry
-	rect := array(number(g.Left), number(g.Bottom), number(g.Right), number(g.Top))
-	form, annotation := u.New(), u.New()
-	err := u.PutStream(form, dict("Type", name("XObject"), "Subtype", name("Form"), "BBox", rect, "Resources", dict(
-		"Font", dict("F", structure.Reference(legend.font)), "ExtGState", dict("V", structure.Reference(legend.veil)))), o.out)
+	rect := arrayValue(numberValue(g.Left), numberValue(g.Bottom), numberValue(g.Right), numberValue(g.Top))
+	form, annotation := u.NewObject(), u.NewObject()
+	err := u.PutStream(form, dictValue("Type", nameValue("XObject"), "Subtype", nameValue("Form"), "BBox", rect,
+		"Resources", dictValue(
+			"Font", dictValue("F", structure.NewReference(legend.font)), "ExtGState",
+			dictValue("V", structure.NewReference(legend.transparency)))), o.out)
 	if err != nil {
 		return false, err
 	}
 	const printed, readOnly, locked = 4, 64, 128
-	u.Put(annotation, 0, dict("Type", name("Annot"), "Subtype", name("Stamp"), "Rect", rect, "F", structure.Integer(printed|readOnly|locked),
-		"NM", text("inkstream-layout"), "AP", dict("N", structure.Reference(form))))
+	u.PutObject(annotation, 0, dictValue("Type", nameValue("Annot"), "Subtype", nameValue("Stamp"), "Rect", rect, "F",
+		structure.NewInteger(printed|readOnly|locked),
+		"NM", stringValue("inkstream-layout"), "AP", dictValue("N", structure.NewReference(form))))
 	return true, page.AddAnnotation(annotation)
 }
 
-type overlay struct {
-	canvas
+type overlayCanvas struct {
+	pageCanvas
 	unit float64 // a point on an ordinary page
 }
 
-func (o *overlay) block(n int, b *inkstreamv1.Block) {
-	box, ok := o.box(b.GetBbox())
+func (o *overlayCanvas) drawBlock(n int, b *inkstreamv1.Block) {
+	box, ok := o.toPageBox(b.GetBbox())
 	if !ok {
 		return
 	}
@@ -81,23 +85,23 @@ func (o *overlay) block(n int, b *inkstreamv1.Block) {
 	if !known {
 		c = [3]float64{0.5, 0.5, 0.5}
 	}
-	o.printf("q %.2f %.2f %.2f RG %.2f %.2f %.2f rg %.2f w\n", c[0], c[1], c[2], c[0], c[1], c[2], 0.8*o.unit)
-	o.rect(box)
-	o.printf("/V gs B\nQ\n")
+	o.appendFormat("q %.2f %.2f %.2f RG %.2f %.2f %.2f rg %.2f w\n", c[0], c[1], c[2], c[0], c[1], c[2], 0.8*o.unit)
+	o.appendRect(box)
+	o.appendFormat("/V gs B\nQ\n")
 	if t := b.GetTable(); t != nil {
-		o.printf("q %.2f %.2f %.2f RG %.2f w\n", c[0], c[1], c[2], 0.35*o.unit)
+		o.appendFormat("q %.2f %.2f %.2f RG %.2f w\n", c[0], c[1], c[2], 0.35*o.unit)
 		for i, cell := range t.GetCells() {
-			if cellBox, ok := o.box(cell.GetBbox()); ok && i < maxMarks {
-				o.rect(cellBox)
-				o.printf("S\n")
+			if cellBox, ok := o.toPageBox(cell.GetBbox()); ok && i < maxMarks {
+				o.appendRect(cellBox)
+				o.appendFormat("S\n")
 			}
 		}
-		o.printf("Q\n")
+		o.appendFormat("Q\n")
 	}
-	o.label(box, c, caption(n, b))
+	o.drawLabel(box, c, blockCaption(n, b))
 }
 
-func caption(n int, b *inkstreamv1.Block) string {
+func blockCaption(n int, b *inkstreamv1.Block) string {
 	kind := b.GetType()
 	if kind == "" {
 		kind = "block"
@@ -112,17 +116,19 @@ func caption(n int, b *inkstreamv1.Block) string {
 	return s
 }
 
-func (o *overlay) printf(format string, args ...any) { o.out = fmt.Appendf(o.out, format, args...) }
-
-// rect appends a rectangle given as displayed.
-func (o *overlay) rect(box [4]float64) {
-	x0, y0 := o.geometry.User(box[0], box[1])
-	x1, y1 := o.geometry.User(box[2], box[3])
-	o.printf("%.2f %.2f %.2f %.2f re\n", math.Min(x0, x1), math.Min(y0, y1), math.Abs(x1-x0), math.Abs(y1-y0))
+func (o *overlayCanvas) appendFormat(format string, args ...any) {
+	o.out = fmt.Appendf(o.out, format, args...)
 }
 
-// label writes a small tag over the upper left corner of a box, or inside it where the page ends.
-func (o *overlay) label(box [4]float64, c [3]float64, text string) {
+// appendRect appends a rectangle given as displayed.
+func (o *overlayCanvas) appendRect(box [4]float64) {
+	x0, y0 := o.geometry.DisplayToUser(box[0], box[1])
+	x1, y1 := o.geometry.DisplayToUser(box[2], box[3])
+	o.appendFormat("%.2f %.2f %.2f %.2f re\n", math.Min(x0, x1), math.Min(y0, y1), math.Abs(x1-x0), math.Abs(y1-y0))
+}
+
+// drawLabel writes a small tag over the upper left corner of a box, or inside it where the page ends.
+func (o *overlayCanvas) drawLabel(box [4]float64, c [3]float64, text string) {
 	text = strings.Map(func(r rune) rune { // types are ours, but a page may come from elsewhere
 		if r < ' ' || r > '~' || r == '(' || r == ')' || r == '\\' {
 			return '?'
@@ -136,11 +142,11 @@ func (o *overlay) label(box [4]float64, c [3]float64, text string) {
 	if top < 0 {
 		top = box[1]
 	}
-	o.printf("q %.2f %.2f %.2f rg\n", c[0], c[1], c[2])
-	o.rect([4]float64{left, top, left + width, top + height})
-	o.printf("f\n1 1 1 rg BT /F %.2f Tf ", size)
-	x, y := o.geometry.User(left+0.3*size, top+0.95*size)
-	ax, ay := o.geometry.User(left+0.3*size+1, top+0.95*size)
-	ux, uy := o.geometry.User(left+0.3*size, top+0.95*size-1)
-	o.printf("%.0f %.0f %.0f %.0f %.2f %.2f Tm (%s) Tj ET Q\n", ax-x, ay-y, ux-x, uy-y, x, y, text)
+	o.appendFormat("q %.2f %.2f %.2f rg\n", c[0], c[1], c[2])
+	o.appendRect([4]float64{left, top, left + width, top + height})
+	o.appendFormat("f\n1 1 1 rg BT /F %.2f Tf ", size)
+	x, y := o.geometry.DisplayToUser(left+0.3*size, top+0.95*size)
+	ax, ay := o.geometry.DisplayToUser(left+0.3*size+1, top+0.95*size)
+	ux, uy := o.geometry.DisplayToUser(left+0.3*size, top+0.95*size-1)
+	o.appendFormat("%.0f %.0f %.0f %.0f %.2f %.2f Tm (%s) Tj ET Q\n", ax-x, ay-y, ux-x, uy-y, x, y, text)
 }

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/image/font/sfnt"
 )
 
-func TestFontIsSound(t *testing.T) {
+func TestFontIsValid(t *testing.T) {
 	t.Parallel()
 	for _, face := range faces {
-		checkSound(t, face)
+		checkValidFont(t, face)
 	}
 }
 
-func checkSound(t *testing.T, face face) {
+func checkValidFont(t *testing.T, face face) {
 	t.Helper()
-	f, err := sfnt.Parse(glyphless(face))
+	f, err := sfnt.Parse(buildGlyphlessFont(face))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,15 +44,17 @@ func TestCodesAreCharacters(t *testing.T) {
 		r    rune
 		want uint16
 	}{
-		{'a', 'a'}, {'漢', '漢'}, {'𠀋', 0xD800}, {'𠂉', 0xD801}, {'𠀋', 0xD800}, {0, replacement}, {0xD900, replacement}, {-1, replacement},
+		{'a', 'a'}, {'漢', '漢'}, {'𠀋', 0xD800}, {'𠂉', 0xD801}, {'𠀋', 0xD800}, {0, replacement},
+		{0xD900, replacement}, {-1, replacement},
 		{0x110000, replacement}, {'b', 'b'}, {'c', 'c'},
 	} {
-		if got := f.code(tt.r); got != tt.want {
+		if got := f.charCode(tt.r); got != tt.want {
 			t.Errorf("%U: got %04X, want %04X", tt.r, got, tt.want)
 		}
 	}
-	cmap := string(f.toUnicode())
-	for _, want := range []string{"<0061> <0063> <0061>\n", "<6F22> <6F22> <6F22>\n", "<D800> <D800> <D840DC0B>\n", "<D801> <D801> <D840DC89>\n"} {
+	cmap := string(f.unicodeCMap())
+	for _, want := range []string{"<0061> <0063> <0061>\n", "<6F22> <6F22> <6F22>\n", "<D800> <D800> <D840DC0B>\n",
+		"<D801> <D801> <D840DC89>\n"} {
 		if !strings.Contains(cmap, want) {
 			t.Errorf("no %q in %s", want, cmap)
 		}
@@ -63,12 +65,13 @@ func TestCodesAreCharacters(t *testing.T) {
 func TestDirectedWords(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"שלום": "םולש", "שלום.": "\u200f.םולש", "12": "\u200f12", "(12)": "\u200f(12)\u200e", "!": "\u200f!\u200e", "(אב": "בא(",
+		"שלום": "םולש", "שלום.": "\u200f.םולש", "12": "\u200f12", "(12)": "\u200f(12)\u200e",
+		"!": "\u200f!\u200e", "(אב": "בא(",
 		"\u200eabc)\u200f": "\u200fabc)\u200e", // as recognition has it, with marks of its own
 	} {
 		var got []rune
-		for _, r := range directed(visual([]rune(in)), true, true) {
-			got = append(got, withMarks(r)...)
+		for _, r := range addDirectionMarks(visualOrder([]rune(in)), true, true) {
+			got = append(got, appendMarks(r)...)
 		}
 		if string(got) != want {
 			t.Errorf("%q: got %q, want %q", in, string(got), want)
@@ -79,24 +82,24 @@ func TestDirectedWords(t *testing.T) {
 		want        string
 	}{{true, false, "\u200f(a)"}, {false, true, "(a)\u200e"}, {false, false, "(a)"}} {
 		var got []rune
-		for _, r := range directed([]rune("(a)"), tt.first, tt.last) {
-			got = append(got, withMarks(r)...)
+		for _, r := range addDirectionMarks([]rune("(a)"), tt.first, tt.last) {
+			got = append(got, appendMarks(r)...)
 		}
 		if string(got) != tt.want {
 			t.Errorf("a word of several, first %v, last %v: got %q, want %q", tt.first, tt.last, string(got), tt.want)
 		}
 	}
 	f := &Font{used: map[uint16]rune{}, high: map[rune]uint16{}, next: firstSurrogate}
-	if got := f.code('.' | marksLeft | marksRight); got != firstSurrogate {
+	if got := f.charCode('.' | marksLeft | marksRight); got != firstSurrogate {
 		t.Errorf("code: got %04X, want %04X", got, firstSurrogate)
 	}
-	if want := "<D800> <D800> <200F002E200E>\n"; !strings.Contains(string(f.toUnicode()), want) {
-		t.Errorf("no %q in %s", want, f.toUnicode())
+	if want := "<D800> <D800> <200F002E200E>\n"; !strings.Contains(string(f.unicodeCMap()), want) {
+		t.Errorf("no %q in %s", want, f.unicodeCMap())
 	}
 }
 
 // Every edge stays within reach of where it was; what is to be apart is apart, in any direction.
-func TestAdjust(t *testing.T) {
+func TestAdjustWords(t *testing.T) {
 	t.Parallel()
 	type boxes [][4]float64 // as displayed
 	for _, tt := range []struct {
@@ -117,14 +120,15 @@ func TestAdjust(t *testing.T) {
 		for _, angle := range []int32{0, 90, 180, 270} {
 			t.Run(fmt.Sprintf("%s at %d", tt.name, angle), func(t *testing.T) {
 				t.Parallel()
-				var words []*placed
+				var words []*placedWord
 				for i, text := range strings.Fields(tt.texts) {
-					turned := &placed{}
-					turned.frame(tt.in[i], 0)
+					turned := &placedWord{}
+					turned.setFrame(tt.in[i], 0)
 					turned.angle = angle
-					x0, y0 := turned.point(turned.from, turned.base)
-					x1, y1 := turned.point(turned.to, turned.top)
-					words = append(words, place([]rune(text), [4]float64{min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)}, angle))
+					x0, y0 := turned.displayPoint(turned.from, turned.base)
+					x1, y1 := turned.displayPoint(turned.to, turned.top)
+					words = append(words, placeWord([]rune(text), [4]float64{min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)},
+						angle))
 				}
 				checkAdjusted(t, words, tt.joined)
 			})
@@ -132,27 +136,27 @@ func TestAdjust(t *testing.T) {
 	}
 }
 
-func checkAdjusted(t *testing.T, words []*placed, joined bool) {
+func checkAdjusted(t *testing.T, words []*placedWord, joined bool) {
 	t.Helper()
-	var before []placed
+	var before []placedWord
 	for _, w := range words {
 		before = append(before, *w)
 	}
-	face := even
-	if !adjust(words, slack) {
-		face = small
+	face := regularFace
+	if !adjustWords(words, maxShiftPoints) {
+		face = smallFace
 	}
 	for i, w := range words {
 		was := before[i]
-		if w.narrow() {
-			t.Errorf("%s: characters of %.2f at a size of %.2f", string(w.runes), w.pitch(), w.size(even))
+		if w.isNarrow() {
+			t.Errorf("%s: characters of %.2f at a size of %.2f", string(w.runes), w.charPitch(), w.fontSize(regularFace))
 		}
 		for _, moved := range []float64{w.from - was.from, w.to - was.to, w.base - was.base, w.top - was.top} {
-			if math.Abs(moved) > slack+1e-9 {
-				t.Errorf("%s: an edge is moved by %.2f, want at most %.2f", string(w.runes), moved, slack)
+			if math.Abs(moved) > maxShiftPoints+1e-9 {
+				t.Errorf("%s: an edge is moved by %.2f, want at most %.2f", string(w.runes), moved, maxShiftPoints)
 			}
 		}
-		if w.to-w.from < least || w.top-w.base < least {
+		if w.to-w.from < minExtent || w.top-w.base < minExtent {
 			t.Errorf("%s: got %+v, want an extent", string(w.runes), *w)
 		}
 		if i == 0 {
@@ -163,8 +167,9 @@ func checkAdjusted(t *testing.T, words []*placed, joined bool) {
 			a, b = b, a
 		}
 		const read = 0.15 // of the size of the font, where pdftotext -raw sees two words
-		if apart := b.from-a.to > read*max(a.size(face), b.size(face)); apart == joined {
-			t.Errorf("%s and %s: apart %v, %.2f at a size of %.2f", string(a.runes), string(b.runes), apart, b.from-a.to, a.size(face))
+		if apart := b.from-a.to > read*max(a.fontSize(face), b.fontSize(face)); apart == joined {
+			t.Errorf("%s and %s: apart %v, %.2f at a size of %.2f", string(a.runes), string(b.runes), apart, b.from-a.to,
+				a.fontSize(face))
 		}
 	}
 }
@@ -172,11 +177,11 @@ func checkAdjusted(t *testing.T, words []*placed, joined bool) {
 func TestCodesRunOut(t *testing.T) {
 	t.Parallel()
 	f := &Font{used: map[uint16]rune{}, high: map[rune]uint16{}, next: firstSurrogate}
-	f.code(0xE000) // a private character keeps its own code
+	f.charCode(0xE000) // a private character keeps its own code
 	seen := map[uint16]bool{0xE000: true}
 	last := uint16(0)
 	for r := rune(0x20000); last != replacement; r++ {
-		if last = f.code(r); last != replacement && seen[last] {
+		if last = f.charCode(r); last != replacement && seen[last] {
 			t.Fatalf("%U: code %04X is taken", r, last)
 		}
 		seen[last] = true
@@ -189,9 +194,10 @@ func TestCodesRunOut(t *testing.T) {
 func TestVisualOrder(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"word": "word", "שלום": "םולש", "שלום2024": "2024םולש", "": "", " a\tb\x00": "ab", "مرحبا": "ابحرم", "שלום.": ".םולש", "ב-12.5%": "%12.5-ב",
+		"word": "word", "שלום": "םולש", "שלום2024": "2024םולש", "": "", " a\tb\x00": "ab",
+		"مرحبا": "ابحرم", "שלום.": ".םולש", "ב-12.5%": "%12.5-ב",
 	} {
-		if got := string(visual([]rune(in))); got != want {
+		if got := string(visualOrder([]rune(in))); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}

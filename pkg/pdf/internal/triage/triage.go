@@ -1,5 +1,5 @@
-// Package triage decides what a page is and whether it wants to be recognised. It is a pure function over facts, so that every rule
-// can be read, and tested, in one place.
+// Package triage decides what a page is and whether it wants to be recognised. It is a pure function over facts, so
+// that every rule can be read, and tested, in one place.
 package triage
 
 // Kind is what a page is.
@@ -29,8 +29,8 @@ func (k Kind) WantsOCR() bool { return k == Scanned || k == Mixed || k == Garble
 
 // Facts are what is known of a page from its objects alone, before anything is drawn.
 type Facts struct {
-	// Chars counts the page's characters, blanks not counted; Bad those that are control or private-use characters or replacements;
-	// Invisible those that are not painted.
+	// Chars counts the page's characters, blanks not counted; Bad those that are control or private-use characters or
+	// replacements; Invisible those that are not painted.
 	Chars, Bad, Invisible int
 	// Unmapped is the share of characters whose font does not say what they stand for, 0 to 1.
 	Unmapped float64
@@ -39,7 +39,8 @@ type Facts struct {
 
 	// TextObjects, Images, Paths and Shadings count what is drawn; Segments the segments of paths that are no lines.
 	TextObjects, Images, Paths, Shadings, Segments int
-	// ImageCover is the share of the page that images cover, 0 to 1; BareCover the share that they cover where no text is near.
+	// ImageCover is the share of the page that images cover, 0 to 1; BareCover the share that they cover where no text
+	// is near.
 	ImageCover, BareCover float64
 	// Annotations says that something is drawn over the page that is none of its objects.
 	Annotations bool
@@ -55,8 +56,8 @@ const (
 	layerCover = 0.5
 	// oddShare is how many words in a text layer may be odd; sound layers have under 0.01.
 	oddShare = 0.035
-	// bareCover is how much of the page images with no text on them must cover to be looked at beside native text: a picture with a few
-	// lines in it. Look sends back the pictures that show no letters.
+	// bareCover is how much of the page images with no text on them must cover to be looked at beside native text: a
+	// picture with a few lines in it. Look sends back the pictures that show no letters.
 	bareCover = 0.15
 	// scanCover is how much of the page images must cover for a page with next to no text to be a scan.
 	scanCover = 0.3
@@ -64,15 +65,15 @@ const (
 	lineArtSegments = 200
 )
 
-// Decide says what a page is.
-func Decide(f Facts) Kind {
+// DecideKind says what a page is.
+func DecideKind(f Facts) Kind {
 	if f.Chars == 0 && f.TextObjects == 0 && f.Images == 0 && f.Paths == 0 && f.Shadings == 0 && !f.Annotations {
 		return Blank
 	}
 	if f.Chars == 0 {
-		return withoutText(f)
+		return decideWithoutText(f)
 	}
-	if f.garbled() || f.poorLayer() {
+	if f.isGarbled() || f.hasPoorLayer() {
 		return Garbled
 	}
 	sound := f.Chars - f.Bad
@@ -89,28 +90,28 @@ func Decide(f Facts) Kind {
 	return Native
 }
 
-// withoutText decides pages on which nobody set a character. What is drawn on them may still be text.
-func withoutText(f Facts) Kind {
+// decideWithoutText decides pages on which no character is set. What is drawn on them may still be text.
+func decideWithoutText(f Facts) Kind {
 	if f.Images > 0 || f.TextObjects > 0 || f.Shadings > 0 || f.Annotations || f.Segments >= lineArtSegments {
 		return Scanned
 	}
 	return Blank // a few lines or boxes
 }
 
-func (f Facts) garbled() bool {
+func (f Facts) isGarbled() bool {
 	return f.Chars >= fewChars && (float64(f.Bad) > garbledShare*float64(f.Chars) || f.Unmapped > garbledShare)
 }
 
-// poorLayer reports whether the text is a scan's text layer by a recogniser that could not read it. Only invisible text over an image
-// is judged so: what a reader sees on the page is taken at its word.
-func (f Facts) poorLayer() bool {
+// hasPoorLayer reports whether the text is a scan's text layer by a recogniser that could not read it. Only invisible
+// text over an image is judged so: what a reader sees on the page is taken at its word.
+func (f Facts) hasPoorLayer() bool {
 	const enoughWords = 20
 	return f.Invisible*10 > f.Chars*8 && f.ImageCover > layerCover &&
 		f.Words >= enoughWords && float64(f.Odd) > oddShare*float64(f.Words)
 }
 
-// Sight is what the page's raster shows.
-type Sight struct {
+// RasterFacts is what the page's raster shows.
+type RasterFacts struct {
 	// Ink is the share of dark pixels.
 	Ink float64
 	// Letters counts what has the shape of letters, where the page has no native text.
@@ -118,19 +119,19 @@ type Sight struct {
 }
 
 const (
-	// noInk is fewer dark pixels than any character makes: 250 on a page of 300 dpi. speckInk is what dust makes, if none of it looks
-	// like a letter.
-	noInk    = 0.00003
+	// minInk is fewer dark pixels than any character makes: 250 on a page of 300 dpi. speckInk is what dust makes, if
+	// none of it looks like a letter.
+	minInk   = 0.00003
 	speckInk = 0.0005
 	// pictureLetters is how many letter shapes a picture without text may show.
 	pictureLetters = 25
 )
 
-// Look corrects a decision by what was seen when the page was drawn: a scan of white paper is blank, and pictures that show no letters
-// add nothing to native text.
-func Look(k Kind, s Sight) Kind {
+// CorrectKind corrects a decision by what was seen when the page was drawn: a scan of white paper is blank, and
+// pictures that show no letters add nothing to native text.
+func CorrectKind(k Kind, s RasterFacts) Kind {
 	switch {
-	case k == Scanned && (s.Ink < noInk || (s.Ink < speckInk && s.Letters == 0)):
+	case k == Scanned && (s.Ink < minInk || (s.Ink < speckInk && s.Letters == 0)):
 		return Blank
 	case k == Mixed && s.Letters < pictureLetters:
 		return Native

@@ -2,8 +2,8 @@ package wire
 
 // Metadata is what a document says of itself besides its pages, as metadata.json tells it.
 type Metadata struct {
-	// XMP is the packet as it is in the document, cut at 256 KiB; Fields are its usual properties and those of PDF/A and PDF/UA, by their
-	// usual names: dc:title, xmp:CreatorTool, pdfaid:part.
+	// XMP is the packet as it is in the document, cut at 256 KiB; Fields are its usual properties and those of PDF/A and
+	// PDF/UA, by their usual names: dc:title, xmp:CreatorTool, pdfaid:part.
 	XMP    string            `json:"xmp,omitempty"`
 	Fields map[string]string `json:"xmpFields,omitempty"`
 	// Claims are the standards that the document says it keeps, e.g. PDF/A-2b, PDF/UA-1.
@@ -47,6 +47,7 @@ type Signature struct {
 	Time      string `json:"time,omitempty"`
 	// WholeFile says that it covers all of the file but itself: nothing was added since.
 	WholeFile bool `json:"wholeFile"`
-	// ModificationAllowed is what a certification allows: 1 nothing, 2 filling in forms, 3 annotating too; 0 for an ordinary signature.
+	// ModificationAllowed is what a certification allows: 1 nothing, 2 filling in forms, 3 annotating too; 0 for an
+	// ordinary signature.
 	ModificationAllowed int `json:"modificationAllowed,omitempty"`
 }

@@ -1,6 +1,6 @@
-// Package wire is what the PDF engine and its child say to each other: a small JSON header, since a handful of fields cost
-// microseconds in it and read well in a debugger, and a protobuf message behind it where there is one. Pixels travel beside it, in the
-// memory that both share.
+// Package wire is what the PDF engine and its child say to each other: a small JSON header, since a handful of
+// fields cost microseconds in it and read well in a debugger, and a protobuf message behind it where there is one.
+// Pixels travel apart from it, in the memory that both share.
 package wire
 
 import (
@@ -24,13 +24,15 @@ const (
 	Draw     = "draw"     // a page of the open document, in colour; it lands as PNG in the shared memory
 	Attached = "attached" // an attachment of the open document, by number; its bytes land in the shared memory
 
-	// An update of the open document is written by these, one after the other. What to append to the file is in the answers' bodies.
+	// An update of the open document is written by these, one after the other. What to append to the file is in the
+	// answers' bodies.
 	UpdateBegin = "update-begin"
 	UpdatePages = "update-pages" // the request's body is a PageBatch
 	UpdateEnd   = "update-end"
 )
 
-// The modes of reading a page: recognise it whatever its text is, do not recognise it, take text that is not painted for none.
+// The modes of reading a page: recognise it whatever its text is, do not recognise it, take text that is not painted
+// for none.
 const (
 	Force = "force"
 	Skip  = "skip"
@@ -128,7 +130,7 @@ func EncodeRequest(r Request) ([]byte, error) {
 // DecodeRequest reads them back.
 func DecodeRequest(b []byte) (Request, error) {
 	var r Request
-	header, body, err := split(b)
+	header, body, err := splitHeader(b)
 	if err != nil {
 		return r, fmt.Errorf("decode request: %w", err)
 	}
@@ -141,8 +143,8 @@ func DecodeRequest(b []byte) (Request, error) {
 
 var errShort = errors.New("cut short")
 
-// split parts the header from what is behind it.
-func split(b []byte) (header, body []byte, err error) {
+// splitHeader parts the header from what is behind it.
+func splitHeader(b []byte) (header, body []byte, err error) {
 	if len(b) < 4 {
 		return nil, nil, errShort
 	}
@@ -154,7 +156,8 @@ func split(b []byte) (header, body []byte, err error) {
 	return b[:n], b[n:], nil
 }
 
-// EncodeReply returns the bytes of a reply: the length of the header, the header, the message or, without one, the body.
+// EncodeReply returns the bytes of a reply: the length of the header, the header, the message or, without one, the
+// body.
 func EncodeReply(r Reply, message proto.Message) ([]byte, error) {
 	header, err := json.Marshal(r)
 	if err != nil {
@@ -178,7 +181,7 @@ func EncodeReply(r Reply, message proto.Message) ([]byte, error) {
 // DecodeReply reads them back, the message into the one given; without one, what stands there is the body.
 func DecodeReply(b []byte, message proto.Message) (Reply, error) {
 	var r Reply
-	header, body, err := split(b)
+	header, body, err := splitHeader(b)
 	if err != nil {
 		return r, fmt.Errorf("decode reply: %w", err)
 	}

@@ -11,9 +11,10 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-func TestReplyTravels(t *testing.T) {
+func TestReplyRoundTrip(t *testing.T) {
 	t.Parallel()
-	want := Reply{Kind: triage.Mixed, Raster: &Raster{Width: 3, Height: 4, DPI: 217.5}, Findings: []Finding{{Kind: "xfa", Count: 2}}}
+	want := Reply{Kind: triage.Mixed, Raster: &Raster{Width: 3, Height: 4, DPI: 217.5},
+		Findings: []Finding{{Kind: "xfa", Count: 2}}}
 	page := &inkstreamv1.Page{Number: 7, Notes: []string{"a note"}}
 	b, err := EncodeReply(want, page)
 	if err != nil {
@@ -24,7 +25,8 @@ func TestReplyTravels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Kind != want.Kind || *got.Raster != *want.Raster || got.Findings[0] != want.Findings[0] || !proto.Equal(back, page) {
+	if got.Kind != want.Kind || *got.Raster != *want.Raster || got.Findings[0] != want.Findings[0] ||
+		!proto.Equal(back, page) {
 		t.Errorf("got %+v and %v, want %+v and %v", got, back, want, page)
 	}
 	for n := range b {
@@ -45,7 +47,7 @@ func TestFailureCarriesNoMessage(t *testing.T) {
 	}
 }
 
-func TestRequestTravels(t *testing.T) {
+func TestRequestRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := Request{Op: Page, Page: 3, AlwaysRaster: true, MaxPixels: 5, Body: []byte("a message")}
 	b, err := EncodeRequest(want)

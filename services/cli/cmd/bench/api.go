@@ -18,14 +18,14 @@ import (
 	"inkstream.dev/pkg/pdftest"
 )
 
-// measureStatus measures the answer to the question how a job stands, asked a thousand times a second. The questions come when they are due, however
-// slow the answers are, so that a stall costs all who ask meanwhile.
-func measureStatus(ctx context.Context, b *bench) (rows []row, err error) {
-	s, err := b.serve(ctx, "status")
+// measureStatus measures the answer to the question how a job stands, asked a thousand times a second. The questions
+// come when they are due, however slow the answers are, so that a stall costs every question that comes due during it.
+func measureStatus(ctx context.Context, b *benchmark) (rows []row, err error) {
+	s, err := b.startServer(ctx, "status")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
+	defer func() { err = errors.Join(err, s.stopServer()) }()
 	data := pdftest.BornDigital(4).PDF
 	var ids []string
 	for range 20 {
@@ -73,29 +73,31 @@ func measureStatus(ctx context.Context, b *bench) (rows []row, err error) {
 	slices.Sort(latencies)
 	at := func(share float64) float64 { return latencies[int(float64(len(latencies)-1)*share)] }
 	return []row{{
-		"status of a job at 1,000/s, p99", fmt.Sprintf("%.1f ms (p50 %.1f, p99.9 %.1f)", at(0.99), at(0.5), at(0.999)), "≤ 5 ms",
+		"status of a job at 1,000/s, p99", fmt.Sprintf("%.1f ms (p50 %.1f, p99.9 %.1f)", at(0.99), at(0.5), at(0.999)),
+		"≤ 5 ms",
 		fmt.Sprintf("%d s over REST, %d jobs, client on the same cores, counted from when each was due", seconds, len(ids)),
 	}}, nil
 }
 
-// measureWatches measures what open watches cost the server's memory. They come from several addresses, since one address has a limit.
-func measureWatches(ctx context.Context, b *bench) (rows []row, err error) {
-	s, err := b.serve(ctx, "watches")
+// measureWatchMemory measures what open watches cost the server's memory. They come from several addresses, since one
+// address has a limit.
+func measureWatchMemory(ctx context.Context, b *benchmark) (rows []row, err error) {
+	s, err := b.startServer(ctx, "watches")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
+	defer func() { err = errors.Join(err, s.stopServer()) }()
 	const watches, jobs, addresses = 2000, 100, 5
-	load := pdftest.Scanned(pdftest.ScanOptions{Pages: 64}).PDF
+	load := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 64}).PDF
 	var ids []string
 	for range jobs { // work for many minutes, so that they do not end
-		j, err := s.upload(ctx, bytes.NewReader(load), len(load), "&lane=batch")
+		j, err := s.uploadDocument(ctx, bytes.NewReader(load), len(load), "&lane=batch")
 		if err != nil {
 			return nil, err
 		}
 		ids = append(ids, j.ID)
 	}
-	before, err := s.settledMemory(ctx)
+	before, err := s.maxSampledMemory(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,16 +108,18 @@ func measureWatches(ctx context.Context, b *bench) (rows []row, err error) {
 	clients := make([]*http.Client, addresses)
 	for i := range clients {
 		from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i))}
-		clients[i] = &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: from}).DialContext, DisableCompression: true}}
+		clients[i] = &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: from}).DialContext,
+			DisableCompression: true}}
 	}
 	for i := range watches {
 		open.Add(1)
 		over.Go(func() {
-			failures <- watch(wctx, clients[i%addresses], "http://"+s.http+"/v1/jobs/"+ids[i%jobs]+"/watch", sync.OnceFunc(open.Done))
+			failures <- followEvents(wctx, clients[i%addresses], "http://"+s.http+"/v1/jobs/"+ids[i%jobs]+"/watch",
+				sync.OnceFunc(open.Done))
 		})
 	}
 	open.Wait()
-	after, err := s.settledMemory(ctx)
+	after, err := s.maxSampledMemory(ctx)
 	stop()
 	over.Wait()
 	if err != nil {
@@ -132,12 +136,12 @@ func measureWatches(ctx context.Context, b *bench) (rows []row, err error) {
 	}}, nil
 }
 
-// settledMemory returns the most of a few looks: what is under way moves it.
-func (s *server) settledMemory(ctx context.Context) (most int64, err error) {
+// maxSampledMemory returns the most of a few looks: what is under way moves it.
+func (s *server) maxSampledMemory(ctx context.Context) (most int64, err error) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for range 10 {
-		now, err := s.memory("RssAnon")
+		now, err := s.memoryFigure("RssAnon")
 		if err != nil {
 			return 0, err
 		}
@@ -151,8 +155,8 @@ func (s *server) settledMemory(ctx context.Context) (most int64, err error) {
 	return most, nil
 }
 
-// watch follows a job until ctx is done. It calls open at the first event, or when there will be none.
-func watch(ctx context.Context, client *http.Client, url string, open func()) error {
+// followEvents follows a job until ctx is done. It calls open at the first event, or when there will be none.
+func followEvents(ctx context.Context, client *http.Client, url string, open func()) error {
 	defer open()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -10,17 +10,18 @@ import (
 	"inkstream.dev/pkg/pdftest"
 )
 
-// measureFairness compares the time of a one-page document behind a batch of 2,000 pages with its time on an idle server.
-func measureFairness(ctx context.Context, b *bench) (rows []row, err error) {
+// measureFairness compares the time of a one-page document behind a batch of 2,000 pages with its time on an idle
+// server.
+func measureFairness(ctx context.Context, b *benchmark) (rows []row, err error) {
 	const tries, pages = 5, 2000
-	s, err := b.serve(ctx, "fairness")
+	s, err := b.startServer(ctx, "fairness")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
+	defer func() { err = errors.Join(err, s.stopServer()) }()
 	page, long := pdftest.BornDigital(1).PDF, pdftest.BornDigital(pages).PDF
 	one := func() (float64, error) {
-		took, err := timed(func() error {
+		took, err := timeCall(func() error {
 			_, err := s.runJob(ctx, page, "&lane=interactive")
 			return err
 		})
@@ -38,7 +39,7 @@ func measureFairness(ctx context.Context, b *bench) (rows []row, err error) {
 		idle = append(idle, ms)
 	}
 	for range tries {
-		batch, err := s.upload(ctx, bytes.NewReader(long), len(long), "&lane=batch")
+		batch, err := s.uploadDocument(ctx, bytes.NewReader(long), len(long), "&lane=batch")
 		if err != nil {
 			return nil, err
 		}
@@ -50,14 +51,15 @@ func measureFairness(ctx context.Context, b *bench) (rows []row, err error) {
 			return nil, err
 		}
 		busy = append(busy, ms)
-		if _, err := s.finish(ctx, batch.ID); err != nil {
+		if _, err := s.awaitFinished(ctx, batch.ID); err != nil {
 			return nil, err
 		}
 	}
-	base := median(idle)
+	base := medianOf(idle)
 	return []row{{
 		"one page behind a batch of 2,000, against an idle server",
-		fmt.Sprintf("%.1f × (worst %.1f ×; %.0f ms against %.0f)", median(busy)/base, slices.Max(busy)/base, median(busy), base), "≤ 3 ×",
+		fmt.Sprintf("%.1f × (worst %.1f ×; %.0f ms against %.0f)", medianOf(busy)/base, slices.Max(busy)/base,
+			medianOf(busy), base), "≤ 3 ×",
 		fmt.Sprintf("%d tries, born-digital, full durability", tries),
 	}}, nil
 }

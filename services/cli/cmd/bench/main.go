@@ -1,6 +1,6 @@
-// Command bench measures the pipeline's speed and memory and prints a table. It runs the real binary on real files: those of the corpus
-// where INKSTREAM_CORPUS names it or it lies beside the repository, else documents that it makes. Peers run on the same pages in the same
-// run, and what is compared is the ratio.
+// Command bench measures the pipeline's speed and memory and prints a table. It runs the real binary on real files:
+// those of the corpus where INKSTREAM_CORPUS names it or it lies beside the repository, else documents that it makes.
+// Peers run on the same pages in the same run, and what is compared is the ratio.
 package main
 
 import (
@@ -28,7 +28,7 @@ type row struct {
 // measurement measures one thing and returns its rows.
 type measurement struct {
 	name string
-	run  func(ctx context.Context, b *bench) ([]row, error)
+	run  func(ctx context.Context, b *benchmark) ([]row, error)
 }
 
 var measurements = []measurement{
@@ -40,37 +40,37 @@ var measurements = []measurement{
 	{"memory", measureMemory},
 	{"start", measureStart},
 	{"restart", measureRestart},
-	{"redo", measureRedo},
+	{"redo", measureRecovery},
 	{"fairness", measureFairness},
 	{"search", measureSearch},
 	{"status", measureStatus},
-	{"watches", measureWatches},
+	{"watches", measureWatchMemory},
 }
 
 func main() {
 	sandbox.Main(pdf.Program())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx); err != nil {
+	if err := runMeasurements(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
+func runMeasurements(ctx context.Context) error {
 	binary := flag.String("binary", "bin/inkstream", "the inkstream binary to measure")
-	only := flag.String("only", "", "measure only this; "+names())
+	only := flag.String("only", "", "measure only this; "+measurementNames())
 	rounds := flag.Int("rounds", 2, "rounds of each comparison; the median ratio counts")
 	flag.Parse()
 	if !slices.ContainsFunc(measurements, func(m measurement) bool { return *only == "" || *only == m.name }) {
-		return fmt.Errorf("-only %s: want one of %s", *only, names())
+		return fmt.Errorf("-only %s: want one of %s", *only, measurementNames())
 	}
 	dir, err := os.MkdirTemp("", "inkstream-bench-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{binary: *binary, dir: dir, rounds: *rounds}
+	b := &benchmark{binary: *binary, dir: dir, rounds: *rounds}
 	if b.corpus, err = findCorpus(); err != nil {
 		return err
 	}
@@ -97,8 +97,8 @@ func run(ctx context.Context) error {
 	return errors.Join(table.Flush(), failed)
 }
 
-// names lists the measurements.
-func names() string {
+// measurementNames lists the measurements.
+func measurementNames() string {
 	var all []string
 	for _, m := range measurements {
 		all = append(all, m.name)

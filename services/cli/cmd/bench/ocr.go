@@ -14,8 +14,8 @@ import (
 )
 
 // measureOCR compares the whole pipeline with pdftoppm and tesseract, one process a core, on the same scanned pages.
-func measureOCR(ctx context.Context, b *bench) ([]row, error) {
-	files, err := b.scans()
+func measureOCR(ctx context.Context, b *benchmark) ([]row, error) {
+	files, err := b.findScans()
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func measureOCR(ctx context.Context, b *bench) ([]row, error) {
 	var ours, theirs usage
 	pages := 0
 	for round := range b.rounds {
-		peer, n, err := b.peerOCR(ctx, files, round)
+		peer, n, err := b.runPeerOCR(ctx, files, round)
 		if err != nil {
 			return nil, err
 		}
@@ -33,22 +33,25 @@ func measureOCR(ctx context.Context, b *bench) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		ours, theirs = ours.add(u), theirs.add(peer)
+		ours, theirs = ours.plus(u), theirs.plus(peer)
 		cpuRatios = append(cpuRatios, u.cpu.Seconds()/peer.cpu.Seconds())
 		wallRatios = append(wallRatios, u.wall.Seconds()/peer.wall.Seconds())
 	}
 	per := func(u usage, s float64) float64 { return s / float64(pages*b.rounds) }
-	how := fmt.Sprintf("%d scanned pages, process start included; peer: pdftoppm -r 300 -gray and tesseract, one a core", pages)
+	how := fmt.Sprintf("%d scanned pages, process start included; peer: pdftoppm -r 300 -gray and tesseract, one a core",
+		pages)
 	return []row{
-		{"OCR, CPU against pdftoppm + tesseract", fmt.Sprintf("%.2f ×", median(cpuRatios)), "≤ 0.85 ×", how},
-		{"OCR, wall against pdftoppm + tesseract", fmt.Sprintf("%.2f ×", median(wallRatios)), "≤ 0.85 ×", "same run"},
-		{"OCR, CPU seconds a page", fmt.Sprintf("%.3f (peer %.3f)", per(ours, ours.cpu.Seconds()), per(theirs, theirs.cpu.Seconds())), "", "same run"},
-		{"OCR, pages a second", fmt.Sprintf("%.2f (peer %.2f)", 1/per(ours, ours.wall.Seconds()), 1/per(theirs, theirs.wall.Seconds())), "", "same run"},
+		{"OCR, CPU against pdftoppm + tesseract", fmt.Sprintf("%.2f ×", medianOf(cpuRatios)), "≤ 0.85 ×", how},
+		{"OCR, wall against pdftoppm + tesseract", fmt.Sprintf("%.2f ×", medianOf(wallRatios)), "≤ 0.85 ×", "same run"},
+		{"OCR, CPU seconds a page", fmt.Sprintf("%.3f (peer %.3f)", per(ours, ours.cpu.Seconds()),
+			per(theirs, theirs.cpu.Seconds())), "", "same run"},
+		{"OCR, pages a second", fmt.Sprintf("%.2f (peer %.2f)", 1/per(ours, ours.wall.Seconds()),
+			1/per(theirs, theirs.wall.Seconds())), "", "same run"},
 	}, nil
 }
 
-// scans returns English scans: of the corpus, else made ones.
-func (b *bench) scans() ([]string, error) {
+// findScans returns English scans: of the corpus, else made ones.
+func (b *benchmark) findScans() ([]string, error) {
 	var files []string
 	if b.corpus != "" {
 		for _, group := range []string{"unlv", "scribe", "oldbooks", "sroie", "synthetic"} {
@@ -67,12 +70,12 @@ func (b *bench) scans() ([]string, error) {
 		return files, nil
 	}
 	path := filepath.Join(b.dir, "scanned.pdf")
-	f := pdftest.Scanned(pdftest.ScanOptions{Pages: 24})
+	f := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 24})
 	return []string{path}, os.WriteFile(path, f.PDF, 0o600)
 }
 
-// peerOCR renders and recognises every page, one process a core.
-func (b *bench) peerOCR(ctx context.Context, files []string, round int) (usage, int, error) {
+// runPeerOCR renders and recognises every page, one process a core.
+func (b *benchmark) runPeerOCR(ctx context.Context, files []string, round int) (usage, int, error) {
 	dir := filepath.Join(b.dir, fmt.Sprintf("peer-%d", round))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return usage{}, 0, err
@@ -90,11 +93,12 @@ for p in "$2"-*.pgm; do tesseract "$p" "${p%.pgm}" >/dev/null 2>&1; rm "$p"; don
 	usages := make([]usage, len(files))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.NumCPU())
-	total, err := timed(func() error {
+	total, err := timeCall(func() error {
 		for i, f := range files {
 			g.Go(func() error {
 				var err error
-				usages[i], err = runCommand(gctx, []string{"OMP_THREAD_LIMIT=1"}, script, f, filepath.Join(dir, fmt.Sprintf("f%d", i)))
+				usages[i], err = runCommand(gctx, []string{"OMP_THREAD_LIMIT=1"}, script, f,
+					filepath.Join(dir, fmt.Sprintf("f%d", i)))
 				return err
 			})
 		}
@@ -105,7 +109,7 @@ for p in "$2"-*.pgm; do tesseract "$p" "${p%.pgm}" >/dev/null 2>&1; rm "$p"; don
 	}
 	sum := usage{}
 	for _, u := range usages {
-		sum = sum.add(u)
+		sum = sum.plus(u)
 	}
 	texts, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	return usage{cpu: sum.cpu, wall: total}, len(texts), err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,14 +10,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"inkstream.dev/pkg/processtest"
 )
 
-// bench is what the measurements share.
-type bench struct {
+// benchmark is what the measurements share.
+type benchmark struct {
 	binary, dir, corpus string
 	rounds              int
 }
@@ -28,7 +28,7 @@ type usage struct {
 	cpu, wall time.Duration
 }
 
-func (u usage) add(v usage) usage { return usage{u.cpu + v.cpu, u.wall + v.wall} }
+func (u usage) plus(v usage) usage { return usage{u.cpu + v.cpu, u.wall + v.wall} }
 
 // runCommand runs a command and returns what it took. Its output is dropped unless it fails.
 func runCommand(ctx context.Context, env []string, name string, args ...string) (usage, error) {
@@ -56,10 +56,11 @@ type server struct {
 	started          time.Duration
 }
 
-// serve starts a server in a folder of its own, with more flags, and waits until it is ready.
-func (b *bench) serve(ctx context.Context, folder string, more ...string) (*server, error) {
+// startServer starts a server in a folder of its own, with more flags, and waits until it is ready.
+func (b *benchmark) startServer(ctx context.Context, folder string, more ...string) (*server, error) {
 	args := append([]string{
-		"serve", "--data-dir", filepath.Join(b.dir, folder), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0", "--log.level", "ERROR",
+		"serve", "--data-dir", filepath.Join(b.dir, folder), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats",
+		"127.0.0.1:0", "--log.level", "ERROR",
 	}, more...)
 	cmd := exec.CommandContext(ctx, b.binary, args...)
 	cmd.Stderr = os.Stderr
@@ -90,85 +91,25 @@ func (b *bench) serve(ctx context.Context, folder string, more ...string) (*serv
 	return nil, fmt.Errorf("server did not get ready: %w", cmd.Wait())
 }
 
-func (s *server) stop() error {
+func (s *server) stopServer() error {
 	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		return err
 	}
 	return s.cmd.Wait()
 }
 
-// cpu returns the processor time of the server and of its children, living and gone.
-func (s *server) cpu() (time.Duration, error) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return 0, err
-	}
-	own := s.proc("stat")
-	total := time.Duration(0)
-	for _, path := range stats {
-		t, err := readTimes(path)
-		switch {
-		case path == own && err != nil:
-			return 0, err
-		case err != nil:
-			continue // it has just ended; its time is in its parent's
-		case path == own:
-			total += t.self + t.gone
-		case t.parent == s.cmd.Process.Pid:
-			total += t.self
-		}
-	}
-	return total, nil
+// totalCPUTime returns the processor time of the server and of its children, living and gone.
+func (s *server) totalCPUTime() (time.Duration, error) { return processtest.CPU(s.cmd.Process.Pid) }
+
+// processCPUTime returns the processor time of the server's own process.
+func (s *server) processCPUTime() (time.Duration, error) {
+	t, err := processtest.ReadTimes(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	return t.Self, err
 }
 
-// ownCPU returns the processor time of the server's own process.
-func (s *server) ownCPU() (time.Duration, error) {
-	t, err := readTimes(s.proc("stat"))
-	return t.self, err
-}
-
-// proc returns the path of what the kernel says of the server's own process.
-func (s *server) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", s.cmd.Process.Pid, name) }
-
-// times are the processor times of a process, and of its children that have ended.
-type times struct {
-	parent     int
-	self, gone time.Duration
-}
-
-func readTimes(path string) (times, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return times{}, err
-	}
-	// pid (name) state ppid …, where the name may hold anything; user and system time are the 14th and 15th, those of the children follow.
-	f := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	if len(f) < 15 {
-		return times{}, errors.New("no processor times")
-	}
-	var n [5]int64
-	for i, field := range []string{f[1], f[11], f[12], f[13], f[14]} {
-		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil {
-			return times{}, err
-		}
-	}
-	const tick = time.Second / 100
-	return times{parent: int(n[0]), self: time.Duration(n[1]+n[2]) * tick, gone: time.Duration(n[3]+n[4]) * tick}, nil
-}
-
-// memory returns one of the kernel's figures of the memory of the server's own process, in bytes: VmHWM is the most that was resident.
-func (s *server) memory(figure string) (int64, error) {
-	data, err := os.ReadFile(s.proc("status"))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.SplitSeq(string(data), "\n") {
-		if rest, ok := strings.CutPrefix(line, figure+":"); ok {
-			kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			return kb << 10, err
-		}
-	}
-	return 0, fmt.Errorf("no %s", figure)
+// memoryFigure returns one of the kernel's figures of the memory of the server's own process, in bytes.
+func (s *server) memoryFigure(figure string) (int64, error) {
+	return processtest.Memory(s.cmd.Process.Pid, figure)
 }
 
 func cpuModel() string {
@@ -199,7 +140,7 @@ func findCorpus() (string, error) {
 	return "", nil
 }
 
-func median(v []float64) float64 {
+func medianOf(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	if len(s) == 0 {
 		return 0

@@ -21,27 +21,28 @@ import (
 const manyJobs = 100_000
 
 // measureRestart measures the start of a server whose bucket holds many finished jobs, until it takes uploads.
-func measureRestart(ctx context.Context, b *bench) (rows []row, err error) {
+func measureRestart(ctx context.Context, b *benchmark) (rows []row, err error) {
 	// Filled without syncing every write, which would take minutes and changes nothing of what is measured.
-	s, err := b.serve(ctx, "restart", "--durability", "fast")
+	s, err := b.startServer(ctx, "restart", "--durability", "fast")
 	if err != nil {
 		return nil, err
 	}
-	err = fillJobs(ctx, s.nats, manyJobs)
-	if err = errors.Join(err, s.stop()); err != nil {
+	err = writeFinishedJobs(ctx, s.nats, manyJobs)
+	if err = errors.Join(err, s.stopServer()); err != nil {
 		return nil, err
 	}
-	if s, err = b.serve(ctx, "restart"); err != nil {
+	if s, err = b.startServer(ctx, "restart"); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
+	defer func() { err = errors.Join(err, s.stopServer()) }()
 	return []row{{
-		"start with 100,000 finished jobs, until ready", fmt.Sprintf("%.2f s", s.started.Seconds()), "≤ 3 s", "one process, full durability",
+		"start with 100,000 finished jobs, until ready", fmt.Sprintf("%.2f s", s.started.Seconds()), "≤ 3 s",
+		"one process, full durability",
 	}}, nil
 }
 
-// fillJobs writes records of finished jobs.
-func fillJobs(ctx context.Context, url string, n int) error {
+// writeFinishedJobs writes records of finished jobs.
+func writeFinishedJobs(ctx context.Context, url string, n int) error {
 	nc, err := nats.Connect(url)
 	if err != nil {
 		return err
@@ -54,9 +55,12 @@ func fillJobs(ctx context.Context, url string, n int) error {
 	now := time.Now().UTC()
 	for range n {
 		r := job.Record{
-			ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, ResultRun: 1, State: job.Succeeded, Options: job.Options{Lane: "batch"}, Filename: "a.pdf",
-			Size: 100_000, SHA256: "84717e858c4e8c0565394644a07ee143ba5a9d061ff24cccefe3c5429d588088", PageCount: 3, ChunkPages: 16, Window: 4,
-			Outcomes: map[string]int{job.OutcomeNative: 3}, CreateTime: now, StartTime: now, EndTime: now, ExpireTime: now.Add(720 * time.Hour),
+			ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, ResultRun: 1, State: job.Succeeded,
+			Options: job.Options{Lane: "batch"}, Filename: "a.pdf",
+			Size: 100_000, SHA256: "84717e858c4e8c0565394644a07ee143ba5a9d061ff24cccefe3c5429d588088", PageCount: 3,
+			ChunkPages: 16, Window: 4,
+			Outcomes: map[string]int{job.OutcomeNative: 3}, CreateTime: now, StartTime: now, EndTime: now,
+			ExpireTime: now.Add(720 * time.Hour),
 		}
 		data, err := json.Marshal(&r)
 		if err != nil {
@@ -74,31 +78,31 @@ func fillJobs(ctx context.Context, url string, n int) error {
 	}
 }
 
-// measureRedo kills the server while its workers recognise pages, starts it again at once, and measures how long after the kill the pages
-// that were in hand are through.
-func measureRedo(ctx context.Context, b *bench) (rows []row, err error) {
-	s, err := b.serve(ctx, "redo")
+// measureRecovery kills the server while its workers recognise pages, starts it again at once, and measures how long
+// after the kill the pages that were in hand are through.
+func measureRecovery(ctx context.Context, b *benchmark) (rows []row, err error) {
+	s, err := b.startServer(ctx, "redo")
 	if err != nil {
 		return nil, err
 	}
-	data := pdftest.Scanned(pdftest.ScanOptions{Pages: 2 * runtime.NumCPU()}).PDF
-	j, err := s.upload(ctx, bytes.NewReader(data), len(data), "")
+	data := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 2 * runtime.NumCPU()}).PDF
+	j, err := s.uploadDocument(ctx, bytes.NewReader(data), len(data), "")
 	if err == nil {
 		err = s.awaitPages(ctx, j.ID)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.stop())
+		return nil, errors.Join(err, s.stopServer())
 	}
 	killed := time.Now()
 	if err := s.cmd.Process.Kill(); err != nil {
 		return nil, err
 	}
 	_ = s.cmd.Wait() // says that it was killed
-	if s, err = b.serve(ctx, "redo"); err != nil {
+	if s, err = b.startServer(ctx, "redo"); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	if _, err := s.finish(ctx, j.ID); err != nil {
+	defer func() { err = errors.Join(err, s.stopServer()) }()
+	if _, err := s.awaitFinished(ctx, j.ID); err != nil {
 		return nil, err
 	}
 	return []row{{

@@ -17,88 +17,96 @@ import (
 
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/processtest"
 )
 
 // recogniser is the name of the children that recognise text.
 const recogniser = "tesseract"
 
-// measureScanned measures what all that a job yields by default costs a scanned page beyond its recognition. Of the whole server's processor time, that of
-// its recognising children is taken off, and what a PDFium child of its own takes to open the same documents and draw the same pages: without that there
-// is nothing to recognise. All else counts: the upload, the queues, moving the rasters, storing what was read, the layout, every artifact and the index.
-func measureScanned(ctx context.Context, b *bench) (rows []row, err error) {
-	files, err := b.scans()
+// measureScanned measures what all that a job yields by default costs a scanned page beyond its recognition. Of the
+// whole server's processor time, that of its recognising children is taken off, and what a PDFium child of its own
+// takes to open the same documents and draw the same pages: without that there is nothing to recognise. All else
+// counts: the upload, the queues, moving the rasters, storing what was read, the layout, every artifact and the
+// index.
+func measureScanned(ctx context.Context, b *benchmark) (rows []row, err error) {
+	files, err := b.findScans()
 	if err != nil {
 		return nil, err
 	}
 	whole := filepath.Join(b.dir, "scans.pdf")
-	if _, err := runCommand(ctx, nil, "qpdf", slices.Concat([]string{"--empty", "--pages"}, files, []string{"--", whole})...); err != nil {
+	if _, err := runCommand(ctx, nil, "qpdf",
+		slices.Concat([]string{"--empty", "--pages"}, files, []string{"--", whole})...); err != nil {
 		return nil, err
 	}
-	s, err := b.serve(ctx, "scanned")
+	s, err := b.startServer(ctx, "scanned")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	if err := s.warmAll(ctx); err != nil {
+	defer func() { err = errors.Join(err, s.stopServer()) }()
+	if err := s.warmChildren(ctx); err != nil {
 		return nil, err
 	}
 	var together, apart, drawing []float64
 	pages := 0
 	for range b.rounds {
-		t, err := s.scanCost(ctx, []string{whole})
+		t, err := s.measureScanCost(ctx, []string{whole})
 		if err != nil {
 			return nil, err
 		}
-		a, err := s.scanCost(ctx, files)
+		a, err := s.measureScanCost(ctx, files)
 		if err != nil {
 			return nil, err
 		}
 		pages = t.pages
-		together, apart, drawing = append(together, t.perPage(t.beyond())), append(apart, a.perPage(a.beyond())), append(drawing, t.perPage(t.drawing))
+		together, apart, drawing = append(together, t.millisPerPage(t.overhead())),
+			append(apart, a.millisPerPage(a.overhead())), append(drawing, t.millisPerPage(t.drawing))
 	}
-	how := fmt.Sprintf("server and children, less the recognisers, and less what drawing the rasters takes alone (%.0f ms); ", median(drawing))
+	how := fmt.Sprintf("server and children, less the recognisers, and less what drawing the rasters takes alone (%.0f ms); ", medianOf(drawing))
 	return []row{
 		{
-			"scanned, CPU a page beyond recognition, all artifacts", fmt.Sprintf("%.1f ms", median(together)), "≤ 40 ms",
+			"scanned, CPU a page beyond recognition, all artifacts", fmt.Sprintf("%.1f ms", medianOf(together)), "≤ 40 ms",
 			how + fmt.Sprintf("%d pages in one document", pages),
 		},
-		{"the same, each scan a job of its own", fmt.Sprintf("%.1f ms", median(apart)), "", fmt.Sprintf("%d jobs", len(files))},
+		{"the same, each scan a job of its own", fmt.Sprintf("%.1f ms", medianOf(apart)), "",
+			fmt.Sprintf("%d jobs", len(files))},
 	}, nil
 }
 
 // scanCost is what scanned pages cost: in all, recognising them, and drawing them for it.
 type scanCost struct {
-	all, recognising, drawing time.Duration
-	pages                     int
+	total, recognising, drawing time.Duration
+	pages                       int
 }
 
-func (c scanCost) beyond() time.Duration { return c.all - c.recognising - c.drawing }
+func (c scanCost) overhead() time.Duration { return c.total - c.recognising - c.drawing }
 
-// perPage returns milliseconds a page.
-func (c scanCost) perPage(d time.Duration) float64 { return d.Seconds() * 1000 / float64(c.pages) }
+// millisPerPage returns milliseconds a page.
+func (c scanCost) millisPerPage(d time.Duration) float64 {
+	return d.Seconds() * 1000 / float64(c.pages)
+}
 
-// scanCost takes documents through the pipeline, and says what that cost.
-func (s *server) scanCost(ctx context.Context, files []string) (c scanCost, err error) {
-	if c.drawing, c.pages, err = rasterCost(ctx, files); err != nil {
+// measureScanCost takes documents through the pipeline, and says what that cost.
+func (s *server) measureScanCost(ctx context.Context, files []string) (c scanCost, err error) {
+	if c.drawing, c.pages, err = measureRasterCost(ctx, files); err != nil {
 		return c, err
 	}
 	before, err := childTimes(s.cmd.Process.Pid, recogniser)
 	if err != nil {
 		return c, err
 	}
-	if c.all, _, err = s.costs(func() error { return s.runAll(ctx, files) }); err != nil {
+	if c.total, _, err = s.measureCost(func() error { return s.runDocuments(ctx, files) }); err != nil {
 		return c, err
 	}
 	after, err := childTimes(s.cmd.Process.Pid, recogniser)
 	if err != nil {
 		return c, err
 	}
-	c.recognising, err = spent(before, after)
+	c.recognising, err = cpuTimeBetween(before, after)
 	return c, err
 }
 
-// runAll takes documents through the pipeline, as many at once as there are cores.
-func (s *server) runAll(ctx context.Context, files []string) error {
+// runDocuments takes documents through the pipeline, as many at once as there are cores.
+func (s *server) runDocuments(ctx context.Context, files []string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.NumCPU())
 	for _, path := range files {
@@ -107,11 +115,11 @@ func (s *server) runAll(ctx context.Context, files []string) error {
 			if err != nil {
 				return err
 			}
-			j, err := s.upload(ctx, bytes.NewReader(data), len(data), "")
+			j, err := s.uploadDocument(ctx, bytes.NewReader(data), len(data), "")
 			if err != nil {
 				return err
 			}
-			if j, err = s.ended(ctx, j.ID); err == nil && j.State != "SUCCEEDED" {
+			if j, err = s.awaitEnd(ctx, j.ID); err == nil && j.State != "SUCCEEDED" {
 				err = fmt.Errorf("%s: the job ended as %s", filepath.Base(path), j.State)
 			}
 			return err
@@ -120,20 +128,22 @@ func (s *server) runAll(ctx context.Context, files []string) error {
 	return g.Wait()
 }
 
-// ended waits for a job's end. It lets the server wait, for polling would cost the more the longer recognition takes.
-func (s *server) ended(ctx context.Context, id string) (j jobView, err error) {
+// awaitEnd waits for a job's end. It lets the server wait, for polling would cost the more the longer recognition
+// takes.
+func (s *server) awaitEnd(ctx context.Context, id string) (j jobView, err error) {
 	for err == nil && (j.State == "" || j.State == "PENDING" || j.State == "RUNNING") {
 		var req *http.Request
-		if req, err = http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v1/jobs/"+id+"?wait=60s", nil); err == nil {
-			err = do(req, http.StatusOK, &j)
+		if req, err = http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v1/jobs/"+id+"?wait=60s",
+			nil); err == nil {
+			err = doRequest(req, http.StatusOK, &j)
 		}
 	}
 	return j, err
 }
 
-// warmAll starts all children that there can be, of which one document needs but some.
-func (s *server) warmAll(ctx context.Context) error {
-	small := pdftest.Scanned(pdftest.ScanOptions{Pages: runtime.NumCPU()}).PDF
+// warmChildren starts all children that there can be, of which one document needs but some.
+func (s *server) warmChildren(ctx context.Context) error {
+	small := pdftest.ScannedFile(pdftest.ScanOptions{Pages: runtime.NumCPU()}).PDF
 	g, gctx := errgroup.WithContext(ctx)
 	for range 2 * runtime.NumCPU() {
 		g.Go(func() error {
@@ -144,8 +154,9 @@ func (s *server) warmAll(ctx context.Context) error {
 	return g.Wait()
 }
 
-// rasterCost returns what a warm PDFium child takes to open documents and draw their pages for recognition, and how many pages those are.
-func rasterCost(ctx context.Context, files []string) (cost time.Duration, pages int, err error) {
+// measureRasterCost returns what a warm PDFium child takes to open documents and draw their pages for recognition,
+// and how many pages those are.
+func measureRasterCost(ctx context.Context, files []string) (cost time.Duration, pages int, err error) {
 	cfg := pdf.DefaultConfig()
 	cfg.Workers = 1
 	engine, err := pdf.New(cfg, slog.New(slog.DiscardHandler))
@@ -171,7 +182,7 @@ func rasterCost(ctx context.Context, files []string) (cost time.Duration, pages 
 	if err != nil {
 		return 0, 0, err
 	}
-	cost, err = spent(before, after)
+	cost, err = cpuTimeBetween(before, after)
 	return cost, pages, err
 }
 
@@ -189,7 +200,7 @@ func drawPages(ctx context.Context, engine *pdf.Engine, path string) (int, error
 	defer doc.Close()
 	count := doc.Info().PageCount
 	for n := 1; n <= count; n++ {
-		if _, err := doc.Page(ctx, n, pdf.PageOptions{}); err != nil {
+		if _, err := doc.ReadPage(ctx, n, pdf.PageOptions{}); err != nil {
 			return 0, err
 		}
 	}
@@ -205,19 +216,21 @@ func childTimes(parent int, program string) (map[string]time.Duration, error) {
 	out := map[string]time.Duration{}
 	for _, path := range stats {
 		dir := filepath.Dir(path)
-		t, err := readTimes(path)
-		if err != nil || t.parent != parent {
+		t, err := processtest.ReadTimes(path)
+		if err != nil || t.Parent != parent {
 			continue // it has just ended, or is another's
 		}
-		if line, err := os.ReadFile(filepath.Join(dir, "cmdline")); err == nil && bytes.Contains(line, []byte(`"program":"`+program+`"`)) {
-			out[dir] = t.self
+		if line, err := os.ReadFile(filepath.Join(dir, "cmdline")); err == nil &&
+			bytes.Contains(line, []byte(`"program":"`+program+`"`)) {
+			out[dir] = t.Self
 		}
 	}
 	return out, nil
 }
 
-// spent returns what children took between two looks at them. They must be the same ones, for what one that has ended took stands with its parent.
-func spent(before, after map[string]time.Duration) (sum time.Duration, err error) {
+// cpuTimeBetween returns what children took between two looks at them. They must be the same ones, for what one that
+// has ended took stands with its parent.
+func cpuTimeBetween(before, after map[string]time.Duration) (sum time.Duration, err error) {
 	for child, was := range before {
 		now, alive := after[child]
 		if !alive {

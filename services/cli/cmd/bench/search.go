@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// searchPageWords is how many words a made page has. Books have 300 to 400; filling an index takes as long as it has words.
+	// searchPageWords is how many words a made page has. Books have 300 to 400; filling an index takes as long as it has
+	// words.
 	searchPageWords = 120
 	// searchVocabulary is how many different words there are.
 	searchVocabulary = 60_000
@@ -29,17 +30,18 @@ const (
 	searchBatch = 500
 )
 
-// prose makes pages of words whose frequencies fall off as those of a language do.
-type prose struct {
+// proseGenerator makes pages of words whose frequencies fall off as those of a language do.
+type proseGenerator struct {
 	words  []string
 	random *rand.Rand
 	zipf   *rand.Zipf
 }
 
-func newProse() *prose {
+func newProseGenerator() *proseGenerator {
 	random := rand.New(rand.NewPCG(7, 11))
-	p := &prose{random: random, zipf: rand.NewZipf(random, 1.07, 8, searchVocabulary-1)}
-	syllables := []string{"ba", "con", "de", "ti", "on", "ra", "ing", "pre", "sta", "mo", "lu", "ex", "per", "al", "ment", "in"}
+	p := &proseGenerator{random: random, zipf: rand.NewZipf(random, 1.07, 8, searchVocabulary-1)}
+	syllables := []string{"ba", "con", "de", "ti", "on", "ra", "ing", "pre", "sta", "mo", "lu", "ex", "per", "al", "ment",
+		"in"}
 	for i := range searchVocabulary {
 		var b strings.Builder
 		for n := i + 3; n > 0; n /= len(syllables) {
@@ -50,7 +52,7 @@ func newProse() *prose {
 	return p
 }
 
-func (p *prose) page() string {
+func (p *proseGenerator) makePage() string {
 	var b strings.Builder
 	for i := range searchPageWords {
 		if i > 0 {
@@ -61,8 +63,8 @@ func (p *prose) page() string {
 	return b.String()
 }
 
-// queries are what people ask: mostly a few words that some of the pages have.
-func (p *prose) queries() []string {
+// makeQueries are what people ask: mostly a few words that some of the pages have.
+func (p *proseGenerator) makeQueries() []string {
 	w := p.words
 	return []string{
 		w[0], w[40], w[200], w[3_000], w[30_000], // one word, of nearly all pages down to a few
@@ -73,8 +75,9 @@ func (p *prose) queries() []string {
 }
 
 // measureSearch measures how long a search takes in both indexes.
-func measureSearch(ctx context.Context, b *bench) ([]row, error) {
-	sqlite, err := searchRow(ctx, "SQLite", "sqlite://"+filepath.Join(b.dir, "search.db"), 100_000, 50*time.Millisecond)
+func measureSearch(ctx context.Context, b *benchmark) ([]row, error) {
+	sqlite, err := measureSearchStore(ctx, "SQLite", "sqlite://"+filepath.Join(b.dir, "search.db"), 100_000,
+		50*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
@@ -83,24 +86,25 @@ func measureSearch(ctx context.Context, b *bench) ([]row, error) {
 		return append(sqlite, row{"search, ClickHouse", "not measured", "≤ 200 ms", err.Error()}), nil
 	}
 	defer stop()
-	clickhouse, err := searchRow(ctx, "ClickHouse", url, 1_000_000, 200*time.Millisecond)
+	clickhouse, err := measureSearchStore(ctx, "ClickHouse", url, 1_000_000, 200*time.Millisecond)
 	return append(sqlite, clickhouse...), err
 }
 
-func searchRow(ctx context.Context, name, url string, pages int, target time.Duration) ([]row, error) {
-	store, err := openWhenUp(ctx, url)
+func measureSearchStore(ctx context.Context, name, url string, pages int, target time.Duration) ([]row, error) {
+	store, err := openStoreWhenUp(ctx, url)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer func() { _ = store.Close() }() // its folder goes
-	p := newProse()
+	p := newProseGenerator()
 	start := time.Now()
 	filled := 0
 	for filled < pages && time.Since(start) < searchFill {
 		batch := make([]search.Page, min(searchBatch, pages-filled))
 		for i := range batch {
 			n := filled + i
-			batch[i] = search.Page{Tenant: "bench", Job: fmt.Sprintf("job-%06d", n/100), Run: 1, Number: n%100 + 1, Language: "en", Text: p.page()}
+			batch[i] = search.Page{Tenant: "bench", Job: fmt.Sprintf("job-%06d", n/100), Run: 1, Number: n%100 + 1,
+				Language: "en", Text: p.makePage()}
 		}
 		if err := store.PutPages(ctx, batch); err != nil {
 			return nil, fmt.Errorf("%s: fill: %w", name, err)
@@ -112,7 +116,7 @@ func searchRow(ctx context.Context, name, url string, pages int, target time.Dur
 	var slowest string
 	var worst time.Duration
 	for round := range searchRounds {
-		for _, text := range p.queries() {
+		for _, text := range p.makeQueries() {
 			start := time.Now()
 			if _, err := store.Search(ctx, search.Query{Tenant: "bench", Text: text}); err != nil {
 				return nil, fmt.Errorf("%s: search: %w", name, err)
@@ -133,7 +137,8 @@ func searchRow(ctx context.Context, name, url string, pages int, target time.Dur
 	return []row{
 		{
 			"search, " + name + ", p95", at(0.95).String(), "≤ " + target.String(),
-			fmt.Sprintf("%d pages of %d words, %d queries; p50 %s, slowest %s for %s", filled, searchPageWords, len(times), at(0.5),
+			fmt.Sprintf("%d pages of %d words, %d queries; p50 %s, slowest %s for %s", filled, searchPageWords, len(times),
+				at(0.5),
 				worst.Round(time.Millisecond), slowest),
 		},
 		{
@@ -143,8 +148,8 @@ func searchRow(ctx context.Context, name, url string, pages int, target time.Dur
 	}, nil
 }
 
-// openWhenUp opens a store once it answers.
-func openWhenUp(ctx context.Context, url string) (search.Store, error) {
+// openStoreWhenUp opens a store once it answers.
+func openStoreWhenUp(ctx context.Context, url string) (search.Store, error) {
 	store, err := search.Open(ctx, url)
 	if err != nil {
 		return nil, err
@@ -169,7 +174,7 @@ func openWhenUp(ctx context.Context, url string) (search.Store, error) {
 func startClickHouse(ctx context.Context, dir string) (url string, stop func(), err error) {
 	program, err := exec.LookPath("clickhouse-server")
 	if err != nil {
-		if program = "/usr/sbin/clickhouse-server"; !isFile(program) {
+		if program = "/usr/sbin/clickhouse-server"; !isRegularFile(program) {
 			return "", nil, fmt.Errorf("clickhouse-server is not installed: run make test-deps")
 		}
 	}
@@ -209,7 +214,7 @@ func startClickHouse(ctx context.Context, dir string) (url string, stop func(), 
 	}, nil
 }
 
-func isFile(path string) bool {
+func isRegularFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }

@@ -18,7 +18,7 @@ import (
 	"inkstream.dev/pkg/pdftest"
 )
 
-func timed(f func() error) (time.Duration, error) {
+func timeCall(f func() error) (time.Duration, error) {
 	start := time.Now()
 	err := f()
 	return time.Since(start), err
@@ -32,8 +32,9 @@ type jobView struct {
 	PagesDone int    `json:"pagesDone"`
 }
 
-// upload sends a document; options are more of the query. Nothing is deduplicated, for what is measured is the work.
-func (s *server) upload(ctx context.Context, data io.Reader, size int, options string) (jobView, error) {
+// uploadDocument sends a document; options are more of the query. Nothing is deduplicated, for what is measured is
+// the work.
+func (s *server) uploadDocument(ctx context.Context, data io.Reader, size int, options string) (jobView, error) {
 	var j jobView
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.http+"/v1/jobs?dedupe=false"+options, data)
 	if err != nil {
@@ -41,13 +42,13 @@ func (s *server) upload(ctx context.Context, data io.Reader, size int, options s
 	}
 	req.ContentLength = int64(size)
 	req.Header.Set("Content-Type", "application/pdf")
-	return j, do(req, http.StatusAccepted, &j)
+	return j, doRequest(req, http.StatusAccepted, &j)
 }
 
 // client keeps a connection for each of those that send at once, as that many clients would.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, WriteBufferSize: 64 << 10}}
 
-func do(req *http.Request, want int, v any) error {
+func doRequest(req *http.Request, want int, v any) error {
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
@@ -63,9 +64,9 @@ func do(req *http.Request, want int, v any) error {
 	return json.Unmarshal(body, v)
 }
 
-// finish waits for a job's end.
-func (s *server) finish(ctx context.Context, id string) (jobView, error) {
-	j, err := s.await(ctx, id, func(j jobView) bool { return j.State != "PENDING" && j.State != "RUNNING" })
+// awaitFinished waits for a job's end.
+func (s *server) awaitFinished(ctx context.Context, id string) (jobView, error) {
+	j, err := s.pollJob(ctx, id, func(j jobView) bool { return j.State != "PENDING" && j.State != "RUNNING" })
 	if err == nil && j.State != "SUCCEEDED" && j.State != "PARTIAL" {
 		err = fmt.Errorf("job ended as %s", j.State)
 	}
@@ -74,12 +75,12 @@ func (s *server) finish(ctx context.Context, id string) (jobView, error) {
 
 // awaitPages waits until a job has a finished page.
 func (s *server) awaitPages(ctx context.Context, id string) error {
-	_, err := s.await(ctx, id, func(j jobView) bool { return j.PagesDone > 0 })
+	_, err := s.pollJob(ctx, id, func(j jobView) bool { return j.PagesDone > 0 })
 	return err
 }
 
-// await polls a job until it is as is wanted.
-func (s *server) await(ctx context.Context, id string, wanted func(jobView) bool) (j jobView, err error) {
+// pollJob polls a job until it is as is wanted.
+func (s *server) pollJob(ctx context.Context, id string, wanted func(jobView) bool) (j jobView, err error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -87,7 +88,7 @@ func (s *server) await(ctx context.Context, id string, wanted func(jobView) bool
 		if err != nil {
 			return j, err
 		}
-		if err := do(req, http.StatusOK, &j); err != nil || wanted(j) {
+		if err := doRequest(req, http.StatusOK, &j); err != nil || wanted(j) {
 			return j, err
 		}
 		select {
@@ -100,15 +101,15 @@ func (s *server) await(ctx context.Context, id string, wanted func(jobView) bool
 
 // runJob takes a document through the pipeline.
 func (s *server) runJob(ctx context.Context, data []byte, options string) (jobView, error) {
-	j, err := s.upload(ctx, bytes.NewReader(data), len(data), options)
+	j, err := s.uploadDocument(ctx, bytes.NewReader(data), len(data), options)
 	if err != nil {
 		return j, err
 	}
-	return s.finish(ctx, j.ID)
+	return s.awaitFinished(ctx, j.ID)
 }
 
-// manual returns a long born-digital document: the corpus's longest, else a made one.
-func (b *bench) manual() ([]byte, string, error) {
+// longDocument returns a long born-digital document: the corpus's longest, else a made one.
+func (b *benchmark) longDocument() ([]byte, string, error) {
 	if b.corpus != "" {
 		data, err := os.ReadFile(filepath.Join(b.corpus, "pdf", "debian-gnuplot.pdf"))
 		if err == nil {
@@ -118,18 +119,18 @@ func (b *bench) manual() ([]byte, string, error) {
 	return pdftest.BornDigital(261).PDF, "a made document", nil
 }
 
-// measureNative measures a long born-digital document on a running server that has all its children: with text and JSON alone, and with
-// every artifact that a job yields by default.
-func measureNative(ctx context.Context, b *bench) (rows []row, err error) {
-	data, what, err := b.manual()
+// measureNative measures a long born-digital document on a running server that has all its children: with text and
+// JSON alone, and with every artifact that a job yields by default.
+func measureNative(ctx context.Context, b *benchmark) (rows []row, err error) {
+	data, what, err := b.longDocument()
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.serve(ctx, "native")
+	s, err := b.startServer(ctx, "native")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
+	defer func() { err = errors.Join(err, s.stopServer()) }()
 	if _, err := s.runJob(ctx, data, ""); err != nil { // starts every child
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func measureNative(ctx context.Context, b *bench) (rows []row, err error) {
 	for range b.rounds {
 		for _, options := range []string{basic, all} {
 			var last jobView
-			cpu, wall, err := s.costs(func() (err error) { last, err = s.runJob(ctx, data, options); return err })
+			cpu, wall, err := s.measureCost(func() (err error) { last, err = s.runJob(ctx, data, options); return err })
 			if err != nil {
 				return nil, err
 			}
@@ -150,37 +151,40 @@ func measureNative(ctx context.Context, b *bench) (rows []row, err error) {
 	}
 	how := fmt.Sprintf("%s, %d pages, full durability; %%.0f pages a second", what, pages)
 	return []row{
-		{"born-digital, CPU a page, text and JSON", fmt.Sprintf("%.1f ms", median(perPage[basic])), "≤ 8 ms", fmt.Sprintf(how, median(rate[basic]))},
-		{"born-digital, CPU a page, all artifacts", fmt.Sprintf("%.1f ms", median(perPage[all])), "≤ 12 ms", fmt.Sprintf(how, median(rate[all]))},
+		{"born-digital, CPU a page, text and JSON", fmt.Sprintf("%.1f ms", medianOf(perPage[basic])), "≤ 8 ms",
+			fmt.Sprintf(how, medianOf(rate[basic]))},
+		{"born-digital, CPU a page, all artifacts", fmt.Sprintf("%.1f ms", medianOf(perPage[all])), "≤ 12 ms",
+			fmt.Sprintf(how, medianOf(rate[all]))},
 	}, nil
 }
 
-// costs returns what f costs the server: processor time, its children's included, and wall time.
-func (s *server) costs(f func() error) (cpu, wall time.Duration, err error) {
-	before, err := s.cpu()
+// measureCost returns what f costs the server: processor time, its children's included, and wall time.
+func (s *server) measureCost(f func() error) (cpu, wall time.Duration, err error) {
+	before, err := s.totalCPUTime()
 	if err != nil {
 		return 0, 0, err
 	}
-	if wall, err = timed(f); err != nil {
+	if wall, err = timeCall(f); err != nil {
 		return 0, 0, err
 	}
-	after, err := s.cpu()
+	after, err := s.totalCPUTime()
 	return after - before, wall, err
 }
 
-// measureSmall measures how many jobs of one born-digital page each go through in a second, and what they cost the server outside the engines.
-func measureSmall(ctx context.Context, b *bench) (rows []row, err error) {
-	s, err := b.serve(ctx, "small")
+// measureSmall measures how many jobs of one born-digital page each go through in a second, and what they cost the
+// server outside the engines.
+func measureSmall(ctx context.Context, b *benchmark) (rows []row, err error) {
+	s, err := b.startServer(ctx, "small")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
+	defer func() { err = errors.Join(err, s.stopServer()) }()
 	if _, err := s.runJob(ctx, pdftest.BornDigital(64).PDF, ""); err != nil { // warms the children
 		return nil, err
 	}
 	const jobs, atOnce = 600, 16
 	page := pdftest.BornDigital(1).PDF
-	own, err := s.ownCPU()
+	own, err := s.processCPUTime()
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +194,7 @@ func measureSmall(ctx context.Context, b *bench) (rows []row, err error) {
 	g.SetLimit(atOnce)
 	for i := range jobs {
 		g.Go(func() error {
-			j, err := s.upload(gctx, bytes.NewReader(page), len(page), "")
+			j, err := s.uploadDocument(gctx, bytes.NewReader(page), len(page), "")
 			ids[i] = j.ID
 			return err
 		})
@@ -200,34 +204,36 @@ func measureSmall(ctx context.Context, b *bench) (rows []row, err error) {
 	}
 	// They are worked on in the order in which they came, more or less: the last to end is among the last.
 	for _, id := range slices.Backward(ids) {
-		if _, err := s.finish(ctx, id); err != nil {
+		if _, err := s.awaitFinished(ctx, id); err != nil {
 			return nil, err
 		}
 	}
 	wall := time.Since(start)
-	after, err := s.ownCPU()
+	after, err := s.processCPUTime()
 	if err != nil {
 		return nil, err
 	}
-	how := fmt.Sprintf("%d jobs of 1 born-digital page, uploaded %d at a time, all artifacts, full durability", jobs, atOnce)
+	how := fmt.Sprintf("%d jobs of 1 born-digital page, uploaded %d at a time, all artifacts, full durability", jobs,
+		atOnce)
 	return []row{
 		{"jobs a second", fmt.Sprintf("%.0f", jobs/wall.Seconds()), "≥ 60", how},
-		{"CPU a job outside the engines", fmt.Sprintf("%.1f ms", (after-own).Seconds()*1000/jobs), "≤ 6 ms", "the server's own process, the NATS server and the polling included"},
+		{"CPU a job outside the engines", fmt.Sprintf("%.1f ms", (after-own).Seconds()*1000/jobs), "≤ 6 ms",
+			"the server's own process, the NATS server and the polling included"},
 	}, nil
 }
 
 // measureMemory compares the memory of the server's process after a long document with that after a short one.
-func measureMemory(ctx context.Context, b *bench) ([]row, error) {
+func measureMemory(ctx context.Context, b *benchmark) ([]row, error) {
 	peak := func(folder string, pages int) (mem int64, err error) {
-		s, err := b.serve(ctx, folder)
+		s, err := b.startServer(ctx, folder)
 		if err != nil {
 			return 0, err
 		}
-		defer func() { err = errors.Join(err, s.stop()) }()
+		defer func() { err = errors.Join(err, s.stopServer()) }()
 		if _, err := s.runJob(ctx, pdftest.BornDigital(pages).PDF, ""); err != nil {
 			return 0, err
 		}
-		return s.memory("VmHWM")
+		return s.memoryFigure("VmHWM")
 	}
 	short, err := peak("short", 30)
 	if err != nil {
@@ -239,16 +245,17 @@ func measureMemory(ctx context.Context, b *bench) ([]row, error) {
 	}
 	mb := func(n int64) float64 { return float64(n) / (1 << 20) }
 	return []row{{
-		"memory, 3,000 pages against 30", fmt.Sprintf("%+.0f MB (%.0f, %.0f)", mb(long-short), mb(long), mb(short)), "≤ +64 MB",
+		"memory, 3,000 pages against 30", fmt.Sprintf("%+.0f MB (%.0f, %.0f)", mb(long-short), mb(long), mb(short)),
+		"≤ +64 MB",
 		"peak resident memory of the one process with every service and the NATS server",
 	}}, nil
 }
 
 // measureStart measures the second start, with the compiled engine on disk.
-func measureStart(ctx context.Context, b *bench) ([]row, error) {
+func measureStart(ctx context.Context, b *benchmark) ([]row, error) {
 	var took [2]time.Duration
 	for i := range took {
-		s, err := b.serve(ctx, "start")
+		s, err := b.startServer(ctx, "start")
 		if err != nil {
 			return nil, err
 		}
@@ -256,9 +263,10 @@ func measureStart(ctx context.Context, b *bench) ([]row, error) {
 		if _, err := s.runJob(ctx, pdftest.BornDigital(1).PDF, ""); err != nil {
 			return nil, err
 		}
-		if err := s.stop(); err != nil {
+		if err := s.stopServer(); err != nil {
 			return nil, err
 		}
 	}
-	return []row{{"second start, until ready", fmt.Sprintf("%.2f s (first %.2f)", took[1].Seconds(), took[0].Seconds()), "< 3 s", ""}}, nil
+	return []row{{"second start, until ready", fmt.Sprintf("%.2f s (first %.2f)", took[1].Seconds(), took[0].Seconds()),
+		"< 3 s", ""}}, nil
 }

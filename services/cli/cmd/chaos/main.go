@@ -1,5 +1,6 @@
-// Command chaos runs the pipeline as separate processes under a mixed load, kills services, engines and the NATS server at random, repeats and
-// delays messages, and at the end holds what is left against what was promised. It ends with 1 where anything is not as it should be.
+// Command chaos runs the pipeline as separate processes under a mixed load, kills services, engines and the NATS
+// server at random, repeats and delays messages, and at the end holds what is left against what was promised. It ends
+// with 1 where anything is not as it should be.
 package main
 
 import (
@@ -18,7 +19,7 @@ import (
 func main() {
 	chaos.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	ok, err := run(ctx)
+	ok, err := runChaos(ctx)
 	stop()
 	switch {
 	case err != nil:
@@ -29,14 +30,15 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) (ok bool, err error) {
+func runChaos(ctx context.Context) (ok bool, err error) {
 	cfg := chaos.Config{Log: os.Stderr}
 	flag.DurationVar(&cfg.Duration, "duration", 3*time.Minute, "how long things are killed")
 	flag.Uint64Var(&cfg.Seed, "seed", 0, "repeat the choices of an earlier run; 0 for new ones")
 	flag.IntVar(&cfg.Jobs, "jobs", 300, "uploads")
 	flag.BoolVar(&cfg.Small, "small", false, "leave out the documents that take long")
 	flag.BoolVar(&cfg.Sync, "sync", true, "wait for the disk, as in production")
-	flag.StringVar(&cfg.Bin, "bin", "", "`folder` of the services' programs, which no other run uses meanwhile; empty to build them")
+	flag.StringVar(&cfg.Bin, "bin", "",
+		"`folder` of the services' programs, which no other run uses meanwhile; empty to build them")
 	root := flag.String("root", ".", "`folder` of the repository, to build from")
 	keep := flag.Bool("keep", false, "keep the data and logs")
 	flag.Parse()
@@ -59,7 +61,7 @@ func run(ctx context.Context) (ok bool, err error) {
 	}()
 	if cfg.Bin == "" {
 		cfg.Bin = cfg.Dir + "/bin"
-		if err := chaos.Build(*root, cfg.Bin); err != nil {
+		if err := chaos.BuildServices(*root, cfg.Bin); err != nil {
 			return false, err
 		}
 	}
@@ -67,6 +69,6 @@ func run(ctx context.Context) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	report.Print(os.Stdout)
+	report.PrintTo(os.Stdout)
 	return len(report.Violations) == 0, nil
 }

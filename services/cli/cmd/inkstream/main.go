@@ -12,8 +12,8 @@ import (
 )
 
 func main() {
-	sandbox.Main(standalone.Programs()...)
-	ctx, stop := lifecycle.Signals(context.Background())
+	sandbox.Main(standalone.ChildPrograms()...)
+	ctx, stop := lifecycle.SignalContext(context.Background())
 	code := cli.Main(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)

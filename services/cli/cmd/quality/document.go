@@ -43,13 +43,14 @@ type image struct {
 	Mask   bool   `json:"mask"`
 }
 
-// recognised returns the lines of the page that hold words which were read from its raster, with those words only. On a page with a text of
-// its own these are the words in its pictures.
-func (p *page) recognised() [][]word {
+// recognisedLines returns the lines of the page that hold words which were read from its raster, with those words
+// only. On a page with a text of its own these are the words in its pictures.
+func (p *page) recognisedLines() [][]word {
 	var out [][]word
 	for _, b := range p.Blocks {
 		for _, l := range b.Lines {
-			read := slices.DeleteFunc(slices.Clone(l.Words), func(w word) bool { return w.Confidence == nil || strings.TrimSpace(w.Text) == "" })
+			read := slices.DeleteFunc(slices.Clone(l.Words),
+				func(w word) bool { return w.Confidence == nil || strings.TrimSpace(w.Text) == "" })
 			if len(read) > 0 {
 				out = append(out, read)
 			}
@@ -58,10 +59,10 @@ func (p *page) recognised() [][]word {
 	return out
 }
 
-// boxes returns the recognised words with their places.
-func (p *page) boxes() []quality.Box {
+// recognisedBoxes returns the recognised words with their places.
+func (p *page) recognisedBoxes() []quality.Box {
 	var out []quality.Box
-	for _, l := range p.recognised() {
+	for _, l := range p.recognisedLines() {
 		for _, w := range l {
 			if len(w.Bbox) == 4 {
 				out = append(out, quality.Box{Text: w.Text, At: [4]float64(w.Bbox)})
@@ -71,10 +72,10 @@ func (p *page) boxes() []quality.Box {
 	return out
 }
 
-// text returns the recognised words, a line a line.
-func (p *page) text() string {
+// recognisedText returns the recognised words, a line a line.
+func (p *page) recognisedText() string {
 	var out strings.Builder
-	for _, l := range p.recognised() {
+	for _, l := range p.recognisedLines() {
 		for _, w := range l {
 			out.WriteString(w.Text)
 			out.WriteByte(' ')
@@ -84,8 +85,8 @@ func (p *page) text() string {
 	return out.String()
 }
 
-// outcomes says how many pages ended otherwise than with their native text; empty if none did.
-func (d *document) outcomes() string {
+// describeOutcomes says how many pages ended otherwise than with their native text; empty if none did.
+func (d *document) describeOutcomes() string {
 	count := map[string]int{}
 	for _, p := range d.Pages {
 		count[p.Outcome]++
@@ -103,7 +104,7 @@ func (d *document) outcomes() string {
 func (d *document) recognisedWords() []string {
 	var out []string
 	for i := range d.Pages {
-		out = append(out, words(d.Pages[i].text())...)
+		out = append(out, comparedWords(d.Pages[i].recognisedText())...)
 	}
 	return out
 }

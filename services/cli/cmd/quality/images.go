@@ -18,7 +18,8 @@ import (
 
 // wantsImages takes all files but those that are no PDFs, broken, made to harm or need a password.
 func wantsImages(f pdftest.CorpusFile) bool {
-	return isPDF(f) && !slices.Contains([]string{"notpdf", "hostile", "broken"}, f.Folder()) && !f.Has("needs-password")
+	return isPDF(f) && !slices.Contains([]string{"notpdf", "hostile", "broken"}, f.TopFolder()) &&
+		!f.HasTags("needs-password")
 }
 
 // extracted is an image as pdfimages -all writes it.
@@ -27,69 +28,71 @@ type extracted struct {
 	JPEG   bool
 }
 
-// pictured is how the images of a file agree with those that pdfimages finds.
-type pictured struct {
+// imageComparison is how the images of a file agree with those that pdfimages finds.
+type imageComparison struct {
 	*sample
-	want, got     int // different images
+	wanted, found int // different images
 	jpegs, intact int // JPEGs, and those among them that are there byte for byte
 	note          string
 	uncompared    bool // because pdfimages failed
 }
 
-func scoreImages(ctx context.Context, b *bench, samples []*sample) (section, error) {
-	sec := section{how: "The embedded images of each file, masks and duplicates aside, against those that pdfimages lists, and the bytes of its " +
+func scoreImages(ctx context.Context, b *qualityRun, samples []*sample) (section, error) {
+	sec := section{method: "The embedded images of each file, masks and duplicates aside, against those that pdfimages lists, and the bytes of its " +
 		"JPEGs. Files without images are left out."}
-	if !b.peers.has("pdfimages") {
-		sec.how += " Not measured: pdfimages is not installed."
+	if !b.peers.areInstalled("pdfimages") {
+		sec.method += " Not measured: pdfimages is not installed."
 		return sec, nil
 	}
-	all, err := each(ctx, b, samples, func(ctx context.Context, s *sample) (pictured, error) { return b.compareImages(ctx, s) })
+	all, err := forEachSample(ctx, b, samples,
+		func(ctx context.Context, s *sample) (imageComparison, error) { return b.compareImages(ctx, s) })
 	if err != nil {
 		return section{}, err
 	}
-	t := table{title: "Images by file", columns: []string{"File", "Inkstream", "pdfimages", "JPEGs", "Byte for byte", "Note"}}
+	t := reportTable{title: "Images by file",
+		columns: []string{"File", "Inkstream", "pdfimages", "JPEGs", "Byte for byte", "Note"}}
 	files, same, jpegs, intact := 0, 0, 0, 0
 	for _, p := range all {
-		if p.want == 0 && p.got == 0 && !p.uncompared {
+		if p.wanted == 0 && p.found == 0 && !p.uncompared {
 			continue
 		}
-		t.add(p.Path, fmt.Sprint(p.got), fmt.Sprint(p.want), fmt.Sprint(p.jpegs), fmt.Sprint(p.intact), p.note)
-		if p.uncompared || !p.owes() {
+		t.addRow(p.Path, fmt.Sprint(p.found), fmt.Sprint(p.wanted), fmt.Sprint(p.jpegs), fmt.Sprint(p.intact), p.note)
+		if p.uncompared || !p.shouldHaveArtifacts() {
 			continue
 		}
 		files, jpegs, intact = files+1, jpegs+p.jpegs, intact+p.intact
-		if p.want == p.got {
+		if p.wanted == p.found {
 			same++
 		}
 	}
-	sec.summary = []figure{
+	sec.summary = []summaryFigure{
 		{"files with as many images as pdfimages lists", fmt.Sprintf("%d of %d", same, files), absent, "all", same == files},
 		{"JPEGs byte for byte", fmt.Sprintf("%d of %d", intact, jpegs), absent, "all", intact == jpegs},
 	}
-	sec.tables = []table{t}
+	sec.tables = []reportTable{t}
 	return sec, nil
 }
 
 // compareImages compares the images of a file with those that pdfimages extracts.
-func (b *bench) compareImages(ctx context.Context, s *sample) (pictured, error) {
-	p := pictured{sample: s}
-	theirs, err := b.extract(ctx, s.CorpusFile)
-	if p.note, err = excuse(err); err != nil || p.note != "" {
+func (b *qualityRun) compareImages(ctx context.Context, s *sample) (imageComparison, error) {
+	p := imageComparison{sample: s}
+	theirs, err := b.extractImages(ctx, s.CorpusFile)
+	if p.note, err = noteForFailure(err); err != nil || p.note != "" {
 		p.uncompared = true
 		return p, err
 	}
-	ours, note := s.images()
-	if p.note = note; !s.ended() {
+	ours, note := s.embeddedImages()
+	if p.note = note; !s.endedWithResults() {
 		p.note = s.state
 	}
-	p.got = len(ours)
+	p.found = len(ours)
 	distinct := map[string]bool{}
 	for _, img := range theirs {
 		if distinct[img.SHA256] {
 			continue
 		}
 		distinct[img.SHA256] = true
-		p.want++
+		p.wanted++
 		if img.JPEG {
 			p.jpegs++
 			if ours[img.SHA256] {
@@ -100,10 +103,11 @@ func (b *bench) compareImages(ctx context.Context, s *sample) (pictured, error) 
 	return p, nil
 }
 
-// images returns the digests of the embedded images that the job kept. Digests are of the files, whatever document.json says of them.
-func (s *sample) images() (digests map[string]bool, note string) {
+// embeddedImages returns the digests of the embedded images that the job kept. Digests are of the files, whatever
+// document.json says of them.
+func (s *sample) embeddedImages() (digests map[string]bool, note string) {
 	digests = map[string]bool{}
-	doc := s.doc()
+	doc := s.parsedDocument()
 	if doc == nil {
 		return digests, "document.json " + absentArtifact
 	}
@@ -112,7 +116,7 @@ func (s *sample) images() (digests map[string]bool, note string) {
 			if img.Name == "" || img.Mask || img.Kind == "drawing" {
 				continue
 			}
-			data, err := os.ReadFile(s.path(img.Name))
+			data, err := os.ReadFile(s.artifactPath(img.Name))
 			if err != nil {
 				note = img.Name + " " + absentArtifact
 				continue
@@ -121,16 +125,16 @@ func (s *sample) images() (digests map[string]bool, note string) {
 			digests[hex.EncodeToString(sum[:])] = true
 		}
 	}
-	if len(digests) == 0 && note == "" && len(s.list("images/*")) == 0 {
+	if len(digests) == 0 && note == "" && len(s.listArtifacts("images/*")) == 0 {
 		note = "images/ " + absentArtifact
 	}
 	return digests, note
 }
 
-// extract lists the images of a file, masks left out.
-func (b *bench) extract(ctx context.Context, f pdftest.CorpusFile) ([]extracted, error) {
-	dir, err := b.peers.keep(ctx, f, "pdfimages -all, digests", func(ctx context.Context, dir string) error {
-		list, err := command(ctx, "pdfimages", "-list", f.Abs)
+// extractImages lists the images of a file, masks left out.
+func (b *qualityRun) extractImages(ctx context.Context, f pdftest.CorpusFile) ([]extracted, error) {
+	dir, err := b.peers.cachedOutput(ctx, f, "pdfimages -all, digests", func(ctx context.Context, dir string) error {
+		list, err := runCommand(ctx, "pdfimages", "-list", f.Abs)
 		if err != nil {
 			return err
 		}
@@ -138,7 +142,7 @@ func (b *bench) extract(ctx context.Context, f pdftest.CorpusFile) ([]extracted,
 		if err != nil {
 			return err
 		}
-		if _, err := command(ctx, "pdfimages", "-all", f.Abs, filepath.Join(dir, "img")); err != nil {
+		if _, err := runCommand(ctx, "pdfimages", "-all", f.Abs, filepath.Join(dir, "img")); err != nil {
 			return err
 		}
 		var out []extracted
@@ -157,7 +161,7 @@ func (b *bench) extract(ctx context.Context, f pdftest.CorpusFile) ([]extracted,
 			sum := sha256.Sum256(data)
 			out = append(out, extracted{SHA256: hex.EncodeToString(sum[:]), JPEG: bytes.HasPrefix(data, []byte{0xff, 0xd8})})
 		}
-		if err := removeAll(dir, "img-*"); err != nil {
+		if err := removeMatching(dir, "img-*"); err != nil {
 			return err
 		}
 		data, err := json.Marshal(out)
@@ -177,7 +181,7 @@ func (b *bench) extract(ctx context.Context, f pdftest.CorpusFile) ([]extracted,
 	return out, json.Unmarshal(data, &out)
 }
 
-func removeAll(dir, pattern string) error {
+func removeMatching(dir, pattern string) error {
 	names, err := filepath.Glob(filepath.Join(dir, pattern))
 	for _, name := range names {
 		err = errors.Join(err, os.Remove(name))

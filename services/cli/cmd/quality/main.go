@@ -1,6 +1,6 @@
-// Command quality measures how good the pipeline's artifacts are on a corpus of real documents with known contents, and how good those of
-// well-known programs are on the same files. It prints tables, and keeps them in quality/RESULTS.md, the record of what each change of the
-// pipeline did.
+// Command quality measures how good the pipeline's artifacts are on a corpus of real documents with known contents,
+// and how good those of well-known programs are on the same files. It prints tables, and keeps them in
+// quality/RESULTS.md, the record of what each change of the pipeline did.
 package main
 
 import (
@@ -30,7 +30,7 @@ type measure struct {
 	// wants reports whether a file has to do with it.
 	wants func(f pdftest.CorpusFile) bool
 	// score measures the files that it wants.
-	score func(ctx context.Context, b *bench, samples []*sample) (section, error)
+	score func(ctx context.Context, b *qualityRun, samples []*sample) (section, error)
 }
 
 var measures = []measure{
@@ -43,23 +43,23 @@ var measures = []measure{
 	{"json", "JSON", wantsJSON, scoreJSON},
 }
 
-// bench is what the measures share.
-type bench struct {
+// qualityRun is what the measures share.
+type qualityRun struct {
 	*settings
-	peers *peers
-	tmp   string // for what is looked at once
+	peers   *peerPrograms
+	tempDir string // for what is looked at once
 }
 
 type settings struct {
 	corpus, only, files, cache, out, artifacts, schema string
-	again                                              bool
+	ignoreCache                                        bool
 	jobs                                               int
 }
 
 func main() {
-	sandbox.Main(standalone.Programs()...)
-	ctx, stop := lifecycle.Signals(context.Background())
-	err := run(ctx, os.Args[1:])
+	sandbox.Main(standalone.ChildPrograms()...)
+	ctx, stop := lifecycle.SignalContext(context.Background())
+	err := runMeasures(ctx, os.Args[1:])
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "quality:", err)
@@ -67,7 +67,7 @@ func main() {
 	}
 }
 
-func parse(args []string) (*settings, error) {
+func parseSettings(args []string) (*settings, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
@@ -75,20 +75,24 @@ func parse(args []string) (*settings, error) {
 	s := &settings{}
 	fs := flag.NewFlagSet("quality", flag.ContinueOnError)
 	fs.StringVar(&s.corpus, "corpus", "../shared/corpus", "`folder` of the corpus")
-	fs.StringVar(&s.only, "only", "", "measure only `these`, with commas: "+strings.Join(names(), ", "))
-	fs.StringVar(&s.files, "files", "", "take only files whose path in the corpus matches this `glob`, e.g. 'ocr/unlv/*'; no record is written unless -out is given")
+	fs.StringVar(&s.only, "only", "", "measure only `these`, with commas: "+strings.Join(measureNames(), ", "))
+	fs.StringVar(&s.files, "files", "",
+		"take only files whose path in the corpus matches this `glob`, e.g. 'ocr/unlv/*'; no record is written unless -out is given")
 	fs.IntVar(&s.jobs, "jobs", runtime.NumCPU(), "how much is worked on at once")
-	fs.StringVar(&s.cache, "cache", filepath.Join(cache, "inkstream-quality"), "`folder` that keeps what the other programs made")
-	fs.StringVar(&s.out, "out", "", "`file` for the record; sections that were not measured stay as they are in it (default quality/RESULTS.md)")
+	fs.StringVar(&s.cache, "cache", filepath.Join(cache, "inkstream-quality"),
+		"`folder` that keeps what the other programs made")
+	fs.StringVar(&s.out, "out", "",
+		"`file` for the record; sections that were not measured stay as they are in it (default quality/RESULTS.md)")
 	fs.StringVar(&s.schema, "schema", "proto/inkstream/v1/document.schema.json", "JSON Schema of document.json")
 	fs.StringVar(&s.artifacts, "artifacts", "", "keep the pipeline's artifacts in this `folder`")
-	fs.BoolVar(&s.again, "again", false, "measure what -artifacts holds from an earlier run, and run the pipeline only for what it lacks")
+	fs.BoolVar(&s.ignoreCache, "again", false,
+		"measure what -artifacts holds from an earlier run, and run the pipeline only for what it lacks")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
 	for name := range strings.SplitSeq(s.only, ",") {
-		if name != "" && !slices.Contains(names(), name) {
-			return nil, fmt.Errorf("-only %s: want one of %s", name, strings.Join(names(), ", "))
+		if name != "" && !slices.Contains(measureNames(), name) {
+			return nil, fmt.Errorf("-only %s: want one of %s", name, strings.Join(measureNames(), ", "))
 		}
 	}
 	if _, err := path.Match(s.files, ""); err != nil {
@@ -97,7 +101,7 @@ func parse(args []string) (*settings, error) {
 	if s.jobs < 1 {
 		return nil, fmt.Errorf("-jobs %d: want at least 1", s.jobs)
 	}
-	if s.again && s.artifacts == "" {
+	if s.ignoreCache && s.artifacts == "" {
 		return nil, errors.New("-again: -artifacts is missing")
 	}
 	if s.out == "" && s.files == "" {
@@ -106,7 +110,7 @@ func parse(args []string) (*settings, error) {
 	return s, nil
 }
 
-func names() []string {
+func measureNames() []string {
 	var out []string
 	for _, m := range measures {
 		out = append(out, m.name)
@@ -114,8 +118,8 @@ func names() []string {
 	return out
 }
 
-func run(ctx context.Context, args []string) error {
-	set, err := parse(args)
+func runMeasures(ctx context.Context, args []string) error {
+	set, err := parseSettings(args)
 	if err != nil {
 		return err
 	}
@@ -127,38 +131,38 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("corpus: %w", err)
 	}
-	b := &bench{settings: set}
-	if b.tmp, err = os.MkdirTemp("", "inkstream-quality-*"); err != nil {
+	b := &qualityRun{settings: set}
+	if b.tempDir, err = os.MkdirTemp("", "inkstream-quality-*"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(b.tmp)
+	defer os.RemoveAll(b.tempDir)
 	if b.artifacts == "" {
-		b.artifacts = filepath.Join(b.tmp, "artifacts")
+		b.artifacts = filepath.Join(b.tempDir, "artifacts")
 	}
-	if b.peers, err = findPeers(ctx, set.cache); err != nil {
+	if b.peers, err = detectPeers(ctx, set.cache); err != nil {
 		return err
 	}
-	for _, why := range b.peers.missing() {
+	for _, why := range b.peers.listMissing() {
 		fmt.Fprintln(os.Stderr, "left out:", why)
 	}
-	return b.measure(ctx, b.samples(files))
+	return b.runAndRecord(ctx, b.selectSamples(files))
 }
 
-// chosen returns the measures to take.
-func (s *settings) chosen() []measure {
+// chosenMeasures returns the measures to take.
+func (s *settings) chosenMeasures() []measure {
 	return slices.DeleteFunc(slices.Clone(measures), func(m measure) bool {
 		return s.only != "" && !slices.Contains(strings.Split(s.only, ","), m.name)
 	})
 }
 
-// samples returns the files that the chosen measures want, by path.
-func (b *bench) samples(files []pdftest.CorpusFile) []*sample {
+// selectSamples returns the files that the chosen measures want, by path.
+func (b *qualityRun) selectSamples(files []pdftest.CorpusFile) []*sample {
 	var out []*sample
 	for _, f := range files {
 		if match, _ := path.Match(b.files, f.Path); b.files != "" && !match { // the pattern was checked
 			continue
 		}
-		if slices.ContainsFunc(b.chosen(), func(m measure) bool { return m.wants(f) }) {
+		if slices.ContainsFunc(b.chosenMeasures(), func(m measure) bool { return m.wants(f) }) {
 			out = append(out, &sample{CorpusFile: f, dir: filepath.Join(b.artifacts, filepath.FromSlash(f.Path))})
 		}
 	}
@@ -166,11 +170,11 @@ func (b *bench) samples(files []pdftest.CorpusFile) []*sample {
 	return out
 }
 
-// measure runs the pipeline, then the measures, and writes the record.
-func (b *bench) measure(ctx context.Context, samples []*sample) error {
+// runAndRecord runs the pipeline, then the measures, and writes the record.
+func (b *qualityRun) runAndRecord(ctx context.Context, samples []*sample) error {
 	var todo []*sample
 	for _, s := range samples {
-		if state, err := os.ReadFile(s.path(stateFile)); b.again && err == nil {
+		if state, err := os.ReadFile(s.artifactPath(stateFile)); b.ignoreCache && err == nil {
 			s.state = string(state)
 		} else {
 			todo = append(todo, s)
@@ -178,12 +182,12 @@ func (b *bench) measure(ctx context.Context, samples []*sample) error {
 	}
 	if len(todo) > 0 {
 		fmt.Fprintf(os.Stderr, "running %d files through the pipeline\n", len(todo))
-		if err := process(ctx, todo, b.jobs); err != nil {
+		if err := processSamples(ctx, todo, b.jobs); err != nil {
 			return err
 		}
 	}
 	var sections []section
-	for _, m := range b.chosen() {
+	for _, m := range b.chosenMeasures() {
 		var its []*sample
 		for _, s := range samples {
 			if m.wants(s.CorpusFile) {
@@ -205,11 +209,13 @@ func (b *bench) measure(ctx context.Context, samples []*sample) error {
 	if b.out == "" {
 		return nil
 	}
-	return writeRecord(b.out, sections, b.peers.describe())
+	return writeRecord(b.out, sections, b.peers.describeVersions())
 }
 
-// each calls f for every sample, as many at once as there are to be jobs, and returns what it returned, in the samples' order.
-func each[T any](ctx context.Context, b *bench, samples []*sample, f func(ctx context.Context, s *sample) (T, error)) ([]T, error) {
+// forEachSample calls f for every sample, as many at once as there are to be jobs, and returns what it returned, in
+// the samples' order.
+func forEachSample[T any](ctx context.Context, b *qualityRun, samples []*sample,
+	f func(ctx context.Context, s *sample) (T, error)) ([]T, error) {
 	out := make([]T, len(samples))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(b.jobs)

@@ -15,13 +15,13 @@ import (
 	"inkstream.dev/pkg/pdftest"
 )
 
-// peers runs the programs that the pipeline is measured against. What they make of a file does not change, so it is kept in a folder, by
-// the file's digest and the program's version.
-type peers struct {
+// peerPrograms runs the programs that the pipeline is measured against. What they make of a file does not change, so
+// it is kept in a folder, by the file's digest and the program's version.
+type peerPrograms struct {
 	cache string
-	// absent says which of the programs are not installed, with what to do about it.
-	absent   map[string]string
-	versions map[string]string
+	// missingPrograms says which of the programs are not installed, with what to do about it.
+	missingPrograms map[string]string
+	versions        map[string]string
 }
 
 // peerTimeout bounds what a program takes for one file; those that take longer count as having made nothing of it.
@@ -38,12 +38,12 @@ var programs = []struct{ name, version, pkg string }{
 	{"qpdf", "--version", "qpdf"},
 }
 
-// findPeers asks every program for its version.
-func findPeers(ctx context.Context, cache string) (*peers, error) {
-	p := &peers{cache: cache, absent: map[string]string{}, versions: map[string]string{}}
+// detectPeers asks every program for its version.
+func detectPeers(ctx context.Context, cache string) (*peerPrograms, error) {
+	p := &peerPrograms{cache: cache, missingPrograms: map[string]string{}, versions: map[string]string{}}
 	for _, prog := range programs {
 		if _, err := exec.LookPath(prog.name); err != nil {
-			p.absent[prog.name] = fmt.Sprintf("%s is not installed (Debian package %s; pkg/tools/deps.sh quality installs it)", prog.name, prog.pkg)
+			p.missingPrograms[prog.name] = fmt.Sprintf("%s is not installed (Debian package %s; pkg/tools/deps.sh quality installs it)", prog.name, prog.pkg)
 			continue
 		}
 		out, err := exec.CommandContext(ctx, prog.name, prog.version).CombinedOutput()
@@ -60,29 +60,29 @@ func findPeers(ctx context.Context, cache string) (*peers, error) {
 	return p, nil
 }
 
-// has reports whether the programs are installed.
-func (p *peers) has(names ...string) bool {
+// areInstalled reports whether the programs are installed.
+func (p *peerPrograms) areInstalled(names ...string) bool {
 	for _, name := range names {
-		if p.absent[name] != "" {
+		if p.missingPrograms[name] != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// missing says which programs are not installed.
-func (p *peers) missing() []string {
+// listMissing says which programs are not installed.
+func (p *peerPrograms) listMissing() []string {
 	var out []string
 	for _, prog := range programs {
-		if why := p.absent[prog.name]; why != "" {
+		if why := p.missingPrograms[prog.name]; why != "" {
 			out = append(out, why)
 		}
 	}
 	return out
 }
 
-// describe names the programs with their versions.
-func (p *peers) describe() string {
+// describeVersions names the programs with their versions.
+func (p *peerPrograms) describeVersions() string {
 	var out []string
 	for _, prog := range programs {
 		if v := p.versions[prog.name]; v != "" {
@@ -95,26 +95,28 @@ func (p *peers) describe() string {
 // errPeer says that a program made nothing of a file.
 var errPeer = errors.New("the peer failed")
 
-// excuse makes a note of the failure of a peer; any other error stays one.
-func excuse(err error) (note string, other error) {
+// noteForFailure makes a note of the failure of a peer; any other error stays one.
+func noteForFailure(err error) (note string, other error) {
 	if errors.Is(err, errPeer) {
 		return err.Error(), nil
 	}
 	return "", err
 }
 
-// keep returns the folder with what a program made of a file, which produce fills if it has not been made before. recipe names the program
-// first and then everything else that what it makes depends on. A failure is kept too; its error wraps errPeer.
-func (p *peers) keep(ctx context.Context, f pdftest.CorpusFile, recipe string, produce func(ctx context.Context, dir string) error) (string, error) {
+// cachedOutput returns the folder with what a program made of a file, which produce fills if it has not been made
+// before. recipe names the program first and then everything else that what it makes depends on. A failure is kept
+// too; its error wraps errPeer.
+func (p *peerPrograms) cachedOutput(ctx context.Context, f pdftest.CorpusFile, recipe string,
+	produce func(ctx context.Context, dir string) error) (string, error) {
 	name, _, _ := strings.Cut(recipe, " ")
-	if why := p.absent[name]; why != "" {
+	if why := p.missingPrograms[name]; why != "" {
 		return "", fmt.Errorf("%w: %s", errPeer, why)
 	}
 	key := sha256.Sum256([]byte(p.versions[name] + "\n" + recipe))
 	dir := filepath.Join(p.cache, f.SHA256[:2], f.SHA256, fmt.Sprintf("%s-%x", name, key[:6]))
 	failure := filepath.Join(dir, "failure.txt")
 	if _, err := os.Stat(dir); err != nil {
-		if err := p.fill(ctx, f, dir, produce); err != nil {
+		if err := p.fillCacheFolder(ctx, f, dir, produce); err != nil {
 			return "", err
 		}
 	}
@@ -124,8 +126,9 @@ func (p *peers) keep(ctx context.Context, f pdftest.CorpusFile, recipe string, p
 	return dir, nil
 }
 
-// fill makes the folder dir, which appears only when it is whole.
-func (p *peers) fill(ctx context.Context, f pdftest.CorpusFile, dir string, produce func(ctx context.Context, dir string) error) error {
+// fillCacheFolder makes the folder dir, which appears only when it is whole.
+func (p *peerPrograms) fillCacheFolder(ctx context.Context, f pdftest.CorpusFile, dir string,
+	produce func(ctx context.Context, dir string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -151,14 +154,15 @@ func (p *peers) fill(ctx context.Context, f pdftest.CorpusFile, dir string, prod
 	return nil
 }
 
-// text is keep for a program that writes one text to its standard output.
-func (p *peers) text(ctx context.Context, f pdftest.CorpusFile, name string, args ...string) (string, error) {
-	dir, err := p.keep(ctx, f, name+" "+strings.Join(args, " "), func(ctx context.Context, dir string) error {
+// cachedText is keep for a program that writes one text to its standard output.
+func (p *peerPrograms) cachedText(ctx context.Context, f pdftest.CorpusFile, name string,
+	args ...string) (string, error) {
+	dir, err := p.cachedOutput(ctx, f, name+" "+strings.Join(args, " "), func(ctx context.Context, dir string) error {
 		full := make([]string, len(args))
 		for i, arg := range args {
 			full[i] = strings.ReplaceAll(arg, inputFile, f.Abs)
 		}
-		out, err := command(ctx, name, full...)
+		out, err := runCommand(ctx, name, full...)
 		if err != nil {
 			return err
 		}
@@ -174,8 +178,9 @@ func (p *peers) text(ctx context.Context, f pdftest.CorpusFile, name string, arg
 // inputFile stands for the file's path in a program's arguments, so that they are the same wherever the corpus lies.
 const inputFile = "FILE"
 
-// command runs a program on one core and returns its standard output. Its error ends with the last line of what the program said.
-func command(ctx context.Context, name string, args ...string) ([]byte, error) {
+// runCommand runs a program on one core and returns its standard output. Its error ends with the last line of what
+// the program said.
+func runCommand(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "OMP_THREAD_LIMIT=1")
 	var out, said bytes.Buffer
@@ -187,14 +192,14 @@ func command(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// tesseract recognises every page with the command line program at 300 dpi. Pages are parted by form feeds.
-func (p *peers) tesseract(ctx context.Context, f pdftest.CorpusFile, languages string) (string, error) {
-	if why := p.absent["pdftoppm"]; why != "" {
+// runTesseract recognises every page with the command line program at 300 dpi. Pages are parted by form feeds.
+func (p *peerPrograms) runTesseract(ctx context.Context, f pdftest.CorpusFile, languages string) (string, error) {
+	if why := p.missingPrograms["pdftoppm"]; why != "" {
 		return "", fmt.Errorf("%w: %s", errPeer, why)
 	}
 	recipe := "tesseract -l " + languages + " --dpi 300, of pdftoppm -r 300 -gray " + p.versions["pdftoppm"]
-	dir, err := p.keep(ctx, f, recipe, func(ctx context.Context, dir string) error {
-		if _, err := command(ctx, "pdftoppm", "-r", "300", "-gray", f.Abs, filepath.Join(dir, "page")); err != nil {
+	dir, err := p.cachedOutput(ctx, f, recipe, func(ctx context.Context, dir string) error {
+		if _, err := runCommand(ctx, "pdftoppm", "-r", "300", "-gray", f.Abs, filepath.Join(dir, "page")); err != nil {
 			return err
 		}
 		pages, err := filepath.Glob(filepath.Join(dir, "*.pgm")) // sorted: the numbers have leading zeros
@@ -203,7 +208,7 @@ func (p *peers) tesseract(ctx context.Context, f pdftest.CorpusFile, languages s
 		}
 		var text bytes.Buffer
 		for _, page := range pages {
-			out, err := command(ctx, "tesseract", page, "-", "-l", languages, "--dpi", "300")
+			out, err := runCommand(ctx, "tesseract", page, "-", "-l", languages, "--dpi", "300")
 			if err != nil {
 				return err
 			}
@@ -221,20 +226,23 @@ func (p *peers) tesseract(ctx context.Context, f pdftest.CorpusFile, languages s
 	return string(data), err
 }
 
-// ocrmypdf returns the folder with out.pdf, the searchable document that OCRmyPDF makes, and sidecar.txt, what it recognised. It straightens
-// and turns pages, which it does not do unless it is told to but which makes it a better peer, and leaves pages with text as they are.
-func (p *peers) ocrmypdf(ctx context.Context, f pdftest.CorpusFile, languages string) (string, error) {
-	args := []string{"--skip-text", "--rotate-pages", "--deskew", "--output-type", "pdf", "--optimize", "0", "--jobs", "1", "-l", languages}
-	return p.keep(ctx, f, "ocrmypdf "+strings.Join(args, " "), func(ctx context.Context, dir string) error {
-		_, err := command(ctx, "ocrmypdf", append(args, "--sidecar", filepath.Join(dir, "sidecar.txt"), f.Abs, filepath.Join(dir, "out.pdf"))...)
+// runOCRmyPDF returns the folder with out.pdf, the searchable document that OCRmyPDF makes, and sidecar.txt, what it
+// recognised. It straightens and turns pages, which it does not do unless it is told to but which makes it a better
+// peer, and leaves pages with text as they are.
+func (p *peerPrograms) runOCRmyPDF(ctx context.Context, f pdftest.CorpusFile, languages string) (string, error) {
+	args := []string{"--skip-text", "--rotate-pages", "--deskew", "--output-type", "pdf", "--optimize", "0", "--jobs",
+		"1", "-l", languages}
+	return p.cachedOutput(ctx, f, "ocrmypdf "+strings.Join(args, " "), func(ctx context.Context, dir string) error {
+		_, err := runCommand(ctx, "ocrmypdf", append(args, "--sidecar", filepath.Join(dir, "sidecar.txt"), f.Abs,
+			filepath.Join(dir, "out.pdf"))...)
 		return err
 	})
 }
 
-// ocrmypdfText returns the text that OCRmyPDF leaves in a file: what it recognised, or, where it left pages as they were because they had
-// text, that of the whole document, in the order in which it stands there.
-func (p *peers) ocrmypdfText(ctx context.Context, f pdftest.CorpusFile, languages string) (string, error) {
-	dir, err := p.ocrmypdf(ctx, f, languages)
+// readOCRmyPDFText returns the text that OCRmyPDF leaves in a file: what it recognised, or, where it left pages as
+// they were because they had text, that of the whole document, in the order in which it stands there.
+func (p *peerPrograms) readOCRmyPDFText(ctx context.Context, f pdftest.CorpusFile, languages string) (string, error) {
+	dir, err := p.runOCRmyPDF(ctx, f, languages)
 	if err != nil {
 		return "", err
 	}
@@ -243,7 +251,7 @@ func (p *peers) ocrmypdfText(ctx context.Context, f pdftest.CorpusFile, language
 		return "", err
 	}
 	if bytes.Contains(text, []byte("[OCR skipped on page")) {
-		text, err = command(ctx, "pdftotext", "-enc", "UTF-8", "-raw", filepath.Join(dir, "out.pdf"), "-")
+		text, err = runCommand(ctx, "pdftotext", "-enc", "UTF-8", "-raw", filepath.Join(dir, "out.pdf"), "-")
 	}
 	return string(text), err
 }

@@ -31,8 +31,8 @@ type sample struct {
 	document *document
 }
 
-// languages returns the Tesseract codes of the languages that the manifest says the file is in.
-func (s *sample) languages() string {
+// tesseractLanguages returns the Tesseract codes of the languages that the manifest says the file is in.
+func (s *sample) tesseractLanguages() string {
 	for _, tag := range s.Tags {
 		if l, ok := strings.CutPrefix(tag, "lang-"); ok {
 			return l
@@ -41,17 +41,19 @@ func (s *sample) languages() string {
 	return "eng"
 }
 
-// read returns an artifact; false if it is not there.
-func (s *sample) read(name string) (string, bool) {
-	data, err := os.ReadFile(s.path(name))
+// readArtifact returns an artifact; false if it is not there.
+func (s *sample) readArtifact(name string) (string, bool) {
+	data, err := os.ReadFile(s.artifactPath(name))
 	return string(data), err == nil
 }
 
-func (s *sample) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+func (s *sample) artifactPath(name string) string {
+	return filepath.Join(s.dir, filepath.FromSlash(name))
+}
 
-// list returns the names of the artifacts that match a pattern, sorted.
-func (s *sample) list(pattern string) []string {
-	found, _ := filepath.Glob(s.path(pattern)) // the patterns are constants
+// listArtifacts returns the names of the artifacts that match a pattern, sorted.
+func (s *sample) listArtifacts(pattern string) []string {
+	found, _ := filepath.Glob(s.artifactPath(pattern)) // the patterns are constants
 	for i, path := range found {
 		found[i], _ = filepath.Rel(s.dir, path) // it is below
 	}
@@ -59,10 +61,11 @@ func (s *sample) list(pattern string) []string {
 	return found
 }
 
-// doc returns document.json, which is read once; nil if it is not there or cannot be read, which the measure of JSON is there to tell.
-func (s *sample) doc() *document {
+// parsedDocument returns document.json, which is read once; nil if it is not there or cannot be read, which the
+// measure of JSON is there to tell.
+func (s *sample) parsedDocument() *document {
 	s.once.Do(func() {
-		data, err := os.ReadFile(s.path("document.json"))
+		data, err := os.ReadFile(s.artifactPath("document.json"))
 		doc := new(document)
 		if err == nil && json.Unmarshal(data, doc) == nil {
 			s.document = doc
@@ -74,46 +77,47 @@ func (s *sample) doc() *document {
 // inFlight is how many documents are in the pipeline at once: enough to keep every stage busy.
 const inFlight = 16
 
-// process takes the samples through a pipeline of its own.
-func process(ctx context.Context, samples []*sample, workers int) error {
+// processSamples takes the samples through a pipeline of its own.
+func processSamples(ctx context.Context, samples []*sample, workers int) error {
 	dir, err := os.MkdirTemp("", "inkstream-quality-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	return standalone.With(ctx, standalone.ThrowAway(dir, workers), os.Stderr, func(ctx context.Context, addr string) error {
-		conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		client := inkstreamv1.NewInkstreamServiceClient(conn)
-		g, ctx := errgroup.WithContext(ctx)
-		g.SetLimit(inFlight)
-		for _, s := range samples {
-			g.Go(func() error {
-				if err := processOne(ctx, client, s); err != nil {
-					return fmt.Errorf("%s: %w", s.Path, err)
-				}
-				return os.WriteFile(filepath.Join(s.dir, stateFile), []byte(s.state), 0o600)
-			})
-		}
-		return g.Wait()
-	})
+	return standalone.RunWith(ctx, standalone.EphemeralConfig(dir, workers), os.Stderr,
+		func(ctx context.Context, addr string) error {
+			conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			client := inkstreamv1.NewInkstreamServiceClient(conn)
+			g, ctx := errgroup.WithContext(ctx)
+			g.SetLimit(inFlight)
+			for _, s := range samples {
+				g.Go(func() error {
+					if err := processSample(ctx, client, s); err != nil {
+						return fmt.Errorf("%s: %w", s.Path, err)
+					}
+					return os.WriteFile(filepath.Join(s.dir, stateFile), []byte(s.state), 0o600)
+				})
+			}
+			return g.Wait()
+		})
 }
 
 // stateFile keeps a job's state beside its artifacts.
 const stateFile = "state"
 
-// processOne runs one job. What is wrong with the file is its state; an error is one of the pipeline.
-func processOne(ctx context.Context, client inkstreamv1.InkstreamServiceClient, s *sample) error {
+// processSample runs one job. What is wrong with the file is its state; an error is one of the pipeline.
+func processSample(ctx context.Context, client inkstreamv1.InkstreamServiceClient, s *sample) error {
 	if err := os.RemoveAll(s.dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return err
 	}
-	j, err := upload(ctx, client, s)
+	j, err := uploadSample(ctx, client, s)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -141,14 +145,14 @@ func processOne(ctx context.Context, client inkstreamv1.InkstreamServiceClient, 
 		return err
 	}
 	for _, a := range list.GetArtifacts() {
-		if err := download(ctx, client, j.GetId(), a.GetName(), s.path(a.GetName())); err != nil {
+		if err := downloadArtifact(ctx, client, j.GetId(), a.GetName(), s.artifactPath(a.GetName())); err != nil {
 			return fmt.Errorf("%s: %w", a.GetName(), err)
 		}
 	}
 	return nil
 }
 
-func upload(ctx context.Context, client inkstreamv1.InkstreamServiceClient, s *sample) (*inkstreamv1.Job, error) {
+func uploadSample(ctx context.Context, client inkstreamv1.InkstreamServiceClient, s *sample) (*inkstreamv1.Job, error) {
 	data, err := os.ReadFile(s.Abs)
 	if err != nil {
 		return nil, err
@@ -158,7 +162,7 @@ func upload(ctx context.Context, client inkstreamv1.InkstreamServiceClient, s *s
 		return nil, err
 	}
 	// The artifacts that are measured are all among those that a job makes unless it is told otherwise.
-	opts := &inkstreamv1.JobOptions{Lane: "batch", Languages: s.languages()}
+	opts := &inkstreamv1.JobOptions{Lane: "batch", Languages: s.tesseractLanguages()}
 	meta := &inkstreamv1.UploadMetadata{Filename: filepath.Base(s.Path), Options: opts}
 	err = stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{Metadata: meta}})
 	for chunk := range slices.Chunk(data, 256<<10) {
@@ -170,7 +174,7 @@ func upload(ctx context.Context, client inkstreamv1.InkstreamServiceClient, s *s
 	return stream.CloseAndRecv()
 }
 
-func download(ctx context.Context, client inkstreamv1.InkstreamServiceClient, id, name, path string) error {
+func downloadArtifact(ctx context.Context, client inkstreamv1.InkstreamServiceClient, id, name, path string) error {
 	stream, err := client.DownloadArtifact(ctx, &inkstreamv1.DownloadArtifactRequest{Id: id, Name: name})
 	if err != nil {
 		return err
@@ -197,12 +201,14 @@ func download(ctx context.Context, client inkstreamv1.InkstreamServiceClient, id
 	}
 }
 
-// ended reports whether the job ended with results. One that was rejected, with its reason, yields no artifacts and lacks none.
-func (s *sample) ended() bool {
-	return strings.HasPrefix(s.state, inkstreamv1.Job_SUCCEEDED.String()) || strings.HasPrefix(s.state, inkstreamv1.Job_PARTIAL.String())
+// endedWithResults reports whether the job ended with results. One that was rejected, with its reason, yields no
+// artifacts and lacks none.
+func (s *sample) endedWithResults() bool {
+	return strings.HasPrefix(s.state, inkstreamv1.Job_SUCCEEDED.String()) ||
+		strings.HasPrefix(s.state, inkstreamv1.Job_PARTIAL.String())
 }
 
-// owes reports whether the job should have artifacts: of a sound document, one that failed should too.
-func (s *sample) owes() bool {
-	return s.ended() || strings.HasPrefix(s.state, inkstreamv1.Job_FAILED.String())
+// shouldHaveArtifacts reports whether the job should have artifacts: of a sound document, one that failed should too.
+func (s *sample) shouldHaveArtifacts() bool {
+	return s.endedWithResults() || strings.HasPrefix(s.state, inkstreamv1.Job_FAILED.String())
 }

@@ -20,9 +20,9 @@ import (
 
 func someSection(title, value string) section {
 	return section{
-		title: title, how: "How it was done.",
-		summary: []figure{{"figure", value, "0.5 peer", "≥ 0.9", value >= "0.9"}, {"other", "1", absent, "", false}},
-		tables:  []table{{title: "By file", columns: []string{"File", "F1"}, rows: [][]string{{"a|b.pdf", value}}}},
+		title: title, method: "How it was done.",
+		summary: []summaryFigure{{"figure", value, "0.5 peer", "≥ 0.9", value >= "0.9"}, {"other", "1", absent, "", false}},
+		tables:  []reportTable{{title: "By file", columns: []string{"File", "F1"}, rows: [][]string{{"a|b.pdf", value}}}},
 	}
 }
 
@@ -48,7 +48,8 @@ func TestRecord(t *testing.T) {
 		"| Recognition | figure | 0.95 | 0.5 peer | ≥ 0.9 | **met** |\n| Recognition | other | 1 | – |  |  |\n| Native text | figure | 0.8 | 0.5 peer | ≥ 0.9 | **not met** |",
 		"| Tables | figure | 0.9 | 0.5 peer | ≥ 0.9 | **met** |",
 		"## Native text\n\nHow it was done.\n\n### By file\n\n| File | F1 |\n| --- | --- |\n| a\\|b.pdf | 0.8 |\n",
-		"Peers: peer 1.0.\n", "## Summary\n\n2 of 3 targets are met. Not met:\n\n- Native text, figure: 0.8, target ≥ 0.9\n\n| Measure |",
+		"Peers: peer 1.0.\n",
+		"## Summary\n\n2 of 3 targets are met. Not met:\n\n- Native text, figure: 0.8, target ≥ 0.9\n\n| Measure |",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the record lacks\n%s\nit is\n%s", want, got)
@@ -68,11 +69,12 @@ func TestRecord(t *testing.T) {
 // What a peer made of a file is made once for its version, failures too.
 func TestPeersAreKept(t *testing.T) {
 	t.Parallel()
-	p := &peers{cache: t.TempDir(), absent: map[string]string{"gone": "gone is not installed"}, versions: map[string]string{"tool": "1"}}
+	p := &peerPrograms{cache: t.TempDir(), missingPrograms: map[string]string{"gone": "gone is not installed"},
+		versions: map[string]string{"tool": "1"}}
 	f := pdftest.CorpusFile{SHA256: "abcdef", Abs: "/somewhere/file.pdf"}
 	runs := 0
 	run := func(recipe string, fail error) (string, error) {
-		dir, err := p.keep(t.Context(), f, recipe, func(_ context.Context, dir string) error {
+		dir, err := p.cachedOutput(t.Context(), f, recipe, func(_ context.Context, dir string) error {
 			runs++
 			return errors.Join(fail, os.WriteFile(filepath.Join(dir, "out.txt"), []byte("made"), 0o600))
 		})
@@ -101,7 +103,8 @@ func TestPeersAreKept(t *testing.T) {
 		if runs != tt.runs {
 			t.Errorf("%s: %d runs, want %d", tt.name, runs, tt.runs)
 		}
-		if tt.wrong == "" && (err != nil || text != "made") || tt.wrong != "" && (!errors.Is(err, errPeer) || !strings.Contains(err.Error(), tt.wrong)) {
+		if tt.wrong == "" && (err != nil || text != "made") || tt.wrong != "" &&
+			(!errors.Is(err, errPeer) || !strings.Contains(err.Error(), tt.wrong)) {
 			t.Errorf("%s: %q, %v, want error %q", tt.name, text, err, tt.wrong)
 		}
 	}
@@ -111,7 +114,7 @@ func TestDigests(t *testing.T) {
 	t.Parallel()
 	// The pixels of the second begin like white space, which belongs to them.
 	stream := "P6\n2 1\n255\nabcdef" + "P6\n1 1\n255\n\n \t" + "P6\n2 1\n255\nabcdef"
-	got, err := digests(bufio.NewReader(strings.NewReader(stream)))
+	got, err := readPageDigests(bufio.NewReader(strings.NewReader(stream)))
 	if err != nil || len(got) != 3 {
 		t.Fatalf("digests = %d, %v, want 3", len(got), err)
 	}
@@ -119,7 +122,7 @@ func TestDigests(t *testing.T) {
 		t.Errorf("digests = %x, want the first and the last alike", got)
 	}
 	for _, broken := range []string{"P6\n2 1\n255\nabc", "P5\n1 1\n255\na", "P6\n2"} {
-		if _, err := digests(bufio.NewReader(strings.NewReader(broken))); err == nil {
+		if _, err := readPageDigests(bufio.NewReader(strings.NewReader(broken))); err == nil {
 			t.Errorf("digests took %q", broken)
 		}
 	}
@@ -127,27 +130,29 @@ func TestDigests(t *testing.T) {
 
 func TestTotalSumsEditsAndPicksTheBetterPeer(t *testing.T) {
 	t.Parallel()
-	file := func(ours, theirs int) reading {
-		return reading{sample: &sample{}, by: [readers]*score.Result{
+	file := func(ours, theirs int) recognitionResult {
+		return recognitionResult{sample: &sample{}, byReader: [readers]*score.Result{
 			inkstream: {CharEdits: ours, TruthChars: 100}, ocrmypdf: {CharEdits: theirs, TruthChars: 100}}}
 	}
-	sum := total([]reading{file(10, 20), file(30, 10)})
-	if got, want := rates(sum)[:3], []string{"0.2000", absent, "0.1500"}; !slices.Equal(got, want) {
+	sum := sumByReader([]recognitionResult{file(10, 20), file(30, 10)})
+	if got, want := formatRates(sum)[:3], []string{"0.2000", absent, "0.1500"}; !slices.Equal(got, want) {
 		t.Errorf("rates = %v, want %v", got, want)
 	}
-	if !worse(sum, cer) || bestPeer(sum, cer) != "0.1500 OCRmyPDF" {
-		t.Errorf("worse = %v, best peer %q; want true, 0.1500 OCRmyPDF", worse(sum, cer), bestPeer(sum, cer))
+	if !isWorseThanPeer(sum, charErrorRate) || formatBestPeer(sum, charErrorRate) != "0.1500 OCRmyPDF" {
+		t.Errorf("worse = %v, best peer %q; want true, 0.1500 OCRmyPDF", isWorseThanPeer(sum, charErrorRate),
+			formatBestPeer(sum, charErrorRate))
 	}
-	if level := file(10, 10).by; ahead(sum, cer) || ahead(level, cer) || worse(level, cer) || !ahead(file(9, 10).by, cer) {
+	if level := file(10, 10).byReader; isAheadOfPeer(sum, charErrorRate) || isAheadOfPeer(level, charErrorRate) ||
+		isWorseThanPeer(level, charErrorRate) || !isAheadOfPeer(file(9, 10).byReader, charErrorRate) {
 		t.Error("ahead and worse do not tell 0.2000, 0.1000 and 0.0900 from the peer's 0.1500 and 0.1000")
 	}
-	if got := behind(file(30, 10).by); got != 20 {
+	if got := charsBehindPeer(file(30, 10).byReader); got != 20 {
 		t.Errorf("behind = %d, want 20", got)
 	}
 }
 
 // A text comes back with its words, whatever else the page had before.
-func TestCameBack(t *testing.T) {
+func TestRecoveredF1(t *testing.T) {
 	t.Parallel()
 	sure := 0.9
 	native, one, two := word{Text: "native"}, word{Text: "one", Confidence: &sure}, word{Text: "two", Confidence: &sure}
@@ -159,17 +164,19 @@ func TestCameBack(t *testing.T) {
 		now  string
 		want float64
 	}{
-		{"native one two\fnative", 1}, {"native two\u202b one\fnative", 1}, {"native onetwo\fnative", 0}, {"native one\ftwo", 2.0 / 3}, {"native one two x x\f", 2.0 / 3},
+		{"native one two\fnative", 1}, {"native two\u202b one\fnative", 1}, {"native onetwo\fnative", 0},
+		{"native one\ftwo", 2.0 / 3}, {"native one two x x\f", 2.0 / 3},
 	} {
-		if got := d.cameBack(strings.Split(tt.now, "\f"), []string{"native", "native"}); math.Abs(got-tt.want) > 1e-9 {
+		if got := d.recoveredF1(strings.Split(tt.now, "\f"), []string{"native", "native"}); math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%q: got %.4f, want %.4f", tt.now, got, tt.want)
 		}
 	}
 }
 
-func TestWithout(t *testing.T) {
+func TestSubtractWords(t *testing.T) {
 	t.Parallel()
-	if got, want := without([]string{"a", "b", "a", "c"}, []string{"a", "c", "d"}), []string{"b", "a"}; !slices.Equal(got, want) {
+	if got, want := subtractWords([]string{"a", "b", "a", "c"}, []string{"a", "c", "d"}),
+		[]string{"b", "a"}; !slices.Equal(got, want) {
 		t.Errorf("without = %v, want %v", got, want)
 	}
 }
@@ -177,23 +184,25 @@ func TestWithout(t *testing.T) {
 func TestGroupsOf(t *testing.T) {
 	t.Parallel()
 	s := &sample{CorpusFile: pdftest.CorpusFile{
-		Path: "ocr/synthetic/synth-uk.pdf", Tags: []string{"ocr-truth", "scanned", "lang-ukr"}, Notes: "SYNTHETIC: a page; recipe lowdpi 150dpi lowdpi"}}
-	if got, want := groupsOf(s), []string{"from synthetic", "made lowdpi", "lang-ukr"}; !slices.Equal(got, want) {
-		t.Errorf("groupsOf = %v, want %v", got, want)
+		Path: "ocr/synthetic/synth-uk.pdf", Tags: []string{"ocr-truth", "scanned", "lang-ukr"},
+		Notes: "SYNTHETIC: a page; recipe lowdpi 150dpi lowdpi"}}
+	if got, want := scanGroups(s), []string{"from synthetic", "made lowdpi", "lang-ukr"}; !slices.Equal(got, want) {
+		t.Errorf("scanGroups = %v, want %v", got, want)
 	}
-	if got := s.languages(); got != "ukr" {
+	if got := s.tesseractLanguages(); got != "ukr" {
 		t.Errorf("languages = %q, want ukr", got)
 	}
 }
 
 // A document that was refused lacks nothing; one that failed does.
-func TestOwes(t *testing.T) {
+func TestShouldHaveArtifacts(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string][2]bool{
-		"SUCCEEDED": {true, true}, "PARTIAL": {true, true}, "FAILED ALL_PAGES_FAILED": {false, true}, "REJECTED ENCRYPTED": {}, "not taken: empty": {},
+		"SUCCEEDED": {true, true}, "PARTIAL": {true, true}, "FAILED ALL_PAGES_FAILED": {false, true},
+		"REJECTED ENCRYPTED": {}, "not taken: empty": {},
 	} {
 		s := &sample{state: state}
-		if got := [2]bool{s.ended(), s.owes()}; got != want {
+		if got := [2]bool{s.endedWithResults(), s.shouldHaveArtifacts()}; got != want {
 			t.Errorf("%s: ended and owes are %v, want %v", state, got, want)
 		}
 	}
@@ -202,8 +211,8 @@ func TestOwes(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-only", "speed"}, {"-jobs", "0"}, {"-files", "["}, {"-again"}} {
-		if _, err := parse(args); err == nil {
-			t.Errorf("parse(%v) took it", args)
+		if _, err := parseSettings(args); err == nil {
+			t.Errorf("parseSettings(%v) took it", args)
 		}
 	}
 }
@@ -218,7 +227,7 @@ func TestSpacedTables(t *testing.T) {
 		"The text goes on, and is no table.\n" +
 		"One line  is none either.\n" +
 		"\f  a   b\n c    d\n"
-	got := spacedTables(text)
+	got := parseSpacedTables(text)
 	want := []quality.PlacedTable{
 		{Page: 1, Grid: quality.Grid{{"Item", "Count", "Price of one"}, {"Pears", "12", "0.50"}, {"Figs", "", "2.25"}}},
 		{Page: 2, Grid: quality.Grid{{"a", "b"}, {"c", "d"}}},

@@ -17,7 +17,7 @@ import (
 )
 
 // wantsRecognition takes scans whose text is known.
-func wantsRecognition(f pdftest.CorpusFile) bool { return f.Has("ocr-truth") && isPDF(f) }
+func wantsRecognition(f pdftest.CorpusFile) bool { return f.HasTags("ocr-truth") && isPDF(f) }
 
 func isPDF(f pdftest.CorpusFile) bool { return strings.HasSuffix(f.Path, ".pdf") }
 
@@ -31,96 +31,103 @@ const (
 
 var readerNames = [readers]string{"Inkstream", "tesseract", "OCRmyPDF"}
 
-// reading is how well each reader read a file; nil where a reader could not be run. A reader that failed has read nothing.
-type reading struct {
+// recognitionResult is how well each reader read a file; nil where a reader could not be run. A reader that failed
+// has read nothing.
+type recognitionResult struct {
 	*sample
-	by   [readers]*score.Result
-	note string
+	byReader [readers]*score.Result
+	note     string
 }
 
-func scoreRecognition(ctx context.Context, b *bench, samples []*sample) (section, error) {
-	readings, err := each(ctx, b, samples, func(ctx context.Context, s *sample) (reading, error) { return b.recognise(ctx, s) })
+func scoreRecognition(ctx context.Context, b *qualityRun, samples []*sample) (section, error) {
+	readings, err := forEachSample(ctx, b, samples, b.scoreRecognisers)
 	if err != nil {
 		return section{}, err
 	}
-	sec := section{how: "Character and word error rates (CER, WER) against the known text of scans, as ocr_score.py --lenient has them: Unicode " +
+	sec := section{method: "Character and word error rates (CER, WER) against the known text of scans, as ocr_score.py --lenient has them: Unicode " +
 		"NFKC, white space, quotes, dashes and hyphens at line ends folded; case does not count where the truth is in capitals only. A sum over " +
 		"files is that of their edits over that of their characters. F1 is that of words regardless of order: a high CER with a high F1 is " +
 		"wrong order, with a low one wrong letters. A group is worse by as many characters as more are wrong than for the better peer. Peers: pdftoppm at 300 dpi with the tesseract command, and OCRmyPDF, which turns and " +
 		"straightens pages, with the same models and languages. Target: in every group at least as good as the better peer, and better in the groups " +
 		strings.Join(hardGroups, ", ") + ", as far as there are such files.",
 	}
-	byGroup := table{title: "Recognition by group", columns: []string{"Group", "Files", "CER", "tesseract", "OCRmyPDF", "WER", "tesseract", "OCRmyPDF", ""}}
-	all := total(readings)
+	byGroup := reportTable{title: "Recognition by group",
+		columns: []string{"Group", "Files", "CER", "tesseract", "OCRmyPDF", "WER", "tesseract", "OCRmyPDF", ""}}
+	all := sumByReader(readings)
 	sec.summary = append(sec.summary,
-		figure{"CER, all scans", rate(all[inkstream], cer), bestPeer(all, cer), "≤ peer", !worse(all, cer)},
-		figure{"WER, all scans", rate(all[inkstream], wer), bestPeer(all, wer), "≤ peer", !worse(all, wer)})
-	groups := map[string][]reading{}
+		summaryFigure{"CER, all scans", formatRate(all[inkstream], charErrorRate), formatBestPeer(all, charErrorRate),
+			"≤ peer", !isWorseThanPeer(all, charErrorRate)},
+		summaryFigure{"WER, all scans", formatRate(all[inkstream], wordErrorRate), formatBestPeer(all, wordErrorRate),
+			"≤ peer", !isWorseThanPeer(all, wordErrorRate)})
+	groups := map[string][]recognitionResult{}
 	for _, r := range readings {
-		for _, g := range groupsOf(r.sample) {
+		for _, g := range scanGroups(r.sample) {
 			groups[g] = append(groups[g], r)
 		}
 	}
 	var asGood, asGoodWords, hard, won int
 	for _, g := range slices.Sorted(maps.Keys(groups)) {
-		sum := total(groups[g])
+		sum := sumByReader(groups[g])
 		verdict := ""
-		if n := behind(sum); n > 0 {
+		if n := charsBehindPeer(sum); n > 0 {
 			verdict = fmt.Sprintf("worse by %d", n)
 		} else {
 			asGood++
 		}
-		asGoodWords += one(!worse(sum, wer))
+		asGoodWords += boolToInt(!isWorseThanPeer(sum, wordErrorRate))
 		if slices.Contains(hardGroups, g) {
 			hard++
-			won += one(ahead(sum, cer))
+			won += boolToInt(isAheadOfPeer(sum, charErrorRate))
 		}
-		byGroup.add(append(append([]string{g, fmt.Sprint(len(groups[g]))}, rates(sum)...), verdict)...)
+		byGroup.addRow(append(append([]string{g, fmt.Sprint(len(groups[g]))}, formatRates(sum)...), verdict)...)
 	}
-	byGroup.add(append(append([]string{"all", fmt.Sprint(len(readings))}, rates(all)...), "")...)
-	of := func(what string, n, of int) figure {
-		return figure{what, fmt.Sprintf("%d of %d", n, of), absent, "all", n == of}
+	byGroup.addRow(append(append([]string{"all", fmt.Sprint(len(readings))}, formatRates(all)...), "")...)
+	of := func(what string, n, of int) summaryFigure {
+		return summaryFigure{what, fmt.Sprintf("%d of %d", n, of), absent, "all", n == of}
 	}
 	sec.summary = append(sec.summary, of("groups with a CER not above the better peer's", asGood, len(groups)),
 		of("groups with a WER not above the better peer's", asGoodWords, len(groups)),
 		of("groups of skewed, noisy, low-resolution or inverted scans with a CER below the better peer's", won, hard))
 
-	byFile := table{title: "Recognition by file, worst against the peers first", columns: []string{
+	byFile := reportTable{title: "Recognition by file, worst against the peers first", columns: []string{
 		"File", "CER", "tesseract", "OCRmyPDF", "WER", "tesseract", "OCRmyPDF", "F1", "Note"}}
-	slices.SortStableFunc(readings, func(x, y reading) int { return cmp.Compare(behind(y.by), behind(x.by)) })
+	slices.SortStableFunc(readings, func(x, y recognitionResult) int {
+		return cmp.Compare(charsBehindPeer(y.byReader), charsBehindPeer(x.byReader))
+	})
 	for _, r := range readings {
-		byFile.add(append(append([]string{r.Path}, rates(r.by)...), ratio(r.by[inkstream].F1), r.note)...)
+		byFile.addRow(append(append([]string{r.Path}, formatRates(r.byReader)...), formatRatio(r.byReader[inkstream].F1),
+			r.note)...)
 	}
-	sec.tables = []table{byGroup, byFile}
+	sec.tables = []reportTable{byGroup, byFile}
 	return sec, nil
 }
 
-// recognise scores what every reader made of a scan.
-func (b *bench) recognise(ctx context.Context, s *sample) (reading, error) {
+// scoreRecognisers scores what every reader made of a scan.
+func (b *qualityRun) scoreRecognisers(ctx context.Context, s *sample) (recognitionResult, error) {
 	truth, err := os.ReadFile(filepath.Join(b.corpus, filepath.FromSlash(s.TruthPath)))
 	if err != nil {
-		return reading{}, err
+		return recognitionResult{}, err
 	}
 	o := score.Options{Lenient: true, IgnoreCase: strings.Contains(s.Notes, "--ignore-case")}
-	r := reading{sample: s}
+	r := recognitionResult{sample: s}
 	compare := func(reader int, text string) {
-		res := score.Compare(string(truth), text, o)
-		r.by[reader] = &res
+		res := score.CompareTexts(string(truth), text, o)
+		r.byReader[reader] = &res
 	}
-	text, ok := s.read("text.txt")
+	text, ok := s.readArtifact("text.txt")
 	if !ok {
 		r.note = "text.txt " + absentArtifact + ": " + s.state
 	}
 	compare(inkstream, text)
-	if b.peers.has("pdftoppm", "tesseract") {
-		text, err := b.peers.tesseract(ctx, s.CorpusFile, s.languages())
+	if b.peers.areInstalled("pdftoppm", "tesseract") {
+		text, err := b.peers.runTesseract(ctx, s.CorpusFile, s.tesseractLanguages())
 		if err != nil && !errors.Is(err, errPeer) {
 			return r, err
 		}
 		compare(tesseractAlone, text)
 	}
-	if b.peers.has("ocrmypdf", "pdftotext") {
-		text, err := b.peers.ocrmypdfText(ctx, s.CorpusFile, s.languages())
+	if b.peers.areInstalled("ocrmypdf", "pdftotext") {
+		text, err := b.peers.readOCRmyPDFText(ctx, s.CorpusFile, s.tesseractLanguages())
 		if err != nil && !errors.Is(err, errPeer) {
 			return r, err
 		}
@@ -129,9 +136,9 @@ func (b *bench) recognise(ctx context.Context, s *sample) (reading, error) {
 	return r, nil
 }
 
-// behind is by how many characters Inkstream is worse than the better peer.
-func behind(by [readers]*score.Result) int {
-	peer, found := better(by, cer)
+// charsBehindPeer is by how many characters Inkstream is worse than the better peer.
+func charsBehindPeer(by [readers]*score.Result) int {
+	peer, found := betterPeer(by, charErrorRate)
 	if !found {
 		return 0
 	}
@@ -144,8 +151,9 @@ var hardGroups = []string{"skew", "noise", "made lowdpi", "inverted"}
 // recipe finds what was done to a made scan.
 var recipe = regexp.MustCompile(`; recipe (\S+)`)
 
-// groupsOf names the groups that a scan is in: the collection it is from, its tags, and what was done to it if it was made.
-func groupsOf(s *sample) []string {
+// scanGroups names the groups that a scan is in: the collection it is from, its tags, and what was done to it if it
+// was made.
+func scanGroups(s *sample) []string {
 	groups := []string{"from " + strings.Split(s.Path, "/")[1]}
 	if m := recipe.FindStringSubmatch(s.Notes); m != nil {
 		groups = append(groups, "made "+m[1])
@@ -158,18 +166,18 @@ func groupsOf(s *sample) []string {
 	return groups
 }
 
-// total sums the edits of several files, by reader.
-func total(readings []reading) [readers]*score.Result {
+// sumByReader sums the edits of several files, by reader.
+func sumByReader(readings []recognitionResult) [readers]*score.Result {
 	var sums [readers]*score.Result
 	for i := range sums {
 		for _, r := range readings {
-			if r.by[i] == nil {
+			if r.byReader[i] == nil {
 				continue
 			}
 			if sums[i] == nil {
 				sums[i] = &score.Result{}
 			}
-			s, f := sums[i], r.by[i]
+			s, f := sums[i], r.byReader[i]
 			s.CharEdits, s.TruthChars = s.CharEdits+f.CharEdits, s.TruthChars+f.TruthChars
 			s.WordEdits, s.TruthWords = s.WordEdits+f.WordEdits, s.TruthWords+f.TruthWords
 		}
@@ -177,29 +185,33 @@ func total(readings []reading) [readers]*score.Result {
 	return sums
 }
 
-func cer(r *score.Result) float64 { return float64(r.CharEdits) / float64(max(1, r.TruthChars)) }
-func wer(r *score.Result) float64 { return float64(r.WordEdits) / float64(max(1, r.TruthWords)) }
+func charErrorRate(r *score.Result) float64 {
+	return float64(r.CharEdits) / float64(max(1, r.TruthChars))
+}
+func wordErrorRate(r *score.Result) float64 {
+	return float64(r.WordEdits) / float64(max(1, r.TruthWords))
+}
 
-func rate(r *score.Result, of func(*score.Result) float64) string {
+func formatRate(r *score.Result, of func(*score.Result) float64) string {
 	if r == nil {
 		return absent
 	}
-	return ratio(of(r))
+	return formatRatio(of(r))
 }
 
-// rates returns the cells of all readers' CER and WER.
-func rates(by [readers]*score.Result) []string {
+// formatRates returns the cells of all readers' CER and WER.
+func formatRates(by [readers]*score.Result) []string {
 	var out []string
-	for _, of := range []func(*score.Result) float64{cer, wer} {
+	for _, of := range []func(*score.Result) float64{charErrorRate, wordErrorRate} {
 		for _, r := range by {
-			out = append(out, rate(r, of))
+			out = append(out, formatRate(r, of))
 		}
 	}
 	return out
 }
 
-// better returns the peer with the lower rate; nil if none was run.
-func better(by [readers]*score.Result, of func(*score.Result) float64) (peer int, found bool) {
+// betterPeer returns the peer with the lower rate; nil if none was run.
+func betterPeer(by [readers]*score.Result, of func(*score.Result) float64) (peer int, found bool) {
 	for i := inkstream + 1; i < readers; i++ {
 		if by[i] != nil && (!found || of(by[i]) < of(by[peer])) {
 			peer, found = i, true
@@ -208,20 +220,20 @@ func better(by [readers]*score.Result, of func(*score.Result) float64) (peer int
 	return peer, found
 }
 
-func worse(by [readers]*score.Result, of func(*score.Result) float64) bool {
-	peer, found := better(by, of)
+func isWorseThanPeer(by [readers]*score.Result, of func(*score.Result) float64) bool {
+	peer, found := betterPeer(by, of)
 	return found && of(by[inkstream]) > of(by[peer])
 }
 
-func ahead(by [readers]*score.Result, of func(*score.Result) float64) bool {
-	peer, found := better(by, of)
+func isAheadOfPeer(by [readers]*score.Result, of func(*score.Result) float64) bool {
+	peer, found := betterPeer(by, of)
 	return !found || of(by[inkstream]) < of(by[peer])
 }
 
-func bestPeer(by [readers]*score.Result, of func(*score.Result) float64) string {
-	peer, found := better(by, of)
+func formatBestPeer(by [readers]*score.Result, of func(*score.Result) float64) string {
+	peer, found := betterPeer(by, of)
 	if !found {
 		return absent
 	}
-	return ratio(of(by[peer])) + " " + readerNames[peer]
+	return formatRatio(of(by[peer])) + " " + readerNames[peer]
 }

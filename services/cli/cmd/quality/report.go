@@ -13,31 +13,31 @@ import (
 // section is what one measure found.
 type section struct {
 	title string
-	// how says in a few sentences what was compared with what.
-	how     string
-	summary []figure
-	tables  []table
+	// method says in a few sentences what was compared with what.
+	method  string
+	summary []summaryFigure
+	tables  []reportTable
 }
 
-// figure is a line of the summary.
-type figure struct {
-	what, ours, peer string
+// summaryFigure is a line of the summary.
+type summaryFigure struct {
+	label, ours, peer string
 	// target is empty where there is none.
 	target string
 	met    bool
 }
 
-// table is a table of the record.
-type table struct {
+// reportTable is a table of the record.
+type reportTable struct {
 	title   string
 	columns []string
 	rows    [][]string
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+func (t *reportTable) addRow(cells ...string) { t.rows = append(t.rows, cells) }
 
 // met says what became of the target.
-func (f figure) verdict() string {
+func (f summaryFigure) targetResult() string {
 	switch {
 	case f.target == "":
 		return ""
@@ -48,16 +48,17 @@ func (f figure) verdict() string {
 	}
 }
 
-// absent stands in a cell where there is nothing to compare; absentArtifact where the job lacks what it should have, which counts as a miss.
+// absent stands in a cell where there is nothing to compare; absentArtifact where the job lacks what it should have,
+// which counts as a miss.
 const (
 	absent         = "–"
 	absentArtifact = "not there"
 )
 
-func ratio(v float64) string { return fmt.Sprintf("%.4f", v) }
+func formatRatio(v float64) string { return fmt.Sprintf("%.4f", v) }
 
-// median returns the median; 0 of nothing.
-func median(v []float64) float64 {
+// medianOf returns the median; 0 of nothing.
+func medianOf(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	if len(s) == 0 {
 		return 0
@@ -65,7 +66,7 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-func mean(v []float64) float64 {
+func meanOf(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
 		sum += x
@@ -81,31 +82,31 @@ var summaryColumns = []string{"Measure", "What", "Inkstream", "Best peer", "Targ
 func (s section) summaryRows(bold bool) [][]string {
 	var rows [][]string
 	for _, f := range s.summary {
-		verdict := f.verdict()
+		verdict := f.targetResult()
 		if bold && verdict != "" {
 			verdict = "**" + verdict + "**"
 		}
-		rows = append(rows, []string{s.title, f.what, f.ours, f.peer, f.target, verdict})
+		rows = append(rows, []string{s.title, f.label, f.ours, f.peer, f.target, verdict})
 	}
 	return rows
 }
 
 // printSections writes the sections for a terminal, with the summary at the end, where it is seen.
 func printSections(w io.Writer, sections []section) {
-	summary := table{title: "Summary", columns: summaryColumns}
+	summary := reportTable{title: "Summary", columns: summaryColumns}
 	for _, s := range sections {
-		fmt.Fprintf(w, "\n=== %s\n\n%s\n", s.title, s.how)
+		fmt.Fprintf(w, "\n=== %s\n\n%s\n", s.title, s.method)
 		for _, t := range s.tables {
 			printTable(w, t)
 		}
 		summary.rows = append(summary.rows, s.summaryRows(false)...)
 	}
 	printTable(w, summary)
-	fmt.Fprintf(w, "\n%s", verdicts(summary.rows))
+	fmt.Fprintf(w, "\n%s", summariseTargets(summary.rows))
 }
 
-// verdicts says how many of the targets among the rows of a summary are met, and names those that are not.
-func verdicts(rows [][]string) string {
+// summariseTargets says how many of the targets among the rows of a summary are met, and names those that are not.
+func summariseTargets(rows [][]string) string {
 	met := 0
 	var missed strings.Builder
 	for _, row := range rows {
@@ -123,7 +124,7 @@ func verdicts(rows [][]string) string {
 	return fmt.Sprintf("%d of %d targets are met. Not met:\n\n%s", met, met+n, missed.String())
 }
 
-func printTable(w io.Writer, t table) {
+func printTable(w io.Writer, t reportTable) {
 	fmt.Fprintf(w, "\n%s\n\n", t.title)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, strings.Join(t.columns, "\t"))
@@ -141,15 +142,15 @@ to compare; "` + absentArtifact + `" is an artifact that the job lacks, and coun
 
 `
 
-// record is the file that the results are kept in.
-type record struct {
+// qualityRecord is the file that the results are kept in.
+type qualityRecord struct {
 	summary  [][]string        // rows of the table
 	sections map[string]string // by title, with their headings
 }
 
-// readRecord takes apart what writeRecord wrote; what is not there is empty.
-func readRecord(text string) record {
-	r := record{sections: map[string]string{}}
+// parseRecord takes apart what writeRecord wrote; what is not there is empty.
+func parseRecord(text string) qualityRecord {
+	r := qualityRecord{sections: map[string]string{}}
 	parts := strings.Split("\n"+text, "\n## ")
 	for _, part := range parts[1:] {
 		title, _, _ := strings.Cut(part, "\n")
@@ -158,16 +159,17 @@ func readRecord(text string) record {
 			continue
 		}
 		for line := range strings.SplitSeq(part, "\n") {
-			if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| "+summaryColumns[0]+" ") && !strings.HasPrefix(line, "| --") {
-				r.summary = append(r.summary, cells(line))
+			if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| "+summaryColumns[0]+" ") &&
+				!strings.HasPrefix(line, "| --") {
+				r.summary = append(r.summary, splitTableRow(line))
 			}
 		}
 	}
 	return r
 }
 
-// cells takes apart what writeRow wrote.
-func cells(line string) []string {
+// splitTableRow takes apart what writeRow wrote.
+func splitTableRow(line string) []string {
 	const bar = "\x00"
 	row := strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, bar), "|"), "|")
 	for i, cell := range row {
@@ -185,17 +187,17 @@ func writeRecord(path string, sections []section, peers string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, []byte(readRecord(string(old)).with(sections, peers)), 0o644)
+	return os.WriteFile(path, []byte(parseRecord(string(old)).withSections(sections, peers)), 0o644)
 }
 
-// with returns the text of the record with the sections in place of those of the same title.
-func (r record) with(sections []section, peers string) string {
+// withSections returns the text of the record with the sections in place of those of the same title.
+func (r qualityRecord) withSections(sections []section, peers string) string {
 	var summary [][]string
 	var bodies []string
 	for _, m := range measures {
 		if i := slices.IndexFunc(sections, func(s section) bool { return s.title == m.title }); i >= 0 {
 			summary = append(summary, sections[i].summaryRows(true)...)
-			bodies = append(bodies, sections[i].markdown())
+			bodies = append(bodies, sections[i].formatMarkdown())
 			continue
 		}
 		for _, row := range r.summary {
@@ -209,7 +211,7 @@ func (r record) with(sections []section, peers string) string {
 	}
 	var b strings.Builder
 	b.WriteString(recordHead)
-	fmt.Fprintf(&b, "Peers: %s.\n\n## Summary\n\n%s\n", peers, verdicts(summary))
+	fmt.Fprintf(&b, "Peers: %s.\n\n## Summary\n\n%s\n", peers, summariseTargets(summary))
 	writeHeader(&b, summaryColumns)
 	for _, row := range summary {
 		writeRow(&b, row)
@@ -220,9 +222,9 @@ func (r record) with(sections []section, peers string) string {
 	return b.String()
 }
 
-func (s section) markdown() string {
+func (s section) formatMarkdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n%s\n", s.title, s.how)
+	fmt.Fprintf(&b, "## %s\n\n%s\n", s.title, s.method)
 	for _, t := range s.tables {
 		fmt.Fprintf(&b, "\n### %s\n\n", t.title)
 		writeHeader(&b, t.columns)

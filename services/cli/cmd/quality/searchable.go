@@ -33,85 +33,91 @@ const (
 	pixelDPI      = "100"
 )
 
-// searched is what is measured of a searchable PDF.
-type searched struct {
+// searchableResult is what is measured of a searchable PDF.
+type searchableResult struct {
 	*sample
-	there      bool
-	recognised int // pages with recognised words
-	f1         float64
-	rawF1      float64 // in the order of the file
-	place      quality.Placement
-	changed    []int   // pages that look otherwise than in the original
-	grown      float64 // bytes a page
-	peerGrown  float64 // of OCRmyPDF's, where it was run
-	peerRan    bool
-	sound      bool // for qpdf, or no worse than the original
-	note       string
+	exists                bool
+	recognised            int // pages with recognised words
+	f1                    float64
+	rawF1                 float64 // in the order of the file
+	placement             quality.Placement
+	changed               []int   // pages that look otherwise than in the original
+	addedBytesPerPage     float64 // bytes a page
+	peerAddedBytesPerPage float64 // of OCRmyPDF's, where it was run
+	peerRan               bool
+	valid                 bool // for qpdf, or no worse than the original
+	note                  string
 }
 
-func scoreSearchable(ctx context.Context, b *bench, samples []*sample) (section, error) {
-	sec := section{how: fmt.Sprintf("searchable.pdf of every job whose document was not refused. Text: word F1 of what pdftotext reads, beyond what it reads in the "+
+func scoreSearchable(ctx context.Context, b *qualityRun, samples []*sample) (section, error) {
+	sec := section{method: fmt.Sprintf("searchable.pdf of every job whose document was not refused. Text: word F1 of what pdftotext reads, beyond what it reads in the "+
 		"original, against the recognised words in document.json; raw: the same of pdftotext -raw, which leaves the words in the order of the file. "+
 		"Without -raw it takes words that lie on others, those of the page itself or of a recognition that saw things, for one. "+
 		"Places: the boxes of those words as pdftotext -bbox has them, in either order, each edge within %g points. Pixels: every page at %s dpi as pdftoppm draws it, against the original. Size: at most the "+
-		"original's and %d kB a page. qpdf --check: no worse than for the original. Peer: OCRmyPDF, for size.", wordTolerance, pixelDPI, bytesPerPage/1000)}
-	if !b.peers.has("pdftotext", "pdftoppm", "qpdf") {
-		sec.how += " Not measured: pdftotext, pdftoppm or qpdf is not installed."
+		"original's and %d kB a page. qpdf --check: no worse than for the original. Peer: OCRmyPDF, for size.",
+		wordTolerance, pixelDPI, bytesPerPage/1000)}
+	if !b.peers.areInstalled("pdftotext", "pdftoppm", "qpdf") {
+		sec.method += " Not measured: pdftotext, pdftoppm or qpdf is not installed."
 		return sec, nil
 	}
-	all, err := each(ctx, b, samples, func(ctx context.Context, s *sample) (searched, error) { return b.search(ctx, s) })
+	all, err := forEachSample(ctx, b, samples,
+		func(ctx context.Context, s *sample) (searchableResult, error) { return b.measureSearchable(ctx, s) })
 	if err != nil {
 		return section{}, err
 	}
 	sec.summary = summariseSearchable(all)
-	slices.SortStableFunc(all, func(x, y searched) int { return cmp.Compare(x.rank(), y.rank()) })
-	t := table{title: "Searchable PDF by file, worst first", columns: []string{
-		"File", "Recognised pages", "Text F1", "Raw F1", "Words", "In place", "Across only", "Not found", "Worst, pt", "Pages changed", "Bytes a page", "OCRmyPDF", "qpdf", "Note"}}
+	slices.SortStableFunc(all, func(x, y searchableResult) int { return cmp.Compare(x.qualityRank(), y.qualityRank()) })
+	t := reportTable{title: "Searchable PDF by file, worst first", columns: []string{
+		"File", "Recognised pages", "Text F1", "Raw F1", "Words", "In place", "Across only", "Not found", "Worst, pt",
+		"Pages changed", "Bytes a page", "OCRmyPDF", "qpdf", "Note"}}
 	fine := 0
 	for _, s := range all {
-		if s.there && s.recognised == 0 && s.rank() == 1 {
+		if s.exists && s.recognised == 0 && s.qualityRank() == 1 {
 			fine++
 			continue
 		}
-		t.add(s.row()...)
+		t.addRow(s.tableRow()...)
 	}
 	t.title += fmt.Sprintf(" (%d files without recognised pages, in which nothing is wrong, are left out)", fine)
-	sec.tables = []table{t}
+	sec.tables = []reportTable{t}
 	return sec, nil
 }
 
-func summariseSearchable(all []searched) []figure {
+func summariseSearchable(all []searchableResult) []summaryFigure {
 	var files, scans, text, raw, looks, small, sound int
 	var place quality.Placement
 	var grown, peerGrown []float64
 	for _, s := range all {
-		if !s.owes() {
+		if !s.shouldHaveArtifacts() {
 			continue
 		}
 		files++
-		looks += one(s.there && len(s.changed) == 0)
-		small += one(s.there && s.grown <= bytesPerPage)
-		sound += one(s.there && s.sound)
+		looks += boolToInt(s.exists && len(s.changed) == 0)
+		small += boolToInt(s.exists && s.addedBytesPerPage <= bytesPerPage)
+		sound += boolToInt(s.exists && s.valid)
 		if s.recognised == 0 {
 			continue
 		}
 		scans++
-		text += one(s.there && s.f1 >= minSearchF1)
-		raw += one(s.there && s.rawF1 >= minSearchF1)
-		place = place.Add(s.place)
-		if s.there && s.peerRan {
-			grown, peerGrown = append(grown, s.grown), append(peerGrown, s.peerGrown)
+		text += boolToInt(s.exists && s.f1 >= minSearchF1)
+		raw += boolToInt(s.exists && s.rawF1 >= minSearchF1)
+		place = place.Add(s.placement)
+		if s.exists && s.peerRan {
+			grown, peerGrown = append(grown, s.addedBytesPerPage), append(peerGrown, s.peerAddedBytesPerPage)
 		}
 	}
 	added, peer := absent, absent
 	if len(grown) > 0 {
-		added, peer = fmt.Sprintf("%.0f", median(grown)), fmt.Sprintf("%.0f OCRmyPDF", median(peerGrown))
+		added, peer = fmt.Sprintf("%.0f", medianOf(grown)), fmt.Sprintf("%.0f OCRmyPDF", medianOf(peerGrown))
 	}
 	of := func(n, of int) string { return fmt.Sprintf("%d of %d", n, of) }
-	return []figure{
-		{fmt.Sprintf("files whose text pdftotext gives back with an F1 of %.2f", minSearchF1), of(text, scans), absent, "all", text == scans},
-		{fmt.Sprintf("files whose text pdftotext -raw gives back with an F1 of %.2f", minSearchF1), of(raw, scans), absent, "all", raw == scans},
-		{fmt.Sprintf("words within %g points of their places", wordTolerance), of(place.Both, place.Words), absent, "all", place.Both == place.Words},
+	return []summaryFigure{
+		{fmt.Sprintf("files whose text pdftotext gives back with an F1 of %.2f", minSearchF1), of(text, scans), absent,
+			"all", text == scans},
+		{fmt.Sprintf("files whose text pdftotext -raw gives back with an F1 of %.2f", minSearchF1), of(raw, scans), absent,
+			"all", raw == scans},
+		{fmt.Sprintf("words within %g points of their places", wordTolerance), of(place.Both, place.Words), absent, "all",
+			place.Both == place.Words},
 		{"files that look like the original in every pixel", of(looks, files), absent, "all", looks == files},
 		{"files within the bound of their size", of(small, files), absent, "all", small == files},
 		{"files in which qpdf finds nothing new", of(sound, files), absent, "all", sound == files},
@@ -119,66 +125,68 @@ func summariseSearchable(all []searched) []figure {
 	}
 }
 
-func one(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// rank is 1 for a file in which nothing is wrong, and less the more is.
-func (s searched) rank() float64 {
-	if !s.there {
+// qualityRank is 1 for a file in which nothing is wrong, and less the more is.
+func (s searchableResult) qualityRank() float64 {
+	if !s.exists {
 		return -1
 	}
 	share := 1.0
 	if s.recognised > 0 {
-		share = min(s.f1, s.rawF1) * float64(s.place.Both) / float64(max(1, s.place.Words))
+		share = min(s.f1, s.rawF1) * float64(s.placement.Both) / float64(max(1, s.placement.Words))
 	}
-	return share - float64(one(len(s.changed) > 0)+one(s.grown > bytesPerPage)+one(!s.sound))
+	return share - float64(boolToInt(len(s.changed) > 0)+boolToInt(s.addedBytesPerPage > bytesPerPage)+boolToInt(!s.valid))
 }
 
-func (s searched) row() []string {
-	if !s.there {
+func (s searchableResult) tableRow() []string {
+	if !s.exists {
 		return append(append([]string{s.Path}, slices.Repeat([]string{absent}, 12)...), s.note)
 	}
 	f1, raw, peer, qpdf := absent, absent, absent, "clean"
 	if s.recognised > 0 {
-		f1, raw = ratio(s.f1), ratio(s.rawF1)
+		f1, raw = formatRatio(s.f1), formatRatio(s.rawF1)
 	}
 	if s.peerRan {
-		peer = fmt.Sprintf("%.0f", s.peerGrown)
+		peer = fmt.Sprintf("%.0f", s.peerAddedBytesPerPage)
 	}
-	if !s.sound {
+	if !s.valid {
 		qpdf = "worse"
 	}
-	return []string{s.Path, fmt.Sprint(s.recognised), f1, raw, fmt.Sprint(s.place.Words), fmt.Sprint(s.place.Both), fmt.Sprint(s.place.Across - s.place.Both),
-		fmt.Sprint(s.place.Missing), fmt.Sprintf("%.1f", s.place.Worst), pageList(s.changed), fmt.Sprintf("%.0f", s.grown), peer, qpdf, s.note}
+	return []string{s.Path, fmt.Sprint(s.recognised), f1, raw, fmt.Sprint(s.placement.Words),
+		fmt.Sprint(s.placement.Both), fmt.Sprint(s.placement.Across - s.placement.Both),
+		fmt.Sprint(s.placement.Missing), fmt.Sprintf("%.1f", s.placement.Worst), formatPageList(s.changed),
+		fmt.Sprintf("%.0f", s.addedBytesPerPage), peer, qpdf, s.note}
 }
 
-func pageList(pages []int) string {
+func formatPageList(pages []int) string {
 	if len(pages) > 5 {
 		return fmt.Sprintf("%d pages", len(pages))
 	}
 	return strings.Trim(fmt.Sprint(pages), "[]")
 }
 
-// search measures the searchable PDF of a file.
-func (b *bench) search(ctx context.Context, s *sample) (searched, error) {
-	r := searched{sample: s}
-	doc := s.doc()
+// measureSearchable measures the searchable PDF of a file.
+func (b *qualityRun) measureSearchable(ctx context.Context, s *sample) (searchableResult, error) {
+	r := searchableResult{sample: s}
+	doc := s.parsedDocument()
 	if doc == nil {
 		r.note = "document.json " + absentArtifact + ": " + s.state
 		return r, nil
 	}
 	for i := range doc.Pages {
-		if n := len(doc.Pages[i].boxes()); n > 0 {
+		if n := len(doc.Pages[i].recognisedBoxes()); n > 0 {
 			r.recognised++
-			r.place.Words += n
+			r.placement.Words += n
 		}
 	}
-	pdf := s.path("searchable.pdf")
-	r.place.Missing = r.place.Words // until they are found
+	pdf := s.artifactPath("searchable.pdf")
+	r.placement.Missing = r.placement.Words // until they are found
 	info, err := os.Stat(pdf)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.note = "searchable.pdf " + absentArtifact
@@ -187,25 +195,25 @@ func (b *bench) search(ctx context.Context, s *sample) (searched, error) {
 	if err != nil {
 		return r, err
 	}
-	r.there = true
-	r.grown = float64(info.Size()-s.Bytes) / float64(max(1, len(doc.Pages)))
-	text, err := excuse(b.searchText(ctx, &r, doc, pdf))
+	r.exists = true
+	r.addedBytesPerPage = float64(info.Size()-s.Bytes) / float64(max(1, len(doc.Pages)))
+	text, err := noteForFailure(b.compareSearchText(ctx, &r, doc, pdf))
 	if err != nil {
 		return r, err
 	}
-	looks, err := excuse(b.searchLooks(ctx, &r, pdf))
+	looks, err := noteForFailure(b.compareAppearance(ctx, &r, pdf))
 	if err != nil {
 		return r, err
 	}
 	r.note = strings.TrimSpace(text + " " + looks)
-	if r.sound, err = b.checksOut(ctx, s.CorpusFile, pdf); err != nil {
+	if r.valid, err = b.passesQpdf(ctx, s.CorpusFile, pdf); err != nil {
 		return r, err
 	}
-	return r, b.peerSize(ctx, &r, len(doc.Pages))
+	return r, b.measurePeerSize(ctx, &r, len(doc.Pages))
 }
 
-// searchText compares words and their places on the recognised pages.
-func (b *bench) searchText(ctx context.Context, r *searched, doc *document, pdf string) error {
+// compareSearchText compares words and their places on the recognised pages.
+func (b *qualityRun) compareSearchText(ctx context.Context, r *searchableResult, doc *document, pdf string) error {
 	if r.recognised == 0 {
 		return nil
 	}
@@ -215,16 +223,16 @@ func (b *bench) searchText(ctx context.Context, r *searched, doc *document, pdf 
 		args []string
 	}{{&r.f1, nil}, {&r.rawF1, []string{"-raw"}}} {
 		args := append([]string{"-enc", "UTF-8", "-cropbox"}, order.args...)
-		text, err := command(ctx, "pdftotext", append(slices.Clone(args), pdf, "-")...)
+		text, err := runCommand(ctx, "pdftotext", append(slices.Clone(args), pdf, "-")...)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errPeer, err)
 		}
-		before, err := b.peers.text(ctx, r.CorpusFile, "pdftotext", append(slices.Clone(args), inputFile, "-")...)
+		before, err := b.peers.cachedText(ctx, r.CorpusFile, "pdftotext", append(slices.Clone(args), inputFile, "-")...)
 		if err != nil {
 			return err
 		}
-		*order.f1 = doc.cameBack(strings.Split(string(text), "\f"), strings.Split(before, "\f"))
-		boxes, err := command(ctx, "pdftotext", append(args, "-bbox", pdf, "-")...)
+		*order.f1 = doc.recoveredF1(strings.Split(string(text), "\f"), strings.Split(before, "\f"))
+		boxes, err := runCommand(ctx, "pdftotext", append(args, "-bbox", pdf, "-")...)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errPeer, err)
 		}
@@ -232,41 +240,43 @@ func (b *bench) searchText(ctx context.Context, r *searched, doc *document, pdf 
 			return err
 		}
 	}
-	r.place = quality.Placement{}
+	r.placement = quality.Placement{}
 	for i := range doc.Pages {
 		p := &doc.Pages[i]
-		found := slices.Concat(pageOf(places[0], p.Number), pageOf(places[1], p.Number))
-		r.place = r.place.Add(quality.Place(p.boxes(), found, wordTolerance))
+		found := slices.Concat(pageNumbered(places[0], p.Number), pageNumbered(places[1], p.Number))
+		r.placement = r.placement.Add(quality.MatchPlacements(p.recognisedBoxes(), found, wordTolerance))
 	}
 	return nil
 }
 
-// cameBack returns the F1 of the recognised words in the text of the pages, of which the words that were there before do not count.
-func (d *document) cameBack(now, before []string) float64 {
+// recoveredF1 returns the F1 of the recognised words in the text of the pages, of which the words that were there
+// before do not count.
+func (d *document) recoveredF1(now, before []string) float64 {
 	var want, got []string
 	for i := range d.Pages {
 		p := &d.Pages[i]
-		read := words(p.text())
+		read := comparedWords(p.recognisedText())
 		if len(read) == 0 {
 			continue
 		}
 		want = append(want, read...)
-		got = append(got, without(words(pageOf(now, p.Number)), words(pageOf(before, p.Number)))...)
+		got = append(got, subtractWords(comparedWords(pageNumbered(now, p.Number)),
+			comparedWords(pageNumbered(before, p.Number)))...)
 	}
-	return quality.F1(len(want)-len(without(want, got)), len(want), len(got))
+	return quality.F1(len(want)-len(subtractWords(want, got)), len(want), len(got))
 }
 
-// words returns the words of a text as they are compared.
-func words(text string) []string {
-	out := score.Words(score.Normalise(text, score.Options{Lenient: true}))
+// comparedWords returns the words of a text as they are compared.
+func comparedWords(text string) []string {
+	out := score.SplitWords(score.NormaliseText(text, score.Options{Lenient: true}))
 	for i, w := range out {
-		out[i] = quality.Unordered(w)
+		out[i] = quality.SortRightToLeft(w)
 	}
 	return out
 }
 
-// pageOf returns the page with a number, from 1; nothing if there is none.
-func pageOf[T any](pages []T, number int) T {
+// pageNumbered returns the page with a number, from 1; nothing if there is none.
+func pageNumbered[T any](pages []T, number int) T {
 	var none T
 	if number < 1 || number > len(pages) {
 		return none
@@ -274,8 +284,8 @@ func pageOf[T any](pages []T, number int) T {
 	return pages[number-1]
 }
 
-// without returns the words of a less those of b, each as often as b has it.
-func without(a, b []string) []string {
+// subtractWords returns the words of a less those of b, each as often as b has it.
+func subtractWords(a, b []string) []string {
 	count := map[string]int{}
 	for _, w := range b {
 		count[w]++
@@ -289,22 +299,23 @@ func without(a, b []string) []string {
 	return out
 }
 
-// searchLooks finds the pages that look otherwise than in the original.
-func (b *bench) searchLooks(ctx context.Context, r *searched, pdf string) error {
-	if same, err := sameBytes(pdf, r.Abs); same || err != nil {
+// compareAppearance finds the pages that look otherwise than in the original.
+func (b *qualityRun) compareAppearance(ctx context.Context, r *searchableResult, pdf string) error {
+	if same, err := haveSameBytes(pdf, r.Abs); same || err != nil {
 		return err
 	}
-	dir, err := b.peers.keep(ctx, r.CorpusFile, "pdftoppm -r "+pixelDPI+", digests", func(ctx context.Context, dir string) error {
-		digests, err := drawn(ctx, r.Abs)
-		if err != nil {
-			return err
-		}
-		data, err := json.Marshal(digests)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, "digests.json"), data, 0o600)
-	})
+	dir, err := b.peers.cachedOutput(ctx, r.CorpusFile, "pdftoppm -r "+pixelDPI+", digests",
+		func(ctx context.Context, dir string) error {
+			digests, err := drawnPageDigests(ctx, r.Abs)
+			if err != nil {
+				return err
+			}
+			data, err := json.Marshal(digests)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(dir, "digests.json"), data, 0o600)
+		})
 	if err != nil {
 		return err
 	}
@@ -316,7 +327,7 @@ func (b *bench) searchLooks(ctx context.Context, r *searched, pdf string) error 
 	if err := json.Unmarshal(data, &then); err != nil {
 		return err
 	}
-	now, err := drawn(ctx, pdf) // as far as it goes, if it cannot be read to its end
+	now, err := drawnPageDigests(ctx, pdf) // as far as it goes, if it cannot be read to its end
 	for i := range max(len(then), len(now)) {
 		if i >= len(then) || i >= len(now) || !bytes.Equal(then[i], now[i]) {
 			r.changed = append(r.changed, i+1)
@@ -328,7 +339,7 @@ func (b *bench) searchLooks(ctx context.Context, r *searched, pdf string) error 
 	return nil
 }
 
-func sameBytes(a, b string) (bool, error) {
+func haveSameBytes(a, b string) (bool, error) {
 	x, err := os.ReadFile(a)
 	if err != nil {
 		return false, err
@@ -337,8 +348,8 @@ func sameBytes(a, b string) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// drawn returns a digest of each page as pdftoppm draws it.
-func drawn(ctx context.Context, pdf string) ([][]byte, error) {
+// drawnPageDigests returns a digest of each page as pdftoppm draws it.
+func drawnPageDigests(ctx context.Context, pdf string) ([][]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the program where what it writes is not understood
 	cmd := exec.CommandContext(ctx, "pdftoppm", "-r", pixelDPI, pdf)
@@ -349,15 +360,15 @@ func drawn(ctx context.Context, pdf string) ([][]byte, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	pages, err := digests(bufio.NewReaderSize(out, 1<<16))
+	pages, err := readPageDigests(bufio.NewReaderSize(out, 1<<16))
 	if err != nil {
 		cancel()
 	}
 	return pages, errors.Join(err, cmd.Wait())
 }
 
-// digests reads portable pixmaps, as pdftoppm writes them one after the other, and returns a digest of each.
-func digests(r *bufio.Reader) ([][]byte, error) {
+// readPageDigests reads portable pixmaps, as pdftoppm writes them one after the other, and returns a digest of each.
+func readPageDigests(r *bufio.Reader) ([][]byte, error) {
 	var out [][]byte
 	for {
 		head := ""
@@ -384,38 +395,38 @@ func digests(r *bufio.Reader) ([][]byte, error) {
 	}
 }
 
-// checksOut reports whether qpdf finds a file no worse than its original.
-func (b *bench) checksOut(ctx context.Context, f pdftest.CorpusFile, pdf string) (bool, error) {
-	now, err := qpdfCheck(ctx, pdf)
+// passesQpdf reports whether qpdf finds a file no worse than its original.
+func (b *qualityRun) passesQpdf(ctx context.Context, f pdftest.CorpusFile, pdf string) (bool, error) {
+	now, err := qpdfExitCode(ctx, pdf)
 	if err != nil || now == 0 {
 		return err == nil, err
 	}
-	then, err := qpdfCheck(ctx, f.Abs)
+	then, err := qpdfExitCode(ctx, f.Abs)
 	// 3 are warnings and 2 are errors.
 	return now == then || now == 3 && then == 2, err
 }
 
-func qpdfCheck(ctx context.Context, pdf string) (int, error) {
-	_, err := command(ctx, "qpdf", "--check", pdf)
+func qpdfExitCode(ctx context.Context, pdf string) (int, error) {
+	_, err := runCommand(ctx, "qpdf", "--check", pdf)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
 }
 
-// peerSize says how much OCRmyPDF adds, for files that it recognises for another measure as well.
-func (b *bench) peerSize(ctx context.Context, r *searched, pages int) error {
-	if r.recognised == 0 || !wantsRecognition(r.CorpusFile) || !b.peers.has("ocrmypdf") {
+// measurePeerSize says how much OCRmyPDF adds, for files that it recognises for another measure as well.
+func (b *qualityRun) measurePeerSize(ctx context.Context, r *searchableResult, pages int) error {
+	if r.recognised == 0 || !wantsRecognition(r.CorpusFile) || !b.peers.areInstalled("ocrmypdf") {
 		return nil
 	}
-	dir, err := b.peers.ocrmypdf(ctx, r.CorpusFile, r.languages())
-	if note, err := excuse(err); err != nil || note != "" {
+	dir, err := b.peers.runOCRmyPDF(ctx, r.CorpusFile, r.tesseractLanguages())
+	if note, err := noteForFailure(err); err != nil || note != "" {
 		return err
 	}
 	info, err := os.Stat(filepath.Join(dir, "out.pdf"))
 	if err != nil {
 		return err
 	}
-	r.peerGrown, r.peerRan = float64(info.Size()-r.Bytes)/float64(max(1, pages)), true
+	r.peerAddedBytesPerPage, r.peerRan = float64(info.Size()-r.Bytes)/float64(max(1, pages)), true
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 
 // wantsTables takes files whose tables are known.
 func wantsTables(f pdftest.CorpusFile) bool {
-	return isPDF(f) && (f.Has("table-truth") || f.Has("table-expected"))
+	return isPDF(f) && (f.HasTags("table-truth") || f.HasTags("table-expected"))
 }
 
 // The targets.
@@ -30,25 +30,27 @@ const minRuled, minUnruled = 0.95, 0.80
 //go:embed unruled.txt
 var unruledFiles string
 
-func ruled(f pdftest.CorpusFile) bool { return !slices.Contains(strings.Fields(unruledFiles), f.Path) }
-
-// tabled is how the tables of a file agree with the truth.
-type tabled struct {
-	*sample
-	cells    []quality.Cells // of each table of the truth
-	spurious int             // tables that are like none of the truth's
-	sum      quality.Cells
-	peer     quality.Cells
-	peerless bool // the peer reads nothing in the file
-	note     string
+func hasRuledTables(f pdftest.CorpusFile) bool {
+	return !slices.Contains(strings.Fields(unruledFiles), f.Path)
 }
 
-func scoreTables(ctx context.Context, b *bench, samples []*sample) (section, error) {
-	all, err := each(ctx, b, samples, func(ctx context.Context, s *sample) (tabled, error) { return b.compareTables(ctx, s) })
+// tableComparison is how the tables of a file agree with the truth.
+type tableComparison struct {
+	*sample
+	cells           []quality.Cells // of each table of the truth
+	spurious        int             // tables that are like none of the truth's
+	sum             quality.Cells
+	peer            quality.Cells
+	peerReadNothing bool // the peer reads nothing in the file
+	note            string
+}
+
+func scoreTables(ctx context.Context, b *qualityRun, samples []*sample) (section, error) {
+	all, err := forEachSample(ctx, b, samples, b.compareTables)
 	if err != nil {
 		return section{}, err
 	}
-	sec := section{how: "F1 of the cells with text of tables/*.csv against the tables of the truth. A cell is right where it holds the same text, " +
+	sec := section{method: "F1 of the cells with text of tables/*.csv against the tables of the truth. A cell is right where it holds the same text, " +
 		"white space aside, in the same place of the most similar subtable (as in GriTS, so that a row too many costs its own cells only). Each " +
 		"table is compared with the one of its page that has the most cells right. Where the truth lists all tables of a file (ICDAR 2013) the " +
 		"cells of all others count as wrong. Ruled are tables whose rows and columns are all parted by lines. The figure is the mean over files. " +
@@ -63,11 +65,11 @@ func scoreTables(ctx context.Context, b *bench, samples []*sample) (section, err
 		var f1s, peers []float64
 		var sum, peer quality.Cells
 		for _, t := range all {
-			if ruled(t.CorpusFile) != kind.ruled {
+			if hasRuledTables(t.CorpusFile) != kind.ruled {
 				continue
 			}
 			f1s, sum = append(f1s, t.sum.F1()), sum.Add(t.sum)
-			if !t.peerless {
+			if !t.peerReadNothing {
 				peers, peer = append(peers, t.peer.F1()), peer.Add(t.peer)
 			}
 		}
@@ -76,42 +78,42 @@ func scoreTables(ctx context.Context, b *bench, samples []*sample) (section, err
 		}
 		of := [2]string{absent, absent}
 		if len(peers) > 0 {
-			of = [2]string{ratio(mean(peers)) + " pdftotext", ratio(peer.F1()) + " pdftotext"}
+			of = [2]string{formatRatio(meanOf(peers)) + " pdftotext", formatRatio(peer.F1()) + " pdftotext"}
 		}
 		sec.summary = append(sec.summary,
-			figure{"cell F1, " + kind.name + " tables, mean over files", ratio(mean(f1s)), of[0], fmt.Sprintf("≥ %.2f", kind.target), mean(f1s) >= kind.target},
-			figure{"cell F1, " + kind.name + " tables, all cells", ratio(sum.F1()), of[1], "", false})
+			summaryFigure{"cell F1, " + kind.name + " tables, mean over files", formatRatio(meanOf(f1s)), of[0],
+				fmt.Sprintf("≥ %.2f", kind.target), meanOf(f1s) >= kind.target},
+			summaryFigure{"cell F1, " + kind.name + " tables, all cells", formatRatio(sum.F1()), of[1], "", false})
 	}
-	byFile := table{title: "Tables by file, worst first", columns: []string{"File", "Kind", "Tables", "Cells", "Right", "Got", "F1", "pdftotext", "F1 of each", "Spurious", "Note"}}
-	slices.SortStableFunc(all, func(x, y tabled) int { return cmp.Compare(x.sum.F1(), y.sum.F1()) })
+	byFile := reportTable{title: "Tables by file, worst first",
+		columns: strings.Split("File,Kind,Tables,Cells,Right,Got,F1,pdftotext,F1 of each,Spurious,Note", ",")}
+	slices.SortStableFunc(all, func(x, y tableComparison) int { return cmp.Compare(x.sum.F1(), y.sum.F1()) })
 	for _, t := range all {
-		kind := "ruled"
-		if !ruled(t.CorpusFile) {
-			kind = "unruled"
-		}
+		kind := map[bool]string{true: "ruled", false: "unruled"}[hasRuledTables(t.CorpusFile)]
 		var of []string
 		for _, c := range t.cells {
 			of = append(of, fmt.Sprintf("%.2f", c.F1()))
 		}
 		peer := absent
-		if !t.peerless {
-			peer = ratio(t.peer.F1())
+		if !t.peerReadNothing {
+			peer = formatRatio(t.peer.F1())
 		}
-		byFile.add(t.Path, kind, fmt.Sprint(len(t.cells)), fmt.Sprint(t.sum.Truth), fmt.Sprint(t.sum.Equal), fmt.Sprint(t.sum.Got), ratio(t.sum.F1()), peer,
-			strings.Join(of, " "), fmt.Sprint(t.spurious), t.note)
+		byFile.addRow(t.Path, kind, fmt.Sprint(len(t.cells)), fmt.Sprint(t.sum.Truth), fmt.Sprint(t.sum.Equal),
+			fmt.Sprint(t.sum.Got), formatRatio(t.sum.F1()), peer, strings.Join(of, " "),
+			fmt.Sprint(t.spurious), t.note)
 	}
-	sec.tables = []table{byFile}
+	sec.tables = []reportTable{byFile}
 	return sec, nil
 }
 
 // compareTables compares the tables of a file, and those that the peer finds in it, with the truth.
-func (b *bench) compareTables(ctx context.Context, s *sample) (tabled, error) {
-	t := tabled{sample: s}
-	truth, complete, err := b.trueTables(s.CorpusFile)
+func (b *qualityRun) compareTables(ctx context.Context, s *sample) (tableComparison, error) {
+	t := tableComparison{sample: s}
+	truth, complete, err := b.readTrueTables(s.CorpusFile)
 	if err != nil {
 		return t, err
 	}
-	got, err := s.tables()
+	got, err := s.readTables()
 	if err != nil {
 		return t, err
 	}
@@ -119,37 +121,39 @@ func (b *bench) compareTables(ctx context.Context, s *sample) (tabled, error) {
 		t.note = "tables/ " + absentArtifact + ": " + s.state
 	}
 	t.cells, t.spurious, t.sum = matchTables(truth, got, complete)
-	text, err := b.peers.text(ctx, s.CorpusFile, "pdftotext", "-layout", "-enc", "UTF-8", inputFile, "-")
-	if _, err = excuse(err); err != nil {
+	text, err := b.peers.cachedText(ctx, s.CorpusFile, "pdftotext", "-layout", "-enc", "UTF-8", inputFile, "-")
+	if _, err = noteForFailure(err); err != nil {
 		return t, err
 	}
-	if t.peerless = strings.TrimSpace(text) == ""; !t.peerless {
-		_, _, t.peer = matchTables(truth, spacedTables(text), complete)
+	if t.peerReadNothing = strings.TrimSpace(text) == ""; !t.peerReadNothing {
+		_, _, t.peer = matchTables(truth, parseSpacedTables(text), complete)
 	}
 	return t, nil
 }
 
 // matchTables compares tables with those of the truth; complete says that those are all.
-func matchTables(truth, got []quality.PlacedTable, complete bool) (cells []quality.Cells, spurious int, sum quality.Cells) {
+func matchTables(truth, got []quality.PlacedTable,
+	complete bool) (cells []quality.Cells, spurious int, sum quality.Cells) {
 	cells, others := quality.MatchTables(truth, got)
 	for _, c := range cells {
 		sum = sum.Add(c)
 	}
 	if complete {
-		sum.Got += quality.Filled(others)
+		sum.Got += quality.CountFilledCells(others)
 	}
 	return cells, len(others), sum
 }
 
-// spacedTables reads tables out of pages of text that is laid out with blanks: rows are lines that follow each other and have a gap of two blanks or
-// more within, and columns are parted by such gaps through all rows. Form feeds end pages.
-func spacedTables(text string) []quality.PlacedTable {
+// parseSpacedTables reads tables out of pages of text that is laid out with blanks: rows are lines that follow each
+// other and have a gap of two blanks or more within, and columns are parted by such gaps through all rows. Form feeds
+// end pages.
+func parseSpacedTables(text string) []quality.PlacedTable {
 	var out []quality.PlacedTable
 	for i, page := range strings.Split(text, "\f") {
 		var rows [][]rune
 		end := func() {
 			if len(rows) > 1 {
-				out = append(out, quality.PlacedTable{Page: i + 1, Grid: spacedColumns(rows)})
+				out = append(out, quality.PlacedTable{Page: i + 1, Grid: splitSpacedColumns(rows)})
 			}
 			rows = nil
 		}
@@ -168,8 +172,8 @@ func spacedTables(text string) []quality.PlacedTable {
 	return out
 }
 
-// spacedColumns cuts rows where all of them have two blanks or more.
-func spacedColumns(rows [][]rune) quality.Grid {
+// splitSpacedColumns cuts rows where all of them have two blanks or more.
+func splitSpacedColumns(rows [][]rune) quality.Grid {
 	blank := func(at int) bool {
 		return !slices.ContainsFunc(rows, func(row []rune) bool { return at < len(row) && row[at] != ' ' })
 	}
@@ -194,8 +198,8 @@ func spacedColumns(rows [][]rune) quality.Grid {
 	return grid
 }
 
-// trueTables reads the tables of the truth, and whether those are all that the file has.
-func (b *bench) trueTables(f pdftest.CorpusFile) (tables []quality.PlacedTable, complete bool, err error) {
+// readTrueTables reads the tables of the truth, and whether those are all that the file has.
+func (b *qualityRun) readTrueTables(f pdftest.CorpusFile) (tables []quality.PlacedTable, complete bool, err error) {
 	root := filepath.Join(b.corpus, filepath.FromSlash(f.TruthPath))
 	data, err := os.ReadFile(filepath.Join(root, "tables.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -219,7 +223,7 @@ func (b *bench) trueTables(f pdftest.CorpusFile) (tables []quality.PlacedTable, 
 		return nil, false, err
 	}
 	for _, name := range names {
-		g, err := readGrid(name)
+		g, err := readCSVGrid(name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -228,7 +232,7 @@ func (b *bench) trueTables(f pdftest.CorpusFile) (tables []quality.PlacedTable, 
 	return tables, complete, nil
 }
 
-func readGrid(path string) (quality.Grid, error) {
+func readCSVGrid(path string) (quality.Grid, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -237,11 +241,11 @@ func readGrid(path string) (quality.Grid, error) {
 	return quality.ReadCSV(f)
 }
 
-// tables reads tables/<page>-<n>.csv.
-func (s *sample) tables() ([]quality.PlacedTable, error) {
+// readTables reads tables/<page>-<n>.csv.
+func (s *sample) readTables() ([]quality.PlacedTable, error) {
 	var out []quality.PlacedTable
-	for _, name := range s.list("tables/*.csv") {
-		g, err := readGrid(s.path(name))
+	for _, name := range s.listArtifacts("tables/*.csv") {
+		g, err := readCSVGrid(s.artifactPath(name))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -1,4 +1,5 @@
-// Package mirror keeps a copy of a bucket's values in memory, which follows every change: for what every request needs, and few requests change.
+// Package mirror keeps a copy of a bucket's values in memory, which follows every change: for what every request
+// needs, and few requests change.
 package mirror
 
 import (
@@ -14,17 +15,17 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
-// settleTime is how long Open waits for the values that there are.
-const settleTime = 10 * time.Second
+// openTimeout is how long Open waits for the values that there are.
+const openTimeout = 10 * time.Second
 
-// Mirror is the copy of a bucket whose values are JSON of a T. What another process writes shows within moments; what this one writes shows at once,
-// if it says so by Set and Remove. It is safe for concurrent use.
+// Mirror is the copy of a bucket whose values are JSON of a T. What another process writes shows within
+// moments; what this one writes shows at once, if it says so by Set and Remove. It is safe for concurrent use.
 type Mirror[T any] struct {
-	log      *slog.Logger
-	followed chan struct{} // closed when the bucket is no longer followed
+	log  *slog.Logger
+	done chan struct{} // closed when the bucket is no longer followed
 
-	mu    sync.RWMutex // guards known
-	known map[string]entry[T]
+	mu      sync.RWMutex // guards known
+	entries map[string]entry[T]
 }
 
 type entry[T any] struct {
@@ -35,26 +36,26 @@ type entry[T any] struct {
 
 // Open follows the keys of a pattern until ctx is done. It returns once the values that there are are known.
 func Open[T any](ctx context.Context, kv jetstream.KeyValue, keys string, log *slog.Logger) (*Mirror[T], error) {
-	m := &Mirror[T]{log: log, known: map[string]entry[T]{}, followed: make(chan struct{})}
+	m := &Mirror[T]{log: log, entries: map[string]entry[T]{}, done: make(chan struct{})}
 	w, err := kv.Watch(ctx, keys)
 	if err != nil {
 		return nil, fmt.Errorf("watch the bucket %s: %w", kv.Bucket(), err)
 	}
 	settled := make(chan struct{})
-	go m.follow(ctx, w, settled)
+	go m.followBucket(ctx, w, settled)
 	select {
 	case <-settled:
 		return m, nil
-	case <-time.After(settleTime):
+	case <-time.After(openTimeout):
 		return nil, fault.New(fault.Unavailable, "the bucket %s cannot be read", kv.Bucket())
 	case <-ctx.Done():
 		return nil, fmt.Errorf("read the bucket %s: %w", kv.Bucket(), ctx.Err())
 	}
 }
 
-// follow keeps the copy; it closes settled when everything that was stored at the start has come.
-func (m *Mirror[T]) follow(ctx context.Context, w jetstream.KeyWatcher, settled chan struct{}) {
-	defer close(m.followed)
+// followBucket keeps the copy; it closes settled when everything that was stored at the start has come.
+func (m *Mirror[T]) followBucket(ctx context.Context, w jetstream.KeyWatcher, settled chan struct{}) {
+	defer close(m.done)
 	defer func() { _ = w.Stop() }() // the connection may be gone, and the watch with it
 	for {
 		select {
@@ -67,19 +68,19 @@ func (m *Mirror[T]) follow(ctx context.Context, w jetstream.KeyWatcher, settled 
 			case e == nil:
 				close(settled)
 			default:
-				m.note(ctx, e)
+				m.applyEntry(ctx, e)
 			}
 		}
 	}
 }
 
-func (m *Mirror[T]) note(ctx context.Context, e jetstream.KeyValueEntry) {
+func (m *Mirror[T]) applyEntry(ctx context.Context, e jetstream.KeyValueEntry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if have, ok := m.known[e.Key()]; ok && e.Revision() <= have.revision {
+	if have, ok := m.entries[e.Key()]; ok && e.Revision() <= have.revision {
 		return // older than what this process wrote itself
 	}
-	delete(m.known, e.Key())
+	delete(m.entries, e.Key())
 	if e.Operation() != jetstream.KeyValuePut {
 		return
 	}
@@ -88,17 +89,17 @@ func (m *Mirror[T]) note(ctx context.Context, e jetstream.KeyValueEntry) {
 		m.log.ErrorContext(ctx, "a stored value that cannot be read counts as none", "key", e.Key(), "error", err)
 		return
 	}
-	m.known[e.Key()] = entry[T]{value: value, revision: e.Revision()}
+	m.entries[e.Key()] = entry[T]{value: value, revision: e.Revision()}
 }
 
 // Wait returns when the bucket is no longer followed; the context of Open must be done.
-func (m *Mirror[T]) Wait() { <-m.followed }
+func (m *Mirror[T]) Wait() { <-m.done }
 
 // Get returns the value of a key, and whether there is one.
 func (m *Mirror[T]) Get(key string) (T, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	e, ok := m.known[key]
+	e, ok := m.entries[key]
 	if !ok || e.removed {
 		var none T
 		return none, false
@@ -111,7 +112,7 @@ func (m *Mirror[T]) Select(wanted func(T) bool) []T {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var values []T
-	for _, e := range m.known {
+	for _, e := range m.entries {
 		if !e.removed && wanted(e.value) {
 			values = append(values, e.value)
 		}
@@ -123,8 +124,8 @@ func (m *Mirror[T]) Select(wanted func(T) bool) []T {
 func (m *Mirror[T]) Set(key string, value T, revision uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.known[key].revision < revision {
-		m.known[key] = entry[T]{value: value, revision: revision}
+	if m.entries[key].revision < revision {
+		m.entries[key] = entry[T]{value: value, revision: revision}
 	}
 }
 
@@ -132,8 +133,8 @@ func (m *Mirror[T]) Set(key string, value T, revision uint64) {
 func (m *Mirror[T]) Remove(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e, ok := m.known[key]; ok {
+	if e, ok := m.entries[key]; ok {
 		e.removed = true
-		m.known[key] = e
+		m.entries[key] = e
 	}
 }

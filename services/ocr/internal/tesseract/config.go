@@ -15,27 +15,29 @@ type Config struct {
 	Workers int
 	// DataPath is the folder of the models; DefaultDataPath if empty.
 	DataPath string
-	// Languages are loaded before a child's first page; others when a page first asks for them. eng, or the first that is installed, if empty
-	// or recognise.Auto.
+	// Languages are loaded before a child's first page; others when a page first asks for them. eng, or the first that
+	// is installed, if empty or recognise.Auto.
 	Languages string
 	// MemoryLimit bounds a child's resident memory in bytes.
 	MemoryLimit int64
 	// Program is what the children run; "tesseract" if empty. Tests put a misbehaving one in its place.
 	Program string
-	// Observe, if set, hears of children that start and die, as in sandbox.Config.
-	Observe func(sandbox.Event, sandbox.Reason)
+	// Observe, if set, receives the starts and deaths of children, as in sandbox.Config.
+	Observe func(sandbox.Event, sandbox.ExitReason)
 }
 
 // minMemory is less than any page of text needs.
 const minMemory = 128 << 20
 
-// DefaultConfig returns the configuration of a production service: 1 GiB a child, as many children as the service has workers.
+// DefaultConfig returns the configuration of a production service: 1 GiB a child, as many children as the service has
+// workers.
 func DefaultConfig() Config { return Config{MemoryLimit: 1 << 30} }
 
 // Register adds the engine's flags. Workers and Languages follow from those of the service.
 func (c *Config) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.DataPath, "tesseract.data", c.DataPath, "`folder` of Tesseract's models; found by itself if empty")
-	fs.Int64Var(&c.MemoryLimit, "tesseract.memory-limit", c.MemoryLimit, "resident `bytes` of a Tesseract child; beyond it the child is killed")
+	fs.Int64Var(&c.MemoryLimit, "tesseract.memory-limit", c.MemoryLimit,
+		"resident `bytes` of a Tesseract child; beyond it the child is killed")
 }
 
 // Validate joins every problem with the configuration.
@@ -50,14 +52,14 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (c *Config) workers() int {
+func (c *Config) workerCount() int {
 	if c.Workers == 0 {
 		return runtime.NumCPU()
 	}
 	return c.Workers
 }
 
-func (c *Config) program() string {
+func (c *Config) programOrDefault() string {
 	if c.Program == "" {
 		return programName
 	}

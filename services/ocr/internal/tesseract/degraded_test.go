@@ -12,14 +12,14 @@ import (
 	"inkstream.dev/services/ocr/recognise"
 )
 
-// What is done to a bad page has to pay: no page of these kinds may be read worse than the tesseract command reads it, and all of them together
-// must be read with half of its errors.
+// What is done to a bad page has to pay: no page of these kinds may be read worse than the tesseract command reads
+// it, and all of them together must be read with half of its errors.
 func TestBadPagesReadBetterThanByTheCommand(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("tesseract"); err != nil {
 		t.Skip("the tesseract command is not installed (Debian package tesseract-ocr; make test installs it)")
 	}
-	h := english(t)
+	h := englishHandle(t)
 	var ours, theirs float64
 	for _, tt := range []struct {
 		name   string
@@ -38,7 +38,7 @@ func TestBadPagesReadBetterThanByTheCommand(t *testing.T) {
 		}
 		o := tt.o
 		o.DPI = dpi
-		raster, truth := pdftest.Raster(o, 1)
+		raster, truth := pdftest.DrawScanPage(o, 1)
 		if tt.negate {
 			for i, v := range raster.Pix {
 				raster.Pix[i] = 255 - v
@@ -49,9 +49,9 @@ func TestBadPagesReadBetterThanByTheCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := recognise.Size{Width: raster.Rect.Dx(), Height: raster.Rect.Dy()}
-		page := recognise.Sane(got.page(greyOf(raster), float32(dpi)), size, float32(dpi))
+		page := recognise.Sanitize(got.toPage(greyOf(raster), float32(dpi)), size, float32(dpi))
 		name := filepath.Join(t.TempDir(), "page.pgm")
-		if err := os.WriteFile(name, pdftest.PGM(raster), 0o600); err != nil {
+		if err := os.WriteFile(name, pdftest.EncodePGM(raster), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var text strings.Builder
@@ -61,7 +61,7 @@ func TestBadPagesReadBetterThanByTheCommand(t *testing.T) {
 		if err := cmd.Run(); err != nil {
 			t.Fatalf("tesseract: %v", err)
 		}
-		a, b := score.CER(truth, page.GetText()), score.CER(truth, text.String())
+		a, b := score.CharErrorRate(truth, page.GetText()), score.CharErrorRate(truth, text.String())
 		t.Logf("%-14s CER %.4f, command %.4f, skew %.2f, quality %.2f", tt.name, a, b, page.GetSkew(), page.GetQuality())
 		const slack = 0.002 // some characters of 2,000
 		if a > b+slack {

@@ -8,34 +8,38 @@ import (
 // gapDPI is the resolution at which the gaps are looked at. Letters need not be told apart, only strokes.
 const gapDPI = 150
 
-// maxGapInches is the longest gap that counts: wider than from one line of double-spaced typescript to the next, narrower than most margins
-// and gutters.
+// maxGapInches is the longest gap that counts: wider than from one line of double-spaced typescript to the next,
+// narrower than most margins and gutters.
 const maxGapInches = 0.35
 
-// direction is what the gaps between strokes tell about the way that lines of text run.
-type direction struct {
+// lineDirections is what the gaps between strokes tell about the way that lines of text run.
+type lineDirections struct {
 	along, across float64 // mean gaps along the rows and along the columns, in samples
 	gaps          int     // how many there are of the rarer kind
 }
 
-// The ratio of the mean gap along the columns to that along the rows was 1.22 to 3.4 on all 51 upright English pages of the corpus, print,
-// typescript, tables, slides and receipts, and 0.29 to 0.82 when they lay on a side.
+// The ratio of the mean gap along the columns to that along the rows was 1.22 to 3.4 on all 51 upright English pages
+// of the corpus, print, typescript, tables, slides and receipts, and 0.29 to 0.82 when they lay on a side.
 const (
-	surelySideways = 0.9
-	surelyAcross   = 1.1
-	enoughGaps     = 300 // some dozens of letters
+	maxSidewaysRatio = 0.9
+	minUprightRatio  = 1.1
+	minGaps          = 300 // some dozens of letters
 )
 
-// sideways reports whether lines run along the columns: the page lies on its side.
-func (d direction) sideways() bool { return d.gaps >= enoughGaps && d.across < surelySideways*d.along }
+// isSideways reports whether lines run along the columns: the page lies on its side.
+func (d lineDirections) isSideways() bool {
+	return d.gaps >= minGaps && d.across < maxSidewaysRatio*d.along
+}
 
-// upright reports whether lines run along the rows: the page stands upright or on its head.
-func (d direction) upright() bool { return d.gaps >= enoughGaps && d.across > surelyAcross*d.along }
+// isUpright reports whether lines run along the rows: the page stands upright or on its head.
+func (d lineDirections) isUpright() bool {
+	return d.gaps >= minGaps && d.across > minUprightRatio*d.along
+}
 
-// lineDirection tells which way the lines of text run, in some 3 ms for a page at 300 dpi. Along a line the strokes of the letters follow
-// each other closely; across it there is a wide gap after every line. So the mean gap is shorter along the lines, for any face, script,
-// spacing or skew.
-func lineDirection(img grey, dpi float32, below byte) direction {
+// measureDirections tells which way the lines of text run, in some 3 ms for a page at 300 dpi. Along a line the
+// strokes of the letters follow each other closely; across it there is a wide gap after every line. So the mean gap
+// is shorter along the lines, for any face, script, spacing or skew.
+func measureDirections(img greyImage, dpi float32, below byte) lineDirections {
 	step := sampleStep(dpi)
 	limit := int(dpi * maxGapInches / float32(step))
 	width, height := img.width/step, img.height/step
@@ -63,7 +67,7 @@ func lineDirection(img grey, dpi float32, below byte) direction {
 			left, above[x] = x, y
 		}
 	}
-	return direction{
+	return lineDirections{
 		along:  float64(rowSum) / float64(max(rowGaps, 1)),
 		across: float64(columnSum) / float64(max(columnGaps, 1)),
 		gaps:   min(rowGaps, columnGaps),
@@ -73,9 +77,9 @@ func lineDirection(img grey, dpi float32, below byte) direction {
 // sampleStep returns the distance of the pixels that are looked at.
 func sampleStep(dpi float32) int { return max(1, int(dpi/gapDPI+0.5)) }
 
-// busiest returns up to n squares of the given side, in pixels, that do not overlap, in which ink begins most often: where there is most
-// text, or a screened picture. They are cut to the image.
-func busiest(img grey, side int, dpi float32, below byte, n int) []box {
+// densestSquares returns up to n squares of the given side, in pixels, that do not overlap, in which ink begins most
+// often: where there is most text, or a screened picture. They are cut to the image.
+func densestSquares(img greyImage, side int, dpi float32, below byte, n int) []box {
 	if img.width <= side && img.height <= side {
 		return []box{{0, 0, img.width, img.height}}
 	}
@@ -115,13 +119,17 @@ func busiest(img grey, side int, dpi float32, below byte, n int) []box {
 }
 
 func (b box) overlapsAny(others []box) bool {
-	return slices.ContainsFunc(others, func(o box) bool { return b[0] < o[2] && o[0] < b[2] && b[1] < o[3] && o[1] < b[3] })
+	return slices.ContainsFunc(others, func(o box) bool {
+		return b[0] < o[2] && o[0] < b[2] && b[1] < o[3] &&
+			o[1] < b[3]
+	})
 }
 
-// hasDarkAreas reports whether there is room for light text on a dark ground: a stretch of ink as long as a short word and thicker than a
-// ruling, along the rows or the columns. A page without one needs no second look at lines that read badly, whether they are light on dark.
-// That second look takes up to a quarter of the CPU on bad scans, and half of it while a page is tried the wrong way up.
-func hasDarkAreas(img grey, dpi float32, below byte) bool {
+// hasDarkAreas reports whether there is room for light text on a dark ground: a stretch of ink as long as a short
+// word and thicker than a ruling, along the rows or the columns. A page without one needs no second look at lines
+// that read badly, whether they are light on dark. That second look takes up to a quarter of the CPU on bad scans,
+// and half of it while a page is tried the wrong way up.
+func hasDarkAreas(img greyImage, dpi float32, below byte) bool {
 	const (
 		longInches = 0.4
 		thick      = 3 // samples: 1.4 points
@@ -162,7 +170,7 @@ func hasDarkAreas(img grey, dpi float32, below byte) bool {
 }
 
 // inkThreshold returns the grey value below which a pixel is ink: Otsu's threshold of a sample.
-func inkThreshold(img grey) byte {
+func inkThreshold(img greyImage) byte {
 	const enough = 64 << 10 // pixels
 	step := max(1, int(math.Sqrt(float64(len(img.pix)/enough))))
 	var histogram [256]int

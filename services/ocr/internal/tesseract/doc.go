@@ -1,13 +1,14 @@
-// Package tesseract reads the words on a raster with libtesseract, through its C API and on raw pixels, in supervised child processes.
+// Package tesseract reads the words on a raster with libtesseract, through its C API and on raw pixels, in supervised
+// child processes.
 //
 //	Engine (parent) ── raster's file, languages, resolution ──> child: clean ── which way do the lines run? ── straighten ── recognise
 //	       <── a page, which Sane does not believe blindly ──                                                                   │
 //	                              page, or the better lines of both <── read again, turned or enlarged <── in doubt <───────────┤
 //	                                                                                                              sure: page <──┘
 //
-// Handle is the thin layer over the C API, image.c the one over Leptonica. The child (reader) keeps one handle for each combination of
-// languages, warm. A page that stands upright and reads well costs one recognition and 20 to 30 ms of looks; what is done to a page is done
-// only where those looks say so:
+// Handle is the thin layer over the C API, image.c the one over Leptonica. The child (reader) keeps one handle for
+// each combination of languages, warm. A page that stands upright and reads well costs one recognition and 20 to 30
+// ms of looks; what is done to a page is done only where those looks say so:
 //
 //	ground.go     shaded or tinted paper is evened out: CER 0.63 to 0.03 on the corpus's three shaded scans
 //	image.c       light text on dark areas becomes dark, and black cloth around a book white: 0.23 to 0.14 on two old books, 0.079 to 0.072
@@ -24,18 +25,21 @@
 //
 // # Speed
 //
-// CPU seconds, user and system, against the tesseract command with OMP_THREAD_LIMIT=1, page by page and turn about with it on a machine whose
-// cores were busy otherwise (BenchmarkAgainstCommandLine; Tesseract 5.3.0, AMD EPYC, rasters at 300 dpi):
+// CPU seconds, user and system, against the tesseract command with OMP_THREAD_LIMIT=1, page by page and turn about
+// with it on a machine whose cores were busy otherwise (BenchmarkAgainstCommandLine; Tesseract 5.3.0, AMD EPYC,
+// rasters at 300 dpi):
 //
 //	51 pages of the corpus, five of which lie the wrong way up    0.81 of tesseract, 0.74 of pdftoppm and tesseract
 //	 5 dense upright pages                                        0.75 of tesseract, 0.70 of pdftoppm and tesseract
 //
-// The text is the command's, character for character, but for the pages that lie the wrong way up, where its character error rate is 0.8 to
-// 0.9 and ours is 0.00 to 0.02; pages that need cleaning or a second reading are the other exception. libtesseract is linked statically
-// (0.93 of the CPU of the shared library, whose functions call each other through a table), but for builds with the tag tesseract_shared.
-// What it comes from, in parts of the CPU of a warm page: models stay loaded (0.2 s a page); no OpenMP runtime
-// (10 to 13 %, serial.c); no PNG between the stages of the recognition (7 %, lineimage.c); no second look for light text where no ground is
-// dark (3 %, up to 28 % on bad scans). The looks at the raster beforehand take 0.5 %. Tried, and not worth it or harmful: no table finding
-// (0.33 to 0.58 wrong on a table), no inversion at all (a slide goes from 0.07 to 0.9), no fixed pitch, no vertical text (no difference),
-// images at 0.8 of the resolution (0.90 of the time, but receipts suffer: render picks the resolution by the size of the text).
+// The text is the command's, character for character, but for the pages that lie the wrong way up, where its
+// character error rate is 0.8 to 0.9 and ours is 0.00 to 0.02; pages that need cleaning or a second reading are the
+// other exception. libtesseract is linked statically (0.93 of the CPU of the shared library, whose functions call
+// each other through a table), but for builds with the tag tesseract_shared. What it comes from, in parts of the CPU
+// of a warm page: models stay loaded (0.2 s a page); no OpenMP runtime (10 to 13 %, serial.c); no PNG between the
+// stages of the recognition (7 %, lineimage.c); no second look for light text where no ground is dark (3 %, up to 28
+// % on bad scans). The looks at the raster beforehand take 0.5 %. Tried, and not worth it or harmful: no table
+// finding (0.33 to 0.58 wrong on a table), no inversion at all (a slide goes from 0.07 to 0.9), no fixed pitch, no
+// vertical text (no difference), images at 0.8 of the resolution (0.90 of the time, but receipts suffer: render picks
+// the resolution by the size of the text).
 package tesseract

@@ -23,12 +23,13 @@ import (
 
 const (
 	defaultTimeout = 2 * time.Minute
-	// recycleAfter is the number of pages after which a child is replaced, against what no measurement has shown so far: a child grew to
-	// 216 MiB over its first 75 pages, and to 225 over the next 100. A start takes 0.1 s of CPU.
+	// recycleAfter is the number of pages after which a child is replaced, against what no measurement has shown so far:
+	// a child grew to 216 MiB over its first 75 pages, and to 225 over the next 100. A start takes 0.1 s of CPU.
 	recycleAfter = 500
 	// recycleBytes is the size beyond which a free child is replaced.
 	recycleBytes = 512 << 20
-	// maxAnswer bounds what a child may answer, since a page in memory takes several times as much. A newspaper page takes 0.7 MB.
+	// maxAnswer bounds what a child may answer, since a page in memory takes several times as much. A newspaper page
+	// takes 0.7 MB.
 	maxAnswer = 8 << 20
 )
 
@@ -47,13 +48,13 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	e, preload, err := prepare(cfg, log)
+	e, preload, err := findModels(cfg, log)
 	if err != nil {
 		return nil, err
 	}
 	pool, err := sandbox.NewPool(sandbox.Config{
-		Program: cfg.program(), Args: []string{e.datapath, preload},
-		Size: cfg.workers(), MemoryLimit: cfg.MemoryLimit,
+		Program: cfg.programOrDefault(), Args: []string{e.datapath, preload},
+		Size: cfg.workerCount(), MemoryLimit: cfg.MemoryLimit,
 		ReadOnly:     []string{e.datapath},
 		ReadWrite:    []string{os.DevNull}, // where Tesseract's chat goes
 		RecycleAfter: recycleAfter, RecycleBytes: recycleBytes,
@@ -67,21 +68,22 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 	return e, nil
 }
 
-// prepare finds the models and checks the languages to preload.
-func prepare(cfg Config, log *slog.Logger) (*Engine, string, error) {
+// findModels finds the models and checks the languages to preload.
+func findModels(cfg Config, log *slog.Logger) (*Engine, string, error) {
 	path := cfg.DataPath
 	if path == "" {
 		path = DefaultDataPath()
 	}
 	if path == "" {
-		return nil, "", fault.New(fault.InvalidOption, "no folder with Tesseract's models is found; name one, or set TESSDATA_PREFIX")
+		return nil, "", fault.New(fault.InvalidOption,
+			"no folder with Tesseract's models is found; name one, or set TESSDATA_PREFIX")
 	}
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, "", fmt.Errorf("find models: %w", err)
 	}
 	e := &Engine{datapath: path, log: log}
-	if e.known, err = installed(path); err != nil {
+	if e.known, err = listLanguages(path); err != nil {
 		return nil, "", err
 	}
 	if len(e.known) == 0 {
@@ -94,7 +96,7 @@ func prepare(cfg Config, log *slog.Logger) (*Engine, string, error) {
 			preload = "eng"
 		}
 	}
-	preload, err = check(preload, e.known)
+	preload, err = normaliseLanguages(preload, e.known)
 	return e, preload, err
 }
 
@@ -105,30 +107,32 @@ func (e *Engine) Languages() []string {
 	return slices.Clone(e.known)
 }
 
-// CheckLanguages returns the languages without repeats, or the fault INVALID_OPTION where one is not installed. The folder is looked at
-// again before that is said, so that a language may be added to a running service.
+// CheckLanguages returns the languages without repeats, or the fault INVALID_OPTION where one is not installed. The
+// folder is looked at again before that is said, so that a language may be added to a running service.
 //
 // Auto is good wherever any language is installed.
 func (e *Engine) CheckLanguages(languages string) (string, error) {
 	if languages == recognise.Auto {
 		return languages, nil
 	}
-	good, err := check(languages, e.Languages())
+	good, err := normaliseLanguages(languages, e.Languages())
 	if err == nil {
 		return good, nil
 	}
-	now, listErr := installed(e.datapath)
+	now, listErr := listLanguages(e.datapath)
 	if listErr != nil {
 		return "", listErr
 	}
 	e.mu.Lock()
 	e.known = now
 	e.mu.Unlock()
-	return check(languages, now)
+	return normaliseLanguages(languages, now)
 }
 
-// Warm starts every child, so that the first pages need not wait for one.
-func (e *Engine) Warm(ctx context.Context, workers int) error { return e.pool.Warm(ctx, workers) }
+// StartChildren starts every child, so that the first pages need not wait for one.
+func (e *Engine) StartChildren(ctx context.Context, workers int) error {
+	return e.pool.StartChildren(ctx, workers)
+}
 
 // Stats tells how many children there are, and how many died of what.
 func (e *Engine) Stats() sandbox.Stats { return e.pool.Stats() }
@@ -136,9 +140,10 @@ func (e *Engine) Stats() sandbox.Stats { return e.pool.Stats() }
 // Close kills the children. Pages in hand end with an error.
 func (e *Engine) Close() error { return e.pool.Close() }
 
-// Recognise reads the words on a raster, as the interface of package ocr promises.
-func (e *Engine) Recognise(ctx context.Context, img recognise.Image, opts recognise.Options) (*inkstreamv1.Page, error) {
-	size, err := img.Check()
+// RecognisePage reads the words on a raster, as the interface of package ocr promises.
+func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
+	opts recognise.Options) (*inkstreamv1.Page, error) {
+	size, err := img.CheckHeader()
 	if err != nil {
 		return nil, err
 	}
@@ -146,11 +151,12 @@ func (e *Engine) Recognise(ctx context.Context, img recognise.Image, opts recogn
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(request{Languages: languages, DPI: img.DPI, KeepSkew: opts.KeepSkew, KeepRotation: opts.KeepRotation})
+	body, err := json.Marshal(request{Languages: languages, DPI: img.DPI, KeepSkew: opts.KeepSkew,
+		KeepRotation: opts.KeepRotation})
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
-	c, err := e.pool.Lease(ctx)
+	c, err := e.pool.LeaseChild(ctx)
 	if err != nil {
 		return nil, e.leaseFault(ctx, err)
 	}
@@ -163,17 +169,17 @@ func (e *Engine) Recognise(ctx context.Context, img recognise.Image, opts recogn
 	if err != nil {
 		return nil, callFault(ctx, err)
 	}
-	page, err := decode(answer)
+	page, err := decodeAnswer(answer)
 	if err != nil {
 		return nil, err
 	}
-	page = recognise.Sane(page, size, img.DPI)
+	page = recognise.Sanitize(page, size, img.DPI)
 	page.Engine = Version()
 	return page, nil
 }
 
-// decode reads a child's answer, which may be anything.
-func decode(answer []byte) (*inkstreamv1.Page, error) {
+// decodeAnswer reads a child's answer, which may be anything.
+func decodeAnswer(answer []byte) (*inkstreamv1.Page, error) {
 	if len(answer) == 0 {
 		return nil, fault.New(fault.EngineCrashed, "empty answer")
 	}
@@ -183,7 +189,7 @@ func decode(answer []byte) (*inkstreamv1.Page, error) {
 	switch rest := answer[1:]; answer[0] {
 	case isPage:
 		var page inkstreamv1.Page
-		// Bad UTF-8 in a string fails here. It is no child's of ours, but one that somebody else steers.
+		// Bad UTF-8 in a string fails here. A sound child never sends it: this one has been taken over.
 		if err := proto.Unmarshal(rest, &page); err != nil {
 			return nil, fault.New(fault.EngineCrashed, "damaged answer")
 		}
@@ -192,7 +198,7 @@ func decode(answer []byte) (*inkstreamv1.Page, error) {
 		code, _, _ := bytes.Cut(rest, []byte("\n"))
 		switch c := fault.Code(code); c {
 		case fault.PageDamaged, fault.EngineCrashed:
-			return nil, fault.New(c, "%s", c.Describe())
+			return nil, fault.New(c, "%s", c.DescribeCode())
 		default:
 			return nil, fault.New(fault.Internal, "the engine refused the request")
 		}
@@ -214,7 +220,7 @@ func callFault(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("recognise: %w", ctx.Err())
 	}
-	death, ok := errors.AsType[*sandbox.Death](err)
+	death, ok := errors.AsType[*sandbox.ExitError](err)
 	if !ok {
 		return fault.Wrap(fault.EngineCrash, fault.EngineCrashed, err)
 	}

@@ -13,8 +13,8 @@ import (
 	"inkstream.dev/services/ocr/recognise"
 )
 
-// Of each group of English scans in the corpus the first is read, at 300 dpi as the tesseract command reads it. All together must not be read
-// worse; make quality holds every file of every group to the same.
+// Of each group of English scans in the corpus the first is read, at 300 dpi as the tesseract command reads it. All
+// together must not be read worse; make quality holds every file of every group to the same.
 func TestGroupsReadNoWorseThanByTheCommand(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"pdftoppm", "tesseract"} {
@@ -22,21 +22,22 @@ func TestGroupsReadNoWorseThanByTheCommand(t *testing.T) {
 			t.Skipf("%s is not installed (make test installs it)", tool)
 		}
 	}
-	corpus := pdftest.Corpus(t)
-	h := english(t)
+	corpus := pdftest.OpenCorpus(t)
+	h := englishHandle(t)
 	done := map[string]bool{}
 	var ours, theirs float64
 	for _, group := range []string{"typescript", "letter", "book", "receipt", "report", "table", "clean", "rotated"} {
-		for _, f := range corpus.ByTag("ocr-truth", "scanned", "lang-eng", group) {
+		for _, f := range corpus.FilesWithTags("ocr-truth", "scanned", "lang-eng", group) {
 			if !corpus.HasTruth(f) || f.Pages != 1 || done[f.Path] {
 				continue
 			}
 			done[f.Path] = true
 			name := filepath.Join(t.TempDir(), "p")
-			command(t, nil, "pdftoppm", "-r", "300", "-gray", "-singlefile", f.Abs, name)
+			runTesseract(t, nil, "pdftoppm", "-r", "300", "-gray", "-singlefile", f.Abs, name)
 			var theirText strings.Builder
-			command(t, &theirText, "tesseract", name+".pgm", "-", "--dpi", "300")
-			a, b := score.CER(corpus.Truth(f), readFile(t, h, name+".pgm")), score.CER(corpus.Truth(f), theirText.String())
+			runTesseract(t, &theirText, "tesseract", name+".pgm", "-", "--dpi", "300")
+			a, b := score.CharErrorRate(corpus.TruthText(f), readFile(t, h, name+".pgm")),
+				score.CharErrorRate(corpus.TruthText(f), theirText.String())
 			t.Logf("%-12s %-32s CER %.4f, command %.4f", group, f.Path, a, b)
 			ours, theirs = ours+a, theirs+b
 			break
@@ -48,8 +49,8 @@ func TestGroupsReadNoWorseThanByTheCommand(t *testing.T) {
 	}
 }
 
-// command runs a command on one thread.
-func command(t *testing.T, out io.Writer, name string, args ...string) {
+// runTesseract runs a command on one thread.
+func runTesseract(t *testing.T, out io.Writer, name string, args ...string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), name, args...)
 	c.Env = append(os.Environ(), "OMP_THREAD_LIMIT=1")
@@ -67,7 +68,7 @@ func readFile(t *testing.T, h *Handle, name string) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	img, unmap, err := mapImage(recognise.Image{File: f, DPI: 300})
+	img, unmap, err := mapRaster(recognise.Image{File: f, DPI: 300})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,5 +77,5 @@ func readFile(t *testing.T, h *Handle, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return recognise.Sane(got.page(img, 300), recognise.Size{Width: img.width, Height: img.height}, 300).GetText()
+	return recognise.Sanitize(got.toPage(img, 300), recognise.Size{Width: img.width, Height: img.height}, 300).GetText()
 }

@@ -28,8 +28,9 @@ const (
 // Version names the library and its version, as a page tells of it.
 func Version() string { return "tesseract " + C.GoString(C.TessVersion()) }
 
-// variables are set for every handle. Most of Tesseract's variables are global to the process, so that they cannot differ between handles.
-var variables = [][2]string{
+// fixedVariables are set for every handle. Most of Tesseract's variables are global to the process, so that they
+// cannot differ between handles.
+var fixedVariables = [][2]string{
 	{"debug_file", "/dev/null"}, // it chats about each page on standard error, which is for last words
 }
 
@@ -38,15 +39,15 @@ type Handle struct {
 	api *C.TessBaseAPI
 }
 
-// Open loads the models of the languages, joined by plus signs, from the folder datapath.
-func Open(datapath, languages string) (*Handle, error) {
+// OpenHandle loads the models of the languages, joined by plus signs, from the folder datapath.
+func OpenHandle(datapath, languages string) (*Handle, error) {
 	api := C.TessBaseAPICreate()
 	path, langs := C.CString(datapath), C.CString(languages)
 	defer C.free(unsafe.Pointer(path))
 	defer C.free(unsafe.Pointer(langs))
-	names := make([]*C.char, 0, len(variables))
-	values := make([]*C.char, 0, len(variables))
-	for _, v := range variables {
+	names := make([]*C.char, 0, len(fixedVariables))
+	values := make([]*C.char, 0, len(fixedVariables))
+	for _, v := range fixedVariables {
 		name, value := C.CString(v[0]), C.CString(v[1])
 		defer C.free(unsafe.Pointer(name))
 		defer C.free(unsafe.Pointer(value))
@@ -76,17 +77,18 @@ const (
 )
 
 // SetImage copies 8-bit grey pixels in. The image must not be empty: the library ends the process over one.
-func (h *Handle) SetImage(img grey, dpi int, as segmentation) {
+func (h *Handle) SetImage(img greyImage, dpi int, as segmentation) {
 	C.TessBaseAPISetPageSegMode(h.api, C.TessPageSegMode(as))
-	C.TessBaseAPISetImage(h.api, (*C.uchar)(unsafe.SliceData(img.pix)), C.int(img.width), C.int(img.height), 1, C.int(img.width))
+	C.TessBaseAPISetImage(h.api, (*C.uchar)(unsafe.SliceData(img.pix)), C.int(img.width), C.int(img.height), 1,
+		C.int(img.width))
 	C.TessBaseAPISetSourceResolution(h.api, C.int(min(max(dpi, minCredibleDPI), maxCredibleDPI)))
 }
 
 // errRecognise is what Recognise returns where the library gives no reason.
 var errRecognise = errors.New("recognition was given up")
 
-// LookForLightText says whether lines that read badly are to be read again as light text on a dark ground.
-func (h *Handle) LookForLightText(look bool) {
+// RetryAsLightText says whether lines that read badly are to be read again as light text on a dark ground.
+func (h *Handle) RetryAsLightText(look bool) {
 	n := C.int(0)
 	if look {
 		n = 1
@@ -94,15 +96,15 @@ func (h *Handle) LookForLightText(look bool) {
 	C.look_for_light_text(h.api, n)
 }
 
-// Recognise reads the image that was set.
-func (h *Handle) Recognise() error {
+// RecogniseImage reads the image that was set.
+func (h *Handle) RecogniseImage() error {
 	if C.TessBaseAPIRecognize(h.api, nil) != 0 {
 		return errRecognise
 	}
 	return nil
 }
 
-// Clear frees the image and the results.
-func (h *Handle) Clear() {
+// ClearImage frees the image and the results.
+func (h *Handle) ClearImage() {
 	C.TessBaseAPIClear(h.api)
 }

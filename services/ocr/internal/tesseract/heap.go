@@ -6,18 +6,20 @@ package tesseract
 import "C"
 
 const (
-	// heapKeep is how much freed memory the C heap keeps for the next page, which will want as much again. A page at 300 dpi takes 60 MiB.
-	heapKeep = 128 << 20
-	// heapMap is the size from which a block is mapped by itself, and goes back to the system when it is freed.
-	heapMap = 32 << 20
+	// maxKeptHeap is how much freed memory the C heap keeps for the next page, which will want as much again. A page at
+	// 300 dpi takes 60 MiB.
+	maxKeptHeap = 128 << 20
+	// minMappedBlock is the size from which a block is mapped by itself, and goes back to the system when it is freed.
+	minMappedBlock = 32 << 20
 )
 
-// tuneHeap fits the C heap to a process that reads one page after another: half as many page faults. One arena is enough for one page at a
-// time; without this every thread that Go happens to run a page on would grow one of its own, and keep it.
+// tuneHeap fits the C heap to a process that reads one page after another: half as many page faults. One arena is
+// enough for one page at a time; without this every thread that Go happens to run a page on would grow one of its
+// own, and keep it.
 func tuneHeap() {
 	C.mallopt(C.M_ARENA_MAX, 1)
-	C.mallopt(C.M_TRIM_THRESHOLD, heapKeep)
-	C.mallopt(C.M_MMAP_THRESHOLD, heapMap)
+	C.mallopt(C.M_TRIM_THRESHOLD, maxKeptHeap)
+	C.mallopt(C.M_MMAP_THRESHOLD, minMappedBlock)
 }
 
 // trimHeap gives freed memory of the C heap back to the system.

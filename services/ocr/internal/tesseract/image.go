@@ -11,29 +11,30 @@ import (
 	"unsafe"
 )
 
-// steps is what Leptonica does to an image before it is read, in this order.
-type steps struct {
-	turn   int     // degrees clockwise: 0, 90, 180 or 270
-	level  bool    // even out the ground
-	invert bool    // make light text on dark areas dark
-	median bool    // smooth specks
-	blur   float64 // deviation in pixels, against the dots of a screen; 0 is none
-	scale  float64 // enlarge; 0 is as it is
-	angle  float64 // degrees clockwise; the image grows so that no corner is cut
+// imageSteps is what Leptonica does to an image before it is read, in this order.
+type imageSteps struct {
+	turn           int     // degrees clockwise: 0, 90, 180 or 270
+	evenBackground bool    // even out the ground
+	invert         bool    // make light text on dark areas dark
+	median         bool    // smooth specks
+	blur           float64 // deviation in pixels, against the dots of a screen; 0 is none
+	scale          float64 // enlarge; 0 is as it is
+	angle          float64 // degrees clockwise; the image grows so that no corner is cut
 }
 
 var errNoMemory = errors.New("no memory for an image")
 
-// quiet keeps Leptonica from chatting about images.
-func quiet() { C.ink_quiet() }
+// silenceLeptonica keeps Leptonica from chatting about images.
+func silenceLeptonica() { C.ink_quiet() }
 
-// prepared returns the image after the steps.
-func (g grey) prepared(s steps, dpi float32, below byte) (grey, error) {
-	if s == (steps{turn: s.turn}) {
-		return g.turned(s.turn), nil
+// applySteps returns the image after the steps.
+func (g greyImage) applySteps(s imageSteps, dpi float32, below byte) (greyImage, error) {
+	if s == (imageSteps{turn: s.turn}) {
+		return g.rotated(s.turn), nil
 	}
 	do := C.struct_ink_steps{
-		dpi: C.int(dpi), below: C.int(below), turn: C.int(s.turn / 90), level: truth(s.level), invert: truth(s.invert), median: truth(s.median),
+		dpi: C.int(dpi), below: C.int(below), turn: C.int(s.turn / 90), level: cBool(s.evenBackground),
+		invert: cBool(s.invert), median: cBool(s.median),
 		blur: C.float(s.blur), scale: 1, angle: C.float(s.angle),
 	}
 	if s.scale != 0 {
@@ -42,43 +43,47 @@ func (g grey) prepared(s steps, dpi float32, below byte) (grey, error) {
 	var width, height C.int
 	out := C.ink_prepare((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), do, &width, &height)
 	if out == nil {
-		return grey{}, errNoMemory
+		return greyImage{}, errNoMemory
 	}
 	defer C.free(unsafe.Pointer(out))
-	return grey{pix: C.GoBytes(unsafe.Pointer(out), width*height), width: int(width), height: int(height)}, nil
+	return greyImage{pix: C.GoBytes(unsafe.Pointer(out), width*height), width: int(width), height: int(height)}, nil
 }
 
-func truth(b bool) C.int {
+func cBool(b bool) C.int {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// skew returns the degrees clockwise by which the image must be turned for its lines to run along the rows, and how sure that is.
-func (g grey) skew(dpi float32, below byte) (angle, sureness float64) {
+// measureSkew returns the degrees clockwise by which the image must be turned for its lines to run along the rows,
+// and how sure that is.
+func (g greyImage) measureSkew(dpi float32, below byte) (angle, sureness float64) {
 	var a, s C.float
-	if C.ink_skew((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below), C.int(dpi), &a, &s) != 0 {
+	if C.ink_skew((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below), C.int(dpi), &a,
+		&s) != 0 {
 		return 0, 0
 	}
 	return float64(a), float64(s)
 }
 
-// components counts the connected areas of ink.
-func (g grey) components(below byte) int {
+// countComponents counts the connected areas of ink.
+func (g greyImage) countComponents(below byte) int {
 	return int(C.ink_components((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below)))
 }
 
-// screen returns the number of dots that lie as close to each other as those of a screen: at least so many on a tenth of an inch each way.
-func (g grey) screen(dpi float32, below byte, least int) int {
-	return int(C.ink_screen((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below), C.int(dpi), C.int(least)))
+// countScreenDots returns the number of dots that lie as close to each other as those of a screen: at least so many
+// on a tenth of an inch each way.
+func (g greyImage) countScreenDots(dpi float32, below byte, least int) int {
+	return int(C.ink_screen((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below),
+		C.int(dpi), C.int(least)))
 }
 
 // maxRulings bounds the rulings of a page; a dense form has some hundred.
 const maxRulings = 2000
 
-// rulings returns the straight lines along the rows and the columns.
-func (g grey) rulings(dpi float32, below byte) []box {
+// findRulings returns the straight lines along the rows and the columns.
+func (g greyImage) findRulings(dpi float32, below byte) []box {
 	boxes := make([]C.int, 4*maxRulings)
 	n := int(C.ink_rulings((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below), C.int(dpi),
 		unsafe.SliceData(boxes), maxRulings))

@@ -13,14 +13,15 @@ import (
 
 const modelExt = ".traineddata"
 
-// maxLanguages bounds the models of one page: each costs memory, and on a page that reads badly the time of a recognition.
+// maxLanguages bounds the models of one page: each costs memory, and on a page that reads badly the time of a
+// recognition.
 const maxLanguages = 5
 
 // notLanguages are models that cannot read: orientation and scripts, and equations.
 var notLanguages = []string{"osd", "equ"}
 
-// DefaultDataPath returns the folder with Tesseract's models: TESSDATA_PREFIX, which is Tesseract's own name for it, or where distributions
-// put it; "" if there is none.
+// DefaultDataPath returns the folder with Tesseract's models: TESSDATA_PREFIX, which is Tesseract's own name for it,
+// or where distributions put it; "" if there is none.
 func DefaultDataPath() string {
 	for _, path := range []string{
 		os.Getenv("TESSDATA_PREFIX"),
@@ -36,8 +37,8 @@ func DefaultDataPath() string {
 	return ""
 }
 
-// installed lists the languages in the folder, sorted; scripts are script/Latin.
-func installed(datapath string) ([]string, error) {
+// listLanguages lists the languages in the folder, sorted; scripts are script/Latin.
+func listLanguages(datapath string) ([]string, error) {
 	var out []string
 	for _, pattern := range []string{"*" + modelExt, "script/*" + modelExt} {
 		names, err := fs.Glob(os.DirFS(datapath), pattern)
@@ -54,24 +55,25 @@ func installed(datapath string) ([]string, error) {
 	return out, nil
 }
 
-// Installed lists the languages in a folder of models, sorted; none for the folder "".
-func Installed(datapath string) ([]string, error) {
+// InstalledLanguages lists the languages in a folder of models, sorted; none for the folder "".
+func InstalledLanguages(datapath string) ([]string, error) {
 	if datapath == "" {
 		return nil, nil
 	}
-	return installed(datapath)
+	return listLanguages(datapath)
 }
 
-// check returns the languages, joined by plus signs, without repeats and blanks. One that is not among the known ones is the fault
-// INVALID_OPTION, which names those.
-func check(languages string, known []string) (string, error) {
+// normaliseLanguages returns the languages, joined by plus signs, without repeats and blanks. One that is not among
+// the known ones is the fault INVALID_OPTION, which names those.
+func normaliseLanguages(languages string, known []string) (string, error) {
 	var out []string
 	for language := range strings.SplitSeq(languages, "+") {
 		language = strings.TrimSpace(language)
 		switch {
 		case language == "" || slices.Contains(out, language):
 		case !slices.Contains(known, language):
-			return "", fault.New(fault.InvalidOption, "language %.40q is not installed; these are: %s", language, strings.Join(known, ", "))
+			return "", fault.New(fault.InvalidOption, "language %.40q is not installed; these are: %s", language,
+				strings.Join(known, ", "))
 		default:
 			out = append(out, language)
 		}

@@ -12,27 +12,29 @@ import (
 	"inkstream.dev/services/ocr/recognise"
 )
 
-func TestCheck(t *testing.T) {
+func TestNormaliseLanguages(t *testing.T) {
 	t.Parallel()
 	known := []string{"deu", "eng", "fra", "ita", "nld", "script/Latin", "spa"}
 	for _, tt := range []struct {
 		languages, want string // empty: refused
 	}{
-		{"eng", "eng"}, {"deu+eng", "deu+eng"}, {"eng+eng", "eng"}, {" eng + deu ", "eng+deu"}, {"script/Latin", "script/Latin"}, {"+eng+", "eng"},
-		{"", ""}, {"+", ""}, {"klingon", ""}, {"ENG", ""}, {"osd", ""}, {"../eng", ""}, {"eng,deu", ""}, {"eng+deu+fra+ita+nld+spa", ""},
+		{"eng", "eng"}, {"deu+eng", "deu+eng"}, {"eng+eng", "eng"}, {" eng + deu ", "eng+deu"},
+		{"script/Latin", "script/Latin"}, {"+eng+", "eng"},
+		{"", ""}, {"+", ""}, {"klingon", ""}, {"ENG", ""}, {"osd", ""}, {"../eng", ""}, {"eng,deu", ""},
+		{"eng+deu+fra+ita+nld+spa", ""},
 	} {
-		got, err := check(tt.languages, known)
+		got, err := normaliseLanguages(tt.languages, known)
 		if got != tt.want || (tt.want == "") != (fault.CodeOf(err) == fault.InvalidOption) {
 			t.Errorf("%q: got %q, %v; want %q", tt.languages, got, err, tt.want)
 		}
 	}
-	if _, err := check("klingon", known); err == nil || !strings.Contains(err.Error(), "deu, eng") {
+	if _, err := normaliseLanguages("klingon", known); err == nil || !strings.Contains(err.Error(), "deu, eng") {
 		t.Errorf("got %v, want the installed languages to be named", err)
 	}
 }
 
-// folder returns a folder with empty models.
-func folder(t *testing.T, names ...string) string {
+// modelFolder returns a folder with empty models.
+func modelFolder(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "script"), 0o700); err != nil {
@@ -48,7 +50,7 @@ func folder(t *testing.T, names ...string) string {
 
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, "deu.traineddata", "osd.traineddata", "eng.traineddata", "script/Latin.traineddata", "pdf.ttf")
+	dir := modelFolder(t, "deu.traineddata", "osd.traineddata", "eng.traineddata", "script/Latin.traineddata", "pdf.ttf")
 	cfg := DefaultConfig()
 	cfg.DataPath = dir
 	engine, err := New(cfg, slog.New(slog.DiscardHandler))
@@ -69,7 +71,8 @@ func TestLanguages(t *testing.T) {
 
 func TestNewTakesAutoForItsLanguages(t *testing.T) {
 	t.Parallel()
-	engine, err := New(Config{DataPath: folder(t, "eng.traineddata"), Languages: recognise.Auto, MemoryLimit: 1 << 30}, slog.New(slog.DiscardHandler))
+	engine, err := New(Config{DataPath: modelFolder(t, "eng.traineddata"), Languages: recognise.Auto,
+		MemoryLimit: 1 << 30}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatalf("New: got %v, want an engine", err)
 	}
@@ -78,7 +81,8 @@ func TestNewTakesAutoForItsLanguages(t *testing.T) {
 
 func TestOtherScriptsAreReadWithLatinLettersBesides(t *testing.T) {
 	t.Parallel()
-	with, without := folder(t, "eng.traineddata", "rus.traineddata"), folder(t, "deu.traineddata", "rus.traineddata")
+	with, without := modelFolder(t, "eng.traineddata", "rus.traineddata"),
+		modelFolder(t, "deu.traineddata", "rus.traineddata")
 	for _, tt := range []struct{ folder, languages, first, again string }{
 		{with, "rus", "rus+eng", "rus+eng"},
 		{with, "ukr+rus", "ukr+rus+eng", "ukr+rus+eng"},
@@ -89,8 +93,8 @@ func TestOtherScriptsAreReadWithLatinLettersBesides(t *testing.T) {
 		{with, "script/Cyrillic", "script/Cyrillic", "script/Cyrillic"},
 		{without, "rus", "rus", "rus"},
 	} {
-		m := &models{datapath: tt.folder}
-		if first, again := m.withLatin(tt.languages); first != tt.first || again != tt.again {
+		m := &handleCache{datapath: tt.folder}
+		if first, again := m.addLatinModel(tt.languages); first != tt.first || again != tt.again {
 			t.Errorf("%s: got %s and %s, want %s and %s", tt.languages, first, again, tt.first, tt.again)
 		}
 	}
@@ -103,10 +107,12 @@ func TestNewRefuses(t *testing.T) {
 		cfg  Config
 		want fault.Code
 	}{
-		{"a folder without languages", Config{DataPath: folder(t, "osd.traineddata"), MemoryLimit: 1 << 30}, fault.InvalidOption},
-		{"a language that is not there", Config{DataPath: folder(t, "eng.traineddata"), Languages: "deu", MemoryLimit: 1 << 30}, fault.InvalidOption},
+		{"a folder without languages", Config{DataPath: modelFolder(t, "osd.traineddata"), MemoryLimit: 1 << 30},
+			fault.InvalidOption},
+		{"a language that is not there", Config{DataPath: modelFolder(t, "eng.traineddata"), Languages: "deu",
+			MemoryLimit: 1 << 30}, fault.InvalidOption},
 		{"a folder that is not there", Config{DataPath: "/nowhere", MemoryLimit: 1 << 30}, fault.Internal},
-		{"too little memory", Config{DataPath: folder(t, "eng.traineddata"), MemoryLimit: 1}, fault.Internal},
+		{"too little memory", Config{DataPath: modelFolder(t, "eng.traineddata"), MemoryLimit: 1}, fault.Internal},
 	} {
 		if e, err := New(tt.cfg, slog.New(slog.DiscardHandler)); err == nil || fault.CodeOf(err) != tt.want {
 			t.Errorf("%s: got %v, %v; want %s", tt.name, e, err, tt.want)

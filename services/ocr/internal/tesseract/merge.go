@@ -6,44 +6,46 @@ import (
 )
 
 const (
-	// muchBetter is by how much one reading must be better than another to be taken for the layout of the page.
-	muchBetter = 1.5
-	// lineGain is by how much a line must be surer to be taken from the other reading.
-	lineGain = 0.02
-	// sameLine is the share of the smaller box that two boxes of one line have in common at least, along and across.
-	sameLine = 0.6
-	// newLine is the least confidence of a line that only the other reading has.
-	newLine = 0.6
+	// minLayoutGain is by how much one reading must be better than another to be taken for the layout of the page.
+	minLayoutGain = 1.5
+	// minLineGain is by how much a line must be surer to be taken from the other reading.
+	minLineGain = 0.02
+	// minSharedBox is the share of the smaller box that two boxes of one line have in common at least, along and across.
+	minSharedBox = 0.6
+	// minNewLineConfidence is the least confidence of a line that only the other reading has.
+	minNewLineConfidence = 0.6
 )
 
-// better makes one reading of two of the same image: the layout of the one that found more, and each line from the one that was surer of it.
-func better(a, b reading) reading {
-	if b.legible() > muchBetter*a.legible() {
+// mergeReadings makes one reading of two of the same image: the layout of the one that found more, and each line from
+// the one that was surer of it.
+func mergeReadings(a, b reading) reading {
+	if b.legibilityScore() > minLayoutGain*a.legibilityScore() {
 		a, b = b, a
 	}
-	others := b.lines()
+	others := b.placedLines()
 	taken := make([]bool, len(others))
-	for _, l := range a.lines() {
+	for _, l := range a.placedLines() {
 		match, count := -1, 0
 		for i, o := range others {
 			if l.bounds.overlaps(o.bounds) {
 				taken[i] = true
-				if l.bounds.same(o.bounds) {
+				if l.bounds.nearlyEquals(o.bounds) {
 					match = i
 				}
 				count++
 			}
 		}
-		if count == 1 && match >= 0 && others[match].line.angle == l.line.angle && others[match].mean() > l.mean()+lineGain {
+		if count == 1 && match >= 0 && others[match].line.angle == l.line.angle &&
+			others[match].meanConfidence() > l.meanConfidence()+minLineGain {
 			l.line.words = others[match].line.words
 		}
 	}
 	for i, o := range others {
-		if !taken[i] && o.mean() >= newLine && o.characters() > 2 {
-			a.insert(o)
+		if !taken[i] && o.meanConfidence() >= minNewLineConfidence && o.characterCount() > 2 {
+			a.insertLine(o)
 		}
 	}
-	a.confidence = a.mean()
+	a.confidence = a.meanConfidence()
 	return a
 }
 
@@ -53,8 +55,8 @@ type placedLine struct {
 	bounds box
 }
 
-// lines returns the lines with words.
-func (r *reading) lines() []placedLine {
+// placedLines returns the lines with words.
+func (r *reading) placedLines() []placedLine {
 	var out []placedLine
 	for i := range r.blocks {
 		for j := range r.blocks[i].lines {
@@ -70,7 +72,7 @@ func (r *reading) lines() []placedLine {
 	return out
 }
 
-func (p placedLine) characters() int {
+func (p placedLine) characterCount() int {
 	n := 0
 	for _, w := range p.line.words {
 		n += utf8.RuneCountInString(w.text)
@@ -78,16 +80,16 @@ func (p placedLine) characters() int {
 	return n
 }
 
-func (p placedLine) mean() float64 {
+func (p placedLine) meanConfidence() float64 {
 	sum := 0.0
 	for _, w := range p.line.words {
 		sum += float64(w.confidence) * float64(utf8.RuneCountInString(w.text))
 	}
-	return sum / float64(max(1, p.characters()))
+	return sum / float64(max(1, p.characterCount()))
 }
 
-// insert adds a line as a block of its own, before the first block that begins below it.
-func (r *reading) insert(p placedLine) {
+// insertLine adds a line as a block of its own, before the first block that begins below it.
+func (r *reading) insertLine(p placedLine) {
 	at := slices.IndexFunc(r.blocks, func(b block) bool {
 		for _, l := range b.lines {
 			if len(l.words) > 0 {
@@ -113,9 +115,10 @@ func (b box) overlaps(o box) bool {
 	return across > 0 && down*3 > min(b[3]-b[1], o[3]-o[1])
 }
 
-// same reports whether two boxes are nearly one.
-func (b box) same(o box) bool {
+// nearlyEquals reports whether two boxes are nearly one.
+func (b box) nearlyEquals(o box) bool {
 	across := min(b[2], o[2]) - max(b[0], o[0])
 	down := min(b[3], o[3]) - max(b[1], o[1])
-	return float64(across) >= sameLine*float64(max(b[2]-b[0], o[2]-o[0])) && float64(down) >= sameLine*float64(min(b[3]-b[1], o[3]-o[1]))
+	return float64(across) >= minSharedBox*float64(max(b[2]-b[0], o[2]-o[0])) &&
+		float64(down) >= minSharedBox*float64(min(b[3]-b[1], o[3]-o[1]))
 }

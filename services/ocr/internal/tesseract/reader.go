@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// doubtful is the mean confidence below which a page may be read the wrong way up. The corpus's English pages came to 0.17 to 0.33 on
-	// their head, and to 0.72 and more upright.
-	doubtful = 0.6
-	// clearly is by how much another way up must read better than the page as it is.
-	clearly = 0.1
-	// unsure is the mean confidence below which a page is read once more in another way.
-	unsure = 0.82
-	// leastSkew is the angle in degrees below which a page is not straightened: it would gain nothing, and lose sharpness.
-	leastSkew = 0.4
-	// straightRuling is the angle in degrees from which rulings that are an inch long are no straight runs of pixels.
-	straightRuling = 1.5
-	// sureSkew is how sure Leptonica wants to be of an angle.
-	sureSkew = 3
+	// minUprightConfidence is the mean confidence below which a page may be read the wrong way up. The corpus's English
+	// pages came to 0.17 to 0.33 on their head, and to 0.72 and more upright.
+	minUprightConfidence = 0.6
+	// minTurnGain is by how much another way up must read better than the page as it is.
+	minTurnGain = 0.1
+	// minConfidence is the mean confidence below which a page is read once more in another way.
+	minConfidence = 0.82
+	// minSkew is the angle in degrees below which a page is not straightened: it would gain nothing, and lose sharpness.
+	minSkew = 0.4
+	// maxRulingSkew is the angle in degrees from which rulings that are an inch long are no straight runs of pixels.
+	maxRulingSkew = 1.5
+	// minSkewSureness is how sure Leptonica wants to be of an angle.
+	minSkewSureness = 3
 	// probeInches is the side of the squares that are read to tell which way is up: some ten lines of five words.
 	probeInches = 2.5
 )
@@ -35,7 +35,7 @@ type reading struct {
 	confidence float64 // mean by characters
 	rulings    []box   // in pixels of the image as it was given
 	language   string  // as Tesseract names it
-	hopeless   bool    // the page was not read, because it would take too long
+	unreadable bool    // the page was not read, because it would take too long
 }
 
 // options says what may be done to a page.
@@ -46,79 +46,80 @@ type options struct {
 // reader reads one page.
 type reader struct {
 	handle *Handle
-	// besides, if set, returns the handle that reads the page again where the first is unsure of it.
-	besides func() (*Handle, error)
-	img     grey // cleaned
-	dpi     float32
-	below   byte // what is darker than this is ink
-	dark    bool // there were areas dark enough for light text
+	// secondHandle, if set, returns the handle that reads the page again where the first is unsure of it.
+	secondHandle func() (*Handle, error)
+	img          greyImage // cleaned
+	dpi          float32
+	below        byte // what is darker than this is ink
+	dark         bool // there were areas dark enough for light text
 	// screened says that there are greys made of dots.
 	screened bool
 	options  options
 }
 
-// read recognises the image and finds out which way up it is.
+// readPage recognises the image and finds out which way up it is.
 //
-// The orientation detector that comes with Tesseract (osd.traineddata) is not used. It takes 0.6 to 1.5 s of CPU a page, as long as the
-// recognition itself, was wrong on 8 of the 204 pages that the corpus's 51 give in four directions, and found too few characters on 5 more.
-// Reading two squares of the page each way takes a fraction of that, is right on all of them, and judges by the language that is going to
-// be read. A page on its head costs a second recognition; that is rare enough.
-func (r *reader) read(h *Handle) (reading, error) {
-	r.use(h)
-	if legible, err := r.smooth(); err != nil || !legible {
-		return reading{hopeless: !legible}, err
+// The orientation detector that comes with Tesseract (osd.traineddata) is not used. It takes 0.6 to 1.5 s of CPU a
+// page, as long as the recognition itself, was wrong on 8 of the 204 pages that the corpus's 51 give in four
+// directions, and found too few characters on 5 more. Reading two squares of the page each way takes a fraction of
+// that, is right on all of them, and judges by the language that is going to be read. A page on its head costs a
+// second recognition; that is rare enough.
+func (r *reader) readPage(h *Handle) (reading, error) {
+	r.switchHandle(h)
+	if legible, err := r.despeckle(); err != nil || !legible {
+		return reading{unreadable: !legible}, err
 	}
-	if paper := r.img.paper(); !r.screened && r.img.thin(r.below, paper) {
-		r.img = r.img.darkened(paper)
+	if paper := r.img.medianGrey(); !r.screened && r.img.hasThinStrokes(r.below, paper) {
+		r.img = r.img.darkenStrokes(paper)
 		r.below = inkThreshold(r.img)
 	}
-	lines := lineDirection(r.img, r.dpi, r.below)
-	got, err := r.upright(lines)
+	lines := measureDirections(r.img, r.dpi, r.below)
+	got, err := r.readUpright(lines)
 	if err != nil {
 		return reading{}, err
 	}
 	if r.screened {
-		if got, err = r.withoutScreen(got); err != nil {
+		if got, err = r.readWithoutScreen(got); err != nil {
 			return reading{}, err
 		}
 	}
-	if got.confidence < unsure && lines.gaps >= enoughGaps/10 {
-		if got, err = r.again(got); err != nil {
+	if got.confidence < minConfidence && lines.gaps >= minGaps/10 {
+		if got, err = r.readAgain(got); err != nil {
 			return reading{}, err
 		}
 	}
-	got.dropDirt()
-	if math.Abs(got.skew) < straightRuling {
-		got.rulings = r.img.rulings(r.dpi, r.below)
+	got.dropSpecks()
+	if math.Abs(got.skew) < maxRulingSkew {
+		got.rulings = r.img.findRulings(r.dpi, r.below)
 	}
 	return got, nil
 }
 
-// newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken for dark areas, and then
-// light text on dark areas becomes dark.
-func newReader(img grey, dpi float32, o options) (*reader, error) {
+// newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken
+// for dark areas, and then light text on dark areas becomes dark.
+func newReader(img greyImage, dpi float32, o options) (*reader, error) {
 	r := &reader{img: img, dpi: dpi, below: inkThreshold(img), options: o}
-	if lookAtGround(img, dpi, r.below).uneven() {
-		if err := r.clean(steps{level: true}); err != nil {
+	if measureBackground(img, dpi, r.below).isUneven() {
+		if err := r.cleanImage(imageSteps{evenBackground: true}); err != nil {
 			return nil, err
 		}
 	}
 	if r.dark = hasDarkAreas(r.img, dpi, r.below); r.dark {
-		if err := r.clean(steps{invert: true}); err != nil {
+		if err := r.cleanImage(imageSteps{invert: true}); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// use has a handle read the page from here on.
-func (r *reader) use(h *Handle) {
+// switchHandle has a handle read the page from here on.
+func (r *reader) switchHandle(h *Handle) {
 	r.handle = h
-	h.LookForLightText(r.dark)
+	h.RetryAsLightText(r.dark)
 }
 
-func (r *reader) clean(s steps) error {
-	img, err := r.img.prepared(s, r.dpi, r.below)
+func (r *reader) cleanImage(s imageSteps) error {
+	img, err := r.img.applySteps(s, r.dpi, r.below)
 	if err != nil {
 		return err
 	}
@@ -126,96 +127,99 @@ func (r *reader) clean(s steps) error {
 	return nil
 }
 
-// upright reads the page the way up that reads best.
-func (r *reader) upright(lines direction) (reading, error) {
+// readUpright reads the page the way up that reads best.
+func (r *reader) readUpright(lines lineDirections) (reading, error) {
 	if r.options.keepRotation {
-		return r.whole(steps{})
+		return r.readWhole(imageSteps{})
 	}
 	first, others := 0, []int{180, 90, 270}
 	switch {
-	case lines.sideways():
-		turn, err := r.probe(90, 270, 0) // 0: Chinese and Japanese may be set in columns
+	case lines.isSideways():
+		turn, err := r.probeTurns(90, 270, 0) // 0: Chinese and Japanese may be set in columns
 		if err != nil {
 			return reading{}, err
 		}
 		first, others = turn, []int{(turn + 180) % 360}
-	case lines.upright():
+	case lines.isUpright():
 		others = []int{180}
 	}
-	best, err := r.whole(steps{turn: first})
-	if err != nil || best.confidence >= doubtful || lines.gaps < enoughGaps/10 {
+	best, err := r.readWhole(imageSteps{turn: first})
+	if err != nil || best.confidence >= minUprightConfidence || lines.gaps < minGaps/10 {
 		return best, err
 	}
-	turn, err := r.probe(append([]int{first}, others...)...)
+	turn, err := r.probeTurns(append([]int{first}, others...)...)
 	if err != nil {
 		return reading{}, err
 	}
 	if turn == first {
-		if !lines.sideways() {
+		if !lines.isSideways() {
 			return best, nil
 		}
 		turn = others[0] // the probe was wrong before, perhaps about a picture
 	}
-	second, err := r.whole(steps{turn: turn})
-	if err != nil || second.confidence < best.confidence+clearly {
+	second, err := r.readWhole(imageSteps{turn: turn})
+	if err != nil || second.confidence < best.confidence+minTurnGain {
 		return best, err
 	}
 	return second, nil
 }
 
-// whole reads the page turned and straightened.
-func (r *reader) whole(s steps) (reading, error) {
+// readWhole reads the page turned and straightened.
+func (r *reader) readWhole(s imageSteps) (reading, error) {
 	if !r.options.keepSkew {
-		angle, sureness := r.img.turned(s.turn).skew(r.dpi, r.below)
-		if sureness >= sureSkew && math.Abs(angle) >= leastSkew {
+		angle, sureness := r.img.rotated(s.turn).measureSkew(r.dpi, r.below)
+		if sureness >= minSkewSureness && math.Abs(angle) >= minSkew {
 			s.angle = angle
 		}
 	}
 	return r.readImage(r.img, s, wholePage)
 }
 
-// again reads a page once more in another way, and takes from both what was read better.
-func (r *reader) again(first reading) (reading, error) {
-	if r.besides != nil {
-		h, err := r.besides()
+// readAgain reads a page once more in another way, and takes from both what was read better.
+func (r *reader) readAgain(first reading) (reading, error) {
+	if r.secondHandle != nil {
+		h, err := r.secondHandle()
 		if err != nil {
 			return reading{}, err
 		}
-		r.use(h)
+		r.switchHandle(h)
 	}
-	second, err := r.readImage(r.img, steps{turn: first.turn, angle: first.skew, scale: 1.5}, wholePage)
+	second, err := r.readImage(r.img, imageSteps{turn: first.turn, angle: first.skew, scale: 1.5}, wholePage)
 	if err != nil {
 		return reading{}, err
 	}
-	return better(first, second), nil
+	return mergeReadings(first, second), nil
 }
 
-// withoutScreen reads a page with screens once more, blurred, and takes from both what was read better. Dots hide the letters that they make up,
-// or that lie on them, so that Tesseract takes them and their neighbours for a picture; but small print suffers from the blur.
-func (r *reader) withoutScreen(first reading) (reading, error) {
-	second, err := r.readImage(r.img, steps{turn: first.turn, angle: first.skew, blur: screenInches * float64(r.dpi)}, wholePage)
+// readWithoutScreen reads a page with screens once more, blurred, and takes from both what was read better. Dots hide
+// the letters that they make up, or that lie on them, so that Tesseract takes them and their neighbours for a
+// picture; but small print suffers from the blur.
+func (r *reader) readWithoutScreen(first reading) (reading, error) {
+	second, err := r.readImage(r.img, imageSteps{turn: first.turn, angle: first.skew,
+		blur: screenBlurInches * float64(r.dpi)}, wholePage)
 	if err != nil {
 		return reading{}, err
 	}
-	if second.legible() > first.legible() {
+	if second.legibilityScore() > first.legibilityScore() {
 		first, second = second, first
 	}
-	return better(first, second), nil
+	return mergeReadings(first, second), nil
 }
 
-// probe reads the squares with most text turned each way, and returns the way that reads best, the first of equals. What counts is how many
-// characters are read well, as the wrong way up may yield a single sure bracket. There are two squares, as one may hold a picture.
-func (r *reader) probe(turns ...int) (int, error) {
-	parts := busiest(r.img, int(probeInches*r.dpi), r.dpi, r.below, 2)
+// probeTurns reads the squares with most text turned each way, and returns the way that reads best, the first of
+// equals. What counts is how many characters are read well, as the wrong way up may yield a single sure bracket.
+// There are two squares, as one may hold a picture.
+func (r *reader) probeTurns(turns ...int) (int, error) {
+	parts := densestSquares(r.img, int(probeInches*r.dpi), r.dpi, r.below, 2)
 	best, bestTurn := -1.0, turns[0]
 	for _, turn := range turns {
 		legible := 0.0
 		for _, b := range parts {
-			got, err := r.readImage(r.img.crop(b), steps{turn: turn}, oneBlock)
+			got, err := r.readImage(r.img.cropped(b), imageSteps{turn: turn}, oneBlock)
 			if err != nil {
 				return 0, err
 			}
-			legible += got.legible()
+			legible += got.legibilityScore()
 		}
 		if legible > best {
 			best, bestTurn = legible, turn
@@ -225,8 +229,8 @@ func (r *reader) probe(turns ...int) (int, error) {
 }
 
 // readImage reads an image after the steps.
-func (r *reader) readImage(img grey, s steps, as segmentation) (reading, error) {
-	ready, err := img.prepared(s, r.dpi, r.below)
+func (r *reader) readImage(img greyImage, s imageSteps, as segmentation) (reading, error) {
+	ready, err := img.applySteps(s, r.dpi, r.below)
 	if err != nil {
 		return reading{}, err
 	}
@@ -235,11 +239,11 @@ func (r *reader) readImage(img grey, s steps, as segmentation) (reading, error) 
 		scale = s.scale
 	}
 	r.handle.SetImage(ready, int(float64(r.dpi)*scale+0.5), as)
-	defer r.handle.Clear()
-	if err := r.handle.Recognise(); err != nil {
+	defer r.handle.ClearImage()
+	if err := r.handle.RecogniseImage(); err != nil {
 		return reading{}, err
 	}
-	got := reading{turn: s.turn, skew: s.angle, blocks: r.handle.blocks()}
+	got := reading{turn: s.turn, skew: s.angle, blocks: r.handle.readBlocks()}
 	if s.angle != 0 || scale != 1 {
 		width, height := img.width, img.height
 		if s.turn%180 != 0 {
@@ -247,14 +251,14 @@ func (r *reader) readImage(img grey, s steps, as segmentation) (reading, error) 
 		}
 		got.straightenBack(ready, width, height, scale)
 	}
-	got.confidence = got.mean()
+	got.confidence = got.meanConfidence()
 	return got, nil
 }
 
 // straightenBack maps the boxes from the image that was read to what it was before it was straightened and enlarged.
-func (r *reading) straightenBack(from grey, width, height int, scale float64) {
+func (r *reading) straightenBack(from greyImage, width, height int, scale float64) {
 	sin, cos := math.Sincos(r.skew * math.Pi / 180)
-	for w := range words(r.blocks) {
+	for w := range allWords(r.blocks) {
 		x0, y0, x1, y1 := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 		for corner := range 4 {
 			x := float64(w.box[corner&1*2]) - float64(from.width)/2
@@ -267,11 +271,11 @@ func (r *reading) straightenBack(from grey, width, height int, scale float64) {
 	}
 }
 
-// mean returns the mean confidence of the characters.
-func (r *reading) mean() float64 {
+// meanConfidence returns the mean confidence of the characters.
+func (r *reading) meanConfidence() float64 {
 	var sum float64
 	characters := 0
-	for w := range words(r.blocks) {
+	for w := range allWords(r.blocks) {
 		n := utf8.RuneCountInString(w.text)
 		characters += n
 		sum += float64(w.confidence) * float64(n)
@@ -279,34 +283,35 @@ func (r *reading) mean() float64 {
 	return sum / float64(max(characters, 1))
 }
 
-// dropDirt drops lines of a few characters that were hardly more than guessed: specks, staples, stamps, the edge of the sheet. The corpus has 15
-// such lines on 13 pages, of which one is text.
-func (r *reading) dropDirt() {
+// dropSpecks drops lines of a few characters that were hardly more than guessed: specks, staples, stamps, the edge of
+// the sheet. The corpus has 15 such lines on 13 pages, of which one is text.
+func (r *reading) dropSpecks() {
 	const most, guessed = 3, 0.6
 	for i := range r.blocks {
 		b := &r.blocks[i]
 		b.lines = slices.DeleteFunc(b.lines, func(l line) bool {
 			p := placedLine{line: &l}
-			return p.characters() <= most && p.mean() < guessed
+			return p.characterCount() <= most && p.meanConfidence() < guessed
 		})
 	}
-	r.confidence = r.mean()
+	r.confidence = r.meanConfidence()
 }
 
-// legible returns the number of characters by how much better than a guess they were read.
-func (r reading) legible() float64 {
+// legibilityScore returns the number of characters by how much better than a guess they were read.
+func (r reading) legibilityScore() float64 {
 	sum := 0.0
-	for w := range words(r.blocks) {
+	for w := range allWords(r.blocks) {
 		sum += float64(utf8.RuneCountInString(w.text)) * max(0, float64(w.confidence)-0.5)
 	}
 	return sum
 }
 
-// page turns a reading into a page, whose boxes are in points on the image as it was given.
-func (r reading) page(img grey, dpi float32) *inkstreamv1.Page {
-	points := func(pixels int) float32 { return recognise.Points(pixels, dpi) }
-	page := &inkstreamv1.Page{UprightRotation: int32((r.turn + 360 - r.mainAngle()) % 360), Skew: float32(r.skew), Language: iso(r.language)}
-	if r.hopeless {
+// toPage turns a reading into a page, whose boxes are in points on the image as it was given.
+func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
+	points := func(pixels int) float32 { return recognise.PixelsToPoints(pixels, dpi) }
+	page := &inkstreamv1.Page{UprightRotation: int32((r.turn + 360 - r.mainAngle()) % 360), Skew: float32(r.skew),
+		Language: isoCode(r.language)}
+	if r.unreadable {
 		page.Notes = append(page.Notes, recognise.NoteNoise)
 	}
 	for _, b := range r.blocks {
@@ -314,7 +319,7 @@ func (r reading) page(img grey, dpi float32) *inkstreamv1.Page {
 		for _, l := range b.lines {
 			line := &inkstreamv1.Line{Angle: int32((l.angle + 360 - r.turn) % 360)}
 			for _, w := range l.words {
-				at := w.box.back(r.turn, img.width, img.height)
+				at := w.box.rotatedBack(r.turn, img.width, img.height)
 				line.Words = append(line.Words, &inkstreamv1.Word{
 					Text: w.text, Confidence: &w.confidence,
 					Bbox: []float32{points(at[0]), points(at[1]), points(at[2]), points(at[3])},
@@ -325,13 +330,14 @@ func (r reading) page(img grey, dpi float32) *inkstreamv1.Page {
 		page.Blocks = append(page.Blocks, block)
 	}
 	for _, b := range r.rulings {
-		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: []float32{points(b[0]), points(b[1]), points(b[2]), points(b[3])}})
+		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: []float32{points(b[0]), points(b[1]), points(b[2]),
+			points(b[3])}})
 	}
 	return page
 }
 
-// mainAngle is the direction of most of the text. Tesseract finds lines that run up or down by itself, and then a page on its side with too
-// little text for lineDirection is read well without being turned.
+// mainAngle is the direction of most of the text. Tesseract finds lines that run up or down by itself, and then a
+// page on its side with too little text for measureDirections is read well without being turned.
 func (r reading) mainAngle() int {
 	var byAngle [4]int
 	for _, b := range r.blocks {

@@ -26,40 +26,44 @@ type word struct {
 type line struct {
 	words []word
 	angle int // degrees clockwise in which the line runs
-	// blanks is the text of the line, where the words alone do not tell where blanks are; what is left of it behind the last word.
-	blanks string
+	// spacedText is the text of the line, where the words alone do not tell where blanks are; what is left of it behind
+	// the last word.
+	spacedText string
 }
 
-// add adds a word. In scripts that are written without blanks, or with few, the recogniser's words are parts of words: those that no blank
-// parts become one. So does a mark with the word before it that leaves no room for a blank.
-func (l *line) add(w word) {
+// addWord adds a word. In scripts that are written without blanks, or with few, the recogniser's words are parts of
+// words: those that no blank parts become one. So does a mark with the word before it that leaves no room for a
+// blank.
+func (l *line) addWord(w word) {
 	last := len(l.words) - 1
-	at := strings.Index(l.blanks, w.text)
+	at := strings.Index(l.spacedText, w.text)
 	if at < 0 {
-		if last >= 0 && l.angle == 0 && l.words[last].closedBy(w) {
-			l.words[last].join(w)
+		if last >= 0 && l.angle == 0 && l.words[last].isClosedBy(w) {
+			l.words[last].appendWord(w)
 		} else {
 			l.words = append(l.words, w)
 		}
 		return
 	}
-	between := l.blanks[:at]
-	l.blanks = l.blanks[at+len(w.text):]
+	between := l.spacedText[:at]
+	l.spacedText = l.spacedText[at+len(w.text):]
 	if last < 0 || between != "" {
 		l.words = append(l.words, w)
 		return
 	}
-	l.words[last].join(w)
+	l.words[last].appendWord(w)
 }
 
-// closedBy reports whether a word is a mark that ends what was read before it, and touches it. Old books set such marks off by a hair, which the
-// recogniser may take for a blank; where there is one, as before a French semicolon, the two boxes are apart.
-func (w *word) closedBy(mark word) bool {
-	return strings.Trim(mark.text, ",.;:!?") == "" && mark.box[0] >= w.box[0] && mark.box[0] <= w.box[2] && mark.box[2] >= w.box[2]
+// isClosedBy reports whether a word is a mark that ends what was read before it, and touches it. Old books set such
+// marks off by a hair, which the recogniser may take for a blank; where there is one, as before a French semicolon,
+// the two boxes are apart.
+func (w *word) isClosedBy(mark word) bool {
+	return strings.Trim(mark.text, ",.;:!?") == "" && mark.box[0] >= w.box[0] && mark.box[0] <= w.box[2] &&
+		mark.box[2] >= w.box[2]
 }
 
-// join appends what goes on with the word.
-func (w *word) join(next word) {
+// appendWord appends what goes on with the word.
+func (w *word) appendWord(next word) {
 	n, m := float32(utf8.RuneCountInString(w.text)), float32(utf8.RuneCountInString(next.text))
 	w.confidence = (n*w.confidence + m*next.confidence) / (n + m)
 	w.text += next.text
@@ -70,15 +74,16 @@ type block struct {
 	lines []line
 }
 
-// blocks returns the paragraphs that Recognise found. Words without a character are left out; pictures and rulings count as such.
-func (h *Handle) blocks() []block {
+// readBlocks returns the paragraphs that Recognise found. Words without a character are left out; pictures and
+// rulings count as such.
+func (h *Handle) readBlocks() []block {
 	it := C.TessBaseAPIGetIterator(h.api)
 	if it == nil { // an empty page
 		return nil
 	}
 	defer C.TessResultIteratorDelete(it)
 	at := C.TessResultIteratorGetPageIterator(it) // the same iterator, seen as one over the layout
-	joins := h.joinsWords()
+	joins := h.mustJoinWords()
 	var out []block
 	var symbols []symbol // of the line in hand
 	for {
@@ -87,21 +92,21 @@ func (h *Handle) blocks() []block {
 		}
 		b := &out[len(out)-1]
 		if len(b.lines) == 0 || C.TessPageIteratorIsAtBeginningOf(at, C.RIL_TEXTLINE) != C.FALSE {
-			b.lines = append(b.lines, line{angle: angleOf(at)})
+			b.lines = append(b.lines, line{angle: lineAngle(at)})
 			if joins {
-				symbols = symbolsOf(it)
+				symbols = lineSymbols(it)
 			}
 		}
 		l := &b.lines[len(b.lines)-1]
-		if joins && len(l.blanks) == 0 {
-			l.blanks = blanksOf(it)
+		if joins && len(l.spacedText) == 0 {
+			l.spacedText = lineText(it)
 		}
-		if w, ok := wordOf(it, at); ok {
-			l.add(w)
+		if w, ok := readWord(it, at); ok {
+			l.addWord(w)
 		}
 		more := C.TessResultIteratorNext(it, C.RIL_WORD) != C.FALSE
 		if joins && l.angle == 0 && (!more || C.TessPageIteratorIsAtBeginningOf(at, C.RIL_TEXTLINE) != C.FALSE) {
-			l.dropEchoes(symbols)
+			l.dropDuplicates(symbols)
 		}
 		if !more {
 			return out
@@ -109,17 +114,17 @@ func (h *Handle) blocks() []block {
 	}
 }
 
-// joinsWords reports whether the model of the language says that what it calls words is not always parted by blanks: those of Chinese,
-// Japanese, Korean and Thai do.
-func (h *Handle) joinsWords() bool {
+// mustJoinWords reports whether the model of the language says that what it calls words is not always parted by
+// blanks: those of Chinese, Japanese, Korean and Thai do.
+func (h *Handle) mustJoinWords() bool {
 	name := C.CString("preserve_interword_spaces")
 	defer C.free(unsafe.Pointer(name))
 	var on C.BOOL
 	return C.TessBaseAPIGetBoolVariable(h.api, name, &on) != C.FALSE && on != C.FALSE
 }
 
-// blanksOf returns the text of the line with its blanks.
-func blanksOf(it *C.TessResultIterator) string {
+// lineText returns the text of the line with its blanks.
+func lineText(it *C.TessResultIterator) string {
 	text := C.TessResultIteratorGetUTF8Text(it, C.RIL_TEXTLINE)
 	if text == nil {
 		return ""
@@ -128,7 +133,7 @@ func blanksOf(it *C.TessResultIterator) string {
 	return strings.ToValidUTF8(C.GoString(text), "\uFFFD")
 }
 
-func wordOf(it *C.TessResultIterator, at *C.TessPageIterator) (word, bool) {
+func readWord(it *C.TessResultIterator, at *C.TessPageIterator) (word, bool) {
 	text := C.TessResultIteratorGetUTF8Text(it, C.RIL_WORD)
 	if text == nil {
 		return word{}, false
@@ -143,16 +148,17 @@ func wordOf(it *C.TessResultIterator, at *C.TessPageIterator) (word, bool) {
 		box:        box{int(x0), int(y0), int(x1), int(y1)},
 		confidence: float32(C.TessResultIteratorConfidence(it, C.RIL_WORD)) / 100,
 	}
-	return w, !isNoise(w)
+	return w, !isEmptyWord(w)
 }
 
-// isNoise reports whether a word is empty, as Tesseract says of a picture or a ruling. Doubtful words stay, whatever they are. Dropping those
-// without letters and digits below a confidence of 0.1 to 0.5 takes away 5 to 25 of the 5,086 wrong characters in the corpus's 46 English
-// documents, but makes 3 to 5 of them worse; dropping all words below 0.1 adds 206. What a word is worth is in its confidence.
-func isNoise(w word) bool { return strings.TrimSpace(w.text) == "" }
+// isEmptyWord reports whether a word is empty, as Tesseract says of a picture or a ruling. Doubtful words stay,
+// whatever they are. Dropping those without letters and digits below a confidence of 0.1 to 0.5 takes away 5 to 25 of
+// the 5,086 wrong characters in the corpus's 46 English documents, but makes 3 to 5 of them worse; dropping all words
+// below 0.1 adds 206. What a word is worth is in its confidence.
+func isEmptyWord(w word) bool { return strings.TrimSpace(w.text) == "" }
 
-// angleOf tells how the line runs: text on an upright page may run up the margin.
-func angleOf(at *C.TessPageIterator) int {
+// lineAngle tells how the line runs: text on an upright page may run up the margin.
+func lineAngle(at *C.TessPageIterator) int {
 	var orient C.TessOrientation
 	var direction C.TessWritingDirection
 	var order C.TessTextlineOrder
@@ -170,8 +176,8 @@ func angleOf(at *C.TessPageIterator) int {
 	}
 }
 
-// words yields every word in reading order.
-func words(blocks []block) iter.Seq[*word] {
+// allWords yields every word in reading order.
+func allWords(blocks []block) iter.Seq[*word] {
 	return func(yield func(*word) bool) {
 		for _, b := range blocks {
 			for _, l := range b.lines {

@@ -1,7 +1,7 @@
 // A serial OpenMP runtime, in place of libgomp's, for libtesseract.
 //
 // Tesseract splits the layers of its network over threads with OpenMP. Every page here has a core of its own, so more threads only cost
-// (see DESIGN.md: many times slower), and OMP_THREAD_LIMIT=1, the usual remedy, still goes through libgomp for each of some 50,000 small
+// (many times slower), and OMP_THREAD_LIMIT=1, the usual remedy, still goes through libgomp for each of some 50,000 small
 // regions a page, with several futex calls each: 13 % of the CPU of a page. These are all the entry points that libtesseract calls (a test
 // holds it to that); as an executable's symbols go before those of shared libraries, the loader binds it to them. The meaning is that of
 // the OpenMP specification with a team of one. Nothing else in this program uses OpenMP, and a libtesseract built without it, or by a

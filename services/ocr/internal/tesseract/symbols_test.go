@@ -10,9 +10,10 @@ import (
 // lineWriter is the function of Leptonica's that lineimage.c takes the place of.
 const lineWriter = "pixWriteMem"
 
-// Whichever way libtesseract is linked, its calls must reach the functions of serial.c and lineimage.c. One that is linked in was bound to them by
-// the linker, and leaves nothing to the loader; the loader binds a shared one to what the executable exports. A libtesseract that called more of
-// OpenMP than serial.c has would mix libgomp's state with that of serial.c.
+// Whichever way libtesseract is linked, its calls must reach the functions of serial.c and lineimage.c. One that is
+// linked in was bound to them by the linker, and leaves nothing to the loader; the loader binds a shared one to what
+// the executable exports. A libtesseract that called more of OpenMP than serial.c has would mix libgomp's state with
+// that of serial.c.
 func TestReplacementsAreInForce(t *testing.T) {
 	t.Parallel()
 	exe, err := elf.Open("/proc/self/exe")

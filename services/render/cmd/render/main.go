@@ -15,18 +15,19 @@ import (
 func main() {
 	sandbox.Main(pdf.Program())
 	cfg, engine := render.DefaultConfig(), pdf.DefaultConfig()
-	service.Main("render", []service.Settings{&cfg, &engine}, func(ctx context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
-		service.WarnOfWalls(ctx, rt.Env.Log)
-		engine.Observe = service.ObserveChildren(rt.Env.Tel, service.PDFium)
-		pdfium, err := pdf.New(engine.WithDefaults(cfg.Workers), rt.Env.Log)
-		if err != nil {
-			return nil, fmt.Errorf("pdf engine: %w", err)
-		}
-		rt.Close("pdf engine", pdfium.Close)
-		s, err := render.New(cfg, rt.Env, pdfium)
-		if err != nil {
-			return nil, err
-		}
-		return []lifecycle.Unit{{Name: "render", Run: s.Run}}, nil
-	})
+	service.Main("render", []service.Settings{&cfg, &engine},
+		func(ctx context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
+			service.ReportWalls(ctx, rt.Deps.Tel)
+			engine.Observe = service.ObserveChildren(rt.Deps.Tel, service.PDFium)
+			pdfium, err := pdf.New(engine.WithDefaults(cfg.Workers), rt.Deps.Log)
+			if err != nil {
+				return nil, fmt.Errorf("pdf engine: %w", err)
+			}
+			rt.Close("pdf engine", pdfium.Close)
+			s, err := render.New(cfg, rt.Deps, pdfium)
+			if err != nil {
+				return nil, err
+			}
+			return []lifecycle.Unit{{Name: "render", Run: s.Run}}, nil
+		})
 }

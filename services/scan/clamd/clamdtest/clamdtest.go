@@ -1,4 +1,5 @@
-// Package clamdtest runs Debian's real clamd for tests, with a signature database of one signature: the EICAR test string's.
+// Package clamdtest runs Debian's real clamd for tests, with a signature database of one signature: the EICAR test
+// string's.
 package clamdtest
 
 import (
@@ -19,10 +20,11 @@ import (
 // Signature is the name under which clamd reports the test string; it marks signatures that are not its makers' own.
 const Signature = "Inkstream.Test.EICAR.UNOFFICIAL"
 
-// EICAR returns the harmless string that every malware scanner reports (https://www.eicar.org). It is put together here, so that no file of
-// this repository is taken for malware.
+// EICAR returns the harmless string that every malware scanner reports (https://www.eicar.org). It is put together
+// here, so that no file of this repository is taken for malware.
 func EICAR() []byte {
-	return []byte(`X5O!P%@AP[4\PZX54(P^)7CC)7}$` + strings.Join([]string{"EICAR", "STANDARD", "ANTIVIRUS", "TEST", "FILE!$H+H*"}, "-"))
+	return []byte(`X5O!P%@AP[4\PZX54(P^)7CC)7}$` +
+		strings.Join([]string{"EICAR", "STANDARD", "ANTIVIRUS", "TEST", "FILE!$H+H*"}, "-"))
 }
 
 // Server is a running clamd.
@@ -33,11 +35,11 @@ type Server struct {
 	process *processtest.Process
 }
 
-// Start starts a daemon and waits until it answers on both addresses; it ends with the test. Settings are further lines of clamd.conf, e.g.
-// "StreamMaxLength 1M". Without clamd the test is skipped.
+// Start starts a daemon and waits until it answers on both addresses; it ends with the test. Settings are further
+// lines of clamd.conf, e.g. "StreamMaxLength 1M". Without clamd the test is skipped.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	program := find()
+	program := findDaemon()
 	if program == "" {
 		t.Skip("clamd is not installed; install Debian's package clamav-daemon, as make test does")
 	}
@@ -52,10 +54,11 @@ func Start(t testing.TB, settings ...string) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{Unix: "unix://" + filepath.Join(dir, "s"), TCP: fmt.Sprintf("127.0.0.1:%d", port)}
-	config := s.configure(t, dir, port, settings)
-	s.process, err = processtest.Start(t.Context(), exec.Command(program, "--config-file="+config), func(ctx context.Context) error {
-		return errors.Join(ping(ctx, s.Unix), ping(ctx, s.TCP))
-	})
+	config := s.writeConfig(t, dir, port, settings)
+	s.process, err = processtest.StartProcess(t.Context(), exec.Command(program, "--config-file="+config),
+		func(ctx context.Context) error {
+			return errors.Join(pingDaemon(ctx, s.Unix), pingDaemon(ctx, s.TCP))
+		})
 	if err != nil {
 		t.Fatalf("start clamd: %v", err)
 	}
@@ -66,8 +69,8 @@ func Start(t testing.TB, settings ...string) *Server {
 // Stop kills the daemon, for a test of what happens without it. It may be called twice.
 func (s *Server) Stop() { s.process.Stop() }
 
-// ping asks whether the daemon answers at an address.
-func ping(ctx context.Context, address string) error {
+// pingDaemon asks whether the daemon answers at an address.
+func pingDaemon(ctx context.Context, address string) error {
 	client, err := clamd.New(address)
 	if err != nil {
 		return err
@@ -75,7 +78,7 @@ func ping(ctx context.Context, address string) error {
 	return client.Ping(ctx)
 }
 
-func find() string {
+func findDaemon() string {
 	for _, name := range []string{"/usr/sbin/clamd", "clamd"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
@@ -84,8 +87,8 @@ func find() string {
 	return ""
 }
 
-// configure writes the configuration and the signature database, and returns the configuration's path.
-func (s *Server) configure(t testing.TB, dir string, port int, settings []string) string {
+// writeConfig writes the configuration and the signature database, and returns the configuration's path.
+func (s *Server) writeConfig(t testing.TB, dir string, port int, settings []string) string {
 	t.Helper()
 	database, temp := filepath.Join(dir, "db"), filepath.Join(dir, "tmp")
 	for _, d := range []string{database, temp} {

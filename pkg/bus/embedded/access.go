@@ -1,0 +1,91 @@
+package embedded
+
+import (
+	"fmt"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"inkstream.dev/pkg/bus"
+)
+
+// inboxUser names the inboxes of this process.
+const inboxUser = "services"
+
+// User may connect by a socket.
+type User struct {
+	// Key is the user's public key.
+	Key string
+	// Permissions is what the user may do; nil for everything.
+	Permissions *bus.Permissions
+}
+
+// Access says who may connect by a socket; this process itself always may, and do everything.
+type Access struct {
+	// Users may, by their keys.
+	Users []User
+	// AllowAnonymous are those without a key: they may do everything but use the buckets of API keys and webhooks, and
+	// make or change streams, by which they could get at these.
+	AllowAnonymous bool
+}
+
+// anonymousUser is the name of those without a key.
+const anonymousUser = "guest"
+
+// secureOptions adds the users to the server's options, and returns how this process connects.
+func (a *Access) secureOptions(o *server.Options) (nats.Option, error) {
+	self, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, fmt.Errorf("make key: %w", err)
+	}
+	public, err := self.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("make key: %w", err)
+	}
+	o.Nkeys = []*server.NkeyUser{{Nkey: public}}
+	for _, u := range a.Users {
+		user := &server.NkeyUser{Nkey: u.Key}
+		if u.Permissions != nil {
+			user.Permissions = &server.Permissions{
+				Publish:   &server.SubjectPermission{Allow: grantSubjects(u.Permissions.Publish)},
+				Subscribe: &server.SubjectPermission{Allow: grantSubjects(u.Permissions.Subscribe)},
+			}
+		}
+		o.Nkeys = append(o.Nkeys, user)
+	}
+	if a.AllowAnonymous {
+		o.Users, o.NoAuthUser = []*server.User{{Username: anonymousUser, Permissions: anonymousPermissions()}}, anonymousUser
+	}
+	return func(c *nats.Options) error {
+		if err := nats.CustomInboxPrefix(bus.InboxPrefix(inboxUser))(c); err != nil {
+			return err
+		}
+		return nats.Nkey(public, self.Sign)(c)
+	}, nil
+}
+
+func grantSubjects(grants []bus.Grant) []string {
+	all := make([]string, len(grants))
+	for i, g := range grants {
+		all[i] = g.Subject
+	}
+	return all
+}
+
+func anonymousPermissions() *server.Permissions {
+	forbidden := []string{"$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.UPDATE.*", "$JS.API.STREAM.RESTORE.*"}
+	unheard := []string{bus.InboxPrefix(inboxUser) + ".>"}
+	for _, bucket := range []string{bus.KeyBucket, bus.WebhookBucket} {
+		stream := "KV_" + bucket
+		forbidden = append(forbidden, "$KV."+bucket+".>", "$JS.API.STREAM.*."+stream, "$JS.API.STREAM.*.*."+stream,
+			"$JS.API.DIRECT.GET."+stream,
+			"$JS.API.DIRECT.GET."+stream+".>", "$JS.API.CONSUMER.*."+stream, "$JS.API.CONSUMER.*."+stream+".>",
+			"$JS.API.CONSUMER.*.*."+stream+".>")
+		unheard = append(unheard, "$KV."+bucket+".>")
+	}
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{">"}, Deny: forbidden},
+		Subscribe: &server.SubjectPermission{Allow: []string{">"}, Deny: unheard},
+	}
+}

@@ -1,0 +1,281 @@
+package layout
+
+import (
+	"cmp"
+	"slices"
+)
+
+// cutter cuts a page into regions that hold one column each, and gathers them in reading order.
+type cutter struct {
+	em     float64
+	across []ruling // lines drawn across the page, from top to bottom
+	leaves []leaf
+}
+
+// leaf is a region that is not cut further: its rows are read from top to bottom.
+type leaf struct {
+	segments []segment
+}
+
+// maxCutDepth bounds how often columns are cut within columns. Real pages need five; a hostile one must not exhaust
+// the stack.
+const maxCutDepth = 40
+
+// span is a stretch of the horizontal axis.
+type span struct{ from, to float64 }
+
+// pageBand is a horizontal band of a region that a line can be drawn above and below without touching any segment.
+type pageBand struct {
+	segments  []segment
+	y0, y1    float64
+	rows      int    // about how many lines of text
+	freeSpans []span // where no segment stands, from the region's left edge to its right
+}
+
+// cutRegion cuts segments into bands, bands into columns, and columns as regions again.
+func (c *cutter) cutRegion(segments []segment, depth int) {
+	if len(segments) < 2 || depth > maxCutDepth {
+		c.leaves = append(c.leaves, leaf{segments})
+		return
+	}
+	// Bands that are not cut and follow one another are one leaf: a line of justified text with a wide blank is no band
+	// by itself.
+	first, end := 0, 0
+	flush := func() {
+		if end > first {
+			c.leaves = append(c.leaves, leaf{segments[first:end:end]})
+		}
+	}
+	for _, band := range c.mergeBands(c.splitBands(segments)) {
+		var columns [][]segment
+		if len(band.freeSpans) > 0 {
+			columns = c.splitColumns(band)
+		}
+		if len(columns) < 2 {
+			end += len(band.segments)
+			continue
+		}
+		flush()
+		end += len(band.segments)
+		first = end
+		for _, column := range columns {
+			c.cutRegion(column, depth+1)
+		}
+	}
+	flush()
+}
+
+// splitBands sorts the segments from top to bottom and parts them wherever a horizontal line fits between them. The
+// overlap of ascenders and descenders of neighbouring lines does not count.
+func (c *cutter) splitBands(segments []segment) []pageBand {
+	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.y0, b.y0) })
+	left, right := segments[0].x0, segments[0].x1
+	for _, s := range segments {
+		left, right = min(left, s.x0), max(right, s.x1)
+	}
+	var out []pageBand
+	start, reach := 0, segmentBottom(segments[0])
+	cut := func(end int) {
+		part := segments[start:end]
+		s := pageBand{segments: part, y0: part[0].y0, y1: reach}
+		for _, p := range part {
+			s.y1 = max(s.y1, p.y1)
+		}
+		s.rows = max(1, int((s.y1-s.y0)/(1.3*c.em)+0.5))
+		s.freeSpans = c.freeSpans(part, left, right)
+		out = append(out, s)
+	}
+	for i, s := range segments[1:] {
+		if segmentTop(s) >= reach {
+			cut(i + 1)
+			start, reach = i+1, segmentBottom(s)
+		} else {
+			reach = max(reach, segmentBottom(s))
+		}
+	}
+	cut(len(segments))
+	return out
+}
+
+// segmentTop and lower return where a segment begins and ends for the purpose of finding room between lines. What is
+// let go is little: a raised mark must stay with its line.
+func segmentTop(s segment) float64    { return s.y0 + 0.08*s.height() }
+func segmentBottom(s segment) float64 { return s.y1 - 0.08*s.height() }
+
+const (
+	// minGutterWidth is the least width of a gutter in ems.
+	minGutterWidth = 0.8
+	// maxGutters bounds the stretches of a slab that may be gutters: each slab is compared with what is left of those
+	// above it.
+	maxGutters = 256
+)
+
+// freeSpans returns the stretches between left and right, edges included, that no segment covers and that are wide
+// enough for a gutter. The stretches at the edges are unbounded, so that they stay free when they meet the bands
+// above and below.
+func (c *cutter) freeSpans(segments []segment, left, right float64) []span {
+	covered := make([]span, len(segments))
+	for i, s := range segments {
+		covered[i] = span{s.x0, s.x1}
+	}
+	slices.SortFunc(covered, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	const edge = 10 * maxCoordinate
+	free := make([]span, 0, 4)
+	at := -float64(edge)
+	for _, s := range covered {
+		if s.from-at >= minGutterWidth*c.em && len(free) < maxGutters {
+			free = append(free, span{at, s.from})
+		}
+		at = max(at, s.to)
+	}
+	return append(free, span{at, edge})
+}
+
+// intersectSpans returns the stretches that are free in both lists and wide enough.
+func (c *cutter) intersectSpans(a, b []span) []span {
+	out := make([]span, 0, min(len(a), len(b)))
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		from, to := max(a[i].from, b[j].from), min(a[i].to, b[j].to)
+		if to-from >= minGutterWidth*c.em {
+			out = append(out, span{from, to})
+		}
+		if a[i].to < b[j].to {
+			i++
+		} else {
+			j++
+		}
+	}
+	return out
+}
+
+// innerSpans returns the stretches that have text on both sides: all but the two at the edges.
+func innerSpans(free []span) []span {
+	const edge = 10 * maxCoordinate
+	if len(free) > 0 && free[0].from <= -edge {
+		free = free[1:]
+	}
+	if len(free) > 0 && free[len(free)-1].to >= edge {
+		free = free[:len(free)-1]
+	}
+	return free
+}
+
+// mergeBands puts slabs together again that go together: those that a common gutter runs through, and those that none
+// does. In what it returns, free holds the gutters of the band; there are none in a band of plain lines.
+//
+// A slab with text on one side of the gutter only may be the end of a longer column, or a page number: it belongs to
+// the columns if it is near.
+func (c *cutter) mergeBands(slabs []pageBand) []pageBand {
+	var out []pageBand
+	for i := 0; i < len(slabs); {
+		end := i
+		gutters := innerSpans(slabs[i].freeSpans)
+		if len(gutters) == 0 { // plain lines, up to the next slab that has columns
+			for end = i + 1; end < len(slabs) && len(innerSpans(slabs[end].freeSpans)) == 0; end++ {
+			}
+			keep := end
+			if end < len(slabs) {
+				keep = c.findColumnHead(slabs, i, end)
+			}
+			if keep > i {
+				out = append(out, joinBands(slabs[i:keep], nil))
+			}
+			if keep == end {
+				i = end
+				continue
+			}
+			// The slabs from keep on stand in one column of the band that begins at end.
+			i, gutters = keep, innerSpans(slabs[end].freeSpans)
+		}
+		last := c.findColumnsEnd(slabs, end, &gutters)
+		out = append(out, joinBands(slabs[i:last], gutters))
+		i = last
+	}
+	return out
+}
+
+// findColumnHead returns from which slab on, of those from first to before end, the slabs belong to the columns that
+// begin at end: they are near, and none crosses a gutter.
+func (c *cutter) findColumnHead(slabs []pageBand, first, end int) int {
+	gutters := innerSpans(slabs[end].freeSpans)
+	keep := end
+	for keep > first && slabs[keep].y0-slabs[keep-1].y1 < maxBandDistance*c.em {
+		left := c.intersectSpans(gutters, slabs[keep-1].freeSpans)
+		if len(left) == 0 {
+			break
+		}
+		gutters = left
+		keep--
+	}
+	return keep
+}
+
+// maxBandDistance is how far apart, in ems, slabs may be when only one of them has text on both sides of the gutter.
+const maxBandDistance = 1.1
+
+// findColumnsEnd returns the slab before which the columns that begin at slab first end, and narrows their gutters to
+// what is common to all.
+func (c *cutter) findColumnsEnd(slabs []pageBand, first int, gutters *[]span) int {
+	rows := slabs[first].rows
+	end := first + 1
+	for ; end < len(slabs); end++ {
+		next := slabs[end]
+		left := c.intersectSpans(*gutters, next.freeSpans)
+		if len(left) == 0 || rows >= 5 && c.isColumnHeading(slabs, end, *gutters) {
+			break
+		}
+		gap := next.y0 - slabs[end-1].y1
+		own := innerSpans(next.freeSpans)
+		limit := 1.6 * maxBandDistance
+		switch {
+		case len(own) > 0 && rows >= 3 && next.rows >= 3:
+			limit = 8
+		case len(own) > 0:
+			limit = 2.5
+		}
+		if gap > limit*c.em {
+			break
+		}
+		*gutters = left
+		rows += next.rows
+	}
+	return end
+}
+
+// isColumnHeading reports whether slab i begins a new set of columns below those that end above it, although it does
+// not reach across: it is a heading, and all columns break off for it and begin again after it.
+func (c *cutter) isColumnHeading(slabs []pageBand, i int, gutters []span) bool {
+	// The last column may end a few lines above the others.
+	above := i - 1
+	for above > max(0, i-4) && len(innerSpans(slabs[above].freeSpans)) == 0 {
+		above--
+	}
+	if len(innerSpans(slabs[above].freeSpans)) == 0 || slabs[i].y0-slabs[i-1].y1 < 0.6*c.em {
+		return false
+	}
+	for end := i; end < min(i+3, len(slabs)); end++ {
+		if len(innerSpans(slabs[end].freeSpans)) > 0 {
+			return end > i && len(c.intersectSpans(gutters, innerSpans(slabs[end].freeSpans))) > 0
+		}
+		for _, s := range slabs[end].segments {
+			if s.size < 1.2*c.em || s.x0 > gutters[0].from {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// joinBands makes one band of neighbouring slabs.
+func joinBands(slabs []pageBand, gutters []span) pageBand {
+	band := pageBand{y0: slabs[0].y0, y1: slabs[0].y1, freeSpans: gutters}
+	n := 0
+	for _, s := range slabs {
+		n += len(s.segments)
+		band.rows += s.rows
+		band.y1 = max(band.y1, s.y1)
+	}
+	// Slabs are neighbours in one array, and so are their segments.
+	band.segments = slabs[0].segments[:n:n]
+	return band
+}

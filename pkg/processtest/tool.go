@@ -1,0 +1,60 @@
+package processtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// BuildTool returns the path of the program of a package that pkg/tools/go.mod requires: .bin/<name> of the repository,
+// as make builds it. Where it is missing it is built, which takes minutes.
+func BuildTool(importPath string) (string, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return "", err
+	}
+	bin, name := filepath.Join(root, ".bin"), path.Base(importPath)
+	program := filepath.Join(bin, name)
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return "", err
+	}
+	// The tests of several packages may come here at once.
+	lock, err := os.OpenFile(program+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	cmd := exec.Command("go", "-C", filepath.Join(root, "pkg", "tools"), "build", "-o", program, importPath)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", name, err, out)
+	}
+	return program, nil
+}
+
+// repositoryRoot returns the folder that holds go.work, which is this one or above it.
+func repositoryRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("no go.work above this folder")
+		}
+	}
+}

@@ -1,0 +1,297 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/projection"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// wantField sends a request that must be refused for a field, with a message that holds all these.
+func (r *fixture) wantField(t *testing.T, method, path, contentType, body, field string, says ...string) {
+	t.Helper()
+	code, _, data := r.requestWithKey(method, path, "", contentType, body)
+	var answer struct {
+		Error struct {
+			Code, Message string
+			Details       []struct {
+				FieldViolations []struct{ Field, Description, Reason string }
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		t.Fatalf("%s %s: got %d %s", method, path, code, data)
+	}
+	got := ""
+	for _, d := range answer.Error.Details {
+		for _, v := range d.FieldViolations {
+			got = v.Field
+			if v.Description != answer.Error.Message || v.Reason != answer.Error.Code {
+				t.Errorf("%s %s: got the violation %v beside %q", method, path, v, answer.Error.Message)
+			}
+		}
+	}
+	if code != http.StatusBadRequest || answer.Error.Code != string(fault.InvalidArgument) || got != field {
+		t.Errorf("%s %s %s: got %d about %q, want 400 about %q: %s", method, path, body, code, got, field, data)
+	}
+	for _, text := range says {
+		if !strings.Contains(answer.Error.Message, text) {
+			t.Errorf("%s %s %s: got %q, want %q in it", method, path, body, answer.Error.Message, text)
+		}
+	}
+}
+
+// A parameter that there is not is refused at every address, by its name and with those that there are: a filter must
+// not vanish.
+func TestUnknownParametersAreRefused(t *testing.T) {
+	t.Parallel()
+	r := startGateway(t, func(s *fixtureOptions) { withIndex(t)(s); withTus(t)(s) })
+	rec := r.newEndedJob(map[string]string{"text.txt": "text"})
+	one := "/v1/jobs/" + string(rec.ID)
+	const list = "there are state, filename, create_after, create_before, label, batch, page_size, page_token, order_by"
+	for _, tt := range []struct{ method, path, field, says string }{
+		{"GET", "/v1/jobs?stat=FAILED", "stat", list},
+		{"GET", "/v1/jobs?state=FAILED&page-size=1", "page-size", list},
+		{"GET", "/v1/jobs?filter.stat=FAILED", "filter.stat", list},
+		{"GET", "/v1/jobs?filter=FAILED", "filter", list},
+		{"GET", "/v1/jobs?state[]=FAILED", "state[]", list},
+		{"GET", "/v1/jobs?label[set]=own", "label[set]", list},
+		{"HEAD", "/v1/jobs?stat=FAILED", "", ""},
+		{"GET", "/v1/search?q=tax&filter.label=zzz", "filter.label", "label, language"},
+		{"GET", "/v1/search?q=tax&labels=zzz", "labels", "label, language"},
+		{"GET", one + "?access_token=secret", "access_token", "there are wait"},
+		{"GET", one + "?id=x", "id", "there are wait"},
+		{"GET", one + "?alt=json", "alt", "there are wait"},
+		{"GET", one + "?%24alt=json", "$alt", "there are wait"},
+		{"GET", one + "/watch?x=1", "x", "there are lastEventId"},
+		{"GET", one + "/artifacts?x=1", "x", "takes none"},
+		{"GET", one + "/artifacts/text.txt?x=1", "x", "takes none"},
+		{"GET", one + "/artifacts.zip?x=1", "x", "takes none"},
+		{"GET", one + "/pages/1?x=1", "x", "takes none"},
+		{"GET", one + "/pages/1/image?DPI=72", "DPI", "there are dpi, boxes"},
+		{"GET", one + "/events?x=1", "x", "page_size, page_token"},
+		{"GET", "/v1/batches/x?x=1", "x", "takes none"},
+		{"GET", "/v1/stages?x=1", "x", "takes none"},
+		{"GET", "/v1/deadletters?x=1", "x", "page_size, page_token"},
+		{"GET", "/v1/keys?x=1", "x", "takes none"},
+		{"GET", "/v1/webhooks?x=1", "x", "takes none"},
+		{"POST", "/v1/jobs:delete?filter.state=FAILED", "filter.state", "takes none"},
+		{"POST", one + ":retry?All=true", "All", "there are all"},
+		{"POST", one + ":cancel?x=1", "x", "takes none"},
+		{"DELETE", one + "?x=1", "x", "takes none"},
+		{"POST", "/v1/jobs?lane=batch", "lane", "takes none"},
+		{"GET", one + "?" + strings.Repeat("x", 1000) + "=1", strings.Repeat("x", 64), "there are wait"},
+	} {
+		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
+			if tt.method == http.MethodHead {
+				if res, _ := r.do(t, tt.method, tt.path, nil); res.StatusCode != http.StatusBadRequest {
+					t.Errorf("got %d, want 400", res.StatusCode)
+				}
+				return
+			}
+			r.wantField(t, tt.method, tt.path, jsonType, "", tt.field, "there is no parameter", tt.says)
+		})
+	}
+	res, body := r.tusRequest("", http.MethodPost, "/v1/uploads?lane=batch", "", map[string]string{tusLengthHeader: "4"})
+	if res.StatusCode != http.StatusBadRequest || !strings.Contains(body, `there is no parameter \"lane\"`) {
+		t.Errorf("a resumable upload with a parameter: got %d %s, want 400", res.StatusCode, body)
+	}
+	if rec, err := r.deps.Jobs.LoadRecord(t.Context(), rec.Tenant, rec.ID); err != nil || rec.State != job.Succeeded {
+		t.Errorf("the job is %v, %v after requests that were refused", rec.State, err)
+	}
+}
+
+// Addresses that are none of /v1 take what their clients send.
+func TestOtherAddressesTakeAnyParameter(t *testing.T) {
+	t.Parallel()
+	r := startGateway(t, withIndex(t))
+	rec := r.newEndedJob(nil)
+	for _, path := range []string{"/tasks?status=failed", "/result/" + string(rec.ID) + "/status?x=1", "/healthz?x=1",
+		"/openapi.json?x=1", "/docs/?x=1"} {
+		if res, body := r.get(t, path, nil); res.StatusCode != http.StatusOK {
+			t.Errorf("%s, which is no address of /v1: got %d %s", path, res.StatusCode, body)
+		}
+	}
+}
+
+// What cannot be read as parameters is no address without them.
+func TestParametersThatCannotBeReadAreRefused(t *testing.T) {
+	t.Parallel()
+	r := startGateway(t, withIndex(t))
+	for _, path := range []string{"/v1/jobs?state=%zz", "/v1/jobs?state=FAILED;x", "/v1/jobs/x/watch?%zz",
+		"/v1/jobs/x/artifacts/text.txt?a;b"} {
+		if res, body := r.get(t, path, nil); res.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: got %d %s, want 400", path, res.StatusCode, body)
+		}
+	}
+	for _, query := range []string{"ocr=skip;pages=1", "ocr=%zz"} {
+		if res, body := r.postUpload(t, "/v1/jobs?"+query, "%PDF"); res.StatusCode != http.StatusBadRequest {
+			t.Errorf("upload with %s: got %d %s, want 400", query, res.StatusCode, body)
+		}
+	}
+	r.wantNoJobs()
+}
+
+// A list is the same by every spelling of its filter, and over gRPC.
+func TestFiltersOfListsByEveryName(t *testing.T) {
+	t.Parallel()
+	r := startGateway(t, withIndex(t))
+	failed := r.newJob(func(rec *job.Record) {
+		setRunning(rec)
+		rec.Filename, rec.Labels, rec.Batch, rec.CreateTime = "scan of one.pdf", map[string]string{"set": "own"},
+			job.NewID(), when
+	})
+	r.update(failed, setFailed(job.Failed, fault.AllPagesFailed))
+	other := r.newJob(setRunning)
+	for _, id := range []job.ID{failed.ID, other.ID} {
+		rec, err := r.deps.Jobs.LoadRecord(t.Context(), job.DefaultTenant, id)
+		if err == nil {
+			err = r.svc.index.PutDocument(t.Context(), projection.IndexDocument(rec))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	noon := when.Add(time.Hour)
+	for _, tt := range []struct {
+		names  []string
+		value  string
+		filter *inkstreamv1.JobFilter
+		want   job.ID
+	}{
+		{[]string{"state", "filter.state"}, "FAILED",
+			&inkstreamv1.JobFilter{State: []inkstreamv1.Job_State{inkstreamv1.Job_FAILED}}, failed.ID},
+		{[]string{"filename", "filter.filename"}, "ONE", &inkstreamv1.JobFilter{Filename: "ONE"}, failed.ID},
+		{[]string{"label", "filter.label"}, "set=own", &inkstreamv1.JobFilter{Label: []string{"set=own"}}, failed.ID},
+		{[]string{"batch", "filter.batch"}, string(failed.Batch), &inkstreamv1.JobFilter{Batch: string(failed.Batch)},
+			failed.ID},
+		{
+			[]string{"create_before", "createBefore", "filter.create_before", "filter.createBefore"}, noon.Format(time.RFC3339),
+			&inkstreamv1.JobFilter{CreateBefore: timestamppb.New(noon)}, failed.ID,
+		},
+		{
+			[]string{"create_after", "createAfter", "filter.create_after", "filter.createAfter"}, noon.Format(time.RFC3339),
+			&inkstreamv1.JobFilter{CreateAfter: timestamppb.New(noon)}, other.ID,
+		},
+	} {
+		eachCaller(t, r, func(t *testing.T, call caller) {
+			list := &inkstreamv1.ListJobsResponse{}
+			checkError(t, call(t.Context(), "", "ListJobs", &inkstreamv1.ListJobsRequest{Filter: tt.filter}, list), "")
+			wantJobs(t, list, tt.want)
+		})
+		for _, name := range tt.names {
+			wantJobs(t, r.listJobs(t, name+"="+url.QueryEscape(tt.value)), tt.want)
+		}
+	}
+	wantJobs(t, r.listJobs(t, "state=FAILED&filter.state=RUNNING"), failed.ID, other.ID)
+	wantJobs(t, r.listJobs(t, "state=FAILED&label=set&pageSize=1&page_token=&orderBy=create_time"), failed.ID)
+}
+
+// listJobs asks for jobs.
+func (r *fixture) listJobs(t *testing.T, query string) *inkstreamv1.ListJobsResponse {
+	t.Helper()
+	list := &inkstreamv1.ListJobsResponse{}
+	res, body := r.get(t, "/v1/jobs?"+query, nil)
+	if err := protojson.Unmarshal([]byte(body), list); err != nil || res.StatusCode != http.StatusOK {
+		t.Errorf("list with %s: got %d %s", query, res.StatusCode, body)
+	}
+	return list
+}
+
+func wantJobs(t *testing.T, list *inkstreamv1.ListJobsResponse, want ...job.ID) {
+	t.Helper()
+	var got []job.ID
+	for _, v := range list.GetJobs() {
+		got = append(got, job.ID(v.GetId()))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got jobs %v, want %v", got, want)
+	}
+}
+
+// An error about a value in the address names the parameter, as the client named it, and says what it wants.
+func TestWrongParametersAreNamed(t *testing.T) {
+	t.Parallel()
+	r := startGateway(t, withIndex(t))
+	one := "/v1/jobs/" + string(r.newJob(setRunning).ID)
+	for _, tt := range []struct{ path, field, says string }{
+		{one + "?wait=30", "wait", `wait "30", want a duration such as 30s`},
+		{one + "?wait=-5s", "wait", "not negative"},
+		{"/v1/jobs?create_after=junk", "create_after", "want a time such as 2026-11-30T12:00:00Z"},
+		{"/v1/jobs?filter.createAfter=junk", "filter.createAfter", "want a time"},
+		{"/v1/search?q=x&createBefore=2026-01-01", "createBefore", "want a time"},
+		{"/v1/jobs?filter.state=succeeded", "filter.state", `"succeeded", want one of PENDING, RUNNING, SUCCEEDED`},
+		{"/v1/jobs?state=FAILED&state=", "state", "want one of PENDING"},
+		{"/v1/jobs?page_size=x", "page_size", "want a whole number"},
+		{"/v1/jobs?pageSize=99999999999", "pageSize", "up to 2147483647"},
+		{"/v1/jobs?page_size=1&pageSize=2", "page_size", "given more than once"},
+		{"/v1/jobs?filename=a&filter.filename=b", "filter.filename", "given more than once"},
+		{"/v1/search?q=a&q=b", "q", "given more than once"},
+		{"/v1/search?q=a&min_pages=-x", "min_pages", "want a whole number"},
+		{one + "/pages/1/image?dpi=abc", "dpi", `dpi "abc", want a whole number`},
+		{one + "/pages/1/image?boxes=words", "boxes", `boxes "words", want true or false`},
+		{one + "/pages/x", "number", `number "x", want a whole number`},
+		{one + "/pages/x/image", "number", `number "x"`},
+		{"/v1/deadletters?page_size=x", "page_size", "want a whole number"},
+	} {
+		t.Run(tt.path, func(t *testing.T) { r.wantField(t, http.MethodGet, tt.path, "", "", tt.field, tt.says) })
+	}
+	r.wantField(t, http.MethodPost, one+":retry?all=yes", "", "", "all", `all "yes", want true or false`)
+	if res, body := r.get(t, one+"?wait=1ms", nil); res.StatusCode != http.StatusOK {
+		t.Errorf("wait=1ms: got %d %s", res.StatusCode, body)
+	}
+}
+
+// An error about a JSON body names the field that there is not, or whose value is none of its kind, and repeats
+// nothing of the value.
+func TestWrongFieldsOfBodiesAreNamed(t *testing.T) {
+	t.Parallel()
+	r := startGateway(t, withIndex(t))
+	for _, tt := range []struct{ path, body, field, says string }{
+		{"/v1/jobs:delete", `{"state":["FAILED"]}`, "state", `there is no field "state"; there are filter, all`},
+		{"/v1/jobs:delete", `{"filter":{"stat":["FAILED"]}}`, "filter.stat", "there are state, filename, create_after"},
+		{"/v1/jobs:delete", `{"filter":{"state":["failed"]}}`, "filter.state", "want a list, each one of PENDING"},
+		{"/v1/jobs:delete", `{"filter":{"state":"FAILED"}}`, "filter.state", "want a list"},
+		{"/v1/jobs:delete", `{"filter":{"createBefore":"junk"}}`, "filter.createBefore", "want a time such as"},
+		{"/v1/jobs:cancel", `{"filter":"FAILED"}`, "filter", "want an object"},
+		{"/v1/jobs:retry", `{"all":"yes"}`, "all", "want true or false"},
+		{"/v1/jobs:retry", ``, "filter", "required"},
+		{"/v1/jobs", `{"url":"s3://a/b.pdf"}`, "url", `there is no field "url"; there are source, filename`},
+		{"/v1/jobs", `{"source":"s3://a/b.pdf","options":{"chunkWords":"many","secret":1}}`, "options.chunkWords",
+			"want a whole number"},
+		{"/v1/jobs", `{"source":"s3://a/b.pdf","options":{"password":1234}}`, "options.password", "want a text"},
+		{"/v1/jobs", `{"source":"s3://a/b.pdf","options":{"page_timeout":"1h2"}}`, "options.page_timeout",
+			"want a duration such as 30s"},
+		{"/v1/jobs", `{"source":"s3://a/b.pdf","labels":{"a":1}}`, "labels", "want an object of names and texts"},
+		{"/v1/jobs", `{}`, "source", "source: "},
+		{"/v1/jobs", `{"filter":{"state":`, "", "the body is not valid JSON"},
+		{"/v1/jobs", `["source"]`, "", "the body is no JSON object"},
+		{"/v1/jobs", `{"source":"s3://a/b.pdf","source":"s3://a/c.pdf"}`, "", "no JSON of a CreateJobRequest"},
+		{"/v1/jobs", `{"source":"` + strings.Repeat("x", maxCallBytes) + `"}`, "", "more than 65536 bytes"},
+		{"/v1/jobs:delete", `{"filter":{"filename":"` + strings.Repeat("x", maxCallBytes) + `"}}`, "",
+			"more than 65536 bytes"},
+		{"/v1/jobs:delete", `{"filter":{"filename":"x"}} {}`, "", "the body is not valid JSON"},
+	} {
+		name := tt.path + " " + tt.body
+		t.Run(name[:min(len(name), 80)], func(t *testing.T) {
+			r.wantField(t, http.MethodPost, tt.path, jsonType, tt.body, tt.field, tt.says)
+		})
+	}
+	_, _, body := r.requestWithKey(http.MethodPost, "/v1/jobs", "", jsonType, `{"options":{"password":["hunter2"]}}`)
+	if strings.Contains(string(body), "hunter2") {
+		t.Errorf("the error repeats a password: %s", body)
+	}
+}

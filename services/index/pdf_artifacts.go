@@ -1,0 +1,221 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/stage"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// pdfOutcomes says what became of the artifacts that are PDFs, for metadata.json.
+type pdfOutcomes struct {
+	Searchable  *pdfOutcome `json:"searchablePdf,omitempty"`
+	Layout      *pdfOutcome `json:"layoutPdf,omitempty"`
+	Attachments []string    `json:"attachments,omitempty"`
+}
+
+// pdfOutcome is what became of one.
+type pdfOutcome struct {
+	Written bool `json:"written"`
+	// Original says that it is the uploaded document, byte for byte, for nothing had to be added.
+	Original bool `json:"original,omitempty"`
+	// SignaturesBroken says that the document was signed, and that its signatures do not hold for this file.
+	SignaturesBroken bool `json:"signaturesBroken,omitempty"`
+	// Reason is why it was not written: signed, or a stable code such as DAMAGED.
+	Reason string `json:"reason,omitempty"`
+}
+
+// writePDFs writes searchable.pdf, layout.pdf and the attachments, as far as they are asked for.
+func (a *assembly) writePDFs(ctx context.Context) (pdfOutcomes, error) {
+	var out pdfOutcomes
+	var err error
+	o := &a.job.Options
+	if o.WantsArtifact(job.ArtifactSearchable) {
+		if out.Searchable, err = a.writeSearchablePDF(ctx); err != nil {
+			return out, err
+		}
+	}
+	if o.WantsArtifact(job.ArtifactLayout) {
+		if out.Layout, err = a.writeExtendedPDF(ctx, "layout.pdf", a.st.pdf.WriteOverlay, false); err != nil {
+			return out, err
+		}
+	}
+	if o.WantsArtifact(job.ArtifactMetadata) && a.facts.attachments > 0 {
+		if out.Attachments, err = a.extractAttachments(ctx); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// hasSignatures reports whether the document has digital signatures.
+func (a *assembly) hasSignatures() bool {
+	return slices.ContainsFunc(a.job.Findings, func(f job.Finding) bool { return f.Kind == "signature" && f.Count > 0 })
+}
+
+// writeSearchablePDF writes searchable.pdf. Where nothing was recognised it is the document itself; of a signed one
+// that would have to be altered there is none, unless the job allows it.
+func (a *assembly) writeSearchablePDF(ctx context.Context) (*pdfOutcome, error) {
+	const name = "searchable.pdf"
+	r := a.job
+	if a.recognised == 0 {
+		o := blob.Object{Key: job.ArtifactKey(r.Tenant, r.ID, r.Run, name), From: job.SourceKey(r.Tenant, r.ID)}
+		return &pdfOutcome{Written: true, Original: true}, wrapArtifactError(name, a.runCopier.addBlob(ctx, o))
+	}
+	if a.hasSignatures() && !r.Options.BreakSignatures {
+		return &pdfOutcome{Reason: "signed"}, nil
+	}
+	out, err := a.writeExtendedPDF(ctx, name, a.st.pdf.WriteTextLayer, true)
+	if err == nil && out.Written {
+		out.SignaturesBroken = a.hasSignatures()
+	}
+	return out, err
+}
+
+// pdfWriter writes a document with something added to its pages.
+type pdfWriter func(context.Context, *os.File, string, iter.Seq2[*inkstreamv1.Page, error], io.Writer) error
+
+// writeExtendedPDF writes the document with something added. A document that PDFium cannot add to is no failure of
+// the job: there is no such artifact, and metadata.json says why.
+func (a *assembly) writeExtendedPDF(ctx context.Context, name string, add pdfWriter,
+	recognised bool) (*pdfOutcome, error) {
+	source, password, err := a.openSource(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	w, err := a.st.deps.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name),
+		blob.PutOptions{Bulk: true})
+	if err != nil {
+		return nil, wrapArtifactError(name, err)
+	}
+	err = add(ctx, source, password, a.iteratePages(ctx, recognised), w)
+	if err == nil {
+		a.writers = append(a.writers, w)
+		return &pdfOutcome{Written: true}, nil
+	}
+	_ = w.Abort() // err is what went wrong first; what stays behind is temporary
+	switch code := fault.CodeOf(err); code {
+	case fault.Damaged, fault.PageDamaged, fault.Encrypted, fault.EngineCrashed, fault.EngineMemory, fault.PageTimeout,
+		fault.OpenTimeout, fault.NotAPDF:
+		if ctx.Err() != nil {
+			return nil, wrapArtifactError(name, err)
+		}
+		a.st.deps.Log.WarnContext(ctx, "an artifact could not be made", "job", a.job.ID, "artifact", name, "code", code)
+		return &pdfOutcome{Reason: string(code)}, nil
+	default:
+		return nil, wrapArtifactError(name, err)
+	}
+}
+
+// openSource opens the document as it was uploaded.
+func (a *assembly) openSource(ctx context.Context) (*os.File, string, error) {
+	password, err := a.st.deps.DocumentPassword(a.job)
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := a.st.deps.Blobs.OpenFile(ctx, job.SourceKey(a.job.Tenant, a.job.ID))
+	if err != nil {
+		return nil, "", fmt.Errorf("open the document: %w", err)
+	}
+	return f, password, nil
+}
+
+// iteratePages goes through the stored pages once more, or through those with recognised words alone.
+func (a *assembly) iteratePages(ctx context.Context, recognised bool) iter.Seq2[*inkstreamv1.Page, error] {
+	return func(yield func(*inkstreamv1.Page, error) bool) {
+		for n := 1; n <= a.job.PageCount; n++ {
+			stage.Heartbeat(ctx)
+			if recognised && !a.pages[n-1].recognised {
+				continue
+			}
+			data, err := a.readStoredPage(ctx, n)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			p, err := document.DecodePage(data)
+			if err == nil {
+				a.plan.ApplyTo(p)
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+const (
+	// maxAttachments bounds how many embedded files are extracted.
+	maxAttachments = 200
+	// maxAttachedBytes bounds their bytes together.
+	maxAttachedBytes = 512 << 20
+	// maxTooLarge is how many attachments may turn out too large for what is left: each was inflated for that. Those
+	// behind them are left out.
+	maxTooLarge = 5
+)
+
+// extractAttachments extracts the files that are embedded in the document, and returns their names. One that cannot
+// be read is left out.
+func (a *assembly) extractAttachments(ctx context.Context) ([]string, error) {
+	source, password, err := a.openSource(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	d, err := a.st.pdf.OpenDocument(ctx, source, password)
+	if err != nil {
+		if ctx.Err() == nil && fault.KindOf(err) == fault.Permanent {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("open the document: %w", err)
+	}
+	defer d.Close()
+	files := d.Info().Metadata
+	if files == nil {
+		return nil, nil
+	}
+	var names []string
+	err = extractWithinLimit(min(len(files.Attachments), maxAttachments), func(n int, left int64) (int64, error) {
+		stage.Heartbeat(ctx)
+		name := fmt.Sprintf("attachments/%d-%s", n, cleanAttachmentName(files.Attachments[n-1].Name))
+		size, err := a.storeAttachment(ctx, d, n, name, left)
+		if err == nil {
+			names = append(names, name)
+		}
+		return size, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return names, nil
+}
+
+// extractWithinLimit takes out so many attachments, counted from 1, one after the other, within maxAttachedBytes. One
+// that does not fit, or cannot be read, is left out.
+func extractWithinLimit(count int, one func(n int, left int64) (size int64, err error)) error {
+	left, tooLarge := int64(maxAttachedBytes), 0
+	for n := 1; n <= count && tooLarge < maxTooLarge; n++ {
+		size, err := one(n, left)
+		switch {
+		case errors.Is(err, errAttachmentTooLarge):
+			tooLarge++
+		case errors.Is(err, errAttachmentSkipped):
+		case err != nil:
+			return err
+		default:
+			left -= size
+		}
+	}
+	return nil
+}

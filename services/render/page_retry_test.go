@@ -1,0 +1,72 @@
+package render
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/pdf"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// A page that cannot be read with all that belongs to it is read plainly, and says so.
+func TestReadPageWithRetry(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		images bool         // asked for
+		fails  []fault.Code // of the reads, one after the other; what comes after them goes well
+		with   []bool       // whether each read asked for images
+		end    fault.Code
+		note   string
+	}{
+		{"sound", true, nil, []bool{true}, "", ""},
+		{"an engine that died once", true, []fault.Code{fault.EngineCrashed}, []bool{true, true}, "", ""},
+		{"images that crash the engine", true, []fault.Code{fault.EngineCrashed, fault.EngineCrashed},
+			[]bool{true, true, false}, "", "ENGINE_CRASHED"},
+		{"images too large", true, []fault.Code{fault.EngineMemory}, []bool{true, false}, "", "ENGINE_MEMORY"},
+		{"images too slow", true, []fault.Code{fault.PageTimeout}, []bool{true, false}, "", "PAGE_TIMEOUT"},
+		{"a page too slow", true, []fault.Code{fault.PageTimeout, fault.PageTimeout}, []bool{true, false}, fault.PageTimeout,
+			""},
+		{"links too slow", false, []fault.Code{fault.PageTimeout}, []bool{false, false}, "", "PAGE_TIMEOUT"},
+		{"a page that crashes", false, []fault.Code{fault.EngineCrashed, fault.EngineCrashed, fault.EngineCrashed},
+			[]bool{false, false, false}, fault.EngineCrashed, ""},
+		{"a damaged page", true, []fault.Code{fault.PageDamaged}, []bool{true}, fault.PageDamaged, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var with []bool
+			plain := false
+			res, err := readPageWithRetry(pdf.PageOptions{Images: tt.images}, time.Minute,
+				func(opts pdf.PageOptions) (*pdf.PageResult, error) {
+					if with = append(with, opts.Images); opts.Plain && opts.Images {
+						t.Error("the images were asked for in a plain read")
+					}
+					plain = opts.Plain
+					if want := map[bool]time.Duration{false: 40 * time.Second,
+						true: 20 * time.Second}[opts.Plain]; opts.Timeout != want {
+						t.Errorf("read %d, plain: %t, may take %s, want %s", len(with), opts.Plain, opts.Timeout, want)
+					}
+					if len(with) <= len(tt.fails) {
+						return nil, fault.New(tt.fails[len(with)-1], "as the test has it")
+					}
+					return &pdf.PageResult{Page: &inkstreamv1.Page{}}, nil
+				})
+			if !slices.Equal(with, tt.with) || (err == nil) != (tt.end == "") || err != nil && fault.CodeOf(err) != tt.end {
+				t.Fatalf("read with images %v, then %v; want %v, then %q", with, err, tt.with, tt.end)
+			}
+			if err != nil {
+				return
+			}
+			if plain != (tt.note != "") {
+				t.Errorf("read plainly: %t, though the note is %q", plain, tt.note)
+			}
+			if notes := strings.Join(res.Page.GetNotes(), " "); (notes == "") != (tt.note == "") ||
+				!strings.Contains(notes, tt.note) {
+				t.Errorf("notes %q, want %q in them", notes, tt.note)
+			}
+		})
+	}
+}
