@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the system packages that a build needs ("deps.sh build"), also those that the tests need ("deps.sh test"), or also those that
-# quality is measured with ("deps.sh quality"). It asks for nothing, not even root, if none is missing. For Debian 12 and what descends from it.
+# Installs the system packages that a build needs ("deps.sh build"), also those that the tests need ("deps.sh test"), also those that quality is
+# measured with ("deps.sh quality"), or those of the build and of the test cluster ("deps.sh cluster") or of the drill of alerts ("deps.sh alerts").
+# It asks for nothing, not even root, if none is missing. For Debian 12 and what descends from it.
 set -euo pipefail
 
 packages=(
@@ -16,12 +17,17 @@ quality=(ocrmypdf)
 for language in ara chi-sim deu ell fra heb hin ita jpn kor pol rus spa tha ukr vie; do
   quality+=("tesseract-ocr-$language")
 done
+# Containers, their network, images without a registry, and what the test cluster's scripts call.
+cluster=(docker.io containerd runc containernetworking-plugins iptables nftables conntrack ipset ethtool socat docker-registry mmdebstrap tini
+  openssl jq curl git procps iproute2)
 case "${1-}" in
 build) ;;
+cluster) packages+=("${cluster[@]}") ;;
 test) packages+=("${tests[@]}") ;;
 quality) packages+=("${tests[@]}" "${quality[@]}") ;;
+alerts) packages+=(prometheus) ;;
 *)
-  echo "usage: $0 build|test|quality" >&2
+  echo "usage: $0 build|test|quality|cluster|alerts" >&2
   exit 2
   ;;
 esac
