@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
+	"inkstream.dev/services/standalone/chaos"
+)
+
+// seeders is how many jobs are written at once.
+const seeders = 64
+
+// seed queues one-page jobs in the batch lane, each with a record, an event and a task as the gateway writes them, and
+// a document of its own in the bucket, which is one file with as many names.
+func (w *world) seed(ctx context.Context, n int) error {
+	pdf := pdftest.BornDigital(1).PDF
+	sum := sha256.Sum256(pdf)
+	file := filepath.Join(w.dir, "page.pdf")
+	if err := os.WriteFile(file, pdf, 0o600); err != nil {
+		return err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(seeders)
+	for range n {
+		if gctx.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			now := time.Now().UTC()
+			r := &job.Record{
+				ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Pending, Filename: "page.pdf",
+				Size:   uint32(len(pdf)),
+				SHA256: hex.EncodeToString(sum[:]), CreateTime: now, ExpireTime: now.Add(720 * time.Hour),
+				Options: job.Options{Lane: string(bus.Batch), NoDedupe: true},
+			}
+			source := filepath.Join(w.bucket(), filepath.FromSlash(job.SourceKey(r.Tenant, r.ID)))
+			if err := os.MkdirAll(filepath.Dir(source), 0o700); err != nil {
+				return err
+			}
+			if err := os.Link(file, source); err != nil {
+				return err
+			}
+			if err := w.jobs.CreateRecord(gctx, r); err != nil {
+				return err
+			}
+			return w.bus.PublishAll(gctx, []bus.Message{stage.FirstMessage(r, 0)}, []*busv1.Event{stage.NewEvent(r,
+				"uploaded", "")})
+		})
+	}
+	err := g.Wait()
+	w.seeded += n
+	return err
+}
+
+// upload sends a document by the API.
+func (w *world) upload(ctx context.Context, c *chaos.Client, pdf []byte, lane bus.Lane) (chaos.Job, error) {
+	options := url.Values{"dedupe": {"false"}, "lane": {string(lane)}}
+	j, _, err := c.UploadUntilAcknowledged(ctx, "", pdf, options)
+	if err == nil {
+		w.uploads = append(w.uploads, j.ID)
+	}
+	return j, err
+}
+
+// wait uploads a one-page document, and returns how long it took until it was done.
+func (w *world) wait(ctx context.Context, c *chaos.Client) (time.Duration, error) {
+	start := time.Now()
+	j, err := w.upload(ctx, c, pdftest.BornDigital(1).PDF, bus.Interactive)
+	if err != nil {
+		return 0, err
+	}
+	if j, err = c.AwaitJobEnd(ctx, j.ID); err == nil && j.State != string(job.Succeeded) {
+		err = fmt.Errorf("job %s is %s", j.ID, j.State)
+	}
+	return time.Since(start), err
+}
+
+// waits returns the waits of some one-page documents, one after the other.
+func (w *world) waits(ctx context.Context, c *chaos.Client, n int) (all []time.Duration, err error) {
+	for range n {
+		took, err := w.wait(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, took)
+	}
+	return all, nil
+}
+
+// otherTenant makes a client of another tenant.
+func (w *world) otherTenant(ctx context.Context) error {
+	body := []byte(`{"tenant": "other", "scopes": ["read", "write"], "name": "scale"}`)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.client.URL+"/v1/keys", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+w.client.Key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	var key struct {
+		Secret string `json:"secret"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&key); err != nil || key.Secret == "" {
+		return fmt.Errorf("make a key of another tenant: %s, %w", res.Status, err)
+	}
+	w.other = chaos.NewClient(w.client.URL)
+	w.other.Key = key.Secret
+	return nil
+}
+
+// watcher knows the state of every job, as its record says.
+type watcher struct {
+	w      *world
+	after  uint64
+	states map[string]job.State
+	ended  int
+}
+
+func newWatcher(w *world) *watcher { return &watcher{w: w, states: make(map[string]job.State)} }
+
+// look reads what has changed, and returns how many jobs have ended.
+func (o *watcher) look(ctx context.Context) (int, error) {
+	last, err := o.w.jobs.ScanChanges(ctx, o.after, func(c job.Change) {
+		id := string(c.ID)
+		if c.State.HasEnded() && !final(o.states[id]) {
+			o.ended++
+		}
+		o.states[id] = c.State
+	})
+	if err == nil {
+		o.after = last
+	}
+	return o.ended, err
+}
+
+// until looks until so many jobs have ended, and returns when the first of them that were not before, and the last,
+// were seen.
+func (o *watcher) until(ctx context.Context, ended int, each func(time.Time, int)) error {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	stuck := time.Now()
+	for last := -1; ; {
+		n, err := o.look(ctx)
+		if n != last {
+			last, stuck = n, time.Now()
+		}
+		if err == nil && each != nil {
+			each(time.Now(), n)
+		}
+		if n >= ended {
+			return nil
+		}
+		if time.Since(stuck) > startPatience {
+			return fmt.Errorf("%d of %d jobs have ended, and none for %s (%w)", n, ended, startPatience, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// rate waits until n more jobs have ended, and returns how many did a second, of those between a fifth and four fifths
+// of them.
+func (o *watcher) rate(ctx context.Context, n int) (float64, error) {
+	begin, err := o.look(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var from, to time.Time
+	var first, last int
+	err = o.until(ctx, begin+n, func(at time.Time, ended int) {
+		if done := ended - begin; done >= n/5 && from.IsZero() {
+			from, first = at, done
+		} else if done >= n*4/5 && to.IsZero() {
+			to, last = at, done
+		}
+	})
+	if err == nil && (to.IsZero() || !to.After(from)) {
+		err = fmt.Errorf("%d jobs were done too soon to measure", n)
+	}
+	return float64(last-first) / to.Sub(from).Seconds(), err
+}
+
+// queued returns how many tasks each stage's stream holds.
+func (w *world) queued(ctx context.Context) (map[bus.Stage]uint64, error) {
+	n := make(map[bus.Stage]uint64)
+	for _, s := range bus.AllStages() {
+		stream, err := w.bus.JetStream().Stream(ctx, s.StreamName())
+		if err != nil {
+			return nil, err
+		}
+		n[s] = stream.CachedInfo().State.Msgs
+	}
+	return n, nil
+}
+
+// final reports whether a state that may not be known yet is one in which a job has ended.
+func final(s job.State) bool { return s != "" && s.HasEnded() }

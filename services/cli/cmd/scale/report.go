@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"inkstream.dev/pkg/bus"
+	"inkstream.dev/services/standalone/chaos"
+)
+
+// state is what was measured with the queue empty, or deep.
+type state struct {
+	rate                     float64
+	list, search, own, other []time.Duration
+	starts                   map[string]time.Duration
+}
+
+// report is what a run found.
+type report struct {
+	out            io.Writer
+	s3             string // where the S3 server is
+	costs          []named
+	empty, deep    state
+	depth          map[bus.Stage]uint64
+	filled         time.Duration
+	natsStart      time.Duration
+	rolled         []time.Duration
+	rolledServices map[string]time.Duration
+	long           chaos.Job
+	states         map[string]int
+	submitted      int
+	waiting        int // jobs that have not ended
+	without        int // those of them of which no queue has a task
+	letters        int
+	lost           bool
+}
+
+func newReport(out io.Writer) *report { return &report{out: out, states: make(map[string]int)} }
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d.Microseconds())/1000) }
+
+// print prints the tables.
+func (r *report) print(w *world) {
+	t := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
+	r.printComparison(t)
+	r.printMemory(t, w)
+	r.printCosts(t)
+	_ = t.Flush() // stdout
+	fmt.Fprintf(r.out, "\nJOBS  %d submitted: %v; %d not ended, %d of them without a task; %d dead letters\n",
+		r.submitted, r.states, r.waiting, r.without, r.letters)
+	fmt.Fprintf(r.out, "long document: %s with %d of %d pages\n", r.long.State, r.long.PagesDone, r.long.PageCount)
+	if r.lost {
+		fmt.Fprintln(r.out, "LOST: these do not add up")
+	} else {
+		fmt.Fprintln(r.out, "every job has succeeded, or waits with its task")
+	}
+	fmt.Fprintf(r.out,
+		"\nWHAT WAS RUN  the %d jobs were written as the gateway writes them, by %d writers in %s with NATS not waiting for the disk;\n",
+		w.cfg.jobs, seeders, r.filled.Round(time.Second))
+	fmt.Fprintln(r.out, "all else with sync_interval: always. The services behind the gateway were stopped meanwhile.")
+	fmt.Fprintf(r.out,
+		"Stages stop at %d tasks of the next one (production: 50,000), so that each does in a window what the last one does.\n", stageMark)
+	if r.waiting > 0 {
+		fmt.Fprintf(r.out,
+			"Of the queue %d jobs were processed and %d were left. At %.1f jobs a second the rest would take %s: extrapolated, not run.\n",
+			r.states["SUCCEEDED"], r.waiting, r.deep.rate,
+			(time.Duration(float64(r.waiting)/r.deep.rate) * time.Second).Round(time.Minute))
+	}
+}
+
+func (r *report) printComparison(t io.Writer) {
+	row := func(what string, empty, deep time.Duration) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f\n", what, ms(empty), ms(deep), deep.Seconds()/empty.Seconds())
+	}
+	total := uint64(0)
+	for _, n := range r.depth {
+		total += n
+	}
+	fmt.Fprintf(t, "\nWHAT\tEMPTY QUEUE\t%d QUEUED\tRATIO\n", total)
+	fmt.Fprintf(t, "one-page jobs a second\t%.1f\t%.1f\t%.2f\n", r.empty.rate, r.deep.rate, r.deep.rate/r.empty.rate)
+	row("one page of the same tenant, until it is done (deep: beside the long document)", median(r.empty.own),
+		median(r.deep.own))
+	row("one page of another tenant, the same", median(r.empty.other), median(r.deep.other))
+	row("list of 50 jobs (deep: while all work)", median(r.empty.list), median(r.deep.list))
+	row("search (deep: while all work)", median(r.empty.search), median(r.deep.search))
+	for _, name := range slices.Sorted(maps.Keys(r.empty.starts)) {
+		row("start of "+name, r.empty.starts[name], r.deep.starts[name])
+	}
+	fmt.Fprintf(t, "start of all NATS servers\t-\t%s\t\n", ms(r.natsStart))
+	for i, d := range r.rolled {
+		fmt.Fprintf(t, "rolling restart: NATS server %d, until it has caught up\t-\t%s\t\n", i, ms(d))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.rolledServices)) {
+		fmt.Fprintf(t, "rolling restart: start of %s\t-\t%s\t\n", name, ms(r.rolledServices[name]))
+	}
+}
+
+func (r *report) printMemory(t io.Writer, w *world) {
+	for _, phase := range []string{filling, working} {
+		fmt.Fprintf(t, "\nMEMORY (RssAnon), MB\tFIRST\tLAST\tMOST\tSLOPE PER 10,000 %s\n", phase)
+		names := slices.Sorted(maps.Keys(w.processes()))
+		for _, name := range append(names, "engine children") {
+			points := w.sampler.of(name, phase)
+			if len(points) == 0 {
+				continue
+			}
+			most := 0.0
+			for _, p := range points {
+				most = max(most, p.mb)
+			}
+			rise, deviation := slope(points)
+			text := "too few samples"
+			if finite(rise) && finite(deviation) {
+				text = fmt.Sprintf("%+.1f ± %.1f", rise*10_000, deviation*10_000)
+			}
+			fmt.Fprintf(t, "%s\t%.0f\t%.0f\t%.0f\t%s\n", name, points[0].mb, points[len(points)-1].mb, most, text)
+		}
+	}
+}
+
+func (r *report) printCosts(t io.Writer) {
+	fmt.Fprint(t, "\nCOSTS")
+	for _, c := range r.costs {
+		fmt.Fprintf(t, "\t%s", c.name)
+	}
+	fmt.Fprintln(t)
+	for i, name := range costNames {
+		fmt.Fprint(t, name)
+		for _, c := range r.costs {
+			fmt.Fprintf(t, "\t%.2f", c.cost[i])
+		}
+		fmt.Fprintln(t)
+	}
+}
