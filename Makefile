@@ -32,8 +32,11 @@ nats: .bin/nats ## Build .bin/nats, the NATS command line client, to look into t
 
 .PHONY: test
 # Many tests of the whole pipeline wait for something most of the time, so more of them run at once than there are cores.
-test: test-deps .bin/versitygw ## Test every module with the race detector
+test: test-deps .bin/versitygw .bin/nats .bin/kustomize .bin/kubeconform ## Test every module with the race detector
+	# Children find PDFium's compiled code: compiled by many at once, with the race detector, it takes minutes.
+	go run -trimpath ./pkg/pdf/cmd/compile-pdfium
 	go test -race -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 25m work
+	GOWORK=off go -C pkg/tools test ./...
 
 .PHONY: test-deps
 test-deps: ## Install the system packages that the tests need, if any is missing
@@ -43,6 +46,11 @@ test-deps: ## Install the system packages that the tests need, if any is missing
 lint: deps .bin/golangci-lint ## Vet and lint every module
 	go vet work
 	.bin/golangci-lint run $(addsuffix /...,$(MODULES))
+	$(MAKE) --no-print-directory words ARGS=-check
+
+.PHONY: words
+words: ## Measure how the code reads: length of names and lines, banned words in comments (ARGS="-check", ARGS="-list short")
+	@GOWORK=off go -C pkg/tools run ./words -root $(CURDIR) $(ARGS)
 
 .PHONY: alone
 alone: deps ## Prove that each module is tidy and builds without the workspace
@@ -51,6 +59,20 @@ alone: deps ## Prove that each module is tidy and builds without the workspace
 .PHONY: generate-check
 generate-check: $(BUF) $(PLUGINS) ## Prove that the generated code is current and the API compatible
 	pkg/tools/generate-check.sh $(BUF)
+
+##@ Deploy
+
+.PHONY: images
+images: ## Build the images of the services and of inkstream (VERSION=0.1.0 TAG=dev LANGUAGES="eng deu" or all)
+	deploy/images.sh
+
+.PHONY: compose-test
+compose-test: ## Send a scan through both Compose files, with the images that are there (ARGS="SCAN.pdf WORD")
+	deploy/compose-test.sh $(ARGS)
+
+.PHONY: k8s-test
+k8s-test: ## Test images, Compose, Kubernetes with KEDA, and Tilt on a one-node cluster; root (ARGS="images cluster" for some steps)
+	k8s/testcluster/run.sh $(ARGS)
 
 ##@ Measure
 
@@ -67,11 +89,24 @@ quality: build test-deps ## Measure what comes out against the truths and the pe
 chaos: test-deps ## Kill anything at random under load for three minutes, and check that nothing is lost (ARGS="-seed 7")
 	go run ./services/cli/cmd/chaos $(ARGS)
 
+.PHONY: alerts
+alerts: deps .bin/otelcol ## Make each alert fire for its real cause, under a real Prometheus, and follow a job's trace (ARGS="-keep" keeps the logs)
+	pkg/tools/deps.sh alerts
+	go run ./services/cli/cmd/alerts $(ARGS)
+
+.PHONY: scale
+scale: test-deps .bin/versitygw ## Measure with 100,000 queued jobs and a document of 10,000 pages (ARGS="-jobs 3000 -pages 300")
+	go run ./services/cli/cmd/scale $(ARGS)
+
 ##@ Change
 
 .PHONY: generate
 generate: $(BUF) $(PLUGINS) ## Generate proto/gen from the .proto files
 	$(BUF) generate --path proto/inkstream
+
+.PHONY: schemas
+schemas: ## Write the schemas that the Kubernetes manifests are checked against, into k8s/testdata
+	pkg/tools/schemas.sh
 
 .PHONY: clean
 clean: ## Remove everything that was built here, the tools too
@@ -89,8 +124,18 @@ help:
 .bin/versitygw: pkg/tools/go.mod
 	$(TOOL) github.com/versity/versitygw/cmd/versitygw
 
+.bin/kustomize: pkg/tools/go.mod
+	$(TOOL) sigs.k8s.io/kustomize/kustomize/v5
+
+.bin/kubeconform: pkg/tools/go.mod
+	$(TOOL) github.com/yannh/kubeconform/cmd/kubeconform
+
 .bin/nats: pkg/tools/go.mod
 	$(TOOL) github.com/nats-io/natscli/nats
+
+# The collector is a module of its own, as old as the image that deploy/compose.yaml names.
+.bin/otelcol: pkg/tools/otelcol/go.mod pkg/tools/otelcol/main.go
+	GOWORK=off go -C pkg/tools/otelcol build -trimpath -ldflags '-s -w' -o $(CURDIR)/.bin/otelcol .
 
 .bin/protoc-gen-go: pkg/tools/go.mod
 	$(TOOL) google.golang.org/protobuf/cmd/protoc-gen-go
