@@ -84,7 +84,8 @@ func (s *site) nats(args ...string) error {
 }
 
 // restore brings streams back. On a cluster the servers may not have heard of each other's part in it when the client
-// sends the first piece: then there are no responders, nothing is restored, and it is tried again.
+// sends the first piece: then there are no responders, and it is tried again. The server drops what it had begun after
+// five seconds without a piece (activityInterval of its processStreamRestore); the name is in use until then.
 func (s *site) restore(streams string) {
 	s.t.Helper()
 	folders, err := filepath.Glob(filepath.Join(streams, "*"))
@@ -92,15 +93,20 @@ func (s *site) restore(streams string) {
 		s.t.Fatalf("a backup of %d streams, %v, want all 9", len(folders), err)
 	}
 	for _, folder := range folders {
-		for try := 1; ; try++ {
+		begun := false
+		bustest.EventuallyWithin(s.t, patience, "stream "+filepath.Base(folder)+" is restored", func() bool {
 			err := s.nats("stream", "restore", "--no-progress", folder)
-			if err == nil {
-				break
-			}
-			if try == 5 || !strings.Contains(err.Error(), "no responders") {
+			switch {
+			case err == nil:
+				return true
+			case strings.Contains(err.Error(), "no responders"):
+				begun = true
+			case begun && strings.Contains(err.Error(), "10130"): // JSStreamNameExistRestoreFailedErr
+			default:
 				s.t.Fatal(err)
 			}
-		}
+			return false
+		})
 	}
 }
 
