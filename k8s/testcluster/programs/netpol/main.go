@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-type world struct {
+type clusterState struct {
 	pods       []*core.Pod
 	namespaces map[string]labels.Set
 	policies   []*net.NetworkPolicy
@@ -36,13 +36,13 @@ func matches(s *meta.LabelSelector, set labels.Set) bool {
 }
 
 // peers returns the pods that a peer of a policy in a namespace stands for.
-func (w *world) peers(namespace string, p net.NetworkPolicyPeer) []*core.Pod {
+func (c *clusterState) peers(namespace string, p net.NetworkPolicyPeer) []*core.Pod {
 	var found []*core.Pod
-	for _, pod := range w.pods {
+	for _, pod := range c.pods {
 		if p.NamespaceSelector == nil && pod.Namespace != namespace {
 			continue
 		}
-		if p.NamespaceSelector != nil && !matches(p.NamespaceSelector, w.namespaces[pod.Namespace]) {
+		if p.NamespaceSelector != nil && !matches(p.NamespaceSelector, c.namespaces[pod.Namespace]) {
 			continue
 		}
 		if p.PodSelector == nil || matches(p.PodSelector, pod.Labels) {
@@ -80,7 +80,7 @@ func ports(p net.NetworkPolicyPort, pod *core.Pod) (string, bool) {
 
 // allow returns the rules that let through what one rule of a policy allows; side is saddr for ingress and daddr for
 // egress.
-func (w *world) allow(namespace, side string, from []net.NetworkPolicyPeer, to []net.NetworkPolicyPort,
+func (c *clusterState) allow(namespace, side string, from []net.NetworkPolicyPeer, to []net.NetworkPolicyPort,
 	self *core.Pod) []string {
 	var rules []string
 	add := func(match string, remote *core.Pod) {
@@ -113,32 +113,32 @@ func (w *world) allow(namespace, side string, from []net.NetworkPolicyPeer, to [
 			add(match, nil)
 			continue
 		}
-		for _, pod := range w.peers(namespace, p) {
+		for _, pod := range c.peers(namespace, p) {
 			add(fmt.Sprintf("ip %s %s", side, pod.Status.PodIP), pod)
 		}
 	}
 	return rules
 }
 
-func (w *world) ruleset() string {
+func (c *clusterState) ruleset() string {
 	var chains, in, out bytes.Buffer
-	for _, pod := range w.pods {
+	for _, pod := range c.pods {
 		var ingress, egress []string
 		isIn, isOut := false, false
-		for _, p := range w.policies {
+		for _, p := range c.policies {
 			if p.Namespace != pod.Namespace || !matches(&p.Spec.PodSelector, pod.Labels) {
 				continue
 			}
 			if slices.Contains(p.Spec.PolicyTypes, net.PolicyTypeIngress) {
 				isIn = true
 				for _, r := range p.Spec.Ingress {
-					ingress = append(ingress, w.allow(p.Namespace, "saddr", r.From, r.Ports, pod)...)
+					ingress = append(ingress, c.allow(p.Namespace, "saddr", r.From, r.Ports, pod)...)
 				}
 			}
 			if slices.Contains(p.Spec.PolicyTypes, net.PolicyTypeEgress) {
 				isOut = true
 				for _, r := range p.Spec.Egress {
-					egress = append(egress, w.allow(p.Namespace, "daddr", r.To, r.Ports, pod)...)
+					egress = append(egress, c.allow(p.Namespace, "daddr", r.To, r.Ports, pod)...)
 				}
 			}
 		}
@@ -206,22 +206,22 @@ func main() {
 	last := ""
 	for range changed {
 		time.Sleep(50 * time.Millisecond)
-		w := world{namespaces: map[string]labels.Set{}}
+		c := clusterState{namespaces: map[string]labels.Set{}}
 		all, _ := pods.Lister().List(labels.Everything())
 		for _, p := range all {
 			if p.Status.PodIP != "" && !p.Spec.HostNetwork && p.Status.Phase != core.PodSucceeded &&
 				p.Status.Phase != core.PodFailed {
-				w.pods = append(w.pods, p)
+				c.pods = append(c.pods, p)
 			}
 		}
-		sort.Slice(w.pods, func(i, j int) bool { return w.pods[i].Status.PodIP < w.pods[j].Status.PodIP })
+		sort.Slice(c.pods, func(i, j int) bool { return c.pods[i].Status.PodIP < c.pods[j].Status.PodIP })
 		spaces, _ := namespaces.Lister().List(labels.Everything())
 		for _, n := range spaces {
-			w.namespaces[n.Name] = n.Labels
+			c.namespaces[n.Name] = n.Labels
 		}
-		w.policies, _ = policies.Lister().List(labels.Everything())
-		sort.Slice(w.policies, func(i, j int) bool { return w.policies[i].UID < w.policies[j].UID })
-		rules := w.ruleset()
+		c.policies, _ = policies.Lister().List(labels.Everything())
+		sort.Slice(c.policies, func(i, j int) bool { return c.policies[i].UID < c.policies[j].UID })
+		rules := c.ruleset()
 		if rules == last {
 			continue
 		}
@@ -231,6 +231,6 @@ func main() {
 			log.Fatalf("nft: %v\n%s\n%s", err, out, rules)
 		}
 		last = rules
-		log.Printf("%d pods, %d policies", len(w.pods), len(w.policies))
+		log.Printf("%d pods, %d policies", len(c.pods), len(c.policies))
 	}
 }

@@ -12,7 +12,7 @@ import (
 // noLandlockArg makes this program run another one as a kernel without Landlock does.
 const noLandlockArg = "no-landlock"
 
-func (w *world) withoutLandlock() []string {
+func (tb *testbed) withoutLandlock() []string {
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]

@@ -22,13 +22,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case natsArg:
-			exit(runNATS(os.Args[2]))
-		case noLandlockArg:
-			exit(runWithoutLandlock(os.Args[2:]))
-		}
+	if len(os.Args) > 1 && os.Args[1] == noLandlockArg {
+		exit(runWithoutLandlock(os.Args[2:]))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)
@@ -66,23 +61,23 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	w := &world{root: *root, dir: dir, bin: *bin}
-	defer w.close()
-	if err := w.open(ctx); err != nil {
+	tb := &testbed{root: *root, dir: dir, bin: *bin}
+	defer tb.close()
+	if err := tb.open(ctx); err != nil {
 		return err
 	}
-	return errors.Join(w.hang(ctx), w.drill(ctx), w.checkTrace(ctx), w.checkDashboards(ctx))
+	return errors.Join(tb.hang(ctx), tb.drill(ctx), tb.checkTrace(ctx), tb.checkDashboards(ctx))
 }
 
 // drill makes each alert fire, one cause after the other.
-func (w *world) drill(ctx context.Context) error {
+func (tb *testbed) drill(ctx context.Context) error {
 	left := map[string]bool{}
-	for _, name := range w.alerts {
+	for _, name := range tb.alerts {
 		left[name] = true
 	}
 	var errs []error
-	for _, c := range w.causes() {
-		err := w.try(ctx, c)
+	for _, c := range tb.causes() {
+		err := tb.try(ctx, c)
 		for _, name := range c.alerts {
 			delete(left, name)
 		}
@@ -104,10 +99,10 @@ func (w *world) drill(ctx context.Context) error {
 const patience = 5 * time.Minute
 
 // try makes a cause, waits for its alerts, undoes it, and waits for their end.
-func (w *world) try(ctx context.Context, c cause) (err error) {
+func (tb *testbed) try(ctx context.Context, c cause) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	firing, err := w.firing(ctx)
+	firing, err := tb.firing(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,13 +115,13 @@ func (w *world) try(ctx context.Context, c cause) (err error) {
 	if err := c.make(ctx); err != nil {
 		return err
 	}
-	fired := w.await(ctx, c.alerts, true)
+	fired := tb.await(ctx, c.alerts, true)
 	took := time.Since(start)
 	start = time.Now()
 	if err := errors.Join(fired, c.undo(ctx)); err != nil {
 		return err
 	}
-	if err := w.await(ctx, c.alerts, false); err != nil {
+	if err := tb.await(ctx, c.alerts, false); err != nil {
 		return err
 	}
 	for _, name := range c.alerts {
@@ -137,10 +132,10 @@ func (w *world) try(ctx context.Context, c cause) (err error) {
 }
 
 // await waits until all of the alerts fire, or none does.
-func (w *world) await(ctx context.Context, alerts []string, fire bool) error {
+func (tb *testbed) await(ctx context.Context, alerts []string, fire bool) error {
 	var last map[string]bool
 	err := poll(ctx, patience, func() (bool, error) {
-		firing, err := w.firing(ctx)
+		firing, err := tb.firing(ctx)
 		last = firing
 		for _, name := range alerts {
 			if firing[name] != fire {

@@ -21,8 +21,8 @@ import (
 var minutes = regexp.MustCompile(`\b(\d+)m\b|(\* )60\b`)
 
 // openPrometheus starts a Prometheus with the rules, and returns when it reads every service's page.
-func (w *world) openPrometheus(ctx context.Context, targets map[string]string) error {
-	rules := filepath.Join(w.root, "deploy", "observability", "rules.yaml")
+func (tb *testbed) openPrometheus(ctx context.Context, targets map[string]string) error {
+	rules := filepath.Join(tb.root, "deploy", "observability", "rules.yaml")
 	text, err := os.ReadFile(rules)
 	if err != nil {
 		return err
@@ -34,42 +34,42 @@ func (w *world) openPrometheus(ctx context.Context, targets map[string]string) e
 		return strings.TrimSuffix(s, "m") + "s"
 	})
 	for _, m := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(string(text), -1) {
-		w.alerts = append(w.alerts, m[1])
+		tb.alerts = append(tb.alerts, m[1])
 	}
 	addr, err := chaos.FindFreeAddr()
 	if err != nil {
 		return err
 	}
-	w.prometheus = "http://" + addr
+	tb.prometheus = "http://" + addr
 	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\n"+
-		"scrape_configs:\n- job_name: inkstream\n  static_configs:\n  - targets:\n", w.path("rules.yaml"))
+		"scrape_configs:\n- job_name: inkstream\n  static_configs:\n  - targets:\n", tb.path("rules.yaml"))
 	for _, target := range targets {
 		config += fmt.Sprintf("    - %q\n", target)
 	}
-	err = errors.Join(os.WriteFile(w.path("rules.yaml"), []byte(fast), 0o600),
-		os.WriteFile(w.path("prometheus.yaml"), []byte(config), 0o600))
+	err = errors.Join(os.WriteFile(tb.path("rules.yaml"), []byte(fast), 0o600),
+		os.WriteFile(tb.path("prometheus.yaml"), []byte(config), 0o600))
 	if err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"check", "rules", rules}, {"check", "config", w.path("prometheus.yaml")}} {
+	for _, args := range [][]string{{"check", "rules", rules}, {"check", "config", tb.path("prometheus.yaml")}} {
 		if out, err := exec.CommandContext(ctx, "promtool", args...).CombinedOutput(); err != nil {
 			return fmt.Errorf("promtool %s: %w\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	if _, err := w.launch("prometheus", "prometheus", []string{
-		"--config.file", w.path("prometheus.yaml"), "--storage.tsdb.path", w.path("tsdb"), "--web.listen-address", addr,
+	if _, err := tb.launch("prometheus", "prometheus", []string{
+		"--config.file", tb.path("prometheus.yaml"), "--storage.tsdb.path", tb.path("tsdb"), "--web.listen-address", addr,
 	}); err != nil {
 		return err
 	}
 	return poll(ctx, time.Minute, func() (bool, error) {
-		up, err := w.query(ctx, "count(up == 1)")
+		up, err := tb.query(ctx, "count(up == 1)")
 		return err == nil && len(up) == 1 && up[0].Value[1] == fmt.Sprint(len(targets)), err
 	})
 }
 
 // ask reads an answer of Prometheus's API.
-func (w *world) ask(ctx context.Context, path string, data any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.prometheus+path, nil)
+func (tb *testbed) ask(ctx context.Context, path string, data any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, tb.prometheus+path, nil)
 	if err != nil {
 		return err
 	}
@@ -92,14 +92,14 @@ func (w *world) ask(ctx context.Context, path string, data any) error {
 }
 
 // firing returns the alerts that fire.
-func (w *world) firing(ctx context.Context) (map[string]bool, error) {
+func (tb *testbed) firing(ctx context.Context) (map[string]bool, error) {
 	var data struct {
 		Alerts []struct {
 			Labels map[string]string
 			State  string
 		}
 	}
-	err := w.ask(ctx, "/api/v1/alerts", &data)
+	err := tb.ask(ctx, "/api/v1/alerts", &data)
 	firing := map[string]bool{}
 	for _, a := range data.Alerts {
 		if a.State == "firing" {
@@ -111,15 +111,15 @@ func (w *world) firing(ctx context.Context) (map[string]bool, error) {
 
 type series struct{ Value [2]any }
 
-func (w *world) query(ctx context.Context, expr string) ([]series, error) {
+func (tb *testbed) query(ctx context.Context, expr string) ([]series, error) {
 	var data struct{ Result []series }
-	err := w.ask(ctx, "/api/v1/query?query="+url.QueryEscape(expr), &data)
+	err := tb.ask(ctx, "/api/v1/query?query="+url.QueryEscape(expr), &data)
 	return data.Result, err
 }
 
 // checkDashboards asks every query of the dashboards. After all that has gone wrong, each has an answer.
-func (w *world) checkDashboards(ctx context.Context) error {
-	files, err := filepath.Glob(filepath.Join(w.root, "deploy", "observability", "dashboards", "*.json"))
+func (tb *testbed) checkDashboards(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(tb.root, "deploy", "observability", "dashboards", "*.json"))
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (w *world) checkDashboards(ctx context.Context) error {
 					continue // of traces
 				}
 				asked++
-				got, err := w.query(ctx, strings.ReplaceAll(t.Expr, "$__rate_interval", "10m"))
+				got, err := tb.query(ctx, strings.ReplaceAll(t.Expr, "$__rate_interval", "10m"))
 				if err == nil && len(got) == 0 {
 					err = errors.New("no data")
 				}

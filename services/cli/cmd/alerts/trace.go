@@ -92,18 +92,18 @@ func (s *sink) of(job string) []span {
 
 // checkTrace takes a scan through the pipeline, and finds one trace by the job's id: of all services, from the upload
 // to the job's end.
-func (w *world) checkTrace(ctx context.Context) error {
-	j, _, err := w.client.UploadUntilAcknowledged(ctx, "", pdftest.ScannedFile(pdftest.ScanOptions{Pages: 2}).PDF,
+func (tb *testbed) checkTrace(ctx context.Context) error {
+	j, _, err := tb.client.UploadUntilAcknowledged(ctx, "", pdftest.ScannedFile(pdftest.ScanOptions{Pages: 2}).PDF,
 		chaos.WithoutDedupe())
 	if err != nil {
 		return err
 	}
-	if err := w.finish(ctx, j.ID); err != nil {
+	if err := tb.finish(ctx, j.ID); err != nil {
 		return err
 	}
 	var spans []span
 	if err := poll(ctx, 30*time.Second, func() (bool, error) {
-		spans = w.sink.of(j.ID)
+		spans = tb.sink.of(j.ID)
 		err := checkSpans(spans)
 		return err == nil, err
 	}); err != nil {

@@ -35,9 +35,9 @@ const (
 	idleTime = 7 * time.Second
 )
 
-func (w *world) count(ctx context.Context) (c counters, err error) {
+func (tb *testbed) count(ctx context.Context) (c counters, err error) {
 	c.at = time.Now()
-	streams := w.bus.JetStream().ListStreams(ctx)
+	streams := tb.bus.JetStream().ListStreams(ctx)
 	for info := range streams.Info() {
 		last := float64(info.State.LastSeq)
 		switch name := info.Config.Name; {
@@ -52,22 +52,22 @@ func (w *world) count(ctx context.Context) (c counters, err error) {
 	if err := streams.Err(); err != nil {
 		return c, err
 	}
-	for _, addr := range w.monitors {
+	for _, monitor := range tb.nats.Monitors {
 		var v struct {
 			InMsgs  float64 `json:"in_msgs"`
 			InBytes float64 `json:"in_bytes"`
 		}
-		if err := getJSON(ctx, "http://"+addr+"/varz", &v); err != nil {
+		if err := getJSON(ctx, monitor+"/varz", &v); err != nil {
 			return c, err
 		}
 		c.received, c.bytes = c.received+v.InMsgs, c.bytes+v.InBytes
 	}
-	inserts, rows, err := searchtest.Inserts(ctx, w.chDSN)
+	inserts, rows, err := searchtest.Inserts(ctx, tb.chDSN)
 	if err != nil {
 		return c, err
 	}
 	c.inserts, c.rows = float64(inserts), float64(rows)
-	err = filepath.WalkDir(w.bucket(), func(_ string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(tb.bucket(), func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil //nolint:nilerr // it has just gone
 		}
@@ -76,7 +76,7 @@ func (w *world) count(ctx context.Context) (c counters, err error) {
 		}
 		return nil
 	})
-	for name, p := range w.processes() {
+	for name, p := range tb.processes() {
 		cpu, cerr := processtest.CPU(p.PID())
 		if cerr != nil {
 			return c, cerr
@@ -134,8 +134,8 @@ var costNames = [...]string{
 }
 
 // measureCosts takes a few of each kind of work through an otherwise idle pipeline.
-func (w *world) measureCosts(ctx context.Context) error {
-	if _, err := w.waits(ctx, w.client, 10); err != nil { // starts the engines
+func (tb *testbed) measureCosts(ctx context.Context) error {
+	if _, err := tb.waits(ctx, tb.client, 10); err != nil { // starts the engines
 		return err
 	}
 	var idle cost
@@ -146,30 +146,27 @@ func (w *world) measureCosts(ctx context.Context) error {
 		do   func(context.Context) error
 	}{
 		{idleName, int((idleTime + settle) / time.Second), func(ctx context.Context) error {
-			pause(ctx,
-				idleTime)
+			pause(ctx, idleTime)
 			return nil
 		}},
 		{"a job of one page", costJobs, func(ctx context.Context) error {
-			if err := w.seed(ctx, costJobs); err != nil {
+			if err := tb.seed(ctx, costJobs); err != nil {
 				return err
 			}
-			n, err := w.watcher.look(ctx)
+			n, err := tb.watcher.look(ctx)
 			if err != nil {
 				return err
 			}
-			return w.watcher.until(ctx, max(n, len(w.uploads)+w.seeded), nil)
+			return tb.watcher.until(ctx, max(n, len(tb.uploads)+tb.seeded), nil)
 		}},
 		{"a page of a long document", costPages, func(ctx context.Context) error {
-			return w.through(ctx,
-				pdftest.BornDigital(costPages).PDF)
+			return tb.through(ctx, pdftest.BornDigital(costPages).PDF)
 		}},
 		{"a scanned page (small: 150 dpi)", costScans, func(ctx context.Context) error {
-			return w.through(ctx,
-				scans.PDF)
+			return tb.through(ctx, scans.PDF)
 		}},
 	} {
-		before, err := w.count(ctx)
+		before, err := tb.count(ctx)
 		if err != nil {
 			return err
 		}
@@ -177,13 +174,13 @@ func (w *world) measureCosts(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", kind.name, err)
 		}
 		pause(ctx, settle)
-		after, err := w.count(ctx)
+		after, err := tb.count(ctx)
 		if err != nil {
 			return err
 		}
-		w.report.costs = append(w.report.costs, named{kind.name, after.since(before, kind.n, idle)})
+		tb.report.costs = append(tb.report.costs, named{kind.name, after.since(before, kind.n, idle)})
 		if kind.name == idleName {
-			idle = w.report.costs[0].cost
+			idle = tb.report.costs[0].cost
 		}
 	}
 	return nil
@@ -198,10 +195,10 @@ type named struct {
 }
 
 // through takes a document through the pipeline.
-func (w *world) through(ctx context.Context, pdf []byte) error {
-	j, err := w.upload(ctx, w.client, pdf, bus.Batch)
+func (tb *testbed) through(ctx context.Context, pdf []byte) error {
+	j, err := tb.upload(ctx, tb.client, pdf, bus.Batch)
 	if err == nil {
-		j, err = w.client.AwaitJobEnd(ctx, j.ID)
+		j, err = tb.client.AwaitJobEnd(ctx, j.ID)
 	}
 	if err == nil && j.State != "SUCCEEDED" {
 		err = fmt.Errorf("job %s is %s", j.ID, j.State)

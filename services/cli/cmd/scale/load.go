@@ -28,10 +28,10 @@ const seeders = 64
 
 // seed queues one-page jobs in the batch lane, each with a record, an event and a task as the gateway writes them, and
 // a document of its own in the bucket, which is one file with as many names.
-func (w *world) seed(ctx context.Context, n int) error {
+func (tb *testbed) seed(ctx context.Context, n int) error {
 	pdf := pdftest.BornDigital(1).PDF
 	sum := sha256.Sum256(pdf)
-	file := filepath.Join(w.dir, "page.pdf")
+	file := filepath.Join(tb.dir, "page.pdf")
 	if err := os.WriteFile(file, pdf, 0o600); err != nil {
 		return err
 	}
@@ -49,39 +49,39 @@ func (w *world) seed(ctx context.Context, n int) error {
 				SHA256: hex.EncodeToString(sum[:]), CreateTime: now, ExpireTime: now.Add(720 * time.Hour),
 				Options: job.Options{Lane: string(bus.Batch), NoDedupe: true},
 			}
-			source := filepath.Join(w.bucket(), filepath.FromSlash(job.SourceKey(r.Tenant, r.ID)))
+			source := filepath.Join(tb.bucket(), filepath.FromSlash(job.SourceKey(r.Tenant, r.ID)))
 			if err := os.MkdirAll(filepath.Dir(source), 0o700); err != nil {
 				return err
 			}
 			if err := os.Link(file, source); err != nil {
 				return err
 			}
-			if err := w.jobs.CreateRecord(gctx, r); err != nil {
+			if err := tb.jobs.CreateRecord(gctx, r); err != nil {
 				return err
 			}
-			return w.bus.PublishAll(gctx, []bus.Message{stage.FirstMessage(r, 0)}, []*busv1.Event{stage.NewEvent(r,
+			return tb.bus.PublishAll(gctx, []bus.Message{stage.FirstMessage(r, 0)}, []*busv1.Event{stage.NewEvent(r,
 				"uploaded", "")})
 		})
 	}
 	err := g.Wait()
-	w.seeded += n
+	tb.seeded += n
 	return err
 }
 
 // upload sends a document by the API.
-func (w *world) upload(ctx context.Context, c *chaos.Client, pdf []byte, lane bus.Lane) (chaos.Job, error) {
+func (tb *testbed) upload(ctx context.Context, c *chaos.Client, pdf []byte, lane bus.Lane) (chaos.Job, error) {
 	options := url.Values{"dedupe": {"false"}, "lane": {string(lane)}}
 	j, _, err := c.UploadUntilAcknowledged(ctx, "", pdf, options)
 	if err == nil {
-		w.uploads = append(w.uploads, j.ID)
+		tb.uploads = append(tb.uploads, j.ID)
 	}
 	return j, err
 }
 
 // wait uploads a one-page document, and returns how long it took until it was done.
-func (w *world) wait(ctx context.Context, c *chaos.Client) (time.Duration, error) {
+func (tb *testbed) wait(ctx context.Context, c *chaos.Client) (time.Duration, error) {
 	start := time.Now()
-	j, err := w.upload(ctx, c, pdftest.BornDigital(1).PDF, bus.Interactive)
+	j, err := tb.upload(ctx, c, pdftest.BornDigital(1).PDF, bus.Interactive)
 	if err != nil {
 		return 0, err
 	}
@@ -92,9 +92,9 @@ func (w *world) wait(ctx context.Context, c *chaos.Client) (time.Duration, error
 }
 
 // waits returns the waits of some one-page documents, one after the other.
-func (w *world) waits(ctx context.Context, c *chaos.Client, n int) (all []time.Duration, err error) {
+func (tb *testbed) waits(ctx context.Context, c *chaos.Client, n int) (all []time.Duration, err error) {
 	for range n {
-		took, err := w.wait(ctx, c)
+		took, err := tb.wait(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -104,14 +104,14 @@ func (w *world) waits(ctx context.Context, c *chaos.Client, n int) (all []time.D
 }
 
 // otherTenant makes a client of another tenant.
-func (w *world) otherTenant(ctx context.Context) error {
+func (tb *testbed) otherTenant(ctx context.Context) error {
 	body := []byte(`{"tenant": "other", "scopes": ["read", "write"], "name": "scale"}`)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.client.URL+"/v1/keys", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, tb.client.URL+"/v1/keys", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+w.client.Key)
+	req.Header.Set("Authorization", "Bearer "+tb.client.Key)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
@@ -123,24 +123,24 @@ func (w *world) otherTenant(ctx context.Context) error {
 	if err := json.NewDecoder(res.Body).Decode(&key); err != nil || key.Secret == "" {
 		return fmt.Errorf("make a key of another tenant: %s, %w", res.Status, err)
 	}
-	w.other = chaos.NewClient(w.client.URL)
-	w.other.Key = key.Secret
+	tb.other = chaos.NewClient(tb.client.URL)
+	tb.other.Key = key.Secret
 	return nil
 }
 
 // watcher knows the state of every job, as its record says.
 type watcher struct {
-	w      *world
+	tb     *testbed
 	after  uint64
 	states map[string]job.State
 	ended  int
 }
 
-func newWatcher(w *world) *watcher { return &watcher{w: w, states: make(map[string]job.State)} }
+func newWatcher(tb *testbed) *watcher { return &watcher{tb: tb, states: make(map[string]job.State)} }
 
 // look reads what has changed, and returns how many jobs have ended.
 func (o *watcher) look(ctx context.Context) (int, error) {
-	last, err := o.w.jobs.ScanChanges(ctx, o.after, func(c job.Change) {
+	last, err := o.tb.jobs.ScanChanges(ctx, o.after, func(c job.Change) {
 		id := string(c.ID)
 		if c.State.HasEnded() && !final(o.states[id]) {
 			o.ended++
@@ -204,10 +204,10 @@ func (o *watcher) rate(ctx context.Context, n int) (float64, error) {
 }
 
 // queued returns how many tasks each stage's stream holds.
-func (w *world) queued(ctx context.Context) (map[bus.Stage]uint64, error) {
+func (tb *testbed) queued(ctx context.Context) (map[bus.Stage]uint64, error) {
 	n := make(map[bus.Stage]uint64)
 	for _, s := range bus.AllStages() {
-		stream, err := w.bus.JetStream().Stream(ctx, s.StreamName())
+		stream, err := tb.bus.JetStream().Stream(ctx, s.StreamName())
 		if err != nil {
 			return nil, err
 		}

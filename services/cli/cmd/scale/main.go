@@ -57,9 +57,9 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &world{cfg: cfg, dir: dir, report: newReport(os.Stdout)}
+	tb := &testbed{cfg: cfg, dir: dir, report: newReport(os.Stdout)}
 	defer func() {
-		w.close()
+		tb.close()
 		if cfg.keep || err != nil {
 			fmt.Fprintln(os.Stderr, "data and logs are kept in", dir)
 			return
@@ -72,13 +72,13 @@ func run(ctx context.Context) (err error) {
 		name string
 		do   func(context.Context) error
 	}{
-		{"start", w.open},
-		{"costs", w.measureCosts},
-		{"empty queue", w.measureEmpty},
-		{"fill the queue", w.fill},
-		{"deep queue", w.measureDeep},
-		{"long document and rolling restart", w.disturb},
-		{"account", w.account},
+		{"start", tb.open},
+		{"costs", tb.measureCosts},
+		{"empty queue", tb.measureEmpty},
+		{"fill the queue", tb.fill},
+		{"deep queue", tb.measureDeep},
+		{"long document and rolling restart", tb.disturb},
+		{"account", tb.account},
 	} {
 		start := time.Now()
 		if err := step.do(ctx); err != nil {
@@ -86,8 +86,8 @@ func run(ctx context.Context) (err error) {
 		}
 		fmt.Fprintf(os.Stderr, "%s: %s\n", step.name, time.Since(start).Round(time.Second))
 	}
-	w.report.print(w)
-	if w.report.lost {
+	tb.report.print(tb)
+	if tb.report.lost {
 		return errLost
 	}
 	return nil

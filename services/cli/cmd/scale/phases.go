@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,12 +26,12 @@ const (
 )
 
 // answers returns how long a list and a search take.
-func (w *world) answers(ctx context.Context) (list, search []time.Duration, err error) {
+func (tb *testbed) answers(ctx context.Context) (list, search []time.Duration, err error) {
 	for range tries {
 		for path, to := range map[string]*[]time.Duration{"/v1/jobs?pageSize=50": &list,
 			"/v1/search?q=the+report": &search} {
 			start := time.Now()
-			if _, err := w.client.FetchPath(ctx, path); err != nil {
+			if _, err := tb.client.FetchPath(ctx, path); err != nil {
 				return nil, nil, err
 			}
 			*to = append(*to, time.Since(start))
@@ -42,102 +41,129 @@ func (w *world) answers(ctx context.Context) (list, search []time.Duration, err 
 }
 
 // measureEmpty measures with an empty queue what is measured with a deep one later.
-func (w *world) measureEmpty(ctx context.Context) (err error) {
-	r := w.report
-	if r.empty.list, r.empty.search, err = w.answers(ctx); err != nil {
+func (tb *testbed) measureEmpty(ctx context.Context) (err error) {
+	r := tb.report
+	if r.empty.list, r.empty.search, err = tb.answers(ctx); err != nil {
 		return err
 	}
-	if r.empty.own, err = w.waits(ctx, w.client, tries); err != nil {
+	if r.empty.own, err = tb.waits(ctx, tb.client, tries); err != nil {
 		return err
 	}
-	if r.empty.other, err = w.waits(ctx, w.other, tries); err != nil {
+	if r.empty.other, err = tb.waits(ctx, tb.other, tries); err != nil {
 		return err
 	}
-	if r.empty.starts, err = w.restartServices(ctx, chaos.Services); err != nil {
+	if r.empty.starts, err = tb.restartServices(ctx, chaos.Services); err != nil {
 		return err
 	}
-	if err := w.hold(held...); err != nil {
+	if err := tb.hold(held...); err != nil {
 		return err
 	}
-	if err := w.seed(ctx, w.cfg.window); err != nil {
+	if err := tb.seed(ctx, tb.cfg.window); err != nil {
 		return err
 	}
-	if err := w.release(ctx, held...); err != nil {
+	if err := tb.release(ctx, "index"); err != nil {
 		return err
 	}
-	r.empty.rate, err = w.watcher.rate(ctx, w.cfg.window)
+	if _, err := tb.awaitProjection(ctx); err != nil {
+		return err
+	}
+	if err := tb.release(ctx, held...); err != nil {
+		return err
+	}
+	r.empty.rate, err = tb.watcher.rate(ctx, tb.cfg.window)
 	return err
+}
+
+// awaitProjection waits until the index knows the records and events of now, and returns how long that took. Those of
+// a whole queue that was filled at once come to it when the index service starts; that is no part of the throughput.
+func (tb *testbed) awaitProjection(ctx context.Context) (time.Duration, error) {
+	start := time.Now()
+	stream, err := tb.bus.JetStream().Stream(ctx, bus.EventStream)
+	if err != nil {
+		return 0, err
+	}
+	want := stream.CachedInfo().State.LastSeq
+	err = retry(ctx, func() error {
+		last, err := tb.index.LastEvent(ctx)
+		if err == nil && last.Sequence < want {
+			err = fmt.Errorf("the index knows %d of %d events", last.Sequence, want)
+		}
+		return err
+	})
+	return time.Since(start), err
 }
 
 // fill stops the services behind the gateway and queues the jobs. This takes minutes and is not measured; NATS does
 // not wait for the disk during it.
-func (w *world) fill(ctx context.Context) error {
-	bin := filepath.Join(w.dir, "bin")
-	if err := w.hold(held...); err != nil {
+func (tb *testbed) fill(ctx context.Context) error {
+	if err := tb.hold(held...); err != nil {
 		return err
 	}
-	if _, err := w.restartNATS(ctx, bin, "later"); err != nil {
+	if _, err := tb.restartNATS(ctx, "later"); err != nil {
 		return err
 	}
 	start := time.Now()
-	for done := 0; done < w.cfg.jobs; {
-		n := min(w.cfg.jobs-done, max(w.cfg.jobs/50, 100))
-		w.sampler.set(filling, done)
-		if err := w.seed(ctx, n); err != nil {
+	for done := 0; done < tb.cfg.jobs; {
+		n := min(tb.cfg.jobs-done, max(tb.cfg.jobs/50, 100))
+		tb.sampler.set(filling, done)
+		if err := tb.seed(ctx, n); err != nil {
 			return err
 		}
 		done += n
 	}
-	w.sampler.set("", 0)
-	w.report.filled = time.Since(start)
+	tb.sampler.set("", 0)
+	tb.report.filled = time.Since(start)
 	var err error
-	w.report.natsStart, err = w.restartNATS(ctx, bin, "always")
+	tb.report.natsStart, err = tb.restartNATS(ctx, "always")
 	return err
 }
 
 // restartNATS stops all servers and starts them again.
-func (w *world) restartNATS(ctx context.Context, bin, sync string) (time.Duration, error) {
-	for _, p := range w.nats {
-		if err := p.Stop(stopPatience); err != nil {
-			return 0, err
-		}
+func (tb *testbed) restartNATS(ctx context.Context, sync string) (time.Duration, error) {
+	if err := tb.nats.Stop(stopPatience); err != nil {
+		return 0, err
 	}
-	took, err := w.startNATS(ctx, bin, sync)
+	took, err := tb.startNATS(ctx, sync)
 	if err != nil {
 		return 0, err
 	}
-	return took, awaitHTTP(ctx, "http://"+w.ops["gateway"]+"/readyz")
+	return took, awaitOK(ctx, "http://"+tb.ops["gateway"]+"/readyz")
 }
 
 // measureDeep measures with the queue full.
-func (w *world) measureDeep(ctx context.Context) (err error) {
-	r := w.report
-	if err := retry(ctx, func() (err error) { r.depth, err = w.queued(ctx); return err }); err != nil {
+func (tb *testbed) measureDeep(ctx context.Context) (err error) {
+	r := tb.report
+	if err := retry(ctx, func() (err error) { r.depth, err = tb.queued(ctx); return err }); err != nil {
 		return err
 	}
-	if r.deep.starts, err = w.restartServices(ctx, []string{"gateway"}); err != nil {
+	if r.deep.starts, err = tb.restartServices(ctx, []string{"gateway"}); err != nil {
 		return err
 	}
 	for _, name := range held {
-		if r.deep.starts[name], err = w.startService(ctx, name); err != nil {
+		if r.deep.starts[name], err = tb.startService(ctx, name); err != nil {
 			return err
 		}
+		if name == "index" {
+			if r.caughtUp, err = tb.awaitProjection(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	stop := w.follow(ctx, "")
+	stop := tb.follow(ctx, "")
 	defer stop()
-	if r.deep.rate, err = w.watcher.rate(ctx, w.cfg.window); err != nil {
+	if r.deep.rate, err = tb.watcher.rate(ctx, tb.cfg.window); err != nil {
 		return err
 	}
-	r.deep.list, r.deep.search, err = w.answers(ctx)
+	r.deep.list, r.deep.search, err = tb.answers(ctx)
 	return err
 }
 
 // follow tells the sampler how many pages are done, of jobs and of a document, until stop is called. It has a
-// watcher of its own, because the caller reads that of w at the same time.
-func (w *world) follow(ctx context.Context, document string) (stop func()) {
+// watcher of its own, because the caller reads that of tb at the same time.
+func (tb *testbed) follow(ctx context.Context, document string) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	own := newWatcher(w)
+	own := newWatcher(tb)
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(time.Second)
@@ -145,11 +171,11 @@ func (w *world) follow(ctx context.Context, document string) (stop func()) {
 		for {
 			if n, err := own.look(ctx); err == nil {
 				if document != "" {
-					if j, err := w.client.FetchJob(ctx, document); err == nil {
+					if j, err := tb.client.FetchJob(ctx, document); err == nil {
 						n += j.PagesDone
 					}
 				}
-				w.sampler.set(working, n)
+				tb.sampler.set(working, n)
 			}
 			select {
 			case <-ctx.Done():
@@ -158,21 +184,21 @@ func (w *world) follow(ctx context.Context, document string) (stop func()) {
 			}
 		}
 	}()
-	return func() { cancel(); <-done; w.sampler.set("", 0) }
+	return func() { cancel(); <-done; tb.sampler.set("", 0) }
 }
 
 // disturb sends the long document amid the queue, measures what a short one waits beside both, and restarts everything
 // in turn.
-func (w *world) disturb(ctx context.Context) (err error) {
-	r := w.report
-	long, err := w.upload(ctx, w.client, pdftest.ManyPages(w.cfg.pages).PDF, bus.Interactive)
+func (tb *testbed) disturb(ctx context.Context) (err error) {
+	r := tb.report
+	long, err := tb.upload(ctx, tb.client, pdftest.ManyPages(tb.cfg.pages).PDF, bus.Interactive)
 	if err != nil {
 		return err
 	}
-	stop := w.follow(ctx, long.ID)
+	stop := tb.follow(ctx, long.ID)
 	defer stop()
 	if err := retry(ctx, func() error {
-		j, err := w.client.FetchJob(ctx, long.ID)
+		j, err := tb.client.FetchJob(ctx, long.ID)
 		if err == nil && j.PagesDone == 0 {
 			err = errors.New("no page of the long document is done")
 		}
@@ -180,33 +206,33 @@ func (w *world) disturb(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	if r.deep.own, err = w.waits(ctx, w.client, tries); err != nil {
+	if r.deep.own, err = tb.waits(ctx, tb.client, tries); err != nil {
 		return err
 	}
-	if r.deep.other, err = w.waits(ctx, w.other, tries); err != nil {
+	if r.deep.other, err = tb.waits(ctx, tb.other, tries); err != nil {
 		return err
 	}
-	if err := w.rollNATS(ctx); err != nil {
+	if err := tb.rollNATS(ctx); err != nil {
 		return err
 	}
-	if r.rolledServices, err = w.restartServices(ctx, chaos.Services); err != nil {
+	if r.rolledServices, err = tb.restartServices(ctx, chaos.Services); err != nil {
 		return err
 	}
-	j, err := w.client.AwaitJobEnd(ctx, long.ID)
+	j, err := tb.client.AwaitJobEnd(ctx, long.ID)
 	if err != nil {
 		return err
 	}
 	r.long = j
-	ended, err := w.watcher.look(ctx)
+	ended, err := tb.watcher.look(ctx)
 	if err != nil {
 		return err
 	}
-	return w.watcher.until(ctx, min(ended+w.cfg.window, w.seeded+len(w.uploads)), nil)
+	return tb.watcher.until(ctx, min(ended+tb.cfg.window, tb.seeded+len(tb.uploads)), nil)
 }
 
 // rollNATS restarts one NATS server after the other, each when the one before has caught up.
-func (w *world) rollNATS(ctx context.Context) error {
-	for i, p := range w.nats {
+func (tb *testbed) rollNATS(ctx context.Context) error {
+	for i, p := range tb.nats.Servers {
 		start := time.Now()
 		// The server hands over what it leads before it ends.
 		if err := syscall.Kill(p.PID(), syscall.SIGUSR2); err != nil {
@@ -222,30 +248,30 @@ func (w *world) rollNATS(ctx context.Context) error {
 		if err := p.Start(); err != nil {
 			return err
 		}
-		if err := awaitHTTP(ctx, "http://"+w.monitors[i]+"/healthz"); err != nil {
+		if err := tb.nats.AwaitHealthy(ctx, i); err != nil {
 			return err
 		}
-		w.report.rolled = append(w.report.rolled, time.Since(start))
+		tb.report.rolled = append(tb.report.rolled, time.Since(start))
 	}
 	return nil
 }
 
 // account stops the services behind the gateway and looks whether every job has succeeded, or has a task in a queue.
-func (w *world) account(ctx context.Context) error {
-	if w.cfg.finish {
-		stop := w.follow(ctx, "")
-		err := w.watcher.until(ctx, w.seeded+len(w.uploads), nil)
+func (tb *testbed) account(ctx context.Context) error {
+	if tb.cfg.finish {
+		stop := tb.follow(ctx, "")
+		err := tb.watcher.until(ctx, tb.seeded+len(tb.uploads), nil)
 		stop()
 		if err != nil {
 			return err
 		}
 	}
-	if err := w.hold(held...); err != nil {
+	if err := tb.hold(held...); err != nil {
 		return err
 	}
 	waiting := make(map[string]bool)
 	for _, s := range bus.AllStages() {
-		stream, err := w.bus.JetStream().Stream(ctx, s.StreamName())
+		stream, err := tb.bus.JetStream().Stream(ctx, s.StreamName())
 		if err != nil {
 			return err
 		}
@@ -257,11 +283,11 @@ func (w *world) account(ctx context.Context) error {
 			waiting[subject[strings.LastIndexByte(subject, '.')+1:]] = true
 		}
 	}
-	all := newWatcher(w)
+	all := newWatcher(tb)
 	if _, err := all.look(ctx); err != nil {
 		return err
 	}
-	r := w.report
+	r := tb.report
 	for id, state := range all.states {
 		r.states[string(state)]++
 		if !final(state) {
@@ -271,8 +297,8 @@ func (w *world) account(ctx context.Context) error {
 			}
 		}
 	}
-	r.submitted = w.seeded + len(w.uploads)
-	letters, _, err := w.bus.ListDeadLetters(ctx, job.DefaultTenant, 0, 1000)
+	r.submitted = tb.seeded + len(tb.uploads)
+	letters, _, err := tb.bus.ListDeadLetters(ctx, job.DefaultTenant, 0, 1000)
 	if err != nil {
 		return err
 	}
@@ -282,7 +308,7 @@ func (w *world) account(ctx context.Context) error {
 		done += n
 	}
 	r.lost = r.states[string(job.Succeeded)]+r.waiting != r.submitted || r.without > 0 || r.letters > 0 ||
-		r.long.State != string(job.Succeeded) || done != w.cfg.pages
+		r.long.State != string(job.Succeeded) || done != tb.cfg.pages
 	return nil
 }
 

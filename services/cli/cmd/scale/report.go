@@ -27,6 +27,7 @@ type report struct {
 	empty, deep    state
 	depth          map[bus.Stage]uint64
 	filled         time.Duration
+	caughtUp       time.Duration // the index, with the records and events of the whole queue
 	natsStart      time.Duration
 	rolled         []time.Duration
 	rolledServices map[string]time.Duration
@@ -44,10 +45,10 @@ func newReport(out io.Writer) *report { return &report{out: out, states: make(ma
 func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d.Microseconds())/1000) }
 
 // print prints the tables.
-func (r *report) print(w *world) {
+func (r *report) print(tb *testbed) {
 	t := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
 	r.printComparison(t)
-	r.printMemory(t, w)
+	r.printMemory(t, tb)
 	r.printCosts(t)
 	_ = t.Flush() // stdout
 	fmt.Fprintf(r.out, "\nJOBS  %d submitted: %v; %d not ended, %d of them without a task; %d dead letters\n",
@@ -60,7 +61,7 @@ func (r *report) print(w *world) {
 	}
 	fmt.Fprintf(r.out,
 		"\nWHAT WAS RUN  the %d jobs were written as the gateway writes them, by %d writers in %s with NATS not waiting for the disk;\n",
-		w.cfg.jobs, seeders, r.filled.Round(time.Second))
+		tb.cfg.jobs, seeders, r.filled.Round(time.Second))
 	fmt.Fprintln(r.out, "all else with sync_interval: always. The services behind the gateway were stopped meanwhile.")
 	fmt.Fprintf(r.out,
 		"Stages stop at %d tasks of the next one (production: 50,000), so that each does in a window what the last one does.\n", stageMark)
@@ -90,6 +91,7 @@ func (r *report) printComparison(t io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(r.empty.starts)) {
 		row("start of "+name, r.empty.starts[name], r.deep.starts[name])
 	}
+	fmt.Fprintf(t, "index service: until it knows all jobs that were queued while it was away\t-\t%s\t\n", ms(r.caughtUp))
 	fmt.Fprintf(t, "start of all NATS servers\t-\t%s\t\n", ms(r.natsStart))
 	for i, d := range r.rolled {
 		fmt.Fprintf(t, "rolling restart: NATS server %d, until it has caught up\t-\t%s\t\n", i, ms(d))
@@ -99,12 +101,12 @@ func (r *report) printComparison(t io.Writer) {
 	}
 }
 
-func (r *report) printMemory(t io.Writer, w *world) {
+func (r *report) printMemory(t io.Writer, tb *testbed) {
 	for _, phase := range []string{filling, working} {
 		fmt.Fprintf(t, "\nMEMORY (RssAnon), MB\tFIRST\tLAST\tMOST\tSLOPE PER 10,000 %s\n", phase)
-		names := slices.Sorted(maps.Keys(w.processes()))
+		names := slices.Sorted(maps.Keys(tb.processes()))
 		for _, name := range append(names, "engine children") {
-			points := w.sampler.of(name, phase)
+			points := tb.sampler.of(name, phase)
 			if len(points) == 0 {
 				continue
 			}

@@ -35,7 +35,7 @@ type sampler struct {
 	all   []*series
 }
 
-func newSampler(w *world) *sampler {
+func newSampler(tb *testbed) *sampler {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &sampler{stop: stop, done: make(chan struct{})}
 	go func() {
@@ -47,7 +47,7 @@ func newSampler(w *world) *sampler {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				s.note(w)
+				s.note(tb)
 			}
 		}
 	}()
@@ -64,24 +64,24 @@ func (s *sampler) set(phase string, x int) {
 }
 
 // processes returns everything that runs, by name.
-func (w *world) processes() map[string]*chaos.Process {
-	all := map[string]*chaos.Process{"s3": w.s3, "clickhouse": w.ch}
-	for i, p := range w.nats {
+func (tb *testbed) processes() map[string]*chaos.Process {
+	all := map[string]*chaos.Process{"s3": tb.s3, "clickhouse": tb.ch}
+	for i, p := range tb.nats.Servers {
 		all[fmt.Sprintf("nats %d", i)] = p
 	}
-	for name, p := range w.services {
+	for name, p := range tb.services {
 		all[name] = p
 	}
 	return all
 }
 
-func (s *sampler) note(w *world) {
+func (s *sampler) note(tb *testbed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase == "" {
 		return
 	}
-	for name, p := range w.processes() {
+	for name, p := range tb.processes() {
 		if p == nil || !p.Running() {
 			continue
 		}
@@ -90,7 +90,7 @@ func (s *sampler) note(w *world) {
 		}
 	}
 	total := int64(0)
-	for _, e := range chaos.ListEngineChildren(filepath.Join(w.dir, "bin")) {
+	for _, e := range chaos.ListEngineChildren(filepath.Join(tb.dir, "bin")) {
 		if n, err := processtest.Memory(e.PID, "RssAnon"); err == nil {
 			total += n
 		}
