@@ -29,7 +29,6 @@ func startEngine(t *testing.T) *pdf.Engine {
 	t.Helper()
 	cfg := pdf.DefaultConfig()
 	cfg.Workers = 1
-	cfg.CacheDir = filepath.Join(os.TempDir(), "inkstream-test-pdfium")
 	engine, err := pdf.New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatalf("start the engine: %v", err)

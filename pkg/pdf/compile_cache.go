@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"inkstream.dev/pkg/pdf/internal/pdfium"
 )
 
 // prepareCache makes the folder of the compile cache where it is missing, and returns an error if a user other than
@@ -73,19 +75,9 @@ func writableCache(dir string) string {
 	if dir == "" || !isReadOnly(dir) {
 		return ""
 	}
-	writable := defaultCacheDir()
+	writable := pdfium.DefaultCacheDir()
 	if err := prepareCache(writable); err != nil {
 		return ""
 	}
 	return writable
-}
-
-// defaultCacheDir is below the user's cache folder, or, for a user without a home as services have, below the
-// temporary one, in a folder of that user alone: with one name for all users, any user could take it first.
-func defaultCacheDir() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return filepath.Join(os.TempDir(), fmt.Sprintf("inkstream-%d", os.Geteuid()), "pdfium")
-	}
-	return filepath.Join(cache, "inkstream", "pdfium")
 }

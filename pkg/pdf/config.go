@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"inkstream.dev/pkg/pdf/internal/pdfium"
 	"inkstream.dev/pkg/sandbox"
 )
 
@@ -42,7 +43,7 @@ func DefaultConfig() Config {
 		MemoryLimit:     1 << 30,
 		OpenTimeout:     time.Minute,
 		PageTimeout:     2 * time.Minute,
-		CacheDir:        defaultCacheDir(),
+		CacheDir:        pdfium.DefaultCacheDir(),
 		FontDirs:        []string{"/usr/share/fonts", "/usr/local/share/fonts"},
 		RecycleAfter:    5000,
 		MaxRasterPixels: 100_000_000,

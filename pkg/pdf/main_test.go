@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -39,11 +38,10 @@ func TestMain(m *testing.M) {
 
 func discardLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// testConfig keeps the compile cache from run to run.
+// testConfig is that of most tests. Its children find the code that another run compiled.
 func testConfig() Config {
 	cfg := DefaultConfig()
 	cfg.Workers = 2
-	cfg.CacheDir = filepath.Join(os.TempDir(), "inkstream-test-pdfium")
 	cfg.OpenTimeout, cfg.PageTimeout = 30*time.Second, 30*time.Second
 	return cfg
 }

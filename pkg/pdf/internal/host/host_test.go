@@ -39,7 +39,7 @@ func newFixture(t testing.TB, memory int64) *fixture {
 func newFixtureWithFonts(t testing.TB, memory int64, dirs ...string) *fixture {
 	t.Helper()
 	h, err := New(context.Background(), pdfium.Config{
-		CacheDir: filepath.Join(os.TempDir(), "inkstream-test-pdfium"), MemoryLimit: memory, FontDirs: dirs,
+		CacheDir: pdfium.DefaultCacheDir(), MemoryLimit: memory, FontDirs: dirs,
 	})
 	if err != nil {
 		t.Fatal(err)

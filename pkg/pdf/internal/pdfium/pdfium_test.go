@@ -6,8 +6,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
@@ -15,7 +13,7 @@ import (
 
 func newInstance(t *testing.T, memory int64) *Instance {
 	t.Helper()
-	rt, err := NewRuntime(t.Context(), Config{CacheDir: filepath.Join(os.TempDir(), "inkstream-test-pdfium"),
+	rt, err := NewRuntime(t.Context(), Config{CacheDir: DefaultCacheDir(),
 		MemoryLimit: memory})
 	if err != nil {
 		t.Fatal(err)

@@ -44,6 +44,16 @@ type Runtime struct {
 	spare *Instance // closed, and as fresh as a new one; nil for none
 }
 
+// DefaultCacheDir is below the user's cache folder, or, for a user without a home as services have, below the
+// temporary one, in a folder of that user alone: with one name for all users, any user could take it first.
+func DefaultCacheDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("inkstream-%d", os.Geteuid()), "pdfium")
+	}
+	return filepath.Join(cache, "inkstream", "pdfium")
+}
+
 // CountCachedModules returns how many modules' code a cache folder holds; 0 where it is not there.
 func CountCachedModules(dir string) int {
 	// A folder for each version of wazero, architecture and system holds a file for each module and kind of processor.

@@ -3,8 +3,6 @@ package raster
 import (
 	"bytes"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"inkstream.dev/pkg/pdf/internal/grey"
@@ -16,7 +14,7 @@ import (
 func forEachSource(t *testing.T, file pdftest.File, f func(n int, s Source)) {
 	t.Helper()
 	rt, err := pdfium.NewRuntime(t.Context(),
-		pdfium.Config{CacheDir: filepath.Join(os.TempDir(), "inkstream-test-pdfium"), MemoryLimit: 768 << 20})
+		pdfium.Config{CacheDir: pdfium.DefaultCacheDir(), MemoryLimit: 768 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
