@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"inkstream.dev/pkg/pdf/internal/rawscan"
 	"inkstream.dev/pkg/pdf/internal/wire"
-	"inkstream.dev/pkg/pdf/rawscan"
 )
 
 // collectFindings puts together what PDFium says of the open document and what its bytes show. The bytes of a

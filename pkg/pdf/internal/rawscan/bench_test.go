@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"inkstream.dev/pkg/pdftest"
 )
 
 // BenchmarkScan measures raw bytes of the file a second: for dictionaries and nothing else, for stream bodies that
@@ -45,13 +46,9 @@ func BenchmarkScan(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) { benchmarkFiles(b, bb.pdf) })
 	}
 	b.Run("corpus", func(b *testing.B) {
-		files, err := filepath.Glob(filepath.Join(corpusDir(b), "pdf", "*.pdf"))
-		if err != nil || len(files) == 0 {
-			b.Skip("no files in the corpus")
-		}
 		var all [][]byte
-		for _, f := range files {
-			content, err := os.ReadFile(f)
+		for _, f := range pdftest.OpenCorpus(b).FilesInFolder("pdf") {
+			content, err := os.ReadFile(f.Abs)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,47 +1,12 @@
 package rawscan
 
 import (
-	"encoding/csv"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"inkstream.dev/pkg/pdftest"
 )
-
-// corpusDir returns the folder of real PDFs, or skips.
-func corpusDir(tb testing.TB) string {
-	tb.Helper()
-	dir := os.Getenv("INKSTREAM_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "manifest.tsv")); err != nil {
-		tb.Skipf("no corpus of PDFs at %s; set INKSTREAM_CORPUS to its folder", dir)
-	}
-	return dir
-}
-
-// readManifest returns the tags of each file of the corpus.
-func readManifest(tb testing.TB, dir string) map[string][]string {
-	tb.Helper()
-	f, err := os.Open(filepath.Join(dir, "manifest.tsv"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comma, r.LazyQuotes = '\t', true
-	rows, err := r.ReadAll()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tags := map[string][]string{}
-	for _, row := range rows[1:] {
-		tags[row[0]] = strings.Split(row[5], ",")
-	}
-	return tags
-}
 
 func scanFile(tb testing.TB, path string) Report {
 	tb.Helper()
@@ -79,7 +44,6 @@ var loose = map[string]string{
 
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	dir := corpusDir(t)
 	kinds := map[string]string{
 		"javascript": JavaScript, "launch": LaunchAction, "links": URIAction, "submitform": SubmitFormAction,
 		"attachment":  EmbeddedFile,
@@ -87,16 +51,16 @@ func TestCorpus(t *testing.T) {
 		"richmedia": RichMedia,
 		"signature": Signature, "form": AcroForm,
 	}
-	for path, tags := range readManifest(t, dir) {
-		t.Run(path, func(t *testing.T) {
+	for _, f := range pdftest.OpenCorpus(t).Files {
+		t.Run(f.Path, func(t *testing.T) {
 			t.Parallel()
-			r := scanFile(t, filepath.Join(dir, path))
-			want := slices.Contains(tags, "bomb") && !slices.Contains(notInflating, path)
+			r := scanFile(t, f.Abs)
+			want := f.HasTags("bomb") && !slices.Contains(notInflating, f.Path)
 			if r.Bomb != want {
 				t.Errorf("bomb: got %v (%s), want %v", r.Bomb, r.BombDetail, want)
 			}
-			for _, tag := range tags {
-				if kind, ok := kinds[tag]; ok && loose[path] != tag && r.Counts[kind] == 0 {
+			for _, tag := range f.Tags {
+				if kind, ok := kinds[tag]; ok && loose[f.Path] != tag && r.Counts[kind] == 0 {
 					t.Errorf("tag %s: got no %s in %v, want one (encrypted %v, opaque %d of %d object streams)",
 						tag, kind, r.Counts, r.Encrypted, r.OpaqueObjectStreams, r.ObjectStreams)
 				}
