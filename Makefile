@@ -82,7 +82,7 @@ bench: build test-deps ## Measure speed and memory against the targets and print
 	go run ./services/cli/cmd/bench $(ARGS)
 
 .PHONY: quality
-quality: build test-deps ## Measure what comes out against the truths and the peers, into quality/ (ARGS="-only tables" for one)
+quality: build test-deps ## Measure what comes out against the truths and the peers, into services/cli/cmd/quality/RESULTS.md (ARGS="-only tables" for one)
 	pkg/tools/deps.sh quality
 	go run ./services/cli/cmd/quality $(ARGS)
 

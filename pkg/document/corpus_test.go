@@ -12,7 +12,7 @@ import (
 	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
-	"inkstream.dev/pkg/quality"
+	"inkstream.dev/pkg/pdftest/score"
 	"inkstream.dev/pkg/sandbox"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -47,7 +47,7 @@ func startEngine(t *testing.T) *pdf.Engine {
 // assembled is a document as a job yields it, of its native text.
 type assembled struct {
 	markdown, json string
-	tables         []quality.PlacedTable
+	tables         []score.PlacedTable
 	ruled          []bool
 }
 
@@ -101,7 +101,7 @@ func assemble(t *testing.T, engine *pdf.Engine, path string) assembled {
 		}
 		for _, b := range p.GetBlocks() {
 			if table := b.GetTable(); table != nil {
-				out.tables = append(out.tables, quality.PlacedTable{Page: int(p.GetNumber()), Grid: tableGrid(table)})
+				out.tables = append(out.tables, score.PlacedTable{Page: int(p.GetNumber()), Grid: tableGrid(table)})
 				out.ruled = append(out.ruled, table.GetRuled())
 			}
 		}
@@ -117,7 +117,7 @@ func assemble(t *testing.T, engine *pdf.Engine, path string) assembled {
 }
 
 // truthTables reads the tables that people found in a document.
-func truthTables(t *testing.T, folder string) []quality.PlacedTable {
+func truthTables(t *testing.T, folder string) []score.PlacedTable {
 	t.Helper()
 	pages := map[string]int{}
 	if data, err := os.ReadFile(filepath.Join(folder, "tables.json")); err == nil {
@@ -137,17 +137,17 @@ func truthTables(t *testing.T, folder string) []quality.PlacedTable {
 		t.Fatal(err)
 	}
 	slices.Sort(files)
-	var out []quality.PlacedTable
+	var out []score.PlacedTable
 	for _, file := range files {
 		f, err := os.Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := quality.ReadCSV(f)
+		g, err := score.ReadCSV(f)
 		if cerr := f.Close(); err != nil || cerr != nil {
 			t.Fatal(err, cerr)
 		}
-		out = append(out, quality.PlacedTable{Page: pages[filepath.Base(file)], Grid: g})
+		out = append(out, score.PlacedTable{Page: pages[filepath.Base(file)], Grid: g})
 	}
 	return out
 }
@@ -174,30 +174,35 @@ func TestTablesOfCorpus(t *testing.T) {
 			}
 		}
 	}
-	if count[true] < 15 || count[false] < 10 {
-		t.Skipf("the corpus has %d and %d tables with truths", count[true], count[false])
+	minRuled, minOthers, minRuledF1, minOtherF1 := 15, 10, 0.95, 0.85
+	if corpus.Committed { // of five tables one with a cell that spans columns weighs more
+		minRuled, minOthers, minRuledF1 = 1, 1, 0.92
+	}
+	if count[true] < minRuled || count[false] < minOthers {
+		t.Errorf("%d ruled tables and %d others with truths, want at least %d and %d", count[true], count[false], minRuled,
+			minOthers)
 	}
 	ruled, aligned := sum[true]/float64(count[true]), sum[false]/float64(count[false])
 	t.Logf("cell F1 of %d ruled tables %.3f, of %d others %.3f", count[true], ruled, count[false], aligned)
-	if ruled < 0.95 || aligned < 0.85 {
-		t.Errorf("cell F1 of ruled tables %.3f, of others %.3f; want 0.95 and 0.85", ruled, aligned)
+	if ruled < minRuledF1 || aligned < minOtherF1 {
+		t.Errorf("cell F1 of ruled tables %.3f, of others %.3f; want %v and %v", ruled, aligned, minRuledF1, minOtherF1)
 	}
 }
 
 type match struct {
-	quality.Cells
+	score.Cells
 	ruled bool
 }
 
 // matched pairs the tables of a truth with those that were found. One that was not found counts among those that
 // alignment tells.
-func matched(truth []quality.PlacedTable, got assembled) []match {
-	cells, _ := quality.MatchTables(truth, got.tables)
+func matched(truth []score.PlacedTable, got assembled) []match {
+	cells, _ := score.MatchTables(truth, got.tables)
 	out := make([]match, len(truth))
 	for i := range truth {
 		out[i].Cells = cells[i]
 		for k, g := range got.tables {
-			if (truth[i].Page == 0 || truth[i].Page == g.Page) && quality.CompareTables(truth[i].Grid, g.Grid) == cells[i] &&
+			if (truth[i].Page == 0 || truth[i].Page == g.Page) && score.CompareTables(truth[i].Grid, g.Grid) == cells[i] &&
 				cells[i].Equal > 0 {
 				out[i].ruled = got.ruled[k]
 			}
@@ -214,14 +219,14 @@ func TestMarkdownOfCorpus(t *testing.T) {
 	engine := startEngine(t)
 	similar, headings, n := 0.0, 0.0, 0
 	for _, f := range corpus.FilesWithTags("md-expected", "born-digital") {
-		truth := quality.ParseMarkdown(string(readFile(t, filepath.Join(corpus.Root, filepath.FromSlash(f.TruthPath)))))
-		got := quality.ParseMarkdown(assemble(t, engine, f.Abs).markdown)
-		s, h := quality.TextSimilarity(truth.Text, got.Text), quality.CompareHeadings(truth.Headings, got.Headings)
+		truth := score.ParseMarkdown(string(readFile(t, filepath.Join(corpus.Root, filepath.FromSlash(f.TruthPath)))))
+		got := score.ParseMarkdown(assemble(t, engine, f.Abs).markdown)
+		s, h := score.TextSimilarity(truth.Text, got.Text), score.CompareHeadings(truth.Headings, got.Headings)
 		t.Logf("%s: similarity %.3f, headings %+v", f.Path, s, h)
 		similar, headings, n = similar+s, headings+h.F1, n+1
 	}
 	if n == 0 {
-		t.Skip("the corpus has no documents with markdown")
+		t.Error("the corpus has no documents with markdown")
 	}
 	if similar/float64(n) < 0.75 || headings/float64(n) < 0.5 {
 		t.Errorf("mean similarity %.3f, mean F1 of headings %.3f; want 0.75 and 0.5", similar/float64(n), headings/float64(n))

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"inkstream.dev/pkg/layout"
-	"inkstream.dev/pkg/quality"
+	"inkstream.dev/pkg/pdftest/score"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -97,9 +97,9 @@ func fuzzPage(n int32, data []byte) *inkstreamv1.Page {
 }
 
 // schema reads the published schema of document.json.
-func schema(t testing.TB) *quality.Schema {
+func schema(t testing.TB) *score.Schema {
 	t.Helper()
-	s, err := quality.ParseSchema(readFile(t, "../../proto/inkstream/v1/document.schema.json"))
+	s, err := score.ParseSchema(readFile(t, "../../proto/inkstream/v1/document.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

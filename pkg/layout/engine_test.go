@@ -109,7 +109,8 @@ func TestOrderOfCorpus(t *testing.T) {
 		}
 	}
 	if checks == 0 {
-		t.Skip("the corpus has no checks of order")
+		corpus.FileAt("pdf/olmocr-openstax_caculus_pg_273.pdf") // skips where only the committed corpus is there
+		t.Error("the corpus has no checks of order")
 	}
 }
 

@@ -237,9 +237,25 @@ func TestAttachmentsAreListedAndRead(t *testing.T) {
 	}
 }
 
+// openCorpusFile opens a document of the corpus until the test ends.
+func openCorpusFile(t *testing.T, path string) *Document {
+	t.Helper()
+	f := pdftest.OpenCorpus(t).FileAt(path)
+	file, err := os.Open(f.Abs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() }) // read only
+	d, err := sharedEngine(t).OpenDocument(t.Context(), file, f.Password())
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	t.Cleanup(d.Close)
+	return d
+}
+
 func TestMetadataOfTheCorpus(t *testing.T) {
 	t.Parallel()
-	corpus, e := pdftest.OpenCorpus(t), sharedEngine(t)
 	for path, want := range map[string]func(*Metadata) bool{
 		"encrypted/paperless-signed.pdf": func(m *Metadata) bool {
 			return len(m.Signatures) == 1 && m.Signatures[0].SubFilter == "ETSI.CAdES.detached" && m.Signatures[0].WholeFile &&
@@ -252,20 +268,12 @@ func TestMetadataOfTheCorpus(t *testing.T) {
 		"hostile/own-xmp-entity-laughs-a.pdf": func(m *Metadata) bool { return len(m.XMP) < 1000 && len(m.Fields) == 0 },
 		"pdf/pdfjs-labelled_pages.pdf":        func(m *Metadata) bool { return len(m.PageLabels) > 0 },
 	} {
-		f := corpus.FileAt(path)
-		file, err := os.Open(f.Abs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := e.OpenDocument(t.Context(), file, f.Password())
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		if m := d.Info().Metadata; !want(m) {
-			t.Errorf("%s: got %+v", path, m)
-		}
-		d.Close()
-		_ = file.Close() // read only
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			if m := openCorpusFile(t, path).Info().Metadata; !want(m) {
+				t.Errorf("got %+v", m)
+			}
+		})
 	}
 }
 
@@ -301,7 +309,6 @@ func TestLinksAreBounded(t *testing.T) {
 
 func TestLinksAndTags(t *testing.T) {
 	t.Parallel()
-	corpus, e := pdftest.OpenCorpus(t), sharedEngine(t)
 	for path, want := range map[string]func(*inkstreamv1.Page) bool{
 		"broken/opf-219789.pdf": func(p *inkstreamv1.Page) bool {
 			linked := false
@@ -314,19 +321,11 @@ func TestLinksAndTags(t *testing.T) {
 			return len(p.GetTags()) > 20 && p.GetTags()[0].GetRole() == "Document" && p.GetTags()[0].GetDepth() == 1
 		},
 	} {
-		f := corpus.FileAt(path)
-		file, err := os.Open(f.Abs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := e.OpenDocument(t.Context(), file, f.Password())
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		if p := readPage(t, d, 1).Page; !want(p) {
-			t.Errorf("%s: got links %v, tags %v", path, p.GetLinks(), p.GetTags())
-		}
-		d.Close()
-		_ = file.Close() // read only
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			if p := readPage(t, openCorpusFile(t, path), 1).Page; !want(p) {
+				t.Errorf("got links %v, tags %v", p.GetLinks(), p.GetTags())
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package pdftest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,12 +14,17 @@ import (
 // CorpusVariable names the environment variable that says where the corpus is.
 const CorpusVariable = "INKSTREAM_CORPUS"
 
-// CorpusSet is the corpus of real PDFs that lies beside the repository on some machines.
+// committedCorpus is the folder of the small corpus that is committed, in the repository.
+var committedCorpus = filepath.Join("pkg", "pdftest", "testdata", "corpus")
+
+// CorpusSet is a corpus of real PDFs: the large one where there is one beside the repository, else the committed one.
 type CorpusSet struct {
 	// Root is the folder that the corpus is in.
 	Root  string
 	Files []CorpusFile
-	t     testing.TB
+	// Committed says that this is the small corpus of the repository.
+	Committed bool
+	t         testing.TB
 }
 
 // CorpusFile is one row of the corpus's manifest.
@@ -64,26 +70,41 @@ func (f CorpusFile) Password() string {
 	return strings.TrimSpace(password)
 }
 
-// OpenCorpus finds the corpus: the folder that INKSTREAM_CORPUS names, or else shared/corpus in a folder above the
-// test's. Where there is none, the test is skipped; where the variable names a folder that is none, it fails.
+// OpenCorpus opens the corpus that FindCorpus finds from the test's folder.
 func OpenCorpus(t testing.TB) *CorpusSet {
 	t.Helper()
-	root := os.Getenv(CorpusVariable)
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatalf("working folder: %v", err)
-		}
-		if root = findCorpus(dir); root == "" {
-			t.Skipf("the corpus of real PDFs is not here: no shared/corpus/manifest.tsv above this folder, and %s is not set",
-				CorpusVariable)
-		}
+	root, err := FindCorpus()
+	if err != nil {
+		t.Fatalf("corpus: %v", err)
 	}
 	files, err := ReadCorpus(root)
 	if err != nil {
 		t.Fatalf("corpus: %v", err)
 	}
-	return &CorpusSet{Root: root, Files: files, t: t}
+	return &CorpusSet{Root: root, Files: files, Committed: IsCommittedCorpus(root), t: t}
+}
+
+// FindCorpus returns the folder of the corpus: the one that INKSTREAM_CORPUS names, else shared/corpus in the working
+// folder or one above it, else the committed corpus of the repository that the working folder is in.
+func FindCorpus() (string, error) {
+	if root := os.Getenv(CorpusVariable); root != "" {
+		return filepath.Abs(root)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for _, corpus := range []string{filepath.Join("shared", "corpus"), committedCorpus} {
+		if root := findAbove(dir, corpus); root != "" {
+			return root, nil
+		}
+	}
+	return "", fmt.Errorf("no folder above %s has shared/corpus or %s: %w", dir, committedCorpus, fs.ErrNotExist)
+}
+
+// IsCommittedCorpus reports whether root is the folder of the small corpus that is committed.
+func IsCommittedCorpus(root string) bool {
+	return strings.HasSuffix(root, string(filepath.Separator)+committedCorpus)
 }
 
 // ReadCorpus reads the manifest of the corpus in the folder root, for programs that are no tests. Where root holds no
@@ -103,10 +124,10 @@ func ReadCorpus(root string) ([]CorpusFile, error) {
 	return files, nil
 }
 
-// findCorpus looks for the corpus in dir and in every folder above it.
-func findCorpus(dir string) string {
+// findAbove looks for the corpus at a path below dir and below every folder above it.
+func findAbove(dir, corpus string) string {
 	for {
-		root := filepath.Join(dir, "shared", "corpus")
+		root := filepath.Join(dir, corpus)
 		if _, err := os.Stat(filepath.Join(root, "manifest.tsv")); err == nil {
 			return root
 		}
@@ -187,13 +208,18 @@ func (c *CorpusSet) SelectFiles(keep func(CorpusFile) bool) []CorpusFile {
 	return out
 }
 
-// FileAt returns the file with the given path, and ends the test if the manifest has none.
+// FileAt returns the file with the given path, and ends the test if the manifest has none: with a skip where only the
+// committed corpus is there, which has few of the large one's files.
 func (c *CorpusSet) FileAt(path string) CorpusFile {
 	c.t.Helper()
 	for _, f := range c.Files {
 		if f.Path == path {
 			return f
 		}
+	}
+	if c.Committed {
+		c.t.Skipf("this needs %s of the large corpus, which is looked for in shared/corpus beside the repository and in the folder that %s names",
+			path, CorpusVariable)
 	}
 	c.t.Fatalf("the corpus has no %s", path)
 	return CorpusFile{}

@@ -3,6 +3,8 @@ package pdftest
 import (
 	"bytes"
 	"compress/zlib"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"os"
 	"os/exec"
@@ -222,9 +224,44 @@ func TestManyPagesIsSmall(t *testing.T) {
 
 func TestCorpus(t *testing.T) {
 	t.Parallel()
+	checkCorpus(t, OpenCorpus(t), 100)
+}
+
+// The small corpus is there for every clone, whole, and small enough to be committed.
+func TestCommittedCorpus(t *testing.T) {
+	t.Setenv(CorpusVariable, filepath.Join("testdata", "corpus"))
 	corpus := OpenCorpus(t)
-	if len(corpus.Files) < 100 {
-		t.Errorf("%d files, want more than 100", len(corpus.Files))
+	if !corpus.Committed {
+		t.Errorf("%s is not taken for the committed corpus", corpus.Root)
+	}
+	checkCorpus(t, corpus, 20)
+	var total int64
+	for _, f := range corpus.Files {
+		total += f.Bytes
+		data, err := os.ReadFile(f.Abs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
+			t.Errorf("%s: SHA-256 %x, want %s", f.Path, sum, f.SHA256)
+		}
+		if f.Source == "" || f.Licence == "" {
+			t.Errorf("%s: source %q, licence %q; want both", f.Path, f.Source, f.Licence)
+		}
+	}
+	if total > 1_000_000 {
+		t.Errorf("%d bytes, want at most 1,000,000", total)
+	}
+}
+
+// checkCorpus holds a corpus against its manifest.
+func checkCorpus(t *testing.T, corpus *CorpusSet, minFiles int) {
+	t.Helper()
+	if corpus.Committed {
+		minFiles = min(minFiles, 20)
+	}
+	if len(corpus.Files) < minFiles {
+		t.Errorf("%d files, want at least %d", len(corpus.Files), minFiles)
 	}
 	for _, f := range corpus.Files {
 		info, err := os.Stat(f.Abs)

@@ -1,12 +1,15 @@
-// Package score says how much a text that was read agrees with the text that stands on the page.
+// Package score holds the measures that say how good what was read is: text against the text that stands on the page;
+// tables, headings and markdown against documents with known structure; searchable PDFs against the words that were
+// recognised; images against those in the PDF. Every measure is a well-known one, or as near to it as the truths allow,
+// and says in its comment what it counts.
 //
-// Both texts are put in Unicode NFKC, soft hyphens and zero-width marks are dropped, every run of white space becomes
-// one blank, and a blank between two characters of a script written without blanks is dropped. Then:
+// For plain text, both texts are put in Unicode NFKC, soft hyphens and zero-width marks are dropped, every run of white
+// space becomes one blank, and a blank between two characters of a script written without blanks is dropped. Then:
 //
 //   - CER is the edit distance in characters, divided by the characters of the truth;
 //   - WER is the same in words, where a character of a script written without blanks is a word itself;
-//   - the bag-of-words figures compare the words regardless of their order: a high CER with a high F1 is wrong reading order, a high CER
-//     with a low F1 is wrong letters.
+//   - the bag-of-words figures compare the words regardless of their order: a high CER with a high F1 is wrong reading
+//     order, a high CER with a low F1 is wrong letters.
 //
 // The figures are exact, and those of tools that score OCR in the same way.
 package score
@@ -109,6 +112,15 @@ func wordBagScores(truth, read []string) (recall, precision, f1 float64) {
 		f1 = 2 * recall * precision / (recall + precision)
 	}
 	return recall, precision, f1
+}
+
+// F1 is the harmonic mean of precision and recall of a comparison that found equal things common to truth and got: 1
+// if all are equal, and also if there are none on both sides.
+func F1(equal, truth, got int) float64 {
+	if truth+got == 0 {
+		return 1
+	}
+	return 2 * float64(equal) / float64(truth+got)
 }
 
 func errorRate(edits, size, other int) float64 {

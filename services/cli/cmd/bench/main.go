@@ -1,5 +1,5 @@
 // Command bench measures the pipeline's speed and memory and prints a table. It runs the real binary on real files:
-// those of the corpus where INKSTREAM_CORPUS names it or it lies beside the repository, else documents that it makes.
+// those of the corpus that pdftest.FindCorpus finds, and documents that it makes for what that corpus lacks.
 // Peers run on the same pages in the same run, and what is compared is the ratio.
 package main
 
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/sandbox"
 )
 
@@ -71,7 +72,7 @@ func runMeasurements(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	b := &benchmark{binary: *binary, dir: dir, rounds: *rounds}
-	if b.corpus, err = findCorpus(); err != nil {
+	if b.corpus, err = pdftest.FindCorpus(); err != nil {
 		return err
 	}
 	fmt.Printf("%d cores, %s, %s\n\n", runtime.NumCPU(), cpuModel(), time.Now().Format(time.DateOnly))

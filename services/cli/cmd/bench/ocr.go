@@ -53,16 +53,14 @@ func measureOCR(ctx context.Context, b *benchmark) ([]row, error) {
 // findScans returns English scans: of the corpus, else made ones.
 func (b *benchmark) findScans() ([]string, error) {
 	var files []string
-	if b.corpus != "" {
-		for _, group := range []string{"unlv", "scribe", "oldbooks", "sroie", "synthetic"} {
-			found, err := filepath.Glob(filepath.Join(b.corpus, "ocr", group, "*.pdf"))
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range found {
-				if group != "synthetic" || strings.Contains(filepath.Base(f), "synth-en-") {
-					files = append(files, f)
-				}
+	for _, group := range []string{"unlv", "scribe", "oldbooks", "sroie", "synthetic"} {
+		found, err := filepath.Glob(filepath.Join(b.corpus, "ocr", group, "*.pdf"))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if group != "synthetic" || strings.Contains(filepath.Base(f), "synth-en-") {
+				files = append(files, f)
 			}
 		}
 	}

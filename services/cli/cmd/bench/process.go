@@ -125,21 +125,6 @@ func cpuModel() string {
 	return "unknown processor"
 }
 
-// findCorpus returns the folder of the corpus, or "" where there is none.
-func findCorpus() (string, error) {
-	if dir := os.Getenv("INKSTREAM_CORPUS"); dir != "" {
-		_, err := os.Stat(filepath.Join(dir, "manifest.tsv"))
-		return dir, err
-	}
-	for dir := ".."; len(dir) < 20; dir += "/.." {
-		candidate := filepath.Join(dir, "shared", "corpus")
-		if _, err := os.Stat(filepath.Join(candidate, "manifest.tsv")); err == nil {
-			return candidate, nil
-		}
-	}
-	return "", nil
-}
-
 func medianOf(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	if len(s) == 0 {

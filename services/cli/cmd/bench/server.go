@@ -110,11 +110,8 @@ func (s *server) runJob(ctx context.Context, data []byte, options string) (jobVi
 
 // longDocument returns a long born-digital document: the corpus's longest, else a made one.
 func (b *benchmark) longDocument() ([]byte, string, error) {
-	if b.corpus != "" {
-		data, err := os.ReadFile(filepath.Join(b.corpus, "pdf", "debian-gnuplot.pdf"))
-		if err == nil {
-			return data, "a manual of the corpus", nil
-		}
+	if data, err := os.ReadFile(filepath.Join(b.corpus, "pdf", "debian-gnuplot.pdf")); err == nil {
+		return data, "a manual of the corpus", nil
 	}
 	return pdftest.BornDigital(261).PDF, "a made document", nil
 }

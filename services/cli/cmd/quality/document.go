@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"inkstream.dev/pkg/quality"
+	"inkstream.dev/pkg/pdftest/score"
 )
 
 // document is what is measured of document.json.
@@ -60,12 +60,12 @@ func (p *page) recognisedLines() [][]word {
 }
 
 // recognisedBoxes returns the recognised words with their places.
-func (p *page) recognisedBoxes() []quality.Box {
-	var out []quality.Box
+func (p *page) recognisedBoxes() []score.Box {
+	var out []score.Box
 	for _, l := range p.recognisedLines() {
 		for _, w := range l {
 			if len(w.Bbox) == 4 {
-				out = append(out, quality.Box{Text: w.Text, At: [4]float64(w.Bbox)})
+				out = append(out, score.Box{Text: w.Text, At: [4]float64(w.Bbox)})
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"inkstream.dev/pkg/pdftest"
-	"inkstream.dev/pkg/quality"
+	"inkstream.dev/pkg/pdftest/score"
 )
 
 // wantsImages takes all files but those that are no PDFs, broken, made to harm or need a password.
@@ -138,7 +138,7 @@ func (b *qualityRun) extractImages(ctx context.Context, f pdftest.CorpusFile) ([
 		if err != nil {
 			return err
 		}
-		images, err := quality.ReadImageList(string(list))
+		images, err := score.ReadImageList(string(list))
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"inkstream.dev/pkg/pdftest"
-	"inkstream.dev/pkg/quality"
+	"inkstream.dev/pkg/pdftest/score"
 )
 
 // wantsJSON takes all files that the other measures take.
@@ -28,7 +28,7 @@ func scoreJSON(ctx context.Context, b *qualityRun, samples []*sample) (section, 
 	if err != nil {
 		return section{}, err
 	}
-	schema, err := quality.ParseSchema(data)
+	schema, err := score.ParseSchema(data)
 	if err != nil {
 		return section{}, err
 	}

@@ -1,6 +1,6 @@
 // Command quality measures how good the pipeline's artifacts are on a corpus of real documents with known contents,
-// and how good those of well-known programs are on the same files. It prints tables, and keeps them in
-// quality/RESULTS.md, the record of what each change of the pipeline did.
+// and how good those of well-known programs are on the same files. It prints tables, and keeps those of the large
+// corpus in RESULTS.md beside this file, the record of what each change of the pipeline did.
 package main
 
 import (
@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -74,7 +73,8 @@ func parseSettings(args []string) (*settings, error) {
 	}
 	s := &settings{}
 	fs := flag.NewFlagSet("quality", flag.ContinueOnError)
-	fs.StringVar(&s.corpus, "corpus", "../shared/corpus", "`folder` of the corpus")
+	fs.StringVar(&s.corpus, "corpus", "",
+		"`folder` of the corpus (default $INKSTREAM_CORPUS, else shared/corpus above this folder, else the committed one)")
 	fs.StringVar(&s.only, "only", "", "measure only `these`, with commas: "+strings.Join(measureNames(), ", "))
 	fs.StringVar(&s.files, "files", "",
 		"take only files whose path in the corpus matches this `glob`, e.g. 'ocr/unlv/*'; no record is written unless -out is given")
@@ -82,7 +82,8 @@ func parseSettings(args []string) (*settings, error) {
 	fs.StringVar(&s.cache, "cache", filepath.Join(cache, "inkstream-quality"),
 		"`folder` that keeps what the other programs made")
 	fs.StringVar(&s.out, "out", "",
-		"`file` for the record; sections that were not measured stay as they are in it (default quality/RESULTS.md)")
+		"`file` for the record; sections that were not measured stay as they are in it (default, for the large corpus, "+
+			recordPath+")")
 	fs.StringVar(&s.schema, "schema", "proto/inkstream/v1/document.schema.json", "JSON Schema of document.json")
 	fs.StringVar(&s.artifacts, "artifacts", "", "keep the pipeline's artifacts in this `folder`")
 	fs.BoolVar(&s.ignoreCache, "again", false,
@@ -104,11 +105,19 @@ func parseSettings(args []string) (*settings, error) {
 	if s.ignoreCache && s.artifacts == "" {
 		return nil, errors.New("-again: -artifacts is missing")
 	}
-	if s.out == "" && s.files == "" {
-		s.out = filepath.Join("quality", "RESULTS.md")
+	if s.corpus == "" {
+		if s.corpus, err = pdftest.FindCorpus(); err != nil {
+			return nil, fmt.Errorf("-corpus: %w", err)
+		}
+	}
+	if s.out == "" && s.files == "" && !pdftest.IsCommittedCorpus(s.corpus) {
+		s.out = recordPath
 	}
 	return s, nil
 }
+
+// recordPath is where the record is, from the repository's folder.
+const recordPath = "services/cli/cmd/quality/RESULTS.md"
 
 func measureNames() []string {
 	var out []string
@@ -124,10 +133,6 @@ func runMeasures(ctx context.Context, args []string) error {
 		return err
 	}
 	files, err := pdftest.ReadCorpus(set.corpus)
-	if errors.Is(err, fs.ErrNotExist) {
-		fmt.Printf("Nothing is measured: there is no corpus in %s (-corpus names another folder).\n", set.corpus)
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("corpus: %w", err)
 	}

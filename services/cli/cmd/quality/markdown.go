@@ -12,7 +12,6 @@ import (
 
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
-	"inkstream.dev/pkg/quality"
 )
 
 // wantsMarkdown takes files whose markdown is known, those of which statements are known, and born-digital ones whose
@@ -30,8 +29,8 @@ type markdownComparison struct {
 	*sample
 	similarity, order         float64
 	peerSimilarity, peerOrder float64
-	headings                  quality.HeadingScore
-	tables                    quality.Cells
+	headings                  score.HeadingScore
+	tables                    score.Cells
 	note                      string
 }
 
@@ -47,7 +46,7 @@ type checkResult struct {
 type outlineComparison struct {
 	*sample
 	entries  int
-	headings quality.HeadingScore
+	headings score.HeadingScore
 }
 
 func scoreMarkdown(ctx context.Context, b *qualityRun, samples []*sample) (section, error) {
@@ -74,12 +73,12 @@ func filterSamples(samples []*sample, keep func(pdftest.CorpusFile) bool) []*sam
 }
 
 // readMarkdown reads document.md; one that is not there is empty.
-func (s *sample) readMarkdown() (quality.Markdown, string) {
+func (s *sample) readMarkdown() (score.Markdown, string) {
 	text, ok := s.readArtifact("document.md")
 	if !ok {
-		return quality.Markdown{}, "document.md " + absentArtifact + ": " + s.state
+		return score.Markdown{}, "document.md " + absentArtifact + ": " + s.state
 	}
-	return quality.ParseMarkdown(text), ""
+	return score.ParseMarkdown(text), ""
 }
 
 // pdftotextOutput returns the text that pdftotext reads; empty if it is not installed or cannot read the file.
@@ -96,7 +95,7 @@ func scoreMarkdownTruth(ctx context.Context, b *qualityRun, samples []*sample, s
 		return err
 	}
 	var like, order, headings, peerLike, peerOrder []float64
-	var cells quality.Cells
+	var cells score.Cells
 	t := reportTable{title: "Markdown by file", columns: []string{
 		"File", "Likeness", "pdftotext", "Order", "pdftotext", "Headings", "of", "F1", "Tree F1", "Table cells", "F1",
 		"Note"}}
@@ -119,14 +118,14 @@ func scoreMarkdownTruth(ctx context.Context, b *qualityRun, samples []*sample, s
 	return nil
 }
 
-func formatTreeScore(h quality.HeadingScore) string {
+func formatTreeScore(h score.HeadingScore) string {
 	if h.Flat {
 		return absent
 	}
 	return formatRatio(h.Tree)
 }
 
-func formatCellF1(c quality.Cells) string {
+func formatCellF1(c score.Cells) string {
 	if c.Truth == 0 {
 		return absent
 	}
@@ -138,33 +137,33 @@ func (b *qualityRun) compareMarkdown(ctx context.Context, s *sample) (markdownCo
 	if err != nil {
 		return markdownComparison{}, err
 	}
-	truth := quality.ParseMarkdown(string(data))
+	truth := score.ParseMarkdown(string(data))
 	got, note := s.readMarkdown()
 	plain, err := b.pdftotextOutput(ctx, s)
 	if err != nil {
 		return markdownComparison{}, err
 	}
-	m := markdownComparison{sample: s, note: note, headings: quality.CompareHeadings(truth.Headings, got.Headings)}
-	m.similarity, m.peerSimilarity = quality.TextSimilarity(truth.Text, got.Text),
-		quality.TextSimilarity(truth.Text, plain)
+	m := markdownComparison{sample: s, note: note, headings: score.CompareHeadings(truth.Headings, got.Headings)}
+	m.similarity, m.peerSimilarity = score.TextSimilarity(truth.Text, got.Text),
+		score.TextSimilarity(truth.Text, plain)
 	if note == "" {
 		m.order = score.WordOrder(truth.Text, got.Text)
 	} else { // nothing agrees in everything with nothing, but something should be there
 		m.headings.F1 = 0
 	}
 	m.peerOrder = score.WordOrder(truth.Text, plain)
-	cells, others := quality.MatchTables(placeGrids(truth.Tables), placeGrids(got.Tables))
+	cells, others := score.MatchTables(placeGrids(truth.Tables), placeGrids(got.Tables))
 	for _, c := range cells {
 		m.tables = m.tables.Add(c)
 	}
-	m.tables.Got += quality.CountFilledCells(others)
+	m.tables.Got += score.CountFilledCells(others)
 	return m, nil
 }
 
-func placeGrids(grids []quality.Grid) []quality.PlacedTable {
-	var out []quality.PlacedTable
+func placeGrids(grids []score.Grid) []score.PlacedTable {
+	var out []score.PlacedTable
 	for _, g := range grids {
-		out = append(out, quality.PlacedTable{Grid: g})
+		out = append(out, score.PlacedTable{Grid: g})
 	}
 	return out
 }
@@ -198,7 +197,7 @@ func (b *qualityRun) runChecks(ctx context.Context, s *sample) (checkResult, err
 		return c, err
 	}
 	defer f.Close()
-	checks, err := quality.ReadChecks(f)
+	checks, err := score.ReadChecks(f)
 	if err != nil {
 		return c, err
 	}
@@ -216,7 +215,7 @@ func (b *qualityRun) runChecks(ctx context.Context, s *sample) (checkResult, err
 		}
 		if check.Type != "table" {
 			c.peerHave++
-			if check.HoldsFor(quality.Markdown{Text: plain}) {
+			if check.HoldsFor(score.Markdown{Text: plain}) {
 				c.peerHeld++
 			}
 		}
@@ -263,9 +262,9 @@ func (b *qualityRun) compareOutline(ctx context.Context, s *sample) (outlineComp
 	if note, err := noteForFailure(err); err != nil || note != "" {
 		return o, err
 	}
-	truth := quality.ReadOutline(text)
+	truth := score.ReadOutline(text)
 	md, _ := s.readMarkdown()
-	o.entries, o.headings = len(truth), quality.CompareHeadings(stripHeadingNumbers(truth),
+	o.entries, o.headings = len(truth), score.CompareHeadings(stripHeadingNumbers(truth),
 		stripHeadingNumbers(md.Headings))
 	return o, nil
 }
@@ -274,7 +273,7 @@ var headingNumber = regexp.MustCompile(`^([A-Z]\.)?\d{1,3}(\.\d{1,3})*[.:)]?\s+`
 
 // stripHeadingNumbers returns headings without the numbers that they begin with: documents print them, and their
 // outlines mostly leave them out.
-func stripHeadingNumbers(headings []quality.Heading) []quality.Heading {
+func stripHeadingNumbers(headings []score.Heading) []score.Heading {
 	out := slices.Clone(headings)
 	for i := range out {
 		out[i].Text = headingNumber.ReplaceAllString(out[i].Text, "")

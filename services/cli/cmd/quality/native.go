@@ -9,7 +9,6 @@ import (
 
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
-	"inkstream.dev/pkg/quality"
 )
 
 // wantsNative takes files with a text of their own. Those of the folder hostile are made to be read otherwise, and
@@ -146,7 +145,7 @@ func nativeF1(peer, ours string, pictures []string) float64 {
 	want, got := comparedWords(peer), comparedWords(ours)
 	more := subtractWords(got, want)
 	read := len(more) - len(subtractWords(more, pictures))
-	return quality.F1(len(got)-len(more), len(want), len(got)-read)
+	return score.F1(len(got)-len(more), len(want), len(got)-read)
 }
 
 // foldForComparison folds what readers write differently without reading it differently.

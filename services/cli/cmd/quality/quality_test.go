@@ -15,7 +15,6 @@ import (
 
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
-	"inkstream.dev/pkg/quality"
 )
 
 func someSection(title, value string) section {
@@ -29,7 +28,7 @@ func someSection(title, value string) section {
 // A record holds what was measured last of each section, whatever was measured together.
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "quality", "RESULTS.md")
+	path := filepath.Join(t.TempDir(), "folder", "RESULTS.md")
 	write := func(sections ...section) string {
 		t.Helper()
 		if err := writeRecord(path, sections, "peer 1.0"); err != nil {
@@ -228,9 +227,9 @@ func TestSpacedTables(t *testing.T) {
 		"One line  is none either.\n" +
 		"\f  a   b\n c    d\n"
 	got := parseSpacedTables(text)
-	want := []quality.PlacedTable{
-		{Page: 1, Grid: quality.Grid{{"Item", "Count", "Price of one"}, {"Pears", "12", "0.50"}, {"Figs", "", "2.25"}}},
-		{Page: 2, Grid: quality.Grid{{"a", "b"}, {"c", "d"}}},
+	want := []score.PlacedTable{
+		{Page: 1, Grid: score.Grid{{"Item", "Count", "Price of one"}, {"Pears", "12", "0.50"}, {"Figs", "", "2.25"}}},
+		{Page: 2, Grid: score.Grid{{"a", "b"}, {"c", "d"}}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)

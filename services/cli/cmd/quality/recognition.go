@@ -44,7 +44,7 @@ func scoreRecognition(ctx context.Context, b *qualityRun, samples []*sample) (se
 	if err != nil {
 		return section{}, err
 	}
-	sec := section{method: "Character and word error rates (CER, WER) against the known text of scans, as ocr_score.py --lenient has them: Unicode " +
+	sec := section{method: "Character and word error rates (CER, WER) against the known text of scans, as pkg/pdftest/score has them, leniently: Unicode " +
 		"NFKC, white space, quotes, dashes and hyphens at line ends folded; case does not count where the truth is in capitals only. A sum over " +
 		"files is that of their edits over that of their characters. F1 is that of words regardless of order: a high CER with a high F1 is " +
 		"wrong order, with a low one wrong letters. A group is worse by as many characters as more are wrong than for the better peer. Peers: pdftoppm at 300 dpi with the tesseract command, and OCRmyPDF, which turns and " +

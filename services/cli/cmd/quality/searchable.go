@@ -19,7 +19,6 @@ import (
 
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
-	"inkstream.dev/pkg/quality"
 )
 
 // wantsSearchable takes the same files as the images.
@@ -40,7 +39,7 @@ type searchableResult struct {
 	recognised            int // pages with recognised words
 	f1                    float64
 	rawF1                 float64 // in the order of the file
-	placement             quality.Placement
+	placement             score.Placement
 	changed               []int   // pages that look otherwise than in the original
 	addedBytesPerPage     float64 // bytes a page
 	peerAddedBytesPerPage float64 // of OCRmyPDF's, where it was run
@@ -85,7 +84,7 @@ func scoreSearchable(ctx context.Context, b *qualityRun, samples []*sample) (sec
 
 func summariseSearchable(all []searchableResult) []summaryFigure {
 	var files, scans, text, raw, looks, small, sound int
-	var place quality.Placement
+	var place score.Placement
 	var grown, peerGrown []float64
 	for _, s := range all {
 		if !s.shouldHaveArtifacts() {
@@ -217,7 +216,7 @@ func (b *qualityRun) compareSearchText(ctx context.Context, r *searchableResult,
 	if r.recognised == 0 {
 		return nil
 	}
-	var places [2][][]quality.Box
+	var places [2][][]score.Box
 	for i, order := range [2]struct {
 		f1   *float64
 		args []string
@@ -236,15 +235,15 @@ func (b *qualityRun) compareSearchText(ctx context.Context, r *searchableResult,
 		if err != nil {
 			return fmt.Errorf("%w: %w", errPeer, err)
 		}
-		if places[i], err = quality.ReadBoxes(bytes.NewReader(boxes)); err != nil {
+		if places[i], err = score.ReadBoxes(bytes.NewReader(boxes)); err != nil {
 			return err
 		}
 	}
-	r.placement = quality.Placement{}
+	r.placement = score.Placement{}
 	for i := range doc.Pages {
 		p := &doc.Pages[i]
 		found := slices.Concat(pageNumbered(places[0], p.Number), pageNumbered(places[1], p.Number))
-		r.placement = r.placement.Add(quality.MatchPlacements(p.recognisedBoxes(), found, wordTolerance))
+		r.placement = r.placement.Add(score.MatchPlacements(p.recognisedBoxes(), found, wordTolerance))
 	}
 	return nil
 }
@@ -263,14 +262,14 @@ func (d *document) recoveredF1(now, before []string) float64 {
 		got = append(got, subtractWords(comparedWords(pageNumbered(now, p.Number)),
 			comparedWords(pageNumbered(before, p.Number)))...)
 	}
-	return quality.F1(len(want)-len(subtractWords(want, got)), len(want), len(got))
+	return score.F1(len(want)-len(subtractWords(want, got)), len(want), len(got))
 }
 
 // comparedWords returns the words of a text as they are compared.
 func comparedWords(text string) []string {
 	out := score.SplitWords(score.NormaliseText(text, score.Options{Lenient: true}))
 	for i, w := range out {
-		out[i] = quality.SortRightToLeft(w)
+		out[i] = score.SortRightToLeft(w)
 	}
 	return out
 }

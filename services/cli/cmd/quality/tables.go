@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"inkstream.dev/pkg/pdftest"
-	"inkstream.dev/pkg/quality"
+	"inkstream.dev/pkg/pdftest/score"
 )
 
 // wantsTables takes files whose tables are known.
@@ -37,10 +37,10 @@ func hasRuledTables(f pdftest.CorpusFile) bool {
 // tableComparison is how the tables of a file agree with the truth.
 type tableComparison struct {
 	*sample
-	cells           []quality.Cells // of each table of the truth
-	spurious        int             // tables that are like none of the truth's
-	sum             quality.Cells
-	peer            quality.Cells
+	cells           []score.Cells // of each table of the truth
+	spurious        int           // tables that are like none of the truth's
+	sum             score.Cells
+	peer            score.Cells
 	peerReadNothing bool // the peer reads nothing in the file
 	note            string
 }
@@ -63,7 +63,7 @@ func scoreTables(ctx context.Context, b *qualityRun, samples []*sample) (section
 		target float64
 	}{{"ruled", true, minRuled}, {"unruled", false, minUnruled}} {
 		var f1s, peers []float64
-		var sum, peer quality.Cells
+		var sum, peer score.Cells
 		for _, t := range all {
 			if hasRuledTables(t.CorpusFile) != kind.ruled {
 				continue
@@ -132,14 +132,13 @@ func (b *qualityRun) compareTables(ctx context.Context, s *sample) (tableCompari
 }
 
 // matchTables compares tables with those of the truth; complete says that those are all.
-func matchTables(truth, got []quality.PlacedTable,
-	complete bool) (cells []quality.Cells, spurious int, sum quality.Cells) {
-	cells, others := quality.MatchTables(truth, got)
+func matchTables(truth, got []score.PlacedTable, complete bool) (cells []score.Cells, spurious int, sum score.Cells) {
+	cells, others := score.MatchTables(truth, got)
 	for _, c := range cells {
 		sum = sum.Add(c)
 	}
 	if complete {
-		sum.Got += quality.CountFilledCells(others)
+		sum.Got += score.CountFilledCells(others)
 	}
 	return cells, len(others), sum
 }
@@ -147,13 +146,13 @@ func matchTables(truth, got []quality.PlacedTable,
 // parseSpacedTables reads tables out of pages of text that is laid out with blanks: rows are lines that follow each
 // other and have a gap of two blanks or more within, and columns are parted by such gaps through all rows. Form feeds
 // end pages.
-func parseSpacedTables(text string) []quality.PlacedTable {
-	var out []quality.PlacedTable
+func parseSpacedTables(text string) []score.PlacedTable {
+	var out []score.PlacedTable
 	for i, page := range strings.Split(text, "\f") {
 		var rows [][]rune
 		end := func() {
 			if len(rows) > 1 {
-				out = append(out, quality.PlacedTable{Page: i + 1, Grid: splitSpacedColumns(rows)})
+				out = append(out, score.PlacedTable{Page: i + 1, Grid: splitSpacedColumns(rows)})
 			}
 			rows = nil
 		}
@@ -173,7 +172,7 @@ func parseSpacedTables(text string) []quality.PlacedTable {
 }
 
 // splitSpacedColumns cuts rows where all of them have two blanks or more.
-func splitSpacedColumns(rows [][]rune) quality.Grid {
+func splitSpacedColumns(rows [][]rune) score.Grid {
 	blank := func(at int) bool {
 		return !slices.ContainsFunc(rows, func(row []rune) bool { return at < len(row) && row[at] != ' ' })
 	}
@@ -189,7 +188,7 @@ func splitSpacedColumns(rows [][]rune) quality.Grid {
 		}
 		columns[len(columns)-1][1], gap = at+1, 0
 	}
-	grid := make(quality.Grid, len(rows))
+	grid := make(score.Grid, len(rows))
 	for i, row := range rows {
 		for _, c := range columns {
 			grid[i] = append(grid[i], strings.TrimSpace(string(row[min(c[0], len(row)):min(c[1], len(row))])))
@@ -199,7 +198,7 @@ func splitSpacedColumns(rows [][]rune) quality.Grid {
 }
 
 // readTrueTables reads the tables of the truth, and whether those are all that the file has.
-func (b *qualityRun) readTrueTables(f pdftest.CorpusFile) (tables []quality.PlacedTable, complete bool, err error) {
+func (b *qualityRun) readTrueTables(f pdftest.CorpusFile) (tables []score.PlacedTable, complete bool, err error) {
 	root := filepath.Join(b.corpus, filepath.FromSlash(f.TruthPath))
 	data, err := os.ReadFile(filepath.Join(root, "tables.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -227,23 +226,23 @@ func (b *qualityRun) readTrueTables(f pdftest.CorpusFile) (tables []quality.Plac
 		if err != nil {
 			return nil, false, err
 		}
-		tables = append(tables, quality.PlacedTable{Page: pages[filepath.Base(name)], Grid: g})
+		tables = append(tables, score.PlacedTable{Page: pages[filepath.Base(name)], Grid: g})
 	}
 	return tables, complete, nil
 }
 
-func readCSVGrid(path string) (quality.Grid, error) {
+func readCSVGrid(path string) (score.Grid, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return quality.ReadCSV(f)
+	return score.ReadCSV(f)
 }
 
 // readTables reads tables/<page>-<n>.csv.
-func (s *sample) readTables() ([]quality.PlacedTable, error) {
-	var out []quality.PlacedTable
+func (s *sample) readTables() ([]score.PlacedTable, error) {
+	var out []score.PlacedTable
 	for _, name := range s.listArtifacts("tables/*.csv") {
 		g, err := readCSVGrid(s.artifactPath(name))
 		if err != nil {
@@ -254,7 +253,7 @@ func (s *sample) readTables() ([]quality.PlacedTable, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: no page number: %w", name, err)
 		}
-		out = append(out, quality.PlacedTable{Page: page, Grid: g})
+		out = append(out, score.PlacedTable{Page: page, Grid: g})
 	}
 	return out, nil
 }

@@ -1,4 +1,4 @@
-package quality
+package score
 
 import (
 	"bufio"
@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"inkstream.dev/pkg/pdftest/score"
 )
 
 // Check is one of the statements about a document that olmOCR's benchmark makes: that a text is there, is not there
@@ -54,8 +52,8 @@ func ReadChecks(r io.Reader) ([]Check, error) {
 // HoldsFor reports whether the document is as the check says. An empty document fulfils none, not even that a text is
 // absent.
 func (c Check) HoldsFor(d Markdown) bool {
-	o := score.Options{Lenient: true, IgnoreCase: c.CaseSensitive != nil && !*c.CaseSensitive}
-	norm := func(s string) string { return score.NormaliseText(s, o) }
+	o := Options{Lenient: true, IgnoreCase: c.CaseSensitive != nil && !*c.CaseSensitive}
+	norm := func(s string) string { return NormaliseText(s, o) }
 	text := norm(d.Text)
 	if text == "" {
 		return false

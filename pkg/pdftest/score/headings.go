@@ -1,11 +1,9 @@
-package quality
+package score
 
 import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"inkstream.dev/pkg/pdftest/score"
 )
 
 // minSimilarity is how similar two headings' texts have to be to be the same heading: a blank or a number that one of
@@ -55,7 +53,7 @@ func CompareHeadings(truth, got []Heading) HeadingScore {
 func headingRunes(hs []Heading) [][]rune {
 	out := make([][]rune, len(hs))
 	for i, h := range hs {
-		text := score.NormaliseText(h.Text, score.Options{Lenient: true, IgnoreCase: true})
+		text := NormaliseText(h.Text, Options{Lenient: true, IgnoreCase: true})
 		out[i] = []rune(strings.ReplaceAll(text, " ", ""))
 	}
 	return out
@@ -70,7 +68,7 @@ func runeSimilarity(a, b []rune) float64 {
 	if float64(shorter) < minSimilarity*float64(longer) {
 		return 0 // it cannot reach alike; the distance need not be known
 	}
-	return 1 - float64(score.EditDistance(a, b))/float64(longer)
+	return 1 - float64(EditDistance(a, b))/float64(longer)
 }
 
 func hasOneLevel(hs []Heading) bool {
@@ -102,13 +100,13 @@ func parentIndexes(hs []Heading) []int {
 // TextSimilarity returns how near a text is to the truth, from 0 to 1: one less the edit distance in characters over
 // the length of the longer one. Text in another order costs as much as wrong text.
 func TextSimilarity(truth, got string) float64 {
-	o := score.Options{Lenient: true}
-	t, g := []rune(score.NormaliseText(truth, o)), []rune(score.NormaliseText(got, o))
+	o := Options{Lenient: true}
+	t, g := []rune(NormaliseText(truth, o)), []rune(NormaliseText(got, o))
 	longer := max(len(t), len(g))
 	if longer == 0 {
 		return 1
 	}
-	return 1 - float64(score.EditDistance(t, g))/float64(longer)
+	return 1 - float64(EditDistance(t, g))/float64(longer)
 }
 
 var outlineEntry = regexp.MustCompile(`^[-+|](\t+)"(.*)"\t`)

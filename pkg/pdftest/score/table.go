@@ -1,4 +1,4 @@
-package quality
+package score
 
 import (
 	"encoding/csv"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"inkstream.dev/pkg/pdftest/score"
 )
 
 // Grid is a table as rows of cells. A cell that spans several holds its text at its first row and column; the others
@@ -49,7 +47,7 @@ func (g Grid) normaliseCells() Grid {
 	for i, row := range g {
 		out[i] = make([]string, len(row))
 		for j, cell := range row {
-			text := []rune(strings.Join(strings.Fields(score.NormaliseText(cell, score.Options{Lenient: true})), ""))
+			text := []rune(strings.Join(strings.Fields(NormaliseText(cell, Options{Lenient: true})), ""))
 			for k := len(text) - 2; k > 0; k-- {
 				if text[k] == '-' && unicode.IsLetter(text[k-1]) && unicode.IsLetter(text[k+1]) {
 					text = slices.Delete(text, k, k+1)

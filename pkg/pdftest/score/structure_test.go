@@ -1,14 +1,11 @@
-package quality
+package score
 
 import (
-	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 )
-
-func equal(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 func grid(t *testing.T, csv string) Grid {
 	t.Helper()
@@ -60,11 +57,17 @@ func TestMatchTables(t *testing.T) {
 		want     []Cells
 		spurious int
 	}{
-		{"in another order", []PlacedTable{{2, b}, {2, a}}, []Cells{{4, 4, 4}, {4, 4, 4}}, 0},
-		{"on another page", []PlacedTable{{1, a}, {2, b}}, []Cells{{0, 4, 0}, {4, 4, 4}}, 1},
-		{"page not known", []PlacedTable{{0, a}}, []Cells{{4, 4, 4}, {0, 4, 0}}, 0},
-		{"the more similar one is taken", []PlacedTable{{2, grid(t, "a,x\n")}, {2, a}}, []Cells{{4, 4, 4}, {0, 4, 0}}, 1},
-		{"none", nil, []Cells{{0, 4, 0}, {0, 4, 0}}, 0},
+		{name: "in another order", got: []PlacedTable{{2, b}, {2, a}}, want: []Cells{{4, 4, 4}, {4, 4, 4}}},
+		{
+			name: "on another page", got: []PlacedTable{{1, a}, {2, b}}, want: []Cells{{0, 4, 0}, {4, 4, 4}},
+			spurious: 1,
+		},
+		{name: "page not known", got: []PlacedTable{{0, a}}, want: []Cells{{4, 4, 4}, {0, 4, 0}}},
+		{
+			name: "the more similar one is taken", got: []PlacedTable{{2, grid(t, "a,x\n")}, {2, a}},
+			want: []Cells{{4, 4, 4}, {0, 4, 0}}, spurious: 1,
+		},
+		{name: "none", want: []Cells{{0, 4, 0}, {0, 4, 0}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +85,7 @@ func TestF1(t *testing.T) {
 		equal, truth, got int
 		want              float64
 	}{{0, 0, 0, 1}, {0, 3, 0, 0}, {0, 0, 3, 0}, {3, 3, 3, 1}, {2, 4, 2, 2. / 3}} {
-		if got := F1(tt.equal, tt.truth, tt.got); !equal(got, tt.want) {
+		if got := F1(tt.equal, tt.truth, tt.got); !near(got, tt.want) {
 			t.Errorf("F1(%d, %d, %d) = %v, want %v", tt.equal, tt.truth, tt.got, got, tt.want)
 		}
 	}
@@ -101,7 +104,8 @@ func TestParseMarkdown(t *testing.T) {
 		{"lists and marks",
 			"- **bold** and *thin*\n  * `code` of [a link](http://x.y/z)\n2. second ![alt](images/1-1.png)\n\n---\n", Markdown{
 				Text: "bold and thin\ncode of a link\n2. second"}},
-		{"snake_case stays", "a_b_c and 2*3*4\n", Markdown{Text: "a_b_c and 2*3*4"}},
+		{"snake_case stays", "a_b_c and 2 * 3 * 4\n", Markdown{Text: "a_b_c and 2 * 3 * 4"}},
+		{"stars inside a word are marks", "2*3*4 and 2\\*3\\*4\n", Markdown{Text: "234 and 2*3*4"}},
 		{"comments go", "a <!-- image\n--> b\n", Markdown{Text: "a  b"}},
 		{"entities and escapes", "a &lt; b \\| c\n", Markdown{Text: "a < b | c"}},
 		{"code is no heading", "```sh\n# not a heading\n```\n", Markdown{Text: "# not a heading"}},
@@ -129,21 +133,30 @@ func TestCompareHeadings(t *testing.T) {
 		f1, tree   float64
 		flat       bool
 	}{
-		{"the same", truth, truth, 1, 1, false},
-		{"a level lower throughout", truth, []Heading{{2, "Introduction"}, {3, "Scope of it"}, {2, "Methods"},
-			{3, "Sampling"}}, 1, 1, false},
-		{"all on one level", truth, []Heading{{1, "Introduction"}, {1, "Scope of it"}, {1, "Methods"}, {1, "Sampling"}}, 1,
-			0.5, false},
-		{"one is missing, so that its child stands elsewhere", truth,
-			[]Heading{{1, "Introduction"}, {2, "Scope of it"}, {2, "Sampling"}}, 6. / 7, 4. / 7, false},
-		{"texts that are alike", truth[:1], []Heading{{1, "1 INTRODUCTION"}}, 1, 0, true},
-		{"texts that are not", truth[:1], []Heading{{1, "Contents"}}, 0, 0, true},
-		{"none found", truth, nil, 0, 0, false},
+		{name: "the same", truth: truth, got: truth, f1: 1, tree: 1},
+		{
+			name: "a level lower throughout", truth: truth,
+			got: []Heading{{2, "Introduction"}, {3, "Scope of it"}, {2, "Methods"},
+				{3, "Sampling"}},
+			f1: 1, tree: 1,
+		},
+		{
+			name: "all on one level", truth: truth,
+			got: []Heading{{1, "Introduction"}, {1, "Scope of it"}, {1, "Methods"}, {1, "Sampling"}}, f1: 1,
+			tree: 0.5,
+		},
+		{
+			name: "one is missing, so that its child stands elsewhere", truth: truth,
+			got: []Heading{{1, "Introduction"}, {2, "Scope of it"}, {2, "Sampling"}}, f1: 6. / 7, tree: 4. / 7,
+		},
+		{name: "texts that are alike", truth: truth[:1], got: []Heading{{1, "1 INTRODUCTION"}}, f1: 1, flat: true},
+		{name: "texts that are not", truth: truth[:1], got: []Heading{{1, "Contents"}}, flat: true},
+		{name: "none found", truth: truth},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := CompareHeadings(tt.truth, tt.got)
-			if !equal(got.F1, tt.f1) || !equal(got.Tree, tt.tree) || got.Flat != tt.flat {
+			if !near(got.F1, tt.f1) || !near(got.Tree, tt.tree) || got.Flat != tt.flat {
 				t.Errorf("CompareHeadings = %+v, want F1 %v, tree %v, flat %v", got, tt.f1, tt.tree, tt.flat)
 			}
 		})
@@ -166,7 +179,7 @@ func TestSimilarity(t *testing.T) {
 		want       float64
 	}{{"", "", 1}, {"abcd", "abcd", 1}, {"abcd", "abxd", 0.75}, {"abcd", "", 0}, {"ab", "abcd", 0.5},
 		{"a  b\nc", "a b c", 1}} {
-		if got := TextSimilarity(tt.truth, tt.got); !equal(got, tt.want) {
+		if got := TextSimilarity(tt.truth, tt.got); !near(got, tt.want) {
 			t.Errorf("TextSimilarity(%q, %q) = %v, want %v", tt.truth, tt.got, got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package quality
+package score
 
 import (
 	"bufio"
@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"inkstream.dev/pkg/pdftest/score"
 )
 
 // Box is a word with its place in points from the page's top left: x0, y0, x1, y1.
@@ -116,5 +114,5 @@ func edgeDistance(want, got [4]float64, axis int, inside bool) float64 {
 }
 
 func normalisePlaced(s string) string {
-	return SortRightToLeft(strings.ReplaceAll(score.NormaliseText(s, score.Options{Lenient: true}), " ", ""))
+	return SortRightToLeft(strings.ReplaceAll(NormaliseText(s, Options{Lenient: true}), " ", ""))
 }
