@@ -84,24 +84,32 @@ func TestEvaluateFindings(t *testing.T) {
 		code     fault.Code
 		message  string
 	}{
-		{"nothing found", "", nil, nil, "", ""},
-		{"all flagged", "", []pdf.Finding{{Kind: "javascript", Count: 2}, {Kind: "xfa", Count: 1}}, []string{"flag", "flag"},
-			"", ""},
-		{"one allowed", "uri_action=allow", []pdf.Finding{{Kind: "uri_action", Count: 9}}, []string{"allow"}, "", ""},
-		{"a kind of the future", "", []pdf.Finding{{Kind: "hologram", Count: 1}}, []string{"flag"}, "", ""},
+		{name: "nothing found"},
 		{
-			"bomb", "", []pdf.Finding{{Kind: "javascript", Count: 1},
+			name: "all flagged", findings: []pdf.Finding{{Kind: "javascript", Count: 2}, {Kind: "xfa", Count: 1}},
+			want: []string{"flag", "flag"},
+		},
+		{
+			name: "one allowed", policy: "uri_action=allow",
+			findings: []pdf.Finding{{Kind: "uri_action", Count: 9}}, want: []string{"allow"},
+		},
+		{name: "a kind of the future", findings: []pdf.Finding{{Kind: "hologram", Count: 1}}, want: []string{"flag"}},
+		{
+			name: "bomb",
+			findings: []pdf.Finding{{Kind: "javascript", Count: 1},
 				{Kind: KindBomb, Count: 1, Detail: "stream_ratio: 9 bytes"}},
-			[]string{"flag", "reject"}, fault.PolicyReject, "decompression_ratio (stream_ratio: 9 bytes)",
+			want: []string{"flag", "reject"}, code: fault.PolicyReject,
+			message: "decompression_ratio (stream_ratio: 9 bytes)",
 		},
 		{
-			"the first rejection counts", "javascript=reject,xfa=reject",
-			[]pdf.Finding{{Kind: "xfa", Count: 1}, {Kind: "javascript", Count: 1}},
-			[]string{"reject", "reject"}, fault.PolicyReject, "rejects xfa",
+			name: "the first rejection counts", policy: "javascript=reject,xfa=reject",
+			findings: []pdf.Finding{{Kind: "xfa", Count: 1}, {Kind: "javascript", Count: 1}},
+			want:     []string{"reject", "reject"}, code: fault.PolicyReject, message: "rejects xfa",
 		},
 		{
-			"malware", "", []pdf.Finding{{Kind: KindMalware, Count: 1, Detail: "Eicar-Test-Signature"}},
-			[]string{"reject"}, fault.MalwareFound, "Eicar-Test-Signature",
+			name:     "malware",
+			findings: []pdf.Finding{{Kind: KindMalware, Count: 1, Detail: "Eicar-Test-Signature"}},
+			want:     []string{"reject"}, code: fault.MalwareFound, message: "Eicar-Test-Signature",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -72,12 +72,12 @@ type Service struct {
 }
 
 // New returns a Service that is not yet running. The engine stays the caller's.
-func New(cfg Config, env stage.Deps, engine *pdf.Engine) (*Service, error) {
+func New(cfg Config, deps stage.Deps, engine *pdf.Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	env.Log = env.Log.With("stage", string(bus.Scan))
-	s := &Service{cfg: cfg, deps: env, engine: engine}
+	deps.Log = deps.Log.With("stage", string(bus.Scan))
+	s := &Service{cfg: cfg, deps: deps, engine: engine}
 	if cfg.Clamd != "" {
 		client, err := clamd.New(cfg.Clamd)
 		if err != nil {
