@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
@@ -146,7 +146,8 @@ func encodeMessage(subject string, m proto.Message) (*nats.Msg, error) {
 // answer was lost.
 func (b *Bus) publishMessage(ctx context.Context, msg *nats.Msg) (repeat bool, err error) {
 	deadline := time.Now().Add(publishPatience)
-	wait := 50 * time.Millisecond
+	waits := newRetryWaits()
+	waits.RandomizationFactor = 1. / 3 // publishers that failed together do not come back together
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
 		ack, err := b.js.PublishMsg(try, msg)
@@ -167,10 +168,14 @@ func (b *Bus) publishMessage(ctx context.Context, msg *nats.Msg) (repeat bool, e
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(wait/2 + rand.N(wait/2)):
+		case <-time.After(waits.NextBackOff()):
 		}
-		wait = min(2*wait, 2*time.Second)
 	}
+}
+
+// newRetryWaits returns the growing waits between tries of what the broker did not answer.
+func newRetryWaits() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{InitialInterval: 50 * time.Millisecond, Multiplier: 2, MaxInterval: 2 * time.Second}
 }
 
 // IsQueueFull reports whether the broker refused a message because the stream has reached its bound. The broker has

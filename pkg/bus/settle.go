@@ -225,7 +225,7 @@ func (d *Delivery) nakWithDelay(delay time.Duration) error {
 // there is no more time for that.
 func (d *Delivery) settleWithRetry(say func() error) error {
 	deadline := time.Now().Add(settlePatience)
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+	for waits := newRetryWaits(); ; {
 		err := say()
 		if err == nil || errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 			return nil
@@ -236,7 +236,7 @@ func (d *Delivery) settleWithRetry(say func() error) error {
 		select {
 		case <-d.drainDone:
 			return err
-		case <-time.After(wait):
+		case <-time.After(waits.NextBackOff()):
 		}
 	}
 }

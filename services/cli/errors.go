@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -151,7 +152,9 @@ type retryPolicy struct {
 
 // runWithRetry calls do until it succeeds or fails for good.
 func (p retryPolicy) runWithRetry(ctx context.Context, do func() error) error {
-	delay, began := unreachableDelay, time.Now()
+	began := time.Now()
+	delays := &backoff.ExponentialBackOff{InitialInterval: unreachableDelay, Multiplier: 2,
+		MaxInterval: maxUnreachableDelay}
 	for {
 		err := do()
 		wait := retryDelay(err)
@@ -159,7 +162,7 @@ func (p retryPolicy) runWithRetry(ctx context.Context, do func() error) error {
 			return err
 		}
 		if wait == 0 {
-			wait, delay = delay, min(2*delay, maxUnreachableDelay)
+			wait = delays.NextBackOff()
 		}
 		if p.onWait != nil {
 			p.onWait(err, wait)

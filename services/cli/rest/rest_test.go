@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -84,6 +85,43 @@ func TestRequests(t *testing.T) {
 			in); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%v: got %v, want INVALID_ARGUMENT", in, err)
 		}
+	}
+}
+
+// Every option of an upload is a field of the form, under its own name.
+func TestFormFields(t *testing.T) {
+	t.Parallel()
+	got := map[string]string{}
+	for _, f := range formFields(&inkstreamv1.UploadMetadata{
+		Filename: "a.pdf", WebhookUrl: "https://example.com/", Labels: map[string]string{"a": "b,c"},
+		Options: &inkstreamv1.JobOptions{
+			Lane: "batch", Languages: "eng", DocumentTimeout: durationpb.New(90 * time.Second),
+			PageTimeout: durationpb.New(time.Second), StallTimeout: durationpb.New(time.Minute), Ocr: "force", Pages: "1-2",
+			Deskew: proto.Bool(false), Rotate: "none", Artifacts: []string{"text", "json"}, Tables: proto.Bool(true),
+			AllowSignatureInvalidation: true, ChunkWords: 200, Dedupe: proto.Bool(false),
+			Retention: durationpb.New(1500 * time.Millisecond), Password: "secret",
+		},
+	}) {
+		got[f[0]] = f[1]
+	}
+	want := map[string]string{
+		"filename": "a.pdf", "webhook_url": "https://example.com/", "labels": `{"a":"b,c"}`, "lane": "batch",
+		"languages": "eng", "document_timeout": "1m30s", "page_timeout": "1s", "stall_timeout": "1m0s", "ocr": "force",
+		"pages": "1-2", "deskew": "false", "rotate": "none", "artifacts": "text,json", "tables": "true",
+		"allow_signature_invalidation": "true", "chunk_words": "200", "dedupe": "false", "retention": "1.5s",
+		"password": "secret",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+	for f := range (&inkstreamv1.JobOptions{}).ProtoReflect().Descriptor().Fields().Len() {
+		name := (&inkstreamv1.JobOptions{}).ProtoReflect().Descriptor().Fields().Get(f).Name()
+		if _, ok := got[string(name)]; !ok {
+			t.Errorf("option %s is no field of the form", name)
+		}
+	}
+	if got := formFields(&inkstreamv1.UploadMetadata{Filename: "a.pdf", Options: &inkstreamv1.JobOptions{}}); len(got) != 1 {
+		t.Errorf("nothing set: got %v, want the file's name alone", got)
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"net/textproto"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -139,39 +139,34 @@ func (u *uploadStream) RecvMsg(m any) error {
 	return decodeAnswer(data, out)
 }
 
-// formFields returns the metadata as the fields of the form; what is not set is left out.
+// formFields returns the metadata as the fields of the form; what is not set is left out. An option's field has the
+// name that it has in the API.
 func formFields(about *inkstreamv1.UploadMetadata) [][2]string {
-	o := about.GetOptions()
-	fields := [][2]string{
-		{"filename", about.GetFilename()}, {"lane", o.GetLane()}, {"languages", o.GetLanguages()}, {"ocr", o.GetOcr()},
-		{"pages", o.GetPages()},
-		{"rotate", o.GetRotate()}, {"artifacts", strings.Join(o.GetArtifacts(), ",")}, {"password", o.GetPassword()},
-		{"webhook_url", about.GetWebhookUrl()},
-	}
-	if o.GetChunkWords() != 0 {
-		fields = append(fields, [2]string{"chunk_words", strconv.Itoa(int(o.GetChunkWords()))})
-	}
-	if o.GetAllowSignatureInvalidation() {
-		fields = append(fields, [2]string{"allow_signature_invalidation", "true"})
-	}
-	if o != nil {
-		for name, v := range map[string]*bool{"deskew": o.Deskew, "tables": o.Tables, "dedupe": o.Dedupe} {
-			if v != nil {
-				fields = append(fields, [2]string{name, strconv.FormatBool(*v)})
-			}
-		}
-	}
-	for name, d := range map[string]*durationpb.Duration{
-		"document_timeout": o.GetDocumentTimeout(), "page_timeout": o.GetPageTimeout(), "stall_timeout": o.GetStallTimeout(),
-		"retention": o.GetRetention(),
-	} {
-		if d != nil {
-			fields = append(fields, [2]string{name, d.AsDuration().String()})
-		}
-	}
+	fields := [][2]string{{"filename", about.GetFilename()}, {"webhook_url", about.GetWebhookUrl()}}
+	about.GetOptions().ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		fields = append(fields, [2]string{string(f.Name()), formatOption(f, v)})
+		return true
+	})
 	if len(about.GetLabels()) > 0 {
 		labels, _ := json.Marshal(about.GetLabels()) // strings, which cannot fail; as an object, because values may hold commas
 		fields = append(fields, [2]string{"labels", string(labels)})
 	}
 	return slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
+}
+
+// formatOption writes an option as forms have it: lists with commas, durations with their unit.
+func formatOption(f protoreflect.FieldDescriptor, v protoreflect.Value) string {
+	if f.IsList() {
+		items := make([]string, v.List().Len())
+		for i := range items {
+			items[i] = formatScalar(f, v.List().Get(i))
+		}
+		return strings.Join(items, ",")
+	}
+	if f.Message() != nil {
+		if d, ok := v.Message().Interface().(*durationpb.Duration); ok {
+			return d.AsDuration().String()
+		}
+	}
+	return formatScalar(f, v)
 }
