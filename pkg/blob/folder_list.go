@@ -87,7 +87,7 @@ func (d *folder) SweepAbandoned(ctx context.Context, olderThan time.Duration) (i
 		case err != nil:
 			return err
 		case entry.IsDir() && strings.HasPrefix(entry.Name(), scatteredPrefix):
-			return fs.SkipDir // no tray: a tenant's folder, of which a crash left this name
+			return fs.SkipDir // no staging folder: a tenant's folder, of which a crash left this name
 		case entry.IsDir():
 			return nil
 		}

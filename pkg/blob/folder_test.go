@@ -178,16 +178,16 @@ func wantStagingDirsEmpty(t *testing.T, root string) {
 	top := filepath.Join(root, stagingRoot)
 	there, err := os.ReadDir(top)
 	if err != nil || len(there) == 0 {
-		t.Errorf("trays: got %d, %v, want those that were used", len(there), err)
+		t.Errorf("staging folders: got %d, %v, want those that were used", len(there), err)
 	}
-	for _, tray := range there {
-		if left, err := os.ReadDir(filepath.Join(top, tray.Name())); len(left) > 0 || err != nil {
-			t.Errorf("left in %s: got %v, %v, want nothing", tray.Name(), left, err)
+	for _, dir := range there {
+		if left, err := os.ReadDir(filepath.Join(top, dir.Name())); len(left) > 0 || err != nil {
+			t.Errorf("left in %s: got %v, %v, want nothing", dir.Name(), left, err)
 		}
 	}
 }
 
-// A tenant's folder that a crash left with its first name as well is no tray: what lies there is whole and
+// A tenant's folder that a crash left with its first name as well is no staging folder: what lies there is whole and
 // acknowledged.
 func TestSweepDoesNotMistakeTenantForStagingDir(t *testing.T) {
 	t.Parallel()
@@ -208,7 +208,7 @@ func TestSweepDoesNotMistakeTenantForStagingDir(t *testing.T) {
 	}
 }
 
-// A store that is opened again writes in the trays that it has.
+// A store that is opened again writes in the staging folders that it has.
 func TestStagingDirsAreKept(t *testing.T) {
 	t.Parallel()
 	s, log := openLogged(t)
@@ -217,7 +217,7 @@ func TestStagingDirsAreKept(t *testing.T) {
 	}
 	made, err := os.ReadDir(filepath.Join(log.root, stagingRoot))
 	if err != nil || len(made) != 1 {
-		t.Fatalf("after one blob: got %d trays, %v, want 1", len(made), err)
+		t.Fatalf("after one blob: got %d staging folders, %v, want 1", len(made), err)
 	}
 	again, err := openStagingDirs(filepath.Join(log.root, stagingRoot))
 	if err != nil {
@@ -225,7 +225,8 @@ func TestStagingDirsAreKept(t *testing.T) {
 	}
 	if len(again.dirs) != stagingDirCount ||
 		!slices.Contains(again.dirs, filepath.Join(log.root, stagingRoot, made[0].Name())) {
-		t.Errorf("opened again: got %d trays, want %d with %s among them", len(again.dirs), stagingDirCount, made[0].Name())
+		t.Errorf("opened again: got %d staging folders, want %d with %s among them", len(again.dirs), stagingDirCount,
+			made[0].Name())
 	}
 }
 

@@ -17,15 +17,15 @@ import (
 // commitTries bounds the race with those who delete the folder that a blob is to go to.
 const commitTries = 4
 
-// BeginUpload begins a file in a tray of the incoming folder, which is on the same device as the place it will be
-// renamed to. A file without a name (O_TMPFILE) would do without the tray, but must be synced once more when it has
-// its name: a file system without a journal has it for deleted else.
+// BeginUpload begins a file in a staging folder, which is on the same device as the place it will be renamed to. A file
+// without a name (O_TMPFILE) would do without one, but must be synced once more when it has its name: a file system
+// without a journal takes it for deleted otherwise.
 func (d *folder) BeginUpload(_ context.Context, key string, opts PutOptions) (Upload, error) {
-	tray := d.staging.dirForKey(key)
-	name := filepath.Join(tray, randomDirName())
+	dir := d.staging.dirForKey(key)
+	name := filepath.Join(dir, randomDirName())
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if errors.Is(err, fs.ErrNotExist) { // the first in this staging folder, or the store was cleared away
-		if err = d.paths.makeDir(tray); err == nil {
+		if err = d.paths.makeDir(dir); err == nil {
 			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 		}
 	}

@@ -30,8 +30,8 @@ type stagingDirs struct {
 	seed maphash.Seed
 }
 
-// openStagingDirs finds the trays below top, and thinks of names for those that are missing: random ones, because
-// ext4 lays a folder where the hash of its name says (see spread).
+// openStagingDirs finds the staging folders below top, and chooses names for those that are missing: random ones,
+// because ext4 lays a folder where the hash of its name says (see spreadFolders).
 func openStagingDirs(top string) (*stagingDirs, error) {
 	there, err := os.ReadDir(top)
 	if err != nil {
@@ -51,8 +51,8 @@ func openStagingDirs(top string) (*stagingDirs, error) {
 
 func randomDirName() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// dirForKey returns the tray of a key: one for all that have its first two elements, which are a job's. What is
-// committed together then lies together, in folder and inodes, and costs the disk fewer writes.
+// dirForKey returns the staging folder of a key: one for all that have its first two elements, which are a job's. What
+// is committed together then lies together, in folder and inodes, and costs the disk fewer writes.
 func (t *stagingDirs) dirForKey(key string) string {
 	end := 0
 	for range 2 {
@@ -66,9 +66,9 @@ func (t *stagingDirs) dirForKey(key string) string {
 // spreadFolders asks ext4 to lay the folders that are made in a folder from now on into different parts of the disk,
 // each with inodes of its own (EXT4_TOPDIR_FL, chattr +T), by the hash of their names. A new file's inode is looked
 // for in its folder's part, past those of files that went in the last minutes where the file system has no journal
-// (recently_deleted of linux/fs/ext4/ialloc.c): with the trays, the jobs' folders and the message broker's files in
-// one part, that took a quarter of the processor time of a job of one page, and a sixth where a store in which much
-// was deleted had had the same names. Other file systems do not know the flag, and need it less.
+// (recently_deleted of linux/fs/ext4/ialloc.c): with the staging folders, the jobs' folders and the message broker's
+// files in one part, that took a quarter of the processor time of a job of one page, and a sixth where a store in which
+// much was deleted had had the same names. Other file systems do not know the flag, and need it less.
 func spreadFolders(dir string) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -285,12 +285,10 @@ func BenchmarkPut(b *testing.B) {
 		})
 	}
 	run("durable", 1, func(i int) error {
-		return s.PutBytes(b.Context(), fmt.Sprintf("t/j/run-1/pages/%d.json", i), page,
-			"")
+		return s.PutBytes(b.Context(), fmt.Sprintf("t/j/run-1/pages/%d.json", i), page, "")
 	})
 	run("temporary", 1, func(i int) error {
-		return s.PutBytes(b.Context(), fmt.Sprintf("t/j/tmp/run-1/%d.pb", i), page,
-			"")
+		return s.PutBytes(b.Context(), fmt.Sprintf("t/j/tmp/run-1/%d.pb", i), page, "")
 	})
 	run("PutAll of 16", 16, func(i int) error {
 		objects := make([]blob.Object, 16)

@@ -44,11 +44,19 @@ func TestProgressCountsEachPageOnce(t *testing.T) {
 		fresh    int
 		done     int
 	}{
-		{"two pages", []job.Outcome{{Page: 1, Kind: job.OutcomeNative},
-			{Page: 3, Kind: job.OutcomeFailed, Code: fault.PageTimeout}}, 2, 2},
-		{"a repeat", []job.Outcome{{Page: 1, Kind: job.OutcomeOCR}}, 0, 2},
-		{"a repeat and a new one", []job.Outcome{{Page: 3, Kind: job.OutcomeOCR}, {Page: 4, Kind: job.OutcomeBlank}}, 1, 3},
-		{"the last", []job.Outcome{{Page: 2, Kind: job.OutcomeOCR}}, 1, 4},
+		{
+			name: "two pages",
+			outcomes: []job.Outcome{{Page: 1, Kind: job.OutcomeNative},
+				{Page: 3, Kind: job.OutcomeFailed, Code: fault.PageTimeout}},
+			fresh: 2, done: 2,
+		},
+		{name: "a repeat", outcomes: []job.Outcome{{Page: 1, Kind: job.OutcomeOCR}}, done: 2},
+		{
+			name:     "a repeat and a new one",
+			outcomes: []job.Outcome{{Page: 3, Kind: job.OutcomeOCR}, {Page: 4, Kind: job.OutcomeBlank}}, fresh: 1,
+			done: 3,
+		},
+		{name: "the last", outcomes: []job.Outcome{{Page: 2, Kind: job.OutcomeOCR}}, fresh: 1, done: 4},
 	} {
 		fresh, err := p.SetOutcomes(tt.outcomes)
 		if err != nil {

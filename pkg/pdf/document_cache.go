@@ -45,11 +45,11 @@ type cacheEntry struct {
 	timer     *time.Timer
 }
 
-// documentCache holds the parked children of an engine.
+// documentCache holds the children of an engine that keep a document open for a later call.
 type documentCache struct {
 	mu               sync.Mutex    // guards all below
 	maxChildren      int           // children that there can be
-	heldChildren     int           // children that documents hold, parked ones included
+	heldChildren     int           // children that documents hold, those in the cache included
 	waitingDocuments int           // documents that wait for a child
 	entries          []*cacheEntry // oldest first
 	closed           bool
@@ -111,7 +111,7 @@ func (g *documentCache) countReleased() {
 	g.heldChildren--
 }
 
-// removeEntry takes c out of the garage; nil if it has left already. The caller holds g.mu, and lets the child go
+// removeEntry takes c out of the cache; nil if it has left already. The caller holds g.mu, and lets the child go
 // after.
 func (g *documentCache) removeEntry(c *cacheEntry) *cacheEntry {
 	i := slices.Index(g.entries, c)
@@ -130,17 +130,17 @@ func (c *cacheEntry) closeAndRelease() {
 	}
 }
 
-// closeEntries gives every parked child back, for good.
+// closeEntries gives every child in the cache back, for good.
 func (g *documentCache) closeEntries() {
 	g.mu.Lock()
 	g.closed = true
-	cars := slices.Clone(g.entries)
-	for _, c := range cars {
+	entries := slices.Clone(g.entries)
+	for _, c := range entries {
 		c.timer.Stop()
 		g.removeEntry(c)
 	}
 	g.mu.Unlock()
-	for _, c := range cars {
+	for _, c := range entries {
 		c.closeAndRelease()
 	}
 }

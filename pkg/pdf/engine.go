@@ -96,7 +96,7 @@ func (e *Engine) OpenPages(ctx context.Context, f *os.File, password string) (*D
 func (e *Engine) openInChild(ctx context.Context, d *Document) (*Document, error) {
 	id, known := fileIDOf(d.file)
 	if !known || !d.pagesOnly || d.password != "" {
-		id = fileID{} // of no file: such a document is neither taken from the garage nor parked there
+		id = fileID{} // of no file: such a document is neither taken from the cache nor put there
 	}
 	d.id = id
 	if c := e.documentCache.takeOrReserve(id); c != nil {

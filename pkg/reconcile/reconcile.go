@@ -89,10 +89,10 @@ type Reconciler struct {
 	now func() time.Time
 
 	mu sync.Mutex // guards all below; a pass holds it
-	// revision is up to where the records have been seen, and full when they were last read from the beginning.
+	// revision is up to where the records have been seen, and lastFullScan when they were last read from the beginning.
 	revision     uint64
 	lastFullScan time.Time
-	// unfinishedJobs holds the jobs that have not ended, agenda when something is due about one that has.
+	// unfinishedJobs holds the jobs that have not ended, expiries when something is due about one that has.
 	unfinishedJobs map[bus.JobRef]*jobActivity
 	expiries       expiryQueue
 	// uploads is what is known of the blob store.

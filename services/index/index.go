@@ -54,12 +54,12 @@ type Service struct {
 }
 
 // New returns a Service that is not yet running. The store and the engine stay the caller's.
-func New(cfg Config, env stage.Deps, store search.Store, engine *pdf.Engine) (*Service, error) {
+func New(cfg Config, deps stage.Deps, store search.Store, engine *pdf.Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	env.Log = env.Log.With("stage", string(bus.Index))
-	return &Service{cfg: cfg, deps: env, store: store, pdf: engine}, nil
+	deps.Log = deps.Log.With("stage", string(bus.Index))
+	return &Service{cfg: cfg, deps: deps, store: store, pdf: engine}, nil
 }
 
 // unitDeadline bounds the work on one unit; assembling the artifacts of the longest document is the largest.

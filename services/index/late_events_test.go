@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -57,7 +58,7 @@ func TestLateEvents(t *testing.T) {
 		for _, e := range out.Events {
 			got = append(got, e.GetType())
 		}
-		if len(got) != len(tt.want) || len(got) > 0 && (got[0] != tt.want[0] || got[len(got)-1] != tt.want[len(got)-1]) {
+		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got events %q, want %q", tt.name, got, tt.want)
 		}
 	}

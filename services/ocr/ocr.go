@@ -64,12 +64,12 @@ type Service struct {
 }
 
 // New returns a Service that is not yet running. The engine stays the caller's.
-func New(cfg Config, env stage.Deps, engine Engine) (*Service, error) {
+func New(cfg Config, deps stage.Deps, engine Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	env.Log = env.Log.With("stage", string(bus.OCR))
-	return &Service{cfg: cfg, deps: env, engine: engine}, nil
+	deps.Log = deps.Log.With("stage", string(bus.OCR))
+	return &Service{cfg: cfg, deps: deps, engine: engine}, nil
 }
 
 // Run recognises pages until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil

@@ -22,18 +22,41 @@ func TestReadPageWithRetry(t *testing.T) {
 		end    fault.Code
 		note   string
 	}{
-		{"sound", true, nil, []bool{true}, "", ""},
-		{"an engine that died once", true, []fault.Code{fault.EngineCrashed}, []bool{true, true}, "", ""},
-		{"images that crash the engine", true, []fault.Code{fault.EngineCrashed, fault.EngineCrashed},
-			[]bool{true, true, false}, "", "ENGINE_CRASHED"},
-		{"images too large", true, []fault.Code{fault.EngineMemory}, []bool{true, false}, "", "ENGINE_MEMORY"},
-		{"images too slow", true, []fault.Code{fault.PageTimeout}, []bool{true, false}, "", "PAGE_TIMEOUT"},
-		{"a page too slow", true, []fault.Code{fault.PageTimeout, fault.PageTimeout}, []bool{true, false}, fault.PageTimeout,
-			""},
-		{"links too slow", false, []fault.Code{fault.PageTimeout}, []bool{false, false}, "", "PAGE_TIMEOUT"},
-		{"a page that crashes", false, []fault.Code{fault.EngineCrashed, fault.EngineCrashed, fault.EngineCrashed},
-			[]bool{false, false, false}, fault.EngineCrashed, ""},
-		{"a damaged page", true, []fault.Code{fault.PageDamaged}, []bool{true}, fault.PageDamaged, ""},
+		{name: "sound", images: true, with: []bool{true}},
+		{
+			name: "an engine that died once", images: true, fails: []fault.Code{fault.EngineCrashed},
+			with: []bool{true, true},
+		},
+		{
+			name: "images that crash the engine", images: true,
+			fails: []fault.Code{fault.EngineCrashed, fault.EngineCrashed}, with: []bool{true, true, false},
+			note: "ENGINE_CRASHED",
+		},
+		{
+			name: "images too large", images: true, fails: []fault.Code{fault.EngineMemory},
+			with: []bool{true, false}, note: "ENGINE_MEMORY",
+		},
+		{
+			name: "images too slow", images: true, fails: []fault.Code{fault.PageTimeout},
+			with: []bool{true, false}, note: "PAGE_TIMEOUT",
+		},
+		{
+			name: "a page too slow", images: true, fails: []fault.Code{fault.PageTimeout, fault.PageTimeout},
+			with: []bool{true, false}, end: fault.PageTimeout,
+		},
+		{
+			name: "links too slow", fails: []fault.Code{fault.PageTimeout}, with: []bool{false, false},
+			note: "PAGE_TIMEOUT",
+		},
+		{
+			name:  "a page that crashes",
+			fails: []fault.Code{fault.EngineCrashed, fault.EngineCrashed, fault.EngineCrashed},
+			with:  []bool{false, false, false}, end: fault.EngineCrashed,
+		},
+		{
+			name: "a damaged page", images: true, fails: []fault.Code{fault.PageDamaged}, with: []bool{true},
+			end: fault.PageDamaged,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -22,13 +22,22 @@ func TestNewContinuation(t *testing.T) {
 		came  bus.Lane
 		want  bus.Lane
 	}{
-		{"slow pages", []*inkstreamv1.Page{sound, sound}, bus.Interactive, bus.Interactive},
-		{"slow pages of a batch", []*inkstreamv1.Page{sound, sound}, bus.Batch, bus.Batch},
-		{"one that hangs", []*inkstreamv1.Page{sound, failed(fault.PageTimeout)}, bus.Interactive, bus.Interactive},
-		{"two that hang", []*inkstreamv1.Page{failed(fault.PageTimeout), sound, failed(fault.PageTimeout)}, bus.Interactive,
-			bus.Batch},
-		{"two that fail at once", []*inkstreamv1.Page{failed(fault.PageDamaged), failed(fault.PageDamaged)}, bus.Interactive,
-			bus.Interactive},
+		{name: "slow pages", pages: []*inkstreamv1.Page{sound, sound}, came: bus.Interactive, want: bus.Interactive},
+		{name: "slow pages of a batch", pages: []*inkstreamv1.Page{sound, sound}, came: bus.Batch, want: bus.Batch},
+		{
+			name: "one that hangs", pages: []*inkstreamv1.Page{sound, failed(fault.PageTimeout)},
+			came: bus.Interactive, want: bus.Interactive,
+		},
+		{
+			name:  "two that hang",
+			pages: []*inkstreamv1.Page{failed(fault.PageTimeout), sound, failed(fault.PageTimeout)},
+			came:  bus.Interactive, want: bus.Batch,
+		},
+		{
+			name:  "two that fail at once",
+			pages: []*inkstreamv1.Page{failed(fault.PageDamaged), failed(fault.PageDamaged)},
+			came:  bus.Interactive, want: bus.Interactive,
+		},
 	} {
 		task := &busv1.RenderTask{Unit: &busv1.Unit{Tenant: "default", Job: "j1", Run: 2}, Chunk: 3, FirstPage: 49,
 			LastPage: 64, Replay: 7}

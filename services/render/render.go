@@ -60,12 +60,12 @@ type Service struct {
 }
 
 // New returns a Service that is not yet running. The engine stays the caller's.
-func New(cfg Config, env stage.Deps, engine *pdf.Engine) (*Service, error) {
+func New(cfg Config, deps stage.Deps, engine *pdf.Engine) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	env.Log = env.Log.With("stage", string(bus.Render))
-	return &Service{cfg: cfg, deps: env, engine: engine}, nil
+	deps.Log = deps.Log.With("stage", string(bus.Render))
+	return &Service{cfg: cfg, deps: deps, engine: engine}, nil
 }
 
 // chunkDeadline bounds the work on one task. As a rule it ends with its turn and the page at which that is over, but

@@ -74,8 +74,7 @@ func addExtent(extents []rowExtent, w *placedWord, low, high float64, line int) 
 // it does so with.
 func overlappingPairs(extents []rowExtent) (pairs [][2]rowExtent) {
 	slices.SortFunc(extents, func(a, b rowExtent) int {
-		return cmp.Or(cmp.Compare(a.row, b.row),
-			cmp.Compare(a.from, b.from))
+		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.from, b.from))
 	})
 	// Of what began further left in the row, far reaches the farthest, and next the farthest of other lines than far's.
 	var far, next rowExtent

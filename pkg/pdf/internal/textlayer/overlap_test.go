@@ -28,16 +28,28 @@ func TestOverlappingLinesUseSmallFace(t *testing.T) {
 		own   []OwnText
 		small []int
 	}{
-		{"lines one below the other", boxes{{50, 100, 90, 110}, {50, 112, 90, 122}}, nil, nil},
-		{"columns", boxes{{50, 100, 90, 110}, {100, 100, 140, 110}}, nil, nil},
-		{"side by side", boxes{{50, 100, 90, 110}, {90.5, 102, 130, 111}, {200, 100, 240, 110}}, nil, []int{0, 1}},
-		{"on top of each other", boxes{{50, 100, 90, 110}, {200, 100, 240, 110}, {60, 101, 80, 109}}, nil, []int{0, 2}},
-		{"on text of the page", boxes{{50, 100, 90, 110}, {50, 300, 90, 310}}, []OwnText{{Box: []float32{40, 98, 500, 112}}},
-			[]int{0}},
-		{"beside text of the page", boxes{{50, 100, 90, 110}},
-			[]OwnText{{Box: []float32{100, 98, 500, 112}}, {Box: []float32{50, 120, 90, 130}}}, nil},
-		{"text of the page that has no place", boxes{{50, 100, 90, 110}},
-			[]OwnText{{}, {Box: []float32{float32(math.NaN()), 0, 1, 1}}}, nil},
+		{name: "lines one below the other", lines: boxes{{50, 100, 90, 110}, {50, 112, 90, 122}}},
+		{name: "columns", lines: boxes{{50, 100, 90, 110}, {100, 100, 140, 110}}},
+		{
+			name: "side by side", lines: boxes{{50, 100, 90, 110}, {90.5, 102, 130, 111}, {200, 100, 240, 110}},
+			small: []int{0, 1},
+		},
+		{
+			name:  "on top of each other",
+			lines: boxes{{50, 100, 90, 110}, {200, 100, 240, 110}, {60, 101, 80, 109}}, small: []int{0, 2},
+		},
+		{
+			name: "on text of the page", lines: boxes{{50, 100, 90, 110}, {50, 300, 90, 310}},
+			own: []OwnText{{Box: []float32{40, 98, 500, 112}}}, small: []int{0},
+		},
+		{
+			name: "beside text of the page", lines: boxes{{50, 100, 90, 110}},
+			own: []OwnText{{Box: []float32{100, 98, 500, 112}}, {Box: []float32{50, 120, 90, 130}}},
+		},
+		{
+			name: "text of the page that has no place", lines: boxes{{50, 100, 90, 110}},
+			own: []OwnText{{}, {Box: []float32{float32(math.NaN()), 0, 1, 1}}},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

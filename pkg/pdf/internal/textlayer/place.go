@@ -213,8 +213,7 @@ const maxWordGap = 0.95
 func closeGaps(words []*placedWord, reach float64, f face) {
 	words = slices.Clone(words)
 	slices.SortStableFunc(words, func(a, b *placedWord) int {
-		return cmp.Or(cmp.Compare(a.angle, b.angle),
-			cmp.Compare(a.from, b.from))
+		return cmp.Or(cmp.Compare(a.angle, b.angle), cmp.Compare(a.from, b.from))
 	})
 	for i := 1; i < len(words); i++ {
 		a, b := words[i-1], words[i]

@@ -16,21 +16,46 @@ func TestTallWordsUseRegularFace(t *testing.T) {
 		face  face
 		want  bool
 	}{
-		{"a tall word", [][4]float64{{60, 100, 100, 140}}, []OwnText{ordinary}, smallFace, true},
-		{"a word of an ordinary height", [][4]float64{{60, 110, 100, 122}}, []OwnText{ordinary}, smallFace, false},
-		{"a tall word on large text", [][4]float64{{60, 100, 100, 140}}, []OwnText{{[]float32{40, 90, 500, 150}, 60}},
-			smallFace, false},
-		{"a tall word on text of both sizes", [][4]float64{{60, 100, 100, 140}},
-			[]OwnText{ordinary, {[]float32{40, 90, 500, 150}, 48}}, smallFace, false},
-		{"a tall word beside large text", [][4]float64{{60, 100, 100, 140}},
-			[]OwnText{ordinary, {[]float32{30, 100, 55, 130}, 48}}, smallFace, false},
-		{"a tall word elsewhere", [][4]float64{{60, 200, 100, 240}}, []OwnText{ordinary}, smallFace, false},
-		{"text of an unknown size", [][4]float64{{60, 100, 100, 140}},
-			[]OwnText{{ordinary.Box, 0}, {nil, 12}, {ordinary.Box, math.NaN()}}, smallFace, false},
-		{"a word close by", [][4]float64{{60, 100, 100, 140}, {102, 110, 120, 122}}, []OwnText{ordinary}, smallFace, false},
-		{"a word within another", [][4]float64{{60, 100, 100, 140}, {20, 110, 220, 122}}, []OwnText{ordinary}, smallFace,
-			true},
-		{"a line that is even", [][4]float64{{60, 100, 100, 140}}, []OwnText{ordinary}, regularFace, false},
+		{
+			name: "a tall word", boxes: [][4]float64{{60, 100, 100, 140}}, own: []OwnText{ordinary},
+			face: smallFace, want: true,
+		},
+		{
+			name: "a word of an ordinary height", boxes: [][4]float64{{60, 110, 100, 122}},
+			own: []OwnText{ordinary}, face: smallFace,
+		},
+		{
+			name: "a tall word on large text", boxes: [][4]float64{{60, 100, 100, 140}},
+			own: []OwnText{{[]float32{40, 90, 500, 150}, 60}}, face: smallFace,
+		},
+		{
+			name: "a tall word on text of both sizes", boxes: [][4]float64{{60, 100, 100, 140}},
+			own: []OwnText{ordinary, {[]float32{40, 90, 500, 150}, 48}}, face: smallFace,
+		},
+		{
+			name: "a tall word beside large text", boxes: [][4]float64{{60, 100, 100, 140}},
+			own: []OwnText{ordinary, {[]float32{30, 100, 55, 130}, 48}}, face: smallFace,
+		},
+		{
+			name: "a tall word elsewhere", boxes: [][4]float64{{60, 200, 100, 240}}, own: []OwnText{ordinary},
+			face: smallFace,
+		},
+		{
+			name: "text of an unknown size", boxes: [][4]float64{{60, 100, 100, 140}},
+			own: []OwnText{{ordinary.Box, 0}, {nil, 12}, {ordinary.Box, math.NaN()}}, face: smallFace,
+		},
+		{
+			name: "a word close by", boxes: [][4]float64{{60, 100, 100, 140}, {102, 110, 120, 122}},
+			own: []OwnText{ordinary}, face: smallFace,
+		},
+		{
+			name: "a word within another", boxes: [][4]float64{{60, 100, 100, 140}, {20, 110, 220, 122}},
+			own: []OwnText{ordinary}, face: smallFace, want: true,
+		},
+		{
+			name: "a line that is even", boxes: [][4]float64{{60, 100, 100, 140}}, own: []OwnText{ordinary},
+			face: regularFace,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

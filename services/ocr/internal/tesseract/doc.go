@@ -10,17 +10,18 @@
 // each combination of languages, warm. A page that stands upright and reads well costs one recognition and 20 to 30
 // ms of looks; what is done to a page is done only where those looks say so:
 //
-//	ground.go     shaded or tinted paper is evened out: CER 0.63 to 0.03 on the corpus's three shaded scans
+//	background.go shaded or tinted paper is evened out: CER 0.63 to 0.03 on the corpus's three shaded scans
 //	image.c       light text on dark areas becomes dark, and black cloth around a book white: 0.23 to 0.14 on two old books, 0.079 to 0.072
 //	              on a slide
-//	noisy.go      specks are smoothed; noise and screened pictures, on which the layout analysis takes minutes, are left unread; pages with
+//	despeckle.go  specks are smoothed; noise and screened pictures, on which the layout analysis takes minutes, are left unread; pages with
 //	              screens are read once more, blurred: 0.088 to 0.070 on two columns under a grey heading, 0.47 to 0.43 on a table
-//	thin.go       letters that are hardly two pixels thin are darkened: 532 wrong characters to 417 on eight scans at 150 and 200 dpi
+//	strokes.go    letters that are hardly two pixels thin are darkened: 532 wrong characters to 417 on eight scans at 150 and 200 dpi
 //	reader.go     lines that run askew by 0.4 degrees or more are straightened: 0.036 to 0.010; boxes are mapped back to the page as it was
 //	merge.go      a page that reads badly (mean confidence below 0.82) is read once more, enlarged, and the surer of each line is kept
-//	echo.go       characters of Chinese, Japanese and Korean that were read twice count once: better in five of 18 variants of three pages (turned,
+//	duplicates.go characters of Chinese, Japanese and Korean that were read twice count once: better in five of 18 variants of three pages (turned,
 //	              scaled, blurred, noisy), worse in one
-//	choose.go     languages "auto": the script detector, and among the languages of a script a comparison on two squares of the page; English
+//	language_detection.go
+//	              languages "auto": the script detector, and among the languages of a script a comparison on two squares of the page; English
 //	              besides scripts whose models have no Latin letters: 0.22 to 0.04 on seven pages
 //
 // # Speed
