@@ -45,6 +45,12 @@ func (d *Delivery) DecodeTask(t proto.Message) error {
 	return nil
 }
 
+// Schema names the protobuf message that the payload holds; empty where the publisher set none.
+func (d *Delivery) Schema() string { return d.msg.Headers().Get(HeaderSchema) }
+
+// Payload returns the task as JSON.
+func (d *Delivery) Payload() []byte { return d.msg.Data() }
+
 // Handler works on one task. What its error means is decided by its fault.Kind. It may see a task twice.
 type Handler interface {
 	// HandleTask does the work. The context ends at the hard deadline or when the service's drain time is over.

@@ -3,17 +3,11 @@ package bus
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"inkstream.dev/pkg/fault"
-	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
 // ErrNoDeadLetter means that there is no such dead letter, or that it belongs to another tenant.
@@ -36,6 +30,8 @@ type DeadLetter struct {
 	Lane           Lane
 	// Trace is the id of the trace that it belongs to; empty where it belongs to none.
 	Trace string
+	// Schema names the protobuf message that the payload holds as JSON.
+	Schema string
 	// Payload is the task as JSON.
 	Payload []byte
 }
@@ -83,41 +79,9 @@ func (b *Bus) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	return markBrokerBusy("drop dead letter", err)
 }
 
-// ReplayMessage returns the task as a message that can be published again: under an id of its own, which is the same
-// at every try, and so are those of the tasks that follow from it. The old id may still be blocked by the broker.
-func (l DeadLetter) ReplayMessage() (Message, error) {
-	replay := int(l.Sequence)
-	var task Task
-	var unit string
-	switch l.Stage {
-	case Ingest:
-		task, unit = &busv1.IngestTask{}, "document"
-	case Scan:
-		task, unit = &busv1.ScanTask{}, "document"
-	case Render:
-		task = &busv1.RenderTask{}
-	case OCR:
-		task = &busv1.OcrTask{}
-	case Index:
-		task = &busv1.IndexTask{}
-	default:
-		return Message{}, fault.New(fault.Internal, "dead letter of stage %q", l.Stage)
-	}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(l.Payload, task); err != nil {
-		return Message{}, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode dead letter: %w", err))
-	}
-	if f := task.ProtoReflect().Descriptor().Fields().ByName("replay"); f != nil {
-		task.ProtoReflect().Set(f, protoreflect.ValueOfInt32(int32(replay)))
-	}
-	if unit == "" {
-		unit = unitOfMessageID(l.MsgID)
-	}
-	return Message{Stage: l.Stage, Lane: l.Lane, Unit: unit, Replay: replay, Task: task}, nil
-}
-
-// unitOfMessageID returns the unit of a message id, <job>.<run>.<stage>.<unit>[#r<replay>].
-func unitOfMessageID(id string) string {
-	unit := id[strings.LastIndexByte(id, '.')+1:]
+// Unit returns the unit of the task's message id, <job>.<run>.<stage>.<unit>[#r<replay>].
+func (l DeadLetter) Unit() string {
+	unit := l.MsgID[strings.LastIndexByte(l.MsgID, '.')+1:]
 	unit, _, _ = strings.Cut(unit, "#")
 	return unit
 }
@@ -128,6 +92,7 @@ func decodeDeadLetter(msg *jetstream.RawStreamMsg) DeadLetter {
 		Sequence: msg.Sequence, Class: h.Get(HeaderClass), Code: h.Get(HeaderReason), Error: h.Get(HeaderError),
 		Subject: h.Get(HeaderSubject),
 		MsgID:   h.Get(HeaderMsgID), Time: msg.Time, Payload: msg.Data,
+		Schema: h.Get(HeaderSchema),
 	}
 	// ink.dlq.<stage>.<tenant>.<job>
 	if t := strings.Split(msg.Subject, "."); len(t) == 5 {

@@ -14,6 +14,7 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
 )
@@ -64,7 +65,7 @@ func newFixtureOn(t *testing.T, topology bus.Topology) *fixture {
 // fixtureOver is another reconciler over the same stores.
 func fixtureOver(t *testing.T, env stage.Deps, index *fakeIndex) *fixture {
 	t.Helper()
-	var remover stage.Remover
+	var remover jobs.Remover
 	if index != nil {
 		remover = index
 	}

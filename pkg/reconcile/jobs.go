@@ -10,7 +10,7 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/jobs"
 )
 
 const (
@@ -163,10 +163,10 @@ func (r *Reconciler) requeueIfStalled(ctx context.Context, ref bus.JobRef) (bool
 	if waits, err := r.waitsForLeader(ctx, rec); waits || err != nil {
 		return false, err
 	}
-	if err := r.deps.RepublishEvents(ctx, rec, progress); err != nil {
+	if err := r.deps.JobService().RepublishEvents(ctx, rec, progress); err != nil {
 		return false, err
 	}
-	messages := openTasks(rec, progress, replayNumber(now, r.cfg.Patience))
+	messages := jobs.OpenMessages(rec, progress, replayNumber(now, r.cfg.Patience))
 	if err := r.deps.Bus.PublishAll(ctx, messages, nil); err != nil {
 		return false, err
 	}
@@ -214,30 +214,6 @@ func (r *Reconciler) waitsForLeader(ctx context.Context, rec *job.Record) (bool,
 func replayNumber(now time.Time, patience time.Duration) int {
 	step := int64(max(patience, time.Second) / time.Second)
 	return int(now.Unix() / step)
-}
-
-// openTasks returns the messages that a job should have in flight, derived from its state alone.
-func openTasks(r *job.Record, p *job.Progress, replay int) []bus.Message {
-	lane := bus.Lane(r.Lane())
-	if r.PageCount == 0 || r.ChunkPages == 0 || p == nil || p.Run < r.Run {
-		return []bus.Message{stage.FirstMessage(r, replay)}
-	}
-	if p.AllPagesDone() {
-		return []bus.Message{stage.FinaliseMessage(r, lane, replay)}
-	}
-	// Of every Window-th chunk one is in flight, and its end releases the next: so it is the first of them that is not
-	// done.
-	window := max(r.Window, 1)
-	var messages []bus.Message
-	for start := range min(window, r.ChunkCount()) {
-		for chunk := start; chunk < r.ChunkCount(); chunk += window {
-			if first, last := r.ChunkRange(chunk); !p.PagesDone(first, last) {
-				messages = append(messages, stage.RenderMessage(r, lane, chunk, replay))
-				break
-			}
-		}
-	}
-	return messages
 }
 
 // expiry is when something may be due about a job that has ended. What it is, the record says then.
@@ -310,10 +286,10 @@ func (r *Reconciler) processExpiry(ctx context.Context, ref bus.JobRef, report *
 		return time.Time{}, r.deps.Jobs.PurgeRecord(ctx, rec.Tenant, rec.ID)
 	case rec.IsTombstone():
 		// A worker that was at it when the job was removed may have written since.
-		return rec.ExpireTime, r.deps.RemoveJobData(ctx, rec, r.index)
+		return rec.ExpireTime, r.deps.JobService().RemoveJobData(ctx, rec, r.index)
 	case over || rec.State.IsGone():
 		report.Removed++
-		if rec, err = r.deps.RemoveJob(ctx, rec, job.Expired, r.index); err != nil {
+		if rec, err = r.deps.JobService().RemoveJob(ctx, rec, job.Expired, r.index); err != nil {
 			return time.Time{}, err
 		}
 		if !rec.IsTombstone() {
@@ -327,8 +303,8 @@ func (r *Reconciler) processExpiry(ctx context.Context, ref bus.JobRef, report *
 	}
 	if now.Sub(rec.EndTime) < tempCleanupWindow || rec.Protected {
 		report.Tidied++
-		if err := errors.Join(r.removeTempBlobs(ctx, rec), r.deps.OnJobEnd(ctx, rec),
-			r.deps.RepublishEvents(ctx, rec, nil)); err != nil {
+		if err := errors.Join(r.removeTempBlobs(ctx, rec), r.deps.JobService().OnJobEnd(ctx, rec),
+			r.deps.JobService().RepublishEvents(ctx, rec, nil)); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -339,7 +315,7 @@ func (r *Reconciler) processExpiry(ctx context.Context, ref bus.JobRef, report *
 // have begun.
 func (r *Reconciler) removeTempBlobs(ctx context.Context, rec *job.Record) (err error) {
 	for run := 1; run <= rec.Run; run++ {
-		err = errors.Join(err, r.deps.Blobs.DeletePrefix(ctx, job.TempFolder(rec.Tenant, rec.ID, run)))
+		err = errors.Join(err, r.deps.JobService().RemoveTempBlobs(ctx, rec, run))
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/jobs"
 )
 
 // cutRecord returns a running job of 10 pages in chunks of 2, two in flight at once.
@@ -403,7 +403,7 @@ func TestRemoveRefusesARunningJob(t *testing.T) {
 	f := newFixture(t)
 	rec := record()
 	f.create(rec)
-	if _, err := f.env.RemoveJob(t.Context(), rec, job.Deleted, f.index); err == nil {
+	if _, err := f.env.JobService().RemoveJob(t.Context(), rec, job.Deleted, f.index); err == nil {
 		t.Error("got no error")
 	}
 	if got := f.load(rec.ID); got.State != job.Pending {
@@ -427,7 +427,7 @@ func TestOrphanEndsItsJob(t *testing.T) {
 		}
 	}()
 
-	if err := f.env.Bus.Publish(t.Context(), stage.RenderMessage(rec, bus.Interactive, 0, 0)); err != nil {
+	if err := f.env.Bus.Publish(t.Context(), jobs.RenderMessage(rec, bus.Interactive, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	cons, err := f.env.Bus.JetStream().Consumer(t.Context(), bus.Render.StreamName(),
@@ -482,10 +482,10 @@ func TestLeftoversOfARemovedJob(t *testing.T) {
 	rec := record()
 	f.create(rec)
 	f.runPass()
-	if _, err := f.env.DeleteJob(t.Context(), rec.Tenant, rec.ID); err != nil {
+	if _, err := f.env.JobService().DeleteJob(t.Context(), rec.Tenant, rec.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.env.RemoveJob(t.Context(), f.load(rec.ID), job.Deleted, f.index); err != nil {
+	if _, err := f.env.JobService().RemoveJob(t.Context(), f.load(rec.ID), job.Deleted, f.index); err != nil {
 		t.Fatal(err)
 	}
 	f.put("default/"+string(rec.ID)+"/run-1/artifacts/images/1-1.png", "what a deleted document shows")

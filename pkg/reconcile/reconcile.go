@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/stage"
 )
 
@@ -82,7 +82,7 @@ type Report struct {
 type Reconciler struct {
 	cfg     Config
 	deps    stage.Deps
-	index   stage.Remover
+	index   jobs.Remover
 	log     *slog.Logger
 	janitor *bus.Janitor
 	// now is the clock; tests put it forward.
@@ -108,7 +108,7 @@ type Reconciler struct {
 
 // New returns a Reconciler that is not yet running. A process without the search index passes nil for it: then the
 // index service is asked to remove what is over.
-func New(cfg Config, env stage.Deps, index stage.Remover) (*Reconciler, error) {
+func New(cfg Config, env stage.Deps, index jobs.Remover) (*Reconciler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (r *Reconciler) endOrphanedJob(ctx context.Context, o bus.Orphan) error {
 	}
 	f := &job.Fault{Code: fault.RetriesSpent, Stage: string(o.Stage),
 		Message: "the document's handlers crashed again and again"}
-	rec, err = r.deps.EndJob(ctx, rec, job.Failed, f, time.Time{})
+	rec, err = r.deps.JobService().EndJob(ctx, rec, job.Failed, f, time.Time{})
 	if errors.Is(err, job.ErrNotFound) || errors.Is(err, job.ErrSuperseded) {
 		return nil
 	}
@@ -227,13 +227,11 @@ func (r *Reconciler) endOrphanedJob(ctx context.Context, o bus.Orphan) error {
 	if rec.State != job.Failed || rec.Error == nil || rec.Error.Code != fault.RetriesSpent {
 		return nil // it had ended otherwise
 	}
-	letter := stage.NewEvent(rec, "dead_lettered", string(o.Stage), "unit", o.ID[strings.LastIndexByte(o.ID, '.')+1:],
-		"class", "crash_loop")
-	letter.Code = string(bus.CrashLoop)
+	letter := jobs.DeadLetterEvent(rec, o.Stage, o.ID, "crash_loop", bus.CrashLoop)
 	if err := r.deps.Bus.PublishEvent(ctx, letter); err != nil {
 		return err
 	}
-	return r.deps.PublishEnd(ctx, rec)
+	return r.deps.JobService().PublishEnd(ctx, rec)
 }
 
 // wrapJobError says which job an error is about.

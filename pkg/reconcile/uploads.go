@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +17,6 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/stage"
-	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
 // Ids begin with the time of their creation, so the folders of a span of time share prefixes. Each folder is looked
@@ -178,7 +175,7 @@ func (r *Reconciler) classifyFolder(ctx context.Context, f jobFolder, report *Re
 	case err == nil && rec.IsTombstone() && stray:
 		// A worker that was at it when the job was removed wrote once more.
 		report.Discarded++
-		return r.deps.RemoveJobData(ctx, rec, r.index)
+		return r.deps.JobService().RemoveJobData(ctx, rec, r.index)
 	case err == nil:
 		return nil
 	case !errors.Is(err, job.ErrNotFound):
@@ -288,16 +285,14 @@ func (r *Reconciler) adoptSource(ctx context.Context, f jobFolder, report *Repor
 
 // recreateJob stores a job that the bucket of jobs has lost, and queues it.
 func (r *Reconciler) recreateJob(ctx context.Context, rec *job.Record, from string, report *Report) error {
-	if err := r.deps.Jobs.CreateRecord(ctx, rec); errors.Is(err, job.ErrExists) {
+	created, err := r.deps.JobService().RecreateJob(ctx, rec, from)
+	if errors.Is(err, job.ErrExists) {
 		return nil // another process was faster
-	} else if err != nil {
-		return err
 	}
-	report.Recreated++
-	r.log.WarnContext(ctx, "lost job made anew", "job", rec.ID, "bytes", rec.Size, "from", from)
-	event := stage.NewEvent(rec, "uploaded", "", "bytes", strconv.FormatUint(uint64(rec.Size), 10), "recovered", "true")
-	// If this fails the job stands still, and is found as such.
-	return r.deps.Bus.PublishAll(ctx, []bus.Message{stage.FirstMessage(rec, 0)}, []*busv1.Event{event})
+	if created {
+		report.Recreated++
+	}
+	return err
 }
 
 // loadManifest reads and checks a manifest. An error of kind Permanent means that it is of no use.

@@ -134,10 +134,10 @@ func TestLateTaskOfEarlierRunLeavesTheNextRun(t *testing.T) {
 		return fault.New(fault.SourceMissing, "what was wrong in run 1")
 	}}, 1)
 	<-first
-	if _, err := f.env.CancelJob(t.Context(), f.rec.Tenant, f.rec.ID); err != nil {
+	if _, err := f.env.JobService().CancelJob(t.Context(), f.rec.Tenant, f.rec.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.env.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false); err != nil {
+	if _, err := f.env.JobService().RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	close(goOn)
@@ -146,7 +146,7 @@ func TestLateTaskOfEarlierRunLeavesTheNextRun(t *testing.T) {
 	if err != nil || rec.Run != 2 || rec.State != job.Running || len(rec.Failures) > 0 {
 		t.Errorf("got run %d %s, %v, failures %v, want run 2 running", rec.Run, rec.State, err, rec.Failures)
 	}
-	if _, err := f.env.EndJob(t.Context(), f.rec, job.Failed, &job.Fault{Code: fault.Internal},
+	if _, err := f.env.JobService().EndJob(t.Context(), f.rec, job.Failed, &job.Fault{Code: fault.Internal},
 		time.Time{}); !errors.Is(err, job.ErrSuperseded) {
 		t.Errorf("end of run 1: got %v, want ErrSuperseded", err)
 	}
@@ -203,15 +203,15 @@ func TestOldEndEventIsNotRepublished(t *testing.T) {
 		want  uint64
 	}{
 		{"another run", job.Failed, func(t *testing.T, f *fixture) error {
-			_, err := f.env.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false)
+			_, err := f.env.JobService().RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false)
 			return err
 		}, 1},
 		{"its removal", job.Succeeded, func(t *testing.T, f *fixture) error {
-			_, err := f.env.DeleteJob(t.Context(), f.rec.Tenant, f.rec.ID)
+			_, err := f.env.JobService().DeleteJob(t.Context(), f.rec.Tenant, f.rec.ID)
 			return err
 		}, 1},
 		{"a second cancellation", job.Cancelled, func(t *testing.T, f *fixture) error {
-			_, err := f.env.CancelJob(t.Context(), f.rec.Tenant, f.rec.ID)
+			_, err := f.env.JobService().CancelJob(t.Context(), f.rec.Tenant, f.rec.ID)
 			return err
 		}, 1},
 		{"a task that does not decode", job.Succeeded, giveUpGarbage, 1},
@@ -226,7 +226,7 @@ func TestOldEndEventIsNotRepublished(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.want > 0 {
-				if err := f.env.PublishEnd(t.Context(), f.rec); err != nil {
+				if err := f.env.JobService().PublishEnd(t.Context(), f.rec); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -15,8 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
 	"time"
 
 	"inkstream.dev/pkg/blob"
@@ -24,10 +22,10 @@ import (
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/telemetry"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
-	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 // Deps is what every service works with.
@@ -44,6 +42,11 @@ type Deps struct {
 	StallTimeout time.Duration
 	// Sealer opens documents' passwords; nil where the process has no key.
 	Sealer *job.Sealer
+}
+
+// JobService returns what starts, ends and removes jobs, with the dependencies of d.
+func (d Deps) JobService() jobs.Service {
+	return jobs.New(d.Bus, d.Jobs, d.Blobs, d.Tel.Metrics, d.Log)
 }
 
 // Snapshot is a job's state as step 1 read it.
@@ -91,9 +94,50 @@ type Finisher[T bus.Task] interface {
 func Run[T bus.Task, R any](
 	ctx context.Context, env Deps, name bus.Stage, cfg bus.ConsumerConfig, steps Steps[T, R], ready func(),
 ) error {
-	h := &handler[T, R]{deps: env, stage: name, steps: steps}
+	return RunHandler(ctx, env, name, cfg, NewHandler(env, name, steps), ready)
+}
+
+// NewHandler returns what runs the five steps on a stage's tasks of one kind.
+func NewHandler[T bus.Task, R any](env Deps, name bus.Stage, steps Steps[T, R]) bus.Handler {
+	return &handler[T, R]{deps: env, stage: name, steps: steps}
+}
+
+// RunHandler is Run for a stage whose tasks are of several kinds; see Kinds.
+func RunHandler(ctx context.Context, env Deps, name bus.Stage, cfg bus.ConsumerConfig, h bus.Handler,
+	ready func()) error {
 	cfg.UrgentWorkers = 1
 	return env.Bus.NewConsumer(name, cfg, h).Run(ctx, ready)
+}
+
+// Kinds hands each task of a stage to the handler of its kind.
+type Kinds struct {
+	// ForTask returns the handler of a task, which is empty but for its kind.
+	ForTask func(task bus.Task) bus.Handler
+	// Undecoded is the handler of what cannot be decoded; it reports that.
+	Undecoded bus.Handler
+}
+
+func (k Kinds) pickHandler(d *bus.Delivery) bus.Handler {
+	t, err := jobs.NewTask(d.Stage, d.Schema(), d.Payload())
+	if err != nil {
+		return k.Undecoded
+	}
+	return k.ForTask(t)
+}
+
+// HandleTask implements bus.Handler.
+func (k Kinds) HandleTask(ctx context.Context, d *bus.Delivery) error {
+	return k.pickHandler(d).HandleTask(ctx, d)
+}
+
+// CountFailure implements bus.Handler.
+func (k Kinds) CountFailure(ctx context.Context, d *bus.Delivery, err error) (int, error) {
+	return k.pickHandler(d).CountFailure(ctx, d, err)
+}
+
+// RecordGiveUp implements bus.Handler.
+func (k Kinds) RecordGiveUp(ctx context.Context, d *bus.Delivery, err error) error {
+	return k.pickHandler(d).RecordGiveUp(ctx, d, err)
 }
 
 type handler[T bus.Task, R any] struct {
@@ -220,7 +264,7 @@ func (h *handler[T, R]) superseded(ctx context.Context, rec *job.Record) error {
 	if err != nil || now.Run == rec.Run && !now.State.HasEnded() {
 		return err
 	}
-	return h.deps.removeTempBlobs(ctx, rec, rec.Run)
+	return h.deps.JobService().RemoveTempBlobs(ctx, rec, rec.Run)
 }
 
 // processOnce is steps 2 and 3, unless they are done.
@@ -259,7 +303,7 @@ func (h *handler[T, R]) loadSnapshot(ctx context.Context, snap *Snapshot, unit *
 		return h.awaitJobState(ctx, snap, d, fmt.Errorf("job %s: the record read is older than run %d", id, run))
 	}
 	if snap.Job.Run > run || snap.Job.State.HasEnded() {
-		return true, h.deps.removeTempBlobs(ctx, snap.Job, run)
+		return true, h.deps.JobService().RemoveTempBlobs(ctx, snap.Job, run)
 	}
 	if snap.Job.ChunkPages == 0 && (h.stage == bus.Ingest || h.stage == bus.Scan) {
 		return false, nil // scan makes it, or has not yet written down that it did
@@ -314,10 +358,10 @@ func (h *handler[T, R]) handleEnded(ctx context.Context, snap *Snapshot, t T) er
 		return nil
 	}
 	// A crash that brought the task back may have come between the job's end and what follows it.
-	if err := h.deps.OnJobEnd(ctx, snap.Job); err != nil {
+	if err := h.deps.JobService().OnJobEnd(ctx, snap.Job); err != nil {
 		return err
 	}
-	return h.deps.PublishEnd(ctx, snap.Job)
+	return h.deps.JobService().PublishEnd(ctx, snap.Job)
 }
 
 // CountFailure counts a failure in the job's record.
@@ -358,10 +402,11 @@ func (h *handler[T, R]) RecordGiveUp(ctx context.Context, d *bus.Delivery, cause
 		return nil
 	}
 	if err == nil { // ahead of the job's end, so that what follows the end comes later in the audit trail
-		err = h.deps.Bus.PublishEvent(ctx, deadLetterEvent(rec, d, cause))
+		err = h.deps.Bus.PublishEvent(ctx, jobs.DeadLetterEvent(rec, d.Stage, d.ID, fault.KindOf(cause).String(),
+			fault.CodeOf(cause)))
 	}
 	if err == nil {
-		rec, err = h.deps.EndJob(ctx, rec, job.Failed, job.NewFault(string(h.stage), cause), time.Time{})
+		rec, err = h.deps.JobService().EndJob(ctx, rec, job.Failed, job.NewFault(string(h.stage), cause), time.Time{})
 	}
 	if errors.Is(err, job.ErrNotFound) || errors.Is(err, job.ErrSuperseded) {
 		return nil
@@ -369,122 +414,5 @@ func (h *handler[T, R]) RecordGiveUp(ctx context.Context, d *bus.Delivery, cause
 	if err != nil || rec.State.IsGone() {
 		return err
 	}
-	return h.deps.PublishEnd(ctx, rec) // of an end that may be long ago
+	return h.deps.JobService().PublishEnd(ctx, rec) // of an end that may be long ago
 }
-
-// deadLetterEvent says that a task of the job was given up.
-func deadLetterEvent(r *job.Record, d *bus.Delivery, cause error) *busv1.Event {
-	// The end of the message id: the unit, and which replay of it.
-	e := NewEvent(r, "dead_lettered", string(d.Stage), "unit", d.ID[strings.LastIndexByte(d.ID, '.')+1:], "class",
-		fault.KindOf(cause).String())
-	e.Code = string(fault.CodeOf(cause))
-	return e
-}
-
-// EndJob ends the run that known is of with an error, unless the job has ended already, and removes its temporary
-// blobs. The stage that found the error ran since started; zero where that does not count. The caller publishes
-// EndEvent. The error is job.ErrSuperseded where the job was restarted.
-func (e Deps) EndJob(ctx context.Context, known *job.Record, state job.State, f *job.Fault,
-	started time.Time) (*job.Record, error) {
-	ended := false
-	rec, err := e.Jobs.UpdateRunRecord(ctx, known, func(r *job.Record) error {
-		ended = false
-		if r.State.HasEnded() {
-			return job.ErrUnchanged
-		}
-		r.Error = f
-		if !started.IsZero() {
-			r.RecordStage(f.Stage, started, time.Now())
-		}
-		ended = true
-		return r.Transition(state, time.Now())
-	})
-	if err != nil {
-		return nil, err
-	}
-	if ended {
-		e.Tel.Metrics.CountEndedJob(ctx, string(rec.State))
-		e.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "code", rec.Error.Code, "stage",
-			rec.Error.Stage)
-	}
-	if err := failpoint.Hit(f.Stage, "end"); err != nil {
-		return nil, err
-	}
-	if err := e.Blobs.DeletePrefix(ctx, job.TempFolder(rec.Tenant, rec.ID, rec.Run)); err != nil {
-		return nil, fmt.Errorf("remove temporary blobs: %w", err)
-	}
-	if err := e.OnJobEnd(ctx, rec); err != nil {
-		return nil, err
-	}
-	return rec, nil
-}
-
-// NewEvent returns an event of the job's audit trail. Attributes come in pairs; one named unit sets apart events of
-// one type.
-func NewEvent(r *job.Record, kind, stage string, attributes ...string) *busv1.Event {
-	e := &busv1.Event{Type: kind, Tenant: r.Tenant, Job: string(r.ID), Run: int32(r.Run), Stage: stage}
-	for i := 0; i+1 < len(attributes); i += 2 {
-		if e.Attributes == nil {
-			e.Attributes = make(map[string]string)
-		}
-		e.Attributes[attributes[i]] = attributes[i+1]
-	}
-	return e
-}
-
-// EndEvent returns the last event of a job's run.
-func EndEvent(r *job.Record) *busv1.Event {
-	e := NewEvent(r, "ended", "", "state", string(r.State))
-	if r.Error != nil {
-		e.Code, e.Stage = string(r.Error.Code), r.Error.Stage
-	}
-	return e
-}
-
-// JobUnit returns the part of a task that names its job.
-func JobUnit(r *job.Record) *busv1.Unit {
-	return &busv1.Unit{Tenant: r.Tenant, Job: string(r.ID), Run: int32(r.Run)}
-}
-
-// SourceBlob returns the reference to a job's document.
-func SourceBlob(r *job.Record) *busv1.Blob {
-	return &busv1.Blob{Key: job.SourceKey(r.Tenant, r.ID), Size: r.Size, Sha256: r.SHA256}
-}
-
-// RenderMessage returns the message that releases a chunk; replay sets it apart from an earlier release, 0 for the
-// first.
-func RenderMessage(r *job.Record, lane bus.Lane, chunk, replay int) bus.Message {
-	first, last := r.ChunkRange(chunk)
-	return bus.Message{
-		Stage: bus.Render, Lane: lane, Unit: ChunkUnitName(chunk), Replay: replay,
-		Task: &busv1.RenderTask{
-			Unit: JobUnit(r), Source: SourceBlob(r), Chunk: int32(chunk), FirstPage: int32(first), LastPage: int32(last),
-			Replay: int32(replay),
-		},
-	}
-}
-
-// ChunkUnitName names a chunk within a run.
-func ChunkUnitName(chunk int) string { return "chunk-" + strconv.Itoa(chunk) }
-
-// PageUnitName names a page within a run.
-func PageUnitName(page int) string { return "page-" + strconv.Itoa(page) }
-
-// NewFailedPage returns the result of a page that could not be read.
-func NewFailedPage(page int, stage string, err error) *inkstreamv1.Page {
-	code := fault.CodeOf(err)
-	return &inkstreamv1.Page{
-		Number: int32(page), Outcome: job.OutcomeFailed, Reason: code.ShortReason(),
-		Error: &inkstreamv1.Error{
-			Code: string(code), Stage: stage, Page: int32(page), Message: fault.UserMessageOf(err),
-			Retryable: code.IsRetryable(),
-		},
-	}
-}
-
-const (
-	// MaxBatchBytes bounds a stored page or batch of pages that a service reads back.
-	MaxBatchBytes = 256 << 20
-	// ContentTypeProtobuf is the content type of batches.
-	ContentTypeProtobuf = "application/vnd.google.protobuf"
-)

@@ -15,6 +15,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -63,7 +64,7 @@ func (sc *scriptedSteps) PlanFollowUp(_ context.Context, s *stage.Snapshot, _ *b
 	sc.mu.Unlock()
 	sc.ran <- struct{}{}
 	return stage.FollowUp{Messages: []bus.Message{{
-		Stage: bus.Render, Lane: s.Lane, Unit: "chunk-0", Task: &busv1.RenderTask{Unit: stage.JobUnit(s.Job)},
+		Stage: bus.Render, Lane: s.Lane, Unit: "chunk-0", Task: &busv1.RenderTask{Unit: jobs.NewUnit(s.Job)},
 	}}}, nil
 }
 
@@ -115,7 +116,7 @@ func (f *fixture) start(t *testing.T, sc *scriptedSteps, run int) {
 
 func (f *fixture) publish(t *testing.T, run, replay int) {
 	t.Helper()
-	unit := stage.JobUnit(f.rec)
+	unit := jobs.NewUnit(f.rec)
 	unit.Run = int32(run)
 	err := f.env.Bus.Publish(t.Context(), bus.Message{
 		Stage: bus.Scan, Lane: bus.Interactive, Unit: "document", Replay: replay, Task: &busv1.ScanTask{Unit: unit},
@@ -252,7 +253,7 @@ func TestTaskWithoutJobStateIsDropped(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			unit := stage.JobUnit(f.rec)
+			unit := jobs.NewUnit(f.rec)
 			unit.Run = tt.run
 			data, err := protojson.Marshal(&busv1.ScanTask{Unit: unit})
 			if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/jobs"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -20,11 +20,11 @@ func (s *Service) CancelJob(ctx context.Context, req *inkstreamv1.CancelJobReque
 	}
 	// A client that hangs up in the middle would leave it half done.
 	ctx = context.WithoutCancel(ctx)
-	rec, err = s.deps.CancelJob(ctx, rec.Tenant, rec.ID)
+	rec, err = s.deps.JobService().CancelJob(ctx, rec.Tenant, rec.ID)
 	switch {
-	case errors.Is(err, stage.ErrJobEnded) && rec.State.IsGone():
+	case errors.Is(err, jobs.ErrJobEnded) && rec.State.IsGone():
 		return nil, errJobGone(rec)
-	case errors.Is(err, stage.ErrJobEnded):
+	case errors.Is(err, jobs.ErrJobEnded):
 		return nil, fault.New(jobEnded, "the job has ended %s already", rec.State)
 	case err != nil:
 		return nil, err
@@ -43,7 +43,7 @@ func (s *Service) RetryJob(ctx context.Context, req *inkstreamv1.RetryJobRequest
 
 // startNextRun starts another run and returns the job, or says why there can be none.
 func (s *Service) startNextRun(ctx context.Context, ref jobRef, all bool) (*inkstreamv1.Job, error) {
-	_, err := s.deps.RetryJob(ctx, ref.tenant, ref.id, all)
+	_, err := s.deps.JobService().RetryJob(ctx, ref.tenant, ref.id, all)
 	if errors.Is(err, job.ErrNoRestart) {
 		return nil, s.errNotRetryable(ctx, ref)
 	}
@@ -76,8 +76,8 @@ func (s *Service) DeleteJob(ctx context.Context, req *inkstreamv1.DeleteJobReque
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	_, err = s.deps.DeleteJob(ctx, rec.Tenant, rec.ID)
-	if errors.Is(err, stage.ErrJobGone) {
+	_, err = s.deps.JobService().DeleteJob(ctx, rec.Tenant, rec.ID)
+	if errors.Is(err, jobs.ErrJobGone) {
 		if _, err = s.loadRecord(ctx, jobRef{rec.Tenant, rec.ID}); err == nil {
 			err = fault.New(jobDeleted, "the job was deleted") // the replica that was asked does not know yet
 		}

@@ -20,7 +20,7 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/jobs"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -389,7 +389,7 @@ func TestEventsAreListedInOrderByPages(t *testing.T) {
 		var want []string
 		for n := range 7 {
 			for _, of := range []*job.Record{rec, r.newJob(setRunning)} { // the other jobs' events lie between
-				e := stage.NewEvent(of, "page_failed", "index")
+				e := jobs.NewEvent(of, "page_failed", "index")
 				e.Page, e.Code = int32(n+1), string(fault.PageTimeout)
 				if err := r.deps.Bus.PublishEvent(t.Context(), e); err != nil {
 					t.Fatal(err)
@@ -441,7 +441,7 @@ func TestEventsAreListedInOrderByPages(t *testing.T) {
 // deadLetter stores a task that was given up, as the bus does, and returns its id.
 func (r *fixture) deadLetter(rec *job.Record, tenant string) string {
 	r.t.Helper()
-	task := &busv1.RenderTask{Unit: stage.JobUnit(rec), Chunk: 3, FirstPage: 1, LastPage: 5}
+	task := &busv1.RenderTask{Unit: jobs.NewUnit(rec), Chunk: 3, FirstPage: 1, LastPage: 5}
 	data, err := protojson.Marshal(task)
 	if err != nil {
 		r.t.Fatal(err)

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/jobs"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/webhook"
@@ -75,24 +74,23 @@ func (s *Service) RetryDeadLetter(ctx context.Context,
 	if l.Stage == webhook.Stage {
 		return s.retryWebhookCall(ctx, rec, l)
 	}
-	msg, err := l.ReplayMessage()
+	msg, err := jobs.ReplayMessage(l)
 	if err != nil {
 		return nil, err
 	}
-	task, _ := msg.Task.(*busv1.IndexTask)
+	_, removal := msg.Task.(*busv1.RemoveTask)
 	replayed := s.newDeadLetterEvent(rec, "replayed", l)
 	switch {
-	case task.GetRemove():
+	case removal:
 		err = s.deps.Bus.Publish(ctx, msg)
 	case rec.State.IsGone():
 		err = errJobGone(rec)
 	case rec.State.HasEnded():
-		probe := *rec
-		if probe.RestartRun(false, time.Now()) != nil {
+		if !jobs.CanRetry(rec, false) {
 			return nil, s.errNotRetryable(ctx, ref)
 		}
 		// These events come before what the replay leads to, so that the audit trail has them in this order.
-		if err = s.deps.PublishEnd(ctx, rec); err == nil {
+		if err = s.deps.JobService().PublishEnd(ctx, rec); err == nil {
 			err = s.deps.Bus.PublishEvent(ctx, replayed)
 		}
 		if err == nil {
@@ -167,7 +165,7 @@ func (s *Service) publishDropped(ctx context.Context, l bus.DeadLetter) error {
 	case err != nil:
 		return err
 	case rec.Run == l.Run && rec.State.HasEnded() && !rec.State.IsGone():
-		if err := s.deps.PublishEnd(ctx, rec); err != nil {
+		if err := s.deps.JobService().PublishEnd(ctx, rec); err != nil {
 			return err
 		}
 	}
@@ -177,7 +175,7 @@ func (s *Service) publishDropped(ctx context.Context, l bus.DeadLetter) error {
 
 // newDeadLetterEvent says what became of a dead letter.
 func (*Service) newDeadLetterEvent(r *job.Record, kind string, l bus.DeadLetter) *busv1.Event {
-	return stage.NewEvent(r, kind, string(l.Stage), "unit", "deadletter-"+encodeToken(l.Sequence), "code", l.Code)
+	return jobs.NewEvent(r, kind, string(l.Stage), "unit", "deadletter-"+encodeToken(l.Sequence), "code", l.Code)
 }
 
 // loadDeadLetter returns the tenant's dead letter of that id.

@@ -171,7 +171,7 @@ func TestPasswordIsSealed(t *testing.T) {
 			t.Errorf("the %s holds the password: %s", what, text)
 		}
 	}
-	if _, err := r.deps.EndJob(t.Context(), rec, job.Failed, &job.Fault{Code: fault.Internal}, time.Time{}); err != nil {
+	if _, err := r.deps.JobService().EndJob(t.Context(), rec, job.Failed, &job.Fault{Code: fault.Internal}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	rec, err = r.deps.Jobs.LoadRecord(t.Context(), rec.Tenant, rec.ID)

@@ -16,8 +16,6 @@ import (
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/stage"
-	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
 // upload is one upload on its way in. Its steps are store, register and, where either fails or the job exists
@@ -227,7 +225,7 @@ func (in *upload) createRecord(ctx context.Context, rec *job.Record) error {
 // tryCreateRecord writes the record, or finds that an earlier try has: no other upload has the id. But a tombstone
 // in its place is not from this upload: the result is errUploadTooLate.
 func (in *upload) tryCreateRecord(ctx context.Context, rec *job.Record) error {
-	err := in.service.deps.Jobs.CreateRecord(ctx, rec)
+	err := in.service.deps.JobService().CreateJob(ctx, rec)
 	if !errors.Is(err, job.ErrExists) {
 		in.kept = in.kept || err == nil || !job.DefinitelyNotWritten(err)
 		return err
@@ -250,13 +248,13 @@ func (in *upload) enqueueTask(ctx context.Context, rec *job.Record) {
 		in.service.GiveWay(ctx)
 		told, cancel := context.WithTimeout(ctx, publishTimeout)
 		defer cancel()
-		if err := in.service.deps.Bus.PublishAll(told, nil, []*busv1.Event{stage.FirstEvent(rec)}); err != nil {
+		if err := in.service.deps.JobService().PublishFirstEvent(told, rec); err != nil {
 			in.service.log.DebugContext(ctx, "event of an upload; ingest will tell it", "job", rec.ID, "error", err)
 		}
 	})
 	queued, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	if err := in.service.deps.Bus.PublishAll(queued, []bus.Message{stage.FirstMessage(rec, 0)}, nil); err != nil {
+	if err := in.service.deps.JobService().EnqueueJob(queued, rec); err != nil {
 		in.service.log.WarnContext(ctx, "job accepted, but not queued yet; the reconciler will queue it", "job", rec.ID,
 			"code", fault.CodeOf(err), "error", err)
 	}

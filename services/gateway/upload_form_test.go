@@ -339,7 +339,7 @@ func TestQuotas(t *testing.T) {
 		checkError(t, err, quotaExceeded)
 	}
 	refused(r.postForm(two, "/v1/jobs", "", [][2]string{{"a", "%PDF"}, {"b", "%PDF"}}, nil))
-	if _, err := r.deps.EndJob(t.Context(), &job.Record{Tenant: "jobs", ID: job.ID(id), Run: 1}, job.Failed,
+	if _, err := r.deps.JobService().EndJob(t.Context(), &job.Record{Tenant: "jobs", ID: job.ID(id), Run: 1}, job.Failed,
 		&job.Fault{Code: fault.Internal}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}

@@ -314,7 +314,7 @@ func TestWatchGoesOnInTheNextRun(t *testing.T) {
 	if res, _ := r.get(t, path+"/watch", headers); res.StatusCode != http.StatusNoContent {
 		t.Fatalf("got %d for a browser that saw the end, want 204", res.StatusCode)
 	}
-	if _, err := r.deps.RetryJob(t.Context(), rec.Tenant, rec.ID, true); err != nil {
+	if _, err := r.deps.JobService().RetryJob(t.Context(), rec.Tenant, rec.ID, true); err != nil {
 		t.Fatal(err)
 	}
 	r.update(rec, setFailed(job.Failed, fault.Internal))

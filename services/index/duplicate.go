@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,6 +17,7 @@ import (
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
@@ -65,7 +64,7 @@ func (st *steps) takeOverResults(ctx context.Context, s *stage.Snapshot) error {
 	}
 	// Ahead of the end, so that the audit trail has them in this order.
 	if err := st.deps.Bus.PublishEvent(ctx,
-		stage.NewEvent(s.Job, "deduplicated", string(bus.Index), "job", string(from.ID))); err != nil {
+		jobs.NewEvent(s.Job, "deduplicated", string(bus.Index), "job", string(from.ID))); err != nil {
 		return err
 	}
 	return st.endAsDuplicate(ctx, s, from)
@@ -78,30 +77,13 @@ func hasShareableResults(r *job.Record) bool {
 
 // endAsDuplicate ends the job as the one that it has taken over from did.
 func (st *steps) endAsDuplicate(ctx context.Context, s *stage.Snapshot, from *job.Record) error {
-	ended := false
-	now := time.Now()
-	rec, err := st.deps.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
-		if ended = !r.State.HasEnded() && r.DuplicateOf == from.ID; !ended {
-			return job.ErrUnchanged
-		}
-		r.PageCount, r.Document, r.Findings, r.ChunkPages, r.Window = from.PageCount, from.Document, from.Findings,
-			from.ChunkPages, from.Window
-		r.Outcomes, r.ResultRun, r.BaseRun, r.Artifacts = maps.Clone(from.Outcomes), r.Run, 0, from.Artifacts
-		r.RecordStage(string(bus.Index), s.Started, now)
-		return r.Transition(job.Succeeded, now)
-	})
+	rec, err := st.deps.JobService().FinishAsDuplicate(ctx, s.Job, from, s.Started)
 	if err != nil {
 		return err
 	}
 	s.Job = rec
 	if !rec.State.HasEnded() {
 		return nil // another handler found nothing to take over, and the job does the work itself
-	}
-	if ended {
-		st.deps.Tel.Metrics.CountEndedJob(ctx, string(rec.State))
-		st.deps.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "pages", rec.PageCount, "duplicate",
-			from.ID,
-			"took", rec.EndTime.Sub(rec.CreateTime))
 	}
 	return st.cleanUpAfterEnd(ctx, rec)
 }
@@ -173,9 +155,9 @@ func (st *steps) checkUnfinished(ctx context.Context, s *stage.Snapshot) error {
 func afterFinalise(s *stage.Snapshot) stage.FollowUp {
 	switch r := s.Job; {
 	case r.State.HasEnded():
-		return stage.FollowUp{Events: []*busv1.Event{stage.EndEvent(r)}}
+		return stage.FollowUp{Events: []*busv1.Event{jobs.EndEvent(r)}}
 	case r.PageCount == 0 && r.DuplicateOf == "":
-		return stage.FollowUp{Messages: []bus.Message{stage.FirstMessage(r, int(s.Started.Unix()))}}
+		return stage.FollowUp{Messages: []bus.Message{jobs.FirstMessage(r, int(s.Started.Unix()))}}
 	default:
 		return stage.FollowUp{}
 	}

@@ -6,13 +6,47 @@ import (
 	"fmt"
 	"time"
 
-	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
+
+// finaliseSteps are the five steps of a FinaliseTask.
+type finaliseSteps struct{ *steps }
+
+// NewTask returns an empty task.
+func (*finaliseSteps) NewTask() *busv1.FinaliseTask { return &busv1.FinaliseTask{} }
+
+// UnitName names the end of the run.
+func (*finaliseSteps) UnitName(*busv1.FinaliseTask) string { return jobs.FinaliseUnit }
+
+// LoadResult reports that there is something to do: the end of a run is done when the job has ended, which the handler
+// sees before it asks.
+func (*finaliseSteps) LoadResult(context.Context, *stage.Snapshot, *busv1.FinaliseTask) (struct{}, bool, error) {
+	return struct{}{}, false, nil
+}
+
+// ProcessUnit ends the run.
+func (st *finaliseSteps) ProcessUnit(ctx context.Context, s *stage.Snapshot, _ *busv1.FinaliseTask) (struct{}, error) {
+	return struct{}{}, st.finaliseRun(ctx, s)
+}
+
+// PlanFollowUp publishes the job's end, or queues the work that was not to be taken over.
+func (*finaliseSteps) PlanFollowUp(_ context.Context, s *stage.Snapshot, _ *busv1.FinaliseTask,
+	_ struct{}) (stage.FollowUp, error) {
+	return afterFinalise(s), nil
+}
+
+// OnEnded finishes what a crash cut after the job's end.
+func (st *finaliseSteps) OnEnded(ctx context.Context, s *stage.Snapshot, _ *busv1.FinaliseTask) (stage.FollowUp, error) {
+	if s.Job.State.IsGone() {
+		return stage.FollowUp{}, nil
+	}
+	return stage.FollowUp{}, st.cleanUpAfterEnd(ctx, s.Job)
+}
 
 // finaliseRun assembles the artifacts page by page, so that its memory is bounded by a page, and ends the job.
 func (st *steps) finaliseRun(ctx context.Context, s *stage.Snapshot) error {
@@ -38,28 +72,11 @@ func (st *steps) finaliseRun(ctx context.Context, s *stage.Snapshot) error {
 	if err := failpoint.Hit("finalise", "work"); err != nil {
 		return err
 	}
-	now := time.Now()
-	ended := false
-	rec, err := st.deps.Jobs.UpdateRunRecord(ctx, r, func(r *job.Record) error {
-		if ended = !r.State.HasEnded(); !ended {
-			return job.ErrUnchanged
-		}
-		err := r.FinishRun(s.Progress, now)
-		if r.ResultRun == r.Run {
-			r.Artifacts = artifacts
-		}
-		r.RecordStage(string(bus.Index), began, now) // after the units' times, which Finish brings along
-		return err
-	})
+	rec, err := st.deps.JobService().CompleteRun(ctx, r, s.Progress, artifacts, began)
 	if err != nil {
 		return err
 	}
 	s.Job = rec
-	if ended {
-		st.deps.Tel.Metrics.CountEndedJob(ctx, string(rec.State))
-		st.deps.Log.InfoContext(ctx, "job ended", "job", rec.ID, "state", rec.State, "pages", rec.PageCount,
-			"took", rec.EndTime.Sub(rec.CreateTime))
-	}
 	if err := failpoint.Hit("finalise", "commit"); err != nil {
 		return err
 	}
@@ -75,10 +92,10 @@ func (st *steps) cleanUpAfterEnd(ctx context.Context, r *job.Record) error {
 	if err := failpoint.Hit("finalise", "document"); err != nil {
 		return err
 	}
-	if err := st.deps.Blobs.DeletePrefix(ctx, job.TempFolder(r.Tenant, r.ID, r.Run)); err != nil {
-		return fmt.Errorf("remove temporary blobs: %w", err)
+	if err := st.deps.JobService().RemoveTempBlobs(ctx, r, r.Run); err != nil {
+		return err
 	}
-	if err := st.deps.OnJobEnd(ctx, r); err != nil {
+	if err := st.deps.JobService().OnJobEnd(ctx, r); err != nil {
 		return err
 	}
 	if r.ResultRun != r.Run {
@@ -115,38 +132,4 @@ func (st *steps) indexDocument(ctx context.Context, r *job.Record) error {
 		}
 		r = now
 	}
-}
-
-// OnEnded finishes what a crash cut after the job's end, whichever of its tasks ended it, and removes jobs that were
-// deleted.
-func (st *steps) OnEnded(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.FollowUp, error) {
-	switch {
-	case !s.Job.State.IsGone():
-		if err := st.cleanUpAfterEnd(ctx, s.Job); err != nil {
-			return stage.FollowUp{}, err
-		}
-		return st.lateEvents(ctx, s, t)
-	case t.GetRemove():
-		return stage.FollowUp{}, st.removeJob(ctx, s.Job)
-	default:
-		return stage.FollowUp{}, nil
-	}
-}
-
-// lateEvents returns the events that the audit trail may lack of a unit of pages whose task comes back after the job's
-// end: its pages were counted, but the handler that counted them did not learn of that, or did not publish the events,
-// and other handlers ended the job. The audit trail keeps once what it has already.
-func (st *steps) lateEvents(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.FollowUp, error) {
-	if len(t.GetPages()) == 0 || s.Job.Outcomes == nil { // what was cut ends with its cut
-		return stage.FollowUp{}, nil
-	}
-	p, err := st.deps.Jobs.LoadProgress(ctx, s.Job.Tenant, s.Job.ID)
-	if errors.Is(err, job.ErrNotFound) || err == nil && p.Run != s.Job.Run {
-		return stage.FollowUp{}, nil
-	}
-	if err != nil {
-		return stage.FollowUp{}, err
-	}
-	s.Progress = p
-	return stage.FollowUp{Events: newCountedEvents(s, t)}, nil
 }

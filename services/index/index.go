@@ -15,6 +15,7 @@ import (
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
 // Config says how pages are indexed.
@@ -69,7 +70,25 @@ const unitDeadline = 10 * time.Minute
 // means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{Workers: s.cfg.Workers, Deadline: unitDeadline, DrainTimeout: s.cfg.DrainTimeout}
-	return stage.Run(ctx, s.deps, bus.Index, cfg, &steps{s}, ready)
+	return stage.RunHandler(ctx, s.deps, bus.Index, cfg, s.newHandler(), ready)
+}
+
+// newHandler returns the handler of the stage's tasks, of which there are three kinds.
+func (s *Service) newHandler() bus.Handler {
+	shared := &steps{s}
+	pages := stage.NewHandler(s.deps, bus.Index, &pageSteps{shared})
+	finalise := stage.NewHandler(s.deps, bus.Index, &finaliseSteps{shared})
+	remove := stage.NewHandler(s.deps, bus.Index, &removeSteps{shared})
+	return stage.Kinds{Undecoded: pages, ForTask: func(t bus.Task) bus.Handler {
+		switch t.(type) {
+		case *busv1.FinaliseTask:
+			return finalise
+		case *busv1.RemoveTask:
+			return remove
+		default:
+			return pages
+		}
+	}}
 }
 
 // Check reports whether the index database answers; it is a readiness check.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
@@ -42,15 +43,22 @@ func TestLateEvents(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		finish bool
-		task   *busv1.IndexTask
+		task   bus.Task
 		want   []string
 	}{
 		{"a chunk", true, &busv1.IndexTask{Chunk: 0, Pages: []int32{1, 2}}, []string{"page_failed", "chunk_done"}},
 		{"another", true, &busv1.IndexTask{Chunk: 1, Pages: []int32{3}}, []string{"chunk_done"}},
-		{"the end", true, &busv1.IndexTask{Finalise: true}, nil},
+		{"the end", true, &busv1.FinaliseTask{Finalise: true}, nil},
 		{"of a cancelled job", false, &busv1.IndexTask{Chunk: 0, Pages: []int32{1, 2}}, nil},
 	} {
-		out, err := st.OnEnded(ctx, ended(tt.finish), tt.task)
+		var out stage.FollowUp
+		var err error
+		switch task := tt.task.(type) {
+		case *busv1.IndexTask:
+			out, err = (&pageSteps{st}).OnEnded(ctx, ended(tt.finish), task)
+		case *busv1.FinaliseTask:
+			out, err = (&finaliseSteps{st}).OnEnded(ctx, ended(tt.finish), task)
+		}
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
@@ -70,10 +71,10 @@ func TestTakeOverForAnEarlierRun(t *testing.T) {
 		r.PageCount, r.ChunkPages, r.Window, r.DuplicateOf = 0, 0, 0,
 			leader.ID
 	})
-	if _, err := st.deps.CancelJob(ctx, known.Tenant, known.ID); err != nil {
+	if _, err := st.deps.JobService().CancelJob(ctx, known.Tenant, known.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.deps.RetryJob(ctx, known.Tenant, known.ID, false); err != nil {
+	if _, err := st.deps.JobService().RetryJob(ctx, known.Tenant, known.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := st.deps.Jobs.UpdateRecord(ctx, known.Tenant, known.ID, func(r *job.Record) error { // as ingest does
@@ -99,7 +100,7 @@ func TestRemovedJobIsNotListed(t *testing.T) {
 	t.Parallel()
 	st, ctx := newSteps(t), t.Context()
 	r := st.createJob(t, setSucceeded)
-	if _, err := st.deps.RemoveJob(ctx, r, job.Deleted, st.store); err != nil {
+	if _, err := st.deps.JobService().RemoveJob(ctx, r, job.Deleted, st.store); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.cleanUpAfterEnd(ctx, r); err != nil {
@@ -132,7 +133,7 @@ func TestIndexHasLastRun(t *testing.T) {
 	index := st.store
 	r := st.createJob(t, func(r *job.Record) { r.State, r.EndTime = job.Failed, time.Now() })
 	st.store = &hookedIndex{index, func() {
-		again, err := st.deps.RetryJob(ctx, r.Tenant, r.ID, false)
+		again, err := st.deps.JobService().RetryJob(ctx, r.Tenant, r.ID, false)
 		if err == nil {
 			err = index.PutDocument(ctx, projection.IndexDocument(again))
 		}
@@ -185,7 +186,7 @@ func TestPageStoredAfterRemovalIsDeleted(t *testing.T) {
 	}
 	st.queuePage(t, r, "confidential")
 	<-held.called
-	if _, err := st.deps.DeleteJob(ctx, r.Tenant, r.ID); err != nil {
+	if _, err := st.deps.JobService().DeleteJob(ctx, r.Tenant, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	bustest.Eventually(t, "the job is removed", func() bool {
@@ -227,7 +228,7 @@ func (st *steps) queuePage(t *testing.T, r *job.Record, text string) {
 	}
 	err = st.deps.Bus.Publish(t.Context(), bus.Message{
 		Stage: bus.Index, Lane: bus.Interactive, Unit: "page-1",
-		Task: &busv1.IndexTask{Unit: stage.JobUnit(r), Pages: []int32{1}, Batch: &busv1.Blob{Key: key}},
+		Task: &busv1.IndexTask{Unit: jobs.NewUnit(r), Pages: []int32{1}, Batch: &busv1.Blob{Key: key}},
 	})
 	if err != nil {
 		t.Fatal(err)

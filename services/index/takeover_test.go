@@ -9,6 +9,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/stage"
 )
 
@@ -70,7 +71,7 @@ func TestLateTaskOfATakeOver(t *testing.T) {
 				}
 			}
 			gone := st.storeRunBlobs(t, r)
-			if err := st.deps.Bus.Publish(ctx, stage.FinaliseMessage(r, bus.Interactive, 7)); err != nil {
+			if err := st.deps.Bus.Publish(ctx, jobs.FinaliseMessage(r, bus.Interactive, 7)); err != nil {
 				t.Fatal(err)
 			}
 			st.runService(t)

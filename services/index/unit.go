@@ -16,6 +16,7 @@ import (
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
@@ -24,34 +25,28 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
+// steps is what the handlers of the stage's kinds of tasks share.
 type steps struct{ *Service }
+
+// pageSteps are the five steps of an IndexTask.
+type pageSteps struct{ *steps }
 
 // unitResult says what to do about a unit whose batch is gone.
 type unitResult struct{ rerender bool }
 
 // NewTask returns an empty task.
-func (*steps) NewTask() *busv1.IndexTask { return &busv1.IndexTask{} }
+func (*pageSteps) NewTask() *busv1.IndexTask { return &busv1.IndexTask{} }
 
-// UnitName names the pages that come together, or the end of the run.
-func (*steps) UnitName(t *busv1.IndexTask) string {
-	switch {
-	case t.GetFinalise():
-		return "finalise"
-	case t.GetRemove():
-		return "remove"
-	case len(t.GetPages()) == 1:
-		return stage.PageUnitName(int(t.GetPages()[0]))
-	default:
-		return stage.ChunkUnitName(int(t.GetChunk()))
+// UnitName names the pages that come together.
+func (*pageSteps) UnitName(t *busv1.IndexTask) string {
+	if len(t.GetPages()) == 1 {
+		return jobs.PageUnitName(int(t.GetPages()[0]))
 	}
+	return jobs.ChunkUnitName(int(t.GetChunk()))
 }
 
-// LoadResult reports whether every page of the unit has been counted. The end of a run is done when the job has
-// ended, which the handler sees before it asks.
-func (*steps) LoadResult(_ context.Context, s *stage.Snapshot, t *busv1.IndexTask) (unitResult, bool, error) {
-	if t.GetFinalise() || t.GetRemove() {
-		return unitResult{}, false, nil
-	}
+// LoadResult reports whether every page of the unit has been counted.
+func (*pageSteps) LoadResult(_ context.Context, s *stage.Snapshot, t *busv1.IndexTask) (unitResult, bool, error) {
 	if s.Progress == nil {
 		return unitResult{}, false, fault.New(fault.Unavailable, "the record read is older than the task")
 	}
@@ -66,14 +61,7 @@ func (*steps) LoadResult(_ context.Context, s *stage.Snapshot, t *busv1.IndexTas
 // ProcessUnit indexes the unit's pages and counts them. The handler that counts the last page finishes the job: the end
 // of a run is a task of its own only where a crash or an error came between the two, and where a run has no pages to
 // count.
-func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (unitResult, error) {
-	if t.GetFinalise() {
-		return unitResult{}, st.finaliseRun(ctx, s)
-	}
-	if t.GetRemove() {
-		// A replica that lags: the job was deleted before the task was made.
-		return unitResult{}, fault.New(fault.Unavailable, "the record read is older than the job's removal")
-	}
+func (st *pageSteps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (unitResult, error) {
 	pages, err := st.readUncountedPages(ctx, s, t)
 	if errors.Is(err, blob.ErrNotFound) {
 		// A crash took the batch, which is not synced to disk. Its pages are read again.
@@ -105,7 +93,7 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.In
 }
 
 // readUncountedPages returns the pages of the unit that have not been counted yet, in reading order.
-func (st *steps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
+func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 	t *busv1.IndexTask) ([]*inkstreamv1.Page, error) {
 	data, err := st.deps.Blobs.ReadBytes(ctx, t.GetBatch().GetKey(), stage.MaxBatchBytes)
 	if err != nil {
@@ -139,7 +127,7 @@ func (st *steps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 }
 
 // storePages writes the pages' results to the blob store, and at the same time their rows to the search index.
-func (st *steps) storePages(ctx context.Context, r *job.Record, pages []*inkstreamv1.Page) error {
+func (st *pageSteps) storePages(ctx context.Context, r *job.Record, pages []*inkstreamv1.Page) error {
 	rows := make([]search.Page, 0, len(pages))
 	objects := make([]blob.Object, 0, len(pages))
 	for _, p := range pages {
@@ -169,7 +157,7 @@ func (st *steps) storePages(ctx context.Context, r *job.Record, pages []*inkstre
 
 // recordOutcomes sets the pages' outcomes in the progress, each once. It reports whether that was the last of the
 // job: exactly one caller is told so.
-func (st *steps) recordOutcomes(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask,
+func (st *pageSteps) recordOutcomes(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask,
 	pages []*inkstreamv1.Page) (last bool, err error) {
 	outcomes := make([]job.Outcome, 0, len(pages))
 	for _, p := range pages {
@@ -210,17 +198,14 @@ func (st *steps) recordOutcomes(ctx context.Context, s *stage.Snapshot, t *busv1
 }
 
 // PlanFollowUp releases the chunk that waits for this one, and finishes the job after its last page.
-func (st *steps) PlanFollowUp(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask,
+func (st *pageSteps) PlanFollowUp(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask,
 	res unitResult) (stage.FollowUp, error) {
 	r, chunk := s.Job, int(t.GetChunk())
-	if t.GetFinalise() {
-		return afterFinalise(s), nil
-	}
 	if res.rerender {
 		return st.requestRerender(ctx, s, t)
 	}
 	if r.State.HasEnded() { // this unit was the last, and what was kept for the run is gone
-		return stage.FollowUp{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+		return stage.FollowUp{Events: []*busv1.Event{jobs.EndEvent(r)}}, nil
 	}
 	out := stage.FollowUp{Events: newCountedEvents(s, t)}
 	if err := st.removeTempBlobs(ctx, s, t); err != nil {
@@ -229,11 +214,11 @@ func (st *steps) PlanFollowUp(ctx context.Context, s *stage.Snapshot, t *busv1.I
 	if first, last := r.ChunkRange(chunk); !s.Progress.PagesDone(first, last) {
 		return out, nil
 	}
-	if m, open := stage.ReleaseMessage(r, s.Progress, s.Lane, chunk+max(r.Window, 1)); open {
+	if m, open := jobs.ReleaseMessage(r, s.Progress, s.Lane, chunk+max(r.Window, 1)); open {
 		out.Messages = append(out.Messages, m)
 	}
 	if s.Progress.AllPagesDone() {
-		out.Messages = append(out.Messages, stage.FinaliseMessage(r, s.Lane, 0))
+		out.Messages = append(out.Messages, jobs.FinaliseMessage(r, s.Lane, 0))
 	}
 	return out, nil
 }
@@ -243,13 +228,13 @@ func (st *steps) PlanFollowUp(ctx context.Context, s *stage.Snapshot, t *busv1.I
 func newCountedEvents(s *stage.Snapshot, t *busv1.IndexTask) (events []*busv1.Event) {
 	for _, n := range t.GetPages() {
 		if s.Progress.PageOutcome(int(n)) == job.OutcomeFailed {
-			e := stage.NewEvent(s.Job, "page_failed", string(bus.Index))
+			e := jobs.NewEvent(s.Job, "page_failed", string(bus.Index))
 			e.Page, e.Code = n, string(s.Progress.PageFaultCode(int(n)))
 			events = append(events, e)
 		}
 	}
 	if first, last := s.Job.ChunkRange(int(t.GetChunk())); s.Progress.PagesDone(first, last) {
-		events = append(events, stage.NewEvent(s.Job, "chunk_done", string(bus.Index), "unit",
+		events = append(events, jobs.NewEvent(s.Job, "chunk_done", string(bus.Index), "unit",
 			strconv.Itoa(int(t.GetChunk()))))
 	}
 	return events
@@ -257,7 +242,7 @@ func newCountedEvents(s *stage.Snapshot, t *busv1.IndexTask) (events []*busv1.Ev
 
 // removeTempBlobs removes what was kept for the unit's pages. The chunk's batch stays until the chunk is done, for it
 // tells render that it is.
-func (st *steps) removeTempBlobs(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) error {
+func (st *pageSteps) removeTempBlobs(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) error {
 	r := s.Job
 	var keys []string
 	for _, n := range t.GetPages() {
@@ -280,12 +265,41 @@ func (st *steps) removeTempBlobs(ctx context.Context, s *stage.Snapshot, t *busv
 // requestRerender removes what would make render and ocr believe that they are done with the pages, and releases the
 // chunk once more. The unit's own batch may be there for others: a folder that machines share holds what one of them
 // takes for lost.
-func (st *steps) requestRerender(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.FollowUp, error) {
+func (st *pageSteps) requestRerender(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.FollowUp, error) {
 	r, chunk := s.Job, int(t.GetChunk())
 	for _, key := range []string{t.GetBatch().GetKey(), job.BatchKey(r.Tenant, r.ID, r.Run, chunk)} {
 		if err := st.deps.Blobs.Delete(ctx, key); err != nil {
 			return stage.FollowUp{}, fmt.Errorf("remove batch: %w", err)
 		}
 	}
-	return stage.FollowUp{Messages: []bus.Message{stage.RenderMessage(r, s.Lane, chunk, int(s.Started.Unix()))}}, nil
+	return stage.FollowUp{Messages: []bus.Message{jobs.RenderMessage(r, s.Lane, chunk, int(s.Started.Unix()))}}, nil
+}
+
+// OnEnded finishes what a crash cut after the job's end, whichever of its tasks ended it.
+func (st *pageSteps) OnEnded(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.FollowUp, error) {
+	if s.Job.State.IsGone() {
+		return stage.FollowUp{}, nil
+	}
+	if err := st.cleanUpAfterEnd(ctx, s.Job); err != nil {
+		return stage.FollowUp{}, err
+	}
+	return st.lateEvents(ctx, s, t)
+}
+
+// lateEvents returns the events that the audit trail may lack of a unit of pages whose task comes back after the job's
+// end: its pages were counted, but the handler that counted them did not learn of that, or did not publish the events,
+// and other handlers ended the job. The audit trail keeps once what it has already.
+func (st *pageSteps) lateEvents(ctx context.Context, s *stage.Snapshot, t *busv1.IndexTask) (stage.FollowUp, error) {
+	if s.Job.Outcomes == nil { // what was cut ends with its cut
+		return stage.FollowUp{}, nil
+	}
+	p, err := st.deps.Jobs.LoadProgress(ctx, s.Job.Tenant, s.Job.ID)
+	if errors.Is(err, job.ErrNotFound) || err == nil && p.Run != s.Job.Run {
+		return stage.FollowUp{}, nil
+	}
+	if err != nil {
+		return stage.FollowUp{}, err
+	}
+	s.Progress = p
+	return stage.FollowUp{Events: newCountedEvents(s, t)}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,6 +15,7 @@ import (
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -28,7 +28,7 @@ type steps struct{ *Service }
 func (*steps) NewTask() *busv1.IngestTask { return &busv1.IngestTask{} }
 
 // UnitName names the one unit that a job has at this stage.
-func (*steps) UnitName(*busv1.IngestTask) string { return "document" }
+func (*steps) UnitName(*busv1.IngestTask) string { return jobs.DocumentUnitName() }
 
 // LoadResult reports whether the document's facts are in the record, or another job's results are to be taken over.
 func (*steps) LoadResult(_ context.Context, s *stage.Snapshot, _ *busv1.IngestTask) (struct{}, bool, error) {
@@ -47,7 +47,7 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.In
 	info, err := st.inspectDocument(ctx, s.Job, t)
 	if isRejection(err) {
 		f := job.NewFault(string(bus.Ingest), err)
-		rec, endErr := st.deps.EndJob(ctx, s.Job, job.Rejected, f, s.Started)
+		rec, endErr := st.deps.JobService().EndJob(ctx, s.Job, job.Rejected, f, s.Started)
 		if endErr != nil {
 			return struct{}{}, endErr
 		}
@@ -68,7 +68,7 @@ func (st *steps) recordIngestStart(ctx context.Context, r *job.Record) error {
 		return fmt.Errorf("encode manifest: %w", err)
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return st.deps.Bus.PublishEvent(gctx, stage.FirstEvent(r)) })
+	g.Go(func() error { return st.deps.JobService().PublishFirstEvent(gctx, r) })
 	g.Go(func() error {
 		st.deps.Blobs.PrepareDirs(job.InfoKey(r.Tenant, r.ID, r.Run))
 		return st.deps.Blobs.PutBytes(gctx, job.ManifestKey(r.Tenant, r.ID), data, "application/json")
@@ -194,22 +194,12 @@ func (st *steps) commitFacts(ctx context.Context, s *stage.Snapshot, info pdf.In
 	if err := failpoint.Hit(string(bus.Ingest), "work"); err != nil {
 		return err
 	}
-	rec, err := st.deps.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
-		if r.State.HasEnded() || r.PageCount > 0 {
-			return job.ErrUnchanged
-		}
-		now := time.Now()
-		r.PageCount, r.Follows = info.PageCount, ""
-		r.Document = &job.Document{
-			PDFVersion: clipText(d.GetPdfVersion()), Encrypted: d.GetEncrypted(), Title: clipText(d.GetTitle()),
-			Author:  clipText(d.GetAuthor()),
-			Subject: clipText(d.GetSubject()), Keywords: clipText(d.GetKeywords()), Creator: clipText(d.GetCreator()),
-			Producer:     clipText(d.GetProducer()),
-			CreationDate: clipText(d.GetCreationDate()), ModDate: clipText(d.GetModificationDate()), Tagged: d.GetTagged(),
-		}
-		r.RecordStage(string(bus.Ingest), s.Started, now)
-		return r.Transition(job.Running, now)
-	})
+	rec, err := st.deps.JobService().StartRun(ctx, s.Job, info.PageCount, &job.Document{
+		PDFVersion: clipText(d.GetPdfVersion()), Encrypted: d.GetEncrypted(), Title: clipText(d.GetTitle()),
+		Author: clipText(d.GetAuthor()), Subject: clipText(d.GetSubject()), Keywords: clipText(d.GetKeywords()),
+		Creator: clipText(d.GetCreator()), Producer: clipText(d.GetProducer()),
+		CreationDate: clipText(d.GetCreationDate()), ModDate: clipText(d.GetModificationDate()), Tagged: d.GetTagged(),
+	}, s.Started)
 	if err != nil {
 		return err
 	}
@@ -223,19 +213,16 @@ func (st *steps) PlanFollowUp(_ context.Context, s *stage.Snapshot, _ *busv1.Ing
 	r := s.Job
 	switch {
 	case r.State.HasEnded():
-		return stage.FollowUp{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+		return stage.FollowUp{Events: []*busv1.Event{jobs.EndEvent(r)}}, nil
 	case r.DuplicateOf != "":
 		// Under an id of its own, because index may have found nothing to take over from another job before.
-		return stage.FollowUp{Messages: []bus.Message{stage.FinaliseMessage(r, s.Lane, int(s.Started.Unix()))}}, nil
+		return stage.FollowUp{Messages: []bus.Message{jobs.FinaliseMessage(r, s.Lane, int(s.Started.Unix()))}}, nil
 	case r.PageCount == 0: // another job does the work; its end queues this one again
-		return stage.FollowUp{Events: []*busv1.Event{stage.NewEvent(r, "following", string(bus.Ingest), "job",
+		return stage.FollowUp{Events: []*busv1.Event{jobs.NewEvent(r, "following", string(bus.Ingest), "job",
 			string(r.Follows))}}, nil
 	}
 	return stage.FollowUp{
-		Messages: []bus.Message{{
-			Stage: bus.Scan, Lane: s.Lane, Unit: "document",
-			Task: &busv1.ScanTask{Unit: stage.JobUnit(r), Source: stage.SourceBlob(r)},
-		}},
-		Events: []*busv1.Event{stage.NewEvent(r, "ingested", string(bus.Ingest), "pages", strconv.Itoa(r.PageCount))},
+		Messages: []bus.Message{jobs.ScanMessage(r, s.Lane, 0)},
+		Events:   []*busv1.Event{jobs.NewEvent(r, "ingested", string(bus.Ingest), "pages", strconv.Itoa(r.PageCount))},
 	}, nil
 }

@@ -3,9 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
-	"time"
 
-	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/stage"
 )
@@ -32,12 +30,12 @@ func (st *steps) joinExistingJob(ctx context.Context, s *stage.Snapshot) (bool, 
 		leader, err := st.deps.Jobs.LoadRecord(ctx, s.Job.Tenant, holder)
 		switch {
 		case err == nil && leader.State == job.Succeeded:
-			return true, st.updateUnopenedJob(ctx, s, func(r *job.Record) error {
-				now := time.Now()
-				r.DuplicateOf, r.Follows = holder, ""
-				r.RecordStage(string(bus.Ingest), s.Started, now)
-				return r.Transition(job.Running, now)
-			})
+			rec, err := st.deps.JobService().StartAsDuplicate(ctx, s.Job, holder, s.Started)
+			if err != nil {
+				return true, err
+			}
+			s.Job = rec
+			return true, nil
 		case err == nil && !leader.State.HasEnded():
 			waits, err := st.followLeader(ctx, s, holder)
 			if waits || err != nil {
@@ -60,16 +58,11 @@ func (st *steps) joinExistingJob(ctx context.Context, s *stage.Snapshot) (bool, 
 // followLeader makes the job wait for the end of another one. It reports false where that one has ended by then.
 func (st *steps) followLeader(ctx context.Context, s *stage.Snapshot, leader job.ID) (bool, error) {
 	// The job's own record comes first: a job that is woken must be known to wait.
-	err := st.updateUnopenedJob(ctx, s, func(r *job.Record) error {
-		if r.Follows == leader {
-			return job.ErrUnchanged
-		}
-		r.Follows = leader
-		return nil
-	})
+	rec, err := st.deps.JobService().SetLeader(ctx, s.Job, leader)
 	if err != nil {
 		return false, err
 	}
+	s.Job = rec
 	err = st.deps.Jobs.AddFollower(ctx, s.Job.Tenant, leader, s.Job.ID)
 	if errors.Is(err, job.ErrEnded) || errors.Is(err, job.ErrNotFound) {
 		return false, nil
@@ -78,19 +71,4 @@ func (st *steps) followLeader(ctx context.Context, s *stage.Snapshot, leader job
 		st.deps.Log.InfoContext(ctx, "document is being worked on already", "job", s.Job.ID, "by", leader)
 	}
 	return err == nil, err
-}
-
-// updateUnopenedJob changes the job's record, unless the job has ended or its document was opened since.
-func (st *steps) updateUnopenedJob(ctx context.Context, s *stage.Snapshot, change func(*job.Record) error) error {
-	rec, err := st.deps.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
-		if r.State.HasEnded() || r.PageCount > 0 || r.DuplicateOf != "" {
-			return job.ErrUnchanged
-		}
-		return change(r)
-	})
-	if err != nil {
-		return err
-	}
-	s.Job = rec
-	return nil
 }

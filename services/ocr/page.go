@@ -14,6 +14,7 @@ import (
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -32,19 +33,11 @@ type result struct {
 func (*steps) NewTask() *busv1.OcrTask { return &busv1.OcrTask{} }
 
 // UnitName names the page.
-func (*steps) UnitName(t *busv1.OcrTask) string { return stage.PageUnitName(taskPage(t)) }
-
-// taskPage returns the page that a task is about; 0, which no document has, where it names none.
-func taskPage(t *busv1.OcrTask) int {
-	if pages := t.GetPages(); len(pages) > 0 {
-		return int(pages[0])
-	}
-	return 0
-}
+func (*steps) UnitName(t *busv1.OcrTask) string { return jobs.PageUnitName(jobs.OCRPage(t)) }
 
 // LoadResult reports whether the page's words stand in the store.
 func (st *steps) LoadResult(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (result, bool, error) {
-	page := taskPage(t)
+	page := jobs.OCRPage(t)
 	key := job.RecognisedKey(s.Job.Tenant, s.Job.ID, s.Job.Run, page)
 	if s.Progress.PagesDone(page, page) {
 		return result{batch: key}, true, nil
@@ -55,7 +48,7 @@ func (st *steps) LoadResult(ctx context.Context, s *stage.Snapshot, t *busv1.Ocr
 
 // ProcessUnit recognises the page and stores its words.
 func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask) (result, error) {
-	n := taskPage(t)
+	n := jobs.OCRPage(t)
 	native, err := st.readNativePage(ctx, t, n)
 	if errors.Is(err, blob.ErrNotFound) {
 		return result{rerender: true}, nil
@@ -158,12 +151,8 @@ func (st *steps) PlanFollowUp(ctx context.Context, s *stage.Snapshot, t *busv1.O
 	spans := append(t.GetSpans(), &busv1.Span{
 		Stage: string(bus.OCR), StartTime: timestamppb.New(s.Started), EndTime: timestamppb.Now(),
 	})
-	return stage.FollowUp{Messages: []bus.Message{{
-		Stage: bus.Index, Lane: s.Lane, Unit: st.UnitName(t), Replay: int(t.GetReplay()),
-		Task: &busv1.IndexTask{
-			Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: t.GetPages(), Batch: &busv1.Blob{Key: res.batch}, Spans: spans,
-		},
-	}}}, nil
+	next := jobs.RecognisedMessage(t, s.Lane, jobs.OCRPage(t), &busv1.Blob{Key: res.batch}, spans)
+	return stage.FollowUp{Messages: []bus.Message{next}}, nil
 }
 
 // requestRerender removes what is left of the chunk's batch, which would make render believe that it is done, and
@@ -174,5 +163,5 @@ func (st *steps) requestRerender(ctx context.Context, s *stage.Snapshot, t *busv
 		return stage.FollowUp{}, fmt.Errorf("remove batch: %w", err)
 	}
 	replay := int(s.Started.Unix())
-	return stage.FollowUp{Messages: []bus.Message{stage.RenderMessage(s.Job, s.Lane, int(t.GetChunk()), replay)}}, nil
+	return stage.FollowUp{Messages: []bus.Message{jobs.RenderMessage(s.Job, s.Lane, int(t.GetChunk()), replay)}}, nil
 }

@@ -3,10 +3,12 @@ package ocr_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -15,6 +17,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
@@ -98,7 +101,7 @@ func (f *fixture) runTask(t *testing.T) {
 	t.Helper()
 	err := f.env.Bus.Publish(t.Context(), bus.Message{Stage: bus.OCR, Lane: bus.Batch, Unit: "page-1",
 		Task: &busv1.OcrTask{
-			Unit: stage.JobUnit(f.rec), Pages: []int32{1}, Raster: &busv1.Blob{Key: f.rasterKey()}, Dpi: 150,
+			Unit: jobs.NewUnit(f.rec), Page: 1, Raster: &busv1.Blob{Key: f.rasterKey()}, Dpi: 150,
 			Batch: &busv1.Blob{Key: f.batchKey()},
 		}})
 	if err != nil {
@@ -209,5 +212,28 @@ func TestMissingRasterIsRenderedAgain(t *testing.T) {
 	}
 	if _, err := f.env.Blobs.ReadBytes(t.Context(), f.batchKey(), 1<<20); !errors.Is(err, blob.ErrNotFound) {
 		t.Errorf("the chunk's batch: %v, want it gone, so that render does not take the chunk for done", err)
+	}
+}
+
+// A task that the version before has queued names its page in a list.
+func TestTaskOfTheVersionBefore(t *testing.T) {
+	t.Parallel()
+	sheet, err := enginetest.NewTextSample(150, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, enginetest.NewFakeEngine(t, sheet))
+	f.putObject(t, f.rasterKey(), sheet.EncodePGM())
+	msg := nats.NewMsg("ink.ocr.batch." + f.rec.Tenant + "." + string(f.rec.ID))
+	msg.Header.Set(bus.HeaderSchema, "inkstream.bus.v1.OcrTask")
+	msg.Header.Set(bus.HeaderRun, "1")
+	msg.Header.Set("Nats-Msg-Id", string(f.rec.ID)+".1.ocr.page-1")
+	msg.Data = fmt.Appendf(nil, `{"unit":{"tenant":%q, "job":%q, "run":1}, "pages":[1], "raster":{"key":%q}, "dpi":150, `+
+		`"batch":{"key":%q}}`, f.rec.Tenant, f.rec.ID, f.rasterKey(), f.batchKey())
+	if _, err := f.env.Bus.JetStream().PublishMsg(t.Context(), msg); err != nil {
+		t.Fatal(err)
+	}
+	if page := f.readPage(t); page.GetOutcome() != job.OutcomeOCR || page.GetWidth() != 595 {
+		t.Errorf("outcome %q, %v wide, want the page recognised", page.GetOutcome(), page.GetWidth())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -28,7 +29,7 @@ func (*steps) NewTask() *busv1.RenderTask { return &busv1.RenderTask{} }
 
 // UnitName names the chunk, or the rest of it.
 func (*steps) UnitName(t *busv1.RenderTask) string {
-	return taskUnit(int(t.GetChunk()), int(t.GetFromPage()))
+	return jobs.RenderUnitName(int(t.GetChunk()), int(t.GetFromPage()))
 }
 
 // LoadResult reports whether every page of the chunk has ended, or its batch stands in the store: the batch is
@@ -256,24 +257,14 @@ func (st *steps) PlanFollowUp(_ context.Context, s *stage.Snapshot, t *busv1.Ren
 		switch {
 		case s.Progress.PagesDone(n, n):
 		case p.GetOutcome() == job.OutcomeOCR:
-			out.Messages = append(out.Messages, bus.Message{
-				Stage: bus.OCR, Lane: s.Lane, Unit: stage.PageUnitName(n), Replay: int(t.GetReplay()),
-				Task: &busv1.OcrTask{
-					Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: []int32{int32(n)}, Dpi: p.GetDpi(), Batch: ref, Spans: spans,
-					Replay: t.GetReplay(),
-					Raster: &busv1.Blob{Key: job.RasterKey(s.Job.Tenant, s.Job.ID, s.Job.Run, n)},
-				},
-			})
+			out.Messages = append(out.Messages, jobs.OCRMessage(s.Job, t, s.Lane, n, p.GetDpi(), ref, spans))
 			spans = nil // the chunk's time is told once
 		default:
 			others = append(others, int32(n))
 		}
 	}
 	if len(others) > 0 {
-		out.Messages = append(out.Messages, bus.Message{
-			Stage: bus.Index, Lane: s.Lane, Unit: stage.ChunkUnitName(int(t.GetChunk())), Replay: int(t.GetReplay()),
-			Task: &busv1.IndexTask{Unit: t.GetUnit(), Chunk: t.GetChunk(), Pages: others, Batch: ref, Spans: spans},
-		})
+		out.Messages = append(out.Messages, jobs.PagesMessage(t, s.Lane, others, ref, spans))
 	}
 	return out, nil
 }

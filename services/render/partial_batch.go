@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
@@ -13,6 +12,7 @@ import (
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -31,15 +31,6 @@ const minHungPages = 2
 type chunkResult struct {
 	batch    *inkstreamv1.PageBatch // the pages that were read so far; nil where every page had ended before
 	nextPage int                    // 0 where the chunk is read
-}
-
-// taskUnit names a task: the chunk, and the page that it goes on with.
-func taskUnit(chunk, from int) string {
-	name := stage.ChunkUnitName(chunk)
-	if from > 0 {
-		name += "-from-" + strconv.Itoa(from)
-	}
-	return name
 }
 
 // loadPartialBatch returns what the tasks before this one have read of the chunk. Where a crash took it, this one
@@ -93,8 +84,5 @@ func newContinuation(t *busv1.RenderTask, r chunkResult, lane bus.Lane) bus.Mess
 	if hung >= minHungPages {
 		lane = bus.Batch
 	}
-	next := proto.CloneOf(t)
-	next.FromPage = int32(r.nextPage)
-	return bus.Message{Stage: bus.Render, Lane: lane, Unit: taskUnit(int(t.GetChunk()), r.nextPage),
-		Replay: int(t.GetReplay()), Task: next}
+	return jobs.ContinuationMessage(t, lane, r.nextPage)
 }

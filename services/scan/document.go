@@ -14,6 +14,7 @@ import (
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -25,7 +26,7 @@ type steps struct{ *Service }
 func (*steps) NewTask() *busv1.ScanTask { return &busv1.ScanTask{} }
 
 // UnitName names the one unit that a job has at this stage.
-func (*steps) UnitName(*busv1.ScanTask) string { return "document" }
+func (*steps) UnitName(*busv1.ScanTask) string { return jobs.DocumentUnitName() }
 
 // LoadResult reports whether the document has been cut into chunks.
 func (*steps) LoadResult(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask) (struct{}, bool, error) {
@@ -122,7 +123,7 @@ func (st *steps) rejectJob(ctx context.Context, s *stage.Snapshot, findings []jo
 	if err != nil {
 		return err
 	}
-	rec, err := st.deps.EndJob(ctx, s.Job, job.Rejected, job.NewFault(string(bus.Scan), refusal), s.Started)
+	rec, err := st.deps.JobService().EndJob(ctx, s.Job, job.Rejected, job.NewFault(string(bus.Scan), refusal), s.Started)
 	if err != nil {
 		return err
 	}
@@ -164,20 +165,20 @@ func (st *steps) PlanFollowUp(_ context.Context, s *stage.Snapshot, _ *busv1.Sca
 	_ struct{}) (stage.FollowUp, error) {
 	r := s.Job
 	if r.State.HasEnded() {
-		return stage.FollowUp{Events: []*busv1.Event{stage.EndEvent(r)}}, nil
+		return stage.FollowUp{Events: []*busv1.Event{jobs.EndEvent(r)}}, nil
 	}
 	var out stage.FollowUp
 	for chunk := range min(r.Window, r.ChunkCount()) {
-		if m, open := stage.ReleaseMessage(r, s.Progress, s.Lane, chunk); open {
+		if m, open := jobs.ReleaseMessage(r, s.Progress, s.Lane, chunk); open {
 			out.Messages = append(out.Messages, m)
 		}
 	}
 	if s.Progress.AllPagesDone() {
-		out.Messages = append(out.Messages, stage.FinaliseMessage(r, s.Lane, 0))
+		out.Messages = append(out.Messages, jobs.FinaliseMessage(r, s.Lane, 0))
 	}
 	if r.Stages[string(bus.Scan)].Start.Before(r.StartTime) {
 		return out, nil // an earlier run's examination stands
 	}
-	out.Events = []*busv1.Event{stage.NewEvent(r, "scanned", string(bus.Scan), "chunks", strconv.Itoa(r.ChunkCount()))}
+	out.Events = []*busv1.Event{jobs.NewEvent(r, "scanned", string(bus.Scan), "chunks", strconv.Itoa(r.ChunkCount()))}
 	return out, nil
 }

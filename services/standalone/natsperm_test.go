@@ -22,8 +22,8 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/pdftest"
-	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -229,7 +229,7 @@ func taskOf(s bus.Stage, id job.ID) bus.Task {
 	case bus.Render:
 		return &busv1.RenderTask{Unit: unit, Source: source, FirstPage: 1, LastPage: 1}
 	case bus.OCR:
-		return &busv1.OcrTask{Unit: unit, Pages: []int32{1},
+		return &busv1.OcrTask{Unit: unit, Page: 1,
 			Raster: &busv1.Blob{Key: job.RasterKey(job.DefaultTenant, id, 1, 1)}}
 	}
 	return &busv1.IndexTask{Unit: unit, Pages: []int32{1},
@@ -314,7 +314,7 @@ func (o *outsider) letter(s bus.Stage, rec *job.Record) {
 	msg.Header.Set(bus.HeaderReason, "TEST")
 	msg.Header.Set(bus.HeaderRun, "1")
 	msg.Header.Set(bus.HeaderSubject, "ink."+string(s)+".batch."+rec.Tenant+"."+string(rec.ID))
-	msg.Header.Set(bus.HeaderMsgID, string(rec.ID)+".1."+string(s)+"."+stage.PageUnitName(1))
+	msg.Header.Set(bus.HeaderMsgID, string(rec.ID)+".1."+string(s)+"."+jobs.PageUnitName(1))
 	if _, err := o.bus.JetStream().PublishMsg(o.t.Context(), msg); err != nil {
 		o.t.Fatal(err)
 	}

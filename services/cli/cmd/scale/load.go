@@ -17,8 +17,8 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/pdftest"
-	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	"inkstream.dev/services/standalone/chaos"
 )
@@ -59,7 +59,7 @@ func (tb *testbed) seed(ctx context.Context, n int) error {
 			if err := tb.jobs.CreateRecord(gctx, r); err != nil {
 				return err
 			}
-			return tb.bus.PublishAll(gctx, []bus.Message{stage.FirstMessage(r, 0)}, []*busv1.Event{stage.NewEvent(r,
+			return tb.bus.PublishAll(gctx, []bus.Message{jobs.FirstMessage(r, 0)}, []*busv1.Event{jobs.NewEvent(r,
 				"uploaded", "")})
 		})
 	}

@@ -411,22 +411,27 @@ func (x *RenderTask) GetFromPage() int32 {
 	return 0
 }
 
-// OcrTask asks for one page to be recognised, or for pages that need no recognition to be passed on.
+// OcrTask asks for one page to be recognised.
 type OcrTask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Unit  *Unit                  `protobuf:"bytes,1,opt,name=unit,proto3" json:"unit,omitempty"`
 	Chunk int32                  `protobuf:"varint,2,opt,name=chunk,proto3" json:"chunk,omitempty"`
-	// Page numbers from 1; one page where raster is set.
+	// The page alone, as the version before names it. It is written too, for an ocr service that is yet to be updated,
+	// and read where page is 0.
+	//
+	// Deprecated: Marked as deprecated in inkstream/bus/v1/task.proto.
 	Pages []int32 `protobuf:"varint,3,rep,packed,name=pages,proto3" json:"pages,omitempty"`
-	// The page's raster (binary PGM, Netpbm P5), where it needs recognition.
+	// The page's raster (binary PGM, Netpbm P5).
 	Raster *Blob `protobuf:"bytes,4,opt,name=raster,proto3" json:"raster,omitempty"`
 	// Resolution of the raster in dots per inch.
 	Dpi float32 `protobuf:"fixed32,5,opt,name=dpi,proto3" json:"dpi,omitempty"`
-	// What render read on the pages: a PageBatch in protobuf's binary form.
+	// What render read on the chunk's pages: a PageBatch in protobuf's binary form.
 	Batch *Blob   `protobuf:"bytes,6,opt,name=batch,proto3" json:"batch,omitempty"`
 	Spans []*Span `protobuf:"bytes,7,rep,name=spans,proto3" json:"spans,omitempty"`
 	// As in RenderTask.
-	Replay        int32 `protobuf:"varint,8,opt,name=replay,proto3" json:"replay,omitempty"`
+	Replay int32 `protobuf:"varint,8,opt,name=replay,proto3" json:"replay,omitempty"`
+	// Page number from 1; 0 in a task of the version before.
+	Page          int32 `protobuf:"varint,9,opt,name=page,proto3" json:"page,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -475,6 +480,7 @@ func (x *OcrTask) GetChunk() int32 {
 	return 0
 }
 
+// Deprecated: Marked as deprecated in inkstream/bus/v1/task.proto.
 func (x *OcrTask) GetPages() []int32 {
 	if x != nil {
 		return x.Pages
@@ -517,7 +523,14 @@ func (x *OcrTask) GetReplay() int32 {
 	return 0
 }
 
-// IndexTask asks for pages to be arranged, indexed and counted, or for a job to be finished.
+func (x *OcrTask) GetPage() int32 {
+	if x != nil {
+		return x.Page
+	}
+	return 0
+}
+
+// IndexTask asks for pages to be arranged, indexed and counted.
 type IndexTask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Unit  *Unit                  `protobuf:"bytes,1,opt,name=unit,proto3" json:"unit,omitempty"`
@@ -526,9 +539,13 @@ type IndexTask struct {
 	// What was read on the pages: a PageBatch in protobuf's binary form.
 	Batch *Blob   `protobuf:"bytes,4,opt,name=batch,proto3" json:"batch,omitempty"`
 	Spans []*Span `protobuf:"bytes,5,rep,name=spans,proto3" json:"spans,omitempty"`
-	// Every page is in: assemble the artifacts and end the job.
+	// A task of the version before that is a FinaliseTask.
+	//
+	// Deprecated: Marked as deprecated in inkstream/bus/v1/task.proto.
 	Finalise bool `protobuf:"varint,6,opt,name=finalise,proto3" json:"finalise,omitempty"`
-	// The job was deleted: remove all that is kept of it.
+	// A task of the version before that is a RemoveTask.
+	//
+	// Deprecated: Marked as deprecated in inkstream/bus/v1/task.proto.
 	Remove        bool `protobuf:"varint,7,opt,name=remove,proto3" json:"remove,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -599,6 +616,7 @@ func (x *IndexTask) GetSpans() []*Span {
 	return nil
 }
 
+// Deprecated: Marked as deprecated in inkstream/bus/v1/task.proto.
 func (x *IndexTask) GetFinalise() bool {
 	if x != nil {
 		return x.Finalise
@@ -606,7 +624,117 @@ func (x *IndexTask) GetFinalise() bool {
 	return false
 }
 
+// Deprecated: Marked as deprecated in inkstream/bus/v1/task.proto.
 func (x *IndexTask) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
+// FinaliseTask asks for a run to be ended whose pages are all in: its artifacts are assembled, or those of another job
+// taken over.
+type FinaliseTask struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Unit  *Unit                  `protobuf:"bytes,1,opt,name=unit,proto3" json:"unit,omitempty"`
+	// Always true: an index service that is yet to be updated reads the message as an IndexTask.
+	Finalise      bool `protobuf:"varint,6,opt,name=finalise,proto3" json:"finalise,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinaliseTask) Reset() {
+	*x = FinaliseTask{}
+	mi := &file_inkstream_bus_v1_task_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinaliseTask) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinaliseTask) ProtoMessage() {}
+
+func (x *FinaliseTask) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_bus_v1_task_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinaliseTask.ProtoReflect.Descriptor instead.
+func (*FinaliseTask) Descriptor() ([]byte, []int) {
+	return file_inkstream_bus_v1_task_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *FinaliseTask) GetUnit() *Unit {
+	if x != nil {
+		return x.Unit
+	}
+	return nil
+}
+
+func (x *FinaliseTask) GetFinalise() bool {
+	if x != nil {
+		return x.Finalise
+	}
+	return false
+}
+
+// RemoveTask asks for all to be removed that is kept of a job, which was deleted or has expired.
+type RemoveTask struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Unit  *Unit                  `protobuf:"bytes,1,opt,name=unit,proto3" json:"unit,omitempty"`
+	// Always true, as FinaliseTask.finalise.
+	Remove        bool `protobuf:"varint,7,opt,name=remove,proto3" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveTask) Reset() {
+	*x = RemoveTask{}
+	mi := &file_inkstream_bus_v1_task_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveTask) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveTask) ProtoMessage() {}
+
+func (x *RemoveTask) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_bus_v1_task_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveTask.ProtoReflect.Descriptor instead.
+func (*RemoveTask) Descriptor() ([]byte, []int) {
+	return file_inkstream_bus_v1_task_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RemoveTask) GetUnit() *Unit {
+	if x != nil {
+		return x.Unit
+	}
+	return nil
+}
+
+func (x *RemoveTask) GetRemove() bool {
 	if x != nil {
 		return x.Remove
 	}
@@ -634,7 +762,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_inkstream_bus_v1_task_proto_msgTypes[8]
+	mi := &file_inkstream_bus_v1_task_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -646,7 +774,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_bus_v1_task_proto_msgTypes[8]
+	mi := &file_inkstream_bus_v1_task_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -659,7 +787,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_inkstream_bus_v1_task_proto_rawDescGZIP(), []int{8}
+	return file_inkstream_bus_v1_task_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Event) GetType() string {
@@ -759,23 +887,31 @@ const file_inkstream_bus_v1_task_proto_rawDesc = "" +
 	"first_page\x18\x04 \x01(\x05R\tfirstPage\x12\x1b\n" +
 	"\tlast_page\x18\x05 \x01(\x05R\blastPage\x12\x16\n" +
 	"\x06replay\x18\x06 \x01(\x05R\x06replay\x12\x1b\n" +
-	"\tfrom_page\x18\a \x01(\x05R\bfromPage\"\x97\x02\n" +
+	"\tfrom_page\x18\a \x01(\x05R\bfromPage\"\xaf\x02\n" +
 	"\aOcrTask\x12*\n" +
 	"\x04unit\x18\x01 \x01(\v2\x16.inkstream.bus.v1.UnitR\x04unit\x12\x14\n" +
-	"\x05chunk\x18\x02 \x01(\x05R\x05chunk\x12\x14\n" +
-	"\x05pages\x18\x03 \x03(\x05R\x05pages\x12.\n" +
+	"\x05chunk\x18\x02 \x01(\x05R\x05chunk\x12\x18\n" +
+	"\x05pages\x18\x03 \x03(\x05B\x02\x18\x01R\x05pages\x12.\n" +
 	"\x06raster\x18\x04 \x01(\v2\x16.inkstream.bus.v1.BlobR\x06raster\x12\x10\n" +
 	"\x03dpi\x18\x05 \x01(\x02R\x03dpi\x12,\n" +
 	"\x05batch\x18\x06 \x01(\v2\x16.inkstream.bus.v1.BlobR\x05batch\x12,\n" +
 	"\x05spans\x18\a \x03(\v2\x16.inkstream.bus.v1.SpanR\x05spans\x12\x16\n" +
-	"\x06replay\x18\b \x01(\x05R\x06replay\"\xf3\x01\n" +
+	"\x06replay\x18\b \x01(\x05R\x06replay\x12\x12\n" +
+	"\x04page\x18\t \x01(\x05R\x04page\"\xfb\x01\n" +
 	"\tIndexTask\x12*\n" +
 	"\x04unit\x18\x01 \x01(\v2\x16.inkstream.bus.v1.UnitR\x04unit\x12\x14\n" +
 	"\x05chunk\x18\x02 \x01(\x05R\x05chunk\x12\x14\n" +
 	"\x05pages\x18\x03 \x03(\x05R\x05pages\x12,\n" +
 	"\x05batch\x18\x04 \x01(\v2\x16.inkstream.bus.v1.BlobR\x05batch\x12,\n" +
-	"\x05spans\x18\x05 \x03(\v2\x16.inkstream.bus.v1.SpanR\x05spans\x12\x1a\n" +
-	"\bfinalise\x18\x06 \x01(\bR\bfinalise\x12\x16\n" +
+	"\x05spans\x18\x05 \x03(\v2\x16.inkstream.bus.v1.SpanR\x05spans\x12\x1e\n" +
+	"\bfinalise\x18\x06 \x01(\bB\x02\x18\x01R\bfinalise\x12\x1a\n" +
+	"\x06remove\x18\a \x01(\bB\x02\x18\x01R\x06remove\"V\n" +
+	"\fFinaliseTask\x12*\n" +
+	"\x04unit\x18\x01 \x01(\v2\x16.inkstream.bus.v1.UnitR\x04unit\x12\x1a\n" +
+	"\bfinalise\x18\x06 \x01(\bR\bfinalise\"P\n" +
+	"\n" +
+	"RemoveTask\x12*\n" +
+	"\x04unit\x18\x01 \x01(\v2\x16.inkstream.bus.v1.UnitR\x04unit\x12\x16\n" +
 	"\x06remove\x18\a \x01(\bR\x06remove\"\xcd\x02\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
@@ -805,7 +941,7 @@ func file_inkstream_bus_v1_task_proto_rawDescGZIP() []byte {
 	return file_inkstream_bus_v1_task_proto_rawDescData
 }
 
-var file_inkstream_bus_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_inkstream_bus_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_inkstream_bus_v1_task_proto_goTypes = []any{
 	(*Unit)(nil),                  // 0: inkstream.bus.v1.Unit
 	(*Blob)(nil),                  // 1: inkstream.bus.v1.Blob
@@ -815,13 +951,15 @@ var file_inkstream_bus_v1_task_proto_goTypes = []any{
 	(*RenderTask)(nil),            // 5: inkstream.bus.v1.RenderTask
 	(*OcrTask)(nil),               // 6: inkstream.bus.v1.OcrTask
 	(*IndexTask)(nil),             // 7: inkstream.bus.v1.IndexTask
-	(*Event)(nil),                 // 8: inkstream.bus.v1.Event
-	nil,                           // 9: inkstream.bus.v1.Event.AttributesEntry
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*FinaliseTask)(nil),          // 8: inkstream.bus.v1.FinaliseTask
+	(*RemoveTask)(nil),            // 9: inkstream.bus.v1.RemoveTask
+	(*Event)(nil),                 // 10: inkstream.bus.v1.Event
+	nil,                           // 11: inkstream.bus.v1.Event.AttributesEntry
+	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
 }
 var file_inkstream_bus_v1_task_proto_depIdxs = []int32{
-	10, // 0: inkstream.bus.v1.Span.start_time:type_name -> google.protobuf.Timestamp
-	10, // 1: inkstream.bus.v1.Span.end_time:type_name -> google.protobuf.Timestamp
+	12, // 0: inkstream.bus.v1.Span.start_time:type_name -> google.protobuf.Timestamp
+	12, // 1: inkstream.bus.v1.Span.end_time:type_name -> google.protobuf.Timestamp
 	0,  // 2: inkstream.bus.v1.IngestTask.unit:type_name -> inkstream.bus.v1.Unit
 	1,  // 3: inkstream.bus.v1.IngestTask.source:type_name -> inkstream.bus.v1.Blob
 	0,  // 4: inkstream.bus.v1.ScanTask.unit:type_name -> inkstream.bus.v1.Unit
@@ -835,13 +973,15 @@ var file_inkstream_bus_v1_task_proto_depIdxs = []int32{
 	0,  // 12: inkstream.bus.v1.IndexTask.unit:type_name -> inkstream.bus.v1.Unit
 	1,  // 13: inkstream.bus.v1.IndexTask.batch:type_name -> inkstream.bus.v1.Blob
 	2,  // 14: inkstream.bus.v1.IndexTask.spans:type_name -> inkstream.bus.v1.Span
-	10, // 15: inkstream.bus.v1.Event.time:type_name -> google.protobuf.Timestamp
-	9,  // 16: inkstream.bus.v1.Event.attributes:type_name -> inkstream.bus.v1.Event.AttributesEntry
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	0,  // 15: inkstream.bus.v1.FinaliseTask.unit:type_name -> inkstream.bus.v1.Unit
+	0,  // 16: inkstream.bus.v1.RemoveTask.unit:type_name -> inkstream.bus.v1.Unit
+	12, // 17: inkstream.bus.v1.Event.time:type_name -> google.protobuf.Timestamp
+	11, // 18: inkstream.bus.v1.Event.attributes:type_name -> inkstream.bus.v1.Event.AttributesEntry
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_bus_v1_task_proto_init() }
@@ -855,7 +995,7 @@ func file_inkstream_bus_v1_task_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_bus_v1_task_proto_rawDesc), len(file_inkstream_bus_v1_task_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
