@@ -49,8 +49,8 @@ func settings(t *testing.T, name string) ([]service.Settings, *time.Duration) {
 		cfg := render.DefaultConfig()
 		return []service.Settings{&cfg, &engine}, &cfg.DrainTimeout
 	case "ocr":
-		cfg, tesseract := ocr.DefaultConfig(), ocr.DefaultTesseractConfig()
-		return []service.Settings{&cfg, &tesseract}, &cfg.DrainTimeout
+		cfg, engine := ocr.DefaultConfig(), ocr.DefaultEngineConfig()
+		return []service.Settings{&cfg, &engine}, &cfg.DrainTimeout
 	case "index":
 		cfg := index.DefaultConfig()
 		return []service.Settings{&cfg, &search.Config{}, &engine}, &cfg.DrainTimeout
@@ -240,7 +240,7 @@ func TestMemoryLimitsLeaveRoomForTheChildren(t *testing.T) {
 				switch engine := part.(type) {
 				case *pdf.Config:
 					limit = engine.MemoryLimit
-				case *ocr.TesseractConfig:
+				case *ocr.EngineConfig:
 					limit = engine.MemoryLimit
 				}
 				workers, _ := strconv.ParseInt(env[strings.ToUpper(name)+"_WORKERS"], 10, 64) // the gateway has none

@@ -23,7 +23,7 @@ func (s Service) EnqueueJob(ctx context.Context, rec *job.Record) error {
 
 // PublishFirstEvent adds to the audit trail what a job's present run began with.
 func (s Service) PublishFirstEvent(ctx context.Context, rec *job.Record) error {
-	return s.bus.PublishEvent(ctx, FirstEvent(rec))
+	return s.bus.PublishAll(ctx, nil, []*busv1.Event{FirstEvent(rec)})
 }
 
 // RecreateJob stores a job that the bucket of jobs has lost, and queues it. The error is job.ErrExists where another

@@ -10,22 +10,25 @@ import (
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
-// This file makes every message between stages. Who sends what to whom:
+// This file makes every message between stages. A document goes along this line:
 //
-//	gateway, retry, reconciler, end of a job that others wait for
-//	   │ FirstMessage: ingest; scan where the document was opened before; index where results are taken over
-//	   v
-//	ingest ── ScanMessage ──> scan ── ReleaseMessage ──> render ── OCRMessage ──> ocr ── RecognisedMessage ──> index
-//	   │                        │                        │  ^ │                     │                         ^ │ ^ │
-//	   │                        │  ContinuationMessage   └──┘ └── PagesMessage ─────┼─────────────────────────┘ │ │ │
-//	   │                        │                         ^ ^                       │                           │ │ │
-//	   │                        │   RenderMessage (again) │ └───────────────────────┘                           │ │ │
-//	   │                        │                         └── ReleaseMessage (next), RenderMessage (again) ─────┘ │ │
-//	   └────────────────────────┴──────── FinaliseMessage ───────────────────────────────────────────────────────>┤ │
-//	                                                            FinaliseMessage, FirstMessage (index to itself) ──┴─┘
-//	delete, expiry ── RemoveMessage ──> index
-//	reconciler ── OpenMessages: what a job should have in flight
-//	gateway ── ReplayMessage: a dead letter once more (decode.go)
+//	          First           Scan          Release           OCR         Recognised
+//	gateway ────────> ingest ──────> scan ─────────> render ───────> ocr ────────────> index
+//	                                                   └──────────── Pages ──────────────^
+//
+// The other messages:
+//
+//	message        from                             to       why
+//	Release        index                            render   a chunk is done: the next one of its turn
+//	Continuation   render                           render   the rest of a chunk whose pages take long
+//	Render         ocr, index                       render   a chunk once more, what a crash took of it is missing
+//	Finalise       ingest, scan, index              index    nothing is left to do but to end the run
+//	First          index                            ingest   there is nothing to take over from another job
+//	First          retry, the end of a leader       ingest   another run, or work that waited for another job's; to scan
+//	                                                         or index where that is where the run begins
+//	Remove         deletion, expiry, stage          index    the job is gone
+//	Open           reconciler                       any      what a job should have in flight that stands still
+//	Replay         gateway                          any      a dead letter once more (decode.go)
 //
 // A message id is <job>.<run>.<stage>.<unit>, with #r<replay> after it for one that is sent again, so that the broker
 // does not take it for a repeat.

@@ -7,11 +7,8 @@ import (
 	"inkstream.dev/pkg/telemetry"
 )
 
-// The engines as the metrics of their children name them.
-const (
-	PDFium    = "pdfium"
-	Tesseract = "tesseract"
-)
+// PDFium is the PDF engine's name in the metrics.
+const PDFium = "pdfium"
 
 // ObserveChildren returns what counts the children of an engine that were replaced, by why they died or as recycled.
 // It is meant for the Observe field of an engine's configuration.

@@ -103,13 +103,10 @@ func startGateway(t testing.TB, change func(*fixtureOptions)) *fixture {
 		}
 		r.deps.Jobs = job.NewStore(set.bucket(kv))
 	}
-	if r.svc, err = New(set.cfg, r.deps, r.status); err != nil {
+	if r.svc, err = New(set.cfg, r.deps, r.status, set.index); err != nil {
 		t.Fatalf("New: %v", err)
 	}
 	r.svc.createTimeout = set.createTimeout
-	if set.index != nil {
-		r.svc.UseIndex(set.index)
-	}
 	r.run()
 	return r
 }

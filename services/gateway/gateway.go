@@ -88,8 +88,9 @@ type Service struct {
 }
 
 // New returns a Service that is not yet running. It adds the gateway's dependencies to the checks of status, which it
-// serves as /readyz and as the gRPC health service.
-func New(cfg Config, env stage.Deps, status *lifecycle.Status) (*Service, error) {
+// serves as /readyz and as the gRPC health service. Lists and searches read the index database, which stays the
+// caller's; nil where there is none.
+func New(cfg Config, env stage.Deps, status *lifecycle.Status, index search.Store) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -98,6 +99,7 @@ func New(cfg Config, env stage.Deps, status *lifecycle.Status) (*Service, error)
 		deps:             env,
 		log:              env.Log.With("service", "gateway"),
 		status:           status,
+		index:            index,
 		uploadSlots:      make(chan struct{}, maxUploads),
 		tenantSlots:      tenantSlots{maxPerTenant: maxTenantUploads},
 		imageSlots:       make(chan struct{}, maxBoxedImages),

@@ -29,10 +29,6 @@ const (
 // noIndex is the answer where the gateway was started without an index database.
 const noIndex fault.Code = "NO_INDEX"
 
-// UseIndex gives the gateway the index database that lists and searches read. It must be called before Run; the store
-// stays the caller's.
-func (s *Service) UseIndex(store search.Store) { s.index = store }
-
 func (s *Service) requireIndex() (search.Store, error) {
 	if s.index == nil {
 		return nil, fault.New(noIndex, "this gateway has no index database; start it with --index")

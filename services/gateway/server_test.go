@@ -347,7 +347,7 @@ func TestAddressInUseIsAnError(t *testing.T) {
 	r := startGateway(t, nil)
 	cfg := DefaultConfig()
 	cfg.HTTPAddr, cfg.GRPCAddr = "127.0.0.1:0", r.svc.Addrs().GRPC
-	s, err := New(cfg, r.deps, lifecycle.NewStatus())
+	s, err := New(cfg, r.deps, lifecycle.NewStatus(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

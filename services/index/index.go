@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
@@ -61,6 +64,18 @@ func New(cfg Config, deps stage.Deps, store search.Store, engine *pdf.Engine) (*
 	}
 	deps.Log = deps.Log.With("stage", string(bus.Index))
 	return &Service{cfg: cfg, deps: deps, store: store, pdf: engine}, nil
+}
+
+// Units returns what a process consists of that runs the service: the stage, and what keeps the index database current.
+// The store and the engine stay the caller's.
+func Units(rt *service.Runtime, cfg Config, store search.Store, engine *pdf.Engine) ([]lifecycle.Unit, error) {
+	s, err := New(cfg, rt.Deps, store, engine)
+	if err != nil {
+		return nil, err
+	}
+	rt.Status.AddCheck("index", s.Check)
+	copier := projection.New(rt.Deps.Jobs, rt.Deps.Bus, store, rt.Deps.Log)
+	return []lifecycle.Unit{{Name: "index", Run: s.Run}, {Name: "projection", Run: copier.Run}}, nil
 }
 
 // unitDeadline bounds the work on one unit; assembling the artifacts of the longest document is the largest.

@@ -68,7 +68,7 @@ func (st *steps) recordIngestStart(ctx context.Context, r *job.Record) error {
 		return fmt.Errorf("encode manifest: %w", err)
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return st.deps.JobService().PublishFirstEvent(gctx, r) })
+	g.Go(func() error { return st.deps.Bus.PublishEvent(gctx, jobs.FirstEvent(r)) })
 	g.Go(func() error {
 		st.deps.Blobs.PrepareDirs(job.InfoKey(r.Tenant, r.ID, r.Run))
 		return st.deps.Blobs.PutBytes(gctx, job.ManifestKey(r.Tenant, r.ID), data, "application/json")

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
 )
 
@@ -63,6 +65,15 @@ func New(cfg Config, deps stage.Deps, engine *pdf.Engine) (*Service, error) {
 	}
 	deps.Log = deps.Log.With("stage", string(bus.Ingest))
 	return &Service{cfg: cfg, deps: deps, engine: engine}, nil
+}
+
+// Units returns what a process consists of that runs the service. The engine stays the caller's.
+func Units(rt *service.Runtime, cfg Config, engine *pdf.Engine) ([]lifecycle.Unit, error) {
+	s, err := New(cfg, rt.Deps, engine)
+	if err != nil {
+		return nil, err
+	}
+	return []lifecycle.Unit{{Name: "ingest", Run: s.Run}}, nil
 }
 
 // openDeadline bounds the work on one document: hashing 500 MB from a slow store, and two tries to open it.

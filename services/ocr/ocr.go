@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
 )
 
@@ -70,6 +72,15 @@ func New(cfg Config, deps stage.Deps, engine Engine) (*Service, error) {
 	}
 	deps.Log = deps.Log.With("stage", string(bus.OCR))
 	return &Service{cfg: cfg, deps: deps, engine: engine}, nil
+}
+
+// Units returns what a process consists of that runs the service. The engine stays the caller's.
+func Units(rt *service.Runtime, cfg Config, engine Engine) ([]lifecycle.Unit, error) {
+	s, err := New(cfg, rt.Deps, engine)
+	if err != nil {
+		return nil, err
+	}
+	return []lifecycle.Unit{{Name: "ocr", Run: s.Run}}, nil
 }
 
 // Run recognises pages until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil

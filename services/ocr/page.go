@@ -128,7 +128,7 @@ func (st *steps) recognisePage(ctx context.Context, r *job.Record, t *busv1.OcrT
 			break
 		}
 	}
-	st.deps.Tel.Metrics.RecordEngineTime(ctx, "tesseract", time.Since(start))
+	st.deps.Tel.Metrics.RecordEngineTime(ctx, EngineName, time.Since(start))
 	switch {
 	case err == nil:
 		return page, nil

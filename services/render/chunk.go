@@ -17,6 +17,7 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -163,7 +164,7 @@ func (st *steps) readPage(ctx context.Context, r *job.Record, doc *pdf.Document,
 			}
 			return doc.ReadPage(ctx, n, opts)
 		})
-	st.deps.Tel.Metrics.RecordEngineTime(ctx, "pdfium", time.Since(start))
+	st.deps.Tel.Metrics.RecordEngineTime(ctx, service.PDFium, time.Since(start))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("read page %d: %w", n, ctx.Err())

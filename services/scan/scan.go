@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/services/scan/clamd"
 )
@@ -86,6 +88,18 @@ func New(cfg Config, deps stage.Deps, engine *pdf.Engine) (*Service, error) {
 		s.clamd = client
 	}
 	return s, nil
+}
+
+// Units returns what a process consists of that runs the service. The engine stays the caller's.
+func Units(rt *service.Runtime, cfg Config, engine *pdf.Engine) ([]lifecycle.Unit, error) {
+	s, err := New(cfg, rt.Deps, engine)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Clamd != "" {
+		rt.Status.AddCheck("clamd", s.Check)
+	}
+	return []lifecycle.Unit{{Name: "scan", Run: s.Run}}, nil
 }
 
 // scanDeadline bounds the work on one document: sending 500 MB to clamd and walking every object.

@@ -46,7 +46,7 @@ type Config struct {
 
 	Telemetry telemetry.Config
 	PDF       pdf.Config
-	Tesseract ocr.TesseractConfig
+	OCREngine ocr.EngineConfig
 	Gateway   gateway.Config
 	Ingest    ingest.Config
 	Scan      scan.Config
@@ -62,7 +62,7 @@ func DefaultConfig() Config {
 		DataDir: "inkstream-data", NATSAddr: "127.0.0.1:4222", Durability: Full, DocumentTimeout: time.Hour,
 		StallTimeout: 2 * time.Minute,
 		Telemetry:    telemetry.DefaultConfig("inkstream", service.Version),
-		PDF:          pdf.DefaultConfig(), Tesseract: ocr.DefaultTesseractConfig(), Gateway: gateway.DefaultConfig(),
+		PDF:          pdf.DefaultConfig(), OCREngine: ocr.DefaultEngineConfig(), Gateway: gateway.DefaultConfig(),
 		Ingest: ingest.DefaultConfig(),
 		Scan:   scan.DefaultConfig(), Render: render.DefaultConfig(), OCR: ocr.DefaultConfig(),
 		IndexCfg:  index.DefaultConfig(),
@@ -102,7 +102,7 @@ func (c *Config) Parse(fs *flag.FlagSet, args []string, getenv func(string) stri
 		"`file` with 32 bytes in base64 that documents' passwords are sealed with; empty for seal.key in the data-dir, made where it is missing")
 	c.Telemetry.Register(fs)
 	c.PDF.Register(fs)
-	c.Tesseract.Register(fs)
+	c.OCREngine.Register(fs)
 	c.Gateway.Register(fs)
 	c.Ingest.Register(fs)
 	c.Scan.Register(fs)
@@ -130,7 +130,7 @@ func (c *Config) Validate() error {
 		"%s can be reached from other machines, and anybody there could read and change "+
 			"what the streams hold: set --auth=keys, or a loopback address", c.NATSAddr)
 	for _, v := range []interface{ Validate() error }{
-		&c.Telemetry, &c.PDF, &c.Tesseract, &c.Gateway, &c.Ingest, &c.Scan, &c.Render, &c.OCR, &c.IndexCfg,
+		&c.Telemetry, &c.PDF, &c.OCREngine, &c.Gateway, &c.Ingest, &c.Scan, &c.Render, &c.OCR, &c.IndexCfg,
 		&c.Reconcile,
 	} {
 		p.AddError(v.Validate())
@@ -164,10 +164,6 @@ func (c *Config) resolvePaths() error {
 		// Ingest and scan share the engine with render.
 		c.PDF.Workers = c.Render.Workers + min(2, runtime.NumCPU())
 	}
-	if c.Tesseract.Workers == 0 {
-		c.Tesseract.Workers = c.OCR.Workers
-	}
-	c.Tesseract.Languages = c.OCR.Languages
 	c.Gateway.Durability = c.Durability
 	if c.Gateway.TusDir == "" {
 		c.Gateway.TusDir = filepath.Join(dir, "uploads")

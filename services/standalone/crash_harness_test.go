@@ -24,6 +24,7 @@ import (
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/ocr"
@@ -46,7 +47,7 @@ func openEngines(t *testing.T, change func(*pdf.Config)) enginePair {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	o, err := ocr.NewTesseract(ocr.DefaultTesseractConfig(), slog.New(slog.DiscardHandler))
+	o, err := ocr.NewEngine(ocr.DefaultEngineConfig(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +102,8 @@ func newCrashHarness(t *testing.T, engines enginePair, victim string, change fun
 	change(&cfg)
 	tel := telemetry.NewDiscard()
 	env := stage.Deps{Bus: l.Bus, Jobs: l.Jobs, Blobs: l.Blobs, Tel: tel, Log: tel.Log, DocumentTimeout: time.Hour}
-	units, entrance, err := standalone.Units(cfg, standalone.Parts{
-		Deps: env, PDF: engines.pdf, OCR: engines.ocr, Index: l.Index, Status: lifecycle.NewStatus(),
-	})
+	units, entrance, err := standalone.Units(&service.Runtime{Deps: env, Status: lifecycle.NewStatus()}, cfg,
+		standalone.Parts{PDF: engines.pdf, OCR: engines.ocr, Index: l.Index})
 	if err != nil {
 		t.Fatal(err)
 	}

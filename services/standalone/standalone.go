@@ -21,11 +21,10 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/pdf"
-	"inkstream.dev/pkg/projection"
-	"inkstream.dev/pkg/reconcile"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/service"
+	"inkstream.dev/pkg/service/pdfengine"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/gateway"
@@ -70,9 +69,6 @@ func New(ctx context.Context, cfg Config, tel *telemetry.Telemetry) (_ *Server, 
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	service.ReportWalls(ctx, s.tel)
-	s.cfg.PDF.Observe = service.ObserveChildren(s.tel, service.PDFium)
-	s.cfg.Tesseract.Observe = service.ObserveChildren(s.tel, service.Tesseract)
 	if err := s.lockDataDir(); err != nil {
 		return nil, err
 	}
@@ -145,18 +141,19 @@ func (s *Server) connectStores(ctx context.Context) (stage.Deps, error) {
 // buildServices makes the engines and the services. The gateway comes last, so that nothing is taken in before all of
 // it can be worked on, and stops first.
 func (s *Server) buildServices(ctx context.Context, env stage.Deps) error {
-	status := lifecycle.NewStatus()
-	status.Observe = s.tel.Metrics.RecordDependency
-	pdfEngine, err := pdf.New(s.cfg.PDF, s.tel.Log)
-	if err != nil {
-		return fmt.Errorf("pdf engine: %w", err)
+	rt := &service.Runtime{
+		Deps: env, Status: lifecycle.NewStatus(),
+		Close: func(_ string, closer func() error) { s.closers = append(s.closers, closer) },
 	}
-	s.closers = append(s.closers, pdfEngine.Close)
-	tesseract, err := ocr.NewTesseract(s.cfg.Tesseract, s.tel.Log)
+	rt.Status.Observe = s.tel.Metrics.RecordDependency
+	pdfEngine, err := pdfengine.Open(ctx, rt, s.cfg.PDF)
 	if err != nil {
-		return fmt.Errorf("ocr engine: %w", err)
+		return err
 	}
-	s.closers = append(s.closers, tesseract.Close)
+	ocrEngine, err := ocr.OpenEngine(rt, s.cfg.OCREngine, s.cfg.OCR)
+	if err != nil {
+		return err
+	}
 	store, err := search.Open(ctx, s.cfg.Index)
 	if err != nil {
 		return fmt.Errorf("index database: %w", err)
@@ -164,73 +161,48 @@ func (s *Server) buildServices(ctx context.Context, env stage.Deps) error {
 	s.closers = append(s.closers, store.Close)
 
 	var units []lifecycle.Unit
-	units, s.gateway, err = Units(s.cfg, Parts{Deps: env, PDF: pdfEngine, OCR: tesseract, Index: store, Status: status})
+	units, s.gateway, err = Units(rt, s.cfg, Parts{PDF: pdfEngine, OCR: ocrEngine, Index: store})
 	if err != nil {
 		return err
 	}
-	s.units = status.TrackUnits(append([]lifecycle.Unit{
-		{Name: "dependencies", Run: status.WatchChecks}, {Name: "engines", Run: warmPDFEngine(pdfEngine, s.tel.Log)},
+	s.units = rt.Status.TrackUnits(append([]lifecycle.Unit{
+		{Name: "dependencies", Run: rt.Status.WatchChecks}, {Name: "engines", Run: warmPDFEngine(pdfEngine, s.tel.Log)},
 	}, units...)...)
 	return nil
 }
 
-// Parts are what the services are built from.
+// Parts are what the services share.
 type Parts struct {
-	Deps   stage.Deps
-	PDF    *pdf.Engine
-	OCR    ocr.Engine
-	Index  search.Store
-	Status *lifecycle.Status
+	PDF   *pdf.Engine
+	OCR   ocr.Engine
+	Index search.Store
 }
 
-// Units builds the services, in the order in which they are started. A caller that runs one of them elsewhere leaves it
-// out by its name.
-func Units(cfg Config, p Parts) ([]lifecycle.Unit, *gateway.Service, error) {
-	indexer, err := index.New(cfg.IndexCfg, p.Deps, p.Index, p.PDF)
+// Units builds the services, in the order in which they are started, each by the constructor of its own main. A caller
+// that runs one of them elsewhere leaves it out by its name.
+func Units(rt *service.Runtime, cfg Config, p Parts) ([]lifecycle.Unit, *gateway.Service, error) {
+	var units []lifecycle.Unit
+	for _, build := range []func() ([]lifecycle.Unit, error){
+		func() ([]lifecycle.Unit, error) { return index.Units(rt, cfg.IndexCfg, p.Index, p.PDF) },
+		func() ([]lifecycle.Unit, error) { return ocr.Units(rt, cfg.OCR, p.OCR) },
+		func() ([]lifecycle.Unit, error) { return render.Units(rt, cfg.Render, p.PDF) },
+		func() ([]lifecycle.Unit, error) { return scan.Units(rt, cfg.Scan, p.PDF) },
+		func() ([]lifecycle.Unit, error) { return ingest.Units(rt, cfg.Ingest, p.PDF) },
+	} {
+		own, err := build()
+		if err != nil {
+			return nil, nil, err
+		}
+		units = append(units, own...)
+	}
+	own, api, err := gateway.Units(rt, gateway.Parts{
+		Config: cfg.Gateway, Reconcile: cfg.Reconcile, Index: p.Index, Remover: p.Index,
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	recogniser, err := ocr.New(cfg.OCR, p.Deps, p.OCR)
-	if err != nil {
-		return nil, nil, err
-	}
-	renderer, err := render.New(cfg.Render, p.Deps, p.PDF)
-	if err != nil {
-		return nil, nil, err
-	}
-	scanner, err := scan.New(cfg.Scan, p.Deps, p.PDF)
-	if err != nil {
-		return nil, nil, err
-	}
-	ingester, err := ingest.New(cfg.Ingest, p.Deps, p.PDF)
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg.Reconcile.Retention = cfg.Gateway.Retention
-	reconciler, err := reconcile.New(cfg.Reconcile, p.Deps, p.Index)
-	if err != nil {
-		return nil, nil, err
-	}
-	entrance, err := gateway.New(cfg.Gateway, p.Deps, p.Status)
-	if err != nil {
-		return nil, nil, err
-	}
-	entrance.UseIndex(p.Index)
-	p.Deps.Bus.SetYieldHook(entrance.GiveWay)
-	p.Status.AddCheck("index", indexer.Check)
-	if cfg.Scan.Clamd != "" {
-		p.Status.AddCheck("clamd", scanner.Check)
-	}
-	return []lifecycle.Unit{
-		{Name: "index", Run: indexer.Run},
-		{Name: "ocr", Run: recogniser.Run},
-		{Name: "render", Run: renderer.Run},
-		{Name: "scan", Run: scanner.Run},
-		{Name: "ingest", Run: ingester.Run},
-		{Name: "reconcile", Run: reconciler.Run},
-		{Name: "projection", Run: projection.New(p.Deps.Jobs, p.Deps.Bus, p.Index, p.Deps.Log).Run},
-		{Name: "gateway", Run: entrance.Run},
-	}, entrance, nil
+	rt.Deps.Bus.SetYieldHook(api.GiveWay)
+	return append(units, own...), api, nil
 }
 
 // warmPDFEngine starts an engine child ahead of the first document; the very first of a data folder compiles the

@@ -20,6 +20,7 @@ import (
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -88,12 +89,12 @@ func newTestPipeline(t *testing.T, with pipelineOptions) *testPipeline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := standalone.Parts{
-		Deps: stage.Deps{Bus: r.Bus, Jobs: r.Jobs, Blobs: r.Blobs, Tel: r.tel, Log: quiet, DocumentTimeout: time.Hour},
-		PDF:  engine, OCR: quickOCR, Index: r.Index, Status: r.status,
-	}
+	rt := &service.Runtime{Status: r.status, Deps: stage.Deps{
+		Bus: r.Bus, Jobs: r.Jobs, Blobs: r.Blobs, Tel: r.tel, Log: quiet, DocumentTimeout: time.Hour,
+	}}
+	parts := standalone.Parts{PDF: engine, OCR: quickOCR, Index: r.Index}
 	if with.blobs != nil {
-		parts.Deps.Blobs = with.blobs(r.Blobs)
+		rt.Deps.Blobs = with.blobs(r.Blobs)
 	}
 	if with.index != nil {
 		parts.Index = with.index(r.Index)
@@ -104,7 +105,7 @@ func newTestPipeline(t *testing.T, with pipelineOptions) *testPipeline {
 	if with.change != nil {
 		with.change(&cfg)
 	}
-	units, entrance, err := standalone.Units(cfg, parts)
+	units, entrance, err := standalone.Units(rt, cfg, parts)
 	if err != nil {
 		t.Fatal(err)
 	}

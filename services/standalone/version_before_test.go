@@ -44,7 +44,7 @@ func unpackData(t *testing.T, archive, dir string) string {
 			t.Fatal(err)
 		}
 		if h.Typeflag == tar.TypeDir {
-			if err := root.MkdirAll(h.Name, 0o700); err != nil {
+			if err := root.MkdirAll(filepath.Clean(h.Name), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			continue

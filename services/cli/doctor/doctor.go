@@ -61,8 +61,8 @@ type Config struct {
 	// Timeout bounds each check.
 	Timeout time.Duration
 
-	PDF       pdf.Config
-	Tesseract ocr.TesseractConfig
+	PDF pdf.Config
+	OCR ocr.EngineConfig
 	// Languages are what a page is recognised in by default.
 	Languages string
 }
@@ -71,7 +71,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		DataDir: "inkstream-data", HTTP: "127.0.0.1:8080", Timeout: 20 * time.Second,
-		PDF: pdf.DefaultConfig(), Tesseract: ocr.DefaultTesseractConfig(), Languages: ocr.DefaultConfig().Languages,
+		PDF: pdf.DefaultConfig(), OCR: ocr.DefaultEngineConfig(), Languages: ocr.DefaultConfig().Languages,
 	}
 }
 
@@ -91,7 +91,7 @@ type checker struct {
 func Run(ctx context.Context, cfg Config, log *slog.Logger) Report {
 	e := &checker{cfg: cfg, log: log, report: Report{OK: true}}
 	for _, check := range []func(context.Context){
-		e.checkServer, e.checkNATS, e.checkBlobs, e.checkIndex, e.checkPDFium, e.checkTesseract, e.checkIsolation,
+		e.checkServer, e.checkNATS, e.checkBlobs, e.checkIndex, e.checkPDFium, e.checkOCR, e.checkIsolation,
 		e.checkDisk, e.checkClock,
 	} {
 		bounded, cancel := context.WithTimeout(ctx, cfg.Timeout)

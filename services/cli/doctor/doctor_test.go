@@ -267,8 +267,8 @@ func TestWhatIsAway(t *testing.T) {
 			t.Errorf("check %s gives the password away: %+v", name, c)
 		}
 	}
-	cfg.Tesseract.DataPath = t.TempDir()
-	wantStatus(t, run(t, cfg, (*checker).checkTesseract), "ocr engine", Fail, "")
+	cfg.OCR.DataPath = t.TempDir()
+	wantStatus(t, run(t, cfg, (*checker).checkOCR), "ocr engine", Fail, "")
 }
 
 func TestOlder(t *testing.T) {

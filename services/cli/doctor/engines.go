@@ -56,15 +56,15 @@ func (e *checker) checkPDFium(ctx context.Context) {
 		time.Since(start).Round(time.Millisecond))
 }
 
-// checkTesseract starts a child of the recogniser and has it read an empty page.
-func (e *checker) checkTesseract(ctx context.Context) {
+// checkOCR starts a child of the recogniser and has it read an empty page.
+func (e *checker) checkOCR(ctx context.Context) {
 	const name = "ocr engine"
-	const fix = "install Tesseract 5 and a model (Debian: apt-get install tesseract-ocr-eng tesseract-ocr-osd), or point --tesseract.data at the folder of the models"
-	cfg := e.cfg.Tesseract
+	const fix = ocr.EngineRemedy
+	cfg := e.cfg.OCR
 	cfg.Workers = 1
 	cfg.Languages = e.cfg.Languages
 	start := time.Now()
-	engine, err := ocr.NewTesseract(cfg, e.log)
+	engine, err := ocr.NewEngine(cfg, e.log)
 	if err != nil {
 		e.addFailure(name, fix, "%v", err)
 		return
@@ -84,7 +84,7 @@ func (e *checker) checkTesseract(ctx context.Context) {
 		e.addFailure(name, fix, "a child does not read an empty page: %s", describeError(err))
 		return
 	}
-	e.addOK(name, "Tesseract read a page in a child of its own, %s from its start; languages: %s",
+	e.addOK(name, "%s read a page in a child of its own, %s from its start; languages: %s", ocr.EngineTitle,
 		time.Since(start).Round(time.Millisecond), strings.Join(languages, " "))
 	for _, l := range strings.Split(e.cfg.Languages, "+") {
 		if l != "" && !slices.Contains(languages, l) {

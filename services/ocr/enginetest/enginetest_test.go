@@ -27,9 +27,9 @@ func TestFakePassesTheSuite(t *testing.T) {
 func TestTesseractPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	enginetest.Run(t, func(t *testing.T) ocr.Engine {
-		cfg := ocr.DefaultTesseractConfig()
+		cfg := ocr.DefaultEngineConfig()
 		cfg.Workers, cfg.Languages = 2, "eng"
-		engine, err := ocr.NewTesseract(cfg, slog.New(slog.DiscardHandler))
+		engine, err := ocr.NewEngine(cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatalf("open engine: %v", err)
 		}

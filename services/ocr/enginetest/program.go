@@ -63,11 +63,11 @@ func Programs() []sandbox.Program {
 
 // HostileEngine returns the Tesseract engine with children that misbehave in place of its own, so that its
 // supervision can be watched. It is closed with the test.
-func HostileEngine(t testing.TB, how Misbehaviour) *ocr.Tesseract {
+func HostileEngine(t testing.TB, how Misbehaviour) *ocr.ProcessEngine {
 	t.Helper()
-	cfg := ocr.DefaultTesseractConfig()
+	cfg := ocr.DefaultEngineConfig()
 	cfg.Program, cfg.Workers, cfg.MemoryLimit = string(how), 1, 512<<20
-	engine, err := ocr.NewTesseract(cfg, slog.New(slog.DiscardHandler))
+	engine, err := ocr.NewEngine(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatalf("open engine: %v", err)
 	}

@@ -22,25 +22,18 @@ func main() {
 	cfg, rec, db := gateway.DefaultConfig(), reconcile.DefaultConfig(), indexConfig{}
 	service.Main("gateway", []service.Settings{&cfg, &rec, &db},
 		func(ctx context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
-			// The index database is the index service's: what has expired is removed from it by a task.
-			rec.Retention = cfg.Retention
-			r, err := reconcile.New(rec, rt.Deps, nil)
-			if err != nil {
-				return nil, err
-			}
-			s, err := gateway.New(cfg, rt.Deps, rt.Status)
-			if err != nil {
-				return nil, err
-			}
+			// Without a Remover: the index database is the index service's, which removes what has expired by a task.
+			parts := gateway.Parts{Config: cfg, Reconcile: rec}
 			if db.URL != "" {
 				store, err := search.Open(ctx, db.URL)
 				if err != nil {
 					return nil, fmt.Errorf("index database: %w", err)
 				}
 				rt.Close("index database", store.Close)
-				s.UseIndex(store)
 				rt.Status.AddOptionalCheck("index", store.Ping) // uploads and all else go on without it
+				parts.Index = store
 			}
-			return []lifecycle.Unit{{Name: "reconcile", Run: r.Run}, {Name: "gateway", Run: s.Run}}, nil
+			units, _, err := gateway.Units(rt, parts)
+			return units, err
 		})
 }

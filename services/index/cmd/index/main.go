@@ -7,10 +7,10 @@ import (
 
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/pdf"
-	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/service"
+	"inkstream.dev/pkg/service/pdfengine"
 	"inkstream.dev/services/index"
 )
 
@@ -24,21 +24,10 @@ func main() {
 				return nil, fmt.Errorf("index database: %w", err)
 			}
 			rt.Close("index database", store.Close)
-			service.ReportWalls(ctx, rt.Deps.Tel)
-			engine.Observe = service.ObserveChildren(rt.Deps.Tel, service.PDFium)
-			pdfium, err := pdf.New(engine.WithDefaults(cfg.Workers), rt.Deps.Log)
-			if err != nil {
-				return nil, fmt.Errorf("pdf engine: %w", err)
-			}
-			rt.Close("pdf engine", pdfium.Close)
-			s, err := index.New(cfg, rt.Deps, store, pdfium)
+			pdfium, err := pdfengine.Open(ctx, rt, engine.WithDefaults(cfg.Workers))
 			if err != nil {
 				return nil, err
 			}
-			rt.Status.AddCheck("index", s.Check)
-			return []lifecycle.Unit{
-				{Name: "index", Run: s.Run}, {Name: "projection",
-					Run: projection.New(rt.Deps.Jobs, rt.Deps.Bus, store, rt.Deps.Log).Run},
-			}, nil
+			return index.Units(rt, cfg, store, pdfium)
 		})
 }

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/sandbox"
@@ -13,24 +12,14 @@ import (
 
 func main() {
 	sandbox.Main(ocr.Programs()...)
-	cfg, engine := ocr.DefaultConfig(), ocr.DefaultTesseractConfig()
-	service.Main("ocr", []service.Settings{&cfg, &engine},
+	cfg, engineCfg := ocr.DefaultConfig(), ocr.DefaultEngineConfig()
+	service.Main("ocr", []service.Settings{&cfg, &engineCfg},
 		func(ctx context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
-			engine.Languages = cfg.Languages
-			if engine.Workers == 0 {
-				engine.Workers = cfg.Workers
-			}
 			service.ReportWalls(ctx, rt.Deps.Tel)
-			engine.Observe = service.ObserveChildren(rt.Deps.Tel, service.Tesseract)
-			tesseract, err := ocr.NewTesseract(engine, rt.Deps.Log)
-			if err != nil {
-				return nil, fmt.Errorf("ocr engine: %w", err)
-			}
-			rt.Close("ocr engine", tesseract.Close)
-			s, err := ocr.New(cfg, rt.Deps, tesseract)
+			engine, err := ocr.OpenEngine(rt, engineCfg, cfg)
 			if err != nil {
 				return nil, err
 			}
-			return []lifecycle.Unit{{Name: "ocr", Run: s.Run}}, nil
+			return ocr.Units(rt, cfg, engine)
 		})
 }

@@ -3,12 +3,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
+	"inkstream.dev/pkg/service/pdfengine"
 	"inkstream.dev/services/scan"
 )
 
@@ -17,20 +17,10 @@ func main() {
 	cfg, engine := scan.DefaultConfig(), pdf.DefaultConfig()
 	service.Main("scan", []service.Settings{&cfg, &engine},
 		func(ctx context.Context, rt *service.Runtime) ([]lifecycle.Unit, error) {
-			service.ReportWalls(ctx, rt.Deps.Tel)
-			engine.Observe = service.ObserveChildren(rt.Deps.Tel, service.PDFium)
-			pdfium, err := pdf.New(engine.WithDefaults(cfg.Workers), rt.Deps.Log)
-			if err != nil {
-				return nil, fmt.Errorf("pdf engine: %w", err)
-			}
-			rt.Close("pdf engine", pdfium.Close)
-			s, err := scan.New(cfg, rt.Deps, pdfium)
+			pdfium, err := pdfengine.Open(ctx, rt, engine.WithDefaults(cfg.Workers))
 			if err != nil {
 				return nil, err
 			}
-			if cfg.Clamd != "" {
-				rt.Status.AddCheck("clamd", s.Check)
-			}
-			return []lifecycle.Unit{{Name: "scan", Run: s.Run}}, nil
+			return scan.Units(rt, cfg, pdfium)
 		})
 }

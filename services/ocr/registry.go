@@ -1,0 +1,63 @@
+package ocr
+
+import (
+	"fmt"
+	"log/slog"
+
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/pkg/service"
+	"inkstream.dev/services/ocr/internal/tesseract"
+)
+
+// This file alone names the engine that pages are recognised with. Another one takes its place here, with a Config that
+// has Workers, Languages and Observe, Register and Validate, and a constructor.
+
+const (
+	// EngineName is the engine's name in the metrics.
+	EngineName = "tesseract"
+	// EngineTitle is its name for people.
+	EngineTitle = "Tesseract"
+	// EngineRemedy says what to do where the engine does not work.
+	EngineRemedy = "install Tesseract 5 and a model (Debian: apt-get install tesseract-ocr-eng tesseract-ocr-osd), or point --tesseract.data at the folder of the models"
+)
+
+// ProcessEngine is an Engine that runs in child processes. Close it when no more pages come.
+type ProcessEngine = tesseract.Engine
+
+// EngineConfig says how many children there are and what they may use.
+type EngineConfig = tesseract.Config
+
+// DefaultEngineConfig returns the configuration of a production service.
+func DefaultEngineConfig() EngineConfig { return tesseract.DefaultConfig() }
+
+// NewEngine returns an engine that has not yet started a child. It fails if no language is installed.
+func NewEngine(cfg EngineConfig, log *slog.Logger) (*ProcessEngine, error) {
+	return tesseract.New(cfg, log)
+}
+
+// InstalledLanguages returns the engine's codes of the languages in its default folder of models, sorted; none where
+// there is no such folder.
+func InstalledLanguages() ([]string, error) {
+	return tesseract.InstalledLanguages(tesseract.DefaultDataPath())
+}
+
+// Programs returns what a process that runs this service must list in sandbox.Main.
+func Programs() []sandbox.Program {
+	return []sandbox.Program{tesseract.Program()}
+}
+
+// OpenEngine returns an engine for a service of that configuration, whose children the metrics count, and which is
+// closed when the service has stopped.
+func OpenEngine(rt *service.Runtime, cfg EngineConfig, of Config) (*ProcessEngine, error) {
+	cfg.Languages = of.Languages
+	if cfg.Workers == 0 {
+		cfg.Workers = of.Workers
+	}
+	cfg.Observe = service.ObserveChildren(rt.Deps.Tel, EngineName)
+	engine, err := NewEngine(cfg, rt.Deps.Log)
+	if err != nil {
+		return nil, fmt.Errorf("ocr engine: %w", err)
+	}
+	rt.Close("ocr engine", engine.Close)
+	return engine, nil
+}
