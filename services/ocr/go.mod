@@ -3,6 +3,7 @@ module inkstream.dev/services/ocr
 go 1.26.0
 
 require (
+	github.com/nats-io/nats.go v1.55.0
 	golang.org/x/image v0.45.0
 	google.golang.org/protobuf v1.36.12
 	inkstream.dev/pkg v0.0.0
@@ -48,7 +49,6 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/nats-io/jwt/v2 v2.8.2 // indirect
 	github.com/nats-io/nats-server/v2 v2.15.2 // indirect
-	github.com/nats-io/nats.go v1.55.0 // indirect
 	github.com/nats-io/nkeys v0.4.16 // indirect
 	github.com/nats-io/nuid v1.0.1 // indirect
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
