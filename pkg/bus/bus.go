@@ -27,20 +27,6 @@ type Bus struct {
 
 	rates      rateHistory
 	writeProbe writeProbe
-	yieldHook  func(context.Context)
-}
-
-// SetYieldHook has every consumer call wait before it takes up a task, so that a process which also answers clients
-// can let them go first. Wait must return within a second or so, whatever happens, and not take that time again and
-// again. It must be set before the consumers run.
-func (b *Bus) SetYieldHook(wait func(context.Context)) { b.yieldHook = wait }
-
-// YieldToClients waits as long as work is to wait for the time being, by SetYieldHook. Consumers call it; work that
-// comes by none calls it itself.
-func (b *Bus) YieldToClients(ctx context.Context) {
-	if b.yieldHook != nil {
-		b.yieldHook(ctx)
-	}
 }
 
 const (

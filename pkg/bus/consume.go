@@ -152,7 +152,6 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 	defer stopWork()
 	var wg sync.WaitGroup
 	for d := c.nextDelivery(ctx); d != nil; d = c.nextDelivery(ctx) {
-		c.bus.YieldToClients(ctx)
 		at := c.acquirePermit(d)
 		wg.Go(func() {
 			defer func() { c.endedPermits <- at }()

@@ -107,41 +107,6 @@ const (
 	OCRRedo  OCRMode = "redo"
 )
 
-// Artifact is a kind of output that a job can yield.
-type Artifact string
-
-// The kinds of artifacts. Layout, hOCR and ALTO come only where they are asked for.
-const (
-	ArtifactText       Artifact = "text"
-	ArtifactJSON       Artifact = "json"
-	ArtifactMarkdown   Artifact = "markdown"
-	ArtifactTables     Artifact = "tables"
-	ArtifactImages     Artifact = "images"
-	ArtifactSearchable Artifact = "searchable_pdf"
-	ArtifactMetadata   Artifact = "metadata"
-	ArtifactChunks     Artifact = "chunks"
-	ArtifactLayout     Artifact = "layout_pdf"
-	ArtifactHOCR       Artifact = "hocr"
-	ArtifactALTO       Artifact = "alto"
-)
-
-// AllArtifacts lists every kind; the first eight are the default.
-func AllArtifacts() []Artifact {
-	return []Artifact{
-		ArtifactText, ArtifactJSON, ArtifactMarkdown, ArtifactTables, ArtifactImages, ArtifactSearchable, ArtifactMetadata,
-		ArtifactChunks,
-		ArtifactLayout, ArtifactHOCR, ArtifactALTO,
-	}
-}
-
-// WantsArtifact reports whether the job is to yield an artifact.
-func (o *Options) WantsArtifact(a Artifact) bool {
-	if len(o.Artifacts) == 0 {
-		return a != ArtifactLayout && a != ArtifactHOCR && a != ArtifactALTO
-	}
-	return slices.Contains(o.Artifacts, a)
-}
-
 // ShorterLimit returns the option if it is set and shorter than the server's limit, else the limit; 0 means no limit.
 func ShorterLimit(option, limit time.Duration) time.Duration {
 	if option > 0 && (limit == 0 || option < limit) {

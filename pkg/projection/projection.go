@@ -90,7 +90,6 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 	records := recordCopier{jobs: p.jobs, store: p.store, since: time.Now().Add(-catchUpPeriod)}
 	events := eventCopier{bus: p.bus, store: p.store}
 	for {
-		p.bus.YieldToClients(ctx)
 		err := errors.Join(records.copyChangedRecords(ctx), events.copyNewEvents(ctx))
 		if err != nil && ctx.Err() == nil {
 			// Readiness checks report a dependency that is away; the next pass does the same again.

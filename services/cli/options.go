@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -46,7 +47,7 @@ func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobO
 	deskew := f.Bool("deskew", true, "straighten skewed scans")
 	f.StringVar(&o.Rotate, "rotate", "", "auto (the default): turn scans upright; off")
 	f.StringSliceVar(&o.Artifacts, "artifacts", nil,
-		"what to make, comma-separated: text, json, markdown, tables, images, searchable_pdf, layout_pdf, hocr, alto, metadata, chunks, or all")
+		"what to make, comma-separated: "+strings.Join(listArtifacts(), ", ")+", or all")
 	tables := f.Bool("tables", true, "find tables")
 	f.BoolVar(&o.AllowSignatureInvalidation, "allow-signature-invalidation", false,
 		"make searchable.pdf although that breaks signatures")
@@ -67,8 +68,7 @@ func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobO
 	})
 	completeValues(cmd, "ocr", "auto", "force", "skip", "redo")
 	completeValues(cmd, "rotate", "auto", "off")
-	completeValues(cmd, "artifacts", "all", "text", "json", "markdown", "tables", "images", "searchable_pdf",
-		"layout_pdf", "hocr", "alto", "metadata", "chunks")
+	completeValues(cmd, "artifacts", append([]string{"all"}, listArtifacts()...)...)
 	return func() (*inkstreamv1.JobOptions, error) {
 		for name, b := range map[string]struct{ given, into **bool }{
 			"deskew": {&deskew, &o.Deskew}, "tables": {&tables, &o.Tables}, "dedupe": {&dedupe, &o.Dedupe},
@@ -98,4 +98,13 @@ func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobO
 		}
 		return o, nil
 	}
+}
+
+// listArtifacts returns the kinds of artifacts that there are.
+func listArtifacts() []string {
+	var names []string
+	for _, a := range job.AllArtifacts() {
+		names = append(names, string(a))
+	}
+	return names
 }

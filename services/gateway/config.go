@@ -10,6 +10,7 @@ import (
 
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/services/gateway/access"
+	"inkstream.dev/services/gateway/upload"
 )
 
 // Config says where the gateway listens and what it takes.
@@ -30,11 +31,14 @@ type Config struct {
 	// DrainTimeout is how long requests in hand may go on when the service stops.
 	DrainTimeout time.Duration
 	// Sources are where documents may be fetched from; none where it is empty.
-	Sources Sources
+	Sources upload.Sources
 	// TusDir is the folder in which resumable uploads stand until they are complete; none are taken where it is empty.
 	TusDir string
 	// Access says who may call.
 	Access AccessConfig
+	// CreateTimeout is how long an upload tries to write its record when the broker is away. It is no flag: only tests
+	// shorten it.
+	CreateTimeout time.Duration
 	// Durability names the profile in force; /readyz shows it. It is no flag of the gateway: the code that sets up the
 	// bus knows it.
 	Durability string
@@ -50,6 +54,7 @@ func DefaultConfig() Config {
 		MaxClientWatches: 512,
 		StallTimeout:     60 * time.Second,
 		DrainTimeout:     20 * time.Second,
+		CreateTimeout:    upload.DefaultCreateTimeout,
 		Access:           AccessConfig{OIDC: access.OIDCConfig{ScopeClaim: "scope"}},
 	}
 }
@@ -89,7 +94,7 @@ func (c *Config) Validate() error {
 	p.CheckFlag(c.MaxClientWatches >= 0, "gateway.max-client-watches", "%d, want 0 or more", c.MaxClientWatches)
 	p.CheckFlag(c.StallTimeout > 0, "gateway.stall-timeout", "%s, want more than 0", c.StallTimeout)
 	p.CheckFlag(c.DrainTimeout >= 0, "gateway.drain-timeout", "%s, want 0 or more", c.DrainTimeout)
-	_, err := newSources(c.Sources)
+	err := c.Sources.Validate()
 	p.CheckFlag(err == nil, "gateway.sources", "%v", err)
 	p.AddError(c.Access.validate(c.HTTPAddr, c.GRPCAddr))
 	return p.Err()

@@ -6,6 +6,9 @@ import (
 
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/services/gateway/access"
+	"inkstream.dev/services/gateway/gate"
+	"inkstream.dev/services/gateway/limits"
+	"inkstream.dev/services/gateway/webhook"
 )
 
 // The values of AccessConfig.Auth.
@@ -26,13 +29,17 @@ type AccessConfig struct {
 	// OIDC is the issuer of tokens that are taken besides keys; none where Issuer is empty.
 	OIDC access.OIDCConfig
 	// Limits bound every caller.
-	Limits access.LimitsConfig
+	Limits limits.RatesConfig
 	// TLSCert and TLSKey are the PEM files of the certificate that both APIs are served with; empty for none.
 	TLSCert, TLSKey string
 	// WebhookPrivate allows webhooks to addresses of loopback and private networks.
 	WebhookPrivate bool
 	// WebhookSecret signs calls to addresses that jobs came with; empty refuses such addresses.
 	WebhookSecret config.Secret
+}
+
+func (c *AccessConfig) webhookPolicy() webhook.Policy {
+	return webhook.Policy{AllowPrivate: c.WebhookPrivate}
 }
 
 func (c *AccessConfig) registerFlags(fs *flag.FlagSet) {
@@ -71,7 +78,7 @@ func (c *AccessConfig) validate(addrs ...string) error {
 	case AuthNone, AuthKeys:
 	case "":
 		for _, addr := range addrs {
-			if !OnLoopback(addr) {
+			if !gate.OnLoopback(addr) {
 				p.AddError(errors.New("auth: " + addr +
 					" can be reached from other machines, and anybody there could use the server: set --auth=keys, or " +
 					"--auth=none if that is what you want"))

@@ -9,31 +9,26 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 
 	"inkstream.dev/pkg/lifecycle"
-	"inkstream.dev/pkg/search"
+	indexdb "inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
-	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
-	"inkstream.dev/services/gateway/access"
-	"inkstream.dev/services/gateway/webhook"
+	"inkstream.dev/services/gateway/compat"
+	"inkstream.dev/services/gateway/gate"
+	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/jobview"
+	"inkstream.dev/services/gateway/limits"
+	"inkstream.dev/services/gateway/results"
+	"inkstream.dev/services/gateway/rpc"
+	"inkstream.dev/services/gateway/search"
+	"inkstream.dev/services/gateway/upload"
+	"inkstream.dev/services/gateway/watch"
 )
 
 const (
-	// maxUploads bounds the uploads under way: each holds a connection, an open blob and about 200 KiB of buffers.
-	// maxTenantUploads bounds those of one tenant, so that none can take all the places by uploads that hardly move.
-	maxUploads, maxTenantUploads = 320, 256
-	// createTimeout is how long an upload tries to write its record when the broker is away: longer than two exchanges
-	// of pkg/job, of 5 s each, so that what the first try has written is found by another, and shorter than clients and
-	// proxies wait for an answer. An upload with the same idempotency key waits a little longer than that before it
-	// takes the key over.
-	createTimeout = 12 * time.Second
-	// publishTimeout bounds how long an upload waits for its task to be queued. The record is durable by then, so the
-	// answer does not depend on it.
-	publishTimeout = 3 * time.Second
 	// inProcessBuffer is the size of the in-process connection's pipe.
 	inProcessBuffer = 1 << 20
 )
@@ -43,93 +38,83 @@ type Addrs struct {
 	HTTP, GRPC string
 }
 
+// Components are what the gateway is composed of. The REST and the gRPC side share them.
+type Components struct {
+	Jobs    *jobview.Service
+	Limits  *limits.Service
+	Uploads *upload.Service
+	Tus     *upload.Tus
+	Watches *watch.Service
+	Results *results.Service
+	Search  *search.Service
+	Compat  *compat.Service
+}
+
 // Service is the gateway.
 type Service struct {
-	inkstreamv1.UnimplementedInkstreamServiceServer
+	cfg        Config
+	deps       stage.Deps
+	log        *slog.Logger
+	status     *lifecycle.Status
+	errors     *apierror.Reporter
+	components Components
 
-	cfg      Config
-	deps     stage.Deps
-	log      *slog.Logger
-	status   *lifecycle.Status
-	hub      *hub
-	jobCache jobCache
-
-	admission *admission
-	// auth and keys are nil where requests need no credentials.
-	auth   *access.Authenticator
-	keys   *access.Keys
-	limits *access.Limits
-	quota  *quota
-
-	// index is nil where the gateway was started without one.
-	index      search.Store
-	hooks      *webhook.Hooks
-	dispatcher *webhook.Dispatcher
-	languages  *languageCache
-	rejections *rejectionAudit
-
-	sources *sources
-	// resumable is nil where there is no folder for such uploads.
-	resumable *tusFolder
-
-	uploadSlots      chan struct{} // a slot for each upload under way
-	tenantSlots      tenantSlots   // of the tenants in uploads
-	imageSlots       chan struct{} // a slot for each page that boxes are being drawn into
-	imageAnswerSlots chan struct{} // a slot for each drawn page that is being answered over REST
-	flood            flood         // of uploads, which the work behind the gateway gives way to
-	stopping         chan struct{} // closed when the service begins to stop, which ends the watches
+	stopping chan struct{} // closed when the service begins to stop, which ends the watches
 	// workers counts REST handlers and the goroutines that handlers start; Run waits for them.
 	workers sync.WaitGroup
-	// createTimeout is the constant of that name; tests shorten it.
-	createTimeout time.Duration
 
 	mu    sync.Mutex // guards addrs
 	addrs Addrs
 }
 
 // New returns a Service that is not yet running. It adds the gateway's dependencies to the checks of status, which it
-// serves as /readyz and as the gRPC health service. Lists and searches read the index database, which stays the
-// caller's; nil where there is none.
-func New(cfg Config, env stage.Deps, status *lifecycle.Status, index search.Store) (*Service, error) {
+// serves as /readyz and as the gRPC health service. The index database, which lists and searches read, may be nil; it
+// stays the caller's.
+func New(cfg Config, deps stage.Deps, status *lifecycle.Status, index indexdb.Store) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Service{
-		cfg:              cfg,
-		deps:             env,
-		log:              env.Log.With("service", "gateway"),
-		status:           status,
-		index:            index,
-		uploadSlots:      make(chan struct{}, maxUploads),
-		tenantSlots:      tenantSlots{maxPerTenant: maxTenantUploads},
-		imageSlots:       make(chan struct{}, maxBoxedImages),
-		imageAnswerSlots: make(chan struct{}, maxImageAnswers),
-		stopping:         make(chan struct{}),
-		createTimeout:    createTimeout,
-		limits:           access.NewLimits(cfg.Access.Limits),
-		quota:            newQuota(),
-		admission:        newAdmission(env.Bus, cfg.MaxBacklog),
-		languages:        &languageCache{load: env.Jobs.LoadLanguages},
-		rejections:       newRejectionAudit(env.Bus.PublishEvent),
-	}
-	var err error
-	if s.sources, err = newSources(cfg.Sources); err != nil {
+	deps.Log = deps.Log.With("service", "gateway")
+	s := &Service{cfg: cfg, deps: deps, log: deps.Log, status: status, errors: apierror.NewReporter(deps.Log),
+		stopping: make(chan struct{})}
+	if err := s.compose(index); err != nil {
 		return nil, err
 	}
-	if cfg.TusDir != "" {
-		if s.resumable, err = openTusFolder(cfg.TusDir, s.log); err != nil {
-			return nil, err
-		}
-	}
-	s.hub = newHub(s.loadJobView, s.log, s.stopping)
-	s.hub.perClient = cfg.MaxClientWatches
-	status.AddCheck("nats", env.Bus.CheckWrites)
-	status.AddCheck("blobs", env.Blobs.CheckReadWrite)
+	status.AddCheck("nats", deps.Bus.CheckWrites)
+	status.AddCheck("blobs", deps.Blobs.CheckReadWrite)
 	if cfg.Durability != "" {
 		status.SetReportInfo("durability", cfg.Durability)
 	}
 	return s, nil
 }
+
+func (s *Service) compose(index indexdb.Store) (err error) {
+	p, cfg := &s.components, s.cfg
+	if p.Jobs, err = jobview.New(s.deps, index); err != nil {
+		return err
+	}
+	p.Limits = limits.New(limits.Config{Rates: cfg.Access.Limits, MaxBacklog: cfg.MaxBacklog, StallTimeout: cfg.StallTimeout},
+		s.deps, s.status, index, &s.workers)
+	p.Uploads, err = upload.New(upload.Config{
+		MaxUploadBytes: cfg.MaxUploadBytes, Retention: cfg.Retention, StallTimeout: cfg.StallTimeout,
+		CreateTimeout: cfg.CreateTimeout, Sources: cfg.Sources, CallWebhooks: !cfg.Access.WebhookSecret.IsEmpty(),
+		WebhookPolicy: cfg.Access.webhookPolicy(),
+	}, s.deps, p.Jobs, p.Limits, s.errors, index, &s.workers)
+	if err != nil {
+		return err
+	}
+	if p.Tus, err = upload.NewTus(p.Uploads, cfg.TusDir); err != nil {
+		return err
+	}
+	p.Watches = watch.New(s.deps, p.Jobs, p.Limits, s.errors, cfg.MaxClientWatches, s.stopping)
+	p.Results = results.New(s.deps, p.Jobs, p.Limits, s.errors)
+	p.Search = search.New(s.deps, p.Jobs)
+	p.Compat = compat.New(p.Uploads, p.Watches, p.Results, p.Search, p.Jobs, s.errors, s.status)
+	return nil
+}
+
+// Components returns what the gateway is composed of.
+func (s *Service) Components() Components { return s.components }
 
 // Addrs returns the addresses that the gateway listens on. They are empty before it is ready.
 func (s *Service) Addrs() Addrs {
@@ -149,7 +134,8 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 		return err
 	}
 	defer stop()
-	if err := s.openAccess(base); err != nil {
+	access, err := s.openAccess(base)
+	if err != nil {
 		return err
 	}
 	httpListener, grpcListener, err := s.openListeners(ctx)
@@ -157,27 +143,26 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 		return err
 	}
 	loop := bufconn.Listen(inProcessBuffer)
-	rpc := s.newGRPCServer()
-	conn, err := dialInProcess(loop)
+	gate := gate.New(access.auth, s.cfg.Access.Auth == "", s.components.Limits.Rates())
+	calls := rpc.New(s.newAPI(access), gate, s.errors, s.deps.Tel, s.status, s.stopping)
+	conn, err := rpc.DialInProcess(loop)
 	if err != nil {
 		return errors.Join(err, httpListener.Close(), grpcListener.Close())
 	}
-	web, err := s.newHTTPServer(base, conn)
+	web, err := s.newHTTPServer(base, gate, conn)
 	if err != nil {
 		return errors.Join(err, conn.Close(), httpListener.Close(), grpcListener.Close())
 	}
 
 	failed := make(chan error, 4)
 	var wg sync.WaitGroup
-	wg.Go(func() { failed <- wrapServeError("gRPC", rpc.Serve(grpcListener)) })
-	wg.Go(func() { failed <- wrapServeError("in-process gRPC", rpc.Serve(loop)) })
+	wg.Go(func() { failed <- wrapServeError("gRPC", calls.Serve(grpcListener)) })
+	wg.Go(func() { failed <- wrapServeError("in-process gRPC", calls.Serve(loop)) })
 	wg.Go(func() { failed <- wrapServeError("HTTP", web.Serve(httpListener)) })
-	wg.Go(func() { failed <- s.dispatcher.Run(base) })
-	wg.Go(func() { s.hub.watchBucket(base, s.deps.Bus) })
-	wg.Go(func() { s.rejections.publishQueued(base) })
-	if s.resumable != nil {
-		wg.Go(func() { s.resumable.runSweeps(base) })
-	}
+	wg.Go(func() { failed <- access.dispatcher.Run(base) })
+	wg.Go(func() { s.components.Watches.Run(base) })
+	wg.Go(func() { s.components.Uploads.Run(base) })
+	wg.Go(func() { s.components.Tus.Run(base) })
 	s.log.InfoContext(ctx, "gateway listens", "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
 	ready()
 
@@ -188,16 +173,13 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 		errs = append(errs, err)
 	}
 	close(s.stopping)
-	errs = append(errs, s.drainRequests(base, web, rpc), conn.Close())
+	errs = append(errs, s.drainRequests(base, web, calls), conn.Close())
 	cut()
 	wg.Wait()
-	s.hub.waitForTopics()
+	s.components.Watches.Wait()
 	s.workers.Wait()
-	s.hooks.Wait()
-	if s.keys != nil {
-		s.keys.Wait()
-	}
-	return errors.Join(append(errs, s.sources.closeStores())...)
+	access.wait()
+	return errors.Join(append(errs, s.components.Uploads.Close())...)
 }
 
 // observe has the metrics tell of the queues, of which the gateway sees all, and of the disk that uploads are on,
@@ -255,7 +237,7 @@ func wrapServeError(what string, err error) error {
 
 // drainRequests lets requests finish, and cuts those that take longer than DrainTimeout. REST goes first, for it
 // calls the gRPC server.
-func (s *Service) drainRequests(base context.Context, web *http.Server, rpc *grpc.Server) error {
+func (s *Service) drainRequests(base context.Context, web *http.Server, calls *grpc.Server) error {
 	ctx, cancel := context.WithTimeout(base, s.cfg.DrainTimeout)
 	defer cancel()
 	var err error
@@ -263,8 +245,8 @@ func (s *Service) drainRequests(base context.Context, web *http.Server, rpc *grp
 	if cut {
 		err = web.Close()
 	}
-	unhook := context.AfterFunc(ctx, rpc.Stop)
-	rpc.GracefulStop()
+	unhook := context.AfterFunc(ctx, calls.Stop)
+	calls.GracefulStop()
 	if !unhook() || cut {
 		s.log.WarnContext(ctx, "requests were cut, because they outlasted the drain", "timeout", s.cfg.DrainTimeout)
 	}

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bytes"
@@ -16,48 +16,50 @@ import (
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway"
+	"inkstream.dev/services/gateway/gatewaytest"
 )
 
 // Whatever names a thing of another tenant is answered as if there were none, and no list shows it.
 func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "admin")
-	index, tus := withIndex(t), withTus(t)
-	r := startGateway(t, func(s *fixtureOptions) {
+	index, tus := gatewaytest.WithIndex(t), gatewaytest.WithTus(t)
+	r := gatewaytest.Start(t, func(s *gatewaytest.Options) {
 		index(s)
 		tus(s)
-		s.cfg.Access.Auth, s.cfg.Access.AdminKeyFile = AuthKeys, file
+		s.Cfg.Access.Auth, s.Cfg.Access.AdminKeyFile = gateway.AuthKeys, file
 	})
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mine := strings.TrimSpace(string(data))
-	_, other := r.newKey(mine, `{"tenant":"other","scopes":["admin"]}`)
+	_, other := r.NewKey(mine, `{"tenant":"other","scopes":["admin"]}`)
 	const batch = "01arz3ndektsv4rrffq69g5fav"
-	rec := r.newEndedJobAs(unknownJob, map[string]string{"text.txt": "secret", "images/1-1.png": "secret"})
-	r.update(rec, func(rec *job.Record) error { rec.Batch, rec.PageCount = batch, 1; return nil })
-	rec, err = r.deps.Jobs.LoadRecord(t.Context(), rec.Tenant, rec.ID)
+	rec := r.NewEndedJobAs(gatewaytest.UnknownJob, map[string]string{"text.txt": "secret", "images/1-1.png": "secret"})
+	r.Update(rec, func(rec *job.Record) error { rec.Batch, rec.PageCount = batch, 1; return nil })
+	rec, err = r.Deps.Jobs.LoadRecord(t.Context(), rec.Tenant, rec.ID)
 	if err == nil {
-		err = r.svc.index.PutDocument(t.Context(), projection.IndexDocument(rec))
+		err = r.Index.PutDocument(t.Context(), projection.IndexDocument(rec))
 	}
 	if err == nil {
-		err = r.svc.index.PutPages(t.Context(),
+		err = r.Index.PutPages(t.Context(),
 			[]search.Page{{Tenant: rec.Tenant, Job: string(rec.ID), Run: 1, Number: 1, Text: "Rechnung"}})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.storePageFor(rec)
-	r.answerPageImages()
-	letter := r.deadLetter(rec, job.DefaultTenant)
-	keyID, _ := r.newKey(mine, `{"scopes":["read"]}`)
+	r.StorePageFor(rec)
+	r.AnswerPageImages()
+	letter := r.DeadLetter(rec, job.DefaultTenant)
+	keyID, _ := r.NewKey(mine, `{"scopes":["read"]}`)
 	hook := &inkstreamv1.Webhook{}
-	checkError(t, r.callRPC(t.Context(), mine, "CreateWebhook",
+	gatewaytest.CheckError(t, r.CallRPC(t.Context(), mine, "CreateWebhook",
 		&inkstreamv1.CreateWebhookRequest{Url: "https://example.org"}, hook), "")
 
 	id := string(rec.ID)
-	eachCaller(t, r, func(t *testing.T, call caller) {
+	gatewaytest.EachCaller(t, r, func(t *testing.T, call gatewaytest.Caller) {
 		for _, tc := range []struct {
 			method    string
 			req, resp proto.Message
@@ -80,12 +82,12 @@ func TestTenantsAreIsolated(t *testing.T) {
 			{"DeleteWebhook", &inkstreamv1.DeleteWebhookRequest{Id: hook.GetId()}, &emptypb.Empty{}, false},
 		} {
 			err := call(t.Context(), other, tc.method, tc.req, tc.resp)
-			if e, ok := err.(*apiError); !ok || e.http != http.StatusNotFound && e.rpc.String() != "NotFound" { //nolint:errorlint // as callers return it
+			if e, ok := err.(*gatewaytest.APIError); !ok || e.HTTP != http.StatusNotFound && e.RPC.String() != "NotFound" { //nolint:errorlint // as callers return it
 				t.Errorf("%s as another tenant: got %v, want that there is none", tc.method, err)
 			}
 			if tc.lasting {
 				err := call(t.Context(), mine, tc.method, tc.req, tc.resp)
-				t.Run(tc.method, func(t *testing.T) { checkError(t, err, "") })
+				t.Run(tc.method, func(t *testing.T) { gatewaytest.CheckError(t, err, "") })
 			}
 		}
 		for _, tc := range []struct {
@@ -100,17 +102,17 @@ func TestTenantsAreIsolated(t *testing.T) {
 			{"ListDeadLetters", &inkstreamv1.ListDeadLettersRequest{}, &inkstreamv1.ListDeadLettersResponse{}},
 			{"ListWebhooks", &inkstreamv1.ListWebhooksRequest{}, &inkstreamv1.ListWebhooksResponse{}},
 		} {
-			checkError(t, call(t.Context(), other, tc.method, tc.req, tc.resp), "")
+			gatewaytest.CheckError(t, call(t.Context(), other, tc.method, tc.req, tc.resp), "")
 			if proto.Size(tc.resp) > 0 {
 				t.Errorf("%s as another tenant: got %v, want nothing", tc.method, tc.resp)
 			}
-			checkError(t, call(t.Context(), mine, tc.method, tc.req, tc.resp), "")
+			gatewaytest.CheckError(t, call(t.Context(), mine, tc.method, tc.req, tc.resp), "")
 			if proto.Size(tc.resp) == 0 {
 				t.Errorf("%s as the owner: got nothing", tc.method)
 			}
 		}
 		done := &inkstreamv1.BatchJobsResponse{}
-		checkError(t, call(t.Context(), other, "DeleteJobs",
+		gatewaytest.CheckError(t, call(t.Context(), other, "DeleteJobs",
 			&inkstreamv1.BatchJobsRequest{Filter: &inkstreamv1.JobFilter{Batch: batch}}, done), "")
 		if done.GetDone() != 0 {
 			t.Errorf("another tenant deleted %d jobs", done.GetDone())
@@ -121,35 +123,15 @@ func TestTenantsAreIsolated(t *testing.T) {
 		"/result/" + id + "/status",
 		"/result/" + id + "/markdown", "/result/" + id + "/images/1-1.png",
 	} {
-		if code, _, body := r.requestWithKey(http.MethodGet, path, other, "", ""); code != http.StatusNotFound {
+		if code, _, body := r.RequestWithKey(http.MethodGet, path, other, "", ""); code != http.StatusNotFound {
 			t.Errorf("%s as another tenant: got %d, want 404: %s", path, code, body)
 		}
 	}
-	if _, _, body := r.requestWithKey(http.MethodGet, "/v1/keys", other, "", ""); bytes.Contains(body, []byte(keyID)) {
+	if _, _, body := r.RequestWithKey(http.MethodGet, "/v1/keys", other, "", ""); bytes.Contains(body, []byte(keyID)) {
 		t.Errorf("another tenant sees the key: %s", body)
 	}
-	if _, _, body := r.requestWithKey(http.MethodGet, "/tasks", other, "", ""); bytes.Contains(body, []byte(id)) {
+	if _, _, body := r.RequestWithKey(http.MethodGet, "/tasks", other, "", ""); bytes.Contains(body, []byte(id)) {
 		t.Errorf("another tenant sees the task: %s", body)
 	}
-	r.uploadsAreApart(mine, other)
-}
-
-// uploadsAreApart makes sure of the same for resumable uploads.
-func (r *fixture) uploadsAreApart(mine, other string) {
-	r.t.Helper()
-	res, _ := r.tusRequest(mine, http.MethodPost, "/v1/uploads", "", map[string]string{tusLengthHeader: "4"})
-	at := res.Header.Get("Location")
-	for _, method := range []string{http.MethodHead, http.MethodPatch, http.MethodDelete} {
-		if res, _ := r.tusRequest(other, method, at, "",
-			map[string]string{tusOffsetHeader: "0"}); res.StatusCode != http.StatusNotFound {
-			r.t.Errorf("%s of an upload as another tenant: got %d, want 404", method, res.StatusCode)
-		}
-		if res, _ := r.tusRequest("", method, at, "", nil); res.StatusCode != http.StatusUnauthorized {
-			r.t.Errorf("%s of an upload without a key: got %d, want 401", method, res.StatusCode)
-		}
-	}
-	if res, body := r.tusRequest(mine, http.MethodPatch, at, "%PDF",
-		map[string]string{tusOffsetHeader: "0"}); res.StatusCode != http.StatusNoContent {
-		r.t.Errorf("PATCH as the owner: got %d %s", res.StatusCode, body)
-	}
+	r.UploadsAreApart(mine, other)
 }

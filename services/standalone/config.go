@@ -13,6 +13,7 @@ import (
 	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/gateway"
+	"inkstream.dev/services/gateway/gate"
 	"inkstream.dev/services/index"
 	"inkstream.dev/services/ingest"
 	"inkstream.dev/services/ocr"
@@ -126,7 +127,7 @@ func (c *Config) Validate() error {
 	p.CheckFlag(c.Durability == Full || c.Durability == Fast, "durability", "%q, want full or fast", c.Durability)
 	p.CheckFlag(c.DocumentTimeout >= 0, "document-timeout", "%s, want 0 or more", c.DocumentTimeout)
 	p.CheckFlag(c.StallTimeout >= 0, "stall-timeout", "%s, want 0 or more", c.StallTimeout)
-	p.CheckFlag(c.requiresNATSKeys() || gateway.OnLoopback(c.NATSAddr), "nats",
+	p.CheckFlag(c.requiresNATSKeys() || gate.OnLoopback(c.NATSAddr), "nats",
 		"%s can be reached from other machines, and anybody there could read and change "+
 			"what the streams hold: set --auth=keys, or a loopback address", c.NATSAddr)
 	for _, v := range []interface{ Validate() error }{

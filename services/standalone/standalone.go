@@ -201,7 +201,6 @@ func Units(rt *service.Runtime, cfg Config, p Parts) ([]lifecycle.Unit, *gateway
 	if err != nil {
 		return nil, nil, err
 	}
-	rt.Deps.Bus.SetYieldHook(api.GiveWay)
 	return append(units, own...), api, nil
 }
 

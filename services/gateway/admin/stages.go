@@ -1,0 +1,41 @@
+package admin
+
+import (
+	"context"
+
+	"inkstream.dev/pkg/bus"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/jobview"
+)
+
+// ListStages answers how the stages stand. All tenants share the queues, so the answer is the same for all of them;
+// it names no jobs.
+func (s *Service) ListStages(ctx context.Context,
+	_ *inkstreamv1.ListStagesRequest) (*inkstreamv1.ListStagesResponse, error) {
+	stages, err := s.deps.Bus.QueryStageStatuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resp := &inkstreamv1.ListStagesResponse{}
+	for _, st := range stages {
+		resp.Stages = append(resp.Stages, stageToProto(st))
+	}
+	return resp, nil
+}
+
+func stageToProto(st bus.StageStatus) *inkstreamv1.Stage {
+	v := &inkstreamv1.Stage{
+		Name: string(st.Stage), Waiting: map[string]int64{}, InFlight: st.InFlight, Oldest: jobview.TimeToProto(st.Oldest),
+		Rate:        st.Rate,
+		DeadLetters: st.DeadLetters, Replicas: int32(st.Replicas),
+	}
+	total := int64(0)
+	for lane, n := range st.Waiting {
+		v.Waiting[string(lane)] = n
+		total += n
+	}
+	if st.Rate > 0 {
+		v.EtaSeconds = float64(total+st.InFlight) / st.Rate
+	}
+	return v
+}

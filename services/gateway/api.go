@@ -1,0 +1,44 @@
+package gateway
+
+import (
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/admin"
+	"inkstream.dev/services/gateway/results"
+	"inkstream.dev/services/gateway/search"
+	"inkstream.dev/services/gateway/upload"
+	"inkstream.dev/services/gateway/watch"
+)
+
+type (
+	uploadCalls  = upload.Service
+	watchCalls   = watch.Service
+	resultCalls  = results.Service
+	searchCalls  = search.Service
+	controlCalls = admin.Service
+	keyCalls     = admin.Keys
+	hookCalls    = admin.Webhooks
+)
+
+// api is the gRPC service: each call is that of the part that has it.
+type api struct {
+	unknownCalls
+	*uploadCalls
+	*watchCalls
+	*resultCalls
+	*searchCalls
+	*controlCalls
+	*keyCalls
+	*hookCalls
+}
+
+// unknownCalls answers the calls that no part has. It is deeper than the parts, whose methods go first.
+type unknownCalls struct {
+	inkstreamv1.UnimplementedInkstreamServiceServer
+}
+
+func (s *Service) newAPI(access openedAccess) *api {
+	p := s.components
+	return &api{uploadCalls: p.Uploads, watchCalls: p.Watches, resultCalls: p.Results, searchCalls: p.Search,
+		controlCalls: admin.New(s.deps, p.Jobs, access.dispatcher), keyCalls: admin.NewKeys(access.keys),
+		hookCalls: admin.NewWebhooks(access.hooks, s.cfg.Access.webhookPolicy())}
+}

@@ -1,0 +1,385 @@
+package gatewaytest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/lifecycle"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/rest"
+)
+
+// run starts the service and waits until it is ready.
+func (r *Gateway) run() {
+	r.T.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	unit := r.Status.TrackUnits(lifecycle.Unit{Name: "gateway", Run: r.Service.Run})[0]
+	go func() { ended <- unit.Run(ctx, func() { close(ready) }) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		cancel()
+		r.T.Fatalf("Run: %v", err)
+	}
+	r.Stop = sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	addrs := r.Service.Addrs()
+	conn, err := grpc.NewClient(addrs.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		r.T.Fatalf("dial: %v", err)
+	}
+	r.BaseURL, r.Conn, r.RPC = "http://"+addrs.HTTP, conn, inkstreamv1.NewInkstreamServiceClient(conn)
+	r.T.Cleanup(func() {
+		conn.Close()
+		r.Web.CloseIdleConnections()
+		if err := r.Stop(); err != nil {
+			r.T.Errorf("Run returned %v, want nil", err)
+		}
+	})
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// BlobKeys returns the keys of all blobs.
+func (r *Gateway) BlobKeys() []string {
+	r.T.Helper()
+	var keys []string
+	for e, err := range r.Deps.Blobs.ListBlobs(r.T.Context(), "") {
+		if err != nil {
+			r.T.Fatalf("list blobs: %v", err)
+		}
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+// Records returns how many job records there are.
+func (r *Gateway) Records() int {
+	r.T.Helper()
+	kv, err := r.Deps.Bus.OpenJobBucket(r.T.Context())
+	if err != nil {
+		r.T.Fatalf("bucket: %v", err)
+	}
+	keys, err := kv.ListKeysFiltered(r.T.Context(), "job.>")
+	if err != nil {
+		r.T.Fatalf("list records: %v", err)
+	}
+	n := 0
+	for range keys.Keys() {
+		n++
+	}
+	return n
+}
+
+// WantNoJobs makes sure that an upload left neither blobs nor records.
+func (r *Gateway) WantNoJobs() {
+	r.T.Helper()
+	if keys := r.BlobKeys(); len(keys) > 0 {
+		r.T.Errorf("blobs are left: %v", keys)
+	}
+	if n := r.Records(); n > 0 {
+		r.T.Errorf("%d records are left, want none", n)
+	}
+}
+
+// NewJob stores a record; change may be nil.
+func (r *Gateway) NewJob(change func(*job.Record)) *job.Record {
+	r.T.Helper()
+	rec := &job.Record{
+		ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Pending, Options: job.Options{Lane: "interactive"},
+		Filename: "a.pdf", Size: 7, SHA256: "ab", CreateTime: time.Now().UTC(),
+	}
+	if change != nil {
+		change(rec)
+	}
+	if err := r.Deps.Jobs.CreateRecord(r.T.Context(), rec); err != nil {
+		r.T.Fatalf("create job: %v", err)
+	}
+	return rec
+}
+
+// Update changes a record.
+func (r *Gateway) Update(rec *job.Record, change func(*job.Record) error) {
+	r.T.Helper()
+	if _, err := r.Deps.Jobs.UpdateRecord(r.T.Context(), rec.Tenant, rec.ID, change); err != nil {
+		r.T.Fatalf("update job: %v", err)
+	}
+}
+
+// PutBlob stores a blob.
+func (r *Gateway) PutBlob(key, data string) {
+	r.T.Helper()
+	if err := r.Deps.Blobs.PutBytes(r.T.Context(), key, []byte(data), ""); err != nil {
+		r.T.Fatalf("put %s: %v", key, err)
+	}
+}
+
+func (e *APIError) Error() string {
+	return fmt.Sprintf("%s (gRPC %s, HTTP %d): %s", e.code, e.RPC, e.HTTP, e.Text)
+}
+
+func (a RPCAPI) Upload(ctx context.Context, u Document) (*inkstreamv1.Job, error) {
+	stream, err := a.C.UploadDocument(ctx)
+	if err != nil {
+		return nil, RPCError(err)
+	}
+	err = stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{Metadata: &inkstreamv1.UploadMetadata{
+		Filename: u.Filename, IdempotencyKey: u.Key, Options: &inkstreamv1.JobOptions{Lane: u.Lane, Languages: u.Languages},
+	}}})
+	for err == nil {
+		buf := make([]byte, 64<<10)
+		n, rerr := u.Data.Read(buf)
+		if n > 0 {
+			err = stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Data{Data: buf[:n]}})
+		}
+		if rerr != nil {
+			break
+		}
+	}
+	res, err := stream.CloseAndRecv() // it also has the reason why Send failed
+	return res, RPCError(err)
+}
+
+func (a RPCAPI) Job(ctx context.Context, id string) (*inkstreamv1.Job, error) {
+	res, err := a.C.GetJob(ctx, &inkstreamv1.GetJobRequest{Id: id})
+	return res, RPCError(err)
+}
+
+func (a RPCAPI) Artifacts(ctx context.Context, id string) ([]*inkstreamv1.Artifact, error) {
+	res, err := a.C.ListArtifacts(ctx, &inkstreamv1.ListArtifactsRequest{Id: id})
+	return res.GetArtifacts(), RPCError(err)
+}
+
+func (a RPCAPI) Download(ctx context.Context, id, name string) (data []byte, contentType string, err error) {
+	stream, err := a.C.DownloadArtifact(ctx, &inkstreamv1.DownloadArtifactRequest{Id: id, Name: name})
+	for err == nil {
+		m, rerr := stream.Recv()
+		if errors.Is(rerr, io.EOF) {
+			return data, contentType, nil
+		}
+		err = rerr
+		data = append(data, m.GetData()...)
+		if m.GetContentType() != "" {
+			contentType = m.GetContentType()
+		}
+	}
+	return nil, "", RPCError(err)
+}
+
+func (a RPCAPI) Page(ctx context.Context, id string, n int) (*inkstreamv1.Page, error) {
+	res, err := a.C.GetPage(ctx, &inkstreamv1.GetPageRequest{Id: id, Number: int32(n)})
+	return res, RPCError(err)
+}
+
+func (a RPCAPI) Watch(ctx context.Context, id string, see func(*inkstreamv1.Job) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := a.C.WatchJob(ctx, &inkstreamv1.WatchJobRequest{Id: id})
+	for err == nil {
+		v, rerr := stream.Recv()
+		if errors.Is(rerr, io.EOF) {
+			return nil
+		}
+		if err = rerr; err == nil && !see(v) {
+			return nil
+		}
+	}
+	return RPCError(err)
+}
+
+func (a RESTAPI) Get(ctx context.Context, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Gateway.BaseURL+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.Accept != "" {
+		req.Header.Set("Accept", a.Accept)
+	}
+	res, err := a.Gateway.Web.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		defer res.Body.Close()
+		return nil, ErrorOf(res)
+	}
+	return res, nil
+}
+
+func (a RESTAPI) message(ctx context.Context, path string, m proto.Message) error {
+	res, err := a.Get(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	return protojson.Unmarshal(data, m)
+}
+
+func (a RESTAPI) Upload(ctx context.Context, u Document) (*inkstreamv1.Job, error) {
+	// Without NopCloser the client would find out the length of readers that it knows.
+	body, contentType, query := io.NopCloser(u.Data), rest.PDFType, url.Values{}
+	if a.Form {
+		body, contentType = a.formBody(u)
+	} else {
+		for name, v := range map[string]string{"filename": u.Filename, "lane": u.Lane, "languages": u.Languages} {
+			if v != "" {
+				query.Set(name, v)
+			}
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.Gateway.BaseURL+"/v1/jobs?"+query.Encode(), body)
+	if err != nil {
+		return nil, err
+	}
+	if !a.Form && u.Length > 0 {
+		req.ContentLength = u.Length
+	}
+	req.Header.Set("Content-Type", contentType)
+	if u.Key != "" {
+		req.Header.Set("Idempotency-Key", u.Key)
+	}
+	res, err := a.Gateway.Web.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusAccepted {
+		return nil, ErrorOf(res)
+	}
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	v := &inkstreamv1.Job{}
+	if err := protojson.Unmarshal(data, v); err != nil {
+		return nil, err
+	}
+	if got, want := res.Header.Get("Location"), "/v1/jobs/"+v.GetId(); got != want {
+		return nil, fmt.Errorf("location %q, want %q", got, want)
+	}
+	return v, nil
+}
+
+// formBody returns a form with an option before the file and one after it.
+func (a RESTAPI) formBody(u Document) (io.ReadCloser, string) {
+	pr, pw := io.Pipe()
+	form := multipart.NewWriter(pw)
+	go func() {
+		var errs []error
+		if u.Lane != "" {
+			errs = append(errs, form.WriteField("lane", u.Lane))
+		}
+		h := textproto.MIMEHeader{}
+		h.Set("Content-Disposition", multipart.FileContentDisposition("file", u.Filename))
+		h.Set("Content-Type", rest.PDFType)
+		part, err := form.CreatePart(h)
+		errs = append(errs, err)
+		if err == nil {
+			_, err = io.Copy(part, u.Data)
+			errs = append(errs, err)
+		}
+		if u.Languages != "" {
+			errs = append(errs, form.WriteField("languages", u.Languages))
+		}
+		pw.CloseWithError(errors.Join(append(errs, form.Close())...))
+	}()
+	return pr, form.FormDataContentType()
+}
+
+func (a RESTAPI) Job(ctx context.Context, id string) (*inkstreamv1.Job, error) {
+	v := &inkstreamv1.Job{}
+	return v, a.message(ctx, "/v1/jobs/"+url.PathEscape(id), v)
+}
+
+func (a RESTAPI) Artifacts(ctx context.Context, id string) ([]*inkstreamv1.Artifact, error) {
+	v := &inkstreamv1.ListArtifactsResponse{}
+	err := a.message(ctx, "/v1/jobs/"+url.PathEscape(id)+"/artifacts", v)
+	return v.GetArtifacts(), err
+}
+
+func (a RESTAPI) Download(ctx context.Context, id, name string) (data []byte, contentType string, err error) {
+	res, err := a.Get(ctx, "/v1/jobs/"+url.PathEscape(id)+"/artifacts/"+url.PathEscape(name))
+	if err != nil {
+		return nil, "", err
+	}
+	defer res.Body.Close()
+	data, err = io.ReadAll(res.Body)
+	return data, res.Header.Get("Content-Type"), err
+}
+
+func (a RESTAPI) Page(ctx context.Context, id string, n int) (*inkstreamv1.Page, error) {
+	v := &inkstreamv1.Page{}
+	return v, a.message(ctx, "/v1/jobs/"+url.PathEscape(id)+"/pages/"+strconv.Itoa(n), v)
+}
+
+func (a RESTAPI) Watch(ctx context.Context, id string, see func(*inkstreamv1.Job) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	res, err := a.Get(ctx, "/v1/jobs/"+url.PathEscape(id)+"/watch")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		line := lines.Text()
+		if a.Accept == rest.EventStreamType {
+			rest, ok := strings.CutPrefix(line, "data: ")
+			if !ok {
+				continue
+			}
+			line = rest
+		}
+		if strings.HasPrefix(line, `{"error":`) {
+			var body apierror.ErrorBody
+			if err := json.Unmarshal([]byte(line), &body); err != nil {
+				return err
+			}
+			return &APIError{code: body.Error.Code, HTTP: body.Error.Status, Text: body.Error.Message}
+		}
+		v := &inkstreamv1.Job{}
+		if err := protojson.Unmarshal([]byte(line), v); err != nil {
+			return err
+		}
+		if !see(v) {
+			return nil
+		}
+	}
+	return lines.Err()
+}

@@ -1,0 +1,84 @@
+package rest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/services/gateway/internal/apierror"
+)
+
+// WithConditionalGet serves what next answers with an entity tag, so that who has it already is told so, and in parts
+// to who asks for a part. What next answers is held in memory.
+func WithConditionalGet(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := &bufferedResponse{header: w.Header(), status: http.StatusOK}
+		next.ServeHTTP(got, r)
+		if got.status != http.StatusOK {
+			w.WriteHeader(got.status)
+			_, _ = w.Write(got.body.Bytes()) // a client that hung up has no use for it
+			return
+		}
+		sum := sha256.Sum256(got.body.Bytes())
+		h := w.Header()
+		h.Set("Etag", `"`+hex.EncodeToString(sum[:12])+`"`)
+		h.Set("Cache-Control", "private, no-cache")
+		h.Del("Content-Length")
+		ServeContent(w, r, time.Time{}, bytes.NewReader(got.body.Bytes()))
+	})
+}
+
+// ServeContent is http.ServeContent with the API's error where there is no such part.
+func ServeContent(w http.ResponseWriter, r *http.Request, changed time.Time, content io.ReadSeeker) {
+	http.ServeContent(&rangeResponse{ResponseWriter: w, request: r}, r, "", changed, content)
+}
+
+// rangeResponse puts the API's error in the place of net/http's, which is text.
+type rangeResponse struct {
+	http.ResponseWriter
+	request *http.Request
+	refused bool
+}
+
+// WriteHeader passes the status on, with an error where the part is refused.
+func (p *rangeResponse) WriteHeader(status int) {
+	if status != http.StatusRequestedRangeNotSatisfiable {
+		p.ResponseWriter.WriteHeader(status)
+		return
+	}
+	p.refused = true
+	p.Header().Del("Content-Disposition")
+	apierror.WriteStatus(p.ResponseWriter, p.request,
+		apierror.StatusOf(fault.New(apierror.RangeNotSatisfiable, "the range is malformed, or begins behind the end")))
+}
+
+// Write passes bytes on, but the text of an error.
+func (p *rangeResponse) Write(data []byte) (int, error) {
+	if p.refused {
+		return len(data), nil
+	}
+	return p.ResponseWriter.Write(data)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (p *rangeResponse) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// bufferedResponse keeps an answer.
+type bufferedResponse struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header returns the answer's header.
+func (a *bufferedResponse) Header() http.Header { return a.header }
+
+// WriteHeader keeps the status.
+func (a *bufferedResponse) WriteHeader(status int) { a.status = status }
+
+// Write keeps the bytes.
+func (a *bufferedResponse) Write(p []byte) (int, error) { return a.body.Write(p) }

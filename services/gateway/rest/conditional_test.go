@@ -1,0 +1,106 @@
+package rest_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"inkstream.dev/services/gateway/gatewaytest"
+)
+
+func TestConditionsAndRanges(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, nil)
+	text := strings.Repeat("0123456789", 300)
+	rec := r.NewEndedJob(map[string]string{"text.txt": text, "document.json": `{"a":"` + text + `"}`,
+		"searchable.pdf": "%PDF" + text})
+	r.StorePageFor(rec)
+	for _, path := range []string{"/artifacts/text.txt", "/artifacts/document.json", "/pages/1"} {
+		path = "/v1/jobs/" + string(rec.ID) + path
+		res, body := r.Get(t, path, map[string]string{"Accept-Encoding": "identity"}) // or net/http would ask for gzip
+		tag := res.Header.Get("Etag")
+		if res.StatusCode != http.StatusOK || tag == "" || res.Header.Get("Accept-Ranges") != "bytes" {
+			t.Errorf("%s: got %d %v", path, res.StatusCode, res.Header)
+		}
+		for _, tc := range []struct {
+			name string
+			head map[string]string
+			want int
+			body string
+		}{
+			{"it has not changed", map[string]string{"If-None-Match": tag}, http.StatusNotModified, ""},
+			{"nor has its compressed form", map[string]string{"If-None-Match": "W/" + tag}, http.StatusNotModified, ""},
+			{"it has changed", map[string]string{"If-None-Match": `"x"`}, http.StatusOK, body},
+			{"a part", map[string]string{"Range": "bytes=5-9"}, http.StatusPartialContent, body[5:10]},
+			{"the end", map[string]string{"Range": "bytes=-3"}, http.StatusPartialContent, body[len(body)-3:]},
+			{"no part", map[string]string{"Range": "bytes=999999-"}, http.StatusRequestedRangeNotSatisfiable, "*"},
+			{"a part of the same", map[string]string{"Range": "bytes=5-9", "If-Range": tag}, http.StatusPartialContent,
+				body[5:10]},
+			{"a part of what it was", map[string]string{"Range": "bytes=5-9", "If-Range": `"x"`}, http.StatusOK, body},
+		} {
+			tc.head["Accept-Encoding"] = "identity"
+			res, got := r.Get(t, path, tc.head)
+			if res.StatusCode != tc.want || tc.body != "*" && got != tc.body {
+				t.Errorf("%s, %s: got %d and %d bytes, want %d and %d", path, tc.name, res.StatusCode, len(got), tc.want,
+					len(tc.body))
+			}
+		}
+	}
+}
+
+func TestCompression(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, nil)
+	text := strings.Repeat("0123456789", 300)
+	rec := r.NewEndedJob(map[string]string{"text.txt": text, "small.txt": "x", "searchable.pdf": "%PDF" + text})
+	r.StorePageFor(rec)
+	for _, tc := range []struct {
+		path, accept, rang string
+		zipped             bool
+		vary               string
+	}{
+		{"/artifacts/text.txt", "gzip", "", true, "Accept-Encoding"},
+		{"/artifacts/text.txt", "br, gzip;q=0.5", "", true, "Accept-Encoding"},
+		{"/artifacts/text.txt", "gzip;q=0", "", false, "Accept-Encoding"},
+		{"/artifacts/text.txt", "br", "", false, "Accept-Encoding"},
+		{"/artifacts/text.txt", "gzip", "bytes=0-9", false, "Accept-Encoding"},
+		{"/artifacts/small.txt", "gzip", "", false, "Accept-Encoding"},
+		{"/artifacts/searchable.pdf", "gzip", "", false, ""},
+		{"/pages/1", "gzip", "", true, "Accept-Encoding"},
+		{"/pages/1", "identity", "", false, "Accept-Encoding"},
+		{"/artifacts/text.txt", "identity", "bytes=9999999-", false, "Accept-Encoding"},
+		{"/watch", "gzip", "", false, ""},
+	} {
+		head := map[string]string{"Accept-Encoding": tc.accept}
+		if tc.rang != "" {
+			head["Range"] = tc.rang
+		}
+		path := "/v1/jobs/" + string(rec.ID) + tc.path
+		res, body := r.Get(t, path, head)
+		if got := res.Header.Get("Content-Encoding") == "gzip"; got != tc.zipped {
+			t.Errorf("%s with %v: compressed %v, want %v", path, head, got, tc.zipped)
+		}
+		if got := strings.Join(res.Header.Values("Vary"), ", "); got != tc.vary {
+			t.Errorf("%s with %v: Vary %q, want %q", path, head, got, tc.vary)
+		}
+		head["If-None-Match"] = res.Header.Get("Etag")
+		if again, _ := r.Get(t, path, head); tc.vary != "" && again.Header.Get("Vary") != tc.vary {
+			t.Errorf("%s with %v: got %d with Vary %q, want %q", path, head, again.StatusCode, again.Header.Get("Vary"), tc.vary)
+		}
+		if !tc.zipped {
+			continue
+		}
+		z, err := gzip.NewReader(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := io.ReadAll(z)
+		_, want := r.Get(t, path, map[string]string{"Accept-Encoding": "identity"})
+		if err != nil || string(plain) != want || len(body) >= len(plain) ||
+			!strings.HasPrefix(res.Header.Get("Etag"), "W/") {
+			t.Errorf("%s: got %d bytes of %d, %v, %v", path, len(body), len(plain), res.Header, err)
+		}
+	}
+}

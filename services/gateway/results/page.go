@@ -1,0 +1,115 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/jobview"
+)
+
+// GetPage answers what was read on a page, as soon as it is indexed.
+func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) (*inkstreamv1.Page, error) {
+	return jobview.ReadWithRecord(ctx, s.jobs, req.GetId(),
+		func(rec *job.Record) (*inkstreamv1.Page, error) { return s.loadPage(ctx, rec, int(req.GetNumber())) })
+}
+
+func (s *Service) loadPage(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, error) {
+	if err := checkPageNumber(rec, n); err != nil {
+		return nil, err
+	}
+	data, run, err := s.readStoredPage(ctx, rec, n)
+	if errors.Is(err, blob.ErrNotFound) {
+		return s.explainMissingPage(ctx, rec, n)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read page: %w", err)
+	}
+	page, err := document.DecodePage(data)
+	if err != nil {
+		return nil, fmt.Errorf("page %d: %w", n, err)
+	}
+	// What the whole document tells of the page is known when the run has ended.
+	switch plan, err := s.deps.Blobs.ReadBytes(ctx, job.PlanKey(rec.Tenant, rec.ID, run), jobview.MaxPageBytes); {
+	case errors.Is(err, blob.ErrNotFound):
+	case err != nil:
+		return nil, fmt.Errorf("read the document's plan: %w", err)
+	default:
+		if err := document.ApplyEncodedPlan(plan, page); err != nil {
+			return nil, fmt.Errorf("page %d: %w", n, err)
+		}
+	}
+	page.Words = collectWords(page)
+	return page, nil
+}
+
+// checkPageNumber makes sure that the document has that page.
+func checkPageNumber(rec *job.Record, n int) error {
+	switch {
+	case n < 1:
+		return apierror.InvalidField(fault.InvalidArgument, "number", "page %d, want 1 or more", n)
+	case rec.PageCount == 0 && rec.State.HasEnded():
+		return jobview.ErrNoResult(rec)
+	case rec.PageCount == 0:
+		return fault.New(fault.NotReady, "the document has not been opened yet")
+	case n > rec.PageCount:
+		return fault.New(fault.PageNotFound, "page %d of a document with %d", n, rec.PageCount)
+	}
+	return nil
+}
+
+// readStoredPage returns the newest result that the job's runs have of a page, and its run; while a retry is under
+// way that may be an earlier run's.
+func (s *Service) readStoredPage(ctx context.Context, rec *job.Record, n int) (data []byte, run int, err error) {
+	for _, run = range rec.PageRuns() {
+		data, err = s.deps.Blobs.ReadBytes(ctx, job.PageKey(rec.Tenant, rec.ID, run, n), jobview.MaxPageBytes)
+		if !errors.Is(err, blob.ErrNotFound) {
+			return data, run, err
+		}
+	}
+	return nil, 0, err
+}
+
+// collectWords returns every word of the page in reading order.
+func collectWords(p *inkstreamv1.Page) []*inkstreamv1.Word {
+	var words []*inkstreamv1.Word
+	for _, b := range p.GetBlocks() {
+		for _, l := range b.GetLines() {
+			words = append(words, l.GetWords()...)
+		}
+	}
+	return words
+}
+
+// explainMissingPage says what it means that a page has no stored result: it failed, it is still under way, or its
+// job was ended before it.
+func (s *Service) explainMissingPage(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, error) {
+	p, err := s.jobs.LoadProgress(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range jobview.ToProto(rec, p).GetFailures() {
+		if int(f.GetPage()) == n {
+			code := fault.Code(f.GetCode())
+			return &inkstreamv1.Page{
+				Number: f.GetPage(), Outcome: job.OutcomeFailed, Reason: f.GetReason(),
+				Error: &inkstreamv1.Error{Code: f.GetCode(), Page: f.GetPage(), Message: code.DescribeCode(),
+					Retryable: code.IsRetryable()},
+			}, nil
+		}
+	}
+	switch {
+	case !rec.State.HasEnded():
+		return nil, fault.New(fault.NotReady, "page %d is not through yet", n)
+	case jobview.HasResults(rec.State):
+		return nil, fmt.Errorf("page %d of a job that ended %s has no result", n, rec.State)
+	default:
+		return nil, jobview.ErrNoResult(rec)
+	}
+}

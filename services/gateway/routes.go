@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"context"
+	"mime"
+	"net/http"
+
+	"google.golang.org/grpc"
+
+	"inkstream.dev/services/gateway/docs"
+	"inkstream.dev/services/gateway/gate"
+	"inkstream.dev/services/gateway/rest"
+	"inkstream.dev/services/gateway/watch"
+)
+
+// newHTTPServer returns the REST server. It calls the gRPC server through conn.
+func (s *Service) newHTTPServer(base context.Context, gate *gate.Gate, conn *grpc.ClientConn) (*http.Server, error) {
+	p := s.components
+	shell := rest.New(rest.Config{StallTimeout: s.cfg.StallTimeout, TLS: s.cfg.Access.TLSCert != "", Prepare: p.Tus.Prepare},
+		gate, s.errors, s.deps.Tel, s.log, &s.workers)
+	calls, err := shell.NewCallMux(base, conn)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	shell.HandleMethods(mux, "/v1/jobs", map[string]http.HandlerFunc{http.MethodGet: calls.ServeHTTP,
+		http.MethodPost: func(w http.ResponseWriter, r *http.Request) {
+			if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == rest.JSONType {
+				p.Uploads.HandleCreateJob(w, r)
+				return
+			}
+			p.Uploads.HandleUpload(w, r)
+		}})
+	mux.Handle("/v1/jobs/{id}", p.Watches.ServeJobStatus(calls))
+	shell.HandleMethods(mux, "/v1/jobs/{id}/watch",
+		map[string]http.HandlerFunc{http.MethodGet: shell.AllowParameters(p.Watches.HandleWatch, watch.LastEventParameter)})
+	shell.HandleMethods(mux, "/v1/jobs/{id}/artifacts/{name...}",
+		map[string]http.HandlerFunc{http.MethodGet: shell.AllowParameters(p.Results.HandleDownload)})
+	shell.HandleMethods(mux, "/v1/jobs/{id}/artifacts.zip",
+		map[string]http.HandlerFunc{http.MethodGet: shell.AllowParameters(p.Results.HandleArchive)})
+	shell.HandleMethods(mux, "/v1/jobs/{id}/pages/{number}",
+		map[string]http.HandlerFunc{http.MethodGet: rest.WithConditionalGet(calls).ServeHTTP})
+	shell.HandleMethods(mux, "/v1/jobs/{id}/pages/{number}/image",
+		map[string]http.HandlerFunc{http.MethodGet: p.Results.LimitImageAnswers(rest.WithConditionalGet(calls)).ServeHTTP})
+	shell.HandleMethods(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: rest.ServeHealth})
+	shell.HandleMethods(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
+	shell.HandleMethods(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.deps.Tel.MetricsHandler().ServeHTTP})
+	p.Tus.RegisterRoutes(shell, mux)
+	p.Compat.RegisterRoutes(shell, mux)
+	if err := docs.RegisterDocs(shell, mux); err != nil {
+		return nil, err
+	}
+	mux.Handle("/v1/", calls)
+	mux.Handle("/v1/jobs/{id}/artifacts", calls) // else the address would be sent on to the one with a slash at its end
+	mux.HandleFunc("/", shell.ServeNotFound)
+	return shell.NewServer(base, mux), nil
+}

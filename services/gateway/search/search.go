@@ -1,0 +1,156 @@
+// Package search lists jobs and finds pages: what the gateway answers from the index database.
+package search
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/layout"
+	index "inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/stage"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
+	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/jobview"
+)
+
+// Service finds jobs and pages in the index database. It is safe for concurrent use.
+type Service struct {
+	deps stage.Deps
+	jobs *jobview.Service
+}
+
+// New returns a Service.
+func New(deps stage.Deps, reader *jobview.Service) *Service {
+	return &Service{deps: deps, jobs: reader}
+}
+
+// maxHitBoxes bounds the boxes of one hit, and maxBoxText what one says of its text: a page's words may be of any
+// length.
+const maxHitBoxes, maxBoxText = 100, 128
+
+// Search finds pages by their text.
+func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*inkstreamv1.SearchResponse, error) {
+	store, err := s.jobs.RequireIndex()
+	if err != nil {
+		return nil, err
+	}
+	q := index.Query{
+		Tenant: access.TenantFrom(ctx), Text: req.GetQ(), Job: req.GetJob(), Language: req.GetLanguage(),
+		Limit: int(req.GetPageSize()), Cursor: req.GetPageToken(),
+	}
+	if q.Filter, err = buildDocumentFilter("", req.GetFilename(), req.GetLabel(), req.GetCreateAfter(),
+		req.GetCreateBefore()); err != nil {
+		return nil, err
+	}
+	q.Filter.MinPages, q.Filter.MaxPages = int(req.GetMinPages()), int(req.GetMaxPages())
+	matcher, err := index.NewMatcher(q.Text)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	found, err := store.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	resp := &inkstreamv1.SearchResponse{NextPageToken: found.NextCursor}
+	for _, h := range found.Hits {
+		resp.Hits = append(resp.Hits, &inkstreamv1.SearchHit{
+			Job: h.Job, Filename: h.Filename, Page: int32(h.Page), Score: h.Score, Snippet: h.Snippet.Text,
+			Highlights: toCharacterSpans(h.Snippet), Boxes: s.findHitBoxes(ctx, q.Tenant, h, matcher),
+			CreateTime: jobview.TimeToProto(h.CreateTime),
+		})
+	}
+	return resp, nil
+}
+
+// toCharacterSpans counts in characters what the index counts in bytes.
+func toCharacterSpans(snippet index.Snippet) []*inkstreamv1.Span {
+	spans := make([]*inkstreamv1.Span, 0, len(snippet.Highlights))
+	at, chars := 0, 0
+	for _, h := range snippet.Highlights {
+		chars += utf8.RuneCountInString(snippet.Text[at:h.Start])
+		start := chars
+		chars += utf8.RuneCountInString(snippet.Text[h.Start:h.End])
+		at = h.End
+		spans = append(spans, &inkstreamv1.Span{Start: int32(start), End: int32(chars)})
+	}
+	return spans
+}
+
+// findHitBoxes returns where the matching words of a hit stand. A page whose result is just being replaced or removed
+// has none to show.
+func (s *Service) findHitBoxes(ctx context.Context, tenant string, h index.Hit, m *index.Matcher) []*inkstreamv1.Box {
+	data, err := s.deps.Blobs.ReadBytes(ctx, job.PageKey(tenant, job.ID(h.Job), h.Run, h.Page), jobview.MaxPageBytes)
+	if err != nil {
+		return nil
+	}
+	page, err := document.DecodePage(data)
+	if err != nil {
+		return nil
+	}
+	words := collectSearchWords(page)
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
+	}
+	var boxes []*inkstreamv1.Box
+	for _, match := range m.FindMatches(texts) {
+		w := words[match.Word]
+		for _, p := range w.parts {
+			if len(boxes) == maxHitBoxes {
+				return boxes
+			}
+			span := match.Span
+			if len(w.parts) > 1 { // the word is one on several lines: all of it matches
+				span = index.Span{End: len(p.word.GetText())}
+			}
+			boxes = append(boxes, &inkstreamv1.Box{
+				Text: apierror.TruncateText(p.word.GetText()[span.Start:span.End], maxBoxText),
+				Bbox: document.WordPartBox(p.line, p.word, span.Start, span.End),
+			})
+		}
+	}
+	return boxes
+}
+
+// searchWord is a word as the index has it, and where its parts stand: one, or two if a hyphen breaks it at the end
+// of a line.
+type searchWord struct {
+	text  string
+	parts []wordPart
+}
+
+type wordPart struct {
+	line *inkstreamv1.Line
+	word *inkstreamv1.Word
+}
+
+// maxWordParts is in how many lines a word may stand.
+const maxWordParts = 8
+
+// collectSearchWords returns the words of a page as layout.Dehyphenate puts them together.
+func collectSearchWords(page *inkstreamv1.Page) []searchWord {
+	var out []searchWord
+	for _, b := range page.GetBlocks() {
+		for i, l := range b.GetLines() {
+			for j, w := range l.GetWords() {
+				part := wordPart{l, w}
+				if i > 0 && j == 0 && len(out) > 0 && b.GetTable() == nil && len(b.GetLines()[i-1].GetWords()) > 0 {
+					last := &out[len(out)-1]
+					before := last.parts[len(last.parts)-1].word.GetText()
+					if hyphen := layout.LineBreakHyphenLength(before, w.GetText()); hyphen > 0 && len(last.parts) < maxWordParts {
+						last.text = last.text[:len(last.text)-hyphen] + w.GetText()
+						last.parts = append(last.parts, part)
+						continue
+					}
+				}
+				out = append(out, searchWord{w.GetText(), []wordPart{part}})
+			}
+		}
+	}
+	return out
+}

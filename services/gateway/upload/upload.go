@@ -1,0 +1,327 @@
+package upload
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"time"
+
+	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/config"
+	"inkstream.dev/pkg/failpoint"
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/services/gateway/access"
+	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/internal/reqctx"
+	"inkstream.dev/services/gateway/jobview"
+	"inkstream.dev/services/gateway/rest"
+)
+
+// Upload is one upload on its way in. Its steps are store, register and, where either fails or the job exists
+// already, discard: but only what is certain to be no job's.
+type upload struct {
+	service  *Service
+	tenant   string
+	id       job.ID
+	filename string
+	options  job.Options
+	labels   map[string]string
+	webhook  string
+	batch    job.ID // "" where the document came alone
+	files    int    // of the request that the document came in
+	key      string // the idempotency key; "" for none
+	caller   string // the API key, where that has a quota of jobs
+
+	size   int64
+	sha256 string
+	begun  bool // there may be blobs to discard
+	stored bool // the document is durable
+	kept   bool // the record is there, or may be: then the blobs are the job's, and nothing to discard
+}
+
+// newUpload takes one of the places for uploads, if there is room for the job that the upload stands for; the caller
+// calls release in the end.
+func (s *Service) newUpload(ctx context.Context) (in *upload, release func(), err error) {
+	if release, err = s.limits.AdmitUpload(ctx); err != nil {
+		return nil, nil, err
+	}
+	return &upload{service: s, tenant: access.TenantFrom(ctx), id: job.NewID(), files: 1,
+		caller: s.limits.CallerOfJobs(ctx)}, release, nil
+}
+
+// receive is the way of every document: store brings its bytes in, then its job is made. What comes to nothing is
+// discarded.
+func (in *upload) receive(ctx context.Context, store func(context.Context) error) (*job.Record, bool, error) {
+	if err := store(ctx); err != nil {
+		in.abandon(ctx, reasonOf(err))
+		return nil, false, err
+	}
+	return in.finish(ctx)
+}
+
+// storeDocument streams the document to the blob store. When it returns without an error the bytes are durable.
+func (in *upload) storeDocument(ctx context.Context, body io.Reader) error {
+	m := &uploadReader{source: body, hash: sha256.New(), limit: int64(in.service.cfg.MaxUploadBytes)}
+	in.begun = true
+	size, err := in.service.deps.Blobs.Put(ctx, job.SourceKey(in.tenant, in.id), m,
+		blob.PutOptions{ContentType: rest.PDFType, Bulk: true})
+	in.size = m.size
+	if err != nil {
+		return fmt.Errorf("store upload: %w", err)
+	}
+	in.size, in.sha256, in.stored = size, hex.EncodeToString(m.hash.Sum(nil)), true
+	if err := in.service.limits.ConsumeDailyBytes(ctx, size); err != nil {
+		return err
+	}
+	return failpoint.Hit("gateway", "blob")
+}
+
+// registerJob makes the job that the stored document stands for, or finds the one that the idempotency key stands
+// for. From here on a client that hangs up changes nothing.
+func (in *upload) registerJob(ctx context.Context) (rec *job.Record, replayed bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	rec = in.newRecord(time.Now().UTC())
+	if in.key != "" {
+		old, err := in.claimIdempotencyKey(ctx)
+		if err != nil || old != nil {
+			return old, old != nil, err
+		}
+	}
+	if err := in.createRecord(ctx, rec); err != nil {
+		return nil, false, err
+	}
+	if err := failpoint.Hit("gateway", "record"); err != nil {
+		return nil, false, err
+	}
+	in.enqueueTask(ctx, rec)
+	if err := failpoint.Hit("gateway", "queued"); err != nil {
+		return nil, false, err
+	}
+	in.service.log.InfoContext(ctx, "job accepted", "job", rec.ID, "bytes", rec.Size, "lane", rec.Options.Lane, "request",
+		reqctx.RequestIDFrom(ctx))
+	return rec, false, nil
+}
+
+func (in *upload) newRecord(now time.Time) *job.Record {
+	r := &job.Record{
+		ID: in.id, Tenant: in.tenant, Run: 1, State: job.Pending, Options: in.options, Filename: in.filename,
+		Size: uint32(in.size), SHA256: in.sha256, CreateTime: now,
+		Labels: in.labels, Batch: in.batch, Webhook: in.webhook, Caller: in.caller,
+	}
+	r.ExpireTime = in.options.ExpiresAt(now, in.service.cfg.Retention)
+	return in.sealPassword(r)
+}
+
+// claimIdempotencyKey ties the idempotency key to the job. It returns the record of the job that the key is tied to
+// already, or nil where it is ours now.
+func (in *upload) claimIdempotencyKey(ctx context.Context) (*job.Record, error) {
+	mine := job.Claim{Job: in.id, Fingerprint: in.fingerprint(), Time: time.Now().UTC()}
+	for {
+		holder, err := in.service.deps.Jobs.ClaimIdempotencyKey(ctx, in.tenant, in.key, mine)
+		if err != nil {
+			return nil, err
+		}
+		if holder.Job == in.id {
+			return nil, failpoint.Hit("gateway", "claim")
+		}
+		rec, err := in.awaitRecord(ctx, holder.Job)
+		if errors.Is(err, job.ErrNotFound) {
+			// Its upload died between the claim and the record; or the record is still on its way, and must not come when the
+			// key is another job's.
+			rec, err = in.service.deps.Jobs.CreateTombstone(ctx, in.tenant, holder.Job, time.Now().UTC())
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case rec.NeverCreated():
+			// The claim is replaced only if it is still that one.
+			err = in.service.deps.Jobs.ReplaceClaim(ctx, in.tenant, in.key, holder, mine)
+			if errors.Is(err, job.ErrExists) || errors.Is(err, job.ErrNotFound) {
+				continue
+			}
+			return nil, err
+		case holder.Fingerprint != mine.Fingerprint:
+			return nil, &apierror.DetailError{
+				Facts: map[string]string{apierror.JobFact: string(holder.Job)},
+				Err:   fault.New(fault.IdempotencyConflict, "the idempotency key was used with other bytes or options"),
+			}
+		case rec.State.IsGone(): // a late repeat neither makes the job again nor is told that it was accepted
+			return nil, &apierror.DetailError{Facts: map[string]string{apierror.JobFact: string(rec.ID)}, Err: jobview.ErrJobGone(rec)}
+		}
+		return rec, nil
+	}
+}
+
+// awaitRecord loads the record of a job whose upload holds the claim. The upload may be about to write it, so a
+// missing one is waited for: longer than the upload itself tries. Clocks of several gateways may differ, so only the
+// wait counts, not the claim's time.
+func (in *upload) awaitRecord(ctx context.Context, id job.ID) (*job.Record, error) {
+	patience := in.service.cfg.CreateTimeout + in.service.cfg.CreateTimeout/5
+	tick := time.NewTicker(patience / 240)
+	defer tick.Stop()
+	for start := time.Now(); ; {
+		rec, err := in.service.deps.Jobs.LoadRecord(ctx, in.tenant, id)
+		if !errors.Is(err, job.ErrNotFound) || time.Since(start) > patience {
+			return rec, err
+		}
+		<-tick.C
+	}
+}
+
+// errUploadTooLate means that this upload's job must not come to be: it took so long that another one has taken over
+// its idempotency key, or that the reconciler has discarded its document.
+var errUploadTooLate = errors.New("the upload took too long to become a job, and was given up")
+
+// createRecord writes the record. It is tried again for longer than one exchange with the broker takes, so that a try
+// whose answer got lost is followed by one that finds the record. Where no try tells, the record may be there
+// nonetheless, or be there later: the client is told to try again, but the document stays for the job. The reconciler
+// queues the job then, or discards the document.
+func (in *upload) createRecord(ctx context.Context, rec *job.Record) error {
+	patience := in.service.cfg.CreateTimeout
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	pause := patience / 50
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	// A try that is cut before it has begun would look like one without an answer.
+	last := time.Now().Add(patience - pause)
+	for {
+		err := in.tryCreateRecord(ctx, rec)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, errUploadTooLate):
+			return fault.Wrap(fault.Busy, fault.Unavailable, err)
+		}
+		<-tick.C
+		if time.Now().After(last) {
+			return fault.Wrap(fault.Busy, fault.Unavailable, err)
+		}
+	}
+}
+
+// tryCreateRecord writes the record, or finds that an earlier try has: no other upload has the id. But a tombstone
+// in its place is not from this upload: the result is errUploadTooLate.
+func (in *upload) tryCreateRecord(ctx context.Context, rec *job.Record) error {
+	err := in.service.deps.JobService().CreateJob(ctx, rec)
+	if !errors.Is(err, job.ErrExists) {
+		in.kept = in.kept || err == nil || !job.DefinitelyNotWritten(err)
+		return err
+	}
+	in.kept = true
+	there, err := in.service.deps.Jobs.LoadRecord(ctx, in.tenant, in.id)
+	if err == nil && there.State.IsGone() {
+		in.kept = false
+		return errUploadTooLate
+	}
+	return err
+}
+
+// enqueueTask publishes the job's task. The record is durable, so what does not get through is published by the
+// reconciler. A goroutine publishes the event for the audit trail at the same time:
+// ingest publishes the event once more before anything else happens to the job, so that a crash here loses nothing.
+func (in *upload) enqueueTask(ctx context.Context, rec *job.Record) {
+	in.service.workers.Go(func() {
+		told, cancel := context.WithTimeout(ctx, publishTimeout)
+		defer cancel()
+		if err := in.service.deps.JobService().PublishFirstEvent(told, rec); err != nil {
+			in.service.log.DebugContext(ctx, "event of an upload; ingest will tell it", "job", rec.ID, "error", err)
+		}
+	})
+	queued, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	if err := in.service.deps.JobService().EnqueueJob(queued, rec); err != nil {
+		in.service.log.WarnContext(ctx, "job accepted, but not queued yet; the reconciler will queue it", "job", rec.ID,
+			"code", fault.CodeOf(err), "error", err)
+	}
+}
+
+// DiscardTimeout bounds the removal of an upload that came to nothing.
+const DiscardTimeout = 10 * time.Second
+
+// discardBlobs removes what the upload has stored, or may have stored: a store that fails may still have done what it
+// was asked.
+func (in *upload) discardBlobs(ctx context.Context) {
+	if !in.begun {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DiscardTimeout)
+	defer cancel()
+	if err := in.service.deps.Blobs.DeletePrefix(ctx, job.Folder(in.tenant, in.id)); err != nil {
+		// The upload's own answer matters more to the client; the reconciler finds what is left.
+		in.service.log.WarnContext(ctx, "remove blobs of an upload that came to nothing", "job", in.id, "error", err)
+	}
+}
+
+// reasonOf returns the code that a failed upload is counted by.
+func reasonOf(err error) string { return string(apierror.ReasonOf(apierror.StatusOf(err))) }
+
+// finish makes the job of a document that is stored, discards the document where it came to nothing or the job was
+// there already, and counts the upload.
+func (in *upload) finish(ctx context.Context) (rec *job.Record, replayed bool, err error) {
+	rec, replayed, err = in.registerJob(ctx)
+	switch {
+	case err != nil && in.kept:
+		in.service.log.WarnContext(ctx, "upload refused, but its job may come to be; the document stays", "job", in.id,
+			"error", err)
+		in.count(ctx, reasonOf(err))
+	case err != nil:
+		in.abandon(ctx, reasonOf(err))
+	case replayed:
+		in.abandon(ctx, "replayed")
+	default:
+		in.service.limits.RecordAccepted(ctx, rec.ID)
+		in.count(ctx, "ok")
+	}
+	return rec, replayed, err
+}
+
+// abandon discards what was stored of an upload that became no job of its own, and counts it.
+func (in *upload) abandon(ctx context.Context, result string) {
+	in.discardBlobs(ctx)
+	in.count(ctx, result)
+}
+
+func (in *upload) count(ctx context.Context, result string) {
+	in.service.deps.Tel.Metrics.CountUpload(context.WithoutCancel(ctx), result, in.size)
+}
+
+// uploadReader hashes and counts what it reads, and stops beyond the limit. Its errors say what was wrong with the
+// upload.
+type uploadReader struct {
+	source io.Reader
+	hash   hash.Hash
+	size   int64
+	limit  int64
+}
+
+// Read implements io.Reader. It fills p as far as it can, because a form hands out its bytes in small pieces, and
+// each piece would cost the store a write.
+func (m *uploadReader) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var more int
+		more, err = m.source.Read(p[n:])
+		n += more
+	}
+	m.size += int64(n)
+	if m.size > m.limit {
+		return 0, errTooLarge(m.limit)
+	}
+	m.hash.Write(p[:n])
+	if err == io.EOF && m.size == 0 {
+		return n, fault.New(fault.EmptyFile, "the file has no bytes")
+	}
+	return n, err
+}
+
+func errTooLarge(limit int64) error {
+	return fault.New(fault.TooLarge, "the file is larger than the %s that the server takes", config.Bytes(limit))
+}
