@@ -7,6 +7,7 @@ SHELL := bash
 
 MODULES = $(shell go list -m -f '{{.Dir}}')
 BUF := .bin/npm/node_modules/.bin/buf
+TSC := .bin/npm/node_modules/.bin/tsc
 # The tools module is no part of the workspace, so that what the tools need has no say in what the services are built with.
 TOOL := GOWORK=off go -C pkg/tools build -o $(CURDIR)/.bin/
 PLUGINS := .bin/protoc-gen-go .bin/protoc-gen-go-grpc .bin/protoc-gen-grpc-gateway .bin/protoc-gen-openapiv2
@@ -61,6 +62,15 @@ alone: deps ## Prove that each module is tidy and builds without the workspace
 generate-check: $(BUF) $(PLUGINS) ## Prove that the generated code is current and the API compatible
 	pkg/tools/generate-check.sh $(BUF)
 
+.PHONY: ui-check
+ui-check: .bin/ui ## Prove that the bundled web pages are current and small, and, where npm is, that their types are right
+	.bin/ui -check
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory ui-types; else echo 'npm is not here: types were not checked'; fi
+
+.PHONY: ui-types
+ui-types: $(TSC) ## Check the types of the web pages, and that their libraries are those of npm
+	pkg/tools/ui-types.sh $(TSC)
+
 ##@ Deploy
 
 .PHONY: images
@@ -105,6 +115,10 @@ scale: test-deps .bin/versitygw ## Measure with 100,000 queued jobs and a docume
 generate: $(BUF) $(PLUGINS) ## Generate proto/gen from the .proto files
 	$(BUF) generate --path proto/inkstream
 
+.PHONY: ui
+ui: .bin/ui ## Bundle the web pages into services/gateway/ui/dist; needs Go alone
+	.bin/ui
+
 .PHONY: schemas
 schemas: ## Write the schemas that the Kubernetes manifests are checked against, into k8s/testdata
 	pkg/tools/schemas.sh
@@ -134,6 +148,9 @@ help:
 .bin/nats: pkg/tools/go.mod
 	$(TOOL) github.com/nats-io/natscli/nats
 
+.bin/ui: pkg/tools/go.mod pkg/tools/ui/main.go
+	$(TOOL) ./ui
+
 # The collector is a module of its own, as old as the image that deploy/compose.yaml names.
 .bin/otelcol: pkg/tools/otelcol/go.mod pkg/tools/otelcol/main.go
 	GOWORK=off go -C pkg/tools/otelcol build -trimpath -ldflags '-s -w' -o $(CURDIR)/.bin/otelcol .
@@ -150,8 +167,8 @@ help:
 .bin/protoc-gen-openapiv2: pkg/tools/go.mod
 	$(TOOL) github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2
 
-$(BUF): pkg/tools/package.json
-	@command -v npm >/dev/null || { echo 'npm is needed to install buf' >&2; exit 1; }
+$(BUF) $(TSC) &: pkg/tools/package.json
+	@command -v npm >/dev/null || { echo 'npm is needed to install buf and tsc' >&2; exit 1; }
 	mkdir -p .bin/npm && cp pkg/tools/package.json .bin/npm/
 	npm install --prefix .bin/npm --no-audit --no-fund --no-package-lock
-	@touch $@
+	@touch $(BUF) $(TSC)

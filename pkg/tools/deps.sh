@@ -10,8 +10,8 @@ packages=(
   # Fonts for PDFs that name one of the base fonts without bringing it.
   fonts-dejavu-core fonts-liberation
 )
-# What results are compared with, files are made with, the virus scanner, and an index database.
-tests=(tesseract-ocr poppler-utils poppler-data qpdf mupdf-tools clamav-daemon clickhouse-server clickhouse-common)
+# What results are compared with, files are made with, the virus scanner, an index database, and a browser.
+tests=(chromium tesseract-ocr poppler-utils poppler-data qpdf mupdf-tools clamav-daemon clickhouse-server clickhouse-common)
 # Another peer, and the models of the languages that the corpus is in.
 quality=(ocrmypdf)
 for language in ara chi-sim deu ell fra heb hin ita jpn kor pol rus spa tha ukr vie; do

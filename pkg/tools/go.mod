@@ -2,7 +2,10 @@ module inkstream.dev/pkg/tools
 
 go 1.26.0
 
-require sigs.k8s.io/yaml v1.5.0
+require (
+	github.com/evanw/esbuild v0.28.2
+	sigs.k8s.io/yaml v1.5.0
+)
 
 require (
 	4d63.com/gocheckcompilerdirectives v1.3.0 // indirect
