@@ -34,6 +34,8 @@ type Config struct {
 	Sources upload.Sources
 	// TusDir is the folder in which resumable uploads stand until they are complete; none are taken where it is empty.
 	TusDir string
+	// UI says whether the web pages are served.
+	UI bool
 	// Access says who may call.
 	Access AccessConfig
 	// CreateTimeout is how long an upload tries to write its record when the broker is away. It is no flag: only tests
@@ -55,6 +57,7 @@ func DefaultConfig() Config {
 		StallTimeout:     60 * time.Second,
 		DrainTimeout:     20 * time.Second,
 		CreateTimeout:    upload.DefaultCreateTimeout,
+		UI:               true,
 		Access:           AccessConfig{OIDC: access.OIDCConfig{ScopeClaim: "scope"}},
 	}
 }
@@ -78,6 +81,7 @@ func (c *Config) Register(fs *flag.FlagSet) {
 		"`URLs`, joined by commas, below which documents may be fetched from: s3://bucket/folder, file:///folder")
 	fs.StringVar(&c.TusDir, "gateway.tus-dir", c.TusDir,
 		"`folder` of resumable uploads that are not complete; empty takes none")
+	fs.BoolVar(&c.UI, "gateway.ui", c.UI, "serve the web pages at /ui/")
 	c.Access.registerFlags(fs)
 }
 

@@ -10,6 +10,7 @@ import (
 	"inkstream.dev/services/gateway/docs"
 	"inkstream.dev/services/gateway/gate"
 	"inkstream.dev/services/gateway/rest"
+	"inkstream.dev/services/gateway/ui"
 	"inkstream.dev/services/gateway/watch"
 )
 
@@ -52,6 +53,11 @@ func (s *Service) newHTTPServer(base context.Context, gate *gate.Gate, conn *grp
 	}
 	mux.Handle("/v1/", calls)
 	mux.Handle("/v1/jobs/{id}/artifacts", calls) // else the address would be sent on to the one with a slash at its end
-	mux.HandleFunc("/", shell.ServeNotFound)
+	root := http.HandlerFunc(shell.ServeNotFound)
+	if s.cfg.UI {
+		mux.Handle(ui.Path, ui.Handler())
+		root = ui.RedirectBrowsers(root)
+	}
+	mux.Handle("/", root)
 	return shell.NewServer(base, mux), nil
 }

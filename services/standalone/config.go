@@ -88,6 +88,7 @@ func EphemeralConfig(dir string, workers int) Config {
 // Parse reads the flags and the environment.
 func (c *Config) Parse(fs *flag.FlagSet, args []string, getenv func(string) string) error {
 	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "`folder` for everything that is kept")
+	fs.BoolVar(&c.Gateway.UI, "ui", c.Gateway.UI, "serve the web pages at /ui/")
 	fs.StringVar(&c.Gateway.HTTPAddr, "http", c.Gateway.HTTPAddr, "`address` of the REST API; port 0 picks a free one")
 	fs.StringVar(&c.Gateway.GRPCAddr, "grpc", c.Gateway.GRPCAddr, "`address` of the gRPC API; port 0 picks a free one")
 	fs.StringVar(&c.NATSAddr, "nats", c.NATSAddr, "`address` of the embedded NATS server; port 0 picks a free one")

@@ -253,7 +253,7 @@ func Serve(ctx context.Context, cfg Config, out, logs io.Writer) error {
 
 // startMessage returns what the user of a pipeline needs to know when it has started.
 func startMessage(cfg Config, a Addrs, walls string) string {
-	scheme, auth := "http", ""
+	scheme, auth, pages := "http", "", ""
 	if cfg.Gateway.Access.TLSCert != "" {
 		scheme = "https"
 	}
@@ -264,12 +264,13 @@ func startMessage(cfg Config, a Addrs, walls string) string {
 		}
 		auth = "  auth   API keys; the first one, an administrator's, is in " + file + " until somebody takes it away\n"
 	}
+	if cfg.Gateway.UI {
+		pages = "  pages  " + scheme + "://" + a.HTTP + "/ui/\n"
+	}
 	if walls != "" {
 		walls = "\n  warning: this kernel lacks " + walls + "\n"
 	}
-	return fmt.Sprintf(`inkstream is ready
-
-  REST   %s://%s     curl -F file=@scan.pdf %[1]s://%[2]s/v1/jobs
+	return "inkstream is ready\n\n" + pages + fmt.Sprintf(`  REST   %s://%s     curl -F file=@scan.pdf %[1]s://%[2]s/v1/jobs
   gRPC   %s            inkstream --help
   NATS   %s     %s
   data   %s (durability: %s)

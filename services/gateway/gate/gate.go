@@ -20,6 +20,7 @@ import (
 	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/limits"
+	"inkstream.dev/services/gateway/ui"
 )
 
 const (
@@ -30,13 +31,14 @@ const (
 	inProcessNetwork = "bufconn"
 )
 
-// isPublicPath reports whether a path is served without credentials: probes, and what the API looks like.
+// isPublicPath reports whether a path is served without credentials: probes, what the API looks like, and the web
+// pages, which hold no data and ask for credentials themselves.
 func isPublicPath(path string) bool {
 	switch path {
-	case "/healthz", "/readyz", "/openapi.json", "/docs", "/health":
+	case "/", "/healthz", "/readyz", "/openapi.json", "/docs", "/ui", "/health":
 		return true
 	}
-	return strings.HasPrefix(path, "/docs/")
+	return strings.HasPrefix(path, "/docs/") || strings.HasPrefix(path, ui.Path)
 }
 
 // scopeOfRequest returns what a REST request needs.

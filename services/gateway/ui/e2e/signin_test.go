@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSignInWithKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	keyFile := filepath.Join(dir, "admin.key")
+	s, err := startServer(t.Context(), filepath.Join(dir, "data"), "--auth", "keys", "--auth.admin-key-file", keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.stop()
+	key, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.key = strings.TrimSpace(string(key))
+	id, err := s.send(t.Context(), "secret.pdf", makePDF("Only who has the key may read this."), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	b := openTab(t, s.url)
+	b.allow("401")
+	b.open("/ui/jobs/" + id + "/pages/1")
+	b.waitText("h1", "Sign in")
+	b.fill("#key", "ink_wrong\r")
+	b.waitText("[role=alert]", "does not know this key")
+	b.fill("#key", s.key+"\r")
+	// The page that was asked for is there, with its image, which needs the key as well.
+	b.waitText(".text", "Only who has the key")
+	b.wait("document.querySelector('.sheet img')?.complete")
+	if n := eval[int](b, "Object.values(localStorage).filter((v) => v.includes("+quote(s.key)+")).length"); n != 0 {
+		t.Error("the key is in storage that outlives the tab")
+	}
+	if strings.Contains(eval[string](b, "document.cookie + location.href"), s.key) {
+		t.Error("the key is in a cookie or in the address")
+	}
+	b.click("button", "Sign out")
+	b.waitText("h1", "Sign in")
+	if n := eval[int](b, "Object.values(sessionStorage).filter((v) => v.includes("+quote(s.key)+")).length"); n != 0 {
+		t.Error("the key is still in the tab's storage")
+	}
+}
+
+func TestPagesCanBeTurnedOff(t *testing.T) {
+	t.Parallel()
+	s, err := startServer(t.Context(), t.TempDir(), "--ui=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.stop()
+	if w := get(t, s.url+"/ui/"); w.StatusCode != http.StatusNotFound {
+		t.Errorf("/ui/ answers %d, want 404", w.StatusCode)
+	}
+	if w := get(t, s.url+"/"); w.StatusCode != http.StatusNotFound {
+		t.Errorf("/ answers %d, want 404", w.StatusCode)
+	}
+}
+
+// The policy names no exception, and no file is from elsewhere.
+func TestPolicyIsStrict(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/ui/", "/ui/jobs/x/pages/1", "/ui/icon.svg"} {
+		policy := get(t, shared.url+path).Header.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "trusted-types 'none'",
+			"require-trusted-types-for 'script'", "frame-ancestors 'none'", "base-uri 'none'"} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: the policy %q lacks %q", path, policy, want)
+			}
+		}
+		if strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+			t.Errorf("%s: the policy %q has an exception", path, policy)
+		}
+	}
+}
+
+// get asks as a browser does.
+func get(t *testing.T, address string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/html,*/*")
+	w, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}

@@ -1,0 +1,211 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+type word struct {
+	Text       string
+	BBox       [4]float64
+	Confidence *float64
+}
+
+type pageAnswer struct {
+	Width, Height float64
+	Words         []word
+}
+
+func loadPage(t *testing.T, id string, number int) pageAnswer {
+	t.Helper()
+	var p pageAnswer
+	if err := shared.call(t.Context(), http.MethodGet, fmt.Sprintf("/v1/jobs/%s/pages/%d", id, number), "", nil, &p); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Words) == 0 {
+		t.Fatal("the page has no words")
+	}
+	return p
+}
+
+// pointAt returns the place on the screen of the middle of a word.
+func (b *tab) pointAt(w word) (x, y float64) {
+	b.t.Helper()
+	at := eval[[2]float64](b, fmt.Sprintf(`(() => {
+		const m = document.querySelector('.sheet svg').getScreenCTM();
+		const p = new DOMPoint(%g, %g).matrixTransform(m);
+		return [p.x, p.y];
+	})()`, (w.BBox[0]+w.BBox[2])/2, (w.BBox[1]+w.BBox[3])/2))
+	return at[0], at[1]
+}
+
+func TestHoverLinksImageAndText(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.look("light", 1360, 850)
+	id := shared.jobs["scan.pdf"]
+	p := loadPage(t, id, 1)
+	b.open("/ui/jobs/" + id + "/pages/1")
+	b.wait("document.querySelector('.sheet img')?.complete && document.querySelector('path.words')")
+	for _, turn := range []string{"upright", "turned"} {
+		if turn == "turned" {
+			b.press("r")
+			b.wait("document.querySelector('.sheet').style.transform.includes('90deg')")
+		}
+		w := p.Words[3]
+		x, y := b.pointAt(w)
+		b.must(chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, x, y)))
+		b.wait("document.querySelector('.word-line strong')?.textContent === " + quote(w.Text))
+		b.wait("[...(CSS.highlights.get('ink-word') ?? [])].map((r) => r.toString()).join() === " + quote(w.Text))
+		b.must(chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, 5, 5)))
+		b.wait("!document.querySelector('.word-line strong')")
+	}
+	// And back: the pointer on the text marks the word on the image.
+	at := eval[[2]float64](b, `(() => {
+		const r = document.createRange();
+		const node = document.querySelector('.text [data-part]').firstChild;
+		r.setStart(node, 0);
+		r.setEnd(node, 2);
+		const box = r.getBoundingClientRect();
+		return [box.x + box.width / 2, box.y + box.height / 2];
+	})()`)
+	b.must(chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, at[0], at[1])))
+	b.wait("document.querySelector('.word-line strong')?.textContent === " + quote(p.Words[0].Text) + " && document.querySelector('rect.mark')")
+}
+
+// Every word of the API is in the text pane, in the same order: that is what hovering relies on.
+func TestTextHasEveryWordInOrder(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	id := shared.jobs["scan.pdf"]
+	p := loadPage(t, id, 1)
+	b.open("/ui/jobs/" + id + "/pages/1")
+	b.wait("document.querySelector('.text [data-part]')")
+	got := eval[[]string](b, `[...document.querySelectorAll('.text [data-part]')].flatMap((e) => e.textContent.split(/\s+/))`)
+	if len(got) != len(p.Words) {
+		t.Fatalf("%d words in the text, want %d", len(got), len(p.Words))
+	}
+	for i, w := range p.Words {
+		if got[i] != w.Text {
+			t.Fatalf("word %d is %q, want %q", i, got[i], w.Text)
+		}
+	}
+}
+
+func TestZoomFitAndPages(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.look("light", 1360, 850)
+	b.open("/ui/jobs/" + shared.jobs["long.pdf"] + "/pages/2")
+	b.wait("document.querySelector('.sheet img')?.complete")
+	width := func() float64 {
+		return eval[float64](b, "document.querySelector('.sheet').getBoundingClientRect().width")
+	}
+	before := width()
+	b.press("+")
+	b.wait(fmt.Sprintf("document.querySelector('.sheet').getBoundingClientRect().width > %g * 1.2", before))
+	b.click("button", "Fit page")
+	b.wait("document.querySelector('.turned').offsetHeight < document.querySelector('.frame').offsetHeight")
+	b.press("0")
+	b.wait(fmt.Sprintf("Math.abs(document.querySelector('.sheet').getBoundingClientRect().width - %g) < 1", before))
+	b.press(kb.ArrowRight)
+	b.wait("location.pathname.endsWith('/pages/3')")
+	b.waitText(".text", "This is page 3")
+}
+
+// The strip of a long document has few elements wherever it stands, and the page that is open is in it.
+func TestStripIsWindowed(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.look("light", 1360, 850)
+	b.open(fmt.Sprintf("/ui/jobs/%s/pages/%d", shared.jobs["long.pdf"], longPages-20))
+	b.wait(fmt.Sprintf("document.querySelector('.thumb[aria-current]')?.textContent === '%d'", longPages-20))
+	if n := eval[int](b, "document.querySelectorAll('.thumb').length"); n > 20 {
+		t.Errorf("%d thumbnails are elements, want at most 20 of %d", n, longPages)
+	}
+	b.wait("document.querySelector('.thumb[aria-current] img')?.complete")
+	eval[chromedp.Void](b, "document.querySelector('.strip').scrollTo(0, 0)")
+	b.wait("document.querySelector('.thumb .number')?.textContent === '1'")
+	b.click(".thumb", "2")
+	b.waitText(".text", "This is page 2")
+}
+
+func TestHitsAreMarkedAndStepped(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.open("/ui/jobs/" + shared.jobs["long.pdf"] + "/pages/1")
+	b.fill("#find", "\"page 120\"\r")
+	b.waitText(".find .count", "1 page")
+	eval[chromedp.Void](b, "document.activeElement.blur()")
+	b.press("n")
+	b.wait("location.pathname.endsWith('/pages/120')")
+	b.wait("document.querySelector('path.hit')")
+	b.wait("[...(CSS.highlights.get('ink-hit') ?? [])].some((r) => r.toString() === '120')")
+}
+
+func TestLayersShowTables(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.open("/ui/jobs/" + shared.jobs["table.pdf"] + "/pages/1")
+	b.wait("document.querySelector('.table-layer path')")
+	b.waitText(".read caption", "Table 1")
+	b.click("label.switch", "Blocks")
+	b.wait("document.querySelector('.blocks text')?.textContent === '1'")
+	b.click("label.switch", "Words")
+	b.wait("!document.querySelector('path.words')")
+}
+
+func TestPagesAreAccessible(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scan, hostile := shared.jobs["scan.pdf"], shared.jobs[hostileName]
+	pages := []struct{ path, ready string }{
+		{"/ui/", "document.querySelector('tr[data-job]')"},
+		{"/ui/jobs/" + scan, "document.querySelector('.events td') && document.querySelector('td.file')"},
+		{"/ui/jobs/" + shared.jobs["page.pdf"], "document.querySelector('.events td')"},
+		{"/ui/jobs/" + scan + "/pages/1", "document.querySelector('.sheet img')?.complete && document.querySelector('.text')"},
+		{"/ui/jobs/" + shared.jobs["table.pdf"] + "/pages/1?q=the", "document.querySelector('.sheet img')?.complete && document.querySelector('.read')"},
+		{"/ui/search?q=page&job=" + hostile, "document.querySelector('[role=status]')"},
+		{"/ui/search?q=zebrafish", "document.querySelector('mark')"},
+		{"/ui/queues", "document.querySelectorAll('.stage').length === 5"},
+		{"/ui/nothing", "document.querySelector('h1')"},
+	}
+	for _, look := range []struct {
+		name, scheme  string
+		width, height int64
+	}{{"light", "light", 1360, 850}, {"dark", "dark", 1360, 850}, {"narrow", "light", 390, 844}} {
+		t.Run(look.name, func(t *testing.T) {
+			b := openTab(t, shared.url)
+			b.look(look.scheme, look.width, look.height)
+			for _, p := range pages {
+				b.open(p.path)
+				b.wait(p.ready)
+				checkAccessible(b, string(axe), p.path)
+				b.checkPolicy()
+			}
+		})
+	}
+}
+
+// checkAccessible fails for every violation that axe finds on the page that is open, and for a page that is wider than
+// the screen.
+func checkAccessible(b *tab, axe, path string) {
+	b.t.Helper()
+	eval[chromedp.Void](b, axe)
+	violations := eval[[]string](b, `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+		.then((r) => r.violations.map((v) => v.id + ' (' + v.impact + '): ' + v.nodes.map((n) => n.html.slice(0, 120)).join(' ')))`)
+	for _, v := range violations {
+		b.t.Errorf("%s: %s", path, v)
+	}
+	if extra := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); extra > 0 {
+		b.t.Errorf("%s: the page is %d pixels wider than the screen", path, extra)
+	}
+}

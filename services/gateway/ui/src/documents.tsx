@@ -1,0 +1,339 @@
+// The documents: sending them, and the list of them, whose filter stands in the address.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { api, ApiError, hasEnded, type Job } from "./api";
+import { address, go, setQuery } from "./router";
+import { parseFilter, states, toQuery, withState } from "./filter";
+import { formatAge, formatBytes, formatSeconds, formatTime, secondsBetween } from "./format";
+import { addUploads, clearUploads, filesOfDrop, isPDFName, type Upload, uploads, type UploadOptions } from "./upload";
+import { ask, Bar, Labels, Notice, now, Pill, poll, typing, useTitle } from "./widgets";
+import { t } from "./texts";
+
+const pageSize = 50;
+const options = signal<UploadOptions>({});
+const uploadNote = signal("");
+
+export function Documents() {
+  useTitle(t.documents.title);
+  return <>
+    <div class="row heading"><h1>{t.documents.title}</h1></div>
+    <Sender />
+    <UploadList />
+    <List />
+  </>;
+}
+
+function take(files: File[], fromFolder: boolean) {
+  const wanted = fromFolder ? files.filter((f) => isPDFName(f.name)) : files;
+  uploadNote.value = wanted.length === 0 ? t.upload.noPDF : "";
+  if (wanted.length > 0) addUploads(wanted, options.value);
+}
+
+function Sender() {
+  const [over, setOver] = useState(false);
+  const files = useRef<HTMLInputElement>(null);
+  const folder = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    folder.current?.setAttribute("webkitdirectory", "");
+    let depth = 0; // dragenter and dragleave come for every element that is crossed
+    const enter = (e: DragEvent) => { if (e.dataTransfer?.types.includes("Files")) { depth++; setOver(true); } };
+    const leave = () => { if (depth > 0 && --depth === 0) setOver(false); };
+    const overNow = (e: DragEvent) => { if (e.dataTransfer?.types.includes("Files")) e.preventDefault(); };
+    const drop = (e: DragEvent) => {
+      depth = 0;
+      setOver(false);
+      if (!e.dataTransfer?.types.includes("Files")) return;
+      e.preventDefault();
+      void filesOfDrop(e.dataTransfer).then((f) => take(f, false));
+    };
+    const listeners: [string, (e: DragEvent) => void][] = [["dragenter", enter], ["dragleave", leave], ["dragover", overNow], ["drop", drop]];
+    for (const [name, f] of listeners) document.addEventListener(name, f as EventListener);
+    return () => { for (const [name, f] of listeners) document.removeEventListener(name, f as EventListener); };
+  }, []);
+  const chosen = (fromFolder: boolean) => (e: Event) => {
+    const input = e.currentTarget as HTMLInputElement;
+    take(Array.from(input.files ?? []), fromFolder);
+    input.value = "";
+  };
+  return (
+    <section class={`sender ${over ? "over" : ""}`} aria-label={t.documents.drop}>
+      <div class="row">
+        <svg width="28" height="28" viewBox="0 0 24 24" aria-hidden="true"><path d="M12 16V4m0 0 4.5 4.5M12 4 7.5 8.5M4 15v3.5A1.5 1.5 0 0 0 5.5 20h13a1.5 1.5 0 0 0 1.5-1.5V15" /></svg>
+        <strong>{over ? t.documents.dropNow : t.documents.drop}</strong>
+        <span class="grow" />
+        <button type="button" class="primary" onClick={() => files.current?.click()}>{t.documents.files}</button>
+        <button type="button" onClick={() => folder.current?.click()}>{t.documents.folder}</button>
+        <input ref={files} id="files" type="file" multiple accept="application/pdf,.pdf" hidden onChange={chosen(false)} />
+        <input ref={folder} id="folder" type="file" multiple hidden onChange={chosen(true)} />
+      </div>
+      <details>
+        <summary>{t.documents.options}</summary>
+        <OptionFields />
+      </details>
+      {uploadNote.value && <Notice kind="info">{uploadNote.value}</Notice>}
+    </section>
+  );
+}
+
+function OptionFields() {
+  const set = (name: string) => (e: Event) => {
+    options.value = { ...options.value, [name]: (e.currentTarget as HTMLInputElement).value.trim() };
+  };
+  const field = (name: string, text: string, hint: string) => (
+    <label class="field">{text}
+      <input name={name} placeholder={hint} autocomplete="off" spellcheck={false} value={options.value[name] ?? ""} onInput={set(name)} />
+    </label>
+  );
+  return (
+    <div class="fields">
+      {field("languages", t.documents.languages, t.documents.languagesHint)}
+      <label class="field">{t.documents.ocr}
+        <select value={options.value.ocr ?? ""} onChange={(e) => { options.value = { ...options.value, ocr: e.currentTarget.value }; }}>
+          {Object.entries(t.documents.ocrChoices).map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+        </select>
+      </label>
+      {field("pages", t.documents.pages, t.documents.pagesHint)}
+      {field("labels", t.documents.labels, t.documents.labelsHint)}
+      <label class="field">{t.documents.password}
+        <input type="password" name="password" placeholder={t.documents.passwordHint} autocomplete="off" value={options.value.password ?? ""}
+          onInput={set("password")} />
+      </label>
+    </div>
+  );
+}
+
+function UploadList() {
+  const all = uploads.value;
+  if (all.length === 0) return null;
+  const done = all.some((u) => u.phase.value !== "waiting" && u.phase.value !== "sending");
+  return (
+    <section class="card uploads" aria-labelledby="uploads-title">
+      <div class="row"><h2 id="uploads-title">{t.upload.title}</h2><span class="grow" />
+        {done && <button type="button" class="small" onClick={clearUploads}>{t.upload.clear}</button>}
+      </div>
+      <ul>{all.slice(0, 200).map((u, i) => <UploadRow key={all.length - i} upload={u} />)}</ul>
+    </section>
+  );
+}
+
+function UploadRow({ upload: u }: { upload: Upload }) {
+  const phase = u.phase.value, job = u.job.value;
+  const under = phase === "sending" || phase === "waiting";
+  const refusal = phase === "refused" ? u.reason.value : job?.error?.message ?? "";
+  return (
+    <li>
+      <span class="name">{job ? <a href={`/ui/jobs/${job.id}`}>{u.name}</a> : u.name}</span>
+      <span class="quiet number">{under ? `${formatBytes(u.sent.value)} / ` : ""}{formatBytes(u.size)}</span>
+      {under && <Bar done={u.sent.value} of={u.size} label={t.upload.bytes(u.name)} />}
+      {!under && job && !hasEnded(job) && <Bar done={job.pagesDone} of={job.pageCount} label={t.documents.progress} />}
+      {!under && (!job || hasEnded(job)) && <span />}
+      <span class="phase">
+        {job ? <Pill state={job.state} /> : <span class={`pill ${phase}`}>{t.upload[phase as "waiting"]}</span>}
+        {refusal && <span class="reason">{refusal}</span>}
+        {phase === "sending" && u.reason.value && <span class="quiet">{u.reason.value}</span>}
+        {job?.duplicateOf && <span class="quiet">{t.upload.duplicate}</span>}
+      </span>
+      {under && <button type="button" class="small" onClick={u.stop}>{t.upload.stop}<span class="hidden"> {u.name}</span></button>}
+      {(phase === "stopped" || phase === "refused") &&
+        <button type="button" class="small" onClick={u.start}>{t.upload.start}<span class="hidden"> {u.name}</span></button>}
+    </li>
+  );
+}
+
+function List() {
+  const line = address.value.query.get("filter") ?? "";
+  const [jobs, setJobs] = useState<Job[] | null>(null);
+  const [shown, setShown] = useState(pageSize);
+  const [more, setMore] = useState(false);
+  const [error, setError] = useState("");
+  const [note, setNote] = useState<{ kind: "error" | "info"; text: string } | null>(null);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [paused, setPaused] = useState(false);
+  const [turn, setTurn] = useState(0);
+  const accepted = uploads.value.filter((u) => u.phase.value === "accepted").length;
+
+  useEffect(() => { setShown(pageSize); setChosen(new Set()); setNote(null); }, [line]);
+  useEffect(() => {
+    if (paused) return undefined;
+    return poll(async (abort) => {
+      const query = toQuery(parseFilter(line));
+      query.set("page_size", String(Math.min(shown, 1000)));
+      try {
+        const answer = await api.list(query, abort);
+        const list = answer.jobs ?? [];
+        setJobs(list);
+        setMore(answer.nextPageToken !== "");
+        setError("");
+        // What was just sent is in the list a moment later.
+        const awaited = uploads.peek().some((u) => u.job.peek() && !list.some((j) => j.id === u.job.peek()?.id));
+        return awaited || list.some((j) => !hasEnded(j)) ? 1500 : 5000;
+      } catch (e) {
+        if (!abort.aborted) setError((e as Error).message);
+        throw e;
+      }
+    });
+  }, [line, shown, paused, turn, accepted]);
+
+  const visible = jobs ?? [];
+  const selected = visible.filter((j) => chosen.has(j.id));
+  const act = async (name: string, each: (id: string) => Promise<unknown>) => {
+    let done = 0;
+    const reasons = new Set<string>();
+    for (const j of selected) {
+      try {
+        await each(j.id);
+        done++;
+      } catch (e) { reasons.add((e as ApiError).message); }
+    }
+    const failed = selected.length - done;
+    setNote({ kind: failed ? "error" : "info", text: t.documents.did(name, done, failed) + [...reasons].join("; ") });
+    setChosen(new Set());
+    setTurn((n) => n + 1);
+  };
+  useListKeys(visible, chosen, setChosen, setPaused);
+
+  return (
+    <section aria-label={t.documents.table}>
+      <FilterBar line={line} paused={paused} setPaused={setPaused} />
+      {error && <Notice kind="error">{error}</Notice>}
+      {note && <Notice kind={note.kind}>{note.text}</Notice>}
+      {selected.length > 0 && <SelectionBar jobs={selected} act={act} />}
+      {jobs === null && !error && <p class="quiet">{t.loading}</p>}
+      {jobs?.length === 0 && <p class="empty">{line ? t.documents.none : t.documents.empty}</p>}
+      {visible.length > 0 && <JobTable jobs={visible} chosen={chosen} setChosen={setChosen} />}
+      {more && shown < 1000 && <p><button type="button" onClick={() => setShown(shown + pageSize * 2)}>{t.documents.more}</button></p>}
+    </section>
+  );
+}
+
+function FilterBar({ line, paused, setPaused }: { line: string; paused: boolean; setPaused: (p: boolean) => void }) {
+  const [text, setText] = useState(line);
+  useEffect(() => setText(line), [line]);
+  const active = parseFilter(line).state;
+  return (
+    <div class="filter">
+      <form role="search" onSubmit={(e) => { e.preventDefault(); setQuery({ filter: text.trim() }, false); }}>
+        <label for="filter">{t.documents.filter}</label>
+        <input id="filter" type="search" value={text} placeholder={t.documents.filterHint} autocomplete="off" spellcheck={false}
+          onInput={(e) => {
+            setText(e.currentTarget.value);
+            if (e.currentTarget.value === "") setQuery({ filter: "" }, false); // the field's own cross
+          }} />
+      </form>
+      <div class="row chips" role="group" aria-label={t.documents.state}>
+        <button type="button" aria-pressed={active.length === 0} onClick={() => setQuery({ filter: withState(line, "") }, false)}>{t.documents.all}</button>
+        {states.map((s) => (
+          <button key={s} type="button" aria-pressed={active.includes(s)} onClick={() => setQuery({ filter: withState(line, s) }, false)}>
+            {t.states[s.toUpperCase()]}
+          </button>
+        ))}
+        <span class="grow" />
+        <button type="button" aria-pressed={paused} title={t.documents.live} onClick={() => setPaused(!paused)}>
+          {paused ? t.documents.resume : t.documents.pause}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function SelectionBar({ jobs, act }: { jobs: Job[]; act: (name: string, each: (id: string) => Promise<unknown>) => void }) {
+  return (
+    <div class="row selection" role="group" aria-label={t.documents.selectedBar}>
+      <strong role="status">{t.documents.selected(jobs.length)}</strong>
+      <button type="button" onClick={() => act(t.documents.retry, api.retry)}>{t.documents.retry}</button>
+      <button type="button" onClick={() => ask({
+        title: t.documents.askCancel(jobs.length), text: t.documents.cancelText, yes: t.documents.cancel,
+        act: () => act(t.documents.cancel, api.cancel),
+      })}>{t.documents.cancel}</button>
+      <button type="button" class="danger" onClick={() => ask({
+        title: t.documents.askRemove(jobs.length), text: t.documents.removeText, yes: t.documents.remove,
+        act: () => act(t.documents.remove, api.remove),
+      })}>{t.documents.remove}</button>
+    </div>
+  );
+}
+
+interface Choice { chosen: ReadonlySet<string>; setChosen: (c: ReadonlySet<string>) => void }
+
+function JobTable({ jobs, chosen, setChosen }: { jobs: Job[] } & Choice) {
+  const all = jobs.every((j) => chosen.has(j.id));
+  return (
+    <div class="table-scroll">
+      <table class="jobs">
+        <caption class="hidden">{t.documents.table}</caption>
+        <thead><tr>
+          <th scope="col" class="check"><input type="checkbox" aria-label={t.documents.selectAll} checked={all}
+            onChange={() => setChosen(new Set(all ? [] : jobs.map((j) => j.id)))} /></th>
+          <th scope="col">{t.documents.file}</th><th scope="col">{t.documents.state}</th><th scope="col">{t.documents.progress}</th>
+          <th scope="col">{t.documents.outcome}</th><th scope="col">{t.documents.labelColumn}</th>
+          <th scope="col" class="number">{t.documents.size}</th><th scope="col" class="number">{t.documents.created}</th>
+          <th scope="col" class="number">{t.documents.took}</th>
+        </tr></thead>
+        <tbody>{jobs.map((j) => <JobRow key={j.id} job={j} chosen={chosen} setChosen={setChosen} />)}</tbody>
+      </table>
+    </div>
+  );
+}
+
+function JobRow({ job, chosen, setChosen }: { job: Job } & Choice) {
+  const isChosen = chosen.has(job.id);
+  const toggle = () => {
+    const next = new Set(chosen);
+    if (isChosen) next.delete(job.id);
+    else next.add(job.id);
+    setChosen(next);
+  };
+  return (
+    <tr aria-selected={isChosen} data-job={job.id}>
+      <td class="check"><input type="checkbox" aria-label={t.documents.select(job.filename)} checked={isChosen} onChange={toggle} /></td>
+      <td class="file"><a href={`/ui/jobs/${job.id}`}>{job.filename || job.id}</a>
+        {job.error?.message && <span class="reason">{job.error.message}</span>}</td>
+      <td><Pill state={job.state} /></td>
+      <td class="pages">{job.pageCount > 0 && <span class="number">{t.documents.pagesOf(job.pagesDone, job.pageCount)}</span>}
+        {!hasEnded(job) && <Bar done={job.pagesDone} of={job.pageCount} label={t.documents.progress} />}</td>
+      <td><Outcomes outcomes={job.outcomes} /></td>
+      <td><Labels labels={job.labels} /></td>
+      <td class="number">{formatBytes(job.sizeBytes)}</td>
+      <td class="number"><time dateTime={job.createTime} title={formatTime(job.createTime)}>{formatAge(job.createTime, now.value)}</time></td>
+      <td class="number">{job.endTime ? formatSeconds(secondsBetween(job.createTime, job.endTime)) : "–"}</td>
+    </tr>
+  );
+}
+
+export function Outcomes({ outcomes }: { outcomes: Record<string, number> }) {
+  return <>{Object.keys(t.outcomes).filter((o) => outcomes[o]).map((o) =>
+    <span key={o} class={`outcome ${o}`}>{outcomes[o]} {t.outcomes[o]}</span>)}</>;
+}
+
+// useListKeys moves through the rows: j and k, x selects, Enter opens by the link that has the focus, / goes to the
+// filter, p pauses.
+function useListKeys(jobs: Job[], chosen: ReadonlySet<string>, setChosen: (c: ReadonlySet<string>) => void,
+  setPaused: (change: (p: boolean) => boolean) => void) {
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (e.key === "Escape" && document.activeElement?.id === "filter") (document.activeElement as HTMLElement).blur();
+      if (typing(e) && !(e.target as HTMLElement).matches("input[type=checkbox]")) return;
+      const rows = Array.from(document.querySelectorAll<HTMLElement>("tr[data-job]"));
+      const at = rows.findIndex((r) => r.contains(document.activeElement));
+      const id = rows[at]?.dataset.job ?? "";
+      switch (e.key) {
+        case "j": rows[Math.min(at + 1, rows.length - 1)]?.querySelector("a")?.focus(); break;
+        case "k": rows[Math.max(at - 1, 0)]?.querySelector("a")?.focus(); break;
+        case "x": {
+          if (!id) return;
+          const next = new Set(chosen);
+          if (!next.delete(id)) next.add(id);
+          setChosen(next);
+          break;
+        }
+        case "/": document.getElementById("filter")?.focus(); break;
+        case "p": setPaused((p) => !p); break;
+        case "Enter": if (id && !(document.activeElement instanceof HTMLAnchorElement)) go(`/jobs/${id}`); return;
+        default: return;
+      }
+      e.preventDefault();
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, [jobs, chosen]);
+}

@@ -1,0 +1,42 @@
+// The filter line: "state:failed label:case=17 after:2026-01-01 some words". Words that are no condition are a part of
+// the file name.
+export const states = ["pending", "running", "succeeded", "partial", "failed", "rejected", "cancelled"];
+
+export interface Filter { state: string[]; label: string[]; batch: string; after: string; before: string; filename: string }
+
+export function parseFilter(line: string): Filter {
+  const f: Filter = { state: [], label: [], batch: "", after: "", before: "", filename: "" };
+  const words: string[] = [];
+  for (const part of line.trim().split(/\s+/)) {
+    const at = part.indexOf(":");
+    const name = at > 0 ? part.slice(0, at).toLowerCase() : "";
+    const value = part.slice(at + 1);
+    if (name === "state" && value) f.state.push(...value.toLowerCase().split(",").filter((s) => states.includes(s)));
+    else if (name === "label" && value) f.label.push(value);
+    else if (name === "batch" && value) f.batch = value;
+    else if (name === "after" && !Number.isNaN(Date.parse(value))) f.after = new Date(value).toISOString();
+    else if (name === "before" && !Number.isNaN(Date.parse(value))) f.before = new Date(value).toISOString();
+    else if (name === "file" && value) words.push(value);
+    else if (part) words.push(part);
+  }
+  f.filename = words.join(" ");
+  return f;
+}
+
+// toQuery returns a filter as the API takes it.
+export function toQuery(f: Filter): URLSearchParams {
+  const q = new URLSearchParams();
+  for (const s of f.state) q.append("state", s.toUpperCase());
+  for (const l of f.label) q.append("label", l);
+  if (f.batch) q.set("batch", f.batch);
+  if (f.after) q.set("create_after", f.after);
+  if (f.before) q.set("create_before", f.before);
+  if (f.filename) q.set("filename", f.filename);
+  return q;
+}
+
+// withState returns the line with exactly this state, or without any.
+export function withState(line: string, state: string): string {
+  const rest = line.trim().split(/\s+/).filter((p) => p && !p.toLowerCase().startsWith("state:"));
+  return (state ? [`state:${state}`, ...rest] : rest).join(" ");
+}

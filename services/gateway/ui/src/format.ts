@@ -1,0 +1,41 @@
+// Numbers and times as people read them.
+const units = ["B", "kB", "MB", "GB"];
+
+export function formatBytes(n: number): string {
+  let i = 0;
+  while (n >= 1000 && i < units.length - 1) { n /= 1000; i++; }
+  return `${i === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)} ${units[i]}`;
+}
+
+export function formatSeconds(s: number): string {
+  if (s < 0.01) return "0 s";
+  if (s < 10) return `${s.toFixed(s < 1 ? 2 : 1)} s`;
+  if (s < 60) return `${Math.round(s)} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+}
+
+const day = new Intl.DateTimeFormat("en-GB", { day: "2-digit", month: "short", year: "numeric" });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+export function formatTime(iso: string): string {
+  const d = new Date(iso);
+  return `${day.format(d)}, ${clock.format(d)}`;
+}
+
+export function formatClock(iso: string): string { return clock.format(new Date(iso)); }
+
+export function formatAge(iso: string, now: number): string {
+  const s = Math.max(0, (now - Date.parse(iso)) / 1000);
+  if (s < 5) return "now";
+  if (s < 60) return `${Math.floor(s)} s ago`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ago`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h ago`;
+  return day.format(new Date(iso));
+}
+
+export function secondsBetween(a: string, b: string): number { return (Date.parse(b) - Date.parse(a)) / 1000; }
+
+export const formatCount = (n: number) => n.toLocaleString("en-GB");
+export const formatPercent = (x: number) => `${Math.round(x * 100)} %`;

@@ -1,0 +1,116 @@
+// The shell: header, sign in, and the page that the address names.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { apiKey, ApiError, request, setKey, signInWanted } from "./api";
+import { address } from "./router";
+import { Documents } from "./documents";
+import { DocumentPage } from "./document";
+import { SearchPage } from "./search";
+import { Queues } from "./queues";
+import { Viewer } from "./viewer";
+import { Asking, Notice, useTitle } from "./widgets";
+import { t } from "./texts";
+
+const themeName = "inkstream.theme";
+const theme = signal(localStorage.getItem(themeName) ?? "auto");
+
+function applyTheme() {
+  if (theme.value === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme.value;
+}
+
+function Header() {
+  const path = address.value.path;
+  const tab = (href: string, text: string, here: boolean) =>
+    <a href={`/ui${href}`} aria-current={here ? "page" : undefined}>{text}</a>;
+  return (
+    <header class="top">
+      <a class="brand" href="/ui/"><img src="/ui/icon.svg" alt="" width="24" height="24" /> {t.brand}</a>
+      <nav aria-label={t.nav.label}>
+        {tab("/", t.nav.documents, path === "/" || path.startsWith("/jobs/"))}
+        {tab("/search", t.nav.search, path === "/search")}
+        {tab("/queues", t.nav.queues, path === "/queues")}
+      </nav>
+      <div class="row tools">
+        <label class="theme"><span class="hidden">{t.theme.label}</span>
+          <select value={theme.value} onChange={(e) => {
+            theme.value = e.currentTarget.value;
+            localStorage.setItem(themeName, theme.value);
+            applyTheme();
+          }}>
+            <option value="auto">{t.theme.auto}</option>
+            <option value="light">{t.theme.light}</option>
+            <option value="dark">{t.theme.dark}</option>
+          </select>
+        </label>
+        {apiKey.value && <button type="button" onClick={() => { setKey(""); signInWanted.value = true; }}>{t.signIn.out}</button>}
+      </div>
+    </header>
+  );
+}
+
+function SignIn() {
+  const [key, setText] = useState("");
+  const [error, setError] = useState("");
+  useTitle(t.signIn.title);
+  const submit = async (e: Event) => {
+    e.preventDefault();
+    setKey(key.trim());
+    try {
+      await request("GET", "/v1/jobs?page_size=1");
+      signInWanted.value = false;
+    } catch (e) {
+      // A key that may not read may still send; only one that is not known is refused.
+      if (e instanceof ApiError && e.status === 403) { signInWanted.value = false; return; }
+      setKey("");
+      setError(e instanceof ApiError && e.status === 401 ? t.signIn.wrong : (e as Error).message);
+    }
+  };
+  return (
+    <section class="card sign-in" aria-labelledby="sign-in-title">
+      <h1 id="sign-in-title">{t.signIn.title}</h1>
+      <p>{t.signIn.intro} <code>inkstream keys create</code>.</p>
+      <form onSubmit={submit}>
+        <label for="key">{t.signIn.key}</label>
+        <input id="key" type="password" autocomplete="off" spellcheck={false} required value={key} aria-describedby="key-kept"
+          onInput={(e) => setText(e.currentTarget.value)} />
+        {error && <Notice kind="error">{error}</Notice>}
+        <p id="key-kept" class="quiet">{t.signIn.kept}</p>
+        <button class="primary">{t.signIn.submit}</button>
+      </form>
+    </section>
+  );
+}
+
+function Nothing() {
+  useTitle(t.errors.nothing);
+  return <section class="card"><h1>{t.errors.nothing}</h1><p><a href="/ui/">{t.errors.toDocuments}</a></p></section>;
+}
+
+function Route() {
+  const { path } = address.value;
+  const page = /^\/jobs\/([0-9a-z]+)\/pages\/(\d+)$/.exec(path);
+  if (page) return <Viewer key={page[1]} id={page[1]!} number={Number(page[2])} />;
+  const job = /^\/jobs\/([0-9a-z]+)$/.exec(path);
+  if (job) return <DocumentPage key={job[1]} id={job[1]!} />;
+  switch (path) {
+    case "/": return <Documents />;
+    case "/search": return <SearchPage />;
+    case "/queues": return <Queues />;
+    default: return <Nothing />;
+  }
+}
+
+function App() {
+  useEffect(applyTheme, []);
+  const wide = /\/pages\/\d+$/.test(address.value.path) && !signInWanted.value;
+  return <>
+    <a class="skip" href="#content">{t.skip}</a>
+    <Header />
+    <main id="content" tabIndex={-1} class={wide ? "wide" : ""}>{signInWanted.value ? <SignIn /> : <Route />}</main>
+    <Asking />
+  </>;
+}
+
+render(<App />, document.getElementById("app")!);

@@ -1,0 +1,215 @@
+// The viewer: a page's image with what was read on it, and the text beside it; the two are linked word by word.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { api, ApiError, type Hit, type Job, type Page } from "./api";
+import { address, go, setQuery } from "./router";
+import { classOf } from "./geometry";
+import { PageStage, type Layers, type View } from "./stage";
+import { TextPane } from "./textpane";
+import { Strip } from "./strip";
+import { Notice, Pill, typing, useTitle } from "./widgets";
+import { t } from "./texts";
+
+const layersName = "inkstream.layers";
+const noLayers: Layers = { words: true, lines: false, blocks: false, tables: true, links: false };
+
+function loadLayers(): Layers {
+  try {
+    return { ...noLayers, ...JSON.parse(localStorage.getItem(layersName) ?? "{}") as Partial<Layers> };
+  } catch { return noLayers; }
+}
+
+// usePage loads a page, and again after a while where it has not been read yet.
+function usePage(id: string, number: number): { page: Page | null; error: string } {
+  const [state, setState] = useState<{ page: Page | null; error: string }>({ page: null, error: "" });
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer = 0;
+    const load = () => {
+      api.page(id, number, abort.signal).then((page) => setState({ page, error: "" })).catch((e: unknown) => {
+        if (abort.signal.aborted) return;
+        const notReady = e instanceof ApiError && (e.code === "NOT_READY" || e.status === 202);
+        setState({ page: null, error: notReady ? t.viewer.notReady : (e as Error).message });
+        if (notReady) timer = window.setTimeout(load, 2000);
+      });
+    };
+    load();
+    return () => { abort.abort(); clearTimeout(timer); };
+  }, [id, number]);
+  return state;
+}
+
+// useHits returns the pages of the document that match the query in the address, in page order.
+function useHits(id: string, q: string): { hits: Hit[] | null; error: string } {
+  const [state, setState] = useState<{ hits: Hit[] | null; error: string }>({ hits: null, error: "" });
+  useEffect(() => {
+    setState({ hits: null, error: "" });
+    if (!q) return undefined;
+    const abort = new AbortController();
+    api.search(new URLSearchParams({ q, job: id, page_size: "100" }), abort.signal)
+      .then((a) => setState({ hits: (a.hits ?? []).sort((x, y) => x.page - y.page), error: "" }))
+      .catch((e: unknown) => { if (!abort.signal.aborted) setState({ hits: [], error: (e as Error).message }); });
+    return () => abort.abort();
+  }, [id, q]);
+  return state;
+}
+
+export function Viewer({ id, number }: { id: string; number: number }) {
+  const [job, setJob] = useState<Job | null>(null);
+  const { page, error } = usePage(id, number);
+  const q = address.value.query.get("q") ?? "";
+  const { hits, error: hitError } = useHits(id, q);
+  const [view, setView] = useState<View>({ zoom: 0, turn: 0 });
+  const [layers, setLayers] = useState(loadLayers);
+  const [word, setWord] = useState(-1);
+  const [pinned, setPinned] = useState(-1);
+  useTitle(job ? `${job.filename}, ${t.search.page(number)}` : "");
+  useEffect(() => {
+    const abort = new AbortController();
+    api.job(id, abort.signal).then(setJob).catch(() => undefined); // the page's own error says it
+    return () => abort.abort();
+  }, [id]);
+  useEffect(() => { setWord(-1); setPinned(-1); }, [id, number]);
+  const shown = page?.number === number ? page : null;
+  const count = job?.pageCount ?? number;
+  const turnTo = (n: number) => {
+    if (n >= 1 && n <= count && n !== number) go(`/jobs/${id}/pages/${n}${location.search}`, true);
+  };
+  const boxes = useMemo(() => hits?.find((h) => h.page === number)?.boxes.map((b) => b.bbox) ?? [], [hits, number]);
+  const toHit = (step: 1 | -1) => {
+    const list = hits ?? [];
+    const to = step > 0 ? list.find((h) => h.page > number) ?? list[0] : [...list].reverse().find((h) => h.page < number) ?? list[list.length - 1];
+    if (to) turnTo(to.page);
+  };
+  const nextWeak = () => {
+    const words = shown?.words ?? [];
+    for (let i = 1; i <= words.length; i++) {
+      const at = (Math.max(pinned, 0) + i) % words.length;
+      if (classOf(words[at]!) === "low" || classOf(words[at]!) === "middle") { setPinned(at); return; }
+    }
+  };
+  const changeView = (change: Partial<View>) => setView((v) => ({ ...v, ...change }));
+  const zoomBy = (f: number) => setView((v) => ({ ...v, zoom: Math.min(6, Math.max(0.2, (v.zoom > 0 ? v.zoom : currentScale()) * f)) }));
+  useViewerKeys({
+    ArrowLeft: () => turnTo(number - 1), ArrowRight: () => turnTo(number + 1), PageUp: () => turnTo(number - 1), PageDown: () => turnTo(number + 1),
+    "+": () => zoomBy(1.25), "=": () => zoomBy(1.25), "-": () => zoomBy(0.8), 0: () => changeView({ zoom: 0 }),
+    r: () => setView((v) => ({ ...v, turn: (v.turn + 90) % 360 })), w: nextWeak, n: () => toHit(1), N: () => toHit(-1),
+  });
+  const setLayer = (name: keyof Layers, on: boolean) => {
+    const next = { ...layers, [name]: on };
+    setLayers(next);
+    localStorage.setItem(layersName, JSON.stringify(next));
+  };
+  const current = word >= 0 ? word : pinned;
+  return (
+    <div class="viewer">
+      <div class="viewer-head">
+        <div class="row">
+          <a href={`/ui/jobs/${id}`} class="crumb">{t.viewer.back}</a>
+          <h1>{job?.filename ?? "…"}<span class="hidden">, {t.search.page(number)}</span></h1>
+          {job && <Pill state={job.state} />}
+        </div>
+        <Toolbar number={number} count={count} turnTo={turnTo} zoomBy={zoomBy} changeView={changeView} view={view} />
+        <FindBar q={q} hits={hits} error={hitError} toHit={toHit} />
+      </div>
+      <Strip id={id} count={count} number={number} hits={hits} />
+      <div class="stage-area">
+        {error && !shown && <Notice kind="error">{error}</Notice>}
+        {shown && <PageStage id={id} page={shown} view={view} layers={layers} hits={boxes} current={current} pinned={pinned} hover={setWord} pin={setPinned} />}
+        {!shown && !error && <p class="quiet">{t.loading}</p>}
+      </div>
+      <aside class="side" aria-label={t.viewer.text}>
+        <LayerSwitches layers={layers} setLayer={setLayer} page={shown} nextWeak={nextWeak} />
+        {shown && <p class="word-line" aria-live="polite">{current >= 0 && shown.words[current]
+          ? <><strong>{shown.words[current]!.text}</strong> <span class="quiet">{t.viewer.confidence(shown.words[current]!.confidence)}</span></>
+          : <span class="quiet">{t.viewer.keys}</span>}</p>}
+        {shown && <TextPane page={shown} current={current} pinned={pinned} hits={boxes} hover={setWord} pin={setPinned} />}
+      </aside>
+    </div>
+  );
+}
+
+// currentScale is what "fit" comes to at present, so that zooming goes on from there.
+function currentScale(): number {
+  return Number(document.querySelector<HTMLElement>(".sheet")?.dataset.scale ?? "1");
+}
+
+function useViewerKeys(keys: Record<string, () => void>) {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (typing(e) && !(e.target as HTMLElement).matches("input[type=checkbox]")) return;
+      const act = latest.current[e.key];
+      if (!act) return;
+      e.preventDefault();
+      act();
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, []);
+}
+
+interface ToolbarProps {
+  number: number; count: number; view: View; turnTo: (n: number) => void; zoomBy: (f: number) => void; changeView: (v: Partial<View>) => void;
+}
+
+function Toolbar({ number, count, turnTo, zoomBy, changeView, view }: ToolbarProps) {
+  const button = (label: string, sign: string, act: () => void, off = false) =>
+    <button type="button" class="icon" aria-label={label} title={label} disabled={off} onClick={act}>{sign}</button>;
+  return (
+    <div class="row toolbar">
+      {button(t.viewer.previous, "‹", () => turnTo(number - 1), number <= 1)}
+      <label><span class="hidden">{t.viewer.number}</span>
+        <input class="page-number" type="number" min={1} max={count} value={number} onChange={(e) => turnTo(Number(e.currentTarget.value))} /></label>
+      <span class="quiet">{t.viewer.of(count)}</span>
+      {button(t.viewer.next, "›", () => turnTo(number + 1), number >= count)}
+      <span class="gap" />
+      {button(t.viewer.zoomOut, "−", () => zoomBy(0.8))}
+      {button(t.viewer.zoomIn, "+", () => zoomBy(1.25))}
+      <button type="button" aria-pressed={view.zoom === 0} onClick={() => changeView({ zoom: 0 })}>{t.viewer.fitWidth}</button>
+      <button type="button" aria-pressed={view.zoom === -1} onClick={() => changeView({ zoom: -1 })}>{t.viewer.fitPage}</button>
+      {button(t.viewer.rotate, "⟳", () => changeView({ turn: (view.turn + 90) % 360 }))}
+    </div>
+  );
+}
+
+function FindBar({ q, hits, error, toHit }: { q: string; hits: Hit[] | null; error: string; toHit: (step: 1 | -1) => void }) {
+  const [text, setText] = useState(q);
+  useEffect(() => setText(q), [q]);
+  return (
+    <form class="row find" role="search" onSubmit={(e) => { e.preventDefault(); setQuery({ q: text.trim() }); }}>
+      <label class="hidden" for="find">{t.viewer.find}</label>
+      <input id="find" type="search" placeholder={t.viewer.find} value={text} autocomplete="off" spellcheck={false}
+        onInput={(e) => { setText(e.currentTarget.value); if (!e.currentTarget.value) setQuery({ q: "" }); }} />
+      <span class="quiet count" role="status">{error || (hits && (hits.length ? t.viewer.hits(hits.length) : t.viewer.noHits))}</span>
+      {hits && hits.length > 1 && <>
+        <button type="button" class="icon" aria-label={t.viewer.previousHit} title={t.viewer.previousHit} onClick={() => toHit(-1)}>↑</button>
+        <button type="button" class="icon" aria-label={t.viewer.nextHit} title={t.viewer.nextHit} onClick={() => toHit(1)}>↓</button>
+      </>}
+    </form>
+  );
+}
+
+function LayerSwitches({ layers, setLayer, page, nextWeak }: {
+  layers: Layers; setLayer: (name: keyof Layers, on: boolean) => void; page: Page | null; nextWeak: () => void;
+}) {
+  const recognised = page?.words.some((w) => w.confidence !== undefined) ?? false;
+  return (
+    <div class="switches">
+      <fieldset class="row">
+        <legend class="hidden">{t.viewer.layers}</legend>
+        {(Object.keys(noLayers) as (keyof Layers)[]).map((name) => (
+          <label key={name} class="switch"><input type="checkbox" checked={layers[name]} onChange={(e) => setLayer(name, e.currentTarget.checked)} />
+            {t.viewer[name]}</label>
+        ))}
+      </fieldset>
+      {page && <div class="row legend small">
+        {recognised ? <>
+          <span class="key high">{t.viewer.high}</span><span class="key middle">{t.viewer.middle}</span><span class="key low">{t.viewer.low}</span>
+          <button type="button" class="small" onClick={nextWeak}>{t.viewer.weak}</button>
+        </> : <span class="quiet">{t.outcomes[page.outcome] ?? page.outcome}</span>}
+        {recognised && <span class="quiet">{t.viewer.confidence(page.confidence)}</span>}
+      </div>}
+    </div>
+  );
+}

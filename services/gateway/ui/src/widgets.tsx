@@ -1,0 +1,97 @@
+// Small pieces that several pages use.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { t } from "./texts";
+
+// now is the time, for ages; it moves every ten seconds.
+export const now = signal(Date.now());
+setInterval(() => { if (!document.hidden) now.value = Date.now(); }, 10_000);
+
+export function Pill({ state }: { state: string }) {
+  return <span class={`pill ${state.toLowerCase()}`}>{t.states[state] ?? state.toLowerCase()}</span>;
+}
+
+export function Bar({ done, of, label }: { done: number; of: number; label: string }) {
+  return <progress aria-label={label} max={of || 1} value={of ? done : 0}>{label}</progress>;
+}
+
+// Notice is a message in place: what went wrong, or what was done.
+export function Notice({ kind, children }: { kind: "error" | "info"; children: ComponentChildren }) {
+  return <p class={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>{children}</p>;
+}
+
+interface Question { title: string; text: string; yes: string; act: () => void }
+const question = signal<Question | null>(null);
+
+// ask has a dialog confirm what cannot be undone.
+export function ask(q: Question) { question.value = q; }
+
+export function Asking() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const q = question.value;
+  useEffect(() => {
+    if (q) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [q]);
+  return (
+    <dialog ref={dialog} aria-labelledby="ask-title" onClose={() => { question.value = null; }}>
+      {q && <>
+        <h2 id="ask-title">{q.title}</h2>
+        <p>{q.text}</p>
+        <div class="row end">
+          <button type="button" onClick={() => { question.value = null; }}>{t.no}</button>
+          <button type="button" class="danger" onClick={() => { q.act(); question.value = null; }}>{q.yes}</button>
+        </div>
+      </>}
+    </dialog>
+  );
+}
+
+// Copyable is a command with a button that copies it.
+export function Copyable({ text, label }: { text: string; label: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = () => {
+    navigator.clipboard?.writeText(text).then(() => setCopied(true)).catch(() => setCopied(false));
+  };
+  return (
+    <div class="command">
+      <pre tabIndex={0} aria-label={label}>{text}</pre>
+      <button type="button" onClick={copy}>{copied ? t.copied : t.copy}<span class="hidden"> {label}</span></button>
+    </div>
+  );
+}
+
+// Labels are pairs of a name and a value; each leads to the list with that label.
+export function Labels({ labels }: { labels: Record<string, string> }) {
+  const names = Object.keys(labels).sort();
+  return <>{names.map((n) => {
+    const text = labels[n] ? `${n}=${labels[n]}` : n;
+    const filter = /\s/.test(text) ? n : text; // the filter line is divided at blanks
+    return <a key={n} class="label" href={`/ui/?filter=${encodeURIComponent(`label:${filter}`)}`} title={t.documents.withLabel}>{text}</a>;
+  })}</>;
+}
+
+// useTitle sets the document's title, which screen readers announce.
+export function useTitle(title: string) {
+  useEffect(() => { document.title = title ? `${title} · Inkstream` : "Inkstream"; }, [title]);
+}
+
+// typing reports whether a key belongs to a field.
+export function typing(e: KeyboardEvent): boolean {
+  const el = e.target as HTMLElement;
+  return e.ctrlKey || e.metaKey || e.altKey || !!el.closest?.("input, textarea, select, dialog[open]");
+}
+
+// poll calls load now, and again after each pause, but not while the tab is hidden. It returns what ends it.
+export function poll(load: (abort: AbortSignal) => Promise<number>): () => void {
+  const abort = new AbortController();
+  let timer = 0;
+  const turn = async () => {
+    if (abort.signal.aborted) return;
+    const pause = document.hidden ? 1000 : await load(abort.signal).catch(() => 5000);
+    if (!abort.signal.aborted) timer = window.setTimeout(turn, pause);
+  };
+  void turn();
+  return () => { abort.abort(); clearTimeout(timer); };
+}
