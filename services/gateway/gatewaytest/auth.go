@@ -80,6 +80,7 @@ func (r *Gateway) NewKey(admin, fields string) (id, secret string) {
 	return key.ID, key.Secret
 }
 
+// WithKey returns a context whose gRPC calls carry an API key.
 func WithKey(ctx context.Context, key string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
 }

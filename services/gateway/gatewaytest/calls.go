@@ -35,6 +35,7 @@ func EachCaller(t *testing.T, r *Gateway, test func(t *testing.T, call Caller)) 
 	t.Run("rest", func(t *testing.T) { test(t, r.CallREST) })
 }
 
+// CallRPC makes the call over gRPC.
 func (r *Gateway) CallRPC(ctx context.Context, key, method string, req, resp proto.Message) error {
 	if key != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)

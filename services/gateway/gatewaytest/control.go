@@ -51,42 +51,50 @@ func EachControl(t *testing.T, test func(t *testing.T, r *Gateway, a API, c Cont
 	}
 }
 
+// Cancel cancels a job over gRPC.
 func (a RPCAPI) Cancel(ctx context.Context, id string) (*inkstreamv1.Job, error) {
 	v, err := a.C.CancelJob(ctx, &inkstreamv1.CancelJobRequest{Id: id})
 	return v, RPCError(err)
 }
 
+// Retry starts another run of a job over gRPC.
 func (a RPCAPI) Retry(ctx context.Context, id string, all bool) (*inkstreamv1.Job, error) {
 	v, err := a.C.RetryJob(ctx, &inkstreamv1.RetryJobRequest{Id: id, All: all})
 	return v, RPCError(err)
 }
 
+// Remove deletes a job over gRPC.
 func (a RPCAPI) Remove(ctx context.Context, id string) error {
 	_, err := a.C.DeleteJob(ctx, &inkstreamv1.DeleteJobRequest{Id: id})
 	return RPCError(err)
 }
 
+// Events lists a page of a job's events over gRPC.
 func (a RPCAPI) Events(ctx context.Context, id string, size int32,
 	token string) (*inkstreamv1.ListEventsResponse, error) {
 	v, err := a.C.ListEvents(ctx, &inkstreamv1.ListEventsRequest{Id: id, PageSize: size, PageToken: token})
 	return v, RPCError(err)
 }
 
+// Letters lists a page of the dead letters over gRPC.
 func (a RPCAPI) Letters(ctx context.Context, size int32, token string) (*inkstreamv1.ListDeadLettersResponse, error) {
 	v, err := a.C.ListDeadLetters(ctx, &inkstreamv1.ListDeadLettersRequest{PageSize: size, PageToken: token})
 	return v, RPCError(err)
 }
 
+// Letter returns a dead letter over gRPC.
 func (a RPCAPI) Letter(ctx context.Context, id string) (*inkstreamv1.DeadLetter, error) {
 	v, err := a.C.GetDeadLetter(ctx, &inkstreamv1.GetDeadLetterRequest{Id: id})
 	return v, RPCError(err)
 }
 
+// RetryLetter queues the task of a dead letter again over gRPC.
 func (a RPCAPI) RetryLetter(ctx context.Context, id string) (*inkstreamv1.Job, error) {
 	v, err := a.C.RetryDeadLetter(ctx, &inkstreamv1.RetryDeadLetterRequest{Id: id})
 	return v, RPCError(err)
 }
 
+// DropLetter drops a dead letter over gRPC.
 func (a RPCAPI) DropLetter(ctx context.Context, id string) error {
 	_, err := a.C.DropDeadLetter(ctx, &inkstreamv1.DropDeadLetterRequest{Id: id})
 	return RPCError(err)
@@ -113,11 +121,13 @@ func (a RESTAPI) call(ctx context.Context, method, path string, m proto.Message)
 	return protojson.Unmarshal(data, m)
 }
 
+// Cancel cancels a job over REST.
 func (a RESTAPI) Cancel(ctx context.Context, id string) (*inkstreamv1.Job, error) {
 	v := &inkstreamv1.Job{}
 	return v, a.call(ctx, http.MethodPost, "/v1/jobs/"+url.PathEscape(id)+":cancel", v)
 }
 
+// Retry starts another run of a job over REST.
 func (a RESTAPI) Retry(ctx context.Context, id string, all bool) (*inkstreamv1.Job, error) {
 	v, query := &inkstreamv1.Job{}, ""
 	if all {
@@ -126,6 +136,7 @@ func (a RESTAPI) Retry(ctx context.Context, id string, all bool) (*inkstreamv1.J
 	return v, a.call(ctx, http.MethodPost, "/v1/jobs/"+url.PathEscape(id)+":retry"+query, v)
 }
 
+// Remove deletes a job over REST.
 func (a RESTAPI) Remove(ctx context.Context, id string) error {
 	return a.call(ctx, http.MethodDelete, "/v1/jobs/"+url.PathEscape(id), &emptypb.Empty{})
 }
@@ -134,27 +145,32 @@ func pageQuery(size int32, token string) string {
 	return "?" + url.Values{"page_size": {strconv.Itoa(int(size))}, "pageToken": {token}}.Encode()
 }
 
+// Events lists a page of a job's events over REST.
 func (a RESTAPI) Events(ctx context.Context, id string, size int32,
 	token string) (*inkstreamv1.ListEventsResponse, error) {
 	v := &inkstreamv1.ListEventsResponse{}
 	return v, a.call(ctx, http.MethodGet, "/v1/jobs/"+url.PathEscape(id)+"/events"+pageQuery(size, token), v)
 }
 
+// Letters lists a page of the dead letters over REST.
 func (a RESTAPI) Letters(ctx context.Context, size int32, token string) (*inkstreamv1.ListDeadLettersResponse, error) {
 	v := &inkstreamv1.ListDeadLettersResponse{}
 	return v, a.call(ctx, http.MethodGet, "/v1/deadletters"+pageQuery(size, token), v)
 }
 
+// Letter returns a dead letter over REST.
 func (a RESTAPI) Letter(ctx context.Context, id string) (*inkstreamv1.DeadLetter, error) {
 	v := &inkstreamv1.DeadLetter{}
 	return v, a.call(ctx, http.MethodGet, "/v1/deadletters/"+url.PathEscape(id), v)
 }
 
+// RetryLetter queues the task of a dead letter again over REST.
 func (a RESTAPI) RetryLetter(ctx context.Context, id string) (*inkstreamv1.Job, error) {
 	v := &inkstreamv1.Job{}
 	return v, a.call(ctx, http.MethodPost, "/v1/deadletters/"+url.PathEscape(id)+":retry", v)
 }
 
+// DropLetter drops a dead letter over REST.
 func (a RESTAPI) DropLetter(ctx context.Context, id string) error {
 	return a.call(ctx, http.MethodDelete, "/v1/deadletters/"+url.PathEscape(id), &emptypb.Empty{})
 }

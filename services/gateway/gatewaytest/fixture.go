@@ -150,6 +150,7 @@ func (e *APIError) Error() string {
 	return fmt.Sprintf("%s (gRPC %s, HTTP %d): %s", e.code, e.RPC, e.HTTP, e.Text)
 }
 
+// Upload uploads a document over gRPC.
 func (a RPCAPI) Upload(ctx context.Context, u Document) (*inkstreamv1.Job, error) {
 	stream, err := a.C.UploadDocument(ctx)
 	if err != nil {
@@ -172,16 +173,19 @@ func (a RPCAPI) Upload(ctx context.Context, u Document) (*inkstreamv1.Job, error
 	return res, RPCError(err)
 }
 
+// Job returns a job over gRPC.
 func (a RPCAPI) Job(ctx context.Context, id string) (*inkstreamv1.Job, error) {
 	res, err := a.C.GetJob(ctx, &inkstreamv1.GetJobRequest{Id: id})
 	return res, RPCError(err)
 }
 
+// Artifacts lists the artifacts of a job over gRPC.
 func (a RPCAPI) Artifacts(ctx context.Context, id string) ([]*inkstreamv1.Artifact, error) {
 	res, err := a.C.ListArtifacts(ctx, &inkstreamv1.ListArtifactsRequest{Id: id})
 	return res.GetArtifacts(), RPCError(err)
 }
 
+// Download returns an artifact and its content type over gRPC.
 func (a RPCAPI) Download(ctx context.Context, id, name string) (data []byte, contentType string, err error) {
 	stream, err := a.C.DownloadArtifact(ctx, &inkstreamv1.DownloadArtifactRequest{Id: id, Name: name})
 	for err == nil {
@@ -198,11 +202,13 @@ func (a RPCAPI) Download(ctx context.Context, id, name string) (data []byte, con
 	return nil, "", RPCError(err)
 }
 
+// Page returns a page of a job over gRPC.
 func (a RPCAPI) Page(ctx context.Context, id string, n int) (*inkstreamv1.Page, error) {
 	res, err := a.C.GetPage(ctx, &inkstreamv1.GetPageRequest{Id: id, Number: int32(n)})
 	return res, RPCError(err)
 }
 
+// Watch calls see with each state of a job until see returns false or the job has ended over gRPC.
 func (a RPCAPI) Watch(ctx context.Context, id string, see func(*inkstreamv1.Job) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -219,6 +225,7 @@ func (a RPCAPI) Watch(ctx context.Context, id string, see func(*inkstreamv1.Job)
 	return RPCError(err)
 }
 
+// Get sends a GET request; an answer other than 200 is an *APIError. The caller closes the body.
 func (a RESTAPI) Get(ctx context.Context, path string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Gateway.BaseURL+path, nil)
 	if err != nil {
@@ -251,6 +258,7 @@ func (a RESTAPI) message(ctx context.Context, path string, m proto.Message) erro
 	return protojson.Unmarshal(data, m)
 }
 
+// Upload uploads a document over REST.
 func (a RESTAPI) Upload(ctx context.Context, u Document) (*inkstreamv1.Job, error) {
 	// Without NopCloser the client would find out the length of readers that it knows.
 	body, contentType, query := io.NopCloser(u.Data), rest.PDFType, url.Values{}
@@ -322,17 +330,20 @@ func (a RESTAPI) formBody(u Document) (io.ReadCloser, string) {
 	return pr, form.FormDataContentType()
 }
 
+// Job returns a job over REST.
 func (a RESTAPI) Job(ctx context.Context, id string) (*inkstreamv1.Job, error) {
 	v := &inkstreamv1.Job{}
 	return v, a.message(ctx, "/v1/jobs/"+url.PathEscape(id), v)
 }
 
+// Artifacts lists the artifacts of a job over REST.
 func (a RESTAPI) Artifacts(ctx context.Context, id string) ([]*inkstreamv1.Artifact, error) {
 	v := &inkstreamv1.ListArtifactsResponse{}
 	err := a.message(ctx, "/v1/jobs/"+url.PathEscape(id)+"/artifacts", v)
 	return v.GetArtifacts(), err
 }
 
+// Download returns an artifact and its content type over REST.
 func (a RESTAPI) Download(ctx context.Context, id, name string) (data []byte, contentType string, err error) {
 	res, err := a.Get(ctx, "/v1/jobs/"+url.PathEscape(id)+"/artifacts/"+url.PathEscape(name))
 	if err != nil {
@@ -343,11 +354,13 @@ func (a RESTAPI) Download(ctx context.Context, id, name string) (data []byte, co
 	return data, res.Header.Get("Content-Type"), err
 }
 
+// Page returns a page of a job over REST.
 func (a RESTAPI) Page(ctx context.Context, id string, n int) (*inkstreamv1.Page, error) {
 	v := &inkstreamv1.Page{}
 	return v, a.message(ctx, "/v1/jobs/"+url.PathEscape(id)+"/pages/"+strconv.Itoa(n), v)
 }
 
+// Watch calls see with each state of a job until see returns false or the job has ended over REST.
 func (a RESTAPI) Watch(ctx context.Context, id string, see func(*inkstreamv1.Job) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,3 +1,4 @@
+// Package gatewaytest runs a gateway for tests, against a real NATS server, and calls it over gRPC and REST alike.
 package gatewaytest
 
 import (
@@ -180,6 +181,7 @@ type RPCAPI struct {
 	C inkstreamv1.InkstreamServiceClient
 }
 
+// RPCError returns a gRPC error as an *APIError, and nil for nil.
 func RPCError(err error) error {
 	if err == nil {
 		return nil

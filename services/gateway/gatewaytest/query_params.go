@@ -59,6 +59,7 @@ func (r *Gateway) ListJobs(t *testing.T, query string) *inkstreamv1.ListJobsResp
 	return list
 }
 
+// WantJobs makes sure that a list has these jobs, in any order.
 func WantJobs(t *testing.T, list *inkstreamv1.ListJobsResponse, want ...job.ID) {
 	t.Helper()
 	var got []job.ID

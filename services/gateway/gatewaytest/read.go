@@ -51,12 +51,13 @@ func SetFailed(state job.State, code fault.Code) func(*job.Record) error {
 	}
 }
 
-// get is a bare GET.
+// Get sends a GET request and returns the response, whose body has been read, and the body.
 func (r *Gateway) Get(t *testing.T, path string, header map[string]string) (*http.Response, string) {
 	t.Helper()
 	return r.Do(t, http.MethodGet, path, header)
 }
 
+// Do is Get with another method.
 func (r *Gateway) Do(t *testing.T, method, path string, header map[string]string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, r.BaseURL+path, nil)

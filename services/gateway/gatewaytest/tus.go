@@ -23,6 +23,7 @@ func (r *Gateway) TusRequest(key, method, path, body string, head map[string]str
 	return res, string(data)
 }
 
+// MetadataOf encodes names and values, in turns, as an Upload-Metadata header.
 func MetadataOf(pairs ...string) string {
 	var all []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -31,6 +32,7 @@ func MetadataOf(pairs ...string) string {
 	return strings.Join(all, ",")
 }
 
+// WithTus configures a gateway with resumable uploads of up to 1,000 bytes.
 func WithTus(t *testing.T) func(*Options) {
 	dir := t.TempDir()
 	return func(s *Options) {

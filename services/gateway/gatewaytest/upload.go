@@ -72,7 +72,7 @@ func (zero) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// dial returns a bare connection to the REST API.
+// Dial returns a bare connection to the REST API.
 func (r *Gateway) Dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", r.Service.Addrs().HTTP, 5*time.Second)

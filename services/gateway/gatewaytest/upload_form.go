@@ -36,6 +36,7 @@ func formOf(t testing.TB, files [][2]string, fields map[string]string) (contentT
 	return w.FormDataContentType(), b.String()
 }
 
+// PostForm sends a form with files, as pairs of name and content, and fields.
 func (r *Gateway) PostForm(key, path, idempotency string, files [][2]string,
 	fields map[string]string) (int, http.Header, []byte) {
 	r.T.Helper()

@@ -37,7 +37,7 @@ func ToProto(r *job.Record, p *job.Progress) *inkstreamv1.Job {
 		Stages:     stagesToProto(r, p),
 		CreateTime: TimeToProto(r.CreateTime),
 		ExpireTime: TimeToProto(r.ExpireTime),
-		Options:    options.OptionsToProto(r.Options),
+		Options:    options.ToProto(r.Options),
 		Run:        int32(r.Run),
 		Failures:   failuresToProto(failed),
 		ResultRun:  int32(r.ResultRun),

@@ -1,5 +1,5 @@
 // Package options reads what a client may choose for a job: the fields of JobOptions say what there is and of what kind,
-// ParseOptions reads them from a REST request, NormaliseOptions checks them, OptionsToProto shows them.
+// ParseOptions reads them from a REST request, NormaliseOptions checks them, ToProto shows them.
 package options
 
 import (
@@ -20,8 +20,8 @@ import (
 	"inkstream.dev/services/gateway/internal/apierror"
 )
 
-// OptionsToProto shows the choices made for a job, defaults filled in. The password is none of them.
-func OptionsToProto(o job.Options) *inkstreamv1.JobOptions {
+// ToProto shows the choices made for a job, defaults filled in. The password is none of them.
+func ToProto(o job.Options) *inkstreamv1.JobOptions {
 	deskew, tables, dedupe := !o.KeepSkew, !o.NoTables, !o.NoDedupe
 	v := &inkstreamv1.JobOptions{
 		Lane: o.Lane, Languages: o.Languages, Ocr: string(job.OCRAuto), Pages: o.Pages, Deskew: &deskew, Rotate: "auto",

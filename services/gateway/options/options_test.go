@@ -26,7 +26,7 @@ func TestEveryOptionIsReadAndShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := OptionsToProto(defaults)
+	shown := ToProto(defaults)
 	for i := range fields.Len() {
 		field := fields.Get(i)
 		name := string(field.Name())
@@ -50,20 +50,20 @@ func TestEveryOptionIsReadAndShown(t *testing.T) {
 			continue
 		}
 		if name == FieldPassword {
-			if chosen.Password.RevealText() != text || OptionsToProto(chosen).GetPassword() != "" {
+			if chosen.Password.RevealText() != text || ToProto(chosen).GetPassword() != "" {
 				t.Errorf("the password is not read, or shown")
 			}
 			continue
 		}
-		if got := OptionsToProto(chosen); proto.Equal(got, shown) ||
+		if got := ToProto(chosen); proto.Equal(got, shown) ||
 			!got.ProtoReflect().Get(field).Equal(o.ProtoReflect().Get(field)) {
 			t.Errorf("%s=%s: shown as %v, want it as chosen, and not as the default", name, text, got)
 		}
 		// What was shown, chosen again, is the same.
-		if again, err := NormaliseOptions(OptionsToProto(chosen)); err != nil || !sameOptions(again, chosen) {
+		if again, err := NormaliseOptions(ToProto(chosen)); err != nil || !sameOptions(again, chosen) {
 			t.Errorf("%s=%s: shown and chosen again is %+v, %v, want %+v", name, text, again, err, chosen)
 		}
 	}
 }
 
-func sameOptions(a, b job.Options) bool { return proto.Equal(OptionsToProto(a), OptionsToProto(b)) }
+func sameOptions(a, b job.Options) bool { return proto.Equal(ToProto(a), ToProto(b)) }

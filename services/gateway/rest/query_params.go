@@ -219,6 +219,7 @@ func parseURLQuery(r *http.Request) (url.Values, error) {
 	return values, nil
 }
 
+// ErrInvalidQuery is the error of an address whose query cannot be parsed.
 func ErrInvalidQuery() error {
 	return fault.New(fault.InvalidArgument,
 		"the parameters in the address cannot be read; & parts them, and %% begins an escape")

@@ -28,6 +28,7 @@ import (
 )
 
 const (
+	// PngType is the content type of page images.
 	PngType = "image/png"
 	// imageTimeout bounds the wait for the render service to draw a page.
 	imageTimeout = 30 * time.Second

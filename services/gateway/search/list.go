@@ -21,7 +21,8 @@ import (
 
 const (
 	defaultList = 100
-	MaxList     = 1000
+	// MaxList is the largest page size of a list.
+	MaxList = 1000
 	// listParallel is how many records of a list are read at once.
 	listParallel = 16
 	// listTimeout bounds what a list or a search may take of the index database.

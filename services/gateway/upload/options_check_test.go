@@ -98,7 +98,7 @@ func TestOptions(t *testing.T) {
 			if err := protojson.Unmarshal([]byte(body), overREST); err != nil {
 				t.Fatalf("%v: %s", err, body)
 			}
-			want := options.OptionsToProto(job.Options{Lane: "interactive"})
+			want := options.ToProto(job.Options{Lane: "interactive"})
 			tt.want(want)
 			for protocol, v := range map[string]*inkstreamv1.Job{"gRPC": overRPC, "REST": overREST} {
 				if !proto.Equal(v.GetOptions(), want) {

@@ -37,7 +37,8 @@ const (
 	// MaxUploadTime bounds an upload that keeps moving, but only just.
 	MaxUploadTime = time.Hour
 
-	filePart          = "file"
+	filePart = "file"
+	// IdempotencyHeader names the header with the key under which a repeated upload is the same job.
 	IdempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
 	acceptedTypes     = "multipart/form-data with a part named file, application/pdf or application/octet-stream"

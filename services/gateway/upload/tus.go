@@ -20,9 +20,12 @@ import (
 )
 
 const (
-	TusVersion    = "1.0.0"
+	// TusVersion is the version of the tus protocol that the gateway speaks, https://tus.io/protocols/resumable-upload.
+	TusVersion = "1.0.0"
+	// TusExtensions are the protocol's extensions that it speaks.
 	TusExtensions = "creation,creation-with-upload,expiration,termination"
-	TusType       = "application/offset+octet-stream"
+	// TusType is the content type of a part of an upload.
+	TusType = "application/offset+octet-stream"
 	// tusMaxIdle is how long an upload is kept to which nothing comes.
 	tusMaxIdle = 24 * time.Hour
 	// tusSweepInterval is how often those that are older are looked for.

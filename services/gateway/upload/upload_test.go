@@ -46,7 +46,7 @@ func TestUploadStoresQueuesAndAnswers(t *testing.T) {
 		want := &inkstreamv1.Job{
 			Id: v.GetId(), State: inkstreamv1.Job_PENDING, Filename: "Bericht 1.pdf", SizeBytes: uint32(len(data)),
 			Sha256: hex.EncodeToString(sum[:]), Run: 1, CreateTime: v.GetCreateTime(), ExpireTime: v.GetExpireTime(),
-			Options: options.OptionsToProto(job.Options{Lane: "batch", Languages: "eng+deu"}),
+			Options: options.ToProto(job.Options{Lane: "batch", Languages: "eng+deu"}),
 		}
 		if got := protojson.Format(v); got != protojson.Format(want) {
 			t.Errorf("got job %s, want %s", got, protojson.Format(want))
