@@ -32,7 +32,10 @@ const (
 	tusSweepInterval = 10 * time.Minute
 	// maxResumable bounds the uploads that are not complete.
 	maxResumable = 1000
+)
 
+// The headers of the tus protocol, and those beside it.
+const (
 	TusResumableHeader = "Tus-Resumable"
 	TusOffsetHeader    = "Upload-Offset"
 	TusLengthHeader    = "Upload-Length"
