@@ -1,0 +1,219 @@
+package agree_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"inkstream.dev/pkg/agree"
+	"inkstream.dev/pkg/agree/agreetest"
+)
+
+const sample = `The ferry leaves the harbour at seven every morning
+and comes back before the light on the pier is lit.
+No person on the island has ever missed the last boat
+because the captain counts his 25 passengers twice and
+does not wait for those who are still walking down hill.
+Number 4752 of the old register names 1871 1904 its builder.`
+
+// setLines returns the words of a text in boxes, a line every 20 points, 6 points a letter.
+func setLines(text string) []agree.Word {
+	var out []agree.Word
+	for y, line := range strings.Split(text, "\n") {
+		x := float32(40)
+		for _, w := range strings.Fields(line) {
+			width := float32(len(w)) * 6
+			out = append(out, agree.Word{Text: w, Confidence: 0.95,
+				Box: agree.Box{x, float32(y) * 20, x + width, float32(y)*20 + 10}})
+			x += width + 6
+		}
+	}
+	return out
+}
+
+func toWords(texts []string) []agree.Word {
+	var out []agree.Word
+	for _, t := range texts {
+		out = append(out, agree.Word{Text: t})
+	}
+	return out
+}
+
+func TestEqualReadings(t *testing.T) {
+	t.Parallel()
+	witness := setLines(sample)
+	r := agree.Align(toWords(strings.Fields(sample)), witness, agree.Options{})
+	if r.Support != 1 || r.Coverage != 1 || len(r.Doubts) != 0 || !r.AgreesWithWitness() {
+		t.Errorf("got support %v, coverage %v, doubts %v", r.Support, r.Coverage, r.Doubts)
+	}
+	for i, m := range r.Words {
+		if m.Box != witness[i].Box || m.Similarity != 1 || r.WitnessPartner[i] != i {
+			t.Fatalf("word %d: got %+v, want the witness's box", i, m)
+		}
+	}
+}
+
+func TestDoubts(t *testing.T) {
+	t.Parallel()
+	insert := func(at int, words string) string {
+		return strings.Join(slices.Insert(strings.Fields(sample), at, strings.Fields(words)...), " ")
+	}
+	for _, tt := range []struct {
+		name, text string
+		opts       agree.Options
+		want       agree.Kind
+		words      string // of the model's that are in doubt
+		invented   bool
+	}{
+		{name: "words that have no room", text: insert(12, "of the eternal brass clock"), want: agree.Unsupported,
+			words: "of the eternal brass clock", invented: true},
+		{name: "words across the end of a line", text: insert(9, "quite terribly unlucky sailors"), want: agree.Unsupported,
+			words: "quite terribly unlucky sailors", invented: true},
+		{name: "a digit", text: strings.Replace(sample, "4752", "4152", 1), want: agree.Number, words: "4152"},
+		{name: "a word", text: strings.Replace(sample, "captain", "company", 1), want: agree.Differs, words: "company"},
+		{name: "a negation", text: strings.Replace(sample, " not ", " ", 1), want: agree.Dropped},
+		{name: "a line", text: strings.Replace(sample, "because the captain counts his 25 passengers twice and", "", 1),
+			want: agree.Dropped},
+		{name: "two words exchanged", text: strings.Replace(sample, "register names", "names register", 1),
+			want: agree.Moved, words: "names register"},
+		{name: "a loop", text: sample + strings.Repeat(" and the other side", 20), want: agree.Loop, invented: true,
+			words: strings.TrimSpace(strings.Repeat(" and the other side", 19))},
+		{name: "an end", text: sample, opts: agree.Options{Cut: true}, want: agree.Cut, words: "builder."},
+		{name: "a witness that reads badly", text: insert(12, "of the eternal brass clock tower"),
+			opts: agree.Options{WitnessQuality: 0.2, HasInk: func(agree.Box) bool { return true }}, want: agree.Unsupported,
+			words: "of the eternal brass clock tower", invented: true},
+		{name: "a number read again", text: strings.Replace(sample, "4752", "4152", 1), want: agree.Number, words: "4152",
+			opts: agree.Options{Reread: func(agree.Box) (string, float32) { return "4752", 0.9 }}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			text := strings.Fields(tt.text)
+			r := agree.Align(toWords(text), setLines(sample), tt.opts)
+			k := slices.IndexFunc(r.Doubts, func(d agree.Doubt) bool { return d.Kind == tt.want })
+			if k < 0 {
+				t.Fatalf("got %+v, want a doubt %q", r.Doubts, tt.want)
+			}
+			d := r.Doubts[k]
+			if got := strings.Join(text[d.Model.First:d.Model.End], " "); got != tt.words || d.Invented != tt.invented {
+				t.Errorf("got %q, invented %v; want %q, %v", got, d.Invented, tt.words, tt.invented)
+			}
+		})
+	}
+}
+
+func TestNoDoubts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, text string
+		opts       agree.Options
+	}{
+		{name: "a word broken at the end of a line", text: strings.Replace(sample, "passengers twice", "passen- gers twice", 1)},
+		{name: "other quotes and capitals", text: strings.ToUpper(strings.ReplaceAll(sample, "lit.", "“lit”."))},
+		{name: "a number that the second look settles", text: strings.Replace(sample, "4752", "4152", 1),
+			opts: agree.Options{Reread: func(agree.Box) (string, float32) { return "4152", 0.9 }}},
+		{name: "letters that look alike", text: strings.Replace(sample, "4752", "47S2", 1)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if r := agree.Align(toWords(strings.Fields(tt.text)), setLines(sample), tt.opts); len(r.Doubts) > 0 {
+				t.Errorf("got %+v, want none", r.Doubts)
+			}
+		})
+	}
+}
+
+// The words of another reading order have partners, and no doubt but that a few neighbours changed.
+func TestOtherOrder(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(sample, "\n")
+	text := strings.Join(slices.Concat(lines[3:], lines[:3]), " ")
+	r := agree.Align(toWords(strings.Fields(text)), setLines(sample), agree.Options{})
+	if r.Support < 0.99 || r.HasDoubt(agree.Unsupported, agree.Dropped) {
+		t.Errorf("got support %v, doubts %+v", r.Support, r.Doubts)
+	}
+}
+
+// A place with ink that the witness has no word for is not the model's mistake.
+func TestInkWithoutWords(t *testing.T) {
+	t.Parallel()
+	witness := setLines(sample)
+	at := slices.IndexFunc(witness, func(w agree.Word) bool { return w.Text == "4752" })
+	for _, tt := range []struct {
+		ink  bool
+		want agree.Kind
+	}{{true, agree.Unverified}, {false, agree.Unsupported}} {
+		gapped := slices.Clone(witness)
+		for k := at; k < len(gapped); k++ {
+			gapped[k].Box[0] += 150
+			gapped[k].Box[2] += 150
+		}
+		text := toWords(slices.Insert(strings.Fields(sample), at, "written", "beside", "the", "ledger"))
+		r := agree.Align(text, gapped, agree.Options{HasInk: func(agree.Box) bool { return tt.ink }})
+		if len(r.Doubts) != 1 || r.Doubts[0].Kind != tt.want || r.Doubts[0].Invented == tt.ink {
+			t.Errorf("ink %v: got %+v, want %q", tt.ink, r.Doubts, tt.want)
+		}
+		if r.Words[at].Box[0] < witness[at-1].Box[2] || r.Words[at].Invented == tt.ink {
+			t.Errorf("ink %v: got %+v, want a box in the gap", tt.ink, r.Words[at])
+		}
+	}
+}
+
+// Every way in which a text goes wrong is found in most of its places.
+func TestCorruptionsAreLocated(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	other := strings.Fields(`a quite different paper about the growing of 17 apple trees in northern gardens where frost
+	comes early and the soil holds 30 parts of sand to every measure of loam that farmers carry there by wagon`)
+	for _, c := range agreetest.Corruptions() {
+		located, tries := 0, 0
+		for range 40 {
+			text, at, ok := c.Apply(rng, strings.Fields(sample), other)
+			if !ok {
+				continue
+			}
+			tries++
+			r := agree.Align(toWords(text), setLines(sample), agree.Options{})
+			if c.Locates(r.Doubts, at) {
+				located++
+			}
+		}
+		if c.Kinds != nil && (tries == 0 || float64(located) < 0.9*float64(tries)) {
+			t.Errorf("%s: located %d of %d", c.Name, located, tries)
+		}
+	}
+}
+
+// FuzzAlign holds the result to what it promises whatever the words are.
+func FuzzAlign(f *testing.F) {
+	f.Add(sample, sample)
+	f.Add(strings.Repeat("a ", 300), strings.Repeat("a b ", 200))
+	f.Fuzz(func(t *testing.T, model, witness string) {
+		m, w := toWords(strings.Fields(model)), setLines(witness)
+		r := agree.Align(m, w, agree.Options{HasInk: func(b agree.Box) bool { return b[0] > 50 }})
+		if !(r.Support >= 0 && r.Support <= 1 && r.Coverage >= 0 && r.Coverage <= 1.0001) || len(r.Words) != len(m) {
+			t.Fatalf("support %v, coverage %v, %d words", r.Support, r.Coverage, len(r.Words))
+		}
+		for _, d := range r.Doubts {
+			if d.Model.First < 0 || d.Model.End > len(m) || d.Witness.End > len(w) || d.Model.First > d.Model.End {
+				t.Fatalf("doubt %+v of %d and %d words", d, len(m), len(w))
+			}
+		}
+		for _, x := range r.Words {
+			for _, j := range x.Witness {
+				if j < 0 || j >= len(w) {
+					t.Fatalf("partner %d of %d", j, len(w))
+				}
+			}
+		}
+	})
+}
+
+// A page of equal words is the slowest there can be.
+func TestTimeIsBounded(t *testing.T) {
+	t.Parallel()
+	model, witness := toWords(strings.Fields(strings.Repeat("a b ", 8000))), setLines(strings.Repeat("b a a ", 6000))
+	if r := agree.Align(model, witness, agree.Options{}); len(r.Words) != len(model) {
+		t.Errorf("got %d words, want %d", len(r.Words), len(model))
+	}
+}
