@@ -96,6 +96,11 @@ quality: build test-deps ## Measure what comes out against the truths and the pe
 	pkg/tools/deps.sh quality
 	go run ./services/cli/cmd/quality $(ARGS)
 
+.PHONY: pages
+pages: test-deps ## Generate documents with known contents (ARGS="-n 3 -seed 7 -families newspaper,ledger -o FOLDER")
+	pkg/tools/deps.sh quality
+	go run ./services/cli/cmd/pagegen $(ARGS)
+
 .PHONY: chaos
 chaos: test-deps ## Kill anything at random under load for three minutes, and check that nothing is lost (ARGS="-seed 7")
 	go run ./services/cli/cmd/chaos $(ARGS)

@@ -1,0 +1,128 @@
+package pagegen
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Chromium is the typesetter that prints HTML.
+const Chromium = "chromium"
+
+// Family is a kind of layout.
+type Family struct {
+	Name       string
+	Typesetter string
+	// Tables says that the family is made to show tables.
+	Tables bool
+	// languages are those that the family's text may be in; nil means those of any layout.
+	languages []string
+	// compose writes the HTML of a family that Chromium sets.
+	compose func(c *composer)
+}
+
+// webFamilies are set by Chromium.
+var webFamilies = []Family{
+	{Name: "newspaper", compose: composeNewspaper},
+	{Name: "magazine", compose: composeMagazine},
+	{Name: "articles", compose: composeArticles},
+	{Name: "sidebar", compose: composeSidebar},
+	{Name: "brochure", compose: composeBrochure},
+	{Name: "cards", compose: composeCards},
+	{Name: "catalogue", compose: composeCatalogue},
+	{Name: "paper", compose: composePaper, languages: latin},
+	{Name: "book", compose: composeBook},
+	{Name: "spread", compose: composeSpread},
+	{Name: "transcript", compose: composeTranscript, languages: english},
+	{Name: "transcript-plain", compose: composePlainTranscript, languages: english},
+	{Name: "transcript-two-up", compose: composeTwoUpTranscript, languages: english},
+	{Name: "play", compose: composePlay, languages: latin},
+	{Name: "directory", compose: composeDirectory, languages: latin},
+	{Name: "glossary", compose: composeGlossary},
+	{Name: "contents", compose: composeContents},
+	{Name: "lists", compose: composeLists},
+	{Name: "bilingual", compose: composeBilingual, languages: latin},
+	{Name: "japanese-vertical", compose: composeVertical, languages: []string{"jpn"}},
+	{Name: "right-to-left", compose: composeRightToLeft, languages: []string{"ara", "heb"}},
+	{Name: "letter", compose: composeLetter, languages: latin},
+	{Name: "invoice", compose: composeInvoice, languages: latin, Tables: true},
+	{Name: "form", compose: composeForm, languages: latin},
+	{Name: "ledger", compose: composeLedger, languages: latin, Tables: true},
+	{Name: "receipt", compose: composeReceipt, languages: latin},
+	{Name: "timetable", compose: composeTimetable, languages: latin, Tables: true},
+	{Name: "tables-ruled", compose: tableReport(Ruled), Tables: true},
+	{Name: "tables-half-ruled", compose: tableReport(HalfRuled), Tables: true},
+	{Name: "tables-plain", compose: tableReport(Plain), Tables: true},
+	{Name: "slides", compose: composeSlides},
+	{Name: "code", compose: composeCode, languages: english},
+	{Name: "figures", compose: composeFigures},
+	{Name: "report", compose: composeReport},
+}
+
+var (
+	english = []string{"eng"}
+	latin   = []string{"eng", "eng", "eng", "deu", "fra", "spa", "ita", "pol"}
+	anyText = []string{"eng", "eng", "eng", "eng", "deu", "fra", "spa", "ita", "pol", "rus", "ell"}
+)
+
+// Families returns all families.
+func Families() []Family { return slices.Clone(webFamilies) }
+
+// FindFamily returns the family of a name.
+func FindFamily(name string) (Family, error) {
+	for _, f := range Families() {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Family{}, fmt.Errorf("no family is called %q", name)
+}
+
+// pickLanguage returns the language of a document.
+func (f Family) pickLanguage(seed uint64) string {
+	c := newChance(seed, f.Name+" language")
+	if f.languages != nil {
+		return choose(c, f.languages...)
+	}
+	return choose(c, anyText...)
+}
+
+// Fold is a division of the families: what is learnt on those of Train is measured on those of Test.
+type Fold struct{ Train, Test []Family }
+
+// SplitFamilies divides the families into a number of folds, so that each family is tested in exactly one. Families that
+// are like each other (the tables, the transcripts, those that two typesetters share) stand in the same fold, so that
+// none is learnt from its sister.
+func SplitFamilies(families []Family, folds int) []Fold {
+	groups := map[string]int{}
+	out := make([]Fold, folds)
+	for _, f := range families {
+		name := kinName(f.Name)
+		fold, known := groups[name]
+		if !known {
+			fold = len(groups) % folds
+			groups[name] = fold
+		}
+		for i := range out {
+			if i == fold {
+				out[i].Test = append(out[i].Test, f)
+			} else {
+				out[i].Train = append(out[i].Train, f)
+			}
+		}
+	}
+	return out
+}
+
+// kin names, for families that are like others, what they have in common.
+var kin = map[string]string{"transcript-plain": "transcript", "transcript-two-up": "transcript", "tables-half-ruled": "tables",
+	"tables-ruled": "tables", "tables-plain": "tables", "timetable": "tables", "ledger": "tables", "tex-tables": "tables",
+	"office-tables": "tables", "catalogue": "cards", "spread": "book", "tex-book": "book", "tex-paper": "paper", "articles": "newspaper",
+	"tex-columns": "newspaper", "office-newsletter": "newspaper", "tex-lists": "lists", "office-lists": "lists",
+	"tex-report": "report", "office-report": "report", "office-letter": "letter"}
+
+func kinName(name string) string {
+	if group := kin[name]; group != "" {
+		return group
+	}
+	return name
+}
