@@ -78,8 +78,8 @@ type Options struct {
 	// HasInk reports whether there is ink within a box that no word of the witness covers. Without it only the room
 	// between words tells what is invented.
 	HasInk func(Box) bool
-	// Reread reads a place of the page again, enlarged. It is asked where a word or a number differs, and decides. It
-	// returns nothing where it cannot tell.
+	// Reread reads a place of the page again, enlarged, and decides where a word or a number differs. It returns nothing
+	// where it cannot tell.
 	Reread func(Box) (text string, confidence float32)
 	// MaxRereads bounds the calls of Reread; defaultRereads if 0.
 	MaxRereads int
