@@ -225,11 +225,12 @@ type Record struct {
 	at keyVersion
 }
 
-// BatchLabel and CallerLabel are the labels by which the search index knows a job's batch and its caller. Clients'
-// own labels begin with no tilde.
+// BatchLabel, CallerLabel and CodeLabel are the labels by which the search index knows a job's batch, its caller and the
+// code that it ended with. Clients' own labels begin with no tilde.
 const (
 	BatchLabel  = "~batch"
 	CallerLabel = "~caller"
+	CodeLabel   = "~code"
 )
 
 // Lane returns the job's lane.

@@ -32,10 +32,16 @@ func IndexPage(tenant string, id job.ID, run, number int, text, language string)
 		Language: language}
 }
 
-// IndexDocument returns what the index keeps of a job: what its record says, with the batch for one more label.
+// IndexDocument returns what the index keeps of a job: what its record says, with the batch, the caller and the code
+// that it ended with for labels.
 func IndexDocument(r *job.Record) search.Document {
 	labels := maps.Clone(r.Labels)
-	for name, value := range map[string]string{job.BatchLabel: string(r.Batch), job.CallerLabel: r.Caller} {
+	code := ""
+	if r.Error != nil {
+		code = string(r.Error.Code)
+	}
+	for name, value := range map[string]string{job.BatchLabel: string(r.Batch), job.CallerLabel: r.Caller,
+		job.CodeLabel: code} {
 		if value == "" {
 			continue
 		}

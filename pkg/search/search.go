@@ -35,6 +35,11 @@ type Store interface {
 	// an INVALID_ARGUMENT fault. The list is what PutDocument was told, which is behind the jobs' records by as long as
 	// its callers are.
 	ListJobs(ctx context.Context, query JobQuery) (JobPage, error)
+	// CountStates counts the jobs that match by their state. The query's order, limit and cursor play no part.
+	CountStates(ctx context.Context, query JobQuery) (map[string]int64, error)
+	// CountLabels counts the jobs that match by a label's values, or by all labels whose names begin with no tilde where
+	// the name is empty: the most frequent first, at most MaxLabelCounts.
+	CountLabels(ctx context.Context, query JobQuery, name string) ([]LabelCount, error)
 	// PutEvents stores events of audit trails, each once. A tombstone takes the job's other events away, and keeps later
 	// ones from showing.
 	PutEvents(ctx context.Context, events []Event) error
@@ -130,6 +135,15 @@ type JobPage struct {
 	Jobs []Document
 	// NextCursor is empty if there are no more.
 	NextCursor string
+}
+
+// MaxLabelCounts bounds what CountLabels returns.
+const MaxLabelCounts = 200
+
+// LabelCount is how many jobs have a label.
+type LabelCount struct {
+	Name, Value string
+	Jobs        int64
 }
 
 // Query asks for pages.

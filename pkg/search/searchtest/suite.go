@@ -44,6 +44,7 @@ func Run(t *testing.T, newIndex func(t *testing.T) Open) {
 		{"other forms of an English word do as well", testInflections},
 		{"jobs are listed by what they are like", testListJobs},
 		{"a list goes on where it ended", testListCursors},
+		{"jobs are counted by state and label", testCounts},
 		{"a trail has each event once, in order", testEvents},
 		{"of a job that was removed a tombstone stays", testTombstones},
 		{"stages are summed up by time", testStageStats},

@@ -1,0 +1,86 @@
+package searchtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/search"
+)
+
+func testCounts(t *testing.T, open Open) {
+	s := open(t)
+	query := search.JobQuery{Tenant: tenant}
+	states, err := s.CountStates(t.Context(), query)
+	requireNoError(t, err)
+	if len(states) != 0 {
+		t.Errorf("an empty index: got %v, want nothing", states)
+	}
+	var docs []search.Document
+	for i := range 250 {
+		docs = append(docs, search.Document{Tenant: tenant, Job: fmt.Sprint("many", i), CreateTime: dayOfMonth(1),
+			State: "RUNNING", Labels: map[string]string{"n": fmt.Sprint(i)}})
+	}
+	requireNoError(t, s.PutDocuments(t.Context(), docs))
+	many, err := s.CountLabels(t.Context(), query, "")
+	requireNoError(t, err)
+	if len(many) != search.MaxLabelCounts {
+		t.Errorf("got %d labels, want no more than %d", len(many), search.MaxLabelCounts)
+	}
+	for i, state := range []string{"FAILED", "FAILED", "SUCCEEDED", "FAILED"} {
+		doc := search.Document{Tenant: tenant, Job: fmt.Sprint("job", i), Filename: fmt.Sprintf("scan%d.pdf", i),
+			CreateTime: dayOfMonth(2 + i), State: state, Labels: map[string]string{"team": "ops", "~code": "DAMAGED", "it's": `"q"`}}
+		if i == 3 {
+			doc.Labels = map[string]string{"team": "law", "~code": "TIMEOUT"}
+		}
+		requireNoError(t, s.PutDocument(t.Context(), doc))
+	}
+	requireNoError(t, s.PutDocument(t.Context(), search.Document{Tenant: "other", Job: "x", CreateTime: dayOfMonth(3),
+		State: "FAILED", Labels: map[string]string{"team": "ops"}}))
+	query.Filter.From = dayOfMonth(2)
+	for _, tt := range []struct {
+		name  string
+		query search.JobQuery
+		want  string
+	}{
+		{"all", query, "map[FAILED:3 SUCCEEDED:1]"},
+		{"a state", search.JobQuery{Tenant: tenant, States: []string{"FAILED"}}, "map[FAILED:3]"},
+		{"a label", search.JobQuery{Tenant: tenant, Filter: search.Filter{Labels: map[string]string{"~code": "TIMEOUT"}}},
+			"map[FAILED:1]"},
+		{"a file", search.JobQuery{Tenant: tenant, Filter: search.Filter{Filename: "scan2"}}, "map[SUCCEEDED:1]"},
+		{"another tenant", search.JobQuery{Tenant: "other"}, "map[FAILED:1]"},
+	} {
+		states, err := s.CountStates(t.Context(), tt.query)
+		requireNoError(t, err)
+		if got := fmt.Sprint(states); got != tt.want {
+			t.Errorf("states of %s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	for name, want := range map[string]string{
+		"": `team=ops:3 it's="q":3 team=law:1`, "~code": "~code=DAMAGED:3 ~code=TIMEOUT:1", "none": "",
+	} {
+		counts, err := s.CountLabels(t.Context(), query, name)
+		requireNoError(t, err)
+		got := map[string]bool{}
+		last := int64(1 << 30)
+		for _, c := range counts {
+			got[fmt.Sprintf("%s=%s:%d", c.Name, c.Value, c.Jobs)] = true
+			if c.Jobs > last {
+				t.Errorf("labels of %q: got %v, want the most frequent first", name, counts)
+			}
+			last = c.Jobs
+		}
+		for _, w := range strings.Fields(want) {
+			if !got[w] {
+				t.Errorf("labels of %q: got %v, want %s", name, counts, w)
+			}
+		}
+		if len(got) != len(strings.Fields(want)) {
+			t.Errorf("labels of %q: got %v, want %s", name, counts, want)
+		}
+	}
+	if _, err := s.CountStates(t.Context(), search.JobQuery{}); fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("without a tenant: got %v, want INVALID_ARGUMENT", err)
+	}
+}
