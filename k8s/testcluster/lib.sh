@@ -2,10 +2,15 @@
 # shellcheck shell=bash disable=SC2154
 
 logs=$dir/logs
-docker=$(command -v /usr/bin/docker || command -v docker || true)
-export DOCKER=$docker DOCKER_HOST=unix://$dir/docker.sock PATH=$dir/bin:$PATH KUBECONFIG=$dir/state/admin.kubeconfig
+export DOCKER_HOST=unix://$dir/docker.sock PATH=$dir/bin:$PATH KUBECONFIG=$dir/state/admin.kubeconfig
 corpus=$root/pkg/pdftest/testdata/corpus
 started=$SECONDS
+
+# find_docker takes Debian's client where there are several: it builds with BuildKit without a plugin. It is looked for after the packages are installed.
+find_docker() {
+  docker=$(command -v /usr/bin/docker || command -v docker || true)
+  export DOCKER=$docker
+}
 
 say() { printf 'k8s-test: %4d s: %s\n' $((SECONDS - started)) "$*"; }
 

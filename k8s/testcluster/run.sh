@@ -29,6 +29,7 @@ if [ "${1:-}" = --can-run ]; then
   exit 0
 fi
 "$root/pkg/tools/deps.sh" cluster
+find_docker
 mkdir -p "$dir"
 rm -rf "$logs"
 mkdir -p "$logs"
