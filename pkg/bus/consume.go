@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -89,6 +90,8 @@ type Consumer struct {
 	handler Handler
 	lanes   [2]*lane // interactive, batch
 
+	handled atomic.Int32 // tasks in hand
+
 	// What follows is used by Run's own goroutine only, but for done.
 	freeSlots    [2]int // slots of each kind
 	endedPermits chan permit
@@ -151,10 +154,13 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	var wg sync.WaitGroup
+	wg.Go(func() { c.announceProcess(ctx) })
 	for d := c.nextDelivery(ctx); d != nil; d = c.nextDelivery(ctx) {
 		at := c.acquirePermit(d)
+		c.handled.Add(1)
 		wg.Go(func() {
 			defer func() { c.endedPermits <- at }()
+			defer c.handled.Add(-1)
 			c.handleDelivery(work, d)
 		})
 	}

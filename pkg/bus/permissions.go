@@ -148,6 +148,7 @@ func (g *grants) grantStage(s Stage) {
 		g.grantConsume(s.StreamName(), DurableName(s, l))
 	}
 	g.grantPublish(deadLetterSubject(s, "*", "*"), "what this stage gives up")
+	g.grantOptional(processSubject(string(s)), "that this process runs the stage")
 	for _, behind := range s.downstreamStages() {
 		g.grantPublish(apiSubject("STREAM.INFO", behind.StreamName()), "whether the stage behind has room")
 	}
@@ -209,6 +210,7 @@ func (g *grants) grantGateway() {
 	g.grantPublish(apiSubject("DIRECT.GET", DeadLetterStream), "show dead letters")
 	g.grantPublish(apiSubject("STREAM.MSG.DELETE", DeadLetterStream), "drop dead letters")
 	g.grantPublish(ImageCall.callSubject(), "pages to draw")
+	g.addGrant(&g.Subscribe, Grant{Subject: processSubject("*"), Purpose: "which processes run the stages", Optional: true})
 
 	g.grantConsume(EventStream, Webhooks)
 	g.grantConsume(WebhookStream, Webhooks)

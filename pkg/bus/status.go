@@ -20,6 +20,8 @@ type StageStatus struct {
 	Oldest time.Time
 	// Rate is how many tasks are done a second, over the last minute at most; 0 until it was asked for twice.
 	Rate        float64
+	// Done is how many tasks were ever done; it begins at zero again when the broker's store was lost.
+	Done        uint64
 	DeadLetters int64
 	// Replicas is how many processes run the stage, as far as the broker can tell: those that wait for tasks. One whose
 	// every worker is busy does not wait, so while tasks are in hand it is the most that waited at once within the last
@@ -122,6 +124,7 @@ func (b *Bus) queryStageStatus(ctx context.Context, s Stage) (StageStatus, error
 	if state.LastSeq >= state.Msgs {
 		done = state.LastSeq - state.Msgs // a work queue keeps what is not done
 	}
+	st.Done = done
 	rate, most := b.rates.recordSample(s, done, waiting, time.Now())
 	st.processes = most
 	if st.Rate, st.Replicas = rate, waiting; st.InFlight > 0 {

@@ -89,6 +89,8 @@ func (c Config) exportEndpoint() string {
 
 // Telemetry is a process's logger, tracer and metrics. All of it is safe for concurrent use.
 type Telemetry struct {
+	// Version is that of the service.
+	Version string
 	// Log adds trace_id and span_id to whatever is logged with a context that has a span.
 	Log *slog.Logger
 	// Tracer starts spans. Trace ids are valid whether or not anything is exported.
@@ -131,7 +133,7 @@ func SetUpTelemetry(ctx context.Context, cfg Config, w io.Writer) (*Telemetry, e
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("metrics: %w", err), tracers.Shutdown(ctx), meters.Shutdown(ctx))
 	}
-	t := &Telemetry{
+	t := &Telemetry{Version: cfg.Version,
 		Log:            log,
 		Tracer:         tracers.Tracer(instrumentationScope),
 		Metrics:        metrics,

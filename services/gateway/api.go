@@ -39,6 +39,6 @@ type unknownCalls struct {
 func (s *Service) newAPI(access openedAccess) *api {
 	p := s.components
 	return &api{uploadCalls: p.Uploads, watchCalls: p.Watches, resultCalls: p.Results, searchCalls: p.Search,
-		controlCalls: admin.New(s.deps, p.Jobs, access.dispatcher), keyCalls: admin.NewKeys(access.keys),
-		hookCalls: admin.NewWebhooks(access.hooks, s.cfg.Access.webhookPolicy())}
+		controlCalls: admin.New(s.deps, p.Jobs, access.dispatcher, p.History), keyCalls: admin.NewKeys(access.keys),
+		hookCalls: admin.NewWebhooks(access.hooks, s.cfg.Access.webhookPolicy(), access.dispatcher)}
 }

@@ -16,6 +16,7 @@ import (
 	"inkstream.dev/pkg/lifecycle"
 	indexdb "inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
+	"inkstream.dev/services/gateway/admin"
 	"inkstream.dev/services/gateway/compat"
 	"inkstream.dev/services/gateway/gate"
 	"inkstream.dev/services/gateway/internal/apierror"
@@ -48,6 +49,7 @@ type Components struct {
 	Results *results.Service
 	Search  *search.Service
 	Compat  *compat.Service
+	History *admin.StageHistory
 }
 
 // Service is the gateway.
@@ -108,6 +110,7 @@ func (s *Service) compose(index indexdb.Store) (err error) {
 	}
 	p.Watches = watch.New(s.deps, p.Jobs, p.Limits, s.errors, cfg.MaxClientWatches, s.stopping)
 	p.Results = results.New(s.deps, p.Jobs, p.Limits, s.errors)
+	p.History = admin.NewStageHistory(s.deps.Bus, s.log)
 	p.Search = search.New(s.deps, p.Jobs)
 	p.Compat = compat.New(p.Uploads, p.Watches, p.Results, p.Search, p.Jobs, s.errors, s.status)
 	return nil
@@ -162,6 +165,7 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 	wg.Go(func() { failed <- access.dispatcher.Run(base) })
 	wg.Go(func() { s.components.Watches.Run(base) })
 	wg.Go(func() { s.components.Uploads.Run(base) })
+	wg.Go(func() { s.components.History.Run(base) })
 	wg.Go(func() { s.components.Tus.Run(base) })
 	s.log.InfoContext(ctx, "gateway listens", "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
 	ready()

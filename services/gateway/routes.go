@@ -42,7 +42,9 @@ func (s *Service) newHTTPServer(base context.Context, gate *gate.Gate, conn *grp
 	shell.HandleMethods(mux, "/v1/jobs/{id}/pages/{number}",
 		map[string]http.HandlerFunc{http.MethodGet: rest.WithConditionalGet(calls).ServeHTTP})
 	shell.HandleMethods(mux, "/v1/jobs/{id}/pages/{number}/image",
-		map[string]http.HandlerFunc{http.MethodGet: p.Results.LimitImageAnswers(rest.WithConditionalGet(calls)).ServeHTTP})
+		map[string]http.HandlerFunc{http.MethodGet: p.Results.ServePageImage(p.Results.LimitImageAnswers(calls),
+			p.Results.LimitImageAnswers(rest.WithConditionalGet(calls)))})
+	shell.HandleMethods(mux, "/v1/jobs:watch", map[string]http.HandlerFunc{http.MethodGet: p.Watches.HandleWatchJobs()})
 	shell.HandleMethods(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: rest.ServeHealth})
 	shell.HandleMethods(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
 	shell.HandleMethods(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.deps.Tel.MetricsHandler().ServeHTTP})

@@ -22,11 +22,12 @@ type Service struct {
 	deps       stage.Deps
 	jobs       *jobview.Service
 	dispatcher *webhook.Dispatcher
+	history    *StageHistory
 }
 
 // New returns a Service.
-func New(deps stage.Deps, reader *jobview.Service, dispatcher *webhook.Dispatcher) *Service {
-	return &Service{deps: deps, jobs: reader, dispatcher: dispatcher}
+func New(deps stage.Deps, reader *jobview.Service, dispatcher *webhook.Dispatcher, history *StageHistory) *Service {
+	return &Service{deps: deps, jobs: reader, dispatcher: dispatcher, history: history}
 }
 
 // CancelJob ends a job that has not ended yet.

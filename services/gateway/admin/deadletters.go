@@ -26,16 +26,21 @@ func (s *Service) ListDeadLetters(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	letters, more, err := s.deps.Bus.ListDeadLetters(ctx, access.TenantFrom(ctx), after, limit)
+	filter := letterFilter{stage: req.GetStage(), code: req.GetCode(), job: req.GetJob()}
+	res := &inkstreamv1.ListDeadLettersResponse{}
+	err = s.scanDeadLetters(ctx, after, func(l bus.DeadLetter) bool {
+		if !filter.matches(l) {
+			return true
+		}
+		if len(res.GetDeadLetters()) == limit { // there is another one
+			res.NextPageToken = res.GetDeadLetters()[limit-1].GetId()
+			return false
+		}
+		res.DeadLetters = append(res.DeadLetters, deadLetterToProto(l))
+		return true
+	})
 	if err != nil {
 		return nil, err
-	}
-	res := &inkstreamv1.ListDeadLettersResponse{}
-	for _, l := range letters {
-		res.DeadLetters = append(res.DeadLetters, deadLetterToProto(l))
-	}
-	if more {
-		res.NextPageToken = jobview.EncodeToken(letters[len(letters)-1].Sequence)
 	}
 	return res, nil
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"time"
 
 	"inkstream.dev/pkg/bus"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -11,14 +12,19 @@ import (
 // ListStages answers how the stages stand. All tenants share the queues, so the answer is the same for all of them;
 // it names no jobs.
 func (s *Service) ListStages(ctx context.Context,
-	_ *inkstreamv1.ListStagesRequest) (*inkstreamv1.ListStagesResponse, error) {
+	req *inkstreamv1.ListStagesRequest) (*inkstreamv1.ListStagesResponse, error) {
 	stages, err := s.deps.Bus.QueryStageStatuses(ctx)
 	if err != nil {
 		return nil, err
 	}
 	resp := &inkstreamv1.ListStagesResponse{}
 	for _, st := range stages {
-		resp.Stages = append(resp.Stages, stageToProto(st))
+		v := stageToProto(st)
+		v.Processes = s.history.processesToProto(st.Stage, time.Now())
+		if req.GetHistory() {
+			v.History = s.history.historyToProto(st.Stage)
+		}
+		resp.Stages = append(resp.Stages, v)
 	}
 	return resp, nil
 }

@@ -18,11 +18,12 @@ import (
 type Webhooks struct {
 	hooks  *webhook.Hooks
 	policy webhook.Policy
+	calls  *webhook.Dispatcher
 }
 
 // NewWebhooks returns Webhooks that take the addresses that the policy allows.
-func NewWebhooks(hooks *webhook.Hooks, policy webhook.Policy) *Webhooks {
-	return &Webhooks{hooks: hooks, policy: policy}
+func NewWebhooks(hooks *webhook.Hooks, policy webhook.Policy, calls *webhook.Dispatcher) *Webhooks {
+	return &Webhooks{hooks: hooks, policy: policy, calls: calls}
 }
 
 // CreateWebhook has an address told of every job of the tenant that ends.
@@ -55,14 +56,48 @@ func (s *Webhooks) ListWebhooks(ctx context.Context,
 
 // DeleteWebhook ends a webhook.
 func (s *Webhooks) DeleteWebhook(ctx context.Context, req *inkstreamv1.DeleteWebhookRequest) (*emptypb.Empty, error) {
-	err := s.hooks.Delete(ctx, access.TenantFrom(ctx), req.GetId())
-	if errors.Is(err, webhook.ErrNoHook) {
-		return nil, fault.New(apierror.WebhookNotFound, "there is no such webhook")
-	}
-	if err != nil {
-		return nil, err
+	if err := s.hooks.Delete(ctx, access.TenantFrom(ctx), req.GetId()); err != nil {
+		return nil, classifyHookError(err)
 	}
 	return &emptypb.Empty{}, nil
+}
+
+// ListWebhookDeliveries answers the last attempts to call a webhook.
+func (s *Webhooks) ListWebhookDeliveries(ctx context.Context,
+	req *inkstreamv1.ListWebhookDeliveriesRequest) (*inkstreamv1.ListWebhookDeliveriesResponse, error) {
+	attempts, err := s.hooks.ListAttempts(ctx, access.TenantFrom(ctx), req.GetId())
+	if err != nil {
+		return nil, classifyHookError(err)
+	}
+	resp := &inkstreamv1.ListWebhookDeliveriesResponse{}
+	for _, a := range attempts {
+		resp.Deliveries = append(resp.Deliveries, &inkstreamv1.WebhookDelivery{
+			Id: a.Delivery, Job: a.Job, Run: int32(a.Run), Time: jobview.TimeToProto(a.Time), Attempt: int32(a.Number),
+			Status: int32(a.Status), Error: a.Error, Seconds: a.Took.Seconds(), RetryTime: jobview.TimeToProto(a.RetryTime),
+		})
+	}
+	return resp, nil
+}
+
+// RedeliverWebhook makes a call again.
+func (s *Webhooks) RedeliverWebhook(ctx context.Context,
+	req *inkstreamv1.RedeliverWebhookRequest) (*emptypb.Empty, error) {
+	if err := s.calls.Redeliver(ctx, access.TenantFrom(ctx), req.GetId(), req.GetDelivery()); err != nil {
+		return nil, classifyHookError(err)
+	}
+	return &emptypb.Empty{}, nil
+}
+
+// classifyHookError makes an answer of what the store of webhooks says.
+func classifyHookError(err error) error {
+	switch {
+	case errors.Is(err, webhook.ErrNoHook):
+		return fault.New(apierror.WebhookNotFound, "there is no such webhook")
+	case errors.Is(err, webhook.ErrNoDelivery):
+		return fault.New(apierror.WebhookNotFound, "there is no such delivery among the last ones")
+	default:
+		return err
+	}
 }
 
 func webhookToProto(h webhook.Hook) *inkstreamv1.Webhook {

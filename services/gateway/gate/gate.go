@@ -61,7 +61,7 @@ func scopeOfCall(method string) access.Scope {
 		return access.Read
 	case strings.Contains(name, "Key"), strings.Contains(name, "Webhook"):
 		return access.Admin
-	case hasAnyPrefix(name, "Get", "List", "Watch", "Download", "Search"):
+	case hasAnyPrefix(name, "Get", "List", "Count", "Watch", "Download", "Search"):
 		return access.Read
 	case hasAnyPrefix(name, "Upload", "Create", "Cancel", "Retry", "Delete", "Drop"):
 		return access.Write

@@ -19,7 +19,7 @@ func DocumentToProto(d search.Document) *inkstreamv1.Job {
 		case job.BatchLabel:
 			v.Batch = value
 			continue
-		case job.CallerLabel: // for counting alone
+		case job.CallerLabel, job.CodeLabel: // for counting and filters alone
 			continue
 		}
 		if v.Labels == nil {

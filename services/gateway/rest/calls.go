@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -103,12 +104,15 @@ func writeRoutingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshal
 	apierror.WriteStatus(w, r, apierror.StatusOf(f))
 }
 
+// postVerbs end the addresses of calls that change something.
+var postVerbs = []string{"cancel", "retry", "delete", "drop", "rotate", "redeliver"}
+
 // allowedMethods returns the methods of an address that grpc-gateway serves.
 func allowedMethods(path string) string {
-	verb := strings.HasSuffix(path, ":cancel") || strings.HasSuffix(path, ":retry")
+	_, verb, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ":")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
-	case verb:
+	case slices.Contains(postVerbs, verb):
 		return http.MethodPost
 	case len(parts) == 3 && (parts[1] == "jobs" || parts[1] == "deadletters"):
 		return "GET, HEAD, DELETE"

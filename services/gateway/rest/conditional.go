@@ -15,6 +15,18 @@ import (
 // WithConditionalGet serves what next answers with an entity tag, so that who has it already is told so, and in parts
 // to who asks for a part. What next answers is held in memory.
 func WithConditionalGet(next http.Handler) http.Handler {
+	return serveTagged(next, func(body []byte) (tag, cacheControl string) {
+		sum := sha256.Sum256(body)
+		return `"` + hex.EncodeToString(sum[:12]) + `"`, "private, no-cache"
+	})
+}
+
+// WithEntityTag serves what next answers with an entity tag that was known before, and says how long it may be kept.
+func WithEntityTag(next http.Handler, tag, cacheControl string) http.Handler {
+	return serveTagged(next, func([]byte) (string, string) { return tag, cacheControl })
+}
+
+func serveTagged(next http.Handler, describe func(body []byte) (tag, cacheControl string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got := &bufferedResponse{header: w.Header(), status: http.StatusOK}
 		next.ServeHTTP(got, r)
@@ -23,10 +35,10 @@ func WithConditionalGet(next http.Handler) http.Handler {
 			_, _ = w.Write(got.body.Bytes()) // a client that hung up has no use for it
 			return
 		}
-		sum := sha256.Sum256(got.body.Bytes())
 		h := w.Header()
-		h.Set("Etag", `"`+hex.EncodeToString(sum[:12])+`"`)
-		h.Set("Cache-Control", "private, no-cache")
+		tag, cacheControl := describe(got.body.Bytes())
+		h.Set("Etag", tag)
+		h.Set("Cache-Control", cacheControl)
 		h.Del("Content-Length")
 		ServeContent(w, r, time.Time{}, bytes.NewReader(got.body.Bytes()))
 	})

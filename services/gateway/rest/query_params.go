@@ -7,9 +7,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -176,6 +178,43 @@ func describeFieldKind(f protoreflect.FieldDescriptor) string {
 	default:
 		return "a whole number"
 	}
+}
+
+// callsByMethod are the calls that the .proto files give an address, by the method's name.
+var callsByMethod = sync.OnceValue(func() map[string]*restCall {
+	all := map[string]*restCall{}
+	methods := inkstreamv1.File_inkstream_v1_service_proto.Services().ByName("InkstreamService").Methods()
+	calls, err := listRESTCalls()
+	if err != nil {
+		return all // NewCallMux has said so
+	}
+	for i := range methods.Len() {
+		rule, _ := proto.GetExtension(methods.Get(i).Options(), annotations.E_Http).(*annotations.HttpRule)
+		if c := calls[http.MethodGet+" "+rule.GetGet()]; c != nil {
+			all[string(methods.Get(i).Name())] = c
+		}
+	}
+	return all
+})
+
+// DecodeQuery reads what a query says of a call, for handlers that answer one by themselves.
+func DecodeQuery(r *http.Request, method string, into proto.Message) error {
+	c := callsByMethod()[method]
+	if c == nil {
+		return fmt.Errorf("there is no call %s with an address", method)
+	}
+	values, err := parseURLQuery(r)
+	if err != nil {
+		return err
+	}
+	said, err := c.translateQuery(values)
+	if err != nil {
+		return err
+	}
+	if err := runtime.PopulateQueryParameters(into, said, utilities.NewDoubleArray(nil)); err != nil {
+		return ErrInvalidQuery()
+	}
+	return nil
 }
 
 // translateRequest checks a request, and returns it as grpc-gateway takes it.

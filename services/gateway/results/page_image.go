@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
+	"image/jpeg"
 	"image/png"
 	"net/http"
 	"time"
@@ -28,8 +29,12 @@ import (
 )
 
 const (
-	// PngType is the content type of page images.
-	PngType = "image/png"
+	// PngType is the content type of page images, unless JPEG is asked for.
+	PngType  = "image/png"
+	jpegType = "image/jpeg"
+	// The formats of page images. The quality of JPEG is for thumbnails and for reading.
+	pngFormat, jpegFormat = "png", "jpeg"
+	jpegQuality           = 80
 	// imageTimeout bounds the wait for the render service to draw a page.
 	imageTimeout = 30 * time.Second
 	// discardTimeout bounds the removal of a drawn page that was answered.
@@ -67,14 +72,58 @@ func (s *Service) GetPageImage(ctx context.Context, req *inkstreamv1.GetPageImag
 			return nil, err
 		}
 	}
+	key, kind := newImageKey(rec, n, dpi, req.GetFormat()), PngType
+	if key.format == jpegFormat {
+		kind = jpegType
+	}
+	if data, ok := s.images.get(key); ok && page == nil {
+		return &httpbody.HttpBody{ContentType: kind, Data: data}, nil
+	}
 	data, err := s.requestPageImage(ctx, rec, n, dpi)
 	if err == nil && page != nil {
-		data, err = s.drawBoxesLimited(ctx, data, page)
+		data, err = s.drawLimited(ctx, func() ([]byte, error) { return drawBoxes(data, page) })
+	}
+	if err == nil && key.format == jpegFormat {
+		data, err = s.drawLimited(ctx, func() ([]byte, error) { return encodeJPEG(data) })
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &httpbody.HttpBody{ContentType: PngType, Data: data}, nil
+	if page == nil {
+		s.images.add(key, data)
+	}
+	return &httpbody.HttpBody{ContentType: kind, Data: data}, nil
+}
+
+// encodeJPEG makes a JPEG of a drawn page.
+func encodeJPEG(data []byte) ([]byte, error) {
+	src, err := decodeDrawnPage(data, "encode as JPEG")
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := jpeg.Encode(&out, src, &jpeg.Options{Quality: jpegQuality}); err != nil {
+		return nil, fmt.Errorf("encode page: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// decodeDrawnPage decodes a drawn page that is not too large for what is to be done with it.
+func decodeDrawnPage(data []byte, what string) (image.Image, error) {
+	size, err := png.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("decode drawn page: %w", err)
+	}
+	if size.Width*size.Height > maxBoxedPixels {
+		return nil, apierror.InvalidField(fault.InvalidArgument, "dpi",
+			"%d by %d pixels are too many to %s, %d are taken: ask for fewer dots per inch",
+			size.Width, size.Height, what, maxBoxedPixels)
+	}
+	src, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("decode drawn page: %w", err)
+	}
+	return src, nil
 }
 
 // LimitImageAnswers serves what next answers where there is a place for it, and cuts off clients that hardly read it.
@@ -112,12 +161,12 @@ func (p *throughputResponse) Write(data []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (p *throughputResponse) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// drawBoxesLimited is drawBoxes, for so many pages at once.
-func (s *Service) drawBoxesLimited(ctx context.Context, data []byte, page *inkstreamv1.Page) ([]byte, error) {
+// drawLimited draws, for so many pages at once.
+func (s *Service) drawLimited(ctx context.Context, draw func() ([]byte, error)) ([]byte, error) {
 	select {
 	case s.imageSlots <- struct{}{}:
 		defer func() { <-s.imageSlots }()
-		return drawBoxes(data, page)
+		return draw()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -174,18 +223,9 @@ var otherColour = color.NRGBA{R: 0x61, G: 0x61, B: 0x61, A: 0xff}
 
 // drawBoxes draws the boxes of a page's blocks over its image, each with its type.
 func drawBoxes(data []byte, page *inkstreamv1.Page) ([]byte, error) {
-	size, err := png.DecodeConfig(bytes.NewReader(data))
+	src, err := decodeDrawnPage(data, "draw boxes into")
 	if err != nil {
-		return nil, fmt.Errorf("decode drawn page: %w", err)
-	}
-	if size.Width*size.Height > maxBoxedPixels {
-		return nil, apierror.InvalidField(fault.InvalidArgument, "dpi",
-			"%d by %d pixels are too many to draw boxes into, %d are taken: ask for fewer dots per inch",
-			size.Width, size.Height, maxBoxedPixels)
-	}
-	src, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("decode drawn page: %w", err)
+		return nil, err
 	}
 	bounds := src.Bounds()
 	if page.GetWidth() <= 0 || page.GetHeight() <= 0 {

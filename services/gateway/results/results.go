@@ -2,7 +2,10 @@
 package results
 
 import (
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"inkstream.dev/pkg/stage"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/jobview"
 	"inkstream.dev/services/gateway/limits"
@@ -15,12 +18,17 @@ type Service struct {
 	limits *limits.Service
 	errors *apierror.Reporter
 
-	imageSlots       chan struct{} // a slot for each page that boxes are being drawn into
+	summaries *lru.Cache[summaryKey, *inkstreamv1.PageSummary]
+	images    *imageCache
+
+	imageSlots       chan struct{} // a slot for each drawn page that is changed before it is answered
 	imageAnswerSlots chan struct{} // a slot for each drawn page that is being answered over REST
 }
 
 // New returns a Service.
 func New(deps stage.Deps, reader *jobview.Service, limit *limits.Service, report *apierror.Reporter) *Service {
-	return &Service{deps: deps, jobs: reader, limits: limit, errors: report,
+	// The only error is a size of less than one.
+	summaries, _ := lru.New[summaryKey, *inkstreamv1.PageSummary](maxCachedSummaries)
+	return &Service{deps: deps, jobs: reader, limits: limit, errors: report, summaries: summaries, images: newImageCache(),
 		imageSlots: make(chan struct{}, maxBoxedImages), imageAnswerSlots: make(chan struct{}, maxImageAnswers)}
 }

@@ -107,11 +107,14 @@ func BuildJobQuery(ctx context.Context, f *inkstreamv1.JobFilter) (index.JobQuer
 	}
 	var err error
 	q.Filter, err = buildDocumentFilter("filter.", f.GetFilename(), f.GetLabel(), f.GetCreateAfter(), f.GetCreateBefore())
-	if b := f.GetBatch(); b != "" {
+	for label, value := range map[string]string{job.BatchLabel: f.GetBatch(), job.CodeLabel: f.GetCode()} {
+		if value == "" {
+			continue
+		}
 		if q.Filter.Labels == nil {
 			q.Filter.Labels = map[string]string{}
 		}
-		q.Filter.Labels[job.BatchLabel] = b
+		q.Filter.Labels[label] = value
 	}
 	return q, err
 }

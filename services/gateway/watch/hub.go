@@ -55,6 +55,7 @@ type hub struct {
 
 	mu       sync.Mutex // guards what follows
 	topics   map[jobview.Ref]*topic
+	changes  map[string]map[*changeSet]struct{} // by tenant
 	watchers int
 	clients  map[string]int // watches by address
 }
@@ -62,7 +63,7 @@ type hub struct {
 func newHub(load func(context.Context, jobview.Ref) (*inkstreamv1.Job, error), log *slog.Logger,
 	stopping <-chan struct{}) *hub {
 	return &hub{load: load, log: log, stopping: stopping, topics: make(map[jobview.Ref]*topic), clients: make(map[string]int),
-		tenants: limits.TenantSlots{MaxPerTenant: maxTenantWatchers}}
+		changes: make(map[string]map[*changeSet]struct{}), tenants: limits.TenantSlots{MaxPerTenant: maxTenantWatchers}}
 }
 
 // topic is a job that is being watched.
@@ -145,6 +146,9 @@ func jobRefOfKey(key string) (jobview.Ref, bool) {
 func (h *hub) notifyTopic(ref jobview.Ref) {
 	h.mu.Lock()
 	t := h.topics[ref]
+	for set := range h.changes[ref.Tenant] {
+		set.addJob(ref.ID)
+	}
 	h.mu.Unlock()
 	if t != nil {
 		t.markChanged()
@@ -157,23 +161,45 @@ func (h *hub) notifyAllTopics() {
 	for _, t := range h.topics {
 		t.markChanged()
 	}
+	for _, sets := range h.changes {
+		for set := range sets {
+			set.resetAll()
+		}
+	}
 }
 
 // waitForTopics returns when the goroutines of all topics have ended; their watchers must be gone.
 func (h *hub) waitForTopics() { h.running.Wait() }
 
+// admitWatcher takes a place for one more watcher, who calls dismiss in the end. The caller holds mu, both times.
+func (h *hub) admitWatcher(ctx context.Context, tenant string) (dismiss func(), err error) {
+	if h.watchers >= maxWatchers || !h.tenants.AcquireSlot(tenant) {
+		return nil, fault.New(fault.QueueFull, "the server has as many watches under way as it takes; try later")
+	}
+	client := reqctx.ClientIPFrom(ctx)
+	if client != "" && h.perClient > 0 && h.clients[client] >= h.perClient {
+		h.tenants.ReleaseSlot(tenant)
+		return nil, fault.New(fault.QueueFull,
+			"%d watches are under way from this address, which is as many as the server takes", h.perClient)
+	}
+	h.watchers++
+	h.clients[client]++
+	return func() {
+		h.watchers--
+		h.tenants.ReleaseSlot(tenant)
+		if h.clients[client]--; h.clients[client] == 0 {
+			delete(h.clients, client)
+		}
+	}, nil
+}
+
 // joinTopic returns the topic of a job for one more watcher, who calls leave in the end.
 func (h *hub) joinTopic(ctx context.Context, ref jobview.Ref) (t *topic, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.watchers >= maxWatchers || !h.tenants.AcquireSlot(ref.Tenant) {
-		return nil, nil, fault.New(fault.QueueFull, "the server has as many watches under way as it takes; try later")
-	}
-	client := reqctx.ClientIPFrom(ctx)
-	if client != "" && h.perClient > 0 && h.clients[client] >= h.perClient {
-		h.tenants.ReleaseSlot(ref.Tenant)
-		return nil, nil, fault.New(fault.QueueFull,
-			"%d watches are under way from this address, which is as many as the server takes", h.perClient)
+	dismiss, err := h.admitWatcher(ctx, ref.Tenant)
+	if err != nil {
+		return nil, nil, err
 	}
 	t = h.topics[ref]
 	if t == nil || t.hasEnded() {
@@ -185,20 +211,14 @@ func (h *hub) joinTopic(ctx context.Context, ref jobview.Ref) (t *topic, leave f
 			t.keepUpdated(life, func(ctx context.Context) (*inkstreamv1.Job, error) { return h.load(ctx, ref) })
 		})
 	}
-	h.watchers++
-	h.clients[client]++
 	t.watchers++
-	return t, func() { h.leaveTopic(ref, t, client) }, nil
+	return t, func() { h.leaveTopic(ref, t, dismiss) }, nil
 }
 
-func (h *hub) leaveTopic(ref jobview.Ref, t *topic, client string) {
+func (h *hub) leaveTopic(ref jobview.Ref, t *topic, dismiss func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.watchers--
-	h.tenants.ReleaseSlot(ref.Tenant)
-	if h.clients[client]--; h.clients[client] == 0 {
-		delete(h.clients, client)
-	}
+	dismiss()
 	if t.watchers--; t.watchers > 0 {
 		return
 	}
@@ -343,7 +363,7 @@ func (h *hub) watchJob(ctx context.Context, ref jobview.Ref, send func(*view) er
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-h.stopping:
-			err = fault.New(apierror.ShuttingDown, "the server is stopping; watch again")
+			err = errStopping()
 		}
 		if err != nil {
 			return err

@@ -206,6 +206,10 @@ func (d *Dispatcher) ReplayDelivery(ctx context.Context, payload []byte) error {
 	if err := json.Unmarshal(payload, &to); err != nil {
 		return fmt.Errorf("decode call: %w", err)
 	}
+	return d.queueAgain(ctx, to)
+}
+
+func (d *Dispatcher) queueAgain(ctx context.Context, to delivery) error {
 	return d.queueDelivery(ctx, to, to.deliveryID()+"#"+strconv.FormatInt(time.Now().UnixNano(), 36))
 }
 
@@ -219,14 +223,32 @@ func (d *Dispatcher) handleDelivery(ctx context.Context, msg jetstream.Msg) erro
 	if err != nil {
 		return fmt.Errorf("call: %w", err)
 	}
-	err = d.callWebhook(ctx, to)
-	if err == nil || errors.Is(err, ErrNoJob) || errors.Is(err, ErrNoHook) {
+	start := time.Now()
+	status, err := d.callWebhook(ctx, to)
+	if errors.Is(err, ErrNoJob) || errors.Is(err, ErrNoHook) {
 		return msg.Ack()
 	}
 	wait := retryDelay(d.cfg.MinRetryDelay, meta.NumDelivered)
 	// What waited for long because no gateway ran has another chance all the same.
-	again := meta.NumDelivered < minTries || time.Since(meta.Timestamp)+wait < d.cfg.GiveUpAfter
-	if again && !errors.Is(err, ErrForbidden) {
+	again := err != nil && !errors.Is(err, ErrForbidden) &&
+		(meta.NumDelivered < minTries || time.Since(meta.Timestamp)+wait < d.cfg.GiveUpAfter)
+	if to.Hook != jobHook {
+		a := Attempt{Delivery: to.deliveryID(), Job: to.Job, Run: to.Run, Time: start.UTC(), Number: int(meta.NumDelivered),
+			Status: status, Took: time.Since(start)}
+		if err != nil {
+			a.Error = err.Error()
+		}
+		if again {
+			a.RetryTime = time.Now().Add(wait).UTC()
+		}
+		if err := d.hooks.recordAttempt(ctx, to.Tenant, to.Hook, a); err != nil {
+			d.log.WarnContext(ctx, "attempt is not kept", "webhook", to.Hook, "error", err)
+		}
+	}
+	if err == nil {
+		return msg.Ack()
+	}
+	if again {
 		d.log.InfoContext(ctx, "call failed, will be made again", "job", to.Job, "webhook", to.Hook, "tries",
 			meta.NumDelivered, "delay", wait)
 		return msg.NakWithDelay(wait)
@@ -244,45 +266,46 @@ func retryDelay(first time.Duration, n uint64) time.Duration {
 	return wait - rand.N(wait/4+1)
 }
 
-// callWebhook makes one call. Its error tells nothing of the address but what became of it.
-func (d *Dispatcher) callWebhook(ctx context.Context, to delivery) error {
+// callWebhook makes one call, and returns the receiver's status, 0 where there is none. Its error tells nothing of
+// the address but what became of it.
+func (d *Dispatcher) callWebhook(ctx context.Context, to delivery) (status int, err error) {
 	job, err := d.loadJob(ctx, to.Tenant, to.Job)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	url, secret := job.URL, d.cfg.Secret
 	if to.Hook != jobHook {
 		hook, err := d.hooks.Get(ctx, to.Tenant, to.Hook)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		url, secret = hook.URL, hook.Secret
 	}
 	if err := d.cfg.Policy.CheckURL(url); err != nil {
-		return err
+		return 0, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(job.Body))
 	if err != nil {
-		return ErrForbidden
+		return 0, ErrForbidden
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "inkstream-webhook/1")
 	if err := signRequest(req.Header, secret, to.deliveryID(), time.Now(), job.Body); err != nil {
-		return err
+		return 0, err
 	}
 	resp, err := d.client.Do(req)
 	switch {
 	case errors.Is(err, ErrForbidden):
-		return ErrForbidden
+		return 0, ErrForbidden
 	case err != nil:
-		return errors.New("the receiver cannot be reached")
+		return 0, errors.New("the receiver cannot be reached")
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswerBytes) // what it says does not matter
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return fmt.Errorf("the receiver answered with status %d", resp.StatusCode)
+		return resp.StatusCode, fmt.Errorf("the receiver answered with status %d", resp.StatusCode)
 	}
-	return nil
+	return resp.StatusCode, nil
 }
 
 func (d *Dispatcher) storeDeadLetter(ctx context.Context, msg jetstream.Msg, meta *jetstream.MsgMetadata, to delivery,

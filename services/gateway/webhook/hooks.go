@@ -118,6 +118,8 @@ func (h *Hooks) Delete(ctx context.Context, tenant, id string) error {
 		return wrapUnavailable("remove webhook", err)
 	}
 	h.mirror.Remove(hookKey(tenant, id))
+	// What is left of it then, no webhook leads to.
+	_ = h.kv.Purge(ctx, attemptsKey(tenant, id))
 	return nil
 }
 

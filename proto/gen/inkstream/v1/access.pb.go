@@ -632,6 +632,520 @@ func (x *DeleteWebhookRequest) GetId() string {
 	return ""
 }
 
+type ListWebhookDeliveriesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWebhookDeliveriesRequest) Reset() {
+	*x = ListWebhookDeliveriesRequest{}
+	mi := &file_inkstream_v1_access_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWebhookDeliveriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWebhookDeliveriesRequest) ProtoMessage() {}
+
+func (x *ListWebhookDeliveriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_access_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWebhookDeliveriesRequest.ProtoReflect.Descriptor instead.
+func (*ListWebhookDeliveriesRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_access_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListWebhookDeliveriesRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type ListWebhookDeliveriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The last 50 attempts, the newest first.
+	Deliveries    []*WebhookDelivery `protobuf:"bytes,1,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWebhookDeliveriesResponse) Reset() {
+	*x = ListWebhookDeliveriesResponse{}
+	mi := &file_inkstream_v1_access_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWebhookDeliveriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWebhookDeliveriesResponse) ProtoMessage() {}
+
+func (x *ListWebhookDeliveriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_access_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWebhookDeliveriesResponse.ProtoReflect.Descriptor instead.
+func (*ListWebhookDeliveriesResponse) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_access_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListWebhookDeliveriesResponse) GetDeliveries() []*WebhookDelivery {
+	if x != nil {
+		return x.Deliveries
+	}
+	return nil
+}
+
+// WebhookDelivery is an attempt to call a webhook.
+type WebhookDelivery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call, as the receiver sees it in webhook-id; attempts of one call share it.
+	Id   string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Job  string                 `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`
+	Run  int32                  `protobuf:"varint,3,opt,name=run,proto3" json:"run,omitempty"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
+	// From 1.
+	Attempt int32 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// The receiver's HTTP status; 0 where it did not answer.
+	Status int32 `protobuf:"varint,6,opt,name=status,proto3" json:"status,omitempty"`
+	// Why the attempt failed; empty where it did not.
+	Error string `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
+	// How long the attempt took.
+	Seconds float64 `protobuf:"fixed64,8,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// When the next attempt is made; unset where there is none.
+	RetryTime     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WebhookDelivery) Reset() {
+	*x = WebhookDelivery{}
+	mi := &file_inkstream_v1_access_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WebhookDelivery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WebhookDelivery) ProtoMessage() {}
+
+func (x *WebhookDelivery) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_access_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WebhookDelivery.ProtoReflect.Descriptor instead.
+func (*WebhookDelivery) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_access_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *WebhookDelivery) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *WebhookDelivery) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *WebhookDelivery) GetRun() int32 {
+	if x != nil {
+		return x.Run
+	}
+	return 0
+}
+
+func (x *WebhookDelivery) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *WebhookDelivery) GetAttempt() int32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *WebhookDelivery) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *WebhookDelivery) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *WebhookDelivery) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *WebhookDelivery) GetRetryTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RetryTime
+	}
+	return nil
+}
+
+type RedeliverWebhookRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The delivery to make again.
+	Delivery      string `protobuf:"bytes,2,opt,name=delivery,proto3" json:"delivery,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RedeliverWebhookRequest) Reset() {
+	*x = RedeliverWebhookRequest{}
+	mi := &file_inkstream_v1_access_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RedeliverWebhookRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RedeliverWebhookRequest) ProtoMessage() {}
+
+func (x *RedeliverWebhookRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_access_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RedeliverWebhookRequest.ProtoReflect.Descriptor instead.
+func (*RedeliverWebhookRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_access_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RedeliverWebhookRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RedeliverWebhookRequest) GetDelivery() string {
+	if x != nil {
+		return x.Delivery
+	}
+	return ""
+}
+
+type GetCallerRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCallerRequest) Reset() {
+	*x = GetCallerRequest{}
+	mi := &file_inkstream_v1_access_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCallerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCallerRequest) ProtoMessage() {}
+
+func (x *GetCallerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_access_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCallerRequest.ProtoReflect.Descriptor instead.
+func (*GetCallerRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_access_proto_rawDescGZIP(), []int{15}
+}
+
+// Caller is who a request comes from, and what it may do.
+type Caller struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// What the caller may do here: read, write, admin. A server that is read-only leaves read alone.
+	Scopes []string `protobuf:"bytes,2,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// Names the key or the token's subject.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// How the caller is known: none, key, token or session.
+	Credential string `protobuf:"bytes,4,opt,name=credential,proto3" json:"credential,omitempty"`
+	// When the key, token or session ends; unset where it does not.
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	// Jobs that may be under way at once, and bytes that may be uploaded a day (UTC); 0 for no limit.
+	MaxJobs        int32     `protobuf:"varint,6,opt,name=max_jobs,json=maxJobs,proto3" json:"max_jobs,omitempty"`
+	MaxBytesPerDay int64     `protobuf:"varint,7,opt,name=max_bytes_per_day,json=maxBytesPerDay,proto3" json:"max_bytes_per_day,omitempty"`
+	Features       *Features `protobuf:"bytes,8,opt,name=features,proto3" json:"features,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Caller) Reset() {
+	*x = Caller{}
+	mi := &file_inkstream_v1_access_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Caller) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Caller) ProtoMessage() {}
+
+func (x *Caller) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_access_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Caller.ProtoReflect.Descriptor instead.
+func (*Caller) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_access_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Caller) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *Caller) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *Caller) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Caller) GetCredential() string {
+	if x != nil {
+		return x.Credential
+	}
+	return ""
+}
+
+func (x *Caller) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
+func (x *Caller) GetMaxJobs() int32 {
+	if x != nil {
+		return x.MaxJobs
+	}
+	return 0
+}
+
+func (x *Caller) GetMaxBytesPerDay() int64 {
+	if x != nil {
+		return x.MaxBytesPerDay
+	}
+	return 0
+}
+
+func (x *Caller) GetFeatures() *Features {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+// Features are what the server can do, as it was started.
+type Features struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// none or keys.
+	Auth string `protobuf:"bytes,2,opt,name=auth,proto3" json:"auth,omitempty"`
+	// Whether browsers can sign in at the OpenID Connect issuer, at /ui/login.
+	Login bool `protobuf:"varint,3,opt,name=login,proto3" json:"login,omitempty"`
+	// Whether there is an index: lists, counts and searches.
+	Index bool `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`
+	// Whether resumable uploads are taken.
+	Resumable      bool  `protobuf:"varint,5,opt,name=resumable,proto3" json:"resumable,omitempty"`
+	ReadOnly       bool  `protobuf:"varint,6,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	MaxUploadBytes int64 `protobuf:"varint,7,opt,name=max_upload_bytes,json=maxUploadBytes,proto3" json:"max_upload_bytes,omitempty"`
+	// How long jobs are kept; 0 keeps them.
+	RetentionSeconds int64 `protobuf:"varint,8,opt,name=retention_seconds,json=retentionSeconds,proto3" json:"retention_seconds,omitempty"`
+	// How durable the queues are.
+	Durability    string `protobuf:"bytes,9,opt,name=durability,proto3" json:"durability,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Features) Reset() {
+	*x = Features{}
+	mi := &file_inkstream_v1_access_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Features) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Features) ProtoMessage() {}
+
+func (x *Features) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_access_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Features.ProtoReflect.Descriptor instead.
+func (*Features) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_access_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Features) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Features) GetAuth() string {
+	if x != nil {
+		return x.Auth
+	}
+	return ""
+}
+
+func (x *Features) GetLogin() bool {
+	if x != nil {
+		return x.Login
+	}
+	return false
+}
+
+func (x *Features) GetIndex() bool {
+	if x != nil {
+		return x.Index
+	}
+	return false
+}
+
+func (x *Features) GetResumable() bool {
+	if x != nil {
+		return x.Resumable
+	}
+	return false
+}
+
+func (x *Features) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *Features) GetMaxUploadBytes() int64 {
+	if x != nil {
+		return x.MaxUploadBytes
+	}
+	return 0
+}
+
+func (x *Features) GetRetentionSeconds() int64 {
+	if x != nil {
+		return x.RetentionSeconds
+	}
+	return 0
+}
+
+func (x *Features) GetDurability() string {
+	if x != nil {
+		return x.Durability
+	}
+	return ""
+}
+
 var File_inkstream_v1_access_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_access_proto_rawDesc = "" +
@@ -676,7 +1190,52 @@ const file_inkstream_v1_access_proto_rawDesc = "" +
 	"\x14ListWebhooksResponse\x121\n" +
 	"\bwebhooks\x18\x01 \x03(\v2\x15.inkstream.v1.WebhookR\bwebhooks\"1\n" +
 	"\x14DeleteWebhookRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18\x1aR\x02idB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18\x1aR\x02id\"9\n" +
+	"\x1cListWebhookDeliveriesRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18\x1aR\x02id\"^\n" +
+	"\x1dListWebhookDeliveriesResponse\x12=\n" +
+	"\n" +
+	"deliveries\x18\x01 \x03(\v2\x1d.inkstream.v1.WebhookDeliveryR\n" +
+	"deliveries\"\x92\x02\n" +
+	"\x0fWebhookDelivery\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
+	"\x03job\x18\x02 \x01(\tR\x03job\x12\x10\n" +
+	"\x03run\x18\x03 \x01(\x05R\x03run\x12.\n" +
+	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x18\n" +
+	"\aattempt\x18\x05 \x01(\x05R\aattempt\x12\x16\n" +
+	"\x06status\x18\x06 \x01(\x05R\x06status\x12\x14\n" +
+	"\x05error\x18\a \x01(\tR\x05error\x12\x18\n" +
+	"\aseconds\x18\b \x01(\x01R\aseconds\x129\n" +
+	"\n" +
+	"retry_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\"[\n" +
+	"\x17RedeliverWebhookRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18\x1aR\x02id\x12%\n" +
+	"\bdelivery\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dR\bdelivery\"\x12\n" +
+	"\x10GetCallerRequest\"\xa3\x02\n" +
+	"\x06Caller\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x16\n" +
+	"\x06scopes\x18\x02 \x03(\tR\x06scopes\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1e\n" +
+	"\n" +
+	"credential\x18\x04 \x01(\tR\n" +
+	"credential\x12;\n" +
+	"\vexpire_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\x12\x19\n" +
+	"\bmax_jobs\x18\x06 \x01(\x05R\amaxJobs\x12)\n" +
+	"\x11max_bytes_per_day\x18\a \x01(\x03R\x0emaxBytesPerDay\x122\n" +
+	"\bfeatures\x18\b \x01(\v2\x16.inkstream.v1.FeaturesR\bfeatures\"\x96\x02\n" +
+	"\bFeatures\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x12\n" +
+	"\x04auth\x18\x02 \x01(\tR\x04auth\x12\x14\n" +
+	"\x05login\x18\x03 \x01(\bR\x05login\x12\x14\n" +
+	"\x05index\x18\x04 \x01(\bR\x05index\x12\x1c\n" +
+	"\tresumable\x18\x05 \x01(\bR\tresumable\x12\x1b\n" +
+	"\tread_only\x18\x06 \x01(\bR\breadOnly\x12(\n" +
+	"\x10max_upload_bytes\x18\a \x01(\x03R\x0emaxUploadBytes\x12+\n" +
+	"\x11retention_seconds\x18\b \x01(\x03R\x10retentionSeconds\x12\x1e\n" +
+	"\n" +
+	"durability\x18\t \x01(\tR\n" +
+	"durabilityB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
 
 var (
 	file_inkstream_v1_access_proto_rawDescOnce sync.Once
@@ -690,33 +1249,45 @@ func file_inkstream_v1_access_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_access_proto_rawDescData
 }
 
-var file_inkstream_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_inkstream_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_inkstream_v1_access_proto_goTypes = []any{
-	(*Key)(nil),                   // 0: inkstream.v1.Key
-	(*CreateKeyRequest)(nil),      // 1: inkstream.v1.CreateKeyRequest
-	(*ListKeysRequest)(nil),       // 2: inkstream.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),      // 3: inkstream.v1.ListKeysResponse
-	(*RotateKeyRequest)(nil),      // 4: inkstream.v1.RotateKeyRequest
-	(*RevokeKeyRequest)(nil),      // 5: inkstream.v1.RevokeKeyRequest
-	(*Webhook)(nil),               // 6: inkstream.v1.Webhook
-	(*CreateWebhookRequest)(nil),  // 7: inkstream.v1.CreateWebhookRequest
-	(*ListWebhooksRequest)(nil),   // 8: inkstream.v1.ListWebhooksRequest
-	(*ListWebhooksResponse)(nil),  // 9: inkstream.v1.ListWebhooksResponse
-	(*DeleteWebhookRequest)(nil),  // 10: inkstream.v1.DeleteWebhookRequest
-	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
+	(*Key)(nil),                           // 0: inkstream.v1.Key
+	(*CreateKeyRequest)(nil),              // 1: inkstream.v1.CreateKeyRequest
+	(*ListKeysRequest)(nil),               // 2: inkstream.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),              // 3: inkstream.v1.ListKeysResponse
+	(*RotateKeyRequest)(nil),              // 4: inkstream.v1.RotateKeyRequest
+	(*RevokeKeyRequest)(nil),              // 5: inkstream.v1.RevokeKeyRequest
+	(*Webhook)(nil),                       // 6: inkstream.v1.Webhook
+	(*CreateWebhookRequest)(nil),          // 7: inkstream.v1.CreateWebhookRequest
+	(*ListWebhooksRequest)(nil),           // 8: inkstream.v1.ListWebhooksRequest
+	(*ListWebhooksResponse)(nil),          // 9: inkstream.v1.ListWebhooksResponse
+	(*DeleteWebhookRequest)(nil),          // 10: inkstream.v1.DeleteWebhookRequest
+	(*ListWebhookDeliveriesRequest)(nil),  // 11: inkstream.v1.ListWebhookDeliveriesRequest
+	(*ListWebhookDeliveriesResponse)(nil), // 12: inkstream.v1.ListWebhookDeliveriesResponse
+	(*WebhookDelivery)(nil),               // 13: inkstream.v1.WebhookDelivery
+	(*RedeliverWebhookRequest)(nil),       // 14: inkstream.v1.RedeliverWebhookRequest
+	(*GetCallerRequest)(nil),              // 15: inkstream.v1.GetCallerRequest
+	(*Caller)(nil),                        // 16: inkstream.v1.Caller
+	(*Features)(nil),                      // 17: inkstream.v1.Features
+	(*timestamppb.Timestamp)(nil),         // 18: google.protobuf.Timestamp
 }
 var file_inkstream_v1_access_proto_depIdxs = []int32{
-	11, // 0: inkstream.v1.Key.create_time:type_name -> google.protobuf.Timestamp
-	11, // 1: inkstream.v1.Key.expire_time:type_name -> google.protobuf.Timestamp
-	11, // 2: inkstream.v1.CreateKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	18, // 0: inkstream.v1.Key.create_time:type_name -> google.protobuf.Timestamp
+	18, // 1: inkstream.v1.Key.expire_time:type_name -> google.protobuf.Timestamp
+	18, // 2: inkstream.v1.CreateKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
 	0,  // 3: inkstream.v1.ListKeysResponse.keys:type_name -> inkstream.v1.Key
-	11, // 4: inkstream.v1.Webhook.create_time:type_name -> google.protobuf.Timestamp
+	18, // 4: inkstream.v1.Webhook.create_time:type_name -> google.protobuf.Timestamp
 	6,  // 5: inkstream.v1.ListWebhooksResponse.webhooks:type_name -> inkstream.v1.Webhook
-	6,  // [6:6] is the sub-list for method output_type
-	6,  // [6:6] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	13, // 6: inkstream.v1.ListWebhookDeliveriesResponse.deliveries:type_name -> inkstream.v1.WebhookDelivery
+	18, // 7: inkstream.v1.WebhookDelivery.time:type_name -> google.protobuf.Timestamp
+	18, // 8: inkstream.v1.WebhookDelivery.retry_time:type_name -> google.protobuf.Timestamp
+	18, // 9: inkstream.v1.Caller.expire_time:type_name -> google.protobuf.Timestamp
+	17, // 10: inkstream.v1.Caller.features:type_name -> inkstream.v1.Features
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_access_proto_init() }
@@ -730,7 +1301,7 @@ func file_inkstream_v1_access_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_access_proto_rawDesc), len(file_inkstream_v1_access_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

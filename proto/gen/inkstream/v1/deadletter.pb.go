@@ -7,6 +7,7 @@
 package inkstreamv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -172,11 +173,329 @@ func (x *DeadLetter) GetTraceId() string {
 	return ""
 }
 
+type ListDeadLetterGroupsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeadLetterGroupsRequest) Reset() {
+	*x = ListDeadLetterGroupsRequest{}
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeadLetterGroupsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeadLetterGroupsRequest) ProtoMessage() {}
+
+func (x *ListDeadLetterGroupsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeadLetterGroupsRequest.ProtoReflect.Descriptor instead.
+func (*ListDeadLetterGroupsRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_deadletter_proto_rawDescGZIP(), []int{1}
+}
+
+type ListDeadLetterGroupsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The largest group first.
+	Groups []*DeadLetterGroup `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
+	// There are more dead letters than were counted.
+	Truncated     bool `protobuf:"varint,2,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeadLetterGroupsResponse) Reset() {
+	*x = ListDeadLetterGroupsResponse{}
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeadLetterGroupsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeadLetterGroupsResponse) ProtoMessage() {}
+
+func (x *ListDeadLetterGroupsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeadLetterGroupsResponse.ProtoReflect.Descriptor instead.
+func (*ListDeadLetterGroupsResponse) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_deadletter_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ListDeadLetterGroupsResponse) GetGroups() []*DeadLetterGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *ListDeadLetterGroupsResponse) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+// DeadLetterGroup is the dead letters of a stage with the same code.
+type DeadLetterGroup struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Stage  string                 `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
+	Code   string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Count  int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	Oldest *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=oldest,proto3" json:"oldest,omitempty"`
+	Newest *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=newest,proto3" json:"newest,omitempty"`
+	// The newest one's error, for people.
+	Error         string `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeadLetterGroup) Reset() {
+	*x = DeadLetterGroup{}
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeadLetterGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeadLetterGroup) ProtoMessage() {}
+
+func (x *DeadLetterGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeadLetterGroup.ProtoReflect.Descriptor instead.
+func (*DeadLetterGroup) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_deadletter_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *DeadLetterGroup) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *DeadLetterGroup) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *DeadLetterGroup) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *DeadLetterGroup) GetOldest() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Oldest
+	}
+	return nil
+}
+
+func (x *DeadLetterGroup) GetNewest() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Newest
+	}
+	return nil
+}
+
+func (x *DeadLetterGroup) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+// BatchDeadLettersRequest does something to the dead letters of the ids, or to those that all of the conditions
+// select. At least one must be set.
+type BatchDeadLettersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Stage string                 `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
+	Code  string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Job   string                 `protobuf:"bytes,3,opt,name=job,proto3" json:"job,omitempty"`
+	Ids   []string               `protobuf:"bytes,4,rep,name=ids,proto3" json:"ids,omitempty"`
+	// Change nothing, and answer how many it would be done to.
+	DryRun        bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchDeadLettersRequest) Reset() {
+	*x = BatchDeadLettersRequest{}
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchDeadLettersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchDeadLettersRequest) ProtoMessage() {}
+
+func (x *BatchDeadLettersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchDeadLettersRequest.ProtoReflect.Descriptor instead.
+func (*BatchDeadLettersRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_deadletter_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *BatchDeadLettersRequest) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *BatchDeadLettersRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *BatchDeadLettersRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *BatchDeadLettersRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *BatchDeadLettersRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+type BatchDeadLettersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Dead letters that it was done to; of a dry run, those that are selected.
+	Done int32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
+	// Dead letters that were gone, or whose job was in no state for it.
+	Skipped int32 `protobuf:"varint,2,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	// There are more than one call takes, 10,000; call again.
+	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchDeadLettersResponse) Reset() {
+	*x = BatchDeadLettersResponse{}
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchDeadLettersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchDeadLettersResponse) ProtoMessage() {}
+
+func (x *BatchDeadLettersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_deadletter_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchDeadLettersResponse.ProtoReflect.Descriptor instead.
+func (*BatchDeadLettersResponse) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_deadletter_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *BatchDeadLettersResponse) GetDone() int32 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *BatchDeadLettersResponse) GetSkipped() int32 {
+	if x != nil {
+		return x.Skipped
+	}
+	return 0
+}
+
+func (x *BatchDeadLettersResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 var File_inkstream_v1_deadletter_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_deadletter_proto_rawDesc = "" +
 	"\n" +
-	"\x1dinkstream/v1/deadletter.proto\x12\finkstream.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd0\x02\n" +
+	"\x1dinkstream/v1/deadletter.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd0\x02\n" +
 	"\n" +
 	"DeadLetter\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -193,7 +512,28 @@ const file_inkstream_v1_deadletter_proto_rawDesc = "" +
 	"\n" +
 	"message_id\x18\v \x01(\tR\tmessageId\x12\x18\n" +
 	"\apayload\x18\f \x01(\tR\apayload\x12\x19\n" +
-	"\btrace_id\x18\r \x01(\tR\atraceIdB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
+	"\btrace_id\x18\r \x01(\tR\atraceId\"\x1d\n" +
+	"\x1bListDeadLetterGroupsRequest\"s\n" +
+	"\x1cListDeadLetterGroupsResponse\x125\n" +
+	"\x06groups\x18\x01 \x03(\v2\x1d.inkstream.v1.DeadLetterGroupR\x06groups\x12\x1c\n" +
+	"\ttruncated\x18\x02 \x01(\bR\ttruncated\"\xcf\x01\n" +
+	"\x0fDeadLetterGroup\x12\x14\n" +
+	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\x122\n" +
+	"\x06oldest\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06oldest\x122\n" +
+	"\x06newest\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06newest\x12\x14\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"\xa6\x01\n" +
+	"\x17BatchDeadLettersRequest\x12\x1d\n" +
+	"\x05stage\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x05stage\x12\x1b\n" +
+	"\x04code\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04code\x12\x19\n" +
+	"\x03job\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1aR\x03job\x12\x1b\n" +
+	"\x03ids\x18\x04 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x03ids\x12\x17\n" +
+	"\adry_run\x18\x05 \x01(\bR\x06dryRun\"\\\n" +
+	"\x18BatchDeadLettersResponse\x12\x12\n" +
+	"\x04done\x18\x01 \x01(\x05R\x04done\x12\x18\n" +
+	"\askipped\x18\x02 \x01(\x05R\askipped\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\bR\x04moreB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
 
 var (
 	file_inkstream_v1_deadletter_proto_rawDescOnce sync.Once
@@ -207,18 +547,26 @@ func file_inkstream_v1_deadletter_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_deadletter_proto_rawDescData
 }
 
-var file_inkstream_v1_deadletter_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_inkstream_v1_deadletter_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_inkstream_v1_deadletter_proto_goTypes = []any{
-	(*DeadLetter)(nil),            // 0: inkstream.v1.DeadLetter
-	(*timestamppb.Timestamp)(nil), // 1: google.protobuf.Timestamp
+	(*DeadLetter)(nil),                   // 0: inkstream.v1.DeadLetter
+	(*ListDeadLetterGroupsRequest)(nil),  // 1: inkstream.v1.ListDeadLetterGroupsRequest
+	(*ListDeadLetterGroupsResponse)(nil), // 2: inkstream.v1.ListDeadLetterGroupsResponse
+	(*DeadLetterGroup)(nil),              // 3: inkstream.v1.DeadLetterGroup
+	(*BatchDeadLettersRequest)(nil),      // 4: inkstream.v1.BatchDeadLettersRequest
+	(*BatchDeadLettersResponse)(nil),     // 5: inkstream.v1.BatchDeadLettersResponse
+	(*timestamppb.Timestamp)(nil),        // 6: google.protobuf.Timestamp
 }
 var file_inkstream_v1_deadletter_proto_depIdxs = []int32{
-	1, // 0: inkstream.v1.DeadLetter.time:type_name -> google.protobuf.Timestamp
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	6, // 0: inkstream.v1.DeadLetter.time:type_name -> google.protobuf.Timestamp
+	3, // 1: inkstream.v1.ListDeadLetterGroupsResponse.groups:type_name -> inkstream.v1.DeadLetterGroup
+	6, // 2: inkstream.v1.DeadLetterGroup.oldest:type_name -> google.protobuf.Timestamp
+	6, // 3: inkstream.v1.DeadLetterGroup.newest:type_name -> google.protobuf.Timestamp
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_deadletter_proto_init() }
@@ -232,7 +580,7 @@ func file_inkstream_v1_deadletter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_deadletter_proto_rawDesc), len(file_inkstream_v1_deadletter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -37,7 +37,9 @@ type JobFilter struct {
 	// Labels that the job must have, as key=value, or key for any value.
 	Label []string `protobuf:"bytes,5,rep,name=label,proto3" json:"label,omitempty"`
 	// The batch that the job came in.
-	Batch         string `protobuf:"bytes,6,opt,name=batch,proto3" json:"batch,omitempty"`
+	Batch string `protobuf:"bytes,6,opt,name=batch,proto3" json:"batch,omitempty"`
+	// The stable code that the job ended with, e.g. DAMAGED.
+	Code          string `protobuf:"bytes,7,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -114,6 +116,307 @@ func (x *JobFilter) GetBatch() string {
 	return ""
 }
 
+func (x *JobFilter) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type CountJobsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Filter *JobFilter             `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Count by label as well.
+	Labels        bool `protobuf:"varint,2,opt,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountJobsRequest) Reset() {
+	*x = CountJobsRequest{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountJobsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountJobsRequest) ProtoMessage() {}
+
+func (x *CountJobsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountJobsRequest.ProtoReflect.Descriptor instead.
+func (*CountJobsRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CountJobsRequest) GetFilter() *JobFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *CountJobsRequest) GetLabels() bool {
+	if x != nil {
+		return x.Labels
+	}
+	return false
+}
+
+type CountJobsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Total int64                  `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
+	// Jobs by state; states without a job are left out.
+	States map[string]int64 `protobuf:"bytes,2,rep,name=states,proto3" json:"states,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Jobs by the stable code that they ended with.
+	Codes map[string]int64 `protobuf:"bytes,3,rep,name=codes,proto3" json:"codes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Jobs by label, the most frequent first, at most 200. Empty unless the request asks for them.
+	Labels        []*LabelCount `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountJobsResponse) Reset() {
+	*x = CountJobsResponse{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountJobsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountJobsResponse) ProtoMessage() {}
+
+func (x *CountJobsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountJobsResponse.ProtoReflect.Descriptor instead.
+func (*CountJobsResponse) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CountJobsResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *CountJobsResponse) GetStates() map[string]int64 {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *CountJobsResponse) GetCodes() map[string]int64 {
+	if x != nil {
+		return x.Codes
+	}
+	return nil
+}
+
+func (x *CountJobsResponse) GetLabels() []*LabelCount {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+// LabelCount is how many jobs have a label.
+type LabelCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LabelCount) Reset() {
+	*x = LabelCount{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LabelCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LabelCount) ProtoMessage() {}
+
+func (x *LabelCount) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LabelCount.ProtoReflect.Descriptor instead.
+func (*LabelCount) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LabelCount) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LabelCount) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *LabelCount) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+type WatchJobsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which jobs to tell of; empty for all of the tenant.
+	Filter        *JobFilter `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchJobsRequest) Reset() {
+	*x = WatchJobsRequest{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchJobsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchJobsRequest) ProtoMessage() {}
+
+func (x *WatchJobsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchJobsRequest.ProtoReflect.Descriptor instead.
+func (*WatchJobsRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *WatchJobsRequest) GetFilter() *JobFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+// JobChange tells of a job that was created, changed or removed.
+type JobChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job as it is now. Of one that is gone only the id and the state, DELETED or EXPIRED.
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// Whether the job is one of the filter. One that no longer is, is told of too.
+	Matches bool `protobuf:"varint,2,opt,name=matches,proto3" json:"matches,omitempty"`
+	// More has changed than was kept: read the list again. No job is set.
+	Reset_        bool `protobuf:"varint,3,opt,name=reset,proto3" json:"reset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobChange) Reset() {
+	*x = JobChange{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobChange) ProtoMessage() {}
+
+func (x *JobChange) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobChange.ProtoReflect.Descriptor instead.
+func (*JobChange) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *JobChange) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *JobChange) GetMatches() bool {
+	if x != nil {
+		return x.Matches
+	}
+	return false
+}
+
+func (x *JobChange) GetReset_() bool {
+	if x != nil {
+		return x.Reset_
+	}
+	return false
+}
+
 type ListJobsRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Filter *JobFilter             `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
@@ -129,7 +432,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[1]
+	mi := &file_inkstream_v1_list_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -141,7 +444,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[1]
+	mi := &file_inkstream_v1_list_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -154,7 +457,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{1}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListJobsRequest) GetFilter() *JobFilter {
@@ -197,7 +500,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[2]
+	mi := &file_inkstream_v1_list_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -209,7 +512,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[2]
+	mi := &file_inkstream_v1_list_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -222,7 +525,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{2}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -239,20 +542,28 @@ func (x *ListJobsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// BatchJobsRequest does something to every job that the filter selects.
+// BatchJobsRequest does something to every job that the filter selects, or to those of the ids.
 type BatchJobsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At least one condition must be set.
+	// At least one condition must be set, unless ids are given.
 	Filter *JobFilter `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
 	// For a retry: every page again, not only those without a result.
-	All           bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	// These jobs, instead of those of a filter.
+	Ids []string `protobuf:"bytes,3,rep,name=ids,proto3" json:"ids,omitempty"`
+	// Change nothing, and answer how many jobs it would be done to.
+	DryRun bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Take that many jobs at most, oldest first, and answer where to go on; 0 takes all, and refuses more than 10,000.
+	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the answer before, with the same filter.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BatchJobsRequest) Reset() {
 	*x = BatchJobsRequest{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[3]
+	mi := &file_inkstream_v1_list_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -264,7 +575,7 @@ func (x *BatchJobsRequest) String() string {
 func (*BatchJobsRequest) ProtoMessage() {}
 
 func (x *BatchJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[3]
+	mi := &file_inkstream_v1_list_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -277,7 +588,7 @@ func (x *BatchJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchJobsRequest.ProtoReflect.Descriptor instead.
 func (*BatchJobsRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{3}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BatchJobsRequest) GetFilter() *JobFilter {
@@ -294,19 +605,51 @@ func (x *BatchJobsRequest) GetAll() bool {
 	return false
 }
 
+func (x *BatchJobsRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *BatchJobsRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *BatchJobsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *BatchJobsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 type BatchJobsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Jobs that it was done to.
+	// Jobs that it was done to; of a dry run, those in a state for it.
 	Done int32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
 	// Jobs that were in no state for it.
-	Skipped       int32 `protobuf:"varint,2,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	Skipped int32 `protobuf:"varint,2,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	// Of a dry run: the jobs by state.
+	States map[string]int32 `protobuf:"bytes,3,rep,name=states,proto3" json:"states,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Set where page_size left jobs to go on with.
+	NextPageToken string `protobuf:"bytes,4,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BatchJobsResponse) Reset() {
 	*x = BatchJobsResponse{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[4]
+	mi := &file_inkstream_v1_list_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -318,7 +661,7 @@ func (x *BatchJobsResponse) String() string {
 func (*BatchJobsResponse) ProtoMessage() {}
 
 func (x *BatchJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[4]
+	mi := &file_inkstream_v1_list_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -331,7 +674,7 @@ func (x *BatchJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchJobsResponse.ProtoReflect.Descriptor instead.
 func (*BatchJobsResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{4}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BatchJobsResponse) GetDone() int32 {
@@ -348,6 +691,20 @@ func (x *BatchJobsResponse) GetSkipped() int32 {
 	return 0
 }
 
+func (x *BatchJobsResponse) GetStates() map[string]int32 {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *BatchJobsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 type GetBatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -357,7 +714,7 @@ type GetBatchRequest struct {
 
 func (x *GetBatchRequest) Reset() {
 	*x = GetBatchRequest{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[5]
+	mi := &file_inkstream_v1_list_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -369,7 +726,7 @@ func (x *GetBatchRequest) String() string {
 func (*GetBatchRequest) ProtoMessage() {}
 
 func (x *GetBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[5]
+	mi := &file_inkstream_v1_list_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -382,7 +739,7 @@ func (x *GetBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBatchRequest.ProtoReflect.Descriptor instead.
 func (*GetBatchRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{5}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetBatchRequest) GetId() string {
@@ -412,7 +769,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[6]
+	mi := &file_inkstream_v1_list_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -424,7 +781,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[6]
+	mi := &file_inkstream_v1_list_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -437,7 +794,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{6}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Batch) GetId() string {
@@ -490,14 +847,16 @@ func (x *Batch) GetJobs() []*Job {
 }
 
 type ListStagesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Answer the last hour as well.
+	History       bool `protobuf:"varint,1,opt,name=history,proto3" json:"history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListStagesRequest) Reset() {
 	*x = ListStagesRequest{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[7]
+	mi := &file_inkstream_v1_list_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +868,7 @@ func (x *ListStagesRequest) String() string {
 func (*ListStagesRequest) ProtoMessage() {}
 
 func (x *ListStagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[7]
+	mi := &file_inkstream_v1_list_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +881,14 @@ func (x *ListStagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStagesRequest.ProtoReflect.Descriptor instead.
 func (*ListStagesRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{7}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListStagesRequest) GetHistory() bool {
+	if x != nil {
+		return x.History
+	}
+	return false
 }
 
 type ListStagesResponse struct {
@@ -534,7 +900,7 @@ type ListStagesResponse struct {
 
 func (x *ListStagesResponse) Reset() {
 	*x = ListStagesResponse{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[8]
+	mi := &file_inkstream_v1_list_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -546,7 +912,7 @@ func (x *ListStagesResponse) String() string {
 func (*ListStagesResponse) ProtoMessage() {}
 
 func (x *ListStagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[8]
+	mi := &file_inkstream_v1_list_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -559,7 +925,7 @@ func (x *ListStagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStagesResponse.ProtoReflect.Descriptor instead.
 func (*ListStagesResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{8}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListStagesResponse) GetStages() []*Stage {
@@ -587,14 +953,18 @@ type Stage struct {
 	// Tasks given up that lie in the dead letters.
 	DeadLetters int64 `protobuf:"varint,7,opt,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
 	// Processes that run the stage.
-	Replicas      int32 `protobuf:"varint,8,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	Replicas int32 `protobuf:"varint,8,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	// The last hour, as far as this server has seen it. Unset unless the request asks for it.
+	History *StageHistory `protobuf:"bytes,9,opt,name=history,proto3" json:"history,omitempty"`
+	// The processes that answered when they were asked who they are.
+	Processes     []*StageProcess `protobuf:"bytes,10,rep,name=processes,proto3" json:"processes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[9]
+	mi := &file_inkstream_v1_list_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -606,7 +976,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[9]
+	mi := &file_inkstream_v1_list_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -619,7 +989,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{9}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Stage) GetName() string {
@@ -678,11 +1048,176 @@ func (x *Stage) GetReplicas() int32 {
 	return 0
 }
 
+func (x *Stage) GetHistory() *StageHistory {
+	if x != nil {
+		return x.History
+	}
+	return nil
+}
+
+func (x *Stage) GetProcesses() []*StageProcess {
+	if x != nil {
+		return x.Processes
+	}
+	return nil
+}
+
+// StageHistory is how a stage stood during the last hour.
+type StageHistory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the last step ended.
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	// Length of a step.
+	StepSeconds float64 `protobuf:"fixed64,2,opt,name=step_seconds,json=stepSeconds,proto3" json:"step_seconds,omitempty"`
+	// Tasks done a second during each step, oldest first.
+	Rates []float64 `protobuf:"fixed64,3,rep,packed,name=rates,proto3" json:"rates,omitempty"`
+	// Tasks that waited or were in hand at the end of each step, oldest first.
+	Depths        []int64 `protobuf:"varint,4,rep,packed,name=depths,proto3" json:"depths,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StageHistory) Reset() {
+	*x = StageHistory{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StageHistory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StageHistory) ProtoMessage() {}
+
+func (x *StageHistory) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StageHistory.ProtoReflect.Descriptor instead.
+func (*StageHistory) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *StageHistory) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
+}
+
+func (x *StageHistory) GetStepSeconds() float64 {
+	if x != nil {
+		return x.StepSeconds
+	}
+	return 0
+}
+
+func (x *StageHistory) GetRates() []float64 {
+	if x != nil {
+		return x.Rates
+	}
+	return nil
+}
+
+func (x *StageHistory) GetDepths() []int64 {
+	if x != nil {
+		return x.Depths
+	}
+	return nil
+}
+
+// StageProcess is a process that runs a stage.
+type StageProcess struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Host      string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	Version   string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// Tasks in hand.
+	InFlight      int32 `protobuf:"varint,4,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
+	Pid           int32 `protobuf:"varint,5,opt,name=pid,proto3" json:"pid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StageProcess) Reset() {
+	*x = StageProcess{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StageProcess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StageProcess) ProtoMessage() {}
+
+func (x *StageProcess) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StageProcess.ProtoReflect.Descriptor instead.
+func (*StageProcess) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *StageProcess) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *StageProcess) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *StageProcess) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *StageProcess) GetInFlight() int32 {
+	if x != nil {
+		return x.InFlight
+	}
+	return 0
+}
+
+func (x *StageProcess) GetPid() int32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
 var File_inkstream_v1_list_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_list_proto_rawDesc = "" +
 	"\n" +
-	"\x17inkstream/v1/list.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16inkstream/v1/job.proto\"\xab\x02\n" +
+	"\x17inkstream/v1/list.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16inkstream/v1/job.proto\"\xc8\x02\n" +
 	"\tJobFilter\x129\n" +
 	"\x05state\x18\x01 \x03(\x0e2\x17.inkstream.v1.Job.StateB\n" +
 	"\xbaH\a\x92\x01\x04\x10\t\x18\x01R\x05state\x12$\n" +
@@ -690,7 +1225,34 @@ const file_inkstream_v1_list_proto_rawDesc = "" +
 	"\fcreate_after\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vcreateAfter\x12?\n" +
 	"\rcreate_before\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fcreateBefore\x12\x1e\n" +
 	"\x05label\x18\x05 \x03(\tB\b\xbaH\x05\x92\x01\x02\x10\x10R\x05label\x12\x1d\n" +
-	"\x05batch\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1aR\x05batch\"\xe8\x01\n" +
+	"\x05batch\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1aR\x05batch\x12\x1b\n" +
+	"\x04code\x18\a \x01(\tB\a\xbaH\x04r\x02\x18@R\x04code\"[\n" +
+	"\x10CountJobsRequest\x12/\n" +
+	"\x06filter\x18\x01 \x01(\v2\x17.inkstream.v1.JobFilterR\x06filter\x12\x16\n" +
+	"\x06labels\x18\x02 \x01(\bR\x06labels\"\xd7\x02\n" +
+	"\x11CountJobsResponse\x12\x14\n" +
+	"\x05total\x18\x01 \x01(\x03R\x05total\x12C\n" +
+	"\x06states\x18\x02 \x03(\v2+.inkstream.v1.CountJobsResponse.StatesEntryR\x06states\x12@\n" +
+	"\x05codes\x18\x03 \x03(\v2*.inkstream.v1.CountJobsResponse.CodesEntryR\x05codes\x120\n" +
+	"\x06labels\x18\x04 \x03(\v2\x18.inkstream.v1.LabelCountR\x06labels\x1a9\n" +
+	"\vStatesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a8\n" +
+	"\n" +
+	"CodesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"L\n" +
+	"\n" +
+	"LabelCount\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\"C\n" +
+	"\x10WatchJobsRequest\x12/\n" +
+	"\x06filter\x18\x01 \x01(\v2\x17.inkstream.v1.JobFilterR\x06filter\"`\n" +
+	"\tJobChange\x12#\n" +
+	"\x03job\x18\x01 \x01(\v2\x11.inkstream.v1.JobR\x03job\x12\x18\n" +
+	"\amatches\x18\x02 \x01(\bR\amatches\x12\x14\n" +
+	"\x05reset\x18\x03 \x01(\bR\x05reset\"\xe8\x01\n" +
 	"\x0fListJobsRequest\x12/\n" +
 	"\x06filter\x18\x01 \x01(\v2\x17.inkstream.v1.JobFilterR\x06filter\x12'\n" +
 	"\tpage_size\x18\x02 \x01(\x05B\n" +
@@ -700,13 +1262,24 @@ const file_inkstream_v1_list_proto_rawDesc = "" +
 	"\border_by\x18\x04 \x01(\tB7\xbaH4r2R\x00R\vcreate_timeR\x0fcreate_time ascR\x10create_time descR\aorderBy\"a\n" +
 	"\x10ListJobsResponse\x12%\n" +
 	"\x04jobs\x18\x01 \x03(\v2\x11.inkstream.v1.JobR\x04jobs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"]\n" +
-	"\x10BatchJobsRequest\x127\n" +
-	"\x06filter\x18\x01 \x01(\v2\x17.inkstream.v1.JobFilterB\x06\xbaH\x03\xc8\x01\x01R\x06filter\x12\x10\n" +
-	"\x03all\x18\x02 \x01(\bR\x03all\"A\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xdd\x01\n" +
+	"\x10BatchJobsRequest\x12/\n" +
+	"\x06filter\x18\x01 \x01(\v2\x17.inkstream.v1.JobFilterR\x06filter\x12\x10\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\x12\x1b\n" +
+	"\x03ids\x18\x03 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x03ids\x12\x17\n" +
+	"\adry_run\x18\x04 \x01(\bR\x06dryRun\x12'\n" +
+	"\tpage_size\x18\x05 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"\xe9\x01\n" +
 	"\x11BatchJobsResponse\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x05R\x04done\x12\x18\n" +
-	"\askipped\x18\x02 \x01(\x05R\askipped\",\n" +
+	"\askipped\x18\x02 \x01(\x05R\askipped\x12C\n" +
+	"\x06states\x18\x03 \x03(\v2+.inkstream.v1.BatchJobsResponse.StatesEntryR\x06states\x12&\n" +
+	"\x0fnext_page_token\x18\x04 \x01(\tR\rnextPageToken\x1a9\n" +
+	"\vStatesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\",\n" +
 	"\x0fGetBatchRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18\x1aR\x02id\"\xc1\x02\n" +
 	"\x05Batch\x12\x0e\n" +
@@ -722,10 +1295,11 @@ const file_inkstream_v1_list_proto_rawDesc = "" +
 	"\x04jobs\x18\a \x03(\v2\x11.inkstream.v1.JobR\x04jobs\x1a9\n" +
 	"\vStatesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\x13\n" +
-	"\x11ListStagesRequest\"A\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"-\n" +
+	"\x11ListStagesRequest\x12\x18\n" +
+	"\ahistory\x18\x01 \x01(\bR\ahistory\"A\n" +
 	"\x12ListStagesResponse\x12+\n" +
-	"\x06stages\x18\x01 \x03(\v2\x13.inkstream.v1.StageR\x06stages\"\xd8\x02\n" +
+	"\x06stages\x18\x01 \x03(\v2\x13.inkstream.v1.StageR\x06stages\"\xc8\x03\n" +
 	"\x05Stage\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12:\n" +
 	"\awaiting\x18\x02 \x03(\v2 .inkstream.v1.Stage.WaitingEntryR\awaiting\x12\x1b\n" +
@@ -735,10 +1309,25 @@ const file_inkstream_v1_list_proto_rawDesc = "" +
 	"\veta_seconds\x18\x06 \x01(\x01R\n" +
 	"etaSeconds\x12!\n" +
 	"\fdead_letters\x18\a \x01(\x03R\vdeadLetters\x12\x1a\n" +
-	"\breplicas\x18\b \x01(\x05R\breplicas\x1a:\n" +
+	"\breplicas\x18\b \x01(\x05R\breplicas\x124\n" +
+	"\ahistory\x18\t \x01(\v2\x1a.inkstream.v1.StageHistoryR\ahistory\x128\n" +
+	"\tprocesses\x18\n" +
+	" \x03(\v2\x1a.inkstream.v1.StageProcessR\tprocesses\x1a:\n" +
 	"\fWaitingEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01B2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x96\x01\n" +
+	"\fStageHistory\x125\n" +
+	"\bend_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12!\n" +
+	"\fstep_seconds\x18\x02 \x01(\x01R\vstepSeconds\x12\x14\n" +
+	"\x05rates\x18\x03 \x03(\x01R\x05rates\x12\x16\n" +
+	"\x06depths\x18\x04 \x03(\x03R\x06depths\"\xa6\x01\n" +
+	"\fStageProcess\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
+	"\n" +
+	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1b\n" +
+	"\tin_flight\x18\x04 \x01(\x05R\binFlight\x12\x10\n" +
+	"\x03pid\x18\x05 \x01(\x05R\x03pidB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
 
 var (
 	file_inkstream_v1_list_proto_rawDescOnce sync.Once
@@ -752,42 +1341,63 @@ func file_inkstream_v1_list_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_list_proto_rawDescData
 }
 
-var file_inkstream_v1_list_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_inkstream_v1_list_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_inkstream_v1_list_proto_goTypes = []any{
 	(*JobFilter)(nil),             // 0: inkstream.v1.JobFilter
-	(*ListJobsRequest)(nil),       // 1: inkstream.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 2: inkstream.v1.ListJobsResponse
-	(*BatchJobsRequest)(nil),      // 3: inkstream.v1.BatchJobsRequest
-	(*BatchJobsResponse)(nil),     // 4: inkstream.v1.BatchJobsResponse
-	(*GetBatchRequest)(nil),       // 5: inkstream.v1.GetBatchRequest
-	(*Batch)(nil),                 // 6: inkstream.v1.Batch
-	(*ListStagesRequest)(nil),     // 7: inkstream.v1.ListStagesRequest
-	(*ListStagesResponse)(nil),    // 8: inkstream.v1.ListStagesResponse
-	(*Stage)(nil),                 // 9: inkstream.v1.Stage
-	nil,                           // 10: inkstream.v1.Batch.StatesEntry
-	nil,                           // 11: inkstream.v1.Stage.WaitingEntry
-	(Job_State)(0),                // 12: inkstream.v1.Job.State
-	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
-	(*Job)(nil),                   // 14: inkstream.v1.Job
+	(*CountJobsRequest)(nil),      // 1: inkstream.v1.CountJobsRequest
+	(*CountJobsResponse)(nil),     // 2: inkstream.v1.CountJobsResponse
+	(*LabelCount)(nil),            // 3: inkstream.v1.LabelCount
+	(*WatchJobsRequest)(nil),      // 4: inkstream.v1.WatchJobsRequest
+	(*JobChange)(nil),             // 5: inkstream.v1.JobChange
+	(*ListJobsRequest)(nil),       // 6: inkstream.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 7: inkstream.v1.ListJobsResponse
+	(*BatchJobsRequest)(nil),      // 8: inkstream.v1.BatchJobsRequest
+	(*BatchJobsResponse)(nil),     // 9: inkstream.v1.BatchJobsResponse
+	(*GetBatchRequest)(nil),       // 10: inkstream.v1.GetBatchRequest
+	(*Batch)(nil),                 // 11: inkstream.v1.Batch
+	(*ListStagesRequest)(nil),     // 12: inkstream.v1.ListStagesRequest
+	(*ListStagesResponse)(nil),    // 13: inkstream.v1.ListStagesResponse
+	(*Stage)(nil),                 // 14: inkstream.v1.Stage
+	(*StageHistory)(nil),          // 15: inkstream.v1.StageHistory
+	(*StageProcess)(nil),          // 16: inkstream.v1.StageProcess
+	nil,                           // 17: inkstream.v1.CountJobsResponse.StatesEntry
+	nil,                           // 18: inkstream.v1.CountJobsResponse.CodesEntry
+	nil,                           // 19: inkstream.v1.BatchJobsResponse.StatesEntry
+	nil,                           // 20: inkstream.v1.Batch.StatesEntry
+	nil,                           // 21: inkstream.v1.Stage.WaitingEntry
+	(Job_State)(0),                // 22: inkstream.v1.Job.State
+	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
+	(*Job)(nil),                   // 24: inkstream.v1.Job
 }
 var file_inkstream_v1_list_proto_depIdxs = []int32{
-	12, // 0: inkstream.v1.JobFilter.state:type_name -> inkstream.v1.Job.State
-	13, // 1: inkstream.v1.JobFilter.create_after:type_name -> google.protobuf.Timestamp
-	13, // 2: inkstream.v1.JobFilter.create_before:type_name -> google.protobuf.Timestamp
-	0,  // 3: inkstream.v1.ListJobsRequest.filter:type_name -> inkstream.v1.JobFilter
-	14, // 4: inkstream.v1.ListJobsResponse.jobs:type_name -> inkstream.v1.Job
-	0,  // 5: inkstream.v1.BatchJobsRequest.filter:type_name -> inkstream.v1.JobFilter
-	13, // 6: inkstream.v1.Batch.create_time:type_name -> google.protobuf.Timestamp
-	10, // 7: inkstream.v1.Batch.states:type_name -> inkstream.v1.Batch.StatesEntry
-	14, // 8: inkstream.v1.Batch.jobs:type_name -> inkstream.v1.Job
-	9,  // 9: inkstream.v1.ListStagesResponse.stages:type_name -> inkstream.v1.Stage
-	11, // 10: inkstream.v1.Stage.waiting:type_name -> inkstream.v1.Stage.WaitingEntry
-	13, // 11: inkstream.v1.Stage.oldest:type_name -> google.protobuf.Timestamp
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	22, // 0: inkstream.v1.JobFilter.state:type_name -> inkstream.v1.Job.State
+	23, // 1: inkstream.v1.JobFilter.create_after:type_name -> google.protobuf.Timestamp
+	23, // 2: inkstream.v1.JobFilter.create_before:type_name -> google.protobuf.Timestamp
+	0,  // 3: inkstream.v1.CountJobsRequest.filter:type_name -> inkstream.v1.JobFilter
+	17, // 4: inkstream.v1.CountJobsResponse.states:type_name -> inkstream.v1.CountJobsResponse.StatesEntry
+	18, // 5: inkstream.v1.CountJobsResponse.codes:type_name -> inkstream.v1.CountJobsResponse.CodesEntry
+	3,  // 6: inkstream.v1.CountJobsResponse.labels:type_name -> inkstream.v1.LabelCount
+	0,  // 7: inkstream.v1.WatchJobsRequest.filter:type_name -> inkstream.v1.JobFilter
+	24, // 8: inkstream.v1.JobChange.job:type_name -> inkstream.v1.Job
+	0,  // 9: inkstream.v1.ListJobsRequest.filter:type_name -> inkstream.v1.JobFilter
+	24, // 10: inkstream.v1.ListJobsResponse.jobs:type_name -> inkstream.v1.Job
+	0,  // 11: inkstream.v1.BatchJobsRequest.filter:type_name -> inkstream.v1.JobFilter
+	19, // 12: inkstream.v1.BatchJobsResponse.states:type_name -> inkstream.v1.BatchJobsResponse.StatesEntry
+	23, // 13: inkstream.v1.Batch.create_time:type_name -> google.protobuf.Timestamp
+	20, // 14: inkstream.v1.Batch.states:type_name -> inkstream.v1.Batch.StatesEntry
+	24, // 15: inkstream.v1.Batch.jobs:type_name -> inkstream.v1.Job
+	14, // 16: inkstream.v1.ListStagesResponse.stages:type_name -> inkstream.v1.Stage
+	21, // 17: inkstream.v1.Stage.waiting:type_name -> inkstream.v1.Stage.WaitingEntry
+	23, // 18: inkstream.v1.Stage.oldest:type_name -> google.protobuf.Timestamp
+	15, // 19: inkstream.v1.Stage.history:type_name -> inkstream.v1.StageHistory
+	16, // 20: inkstream.v1.Stage.processes:type_name -> inkstream.v1.StageProcess
+	23, // 21: inkstream.v1.StageHistory.end_time:type_name -> google.protobuf.Timestamp
+	23, // 22: inkstream.v1.StageProcess.start_time:type_name -> google.protobuf.Timestamp
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_list_proto_init() }
@@ -802,7 +1412,7 @@ func file_inkstream_v1_list_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_list_proto_rawDesc), len(file_inkstream_v1_list_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

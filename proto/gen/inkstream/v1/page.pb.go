@@ -7,6 +7,7 @@
 package inkstreamv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -1121,11 +1122,265 @@ func (x *PageBatch) GetPages() []*Page {
 	return nil
 }
 
+type ListPagesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// At most 1,000; 0 means 100.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the answer before; the number of the page before the first one wanted does as well.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPagesRequest) Reset() {
+	*x = ListPagesRequest{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPagesRequest) ProtoMessage() {}
+
+func (x *ListPagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPagesRequest.ProtoReflect.Descriptor instead.
+func (*ListPagesRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListPagesRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ListPagesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListPagesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListPagesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pages []*PageSummary         `protobuf:"bytes,1,rep,name=pages,proto3" json:"pages,omitempty"`
+	// Empty after the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPagesResponse) Reset() {
+	*x = ListPagesResponse{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPagesResponse) ProtoMessage() {}
+
+func (x *ListPagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPagesResponse.ProtoReflect.Descriptor instead.
+func (*ListPagesResponse) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListPagesResponse) GetPages() []*PageSummary {
+	if x != nil {
+		return x.Pages
+	}
+	return nil
+}
+
+func (x *ListPagesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// PageSummary is what a list says of a page.
+type PageSummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From 1.
+	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// Size in points as displayed; 0 while it is not known.
+	Width  float32 `protobuf:"fixed32,2,opt,name=width,proto3" json:"width,omitempty"`
+	Height float32 `protobuf:"fixed32,3,opt,name=height,proto3" json:"height,omitempty"`
+	// As in Page; empty while the page is not through.
+	Outcome string `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Reason  string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The stable code of a page that failed.
+	Code string `protobuf:"bytes,6,opt,name=code,proto3" json:"code,omitempty"`
+	// As in Page.
+	Confidence float32 `protobuf:"fixed32,7,opt,name=confidence,proto3" json:"confidence,omitempty"`
+	Quality    float32 `protobuf:"fixed32,8,opt,name=quality,proto3" json:"quality,omitempty"`
+	Language   string  `protobuf:"bytes,9,opt,name=language,proto3" json:"language,omitempty"`
+	Label      string  `protobuf:"bytes,10,opt,name=label,proto3" json:"label,omitempty"`
+	Words      int32   `protobuf:"varint,11,opt,name=words,proto3" json:"words,omitempty"`
+	// Recognised words with a confidence below 0.7.
+	WeakWords     int32 `protobuf:"varint,12,opt,name=weak_words,json=weakWords,proto3" json:"weak_words,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PageSummary) Reset() {
+	*x = PageSummary{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PageSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PageSummary) ProtoMessage() {}
+
+func (x *PageSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PageSummary.ProtoReflect.Descriptor instead.
+func (*PageSummary) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *PageSummary) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *PageSummary) GetWidth() float32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *PageSummary) GetHeight() float32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+func (x *PageSummary) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *PageSummary) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *PageSummary) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *PageSummary) GetConfidence() float32 {
+	if x != nil {
+		return x.Confidence
+	}
+	return 0
+}
+
+func (x *PageSummary) GetQuality() float32 {
+	if x != nil {
+		return x.Quality
+	}
+	return 0
+}
+
+func (x *PageSummary) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *PageSummary) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *PageSummary) GetWords() int32 {
+	if x != nil {
+		return x.Words
+	}
+	return 0
+}
+
+func (x *PageSummary) GetWeakWords() int32 {
+	if x != nil {
+		return x.WeakWords
+	}
+	return 0
+}
+
 var File_inkstream_v1_page_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\n" +
-	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x16inkstream/v1/job.proto\"\xf3\x05\n" +
+	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x16inkstream/v1/job.proto\"\xf3\x05\n" +
 	"\x04Page\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\x02R\x05width\x12\x16\n" +
@@ -1221,7 +1476,33 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x06Ruling\x12\x12\n" +
 	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\"5\n" +
 	"\tPageBatch\x12(\n" +
-	"\x05pages\x18\x01 \x03(\v2\x12.inkstream.v1.PageR\x05pagesB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
+	"\x05pages\x18\x01 \x03(\v2\x12.inkstream.v1.PageR\x05pages\"s\n" +
+	"\x10ListPagesRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12&\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\tpageToken\"l\n" +
+	"\x11ListPagesResponse\x12/\n" +
+	"\x05pages\x18\x01 \x03(\v2\x19.inkstream.v1.PageSummaryR\x05pages\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xba\x02\n" +
+	"\vPageSummary\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
+	"\x05width\x18\x02 \x01(\x02R\x05width\x12\x16\n" +
+	"\x06height\x18\x03 \x01(\x02R\x06height\x12\x18\n" +
+	"\aoutcome\x18\x04 \x01(\tR\aoutcome\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x12\n" +
+	"\x04code\x18\x06 \x01(\tR\x04code\x12\x1e\n" +
+	"\n" +
+	"confidence\x18\a \x01(\x02R\n" +
+	"confidence\x12\x18\n" +
+	"\aquality\x18\b \x01(\x02R\aquality\x12\x1a\n" +
+	"\blanguage\x18\t \x01(\tR\blanguage\x12\x14\n" +
+	"\x05label\x18\n" +
+	" \x01(\tR\x05label\x12\x14\n" +
+	"\x05words\x18\v \x01(\x05R\x05words\x12\x1d\n" +
+	"\n" +
+	"weak_words\x18\f \x01(\x05R\tweakWordsB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
 
 var (
 	file_inkstream_v1_page_proto_rawDescOnce sync.Once
@@ -1235,24 +1516,27 @@ func file_inkstream_v1_page_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_page_proto_rawDescData
 }
 
-var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_inkstream_v1_page_proto_goTypes = []any{
-	(*Page)(nil),      // 0: inkstream.v1.Page
-	(*Block)(nil),     // 1: inkstream.v1.Block
-	(*Table)(nil),     // 2: inkstream.v1.Table
-	(*Cell)(nil),      // 3: inkstream.v1.Cell
-	(*Link)(nil),      // 4: inkstream.v1.Link
-	(*Tag)(nil),       // 5: inkstream.v1.Tag
-	(*Line)(nil),      // 6: inkstream.v1.Line
-	(*Word)(nil),      // 7: inkstream.v1.Word
-	(*Font)(nil),      // 8: inkstream.v1.Font
-	(*Image)(nil),     // 9: inkstream.v1.Image
-	(*Ruling)(nil),    // 10: inkstream.v1.Ruling
-	(*PageBatch)(nil), // 11: inkstream.v1.PageBatch
-	(*Error)(nil),     // 12: inkstream.v1.Error
+	(*Page)(nil),              // 0: inkstream.v1.Page
+	(*Block)(nil),             // 1: inkstream.v1.Block
+	(*Table)(nil),             // 2: inkstream.v1.Table
+	(*Cell)(nil),              // 3: inkstream.v1.Cell
+	(*Link)(nil),              // 4: inkstream.v1.Link
+	(*Tag)(nil),               // 5: inkstream.v1.Tag
+	(*Line)(nil),              // 6: inkstream.v1.Line
+	(*Word)(nil),              // 7: inkstream.v1.Word
+	(*Font)(nil),              // 8: inkstream.v1.Font
+	(*Image)(nil),             // 9: inkstream.v1.Image
+	(*Ruling)(nil),            // 10: inkstream.v1.Ruling
+	(*PageBatch)(nil),         // 11: inkstream.v1.PageBatch
+	(*ListPagesRequest)(nil),  // 12: inkstream.v1.ListPagesRequest
+	(*ListPagesResponse)(nil), // 13: inkstream.v1.ListPagesResponse
+	(*PageSummary)(nil),       // 14: inkstream.v1.PageSummary
+	(*Error)(nil),             // 15: inkstream.v1.Error
 }
 var file_inkstream_v1_page_proto_depIdxs = []int32{
-	12, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
+	15, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
 	1,  // 1: inkstream.v1.Page.blocks:type_name -> inkstream.v1.Block
 	7,  // 2: inkstream.v1.Page.words:type_name -> inkstream.v1.Word
 	8,  // 3: inkstream.v1.Page.fonts:type_name -> inkstream.v1.Font
@@ -1265,11 +1549,12 @@ var file_inkstream_v1_page_proto_depIdxs = []int32{
 	3,  // 10: inkstream.v1.Table.cells:type_name -> inkstream.v1.Cell
 	7,  // 11: inkstream.v1.Line.words:type_name -> inkstream.v1.Word
 	0,  // 12: inkstream.v1.PageBatch.pages:type_name -> inkstream.v1.Page
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	14, // 13: inkstream.v1.ListPagesResponse.pages:type_name -> inkstream.v1.PageSummary
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_page_proto_init() }
@@ -1285,7 +1570,7 @@ func file_inkstream_v1_page_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_page_proto_rawDesc), len(file_inkstream_v1_page_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -284,7 +284,9 @@ type GetPageImageRequest struct {
 	// Dots per inch, 18 to 300; 0 means 100.
 	Dpi int32 `protobuf:"varint,3,opt,name=dpi,proto3" json:"dpi,omitempty"`
 	// Draw the blocks' boxes and types over it.
-	Boxes         bool `protobuf:"varint,4,opt,name=boxes,proto3" json:"boxes,omitempty"`
+	Boxes bool `protobuf:"varint,4,opt,name=boxes,proto3" json:"boxes,omitempty"`
+	// png (the default) or jpeg, which is smaller.
+	Format        string `protobuf:"bytes,5,opt,name=format,proto3" json:"format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -345,6 +347,13 @@ func (x *GetPageImageRequest) GetBoxes() bool {
 		return x.Boxes
 	}
 	return false
+}
+
+func (x *GetPageImageRequest) GetFormat() string {
+	if x != nil {
+		return x.Format
+	}
+	return ""
 }
 
 type GetJobRequest struct {
@@ -968,7 +977,11 @@ type ListDeadLettersRequest struct {
 	// At most 1,000; 0 means 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the answer before.
-	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only those of this stage, this code and this job, where set.
+	Stage         string `protobuf:"bytes,3,opt,name=stage,proto3" json:"stage,omitempty"`
+	Code          string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
+	Job           string `protobuf:"bytes,5,opt,name=job,proto3" json:"job,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1013,6 +1026,27 @@ func (x *ListDeadLettersRequest) GetPageSize() int32 {
 func (x *ListDeadLettersRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListDeadLettersRequest) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *ListDeadLettersRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ListDeadLettersRequest) GetJob() string {
+	if x != nil {
+		return x.Job
 	}
 	return ""
 }
@@ -1232,13 +1266,14 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"webhookUrl\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"z\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa6\x01\n" +
 	"\x13GetPageImageRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\x06number\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\x06number\x12\x1c\n" +
 	"\x03dpi\x18\x03 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xac\x02(\x00R\x03dpi\x12\x14\n" +
-	"\x05boxes\x18\x04 \x01(\bR\x05boxes\"N\n" +
+	"\x05boxes\x18\x04 \x01(\bR\x05boxes\x12*\n" +
+	"\x06format\x18\x05 \x01(\tB\x12\xbaH\x0fr\rR\x00R\x03pngR\x04jpegR\x06format\"N\n" +
 	"\rGetJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x04wait\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x04wait\"!\n" +
@@ -1275,11 +1310,14 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"i\n" +
 	"\x12ListEventsResponse\x12+\n" +
 	"\x06events\x18\x01 \x03(\v2\x13.inkstream.v1.EventR\x06events\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"T\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x90\x01\n" +
 	"\x16ListDeadLettersRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"~\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05stage\x18\x03 \x01(\tR\x05stage\x12\x12\n" +
+	"\x04code\x18\x04 \x01(\tR\x04code\x12\x10\n" +
+	"\x03job\x18\x05 \x01(\tR\x03job\"~\n" +
 	"\x17ListDeadLettersResponse\x12;\n" +
 	"\fdead_letters\x18\x01 \x03(\v2\x18.inkstream.v1.DeadLetterR\vdeadLetters\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"&\n" +
@@ -1288,12 +1326,14 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\x16RetryDeadLetterRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"'\n" +
 	"\x15DropDeadLetterRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\xd3\x17\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id2\x99 \n" +
 	"\x10InkstreamService\x12J\n" +
 	"\x0eUploadDocument\x12#.inkstream.v1.UploadDocumentRequest\x1a\x11.inkstream.v1.Job(\x01\x12S\n" +
 	"\tCreateJob\x12\x1e.inkstream.v1.CreateJobRequest\x1a\x11.inkstream.v1.Job\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/jobs\x12[\n" +
 	"\bListJobs\x12\x1d.inkstream.v1.ListJobsRequest\x1a\x1e.inkstream.v1.ListJobsResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
-	"\x12\b/v1/jobs\x12i\n" +
+	"\x12\b/v1/jobs\x12d\n" +
+	"\tCountJobs\x12\x1e.inkstream.v1.CountJobsRequest\x1a\x1f.inkstream.v1.CountJobsResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/jobs:count\x12^\n" +
+	"\tWatchJobs\x12\x1e.inkstream.v1.WatchJobsRequest\x1a\x17.inkstream.v1.JobChange\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/jobs:watch0\x01\x12i\n" +
 	"\n" +
 	"CancelJobs\x12\x1e.inkstream.v1.BatchJobsRequest\x1a\x1f.inkstream.v1.BatchJobsResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/jobs:cancel\x12g\n" +
 	"\tRetryJobs\x12\x1e.inkstream.v1.BatchJobsRequest\x1a\x1f.inkstream.v1.BatchJobsResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/jobs:retry\x12i\n" +
@@ -1313,18 +1353,25 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\tRevokeKey\x12\x1e.inkstream.v1.RevokeKeyRequest\x1a\x16.google.protobuf.Empty\"\x15\x82\xd3\xe4\x93\x02\x0f*\r/v1/keys/{id}\x12c\n" +
 	"\rCreateWebhook\x12\".inkstream.v1.CreateWebhookRequest\x1a\x15.inkstream.v1.Webhook\"\x17\x82\xd3\xe4\x93\x02\x11:\x01*\"\f/v1/webhooks\x12k\n" +
 	"\fListWebhooks\x12!.inkstream.v1.ListWebhooksRequest\x1a\".inkstream.v1.ListWebhooksResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/webhooks\x12f\n" +
-	"\rDeleteWebhook\x12\".inkstream.v1.DeleteWebhookRequest\x1a\x16.google.protobuf.Empty\"\x19\x82\xd3\xe4\x93\x02\x13*\x11/v1/webhooks/{id}\x12O\n" +
+	"\rDeleteWebhook\x12\".inkstream.v1.DeleteWebhookRequest\x1a\x16.google.protobuf.Empty\"\x19\x82\xd3\xe4\x93\x02\x13*\x11/v1/webhooks/{id}\x12\x96\x01\n" +
+	"\x15ListWebhookDeliveries\x12*.inkstream.v1.ListWebhookDeliveriesRequest\x1a+.inkstream.v1.ListWebhookDeliveriesResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/webhooks/{id}/deliveries\x12\x8c\x01\n" +
+	"\x10RedeliverWebhook\x12%.inkstream.v1.RedeliverWebhookRequest\x1a\x16.google.protobuf.Empty\"9\x82\xd3\xe4\x93\x023\"1/v1/webhooks/{id}/deliveries/{delivery}:redeliver\x12Q\n" +
+	"\tGetCaller\x12\x1e.inkstream.v1.GetCallerRequest\x1a\x14.inkstream.v1.Caller\"\x0e\x82\xd3\xe4\x93\x02\b\x12\x06/v1/me\x12O\n" +
 	"\x06GetJob\x12\x1b.inkstream.v1.GetJobRequest\x1a\x11.inkstream.v1.Job\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/jobs/{id}\x12[\n" +
 	"\bWatchJob\x12\x1d.inkstream.v1.WatchJobRequest\x1a\x11.inkstream.v1.Job\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/jobs/{id}/watch0\x01\x12y\n" +
 	"\rListArtifacts\x12\".inkstream.v1.ListArtifactsRequest\x1a#.inkstream.v1.ListArtifactsResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/jobs/{id}/artifacts\x12|\n" +
-	"\x10DownloadArtifact\x12%.inkstream.v1.DownloadArtifactRequest\x1a\x14.google.api.HttpBody\")\x82\xd3\xe4\x93\x02#\x12!/v1/jobs/{id}/artifacts/{name=**}0\x01\x12a\n" +
+	"\x10DownloadArtifact\x12%.inkstream.v1.DownloadArtifactRequest\x1a\x14.google.api.HttpBody\")\x82\xd3\xe4\x93\x02#\x12!/v1/jobs/{id}/artifacts/{name=**}0\x01\x12i\n" +
+	"\tListPages\x12\x1e.inkstream.v1.ListPagesRequest\x1a\x1f.inkstream.v1.ListPagesResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/jobs/{id}/pages\x12a\n" +
 	"\aGetPage\x12\x1c.inkstream.v1.GetPageRequest\x1a\x12.inkstream.v1.Page\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/jobs/{id}/pages/{number}\x12\\\n" +
 	"\tCancelJob\x12\x1e.inkstream.v1.CancelJobRequest\x1a\x11.inkstream.v1.Job\"\x1c\x82\xd3\xe4\x93\x02\x16\"\x14/v1/jobs/{id}:cancel\x12Y\n" +
 	"\bRetryJob\x12\x1d.inkstream.v1.RetryJobRequest\x1a\x11.inkstream.v1.Job\"\x1b\x82\xd3\xe4\x93\x02\x15\"\x13/v1/jobs/{id}:retry\x12Z\n" +
 	"\tDeleteJob\x12\x1e.inkstream.v1.DeleteJobRequest\x1a\x16.google.protobuf.Empty\"\x15\x82\xd3\xe4\x93\x02\x0f*\r/v1/jobs/{id}\x12m\n" +
 	"\n" +
 	"ListEvents\x12\x1f.inkstream.v1.ListEventsRequest\x1a .inkstream.v1.ListEventsResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/jobs/{id}/events\x12w\n" +
-	"\x0fListDeadLetters\x12$.inkstream.v1.ListDeadLettersRequest\x1a%.inkstream.v1.ListDeadLettersResponse\"\x17\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/deadletters\x12k\n" +
+	"\x0fListDeadLetters\x12$.inkstream.v1.ListDeadLettersRequest\x1a%.inkstream.v1.ListDeadLettersResponse\"\x17\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/deadletters\x12\x8d\x01\n" +
+	"\x14ListDeadLetterGroups\x12).inkstream.v1.ListDeadLetterGroupsRequest\x1a*.inkstream.v1.ListDeadLetterGroupsResponse\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/deadletters:groups\x12\x83\x01\n" +
+	"\x10RetryDeadLetters\x12%.inkstream.v1.BatchDeadLettersRequest\x1a&.inkstream.v1.BatchDeadLettersResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/deadletters:retry\x12\x81\x01\n" +
+	"\x0fDropDeadLetters\x12%.inkstream.v1.BatchDeadLettersRequest\x1a&.inkstream.v1.BatchDeadLettersResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/deadletters:drop\x12k\n" +
 	"\rGetDeadLetter\x12\".inkstream.v1.GetDeadLetterRequest\x1a\x18.inkstream.v1.DeadLetter\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/deadletters/{id}\x12n\n" +
 	"\x0fRetryDeadLetter\x12$.inkstream.v1.RetryDeadLetterRequest\x1a\x11.inkstream.v1.Job\"\"\x82\xd3\xe4\x93\x02\x1c\"\x1a/v1/deadletters/{id}:retry\x12k\n" +
 	"\x0eDropDeadLetter\x12#.inkstream.v1.DropDeadLetterRequest\x1a\x16.google.protobuf.Empty\"\x1c\x82\xd3\xe4\x93\x02\x16*\x14/v1/deadletters/{id}B2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
@@ -1343,59 +1390,74 @@ func file_inkstream_v1_service_proto_rawDescGZIP() []byte {
 
 var file_inkstream_v1_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_inkstream_v1_service_proto_goTypes = []any{
-	(*UploadDocumentRequest)(nil),   // 0: inkstream.v1.UploadDocumentRequest
-	(*UploadMetadata)(nil),          // 1: inkstream.v1.UploadMetadata
-	(*CreateJobRequest)(nil),        // 2: inkstream.v1.CreateJobRequest
-	(*GetPageImageRequest)(nil),     // 3: inkstream.v1.GetPageImageRequest
-	(*GetJobRequest)(nil),           // 4: inkstream.v1.GetJobRequest
-	(*WatchJobRequest)(nil),         // 5: inkstream.v1.WatchJobRequest
-	(*ListArtifactsRequest)(nil),    // 6: inkstream.v1.ListArtifactsRequest
-	(*ListArtifactsResponse)(nil),   // 7: inkstream.v1.ListArtifactsResponse
-	(*Artifact)(nil),                // 8: inkstream.v1.Artifact
-	(*DownloadArtifactRequest)(nil), // 9: inkstream.v1.DownloadArtifactRequest
-	(*GetPageRequest)(nil),          // 10: inkstream.v1.GetPageRequest
-	(*CancelJobRequest)(nil),        // 11: inkstream.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),         // 12: inkstream.v1.RetryJobRequest
-	(*DeleteJobRequest)(nil),        // 13: inkstream.v1.DeleteJobRequest
-	(*ListEventsRequest)(nil),       // 14: inkstream.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),      // 15: inkstream.v1.ListEventsResponse
-	(*ListDeadLettersRequest)(nil),  // 16: inkstream.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil), // 17: inkstream.v1.ListDeadLettersResponse
-	(*GetDeadLetterRequest)(nil),    // 18: inkstream.v1.GetDeadLetterRequest
-	(*RetryDeadLetterRequest)(nil),  // 19: inkstream.v1.RetryDeadLetterRequest
-	(*DropDeadLetterRequest)(nil),   // 20: inkstream.v1.DropDeadLetterRequest
-	nil,                             // 21: inkstream.v1.UploadMetadata.LabelsEntry
-	nil,                             // 22: inkstream.v1.CreateJobRequest.LabelsEntry
-	(*JobOptions)(nil),              // 23: inkstream.v1.JobOptions
-	(*durationpb.Duration)(nil),     // 24: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 25: google.protobuf.Timestamp
-	(*Event)(nil),                   // 26: inkstream.v1.Event
-	(*DeadLetter)(nil),              // 27: inkstream.v1.DeadLetter
-	(*ListJobsRequest)(nil),         // 28: inkstream.v1.ListJobsRequest
-	(*BatchJobsRequest)(nil),        // 29: inkstream.v1.BatchJobsRequest
-	(*GetBatchRequest)(nil),         // 30: inkstream.v1.GetBatchRequest
-	(*SearchRequest)(nil),           // 31: inkstream.v1.SearchRequest
-	(*ListStagesRequest)(nil),       // 32: inkstream.v1.ListStagesRequest
-	(*CreateKeyRequest)(nil),        // 33: inkstream.v1.CreateKeyRequest
-	(*ListKeysRequest)(nil),         // 34: inkstream.v1.ListKeysRequest
-	(*RotateKeyRequest)(nil),        // 35: inkstream.v1.RotateKeyRequest
-	(*RevokeKeyRequest)(nil),        // 36: inkstream.v1.RevokeKeyRequest
-	(*CreateWebhookRequest)(nil),    // 37: inkstream.v1.CreateWebhookRequest
-	(*ListWebhooksRequest)(nil),     // 38: inkstream.v1.ListWebhooksRequest
-	(*DeleteWebhookRequest)(nil),    // 39: inkstream.v1.DeleteWebhookRequest
-	(*Job)(nil),                     // 40: inkstream.v1.Job
-	(*ListJobsResponse)(nil),        // 41: inkstream.v1.ListJobsResponse
-	(*BatchJobsResponse)(nil),       // 42: inkstream.v1.BatchJobsResponse
-	(*Batch)(nil),                   // 43: inkstream.v1.Batch
-	(*SearchResponse)(nil),          // 44: inkstream.v1.SearchResponse
-	(*ListStagesResponse)(nil),      // 45: inkstream.v1.ListStagesResponse
-	(*httpbody.HttpBody)(nil),       // 46: google.api.HttpBody
-	(*Key)(nil),                     // 47: inkstream.v1.Key
-	(*ListKeysResponse)(nil),        // 48: inkstream.v1.ListKeysResponse
-	(*emptypb.Empty)(nil),           // 49: google.protobuf.Empty
-	(*Webhook)(nil),                 // 50: inkstream.v1.Webhook
-	(*ListWebhooksResponse)(nil),    // 51: inkstream.v1.ListWebhooksResponse
-	(*Page)(nil),                    // 52: inkstream.v1.Page
+	(*UploadDocumentRequest)(nil),         // 0: inkstream.v1.UploadDocumentRequest
+	(*UploadMetadata)(nil),                // 1: inkstream.v1.UploadMetadata
+	(*CreateJobRequest)(nil),              // 2: inkstream.v1.CreateJobRequest
+	(*GetPageImageRequest)(nil),           // 3: inkstream.v1.GetPageImageRequest
+	(*GetJobRequest)(nil),                 // 4: inkstream.v1.GetJobRequest
+	(*WatchJobRequest)(nil),               // 5: inkstream.v1.WatchJobRequest
+	(*ListArtifactsRequest)(nil),          // 6: inkstream.v1.ListArtifactsRequest
+	(*ListArtifactsResponse)(nil),         // 7: inkstream.v1.ListArtifactsResponse
+	(*Artifact)(nil),                      // 8: inkstream.v1.Artifact
+	(*DownloadArtifactRequest)(nil),       // 9: inkstream.v1.DownloadArtifactRequest
+	(*GetPageRequest)(nil),                // 10: inkstream.v1.GetPageRequest
+	(*CancelJobRequest)(nil),              // 11: inkstream.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),               // 12: inkstream.v1.RetryJobRequest
+	(*DeleteJobRequest)(nil),              // 13: inkstream.v1.DeleteJobRequest
+	(*ListEventsRequest)(nil),             // 14: inkstream.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),            // 15: inkstream.v1.ListEventsResponse
+	(*ListDeadLettersRequest)(nil),        // 16: inkstream.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),       // 17: inkstream.v1.ListDeadLettersResponse
+	(*GetDeadLetterRequest)(nil),          // 18: inkstream.v1.GetDeadLetterRequest
+	(*RetryDeadLetterRequest)(nil),        // 19: inkstream.v1.RetryDeadLetterRequest
+	(*DropDeadLetterRequest)(nil),         // 20: inkstream.v1.DropDeadLetterRequest
+	nil,                                   // 21: inkstream.v1.UploadMetadata.LabelsEntry
+	nil,                                   // 22: inkstream.v1.CreateJobRequest.LabelsEntry
+	(*JobOptions)(nil),                    // 23: inkstream.v1.JobOptions
+	(*durationpb.Duration)(nil),           // 24: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),         // 25: google.protobuf.Timestamp
+	(*Event)(nil),                         // 26: inkstream.v1.Event
+	(*DeadLetter)(nil),                    // 27: inkstream.v1.DeadLetter
+	(*ListJobsRequest)(nil),               // 28: inkstream.v1.ListJobsRequest
+	(*CountJobsRequest)(nil),              // 29: inkstream.v1.CountJobsRequest
+	(*WatchJobsRequest)(nil),              // 30: inkstream.v1.WatchJobsRequest
+	(*BatchJobsRequest)(nil),              // 31: inkstream.v1.BatchJobsRequest
+	(*GetBatchRequest)(nil),               // 32: inkstream.v1.GetBatchRequest
+	(*SearchRequest)(nil),                 // 33: inkstream.v1.SearchRequest
+	(*ListStagesRequest)(nil),             // 34: inkstream.v1.ListStagesRequest
+	(*CreateKeyRequest)(nil),              // 35: inkstream.v1.CreateKeyRequest
+	(*ListKeysRequest)(nil),               // 36: inkstream.v1.ListKeysRequest
+	(*RotateKeyRequest)(nil),              // 37: inkstream.v1.RotateKeyRequest
+	(*RevokeKeyRequest)(nil),              // 38: inkstream.v1.RevokeKeyRequest
+	(*CreateWebhookRequest)(nil),          // 39: inkstream.v1.CreateWebhookRequest
+	(*ListWebhooksRequest)(nil),           // 40: inkstream.v1.ListWebhooksRequest
+	(*DeleteWebhookRequest)(nil),          // 41: inkstream.v1.DeleteWebhookRequest
+	(*ListWebhookDeliveriesRequest)(nil),  // 42: inkstream.v1.ListWebhookDeliveriesRequest
+	(*RedeliverWebhookRequest)(nil),       // 43: inkstream.v1.RedeliverWebhookRequest
+	(*GetCallerRequest)(nil),              // 44: inkstream.v1.GetCallerRequest
+	(*ListPagesRequest)(nil),              // 45: inkstream.v1.ListPagesRequest
+	(*ListDeadLetterGroupsRequest)(nil),   // 46: inkstream.v1.ListDeadLetterGroupsRequest
+	(*BatchDeadLettersRequest)(nil),       // 47: inkstream.v1.BatchDeadLettersRequest
+	(*Job)(nil),                           // 48: inkstream.v1.Job
+	(*ListJobsResponse)(nil),              // 49: inkstream.v1.ListJobsResponse
+	(*CountJobsResponse)(nil),             // 50: inkstream.v1.CountJobsResponse
+	(*JobChange)(nil),                     // 51: inkstream.v1.JobChange
+	(*BatchJobsResponse)(nil),             // 52: inkstream.v1.BatchJobsResponse
+	(*Batch)(nil),                         // 53: inkstream.v1.Batch
+	(*SearchResponse)(nil),                // 54: inkstream.v1.SearchResponse
+	(*ListStagesResponse)(nil),            // 55: inkstream.v1.ListStagesResponse
+	(*httpbody.HttpBody)(nil),             // 56: google.api.HttpBody
+	(*Key)(nil),                           // 57: inkstream.v1.Key
+	(*ListKeysResponse)(nil),              // 58: inkstream.v1.ListKeysResponse
+	(*emptypb.Empty)(nil),                 // 59: google.protobuf.Empty
+	(*Webhook)(nil),                       // 60: inkstream.v1.Webhook
+	(*ListWebhooksResponse)(nil),          // 61: inkstream.v1.ListWebhooksResponse
+	(*ListWebhookDeliveriesResponse)(nil), // 62: inkstream.v1.ListWebhookDeliveriesResponse
+	(*Caller)(nil),                        // 63: inkstream.v1.Caller
+	(*ListPagesResponse)(nil),             // 64: inkstream.v1.ListPagesResponse
+	(*Page)(nil),                          // 65: inkstream.v1.Page
+	(*ListDeadLetterGroupsResponse)(nil),  // 66: inkstream.v1.ListDeadLetterGroupsResponse
+	(*BatchDeadLettersResponse)(nil),      // 67: inkstream.v1.BatchDeadLettersResponse
 }
 var file_inkstream_v1_service_proto_depIdxs = []int32{
 	1,  // 0: inkstream.v1.UploadDocumentRequest.metadata:type_name -> inkstream.v1.UploadMetadata
@@ -1411,65 +1473,83 @@ var file_inkstream_v1_service_proto_depIdxs = []int32{
 	0,  // 10: inkstream.v1.InkstreamService.UploadDocument:input_type -> inkstream.v1.UploadDocumentRequest
 	2,  // 11: inkstream.v1.InkstreamService.CreateJob:input_type -> inkstream.v1.CreateJobRequest
 	28, // 12: inkstream.v1.InkstreamService.ListJobs:input_type -> inkstream.v1.ListJobsRequest
-	29, // 13: inkstream.v1.InkstreamService.CancelJobs:input_type -> inkstream.v1.BatchJobsRequest
-	29, // 14: inkstream.v1.InkstreamService.RetryJobs:input_type -> inkstream.v1.BatchJobsRequest
-	29, // 15: inkstream.v1.InkstreamService.DeleteJobs:input_type -> inkstream.v1.BatchJobsRequest
-	30, // 16: inkstream.v1.InkstreamService.GetBatch:input_type -> inkstream.v1.GetBatchRequest
-	31, // 17: inkstream.v1.InkstreamService.Search:input_type -> inkstream.v1.SearchRequest
-	32, // 18: inkstream.v1.InkstreamService.ListStages:input_type -> inkstream.v1.ListStagesRequest
-	3,  // 19: inkstream.v1.InkstreamService.GetPageImage:input_type -> inkstream.v1.GetPageImageRequest
-	33, // 20: inkstream.v1.InkstreamService.CreateKey:input_type -> inkstream.v1.CreateKeyRequest
-	34, // 21: inkstream.v1.InkstreamService.ListKeys:input_type -> inkstream.v1.ListKeysRequest
-	35, // 22: inkstream.v1.InkstreamService.RotateKey:input_type -> inkstream.v1.RotateKeyRequest
-	36, // 23: inkstream.v1.InkstreamService.RevokeKey:input_type -> inkstream.v1.RevokeKeyRequest
-	37, // 24: inkstream.v1.InkstreamService.CreateWebhook:input_type -> inkstream.v1.CreateWebhookRequest
-	38, // 25: inkstream.v1.InkstreamService.ListWebhooks:input_type -> inkstream.v1.ListWebhooksRequest
-	39, // 26: inkstream.v1.InkstreamService.DeleteWebhook:input_type -> inkstream.v1.DeleteWebhookRequest
-	4,  // 27: inkstream.v1.InkstreamService.GetJob:input_type -> inkstream.v1.GetJobRequest
-	5,  // 28: inkstream.v1.InkstreamService.WatchJob:input_type -> inkstream.v1.WatchJobRequest
-	6,  // 29: inkstream.v1.InkstreamService.ListArtifacts:input_type -> inkstream.v1.ListArtifactsRequest
-	9,  // 30: inkstream.v1.InkstreamService.DownloadArtifact:input_type -> inkstream.v1.DownloadArtifactRequest
-	10, // 31: inkstream.v1.InkstreamService.GetPage:input_type -> inkstream.v1.GetPageRequest
-	11, // 32: inkstream.v1.InkstreamService.CancelJob:input_type -> inkstream.v1.CancelJobRequest
-	12, // 33: inkstream.v1.InkstreamService.RetryJob:input_type -> inkstream.v1.RetryJobRequest
-	13, // 34: inkstream.v1.InkstreamService.DeleteJob:input_type -> inkstream.v1.DeleteJobRequest
-	14, // 35: inkstream.v1.InkstreamService.ListEvents:input_type -> inkstream.v1.ListEventsRequest
-	16, // 36: inkstream.v1.InkstreamService.ListDeadLetters:input_type -> inkstream.v1.ListDeadLettersRequest
-	18, // 37: inkstream.v1.InkstreamService.GetDeadLetter:input_type -> inkstream.v1.GetDeadLetterRequest
-	19, // 38: inkstream.v1.InkstreamService.RetryDeadLetter:input_type -> inkstream.v1.RetryDeadLetterRequest
-	20, // 39: inkstream.v1.InkstreamService.DropDeadLetter:input_type -> inkstream.v1.DropDeadLetterRequest
-	40, // 40: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
-	40, // 41: inkstream.v1.InkstreamService.CreateJob:output_type -> inkstream.v1.Job
-	41, // 42: inkstream.v1.InkstreamService.ListJobs:output_type -> inkstream.v1.ListJobsResponse
-	42, // 43: inkstream.v1.InkstreamService.CancelJobs:output_type -> inkstream.v1.BatchJobsResponse
-	42, // 44: inkstream.v1.InkstreamService.RetryJobs:output_type -> inkstream.v1.BatchJobsResponse
-	42, // 45: inkstream.v1.InkstreamService.DeleteJobs:output_type -> inkstream.v1.BatchJobsResponse
-	43, // 46: inkstream.v1.InkstreamService.GetBatch:output_type -> inkstream.v1.Batch
-	44, // 47: inkstream.v1.InkstreamService.Search:output_type -> inkstream.v1.SearchResponse
-	45, // 48: inkstream.v1.InkstreamService.ListStages:output_type -> inkstream.v1.ListStagesResponse
-	46, // 49: inkstream.v1.InkstreamService.GetPageImage:output_type -> google.api.HttpBody
-	47, // 50: inkstream.v1.InkstreamService.CreateKey:output_type -> inkstream.v1.Key
-	48, // 51: inkstream.v1.InkstreamService.ListKeys:output_type -> inkstream.v1.ListKeysResponse
-	47, // 52: inkstream.v1.InkstreamService.RotateKey:output_type -> inkstream.v1.Key
-	49, // 53: inkstream.v1.InkstreamService.RevokeKey:output_type -> google.protobuf.Empty
-	50, // 54: inkstream.v1.InkstreamService.CreateWebhook:output_type -> inkstream.v1.Webhook
-	51, // 55: inkstream.v1.InkstreamService.ListWebhooks:output_type -> inkstream.v1.ListWebhooksResponse
-	49, // 56: inkstream.v1.InkstreamService.DeleteWebhook:output_type -> google.protobuf.Empty
-	40, // 57: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
-	40, // 58: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
-	7,  // 59: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
-	46, // 60: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
-	52, // 61: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
-	40, // 62: inkstream.v1.InkstreamService.CancelJob:output_type -> inkstream.v1.Job
-	40, // 63: inkstream.v1.InkstreamService.RetryJob:output_type -> inkstream.v1.Job
-	49, // 64: inkstream.v1.InkstreamService.DeleteJob:output_type -> google.protobuf.Empty
-	15, // 65: inkstream.v1.InkstreamService.ListEvents:output_type -> inkstream.v1.ListEventsResponse
-	17, // 66: inkstream.v1.InkstreamService.ListDeadLetters:output_type -> inkstream.v1.ListDeadLettersResponse
-	27, // 67: inkstream.v1.InkstreamService.GetDeadLetter:output_type -> inkstream.v1.DeadLetter
-	40, // 68: inkstream.v1.InkstreamService.RetryDeadLetter:output_type -> inkstream.v1.Job
-	49, // 69: inkstream.v1.InkstreamService.DropDeadLetter:output_type -> google.protobuf.Empty
-	40, // [40:70] is the sub-list for method output_type
-	10, // [10:40] is the sub-list for method input_type
+	29, // 13: inkstream.v1.InkstreamService.CountJobs:input_type -> inkstream.v1.CountJobsRequest
+	30, // 14: inkstream.v1.InkstreamService.WatchJobs:input_type -> inkstream.v1.WatchJobsRequest
+	31, // 15: inkstream.v1.InkstreamService.CancelJobs:input_type -> inkstream.v1.BatchJobsRequest
+	31, // 16: inkstream.v1.InkstreamService.RetryJobs:input_type -> inkstream.v1.BatchJobsRequest
+	31, // 17: inkstream.v1.InkstreamService.DeleteJobs:input_type -> inkstream.v1.BatchJobsRequest
+	32, // 18: inkstream.v1.InkstreamService.GetBatch:input_type -> inkstream.v1.GetBatchRequest
+	33, // 19: inkstream.v1.InkstreamService.Search:input_type -> inkstream.v1.SearchRequest
+	34, // 20: inkstream.v1.InkstreamService.ListStages:input_type -> inkstream.v1.ListStagesRequest
+	3,  // 21: inkstream.v1.InkstreamService.GetPageImage:input_type -> inkstream.v1.GetPageImageRequest
+	35, // 22: inkstream.v1.InkstreamService.CreateKey:input_type -> inkstream.v1.CreateKeyRequest
+	36, // 23: inkstream.v1.InkstreamService.ListKeys:input_type -> inkstream.v1.ListKeysRequest
+	37, // 24: inkstream.v1.InkstreamService.RotateKey:input_type -> inkstream.v1.RotateKeyRequest
+	38, // 25: inkstream.v1.InkstreamService.RevokeKey:input_type -> inkstream.v1.RevokeKeyRequest
+	39, // 26: inkstream.v1.InkstreamService.CreateWebhook:input_type -> inkstream.v1.CreateWebhookRequest
+	40, // 27: inkstream.v1.InkstreamService.ListWebhooks:input_type -> inkstream.v1.ListWebhooksRequest
+	41, // 28: inkstream.v1.InkstreamService.DeleteWebhook:input_type -> inkstream.v1.DeleteWebhookRequest
+	42, // 29: inkstream.v1.InkstreamService.ListWebhookDeliveries:input_type -> inkstream.v1.ListWebhookDeliveriesRequest
+	43, // 30: inkstream.v1.InkstreamService.RedeliverWebhook:input_type -> inkstream.v1.RedeliverWebhookRequest
+	44, // 31: inkstream.v1.InkstreamService.GetCaller:input_type -> inkstream.v1.GetCallerRequest
+	4,  // 32: inkstream.v1.InkstreamService.GetJob:input_type -> inkstream.v1.GetJobRequest
+	5,  // 33: inkstream.v1.InkstreamService.WatchJob:input_type -> inkstream.v1.WatchJobRequest
+	6,  // 34: inkstream.v1.InkstreamService.ListArtifacts:input_type -> inkstream.v1.ListArtifactsRequest
+	9,  // 35: inkstream.v1.InkstreamService.DownloadArtifact:input_type -> inkstream.v1.DownloadArtifactRequest
+	45, // 36: inkstream.v1.InkstreamService.ListPages:input_type -> inkstream.v1.ListPagesRequest
+	10, // 37: inkstream.v1.InkstreamService.GetPage:input_type -> inkstream.v1.GetPageRequest
+	11, // 38: inkstream.v1.InkstreamService.CancelJob:input_type -> inkstream.v1.CancelJobRequest
+	12, // 39: inkstream.v1.InkstreamService.RetryJob:input_type -> inkstream.v1.RetryJobRequest
+	13, // 40: inkstream.v1.InkstreamService.DeleteJob:input_type -> inkstream.v1.DeleteJobRequest
+	14, // 41: inkstream.v1.InkstreamService.ListEvents:input_type -> inkstream.v1.ListEventsRequest
+	16, // 42: inkstream.v1.InkstreamService.ListDeadLetters:input_type -> inkstream.v1.ListDeadLettersRequest
+	46, // 43: inkstream.v1.InkstreamService.ListDeadLetterGroups:input_type -> inkstream.v1.ListDeadLetterGroupsRequest
+	47, // 44: inkstream.v1.InkstreamService.RetryDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
+	47, // 45: inkstream.v1.InkstreamService.DropDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
+	18, // 46: inkstream.v1.InkstreamService.GetDeadLetter:input_type -> inkstream.v1.GetDeadLetterRequest
+	19, // 47: inkstream.v1.InkstreamService.RetryDeadLetter:input_type -> inkstream.v1.RetryDeadLetterRequest
+	20, // 48: inkstream.v1.InkstreamService.DropDeadLetter:input_type -> inkstream.v1.DropDeadLetterRequest
+	48, // 49: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
+	48, // 50: inkstream.v1.InkstreamService.CreateJob:output_type -> inkstream.v1.Job
+	49, // 51: inkstream.v1.InkstreamService.ListJobs:output_type -> inkstream.v1.ListJobsResponse
+	50, // 52: inkstream.v1.InkstreamService.CountJobs:output_type -> inkstream.v1.CountJobsResponse
+	51, // 53: inkstream.v1.InkstreamService.WatchJobs:output_type -> inkstream.v1.JobChange
+	52, // 54: inkstream.v1.InkstreamService.CancelJobs:output_type -> inkstream.v1.BatchJobsResponse
+	52, // 55: inkstream.v1.InkstreamService.RetryJobs:output_type -> inkstream.v1.BatchJobsResponse
+	52, // 56: inkstream.v1.InkstreamService.DeleteJobs:output_type -> inkstream.v1.BatchJobsResponse
+	53, // 57: inkstream.v1.InkstreamService.GetBatch:output_type -> inkstream.v1.Batch
+	54, // 58: inkstream.v1.InkstreamService.Search:output_type -> inkstream.v1.SearchResponse
+	55, // 59: inkstream.v1.InkstreamService.ListStages:output_type -> inkstream.v1.ListStagesResponse
+	56, // 60: inkstream.v1.InkstreamService.GetPageImage:output_type -> google.api.HttpBody
+	57, // 61: inkstream.v1.InkstreamService.CreateKey:output_type -> inkstream.v1.Key
+	58, // 62: inkstream.v1.InkstreamService.ListKeys:output_type -> inkstream.v1.ListKeysResponse
+	57, // 63: inkstream.v1.InkstreamService.RotateKey:output_type -> inkstream.v1.Key
+	59, // 64: inkstream.v1.InkstreamService.RevokeKey:output_type -> google.protobuf.Empty
+	60, // 65: inkstream.v1.InkstreamService.CreateWebhook:output_type -> inkstream.v1.Webhook
+	61, // 66: inkstream.v1.InkstreamService.ListWebhooks:output_type -> inkstream.v1.ListWebhooksResponse
+	59, // 67: inkstream.v1.InkstreamService.DeleteWebhook:output_type -> google.protobuf.Empty
+	62, // 68: inkstream.v1.InkstreamService.ListWebhookDeliveries:output_type -> inkstream.v1.ListWebhookDeliveriesResponse
+	59, // 69: inkstream.v1.InkstreamService.RedeliverWebhook:output_type -> google.protobuf.Empty
+	63, // 70: inkstream.v1.InkstreamService.GetCaller:output_type -> inkstream.v1.Caller
+	48, // 71: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
+	48, // 72: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
+	7,  // 73: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
+	56, // 74: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
+	64, // 75: inkstream.v1.InkstreamService.ListPages:output_type -> inkstream.v1.ListPagesResponse
+	65, // 76: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
+	48, // 77: inkstream.v1.InkstreamService.CancelJob:output_type -> inkstream.v1.Job
+	48, // 78: inkstream.v1.InkstreamService.RetryJob:output_type -> inkstream.v1.Job
+	59, // 79: inkstream.v1.InkstreamService.DeleteJob:output_type -> google.protobuf.Empty
+	15, // 80: inkstream.v1.InkstreamService.ListEvents:output_type -> inkstream.v1.ListEventsResponse
+	17, // 81: inkstream.v1.InkstreamService.ListDeadLetters:output_type -> inkstream.v1.ListDeadLettersResponse
+	66, // 82: inkstream.v1.InkstreamService.ListDeadLetterGroups:output_type -> inkstream.v1.ListDeadLetterGroupsResponse
+	67, // 83: inkstream.v1.InkstreamService.RetryDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
+	67, // 84: inkstream.v1.InkstreamService.DropDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
+	27, // 85: inkstream.v1.InkstreamService.GetDeadLetter:output_type -> inkstream.v1.DeadLetter
+	48, // 86: inkstream.v1.InkstreamService.RetryDeadLetter:output_type -> inkstream.v1.Job
+	59, // 87: inkstream.v1.InkstreamService.DropDeadLetter:output_type -> google.protobuf.Empty
+	49, // [49:88] is the sub-list for method output_type
+	10, // [10:49] is the sub-list for method input_type
 	10, // [10:10] is the sub-list for extension type_name
 	10, // [10:10] is the sub-list for extension extendee
 	0,  // [0:10] is the sub-list for field type_name

@@ -21,36 +21,45 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	InkstreamService_UploadDocument_FullMethodName   = "/inkstream.v1.InkstreamService/UploadDocument"
-	InkstreamService_CreateJob_FullMethodName        = "/inkstream.v1.InkstreamService/CreateJob"
-	InkstreamService_ListJobs_FullMethodName         = "/inkstream.v1.InkstreamService/ListJobs"
-	InkstreamService_CancelJobs_FullMethodName       = "/inkstream.v1.InkstreamService/CancelJobs"
-	InkstreamService_RetryJobs_FullMethodName        = "/inkstream.v1.InkstreamService/RetryJobs"
-	InkstreamService_DeleteJobs_FullMethodName       = "/inkstream.v1.InkstreamService/DeleteJobs"
-	InkstreamService_GetBatch_FullMethodName         = "/inkstream.v1.InkstreamService/GetBatch"
-	InkstreamService_Search_FullMethodName           = "/inkstream.v1.InkstreamService/Search"
-	InkstreamService_ListStages_FullMethodName       = "/inkstream.v1.InkstreamService/ListStages"
-	InkstreamService_GetPageImage_FullMethodName     = "/inkstream.v1.InkstreamService/GetPageImage"
-	InkstreamService_CreateKey_FullMethodName        = "/inkstream.v1.InkstreamService/CreateKey"
-	InkstreamService_ListKeys_FullMethodName         = "/inkstream.v1.InkstreamService/ListKeys"
-	InkstreamService_RotateKey_FullMethodName        = "/inkstream.v1.InkstreamService/RotateKey"
-	InkstreamService_RevokeKey_FullMethodName        = "/inkstream.v1.InkstreamService/RevokeKey"
-	InkstreamService_CreateWebhook_FullMethodName    = "/inkstream.v1.InkstreamService/CreateWebhook"
-	InkstreamService_ListWebhooks_FullMethodName     = "/inkstream.v1.InkstreamService/ListWebhooks"
-	InkstreamService_DeleteWebhook_FullMethodName    = "/inkstream.v1.InkstreamService/DeleteWebhook"
-	InkstreamService_GetJob_FullMethodName           = "/inkstream.v1.InkstreamService/GetJob"
-	InkstreamService_WatchJob_FullMethodName         = "/inkstream.v1.InkstreamService/WatchJob"
-	InkstreamService_ListArtifacts_FullMethodName    = "/inkstream.v1.InkstreamService/ListArtifacts"
-	InkstreamService_DownloadArtifact_FullMethodName = "/inkstream.v1.InkstreamService/DownloadArtifact"
-	InkstreamService_GetPage_FullMethodName          = "/inkstream.v1.InkstreamService/GetPage"
-	InkstreamService_CancelJob_FullMethodName        = "/inkstream.v1.InkstreamService/CancelJob"
-	InkstreamService_RetryJob_FullMethodName         = "/inkstream.v1.InkstreamService/RetryJob"
-	InkstreamService_DeleteJob_FullMethodName        = "/inkstream.v1.InkstreamService/DeleteJob"
-	InkstreamService_ListEvents_FullMethodName       = "/inkstream.v1.InkstreamService/ListEvents"
-	InkstreamService_ListDeadLetters_FullMethodName  = "/inkstream.v1.InkstreamService/ListDeadLetters"
-	InkstreamService_GetDeadLetter_FullMethodName    = "/inkstream.v1.InkstreamService/GetDeadLetter"
-	InkstreamService_RetryDeadLetter_FullMethodName  = "/inkstream.v1.InkstreamService/RetryDeadLetter"
-	InkstreamService_DropDeadLetter_FullMethodName   = "/inkstream.v1.InkstreamService/DropDeadLetter"
+	InkstreamService_UploadDocument_FullMethodName        = "/inkstream.v1.InkstreamService/UploadDocument"
+	InkstreamService_CreateJob_FullMethodName             = "/inkstream.v1.InkstreamService/CreateJob"
+	InkstreamService_ListJobs_FullMethodName              = "/inkstream.v1.InkstreamService/ListJobs"
+	InkstreamService_CountJobs_FullMethodName             = "/inkstream.v1.InkstreamService/CountJobs"
+	InkstreamService_WatchJobs_FullMethodName             = "/inkstream.v1.InkstreamService/WatchJobs"
+	InkstreamService_CancelJobs_FullMethodName            = "/inkstream.v1.InkstreamService/CancelJobs"
+	InkstreamService_RetryJobs_FullMethodName             = "/inkstream.v1.InkstreamService/RetryJobs"
+	InkstreamService_DeleteJobs_FullMethodName            = "/inkstream.v1.InkstreamService/DeleteJobs"
+	InkstreamService_GetBatch_FullMethodName              = "/inkstream.v1.InkstreamService/GetBatch"
+	InkstreamService_Search_FullMethodName                = "/inkstream.v1.InkstreamService/Search"
+	InkstreamService_ListStages_FullMethodName            = "/inkstream.v1.InkstreamService/ListStages"
+	InkstreamService_GetPageImage_FullMethodName          = "/inkstream.v1.InkstreamService/GetPageImage"
+	InkstreamService_CreateKey_FullMethodName             = "/inkstream.v1.InkstreamService/CreateKey"
+	InkstreamService_ListKeys_FullMethodName              = "/inkstream.v1.InkstreamService/ListKeys"
+	InkstreamService_RotateKey_FullMethodName             = "/inkstream.v1.InkstreamService/RotateKey"
+	InkstreamService_RevokeKey_FullMethodName             = "/inkstream.v1.InkstreamService/RevokeKey"
+	InkstreamService_CreateWebhook_FullMethodName         = "/inkstream.v1.InkstreamService/CreateWebhook"
+	InkstreamService_ListWebhooks_FullMethodName          = "/inkstream.v1.InkstreamService/ListWebhooks"
+	InkstreamService_DeleteWebhook_FullMethodName         = "/inkstream.v1.InkstreamService/DeleteWebhook"
+	InkstreamService_ListWebhookDeliveries_FullMethodName = "/inkstream.v1.InkstreamService/ListWebhookDeliveries"
+	InkstreamService_RedeliverWebhook_FullMethodName      = "/inkstream.v1.InkstreamService/RedeliverWebhook"
+	InkstreamService_GetCaller_FullMethodName             = "/inkstream.v1.InkstreamService/GetCaller"
+	InkstreamService_GetJob_FullMethodName                = "/inkstream.v1.InkstreamService/GetJob"
+	InkstreamService_WatchJob_FullMethodName              = "/inkstream.v1.InkstreamService/WatchJob"
+	InkstreamService_ListArtifacts_FullMethodName         = "/inkstream.v1.InkstreamService/ListArtifacts"
+	InkstreamService_DownloadArtifact_FullMethodName      = "/inkstream.v1.InkstreamService/DownloadArtifact"
+	InkstreamService_ListPages_FullMethodName             = "/inkstream.v1.InkstreamService/ListPages"
+	InkstreamService_GetPage_FullMethodName               = "/inkstream.v1.InkstreamService/GetPage"
+	InkstreamService_CancelJob_FullMethodName             = "/inkstream.v1.InkstreamService/CancelJob"
+	InkstreamService_RetryJob_FullMethodName              = "/inkstream.v1.InkstreamService/RetryJob"
+	InkstreamService_DeleteJob_FullMethodName             = "/inkstream.v1.InkstreamService/DeleteJob"
+	InkstreamService_ListEvents_FullMethodName            = "/inkstream.v1.InkstreamService/ListEvents"
+	InkstreamService_ListDeadLetters_FullMethodName       = "/inkstream.v1.InkstreamService/ListDeadLetters"
+	InkstreamService_ListDeadLetterGroups_FullMethodName  = "/inkstream.v1.InkstreamService/ListDeadLetterGroups"
+	InkstreamService_RetryDeadLetters_FullMethodName      = "/inkstream.v1.InkstreamService/RetryDeadLetters"
+	InkstreamService_DropDeadLetters_FullMethodName       = "/inkstream.v1.InkstreamService/DropDeadLetters"
+	InkstreamService_GetDeadLetter_FullMethodName         = "/inkstream.v1.InkstreamService/GetDeadLetter"
+	InkstreamService_RetryDeadLetter_FullMethodName       = "/inkstream.v1.InkstreamService/RetryDeadLetter"
+	InkstreamService_DropDeadLetter_FullMethodName        = "/inkstream.v1.InkstreamService/DropDeadLetter"
 )
 
 // InkstreamServiceClient is the client API for InkstreamService service.
@@ -73,6 +82,11 @@ type InkstreamServiceClient interface {
 	CreateJob(ctx context.Context, in *CreateJobRequest, opts ...grpc.CallOption) (*Job, error)
 	// ListJobs answers the tenant's jobs. Errors: INVALID_ARGUMENT (a page token that is none).
 	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
+	// CountJobs counts the tenant's jobs by state, code and label. Errors: UNIMPLEMENTED (NO_INDEX).
+	CountJobs(ctx context.Context, in *CountJobsRequest, opts ...grpc.CallOption) (*CountJobsResponse, error)
+	// WatchJobs tells of every change of the tenant's jobs until the client ends it: of each job the newest state only, at most twice a
+	// second. It tells of no job that does not change; a client lists them when the stream has begun, which the first message, a reset, says.
+	WatchJobs(ctx context.Context, in *WatchJobsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[JobChange], error)
 	// CancelJobs, RetryJobs and DeleteJobs do to every job of the filter what their singulars do to one.
 	CancelJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error)
 	RetryJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error)
@@ -99,6 +113,12 @@ type InkstreamServiceClient interface {
 	ListWebhooks(ctx context.Context, in *ListWebhooksRequest, opts ...grpc.CallOption) (*ListWebhooksResponse, error)
 	// DeleteWebhook ends a webhook; what it has not been told yet it is not told. Errors: NOT_FOUND.
 	DeleteWebhook(ctx context.Context, in *DeleteWebhookRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
+	// ListWebhookDeliveries answers the last attempts to call a webhook. Errors: NOT_FOUND.
+	ListWebhookDeliveries(ctx context.Context, in *ListWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ListWebhookDeliveriesResponse, error)
+	// RedeliverWebhook makes a call again. Errors: NOT_FOUND.
+	RedeliverWebhook(ctx context.Context, in *RedeliverWebhookRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
+	// GetCaller answers who the caller is, what it may do, and what the server can do.
+	GetCaller(ctx context.Context, in *GetCallerRequest, opts ...grpc.CallOption) (*Caller, error)
 	// GetJob answers a job's state. Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_DELETED, JOB_EXPIRED).
 	GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*Job, error)
 	// WatchJob sends the job now and at every change until it has ended. Errors: NOT_FOUND.
@@ -108,6 +128,8 @@ type InkstreamServiceClient interface {
 	// DownloadArtifact streams an artifact. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY while the job runs, JOB_FAILED when it
 	// ended without one).
 	DownloadArtifact(ctx context.Context, in *DownloadArtifactRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[httpbody.HttpBody], error)
+	// ListPages answers what became of the pages, without what was read on them. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
+	ListPages(ctx context.Context, in *ListPagesRequest, opts ...grpc.CallOption) (*ListPagesResponse, error)
 	// GetPage answers what was read on a page, as soon as it is indexed. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
 	GetPage(ctx context.Context, in *GetPageRequest, opts ...grpc.CallOption) (*Page, error)
 	// CancelJob ends a job that has not ended yet: what is queued of it is dropped at once, what is under way stops within seconds. Results of
@@ -131,6 +153,11 @@ type InkstreamServiceClient interface {
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
 	// ListDeadLetters answers the tasks that were given up, oldest first. Errors: INVALID_ARGUMENT (a page token that is none).
 	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
+	// ListDeadLetterGroups counts the dead letters by stage and code.
+	ListDeadLetterGroups(ctx context.Context, in *ListDeadLetterGroupsRequest, opts ...grpc.CallOption) (*ListDeadLetterGroupsResponse, error)
+	// RetryDeadLetters and DropDeadLetters do to many dead letters what their singulars do to one.
+	RetryDeadLetters(ctx context.Context, in *BatchDeadLettersRequest, opts ...grpc.CallOption) (*BatchDeadLettersResponse, error)
+	DropDeadLetters(ctx context.Context, in *BatchDeadLettersRequest, opts ...grpc.CallOption) (*BatchDeadLettersResponse, error)
 	// GetDeadLetter answers one task that was given up. Errors: NOT_FOUND.
 	GetDeadLetter(ctx context.Context, in *GetDeadLetterRequest, opts ...grpc.CallOption) (*DeadLetter, error)
 	// RetryDeadLetter has the work done that was given up, and removes the dead letter. A job that failed over it starts another run, which
@@ -183,6 +210,35 @@ func (c *inkstreamServiceClient) ListJobs(ctx context.Context, in *ListJobsReque
 	}
 	return out, nil
 }
+
+func (c *inkstreamServiceClient) CountJobs(ctx context.Context, in *CountJobsRequest, opts ...grpc.CallOption) (*CountJobsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CountJobsResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_CountJobs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) WatchJobs(ctx context.Context, in *WatchJobsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[JobChange], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &InkstreamService_ServiceDesc.Streams[1], InkstreamService_WatchJobs_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchJobsRequest, JobChange]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type InkstreamService_WatchJobsClient = grpc.ServerStreamingClient[JobChange]
 
 func (c *inkstreamServiceClient) CancelJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -324,6 +380,36 @@ func (c *inkstreamServiceClient) DeleteWebhook(ctx context.Context, in *DeleteWe
 	return out, nil
 }
 
+func (c *inkstreamServiceClient) ListWebhookDeliveries(ctx context.Context, in *ListWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ListWebhookDeliveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWebhookDeliveriesResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListWebhookDeliveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) RedeliverWebhook(ctx context.Context, in *RedeliverWebhookRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(emptypb.Empty)
+	err := c.cc.Invoke(ctx, InkstreamService_RedeliverWebhook_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) GetCaller(ctx context.Context, in *GetCallerRequest, opts ...grpc.CallOption) (*Caller, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Caller)
+	err := c.cc.Invoke(ctx, InkstreamService_GetCaller_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *inkstreamServiceClient) GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*Job, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Job)
@@ -336,7 +422,7 @@ func (c *inkstreamServiceClient) GetJob(ctx context.Context, in *GetJobRequest, 
 
 func (c *inkstreamServiceClient) WatchJob(ctx context.Context, in *WatchJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Job], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &InkstreamService_ServiceDesc.Streams[1], InkstreamService_WatchJob_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &InkstreamService_ServiceDesc.Streams[2], InkstreamService_WatchJob_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -365,7 +451,7 @@ func (c *inkstreamServiceClient) ListArtifacts(ctx context.Context, in *ListArti
 
 func (c *inkstreamServiceClient) DownloadArtifact(ctx context.Context, in *DownloadArtifactRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[httpbody.HttpBody], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &InkstreamService_ServiceDesc.Streams[2], InkstreamService_DownloadArtifact_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &InkstreamService_ServiceDesc.Streams[3], InkstreamService_DownloadArtifact_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -381,6 +467,16 @@ func (c *inkstreamServiceClient) DownloadArtifact(ctx context.Context, in *Downl
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type InkstreamService_DownloadArtifactClient = grpc.ServerStreamingClient[httpbody.HttpBody]
+
+func (c *inkstreamServiceClient) ListPages(ctx context.Context, in *ListPagesRequest, opts ...grpc.CallOption) (*ListPagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPagesResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListPages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
 
 func (c *inkstreamServiceClient) GetPage(ctx context.Context, in *GetPageRequest, opts ...grpc.CallOption) (*Page, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -442,6 +538,36 @@ func (c *inkstreamServiceClient) ListDeadLetters(ctx context.Context, in *ListDe
 	return out, nil
 }
 
+func (c *inkstreamServiceClient) ListDeadLetterGroups(ctx context.Context, in *ListDeadLetterGroupsRequest, opts ...grpc.CallOption) (*ListDeadLetterGroupsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDeadLetterGroupsResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListDeadLetterGroups_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) RetryDeadLetters(ctx context.Context, in *BatchDeadLettersRequest, opts ...grpc.CallOption) (*BatchDeadLettersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchDeadLettersResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_RetryDeadLetters_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) DropDeadLetters(ctx context.Context, in *BatchDeadLettersRequest, opts ...grpc.CallOption) (*BatchDeadLettersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchDeadLettersResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_DropDeadLetters_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *inkstreamServiceClient) GetDeadLetter(ctx context.Context, in *GetDeadLetterRequest, opts ...grpc.CallOption) (*DeadLetter, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeadLetter)
@@ -492,6 +618,11 @@ type InkstreamServiceServer interface {
 	CreateJob(context.Context, *CreateJobRequest) (*Job, error)
 	// ListJobs answers the tenant's jobs. Errors: INVALID_ARGUMENT (a page token that is none).
 	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
+	// CountJobs counts the tenant's jobs by state, code and label. Errors: UNIMPLEMENTED (NO_INDEX).
+	CountJobs(context.Context, *CountJobsRequest) (*CountJobsResponse, error)
+	// WatchJobs tells of every change of the tenant's jobs until the client ends it: of each job the newest state only, at most twice a
+	// second. It tells of no job that does not change; a client lists them when the stream has begun, which the first message, a reset, says.
+	WatchJobs(*WatchJobsRequest, grpc.ServerStreamingServer[JobChange]) error
 	// CancelJobs, RetryJobs and DeleteJobs do to every job of the filter what their singulars do to one.
 	CancelJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error)
 	RetryJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error)
@@ -518,6 +649,12 @@ type InkstreamServiceServer interface {
 	ListWebhooks(context.Context, *ListWebhooksRequest) (*ListWebhooksResponse, error)
 	// DeleteWebhook ends a webhook; what it has not been told yet it is not told. Errors: NOT_FOUND.
 	DeleteWebhook(context.Context, *DeleteWebhookRequest) (*emptypb.Empty, error)
+	// ListWebhookDeliveries answers the last attempts to call a webhook. Errors: NOT_FOUND.
+	ListWebhookDeliveries(context.Context, *ListWebhookDeliveriesRequest) (*ListWebhookDeliveriesResponse, error)
+	// RedeliverWebhook makes a call again. Errors: NOT_FOUND.
+	RedeliverWebhook(context.Context, *RedeliverWebhookRequest) (*emptypb.Empty, error)
+	// GetCaller answers who the caller is, what it may do, and what the server can do.
+	GetCaller(context.Context, *GetCallerRequest) (*Caller, error)
 	// GetJob answers a job's state. Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_DELETED, JOB_EXPIRED).
 	GetJob(context.Context, *GetJobRequest) (*Job, error)
 	// WatchJob sends the job now and at every change until it has ended. Errors: NOT_FOUND.
@@ -527,6 +664,8 @@ type InkstreamServiceServer interface {
 	// DownloadArtifact streams an artifact. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY while the job runs, JOB_FAILED when it
 	// ended without one).
 	DownloadArtifact(*DownloadArtifactRequest, grpc.ServerStreamingServer[httpbody.HttpBody]) error
+	// ListPages answers what became of the pages, without what was read on them. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
+	ListPages(context.Context, *ListPagesRequest) (*ListPagesResponse, error)
 	// GetPage answers what was read on a page, as soon as it is indexed. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
 	GetPage(context.Context, *GetPageRequest) (*Page, error)
 	// CancelJob ends a job that has not ended yet: what is queued of it is dropped at once, what is under way stops within seconds. Results of
@@ -550,6 +689,11 @@ type InkstreamServiceServer interface {
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
 	// ListDeadLetters answers the tasks that were given up, oldest first. Errors: INVALID_ARGUMENT (a page token that is none).
 	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
+	// ListDeadLetterGroups counts the dead letters by stage and code.
+	ListDeadLetterGroups(context.Context, *ListDeadLetterGroupsRequest) (*ListDeadLetterGroupsResponse, error)
+	// RetryDeadLetters and DropDeadLetters do to many dead letters what their singulars do to one.
+	RetryDeadLetters(context.Context, *BatchDeadLettersRequest) (*BatchDeadLettersResponse, error)
+	DropDeadLetters(context.Context, *BatchDeadLettersRequest) (*BatchDeadLettersResponse, error)
 	// GetDeadLetter answers one task that was given up. Errors: NOT_FOUND.
 	GetDeadLetter(context.Context, *GetDeadLetterRequest) (*DeadLetter, error)
 	// RetryDeadLetter has the work done that was given up, and removes the dead letter. A job that failed over it starts another run, which
@@ -578,6 +722,12 @@ func (UnimplementedInkstreamServiceServer) CreateJob(context.Context, *CreateJob
 }
 func (UnimplementedInkstreamServiceServer) ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListJobs not implemented")
+}
+func (UnimplementedInkstreamServiceServer) CountJobs(context.Context, *CountJobsRequest) (*CountJobsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CountJobs not implemented")
+}
+func (UnimplementedInkstreamServiceServer) WatchJobs(*WatchJobsRequest, grpc.ServerStreamingServer[JobChange]) error {
+	return status.Error(codes.Unimplemented, "method WatchJobs not implemented")
 }
 func (UnimplementedInkstreamServiceServer) CancelJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelJobs not implemented")
@@ -621,6 +771,15 @@ func (UnimplementedInkstreamServiceServer) ListWebhooks(context.Context, *ListWe
 func (UnimplementedInkstreamServiceServer) DeleteWebhook(context.Context, *DeleteWebhookRequest) (*emptypb.Empty, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteWebhook not implemented")
 }
+func (UnimplementedInkstreamServiceServer) ListWebhookDeliveries(context.Context, *ListWebhookDeliveriesRequest) (*ListWebhookDeliveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWebhookDeliveries not implemented")
+}
+func (UnimplementedInkstreamServiceServer) RedeliverWebhook(context.Context, *RedeliverWebhookRequest) (*emptypb.Empty, error) {
+	return nil, status.Error(codes.Unimplemented, "method RedeliverWebhook not implemented")
+}
+func (UnimplementedInkstreamServiceServer) GetCaller(context.Context, *GetCallerRequest) (*Caller, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCaller not implemented")
+}
 func (UnimplementedInkstreamServiceServer) GetJob(context.Context, *GetJobRequest) (*Job, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetJob not implemented")
 }
@@ -632,6 +791,9 @@ func (UnimplementedInkstreamServiceServer) ListArtifacts(context.Context, *ListA
 }
 func (UnimplementedInkstreamServiceServer) DownloadArtifact(*DownloadArtifactRequest, grpc.ServerStreamingServer[httpbody.HttpBody]) error {
 	return status.Error(codes.Unimplemented, "method DownloadArtifact not implemented")
+}
+func (UnimplementedInkstreamServiceServer) ListPages(context.Context, *ListPagesRequest) (*ListPagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPages not implemented")
 }
 func (UnimplementedInkstreamServiceServer) GetPage(context.Context, *GetPageRequest) (*Page, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetPage not implemented")
@@ -650,6 +812,15 @@ func (UnimplementedInkstreamServiceServer) ListEvents(context.Context, *ListEven
 }
 func (UnimplementedInkstreamServiceServer) ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDeadLetters not implemented")
+}
+func (UnimplementedInkstreamServiceServer) ListDeadLetterGroups(context.Context, *ListDeadLetterGroupsRequest) (*ListDeadLetterGroupsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDeadLetterGroups not implemented")
+}
+func (UnimplementedInkstreamServiceServer) RetryDeadLetters(context.Context, *BatchDeadLettersRequest) (*BatchDeadLettersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetryDeadLetters not implemented")
+}
+func (UnimplementedInkstreamServiceServer) DropDeadLetters(context.Context, *BatchDeadLettersRequest) (*BatchDeadLettersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DropDeadLetters not implemented")
 }
 func (UnimplementedInkstreamServiceServer) GetDeadLetter(context.Context, *GetDeadLetterRequest) (*DeadLetter, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetDeadLetter not implemented")
@@ -723,6 +894,35 @@ func _InkstreamService_ListJobs_Handler(srv interface{}, ctx context.Context, de
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _InkstreamService_CountJobs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CountJobsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).CountJobs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_CountJobs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).CountJobs(ctx, req.(*CountJobsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_WatchJobs_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchJobsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(InkstreamServiceServer).WatchJobs(m, &grpc.GenericServerStream[WatchJobsRequest, JobChange]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type InkstreamService_WatchJobsServer = grpc.ServerStreamingServer[JobChange]
 
 func _InkstreamService_CancelJobs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(BatchJobsRequest)
@@ -976,6 +1176,60 @@ func _InkstreamService_DeleteWebhook_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InkstreamService_ListWebhookDeliveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWebhookDeliveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListWebhookDeliveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListWebhookDeliveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListWebhookDeliveries(ctx, req.(*ListWebhookDeliveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_RedeliverWebhook_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RedeliverWebhookRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).RedeliverWebhook(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_RedeliverWebhook_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).RedeliverWebhook(ctx, req.(*RedeliverWebhookRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_GetCaller_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCallerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).GetCaller(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_GetCaller_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).GetCaller(ctx, req.(*GetCallerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InkstreamService_GetJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetJobRequest)
 	if err := dec(in); err != nil {
@@ -1033,6 +1287,24 @@ func _InkstreamService_DownloadArtifact_Handler(srv interface{}, stream grpc.Ser
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type InkstreamService_DownloadArtifactServer = grpc.ServerStreamingServer[httpbody.HttpBody]
+
+func _InkstreamService_ListPages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListPages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListPages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListPages(ctx, req.(*ListPagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
 
 func _InkstreamService_GetPage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetPageRequest)
@@ -1142,6 +1414,60 @@ func _InkstreamService_ListDeadLetters_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InkstreamService_ListDeadLetterGroups_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDeadLetterGroupsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListDeadLetterGroups(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListDeadLetterGroups_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListDeadLetterGroups(ctx, req.(*ListDeadLetterGroupsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_RetryDeadLetters_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BatchDeadLettersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).RetryDeadLetters(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_RetryDeadLetters_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).RetryDeadLetters(ctx, req.(*BatchDeadLettersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_DropDeadLetters_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BatchDeadLettersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).DropDeadLetters(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_DropDeadLetters_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).DropDeadLetters(ctx, req.(*BatchDeadLettersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InkstreamService_GetDeadLetter_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetDeadLetterRequest)
 	if err := dec(in); err != nil {
@@ -1212,6 +1538,10 @@ var InkstreamService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _InkstreamService_ListJobs_Handler,
 		},
 		{
+			MethodName: "CountJobs",
+			Handler:    _InkstreamService_CountJobs_Handler,
+		},
+		{
 			MethodName: "CancelJobs",
 			Handler:    _InkstreamService_CancelJobs_Handler,
 		},
@@ -1268,12 +1598,28 @@ var InkstreamService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _InkstreamService_DeleteWebhook_Handler,
 		},
 		{
+			MethodName: "ListWebhookDeliveries",
+			Handler:    _InkstreamService_ListWebhookDeliveries_Handler,
+		},
+		{
+			MethodName: "RedeliverWebhook",
+			Handler:    _InkstreamService_RedeliverWebhook_Handler,
+		},
+		{
+			MethodName: "GetCaller",
+			Handler:    _InkstreamService_GetCaller_Handler,
+		},
+		{
 			MethodName: "GetJob",
 			Handler:    _InkstreamService_GetJob_Handler,
 		},
 		{
 			MethodName: "ListArtifacts",
 			Handler:    _InkstreamService_ListArtifacts_Handler,
+		},
+		{
+			MethodName: "ListPages",
+			Handler:    _InkstreamService_ListPages_Handler,
 		},
 		{
 			MethodName: "GetPage",
@@ -1300,6 +1646,18 @@ var InkstreamService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _InkstreamService_ListDeadLetters_Handler,
 		},
 		{
+			MethodName: "ListDeadLetterGroups",
+			Handler:    _InkstreamService_ListDeadLetterGroups_Handler,
+		},
+		{
+			MethodName: "RetryDeadLetters",
+			Handler:    _InkstreamService_RetryDeadLetters_Handler,
+		},
+		{
+			MethodName: "DropDeadLetters",
+			Handler:    _InkstreamService_DropDeadLetters_Handler,
+		},
+		{
 			MethodName: "GetDeadLetter",
 			Handler:    _InkstreamService_GetDeadLetter_Handler,
 		},
@@ -1317,6 +1675,11 @@ var InkstreamService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "UploadDocument",
 			Handler:       _InkstreamService_UploadDocument_Handler,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "WatchJobs",
+			Handler:       _InkstreamService_WatchJobs_Handler,
+			ServerStreams: true,
 		},
 		{
 			StreamName:    "WatchJob",
