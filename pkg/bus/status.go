@@ -19,7 +19,7 @@ type StageStatus struct {
 	// Oldest is when the oldest task that waits or is in hand was queued; zero where there is none.
 	Oldest time.Time
 	// Rate is how many tasks are done a second, over the last minute at most; 0 until it was asked for twice.
-	Rate        float64
+	Rate float64
 	// Done is how many tasks were ever done; it begins at zero again when the broker's store was lost.
 	Done        uint64
 	DeadLetters int64

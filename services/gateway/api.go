@@ -15,6 +15,7 @@ type (
 	resultCalls  = results.Service
 	searchCalls  = search.Service
 	controlCalls = admin.Service
+	letterCalls  = admin.DeadLetters
 	keyCalls     = admin.Keys
 	hookCalls    = admin.Webhooks
 )
@@ -27,6 +28,7 @@ type api struct {
 	*resultCalls
 	*searchCalls
 	*controlCalls
+	*letterCalls
 	*keyCalls
 	*hookCalls
 }
@@ -38,7 +40,8 @@ type unknownCalls struct {
 
 func (s *Service) newAPI(access openedAccess) *api {
 	p := s.components
+	control := admin.New(s.deps, p.Jobs, p.History)
 	return &api{uploadCalls: p.Uploads, watchCalls: p.Watches, resultCalls: p.Results, searchCalls: p.Search,
-		controlCalls: admin.New(s.deps, p.Jobs, access.dispatcher, p.History), keyCalls: admin.NewKeys(access.keys),
+		controlCalls: control, letterCalls: admin.NewDeadLetters(control, access.dispatcher), keyCalls: admin.NewKeys(access.keys),
 		hookCalls: admin.NewWebhooks(access.hooks, s.cfg.Access.webhookPolicy(), access.dispatcher)}
 }

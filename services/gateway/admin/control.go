@@ -14,20 +14,18 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/jobview"
-	"inkstream.dev/services/gateway/webhook"
 )
 
-// Service does what clients have done to jobs and dead letters. It is safe for concurrent use.
+// Service does what clients have done to jobs, and answers how the stages stand. It is safe for concurrent use.
 type Service struct {
-	deps       stage.Deps
-	jobs       *jobview.Service
-	dispatcher *webhook.Dispatcher
-	history    *StageHistory
+	deps    stage.Deps
+	jobs    *jobview.Service
+	history *StageHistory
 }
 
 // New returns a Service.
-func New(deps stage.Deps, reader *jobview.Service, dispatcher *webhook.Dispatcher, history *StageHistory) *Service {
-	return &Service{deps: deps, jobs: reader, dispatcher: dispatcher, history: history}
+func New(deps stage.Deps, reader *jobview.Service, history *StageHistory) *Service {
+	return &Service{deps: deps, jobs: reader, history: history}
 }
 
 // CancelJob ends a job that has not ended yet.

@@ -31,7 +31,7 @@ func (f letterFilter) matches(l bus.DeadLetter) bool {
 
 // scanDeadLetters calls visit with the tenant's dead letters from the one after the number on, oldest first, until it
 // returns false.
-func (s *Service) scanDeadLetters(ctx context.Context, after uint64, visit func(bus.DeadLetter) bool) error {
+func (s *DeadLetters) scanDeadLetters(ctx context.Context, after uint64, visit func(bus.DeadLetter) bool) error {
 	for {
 		letters, more, err := s.deps.Bus.ListDeadLetters(ctx, access.TenantFrom(ctx), after, letterPage)
 		if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) scanDeadLetters(ctx context.Context, after uint64, visit func(
 }
 
 // ListDeadLetterGroups counts the dead letters by stage and code.
-func (s *Service) ListDeadLetterGroups(ctx context.Context,
+func (s *DeadLetters) ListDeadLetterGroups(ctx context.Context,
 	_ *inkstreamv1.ListDeadLetterGroupsRequest) (*inkstreamv1.ListDeadLetterGroupsResponse, error) {
 	resp := &inkstreamv1.ListDeadLetterGroupsResponse{}
 	groups, counted := map[letterFilter]*inkstreamv1.DeadLetterGroup{}, 0
@@ -78,7 +78,7 @@ func (s *Service) ListDeadLetterGroups(ctx context.Context,
 }
 
 // RetryDeadLetters has the work done of many dead letters.
-func (s *Service) RetryDeadLetters(ctx context.Context,
+func (s *DeadLetters) RetryDeadLetters(ctx context.Context,
 	req *inkstreamv1.BatchDeadLettersRequest) (*inkstreamv1.BatchDeadLettersResponse, error) {
 	return s.forEachDeadLetter(ctx, req, func(ctx context.Context, id string) error {
 		_, err := s.RetryDeadLetter(ctx, &inkstreamv1.RetryDeadLetterRequest{Id: id})
@@ -87,7 +87,7 @@ func (s *Service) RetryDeadLetters(ctx context.Context,
 }
 
 // DropDeadLetters removes many dead letters.
-func (s *Service) DropDeadLetters(ctx context.Context,
+func (s *DeadLetters) DropDeadLetters(ctx context.Context,
 	req *inkstreamv1.BatchDeadLettersRequest) (*inkstreamv1.BatchDeadLettersResponse, error) {
 	return s.forEachDeadLetter(ctx, req, func(ctx context.Context, id string) error {
 		_, err := s.DropDeadLetter(ctx, &inkstreamv1.DropDeadLetterRequest{Id: id})
@@ -97,7 +97,7 @@ func (s *Service) DropDeadLetters(ctx context.Context,
 
 // forEachDeadLetter does something to every dead letter that the request selects. One that is gone, or whose job is in
 // no state for it, is skipped; any other error ends the call, and what was done stays done.
-func (s *Service) forEachDeadLetter(ctx context.Context, req *inkstreamv1.BatchDeadLettersRequest,
+func (s *DeadLetters) forEachDeadLetter(ctx context.Context, req *inkstreamv1.BatchDeadLettersRequest,
 	do func(context.Context, string) error) (*inkstreamv1.BatchDeadLettersResponse, error) {
 	resp := &inkstreamv1.BatchDeadLettersResponse{}
 	filter := letterFilter{stage: req.GetStage(), code: req.GetCode(), job: req.GetJob()}

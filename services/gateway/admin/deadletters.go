@@ -11,6 +11,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
+	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/access"
@@ -19,8 +20,21 @@ import (
 	"inkstream.dev/services/gateway/webhook"
 )
 
+// DeadLetters does what clients have done to tasks that were given up. It is safe for concurrent use.
+type DeadLetters struct {
+	deps       stage.Deps
+	jobs       *jobview.Service
+	control    *Service
+	dispatcher *webhook.Dispatcher
+}
+
+// NewDeadLetters returns DeadLetters that start jobs again by the control, and call webhooks by the dispatcher.
+func NewDeadLetters(control *Service, dispatcher *webhook.Dispatcher) *DeadLetters {
+	return &DeadLetters{deps: control.deps, jobs: control.jobs, control: control, dispatcher: dispatcher}
+}
+
 // ListDeadLetters answers the tasks that were given up.
-func (s *Service) ListDeadLetters(ctx context.Context,
+func (s *DeadLetters) ListDeadLetters(ctx context.Context,
 	req *inkstreamv1.ListDeadLettersRequest) (*inkstreamv1.ListDeadLettersResponse, error) {
 	after, limit, err := jobview.ParsePageRequest(req.GetPageSize(), req.GetPageToken())
 	if err != nil {
@@ -46,7 +60,7 @@ func (s *Service) ListDeadLetters(ctx context.Context,
 }
 
 // GetDeadLetter answers one task that was given up.
-func (s *Service) GetDeadLetter(ctx context.Context,
+func (s *DeadLetters) GetDeadLetter(ctx context.Context,
 	req *inkstreamv1.GetDeadLetterRequest) (*inkstreamv1.DeadLetter, error) {
 	l, err := s.loadDeadLetter(ctx, req.GetId())
 	if err != nil {
@@ -64,7 +78,7 @@ func (s *Service) GetDeadLetter(ctx context.Context,
 //	was deleted    only its removal can be retried
 //
 // A call to a webhook is made again whatever the job's state is, but not of a job that is gone.
-func (s *Service) RetryDeadLetter(ctx context.Context,
+func (s *DeadLetters) RetryDeadLetter(ctx context.Context,
 	req *inkstreamv1.RetryDeadLetterRequest) (*inkstreamv1.Job, error) {
 	l, err := s.loadDeadLetter(ctx, req.GetId())
 	if err != nil {
@@ -95,14 +109,14 @@ func (s *Service) RetryDeadLetter(ctx context.Context,
 		err = jobview.ErrJobGone(rec)
 	case rec.State.HasEnded():
 		if !jobs.CanRetry(rec, false) {
-			return nil, s.errNotRetryable(ctx, ref)
+			return nil, s.control.errNotRetryable(ctx, ref)
 		}
 		// These events come before what the replay leads to, so that the audit trail has them in this order.
 		if err = s.deps.JobService().PublishEnd(ctx, rec); err == nil {
 			err = s.deps.Bus.PublishEvent(ctx, replayed)
 		}
 		if err == nil {
-			_, err = s.startNextRun(ctx, ref, false)
+			_, err = s.control.startNextRun(ctx, ref, false)
 		}
 	case rec.Run == int(msg.Task.GetUnit().GetRun()):
 		if err = s.deps.Bus.PublishEvent(ctx, replayed); err == nil {
@@ -116,7 +130,7 @@ func (s *Service) RetryDeadLetter(ctx context.Context,
 }
 
 // retryWebhookCall has a webhook called again that was given up.
-func (s *Service) retryWebhookCall(ctx context.Context, rec *job.Record, l bus.DeadLetter) (*inkstreamv1.Job, error) {
+func (s *DeadLetters) retryWebhookCall(ctx context.Context, rec *job.Record, l bus.DeadLetter) (*inkstreamv1.Job, error) {
 	if rec.State.IsGone() {
 		return nil, jobview.ErrJobGone(rec)
 	}
@@ -131,7 +145,7 @@ func (s *Service) retryWebhookCall(ctx context.Context, rec *job.Record, l bus.D
 }
 
 // dropRetriedLetter drops a dead letter whose work is queued, and returns its job.
-func (s *Service) dropRetriedLetter(ctx context.Context, ref jobview.Ref, l bus.DeadLetter) (*inkstreamv1.Job, error) {
+func (s *DeadLetters) dropRetriedLetter(ctx context.Context, ref jobview.Ref, l bus.DeadLetter) (*inkstreamv1.Job, error) {
 	// Last, so that nothing is lost if this fails: a second try would find the same id queued, or the job running.
 	if err := s.deps.Bus.DeleteDeadLetter(ctx, l.Sequence); err != nil && !errors.Is(err, bus.ErrNoDeadLetter) {
 		return nil, err
@@ -148,7 +162,7 @@ func (s *Service) dropRetriedLetter(ctx context.Context, ref jobview.Ref, l bus.
 }
 
 // DropDeadLetter removes a dead letter.
-func (s *Service) DropDeadLetter(ctx context.Context, req *inkstreamv1.DropDeadLetterRequest) (*emptypb.Empty, error) {
+func (s *DeadLetters) DropDeadLetter(ctx context.Context, req *inkstreamv1.DropDeadLetterRequest) (*emptypb.Empty, error) {
 	l, err := s.loadDeadLetter(ctx, req.GetId())
 	if err == nil {
 		err = s.deps.Bus.DeleteDeadLetter(ctx, l.Sequence)
@@ -166,7 +180,7 @@ func (s *Service) DropDeadLetter(ctx context.Context, req *inkstreamv1.DropDeadL
 }
 
 // publishDropped adds to the audit trail that a dead letter was removed. The record of its job may be long gone.
-func (s *Service) publishDropped(ctx context.Context, l bus.DeadLetter) error {
+func (s *DeadLetters) publishDropped(ctx context.Context, l bus.DeadLetter) error {
 	rec, err := s.deps.Jobs.LoadRecord(ctx, access.TenantFrom(ctx), job.ID(l.Job))
 	switch {
 	case errors.Is(err, job.ErrNotFound):
@@ -182,12 +196,12 @@ func (s *Service) publishDropped(ctx context.Context, l bus.DeadLetter) error {
 }
 
 // newDeadLetterEvent says what became of a dead letter.
-func (*Service) newDeadLetterEvent(r *job.Record, kind string, l bus.DeadLetter) *busv1.Event {
+func (*DeadLetters) newDeadLetterEvent(r *job.Record, kind string, l bus.DeadLetter) *busv1.Event {
 	return jobs.NewEvent(r, kind, string(l.Stage), "unit", "deadletter-"+jobview.EncodeToken(l.Sequence), "code", l.Code)
 }
 
 // loadDeadLetter returns the tenant's dead letter of that id.
-func (s *Service) loadDeadLetter(ctx context.Context, id string) (bus.DeadLetter, error) {
+func (s *DeadLetters) loadDeadLetter(ctx context.Context, id string) (bus.DeadLetter, error) {
 	seq, err := strconv.ParseUint(id, 10, 64)
 	if err != nil || seq == 0 {
 		return bus.DeadLetter{}, errNoDeadLetter()

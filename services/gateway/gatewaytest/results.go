@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/png"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"inkstream.dev/pkg/bus"
@@ -35,7 +36,11 @@ func (r *Gateway) StorePageFor(rec *job.Record) {
 }
 
 // AnswerPageImages answers calls for images with a white page, as the render service does.
-func (r *Gateway) AnswerPageImages() {
+func (r *Gateway) AnswerPageImages() { r.CountPageImages() }
+
+// CountPageImages is AnswerPageImages, and counts the pages that are drawn.
+func (r *Gateway) CountPageImages() *atomic.Int64 {
+	drawn := &atomic.Int64{}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -48,6 +53,7 @@ func (r *Gateway) AnswerPageImages() {
 				if q.Page == 2 {
 					return nil, fault.New(fault.PageDamaged, "the page cannot be loaded")
 				}
+				drawn.Add(1)
 				img := image.NewNRGBA(image.Rect(0, 0, 2*int(q.DPI), 4*int(q.DPI)))
 				for i := range img.Pix {
 					img.Pix[i] = 0xff
@@ -64,4 +70,5 @@ func (r *Gateway) AnswerPageImages() {
 		cancel()
 		<-done
 	})
+	return drawn
 }

@@ -18,7 +18,7 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 	r := gatewaytest.Start(t, func(s *gatewaytest.Options) { gatewaytest.WithIndex(t)(s); gatewaytest.WithTus(t)(s) })
 	rec := r.NewEndedJob(map[string]string{"text.txt": "text"})
 	one := "/v1/jobs/" + string(rec.ID)
-	const list = "there are state, filename, create_after, create_before, label, batch, page_size, page_token, order_by"
+	const list = "there are state, filename, create_after, create_before, label, batch, code, page_size, page_token, order_by"
 	for _, tt := range []struct{ method, path, field, says string }{
 		{"GET", "/v1/jobs?stat=FAILED", "stat", list},
 		{"GET", "/v1/jobs?state=FAILED&page-size=1", "page-size", list},
@@ -41,7 +41,7 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 		{"GET", one + "/pages/1/image?DPI=72", "DPI", "there are dpi, boxes"},
 		{"GET", one + "/events?x=1", "x", "page_size, page_token"},
 		{"GET", "/v1/batches/x?x=1", "x", "takes none"},
-		{"GET", "/v1/stages?x=1", "x", "takes none"},
+		{"GET", "/v1/stages?x=1", "x", "there are history"},
 		{"GET", "/v1/deadletters?x=1", "x", "page_size, page_token"},
 		{"GET", "/v1/keys?x=1", "x", "takes none"},
 		{"GET", "/v1/webhooks?x=1", "x", "takes none"},
@@ -148,7 +148,7 @@ func TestWrongFieldsOfBodiesAreNamed(t *testing.T) {
 		{"/v1/jobs:delete", `{"filter":{"createBefore":"junk"}}`, "filter.createBefore", "want a time such as"},
 		{"/v1/jobs:cancel", `{"filter":"FAILED"}`, "filter", "want an object"},
 		{"/v1/jobs:retry", `{"all":"yes"}`, "all", "want true or false"},
-		{"/v1/jobs:retry", ``, "filter", "required"},
+		{"/v1/jobs:retry", ``, "filter", "the filter is empty"},
 		{"/v1/jobs", `{"url":"s3://a/b.pdf"}`, "url", `there is no field "url"; there are source, filename`},
 		{"/v1/jobs", `{"source":"s3://a/b.pdf","options":{"chunkWords":"many","secret":1}}`, "options.chunkWords",
 			"want a whole number"},

@@ -141,7 +141,9 @@ func (h *hub) watchTenant(ctx context.Context, tenant string, filter *inkstreamv
 	}
 }
 
-func errStopping() error { return fault.New(apierror.ShuttingDown, "the server is stopping; watch again") }
+func errStopping() error {
+	return fault.New(apierror.ShuttingDown, "the server is stopping; watch again")
+}
 
 func (h *hub) sendChanges(ctx context.Context, tenant string, filter *inkstreamv1.JobFilter, set *changeSet,
 	send func(*inkstreamv1.JobChange) error) error {
@@ -204,4 +206,3 @@ func matchesFilter(v *inkstreamv1.Job, f *inkstreamv1.JobFilter) bool {
 	}
 	return true
 }
-

@@ -270,6 +270,34 @@ func TestDispatch(t *testing.T) {
 	if n := len(own.calls); n != 1 {
 		t.Errorf("the job's own address was called %d times, want once", n)
 	}
+	r.checkAttempts(t, hook.ID, all)
+}
+
+// checkAttempts makes sure that the three attempts of a call are kept, and that it can be made again.
+func (r *fixture) checkAttempts(t *testing.T, hook string, receiver *receiver) {
+	t.Helper()
+	attempts, err := r.hooks.ListAttempts(t.Context(), "acme", hook)
+	if err != nil || len(attempts) != 3 {
+		t.Fatalf("got attempts %v, %v, want three", attempts, err)
+	}
+	for i, a := range attempts { // the newest first
+		failed := i > 0
+		if a.Number != 3-i || (a.Status == 200) == failed || (a.Error != "") != failed || a.RetryTime.IsZero() == failed {
+			t.Errorf("attempt %d: got %+v, want it to say that it failed: %t", 3-i, a, failed)
+		}
+	}
+	if _, err := r.hooks.ListAttempts(t.Context(), "other", hook); !errors.Is(err, webhook.ErrNoHook) {
+		t.Errorf("of another tenant: got %v, want ErrNoHook", err)
+	}
+	if err := r.d.Redeliver(t.Context(), "acme", hook, "none.1.x"); !errors.Is(err, webhook.ErrNoDelivery) {
+		t.Errorf("of another call: got %v, want ErrNoDelivery", err)
+	}
+	if err := r.d.Redeliver(t.Context(), "acme", hook, attempts[0].Delivery); err != nil {
+		t.Fatal(err)
+	}
+	if got := receiver.awaitCalls(t, 1); got.header.Get("Webhook-Id") != attempts[0].Delivery {
+		t.Errorf("made again as %q, want %q", got.header.Get("Webhook-Id"), attempts[0].Delivery)
+	}
 }
 
 func (r *fixture) awaitEmptyQueue(t *testing.T) {
