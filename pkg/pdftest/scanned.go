@@ -239,3 +239,26 @@ func garbleText(s string, rng *rand.Rand) string {
 		return r
 	}, s)
 }
+
+// ScannedSheet is a page that is an image of its sheet.
+type ScannedSheet struct {
+	Image *image.Gray
+	// Width and Height are those of the page in points.
+	Width, Height float64
+	// JPEG is the quality of the image's compression; 0 means none.
+	JPEG int
+	// Bitonal stores one bit a pixel.
+	Bitonal bool
+}
+
+// EncodeSheets returns a PDF whose pages are images.
+func EncodeSheets(sheets []ScannedSheet) []byte {
+	d := newPDFDocument(newPDFWriter())
+	for _, s := range sheets {
+		width, height := formatNumber(s.Width), formatNumber(s.Height)
+		content := d.w.addStream("", fmt.Appendf(nil, "q %s 0 0 %s 0 0 cm /Im1 Do Q\n", width, height))
+		d.addPageWith(fmt.Sprintf("/MediaBox [0 0 %s %s] /Contents %v", width, height, content),
+			fmt.Sprintf("/XObject << /Im1 %v >>", d.addImage(s.Image, s.JPEG, s.Bitonal)))
+	}
+	return d.finishDocument("", "")
+}

@@ -20,10 +20,10 @@ func (g *Generator) Close() {
 	}
 }
 
-// Made is a generated document: its PDF and what is known of it.
+// Made is a generated document: its PDF, the scan of it if one was made, and what is known of it.
 type Made struct {
-	PDF   []byte
-	Truth *Document
+	PDF, Scan []byte
+	Truth     *Document
 }
 
 // Make makes the document of a family and a seed. The browser starts with the first document that needs it, and ends
@@ -49,7 +49,18 @@ func (g *Generator) Make(ctx context.Context, family Family, seed uint64) (*Made
 	return &Made{PDF: pdf, Truth: truth}, nil
 }
 
-// WriteFiles writes NAME.pdf and NAME.truth.json into a folder.
+// AddScan makes the scan that goes with the document's seed.
+func (m *Made) AddScan(ctx context.Context) error {
+	recipe := PickRecipe(m.Truth.Seed*31 + uint64(len(m.Truth.Family)))
+	scan, err := MakeScan(ctx, m, recipe)
+	if err != nil {
+		return err
+	}
+	m.Scan, m.Truth.Scan = scan, &recipe
+	return nil
+}
+
+// WriteFiles writes NAME.pdf, NAME.truth.json and, if there is a scan, NAME.scan.pdf into a folder.
 func (m *Made) WriteFiles(dir string) error {
 	data, err := json.MarshalIndent(m.Truth, "", " ")
 	if err != nil {
@@ -57,6 +68,11 @@ func (m *Made) WriteFiles(dir string) error {
 	}
 	if err := os.WriteFile(filepath.Join(dir, m.Truth.Name+".pdf"), m.PDF, 0o600); err != nil {
 		return err
+	}
+	if m.Scan != nil {
+		if err := os.WriteFile(filepath.Join(dir, m.Truth.Name+".scan.pdf"), m.Scan, 0o600); err != nil {
+			return err
+		}
 	}
 	return os.WriteFile(filepath.Join(dir, m.Truth.Name+".truth.json"), data, 0o600)
 }

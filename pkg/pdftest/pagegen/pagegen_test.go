@@ -2,6 +2,7 @@ package pagegen
 
 import (
 	"bytes"
+	"image"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -117,5 +118,29 @@ func TestFoldsTestEachFamilyOnce(t *testing.T) {
 		if tested[f.Name] != 1 {
 			t.Errorf("%s is tested %d times, want once", f.Name, tested[f.Name])
 		}
+	}
+}
+
+func TestScanIsDegradedAsItsRecipeSays(t *testing.T) {
+	t.Parallel()
+	page := image.NewGray(image.Rect(0, 0, 60, 40))
+	for i := range page.Pix {
+		page.Pix[i] = 255
+	}
+	page.Pix[20*60+30] = 0
+	data := append([]byte("P5\n60 40\n255\n"), page.Pix...)
+	read, rest, err := readPGM(append(data, data...))
+	if err != nil || len(rest) != len(data) || !bytes.Equal(read.Pix, page.Pix) {
+		t.Fatalf("the image was not read back (%v, %d bytes left)", err, len(rest))
+	}
+	fax := ScanRecipe{DPI: 100, Noise: 20, Fax: true}.degrade(newChance(1, "fax"), page, page)
+	for _, grey := range fax.Pix {
+		if grey != 0 && grey != 255 {
+			t.Fatalf("a fax has the grey value %d", grey)
+		}
+	}
+	blurred := ScanRecipe{DPI: 100, Blur: 2}.degrade(newChance(1, "blur"), page, page)
+	if dot, beside := blurred.Pix[20*60+30], blurred.Pix[20*60+31]; dot < 60 || beside > 245 {
+		t.Errorf("a blurred dot is %d and %d next to it, want them alike", dot, beside)
 	}
 }

@@ -42,6 +42,8 @@ type Document struct {
 	Pages      []PageSize `json:"pages"`
 	// Blocks stand in reading order.
 	Blocks []Block `json:"blocks"`
+	// Scan says how the scan was degraded; nil if none was made.
+	Scan *ScanRecipe `json:"scan,omitempty"`
 }
 
 // PageSize is the size of a page in points.

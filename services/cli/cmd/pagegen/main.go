@@ -31,6 +31,7 @@ func run(ctx context.Context, args []string) error {
 	number := fs.Int("n", 1, "how many documents of each family")
 	only := fs.String("families", "", "only `these` families, with commas")
 	out := fs.String("o", "out/pages", "`folder` for the documents")
+	scans := fs.Bool("scans", false, "write degraded scans too")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -56,6 +57,11 @@ func run(ctx context.Context, args []string) error {
 			document, err := generator.Make(ctx, family, *seed+uint64(i))
 			if err != nil {
 				return err
+			}
+			if *scans {
+				if err := document.AddScan(ctx); err != nil {
+					return err
+				}
 			}
 			if err := document.WriteFiles(*out); err != nil {
 				return err
