@@ -14,6 +14,7 @@ scan=$(realpath "$1")
 word=$2
 here=$(cd "$(dirname "$0")" && pwd)
 logs=${LOGS:-$(mktemp -d -t inkstream-compose-XXXXXX)}
+mkdir -p "$logs"
 export COMPOSE_PROJECT_NAME=${COMPOSE_PROJECT_NAME:-inkstream-test} HTTP_PORT=${HTTP_PORT:-18080} GRPC_PORT=${GRPC_PORT:-19090}
 server=http://127.0.0.1:$HTTP_PORT
 files=(-f "$here/compose.yaml")
@@ -23,7 +24,6 @@ compose() { "${COMPOSE:-docker-compose}" "${files[@]}" "$@"; }
 finish() {
   status=$?
   if [ $status -ne 0 ]; then
-    mkdir -p "$logs"
     compose ps -a >"$logs/ps.txt" 2>&1 || true
     compose logs --no-color >"$logs/compose.log" 2>&1 || true
     echo "compose-test: failed, logs are in $logs" >&2
