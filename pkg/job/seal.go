@@ -62,6 +62,15 @@ func NewSealer(key []byte) (*Sealer, error) {
 	return &Sealer{aead: aead, mac: mac, name: hex.EncodeToString(name)}, nil
 }
 
+// DeriveKey returns a key of 32 bytes for another purpose, which tells nothing about the sealer's own.
+func (s *Sealer) DeriveKey(purpose string) ([]byte, error) {
+	key, err := hkdf.Key(sha256.New, s.mac, nil, "inkstream "+purpose, sealKeyBytes)
+	if err != nil {
+		return nil, fmt.Errorf("derive key: %w", err)
+	}
+	return key, nil
+}
+
 // LoadSealer returns a sealer with the key in a file: 32 bytes in base64, as `openssl rand -base64 32` writes them.
 func LoadSealer(path string) (*Sealer, error) {
 	data, err := os.ReadFile(path)

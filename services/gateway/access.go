@@ -43,7 +43,17 @@ func (s *Service) openAccess(ctx context.Context) (o openedAccess, err error) {
 			return o, err
 		}
 	}
-	o.auth = access.NewAuthenticator(o.keys, tokens)
+	var sealKey []byte
+	if s.deps.Sealer != nil {
+		if sealKey, err = s.deps.Sealer.DeriveKey("session"); err != nil {
+			return o, err
+		}
+	}
+	sessions, err := access.NewSessions(sealKey, o.keys)
+	if err != nil {
+		return o, err
+	}
+	o.auth = access.NewAuthenticator(o.keys, sessions, tokens)
 	return o, s.ensureAdminKey(ctx, o.keys)
 }
 

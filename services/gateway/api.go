@@ -18,6 +18,7 @@ type (
 	letterCalls  = admin.DeadLetters
 	keyCalls     = admin.Keys
 	hookCalls    = admin.Webhooks
+	callerCalls  = admin.Callers
 )
 
 // api is the gRPC service: each call is that of the part that has it.
@@ -31,6 +32,7 @@ type api struct {
 	*letterCalls
 	*keyCalls
 	*hookCalls
+	*callerCalls
 }
 
 // unknownCalls answers the calls that no part has. It is deeper than the parts, whose methods go first.
@@ -43,5 +45,20 @@ func (s *Service) newAPI(access openedAccess) *api {
 	control := admin.New(s.deps, p.Jobs, p.History)
 	return &api{uploadCalls: p.Uploads, watchCalls: p.Watches, resultCalls: p.Results, searchCalls: p.Search,
 		controlCalls: control, letterCalls: admin.NewDeadLetters(control, access.dispatcher), keyCalls: admin.NewKeys(access.keys),
-		hookCalls: admin.NewWebhooks(access.hooks, s.cfg.Access.webhookPolicy(), access.dispatcher)}
+		hookCalls:   admin.NewWebhooks(access.hooks, s.cfg.Access.webhookPolicy(), access.dispatcher),
+		callerCalls: admin.NewCallers(p.Limits.Rates(), s.describeFeatures())}
+}
+
+// describeFeatures says what the gateway can do, as it was started.
+func (s *Service) describeFeatures() *inkstreamv1.Features {
+	_, err := s.components.Jobs.RequireIndex()
+	f := &inkstreamv1.Features{
+		Version: s.deps.Tel.Version, Auth: AuthNone, Index: err == nil, Resumable: s.cfg.TusDir != "", ReadOnly: s.cfg.ReadOnly,
+		MaxUploadBytes: int64(s.cfg.MaxUploadBytes), RetentionSeconds: int64(s.cfg.Retention.Seconds()),
+		Durability: s.cfg.Durability,
+	}
+	if s.cfg.Access.Auth == AuthKeys {
+		f.Auth = AuthKeys
+	}
+	return f
 }

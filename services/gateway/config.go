@@ -36,6 +36,8 @@ type Config struct {
 	TusDir string
 	// UI says whether the web pages are served.
 	UI bool
+	// ReadOnly refuses all that changes anything, whoever asks.
+	ReadOnly bool
 	// Access says who may call.
 	Access AccessConfig
 	// CreateTimeout is how long an upload tries to write its record when the broker is away. It is no flag: only tests
@@ -82,6 +84,8 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.TusDir, "gateway.tus-dir", c.TusDir,
 		"`folder` of resumable uploads that are not complete; empty takes none")
 	fs.BoolVar(&c.UI, "gateway.ui", c.UI, "serve the web pages at /ui/")
+	fs.BoolVar(&c.ReadOnly, "gateway.read-only", c.ReadOnly,
+		"refuse uploads, and all else that changes anything, whoever asks")
 	c.Access.registerFlags(fs)
 }
 

@@ -15,10 +15,10 @@ import (
 )
 
 // newHTTPServer returns the REST server. It calls the gRPC server through conn.
-func (s *Service) newHTTPServer(base context.Context, gate *gate.Gate, conn *grpc.ClientConn) (*http.Server, error) {
+func (s *Service) newHTTPServer(base context.Context, admission *gate.Gate, conn *grpc.ClientConn) (*http.Server, error) {
 	p := s.components
 	shell := rest.New(rest.Config{StallTimeout: s.cfg.StallTimeout, TLS: s.cfg.Access.TLSCert != "", Prepare: p.Tus.Prepare},
-		gate, s.errors, s.deps.Tel, s.log, &s.workers)
+		admission, s.errors, s.deps.Tel, s.log, &s.workers)
 	calls, err := shell.NewCallMux(base, conn)
 	if err != nil {
 		return nil, err
@@ -48,6 +48,8 @@ func (s *Service) newHTTPServer(base context.Context, gate *gate.Gate, conn *grp
 	shell.HandleMethods(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: rest.ServeHealth})
 	shell.HandleMethods(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
 	shell.HandleMethods(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.deps.Tel.MetricsHandler().ServeHTTP})
+	shell.HandleMethods(mux, gate.SessionPath, map[string]http.HandlerFunc{http.MethodPost: admission.SignIn(s.errors),
+		http.MethodDelete: admission.SignOut(s.errors)})
 	p.Tus.RegisterRoutes(shell, mux)
 	p.Compat.RegisterRoutes(shell, mux)
 	if err := docs.RegisterDocs(shell, mux); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"inkstream.dev/pkg/job"
 )
@@ -33,7 +34,19 @@ type Identity struct {
 	Caller string
 	// Quota is what the caller may use.
 	Quota Quota
+	// Credential is how the caller is known: one of the Credential constants.
+	Credential string
+	// ExpireTime is when the credential ends; zero where it does not.
+	ExpireTime time.Time
 }
+
+// What callers are known by.
+const (
+	CredentialNone    = "none"
+	CredentialKey     = "key"
+	CredentialToken   = "token"
+	CredentialSession = "session"
+)
 
 // Quota bounds what a caller may use; 0 means the server's default.
 type Quota struct {
@@ -57,7 +70,8 @@ func (id *Identity) HasScope(s Scope) bool {
 
 // OpenIdentity is the identity of every request where authentication is off.
 func OpenIdentity() *Identity {
-	return &Identity{Tenant: job.DefaultTenant, Scopes: []Scope{Admin}, Caller: "anonymous"}
+	return &Identity{Tenant: job.DefaultTenant, Scopes: []Scope{Admin}, Caller: "anonymous",
+		Credential: CredentialNone}
 }
 
 type identityContextKey struct{}
@@ -75,13 +89,15 @@ func IdentityFrom(ctx context.Context) *Identity {
 
 // Authenticator finds out who a request comes from.
 type Authenticator struct {
+	*Sessions
 	keys *Keys
 	oidc *OIDC // nil where no issuer is configured
 }
 
-// NewAuthenticator returns an Authenticator that takes API keys, and tokens where oidc is not nil.
-func NewAuthenticator(keys *Keys, oidc *OIDC) *Authenticator {
-	return &Authenticator{keys: keys, oidc: oidc}
+// NewAuthenticator returns an Authenticator that takes API keys, sessions that were begun with one, and tokens where
+// oidc is not nil.
+func NewAuthenticator(keys *Keys, sessions *Sessions, oidc *OIDC) *Authenticator {
+	return &Authenticator{Sessions: sessions, keys: keys, oidc: oidc}
 }
 
 // Authenticate checks what a client sent as "Authorization: Bearer …", the word Bearer left out. The error is

@@ -60,7 +60,7 @@ func TestKeys(t *testing.T) {
 	srv := startServer(t)
 	b := bustest.Connect(t, srv)
 	k := openKeys(t, b)
-	auth := access.NewAuthenticator(k, nil)
+	auth := access.NewAuthenticator(k, nil, nil)
 	key, secret := createKey(t, k, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Write}, Name: "ci"})
 	_, expired := createKey(t, k, access.Key{Tenant: "acme", Scopes: []access.Scope{access.Read},
 		ExpireTime: time.Now().Add(-time.Second)})
@@ -111,7 +111,7 @@ func TestKeysFollowBucket(t *testing.T) {
 	await := func(what, secret string, want bool) {
 		t.Helper()
 		for {
-			_, err := access.NewAuthenticator(there, nil).Authenticate(t.Context(), secret)
+			_, err := access.NewAuthenticator(there, nil, nil).Authenticate(t.Context(), secret)
 			if (err == nil) == want {
 				return
 			}
@@ -217,7 +217,7 @@ func TestOIDC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	auth := access.NewAuthenticator(openKeys(t, bustest.New(t)), o)
+	auth := access.NewAuthenticator(openKeys(t, bustest.New(t)), nil, o)
 	other := newIssuer(t)
 	for _, tc := range []struct {
 		name  string

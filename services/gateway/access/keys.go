@@ -73,13 +73,28 @@ func (k *Keys) Wait() { k.mirror.Wait() }
 // authenticate finds the key that a secret belongs to. The comparison takes the same time wherever the first
 // difference is, and an unknown id costs as much as a known one.
 func (k *Keys) authenticate(secret string) (*Identity, error) {
-	id, _, _ := strings.Cut(strings.TrimPrefix(secret, keyPrefix), "_")
-	key, ok := k.mirror.Get(id)
+	key, ok := k.mirror.Get(keyIDOf(secret))
 	same := subtle.ConstantTimeCompare([]byte(hashSecret(secret)), []byte(key.Hash)) == 1
-	if !ok || !same || !key.ExpireTime.IsZero() && time.Now().After(key.ExpireTime) {
+	if !ok || !same || key.hasExpired(time.Now()) {
 		return nil, ErrInvalidCredentials
 	}
-	return &Identity{Tenant: key.Tenant, Scopes: key.Scopes, Caller: "key:" + key.ID, Quota: key.Quota}, nil
+	return key.identity(), nil
+}
+
+// keyIDOf returns the id that a secret names.
+func keyIDOf(secret string) string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(secret, keyPrefix), "_")
+	return id
+}
+
+func (k *Key) hasExpired(now time.Time) bool {
+	return !k.ExpireTime.IsZero() && now.After(k.ExpireTime)
+}
+
+// identity is who requests with the key come from.
+func (k *Key) identity() *Identity {
+	return &Identity{Tenant: k.Tenant, Scopes: k.Scopes, Caller: "key:" + k.ID, Quota: k.Quota, Credential: CredentialKey,
+		ExpireTime: k.ExpireTime}
 }
 
 // CreateKey stores a new key and returns it with its secret, which is never to be had again.

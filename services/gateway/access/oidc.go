@@ -83,8 +83,9 @@ func (o *OIDC) authenticate(ctx context.Context, raw string) (*Identity, error) 
 	if err := token.Claims(&claims); err != nil {
 		return nil, ErrInvalidCredentials
 	}
-	id := &Identity{Tenant: job.DefaultTenant, Caller: "sub:" + token.Subject,
-		Scopes: parseScopes(claims[o.cfg.ScopeClaim])}
+	id := &Identity{Tenant: job.DefaultTenant, Caller: "sub:" + token.Subject, Credential: CredentialToken,
+		ExpireTime: token.Expiry,
+		Scopes:     parseScopes(claims[o.cfg.ScopeClaim])}
 	if o.cfg.TenantClaim != "" {
 		tenant, _ := claims[o.cfg.TenantClaim].(string)
 		if !tenantPattern.MatchString(tenant) {

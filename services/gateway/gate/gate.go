@@ -35,7 +35,7 @@ const (
 // pages, which hold no data and ask for credentials themselves.
 func isPublicPath(path string) bool {
 	switch path {
-	case "/", "/healthz", "/readyz", "/openapi.json", "/docs", "/ui", "/health":
+	case "/", "/healthz", "/readyz", "/openapi.json", "/docs", "/ui", "/health", SessionPath:
 		return true
 	}
 	return strings.HasPrefix(path, "/docs/") || strings.HasPrefix(path, ui.Path)
@@ -83,20 +83,42 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 type Gate struct {
 	auth      *access.Authenticator // nil where requests need no credentials
 	localOnly bool                  // the server is meant for this machine alone
+	readOnly  bool
 	rates     *limits.Rates
 }
 
 // New returns a Gate. The Authenticator is nil where requests need no credentials; localOnly refuses names by which
-// pages of other origins may reach a server on this machine.
-func New(auth *access.Authenticator, localOnly bool, rates *limits.Rates) *Gate {
-	return &Gate{auth: auth, localOnly: localOnly, rates: rates}
+// pages of other origins may reach a server on this machine; readOnly refuses all that changes anything.
+func New(auth *access.Authenticator, localOnly, readOnly bool, rates *limits.Rates) *Gate {
+	return &Gate{auth: auth, localOnly: localOnly, readOnly: readOnly, rates: rates}
 }
 
 // authorizeCaller finds out who a request comes from and whether that may do it.
 func (g *Gate) authorizeCaller(ctx context.Context, authorization string,
 	need access.Scope) (*access.Identity, error) {
+	id, err := g.identifyCaller(ctx, authorization)
+	switch {
+	case err != nil:
+		return nil, err
+	case g.readOnly && need != access.Read:
+		return nil, fault.New(apierror.PermissionDenied, "the server was started to be read only")
+	case !id.HasScope(need):
+		return nil, fault.New(apierror.PermissionDenied, "the API key or token lacks the scope %s", need)
+	}
+	return id, nil
+}
+
+// identifyCaller finds out who a request comes from.
+func (g *Gate) identifyCaller(ctx context.Context, authorization string) (*access.Identity, error) {
 	if g.auth == nil {
 		return access.OpenIdentity(), nil
+	}
+	if sealed, ok := strings.CutPrefix(authorization, sessionScheme); ok && isFromCookie(ctx) {
+		id, err := g.auth.AuthenticateSession(sealed)
+		if err != nil {
+			return nil, fault.New(apierror.Unauthenticated, "the session has ended; sign in again")
+		}
+		return id, nil
 	}
 	credentials := ""
 	if len(authorization) > len(bearer) && strings.EqualFold(authorization[:len(bearer)], bearer) {
@@ -106,13 +128,7 @@ func (g *Gate) authorizeCaller(ctx context.Context, authorization string,
 	if errors.Is(err, access.ErrInvalidCredentials) {
 		return nil, fault.New(apierror.Unauthenticated, "want a valid API key or token as Authorization: Bearer …")
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !id.HasScope(need) {
-		return nil, fault.New(apierror.PermissionDenied, "the API key or token lacks the scope %s", need)
-	}
-	return id, nil
+	return id, err
 }
 
 // crossOrigin knows requests that change something and come from a web page of another origin. Where no credentials
@@ -139,6 +155,10 @@ func (g *Gate) AdmitRequest(w http.ResponseWriter, r *http.Request) (*http.Reque
 	if g.localOnly && !isRebindingSafe(r.Host) {
 		return nil, fault.New(apierror.PermissionDenied,
 			"the server is localhost, and not called as %q; behind a proxy that passes that on, start it with --auth=none or --auth=keys", apierror.ClipText(r.Host))
+	}
+	r, err := g.takeSession(r)
+	if err != nil {
+		return nil, err
 	}
 	id, err := g.authorizeCaller(r.Context(), r.Header.Get("Authorization"), scopeOfRequest(r))
 	if err != nil {
@@ -194,11 +214,16 @@ func (g *Gate) AdmitRPCCall(ctx context.Context, method string) (context.Context
 	if v := metadata.ValueFromIncomingContext(ctx, authorizationKey); len(v) == 1 {
 		given = v[0]
 	}
+	p, ok := peer.FromContext(ctx)
+	inProcess := ok && p.Addr.Network() == inProcessNetwork
+	if inProcess {
+		ctx = withCookie(ctx) // the REST side has put nothing there that a client sent as such
+	}
 	id, err := g.authorizeCaller(ctx, given, scopeOfCall(method))
 	if err != nil {
 		return ctx, err
 	}
-	if p, ok := peer.FromContext(ctx); !ok || p.Addr.Network() != inProcessNetwork {
+	if !inProcess {
 		ask := g.rates.AllowRead
 		if strings.HasSuffix(method, "/UploadDocument") || strings.HasSuffix(method, "/CreateJob") {
 			ask = g.rates.AllowUpload

@@ -23,7 +23,7 @@ func (headerStream) SetHeader(metadata.MD) error { return nil }
 func TestPanicIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, nil)
-	call := rpc.InterceptUnary(gate.New(nil, true, r.Service.Components().Limits.Rates()), apierror.NewReporter(r.Deps.Log))
+	call := rpc.InterceptUnary(gate.New(nil, true, false, r.Service.Components().Limits.Rates()), apierror.NewReporter(r.Deps.Log))
 	ctx := grpc.NewContextWithServerTransportStream(t.Context(), headerStream{})
 	_, err := call(ctx, nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) { panic("ouch") })
 	gatewaytest.CheckError(t, gatewaytest.RPCError(err), fault.Internal)
