@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"inkstream.dev/pkg/pdf/internal/host"
 	"inkstream.dev/pkg/pdf/internal/pdfium"
@@ -46,9 +48,6 @@ func setupChild(ctx context.Context, args []string) (sandbox.Handler, error) {
 	if err := json.Unmarshal([]byte(args[0]), &cfg); err != nil {
 		return nil, fmt.Errorf("pdf child: %w", err)
 	}
-	// The heap is small beside PDFium's memory, which is not in it: collecting less often saves a twentieth of the CPU
-	// time.
-	debug.SetGCPercent(300)
 	engine := pdfium.Config{CacheDir: cfg.CacheDir, MemoryLimit: cfg.MemoryLimit, FontDirs: cfg.FontDirs}
 	if pdfium.CountCachedModules(cfg.WritableCacheDir) > 0 {
 		engine.CacheDir = cfg.WritableCacheDir // a child before this one found that the other lacks the code
@@ -71,6 +70,8 @@ func setupChild(ctx context.Context, args []string) (sandbox.Handler, error) {
 // cache and replaces this process by a fresh one, which loads it: the compiler's memory, some 300 MB, would otherwise
 // stay with the child for its whole life.
 func loadHost(ctx context.Context, cfg pdfium.Config) (*host.Host, error) {
+	unlock := lockCompiler(cfg.CacheDir)
+	defer unlock()
 	before := pdfium.CountCachedModules(cfg.CacheDir)
 	h, err := host.New(ctx, cfg)
 	if err != nil || pdfium.CountCachedModules(cfg.CacheDir) <= before {
@@ -78,6 +79,20 @@ func loadHost(ctx context.Context, cfg pdfium.Config) (*host.Host, error) {
 	}
 	fmt.Fprintf(os.Stderr, "the compiler's memory stays with this child: %v\n", sandbox.Restart())
 	return h, nil
+}
+
+// lockCompiler has the children that find nothing in the cache compile one after the other, which is once: the next
+// finds the code of the first. Without a lock, as in a read-only cache, each compiles for itself.
+func lockCompiler(dir string) (unlock func()) {
+	if dir == "" || pdfium.CountCachedModules(dir) >= pdfium.NumModules || os.MkdirAll(dir, 0o700) != nil {
+		return func() {}
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "compile.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return func() {}
+	}
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+	return func() { _ = f.Close() } // nothing is written to it
 }
 
 // hostHandler ends its process when PDFium crashes.

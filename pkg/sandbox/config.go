@@ -26,8 +26,11 @@ type Config struct {
 	Program string
 	// Args go to the program's Setup.
 	Args []string
-	// Size is the number of children at most. They start when first needed and are kept warm.
+	// Size is the number of children at most. They start when first needed and are kept warm, for IdleTimeout if that is
+	// not 0: those that were not leased for so long end.
 	Size int
+	// IdleTimeout bounds how long children cost memory while there is nothing to do; 0 means that they stay.
+	IdleTimeout time.Duration
 	// MemoryLimit bounds a child's own resident memory in bytes, the scratch file not counted. Beyond it the child is
 	// killed with ExitError{Reason: Memory}. Default 1 GiB. A binary built with the race detector gets four times as
 	// much.
@@ -77,7 +80,7 @@ func (c Config) withDefaults() (Config, error) {
 		errs = append(errs, fmt.Errorf("sandbox: size %d, want at least 1", c.Size))
 	}
 	if c.MemoryLimit < 0 || c.ScratchBytes < 0 || c.RecycleBytes < 0 || c.RecycleAfter < 0 || c.StartTimeout < 0 ||
-		c.CPULimit < 0 {
+		c.CPULimit < 0 || c.IdleTimeout < 0 {
 		errs = append(errs, errors.New("sandbox: a limit is negative"))
 	}
 	if c.MemoryLimit == 0 {

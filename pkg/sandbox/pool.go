@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
+	"time"
 )
 
 // Pool keeps children of one program. All its methods may be called from many goroutines.
@@ -24,6 +26,7 @@ type Pool struct {
 	closed   bool
 	forking  bool // the forker runs
 	watching bool
+	retiring bool // retireIdle runs
 	warned   bool // about missing walls
 	live     map[*process]struct{}
 	idle     []*process // the one that was used last is used first: its caches are warm
@@ -36,6 +39,7 @@ type Stats struct {
 	Idle     int                // of them, those that wait for a lease
 	Started  int                // ever ready
 	Recycled int                // stopped because they were worn
+	Retired  int                // stopped because there was nothing for them to do
 	Deaths   map[ExitReason]int // died or killed, since the pool was made
 }
 
@@ -181,8 +185,55 @@ func (p *Pool) addIdle(proc *process) bool {
 	if p.closed {
 		return false
 	}
+	proc.idleSince = time.Now()
 	p.idle = append(p.idle, proc)
+	if p.cfg.IdleTimeout > 0 && !p.retiring {
+		p.retiring = true
+		p.helpers.Go(p.retireIdle)
+	}
 	return true
+}
+
+// retireIdle ends children that have been idle for long, until none is left.
+func (p *Pool) retireIdle() {
+	timer := time.NewTimer(p.cfg.IdleTimeout)
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.closing:
+			return
+		case <-timer.C:
+		}
+		old, next := p.takeOldIdle(time.Now())
+		for _, proc := range old {
+			proc.retireProcess()
+			proc.killAndWait(nil)
+			proc.closeFiles()
+		}
+		if next == 0 {
+			return
+		}
+		timer.Reset(next)
+	}
+}
+
+// takeOldIdle takes the children whose time is over out of the idle ones, and returns when to look again: 0 for not
+// before another child becomes idle.
+func (p *Pool) takeOldIdle(now time.Time) (old []*process, next time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0 // the first are idle for longest
+	for n < len(p.idle) && now.Sub(p.idle[n].idleSince) >= p.cfg.IdleTimeout {
+		n++
+	}
+	old = slices.Clone(p.idle[:n])
+	p.idle = slices.Delete(p.idle, 0, n)
+	p.stats.Retired += n
+	if len(p.idle) == 0 {
+		p.retiring = false
+		return old, 0
+	}
+	return old, p.cfg.IdleTimeout - now.Sub(p.idle[0].idleSince)
 }
 
 // Stats returns the counts as they are now.

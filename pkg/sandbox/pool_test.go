@@ -291,3 +291,37 @@ func watchExit(t *testing.T, pid int) func() {
 		}
 	}
 }
+
+func TestIdleChildrenEnd(t *testing.T) {
+	t.Parallel()
+	died := make(chan struct{}, 3)
+	pool := newPool(t, sandbox.Config{Size: 3, IdleTimeout: 50 * time.Millisecond,
+		Observe: func(e sandbox.Event, _ sandbox.ExitReason) {
+			if e == sandbox.Died {
+				died <- struct{}{}
+			}
+		}})
+	var exited []func()
+	var children []*sandbox.Child
+	for range 3 {
+		child := leaseChild(t, pool)
+		pid, err := strconv.Atoi(callChild(t, child, "pid"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		children, exited = append(children, child), append(exited, watchExit(t, pid))
+	}
+	for _, child := range children {
+		child.Release()
+	}
+	for _, wait := range exited {
+		wait()
+	}
+	callChild(t, leaseChild(t, pool), "pid") // another starts
+	if got := pool.Stats(); got.Retired != 3 || got.Started != 4 || len(got.Deaths) != 0 {
+		t.Errorf("Stats() = %+v, want 3 retired, 4 started, no deaths", got)
+	}
+	if len(died) > 0 {
+		t.Error("the end of an idle child counts as a death")
+	}
+}

@@ -38,6 +38,7 @@ type process struct {
 	buf       []byte // small answers are read here first
 	seq       uint32
 	requests  int
+	idleSince time.Time // set and read under the pool's mu
 	isolation IsolationReport
 
 	mu         sync.Mutex // guards what follows

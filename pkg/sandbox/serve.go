@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,7 +23,9 @@ const (
 	childOOMScore = 500 // the kernel, when short of memory, takes a child before the service
 	// minHeapSize keeps the garbage collector from running every other page: an engine's memory is not its, and the few
 	// megabytes of answers that are would be collected each time they double.
-	minHeapSize = 32 << 20
+	minHeapSize = 8 << 20
+	// trimAfter is how long a child waits for a request before it gives memory back that it does not use.
+	trimAfter = 3 * time.Second
 	// maxKeptBody is the largest request body whose memory is kept for the next request.
 	maxKeptBody = 4 << 20
 )
@@ -140,11 +143,14 @@ func mappedDataBytes() (uint64, error) {
 
 // answerRequests serves until the connection ends.
 func answerRequests(conn *childConn, handler Handler, scratch *os.File) error {
+	trim := time.AfterFunc(0, debug.FreeOSMemory) // Setup leaves more behind than a page does
+	defer trim.Stop()
 	for {
 		h, body, files, err := conn.readRequest()
 		if err != nil {
 			return err
 		}
+		trim.Stop()
 		answer, err := handler.Handle(context.Background(), Request{Body: body, Files: files, Scratch: scratch})
 		closeFiles(files...)
 		reply := header{seq: h.seq, kind: frameReply}
@@ -157,6 +163,7 @@ func answerRequests(conn *childConn, handler Handler, scratch *os.File) error {
 		if err := conn.writeReply(reply, answer); err != nil {
 			return err
 		}
+		trim.Reset(trimAfter)
 	}
 }
 

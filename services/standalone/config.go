@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"inkstream.dev/pkg/config"
@@ -163,8 +162,8 @@ func (c *Config) resolvePaths() error {
 		c.PDF.CacheDir = filepath.Join(dir, "cache")
 	}
 	if c.PDF.Workers == 0 {
-		// Ingest and scan share the engine with render.
-		c.PDF.Workers = c.Render.Workers + min(2, runtime.NumCPU())
+		// Ingest and scan share the engine with render: short calls, which go between the chunks.
+		c.PDF.Workers = c.Render.Workers + 1
 	}
 	c.Gateway.Durability = c.Durability
 	if c.Gateway.TusDir == "" {

@@ -308,6 +308,7 @@ func runPipeline(ctx context.Context, cfg Config, logs io.Writer,
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wg sync.WaitGroup
+	wg.Go(func() { trimWhenQuiet(ctx, quietTime) })
 	var useErr error
 	err = s.Run(ctx, func(a Addrs) {
 		wg.Go(func() {

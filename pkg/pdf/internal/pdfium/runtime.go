@@ -41,6 +41,9 @@ type Runtime struct {
 	sink    io.Writer
 	sinkErr error // the first error of sink; PDFium itself does not stop for one
 
+	// shareError says why this process has a copy of the code of its own; nil if it shares one.
+	shareError error
+
 	spare *Instance // closed, and as fresh as a new one; nil for none
 }
 
@@ -53,6 +56,9 @@ func DefaultCacheDir() string {
 	}
 	return filepath.Join(cache, "inkstream", "pdfium")
 }
+
+// NumModules is how many modules a Runtime compiles: PDFium and the loop over characters.
+const NumModules = 2
 
 // CountCachedModules returns how many modules' code a cache folder holds; 0 where it is not there.
 func CountCachedModules(dir string) int {
@@ -100,6 +106,10 @@ func (r *Runtime) compileModule(ctx context.Context) error {
 	var err error
 	if r.compiled, err = r.runtime.CompileModule(ctx, pdfiumWasm); err != nil {
 		return fmt.Errorf("compile pdfium: %w", err)
+	}
+	dropModule(pdfiumWasm)
+	if r.cfg.CacheDir != "" {
+		r.shareError = shareCode(r.cfg.CacheDir)
 	}
 	if r.chars, err = r.runtime.CompileModule(ctx, buildCharModule()); err != nil {
 		return fmt.Errorf("compile the loop over characters: %w", err)

@@ -28,6 +28,8 @@ const (
 	recycleAfter = 500
 	// recycleBytes is the size beyond which a free child is replaced.
 	recycleBytes = 512 << 20
+	// idleTimeout is how long a child stays without a page: a page takes ten times what a start does.
+	idleTimeout = 20 * time.Second
 	// maxAnswer bounds what a child may answer, since a page in memory takes several times as much. A newspaper page
 	// takes 0.7 MB.
 	maxAnswer = 8 << 20
@@ -55,9 +57,9 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 	pool, err := sandbox.NewPool(sandbox.Config{
 		Program: cfg.programOrDefault(), Args: []string{e.datapath, preload},
 		Size: cfg.workerCount(), MemoryLimit: cfg.MemoryLimit,
-		ReadOnly:     []string{e.datapath},
-		ReadWrite:    []string{os.DevNull}, // where Tesseract's chat goes
-		RecycleAfter: recycleAfter, RecycleBytes: recycleBytes,
+		ReadOnly:    []string{e.datapath},
+		ReadWrite:   []string{os.DevNull}, // where Tesseract's chat goes
+		IdleTimeout: idleTimeout, RecycleAfter: recycleAfter, RecycleBytes: recycleBytes,
 		Env:     []string{"OMP_THREAD_LIMIT=1"},
 		Observe: cfg.Observe,
 	}, log)
