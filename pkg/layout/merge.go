@@ -52,6 +52,9 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 	page.Dpi, page.UprightRotation, page.Skew = ocr.GetDpi(), ocr.GetUprightRotation(), ocr.GetSkew()
 	page.Notes = append(page.Notes, ocr.GetNotes()...)
 	page.Engine = ocr.GetEngine()
+	if len(page.GetTags()) == 0 {
+		page.Tags = ocr.GetTags()
+	}
 	page.Confidence, page.Quality = 0, ocr.GetQuality()
 	if n > 0 {
 		page.Confidence = float32(sum / float64(n))

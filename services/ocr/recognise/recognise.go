@@ -25,6 +25,8 @@ type Options struct {
 	Timeout time.Duration
 	// KeepSkew leaves a skewed page as it is; KeepRotation reads it the way up that it is.
 	KeepSkew, KeepRotation bool
+	// SendPictures allows pictures of the page to be sent to servers that the operator configured.
+	SendPictures bool
 }
 
 // Auto as the languages of a page has the engine find out the script, and choose among the installed languages that

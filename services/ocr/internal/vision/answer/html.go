@@ -8,15 +8,13 @@ import (
 
 // htmlReader gathers the parts of an HTML text, each with the box and the label that stands around it.
 type htmlReader struct {
-	p      *parser
-	box    Box
-	label  string
-	depth  int // of the labelled element; 0 outside of one
-	text   strings.Builder
-	kind   Kind
-	level  int
-	latex  bool
-	pushed []string
+	p     *parser
+	box   Box
+	label string
+	text  strings.Builder
+	kind  Kind
+	level int
+	latex bool
 }
 
 // parseHTML reads Chandra's and Qwen's HTML: elements with data-bbox, or p, h2, table and li of their own.

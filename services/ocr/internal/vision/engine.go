@@ -1,0 +1,180 @@
+package vision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"log/slog"
+	"strings"
+	"time"
+
+	"inkstream.dev/pkg/agree"
+	"inkstream.dev/pkg/fault"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/ocr/internal/vision/answer"
+	"inkstream.dev/services/ocr/recognise"
+)
+
+// Witness is the engine whose reading the model's is held against.
+type Witness interface {
+	RecognisePage(ctx context.Context, img recognise.Image, opts recognise.Options) (*inkstreamv1.Page, error)
+}
+
+// Engine reads pages with the witness and, where that pays, with a model. It is safe for concurrent use.
+type Engine struct {
+	witness Witness
+	client  *client
+	always  bool
+	log     *slog.Logger
+}
+
+// New returns an engine that asks a model for every page if always is set, else for those that the witness reads badly.
+func New(cfg Config, witness Witness, always bool, log *slog.Logger) (*Engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Engine{witness: witness, client: newClient(cfg), always: always, log: log}, nil
+}
+
+// CheckReady fails where no endpoint can be asked and pages wait for one.
+func (e *Engine) CheckReady(context.Context) error {
+	if !e.always {
+		return nil
+	}
+	return e.client.balance.checkReady()
+}
+
+// RecognisePage reads the words on a raster, as the interface of package ocr promises.
+func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
+	opts recognise.Options) (*inkstreamv1.Page, error) {
+	page, err := e.witness.RecognisePage(ctx, img, opts)
+	if err != nil || !opts.SendPictures {
+		return page, err
+	}
+	picture, err := readPicture(img, page.GetUprightRotation())
+	if err != nil {
+		return nil, err
+	}
+	v := &verifier{engine: e, img: img, opts: opts, witness: page, ink: newInk(picture, img.DPI)}
+	v.collectWords()
+	reason := v.reasonToAsk(e.always)
+	if reason == "" {
+		return page, nil
+	}
+	read, why := e.readVerified(ctx, v, picture)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("ask a vision model: %w", ctx.Err())
+	case read != nil:
+		read.Notes = append(read.Notes, "read by a vision model, because "+reason)
+		return read, nil
+	case errors.Is(why, errAway) && e.always:
+		return nil, fault.Wrap(fault.Busy, fault.Unavailable, why)
+	}
+	e.log.WarnContext(ctx, "page stays as the witness reads it", "error", why)
+	page.Notes = append(page.Notes, "a vision model was wanted, because "+reason+", but "+describeFailure(why))
+	return page, nil
+}
+
+func describeFailure(err error) string {
+	switch {
+	case errors.Is(err, errAway):
+		return "none could be asked"
+	case errors.Is(err, errBudget):
+		return "the day's tokens are spent"
+	case errors.Is(err, errLoop):
+		return "it repeated itself without end"
+	case errors.Is(err, errOtherPage):
+		return "what it wrote is not what the page says"
+	default:
+		return "its answer could not be used"
+	}
+}
+
+var (
+	errLoop      = errors.New("the model repeats itself")
+	errOtherPage = errors.New("the model's text is not the page's")
+)
+
+// retryTemperature is for the second try: at 0 the same picture gives the same answer.
+const retryTemperature = 0.3
+
+// readVerified asks a model, twice if its first answer is a loop or another page's, and returns the page of its words
+// that hold.
+func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.Gray) (*inkstreamv1.Page, error) {
+	data, size, err := encodePicture(picture, e.client.profile.longestSide)
+	if err != nil {
+		return nil, err
+	}
+	timeout := v.opts.Timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	var why error
+	for _, temperature := range []float64{0, retryTemperature} {
+		got, err := e.client.ask(ctx, data, temperature, timeout)
+		if err != nil {
+			return nil, err
+		}
+		scale := answer.Options{ScaleX: e.client.profile.scale, ScaleY: e.client.profile.scale}
+		if e.client.profile.scale == pixels {
+			scale = answer.Options{ScaleX: float64(size.X), ScaleY: float64(size.Y)}
+		}
+		parsed := answer.Parse(e.client.profile.format, got.text, scale)
+		page, err := v.verify(ctx, parsed, got)
+		if err == nil {
+			return page, nil
+		}
+		why = err
+	}
+	return nil, why
+}
+
+const (
+	// lowQuality is the witness's quality below which a model is asked, manyUnread the share of ink without words above
+	// which one is, and manyRulings the number of lines from which the page has a ruled table.
+	lowQuality  = 0.75
+	manyUnread  = 0.35
+	manyRulings = 8
+)
+
+// reasonToAsk says why a model is asked for the page; empty if there is no reason.
+func (v *verifier) reasonToAsk(always bool) string {
+	var boxes []agree.Box
+	for _, w := range v.words {
+		boxes = append(boxes, w.Box)
+	}
+	switch {
+	case len(v.words) == 0 && v.ink.unreadShare(nil) == 0:
+		return "" // an empty page, about which models invent
+	case always:
+		return "every page is"
+	case len(v.words) > 0 && v.witness.GetQuality() < lowQuality:
+		return "the other reading is poor"
+	case v.ink.unreadShare(boxes) > manyUnread:
+		return "there is ink without words"
+	case len(v.witness.GetRulings()) >= manyRulings:
+		return "there is a table"
+	default:
+		return ""
+	}
+}
+
+// reread reads a word again, enlarged.
+func (v *verifier) reread(ctx context.Context) func(agree.Box) (string, float32) {
+	return func(b agree.Box) (string, float32) {
+		f, err := v.ink.writeCrop(b)
+		if err != nil {
+			return "", 0 // it stays as it is without a second look
+		}
+		defer f.Close()
+		opts := v.opts
+		opts.KeepRotation, opts.KeepSkew, opts.Timeout = true, true, 20*time.Second
+		page, err := v.engine.witness.RecognisePage(ctx, recognise.Image{File: f, DPI: min(2*v.img.DPI, 1200)}, opts)
+		if err != nil {
+			return "", 0 // as above
+		}
+		return strings.Join(strings.Fields(page.GetText()), ""), page.GetConfidence()
+	}
+}

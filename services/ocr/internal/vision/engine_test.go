@@ -1,0 +1,276 @@
+package vision
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"inkstream.dev/pkg/config"
+	"inkstream.dev/pkg/fault"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/ocr/recognise"
+)
+
+// writeStream answers with a text in small events.
+func writeStream(w http.ResponseWriter, text, finish string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for part := range slices.Chunk([]byte(text), 40) {
+		data, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"delta": map[string]any{"content": string(part)}}}})
+		fmt.Fprintf(w, "data: %s\n\n", data)
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+	}
+	if finish != "" {
+		fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", finish)
+	}
+}
+
+const pageText = "The ferry leaves the harbour at seven every morning and comes back before the light on the pier is lit again"
+
+// fixedWitness reads every page as a line of words of six points a letter.
+type fixedWitness struct{ text string }
+
+func (f fixedWitness) RecognisePage(_ context.Context, img recognise.Image, _ recognise.Options) (*inkstreamv1.Page, error) {
+	size, err := img.CheckHeader()
+	if err != nil {
+		return nil, err
+	}
+	page := &inkstreamv1.Page{}
+	block, x, y := &inkstreamv1.Block{}, float32(20), float32(20)
+	line := &inkstreamv1.Line{}
+	for _, w := range strings.Fields(f.text) {
+		width := float32(len(w)) * 6
+		if x+width > 400 {
+			block.Lines, line = append(block.Lines, line), &inkstreamv1.Line{}
+			x, y = 20, y+16
+		}
+		confidence := float32(0.95)
+		line.Words = append(line.Words, &inkstreamv1.Word{Text: w, Bbox: []float32{x, y, x + width, y + 10}, Confidence: &confidence})
+		x += width + 6
+	}
+	block.Lines = append(block.Lines, line)
+	page.Blocks = []*inkstreamv1.Block{block}
+	return recognise.Sanitize(page, size, img.DPI), nil
+}
+
+// newEngine returns an engine over servers that answer as they are told, and a page with ink where the words stand.
+func newEngine(t *testing.T, always bool, handlers ...http.HandlerFunc) (*Engine, recognise.Image) {
+	t.Helper()
+	var urls []string
+	for _, h := range handlers {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		urls = append(urls, s.URL)
+	}
+	cfg := DefaultConfig()
+	cfg.Endpoints, cfg.Model, cfg.AllowPrivate, cfg.Key = strings.Join(urls, ","), "m", true, config.NewSecret("secret-key")
+	witness := fixedWitness{pageText}
+	e, err := New(cfg, witness, always, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	const width, height = 420, 300
+	pix := make([]byte, width*height)
+	for i := range pix {
+		pix[i] = 255
+		if y := i / width; y >= 20 && y < 70 && y%16 > 4 && i%3 == 0 {
+			pix[i] = 0
+		}
+	}
+	f := newTestFile(t, append(fmt.Appendf(nil, "P5\n%d %d\n255\n", width, height), pix...))
+	return e, recognise.Image{File: f, DPI: 72}
+}
+
+var sent = recognise.Options{Languages: "eng", Timeout: 5 * time.Second, SendPictures: true}
+
+func tagged(text string) string {
+	return "<|ref|>text<|/ref|><|det|>[[20, 40, 980, 300]]<|/det|>\n" + text + "\n"
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, answer, finish string
+		text                 string // of the page
+		note                 string
+		model                bool // the page is the model's
+	}{
+		{"sound", tagged(pageText), "stop", pageText, "read by a vision model", true},
+		{"words that the page has no room for", tagged(strings.Replace(pageText, "every", "every golden autumn festival morning every", 1)),
+			"stop", pageText, "left out", true},
+		{"a number", tagged(strings.Replace(pageText, "harbour", "hotel77", 1)), "stop", strings.Replace(pageText, "harbour", "hotel77", 1),
+			"doubt word", true},
+		{"words left out", tagged(strings.Replace(pageText, "the light on the pier ", "", 1)), "stop", "", "left out \"the light on the pier", true},
+		{"a loop", tagged(pageText + strings.Repeat(" and the other side", 4000)), "length", pageText, "repeated itself", false},
+		{"another page", tagged(strings.Repeat("quite different paper about growing apples in gardens of the north ", 3)), "stop", pageText,
+			"not what the page says", false},
+		{"nothing", "", "stop", pageText, "not what the page says", false},
+		{"a refusal", "I'm sorry, I can't read this image.", "stop", pageText, "not what the page says", false},
+		{"an end at the limit", tagged(strings.Join(strings.Fields(pageText)[:15], " ")), "length", "", "doubt cut", true},
+		{"broken tags", "<|ref|>text<|/ref|><|det|>[[1, 2\n" + pageText, "stop", "", "read by", true},
+		{"a wrong scale", "<|ref|>text<|/ref|><|det|>[[200, 400, 9800, 3000]]<|/det|>\n" + pageText, "stop", pageText, "read by", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e, img := newEngine(t, true, func(w http.ResponseWriter, _ *http.Request) { writeStream(w, tt.answer, tt.finish) })
+			page, err := e.RecognisePage(t.Context(), img, sent)
+			if err != nil {
+				t.Fatalf("RecognisePage: %v", err)
+			}
+			got := strings.Join(strings.Fields(page.GetText()), " ")
+			if tt.text != "" && got != tt.text || !strings.Contains(strings.Join(page.GetNotes(), "\n"), tt.note) {
+				t.Errorf("got %q, notes %q; want %q, %q", got, page.GetNotes(), tt.text, tt.note)
+			}
+			if strings.HasPrefix(page.GetEngine(), "vision") != tt.model {
+				t.Errorf("engine %q", page.GetEngine())
+			}
+		})
+	}
+}
+
+// What a server does when it does not answer, and what that means for the page in both modes.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	status := func(code int, header ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if len(header) > 0 {
+				w.Header().Set("Retry-After", header[0])
+			}
+			w.WriteHeader(code)
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		handler http.HandlerFunc
+		waits   bool // the page waits where only a model may read it
+	}{
+		{"429", status(429, "7"), true}, {"503", status(503), true}, {"500", status(500), true}, {"wrong key", status(401), true},
+		{"wrong model", status(404), true}, {"no money", status(402), true}, {"too large", status(413), false},
+		{"a cut stream", func(w http.ResponseWriter, _ *http.Request) { writeStream(w, "The ferry", "") }, true},
+		{"no JSON", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\n\n")
+		}, true},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) }, true},
+		{"a slow first byte", func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client is gone
+			<-r.Context().Done()
+		}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			opts := sent
+			if tt.name == "a slow first byte" {
+				opts.Timeout = 100 * time.Millisecond
+			}
+			e, img := newEngine(t, true, tt.handler)
+			page, err := e.RecognisePage(t.Context(), img, opts)
+			if tt.waits && fault.KindOf(err) != fault.Busy || !tt.waits && err != nil {
+				t.Errorf("got page %v, error %v (%v)", page.GetNotes(), err, fault.KindOf(err))
+			}
+			if err != nil && strings.Contains(err.Error(), "secret-key") {
+				t.Errorf("the key is in %v", err)
+			}
+			if tt.waits == (e.CheckReady(t.Context()) == nil) {
+				t.Errorf("ready: %v", e.CheckReady(t.Context()))
+			}
+			e.always = false
+			e.witness = fixedWitness{strings.Repeat("x#?y ~|] ", 12)} // poor, so that a model is wanted
+			page, err = e.RecognisePage(t.Context(), img, opts)
+			if err != nil || len(page.GetNotes()) == 0 || page.GetText() == "" {
+				t.Errorf("auto: got notes %q, error %v", page.GetNotes(), err)
+			}
+		})
+	}
+}
+
+// A page is read by another endpoint where one fails, and the one that limits is asked for less.
+func TestEndpointsTakeOver(t *testing.T) {
+	t.Parallel()
+	var dead, limited, sound atomic.Int64
+	e, img := newEngine(t, true,
+		func(w http.ResponseWriter, _ *http.Request) { dead.Add(1); w.WriteHeader(500) },
+		func(w http.ResponseWriter, _ *http.Request) {
+			limited.Add(1)
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(429)
+		},
+		func(w http.ResponseWriter, r *http.Request) {
+			sound.Add(1)
+			if r.Header.Get("Authorization") != "Bearer secret-key" {
+				t.Error("no key")
+			}
+			writeStream(w, tagged(pageText), "stop")
+		})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5 {
+				page, err := e.RecognisePage(t.Context(), img, sent)
+				if err != nil || !strings.HasPrefix(page.GetEngine(), "vision") {
+					t.Errorf("got engine %q, error %v", page.GetEngine(), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if sound.Load() != 40 || limited.Load() > 16 || dead.Load() > 24 {
+		t.Errorf("asked: dead %d, limited %d, sound %d", dead.Load(), limited.Load(), sound.Load())
+	}
+}
+
+// A loop ends the request within some hundred characters, not at the limit of tokens.
+func TestLoopIsCutEarly(t *testing.T) {
+	t.Parallel()
+	var most atomic.Int64
+	e, img := newEngine(t, true, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // as above
+		w.Header().Set("Content-Type", "text/event-stream")
+		for n := int64(0); n < 1_000_000 && r.Context().Err() == nil; n += 20 {
+			if _, err := fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\" and the other side \"}}]}\n\n"); err != nil {
+				break
+			}
+			most.Store(max(most.Load(), n))
+		}
+	})
+	if _, err := e.client.ask(t.Context(), nil, 0, time.Minute); err != nil {
+		t.Fatalf("ask: %v", err)
+	}
+	_ = img
+	if findLoop(strings.Repeat(" and the other side ", 16)) < 0 || findLoop(strings.Repeat("| --- ", 60)) >= 0 {
+		t.Error("a loop of 320 characters is not seen, or a table's rule is")
+	}
+}
+
+// Without the job's leave no picture is sent.
+func TestPicturesStayWithoutLeave(t *testing.T) {
+	t.Parallel()
+	e, img := newEngine(t, true, func(http.ResponseWriter, *http.Request) { t.Error("a picture was sent") })
+	opts := sent
+	opts.SendPictures = false
+	if page, err := e.RecognisePage(t.Context(), img, opts); err != nil || page.GetEngine() != "" {
+		t.Errorf("got %v, %v", page.GetEngine(), err)
+	}
+}
+
+func TestConfigNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	c := Config{Endpoints: "http://127.0.0.1:1/v1,ftp://x", Profile: "gpt", Concurrency: 0}
+	err := c.Validate()
+	for _, want := range []string{"vision.allow-private", "vision.profile", "vision.model", "vision.concurrency"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package vision
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"inkstream.dev/pkg/agree"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/ocr/internal/vision/answer"
+	"inkstream.dev/services/ocr/recognise"
+)
+
+// verifier holds a model's words of one page against the witness's.
+type verifier struct {
+	engine  *Engine
+	img     recognise.Image
+	opts    recognise.Options
+	witness *inkstreamv1.Page
+	ink     *ink
+	words   []agree.Word // the witness's, as they stand on the upright page
+	lines   []int        // the line of each, in the order of the page
+	angles  []int32
+}
+
+// collectWords puts the witness's words upright.
+func (v *verifier) collectWords() {
+	line := 0
+	for _, b := range v.witness.GetBlocks() {
+		for _, l := range b.GetLines() {
+			for _, w := range l.GetWords() {
+				box := turnBox(agree.Box(w.GetBbox()), v.witness.GetWidth(), v.witness.GetHeight(), v.witness.GetUprightRotation())
+				v.words = append(v.words, agree.Word{Text: w.GetText(), Box: box, Confidence: w.GetConfidence()})
+				v.lines, v.angles = append(v.lines, line), append(v.angles, l.GetAngle())
+			}
+			line++
+		}
+	}
+}
+
+// uprightSize returns the page's size when it is turned upright.
+func (v *verifier) uprightSize() (width, height float32) {
+	if v.witness.GetUprightRotation()%180 == 90 {
+		return v.witness.GetHeight(), v.witness.GetWidth()
+	}
+	return v.witness.GetWidth(), v.witness.GetHeight()
+}
+
+// asGiven returns a box of the upright page as it stands on the raster.
+func (v *verifier) asGiven(b agree.Box) []float32 {
+	width, height := v.uprightSize()
+	b = turnBox(b, width, height, (360-v.witness.GetUprightRotation())%360)
+	return []float32{b[0], b[1], b[2], b[3]}
+}
+
+// verify returns the page of the model's words that hold. It fails where the text is not the page's, or a loop.
+func (v *verifier) verify(ctx context.Context, parsed answer.Answer, got reply) (*inkstreamv1.Page, error) {
+	var words []agree.Word
+	var of []int // the block of each
+	var regions []agree.Box
+	width, height := v.uprightSize()
+	for i, b := range parsed.Blocks {
+		region := agree.Box{float32(b.Box[0]) * width, float32(b.Box[1]) * height, float32(b.Box[2]) * width, float32(b.Box[3]) * height}
+		regions = append(regions, region)
+		if b.Kind == answer.Figure {
+			continue
+		}
+		for _, text := range strings.Fields(b.Text) {
+			words, of = append(words, agree.Word{Text: text}), append(of, i)
+		}
+	}
+	if got.looped {
+		return nil, errLoop
+	}
+	result := agree.Align(words, v.words, agree.Options{Regions: regions, HasInk: v.ink.hasInk, Reread: v.reread(ctx),
+		MaxRereads: 6, Cut: got.cut || parsed.Broken, WitnessQuality: float64(v.witness.GetQuality())})
+	readable := v.witness.GetQuality() >= unreadableQuality && len(v.words) > 0
+	if readable && !result.AgreesWithWitness() || len(words) == 0 {
+		return nil, errOtherPage
+	}
+	if result.HasDoubt(agree.Loop) {
+		return nil, errLoop
+	}
+	return v.buildPage(parsed, words, of, regions, result), nil
+}
+
+// unreadableQuality is the quality below which the witness does not tell one page from another.
+const unreadableQuality = 0.45
+
+// maxNotes bounds the doubts that stand on the page.
+const maxNotes = 40
+
+// buildPage makes the page of the words that the page has, in the model's order, with boxes.
+func (v *verifier) buildPage(parsed answer.Answer, words []agree.Word, of []int, regions []agree.Box,
+	result agree.Result) *inkstreamv1.Page {
+	blocks := make([]*inkstreamv1.Block, len(parsed.Blocks))
+	lastLine, lastBlock := -1, -1
+	for i, m := range result.Words {
+		if m.Invented || len(m.Witness) == 0 && !m.Box.Exists() && !v.placeInRegion(&m, regions[of[i]]) {
+			continue
+		}
+		line, angle := lastLine, int32(0)
+		if len(m.Witness) > 0 {
+			line, angle = v.lines[m.Witness[0]], v.angles[m.Witness[0]]
+		}
+		b := blocks[of[i]]
+		if b == nil {
+			b = &inkstreamv1.Block{}
+			blocks[of[i]] = b
+		}
+		if len(b.Lines) == 0 || line != lastLine || lastBlock != of[i] {
+			if len(m.Witness) == 0 && len(v.angles) > 0 {
+				angle = v.angles[0]
+			}
+			b.Lines = append(b.Lines, &inkstreamv1.Line{Angle: angle})
+		}
+		lastLine, lastBlock = line, of[i]
+		confidence := v.confidenceOf(m)
+		l := b.Lines[len(b.Lines)-1]
+		l.Words = append(l.Words, &inkstreamv1.Word{Text: words[i].Text, Bbox: v.asGiven(m.Box), Confidence: &confidence})
+	}
+	page := &inkstreamv1.Page{UprightRotation: v.witness.GetUprightRotation(), Skew: v.witness.GetSkew(),
+		Rulings: v.witness.GetRulings(), Language: v.witness.GetLanguage(), Blocks: v.insertDropped(blocks, of, result)}
+	size, _ := v.img.CheckHeader() // it was sound when the picture was read
+	page = recognise.Sanitize(page, size, v.img.DPI)
+	page.Engine = "vision " + v.engine.client.cfg.Profile + " + " + v.witness.GetEngine()
+	page.Tags = v.tagsOf(parsed, regions)
+	page.Notes = append(page.Notes, v.describeDoubts(words, result)...)
+	return page
+}
+
+// placeInRegion gives a word that the witness lacks the place of its block, where that has ink that the witness has no
+// words for.
+func (v *verifier) placeInRegion(m *agree.Match, region agree.Box) bool {
+	if !region.Exists() || !v.ink.hasInk(region) {
+		return false
+	}
+	for _, w := range v.words {
+		if w.Box[0] < region[2] && w.Box[2] > region[0] && w.Box[1] < region[3] && w.Box[3] > region[1] {
+			return false
+		}
+	}
+	m.Box = region
+	return true
+}
+
+func (v *verifier) confidenceOf(m agree.Match) float32 {
+	if len(m.Witness) == 0 {
+		return 0.5
+	}
+	if m.Similarity == 1 && m.Doubt == "" {
+		return 0.99
+	}
+	return float32(0.4 + 0.5*m.Similarity)
+}
+
+// insertDropped puts the runs of words that the model left out behind the block that they follow, so that no text of
+// the page is lost.
+func (v *verifier) insertDropped(blocks []*inkstreamv1.Block, of []int, result agree.Result) []*inkstreamv1.Block {
+	after := map[int][]*inkstreamv1.Block{}
+	for _, d := range result.Doubts {
+		if d.Kind != agree.Dropped {
+			continue
+		}
+		at := -1
+		if d.Model.First > 0 && d.Model.First <= len(of) {
+			at = of[d.Model.First-1]
+		}
+		b, last := &inkstreamv1.Block{}, -1
+		for j := d.Witness.First; j < d.Witness.End; j++ {
+			if result.WitnessPartner[j] >= 0 {
+				continue
+			}
+			if v.lines[j] != last {
+				b.Lines, last = append(b.Lines, &inkstreamv1.Line{Angle: v.angles[j]}), v.lines[j]
+			}
+			confidence := v.words[j].Confidence
+			l := b.Lines[len(b.Lines)-1]
+			l.Words = append(l.Words, &inkstreamv1.Word{Text: v.words[j].Text, Bbox: v.asGiven(v.words[j].Box), Confidence: &confidence})
+		}
+		after[at] = append(after[at], b)
+	}
+	out := slices.Clone(after[-1])
+	for i, b := range blocks {
+		if b != nil {
+			out = append(out, b)
+		}
+		out = append(out, after[i]...)
+	}
+	return out
+}
+
+// roles are the standard types of tagged PDFs that the kinds stand for.
+var roles = map[answer.Kind]string{answer.Title: "Title", answer.Paragraph: "P", answer.ListItem: "LI", answer.Caption: "Caption",
+	answer.TableBlock: "Table", answer.Figure: "Figure", answer.Formula: "Formula", answer.Code: "Code", answer.Footnote: "Note"}
+
+func (v *verifier) tagsOf(parsed answer.Answer, regions []agree.Box) []*inkstreamv1.Tag {
+	var out []*inkstreamv1.Tag
+	for i, b := range parsed.Blocks {
+		role := roles[b.Kind]
+		if b.Kind == answer.Heading {
+			role = fmt.Sprintf("H%d", min(max(b.Level, 1), 6))
+		}
+		if role != "" && regions[i].Exists() {
+			out = append(out, &inkstreamv1.Tag{Role: role, Bbox: v.asGiven(regions[i]), Depth: 1})
+		}
+	}
+	return out
+}
+
+// describeDoubts says what does not agree, a note each.
+func (v *verifier) describeDoubts(words []agree.Word, result agree.Result) []string {
+	var out []string
+	for _, d := range result.Doubts {
+		if len(out) == maxNotes {
+			return append(out, "doubt: more of them")
+		}
+		model, witness := quoteWords(words, d.Model), quoteWords(v.words, d.Witness)
+		note := "doubt " + string(d.Kind) + ": " + model
+		switch {
+		case d.Kind == agree.Dropped:
+			note = "doubt dropped: the model left out " + witness + ", which stands here as the witness reads it"
+		case d.Invented:
+			note += ", which is left out, as the page has no room or ink for it"
+		case witness != "":
+			note += ", which the witness reads as " + witness
+		}
+		out = append(out, note)
+	}
+	return out
+}
+
+func quoteWords(words []agree.Word, r agree.Range) string {
+	if r.First >= r.End || r.End > len(words) {
+		return ""
+	}
+	var texts []string
+	for _, w := range words[r.First:min(r.End, r.First+12)] {
+		texts = append(texts, w.Text)
+	}
+	return fmt.Sprintf("%q", strings.Join(texts, " "))
+}
