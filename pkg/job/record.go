@@ -63,6 +63,8 @@ type Options struct {
 	// KeepSkew leaves skewed scans as they are; KeepRotation leaves those that do not stand upright.
 	KeepSkew     bool `json:"keepSkew,omitempty"`
 	KeepRotation bool `json:"keepRotation,omitempty"`
+	// Engine is what recognises pages, auto or vision; "" means Tesseract, and that no picture leaves the server.
+	Engine string `json:"engine,omitempty"`
 	// Artifacts is what the job yields, sorted; empty means the default. Use WantsArtifact.
 	Artifacts []Artifact `json:"artifacts,omitempty"`
 	// NoTables leaves tables as the text that they are.

@@ -56,6 +56,8 @@ type Metrics struct {
 	jobsEnded     metric.Int64Counter
 	engineSeconds metric.Float64Histogram
 	childRestarts metric.Int64Counter
+	visionAnswers metric.Int64Counter
+	visionTokens  metric.Int64Counter
 	uploads       metric.Int64Counter
 	uploadBytes   metric.Int64Counter
 	dependencyUp  metric.Int64Gauge
@@ -92,6 +94,8 @@ func newMetrics(meter metric.Meter) (*Metrics, error) {
 		pages:         counter("inkstream.pages", "", "Pages that ended, by outcome."),
 		jobsEnded:     counter("inkstream.jobs.ended", "", "Jobs that ended, by state."),
 		engineSeconds: seconds("inkstream.engine", "Time that an engine's child process took for a call.", engineBounds),
+		visionAnswers: counter("inkstream.vision.answers", "", "Answers of vision models, by endpoint and result."),
+		visionTokens:  counter("inkstream.vision.tokens", "", "Tokens of vision models, by endpoint and kind."),
 		childRestarts: counter("inkstream.engine.child_restarts", "",
 			"Child processes of engines that were replaced, by reason."),
 		uploads:      counter("inkstream.uploads", "", "Uploads, by result."),
@@ -144,6 +148,14 @@ func (m *Metrics) RecordEngineTime(ctx context.Context, engine string, d time.Du
 // CountChildRestart counts a child process that was replaced, by reason, e.g. "timeout", "memory" or "crash".
 func (m *Metrics) CountChildRestart(ctx context.Context, engine, reason string) {
 	m.childRestarts.Add(ctx, 1, metricLabels(attribute.String("engine", engine), attribute.String("reason", reason)))
+}
+
+// CountVisionTokens counts an answer of the vision endpoint of that number, by result, and its tokens.
+func (m *Metrics) CountVisionTokens(ctx context.Context, endpoint int, result string, prompt, answer int64) {
+	at := attribute.Int("endpoint", endpoint)
+	m.visionAnswers.Add(ctx, 1, metricLabels(at, attribute.String("result", result)))
+	m.visionTokens.Add(ctx, prompt, metricLabels(at, attribute.String("kind", "prompt")))
+	m.visionTokens.Add(ctx, answer, metricLabels(at, attribute.String("kind", "answer")))
 }
 
 // CountUpload counts an upload by result, "ok" or the error's code, and the bytes that were read of it.

@@ -46,6 +46,8 @@ func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobO
 	f.StringVar(&o.Pages, "pages", "", "pages to process, e.g. 1-3,7,12-")
 	deskew := f.Bool("deskew", true, "straighten skewed scans")
 	f.StringVar(&o.Rotate, "rotate", "", "auto (the default): turn scans upright; off")
+	f.StringVar(&o.Engine, "engine", "",
+		"tesseract (the default); vision or auto: a vision model too, to which pictures of pages are sent")
 	f.StringSliceVar(&o.Artifacts, "artifacts", nil,
 		"what to make, comma-separated: "+strings.Join(listArtifacts(), ", ")+", or all")
 	tables := f.Bool("tables", true, "find tables")
@@ -68,6 +70,7 @@ func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobO
 	})
 	completeValues(cmd, "ocr", "auto", "force", "skip", "redo")
 	completeValues(cmd, "rotate", "auto", "off")
+	completeValues(cmd, "engine", "tesseract", "auto", "vision")
 	completeValues(cmd, "artifacts", append([]string{"all"}, listArtifacts()...)...)
 	return func() (*inkstreamv1.JobOptions, error) {
 		for name, b := range map[string]struct{ given, into **bool }{

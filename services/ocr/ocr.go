@@ -15,12 +15,18 @@ import (
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
+	"inkstream.dev/services/ocr/recognise"
 )
 
 // Config says how pages are recognised.
 type Config struct {
 	// Workers is how many pages are recognised at once; each needs an engine child and a core.
 	Workers int
+	// Engine is tesseract, or auto or vision where jobs may choose a vision model. With vision the service is not ready
+	// while no model can be asked.
+	Engine string
+	// Vision says which models there are.
+	Vision VisionConfig
 	// Languages are the Tesseract language codes for jobs that name none.
 	Languages string
 	// PageTimeout bounds the recognition of one page.
@@ -31,13 +37,16 @@ type Config struct {
 
 // DefaultConfig returns one worker a core.
 func DefaultConfig() Config {
-	return Config{Workers: runtime.NumCPU(), Languages: "eng", PageTimeout: 2 * time.Minute,
+	return Config{Workers: runtime.NumCPU(), Languages: "eng", Engine: EngineName, Vision: DefaultVisionConfig(), PageTimeout: 2 * time.Minute,
 		DrainTimeout: 20 * time.Second}
 }
 
 // Register adds the service's flags.
 func (c *Config) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Workers, "ocr.workers", c.Workers, "pages recognised at once")
+	fs.StringVar(&c.Engine, "ocr.engine", c.Engine,
+		"`engine` that jobs may choose: tesseract alone, or auto or vision for vision models too; vision also waits for them")
+	c.Vision.Register(fs)
 	fs.StringVar(&c.Languages, "ocr.languages", c.Languages, "languages of jobs that name none, e.g. eng+deu")
 	fs.DurationVar(&c.PageTimeout, "ocr.page-timeout", c.PageTimeout, "how long the recognition of a page may take")
 	fs.DurationVar(&c.DrainTimeout, "ocr.drain-timeout", c.DrainTimeout, "how long pages in hand may go on at a stop")
@@ -48,6 +57,13 @@ func (c *Config) Validate() error {
 	var errs []error
 	if c.Workers < 1 {
 		errs = append(errs, fmt.Errorf("ocr.workers: %d, want at least 1", c.Workers))
+	}
+	switch c.Engine {
+	case "", EngineName:
+	case recognise.AutoEngine, recognise.Vision:
+		errs = append(errs, c.Vision.Validate())
+	default:
+		errs = append(errs, fmt.Errorf("ocr.engine: %q, want tesseract, auto or vision", c.Engine))
 	}
 	if c.Languages == "" {
 		errs = append(errs, errors.New("ocr.languages: empty, want at least one language"))

@@ -123,6 +123,7 @@ func (st *steps) recognisePage(ctx context.Context, r *job.Record, t *busv1.OcrT
 		page, err = st.engine.RecognisePage(ctx, Image{File: f, DPI: t.GetDpi()}, RecogniseOptions{
 			Languages: languages, Timeout: job.ShorterLimit(r.Options.PageTimeout, st.cfg.PageTimeout),
 			KeepSkew: r.Options.KeepSkew, KeepRotation: r.Options.KeepRotation,
+			Engine: r.Options.Engine,
 		})
 		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {
 			break
@@ -131,6 +132,9 @@ func (st *steps) recognisePage(ctx context.Context, r *job.Record, t *busv1.OcrT
 	st.deps.Tel.Metrics.RecordEngineTime(ctx, EngineName, time.Since(start))
 	switch {
 	case err == nil:
+		if r.Options.Engine != "" && (st.cfg.Engine == "" || st.cfg.Engine == EngineName) {
+			page.Notes = append(page.Notes, "the job asks for a vision model, and this server has none")
+		}
 		return page, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("recognise page %d: %w", n, ctx.Err())

@@ -7,6 +7,8 @@ import (
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
 	"inkstream.dev/services/ocr/internal/tesseract"
+	"inkstream.dev/services/ocr/internal/vision"
+	"inkstream.dev/services/ocr/recognise"
 )
 
 // This file alone names the engine that pages are recognised with. Another one takes its place here, with a Config that
@@ -26,6 +28,12 @@ type ProcessEngine = tesseract.Engine
 
 // EngineConfig says how many children there are and what they may use.
 type EngineConfig = tesseract.Config
+
+// VisionConfig says which vision models are asked.
+type VisionConfig = vision.Config
+
+// DefaultVisionConfig returns a configuration that asks none.
+func DefaultVisionConfig() VisionConfig { return vision.DefaultConfig() }
 
 // DefaultEngineConfig returns the configuration of a production service.
 func DefaultEngineConfig() EngineConfig { return tesseract.DefaultConfig() }
@@ -48,7 +56,7 @@ func Programs() []sandbox.Program {
 
 // OpenEngine returns an engine for a service of that configuration, whose children the metrics count, and which is
 // closed when the service has stopped.
-func OpenEngine(rt *service.Runtime, cfg EngineConfig, of Config) (*ProcessEngine, error) {
+func OpenEngine(rt *service.Runtime, cfg EngineConfig, of Config) (Engine, error) {
 	cfg.Languages = of.Languages
 	if cfg.Workers == 0 {
 		cfg.Workers = of.Workers
@@ -59,5 +67,14 @@ func OpenEngine(rt *service.Runtime, cfg EngineConfig, of Config) (*ProcessEngin
 		return nil, fmt.Errorf("ocr engine: %w", err)
 	}
 	rt.Close("ocr engine", engine.Close)
-	return engine, nil
+	if of.Engine == "" || of.Engine == EngineName {
+		return engine, nil
+	}
+	of.Vision.Observe = rt.Deps.Tel.Metrics.CountVisionTokens
+	models, err := vision.New(of.Vision, engine, of.Engine == recognise.Vision, rt.Deps.Log)
+	if err != nil {
+		return nil, fmt.Errorf("vision models: %w", err)
+	}
+	rt.Status.AddCheck("vision", models.CheckReady)
+	return models, nil
 }

@@ -34,6 +34,10 @@ func ToProto(o job.Options) *inkstreamv1.JobOptions {
 	if o.KeepRotation {
 		v.Rotate = "off"
 	}
+	v.Engine = engineTesseract
+	if o.Engine != "" {
+		v.Engine = o.Engine
+	}
 	if o.ChunkWords > 0 {
 		v.ChunkWords = int32(o.ChunkWords)
 	}
@@ -84,6 +88,7 @@ const (
 	fieldOCR        = "ocr"
 	fieldPages      = "pages"
 	fieldRotate     = "rotate"
+	fieldEngine     = "engine"
 	FieldArtifacts  = "artifacts"
 	fieldChunkWords = "chunk_words"
 	fieldRetention  = "retention"
@@ -233,7 +238,7 @@ func NormaliseOptions(o *inkstreamv1.JobOptions) (job.Options, error) {
 	}
 	opts.Lane = string(lane)
 	for _, check := range []func(*inkstreamv1.JobOptions, *job.Options) error{
-		checkLanguagesOption, setOCROption, setRotateOption, setPagesOption, setArtifactsOption, setTimeoutOptions,
+		checkLanguagesOption, setOCROption, setRotateOption, setEngineOption, setPagesOption, setArtifactsOption, setTimeoutOptions,
 		setRetentionOption, setPasswordOption,
 	} {
 		if err := check(o, &opts); err != nil {
@@ -265,6 +270,21 @@ func setRotateOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 		opts.KeepRotation = true
 	default:
 		return apierror.InvalidField(fault.InvalidOption, fieldRotate, "rotate %q, want auto or off", apierror.ClipText(o.GetRotate()))
+	}
+	return nil
+}
+
+// engineTesseract is the engine of jobs that name none.
+const engineTesseract = "tesseract"
+
+func setEngineOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	switch o.GetEngine() {
+	case "", engineTesseract:
+	case "auto", "vision":
+		opts.Engine = o.GetEngine()
+	default:
+		return apierror.InvalidField(fault.InvalidOption, fieldEngine, "engine %q, want tesseract, auto or vision",
+			apierror.ClipText(o.GetEngine()))
 	}
 	return nil
 }

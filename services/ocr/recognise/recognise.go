@@ -25,9 +25,18 @@ type Options struct {
 	Timeout time.Duration
 	// KeepSkew leaves a skewed page as it is; KeepRotation reads it the way up that it is.
 	KeepSkew, KeepRotation bool
-	// SendPictures allows pictures of the page to be sent to servers that the operator configured.
-	SendPictures bool
+	// Engine is what the job chose: Vision or AutoEngine allow pictures of the page to be sent to the servers that the
+	// operator configured, anything else does not.
+	Engine string
 }
+
+// The engines beside Tesseract that a job may choose.
+const (
+	// Vision has a vision model read every page.
+	Vision = "vision"
+	// AutoEngine has one read the pages that Tesseract reads badly or that have tables.
+	AutoEngine = "auto"
+)
 
 // Auto as the languages of a page has the engine find out the script, and choose among the installed languages that
 // are written in it.

@@ -608,7 +608,11 @@ type JobOptions struct {
 	// How long the job's results are kept, from its creation; 0 keeps them until the job is deleted. Unset: the server's retention.
 	Retention *durationpb.Duration `protobuf:"bytes,15,opt,name=retention,proto3" json:"retention,omitempty"`
 	// What opens the document. Kept sealed, only until the job ends; never answered.
-	Password      string `protobuf:"bytes,16,opt,name=password,proto3" json:"password,omitempty"`
+	Password string `protobuf:"bytes,16,opt,name=password,proto3" json:"password,omitempty"`
+	// What recognises pages: tesseract (the default), vision (a vision model, each word checked against Tesseract's reading and the ink), or
+	// auto (a vision model for pages that Tesseract reads badly or that have tables). vision and auto allow pictures of pages to be sent to the
+	// servers that the operator configured; where there are none, Tesseract reads, and the page's notes say so.
+	Engine        string `protobuf:"bytes,17,opt,name=engine,proto3" json:"engine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -751,6 +755,13 @@ func (x *JobOptions) GetRetention() *durationpb.Duration {
 func (x *JobOptions) GetPassword() string {
 	if x != nil {
 		return x.Password
+	}
+	return ""
+}
+
+func (x *JobOptions) GetEngine() string {
+	if x != nil {
+		return x.Engine
 	}
 	return ""
 }
@@ -1102,7 +1113,7 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\vPageFailure\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04code\x18\x03 \x01(\tR\x04code\"\x90\x05\n" +
+	"\x04code\x18\x03 \x01(\tR\x04code\"\xa8\x05\n" +
 	"\n" +
 	"JobOptions\x12\x12\n" +
 	"\x04lane\x18\x01 \x01(\tR\x04lane\x12\x1c\n" +
@@ -1122,7 +1133,8 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"chunkWords\x12\x1b\n" +
 	"\x06dedupe\x18\x0e \x01(\bH\x02R\x06dedupe\x88\x01\x01\x127\n" +
 	"\tretention\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\tretention\x12\x1a\n" +
-	"\bpassword\x18\x10 \x01(\tR\bpasswordB\t\n" +
+	"\bpassword\x18\x10 \x01(\tR\bpassword\x12\x16\n" +
+	"\x06engine\x18\x11 \x01(\tR\x06engineB\t\n" +
 	"\a_deskewB\t\n" +
 	"\a_tablesB\t\n" +
 	"\a_dedupe\"\x87\x03\n" +

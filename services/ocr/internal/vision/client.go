@@ -126,7 +126,7 @@ func (c *client) askEndpoint(ctx context.Context, e *endpoint, body []byte, time
 	}
 	defer resp.Body.Close()
 	if out := judgeStatus(e, resp); out.err != nil {
-		c.observe(e, out.result, usage{})
+		c.observe(ctx, e, out.result, usage{})
 		return reply{}, out
 	}
 	got, used, err := readAnswer(resp)
@@ -137,14 +137,14 @@ func (c *client) askEndpoint(ctx context.Context, e *endpoint, body []byte, time
 	if used.CompletionTokens == 0 {
 		used.CompletionTokens = int64(len(got.text) / 3) // of a stream that was ended before its figures
 	}
-	c.observe(e, out.result, used)
+	c.observe(ctx, e, out.result, used)
 	c.spend(used.CompletionTokens)
 	return got, out
 }
 
-func (c *client) observe(e *endpoint, r result, used usage) {
+func (c *client) observe(ctx context.Context, e *endpoint, r result, used usage) {
 	if c.cfg.Observe != nil {
-		c.cfg.Observe(e.number, r.String(), used.PromptTokens, used.CompletionTokens)
+		c.cfg.Observe(ctx, e.number, r.String(), used.PromptTokens, used.CompletionTokens)
 	}
 }
 

@@ -4,6 +4,7 @@
 package vision
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,7 +30,7 @@ type Config struct {
 	// MaxTokensPerDay bounds what the models may write in a day, UTC; without limit if 0.
 	MaxTokensPerDay int64
 	// Observe, if set, receives each answer's endpoint by its number, result and tokens.
-	Observe func(endpoint int, result string, promptTokens, answerTokens int64)
+	Observe func(ctx context.Context, endpoint int, result string, promptTokens, answerTokens int64)
 }
 
 // DefaultConfig returns a configuration that asks no server.

@@ -25,21 +25,21 @@ type Witness interface {
 type Engine struct {
 	witness Witness
 	client  *client
-	always  bool
+	waits   bool
 	log     *slog.Logger
 }
 
-// New returns an engine that asks a model for every page if always is set, else for those that the witness reads badly.
-func New(cfg Config, witness Witness, always bool, log *slog.Logger) (*Engine, error) {
+// New returns an engine. With waits it is not ready while no endpoint can be asked.
+func New(cfg Config, witness Witness, waits bool, log *slog.Logger) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Engine{witness: witness, client: newClient(cfg), always: always, log: log}, nil
+	return &Engine{witness: witness, client: newClient(cfg), waits: waits, log: log}, nil
 }
 
-// CheckReady fails where no endpoint can be asked and pages wait for one.
+// CheckReady fails where no endpoint can be asked and the process is there for pages that wait for one.
 func (e *Engine) CheckReady(context.Context) error {
-	if !e.always {
+	if !e.waits {
 		return nil
 	}
 	return e.client.balance.checkReady()
@@ -49,7 +49,7 @@ func (e *Engine) CheckReady(context.Context) error {
 func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	opts recognise.Options) (*inkstreamv1.Page, error) {
 	page, err := e.witness.RecognisePage(ctx, img, opts)
-	if err != nil || !opts.SendPictures {
+	if err != nil || opts.Engine != recognise.Vision && opts.Engine != recognise.AutoEngine {
 		return page, err
 	}
 	picture, err := readPicture(img, page.GetUprightRotation())
@@ -58,7 +58,7 @@ func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	}
 	v := &verifier{engine: e, img: img, opts: opts, witness: page, ink: newInk(picture, img.DPI)}
 	v.collectWords()
-	reason := v.reasonToAsk(e.always)
+	reason := v.reasonToAsk()
 	if reason == "" {
 		return page, nil
 	}
@@ -69,7 +69,7 @@ func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	case read != nil:
 		read.Notes = append(read.Notes, "read by a vision model, because "+reason)
 		return read, nil
-	case errors.Is(why, errAway) && e.always:
+	case errors.Is(why, errAway) && opts.Engine == recognise.Vision:
 		return nil, fault.Wrap(fault.Busy, fault.Unavailable, why)
 	}
 	e.log.WarnContext(ctx, "page stays as the witness reads it", "error", why)
@@ -140,7 +140,7 @@ const (
 )
 
 // reasonToAsk says why a model is asked for the page; empty if there is no reason.
-func (v *verifier) reasonToAsk(always bool) string {
+func (v *verifier) reasonToAsk() string {
 	var boxes []agree.Box
 	for _, w := range v.words {
 		boxes = append(boxes, w.Box)
@@ -148,8 +148,8 @@ func (v *verifier) reasonToAsk(always bool) string {
 	switch {
 	case len(v.words) == 0 && v.ink.unreadShare(nil) == 0:
 		return "" // an empty page, about which models invent
-	case always:
-		return "every page is"
+	case v.opts.Engine == recognise.Vision:
+		return "the job asks for one"
 	case len(v.words) > 0 && v.witness.GetQuality() < lowQuality:
 		return "the other reading is poor"
 	case v.ink.unreadShare(boxes) > manyUnread:

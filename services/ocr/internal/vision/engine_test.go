@@ -92,7 +92,7 @@ func newEngine(t *testing.T, always bool, handlers ...http.HandlerFunc) (*Engine
 	return e, recognise.Image{File: f, DPI: 72}
 }
 
-var sent = recognise.Options{Languages: "eng", Timeout: 5 * time.Second, SendPictures: true}
+var sent = recognise.Options{Languages: "eng", Timeout: 5 * time.Second, Engine: recognise.Vision}
 
 func tagged(text string) string {
 	return "<|ref|>text<|/ref|><|det|>[[20, 40, 980, 300]]<|/det|>\n" + text + "\n"
@@ -185,7 +185,7 @@ func TestFailures(t *testing.T) {
 			if tt.waits == (e.CheckReady(t.Context()) == nil) {
 				t.Errorf("ready: %v", e.CheckReady(t.Context()))
 			}
-			e.always = false
+			opts.Engine = recognise.AutoEngine
 			e.witness = fixedWitness{strings.Repeat("x#?y ~|] ", 12)} // poor, so that a model is wanted
 			page, err = e.RecognisePage(t.Context(), img, opts)
 			if err != nil || len(page.GetNotes()) == 0 || page.GetText() == "" {
@@ -258,7 +258,7 @@ func TestPicturesStayWithoutLeave(t *testing.T) {
 	t.Parallel()
 	e, img := newEngine(t, true, func(http.ResponseWriter, *http.Request) { t.Error("a picture was sent") })
 	opts := sent
-	opts.SendPictures = false
+	opts.Engine = ""
 	if page, err := e.RecognisePage(t.Context(), img, opts); err != nil || page.GetEngine() != "" {
 		t.Errorf("got %v, %v", page.GetEngine(), err)
 	}
