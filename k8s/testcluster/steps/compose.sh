@@ -3,7 +3,8 @@
 
 step_compose() {
   local host=unix://$dir/compose.sock
-  rm -rf "$dir/compose-data" "$dir/compose.sock" "$dir/compose.pid"
+  stop compose # that a step which failed has left
+  rm -rf "$dir/compose-data" "$dir/compose-run" "$dir/compose.sock" "$dir/compose.pid"
   isolate compose own dockerd --data-root "$dir/compose-data" --exec-root "$dir/compose-run" --pidfile "$dir/compose.pid" -H "$host" \
     --storage-driver overlay2 --bip 172.30.0.1/24
   wait_for 60 'the Docker daemon of Compose' inside compose "$docker" -H "$host" info
