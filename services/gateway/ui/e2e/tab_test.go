@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -184,6 +186,19 @@ func (b *tab) look(scheme string, width, height int64) {
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
 	b.must(err)
+}
+
+// keepScreenshot writes what is seen into the folder that INKSTREAM_SCREENSHOTS names, for people to look at.
+func (b *tab) keepScreenshot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("INKSTREAM_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	image, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	b.must(err)
+	name = strings.NewReplacer("/", "_", "?", "_", "=", "_", "&", "_", shared.jobs["scan.pdf"], "scan").Replace(b.t.Name() + name)
+	b.must(os.WriteFile(filepath.Join(dir, name+".png"), image, 0o600))
 }
 
 // quote returns a text as JavaScript.

@@ -176,6 +176,9 @@ func TestPagesAreAccessible(t *testing.T) {
 		{"/ui/search?q=page&job=" + hostile, "document.querySelector('[role=status]')"},
 		{"/ui/search?q=zebrafish", "document.querySelector('mark')"},
 		{"/ui/queues", "document.querySelectorAll('.stage').length === 5"},
+		{"/ui/deadletters", "document.querySelector('.empty')"},
+		{"/ui/webhooks", "document.querySelector('.empty')"},
+		{"/ui/system", "document.querySelector('.report')"},
 		{"/ui/nothing", "document.querySelector('h1')"},
 	}
 	for _, look := range []struct {
@@ -199,6 +202,7 @@ func TestPagesAreAccessible(t *testing.T) {
 // the screen.
 func checkAccessible(b *tab, axe, path string) {
 	b.t.Helper()
+	b.keepScreenshot(path)
 	eval[chromedp.Void](b, axe)
 	violations := eval[[]string](b, `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
 		.then((r) => r.violations.map((v) => v.id + ' (' + v.impact + '): ' + v.nodes.map((n) => n.html.slice(0, 120)).join(' ')))`)

@@ -36,6 +36,19 @@ export interface Hit {
 export interface Stage {
   name: string; waiting: Record<string, string>; inFlight: string; oldest?: string; rate: number; etaSeconds: number;
   deadLetters: string; replicas: number;
+  history?: { endTime: string; stepSeconds: number; rates: number[]; depths: string[] };
+  processes: { host: string; version: string; startTime: string; inFlight: number; pid: number }[];
+}
+export interface Counts { total: string; states: Record<string, string>; codes: Record<string, string> }
+export interface BatchAnswer { done: number; skipped: number; states: Record<string, number>; nextPageToken: string }
+export interface DeadLetterGroup { stage: string; code: string; count: string; oldest: string; newest: string; error: string }
+export interface DeadLetter { id: string; stage: string; job: string; code: string; error: string; attempts: number; time: string; payload: string; traceId: string }
+export interface Key {
+  id: string; scopes: string[]; name: string; createTime: string; expireTime?: string; secret: string;
+}
+export interface Webhook { id: string; url: string; createTime: string; secret: string }
+export interface Delivery {
+  id: string; job: string; time: string; attempt: number; status: number; error: string; seconds: number; retryTime?: string;
 }
 
 export const finalStates = ["SUCCEEDED", "PARTIAL", "FAILED", "REJECTED", "CANCELLED", "EXPIRED", "DELETED"];
@@ -46,21 +59,36 @@ export class ApiError extends Error {
   constructor(readonly status: number, readonly code: string, message: string) { super(message); }
 }
 
-const keyName = "inkstream.key";
+export interface Features {
+  version: string; auth: string; index: boolean; resumable: boolean; readOnly: boolean; maxUploadBytes: string; retentionSeconds: string; durability: string;
+}
+export interface Caller {
+  tenant: string; scopes: string[]; name: string; credential: string; expireTime?: string; maxJobs: number; maxBytesPerDay: string; features: Features;
+}
 
-// apiKey is the credential of this tab. It is kept in the tab's own session storage, which ends with the tab.
-export const apiKey = signal(sessionStorage.getItem(keyName) ?? "");
+// caller is who this browser is to the server, and what it may do there; null until the server has said so.
+export const caller = signal<Caller | null>(null);
 // signInWanted is set when the server asks for a credential, or refuses the one that there is.
 export const signInWanted = signal(false);
 
-export function setKey(key: string) {
-  apiKey.value = key;
-  if (key) sessionStorage.setItem(keyName, key);
-  else sessionStorage.removeItem(keyName);
+// may reports whether the server takes what needs a scope. What it would refuse is not shown; it refuses it all the same.
+export const may = (scope: "write" | "admin") => caller.value?.scopes.includes(scope) ?? false;
+
+export async function loadCaller(): Promise<void> {
+  caller.value = await getJSON<Caller>("/v1/me");
+  signInWanted.value = false;
 }
 
-export function authorization(): Record<string, string> {
-  return apiKey.value ? { Authorization: `Bearer ${apiKey.value}` } : {};
+// signIn gives the server a key, which gives the browser a cookie that no script can read.
+export async function signIn(key: string): Promise<void> {
+  await request("POST", "/v1/session", { key });
+  await loadCaller();
+}
+
+export async function signOut(): Promise<void> {
+  await request("DELETE", "/v1/session");
+  caller.value = null;
+  signInWanted.value = true;
 }
 
 // errorFromBody makes an ApiError of an error's body.
@@ -75,7 +103,7 @@ export function errorFromBody(status: number, body: string): ApiError {
 
 // request sends one request. A refusal is an ApiError; a server that does not answer is one with status 0.
 export async function request(method: string, path: string, body?: unknown, abort?: AbortSignal): Promise<Response> {
-  const headers = authorization();
+  const headers: Record<string, string> = {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer: Response;
   try {
@@ -85,7 +113,7 @@ export async function request(method: string, path: string, body?: unknown, abor
     throw new ApiError(0, "UNREACHABLE", t.errors.unreachable);
   }
   if (answer.ok && !(method === "GET" && answer.status === 202)) return answer; // 202: the server has yet to make it
-  if (answer.status === 401) signInWanted.value = true;
+  if (answer.status === 401 && path !== "/v1/session") signInWanted.value = true;
   throw errorFromBody(answer.status, await answer.text());
 }
 
@@ -110,23 +138,60 @@ export const api = {
   page: (id: string, n: number, abort?: AbortSignal) => getJSON<Page>(`${jobPath(id)}/pages/${n}`, abort),
   search: (query: URLSearchParams, abort?: AbortSignal) =>
     getJSON<{ hits?: Hit[]; nextPageToken: string }>(`/v1/search?${query}`, abort),
-  stages: (abort?: AbortSignal) => getJSON<{ stages?: Stage[] }>("/v1/stages", abort),
+  stages: (abort?: AbortSignal) => getJSON<{ stages?: Stage[] }>("/v1/stages?history=true", abort),
+  count: (query: URLSearchParams, abort?: AbortSignal) => getJSON<Counts>(`/v1/jobs:count?${query}`, abort),
+  batch: (verb: string, body: object) => post<BatchAnswer>(`/v1/jobs:${verb}`, body),
+  letterGroups: (abort?: AbortSignal) => getJSON<{ groups: DeadLetterGroup[]; truncated: boolean }>("/v1/deadletters:groups", abort),
+  letters: (stage: string, code: string, token: string, abort?: AbortSignal) => getJSON<{ deadLetters: DeadLetter[]; nextPageToken: string }>(
+    `/v1/deadletters?${new URLSearchParams({ stage, code, page_size: "50", page_token: token })}`, abort),
+  letterBatch: (verb: string, body: object) => post<{ done: number; skipped: number; more: boolean }>(`/v1/deadletters:${verb}`, body),
+  keys: (abort?: AbortSignal) => getJSON<{ keys?: Key[] }>("/v1/keys", abort),
+  makeKey: (body: object) => post<Key>("/v1/keys", body),
+  rotateKey: (id: string) => post<Key>(`/v1/keys/${encodeURIComponent(id)}:rotate`),
+  revokeKey: (id: string) => request("DELETE", `/v1/keys/${encodeURIComponent(id)}`),
+  webhooks: (abort?: AbortSignal) => getJSON<{ webhooks?: Webhook[] }>("/v1/webhooks", abort),
+  makeWebhook: (url: string) => post<Webhook>("/v1/webhooks", { url }),
+  dropWebhook: (id: string) => request("DELETE", `/v1/webhooks/${encodeURIComponent(id)}`),
+  deliveries: (id: string, abort?: AbortSignal) => getJSON<{ deliveries?: Delivery[] }>(`/v1/webhooks/${encodeURIComponent(id)}/deliveries`, abort),
+  redeliver: (id: string, delivery: string) => post(`/v1/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(delivery)}:redeliver`),
   cancel: (id: string) => post<Job>(`${jobPath(id)}:cancel`),
   retry: (id: string, all = false) => post<Job>(`${jobPath(id)}:retry${all ? "?all=true" : ""}`),
   remove: (id: string) => request("DELETE", jobPath(id)),
-  imagePath: (id: string, n: number, dpi: number) => `${jobPath(id)}/pages/${n}/image?dpi=${dpi}`,
+  imagePath: (id: string, n: number, dpi: number) => `${jobPath(id)}/pages/${n}/image?dpi=${dpi}${dpi < 50 ? "&format=jpeg" : ""}`,
   artifactPath: (id: string, name: string) => `${jobPath(id)}/artifacts/${name.split("/").map(encodeURIComponent).join("/")}`,
   zipPath: (id: string) => `${jobPath(id)}/artifacts.zip`,
 };
 
-// watchJob calls change with the job now and at every change, until it has ended or abort says so. EventSource cannot
-// carry a key, so the stream is read by hand, as lines of JSON; a stream that breaks off is opened again.
+// watchJob calls change with the job now and at every change, until it has ended or abort says so.
 export async function watchJob(id: string, change: (job: Job) => void, abort: AbortSignal): Promise<void> {
+  let last: Job | undefined;
+  await follow<Job>(`${jobPath(id)}/watch`, (job) => {
+    if (!job.state) return;
+    last = job;
+    change(job);
+  }, () => !!last && hasEnded(last), abort);
+}
+
+export interface JobChange { job?: Job; matches: boolean; reset: boolean }
+
+// watchJobs calls change for every job of the tenant that comes, changes or goes, until abort says so.
+export const watchJobs = (query: URLSearchParams, change: (c: JobChange) => void, abort: AbortSignal) =>
+  follow<JobChange>(`/v1/jobs:watch?${query}`, change, () => false, abort);
+
+// follow reads a stream of JSON lines; one that breaks off is opened again, until ended says that it is over. A hidden
+// tab holds no connection: a browser has few to one server, for all of its tabs.
+async function follow<T>(path: string, each: (value: T) => void, ended: () => boolean, abort: AbortSignal): Promise<void> {
   for (let pause = 500; !abort.aborted; pause = Math.min(pause * 2, 15000)) {
+    await visible(abort);
+    if (abort.aborted) return;
+    const connection = new AbortController();
+    const leave = () => { if (document.hidden || abort.aborted) connection.abort(); };
+    document.addEventListener("visibilitychange", leave);
+    abort.addEventListener("abort", leave);
     try {
-      const answer = await request("GET", `${jobPath(id)}/watch`, undefined, abort);
+      const answer = await request("GET", path, undefined, connection.signal);
       const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
-      let rest = "", last: Job | undefined;
+      let rest = "";
       for (;;) {
         const { done, value } = await reader.read();
         if (done) break;
@@ -135,17 +200,17 @@ export async function watchJob(id: string, change: (job: Job) => void, abort: Ab
         rest = lines.pop() ?? "";
         for (const line of lines) {
           if (!line.trim()) continue;
-          const job = JSON.parse(line) as Job;
-          if (!job.state) continue;
-          last = job;
-          change(job);
+          each(JSON.parse(line) as T);
           pause = 500;
         }
       }
-      if (last && hasEnded(last)) return;
+      if (ended()) return;
     } catch (e) {
       if (abort.aborted) return;
       if (e instanceof ApiError && e.status >= 400 && e.status < 500 && e.status !== 429) throw e;
+    } finally {
+      document.removeEventListener("visibilitychange", leave);
+      abort.removeEventListener("abort", leave);
     }
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, pause);
@@ -154,17 +219,24 @@ export async function watchJob(id: string, change: (job: Job) => void, abort: Ab
   }
 }
 
-// save has the browser store a file. With a key the bytes come through memory, because a link cannot carry one.
-export async function save(path: string, name: string): Promise<void> {
+// visible returns when the tab is seen.
+function visible(abort: AbortSignal): Promise<void> {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden && !abort.aborted) return;
+      document.removeEventListener("visibilitychange", look);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look);
+    abort.addEventListener("abort", look, { once: true });
+  });
+}
+
+// save has the browser store a file.
+export function save(path: string, name: string): void {
   const link = document.createElement("a");
   link.download = name.split("/").pop() ?? name;
-  if (!apiKey.value) {
-    link.href = path;
-    link.click();
-    return;
-  }
-  const blob = await (await request("GET", path)).blob();
-  link.href = URL.createObjectURL(blob);
+  link.href = path;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

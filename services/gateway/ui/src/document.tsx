@@ -1,7 +1,7 @@
 // A document: what became of it, stage by stage and page by page, and what can be done with it.
 import { useEffect, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { api, ApiError, type Artifact, hasEnded, type Job, type JobEvent, save, watchJob } from "./api";
+import { api, ApiError, type Artifact, hasEnded, type Job, type JobEvent, may, save, watchJob } from "./api";
 import { go } from "./router";
 import { formatBytes, formatClock, formatSeconds, formatTime, secondsBetween } from "./format";
 import { Outcomes } from "./documents";
@@ -63,17 +63,17 @@ function Head({ job, changed }: { job: Job; changed: (j: Job) => void }) {
         {job.pageCount > 0 && job.pagesDone > 0 && <a class="button primary" href={`/ui/jobs/${job.id}/pages/1`}>{t.document.pages}</a>}
         {job.resultRun > 0 && <a class="button" href={`/ui/search?job=${job.id}`}>{t.document.search}</a>}
         {job.resultRun > 0 && <button type="button" onClick={() => {
-          save(api.zipPath(job.id), `${job.id}.zip`).catch((e: unknown) => setError((e as Error).message));
+          save(api.zipPath(job.id), `${job.id}.zip`);
         }}>{t.document.zip}</button>}
-        {retryable && <button type="button" onClick={() => act(api.retry(job.id))}>{failed ? t.document.retryFailed(failed) : t.document.retry}</button>}
-        {(retryable || job.state === "SUCCEEDED") && <button type="button" onClick={() => act(api.retry(job.id, true))}>{t.document.again}</button>}
-        {!ended && <button type="button" onClick={() => ask({
+        {retryable && may("write") && <button type="button" onClick={() => act(api.retry(job.id))}>{failed ? t.document.retryFailed(failed) : t.document.retry}</button>}
+        {(retryable || job.state === "SUCCEEDED") && may("write") && <button type="button" onClick={() => act(api.retry(job.id, true))}>{t.document.again}</button>}
+        {!ended && may("write") && <button type="button" onClick={() => ask({
           title: t.documents.askCancel(1), text: t.documents.cancelText, yes: t.document.cancel, act: () => act(api.cancel(job.id)),
         })}>{t.document.cancel}</button>}
-        <button type="button" class="danger" onClick={() => ask({
+        {may("write") && <button type="button" class="danger" onClick={() => ask({
           title: t.documents.askRemove(1), text: t.documents.removeText, yes: t.document.remove,
           act: () => { api.remove(job.id).then(() => go("/")).catch((e: unknown) => setError((e as Error).message)); },
-        })}>{t.document.remove}</button>
+        })}>{t.document.remove}</button>}
       </div>
     </header>
   );
@@ -176,7 +176,7 @@ function Artifacts({ job }: { job: Job }) {
           <tbody>{list.map((a) => (
             <tr key={a.name}><td class="file">{a.name}</td><td class="quiet">{a.contentType.split(";")[0]}</td><td class="number">{formatBytes(a.sizeBytes)}</td>
               <td class="number"><button type="button" class="small" onClick={() => {
-                save(api.artifactPath(job.id, a.name), a.name).catch((e: unknown) => setError((e as Error).message));
+                save(api.artifactPath(job.id, a.name), a.name);
               }}>{t.document.download}<span class="hidden"> {a.name}</span></button></td></tr>
           ))}</tbody>
         </table>

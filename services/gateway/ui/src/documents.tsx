@@ -1,10 +1,10 @@
 // The documents: sending them, and the list of them, whose filter stands in the address.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { api, ApiError, hasEnded, type Job } from "./api";
+import { api, ApiError, type Counts, hasEnded, type Job, may, watchJobs } from "./api";
 import { address, go, setQuery } from "./router";
-import { parseFilter, states, toQuery, withState } from "./filter";
-import { formatAge, formatBytes, formatSeconds, formatTime, secondsBetween } from "./format";
+import { parseFilter, states, toJSON, toQuery, withCode, withState } from "./filter";
+import { formatAge, formatBytes, formatCount, formatSeconds, formatTime, secondsBetween } from "./format";
 import { addUploads, clearUploads, filesOfDrop, isPDFName, type Upload, uploads, type UploadOptions } from "./upload";
 import { ask, Bar, Labels, Notice, now, Pill, poll, typing, useTitle } from "./widgets";
 import { t } from "./texts";
@@ -17,7 +17,7 @@ export function Documents() {
   useTitle(t.documents.title);
   return <>
     <div class="row heading"><h1>{t.documents.title}</h1></div>
-    <Sender />
+    {may("write") && <Sender />}
     <UploadList />
     <List />
   </>;
@@ -148,6 +148,7 @@ function List() {
   const [error, setError] = useState("");
   const [note, setNote] = useState<{ kind: "error" | "info"; text: string } | null>(null);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [counts, setCounts] = useState<Counts | null>(null);
   const [paused, setPaused] = useState(false);
   const [turn, setTurn] = useState(0);
   const accepted = uploads.value.filter((u) => u.phase.value === "accepted").length;
@@ -163,16 +164,27 @@ function List() {
         const list = answer.jobs ?? [];
         setJobs(list);
         setMore(answer.nextPageToken !== "");
+        setCounts(await api.count(allStates(line), abort));
         setError("");
         // What was just sent is in the list a moment later.
         const awaited = uploads.peek().some((u) => u.job.peek() && !list.some((j) => j.id === u.job.peek()?.id));
-        return awaited || list.some((j) => !hasEnded(j)) ? 1500 : 5000;
+        return awaited ? 1500 : 30000; // the stream tells of what changes
       } catch (e) {
         if (!abort.aborted) setError((e as Error).message);
         throw e;
       }
     });
   }, [line, shown, paused, turn, accepted]);
+
+  useEffect(() => {
+    if (paused) return undefined;
+    const abort = new AbortController();
+    let timer = 0;
+    // Many changes at once are one look, and looks are no closer than a second and a half.
+    const look = () => { timer ||= window.setTimeout(() => { timer = 0; setTurn((n) => n + 1); }, 1500); };
+    watchJobs(new URLSearchParams(), look, abort.signal).catch(() => undefined); // the list is read again all the same
+    return () => { abort.abort(); clearTimeout(timer); };
+  }, [paused]);
 
   const visible = jobs ?? [];
   const selected = visible.filter((j) => chosen.has(j.id));
@@ -194,10 +206,12 @@ function List() {
 
   return (
     <section aria-label={t.documents.table}>
-      <FilterBar line={line} paused={paused} setPaused={setPaused} />
+      <FilterBar line={line} counts={counts} paused={paused} setPaused={setPaused} />
       {error && <Notice kind="error">{error}</Notice>}
       {note && <Notice kind={note.kind}>{note.text}</Notice>}
       {selected.length > 0 && <SelectionBar jobs={selected} act={act} />}
+      {selected.length > 0 && selected.length === visible.length && more && line &&
+        <AllMatching line={line} done={(text, failed) => { setNote({ kind: failed ? "error" : "info", text }); setTurn((n) => n + 1); }} />}
       {jobs === null && !error && <p class="quiet">{t.loading}</p>}
       {jobs?.length === 0 && <p class="empty">{line ? t.documents.none : t.documents.empty}</p>}
       {visible.length > 0 && <JobTable jobs={visible} chosen={chosen} setChosen={setChosen} />}
@@ -206,7 +220,55 @@ function List() {
   );
 }
 
-function FilterBar({ line, paused, setPaused }: { line: string; paused: boolean; setPaused: (p: boolean) => void }) {
+// allStates is the filter of a line but for its states, for the numbers beside them.
+function allStates(line: string): URLSearchParams {
+  const q = toQuery(parseFilter(line));
+  q.delete("state");
+  return q;
+}
+
+// AllMatching does something to every document of the filter, beyond those that are shown. The number is asked for
+// first, and the work is done a thousand at a time, so that it can be followed.
+function AllMatching({ line, done }: { line: string; done: (text: string, failed: boolean) => void }) {
+  const [progress, setProgress] = useState(0);
+  const [busy, setBusy] = useState(false);
+  const filter = toJSON(parseFilter(line));
+  const begin = async (verb: "cancel" | "retry" | "delete", name: string) => {
+    try {
+      const dry = await api.batch(verb, { filter, dryRun: true });
+      ask({
+        title: t.documents.askAll(name, dry.done), text: t.documents.allText(dry.done, dry.skipped), yes: name,
+        act: () => { void run(verb, name); },
+      });
+    } catch (e) { done((e as Error).message, true); }
+  };
+  const run = async (verb: string, name: string) => {
+    setBusy(true);
+    let did = 0, skipped = 0;
+    try {
+      for (let token = "", first = true; first || token; first = false) {
+        const a = await api.batch(verb, { filter, pageSize: 1000, pageToken: token });
+        did += a.done;
+        skipped += a.skipped;
+        token = a.nextPageToken;
+        setProgress(did);
+      }
+      done(t.documents.didAll(name, did, skipped), false);
+    } catch (e) { done(`${t.documents.didAll(name, did, skipped)} ${(e as Error).message}`, true); }
+    setBusy(false);
+  };
+  if (!may("write")) return null;
+  return (
+    <div class="row all-matching" role="group" aria-label={t.documents.allMatching}>
+      <span role="status">{busy ? t.documents.doing(progress) : t.documents.allMatching}</span>
+      <button type="button" class="small" disabled={busy} onClick={() => void begin("retry", t.documents.retry)}>{t.documents.retryMatching}</button>
+      <button type="button" class="small" disabled={busy} onClick={() => void begin("cancel", t.documents.cancel)}>{t.documents.cancelMatching}</button>
+      <button type="button" class="small danger" disabled={busy} onClick={() => void begin("delete", t.documents.remove)}>{t.documents.removeMatching}</button>
+    </div>
+  );
+}
+
+function FilterBar({ line, counts, paused, setPaused }: { line: string; counts: Counts | null; paused: boolean; setPaused: (p: boolean) => void }) {
   const [text, setText] = useState(line);
   useEffect(() => setText(line), [line]);
   const active = parseFilter(line).state;
@@ -224,8 +286,14 @@ function FilterBar({ line, paused, setPaused }: { line: string; paused: boolean;
         <button type="button" aria-pressed={active.length === 0} onClick={() => setQuery({ filter: withState(line, "") }, false)}>{t.documents.all}</button>
         {states.map((s) => (
           <button key={s} type="button" aria-pressed={active.includes(s)} onClick={() => setQuery({ filter: withState(line, s) }, false)}>
-            {t.states[s.toUpperCase()]}
+            {t.states[s.toUpperCase()]} {counts && Number(counts.states[s.toUpperCase()] ?? 0) > 0 &&
+              <span class="quiet number">&nbsp;{formatCount(Number(counts.states[s.toUpperCase()]))}</span>}
           </button>
+        ))}
+        {counts && Object.entries(counts.codes).sort((a, b) => Number(b[1]) - Number(a[1])).slice(0, 5).map(([code, k]) => (
+          <button key={code} type="button" class="small" aria-pressed={parseFilter(line).code === code}
+            onClick={() => setQuery({ filter: withCode(line, parseFilter(line).code === code ? "" : code) }, false)}>
+            <code>{code}</code>&nbsp;<span class="quiet number">{formatCount(Number(k))}</span></button>
         ))}
         <span class="grow" />
         <button type="button" aria-pressed={paused} title={t.documents.live} onClick={() => setPaused(!paused)}>
@@ -237,6 +305,7 @@ function FilterBar({ line, paused, setPaused }: { line: string; paused: boolean;
 }
 
 function SelectionBar({ jobs, act }: { jobs: Job[]; act: (name: string, each: (id: string) => Promise<unknown>) => void }) {
+  if (!may("write")) return null;
   return (
     <div class="row selection" role="group" aria-label={t.documents.selectedBar}>
       <strong role="status">{t.documents.selected(jobs.length)}</strong>

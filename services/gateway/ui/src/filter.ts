@@ -2,10 +2,10 @@
 // the file name.
 export const states = ["pending", "running", "succeeded", "partial", "failed", "rejected", "cancelled"];
 
-export interface Filter { state: string[]; label: string[]; batch: string; after: string; before: string; filename: string }
+export interface Filter { state: string[]; label: string[]; code: string; batch: string; after: string; before: string; filename: string }
 
 export function parseFilter(line: string): Filter {
-  const f: Filter = { state: [], label: [], batch: "", after: "", before: "", filename: "" };
+  const f: Filter = { state: [], label: [], code: "", batch: "", after: "", before: "", filename: "" };
   const words: string[] = [];
   for (const part of line.trim().split(/\s+/)) {
     const at = part.indexOf(":");
@@ -13,6 +13,7 @@ export function parseFilter(line: string): Filter {
     const value = part.slice(at + 1);
     if (name === "state" && value) f.state.push(...value.toLowerCase().split(",").filter((s) => states.includes(s)));
     else if (name === "label" && value) f.label.push(value);
+    else if (name === "code" && value) f.code = value.toUpperCase();
     else if (name === "batch" && value) f.batch = value;
     else if (name === "after" && !Number.isNaN(Date.parse(value))) f.after = new Date(value).toISOString();
     else if (name === "before" && !Number.isNaN(Date.parse(value))) f.before = new Date(value).toISOString();
@@ -28,6 +29,7 @@ export function toQuery(f: Filter): URLSearchParams {
   const q = new URLSearchParams();
   for (const s of f.state) q.append("state", s.toUpperCase());
   for (const l of f.label) q.append("label", l);
+  if (f.code) q.set("code", f.code);
   if (f.batch) q.set("batch", f.batch);
   if (f.after) q.set("create_after", f.after);
   if (f.before) q.set("create_before", f.before);
@@ -39,4 +41,18 @@ export function toQuery(f: Filter): URLSearchParams {
 export function withState(line: string, state: string): string {
   const rest = line.trim().split(/\s+/).filter((p) => p && !p.toLowerCase().startsWith("state:"));
   return (state ? [`state:${state}`, ...rest] : rest).join(" ");
+}
+
+// toJSON returns a filter as calls with a body take it.
+export function toJSON(f: Filter): object {
+  return {
+    state: f.state.map((s) => s.toUpperCase()), label: f.label, code: f.code, batch: f.batch, filename: f.filename,
+    ...(f.after && { createAfter: f.after }), ...(f.before && { createBefore: f.before }),
+  };
+}
+
+// withCode returns the line with exactly this code, or without any.
+export function withCode(line: string, code: string): string {
+  const rest = line.trim().split(/\s+/).filter((p) => p && !p.toLowerCase().startsWith("code:"));
+  return (code ? [...rest, `code:${code}`] : rest).join(" ");
 }

@@ -2,11 +2,13 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { apiKey, ApiError, request, setKey, signInWanted } from "./api";
+import { ApiError, caller, loadCaller, may, signIn, signInWanted, signOut } from "./api";
 import { address } from "./router";
 import { Documents } from "./documents";
 import { DocumentPage } from "./document";
 import { SearchPage } from "./search";
+import { Keys, System, Webhooks } from "./admin";
+import { DeadLetters } from "./deadletters";
 import { Queues } from "./queues";
 import { Viewer } from "./viewer";
 import { Asking, Notice, useTitle } from "./widgets";
@@ -31,6 +33,10 @@ function Header() {
         {tab("/", t.nav.documents, path === "/" || path.startsWith("/jobs/"))}
         {tab("/search", t.nav.search, path === "/search")}
         {tab("/queues", t.nav.queues, path === "/queues")}
+        {tab("/deadletters", t.nav.dead, path === "/deadletters")}
+        {may("admin") && caller.value?.features.auth === "keys" && tab("/keys", t.nav.keys, path === "/keys")}
+        {may("admin") && tab("/webhooks", t.nav.webhooks, path === "/webhooks")}
+        {tab("/system", t.nav.system, path === "/system")}
       </nav>
       <div class="row tools">
         <label class="theme"><span class="hidden">{t.theme.label}</span>
@@ -44,7 +50,7 @@ function Header() {
             <option value="dark">{t.theme.dark}</option>
           </select>
         </label>
-        {apiKey.value && <button type="button" onClick={() => { setKey(""); signInWanted.value = true; }}>{t.signIn.out}</button>}
+        {caller.value?.credential === "session" && <button type="button" onClick={() => void signOut()}>{t.signIn.out}</button>}
       </div>
     </header>
   );
@@ -56,14 +62,9 @@ function SignIn() {
   useTitle(t.signIn.title);
   const submit = async (e: Event) => {
     e.preventDefault();
-    setKey(key.trim());
     try {
-      await request("GET", "/v1/jobs?page_size=1");
-      signInWanted.value = false;
+      await signIn(key.trim());
     } catch (e) {
-      // A key that may not read may still send; only one that is not known is refused.
-      if (e instanceof ApiError && e.status === 403) { signInWanted.value = false; return; }
-      setKey("");
       setError(e instanceof ApiError && e.status === 401 ? t.signIn.wrong : (e as Error).message);
     }
   };
@@ -98,12 +99,19 @@ function Route() {
     case "/": return <Documents />;
     case "/search": return <SearchPage />;
     case "/queues": return <Queues />;
+    case "/deadletters": return <DeadLetters />;
+    case "/keys": return <Keys />;
+    case "/webhooks": return <Webhooks />;
+    case "/system": return <System />;
     default: return <Nothing />;
   }
 }
 
 function App() {
   useEffect(applyTheme, []);
+  useEffect(() => {
+    loadCaller().catch(() => undefined); // what asks next says that the server is away, or that a key is wanted
+  }, []);
   const wide = /\/pages\/\d+$/.test(address.value.path) && !signInWanted.value;
   return <>
     <a class="skip" href="#content">{t.skip}</a>

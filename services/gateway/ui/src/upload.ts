@@ -1,7 +1,7 @@
 // Uploads: the tus protocol where the server has a folder for it, so that a broken connection goes on where it was;
 // else the document as a plain body.
 import { signal, type Signal } from "@preact/signals";
-import { ApiError, api, authorization, errorFromBody, hasEnded, type Job, signInWanted, watchJob } from "./api";
+import { ApiError, api, errorFromBody, hasEnded, type Job, signInWanted, watchJob } from "./api";
 import { t } from "./texts";
 
 export interface Upload {
@@ -151,7 +151,7 @@ function exchange(method: string, path: string, headers: Record<string, string>,
   return new Promise((resolve, reject) => {
     const x = new XMLHttpRequest();
     x.open(method, path);
-    for (const [name, value] of Object.entries({ ...headers, ...authorization() })) x.setRequestHeader(name, value);
+    for (const [name, value] of Object.entries(headers)) x.setRequestHeader(name, value);
     if (progress) x.upload.onprogress = (e) => progress(e.loaded);
     x.onload = () => {
       if (x.status === 401) signInWanted.value = true;
