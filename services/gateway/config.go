@@ -36,7 +36,7 @@ type Config struct {
 	TusDir string
 	// UI says whether the web pages are served.
 	UI bool
-	// ReadOnly refuses all that changes anything, whoever asks.
+	// ReadOnly refuses all that changes anything, of every caller.
 	ReadOnly bool
 	// Access says who may call.
 	Access AccessConfig
@@ -85,7 +85,7 @@ func (c *Config) Register(fs *flag.FlagSet) {
 		"`folder` of resumable uploads that are not complete; empty takes none")
 	fs.BoolVar(&c.UI, "gateway.ui", c.UI, "serve the web pages at /ui/")
 	fs.BoolVar(&c.ReadOnly, "gateway.read-only", c.ReadOnly,
-		"refuse uploads, and all else that changes anything, whoever asks")
+		"refuse uploads, and all else that changes anything, from every caller")
 	c.Access.registerFlags(fs)
 }
 

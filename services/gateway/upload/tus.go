@@ -34,7 +34,7 @@ const (
 	maxResumable = 1000
 )
 
-// The headers of the tus protocol, and those beside it.
+// The headers of the tus protocol, and those with it.
 const (
 	TusResumableHeader = "Tus-Resumable"
 	TusOffsetHeader    = "Upload-Offset"
