@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,75 +53,6 @@ func TestSignInWithKey(t *testing.T) {
 	b.waitText("h1", "Sign in")
 	b.open("/ui/")
 	b.waitText("h1", "Sign in")
-}
-
-// What administrators do: a key is made and its secret shown once; who signs in with it sees no more than it may; once
-// it is revoked its session ends. A webhook shows how its calls went.
-func TestKeysAndWebhooks(t *testing.T) {
-	t.Parallel()
-	axe, err := os.ReadFile("testdata/axe.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
-	defer receiver.Close()
-	dir := t.TempDir()
-	keyFile := filepath.Join(dir, "admin.key")
-	s, err := startServer(t.Context(), filepath.Join(dir, "data"), "--auth", "keys", "--auth.admin-key-file", keyFile,
-		"--webhook.allow-private")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.stop()
-	key, err := os.ReadFile(keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.key = strings.TrimSpace(string(key))
-
-	admin := openTab(t, s.url)
-	admin.allow("401")
-	admin.open("/ui/webhooks")
-	admin.fill("#key", s.key+"\r")
-	admin.wait("document.querySelector('#webhook-url')")
-	admin.fill("#webhook-url", receiver.URL+"/hook\r")
-	admin.waitText(".secret", "whsec_")
-	admin.click("button", "I have kept it")
-	if _, err := s.send(t.Context(), "told.pdf", makePDF("Somebody waits for this."), ""); err != nil {
-		t.Fatal(err)
-	}
-	admin.waitText("td", "418")
-	checkAccessible(admin, string(axe), "/ui/webhooks")
-	admin.click("nav a", "Keys")
-	admin.waitText("td", "first admin key")
-	admin.fill("#key-name", "a reader")
-	eval[bool](admin, `(() => { const s = document.querySelector('main select'); s.value = 'read'; s.dispatchEvent(new Event('change', { bubbles: true })); return true; })()`)
-	admin.click("main button", "Make a key")
-	admin.waitText(".secret pre", "ink_")
-	secret := eval[string](admin, "document.querySelector('.secret pre').textContent")
-	checkAccessible(admin, string(axe), "/ui/keys")
-
-	// The reader has a store of cookies of its own.
-	reader := openTab(t, s.url)
-	reader.allow("401")
-	reader.open("/ui/")
-	reader.fill("#key", secret+"\r")
-	reader.waitText("tr[data-job]", "told.pdf")
-	if got := eval[string](reader, "document.querySelector('header').innerText + (document.querySelector('.sender')?.innerText ?? '')"); strings.Contains(got, "Keys") ||
-		strings.Contains(got, "Choose files") {
-		t.Errorf("a reader is offered %q", got)
-	}
-	reader.click("tr[data-job] a", "told.pdf")
-	reader.waitText("h1", "told.pdf")
-	if got := eval[string](reader, "document.querySelector('.document-head').innerText"); strings.Contains(got, "Delete") {
-		t.Errorf("a reader is offered %q", got)
-	}
-	admin.click("button", "I have kept it")
-	admin.click("tr:has(td:first-child) button.danger:last-child", "Revoke a reader")
-	admin.waitText("dialog", "Revoke a reader?")
-	admin.click("dialog button", "Revoke")
-	reader.open("/ui/")
-	reader.waitText("h1", "Sign in")
 }
 
 func TestPagesCanBeTurnedOff(t *testing.T) {
