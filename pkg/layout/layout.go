@@ -8,8 +8,9 @@
 //   - A segment is a run of words of one input line without a wide gap (segment.go), put together again where an engine set each word
 //     apart (join.go).
 //   - Segments are cut into regions: bands of the page from top to bottom, bands into columns where a gutter runs through them, columns
-//     into bands again (cut.go). A gap between columns of text cuts; one between the columns of a table does not, because a table reads
-//     by rows. The order in which the segments were drawn is a witness to which of the two it is (gutter.go).
+//     into bands again (xycut.go). A gutter between columns of text cuts; a gap between the columns of a table does not, because a
+//     table reads by rows. A small model tells the two apart (gutter_model.go) by what it is told of the text on both sides
+//     (gutter_features.go). Gutters that are no wider than blanks are found by the rows that leave them free (strips.go).
 //   - In a region, segments that share a baseline make a row (rows.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, counters.go).
 //
@@ -40,12 +41,14 @@ func ArrangePage(page *inkstreamv1.Page) { ArrangePageWith(page, Options{}) }
 // ArrangePageWith puts the words of a page in reading order, in place: it rebuilds Blocks, with their Lines and
 // PageWords, gives them the types that the page alone can tell, and sets PageText. It takes time in proportion to n
 // log n for n words, and copes with any geometry.
-func ArrangePageWith(page *inkstreamv1.Page, opts Options) {
+func ArrangePageWith(page *inkstreamv1.Page, opts Options) { arrangePage(page, opts, nil) }
+
+func arrangePage(page *inkstreamv1.Page, opts Options, judge func(GutterSample) bool) {
 	if page == nil {
 		return
 	}
 	in := collectLines(page)
-	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10}
+	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10, judge: judge}
 	a.style.detectFixedPitch(in.lines)
 	if in.recognised && isPlausibleOrder(page.GetBlocks()) {
 		page.Blocks = a.buildRecognisedBlocks(in)
@@ -62,6 +65,8 @@ type arranger struct {
 	style *styles
 	opts  Options
 	em    float64 // of the text that most of the page is written in
+
+	judge func(GutterSample) bool
 }
 
 // buildNativeBlocks builds the blocks of a page by geometry alone. Lines of one writing direction are arranged among
@@ -117,7 +122,8 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	if g.angle == 0 {
 		al.height = float64(a.page.GetHeight())
 	}
-	if r := collectRulings(a.page.GetRulings(), t); !al.disabled {
+	r := collectRulings(a.page.GetRulings(), t)
+	if !al.disabled {
 		al.across = r.across
 		ruled, lines = findRuledTables(lines, r, t, em)
 	}
@@ -132,8 +138,8 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	if len(segments) == 0 {
 		return nil, em
 	}
-	c := cutter{em: em, across: al.across}
-	c.cutRegion(joinSegments(segments, em), 0)
+	c := cutter{em: em, across: r.across, down: r.down, judge: a.judge}
+	c.cutRegion(c.splitAtGutters(joinSegments(segments, em), t), 0)
 	var blocks []*inkstreamv1.Block
 	for _, leaf := range c.leaves {
 		blocks = append(blocks, leaf.buildBlocks(&al, g.angle)...)

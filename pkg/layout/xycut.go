@@ -9,6 +9,9 @@ import (
 type cutter struct {
 	em     float64
 	across []ruling // lines drawn across the page, from top to bottom
+	down   []ruling // lines drawn down the page, from left to right
+	// judge decides in the place of the model which gutters part columns, if it is set.
+	judge  func(GutterSample) bool
 	leaves []leaf
 }
 
@@ -104,7 +107,7 @@ func segmentBottom(s segment) float64 { return s.y1 - 0.08*s.height() }
 
 const (
 	// minGutterWidth is the least width of a gutter in ems.
-	minGutterWidth = 0.8
+	minGutterWidth = minStripWidth
 	// maxGutters bounds the stretches of a slab that may be gutters: each slab is compared with what is left of those
 	// above it.
 	maxGutters = 256

@@ -1,0 +1,71 @@
+package layout
+
+import (
+	_ "embed"
+	"fmt"
+	"sync"
+
+	"inkstream.dev/pkg/layout/internal/boost"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+//go:embed gutter_model.json
+var gutterModelJSON []byte
+
+// gutterModel tells gutters between columns, which are read one after the other, from gaps within a table or a line.
+// The command pkg/layout/train makes its weights.
+var gutterModel = sync.OnceValue(func() *boost.Model {
+	m, err := boost.Parse(gutterModelJSON, gutterFeatureNames)
+	if err != nil {
+		panic(fmt.Sprintf("layout: gutter_model.json: %v", err)) // the build is broken
+	}
+	return m
+})
+
+// GutterSample is a gutter as the model sees it.
+type GutterSample struct {
+	Features []float64
+	// Left and Right are the words next to it, in lines that are level with each other.
+	Left, Right []*inkstreamv1.Word
+	// Column is the model's answer: the gutter parts columns.
+	Column bool
+}
+
+// isColumnGutter reports whether the lines left and right of a gutter belong to columns that are read one after the
+// other, and not to the cells of rows, which are read across.
+func (c *cutter) isColumnGutter(left, right []sideLine, gap span, gutters int) bool {
+	f := measureGutter(left, right, gutterContext{gap: gap, across: c.across, down: c.down, gutters: gutters,
+		em: c.em})
+	column := gutterModel().Probability(f[:]) >= 0.5
+	if c.judge != nil {
+		s := newGutterSample(f, left, right, c.em)
+		s.Column = column
+		return c.judge(s)
+	}
+	return column
+}
+
+// newGutterSample returns a sample of a gutter.
+func newGutterSample(f gutterFeatures, left, right []sideLine, em float64) GutterSample {
+	s := GutterSample{Features: f[:]}
+	j := 0
+	for _, l := range left {
+		for j < len(right) && right[j].centerX() < l.centerX()-0.3*em {
+			j++
+		}
+		if j < len(right) && right[j].centerX() <= l.centerX()+0.3*em {
+			s.Left, s.Right = append(s.Left, l.last), append(s.Right, right[j].first)
+			j++
+		}
+	}
+	return s
+}
+
+// ArrangeJudged arranges a page as ArrangePage does, and lets judge decide which gutters part columns. It is for
+// training and measuring the model.
+func ArrangeJudged(page *inkstreamv1.Page, judge func(GutterSample) bool) {
+	arrangePage(page, Options{}, judge)
+}
+
+// GutterFeatureNames returns the names of the features, in order.
+func GutterFeatureNames() []string { return gutterFeatureNames }

@@ -1,0 +1,96 @@
+package layout
+
+import (
+	"strings"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// TestNarrowGutter reads two columns whose lines stand on common baselines, with a gutter hardly wider than a blank, as
+// a recogniser gives them that takes each pair of lines for one.
+func TestNarrowGutter(t *testing.T) {
+	t.Parallel()
+	left := []string{"The council met on Tuesday and", "agreed after a long debate to", "close the bridge for repairs in",
+		"autumn, when fewer farmers use", "it for their carts. The mayor, a", "former teacher, said that there"}
+	right := []string{"Prices of grain rose again last", "month in all markets of eastern", "provinces, and merchants expect",
+		"that they will go on rising until", "the harvest has been brought in", "and ships can leave the harbour"}
+	reach := 0.0
+	for _, text := range left {
+		reach = max(reach, boundingBox(at(72, 72, 10, text).GetWords()).x1)
+	}
+	var lines []*inkstreamv1.Line
+	for i := range left {
+		a := at(72, 72+12*float64(i), 10, left[i])
+		b := at(reach+6, 72+12*float64(i), 10, right[i])
+		lines = append(lines, &inkstreamv1.Line{Words: append(a.Words, b.Words...)})
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	want := strings.Join(left, "\n") + "\n\n" + strings.Join(right, "\n") + "\n"
+	if page.GetText() != want {
+		t.Errorf("got:\n%s\nwant:\n%s", page.GetText(), want)
+	}
+}
+
+// TestNumberedLinesTwoUp reads a transcript two pages to a sheet, each with its lines numbered.
+func TestNumberedLinesTwoUp(t *testing.T) {
+	t.Parallel()
+	texts := [2][]string{
+		{"Q. Where were you on that night?", "A. At home, as I have said before,", "with my sister and her children.", "Q. Did you leave the house later on?",
+			"A. I went out once to look after the", "horses, which had been restless.", "Q. What time was that, to the best of", "your recollection? A. About eleven."},
+		{"Q. And you saw nobody in the yard?", "A. There was a lamp burning by the", "gate, but I did not see who held it.", "Q. Thank you. Let us turn to the letter",
+			"that you received on Monday. A. Yes.", "Q. Do you know the hand that wrote", "it? A. It looks like my brother's, but", "he has been at sea since the spring."},
+	}
+	var lines [2][]*inkstreamv1.Line
+	for side := range lines {
+		x := 40 + 280*float64(side)
+		for i, text := range texts[side] {
+			y := 80 + 14*float64(i)
+			lines[side] = append(lines[side], at(x, y, 9, string(rune('1'+i))), at(x+22, y, 9, text))
+		}
+	}
+	page := pageOf(lines[0], lines[1])
+	ArrangePage(page)
+	for side, text := range texts {
+		for i := 1; i < len(text); i++ {
+			if !containsRun(page, text[i-1], text[i]) {
+				t.Errorf("side %d: %q is not followed by %q in\n%s", side, text[i-1], text[i], page.GetText())
+			}
+		}
+	}
+	if n := countTables(page); n > 0 {
+		t.Errorf("got %d tables, want none", n)
+	}
+}
+
+// containsRun reports whether the second line follows the first in the text of the page.
+func containsRun(page *inkstreamv1.Page, first, second string) bool {
+	last := ""
+	for _, block := range page.GetBlocks() {
+		for _, line := range block.GetLines() {
+			text := ""
+			for i, w := range line.GetWords() {
+				if i > 0 {
+					text += " "
+				}
+				text += w.GetText()
+			}
+			if last == first && text == second {
+				return true
+			}
+			last = text
+		}
+	}
+	return false
+}
+
+func countTables(page *inkstreamv1.Page) int {
+	n := 0
+	for _, block := range page.GetBlocks() {
+		if block.GetTable() != nil {
+			n++
+		}
+	}
+	return n
+}
