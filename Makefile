@@ -92,9 +92,18 @@ bench: build test-deps ## Measure speed and memory against the targets and print
 	go run ./services/cli/cmd/bench $(ARGS)
 
 .PHONY: quality
-quality: build test-deps ## Measure what comes out against the truths and the peers, into services/cli/cmd/quality/RESULTS.md (ARGS="-only tables" for one)
+quality: build test-deps peers ## Measure what comes out against the truths and the peers, into services/cli/cmd/quality/RESULTS.md (ARGS="-only tables" for one)
 	pkg/tools/deps.sh quality
 	go run ./services/cli/cmd/quality $(ARGS)
+
+.PHONY: peers
+peers: ## Install the peers that npm carries; quality goes without them, and says so, where npm is not
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory .bin/peers/node_modules; else echo 'npm is not here: its peers are left out'; fi
+
+.bin/peers/node_modules: pkg/tools/peers/package.json
+	mkdir -p .bin/peers && cp pkg/tools/peers/package.json .bin/peers/
+	npm install --prefix .bin/peers --no-audit --no-fund --no-package-lock
+	touch .bin/peers/node_modules
 
 .PHONY: pages
 pages: test-deps ## Generate documents with known contents (ARGS="-n 3 -seed 7 -families newspaper,ledger -o FOLDER")

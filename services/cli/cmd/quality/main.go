@@ -30,16 +30,19 @@ type measure struct {
 	wants func(f pdftest.CorpusFile) bool
 	// score measures the files that it wants.
 	score func(ctx context.Context, b *qualityRun, samples []*sample) (section, error)
+	// own measures documents that the measure makes itself; no file of the corpus has to do with it.
+	own func(ctx context.Context, b *qualityRun) (section, error)
 }
 
 var measures = []measure{
-	{"recognition", "Recognition", wantsRecognition, scoreRecognition},
-	{"native", "Native text", wantsNative, scoreNative},
-	{"markdown", "Markdown", wantsMarkdown, scoreMarkdown},
-	{"tables", "Tables", wantsTables, scoreTables},
-	{"searchable", "Searchable PDF", wantsSearchable, scoreSearchable},
-	{"images", "Images", wantsImages, scoreImages},
-	{"json", "JSON", wantsJSON, scoreJSON},
+	{name: "recognition", title: "Recognition", wants: wantsRecognition, score: scoreRecognition},
+	{name: "native", title: "Native text", wants: wantsNative, score: scoreNative},
+	{name: "markdown", title: "Markdown", wants: wantsMarkdown, score: scoreMarkdown},
+	{name: "tables", title: "Tables", wants: wantsTables, score: scoreTables},
+	{name: "searchable", title: "Searchable PDF", wants: wantsSearchable, score: scoreSearchable},
+	{name: "images", title: "Images", wants: wantsImages, score: scoreImages},
+	{name: "json", title: "JSON", wants: wantsJSON, score: scoreJSON},
+	{name: "generated", title: "Generated pages", own: scoreGenerated},
 }
 
 // qualityRun is what the measures share.
@@ -52,7 +55,9 @@ type qualityRun struct {
 type settings struct {
 	corpus, only, files, cache, out, artifacts, schema string
 	ignoreCache                                        bool
-	jobs                                               int
+	scans                                              bool
+	jobs, generated                                    int
+	seed                                               uint64
 }
 
 func main() {
@@ -78,6 +83,9 @@ func parseSettings(args []string) (*settings, error) {
 	fs.StringVar(&s.only, "only", "", "measure only `these`, with commas: "+strings.Join(measureNames(), ", "))
 	fs.StringVar(&s.files, "files", "",
 		"take only files whose path in the corpus matches this `glob`, e.g. 'ocr/unlv/*'; no record is written unless -out is given")
+	fs.IntVar(&s.generated, "n", defaultGenerated, "how many documents to generate of each set of seeds")
+	fs.BoolVar(&s.scans, "scans", true, "measure a third of the generated documents as scans too")
+	fs.Uint64Var(&s.seed, "seed", 0, "generate documents from this `seed` only, and write no record; 0 means the record's seed and a fresh one")
 	fs.IntVar(&s.jobs, "jobs", runtime.NumCPU(), "how much is worked on at once")
 	fs.StringVar(&s.cache, "cache", filepath.Join(cache, "inkstream-quality"),
 		"`folder` that keeps what the other programs made")
@@ -110,7 +118,10 @@ func parseSettings(args []string) (*settings, error) {
 			return nil, fmt.Errorf("-corpus: %w", err)
 		}
 	}
-	if s.out == "" && s.files == "" && !pdftest.IsCommittedCorpus(s.corpus) {
+	if s.generated < 1 {
+		return nil, fmt.Errorf("-n %d: want at least 1", s.generated)
+	}
+	if s.out == "" && s.files == "" && s.seed == 0 && s.generated == defaultGenerated && !pdftest.IsCommittedCorpus(s.corpus) {
 		s.out = recordPath
 	}
 	return s, nil
@@ -167,7 +178,7 @@ func (b *qualityRun) selectSamples(files []pdftest.CorpusFile) []*sample {
 		if match, _ := path.Match(b.files, f.Path); b.files != "" && !match { // the pattern was checked
 			continue
 		}
-		if slices.ContainsFunc(b.chosenMeasures(), func(m measure) bool { return m.wants(f) }) {
+		if slices.ContainsFunc(b.chosenMeasures(), func(m measure) bool { return m.own == nil && m.wants(f) }) {
 			out = append(out, &sample{CorpusFile: f, dir: filepath.Join(b.artifacts, filepath.FromSlash(f.Path))})
 		}
 	}
@@ -193,28 +204,40 @@ func (b *qualityRun) runAndRecord(ctx context.Context, samples []*sample) error 
 	}
 	var sections []section
 	for _, m := range b.chosenMeasures() {
-		var its []*sample
-		for _, s := range samples {
-			if m.wants(s.CorpusFile) {
-				its = append(its, s)
-			}
-		}
-		if len(its) == 0 {
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "measuring %s of %d files\n", m.name, len(its))
-		sec, err := m.score(ctx, b, its)
+		sec, measured, err := b.takeMeasure(ctx, m, samples)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		sec.title = m.title
-		sections = append(sections, sec)
+		if measured {
+			sec.title = m.title
+			sections = append(sections, sec)
+		}
 	}
 	printSections(os.Stdout, sections)
 	if b.out == "" {
 		return nil
 	}
 	return writeRecord(b.out, sections, b.peers.describeVersions())
+}
+
+// takeMeasure takes a measure; false if there is nothing to measure.
+func (b *qualityRun) takeMeasure(ctx context.Context, m measure, samples []*sample) (section, bool, error) {
+	if m.own != nil {
+		sec, err := m.own(ctx, b)
+		return sec, true, err
+	}
+	var its []*sample
+	for _, s := range samples {
+		if m.wants(s.CorpusFile) {
+			its = append(its, s)
+		}
+	}
+	if len(its) == 0 {
+		return section{}, false, nil
+	}
+	fmt.Fprintf(os.Stderr, "measuring %s of %d files\n", m.name, len(its))
+	sec, err := m.score(ctx, b, its)
+	return sec, true, err
 }
 
 // forEachSample calls f for every sample, as many at once as there are to be jobs, and returns what it returned, in

@@ -26,6 +26,8 @@ type sample struct {
 	pdftest.CorpusFile
 	state string // the job's last state, or why there was no job
 	dir   string // the job's artifacts, under their names
+	// allArtifacts asks for those too that a job makes on request only.
+	allArtifacts bool
 
 	once     sync.Once // reads document
 	document *document
@@ -163,6 +165,9 @@ func uploadSample(ctx context.Context, client inkstreamv1.InkstreamServiceClient
 	}
 	// The artifacts that are measured are all among those that a job makes unless it is told otherwise.
 	opts := &inkstreamv1.JobOptions{Lane: "batch", Languages: s.tesseractLanguages()}
+	if s.allArtifacts {
+		opts.Artifacts = []string{"all"}
+	}
 	meta := &inkstreamv1.UploadMetadata{Filename: filepath.Base(s.Path), Options: opts}
 	err = stream.Send(&inkstreamv1.UploadDocumentRequest{Part: &inkstreamv1.UploadDocumentRequest_Metadata{Metadata: meta}})
 	for chunk := range slices.Chunk(data, 256<<10) {
