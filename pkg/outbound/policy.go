@@ -80,11 +80,33 @@ var forbiddenNetworks = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"), // site-local, long deprecated, still routed by some
 }
 
+// hostNetworks are where clouds answer their machines about themselves: credentials, user data, health. They are no
+// receivers, in one's own network neither. Link-local addresses, where most clouds do so, are none as a whole.
+var hostNetworks = []netip.Prefix{
+	netip.MustParsePrefix("168.63.129.16/32"),   // Azure, a public address
+	netip.MustParsePrefix("100.100.100.200/32"), // Alibaba
+	netip.MustParsePrefix("192.0.0.192/32"),     // Oracle
+	netip.MustParsePrefix("161.26.0.0/16"),      // IBM
+	netip.MustParsePrefix("166.8.0.0/14"),       // IBM
+	netip.MustParsePrefix("fd00:ec2::/32"),      // AWS
+	netip.MustParsePrefix("fd20:ce::254/128"),   // Google
+	netip.MustParsePrefix("fd00:c1::/32"),       // Oracle
+	netip.MustParsePrefix("fd00:42::/32"),       // Scaleway
+}
+
 // AllowsAddress reports whether an address may be called.
 func (p Policy) AllowsAddress(ip netip.Addr) bool {
 	ip = ip.WithZone("").Unmap()
 	if ip.IsUnspecified() || ip.IsMulticast() || !ip.IsValid() || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return false
+	}
+	if ip.IsLinkLocalUnicast() {
+		return false
+	}
+	for _, n := range hostNetworks {
+		if n.Contains(ip) {
+			return false
+		}
 	}
 	if p.AllowPrivate {
 		return true
@@ -130,6 +152,7 @@ func (p Policy) NewClient() *http.Client {
 		Timeout:   callTimeout,
 		Transport: p.NewTransport(callTimeout),
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			req.Header.Del("Referer") // the address before may hold a secret
 			if len(via) > maxRedirects {
 				return errors.New("too many redirects")
 			}

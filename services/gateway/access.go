@@ -25,7 +25,7 @@ type openedAccess struct {
 // openAccess opens it. The context must last as long as the service.
 func (s *Service) openAccess(ctx context.Context) (o openedAccess, err error) {
 	js := s.deps.Bus.JetStream()
-	if o.hooks, err = webhook.OpenHooks(ctx, js, s.log); err != nil {
+	if o.hooks, err = webhook.OpenHooks(ctx, js, s.deps.Sealer, s.log); err != nil {
 		return o, err
 	}
 	o.dispatcher = webhook.NewDispatcher(webhook.Config{

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -33,9 +32,6 @@ const (
 	minTries = 2
 	// minRetryDelay and maxRetryDelay bound the waits between tries, which double.
 	minRetryDelay, maxRetryDelay = 5 * time.Second, time.Hour
-	// deliveryWorkers is how many calls are under way at once in a process. A slow receiver delays others by its timeout
-	// at most.
-	deliveryWorkers = 8
 	// maxAnswerBytes is how much of an answer is read, so that its connection can be used again.
 	maxAnswerBytes = 64 << 10
 )
@@ -80,6 +76,8 @@ type Dispatcher struct {
 	loadJob JobSource
 	client  *http.Client
 	log     *slog.Logger
+	lanes   *lanes
+	circuit *circuitBreaker
 }
 
 // NewDispatcher returns a Dispatcher that is not yet running.
@@ -91,7 +89,7 @@ func NewDispatcher(cfg Config, js jetstream.JetStream, hooks *Hooks, source JobS
 		cfg.GiveUpAfter = giveUpAfter
 	}
 	return &Dispatcher{cfg: cfg, js: js, hooks: hooks, loadJob: source, client: cfg.Policy.NewClient(),
-		log: log.With("part", "webhooks")}
+		log: log.With("part", "webhooks"), lanes: newLanes(), circuit: newCircuitBreaker()}
 }
 
 // Run makes calls until ctx is done and those under way are over.
@@ -102,11 +100,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 	defer d.client.CloseIdleConnections()
 	var wg sync.WaitGroup
-	wg.Go(func() { d.consumeMessages(ctx, ended, d.queueDeliveries) })
-	for range deliveryWorkers {
-		wg.Go(func() { d.consumeMessages(ctx, calls, d.handleDelivery) })
-	}
+	wg.Go(func() { d.consumeMessages(ctx, ended, 1, d.queueDeliveries) })
+	wg.Go(func() { d.consumeMessages(ctx, calls, fetchCalls, d.assignDelivery) })
 	wg.Wait()
+	d.lanes.drain()
 	return nil
 }
 
@@ -122,12 +119,12 @@ func (d *Dispatcher) bindConsumers(ctx context.Context) (ended, calls jetstream.
 	return ended, calls, nil
 }
 
-// consumeMessages handles messages one by one until ctx is done.
-func (d *Dispatcher) consumeMessages(ctx context.Context, cons jetstream.Consumer,
+// consumeMessages handles messages one by one until ctx is done. It asks for several at once.
+func (d *Dispatcher) consumeMessages(ctx context.Context, cons jetstream.Consumer, several int,
 	handle func(context.Context, jetstream.Msg) error) {
 	for ctx.Err() == nil {
-		pull, cancel := context.WithTimeout(ctx, 30*time.Second)
-		batch, err := cons.Fetch(1, jetstream.FetchContext(pull))
+		pull, cancel := context.WithTimeout(ctx, fetchTimeout)
+		batch, err := cons.Fetch(several, jetstream.FetchContext(pull))
 		if err == nil {
 			for msg := range batch.Messages() {
 				if err := handle(context.WithoutCancel(ctx), msg); err != nil {
@@ -213,59 +210,6 @@ func (d *Dispatcher) queueAgain(ctx context.Context, to delivery) error {
 	return d.queueDelivery(ctx, to, to.deliveryID()+"#"+strconv.FormatInt(time.Now().UnixNano(), 36))
 }
 
-// handleDelivery makes a call and settles it by the answer.
-func (d *Dispatcher) handleDelivery(ctx context.Context, msg jetstream.Msg) error {
-	var to delivery
-	if err := json.Unmarshal(msg.Data(), &to); err != nil {
-		return errors.Join(err, msg.Term())
-	}
-	meta, err := msg.Metadata()
-	if err != nil {
-		return fmt.Errorf("call: %w", err)
-	}
-	start := time.Now()
-	status, err := d.callWebhook(ctx, to)
-	if errors.Is(err, ErrNoJob) || errors.Is(err, ErrNoHook) {
-		return msg.Ack()
-	}
-	wait := retryDelay(d.cfg.MinRetryDelay, meta.NumDelivered)
-	// What waited for long because no gateway ran has another chance all the same.
-	again := err != nil && !errors.Is(err, ErrForbidden) &&
-		(meta.NumDelivered < minTries || time.Since(meta.Timestamp)+wait < d.cfg.GiveUpAfter)
-	if to.Hook != jobHook {
-		a := Attempt{Delivery: to.deliveryID(), Job: to.Job, Run: to.Run, Time: start.UTC(), Number: int(meta.NumDelivered),
-			Status: status, Took: time.Since(start)}
-		if err != nil {
-			a.Error = err.Error()
-		}
-		if again {
-			a.RetryTime = time.Now().Add(wait).UTC()
-		}
-		if err := d.hooks.recordAttempt(ctx, to.Tenant, to.Hook, a); err != nil {
-			d.log.WarnContext(ctx, "attempt is not kept", "webhook", to.Hook, "error", err)
-		}
-	}
-	if err == nil {
-		return msg.Ack()
-	}
-	if again {
-		d.log.InfoContext(ctx, "call failed, will be made again", "job", to.Job, "webhook", to.Hook, "tries",
-			meta.NumDelivered, "delay", wait)
-		return msg.NakWithDelay(wait)
-	}
-	d.log.WarnContext(ctx, "call given up", "job", to.Job, "webhook", to.Hook, "tries", meta.NumDelivered)
-	if err := d.storeDeadLetter(ctx, msg, meta, to, err); err != nil {
-		return errors.Join(err, msg.NakWithDelay(wait))
-	}
-	return msg.Term()
-}
-
-// retryDelay returns the wait after the n-th try: it doubles, up to an hour, and is spread by a quarter.
-func retryDelay(first time.Duration, n uint64) time.Duration {
-	wait := min(first<<min(n-1, 20), maxRetryDelay)
-	return wait - rand.N(wait/4+1)
-}
-
 // callWebhook makes one call, and returns the receiver's status, 0 where there is none. Its error tells nothing of
 // the address but what became of it.
 func (d *Dispatcher) callWebhook(ctx context.Context, to delivery) (status int, err error) {
@@ -284,6 +228,12 @@ func (d *Dispatcher) callWebhook(ctx context.Context, to delivery) (status int, 
 	if err := d.cfg.Policy.CheckURL(url); err != nil {
 		return 0, err
 	}
+	receiver := receiverKey(to.Tenant, url)
+	if wait := d.circuit.check(receiver, time.Now()); wait > 0 {
+		return 0, &openCircuitError{wait: wait}
+	}
+	started := time.Now()
+	defer func() { d.circuit.record(receiver, time.Since(started), err, time.Now()) }()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(job.Body))
 	if err != nil {
 		return 0, ErrForbidden

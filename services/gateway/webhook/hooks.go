@@ -37,19 +37,23 @@ type Hook struct {
 	Tenant     string    `json:"tenant"`
 	URL        string    `json:"url"`
 	CreateTime time.Time `json:"createTime"`
-	// Secret is what calls are signed with.
-	Secret string `json:"secret"`
+	// Secret is what calls are signed with. It is stored sealed, in Sealed, where there is a key to seal it with; webhooks
+	// of earlier versions have it as it is.
+	Secret string `json:"secret,omitempty"`
+	Sealed string `json:"sealed,omitempty"`
 }
 
 // Hooks is the store of the tenants' webhooks: a KV bucket, and a copy of it in memory, because every job that ends
 // is looked up. It is safe for concurrent use.
 type Hooks struct {
 	kv     jetstream.KeyValue
+	sealer *job.Sealer // nil where there is none
 	mirror *mirror.Mirror[Hook]
 }
 
-// OpenHooks opens the bucket, which bus.Provision makes, and follows it until ctx is done.
-func OpenHooks(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*Hooks, error) {
+// OpenHooks opens the bucket, which bus.Provision makes, and follows it until ctx is done. The sealer seals the
+// webhooks' secrets; nil leaves them as they are.
+func OpenHooks(ctx context.Context, js jetstream.JetStream, sealer *job.Sealer, log *slog.Logger) (*Hooks, error) {
 	kv, err := js.KeyValue(ctx, bus.WebhookBucket)
 	if err != nil {
 		return nil, fmt.Errorf("bucket of webhooks: %w", err)
@@ -58,7 +62,7 @@ func OpenHooks(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Hooks{kv: kv, mirror: known}, nil
+	return &Hooks{kv: kv, sealer: sealer, mirror: known}, nil
 }
 
 // Wait returns when the bucket is no longer followed; the context of OpenHooks must be done.
@@ -72,7 +76,11 @@ func (h *Hooks) CreateHook(ctx context.Context, tenant, url string) (Hook, error
 		return Hook{}, ErrTooMany
 	}
 	hook := Hook{ID: string(job.NewID()), Tenant: tenant, URL: url, CreateTime: time.Now().UTC(), Secret: NewSecret()}
-	data, err := json.Marshal(hook)
+	stored := hook
+	if h.sealer != nil {
+		stored.Secret, stored.Sealed = "", h.sealer.SealSecret(tenant, job.ID(hook.ID), hook.Secret)
+	}
+	data, err := json.Marshal(stored)
 	if err != nil {
 		return Hook{}, fmt.Errorf("encode webhook: %w", err)
 	}
@@ -80,7 +88,7 @@ func (h *Hooks) CreateHook(ctx context.Context, tenant, url string) (Hook, error
 	if err != nil {
 		return Hook{}, wrapUnavailable("store webhook", err)
 	}
-	h.mirror.Set(hookKey(tenant, hook.ID), hook, rev)
+	h.mirror.Set(hookKey(tenant, hook.ID), stored, rev)
 	return hook, nil
 }
 
@@ -105,6 +113,15 @@ func (h *Hooks) Get(ctx context.Context, tenant, id string) (Hook, error) {
 	var hook Hook
 	if err := json.Unmarshal(e.Value(), &hook); err != nil {
 		return Hook{}, fmt.Errorf("decode webhook: %w", err)
+	}
+	if hook.Sealed == "" {
+		return hook, nil
+	}
+	if h.sealer == nil {
+		return Hook{}, errors.New("the webhook's secret is sealed, and the key to open it is not here")
+	}
+	if hook.Secret, err = h.sealer.OpenSecret(tenant, job.ID(id), hook.Sealed); err != nil {
+		return Hook{}, fmt.Errorf("webhook's secret: %w", err)
 	}
 	return hook, nil
 }

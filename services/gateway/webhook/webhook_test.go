@@ -38,9 +38,27 @@ func TestPolicy(t *testing.T) {
 		{"0.0.0.0", false}, {"0.1.2.3", false}, {"::", false}, {"224.0.0.1", false}, {"ff02::1", false},
 		{"255.255.255.255", false},
 		{"198.18.0.1", false}, {"192.0.0.192", false}, {"fec0::1", false}, {"::ffff:0:7f00:1", false},
-		{"3fff::1", false}, {"5f00::1", false},
+		{"3fff::1", false}, {"5f00::1", false}, {"168.63.129.16", false}, {"::ffff:168.63.129.16", false},
+		{"161.26.0.10", false}, {"166.9.1.1", false},
 	} {
 		if got := (webhook.Policy{}).AllowsAddress(netip.MustParseAddr(tc.ip)); got != tc.ok {
+			t.Errorf("%s: allowed: %v, want %v", tc.ip, got, tc.ok)
+		}
+	}
+}
+
+// Where receivers of one's own network are allowed, what a cloud tells its machines is not.
+func TestPolicyOfOwnNetwork(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		ip string
+		ok bool
+	}{
+		{"127.0.0.1", true}, {"10.1.2.3", true}, {"fd00::1", true}, {"169.254.169.254", false}, {"fe80::1", false},
+		{"168.63.129.16", false}, {"100.100.100.200", false}, {"192.0.0.192", false}, {"fd00:ec2::254", false},
+		{"fd20:ce::254", false}, {"::ffff:169.254.169.254", false},
+	} {
+		if got := (webhook.Policy{AllowPrivate: true}).AllowsAddress(netip.MustParseAddr(tc.ip)); got != tc.ok {
 			t.Errorf("%s: allowed: %v, want %v", tc.ip, got, tc.ok)
 		}
 	}
@@ -184,7 +202,7 @@ const ownSecret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 func newFixture(t *testing.T, cfg webhook.Config, source webhook.JobSource) *fixture {
 	t.Helper()
 	b := bustest.New(t)
-	hooks, err := webhook.OpenHooks(t.Context(), b.JetStream(), telemetry.NewDiscard().Log)
+	hooks, err := webhook.OpenHooks(t.Context(), b.JetStream(), nil, telemetry.NewDiscard().Log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +370,7 @@ func TestDeadLetter(t *testing.T) {
 
 func TestHooksAreTheTenants(t *testing.T) {
 	t.Parallel()
-	h, err := webhook.OpenHooks(t.Context(), bustest.New(t).JetStream(), telemetry.NewDiscard().Log)
+	h, err := webhook.OpenHooks(t.Context(), bustest.New(t).JetStream(), nil, telemetry.NewDiscard().Log)
 	if err != nil {
 		t.Fatal(err)
 	}
