@@ -164,6 +164,7 @@ func Run(
 	if err != nil {
 		return err
 	}
+	LimitMemory()
 	tel, err := telemetry.SetUpTelemetry(ctx, cfg.Telemetry, stderr)
 	if err != nil {
 		return fmt.Errorf("telemetry: %w", err)

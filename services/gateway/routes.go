@@ -40,7 +40,7 @@ func (s *Service) newHTTPServer(base context.Context, admission *gate.Gate, conn
 	shell.HandleMethods(mux, "/v1/jobs/{id}/artifacts.zip",
 		map[string]http.HandlerFunc{http.MethodGet: shell.AllowParameters(p.Results.HandleArchive)})
 	shell.HandleMethods(mux, "/v1/jobs/{id}/pages/{number}",
-		map[string]http.HandlerFunc{http.MethodGet: rest.WithConditionalGet(calls).ServeHTTP})
+		map[string]http.HandlerFunc{http.MethodGet: p.Results.ServePage(rest.WithConditionalGet(calls)).ServeHTTP})
 	shell.HandleMethods(mux, "/v1/jobs/{id}/pages/{number}/image",
 		map[string]http.HandlerFunc{http.MethodGet: p.Results.ServePageImage(p.Results.LimitImageAnswers(calls),
 			p.Results.LimitImageAnswers(rest.WithConditionalGet(calls)))})

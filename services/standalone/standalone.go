@@ -294,6 +294,7 @@ func runPipeline(ctx context.Context, cfg Config, logs io.Writer,
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	service.LimitMemory()
 	tel, err := telemetry.SetUpTelemetry(ctx, cfg.Telemetry, logs)
 	if err != nil {
 		return fmt.Errorf("telemetry: %w", err)

@@ -13,6 +13,7 @@
 package limits
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -33,6 +34,9 @@ type Config struct {
 	// MaxBacklog is the number of documents waiting for ingest from which on uploads are refused; 0 means nine tenths of
 	// what the queue takes.
 	MaxBacklog int64
+	// AnswerMemory is how many bytes the answers may take that are held in memory; 0 means a part of the process's memory
+	// limit.
+	AnswerMemory int64
 	// StallTimeout ends an answer of which the client takes nothing for that long.
 	StallTimeout time.Duration
 }
@@ -51,6 +55,7 @@ type Service struct {
 	quota       *quota
 	uploadSlots chan struct{} // a slot for each upload under way
 	tenantSlots TenantSlots   // of the tenants in uploadSlots
+	memory      *memory
 }
 
 // New returns a Service under whose limits nothing is under way yet. The index may be nil. Its goroutines are counted
@@ -60,6 +65,7 @@ func New(cfg Config, deps stage.Deps, status *lifecycle.Status, index search.Sto
 		cfg: cfg, deps: deps, status: status, index: index, workers: workers, rates: NewRates(cfg.Rates),
 		backlog: newBacklogGuard(deps.Bus, cfg.MaxBacklog), quota: newQuota(),
 		uploadSlots: make(chan struct{}, maxUploads), tenantSlots: TenantSlots{MaxPerTenant: maxTenantUploads},
+		memory: newMemory(cmp.Or(cfg.AnswerMemory, answerMemory(processMemoryLimit()))),
 	}
 }
 

@@ -6,11 +6,16 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/services/gateway/internal/apierror"
 )
+
+// maxRanges bounds the parts that one answer has: each costs a header and a seek, and a request has room for
+// hundreds of thousands. Readers of PDFs ask for a few.
+const maxRanges = 32
 
 // WithConditionalGet serves what next answers with an entity tag, so that who has it already is told so, and in parts
 // to who asks for a part. What next answers is held in memory.
@@ -44,8 +49,22 @@ func serveTagged(next http.Handler, describe func(body []byte) (tag, cacheContro
 	})
 }
 
+// ServeTagged answers bytes with an entity tag of theirs, or with a part of them.
+func ServeTagged(w http.ResponseWriter, r *http.Request, data []byte) {
+	sum := sha256.Sum256(data)
+	h := w.Header()
+	h.Set("Etag", `"`+hex.EncodeToString(sum[:12])+`"`)
+	h.Set("Cache-Control", "private, no-cache")
+	h.Del("Content-Length")
+	ServeContent(w, r, time.Time{}, bytes.NewReader(data))
+}
+
 // ServeContent is http.ServeContent with the API's error where there is no such part.
 func ServeContent(w http.ResponseWriter, r *http.Request, changed time.Time, content io.ReadSeeker) {
+	if strings.Count(strings.Join(r.Header.Values("Range"), ","), ",") >= maxRanges {
+		r = r.Clone(r.Context())
+		r.Header.Del("Range") // all of it is an answer to any ranges (RFC 9110 §14.2)
+	}
 	http.ServeContent(&rangeResponse{ResponseWriter: w, request: r}, r, "", changed, content)
 }
 

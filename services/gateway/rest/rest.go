@@ -22,6 +22,7 @@ import (
 	"inkstream.dev/services/gateway/gate"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/internal/reqctx"
+	"inkstream.dev/services/gateway/limits"
 )
 
 const (
@@ -117,6 +118,8 @@ func (s *Shell) wrapRequest(next http.Handler) http.Handler {
 		ctx = s.tel.Propagator.Extract(ctx, propagation.HeaderCarrier(r.Header))
 		ctx, span := s.tel.Tracer.Start(ctx, "HTTP "+r.Method, trace.WithSpanKind(trace.SpanKindServer))
 		defer span.End()
+		ctx, hold := limits.WithHold(ctx)
+		defer hold.Release()
 		r = r.WithContext(ctx)
 		if s.cfg.Prepare != nil {
 			s.cfg.Prepare(inner.Header(), r)

@@ -39,6 +39,9 @@ const (
 	imageTimeout = 30 * time.Second
 	// discardTimeout bounds the removal of a drawn page that was answered.
 	discardTimeout = 10 * time.Second
+	// imageWeight is how many bytes of memory an answer takes for each byte of a drawn page: it is passed from gRPC to
+	// REST by copies.
+	imageWeight = 4
 	// maxImageBytes bounds the drawn page.
 	maxImageBytes = 64 << 20
 	// maxBoxedPixels bounds a page into which boxes are drawn, which takes eight bytes a pixel: A3 has 17 million at 300
@@ -188,7 +191,14 @@ func (s *Service) requestPageImage(ctx context.Context, rec *job.Record, n, dpi 
 		// It is temporary: what removes the job's temporary blobs removes this one as well.
 		_ = s.deps.Blobs.Delete(ctx, at.Key)
 	}()
-	data, err := s.deps.Blobs.ReadBytes(ctx, at.Key, maxImageBytes)
+	attrs, err := s.deps.Blobs.ReadAttributes(ctx, at.Key)
+	if err == nil {
+		err = s.limits.HoldMemory(ctx, attrs.Size*imageWeight)
+	}
+	var data []byte
+	if err == nil {
+		data, err = s.deps.Blobs.ReadBytes(ctx, at.Key, maxImageBytes)
+	}
 	if errors.Is(err, blob.ErrNotFound) {
 		// The job's run ended just now, and its temporary blobs went with it.
 		return nil, fault.Wrap(fault.Busy, fault.Unavailable, err)

@@ -26,6 +26,7 @@ import (
 	"inkstream.dev/services/gateway/internal/reqctx"
 	"inkstream.dev/services/gateway/internal/validate"
 	"inkstream.dev/services/gateway/jobview"
+	"inkstream.dev/services/gateway/limits"
 )
 
 const (
@@ -44,19 +45,22 @@ const (
 type Server struct {
 	gate   *gate.Gate
 	errors *apierror.Reporter
+	codec  *holdingCodec
 }
 
 // New returns a gRPC server with the API, health and reflection. Health watches end when stopping is closed.
 func New(api inkstreamv1.InkstreamServiceServer, door *gate.Gate, report *apierror.Reporter, tel *telemetry.Telemetry,
 	status *lifecycle.Status, stopping <-chan struct{}) *grpc.Server {
-	s := &Server{gate: door, errors: report}
+	s := &Server{gate: door, errors: report, codec: newHoldingCodec()}
 	srv := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(maxMetadataBytes),
 		grpc.WaitForHandlers(true),
+		grpc.ForceServerCodecV2(s.codec),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.StatsHandler(connectionEnds{}),
 		grpc.StatsHandler(otelgrpc.NewServerHandler(
 			otelgrpc.WithTracerProvider(tel.TracerProvider), otelgrpc.WithMeterProvider(tel.MeterProvider),
 			otelgrpc.WithPropagators(tel.Propagator), otelgrpc.WithFilter(isAPICall))),
@@ -89,7 +93,7 @@ func DialInProcess(loop *bufconn.Listener) (*grpc.ClientConn, error) {
 // interceptUnary gives every call a request id, turns a panic into an internal error, and errors into statuses.
 func (s *Server) interceptUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (resp any, err error) {
-	ctx = reqctx.IncomingRequestID(ctx)
+	ctx, hold := limits.WithHold(reqctx.IncomingRequestID(ctx))
 	defer func() {
 		if v := recover(); v != nil {
 			err = s.errors.ReportPanic(ctx, v)
@@ -97,6 +101,13 @@ func (s *Server) interceptUnary(ctx context.Context, req any, info *grpc.UnarySe
 		if err != nil {
 			resp, err = nil, s.errors.ReportError(ctx, info.FullMethod, err).Err()
 		}
+		if err != nil || hold.IsEmpty() {
+			hold.Release()
+			return
+		}
+		connection := holdsOf(ctx)
+		connection.add(hold)
+		s.codec.keepHold(resp, &sentHold{hold, connection})
 	}()
 	if err := grpc.SetHeader(ctx, metadata.Pairs(reqctx.MetadataKey, reqctx.RequestIDFrom(ctx))); err != nil {
 		return nil, fmt.Errorf("set header: %w", err)
@@ -113,7 +124,8 @@ func (s *Server) interceptUnary(ctx context.Context, req any, info *grpc.UnarySe
 // interceptStream does for streams what interceptUnary does for calls.
 func (s *Server) interceptStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
 	next grpc.StreamHandler) (err error) {
-	ctx := reqctx.IncomingRequestID(stream.Context())
+	ctx, hold := limits.WithHold(reqctx.IncomingRequestID(stream.Context()))
+	defer hold.Release()
 	defer func() {
 		if v := recover(); v != nil {
 			err = s.errors.ReportPanic(ctx, v)

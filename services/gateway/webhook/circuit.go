@@ -23,7 +23,9 @@ const (
 type openCircuitError struct{ wait time.Duration }
 
 // Error implements error.
-func (e *openCircuitError) Error() string { return "the receiver does not answer in time, and is left alone for a while" }
+func (e *openCircuitError) Error() string {
+	return "the receiver does not answer in time, and is left alone for a while"
+}
 
 // circuitBreaker leaves receivers alone that do not answer in time: each call to one holds a place of its tenant for
 // the whole timeout.

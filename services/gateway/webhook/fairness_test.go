@@ -19,7 +19,9 @@ import (
 func TestSilentReceiversHoldUpTheirTenantAlone(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, webhook.Config{Policy: webhook.Policy{AllowPrivate: true}},
-		func(context.Context, string, string) (webhook.Job, error) { return webhook.Job{Body: []byte("{}")}, nil })
+		func(context.Context, string, string) (webhook.Job, error) {
+			return webhook.Job{Body: []byte("{}")}, nil
+		})
 	called, over := make(chan struct{}, 1000), make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		called <- struct{}{}

@@ -1,0 +1,141 @@
+package results_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/job"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/gatewaytest"
+)
+
+// storeDensePage stores a page with so many words as page 1 of a job that has ended, and returns its address.
+func storeDensePage(t *testing.T, r *gatewaytest.Gateway, words int) (id, path string) {
+	t.Helper()
+	page := &inkstreamv1.Page{Number: 1, Outcome: job.OutcomeNative, Width: 600, Height: 800}
+	line := &inkstreamv1.Line{Bbox: []float32{0, 0, 600, 10}}
+	for i := range words {
+		line.Words = append(line.Words, &inkstreamv1.Word{Text: fmt.Sprint("word", i), Confidence: proto.Float32(0.9),
+			Bbox: []float32{float32(i % 600), 1.5, float32(i%600) + 7.25, 12.125}})
+	}
+	page.Blocks = []*inkstreamv1.Block{{Type: "paragraph", Bbox: line.GetBbox(), Lines: []*inkstreamv1.Line{line}}}
+	data, err := document.EncodePage(page, &document.Evidence{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := r.NewEndedJob(nil)
+	r.PutBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
+	return string(rec.ID), "/v1/jobs/" + string(rec.ID) + "/pages/1"
+}
+
+// Many requests for a large page at once, over both protocols, take no more memory than a few: the others wait.
+func TestLargePagesAreAdmittedByWeight(t *testing.T) { //nolint:paralleltest // it measures the process's memory
+	const answers, slack = 32 << 20, 128 << 20
+	r := gatewaytest.Start(t, func(s *gatewaytest.Options) { s.Cfg.AnswerMemory = answers })
+	id, path := storeDensePage(t, r, 12_000)
+	ctx, stop := context.WithCancel(t.Context())
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var peak atomic.Uint64
+	var sampler sync.WaitGroup
+	sampler.Go(func() {
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			var now runtime.MemStats
+			runtime.ReadMemStats(&now)
+			peak.Store(max(peak.Load(), now.HeapAlloc))
+			<-tick.C
+		}
+	})
+	var served atomic.Int32
+	var clients sync.WaitGroup
+	for range 30 {
+		clients.Go(func() {
+			resp, err := r.Web.Get(r.BaseURL + path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if n, err := io.Copy(io.Discard, resp.Body); err == nil && resp.StatusCode == http.StatusOK && n > 2<<20 {
+				served.Add(1)
+			}
+		})
+		clients.Go(func() {
+			page, err := r.RPC.GetPage(t.Context(), &inkstreamv1.GetPageRequest{Id: id, Number: 1}, gatewaytest.AnySize())
+			if err == nil && len(page.GetWords()) == 12_000 {
+				served.Add(1)
+			}
+		})
+	}
+	clients.Wait()
+	stop()
+	sampler.Wait()
+	took := int64(peak.Load()) - int64(before.HeapAlloc)
+	t.Logf("%d of 60 requests were served, with %d MiB more than before", served.Load(), took>>20)
+	if served.Load() == 0 || took > 2*answers+slack {
+		t.Errorf("%d were served, with %d MiB, want some, with %d at most", served.Load(), took>>20, (2*answers+slack)>>20)
+	}
+}
+
+// A client that does not read its pages holds its own tenant's share alone, and no longer than it stays.
+func TestStalledPagesLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, func(s *gatewaytest.Options) { s.Cfg.AnswerMemory = 1 << 20 })
+	id, path := storeDensePage(t, r, 4_000) // weighs more than the share
+	ctx, hangUp := context.WithCancel(t.Context())
+	stalled := gatewaytest.DialStalled(t, r)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = inkstreamv1.NewInkstreamServiceClient(stalled).GetPage(ctx,
+			&inkstreamv1.GetPageRequest{Id: id, Number: 1}, gatewaytest.AnySize()) // is never read
+	}()
+	get := func() (int, error) {
+		bounded, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(bounded, http.MethodGet, r.BaseURL+path, nil)
+		if err != nil {
+			return 0, err
+		}
+		resp, err := r.Web.Do(req)
+		if err != nil {
+			return 0, err
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode, nil
+	}
+	gatewaytest.Eventually(t, "the stalled answer to hold the tenant's share", func() bool { _, err := get(); return err != nil })
+	hangUp()
+	stalled.Close()
+	<-done
+	gatewaytest.Eventually(t, "the share to be given back", func() bool { code, err := get(); return err == nil && code == http.StatusOK })
+}
+
+func TestManyRangesAreAnsweredByTheWhole(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, nil)
+	rec := r.NewEndedJob(map[string]string{"text.txt": "0123456789"})
+	ranges := "bytes=0-0"
+	for i := range 1000 {
+		ranges += fmt.Sprintf(",%d-%d", i%10, i%10)
+	}
+	for given, want := range map[string]int{"bytes=1-2": 206, "bytes=0-0,2-3": 206, ranges: 200} {
+		resp, body := r.Get(t, "/v1/jobs/"+string(rec.ID)+"/artifacts/text.txt", map[string]string{"Range": given})
+		if resp.StatusCode != want || want == 200 && body != "0123456789" {
+			t.Errorf("%.20s: got %d with %d bytes, want %d", given, resp.StatusCode, len(body), want)
+		}
+	}
+}
