@@ -55,6 +55,7 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 	if len(page.GetTags()) == 0 {
 		page.Tags = ocr.GetTags()
 	}
+	page.InkWithoutWords, page.UnreadRegions = ocr.GetInkWithoutWords(), ocr.GetUnreadRegions()
 	page.Confidence, page.Quality = 0, ocr.GetQuality()
 	if n > 0 {
 		page.Confidence = float32(sum / float64(n))

@@ -42,6 +42,14 @@ func Append(b []byte, p *inkstreamv1.Page) []byte {
 	o.writeFloat("skew", p.GetSkew())
 	o.writeString("label", p.GetLabel())
 	o.writeString("engine", p.GetEngine())
+	o.writeFloat("inkWithoutWords", p.GetInkWithoutWords())
+	writeArray(&o, "unreadRegions", p.GetUnreadRegions(), appendUnreadRegion)
+	return append(o.b, '}')
+}
+
+func appendUnreadRegion(b []byte, r *inkstreamv1.UnreadRegion) []byte {
+	o := objectWriter{b: append(b, '{')}
+	writeArray(&o, "bbox", r.GetBbox(), appendFloat)
 	return append(o.b, '}')
 }
 

@@ -41,6 +41,8 @@ func full() *inkstreamv1.Page {
 		Engine: "e 1",
 		Links:  []*inkstreamv1.Link{{Bbox: box, Uri: "https://example.org"}, {Page: 3}},
 		Tags:   []*inkstreamv1.Tag{{Role: "H1", Bbox: box, Depth: 2, Language: "en"}, {}},
+
+		InkWithoutWords: 0.125, UnreadRegions: []*inkstreamv1.UnreadRegion{{Bbox: box}, {}},
 	}
 }
 
@@ -78,7 +80,7 @@ func TestFullSetsEveryField(t *testing.T) {
 	p := full()
 	for _, m := range []proto.Message{
 		p, p.GetError(), p.GetBlocks()[0], p.GetBlocks()[0].GetLines()[0], p.GetWords()[0], p.GetFonts()[0],
-		p.GetImages()[0], p.GetRulings()[0],
+		p.GetImages()[0], p.GetRulings()[0], p.GetUnreadRegions()[0],
 	} {
 		fields := m.ProtoReflect().Descriptor().Fields()
 		for i := range fields.Len() {

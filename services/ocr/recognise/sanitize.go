@@ -1,6 +1,7 @@
 package recognise
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +16,9 @@ const (
 	maxWords    = 100_000
 	maxWordSize = 1_000 // bytes
 	maxRulings  = 2_000
-	maxSkew     = 45 // degrees; beyond it another side would be up
+
+	maxUnreadRegions = 100
+	maxSkew          = 45 // degrees; beyond it another side would be up
 )
 
 // NoteNoise is the note on a page that was not read. An engine may say it; any other note of an engine's is dropped.
@@ -47,6 +50,7 @@ func Sanitize(answer *inkstreamv1.Page, size Size, dpi float32) *inkstreamv1.Pag
 		page.Notes = append(page.Notes, NoteNoise)
 	}
 	page.Rulings = sanitizeRulings(answer.GetRulings(), page)
+	sanitizeUnreadInk(answer, page)
 	page.Confidence = meanConfidence(page)
 	page.Quality = pageQuality(page)
 	page.Language = pageLanguage(page, answer.GetLanguage())
@@ -139,6 +143,20 @@ func sanitizeRulings(rulings []*inkstreamv1.Ruling, page *inkstreamv1.Page) []*i
 		}
 	}
 	return out
+}
+
+// sanitizeUnreadInk takes over what the engine says that it could not read, and notes it.
+func sanitizeUnreadInk(answer, page *inkstreamv1.Page) {
+	page.InkWithoutWords = clampToUnit(answer.GetInkWithoutWords())
+	for _, r := range answer.GetUnreadRegions()[:min(len(answer.GetUnreadRegions()), maxUnreadRegions)] {
+		if box, ok := clampBox(r.GetBbox(), page.Width, page.Height); ok {
+			page.UnreadRegions = append(page.UnreadRegions, &inkstreamv1.UnreadRegion{Bbox: box})
+		}
+	}
+	if len(page.UnreadRegions) > 0 {
+		page.Notes = append(page.Notes, fmt.Sprintf("what looks like text was not read in %d places; see unreadRegions",
+			len(page.UnreadRegions)))
+	}
 }
 
 func sanitizeSkew(degrees float32) float32 {

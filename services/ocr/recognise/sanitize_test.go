@@ -142,3 +142,21 @@ func TestSanitizeChecksPageFields(t *testing.T) {
 		}
 	}
 }
+
+func TestSanitizeBoundsUnreadInk(t *testing.T) {
+	t.Parallel()
+	answer := &inkstreamv1.Page{InkWithoutWords: float32(math.NaN()), UnreadRegions: []*inkstreamv1.UnreadRegion{
+		{Bbox: []float32{10, 20, 30, 40}}, {Bbox: []float32{-9, 700, 9999, 9999}}, {Bbox: []float32{1}},
+	}}
+	for range 500 {
+		answer.UnreadRegions = append(answer.UnreadRegions, answer.UnreadRegions[0])
+	}
+	got := recognise.Sanitize(answer, size, 100)
+	if got.GetInkWithoutWords() != 0 || len(got.GetUnreadRegions()) > 100 || len(got.GetNotes()) != 1 {
+		t.Errorf("got the share %v, %d regions and the notes %q, want 0, at most 100 and one", got.GetInkWithoutWords(),
+			len(got.GetUnreadRegions()), got.GetNotes())
+	}
+	if want := []float32{0, 700, 612, 792}; !slices.Equal(got.GetUnreadRegions()[1].GetBbox(), want) {
+		t.Errorf("region: got %v, want %v", got.GetUnreadRegions()[1].GetBbox(), want)
+	}
+}

@@ -72,7 +72,11 @@ type Page struct {
 	// The page's label where it differs from its number, e.g. "iv".
 	Label string `protobuf:"bytes,23,opt,name=label,proto3" json:"label,omitempty"`
 	// What recognised the page, with its version, e.g. "tesseract 5.3.0"; empty where nothing was recognised.
-	Engine        string `protobuf:"bytes,24,opt,name=engine,proto3" json:"engine,omitempty"`
+	Engine string `protobuf:"bytes,24,opt,name=engine,proto3" json:"engine,omitempty"`
+	// Of a recognised page: the share of its letters, by their shapes, that stand in lines under no word, 0 to 1.
+	InkWithoutWords float32 `protobuf:"fixed32,30,opt,name=ink_without_words,json=inkWithoutWords,proto3" json:"ink_without_words,omitempty"`
+	// Where that ink is: places that look like text and could not be read.
+	UnreadRegions []*UnreadRegion `protobuf:"bytes,31,rep,name=unread_regions,json=unreadRegions,proto3" json:"unread_regions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -275,6 +279,66 @@ func (x *Page) GetEngine() string {
 	return ""
 }
 
+func (x *Page) GetInkWithoutWords() float32 {
+	if x != nil {
+		return x.InkWithoutWords
+	}
+	return 0
+}
+
+func (x *Page) GetUnreadRegions() []*UnreadRegion {
+	if x != nil {
+		return x.UnreadRegions
+	}
+	return nil
+}
+
+// UnreadRegion is a place on a page that looks like text and was not read.
+type UnreadRegion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// x0, y0, x1, y1 in points from the top left of the page as displayed.
+	Bbox          []float32 `protobuf:"fixed32,1,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnreadRegion) Reset() {
+	*x = UnreadRegion{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnreadRegion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnreadRegion) ProtoMessage() {}
+
+func (x *UnreadRegion) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnreadRegion.ProtoReflect.Descriptor instead.
+func (*UnreadRegion) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *UnreadRegion) GetBbox() []float32 {
+	if x != nil {
+		return x.Bbox
+	}
+	return nil
+}
+
 // Block is a run of lines that belong together.
 type Block struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -300,7 +364,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	mi := &file_inkstream_v1_page_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -312,7 +376,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	mi := &file_inkstream_v1_page_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -325,7 +389,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{1}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Block) GetType() string {
@@ -410,7 +474,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	mi := &file_inkstream_v1_page_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -422,7 +486,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	mi := &file_inkstream_v1_page_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -435,7 +499,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{2}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Table) GetRows() int32 {
@@ -497,7 +561,7 @@ type Cell struct {
 
 func (x *Cell) Reset() {
 	*x = Cell{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	mi := &file_inkstream_v1_page_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +573,7 @@ func (x *Cell) String() string {
 func (*Cell) ProtoMessage() {}
 
 func (x *Cell) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	mi := &file_inkstream_v1_page_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +586,7 @@ func (x *Cell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cell.ProtoReflect.Descriptor instead.
 func (*Cell) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{3}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Cell) GetRow() int32 {
@@ -581,7 +645,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	mi := &file_inkstream_v1_page_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -593,7 +657,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	mi := &file_inkstream_v1_page_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -606,7 +670,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{4}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Link) GetBbox() []float32 {
@@ -647,7 +711,7 @@ type Tag struct {
 
 func (x *Tag) Reset() {
 	*x = Tag{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	mi := &file_inkstream_v1_page_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -659,7 +723,7 @@ func (x *Tag) String() string {
 func (*Tag) ProtoMessage() {}
 
 func (x *Tag) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	mi := &file_inkstream_v1_page_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -672,7 +736,7 @@ func (x *Tag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tag.ProtoReflect.Descriptor instead.
 func (*Tag) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{5}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Tag) GetRole() string {
@@ -716,7 +780,7 @@ type Line struct {
 
 func (x *Line) Reset() {
 	*x = Line{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[6]
+	mi := &file_inkstream_v1_page_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +792,7 @@ func (x *Line) String() string {
 func (*Line) ProtoMessage() {}
 
 func (x *Line) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[6]
+	mi := &file_inkstream_v1_page_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +805,7 @@ func (x *Line) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Line.ProtoReflect.Descriptor instead.
 func (*Line) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{6}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Line) GetBbox() []float32 {
@@ -784,7 +848,7 @@ type Word struct {
 
 func (x *Word) Reset() {
 	*x = Word{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[7]
+	mi := &file_inkstream_v1_page_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -796,7 +860,7 @@ func (x *Word) String() string {
 func (*Word) ProtoMessage() {}
 
 func (x *Word) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[7]
+	mi := &file_inkstream_v1_page_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -809,7 +873,7 @@ func (x *Word) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Word.ProtoReflect.Descriptor instead.
 func (*Word) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{7}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Word) GetText() string {
@@ -871,7 +935,7 @@ type Font struct {
 
 func (x *Font) Reset() {
 	*x = Font{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[8]
+	mi := &file_inkstream_v1_page_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +947,7 @@ func (x *Font) String() string {
 func (*Font) ProtoMessage() {}
 
 func (x *Font) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[8]
+	mi := &file_inkstream_v1_page_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +960,7 @@ func (x *Font) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Font.ProtoReflect.Descriptor instead.
 func (*Font) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{8}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Font) GetName() string {
@@ -955,7 +1019,7 @@ type Image struct {
 
 func (x *Image) Reset() {
 	*x = Image{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[9]
+	mi := &file_inkstream_v1_page_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1031,7 @@ func (x *Image) String() string {
 func (*Image) ProtoMessage() {}
 
 func (x *Image) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[9]
+	mi := &file_inkstream_v1_page_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1044,7 @@ func (x *Image) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Image.ProtoReflect.Descriptor instead.
 func (*Image) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{9}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Image) GetBbox() []float32 {
@@ -1042,7 +1106,7 @@ type Ruling struct {
 
 func (x *Ruling) Reset() {
 	*x = Ruling{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[10]
+	mi := &file_inkstream_v1_page_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1118,7 @@ func (x *Ruling) String() string {
 func (*Ruling) ProtoMessage() {}
 
 func (x *Ruling) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[10]
+	mi := &file_inkstream_v1_page_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1131,7 @@ func (x *Ruling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ruling.ProtoReflect.Descriptor instead.
 func (*Ruling) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{10}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Ruling) GetBbox() []float32 {
@@ -1087,7 +1151,7 @@ type PageBatch struct {
 
 func (x *PageBatch) Reset() {
 	*x = PageBatch{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[11]
+	mi := &file_inkstream_v1_page_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1163,7 @@ func (x *PageBatch) String() string {
 func (*PageBatch) ProtoMessage() {}
 
 func (x *PageBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[11]
+	mi := &file_inkstream_v1_page_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1176,7 @@ func (x *PageBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageBatch.ProtoReflect.Descriptor instead.
 func (*PageBatch) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{11}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PageBatch) GetPages() []*Page {
@@ -1135,7 +1199,7 @@ type ListPagesRequest struct {
 
 func (x *ListPagesRequest) Reset() {
 	*x = ListPagesRequest{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[12]
+	mi := &file_inkstream_v1_page_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1147,7 +1211,7 @@ func (x *ListPagesRequest) String() string {
 func (*ListPagesRequest) ProtoMessage() {}
 
 func (x *ListPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[12]
+	mi := &file_inkstream_v1_page_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1160,7 +1224,7 @@ func (x *ListPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPagesRequest.ProtoReflect.Descriptor instead.
 func (*ListPagesRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{12}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListPagesRequest) GetId() string {
@@ -1195,7 +1259,7 @@ type ListPagesResponse struct {
 
 func (x *ListPagesResponse) Reset() {
 	*x = ListPagesResponse{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[13]
+	mi := &file_inkstream_v1_page_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1271,7 @@ func (x *ListPagesResponse) String() string {
 func (*ListPagesResponse) ProtoMessage() {}
 
 func (x *ListPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[13]
+	mi := &file_inkstream_v1_page_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1284,7 @@ func (x *ListPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPagesResponse.ProtoReflect.Descriptor instead.
 func (*ListPagesResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{13}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListPagesResponse) GetPages() []*PageSummary {
@@ -1264,7 +1328,7 @@ type PageSummary struct {
 
 func (x *PageSummary) Reset() {
 	*x = PageSummary{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[14]
+	mi := &file_inkstream_v1_page_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1340,7 @@ func (x *PageSummary) String() string {
 func (*PageSummary) ProtoMessage() {}
 
 func (x *PageSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[14]
+	mi := &file_inkstream_v1_page_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1353,7 @@ func (x *PageSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageSummary.ProtoReflect.Descriptor instead.
 func (*PageSummary) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{14}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PageSummary) GetNumber() int32 {
@@ -1380,7 +1444,7 @@ var File_inkstream_v1_page_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\n" +
-	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x16inkstream/v1/job.proto\"\xf3\x05\n" +
+	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x16inkstream/v1/job.proto\"\xe2\x06\n" +
 	"\x04Page\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\x02R\x05width\x12\x16\n" +
@@ -1408,7 +1472,11 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x04tags\x18\x15 \x03(\v2\x11.inkstream.v1.TagR\x04tags\x12\x12\n" +
 	"\x04skew\x18\x16 \x01(\x02R\x04skew\x12\x14\n" +
 	"\x05label\x18\x17 \x01(\tR\x05label\x12\x16\n" +
-	"\x06engine\x18\x18 \x01(\tR\x06engine\"\x82\x02\n" +
+	"\x06engine\x18\x18 \x01(\tR\x06engine\x12*\n" +
+	"\x11ink_without_words\x18\x1e \x01(\x02R\x0finkWithoutWords\x12A\n" +
+	"\x0eunread_regions\x18\x1f \x03(\v2\x1a.inkstream.v1.UnreadRegionR\runreadRegions\"\"\n" +
+	"\fUnreadRegion\x12\x12\n" +
+	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\"\x82\x02\n" +
 	"\x05Block\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04bbox\x18\x02 \x03(\x02R\x04bbox\x12(\n" +
@@ -1516,45 +1584,47 @@ func file_inkstream_v1_page_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_page_proto_rawDescData
 }
 
-var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_inkstream_v1_page_proto_goTypes = []any{
 	(*Page)(nil),              // 0: inkstream.v1.Page
-	(*Block)(nil),             // 1: inkstream.v1.Block
-	(*Table)(nil),             // 2: inkstream.v1.Table
-	(*Cell)(nil),              // 3: inkstream.v1.Cell
-	(*Link)(nil),              // 4: inkstream.v1.Link
-	(*Tag)(nil),               // 5: inkstream.v1.Tag
-	(*Line)(nil),              // 6: inkstream.v1.Line
-	(*Word)(nil),              // 7: inkstream.v1.Word
-	(*Font)(nil),              // 8: inkstream.v1.Font
-	(*Image)(nil),             // 9: inkstream.v1.Image
-	(*Ruling)(nil),            // 10: inkstream.v1.Ruling
-	(*PageBatch)(nil),         // 11: inkstream.v1.PageBatch
-	(*ListPagesRequest)(nil),  // 12: inkstream.v1.ListPagesRequest
-	(*ListPagesResponse)(nil), // 13: inkstream.v1.ListPagesResponse
-	(*PageSummary)(nil),       // 14: inkstream.v1.PageSummary
-	(*Error)(nil),             // 15: inkstream.v1.Error
+	(*UnreadRegion)(nil),      // 1: inkstream.v1.UnreadRegion
+	(*Block)(nil),             // 2: inkstream.v1.Block
+	(*Table)(nil),             // 3: inkstream.v1.Table
+	(*Cell)(nil),              // 4: inkstream.v1.Cell
+	(*Link)(nil),              // 5: inkstream.v1.Link
+	(*Tag)(nil),               // 6: inkstream.v1.Tag
+	(*Line)(nil),              // 7: inkstream.v1.Line
+	(*Word)(nil),              // 8: inkstream.v1.Word
+	(*Font)(nil),              // 9: inkstream.v1.Font
+	(*Image)(nil),             // 10: inkstream.v1.Image
+	(*Ruling)(nil),            // 11: inkstream.v1.Ruling
+	(*PageBatch)(nil),         // 12: inkstream.v1.PageBatch
+	(*ListPagesRequest)(nil),  // 13: inkstream.v1.ListPagesRequest
+	(*ListPagesResponse)(nil), // 14: inkstream.v1.ListPagesResponse
+	(*PageSummary)(nil),       // 15: inkstream.v1.PageSummary
+	(*Error)(nil),             // 16: inkstream.v1.Error
 }
 var file_inkstream_v1_page_proto_depIdxs = []int32{
-	15, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
-	1,  // 1: inkstream.v1.Page.blocks:type_name -> inkstream.v1.Block
-	7,  // 2: inkstream.v1.Page.words:type_name -> inkstream.v1.Word
-	8,  // 3: inkstream.v1.Page.fonts:type_name -> inkstream.v1.Font
-	9,  // 4: inkstream.v1.Page.images:type_name -> inkstream.v1.Image
-	10, // 5: inkstream.v1.Page.rulings:type_name -> inkstream.v1.Ruling
-	4,  // 6: inkstream.v1.Page.links:type_name -> inkstream.v1.Link
-	5,  // 7: inkstream.v1.Page.tags:type_name -> inkstream.v1.Tag
-	6,  // 8: inkstream.v1.Block.lines:type_name -> inkstream.v1.Line
-	2,  // 9: inkstream.v1.Block.table:type_name -> inkstream.v1.Table
-	3,  // 10: inkstream.v1.Table.cells:type_name -> inkstream.v1.Cell
-	7,  // 11: inkstream.v1.Line.words:type_name -> inkstream.v1.Word
-	0,  // 12: inkstream.v1.PageBatch.pages:type_name -> inkstream.v1.Page
-	14, // 13: inkstream.v1.ListPagesResponse.pages:type_name -> inkstream.v1.PageSummary
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	16, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
+	2,  // 1: inkstream.v1.Page.blocks:type_name -> inkstream.v1.Block
+	8,  // 2: inkstream.v1.Page.words:type_name -> inkstream.v1.Word
+	9,  // 3: inkstream.v1.Page.fonts:type_name -> inkstream.v1.Font
+	10, // 4: inkstream.v1.Page.images:type_name -> inkstream.v1.Image
+	11, // 5: inkstream.v1.Page.rulings:type_name -> inkstream.v1.Ruling
+	5,  // 6: inkstream.v1.Page.links:type_name -> inkstream.v1.Link
+	6,  // 7: inkstream.v1.Page.tags:type_name -> inkstream.v1.Tag
+	1,  // 8: inkstream.v1.Page.unread_regions:type_name -> inkstream.v1.UnreadRegion
+	7,  // 9: inkstream.v1.Block.lines:type_name -> inkstream.v1.Line
+	3,  // 10: inkstream.v1.Block.table:type_name -> inkstream.v1.Table
+	4,  // 11: inkstream.v1.Table.cells:type_name -> inkstream.v1.Cell
+	8,  // 12: inkstream.v1.Line.words:type_name -> inkstream.v1.Word
+	0,  // 13: inkstream.v1.PageBatch.pages:type_name -> inkstream.v1.Page
+	15, // 14: inkstream.v1.ListPagesResponse.pages:type_name -> inkstream.v1.PageSummary
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_page_proto_init() }
@@ -1563,14 +1633,14 @@ func file_inkstream_v1_page_proto_init() {
 		return
 	}
 	file_inkstream_v1_job_proto_init()
-	file_inkstream_v1_page_proto_msgTypes[7].OneofWrappers = []any{}
+	file_inkstream_v1_page_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_page_proto_rawDesc), len(file_inkstream_v1_page_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

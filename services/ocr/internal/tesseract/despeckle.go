@@ -21,17 +21,19 @@ const (
 	screenBlurInches = 1. / 240
 )
 
-// despeckle smooths a speckled page, looks for screens, and reports whether the page can be read at all.
+// despeckle smooths a speckled page, looks for screens, and reports whether the page can be read at all. It keeps the
+// areas of ink of the page as it is then.
 func (r *reader) despeckle() (bool, error) {
-	areas := r.img.countComponents(r.below)
-	if areas < minSpeckles {
+	var areas int
+	if r.areas, areas = r.img.findComponents(r.below); areas < minSpeckles {
 		r.screened = areas >= minScreenedAreas && r.img.countScreenDots(r.dpi, r.below, minTileDots) >= minScreenDots
 		return true, nil
 	}
 	if err := r.cleanImage(imageSteps{median: true}); err != nil {
 		return false, err
 	}
-	left := r.img.countComponents(r.below)
+	var left int
+	r.areas, left = r.img.findComponents(r.below)
 	inches := float64(len(r.img.pix)) / float64(r.dpi*r.dpi)
 	return left < minSpeckles || float64(left) < maxSpecklesPerInch*inches, nil
 }

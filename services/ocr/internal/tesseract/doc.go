@@ -16,6 +16,10 @@
 //	despeckle.go  specks are smoothed; noise and screened pictures, on which the layout analysis takes minutes, are left unread; pages with
 //	              screens are read once more, blurred: 0.088 to 0.070 on two columns under a grey heading, 0.47 to 0.43 on a table
 //	strokes.go    letters that are hardly two pixels thin are darkened: 532 wrong characters to 417 on eight scans at 150 and 200 dpi
+//	smallprint.go print whose small letters are lower than 10 pixels is read enlarged, at the resolution at which it would be of ordinary size:
+//	              0.36 to 0.10 on a page of 2.5 by 4 inches, 0.31 to 0.09 and 0.37 to 0.22 on scans at 150 and 100 dpi; 24 degraded
+//	              pages 0.297 to 0.281 (the command 0.318)
+//	ink.go        lines of letters that no word covers are read again, as a block and as scattered text; what remains is counted and listed
 //	reader.go     lines that run askew by 0.4 degrees or more are straightened: 0.036 to 0.010; boxes are mapped back to the page as it was
 //	merge.go      a page that reads badly (mean confidence below 0.82) is read once more, enlarged, and the surer of each line is kept
 //	duplicates.go characters of Chinese, Japanese and Korean that were read twice count once: better in five of 18 variants of three pages (turned,

@@ -74,6 +74,7 @@ type segmentation C.TessPageSegMode
 const (
 	wholePage segmentation = C.PSM_AUTO         // find columns, pictures, tables
 	oneBlock  segmentation = C.PSM_SINGLE_BLOCK // lines of text, nothing else
+	scattered segmentation = C.PSM_SPARSE_TEXT  // as much text as there is, in no order
 )
 
 // SetImage copies 8-bit grey pixels in. The image must not be empty: the library ends the process over one.

@@ -237,13 +237,20 @@ int ink_skew(const unsigned char *pixels, int width, int height, int below, int 
 	return failed;
 }
 
-int ink_components(const unsigned char *pixels, int width, int height, int below) {
-	int count = 0;
+int ink_components(const unsigned char *pixels, int width, int height, int below, int *boxes, int most) {
 	PIX *ink = binary(pixels, width, height, below);
-	if (ink != NULL) {
-		pixCountConnComp(ink, 8, &count);
-		pixDestroy(&ink);
+	BOXA *areas = ink == NULL ? NULL : pixConnCompBB(ink, 8);
+	pixDestroy(&ink);
+	const int count = boxaGetCount(areas);
+	for (int i = 0; i < count && i < most; i++) {
+		l_int32 x, y, w, h;
+		boxaGetBoxGeometry(areas, i, &x, &y, &w, &h);
+		boxes[4 * i] = x;
+		boxes[4 * i + 1] = y;
+		boxes[4 * i + 2] = x + w;
+		boxes[4 * i + 3] = y + h;
 	}
+	boxaDestroy(&areas);
 	return count;
 }
 

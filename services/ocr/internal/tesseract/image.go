@@ -67,9 +67,17 @@ func (g greyImage) measureSkew(dpi float32, below byte) (angle, sureness float64
 	return float64(a), float64(s)
 }
 
-// countComponents counts the connected areas of ink.
-func (g greyImage) countComponents(below byte) int {
-	return int(C.ink_components((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below)))
+// findComponents returns the boxes of the connected areas of ink, minSpeckles at most, and how many there are.
+func (g greyImage) findComponents(below byte) (boxes []box, count int) {
+	out := make([]C.int, 4*minSpeckles)
+	count = int(C.ink_components((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below),
+		unsafe.SliceData(out), minSpeckles))
+	boxes = make([]box, min(count, minSpeckles))
+	for i := range boxes {
+		b := out[4*i:]
+		boxes[i] = box{int(b[0]), int(b[1]), int(b[2]), int(b[3])}
+	}
+	return boxes, count
 }
 
 // countScreenDots returns the number of dots that lie as close to each other as those of a screen: at least so many

@@ -23,8 +23,9 @@ unsigned char *ink_prepare(const unsigned char *pixels, int width, int height, s
 // (Leptonica asks for 3). It returns not 0 where it found none.
 int ink_skew(const unsigned char *pixels, int width, int height, int below, int dpi, float *angle, float *sureness);
 
-// ink_components counts the connected areas of ink, a millionth of the page's area and more.
-int ink_components(const unsigned char *pixels, int width, int height, int below);
+// ink_components finds the connected areas of ink. It writes up to most boxes of four numbers, x0, y0, x1, y1, and returns how many areas
+// there are.
+int ink_components(const unsigned char *pixels, int width, int height, int below, int *boxes, int most);
 
 // ink_screen counts the dots, areas of ink no larger than a point, that lie as close to each other as those of a screen: at least so many on a
 // tenth of an inch each way.

@@ -3,6 +3,8 @@ package tesseract
 import (
 	"math"
 	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -36,6 +38,7 @@ type reading struct {
 	rulings    []box   // in pixels of the image as it was given
 	language   string  // as Tesseract names it
 	unreadable bool    // the page was not read, because it would take too long
+	unread     unreadInk
 }
 
 // options says what may be done to a page.
@@ -54,7 +57,11 @@ type reader struct {
 	dark         bool // there were areas dark enough for light text
 	// screened says that there are greys made of dots.
 	screened bool
-	options  options
+	areas    []box // connected ink
+	// enlarge is the scale at which the page is read, and toldDPI the resolution that Tesseract is told of at that scale.
+	enlarge float64
+	toldDPI float64
+	options options
 }
 
 // readPage recognises the image and finds out which way up it is.
@@ -73,6 +80,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		r.img = r.img.darkenStrokes(paper)
 		r.below = inkThreshold(r.img)
 	}
+	r.enlargeSmallPrint()
 	lines := measureDirections(r.img, r.dpi, r.below)
 	got, err := r.readUpright(lines)
 	if err != nil {
@@ -83,10 +91,13 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 			return reading{}, err
 		}
 	}
-	if got.confidence < minConfidence && lines.gaps >= minGaps/10 {
+	if got.proseConfidence() < minConfidence && lines.gaps >= minGaps/10 {
 		if got, err = r.readAgain(got); err != nil {
 			return reading{}, err
 		}
+	}
+	if err := r.readLostInk(&got); err != nil {
+		return reading{}, err
 	}
 	got.dropSpecks()
 	if math.Abs(got.skew) < maxRulingSkew {
@@ -98,7 +109,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 // newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken
 // for dark areas, and then light text on dark areas becomes dark.
 func newReader(img greyImage, dpi float32, o options) (*reader, error) {
-	r := &reader{img: img, dpi: dpi, below: inkThreshold(img), options: o}
+	r := &reader{img: img, dpi: dpi, below: inkThreshold(img), options: o, enlarge: 1, toldDPI: float64(dpi)}
 	if measureBackground(img, dpi, r.below).isUneven() {
 		if err := r.cleanImage(imageSteps{evenBackground: true}); err != nil {
 			return nil, err
@@ -230,15 +241,16 @@ func (r *reader) probeTurns(turns ...int) (int, error) {
 
 // readImage reads an image after the steps.
 func (r *reader) readImage(img greyImage, s imageSteps, as segmentation) (reading, error) {
+	scale := r.enlarge
+	if s.scale != 0 {
+		scale *= s.scale
+	}
+	s.scale = scale
 	ready, err := img.applySteps(s, r.dpi, r.below)
 	if err != nil {
 		return reading{}, err
 	}
-	scale := 1.0
-	if s.scale != 0 {
-		scale = s.scale
-	}
-	r.handle.SetImage(ready, int(float64(r.dpi)*scale+0.5), as)
+	r.handle.SetImage(ready, int(r.toldDPI*scale/r.enlarge+0.5), as)
 	defer r.handle.ClearImage()
 	if err := r.handle.RecogniseImage(); err != nil {
 		return reading{}, err
@@ -276,6 +288,22 @@ func (r *reading) meanConfidence() float64 {
 	var sum float64
 	characters := 0
 	for w := range allWords(r.blocks) {
+		n := utf8.RuneCountInString(w.text)
+		characters += n
+		sum += float64(w.confidence) * float64(n)
+	}
+	return sum / float64(max(characters, 1))
+}
+
+// proseConfidence is the mean confidence of the characters in words that have letters or digits. Dot leaders and rows
+// of dashes read badly however good the page is, and a second reading makes nothing of them.
+func (r *reading) proseConfidence() float64 {
+	var sum float64
+	characters := 0
+	for w := range allWords(r.blocks) {
+		if !strings.ContainsFunc(w.text, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
+			continue
+		}
 		n := utf8.RuneCountInString(w.text)
 		characters += n
 		sum += float64(w.confidence) * float64(n)
@@ -328,6 +356,12 @@ func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
 			block.Lines = append(block.Lines, line)
 		}
 		page.Blocks = append(page.Blocks, block)
+	}
+	page.InkWithoutWords = float32(r.unread.share)
+	for _, region := range r.unread.regions {
+		at := region.rotatedBack(r.turn, img.width, img.height)
+		page.UnreadRegions = append(page.UnreadRegions, &inkstreamv1.UnreadRegion{Bbox: []float32{points(at[0]), points(at[1]),
+			points(at[2]), points(at[3])}})
 	}
 	for _, b := range r.rulings {
 		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: []float32{points(b[0]), points(b[1]), points(b[2]),
