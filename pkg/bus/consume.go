@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"inkstream.dev/pkg/fairshare"
 	"inkstream.dev/pkg/fault"
 )
 
@@ -32,6 +33,8 @@ type Delivery struct {
 	Delivered uint64
 	// Queued is when the stream took the message, or the one that it is a copy of.
 	Queued time.Time
+	// Slow says that the task has taken longer than its first try; see ErrTakesLong.
+	Slow bool
 
 	msg           jetstream.Msg
 	drainDone     <-chan struct{} // closed when the service's drain is over
@@ -71,6 +74,9 @@ type ConsumerConfig struct {
 	// UrgentWorkers is how many tasks of the interactive lane are handled beyond that, when all workers have something
 	// in hand.
 	UrgentWorkers int
+	// ReservedWorkers is how many tasks are handled beyond both, when neither has a place: those of tenants that use
+	// little of the stage, whatever others have queued; see fairshare.Account.
+	ReservedWorkers int
 	// FairnessWait is how long an interactive task whose job has others in hand waits for a shared slot before those
 	// behind it pass; 0 for 15 s. So one job's tasks, should all of them take long, leave the urgent slots to other
 	// jobs.
@@ -93,10 +99,14 @@ type Consumer struct {
 	handled atomic.Int32 // tasks in hand
 
 	// What follows is used by Run's own goroutine only, but for done.
-	freeSlots    [2]int // slots of each kind
+	freeSlots    [3]int // slots of each kind
 	endedPermits chan permit
-	inFlight     map[string]*jobInFlight // by job, those that have tasks in hand
-	deferred     *deferredDelivery       // nil while none is
+	inFlight     map[string]*jobInFlight      // by job, those that have tasks in hand
+	slowTasks    int                          // in hand
+	deferred     map[Lane][]*deferredDelivery // by lane, in the order in which they came
+	tenants      fairshare.Account
+	lookout      lookout
+	stream       jetstream.Stream // nil before the first look
 	scheduler    laneScheduler
 	downstream   []*downstreamCapacity // of the stages behind
 	// maxDeliver is the broker's bound of deliveries of a message that is never settled for good.
@@ -124,9 +134,11 @@ func (b *Bus) NewConsumer(stage Stage, cfg ConsumerConfig, h Handler) *Consumer 
 		cfg.FairnessWait = defaultFairnessWait
 	}
 	c := &Consumer{
-		bus: b, stage: stage, cfg: cfg, handler: h, freeSlots: [2]int{shared: cfg.Workers, urgent: cfg.UrgentWorkers},
-		endedPermits: make(chan permit, cfg.Workers+cfg.UrgentWorkers), // room for all, so that no handler waits to be rid of its slot
-		inFlight:     make(map[string]*jobInFlight),
+		bus: b, stage: stage, cfg: cfg, handler: h,
+		freeSlots: [3]int{shared: cfg.Workers, urgent: cfg.UrgentWorkers, reserved: cfg.ReservedWorkers},
+		// Room for all, so that no handler waits to be rid of its slot.
+		endedPermits: make(chan permit, cfg.Workers+cfg.UrgentWorkers+cfg.ReservedWorkers),
+		inFlight:     make(map[string]*jobInFlight), deferred: make(map[Lane][]*deferredDelivery),
 	}
 	for _, s := range stage.downstreamStages() {
 		c.downstream = append(c.downstream, &downstreamCapacity{bus: b, stage: s})
@@ -176,7 +188,7 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 func (c *Consumer) openLanes(ctx context.Context) (lanes []*lane, blocked bool) {
 	for _, l := range c.lanes {
 		switch {
-		case l.name == Batch && c.freeSlots[shared] == 0 || l.name == Interactive && !c.interactiveOpen():
+		case !c.laneOpen(ctx, l.name):
 		case slices.ContainsFunc(c.downstream, func(r *downstreamCapacity) bool { return r.isLaneFull(ctx, l.name) }):
 			blocked = true
 		default:
@@ -214,10 +226,8 @@ func (c *Consumer) nextDelivery(ctx context.Context) *Delivery {
 // are asked for.
 func (c *Consumer) pollLanes(ctx context.Context, lanes []*lane) *Delivery {
 	for _, l := range lanes {
-		if l.name == Interactive {
-			if d := c.nextDeferred(); d != nil {
-				return d
-			}
+		if d := c.nextDeferred(l.name); d != nil {
+			return d
 		}
 		if d := c.pollLane(ctx, l); d != nil {
 			return d
@@ -247,8 +257,8 @@ func (c *Consumer) awaitDelivery(ctx context.Context, lanes []*lane, blocked boo
 		defer timer.Stop()
 		look = timer.C
 	}
-	if c.deferred != nil && !c.overtakeAllowed() {
-		timer := time.NewTimer(time.Until(c.deferred.overtakeTime))
+	if wait, ok := c.untilNextLook(); ok {
+		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		patience = timer.C
 	}
@@ -324,6 +334,7 @@ func (c *Consumer) pullTask(ctx context.Context, l *lane, out chan<- pullResult)
 func (c *Consumer) newDelivery(ctx context.Context, l Lane, msg jetstream.Msg) *Delivery {
 	d := &Delivery{Stage: c.stage, Lane: l, ID: msg.Headers().Get(jetstream.MsgIDHeader), msg: msg}
 	d.Tenant, d.Job = parseTaskSubject(msg.Subject())
+	d.Slow = msg.Headers().Get(HeaderSlow) != ""
 	if meta, err := msg.Metadata(); err == nil {
 		d.Delivered, d.Queued = meta.NumDelivered, firstQueuedAt(msg, meta)
 	}
@@ -363,8 +374,10 @@ func sendHeartbeats(ctx context.Context, msg jetstream.Msg, every time.Duration)
 // returnUnhandled returns what was pulled but never handled, so that another replica has it at once.
 func (c *Consumer) returnUnhandled() {
 	var unhandled []*Delivery
-	if c.deferred != nil {
-		unhandled = append(unhandled, c.deferred.delivery)
+	for _, held := range c.deferred {
+		for _, h := range held {
+			unhandled = append(unhandled, h.delivery)
+		}
 	}
 	for _, l := range c.lanes {
 		if l.pull == nil {

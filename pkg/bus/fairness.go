@@ -2,7 +2,10 @@ package bus
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -10,13 +13,21 @@ const (
 	// longer must not block others.
 	defaultFairnessWait = 15 * time.Second
 	// deferDelay is how long a task is put aside at first, and maxDeferDelay at last.
-	deferDelay, maxDeferDelay = 2 * time.Second, 15 * time.Second
+	deferDelay, maxDeferDelay = 500 * time.Millisecond, 4 * time.Second
+	// slowDeferDelay and maxSlowDeferDelay are the same for a task that takes long.
+	slowDeferDelay, maxSlowDeferDelay = 2 * time.Second, 15 * time.Second
+	// passTime is how long it may take to put one task aside. What is put aside stays so until all that is queued has
+	// passed, or the consumer would get the same tasks again before it is through.
+	passTime = 2 * time.Millisecond
 )
 
-// permit is what a task in hand takes up: a slot, on account of its job.
+// permit is what a task in hand takes up: a slot, on account of its job and its tenant.
 type permit struct {
 	slot slot
 	job  string
+	slow bool
+	// endUse ends what the tenant uses.
+	endUse func()
 }
 
 // jobInFlight is what a job has in hand.
@@ -26,30 +37,38 @@ type jobInFlight struct {
 	overtakeAtOnce bool
 }
 
-// deferredDelivery is an interactive task that is not taken up, because its job has others in flight and only urgent
-// slots are free. Those are for other jobs: a document all of whose pages hang would otherwise block every other job.
-// It gets the first shared slot that comes free.
+// deferredDelivery is a task that was pulled and is not taken up, because the only slots that are free are not for it:
+// its job has others in flight, or its tenant, or it takes long. Those slots are for others: a document all of whose
+// pages hang would otherwise block every other job. It gets the first slot that comes free and is for it.
 type deferredDelivery struct {
 	delivery *Delivery
-	// overtakeTime is how long it keeps what comes behind it waiting, so that a job whose tasks take seconds has them
-	// done in their order.
+	// overtakeTime is how long it keeps what comes behind it from the urgent slots, so that a job whose tasks take
+	// seconds has them done in their order.
 	overtakeTime time.Time
 }
 
 func (d *Delivery) jobKey() string { return d.Tenant + "/" + d.Job }
 
-// acquirePermit takes a slot for a task. An interactive one leaves the urgent slots to those that come when all
-// others are taken.
+// maxHeld is how many tasks of a lane are held at most: so many that the slots have work while others are put aside.
+func (c *Consumer) maxHeld() int { return c.cfg.Workers + 2 }
+
+// maxSlowTasks is how many tasks that take long are in hand at most: never all that there are slots for, where there
+// are several.
+func (c *Consumer) maxSlowTasks() int { return max(c.cfg.Workers/2, 1) }
+
+// acquirePermit takes a slot for a task, for which there is one.
 func (c *Consumer) acquirePermit(d *Delivery) permit {
-	at := permit{shared, d.jobKey()}
-	if c.freeSlots[shared] == 0 && d.Lane == Interactive {
-		at.slot = urgent
-	}
+	at := permit{job: d.jobKey(), slow: d.Slow}
+	at.slot, _ = c.slotFor(d)
+	at.endUse = c.tenants.Begin(d.Tenant)
 	c.freeSlots[at.slot]--
 	if c.inFlight[at.job] == nil {
 		c.inFlight[at.job] = &jobInFlight{}
 	}
 	c.inFlight[at.job].tasks++
+	if at.slow {
+		c.slowTasks++
+	}
 	for _, r := range c.downstream {
 		r.recordTask()
 	}
@@ -58,66 +77,180 @@ func (c *Consumer) acquirePermit(d *Delivery) permit {
 
 // releasePermit takes back the slot of a task that has ended.
 func (c *Consumer) releasePermit(at permit) {
+	at.endUse()
 	c.freeSlots[at.slot]++
 	if h := c.inFlight[at.job]; h.tasks > 1 {
 		h.tasks--
 	} else {
 		delete(c.inFlight, at.job)
 	}
+	if at.slow {
+		c.slowTasks--
+	}
 }
 
-// slotAvailable reports whether there is a slot for a task: for that of an interactive job which has others in hand
-// no urgent one.
+// slotFor returns the slot that a task may take now. An interactive one leaves the urgent slots to those that come
+// when all others are taken, and whose job has none in hand; any leaves the reserved ones to those of tenants that use
+// little. A task that takes long has neither.
+func (c *Consumer) slotFor(d *Delivery) (slot, bool) {
+	switch {
+	case d.Slow:
+		return shared, c.freeSlots[shared] > 0 && c.slowTasks < c.maxSlowTasks()
+	case c.freeSlots[shared] > 0:
+		return shared, true
+	case d.Lane == Interactive && c.freeSlots[urgent] > 0 && c.inFlight[d.jobKey()] == nil:
+		return urgent, true
+	default:
+		return reserved, c.freeSlots[reserved] > 0 && c.tenants.IsLight(d.Tenant)
+	}
+}
+
 func (c *Consumer) slotAvailable(d *Delivery) bool {
-	return c.freeSlots[shared] > 0 || d.Lane == Interactive && c.freeSlots[urgent] > 0 && c.inFlight[d.jobKey()] == nil
+	_, ok := c.slotFor(d)
+	return ok
 }
 
-// interactiveOpen reports whether a task of the interactive lane could be taken up: that which is held, or one that
-// passes it.
-func (c *Consumer) interactiveOpen() bool {
-	return c.freeSlots[shared] > 0 || c.freeSlots[urgent] > 0 &&
-		(c.deferred == nil || c.slotAvailable(c.deferred.delivery) || c.overtakeAllowed())
+// laneOpen reports whether a task of the lane could be taken up: one that is held, or one that passes it.
+func (c *Consumer) laneOpen(ctx context.Context, l Lane) bool {
+	held := c.deferred[l]
+	if c.freeSlots[shared] > 0 ||
+		slices.ContainsFunc(held, func(h *deferredDelivery) bool { return c.slotAvailable(h.delivery) }) {
+		return true
+	}
+	if l == Interactive && c.freeSlots[urgent] > 0 && (len(held) == 0 || c.overtakeAllowed(l)) {
+		return true
+	}
+	return c.freeSlots[reserved] > 0 && (len(held) == 0 || c.lookoutSees(ctx, l))
 }
 
-// overtakeAllowed reports whether others pass the held task.
-func (c *Consumer) overtakeAllowed() bool { return !time.Now().Before(c.deferred.overtakeTime) }
+// overtakeAllowed reports whether others pass the first held task of a lane on their way to an urgent slot.
+func (c *Consumer) overtakeAllowed(l Lane) bool {
+	return !time.Now().Before(c.deferred[l][0].overtakeTime)
+}
 
-// nextDeferred returns the held task if there is a slot for it.
-func (c *Consumer) nextDeferred() *Delivery {
-	if c.deferred == nil || !c.slotAvailable(c.deferred.delivery) {
+// nextDeferred returns the first held task of a lane for which there is a slot.
+func (c *Consumer) nextDeferred(l Lane) *Delivery {
+	held := c.deferred[l]
+	i := slices.IndexFunc(held, func(h *deferredDelivery) bool { return c.slotAvailable(h.delivery) })
+	if i < 0 {
 		return nil
 	}
-	d := c.deferred.delivery
+	d := held[i].delivery
 	if h := c.inFlight[d.jobKey()]; h != nil {
-		h.overtakeAtOnce = c.overtakeAllowed()
+		h.overtakeAtOnce = !time.Now().Before(held[i].overtakeTime)
 	}
-	c.deferred = nil
+	c.deferred[l] = slices.Delete(held, i, i+1)
 	return d
 }
 
-// deferIfNoSlot reports whether there is no slot for a task that was pulled. It is held then, or put aside where one
-// is.
+// deferIfNoSlot reports whether there is no slot for a task that was pulled. It is held then, or put aside where enough
+// are.
 func (c *Consumer) deferIfNoSlot(ctx context.Context, d *Delivery) bool {
 	switch {
 	case c.slotAvailable(d):
 		return false
-	case c.deferred == nil:
-		c.deferred = &deferredDelivery{delivery: d, overtakeTime: time.Now()}
-		if !c.inFlight[d.jobKey()].overtakeAtOnce {
-			c.deferred.overtakeTime = c.deferred.overtakeTime.Add(c.cfg.FairnessWait)
+	case len(c.deferred[d.Lane]) < c.maxHeld():
+		h := &deferredDelivery{delivery: d, overtakeTime: time.Now()}
+		if busy := c.inFlight[d.jobKey()]; busy == nil || !busy.overtakeAtOnce {
+			h.overtakeTime = h.overtakeTime.Add(c.cfg.FairnessWait)
 		}
+		c.deferred[d.Lane] = append(c.deferred[d.Lane], h)
 	default:
 		c.deferDelivery(ctx, d)
 	}
 	return true
 }
 
-// deferDelivery hands a task back for some seconds, more of them each time.
+// deferDelivery hands a task back for some time, longer each time.
 func (c *Consumer) deferDelivery(ctx context.Context, d *Delivery) {
 	defer d.stopHeartbeat()
 	d.drainDone = ctx.Done()
-	delay := min(deferDelay*time.Duration(min(d.Delivered, 100)), maxDeferDelay)
+	first, last := deferDelay, maxDeferDelay
+	if d.Slow {
+		first, last = slowDeferDelay, maxSlowDeferDelay
+	}
+	pass := time.Duration(c.lookout.queued) * passTime
+	delay := max(min(first*time.Duration(min(d.Delivered, 100)), last), pass)
 	if err := c.returnTask(ctx, d, addJitter(delay)); err != nil { // it comes back after AckWait then
 		c.bus.log.WarnContext(ctx, "put task aside", "stage", c.stage, "job", d.Job, "error", err)
 	}
+}
+
+const (
+	// lookInterval is the least time between two looks at who waits, and lookShare how many times as long as a look
+	// takes it is at least. lookTimeout bounds a look.
+	lookInterval, lookShare = 25 * time.Millisecond, 20
+	lookTimeout             = 2 * time.Second
+)
+
+// lookout knows who waits in the stage's queue. A consumer that holds tasks for which there is no slot does not pull
+// more of them, but while a task waits of a tenant that the reserved slot is for it does, until it has that one.
+type lookout struct {
+	lookedAt time.Time
+	interval time.Duration
+	// waits tells of each lane whether a tenant waits that uses little.
+	waits map[Lane]bool
+	// queued counts the jobs that have tasks in the queue.
+	queued int
+}
+
+// lookoutSees reports whether a task of the lane waits that a reserved slot is for.
+func (c *Consumer) lookoutSees(ctx context.Context, l Lane) bool {
+	if now := time.Now(); now.Sub(c.lookout.lookedAt) >= c.lookout.interval {
+		c.lookout = c.lookAtQueue(ctx)
+		c.lookout.lookedAt = time.Now()
+		c.lookout.interval = max(lookInterval, lookShare*c.lookout.lookedAt.Sub(now))
+	}
+	return c.lookout.waits[l]
+}
+
+// lookAtQueue asks the broker whose tasks are queued. Where it does not answer, no tenant is seen to wait until the next
+// look.
+func (c *Consumer) lookAtQueue(ctx context.Context) lookout {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	seen := lookout{waits: make(map[Lane]bool)}
+	if c.stream == nil {
+		stream, err := c.bus.js.Stream(ctx, c.stage.StreamName())
+		if err != nil {
+			return seen
+		}
+		c.stream = stream
+	}
+	info, err := c.stream.Info(ctx, jetstream.WithSubjectFilter("ink."+string(c.stage)+".>"))
+	if err != nil {
+		return seen
+	}
+	light := make(map[string]bool)
+	for subject := range info.State.Subjects {
+		tenant, _ := parseTaskSubject(subject)
+		is, known := light[tenant]
+		if !known {
+			is = c.tenants.IsLight(tenant)
+			light[tenant] = is
+		}
+		if is {
+			seen.waits[laneOfSubject(subject)] = true
+		}
+		seen.queued++
+	}
+	return seen
+}
+
+// untilNextLook returns how long to wait until held tasks are passed by others, or until the next look at who waits.
+func (c *Consumer) untilNextLook() (wait time.Duration, ok bool) {
+	for _, held := range c.deferred {
+		if len(held) == 0 {
+			continue
+		}
+		if left := time.Until(held[0].overtakeTime); left > 0 && (!ok || left < wait) {
+			wait, ok = left, true
+		}
+		if c.freeSlots[reserved] > 0 {
+			if left := max(time.Until(c.lookout.lookedAt.Add(c.lookout.interval)), time.Millisecond); !ok || left < wait {
+				wait, ok = left, true
+			}
+		}
+	}
+	return wait, ok
 }

@@ -24,6 +24,9 @@ const (
 	// urgent slots take interactive tasks only, so that one does not wait for the end of a batch's tasks, however long
 	// those are.
 	urgent
+	// reserved slots take tasks of tenants that use little of the stage, so that what others have in hand and queued,
+	// however much it is and however long it takes, does not keep them out.
+	reserved
 )
 
 // laneScheduler decides whose turn it is when both lanes have tasks.

@@ -147,6 +147,7 @@ func (g *grants) grantStage(s Stage) {
 	for _, l := range []Lane{Interactive, Batch} {
 		g.grantConsume(s.StreamName(), DurableName(s, l))
 	}
+	g.grantPublish(apiSubject("STREAM.INFO", s.StreamName()), "whose tasks wait")
 	g.grantPublish(deadLetterSubject(s, "*", "*"), "what this stage gives up")
 	g.grantOptional(processSubject(string(s)), "that this process runs the stage")
 	for _, behind := range s.downstreamStages() {
@@ -180,7 +181,7 @@ func (g *grants) grantStage(s Stage) {
 		g.grantPublish(apiSubject("STREAM.INFO", DeadLetterStream), "dead letters of jobs that are removed")
 		g.grantPublish(apiSubject("STREAM.PURGE", DeadLetterStream), "dead letters of jobs that are removed")
 	}
-	g.grantOptional(taskPattern(s), "tasks that wait for something for long")
+	g.grantOptional(taskPattern(s), "tasks that wait for something for long, and those that take long")
 	g.grantOptional(apiSubject("DIRECT.GET", EventStream), "whether a job's end was told that a crash came after")
 }
 

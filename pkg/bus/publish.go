@@ -43,7 +43,9 @@ type Message struct {
 	// Replay sets a message apart from an earlier one of the same unit, whose id the broker may still block; 0 for the
 	// first.
 	Replay int
-	Task   Task
+	// Slow marks the task as one that takes long, as ErrTakesLong does. It belongs into the batch lane.
+	Slow bool
+	Task Task
 }
 
 // MessageID returns the message id, <job>.<run>.<stage>.<unit>, which the broker absorbs repeats by.
@@ -72,6 +74,9 @@ func (b *Bus) publishTask(ctx context.Context, m Message) (repeat bool, err erro
 	}
 	msg.Header.Set(HeaderRun, strconv.Itoa(int(u.GetRun())))
 	msg.Header.Set(jetstream.MsgIDHeader, m.MessageID())
+	if m.Slow {
+		msg.Header.Set(HeaderSlow, "1")
+	}
 	telemetry.InjectContext(ctx, msg.Header)
 	return b.publishMessage(ctx, msg)
 }

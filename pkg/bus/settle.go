@@ -28,8 +28,9 @@ var retryDelays = []time.Duration{
 const (
 	// busyRetryDelay is the wait before a task is tried again whose resources were busy or away.
 	busyRetryDelay = 2 * time.Second
-	// waitIDSuffix marks the ids of tasks that were queued again because they wait.
-	waitIDSuffix = "#w"
+	// waitIDSuffix marks the ids of tasks that were queued again because they wait, slowIDSuffix those of tasks that
+	// were because they take long.
+	waitIDSuffix, slowIDSuffix = "#w", "#s"
 	// maxCrashTries is how often a task may crash its engine before it is given up.
 	maxCrashTries = 2
 	// settleTimeout bounds each exchange with the broker about the fate of a message, and settlePatience all tries of
@@ -37,6 +38,11 @@ const (
 	settleTimeout  = 10 * time.Second
 	settlePatience = ackWait
 )
+
+// ErrTakesLong is what a handler fails with that has broken off a task because it takes longer than a first try may.
+// The task is queued again, in the batch lane and marked as Slow, behind what others wait for: then it may have all of
+// its time. It is no failure of the task.
+var ErrTakesLong = fault.Wrap(fault.Busy, fault.Unavailable, errors.New("the task takes longer than a first try may"))
 
 // handleDelivery runs the handler on one task under its deadline and settles the message by the outcome.
 func (c *Consumer) handleDelivery(ctx context.Context, d *Delivery) {
@@ -79,6 +85,10 @@ func (c *Consumer) settleDelivery(ctx context.Context, d *Delivery, err error) e
 	if err == nil {
 		return d.ackAndWait(ctx)
 	}
+	if errors.Is(err, ErrTakesLong) && !d.Slow {
+		c.bus.log.InfoContext(ctx, "task takes long, and goes behind others", "stage", c.stage, "job", d.Job, "task", d.ID)
+		return c.requeueTask(ctx, d, slowIDSuffix)
+	}
 	kind := fault.KindOf(err)
 	log := c.bus.log.With("stage", c.stage, "job", d.Job, "task", d.ID, "kind", kind, "code", fault.CodeOf(err), "error",
 		err)
@@ -109,20 +119,20 @@ func (c *Consumer) settleDelivery(ctx context.Context, d *Delivery, err error) e
 // returnTask hands a task back that waits for something.
 func (c *Consumer) returnTask(ctx context.Context, d *Delivery, delay time.Duration) error {
 	if c.maxDeliver > 0 && d.Delivered >= uint64(max(c.maxDeliver/2, 1)) {
-		return c.requeueTask(ctx, d)
+		return c.requeueTask(ctx, d, waitIDSuffix)
 	}
 	return d.nakWithDelay(delay)
 }
 
 // requeueTask queues a copy of a task that waits for something for long: its returns were no crashes, but the broker
 // counts them as such, and would leave it orphaned in the end. The copy has an id of its own; a crash between the
-// copy and the ack leaves both, and the handler finds what is done.
-func (c *Consumer) requeueTask(ctx context.Context, d *Delivery) error {
+// copy and the ack leaves both, and the handler finds what is done. The mark says what it waits for.
+func (c *Consumer) requeueTask(ctx context.Context, d *Delivery, mark string) error {
 	meta, err := d.msg.Metadata()
 	if err != nil {
 		return errors.Join(err, d.nakWithDelay(addJitter(busyRetryDelay)))
 	}
-	if err := c.bus.publishTaskCopy(ctx, d.msg, waitIDSuffix, meta); err != nil {
+	if err := c.bus.publishTaskCopy(ctx, d.msg, mark, meta); err != nil {
 		return errors.Join(err, d.nakWithDelay(addJitter(busyRetryDelay)))
 	}
 	return d.ackAndWait(ctx)
@@ -137,6 +147,12 @@ func (b *Bus) publishTaskCopy(ctx context.Context, task jetstream.Msg, mark stri
 	maps.Copy(msg.Header, task.Headers())
 	id, _, _ := strings.Cut(task.Headers().Get(jetstream.MsgIDHeader), mark)
 	msg.Header.Set(jetstream.MsgIDHeader, id+mark+strconv.FormatUint(meta.Sequence.Stream, 10))
+	if mark == slowIDSuffix {
+		tenant, job := parseTaskSubject(task.Subject())
+		stage, _, _ := strings.Cut(strings.TrimPrefix(task.Subject(), "ink."), ".")
+		msg.Subject = taskSubject(Stage(stage), Batch, tenant, job)
+		msg.Header.Set(HeaderSlow, "1")
+	}
 	if at := firstQueuedAt(task, meta); !at.IsZero() {
 		msg.Header.Set(HeaderQueued, at.UTC().Format(time.RFC3339Nano))
 	}

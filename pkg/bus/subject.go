@@ -88,6 +88,8 @@ const (
 	HeaderRun = "Ink-Run"
 	// HeaderQueued is when a task was queued first, where this is a copy that took its place.
 	HeaderQueued = "Ink-Queued"
+	// HeaderSlow marks a task that has taken longer than its first try; see ErrTakesLong.
+	HeaderSlow = "Ink-Slow"
 
 	// Headers of a dead letter.
 
@@ -130,6 +132,14 @@ func parseTaskSubject(subject string) (tenant, job string) {
 		return "", ""
 	}
 	return t[3], t[4]
+}
+
+// laneOfSubject returns the lane that a task subject names; empty where it is not one.
+func laneOfSubject(subject string) Lane {
+	if t := strings.Split(subject, "."); len(t) == 5 {
+		return Lane(t[2])
+	}
+	return ""
 }
 
 // schemaName names the protobuf message of a payload.

@@ -22,8 +22,9 @@ const (
 	// maxRecognitionTasks is the mark of ocr's queue, where MaxTasks is not less: each task keeps a raster of some 9 MB
 	// in the blob store. It is work for minutes, however many cores recognise, and render fills it up in seconds.
 	maxRecognitionTasks = 2000
-	// maxInFlight bounds the unacknowledged messages of one stage's lane over all replicas.
-	maxInFlight = 1000
+	// maxInFlight bounds the unacknowledged messages of one stage's lane over all replicas, those included that were put
+	// aside: while so many are, the lane stands still.
+	maxInFlight = 20_000
 	// highWaterKey is the metadata of a stream that holds its mark.
 	highWaterKey = "mark"
 )

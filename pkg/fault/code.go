@@ -22,6 +22,7 @@ const (
 	// One page: the page fails, the job goes on.
 
 	PageTimeout   Code = "PAGE_TIMEOUT"
+	PageBudget    Code = "PAGE_BUDGET_SPENT"
 	PageDamaged   Code = "PAGE_DAMAGED"
 	PageGeometry  Code = "PAGE_GEOMETRY"
 	PageTooDense  Code = "PAGE_TOO_DENSE"
@@ -77,6 +78,7 @@ var codeTable = map[Code]codeEntry{
 	MalwareFound:  {Permanent, "malware", "the scanner found malware"},
 
 	PageTimeout:   {EngineCrash, "timeout", "the page took longer than its deadline"},
+	PageBudget:    {Permanent, "budget_spent", "the page takes long, and the document has no time left for such pages"},
 	PageDamaged:   {Permanent, "damaged", "the page cannot be loaded"},
 	PageGeometry:  {Permanent, "geometry", "the page's size is not usable"},
 	PageTooDense:  {Permanent, "too_dense", "the page and those around it have more words than the server takes"},
@@ -128,7 +130,7 @@ func (c Code) DescribeCode() string {
 // IsRetryable reports whether the same upload may succeed later.
 func (c Code) IsRetryable() bool {
 	switch c {
-	case PageTimeout, EngineCrashed, EngineMemory, DocumentTimeout, OpenTimeout, JobStalled, RetriesSpent, Internal,
+	case PageTimeout, PageBudget, EngineCrashed, EngineMemory, DocumentTimeout, OpenTimeout, JobStalled, RetriesSpent, Internal,
 		Unavailable, QueueFull:
 		return true
 	default:

@@ -220,9 +220,11 @@ type Record struct {
 	CreateTime time.Time `json:"createTime"`
 	StartTime  time.Time `json:"startTime,omitzero"`
 	// Idle is how long of the run's time nothing of the job was in flight, as while the server was off.
-	Idle       time.Duration `json:"idle,omitempty"`
-	EndTime    time.Time     `json:"endTime,omitzero"`
-	ExpireTime time.Time     `json:"expireTime,omitzero"`
+	Idle time.Duration `json:"idle,omitempty"`
+	// SlowPageTime is what pages of the run have taken in all that hung until their limit.
+	SlowPageTime time.Duration `json:"slowPageTime,omitempty"`
+	EndTime      time.Time     `json:"endTime,omitzero"`
+	ExpireTime   time.Time     `json:"expireTime,omitzero"`
 
 	at keyVersion
 }

@@ -21,6 +21,7 @@ import (
 //	message        from                             to       why
 //	Release        index                            render   a chunk is done: the next one of its turn
 //	Continuation   render                           render   the rest of a chunk whose pages take long
+//	SlowPage       render                           render   the same from a page that takes longer than a first try
 //	Render         ocr, index                       render   a chunk once more, what a crash took of it is missing
 //	Finalise       ingest, scan, index              index    nothing is left to do but to end the run
 //	First          index                            ingest   there is nothing to take over from another job
@@ -116,6 +117,14 @@ func ReleaseMessage(r *job.Record, p *job.Progress, lane bus.Lane, chunk int) (b
 		}
 	}
 	return bus.Message{}, false
+}
+
+// SlowPageMessage returns the message that goes on with a chunk at a page which takes longer than a first try.
+func SlowPageMessage(t *busv1.RenderTask, page int) bus.Message {
+	next := ContinuationMessage(t, bus.Batch, page)
+	next.Unit += "-slow"
+	next.Slow = true
+	return next
 }
 
 // ContinuationMessage returns the message that goes on with a chunk from a page, where t gives way to other tasks.

@@ -18,6 +18,8 @@ type Config struct {
 	MemoryLimit int64
 	// OpenTimeout bounds opening a document, and looking for findings; PageTimeout bounds one page.
 	OpenTimeout, PageTimeout time.Duration
+	// FirstTry bounds both in a first try, see sandbox.WithFirstTry: what takes longer is broken off, to be done behind others.
+	FirstTry time.Duration
 	// CacheDir keeps PDFium's compiled machine code between processes. Empty means that each child compiles it again, for
 	// 3 s of CPU; so does a folder that others can write to, which is not used.
 	CacheDir string
@@ -43,6 +45,7 @@ func DefaultConfig() Config {
 		MemoryLimit:     1 << 30,
 		OpenTimeout:     time.Minute,
 		PageTimeout:     2 * time.Minute,
+		FirstTry:        3 * time.Second,
 		CacheDir:        pdfium.DefaultCacheDir(),
 		FontDirs:        []string{"/usr/share/fonts", "/usr/local/share/fonts"},
 		RecycleAfter:    5000,
@@ -63,6 +66,7 @@ func (c Config) Validate() error {
 		{"pdf.memory-limit", c.MemoryLimit, 256 << 20},
 		{"pdf.open-timeout", int64(c.OpenTimeout), int64(time.Millisecond)},
 		{"pdf.page-timeout", int64(c.PageTimeout), int64(time.Millisecond)},
+		{"pdf.first-try", int64(c.FirstTry), int64(time.Millisecond)},
 		{"pdf.recycle-after", int64(c.RecycleAfter), 0},
 		{"pdf.max-raster-pixels", int64(c.MaxRasterPixels), 1_000_000},
 		{"pdf.max-page-objects", int64(c.MaxPageObjects), 1},

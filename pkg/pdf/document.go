@@ -305,7 +305,7 @@ func (d *Document) Close() {
 	switch {
 	case child == nil:
 		d.engine.documentCache.countReleased()
-	case d.id == fileID{}:
+	case d.id == fileID{}, child.IsForSlowWork():
 		d.engine.documentCache.countReleased()
 		closeAndRelease(child)
 	case !d.engine.documentCache.addEntry(&cacheEntry{id: d.id, child: child, pagesRead: d.pages,
@@ -388,7 +388,7 @@ func (d *Document) sendRequest(ctx context.Context, req wire.Request, timeout ti
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	answer, err := d.child.Call(ctx, timeout, body, files...)
+	answer, err := d.child.Call(ctx, d.engine.cfg.limitCall(ctx, timeout), body, files...)
 	if err != nil {
 		if _, dead := errors.AsType[*sandbox.ExitError](err); dead {
 			d.child.Release()

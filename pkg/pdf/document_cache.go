@@ -94,6 +94,7 @@ func (g *documentCache) addEntry(c *cacheEntry) bool {
 		g.heldChildren--
 		return false
 	}
+	c.child.EndUse()
 	c.timer = time.AfterFunc(maxIdleTime, func() {
 		g.mu.Lock()
 		c := g.removeEntry(c)

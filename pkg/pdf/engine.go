@@ -99,12 +99,13 @@ func (e *Engine) OpenPages(ctx context.Context, f *os.File, password string) (*D
 
 func (e *Engine) openInChild(ctx context.Context, d *Document) (*Document, error) {
 	id, known := fileIDOf(d.file)
-	if !known || !d.pagesOnly || d.password != "" {
+	if !known || !d.pagesOnly || d.password != "" || sandbox.IsSlowWork(ctx) {
 		id = fileID{} // of no file: such a document is neither taken from the cache nor put there
 	}
 	d.id = id
 	if c := e.documentCache.takeOrReserve(id); c != nil {
 		d.child, d.opened, d.pages, d.info = c.child, true, c.pagesRead, Info{PageCount: c.pageCount}
+		d.child.BeginUse(ctx)
 		return d, nil
 	}
 	err := d.reopenFile(ctx, 0)
@@ -125,6 +126,9 @@ func (e *Engine) StartChildren(ctx context.Context, n int) error {
 
 // PageTimeout returns how long a page may take.
 func (e *Engine) PageTimeout() time.Duration { return e.cfg.PageTimeout }
+
+// FirstTry returns how long a first try at a document or a page may take, under a context of sandbox.WithFirstTry.
+func (e *Engine) FirstTry() time.Duration { return e.cfg.FirstTry }
 
 // Stats tells what became of the children so far.
 func (e *Engine) Stats() sandbox.Stats { return e.pool.Stats() }

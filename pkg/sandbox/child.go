@@ -13,11 +13,44 @@ var errReleased = errors.New("sandbox: the child was released")
 
 // Child is a leased child process. Its calls go one after the other, also those of several goroutines.
 type Child struct {
-	pool *Pool
-	slot chan struct{} // holds the lease's token
+	pool  *Pool
+	slots []chan struct{} // hold the lease's tokens
 
-	mu   sync.Mutex // held through a call
-	proc *process   // nil once released
+	mu     sync.Mutex // held through a call
+	proc   *process   // nil once released
+	endUse func()     // ends what the child is used for by a tenant; nil while it is not
+}
+
+// BeginUse notes that the child works for the tenant of ctx from now on; see WithTenant. A child that was just leased
+// does so already.
+func (c *Child) BeginUse(ctx context.Context) {
+	c.EndUse()
+	if tenant, ok := tenantOf(ctx); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.endUse = c.pool.tenants.Begin(tenant)
+	}
+}
+
+// EndUse notes that the child works for no tenant until BeginUse, though it stays leased.
+func (c *Child) EndUse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endUseLocked()
+}
+
+func (c *Child) endUseLocked() {
+	if c.endUse != nil {
+		c.endUse()
+		c.endUse = nil
+	}
+}
+
+// IsForSlowWork reports whether the child was leased for slow work: it is of no use for other.
+func (c *Child) IsForSlowWork() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.proc != nil && c.proc.isLowered
 }
 
 // Call sends a request, with open files if there are any, and waits for the answer, which is the caller's to keep.
@@ -76,6 +109,7 @@ func (c *Child) Release() {
 	if c.proc == nil {
 		return
 	}
-	c.pool.returnChild(c.proc, c.slot)
+	c.endUseLocked()
+	c.pool.returnChild(c.proc, c.slots)
 	c.proc = nil
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"inkstream.dev/pkg/fairshare"
 )
 
 // Pool keeps children of one program. All its methods may be called from many goroutines.
@@ -16,6 +18,9 @@ type Pool struct {
 	log           *slog.Logger
 	slots         chan struct{} // one token for each child that is leased
 	prioritySlots chan struct{} // the same for the leases that go beyond Size; see WithPriority
+	reservedSlots chan struct{} // the same for those of tenants that use little; see WithTenant
+	slowSlots     chan struct{} // one token for each lease for slow work; see WithSlowWork
+	tenants       fairshare.Account
 	closing       chan struct{} // closed when Close begins
 	forker        *forker
 
@@ -51,9 +56,11 @@ func NewPool(cfg Config, log *slog.Logger) (*Pool, error) {
 	}
 	return &Pool{
 		cfg: cfg, log: log,
-		slots: make(chan struct{}, cfg.Size), prioritySlots: make(chan struct{}, prioritySize), closing: make(chan struct{}),
-		forker: newForker(),
-		live:   make(map[*process]struct{}), stats: Stats{Deaths: make(map[ExitReason]int)},
+		slots: make(chan struct{}, cfg.Size), prioritySlots: make(chan struct{}, prioritySize),
+		reservedSlots: make(chan struct{}, reservedSize), slowSlots: make(chan struct{}, max(cfg.Size/2, 1)),
+		closing: make(chan struct{}),
+		forker:  newForker(),
+		live:    make(map[*process]struct{}), stats: Stats{Deaths: make(map[ExitReason]int)},
 	}, nil
 }
 
@@ -64,34 +71,69 @@ func (p *Pool) LeaseChild(ctx context.Context) (*Child, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lease %s child: %w", p.cfg.Program, err)
 	}
-	slot, err := p.acquireSlot(ctx)
+	slots, err := p.acquireSlots(ctx)
 	if err != nil {
 		return nil, err
 	}
 	proc, err := p.takeIdleOrStart(ctx)
 	if err != nil {
-		<-slot
+		releaseSlots(slots)
 		return nil, err
 	}
-	return &Child{pool: p, proc: proc, slot: slot}, nil
+	child := &Child{pool: p, proc: proc, slots: slots}
+	child.BeginUse(ctx)
+	if IsSlowWork(ctx) {
+		proc.lowerPriority()
+	}
+	return child, nil
 }
 
-// acquireSlot puts a token where there is room for one, and returns where that was.
-func (p *Pool) acquireSlot(ctx context.Context) (chan struct{}, error) {
-	select {
-	case p.slots <- struct{}{}: // the slots for all leases first
-		return p.slots, nil
-	default:
+// acquireSlots puts tokens where there is room for them, and returns where that was.
+func (p *Pool) acquireSlots(ctx context.Context) (slots []chan struct{}, err error) {
+	if IsSlowWork(ctx) {
+		slot, err := p.acquireSlot(ctx, p.slowSlots, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		slots = append(slots, slot)
 	}
-	var beyond chan struct{} // never ready where it is nil
+	var beyond, spare chan struct{} // never ready where it is nil
 	if hasPriority(ctx) {
 		beyond = p.prioritySlots
 	}
+	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) && p.tenants.IsLight(tenant) {
+		spare = p.reservedSlots
+	}
+	slot, err := p.acquireSlot(ctx, p.slots, beyond, spare)
+	if err != nil {
+		releaseSlots(slots)
+		return nil, err
+	}
+	return append(slots, slot), nil
+}
+
+func releaseSlots(slots []chan struct{}) {
+	for _, s := range slots {
+		<-s
+	}
+}
+
+// acquireSlot puts a token into the first of the places that has room for one, or waits until one of them has.
+func (p *Pool) acquireSlot(ctx context.Context, first, second, third chan struct{}) (chan struct{}, error) {
+	for _, place := range []chan struct{}{first, second, third} {
+		select {
+		case place <- struct{}{}:
+			return place, nil
+		default:
+		}
+	}
 	select {
-	case p.slots <- struct{}{}:
-		return p.slots, nil
-	case beyond <- struct{}{}:
-		return beyond, nil
+	case first <- struct{}{}:
+		return first, nil
+	case second <- struct{}{}:
+		return second, nil
+	case third <- struct{}{}:
+		return third, nil
 	case <-p.closing:
 		return nil, ErrClosed
 	case <-ctx.Done():
@@ -150,8 +192,8 @@ func (p *Pool) takeIdleOrStart(ctx context.Context) (*process, error) {
 }
 
 // returnChild takes a child back: to the idle ones, or to its end.
-func (p *Pool) returnChild(proc *process, slot chan struct{}) {
-	defer func() { <-slot }()
+func (p *Pool) returnChild(proc *process, slots []chan struct{}) {
+	defer releaseSlots(slots)
 	if proc.isGone() {
 		proc.killProcess(nil)
 		proc.closeFiles()
@@ -171,7 +213,7 @@ func (p *Pool) returnChild(proc *process, slot chan struct{}) {
 
 // isWorn tells whether a child has served long enough.
 func (p *Pool) isWorn(proc *process) bool {
-	if p.cfg.RecycleAfter > 0 && proc.requests >= p.cfg.RecycleAfter {
+	if p.cfg.RecycleAfter > 0 && proc.requests >= p.cfg.RecycleAfter || proc.isLowered {
 		return true
 	}
 	used, ok := proc.ownMemory()

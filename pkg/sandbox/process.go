@@ -40,6 +40,7 @@ type process struct {
 	requests  int
 	idleSince time.Time // set and read under the pool's mu
 	isolation IsolationReport
+	isLowered bool // see lowerPriority
 
 	mu         sync.Mutex // guards what follows
 	reaped     bool
@@ -111,6 +112,21 @@ func (p *process) killLocked(why *ExitError) {
 	// The end of the process ends the connection; the deadline is for one that the kernel cannot end at once.
 	_ = p.conn.SetDeadline(time.Unix(1, 0))
 }
+
+// lowerPriority lets everything else on the machine go first, for good: no process may undo that without privileges.
+// The process must not be in a call.
+func (p *process) lowerPriority() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.isLowered = true
+	if !p.reaped {
+		// The group, for all threads of the process. Where it fails the process is as nice as others.
+		_ = unix.Setpriority(unix.PRIO_PGRP, p.pid, lowestPriority)
+	}
+}
+
+// lowestPriority is the nice value of processes that do slow work.
+const lowestPriority = 19
 
 // retireProcess kills an idle process: its end is no death to count.
 func (p *process) retireProcess() {

@@ -40,6 +40,9 @@ type Deps struct {
 	// StallTimeout bounds how long a unit of work may be in hand while nothing of its job moves; 0 means no bound. See
 	// Heartbeat.
 	StallTimeout time.Duration
+	// SlowPageTime bounds the time that a run's pages may take in all that hang until their limit; 0 for 10 minutes. See
+	// ChargeSlowPage.
+	SlowPageTime time.Duration
 	// Sealer opens documents' passwords; nil where the process has no key.
 	Sealer *job.Sealer
 }
@@ -58,6 +61,8 @@ type Snapshot struct {
 	Lane bus.Lane
 	// Started is when the handler took up the task.
 	Started time.Time
+	// Slow says that the task took longer than its first try, and may take all of its time now.
+	Slow bool
 }
 
 // FollowUp is what follows a unit of work.
@@ -105,7 +110,7 @@ func NewHandler[T bus.Task, R any](env Deps, name bus.Stage, steps Steps[T, R]) 
 // RunHandler is Run for a stage whose tasks are of several kinds; see Kinds.
 func RunHandler(ctx context.Context, env Deps, name bus.Stage, cfg bus.ConsumerConfig, h bus.Handler,
 	ready func()) error {
-	cfg.UrgentWorkers = 1
+	cfg.UrgentWorkers, cfg.ReservedWorkers = 1, 1
 	return env.Bus.NewConsumer(name, cfg, h).Run(ctx, ready)
 }
 
@@ -160,11 +165,9 @@ func (h *handler[T, R]) HandleTask(ctx context.Context, d *bus.Delivery) error {
 	if err := d.DecodeTask(t); err != nil {
 		return err
 	}
-	if d.Lane == bus.Interactive {
-		ctx = sandbox.WithPriority(ctx)
-	}
+	ctx = withClass(ctx, d)
 	unit := t.GetUnit()
-	snap := &Snapshot{Lane: d.Lane, Started: time.Now()}
+	snap := &Snapshot{Lane: d.Lane, Started: time.Now(), Slow: d.Slow}
 	log := h.deps.Log.With("job", unit.GetJob(), "unit", h.steps.UnitName(t))
 
 	stop, err := h.loadSnapshot(ctx, snap, unit, d)
@@ -177,6 +180,9 @@ func (h *handler[T, R]) HandleTask(ctx context.Context, d *bus.Delivery) error {
 	work, release := h.watchCancellation(ctx, snap.Job)
 	defer release()
 	result, err := h.processOnce(work, snap, t, log)
+	if fault.CodeOf(err) == fault.OpenTimeout && !snap.Slow {
+		err = bus.ErrTakesLong
+	}
 	if err == nil {
 		if err := failpoint.Hit(string(h.stage), "commit"); err != nil {
 			return err
@@ -211,6 +217,18 @@ func (h *handler[T, R]) HandleTask(ctx context.Context, d *bus.Delivery) error {
 	return nil
 }
 
+// withClass returns the context of a task: whom it is for, and how the engines serve it.
+func withClass(ctx context.Context, d *bus.Delivery) context.Context {
+	ctx = sandbox.WithTenant(ctx, d.Tenant)
+	if d.Slow {
+		return sandbox.WithSlowWork(ctx)
+	}
+	if d.Lane == bus.Interactive {
+		ctx = sandbox.WithPriority(ctx)
+	}
+	return sandbox.WithFirstTry(ctx)
+}
+
 // publishFollowUp is step 4.
 func (h *handler[T, R]) publishFollowUp(ctx context.Context, snap *Snapshot, t T, result R) error {
 	next, err := h.steps.PlanFollowUp(ctx, snap, t, result)
@@ -239,7 +257,7 @@ func (h *handler[T, R]) recheckDone(
 	if fault.KindOf(failure) == fault.Busy || ctx.Err() != nil { // it comes back
 		return was, result, false, failure
 	}
-	snap = &Snapshot{Lane: was.Lane, Started: was.Started}
+	snap = &Snapshot{Lane: was.Lane, Started: was.Started, Slow: was.Slow}
 	stop, err = h.loadSnapshot(ctx, snap, t.GetUnit(), d)
 	if stop && err == nil {
 		return snap, result, true, nil
@@ -297,6 +315,9 @@ func (h *handler[T, R]) loadSnapshot(ctx context.Context, snap *Snapshot, unit *
 	}
 	if err != nil {
 		return false, err
+	}
+	if snap.Slow {
+		snap.Lane = bus.Lane(snap.Job.Lane()) // what follows goes on where the job belongs
 	}
 	run := int(unit.GetRun())
 	if snap.Job.Run < run {

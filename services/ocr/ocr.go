@@ -31,6 +31,8 @@ type Config struct {
 	Languages string
 	// PageTimeout bounds the recognition of one page.
 	PageTimeout time.Duration
+	// FirstTry bounds it in a first try: what takes longer is broken off, to be done behind others.
+	FirstTry time.Duration
 	// DrainTimeout is how long pages in hand may go on when the service stops.
 	DrainTimeout time.Duration
 }
@@ -38,7 +40,7 @@ type Config struct {
 // DefaultConfig returns one worker a core.
 func DefaultConfig() Config {
 	return Config{Workers: runtime.NumCPU(), Languages: "eng", Engine: EngineName, Vision: DefaultVisionConfig(), PageTimeout: 2 * time.Minute,
-		DrainTimeout: 20 * time.Second}
+		FirstTry: 20 * time.Second, DrainTimeout: 20 * time.Second}
 }
 
 // Register adds the service's flags.
@@ -49,6 +51,8 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	c.Vision.Register(fs)
 	fs.StringVar(&c.Languages, "ocr.languages", c.Languages, "languages of jobs that name none, e.g. eng+deu")
 	fs.DurationVar(&c.PageTimeout, "ocr.page-timeout", c.PageTimeout, "how long the recognition of a page may take")
+	fs.DurationVar(&c.FirstTry, "ocr.first-try", c.FirstTry,
+		"how long the recognition of a page may take before it is done behind what others wait for")
 	fs.DurationVar(&c.DrainTimeout, "ocr.drain-timeout", c.DrainTimeout, "how long pages in hand may go on at a stop")
 }
 
@@ -70,6 +74,9 @@ func (c *Config) Validate() error {
 	}
 	if c.PageTimeout < time.Second {
 		errs = append(errs, fmt.Errorf("ocr.page-timeout: %s, want at least 1s", c.PageTimeout))
+	}
+	if c.FirstTry <= 0 {
+		errs = append(errs, fmt.Errorf("ocr.first-try: %s, want more than 0", c.FirstTry))
 	}
 	return errors.Join(errs...)
 }

@@ -56,7 +56,7 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.Oc
 	if err != nil {
 		return result{}, err
 	}
-	page, err := st.recognisePage(ctx, s.Job, t, n)
+	page, err := st.recognisePage(ctx, s, t, n)
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
 		// A crash took the raster, which is not synced to disk. The page does not fail for it.
@@ -106,7 +106,10 @@ func (st *steps) readNativePage(ctx context.Context, t *busv1.OcrTask, page int)
 const maxCrashTries = 2
 
 // recognisePage reads the page's raster. What is wrong with the page is its outcome, not an error.
-func (st *steps) recognisePage(ctx context.Context, r *job.Record, t *busv1.OcrTask, n int) (*inkstreamv1.Page, error) {
+// The error is bus.ErrTakesLong where it takes longer than a first try.
+func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask,
+	n int) (*inkstreamv1.Page, error) {
+	r := s.Job
 	f, err := st.deps.Blobs.OpenFile(ctx, t.GetRaster().GetKey())
 	if err != nil {
 		return nil, fmt.Errorf("open raster of page %d: %w", n, err)
@@ -116,12 +119,17 @@ func (st *steps) recognisePage(ctx context.Context, r *job.Record, t *busv1.OcrT
 	if languages == "" {
 		languages = st.cfg.Languages
 	}
+	limit := job.ShorterLimit(r.Options.PageTimeout, st.cfg.PageTimeout)
+	timeout, firstTry := limit, !s.Slow && st.cfg.FirstTry < limit/3
+	if firstTry {
+		timeout = st.cfg.FirstTry
+	}
 	start := time.Now()
 	var page *inkstreamv1.Page
 	for range maxCrashTries {
 		stage.Heartbeat(ctx)
 		page, err = st.engine.RecognisePage(ctx, Image{File: f, DPI: t.GetDpi()}, RecogniseOptions{
-			Languages: languages, Timeout: job.ShorterLimit(r.Options.PageTimeout, st.cfg.PageTimeout),
+			Languages: languages, Timeout: timeout,
 			KeepSkew: r.Options.KeepSkew, KeepRotation: r.Options.KeepRotation,
 			Engine: r.Options.Engine,
 		})
@@ -130,6 +138,11 @@ func (st *steps) recognisePage(ctx context.Context, r *job.Record, t *busv1.OcrT
 		}
 	}
 	st.deps.Tel.Metrics.RecordEngineTime(ctx, EngineName, time.Since(start))
+	if late := fault.CodeOf(err) == fault.PageTimeout && ctx.Err() == nil; late && firstTry {
+		err = st.deps.DeferSlowPage(s)
+	} else if late {
+		st.deps.ChargeSlowPage(ctx, s, limit)
+	}
 	switch {
 	case err == nil:
 		if r.Options.Engine != "" && (st.cfg.Engine == "" || st.cfg.Engine == EngineName) {
@@ -138,6 +151,8 @@ func (st *steps) recognisePage(ctx context.Context, r *job.Record, t *busv1.OcrT
 		return page, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("recognise page %d: %w", n, ctx.Err())
+	case errors.Is(err, bus.ErrTakesLong):
+		return nil, err
 	case fault.KindOf(err) == fault.EngineCrash || fault.KindOf(err) == fault.Permanent:
 		st.deps.Log.WarnContext(ctx, "page failed", "job", r.ID, "page", n, "code", fault.CodeOf(err), "error", err)
 		return stage.NewFailedPage(n, string(bus.OCR), err), nil

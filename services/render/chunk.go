@@ -17,6 +17,7 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -93,13 +94,14 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.Re
 	}
 	defer doc.Close()
 
-	batch, from, err := st.readPages(ctx, s, t, doc)
+	part, err := st.readPages(ctx, s, t, doc)
 	if err != nil {
 		return chunkResult{}, err
 	}
-	if from > 0 {
-		return st.storePartialBatch(ctx, s.Job, t, batch, from)
+	if part.nextPage > 0 {
+		return part, st.storePartialBatch(ctx, s.Job, t, part)
 	}
+	batch := part.batch
 	data, err := proto.Marshal(batch)
 	if err != nil {
 		return chunkResult{}, fmt.Errorf("encode batch: %w", err)
@@ -113,12 +115,13 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.Re
 	return chunkResult{batch: batch}, nil
 }
 
-// readPages reads the chunk's pages and stores their rasters. It returns the page to go on with later where it has
-// had its turn, otherwise 0.
+// readPages reads the chunk's pages and stores their rasters. The result names the page to go on with later where it
+// has had its turn, or where a page takes longer than a first try.
 func (st *steps) readPages(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask,
-	doc *pdf.Document) (batch *inkstreamv1.PageBatch, from int, err error) {
-	if batch, err = st.loadPartialBatch(ctx, s.Job, t); err != nil {
-		return nil, 0, err
+	doc *pdf.Document) (chunkResult, error) {
+	batch, err := st.loadPartialBatch(ctx, s.Job, t)
+	if err != nil {
+		return chunkResult{}, err
 	}
 	kept := newImageStore(st.deps.Blobs, s.Job, batch)
 	left, next := maxChunkWords, int(t.GetFirstPage())
@@ -126,48 +129,67 @@ func (st *steps) readPages(ctx context.Context, s *stage.Snapshot, t *busv1.Rend
 		left -= truncateWords(p, left) // none is cut: that was done when it was read
 		next = int(p.GetNumber()) + 1
 	}
-	begun := false
+	begun, tookLong := false, false
 	for n := next; n <= int(t.GetLastPage()); n++ {
 		if s.Progress.PagesDone(n, n) {
 			continue // taken over from an earlier run, left out, or the chunk is rendered again
 		}
 		// Beyond the page at which the task began: otherwise one that began again after a crash would be taken for a
 		// repeat of itself.
-		if begun && n > int(t.GetFromPage()) && time.Since(s.Started) > st.cfg.TimeSlice {
-			return batch, n, nil
+		if begun && n > int(t.GetFromPage()) && (tookLong || time.Since(s.Started) > st.cfg.TimeSlice) {
+			return chunkResult{batch: batch, nextPage: n}, nil
 		}
 		stage.Heartbeat(ctx)
-		page, err := st.readPage(ctx, s.Job, doc, n, kept)
-		if err != nil {
-			return nil, 0, err
+		start := time.Now()
+		page, err := st.readPage(ctx, s, doc, n, kept)
+		if errors.Is(err, bus.ErrTakesLong) {
+			return chunkResult{batch: batch, nextPage: n, slow: true}, nil
 		}
+		if err != nil {
+			return chunkResult{}, err
+		}
+		tookLong = s.Slow && time.Since(start) > st.engine.FirstTry() // the pages after it need not wait as it did
 		page, words := limitPageWords(page, left)
 		left -= words
 		batch.Pages = append(batch.Pages, page)
 		begun = true
 	}
-	return batch, 0, nil
+	return chunkResult{batch: batch}, nil
 }
 
 // maxCrashTries is how often a page may crash the engine before it is read plainly.
 const maxCrashTries = 2
 
 // readPage reads one page and keeps its images. What is wrong with the page is its outcome, not an error.
-func (st *steps) readPage(ctx context.Context, r *job.Record, doc *pdf.Document, n int,
+// The error is bus.ErrTakesLong where it takes longer than a first try.
+func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, doc *pdf.Document, n int,
 	kept *imageStore) (*inkstreamv1.Page, error) {
-	start := time.Now()
-	res, err := readPageWithRetry(pageOptions(&r.Options),
-		job.ShorterLimit(r.Options.PageTimeout, st.engine.PageTimeout()),
+	start, r := time.Now(), s.Job
+	limit := job.ShorterLimit(r.Options.PageTimeout, st.engine.PageTimeout())
+	firstTry := !s.Slow && st.engine.FirstTry() < limit/3
+	reading := ctx
+	if !firstTry { // it would have no more time behind others
+		reading = sandbox.WithFullTime(ctx)
+	}
+	res, err := readPageWithRetry(pageOptions(&r.Options), limit, firstTry,
 		func(opts pdf.PageOptions) (*pdf.PageResult, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return doc.ReadPage(ctx, n, opts)
+			return doc.ReadPage(reading, n, opts)
 		})
 	st.deps.Tel.Metrics.RecordEngineTime(ctx, service.PDFium, time.Since(start))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("read page %d: %w", n, ctx.Err())
+		}
+		switch late := fault.CodeOf(err) == fault.PageTimeout; {
+		case late && firstTry:
+			if err = st.deps.DeferSlowPage(s); errors.Is(err, bus.ErrTakesLong) {
+				return nil, err
+			}
+		case late:
+			st.deps.ChargeSlowPage(ctx, s, limit)
 		}
 		if !isPageFault(err) {
 			return nil, fmt.Errorf("read page %d: %w", n, err)
@@ -195,8 +217,9 @@ func (st *steps) readPage(ctx context.Context, r *job.Record, doc *pdf.Document,
 
 // readPageWithRetry reads a page once more, plainly, where it cannot be read with all that belongs to it: what it
 // says is worth more than its images, links, annotations and tags, should one of them be the trouble. A note on the
-// page says that they are missing. A third of the limit is kept for that try.
-func readPageWithRetry(opts pdf.PageOptions, limit time.Duration,
+// page says that they are missing. A third of the limit is kept for that try. In a first try a page that takes long is
+// left at that.
+func readPageWithRetry(opts pdf.PageOptions, limit time.Duration, firstTry bool,
 	read func(pdf.PageOptions) (*pdf.PageResult, error)) (*pdf.PageResult, error) {
 	opts.Timeout = limit * 2 / 3
 	res, err := read(opts)
@@ -204,6 +227,9 @@ func readPageWithRetry(opts pdf.PageOptions, limit time.Duration,
 		res, err = read(opts)
 	}
 	why := fault.CodeOf(err)
+	if firstTry && why == fault.PageTimeout {
+		return res, err
+	}
 	if why != fault.EngineCrashed && why != fault.EngineMemory && why != fault.PageTimeout {
 		return res, err
 	}
@@ -218,7 +244,8 @@ func readPageWithRetry(opts pdf.PageOptions, limit time.Duration,
 // isPageFault reports whether an error is the page's own fault.
 func isPageFault(err error) bool {
 	switch fault.CodeOf(err) {
-	case fault.EngineCrashed, fault.PageTimeout, fault.EngineMemory, fault.PageDamaged, fault.PageGeometry:
+	case fault.EngineCrashed, fault.PageTimeout, fault.PageBudget, fault.EngineMemory, fault.PageDamaged,
+		fault.PageGeometry:
 		return true
 	default:
 		return false

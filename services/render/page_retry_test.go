@@ -17,6 +17,7 @@ func TestReadPageWithRetry(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		images bool         // asked for
+		first  bool         // a first try
 		fails  []fault.Code // of the reads, one after the other; what comes after them goes well
 		with   []bool       // whether each read asked for images
 		end    fault.Code
@@ -45,6 +46,14 @@ func TestReadPageWithRetry(t *testing.T) {
 			with: []bool{true, false}, end: fault.PageTimeout,
 		},
 		{
+			name: "a page too slow for a first try", images: true, first: true, fails: []fault.Code{fault.PageTimeout},
+			with: []bool{true}, end: fault.PageTimeout,
+		},
+		{
+			name: "a page that is too large, and slow without its images", images: true, first: true,
+			fails: []fault.Code{fault.EngineMemory, fault.PageTimeout}, with: []bool{true, false}, end: fault.PageTimeout,
+		},
+		{
 			name: "links too slow", fails: []fault.Code{fault.PageTimeout}, with: []bool{false, false},
 			note: "PAGE_TIMEOUT",
 		},
@@ -62,7 +71,7 @@ func TestReadPageWithRetry(t *testing.T) {
 			t.Parallel()
 			var with []bool
 			plain := false
-			res, err := readPageWithRetry(pdf.PageOptions{Images: tt.images}, time.Minute,
+			res, err := readPageWithRetry(pdf.PageOptions{Images: tt.images}, time.Minute, tt.first,
 				func(opts pdf.PageOptions) (*pdf.PageResult, error) {
 					if with = append(with, opts.Images); opts.Plain && opts.Images {
 						t.Error("the images were asked for in a plain read")

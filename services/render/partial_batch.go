@@ -10,7 +10,6 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/failpoint"
-	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/stage"
@@ -20,17 +19,15 @@ import (
 
 // A chunk whose pages take long must not keep a worker for as long as all of them take: sixteen pages that hang would
 // take half an hour, and a few such chunks would keep every worker from all other jobs. So a chunk that has had its
-// turn stores what was read of it, and goes on as another task, which waits behind the others of its lane; one with
-// pages that hang, behind those of the batch lane.
-
-// minHungPages is how many pages of a chunk have to take longer than they may before it is taken for one that others
-// should not wait for.
-const minHungPages = 2
+// turn stores what was read of it, and goes on as another task, which waits behind the others of its lane. A page that
+// takes longer than a first try has the chunk give way at once: it goes on with that page as a task that is marked as
+// slow, and behind that page as an ordinary one again.
 
 // chunkResult is what a task of render yields: the chunk's batch, or the page that another task goes on with.
 type chunkResult struct {
 	batch    *inkstreamv1.PageBatch // the pages that were read so far; nil where every page had ended before
 	nextPage int                    // 0 where the chunk is read
+	slow     bool                   // nextPage takes longer than a first try
 }
 
 // loadPartialBatch returns what the tasks before this one have read of the chunk. Where a crash took it, this one
@@ -55,18 +52,17 @@ func (st *steps) loadPartialBatch(ctx context.Context, r *job.Record,
 }
 
 // storePartialBatch stores what was read of a chunk, up to the page that another task goes on with.
-func (st *steps) storePartialBatch(ctx context.Context, r *job.Record, t *busv1.RenderTask,
-	part *inkstreamv1.PageBatch, from int) (chunkResult, error) {
-	data, err := proto.Marshal(part)
+func (st *steps) storePartialBatch(ctx context.Context, r *job.Record, t *busv1.RenderTask, part chunkResult) error {
+	data, err := proto.Marshal(part.batch)
 	if err != nil {
-		return chunkResult{}, fmt.Errorf("encode part: %w", err)
+		return fmt.Errorf("encode part: %w", err)
 	}
 	if err := st.deps.Blobs.PutBytes(ctx, partialBatchKey(r, t), data, stage.ContentTypeProtobuf); err != nil {
-		return chunkResult{}, fmt.Errorf("store part: %w", err)
+		return fmt.Errorf("store part: %w", err)
 	}
 	st.deps.Log.InfoContext(ctx, "chunk gives way to others, because its pages take long", "job", r.ID, "chunk",
-		t.GetChunk(), "page", from)
-	return chunkResult{part, from}, failpoint.Hit(string(bus.Render), "part")
+		t.GetChunk(), "page", part.nextPage, "slow", part.slow)
+	return failpoint.Hit(string(bus.Render), "part")
 }
 
 func partialBatchKey(r *job.Record, t *busv1.RenderTask) string {
@@ -75,14 +71,8 @@ func partialBatchKey(r *job.Record, t *busv1.RenderTask) string {
 
 // newContinuation returns the task that goes on with a chunk where r has left it.
 func newContinuation(t *busv1.RenderTask, r chunkResult, lane bus.Lane) bus.Message {
-	hung := 0
-	for _, p := range r.batch.GetPages() {
-		if p.GetError().GetCode() == string(fault.PageTimeout) {
-			hung++
-		}
-	}
-	if hung >= minHungPages {
-		lane = bus.Batch
+	if r.slow {
+		return jobs.SlowPageMessage(t, r.nextPage)
 	}
 	return jobs.ContinuationMessage(t, lane, r.nextPage)
 }

@@ -4,54 +4,34 @@ import (
 	"testing"
 
 	"inkstream.dev/pkg/bus"
-	"inkstream.dev/pkg/fault"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// A chunk goes on in its own lane, unless pages of it hang: other tasks of the lane must not wait for those.
+// A chunk goes on in its own lane, unless its next page takes longer than a first try: that goes behind others.
 func TestNewContinuation(t *testing.T) {
 	t.Parallel()
-	sound := &inkstreamv1.Page{}
-	failed := func(code fault.Code) *inkstreamv1.Page {
-		return &inkstreamv1.Page{Error: &inkstreamv1.Error{Code: string(code)}}
-	}
-	for _, tt := range []struct {
-		name  string
-		pages []*inkstreamv1.Page
-		came  bus.Lane
-		want  bus.Lane
-	}{
-		{name: "slow pages", pages: []*inkstreamv1.Page{sound, sound}, came: bus.Interactive, want: bus.Interactive},
-		{name: "slow pages of a batch", pages: []*inkstreamv1.Page{sound, sound}, came: bus.Batch, want: bus.Batch},
-		{
-			name: "one that hangs", pages: []*inkstreamv1.Page{sound, failed(fault.PageTimeout)},
-			came: bus.Interactive, want: bus.Interactive,
-		},
-		{
-			name:  "two that hang",
-			pages: []*inkstreamv1.Page{failed(fault.PageTimeout), sound, failed(fault.PageTimeout)},
-			came:  bus.Interactive, want: bus.Batch,
-		},
-		{
-			name:  "two that fail at once",
-			pages: []*inkstreamv1.Page{failed(fault.PageDamaged), failed(fault.PageDamaged)},
-			came:  bus.Interactive, want: bus.Interactive,
-		},
-	} {
+	for _, came := range []bus.Lane{bus.Interactive, bus.Batch} {
 		task := &busv1.RenderTask{Unit: &busv1.Unit{Tenant: "default", Job: "j1", Run: 2}, Chunk: 3, FirstPage: 49,
 			LastPage: 64, Replay: 7}
-		got := newContinuation(task, chunkResult{&inkstreamv1.PageBatch{Pages: tt.pages}, 52}, tt.came)
-		if got.Lane != tt.want {
-			t.Errorf("%s: goes on in the %s lane, want %s", tt.name, got.Lane, tt.want)
+		ids := map[string]bool{}
+		for _, r := range []chunkResult{{nextPage: 52}, {nextPage: 52, slow: true}, {nextPage: 53}, {nextPage: 53, slow: true}} {
+			r.batch = &inkstreamv1.PageBatch{}
+			got, lane := newContinuation(task, r, came), came
+			if r.slow {
+				lane = bus.Batch
+			}
+			if got.Lane != lane || got.Slow != r.slow {
+				t.Errorf("page %d, slow %t: goes on in the %s lane, slow %t, want %s", r.nextPage, r.slow, got.Lane, got.Slow, lane)
+			}
+			if next, ok := got.Task.(*busv1.RenderTask); !ok || int(next.GetFromPage()) != r.nextPage ||
+				next.GetLastPage() != 64 || task.GetFromPage() != 0 || got.Replay != 7 {
+				t.Errorf("goes on with %v, want pages %d to 64 of the chunk", got.Task, r.nextPage)
+			}
+			ids[got.MessageID()] = true
 		}
-		if next, ok := got.Task.(*busv1.RenderTask); !ok || next.GetFromPage() != 52 || next.GetLastPage() != 64 ||
-			task.GetFromPage() != 0 || got.Replay != 7 {
-			t.Errorf("%s: goes on with %v, want pages 52 to 64 of the chunk", tt.name, got.Task)
-		}
-		if again := newContinuation(task, chunkResult{&inkstreamv1.PageBatch{Pages: tt.pages}, 53},
-			tt.came); again.MessageID() == got.MessageID() {
-			t.Errorf("%s: what goes on with the next page has the same id %s", tt.name, got.MessageID())
+		if len(ids) != 4 {
+			t.Errorf("message ids %v, want four: the broker would take one for a repeat of the other", ids)
 		}
 	}
 }

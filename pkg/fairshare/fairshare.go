@@ -1,0 +1,119 @@
+// Package fairshare accounts for what each tenant uses of something that all tenants share, such as the slots of a
+// stage or the children of an engine. It answers one question: may a tenant take the place that is kept free for those
+// who use little? A tenant that keeps all other places occupied, by whatever means, never gets that one, so what
+// another tenant waits for there depends on short work alone.
+package fairshare
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+const (
+	// memory is the time in which what a tenant has used loses all but 1/e of its weight.
+	memory = 90 * time.Second
+	// longUse is how long a use takes that its tenant is remembered for, for as long as longMemory.
+	longUse    = 2 * time.Second
+	longMemory = 5 * time.Minute
+	// forgetBelow is the use, in seconds, below which a tenant without a place is forgotten.
+	forgetBelow = 0.01
+)
+
+// Account is what the tenants use of one shared thing. The zero value is ready. It is safe for concurrent use.
+type Account struct {
+	mu      sync.Mutex // guards all below
+	tenants map[string]*usage
+	now     func() time.Time // nil for time.Now
+}
+
+// usage is one tenant's part. The seconds that it has used fade with time, and grow with each place that it holds.
+type usage struct {
+	held    int
+	seconds float64
+	at      time.Time // when seconds was so much
+	// longAt is when a use ended last that was long.
+	longAt time.Time
+}
+
+func (a *Account) clock() time.Time {
+	if a.now != nil {
+		return a.now()
+	}
+	return time.Now()
+}
+
+// settle brings what a tenant has used up to date.
+func (u *usage) settle(now time.Time) {
+	faded := math.Exp(-max(now.Sub(u.at).Seconds(), 0) / memory.Seconds())
+	u.seconds = u.seconds*faded + float64(u.held)*memory.Seconds()*(1-faded)
+	u.at = now
+}
+
+// Begin notes that a tenant has taken a place, until end is called. A second call of end does nothing.
+func (a *Account) Begin(tenant string) (end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.clock()
+	if a.tenants == nil {
+		a.tenants = make(map[string]*usage)
+	}
+	u := a.tenants[tenant]
+	if u == nil {
+		u = &usage{at: now}
+		a.tenants[tenant] = u
+	}
+	u.settle(now)
+	u.held++
+	return sync.OnceFunc(func() { a.end(u, now) })
+}
+
+func (a *Account) end(u *usage, began time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.clock()
+	u.settle(now)
+	u.held--
+	if now.Sub(began) >= longUse {
+		u.longAt = now
+	}
+}
+
+// HeldBy returns how many places a tenant holds.
+func (a *Account) HeldBy(tenant string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if u := a.tenants[tenant]; u != nil {
+		return u.held
+	}
+	return 0
+}
+
+// IsLight reports whether a tenant may take a place that is kept for those who use little: it holds none, and either
+// all that it held lately it held for a short time, or it has used less than half of what those have used, on average,
+// who hold the others.
+func (a *Account) IsLight(tenant string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.clock()
+	sum, holders := 0.0, 0
+	for name, u := range a.tenants {
+		u.settle(now)
+		switch {
+		case u.held > 0 && name != tenant:
+			sum, holders = sum+u.seconds, holders+1
+		case u.held == 0 && u.seconds < forgetBelow && now.Sub(u.longAt) >= longMemory:
+			delete(a.tenants, name)
+		}
+	}
+	u := a.tenants[tenant]
+	switch {
+	case u == nil:
+		return true
+	case u.held > 0:
+		return false
+	case now.Sub(u.longAt) >= longMemory:
+		return true
+	}
+	return holders > 0 && u.seconds < sum/float64(holders)/2
+}
