@@ -204,8 +204,8 @@ func (c *Consumer) lookoutSees(ctx context.Context, l Lane) bool {
 	return c.lookout.waits[l]
 }
 
-// lookAtQueue asks the broker whose tasks are queued. Where it does not answer, no tenant is seen to wait until the next
-// look.
+// lookAtQueue asks the broker whose tasks are queued. Where it does not answer, no tenant is seen to wait until the
+// next look.
 func (c *Consumer) lookAtQueue(ctx context.Context) lookout {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

@@ -138,7 +138,8 @@ func TestTasksThatTakeLongGoBehind(t *testing.T) {
 			t.Errorf("taken up: %s of the %s lane, queued %v, want a marked copy in the batch lane", d.ID, d.Lane, d.Queued)
 		}
 	}
-	bustest.Eventually(t, "all have had their first try", func() bool { return inHandOrQueued(t, b, bus.Interactive) == 0 })
+	bustest.Eventually(t, "all have had their first try",
+		func() bool { return inHandOrQueued(t, b, bus.Interactive) == 0 })
 	for i := range 20 { // one after the other: all of them pass those that take long
 		publish(t, b, messageOf(fmt.Sprintf("quick%d", i), "page-1", bus.Batch))
 		select {
