@@ -13,7 +13,7 @@ import (
 var gutterModelJSON []byte
 
 // gutterModel tells gutters between columns, which are read one after the other, from gaps within a table or a line.
-// The command pkg/layout/train makes its weights.
+// boost.Train made its weights from generated documents of all families and from the corpus.
 var gutterModel = sync.OnceValue(func() *boost.Model {
 	m, err := boost.Parse(gutterModelJSON, gutterFeatureNames)
 	if err != nil {

@@ -217,7 +217,7 @@ func (c *cutter) splitAtGutters(segments []segment, t rotation) []segment {
 	return numberSegments(out)
 }
 
-// numberSegments counts the segments anew, as they were drawn.
+// numberSegments counts the segments again, as they were drawn.
 func numberSegments(segments []segment) []segment {
 	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.order, b.order) })
 	for i := range segments {

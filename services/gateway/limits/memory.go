@@ -76,7 +76,8 @@ func (m *memory) acquire(ctx context.Context, tenant string, bytes int64) (relea
 		leave()
 		return nil, err
 	}
-	// Whoever waits here has some of its tenant's share, so few wait, and those of one tenant for half of it at most.
+	// A request that waits here has some of its tenant's share, so few wait, and those of one
+	// tenant for half of it at most.
 	if err := m.total.Acquire(ctx, bytes); err != nil {
 		t.share.Release(bytes)
 		leave()

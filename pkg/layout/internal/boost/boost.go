@@ -26,7 +26,7 @@ type Tree struct {
 
 // Model is a classifier of two classes. It is safe for concurrent use.
 type Model struct {
-	// Features are the names of what it is asked about, in order.
+	// Features are the names of what its questions are about, in order.
 	Features []string `json:"features"`
 	// Bias is the log-odds before any tree.
 	Bias  float64 `json:"bias"`
