@@ -110,6 +110,10 @@ pages: test-deps ## Generate documents with known contents (ARGS="-n 3 -seed 7 -
 	pkg/tools/deps.sh quality
 	go run ./services/cli/cmd/pagegen $(ARGS)
 
+.PHONY: train-layout
+train-layout: test-deps ## Learn columns from tables on generated documents, and measure on families left out (ARGS="-n 8 -o weights.json")
+	go run ./pkg/layout/train $(ARGS)
+
 .PHONY: chaos
 chaos: test-deps ## Kill anything at random under load for three minutes, and check that nothing is lost (ARGS="-seed 7")
 	go run ./services/cli/cmd/chaos $(ARGS)

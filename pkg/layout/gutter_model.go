@@ -13,7 +13,8 @@ import (
 var gutterModelJSON []byte
 
 // gutterModel tells gutters between columns, which are read one after the other, from gaps within a table or a line.
-// boost.Train made its weights from generated documents of all families and from the corpus.
+// The command pkg/layout/train learns such weights. Those here also saw the pages of the corpus, with the answers that
+// the layout gave before as labels, four times as heavy as generated pages.
 var gutterModel = sync.OnceValue(func() *boost.Model {
 	m, err := boost.Parse(gutterModelJSON, gutterFeatureNames)
 	if err != nil {
