@@ -247,7 +247,7 @@ func (c *Consumer) untilNextLook() (wait time.Duration, ok bool) {
 			wait, ok = left, true
 		}
 		if c.freeSlots[reserved] > 0 {
-			if left := max(time.Until(c.lookout.lookedAt.Add(c.lookout.interval)), time.Millisecond); !ok || left < wait {
+			if left := max(time.Until(c.lookout.lookedAt.Add(c.lookout.interval)), lookInterval); !ok || left < wait {
 				wait, ok = left, true
 			}
 		}

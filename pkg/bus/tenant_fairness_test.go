@@ -80,7 +80,7 @@ func TestTenantsDoNotKeepEachOtherOut(t *testing.T) {
 			bustest.Eventually(t, "all slots that are for them are taken by hostile tenants",
 				func() bool { return f.countInHand() >= tt.workers+1 })
 			for i := range 6 {
-				lane := bus.Lane([]bus.Lane{bus.Interactive, bus.Batch}[i%2])
+				lane := []bus.Lane{bus.Interactive, bus.Batch}[i%2]
 				publish(t, b, messageOfTenant("other", fmt.Sprintf("o%d", i), "page-1", lane))
 				select {
 				case d := <-f.taken:

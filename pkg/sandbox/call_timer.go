@@ -21,9 +21,18 @@ const firstCheckFraction = 8
 type starvationHookKey struct{}
 
 // WithStarvationHook returns a context whose calls tell when their time is stretched: their child has work to do, and
-// had to wait for a processor. Tell must return at once, and may be called from any goroutine.
+// had to wait for a processor. While others have the children, the wait for one tells it each second. Tell must
+// return at once, and may be called from any goroutine.
 func WithStarvationHook(ctx context.Context, tell func()) context.Context {
 	return context.WithValue(ctx, starvationHookKey{}, tell)
+}
+
+// starvationHookOf returns the context's hook, or a function that does nothing.
+func starvationHookOf(ctx context.Context) func() {
+	if tell, ok := ctx.Value(starvationHookKey{}).(func()); ok {
+		return tell
+	}
+	return func() {}
 }
 
 // callTimer kills the process of a call that has had its time. The time in which the process could not work because
@@ -44,11 +53,7 @@ type callTimer struct {
 
 // startCallTimer begins the time of the call that is under way.
 func (p *process) startCallTimer(ctx context.Context, call uint64, timeout time.Duration) *callTimer {
-	tell, ok := ctx.Value(starvationHookKey{}).(func())
-	if !ok {
-		tell = func() {}
-	}
-	c := &callTimer{proc: p, call: call, timeout: timeout, start: time.Now(), starvationHook: tell}
+	c := &callTimer{proc: p, call: call, timeout: timeout, start: time.Now(), starvationHook: starvationHookOf(ctx)}
 	p.mu.Lock() // so that a look finds the timer
 	defer p.mu.Unlock()
 	c.timer = time.AfterFunc(timeout/firstCheckFraction, c.checkTime)

@@ -127,17 +127,24 @@ func (p *Pool) acquireSlot(ctx context.Context, first, second, third chan struct
 		default:
 		}
 	}
-	select {
-	case first <- struct{}{}:
-		return first, nil
-	case second <- struct{}{}:
-		return second, nil
-	case third <- struct{}{}:
-		return third, nil
-	case <-p.closing:
-		return nil, ErrClosed
-	case <-ctx.Done():
-		return nil, fmt.Errorf("lease %s child: %w", p.cfg.Program, ctx.Err())
+	tell := starvationHookOf(ctx)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case first <- struct{}{}:
+			return first, nil
+		case second <- struct{}{}:
+			return second, nil
+		case third <- struct{}{}:
+			return third, nil
+		case <-tick.C:
+			tell() // that others have the children is no fault of the caller's
+		case <-p.closing:
+			return nil, ErrClosed
+		case <-ctx.Done():
+			return nil, fmt.Errorf("lease %s child: %w", p.cfg.Program, ctx.Err())
+		}
 	}
 }
 

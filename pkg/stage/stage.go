@@ -165,7 +165,7 @@ func (h *handler[T, R]) HandleTask(ctx context.Context, d *bus.Delivery) error {
 	if err := d.DecodeTask(t); err != nil {
 		return err
 	}
-	ctx = withClass(ctx, d)
+	ctx = h.withClass(ctx, d)
 	unit := t.GetUnit()
 	snap := &Snapshot{Lane: d.Lane, Started: time.Now(), Slow: d.Slow}
 	log := h.deps.Log.With("job", unit.GetJob(), "unit", h.steps.UnitName(t))
@@ -217,14 +217,18 @@ func (h *handler[T, R]) HandleTask(ctx context.Context, d *bus.Delivery) error {
 	return nil
 }
 
-// withClass returns the context of a task: whom it is for, and how the engines serve it.
-func withClass(ctx context.Context, d *bus.Delivery) context.Context {
+// withClass returns the context of a task: whom it is for, and how the engines serve it. The index stage has no first
+// tries, because it leaves out an artifact whose time has run out instead of making it later.
+func (h *handler[T, R]) withClass(ctx context.Context, d *bus.Delivery) context.Context {
 	ctx = sandbox.WithTenant(ctx, d.Tenant)
 	if d.Slow {
 		return sandbox.WithSlowWork(ctx)
 	}
 	if d.Lane == bus.Interactive {
 		ctx = sandbox.WithPriority(ctx)
+	}
+	if h.stage == bus.Index {
+		return ctx
 	}
 	return sandbox.WithFirstTry(ctx)
 }

@@ -60,8 +60,7 @@ func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobO
 	f.Var(&documentTimeout, "document-timeout", "how long a document may take, up to the server's limit, e.g. 30m")
 	f.Var(&pageTimeout, "page-timeout", "how long an engine may take over a page, up to the server's limit, e.g. 90s")
 	f.Var(&stallTimeout, "stall-timeout", "how long a job may go on without moving, up to the server's limit")
-	f.Var(&retention, "retention",
-		"how long results are kept, e.g. 30d; 0 for ever; without it, as long as the server keeps them")
+	f.Var(&retention, "retention", "how long results are kept, e.g. 30d; 0 for ever; without it, the server's choice")
 	passwordFile := f.String("password-file", "", "`file` with the document's password, which may end with a line feed")
 	f.VisitAll(func(flag *pflag.Flag) {
 		if !slices.Contains(but, flag.Name) {

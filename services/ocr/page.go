@@ -120,7 +120,9 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.
 		languages = st.cfg.Languages
 	}
 	limit := job.ShorterLimit(r.Options.PageTimeout, st.cfg.PageTimeout)
-	timeout, firstTry := limit, !s.Slow && st.cfg.FirstTry < limit/3
+	// A vision model may take as long as the page may: it holds no core, and a short first try would cut its answer.
+	mayAskModel := r.Options.Engine != "" && r.Options.Engine != EngineName
+	timeout, firstTry := limit, !s.Slow && !mayAskModel && st.cfg.FirstTry < limit/3
 	if firstTry {
 		timeout = st.cfg.FirstTry
 	}

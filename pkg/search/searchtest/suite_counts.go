@@ -28,16 +28,7 @@ func testCounts(t *testing.T, open Open) {
 	if len(many) != search.MaxLabelCounts {
 		t.Errorf("got %d labels, want no more than %d", len(many), search.MaxLabelCounts)
 	}
-	for i, state := range []string{"FAILED", "FAILED", "SUCCEEDED", "FAILED"} {
-		doc := search.Document{Tenant: tenant, Job: fmt.Sprint("job", i), Filename: fmt.Sprintf("scan%d.pdf", i),
-			CreateTime: dayOfMonth(2 + i), State: state, Labels: map[string]string{"team": "ops", "~code": "DAMAGED", "it's": `"q"`}}
-		if i == 3 {
-			doc.Labels = map[string]string{"team": "law", "~code": "TIMEOUT"}
-		}
-		requireNoError(t, s.PutDocument(t.Context(), doc))
-	}
-	requireNoError(t, s.PutDocument(t.Context(), search.Document{Tenant: "other", Job: "x", CreateTime: dayOfMonth(3),
-		State: "FAILED", Labels: map[string]string{"team": "ops"}}))
+	putCountedDocuments(t, s)
 	query.Filter.From = dayOfMonth(2)
 	for _, tt := range []struct {
 		name  string
@@ -83,4 +74,19 @@ func testCounts(t *testing.T, open Open) {
 	if _, err := s.CountStates(t.Context(), search.JobQuery{}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("without a tenant: got %v, want INVALID_ARGUMENT", err)
 	}
+}
+
+// putCountedDocuments puts four documents of the tenant and one of another, with states and labels.
+func putCountedDocuments(t *testing.T, s search.Store) {
+	t.Helper()
+	for i, state := range []string{"FAILED", "FAILED", "SUCCEEDED", "FAILED"} {
+		doc := search.Document{Tenant: tenant, Job: fmt.Sprint("job", i), Filename: fmt.Sprintf("scan%d.pdf", i),
+			CreateTime: dayOfMonth(2 + i), State: state, Labels: map[string]string{"team": "ops", "~code": "DAMAGED", "it's": `"q"`}}
+		if i == 3 {
+			doc.Labels = map[string]string{"team": "law", "~code": "TIMEOUT"}
+		}
+		requireNoError(t, s.PutDocument(t.Context(), doc))
+	}
+	requireNoError(t, s.PutDocument(t.Context(), search.Document{Tenant: "other", Job: "x", CreateTime: dayOfMonth(3),
+		State: "FAILED", Labels: map[string]string{"team": "ops"}}))
 }

@@ -122,7 +122,7 @@ func (s *DeadLetters) forEachDeadLetter(ctx context.Context, req *inkstreamv1.Ba
 		}
 	}
 	for _, id := range ids {
-		err := error(nil)
+		var err error
 		if req.GetDryRun() {
 			_, err = s.loadDeadLetter(ctx, id)
 		} else {

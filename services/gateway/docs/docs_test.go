@@ -41,7 +41,7 @@ func TestDocs(t *testing.T) {
 		filters = append(filters, p.Name)
 	}
 	if got, want := strings.Join(filters, " "),
-		"state filename createAfter createBefore label batch pageSize pageToken orderBy"; got != want {
+		"state filename createAfter createBefore label batch code pageSize pageToken orderBy"; got != want {
 		t.Errorf("GET /v1/jobs: got parameters %s, want %s", got, want)
 	}
 	if params := doc.Paths["/v1/jobs/{id}/watch"]["get"].Parameters; len(params) != 2 ||

@@ -48,8 +48,8 @@ func (g *Gate) takeSession(r *http.Request) (*http.Request, error) {
 	if g.auth == nil || given != "" {
 		return r, nil
 	}
-	cookie, err := r.Cookie(sessionCookie)
-	if err != nil {
+	cookie, _ := r.Cookie(sessionCookie)
+	if cookie == nil {
 		return r, nil
 	}
 	if crossOrigin.Check(r) != nil {

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"net/http"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -48,7 +47,7 @@ func (s *Service) HandleWatchJobs() http.HandlerFunc {
 		}
 		out := &watchWriter{w: w, control: http.NewResponseController(w), sse: acceptsEventStream(r)}
 		// Lines have a heartbeat too, an empty one: a client that reads them by hand learns that the stream is alive.
-		idle, every := func() error { return out.writeBytes([]byte("\n")) }, time.Duration(sseHeartbeat)
+		idle, every := func() error { return out.writeBytes([]byte("\n")) }, sseHeartbeat
 		if out.sse {
 			idle = func() error { return out.writeBytes([]byte(": still here\n\n")) }
 		}
