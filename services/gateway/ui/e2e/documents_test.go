@@ -124,7 +124,10 @@ func TestUploadGoesOnAfterCut(t *testing.T) {
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	defer front.Close()
+	defer func() {
+		front.CloseClientConnections() // the tab has a stream open, for which Close would wait
+		front.Close()
+	}()
 	b := openTab(t, front.URL)
 	b.allow("net::ERR_")
 	b.allow("409") // the browser itself may send the request again as it was, which the server refuses

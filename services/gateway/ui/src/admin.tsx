@@ -55,7 +55,7 @@ export function Keys() {
       </select></label>
       <button class="primary">{t.admin.makeKey}</button>
     </form>}
-    {list && <div class="card table-scroll"><table>
+    {list && <div class="card table-scroll" tabIndex={0}><table>
       <thead><tr><th scope="col">{t.admin.keyName}</th><th scope="col">{t.admin.id}</th><th scope="col">{t.admin.scope}</th>
         <th scope="col">{t.admin.created}</th><th scope="col">{t.admin.expires}</th><th scope="col"><span class="hidden">{t.dead.actions}</span></th></tr></thead>
       <tbody>{list.map((k) => <tr key={k.id}>
@@ -113,7 +113,7 @@ function Deliveries({ hook }: { hook: Webhook }) {
   if (list.length === 0) return <p class="quiet">{t.admin.noDeliveries}</p>;
   return <>
     {error && <Notice kind="error">{error}</Notice>}
-    <div class="table-scroll"><table>
+    <div class="table-scroll" tabIndex={0}><table>
       <thead><tr><th scope="col">{t.dead.time}</th><th scope="col">{t.dead.job}</th><th scope="col" class="number">{t.admin.attempt}</th>
         <th scope="col">{t.admin.answer}</th><th scope="col" class="number">{t.documents.took}</th><th scope="col"><span class="hidden">{t.dead.actions}</span></th></tr></thead>
       <tbody>{list.slice(0, 20).map((d) => <tr key={d.id + d.time}>

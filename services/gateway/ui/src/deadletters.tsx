@@ -76,7 +76,7 @@ function Letters({ group: g, act, turn }: { group: DeadLetterGroup; act: Act; tu
     return () => abort.abort();
   }, [g.count, turn]);
   return <>
-    <div class="table-scroll"><table>
+    <div class="table-scroll" tabIndex={0}><table>
       <thead><tr><th scope="col">{t.dead.time}</th><th scope="col">{t.dead.job}</th><th scope="col" class="number">{t.dead.attempts}</th>
         <th scope="col">{t.dead.payload}</th>{may("write") && <th scope="col"><span class="hidden">{t.dead.actions}</span></th>}</tr></thead>
       <tbody>{letters.map((l) => (

@@ -93,7 +93,7 @@ function Journey({ job }: { job: Job }) {
   return (
     <section class="card" aria-labelledby="journey">
       <h2 id="journey">{t.document.journey}</h2>
-      <div class="table-scroll">
+      <div class="table-scroll" tabIndex={0}>
         <table class="journey">
           <thead><tr><th scope="col">{t.document.stage}</th><th scope="col" class="bars"><span class="hidden">{t.document.journeyNote}</span></th>
             <th scope="col" class="number">{t.document.worked}</th><th scope="col" class="number">{t.document.units}</th>

@@ -1,5 +1,5 @@
 // The documents: sending them, and the list of them, whose filter stands in the address.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { api, ApiError, type Counts, hasEnded, type Job, may, watchJobs } from "./api";
 import { address, go, setQuery } from "./router";
@@ -33,7 +33,8 @@ function Sender() {
   const [over, setOver] = useState(false);
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // A layout effect, so that a file which is dropped as soon as the page shows is taken.
+  useLayoutEffect(() => {
     folder.current?.setAttribute("webkitdirectory", "");
     let depth = 0; // dragenter and dragleave come for every element that is crossed
     const enter = (e: DragEvent) => { if (e.dataTransfer?.types.includes("Files")) { depth++; setOver(true); } };
@@ -327,7 +328,7 @@ interface Choice { chosen: ReadonlySet<string>; setChosen: (c: ReadonlySet<strin
 function JobTable({ jobs, chosen, setChosen }: { jobs: Job[] } & Choice) {
   const all = jobs.every((j) => chosen.has(j.id));
   return (
-    <div class="table-scroll">
+    <div class="table-scroll" tabIndex={0}>
       <table class="jobs">
         <caption class="hidden">{t.documents.table}</caption>
         <thead><tr>

@@ -71,7 +71,7 @@ function Processes({ stages }: { stages: Stage[] }) {
   return (
     <section class="card processes" aria-labelledby="processes">
       <h2 id="processes">{t.queues.processes}</h2>
-      <div class="table-scroll"><table>
+      <div class="table-scroll" tabIndex={0}><table>
         <thead><tr><th scope="col">{t.document.stage}</th><th scope="col">{t.queues.host}</th><th scope="col">{t.admin.version}</th>
           <th scope="col">{t.queues.since}</th><th scope="col" class="number">{t.queues.inHand}</th></tr></thead>
         <tbody>{rows.map((p) => <tr key={`${p.stage} ${p.host} ${p.pid}`}>
