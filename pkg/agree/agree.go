@@ -92,8 +92,8 @@ type Options struct {
 
 const (
 	defaultRereads = 12
-	// minQuality is the quality below which a witness proves nothing. Handwriting, which Tesseract does not read, has
-	// 0.05 to 0.35, and the worst page of print in the corpus 0.55.
+	// minQuality is the quality below which a witness proves nothing, such as that of handwriting, which Tesseract does
+	// not read. The number is an estimate and is not measured.
 	minQuality = 0.45
 )
 
