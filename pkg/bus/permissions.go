@@ -147,7 +147,7 @@ func (g *grants) grantStage(s Stage) {
 	for _, l := range []Lane{Interactive, Batch} {
 		g.grantConsume(s.StreamName(), DurableName(s, l))
 	}
-	g.grantPublish(apiSubject("STREAM.INFO", s.StreamName()), "whose tasks wait")
+	g.grantOptional(apiSubject("STREAM.INFO", s.StreamName()), "whose tasks wait, where a tenant holds every slot")
 	g.grantPublish(deadLetterSubject(s, "*", "*"), "what this stage gives up")
 	g.grantOptional(processSubject(string(s)), "that this process runs the stage")
 	for _, behind := range s.downstreamStages() {

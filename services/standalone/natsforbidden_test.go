@@ -83,8 +83,8 @@ var publishable = []struct {
 	{"$JS.API.STREAM.LEADER.STEPDOWN.INK_OCR", ""},
 	{"$JS.API.META.LEADER.STEPDOWN", ""},
 	// Reading and clearing of queues.
-	{"$JS.API.STREAM.INFO.INK_INGEST", "gateway"},
-	{"$JS.API.STREAM.INFO.INK_OCR", "gateway render"},
+	{"$JS.API.STREAM.INFO.INK_INGEST", "gateway ingest"},
+	{"$JS.API.STREAM.INFO.INK_OCR", "gateway render ocr"},
 	{"$JS.API.STREAM.PURGE.INK_OCR", ""},
 	{"$JS.API.STREAM.MSG.GET.INK_OCR", "gateway"},
 	{"$JS.API.STREAM.MSG.DELETE.INK_OCR", "gateway"},

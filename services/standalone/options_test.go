@@ -127,7 +127,8 @@ func TestUnknownLanguageNamesThoseInstalled(t *testing.T) {
 	}
 }
 
-// What is stuck is killed and tried again; then the job has failed.
+// A page that is stuck is killed and tried again; then the job has failed. The chunk goes on from it as a task of its
+// own, behind others, once the first try is over.
 func TestStalledJob(t *testing.T) {
 	t.Parallel()
 	p := configured(t, func(c *standalone.Config) { c.PDF.PageTimeout = time.Minute })
@@ -135,7 +136,7 @@ func TestStalledJob(t *testing.T) {
 	f := pdftest.HangingFile(pdftest.StallLoad)
 	j := p.through(t, f.Name, f.PDF, &inkstreamv1.JobOptions{StallTimeout: durationpb.New(5 * time.Second)})
 	if j.GetState() != inkstreamv1.Job_FAILED || j.GetError().GetCode() != "JOB_STALLED" ||
-		j.GetFailedTries()["render.chunk-0"] != 2 {
+		j.GetFailedTries()["render.chunk-0-from-2"] != 2 {
 		t.Errorf("got %s, %v, tries %v, want JOB_STALLED after two", j.GetState(), j.GetError(), j.GetFailedTries())
 	}
 	p.wantEventTypes(t, j.GetId(), "uploaded ingested scanned dead_lettered ended")

@@ -89,7 +89,7 @@ func TestDroppedFileIsSent(t *testing.T) {
 	t.Parallel()
 	b := openTab(t, shared.url)
 	b.open("/ui/")
-	b.waitText("h1", "Documents")
+	b.waitText(".sender", "Drop PDFs") // once the page knows that this user may send
 	eval[chromedp.Void](b, `(() => {
 		const data = new DataTransfer();
 		data.items.add(new File([`+quote(string(makePDF("A document that was dropped.")))+`], 'dropped.pdf', { type: 'application/pdf' }));

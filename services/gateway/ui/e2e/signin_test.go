@@ -16,7 +16,7 @@ func TestSignInWithKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.stop()
+	t.Cleanup(s.stop) // behind the tab, which may still ask for something
 	key, err := os.ReadFile(keyFile)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestPagesCanBeTurnedOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.stop()
+	t.Cleanup(s.stop)
 	if w := get(t, s.url+"/ui/"); w.StatusCode != http.StatusNotFound {
 		t.Errorf("/ui/ answers %d, want 404", w.StatusCode)
 	}
