@@ -58,6 +58,22 @@ func (s *Store) ConsumeQuota(ctx context.Context, tenant, caller string, n, limi
 	}
 }
 
+// ReturnQuota takes back bytes that ConsumeQuota counted at a time, unless that day is over.
+func (s *Store) ReturnQuota(ctx context.Context, tenant, caller string, n int64, counted time.Time) error {
+	var u dailyUsage
+	_, err := compareAndSet(ctx, s, quotaKey(tenant, caller), keyVersion{}, &u, func(u *dailyUsage) error {
+		if u.Day != dayNumber(counted) {
+			return ErrUnchanged
+		}
+		u.Bytes = max(u.Bytes-n, 0)
+		return nil
+	})
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("give back a caller's bytes: %w", err)
+	}
+	return nil
+}
+
 // CheckQuota is ConsumeQuota without the counting.
 func (s *Store) CheckQuota(ctx context.Context, tenant, caller string, n, limit int64, now time.Time) (bool, error) {
 	var u dailyUsage

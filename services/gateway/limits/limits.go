@@ -2,7 +2,8 @@
 //
 //	rate         Rates, when the request comes            RATE_LIMITED
 //	daily bytes  CheckExpectedBytes, where a length is    QUOTA_EXCEEDED   nothing of the body is read yet
-//	             said; nothing is counted
+//	             said; nothing is counted. Resumable
+//	             uploads reserve it: ReserveDailyBytes
 //	dependency   AdmitUpload: the broker, the blob store  UNAVAILABLE
 //	backlog      AdmitUpload: documents wait for ingest   QUEUE_FULL
 //	slot         AdmitUpload: uploads under way, of all   QUEUE_FULL

@@ -148,6 +148,35 @@ func (s *Service) CheckExpectedBytes(ctx context.Context, bytes int64) error {
 	return s.checkDailyBytes(ctx, bytes, s.deps.Jobs.CheckQuota)
 }
 
+// Reservation is what an upload that is to come has been counted as already.
+type Reservation struct {
+	Caller string    `json:"caller"`
+	Bytes  int64     `json:"bytes"`
+	Time   time.Time `json:"time"`
+}
+
+// ReserveDailyBytes takes the bytes of an upload that is to come off the caller's day, or refuses it. It returns nil
+// where the caller's bytes are not counted.
+func (s *Service) ReserveDailyBytes(ctx context.Context, bytes int64) (*Reservation, error) {
+	id := access.CallerFrom(ctx)
+	if s.rates.BytesPerDay(id) == 0 {
+		return nil, nil
+	}
+	now := time.Now().UTC()
+	if err := s.ConsumeDailyBytes(ctx, bytes); err != nil {
+		return nil, err
+	}
+	return &Reservation{Caller: id.Caller, Bytes: bytes, Time: now}, nil
+}
+
+// ReturnDailyBytes gives back what an upload has reserved that did not come.
+func (s *Service) ReturnDailyBytes(ctx context.Context, tenant string, r *Reservation) error {
+	if r == nil {
+		return nil
+	}
+	return s.deps.Jobs.ReturnQuota(ctx, tenant, r.Caller, r.Bytes, r.Time)
+}
+
 // checkDailyBytes asks whether the caller's day has room for so many bytes.
 func (s *Service) checkDailyBytes(
 	ctx context.Context, bytes int64, ask func(ctx context.Context, tenant, caller string, n, limit int64,

@@ -59,6 +59,9 @@ func NewTus(uploads *Service, dir string) (*Tus, error) {
 	}
 	folder, err := openTusFolder(dir, uploads.log)
 	t.folder = folder
+	if folder != nil {
+		folder.expired = t.returnReserved
+	}
 	return t, err
 }
 
@@ -159,13 +162,15 @@ func (t *Tus) handleTusCreate(w http.ResponseWriter, r *http.Request) error {
 	if err := t.service.limits.CheckBacklog(ctx); err != nil {
 		return err
 	}
-	if err := t.service.limits.CheckExpectedBytes(ctx, length); err != nil {
+	// What is announced counts from now on: it may come in pieces for days, and stands on the disk.
+	if u.Reserved, err = t.service.limits.ReserveDailyBytes(ctx, length); err != nil {
 		return err
 	}
-	if err := t.sealResumable(u); err != nil {
-		return err
+	if err = t.sealResumable(u); err == nil {
+		err = t.folder.createUpload(u)
 	}
-	if err := t.folder.createUpload(u); err != nil {
+	if err != nil {
+		t.returnReserved(u)
 		return err
 	}
 	w.Header().Set("Location", "/v1/uploads/"+string(u.ID))
@@ -176,6 +181,18 @@ func (t *Tus) handleTusCreate(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	return t.appendTusBytes(w, r, u, http.StatusCreated)
+}
+
+// returnTimeout bounds the exchange by which reserved bytes are given back.
+const returnTimeout = 5 * time.Second
+
+// returnReserved gives back the bytes of an upload that came to nothing.
+func (t *Tus) returnReserved(u *resumable) {
+	ctx, cancel := context.WithTimeout(context.Background(), returnTimeout)
+	defer cancel()
+	if err := t.service.limits.ReturnDailyBytes(ctx, u.Tenant, u.Reserved); err != nil {
+		t.service.log.Warn("give back the bytes of a resumable upload", "error", err) // they count until the day is over
+	}
 }
 
 // sealResumable takes the password out of what will stand in a file, and seals it.
@@ -353,6 +370,7 @@ func (t *Tus) completeTusUpload(ctx context.Context, u *resumable) error {
 	if err := in.applyFields(said); err != nil {
 		return err
 	}
+	in.counted = u.Reserved != nil
 	if in.key = u.Key; in.key == "" {
 		in.key = "tus\n" + string(u.ID)
 	}
@@ -365,6 +383,7 @@ func (t *Tus) completeTusUpload(ctx context.Context, u *resumable) error {
 	if err != nil {
 		if k := fault.KindOf(err); k == fault.Permanent && ctx.Err() == nil && fault.CodeOf(err) != apierror.QuotaExceeded {
 			t.folder.removeUpload(u.ID) // the same bytes would be refused again
+			t.returnReserved(u)
 		}
 		return err
 	}
@@ -386,7 +405,14 @@ func (t *Tus) handleTusDelete(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(apierror.TusBusy, "another request brings bytes to this upload")
 	}
 	defer unlock()
+	// Loaded again under the lock: it may have become a job since.
+	if u, err = t.folder.loadInfo(u.ID); err != nil {
+		return err
+	}
 	t.folder.removeUpload(u.ID)
+	if u.Job == "" {
+		t.returnReserved(u)
+	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

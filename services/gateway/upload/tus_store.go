@@ -18,6 +18,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/limits"
 	"inkstream.dev/services/gateway/options"
 )
 
@@ -42,6 +43,8 @@ type resumable struct {
 	Metadata string `json:"metadata,omitempty"`
 	// Key is the idempotency key.
 	Key string `json:"key,omitempty"`
+	// Reserved is what it counts as on its creator's day; nil where that is not counted.
+	Reserved *limits.Reservation `json:"reserved,omitempty"`
 	// Job is what it became.
 	Job job.ID `json:"job,omitempty"`
 }
@@ -86,6 +89,8 @@ type tusFolder struct {
 	log *slog.Logger
 	// maxIncomplete bounds the uploads that are not complete, and MaxPerTenant those of one tenant.
 	maxIncomplete, maxPerTenant int
+	// expired, if set, is told of uploads that are removed because nothing came for long, and that became no job.
+	expired func(*resumable)
 
 	mu     sync.Mutex // guards what follows
 	locked map[job.ID]bool
@@ -123,7 +128,10 @@ func (t *tusFolder) createUpload(u *resumable) error {
 	if err != nil {
 		return wrapFolderError(err)
 	}
-	return t.writeInfo(u)
+	if err = t.writeInfo(u); err != nil {
+		t.removeUpload(u.ID)
+	}
+	return err
 }
 
 // countUploads returns how many of the files are a tenant's.
@@ -279,5 +287,9 @@ func (t *tusFolder) expireUpload(id job.ID, now time.Time) {
 			return
 		}
 	}
+	u, err := t.loadInfo(id)
 	t.removeUpload(id)
+	if err == nil && u.Job == "" && t.expired != nil {
+		t.expired(u)
+	}
 }

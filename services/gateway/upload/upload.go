@@ -41,7 +41,9 @@ type upload struct {
 	sha256 string
 	begun  bool // there may be blobs to discard
 	stored bool // the document is durable
-	kept   bool // the record is there, or may be: then the blobs are the job's, and nothing to discard
+	// counted says that the bytes are off the caller's day already.
+	counted bool
+	kept    bool // the record is there, or may be: then the blobs are the job's, and nothing to discard
 }
 
 // newUpload takes one of the places for uploads, if there is room for the job that the upload stands for; the caller
@@ -75,8 +77,10 @@ func (in *upload) storeDocument(ctx context.Context, body io.Reader) error {
 		return fmt.Errorf("store upload: %w", err)
 	}
 	in.size, in.sha256, in.stored = size, hex.EncodeToString(m.hash.Sum(nil)), true
-	if err := in.service.limits.ConsumeDailyBytes(ctx, size); err != nil {
-		return err
+	if !in.counted {
+		if err := in.service.limits.ConsumeDailyBytes(ctx, size); err != nil {
+			return err
+		}
 	}
 	return failpoint.Hit("gateway", "blob")
 }
