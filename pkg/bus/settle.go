@@ -31,8 +31,6 @@ const (
 	// waitIDSuffix marks the ids of tasks that were queued again because they wait, slowIDSuffix those of tasks that
 	// were because they take long.
 	waitIDSuffix, slowIDSuffix = "#w", "#s"
-	// maxCrashTries is how often a task may crash its engine before it is given up.
-	maxCrashTries = 2
 	// settleTimeout bounds each exchange with the broker about the fate of a message, and settlePatience all tries of
 	// one: beyond it the broker gives the message to another anyway.
 	settleTimeout  = 10 * time.Second
@@ -163,7 +161,7 @@ func (b *Bus) publishTaskCopy(ctx context.Context, task jetstream.Msg, mark stri
 // retryDelay returns how long a task waits after its n-th failure, and whether it is tried again at all.
 func retryDelay(kind fault.Kind, n int) (time.Duration, bool) {
 	if kind == fault.EngineCrash {
-		return addJitter(200 * time.Millisecond), n < maxCrashTries
+		return addJitter(200 * time.Millisecond), n < fault.MaxCrashTries
 	}
 	if n < 1 || n > len(retryDelays) {
 		return 0, n < 1

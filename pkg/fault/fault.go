@@ -23,6 +23,10 @@ const (
 	EngineCrash
 )
 
+// MaxCrashTries is how often a page or a task may crash its engine, or have it killed: the first time the engine may
+// have died of something else. The bus counts tasks by it, render and ocr pages.
+const MaxCrashTries = 2
+
 // String returns the kind's name as logs and dead letters carry it.
 func (k Kind) String() string {
 	switch k {

@@ -8,5 +8,8 @@
 //
 // A retry starts another run (see Record.RestartRun), of a SUCCEEDED job only when all of it is to be done again.
 //
+// This package holds the data and says which changes are legal; pkg/jobs is the service that makes the changes, with
+// their messages and events. How a page ends is pkg/outcome.
+//
 // The record is the guarantee that nothing happens twice: message ids are forgotten by the broker, revisions are not.
 package job

@@ -13,6 +13,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 )
 
 func TestPageRanges(t *testing.T) {
@@ -46,17 +47,17 @@ func TestProgressCountsEachPageOnce(t *testing.T) {
 	}{
 		{
 			name: "two pages",
-			outcomes: []job.Outcome{{Page: 1, Kind: job.OutcomeNative},
-				{Page: 3, Kind: job.OutcomeFailed, Code: fault.PageTimeout}},
+			outcomes: []job.Outcome{{Page: 1, Kind: outcome.Native},
+				{Page: 3, Kind: outcome.Failed, Code: fault.PageTimeout}},
 			fresh: 2, done: 2,
 		},
-		{name: "a repeat", outcomes: []job.Outcome{{Page: 1, Kind: job.OutcomeOCR}}, done: 2},
+		{name: "a repeat", outcomes: []job.Outcome{{Page: 1, Kind: outcome.OCR}}, done: 2},
 		{
 			name:     "a repeat and a new one",
-			outcomes: []job.Outcome{{Page: 3, Kind: job.OutcomeOCR}, {Page: 4, Kind: job.OutcomeBlank}}, fresh: 1,
+			outcomes: []job.Outcome{{Page: 3, Kind: outcome.OCR}, {Page: 4, Kind: outcome.Blank}}, fresh: 1,
 			done: 3,
 		},
-		{name: "the last", outcomes: []job.Outcome{{Page: 2, Kind: job.OutcomeOCR}}, fresh: 1, done: 4},
+		{name: "the last", outcomes: []job.Outcome{{Page: 2, Kind: outcome.OCR}}, fresh: 1, done: 4},
 	} {
 		fresh, err := p.SetOutcomes(tt.outcomes)
 		if err != nil {
@@ -70,10 +71,10 @@ func TestProgressCountsEachPageOnce(t *testing.T) {
 		t.Errorf("pages %q, want %q", got, want)
 	}
 	if !p.AllPagesDone() || p.PageFaultCode(3) != fault.PageTimeout || p.PageFaultCode(2) != "" ||
-		p.PageOutcome(4) != job.OutcomeBlank {
+		p.PageOutcome(4) != outcome.Blank {
 		t.Errorf("progress %+v", p)
 	}
-	if _, err := p.SetOutcomes([]job.Outcome{{Page: 5, Kind: job.OutcomeOCR}}); err == nil {
+	if _, err := p.SetOutcomes([]job.Outcome{{Page: 5, Kind: outcome.OCR}}); err == nil {
 		t.Error("a page beyond the last was accepted")
 	}
 	sum := 0
@@ -154,7 +155,7 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 				n := 0
 				set := func(p *job.Progress) error {
 					var err error
-					n, err = p.SetOutcomes([]job.Outcome{{Page: page, Kind: job.OutcomeNative}})
+					n, err = p.SetOutcomes([]job.Outcome{{Page: page, Kind: outcome.Native}})
 					if n == 0 && err == nil {
 						return job.ErrUnchanged
 					}

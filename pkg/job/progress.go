@@ -8,27 +8,16 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/outcome"
 )
 
-// The outcomes that a page can have.
-const (
-	OutcomeNative  = "native_text"
-	OutcomeOCR     = "ocr"
-	OutcomeBlank   = "blank"
-	OutcomeFailed  = "failed"
-	OutcomeSkipped = "skipped"
-)
-
-// outcomeLetters are the outcomes in Progress.Pages; a dot stands for a page that has none yet.
-var outcomeLetters = map[string]byte{OutcomeNative: 'n', OutcomeOCR: 'o', OutcomeBlank: 'b', OutcomeFailed: 'f',
-	OutcomeSkipped: 's'}
-
+// pendingLetter stands in Progress.Pages for a page that has no outcome yet.
 const pendingLetter = '.'
 
-// Outcome is how a page ended.
+// Outcome is how a page ended; see pkg/outcome.
 type Outcome struct {
 	Page int
-	Kind string // one of the Outcome constants
+	Kind string // e.g. outcome.Native
 	// Code says why a page failed.
 	Code fault.Code
 }
@@ -70,7 +59,7 @@ func (p *Progress) PageOutcome(page int) string {
 	if page < 1 || page > len(p.Pages) {
 		return ""
 	}
-	for kind, letter := range outcomeLetters {
+	for kind, letter := range outcome.Letters {
 		if p.Pages[page-1] == letter {
 			return kind
 		}
@@ -93,7 +82,7 @@ func (p *Progress) SetOutcomes(outcomes []Outcome) (int, error) {
 	pages := []byte(p.Pages)
 	news := 0
 	for _, o := range outcomes {
-		letter, ok := outcomeLetters[o.Kind]
+		letter, ok := outcome.Letters[o.Kind]
 		if !ok || o.Page < 1 || o.Page > len(pages) {
 			return 0, fmt.Errorf("page %d of %d: outcome %q", o.Page, len(pages), o.Kind)
 		}
@@ -102,7 +91,7 @@ func (p *Progress) SetOutcomes(outcomes []Outcome) (int, error) {
 		}
 		pages[o.Page-1] = letter
 		news++
-		if o.Kind == OutcomeFailed {
+		if o.Kind == outcome.Failed {
 			if p.Failed == nil {
 				p.Failed = make(map[fault.Code]string)
 			}
@@ -124,7 +113,7 @@ func (p *Progress) RecordStage(stage string, start, end time.Time) {
 // CountOutcomes returns the number of pages by outcome.
 func (p *Progress) CountOutcomes() map[string]int {
 	m := make(map[string]int)
-	for kind, letter := range outcomeLetters {
+	for kind, letter := range outcome.Letters {
 		if n := strings.Count(p.Pages, string(letter)); n > 0 {
 			m[kind] = n
 		}

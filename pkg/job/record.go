@@ -8,6 +8,7 @@ import (
 
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/outcome"
 )
 
 // State says where a job stands.
@@ -301,8 +302,8 @@ func (r *Record) FinishRun(p *Progress, now time.Time) error {
 		r.Stages = make(map[string]StageTimes)
 	}
 	maps.Copy(r.Stages, p.Stages)
-	failed := r.Outcomes[OutcomeFailed]
-	none := failed > 0 && failed+r.Outcomes[OutcomeSkipped] == r.PageCount // no page that was asked for could be read
+	failed := r.Outcomes[outcome.Failed]
+	none := failed > 0 && failed+r.Outcomes[outcome.Skipped] == r.PageCount // no page that was asked for could be read
 	if !none {
 		r.ResultRun, r.BaseRun = r.Run, 0
 	}

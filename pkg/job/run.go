@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"inkstream.dev/pkg/outcome"
 )
 
 // TombstoneTTL is how long a tombstone stays at least: as long as it stays, a client that asks for the job is told
@@ -98,7 +100,7 @@ func (p *Progress) carryOver(run, pages int) *Progress {
 	if len(p.Pages) != pages {
 		return next // never cut before, or another document
 	}
-	next.Pages = strings.ReplaceAll(p.Pages, string(outcomeLetters[OutcomeFailed]), string(pendingLetter))
+	next.Pages = strings.ReplaceAll(p.Pages, string(outcome.Letters[outcome.Failed]), string(pendingLetter))
 	return next
 }
 

@@ -12,7 +12,7 @@
 //	RetryJob                       RUNNING or PENDING, as another run         retry.go
 //	DeleteJob, RemoveJob           DELETED, EXPIRED; the tombstone            remove.go
 //
-// The records themselves, and the table of legal changes, are those of pkg/job.
+// The data, its store and the table of legal changes are those of pkg/job: job is the noun, jobs the service on it.
 package jobs
 
 import (

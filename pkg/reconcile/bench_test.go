@@ -11,6 +11,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
 )
@@ -34,7 +35,7 @@ func BenchmarkPass(b *testing.B) {
 		rec.Filename, rec.SHA256 = fmt.Sprintf("document %d.pdf", i), fmt.Sprintf("%064d", i)
 		rec.Document = &job.Document{PDFVersion: "1.7", Title: "A title of some length", Producer: "pdfTeX-1.40.25",
 			Creator: "LaTeX with hyperref"}
-		rec.Outcomes = map[string]int{job.OutcomeNative: 12}
+		rec.Outcomes = map[string]int{outcome.Native: 12}
 		rec.FailedPages = map[fault.Code]string{}
 		rec.Stages = map[string]job.StageTimes{}
 		for _, s := range []string{"ingest", "scan", "render", "ocr", "index"} {

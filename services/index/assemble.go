@@ -12,6 +12,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/stage"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -155,8 +156,8 @@ func (a *assembly) gatherEvidence(ctx context.Context) error {
 // readStoredPage returns a page as it is stored. A page that was not asked for may have no result: it is empty.
 func (a *assembly) readStoredPage(ctx context.Context, n int) ([]byte, error) {
 	data, err := a.runCopier.readPage(ctx, a.job, n)
-	if errors.Is(err, blob.ErrNotFound) && a.snap.Progress.PageOutcome(n) == job.OutcomeSkipped {
-		return document.EncodeObservedPage(&inkstreamv1.Page{Number: int32(n), Outcome: job.OutcomeSkipped})
+	if errors.Is(err, blob.ErrNotFound) && a.snap.Progress.PageOutcome(n) == outcome.Skipped {
+		return document.EncodeObservedPage(outcome.NewSkippedPage(n, ""))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)

@@ -8,6 +8,7 @@ import (
 	"inkstream.dev/pkg/blob/blobtest"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/stage"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -21,7 +22,7 @@ func TestOnlyStoredArtifactsAreCounted(t *testing.T) {
 		r.Run, r.BaseRun, r.Options.Artifacts = 2, 1, []job.Artifact{job.ArtifactText, job.ArtifactImages}
 	})
 	key := func(name string) string { return job.ArtifactKey(r.Tenant, r.ID, r.Run, name) }
-	page, err := document.EncodeObservedPage(&inkstreamv1.Page{Number: 1, Outcome: job.OutcomeNative,
+	page, err := document.EncodeObservedPage(&inkstreamv1.Page{Number: 1, Outcome: outcome.Native,
 		Images: []*inkstreamv1.Image{{Name: "images/1-1.png"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func TestOnlyStoredArtifactsAreCounted(t *testing.T) {
 		return blobtest.Fault{}
 	})
 	p := job.NewProgress(2, 1)
-	if _, err := p.SetOutcomes([]job.Outcome{{Page: 1, Kind: job.OutcomeNative}}); err != nil {
+	if _, err := p.SetOutcomes([]job.Outcome{{Page: 1, Kind: outcome.Native}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.finaliseRun(ctx, &stage.Snapshot{Job: r, Progress: p, Started: time.Now()}); err != nil {

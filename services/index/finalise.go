@@ -9,6 +9,7 @@ import (
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -60,7 +61,7 @@ func (st *steps) finaliseRun(ctx context.Context, s *stage.Snapshot) error {
 		return st.checkUnfinished(ctx, s)
 	}
 	artifacts := 0
-	if s.Progress.CountOutcomes()[job.OutcomeFailed] < r.PageCount {
+	if s.Progress.CountOutcomes()[outcome.Failed] < r.PageCount {
 		a, err := st.assembleArtifacts(ctx, s)
 		if err != nil {
 			return err

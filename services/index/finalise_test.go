@@ -8,6 +8,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
 )
@@ -34,7 +35,7 @@ func TestFinaliseOfEarlierRun(t *testing.T) {
 	earlier.Run = 1
 	progress := job.NewProgress(1, 1)
 	// No page could be read, so that there is nothing to assemble.
-	if _, err := progress.SetOutcomes([]job.Outcome{{Page: 1, Kind: job.OutcomeFailed,
+	if _, err := progress.SetOutcomes([]job.Outcome{{Page: 1, Kind: outcome.Failed,
 		Code: fault.PageDamaged}}); err != nil {
 		t.Fatal(err)
 	}

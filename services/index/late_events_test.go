@@ -8,6 +8,7 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
@@ -21,8 +22,8 @@ func TestLateEvents(t *testing.T) {
 		r := st.createJob(t, func(r *job.Record) { r.PageCount, r.ChunkPages = 3, 2 })
 		p := job.NewProgress(r.Run, r.PageCount)
 		_, err := p.SetOutcomes([]job.Outcome{
-			{Page: 1, Kind: job.OutcomeNative}, {Page: 2, Kind: job.OutcomeFailed, Code: fault.PageDamaged},
-			{Page: 3, Kind: job.OutcomeNative},
+			{Page: 1, Kind: outcome.Native}, {Page: 2, Kind: outcome.Failed, Code: fault.PageDamaged},
+			{Page: 3, Kind: outcome.Native},
 		})
 		if err == nil {
 			err = st.deps.Jobs.CreateProgress(ctx, r.Tenant, r.ID, p)

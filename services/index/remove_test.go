@@ -12,6 +12,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
@@ -215,7 +216,7 @@ func (st *steps) queuePage(t *testing.T, r *job.Record, text string) {
 	box := []float32{0, 0, 10, 10}
 	line := &inkstreamv1.Line{Bbox: box, Words: []*inkstreamv1.Word{{Text: text, Bbox: box}}}
 	page := &inkstreamv1.Page{
-		Number: 1, Outcome: job.OutcomeNative, Width: 100, Height: 100,
+		Number: 1, Outcome: outcome.Native, Width: 100, Height: 100,
 		Blocks: []*inkstreamv1.Block{{Bbox: box, Lines: []*inkstreamv1.Line{line}}},
 	}
 	data, err := proto.Marshal(&inkstreamv1.PageBatch{Pages: []*inkstreamv1.Page{page}})

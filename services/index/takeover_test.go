@@ -10,6 +10,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/stage"
 )
 
@@ -168,7 +169,7 @@ func TestEndOfARunIsNotDroppedForAnOldRead(t *testing.T) {
 	old, err := st.deps.Jobs.LoadProgress(ctx, cut.Tenant, cut.ID)
 	if err == nil {
 		_, err = st.deps.Jobs.UpdateProgress(ctx, cut.Tenant, cut.ID, func(p *job.Progress) error {
-			_, err := p.SetOutcomes([]job.Outcome{{Page: 1, Kind: job.OutcomeNative}})
+			_, err := p.SetOutcomes([]job.Outcome{{Page: 1, Kind: outcome.Native}})
 			return err
 		})
 	}

@@ -18,6 +18,7 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/layout"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
@@ -118,7 +119,7 @@ func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 		}
 		layout.ArrangePageWith(p, layout.Options{NoTables: s.Job.Options.NoTables})
 		document.DetectLanguages(p)
-		if o := p.GetOutcome(); (o == job.OutcomeNative || o == job.OutcomeBlank) && p.GetQuality() == 0 {
+		if o := p.GetOutcome(); (o == outcome.Native || o == outcome.Blank) && p.GetQuality() == 0 {
 			p.Quality = 1 // sound text of its own, or none to read wrong
 		}
 		pages = append(pages, p)
@@ -227,7 +228,7 @@ func (st *pageSteps) PlanFollowUp(ctx context.Context, s *stage.Snapshot, t *bus
 // whether the chunk is done with them.
 func newCountedEvents(s *stage.Snapshot, t *busv1.IndexTask) (events []*busv1.Event) {
 	for _, n := range t.GetPages() {
-		if s.Progress.PageOutcome(int(n)) == job.OutcomeFailed {
+		if s.Progress.PageOutcome(int(n)) == outcome.Failed {
 			e := jobs.NewEvent(s.Job, "page_failed", string(bus.Index))
 			e.Page, e.Code = n, string(s.Progress.PageFaultCode(int(n)))
 			events = append(events, e)
@@ -246,7 +247,7 @@ func (st *pageSteps) removeTempBlobs(ctx context.Context, s *stage.Snapshot, t *
 	r := s.Job
 	var keys []string
 	for _, n := range t.GetPages() {
-		if s.Progress.PageOutcome(int(n)) == job.OutcomeOCR || len(t.GetPages()) == 1 {
+		if s.Progress.PageOutcome(int(n)) == outcome.OCR || len(t.GetPages()) == 1 {
 			keys = append(keys, job.RasterKey(r.Tenant, r.ID, r.Run, int(n)), job.RecognisedKey(r.Tenant, r.ID, r.Run, int(n)))
 		}
 	}

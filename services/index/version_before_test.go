@@ -13,6 +13,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 )
 
 // The version before has one kind of task for pages, the end of a run and the removal of a job. What it has queued is
@@ -25,7 +26,7 @@ func TestTasksOfTheVersionBefore(t *testing.T) {
 		r := st.createJob(t, func(r *job.Record) { r.PageCount = pages })
 		p := job.NewProgress(r.Run, pages)
 		for _, n := range failed {
-			if _, err := p.SetOutcomes([]job.Outcome{{Page: n, Kind: job.OutcomeFailed, Code: fault.PageDamaged}}); err != nil {
+			if _, err := p.SetOutcomes([]job.Outcome{{Page: n, Kind: outcome.Failed, Code: fault.PageDamaged}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,7 +77,7 @@ func TestTasksOfTheVersionBefore(t *testing.T) {
 		return err == nil && backlog.Tasks == 0
 	})
 	p, err := st.deps.Jobs.LoadProgress(ctx, pages.Tenant, pages.ID)
-	if err != nil || p.PageOutcome(1) != job.OutcomeNative || p.PagesDone(2, 2) {
+	if err != nil || p.PageOutcome(1) != outcome.Native || p.PagesDone(2, 2) {
 		t.Errorf("pages: got %+v, %v, want page 1 counted alone", p, err)
 	}
 	data, err := st.deps.Blobs.ReadBytes(ctx, job.PageKey(pages.Tenant, pages.ID, 1, 1), 1<<20)
@@ -84,7 +85,7 @@ func TestTasksOfTheVersionBefore(t *testing.T) {
 		t.Errorf("pages: got %d bytes, %v, want page 1 stored", len(data), err)
 	}
 	rec, err := st.deps.Jobs.LoadRecord(ctx, finalise.Tenant, finalise.ID)
-	if err != nil || rec.State != job.Failed || rec.Outcomes[job.OutcomeFailed] != 1 {
+	if err != nil || rec.State != job.Failed || rec.Outcomes[outcome.Failed] != 1 {
 		t.Errorf("finalise: got %+v, %v, want the job ended as its page did", rec, err)
 	}
 	rec, err = st.deps.Jobs.LoadRecord(ctx, remove.Tenant, remove.ID)

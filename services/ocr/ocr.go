@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
@@ -110,7 +111,7 @@ func Units(rt *service.Runtime, cfg Config, engine Engine) ([]lifecycle.Unit, er
 // error means a clean stop.
 func (s *Service) Run(ctx context.Context, ready func()) error {
 	cfg := bus.ConsumerConfig{
-		Workers: s.cfg.Workers, Deadline: maxCrashTries*sandbox.MaxTimeoutScale*s.cfg.PageTimeout + time.Minute,
+		Workers: s.cfg.Workers, Deadline: fault.MaxCrashTries*sandbox.MaxTimeoutScale*s.cfg.PageTimeout + time.Minute,
 		DrainTimeout: s.cfg.DrainTimeout,
 	}
 	var wg sync.WaitGroup

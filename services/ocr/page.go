@@ -16,6 +16,7 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/layout"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -63,11 +64,11 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.Oc
 		return result{rerender: true}, nil
 	case err != nil:
 		return result{}, err
-	case page.GetOutcome() == job.OutcomeFailed:
+	case page.GetOutcome() == outcome.Failed:
 		page.Width, page.Height, page.Rotation = native.GetWidth(), native.GetHeight(), native.GetRotation()
 	default:
 		page = layout.MergeNativeAndOCR(native, page)
-		page.Outcome = job.OutcomeOCR
+		outcome.SetOCR(page)
 	}
 	page.Number = int32(n)
 	data, err := proto.Marshal(&inkstreamv1.PageBatch{Pages: []*inkstreamv1.Page{page}})
@@ -102,9 +103,6 @@ func (st *steps) readNativePage(ctx context.Context, t *busv1.OcrTask, page int)
 	return nil, fault.New(fault.Internal, "batch of chunk %d lacks page %d", t.GetChunk(), page)
 }
 
-// maxCrashTries is how often a page may crash the engine before it is failed.
-const maxCrashTries = 2
-
 // recognisePage reads the page's raster. What is wrong with the page is its outcome, not an error.
 // The error is bus.ErrTakesLong where it takes longer than a first try.
 func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask,
@@ -128,7 +126,7 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.
 	}
 	start := time.Now()
 	var page *inkstreamv1.Page
-	for range maxCrashTries {
+	for range fault.MaxCrashTries {
 		stage.Heartbeat(ctx)
 		page, err = st.engine.RecognisePage(ctx, Image{File: f, DPI: t.GetDpi()}, RecogniseOptions{
 			Languages: languages, Timeout: timeout,
@@ -157,7 +155,7 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.
 		return nil, err
 	case fault.KindOf(err) == fault.EngineCrash || fault.KindOf(err) == fault.Permanent:
 		st.deps.Log.WarnContext(ctx, "page failed", "job", r.ID, "page", n, "code", fault.CodeOf(err), "error", err)
-		return stage.NewFailedPage(n, string(bus.OCR), err), nil
+		return outcome.NewFailedPage(n, string(bus.OCR), err), nil
 	default:
 		return nil, fmt.Errorf("recognise page %d: %w", n, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
@@ -62,7 +63,7 @@ func newFixture(t *testing.T, engine ocr.Engine) *fixture {
 		t.Fatal(err)
 	}
 	batch, err := proto.Marshal(&inkstreamv1.PageBatch{Pages: []*inkstreamv1.Page{
-		{Number: 1, Width: 595, Height: 842, Outcome: job.OutcomeOCR, Dpi: 150}, {Number: 2, Outcome: job.OutcomeBlank},
+		{Number: 1, Width: 595, Height: 842, Outcome: outcome.OCR, Dpi: 150}, {Number: 2, Outcome: outcome.Blank},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +234,7 @@ func TestTaskOfTheVersionBefore(t *testing.T) {
 	if _, err := f.env.Bus.JetStream().PublishMsg(t.Context(), msg); err != nil {
 		t.Fatal(err)
 	}
-	if page := f.readPage(t); page.GetOutcome() != job.OutcomeOCR || page.GetWidth() != 595 {
+	if page := f.readPage(t); page.GetOutcome() != outcome.OCR || page.GetWidth() != 595 {
 		t.Errorf("outcome %q, %v wide, want the page recognised", page.GetOutcome(), page.GetWidth())
 	}
 }

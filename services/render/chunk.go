@@ -16,6 +16,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
@@ -157,9 +158,6 @@ func (st *steps) readPages(ctx context.Context, s *stage.Snapshot, t *busv1.Rend
 	return chunkResult{batch: batch}, nil
 }
 
-// maxCrashTries is how often a page may crash the engine before it is read plainly.
-const maxCrashTries = 2
-
 // readPage reads one page and keeps its images. What is wrong with the page is its outcome, not an error.
 // The error is bus.ErrTakesLong where it takes longer than a first try.
 func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, doc *pdf.Document, n int,
@@ -195,7 +193,7 @@ func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, doc *pdf.Docum
 			return nil, fmt.Errorf("read page %d: %w", n, err)
 		}
 		st.deps.Log.WarnContext(ctx, "page failed", "job", r.ID, "page", n, "code", fault.CodeOf(err), "error", err)
-		return stage.NewFailedPage(n, string(bus.Render), err), nil
+		return outcome.NewFailedPage(n, string(bus.Render), err), nil
 	}
 	if err := kept.storeImages(ctx, res); err != nil {
 		return nil, err
@@ -203,7 +201,8 @@ func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, doc *pdf.Docum
 	if res.Raster == nil {
 		return res.Page, nil
 	}
-	res.Page.Outcome, res.Page.Dpi = job.OutcomeOCR, res.Raster.DPI
+	outcome.SetOCR(res.Page)
+	res.Page.Dpi = res.Raster.DPI
 	err = storeTempBlob(ctx, st.deps.Blobs, job.RasterKey(r.Tenant, r.ID, r.Run, n), "image/x-portable-graymap",
 		func(w io.Writer) error {
 			_, err := res.Raster.WriteTo(w)
@@ -223,7 +222,7 @@ func readPageWithRetry(opts pdf.PageOptions, limit time.Duration, firstTry bool,
 	read func(pdf.PageOptions) (*pdf.PageResult, error)) (*pdf.PageResult, error) {
 	opts.Timeout = limit * 2 / 3
 	res, err := read(opts)
-	for try := 1; try < maxCrashTries && fault.CodeOf(err) == fault.EngineCrashed; try++ { // it may have been killed for another reason
+	for try := 1; try < fault.MaxCrashTries && fault.CodeOf(err) == fault.EngineCrashed; try++ {
 		res, err = read(opts)
 	}
 	why := fault.CodeOf(err)
@@ -284,7 +283,7 @@ func (st *steps) PlanFollowUp(_ context.Context, s *stage.Snapshot, t *busv1.Ren
 		n := int(p.GetNumber())
 		switch {
 		case s.Progress.PagesDone(n, n):
-		case p.GetOutcome() == job.OutcomeOCR:
+		case p.GetOutcome() == outcome.OCR:
 			out.Messages = append(out.Messages, jobs.OCRMessage(s.Job, t, s.Lane, n, p.GetDpi(), ref, spans))
 			spans = nil // the chunk's time is told once
 		default:

@@ -3,8 +3,7 @@ package render
 import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
-	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/stage"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -39,8 +38,8 @@ func truncateWords(p *inkstreamv1.Page, most int) int {
 func limitPageWords(p *inkstreamv1.Page, most int) (*inkstreamv1.Page, int) {
 	notes := len(p.GetNotes())
 	kept := truncateWords(p, most)
-	if cut := len(p.GetNotes()) > notes; cut && kept == 0 && p.GetOutcome() == job.OutcomeNative {
-		failed := stage.NewFailedPage(int(p.GetNumber()), string(bus.Render),
+	if cut := len(p.GetNotes()) > notes; cut && kept == 0 && p.GetOutcome() == outcome.Native {
+		failed := outcome.NewFailedPage(int(p.GetNumber()), string(bus.Render),
 			fault.New(fault.PageTooDense, "%s", fault.PageTooDense.DescribeCode()))
 		failed.Width, failed.Height, failed.Rotation = p.GetWidth(), p.GetHeight(), p.GetRotation()
 		return failed, 0

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -73,10 +73,10 @@ func TestPageWithoutWordsLeftFails(t *testing.T) {
 		most    int
 		want    string
 	}{
-		{"all cut", pageOf([]int{2}), job.OutcomeNative, 0, job.OutcomeFailed},
-		{"some cut", pageOf([]int{2}), job.OutcomeNative, 1, job.OutcomeNative},
-		{"none there", pageOf([]int{0}), job.OutcomeNative, 0, job.OutcomeNative},
-		{"to be recognised", pageOf([]int{2}), job.OutcomeOCR, 0, job.OutcomeOCR},
+		{"all cut", pageOf([]int{2}), outcome.Native, 0, outcome.Failed},
+		{"some cut", pageOf([]int{2}), outcome.Native, 1, outcome.Native},
+		{"none there", pageOf([]int{0}), outcome.Native, 0, outcome.Native},
+		{"to be recognised", pageOf([]int{2}), outcome.OCR, 0, outcome.OCR},
 	} {
 		tt.page.Outcome, tt.page.Number = tt.outcome, 7
 		page, _ := limitPageWords(tt.page, tt.most)

@@ -25,6 +25,7 @@ import (
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/sandbox"
@@ -316,7 +317,7 @@ func TestPagesThatAreNotSelectedAreSkipped(t *testing.T) {
 	f.runTask(t, rec, 0)
 	p := f.loadProgress(t, rec.ID)
 	for n := 1; n <= 20; n++ {
-		want := job.OutcomeSkipped
+		want := outcome.Skipped
 		if n == 2 || n == 3 {
 			want = ""
 		}
@@ -324,7 +325,7 @@ func TestPagesThatAreNotSelectedAreSkipped(t *testing.T) {
 			t.Errorf("page %d: outcome %q, want %q", n, got, want)
 		}
 		data, err := f.deps.Blobs.ReadBytes(t.Context(), job.PageKey(rec.Tenant, rec.ID, 1, n), 1<<20)
-		if stored := err == nil && len(data) > 0; stored != (want == job.OutcomeSkipped) {
+		if stored := err == nil && len(data) > 0; stored != (want == outcome.Skipped) {
 			t.Errorf("page %d: result of %d bytes, %v; want one where the page is skipped", n, len(data), err)
 		}
 	}
@@ -389,9 +390,9 @@ func TestLaterRunTakesPagesOver(t *testing.T) {
 	earlier := job.NewProgress(1, 40)
 	var outcomes []job.Outcome
 	for n := 1; n <= 16; n++ {
-		outcomes = append(outcomes, job.Outcome{Page: n, Kind: job.OutcomeNative})
+		outcomes = append(outcomes, job.Outcome{Page: n, Kind: outcome.Native})
 	}
-	outcomes = append(outcomes, job.Outcome{Page: 17, Kind: job.OutcomeFailed, Code: fault.PageTimeout})
+	outcomes = append(outcomes, job.Outcome{Page: 17, Kind: outcome.Failed, Code: fault.PageTimeout})
 	if _, err := earlier.SetOutcomes(outcomes); err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,9 @@ import (
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/stage"
-	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
-
-// notSelected is why a page was skipped that the job's selection leaves out.
-const notSelected = "not_selected"
 
 // skipBatchSize is how many results of pages that are left out are stored at once.
 const skipBatchSize = 256
@@ -43,12 +40,11 @@ func (st *steps) skipUnselectedPages(ctx context.Context, r *job.Record, p *job.
 		if selected.ContainsPage(n) {
 			continue
 		}
-		data, err := document.EncodeObservedPage(&inkstreamv1.Page{Number: int32(n), Outcome: job.OutcomeSkipped,
-			Reason: notSelected})
+		data, err := document.EncodeObservedPage(outcome.NewSkippedPage(n, outcome.NotSelected))
 		if err != nil {
 			return err
 		}
-		outcomes = append(outcomes, job.Outcome{Page: n, Kind: job.OutcomeSkipped})
+		outcomes = append(outcomes, job.Outcome{Page: n, Kind: outcome.Skipped})
 		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data})
 		if len(objects) == skipBatchSize {
 			if err := store(); err != nil {

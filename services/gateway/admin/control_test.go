@@ -15,6 +15,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/gatewaytest"
 	"inkstream.dev/services/gateway/internal/apierror"
@@ -74,7 +75,7 @@ func TestCancelJob(t *testing.T) {
 func TestRetryJob(t *testing.T) {
 	t.Parallel()
 	partial := func(rec *job.Record) error {
-		rec.Outcomes, rec.ResultRun = map[string]int{job.OutcomeNative: 4, job.OutcomeFailed: 1}, 1
+		rec.Outcomes, rec.ResultRun = map[string]int{outcome.Native: 4, outcome.Failed: 1}, 1
 		return rec.Transition(job.Partial, gatewaytest.When.Add(time.Minute))
 	}
 	gatewaytest.EachControl(t, func(t *testing.T, r *gatewaytest.Gateway, a gatewaytest.API, c gatewaytest.Control) {
@@ -140,8 +141,8 @@ func TestResultsOfTheLastRunAnswerDuringARetry(t *testing.T) {
 	gatewaytest.EachControl(t, func(t *testing.T, r *gatewaytest.Gateway, a gatewaytest.API, c gatewaytest.Control) {
 		rec := r.NewJob(gatewaytest.SetRunning)
 		p := r.ProgressOf(rec)
-		if _, err := p.SetOutcomes([]job.Outcome{{Page: 4, Kind: job.OutcomeBlank},
-			{Page: 5, Kind: job.OutcomeBlank}}); err != nil {
+		if _, err := p.SetOutcomes([]job.Outcome{{Page: 4, Kind: outcome.Blank},
+			{Page: 5, Kind: outcome.Blank}}); err != nil {
 			t.Fatal(err)
 		}
 		r.PutBlob(job.ArtifactKey(rec.Tenant, rec.ID, 1, "text.txt"), "old")

@@ -8,6 +8,7 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 )
 
 // UnknownJob is the id of no job.
@@ -30,8 +31,8 @@ func (r *Gateway) ProgressOf(rec *job.Record) *job.Progress {
 	r.T.Helper()
 	p := job.NewProgress(rec.Run, rec.PageCount)
 	if _, err := p.SetOutcomes([]job.Outcome{
-		{Page: 1, Kind: job.OutcomeNative}, {Page: 2, Kind: job.OutcomeFailed, Code: fault.PageTimeout},
-		{Page: 3, Kind: job.OutcomeOCR},
+		{Page: 1, Kind: outcome.Native}, {Page: 2, Kind: outcome.Failed, Code: fault.PageTimeout},
+		{Page: 3, Kind: outcome.OCR},
 	}); err != nil {
 		r.T.Fatalf("progress: %v", err)
 	}
@@ -97,7 +98,7 @@ func (r *Gateway) NewEndedJobAs(id job.ID, artifacts map[string]string) *job.Rec
 		r.PutBlob(job.ArtifactKey(rec.Tenant, rec.ID, rec.Run, name), data)
 	}
 	r.Update(rec, func(rec *job.Record) error {
-		rec.Outcomes = map[string]int{job.OutcomeNative: 5}
+		rec.Outcomes = map[string]int{outcome.Native: 5}
 		return rec.Transition(job.Succeeded, When.Add(time.Minute))
 	})
 	return rec

@@ -14,6 +14,7 @@ import (
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/results"
 )
@@ -22,7 +23,7 @@ import (
 func (r *Gateway) StorePageFor(rec *job.Record) {
 	r.T.Helper()
 	data, err := document.EncodePage(&inkstreamv1.Page{
-		Number: 1, Width: 100, Height: 200, Outcome: job.OutcomeNative, Text: strings.Repeat("Rechnung ", 200),
+		Number: 1, Width: 100, Height: 200, Outcome: outcome.Native, Text: strings.Repeat("Rechnung ", 200),
 		Blocks: []*inkstreamv1.Block{{Type: "title", Bbox: []float32{10, 20, 90, 60}, Lines: []*inkstreamv1.Line{{
 			Bbox: []float32{10, 20, 90, 60}, Words: []*inkstreamv1.Word{
 				{Text: "Rechnung", Bbox: []float32{10, 20, 50, 60}}, {Text: "17", Bbox: []float32{60, 20, 90, 60}},

@@ -6,6 +6,7 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/services/gateway/gatewaytest"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/jobview"
@@ -31,7 +32,7 @@ func TestCachedJobFollowsRecord(t *testing.T) {
 		t.Error("nothing has changed, and the job was decoded again")
 	}
 	p, err := r.Deps.Jobs.UpdateProgress(t.Context(), rec.Tenant, rec.ID, func(p *job.Progress) error {
-		_, err := p.SetOutcomes([]job.Outcome{{Page: 4, Kind: job.OutcomeBlank}})
+		_, err := p.SetOutcomes([]job.Outcome{{Page: 4, Kind: outcome.Blank}})
 		return err
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/blob/blobtest"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/services/gateway/gatewaytest"
 	"inkstream.dev/services/gateway/internal/apierror"
 )
@@ -107,7 +108,7 @@ func TestResultsDeletedDuringRead(t *testing.T) {
 					rec := r.NewJob(gatewaytest.SetRunning)
 					yield(rec, 1)
 					r.Update(rec, func(rec *job.Record) error {
-						rec.Outcomes, rec.Artifacts, rec.ResultRun = map[string]int{job.OutcomeNative: 5}, 2, 1
+						rec.Outcomes, rec.Artifacts, rec.ResultRun = map[string]int{outcome.Native: 5}, 2, 1
 						return rec.Transition(job.Succeeded, gatewaytest.When.Add(time.Minute))
 					})
 					mu.Lock()

@@ -15,6 +15,7 @@ import (
 
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/gatewaytest"
 )
@@ -22,7 +23,7 @@ import (
 // storeDensePage stores a page with so many words as page 1 of a job that has ended, and returns its address.
 func storeDensePage(t *testing.T, r *gatewaytest.Gateway, words int) (id, path string) {
 	t.Helper()
-	page := &inkstreamv1.Page{Number: 1, Outcome: job.OutcomeNative, Width: 600, Height: 800}
+	page := &inkstreamv1.Page{Number: 1, Outcome: outcome.Native, Width: 600, Height: 800}
 	line := &inkstreamv1.Line{Bbox: []float32{0, 0, 600, 10}}
 	for i := range words {
 		line.Words = append(line.Words, &inkstreamv1.Word{Text: fmt.Sprint("word", i), Confidence: proto.Float32(0.9),

@@ -12,6 +12,7 @@ import (
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/internal/apijson"
@@ -161,11 +162,7 @@ func (s *Service) explainMissingPage(ctx context.Context, rec *job.Record, n int
 	for _, f := range jobview.ToProto(rec, p).GetFailures() {
 		if int(f.GetPage()) == n {
 			code := fault.Code(f.GetCode())
-			return &inkstreamv1.Page{
-				Number: f.GetPage(), Outcome: job.OutcomeFailed, Reason: f.GetReason(),
-				Error: &inkstreamv1.Error{Code: f.GetCode(), Page: f.GetPage(), Message: code.DescribeCode(),
-					Retryable: code.IsRetryable()},
-			}, nil
+			return outcome.NewFailedPage(n, "", fault.New(code, "%s", code.DescribeCode())), nil
 		}
 	}
 	switch {

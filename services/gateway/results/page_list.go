@@ -9,6 +9,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/jobview"
 )
@@ -66,7 +67,7 @@ func (s *Service) summarizePages(ctx context.Context, rec *job.Record, after uin
 	group.SetLimit(summaryReaders)
 	for n := first; n <= last; n++ {
 		if f := failed[int32(n)]; f != nil {
-			resp.Pages[n-first] = &inkstreamv1.PageSummary{Number: int32(n), Outcome: job.OutcomeFailed,
+			resp.Pages[n-first] = &inkstreamv1.PageSummary{Number: int32(n), Outcome: outcome.Failed,
 				Reason: f.GetReason(), Code: f.GetCode()}
 			continue
 		}

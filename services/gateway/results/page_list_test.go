@@ -11,6 +11,7 @@ import (
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/gatewaytest"
 )
@@ -23,7 +24,7 @@ func TestListPages(t *testing.T) {
 	r.ProgressOf(rec)
 	r.StorePageFor(rec)
 	low, high := float32(0.4), float32(0.95)
-	data, err := document.EncodePage(&inkstreamv1.Page{Number: 3, Width: 300, Height: 400, Outcome: job.OutcomeOCR, Label: "iii",
+	data, err := document.EncodePage(&inkstreamv1.Page{Number: 3, Width: 300, Height: 400, Outcome: outcome.OCR, Label: "iii",
 		Confidence: 0.7, Quality: 0.6, Language: "eng", Text: "weak strong",
 		Blocks: []*inkstreamv1.Block{{Type: "paragraph", Bbox: []float32{0, 0, 9, 9}, Lines: []*inkstreamv1.Line{{
 			Bbox: []float32{0, 0, 9, 9}, Words: []*inkstreamv1.Word{

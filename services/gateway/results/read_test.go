@@ -12,6 +12,7 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/gatewaytest"
 	"inkstream.dev/services/gateway/internal/apierror"
@@ -185,7 +186,7 @@ func TestGetPage(t *testing.T) {
 	r.ProgressOf(rec)
 	half := float32(0.5)
 	page := &inkstreamv1.Page{
-		Number: 1, Width: 595.276, Height: 841.89, Outcome: job.OutcomeOCR, Text: "one two\nthree\n",
+		Number: 1, Width: 595.276, Height: 841.89, Outcome: outcome.OCR, Text: "one two\nthree\n",
 		Blocks: []*inkstreamv1.Block{{Type: "paragraph", Lines: []*inkstreamv1.Line{
 			{Words: []*inkstreamv1.Word{{Text: "one", Bbox: []float32{1, 2, 3, 4}, Confidence: &half}, {Text: "two"}}},
 			{Words: []*inkstreamv1.Word{{Text: "three"}}},
@@ -211,7 +212,7 @@ func TestGetPage(t *testing.T) {
 		}
 		got, err = a.Page(t.Context(), string(rec.ID), 2)
 		gatewaytest.CheckError(t, err, "")
-		if got.GetOutcome() != job.OutcomeFailed || got.GetReason() != "timeout" ||
+		if got.GetOutcome() != outcome.Failed || got.GetReason() != "timeout" ||
 			got.GetError().GetCode() != "PAGE_TIMEOUT" {
 			t.Errorf("got %v, want that the page failed", got)
 		}

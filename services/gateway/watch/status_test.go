@@ -8,6 +8,7 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/gatewaytest"
 )
@@ -42,8 +43,8 @@ func TestGetJobShowsProgressThenRecord(t *testing.T) {
 		}
 	})
 	if _, err := p.SetOutcomes([]job.Outcome{
-		{Page: 4, Kind: job.OutcomeFailed, Code: fault.EngineCrashed},
-		{Page: 5, Kind: job.OutcomeFailed, Code: fault.PageTimeout},
+		{Page: 4, Kind: outcome.Failed, Code: fault.EngineCrashed},
+		{Page: 5, Kind: outcome.Failed, Code: fault.PageTimeout},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/pdf/internal/pagetext"
 	"inkstream.dev/pkg/pdf/internal/pdfium"
 	"inkstream.dev/pkg/pdf/internal/raster"
@@ -290,9 +291,9 @@ func (s *pageReader) setOutcome(kind triage.Kind) {
 	}
 	switch kind {
 	case triage.Native:
-		s.out.Outcome = "native_text"
+		outcome.SetNative(s.out)
 	case triage.Blank:
-		s.out.Outcome = "blank"
+		outcome.SetBlank(s.out)
 		s.out.Blocks, s.out.Fonts = nil, nil
 	case triage.Garbled, triage.Scanned:
 		s.out.Blocks, s.out.Fonts = nil, nil
@@ -303,10 +304,10 @@ func (s *pageReader) setOutcome(kind triage.Kind) {
 // there is, whatever it is worth.
 func (s *pageReader) skipRecognition(kind triage.Kind) {
 	if len(s.out.GetBlocks()) == 0 {
-		s.out.Outcome, s.out.Reason = "skipped", "ocr_skipped"
+		outcome.SetSkipped(s.out, outcome.OCRSkipped)
 		return
 	}
-	s.out.Outcome = "native_text"
+	outcome.SetNative(s.out)
 	if kind == triage.Garbled {
 		s.out.Notes = append(s.out.Notes, "the text may not say what the page shows")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/pdftest"
 )
 
@@ -59,7 +60,7 @@ func writeFinishedJobs(ctx context.Context, url string, n int) error {
 			Options: job.Options{Lane: "batch"}, Filename: "a.pdf",
 			Size: 100_000, SHA256: "84717e858c4e8c0565394644a07ee143ba5a9d061ff24cccefe3c5429d588088", PageCount: 3,
 			ChunkPages: 16, Window: 4,
-			Outcomes: map[string]int{job.OutcomeNative: 3}, CreateTime: now, StartTime: now, EndTime: now,
+			Outcomes: map[string]int{outcome.Native: 3}, CreateTime: now, StartTime: now, EndTime: now,
 			ExpireTime: now.Add(720 * time.Hour),
 		}
 		data, err := json.Marshal(&r)

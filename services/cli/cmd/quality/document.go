@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/pdftest/score"
 )
 
@@ -93,7 +94,7 @@ func (d *document) describeOutcomes() string {
 	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(count)) {
-		if name != "native_text" {
+		if name != outcome.Native {
 			out = append(out, fmt.Sprintf("%d of %d pages %s", count[name], len(d.Pages), name))
 		}
 	}
