@@ -31,7 +31,7 @@ type contentClaim struct {
 func contentKey(r *Record) string {
 	o := r.Options
 	o.Lane, o.DocumentTimeout, o.PageTimeout, o.StallTimeout = "", 0, 0, 0
-	o.Retention, o.Keep, o.NoDedupe, o.PasswordDigest = 0, false, false, ""
+	o.Retention, o.Keep, o.Dedupe, o.PasswordDigest = 0, false, Choice{}, ""
 	if o.ChunkWords == defaultChunkWords {
 		o.ChunkWords = 0
 	}
@@ -46,7 +46,9 @@ func contentKey(r *Record) string {
 
 // CanDeduplicate reports whether a job takes part in sharing results: its user has not said no, and its document
 // needs no password. A client that has the bytes of a locked document need not have its password.
-func (r *Record) CanDeduplicate() bool { return !r.Options.NoDedupe && !r.Protected && r.SHA256 != "" }
+func (r *Record) CanDeduplicate() bool {
+	return r.Options.Dedupe.IsOn() && !r.Protected && r.SHA256 != ""
+}
 
 // ClaimContent makes the job the one that does the work for its bytes and options, or returns which one does.
 func (s *Store) ClaimContent(ctx context.Context, r *Record) (ID, error) {

@@ -1,10 +1,12 @@
 package job_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -147,11 +149,11 @@ func TestFingerprintTellsOptionsApart(t *testing.T) {
 	for name, change := range map[string]func(*job.Options){
 		"none": func(*job.Options) {}, "lane": func(o *job.Options) { o.Lane = "batch" },
 		"ocr":   func(o *job.Options) { o.OCR = job.OCRForce },
-		"pages": func(o *job.Options) { o.Pages = "1" }, "skew": func(o *job.Options) { o.KeepSkew = true },
+		"pages": func(o *job.Options) { o.Pages = "1" }, "skew": func(o *job.Options) { o.Deskew = job.TurnedOff() },
 		"artifacts": func(o *job.Options) { o.Artifacts = []job.Artifact{job.ArtifactText} },
 		"retention": func(o *job.Options) { o.Retention = 1 },
 		"keep":      func(o *job.Options) { o.Keep = true }, "stall": func(o *job.Options) { o.StallTimeout = time.Second },
-		"password": func(o *job.Options) { o.PasswordDigest = "x" }, "dedupe": func(o *job.Options) { o.NoDedupe = true },
+		"password": func(o *job.Options) { o.PasswordDigest = "x" }, "dedupe": func(o *job.Options) { o.Dedupe = job.TurnedOff() },
 	} {
 		o := base
 		change(&o)
@@ -163,6 +165,29 @@ func TestFingerprintTellsOptionsApart(t *testing.T) {
 		o.Password = config.NewSecret("never a part of anything")
 		if job.Fingerprint("ab", o) != f {
 			t.Errorf("%s: the password itself is in the fingerprint", name)
+		}
+	}
+}
+
+// Records, keys of contents and fingerprints outlast a release: what an option is called in them stays.
+func TestOptionsAreStoredAsEver(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		options job.Options
+		want    string
+	}{
+		{job.Options{Lane: "batch"}, `{"lane":"batch"}`},
+		{job.Options{Lane: "batch", Deskew: job.TurnedOff(), Rotate: job.TurnedOff(), Tables: job.TurnedOff(),
+			AllowSignatureInvalidation: true, Dedupe: job.TurnedOff()},
+			`{"lane":"batch","keepSkew":true,"keepRotation":true,"noTables":true,"breakSignatures":true,"noDedupe":true}`},
+	} {
+		data, err := json.Marshal(tt.options)
+		if err != nil || string(data) != tt.want {
+			t.Errorf("got %s, error %v, want %s", data, err, tt.want)
+		}
+		var back job.Options
+		if err := json.Unmarshal([]byte(tt.want), &back); err != nil || !reflect.DeepEqual(back, tt.options) {
+			t.Errorf("got %+v back, error %v, want %+v", back, err, tt.options)
 		}
 	}
 }

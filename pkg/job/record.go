@@ -61,21 +61,21 @@ type Options struct {
 	OCR OCRMode `json:"ocr,omitempty"`
 	// Pages selects pages, in the normal form of ParsePages; "" means all.
 	Pages string `json:"pages,omitempty"`
-	// KeepSkew leaves skewed scans as they are; KeepRotation leaves those that do not stand upright.
-	KeepSkew     bool `json:"keepSkew,omitempty"`
-	KeepRotation bool `json:"keepRotation,omitempty"`
+	// Deskew straightens skewed scans; Rotate turns those that do not stand upright.
+	Deskew Choice `json:"keepSkew,omitzero"`
+	Rotate Choice `json:"keepRotation,omitzero"`
 	// Engine is what recognises pages, auto or vision; "" means Tesseract, and that no picture leaves the server.
 	Engine string `json:"engine,omitempty"`
 	// Artifacts is what the job yields, sorted; empty means the default. Use WantsArtifact.
 	Artifacts []Artifact `json:"artifacts,omitempty"`
-	// NoTables leaves tables as the text that they are.
-	NoTables bool `json:"noTables,omitempty"`
-	// BreakSignatures allows searchable.pdf of a signed document.
-	BreakSignatures bool `json:"breakSignatures,omitempty"`
+	// Tables finds tables; without it they are left as the text that they are.
+	Tables Choice `json:"noTables,omitzero"`
+	// AllowSignatureInvalidation allows searchable.pdf of a signed document.
+	AllowSignatureInvalidation bool `json:"breakSignatures,omitempty"`
 	// ChunkWords is the size of a passage in chunks.jsonl; 0 means 300.
 	ChunkWords int `json:"chunkWords,omitempty"`
-	// NoDedupe has the work done even if an earlier job has done the same.
-	NoDedupe bool `json:"noDedupe,omitempty"`
+	// Dedupe takes over the results of an earlier job that has done the same; without it the work is done again.
+	Dedupe Choice `json:"noDedupe,omitzero"`
 	// Retention is how long the job is kept from its creation on; 0 means as long as the server keeps jobs. With Keep it
 	// never expires.
 	Retention time.Duration `json:"retention,omitempty"`

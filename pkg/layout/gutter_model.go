@@ -65,7 +65,7 @@ func newGutterSample(f gutterFeatures, left, right []sideLine, em float64) Gutte
 // ArrangeJudged arranges a page as ArrangePage does, and lets judge decide which gutters part columns. It is for
 // training and measuring the model.
 func ArrangeJudged(page *inkstreamv1.Page, judge func(GutterSample) bool) {
-	arrangePage(page, Options{}, judge)
+	arrangePage(page, Options{Tables: true}, judge)
 }
 
 // GutterFeatureNames returns the names of the features, in order.

@@ -29,14 +29,14 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// Options say what ArrangePage leaves out.
+// Options say what ArrangePageWith looks for.
 type Options struct {
-	// NoTables leaves tables as lines of text.
-	NoTables bool
+	// Tables finds tables; without it they are left as lines of text.
+	Tables bool
 }
 
 // ArrangePage is ArrangePageWith with everything.
-func ArrangePage(page *inkstreamv1.Page) { ArrangePageWith(page, Options{}) }
+func ArrangePage(page *inkstreamv1.Page) { ArrangePageWith(page, Options{Tables: true}) }
 
 // ArrangePageWith puts the words of a page in reading order, in place: it rebuilds Blocks, with their Lines and
 // PageWords, gives them the types that the page alone can tell, and sets PageText. It takes time in proportion to n
@@ -118,7 +118,7 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	lines := g.lines
 	em := medianTypeSize(lines, t)
 	var ruled []*table
-	al := aligner{em: em, style: &styles{fonts: a.style.fonts, rotation: t, em: em}, disabled: a.opts.NoTables || !tables}
+	al := aligner{em: em, style: &styles{fonts: a.style.fonts, rotation: t, em: em}, disabled: !a.opts.Tables || !tables}
 	if g.angle == 0 {
 		al.height = float64(a.page.GetHeight())
 	}

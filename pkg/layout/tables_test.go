@@ -249,7 +249,7 @@ func TestAlignedTables(t *testing.T) {
 		})
 	}
 	p := pageOf(figures(72)...)
-	ArrangePageWith(p, Options{NoTables: true})
+	ArrangePageWith(p, Options{})
 	if n := len(tablesOf(p)); n != 0 {
 		t.Errorf("%d tables where none are wanted", n)
 	}

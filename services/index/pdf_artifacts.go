@@ -72,7 +72,7 @@ func (a *assembly) writeSearchablePDF(ctx context.Context) (*pdfOutcome, error) 
 		o := blob.Object{Key: job.ArtifactKey(r.Tenant, r.ID, r.Run, name), From: job.SourceKey(r.Tenant, r.ID)}
 		return &pdfOutcome{Written: true, Original: true}, wrapArtifactError(name, a.runCopier.addBlob(ctx, o))
 	}
-	if a.hasSignatures() && !r.Options.BreakSignatures {
+	if a.hasSignatures() && !r.Options.AllowSignatureInvalidation {
 		return &pdfOutcome{Reason: "signed"}, nil
 	}
 	out, err := a.writeExtendedPDF(ctx, name, a.st.pdf.WriteTextLayer, true)

@@ -117,7 +117,7 @@ func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 		if p == nil {
 			return nil, fault.New(fault.Internal, "batch lacks page %d", n)
 		}
-		layout.ArrangePageWith(p, layout.Options{NoTables: s.Job.Options.NoTables})
+		layout.ArrangePageWith(p, layout.Options{Tables: s.Job.Options.Tables.IsOn()})
 		document.DetectLanguages(p)
 		if o := p.GetOutcome(); (o == outcome.Native || o == outcome.Blank) && p.GetQuality() == 0 {
 			p.Quality = 1 // sound text of its own, or none to read wrong

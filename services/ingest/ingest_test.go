@@ -384,8 +384,8 @@ func TestJobsThatShareNothing(t *testing.T) {
 	document := pdftest.BornDigital(1).PDF
 	f.runTask(t, f.addJob(t, document, nil), 0)
 	for name, change := range map[string]func(*job.Record){
-		"not to be deduplicated": func(r *job.Record) { r.Options.NoDedupe = true },
-		"other options":          func(r *job.Record) { r.Options.NoTables = true },
+		"not to be deduplicated": func(r *job.Record) { r.Options.Dedupe = job.TurnedOff() },
+		"other options":          func(r *job.Record) { r.Options.Tables = job.TurnedOff() },
 	} {
 		if got := f.runTask(t, f.addJob(t, document, change), 0); got.State != job.Running || got.PageCount != 1 ||
 			got.Follows != "" || got.DuplicateOf != "" {

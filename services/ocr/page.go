@@ -130,7 +130,7 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.
 		stage.Heartbeat(ctx)
 		page, err = st.engine.RecognisePage(ctx, Image{File: f, DPI: t.GetDpi()}, RecogniseOptions{
 			Languages: languages, Timeout: timeout,
-			KeepSkew: r.Options.KeepSkew, KeepRotation: r.Options.KeepRotation,
+			Deskew: r.Options.Deskew.IsOn(), Rotate: r.Options.Rotate.IsOn(),
 			Engine: r.Options.Engine,
 		})
 		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {

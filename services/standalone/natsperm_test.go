@@ -251,7 +251,7 @@ func (o *outsider) running() *job.Record {
 	}
 	waits := *rec
 	waits.ID, waits.State, waits.PageCount, waits.Webhook = job.NewID(), job.Pending, 0, ""
-	waits.Options.NoDedupe = true
+	waits.Options.Dedupe = job.TurnedOff()
 	rec.Followers = []job.ID{waits.ID}
 	err := errors.Join(o.jobs.CreateRecord(ctx, rec), o.jobs.CreateRecord(ctx, &waits))
 	if _, cerr := o.jobs.ClaimContent(ctx, rec); cerr != nil || err != nil {

@@ -79,7 +79,7 @@ func (e *checker) checkOCR(ctx context.Context) {
 	defer f.Close()
 	languages := engine.Languages()
 	_, err = engine.RecognisePage(ctx, ocr.Image{File: f, DPI: 300},
-		ocr.RecogniseOptions{Languages: e.cfg.Languages, Timeout: e.cfg.Timeout})
+		ocr.RecogniseOptions{Languages: e.cfg.Languages, Timeout: e.cfg.Timeout, Deskew: true, Rotate: true})
 	if err != nil {
 		e.addFailure(name, fix, "a child does not read an empty page: %s", describeError(err))
 		return

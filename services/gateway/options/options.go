@@ -22,16 +22,16 @@ import (
 
 // ToProto shows the choices made for a job, defaults filled in. The password is none of them.
 func ToProto(o job.Options) *inkstreamv1.JobOptions {
-	deskew, tables, dedupe := !o.KeepSkew, !o.NoTables, !o.NoDedupe
+	deskew, tables, dedupe := o.Deskew.IsOn(), o.Tables.IsOn(), o.Dedupe.IsOn()
 	v := &inkstreamv1.JobOptions{
 		Lane: o.Lane, Languages: o.Languages, Ocr: string(job.OCRAuto), Pages: o.Pages, Deskew: &deskew, Rotate: "auto",
 		Tables:                     &tables,
-		AllowSignatureInvalidation: o.BreakSignatures, ChunkWords: defaultChunkWords, Dedupe: &dedupe,
+		AllowSignatureInvalidation: o.AllowSignatureInvalidation, ChunkWords: defaultChunkWords, Dedupe: &dedupe,
 	}
 	if o.OCR != "" {
 		v.Ocr = string(o.OCR)
 	}
-	if o.KeepRotation {
+	if !o.Rotate.IsOn() {
 		v.Rotate = "off"
 	}
 	v.Engine = engineTesseract
@@ -227,10 +227,9 @@ func NormaliseOptions(o *inkstreamv1.JobOptions) (job.Options, error) {
 		o = &inkstreamv1.JobOptions{}
 	}
 	opts := job.Options{
-		Languages: o.GetLanguages(), BreakSignatures: o.GetAllowSignatureInvalidation(), KeepSkew: o.Deskew != nil &&
-			!o.GetDeskew(),
-		NoTables: o.Tables != nil && !o.GetTables(), NoDedupe: o.Dedupe != nil &&
-			!o.GetDedupe(), ChunkWords: int(o.GetChunkWords()),
+		Languages: o.GetLanguages(), Deskew: job.NewChoice(o.Deskew), Tables: job.NewChoice(o.Tables),
+		AllowSignatureInvalidation: o.GetAllowSignatureInvalidation(), Dedupe: job.NewChoice(o.Dedupe),
+		ChunkWords: int(o.GetChunkWords()),
 	}
 	lane, err := bus.ParseLane(o.GetLane())
 	if err != nil {
@@ -267,7 +266,7 @@ func setRotateOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	switch o.GetRotate() {
 	case "", "auto":
 	case "off":
-		opts.KeepRotation = true
+		opts.Rotate = job.TurnedOff()
 	default:
 		return apierror.InvalidField(fault.InvalidOption, fieldRotate, "rotate %q, want auto or off", apierror.ClipText(o.GetRotate()))
 	}

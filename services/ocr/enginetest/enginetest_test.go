@@ -65,7 +65,7 @@ func TestMisbehavingChildren(t *testing.T) {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
 			engine := enginetest.HostileEngine(t, how)
-			opts := ocr.RecogniseOptions{Languages: "eng", Timeout: 30 * time.Second}
+			opts := ocr.RecogniseOptions{Languages: "eng", Timeout: 30 * time.Second, Deskew: true, Rotate: true}
 			if how == enginetest.Hangs {
 				opts.Timeout = 300 * time.Millisecond
 			}
@@ -95,7 +95,7 @@ func TestCancelledCallEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	img := enginetest.NewBlankSample(100, 100, 300).OpenImage(t)
-	_, err := engine.RecognisePage(ctx, img, ocr.RecogniseOptions{Languages: "eng", Timeout: time.Hour})
+	_, err := engine.RecognisePage(ctx, img, ocr.RecogniseOptions{Languages: "eng", Timeout: time.Hour, Deskew: true, Rotate: true})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 	}
@@ -104,7 +104,7 @@ func TestCancelledCallEndsAtOnce(t *testing.T) {
 func TestFakesInProcess(t *testing.T) {
 	t.Parallel()
 	blank := enginetest.NewBlankSample(100, 100, 300)
-	opts := ocr.RecogniseOptions{Languages: "eng", Timeout: time.Millisecond}
+	opts := ocr.RecogniseOptions{Languages: "eng", Timeout: time.Millisecond, Deskew: true, Rotate: true}
 	for _, tt := range []struct {
 		name   string
 		engine ocr.Engine

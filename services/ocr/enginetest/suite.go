@@ -18,7 +18,7 @@ import (
 // timeout is generous: what it bounds takes a second on an idle machine.
 const timeout = time.Minute
 
-var english = ocr.RecogniseOptions{Languages: "eng", Timeout: timeout}
+var english = ocr.RecogniseOptions{Languages: "eng", Timeout: timeout, Deskew: true, Rotate: true}
 
 // Run holds an engine to what the interface promises. open is called once; the engine must know English.
 func Run(t *testing.T, open func(t *testing.T) ocr.Engine) {
@@ -184,7 +184,9 @@ func testRefusesInvalid(t *testing.T, engine ocr.Engine) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			img := ocr.Image{File: NewTempFile(t, tt.data), DPI: tt.dpi}
-			page, err := engine.RecognisePage(t.Context(), img, ocr.RecogniseOptions{Languages: tt.languages, Timeout: timeout})
+			opts := english
+			opts.Languages = tt.languages
+			page, err := engine.RecognisePage(t.Context(), img, opts)
 			if fault.CodeOf(err) != tt.want || fault.KindOf(err) != fault.Permanent {
 				t.Errorf("got page %v, error %v (%v); want %v, permanent", page, err, fault.KindOf(err), tt.want)
 			}

@@ -23,8 +23,8 @@ type Options struct {
 	Languages string
 	// Timeout bounds the engine's work on the page; the wait for a free engine is not counted.
 	Timeout time.Duration
-	// KeepSkew leaves a skewed page as it is; KeepRotation reads it the way up that it is.
-	KeepSkew, KeepRotation bool
+	// Deskew straightens a skewed page; Rotate turns one that does not stand upright.
+	Deskew, Rotate bool
 	// Engine is what the job chose: Vision or AutoEngine allow pictures of the page to be sent to the servers that the
 	// operator configured, anything else does not.
 	Engine string

@@ -47,7 +47,7 @@ func (tb *testbed) seed(ctx context.Context, n int) error {
 				ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Pending, Filename: "page.pdf",
 				Size:   uint32(len(pdf)),
 				SHA256: hex.EncodeToString(sum[:]), CreateTime: now, ExpireTime: now.Add(720 * time.Hour),
-				Options: job.Options{Lane: string(bus.Batch), NoDedupe: true},
+				Options: job.Options{Lane: string(bus.Batch), Dedupe: job.TurnedOff()},
 			}
 			source := filepath.Join(tb.bucket(), filepath.FromSlash(job.SourceKey(r.Tenant, r.ID)))
 			if err := os.MkdirAll(filepath.Dir(source), 0o700); err != nil {

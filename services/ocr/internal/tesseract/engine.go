@@ -153,8 +153,8 @@ func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(request{Languages: languages, DPI: img.DPI, KeepSkew: opts.KeepSkew,
-		KeepRotation: opts.KeepRotation})
+	body, err := json.Marshal(request{Languages: languages, DPI: img.DPI, Deskew: opts.Deskew,
+		Rotate: opts.Rotate})
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}

@@ -16,7 +16,7 @@ func lostLines(t *testing.T, turn int) (*reader, reading, string) {
 	o.DPI, o.Turn = dpi, turn
 	img, truth := pdftest.DrawScanPage(o, 1)
 	h := englishHandle(t)
-	r, err := newReader(greyOf(img), dpi, options{})
+	r, err := newReader(greyOf(img), dpi, options{deskew: true, rotate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

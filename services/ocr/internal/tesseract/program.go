@@ -30,8 +30,8 @@ type request struct {
 	Languages string  `json:"languages"`
 	DPI       float32 `json:"dpi"`
 
-	KeepSkew     bool `json:"keepSkew,omitempty"`
-	KeepRotation bool `json:"keepRotation,omitempty"`
+	Deskew bool `json:"deskew,omitempty"`
+	Rotate bool `json:"rotate,omitempty"`
 }
 
 // An answer begins with one byte: isPage before a page in protobuf, isFault before a code, a line feed and a message.
@@ -97,7 +97,7 @@ func (c *pageHandler) recognisePage(req sandbox.Request) ([]byte, error) {
 
 func (c *pageHandler) readPage(req request, img greyImage) (reading, error) {
 	crashed := func(err error) error { return fault.New(fault.EngineCrashed, "%v", err) }
-	r, err := newReader(img, req.DPI, options{keepSkew: req.KeepSkew, keepRotation: req.KeepRotation})
+	r, err := newReader(img, req.DPI, options{deskew: req.Deskew, rotate: req.Rotate})
 	if err != nil {
 		return reading{}, crashed(err)
 	}

@@ -43,7 +43,7 @@ type reading struct {
 
 // options says what may be done to a page.
 type options struct {
-	keepSkew, keepRotation bool
+	deskew, rotate bool
 }
 
 // reader reads one page.
@@ -140,7 +140,7 @@ func (r *reader) cleanImage(s imageSteps) error {
 
 // readUpright reads the page the way up that reads best.
 func (r *reader) readUpright(lines lineDirections) (reading, error) {
-	if r.options.keepRotation {
+	if !r.options.rotate {
 		return r.readWhole(imageSteps{})
 	}
 	first, others := 0, []int{180, 90, 270}
@@ -177,7 +177,7 @@ func (r *reader) readUpright(lines lineDirections) (reading, error) {
 
 // readWhole reads the page turned and straightened.
 func (r *reader) readWhole(s imageSteps) (reading, error) {
-	if !r.options.keepSkew {
+	if r.options.deskew {
 		angle, sureness := r.img.rotated(s.turn).measureSkew(r.dpi, r.below)
 		if sureness >= minSkewSureness && math.Abs(angle) >= minSkew {
 			s.angle = angle

@@ -28,7 +28,7 @@ func blocksText(blocks []block) string {
 
 // readWith reads an image by one handle.
 func readWith(h *Handle, img greyImage, dpi float32) (reading, error) {
-	r, err := newReader(img, dpi, options{})
+	r, err := newReader(img, dpi, options{deskew: true, rotate: true})
 	if err != nil {
 		return reading{}, err
 	}

@@ -170,7 +170,7 @@ func (v *verifier) reread(ctx context.Context) func(agree.Box) (string, float32)
 		}
 		defer f.Close()
 		opts := v.opts
-		opts.KeepRotation, opts.KeepSkew, opts.Timeout = true, true, 20*time.Second
+		opts.Rotate, opts.Deskew, opts.Timeout = false, false, 20*time.Second
 		page, err := v.engine.witness.RecognisePage(ctx, recognise.Image{File: f, DPI: min(2*v.img.DPI, 1200)}, opts)
 		if err != nil {
 			return "", 0 // as above

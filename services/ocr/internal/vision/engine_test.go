@@ -92,7 +92,8 @@ func newEngine(t *testing.T, always bool, handlers ...http.HandlerFunc) (*Engine
 	return e, recognise.Image{File: f, DPI: 72}
 }
 
-var sent = recognise.Options{Languages: "eng", Timeout: 5 * time.Second, Engine: recognise.Vision}
+var sent = recognise.Options{Languages: "eng", Timeout: 5 * time.Second, Deskew: true, Rotate: true,
+	Engine: recognise.Vision}
 
 func tagged(text string) string {
 	return "<|ref|>text<|/ref|><|det|>[[20, 40, 980, 300]]<|/det|>\n" + text + "\n"
