@@ -36,9 +36,10 @@ type Delivery struct {
 	// Slow says that the task has taken longer than its first try; see ErrTakesLong.
 	Slow bool
 
-	msg           jetstream.Msg
-	drainDone     <-chan struct{} // closed when the service's drain is over
-	stopHeartbeat func()          // ends the heartbeat, and waits for its end
+	msg            jetstream.Msg
+	drainDone      <-chan struct{} // closed when the service's drain is over
+	boundHeartbeat func()          // has the heartbeat end with the handler's deadline, which begins now
+	stopHeartbeat  func()          // ends the heartbeat, and waits for its end
 }
 
 // DecodeTask reads the payload into a task. An error is permanent: the same bytes fail again.
@@ -82,7 +83,7 @@ type ConsumerConfig struct {
 	// jobs.
 	FairnessWait time.Duration
 	// Deadline bounds one HandleTask call. The heartbeat stops with it, so that a hung handler does not hold its message
-	// without end.
+	// without end. What a task is held before, for want of a slot, does not count.
 	Deadline time.Duration
 	// DrainTimeout is how long running handlers may go on when the service stops; what is unfinished then is handed back.
 	DrainTimeout time.Duration
@@ -103,6 +104,7 @@ type Consumer struct {
 	endedPermits chan permit
 	inFlight     map[string]*jobInFlight      // by job, those that have tasks in hand
 	slowTasks    int                          // in hand
+	inHand       map[string]int               // tasks in hand by subject
 	deferred     map[Lane][]*deferredDelivery // by lane, in the order in which they came
 	tenants      fairshare.Account
 	lookout      lookout
@@ -139,6 +141,7 @@ func (b *Bus) NewConsumer(stage Stage, cfg ConsumerConfig, h Handler) *Consumer 
 		// Room for all, so that no handler waits to be rid of its slot.
 		endedPermits: make(chan permit, cfg.Workers+cfg.UrgentWorkers+cfg.ReservedWorkers),
 		inFlight:     make(map[string]*jobInFlight), deferred: make(map[Lane][]*deferredDelivery),
+		inHand: make(map[string]int),
 	}
 	for _, s := range stage.downstreamStages() {
 		c.downstream = append(c.downstream, &downstreamCapacity{bus: b, stage: s})
@@ -188,7 +191,7 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 func (c *Consumer) openLanes(ctx context.Context) (lanes []*lane, blocked bool) {
 	for _, l := range c.lanes {
 		switch {
-		case !c.laneOpen(ctx, l.name):
+		case !c.laneOpen(ctx, l):
 		case slices.ContainsFunc(c.downstream, func(r *downstreamCapacity) bool { return r.isLaneFull(ctx, l.name) }):
 			blocked = true
 		default:
@@ -232,12 +235,13 @@ func (c *Consumer) pollLanes(ctx context.Context, lanes []*lane) *Delivery {
 		if d := c.pollLane(ctx, l); d != nil {
 			return d
 		}
+		c.lookout.recordEmpty(l.name)
 		if l.name == Batch {
 			c.scheduler.skipBatchTurn()
 		}
 	}
 	for _, l := range lanes {
-		if l.pull == nil {
+		if l.pull == nil && c.laneOpen(ctx, l) { // it may have been open for a task only that is not there
 			l.pull = make(chan pullResult, 1)
 			go c.pullTask(ctx, l, l.pull)
 		}
@@ -338,10 +342,15 @@ func (c *Consumer) newDelivery(ctx context.Context, l Lane, msg jetstream.Msg) *
 	if meta, err := msg.Metadata(); err == nil {
 		d.Delivered, d.Queued = meta.NumDelivered, firstQueuedAt(msg, meta)
 	}
-	beat, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.Deadline+c.heartbeatInterval)
+	beat, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var beating sync.WaitGroup
 	beating.Go(func() { sendHeartbeats(beat, msg, c.heartbeatInterval) })
+	var bound *time.Timer
+	d.boundHeartbeat = func() { bound = time.AfterFunc(c.cfg.Deadline+c.heartbeatInterval, cancel) }
 	d.stopHeartbeat = func() {
+		if bound != nil {
+			bound.Stop()
+		}
 		cancel()
 		beating.Wait()
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -16,16 +14,17 @@ const (
 	deferDelay, maxDeferDelay = 500 * time.Millisecond, 4 * time.Second
 	// slowDeferDelay and maxSlowDeferDelay are the same for a task that takes long.
 	slowDeferDelay, maxSlowDeferDelay = 2 * time.Second, 15 * time.Second
-	// passTime is how long it may take to put one task aside. What is put aside stays so until all that is queued has
-	// passed, or the consumer would get the same tasks again before it is through.
-	passTime = 2 * time.Millisecond
+	// passTime is how long it may take to put one task aside. What is put aside stays so until all that is to be passed
+	// has been, for maxPassTime at most, or the consumer would get the same tasks again before it is through.
+	passTime, maxPassTime = 2 * time.Millisecond, 30 * time.Second
 )
 
 // permit is what a task in hand takes up: a slot, on account of its job and its tenant.
 type permit struct {
-	slot slot
-	job  string
-	slow bool
+	slot    slot
+	job     string
+	subject string
+	slow    bool
 	// endUse ends what the tenant uses.
 	endUse func()
 }
@@ -49,6 +48,8 @@ type deferredDelivery struct {
 
 func (d *Delivery) jobKey() string { return d.Tenant + "/" + d.Job }
 
+func (d *Delivery) subject() string { return d.msg.Subject() }
+
 // maxHeld is how many tasks of a lane are held at most: so many that the slots have work while others are put aside.
 func (c *Consumer) maxHeld() int { return c.cfg.Workers + 2 }
 
@@ -58,7 +59,7 @@ func (c *Consumer) maxSlowTasks() int { return max(c.cfg.Workers/2, 1) }
 
 // acquirePermit takes a slot for a task, for which there is one.
 func (c *Consumer) acquirePermit(d *Delivery) permit {
-	at := permit{job: d.jobKey(), slow: d.Slow}
+	at := permit{job: d.jobKey(), subject: d.subject(), slow: d.Slow}
 	at.slot, _ = c.slotFor(d)
 	at.endUse = c.tenants.Begin(d.Tenant)
 	c.freeSlots[at.slot]--
@@ -66,6 +67,7 @@ func (c *Consumer) acquirePermit(d *Delivery) permit {
 		c.inFlight[at.job] = &jobInFlight{}
 	}
 	c.inFlight[at.job].tasks++
+	c.inHand[at.subject]++
 	if at.slow {
 		c.slowTasks++
 	}
@@ -83,6 +85,9 @@ func (c *Consumer) releasePermit(at permit) {
 		h.tasks--
 	} else {
 		delete(c.inFlight, at.job)
+	}
+	if c.inHand[at.subject]--; c.inHand[at.subject] == 0 {
+		delete(c.inHand, at.subject)
 	}
 	if at.slow {
 		c.slowTasks--
@@ -111,7 +116,8 @@ func (c *Consumer) slotAvailable(d *Delivery) bool {
 }
 
 // laneOpen reports whether a task of the lane could be taken up: one that is held, or one that passes it.
-func (c *Consumer) laneOpen(ctx context.Context, l Lane) bool {
+func (c *Consumer) laneOpen(ctx context.Context, of *lane) bool {
+	l := of.name
 	held := c.deferred[l]
 	if c.freeSlots[shared] > 0 ||
 		slices.ContainsFunc(held, func(h *deferredDelivery) bool { return c.slotAvailable(h.delivery) }) {
@@ -120,7 +126,8 @@ func (c *Consumer) laneOpen(ctx context.Context, l Lane) bool {
 	if l == Interactive && c.freeSlots[urgent] > 0 && (len(held) == 0 || c.overtakeAllowed(l)) {
 		return true
 	}
-	return c.freeSlots[reserved] > 0 && (len(held) == 0 || c.lookoutSees(ctx, l))
+	// A task that a pull has brought is looked at in any case: no other consumer can have it.
+	return c.freeSlots[reserved] > 0 && (len(held) == 0 || len(of.pull) > 0 || c.lookoutSees(ctx, of))
 }
 
 // overtakeAllowed reports whether others pass the first held task of a lane on their way to an urgent slot.
@@ -148,6 +155,7 @@ func (c *Consumer) nextDeferred(l Lane) *Delivery {
 func (c *Consumer) deferIfNoSlot(ctx context.Context, d *Delivery) bool {
 	switch {
 	case c.slotAvailable(d):
+		c.lookout.endPass(d, c.tenants.IsLight(d.Tenant))
 		return false
 	case len(c.deferred[d.Lane]) < c.maxHeld():
 		h := &deferredDelivery{delivery: d, overtakeTime: time.Now()}
@@ -158,6 +166,7 @@ func (c *Consumer) deferIfNoSlot(ctx context.Context, d *Delivery) bool {
 	default:
 		c.deferDelivery(ctx, d)
 	}
+	c.lookout.recordPassed(d.Lane)
 	return true
 }
 
@@ -169,72 +178,11 @@ func (c *Consumer) deferDelivery(ctx context.Context, d *Delivery) {
 	if d.Slow {
 		first, last = slowDeferDelay, maxSlowDeferDelay
 	}
-	pass := time.Duration(c.lookout.queued) * passTime
+	pass := min(time.Duration(c.lookout.remaining(d.Lane))*passTime, maxPassTime)
 	delay := max(min(first*time.Duration(min(d.Delivered, 100)), last), pass)
 	if err := c.returnTask(ctx, d, addJitter(delay)); err != nil { // it comes back after AckWait then
 		c.bus.log.WarnContext(ctx, "put task aside", "stage", c.stage, "job", d.Job, "error", err)
 	}
-}
-
-const (
-	// lookInterval is the least time between two looks at who waits, and lookShare how many times as long as a look
-	// takes it is at least. lookTimeout bounds a look.
-	lookInterval, lookShare = 25 * time.Millisecond, 20
-	lookTimeout             = 2 * time.Second
-)
-
-// lookout knows who waits in the stage's queue. A consumer that holds tasks for which there is no slot does not pull
-// more of them, but while a task waits of a tenant that the reserved slot is for it does, until it has that one.
-type lookout struct {
-	lookedAt time.Time
-	interval time.Duration
-	// waits tells of each lane whether a tenant waits that uses little.
-	waits map[Lane]bool
-	// queued counts the jobs that have tasks in the queue.
-	queued int
-}
-
-// lookoutSees reports whether a task of the lane waits that a reserved slot is for.
-func (c *Consumer) lookoutSees(ctx context.Context, l Lane) bool {
-	if now := time.Now(); now.Sub(c.lookout.lookedAt) >= c.lookout.interval {
-		c.lookout = c.lookAtQueue(ctx)
-		c.lookout.lookedAt = time.Now()
-		c.lookout.interval = max(lookInterval, lookShare*c.lookout.lookedAt.Sub(now))
-	}
-	return c.lookout.waits[l]
-}
-
-// lookAtQueue asks the broker whose tasks are queued. Where it does not answer, no tenant is seen to wait until the
-// next look.
-func (c *Consumer) lookAtQueue(ctx context.Context) lookout {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	seen := lookout{waits: make(map[Lane]bool)}
-	if c.stream == nil {
-		stream, err := c.bus.js.Stream(ctx, c.stage.StreamName())
-		if err != nil {
-			return seen
-		}
-		c.stream = stream
-	}
-	info, err := c.stream.Info(ctx, jetstream.WithSubjectFilter("ink."+string(c.stage)+".>"))
-	if err != nil {
-		return seen
-	}
-	light := make(map[string]bool)
-	for subject := range info.State.Subjects {
-		tenant, _ := parseTaskSubject(subject)
-		is, known := light[tenant]
-		if !known {
-			is = c.tenants.IsLight(tenant)
-			light[tenant] = is
-		}
-		if is {
-			seen.waits[laneOfSubject(subject)] = true
-		}
-		seen.queued++
-	}
-	return seen
 }
 
 // untilNextLook returns how long to wait until held tasks are passed by others, or until the next look at who waits.

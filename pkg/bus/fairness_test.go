@@ -136,3 +136,45 @@ func TestDeferredTaskIsReturned(t *testing.T) {
 	close(first.release)
 	<-stopped
 }
+
+// A task that waits for a slot for as long as a handler may take, with a heartbeat from its pull on, has all of its
+// time to itself when it gets one: no consumer has it a second time.
+func TestHeldTaskHasItsWholeTime(t *testing.T) {
+	t.Parallel()
+	const ackWait, deadline = 600 * time.Millisecond, 1800 * time.Millisecond
+	b := bustest.NewWithTopology(t, bus.Topology{AckWait: ackWait})
+	delivered := make(chan uint64, 10)
+	r := newRecorder(func(ctx context.Context, _ int, d *bus.Delivery) error {
+		delivered <- d.Delivered
+		<-ctx.Done() // the whole of its time
+		return nil
+	})
+	cfg := bus.ConsumerConfig{Workers: 1, Deadline: deadline}
+	start(t, b, cfg, r)
+	bustest.Eventually(t, "a pull waits in each lane", func() bool {
+		return waitingPulls(t, b, bus.Interactive) > 0 && waitingPulls(t, b, bus.Batch) > 0
+	})
+	publish(t, b, messageOf("j1", "page-1", bus.Interactive), messageOf("j2", "page-1", bus.Batch))
+	bustest.Eventually(t, "both are pulled",
+		func() bool { return inHand(t, b, bus.Interactive)+inHand(t, b, bus.Batch) == 2 })
+	start(t, b, cfg, r) // idle, and has what the broker believes to be left
+	bustest.Eventually(t, "no task is left", func() bool { return messages(t, b, bus.OCR.StreamName()) == 0 })
+	if n := len(delivered); n != 2 {
+		t.Errorf("tasks were taken up %d times, want 2", n)
+	}
+	for range 2 {
+		if times := <-delivered; times != 1 {
+			t.Errorf("a task is delivered for the %d. time", times)
+		}
+	}
+}
+
+// waitingPulls returns how many consumers wait for tasks of a lane.
+func waitingPulls(t *testing.T, b *bus.Bus, l bus.Lane) int {
+	t.Helper()
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.StreamName(), bus.DurableName(bus.OCR, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cons.CachedInfo().NumWaiting
+}

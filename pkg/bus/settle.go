@@ -45,6 +45,7 @@ var ErrTakesLong = fault.Wrap(fault.Busy, fault.Unavailable, errors.New("the tas
 // handleDelivery runs the handler on one task under its deadline and settles the message by the outcome.
 func (c *Consumer) handleDelivery(ctx context.Context, d *Delivery) {
 	defer d.stopHeartbeat()
+	d.boundHeartbeat()
 	tel := c.bus.tel
 	start := time.Now()
 	ctx = telemetry.ExtractContext(ctx, d.msg.Headers())

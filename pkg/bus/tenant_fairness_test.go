@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -158,6 +160,51 @@ func TestTasksThatTakeLongGoBehind(t *testing.T) {
 	}
 	if n := len(slow); n != tasks-workers/2 {
 		t.Errorf("%d more tasks that take long were done, want %d", n, tasks-workers/2)
+	}
+}
+
+// A consumer all of whose shared slots are taken does not take tasks from one that is idle, to put them aside, because
+// a task of another tenant is in hand elsewhere.
+func TestTasksAreNotTakenFromIdleConsumers(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	publish(t, b, messageOfTenant("other", "o1", "page-1", bus.Batch))
+	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.StreamName(), bus.DurableName(bus.OCR, bus.Batch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetched := make(chan jetstream.Msg, 1)
+	fetch := func() {
+		got, err := cons.Fetch(1, jetstream.FetchMaxWait(20*time.Second))
+		if err != nil {
+			t.Error(err)
+			close(fetched)
+			return
+		}
+		for msg := range got.Messages() {
+			fetched <- msg
+		}
+	}
+	fetch()
+	<-fetched // and is in hand from now on
+	f := newTenantFixture()
+	defer close(f.release)
+	for i := range 2 { // one in hand, one held
+		publish(t, b, messageOfTenant("hostile", "h1", fmt.Sprintf("page-%d", i), bus.Batch))
+	}
+	start(t, b, bus.ConsumerConfig{Workers: 1, ReservedWorkers: 1, Deadline: time.Minute}, f)
+	bustest.Eventually(t, "one task is in hand, and one held", func() bool { return inHand(t, b, bus.Batch) == 3 })
+	for i := range 30 {
+		go fetch()
+		bustest.Eventually(t, "the other consumer waits", func() bool { return waitingPulls(t, b, bus.Batch) > 0 })
+		publish(t, b, messageOfTenant("hostile", "h1", fmt.Sprintf("more-%d", i), bus.Batch))
+		meta, err := (<-fetched).Metadata()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if meta.NumDelivered != 1 {
+			t.Fatalf("task %d was put aside %d times, though a consumer was idle", i, meta.NumDelivered-1)
+		}
 	}
 }
 

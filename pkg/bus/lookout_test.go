@@ -1,0 +1,77 @@
+package bus
+
+import (
+	"testing"
+	"time"
+)
+
+// A consumer passes each queued task once, at most, to find one of a tenant that uses little, and leaves it at that
+// for some time, longer each time, unless more such tasks come.
+func TestTasksArePassedOnce(t *testing.T) {
+	t.Parallel()
+	const tasks = 50
+	var o lookout
+	of := o.onLane(Batch)
+	now := time.Now()
+	passed := 0
+	sweep := func(light map[string]uint64) {
+		t.Helper()
+		of.update(light, tasks, now)
+		for ; of.waits && passed < 100*tasks; passed++ {
+			o.recordPassed(Batch)
+			of.update(light, tasks, now) // a look in between, which starts nothing again
+		}
+	}
+	phantom := map[string]uint64{"ink.ocr.batch.light.j1": 3}
+	if sweep(phantom); passed != tasks {
+		t.Fatalf("%d tasks were passed for one that is not there, want %d", passed, tasks)
+	}
+	now = now.Add(vainWait / 2)
+	if sweep(phantom); passed != tasks {
+		t.Errorf("tasks are passed again after %v, though nothing has changed", vainWait/2)
+	}
+	// In an hour of that they are passed every half minute, not all the time.
+	for range 3600 {
+		now = now.Add(time.Second)
+		sweep(phantom)
+	}
+	if times := passed / tasks; times < 60 || times > 130 {
+		t.Errorf("the queue was passed %d times in an hour, want about 120", times)
+	}
+	// One more task of such a tenant is looked for at once, be it of the same job or of another.
+	for _, light := range []map[string]uint64{
+		{"ink.ocr.batch.light.j1": 4}, {"ink.ocr.batch.light.j1": 3, "ink.ocr.batch.light.j2": 1},
+	} {
+		of.vain, of.vainUntil, of.left = map[string]uint64{"ink.ocr.batch.light.j1": 3}, now.Add(time.Hour), 0
+		if of.update(light, tasks, now); !of.waits || of.left != tasks {
+			t.Errorf("waits=%v, %d tasks to pass, want true and %d", of.waits, of.left, tasks)
+		}
+	}
+	// Also after others of the job have gone.
+	of.vain, of.vainUntil, of.left = map[string]uint64{"ink.ocr.batch.light.j1": 3}, now.Add(time.Hour), 0
+	of.update(map[string]uint64{"ink.ocr.batch.light.j1": 1}, tasks, now)
+	if of.update(map[string]uint64{"ink.ocr.batch.light.j1": 2}, tasks, now); !of.waits {
+		t.Error("a task that came after others had gone is not looked for")
+	}
+	// One that is found ends it, and the next is looked for without delay.
+	o.endPass(&Delivery{Lane: Batch}, true)
+	if of.left != 0 || of.vainWait != 0 {
+		t.Errorf("%d tasks to pass and a wait of %v after one was found, want none", of.left, of.vainWait)
+	}
+}
+
+// What is put aside comes back when all tasks can have been passed, not only the jobs that they are of.
+func TestPassTakesTasksIntoAccount(t *testing.T) {
+	t.Parallel()
+	var o lookout
+	o.onLane(Batch).update(map[string]uint64{"ink.ocr.batch.light.j1": 1}, 7000, time.Now())
+	if n := o.remaining(Batch); n != 7000 {
+		t.Errorf("%d tasks are to be passed, want 7000", n)
+	}
+	for range 6000 {
+		o.recordPassed(Batch)
+	}
+	if n := o.remaining(Batch); n != 1000 {
+		t.Errorf("%d tasks are still to be passed, want 1000", n)
+	}
+}
