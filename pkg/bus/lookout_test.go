@@ -75,3 +75,21 @@ func TestPassTakesTasksIntoAccount(t *testing.T) {
 		t.Errorf("%d tasks are still to be passed, want 1000", n)
 	}
 }
+
+// A consumer that holds what it has no slot for looks no more often than the floor allows, whenever the last look was.
+func TestLooksHaveAFloor(t *testing.T) {
+	t.Parallel()
+	past := time.Now().Add(-time.Minute)
+	c := &Consumer{
+		freeSlots: [3]int{reserved: 1},
+		deferred:  map[Lane][]*deferredDelivery{Batch: {{overtakeTime: past}}},
+		lookout:   lookout{lookedAt: past},
+	}
+	if wait, ok := c.untilNextLook(); !ok || wait < lookInterval {
+		t.Errorf("the next look is in %v (%t), want %v at least", wait, ok, lookInterval)
+	}
+	c.deferred[Batch][0].overtakeTime = time.Now().Add(time.Hour)
+	if wait, ok := c.untilNextLook(); !ok || wait < lookInterval || wait > time.Second {
+		t.Errorf("the next look is in %v (%t), want %v or little more", wait, ok, lookInterval)
+	}
+}

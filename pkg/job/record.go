@@ -222,8 +222,10 @@ type Record struct {
 	StartTime  time.Time `json:"startTime,omitzero"`
 	// Idle is how long of the run's time nothing of the job was in flight, as while the server was off.
 	Idle time.Duration `json:"idle,omitempty"`
-	// SlowPageTime is what pages of the run have taken in all that hung until their limit.
+	// SlowPageTime is what pages of the run have taken in all that hung until their limit, and SlowPages which they are,
+	// as the stage and the page's number.
 	SlowPageTime time.Duration `json:"slowPageTime,omitempty"`
+	SlowPages    []string      `json:"slowPages,omitempty"`
 	EndTime      time.Time     `json:"endTime,omitzero"`
 	ExpireTime   time.Time     `json:"expireTime,omitzero"`
 

@@ -40,7 +40,7 @@ func (r *Record) RestartRun(all bool, now time.Time) error {
 	if r.PageCount == 0 {
 		r.State = Pending
 	}
-	r.StartTime, r.EndTime, r.Idle, r.SlowPageTime = now, time.Time{}, 0, 0
+	r.StartTime, r.EndTime, r.Idle, r.SlowPageTime, r.SlowPages = now, time.Time{}, 0, 0, nil
 	r.Outcomes, r.FailedPages, r.Error, r.Failures = nil, nil, nil, nil
 	r.DuplicateOf, r.Follows, r.Followers = "", "", nil
 	if all {

@@ -2,12 +2,16 @@ package pdf
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
+	"golang.org/x/sys/cpu"
 	"golang.org/x/sys/unix"
 
 	"inkstream.dev/pkg/pdf/internal/host"
@@ -49,7 +53,7 @@ func setupChild(ctx context.Context, args []string) (sandbox.Handler, error) {
 		return nil, fmt.Errorf("pdf child: %w", err)
 	}
 	engine := pdfium.Config{CacheDir: cfg.CacheDir, MemoryLimit: cfg.MemoryLimit, FontDirs: cfg.FontDirs}
-	if pdfium.CountCachedModules(cfg.WritableCacheDir) > 0 {
+	if hasCode(cfg.WritableCacheDir) {
 		engine.CacheDir = cfg.WritableCacheDir // a child before this one found that the other lacks the code
 	}
 	h, err := loadHost(ctx, engine)
@@ -74,8 +78,12 @@ func loadHost(ctx context.Context, cfg pdfium.Config) (*host.Host, error) {
 	defer unlock()
 	before := pdfium.CountCachedModules(cfg.CacheDir)
 	h, err := host.New(ctx, cfg)
-	if err != nil || pdfium.CountCachedModules(cfg.CacheDir) <= before {
-		return h, err
+	if err != nil {
+		return nil, err
+	}
+	if pdfium.CountCachedModules(cfg.CacheDir) <= before {
+		markLoaded(cfg.CacheDir)
+		return h, nil
 	}
 	fmt.Fprintf(os.Stderr, "the compiler's memory stays with this child: %v\n", sandbox.Restart())
 	return h, nil
@@ -84,7 +92,7 @@ func loadHost(ctx context.Context, cfg pdfium.Config) (*host.Host, error) {
 // lockCompiler has the children that find nothing in the cache compile one after the other, which is once: the next
 // finds the code of the first. Without a lock, as in a read-only cache, each compiles for itself.
 func lockCompiler(dir string) (unlock func()) {
-	if dir == "" || pdfium.CountCachedModules(dir) >= pdfium.NumModules || os.MkdirAll(dir, 0o700) != nil {
+	if dir == "" || hasCode(dir) || os.MkdirAll(dir, 0o700) != nil {
 		return func() {}
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "compile.lock"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -93,6 +101,46 @@ func lockCompiler(dir string) (unlock func()) {
 	}
 	_ = unix.Flock(int(f.Fd()), unix.LOCK_EX)
 	return func() { _ = f.Close() } // nothing is written to it
+}
+
+// loadedPrefix begins the name of the file by which a child says that it has found its code in a cache. The rest of the
+// name is the program and the processor: after an update, or on another machine, the cache holds code that is of no
+// use.
+const loadedPrefix = "loaded-"
+
+// loadedMark returns the path of that file.
+func loadedMark(dir string) (string, error) {
+	info, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s %+v %+v", info.Size(), info.ModTime().UnixNano(), runtime.GOARCH,
+		cpu.X86, cpu.ARM64))
+	return filepath.Join(dir, loadedPrefix+hex.EncodeToString(sum[:8])), nil
+}
+
+// hasCode reports whether a child of this program has found its code in a cache before.
+func hasCode(dir string) bool {
+	mark, err := loadedMark(dir)
+	if dir == "" || err != nil {
+		return false
+	}
+	_, err = os.Stat(mark)
+	return err == nil && pdfium.CountCachedModules(dir) >= pdfium.NumModules
+}
+
+// markLoaded notes that the code was found, in the place of what other programs have noted. Without the mark, as in a
+// read-only cache, children start one after the other.
+func markLoaded(dir string) {
+	mark, err := loadedMark(dir)
+	if dir == "" || err != nil || hasCode(dir) {
+		return
+	}
+	others, _ := filepath.Glob(filepath.Join(dir, loadedPrefix+"*"))
+	for _, other := range others {
+		_ = os.Remove(other) // one that stays does no harm
+	}
+	_ = os.WriteFile(mark, nil, 0o600)
 }
 
 // hostHandler ends its process when PDFium crashes.

@@ -91,20 +91,17 @@ func (p *Pool) LeaseChild(ctx context.Context) (*Child, error) {
 // acquireSlots puts tokens where there is room for them, and returns where that was.
 func (p *Pool) acquireSlots(ctx context.Context) (slots []chan struct{}, err error) {
 	if IsSlowWork(ctx) {
-		slot, err := p.acquireSlot(ctx, p.slowSlots, nil, nil)
+		slot, err := p.acquireSlot(ctx, p.slowSlots, nil)
 		if err != nil {
 			return nil, err
 		}
 		slots = append(slots, slot)
 	}
-	var beyond, spare chan struct{} // never ready where it is nil
+	var beyond chan struct{} // never ready where it is nil
 	if hasPriority(ctx) {
 		beyond = p.prioritySlots
 	}
-	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) && p.tenants.IsLight(tenant) {
-		spare = p.reservedSlots
-	}
-	slot, err := p.acquireSlot(ctx, p.slots, beyond, spare)
+	slot, err := p.acquireSlot(ctx, p.slots, beyond)
 	if err != nil {
 		releaseSlots(slots)
 		return nil, err
@@ -118,9 +115,23 @@ func releaseSlots(slots []chan struct{}) {
 	}
 }
 
-// acquireSlot puts a token into the first of the places that has room for one, or waits until one of them has.
-func (p *Pool) acquireSlot(ctx context.Context, first, second, third chan struct{}) (chan struct{}, error) {
-	for _, place := range []chan struct{}{first, second, third} {
+// spareSlots returns the places for tenants that use little where the one of ctx does now, nil where it does not.
+func (p *Pool) spareSlots(ctx context.Context) chan struct{} {
+	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) && p.tenants.IsLight(tenant) {
+		return p.reservedSlots
+	}
+	return nil
+}
+
+// leaseLookInterval is how often a lease that waits looks whether its tenant uses little by now: it does once others
+// hold more, or what it held itself came back.
+const leaseLookInterval = 100 * time.Millisecond
+
+// acquireSlot puts a token into the first of the places that has room for one, those that are spare being the last of
+// them, or waits until one of them has.
+func (p *Pool) acquireSlot(ctx context.Context, first, second chan struct{}) (chan struct{}, error) {
+	spare := p.spareSlots(ctx)
+	for _, place := range []chan struct{}{first, second, spare} {
 		select {
 		case place <- struct{}{}:
 			return place, nil
@@ -128,7 +139,7 @@ func (p *Pool) acquireSlot(ctx context.Context, first, second, third chan struct
 		}
 	}
 	tell := starvationHookOf(ctx)
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(leaseLookInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -136,10 +147,11 @@ func (p *Pool) acquireSlot(ctx context.Context, first, second, third chan struct
 			return first, nil
 		case second <- struct{}{}:
 			return second, nil
-		case third <- struct{}{}:
-			return third, nil
+		case spare <- struct{}{}:
+			return spare, nil
 		case <-tick.C:
 			tell() // that others have the children is no fault of the caller's
+			spare = p.spareSlots(ctx)
 		case <-p.closing:
 			return nil, ErrClosed
 		case <-ctx.Done():

@@ -4,16 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/jobs"
+	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/stage"
+	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
 
 // A task may come back because its process died or was replaced. Neither is a failure of the task, so the record
@@ -278,5 +284,117 @@ func TestUnitOfCancelledJobPublishesNothing(t *testing.T) {
 	defer sc.mu.Unlock()
 	if got := f.eventKinds(t); sc.works != 1 || sc.nexts != 0 || got != "" {
 		t.Errorf("got %d units worked on, %d followed up, and events %q, want one, none and none", sc.works, sc.nexts, got)
+	}
+}
+
+// A task that was put aside for want of a slot, and was long in the queue, does not count that as looks for its job:
+// it waits until the job's state is there.
+func TestPutAsidesAreNoLooks(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	unit, err := protojson.Marshal(&busv1.ScanTask{Unit: jobs.NewUnit(f.rec)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg := nats.NewMsg("ink.scan.interactive." + f.rec.Tenant + "." + string(f.rec.ID))
+	msg.Data = unit
+	msg.Header.Set(jetstream.MsgIDHeader, "task-1")
+	msg.Header.Set(bus.HeaderQueued, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano))
+	if _, err := f.env.Bus.JetStream().PublishMsg(t.Context(), msg); err != nil {
+		t.Fatal(err)
+	}
+	cons, err := f.env.Bus.JetStream().Consumer(t.Context(), bus.Scan.StreamName(),
+		bus.DurableName(bus.Scan, bus.Interactive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		batch, err := cons.Fetch(1, jetstream.FetchMaxWait(10*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m := range batch.Messages() {
+			if err := m.Nak(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	looked := make(chan struct{}, 100)
+	f.env.Log = slog.New(slog.DiscardHandler)
+	sc := &scriptedSteps{ran: make(chan struct{}, 1)}
+	handler := stage.NewHandler(f.env, bus.Scan, sc)
+	ctx, stop := context.WithCancel(t.Context())
+	finished := make(chan error, 1)
+	cfg := bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Minute}
+	go func() {
+		finished <- stage.RunHandler(ctx, f.env, bus.Scan, cfg, lookedHandler{handler, looked}, func() {})
+	}()
+	<-looked
+	if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-sc.ran:
+	case <-time.After(20 * time.Second):
+		t.Error("the task was dropped before its job's state was there")
+	}
+	stop()
+	if err := <-finished; err != nil {
+		t.Errorf("run: %v", err)
+	}
+}
+
+// lookedHandler tells of each task that a handler has looked at.
+type lookedHandler struct {
+	bus.Handler
+	looked chan struct{}
+}
+
+func (h lookedHandler) HandleTask(ctx context.Context, d *bus.Delivery) error {
+	err := h.Handler.HandleTask(ctx, d)
+	h.looked <- struct{}{}
+	return err
+}
+
+// The index stage has no first tries, because it leaves out an artifact whose time has run out; all others have, but
+// for what has had one.
+func TestFirstTries(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		stage bus.Stage
+		slow  bool
+		want  bool
+	}{{bus.Scan, false, true}, {bus.Scan, true, false}, {bus.Render, false, true}, {bus.Index, false, false}} {
+		t.Run(fmt.Sprintf("%s, slow %t", tt.stage, tt.slow), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.env.Jobs.CreateProgress(t.Context(), f.rec.Tenant, f.rec.ID, job.NewProgress(1, 1)); err != nil {
+				t.Fatal(err)
+			}
+			tried := make(chan [2]bool, 10)
+			sc := &scriptedSteps{ran: make(chan struct{}, 10), hold: func(ctx context.Context) error {
+				tried <- [2]bool{sandbox.IsFirstTry(ctx), sandbox.IsSlowWork(ctx)}
+				return nil
+			}}
+			ctx, stop := context.WithCancel(t.Context())
+			finished := make(chan error, 1)
+			cfg := bus.ConsumerConfig{Workers: 1, Deadline: time.Minute, DrainTimeout: time.Minute}
+			go func() { finished <- stage.Run(ctx, f.env, tt.stage, cfg, sc, func() {}) }()
+			if err := f.env.Bus.Publish(t.Context(), bus.Message{Stage: tt.stage, Lane: bus.Batch, Unit: "document",
+				Slow: tt.slow, Task: &busv1.ScanTask{Unit: jobs.NewUnit(f.rec)}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-tried; got != [2]bool{tt.want, tt.slow} {
+				t.Errorf("first try %t, slow work %t, want %t and %t", got[0], got[1], tt.want, tt.slow)
+			}
+			<-sc.ran
+			stop()
+			if err := <-finished; err != nil {
+				t.Errorf("run: %v", err)
+			}
+		})
 	}
 }

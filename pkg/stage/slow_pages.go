@@ -2,6 +2,8 @@ package stage
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"inkstream.dev/pkg/bus"
@@ -16,16 +18,22 @@ import (
 // defaultSlowPageTime is the default of Deps.SlowPageTime: five pages that hang for as long as a page may take.
 const defaultSlowPageTime = 10 * time.Minute
 
+// maxSlowPages bounds how many pages of a run are named in its record.
+const maxSlowPages = 1000
+
 // DeferSlowPage returns what becomes of a page that has taken longer than a first try: bus.ErrTakesLong, for it to be
 // tried behind others, or the page's failure where the run has no time left for that.
 func (e Deps) DeferSlowPage(s *Snapshot) error {
-	limit := e.slowPageTime()
-	if s.Job.SlowPageTime < limit {
+	if e.HasSlowPageTime(s) {
 		return bus.ErrTakesLong
 	}
 	return fault.New(fault.PageBudget, "the page takes long, and other pages of the document that do have used up the %s "+
-		"that there are for them", limit)
+		"that there are for them", e.slowPageTime())
 }
+
+// HasSlowPageTime reports whether the run has time left for pages that take longer than a first try. One that comes
+// when it has none, though it was deferred before, has another first try.
+func (e Deps) HasSlowPageTime(s *Snapshot) bool { return s.Job.SlowPageTime < e.slowPageTime() }
 
 func (e Deps) slowPageTime() time.Duration {
 	if e.SlowPageTime > 0 {
@@ -34,14 +42,18 @@ func (e Deps) slowPageTime() time.Duration {
 	return defaultSlowPageTime
 }
 
-// ChargeSlowPage counts the time of a page that has hung until its limit. A count that fails is left out: the run then
-// has more time than it should.
-func (e Deps) ChargeSlowPage(ctx context.Context, s *Snapshot, limit time.Duration) {
+// ChargeSlowPage counts the time of a page that has hung at a stage until its limit; once, also when its task comes
+// back. A count that fails is left out: the run then has more time than it should.
+func (e Deps) ChargeSlowPage(ctx context.Context, s *Snapshot, at bus.Stage, page int, limit time.Duration) {
+	name := string(at) + "-" + strconv.Itoa(page)
 	rec, err := e.Jobs.UpdateRunRecord(ctx, s.Job, func(r *job.Record) error {
-		if r.State.HasEnded() {
+		if r.State.HasEnded() || slices.Contains(r.SlowPages, name) {
 			return job.ErrUnchanged
 		}
 		r.SlowPageTime += limit
+		if len(r.SlowPages) < maxSlowPages {
+			r.SlowPages = append(r.SlowPages, name)
+		}
 		return nil
 	})
 	if err != nil {

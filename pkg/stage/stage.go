@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"inkstream.dev/pkg/blob"
@@ -149,15 +150,39 @@ type handler[T bus.Task, R any] struct {
 	deps  Deps
 	stage bus.Stage
 	steps Steps[T, R]
+
+	mu sync.Mutex // guards looks
+	// looks counts how often this process has looked for the state of jobs that was not there, by their tasks' ids.
+	looks map[string]int
 }
 
 // missingPatience is how long a task waits for its job's state, which a lagging replica may not have yet. After that
 // the job was deleted, or the broker has lost what it was told of the job. A task that was long in the queue waits
-// for some looks nonetheless.
+// for some looks nonetheless. How often it was delivered says nothing about these: it may have waited for a slot.
 const (
 	missingPatience = 30 * time.Second
 	missingLooks    = 3
+	// maxCountedLooks bounds how many tasks' looks are remembered; beyond it all are forgotten, and are taken again.
+	maxCountedLooks = 1000
 )
+
+// countLook counts a look for a task's job in vain, and returns how many there have been.
+func (h *handler[T, R]) countLook(task string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.looks == nil || len(h.looks) >= maxCountedLooks {
+		h.looks = make(map[string]int)
+	}
+	h.looks[task]++
+	return h.looks[task]
+}
+
+// forgetLooks forgets those that were taken for a task.
+func (h *handler[T, R]) forgetLooks(task string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.looks, task)
+}
 
 // HandleTask runs the five steps on one task.
 func (h *handler[T, R]) HandleTask(ctx context.Context, d *bus.Delivery) error {
@@ -357,10 +382,11 @@ func (h *handler[T, R]) loadSnapshot(ctx context.Context, snap *Snapshot, unit *
 // that there is.
 func (h *handler[T, R]) awaitJobState(ctx context.Context, snap *Snapshot, d *bus.Delivery,
 	missing error) (stop bool, err error) {
-	if time.Since(d.Queued) < missingPatience || d.Delivered < missingLooks {
+	if looks := h.countLook(d.ID); time.Since(d.Queued) < missingPatience || looks < missingLooks {
 		return false, fault.Wrap(fault.Busy, fault.Unavailable, missing)
 	}
 	h.deps.Log.WarnContext(ctx, "task dropped, because its job's state is not there", "job", d.Job, "error", missing)
+	h.forgetLooks(d.ID)
 	snap.Job = nil
 	return true, nil
 }

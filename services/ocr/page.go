@@ -120,7 +120,8 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.
 	limit := job.ShorterLimit(r.Options.PageTimeout, st.cfg.PageTimeout)
 	// A vision model may take as long as the page may: it holds no core, and a short first try would cut its answer.
 	mayAskModel := r.Options.Engine != "" && r.Options.Engine != EngineName
-	timeout, firstTry := limit, !s.Slow && !mayAskModel && st.cfg.FirstTry < limit/3
+	timeout := limit
+	firstTry := !mayAskModel && st.cfg.FirstTry < limit/3 && (!s.Slow || !st.deps.HasSlowPageTime(s))
 	if firstTry {
 		timeout = st.cfg.FirstTry
 	}
@@ -141,7 +142,7 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.
 	if late := fault.CodeOf(err) == fault.PageTimeout && ctx.Err() == nil; late && firstTry {
 		err = st.deps.DeferSlowPage(s)
 	} else if late {
-		st.deps.ChargeSlowPage(ctx, s, limit)
+		st.deps.ChargeSlowPage(ctx, s, bus.OCR, n, limit)
 	}
 	switch {
 	case err == nil:

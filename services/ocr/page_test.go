@@ -42,6 +42,11 @@ type fixture struct {
 
 func newFixture(t *testing.T, engine ocr.Engine) *fixture {
 	t.Helper()
+	return newFixtureOf(t, engine, job.Options{}, func(c *ocr.Config) { c.PageTimeout = 10 * time.Second })
+}
+
+func newFixtureOf(t *testing.T, engine ocr.Engine, options job.Options, change func(*ocr.Config)) *fixture {
+	t.Helper()
 	b := bustest.New(t)
 	blobs, err := blob.Open(t.Context(), "mem://")
 	if err != nil {
@@ -52,7 +57,7 @@ func newFixture(t *testing.T, engine ocr.Engine) *fixture {
 		env: stage.Deps{Bus: b, Jobs: bustest.NewJobStore(t, b), Blobs: blobs, Tel: tel, Log: tel.Log},
 		rec: &job.Record{
 			ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Running, PageCount: 2, ChunkPages: 16, Window: 4,
-			CreateTime: time.Now(), StartTime: time.Now(),
+			CreateTime: time.Now(), StartTime: time.Now(), Options: options,
 		},
 	}
 	ctx := t.Context()
@@ -70,7 +75,7 @@ func newFixture(t *testing.T, engine ocr.Engine) *fixture {
 	}
 	f.putObject(t, f.batchKey(), batch)
 	cfg := ocr.DefaultConfig()
-	cfg.PageTimeout = 10 * time.Second
+	change(&cfg)
 	s, err := ocr.New(cfg, f.env, engine)
 	if err != nil {
 		t.Fatal(err)
@@ -196,6 +201,60 @@ func TestPageEndsByWhatBecomesOfItsEngine(t *testing.T) {
 			}
 			if page.GetWidth() != 595 {
 				t.Errorf("page is %v wide, want 595 as render found it", page.GetWidth())
+			}
+		})
+	}
+}
+
+// A page has a short first try, unless a vision model may be asked: that may take as long as a page may. Where the run
+// has used up the time for pages that take long, one that was deferred has another first try, and fails after it.
+func TestFirstTryOfAPage(t *testing.T) {
+	t.Parallel()
+	const firstTry, whole = time.Second, 10 * time.Second
+	sheet, err := enginetest.NewTextSample(150, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		engine string
+		late   bool
+		times  []time.Duration
+		reason string
+	}{
+		{"an engine", "", false, []time.Duration{firstTry}, ""},
+		{"a vision model", "vision", false, []time.Duration{whole}, ""},
+		{"an engine that takes long", "", true, []time.Duration{firstTry, whole}, "timeout"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			times := make(chan time.Duration, 10)
+			engine := enginetest.FlakyEngine(0, fault.PageTimeout, func(_ context.Context, _ ocr.Image,
+				opts ocr.RecogniseOptions) (*inkstreamv1.Page, error) {
+				times <- opts.Timeout
+				if tt.late {
+					return nil, fault.New(fault.PageTimeout, "late")
+				}
+				return &inkstreamv1.Page{Outcome: job.OutcomeOCR}, nil
+			})
+			f := newFixtureOf(t, engine, job.Options{Engine: tt.engine, Lane: "batch"},
+				func(c *ocr.Config) { c.PageTimeout, c.FirstTry = whole, firstTry })
+			f.putObject(t, f.rasterKey(), sheet.EncodePGM())
+			f.runTask(t)
+			if page := f.readPage(t); page.GetReason() != tt.reason {
+				t.Errorf("reason %q, want %q", page.GetReason(), tt.reason)
+			}
+			for _, want := range tt.times {
+				if got := <-times; got != want {
+					t.Errorf("a try of %v, want %v", got, want)
+				}
+			}
+			rec, err := f.env.Jobs.LoadRecord(t.Context(), f.rec.Tenant, f.rec.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if charged := len(rec.SlowPages); charged != len(tt.times)-1 || rec.SlowPageTime != whole*time.Duration(charged) {
+				t.Errorf("%v charged for the pages %v, want %v each", rec.SlowPageTime, rec.SlowPages, whole)
 			}
 		})
 	}

@@ -164,8 +164,8 @@ func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, doc *pdf.Docum
 	kept *imageStore) (*inkstreamv1.Page, error) {
 	start, r := time.Now(), s.Job
 	limit := job.ShorterLimit(r.Options.PageTimeout, st.engine.PageTimeout())
-	firstTry := !s.Slow && st.engine.FirstTry() < limit/3
-	reading := ctx
+	firstTry := st.engine.FirstTry() < limit/3 && (!s.Slow || !st.deps.HasSlowPageTime(s))
+	reading := sandbox.WithFirstTry(ctx)
 	if !firstTry { // it would have no more time behind others
 		reading = sandbox.WithFullTime(ctx)
 	}
@@ -187,7 +187,7 @@ func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, doc *pdf.Docum
 				return nil, err
 			}
 		case late:
-			st.deps.ChargeSlowPage(ctx, s, limit)
+			st.deps.ChargeSlowPage(ctx, s, bus.Render, n, limit)
 		}
 		if !isPageFault(err) {
 			return nil, fmt.Errorf("read page %d: %w", n, err)

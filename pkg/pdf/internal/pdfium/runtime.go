@@ -109,7 +109,9 @@ func (r *Runtime) compileModule(ctx context.Context) error {
 	}
 	dropModule(pdfiumWasm)
 	if r.cfg.CacheDir != "" {
-		r.shareError = shareCode(r.cfg.CacheDir)
+		if r.shareError = shareCode(r.cfg.CacheDir); errors.Is(r.shareError, errCodeLost) {
+			return r.shareError
+		}
 	}
 	if r.chars, err = r.runtime.CompileModule(ctx, buildCharModule()); err != nil {
 		return fmt.Errorf("compile the loop over characters: %w", err)

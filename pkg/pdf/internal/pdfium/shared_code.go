@@ -28,8 +28,14 @@ const (
 // cacheMagic begins each file of wazero's cache.
 var cacheMagic = []byte("WAZEVO")
 
-// errNoCode says that a file of the cache has no code to share.
-var errNoCode = errors.New("no code that could be shared")
+var (
+	// errNoCode says that a file of the cache has no code to share.
+	errNoCode = errors.New("no code that could be shared")
+	// errBadSize says that a file of code was not written whole, as by a machine that lost power.
+	errBadSize = errors.New("want whole pages")
+	// errCodeLost says that this process has lost code that it runs: it must end.
+	errCodeLost = errors.New("compiled code is not mapped any more")
+)
 
 // shareCode replaces the process's copies of cached code by mappings of files. Where that cannot be done, the copies
 // stay as they are; the error says why.
@@ -56,7 +62,7 @@ func shareCodeOf(cacheDir, cached string) error {
 	// The name tells processor and wazero's version, as those of the cache do.
 	plain := filepath.Join(cacheDir, codeFolder, filepath.Base(filepath.Dir(cached))+"-"+filepath.Base(cached))
 	code, err := mapCode(plain)
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, errBadSize) {
 		if err = extractCode(cached, plain); err == nil {
 			code, err = mapCode(plain)
 		}
@@ -64,17 +70,45 @@ func shareCodeOf(cacheDir, cached string) error {
 	if err != nil {
 		return err
 	}
-	if target := findCopy(code); target != nil {
-		// From here on the addresses of the copy are those of the file's mapping.
-		_, _, errno := unix.Syscall6(unix.SYS_MREMAP, uintptr(unsafe.Pointer(&code[0])), uintptr(len(code)),
-			uintptr(len(code)), unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, uintptr(unsafe.Pointer(&target[0])), 0)
-		if errno == 0 {
-			// To compare has touched every page. Those that are run come back, from the page cache.
-			return os.NewSyscallError("madvise", unix.Madvise(target, unix.MADV_DONTNEED))
-		}
-		err = os.NewSyscallError("mremap", errno)
+	target := findCopy(code)
+	if target == nil {
+		return unix.Munmap(code)
+	}
+	return replaceCopy(code, target, moveMapping)
+}
+
+// replaceCopy moves the mapping of a file of code to where its copy is. The error wraps errCodeLost if the copy is gone
+// and nothing has taken its place.
+func replaceCopy(code, target []byte, move func(code, target []byte) error) error {
+	// From here on the addresses of the copy are those of the file's mapping.
+	err := move(code, target)
+	if err == nil {
+		// To compare has touched every page. Those that are run come back, from the page cache.
+		return os.NewSyscallError("madvise", unix.Madvise(target, unix.MADV_DONTNEED))
+	}
+	// The kernel makes room at the target before it moves, and may fail after that.
+	if !isMapped(target) || !bytes.Equal(target, code) {
+		return errors.Join(errCodeLost, err)
 	}
 	return errors.Join(err, unix.Munmap(code))
+}
+
+func moveMapping(code, target []byte) error {
+	_, _, errno := unix.Syscall6(unix.SYS_MREMAP, uintptr(unsafe.Pointer(&code[0])), uintptr(len(code)),
+		uintptr(len(code)), unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, uintptr(unsafe.Pointer(&target[0])), 0)
+	if errno != 0 {
+		return os.NewSyscallError("mremap", errno)
+	}
+	return nil
+}
+
+// isMapped reports whether all pages of b are mapped.
+func isMapped(b []byte) bool {
+	page := os.Getpagesize()
+	resident := make([]byte, (len(b)+page-1)/page)
+	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
+		uintptr(unsafe.Pointer(&resident[0])))
+	return errno == 0
 }
 
 // mapCode maps a file of code as a whole.
@@ -89,7 +123,7 @@ func mapCode(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() == 0 || info.Size()%int64(os.Getpagesize()) != 0 {
-		return nil, fmt.Errorf("%s has %d bytes, want whole pages", path, info.Size())
+		return nil, fmt.Errorf("%s has %d bytes: %w", path, info.Size(), errBadSize)
 	}
 	code, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE)
 	return code, os.NewSyscallError("mmap", err)
@@ -119,6 +153,9 @@ func extractCode(cached, plain string) (err error) {
 	if _, err = io.CopyN(out, r, size); err == nil {
 		page := int64(os.Getpagesize())
 		err = out.Truncate((size + page - 1) / page * page)
+	}
+	if err == nil {
+		err = out.Sync() // or the name might outlive a power cut, and the code not
 	}
 	if err == nil {
 		err = os.Rename(out.Name(), plain)

@@ -2,10 +2,13 @@ package pdfium
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestCodeIsMappedFromAFile(t *testing.T) {
@@ -28,7 +31,10 @@ func TestCodeIsMappedFromAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 2 { // the first writes the file, the second finds it
+	for i := range 3 { // the first writes the file, the second finds it, the third finds what a power cut has left of it
+		if i == 2 {
+			emptyFiles(t, filepath.Join(dir, codeFolder))
+		}
 		r, err := NewRuntime(t.Context(), Config{CacheDir: dir, MemoryLimit: 256 << 20})
 		if err != nil {
 			t.Fatal(err)
@@ -73,6 +79,43 @@ func TestDamagedCodeIsNotMapped(t *testing.T) {
 	}
 	if _, err := mapCode(os.DevNull); err == nil {
 		t.Error("an empty file is mapped, want an error")
+	}
+}
+
+// emptyFiles leaves nothing in the files of a folder.
+func emptyFiles(t *testing.T, dir string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files of code (%v), want some", len(files), err)
+	}
+	for _, f := range files {
+		path := filepath.Join(dir, f.Name())
+		if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)); err != nil { // the old one is mapped
+			t.Fatal(err)
+		}
+	}
+}
+
+// A process that has lost the code that it runs says so, and one that has kept it goes on.
+func TestLostCodeIsAnError(t *testing.T) {
+	t.Parallel()
+	newMapping := func() []byte {
+		b, err := unix.Mmap(-1, 0, 4*os.Getpagesize(), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	kept := newMapping()
+	err := replaceCopy(newMapping(), kept, func(_, _ []byte) error { return unix.EINVAL })
+	if err == nil || errors.Is(err, errCodeLost) {
+		t.Errorf("a move that changes nothing: %v, want an error that the process can live with", err)
+	}
+	lost := newMapping()
+	err = replaceCopy(newMapping(), lost, func(_, target []byte) error { return errors.Join(unix.ENOMEM, unix.Munmap(target)) })
+	if !errors.Is(err, errCodeLost) {
+		t.Errorf("a move that leaves a hole: %v, want errCodeLost", err)
 	}
 }
 
