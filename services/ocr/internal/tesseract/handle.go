@@ -4,6 +4,7 @@ package tesseract
 #cgo !tesseract_shared pkg-config: lept
 #cgo !tesseract_shared LDFLAGS: -l:libtesseract.a -larchive -lcurl -lstdc++ -lm
 #cgo tesseract_shared pkg-config: tesseract lept
+#cgo tesseract_shared LDFLAGS: -Wl,--as-needed
 #include <stdlib.h>
 #include <tesseract/capi.h>
 
