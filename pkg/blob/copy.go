@@ -117,8 +117,3 @@ func isSameFile(a, b string) bool {
 	y, err := os.Lstat(b)
 	return err == nil && os.SameFile(x, y)
 }
-
-// CopyBlob has the server copy the blob.
-func (b *bucket) CopyBlob(ctx context.Context, from, to string) error {
-	return b.mapNotFound(b.blobs.Copy(ctx, to, from, nil))
-}

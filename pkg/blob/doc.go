@@ -6,12 +6,12 @@
 //     files by looking, and [Store.OpenFile] hands out the stored file itself. A blob is written under a name of its own in the folder
 //     ~incoming (a name that no key can have), fsynced, and renamed; then its folder is fsynced, and every parent up to the root that
 //     may be new, each once for all blobs of a [Store.PutAll]. So what Put has acknowledged survives a power cut, and no reader ever sees
-//     half a blob. gocloud's fileblob was tried first and does not do: it does not fsync before it renames, puts its temporary files in the
+//     half a blob. gocloud.dev's fileblob was tried first and does not do: it does not fsync before it renames, puts its temporary files in the
 //     system's temp folder (another device as a rule: the rename fails) or between the blobs (where List then shows them), and its List
 //     leaves out what it cannot read.
-//   - s3://bucket is gocloud.dev/blob over an S3 server, with the small, the frequent and the dangerous done by hand: see s3.go. What the server
-//     has acknowledged is as durable as the server makes it.
-//   - mem:// is gocloud.dev/blob, for tests. Other buckets that gocloud knows need no more than their import and a line in Open.
+//   - s3://bucket is a bucket of an S3 server, through Amazon's SDK. What the server has acknowledged is as durable as
+//     the server makes it.
+//   - mem:// is memory, for tests.
 //
 // Blobs with an element "tmp" in their key may be lost in a crash: they are not fsynced. A folder shows none that is
 // older than the machine's start, since a power cut may have left it with its name and without its bytes.

@@ -1,11 +1,11 @@
 package blob
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,21 +19,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
-	gcaws "gocloud.dev/aws"
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/s3blob"
 )
 
 const (
-	// s3SmallBytes is up to where a blob is held in memory and put by one request. Nearly all are smaller: pages, texts,
-	// facts.
-	s3SmallBytes = 512 << 10
-	// s3PartBytes and s3PartsAtOnce bound what a large upload holds: parts are sent again when a request fails. 10,000
-	// parts of 8 MiB are 80 GB.
+	// s3PartBytes is up to where a blob is held in memory and put by one request; nearly all are far smaller: pages,
+	// texts, facts. With s3PartsAtOnce it bounds what a larger upload holds: parts are sent again when a request fails.
+	// 10,000 parts of 8 MiB are 80 GB.
 	s3PartBytes   = 8 << 20
 	s3PartsAtOnce = 2
 	// s3Connections are kept open for the next request; more are made where more are wanted at once.
@@ -61,14 +57,14 @@ const (
 	s3DefaultRegion = "us-east-1"
 )
 
-// s3Bucket is a Driver over a bucket of an S3 server. What it does by itself and not through gocloud: small blobs go
-// in one request without the buffers of an upload in parts; deleting asks no questions first, and takes a thousand
-// blobs at a time; and a bucket that is not there is told from a blob that is not there.
+// s3Bucket is a Driver over a bucket of an S3 server. Deleting asks no questions first, and takes a thousand blobs at a
+// time; a bucket that is not there is told from a blob that is not there. Uploads are in s3_upload.go.
 type s3Bucket struct {
-	*bucket
 	client *s3.Client
 	name   string
 	prefix string
+	// checksum is the algorithm of the parts' checksums, "" for none.
+	checksum types.ChecksumAlgorithm
 	// abandoned is s3AbandonedAge but in tests.
 	abandoned time.Duration
 	seenAt    atomic.Int64 // when the bucket was last known to be there, in Unix nanoseconds
@@ -99,19 +95,15 @@ func openS3Bucket(ctx context.Context, u *url.URL, dial dialer) (*s3Bucket, erro
 		}
 		prefix += "/"
 	}
-	client, opts, err := newS3Client(ctx, q, dial)
+	client, err := newS3Client(ctx, q, dial)
 	if err != nil {
 		return nil, err
 	}
-	blobs, err := s3blob.OpenBucket(ctx, client, u.Host, opts)
-	if err != nil {
-		return nil, fmt.Errorf("open bucket: %w", err)
+	b := &s3Bucket{client: client, name: u.Host, prefix: prefix, abandoned: s3AbandonedAge}
+	if client.Options().RequestChecksumCalculation == aws.RequestChecksumCalculationWhenSupported {
+		b.checksum = types.ChecksumAlgorithmCrc32
 	}
-	if prefix != "" {
-		blobs = blob.PrefixedBucket(blobs, prefix)
-	}
-	return &s3Bucket{bucket: newBucket(blobs), client: client, name: u.Host, prefix: prefix, abandoned: s3AbandonedAge},
-		nil
+	return b, nil
 }
 
 // setChecksums says which checksums the client makes and wants, by the parameter checksums.
@@ -135,34 +127,29 @@ func setChecksums(cfg *aws.Config, q url.Values) error {
 }
 
 // newS3Client returns a client of the server that the parameters name, with the credentials of the environment.
-func newS3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, *s3blob.Options, error) {
+func newS3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, error) {
 	pathStyle := q.Get("endpoint") != "" // few servers beside Amazon's have a host name for each bucket
 	switch v := q.Get("path_style"); v {
 	case "":
 	case "true", "false":
 		pathStyle = v == "true"
 	default:
-		return nil, nil, errors.New("blob URL: parameter path_style: want true or false")
-	}
-	params := url.Values{}
-	for _, name := range []string{"endpoint", "region", "profile"} {
-		if q.Has(name) {
-			params.Set(name, q.Get(name))
-		}
+		return nil, errors.New("blob URL: parameter path_style: want true or false")
 	}
 	if e, err := url.Parse(q.Get("endpoint")); err != nil || q.Has("endpoint") &&
 		(e.Scheme != "http" && e.Scheme != "https" || e.Host == "" || e.User != nil) {
-		return nil, nil, errors.New("blob URL: parameter endpoint: want http:// or https://, a host, and no credentials")
+		return nil, errors.New("blob URL: parameter endpoint: want http:// or https://, a host, and no credentials")
 	}
-	cfg, err := gcaws.V2ConfigFromURLParams(ctx, params)
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(q.Get("region")),
+		config.WithSharedConfigProfile(q.Get("profile")))
 	if err != nil {
-		return nil, nil, fmt.Errorf("configuration of the S3 client: %w", err)
+		return nil, fmt.Errorf("configuration of the S3 client: %w", err)
 	}
 	if cfg.Region == "" {
 		cfg.Region = s3DefaultRegion
 	}
 	if err := setChecksums(&cfg, q); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	cfg.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = s3Connections, s3Connections
@@ -176,8 +163,11 @@ func newS3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, *s
 			return idleTimeoutConn{c}, nil
 		}
 	})
-	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
+	return s3.NewFromConfig(cfg, func(o *s3.Options) {
 		o.UsePathStyle = pathStyle
+		if q.Has("endpoint") {
+			o.BaseEndpoint = aws.String(q.Get("endpoint"))
+		}
 		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
 			r.MaxAttempts, r.MaxBackoff, r.RateLimiter = s3Attempts, s3MaxBackoff, ratelimit.None
 		})
@@ -186,22 +176,17 @@ func newS3Client(ctx context.Context, q url.Values, dial dialer) (*s3.Client, *s
 			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("InkstreamHearOut", awaitMultipartAnswer),
 				middleware.Before)
 		})
-	})
-	return client, &s3blob.Options{RequestChecksumCalculation: cfg.RequestChecksumCalculation}, nil
+	}), nil
 }
 
 // awaitMultipartAnswer waits for a while for what a server answers to the beginning of an upload in parts, and to a
 // part that it has begun to take, though the caller has given up. A caller that does not know the upload's name
 // cannot drop it, and a part that the server is still busy with may be stored after the upload was dropped
-// (AbortMultipartUpload in the S3 reference). For the dropping itself it waits no longer than s3DropTimeout.
+// (AbortMultipartUpload in the S3 reference).
 func awaitMultipartAnswer(ctx context.Context, in middleware.InitializeInput,
 	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	switch in.Parameters.(type) {
 	case *s3.CreateMultipartUploadInput, *s3.UploadPartInput:
-	case *s3.AbortMultipartUploadInput: // the uploader drops the parts by itself as well, where one has waited for a hanging server in vain
-		ctx, cancel := context.WithTimeout(ctx, s3DropTimeout)
-		defer cancel()
-		return next.HandleInitialize(ctx, in)
 	default:
 		return next.HandleInitialize(ctx, in)
 	}
@@ -223,110 +208,26 @@ func awaitMultipartAnswer(ctx context.Context, in middleware.InitializeInput,
 	return next.HandleInitialize(longer, in)
 }
 
-// BeginUpload begins a blob.
-func (b *s3Bucket) BeginUpload(ctx context.Context, key string, opts PutOptions) (Upload, error) {
-	return &s3Upload{ctx: ctx, bucket: b, key: key, opts: opts}, nil
-}
-
-// s3Upload gathers a blob, and begins an upload in parts only when there is much of it.
-type s3Upload struct {
-	ctx    context.Context //nolint:containedctx // an upload is one call that its caller makes in pieces
-	bucket *s3Bucket
-	key    string
-	opts   PutOptions
-	small  bytes.Buffer
-	large  *bucketUpload
-}
-
-// Write adds p to the blob.
-func (u *s3Upload) Write(p []byte) (int, error) {
-	if u.large == nil && u.small.Len()+len(p) > s3SmallBytes {
-		if err := u.beginMultipart(); err != nil {
-			return 0, err
-		}
-	}
-	if u.large != nil {
-		return u.large.Write(p)
-	}
-	return u.small.Write(p)
-}
-
-// beginMultipart begins an upload in parts, and passes on what there is.
-func (u *s3Upload) beginMultipart() error {
-	// gocloud drops a blob only when its context ends before Close, so each upload has one of its own.
-	ctx, cancel := context.WithCancel(u.ctx)
-	w, err := u.bucket.blobs.NewWriter(ctx, u.key, &blob.WriterOptions{
-		ContentType: u.opts.ContentType, BufferSize: s3PartBytes, MaxConcurrency: s3PartsAtOnce,
-	})
-	if err != nil {
-		cancel()
-		return err
-	}
-	u.large = &bucketUpload{w: w, cancel: cancel}
-	_, err = u.large.Write(u.small.Bytes())
-	u.small = bytes.Buffer{}
-	return err
-}
-
-// Commit makes the blob appear. A server that has said yes keeps it.
-func (u *s3Upload) Commit() error {
-	if u.large != nil {
-		return u.dropParts(u.large.Commit())
-	}
-	_, err := u.bucket.client.PutObject(u.ctx, &s3.PutObjectInput{
-		Bucket: &u.bucket.name, Key: aws.String(u.bucket.prefix + u.key), ContentType: &u.opts.ContentType,
-		ContentLength: aws.Int64(int64(u.small.Len())), Body: bytes.NewReader(u.small.Bytes()),
-	})
-	return err
-}
-
-// Abort drops the blob.
-func (u *s3Upload) Abort() error {
-	if u.large == nil {
-		return nil
-	}
-	u.large.cancel()
-	// What Close answers is that it was cancelled, in one shape or another. That the parts are gone is what counts.
-	if err := u.dropParts(u.large.w.Close()); errors.Is(err, errPartsLeft) {
-		return err
-	}
-	return nil
-}
-
-// errPartsLeft is wrapped by errors of uploads whose parts are still on the server; Sweep will find them.
-var errPartsLeft = errors.New("the parts of the upload were not dropped")
-
-// dropParts drops the parts of an upload that failed with err, and returns err. The uploader does so itself, but with
-// the context of the upload, which as a rule is what has ended.
-func (u *s3Upload) dropParts(err error) error {
-	up, ok := errors.AsType[interface {
-		error
-		UploadID() string
-	}](err)
-	if !ok {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), s3DropTimeout)
-	defer cancel()
-	_, dropErr := u.bucket.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
-		Bucket: &u.bucket.name, Key: aws.String(u.bucket.prefix + u.key), UploadId: aws.String(up.UploadID()),
-	})
-	if dropErr != nil && serverErrorCode(dropErr) != "NoSuchUpload" {
-		return errors.Join(err, fmt.Errorf("%w: %w", errPartsLeft, dropErr))
-	}
-	return err
-}
-
 // OpenRange reads a part of the blob. Ranges that begin at its end or past it, which S3 refuses, are empty.
 func (b *s3Bucket) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
-	r, err := b.bucket.OpenRange(ctx, key, offset, length)
-	if serverErrorCode(err) == "InvalidRange" || httpStatusOf(err) == http.StatusRequestedRangeNotSatisfiable {
+	in := &s3.GetObjectInput{Bucket: &b.name, Key: aws.String(b.prefix + key)}
+	switch {
+	case length >= 0: // there is no range without a byte, so that of none has one
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", offset, offset+max(length, 1)-1))
+	case offset > 0:
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-", offset))
+	}
+	out, err := b.client.GetObject(ctx, in)
+	switch {
+	case serverErrorCode(err) == "InvalidRange" || httpStatusOf(err) == http.StatusRequestedRangeNotSatisfiable:
 		return http.NoBody, nil
+	case err != nil:
+		return nil, b.explainNotFound(ctx, err)
+	case length == 0:
+		return http.NoBody, out.Body.Close()
+	default:
+		return out.Body, nil
 	}
-	if err != nil {
-		return nil, b.reportMissingBucket(ctx, err)
-	}
-	return r, nil
 }
 
 // OpenFile copies the blob to a file without a name.
@@ -341,13 +242,40 @@ func (b *s3Bucket) OpenFile(ctx context.Context, key string) (*os.File, error) {
 
 // ReadAttributes describes the blob.
 func (b *s3Bucket) ReadAttributes(ctx context.Context, key string) (Attributes, error) {
-	a, err := b.bucket.ReadAttributes(ctx, key)
-	return a, b.reportMissingBucket(ctx, err)
+	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: aws.String(b.prefix + key)})
+	if err != nil {
+		return Attributes{}, b.explainNotFound(ctx, err)
+	}
+	return Attributes{Size: aws.ToInt64(out.ContentLength), ModTime: aws.ToTime(out.LastModified),
+		ContentType: aws.ToString(out.ContentType)}, nil
+}
+
+// ListEntries yields the blobs with that prefix.
+func (b *s3Bucket) ListEntries(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		list := s3.NewListObjectsV2Paginator(b.client,
+			&s3.ListObjectsV2Input{Bucket: &b.name, Prefix: aws.String(b.prefix + prefix)})
+		for list.HasMorePages() {
+			page, err := list.NextPage(ctx)
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			for _, o := range page.Contents {
+				if !yield(Entry{Key: strings.TrimPrefix(aws.ToString(o.Key), b.prefix), Size: aws.ToInt64(o.Size),
+					ModTime: aws.ToTime(o.LastModified)}, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // CopyBlob has the server copy the blob.
 func (b *s3Bucket) CopyBlob(ctx context.Context, from, to string) error {
-	return b.reportMissingBucket(ctx, b.mapNotFound(b.blobs.Copy(ctx, to, from, nil)))
+	_, err := b.client.CopyObject(ctx, &s3.CopyObjectInput{Bucket: &b.name, Key: aws.String(b.prefix + to),
+		CopySource: aws.String(url.QueryEscape(b.name + "/" + b.prefix + from))})
+	return b.explainNotFound(ctx, err)
 }
 
 // DeleteBlob removes the blob. It never answers ErrNotFound.
@@ -418,22 +346,25 @@ func (b *s3Bucket) SweepAbandoned(ctx context.Context, olderThan time.Duration) 
 	return swept, nil
 }
 
-// reportMissingBucket takes ErrNotFound out of an error if it is the bucket that is missing: blobs in a bucket with a
-// wrong name are not gone.
-func (b *s3Bucket) reportMissingBucket(ctx context.Context, err error) error {
-	if !errors.Is(err, ErrNotFound) {
+// Close has nothing to do: idle connections end by themselves.
+func (b *s3Bucket) Close() error { return nil }
+
+// explainNotFound adds ErrNotFound to an error if it is the blob that is missing, and not the bucket: blobs in a bucket
+// with a wrong name are not gone.
+func (b *s3Bucket) explainNotFound(ctx context.Context, err error) error {
+	if err == nil || httpStatusOf(err) != http.StatusNotFound {
 		return err
 	}
 	if serverErrorCode(err) != "NoSuchBucket" { // which an answer to HEAD, having no body, cannot say
-		now := time.Now()
+		now, missing := time.Now(), fmt.Errorf("%w: %w", ErrNotFound, err)
 		if now.Sub(time.Unix(0, b.seenAt.Load())) < s3BucketCheckAge {
-			return err
+			return missing
 		}
 		_, headErr := b.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &b.name})
 		switch {
 		case headErr == nil:
 			b.seenAt.Store(now.UnixNano())
-			return err
+			return missing
 		case httpStatusOf(headErr) != http.StatusNotFound:
 			return headErr
 		}

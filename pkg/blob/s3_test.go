@@ -45,6 +45,10 @@ func TestS3(t *testing.T) {
 		t.Parallel()
 		testS3Sweep(t, server)
 	})
+	t.Run("a large upload comes through in parts", func(t *testing.T) {
+		t.Parallel()
+		testS3Parts(t, server)
+	})
 	t.Run("a large upload that is dropped leaves nothing", func(t *testing.T) {
 		t.Parallel()
 		testS3AbortLarge(t, server)
@@ -139,6 +143,40 @@ func testS3Sweep(t *testing.T, server *blobtest.S3Server) {
 	wantSwept(t, s, time.Hour, 0)
 	wantSwept(t, s, 0, 1)
 	wantSwept(t, s, 0, 0)
+}
+
+// Bytes come in pieces of any size, parts go out two at a time, with checksums or without.
+func testS3Parts(t *testing.T, server *blobtest.S3Server) {
+	want := make([]byte, 33<<20+7)
+	for i := range want {
+		want[i] = byte(i ^ i>>11 ^ i>>19)
+	}
+	url := server.NewBucket(t)
+	for _, checksums := range []string{"on", "off"} {
+		s := open(t, url+"&checksums="+checksums)
+		for _, size := range []int{8 << 20, 8<<20 + 1, 16 << 20, len(want)} {
+			w, err := s.NewWriter(t.Context(), "t/j/source.pdf", blob.PutOptions{ContentType: "application/pdf"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for left := want[:size]; len(left) > 0; left = left[min(len(left), 1_300_000):] {
+				if _, err := w.Write(left[:min(len(left), 1_300_000)]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatalf("checksums %s, %d bytes: %v", checksums, size, err)
+			}
+			got, err := s.ReadBytes(t.Context(), "t/j/source.pdf", int64(len(want)))
+			if err != nil || !bytes.Equal(got, want[:size]) {
+				t.Errorf("checksums %s, %d bytes: got %d, error %v, want the same", checksums, size, len(got), err)
+			}
+			a, err := s.ReadAttributes(t.Context(), "t/j/source.pdf")
+			if err != nil || a.Size != int64(size) || a.ContentType != "application/pdf" {
+				t.Errorf("checksums %s, %d bytes: got %+v, error %v", checksums, size, a, err)
+			}
+		}
+	}
 }
 
 func testS3AbortLarge(t *testing.T, server *blobtest.S3Server) {

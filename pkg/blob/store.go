@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"gocloud.dev/blob/memblob"
-
 	"inkstream.dev/pkg/fault"
 )
 
@@ -67,7 +65,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 		}
 		return New(driver), nil
 	case "mem":
-		return New(newBucket(memblob.OpenBucket(nil))), nil
+		return New(newMemory()), nil
 	case "s3":
 		driver, err := openS3Bucket(ctx, u, dialTCP)
 		if err != nil {
