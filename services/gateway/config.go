@@ -34,8 +34,8 @@ type Config struct {
 	Sources upload.Sources
 	// TusDir is the folder in which resumable uploads stand until they are complete; none are taken where it is empty.
 	TusDir string
-	// UI says whether the web pages are served.
-	UI bool
+	// UI says whether the web pages are served, Compat whether the addresses of other servers are; see package compat.
+	UI, Compat bool
 	// ReadOnly refuses all that changes anything, of every caller.
 	ReadOnly bool
 	// Access says who may call.
@@ -63,6 +63,7 @@ func DefaultConfig() Config {
 		DrainTimeout:     20 * time.Second,
 		CreateTimeout:    upload.DefaultCreateTimeout,
 		UI:               true,
+		Compat:           true,
 		Access:           AccessConfig{OIDC: access.OIDCConfig{ScopeClaim: "scope"}},
 	}
 }
@@ -87,6 +88,8 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.TusDir, "gateway.tus-dir", c.TusDir,
 		"`folder` of resumable uploads that are not complete; empty takes none")
 	fs.BoolVar(&c.UI, "gateway.ui", c.UI, "serve the web pages at /ui/")
+	fs.BoolVar(&c.Compat, "gateway.compat", c.Compat,
+		"serve the addresses of the FastAPI servers around OCR models too: /process_pdf, /result/{id}/..., /tasks, /health")
 	fs.BoolVar(&c.ReadOnly, "gateway.read-only", c.ReadOnly,
 		"refuse uploads, and all else that changes anything, from every caller")
 	c.Access.registerFlags(fs)

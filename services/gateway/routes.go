@@ -51,7 +51,9 @@ func (s *Service) newHTTPServer(base context.Context, admission *gate.Gate, conn
 	shell.HandleMethods(mux, gate.SessionPath, map[string]http.HandlerFunc{http.MethodPost: admission.SignIn(s.errors),
 		http.MethodDelete: admission.SignOut(s.errors)})
 	p.Tus.RegisterRoutes(shell, mux)
-	p.Compat.RegisterRoutes(shell, mux)
+	if s.cfg.Compat {
+		p.Compat.RegisterRoutes(shell, mux)
+	}
 	if err := docs.RegisterDocs(shell, mux); err != nil {
 		return nil, err
 	}

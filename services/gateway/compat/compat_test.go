@@ -12,6 +12,18 @@ import (
 	"inkstream.dev/services/gateway/gatewaytest"
 )
 
+// An operator may leave the addresses out; those of the API stay.
+func TestCompatibilityIsLeftOut(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, func(o *gatewaytest.Options) { o.Cfg.Compat = false })
+	for path, want := range map[string]int{"/tasks": http.StatusNotFound, "/health": http.StatusNotFound,
+		"/result/x/status": http.StatusNotFound, "/healthz": http.StatusOK} {
+		if res, body := r.Get(t, path, nil); res.StatusCode != want {
+			t.Errorf("%s: got %d %s, want %d", path, res.StatusCode, body, want)
+		}
+	}
+}
+
 func TestCompatibility(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, gatewaytest.WithIndex(t))
