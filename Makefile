@@ -96,6 +96,10 @@ quality: build test-deps peers ## Measure what comes out against the truths and 
 	pkg/tools/deps.sh quality
 	go run ./services/cli/cmd/quality $(ARGS)
 
+.PHONY: compare
+compare: build ## Prove that bin/inkstream makes the same of the corpus, byte for byte, as another build does (OLD=binary)
+	go run ./services/cli/cmd/compare -old $(OLD) -new bin/inkstream $(ARGS)
+
 .PHONY: peers
 peers: ## Install the peers that npm carries; quality goes without them, and says so, where npm is not
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory .bin/peers/node_modules; else echo 'npm is not here: its peers are left out'; fi
