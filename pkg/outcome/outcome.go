@@ -4,6 +4,7 @@
 //
 //	outcome      function        called by                 when
 //	native_text  SetNative       pkg/pdf/internal/host     the page's own text is taken; with ocr=skip, such as it is
+//	native_text  SetNative       services/ocr              the page's text layer says what its raster shows
 //	blank        SetBlank        pkg/pdf/internal/host     nothing is on the page
 //	skipped      SetSkipped      pkg/pdf/internal/host     ocr=skip, and the page has no text of its own
 //	skipped      NewSkippedPage  services/scan             the job's selection of pages leaves it out
@@ -39,6 +40,17 @@ var Letters = map[string]byte{Native: 'n', OCR: 'o', Blank: 'b', Failed: 'f', Sk
 const (
 	NotSelected = "not_selected"
 	OCRSkipped  = "ocr_skipped"
+)
+
+// The reasons that have to do with a scan's text layer. Until the page is recognised its result has one of the first
+// two; the last is that of a recognised page.
+const (
+	// LayerSample asks for a sample of the layer to be held against the raster.
+	LayerSample = "text_layer_sample"
+	// LayerWhole asks for the whole of it, because the page may show more than the layer has.
+	LayerWhole = "text_layer_whole"
+	// LayerDisagrees says that the layer was replaced, because the raster shows something else.
+	LayerDisagrees = "text_layer_disagrees"
 )
 
 // SetNative says that the page's own text is its result.

@@ -23,13 +23,16 @@ import (
 // Triage is what a page is.
 type Triage = triage.Kind
 
-// The kinds of pages. Scanned, Mixed and Garbled pages come with a raster.
+// The kinds of pages. All but Native and Blank ones come with a raster.
 const (
 	Native  = triage.Native  // sound text of its own
 	Scanned = triage.Scanned // an image, or drawn outlines, of text
 	Mixed   = triage.Mixed   // sound text, and images that hold more
 	Blank   = triage.Blank   // nothing to see
 	Garbled = triage.Garbled // text that does not say which characters it stands for
+	Layered = triage.Layered // a picture of text with a text layer; LayeredMixed where it shows more beside it
+
+	LayeredMixed = triage.LayeredMixed
 )
 
 // Info is what opening a document tells.
@@ -100,7 +103,8 @@ type PageOptions struct {
 type PageResult struct {
 	// Page holds the native words in provisional blocks, in the order of the document, and images, rulings and fonts.
 	// Its Text is not set: reading order is the layout's business. Its Outcome is set for native and blank pages.
-	// Garbled and Scanned pages have no words, for recognition replaces what text there was; Mixed pages keep theirs.
+	// Garbled and Scanned pages have no words, for recognition replaces what text there was; Mixed and layered pages keep
+	// theirs.
 	Page   *inkstreamv1.Page
 	Triage Triage
 	// Raster is nil if no recognition is wanted.

@@ -190,13 +190,13 @@ func TestOCRModes(t *testing.T) {
 		words           bool
 		outcome, reason string
 	}{
-		{"auto takes a sound layer", pdftest.ScanWithTextLayer(true), Auto, Native, false, true, "native_text", ""},
+		{"auto has a layer held against the ink", pdftest.ScanWithTextLayer(true), Auto, Layered, true, true, "", ""},
 		{"redo does not", pdftest.ScanWithTextLayer(true), Redo, Scanned, true, false, "", ""},
 		{"redo leaves painted text", pdftest.BornDigital(1), Redo, Native, false, true, "native_text", ""},
 		{"force takes no text", pdftest.BornDigital(1), Force, Scanned, true, false, "", ""},
 		{"force leaves blank pages", pdftest.BlankPages(1), Force, Blank, false, false, "blank", ""},
 		{"skip leaves scans", pdftest.ScannedFile(scan), Skip, Scanned, false, false, "skipped", "ocr_skipped"},
-		{"skip keeps a layer", pdftest.ScanWithTextLayer(true), Skip, Mixed, false, true, "native_text", ""},
+		{"skip keeps a layer", pdftest.ScanWithTextLayer(true), Skip, LayeredMixed, false, true, "native_text", ""},
 		{"skip keeps what text there is", pdftest.GarbledText(pdftest.PrivateUse), Skip, Garbled, false, true, "native_text",
 			""},
 	} {

@@ -133,7 +133,7 @@ func TestTriage(t *testing.T) {
 		{pdftest.MixedFile(), []Triage{Native, Scanned, Native, Blank, Mixed, Scanned}},
 		{pdftest.ScannedBlank(), []Triage{Blank}},
 		{pdftest.BlankPages(2), []Triage{Blank, Blank}},
-		{pdftest.ScanWithTextLayer(true), []Triage{Native}},
+		{pdftest.ScanWithTextLayer(true), []Triage{Layered}},
 		{pdftest.ScanWithTextLayer(false), []Triage{Garbled}},
 		{pdftest.PageWithImage(), []Triage{Mixed}},
 		{pdftest.GarbledText(pdftest.PrivateUse), []Triage{Garbled, Garbled}},
@@ -151,7 +151,7 @@ func TestTriage(t *testing.T) {
 				if (r.Raster != nil) != want.WantsOCR() {
 					t.Errorf("page %d: raster: got %t, want %t", i+1, r.Raster != nil, want.WantsOCR())
 				}
-				if native := len(pageWords(r.Page)) > 0; native != (want == Native || want == Mixed) {
+				if native := len(pageWords(r.Page)) > 0; native != (want == Native || want == Mixed || want.HasLayer()) {
 					t.Errorf("page %d, %v: has native words: got %t", i+1, want, native)
 				}
 			}

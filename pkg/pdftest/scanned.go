@@ -7,6 +7,7 @@ import (
 	"image/jpeg"
 	"math/rand/v2"
 	"strings"
+	"unicode"
 )
 
 // ScannedFile returns a file whose pages are images of text, without a text layer.
@@ -203,6 +204,38 @@ func ScannedBlank() File {
 // characters that show nothing (rendering mode 3). If sound is false, the layer is full of errors, as bad recognisers
 // leave it.
 func ScanWithTextLayer(sound bool) File {
+	if sound {
+		return makeLayeredScan("scan-with-text-layer.pdf", func(s string, _ *rand.Rand) string { return s })
+	}
+	return makeLayeredScan("scan-with-bad-text-layer.pdf", garbleText)
+}
+
+// ScanWithWrongTextLayer returns ScanWithTextLayer's page with a layer that looks like words, in which the given share
+// of the letters, 0 to 1, is wrong.
+func ScanWithWrongTextLayer(share float64) File {
+	return makeLayeredScan("scan-with-wrong-text-layer.pdf", func(s string, rng *rand.Rand) string {
+		return ReplaceLetters(s, share, rng)
+	})
+}
+
+// ReplaceLetters returns s with the given share of its letters and digits, 0 to 1, replaced by others.
+func ReplaceLetters(s string, share float64, rng *rand.Rand) string {
+	const letters, digits = "etaoinshrdlucmfwypvbgk", "0123456789"
+	return strings.Map(func(r rune) rune {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r), rng.Float64() >= share:
+			return r
+		case unicode.IsDigit(r):
+			return rune(digits[rng.IntN(len(digits))])
+		case unicode.IsUpper(r):
+			return unicode.ToUpper(rune(letters[rng.IntN(len(letters))]))
+		default:
+			return rune(letters[rng.IntN(len(letters))])
+		}
+	}, s)
+}
+
+func makeLayeredScan(name string, change func(s string, rng *rand.Rand) string) File {
 	o := ScanOptions{Seed: 57, DPI: 200, JPEG: 85}.withDefaults()
 	w := newPDFWriter()
 	d := newPDFDocument(w)
@@ -211,10 +244,8 @@ func ScanWithTextLayer(sound bool) File {
 	layer := *s
 	layer.runs = append([]textRun(nil), s.runs...)
 	layer.rules = nil
-	if !sound {
-		for i := range layer.runs {
-			layer.runs[i].text = garbleText(layer.runs[i].text, rng)
-		}
+	for i := range layer.runs {
+		layer.runs[i].text = change(layer.runs[i].text, rng)
 	}
 	content := fmt.Appendf(nil, "q %s 0 0 %s 0 0 cm /Im1 Do Q\n3 Tr\n%s", formatNumber(s.w), formatNumber(s.h),
 		layer.drawOperators(0, 0, 0))
@@ -222,10 +253,6 @@ func ScanWithTextLayer(sound bool) File {
 		fmt.Sprintf("/XObject << /Im1 %v >>", d.addImage(img, o.JPEG, false)))
 	page := describeNativePage(s, 1)
 	page.Kind, page.ImageText = ScannedPage, page.Text
-	name := "scan-with-text-layer.pdf"
-	if !sound {
-		name = "scan-with-bad-text-layer.pdf"
-	}
 	return File{Name: name, Pages: []Page{page}, PDF: d.finishDocument("", "")}
 }
 
@@ -249,14 +276,74 @@ type ScannedSheet struct {
 	JPEG int
 	// Bitonal stores one bit a pixel.
 	Bitonal bool
+	// Layer is text that stands in the page without being seen.
+	Layer []LayerWord
 }
 
-// EncodeSheets returns a PDF whose pages are images.
+// LayerWord is a word of a text layer, with its box in points from the top left of the page. Letters beyond Latin-1
+// become question marks.
+type LayerWord struct {
+	Text string
+	Box  [4]float64
+}
+
+// layerOperators returns words as invisible text, each as wide as its box.
+func layerOperators(words []LayerWord, height float64) []byte {
+	const ascent = 0.75 // how much of a box is above the base line
+	b := []byte("3 Tr\n")
+	for _, w := range words {
+		size := w.Box[3] - w.Box[1]
+		text := encodeLatin1(w.Text)
+		natural := latin1Width(size, text)
+		if size <= 0 || natural <= 0 {
+			continue
+		}
+		b = fmt.Appendf(b, "BT /F1 %.2f Tf %.2f Tz %.2f %.2f Td %s Tj ET\n", size, 100*(w.Box[2]-w.Box[0])/natural,
+			w.Box[0], height-w.Box[1]-ascent*size, formatLiteral(text))
+	}
+	return b
+}
+
+func encodeLatin1(s string) string {
+	out := make([]byte, 0, len(s))
+	for _, r := range s {
+		switch {
+		case r == '\u00ad': // a soft hyphen that breaks no line is not seen
+			continue
+		case r == '‐' || r == '–' || r == '—':
+			r = '-'
+		case r == '’' || r == '‘':
+			r = '\''
+		case r > 0xff || r < ' ':
+			r = '?'
+		}
+		out = append(out, byte(r))
+	}
+	return string(out)
+}
+
+// latin1Width returns the width of s in Helvetica in points. Letters with accents are as wide as most others.
+func latin1Width(size float64, s string) float64 {
+	const accented = 0.556
+	width := helveticaWidth(regular, size, s)
+	for i := range len(s) {
+		if s[i] > '~' {
+			width += accented * size
+		}
+	}
+	return width
+}
+
+// EncodeSheets returns a PDF whose pages are images, with the text layers that they have.
 func EncodeSheets(sheets []ScannedSheet) []byte {
 	d := newPDFDocument(newPDFWriter())
 	for _, s := range sheets {
 		width, height := formatNumber(s.Width), formatNumber(s.Height)
-		content := d.w.addStream("", fmt.Appendf(nil, "q %s 0 0 %s 0 0 cm /Im1 Do Q\n", width, height))
+		drawn := fmt.Appendf(nil, "q %s 0 0 %s 0 0 cm /Im1 Do Q\n", width, height)
+		if len(s.Layer) > 0 {
+			drawn = append(drawn, layerOperators(s.Layer, s.Height)...)
+		}
+		content := d.w.addStream("", drawn)
 		d.addPageWith(fmt.Sprintf("/MediaBox [0 0 %s %s] /Contents %v", width, height, content),
 			fmt.Sprintf("/XObject << /Im1 %v >>", d.addImage(s.Image, s.JPEG, s.Bitonal)))
 	}

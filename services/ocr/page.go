@@ -57,18 +57,18 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.Oc
 	if err != nil {
 		return result{}, err
 	}
-	page, err := st.recognisePage(ctx, s, t, n)
-	switch {
-	case errors.Is(err, blob.ErrNotFound):
+	raster, err := st.deps.Blobs.OpenFile(ctx, t.GetRaster().GetKey())
+	if errors.Is(err, blob.ErrNotFound) {
 		// A crash took the raster, which is not synced to disk. The page does not fail for it.
 		return result{rerender: true}, nil
-	case err != nil:
+	}
+	if err != nil {
+		return result{}, fmt.Errorf("open raster of page %d: %w", n, err)
+	}
+	defer raster.Close()
+	page, err := st.readPage(ctx, s, native, Image{File: raster, DPI: t.GetDpi()})
+	if err != nil {
 		return result{}, err
-	case page.GetOutcome() == outcome.Failed:
-		page.Width, page.Height, page.Rotation = native.GetWidth(), native.GetHeight(), native.GetRotation()
-	default:
-		page = layout.MergeNativeAndOCR(native, page)
-		outcome.SetOCR(page)
 	}
 	page.Number = int32(n)
 	data, err := proto.Marshal(&inkstreamv1.PageBatch{Pages: []*inkstreamv1.Page{page}})
@@ -103,23 +103,52 @@ func (st *steps) readNativePage(ctx context.Context, t *busv1.OcrTask, page int)
 	return nil, fault.New(fault.Internal, "batch of chunk %d lacks page %d", t.GetChunk(), page)
 }
 
-// recognisePage reads the page's raster. What is wrong with the page is its outcome, not an error.
-// The error is bus.ErrTakesLong where it takes longer than a first try.
-func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.OcrTask,
-	n int) (*inkstreamv1.Page, error) {
-	r := s.Job
-	f, err := st.deps.Blobs.OpenFile(ctx, t.GetRaster().GetKey())
-	if err != nil {
-		return nil, fmt.Errorf("open raster of page %d: %w", n, err)
+// readPage reads a page's raster, unless it has a text layer that agrees with the ink. What is wrong with the page is
+// its outcome, not an error. The error is bus.ErrTakesLong where it takes longer than a first try.
+func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, native *inkstreamv1.Page,
+	img Image) (*inkstreamv1.Page, error) {
+	layer := native.GetReason()
+	native.Reason = ""
+	if layer == outcome.LayerSample {
+		agrees, err := st.checkTextLayer(ctx, s, native, img)
+		if err != nil || agrees {
+			return native, err
+		}
 	}
-	defer f.Close()
+	page, err := st.recognisePage(ctx, s, int(native.GetNumber()), img, s.Job.Options.Engine)
+	switch {
+	case err != nil:
+		return nil, err
+	case page.GetOutcome() != outcome.Failed:
+		if layer != "" && settleTextLayer(native, page) && layer == outcome.LayerSample {
+			return native, nil
+		}
+		reason := native.GetReason()
+		page = layout.MergeNativeAndOCR(native, page)
+		outcome.SetOCR(page)
+		page.Reason = reason
+	case layer != "": // what there is is worth more than nothing
+		keepTextLayer(native, comparison{})
+		native.Notes = append(native.Notes, "the text layer was not held against the page: "+page.GetError().GetCode())
+		return native, nil
+	default:
+		page.Width, page.Height, page.Rotation = native.GetWidth(), native.GetHeight(), native.GetRotation()
+	}
+	return page, nil
+}
+
+// recognisePage has page n recognised by the engine that the job chose, "" for the service's own. What is wrong with
+// the page is its outcome, not an error. The error is bus.ErrTakesLong where it takes longer than a first try.
+func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, n int, img Image,
+	engine string) (*inkstreamv1.Page, error) {
+	r := s.Job
 	languages := r.Options.Languages
 	if languages == "" {
 		languages = st.cfg.Languages
 	}
 	limit := job.ShorterLimit(r.Options.PageTimeout, st.cfg.PageTimeout)
 	// A vision model may take as long as the page may: it holds no core, and a short first try would cut its answer.
-	mayAskModel := r.Options.Engine != "" && r.Options.Engine != EngineName
+	mayAskModel := engine != "" && engine != EngineName
 	timeout := limit
 	firstTry := !mayAskModel && st.cfg.FirstTry < limit/3 && (!s.Slow || !st.deps.HasSlowPageTime(s))
 	if firstTry {
@@ -127,12 +156,13 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.
 	}
 	start := time.Now()
 	var page *inkstreamv1.Page
+	var err error
 	for range fault.MaxCrashTries {
 		stage.Heartbeat(ctx)
-		page, err = st.engine.RecognisePage(ctx, Image{File: f, DPI: t.GetDpi()}, RecogniseOptions{
+		page, err = st.engine.RecognisePage(ctx, img, RecogniseOptions{
 			Languages: languages, Timeout: timeout,
 			Deskew: r.Options.Deskew.IsOn(), Rotate: r.Options.Rotate.IsOn(),
-			Engine: r.Options.Engine,
+			Engine: engine,
 		})
 		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {
 			break
@@ -146,7 +176,7 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, t *busv1.
 	}
 	switch {
 	case err == nil:
-		if r.Options.Engine != "" && (st.cfg.Engine == "" || st.cfg.Engine == EngineName) {
+		if engine != "" && (st.cfg.Engine == "" || st.cfg.Engine == EngineName) {
 			page.Notes = append(page.Notes, "the job asks for a vision model, and this server has none")
 		}
 		return page, nil

@@ -203,6 +203,12 @@ func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, doc *pdf.Docum
 	}
 	outcome.SetOCR(res.Page)
 	res.Page.Dpi = res.Raster.DPI
+	switch res.Triage {
+	case pdf.Layered:
+		res.Page.Reason = outcome.LayerSample
+	case pdf.LayeredMixed:
+		res.Page.Reason = outcome.LayerWhole
+	}
 	err = storeTempBlob(ctx, st.deps.Blobs, job.RasterKey(r.Tenant, r.ID, r.Run, n), "image/x-portable-graymap",
 		func(w io.Writer) error {
 			_, err := res.Raster.WriteTo(w)

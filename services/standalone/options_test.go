@@ -16,6 +16,7 @@ import (
 
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/pdftest/score"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/standalone"
 )
@@ -124,6 +125,45 @@ func TestUnknownLanguageNamesThoseInstalled(t *testing.T) {
 	wantCode(t, err, "INVALID_OPTION")
 	if err == nil || !strings.Contains(err.Error(), "eng") || !strings.Contains(err.Error(), `"tlh" is not installed`) {
 		t.Errorf("got %v, want it to name what is installed", err)
+	}
+}
+
+// The text layer of a scan is believed as far as it says what the page shows.
+func TestTextLayerIsHeldAgainstTheInk(t *testing.T) {
+	t.Parallel()
+	p := inOneProcess(t)
+	for _, tt := range []struct {
+		name            string
+		file            pdftest.File
+		ocr             string
+		outcome, reason string
+	}{
+		{"sound", pdftest.ScanWithTextLayer(true), "", "native_text", ""},
+		{"a few wrong letters", pdftest.ScanWithWrongTextLayer(0.02), "", "native_text", ""},
+		{"words of wrong letters", pdftest.ScanWithWrongTextLayer(0.4), "", "ocr", "text_layer_disagrees"},
+		{"words of wrong letters, not to be recognised", pdftest.ScanWithWrongTextLayer(0.4), "skip", "native_text", ""},
+	} {
+		j := p.through(t, tt.file.Name, tt.file.PDF, &inkstreamv1.JobOptions{Ocr: tt.ocr})
+		page, err := p.GetPage(t.Context(), &inkstreamv1.GetPageRequest{Id: j.GetId(), Number: 1})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if page.GetOutcome() != tt.outcome || page.GetReason() != tt.reason {
+			t.Errorf("%s: got %s, %s, want %s, %s", tt.name, page.GetOutcome(), page.GetReason(), tt.outcome, tt.reason)
+		}
+		sound := tt.ocr == ""
+		if page.GetQuality() < 0.85 || page.GetQuality() > 1 {
+			t.Errorf("%s: got a quality of %v", tt.name, page.GetQuality())
+		}
+		cer := score.CompareTexts(tt.file.Pages[0].Text, page.GetText(), score.Options{Lenient: true}).CER
+		if sound != (cer < 0.05) {
+			t.Errorf("%s: %.3f of the characters are wrong", tt.name, cer)
+		}
+		noted := strings.Contains(strings.Join(page.GetNotes(), " "), "% of it agrees with what the page shows")
+		if noted != (tt.reason != "") {
+			t.Errorf("%s: notes %q", tt.name, page.GetNotes())
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/pdftest/score"
 )
 
 // ScanRecipe says what printing, paper, glass and sensor did to a page.
@@ -67,6 +68,15 @@ func PickRecipe(seed uint64) ScanRecipe {
 
 // MakeScan returns a document's pages as a degraded scan. pdftoppm draws them.
 func MakeScan(ctx context.Context, made *Made, recipe ScanRecipe) ([]byte, error) {
+	sheets, err := MakeSheets(ctx, made, recipe)
+	if err != nil {
+		return nil, err
+	}
+	return pdftest.EncodeSheets(sheets), nil
+}
+
+// MakeSheets returns a document's pages as pictures of a degraded scan.
+func MakeSheets(ctx context.Context, made *Made, recipe ScanRecipe) ([]pdftest.ScannedSheet, error) {
 	dir, err := os.MkdirTemp("", "pagegen-scan-*")
 	if err != nil {
 		return nil, err
@@ -98,7 +108,39 @@ func MakeScan(ctx context.Context, made *Made, recipe ScanRecipe) ([]byte, error
 		sheets[i] = pdftest.ScannedSheet{Image: recipe.degrade(c, page, other), Width: made.Truth.Pages[i].Width,
 			Height: made.Truth.Pages[i].Height, JPEG: recipe.JPEG, Bitonal: recipe.Fax}
 	}
-	return pdftest.EncodeSheets(sheets), nil
+	return sheets, nil
+}
+
+// AddTextLayer gives the sheets of a scan that was made by a recipe without Warp the document's words as a text layer,
+// in which the given share of the letters, 0 to 1, is wrong. pdftotext finds the words.
+func AddTextLayer(ctx context.Context, made *Made, recipe ScanRecipe, sheets []pdftest.ScannedSheet, share float64) error {
+	words := exec.CommandContext(ctx, "pdftotext", "-bbox", "-", "-")
+	words.Stdin = bytes.NewReader(made.PDF)
+	out, err := words.Output()
+	if err != nil {
+		return fmt.Errorf("pdftotext: %w", err)
+	}
+	pages, err := score.ReadBoxes(bytes.NewReader(out))
+	if err != nil || len(pages) != len(sheets) {
+		return fmt.Errorf("%s: %d pages of words, want %d: %w", made.Truth.Name, len(pages), len(sheets), err)
+	}
+	for i, page := range pages {
+		c := newChance(made.Truth.Seed, fmt.Sprintf("layer of page %d", i+1))
+		sheets[i].Layer = nil
+		for _, w := range page {
+			sheets[i].Layer = append(sheets[i].Layer,
+				pdftest.LayerWord{Text: pdftest.ReplaceLetters(w.Text, share, c.Rand), Box: recipe.turnBox(w.At, sheets[i])})
+		}
+	}
+	return nil
+}
+
+// turnBox returns where a word of a page stands on the skewed sheet.
+func (r ScanRecipe) turnBox(box [4]float64, sheet pdftest.ScannedSheet) [4]float64 {
+	sin, cos := math.Sincos(r.Skew * math.Pi / 180)
+	x, y := (box[0]+box[2]-sheet.Width)/2, (box[1]+box[3]-sheet.Height)/2
+	dx, dy := cos*x-sin*y-x, sin*x+cos*y-y
+	return [4]float64{box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy}
 }
 
 // readPGM reads the first image of a sequence in the format that pdftoppm writes.

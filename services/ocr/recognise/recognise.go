@@ -3,6 +3,8 @@
 package recognise
 
 import (
+	"fmt"
+	"image"
 	"os"
 	"time"
 )
@@ -41,3 +43,20 @@ const (
 // Auto as the languages of a page has the engine find out the script, and choose among the installed languages that
 // are written in it.
 const Auto = "auto"
+
+// WritePGM writes a picture as an Image's file, without a name. The caller closes it.
+func WritePGM(img *image.Gray) (*os.File, error) {
+	f, err := os.CreateTemp("", "inkstream-raster-*.pgm")
+	if err != nil {
+		return nil, fmt.Errorf("make a file for a raster: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		_ = f.Close() // the error that matters is the first
+		return nil, fmt.Errorf("unname a raster's file: %w", err)
+	}
+	if _, err := f.Write(append(fmt.Appendf(nil, "P5\n%d %d\n255\n", img.Rect.Dx(), img.Rect.Dy()), img.Pix...)); err != nil {
+		_ = f.Close() // as above
+		return nil, fmt.Errorf("write a raster: %w", err)
+	}
+	return f, nil
+}

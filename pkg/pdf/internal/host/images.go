@@ -88,7 +88,7 @@ func (h *Host) writeImages(s *pageReader, req wire.Request, kind triage.Kind, us
 	for i, img := range s.objects.Images {
 		k.writeEmbedded(i, img)
 	}
-	if kind == triage.Native || kind == triage.Mixed {
+	if kind == triage.Native || kind == triage.Mixed || kind.HasLayer() {
 		for _, d := range s.findDrawings() {
 			k.writeDrawing(d)
 		}

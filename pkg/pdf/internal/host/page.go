@@ -110,7 +110,7 @@ func (h *Host) drawRaster(s *pageReader, req wire.Request, reply *wire.Reply) er
 	if len(out) == 0 {
 		return errors.New("page: no shared memory to draw to")
 	}
-	if s.hasTooLargeImage() && reply.Kind == triage.Mixed {
+	if s.hasTooLargeImage() && (reply.Kind == triage.Mixed || reply.Kind.HasLayer()) {
 		s.out.Notes = append(s.out.Notes, "an image is too large to be drawn")
 		reply.Kind = triage.Native
 		return nil
@@ -139,7 +139,7 @@ func (h *Host) drawRaster(s *pageReader, req wire.Request, reply *wire.Reply) er
 		reply.Kind = triage.CorrectKind(reply.Kind, triage.RasterFacts{Ink: r.Text.Ink, Letters: r.Text.Letters})
 	}
 	if own := triage.DecideKind(s.facts); reply.Kind == triage.Blank && s.withoutOutlines &&
-		(own == triage.Native || own == triage.Mixed) {
+		(own == triage.Native || own == triage.Mixed || own.HasLayer()) {
 		// Recognition was forced, but no font draws the text that is there.
 		s.out.Notes = append(s.out.Notes,
 			"the page is drawn without its text, which was taken from the file and not recognised")

@@ -17,15 +17,22 @@ const (
 	Blank
 	// Garbled pages have text that does not say which characters it stands for.
 	Garbled
+	// Layered pages are pictures with a text layer, which is believed only as far as it says what the picture shows.
+	Layered
+	// LayeredMixed pages are such pages with pictures beside their text that may hold more.
+	LayeredMixed
 )
 
 // String returns the name that logs and metrics carry.
 func (k Kind) String() string {
-	return [...]string{"native", "scanned", "mixed", "blank", "garbled"}[k]
+	return [...]string{"native", "scanned", "mixed", "blank", "garbled", "layered", "layered_mixed"}[k]
 }
 
 // WantsOCR reports whether pages of the kind go to the recogniser.
-func (k Kind) WantsOCR() bool { return k == Scanned || k == Mixed || k == Garbled }
+func (k Kind) WantsOCR() bool { return k == Scanned || k == Mixed || k == Garbled || k.HasLayer() }
+
+// HasLayer reports whether the text of pages of the kind is a text layer under or over a picture of it.
+func (k Kind) HasLayer() bool { return k == Layered || k == LayeredMixed }
 
 // Facts are what is known of a page from its objects alone, before anything is drawn.
 type Facts struct {
@@ -84,10 +91,17 @@ func DecideKind(f Facts) Kind {
 		}
 		return Mixed
 	}
-	if f.BareCover > bareCover {
+	more := f.BareCover > bareCover
+	switch {
+	case f.hasLayer() && more:
+		return LayeredMixed
+	case f.hasLayer():
+		return Layered
+	case more:
 		return Mixed
+	default:
+		return Native
 	}
-	return Native
 }
 
 // decideWithoutText decides pages on which no character is set. What is drawn on them may still be text.
@@ -102,12 +116,14 @@ func (f Facts) isGarbled() bool {
 	return f.Chars >= fewChars && (float64(f.Bad) > garbledShare*float64(f.Chars) || f.Unmapped > garbledShare)
 }
 
-// hasPoorLayer reports whether the text is a scan's text layer by a recogniser that could not read it. Only invisible
-// text over an image is judged so: what a reader sees on the page is taken at its word.
+// hasLayer reports whether the text is a scan's text layer: invisible, over an image. What a reader sees on the page is
+// taken at its word.
+func (f Facts) hasLayer() bool { return f.Invisible*10 > f.Chars*8 && f.ImageCover > layerCover }
+
+// hasPoorLayer reports whether the text is a scan's text layer by a recogniser that could not read it.
 func (f Facts) hasPoorLayer() bool {
 	const enoughWords = 20
-	return f.Invisible*10 > f.Chars*8 && f.ImageCover > layerCover &&
-		f.Words >= enoughWords && float64(f.Odd) > oddShare*float64(f.Words)
+	return f.hasLayer() && f.Words >= enoughWords && float64(f.Odd) > oddShare*float64(f.Words)
 }
 
 // RasterFacts is what the page's raster shows.
@@ -127,14 +143,16 @@ const (
 	pictureLetters = 25
 )
 
-// CorrectKind corrects a decision by what was seen when the page was drawn: a scan of white paper is blank, and
-// pictures that show no letters add nothing to native text.
+// CorrectKind corrects a decision by what was seen when the page was drawn: a scan of white paper is blank, pictures
+// that show no letters add nothing to native text, and with no ink at all there is nothing to hold a layer against.
 func CorrectKind(k Kind, s RasterFacts) Kind {
 	switch {
 	case k == Scanned && (s.Ink < minInk || (s.Ink < speckInk && s.Letters == 0)):
 		return Blank
-	case k == Mixed && s.Letters < pictureLetters:
+	case k == Mixed && s.Letters < pictureLetters, k.HasLayer() && s.Ink < minInk:
 		return Native
+	case k == LayeredMixed && s.Letters < pictureLetters:
+		return Layered
 	default:
 		return k
 	}

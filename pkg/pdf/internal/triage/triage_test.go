@@ -30,13 +30,15 @@ func TestDecideKind(t *testing.T) {
 		{"a symbol or two", Facts{Chars: 2, Bad: 2, TextObjects: 1}, Native},
 		{"text without mapping", Facts{Chars: 1000, Unmapped: 0.9, TextObjects: 30}, Garbled},
 		{"a sound text layer", Facts{Chars: 2000, Invisible: 2000, Words: 300, Odd: 2, TextObjects: 300, Images: 1,
-			ImageCover: 1, BareCover: 0.1}, Native},
+			ImageCover: 1, BareCover: 0.1}, Layered},
+		{"a text layer that leaves much out", Facts{Chars: 2000, Invisible: 2000, Words: 300, TextObjects: 300, Images: 1,
+			ImageCover: 1, BareCover: 0.5}, LayeredMixed},
 		{"a poor text layer", Facts{Chars: 2000, Invisible: 2000, Words: 300, Odd: 40, TextObjects: 300, Images: 1,
 			ImageCover: 1, BareCover: 0.1}, Garbled},
 		{"odd words that can be seen", Facts{Chars: 2000, Words: 300, Odd: 40, TextObjects: 300, Images: 1, ImageCover: 1,
 			BareCover: 0.1}, Native},
 		{"odd words in too short a layer", Facts{Chars: 30, Invisible: 30, Words: 5, Odd: 2, TextObjects: 3, Images: 1,
-			ImageCover: 1, BareCover: 0.1}, Native},
+			ImageCover: 1, BareCover: 0.1}, Layered},
 		{"text and a large picture", Facts{Chars: 900, Words: 150, TextObjects: 20, Images: 1, ImageCover: 0.4,
 			BareCover: 0.38}, Mixed},
 		{"text and a logo", Facts{Chars: 900, Words: 150, TextObjects: 20, Images: 1, ImageCover: 0.04, BareCover: 0.04},
@@ -68,6 +70,10 @@ func TestCorrectKind(t *testing.T) {
 		{"text", Scanned, RasterFacts{Ink: 0.04, Letters: 1200}, Scanned},
 		{"a photograph beside text", Mixed, RasterFacts{Ink: 0.3, Letters: 5}, Native},
 		{"a picture of text beside text", Mixed, RasterFacts{Ink: 0.05, Letters: 200}, Mixed},
+		{"a layer over text", Layered, RasterFacts{Ink: 0.05}, Layered},
+		{"a layer over white paper", Layered, RasterFacts{}, Native},
+		{"a layer beside a photograph", LayeredMixed, RasterFacts{Ink: 0.3, Letters: 5}, Layered},
+		{"a layer beside a picture of text", LayeredMixed, RasterFacts{Ink: 0.05, Letters: 200}, LayeredMixed},
 		{"garbled text is garbled whatever it looks like", Garbled, RasterFacts{}, Garbled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,11 +88,11 @@ func TestCorrectKind(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[Kind]string{Native: "native", Scanned: "scanned", Mixed: "mixed", Blank: "blank",
-		Garbled: "garbled"} {
+		Garbled: "garbled", Layered: "layered", LayeredMixed: "layered_mixed"} {
 		if kind.String() != want {
 			t.Errorf("got %s, want %s", kind, want)
 		}
-		if got := kind.WantsOCR(); got != (kind == Scanned || kind == Mixed || kind == Garbled) {
+		if got := kind.WantsOCR(); got != (kind != Native && kind != Blank) {
 			t.Errorf("%s wants recognition: got %t", kind, got)
 		}
 	}

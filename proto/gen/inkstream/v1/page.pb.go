@@ -37,7 +37,8 @@ type Page struct {
 	Rotation int32 `protobuf:"varint,4,opt,name=rotation,proto3" json:"rotation,omitempty"`
 	// native_text, ocr, blank, failed or skipped.
 	Outcome string `protobuf:"bytes,5,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	// Why, where the outcome is failed or skipped: engine_crash, timeout, memory, …
+	// Why, where the outcome is failed or skipped: engine_crash, timeout, memory, …; text_layer_disagrees where the page
+	// was recognised because its text layer says something else than the ink does. A note has the agreement then.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	Error  *Error `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
 	// The text in reading order; lines end with a line feed, blocks are set apart by a blank line.
@@ -59,7 +60,8 @@ type Page struct {
 	UprightRotation int32 `protobuf:"varint,16,opt,name=upright_rotation,json=uprightRotation,proto3" json:"upright_rotation,omitempty"`
 	// Things worth knowing that are no failure, e.g. "raster reduced to 100 megapixels".
 	Notes []string `protobuf:"bytes,17,rep,name=notes,proto3" json:"notes,omitempty"`
-	// How well the page was read, 0 to 1: 1 for sound native text; for recognised text by the words' confidence and shape.
+	// How well the page was read, 0 to 1: 1 for sound native text; for a text layer that was held against the ink, how far
+	// it agrees; for recognised text by the words' confidence and shape.
 	Quality float32 `protobuf:"fixed32,18,opt,name=quality,proto3" json:"quality,omitempty"`
 	// The language of most of the text, ISO 639-3 (eng, deu); empty where there is no telling.
 	Language string `protobuf:"bytes,19,opt,name=language,proto3" json:"language,omitempty"`

@@ -18,6 +18,8 @@ type document struct {
 type page struct {
 	Number  int     `json:"number"`
 	Outcome string  `json:"outcome"`
+	Reason  string  `json:"reason"`
+	Quality float64 `json:"quality"`
 	Blocks  []block `json:"blocks"`
 	Images  []image `json:"images"`
 }

@@ -43,6 +43,7 @@ var measures = []measure{
 	{name: "images", title: "Images", wants: wantsImages, score: scoreImages},
 	{name: "json", title: "JSON", wants: wantsJSON, score: scoreJSON},
 	{name: "generated", title: "Generated pages", own: scoreGenerated},
+	{name: "layers", title: "Text layers", own: scoreTextLayers},
 }
 
 // qualityRun is what the measures share.

@@ -151,17 +151,5 @@ func (k *ink) writeCrop(b agree.Box) (*os.File, error) {
 	out := image.NewGray(image.Rect(0, 0, r.Dx()*enlarged+2*margin, r.Dy()*enlarged+2*margin))
 	draw.Draw(out, out.Rect, image.NewUniform(color.Gray{Y: 255}), image.Point{}, draw.Src)
 	draw.CatmullRom.Scale(out, image.Rect(margin, margin, margin+r.Dx()*enlarged, margin+r.Dy()*enlarged), k.picture, r, draw.Src, nil)
-	f, err := os.CreateTemp("", "inkstream-word-*.pgm")
-	if err != nil {
-		return nil, fmt.Errorf("make a file for a word: %w", err)
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		_ = f.Close() // the error that matters is the first
-		return nil, fmt.Errorf("unname a word's file: %w", err)
-	}
-	if _, err := f.Write(append(fmt.Appendf(nil, "P5\n%d %d\n255\n", out.Rect.Dx(), out.Rect.Dy()), out.Pix...)); err != nil {
-		_ = f.Close() // as above
-		return nil, fmt.Errorf("write a word: %w", err)
-	}
-	return f, nil
+	return recognise.WritePGM(out)
 }
