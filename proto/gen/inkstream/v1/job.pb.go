@@ -583,7 +583,8 @@ type JobOptions struct {
 	PageTimeout *durationpb.Duration `protobuf:"bytes,4,opt,name=page_timeout,json=pageTimeout,proto3" json:"page_timeout,omitempty"`
 	// How long a run may go on without any page or stage ending, at least 1 s. The server's own limit holds as well. REST: stall_timeout=1m.
 	StallTimeout *durationpb.Duration `protobuf:"bytes,5,opt,name=stall_timeout,json=stallTimeout,proto3" json:"stall_timeout,omitempty"`
-	// Which pages are recognised: auto (the default: those without sound text of their own), force (all; native text is replaced), skip (none),
+	// Which pages are recognised: auto (the default: those without sound text of their own; an invisible text layer has to
+	// agree with what the page shows), force (all; native text is replaced), skip (none),
 	// redo (auto, and pages whose text is an invisible layer of an earlier recognition are recognised again).
 	Ocr string `protobuf:"bytes,6,opt,name=ocr,proto3" json:"ocr,omitempty"`
 	// The pages to process, e.g. "1-3,7,12-"; from 1, in document order. Empty: all. The others end skipped(not_selected).
