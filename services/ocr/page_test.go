@@ -235,7 +235,7 @@ func TestFirstTryOfAPage(t *testing.T) {
 				if tt.late {
 					return nil, fault.New(fault.PageTimeout, "late")
 				}
-				return &inkstreamv1.Page{Outcome: job.OutcomeOCR}, nil
+				return &inkstreamv1.Page{Outcome: outcome.OCR}, nil
 			})
 			f := newFixtureOf(t, engine, job.Options{Engine: tt.engine, Lane: "batch"},
 				func(c *ocr.Config) { c.PageTimeout, c.FirstTry = whole, firstTry })
