@@ -41,21 +41,22 @@ func TestParse(t *testing.T) {
 		want func(*settings)
 		rest int
 	}{
-		{"defaults stand", nil, nil, func(*settings) {}, 0},
-		{"environment beats the default", nil, map[string]string{"OCR_WORKERS": "5", "OCR_PAGE_TIMEOUT": "3s",
+		{name: "defaults stand", want: func(*settings) {}},
+		{name: "environment beats the default", env: map[string]string{"OCR_WORKERS": "5", "OCR_PAGE_TIMEOUT": "3s",
 			"DEBUG": "true"},
-			func(s *settings) { s.workers, s.timeout, s.debug = 5, 3*time.Second, true }, 0},
-		{"flag beats the environment", []string{"--ocr.workers=7"}, map[string]string{"OCR_WORKERS": "5"},
-			func(s *settings) { s.workers = 7 }, 0},
-		{"flag with the default's value beats the environment", []string{"-ocr.workers", "2"},
-			map[string]string{"OCR_WORKERS": "5"},
-			func(*settings) {}, 0},
-		{"a broken variable does not matter under a flag", []string{"-ocr.workers", "3"},
-			map[string]string{"OCR_WORKERS": "many"},
-			func(s *settings) { s.workers = 3 }, 0},
-		{"empty variable counts as unset", nil, map[string]string{"OCR_WORKERS": ""}, func(*settings) {}, 0},
-		{"sizes have units", nil, map[string]string{"MAX_FILE_SIZE": "1GiB"}, func(s *settings) { s.limit = config.GiB }, 0},
-		{"other arguments are left", []string{"--debug", "a.pdf", "b.pdf"}, nil, func(s *settings) { s.debug = true }, 2},
+			want: func(s *settings) { s.workers, s.timeout, s.debug = 5, 3*time.Second, true }, rest: 0},
+		{name: "flag beats the environment", args: []string{"--ocr.workers=7"},
+			env: map[string]string{"OCR_WORKERS": "5"}, want: func(s *settings) { s.workers = 7 }},
+		{name: "flag with the default's value beats the environment", args: []string{"-ocr.workers", "2"},
+			env: map[string]string{"OCR_WORKERS": "5"}, want: func(*settings) {}},
+		{name: "a broken variable does not matter under a flag", args: []string{"-ocr.workers", "3"},
+			env: map[string]string{"OCR_WORKERS": "many"}, want: func(s *settings) { s.workers = 3 }},
+		{name: "empty variable counts as unset", env: map[string]string{"OCR_WORKERS": ""},
+			want: func(*settings) {}},
+		{name: "sizes have units", env: map[string]string{"MAX_FILE_SIZE": "1GiB"},
+			want: func(s *settings) { s.limit = config.GiB }},
+		{name: "other arguments are left", args: []string{"--debug", "a.pdf", "b.pdf"},
+			want: func(s *settings) { s.debug = true }, rest: 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

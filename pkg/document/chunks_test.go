@@ -92,40 +92,33 @@ func TestLongBlocksAreParted(t *testing.T) {
 		lines []string
 		want  []string
 	}{
-		{"Japanese between sentences", layout.Paragraph, 50, unbroken,
-			slices.Repeat([]string{strings.Repeat(sentence, 2)}, 4)},
-		{
-			"Chinese without a full stop at a comma", layout.Paragraph, 10, []string{"双方就软件开发，服务达成协议乙方应当"},
-			[]string{"双方就软件开发，", "服务达成协议乙方应当"},
-		},
-		{"a run without any break where it is full", layout.Paragraph, 5, []string{"双方就软件开发服务达成"},
-			[]string{"双方就软件", "开发服务达成"}},
-		{
-			"English between sentences", layout.Paragraph, 10,
-			[]string{"One two three four five six. Seven eight nine", "ten eleven twelve thirteen. Fourteen fifteen."},
-			[]string{"One two three four five six.", "Seven eight nine ten eleven twelve thirteen. Fourteen fifteen."},
-		},
-		{
-			"a sentence that makes it a little longer", layout.Paragraph, 10,
-			[]string{"One two three four five six seven eight nine ten eleven. Twelve thirteen."},
-			[]string{"One two three four five six seven eight nine ten eleven.", "Twelve thirteen."},
-		},
-		{
-			"the nearest of two sentences", layout.Paragraph, 10,
-			[]string{"One two three four five six. Seven eight nine ten eleven. Twelve thirteen."},
-			[]string{"One two three four five six. Seven eight nine ten eleven.", "Twelve thirteen."},
-		},
-		{
-			"full stops that end no sentence", layout.Paragraph, 10,
-			[]string{"One two three four five approx. six seven 8. J. e.g. nine", "ten eleven twelve thirteen"},
-			[]string{"One two three four five approx. six seven 8. J.", "e.g. nine ten eleven twelve thirteen"},
-		},
-		{"no sentences, between lines", layout.Paragraph, 25, []string{ten, ten, ten, ten},
-			[]string{ten + " " + ten, ten + " " + ten}},
-		{"not in a word", layout.Paragraph, 10, []string{"a b c d e f g h i mo-", "re j k l m n"},
-			[]string{"a b c d e f g h i", "more j k l m n"}},
-		{"code between lines", layout.Code, 4, []string{"if x. {", "a, b.", "}"},
-			[]string{"```\nif x. {\n```", "```\na, b.\n}\n```"}},
+		{name: "Japanese between sentences", kind: layout.Paragraph, size: 50, lines: unbroken,
+			want: slices.Repeat([]string{strings.Repeat(sentence, 2)}, 4)},
+		{name: "Chinese without a full stop at a comma", kind: layout.Paragraph, size: 10,
+			lines: []string{"双方就软件开发，服务达成协议乙方应当"},
+			want:  []string{"双方就软件开发，", "服务达成协议乙方应当"}},
+		{name: "a run without any break where it is full", kind: layout.Paragraph, size: 5,
+			lines: []string{"双方就软件开发服务达成"},
+			want:  []string{"双方就软件", "开发服务达成"}},
+		{name: "English between sentences", kind: layout.Paragraph, size: 10,
+			lines: []string{"One two three four five six. Seven eight nine", "ten eleven twelve thirteen. Fourteen fifteen."},
+			want:  []string{"One two three four five six.", "Seven eight nine ten eleven twelve thirteen. Fourteen fifteen."}},
+		{name: "a sentence that makes it a little longer", kind: layout.Paragraph, size: 10,
+			lines: []string{"One two three four five six seven eight nine ten eleven. Twelve thirteen."},
+			want:  []string{"One two three four five six seven eight nine ten eleven.", "Twelve thirteen."}},
+		{name: "the nearest of two sentences", kind: layout.Paragraph, size: 10,
+			lines: []string{"One two three four five six. Seven eight nine ten eleven. Twelve thirteen."},
+			want:  []string{"One two three four five six. Seven eight nine ten eleven.", "Twelve thirteen."}},
+		{name: "full stops that end no sentence", kind: layout.Paragraph, size: 10,
+			lines: []string{"One two three four five approx. six seven 8. J. e.g. nine", "ten eleven twelve thirteen"},
+			want:  []string{"One two three four five approx. six seven 8. J.", "e.g. nine ten eleven twelve thirteen"}},
+		{name: "no sentences, between lines", kind: layout.Paragraph, size: 25,
+			lines: []string{ten, ten, ten, ten}, want: []string{ten + " " + ten, ten + " " + ten}},
+		{name: "not in a word", kind: layout.Paragraph, size: 10,
+			lines: []string{"a b c d e f g h i mo-", "re j k l m n"},
+			want:  []string{"a b c d e f g h i", "more j k l m n"}},
+		{name: "code between lines", kind: layout.Code, size: 4, lines: []string{"if x. {", "a, b.", "}"},
+			want: []string{"```\nif x. {\n```", "```\na, b.\n}\n```"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -162,39 +155,31 @@ func TestPassagesKeepParagraphsTogether(t *testing.T) {
 		want  []string
 		types string
 	}{
+		{name: "a note stands behind the paragraph", words: 100,
+			pages: []*inkstreamv1.Page{page(1, start, note), page(2, end, more)},
+			want:  []string{first + " " + rest + "\n\n1 a note\n\nAfter it."},
+			types: "paragraph footnote paragraph"},
 		{
-			"a note stands behind the paragraph", 100, []*inkstreamv1.Page{page(1, start, note), page(2, end, more)},
-			[]string{first + " " + rest + "\n\n1 a note\n\nAfter it."}, "paragraph footnote paragraph",
-		},
-		{
-			"so do a table and all that interrupts it", 100,
-			[]*inkstreamv1.Page{page(1, start, values, note, text(layout.PageNumber, 290, 800, 9, 1, "1")),
+			name: "so do a table and all that interrupts it", words: 100,
+			pages: []*inkstreamv1.Page{page(1, start, values, note, text(layout.PageNumber, 290, 800, 9, 1, "1")),
 				page(2, text(layout.Header, 72, 30, 9, 1, "Report"), second, end)},
-			[]string{first + " " + rest + "\n\n| a | b |\n| --- | --- |\n| c | d |\n\n1 a note\n\n2 another"},
-			"paragraph table footnote",
+			want:  []string{first + " " + rest + "\n\n| a | b |\n| --- | --- |\n| c | d |\n\n1 a note\n\n2 another"},
+			types: "paragraph table footnote",
 		},
-		{
-			"a paragraph that does not go on after all", 100, []*inkstreamv1.Page{page(1, start, note), page(2, heading, item)},
-			[]string{first + "\n\n1 a note", "• next"}, "paragraph footnote",
-		},
-		{
-			"an item ends it", 100, []*inkstreamv1.Page{page(1, start, note), page(2, item)},
-			[]string{first + "\n\n1 a note\n\n• next"}, "paragraph footnote list_item",
-		},
-		{
-			"at the end of the document", 100, []*inkstreamv1.Page{page(1, start, note)},
-			[]string{first + "\n\n1 a note"}, "paragraph footnote",
-		},
-		{
-			"what does not fit goes to the next passage as a whole", 26,
-			[]*inkstreamv1.Page{page(1, filler, start, note), page(2, end)},
-			[]string{strings.TrimSpace(strings.Repeat("word ", 20)), first + " " + rest + "\n\n1 a note"}, "paragraph",
-		},
-		{
-			"what is longer than a passage is parted where it can be, not where the page ends", 11,
-			[]*inkstreamv1.Page{page(1, start, note), page(2, end, more)},
-			[]string{first + " end,", "but it is now.\n\n1 a note\n\nAfter it."}, "paragraph",
-		},
+		{name: "a paragraph that does not go on after all", words: 100,
+			pages: []*inkstreamv1.Page{page(1, start, note), page(2, heading, item)},
+			want:  []string{first + "\n\n1 a note", "• next"}, types: "paragraph footnote"},
+		{name: "an item ends it", words: 100, pages: []*inkstreamv1.Page{page(1, start, note), page(2, item)},
+			want: []string{first + "\n\n1 a note\n\n• next"}, types: "paragraph footnote list_item"},
+		{name: "at the end of the document", words: 100, pages: []*inkstreamv1.Page{page(1, start, note)},
+			want: []string{first + "\n\n1 a note"}, types: "paragraph footnote"},
+		{name: "what does not fit goes to the next passage as a whole", words: 26,
+			pages: []*inkstreamv1.Page{page(1, filler, start, note), page(2, end)},
+			want:  []string{strings.TrimSpace(strings.Repeat("word ", 20)), first + " " + rest + "\n\n1 a note"},
+			types: "paragraph"},
+		{name: "what is longer than a passage is parted where it can be, not where the page ends", words: 11,
+			pages: []*inkstreamv1.Page{page(1, start, note), page(2, end, more)},
+			want:  []string{first + " end,", "but it is now.\n\n1 a note\n\nAfter it."}, types: "paragraph"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -196,98 +196,98 @@ func TestHeadings(t *testing.T) {
 		want    string
 	}{
 		{
-			"larger is higher", nil, nil,
-			[]*inkstreamv1.Block{
+			name: "larger is higher", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{
 				text(para, 72, 60, 16, 1, "Chapter one"), prose(100), text(para, 72, 150, 12, 1, "A section"), prose(170),
 				prose(200), text(para, 72, 250, 12, 1, "Another"), prose(270),
 				text(para, 72, 310, 16, 1, "Chapter two"), prose(340),
 			},
-			"heading1 paragraph heading2 paragraph paragraph heading2 paragraph heading1 paragraph",
+			want: "heading1 paragraph heading2 paragraph paragraph heading2 paragraph heading1 paragraph",
 		},
 		{
-			"the largest type at the beginning is the title", nil, nil,
-			[]*inkstreamv1.Block{text(para, 72, 60, 24, 1, "A Study of Pears"), text(para, 72, 100, 14, 1, "Introduction"),
+			name: "the largest type at the beginning is the title", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{text(para, 72, 60, 24, 1, "A Study of Pears"), text(para, 72, 100, 14, 1, "Introduction"),
 				prose(130), text(para, 72, 170, 14, 1, "Method"), prose(200), prose(230)},
-			"title heading1 paragraph heading1 paragraph paragraph",
+			want: "title heading1 paragraph heading1 paragraph paragraph",
 		},
 		{
-			"a title of two lines", nil, nil,
-			[]*inkstreamv1.Block{text(para, 72, 60, 24, 1, "A Study of Pears"), text(para, 72, 90, 24, 1, "and of Apples"),
+			name: "a title of two lines", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{text(para, 72, 60, 24, 1, "A Study of Pears"), text(para, 72, 90, 24, 1, "and of Apples"),
 				prose(130), prose(170)},
-			"title title paragraph paragraph",
+			want: "title title paragraph paragraph",
 		},
 		{
-			"lines of the largest type with text between them are no title", nil, nil,
-			[]*inkstreamv1.Block{
+			name: "lines of the largest type with text between them are no title", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{
 				prose(60), text(para, 72, 100, 15, 1, "Scope of the agreement"), prose(130),
 				text(para, 72, 170, 15, 1, "Payment terms"), prose(200), text(para, 72, 240, 15, 1, "Liability"), prose(270),
 			},
-			"paragraph heading1 paragraph heading1 paragraph heading1 paragraph",
+			want: "paragraph heading1 paragraph heading1 paragraph heading1 paragraph",
 		},
 		{
-			"nor are they in Chinese", nil, nil,
-			[]*inkstreamv1.Block{
+			name: "nor are they in Chinese", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{
 				text(para, 72, 60, 10, 1, "本合同由甲方与乙方签订，双方就软件开发服务达成如下协议。"), text(para, 72, 100, 15, 1, "第一条服务内容"),
 				text(para, 72, 130, 10, 1, "甲方委托乙方开发系统，乙方应当按照约定的时间和质量标准完成开发工作。"), text(para, 72, 170, 15, 1, "第二条合同金额"),
 				text(para, 72, 200, 10, 1, "甲方应于签订后支付首期款项百分之三十，其余款项在验收之后付清。"),
 			},
-			"paragraph heading1 paragraph heading1 paragraph",
+			want: "paragraph heading1 paragraph heading1 paragraph",
 		},
 		{
-			"the structure names one title, and others that are none", nil,
-			[]*inkstreamv1.Tag{
+			name: "the structure names one title, and others that are none", outline: nil,
+			tags: []*inkstreamv1.Tag{
 				{Role: "Title", Bbox: []float32{70, 58, 300, 82}}, {Role: "Title", Bbox: []float32{70, 88, 300, 112}},
 				{Role: "Title", Bbox: []float32{70, 198, 300, 222}},
 				{Role: "H1", Bbox: []float32{70, 258, 300, 272}},
 			},
-			[]*inkstreamv1.Block{
+			blocks: []*inkstreamv1.Block{
 				text(para, 72, 60, 24, 1, "A Study of Pears"), text(para, 72, 90, 24, 1, "and of Apples"), prose(130),
 				text(para, 72, 200, 24, 1, "A Study of Figs"), prose(230),
 				text(para, 72, 260, 12, 1, "Method"), prose(290),
 			},
-			"title title paragraph heading1 paragraph heading1 paragraph",
+			want: "title title paragraph heading1 paragraph heading1 paragraph",
 		},
 		{
-			"bold type of the body's size", nil, nil,
-			[]*inkstreamv1.Block{text(para, 72, 60, 10, 2, "Introduction"), prose(100), prose(140),
+			name: "bold type of the body's size", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{text(para, 72, 60, 10, 2, "Introduction"), prose(100), prose(140),
 				text(para, 72, 180, 10, 2, "Method"), prose(200), prose(240)},
-			"heading1 paragraph paragraph heading1 paragraph paragraph",
+			want: "heading1 paragraph paragraph heading1 paragraph paragraph",
 		},
 		{
-			"numbers tell the depth", nil, nil,
-			[]*inkstreamv1.Block{
+			name: "numbers tell the depth", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{
 				text(para, 72, 60, 12, 2, "1 Introduction"), prose(100), text(para, 72, 130, 12, 2, "1.1 History"), prose(150),
 				text(para, 72, 180, 12, 2, "1.1.1 Early times"), prose(200),
 				text(para, 72, 250, 12, 2, "2 Method"), prose(270), prose(310), prose(350),
 			},
-			"heading1 paragraph heading2 paragraph heading3 paragraph heading1 paragraph paragraph paragraph",
+			want: "heading1 paragraph heading2 paragraph heading3 paragraph heading1 paragraph paragraph paragraph",
 		},
 		{
-			"the outline knows better",
-			[]*inkstreamv1.OutlineEntry{{Title: "Introduction", Level: 2, Page: 1}, {Title: "METHOD", Level: 3, Page: 1},
+			name: "the outline knows better",
+			outline: []*inkstreamv1.OutlineEntry{{Title: "Introduction", Level: 2, Page: 1}, {Title: "METHOD", Level: 3, Page: 1},
 				{Title: "Elsewhere", Level: 1, Page: 9}},
-			nil,
-			[]*inkstreamv1.Block{text(para, 72, 60, 10, 1, "Introduction"), prose(100), text(para, 72, 150, 10, 1, "Method"),
+			tags: nil,
+			blocks: []*inkstreamv1.Block{text(para, 72, 60, 10, 1, "Introduction"), prose(100), text(para, 72, 150, 10, 1, "Method"),
 				prose(170), text(para, 72, 220, 10, 1, "Elsewhere"), prose(250)},
-			"heading2 paragraph heading3 paragraph paragraph paragraph",
+			want: "heading2 paragraph heading3 paragraph paragraph paragraph",
 		},
 		{
-			"the outline leaves out numbers, or has them",
-			[]*inkstreamv1.OutlineEntry{{Title: "Introduction", Level: 2, Page: 1}, {Title: "2.1 Method", Level: 3, Page: 1}},
-			nil,
-			[]*inkstreamv1.Block{text(para, 72, 60, 10, 1, "1. Introduction"), prose(100), text(para, 72, 150, 10, 1, "Method"),
+			name:    "the outline leaves out numbers, or has them",
+			outline: []*inkstreamv1.OutlineEntry{{Title: "Introduction", Level: 2, Page: 1}, {Title: "2.1 Method", Level: 3, Page: 1}},
+			tags:    nil,
+			blocks: []*inkstreamv1.Block{text(para, 72, 60, 10, 1, "1. Introduction"), prose(100), text(para, 72, 150, 10, 1, "Method"),
 				prose(170), prose(220)},
-			"heading2 paragraph heading3 paragraph paragraph",
+			want: "heading2 paragraph heading3 paragraph paragraph",
 		},
 		{
-			"what the outline does not name stands below, with the heading right under it, or is a label that comes again",
-			[]*inkstreamv1.OutlineEntry{
+			name: "what the outline does not name stands below, with the heading right under it, or is a label that comes again",
+			outline: []*inkstreamv1.OutlineEntry{
 				{Title: "Pears", Level: 1}, {Title: "Early", Level: 2}, {Title: "Late", Level: 2}, {Title: "Apples", Level: 1},
 				{Title: "Red", Level: 2}, {Title: "Green", Level: 2},
 				{Title: "Brown", Level: 2},
 			},
-			nil,
-			[]*inkstreamv1.Block{
+			tags: nil,
+			blocks: []*inkstreamv1.Block{
 				text(para, 72, 60, 20, 1, "Pears"), prose(90), text(para, 72, 120, 13, 1, "Early"), prose(140),
 				text(para, 72, 170, 11, 2, "Note"), prose(185),
 				text(para, 72, 220, 13, 1, "Late"), text(para, 72, 240, 11, 2, "Note"), prose(255),
@@ -296,46 +296,46 @@ func TestHeadings(t *testing.T) {
 				text(para, 72, 410, 13, 1, "Red"), text(para, 72, 430, 11, 2, "Note"), prose(445),
 				text(para, 72, 480, 13, 1, "Green"), prose(500), text(para, 72, 530, 13, 1, "Brown"), prose(550),
 			},
-			"heading1 paragraph heading2 paragraph paragraph paragraph heading2 paragraph paragraph heading3 paragraph " +
+			want: "heading1 paragraph heading2 paragraph paragraph paragraph heading2 paragraph paragraph heading3 paragraph " +
 				"heading1 heading1 paragraph heading2 paragraph paragraph heading2 paragraph heading2 paragraph",
 		},
 		{
-			"what is read in a picture", nil, nil,
-			[]*inkstreamv1.Block{
+			name: "what is read in a picture", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{
 				text(para, 72, 60, 16, 1, "Chapter one"), prose(100), read(text(para, 72, 150, 30, 0, "Stop")),
 				text(para, 72, 190, 12, 1, "A section"), prose(210),
 				text(para, 72, 250, 16, 1, "Chapter two"), prose(280),
 			},
-			"heading1 paragraph paragraph heading1 paragraph heading1 paragraph",
+			want: "heading1 paragraph paragraph heading1 paragraph heading1 paragraph",
 		},
 		{
-			"a bullet in another font is an item all the same", nil, nil,
-			[]*inkstreamv1.Block{prose(60), text(layout.ListItem, 72, 100, 10, 3, "• initrd.gz (the image)"), prose(120),
+			name: "a bullet in another font is an item all the same", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{prose(60), text(layout.ListItem, 72, 100, 10, 3, "• initrd.gz (the image)"), prose(120),
 				text(layout.ListItem, 72, 160, 10, 3, "3. Images of disks"), prose(180)},
-			"paragraph list_item paragraph heading1 paragraph",
+			want: "paragraph list_item paragraph heading1 paragraph",
 		},
 		{
-			"so does the structure", nil,
-			[]*inkstreamv1.Tag{{Role: "H2", Bbox: []float32{70, 58, 200, 72}}, {Role: "P", Bbox: []float32{70, 148, 200, 164}}},
-			[]*inkstreamv1.Block{text(para, 72, 60, 10, 1, "Introduction"), prose(100),
+			name: "so does the structure", outline: nil,
+			tags: []*inkstreamv1.Tag{{Role: "H2", Bbox: []float32{70, 58, 200, 72}}, {Role: "P", Bbox: []float32{70, 148, 200, 164}}},
+			blocks: []*inkstreamv1.Block{text(para, 72, 60, 10, 1, "Introduction"), prose(100),
 				text(para, 72, 150, 13, 2, "Bold, and no heading"), prose(170), prose(210)},
-			"heading2 paragraph paragraph paragraph paragraph",
+			want: "heading2 paragraph paragraph paragraph paragraph",
 		},
 		{
-			"sentences and long passages are none", nil, nil,
-			[]*inkstreamv1.Block{
+			name: "sentences and long passages are none", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{
 				text(para, 72, 60, 10, 2, "Note that this whole sentence is bold."), prose(100),
 				text(para, 72, 150, 10, 2, strings.Repeat("bold words that go on and on ", 3), strings.Repeat("and on and on ", 5),
 					"in three lines"), prose(200), prose(240),
 			},
-			"paragraph paragraph paragraph paragraph paragraph",
+			want: "paragraph paragraph paragraph paragraph paragraph",
 		},
 		{
-			"where all is bold, bold says nothing", nil, nil,
-			[]*inkstreamv1.Block{text(para, 72, 60, 10, 2, "short line"),
+			name: "where all is bold, bold says nothing", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{text(para, 72, 60, 10, 2, "short line"),
 				text(para, 72, 100, 10, 2, "all of the body of this document", "is set in bold type.", "It goes on."),
 				text(para, 72, 150, 10, 2, "all of the body of this document", "is set in bold type.", "It goes on.")},
-			"paragraph paragraph paragraph",
+			want: "paragraph paragraph paragraph",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -214,23 +214,25 @@ func TestUpdateRecordFrom(t *testing.T) {
 		file   string
 		calls  int
 	}{
-		{"a change", rename("b.pdf"), nil, 7, "b.pdf", 2},
-		{"nothing to change by what is old", func(r *job.Record) error {
+		{name: "a change", change: rename("b.pdf"), pages: 7, file: "b.pdf", calls: 2},
+		{name: "nothing to change by what is old", change: func(r *job.Record) error {
 			if r.PageCount == 0 {
 				return job.ErrUnchanged
 			}
 			r.PageCount++
 			return nil
-		}, nil, 8, "b.pdf", 2},
-		{"an error by what is old", func(r *job.Record) error {
+		}, err: nil, pages: 8, file: "b.pdf", calls: 2},
+		{name: "an error by what is old", change: func(r *job.Record) error {
 			if r.PageCount == 0 {
 				return broken
 			}
 			r.PageCount++
 			return nil
-		}, nil, 9, "b.pdf", 2},
-		{"an error by what is there", func(*job.Record) error { return broken }, broken, 9, "b.pdf", 2},
-		{"nothing to change", func(*job.Record) error { return job.ErrUnchanged }, nil, 9, "b.pdf", 2},
+		}, err: nil, pages: 9, file: "b.pdf", calls: 2},
+		{name: "an error by what is there", change: func(*job.Record) error { return broken }, err: broken,
+			pages: 9, file: "b.pdf", calls: 2},
+		{name: "nothing to change", change: func(*job.Record) error { return job.ErrUnchanged }, pages: 9,
+			file: "b.pdf", calls: 2},
 	} {
 		calls := 0
 		_, err := jobs.UpdateRecordFrom(t.Context(), old, func(r *job.Record) error { calls++; return tt.change(r) })

@@ -23,20 +23,21 @@ func TestConsumeQuota(t *testing.T) {
 		want    bool
 		counted bool
 	}{
-		{"a look", "ann", 100, evening, true, false},
-		{"more than a day's", "ann", 101, evening, false, true},
-		{"the first", "ann", 60, evening, true, true},
-		{"too much", "ann", 41, evening, false, true},
-		{"a look at too much", "ann", 41, evening, false, false},
-		{"all that is left", "ann", 40, evening, true, true},
-		{"one too many", "ann", 1, evening.Add(59 * time.Minute), false, true},
-		{"another caller", "bob", 100, evening, true, true},
-		{"the next day", "ann", 70, evening.Add(time.Hour), true, true},
-		{"a clock that is behind", "ann", 31, evening, false, true},
-		{"a clock that is a year ahead", "eve", 100, evening.AddDate(1, 0, 0), true, true},
-		{"when it was put right", "eve", 100, evening, true, true},
-		{"after that", "eve", 1, evening, false, true},
-		{"a number without measure", "ann", 1<<63 - 1, evening, false, true},
+		{name: "a look", caller: "ann", n: 100, at: evening, want: true},
+		{name: "more than a day's", caller: "ann", n: 101, at: evening, counted: true},
+		{name: "the first", caller: "ann", n: 60, at: evening, want: true, counted: true},
+		{name: "too much", caller: "ann", n: 41, at: evening, counted: true},
+		{name: "a look at too much", caller: "ann", n: 41, at: evening},
+		{name: "all that is left", caller: "ann", n: 40, at: evening, want: true, counted: true},
+		{name: "one too many", caller: "ann", n: 1, at: evening.Add(59 * time.Minute), counted: true},
+		{name: "another caller", caller: "bob", n: 100, at: evening, want: true, counted: true},
+		{name: "the next day", caller: "ann", n: 70, at: evening.Add(time.Hour), want: true, counted: true},
+		{name: "a clock that is behind", caller: "ann", n: 31, at: evening, counted: true},
+		{name: "a clock that is a year ahead", caller: "eve", n: 100, at: evening.AddDate(1, 0, 0), want: true,
+			counted: true},
+		{name: "when it was put right", caller: "eve", n: 100, at: evening, want: true, counted: true},
+		{name: "after that", caller: "eve", n: 1, at: evening, counted: true},
+		{name: "a number without measure", caller: "ann", n: 1<<63 - 1, at: evening, counted: true},
 	} {
 		ask := jobs.CheckQuota
 		if tt.counted {

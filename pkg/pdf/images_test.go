@@ -190,15 +190,21 @@ func TestOCRModes(t *testing.T) {
 		words           bool
 		outcome, reason string
 	}{
-		{"auto has a layer held against the ink", pdftest.ScanWithTextLayer(true), Auto, Layered, true, true, "", ""},
-		{"redo does not", pdftest.ScanWithTextLayer(true), Redo, Scanned, true, false, "", ""},
-		{"redo leaves painted text", pdftest.BornDigital(1), Redo, Native, false, true, "native_text", ""},
-		{"force takes no text", pdftest.BornDigital(1), Force, Scanned, true, false, "", ""},
-		{"force leaves blank pages", pdftest.BlankPages(1), Force, Blank, false, false, "blank", ""},
-		{"skip leaves scans", pdftest.ScannedFile(scan), Skip, Scanned, false, false, "skipped", "ocr_skipped"},
-		{"skip keeps a layer", pdftest.ScanWithTextLayer(true), Skip, LayeredMixed, false, true, "native_text", ""},
-		{"skip keeps what text there is", pdftest.GarbledText(pdftest.PrivateUse), Skip, Garbled, false, true, "native_text",
-			""},
+		{name: "auto has a layer held against the ink", file: pdftest.ScanWithTextLayer(true), mode: Auto,
+			triage: Layered, raster: true, words: true},
+		{name: "redo does not", file: pdftest.ScanWithTextLayer(true), mode: Redo, triage: Scanned,
+			raster: true},
+		{name: "redo leaves painted text", file: pdftest.BornDigital(1), mode: Redo, triage: Native,
+			words: true, outcome: "native_text"},
+		{name: "force takes no text", file: pdftest.BornDigital(1), mode: Force, triage: Scanned, raster: true},
+		{name: "force leaves blank pages", file: pdftest.BlankPages(1), mode: Force, triage: Blank,
+			outcome: "blank"},
+		{name: "skip leaves scans", file: pdftest.ScannedFile(scan), mode: Skip, triage: Scanned,
+			outcome: "skipped", reason: "ocr_skipped"},
+		{name: "skip keeps a layer", file: pdftest.ScanWithTextLayer(true), mode: Skip, triage: LayeredMixed,
+			words: true, outcome: "native_text"},
+		{name: "skip keeps what text there is", file: pdftest.GarbledText(pdftest.PrivateUse), mode: Skip,
+			triage: Garbled, words: true, outcome: "native_text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -509,12 +509,12 @@ func TestInvalidAdditionsAreRefused(t *testing.T) {
 		want     fault.Code
 		err      error
 	}{
-		{"wrong password", locked, "wrong", page(1), fault.Encrypted, nil},
-		{"no document", pdftest.NotPDFFiles()[0], "", page(1), "", nil},
-		{"page out of range", pdftest.BornDigital(2), "", page(3), fault.PageNotFound, nil},
-		{"page zero", pdftest.BornDigital(2), "", page(0), fault.PageNotFound, nil},
-		{"pages that end in an error", pdftest.BornDigital(1), "",
-			func(yield func(*inkstreamv1.Page, error) bool) { yield(nil, ended) }, "", ended},
+		{name: "wrong password", file: locked, password: "wrong", pages: page(1), want: fault.Encrypted},
+		{name: "no document", file: pdftest.NotPDFFiles()[0], pages: page(1)},
+		{name: "page out of range", file: pdftest.BornDigital(2), pages: page(3), want: fault.PageNotFound},
+		{name: "page zero", file: pdftest.BornDigital(2), pages: page(0), want: fault.PageNotFound},
+		{name: "pages that end in an error", file: pdftest.BornDigital(1),
+			pages: func(yield func(*inkstreamv1.Page, error) bool) { yield(nil, ended) }, err: ended},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -368,14 +368,16 @@ func TestProcessExpiries(t *testing.T) {
 		buried  bool
 		tasks   []string
 	}{
-		{"kept for ever", func(r *job.Record) { r.ExpireTime = time.Time{} }, false, job.Partial, false, nil},
-		{"not over yet", nil, false, job.Partial, false, nil},
-		{"running, but over", func(r *job.Record) { r.State, r.ExpireTime, r.EndTime = job.Running, past, time.Time{} },
-			false, job.Running, false, nil},
-		{"over", func(r *job.Record) { r.ExpireTime = past }, false, job.Expired, true, nil},
-		{"over, without an index", func(r *job.Record) { r.ExpireTime = past }, true, job.Expired, false,
-			[]string{"1.index.remove#"}},
-		{"deletion cut", func(r *job.Record) { r.State = job.Deleted }, false, job.Deleted, true, nil},
+		{name: "kept for ever", change: func(r *job.Record) { r.ExpireTime = time.Time{} }, state: job.Partial},
+		{name: "not over yet", state: job.Partial},
+		{name: "running, but over",
+			change: func(r *job.Record) { r.State, r.ExpireTime, r.EndTime = job.Running, past, time.Time{} },
+			state:  job.Running},
+		{name: "over", change: func(r *job.Record) { r.ExpireTime = past }, state: job.Expired, buried: true},
+		{name: "over, without an index", change: func(r *job.Record) { r.ExpireTime = past }, noIndex: true,
+			state: job.Expired, tasks: []string{"1.index.remove#"}},
+		{name: "deletion cut", change: func(r *job.Record) { r.State = job.Deleted }, state: job.Deleted,
+			buried: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

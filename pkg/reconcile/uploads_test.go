@@ -189,10 +189,10 @@ func TestDocumentsOfLostJobs(t *testing.T) {
 		age           time.Duration
 		made, kept    bool
 	}{
-		{"acknowledged", "source.pdf", "", 3 * time.Hour, true, true},
-		{"perhaps under way", "source.pdf", "", 30 * time.Minute, false, true},
-		{"never complete", "source.pdf.part", "", 3 * time.Hour, false, false},
-		{"restored from a backup", "", "source.pdf", 3 * time.Hour, true, true},
+		{name: "acknowledged", before: "source.pdf", age: 3 * time.Hour, made: true, kept: true},
+		{name: "perhaps under way", before: "source.pdf", age: 30 * time.Minute, kept: true},
+		{name: "never complete", before: "source.pdf.part", age: 3 * time.Hour},
+		{name: "restored from a backup", after: "source.pdf", age: 3 * time.Hour, made: true, kept: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

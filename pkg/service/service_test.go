@@ -32,12 +32,14 @@ func TestWrongUsage(t *testing.T) {
 		want  string
 		lines int
 	}{
-		{"unknown flag", []string{"--blob=file:///x"}, nil, "-blob", 1},
-		{"bad value", []string{"--own.workers=many"}, nil, "own.workers", 1},
-		{"value out of bounds", []string{"--blobs=file:///x", "--own.workers=0"}, nil, "own.workers: 0", 1},
-		{"a word that is no flag", []string{"--blobs=file:///x", "nats"}, nil, `"nats"`, 1},
-		{"bad variables, each on its line", nil, map[string]string{"OWN_WORKERS": "many", "NATS_REPLICAS": "few"},
-			"NATS_REPLICAS", 2},
+		{name: "unknown flag", args: []string{"--blob=file:///x"}, want: "-blob", lines: 1},
+		{name: "bad value", args: []string{"--own.workers=many"}, want: "own.workers", lines: 1},
+		{name: "value out of bounds", args: []string{"--blobs=file:///x", "--own.workers=0"},
+			want: "own.workers: 0", lines: 1},
+		{name: "a word that is no flag", args: []string{"--blobs=file:///x", "nats"}, want: `"nats"`, lines: 1},
+		{name: "bad variables, each on its line",
+			env: map[string]string{"OWN_WORKERS": "many", "NATS_REPLICAS": "few"}, want: "NATS_REPLICAS",
+			lines: 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -120,12 +120,15 @@ func TestRetryPolicy(t *testing.T) {
 		took  time.Duration
 		err   error
 	}{
-		{"fine at once", 0, nil, 1, 0, nil},
-		{"busy twice", 0, []error{busy.Err(), busy.Err()}, 3, 10 * time.Second, nil},
-		{"away, and nobody waits", 0, []error{away}, 1, 0, away},
-		{"away for a while", time.Minute, []error{away, away, away}, 4, 7 * time.Second, nil},
-		{"away for too long", 3 * time.Second, []error{away, away, away, away}, 3, 3 * time.Second, away},
-		{"no use", time.Minute, []error{status.Error(codes.NotFound, "none")}, 1, 0, status.Error(codes.NotFound, "none")},
+		{name: "fine at once", calls: 1},
+		{name: "busy twice", errs: []error{busy.Err(), busy.Err()}, calls: 3, took: 10 * time.Second},
+		{name: "away, and nobody waits", errs: []error{away}, calls: 1, err: away},
+		{name: "away for a while", away: time.Minute, errs: []error{away, away, away}, calls: 4,
+			took: 7 * time.Second},
+		{name: "away for too long", away: 3 * time.Second, errs: []error{away, away, away, away}, calls: 3,
+			took: 3 * time.Second, err: away},
+		{name: "no use", away: time.Minute, errs: []error{status.Error(codes.NotFound, "none")}, calls: 1,
+			err: status.Error(codes.NotFound, "none")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

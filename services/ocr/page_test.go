@@ -222,9 +222,10 @@ func TestFirstTryOfAPage(t *testing.T) {
 		times  []time.Duration
 		reason string
 	}{
-		{"an engine", "", false, []time.Duration{firstTry}, ""},
-		{"a vision model", "vision", false, []time.Duration{whole}, ""},
-		{"an engine that takes long", "", true, []time.Duration{firstTry, whole}, "timeout"},
+		{name: "an engine", times: []time.Duration{firstTry}},
+		{name: "a vision model", engine: "vision", times: []time.Duration{whole}},
+		{name: "an engine that takes long", late: true, times: []time.Duration{firstTry, whole},
+			reason: "timeout"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -88,22 +88,31 @@ func TestRetryJob(t *testing.T) {
 			state inkstreamv1.Job_State
 			stage bus.Stage
 		}{
-			{"partial", gatewaytest.SetRunning, partial, false, "", inkstreamv1.Job_RUNNING, bus.Scan},
-			{"partial, all of it", gatewaytest.SetRunning, partial, true, "", inkstreamv1.Job_RUNNING, bus.Scan},
-			{"failed", gatewaytest.SetRunning, gatewaytest.SetFailed(job.Failed, fault.DocumentTimeout), false, "", inkstreamv1.Job_RUNNING, bus.Scan},
-			{"failed before it was opened", nil, gatewaytest.SetFailed(job.Failed, fault.RetriesSpent), false, "", inkstreamv1.Job_PENDING,
-				bus.Ingest},
-			{"cancelled", gatewaytest.SetRunning, func(r *job.Record) error { return r.Transition(job.Cancelled, gatewaytest.When) }, false, "",
-				inkstreamv1.Job_RUNNING, bus.Scan},
-			{"succeeded", gatewaytest.SetRunning, func(r *job.Record) error { return r.Transition(job.Succeeded, gatewaytest.When) }, false,
-				apierror.JobNotRetryable, 0, ""},
-			{"succeeded, all of it", gatewaytest.SetRunning, func(r *job.Record) error { return r.Transition(job.Succeeded, gatewaytest.When) }, true,
-				"", inkstreamv1.Job_RUNNING, bus.Scan},
-			{"rejected", nil, gatewaytest.SetFailed(job.Rejected, fault.Encrypted), true, apierror.JobNotRetryable, 0, ""},
-			{"running", gatewaytest.SetRunning, func(*job.Record) error { return nil }, true, apierror.JobRunning, 0, ""},
-			{"expired", gatewaytest.SetRunning, func(r *job.Record) error {
+			{name: "partial", make: gatewaytest.SetRunning, end: partial, state: inkstreamv1.Job_RUNNING,
+				stage: bus.Scan},
+			{name: "partial, all of it", make: gatewaytest.SetRunning, end: partial, all: true,
+				state: inkstreamv1.Job_RUNNING, stage: bus.Scan},
+			{name: "failed", make: gatewaytest.SetRunning,
+				end: gatewaytest.SetFailed(job.Failed, fault.DocumentTimeout), state: inkstreamv1.Job_RUNNING,
+				stage: bus.Scan},
+			{name: "failed before it was opened", end: gatewaytest.SetFailed(job.Failed, fault.RetriesSpent),
+				state: inkstreamv1.Job_PENDING, stage: bus.Ingest},
+			{name: "cancelled", make: gatewaytest.SetRunning,
+				end:   func(r *job.Record) error { return r.Transition(job.Cancelled, gatewaytest.When) },
+				state: inkstreamv1.Job_RUNNING, stage: bus.Scan},
+			{name: "succeeded", make: gatewaytest.SetRunning,
+				end:  func(r *job.Record) error { return r.Transition(job.Succeeded, gatewaytest.When) },
+				want: apierror.JobNotRetryable},
+			{name: "succeeded, all of it", make: gatewaytest.SetRunning,
+				end: func(r *job.Record) error { return r.Transition(job.Succeeded, gatewaytest.When) }, all: true,
+				state: inkstreamv1.Job_RUNNING, stage: bus.Scan},
+			{name: "rejected", end: gatewaytest.SetFailed(job.Rejected, fault.Encrypted), all: true,
+				want: apierror.JobNotRetryable},
+			{name: "running", make: gatewaytest.SetRunning, end: func(*job.Record) error { return nil }, all: true,
+				want: apierror.JobRunning},
+			{name: "expired", make: gatewaytest.SetRunning, end: func(r *job.Record) error {
 				return errors.Join(r.Transition(job.Succeeded, gatewaytest.When), r.Transition(job.Expired, gatewaytest.When))
-			}, true, apierror.JobExpired, 0, ""},
+			}, all: true, want: apierror.JobExpired, state: 0, stage: ""},
 		} {
 			rec := r.NewJob(tt.make)
 			r.Update(rec, tt.end)

@@ -89,13 +89,14 @@ func TestPeersAreKept(t *testing.T) {
 		runs                  int
 		wrong                 string
 	}{
-		{"the first time", "tool -a", "1", nil, 1, ""},
-		{"again", "tool -a", "1", nil, 1, ""},
-		{"other arguments", "tool -b", "1", nil, 2, ""},
-		{"another version", "tool -a", "2", nil, 3, ""},
-		{"a failure", "tool -c", "2", errors.New("cannot read /somewhere/file.pdf"), 4, "cannot read FILE"},
-		{"a failure again", "tool -c", "2", nil, 4, "cannot read FILE"},
-		{"not installed", "gone -a", "", nil, 4, "gone is not installed"},
+		{name: "the first time", recipe: "tool -a", version: "1", runs: 1},
+		{name: "again", recipe: "tool -a", version: "1", runs: 1},
+		{name: "other arguments", recipe: "tool -b", version: "1", runs: 2},
+		{name: "another version", recipe: "tool -a", version: "2", runs: 3},
+		{name: "a failure", recipe: "tool -c", version: "2",
+			fail: errors.New("cannot read /somewhere/file.pdf"), runs: 4, wrong: "cannot read FILE"},
+		{name: "a failure again", recipe: "tool -c", version: "2", runs: 4, wrong: "cannot read FILE"},
+		{name: "not installed", recipe: "gone -a", runs: 4, wrong: "gone is not installed"},
 	} {
 		p.versions["tool"] = tt.version
 		text, err := run(tt.recipe, tt.fail)

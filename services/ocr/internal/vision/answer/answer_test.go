@@ -81,41 +81,47 @@ func TestFormats(t *testing.T) {
 		want       string
 		broken     bool
 	}{
-		{"deepseek", groundedPage, answer.Grounded, 999, groundedWant, false},
-		{"deepseek without special tokens", "title[[100, 100, 500, 200]]\n# A title\n\ntext[[100, 300, 500, 400]]\nWords.\n",
-			answer.Grounded, 999, "title @0.10,0.10 A title\nparagraph @0.10,0.30 Words.\n", false},
-		{"unlimited", "<|det|>title [100, 100, 500, 200]<|/det|># A title\n<|det|>text [100, 300, 500, 400]<|/det|>Words.",
-			answer.Grounded, 999, "title @0.10,0.10 A title\nparagraph @0.10,0.30 Words.\n", false},
-		{"code that a box must not be", "<|ref|>text<|/ref|><|det|>[[__import__('os').system('id')]]<|/det|>\nWords.",
-			answer.Grounded, 999, "paragraph Words.\n", false},
-		{"dots", `[{"bbox": [100, 200, 300, 400], "category": "Section-header", "text": "## A part"},
+		{name: "deepseek", text: groundedPage, format: answer.Grounded, scale: 999, want: groundedWant},
+		{name: "deepseek without special tokens",
+			text:   "title[[100, 100, 500, 200]]\n# A title\n\ntext[[100, 300, 500, 400]]\nWords.\n",
+			format: answer.Grounded, scale: 999,
+			want: "title @0.10,0.10 A title\nparagraph @0.10,0.30 Words.\n"},
+		{name: "unlimited",
+			text:   "<|det|>title [100, 100, 500, 200]<|/det|># A title\n<|det|>text [100, 300, 500, 400]<|/det|>Words.",
+			format: answer.Grounded, scale: 999,
+			want: "title @0.10,0.10 A title\nparagraph @0.10,0.30 Words.\n"},
+		{name: "code that a box must not be",
+			text:   "<|ref|>text<|/ref|><|det|>[[__import__('os').system('id')]]<|/det|>\nWords.",
+			format: answer.Grounded, scale: 999, want: "paragraph Words.\n"},
+		{name: "dots", text: `[{"bbox": [100, 200, 300, 400], "category": "Section-header", "text": "## A part"},
 			{"bbox": [1, 2, 3], "category": "Table", "text": "<table><tr><td>x</td><td>y</td></tr></table>"},
 			{"bbox": [100, 500, 300, 600], "category": "Picture"}, {"bbox": "no", "category": "Text", "text": "kept"}]`,
-			answer.DotsJSON, 1000, "heading2 @0.10,0.20 A part\ntable 1x2/0 x y\nfigure @0.10,0.50 \nparagraph kept\n", false},
-		{"dots, cut", `[{"bbox": [100, 200, 300, 400], "category": "Text", "text": "whole"}, {"bbox": [1, 2`,
-			answer.DotsJSON, 1000, "paragraph @0.10,0.20 whole\n", true},
-		{"chandra", `<div data-bbox="100 200 300 400" data-label="Section-Header"><h2>A <b>part</b></h2></div>
+			format: answer.DotsJSON, scale: 1000, want: "heading2 @0.10,0.20 A part\ntable 1x2/0 x y\nfigure @0.10,0.50 \nparagraph kept\n", broken: false},
+		{name: "dots, cut",
+			text:   `[{"bbox": [100, 200, 300, 400], "category": "Text", "text": "whole"}, {"bbox": [1, 2`,
+			format: answer.DotsJSON, scale: 1000, want: "paragraph @0.10,0.20 whole\n", broken: true},
+		{name: "chandra", text: `<div data-bbox="100 200 300 400" data-label="Section-Header"><h2>A <b>part</b></h2></div>
 			<div data-bbox="[100, 500, 300, 600]" data-label="Equation-Block"><math display="block">x^2 + 1</math></div>
 			<div data-bbox="100 700 300 800" data-label="List-Group"><ul><li>• one</li><li>two</li></ul></div>
 			<div data-bbox="1 2 3 900" data-label="Figure"><img alt="a chart"/><table><tr><td>guessed</td></tr></table></div>
-			<div data-bbox="100 910 300 950" data-label="Page-Footer">foot</div>`, answer.HTML, 1000,
-			"heading2 @0.10,0.20 A part\nformula @0.10,0.50 x2 + 1\nlist_item @0.10,0.70 one\nlist_item @0.10,0.70 two\n" +
-				"figure @0.00,0.00 \nfooter @0.10,0.91 foot\n", false},
-		{"qwen", "```html\n" + `<html><body><h2 data-bbox="100 100 300 200">Head</h2><p data-bbox="100 300 300 400">Words.</p>` +
-			`<table data-bbox="100 500 300 600"><tr><td>a</td><td>b</td></tr></table></body></html>` + "\n```", answer.HTML, 1000,
-			"heading2 @0.10,0.10 Head\nparagraph @0.10,0.30 Words.\ntable @0.10,0.50 1x2/0 a b\n", false},
-		{"doctags", `<doctag><section_header_level_1><loc_110><loc_107><loc_260><loc_113>5.1 Part</section_header_level_1>
+			<div data-bbox="100 910 300 950" data-label="Page-Footer">foot</div>`, format: answer.HTML, scale: 1000,
+			want: "heading2 @0.10,0.20 A part\nformula @0.10,0.50 x2 + 1\nlist_item @0.10,0.70 one\nlist_item @0.10,0.70 two\n" +
+				"figure @0.00,0.00 \nfooter @0.10,0.91 foot\n", broken: false},
+		{name: "qwen", text: "```html\n" + `<html><body><h2 data-bbox="100 100 300 200">Head</h2><p data-bbox="100 300 300 400">Words.</p>` +
+			`<table data-bbox="100 500 300 600"><tr><td>a</td><td>b</td></tr></table></body></html>` + "\n```", format: answer.HTML, scale: 1000,
+			want: "heading2 @0.10,0.10 Head\nparagraph @0.10,0.30 Words.\ntable @0.10,0.50 1x2/0 a b\n", broken: false},
+		{name: "doctags", text: `<doctag><section_header_level_1><loc_110><loc_107><loc_260><loc_113>5.1 Part</section_header_level_1>
 			<otsl><loc_100><loc_200><loc_300><loc_400><caption><loc_100><loc_180><loc_300><loc_190>Table 1</caption>` +
 			`<ched>a<ched>b<lcel><nl><fcel>1<fcel>2<fcel>3<nl><ucel><fcel>4<ecel><nl></otsl>
-			<picture><loc_1><loc_2><loc_30><loc_40></picture><text><loc_1><loc_2><loc_3>no box</text></doctag>`, answer.DocTags, 500,
-			"heading1 @0.22,0.21 5.1 Part\ncaption @0.20,0.36 Table 1\ntable @0.20,0.40 3x3/1 a b|1 2 3|4\n" +
-				"figure @0.00,0.00 \nparagraph no box\n", false},
-		{"olmocr", "---\nprimary_language: en\nis_rotation_valid: False\nrotation_correction: 90\nis_table: False\n---\n# Head\n\n" +
-			"| a | b |\n|---|---|\n| 1 | $5 and $6 |\n\n1. first\n2. second\n   goes on\n", answer.Markdown, 0,
-			"heading1 Head\ntable 2x2/1 a b|1 $5 and $6\nlist_item 1. first\nlist_item 2. second goes on\n", false},
-		{"latex table", "<!-- Table (100, 100, 300, 200) -->\n\\begin{tabular}{|l|c|}\n\\hline\n\\multicolumn{2}{|c|}{Head} \\\\\n\\hline\n" +
-			"\\multirow{2}{*}{a} & 50\\% \\\\\n & x \\& y \\\\\n\\end{tabular}\n", answer.Markdown, 1000,
-			"table @0.10,0.10 3x2/1 Head|a 50%|x & y\n", false},
+			<picture><loc_1><loc_2><loc_30><loc_40></picture><text><loc_1><loc_2><loc_3>no box</text></doctag>`, format: answer.DocTags, scale: 500,
+			want: "heading1 @0.22,0.21 5.1 Part\ncaption @0.20,0.36 Table 1\ntable @0.20,0.40 3x3/1 a b|1 2 3|4\n" +
+				"figure @0.00,0.00 \nparagraph no box\n", broken: false},
+		{name: "olmocr", text: "---\nprimary_language: en\nis_rotation_valid: False\nrotation_correction: 90\nis_table: False\n---\n# Head\n\n" +
+			"| a | b |\n|---|---|\n| 1 | $5 and $6 |\n\n1. first\n2. second\n   goes on\n", format: answer.Markdown, scale: 0,
+			want: "heading1 Head\ntable 2x2/1 a b|1 $5 and $6\nlist_item 1. first\nlist_item 2. second goes on\n", broken: false},
+		{name: "latex table", text: "<!-- Table (100, 100, 300, 200) -->\n\\begin{tabular}{|l|c|}\n\\hline\n\\multicolumn{2}{|c|}{Head} \\\\\n\\hline\n" +
+			"\\multirow{2}{*}{a} & 50\\% \\\\\n & x \\& y \\\\\n\\end{tabular}\n", format: answer.Markdown, scale: 1000,
+			want: "table @0.10,0.10 3x2/1 Head|a 50%|x & y\n", broken: false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -145,11 +151,14 @@ func TestRecordedAnswers(t *testing.T) {
 		kinds  map[answer.Kind]int
 		broken bool
 	}{
-		{"chandra_list_group.html", answer.HTML, [2]float64{1000, 1000}, 14,
-			map[answer.Kind]int{answer.Heading: 4, answer.ListItem: 4, answer.Paragraph: 6}, false},
-		{"chandra_multiblock.html", answer.HTML, [2]float64{1000, 1000}, 0, map[answer.Kind]int{answer.Figure: 1, answer.Caption: 1}, false},
-		{"dots_list.json", answer.DotsJSON, [2]float64{1224, 1584}, 14, map[answer.Kind]int{answer.Heading: 4, answer.ListItem: 4}, true},
-		{"olmocr_earnings.md", answer.Markdown, [2]float64{}, 0, map[answer.Kind]int{answer.TableBlock: 1}, false},
+		{name: "chandra_list_group.html", format: answer.HTML, scale: [2]float64{1000, 1000}, blocks: 14,
+			kinds: map[answer.Kind]int{answer.Heading: 4, answer.ListItem: 4, answer.Paragraph: 6}},
+		{name: "chandra_multiblock.html", format: answer.HTML, scale: [2]float64{1000, 1000},
+			kinds: map[answer.Kind]int{answer.Figure: 1, answer.Caption: 1}},
+		{name: "dots_list.json", format: answer.DotsJSON, scale: [2]float64{1224, 1584}, blocks: 14,
+			kinds: map[answer.Kind]int{answer.Heading: 4, answer.ListItem: 4}, broken: true},
+		{name: "olmocr_earnings.md", format: answer.Markdown, scale: [2]float64{},
+			kinds: map[answer.Kind]int{answer.TableBlock: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
