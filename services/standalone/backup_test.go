@@ -84,8 +84,8 @@ func (s *site) nats(args ...string) error {
 }
 
 // restore brings streams back. On a cluster the servers may not have heard of each other's part in it when the client
-// sends the first piece: then there are no responders, and it is tried again. The server drops what it had begun after
-// five seconds without a piece (activityInterval of its processStreamRestore); the name is in use until then.
+// sends the first piece: then there are no responders, and it is tried again. The cluster keeps the name of a stream
+// whose restore failed until the stream is removed.
 func (s *site) restore(streams string) {
 	s.t.Helper()
 	folders, err := filepath.Glob(filepath.Join(streams, "*"))
@@ -93,18 +93,18 @@ func (s *site) restore(streams string) {
 		s.t.Fatalf("a backup of %d streams, %v, want all 9", len(folders), err)
 	}
 	for _, folder := range folders {
-		begun := false
-		bustest.EventuallyWithin(s.t, patience, "stream "+filepath.Base(folder)+" is restored", func() bool {
+		stream := filepath.Base(folder)
+		bustest.EventuallyWithin(s.t, patience, "stream "+stream+" is restored", func() bool {
 			err := s.nats("stream", "restore", "--no-progress", folder)
-			switch {
-			case err == nil:
+			if err == nil {
 				return true
-			case strings.Contains(err.Error(), "no responders"):
-				begun = true
-			case begun && strings.Contains(err.Error(), "10130"): // JSStreamNameExistRestoreFailedErr
-			default:
+			}
+			if !strings.Contains(err.Error(), "no responders") {
 				s.t.Fatal(err)
 			}
+			bustest.EventuallyWithin(s.t, patience, "what is left of stream "+stream+" is removed", func() bool {
+				return s.nats("stream", "rm", "--force", stream) == nil
+			})
 			return false
 		})
 	}
