@@ -99,7 +99,7 @@ func (tb *testbed) fill(ctx context.Context) error {
 	if err := tb.hold(held...); err != nil {
 		return err
 	}
-	if _, err := tb.restartNATS(ctx, "later"); err != nil {
+	if _, err := tb.restartNATS(ctx, "2m"); err != nil { // the default of NATS
 		return err
 	}
 	start := time.Now()
