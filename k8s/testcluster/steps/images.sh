@@ -28,7 +28,7 @@ step_images() {
 # check_images holds the images to what deploy/README.md says of them: their user, their health check, their bills of materials, their size, and that they
 # start with a read-only root and without capabilities.
 check_images() {
-  local name beyond base
+  local name beyond base sizes=
   base=$("$docker" image inspect --format '{{.Size}}' debian:bookworm-slim)
   for name in gateway ingest scan render ocr index; do
     local image=inkstream/$name:dev
@@ -36,8 +36,10 @@ check_images() {
       fail "$image: not the user 65532, or no health check"
     beyond=$((($("$docker" image inspect --format '{{.Size}}' "$image") - base) / 1000000))
     ((beyond <= 150)) || fail "$image: $beyond MB beyond its base"
+    sizes+=" $name $beyond"
     "$docker" run --rm --read-only --cap-drop ALL --security-opt no-new-privileges --network none --entrypoint sh "$image" -c \
       "set -e; $name --help >/dev/null 2>&1 || test \$? -eq 2; ls /usr/share/sbom/*.cdx.json >/dev/null; ! ldd /usr/local/bin/$name | grep 'not found'" ||
       fail "$image: does not start, has no bill of materials, or wants a library that is not there"
   done
+  say "images, MB beyond a base of $((base / 1000000)):$sizes"
 }
