@@ -30,7 +30,7 @@ const (
 	Mixed   = triage.Mixed   // sound text, and images that hold more
 	Blank   = triage.Blank   // nothing to see
 	Garbled = triage.Garbled // text that does not say which characters it stands for
-	Layered = triage.Layered // a picture of text with a text layer; LayeredMixed where it shows more beside it
+	Layered = triage.Layered // a picture of text with a text layer; LayeredMixed where the page shows more
 
 	LayeredMixed = triage.LayeredMixed
 )

@@ -176,10 +176,10 @@ func cutSample(img Image, lines []*inkstreamv1.Line) (*os.File, [][]float32, err
 	return f, places, err
 }
 
-// pixelsAround returns the pixels of a box and a little beside it.
+// pixelsAround returns the pixels of a box and a little around it.
 func pixelsAround(box []float32, dpi float32) image.Rectangle {
 	height, scale := box[3]-box[1], dpi/72
-	padX, padY := 0.15*height, 0.04*height // more above and below shows the lines beside it
+	padX, padY := 0.15*height, 0.04*height // more above and below shows the neighbouring lines
 	return image.Rect(int((box[0]-padX)*scale), int((box[1]-padY)*scale), int((box[2]+padX)*scale), int((box[3]+padY)*scale))
 }
 

@@ -126,7 +126,7 @@ func (b *qualityRun) makeLayeredScans(ctx context.Context, seed uint64) ([]*laye
 			continue
 		}
 		recipe := pagegen.PickRecipe(seed*37 + uint64(i))
-		recipe.Warp = 0 // a layer that follows no warp is in the wrong place, and is rightly read anew
+		recipe.Warp = 0 // a layer that follows no warp is in the wrong place, and is rightly read again
 		sheets, err := pagegen.MakeSheets(ctx, made, recipe)
 		if err != nil {
 			return nil, err
