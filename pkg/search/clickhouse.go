@@ -56,12 +56,19 @@ var chMigrations embed.FS
 // inserted as one block. Rows of deleted pages are hidden by rows of a higher version, and taken off the disk
 // together with others', within the hour.
 type ClickHouse struct {
+	*clickhouseServer
+	*clickhousePages
+	*clickhouseDocuments
+	*clickhouseEvents
+	*clickhouseSearch
+	purger *purger
+}
+
+// clickhouseServer is the server, and the schema in its database. It has part in all that follow.
+type clickhouseServer struct {
 	conn          driver.Conn
 	options       *clickhouse.Options
 	purgeInterval time.Duration
-	pages         *insertBatcher[Page]
-	documents     *insertBatcher[Document]
-	purger        *purger
 
 	mu    sync.Mutex // guards what follows
 	ready bool       // the schema is there
@@ -70,12 +77,15 @@ type ClickHouse struct {
 // OpenClickHouse returns the index in the database that the URL names, making it where it is missing. A server that
 // does not answer yet is no error: calls are Busy faults until it does.
 func OpenClickHouse(ctx context.Context, rawURL string) (*ClickHouse, error) {
-	s, err := newClickHouse(rawURL)
+	server, err := newClickHouseServer(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	s.pages = newInsertBatcher(s.storePages, func(p Page) int { return len(p.Text) })
-	s.documents = newInsertBatcher(s.storeDocuments, func(Document) int { return 0 })
+	documents := newClickHouseDocuments(server)
+	s := &ClickHouse{
+		clickhouseServer: server, clickhousePages: newClickHousePages(server), clickhouseDocuments: documents,
+		clickhouseEvents: &clickhouseEvents{server}, clickhouseSearch: &clickhouseSearch{server, documents},
+	}
 	s.purger = newPurger(s, s.purgeInterval)
 	if err := s.awaitSchema(ctx); err != nil && fault.KindOf(err) != fault.Busy {
 		return nil, errors.Join(err, s.Close())
@@ -83,8 +93,8 @@ func OpenClickHouse(ctx context.Context, rawURL string) (*ClickHouse, error) {
 	return s, nil
 }
 
-// newClickHouse reads the URL. Its errors leave the URL out: it holds a password.
-func newClickHouse(rawURL string) (*ClickHouse, error) {
+// newClickHouseServer reads the URL. Its errors leave the URL out: it holds a password.
+func newClickHouseServer(rawURL string) (*clickhouseServer, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, errors.New("index URL does not parse")
@@ -121,11 +131,11 @@ func newClickHouse(rawURL string) (*ClickHouse, error) {
 	if err != nil {
 		return nil, errors.New("index URL: clickhouse-go refuses it")
 	}
-	return &ClickHouse{conn: conn, options: options, purgeInterval: gap}, nil
+	return &clickhouseServer{conn: conn, options: options, purgeInterval: gap}, nil
 }
 
 // awaitSchema sees to it that the schema is there.
-func (s *ClickHouse) awaitSchema(ctx context.Context) error {
+func (s *clickhouseServer) awaitSchema(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ready {
@@ -142,7 +152,7 @@ func (s *ClickHouse) awaitSchema(ctx context.Context) error {
 }
 
 // createDatabase makes the database, which a connection cannot do that names it.
-func (s *ClickHouse) createDatabase(ctx context.Context) error {
+func (s *clickhouseServer) createDatabase(ctx context.Context) error {
 	options := *s.options
 	options.Auth.Database = "default"
 	options.MaxOpenConns, options.MaxIdleConns = 1, 1
@@ -174,7 +184,7 @@ func featuresOfVersion(v driver.ServerVersion) features {
 
 // migrateSchema brings the database to the version that this program knows. Several processes may do so at once: each
 // statement is one that may be repeated.
-func (s *ClickHouse) migrateSchema(ctx context.Context) error {
+func (s *clickhouseServer) migrateSchema(ctx context.Context) error {
 	version, err := s.conn.ServerVersion()
 	if err != nil {
 		return err
@@ -204,7 +214,7 @@ func (s *ClickHouse) migrateSchema(ctx context.Context) error {
 }
 
 // applyMigration runs one migration, and notes that it was.
-func (s *ClickHouse) applyMigration(ctx context.Context, name string, has features) error {
+func (s *clickhouseServer) applyMigration(ctx context.Context, name string, has features) error {
 	text, err := chMigrations.ReadFile(name)
 	if err != nil {
 		return err
@@ -239,7 +249,7 @@ func (s *ClickHouse) applyMigration(ctx context.Context, name string, has featur
 }
 
 // insertRows stores rows as one block, which the server stores, and shows, whole or not at all.
-func (s *ClickHouse) insertRows(ctx context.Context, table string, n int, row func(i int) []any) error {
+func (s *clickhouseServer) insertRows(ctx context.Context, table string, n int, row func(i int) []any) error {
 	batch, err := s.prepareBatch(ctx, table)
 	if err != nil {
 		return err
@@ -256,7 +266,7 @@ func (s *ClickHouse) insertRows(ctx context.Context, table string, n int, row fu
 // prepareBatch begins a block of rows. That is sent to its end where ctx ends, each wait for the server bounded: the
 // driver looks at a batch's context in a goroutine of its own, which may come too late, when the batch is stored and
 // its connection in other hands, and closes that.
-func (s *ClickHouse) prepareBatch(ctx context.Context, table string) (driver.Batch, error) {
+func (s *clickhouseServer) prepareBatch(ctx context.Context, table string) (driver.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -264,7 +274,7 @@ func (s *ClickHouse) prepareBatch(ctx context.Context, table string) (driver.Bat
 }
 
 // Ping asks the server for nothing much.
-func (s *ClickHouse) Ping(ctx context.Context) error {
+func (s *clickhouseServer) Ping(ctx context.Context) error {
 	if err := s.awaitSchema(ctx); err != nil {
 		return err
 	}
@@ -272,7 +282,7 @@ func (s *ClickHouse) Ping(ctx context.Context) error {
 }
 
 // Schema returns the version of the server and of the index's schema.
-func (s *ClickHouse) Schema(ctx context.Context) (server string, schema int, err error) {
+func (s *clickhouseServer) Schema(ctx context.Context) (server string, schema int, err error) {
 	if err := s.awaitSchema(ctx); err != nil {
 		return "", 0, err
 	}
@@ -288,8 +298,8 @@ func (s *ClickHouse) Schema(ctx context.Context) (server string, schema int, err
 
 // Close waits for writes in hand, and ends the Store.
 func (s *ClickHouse) Close() error {
-	s.pages.stopAndWait()
-	s.documents.stopAndWait()
+	s.clickhousePages.batcher.stopAndWait()
+	s.clickhouseDocuments.batcher.stopAndWait()
 	s.purger.stopAndWait()
 	return s.conn.Close()
 }

@@ -9,7 +9,7 @@ import (
 var maxLabelCountsText = strconv.Itoa(MaxLabelCounts)
 
 // CountStates counts jobs by state.
-func (s *ClickHouse) CountStates(ctx context.Context, q JobQuery) (map[string]int64, error) {
+func (s *clickhouseDocuments) CountStates(ctx context.Context, q JobQuery) (map[string]int64, error) {
 	counts := map[string]int64{}
 	err := s.countJobs(ctx, q, `SELECT state, '', toUInt64(count()) FROM `, "", "", ` GROUP BY state`,
 		func(c LabelCount) { counts[c.Name] = c.Jobs })
@@ -17,7 +17,7 @@ func (s *ClickHouse) CountStates(ctx context.Context, q JobQuery) (map[string]in
 }
 
 // CountLabels counts jobs by label.
-func (s *ClickHouse) CountLabels(ctx context.Context, q JobQuery, name string) ([]LabelCount, error) {
+func (s *clickhouseDocuments) CountLabels(ctx context.Context, q JobQuery, name string) ([]LabelCount, error) {
 	wanted := " AND k NOT LIKE '~%'"
 	if name != "" {
 		wanted = " AND k = " + quoteString(name)
@@ -30,7 +30,7 @@ func (s *ClickHouse) CountLabels(ctx context.Context, q JobQuery, name string) (
 }
 
 // countJobs passes on the rows of a statement that counts: two texts and a number each.
-func (s *ClickHouse) countJobs(ctx context.Context, q JobQuery, statement, join, wanted, grouped string,
+func (s *clickhouseDocuments) countJobs(ctx context.Context, q JobQuery, statement, join, wanted, grouped string,
 	each func(LabelCount)) error {
 	if _, err := q.prepareQuery(); err != nil {
 		return err

@@ -46,8 +46,20 @@ func (f *Filter) clickhouseConditions() string {
 	return b.String() + c.sql
 }
 
+// clickhouseDocuments is the table of documents.
+type clickhouseDocuments struct {
+	*clickhouseServer
+	batcher *insertBatcher[Document]
+}
+
+func newClickHouseDocuments(server *clickhouseServer) *clickhouseDocuments {
+	s := &clickhouseDocuments{clickhouseServer: server}
+	s.batcher = newInsertBatcher(s.storeDocuments, func(Document) int { return 0 })
+	return s
+}
+
 // PutDocument stores a document as a new version.
-func (s *ClickHouse) PutDocument(ctx context.Context, doc Document) error {
+func (s *clickhouseDocuments) PutDocument(ctx context.Context, doc Document) error {
 	if err := checkTenantAndJob(doc.Tenant, doc.Job); err != nil {
 		return err
 	}
@@ -57,14 +69,14 @@ func (s *ClickHouse) PutDocument(ctx context.Context, doc Document) error {
 	if err := s.awaitSchema(ctx); err != nil {
 		return err
 	}
-	return classifyServerError(ctx, "put document", s.documents.storeItems(ctx, []Document{doc}))
+	return classifyServerError(ctx, "put document", s.batcher.storeItems(ctx, []Document{doc}))
 }
 
 // documentKey is what tells documents apart.
 type documentKey struct{ tenant, job string }
 
 // storeDocuments stores documents as new versions; of several of one job the last.
-func (s *ClickHouse) storeDocuments(ctx context.Context, docs []Document) error {
+func (s *clickhouseDocuments) storeDocuments(ctx context.Context, docs []Document) error {
 	latest := map[documentKey]Document{}
 	var tenants []string
 	var ids []uint64
@@ -108,7 +120,7 @@ type documentVersion struct {
 	deleted bool
 }
 
-func (s *ClickHouse) insertDocuments(ctx context.Context, docs []documentVersion) error {
+func (s *clickhouseDocuments) insertDocuments(ctx context.Context, docs []documentVersion) error {
 	const columns = `tenant, jid, version, deleted, expire, folded, lane, stages, stage_ends, stage_units, stage_busy, stage_elapsed, ` + documentColumns
 	return s.insertRows(ctx, `documents (`+columns+`)`, len(docs), func(i int) []any {
 		doc := docs[i]
@@ -153,7 +165,7 @@ func arraysToMap(keys, values []string) map[string]string {
 }
 
 // latestDocumentVersion returns the latest version of a document, 0 if there is none.
-func (s *ClickHouse) latestDocumentVersion(ctx context.Context, tenant, job string) (uint64, error) {
+func (s *clickhouseDocuments) latestDocumentVersion(ctx context.Context, tenant, job string) (uint64, error) {
 	var version uint64
 	err := s.conn.QueryRow(ctx, `SELECT max(version) FROM documents WHERE tenant = `+quoteString(tenant)+` AND jid = `+
 		strconv.FormatUint(hashJobID(job), 10)+
@@ -162,7 +174,7 @@ func (s *ClickHouse) latestDocumentVersion(ctx context.Context, tenant, job stri
 }
 
 // fillDocumentNames puts into hits what the documents are called, and when they came.
-func (s *ClickHouse) fillDocumentNames(ctx context.Context, tenant string, hits []Hit) error {
+func (s *clickhouseDocuments) fillDocumentNames(ctx context.Context, tenant string, hits []Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
@@ -198,7 +210,7 @@ func (s *ClickHouse) fillDocumentNames(ctx context.Context, tenant string, hits 
 }
 
 // PutDocuments stores documents; the rows of those that are put at once go into one insert.
-func (s *ClickHouse) PutDocuments(ctx context.Context, docs []Document) error {
+func (s *clickhouseDocuments) PutDocuments(ctx context.Context, docs []Document) error {
 	g, gctx := errgroup.WithContext(ctx)
 	for _, doc := range docs {
 		g.Go(func() error { return s.PutDocument(gctx, doc) })
@@ -207,7 +219,7 @@ func (s *ClickHouse) PutDocuments(ctx context.Context, docs []Document) error {
 }
 
 // ListJobs lists documents.
-func (s *ClickHouse) ListJobs(ctx context.Context, q JobQuery) (JobPage, error) {
+func (s *clickhouseDocuments) ListJobs(ctx context.Context, q JobQuery) (JobPage, error) {
 	after, err := q.prepareQuery()
 	if err != nil {
 		return JobPage{}, err
@@ -222,7 +234,7 @@ func (s *ClickHouse) ListJobs(ctx context.Context, q JobQuery) (JobPage, error) 
 	return page, classifyServerError(ctx, "list jobs", err)
 }
 
-func (s *ClickHouse) queryJobs(ctx context.Context, q JobQuery, after *jobPosition) (JobPage, error) {
+func (s *clickhouseDocuments) queryJobs(ctx context.Context, q JobQuery, after *jobPosition) (JobPage, error) {
 	where := " WHERE deleted = 0" + q.Filter.clickhouseConditions()
 	if len(q.States) > 0 {
 		where += " AND state IN " + quoteStrings(q.States)
@@ -326,7 +338,7 @@ type pageVersion struct {
 }
 
 // loadPageVersions returns a job's pages that are not deleted.
-func (s *ClickHouse) loadPageVersions(ctx context.Context, tenant, job string) ([]pageVersion, error) {
+func (s *clickhousePages) loadPageVersions(ctx context.Context, tenant, job string) ([]pageVersion, error) {
 	rows, err := s.conn.Query(ctx, `SELECT page, max(version), argMax(run, version) FROM pages WHERE tenant = `+
 		quoteString(tenant)+
 		` AND jid = `+strconv.FormatUint(hashJobID(job), 10)+` AND job = `+quoteString(job)+

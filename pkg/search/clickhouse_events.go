@@ -11,8 +11,11 @@ import (
 
 const eventColumns = `tenant, jid, id, job, version, deleted, tombstone, expire, sequence, type, run, stage, page, code, time, attribute_keys, attribute_values`
 
+// clickhouseEvents is the table of events.
+type clickhouseEvents struct{ *clickhouseServer }
+
 // PutEvents stores events as one block.
-func (s *ClickHouse) PutEvents(ctx context.Context, events []Event) error {
+func (s *clickhouseEvents) PutEvents(ctx context.Context, events []Event) error {
 	if err := checkEvents(events); err != nil {
 		return err
 	}
@@ -28,7 +31,7 @@ func (s *ClickHouse) PutEvents(ctx context.Context, events []Event) error {
 	return classifyServerError(ctx, "put events", s.storeEvents(ctx, events))
 }
 
-func (s *ClickHouse) storeEvents(ctx context.Context, events []Event) error {
+func (s *clickhouseEvents) storeEvents(ctx context.Context, events []Event) error {
 	if err := s.insertEvents(ctx, events, false); err != nil {
 		return err
 	}
@@ -45,7 +48,7 @@ func (s *ClickHouse) storeEvents(ctx context.Context, events []Event) error {
 
 // insertEvents stores rows of events, or such that hide them. Of several rows of an event the one with the lowest
 // sequence has the highest version.
-func (s *ClickHouse) insertEvents(ctx context.Context, events []Event, deleted bool) error {
+func (s *clickhouseEvents) insertEvents(ctx context.Context, events []Event, deleted bool) error {
 	return s.insertRows(ctx, `events (`+eventColumns+`)`, len(events), func(i int) []any {
 		e := events[i]
 		version := math.MaxInt64 - min(e.Sequence, math.MaxInt64)
@@ -62,7 +65,7 @@ func (s *ClickHouse) insertEvents(ctx context.Context, events []Event, deleted b
 }
 
 // hideEvents hides a job's events but its tombstone, and sees to it that they are purged.
-func (s *ClickHouse) hideEvents(ctx context.Context, tenant, job string) error {
+func (s *clickhouseEvents) hideEvents(ctx context.Context, tenant, job string) error {
 	events, err := s.readJobEvents(ctx, tenant, job)
 	if err != nil {
 		return err
@@ -84,7 +87,7 @@ func (s *ClickHouse) hideEvents(ctx context.Context, tenant, job string) error {
 }
 
 // JobEvents reads a job's events.
-func (s *ClickHouse) JobEvents(ctx context.Context, tenant, job string) ([]Event, error) {
+func (s *clickhouseEvents) JobEvents(ctx context.Context, tenant, job string) ([]Event, error) {
 	if err := checkTenantAndJob(tenant, job); err != nil {
 		return nil, err
 	}
@@ -98,7 +101,7 @@ func (s *ClickHouse) JobEvents(ctx context.Context, tenant, job string) ([]Event
 	return visibleEvents(events), classifyServerError(ctx, "read events", err)
 }
 
-func (s *ClickHouse) readJobEvents(ctx context.Context, tenant, job string) ([]Event, error) {
+func (s *clickhouseEvents) readJobEvents(ctx context.Context, tenant, job string) ([]Event, error) {
 	return s.queryEvents(ctx, `SELECT `+eventColumns+` FROM (SELECT `+eventColumns+` FROM events WHERE tenant = `+
 		quoteString(tenant)+
 		` AND jid = `+strconv.FormatUint(hashJobID(job), 10)+` AND job = `+quoteString(job)+
@@ -106,7 +109,7 @@ func (s *ClickHouse) readJobEvents(ctx context.Context, tenant, job string) ([]E
 }
 
 // LastEvent reads the event with the highest sequence.
-func (s *ClickHouse) LastEvent(ctx context.Context) (Event, error) {
+func (s *clickhouseEvents) LastEvent(ctx context.Context) (Event, error) {
 	if err := s.awaitSchema(ctx); err != nil {
 		return Event{}, err
 	}
@@ -118,7 +121,7 @@ func (s *ClickHouse) LastEvent(ctx context.Context) (Event, error) {
 	return events[0], nil
 }
 
-func (s *ClickHouse) queryEvents(ctx context.Context, statement string) ([]Event, error) {
+func (s *clickhouseEvents) queryEvents(ctx context.Context, statement string) ([]Event, error) {
 	rows, err := s.conn.Query(ctx, statement)
 	if err != nil {
 		return nil, err
@@ -146,7 +149,7 @@ func (s *ClickHouse) queryEvents(ctx context.Context, statement string) ([]Event
 }
 
 // StageStats sums up what the documents' rows say of the stages.
-func (s *ClickHouse) StageStats(ctx context.Context, q StatsQuery) ([]StageStat, error) {
+func (s *clickhouseEvents) StageStats(ctx context.Context, q StatsQuery) ([]StageStat, error) {
 	if err := q.checkQuery(); err != nil {
 		return nil, err
 	}
@@ -160,7 +163,7 @@ func (s *ClickHouse) StageStats(ctx context.Context, q StatsQuery) ([]StageStat,
 	return stats, classifyServerError(ctx, "sum up stages", err)
 }
 
-func (s *ClickHouse) queryStageStats(ctx context.Context, q StatsQuery) ([]StageStat, error) {
+func (s *clickhouseEvents) queryStageStats(ctx context.Context, q StatsQuery) ([]StageStat, error) {
 	where := "deleted = 0"
 	if !q.From.IsZero() {
 		where += fmt.Sprintf(" AND ended >= %d", timeToMicros(q.From))

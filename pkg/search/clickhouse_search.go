@@ -77,8 +77,14 @@ func (c candidate) toPosition(in window) position {
 	return position{score: float64(c.score), row: int64(c.jid), sub: int64(c.page), in: in}
 }
 
+// clickhouseSearch answers queries from the tables of pages and words, with names from that of documents.
+type clickhouseSearch struct {
+	*clickhouseServer
+	documents *clickhouseDocuments
+}
+
 // Search finds pages: the words suggest candidates in the order of their scores, and the pages say which of them match.
-func (s *ClickHouse) Search(ctx context.Context, q Query) (Result, error) {
+func (s *clickhouseSearch) Search(ctx context.Context, q Query) (Result, error) {
 	clauses, after, err := q.prepareQuery()
 	if err != nil {
 		return Result{}, err
@@ -93,7 +99,7 @@ func (s *ClickHouse) Search(ctx context.Context, q Query) (Result, error) {
 	return result, classifyServerError(ctx, "search", err)
 }
 
-func (s *ClickHouse) searchPages(ctx context.Context, q Query, m *Matcher, after *position) (Result, error) {
+func (s *clickhouseSearch) searchPages(ctx context.Context, q Query, m *Matcher, after *position) (Result, error) {
 	terms, err := s.resolveTerms(ctx, q.Tenant, m)
 	if err != nil || terms == nil {
 		return Result{}, err
@@ -124,7 +130,7 @@ func (s *ClickHouse) searchPages(ctx context.Context, q Query, m *Matcher, after
 			in, after = in.nextWindow(), nil
 			continue
 		}
-		return result, s.fillDocumentNames(ctx, q.Tenant, result.Hits)
+		return result, s.documents.fillDocumentNames(ctx, q.Tenant, result.Hits)
 	}
 }
 
@@ -180,7 +186,7 @@ func (w window) windowCondition() string {
 // collectHits reads candidates, some more each time, until there are as many hits as the query wants and one more. It
 // returns the position of the last hit, or of the last candidate if it took all of them, and whether it left a hit
 // out.
-func (s *ClickHouse) collectHits(ctx context.Context, q Query, m *Matcher, found []candidate, in window,
+func (s *clickhouseSearch) collectHits(ctx context.Context, q Query, m *Matcher, found []candidate, in window,
 	result *Result) (last position, full bool, err error) {
 	for size := q.Limit + q.Limit/2 + 8; len(found) > 0; size = min(2*size, 512) {
 		part := found[:min(size, len(found))]
@@ -249,7 +255,7 @@ func (t term) rarityWeight() uint64 {
 
 // resolveTerms returns the query's words, those that a page must have first and the rarest of them at the front; nil
 // if no page has one of them. Phrases that pages must not have are left out: only a page's text tells.
-func (s *ClickHouse) resolveTerms(ctx context.Context, tenant string, m *Matcher) ([]term, error) {
+func (s *clickhouseSearch) resolveTerms(ctx context.Context, tenant string, m *Matcher) ([]term, error) {
 	var terms []term
 	var all []string
 	for n, p := range m.clauses {
@@ -292,7 +298,7 @@ func boolToUint(b bool) uint64 {
 
 // countTerms finds out how many pages have each word, and drops forms that none has. Frequent words are counted in a
 // part of the jobs.
-func (s *ClickHouse) countTerms(ctx context.Context, tenant string, all []string, terms []term) error {
+func (s *clickhouseSearch) countTerms(ctx context.Context, tenant string, all []string, terms []term) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -330,7 +336,7 @@ func (s *ClickHouse) countTerms(ctx context.Context, tenant string, all []string
 }
 
 // countInWindow counts the rows of words in a window.
-func (s *ClickHouse) countInWindow(ctx context.Context, tenant string, all []string,
+func (s *clickhouseSearch) countInWindow(ctx context.Context, tenant string, all []string,
 	in window) (map[string]uint64, error) {
 	rows, err := s.conn.Query(ctx, `SELECT word, count() FROM words WHERE tenant = `+quoteString(tenant)+` AND word IN `+
 		quoteStrings(all)+in.windowCondition()+` GROUP BY word`)
@@ -356,7 +362,7 @@ func isSingleWord(terms []term) bool {
 }
 
 // findCandidates returns the best pages of a window by their words, after a position.
-func (s *ClickHouse) findCandidates(ctx context.Context, q Query, terms []term, in window, after *position,
+func (s *clickhouseSearch) findCandidates(ctx context.Context, q Query, terms []term, in window, after *position,
 	limit int) ([]candidate, error) {
 	where := "tenant = " + quoteString(q.Tenant) + in.windowCondition() + filterConditions(q)
 	var statement string
@@ -459,7 +465,7 @@ type pageRow struct {
 
 // verifyCandidates returns the hits that each candidate stands for: as a rule one, none if its words are of an
 // earlier text or do not make the phrase.
-func (s *ClickHouse) verifyCandidates(ctx context.Context, q Query, m *Matcher, found []candidate) ([][]Hit, error) {
+func (s *clickhouseSearch) verifyCandidates(ctx context.Context, q Query, m *Matcher, found []candidate) ([][]Hit, error) {
 	hits := make([][]Hit, len(found))
 	if len(found) == 0 {
 		return hits, nil
@@ -488,7 +494,7 @@ func (s *ClickHouse) verifyCandidates(ctx context.Context, q Query, m *Matcher, 
 
 // readPageRows returns the latest rows of pages. Of jobs whose numbers are the same, which are more than unlikely,
 // each has its own.
-func (s *ClickHouse) readPageRows(ctx context.Context, tenant string,
+func (s *clickhouseSearch) readPageRows(ctx context.Context, tenant string,
 	found []candidate) (map[candidate][]pageRow, error) {
 	var jids, pages []uint64
 	pairs := make([]string, 0, len(found))

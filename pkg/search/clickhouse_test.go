@@ -114,13 +114,13 @@ func TestClickHouseURL(t *testing.T) {
 		"clickhouse://u:secret@host:9000/db?purge=1ms", "clickhouse://u:secret@host:9000/db?dial_timeout=secret",
 		"clickhouse://u:secret@host:nope/db",
 	} {
-		s, err := newClickHouse(url)
+		s, err := newClickHouseServer(url)
 		if err == nil {
-			t.Errorf("newClickHouse(%q): got %v, want an error", url, s)
+			t.Errorf("newClickHouseServer(%q): got %v, want an error", url, s)
 			continue
 		}
 		if strings.Contains(err.Error(), "secret") {
-			t.Errorf("newClickHouse(%q): the error %v gives the password away", url, err)
+			t.Errorf("newClickHouseServer(%q): the error %v gives the password away", url, err)
 		}
 	}
 }

@@ -82,8 +82,20 @@ func expiryTime(t time.Time) time.Time {
 	return t
 }
 
+// clickhousePages is the table of pages, and that of their words.
+type clickhousePages struct {
+	*clickhouseServer
+	batcher *insertBatcher[Page]
+}
+
+func newClickHousePages(server *clickhouseServer) *clickhousePages {
+	s := &clickhousePages{clickhouseServer: server}
+	s.batcher = newInsertBatcher(s.storePages, func(p Page) int { return len(p.Text) })
+	return s
+}
+
 // PutPages stores pages together with those of other callers, and returns when they are stored.
-func (s *ClickHouse) PutPages(ctx context.Context, pages []Page) error {
+func (s *clickhousePages) PutPages(ctx context.Context, pages []Page) error {
 	for _, p := range pages {
 		if err := checkTenantAndJob(p.Tenant, p.Job); err != nil {
 			return err
@@ -102,7 +114,7 @@ func (s *ClickHouse) PutPages(ctx context.Context, pages []Page) error {
 	for i := range clean {
 		clean[i].Text = cleanText(clean[i].Text)
 	}
-	return classifyServerError(ctx, "put pages", s.pages.storeItems(ctx, clean))
+	return classifyServerError(ctx, "put pages", s.batcher.storeItems(ctx, clean))
 }
 
 // insertBatcher makes one insert of what several callers store.
@@ -220,7 +232,7 @@ func hashPageContent(p Page) uint64 {
 
 // storePages writes what is new among the pages: first the words, which lead to nothing yet, then the pages. A page
 // that is there has its words, and one that is not is written again by a caller who got an error.
-func (s *ClickHouse) storePages(ctx context.Context, pages []Page) error {
+func (s *clickhousePages) storePages(ctx context.Context, pages []Page) error {
 	latest := map[pageKey]Page{}
 	for _, p := range pages { // of two pages with the same number the later counts, unless it is of an earlier run
 		key := pageKey{p.Tenant, p.Job, p.Number}
@@ -314,7 +326,7 @@ func appendPostings(to []posting, p Page, version uint64) []posting {
 	return to
 }
 
-func (s *ClickHouse) insertPostings(ctx context.Context, rows []posting) error {
+func (s *clickhousePages) insertPostings(ctx context.Context, rows []posting) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -345,7 +357,7 @@ func (s *ClickHouse) insertPostings(ctx context.Context, rows []posting) error {
 }
 
 // loadStoredRows returns what the index has of pages. As a rule it has nothing.
-func (s *ClickHouse) loadStoredRows(ctx context.Context, pages map[pageKey]Page) (map[pageKey]storedRow, error) {
+func (s *clickhousePages) loadStoredRows(ctx context.Context, pages map[pageKey]Page) (map[pageKey]storedRow, error) {
 	type jobKey struct{ tenant, job string }
 	jobs := map[jobKey]bool{}
 	for key := range pages {
