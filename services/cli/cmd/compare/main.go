@@ -100,8 +100,8 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// dropUnstable prints the differences, and counts those in files that repeat, which returns what differs in a folder of
-// the corpus from run to run, does not name.
+// dropUnstable prints the differences and counts them, but for files that differ from run to run. Those of a folder of
+// the corpus repeat returns.
 func dropUnstable(differences []string, repeat func(group string) ([]string, error)) (differing int, err error) {
 	unstable := map[string][]string{}
 	for _, d := range differences {
