@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,9 @@ type Bus struct {
 
 	rates      rateHistory
 	writeProbe writeProbe
+
+	wallsMu sync.Mutex        // guards walls
+	walls   map[string]string // around the engines of this process; see SetProcessWalls
 }
 
 const (

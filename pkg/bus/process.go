@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
@@ -22,6 +23,8 @@ type Process struct {
 	Start   time.Time `json:"start"`
 	// InFlight is how many tasks it has in hand.
 	InFlight int `json:"inFlight"`
+	// Walls tells of each engine that runs in the process which walls are around its children.
+	Walls map[string]string `json:"walls,omitempty"`
 	// Stopping says that it takes no more tasks.
 	Stopping bool `json:"stopping,omitempty"`
 }
@@ -46,7 +49,7 @@ func (c *Consumer) announceProcess(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		now := Process{Stage: c.stage, Host: host, PID: os.Getpid(), Version: version, Start: processStart,
-			InFlight: int(c.handled.Load()), Stopping: ctx.Err() != nil}
+			InFlight: int(c.handled.Load()), Walls: c.bus.processWalls(), Stopping: ctx.Err() != nil}
 		if data, err := json.Marshal(now); err == nil {
 			// One that gets lost is followed by another.
 			_ = c.bus.nc.Publish(processSubject(string(c.stage)), data)
@@ -59,6 +62,22 @@ func (c *Consumer) announceProcess(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// SetProcessWalls has this process tell which walls are around an engine's children.
+func (b *Bus) SetProcessWalls(engine, walls string) {
+	b.wallsMu.Lock()
+	defer b.wallsMu.Unlock()
+	if b.walls == nil {
+		b.walls = make(map[string]string)
+	}
+	b.walls[engine] = walls
+}
+
+func (b *Bus) processWalls() map[string]string {
+	b.wallsMu.Lock()
+	defer b.wallsMu.Unlock()
+	return maps.Clone(b.walls)
 }
 
 // FollowProcesses calls visit with what processes say of themselves, until ctx is done.

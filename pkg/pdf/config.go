@@ -33,6 +33,10 @@ type Config struct {
 	MaxPageObjects int
 	// MaxImageBytes bounds the files of a page's images; those beyond are not kept, and the page says so.
 	MaxImageBytes int64
+	// RequireWalls has no child start that is not walled in; ObserveWalls, if set, receives the walls that each has. Both
+	// are as in sandbox.Config.
+	RequireWalls bool
+	ObserveWalls func(sandbox.IsolationReport)
 	// Observe, if set, receives the events of children, for metrics. It is called from several goroutines and must not
 	// block.
 	Observe func(event sandbox.Event, reason sandbox.ExitReason)

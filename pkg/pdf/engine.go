@@ -65,6 +65,8 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 		RecycleAfter: cfg.RecycleAfter,
 		RecycleBytes: cfg.MemoryLimit / 2,
 		Observe:      cfg.Observe,
+		RequireWalls: cfg.RequireWalls,
+		ObserveWalls: cfg.ObserveWalls,
 	}, log)
 	if err != nil {
 		return nil, fmt.Errorf("start pdf children: %w", err)

@@ -52,8 +52,13 @@ type Config struct {
 	RecycleBytes int64
 	// StartTimeout bounds the time from the start of a process to its readiness, Setup included. Default one minute.
 	StartTimeout time.Duration
+	// RequireWalls has no child start that has not all walls around it: such a start fails with ErrNoWalls.
+	RequireWalls bool
 	// Env is added to the child's environment, e.g. OMP_THREAD_LIMIT=1. Nothing of the parent's is inherited.
 	Env []string
+	// ObserveWalls, if set, receives which walls a child has raised around itself, whenever one is ready. It is called
+	// from several goroutines and must not block.
+	ObserveWalls func(IsolationReport)
 	// Observe, if set, receives the events of children, for metrics. It is called from several goroutines and must not
 	// block.
 	Observe func(event Event, reason ExitReason)

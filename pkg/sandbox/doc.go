@@ -23,7 +23,8 @@
 //   - seccomp: no sockets, no new processes, no exec, no tracing, no mounts, no namespaces, no change of modes or owners;
 //   - limits on data memory, open files, file size; no core dumps.
 //
-// Isolation says which of these the running kernel gives. A child still runs where one is missing.
+// Isolation says which of these the running kernel gives, and each child which it has found around itself. Where one is
+// missing no child starts, if Config.RequireWalls says so.
 //
 // # How a child ends
 //

@@ -32,6 +32,29 @@ func (r IsolationReport) Warning() string {
 	return strings.Join(missing, ", ")
 }
 
+// ErrNoWalls means that a child has not all walls around it, and was not started for that.
+var ErrNoWalls = errors.New("the kernel does not wall engines in")
+
+// String says which walls there are.
+func (r IsolationReport) String() string {
+	if missing := r.Warning(); missing != "" {
+		return "missing: " + missing
+	}
+	return fmt.Sprintf("Landlock ABI %d, seccomp", r.Landlock)
+}
+
+// CheckWalls returns an error that wraps ErrNoWalls, and says what to do, where the running kernel does not give all
+// walls.
+func CheckWalls() error { return Isolation().check() }
+
+func (r IsolationReport) check() error {
+	if missing := r.Warning(); missing != "" {
+		return fmt.Errorf("%w: it lacks %s; use a kernel of at least 5.13 with Landlock and seccomp, or accept the risk with --sandbox=best-effort",
+			ErrNoWalls, missing)
+	}
+	return nil
+}
+
 // Isolation reports what the running kernel gives. It changes nothing about this process.
 func Isolation() IsolationReport {
 	return IsolationReport{Landlock: landlockABI(), Seccomp: seccompSupported()}
@@ -57,20 +80,31 @@ func isolateProcess(s childSpec, dataBefore uint64) (IsolationReport, error) {
 	if err := limitResources(s, dataBefore); err != nil {
 		return report, err
 	}
-	abi := landlockABI()
 	if err := landlock.V11.BestEffort().Restrict(fileRules(s)...); err != nil {
 		return report, fmt.Errorf("raise Landlock: %w", err)
 	}
-	report.Landlock = abi
 	// Last, since raising the others takes calls that this one forbids.
-	switch err := filterSyscalls(); {
-	case err == nil:
-		report.Seccomp = true
-	case errors.Is(err, errNoSeccomp):
-	default:
+	if err := filterSyscalls(); err != nil && !errors.Is(err, errNoSeccomp) {
 		return report, fmt.Errorf("raise seccomp: %w", err)
 	}
-	return report, nil
+	return findWalls(), nil
+}
+
+// findWalls returns which walls stand around this process, by trying them.
+func findWalls() IsolationReport {
+	var found IsolationReport
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	found.Seccomp = errors.Is(err, unix.EPERM)
+	// Every user may read the root folder, but for what Landlock says.
+	if fd, err = unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+		_ = unix.Close(fd)
+	} else if errors.Is(err, unix.EACCES) {
+		found.Landlock = landlockABI()
+	}
+	return found
 }
 
 // limitResources sets limits that the kernel enforces. With no capabilities they cannot be raised again.

@@ -125,6 +125,8 @@ func processAttempts() []attempt {
 		{"unshare", forbidden},
 		{"mount", forbidden},
 		{"memfd", forbidden},
+		{"sharedmemory", forbidden},
+		{"outlive", forbidden},
 		{"io_uring", forbidden},
 		{"bpf", forbidden},
 		{"caps", "0 0 0"},

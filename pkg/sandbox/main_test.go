@@ -46,6 +46,9 @@ func TestMain(m *testing.M) {
 		}},
 	)
 	if mode := os.Getenv(middleEnv); mode != "" {
+		if wall, ok := strings.CutPrefix(mode, withoutPrefix); ok {
+			runWithoutWall(wall)
+		}
 		runMiddleProcess(mode)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
@@ -109,6 +112,12 @@ func (h *testHandler) handleRequest(_ context.Context, req sandbox.Request) ([]b
 		return nil, tryOnThreads()
 	case "flood":
 		return nil, h.exhaustLimit(arg(1))
+	case "later": // as a child that was taken over, and goes on when it has answered
+		go func() {
+			_ = endProcess(arg(1))
+			_ = h.exhaustLimit(arg(1))
+		}()
+		return nil, nil
 	default:
 		return nil, endProcess(words[0])
 	}
@@ -301,6 +310,11 @@ func tryKernel(what string) error {
 	case "memfd":
 		_, err := unix.MemfdCreate("x", 0)
 		return err
+	case "sharedmemory":
+		_, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
+		return err
+	case "outlive": // its parent
+		return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0)
 	case "io_uring":
 		return errnoOf(unix.SYS_IO_URING_SETUP, 1, 0, 0)
 	case "bpf":

@@ -22,6 +22,7 @@ type Pool struct {
 	slowSlots     chan struct{} // one token for each lease for slow work; see WithSlowWork
 	tenants       fairshare.Account
 	closing       chan struct{} // closed when Close begins
+	wakeWatch     chan struct{} // a token has the watch look at busy children
 	forker        *forker
 
 	processes sync.WaitGroup // reapers, readers of last words, and starts under way
@@ -58,9 +59,9 @@ func NewPool(cfg Config, log *slog.Logger) (*Pool, error) {
 		cfg: cfg, log: log,
 		slots: make(chan struct{}, cfg.Size), prioritySlots: make(chan struct{}, prioritySize),
 		reservedSlots: make(chan struct{}, reservedSize), slowSlots: make(chan struct{}, max(cfg.Size/2, 1)),
-		closing: make(chan struct{}),
-		forker:  newForker(),
-		live:    make(map[*process]struct{}), stats: Stats{Deaths: make(map[ExitReason]int)},
+		closing: make(chan struct{}), wakeWatch: make(chan struct{}, 1),
+		forker: newForker(),
+		live:   make(map[*process]struct{}), stats: Stats{Deaths: make(map[ExitReason]int)},
 	}, nil
 }
 
@@ -390,6 +391,9 @@ func (p *Pool) countStarted(proc *process) {
 	p.mu.Unlock()
 	if warn {
 		p.log.Warn("sandbox is weaker than it should be", "program", p.cfg.Program, "missing", warning)
+	}
+	if p.cfg.ObserveWalls != nil {
+		p.cfg.ObserveWalls(proc.isolation)
 	}
 	p.notifyObserver(Started, "")
 }

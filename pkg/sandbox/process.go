@@ -47,6 +47,8 @@ type process struct {
 	call       uint64 // the number of the call under way, 0 between calls
 	calls      uint64
 	cpuBefore  time.Duration // CPU time at the beginning of the call, where it is limited
+	idleCalls  uint64        // calls at the first look at it since it is idle
+	idleCPU    time.Duration // its CPU time then
 	killReason *ExitError    // why the parent killed it; the first reason stands
 	retiring   bool
 	nearLimit  bool // at the last look it had three quarters of its memory limit

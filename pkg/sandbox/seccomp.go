@@ -134,6 +134,13 @@ func syscallFilter(pid int) ([]bpf.Instruction, error) {
 				when("kill", seccomp.NotEqual, uint64(pid)),
 				when("tgkill", seccomp.NotEqual, uint64(pid)),
 				when("prlimit64", seccomp.NotEqual, 0),
+				// A child that took this back would outlive its parent.
+				when("prctl", seccomp.Equal, unix.PR_SET_PDEATHSIG),
+				// Shared memory without a file is not among what a process's status shows once it is out of its page tables.
+				{Name: "mmap", Conditions: seccomp.ArgumentConditions{
+					{Argument: 3, Operation: seccomp.BitsSet, Value: unix.MAP_SHARED},
+					{Argument: 3, Operation: seccomp.BitsSet, Value: unix.MAP_ANONYMOUS},
+				}},
 				unless("fcntl", fileCommands),
 				unless("ioctl", deviceCommands),
 			},

@@ -213,7 +213,11 @@ func (p *Pool) startProcess(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s child: %w", p.cfg.Program, err)
 	}
-	if err := proc.awaitReady(ctx); err != nil {
+	err = proc.awaitReady(ctx)
+	if err == nil && p.cfg.RequireWalls {
+		err = proc.isolation.check()
+	}
+	if err != nil {
 		proc.killAndWait(nil)
 		proc.closeFiles()
 		return nil, fmt.Errorf("start %s child: %w", p.cfg.Program, err)

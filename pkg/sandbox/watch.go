@@ -15,15 +15,23 @@ const (
 	// maxAllocationRate is how fast a child can get memory, in bytes a second. The limit on data memory, which the
 	// kernel enforces, is behind the looks.
 	maxAllocationRate = 2 << 30
-	// watchIdleTime is the time without a busy child after which the watch goes home.
-	watchIdleTime = time.Second
+	// idleWatchInterval is the time from one look at idle children to the next, and watchIdleTime the time without a busy
+	// one after which the watch does nothing else.
+	watchIdleTime, idleWatchInterval = time.Second, time.Second
+	// maxIdleCPU is how much CPU time an idle child may take from one request to the next, as to give memory back: it has
+	// nothing else to do, so what takes more is not the engine.
+	maxIdleCPU = time.Second
 )
 
-// startWatch makes sure that the memory of busy children is checked.
+// startWatch makes sure that busy children are checked often, and idle ones now and then.
 func (p *Pool) startWatch() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.watching || p.closed {
+		select {
+		case p.wakeWatch <- struct{}{}: // it may be about to look at idle children alone for a while
+		default:
+		}
 		return
 	}
 	p.watching = true
@@ -34,44 +42,77 @@ func (p *Pool) watchMemory() {
 	pause := minWatchInterval
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	var quiet time.Duration
+	var quiet, sinceIdleLook time.Duration // without a busy child, and since the idle ones were looked at
 	for {
 		select {
 		case <-p.closing:
 			return
+		case <-p.wakeWatch:
+			if pause == idleWatchInterval {
+				pause, quiet = minWatchInterval, 0
+				timer.Reset(pause)
+			}
+			continue
 		case <-timer.C:
 		}
 		quiet += pause
-		next := maxWatchInterval
+		sinceIdleLook += pause
+		next, lookAtIdle := maxWatchInterval, sinceIdleLook >= idleWatchInterval
 		for _, proc := range p.liveProcesses() {
 			if call := proc.currentCall(); call != 0 {
 				quiet = 0
 				next = min(next, proc.checkLimits(call))
+			} else if lookAtIdle {
+				proc.checkIdle()
 			}
+		}
+		if lookAtIdle {
+			sinceIdleLook = 0
 		}
 		pause = next
 		if quiet > 0 {
 			pause = minWatchInterval // the next process to become busy must not get far unchecked
 		}
-		if quiet >= watchIdleTime && p.stopWatching() {
-			return
+		if quiet >= watchIdleTime {
+			if p.stopWatching() {
+				return
+			}
+			pause = idleWatchInterval
 		}
 		timer.Reset(pause)
 	}
 }
 
-// stopWatching ends the watch unless a child became busy since it last looked. A call that is marked after this
-// starts it again.
+// stopWatching ends the watch where no child is left. A call that is marked after this starts it again.
 func (p *Pool) stopWatching() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for proc := range p.live {
-		if proc.currentCall() != 0 {
-			return false
-		}
+	if len(p.live) > 0 {
+		return false
 	}
 	p.watching = false
 	return true
+}
+
+// checkIdle kills a child that no request is with and that takes memory beyond its limit, or a processor: it has been
+// taken over.
+func (p *process) checkIdle() {
+	used, ok := p.ownMemory()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.call != 0 || p.reaped {
+		return
+	}
+	if limit := p.cfg.MemoryLimit; ok && used > limit {
+		p.killLocked(&ExitError{Reason: Memory, Detail: "idle, used " + formatMebibytes(used) + " of " + formatMebibytes(limit)})
+		return
+	}
+	switch cpu := p.cpuTime(); {
+	case p.idleCalls != p.calls: // it has worked since
+		p.idleCalls, p.idleCPU = p.calls, cpu
+	case cpu-p.idleCPU > maxIdleCPU:
+		p.killLocked(&ExitError{Reason: CPU, Detail: "took a processor without having anything to do"})
+	}
 }
 
 func (p *Pool) liveProcesses() []*process {

@@ -54,6 +54,8 @@ type Config struct {
 	// AwaitIndex is the address of the index service's /readyz: the start waits while one of another version answers
 	// there. Empty waits for none.
 	AwaitIndex string
+	// Sandbox is SandboxRequired or SandboxBestEffort.
+	Sandbox string
 	// Telemetry says how the service logs.
 	Telemetry telemetry.Config
 }
@@ -63,7 +65,7 @@ func DefaultConfig(name string) Config {
 	return Config{
 		NATS: "nats://127.0.0.1:4222", Ops: "127.0.0.1:0", Provision: true, DocumentTimeout: time.Hour,
 		StallTimeout: 2 * time.Minute, Credentials: bus.Credentials{InboxPrefix: bus.InboxPrefix(name)},
-		Telemetry: telemetry.DefaultConfig("inkstream-"+name, Version),
+		Sandbox: SandboxRequired, Telemetry: telemetry.DefaultConfig("inkstream-"+name, Version),
 	}
 }
 
@@ -84,6 +86,7 @@ func (c *Config) Register(fs *flag.FlagSet) {
 		"`file` with 32 bytes in base64 that documents' passwords are sealed with; empty: no passwords are taken")
 	fs.StringVar(&c.AwaitIndex, "await-index", c.AwaitIndex,
 		"`URL` of the index service's /readyz: start no work while it tells of another version, as during an update; empty: wait for none")
+	RegisterSandbox(fs, &c.Sandbox)
 	c.Credentials.Register(fs)
 	c.Telemetry.Register(fs)
 }
@@ -101,6 +104,7 @@ func (c *Config) Validate() error {
 		p.CheckFlag(err == nil && u.Scheme == "http" &&
 			u.Host != "", "await-index", "%q, want an address such as http://index:9100/readyz", c.AwaitIndex)
 	}
+	p.AddError(CheckSandbox(c.Sandbox))
 	p.AddError(c.Credentials.Validate())
 	p.AddError(c.Telemetry.Validate())
 	return p.Err()
@@ -116,6 +120,8 @@ type Settings interface {
 type Runtime struct {
 	Deps   stage.Deps
 	Status *lifecycle.Status
+	// BestEffort starts engines also where the kernel does not wall them in.
+	BestEffort bool
 	// Close adds something that is closed after the service has stopped, last added first.
 	Close func(name string, closer func() error)
 }
@@ -201,7 +207,8 @@ func Run(
 			return nil // it was stopped while it waited
 		}
 	}
-	own, err := build(ctx, &Runtime{Deps: env, Status: status, Close: closers.pushCloser})
+	own, err := build(ctx, &Runtime{Deps: env, Status: status, BestEffort: cfg.Sandbox == SandboxBestEffort,
+		Close: closers.pushCloser})
 	if err != nil {
 		return err
 	}

@@ -169,9 +169,10 @@ func (m *Metrics) RecordDependency(ctx context.Context, name string, up bool) {
 	m.dependencyUp.Record(ctx, oneIf(up), metricLabels(attribute.String("dependency", name)))
 }
 
-// SandboxWall records whether the kernel gives a wall around engines, e.g. "landlock".
-func (m *Metrics) SandboxWall(ctx context.Context, wall string, there bool) {
-	m.sandboxWall.Record(ctx, oneIf(there), metricLabels(attribute.String("wall", wall)))
+// SandboxWall records whether a wall is around an engine, e.g. "landlock": as its last child has found it, or, of the
+// engine "kernel", as the kernel offers it.
+func (m *Metrics) SandboxWall(ctx context.Context, engine, wall string, there bool) {
+	m.sandboxWall.Record(ctx, oneIf(there), metricLabels(attribute.String("engine", engine), attribute.String("wall", wall)))
 }
 
 func oneIf(yes bool) int64 {

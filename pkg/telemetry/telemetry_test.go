@@ -107,7 +107,7 @@ func TestMetricsShowWhatWasRecorded(t *testing.T) {
 	m.RecordDependency(ctx, "nats", true)
 	m.RecordDependency(ctx, "clamd", true)
 	m.RecordDependency(ctx, "clamd", false)
-	m.SandboxWall(ctx, "seccomp", true)
+	m.SandboxWall(ctx, "pdfium", "seccomp", true)
 	observe(t, m)
 
 	rec := httptest.NewRecorder()
@@ -129,7 +129,7 @@ func TestMetricsShowWhatWasRecorded(t *testing.T) {
 		`inkstream_upload_bytes_total 1024`,
 		`inkstream_dependency_up{dependency="nats"} 1`,
 		`inkstream_dependency_up{dependency="clamd"} 0`,
-		`inkstream_sandbox_wall{wall="seccomp"} 1`,
+		`inkstream_sandbox_wall{engine="pdfium",wall="seccomp"} 1`,
 		`inkstream_queue_tasks{lane="batch",stage="ocr",state="waiting"} 3`,
 		`inkstream_queue_tasks{lane="batch",stage="ocr",state="in_hand"} 2`,
 		`inkstream_queue_oldest_seconds{lane="batch",stage="ocr"} 1080`, // and some

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/standalone"
 )
@@ -22,6 +24,9 @@ import (
 func startServer(t *testing.T, change func(*standalone.Config)) standalone.Addrs {
 	t.Helper()
 	cfg := standalone.EphemeralConfig(t.TempDir(), 2)
+	if sandbox.Isolation().Warning() != "" { // the tests of the walls themselves say so
+		cfg.Sandbox = service.SandboxBestEffort
+	}
 	if change != nil {
 		change(&cfg)
 	}

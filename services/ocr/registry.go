@@ -61,6 +61,10 @@ func OpenEngine(rt *service.Runtime, cfg EngineConfig, of Config) (Engine, error
 	if cfg.Workers == 0 {
 		cfg.Workers = of.Workers
 	}
+	if err := service.RequireWalls(rt); err != nil {
+		return nil, fmt.Errorf("ocr engine: %w", err)
+	}
+	cfg.RequireWalls, cfg.ObserveWalls = !rt.BestEffort, service.ObserveWalls(rt, EngineName)
 	cfg.Observe = service.ObserveChildren(rt.Deps.Tel, EngineName)
 	engine, err := NewEngine(cfg, rt.Deps.Log)
 	if err != nil {

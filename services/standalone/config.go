@@ -43,6 +43,8 @@ type Config struct {
 	// SealKeyFile holds the key that documents' passwords are sealed with; empty means seal.key below DataDir, which is
 	// made where it is missing.
 	SealKeyFile string
+	// Sandbox is service.SandboxRequired or service.SandboxBestEffort.
+	Sandbox string
 
 	Telemetry telemetry.Config
 	PDF       pdf.Config
@@ -60,9 +62,9 @@ type Config struct {
 func DefaultConfig() Config {
 	c := Config{
 		DataDir: "inkstream-data", NATSAddr: "127.0.0.1:4222", Durability: Full, DocumentTimeout: time.Hour,
-		StallTimeout: 2 * time.Minute,
-		Telemetry:    telemetry.DefaultConfig("inkstream", service.Version),
-		PDF:          pdf.DefaultConfig(), OCREngine: ocr.DefaultEngineConfig(), Gateway: gateway.DefaultConfig(),
+		StallTimeout: 2 * time.Minute, Sandbox: service.SandboxRequired,
+		Telemetry: telemetry.DefaultConfig("inkstream", service.Version),
+		PDF:       pdf.DefaultConfig(), OCREngine: ocr.DefaultEngineConfig(), Gateway: gateway.DefaultConfig(),
 		Ingest: ingest.DefaultConfig(),
 		Scan:   scan.DefaultConfig(), Render: render.DefaultConfig(), OCR: ocr.DefaultConfig(),
 		IndexCfg:  index.DefaultConfig(),
@@ -101,6 +103,7 @@ func (c *Config) Parse(fs *flag.FlagSet, args []string, getenv func(string) stri
 		"how long a job in hand may go on without any page or stage ending; 0 for no bound")
 	fs.StringVar(&c.SealKeyFile, "seal-key-file", c.SealKeyFile,
 		"`file` with 32 bytes in base64 that documents' passwords are sealed with; empty for seal.key in the data-dir, made where it is missing")
+	service.RegisterSandbox(fs, &c.Sandbox)
 	c.Telemetry.Register(fs)
 	c.PDF.Register(fs)
 	c.OCREngine.Register(fs)
@@ -130,6 +133,7 @@ func (c *Config) Validate() error {
 	p.CheckFlag(c.requiresNATSKeys() || gate.OnLoopback(c.NATSAddr), "nats",
 		"%s can be reached from other machines, and anybody there could read and change "+
 			"what the streams hold: set --auth=keys, or a loopback address", c.NATSAddr)
+	p.AddError(service.CheckSandbox(c.Sandbox))
 	for _, v := range []interface{ Validate() error }{
 		&c.Telemetry, &c.PDF, &c.OCREngine, &c.Gateway, &c.Ingest, &c.Scan, &c.Render, &c.OCR, &c.IndexCfg,
 		&c.Reconcile,

@@ -142,7 +142,7 @@ func (s *Server) connectStores(ctx context.Context) (stage.Deps, error) {
 // it can be worked on, and stops first.
 func (s *Server) buildServices(ctx context.Context, env stage.Deps) error {
 	rt := &service.Runtime{
-		Deps: env, Status: lifecycle.NewStatus(),
+		Deps: env, Status: lifecycle.NewStatus(), BestEffort: s.cfg.Sandbox == service.SandboxBestEffort,
 		Close: func(_ string, closer func() error) { s.closers = append(s.closers, closer) },
 	}
 	rt.Status.Observe = s.tel.Metrics.RecordDependency

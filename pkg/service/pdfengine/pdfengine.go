@@ -14,6 +14,10 @@ import (
 // in the metrics, and where some are missing in the log, which walls shut the children in.
 func Open(ctx context.Context, rt *service.Runtime, cfg pdf.Config) (*pdf.Engine, error) {
 	service.ReportWalls(ctx, rt.Deps.Tel)
+	if err := service.RequireWalls(rt); err != nil {
+		return nil, fmt.Errorf("pdf engine: %w", err)
+	}
+	cfg.RequireWalls, cfg.ObserveWalls = !rt.BestEffort, service.ObserveWalls(rt, service.PDFium)
 	cfg.Observe = service.ObserveChildren(rt.Deps.Tel, service.PDFium)
 	engine, err := pdf.New(cfg, rt.Deps.Log)
 	if err != nil {

@@ -6,8 +6,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +18,7 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/sandbox"
+	"inkstream.dev/pkg/service"
 	"inkstream.dev/services/ocr"
 )
 
@@ -183,8 +187,30 @@ func isFolderLocked(dir string) (bool, error) {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil, nil
 }
 
-// checkIsolation looks at what the kernel gives to keep the engines in.
+// checkIsolation asks a running server which walls its engines' children have found around themselves; where none
+// runs, it looks at what the kernel gives.
 func (e *checker) checkIsolation(context.Context) {
+	var reported []string
+	lacking := false
+	for _, name := range slices.Sorted(maps.Keys(e.info)) {
+		if engine, ok := strings.CutPrefix(name, service.WallsInfo); ok {
+			reported = append(reported, engine+": "+e.info[name])
+			lacking = lacking || strings.HasPrefix(e.info[name], "missing")
+		}
+	}
+	const fix = "run a kernel of at least 5.13 with Landlock switched on, and a container runtime that allows seccomp filters"
+	switch {
+	case lacking:
+		e.addWarning("walls", fix, "the server's engines say: %s", strings.Join(reported, "; "))
+		return
+	case len(reported) > 0:
+		e.addOK("walls", "the server's engines say: %s", strings.Join(reported, "; "))
+		return
+	}
+	if e.info != nil {
+		e.addSkipped("walls", "no engine of the server has started a child yet")
+		return
+	}
 	report := sandbox.Isolation()
 	switch {
 	case report.Landlock == 0:

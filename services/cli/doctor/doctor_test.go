@@ -221,6 +221,27 @@ func TestServer(t *testing.T) {
 	wantStatus(t, run(t, cfg, (*checker).checkServer), "server", Skip, "no data folder")
 }
 
+// Which walls there are says the server, whatever the doctor's own kernel gives.
+func TestWalls(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		info   map[string]string
+		want   Status
+		detail string
+	}{
+		{map[string]string{"walls/pdfium": "Landlock ABI 7, seccomp"}, OK, "pdfium: Landlock ABI 7"},
+		{map[string]string{"walls/pdfium": "Landlock ABI 7, seccomp", "walls/tesseract": "missing: Landlock"}, Warn,
+			"tesseract: missing: Landlock"},
+		{map[string]string{"durability": "full"}, Skip, "has started"},
+	} {
+		checks := run(t, testConfig(t), func(e *checker, ctx context.Context) {
+			e.info = tt.info
+			e.checkIsolation(ctx)
+		})
+		wantStatus(t, checks, "walls", tt.want, tt.detail)
+	}
+}
+
 // An operator who has restored an older copy of the NATS store, knowingly or not, is told so for a while.
 func TestOlderCopyOfNATS(t *testing.T) {
 	t.Parallel()

@@ -148,7 +148,7 @@ func (h *StageHistory) processesToProto(s bus.Stage, now time.Time) []*inkstream
 			continue
 		}
 		list = append(list, &inkstreamv1.StageProcess{Host: p.Host, Version: p.Version, Pid: int32(p.PID),
-			StartTime: timestamppb.New(p.Start), InFlight: int32(p.InFlight)})
+			StartTime: timestamppb.New(p.Start), InFlight: int32(p.InFlight), Walls: p.Walls})
 	}
 	slices.SortFunc(list, func(a, b *inkstreamv1.StageProcess) int {
 		return cmp.Or(cmp.Compare(a.GetHost(), b.GetHost()), cmp.Compare(a.GetPid(), b.GetPid()))

@@ -1142,8 +1142,11 @@ type StageProcess struct {
 	Version   string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// Tasks in hand.
-	InFlight      int32 `protobuf:"varint,4,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	Pid           int32 `protobuf:"varint,5,opt,name=pid,proto3" json:"pid,omitempty"`
+	InFlight int32 `protobuf:"varint,4,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
+	Pid      int32 `protobuf:"varint,5,opt,name=pid,proto3" json:"pid,omitempty"`
+	// What the children of each engine that has run in the process have found around them, e.g. "Landlock ABI 7, seccomp",
+	// or "missing: " and what that means.
+	Walls         map[string]string `protobuf:"bytes,6,rep,name=walls,proto3" json:"walls,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1211,6 +1214,13 @@ func (x *StageProcess) GetPid() int32 {
 		return x.Pid
 	}
 	return 0
+}
+
+func (x *StageProcess) GetWalls() map[string]string {
+	if x != nil {
+		return x.Walls
+	}
+	return nil
 }
 
 var File_inkstream_v1_list_proto protoreflect.FileDescriptor
@@ -1320,14 +1330,19 @@ const file_inkstream_v1_list_proto_rawDesc = "" +
 	"\bend_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12!\n" +
 	"\fstep_seconds\x18\x02 \x01(\x01R\vstepSeconds\x12\x14\n" +
 	"\x05rates\x18\x03 \x03(\x01R\x05rates\x12\x16\n" +
-	"\x06depths\x18\x04 \x03(\x03R\x06depths\"\xa6\x01\n" +
+	"\x06depths\x18\x04 \x03(\x03R\x06depths\"\x9d\x02\n" +
 	"\fStageProcess\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
 	"\n" +
 	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1b\n" +
 	"\tin_flight\x18\x04 \x01(\x05R\binFlight\x12\x10\n" +
-	"\x03pid\x18\x05 \x01(\x05R\x03pidB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
+	"\x03pid\x18\x05 \x01(\x05R\x03pid\x12;\n" +
+	"\x05walls\x18\x06 \x03(\v2%.inkstream.v1.StageProcess.WallsEntryR\x05walls\x1a8\n" +
+	"\n" +
+	"WallsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
 
 var (
 	file_inkstream_v1_list_proto_rawDescOnce sync.Once
@@ -1341,7 +1356,7 @@ func file_inkstream_v1_list_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_list_proto_rawDescData
 }
 
-var file_inkstream_v1_list_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_inkstream_v1_list_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_inkstream_v1_list_proto_goTypes = []any{
 	(*JobFilter)(nil),             // 0: inkstream.v1.JobFilter
 	(*CountJobsRequest)(nil),      // 1: inkstream.v1.CountJobsRequest
@@ -1365,39 +1380,41 @@ var file_inkstream_v1_list_proto_goTypes = []any{
 	nil,                           // 19: inkstream.v1.BatchJobsResponse.StatesEntry
 	nil,                           // 20: inkstream.v1.Batch.StatesEntry
 	nil,                           // 21: inkstream.v1.Stage.WaitingEntry
-	(Job_State)(0),                // 22: inkstream.v1.Job.State
-	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
-	(*Job)(nil),                   // 24: inkstream.v1.Job
+	nil,                           // 22: inkstream.v1.StageProcess.WallsEntry
+	(Job_State)(0),                // 23: inkstream.v1.Job.State
+	(*timestamppb.Timestamp)(nil), // 24: google.protobuf.Timestamp
+	(*Job)(nil),                   // 25: inkstream.v1.Job
 }
 var file_inkstream_v1_list_proto_depIdxs = []int32{
-	22, // 0: inkstream.v1.JobFilter.state:type_name -> inkstream.v1.Job.State
-	23, // 1: inkstream.v1.JobFilter.create_after:type_name -> google.protobuf.Timestamp
-	23, // 2: inkstream.v1.JobFilter.create_before:type_name -> google.protobuf.Timestamp
+	23, // 0: inkstream.v1.JobFilter.state:type_name -> inkstream.v1.Job.State
+	24, // 1: inkstream.v1.JobFilter.create_after:type_name -> google.protobuf.Timestamp
+	24, // 2: inkstream.v1.JobFilter.create_before:type_name -> google.protobuf.Timestamp
 	0,  // 3: inkstream.v1.CountJobsRequest.filter:type_name -> inkstream.v1.JobFilter
 	17, // 4: inkstream.v1.CountJobsResponse.states:type_name -> inkstream.v1.CountJobsResponse.StatesEntry
 	18, // 5: inkstream.v1.CountJobsResponse.codes:type_name -> inkstream.v1.CountJobsResponse.CodesEntry
 	3,  // 6: inkstream.v1.CountJobsResponse.labels:type_name -> inkstream.v1.LabelCount
 	0,  // 7: inkstream.v1.WatchJobsRequest.filter:type_name -> inkstream.v1.JobFilter
-	24, // 8: inkstream.v1.JobChange.job:type_name -> inkstream.v1.Job
+	25, // 8: inkstream.v1.JobChange.job:type_name -> inkstream.v1.Job
 	0,  // 9: inkstream.v1.ListJobsRequest.filter:type_name -> inkstream.v1.JobFilter
-	24, // 10: inkstream.v1.ListJobsResponse.jobs:type_name -> inkstream.v1.Job
+	25, // 10: inkstream.v1.ListJobsResponse.jobs:type_name -> inkstream.v1.Job
 	0,  // 11: inkstream.v1.BatchJobsRequest.filter:type_name -> inkstream.v1.JobFilter
 	19, // 12: inkstream.v1.BatchJobsResponse.states:type_name -> inkstream.v1.BatchJobsResponse.StatesEntry
-	23, // 13: inkstream.v1.Batch.create_time:type_name -> google.protobuf.Timestamp
+	24, // 13: inkstream.v1.Batch.create_time:type_name -> google.protobuf.Timestamp
 	20, // 14: inkstream.v1.Batch.states:type_name -> inkstream.v1.Batch.StatesEntry
-	24, // 15: inkstream.v1.Batch.jobs:type_name -> inkstream.v1.Job
+	25, // 15: inkstream.v1.Batch.jobs:type_name -> inkstream.v1.Job
 	14, // 16: inkstream.v1.ListStagesResponse.stages:type_name -> inkstream.v1.Stage
 	21, // 17: inkstream.v1.Stage.waiting:type_name -> inkstream.v1.Stage.WaitingEntry
-	23, // 18: inkstream.v1.Stage.oldest:type_name -> google.protobuf.Timestamp
+	24, // 18: inkstream.v1.Stage.oldest:type_name -> google.protobuf.Timestamp
 	15, // 19: inkstream.v1.Stage.history:type_name -> inkstream.v1.StageHistory
 	16, // 20: inkstream.v1.Stage.processes:type_name -> inkstream.v1.StageProcess
-	23, // 21: inkstream.v1.StageHistory.end_time:type_name -> google.protobuf.Timestamp
-	23, // 22: inkstream.v1.StageProcess.start_time:type_name -> google.protobuf.Timestamp
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	24, // 21: inkstream.v1.StageHistory.end_time:type_name -> google.protobuf.Timestamp
+	24, // 22: inkstream.v1.StageProcess.start_time:type_name -> google.protobuf.Timestamp
+	22, // 23: inkstream.v1.StageProcess.walls:type_name -> inkstream.v1.StageProcess.WallsEntry
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_list_proto_init() }
@@ -1412,7 +1429,7 @@ func file_inkstream_v1_list_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_list_proto_rawDesc), len(file_inkstream_v1_list_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

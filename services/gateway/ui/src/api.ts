@@ -37,7 +37,7 @@ export interface Stage {
   name: string; waiting: Record<string, string>; inFlight: string; oldest?: string; rate: number; etaSeconds: number;
   deadLetters: string; replicas: number;
   history?: { endTime: string; stepSeconds: number; rates: number[]; depths: string[] };
-  processes: { host: string; version: string; startTime: string; inFlight: number; pid: number }[];
+  processes: { host: string; version: string; startTime: string; inFlight: number; pid: number; walls?: Record<string, string> }[];
 }
 export interface Counts { total: string; states: Record<string, string>; codes: Record<string, string> }
 export interface BatchAnswer { done: number; skipped: number; states: Record<string, number>; nextPageToken: string }

@@ -159,7 +159,7 @@ export const t = {
     title: "Queues", intro: "Documents pass five stages. Numbers are tasks: documents, chunks of pages, or pages.",
     waiting: "waiting", inHand: "in hand", rate: "done a second", eta: "empty in", oldest: "oldest waits", dead: "given up", replicas: "processes",
     idle: "idle", busy: "working", behind: "behind", lanes: { interactive: "interactive", batch: "batch" } as Record<string, string>,
-    flow: "The five stages", history: "done a second during the last hour", none: "–", processes: "Processes", host: "Host", since: "Since",
+    flow: "The five stages", history: "done a second during the last hour", none: "–", processes: "Processes", host: "Host", since: "Since", walls: "Walls",
     stages: {
       ingest: "opens the document", scan: "looks for what is risky", render: "reads text, draws pages", ocr: "recognises words", index: "writes the results",
     } as Record<string, string>,

@@ -61,7 +61,7 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 		ReadWrite:   []string{os.DevNull}, // where Tesseract's chat goes
 		IdleTimeout: idleTimeout, RecycleAfter: recycleAfter, RecycleBytes: recycleBytes,
 		Env:     []string{"OMP_THREAD_LIMIT=1"},
-		Observe: cfg.Observe,
+		Observe: cfg.Observe, RequireWalls: cfg.RequireWalls, ObserveWalls: cfg.ObserveWalls,
 	}, log)
 	if err != nil {
 		return nil, fmt.Errorf("prepare tesseract: %w", err)
