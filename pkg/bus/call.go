@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +39,13 @@ type ImageResponse struct {
 // full gets no answer, and its caller gives up in time.
 const callQueueSize = 64
 
+// headerCall names a call, so that it can be called off.
+const headerCall = "Ink-Call"
+
 func (c Call) callSubject() string { return "ink.call." + string(c) }
+
+// cancelSubject is where a caller that has given up says so, to all processes: one of them has its call.
+func (c Call) cancelSubject() string { return "ink.cancel." + string(c) }
 
 // reply is what travels back: the answer, or a fault.
 type reply struct {
@@ -47,15 +54,22 @@ type reply struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 }
 
-// RequestCall makes a call and waits for the answer, no longer than ctx. The error is a fault: the callee's own, or a
+// RequestCall makes a call and waits for the answer, no longer than ctx, whose end ends the call as well. The error is a fault: the callee's own, or a
 // Busy one where no process answers.
 func (b *Bus) RequestCall(ctx context.Context, c Call, question, answer any) error {
 	data, err := json.Marshal(question)
 	if err != nil {
 		return fmt.Errorf("encode call %s: %w", c, err)
 	}
-	msg, err := b.nc.RequestWithContext(ctx, c.callSubject(), data)
+	request := nats.NewMsg(c.callSubject())
+	request.Data = data
+	request.Header.Set(headerCall, rand.Text())
+	msg, err := b.nc.RequestMsgWithContext(ctx, request)
 	if err != nil {
+		if ctx.Err() != nil {
+			// If it gets lost, the call is done for nothing.
+			_ = b.nc.Publish(c.cancelSubject(), []byte(request.Header.Get(headerCall)))
+		}
 		if errors.Is(err, context.Canceled) {
 			return err
 		}
@@ -74,13 +88,19 @@ func (b *Bus) RequestCall(ctx context.Context, c Call, question, answer any) err
 	return nil
 }
 
-// ServeCalls answers calls until ctx is done and those in hand are over: so many at once, each within the timeout. Of
-// several processes that answer the same call each gets a share.
+// ServeCalls answers calls until ctx is done and those in hand are over: so many at once, each within the timeout, and
+// no longer than its caller waits. Of several processes that answer the same call each gets a share.
 func (b *Bus) ServeCalls(ctx context.Context, c Call, workers int, timeout time.Duration,
 	handle func(ctx context.Context, question []byte) (any, error)) error {
 	calls := make(chan *nats.Msg, callQueueSize)
 	sub, err := b.nc.ChanQueueSubscribe(c.callSubject(), string(c), calls)
 	if err != nil {
+		return fmt.Errorf("answer calls %s: %w", c, err)
+	}
+	under := &callsUnderWay{cancels: make(map[string]context.CancelFunc)}
+	cancels, err := b.nc.Subscribe(c.cancelSubject(), func(msg *nats.Msg) { under.cancelCall(string(msg.Data)) })
+	if err != nil {
+		_ = sub.Unsubscribe()
 		return fmt.Errorf("answer calls %s: %w", c, err)
 	}
 	var wg sync.WaitGroup
@@ -91,7 +111,7 @@ func (b *Bus) ServeCalls(ctx context.Context, c Call, workers int, timeout time.
 				case <-ctx.Done():
 					return
 				case msg := <-calls:
-					b.serveCall(ctx, c, msg, timeout, handle)
+					b.serveCall(ctx, c, under, msg, timeout, handle)
 				}
 			}
 		})
@@ -100,13 +120,44 @@ func (b *Bus) ServeCalls(ctx context.Context, c Call, workers int, timeout time.
 	// The connection may be gone, and the subscription with it.
 	_ = sub.Unsubscribe()
 	wg.Wait()
+	_ = cancels.Unsubscribe()
 	return nil
 }
 
-func (b *Bus) serveCall(ctx context.Context, c Call, msg *nats.Msg, timeout time.Duration,
+// callsUnderWay are the calls that a process has in hand.
+type callsUnderWay struct {
+	mu      sync.Mutex // guards cancels
+	cancels map[string]context.CancelFunc
+}
+
+// begin notes a call, until end is called.
+func (u *callsUnderWay) begin(id string, cancel context.CancelFunc) (end func()) {
+	if id == "" { // of a version before
+		return func() {}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.cancels[id] = cancel
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.cancels, id)
+	}
+}
+
+func (u *callsUnderWay) cancelCall(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if cancel := u.cancels[id]; cancel != nil {
+		cancel()
+	}
+}
+
+func (b *Bus) serveCall(ctx context.Context, c Call, under *callsUnderWay, msg *nats.Msg, timeout time.Duration,
 	handle func(context.Context, []byte) (any, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
+	defer under.begin(msg.Header.Get(headerCall), cancel)()
 	var r reply
 	v, err := handleWithRecover(ctx, msg.Data, handle)
 	if err == nil {
@@ -114,7 +165,7 @@ func (b *Bus) serveCall(ctx context.Context, c Call, msg *nats.Msg, timeout time
 	}
 	if err != nil {
 		r = reply{Code: fault.CodeOf(err), Message: fault.UserMessageOf(err)}
-		if r.Code == fault.Internal {
+		if r.Code == fault.Internal && !errors.Is(ctx.Err(), context.Canceled) {
 			b.log.ErrorContext(ctx, "call failed", "call", string(c), "error", err)
 		}
 	}

@@ -69,3 +69,46 @@ func TestServiceCall(t *testing.T) {
 		t.Errorf("Answer: %v", err)
 	}
 }
+
+// What is done for a call ends when its caller gives up.
+func TestCallEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	b := bustest.New(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	begun, ended := make(chan struct{}, 1), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- b.ServeCalls(ctx, bus.ImageCall, 1, time.Hour, func(ctx context.Context, _ []byte) (any, error) {
+			begun <- struct{}{}
+			<-ctx.Done()
+			close(ended)
+			return nil, ctx.Err()
+		})
+	}()
+	for { // until it listens
+		asking, giveUp := context.WithCancel(t.Context())
+		asked := make(chan error, 1)
+		go func() { asked <- b.RequestCall(asking, bus.ImageCall, bus.ImageRequest{}, nil) }()
+		select {
+		case <-begun:
+			giveUp()
+			if err := <-asked; !errors.Is(err, context.Canceled) {
+				t.Errorf("the caller that gave up has %v, want context.Canceled", err)
+			}
+		case <-asked:
+			giveUp()
+			continue
+		}
+		break
+	}
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the work goes on when its caller is gone")
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -166,6 +166,7 @@ func (g *grants) grantStage(s Stage) {
 		g.grantPublish(taskPattern(OCR), "pages to recognise")
 		g.grantPublish(taskPattern(Index), "pages that need no recognition")
 		g.grantSubscribe(ImageCall.callSubject()+" "+string(ImageCall), "pages to draw")
+		g.grantSubscribe(ImageCall.cancelSubject(), "pages that need not be drawn any more")
 		g.AnswersRequests = true
 	case OCR:
 		g.grantPublish(taskPattern(Index), "pages that were recognised")
@@ -211,6 +212,7 @@ func (g *grants) grantGateway() {
 	g.grantPublish(apiSubject("DIRECT.GET", DeadLetterStream), "show dead letters")
 	g.grantPublish(apiSubject("STREAM.MSG.DELETE", DeadLetterStream), "drop dead letters")
 	g.grantPublish(ImageCall.callSubject(), "pages to draw")
+	g.grantOptional(ImageCall.cancelSubject(), "pages whose clients are gone")
 	g.addGrant(&g.Subscribe, Grant{Subject: processSubject("*"), Purpose: "which processes run the stages", Optional: true})
 
 	g.grantConsume(EventStream, Webhooks)

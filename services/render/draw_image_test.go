@@ -2,43 +2,72 @@ package render
 
 import (
 	"context"
-	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 )
 
-func TestDrawTimeout(t *testing.T) {
+// A tenant whose images take all places, and that has more waiting, leaves one to another tenant; one that waits for
+// as long as its caller does is told to try later.
+func TestDrawSlotsAreSharedByTenant(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		caller time.Duration // how long it waits
-		took   time.Duration
-		want   fault.Code
-	}{
-		{"in time", imageTimeout, time.Second, ""},
-		{"too long", imageTimeout, time.Hour, fault.PageTimeout},
-		{"for a caller that is gone", time.Second, time.Hour, fault.Internal},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), tt.caller)
-				defer cancel()
-				err := drawWithTimeout(ctx, func(ctx context.Context) error {
-					select {
-					case <-ctx.Done():
-						return errors.New("the child was killed")
-					case <-time.After(tt.took):
-						return nil
-					}
-				})
-				if (err == nil) != (tt.want == "") || err != nil && fault.CodeOf(err) != tt.want {
-					t.Errorf("got %v, want %q", err, tt.want)
-				}
-			})
-		})
+	places := newDrawSlots(2)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var held []func()
+	for range 2 {
+		release, err := places.acquire(ctx, "hostile")
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, release)
+	}
+	waiting, giveUp := context.WithCancel(ctx)
+	waited := make(chan error, 5)
+	for range cap(waited) {
+		go func() {
+			_, err := places.acquire(waiting, "hostile")
+			waited <- err
+		}()
+	}
+	for range 3 {
+		release, err := places.acquire(ctx, "other")
+		if err != nil {
+			t.Fatalf("another tenant gets no place: %v", err)
+		}
+		release()
+	}
+	giveUp()
+	for range cap(waited) {
+		if err := <-waited; fault.KindOf(err) != fault.Busy {
+			t.Errorf("a call that has waited: %v, want a busy fault", err)
+		}
+	}
+	for _, release := range held {
+		release()
+	}
+	if n := len(places.shared) + len(places.spare); n != 0 {
+		t.Errorf("%d places are taken when all are given back", n)
+	}
+}
+
+func TestHangingImagesAreKnown(t *testing.T) {
+	t.Parallel()
+	var h hangingImages
+	q := bus.ImageRequest{Tenant: "a", Job: "j", Page: 2, DPI: 100}
+	if h.has(q) {
+		t.Error("an image is known before it was drawn")
+	}
+	h.add(q)
+	other := q
+	other.Page = 1
+	if !h.has(q) || h.has(other) {
+		t.Errorf("known: %t, another page: %t, want the one alone", h.has(q), h.has(other))
+	}
+	h.known[q] = time.Now().Add(-hangingImageTime)
+	if h.has(q) {
+		t.Error("an image is known to hang for ever")
 	}
 }

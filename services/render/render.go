@@ -59,6 +59,9 @@ type Service struct {
 	cfg    Config
 	deps   stage.Deps
 	engine *pdf.Engine
+
+	draws, slowDraws *drawSlots // of page images
+	hanging          hangingImages
 }
 
 // New returns a Service that is not yet running. The engine stays the caller's.
@@ -67,7 +70,8 @@ func New(cfg Config, deps stage.Deps, engine *pdf.Engine) (*Service, error) {
 		return nil, err
 	}
 	deps.Log = deps.Log.With("stage", string(bus.Render))
-	return &Service{cfg: cfg, deps: deps, engine: engine}, nil
+	return &Service{cfg: cfg, deps: deps, engine: engine,
+		draws: newDrawSlots(imageWorkers), slowDraws: newDrawSlots(slowImageWorkers)}, nil
 }
 
 // Units returns what a process consists of that runs the service. The engine stays the caller's.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,5 +68,41 @@ func TestTenantWhosePagesHangDoesNotKeepOthersOut(t *testing.T) {
 			t.Fatalf("a job beside pages that hang: %s, failures %v, want SUCCEEDED", j.State, j.Failures)
 		}
 		t.Logf("a job of one page took %s beside pages that hang", time.Since(start))
+	}
+}
+
+// A tenant asks for images of pages that hang. Another tenant's images are drawn nonetheless, each of them.
+func TestHangingImagesDoNotKeepOthersOut(t *testing.T) {
+	t.Parallel()
+	engines := openEngines(t, func(c *pdf.Config) { c.FirstTry = 2 * time.Second })
+	l := newCrashHarness(t, engines, "", func(*standalone.Config) {})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	var hostile []job.ID
+	for range 6 {
+		hostile = append(hostile, l.submitAs(ctx, t, "hostile", pdftest.HangingFile(pdftest.StallRender)))
+	}
+	other := l.submitAs(ctx, t, "other", pdftest.HangingFile(pdftest.StallRender))
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel() // the clients of those go then
+	for _, id := range hostile {
+		asking.Go(func() {
+			var drawn bus.ImageResponse
+			q := bus.ImageRequest{Tenant: "hostile", Job: string(id), Page: 2, DPI: 72}
+			if err := l.Bus.RequestCall(ctx, bus.ImageCall, q, &drawn); err == nil {
+				t.Error("the page that hangs is drawn, so nothing was tested")
+			}
+		})
+	}
+	for i, page := range []int{1, 3, 1, 3, 1, 3} {
+		ask, stop := context.WithTimeout(ctx, 30*time.Second)
+		var drawn bus.ImageResponse
+		err := l.Bus.RequestCall(ask, bus.ImageCall,
+			bus.ImageRequest{Tenant: "other", Job: string(other), Page: page, DPI: float64(72 + i)}, &drawn)
+		stop()
+		if err != nil {
+			t.Fatalf("image %d of another tenant: %v", i, err)
+		}
 	}
 }
