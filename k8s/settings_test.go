@@ -170,11 +170,23 @@ func checkSettings(t *testing.T, s *set, tr *tree) {
 func checkService(t *testing.T, s *set, name string, c *container) {
 	t.Helper()
 	env := variables(t, s, c)
-	list, _ := settings(t, name)
 	args := c.Args
 	if len(c.Command) > 1 {
 		args = append(c.Command[1:], args...)
 	}
+	checkVariables(t, name, args, env)
+	if name != "index" && env["AWAIT_INDEX"] != "http://index:9100/readyz" {
+		t.Errorf("%s: AWAIT_INDEX is %q: at an update it would not wait for index", name, env["AWAIT_INDEX"])
+	}
+	if workers := strings.ToUpper(name) + "_WORKERS"; name != "gateway" && env[workers] == "" {
+		t.Errorf("%s: no %s: it would take as many tasks as its node has cores", name, workers)
+	}
+}
+
+// checkVariables: a service takes the flags and variables, has a flag for each of these, and is told what it needs.
+func checkVariables(t *testing.T, name string, args []string, env map[string]string) {
+	t.Helper()
+	list, _ := settings(t, name)
 	if err := service.CheckFlags(name, args, func(name string) string { return env[name] }, list); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
@@ -192,19 +204,13 @@ func checkService(t *testing.T, s *set, name string, c *container) {
 			t.Errorf("%s has no flag for the variable %s", name, variable)
 		}
 	}
-	for _, required := range []string{"NATS_NKEY", "SEAL_KEY_FILE", "BLOBS"} {
+	for _, required := range []string{"NATS", "NATS_NKEY", "SEAL_KEY_FILE", "BLOBS"} {
 		if env[required] == "" {
 			t.Errorf("%s: no %s", name, required)
 		}
 	}
 	if env["NATS_PROVISION"] != "false" {
 		t.Errorf("%s: NATS_PROVISION is %q: it would make streams as a user who may not", name, env["NATS_PROVISION"])
-	}
-	if name != "index" && env["AWAIT_INDEX"] != "http://index:9100/readyz" {
-		t.Errorf("%s: AWAIT_INDEX is %q: at an update it would not wait for index", name, env["AWAIT_INDEX"])
-	}
-	if workers := strings.ToUpper(name) + "_WORKERS"; name != "gateway" && env[workers] == "" {
-		t.Errorf("%s: no %s: it would take as many tasks as its node has cores", name, workers)
 	}
 }
 
