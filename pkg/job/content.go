@@ -51,7 +51,7 @@ func (r *Record) CanDeduplicate() bool {
 }
 
 // ClaimContent makes the job the one that does the work for its bytes and options, or returns which one does.
-func (s *Store) ClaimContent(ctx context.Context, r *Record) (ID, error) {
+func (s *claims) ClaimContent(ctx context.Context, r *Record) (ID, error) {
 	key := contentKey(r)
 	data, err := json.Marshal(contentClaim{Leader: r.ID, Time: time.Now().UTC()})
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) ClaimContent(ctx context.Context, r *Record) (ID, error) {
 
 // ReplaceContent passes the claim on a job's content from another job to this one. The error is ErrExists where a
 // third has it, and ErrNotFound where no job has it.
-func (s *Store) ReplaceContent(ctx context.Context, r *Record, old ID) error {
+func (s *claims) ReplaceContent(ctx context.Context, r *Record, old ID) error {
 	key := contentKey(r)
 	var holder contentClaim
 	at, err := s.loadKey(ctx, key, &holder)
@@ -101,7 +101,7 @@ func (s *Store) ReplaceContent(ctx context.Context, r *Record, old ID) error {
 }
 
 // ReleaseContent gives up a job's claim on its content. To have none is no error.
-func (s *Store) ReleaseContent(ctx context.Context, r *Record) error {
+func (s *claims) ReleaseContent(ctx context.Context, r *Record) error {
 	key := contentKey(r)
 	var holder contentClaim
 	at, err := s.loadKey(ctx, key, &holder)
@@ -155,7 +155,7 @@ type Languages struct {
 }
 
 // PutLanguages publishes to all processes which languages are installed.
-func (s *Store) PutLanguages(ctx context.Context, l Languages) error {
+func (s *announcements) PutLanguages(ctx context.Context, l Languages) error {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("encode languages: %w", err)
@@ -168,7 +168,7 @@ func (s *Store) PutLanguages(ctx context.Context, l Languages) error {
 
 // LoadLanguages returns which languages are installed, as they were published last. The error is ErrNotFound where
 // none were published.
-func (s *Store) LoadLanguages(ctx context.Context) (Languages, error) {
+func (s *announcements) LoadLanguages(ctx context.Context) (Languages, error) {
 	var l Languages
 	if _, err := s.loadKey(ctx, languagesKey, &l); err != nil {
 		return Languages{}, fmt.Errorf("load languages: %w", err)

@@ -9,7 +9,7 @@ import (
 )
 
 // CreatedAt returns when the bucket was made. It knows nothing of jobs that are older, unless it was restored.
-func (s *Store) CreatedAt(ctx context.Context) (time.Time, error) {
+func (s *bucket) CreatedAt(ctx context.Context) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 	status, err := s.kv.Status(ctx)

@@ -31,12 +31,12 @@ func dayNumber(now time.Time) int64 { return now.Unix() / (24 * 60 * 60) }
 
 // ConsumeQuota counts an upload of n bytes against what a caller may upload on a day (UTC), at all gateways together.
 // It reports whether there was room; the bytes are counted only then.
-func (s *Store) ConsumeQuota(ctx context.Context, tenant, caller string, n, limit int64,
+func (s *quotas) ConsumeQuota(ctx context.Context, tenant, caller string, n, limit int64,
 	now time.Time) (room bool, err error) {
 	key := quotaKey(tenant, caller)
 	for {
 		var u dailyUsage
-		_, err = compareAndSet(ctx, s, key, keyVersion{}, &u, func(u *dailyUsage) error {
+		_, err = compareAndSet(ctx, s.bucket, key, keyVersion{}, &u, func(u *dailyUsage) error {
 			if room = u.addBytes(n, limit, dayNumber(now)); !room {
 				return ErrUnchanged
 			}
@@ -59,9 +59,9 @@ func (s *Store) ConsumeQuota(ctx context.Context, tenant, caller string, n, limi
 }
 
 // ReturnQuota takes back bytes that ConsumeQuota counted at a time, unless that day is over.
-func (s *Store) ReturnQuota(ctx context.Context, tenant, caller string, n int64, counted time.Time) error {
+func (s *quotas) ReturnQuota(ctx context.Context, tenant, caller string, n int64, counted time.Time) error {
 	var u dailyUsage
-	_, err := compareAndSet(ctx, s, quotaKey(tenant, caller), keyVersion{}, &u, func(u *dailyUsage) error {
+	_, err := compareAndSet(ctx, s.bucket, quotaKey(tenant, caller), keyVersion{}, &u, func(u *dailyUsage) error {
 		if u.Day != dayNumber(counted) {
 			return ErrUnchanged
 		}
@@ -75,7 +75,7 @@ func (s *Store) ReturnQuota(ctx context.Context, tenant, caller string, n int64,
 }
 
 // CheckQuota is ConsumeQuota without the counting.
-func (s *Store) CheckQuota(ctx context.Context, tenant, caller string, n, limit int64, now time.Time) (bool, error) {
+func (s *quotas) CheckQuota(ctx context.Context, tenant, caller string, n, limit int64, now time.Time) (bool, error) {
 	var u dailyUsage
 	if _, err := s.loadKey(ctx, quotaKey(tenant, caller), &u); err != nil && !errors.Is(err, ErrNotFound) {
 		return false, fmt.Errorf("look at a caller's bytes: %w", err)

@@ -112,7 +112,7 @@ func (s *Store) watchRecords(ctx context.Context, after uint64,
 }
 
 // newestRevision returns the newest revision in the bucket, 0 if it cannot be told.
-func (s *Store) newestRevision(ctx context.Context) uint64 {
+func (s *bucket) newestRevision(ctx context.Context) uint64 {
 	status, err := s.kv.Status(ctx)
 	if err != nil {
 		return 0 // the watch tells what is wrong
@@ -171,7 +171,7 @@ func (s *Store) LastActivity(ctx context.Context, tenant string, id ID) (*Record
 }
 
 // loadKeyWithTime is load with the time of the last write.
-func (s *Store) loadKeyWithTime(ctx context.Context, key string, v any, at *keyVersion) (time.Time, error) {
+func (s *bucket) loadKeyWithTime(ctx context.Context, key string, v any, at *keyVersion) (time.Time, error) {
 	e, err := s.readEntry(ctx, key)
 	if err == nil {
 		err = decodeValue(e.Value(), v)

@@ -25,7 +25,7 @@ type RestoreMarker struct {
 }
 
 // RestoreMarker returns the bucket's mark.
-func (s *Store) RestoreMarker(ctx context.Context) (RestoreMarker, error) {
+func (s *announcements) RestoreMarker(ctx context.Context) (RestoreMarker, error) {
 	var m RestoreMarker
 	at, err := s.loadKey(ctx, restoreMarkerKey, &m)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -37,7 +37,7 @@ func (s *Store) RestoreMarker(ctx context.Context) (RestoreMarker, error) {
 
 // SetRestoreMarker replaces the mark, if it is still the known one, by one with a higher revision, and returns that.
 // The error is ErrExists where it is another one by now.
-func (s *Store) SetRestoreMarker(ctx context.Context, known RestoreMarker, restored time.Time) (RestoreMarker, error) {
+func (s *announcements) SetRestoreMarker(ctx context.Context, known RestoreMarker, restored time.Time) (RestoreMarker, error) {
 	data, err := json.Marshal(RestoreMarker{Restored: restored})
 	if err != nil {
 		return RestoreMarker{}, fmt.Errorf("encode the mark: %w", err)

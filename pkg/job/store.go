@@ -26,14 +26,33 @@ var (
 	ErrSuperseded = errors.New("the job runs anew")
 )
 
-// Store keeps records and progress in the bucket of jobs. It is safe for concurrent use, by any number of processes.
+// Store keeps records and progress in the bucket of jobs, and what belongs to them there. It is safe for concurrent use,
+// by any number of processes.
 type Store struct {
-	kv         jetstream.KeyValue
+	*bucket
+	claims
+	quotas
+	announcements
 	scanCursor atomic.Pointer[scanCursor]
 }
 
 // NewStore returns a store over the bucket.
-func NewStore(kv jetstream.KeyValue) *Store { return &Store{kv: timeoutKV{kv}} }
+func NewStore(kv jetstream.KeyValue) *Store {
+	b := &bucket{kv: timeoutKV{kv}}
+	return &Store{bucket: b, claims: claims{b}, quotas: quotas{b}, announcements: announcements{b}}
+}
+
+// bucket reads and creates keys of the bucket, whatever they hold.
+type bucket struct{ kv jetstream.KeyValue }
+
+// claims say which job has an idempotency key, and which does the work for a content.
+type claims struct{ *bucket }
+
+// quotas count what callers use of what they may.
+type quotas struct{ *bucket }
+
+// announcements are what one process tells all others: the languages that there are, and that a backup was restored.
+type announcements struct{ *bucket }
 
 // keyVersion is what a key held when it was read or written.
 type keyVersion struct {
@@ -108,7 +127,7 @@ func (s *Store) UpdateRunRecord(ctx context.Context, known *Record, change func(
 func (s *Store) updateRecord(ctx context.Context, tenant string, id ID, known keyVersion,
 	change func(*Record) error) (*Record, error) {
 	var r Record
-	at, err := compareAndSet(ctx, s, recordKey(tenant, id), known, &r, change)
+	at, err := compareAndSet(ctx, s.bucket, recordKey(tenant, id), known, &r, change)
 	if err != nil {
 		return nil, fmt.Errorf("update job %s: %w", id, err)
 	}
@@ -176,7 +195,7 @@ func (s *Store) UpdateProgressFrom(ctx context.Context, tenant string, id ID, kn
 func (s *Store) updateProgress(ctx context.Context, tenant string, id ID, known keyVersion,
 	change func(*Progress) error) (*Progress, error) {
 	var p Progress
-	at, err := compareAndSet(ctx, s, progressKey(tenant, id), known, &p, change)
+	at, err := compareAndSet(ctx, s.bucket, progressKey(tenant, id), known, &p, change)
 	if err != nil {
 		return nil, fmt.Errorf("update progress of job %s: %w", id, err)
 	}
@@ -197,7 +216,7 @@ const ClaimTTL = 7 * 24 * time.Hour
 
 // ClaimIdempotencyKey ties an idempotency key to a job, or returns the claim that the key has already. The key is
 // remembered for ClaimTTL.
-func (s *Store) ClaimIdempotencyKey(ctx context.Context, tenant, key string, c Claim) (Claim, error) {
+func (s *claims) ClaimIdempotencyKey(ctx context.Context, tenant, key string, c Claim) (Claim, error) {
 	k := claimKey(tenant, key)
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -225,7 +244,7 @@ func (s *Store) ClaimIdempotencyKey(ctx context.Context, tenant, key string, c C
 
 // ReplaceClaim ties an idempotency key to another job, where the one it named was never created. The error is
 // ErrExists where another caller was faster.
-func (s *Store) ReplaceClaim(ctx context.Context, tenant, key string, old, c Claim) error {
+func (s *claims) ReplaceClaim(ctx context.Context, tenant, key string, old, c Claim) error {
 	k := claimKey(tenant, key)
 	var cur Claim
 	at, err := s.loadKey(ctx, k, &cur)
@@ -250,7 +269,7 @@ func (s *Store) ReplaceClaim(ctx context.Context, tenant, key string, old, c Cla
 	return markBrokerError("replace claim", err)
 }
 
-func (s *Store) createKey(ctx context.Context, key string, v any) (keyVersion, error) {
+func (s *bucket) createKey(ctx context.Context, key string, v any) (keyVersion, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return keyVersion{}, fmt.Errorf("encode: %w", err)
@@ -262,12 +281,12 @@ func (s *Store) createKey(ctx context.Context, key string, v any) (keyVersion, e
 	return keyVersion{rev, data}, markBrokerError("create", err)
 }
 
-func (s *Store) loadKey(ctx context.Context, key string, v any) (keyVersion, error) {
+func (s *bucket) loadKey(ctx context.Context, key string, v any) (keyVersion, error) {
 	return s.loadKeyIfChanged(ctx, key, 0, v)
 }
 
 // loadKeyIfChanged reads a key into v, unless it is still at the revision; it returns what it holds.
-func (s *Store) loadKeyIfChanged(ctx context.Context, key string, known uint64, v any) (keyVersion, error) {
+func (s *bucket) loadKeyIfChanged(ctx context.Context, key string, known uint64, v any) (keyVersion, error) {
 	e, err := s.readEntry(ctx, key)
 	if err == nil && e.Revision() != known {
 		err = decodeValue(e.Value(), v)
@@ -278,7 +297,7 @@ func (s *Store) loadKeyIfChanged(ctx context.Context, key string, known uint64, 
 	return keyVersion{e.Revision(), e.Value()}, nil
 }
 
-func (s *Store) readEntry(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+func (s *bucket) readEntry(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
 	e, err := s.kv.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrKeyDeleted) {
 		return nil, ErrNotFound
@@ -295,7 +314,7 @@ func decodeValue(value []byte, v any) error {
 
 // compareAndSet is the compare-and-set loop. The first try begins with what is known, where that is something. On a
 // replicated bucket a read may be stale several times in a row, so it waits a little between tries.
-func compareAndSet[T any](ctx context.Context, s *Store, key string, known keyVersion, v *T,
+func compareAndSet[T any](ctx context.Context, s *bucket, key string, known keyVersion, v *T,
 	change func(*T) error) (keyVersion, error) {
 	for try := 0; ; try++ {
 		var fresh T
