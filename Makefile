@@ -122,6 +122,10 @@ train-layout: test-deps ## Learn columns from tables on generated documents, and
 chaos: test-deps ## Kill anything at random under load for three minutes, and check that nothing is lost (ARGS="-seed 7")
 	go run ./services/cli/cmd/chaos $(ARGS)
 
+.PHONY: attack
+attack: build test-deps ## Attack servers of two tenants on this machine, and print what was tried, expected and seen (ARGS="-only watch")
+	go run ./services/cli/cmd/attack $(ARGS)
+
 .PHONY: alerts
 alerts: deps .bin/otelcol ## Make each alert fire for its real cause, under a real Prometheus, and follow a job's trace (ARGS="-keep" keeps the logs)
 	pkg/tools/deps.sh alerts
