@@ -99,6 +99,47 @@ func (b *Bus) QueryStageStatuses(ctx context.Context) ([]StageStatus, error) {
 	return out, g.Wait()
 }
 
+// QueryTenantStages asks the broker for a tenant's own part of every stage: its tasks, those in hand counted among those
+// that wait, and its dead letters.
+func (b *Bus) QueryTenantStages(ctx context.Context, tenant string) ([]StageStatus, error) {
+	stages := AllStages()
+	out := make([]StageStatus, len(stages))
+	g, gctx := errgroup.WithContext(ctx)
+	for i, s := range stages {
+		g.Go(func() error {
+			st := StageStatus{Stage: s, Waiting: map[Lane]int64{}}
+			for _, lane := range []Lane{Interactive, Batch} {
+				n, err := b.countSubject(gctx, s.StreamName(), taskSubject(s, lane, tenant, "*"))
+				if err != nil {
+					return err
+				}
+				st.Waiting[lane] = n
+			}
+			var err error
+			st.DeadLetters, err = b.countSubject(gctx, DeadLetterStream, deadLetterSubject(s, tenant, "*"))
+			out[i] = st
+			return err
+		})
+	}
+	return out, g.Wait()
+}
+
+// countSubject returns how many messages of a stream have subjects of a pattern.
+func (b *Bus) countSubject(ctx context.Context, name, pattern string) (n int64, err error) {
+	stream, err := b.js.Stream(ctx, name)
+	if err != nil {
+		return 0, markBrokerBusy("stream "+name, err)
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(pattern))
+	if err != nil {
+		return 0, markBrokerBusy("stream "+name, err)
+	}
+	for _, messages := range info.State.Subjects {
+		n += int64(messages)
+	}
+	return n, nil
+}
+
 func (b *Bus) queryStageStatus(ctx context.Context, s Stage) (StageStatus, error) {
 	st := StageStatus{Stage: s, Waiting: map[Lane]int64{}, inHand: map[Lane]int64{}}
 	stream, err := b.js.Stream(ctx, s.StreamName())
@@ -130,16 +171,6 @@ func (b *Bus) queryStageStatus(ctx context.Context, s Stage) (StageStatus, error
 	if st.Rate, st.Replicas = rate, waiting; st.InFlight > 0 {
 		st.Replicas = max(most, 1)
 	}
-	letters, err := b.js.Stream(ctx, DeadLetterStream)
-	if err != nil {
-		return st, markBrokerBusy("stream "+DeadLetterStream, err)
-	}
-	about, err := letters.Info(ctx, jetstream.WithSubjectFilter(deadLetterSubject(s, "*", "*")))
-	if err != nil {
-		return st, markBrokerBusy("stream "+DeadLetterStream, err)
-	}
-	for _, n := range about.State.Subjects {
-		st.DeadLetters += int64(n)
-	}
-	return st, nil
+	st.DeadLetters, err = b.countSubject(ctx, DeadLetterStream, deadLetterSubject(s, "*", "*"))
+	return st, err
 }

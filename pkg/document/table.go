@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"regexp"
 	"strings"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -32,16 +33,35 @@ func tableGrid(t *inkstreamv1.Table) [][]string {
 }
 
 // WriteTableCSV writes a table as CSV (RFC 4180). The text of a cell that spans several stands in the first, the
-// others are empty.
-func WriteTableCSV(w io.Writer, t *inkstreamv1.Table) error {
+// others are empty. Unless raw, a cell that a spreadsheet would run has an apostrophe before it, as spreadsheets mark
+// text.
+func WriteTableCSV(w io.Writer, t *inkstreamv1.Table, raw bool) error {
 	c := csv.NewWriter(w)
 	for _, row := range tableGrid(t) {
+		for i, text := range row {
+			if !raw && isFormula(text) {
+				row[i] = "'" + text
+			}
+		}
 		if err := c.Write(row); err != nil {
 			return fmt.Errorf("write table: %w", err)
 		}
 	}
 	c.Flush()
 	return c.Error()
+}
+
+// formulaStart is what a cell begins with that spreadsheets run; the wide forms are those of East Asian keyboards, which
+// some take for the others.
+const formulaStart = "=+-@\t\r\n＝＋－＠"
+
+// signedNumber is what begins with a sign and is a number, with separators, a currency or a percent sign, or nothing
+// but a sign: spreadsheets run none of it, and readers of the table count with it.
+var signedNumber = regexp.MustCompile(`^[-+－＋]*\s*\p{Sc}?\s*[0-9.,'’\x{a0}\x{202f} ]*\s*(%|\p{Sc})?$`)
+
+// isFormula reports whether a spreadsheet would run what a cell says.
+func isFormula(text string) bool {
+	return text != "" && strings.ContainsRune(formulaStart, []rune(text)[0]) && !signedNumber.MatchString(text)
 }
 
 // FormatTableMarkdown returns a table as a pipe table, or as HTML where cells span several rows or columns.

@@ -14,7 +14,7 @@ import (
 
 // contentVersion goes up when the same bytes and options yield other results than before, so that old ones are not
 // handed out for new ones.
-const contentVersion = 2
+const contentVersion = 3
 
 // defaultChunkWords is what ChunkWords means where it is 0.
 const defaultChunkWords = 300

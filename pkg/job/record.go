@@ -70,6 +70,8 @@ type Options struct {
 	Artifacts []Artifact `json:"artifacts,omitempty"`
 	// Tables finds tables; without it they are left as the text that they are.
 	Tables Choice `json:"noTables,omitzero"`
+	// RawCSV writes the cells of tables as they are, also those that a spreadsheet would run.
+	RawCSV bool `json:"rawCSV,omitempty"`
 	// AllowSignatureInvalidation allows searchable.pdf of a signed document.
 	AllowSignatureInvalidation bool `json:"breakSignatures,omitempty"`
 	// ChunkWords is the size of a passage in chunks.jsonl; 0 means 300.

@@ -33,6 +33,19 @@ func (s *Store) CreateTombstone(ctx context.Context, tenant string, id ID, now t
 	return nil, markBrokerError("forestall", fmt.Errorf("job %s is there and is not: %w", id, err))
 }
 
+// WithdrawRecord puts the tombstone of a job that never was, as CreateTombstone makes it, in the place of a record that was
+// just created and not acknowledged. A job that has begun is left alone.
+func (s *Store) WithdrawRecord(ctx context.Context, rec *Record, now time.Time) error {
+	_, err := s.UpdateRecord(ctx, rec.Tenant, rec.ID, func(r *Record) error {
+		if r.State != Pending || r.Run != 1 {
+			return ErrUnchanged
+		}
+		*r = Record{ID: r.ID, Tenant: r.Tenant, State: Deleted, CreateTime: now, EndTime: now, ExpireTime: now.Add(ClaimTTL)}
+		return nil
+	})
+	return err
+}
+
 // NeverCreated reports whether the record is the tombstone of a job that never was: see CreateTombstone. No run of it
 // ever began.
 func (r *Record) NeverCreated() bool { return r.Run == 0 && r.IsTombstone() }

@@ -191,9 +191,9 @@ func (m *Metrics) ObserveOpenJobs(open func() map[string]int) (stop func() error
 				others += counts[tenant]
 				continue
 			}
-			to.ObserveInt64(o.jobsOpen, int64(counts[tenant]), metricLabels(attribute.String("tenant", tenant)))
+			to.ObserveInt64(o.jobsOpen, int64(counts[tenant]), metricLabels(attribute.String(TenantLabel, tenant)))
 		}
-		to.ObserveInt64(o.jobsOpen, int64(others), metricLabels(attribute.String("tenant", otherTenants)))
+		to.ObserveInt64(o.jobsOpen, int64(others), metricLabels(attribute.String(TenantLabel, otherTenants)))
 		return nil
 	}, o.jobsOpen)
 }

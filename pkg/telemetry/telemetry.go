@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
@@ -26,6 +28,9 @@ import (
 
 // instrumentationScope names this instrumentation in exported traces and metrics.
 const instrumentationScope = "inkstream.dev/pkg/telemetry"
+
+// TenantLabel is the label that names the tenant whom a metric is about.
+const TenantLabel = "tenant"
 
 // endpointVariable turns the export on. Like every OTEL_ variable it is a standard of its own, so it is no flag of
 // ours: the exporters read it, and those about headers, certificates, sampling and batching, themselves.
@@ -173,8 +178,29 @@ func NewDiscard() *Telemetry {
 }
 
 // MetricsHandler serves the metrics in Prometheus's format, for /metrics.
-func (t *Telemetry) MetricsHandler() http.Handler {
-	return promhttp.HandlerFor(t.Registry, promhttp.HandlerOpts{
+func (t *Telemetry) MetricsHandler() http.Handler { return t.newMetricsHandler(t.Registry) }
+
+// TenantMetricsHandler serves what is a tenant's own of the metrics: those that name it.
+func (t *Telemetry) TenantMetricsHandler(tenant string) http.Handler {
+	return t.newMetricsHandler(prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := t.Registry.Gather()
+		var own []*dto.MetricFamily
+		for _, f := range families {
+			f.Metric = slices.DeleteFunc(f.GetMetric(), func(m *dto.Metric) bool {
+				return !slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool {
+					return l.GetName() == TenantLabel && l.GetValue() == tenant
+				})
+			})
+			if len(f.GetMetric()) > 0 {
+				own = append(own, f)
+			}
+		}
+		return own, err
+	}))
+}
+
+func (t *Telemetry) newMetricsHandler(from prometheus.Gatherer) http.Handler {
+	return promhttp.HandlerFor(from, promhttp.HandlerOpts{
 		ErrorLog:      scrapeErrorLog{t.Log},
 		ErrorHandling: promhttp.ContinueOnError,
 		Registry:      t.Registry,

@@ -51,8 +51,8 @@ func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobO
 	f.StringSliceVar(&o.Artifacts, "artifacts", nil,
 		"what to make, comma-separated: "+strings.Join(listArtifacts(), ", ")+", or all")
 	tables := f.Bool("tables", true, "find tables")
-	f.BoolVar(&o.AllowSignatureInvalidation, "allow-signature-invalidation", false,
-		"make searchable.pdf although that breaks signatures")
+	f.BoolVar(&o.RawCsv, "raw-csv", false, "write cells of tables as they are, also those that a spreadsheet would run")
+	f.BoolVar(&o.AllowSignatureInvalidation, "allow-signature-invalidation", false, "make searchable.pdf although that breaks signatures")
 	f.Int32Var(&o.ChunkWords, "chunk-words", 0,
 		"words of a passage in chunks.jsonl, 50 to 2000; 0 for the server's choice")
 	dedupe := f.Bool("dedupe", true, "take over the results of an earlier job with the same bytes and options")

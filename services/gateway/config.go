@@ -10,6 +10,7 @@ import (
 
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/services/gateway/access"
+	"inkstream.dev/services/gateway/limits"
 	"inkstream.dev/services/gateway/upload"
 )
 
@@ -64,7 +65,7 @@ func DefaultConfig() Config {
 		CreateTimeout:    upload.DefaultCreateTimeout,
 		UI:               true,
 		Compat:           true,
-		Access:           AccessConfig{OIDC: access.OIDCConfig{ScopeClaim: "scope"}},
+		Access:           AccessConfig{OIDC: access.OIDCConfig{ScopeClaim: "scope"}, Limits: limits.UnsetRates()},
 	}
 }
 

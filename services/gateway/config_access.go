@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"flag"
+	"fmt"
 
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/services/gateway/access"
@@ -56,13 +57,16 @@ func (c *AccessConfig) registerFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.OIDC.ScopeClaim, "oidc.scope-claim", c.OIDC.ScopeClaim,
 		"claim that holds the scopes read, write, admin")
 	fs.Float64Var(&c.Limits.UploadsPerSecond, "limit.uploads", c.Limits.UploadsPerSecond,
-		"uploads a second by one caller, ten seconds' worth at once; 0 for no limit")
+		fmt.Sprintf("uploads a second by one caller, ten seconds' worth at once; 0 for no limit, -1 for %d with --auth=keys", limits.DefaultUploadsPerSecond))
 	fs.Float64Var(&c.Limits.ReadsPerSecond, "limit.requests", c.Limits.ReadsPerSecond,
-		"other requests a second by one caller, never less than uploads; 0 for no limit")
+		fmt.Sprintf("other requests a second by one caller, never less than uploads; 0 for no limit, -1 for %d with --auth=keys",
+			limits.DefaultReadsPerSecond))
 	fs.IntVar(&c.Limits.Quota.Jobs, "limit.jobs", c.Limits.Quota.Jobs,
-		"jobs under way at once of one caller whose key does not say; 0 for no limit")
+		fmt.Sprintf("jobs under way at once of one tenant, but for keys that are given more; 0 for no limit, -1 for %d with --auth=keys",
+			limits.DefaultJobs))
 	fs.Int64Var(&c.Limits.Quota.BytesPerDay, "limit.bytes-per-day", c.Limits.Quota.BytesPerDay,
-		"bytes uploaded a day (UTC) by one caller whose key does not say; 0 for no limit")
+		fmt.Sprintf("bytes uploaded a day (UTC) by one tenant, but for keys that are given more; 0 for no limit, -1 for %.0f with --auth=keys",
+			float64(limits.DefaultBytesPerDay)))
 	fs.StringVar(&c.TLSCert, "tls.cert", c.TLSCert,
 		"PEM `file` of the certificate with its chain; read again when it changes")
 	fs.StringVar(&c.TLSKey, "tls.key", c.TLSKey, "PEM `file` of the certificate's key")
@@ -71,6 +75,8 @@ func (c *AccessConfig) registerFlags(fs *flag.FlagSet) {
 	fs.Var(&c.WebhookSecret, "webhook.secret",
 		"`secret` (whsec_ and base64) that signs calls to addresses that jobs came with; without it such addresses are refused")
 }
+
+func isLimit(v float64) bool { return v >= 0 || v == limits.Default }
 
 func (c *AccessConfig) validate(addrs ...string) error {
 	var p config.Problems
@@ -92,7 +98,8 @@ func (c *AccessConfig) validate(addrs ...string) error {
 	p.CheckFlag(c.OIDC.Issuer == "" || c.Auth == AuthKeys, "oidc.issuer",
 		"set, but without --auth=keys nobody is asked for a token")
 	p.CheckFlag((c.TLSCert == "") == (c.TLSKey == ""), "tls.cert", "want both tls.cert and tls.key, or none")
-	p.CheckFlag(c.Limits.UploadsPerSecond >= 0 && c.Limits.ReadsPerSecond >= 0, "limit.uploads", "less than 0")
-	p.CheckFlag(c.Limits.Quota.Jobs >= 0 && c.Limits.Quota.BytesPerDay >= 0, "limit.jobs", "less than 0")
+	p.CheckFlag(isLimit(c.Limits.UploadsPerSecond) && isLimit(c.Limits.ReadsPerSecond), "limit.uploads", "less than 0, and not -1")
+	p.CheckFlag(isLimit(float64(c.Limits.Quota.Jobs)) && isLimit(float64(c.Limits.Quota.BytesPerDay)), "limit.jobs",
+		"less than 0, and not -1")
 	return p.Err()
 }

@@ -95,7 +95,7 @@ func (s *Service) compose(index indexdb.Store) (err error) {
 	if p.Jobs, err = jobview.New(s.deps, index); err != nil {
 		return err
 	}
-	p.Limits = limits.New(limits.Config{Rates: cfg.Access.Limits, MaxBacklog: cfg.MaxBacklog,
+	p.Limits = limits.New(limits.Config{Rates: cfg.Access.Limits.WithDefaults(cfg.Access.Auth == AuthKeys), MaxBacklog: cfg.MaxBacklog,
 		AnswerMemory: cfg.AnswerMemory, StallTimeout: cfg.StallTimeout},
 		s.deps, s.status, index, &s.workers)
 	p.Uploads, err = upload.New(upload.Config{

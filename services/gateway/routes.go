@@ -7,12 +7,23 @@ import (
 
 	"google.golang.org/grpc"
 
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/docs"
 	"inkstream.dev/services/gateway/gate"
 	"inkstream.dev/services/gateway/rest"
 	"inkstream.dev/services/gateway/ui"
 	"inkstream.dev/services/gateway/watch"
 )
+
+// serveMetrics is GET /metrics: all of it for those who run the server, a tenant's own for others.
+func (s *Service) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	caller := access.CallerFrom(r.Context())
+	if caller.RunsServer() {
+		s.deps.Tel.MetricsHandler().ServeHTTP(w, r)
+		return
+	}
+	s.deps.Tel.TenantMetricsHandler(caller.Tenant).ServeHTTP(w, r)
+}
 
 // newHTTPServer returns the REST server. It calls the gRPC server through conn.
 func (s *Service) newHTTPServer(base context.Context, admission *gate.Gate, conn *grpc.ClientConn) (*http.Server, error) {
@@ -47,7 +58,7 @@ func (s *Service) newHTTPServer(base context.Context, admission *gate.Gate, conn
 	shell.HandleMethods(mux, "/v1/jobs:watch", map[string]http.HandlerFunc{http.MethodGet: p.Watches.HandleWatchJobs()})
 	shell.HandleMethods(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: rest.ServeHealth})
 	shell.HandleMethods(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
-	shell.HandleMethods(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.deps.Tel.MetricsHandler().ServeHTTP})
+	shell.HandleMethods(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.serveMetrics})
 	shell.HandleMethods(mux, gate.SessionPath, map[string]http.HandlerFunc{http.MethodPost: admission.SignIn(s.errors),
 		http.MethodDelete: admission.SignOut(s.errors)})
 	p.Tus.RegisterRoutes(shell, mux)

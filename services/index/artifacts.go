@@ -122,7 +122,7 @@ func (a *assembly) addTables(ctx context.Context) error {
 					continue
 				}
 				var buf bytes.Buffer
-				if err := document.WriteTableCSV(&buf, t); err != nil {
+				if err := document.WriteTableCSV(&buf, t, a.job.Options.RawCSV); err != nil {
 					return err
 				}
 				if err := a.storeArtifact(ctx, fmt.Sprintf("tables/%d-%d.csv", p.GetNumber(), t.GetNumber()),

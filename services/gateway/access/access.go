@@ -38,6 +38,8 @@ type Identity struct {
 	Credential string
 	// ExpireTime is when the credential ends; zero where it does not.
 	ExpireTime time.Time
+	// onChange has a function called once the credential is removed or replaced; nil where that cannot be known.
+	onChange func(func()) (stop func() bool)
 }
 
 // What callers are known by.
@@ -67,6 +69,10 @@ func (id *Identity) HasScope(s Scope) bool {
 		return slices.Contains(id.Scopes, s)
 	}
 }
+
+// RunsServer reports whether the identity is one of those who run the server, who see what it does for all tenants: the
+// default tenant's.
+func (id *Identity) RunsServer() bool { return id.Tenant == job.DefaultTenant }
 
 // OpenIdentity is the identity of every request where authentication is off.
 func OpenIdentity() *Identity {

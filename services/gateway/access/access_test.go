@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,6 +149,8 @@ func TestKeysFollowBucket(t *testing.T) {
 type issuer struct {
 	*httptest.Server
 
+	asked atomic.Int64 // for its keys
+
 	mu  sync.Mutex // guards what follows
 	key *rsa.PrivateKey
 	kid string
@@ -164,6 +167,7 @@ func newIssuer(t *testing.T) *issuer {
 		})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		i.asked.Add(1)
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.kid,
@@ -247,6 +251,55 @@ func TestOIDC(t *testing.T) {
 	i.rotate(t, "two")
 	if _, err := auth.Authenticate(t.Context(), i.token(t, func(map[string]any) {})); err != nil {
 		t.Errorf("after the issuer rotated its keys: %v", err)
+	}
+}
+
+// Tokens that name keys which there are not cost the issuer few questions, and keep nobody's new key from being found.
+func TestUnknownKeysLeaveRoomForNewOnes(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	o, err := access.NewOIDC(ctx, access.OIDCConfig{Issuer: i.URL, Audience: "inkstream", TenantClaim: "tenant", ScopeClaim: "scope"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	auth := access.NewAuthenticator(openKeys(t, bustest.New(t)), nil, o)
+	other := newIssuer(t)
+	other.rotate(t, "unknown")
+	forged := other.token(t, func(c map[string]any) { c["iss"] = i.URL })
+	flood, stop := context.WithCancel(t.Context())
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			for flood.Err() == nil {
+				if _, err := auth.Authenticate(flood, forged); err == nil {
+					t.Error("a forged token is taken")
+				}
+			}
+		})
+	}
+	for range 40 { // more than the burst of questions
+		_, _ = auth.Authenticate(t.Context(), forged)
+		if i.asked.Load() > 5 {
+			break
+		}
+	}
+	i.rotate(t, "two")
+	token, start := i.token(t, func(map[string]any) {}), time.Now()
+	for {
+		_, err := auth.Authenticate(t.Context(), token)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, access.ErrInvalidCredentials) || time.Since(start) > 5*time.Second {
+			t.Fatalf("the new key's token after %s: %v", time.Since(start), err)
+		}
+	}
+	stop()
+	workers.Wait()
+	if n := i.asked.Load(); n > 40 {
+		t.Errorf("the issuer was asked %d times", n)
 	}
 }
 

@@ -78,7 +78,7 @@ func (k *Keys) authenticate(secret string) (*Identity, error) {
 	if !ok || !same || key.hasExpired(time.Now()) {
 		return nil, ErrInvalidCredentials
 	}
-	return key.identity(), nil
+	return k.identityOf(&key), nil
 }
 
 // keyIDOf returns the id that a secret names.
@@ -91,10 +91,10 @@ func (k *Key) hasExpired(now time.Time) bool {
 	return !k.ExpireTime.IsZero() && now.After(k.ExpireTime)
 }
 
-// identity is who requests with the key come from.
-func (k *Key) identity() *Identity {
-	return &Identity{Tenant: k.Tenant, Scopes: k.Scopes, Caller: "key:" + k.ID, Quota: k.Quota, Credential: CredentialKey,
-		ExpireTime: k.ExpireTime}
+// identityOf is who requests with a key come from.
+func (k *Keys) identityOf(key *Key) *Identity {
+	return &Identity{Tenant: key.Tenant, Scopes: key.Scopes, Caller: "key:" + key.ID, Quota: key.Quota, Credential: CredentialKey,
+		ExpireTime: key.ExpireTime, onChange: func(f func()) func() bool { return k.mirror.OnChange(key.ID, f) }}
 }
 
 // CreateKey stores a new key and returns it with its secret, which is never to be had again.

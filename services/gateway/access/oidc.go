@@ -42,16 +42,17 @@ const (
 	issuerTimeout = 10 * time.Second
 	// issuerRate and issuerBurst bound the questions a second: each token that names an unknown key has the keys
 	// fetched again, and any client can write such tokens.
-	issuerRate, issuerBurst = 2, 20
+	issuerRate, issuerBurst = 2, 4
 )
 
-// rateLimitedTransport refuses requests beyond a rate.
+// rateLimitedTransport has requests beyond a rate wait. All tokens whose keys are not known wait for one answer, so that
+// those with a key that is new are taken half a second later at most, however many name keys that there are not.
 type rateLimitedTransport struct{ limiter *rate.Limiter }
 
 // RoundTrip implements http.RoundTripper.
 func (p rateLimitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !p.limiter.Allow() {
-		return nil, errors.New("the issuer was asked too often")
+	if err := p.limiter.Wait(r.Context()); err != nil {
+		return nil, fmt.Errorf("the issuer was asked too often: %w", err)
 	}
 	return http.DefaultTransport.RoundTrip(r)
 }

@@ -87,7 +87,7 @@ func (s *Sessions) AuthenticateSession(sealed string) (*Identity, error) {
 	if !ok || len(key.Hash) < hashPart || key.Hash[:hashPart] != v.Hash || key.hasExpired(time.Now()) {
 		return nil, ErrInvalidCredentials
 	}
-	id := key.identity()
+	id := s.keys.identityOf(&key)
 	id.Credential, id.ExpireTime = CredentialSession, time.Unix(v.Expire, 0)
 	return id, nil
 }

@@ -15,15 +15,17 @@ import (
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/internal/validate"
 	"inkstream.dev/services/gateway/jobview"
+	"inkstream.dev/services/gateway/limits"
 )
 
 // Keys manages API keys.
 type Keys struct {
-	keys *access.Keys // nil where requests need no credentials
+	keys  *access.Keys // nil where requests need no credentials
+	rates *limits.Rates
 }
 
 // NewKeys returns Keys over a store, which is nil where requests need no credentials.
-func NewKeys(store *access.Keys) *Keys { return &Keys{keys: store} }
+func NewKeys(store *access.Keys, rates *limits.Rates) *Keys { return &Keys{keys: store, rates: rates} }
 
 // CreateKey makes an API key.
 func (s *Keys) CreateKey(ctx context.Context, req *inkstreamv1.CreateKeyRequest) (*inkstreamv1.Key, error) {
@@ -43,6 +45,9 @@ func (s *Keys) CreateKey(ctx context.Context, req *inkstreamv1.CreateKeyRequest)
 			return nil, fault.New(apierror.PermissionDenied, "only administrators of the tenant %s may make keys for other tenants",
 				job.DefaultTenant)
 		}
+	}
+	if err := s.rates.CheckQuota(access.CallerFrom(ctx), key.Quota); err != nil {
+		return nil, err
 	}
 	for _, scope := range req.GetScopes() {
 		key.Scopes = append(key.Scopes, access.Scope(scope))

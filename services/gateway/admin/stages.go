@@ -6,18 +6,26 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/jobview"
 )
 
-// ListStages answers how the stages stand. All tenants share the queues, so the answer is the same for all of them;
-// it names no jobs.
+// ListStages answers how the stages stand. All tenants share the queues: those who run the server see them whole, others
+// their own part.
 func (s *Service) ListStages(ctx context.Context,
 	req *inkstreamv1.ListStagesRequest) (*inkstreamv1.ListStagesResponse, error) {
+	resp := &inkstreamv1.ListStagesResponse{}
+	if caller := access.CallerFrom(ctx); !caller.RunsServer() {
+		stages, err := s.deps.Bus.QueryTenantStages(ctx, caller.Tenant)
+		for _, st := range stages {
+			resp.Stages = append(resp.Stages, stageToProto(st))
+		}
+		return resp, err
+	}
 	stages, err := s.deps.Bus.QueryStageStatuses(ctx)
 	if err != nil {
 		return nil, err
 	}
-	resp := &inkstreamv1.ListStagesResponse{}
 	for _, st := range stages {
 		v := stageToProto(st)
 		v.Processes = s.history.processesToProto(st.Stage, time.Now())

@@ -34,29 +34,76 @@ type quotaKey struct{ tenant, caller string }
 type inFlightJobs struct {
 	reserved int                  // that have a place, and no job yet
 	recent   map[job.ID]time.Time // jobs, by when they were accepted
+	// atMost is how many there were at the last look, and all that were accepted since; looked is when that was.
+	atMost   int
+	accepted int
+	looked   time.Time
 }
 
 func newQuota() *quota { return &quota{inFlight: map[quotaKey]*inFlightJobs{}} }
 
-// ReserveJobs takes n places among the caller's jobs; release gives back those that did not become jobs. Without a
-// quota it does nothing.
+// ReserveJobs takes n places among the jobs of the caller and of its tenant; release gives back those that did not
+// become jobs. Without a quota it does nothing.
 func (s *Service) ReserveJobs(ctx context.Context, n int) (release func(), err error) {
-	limit, caller := s.rates.JobLimit(access.CallerFrom(ctx))
-	if limit == 0 {
-		return func() {}, nil
+	var taken []func()
+	release = func() {
+		for _, f := range taken {
+			f()
+		}
 	}
-	who := quotaKey{access.TenantFrom(ctx), caller}
+	for _, b := range s.rates.JobBounds(access.CallerFrom(ctx)) {
+		one, err := s.reserveBound(ctx, quotaKey{access.TenantFrom(ctx), b.Caller}, int(b.Max), n)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		taken = append(taken, one)
+	}
+	return release, nil
+}
+
+// quotaLook is how long the count of a look holds where it leaves room: jobs that have ended since only make more.
+const quotaLook = time.Second
+
+// reserveKnown takes n places if the count of the last look leaves room for them.
+func (q *quota) reserveKnown(who quotaKey, limit, n int) (release func(), ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.inFlight[who]
+	if t == nil || time.Since(t.looked) > quotaLook || t.atMost+t.reserved+n > limit {
+		return nil, false
+	}
+	return q.reserveLocked(t, n), true
+}
+
+// reserveLocked takes n places; the caller holds mu.
+func (q *quota) reserveLocked(t *inFlightJobs, n int) (release func()) {
+	t.reserved += n
+	return sync.OnceFunc(func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		t.reserved -= n
+	})
+}
+
+// reserveBound takes n places among the jobs of a caller or a tenant.
+func (s *Service) reserveBound(ctx context.Context, who quotaKey, limit, n int) (release func(), err error) {
+	q := s.quota
+	if release, ok := q.reserveKnown(who, limit, n); ok {
+		return release, nil
+	}
 	known, err := s.listActiveJobs(ctx, who, limit)
 	if err != nil {
-		return nil, err
+		// An index that is away must not refuse uploads: until it is back, the jobs of the last seconds count alone.
+		s.deps.Log.WarnContext(ctx, "the jobs of a caller cannot be counted", "error", err)
 	}
-	q := s.quota
 	q.mu.Lock()
 	t := q.inFlight[who]
 	if t == nil {
 		t = &inFlightJobs{recent: map[job.ID]time.Time{}}
 		q.inFlight[who] = t
 	}
+	accepted := t.accepted
 	var unsure []job.ID
 	for id, at := range t.recent {
 		switch {
@@ -86,27 +133,24 @@ func (s *Service) ReserveJobs(ctx context.Context, n int) (release func(), err e
 	for _, id := range ended {
 		delete(t.recent, id) // or every upload of the next seconds would look again
 	}
+	t.atMost, t.looked = count+t.accepted-accepted, time.Now()
 	if count+t.reserved+n > limit {
 		return nil, apierror.NewRetryError(apierror.QuotaExceeded, quotaRetry, "the caller has as many jobs under way as it may have")
 	}
-	t.reserved += n
-	return sync.OnceFunc(func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		t.reserved -= n
-	}), nil
+	return q.reserveLocked(t, n), nil
 }
 
 // RecordAccepted remembers a job of a caller that has a quota.
 func (s *Service) RecordAccepted(ctx context.Context, id job.ID) {
-	limit, caller := s.rates.JobLimit(access.CallerFrom(ctx))
-	if limit == 0 {
-		return
-	}
+	bounds := s.rates.JobBounds(access.CallerFrom(ctx))
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
-	if t := s.quota.inFlight[quotaKey{access.TenantFrom(ctx), caller}]; t != nil {
-		t.recent[id] = time.Now()
+	for _, b := range bounds {
+		if t := s.quota.inFlight[quotaKey{access.TenantFrom(ctx), b.Caller}]; t != nil {
+			t.recent[id] = time.Now()
+			t.atMost++
+			t.accepted++
+		}
 	}
 }
 
@@ -137,36 +181,47 @@ func (s *Service) listActiveJobs(ctx context.Context, who quotaKey, limit int) (
 	return known, nil
 }
 
-// ConsumeDailyBytes takes an upload's bytes off the caller's day, or refuses it.
+// ConsumeDailyBytes takes an upload's bytes off the caller's day and off its tenant's, or refuses it.
 func (s *Service) ConsumeDailyBytes(ctx context.Context, bytes int64) error {
-	return s.checkDailyBytes(ctx, bytes, s.deps.Jobs.ConsumeQuota)
+	_, err := s.ReserveDailyBytes(ctx, bytes)
+	return err
 }
 
 // CheckExpectedBytes refuses an upload of which so much is known to come where the caller's day has no room for it.
 // It counts nothing.
 func (s *Service) CheckExpectedBytes(ctx context.Context, bytes int64) error {
-	return s.checkDailyBytes(ctx, bytes, s.deps.Jobs.CheckQuota)
+	for _, b := range s.rates.ByteBounds(access.CallerFrom(ctx)) {
+		if err := s.checkDailyBytes(ctx, bytes, b, s.deps.Jobs.CheckQuota); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Reservation is what an upload that is to come has been counted as already.
+// Reservation is what an upload that is to come has been counted as already, and whose: a caller's, or where the name
+// is empty its tenant's.
 type Reservation struct {
-	Caller string    `json:"caller"`
-	Bytes  int64     `json:"bytes"`
-	Time   time.Time `json:"time"`
+	Callers []string  `json:"callers"`
+	Bytes   int64     `json:"bytes"`
+	Time    time.Time `json:"time"`
 }
 
 // ReserveDailyBytes takes the bytes of an upload that is to come off the caller's day, or refuses it. It returns nil
 // where the caller's bytes are not counted.
 func (s *Service) ReserveDailyBytes(ctx context.Context, bytes int64) (*Reservation, error) {
 	id := access.CallerFrom(ctx)
-	if s.rates.BytesPerDay(id) == 0 {
+	bounds := s.rates.ByteBounds(id)
+	if len(bounds) == 0 {
 		return nil, nil
 	}
-	now := time.Now().UTC()
-	if err := s.ConsumeDailyBytes(ctx, bytes); err != nil {
-		return nil, err
+	r := &Reservation{Bytes: bytes, Time: time.Now().UTC()}
+	for _, b := range bounds {
+		if err := s.checkDailyBytes(ctx, bytes, b, s.deps.Jobs.ConsumeQuota); err != nil {
+			return nil, errors.Join(err, s.ReturnDailyBytes(ctx, id.Tenant, r))
+		}
+		r.Callers = append(r.Callers, b.Caller)
 	}
-	return &Reservation{Caller: id.Caller, Bytes: bytes, Time: now}, nil
+	return r, nil
 }
 
 // ReturnDailyBytes gives back what an upload has reserved that did not come.
@@ -174,20 +229,20 @@ func (s *Service) ReturnDailyBytes(ctx context.Context, tenant string, r *Reserv
 	if r == nil {
 		return nil
 	}
-	return s.deps.Jobs.ReturnQuota(ctx, tenant, r.Caller, r.Bytes, r.Time)
+	var errs []error
+	for _, caller := range r.Callers {
+		errs = append(errs, s.deps.Jobs.ReturnQuota(ctx, tenant, caller, r.Bytes, r.Time))
+	}
+	return errors.Join(errs...)
 }
 
 // checkDailyBytes asks whether the caller's day has room for so many bytes.
 func (s *Service) checkDailyBytes(
-	ctx context.Context, bytes int64, ask func(ctx context.Context, tenant, caller string, n, limit int64,
+	ctx context.Context, bytes int64, b Bound, ask func(ctx context.Context, tenant, caller string, n, limit int64,
 		now time.Time) (bool, error),
 ) error {
-	id, now := access.CallerFrom(ctx), time.Now()
-	limit := s.rates.BytesPerDay(id)
-	if limit == 0 {
-		return nil
-	}
-	room, err := ask(ctx, id.Tenant, id.Caller, bytes, limit, now)
+	now := time.Now()
+	room, err := ask(ctx, access.TenantFrom(ctx), b.Caller, bytes, b.Max, now)
 	if err != nil || room {
 		return err
 	}

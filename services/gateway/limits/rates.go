@@ -8,14 +8,55 @@ import (
 	"golang.org/x/time/rate"
 
 	"inkstream.dev/services/gateway/access"
+	"inkstream.dev/services/gateway/internal/apierror"
 )
 
-// RatesConfig says how much each caller may ask for. Zero means no limit.
+// RatesConfig says how much each caller may ask for. Zero means no limit, and less the default.
 type RatesConfig struct {
-	// UploadsPerSecond and ReadsPerSecond are the steady rates; a caller may use Burst seconds' worth at once.
+	// UploadsPerSecond and ReadsPerSecond are the steady rates of a caller, who may use Burst seconds' worth at once.
 	UploadsPerSecond, ReadsPerSecond float64
-	// Quota is what callers may use whose key does not say.
+	// Quota is what a tenant may use, but for keys that are given more.
 	Quota access.Quota
+}
+
+// Default stands for a limit that nothing says.
+const Default = -1
+
+// The limits of servers that ask for keys, where nothing says others: beyond what people and their programs do, and
+// short of what fills a queue of 100,000 tasks or a disk before it is noticed. Servers that ask for none have one tenant,
+// and no limits.
+const (
+	DefaultUploadsPerSecond = 50
+	DefaultReadsPerSecond   = 500
+	DefaultJobs             = 5000
+	DefaultBytesPerDay      = 200e9
+)
+
+// UnsetRates returns limits of which nothing is said.
+func UnsetRates() RatesConfig {
+	return RatesConfig{UploadsPerSecond: Default, ReadsPerSecond: Default, Quota: access.Quota{Jobs: Default, BytesPerDay: Default}}
+}
+
+// WithDefaults returns the limits with those filled in that nothing says.
+func (c RatesConfig) WithDefaults(asksForKeys bool) RatesConfig {
+	fallback := RatesConfig{}
+	if asksForKeys {
+		fallback = RatesConfig{UploadsPerSecond: DefaultUploadsPerSecond, ReadsPerSecond: DefaultReadsPerSecond,
+			Quota: access.Quota{Jobs: DefaultJobs, BytesPerDay: DefaultBytesPerDay}}
+	}
+	if c.UploadsPerSecond < 0 {
+		c.UploadsPerSecond = fallback.UploadsPerSecond
+	}
+	if c.ReadsPerSecond < 0 {
+		c.ReadsPerSecond = fallback.ReadsPerSecond
+	}
+	if c.Quota.Jobs < 0 {
+		c.Quota.Jobs = fallback.Quota.Jobs
+	}
+	if c.Quota.BytesPerDay < 0 {
+		c.Quota.BytesPerDay = fallback.Quota.BytesPerDay
+	}
+	return c
 }
 
 // burstSeconds is how many seconds' worth of requests may come at once.
@@ -88,6 +129,52 @@ func (l *Rates) JobLimit(id *access.Identity) (limit int, caller string) {
 		return id.Quota.Jobs, id.Caller
 	}
 	return l.cfg.Quota.Jobs, ""
+}
+
+// Bound is how much may be used of something, and by whom: a caller, or where the name is empty all of its tenant.
+type Bound struct {
+	Max    int64
+	Caller string
+}
+
+// boundsOf returns what bounds a use: a key's own quota, and what all of its tenant may use, unless the key was given
+// more than that.
+func boundsOf(own, tenant int64, caller string) []Bound {
+	switch {
+	case own == 0 && tenant == 0:
+		return nil
+	case own == 0:
+		return []Bound{{tenant, ""}}
+	case tenant == 0 || own > tenant:
+		return []Bound{{own, caller}}
+	}
+	return []Bound{{own, caller}, {tenant, ""}}
+}
+
+// JobBounds returns what bounds the jobs under way of a caller.
+func (l *Rates) JobBounds(id *access.Identity) []Bound {
+	return boundsOf(int64(id.Quota.Jobs), int64(l.cfg.Quota.Jobs), id.Caller)
+}
+
+// ByteBounds returns what bounds the bytes that a caller uploads a day.
+func (l *Rates) ByteBounds(id *access.Identity) []Bound {
+	return boundsOf(id.Quota.BytesPerDay, l.cfg.Quota.BytesPerDay, id.Caller)
+}
+
+// CheckQuota refuses a quota beyond the server's, which only those who run the server may give: a tenant's administrator
+// could free its tenant of all limits otherwise.
+func (l *Rates) CheckQuota(giver *access.Identity, q access.Quota) error {
+	if giver.RunsServer() {
+		return nil
+	}
+	if most := l.cfg.Quota.Jobs; most > 0 && q.Jobs > most {
+		return apierror.InvalidField(apierror.PermissionDenied, "max_jobs", "%d jobs at once are more than the %d that a tenant may give", q.Jobs, most)
+	}
+	if most := l.cfg.Quota.BytesPerDay; most > 0 && q.BytesPerDay > most {
+		return apierror.InvalidField(apierror.PermissionDenied, "max_bytes_per_day", "%d bytes a day are more than the %d that a tenant may give",
+			q.BytesPerDay, most)
+	}
+	return nil
 }
 
 func (l *Rates) limitersOf(id *access.Identity, now time.Time) *callerLimiters {

@@ -1,13 +1,19 @@
 package upload
 
 import (
+	"time"
+
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/options"
 )
+
+// longRetention is what a job may be kept for without a scope, where the server's own retention ends.
+const longRetention = 366 * 24 * time.Hour
 
 // checkRESTOptions checks what a REST client said about its job.
 func (in *upload) checkRESTOptions(said options.Fields) (job.Options, error) {
@@ -18,11 +24,16 @@ func (in *upload) checkRESTOptions(said options.Fields) (job.Options, error) {
 	return in.checkOptions(o)
 }
 
-// checkOptions checks a client's options: their form, and what this server can do.
+// checkOptions checks a client's options: their form, what this server can do, and what the caller may.
 func (in *upload) checkOptions(o *inkstreamv1.JobOptions) (job.Options, error) {
 	opts, err := options.NormaliseOptions(o)
 	if err != nil {
 		return opts, err
+	}
+	// What is kept without end takes room that no later job gets back.
+	if (opts.Keep || opts.Retention > longRetention) && in.service.cfg.Retention != 0 && !in.mayKeep {
+		return opts, fault.New(apierror.PermissionDenied, "to keep a job without end, or for more than %d days, needs the scope %s",
+			int(longRetention.Hours()/24), access.Admin)
 	}
 	if err := in.service.languages.checkInstalled(opts.Languages); err != nil {
 		return opts, err

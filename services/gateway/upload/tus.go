@@ -156,7 +156,7 @@ func (t *Tus) handleTusCreate(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	// What is wrong with the options is said before the bytes come; and so is that there is no room.
-	if err := (&upload{service: t.service, tenant: u.Tenant, id: u.ID}).applyFields(u.Said); err != nil {
+	if err := (&upload{service: t.service, tenant: u.Tenant, id: u.ID, mayKeep: mayKeepJobs(ctx)}).applyFields(u.Said); err != nil {
 		return err
 	}
 	if err := t.service.limits.CheckBacklog(ctx); err != nil {

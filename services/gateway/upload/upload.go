@@ -36,6 +36,7 @@ type upload struct {
 	files    int    // of the request that the document came in
 	key      string // the idempotency key; "" for none
 	caller   string // the API key, where that has a quota of jobs
+	mayKeep  bool   // the client may have the job kept without end
 
 	size   int64
 	sha256 string
@@ -53,8 +54,10 @@ func (s *Service) newUpload(ctx context.Context) (in *upload, release func(), er
 		return nil, nil, err
 	}
 	return &upload{service: s, tenant: access.TenantFrom(ctx), id: job.NewID(), files: 1,
-		caller: s.limits.CallerOfJobs(ctx)}, release, nil
+		caller: s.limits.CallerOfJobs(ctx), mayKeep: mayKeepJobs(ctx)}, release, nil
 }
+
+func mayKeepJobs(ctx context.Context) bool { return access.CallerFrom(ctx).HasScope(access.Admin) }
 
 // receive is the way of every document: store brings its bytes in, then its job is made. What comes to nothing is
 // discarded.
@@ -100,6 +103,9 @@ func (in *upload) registerJob(ctx context.Context) (rec *job.Record, replayed bo
 		}
 	}
 	if err := in.createRecord(ctx, rec); err != nil {
+		return nil, false, err
+	}
+	if err := in.checkDocument(ctx, rec); err != nil {
 		return nil, false, err
 	}
 	if err := failpoint.Hit("gateway", "record"); err != nil {
@@ -210,6 +216,21 @@ func (in *upload) createRecord(ctx context.Context, rec *job.Record) error {
 			return fault.Wrap(fault.Busy, fault.Unavailable, err)
 		}
 	}
+}
+
+// checkDocument makes sure that the document of a record that was just written is still there. An upload that slept for
+// longer than tombstones are kept, or in a machine whose clock jumped, finds no tombstone, though the reconciler has
+// discarded its document; and then there is no job. A store that does not say counts as having the document, for it had
+// it on disk.
+func (in *upload) checkDocument(ctx context.Context, rec *job.Record) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	if there, err := in.service.deps.Blobs.BlobExists(ctx, job.SourceKey(in.tenant, in.id)); there || err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	err := in.service.deps.Jobs.WithdrawRecord(ctx, rec, time.Now().UTC())
+	in.kept = err != nil
+	return fault.Wrap(fault.Busy, fault.Unavailable, errors.Join(errUploadTooLate, err))
 }
 
 // tryCreateRecord writes the record, or finds that an earlier try has: no other upload has the id. But a tombstone

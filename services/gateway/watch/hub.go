@@ -15,6 +15,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/internal/reqctx"
 	"inkstream.dev/services/gateway/jobview"
@@ -325,6 +326,14 @@ func (t *topic) newestView(seen int) (v *view, version int, news <-chan struct{}
 	return nil, seen, t.updated, t.err
 }
 
+// endOf returns why a watch has ended whose context is done.
+func endOf(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), access.ErrCredentialEnded) {
+		return fault.New(apierror.Unauthenticated, "the credentials that the watch was begun with have ended")
+	}
+	return ctx.Err()
+}
+
 // isFinalView reports whether the job has ended.
 func isFinalView(v *inkstreamv1.Job) bool { return job.State(v.GetState().String()).HasEnded() }
 
@@ -333,6 +342,8 @@ func isFinalView(v *inkstreamv1.Job) bool { return job.State(v.GetState().String
 // watchers: send must not change them.
 func (h *hub) watchJob(ctx context.Context, ref jobview.Ref, send func(*view) error, every time.Duration,
 	idle func() error) error {
+	ctx, release := access.WithLifetime(ctx)
+	defer release()
 	t, leave, err := h.joinTopic(ctx, ref)
 	if err != nil {
 		return err
@@ -361,7 +372,7 @@ func (h *hub) watchJob(ctx context.Context, ref jobview.Ref, send func(*view) er
 		case <-beat:
 			err = idle()
 		case <-ctx.Done():
-			err = ctx.Err()
+			err = endOf(ctx)
 		case <-h.stopping:
 			err = errStopping()
 		}

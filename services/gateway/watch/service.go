@@ -91,6 +91,9 @@ func (s *Service) awaitJobEnd(ctx context.Context, ref jobview.Ref, wait time.Du
 		last = v.job
 		return nil
 	}, 0, nil)
+	if fault.CodeOf(err) == apierror.Unauthenticated {
+		return nil, err
+	}
 	if last != nil && ctx.Err() == nil {
 		return last, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/jobview"
 )
@@ -102,6 +103,8 @@ func (h *hub) joinTenant(ctx context.Context, tenant string) (set *changeSet, le
 // nothing changes it calls idle every so often; zero means never.
 func (h *hub) watchTenant(ctx context.Context, tenant string, filter *inkstreamv1.JobFilter,
 	send func(*inkstreamv1.JobChange) error, every time.Duration, idle func() error) error {
+	ctx, release := access.WithLifetime(ctx)
+	defer release()
 	set, leave, err := h.joinTenant(ctx, tenant)
 	if err != nil {
 		return err
@@ -126,12 +129,12 @@ func (h *hub) watchTenant(ctx context.Context, tenant string, filter *inkstreamv
 				err = idle()
 				pause.Reset(0)
 			case <-ctx.Done():
-				err = ctx.Err()
+				err = endOf(ctx)
 			case <-h.stopping:
 				err = errStopping()
 			}
 		case <-ctx.Done():
-			err = ctx.Err()
+			err = endOf(ctx)
 		case <-h.stopping:
 			err = errStopping()
 		}

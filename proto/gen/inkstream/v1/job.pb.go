@@ -613,7 +613,10 @@ type JobOptions struct {
 	// What recognises pages: tesseract (the default), vision (a vision model, each word checked against Tesseract's reading and the ink), or
 	// auto (a vision model for pages that Tesseract reads badly or that have tables). vision and auto allow pictures of pages to be sent to the
 	// servers that the operator configured; where there are none, Tesseract reads, and the page's notes say so.
-	Engine        string `protobuf:"bytes,17,opt,name=engine,proto3" json:"engine,omitempty"`
+	Engine string `protobuf:"bytes,17,opt,name=engine,proto3" json:"engine,omitempty"`
+	// Write the cells of tables/*.csv as they are printed. Default false: one that a spreadsheet would run, because it begins with = + - @, a tab
+	// or a carriage return and is no number, has an apostrophe before it.
+	RawCsv        bool `protobuf:"varint,18,opt,name=raw_csv,json=rawCsv,proto3" json:"raw_csv,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -765,6 +768,13 @@ func (x *JobOptions) GetEngine() string {
 		return x.Engine
 	}
 	return ""
+}
+
+func (x *JobOptions) GetRawCsv() bool {
+	if x != nil {
+		return x.RawCsv
+	}
+	return false
 }
 
 // DocumentInfo holds facts that the PDF states of itself.
@@ -1114,7 +1124,7 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\vPageFailure\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04code\x18\x03 \x01(\tR\x04code\"\xa8\x05\n" +
+	"\x04code\x18\x03 \x01(\tR\x04code\"\xc1\x05\n" +
 	"\n" +
 	"JobOptions\x12\x12\n" +
 	"\x04lane\x18\x01 \x01(\tR\x04lane\x12\x1c\n" +
@@ -1135,7 +1145,8 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\x06dedupe\x18\x0e \x01(\bH\x02R\x06dedupe\x88\x01\x01\x127\n" +
 	"\tretention\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\tretention\x12\x1a\n" +
 	"\bpassword\x18\x10 \x01(\tR\bpassword\x12\x16\n" +
-	"\x06engine\x18\x11 \x01(\tR\x06engineB\t\n" +
+	"\x06engine\x18\x11 \x01(\tR\x06engine\x12\x17\n" +
+	"\araw_csv\x18\x12 \x01(\bR\x06rawCsvB\t\n" +
 	"\a_deskewB\t\n" +
 	"\a_tablesB\t\n" +
 	"\a_dedupe\"\x87\x03\n" +

@@ -95,7 +95,8 @@ type InkstreamServiceClient interface {
 	GetBatch(ctx context.Context, in *GetBatchRequest, opts ...grpc.CallOption) (*Batch, error)
 	// Search finds pages by their text. Errors: INVALID_ARGUMENT (a query without a word, a page token that is none).
 	Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error)
-	// ListStages answers how the stages stand.
+	// ListStages answers how the stages stand: to callers of the default tenant, who run the server, with the tasks of all tenants; to others with
+	// their own alone, those in hand counted as waiting, and without rates, history and processes.
 	ListStages(ctx context.Context, in *ListStagesRequest, opts ...grpc.CallOption) (*ListStagesResponse, error)
 	// GetPageImage draws a page as PNG. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
 	GetPageImage(ctx context.Context, in *GetPageImageRequest, opts ...grpc.CallOption) (*httpbody.HttpBody, error)
@@ -631,7 +632,8 @@ type InkstreamServiceServer interface {
 	GetBatch(context.Context, *GetBatchRequest) (*Batch, error)
 	// Search finds pages by their text. Errors: INVALID_ARGUMENT (a query without a word, a page token that is none).
 	Search(context.Context, *SearchRequest) (*SearchResponse, error)
-	// ListStages answers how the stages stand.
+	// ListStages answers how the stages stand: to callers of the default tenant, who run the server, with the tasks of all tenants; to others with
+	// their own alone, those in hand counted as waiting, and without rates, history and processes.
 	ListStages(context.Context, *ListStagesRequest) (*ListStagesResponse, error)
 	// GetPageImage draws a page as PNG. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
 	GetPageImage(context.Context, *GetPageImageRequest) (*httpbody.HttpBody, error)

@@ -32,6 +32,14 @@ type entry[T any] struct {
 	value    T
 	revision uint64
 	removed  bool // here; the bucket has yet to tell
+	// life is done when the value is no longer the key's.
+	life context.Context //nolint:containedctx // it is the value's, and no call's
+	end  context.CancelFunc
+}
+
+func newEntry[T any](value T, revision uint64) entry[T] {
+	life, end := context.WithCancel(context.Background())
+	return entry[T]{value: value, revision: revision, life: life, end: end}
 }
 
 // Open follows the keys of a pattern until ctx is done. It returns once the values that there are are known.
@@ -80,7 +88,7 @@ func (m *Mirror[T]) applyEntry(ctx context.Context, e jetstream.KeyValueEntry) {
 	if have, ok := m.entries[e.Key()]; ok && e.Revision() <= have.revision {
 		return // older than what this process wrote itself
 	}
-	delete(m.entries, e.Key())
+	m.dropEntry(e.Key())
 	if e.Operation() != jetstream.KeyValuePut {
 		return
 	}
@@ -89,7 +97,29 @@ func (m *Mirror[T]) applyEntry(ctx context.Context, e jetstream.KeyValueEntry) {
 		m.log.ErrorContext(ctx, "a stored value that cannot be read counts as none", "key", e.Key(), "error", err)
 		return
 	}
-	m.entries[e.Key()] = entry[T]{value: value, revision: e.Revision()}
+	m.entries[e.Key()] = newEntry(value, e.Revision())
+}
+
+// dropEntry ends an entry; the caller holds mu.
+func (m *Mirror[T]) dropEntry(key string) {
+	if e, ok := m.entries[key]; ok {
+		e.end()
+		delete(m.entries, key)
+	}
+}
+
+// OnChange has f called, in a goroutine of its own, once the value of a key is removed or replaced, at once where there
+// is none. The function that it returns takes that back.
+func (m *Mirror[T]) OnChange(key string, f func()) (stop func() bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	e, ok := m.entries[key]
+	if !ok || e.removed {
+		done, end := context.WithCancel(context.Background())
+		end()
+		return context.AfterFunc(done, f)
+	}
+	return context.AfterFunc(e.life, f)
 }
 
 // Wait returns when the bucket is no longer followed; the context of Open must be done.
@@ -125,7 +155,8 @@ func (m *Mirror[T]) Set(key string, value T, revision uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.entries[key].revision < revision {
-		m.entries[key] = entry[T]{value: value, revision: revision}
+		m.dropEntry(key)
+		m.entries[key] = newEntry(value, revision)
 	}
 }
 
@@ -135,6 +166,7 @@ func (m *Mirror[T]) Remove(key string) {
 	defer m.mu.Unlock()
 	if e, ok := m.entries[key]; ok {
 		e.removed = true
+		e.end()
 		m.entries[key] = e
 	}
 }

@@ -79,3 +79,22 @@ func TestRefusedResumableUploadReturnsItsBytes(t *testing.T) {
 		t.Errorf("the rest of the day: got %d %s", res.StatusCode, answer)
 	}
 }
+
+// To keep a job for ever takes room that no other job gets back, which is not for every writer to decide.
+func TestKeepingForEverNeedsAScope(t *testing.T) {
+	t.Parallel()
+	r, admin := gatewaytest.StartWithKeys(t, nil)
+	_, writer := r.NewKey(admin, `{"scopes":["write"]}`)
+	for _, tc := range []struct {
+		key, retention string
+		want           int
+	}{
+		{writer, "0", http.StatusForbidden}, {writer, "3000d", http.StatusForbidden}, {writer, "90d", http.StatusAccepted},
+		{admin, "0", http.StatusAccepted}, {admin, "3000d", http.StatusAccepted},
+	} {
+		code, _, body := r.RequestWithKey(http.MethodPost, "/v1/jobs?retention="+tc.retention, tc.key, "application/pdf", "%PDF")
+		if code != tc.want {
+			t.Errorf("retention %s: got %d %s, want %d", tc.retention, code, body, tc.want)
+		}
+	}
+}
