@@ -35,7 +35,7 @@ func denseDocument(pages, lines, letters int) []byte {
 	var contents []string
 	for page := range pages {
 		var b strings.Builder
-		b.WriteString("BT /F1 0.4 Tf 0.9 TL 10 785 Td\n")
+		b.WriteString("BT /F1 1 Tf 1.5 TL 20 780 Td\n")
 		for line := range lines {
 			b.WriteString("(")
 			for word := range 110 {

@@ -20,7 +20,7 @@ import (
 
 var loadAttacks = []attack{
 	{"1", "twenty hostile documents of one tenant in the queues", "another's page within 3 × its idle time, or 8 s", attackStages},
-	{"4", "1,000 requests for a page of 11 MB", fmt.Sprintf("the process grows by %d MiB at most (PSS); others are served", pageBound>>20), attackPages},
+	{"4", "1,000 requests for a page of several megabytes", fmt.Sprintf("the process grows by %d MiB at most (PSS); others are served", pageBound>>20), attackPages},
 	{"5", "images of hanging pages, without end", "another's image within 15 s", attackImages},
 	{"7", "a key with 1 MB a day announces resumable uploads of 8 MB", "one is taken", attackReserved},
 	{"load", "300 connections that hardly move, 300 uploads that drip", "another's upload within 5 s", attackSlowClients},
@@ -126,13 +126,13 @@ const pageBound = 1 << 30
 
 func attackPages(ctx context.Context, t *testbed) (string, error) {
 	s := t.server
-	j, took, err := s.runJob(ctx, villain+"/write", "&artifacts=text", denseDocument(1, 700, 40))
+	j, took, err := s.runJob(ctx, villain+"/write", "&artifacts=text", denseDocument(1, 780, 0))
 	if err != nil || j.State != "SUCCEEDED" {
 		return "", fmt.Errorf("the page's job: %s, %w", j.State, err)
 	}
 	path := "/v1/jobs/" + j.ID + "/pages/1"
 	code, page, err := s.call(ctx, villain+"/read", http.MethodGet, path, nil, nil)
-	if err != nil || code != http.StatusOK || len(page) < 8<<20 {
+	if err != nil || code != http.StatusOK || len(page) < 4<<20 {
 		return "", fmt.Errorf("the page: %d, %d bytes, %w", code, len(page), err)
 	}
 	before, err := s.memory()
@@ -156,7 +156,7 @@ func attackPages(ctx context.Context, t *testbed) (string, error) {
 			switch {
 			case err != nil:
 				cut.Add(1)
-			case resp.StatusCode == http.StatusOK && n > 8<<20:
+			case resp.StatusCode == http.StatusOK && n > 4<<20:
 				served.Add(1)
 			default:
 				refused.Add(1)
