@@ -226,7 +226,7 @@ func (in *upload) checkDocument(ctx context.Context, rec *job.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	if there, err := in.service.deps.Blobs.BlobExists(ctx, job.SourceKey(in.tenant, in.id)); there || err != nil {
-		return nil //nolint:nilerr // see above
+		return nil
 	}
 	err := in.service.deps.Jobs.WithdrawRecord(ctx, rec, time.Now().UTC())
 	in.kept = err != nil
