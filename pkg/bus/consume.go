@@ -20,6 +20,13 @@ import (
 // pullTimeout is how long one pull waits at the server when both lanes are empty.
 const pullTimeout = 5 * time.Second
 
+// recountWait is how long a poll waits for a task that the broker does not count. busyTime is how long ago a lane has
+// given a task that may have others.
+const (
+	recountWait = 10 * time.Millisecond
+	busyTime    = 100 * time.Millisecond
+)
+
 // Delivery is a task in the hands of a handler.
 type Delivery struct {
 	Stage  Stage
@@ -123,7 +130,13 @@ type lane struct {
 	cons jetstream.Consumer
 	// pull is the answer of the pull that waits at the server; nil when there is none.
 	pull chan pullResult
+	// lastTask is when the lane gave a task, and asked that a pull that waits was tried since then.
+	lastTask time.Time
+	asked    bool
 }
+
+// gaveTask reports whether the lane has given a task just now.
+func (l *lane) gaveTask() bool { return time.Since(l.lastTask) < busyTime }
 
 type pullResult struct {
 	d   *Delivery
@@ -219,10 +232,20 @@ func (c *Consumer) nextDelivery(ctx context.Context) *Delivery {
 		if d == nil || c.deferIfNoSlot(ctx, d) {
 			continue
 		}
-		c.scheduler.recordPick(d.Lane)
+		c.recordPick(d.Lane)
 		return d
 	}
 	return nil
+}
+
+// recordPick notes that a lane gave a task that is taken up.
+func (c *Consumer) recordPick(name Lane) {
+	c.scheduler.recordPick(name)
+	for _, l := range c.lanes {
+		if l.name == name {
+			l.lastTask, l.asked = time.Now(), false
+		}
+	}
 }
 
 // pollLanes takes a task that is there now from the first lane that has one. Of lanes that have none the next ones
@@ -296,9 +319,25 @@ func (c *Consumer) pollLane(ctx context.Context, l *lane) *Delivery {
 			return nil
 		}
 	}
-	batch, err := l.cons.FetchNoWait(1)
+	d := c.receiveOne(ctx, l, func() (jetstream.MessageBatch, error) { return l.cons.FetchNoWait(1) })
+	if d == nil && !l.asked && l.gaveTask() && slices.ContainsFunc(c.lanes[:], func(o *lane) bool {
+		return o != l && o.gaveTask()
+	}) {
+		// A NATS server of version 2.15 counts at times, for some milliseconds, no task for a consumer that has some, and the
+		// other lane's would all go first. It goes by that count for polls, and not for pulls that wait.
+		l.asked = true
+		d = c.receiveOne(ctx, l, func() (jetstream.MessageBatch, error) {
+			return l.cons.Fetch(1, jetstream.FetchMaxWait(recountWait))
+		})
+	}
+	return d
+}
+
+// receiveOne returns the task that a fetch brings. Its error is that of the waiting pull that follows, which reports it.
+func (c *Consumer) receiveOne(ctx context.Context, l *lane, fetch func() (jetstream.MessageBatch, error)) *Delivery {
+	batch, err := fetch()
 	if err != nil {
-		return nil // the waiting pull that follows reports it
+		return nil
 	}
 	for msg := range batch.Messages() {
 		return c.newDelivery(ctx, l.name, msg)
