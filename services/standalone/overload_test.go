@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +44,12 @@ func (r *testPipeline) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark
 	t.Helper()
 	// Beyond the marks there are the tasks being processed, and those that passed between two readings of the backlog.
 	most := 5 * int(mark) * len(bus.AllStages())
+	const heldLooks = 100 // a task that is worked on ends before so many looks do
+	var seen []int64
+	unchanged := 0
 	full := func() bool {
+		var now []int64
+		inHand := false
 		for _, s := range bus.AllStages() {
 			b, err := r.Bus.QueryBacklog(t.Context(), s)
 			if err != nil {
@@ -57,16 +63,21 @@ func (r *testPipeline) fillUp(t *testing.T, f pdftest.File, last bus.Stage, mark
 				return false
 			}
 			if s == last {
-				return true
+				// A consumer may hold a task until there is room behind it, and then nothing changes.
+				if unchanged++; !slices.Equal(now, seen) {
+					unchanged = 0
+				}
+				seen = now
+				return !inHand || unchanged >= heldLooks
 			}
 			// What is in hand still leaves a place in the queue when it is done, which goes on to the first.
 			cons, err := r.Bus.JetStream().Consumer(t.Context(), s.StreamName(), bus.DurableName(s, bus.Batch))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if cons.CachedInfo().NumAckPending > 0 {
-				return false
-			}
+			pending := cons.CachedInfo().NumAckPending
+			now = append(now, b.Tasks, int64(pending))
+			inHand = inHand || pending > 0
 		}
 		return false
 	}
