@@ -324,7 +324,7 @@ func (c *Consumer) pollLane(ctx context.Context, l *lane) *Delivery {
 		return o != l && o.gaveTask()
 	}) {
 		// A NATS server of version 2.15 counts at times, for some milliseconds, no task for a consumer that has some, and the
-		// other lane's would all go first. It goes by that count for polls, and not for pulls that wait.
+		// other lane's would all go first. It answers polls by that count, and pulls that wait by what there is.
 		l.asked = true
 		d = c.receiveOne(ctx, l, func() (jetstream.MessageBatch, error) {
 			return l.cons.Fetch(1, jetstream.FetchMaxWait(recountWait))
