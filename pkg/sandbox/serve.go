@@ -88,6 +88,13 @@ func Restart() error {
 			return fmt.Errorf("keep the parent's connection: %w", err)
 		}
 	}
+	// Of the threads, the first alone has the signal of the parent's death (prctl(2): it is the thread's, and new ones
+	// have none), and the one that calls exec is the process from then on.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("end with the parent: %w", err)
+	}
 	return fmt.Errorf("restart: %w", syscall.Exec("/proc/self/exe", os.Args, os.Environ()))
 }
 
