@@ -54,8 +54,8 @@ type reply struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 }
 
-// RequestCall makes a call and waits for the answer, no longer than ctx, whose end ends the call as well. The error is a fault: the callee's own, or a
-// Busy one where no process answers.
+// RequestCall makes a call and waits for the answer, no longer than ctx, whose end ends the call as well. The error is
+// a fault: the callee's own, or a Busy one where no process answers.
 func (b *Bus) RequestCall(ctx context.Context, c Call, question, answer any) error {
 	data, err := json.Marshal(question)
 	if err != nil {
@@ -130,8 +130,8 @@ type callsUnderWay struct {
 	cancels map[string]context.CancelFunc
 }
 
-// begin notes a call, until end is called.
-func (u *callsUnderWay) begin(id string, cancel context.CancelFunc) (end func()) {
+// registerCall notes a call, until end is called.
+func (u *callsUnderWay) registerCall(id string, cancel context.CancelFunc) (end func()) {
 	if id == "" { // of a version before
 		return func() {}
 	}
@@ -157,7 +157,7 @@ func (b *Bus) serveCall(ctx context.Context, c Call, under *callsUnderWay, msg *
 	handle func(context.Context, []byte) (any, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	defer under.begin(msg.Header.Get(headerCall), cancel)()
+	defer under.registerCall(msg.Header.Get(headerCall), cancel)()
 	var r reply
 	v, err := handleWithRecover(ctx, msg.Data, handle)
 	if err == nil {

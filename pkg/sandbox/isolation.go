@@ -45,9 +45,9 @@ func (r IsolationReport) String() string {
 
 // CheckWalls returns an error that wraps ErrNoWalls, and says what to do, where the running kernel does not give all
 // walls.
-func CheckWalls() error { return Isolation().check() }
+func CheckWalls() error { return Isolation().requireAll() }
 
-func (r IsolationReport) check() error {
+func (r IsolationReport) requireAll() error {
 	if missing := r.Warning(); missing != "" {
 		return fmt.Errorf("%w: it lacks %s; use a kernel of at least 5.13 with Landlock and seccomp, or accept the risk with --sandbox=best-effort",
 			ErrNoWalls, missing)

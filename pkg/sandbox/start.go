@@ -215,7 +215,7 @@ func (p *Pool) startProcess(ctx context.Context) (*process, error) {
 	}
 	err = proc.awaitReady(ctx)
 	if err == nil && p.cfg.RequireWalls {
-		err = proc.isolation.check()
+		err = proc.isolation.requireAll()
 	}
 	if err != nil {
 		proc.killAndWait(nil)

@@ -115,13 +115,15 @@ func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, native *inkstr
 			return native, err
 		}
 	}
-	page, err := st.recognisePage(ctx, s, int(native.GetNumber()), img, s.Job.Options.Engine)
+	page, err := st.recognisePage(ctx, s, int(native.GetNumber()), img, RecogniseOptions{
+		Deskew: s.Job.Options.Deskew.IsOn(), Rotate: s.Job.Options.Rotate.IsOn(), Engine: s.Job.Options.Engine,
+	})
 	switch {
 	case err != nil:
 		return nil, err
 	case page.GetOutcome() != outcome.Failed:
-		if layer != "" && settleTextLayer(native, page) && layer == outcome.LayerSample {
-			return native, nil
+		if layer != "" && settleTextLayer(native, page) && (layer == outcome.LayerSample || !hasWords(page)) {
+			return native, nil // or the reading has nothing more
 		}
 		reason := native.GetReason()
 		page = layout.MergeNativeAndOCR(native, page)
@@ -137,33 +139,28 @@ func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, native *inkstr
 	return page, nil
 }
 
-// recognisePage has page n recognised by the engine that the job chose, "" for the service's own. What is wrong with
-// the page is its outcome, not an error. The error is bus.ErrTakesLong where it takes longer than a first try.
+// recognisePage has page n recognised as opts say, in the languages of the job, within its time. What is wrong with the
+// page is its outcome, not an error. The error is bus.ErrTakesLong where it takes longer than a first try.
 func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, n int, img Image,
-	engine string) (*inkstreamv1.Page, error) {
+	opts RecogniseOptions) (*inkstreamv1.Page, error) {
 	r := s.Job
-	languages := r.Options.Languages
-	if languages == "" {
-		languages = st.cfg.Languages
+	if opts.Languages = r.Options.Languages; opts.Languages == "" {
+		opts.Languages = st.cfg.Languages
 	}
 	limit := job.ShorterLimit(r.Options.PageTimeout, st.cfg.PageTimeout)
 	// A vision model may take as long as the page may: it holds no core, and a short first try would cut its answer.
-	mayAskModel := engine != "" && engine != EngineName
-	timeout := limit
+	mayAskModel := opts.Engine != "" && opts.Engine != EngineName
+	opts.Timeout = limit
 	firstTry := !mayAskModel && st.cfg.FirstTry < limit/3 && (!s.Slow || !st.deps.HasSlowPageTime(s))
 	if firstTry {
-		timeout = st.cfg.FirstTry
+		opts.Timeout = st.cfg.FirstTry
 	}
 	start := time.Now()
 	var page *inkstreamv1.Page
 	var err error
 	for range fault.MaxCrashTries {
 		stage.Heartbeat(ctx)
-		page, err = st.engine.RecognisePage(ctx, img, RecogniseOptions{
-			Languages: languages, Timeout: timeout,
-			Deskew: r.Options.Deskew.IsOn(), Rotate: r.Options.Rotate.IsOn(),
-			Engine: engine,
-		})
+		page, err = st.engine.RecognisePage(ctx, img, opts)
 		if fault.CodeOf(err) != fault.EngineCrashed || ctx.Err() != nil {
 			break
 		}
@@ -176,7 +173,7 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, n int, im
 	}
 	switch {
 	case err == nil:
-		if engine != "" && (st.cfg.Engine == "" || st.cfg.Engine == EngineName) {
+		if opts.Engine != "" && (st.cfg.Engine == "" || st.cfg.Engine == EngineName) {
 			page.Notes = append(page.Notes, "the job asks for a vision model, and this server has none")
 		}
 		return page, nil

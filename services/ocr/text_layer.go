@@ -32,17 +32,26 @@ const (
 	minCertainty = 0.75
 	// minLetters is the least text that can be judged.
 	minLetters = 40
-	// sampleLines is how many lines are read, and sampleLetters how many letters make a line worth it.
-	sampleLines, sampleLetters = 8, 12
+	// sampleLines is how many lines are read, and settleLines how many at most are held against a reading of the whole
+	// page.
+	sampleLines, settleLines = 8, 200
+	// longLine and shortLine are how many letters make a line worth it: where there are too few of the first, as in a
+	// table, those of the second are taken.
+	longLine, shortLine = 12, 4
+	// maxLineHeight is the height of the tallest line that is held against the ink, in points: of a larger one, a few
+	// would be the whole page.
+	maxLineHeight = 72
 )
 
 // checkTextLayer reads a sample of the page's text layer. It reports whether the layer stays: the page then has its
-// outcome and its quality. A layer with too little text for a sample is left to a reading of the whole page.
+// outcome and its quality. So does one with too little text to be judged: a reading of the whole page would not know
+// better.
 func (st *steps) checkTextLayer(ctx context.Context, s *stage.Snapshot, native *inkstreamv1.Page,
 	img Image) (bool, error) {
-	lines := pickSampleLines(native)
+	lines := pickLines(native, sampleLines)
 	if len(lines) == 0 {
-		return false, nil
+		keepTextLayer(native, comparison{})
+		return true, nil
 	}
 	sample, places, err := cutSample(img, lines)
 	if fault.CodeOf(err) == fault.PageDamaged {
@@ -52,7 +61,7 @@ func (st *steps) checkTextLayer(ctx context.Context, s *stage.Snapshot, native *
 		return false, err
 	}
 	defer sample.Close()
-	reading, err := st.recognisePage(ctx, s, int(native.GetNumber()), Image{File: sample, DPI: img.DPI}, "")
+	reading, err := st.recognisePage(ctx, s, int(native.GetNumber()), Image{File: sample, DPI: img.DPI}, RecogniseOptions{})
 	if err != nil || reading.GetOutcome() == outcome.Failed {
 		return false, err
 	}
@@ -68,7 +77,7 @@ func (st *steps) checkTextLayer(ctx context.Context, s *stage.Snapshot, native *
 // goes leaves the page without its words, and with the reason. Of the reading, one that stays leaves the words that the
 // layer has not.
 func settleTextLayer(native, reading *inkstreamv1.Page) bool {
-	lines := longLines(native)
+	lines := pickLines(native, settleLines)
 	places := make([][]float32, len(lines))
 	for i, l := range lines {
 		places[i] = l.GetBbox()
@@ -110,25 +119,29 @@ func dropKnownWords(reading, native *inkstreamv1.Page) {
 	}
 }
 
-// pickSampleLines returns lines of the page with enough letters to be judged, spread over it.
-func pickSampleLines(page *inkstreamv1.Page) []*inkstreamv1.Line {
-	long := longLines(page)
-	if len(long) <= sampleLines {
-		return long
+// pickLines returns at most n lines of the page that can be judged, spread over it.
+func pickLines(page *inkstreamv1.Page, n int) []*inkstreamv1.Line {
+	lines := findLines(page, longLine)
+	if len(lines) < sampleLines/2 {
+		lines = findLines(page, shortLine)
 	}
-	out := make([]*inkstreamv1.Line, sampleLines)
+	if len(lines) <= n {
+		return lines
+	}
+	out := make([]*inkstreamv1.Line, n)
 	for i := range out {
-		out[i] = long[(2*i+1)*len(long)/(2*sampleLines)]
+		out[i] = lines[(2*i+1)*len(lines)/(2*n)]
 	}
 	return out
 }
 
-// longLines returns the lines of the page with enough letters to be judged.
-func longLines(page *inkstreamv1.Page) []*inkstreamv1.Line {
+// findLines returns the level lines of the page with at least so many letters.
+func findLines(page *inkstreamv1.Page, letters int) []*inkstreamv1.Line {
 	var out []*inkstreamv1.Line
 	for _, b := range page.GetBlocks() {
 		for _, l := range b.GetLines() {
-			if l.GetAngle() == 0 && len(l.GetBbox()) == 4 && countLetters(lineWords(l)) >= sampleLetters {
+			if at := l.GetBbox(); l.GetAngle() == 0 && len(at) == 4 && at[3]-at[1] <= maxLineHeight &&
+				countLetters(lineWords(l)) >= letters {
 				out = append(out, l)
 			}
 		}
@@ -137,23 +150,24 @@ func longLines(page *inkstreamv1.Page) []*inkstreamv1.Line {
 }
 
 // cutSample returns a raster of the lines of a page under each other, in a file without a name, and where on it each
-// line stands, in points.
+// line stands, in points. What a layer says of the places of its words may be anything: lines that would make the
+// sample larger than half of the page are left blank, and so are words of a line that cover it again and again.
 func cutSample(img Image, lines []*inkstreamv1.Line) (*os.File, [][]float32, error) {
 	size, err := img.CheckHeader()
 	if err != nil {
 		return nil, nil, err
 	}
-	pixels := make([]byte, size.Pixels())
-	if _, err := img.File.ReadAt(pixels, size.Offset); err != nil {
-		return nil, nil, fmt.Errorf("read raster: %w", err)
-	}
-	page := &image.Gray{Pix: pixels, Stride: size.Width, Rect: image.Rect(0, 0, size.Width, size.Height)}
 	const margin = 30
-	width, height := 0, margin
+	page := image.Rect(0, 0, size.Width, size.Height)
+	room, width, height := size.Pixels()/2, 0, margin
 	strips := make([]image.Rectangle, len(lines))
 	for i, l := range lines {
-		strips[i] = pixelsAround(l.GetBbox(), img.DPI).Intersect(page.Rect)
-		width, height = max(width, strips[i].Dx()), height+strips[i].Dy()+margin
+		strip := pixelsAround(l.GetBbox(), img.DPI).Intersect(page)
+		if room -= strip.Dx() * strip.Dy(); room < 0 {
+			break
+		}
+		strips[i] = strip
+		width, height = max(width, strip.Dx()), height+strip.Dy()+margin
 	}
 	out := image.NewGray(image.Rect(0, 0, width+2*margin, height))
 	draw.Draw(out, out.Rect, image.NewUniform(color.Gray{Y: 255}), image.Point{}, draw.Src)
@@ -161,11 +175,8 @@ func cutSample(img Image, lines []*inkstreamv1.Line) (*os.File, [][]float32, err
 	y := margin
 	for i, strip := range strips {
 		move := image.Pt(margin, y).Sub(strip.Min)
-		for _, w := range lines[i].GetWords() { // word by word: a line's box shows its neighbours where it is skewed
-			if len(w.GetBbox()) == 4 {
-				word := trimSlivers(page, pixelsAround(w.GetBbox(), img.DPI).Intersect(strip))
-				draw.Draw(out, word.Add(move), page, word.Min, draw.Src)
-			}
+		if err := copyWords(out, move, img, size, strip, lines[i].GetWords()); err != nil {
+			return nil, nil, err
 		}
 		at, scale := strip.Add(move), 72/img.DPI
 		places[i] = []float32{float32(at.Min.X) * scale, float32(at.Min.Y) * scale, float32(at.Max.X) * scale,
@@ -174,6 +185,34 @@ func cutSample(img Image, lines []*inkstreamv1.Line) (*os.File, [][]float32, err
 	}
 	f, err := recognise.WritePGM(out)
 	return f, places, err
+}
+
+// copyWords copies the words of a line, whose place on the raster is strip. It goes word by word, because a line's box
+// shows its neighbours where it is skewed.
+func copyWords(to *image.Gray, move image.Point, img Image, size recognise.Size, strip image.Rectangle,
+	words []*inkstreamv1.Word) error {
+	if strip.Empty() {
+		return nil
+	}
+	rows := &image.Gray{Pix: make([]byte, strip.Dy()*size.Width), Stride: size.Width,
+		Rect: image.Rect(0, strip.Min.Y, size.Width, strip.Max.Y)}
+	if _, err := img.File.ReadAt(rows.Pix, size.Offset+int64(strip.Min.Y)*int64(size.Width)); err != nil {
+		return fmt.Errorf("read raster: %w", err)
+	}
+	const layers = 4
+	room := layers * strip.Dx() * strip.Dy()
+	for _, w := range words {
+		if len(w.GetBbox()) != 4 {
+			continue
+		}
+		word := pixelsAround(w.GetBbox(), img.DPI).Intersect(strip)
+		if room -= word.Dx() * word.Dy(); room < 0 {
+			return nil
+		}
+		word = trimSlivers(rows, word)
+		draw.Draw(to, word.Add(move), rows, word.Min, draw.Src)
+	}
+	return nil
 }
 
 // pixelsAround returns the pixels of a box and a little around it.
@@ -273,6 +312,9 @@ func wordsWithin(page *inkstreamv1.Page, box []float32) []agree.Word {
 	}
 	return out
 }
+
+// hasWords reports whether the page has any.
+func hasWords(page *inkstreamv1.Page) bool { return len(pageWords(page)) > 0 }
 
 // pageWords returns the words of a page, in order.
 func pageWords(page *inkstreamv1.Page) []agree.Word {

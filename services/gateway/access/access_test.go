@@ -254,7 +254,7 @@ func TestOIDC(t *testing.T) {
 	}
 }
 
-// Tokens that name keys which there are not cost the issuer few questions, and keep nobody's new key from being found.
+// Tokens that name keys which there are not cost the issuer few questions, and no new key is missed for them.
 func TestUnknownKeysLeaveRoomForNewOnes(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)

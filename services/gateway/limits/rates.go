@@ -115,20 +115,13 @@ func (l *Rates) AllowRead(id *access.Identity, now time.Time) Decision {
 }
 
 // BytesPerDay returns how much a caller may upload a day, 0 for any amount.
-func (l *Rates) BytesPerDay(id *access.Identity) int64 {
-	if id.Quota.BytesPerDay > 0 {
-		return id.Quota.BytesPerDay
-	}
-	return l.cfg.Quota.BytesPerDay
-}
+func (l *Rates) BytesPerDay(id *access.Identity) int64 { return firstBound(l.ByteBounds(id)).Max }
 
 // JobLimit returns how many jobs may be under way, 0 for any number, and whose count: the caller's where its key says
 // how many, and where the name is empty all of its tenant's.
 func (l *Rates) JobLimit(id *access.Identity) (limit int, caller string) {
-	if id.Quota.Jobs > 0 {
-		return id.Quota.Jobs, id.Caller
-	}
-	return l.cfg.Quota.Jobs, ""
+	b := firstBound(l.JobBounds(id))
+	return int(b.Max), b.Caller
 }
 
 // Bound is how much may be used of something, and by whom: a caller, or where the name is empty all of its tenant.
@@ -149,6 +142,14 @@ func boundsOf(own, tenant int64, caller string) []Bound {
 		return []Bound{{own, caller}}
 	}
 	return []Bound{{own, caller}, {tenant, ""}}
+}
+
+// firstBound returns what bounds a caller itself; nothing does where Max is 0.
+func firstBound(bounds []Bound) Bound {
+	if len(bounds) == 0 {
+		return Bound{}
+	}
+	return bounds[0]
 }
 
 // JobBounds returns what bounds the jobs under way of a caller.

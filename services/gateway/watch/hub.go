@@ -326,8 +326,8 @@ func (t *topic) newestView(seen int) (v *view, version int, news <-chan struct{}
 	return nil, seen, t.updated, t.err
 }
 
-// endOf returns why a watch has ended whose context is done.
-func endOf(ctx context.Context) error {
+// explainEnd returns why a watch has ended whose context is done.
+func explainEnd(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), access.ErrCredentialEnded) {
 		return fault.New(apierror.Unauthenticated, "the credentials that the watch was begun with have ended")
 	}
@@ -372,7 +372,7 @@ func (h *hub) watchJob(ctx context.Context, ref jobview.Ref, send func(*view) er
 		case <-beat:
 			err = idle()
 		case <-ctx.Done():
-			err = endOf(ctx)
+			err = explainEnd(ctx)
 		case <-h.stopping:
 			err = errStopping()
 		}

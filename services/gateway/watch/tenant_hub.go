@@ -129,12 +129,12 @@ func (h *hub) watchTenant(ctx context.Context, tenant string, filter *inkstreamv
 				err = idle()
 				pause.Reset(0)
 			case <-ctx.Done():
-				err = endOf(ctx)
+				err = explainEnd(ctx)
 			case <-h.stopping:
 				err = errStopping()
 			}
 		case <-ctx.Done():
-			err = endOf(ctx)
+			err = explainEnd(ctx)
 		case <-h.stopping:
 			err = errStopping()
 		}

@@ -55,13 +55,13 @@ func newIssuer() *issuer {
 		i.asked.Add(1)
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(map[string]any{"keys": []any{jwkOf(&i.key.PublicKey, i.kid)}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"keys": []any{encodePublicKey(&i.key.PublicKey, i.kid)}})
 	})
 	i.Server = httptest.NewServer(mux)
 	return i
 }
 
-func jwkOf(key *rsa.PublicKey, kid string) map[string]any {
+func encodePublicKey(key *rsa.PublicKey, kid string) map[string]any {
 	return map[string]any{"kty": "RSA", "alg": "RS256", "use": "sig", "kid": kid, "n": base64.RawURLEncoding.EncodeToString(key.N.Bytes()),
 		"e": base64.RawURLEncoding.EncodeToString(big.NewInt(int64(key.E)).Bytes())}
 }
@@ -128,7 +128,7 @@ func (i *issuer) forgedTokens() (map[string]string, error) {
 		"no signature":           parts[0] + "." + parts[1] + ".",
 		"two parts":              parts[0] + "." + parts[1],
 		"signed by another":      i.signToken(other, nil, m{"tenant": victim}),
-		"its own key":            i.signToken(other, m{"jwk": jwkOf(&other.PublicKey, "x"), "kid": nil}, m{"tenant": victim}),
+		"its own key":            i.signToken(other, m{"jwk": encodePublicKey(&other.PublicKey, "x"), "kid": nil}, m{"tenant": victim}),
 		"a key elsewhere":        i.signToken(other, m{"jku": "http://127.0.0.1:1/keys", "x5u": "http://127.0.0.1:1/"}, m{"tenant": victim}),
 		"a kid with a path":      i.signToken(other, m{"kid": "../../../dev/null"}, m{"tenant": victim}),
 		"a critical extension":   i.signToken(nil, m{"crit": []string{"exp2"}, "exp2": 1}, nil),
@@ -153,16 +153,16 @@ func attackTokens(ctx context.Context, t *testbed) (string, error) {
 	path := "/v1/jobs/" + t.server.job
 	for name, token := range forged {
 		for _, p := range []string{path, "/v1/me"} {
-			if code, body, err := t.server.call(ctx, token, http.MethodGet, p, nil, nil); err != nil || code != http.StatusUnauthorized {
+			if code, body, err := t.server.exchange(ctx, token, http.MethodGet, p, nil, nil); err != nil || code != http.StatusUnauthorized {
 				return "", fmt.Errorf("%s: %d %.100s, %w", name, code, body, err)
 			}
 		}
 	}
 	sound := t.issuer.signToken(nil, nil, nil)
-	if code, body, err := t.server.call(ctx, sound, http.MethodGet, "/v1/me", nil, nil); err != nil || code != http.StatusOK {
+	if code, body, err := t.server.exchange(ctx, sound, http.MethodGet, "/v1/me", nil, nil); err != nil || code != http.StatusOK {
 		return "", fmt.Errorf("a sound token: %d %.100s, %w", code, body, err)
 	}
-	if code, _, err := t.server.call(ctx, sound, http.MethodGet, path, nil, nil); err != nil || code != http.StatusNotFound {
+	if code, _, err := t.server.exchange(ctx, sound, http.MethodGet, path, nil, nil); err != nil || code != http.StatusNotFound {
 		return "", fmt.Errorf("a sound token of the villain's for the victim's job: %d, %w", code, err)
 	}
 	return fmt.Sprintf("%d of %d refused", len(forged), len(forged)), nil
@@ -179,7 +179,7 @@ func attackIssuerKeys(ctx context.Context, t *testbed) (string, error) {
 		flood.Go(func() {
 			for n := 0; fctx.Err() == nil; n++ {
 				token := t.issuer.signToken(nil, map[string]any{"kid": fmt.Sprintf("none-%d-%d", worker, n)}, nil)
-				_, _, _ = s.call(fctx, token, http.MethodGet, "/v1/me", map[string]string{}, nil) // whatever comes of it
+				_, _, _ = s.exchange(fctx, token, http.MethodGet, "/v1/me", map[string]string{}, nil) // whatever comes of it
 				sent.Add(1)
 			}
 		})
@@ -191,7 +191,7 @@ func attackIssuerKeys(ctx context.Context, t *testbed) (string, error) {
 	t.issuer.changeKey("second")
 	start := time.Now()
 	for {
-		code, _, err := s.call(ctx, t.issuer.signToken(nil, nil, nil), http.MethodGet, "/v1/me", nil, nil)
+		code, _, err := s.exchange(ctx, t.issuer.signToken(nil, nil, nil), http.MethodGet, "/v1/me", nil, nil)
 		if err != nil {
 			return "", err
 		}
@@ -222,19 +222,19 @@ func attackSecrets(ctx context.Context, t *testbed) (string, error) {
 	forged := []string{"ink_", "ink__", "ink_" + id, "ink_" + id + "_", "ink_" + id + "_" + own[len(own)-26:], victims[:len(victims)-1],
 		victims + "x", strings.ToUpper(victims), "ink_" + strings.Repeat("a", 60_000), "Basic x", "null", "undefined", "' OR 1=1 --"}
 	for _, secret := range forged {
-		code, body, err := s.call(ctx, secret, http.MethodGet, "/v1/jobs/"+s.job, nil, nil)
+		code, body, err := s.exchange(ctx, secret, http.MethodGet, "/v1/jobs/"+s.job, nil, nil)
 		if err != nil || code != http.StatusUnauthorized && code != http.StatusRequestHeaderFieldsTooLarge {
 			return "", fmt.Errorf("%.30q: %d %.100s, %w", secret, code, body, err)
 		}
 	}
 	for _, cookie := range []string{"inkstream_session=", "inkstream_session=" + victims, "inkstream_session=" + strings.Repeat("A", 200)} {
-		code, _, err := s.call(ctx, "", http.MethodGet, "/v1/me", map[string]string{"Cookie": cookie}, nil)
+		code, _, err := s.exchange(ctx, "", http.MethodGet, "/v1/me", map[string]string{"Cookie": cookie}, nil)
 		if err != nil || code != http.StatusUnauthorized {
 			return "", fmt.Errorf("cookie %.40q: %d, %w", cookie, code, err)
 		}
 	}
 	// A session is for pages of the server's own alone.
-	resp, err := s.do(ctx, villain+"/write", http.MethodPost, "/v1/session", map[string]string{"Content-Type": "application/json"},
+	resp, err := s.sendRequest(ctx, villain+"/write", http.MethodPost, "/v1/session", map[string]string{"Content-Type": "application/json"},
 		strings.NewReader(string(mustJSON(map[string]string{"key": s.keys[villain+"/write"]}))))
 	if err != nil {
 		return "", err
@@ -247,7 +247,7 @@ func attackSecrets(ctx context.Context, t *testbed) (string, error) {
 		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode {
 			return "", fmt.Errorf("the session's cookie is open to scripts or other sites: %v", c)
 		}
-		code, _, err := s.call(ctx, "", http.MethodPost, "/v1/jobs:delete", map[string]string{"Cookie": c.Name + "=" + c.Value,
+		code, _, err := s.exchange(ctx, "", http.MethodPost, "/v1/jobs:delete", map[string]string{"Cookie": c.Name + "=" + c.Value,
 			"Origin": "https://evil.example", "Content-Type": "application/json"}, []byte(`{"filter":{"filename":"x"}}`))
 		if err != nil || code != http.StatusForbidden {
 			return "", fmt.Errorf("a page of another origin with the session: %d, %w", code, err)
@@ -275,7 +275,7 @@ func attackRevokedWatch(ctx context.Context, t *testbed) (string, error) {
 		wctx, cancel := context.WithTimeout(ctx, 8*time.Second)
 		ended := make(chan error, 1)
 		go func() {
-			_, _, err := s.call(wctx, villain+"/"+id, http.MethodGet, path, map[string]string{"Accept": "text/event-stream"}, nil)
+			_, _, err := s.exchange(wctx, villain+"/"+id, http.MethodGet, path, map[string]string{"Accept": "text/event-stream"}, nil)
 			ended <- err
 		}()
 		if err := waitFor(ctx, 500*time.Millisecond); err != nil {
@@ -325,7 +325,7 @@ func attackDefaults(ctx context.Context, t *testbed) (string, error) {
 	if _, err := t.server.callJSON(ctx, villain+"/write", http.MethodGet, "/v1/me", nil, &me); err != nil {
 		return "", err
 	}
-	resp, err := t.server.do(ctx, villain+"/write", http.MethodGet, "/v1/jobs", nil, nil)
+	resp, err := t.server.sendRequest(ctx, villain+"/write", http.MethodGet, "/v1/jobs", nil, nil)
 	if err != nil {
 		return "", err
 	}

@@ -135,7 +135,7 @@ func attackQueues(ctx context.Context, t *testbed) (string, error) {
 	s := t.server
 	taken, refused := 0, 0
 	for range 120 {
-		resp, err := s.do(ctx, villain+"/write", http.MethodPost, "/v1/jobs?dedupe=false&page_timeout=20s",
+		resp, err := s.sendRequest(ctx, villain+"/write", http.MethodPost, "/v1/jobs?dedupe=false&page_timeout=20s",
 			map[string]string{"Content-Type": "application/pdf"}, bytes.NewReader(pdftest.HangOnEveryPage(48).PDF))
 		if err != nil {
 			return "", err

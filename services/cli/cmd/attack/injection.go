@@ -39,7 +39,7 @@ func attackFields(ctx context.Context, t *testbed) (string, error) {
 			"/v1/search?q=a&page_token=%s", "/v1/search?q=a&job=%s", "/v1/search?q=a&language=%s", "/v1/jobs?state=%s", "/v1/jobs?create_after=%s",
 			"/v1/deadletters?page_token=%s", "/v1/deadletters?stage=%s", "/v1/jobs/%s", "/v1/batches/%s", "/v1/jobs:count?filename=%s",
 			"/v1/jobs?filter.batch=%s", "/tasks?x=%s", "/v1/jobs/%s/events", "/v1/jobs?order_by=%s"} {
-			code, body, err := s.call(ctx, villain+"/read", http.MethodGet, fmt.Sprintf(path, v), nil, nil)
+			code, body, err := s.exchange(ctx, villain+"/read", http.MethodGet, fmt.Sprintf(path, v), nil, nil)
 			tried++
 			if err != nil || code >= 500 || strings.Contains(string(body), s.job) || strings.Contains(string(body), "root:x:") {
 				return "", fmt.Errorf("%s with %.40q: %d %.200s, %w", path, text, code, body, err)
@@ -54,7 +54,7 @@ func attackFields(ctx context.Context, t *testbed) (string, error) {
 			if code != http.StatusAccepted {
 				continue
 			}
-			resp, err := s.do(ctx, villain+"/read", http.MethodGet, "/v1/jobs/"+j.ID, nil, nil)
+			resp, err := s.sendRequest(ctx, villain+"/read", http.MethodGet, "/v1/jobs/"+j.ID, nil, nil)
 			if err != nil {
 				return "", err
 			}
@@ -84,7 +84,7 @@ func attackPaths(ctx context.Context, t *testbed) (string, error) {
 		"tables/..%2f..%2f..%2f" + victim + "%2f" + s.job + "%2fsource.pdf"}
 	for _, name := range names {
 		for _, base := range []string{"/v1/jobs/" + own.ID + "/artifacts/", "/result/" + own.ID + "/images/", "/ui/", "/docs/", "/v1/uploads/"} {
-			resp, err := s.do(ctx, villain+"/read", http.MethodGet, base+name, map[string]string{"Tus-Resumable": "1.0.0"}, nil)
+			resp, err := s.sendRequest(ctx, villain+"/read", http.MethodGet, base+name, map[string]string{"Tus-Resumable": "1.0.0"}, nil)
 			if err != nil {
 				continue // no URL that the client sends
 			}
@@ -183,7 +183,7 @@ func attackBodies(ctx context.Context, t *testbed) (string, error) {
 		{"no boundary", "/v1/jobs", "multipart/form-data", []byte("--x")},
 		{"an odd type", "/v1/jobs", "text/html; charset=\"\x00\"", []byte("x")},
 	} {
-		code, body, err := s.call(ctx, villain+"/admin", http.MethodPost, c.path, map[string]string{"Content-Type": c.media}, c.body)
+		code, body, err := s.exchange(ctx, villain+"/admin", http.MethodPost, c.path, map[string]string{"Content-Type": c.media}, c.body)
 		if err != nil && errors.Is(err, context.DeadlineExceeded) {
 			return "", fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -205,7 +205,7 @@ func attackCSV(ctx context.Context, t *testbed) (string, error) {
 	if err != nil || j.State != "SUCCEEDED" {
 		return "", fmt.Errorf("job: %s, %w", j.State, err)
 	}
-	code, data, err := s.call(ctx, villain+"/read", http.MethodGet, "/v1/jobs/"+j.ID+"/artifacts/tables/1-1.csv", nil, nil)
+	code, data, err := s.exchange(ctx, villain+"/read", http.MethodGet, "/v1/jobs/"+j.ID+"/artifacts/tables/1-1.csv", nil, nil)
 	if err != nil || code != http.StatusOK || !strings.Contains(string(data), "SUM") {
 		return "", fmt.Errorf("the table: %d %.200s, %w", code, data, err)
 	}

@@ -131,7 +131,7 @@ func attackPages(ctx context.Context, t *testbed) (string, error) {
 		return "", fmt.Errorf("the page's job: %s, %w", j.State, err)
 	}
 	path := "/v1/jobs/" + j.ID + "/pages/1"
-	code, page, err := s.call(ctx, villain+"/read", http.MethodGet, path, nil, nil)
+	code, page, err := s.exchange(ctx, villain+"/read", http.MethodGet, path, nil, nil)
 	if err != nil || code != http.StatusOK || len(page) < 4<<20 {
 		return "", fmt.Errorf("the page: %d, %d bytes, %w", code, len(page), err)
 	}
@@ -146,7 +146,7 @@ func attackPages(ctx context.Context, t *testbed) (string, error) {
 	var wg sync.WaitGroup
 	for range 1000 {
 		wg.Go(func() {
-			resp, err := s.do(fctx, villain+"/read", http.MethodGet, path, nil, nil)
+			resp, err := s.sendRequest(fctx, villain+"/read", http.MethodGet, path, nil, nil)
 			if err != nil {
 				cut.Add(1)
 				return
@@ -186,7 +186,7 @@ func attackImages(ctx context.Context, t *testbed) (string, error) {
 	for i := range 12 {
 		flood.Go(func() {
 			for n := 0; fctx.Err() == nil; n++ {
-				_, _, _ = s.call(fctx, villain+"/read", http.MethodGet, fmt.Sprintf("/v1/jobs/%s/pages/%d/image?dpi=%d", own.ID, i+1, 72+n), nil, nil)
+				_, _, _ = s.exchange(fctx, villain+"/read", http.MethodGet, fmt.Sprintf("/v1/jobs/%s/pages/%d/image?dpi=%d", own.ID, i+1, 72+n), nil, nil)
 			}
 		})
 	}
@@ -196,7 +196,7 @@ func attackImages(ctx context.Context, t *testbed) (string, error) {
 	worst := time.Duration(0)
 	for i := range 3 {
 		start := time.Now()
-		code, body, err := s.call(ctx, victim+"/read", http.MethodGet, fmt.Sprintf("/v1/jobs/%s/pages/1/image?dpi=%d", s.job, 90+i), nil, nil)
+		code, body, err := s.exchange(ctx, victim+"/read", http.MethodGet, fmt.Sprintf("/v1/jobs/%s/pages/1/image?dpi=%d", s.job, 90+i), nil, nil)
 		if err != nil || code != http.StatusOK {
 			return "", fmt.Errorf("the victim's image: %d %.100s after %.1f s, %w", code, body, time.Since(start).Seconds(), err)
 		}
@@ -266,7 +266,7 @@ func attackWatches(ctx context.Context, t *testbed) (string, error) {
 	defer cancel()
 	open, refused := 0, 0
 	for range 700 {
-		resp, err := s.do(wctx, villain+"/read", http.MethodGet, "/v1/jobs/"+j.ID+"/watch", nil, nil)
+		resp, err := s.sendRequest(wctx, villain+"/read", http.MethodGet, "/v1/jobs/"+j.ID+"/watch", nil, nil)
 		if err != nil {
 			return "", err
 		}
@@ -277,7 +277,7 @@ func attackWatches(ctx context.Context, t *testbed) (string, error) {
 			refused++
 		}
 	}
-	resp, err := s.do(wctx, victim+"/read", http.MethodGet, "/v1/jobs:watch", nil, nil)
+	resp, err := s.sendRequest(wctx, victim+"/read", http.MethodGet, "/v1/jobs:watch", nil, nil)
 	if err != nil {
 		return "", err
 	}
@@ -296,12 +296,12 @@ func attackRanges(ctx context.Context, t *testbed) (string, error) {
 	}
 	for _, n := range []int{10_000, 33} {
 		ranges := "bytes=" + strings.TrimSuffix(strings.Repeat("0-,", n), ",")
-		code, body, err := s.call(ctx, villain+"/read", http.MethodGet, "/v1/jobs/"+own.ID+"/artifacts/document.json",
+		code, body, err := s.exchange(ctx, villain+"/read", http.MethodGet, "/v1/jobs/"+own.ID+"/artifacts/document.json",
 			map[string]string{"Range": ranges}, nil)
 		if err != nil || code >= 500 {
 			return "", fmt.Errorf("%d ranges: %d, %w", n, code, err)
 		}
-		_, whole, err := s.call(ctx, villain+"/read", http.MethodGet, "/v1/jobs/"+own.ID+"/artifacts/document.json", nil, nil)
+		_, whole, err := s.exchange(ctx, villain+"/read", http.MethodGet, "/v1/jobs/"+own.ID+"/artifacts/document.json", nil, nil)
 		if err != nil || len(body) > 2*len(whole) {
 			return "", fmt.Errorf("%d ranges are answered with %d bytes of a file of %d, %w", n, len(body), len(whole), err)
 		}
@@ -326,21 +326,21 @@ func attackSearch(ctx context.Context, t *testbed) (string, error) {
 	for i := range 4 {
 		flood.Go(func() {
 			for fctx.Err() == nil {
-				_, _, _ = s.call(fctx, villain+"/read", http.MethodGet, searchPath(queries[i%len(queries)]), nil, nil)
+				_, _, _ = s.exchange(fctx, villain+"/read", http.MethodGet, searchPath(queries[i%len(queries)]), nil, nil)
 			}
 		})
 	}
 	worst, status, hits := time.Duration(0), time.Duration(0), 0
 	for _, q := range queries {
 		start := time.Now()
-		code, body, err := s.call(ctx, villain+"/read", http.MethodGet, searchPath(q), nil, nil)
+		code, body, err := s.exchange(ctx, villain+"/read", http.MethodGet, searchPath(q), nil, nil)
 		if err != nil || code >= 500 {
 			return "", fmt.Errorf("%.40q: %d %.200s after %.1f s, %w", q, code, body, time.Since(start).Seconds(), err)
 		}
 		hits += bytes.Count(body, []byte(`"snippet"`))
 		worst = max(worst, time.Since(start))
 		start = time.Now()
-		if code, _, err := s.call(ctx, victim+"/read", http.MethodGet, "/v1/jobs/"+s.job, nil, nil); err != nil || code != http.StatusOK {
+		if code, _, err := s.exchange(ctx, victim+"/read", http.MethodGet, "/v1/jobs/"+s.job, nil, nil); err != nil || code != http.StatusOK {
 			return "", fmt.Errorf("the victim's status: %d, %w", code, err)
 		}
 		status = max(status, time.Since(start))

@@ -23,19 +23,19 @@ func attackFromPages(ctx context.Context, t *testbed) (string, error) {
 		{"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "http://localhost.evil.example"},
 	} {
 		for _, path := range []string{"/v1/jobs", "/v1/jobs:delete", "/process_pdf", "/v1/uploads"} {
-			code, body, err := s.call(ctx, "", http.MethodPost, path, head, []byte("{}"))
+			code, body, err := s.exchange(ctx, "", http.MethodPost, path, head, []byte("{}"))
 			tried++
 			if err != nil || code != http.StatusForbidden {
 				return "", fmt.Errorf("POST %s with %v: %d %.100s, %w", path, head, code, body, err)
 			}
 		}
 		if head["Host"] != "" {
-			if code, _, err := s.call(ctx, "", http.MethodGet, "/v1/jobs", head, nil); err != nil || code != http.StatusForbidden {
+			if code, _, err := s.exchange(ctx, "", http.MethodGet, "/v1/jobs", head, nil); err != nil || code != http.StatusForbidden {
 				return "", fmt.Errorf("GET with %v: %d, %w", head, code, err)
 			}
 		}
 	}
-	if code, _, err := s.call(ctx, "", http.MethodGet, "/v1/jobs", nil, nil); err != nil || code != http.StatusOK {
+	if code, _, err := s.exchange(ctx, "", http.MethodGet, "/v1/jobs", nil, nil); err != nil || code != http.StatusOK {
 		return "", fmt.Errorf("the API itself: %d, %w", code, err)
 	}
 	return fmt.Sprintf("%d of %[1]d refused", tried), nil

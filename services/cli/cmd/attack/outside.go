@@ -211,7 +211,7 @@ func attackOutbound(ctx context.Context, t *testbed) (string, error) {
 	refused, accepted := 0, []string{}
 	for _, host := range hosts {
 		for _, url := range []string{"http://" + host + ":" + port + "/x", "https://" + host + ":" + port + "/x"} {
-			if code, _, err := s.call(ctx, villain+"/admin", http.MethodPost, "/v1/webhooks", map[string]string{"Content-Type": "application/json"},
+			if code, _, err := s.exchange(ctx, villain+"/admin", http.MethodPost, "/v1/webhooks", map[string]string{"Content-Type": "application/json"},
 				mustJSON(map[string]string{"url": url})); err == nil && code >= 400 {
 				refused++
 			} else {
@@ -221,7 +221,7 @@ func attackOutbound(ctx context.Context, t *testbed) (string, error) {
 	}
 	for _, url := range []string{"file:///etc/passwd", "gopher://127.0.0.1:" + port + "/", "ftp://127.0.0.1/", "http://", "//127.0.0.1:" + port, "javascript:1",
 		"http://127.0.0.1:" + port + "/etc/passwd", "s3://victim/x", "http://169.254.169.254/latest/meta-data"} {
-		code, body, err := s.call(ctx, villain+"/write", http.MethodPost, "/v1/jobs", map[string]string{"Content-Type": "application/json"},
+		code, body, err := s.exchange(ctx, villain+"/write", http.MethodPost, "/v1/jobs", map[string]string{"Content-Type": "application/json"},
 			mustJSON(map[string]any{"source": url}))
 		if err != nil || code < 400 {
 			return "", fmt.Errorf("a document from %s: %d %.100s, %w", url, code, body, err)

@@ -70,7 +70,7 @@ var errRefused = errors.New("refused")
 
 // createUpload announces a resumable upload and returns its address; errRefused where it was not taken.
 func (s *server) createUpload(ctx context.Context, who string, length int64, filename string) (string, error) {
-	resp, err := s.do(ctx, who, http.MethodPost, "/v1/uploads", map[string]string{
+	resp, err := s.sendRequest(ctx, who, http.MethodPost, "/v1/uploads", map[string]string{
 		"Tus-Resumable": "1.0.0", "Upload-Length": fmt.Sprint(length),
 		"Upload-Metadata": "filename " + base64.StdEncoding.EncodeToString([]byte(filename)),
 	}, nil)
@@ -93,11 +93,11 @@ func (s *server) checkVictim(ctx context.Context) error {
 	if j.State != "SUCCEEDED" {
 		return fmt.Errorf("the victim's job is %s", j.State)
 	}
-	code, text, err := s.call(ctx, victim+"/read", http.MethodGet, "/v1/jobs/"+s.job+"/artifacts/text.txt", nil, nil)
+	code, text, err := s.exchange(ctx, victim+"/read", http.MethodGet, "/v1/jobs/"+s.job+"/artifacts/text.txt", nil, nil)
 	if err != nil || code != http.StatusOK || !strings.Contains(string(text), marker) {
 		return fmt.Errorf("the victim's text: %d %.100s, %w", code, text, err)
 	}
-	resp, err := s.do(ctx, victim+"/read", http.MethodHead, "/v1/uploads/"+s.upload, map[string]string{"Tus-Resumable": "1.0.0"}, nil)
+	resp, err := s.sendRequest(ctx, victim+"/read", http.MethodHead, "/v1/uploads/"+s.upload, map[string]string{"Tus-Resumable": "1.0.0"}, nil)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *server) checkVictim(ctx context.Context) error {
 		return fmt.Errorf("the victim's upload: %s at %s", resp.Status, resp.Header.Get("Upload-Offset"))
 	}
 	for path, id := range map[string]string{"/v1/keys": s.key, "/v1/webhooks": s.hook} {
-		code, list, err := s.call(ctx, victim+"/admin", http.MethodGet, path, nil, nil)
+		code, list, err := s.exchange(ctx, victim+"/admin", http.MethodGet, path, nil, nil)
 		if err != nil || code != http.StatusOK || !strings.Contains(string(list), id) {
 			return fmt.Errorf("the victim's %s: %d without %s, %w", path, code, id, err)
 		}

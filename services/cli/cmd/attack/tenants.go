@@ -32,7 +32,7 @@ var tenantAttacks = []attack{
 // pathsOf returns the addresses of the API with the victim's ids in them, from what the server says of itself and of the
 // servers that it stands in for.
 func (s *server) pathsOf(ctx context.Context) ([]string, error) {
-	code, data, err := s.call(ctx, "", http.MethodGet, "/openapi.json", nil, nil)
+	code, data, err := s.exchange(ctx, "", http.MethodGet, "/openapi.json", nil, nil)
 	var described struct {
 		Paths map[string]json.RawMessage `json:"paths"`
 	}
@@ -77,14 +77,14 @@ func attackRoutes(ctx context.Context, t *testbed) (string, error) {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 			http.MethodDelete, http.MethodOptions} {
 			for _, scope := range []string{"read", "write", "admin"} {
-				if err := s.probe(ctx, villain+"/"+scope, method, path); err != nil {
+				if err := s.probePath(ctx, villain+"/"+scope, method, path); err != nil {
 					return "", err
 				}
 				tried++
 			}
 		}
 		for _, who := range []string{"", "ink_0123456789abcdef_0123456789abcdef0123456789abcdef"} { // without a key, and with a false one
-			if err := s.probe(ctx, who, http.MethodGet, path); err != nil {
+			if err := s.probePath(ctx, who, http.MethodGet, path); err != nil {
 				return "", err
 			}
 		}
@@ -95,12 +95,12 @@ func attackRoutes(ctx context.Context, t *testbed) (string, error) {
 // probeTimeout bounds one request: some answers are streams.
 const probeTimeout = 2 * time.Second
 
-// probe sends one request. It is an error if the answer holds anything of the victim's, does what names its things, or
+// probePath sends one request. It is an error if the answer holds anything of the victim's, does what names its things, or
 // is a failure of the server.
-func (s *server) probe(ctx context.Context, who, method, path string) error {
+func (s *server) probePath(ctx context.Context, who, method, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	resp, err := s.do(ctx, who, method, path, map[string]string{"Content-Type": "application/json", "Tus-Resumable": "1.0.0",
+	resp, err := s.sendRequest(ctx, who, method, path, map[string]string{"Content-Type": "application/json", "Tus-Resumable": "1.0.0",
 		"Upload-Offset": "0"}, strings.NewReader("{}"))
 	if errors.Is(err, context.DeadlineExceeded) && strings.HasSuffix(path, "watch") {
 		return nil // a stream of which nothing has come
@@ -166,7 +166,7 @@ func attackCalls(ctx context.Context, t *testbed) (string, error) {
 func (s *server) probeCall(ctx context.Context, conn *grpc.ClientConn, m protoreflect.MethodDescriptor, scope string) error {
 	req, resp := dynamicpb.NewMessage(m.Input()), dynamicpb.NewMessage(m.Output())
 	named := false
-	for name, value := range map[protoreflect.Name]any{"id": s.idFor(string(m.Name())), "job": s.job, "number": int32(1), "name": "text.txt",
+	for name, value := range map[protoreflect.Name]any{"id": s.victimID(string(m.Name())), "job": s.job, "number": int32(1), "name": "text.txt",
 		"delivery": "1"} {
 		field := m.Input().Fields().ByName(name)
 		if field == nil || field.IsList() {
@@ -197,13 +197,13 @@ func (s *server) probeCall(ctx context.Context, conn *grpc.ClientConn, m protore
 	case strings.Contains(string(text), marker):
 		return fmt.Errorf("%s tells something of the victim", method)
 	case named && !strings.Contains(method, "ListDeadLetter"):
-		return fmt.Errorf("%s of the victim's %s is done", method, s.idFor(string(m.Name())))
+		return fmt.Errorf("%s of the victim's %s is done", method, s.victimID(string(m.Name())))
 	}
 	return nil
 }
 
-// idFor returns the victim's id of the kind that a method takes.
-func (s *server) idFor(method string) string {
+// victimID returns the victim's id of the kind that a method takes.
+func (s *server) victimID(method string) string {
 	switch {
 	case strings.Contains(method, "Key"):
 		return s.key
@@ -225,7 +225,7 @@ func attackBatches(ctx context.Context, t *testbed) (string, error) {
 				Done   int            `json:"done"`
 				States map[string]int `json:"states"`
 			}
-			code, data, err := s.call(ctx, villain+"/admin", http.MethodPost, path, map[string]string{"Content-Type": "application/json"}, mustJSON(in))
+			code, data, err := s.exchange(ctx, villain+"/admin", http.MethodPost, path, map[string]string{"Content-Type": "application/json"}, mustJSON(in))
 			if err != nil {
 				return "", err
 			}
@@ -250,7 +250,7 @@ func attackWatch(ctx context.Context, t *testbed) (string, error) {
 	s := t.server
 	wctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	resp, err := s.do(wctx, villain+"/admin", http.MethodGet, "/v1/jobs:watch", nil, nil)
+	resp, err := s.sendRequest(wctx, villain+"/admin", http.MethodGet, "/v1/jobs:watch", nil, nil)
 	if err != nil {
 		return "", err
 	}
@@ -290,14 +290,14 @@ func attackNumbers(ctx context.Context, t *testbed) (string, error) {
 		return "", fmt.Errorf("upload: %d, %w", code, err)
 	}
 	defer func() { _, _ = s.callJSON(ctx, victim+"/write", http.MethodPost, "/v1/jobs/"+j.ID+":cancel", nil, nil) }()
-	code, body, err := s.call(ctx, villain+"/read", http.MethodGet, "/metrics", nil, nil)
+	code, body, err := s.exchange(ctx, villain+"/read", http.MethodGet, "/metrics", nil, nil)
 	if err != nil {
 		return "", err
 	}
 	if code == http.StatusOK && (strings.Contains(string(body), victim) || strings.Contains(string(body), "inkstream_uploads_total")) {
 		return "", errors.New("/metrics shows all tenants' numbers to a tenant's reader")
 	}
-	if code, _, err := s.call(ctx, "admin", http.MethodGet, "/metrics", nil, nil); err != nil || code != http.StatusOK {
+	if code, _, err := s.exchange(ctx, "admin", http.MethodGet, "/metrics", nil, nil); err != nil || code != http.StatusOK {
 		return "", fmt.Errorf("the administrator's /metrics: %d, %w", code, err)
 	}
 	var stages struct {

@@ -186,7 +186,7 @@ func (s *server) checkAlive(ctx context.Context) error {
 		return errors.New("the server has died")
 	default:
 	}
-	if code, _, err := s.call(ctx, "", http.MethodGet, "/healthz", nil, nil); err != nil || code != http.StatusOK {
+	if code, _, err := s.exchange(ctx, "", http.MethodGet, "/healthz", nil, nil); err != nil || code != http.StatusOK {
 		return fmt.Errorf("the server's health: %d, %w", code, err)
 	}
 	log, err := os.ReadFile(s.log.Name())
@@ -216,8 +216,8 @@ func clientOf(who string) *http.Client {
 	return clients[victim]
 }
 
-// do sends a request as one of the keys; no key where who is empty, and who itself where there is no such key.
-func (s *server) do(ctx context.Context, who, method, path string, head map[string]string, body io.Reader) (*http.Response, error) {
+// sendRequest sends a request as one of the keys; no key where who is empty, and who itself where there is no such key.
+func (s *server) sendRequest(ctx context.Context, who, method, path string, head map[string]string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.rest+path, body)
 	if err != nil {
 		return nil, err
@@ -245,9 +245,9 @@ func closeQuietly(c io.Closer) { _ = c.Close() }
 // maxAnswer is how much of an answer is looked at.
 const maxAnswer = 32 << 20
 
-// call is do with the whole answer.
-func (s *server) call(ctx context.Context, who, method, path string, head map[string]string, body []byte) (int, []byte, error) {
-	resp, err := s.do(ctx, who, method, path, head, bytes.NewReader(body))
+// exchange is do with the whole answer.
+func (s *server) exchange(ctx context.Context, who, method, path string, head map[string]string, body []byte) (int, []byte, error) {
+	resp, err := s.sendRequest(ctx, who, method, path, head, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -265,7 +265,7 @@ func (s *server) callJSON(ctx context.Context, who, method, path string, in, out
 			return 0, err
 		}
 	}
-	code, data, err := s.call(ctx, who, method, path, map[string]string{"Content-Type": "application/json"}, body)
+	code, data, err := s.exchange(ctx, who, method, path, map[string]string{"Content-Type": "application/json"}, body)
 	if err == nil && code < 300 && out != nil {
 		err = json.Unmarshal(data, out)
 	}
@@ -291,7 +291,7 @@ func (j jobView) hasEnded() bool {
 
 // submit uploads a document; query has its options.
 func (s *server) submit(ctx context.Context, who, query string, data []byte) (j jobView, code int, err error) {
-	code, body, err := s.call(ctx, who, http.MethodPost, "/v1/jobs?dedupe=false"+query,
+	code, body, err := s.exchange(ctx, who, http.MethodPost, "/v1/jobs?dedupe=false"+query,
 		map[string]string{"Content-Type": "application/pdf"}, data)
 	if err == nil && code == http.StatusAccepted {
 		err = json.Unmarshal(body, &j)
