@@ -13,8 +13,9 @@ var errReleased = errors.New("sandbox: the child was released")
 
 // Child is a leased child process. Its calls go one after the other, also those of several goroutines.
 type Child struct {
-	pool  *Pool
-	slots []chan struct{} // hold the lease's tokens
+	pool   *Pool
+	slots  []chan struct{} // hold the lease's tokens
+	tenant string          // of the lease
 
 	mu     sync.Mutex // held through a call
 	proc   *process   // nil once released
@@ -75,6 +76,7 @@ func (c *Child) Call(ctx context.Context, timeout time.Duration, body []byte, fi
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("call %s child: %w", c.pool.cfg.Program, err)
 	}
+	c.proc.owner = owner{tenant: c.tenant, known: true}
 	return c.proc.exchangeFrames(ctx, timeout, body, files)
 }
 

@@ -50,6 +50,10 @@ type Config struct {
 	RecycleAfter int
 	// RecycleBytes is the resident memory beyond which a child is replaced when it is released; 0 means MemoryLimit.
 	RecycleBytes int64
+	// OneTenant has each child work for one tenant in its life, the tenant of its first call's lease; see WithTenant. It
+	// is for programs in native code, in which one document may leave something behind that alters the next one. As many
+	// children as Size stay warm at most, those of the tenants that came last.
+	OneTenant bool
 	// StartTimeout bounds the time from the start of a process to its readiness, Setup included. Default one minute.
 	StartTimeout time.Duration
 	// RequireWalls has no child start that has not all walls around it: such a start fails with ErrNoWalls.

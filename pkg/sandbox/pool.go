@@ -76,12 +76,13 @@ func (p *Pool) LeaseChild(ctx context.Context) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	proc, err := p.takeIdleOrStart(ctx)
+	tenant, _ := tenantOf(ctx)
+	proc, err := p.takeIdleOrStart(ctx, tenant)
 	if err != nil {
 		releaseSlots(slots)
 		return nil, err
 	}
-	child := &Child{pool: p, proc: proc, slots: slots}
+	child := &Child{pool: p, proc: proc, slots: slots, tenant: tenant}
 	child.BeginUse(ctx)
 	if IsSlowWork(ctx) {
 		proc.lowerPriority()
@@ -183,22 +184,16 @@ func (p *Pool) StartChildren(ctx context.Context, n int) error {
 	return first
 }
 
-// takeIdleOrStart returns an idle child that is alive, or a new one.
-func (p *Pool) takeIdleOrStart(ctx context.Context) (*process, error) {
+// takeIdleOrStart returns an idle child that is alive and may work for the tenant, or a new one.
+func (p *Pool) takeIdleOrStart(ctx context.Context, tenant string) (*process, error) {
 	for {
-		p.mu.Lock()
-		n := len(p.idle)
-		if p.closed {
-			p.mu.Unlock()
-			return nil, ErrClosed
+		proc, err := p.takeIdle(tenant)
+		if err != nil {
+			return nil, err
 		}
-		if n == 0 {
-			p.mu.Unlock()
+		if proc == nil {
 			return p.startProcess(ctx)
 		}
-		proc := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
 		if !proc.isGone() {
 			return proc, nil
 		}
@@ -211,6 +206,38 @@ func (p *Pool) takeIdleOrStart(ctx context.Context) (*process, error) {
 	}
 }
 
+// takeIdle takes the last of the idle children that may work for the tenant, nil where none may: where a child has one
+// tenant in its life, one of the tenant's, or else one that has not been called yet.
+func (p *Pool) takeIdle(tenant string) (*process, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	best := len(p.idle) - 1
+	if p.cfg.OneTenant {
+		best = lastIndexOwned(p.idle, owner{tenant: tenant, known: true})
+		if best < 0 {
+			best = lastIndexOwned(p.idle, owner{})
+		}
+	}
+	if best < 0 {
+		return nil, nil
+	}
+	proc := p.idle[best]
+	p.idle = slices.Delete(p.idle, best, best+1)
+	return proc, nil
+}
+
+func lastIndexOwned(all []*process, by owner) int {
+	for i, proc := range slices.Backward(all) {
+		if proc.owner == by {
+			return i
+		}
+	}
+	return -1
+}
+
 // returnChild takes a child back: to the idle ones, or to its end.
 func (p *Pool) returnChild(proc *process, slots []chan struct{}) {
 	defer releaseSlots(slots)
@@ -219,16 +246,23 @@ func (p *Pool) returnChild(proc *process, slots []chan struct{}) {
 		proc.closeFiles()
 		return
 	}
-	if worn := p.isWorn(proc); worn || !p.addIdle(proc) {
-		proc.retireProcess()
-		// Its memory is still in use until it is gone, and the next lease may start another at once.
-		proc.killAndWait(nil)
-		proc.closeFiles()
-		if worn {
-			p.updateStats(func(s *Stats) { s.Recycled++ })
-			p.notifyObserver(Recycled, "")
-		}
+	if p.isWorn(proc) {
+		endIdle(proc)
+		p.updateStats(func(s *Stats) { s.Recycled++ })
+		p.notifyObserver(Recycled, "")
+		return
 	}
+	if beyond := p.addIdle(proc); beyond != nil {
+		endIdle(beyond)
+	}
+}
+
+// endIdle ends a child that is in no call. It waits until the child is gone, because its memory is in use until then
+// and the next lease may start another at once.
+func endIdle(proc *process) {
+	proc.retireProcess()
+	proc.killAndWait(nil)
+	proc.closeFiles()
 }
 
 // isWorn tells whether a child has served long enough.
@@ -240,12 +274,13 @@ func (p *Pool) isWorn(proc *process) bool {
 	return ok && used > p.cfg.RecycleBytes
 }
 
-// addIdle puts a child among the idle ones, unless the pool is closed.
-func (p *Pool) addIdle(proc *process) bool {
+// addIdle puts a child among the idle ones, and returns the one that is to end for it: itself where the pool is closed,
+// the one that is idle for longest where more would be warm than Config.OneTenant says, or nil.
+func (p *Pool) addIdle(proc *process) (beyond *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return false
+		return proc
 	}
 	proc.idleSince = time.Now()
 	p.idle = append(p.idle, proc)
@@ -253,7 +288,12 @@ func (p *Pool) addIdle(proc *process) bool {
 		p.retiring = true
 		p.helpers.Go(p.retireIdle)
 	}
-	return true
+	if p.cfg.OneTenant && len(p.idle) > p.cfg.Size {
+		beyond = p.idle[0]
+		p.idle = slices.Delete(p.idle, 0, 1)
+		p.stats.Retired++
+	}
+	return beyond
 }
 
 // retireIdle ends children that have been idle for long, until none is left.
@@ -268,9 +308,7 @@ func (p *Pool) retireIdle() {
 		}
 		old, next := p.takeOldIdle(time.Now())
 		for _, proc := range old {
-			proc.retireProcess()
-			proc.killAndWait(nil)
-			proc.closeFiles()
+			endIdle(proc)
 		}
 		if next == 0 {
 			return

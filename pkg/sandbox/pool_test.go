@@ -69,6 +69,39 @@ func TestIdleChildThatDiedFailsNoCall(t *testing.T) {
 	}
 }
 
+// A child that has worked for one tenant never works for another, and those of tenants that do not come back end.
+func TestChildOfOneTenant(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, sandbox.Config{Size: 2, OneTenant: true})
+	if err := pool.StartChildren(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	lease := func(tenant string) (pid string) {
+		t.Helper()
+		child, err := pool.LeaseChild(sandbox.WithTenant(t.Context(), tenant))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer child.Release()
+		return callChild(t, child, "pid")
+	}
+	owner := make(map[string]string)
+	for _, tenant := range []string{"a", "b", "a", "b", "c", "b", "a", "c", "d", "d"} {
+		pid := lease(tenant)
+		if before, ok := owner[pid]; ok && before != tenant {
+			t.Errorf("child %s works for %s after %s", pid, tenant, before)
+		}
+		owner[pid] = tenant
+		if idle := pool.Stats().Idle; idle > 2 {
+			t.Errorf("%d children are kept warm, want 2", idle)
+		}
+	}
+	// a, b: the warm ones. c ends a's, a ends c's, c ends b's, d ends a's.
+	if got := pool.Stats(); got.Started != 6 || got.Retired != 4 || len(got.Deaths) != 0 {
+		t.Errorf("Stats() = %+v, want 6 started, 4 retired", got)
+	}
+}
+
 func TestStartThatFails(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

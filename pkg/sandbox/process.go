@@ -41,6 +41,7 @@ type process struct {
 	idleSince time.Time // set and read under the pool's mu
 	isolation IsolationReport
 	isLowered bool // see lowerPriority
+	owner     owner
 
 	mu         sync.Mutex // guards what follows
 	reaped     bool
@@ -52,6 +53,12 @@ type process struct {
 	killReason *ExitError    // why the parent killed it; the first reason stands
 	retiring   bool
 	nearLimit  bool // at the last look it had three quarters of its memory limit
+}
+
+// owner is the tenant that a process works for, once it has been called; see Config.OneTenant.
+type owner struct {
+	tenant string // empty also for calls without a tenant
+	known  bool
 }
 
 // beginCall marks a call as under way, and makes it end with the child's life when it has had its time (see clock) or

@@ -56,7 +56,7 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 	}
 	pool, err := sandbox.NewPool(sandbox.Config{
 		Program: cfg.programOrDefault(), Args: []string{e.datapath, preload},
-		Size: cfg.workerCount(), MemoryLimit: cfg.MemoryLimit,
+		Size: cfg.workerCount(), MemoryLimit: cfg.MemoryLimit, OneTenant: true,
 		ReadOnly:    []string{e.datapath},
 		ReadWrite:   []string{os.DevNull}, // where Tesseract's chat goes
 		IdleTimeout: idleTimeout, RecycleAfter: recycleAfter, RecycleBytes: recycleBytes,
