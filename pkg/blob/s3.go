@@ -253,19 +253,40 @@ func (b *s3Bucket) ReadAttributes(ctx context.Context, key string) (Attributes, 
 // ListEntries yields the blobs with that prefix.
 func (b *s3Bucket) ListEntries(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		list := s3.NewListObjectsV2Paginator(b.client,
-			&s3.ListObjectsV2Input{Bucket: &b.name, Prefix: aws.String(b.prefix + prefix)})
-		for list.HasMorePages() {
-			page, err := list.NextPage(ctx)
+		for objects, err := range b.listObjects(ctx, prefix) {
 			if err != nil {
 				yield(Entry{}, err)
 				return
 			}
-			for _, o := range page.Contents {
+			for _, o := range objects {
 				if !yield(Entry{Key: strings.TrimPrefix(aws.ToString(o.Key), b.prefix), Size: aws.ToInt64(o.Size),
 					ModTime: aws.ToTime(o.LastModified)}, nil) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// listObjects yields what the server has below the prefix, as many at a time as one answer holds. A folder is asked for
+// without its final slash, and what has that name in common is left out here: where a folder is not there, a server
+// over a file system (versitygw 1.8) reads the one above it, which is then the job's and not that of all jobs. With
+// 100,000 of them that takes 0.1 s of CPU.
+func (b *s3Bucket) listObjects(ctx context.Context, prefix string) iter.Seq2[[]types.Object, error] {
+	return func(yield func([]types.Object, error) bool) {
+		want := b.prefix + prefix
+		list := s3.NewListObjectsV2Paginator(b.client,
+			&s3.ListObjectsV2Input{Bucket: &b.name, Prefix: aws.String(strings.TrimSuffix(want, "/"))})
+		for list.HasMorePages() {
+			page, err := list.NextPage(ctx)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			below := slices.DeleteFunc(page.Contents,
+				func(o types.Object) bool { return !strings.HasPrefix(aws.ToString(o.Key), want) })
+			if len(below) > 0 && !yield(below, nil) {
+				return
 			}
 		}
 	}
@@ -289,18 +310,12 @@ func (b *s3Bucket) DeleteBlob(ctx context.Context, key string) error {
 
 // DeleteFolder removes the blobs below folder, as many at a time as a list has.
 func (b *s3Bucket) DeleteFolder(ctx context.Context, folder string) error {
-	list := s3.NewListObjectsV2Paginator(b.client,
-		&s3.ListObjectsV2Input{Bucket: &b.name, Prefix: aws.String(b.prefix + folder + "/")})
-	for list.HasMorePages() {
-		page, err := list.NextPage(ctx)
+	for found, err := range b.listObjects(ctx, folder+"/") {
 		if err != nil {
 			return err
 		}
-		if len(page.Contents) == 0 {
-			continue
-		}
-		objects := make([]types.ObjectIdentifier, len(page.Contents))
-		for i, o := range page.Contents {
+		objects := make([]types.ObjectIdentifier, len(found))
+		for i, o := range found {
 			objects[i].Key = o.Key
 		}
 		res, err := b.client.DeleteObjects(ctx,
