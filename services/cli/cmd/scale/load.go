@@ -27,11 +27,11 @@ import (
 const seeders = 64
 
 // seed queues one-page jobs in the batch lane, each with a record, an event and a task as the gateway writes them, and
-// a document of its own in the bucket, which is one file with as many names.
+// a document of its own in the bucket, which is one file with n names (a file system may allow 65,000 of them).
 func (tb *testbed) seed(ctx context.Context, n int) error {
 	pdf := pdftest.BornDigital(1).PDF
 	sum := sha256.Sum256(pdf)
-	file := filepath.Join(tb.dir, "page.pdf")
+	file := filepath.Join(tb.dir, fmt.Sprintf("page-%d.pdf", tb.seeded))
 	if err := os.WriteFile(file, pdf, 0o600); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
@@ -20,7 +21,7 @@ import (
 
 const (
 	// tries is how often lists, searches and waits are measured.
-	tries = 5
+	tries = 9
 	// filling and working are the phases in which memory is noted.
 	filling, working = "jobs queued", "pages done"
 )
@@ -43,9 +44,6 @@ func (tb *testbed) answers(ctx context.Context) (list, search []time.Duration, e
 // measureEmpty measures with an empty queue what is measured with a deep one later.
 func (tb *testbed) measureEmpty(ctx context.Context) (err error) {
 	r := tb.report
-	if r.empty.list, r.empty.search, err = tb.answers(ctx); err != nil {
-		return err
-	}
 	if r.empty.own, err = tb.waits(ctx, tb.client, tries); err != nil {
 		return err
 	}
@@ -70,8 +68,22 @@ func (tb *testbed) measureEmpty(ctx context.Context) (err error) {
 	if err := tb.release(ctx, held...); err != nil {
 		return err
 	}
-	r.empty.rate, err = tb.watcher.rate(ctx, tb.cfg.window)
-	return err
+	return tb.measureWork(ctx, &r.empty)
+}
+
+// measureWork measures how many jobs end in a second and, at the same time, how long lists and searches take: both with
+// an empty queue and with a deep one the services are busy.
+func (tb *testbed) measureWork(ctx context.Context, s *state) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		s.rate, err = tb.watcher.rate(ctx, tb.cfg.window)
+		return err
+	})
+	g.Go(func() (err error) {
+		s.list, s.search, err = tb.answers(ctx)
+		return err
+	})
+	return g.Wait()
 }
 
 // awaitProjection waits until the index knows the records and events of now, and returns how long that took. Those of
@@ -151,11 +163,7 @@ func (tb *testbed) measureDeep(ctx context.Context) (err error) {
 	}
 	stop := tb.follow(ctx, "")
 	defer stop()
-	if r.deep.rate, err = tb.watcher.rate(ctx, tb.cfg.window); err != nil {
-		return err
-	}
-	r.deep.list, r.deep.search, err = tb.answers(ctx)
-	return err
+	return tb.measureWork(ctx, &r.deep)
 }
 
 // follow tells the sampler how many pages are done, of jobs and of a document, until stop is called. It has a

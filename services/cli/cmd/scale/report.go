@@ -86,8 +86,8 @@ func (r *report) printComparison(t io.Writer) {
 	row("one page of the same tenant, until it is done (deep: beside the long document)", median(r.empty.own),
 		median(r.deep.own))
 	row("one page of another tenant, the same", median(r.empty.other), median(r.deep.other))
-	row("list of 50 jobs (deep: while all work)", median(r.empty.list), median(r.deep.list))
-	row("search (deep: while all work)", median(r.empty.search), median(r.deep.search))
+	row("list of 50 jobs, while all work", median(r.empty.list), median(r.deep.list))
+	row("search, while all work", median(r.empty.search), median(r.deep.search))
 	for _, name := range slices.Sorted(maps.Keys(r.empty.starts)) {
 		row("start of "+name, r.empty.starts[name], r.deep.starts[name])
 	}
