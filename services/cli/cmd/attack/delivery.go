@@ -16,8 +16,8 @@ import (
 )
 
 var deliveryAttacks = []attack{
-	{"6", "20 webhook receivers that never answer", "another's call within 10 s", attackReceivers},
 	{"6", "a receiver that sends on to a cloud's host address, and one that asks where from", "not followed; no Referer", attackRedirects},
+	{"6", "20 webhook receivers that never answer", "another's call within 10 s", attackReceivers},
 	{"queues", "one tenant fills its share of the queues", "429 with Retry-After for it; another's upload is taken", attackQueues},
 }
 
@@ -103,9 +103,13 @@ func attackRedirects(ctx context.Context, t *testbed) (string, error) {
 	}))
 	defer receiver.Close()
 	for _, path := range []string{"/secret-path", "/cloud"} {
-		if _, err := s.callJSON(ctx, villain+"/admin", http.MethodPost, "/v1/webhooks", map[string]any{"url": receiver.URL + path}, &struct{}{}); err != nil {
+		var hook struct{ ID string }
+		if _, err := s.callJSON(ctx, villain+"/admin", http.MethodPost, "/v1/webhooks", map[string]any{"url": receiver.URL + path}, &hook); err != nil {
 			return "", err
 		}
+		defer func() { // the attacks after this one have the tenant's places
+			_, _, _ = s.exchange(context.WithoutCancel(ctx), villain+"/admin", http.MethodDelete, "/v1/webhooks/"+hook.ID, nil, nil)
+		}()
 	}
 	if _, _, err := s.runJob(ctx, villain+"/write", "", s.document); err != nil {
 		return "", err

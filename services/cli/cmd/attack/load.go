@@ -19,14 +19,14 @@ import (
 )
 
 var loadAttacks = []attack{
-	{"1", "twenty hostile documents of one tenant in the queues", "another's page within 3 × its idle time, or 8 s", attackStages},
 	{"4", "1,000 requests for a page of several megabytes", fmt.Sprintf("the process grows by %d MiB at most (PSS); others are served", pageBound>>20), attackPages},
+	{"weak points", "a search of many words with many hits and boxes", "within 5 s; the status of a job meanwhile within 1 s", attackSearch},
+	{"1", "twenty hostile documents of one tenant in the queues", "another's page within 3 × its idle time, or 8 s", attackStages},
 	{"5", "images of hanging pages, without end", "another's image within 15 s", attackImages},
 	{"7", "a key with 1 MB a day announces resumable uploads of 8 MB", "one is taken", attackReserved},
 	{"load", "300 connections that hardly move, 300 uploads that drip", "another's upload within 5 s", attackSlowClients},
 	{"load", "700 watches from one address", "another may watch", attackWatches},
 	{"load", "a request for 10,000 ranges of an artifact", "bounded answer", attackRanges},
-	{"weak points", "a search of many words with many hits and boxes", "within 5 s; the status of a job meanwhile within 1 s", attackSearch},
 }
 
 // idleTime returns what a page of the victim's takes on a server that has nothing else to do.
@@ -312,7 +312,7 @@ func attackRanges(ctx context.Context, t *testbed) (string, error) {
 // attackSearch asks for many words, all of which stand on many large pages.
 func attackSearch(ctx context.Context, t *testbed) (string, error) {
 	s := t.server
-	if j, _, err := s.runJob(ctx, villain+"/write", "&artifacts=text", denseDocument(30, 100, 0)); err != nil || j.State != "SUCCEEDED" {
+	if j, _, err := s.runJob(ctx, villain+"/write", "&artifacts=text", denseDocument(20, 50, 0)); err != nil || j.State != "SUCCEEDED" {
 		return "", fmt.Errorf("the job: %s, %w", j.State, err)
 	}
 	var words []string
