@@ -220,15 +220,19 @@ func (in *upload) createRecord(ctx context.Context, rec *job.Record) error {
 
 // checkDocument makes sure that the document of a record that was just written is still there. An upload that slept for
 // longer than tombstones are kept, or in a machine whose clock jumped, finds no tombstone, though the reconciler has
-// discarded its document; and then there is no job. A store that does not say counts as having the document, for it had
-// it on disk.
+// discarded its document; and then there is no job. Where the store does not say, the job stays, and the client is told
+// to try again: only what is known to be there is acknowledged.
 func (in *upload) checkDocument(ctx context.Context, rec *job.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	if there, err := in.service.deps.Blobs.BlobExists(ctx, job.SourceKey(in.tenant, in.id)); there || err != nil {
+	there, err := in.service.deps.Blobs.BlobExists(ctx, job.SourceKey(in.tenant, in.id))
+	if err != nil {
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("look for the document: %w", err))
+	}
+	if there {
 		return nil
 	}
-	err := in.service.deps.Jobs.WithdrawRecord(ctx, rec, time.Now().UTC())
+	err = in.service.deps.Jobs.WithdrawRecord(ctx, rec, time.Now().UTC())
 	in.kept = err != nil
 	return fault.Wrap(fault.Busy, fault.Unavailable, errors.Join(errUploadTooLate, err))
 }
