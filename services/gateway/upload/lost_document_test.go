@@ -10,6 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"inkstream.dev/pkg/blob"
+	"inkstream.dev/pkg/blob/blobtest"
+	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/services/gateway/gatewaytest"
 	"inkstream.dev/services/gateway/rest"
@@ -76,5 +78,34 @@ func TestUploadWhoseDocumentIsGoneIsNotAcknowledged(t *testing.T) {
 		if data, err := r.Deps.Blobs.ReadBytes(t.Context(), job.SourceKey(job.DefaultTenant, id), 100); err != nil || string(data) != "%PDF" {
 			t.Errorf("key %q: the repeat's document: %q, %v", key, data, err)
 		}
+	}
+}
+
+// A store that does not say whether the document is there has the client try again; under its key it has one job then.
+func TestUploadWhoseDocumentIsNotSeenIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	var failing sync.Once
+	r := gatewaytest.Start(t, func(s *gatewaytest.Options) {
+		s.Blobs = func(b *blob.Store) *blob.Store {
+			return blobtest.NewFaultyStore(b, func(op blobtest.Op, key string) (f blobtest.Fault) {
+				if op == blobtest.Stat && strings.HasSuffix(key, "source.pdf") {
+					failing.Do(func() { f.Err = blobtest.ErrInjected })
+				}
+				return f
+			})
+		}
+	})
+	api := gatewaytest.RPCAPI{C: r.RPC}
+	send := func() (string, error) {
+		v, err := api.Upload(t.Context(), gatewaytest.Document{Data: strings.NewReader("%PDF"), Key: "one-key"})
+		return v.GetId(), err
+	}
+	_, err := send()
+	gatewaytest.CheckError(t, err, fault.Unavailable)
+	if _, err := send(); err != nil {
+		t.Errorf("the repeat: got %v, want a job", err)
+	}
+	if n := len(r.BlobKeys()); n != 1 {
+		t.Errorf("%d blobs, want the one document", n)
 	}
 }
