@@ -75,6 +75,10 @@ func fixtureOver(t *testing.T, env stage.Deps, index *fakeIndex) *fixture {
 	}
 	f := &fixture{Reconciler: r, t: t, env: env, index: index}
 	r.now = func() time.Time { return time.Now().Add(f.ahead) }
+	// Time passes: neither the broker nor the machine finds anything wrong with it.
+	start := time.Now()
+	r.clock.broker = func(context.Context) (time.Time, error) { return r.now(), nil }
+	r.clock.uptime = func() time.Duration { return r.now().Sub(start) }
 	return f
 }
 

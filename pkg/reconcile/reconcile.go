@@ -88,7 +88,8 @@ type Reconciler struct {
 	// now is the clock; tests put it forward.
 	now func() time.Time
 
-	mu sync.Mutex // guards all below; a pass holds it
+	mu    sync.Mutex // guards all below; a pass holds it
+	clock clockWatch
 	// revision is up to where the records have been seen, and lastFullScan when they were last read from the beginning.
 	revision     uint64
 	lastFullScan time.Time
@@ -113,6 +114,7 @@ func New(cfg Config, env stage.Deps, index jobs.Remover) (*Reconciler, error) {
 		return nil, err
 	}
 	r := &Reconciler{cfg: cfg, deps: env, index: index, log: env.Log.With("service", "reconcile"), now: time.Now}
+	r.clock = clockWatch{broker: env.Jobs.BrokerTime, uptime: uptime}
 	r.janitor = env.Bus.NewJanitor(r.endOrphanedJob)
 	r.resetRecordState()
 	return r, nil
@@ -171,8 +173,13 @@ func (r *Reconciler) RunPass(ctx context.Context) (Report, error) {
 	}
 	report.Open = len(r.unfinishedJobs)
 	r.countTenants()
-	for _, part := range []func(context.Context, *Report) error{r.requeueStalledJobs, r.processExpiries, r.sweepUploads,
-		r.sweepOrphans} {
+	parts := []func(context.Context, *Report) error{r.requeueStalledJobs, r.processExpiries, r.sweepUploads,
+		r.sweepOrphans}
+	if err := r.clock.check(ctx, r.now()); err != nil {
+		errs = append(errs, err)
+		parts = []func(context.Context, *Report) error{r.requeueStalledJobs, r.sweepOrphans} // they remove nothing
+	}
+	for _, part := range parts {
 		if ctx.Err() != nil {
 			return report, ctx.Err()
 		}
