@@ -57,8 +57,8 @@ type documentFacts struct {
 }
 
 // assembleArtifacts writes the artifacts that the job asks for.
-func (st *steps) assembleArtifacts(ctx context.Context, s *stage.Snapshot) (a *assembly, err error) {
-	a = &assembly{
+func (st *steps) assembleArtifacts(ctx context.Context, s *stage.Snapshot) (_ *assembly, err error) {
+	a := &assembly{
 		st: st, job: s.Job, snap: s, runCopier: runCopier{batchWriter{blobs: st.deps.Blobs}},
 		imageNames: map[string]string{}, referencedImages: map[string]bool{},
 		heldPages: map[int][]byte{},
