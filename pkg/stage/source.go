@@ -9,19 +9,65 @@ import (
 	"io"
 	"os"
 
+	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 )
 
-// CheckDigest makes sure that the store gives back what was uploaded.
-func CheckDigest(ctx context.Context, f *os.File, rec *job.Record) error {
+// OpenSource opens a job's document, which is the caller's to close. Its size is checked and, for the first that reads
+// it in a run, its digest: a store may give back less than it was given. It is asked twice before the job fails with
+// SOURCE_CHANGED, because an answer may be cut short; a document that is not there is SOURCE_MISSING.
+func (e Deps) OpenSource(ctx context.Context, rec *job.Record, checkDigest bool) (*os.File, error) {
+	f, err := e.openSourceOnce(ctx, rec, checkDigest)
+	if fault.CodeOf(err) == fault.SourceChanged {
+		f, err = e.openSourceOnce(ctx, rec, checkDigest)
+	}
+	return f, err
+}
+
+func (e Deps) openSourceOnce(ctx context.Context, rec *job.Record, checkDigest bool) (*os.File, error) {
+	f, err := e.Blobs.OpenFile(ctx, job.SourceKey(rec.Tenant, rec.ID))
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open stored document: %w", err)
+	}
+	if checkDigest {
+		err = verifyDigest(ctx, f, rec)
+	} else {
+		err = verifySize(f, rec)
+	}
+	if err != nil {
+		_ = f.Close() // it was only read
+		return nil, err
+	}
+	return f, nil
+}
+
+func verifySize(f *os.File, rec *job.Record) error {
+	info, err := f.Stat()
+	if err != nil {
+		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("look at the stored document: %w", err))
+	}
+	if info.Size() != int64(rec.Size) {
+		return errChanged(info.Size(), rec)
+	}
+	return nil
+}
+
+func errChanged(size int64, rec *job.Record) error {
+	return fault.New(fault.SourceChanged, "the stored document is not what was uploaded: %d bytes, want %d", size, rec.Size)
+}
+
+func verifyDigest(ctx context.Context, f *os.File, rec *job.Record) error {
 	h := sha256.New()
 	n, err := io.Copy(h, NewHeartbeatReader(ctx, io.NewSectionReader(f, 0, 1<<62)))
 	if err != nil {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("read stored document: %w", err))
 	}
 	if n != int64(rec.Size) || hex.EncodeToString(h.Sum(nil)) != rec.SHA256 {
-		return fault.New(fault.SourceChanged, "the stored document is not what was uploaded: %d bytes, want %d", n, rec.Size)
+		return errChanged(n, rec)
 	}
 	return nil
 }

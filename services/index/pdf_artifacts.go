@@ -124,11 +124,8 @@ func (a *assembly) openSource(ctx context.Context) (*os.File, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	f, err := a.st.deps.Blobs.OpenFile(ctx, job.SourceKey(a.job.Tenant, a.job.ID))
-	if err != nil {
-		return nil, "", fmt.Errorf("open the document: %w", err)
-	}
-	return f, password, nil
+	f, err := a.st.deps.OpenSource(ctx, a.job, false)
+	return f, password, err
 }
 
 // iteratePages goes through the stored pages once more, or through those with recognised words alone.

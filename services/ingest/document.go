@@ -3,14 +3,12 @@ package ingest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/failpoint"
 	"inkstream.dev/pkg/fault"
@@ -44,7 +42,7 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.In
 	if shared, err := st.joinExistingJob(ctx, s); shared || err != nil {
 		return struct{}{}, err
 	}
-	info, err := st.inspectDocument(ctx, s.Job, t)
+	info, err := st.inspectDocument(ctx, s.Job)
 	if isRejection(err) {
 		f := job.NewFault(string(bus.Ingest), err)
 		rec, endErr := st.deps.JobService().EndJob(ctx, s.Job, job.Rejected, f, s.Started)
@@ -94,18 +92,12 @@ func isRejection(err error) bool {
 }
 
 // inspectDocument checks the stored bytes and opens the document.
-func (st *steps) inspectDocument(ctx context.Context, rec *job.Record, t *busv1.IngestTask) (pdf.Info, error) {
-	f, err := st.deps.Blobs.OpenFile(ctx, t.GetSource().GetKey())
-	if errors.Is(err, blob.ErrNotFound) {
-		return pdf.Info{}, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
-	}
+func (st *steps) inspectDocument(ctx context.Context, rec *job.Record) (pdf.Info, error) {
+	f, err := st.deps.OpenSource(ctx, rec, true)
 	if err != nil {
-		return pdf.Info{}, fmt.Errorf("open stored document: %w", err)
-	}
-	defer f.Close()
-	if err := stage.CheckDigest(ctx, f, rec); err != nil {
 		return pdf.Info{}, err
 	}
+	defer f.Close()
 	password, err := st.deps.DocumentPassword(rec)
 	if err != nil {
 		return pdf.Info{}, err

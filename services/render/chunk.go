@@ -77,12 +77,9 @@ func batchKey(r *job.Record, t *busv1.RenderTask) string {
 
 // ProcessUnit reads the chunk's pages and stores their rasters and the batch; or a part of them, where they take long.
 func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.RenderTask) (chunkResult, error) {
-	f, err := st.deps.Blobs.OpenFile(ctx, t.GetSource().GetKey())
-	if errors.Is(err, blob.ErrNotFound) {
-		return chunkResult{}, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
-	}
+	f, err := st.deps.OpenSource(ctx, s.Job, false)
 	if err != nil {
-		return chunkResult{}, fmt.Errorf("open stored document: %w", err)
+		return chunkResult{}, err
 	}
 	defer f.Close()
 	password, err := st.deps.DocumentPassword(s.Job)

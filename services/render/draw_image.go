@@ -9,7 +9,6 @@ import (
 	"io"
 	"time"
 
-	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
@@ -97,12 +96,9 @@ func (s *Service) drawOnce(ctx context.Context, q bus.ImageRequest) (*bus.ImageR
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.deps.Blobs.OpenFile(ctx, job.SourceKey(rec.Tenant, rec.ID))
-	if errors.Is(err, blob.ErrNotFound) {
-		return nil, fault.New(fault.SourceMissing, "the stored document is gone")
-	}
+	f, err := s.deps.OpenSource(ctx, rec, false)
 	if err != nil {
-		return nil, fmt.Errorf("open stored document: %w", err)
+		return nil, err
 	}
 	defer f.Close()
 	password, err := s.deps.DocumentPassword(rec)

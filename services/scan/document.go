@@ -2,17 +2,14 @@ package scan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"time"
 
-	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/failpoint"
-	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/pdf"
@@ -41,7 +38,7 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.Sc
 		s.Progress = progress
 		return struct{}{}, err
 	}
-	findings, err := st.examineDocument(ctx, s.Job, t)
+	findings, err := st.examineDocument(ctx, s.Job)
 	if err != nil {
 		return struct{}{}, err
 	}
@@ -61,20 +58,12 @@ func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.Sc
 }
 
 // examineDocument looks for malware, where that is configured, and for structural findings.
-func (st *steps) examineDocument(ctx context.Context, r *job.Record, t *busv1.ScanTask) ([]pdf.Finding, error) {
-	f, err := st.deps.Blobs.OpenFile(ctx, t.GetSource().GetKey())
-	if errors.Is(err, blob.ErrNotFound) {
-		return nil, fault.Wrap(fault.Permanent, fault.SourceMissing, err)
-	}
+func (st *steps) examineDocument(ctx context.Context, r *job.Record) ([]pdf.Finding, error) {
+	f, err := st.deps.OpenSource(ctx, r, r.Run > 1) // the first run's ingest has made sure, which may be long ago
 	if err != nil {
-		return nil, fmt.Errorf("open stored document: %w", err)
+		return nil, err
 	}
 	defer f.Close()
-	if r.Run > 1 { // the first run's ingest has made sure, which may be long ago
-		if err := stage.CheckDigest(ctx, f, r); err != nil {
-			return nil, err
-		}
-	}
 	if st.clamd != nil {
 		malware, err := st.scanForMalware(ctx, f)
 		if err != nil {
