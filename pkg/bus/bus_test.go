@@ -41,9 +41,8 @@ func (r *recorder) HandleTask(ctx context.Context, d *bus.Delivery) error {
 		}
 	}
 	r.mu.Unlock()
-	err := r.answer(ctx, n, d)
-	r.seenCh <- d.ID
-	return err
+	defer func() { r.seenCh <- d.ID }()
+	return r.answer(ctx, n, d)
 }
 
 func (r *recorder) CountFailure(_ context.Context, d *bus.Delivery, _ error) (int, error) {
@@ -142,6 +141,7 @@ func TestSettleDelivery(t *testing.T) {
 		}, 2, 0, 0},
 		{"permanent is dead-lettered at once", func(int) error { return fault.New(fault.Damaged, "broken") }, 1, 0, 1},
 		{"an engine crash has two tries", func(int) error { return fault.New(fault.EngineCrashed, "died") }, 2, 2, 1},
+		{"a panic is an engine crash", func(int) error { panic("slice bounds out of range") }, 2, 2, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

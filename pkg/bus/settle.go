@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func (c *Consumer) handleDelivery(ctx context.Context, d *Delivery) {
 	}
 
 	work, cancel := context.WithTimeout(ctx, c.cfg.Deadline)
-	err := c.handler.HandleTask(work, d)
+	err := c.handleWithRecover(work, d)
 	cancel()
 	result := "ok"
 	if err != nil {
@@ -77,6 +78,19 @@ func (c *Consumer) handleDelivery(ctx context.Context, d *Delivery) {
 		// Nothing is lost: the broker delivers the message again after AckWait, and the handler finds what is done.
 		c.bus.log.WarnContext(ctx, "settle task", "stage", c.stage, "job", d.Job, "error", serr)
 	}
+}
+
+// handleWithRecover runs the handler and turns a panic into an engine's crash: the task is tried once more, and then
+// given up, and the tasks beside it go on.
+func (c *Consumer) handleWithRecover(ctx context.Context, d *Delivery) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.bus.log.ErrorContext(ctx, "handler panicked", "stage", c.stage, "job", d.Job, "task", d.ID,
+				"type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			err = fault.Wrap(fault.EngineCrash, fault.Internal, errors.New("the handler panicked"))
+		}
+	}()
+	return c.handler.HandleTask(ctx, d)
 }
 
 // settleDelivery tells JetStream what a handler's error means. Nothing else does.
