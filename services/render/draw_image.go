@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fairshare"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/sandbox"
@@ -59,22 +60,26 @@ func (s *Service) drawPageImage(ctx context.Context, q bus.ImageRequest) (*bus.I
 }
 
 // drawInSlot draws a page when there is a place for it.
-func (s *Service) drawInSlot(ctx context.Context, places *drawSlots, q bus.ImageRequest) (*bus.ImageResponse, error) {
-	release, err := places.acquire(ctx, q.Tenant)
+func (s *Service) drawInSlot(ctx context.Context, places *fairshare.Slots, q bus.ImageRequest) (*bus.ImageResponse, error) {
+	release, err := places.AcquireSlot(ctx, q.Tenant)
 	if err != nil {
-		return nil, err
+		return nil, errNoSlot(err)
 	}
 	defer release()
 	return s.drawOnce(ctx, q)
+}
+
+func errNoSlot(err error) error {
+	return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("wait for a place to draw: %w", err))
 }
 
 // drawSlowly draws a page that takes longer than a first try, as far as there is time and a place for it.
 func (s *Service) drawSlowly(ctx context.Context, q bus.ImageRequest) (*bus.ImageResponse, error) {
 	slow, cancel := context.WithTimeout(sandbox.WithSlowWork(ctx), max(drawTimeout-s.engine.FirstTry(), minSlowTime))
 	defer cancel()
-	release, err := s.slowDraws.acquire(slow, q.Tenant)
+	release, err := s.slowDraws.AcquireSlot(slow, q.Tenant)
 	if err != nil {
-		return nil, err
+		return nil, errNoSlot(err)
 	}
 	defer release()
 	begun := time.Now()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/bus"
+	"inkstream.dev/pkg/fairshare"
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/service"
@@ -60,7 +61,7 @@ type Service struct {
 	deps   stage.Deps
 	engine *pdf.Engine
 
-	draws, slowDraws *drawSlots // of page images
+	draws, slowDraws *fairshare.Slots // of page images
 	hanging          hangingImages
 }
 
@@ -71,7 +72,7 @@ func New(cfg Config, deps stage.Deps, engine *pdf.Engine) (*Service, error) {
 	}
 	deps.Log = deps.Log.With("stage", string(bus.Render))
 	return &Service{cfg: cfg, deps: deps, engine: engine,
-		draws: newDrawSlots(imageWorkers), slowDraws: newDrawSlots(slowImageWorkers)}, nil
+		draws: fairshare.NewSlots(imageWorkers, 1), slowDraws: fairshare.NewSlots(slowImageWorkers, 1)}, nil
 }
 
 // Units returns what a process consists of that runs the service. The engine stays the caller's.

@@ -2,8 +2,9 @@ package results
 
 // What the tests of the running gateway need to know.
 const (
-	DefaultDPI      = defaultDPI
-	MaxImageAnswers = maxImageAnswers
+	DefaultDPI = defaultDPI
+	// TenantImageAnswers is how many drawn pages a tenant is answered at once.
+	TenantImageAnswers = maxImageAnswers - spareImageAnswers
 )
 
 // BoxColours are the colours of the blocks by their types.

@@ -13,16 +13,18 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/gatewaytest"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/results"
 )
 
-// Drawn pages are held in memory while they are answered, so there are few of them however many clients read slowly.
+// Drawn pages are held in memory while they are answered, so there are few of them however many clients read slowly; and
+// those of one tenant leave places to others.
 func TestPageImageAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, nil)
-	began, finish := make(chan struct{}, 2*results.MaxImageAnswers), make(chan struct{})
+	began, finish := make(chan struct{}, 2*results.TenantImageAnswers), make(chan struct{})
 	h := r.Service.Components().Results.LimitImageAnswers(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		began <- struct{}{}
 		<-finish
@@ -34,18 +36,20 @@ func TestPageImageAnswersAreBounded(t *testing.T) {
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
 		})
 	}
-	for range results.MaxImageAnswers {
+	for range results.TenantImageAnswers {
 		ask(t.Context())
 	}
-	for range results.MaxImageAnswers {
+	for range results.TenantImageAnswers {
 		<-began
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil)) // who hangs up does not wait
 	ask(t.Context())
+	ask(access.WithIdentity(t.Context(), &access.Identity{Tenant: "other"}))
+	<-began
 	if n := len(began); n > 0 {
-		t.Errorf("%d more than %d are in hand", n, results.MaxImageAnswers)
+		t.Errorf("%d more than %d are in hand", n, results.TenantImageAnswers)
 	}
 	close(finish)
 	<-began

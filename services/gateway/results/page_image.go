@@ -24,6 +24,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/limits"
 )
@@ -48,10 +49,11 @@ const (
 	// dots per inch. maxBoxedImages bounds how many of them there are at once; others wait.
 	maxBoxedPixels, maxBoxedImages = 25_000_000, 2
 	// maxImageAnswers bounds the drawn pages that are being answered over REST: each is held in memory, of a large page
-	// more than ten megabytes, for as long as its client takes to read it. Others wait.
-	maxImageAnswers                   = 32
-	minImageDPI, defaultDPI           = 18, 100
-	boxWidth, labelHeight, labelWidth = 2, 13, 7
+	// more than ten megabytes, for as long as its client takes to read it. Others wait. Of them spareImageAnswers are for
+	// tenants that have few.
+	maxImageAnswers, spareImageAnswers = 32, 8
+	minImageDPI, defaultDPI            = 18, 100
+	boxWidth, labelHeight, labelWidth  = 2, 13, 7
 )
 
 // GetPageImage draws a page. The gateway opens no document itself: the render service does, in its sandbox, and
@@ -132,16 +134,16 @@ func decodeDrawnPage(data []byte, what string) (image.Image, error) {
 // LimitImageAnswers serves what next answers where there is a place for it, and cuts off clients that hardly read it.
 func (s *Service) LimitImageAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		timer := time.NewTimer(imageTimeout)
-		defer timer.Stop()
-		select {
-		case s.imageAnswerSlots <- struct{}{}:
-			defer func() { <-s.imageAnswerSlots }()
+		ctx, cancel := context.WithTimeout(r.Context(), imageTimeout)
+		release, err := s.imageAnswerSlots.AcquireSlot(ctx, access.TenantFrom(ctx))
+		cancel()
+		switch {
+		case err == nil:
+			defer release()
 			next.ServeHTTP(&throughputResponse{ResponseWriter: w}, r)
-		case <-timer.C:
+		case r.Context().Err() == nil: // else the client is gone, and gets no answer
 			s.errors.WriteError(w, r, "GET image", fault.New(fault.QueueFull,
 				"the server has as many drawn pages to hand out as it takes; try later"))
-		case <-r.Context().Done(): // the client is gone, and gets no answer
 		}
 	})
 }

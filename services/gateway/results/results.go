@@ -4,6 +4,7 @@ package results
 import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"inkstream.dev/pkg/fairshare"
 	"inkstream.dev/pkg/stage"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/internal/apierror"
@@ -21,8 +22,8 @@ type Service struct {
 	summaries *lru.Cache[summaryKey, *inkstreamv1.PageSummary]
 	images    *imageCache
 
-	imageSlots       chan struct{} // a slot for each drawn page that is changed before it is answered
-	imageAnswerSlots chan struct{} // a slot for each drawn page that is being answered over REST
+	imageSlots       chan struct{}    // a slot for each drawn page that is changed before it is answered
+	imageAnswerSlots *fairshare.Slots // a slot for each drawn page that is being answered over REST
 }
 
 // New returns a Service.
@@ -30,5 +31,5 @@ func New(deps stage.Deps, reader *jobview.Service, limit *limits.Service, report
 	// The only error is a size of less than one.
 	summaries, _ := lru.New[summaryKey, *inkstreamv1.PageSummary](maxCachedSummaries)
 	return &Service{deps: deps, jobs: reader, limits: limit, errors: report, summaries: summaries, images: newImageCache(),
-		imageSlots: make(chan struct{}, maxBoxedImages), imageAnswerSlots: make(chan struct{}, maxImageAnswers)}
+		imageSlots: make(chan struct{}, maxBoxedImages), imageAnswerSlots: fairshare.NewSlots(maxImageAnswers-spareImageAnswers, spareImageAnswers)}
 }
