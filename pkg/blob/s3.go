@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -308,15 +309,25 @@ func (b *s3Bucket) DeleteBlob(ctx context.Context, key string) error {
 	return err
 }
 
-// DeleteFolder removes the blobs below folder, as many at a time as a list has.
+// DeleteFolder removes the blobs below folder, as many at a time as a list has. Where temporary ones may be there are
+// none as a rule, nor the folder above, so that all of those are listed; see listObjects.
 func (b *s3Bucket) DeleteFolder(ctx context.Context, folder string) error {
-	for found, err := range b.listObjects(ctx, folder+"/") {
+	within := folder
+	if above := path.Dir(folder); IsTemporary(above) {
+		within = above
+	}
+	for found, err := range b.listObjects(ctx, within+"/") {
 		if err != nil {
 			return err
 		}
-		objects := make([]types.ObjectIdentifier, len(found))
-		for i, o := range found {
-			objects[i].Key = o.Key
+		var objects []types.ObjectIdentifier
+		for _, o := range found {
+			if strings.HasPrefix(aws.ToString(o.Key), b.prefix+folder+"/") {
+				objects = append(objects, types.ObjectIdentifier{Key: o.Key})
+			}
+		}
+		if len(objects) == 0 {
+			continue
 		}
 		res, err := b.client.DeleteObjects(ctx,
 			&s3.DeleteObjectsInput{Bucket: &b.name, Delete: &types.Delete{Objects: objects, Quiet: aws.Bool(true)}})

@@ -64,11 +64,8 @@ func ArtifactKey(tenant string, id ID, run int, name string) string {
 
 // TempFolder returns the prefix of what a run needs only while it goes on. Blobs below it are not synced to disk.
 func TempFolder(tenant string, id ID, run int) string {
-	return fmt.Sprintf("%srun-%d/", TempFolders(tenant, id), run)
+	return fmt.Sprintf("%stmp/run-%d/", Folder(tenant, id), run)
 }
-
-// TempFolders returns the prefix of what all runs of a job need only while they go on.
-func TempFolders(tenant string, id ID) string { return Folder(tenant, id) + "tmp/" }
 
 // RasterKey returns the key of a page's raster for recognition.
 func RasterKey(tenant string, id ID, run, page int) string {

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -313,22 +312,9 @@ func (r *Reconciler) processExpiry(ctx context.Context, ref bus.JobRef, report *
 }
 
 // removeTempBlobs removes the temporary blobs of a job's runs, up to the one that has ended. Another one may just have
-// begun. One list finds those of all runs, of which there are none as a rule.
-func (r *Reconciler) removeTempBlobs(ctx context.Context, rec *job.Record) error {
-	all := job.TempFolders(rec.Tenant, rec.ID)
-	left := make(map[int]bool)
-	for e, err := range r.deps.Blobs.ListBlobs(ctx, all) {
-		if err != nil {
-			return fmt.Errorf("list temporary blobs: %w", err)
-		}
-		for run := 1; run <= rec.Run; run++ {
-			if strings.HasPrefix(e.Key, job.TempFolder(rec.Tenant, rec.ID, run)) {
-				left[run] = true
-			}
-		}
-	}
-	var err error
-	for run := range left {
+// begun.
+func (r *Reconciler) removeTempBlobs(ctx context.Context, rec *job.Record) (err error) {
+	for run := 1; run <= rec.Run; run++ {
 		err = errors.Join(err, r.deps.JobService().RemoveTempBlobs(ctx, rec, run))
 	}
 	return err
