@@ -57,12 +57,9 @@ func attackStages(ctx context.Context, t *testbed) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hang := pdftest.HangOnEveryPage(48).PDF
+	seed := uint64(time.Now().UnixNano()) // other documents in each run
 	for i := range 20 {
-		data := hang
-		if i%2 == 1 {
-			data = tilingDocument(48)
-		}
+		data := pdftest.HostileFile(seed+uint64(i), 48).PDF
 		if _, code, err := s.submit(ctx, villain+"/write", "&ocr=auto", data); err != nil || code != http.StatusAccepted {
 			return "", fmt.Errorf("upload: %d, %w", code, err)
 		}
@@ -78,7 +75,8 @@ func attackStages(ctx context.Context, t *testbed) (string, error) {
 		}
 		worst = max(worst, took)
 	}
-	seen := fmt.Sprintf("idle %.1f s, worst %.1f s (%.1f ×)", idle.Seconds(), worst.Seconds(), worst.Seconds()/idle.Seconds())
+	seen := fmt.Sprintf("idle %.1f s, worst %.1f s (%.1f ×), seed %d", idle.Seconds(), worst.Seconds(),
+		worst.Seconds()/idle.Seconds(), seed)
 	if worst > max(3*idle, 8*time.Second) {
 		return "", errors.New(seen)
 	}

@@ -43,6 +43,7 @@ var measurements = []measurement{
 	{"restart", measureRestart},
 	{"redo", measureRecovery},
 	{"fairness", measureFairness},
+	{"hostile", measureHostile},
 	{"search", measureSearch},
 	{"status", measureStatus},
 	{"watches", measureWatchMemory},

@@ -53,6 +53,7 @@ func runCommand(ctx context.Context, env []string, name string, args ...string) 
 type server struct {
 	cmd              *exec.Cmd
 	http, grpc, nats string
+	key              string // of whom the calls are, empty where the server asks for none
 	started          time.Duration
 }
 

@@ -42,7 +42,14 @@ func (s *server) uploadDocument(ctx context.Context, data io.Reader, size int, o
 	}
 	req.ContentLength = int64(size)
 	req.Header.Set("Content-Type", "application/pdf")
+	s.authorise(req)
 	return j, doRequest(req, http.StatusAccepted, &j)
+}
+
+func (s *server) authorise(req *http.Request) {
+	if s.key != "" {
+		req.Header.Set("Authorization", "Bearer "+s.key)
+	}
 }
 
 // client keeps a connection for each of those that send at once, as that many clients would.
@@ -88,6 +95,7 @@ func (s *server) pollJob(ctx context.Context, id string, wanted func(jobView) bo
 		if err != nil {
 			return j, err
 		}
+		s.authorise(req)
 		if err := doRequest(req, http.StatusOK, &j); err != nil || wanted(j) {
 			return j, err
 		}
