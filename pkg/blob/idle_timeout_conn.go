@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"time"
+
+	"inkstream.dev/pkg/outbound"
 )
 
 // dialer makes a connection.
@@ -11,8 +13,7 @@ type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // dialTCP makes a connection over the network.
 func dialTCP(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: s3DialTimeout, KeepAlive: 30 * time.Second}
-	return d.DialContext(ctx, network, addr)
+	return outbound.HedgedDialer{Timeout: s3DialTimeout}.DialContext(ctx, network, addr)
 }
 
 // idleTimeoutPiece is how much of a blob is handed to a connection at once, so that a slow one has s3ResponseTimeout

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"inkstream.dev/pkg/outbound"
 	"inkstream.dev/pkg/telemetry"
 )
 
@@ -49,6 +50,7 @@ func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts 
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(500 * time.Millisecond),
 		nats.RetryOnFailedConnect(true),
+		nats.SetCustomDialer(outbound.HedgedDialer{Timeout: nats.DefaultTimeout}),
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPingsLost),
 		// The server's users may be corrected at any time; until then every failed try is reported.
