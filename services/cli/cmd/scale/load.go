@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -56,11 +57,13 @@ func (tb *testbed) seed(ctx context.Context, n int) error {
 			if err := os.Link(file, source); err != nil {
 				return err
 			}
-			if err := tb.jobs.CreateRecord(gctx, r); err != nil {
-				return err
-			}
-			return tb.bus.PublishAll(gctx, []bus.Message{jobs.FirstMessage(r, 0)}, []*busv1.Event{jobs.NewEvent(r,
-				"uploaded", "")})
+			return retry(gctx, func() error { // NATS has just been started, and a stream may have no leader yet
+				if err := tb.jobs.CreateRecord(gctx, r); err != nil && !errors.Is(err, job.ErrExists) {
+					return err
+				}
+				return tb.bus.PublishAll(gctx, []bus.Message{jobs.FirstMessage(r, 0)}, []*busv1.Event{jobs.NewEvent(r,
+					"uploaded", "")})
+			})
 		})
 	}
 	err := g.Wait()
