@@ -20,7 +20,8 @@
 // document is known then. After it the walls go up, on every thread, for good:
 //
 //   - Landlock: no file beyond Config.ReadOnly and Config.ReadWrite, no TCP, no abstract sockets, no signals to others;
-//   - seccomp: no sockets, no new processes, no exec, no tracing, no mounts, no namespaces, no change of modes or owners;
+//   - seccomp: no sockets, no new processes, no exec, no tracing, no mounts, no namespaces, no change of modes or owners,
+//     no look at a file that is not open. Whether a path exists, the error of an attempt to open it still tells;
 //   - limits on data memory, open files, file size; no core dumps.
 //
 // Isolation says which of these the running kernel gives, and each child which it has found around itself. Where one is

@@ -77,6 +77,10 @@ func fileAttempts(readable, writable, foreign string) []attempt {
 		{"remove " + readable + "/file", denied},
 		{"remove " + writable + "/file", allowed},
 		{"chmod " + readable + "/file", forbidden},
+		{"stat /etc/passwd", forbidden},
+		{"stat " + foreign + "/file", forbidden},
+		{"readlink /proc/self/exe", forbidden},
+		{"statopen " + readable + "/file", allowed},
 		{"files", "too many open files"},
 		{"morefiles", forbidden},
 	}

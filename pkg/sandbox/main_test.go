@@ -260,6 +260,18 @@ func tryForbidden(what, arg string) error {
 		return os.WriteFile(arg, []byte("x"), 0o600)
 	case "remove":
 		return os.Remove(arg)
+	case "stat":
+		_, err := os.Stat(arg)
+		return err
+	case "readlink":
+		_, err := os.Readlink(arg)
+		return err
+	case "statopen": // of a file that is open
+		f, err := os.Open(arg)
+		if err == nil {
+			_, err = f.Stat()
+		}
+		return err
 	case "chmod":
 		return os.Chmod(arg, 0o777)
 	case "mkdir":
