@@ -13,6 +13,7 @@ type Object struct {
 	Key         string
 	Data        []byte
 	ContentType string
+	Compress    bool // see PutOptions
 	// From, if not empty, is the key of the blob that Key becomes a copy of; see CopyBlob.
 	From string
 }
@@ -68,7 +69,7 @@ func (s *Store) PutAll(ctx context.Context, objects []Object, open ...*Writer) e
 			if o.From != "" {
 				return s.CopyBlob(ctx, o.From, o.Key)
 			}
-			return s.PutBytes(ctx, o.Key, o.Data, o.ContentType)
+			return s.putObject(ctx, o)
 		})
 	}
 	return all.Wait()
@@ -81,7 +82,7 @@ func (s *Store) putBatches(ctx context.Context, driver batchCommitter, objects [
 		n := min(len(open), batchSize)
 		for _, w := range open[:n] {
 			up, err := w.finishUpload()
-			g.addUpload(up, w.key, err)
+			g.addUpload(ctx, up, w.key, err)
 		}
 		m := min(len(objects), batchSize-n)
 		for _, o := range objects[:m] {
@@ -113,22 +114,27 @@ type uploadBatch struct {
 func (g *uploadBatch) addObject(ctx context.Context, o Object) {
 	if o.From == "" {
 		up, err := g.store.uploadObject(ctx, o)
-		g.addUpload(up, o.Key, err)
+		g.addUpload(ctx, up, o.Key, err)
 		return
 	}
 	done, err := g.store.copyByDriver(ctx, o.From, o.Key, g.driver.LinkBlob)
 	switch {
 	case err != nil:
-		g.addUpload(nil, o.Key, err)
+		g.addUpload(ctx, nil, o.Key, err)
 	case done:
 		g.linked = append(g.linked, o.Key)
 	default:
 		up, err := g.store.uploadCopy(ctx, o.From, o.Key)
-		g.addUpload(up, o.Key, err)
+		g.addUpload(ctx, up, o.Key, err)
 	}
 }
 
-func (g *uploadBatch) addUpload(up Upload, key string, err error) {
+func (g *uploadBatch) addUpload(ctx context.Context, up Upload, key string, err error) {
+	if finished, ok := up.(*storedUpload); ok && err == nil { // the driver commits its own
+		if up, err = finished.finish(); err != nil {
+			err = errors.Join(classifyError(ctx, "write blob", key, err), finished.Abort())
+		}
+	}
 	if err != nil {
 		g.err = errors.Join(g.err, err)
 		return
@@ -156,7 +162,7 @@ func (g *uploadBatch) commitBatch(ctx context.Context) error {
 
 // uploadObject returns an upload that has all its bytes.
 func (s *Store) uploadObject(ctx context.Context, o Object) (Upload, error) {
-	up, err := s.beginUpload(ctx, o.Key, PutOptions{ContentType: o.ContentType})
+	up, err := s.beginUpload(ctx, o.Key, PutOptions{ContentType: o.ContentType, Compress: o.Compress})
 	if err != nil {
 		return nil, err
 	}

@@ -51,18 +51,25 @@ func (s *Store) copyByDriver(ctx context.Context, from, to string,
 	return false, nil
 }
 
-// uploadCopy returns an upload that has all bytes of another blob.
+// uploadCopy returns an upload that has all that is stored of another blob, in the form in which it is stored.
 func (s *Store) uploadCopy(ctx context.Context, from, to string) (Upload, error) {
-	attrs, err := s.ReadAttributes(ctx, from)
-	if err != nil {
+	if err := errors.Join(checkKey(from), checkKey(to)); err != nil {
 		return nil, err
 	}
-	r, err := s.Get(ctx, from)
+	_, attrs, err := s.driver.ReadTail(ctx, from, 0)
 	if err != nil {
-		return nil, err
+		return nil, classifyError(ctx, "copy blob", from, err)
 	}
-	up, _, err := s.fillUpload(ctx, to, r, PutOptions{ContentType: attrs.ContentType})
-	if closeErr := r.Close(); err == nil && closeErr != nil {
+	stored, err := s.driver.OpenRange(ctx, from, 0, -1)
+	if err != nil {
+		return nil, classifyError(ctx, "copy blob", from, err)
+	}
+	up, err := s.driver.BeginUpload(ctx, to, PutOptions{ContentType: attrs.ContentType})
+	if err != nil {
+		return nil, errors.Join(classifyError(ctx, "create blob", to, err), stored.Close())
+	}
+	_, err = fillUpload(ctx, up, to, &blobReader{ctx: ctx, from: stored, key: from})
+	if closeErr := stored.Close(); err == nil && closeErr != nil {
 		return nil, errors.Join(closeErr, up.Abort())
 	}
 	return up, err
@@ -82,7 +89,7 @@ func (d *folder) CopyBlob(ctx context.Context, from, to string) error {
 func (d *folder) LinkBlob(ctx context.Context, from, to string) error {
 	source, target := d.filePath(from), d.filePath(to)
 	if IsTemporary(from) { // it may be lost
-		if _, err := d.ReadAttributes(ctx, from); err != nil {
+		if _, _, err := d.ReadTail(ctx, from, 0); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,11 @@
 //     the server makes it.
 //   - mem:// is memory, for tests.
 //
+// What the pipeline writes as text, JSON and protobuf is stored compressed (see [PutOptions]), in frames of zstd's
+// seekable format, so that a part of it costs the frames that it lies in. It is still one file under its key, which zstdcat
+// prints. Reading, sizes and ranges are of the plain bytes everywhere; [Store.OpenBlob] hands out the compressed ones as
+// well. Blobs that are stored as they came, those of versions that did not compress among them, read as before.
+//
 // Blobs with an element "tmp" in their key may be lost in a crash: they are not fsynced. A folder shows none that is
 // older than the machine's start, since a power cut may have left it with its name and without its bytes.
 package blob

@@ -19,8 +19,8 @@ type Driver interface {
 	OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
 	// OpenFile opens the blob as a file that can only be read.
 	OpenFile(ctx context.Context, key string) (*os.File, error)
-	// ReadAttributes describes the blob.
-	ReadAttributes(ctx context.Context, key string) (Attributes, error)
+	// ReadTail describes the blob as it is stored, and returns its last n bytes, or all of a shorter one.
+	ReadTail(ctx context.Context, key string, n int) ([]byte, Attributes, error)
 	// ListEntries yields the blobs whose keys begin with prefix, in the order of their keys.
 	ListEntries(ctx context.Context, prefix string) iter.Seq2[Entry, error]
 	// DeleteBlob removes the blob. It may answer ErrNotFound.
@@ -50,6 +50,9 @@ type PutOptions struct {
 	// Bulk says that the blob may be large and is not read again at once, so that a folder writes it past the page cache
 	// where it can.
 	Bulk bool
+	// Compress has the blob stored compressed, where that makes it smaller. Readers see no difference: sizes, ranges and
+	// bytes are those that were written. What is compressed already, such as a PDF or a picture, gains nothing.
+	Compress bool
 }
 
 // Attributes describe a blob.
@@ -61,7 +64,8 @@ type Attributes struct {
 
 // Entry is a blob in a list.
 type Entry struct {
-	Key     string
+	Key string
+	// Size is how many bytes are stored, which are fewer than the blob's where it is compressed.
 	Size    int64
 	ModTime time.Time
 }

@@ -138,19 +138,19 @@ func (d *folder) OpenFile(ctx context.Context, key string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadAttributes describes the blob.
-func (d *folder) ReadAttributes(ctx context.Context, key string) (Attributes, error) {
-	if err := ctx.Err(); err != nil {
-		return Attributes{}, err
-	}
-	info, err := os.Stat(d.filePath(key))
+// ReadTail describes the blob and returns its end.
+func (d *folder) ReadTail(ctx context.Context, key string, n int) ([]byte, Attributes, error) {
+	f, err := d.OpenFile(ctx, key)
 	if err != nil {
-		return Attributes{}, mapFileNotFound(err)
+		return nil, Attributes{}, err
 	}
-	if !info.Mode().IsRegular() || isStaleTemp(key, info) {
-		return Attributes{}, ErrNotFound
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, Attributes{}, err
 	}
-	return Attributes{Size: info.Size(), ModTime: info.ModTime(), ContentType: contentTypeOf(key)}, nil
+	tail, err := readFileTail(f, info.Size(), n)
+	return tail, Attributes{Size: info.Size(), ModTime: info.ModTime(), ContentType: contentTypeOf(key)}, err
 }
 
 // DeleteBlob removes the blob, durably unless it is temporary.

@@ -110,10 +110,10 @@ func copyToUnnamedFile(from io.Reader) (*os.File, error) {
 	return f, nil
 }
 
-// ReadAttributes describes the blob.
-func (m *memory) ReadAttributes(ctx context.Context, key string) (Attributes, error) {
+// ReadTail describes the blob and returns its end.
+func (m *memory) ReadTail(ctx context.Context, key string, n int) ([]byte, Attributes, error) {
 	b, err := m.load(ctx, key)
-	return b.Attributes, err
+	return b.data[max(0, len(b.data)-n):], b.Attributes, err
 }
 
 // ListEntries yields the blobs with that prefix.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -220,7 +221,7 @@ func (b *s3Bucket) OpenRange(ctx context.Context, key string, offset, length int
 	}
 	out, err := b.client.GetObject(ctx, in)
 	switch {
-	case serverErrorCode(err) == "InvalidRange" || httpStatusOf(err) == http.StatusRequestedRangeNotSatisfiable:
+	case isRangeRefused(err):
 		return http.NoBody, nil
 	case err != nil:
 		return nil, b.explainNotFound(ctx, err)
@@ -241,14 +242,46 @@ func (b *s3Bucket) OpenFile(ctx context.Context, key string) (*os.File, error) {
 	return copyToUnnamedFile(from)
 }
 
-// ReadAttributes describes the blob.
-func (b *s3Bucket) ReadAttributes(ctx context.Context, key string) (Attributes, error) {
+// ReadTail describes the blob and returns its end, by one request.
+func (b *s3Bucket) ReadTail(ctx context.Context, key string, n int) ([]byte, Attributes, error) {
+	if n > 0 {
+		out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: aws.String(b.prefix + key),
+			Range: aws.String(fmt.Sprintf("bytes=-%d", n))})
+		switch {
+		case err == nil:
+			return readTailAnswer(out)
+		case !isRangeRefused(err): // which that of an empty blob is
+			return nil, Attributes{}, b.explainNotFound(ctx, err)
+		}
+	}
 	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: aws.String(b.prefix + key)})
 	if err != nil {
-		return Attributes{}, b.explainNotFound(ctx, err)
+		return nil, Attributes{}, b.explainNotFound(ctx, err)
 	}
-	return Attributes{Size: aws.ToInt64(out.ContentLength), ModTime: aws.ToTime(out.LastModified),
+	return nil, Attributes{Size: aws.ToInt64(out.ContentLength), ModTime: aws.ToTime(out.LastModified),
 		ContentType: aws.ToString(out.ContentType)}, nil
+}
+
+// readTailAnswer reads what a server answers to a request for the end of a blob.
+func readTailAnswer(out *s3.GetObjectOutput) ([]byte, Attributes, error) {
+	attrs := Attributes{ModTime: aws.ToTime(out.LastModified), ContentType: aws.ToString(out.ContentType)}
+	tail, err := io.ReadAll(out.Body)
+	if err = errors.Join(err, out.Body.Close()); err != nil {
+		return nil, attrs, fmt.Errorf("read the end: %w", err)
+	}
+	_, size, found := strings.Cut(aws.ToString(out.ContentRange), "/")
+	if attrs.Size, err = strconv.ParseInt(size, 10, 64); !found { // all of it: it is shorter
+		attrs.Size, err = int64(len(tail)), nil
+	}
+	if err != nil {
+		return nil, attrs, fmt.Errorf("size of the blob: %w", err)
+	}
+	return tail, attrs, nil
+}
+
+// isRangeRefused reports whether a server refused to send a part that the blob does not have.
+func isRangeRefused(err error) bool {
+	return serverErrorCode(err) == "InvalidRange" || httpStatusOf(err) == http.StatusRequestedRangeNotSatisfiable
 }
 
 // ListEntries yields the blobs with that prefix.

@@ -28,8 +28,9 @@ var ErrTooLarge = errors.New("blob is too large")
 // UNAVAILABLE. No key may be the folder of another (a and a/b): a folder refuses the second of them. A Store is safe
 // for concurrent use. Of several writers of one key the last to commit wins, whole.
 type Store struct {
-	driver Driver
-	probe  writeProbe
+	driver     Driver
+	probe      writeProbe
+	noCompress bool // blobs are stored as they come
 }
 
 // New returns a Store over driver, which it owns.
@@ -47,12 +48,27 @@ func New(driver Driver) *Store { return &Store{driver: driver, probe: writeProbe
 // Buckets are not made. Their credentials are those of the environment (AWS_ACCESS_KEY_ID …), of the profile that
 // profile= names, or of the machine's role. region= names the region, path_style= is true by default where there is
 // an endpoint, prefix= names a folder of the bucket that holds all keys, and checksums=on sends Amazon's newer
-// checksums to other servers too.
+// checksums to other servers too. compress=off, for a folder and for a bucket, has new blobs stored as they come, so that
+// services of an older version can read them.
 func Open(ctx context.Context, rawURL string) (*Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, errors.New("blob URL does not parse") // without the URL: it may hold a secret
 	}
+	compress, err := takeCompressParam(u)
+	if err != nil {
+		return nil, err
+	}
+	driver, err := openDriver(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	s := New(driver)
+	s.noCompress = !compress
+	return s, nil
+}
+
+func openDriver(ctx context.Context, u *url.URL) (Driver, error) {
 	switch u.Scheme {
 	case "file":
 		opts, err := parseFolderOptions(u)
@@ -63,18 +79,29 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open blob folder: %w", err)
 		}
-		return New(driver), nil
+		return driver, nil
 	case "mem":
-		return New(newMemory()), nil
+		return newMemory(), nil
 	case "s3":
-		driver, err := openS3Bucket(ctx, u, dialTCP)
-		if err != nil {
-			return nil, err
-		}
-		return New(driver), nil
+		return openS3Bucket(ctx, u, dialTCP)
 	default:
 		return nil, fmt.Errorf("blob URL scheme %q, want file, s3 or mem", u.Scheme)
 	}
+}
+
+// takeCompressParam takes the parameter compress out of a URL, and reports whether blobs may be compressed.
+func takeCompressParam(u *url.URL) (bool, error) {
+	q := u.Query()
+	values := q["compress"]
+	q.Del("compress")
+	switch {
+	case len(values) == 0:
+		return true, nil
+	case len(values) > 1 || values[0] != "on" && values[0] != "off":
+		return false, errors.New("blob URL: parameter compress: want on or off")
+	}
+	u.RawQuery = q.Encode()
+	return values[0] == "on", nil
 }
 
 // Driver returns what the Store stands on, for a driver that wants to stand in between.
@@ -86,26 +113,26 @@ var copyBuffers = sync.Pool{New: func() any { b := alignedBuffer(256 << 10); ret
 // Put stores what r yields, and returns how many bytes that was. When it returns, the blob is durable unless its key
 // is temporary. If r fails, nothing is stored, and the error wraps that of r and is no Busy fault for it.
 func (s *Store) Put(ctx context.Context, key string, r io.Reader, opts PutOptions) (int64, error) {
-	up, size, err := s.fillUpload(ctx, key, r, opts)
+	up, err := s.beginUpload(ctx, key, opts)
+	if err != nil {
+		return 0, err
+	}
+	size, err := fillUpload(ctx, up, key, r)
 	if err != nil {
 		return 0, err
 	}
 	return size, commitUpload(ctx, up, key)
 }
 
-// fillUpload returns an upload that has all that r yields.
-func (s *Store) fillUpload(ctx context.Context, key string, r io.Reader,
-	opts PutOptions) (up Upload, size int64, err error) {
-	if up, err = s.beginUpload(ctx, key, opts); err != nil {
-		return nil, 0, err
-	}
+// fillUpload writes all that r yields, and drops the upload if that fails.
+func fillUpload(ctx context.Context, up Upload, key string, r io.Reader) (size int64, err error) {
 	buf := copyBuffers.Get().(*[]byte)
 	defer copyBuffers.Put(buf)
 	for {
 		n, readErr := r.Read(*buf)
 		if n > 0 {
 			if _, err := up.Write((*buf)[:n]); err != nil {
-				return nil, 0, errors.Join(classifyError(ctx, "write blob", key, err), up.Abort())
+				return 0, errors.Join(classifyError(ctx, "write blob", key, err), up.Abort())
 			}
 			size += int64(n)
 		}
@@ -113,21 +140,25 @@ func (s *Store) fillUpload(ctx context.Context, key string, r io.Reader,
 			readErr = ctx.Err()
 		}
 		if errors.Is(readErr, io.EOF) {
-			return up, size, nil
+			return size, nil
 		}
 		if readErr != nil {
-			return nil, 0, errors.Join(fmt.Errorf("read what is to be stored as %s: %w", key, readErr), up.Abort())
+			return 0, errors.Join(fmt.Errorf("read what is to be stored as %s: %w", key, readErr), up.Abort())
 		}
 	}
 }
 
 // PutBytes stores b. An empty contentType means the one that the key's extension stands for.
 func (s *Store) PutBytes(ctx context.Context, key string, b []byte, contentType string) error {
-	up, err := s.uploadObject(ctx, Object{Key: key, Data: b, ContentType: contentType})
+	return s.putObject(ctx, Object{Key: key, Data: b, ContentType: contentType})
+}
+
+func (s *Store) putObject(ctx context.Context, o Object) error {
+	up, err := s.uploadObject(ctx, o)
 	if err != nil {
 		return err
 	}
-	return commitUpload(ctx, up, key)
+	return commitUpload(ctx, up, o.Key)
 }
 
 // NewWriter begins a blob that the caller writes piece by piece. The caller ends it with Close or Abort.
@@ -150,7 +181,10 @@ func (s *Store) beginUpload(ctx context.Context, key string, opts PutOptions) (U
 		opts.ContentType = contentTypeOf(key)
 	}
 	up, err := s.driver.BeginUpload(ctx, key, opts)
-	return up, classifyError(ctx, "create blob", key, err)
+	if err != nil {
+		return nil, classifyError(ctx, "create blob", key, err)
+	}
+	return newStoredUpload(up, opts.Compress && !s.noCompress), nil
 }
 
 // commitUpload ends an upload, unless ctx is done.
@@ -178,7 +212,11 @@ func (s *Store) OpenRange(ctx context.Context, key string, offset, length int64)
 	if length < 0 {
 		length = -1
 	}
-	r, err := s.driver.OpenRange(ctx, key, offset, length)
+	l, _, err := s.readLayout(ctx, key)
+	var r io.ReadCloser
+	if err == nil {
+		r, err = s.openPlainRange(ctx, key, l, offset, length)
+	}
 	if err != nil {
 		return nil, classifyError(ctx, "open blob", key, err)
 	}
@@ -188,32 +226,58 @@ func (s *Store) OpenRange(ctx context.Context, key string, offset, length int64)
 // ReadBytes returns the whole blob. The error wraps ErrNotFound if there is none, ErrTooLarge if it has more than
 // limit bytes.
 func (s *Store) ReadBytes(ctx context.Context, key string, limit int64) ([]byte, error) {
-	r, err := s.OpenRange(ctx, key, 0, limit+1)
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	stored, err := s.readStored(ctx, key, limit+maxTrailerBytes(limit)+1)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	l, err := parseTrailer(stored, int64(len(stored)))
+	if err != nil {
+		return nil, classifyError(ctx, "read blob", key, err)
+	}
+	switch {
+	case l.plainSize > limit:
+		return nil, fmt.Errorf("read blob %s: %w: more than %d bytes", key, ErrTooLarge, limit)
+	case l.form == plainForm:
+		return stored[:l.plainSize], nil
+	}
+	plain, err := l.decompress(stored)
+	return plain, classifyError(ctx, "read blob", key, err)
+}
+
+// readStored returns what is stored under key, limit bytes of it at most.
+func (s *Store) readStored(ctx context.Context, key string, limit int64) ([]byte, error) {
+	from, err := s.driver.OpenRange(ctx, key, 0, limit)
+	if err != nil {
+		return nil, classifyError(ctx, "open blob", key, err)
+	}
+	r := &blobReader{ctx: ctx, from: from, key: key}
+	defer from.Close()
 	var buf bytes.Buffer
-	if known, ok := r.(*blobReader).from.(interface{ Size() int64 }); ok { // else it grows by doubling
+	if known, ok := from.(interface{ Size() int64 }); ok { // else it grows by doubling
 		buf.Grow(int(min(known.Size(), limit)) + bytes.MinRead)
 	}
 	if _, err := buf.ReadFrom(r); err != nil {
 		return nil, err // the reader says what was being read
 	}
-	if int64(buf.Len()) > limit {
-		return nil, fmt.Errorf("read blob %s: %w: more than %d bytes", key, ErrTooLarge, limit)
-	}
 	return buf.Bytes(), nil
 }
 
 // OpenFile opens the blob as a file that can only be read, for handing to a child process. It is the stored file
-// itself where blobs are files, else a copy that has no name and goes when it is closed. The error wraps ErrNotFound
-// if there is none.
+// itself where blobs are files and this one is not compressed, else a copy that has no name and goes when it is closed.
+// The error wraps ErrNotFound if there is none.
 func (s *Store) OpenFile(ctx context.Context, key string) (*os.File, error) {
-	if err := checkKey(key); err != nil {
+	r, err := s.OpenBlob(ctx, key)
+	if err != nil {
 		return nil, err
 	}
-	f, err := s.driver.OpenFile(ctx, key)
+	if r.layout.trailer == 0 {
+		return r.file, nil
+	}
+	defer r.Close()
+	f, err := copyToUnnamedFile(r)
 	return f, classifyError(ctx, "open blob file", key, err)
 }
 
@@ -222,7 +286,7 @@ func (s *Store) ReadAttributes(ctx context.Context, key string) (Attributes, err
 	if err := checkKey(key); err != nil {
 		return Attributes{}, err
 	}
-	attrs, err := s.driver.ReadAttributes(ctx, key)
+	_, attrs, err := s.readLayout(ctx, key)
 	return attrs, classifyError(ctx, "stat blob", key, err)
 }
 
@@ -288,13 +352,13 @@ func (s *Store) SweepTemp(ctx context.Context, olderThan time.Duration) (int, er
 func (s *Store) Close() error { return s.driver.Close() }
 
 // classifyError says what was being done, and makes an error that may pass a Busy fault. A missing blob stays what it
-// is, and so does what is a fault already, and the end of the caller's own ctx. That of another context does not: the
+// is, and so does one that is damaged, what is a fault already, and the end of the caller's own ctx. That of another context does not: the
 // timeouts of a connection say they are such an end too.
 func classifyError(ctx context.Context, doing, key string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrNotFound), ctx.Err() != nil &&
+	case errors.Is(err, ErrNotFound), errors.Is(err, errDamaged), ctx.Err() != nil &&
 		(errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return fmt.Errorf("%s %s: %w", doing, key, err)
 	}

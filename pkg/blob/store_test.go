@@ -125,11 +125,30 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, url := range []string{
-		"", "nope://x", "file://host/dir", "file:relative", "file:///tmp/x?fsync=maybe", "file:///tmp/x?other=1",
+		"", "nope://x", "file://host/dir", "file:relative", "file:///tmp/x?fsync=maybe", "file:///tmp/x?compress=some", "file:///tmp/x?compress=on&compress=off", "file:///tmp/x?other=1",
 		"file://" + file, "\x00",
 	} {
 		if s, err := blob.Open(t.Context(), url); err == nil {
 			t.Errorf("Open(%q): got %v, want an error", url, s)
+		}
+	}
+}
+
+func TestCompressionCanBeOff(t *testing.T) {
+	t.Parallel()
+	dir, text := t.TempDir(), strings.Repeat("text ", 1000)
+	for param, want := range map[string]bool{"": true, "&compress=on": true, "&compress=off": false} {
+		s := open(t, "file://"+dir+"?fsync=off"+param)
+		if err := s.PutAll(t.Context(), []blob.Object{{Key: "a/text.txt", Data: []byte(text), Compress: true}}); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := os.ReadFile(filepath.Join(dir, "a/text.txt"))
+		if err != nil || (len(stored) < len(text)) != want {
+			t.Errorf("%q: got %d bytes stored of %d, %v, want them compressed: %v", param, len(stored), len(text), err, want)
+		}
+		got, err := s.ReadBytes(t.Context(), "a/text.txt", 1<<20)
+		if err != nil || string(got) != text {
+			t.Errorf("%q: read back %d bytes, %v, want %d", param, len(got), err, len(text))
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (a *assembly) gatherEvidence(ctx context.Context) error {
 	a.plan = document.NewPlan(evidence, a.facts.outline)
 	// With it, a stored page says what the artifacts say.
 	return a.runCopier.addBlob(ctx, blob.Object{Key: job.PlanKey(a.job.Tenant, a.job.ID, a.job.Run),
-		Data: a.plan.EncodePages(a.job.PageCount)})
+		Data: a.plan.EncodePages(a.job.PageCount), Compress: true})
 }
 
 // readStoredPage returns a page as it is stored. A page that was not asked for may have no result: it is empty.
@@ -186,7 +186,7 @@ func (a *assembly) writePage(ctx context.Context, n int) error {
 			return err
 		}
 		key := job.PageKey(a.job.Tenant, a.job.ID, a.job.Run, n)
-		if err := a.runCopier.addBlob(ctx, blob.Object{Key: key, Data: changed}); err != nil {
+		if err := a.runCopier.addBlob(ctx, blob.Object{Key: key, Data: changed, Compress: true}); err != nil {
 			return err
 		}
 	}
@@ -278,7 +278,7 @@ func (a *assembly) countArtifacts(ctx context.Context) (n int, err error) {
 // createArtifact opens an artifact that is written as a stream. It appears under its name when all of them are whole.
 func (a *assembly) createArtifact(ctx context.Context, name string) (*blob.Writer, error) {
 	key := job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name)
-	w, err := a.st.deps.Blobs.NewWriter(ctx, key, blob.PutOptions{})
+	w, err := a.st.deps.Blobs.NewWriter(ctx, key, blob.PutOptions{Compress: true})
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
@@ -289,7 +289,7 @@ func (a *assembly) createArtifact(ctx context.Context, name string) (*blob.Write
 // storeArtifact stores an artifact that is at hand as a whole.
 func (a *assembly) storeArtifact(ctx context.Context, name string, data []byte) error {
 	key := job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name)
-	return a.runCopier.addBlob(ctx, blob.Object{Key: key, Data: data})
+	return a.runCopier.addBlob(ctx, blob.Object{Key: key, Data: data, Compress: true})
 }
 
 // wrapArtifactError says which artifact an error is about.

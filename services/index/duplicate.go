@@ -261,7 +261,7 @@ func (st *steps) copyAndRewrite(ctx context.Context, from, to string, r *job.Rec
 	}
 	own := rewriteMembers(head[:n], map[string]string{"job": string(r.ID), "filename": r.Filename})
 	_, err = st.deps.Blobs.Put(ctx, to, io.MultiReader(bytes.NewReader(own), source),
-		blob.PutOptions{ContentType: "application/json"})
+		blob.PutOptions{ContentType: "application/json", Compress: true})
 	return err
 }
 

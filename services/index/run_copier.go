@@ -59,7 +59,7 @@ func (c *runCopier) readAndCopy(ctx context.Context, r *job.Record,
 		if err != nil || run == r.Run {
 			return data, run, err
 		}
-		return data, run, c.addBlob(ctx, blob.Object{Key: key(r.Run), Data: data})
+		return data, run, c.addBlob(ctx, blob.Object{Key: key(r.Run), Data: data, Compress: true})
 	}
 	return nil, 0, fmt.Errorf("read %s: %w", key(r.Run), blob.ErrNotFound)
 }

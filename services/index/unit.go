@@ -137,7 +137,7 @@ func (st *pageSteps) storePages(ctx context.Context, r *job.Record, pages []*ink
 		if err != nil {
 			return err
 		}
-		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data})
+		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data, Compress: true})
 		rows = append(rows, projection.IndexPage(r.Tenant, r.ID, r.Run, n, p.GetText(), p.GetLanguage()))
 	}
 	g, gctx := errgroup.WithContext(ctx)

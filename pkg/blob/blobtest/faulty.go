@@ -183,11 +183,11 @@ func (f *faultyDriver) OpenFile(ctx context.Context, key string) (*os.File, erro
 	return f.Driver.OpenFile(ctx, key)
 }
 
-func (f *faultyDriver) ReadAttributes(ctx context.Context, key string) (blob.Attributes, error) {
+func (f *faultyDriver) ReadTail(ctx context.Context, key string, n int) ([]byte, blob.Attributes, error) {
 	if _, err := f.injectFault(ctx, Stat, key); err != nil {
-		return blob.Attributes{}, err
+		return nil, blob.Attributes{}, err
 	}
-	return f.Driver.ReadAttributes(ctx, key)
+	return f.Driver.ReadTail(ctx, key, n)
 }
 
 func (f *faultyDriver) ListEntries(ctx context.Context, prefix string) iter.Seq2[blob.Entry, error] {

@@ -44,6 +44,9 @@ func Run(t *testing.T, open func(t *testing.T) *blob.Store) {
 		{"of many writers of a key one wins whole", testConcurrentWriters},
 		{"PutAll stores all", testPutAll},
 		{"10 MB go through whole", testLargeBlob},
+		{"compressed blobs read as they were written", testCompressedBlobs},
+		{"what looks like a compressed blob stays what it is", testLookalikes},
+		{"damage to a compressed blob is an error", testDamagedCompression},
 		{"bad keys are refused", testInvalidKeys},
 		{"failures are Busy, and leave nothing", testInjectedFailures},
 	} {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/lifecycle"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -138,10 +140,11 @@ func (r *Gateway) Update(rec *job.Record, change func(*job.Record) error) {
 	}
 }
 
-// PutBlob stores a blob.
+// PutBlob stores a blob as the pipeline does: compressed where that makes it smaller, but for PDFs.
 func (r *Gateway) PutBlob(key, data string) {
 	r.T.Helper()
-	if err := r.Deps.Blobs.PutBytes(r.T.Context(), key, []byte(data), ""); err != nil {
+	o := blob.Object{Key: key, Data: []byte(data), Compress: path.Ext(key) != ".pdf"}
+	if err := r.Deps.Blobs.PutAll(r.T.Context(), []blob.Object{o}); err != nil {
 		r.T.Fatalf("put %s: %v", key, err)
 	}
 }

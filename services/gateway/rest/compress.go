@@ -28,17 +28,19 @@ var gzipWriters = sync.Pool{New: func() any {
 func withCompression(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		z := &gzipResponse{ResponseWriter: w, accepted: r.Method == http.MethodGet && r.Header.Get("Range") == "" &&
-			acceptsGzip(r)}
+			AcceptsEncoding(r, "gzip")}
 		defer z.closeCompressor()
 		next.ServeHTTP(z, r)
 	})
 }
 
-// acceptsGzip reports whether the client takes gzip.
-func acceptsGzip(r *http.Request) bool {
+// AcceptsEncoding reports whether the client takes a content coding. Any coding means gzip alone: not all clients that
+// say so have thought of others.
+func AcceptsEncoding(r *http.Request, encoding string) bool {
 	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, params, _ := strings.Cut(part, ";")
-		if name = strings.TrimSpace(name); name != "*" && !strings.EqualFold(name, "gzip") {
+		name = strings.TrimSpace(name)
+		if !strings.EqualFold(name, encoding) && (name != "*" || encoding != "gzip") {
 			continue
 		}
 		q, found := strings.CutPrefix(strings.TrimSpace(params), "q=")
@@ -73,9 +75,13 @@ func (z *gzipResponse) decideCompression(status int) {
 	if !isCompressible(media) && status != http.StatusNotModified { // which no longer says of what type it would be
 		return
 	}
-	h.Add("Vary", "Accept-Encoding") // on the plain form too, or a cache gives that to all
+	h.Add("Vary", "Accept-Encoding")     // on the plain form too, or a cache gives that to all
+	if h.Get("Content-Encoding") != "" { // it is compressed already, and parts are given out of the plain form
+		h.Del("Accept-Ranges")
+		return
+	}
 	length, err := strconv.Atoi(h.Get("Content-Length"))
-	if !z.accepted || status != http.StatusOK || h.Get("Content-Encoding") != "" || err == nil && length < minGzipBytes {
+	if !z.accepted || status != http.StatusOK || err == nil && length < minGzipBytes {
 		return
 	}
 	h.Set("Content-Encoding", "gzip")

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"inkstream.dev/services/gateway/gatewaytest"
 )
 
@@ -50,6 +52,23 @@ func TestConditionsAndRanges(t *testing.T) {
 	}
 }
 
+// decode undoes a content coding.
+func decode(body, encoding string) ([]byte, error) {
+	if encoding == "zstd" {
+		d, err := zstd.NewReader(strings.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		return io.ReadAll(d)
+	}
+	z, err := gzip.NewReader(strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
 func TestCompression(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, nil)
@@ -58,20 +77,27 @@ func TestCompression(t *testing.T) {
 	r.StorePageFor(rec)
 	for _, tc := range []struct {
 		path, accept, rang string
-		zipped             bool
+		encoding           string
 		vary               string
 	}{
-		{"/artifacts/text.txt", "gzip", "", true, "Accept-Encoding"},
-		{"/artifacts/text.txt", "br, gzip;q=0.5", "", true, "Accept-Encoding"},
-		{"/artifacts/text.txt", "gzip;q=0", "", false, "Accept-Encoding"},
-		{"/artifacts/text.txt", "br", "", false, "Accept-Encoding"},
-		{"/artifacts/text.txt", "gzip", "bytes=0-9", false, "Accept-Encoding"},
-		{"/artifacts/small.txt", "gzip", "", false, "Accept-Encoding"},
-		{"/artifacts/searchable.pdf", "gzip", "", false, ""},
-		{"/pages/1", "gzip", "", true, "Accept-Encoding"},
-		{"/pages/1", "identity", "", false, "Accept-Encoding"},
-		{"/artifacts/text.txt", "identity", "bytes=9999999-", false, "Accept-Encoding"},
-		{"/watch", "gzip", "", false, ""},
+		{"/artifacts/text.txt", "gzip", "", "gzip", "Accept-Encoding"},
+		{"/artifacts/text.txt", "br, gzip;q=0.5", "", "gzip", "Accept-Encoding"},
+		{"/artifacts/text.txt", "gzip;q=0", "", "", "Accept-Encoding"},
+		{"/artifacts/text.txt", "br", "", "", "Accept-Encoding"},
+		{"/artifacts/text.txt", "gzip", "bytes=0-9", "", "Accept-Encoding"},
+		{"/artifacts/text.txt", "gzip, br, zstd", "", "zstd", "Accept-Encoding"}, // as it is stored
+		{"/artifacts/text.txt", "gzip, zstd;q=0", "", "gzip", "Accept-Encoding"},
+		{"/artifacts/text.txt", "*", "", "gzip", "Accept-Encoding"},
+		{"/artifacts/text.txt", "zstd", "bytes=0-9", "", "Accept-Encoding"},
+		{"/artifacts/small.txt", "zstd", "", "", "Accept-Encoding"},
+		{"/artifacts/searchable.pdf", "zstd", "", "", ""},
+		{"/pages/1", "zstd", "", "", "Accept-Encoding"},
+		{"/artifacts/small.txt", "gzip", "", "", "Accept-Encoding"},
+		{"/artifacts/searchable.pdf", "gzip", "", "", ""},
+		{"/pages/1", "gzip", "", "gzip", "Accept-Encoding"},
+		{"/pages/1", "identity", "", "", "Accept-Encoding"},
+		{"/artifacts/text.txt", "identity", "bytes=9999999-", "", "Accept-Encoding"},
+		{"/watch", "gzip", "", "", ""},
 	} {
 		head := map[string]string{"Accept-Encoding": tc.accept}
 		if tc.rang != "" {
@@ -79,8 +105,8 @@ func TestCompression(t *testing.T) {
 		}
 		path := "/v1/jobs/" + string(rec.ID) + tc.path
 		res, body := r.Get(t, path, head)
-		if got := res.Header.Get("Content-Encoding") == "gzip"; got != tc.zipped {
-			t.Errorf("%s with %v: compressed %v, want %v", path, head, got, tc.zipped)
+		if got := res.Header.Get("Content-Encoding"); got != tc.encoding {
+			t.Errorf("%s with %v: got coding %q, want %q", path, head, got, tc.encoding)
 		}
 		if got := strings.Join(res.Header.Values("Vary"), ", "); got != tc.vary {
 			t.Errorf("%s with %v: Vary %q, want %q", path, head, got, tc.vary)
@@ -89,17 +115,13 @@ func TestCompression(t *testing.T) {
 		if again, _ := r.Get(t, path, head); tc.vary != "" && again.Header.Get("Vary") != tc.vary {
 			t.Errorf("%s with %v: got %d with Vary %q, want %q", path, head, again.StatusCode, again.Header.Get("Vary"), tc.vary)
 		}
-		if !tc.zipped {
+		if tc.encoding == "" {
 			continue
 		}
-		z, err := gzip.NewReader(strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, err := io.ReadAll(z)
+		plain, err := decode(body, tc.encoding)
 		_, want := r.Get(t, path, map[string]string{"Accept-Encoding": "identity"})
 		if err != nil || string(plain) != want || len(body) >= len(plain) ||
-			!strings.HasPrefix(res.Header.Get("Etag"), "W/") {
+			!strings.HasPrefix(res.Header.Get("Etag"), "W/") || res.Header.Get("Accept-Ranges") != "" {
 			t.Errorf("%s: got %d bytes of %d, %v, %v", path, len(body), len(plain), res.Header, err)
 		}
 	}

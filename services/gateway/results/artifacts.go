@@ -11,7 +11,6 @@ import (
 	"math"
 	"mime"
 	"net/http"
-	"os"
 	"path"
 	"strings"
 
@@ -79,7 +78,7 @@ func checkArtifactCount(rec *job.Record, there int) error {
 
 // artifact is an artifact that is open for reading.
 type artifact struct {
-	*os.File
+	*blob.Reader
 	blob.Attributes
 	name string
 	etag string
@@ -100,9 +99,9 @@ func (s *Service) openArtifactOf(ctx context.Context, rec *job.Record, name stri
 	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name)
 	attrs, err := s.deps.Blobs.ReadAttributes(ctx, key)
 	if err == nil {
-		var f *os.File
-		if f, err = s.deps.Blobs.OpenFile(ctx, key); err == nil {
-			return &artifact{File: f, Attributes: attrs, name: path.Base(name), etag: computeETag(key, attrs)}, nil
+		var r *blob.Reader
+		if r, err = s.deps.Blobs.OpenBlob(ctx, key); err == nil {
+			return &artifact{Reader: r, Attributes: attrs, name: path.Base(name), etag: computeETag(key, attrs)}, nil
 		}
 	}
 	if !errors.Is(err, blob.ErrNotFound) {
@@ -178,6 +177,18 @@ func (s *Service) HandleDownload(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// encodeFor returns the artifact in the form in which the client gets it: as it is stored, if that is compressed and the
+// client takes zstd, or as it was written. Parts are always of the latter.
+func (a *artifact) encodeFor(r *http.Request, h http.Header) io.ReadSeeker {
+	stored, compressed := a.Compressed()
+	if !compressed || r.Header.Get("Range") != "" || !rest.AcceptsEncoding(r, "zstd") {
+		return a.Reader
+	}
+	h.Set("Content-Encoding", "zstd")
+	h.Set("Etag", "W/"+a.etag) // other bytes, the same content
+	return stored
+}
+
 // ServeArtifact answers an artifact of the job that the address names. An error means that nothing is answered yet.
 func (s *Service) ServeArtifact(w http.ResponseWriter, r *http.Request, name string) error {
 	a, err := s.openArtifact(r.Context(), r.PathValue("id"), name)
@@ -191,6 +202,6 @@ func (s *Service) ServeArtifact(w http.ResponseWriter, r *http.Request, name str
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": a.name}))
 	h.Set("Etag", a.etag)
 	h.Set("Cache-Control", "private, no-cache")
-	rest.ServeContent(w, r, a.ModTime, a.File)
+	rest.ServeContent(w, r, a.ModTime, a.encodeFor(r, h))
 	return nil
 }

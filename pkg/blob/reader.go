@@ -1,0 +1,264 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// frameSource reads stored frames.
+type frameSource interface {
+	// readStored fills b with the stored bytes of a frame.
+	readStored(f frame, b []byte) error
+}
+
+// frameReader reads the plain bytes of a compressed blob.
+type frameReader struct {
+	source frameSource
+	layout *layout
+	next   int64 // the plain byte that is read next
+	loaded int   // the frame that is loaded, -1 for none
+	buffer *frameBuffer
+}
+
+func newFrameReader(source frameSource, l *layout) *frameReader {
+	return &frameReader{source: source, layout: l, loaded: -1, buffer: frameBuffers.Get().(*frameBuffer)}
+}
+
+// Read reads on, to the end of a frame at most.
+func (r *frameReader) Read(p []byte) (int, error) {
+	if r.buffer == nil {
+		return 0, fs.ErrClosed
+	}
+	if r.next >= r.layout.plainSize {
+		return 0, io.EOF
+	}
+	i := r.layout.findFrame(r.next)
+	if err := r.loadFrame(i); err != nil {
+		return 0, err
+	}
+	n := copy(p, r.buffer.plain[r.next-r.layout.frames[i].plain:])
+	r.next += int64(n)
+	return n, nil
+}
+
+func (r *frameReader) loadFrame(i int) error {
+	if r.loaded == i {
+		return nil
+	}
+	r.loaded = -1
+	f := r.layout.frames[i]
+	r.buffer.stored = slices.Grow(r.buffer.stored[:0], f.storedSize)[:f.storedSize]
+	if err := r.source.readStored(f, r.buffer.stored); err != nil {
+		return err
+	}
+	var err error
+	if r.buffer.plain, err = f.appendPlain(r.buffer.plain[:0], r.buffer.stored); err != nil {
+		return err
+	}
+	r.loaded = i
+	return nil
+}
+
+func (r *frameReader) release() {
+	if r.buffer != nil {
+		frameBuffers.Put(r.buffer)
+		r.buffer = nil
+	}
+}
+
+// findFrame returns the frame that has a plain byte of the blob.
+func (l *layout) findFrame(at int64) int {
+	i, found := slices.BinarySearchFunc(l.frames, at, func(f frame, at int64) int { return int(max(-1, min(1, f.plain-at))) })
+	if !found {
+		i--
+	}
+	return i
+}
+
+// Reader reads a blob, from any place on. It is not safe for concurrent use.
+type Reader struct {
+	file   *os.File
+	layout *layout
+	frames *frameReader // nil where the blob is stored as it came
+}
+
+// OpenBlob opens the blob for reading from any place on; the caller closes it. The error wraps ErrNotFound if there is
+// none.
+func (s *Store) OpenBlob(ctx context.Context, key string) (*Reader, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	f, err := s.driver.OpenFile(ctx, key)
+	if err != nil {
+		return nil, classifyError(ctx, "open blob file", key, err)
+	}
+	l, err := readFileLayout(f)
+	if err != nil {
+		return nil, errors.Join(classifyError(ctx, "look at blob", key, err), f.Close())
+	}
+	r := &Reader{file: f, layout: l}
+	if l.form == compressedForm {
+		r.frames = newFrameReader(fileFrames{f}, l)
+	}
+	return r, nil
+}
+
+// Size returns how many bytes the blob has.
+func (r *Reader) Size() int64 { return r.layout.plainSize }
+
+// Compressed returns the blob as zstd, one frame after the other, if it is stored so. It reads what r reads.
+func (r *Reader) Compressed() (io.ReadSeeker, bool) {
+	if r.layout.form != compressedForm {
+		return nil, false
+	}
+	return io.NewSectionReader(r.file, 0, r.layout.storedBytes()), true
+}
+
+// Read implements io.Reader.
+func (r *Reader) Read(p []byte) (int, error) {
+	if r.frames != nil {
+		return r.frames.Read(p)
+	}
+	if r.layout.trailer == 0 {
+		return r.file.Read(p)
+	}
+	at, err := r.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	return io.LimitReader(r.file, r.layout.plainSize-at).Read(p)
+}
+
+// Seek implements io.Seeker.
+func (r *Reader) Seek(offset int64, whence int) (int64, error) {
+	switch {
+	case whence == io.SeekEnd:
+		offset += r.layout.plainSize
+	case whence == io.SeekCurrent && r.frames != nil:
+		offset += r.frames.next
+	case whence == io.SeekCurrent:
+		return r.file.Seek(offset, whence)
+	}
+	if offset < 0 {
+		return 0, errors.New("seek to before the beginning")
+	}
+	if r.frames != nil {
+		r.frames.next = offset
+		return offset, nil
+	}
+	return r.file.Seek(offset, io.SeekStart)
+}
+
+// Close ends the reading.
+func (r *Reader) Close() error {
+	if r.frames != nil {
+		r.frames.release()
+	}
+	return r.file.Close()
+}
+
+// fileFrames reads the frames of a file.
+type fileFrames struct{ file *os.File }
+
+func (f fileFrames) readStored(at frame, b []byte) error {
+	_, err := f.file.ReadAt(b, at.stored)
+	return err
+}
+
+// readFileLayout tells how the blob is stored that a file has.
+func readFileLayout(f *os.File) (*layout, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tail, err := readFileTail(f, info.Size(), footerBytes)
+	if err != nil {
+		return nil, err
+	}
+	if n := trailerBytes(tail); n > 0 {
+		if tail, err = readFileTail(f, info.Size(), n); err != nil {
+			return nil, err
+		}
+	}
+	return parseTrailer(tail, info.Size())
+}
+
+// readFileTail returns the last n bytes of a file, or all of a shorter one.
+func readFileTail(f *os.File, size int64, n int) ([]byte, error) {
+	tail := make([]byte, min(size, int64(n)))
+	if got, err := f.ReadAt(tail, size-int64(len(tail))); got < len(tail) {
+		return nil, fmt.Errorf("read the end: %w", err)
+	}
+	return tail, nil
+}
+
+// streamFrames reads frames that follow each other.
+type streamFrames struct{ from io.Reader }
+
+func (s streamFrames) readStored(_ frame, b []byte) error {
+	_, err := io.ReadFull(s.from, b)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// plainStream reads a part of a compressed blob from the frames that it lies in.
+type plainStream struct {
+	io.Reader
+	frames *frameReader
+	from   io.Closer
+}
+
+// Close implements io.Closer.
+func (p *plainStream) Close() error {
+	p.frames.release()
+	return p.from.Close()
+}
+
+// openPlainRange opens a part of a blob that is stored in the form that l says.
+func (s *Store) openPlainRange(ctx context.Context, key string, l *layout, offset, length int64) (io.ReadCloser, error) {
+	left := max(0, l.plainSize-offset)
+	if length < 0 || length > left {
+		length = left
+	}
+	if l.form == plainForm {
+		return s.driver.OpenRange(ctx, key, offset, length)
+	}
+	if length == 0 {
+		return io.NopCloser(strings.NewReader("")), nil
+	}
+	first, last := l.frames[l.findFrame(offset)], l.frames[l.findFrame(offset+length-1)]
+	from, err := s.driver.OpenRange(ctx, key, first.stored, last.stored+int64(last.storedSize)-first.stored)
+	if err != nil {
+		return nil, err
+	}
+	frames := newFrameReader(streamFrames{from}, l)
+	frames.next = offset
+	return &plainStream{io.LimitReader(frames, length), frames, from}, nil
+}
+
+// readLayout describes the blob, and tells how it is stored.
+func (s *Store) readLayout(ctx context.Context, key string) (*layout, Attributes, error) {
+	tail, attrs, err := s.driver.ReadTail(ctx, key, tailBytes)
+	if err != nil {
+		return nil, attrs, err
+	}
+	if n := trailerBytes(tail); n > len(tail) {
+		if tail, attrs, err = s.driver.ReadTail(ctx, key, n); err != nil {
+			return nil, attrs, err
+		}
+	}
+	l, err := parseTrailer(tail, attrs.Size)
+	if err != nil {
+		return nil, attrs, err
+	}
+	attrs.Size = l.plainSize
+	return l, attrs, nil
+}
