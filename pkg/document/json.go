@@ -24,12 +24,15 @@ type Head struct {
 	// TableMerges says which tables of neighbouring pages are one. The tables themselves stand as they are, so that a
 	// merge can be undone.
 	TableMerges []Merge `json:"tableMerges,omitempty"`
+	// Lean leaves out the boxes and sizes of words.
+	Lean bool `json:"-"`
 }
 
 // JSONWriter writes document.json: the head, then the pages, each on a line of its own.
 type JSONWriter struct {
 	w        io.Writer
 	buf      []byte
+	append   func([]byte, *inkstreamv1.Page) []byte
 	wroteAny bool
 	err      error
 }
@@ -40,7 +43,10 @@ func NewJSONWriter(w io.Writer, head Head) (*JSONWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode document: %w", err)
 	}
-	j := &JSONWriter{w: w}
+	j := &JSONWriter{w: w, append: pagejson.Append}
+	if head.Lean {
+		j.append = pagejson.AppendLean
+	}
 	_, err = w.Write(append(b[:len(b)-1], ",\"pages\":[\n"...))
 	return j, err
 }
@@ -52,7 +58,7 @@ func (j *JSONWriter) WritePage(p *inkstreamv1.Page) error {
 		j.buf = append(j.buf, ",\n"...)
 	}
 	j.wroteAny = true
-	j.buf = pagejson.Append(j.buf, p)
+	j.buf = j.append(j.buf, p)
 	if j.err == nil {
 		_, j.err = j.w.Write(j.buf)
 	}

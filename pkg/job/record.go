@@ -72,6 +72,8 @@ type Options struct {
 	Tables Choice `json:"noTables,omitzero"`
 	// RawCSV writes the cells of tables as they are, also those that a spreadsheet would run.
 	RawCSV bool `json:"rawCSV,omitempty"`
+	// LeanJSON leaves the boxes of words out of document.json.
+	LeanJSON bool `json:"leanJSON,omitempty"`
 	// AllowSignatureInvalidation allows searchable.pdf of a signed document.
 	AllowSignatureInvalidation bool `json:"breakSignatures,omitempty"`
 	// ChunkWords is the size of a passage in chunks.jsonl; 0 means 300.

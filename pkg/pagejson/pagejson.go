@@ -13,7 +13,18 @@ import (
 
 // Append appends a page to b. Fields that are not set are left out, as protojson does. Numbers that JSON has no
 // form for (NaN and the infinities) are written as 0, and bytes that are no UTF-8 as U+FFFD.
-func Append(b []byte, p *inkstreamv1.Page) []byte {
+func Append(b []byte, p *inkstreamv1.Page) []byte { return appendPage(b, p, appendBlock, appendWord) }
+
+// AppendLean is Append without the boxes and sizes of words, which are most of a page; lines and blocks keep theirs.
+func AppendLean(b []byte, p *inkstreamv1.Page) []byte {
+	return appendPage(b, p, appendLeanBlock, appendLeanWord)
+}
+
+// appender appends an item of an array.
+type appender[T any] func([]byte, T) []byte
+
+func appendPage(b []byte, p *inkstreamv1.Page, block appender[*inkstreamv1.Block],
+	word appender[*inkstreamv1.Word]) []byte {
 	o := objectWriter{b: append(b, '{')}
 	o.writeInt("number", p.GetNumber())
 	o.writeFloat("width", p.GetWidth())
@@ -26,8 +37,8 @@ func Append(b []byte, p *inkstreamv1.Page) []byte {
 		o.b = appendError(o.b, e)
 	}
 	o.writeString("text", p.GetText())
-	writeArray(&o, "blocks", p.GetBlocks(), appendBlock)
-	writeArray(&o, "words", p.GetWords(), appendWord)
+	writeArray(&o, "blocks", p.GetBlocks(), block)
+	writeArray(&o, "words", p.GetWords(), word)
 	writeArray(&o, "fonts", p.GetFonts(), appendFont)
 	o.writeFloat("confidence", p.GetConfidence())
 	o.writeFloat("dpi", p.GetDpi())
@@ -63,11 +74,17 @@ func appendError(b []byte, e *inkstreamv1.Error) []byte {
 	return append(o.b, '}')
 }
 
-func appendBlock(b []byte, k *inkstreamv1.Block) []byte {
+func appendBlock(b []byte, k *inkstreamv1.Block) []byte { return appendBlockWith(b, k, appendLine) }
+
+func appendLeanBlock(b []byte, k *inkstreamv1.Block) []byte {
+	return appendBlockWith(b, k, appendLeanLine)
+}
+
+func appendBlockWith(b []byte, k *inkstreamv1.Block, line appender[*inkstreamv1.Line]) []byte {
 	o := objectWriter{b: append(b, '{')}
 	o.writeString("type", k.GetType())
 	writeArray(&o, "bbox", k.GetBbox(), appendFloat)
-	writeArray(&o, "lines", k.GetLines(), appendLine)
+	writeArray(&o, "lines", k.GetLines(), line)
 	o.writeInt("level", k.GetLevel())
 	o.writeString("marker", k.GetMarker())
 	o.writeString("language", k.GetLanguage())
@@ -119,10 +136,16 @@ func appendTag(b []byte, t *inkstreamv1.Tag) []byte {
 	return append(o.b, '}')
 }
 
-func appendLine(b []byte, l *inkstreamv1.Line) []byte {
+func appendLine(b []byte, l *inkstreamv1.Line) []byte { return appendLineWith(b, l, appendWord) }
+
+func appendLeanLine(b []byte, l *inkstreamv1.Line) []byte {
+	return appendLineWith(b, l, appendLeanWord)
+}
+
+func appendLineWith(b []byte, l *inkstreamv1.Line, word appender[*inkstreamv1.Word]) []byte {
 	o := objectWriter{b: append(b, '{')}
 	writeArray(&o, "bbox", l.GetBbox(), appendFloat)
-	writeArray(&o, "words", l.GetWords(), appendWord)
+	writeArray(&o, "words", l.GetWords(), word)
 	o.writeInt("angle", l.GetAngle())
 	return append(o.b, '}')
 }
@@ -137,6 +160,18 @@ func appendWord(b []byte, w *inkstreamv1.Word) []byte {
 	}
 	o.writeInt("font", w.GetFont())
 	o.writeFloat("size", w.GetSize())
+	o.writeInt("link", w.GetLink())
+	return append(o.b, '}')
+}
+
+func appendLeanWord(b []byte, w *inkstreamv1.Word) []byte {
+	o := objectWriter{b: append(b, '{')}
+	o.writeString("text", w.GetText())
+	if w.Confidence != nil { // optional: 0 is written
+		o.writeKey("confidence")
+		o.b = appendFloat(o.b, w.GetConfidence())
+	}
+	o.writeInt("font", w.GetFont())
 	o.writeInt("link", w.GetLink())
 	return append(o.b, '}')
 }

@@ -125,3 +125,21 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	})
 }
+
+func TestLeanIsTheSameWithoutBoxesOfWords(t *testing.T) {
+	t.Parallel()
+	page := full()
+	lean := pagejson.AppendLean(nil, page)
+	words := page.Words
+	for _, b := range page.Blocks {
+		for _, l := range b.Lines {
+			words = append(words, l.Words...)
+		}
+	}
+	for _, w := range words {
+		w.Bbox, w.Size = nil, 0
+	}
+	if want := pagejson.Append(nil, page); string(lean) != string(want) {
+		t.Errorf("got %s, want %s", lean, want)
+	}
+}

@@ -46,12 +46,12 @@ func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobO
 	f.StringVar(&o.Pages, "pages", "", "pages to process, e.g. 1-3,7,12-")
 	deskew := f.Bool("deskew", true, "straighten skewed scans")
 	f.StringVar(&o.Rotate, "rotate", "", "auto (the default): turn scans upright; off")
-	f.StringVar(&o.Engine, "engine", "",
-		"tesseract (the default); vision or auto: a vision model too, to which pictures of pages are sent")
+	f.StringVar(&o.Engine, "engine", "", "tesseract (the default); vision or auto: a vision model too, which pictures are sent to")
 	f.StringSliceVar(&o.Artifacts, "artifacts", nil,
 		"what to make, comma-separated: "+strings.Join(listArtifacts(), ", ")+", or all")
 	tables := f.Bool("tables", true, "find tables")
 	f.BoolVar(&o.RawCsv, "raw-csv", false, "write cells of tables as they are, also those that a spreadsheet would run")
+	f.BoolVar(&o.LeanJson, "lean-json", false, "leave the boxes of words out of document.json")
 	f.BoolVar(&o.AllowSignatureInvalidation, "allow-signature-invalidation", false, "make searchable.pdf although that breaks signatures")
 	f.Int32Var(&o.ChunkWords, "chunk-words", 0,
 		"words of a passage in chunks.jsonl, 50 to 2000; 0 for the server's choice")

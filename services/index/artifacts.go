@@ -67,6 +67,7 @@ func (a *assembly) addJSON(ctx context.Context) error {
 		Version: "inkstream.v1", Job: string(r.ID), Filename: r.Filename, SHA256: r.SHA256, PageCount: r.PageCount,
 		Language: a.plan.Language(),
 		Words:    a.plan.Words, Document: a.facts.info, TableMerges: a.plan.Merges,
+		Lean: r.Options.LeanJSON,
 	}
 	if len(r.Findings) > 0 {
 		head.Findings = r.Findings

@@ -98,7 +98,7 @@ func TestFormFields(t *testing.T) {
 			Lane: "batch", Languages: "eng", DocumentTimeout: durationpb.New(90 * time.Second),
 			PageTimeout: durationpb.New(time.Second), StallTimeout: durationpb.New(time.Minute), Ocr: "force", Pages: "1-2",
 			Deskew: proto.Bool(false), Rotate: "none", Engine: "auto", Artifacts: []string{"text", "json"}, Tables: proto.Bool(true),
-			AllowSignatureInvalidation: true, ChunkWords: 200, Dedupe: proto.Bool(false), RawCsv: true,
+			AllowSignatureInvalidation: true, ChunkWords: 200, Dedupe: proto.Bool(false), RawCsv: true, LeanJson: true,
 			Retention: durationpb.New(1500 * time.Millisecond), Password: "secret",
 		},
 	}) {
@@ -108,7 +108,7 @@ func TestFormFields(t *testing.T) {
 		"filename": "a.pdf", "webhook_url": "https://example.com/", "labels": `{"a":"b,c"}`, "lane": "batch",
 		"languages": "eng", "document_timeout": "1m30s", "page_timeout": "1s", "stall_timeout": "1m0s", "ocr": "force",
 		"pages": "1-2", "deskew": "false", "rotate": "none", "engine": "auto", "artifacts": "text,json", "tables": "true",
-		"allow_signature_invalidation": "true", "chunk_words": "200", "raw_csv": "true", "dedupe": "false", "retention": "1.5s",
+		"allow_signature_invalidation": "true", "chunk_words": "200", "raw_csv": "true", "lean_json": "true", "dedupe": "false", "retention": "1.5s",
 		"password": "secret",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

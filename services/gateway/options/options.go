@@ -25,7 +25,7 @@ func ToProto(o job.Options) *inkstreamv1.JobOptions {
 	deskew, tables, dedupe := o.Deskew.IsOn(), o.Tables.IsOn(), o.Dedupe.IsOn()
 	v := &inkstreamv1.JobOptions{
 		Lane: o.Lane, Languages: o.Languages, Ocr: string(job.OCRAuto), Pages: o.Pages, Deskew: &deskew, Rotate: "auto",
-		Tables: &tables, RawCsv: o.RawCSV,
+		Tables: &tables, RawCsv: o.RawCSV, LeanJson: o.LeanJSON,
 		AllowSignatureInvalidation: o.AllowSignatureInvalidation, ChunkWords: defaultChunkWords, Dedupe: &dedupe,
 	}
 	if o.OCR != "" {
@@ -228,7 +228,7 @@ func NormaliseOptions(o *inkstreamv1.JobOptions) (job.Options, error) {
 	}
 	opts := job.Options{
 		Languages: o.GetLanguages(), Deskew: job.NewChoice(o.Deskew), Tables: job.NewChoice(o.Tables),
-		RawCSV: o.GetRawCsv(), AllowSignatureInvalidation: o.GetAllowSignatureInvalidation(), Dedupe: job.NewChoice(o.Dedupe),
+		RawCSV: o.GetRawCsv(), LeanJSON: o.GetLeanJson(), AllowSignatureInvalidation: o.GetAllowSignatureInvalidation(), Dedupe: job.NewChoice(o.Dedupe),
 		ChunkWords: int(o.GetChunkWords()),
 	}
 	lane, err := bus.ParseLane(o.GetLane())

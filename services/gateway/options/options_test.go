@@ -13,7 +13,7 @@ import (
 // samples holds a choice for each option that is not its default.
 var samples = map[string]string{
 	"lane": "batch", "languages": "eng+deu", "document_timeout": "10m", "page_timeout": "30s", "stall_timeout": "1m",
-	"ocr": "force", "pages": "1-3,7,12-", "deskew": "false", "rotate": "off", "engine": "auto", "artifacts": "text,json", "tables": "false", "raw_csv": "true",
+	"ocr": "force", "pages": "1-3,7,12-", "deskew": "false", "rotate": "off", "engine": "auto", "artifacts": "text,json", "tables": "false", "raw_csv": "true", "lean_json": "true",
 	"allow_signature_invalidation": "true", "chunk_words": "100", "dedupe": "false", "retention": "7d",
 	"password": "secret",
 }

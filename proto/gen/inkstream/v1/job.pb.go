@@ -616,7 +616,9 @@ type JobOptions struct {
 	Engine string `protobuf:"bytes,17,opt,name=engine,proto3" json:"engine,omitempty"`
 	// Write the cells of tables/*.csv as they are printed. Default false: one that a spreadsheet would run, because it begins with = + - @, a tab
 	// or a carriage return and is no number, has an apostrophe before it.
-	RawCsv        bool `protobuf:"varint,18,opt,name=raw_csv,json=rawCsv,proto3" json:"raw_csv,omitempty"`
+	RawCsv bool `protobuf:"varint,18,opt,name=raw_csv,json=rawCsv,proto3" json:"raw_csv,omitempty"`
+	// Leave the boxes and sizes of words out of document.json, which are most of it; lines, blocks and tables keep their boxes. Default false.
+	LeanJson      bool `protobuf:"varint,19,opt,name=lean_json,json=leanJson,proto3" json:"lean_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -773,6 +775,13 @@ func (x *JobOptions) GetEngine() string {
 func (x *JobOptions) GetRawCsv() bool {
 	if x != nil {
 		return x.RawCsv
+	}
+	return false
+}
+
+func (x *JobOptions) GetLeanJson() bool {
+	if x != nil {
+		return x.LeanJson
 	}
 	return false
 }
@@ -1124,7 +1133,7 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\vPageFailure\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04code\x18\x03 \x01(\tR\x04code\"\xc1\x05\n" +
+	"\x04code\x18\x03 \x01(\tR\x04code\"\xde\x05\n" +
 	"\n" +
 	"JobOptions\x12\x12\n" +
 	"\x04lane\x18\x01 \x01(\tR\x04lane\x12\x1c\n" +
@@ -1146,7 +1155,8 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\tretention\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\tretention\x12\x1a\n" +
 	"\bpassword\x18\x10 \x01(\tR\bpassword\x12\x16\n" +
 	"\x06engine\x18\x11 \x01(\tR\x06engine\x12\x17\n" +
-	"\araw_csv\x18\x12 \x01(\bR\x06rawCsvB\t\n" +
+	"\araw_csv\x18\x12 \x01(\bR\x06rawCsv\x12\x1b\n" +
+	"\tlean_json\x18\x13 \x01(\bR\bleanJsonB\t\n" +
 	"\a_deskewB\t\n" +
 	"\a_tablesB\t\n" +
 	"\a_dedupe\"\x87\x03\n" +
