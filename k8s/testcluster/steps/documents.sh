@@ -43,7 +43,8 @@ submit_wave() {
   cd "$corpus" || return
   for try in 1 2 3 4 5; do
     client submit --wait --dedupe=false --label "wave=$1" -o json "${files[@]}" >"$out" 2>"$logs/wave-$1.log" || true
-    if jq -e "length == ${#files[@]} and all(.[]; .job.endTime != null)" "$out" >/dev/null 2>&1; then
+    # jq 1.6 takes no input at all for a good one.
+    if [ -s "$out" ] && jq -e "length == ${#files[@]} and all(.[]; .job.endTime != null)" "$out" >/dev/null 2>&1; then
       break
     fi
     echo "k8s-test: wave $1, try $try: $(tail -n 1 "$logs/wave-$1.log")"
