@@ -36,6 +36,7 @@ var measurements = []measurement{
 	{"ocr", measureOCR},
 	{"scanned", measureScanned},
 	{"native", measureNative},
+	{"kept", measureKept},
 	{"small", measureSmall},
 	{"upload", measureUpload},
 	{"memory", measureMemory},
