@@ -106,9 +106,14 @@ func (c *Consumer) slotFor(d *Delivery) (slot, bool) {
 	case d.Lane == Interactive && c.freeSlots[urgent] > 0 && c.inFlight[d.jobKey()] == nil:
 		return urgent, true
 	default:
-		return reserved, c.freeSlots[reserved] > 0 && c.tenants.IsLight(d.Tenant)
+		return reserved, c.freeSlots[reserved] > 0 && c.lookout.isFor(d) && c.tenants.IsLight(d.Tenant) &&
+			(!c.provenOnly() || c.tenants.IsProven(d.Tenant))
 	}
 }
+
+// provenOnly reports whether the reserved slot that is free is the last of several, which is for tenants that are
+// known to take a short time: a tenant of whom nothing is known may take long.
+func (c *Consumer) provenOnly() bool { return c.cfg.ReservedWorkers > 1 && c.freeSlots[reserved] == 1 }
 
 func (c *Consumer) slotAvailable(d *Delivery) bool {
 	_, ok := c.slotFor(d)

@@ -30,10 +30,19 @@ type lookout struct {
 	lanes    map[Lane]*laneLookout
 }
 
+// isFor reports whether the reserved slot may be for a task, as far as the last look tells.
+func (o *lookout) isFor(d *Delivery) bool {
+	lightest := o.onLane(d.Lane).lightest
+	return len(lightest) == 0 || lightest[d.Tenant]
+}
+
 // laneLookout is what a lookout knows of a lane.
 type laneLookout struct {
 	// waits says that a task may wait of a tenant that uses little.
 	waits bool
+	// lightest are the tenants that the reserved slot is for, of those that were seen to wait in the lane; see
+	// fairshare.Account.IsLightest. It is empty where none was seen.
+	lightest map[string]bool
 	// light counts the queued tasks of such tenants by subject, and vain how many of them were not found.
 	light, vain map[string]uint64
 	// queued counts the tasks of the lane that are not in the consumer's own hands, and left those that are still to be
@@ -85,12 +94,17 @@ func (o *laneLookout) giveUpPass(now time.Time) {
 	o.vainUntil = now.Add(o.vainWait)
 }
 
-// update takes in what a look has seen, and says whether there may be a task to look for.
-func (o *laneLookout) update(light map[string]uint64, queued int, now time.Time) {
-	o.light, o.queued, o.waits = light, queued, false
+// forgetVain has tasks that were not found count again, when they have been left alone for long enough.
+func (o *laneLookout) forgetVain(now time.Time) {
 	if !now.Before(o.vainUntil) {
 		o.vain = nil
 	}
+}
+
+// update takes in what a look has seen, and says whether there may be a task to look for.
+func (o *laneLookout) update(light map[string]uint64, queued int, now time.Time) {
+	o.light, o.queued, o.waits = light, queued, false
+	o.forgetVain(now)
 	for subject, n := range o.vain {
 		o.vain[subject] = min(n, light[subject]) // what comes after some have gone is new
 	}
@@ -130,28 +144,50 @@ func (c *Consumer) lookAtQueue(ctx context.Context) {
 			subjects[subject] -= n
 		}
 	}
-	light := map[Lane]map[string]uint64{Interactive: {}, Batch: {}}
-	queued, isLight := make(map[Lane]int), make(map[string]bool)
+	byLane := map[Lane]map[string]uint64{Interactive: {}, Batch: {}}
 	for subject, n := range subjects {
-		l := laneOfSubject(subject)
-		tenant, _ := parseTaskSubject(subject)
-		is, known := isLight[tenant]
-		if !known {
-			is = c.tenants.IsLight(tenant)
-			isLight[tenant] = is
-		}
-		if is {
-			light[l][subject] = n
-		}
-		queued[l] += int(n)
+		byLane[laneOfSubject(subject)][subject] = n
 	}
 	now := time.Now()
 	for _, l := range c.lanes {
 		of := c.lookout.onLane(l.name)
-		if of.update(light[l.name], queued[l.name], now); of.waits && c.othersIdle(ctx, l) {
+		of.forgetVain(now)
+		of.lightest = c.lightestOf(byLane[l.name], of.vain, c.deferred[l.name])
+		light, queued := make(map[string]uint64), 0
+		for subject, n := range byLane[l.name] {
+			if tenant, _ := parseTaskSubject(subject); of.lightest[tenant] || of.vain[subject] > 0 {
+				light[subject] = n
+			}
+			queued += int(n)
+		}
+		if of.update(light, queued, now); of.waits && c.othersIdle(ctx, l) {
 			of.waits, of.left = false, 0
 		}
 	}
+}
+
+// lightestOf returns the tenants that the reserved slot is for: of those of the subjects, but for tasks that were looked
+// for in vain, which may be ones that take long, and of the tasks that are held.
+func (c *Consumer) lightestOf(subjects, vain map[string]uint64, held []*deferredDelivery) map[string]bool {
+	waiting := make(map[string]bool)
+	for subject, n := range subjects {
+		if n > vain[subject] {
+			tenant, _ := parseTaskSubject(subject)
+			waiting[tenant] = true
+		}
+	}
+	for _, h := range held {
+		if !h.delivery.Slow {
+			waiting[h.delivery.Tenant] = true
+		}
+	}
+	lightest := make(map[string]bool)
+	for tenant := range waiting {
+		if c.tenants.IsLightest(tenant, maps.Keys(waiting)) && (!c.provenOnly() || c.tenants.IsProven(tenant)) {
+			lightest[tenant] = true
+		}
+	}
+	return lightest
 }
 
 // queuedSubjects returns how many tasks of the stage there are of each subject.

@@ -61,12 +61,18 @@ func (f *tenantFixture) countInHand() int {
 // are done one by one, in each lane, also those that come later.
 func TestTenantsDoNotKeepEachOtherOut(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ workers, tenants, jobs, tasks int }{{1, 1, 10, 4}, {2, 1, 50, 6}, {2, 3, 5, 4}} {
+	for _, tt := range []struct {
+		workers, tenants, jobs, tasks int
+		proven                        bool // another tenant has had tasks done before
+	}{{1, 1, 10, 4, false}, {2, 1, 50, 6, false}, {2, 3, 5, 4, false}, {2, 10, 5, 6, true}} {
 		t.Run(fmt.Sprintf("%d workers, %d hostile tenants", tt.workers, tt.tenants), func(t *testing.T) {
 			t.Parallel()
 			b := bustest.New(t)
 			f := newTenantFixture()
 			defer close(f.release)
+			if tt.proven {
+				publish(t, b, messageOfTenant("other", "before", "page-1", bus.Interactive))
+			}
 			for i := range tt.jobs * tt.tasks {
 				lane := bus.Interactive
 				if i%4 == 3 {
@@ -75,10 +81,17 @@ func TestTenantsDoNotKeepEachOtherOut(t *testing.T) {
 				publish(t, b, messageOfTenant(fmt.Sprintf("hostile%d", i%tt.tenants), fmt.Sprintf("j%d", i%tt.jobs),
 					fmt.Sprintf("page-%d", i), lane))
 			}
-			// As many reserved places as hostile tenants may take with their first tasks, and one.
-			cfg := bus.ConsumerConfig{Workers: tt.workers, UrgentWorkers: 1, ReservedWorkers: 1 + max(0, tt.tenants-2),
-				Deadline: time.Minute}
+			cfg := bus.ConsumerConfig{Workers: tt.workers, UrgentWorkers: 1, ReservedWorkers: 1, Deadline: time.Minute}
+			switch {
+			case tt.proven: // hostile tenants take one with a first task, and then the other is for who is known
+				cfg.ReservedWorkers = 2
+			case tt.tenants > 1: // as many as hostile tenants may take with their first tasks, one, and one for who is known
+				cfg.ReservedWorkers = tt.tenants
+			}
 			start(t, b, cfg, f)
+			if tt.proven {
+				<-f.taken
+			}
 			bustest.Eventually(t, "all slots that are for them are taken by hostile tenants",
 				func() bool { return f.countInHand() >= tt.workers+1 })
 			for i := range 6 {

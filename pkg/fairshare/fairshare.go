@@ -5,6 +5,7 @@
 package fairshare
 
 import (
+	"iter"
 	"math"
 	"sync"
 	"time"
@@ -32,8 +33,8 @@ type usage struct {
 	held    int
 	seconds float64
 	at      time.Time // when seconds was so much
-	// longAt is when a use ended last that was long.
-	longAt time.Time
+	// longAt is when a use ended last that was long, endedAt when any did.
+	longAt, endedAt time.Time
 }
 
 func (a *Account) clock() time.Time {
@@ -74,6 +75,7 @@ func (a *Account) end(u *usage, began time.Time) {
 	now := a.clock()
 	u.settle(now)
 	u.held--
+	u.endedAt = now
 	if now.Sub(began) >= longUse {
 		u.longAt = now
 	}
@@ -89,6 +91,49 @@ func (a *Account) HeldBy(tenant string) int {
 	return 0
 }
 
+// IsLightest reports whether a tenant may take a place that is kept for those who use little, as IsLight does, and
+// none of the others that wait for one comes before it: those that have lately held places, and none for long, come
+// first, then those of whom nothing is known, then those that have used less. Else many tenants that take long could
+// keep out one that does not, by turns.
+func (a *Account) IsLightest(tenant string, waiting iter.Seq[string]) bool {
+	if !a.IsLight(tenant) {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.clock()
+	own := a.tenants[tenant].rank(now)
+	for other := range waiting {
+		u := a.tenants[other]
+		if other != tenant && (u == nil || u.held == 0) && u.rank(now) < own {
+			return false
+		}
+	}
+	return true
+}
+
+// IsProven reports whether a tenant holds no place, and all that it held lately, of which there is some, it held for a
+// short time.
+func (a *Account) IsProven(tenant string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u := a.tenants[tenant]
+	return u != nil && u.held == 0 && u.rank(a.clock()) < 0
+}
+
+// rank returns a number that is the smaller, the earlier a tenant comes: -1 where it is proven, 0 where nothing is
+// known of it, else what it has used.
+func (u *usage) rank(now time.Time) float64 {
+	switch {
+	case u == nil || now.Sub(u.endedAt) >= longMemory:
+		return 0
+	case now.Sub(u.longAt) >= longMemory:
+		return -1
+	}
+	u.settle(now)
+	return u.seconds
+}
+
 // IsLight reports whether a tenant may take a place that is kept for those who use little: it holds none, and either
 // all that it held lately it held for a short time, or it has used less than half of what those have used, on average,
 // who hold the others.
@@ -102,7 +147,7 @@ func (a *Account) IsLight(tenant string) bool {
 		switch {
 		case u.held > 0 && name != tenant:
 			sum, holders = sum+u.seconds, holders+1
-		case u.held == 0 && u.seconds < forgetBelow && now.Sub(u.longAt) >= longMemory:
+		case u.held == 0 && u.seconds < forgetBelow && now.Sub(u.endedAt) >= longMemory:
 			delete(a.tenants, name)
 		}
 	}

@@ -2,6 +2,7 @@ package fairshare
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -29,6 +30,39 @@ func (a *clockedAccount) want(t *testing.T, tenant string, light bool) {
 	t.Helper()
 	if got := a.IsLight(tenant); got != light {
 		t.Errorf("light: %s %t, want %t", tenant, got, light)
+	}
+}
+
+// Who is known to take little comes first, then who is not known, then those that took long, by what they have used.
+func TestIsLightest(t *testing.T) {
+	t.Parallel()
+	a := newClockedAccount()
+	a.use("long", 9*time.Second)
+	a.use("short", 10*time.Millisecond)
+	a.use("longest", 60*time.Second)
+	holder := a.Begin("holder")
+	defer holder()
+	a.time = a.time.Add(60 * time.Second)
+	order := []string{"short", "unknown", "long", "longest"}
+	for i, tenant := range order {
+		want := tenant != "longest" // it is not light
+		if got := a.IsLightest(tenant, slices.Values(order[i:])); got != want {
+			t.Errorf("%s among %v: got %t, want %t", tenant, order[i:], got, want)
+		}
+		for _, before := range order[:i] {
+			if a.IsLightest(tenant, slices.Values([]string{tenant, before, "holder"})) {
+				t.Errorf("%s comes before %s", tenant, before)
+			}
+		}
+		if got := a.IsProven(tenant); got != (tenant == "short") {
+			t.Errorf("%s is proven: %t", tenant, got)
+		}
+	}
+	if a.IsProven("holder") {
+		t.Error("a tenant that holds a place is proven")
+	}
+	if a.time = a.time.Add(longMemory); a.IsProven("short") || !a.IsLightest("unknown", slices.Values(order)) {
+		t.Error("what a tenant was known for is not forgotten")
 	}
 }
 

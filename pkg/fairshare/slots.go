@@ -8,11 +8,12 @@ import (
 // shareLookInterval is how often a call that waits looks whether its tenant uses little by now.
 const shareLookInterval = 50 * time.Millisecond
 
-// Slots are places that tenants share: common ones, and some for tenants that use little; see Account.IsLight. Those
-// that wait come in no order. It is safe for concurrent use.
+// Slots are places that tenants share: common ones, and some for tenants that use little; see Account.IsLightest. Those
+// that wait for common ones come in no order. It is safe for concurrent use.
 type Slots struct {
 	common, spare chan struct{}
 	tenants       Account
+	waiting       Waiting
 }
 
 // NewSlots returns so many places, all of them free.
@@ -24,9 +25,10 @@ func NewSlots(common, spare int) *Slots {
 func (s *Slots) AcquireSlot(ctx context.Context, tenant string) (release func(), err error) {
 	tick := time.NewTicker(shareLookInterval)
 	defer tick.Stop()
+	defer s.waiting.Add(tenant)()
 	for {
 		var spare chan struct{} // never ready where it is nil
-		if s.tenants.IsLight(tenant) {
+		if s.tenants.IsLightest(tenant, s.waiting.Tenants()) {
 			spare = s.spare
 		}
 		taken := s.common

@@ -21,8 +21,9 @@ type Pool struct {
 	reservedSlots chan struct{} // the same for those of tenants that use little; see WithTenant
 	slowSlots     chan struct{} // one token for each lease for slow work; see WithSlowWork
 	tenants       fairshare.Account
-	closing       chan struct{} // closed when Close begins
-	wakeWatch     chan struct{} // a token has the watch look at busy children
+	waiting       fairshare.Waiting // tenants of leases that wait
+	closing       chan struct{}     // closed when Close begins
+	wakeWatch     chan struct{}     // a token has the watch look at busy children
 	forker        *forker
 
 	processes sync.WaitGroup // reapers, readers of last words, and starts under way
@@ -119,7 +120,8 @@ func releaseSlots(slots []chan struct{}) {
 
 // spareSlots returns the places for tenants that use little where the one of ctx does now, nil where it does not.
 func (p *Pool) spareSlots(ctx context.Context) chan struct{} {
-	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) && p.tenants.IsLight(tenant) {
+	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) && p.tenants.IsLightest(tenant, p.waiting.Tenants()) &&
+		(len(p.reservedSlots) < reservedSize-1 || p.tenants.IsProven(tenant)) { // the last is for who is known to take little
 		return p.reservedSlots
 	}
 	return nil
@@ -139,6 +141,9 @@ func (p *Pool) acquireSlot(ctx context.Context, first, second chan struct{}) (ch
 			return place, nil
 		default:
 		}
+	}
+	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) {
+		defer p.waiting.Add(tenant)()
 	}
 	tell := starvationHookOf(ctx)
 	tick := time.NewTicker(leaseLookInterval)

@@ -5,7 +5,7 @@ import "context"
 const (
 	// prioritySize is how many children a pool has beyond its Size, for leases that are urgent, and reservedSize how many
 	// beyond these, for tenants that use little. They are started when they are first needed.
-	prioritySize, reservedSize = 1, 1
+	prioritySize, reservedSize = 1, 2
 )
 
 type (

@@ -111,7 +111,7 @@ func NewHandler[T bus.Task, R any](env Deps, name bus.Stage, steps Steps[T, R]) 
 // RunHandler is Run for a stage whose tasks are of several kinds; see Kinds.
 func RunHandler(ctx context.Context, env Deps, name bus.Stage, cfg bus.ConsumerConfig, h bus.Handler,
 	ready func()) error {
-	cfg.UrgentWorkers, cfg.ReservedWorkers = 1, 1
+	cfg.UrgentWorkers, cfg.ReservedWorkers = 1, 2
 	return env.Bus.NewConsumer(name, cfg, h).Run(ctx, ready)
 }
 
