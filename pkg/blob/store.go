@@ -104,6 +104,10 @@ func takeCompressParam(u *url.URL) (bool, error) {
 	return values[0] == "on", nil
 }
 
+// Compresses reports whether the store compresses what its writers allow it to. Where it does not, services of an older
+// version may read what is stored.
+func (s *Store) Compresses() bool { return !s.noCompress }
+
 // Driver returns what the Store stands on, for a driver that wants to stand in between.
 func (s *Store) Driver() Driver { return s.driver }
 

@@ -21,11 +21,18 @@ const evidenceField = 2000
 
 // EncodePage returns a page as it is stored: its evidence, then the page as protobuf. [proto.Unmarshal] reads it as a
 // page.
-func EncodePage(p *inkstreamv1.Page, e *Evidence) ([]byte, error) {
+func EncodePage(p *inkstreamv1.Page, e *Evidence) ([]byte, error) { return encodeFields(p, e, nil) }
+
+// encodeFields returns the evidence, the columns if there are any, and the page.
+func encodeFields(p *inkstreamv1.Page, e *Evidence, columns []byte) ([]byte, error) {
 	packed := e.appendEncoded(make([]byte, 0, 64+48*len(e.Blocks)))
-	b := make([]byte, 0, len(packed)+proto.Size(p)+16)
+	b := make([]byte, 0, len(packed)+len(columns)+proto.Size(p)+32)
 	b = protowire.AppendTag(b, evidenceField, protowire.BytesType)
 	b = protowire.AppendBytes(b, packed)
+	if columns != nil {
+		b = protowire.AppendTag(b, wordsField, protowire.BytesType)
+		b = protowire.AppendBytes(b, columns)
+	}
 	b, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(b, p) // the size that was reckoned right above
 	if err != nil {
 		return nil, fmt.Errorf("encode page %d: %w", p.GetNumber(), err)
@@ -33,7 +40,7 @@ func EncodePage(p *inkstreamv1.Page, e *Evidence) ([]byte, error) {
 	return b, nil
 }
 
-// DecodePage reads a page as [EncodePage] stored it, or one that was stored as JSON.
+// DecodePage reads a page as [EncodePage] or [EncodeCompactPage] stored it, or one that was stored as JSON.
 func DecodePage(data []byte) (*inkstreamv1.Page, error) {
 	p := &inkstreamv1.Page{}
 	if len(data) > 0 && data[0] == '{' {
@@ -44,6 +51,11 @@ func DecodePage(data []byte) (*inkstreamv1.Page, error) {
 	}
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, p); err != nil {
 		return nil, fmt.Errorf("decode page: %w", err)
+	}
+	if columns := takeColumns(data); columns != nil {
+		if err := restoreWords(p, columns); err != nil {
+			return nil, fmt.Errorf("decode page: %w", err)
+		}
 	}
 	return p, nil
 }
@@ -223,11 +235,15 @@ func (e *Evidence) decodeFrom(b []byte) error {
 // EncodeObservedPage returns an arranged page as it is stored, observed as it is.
 func EncodeObservedPage(p *inkstreamv1.Page) ([]byte, error) { return EncodePage(p, ObservePage(p)) }
 
-// ReplacePage returns a stored page with another in its place and the evidence that was stored with it.
+// ReplacePage returns a stored page with another in its place and the evidence that was stored with it, in the same
+// form. Nothing else may read the page at the same time.
 func ReplacePage(stored []byte, p *inkstreamv1.Page) ([]byte, error) {
 	e, err := DecodeEvidence(stored)
 	if err != nil {
 		e = ObservePage(p)
+	}
+	if takeColumns(stored) != nil {
+		return encodeCompact(p, e)
 	}
 	return EncodePage(p, e)
 }

@@ -131,9 +131,13 @@ func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 func (st *pageSteps) storePages(ctx context.Context, r *job.Record, pages []*inkstreamv1.Page) error {
 	rows := make([]search.Page, 0, len(pages))
 	objects := make([]blob.Object, 0, len(pages))
+	encode := document.EncodeObservedPage
+	if st.deps.Blobs.Compresses() {
+		encode = document.EncodeCompactPage
+	}
 	for _, p := range pages {
 		n := int(p.GetNumber())
-		data, err := document.EncodeObservedPage(p)
+		data, err := encode(p)
 		if err != nil {
 			return err
 		}
