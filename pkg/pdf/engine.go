@@ -20,6 +20,10 @@ const startTimeout = 5 * time.Minute
 // idleTimeout is how long a child stays without a document. Another takes 0.1 s of CPU to start.
 const idleTimeout = 20 * time.Second
 
+// yieldAfter is the CPU time that reading or drawing a page may take before others on the machine go first. Of the
+// corpus's pages few take a tenth of it.
+const yieldAfter = time.Second
+
 // Engine opens documents. It is safe for concurrent use.
 type Engine struct {
 	cfg  Config
@@ -62,6 +66,7 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 		StartTimeout: startTimeout,
 		ReadOnly:     fonts,
 		ScratchBytes: int64(cfg.MaxRasterPixels),
+		YieldAfter:   yieldAfter,
 		RecycleAfter: cfg.RecycleAfter,
 		RecycleBytes: cfg.MemoryLimit / 2,
 		Observe:      cfg.Observe,

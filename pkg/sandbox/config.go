@@ -39,6 +39,10 @@ type Config struct {
 	// is killed with ExitError{Reason: CPU}. Unlike a call's timeout it does not depend on what else the machine does. 0
 	// means no limit.
 	CPULimit time.Duration
+	// YieldAfter is the CPU time that a call may take before its child yields to the others on the machine: what takes long
+	// is more often hostile than not, and must not slow down what does not. Such a child is replaced when it is released.
+	// 0 means never.
+	YieldAfter time.Duration
 	// ReadOnly lists files and folders that the child may read once the walls are up; nothing else. Missing ones are
 	// ignored.
 	ReadOnly []string
@@ -89,7 +93,7 @@ func (c Config) withDefaults() (Config, error) {
 		errs = append(errs, fmt.Errorf("sandbox: size %d, want at least 1", c.Size))
 	}
 	if c.MemoryLimit < 0 || c.ScratchBytes < 0 || c.RecycleBytes < 0 || c.RecycleAfter < 0 || c.StartTimeout < 0 ||
-		c.CPULimit < 0 || c.IdleTimeout < 0 {
+		c.CPULimit < 0 || c.IdleTimeout < 0 || c.YieldAfter < 0 {
 		errs = append(errs, errors.New("sandbox: a limit is negative"))
 	}
 	if c.MemoryLimit == 0 {

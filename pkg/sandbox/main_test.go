@@ -136,6 +136,14 @@ func (h *testHandler) handleRequest(_ context.Context, req sandbox.Request) ([]b
 		return nil, tryOnThreads()
 	case "flood":
 		return nil, h.exhaustLimit(arg(1))
+	case "yield": // computes until it yields, and says how nice it is then
+		before, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+		for now := before; err == nil; now, err = unix.Getpriority(unix.PRIO_PROCESS, 0) {
+			if now != before {
+				return strconv.AppendInt(nil, int64(20-now), 10), nil
+			}
+		}
+		return nil, err
 	case "later": // as a child that was taken over, and goes on when it has answered
 		go func() {
 			_ = endProcess(arg(1))

@@ -272,7 +272,7 @@ func endIdle(proc *process) {
 
 // isWorn tells whether a child has served long enough.
 func (p *Pool) isWorn(proc *process) bool {
-	if p.cfg.RecycleAfter > 0 && proc.requests >= p.cfg.RecycleAfter || proc.isLowered {
+	if p.cfg.RecycleAfter > 0 && proc.requests >= p.cfg.RecycleAfter || proc.isLowered || proc.hasYielded() {
 		return true
 	}
 	used, ok := proc.ownMemory()

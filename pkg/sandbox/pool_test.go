@@ -102,6 +102,26 @@ func TestChildOfOneTenant(t *testing.T) {
 	}
 }
 
+// A call that takes long yields to everything else, and its child serves nothing more when it is released; others stay.
+func TestLongCallYields(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, sandbox.Config{YieldAfter: 100 * time.Millisecond})
+	child := leaseChild(t, pool)
+	first := callChild(t, child, "pid")
+	child.Release()
+	child = leaseChild(t, pool)
+	if again := callChild(t, child, "pid"); again != first {
+		t.Errorf("a child whose calls were short was replaced")
+	}
+	if nice := callChild(t, child, "yield"); nice != "15" {
+		t.Errorf("a long call runs at nice value %s, want 15", nice)
+	}
+	child.Release()
+	if next := callChild(t, leaseChild(t, pool), "pid"); next == first {
+		t.Errorf("the child that yields serves again")
+	}
+}
+
 func TestStartThatFails(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -47,7 +47,8 @@ type process struct {
 	reaped     bool
 	call       uint64 // the number of the call under way, 0 between calls
 	calls      uint64
-	cpuBefore  time.Duration // CPU time at the beginning of the call, where it is limited
+	cpuBefore  time.Duration // CPU time at the beginning of the call, where it matters
+	yields     bool          // see Config.YieldAfter
 	idleCalls  uint64        // calls at the first look at it since it is idle
 	idleCPU    time.Duration // its CPU time then
 	killReason *ExitError    // why the parent killed it; the first reason stands
@@ -69,7 +70,7 @@ func (p *process) beginCall(ctx context.Context, timeout time.Duration) (end fun
 	p.calls++
 	n := p.calls
 	p.call = n
-	if p.cfg.CPULimit > 0 && !p.reaped {
+	if (p.cfg.CPULimit > 0 || p.cfg.YieldAfter > 0) && !p.reaped {
 		p.cpuBefore = p.cpuTime()
 	}
 	p.mu.Unlock()
@@ -134,8 +135,20 @@ func (p *process) lowerPriority() {
 	}
 }
 
-// lowestPriority is the nice value of processes that do slow work.
-const lowestPriority = 19
+const (
+	// lowestPriority is the nice value of processes that do slow work.
+	lowestPriority = 19
+	// yieldPriority is that of processes that yield: one has a quarter of a processor beside one other child, so that a
+	// page that is large and no more than that still ends in its time.
+	yieldPriority = 15
+)
+
+// hasYielded reports whether the process yields to others.
+func (p *process) hasYielded() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.yields
+}
 
 // retireProcess kills an idle process: its end is no death to count.
 func (p *process) retireProcess() {
