@@ -81,7 +81,7 @@ func (c *Consumer) handleDelivery(ctx context.Context, d *Delivery) {
 }
 
 // handleWithRecover runs the handler and turns a panic into an engine's crash: the task is tried once more, and then
-// given up, and the tasks beside it go on.
+// given up, and other tasks go on.
 func (c *Consumer) handleWithRecover(ctx context.Context, d *Delivery) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// hedgeDelay is how long a connection may be on its way before another one is tried beside it, maxHedges how often.
+	// hedgeDelay is how long a connection may be on its way before another one is tried in parallel, maxHedges how often.
 	hedgeDelay = 150 * time.Millisecond
 	maxHedges  = 4
 )

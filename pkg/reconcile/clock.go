@@ -12,7 +12,7 @@ const (
 	// maxClockSkew is how far this machine's clock may be from the broker's, and how far it may move against the time that
 	// the machine has been up, before nothing is removed by its age.
 	maxClockSkew = 10 * time.Minute
-	// clockHold is how long nothing is removed by its age after the clock was set: time for whoever runs the machine to
+	// clockHold is how long nothing is removed by its age after the clock was set: time for the operator to
 	// see it, and for a time service to set it back.
 	clockHold = 24 * time.Hour
 )

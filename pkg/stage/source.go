@@ -15,7 +15,7 @@ import (
 )
 
 // OpenSource opens a job's document, which is the caller's to close. Its size is checked and, for the first that reads
-// it in a run, its digest: a store may give back less than it was given. It is asked twice before the job fails with
+// it in a run, its digest: a store may give back less than it was given. The store is asked twice before the job fails with
 // SOURCE_CHANGED, because an answer may be cut short; a document that is not there is SOURCE_MISSING.
 func (e Deps) OpenSource(ctx context.Context, rec *job.Record, checkDigest bool) (*os.File, error) {
 	f, err := e.openSourceOnce(ctx, rec, checkDigest)
