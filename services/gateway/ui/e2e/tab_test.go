@@ -178,12 +178,14 @@ func (b *tab) press(keys string) {
 	b.must(chromedp.Do(b.ctx, chromedp.KeyEvent(keys)))
 }
 
-// look sets the colour scheme and the size of what is seen.
+// look sets the colour scheme and the size of what is seen. Nothing moves, so that what is looked at is not half way there.
 func (b *tab) look(scheme string, width, height int64) {
 	b.t.Helper()
 	b.must(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height)))
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		},
 	})
 	b.must(err)
 }

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { api, ApiError, type Artifact, hasEnded, type Job, type JobEvent, may, save, watchJob } from "./api";
 import { go } from "./router";
 import { formatBytes, formatClock, formatSeconds, formatTime, secondsBetween } from "./format";
-import { Outcomes } from "./documents";
+import { Outcomes } from "./jobtable";
 import { ask, Bar, Copyable, Labels, Notice, now, Pill, useTitle } from "./widgets";
 import { t } from "./texts";
 

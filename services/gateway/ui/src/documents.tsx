@@ -4,9 +4,11 @@ import { signal } from "@preact/signals";
 import { api, ApiError, type Counts, hasEnded, type Job, may, watchJobs } from "./api";
 import { address, go, setQuery } from "./router";
 import { parseFilter, states, toJSON, toQuery, withCode, withState } from "./filter";
-import { formatAge, formatBytes, formatCount, formatSeconds, formatTime, secondsBetween } from "./format";
+import { formatBytes, formatCount } from "./format";
+import { ColumnChoice, JobTable } from "./jobtable";
+import { SavedViews } from "./views";
 import { addUploads, clearUploads, filesOfDrop, isPDFName, type Upload, uploads, type UploadOptions } from "./upload";
-import { ask, Bar, Labels, Notice, now, Pill, poll, typing, useTitle } from "./widgets";
+import { ask, Bar, Notice, Pill, poll, typing, useTitle } from "./widgets";
 import { t } from "./texts";
 
 const pageSize = 50;
@@ -283,6 +285,7 @@ function FilterBar({ line, counts, paused, setPaused }: { line: string; counts: 
             if (e.currentTarget.value === "") setQuery({ filter: "" }, false); // the field's own cross
           }} />
       </form>
+      <SavedViews line={line} />
       <div class="row chips" role="group" aria-label={t.documents.state}>
         <button type="button" aria-pressed={active.length === 0} onClick={() => setQuery({ filter: withState(line, "") }, false)}>{t.documents.all}</button>
         {states.map((s) => (
@@ -297,6 +300,7 @@ function FilterBar({ line, counts, paused, setPaused }: { line: string; counts: 
             <code>{code}</code>&nbsp;<span class="quiet number">{formatCount(Number(k))}</span></button>
         ))}
         <span class="grow" />
+        <ColumnChoice />
         <button type="button" aria-pressed={paused} title={t.documents.live} onClick={() => setPaused(!paused)}>
           {paused ? t.documents.resume : t.documents.pause}
         </button>
@@ -321,58 +325,6 @@ function SelectionBar({ jobs, act }: { jobs: Job[]; act: (name: string, each: (i
       })}>{t.documents.remove}</button>
     </div>
   );
-}
-
-interface Choice { chosen: ReadonlySet<string>; setChosen: (c: ReadonlySet<string>) => void }
-
-function JobTable({ jobs, chosen, setChosen }: { jobs: Job[] } & Choice) {
-  const all = jobs.every((j) => chosen.has(j.id));
-  return (
-    <div class="table-scroll" tabIndex={0}>
-      <table class="jobs">
-        <caption class="hidden">{t.documents.table}</caption>
-        <thead><tr>
-          <th scope="col" class="check"><input type="checkbox" aria-label={t.documents.selectAll} checked={all}
-            onChange={() => setChosen(new Set(all ? [] : jobs.map((j) => j.id)))} /></th>
-          <th scope="col">{t.documents.file}</th><th scope="col">{t.documents.state}</th><th scope="col">{t.documents.progress}</th>
-          <th scope="col">{t.documents.outcome}</th><th scope="col">{t.documents.labelColumn}</th>
-          <th scope="col" class="number">{t.documents.size}</th><th scope="col" class="number">{t.documents.created}</th>
-          <th scope="col" class="number">{t.documents.took}</th>
-        </tr></thead>
-        <tbody>{jobs.map((j) => <JobRow key={j.id} job={j} chosen={chosen} setChosen={setChosen} />)}</tbody>
-      </table>
-    </div>
-  );
-}
-
-function JobRow({ job, chosen, setChosen }: { job: Job } & Choice) {
-  const isChosen = chosen.has(job.id);
-  const toggle = () => {
-    const next = new Set(chosen);
-    if (isChosen) next.delete(job.id);
-    else next.add(job.id);
-    setChosen(next);
-  };
-  return (
-    <tr aria-selected={isChosen} data-job={job.id}>
-      <td class="check"><input type="checkbox" aria-label={t.documents.select(job.filename)} checked={isChosen} onChange={toggle} /></td>
-      <td class="file"><a href={`/ui/jobs/${job.id}`}>{job.filename || job.id}</a>
-        {job.error?.message && <span class="reason">{job.error.message}</span>}</td>
-      <td><Pill state={job.state} /></td>
-      <td class="pages">{job.pageCount > 0 && <span class="number">{t.documents.pagesOf(job.pagesDone, job.pageCount)}</span>}
-        {!hasEnded(job) && <Bar done={job.pagesDone} of={job.pageCount} label={t.documents.progress} />}</td>
-      <td><Outcomes outcomes={job.outcomes} /></td>
-      <td><Labels labels={job.labels} /></td>
-      <td class="number">{formatBytes(job.sizeBytes)}</td>
-      <td class="number"><time dateTime={job.createTime} title={formatTime(job.createTime)}>{formatAge(job.createTime, now.value)}</time></td>
-      <td class="number">{job.endTime ? formatSeconds(secondsBetween(job.createTime, job.endTime)) : "–"}</td>
-    </tr>
-  );
-}
-
-export function Outcomes({ outcomes }: { outcomes: Record<string, number> }) {
-  return <>{Object.keys(t.outcomes).filter((o) => outcomes[o]).map((o) =>
-    <span key={o} class={`outcome ${o}`}>{outcomes[o]} {t.outcomes[o]}</span>)}</>;
 }
 
 // useListKeys moves through the rows: j and k, x selects, Enter opens by the link that has the focus, / goes to the
