@@ -37,8 +37,7 @@ test: test-deps .bin/versitygw .bin/nats .bin/kustomize .bin/kubeconform ## Test
 	# Children find PDFium's compiled code: compiled by many at once, with the race detector, it takes minutes. A test
 	# program compiles it, because the cache is kept by wazero's version, which test programs do not know.
 	go test -count=1 -run '^TestLoadErrors$$' ./pkg/pdf/internal/pdfium
-	# The package that takes half of the time goes first, so that the others run beside it.
-	go test -race -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 25m ./services/standalone work
+	go test -race -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 25m work
 	GOWORK=off go -C pkg/tools test ./...
 
 .PHONY: test-deps

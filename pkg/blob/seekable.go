@@ -175,15 +175,15 @@ var frameDecoder = sync.OnceValue(func() *zstd.Decoder {
 
 // appendPlain appends the plain bytes of a frame to b.
 func (f frame) appendPlain(b, stored []byte) ([]byte, error) {
-	before := len(b)
-	b, err := frameDecoder().DecodeAll(stored, b)
+	// The decoder's bound on memory counts what is in the slice that it appends to.
+	plain, err := frameDecoder().DecodeAll(stored, b[len(b):len(b):cap(b)])
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	case len(b)-before != f.plainSize:
+	case len(plain) != f.plainSize:
 		return nil, fmt.Errorf("%w: a frame has other bytes than the table says", errDamaged)
 	}
-	return b, nil
+	return append(b, plain...), nil // in place, where there was room
 }
 
 // decompress returns the plain bytes of a blob that is there as a whole.

@@ -26,7 +26,7 @@ func compressible(size int) []byte {
 }
 
 // compressedSizes are sizes at the edges of what is compressed, and of frames.
-var compressedSizes = []int{0, 1, 511, 512, 10_000, 256 << 10, 256<<10 + 1, 600_000, 1 << 20}
+var compressedSizes = []int{0, 1, 511, 512, 10_000, 256 << 10, 256<<10 + 1, 600_000, 1 << 20, 1<<20 + 1, 3 << 20}
 
 func testCompressedBlobs(t *testing.T, s *blob.Store) {
 	for i, size := range compressedSizes {
