@@ -78,6 +78,7 @@ func (p *Page) ReadText(maxChars int) Text {
 	r.out.Chars = make([]Char, 0, n)
 	r.readChars(n)
 	p.in.callFunction(fnTextClosePage, tp)
+	r.out.repairBrokenLines()
 	if r.wide {
 		r.out.turnColumns()
 	}
@@ -141,9 +142,15 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 		r.out.Chars = append(r.out.Chars, c)
 		return
 	}
-	if object := at.textObject(); object != r.object {
+	object := at.textObject()
+	if object != r.object {
+		lone := r.isLoneGlyph()
 		r.object = object
 		r.startRun(i, object)
+		if r.blank >= 0 && lone {
+			before, after := &r.out.Runs[r.run-1], &r.out.Runs[r.run]
+			r.out.Chars[r.blank].Tight = before.isLevelWith(after) && r.isTightBlank()
+		}
 	} else if r.blank >= 0 {
 		r.out.Chars[r.blank].Tight = r.isTightBlank()
 	}
@@ -215,7 +222,15 @@ func (r *textReader) turnRun(a, b *Char) {
 	}
 }
 
-// isTightBlank reports whether the glyphs of one text object around a blank stand closer than any blank, measured
+// isLoneGlyph reports whether the running run has one glyph so far, behind which a blank was made up. Browsers write each
+// glyph as a text object.
+func (r *textReader) isLoneGlyph() bool {
+	n := len(r.out.Chars)
+	return n >= 2 && r.out.Chars[n-1].Generated && r.out.Chars[n-2].Run == r.run && !r.out.Chars[n-2].Generated &&
+		(n == 2 || r.out.Chars[n-3].Run != r.run)
+}
+
+// isTightBlank reports whether the glyphs around a blank, of one text object or of one each, stand closer than any blank, measured
 // by their advance widths. PDFium measures their ink. Widths that make glyphs overlap are not believed.
 func (r *textReader) isTightBlank() bool {
 	a, b, ok := charRecord(r.gap[:]).looseNeighbours()
