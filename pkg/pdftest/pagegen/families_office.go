@@ -101,6 +101,7 @@ func composeForm(c *composer) {
 	} else {
 		c.rule(".field{padding:2pt 0;min-height:22pt} .value{border-bottom:0.6pt solid #333;flex:1;margin-left:6pt}")
 	}
+	c.put(`<div data-fit="" class="fit" style="flex:1 1 0">`)
 	for section := range c.count(2, 4) {
 		c.flow = fmt.Sprintf("section%d", section)
 		c.put("%s", c.heading(2, fmt.Sprintf("%d. %s", section+1, c.phrase())))
@@ -119,7 +120,7 @@ func composeForm(c *composer) {
 			c.put("</div>")
 		}
 	}
-	c.put(`<div class="grow"></div><div class="row" style="justify-content:space-between">%s%s</div>`, c.line(KindText, "", "Date: ____________"), c.line(KindText, "", "Signature: ____________________"))
+	c.put(`</div><div class="row" style="justify-content:space-between">%s%s</div>`, c.line(KindText, "", "Date: ____________"), c.line(KindText, "", "Signature: ____________________"))
 	c.closePage()
 }
 

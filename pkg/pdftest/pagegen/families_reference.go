@@ -130,7 +130,7 @@ func (c *composer) contentsEntry(level int, number string, page int, leader, fil
 	if level == 1 {
 		weight = "font-weight:bold;"
 	}
-	return fmt.Sprintf(`<div class="row" data-k="text" data-l="%d" data-f="%s" style="margin:1.5pt 0 1.5pt %.1fem;%s"><span>%s %s </span>`+
+	return fmt.Sprintf(`<div class="row" data-k="text" data-l="%d" data-f="%s" style="align-items:flex-end;margin:1.5pt 0 1.5pt %.1fem;%s"><span>%s %s </span>`+
 		`<span class="leader" style="flex:1;overflow:hidden;height:1.2em;%s;margin:0 3pt;text-align:right;white-space:nowrap;width:0">%s</span> <span>%d</span></div>`, level, c.flow,
 		float64(level-1)*1.5, weight, number, html.EscapeString(c.phrase()), fill, leaderSpan(dots), page)
 }

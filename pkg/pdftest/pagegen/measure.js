@@ -38,7 +38,8 @@
       if (isFull(box)) high = middle; else low = middle;
     }
     block.innerHTML = whole;
-    if (low < 90 || length - low < 60) return null;
+    // A few words that would stand alone at the end of a column go on with the rest; nothing follows the last box.
+    if (low < (box.dataset.fit ? 90 : 12) || box.dataset.fit && length - low < 60) return null;
     rest = cutBlock(block, low);
     if (!rest || isFull(box) || rest.textContent.trim() === '') { block.innerHTML = whole; return null; }
     block.dataset.id = rest.dataset.id = block.dataset.id || `b${++blockIds}`;

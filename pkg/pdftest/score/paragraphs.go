@@ -1,6 +1,7 @@
 package score
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,9 +23,12 @@ func NewRunIndex(read string) *RunIndex {
 	return index
 }
 
+// leaderDots are the dots that lead from an entry to its page. They are no words: truths and readers write them or not.
+var leaderDots = regexp.MustCompile(`(?:[.·…]\s*){4,}`)
+
 // listRuns returns the runs of a text. Where a word begins, a run begins.
 func listRuns(text string) []string {
-	words := SplitWords(NormaliseText(text, Options{Lenient: true}))
+	words := SplitWords(leaderDots.ReplaceAllString(NormaliseText(text, Options{Lenient: true}), " "))
 	var out []string
 	for i := 0; i+runLength <= len(words); i++ {
 		out = append(out, strings.Join(words[i:i+runLength], " "))

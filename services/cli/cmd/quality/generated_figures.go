@@ -137,6 +137,8 @@ func (f *figures) measureTables(truth *pagegen.Document, got []score.PlacedTable
 		}
 	}
 	_, spurious := score.MatchTables(either, others)
+	lines := listTextLines(truth)
+	spurious = slices.DeleteFunc(spurious, func(t score.PlacedTable) bool { return isListOfLines(t.Grid, lines) })
 	if truth.Family == "form" { // the grid of a form may be read as a table, a field at a time or as text
 		spurious = nil
 	}
@@ -147,6 +149,32 @@ func (f *figures) measureTables(truth *pagegen.Document, got []score.PlacedTable
 	if len(spurious) > 0 {
 		f.falseTables = 1
 	}
+}
+
+// listTextLines returns the texts of those blocks that may be seen in more than one way.
+func listTextLines(truth *pagegen.Document) map[string]bool {
+	out := map[string]bool{}
+	for _, b := range truth.Blocks {
+		if b.Kind == pagegen.KindText {
+			out[foldLine(b.Text)] = true
+		}
+	}
+	return out
+}
+
+func foldLine(text string) string {
+	return strings.Join(strings.Fields(score.NormaliseText(text, score.Options{Lenient: true})), "")
+}
+
+// isListOfLines reports whether each row of a table is such a line, as in a list of names and numbers: it may be read as
+// a table or as text.
+func isListOfLines(grid score.Grid, lines map[string]bool) bool {
+	for _, row := range grid {
+		if text := foldLine(strings.Join(row, " ")); text != "" && !lines[text] {
+			return false
+		}
+	}
+	return true
 }
 
 // measureHeadings compares the headings' texts, regardless of their order, which is certain within a flow only.
