@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -22,6 +23,8 @@ type lineShape struct {
 	leader             bool       // a row of dots leads to a page number
 	startsLower        bool       // it begins with a small letter
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
+	page               int        // that number; 0 where there is none
+	sectionNumber      bool       // it begins as the number of a section does
 }
 
 // measureShape measures a line of words. Boxes may be as tight as the letters, so the baseline is not the lower edge
@@ -57,6 +60,10 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 		before := t.rotateRect(rectFromBox(words[len(words)-2].GetBbox()))
 		s.leader = hasLeaderDots(segment{words: words})
 		s.endsWithPageNumber = s.leader || isNumeric(words[len(words)-1].GetText()) && last.x0-before.x1 > 2*s.height
+		if s.endsWithPageNumber {
+			s.page, _ = strconv.Atoi(words[len(words)-1].GetText()) // 0 of what is none
+			s.sectionNumber = isSectionNumber(words[0].GetText())
+		}
 	}
 	if s.marker == "" {
 		s.enumerator = findEnumerator(words, &Blanks{words: words, rotation: t})
@@ -178,7 +185,8 @@ type textColumn struct {
 // isContentsColumn reports whether lines are those of a table of contents: many have dots that lead to a page number,
 // or some have, and nearly all the others end with one too.
 func isContentsColumn(shapes []lineShape) bool {
-	leaders, paged := 0, 0
+	leaders, paged, counted, before := 0, 0, 0, 0
+	rising := true
 	for _, s := range shapes {
 		if s.leader {
 			leaders++
@@ -186,8 +194,15 @@ func isContentsColumn(shapes []lineShape) bool {
 		if s.endsWithPageNumber {
 			paged++
 		}
+		if s.page > 0 {
+			rising, before = rising && s.page >= before, s.page
+			if s.sectionNumber {
+				counted++
+			}
+		}
 	}
-	return leaders >= 3 && 5*leaders >= len(shapes) || mostEndWithPage(leaders, paged, len(shapes))
+	return leaders >= 3 && 5*leaders >= len(shapes) || mostEndWithPage(leaders, paged, len(shapes)) ||
+		rising && areNumberedEntries(counted, paged, len(shapes))
 }
 
 // startsNewBlock reports whether the block that begins at line start ends before line i: there is more room than
@@ -203,8 +218,11 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 		cur.endsWithPageNumber {
 		return true
 	}
-	if step > 1.3*p.pitch+max(0, max(cur.height, min(cur.style.size, 4*p.em))-p.em) || step < -0.5*p.em ||
-		p.changesStyle(i) {
+	if p.tableOfContents { // an entry may take several lines, the last of which leads to its page
+		return prev.endsWithPageNumber && !cur.startsLower || !prev.endsWithPageNumber && p.changesStyle(i) ||
+			step > 2*p.pitch || step < -0.5*p.em
+	}
+	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) {
 		return true
 	}
 	if p.isHeadingAbove(start, i) || cur.marker != "" && p.beginsItem(start, i) {
@@ -220,6 +238,17 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 	short := p.right-prev.x1 > 2*p.em
 	backs := i+1 < len(p.shapes) && p.shapes[i+1].x0-p.left < 0.5*p.em
 	return short && backs
+}
+
+// maxStep returns how far line i may stand below the line before if they belong to one block. Lines of larger type, as in
+// headings and quotations, stand as far apart as their own size asks for.
+func (p *textColumn) maxStep(i int) float64 {
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	limit := 1.3*p.pitch + max(0, max(cur.height, min(cur.style.size, 4*p.em))-p.em)
+	if size := min(prev.style.size, cur.style.size); size > 1.1*p.em && size > 0.98*max(prev.style.size, cur.style.size) {
+		return max(limit, 1.5*min(size, 4*p.em))
+	}
+	return limit
 }
 
 // isHeadingAbove reports whether a line that stands alone above line i heads the text that begins there: it is short,
@@ -259,6 +288,9 @@ func (p *textColumn) changesStyle(i int) bool {
 	// A line in a font of its own above text in another is a heading, unless it fills the line and goes on in the next;
 	// so is a bold one. Where the size changes with the font, it does not go on.
 	if a.font != b.font && a.font > 0 && b.font > 0 && (p.right-prev.x1 > 3*p.em || a.size > 1.05*b.size && b.size > 0) {
+		return true
+	}
+	if a.bold && !b.bold && !cur.startsLower { // a heading in a narrow column fills it
 		return true
 	}
 	return a.bold != b.bold && (p.right-prev.x1 > 3*p.em || i >= 2 && p.shapes[i-2].style.bold == a.bold && a.bold)

@@ -6,9 +6,10 @@ import "strconv"
 // The entries of the upper levels often have none; then it is one if nearly all rows end with the number of a page
 // that is not before that of the row above, and some dots lead to one of them.
 func isContentsRows(rows []tableLine) bool {
-	leaders, paged, before := 0, 0, 0
-	rising := true
+	leaders, paged, before, counted := 0, 0, 0, 0
+	rising, narrow := true, true
 	for _, r := range rows {
+		narrow = narrow && len(r.cells) <= 3 // others are a table's
 		if hasLeaderDots(segment{words: segmentWords(r.segments)}) {
 			leaders++
 		}
@@ -18,11 +19,34 @@ func isContentsRows(rows []tableLine) bool {
 		}
 		rising = rising && page >= before
 		paged, before = paged+1, page
+		if isSectionNumber(r.cells[0].words[0].GetText()) {
+			counted++
+		}
 	}
 	if leaders >= 3 && 4*leaders >= len(rows) {
 		return true
 	}
-	return rising && mostEndWithPage(leaders, paged, len(rows))
+	return rising && (mostEndWithPage(leaders, paged, len(rows)) || narrow && areNumberedEntries(counted, paged, len(rows)))
+}
+
+// areNumberedEntries reports whether nearly all of so many lines end with a page number, and most of those begin with the
+// number of a section. No dots need lead to the pages then.
+func areNumberedEntries(counted, paged, all int) bool {
+	return paged >= 6 && 5*paged >= 4*all && 3*counted >= 2*paged
+}
+
+// isSectionNumber reports whether a word is the number of a chapter or a section: "3", "3." or "3.1".
+func isSectionNumber(word string) bool {
+	digits := 0
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c != '.' || i == 0:
+			return false
+		}
+	}
+	return digits > 0 && digits <= 5
 }
 
 // mostEndWithPage reports whether nearly all of so many lines end with a page number, and dots lead to some of those.

@@ -53,9 +53,9 @@ func TestEnumerators(t *testing.T) {
 			[]string{"list_item ア", "list_item イ", "list_item ウ", "list_item エ", "list_item オ", "list_item カ"},
 		},
 		{
-			"but kana in a column are",
+			"kana far from their text are too",
 			stack(50, 50, "ア　　　検索の機能", "イ　　　解析の機能", "ウ　　　認識の機能", "エ　　　保存の機能", "オ　　　表示の機能", "カ　　　印刷"),
-			[]string{"table"},
+			[]string{"list_item ア", "list_item イ", "list_item ウ", "list_item エ", "list_item オ", "list_item カ"},
 		},
 		{
 			"what a recogniser reads letter by letter",

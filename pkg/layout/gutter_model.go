@@ -35,15 +35,38 @@ type GutterSample struct {
 // isColumnGutter reports whether the lines left and right of a gutter belong to columns that are read one after the
 // other, and not to the cells of rows, which are read across.
 func (c *cutter) isColumnGutter(left, right []sideLine, gap span, gutters int) bool {
+	if c.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) {
+		return false // the rest of a table
+	}
 	f := measureGutter(left, right, gutterContext{gap: gap, across: c.across, down: c.down, gutters: gutters,
 		em: c.em})
-	column := gutterModel().Probability(f[:]) >= 0.5
+	column := gutterModel().Probability(f[:]) >= c.requiredProbability()
 	if c.judge != nil {
 		s := newGutterSample(f, left, right, c.em)
 		s.Column = column
 		return c.judge(s)
 	}
 	return column
+}
+
+// areMostlyFigures reports whether most of several lines are figures from end to end.
+func areMostlyFigures(lines []sideLine) bool {
+	n := 0
+	for _, l := range lines {
+		if isNumeric(l.first.GetText()) && isNumeric(l.last.GetText()) {
+			n++
+		}
+	}
+	return len(lines) > 1 && 2*n > len(lines)
+}
+
+// requiredProbability returns how sure the model has to be of a gutter between columns: surer of one in a part of a band,
+// which may be a table's.
+func (c *cutter) requiredProbability() float64 {
+	if c.inPart {
+		return 0.75
+	}
+	return 0.5
 }
 
 // newGutterSample returns a sample of a gutter.
@@ -62,9 +85,14 @@ func newGutterSample(f gutterFeatures, left, right []sideLine, em float64) Gutte
 	return s
 }
 
-// ArrangeJudged arranges a page as ArrangePage does, and lets judge decide which gutters part columns. It is for
-// training and measuring the model.
-func ArrangeJudged(page *inkstreamv1.Page, judge func(GutterSample) bool) {
+// Judge decides in the place of the models, where it is set: which gutters part columns, and what is a table.
+type Judge struct {
+	Gutter func(GutterSample) bool
+	Table  func(TableSample) bool
+}
+
+// ArrangeJudged arranges a page as ArrangePage does, and lets judge decide. It is for training and measuring the models.
+func ArrangeJudged(page *inkstreamv1.Page, judge Judge) {
 	arrangePage(page, Options{Tables: true}, judge)
 }
 

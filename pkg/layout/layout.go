@@ -41,9 +41,9 @@ func ArrangePage(page *inkstreamv1.Page) { ArrangePageWith(page, Options{Tables:
 // ArrangePageWith puts the words of a page in reading order, in place: it rebuilds Blocks, with their Lines and
 // PageWords, gives them the types that the page alone can tell, and sets PageText. It takes time in proportion to n
 // log n for n words, and copes with any geometry.
-func ArrangePageWith(page *inkstreamv1.Page, opts Options) { arrangePage(page, opts, nil) }
+func ArrangePageWith(page *inkstreamv1.Page, opts Options) { arrangePage(page, opts, Judge{}) }
 
-func arrangePage(page *inkstreamv1.Page, opts Options, judge func(GutterSample) bool) {
+func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	if page == nil {
 		return
 	}
@@ -66,7 +66,7 @@ type arranger struct {
 	opts  Options
 	em    float64 // of the text that most of the page is written in
 
-	judge func(GutterSample) bool
+	judge Judge
 }
 
 // buildNativeBlocks builds the blocks of a page by geometry alone. Lines of one writing direction are arranged among
@@ -118,7 +118,8 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	lines := g.lines
 	em := medianTypeSize(lines, t)
 	var ruled []*table
-	al := aligner{em: em, style: &styles{fonts: a.style.fonts, rotation: t, em: em}, disabled: !a.opts.Tables || !tables}
+	al := aligner{em: em, style: &styles{fonts: a.style.fonts, rotation: t, em: em}, disabled: !a.opts.Tables || !tables,
+		judge: a.judge.Table}
 	if g.angle == 0 {
 		al.height = float64(a.page.GetHeight())
 	}
@@ -138,7 +139,7 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	if len(segments) == 0 {
 		return nil, em
 	}
-	c := cutter{em: em, across: r.across, down: r.down, judge: a.judge}
+	c := cutter{em: em, across: r.across, down: r.down, judge: a.judge.Gutter}
 	c.cutRegion(c.splitAtGutters(joinSegments(segments, em), t), 0)
 	var blocks []*inkstreamv1.Block
 	for _, leaf := range c.leaves {

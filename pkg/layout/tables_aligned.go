@@ -30,6 +30,8 @@ type aligner struct {
 	style    *styles
 	height   float64 // of the page; 0 where the text is turned
 	disabled bool    // no tables are wanted
+	// judge decides in the place of the model which rows and columns are tables, if it is set.
+	judge func(TableSample) bool
 }
 
 // splitRowGroups parts the rows of a leaf into text and tables.
@@ -58,6 +60,7 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 			continue
 		}
 		first, end := a.findTableRun(lines, i, start)
+		first, end = a.splitRun(lines, first, end)
 		t := a.buildTable(lines[first:end])
 		if t == nil {
 			i = max(i+1, end)
@@ -213,7 +216,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 			last, singles, wide = end+1, 0, 0
 			continue
 		}
-		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) {
+		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) || a.isHeadingBetween(rows[i], cur) {
 			break
 		}
 		if singles++; cur.width() > 0.75*(x1-x0) && countRowWords(cur.row) > 7 || cur.x1 > x1+4*a.em {
@@ -279,7 +282,7 @@ func (a *aligner) buildTable(rows []tableLine) *table {
 	a.joinMarkColumns(t)
 	a.mergeWrappedRows(t)
 	t.trimEmptyCells()
-	if !t.isPlausible() || t.isChartNoise() || !a.looksTabular(t, len(several)) {
+	if !t.isPlausible() || t.isChartNoise() || !a.judgeTable(t, len(several)) {
 		return nil
 	}
 	t.findHeader()
@@ -471,55 +474,6 @@ func (t *table) joinColumns(column int) {
 	t.columns--
 }
 
-// looksTabular reports whether the cells look like a table's: they are short, and stand in line with one another.
-func (a *aligner) looksTabular(t *table, several int) bool {
-	count, wordsIn := 0, 0
-	figures, labels := 0, 0
-	byColumn := make([][]rect, t.columns)
-	for i := range t.cells {
-		c := &t.cells[i]
-		text := segmentsText(c.segments)
-		n := strings.Count(text, " ") + 1
-		count++
-		wordsIn += n
-		if c.columnSpan == 1 {
-			byColumn[c.column] = append(byColumn[c.column], c.rect)
-		}
-		if c.column > 0 && isNumeric(text) {
-			figures++
-		}
-		if c.column > 0 {
-			labels++
-		}
-	}
-	inLine := 0
-	for _, boxes := range byColumn {
-		inLine += countAlignedBoxes(boxes, 0.6*a.em)
-	}
-	if float64(inLine) < 0.6*float64(count) {
-		return false
-	}
-	if t.isDetachedColumn(0) || t.isDetachedColumn(t.columns-1) {
-		return false
-	}
-	average := float64(wordsIn) / float64(count)
-	// Where most rows have nothing in the second of two columns, they are a column of text, and the text next to it is
-	// another.
-	if last := len(byColumn[t.columns-1]); t.columns == 2 && (last < 2 || 2*last < t.rows) {
-		return false
-	}
-	switch {
-	case t.columns >= 3:
-		return average <= 9 && (2*figures >= labels || several >= 3) && t.rows >= 2
-	case 2*figures >= labels:
-		return several >= 2 && t.rows >= 3
-	default:
-		// Two columns of words may be labels and what they stand for, or a letter's head: a table has lines, or many short
-		// rows.
-		return several >= 3 && average <= 8 && (a.isTableFramed(t) || several >= 5 && average <= 3.5)
-	}
-}
-
 // isChartNoise reports whether the text is what a recogniser makes of a chart or a drawing, such as labels that run
 // upwards: single characters for the most part, of which it is not sure.
 func (t *table) isChartNoise() bool {
@@ -540,25 +494,6 @@ func (t *table) isChartNoise() bool {
 		}
 	}
 	return 2*single > words && sure < 0.75*float32(words)
-}
-
-// isDetachedColumn reports whether an outer column hardly shares a row with another: what stands there is a text
-// beside the table, or the table beside a text, that happens to have a gap where the other has its lines.
-func (t *table) isDetachedColumn(column int) bool {
-	filled := make([]int, t.rows)
-	for i := range t.cells {
-		filled[t.cells[i].row]++
-	}
-	cells, alone := 0, 0
-	for i := range t.cells {
-		if c := &t.cells[i]; c.column == column && c.columnSpan == 1 {
-			cells++
-			if filled[c.row] == 1 {
-				alone++
-			}
-		}
-	}
-	return 3*alone > 2*cells
 }
 
 // isTableFramed reports whether lines run above and below the table.

@@ -288,7 +288,7 @@ func TestNoiseOfAChartIsNoTable(t *testing.T) {
 		tables  int
 	}{
 		{"single characters that are not sure", 0.5, [3]string{"&", "8", "s"}, 0},
-		{"single characters that are", 0.95, [3]string{"&", "8", "s"}, 1},
+		{"single characters that are", 0.95, [3]string{"B", "8", "3"}, 1},
 		{"words that are not sure", 0.5, [3]string{"Pears", "812", "1.20"}, 1},
 	} {
 		var lines [][]*inkstreamv1.Line

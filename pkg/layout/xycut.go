@@ -12,6 +12,7 @@ type cutter struct {
 	down   []ruling // lines drawn down the page, from left to right
 	// judge decides in the place of the model which gutters part columns, if it is set.
 	judge  func(GutterSample) bool
+	inPart bool // a part of a band is looked at by itself
 	leaves []leaf
 }
 
@@ -49,23 +50,80 @@ func (c *cutter) cutRegion(segments []segment, depth int) {
 			c.leaves = append(c.leaves, leaf{segments[first:end:end]})
 		}
 	}
-	for _, band := range c.mergeBands(c.splitBands(segments)) {
+	take := func(band pageBand) bool {
 		var columns [][]segment
 		if len(band.freeSpans) > 0 {
 			columns = c.splitColumns(band)
 		}
 		if len(columns) < 2 {
-			end += len(band.segments)
-			continue
+			return false
 		}
+		c.inPart = false
 		flush()
 		end += len(band.segments)
 		first = end
 		for _, column := range columns {
 			c.cutRegion(column, depth+1)
 		}
+		return true
+	}
+	for _, band := range c.mergeBands(c.splitBands(segments)) {
+		if take(band) {
+			continue
+		}
+		for _, part := range c.splitAtGaps(band) {
+			c.inPart = true
+			if len(part.freeSpans) == 0 || !take(part) {
+				end += len(part.segments)
+			}
+			c.inPart = false
+		}
 	}
 	flush()
+}
+
+const (
+	// minPartGap is the least room, in ems, between two parts of a band that are looked at by themselves, minPartGapRatio
+	// how many times the usual room between its lines that is.
+	minPartGap, minPartGapRatio = 0.9, 1.8
+	// maxBandParts is how many parts a band has at most: one with more is a table with room between its rows.
+	maxBandParts = 8
+)
+
+// splitAtGaps parts a band whose gutters part no columns where there is more room than between its lines: a letter's head
+// may stand in line with the table below it. A band that falls to no parts comes back without gutters.
+func (c *cutter) splitAtGaps(band pageBand) []pageBand {
+	whole := band
+	whole.freeSpans = nil
+	if len(band.freeSpans) == 0 || band.rows < 4 {
+		return []pageBand{whole}
+	}
+	slabs := c.splitBands(band.segments)
+	gaps := make([]float64, 0, len(slabs))
+	for i := 1; i < len(slabs); i++ {
+		gaps = append(gaps, max(0, slabs[i].y0-slabs[i-1].y1))
+	}
+	limit := max(minPartGap*c.em, minPartGapRatio*median(gaps))
+	var parts []pageBand
+	start := 0
+	for i := 1; i <= len(slabs); i++ {
+		if i < len(slabs) && gaps[i-1] < limit {
+			continue
+		}
+		if len(parts) == maxBandParts {
+			return []pageBand{whole}
+		}
+		gutters := innerSpans(slabs[start].freeSpans)
+		for _, slab := range slabs[start+1 : i] {
+			gutters = c.intersectSpans(gutters, slab.freeSpans)
+		}
+		parts = append(parts, joinBands(slabs[start:i], gutters))
+		start = i
+	}
+	if len(parts) < 2 {
+		return []pageBand{whole}
+	}
+	return parts
 }
 
 // splitBands sorts the segments from top to bottom and parts them wherever a horizontal line fits between them. The
@@ -281,4 +339,14 @@ func joinBands(slabs []pageBand, gutters []span) pageBand {
 	// Slabs are neighbours in one array, and so are their segments.
 	band.segments = slabs[0].segments[:n:n]
 	return band
+}
+
+// median returns the middle of the values; 0 of none. The values keep their order.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	return sorted[len(sorted)/2]
 }

@@ -1,10 +1,12 @@
-// Command train learns what tells gutters between columns from gaps within a table, from generated documents whose
-// contents are known (pkg/pdftest/pagegen), and writes the weights. It prints how many gutters of each family a model
-// judges wrongly that has not seen the family.
+// Command train learns what tells gutters between columns from gaps within a table, and tables from text that stands in
+// rows, from generated documents whose contents are known (pkg/pdftest/pagegen), and writes the weights. It prints how many
+// gutters and tables of each family a model judges wrongly that has not seen the family. Pages of a corpus whose contents
+// are not known keep the answers that the present weights give.
 //
-//	go run ./pkg/layout/train -n 8 -seed 1000 -o gutter_model.json
+//	go run ./pkg/layout/train -n 8 -seed 1000 -corpus FOLDER -o FOLDER
 //
-// The weights in pkg/layout/gutter_model.json are to be replaced only by some that `make quality` shows to read better.
+// The weights in pkg/layout/gutter_model.json and table_model.json are to be replaced only by some that `make quality` shows
+// to read better.
 package main
 
 import (
@@ -15,7 +17,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/layout/internal/boost"
@@ -23,6 +28,7 @@ import (
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest/pagegen"
 	"inkstream.dev/pkg/sandbox"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 func main() {
@@ -36,12 +42,34 @@ func main() {
 	}
 }
 
+// learned is one of the models with what it learns from.
+type learned struct {
+	name     string
+	features []string
+	trees    int
+	samples  map[string][]boost.Sample // by family
+	corpus   []boost.Sample
+}
+
+func (l *learned) settings() boost.Settings {
+	s := boost.DefaultSettings()
+	s.Trees = l.trees
+	return s
+}
+
+// trainer reads documents and gathers what the models learn from.
+type trainer struct {
+	engine          *pdf.Engine
+	gutters, tables *learned
+}
+
 func run(ctx context.Context, args []string) (err error) {
 	fs := flag.NewFlagSet("train", flag.ContinueOnError)
 	seed := fs.Uint64("seed", 1000, "the first document's `seed`; the others' follow")
 	number := fs.Int("n", 4, "how many documents of each family")
 	folds := fs.Int("folds", 5, "how many folds of families the measurement takes")
-	out := fs.String("o", "", "`file` for the weights; none are written without it")
+	corpus := fs.String("corpus", "", "`folder` of PDFs whose pages keep the answers that the present weights give")
+	out := fs.String("o", "", "`folder` for the weights; none are written without it")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -52,52 +80,69 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
+	t := trainer{engine: engine, gutters: &learned{name: "gutter", features: layout.GutterFeatureNames(), trees: 400,
+		samples: map[string][]boost.Sample{}}, tables: &learned{name: "table", features: layout.TableFeatureNames(), trees: 200,
+		samples: map[string][]boost.Sample{}}}
+	if err := t.readGenerated(ctx, *seed, *number); err != nil {
+		return err
+	}
+	if err := t.readCorpus(ctx, *corpus); err != nil {
+		return err
+	}
+	for _, l := range []*learned{t.gutters, t.tables} {
+		l.measureLeftOut(*folds)
+		if *out == "" {
+			continue
+		}
+		model := boost.Train(l.features, append(samplesOf(l.samples, pagegen.Families()), l.corpus...), l.settings())
+		data, err := json.Marshal(model)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(*out, l.name+"_model.json"), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readGenerated generates documents of all families and gathers their samples.
+func (t *trainer) readGenerated(ctx context.Context, seed uint64, number int) error {
 	var generator pagegen.Generator
 	defer generator.Close()
-	samples, begin := map[string][]boost.Sample{}, time.Now()
+	begin := time.Now()
 	for _, family := range pagegen.Families() {
-		for i := range *number {
-			made, err := generator.Make(ctx, family, *seed+uint64(i))
+		for i := range number {
+			made, err := generator.Make(ctx, family, seed+uint64(i))
 			if err != nil {
 				return err
 			}
-			got, err := collectSamples(ctx, engine, made)
-			if err != nil {
+			if err := t.collectSamples(ctx, made); err != nil {
 				return fmt.Errorf("%s: %w", made.Truth.Name, err)
 			}
-			samples[family.Name] = append(samples[family.Name], got...)
 		}
 	}
-	fmt.Printf("read %d documents in %.0f s\n", *number*len(samples), time.Since(begin).Seconds())
-	measureLeftOut(samples, *folds)
-	if *out == "" {
-		return nil
-	}
-	model := boost.Train(layout.GutterFeatureNames(), samplesOf(samples, pagegen.Families()), boost.DefaultSettings())
-	data, err := json.Marshal(model)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(*out, data, 0o644)
+	fmt.Printf("read %d documents in %.0f s\n", number*len(pagegen.Families()), time.Since(begin).Seconds())
+	return nil
 }
 
-// measureLeftOut prints how a model judges the gutters of families that it was not trained on.
-func measureLeftOut(samples map[string][]boost.Sample, folds int) {
+// measureLeftOut prints how a model judges families that it was not trained on.
+func (l *learned) measureLeftOut(folds int) {
 	wrong, all := 0, 0
 	for _, fold := range pagegen.SplitFamilies(pagegen.Families(), folds) {
-		model := boost.Train(layout.GutterFeatureNames(), samplesOf(samples, fold.Train), boost.DefaultSettings())
+		model := boost.Train(l.features, append(samplesOf(l.samples, fold.Train), l.corpus...), l.settings())
 		for _, family := range fold.Test {
 			count := 0
-			for _, s := range samples[family.Name] {
+			for _, s := range l.samples[family.Name] {
 				if (model.Probability(s.X) >= 0.5) != s.Positive {
 					count++
 				}
 			}
-			fmt.Printf("%-20s %4d of %5d gutters wrong\n", family.Name, count, len(samples[family.Name]))
-			wrong, all = wrong+count, all+len(samples[family.Name])
+			fmt.Printf("%-20s %4d of %5d %ss wrong\n", family.Name, count, len(l.samples[family.Name]), l.name)
+			wrong, all = wrong+count, all+len(l.samples[family.Name])
 		}
 	}
-	fmt.Printf("%-20s %4d of %5d gutters wrong\n", "all, left out", wrong, all)
+	fmt.Printf("%-20s %4d of %5d %ss wrong\n", "all, left out", wrong, all, l.name)
 }
 
 func samplesOf(samples map[string][]boost.Sample, families []pagegen.Family) []boost.Sample {
@@ -108,35 +153,45 @@ func samplesOf(samples map[string][]boost.Sample, families []pagegen.Family) []b
 	return all
 }
 
-// collectSamples reads a document and returns its gutters, of the pages as they are and of disturbed copies.
-func collectSamples(ctx context.Context, engine *pdf.Engine, made *pagegen.Made) ([]boost.Sample, error) {
+// collectSamples reads a document and keeps its gutters and tables, of the pages as they are and of disturbed copies.
+func (t *trainer) collectSamples(ctx context.Context, made *pagegen.Made) error {
 	file, err := os.CreateTemp("", "train-*.pdf")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
 	if _, err := file.Write(made.PDF); err != nil {
-		return nil, err
+		return err
 	}
-	doc, err := engine.OpenDocument(ctx, file, "")
+	family := made.Truth.Family
+	return t.forEachPage(ctx, file, func(number int, read *inkstreamv1.Page) {
+		for _, disturb := range disturbances {
+			page := disturb.apply(proto.CloneOf(read), newRandom(made.Truth.Seed, number))
+			for _, whole := range []bool{false, true} {
+				copied := proto.CloneOf(page) // arranging a page changes it
+				t.tables.samples[family] = append(t.tables.samples[family],
+					judgeTables(copied, made.Truth, labelWords(copied, made.Truth, number), disturb.weight, whole)...)
+			}
+			t.gutters.samples[family] = append(t.gutters.samples[family],
+				judgeGutters(page, made.Truth, labelWords(page, made.Truth, number), disturb.weight)...)
+		}
+	})
+}
+
+// forEachPage calls f for each page of a document.
+func (t *trainer) forEachPage(ctx context.Context, file *os.File, f func(number int, page *inkstreamv1.Page)) error {
+	doc, err := t.engine.OpenDocument(ctx, file, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer doc.Close()
-	var all []boost.Sample
-	for n := 1; n <= doc.Info().PageCount; n++ {
-		for _, disturb := range disturbances {
-			// Arranging a page changes it, so each copy is read again.
-			read, err := doc.ReadPage(ctx, n, pdf.PageOptions{})
-			if err != nil {
-				return nil, err
-			}
-			page := read.Page
-			blocks := labelWords(page, made.Truth, n)
-			random := newRandom(made.Truth.Seed, n)
-			all = append(all, judgeGutters(disturb.apply(page, random), blocks, disturb.weight)...)
+	for n := 1; n <= min(doc.Info().PageCount, maxDocumentPages); n++ {
+		read, err := doc.ReadPage(ctx, n, pdf.PageOptions{})
+		if err != nil {
+			return err
 		}
+		f(n, read.Page)
 	}
-	return all, nil
+	return nil
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"math"
-
 	"inkstream.dev/pkg/layout"
 	"inkstream.dev/pkg/layout/internal/boost"
 	"inkstream.dev/pkg/pdftest/pagegen"
@@ -52,17 +50,18 @@ func findBlock(truth *pagegen.Document, page int, box []float32) int {
 }
 
 // judgeGutters arranges a page with the right answer at each gutter that has one, and returns those gutters. Words of
-// one block on both sides make it a gap within a table; words of different blocks make it a gutter between columns.
-// The gutters of a page share its weight, so that pages with many do not outweigh the others.
-func judgeGutters(page *inkstreamv1.Page, blocks map[*inkstreamv1.Word]int, weight float64) []boost.Sample {
+// one block on both sides make it a gap within a table, and so do blocks that are read across; other words of different
+// blocks make it a gutter between columns. The gutters of a page share its weight, so that pages with many do not outweigh
+// the others.
+func judgeGutters(page *inkstreamv1.Page, truth *pagegen.Document, blocks map[*inkstreamv1.Word]int, weight float64) []boost.Sample {
 	var samples []boost.Sample
-	layout.ArrangeJudged(page, func(g layout.GutterSample) bool {
+	layout.ArrangeJudged(page, layout.Judge{Gutter: func(g layout.GutterSample) bool {
 		same, different := 0, 0
 		for i := range g.Left {
 			left, right := blocks[g.Left[i]], blocks[g.Right[i]]
 			switch {
 			case left == 0 || right == 0:
-			case left == right:
+			case left == right || isReadAcross(truth, blocks, g, i):
 				same++
 			default:
 				different++
@@ -73,9 +72,21 @@ func judgeGutters(page *inkstreamv1.Page, blocks map[*inkstreamv1.Word]int, weig
 		}
 		samples = append(samples, boost.Sample{X: g.Features, Positive: different > same})
 		return different > same
-	})
-	for i := range samples {
-		samples[i].Weight = weight / math.Sqrt(float64(len(samples)))
+	}})
+	return weigh(samples, weight)
+}
+
+// isReadAcross reports whether the text right of a gutter is read between the text on its left at that line and that
+// below.
+func isReadAcross(truth *pagegen.Document, blocks map[*inkstreamv1.Word]int, g layout.GutterSample, line int) bool {
+	left, right := blocks[g.Left[line]], blocks[g.Right[line]]
+	if truth.Blocks[left-1].Flow != truth.Blocks[right-1].Flow || left > right {
+		return false
 	}
-	return samples
+	for _, below := range g.Left[line+1:] {
+		if n := blocks[below]; n > right && truth.Blocks[n-1].Flow == truth.Blocks[right-1].Flow {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,259 @@
+package layout
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"inkstream.dev/pkg/layout/internal/boost"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+//go:embed table_model.json
+var tableModelJSON []byte
+
+// tableModel tells tables without a grid of lines from text that happens to stand in rows and columns. The command
+// pkg/layout/train learns such weights. Those here saw eight documents of each family (seeds from 1000), ten more of those
+// that are hard to read (seeds from 2000), and the pages of the corpus with the answers that were given before.
+var tableModel = sync.OnceValue(func() *boost.Model {
+	m, err := boost.Parse(tableModelJSON, tableFeatureNames)
+	if err != nil {
+		panic(fmt.Sprintf("layout: table_model.json: %v", err)) // the build is broken
+	}
+	return m
+})
+
+// TableSample is a table as the model sees it.
+type TableSample struct {
+	Features []float64
+	Words    []*inkstreamv1.Word
+	// Table is the answer that stands without a judge.
+	Table bool
+}
+
+// tableFeatureNames names what is measured of rows and columns that may be a table. Lengths are in ems.
+var tableFeatureNames = []string{
+	"rows", "columns", "rows with several cells", "words a cell", "words a cell in the wordiest column", "figures",
+	"figures in the column with most", "cells in line", "framed", "rules across a row", "runs on", "breaks words",
+	"capital starts", "sentence ends", "single words", "least gap", "row pitch", "widest pitch", "filled", "cell fill",
+	"columns aligned right", "first column filled", "type sizes", "rows of one cell", "words",
+}
+
+// cellText is what the features need to know of a cell's text.
+type cellText struct {
+	*tableCell
+	text        string
+	words       int
+	figure      bool
+	first, last rune
+}
+
+// standsBesideText reports whether an outer column is no part of a table, and so the other columns are none: it hardly
+// shares a row with them, or stands beside few lines of the only other one.
+func (t *table) standsBesideText() bool {
+	filled, inLast := make([]int, t.rows), 0
+	for i := range t.cells {
+		c := &t.cells[i]
+		filled[c.row]++
+		if c.column == t.columns-1 && c.columnSpan == 1 {
+			inLast++
+		}
+	}
+	if t.columns == 2 && (inLast < 2 || 2*inLast < t.rows) {
+		return true
+	}
+	for _, column := range []int{0, t.columns - 1} {
+		cells, alone := 0, 0
+		for i := range t.cells {
+			if c := &t.cells[i]; c.column == column && c.columnSpan == 1 {
+				cells++
+				if filled[c.row] == 1 {
+					alone++
+				}
+			}
+		}
+		if 3*alone > 2*cells {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeTable reports whether rows and columns are a table.
+func (a *aligner) judgeTable(t *table, several int) bool {
+	if t.standsBesideText() {
+		return false
+	}
+	features := a.measureTable(t, several)
+	is := tableModel().Probability(features) >= 0.5
+	if a.judge == nil {
+		return is
+	}
+	s := TableSample{Features: features, Table: is}
+	for i := range t.cells {
+		s.Words = append(s.Words, segmentWords(t.cells[i].segments)...)
+	}
+	return a.judge(s)
+}
+
+// measureTable measures rows and columns that may be a table, in the order of tableFeatureNames.
+func (a *aligner) measureTable(t *table, several int) []float64 {
+	cells := make([]cellText, len(t.cells))
+	columns := make([][]cellText, t.columns) // cells of one column, from top to bottom
+	for i := range t.cells {
+		cells[i] = newCellText(&t.cells[i])
+		if t.cells[i].columnSpan <= 1 {
+			columns[t.cells[i].column] = append(columns[t.cells[i].column], cells[i])
+		}
+	}
+	n := float64(max(1, len(cells)))
+	var words, capitals, ends, singles float64
+	for _, c := range cells {
+		words += float64(c.words)
+		capitals += share(unicode.IsUpper(c.first), n)
+		ends += share(c.last == '.' || c.last == '!' || c.last == '?', n)
+		singles += share(c.words == 1, n)
+	}
+	by := a.measureTableColumns(columns)
+	pitch, widest, lone := t.measurePitch()
+	framed := 0.0
+	if a.isTableFramed(t) {
+		framed = 1
+	}
+	return []float64{
+		float64(t.rows), float64(t.columns), float64(several) / float64(max(1, t.rows)), words / n, by.wordiest, by.figures, by.mostFigures,
+		by.inLine / n, framed, a.rulesWithin(t) / float64(max(1, t.rows)), by.runsOn, by.breaks, capitals, ends, singles,
+		min(t.leastGap(columns)/a.em, 20), min(pitch/a.em, 10), min(widest/a.em, 10), n / float64(max(1, t.rows*t.columns)), by.fill,
+		by.alignedRight, float64(len(columns[0])) / float64(max(1, t.rows)), t.typeSizeRatio(), lone / float64(max(1, t.rows)), words,
+	}
+}
+
+func newCellText(c *tableCell) cellText {
+	out := cellText{tableCell: c, text: strings.TrimSpace(segmentsText(c.segments))}
+	for _, s := range c.segments {
+		out.words += countWords(s.words)
+	}
+	out.figure = isNumeric(out.text)
+	out.first, out.last = firstRune(out.text), lastRune(out.text)
+	return out
+}
+
+// tableColumnStats is what the columns of a table tell.
+type tableColumnStats struct {
+	wordiest, figures, mostFigures, inLine float64
+	runsOn, breaks, fill, alignedRight     float64
+}
+
+func (a *aligner) measureTableColumns(columns [][]cellText) tableColumnStats {
+	var s tableColumnStats
+	figures, others, pairs := 0.0, 0.0, 0.0
+	for j, column := range columns {
+		if len(column) == 0 {
+			continue
+		}
+		boxes := make([]rect, len(column))
+		lefts, rights := make([]float64, len(column)), make([]float64, len(column))
+		words, numbers, width, widest := 0.0, 0.0, 0.0, 0.0
+		for i, c := range column {
+			boxes[i], lefts[i], rights[i] = c.rect, c.x0, c.x1
+			words, width, widest = words+float64(c.words), width+c.width(), max(widest, c.width())
+			if c.figure {
+				numbers++
+			}
+			if i == 0 {
+				continue
+			}
+			pairs++
+			before := column[i-1]
+			if unicode.IsLower(c.first) && !isSentenceEnd(before.last) && !before.figure {
+				s.runsOn++
+			}
+			if before.last == '-' || before.last == 0x2010 {
+				s.breaks++
+			}
+		}
+		n := float64(len(column))
+		s.wordiest, s.mostFigures = max(s.wordiest, words/n), max(s.mostFigures, numbers/n)
+		s.inLine += float64(countAlignedBoxes(boxes, 0.6*a.em))
+		s.fill += width / n / max(widest, 1) / float64(len(columns))
+		s.alignedRight += share(alignedShare(rights, 0.15*a.em) > alignedShare(lefts, 0.15*a.em), float64(len(columns)))
+		if j > 0 {
+			figures, others = figures+numbers, others+n-numbers
+		}
+	}
+	s.figures = figures / max(1, figures+others)
+	s.runsOn, s.breaks = s.runsOn/max(1, pairs), s.breaks/max(1, pairs)
+	return s
+}
+
+// measurePitch returns the usual distance from one row to the next, the widest, and how many rows have one cell.
+func (t *table) measurePitch() (usual, widest, lone float64) {
+	tops, filled := make([]float64, t.rows), make([]int, t.rows)
+	for i := range t.cells {
+		c := &t.cells[i]
+		tops[c.row], filled[c.row] = c.y1, filled[c.row]+1
+	}
+	steps := make([]float64, 0, t.rows)
+	for r := 1; r < t.rows; r++ {
+		step := max(0, tops[r]-tops[r-1])
+		steps, widest = append(steps, step), max(widest, step)
+	}
+	for _, n := range filled {
+		if n == 1 {
+			lone++
+		}
+	}
+	return median(steps), widest, lone
+}
+
+// leastGap returns the width of the narrowest gap between neighbouring columns.
+func (t *table) leastGap(columns [][]cellText) float64 {
+	least, right, seen := 20*maxCoordinate, 0.0, false
+	for _, column := range columns {
+		if len(column) == 0 {
+			continue
+		}
+		left, end := column[0].x0, column[0].x1
+		for _, c := range column {
+			left, end = min(left, c.x0), max(end, c.x1)
+		}
+		if seen {
+			least = min(least, max(0, left-right))
+		}
+		right, seen = end, true
+	}
+	return least
+}
+
+// typeSizeRatio returns how many times as large the largest type of a cell is as the smallest.
+func (t *table) typeSizeRatio() float64 {
+	var sizes []float64
+	for i := range t.cells {
+		for _, s := range t.cells[i].segments {
+			if s.size > 0 {
+				sizes = append(sizes, s.size)
+			}
+		}
+	}
+	if len(sizes) == 0 {
+		return 1
+	}
+	return min(slices.Max(sizes)/slices.Min(sizes), 10)
+}
+
+// rulesWithin counts the lines that are drawn across most of a table.
+func (a *aligner) rulesWithin(t *table) float64 {
+	n := 0.0
+	for _, r := range a.across {
+		if r.at > t.y0-a.em && r.at < t.y1+a.em && min(r.to, t.x1)-max(r.from, t.x0) >= 0.6*t.width() {
+			n++
+		}
+	}
+	return n
+}
+
+// TableFeatureNames returns the names of the features, in order.
+func TableFeatureNames() []string { return tableFeatureNames }

@@ -1,0 +1,92 @@
+package layout
+
+import "slices"
+
+// largerThanTable is how many times as large as a table's type that of a line is which is no part of the table.
+const largerThanTable = 1.12
+
+// isHeadingBetween reports whether a row with text in one place is none of the table that a row belongs to: a caption, or
+// a heading in larger type.
+func (a *aligner) isHeadingBetween(row, single tableLine) bool {
+	return single.largestType() > largerThanTable*row.largestType() || isCaption(segmentsText(single.segments))
+}
+
+// largestType returns the size of the largest type in a row.
+func (r *row) largestType() float64 {
+	size := 0.0
+	for i := range r.segments {
+		size = max(size, r.segments[i].size)
+	}
+	return size
+}
+
+const (
+	// minRunGap is the least room, in ems, above a row at which a run of rows is parted, minRunGapRatio how many times the
+	// usual room between its rows that is.
+	minRunGap, minRunGapRatio = 1.2, 2
+	// minSplitRows is how many rows with text in several places a part has at least.
+	minSplitRows = 3
+	// maxSplitPlaces is at how many places a run is tried to be parted.
+	maxSplitPlaces = 32
+)
+
+// splitRun returns the first part of rows that may be a table, where they are two tables, or a table and what only stands
+// in line with it: apart from each other the parts have more columns than together.
+func (a *aligner) splitRun(rows []tableLine, first, end int) (int, int) {
+	whole := a.countColumns(rows[first:end])
+	if whole == 0 {
+		return first, end
+	}
+	usual := usualRowGap(rows[first:end])
+	best, at, tried := 0, 0, 0
+	for k := first + 1; k < end && tried < maxSplitPlaces; k++ {
+		gap := rows[k].y0 - rows[k-1].y1
+		wide := gap > max(minRunGap*a.em, minRunGapRatio*usual)
+		if !wide && rows[k].several {
+			continue
+		}
+		tried++
+		upper, lower := a.countColumns(rows[first:k]), a.countColumns(rows[k:end])
+		parted := upper > whole && lower > whole || wide && (lower > whole && countSeveral(rows[k:end]) >= minSplitRows ||
+			upper > whole && countSeveral(rows[first:k]) >= minSplitRows)
+		if parted && upper+lower > best {
+			best, at = upper+lower, k
+		}
+	}
+	if best == 0 {
+		return first, end
+	}
+	end = at
+	for end > first+1 && !rows[end-1].several {
+		end--
+	}
+	return first, end
+}
+
+// countColumns returns how many columns the rows with text in several places have; 0 where those are too few to tell.
+func (a *aligner) countColumns(rows []tableLine) int {
+	several := slices.DeleteFunc(slices.Clone(rows), func(r tableLine) bool { return !r.several })
+	if len(several) < 2 {
+		return 0
+	}
+	return len(a.findGutters(several)) + 1
+}
+
+func countSeveral(rows []tableLine) int {
+	n := 0
+	for i := range rows {
+		if rows[i].several {
+			n++
+		}
+	}
+	return n
+}
+
+// usualRowGap returns the median of the room between rows.
+func usualRowGap(rows []tableLine) float64 {
+	gaps := make([]float64, 0, len(rows))
+	for i := 1; i < len(rows); i++ {
+		gaps = append(gaps, max(0, rows[i].y0-rows[i-1].y1))
+	}
+	return median(gaps)
+}

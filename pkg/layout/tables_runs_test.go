@@ -1,0 +1,104 @@
+package layout
+
+import (
+	"strings"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// gridLines sets rows of words whose columns begin at the places given.
+func gridLines(y float64, columns []float64, rows ...string) []*inkstreamv1.Line {
+	var out []*inkstreamv1.Line
+	for _, row := range rows {
+		for i, word := range strings.Fields(row) {
+			out = append(out, at(columns[i], y, 10, word))
+		}
+		y += 14
+	}
+	return out
+}
+
+// TestTablesApart tells two tables apart that only a gap or a heading parts.
+func TestTablesApart(t *testing.T) {
+	t.Parallel()
+	first := gridLines(100, []float64{50, 150, 220, 290}, "Stop 9:10 9:40 10:10", "Mill 9:20 9:50 10:20", "Ford 9:30 10:00 10:30", "Lane 9:36 10:06 10:36")
+	second := gridLines(210, []float64{50, 120, 185, 255, 330}, "Stop 7:10 7:40 8:10 8:40", "Mill 7:20 7:50 8:20 8:50", "Ford 7:30 8:00 8:30 9:00",
+		"Lane 7:36 8:06 8:36 9:06")
+	for _, tt := range []struct {
+		name    string
+		between []*inkstreamv1.Line
+	}{
+		{"a gap", nil},
+		{"a heading", []*inkstreamv1.Line{at(50, 182, 13, "Sundays")}},
+		{"a caption", []*inkstreamv1.Line{at(50, 182, 10, "Table 2. Sundays")}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := pageOf(first, tt.between, second)
+			ArrangePage(p)
+			var columns []int32
+			for _, table := range tablesOf(p) {
+				columns = append(columns, table.GetColumns())
+			}
+			if len(columns) != 2 || columns[0] != 4 || columns[1] != 5 {
+				t.Errorf("got tables of %v columns, want 4 and 5: %q", columns, p.GetText())
+			}
+		})
+	}
+}
+
+// TestLetterHead reads an address as a whole, although a date stands beside it and a table in line with both.
+func TestLetterHead(t *testing.T) {
+	t.Parallel()
+	p := pageOf(down(50, 60, 10, "Rosa Vogel", "159 Brackley Square", "Penrose 19129"), []*inkstreamv1.Line{at(420, 60, 10, "14 May 2021")},
+		gridLines(150, []float64{50, 130, 330, 420}, "Pos Item Count Amount", "1 Lamps 31 354.04", "2 Chairs 10 840.34", "3 Tables 34 808.33",
+			"4 Shelves 7 4,204.27", "5 Desks 20 482.09"))
+	ArrangePage(p)
+	if want := "Rosa Vogel\n159 Brackley Square\nPenrose 19129\n"; !strings.HasPrefix(p.GetText(), want) {
+		t.Errorf("got %q, want it to begin with %q", p.GetText(), want)
+	}
+	if got := tablesOf(p); len(got) != 1 || got[0].GetColumns() != 4 || got[0].GetRows() != 6 {
+		t.Errorf("got %d tables: %q", len(got), p.GetText())
+	}
+}
+
+// TestContentsWithoutLeaders keeps the entries of contents apart, and makes no table of them.
+func TestContentsWithoutLeaders(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i, entry := range []string{"1 Early days|3", "1.1 The first journey|5", "1.2 The second journey|9", "2 Later days|14", "2.1 What became of the old", "harbour|21",
+		"2.2 A letter|30", "3 The end|41"} {
+		text, page, _ := strings.Cut(entry, "|")
+		lines = append(lines, at(50, 100+float64(i)*14, 10, text))
+		if page != "" {
+			lines = append(lines, at(400, 100+float64(i)*14, 10, page))
+		}
+	}
+	p := pageOf(lines)
+	ArrangePage(p)
+	if got := tablesOf(p); len(got) > 0 {
+		t.Fatalf("got a table: %q", p.GetText())
+	}
+	if got, want := len(p.GetBlocks()), 7; got != want {
+		t.Errorf("got %d blocks, want %d: %q", got, want, p.GetText())
+	}
+}
+
+// TestLargeLinesStayTogether keeps a heading of two lines one block: larger lines stand farther apart.
+func TestLargeLinesStayTogether(t *testing.T) {
+	t.Parallel()
+	heading := down(50, 60, 20, "A heading of two", "lines of large type")
+	for i, line := range heading {
+		line.Words[0].Size = 20
+		for _, w := range line.GetWords() {
+			w.Size = 20
+			w.Bbox[1], w.Bbox[3] = 60+float32(i)*28, 80+float32(i)*28
+		}
+	}
+	p := pageOf(heading, down(50, 130, 10, "Text that is set in type", "of the usual size, in", "lines that stand close."))
+	ArrangePage(p)
+	if got := len(p.GetBlocks()[0].GetLines()); got != 2 {
+		t.Errorf("got a block of %d lines, want 2: %q", got, p.GetText())
+	}
+}
