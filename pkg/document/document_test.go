@@ -211,6 +211,18 @@ func TestHeadings(t *testing.T) {
 			want: "title heading1 paragraph heading1 paragraph paragraph",
 		},
 		{
+			name: "letters of a directory, and others", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{text(para, 72, 60, 15, 1, "A"), text(para, 72, 80, 10, 1, "Abbott, Clara"), prose(100),
+				text(para, 72, 150, 15, 1, "B"), text(para, 72, 170, 10, 1, "Barlow, Ivo"), prose(190), text(para, 72, 240, 15, 1, "C"), prose(260)},
+			want: "heading1 paragraph paragraph heading1 paragraph paragraph paragraph paragraph",
+		},
+		{
+			name: "a quotation in large type", outline: nil, tags: nil,
+			blocks: []*inkstreamv1.Block{text(para, 72, 60, 15, 1, "Pears"), prose(100), text(para, 72, 150, 16, 1, "“None of us had seen it”"),
+				prose(180), text(para, 72, 210, 15, 1, "Apples"), prose(240)},
+			want: "heading1 paragraph paragraph paragraph heading1 paragraph",
+		},
+		{
 			name: "a title of two lines", outline: nil, tags: nil,
 			blocks: []*inkstreamv1.Block{text(para, 72, 60, 24, 1, "A Study of Pears"), text(para, 72, 90, 24, 1, "and of Apples"),
 				prose(130), prose(170)},

@@ -62,7 +62,7 @@ const (
 	FlagLower                        // begins with a small letter
 	FlagFull                         // its last line reaches the right edge of the block
 	FlagRecognised                   // recognised in an image
-	FlagLeader                       // has a row of dots
+	FlagLeader                       // has a row of dots, or a line to write on
 	FlagLetters                      // has two letters or more in a row
 	FlagUnspaced                     // ends in a script without blanks
 	FlagCentred                      // stands in the middle of the page
@@ -71,6 +71,8 @@ const (
 	FlagNumber                       // ends with a number
 	FlagSign                         // begins with a sign: a bullet, a dash
 	FlagLong                         // longer than headings are
+	FlagQuote                        // stands in quotation marks
+	FlagInitial                      // a capital alone, with which the text below begins
 )
 
 // What Tag says besides the levels 1 to 6.
@@ -109,16 +111,36 @@ func ObservePage(p *inkstreamv1.Page) *Evidence {
 		Sizes:  map[int]int{},
 		Blocks: make([]BlockEvidence, len(p.GetBlocks())),
 	}
-	o := observer{e: e, fonts: p.GetFonts(), bold: make([]bool, len(p.GetFonts())+1), dominantAngle: dominantAngle(p)}
+	o := observer{e: e, fonts: p.GetFonts(), bold: make([]bool, len(p.GetFonts())+1), dominantAngle: dominantAngle(p), tableSizes: map[int]int{}}
 	for i, f := range p.GetFonts() {
 		o.bold[i+1] = layout.IsBoldFont(f)
 	}
 	for i, b := range p.GetBlocks() {
 		o.observeBlock(&e.Blocks[i], b)
 	}
+	o.addTableSizes()
+	for i := 1; i < len(p.GetBlocks()); i++ {
+		if isInitial(p.GetBlocks()[i-1], p.GetBlocks()[i]) {
+			e.Blocks[i-1].Flags |= FlagInitial
+		}
+	}
 	applyStructureTags(e, p)
 	collectEdgeLines(e, p)
 	return e
+}
+
+// isInitial reports whether a block is a capital alone, and the block below it begins with the same letter, as the parts
+// of directories and indexes do.
+func isInitial(b, next *inkstreamv1.Block) bool {
+	if len(b.GetLines()) != 1 || len(next.GetLines()) == 0 || len(b.GetBbox()) != 4 || len(next.GetBbox()) != 4 ||
+		next.GetBbox()[1] < b.GetBbox()[3]-1 || len(b.GetLines()[0].GetWords()) != 1 || len(next.GetLines()[0].GetWords()) == 0 {
+		return false
+	}
+	text := b.GetLines()[0].GetWords()[0].GetText()
+	letter, size := utf8.DecodeRuneInString(text)
+	first, _ := utf8.DecodeRuneInString(next.GetLines()[0].GetWords()[0].GetText())
+	return size == len(text) && unicode.IsUpper(letter) && unicode.ToUpper(first) == letter &&
+		len(next.GetLines()[0].GetWords())+len(next.GetLines()[0].GetWords()[0].GetText()) > 2
 }
 
 // dominantAngle returns the angle that most of a page's lines have.
@@ -143,6 +165,7 @@ type observer struct {
 	fonts         []*inkstreamv1.Font
 	bold          []bool
 	dominantAngle int32
+	tableSizes    map[int]int // counts characters of tables by type size
 }
 
 // maxKeyWords is how many words a block has at most that is looked for in the outline.
@@ -152,6 +175,37 @@ const maxKeyWords = 40
 // heading is repeated in every passage under it. In the corpus the longest has 355, and that is a paragraph with the
 // wrong tag.
 const maxHeadingLetters = 400
+
+// countSizes counts the characters of a block by type size. Those of code and of drawings do not tell the body's.
+func (o *observer) countSizes(kind string, sizes map[int]int) {
+	into := o.e.Sizes
+	switch kind {
+	case layout.Code, layout.Figure:
+		return
+	case layout.Table:
+		into = o.tableSizes
+	}
+	for size, n := range sizes {
+		into[size] += n
+	}
+}
+
+// addTableSizes counts the characters of tables too on a page that has hardly any other text: there they are the body.
+func (o *observer) addTableSizes() {
+	text, tables := 0, 0
+	for _, n := range o.e.Sizes {
+		text += n
+	}
+	for _, n := range o.tableSizes {
+		tables += n
+	}
+	if 4*text > tables {
+		return
+	}
+	for size, n := range o.tableSizes {
+		o.e.Sizes[size] += n
+	}
+}
 
 func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 	out.Type, out.Lines = blockTypeIndex(b.GetType()), len(b.GetLines())
@@ -189,11 +243,7 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 		}
 	}
 	out.Size = mostFrequent(sizes)
-	if b.GetType() != layout.Code && b.GetType() != layout.Table && b.GetType() != layout.Figure {
-		for size, n := range sizes {
-			o.e.Sizes[size] += n
-		}
-	}
+	o.countSizes(b.GetType(), sizes)
 	o.e.Words += out.Words
 	if b.GetLanguage() != "" {
 		o.e.Language[b.GetLanguage()] += out.Words
@@ -291,6 +341,9 @@ func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 	if width := out.Box[2] - out.Box[0]; width < 0.7*o.e.Width && math.Abs(float64(left-right)) < 0.05*float64(o.e.Width) {
 		out.Flags |= FlagCentred
 	}
+	if isQuotation(first, end) {
+		out.Flags |= FlagQuote
+	}
 	if out.Words <= maxKeyWords {
 		k := newTextHash()
 		out.Depth = numberDepth(first)
@@ -299,7 +352,7 @@ func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 				if i+j > 0 || out.Depth == 0 || out.Words == 1 {
 					k.addText(w.GetText())
 				}
-				if strings.Contains(w.GetText(), "....") {
+				if strings.Contains(w.GetText(), "....") || strings.Contains(w.GetText(), "___") {
 					out.Flags |= FlagLeader
 				}
 			}
@@ -309,6 +362,13 @@ func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 			out.Flags |= FlagLeader
 		}
 	}
+}
+
+// isQuotation reports whether a text that begins and ends with these words stands in quotation marks.
+func isQuotation(first, last string) bool {
+	opening, _ := utf8.DecodeRuneInString(first)
+	closing, _ := utf8.DecodeLastRuneInString(last)
+	return strings.ContainsRune("\"“„«»‟「『", opening) && strings.ContainsRune("\"”“»«」』", closing)
 }
 
 // hasLeaderDots reports whether a line has a row of single dots.

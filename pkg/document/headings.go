@@ -134,7 +134,7 @@ func isBodyBold(pages []*Evidence, body int) bool {
 			}
 		}
 	}
-	return 3*bold > all
+	return 2*bold > all
 }
 
 // bodyFont returns the font of most of the body, as a hash of its name.
@@ -178,24 +178,29 @@ func (p *Plan) mayBeHeading(e *Evidence, j int) bool {
 	if p.pages[e.Number].isRunningBlock(j) || b.Flags&(FlagLeader|FlagTurned|FlagLong) != 0 || b.Words == 0 {
 		return false
 	}
-	return b.Flags&FlagLetters != 0 || b.Flags&FlagUnspaced != 0 || b.Tag > 0 && b.Tag < TagText
+	return b.Flags&(FlagLetters|FlagUnspaced|FlagInitial) != 0 || b.Tag > 0 && b.Tag < TagText
 }
 
 // isContentsPage reports whether a page holds a table of contents: lines that end with a number there are its entries.
 func isContentsPage(e *Evidence) bool {
-	n := 0
+	leaders, numbered := 0, 0
 	for i := range e.Blocks {
-		if e.Blocks[i].Flags&FlagLeader != 0 {
-			n++
+		b := &e.Blocks[i]
+		if b.Flags&FlagLeader != 0 {
+			leaders++
+		}
+		if b.Flags&FlagNumber != 0 && b.Depth > 0 && blockTypes[b.Type] == layout.ListItem {
+			numbered++
 		}
 	}
-	return n >= 4
+	return leaders >= 4 || numbered >= 6
 }
 
 // isProminent reports whether a block's type sets it apart from the body as a heading's does.
 func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 	const mostLines, mostWords = 3, 24
-	if b.Lines > mostLines || b.Words > mostWords || body == 0 {
+	quotation := b.Flags&FlagQuote != 0 && b.Words > 3
+	if b.Lines > mostLines || b.Words > mostWords || body == 0 || quotation {
 		return false
 	}
 	if b.Flags&FlagRecognised != 0 { // boxes tell sizes roughly
