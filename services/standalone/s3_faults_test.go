@@ -33,14 +33,11 @@ type unreliableProxy struct {
 }
 
 func newUnreliableProxy(server *url.URL, every int) *unreliableProxy {
-	p := &unreliableProxy{proxy: httputil.NewSingleHostReverseProxy(server), every: every, random: rand.New(rand.NewPCG(19, 7))}
-	director := p.proxy.Director
-	p.proxy.Director = func(r *http.Request) {
-		host := r.Host
-		director(r)
-		r.Host = host // it is signed
-	}
-	p.proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
+	p := &unreliableProxy{every: every, random: rand.New(rand.NewPCG(19, 7))}
+	p.proxy = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(server)
+		r.Out.Host = r.In.Host // it is signed
+	}}
 	p.proxy.ModifyResponse, p.proxy.ErrorLog = p.spoil, log.New(io.Discard, "", 0)
 	return p
 }
