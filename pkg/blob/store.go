@@ -296,11 +296,14 @@ func (s *Store) ReadAttributes(ctx context.Context, key string) (Attributes, err
 
 // BlobExists reports whether there is a blob under key.
 func (s *Store) BlobExists(ctx context.Context, key string) (bool, error) {
-	_, err := s.ReadAttributes(ctx, key)
+	if err := checkKey(key); err != nil {
+		return false, err
+	}
+	_, _, err := s.driver.ReadTail(ctx, key, 0)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, classifyError(ctx, "stat blob", key, err)
 }
 
 // ListBlobs yields the blobs whose keys begin with prefix, in the order of their keys. The empty prefix is every
@@ -356,8 +359,8 @@ func (s *Store) SweepTemp(ctx context.Context, olderThan time.Duration) (int, er
 func (s *Store) Close() error { return s.driver.Close() }
 
 // classifyError says what was being done, and makes an error that may pass a Busy fault. A missing blob stays what it
-// is, and so does one that is damaged, what is a fault already, and the end of the caller's own ctx. That of another context does not: the
-// timeouts of a connection say they are such an end too.
+// is, and so does one that is damaged, what is a fault already, and the end of the caller's own ctx. That of another
+// context does not: the timeouts of a connection say they are such an end too.
 func classifyError(ctx context.Context, doing, key string, err error) error {
 	switch {
 	case err == nil:

@@ -181,10 +181,14 @@ func (b *Bus) serveCall(ctx context.Context, c Call, under *callsUnderWay, msg *
 // handleWithRecover turns a panic into an error, which is one caller's trouble alone.
 func handleWithRecover(ctx context.Context, question []byte,
 	handle func(context.Context, []byte) (any, error)) (v any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer recoverPanic(&err)
 	return handle(ctx, question)
+}
+
+// recoverPanic, deferred, turns a panic into an engine's crash. The error tells where it came from, and not what it
+// says, which may be a document's text.
+func recoverPanic(err *error) {
+	if p := recover(); p != nil {
+		*err = fault.Wrap(fault.EngineCrash, fault.Internal, fmt.Errorf("panic of type %T\n%s", p, debug.Stack()))
+	}
 }

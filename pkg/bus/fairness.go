@@ -106,7 +106,7 @@ func (c *Consumer) slotFor(d *Delivery) (slot, bool) {
 	case d.Lane == Interactive && c.freeSlots[urgent] > 0 && c.inFlight[d.jobKey()] == nil:
 		return urgent, true
 	default:
-		return reserved, c.freeSlots[reserved] > 0 && c.lookout.isFor(d) && c.tenants.IsLight(d.Tenant) &&
+		return reserved, c.freeSlots[reserved] > 0 && c.lookout.mayReserve(d) && c.tenants.IsLight(d.Tenant) &&
 			(!c.provenOnly() || c.tenants.IsProven(d.Tenant))
 	}
 }

@@ -30,8 +30,8 @@ type lookout struct {
 	lanes    map[Lane]*laneLookout
 }
 
-// isFor reports whether the reserved slot may be for a task, as far as the last look tells.
-func (o *lookout) isFor(d *Delivery) bool {
+// mayReserve reports whether the reserved slot may be for a task, as far as the last look tells.
+func (o *lookout) mayReserve(d *Delivery) bool {
 	lightest := o.onLane(d.Lane).lightest
 	return len(lightest) == 0 || lightest[d.Tenant]
 }
@@ -41,7 +41,7 @@ type laneLookout struct {
 	// waits says that a task may wait of a tenant that uses little.
 	waits bool
 	// lightest are the tenants that the reserved slot is for, of those that were seen to wait in the lane; see
-	// fairshare.Account.IsLightest. It is empty where none was seen.
+	// fairshare.Account.Lightest. It is empty where none was seen.
 	lightest map[string]bool
 	// light counts the queued tasks of such tenants by subject, and vain how many of them were not found.
 	light, vain map[string]uint64
@@ -181,12 +181,8 @@ func (c *Consumer) lightestOf(subjects, vain map[string]uint64, held []*deferred
 			waiting[h.delivery.Tenant] = true
 		}
 	}
-	lightest := make(map[string]bool)
-	for tenant := range waiting {
-		if c.tenants.IsLightest(tenant, maps.Keys(waiting)) && (!c.provenOnly() || c.tenants.IsProven(tenant)) {
-			lightest[tenant] = true
-		}
-	}
+	lightest := c.tenants.Lightest(maps.Keys(waiting))
+	maps.DeleteFunc(lightest, func(tenant string, _ bool) bool { return c.provenOnly() && !c.tenants.IsProven(tenant) })
 	return lightest
 }
 

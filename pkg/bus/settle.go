@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +61,7 @@ func (c *Consumer) handleDelivery(ctx context.Context, d *Delivery) {
 	}
 
 	work, cancel := context.WithTimeout(ctx, c.cfg.Deadline)
-	err := c.handleWithRecover(work, d)
+	err := c.runHandler(work, d)
 	cancel()
 	result := "ok"
 	if err != nil {
@@ -80,16 +79,10 @@ func (c *Consumer) handleDelivery(ctx context.Context, d *Delivery) {
 	}
 }
 
-// handleWithRecover runs the handler and turns a panic into an engine's crash: the task is tried once more, and then
-// given up, and other tasks go on.
-func (c *Consumer) handleWithRecover(ctx context.Context, d *Delivery) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.bus.log.ErrorContext(ctx, "handler panicked", "stage", c.stage, "job", d.Job, "task", d.ID,
-				"type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-			err = fault.Wrap(fault.EngineCrash, fault.Internal, errors.New("the handler panicked"))
-		}
-	}()
+// runHandler runs the handler. A panic is an engine's crash: the task is tried once more, and then given up, and other
+// tasks go on.
+func (c *Consumer) runHandler(ctx context.Context, d *Delivery) (err error) {
+	defer recoverPanic(&err)
 	return c.handler.HandleTask(ctx, d)
 }
 

@@ -23,6 +23,10 @@ const wordsField = 2001
 const (
 	wordColumns = 6
 	columnBytes = wordColumns * 4
+	// minCompactBytes is how long the columns of a compact page are at least. There is little to gain below. And a page
+	// above is always stored compressed, which an older version takes for damaged, and does not mistake for one without
+	// words.
+	minCompactBytes = 4 << 10
 )
 
 var errCorruptWords = errors.New("the words of a stored page are damaged")
@@ -37,6 +41,9 @@ func encodeCompact(p *inkstreamv1.Page, e *Evidence) ([]byte, error) {
 		return EncodePage(p, e)
 	}
 	columns := appendColumns(nil, words)
+	if len(columns) < minCompactBytes {
+		return EncodePage(p, e)
+	}
 	plain := make([]*inkstreamv1.Word, len(words))
 	for i, w := range words {
 		plain[i] = &inkstreamv1.Word{Text: w.GetText(), Bbox: w.GetBbox(), Size: w.GetSize(), Font: w.GetFont()}

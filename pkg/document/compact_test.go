@@ -54,6 +54,9 @@ func TestCompactPageIsTheSamePage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if words <= 10 && !bytes.Equal(stored, plain) {
+			t.Errorf("%d words: a small page is not in the form that older versions read", words)
+		}
 		if len(stored) > len(plain)*5/4+40 {
 			t.Errorf("%d words: got %d bytes, want about the %d of the plain form", words, len(stored), len(plain))
 		}
@@ -65,7 +68,7 @@ func TestCompactPageIsTheSamePage(t *testing.T) {
 			t.Errorf("%d words: got text %.20q in %s, %v", words, text, language, err)
 		}
 		p.Label = "changed"
-		if stored, err = ReplacePage(stored, p); err != nil || words > 0 && takeColumns(stored) == nil {
+		if stored, err = ReplacePage(stored, p); err != nil || (takeColumns(stored) != nil) != (words > 10) {
 			t.Errorf("%d words: replaced in another form, error %v", words, err)
 		}
 		if got, err = DecodePage(stored); err != nil || !proto.Equal(got, p) {
@@ -79,7 +82,7 @@ func TestWordsThatColumnsCannotTell(t *testing.T) {
 	for name, word := range map[string]*inkstreamv1.Word{
 		"a blank in the text": {Text: "two words", Bbox: []float32{1, 2, 3, 4}}, "no box": {Text: "a"},
 	} {
-		p := scatteredPage(20)
+		p := scatteredPage(400)
 		p.Blocks[0].Lines[0].Words = []*inkstreamv1.Word{word}
 		stored, err := EncodeCompactPage(p)
 		if err != nil {

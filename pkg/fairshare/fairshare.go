@@ -91,25 +91,30 @@ func (a *Account) HeldBy(tenant string) int {
 	return 0
 }
 
-// IsLightest reports whether a tenant may take a place that is kept for those who use little, as IsLight does, and
-// none of the others that wait for one comes before it: those that have lately held places, and none for long, come
-// first, then those of whom nothing is known, then those that have used less. Else many tenants that take long could
-// keep out one that does not, by turns.
-func (a *Account) IsLightest(tenant string, waiting iter.Seq[string]) bool {
-	if !a.IsLight(tenant) {
-		return false
-	}
+// Lightest returns those of the tenants that wait for a place that one which is kept for those who use little is for, as
+// IsLight says: of them those that have lately held places, and none for long, come first, then those of whom nothing is
+// known, then those that have used less. Else many tenants that take long could keep out one that does not, by turns.
+func (a *Account) Lightest(waiting iter.Seq[string]) map[string]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.clock()
-	own := a.tenants[tenant].rank(now)
-	for other := range waiting {
-		u := a.tenants[other]
-		if other != tenant && (u == nil || u.held == 0) && u.rank(now) < own {
-			return false
+	average, holders := a.settleAll(now)
+	lightest, least := make(map[string]bool), math.Inf(1)
+	for tenant := range waiting {
+		u := a.tenants[tenant]
+		if u != nil && u.held > 0 {
+			continue
+		}
+		rank := u.rank(now)
+		if rank < least {
+			clear(lightest)
+			least = rank
+		}
+		if rank == least && u.isLight(now, average, holders) {
+			lightest[tenant] = true
 		}
 	}
-	return true
+	return lightest
 }
 
 // IsProven reports whether a tenant holds no place, and all that it held lately, of which there is some, it held for a
@@ -141,17 +146,28 @@ func (a *Account) IsLight(tenant string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.clock()
-	sum, holders := 0.0, 0
+	average, holders := a.settleAll(now)
+	return a.tenants[tenant].isLight(now, average, holders)
+}
+
+// settleAll brings all tenants up to date, forgets those of whom there is nothing to know, and returns how many hold
+// places and what these have used on average.
+func (a *Account) settleAll(now time.Time) (average float64, holders int) {
+	sum := 0.0
 	for name, u := range a.tenants {
 		u.settle(now)
 		switch {
-		case u.held > 0 && name != tenant:
+		case u.held > 0:
 			sum, holders = sum+u.seconds, holders+1
-		case u.held == 0 && u.seconds < forgetBelow && now.Sub(u.endedAt) >= longMemory:
+		case u.seconds < forgetBelow && now.Sub(u.endedAt) >= longMemory:
 			delete(a.tenants, name)
 		}
 	}
-	u := a.tenants[tenant]
+	return sum / float64(max(holders, 1)), holders
+}
+
+// isLight is IsLight of a tenant beside so many holders, which have used so much on average.
+func (u *usage) isLight(now time.Time, average float64, holders int) bool {
 	switch {
 	case u == nil:
 		return true
@@ -160,5 +176,5 @@ func (a *Account) IsLight(tenant string) bool {
 	case now.Sub(u.longAt) >= longMemory:
 		return true
 	}
-	return holders > 0 && u.seconds < sum/float64(holders)/2
+	return holders > 0 && u.seconds < average/2
 }

@@ -34,7 +34,7 @@ func (a *clockedAccount) want(t *testing.T, tenant string, light bool) {
 }
 
 // Who is known to take little comes first, then who is not known, then those that took long, by what they have used.
-func TestIsLightest(t *testing.T) {
+func TestLightest(t *testing.T) {
 	t.Parallel()
 	a := newClockedAccount()
 	a.use("long", 9*time.Second)
@@ -46,11 +46,11 @@ func TestIsLightest(t *testing.T) {
 	order := []string{"short", "unknown", "long", "longest"}
 	for i, tenant := range order {
 		want := tenant != "longest" // it is not light
-		if got := a.IsLightest(tenant, slices.Values(order[i:])); got != want {
+		if got := a.Lightest(slices.Values(order[i:]))[tenant]; got != want {
 			t.Errorf("%s among %v: got %t, want %t", tenant, order[i:], got, want)
 		}
 		for _, before := range order[:i] {
-			if a.IsLightest(tenant, slices.Values([]string{tenant, before, "holder"})) {
+			if a.Lightest(slices.Values([]string{tenant, before, "holder"}))[tenant] {
 				t.Errorf("%s comes before %s", tenant, before)
 			}
 		}
@@ -61,7 +61,7 @@ func TestIsLightest(t *testing.T) {
 	if a.IsProven("holder") {
 		t.Error("a tenant that holds a place is proven")
 	}
-	if a.time = a.time.Add(longMemory); a.IsProven("short") || !a.IsLightest("unknown", slices.Values(order)) {
+	if a.time = a.time.Add(longMemory); a.IsProven("short") || !a.Lightest(slices.Values(order))["unknown"] {
 		t.Error("what a tenant was known for is not forgotten")
 	}
 }

@@ -8,7 +8,7 @@ import (
 // shareLookInterval is how often a call that waits looks whether its tenant uses little by now.
 const shareLookInterval = 50 * time.Millisecond
 
-// Slots are places that tenants share: common ones, and some for tenants that use little; see Account.IsLightest. Those
+// Slots are places that tenants share: common ones, and some for tenants that use little; see Account.Lightest. Those
 // that wait for common ones come in no order. It is safe for concurrent use.
 type Slots struct {
 	common, spare chan struct{}
@@ -28,7 +28,7 @@ func (s *Slots) AcquireSlot(ctx context.Context, tenant string) (release func(),
 	defer s.waiting.Add(tenant)()
 	for {
 		var spare chan struct{} // never ready where it is nil
-		if s.tenants.IsLightest(tenant, s.waiting.Tenants()) {
+		if s.tenants.Lightest(s.waiting.Tenants())[tenant] {
 			spare = s.spare
 		}
 		taken := s.common
@@ -52,6 +52,3 @@ func (s *Slots) AcquireSlot(ctx context.Context, tenant string) (release func(),
 		}, nil
 	}
 }
-
-// InUse returns how many places are taken.
-func (s *Slots) InUse() int { return len(s.common) + len(s.spare) }

@@ -309,7 +309,7 @@ func (d *Document) Close() {
 	switch {
 	case child == nil:
 		d.engine.documentCache.countReleased()
-	case d.id == fileID{}, child.IsForSlowWork():
+	case d.id == fileID{}, child.HasLowPriority():
 		d.engine.documentCache.countReleased()
 		closeAndRelease(child)
 	case !d.engine.documentCache.addEntry(&cacheEntry{id: d.id, child: child, pagesRead: d.pages,

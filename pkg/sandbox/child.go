@@ -47,11 +47,12 @@ func (c *Child) endUseLocked() {
 	}
 }
 
-// IsForSlowWork reports whether the child was leased for slow work: it is of no use for other.
-func (c *Child) IsForSlowWork() bool {
+// HasLowPriority reports whether the child was leased for slow work, or a call of it took long (see Config.YieldAfter):
+// it is of no use for other work.
+func (c *Child) HasLowPriority() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.proc != nil && c.proc.isLowered
+	return c.proc != nil && c.proc.hasLowPriority()
 }
 
 // Call sends a request, with open files if there are any, and waits for the answer, which is the caller's to keep.

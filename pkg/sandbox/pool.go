@@ -86,7 +86,7 @@ func (p *Pool) LeaseChild(ctx context.Context) (*Child, error) {
 	child := &Child{pool: p, proc: proc, slots: slots, tenant: tenant}
 	child.BeginUse(ctx)
 	if IsSlowWork(ctx) {
-		proc.lowerPriority()
+		proc.lowerPriority(slowPriority)
 	}
 	return child, nil
 }
@@ -120,7 +120,7 @@ func releaseSlots(slots []chan struct{}) {
 
 // spareSlots returns the places for tenants that use little where the one of ctx does now, nil where it does not.
 func (p *Pool) spareSlots(ctx context.Context) chan struct{} {
-	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) && p.tenants.IsLightest(tenant, p.waiting.Tenants()) &&
+	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) && p.tenants.Lightest(p.waiting.Tenants())[tenant] &&
 		(len(p.reservedSlots) < reservedSize-1 || p.tenants.IsProven(tenant)) { // the last is for who is known to take little
 		return p.reservedSlots
 	}
@@ -134,6 +134,9 @@ const leaseLookInterval = 100 * time.Millisecond
 // acquireSlot puts a token into the first of the places that has room for one, those that are spare being the last of
 // them, or waits until one of them has.
 func (p *Pool) acquireSlot(ctx context.Context, first, second chan struct{}) (chan struct{}, error) {
+	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) {
+		defer p.waiting.Add(tenant)()
+	}
 	spare := p.spareSlots(ctx)
 	for _, place := range []chan struct{}{first, second, spare} {
 		select {
@@ -141,9 +144,6 @@ func (p *Pool) acquireSlot(ctx context.Context, first, second chan struct{}) (ch
 			return place, nil
 		default:
 		}
-	}
-	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) {
-		defer p.waiting.Add(tenant)()
 	}
 	tell := starvationHookOf(ctx)
 	tick := time.NewTicker(leaseLookInterval)
@@ -272,7 +272,7 @@ func endIdle(proc *process) {
 
 // isWorn tells whether a child has served long enough.
 func (p *Pool) isWorn(proc *process) bool {
-	if p.cfg.RecycleAfter > 0 && proc.requests >= p.cfg.RecycleAfter || proc.isLowered || proc.hasYielded() {
+	if p.cfg.RecycleAfter > 0 && proc.requests >= p.cfg.RecycleAfter || proc.hasLowPriority() {
 		return true
 	}
 	used, ok := proc.ownMemory()

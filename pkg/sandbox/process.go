@@ -40,7 +40,6 @@ type process struct {
 	requests  int
 	idleSince time.Time // set and read under the pool's mu
 	isolation IsolationReport
-	isLowered bool // see lowerPriority
 	owner     owner
 
 	mu         sync.Mutex // guards what follows
@@ -48,7 +47,7 @@ type process struct {
 	call       uint64 // the number of the call under way, 0 between calls
 	calls      uint64
 	cpuBefore  time.Duration // CPU time at the beginning of the call, where it matters
-	yields     bool          // see Config.YieldAfter
+	nice       int           // how much it was made nicer than other children; see lowerPriority
 	idleCalls  uint64        // calls at the first look at it since it is idle
 	idleCPU    time.Duration // its CPU time then
 	killReason *ExitError    // why the parent killed it; the first reason stands
@@ -123,31 +122,36 @@ func (p *process) killLocked(why *ExitError) {
 	_ = p.conn.SetDeadline(time.Unix(1, 0))
 }
 
-// lowerPriority lets everything else on the machine go first, for good: no process may undo that without privileges.
-// The process must not be in a call.
-func (p *process) lowerPriority() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.isLowered = true
-	if !p.reaped {
-		// The group, for all threads of the process. Where it fails the process is as nice as others.
-		_ = unix.Setpriority(unix.PRIO_PGRP, p.pid, lowestPriority)
-	}
-}
-
 const (
-	// lowestPriority is the nice value of processes that do slow work.
-	lowestPriority = 19
+	// slowPriority is the nice value of processes that do slow work: everything else on the machine goes first.
+	slowPriority = 19
 	// yieldPriority is that of processes that yield: one has a quarter of a processor beside one other child, so that a
 	// page that is large and no more than that still ends in its time.
 	yieldPriority = 15
 )
 
-// hasYielded reports whether the process yields to others.
-func (p *process) hasYielded() bool {
+// lowerPriority gives the process a nice value, unless it has a higher one. It is for good: no process may undo that
+// without privileges.
+func (p *process) lowerPriority(nice int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.yields
+	p.lowerPriorityLocked(nice)
+}
+
+func (p *process) lowerPriorityLocked(nice int) {
+	if p.reaped || nice <= p.nice {
+		return
+	}
+	p.nice = nice
+	// The group, for all threads of the process. Where it fails the process is as nice as others.
+	_ = unix.Setpriority(unix.PRIO_PGRP, p.pid, nice)
+}
+
+// hasLowPriority reports whether the process was made nicer than other children.
+func (p *process) hasLowPriority() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.nice > 0
 }
 
 // retireProcess kills an idle process: its end is no death to count.

@@ -144,12 +144,11 @@ func (p *process) checkLimits(call uint64) time.Duration {
 	if ok {
 		again = time.Duration(float64(limit-used) / maxAllocationRate / 2 * float64(time.Second))
 	}
-	if after := p.cfg.YieldAfter; after > 0 && !p.yields {
+	if after := p.cfg.YieldAfter; after > 0 && p.nice < yieldPriority {
 		if left := after - (p.cpuTime() - p.cpuBefore); left > 0 {
-			again = min(again, max(left, minWatchInterval))
+			again = min(again, left)
 		} else {
-			p.yields = true
-			_ = unix.Setpriority(unix.PRIO_PGRP, p.pid, yieldPriority) // where it fails it does not yield
+			p.lowerPriorityLocked(yieldPriority)
 		}
 	}
 	if most := p.cfg.CPULimit; most > 0 {

@@ -237,39 +237,28 @@ func (a *assembly) storeArtifacts(ctx context.Context) error {
 	if err := a.runCopier.flushBatch(ctx, a.writers...); err != nil {
 		return fmt.Errorf("store artifacts: %w", err)
 	}
-	return a.removeUnusedImages(ctx) // the pages name none of them now
+	return nil
 }
 
-// removeUnusedImages removes images that no page names any more: the same bytes are there under another name.
-func (a *assembly) removeUnusedImages(ctx context.Context) error {
+// tidyArtifacts removes the images that no page names any more, because the same bytes are there under another name, and
+// returns how many artifacts the run has. Another handler that ends the run as well may take such an image over from an
+// earlier run once more, and is about to drop it.
+func (a *assembly) tidyArtifacts(ctx context.Context) (n int, err error) {
 	folder := job.ArtifactFolder(a.job.Tenant, a.job.ID, a.job.Run)
 	var gone []string
-	for e, err := range a.st.deps.Blobs.ListBlobs(ctx, folder+"images/") {
+	for e, err := range a.st.deps.Blobs.ListBlobs(ctx, folder) {
 		if err != nil {
-			return fmt.Errorf("list images: %w", err)
+			return 0, fmt.Errorf("list artifacts: %w", err)
 		}
-		if !a.referencedImages[strings.TrimPrefix(e.Key, folder)] {
+		if name := strings.TrimPrefix(e.Key, folder); a.referencedImages[name] || !strings.HasPrefix(name, "images/") {
+			n++
+		} else {
 			gone = append(gone, e.Key)
 		}
 	}
 	for _, key := range gone {
 		if err := a.st.deps.Blobs.Delete(ctx, key); err != nil {
-			return fmt.Errorf("remove an image: %w", err)
-		}
-	}
-	return nil
-}
-
-// countArtifacts returns how many artifacts the run has. Images that no page names do not count: another handler that
-// ends the run as well may have taken one over from an earlier run once more, and is about to drop it.
-func (a *assembly) countArtifacts(ctx context.Context) (n int, err error) {
-	folder := job.ArtifactFolder(a.job.Tenant, a.job.ID, a.job.Run)
-	for e, err := range a.st.deps.Blobs.ListBlobs(ctx, folder) {
-		if err != nil {
-			return 0, fmt.Errorf("count artifacts: %w", err)
-		}
-		if name := strings.TrimPrefix(e.Key, folder); a.referencedImages[name] || !strings.HasPrefix(name, "images/") {
-			n++
+			return 0, fmt.Errorf("remove an image: %w", err)
 		}
 	}
 	return n, nil

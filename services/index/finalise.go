@@ -66,7 +66,7 @@ func (st *steps) finaliseRun(ctx context.Context, s *stage.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		if artifacts, err = a.countArtifacts(ctx); err != nil {
+		if artifacts, err = a.tidyArtifacts(ctx); err != nil {
 			return err
 		}
 	}

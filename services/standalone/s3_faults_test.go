@@ -18,7 +18,6 @@ import (
 
 	"inkstream.dev/pkg/blob/blobtest"
 	"inkstream.dev/pkg/pdftest"
-	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 // unreliableProxy stands before an S3 server and spoils one answer of each n, in one of five ways.
@@ -120,14 +119,7 @@ func TestUnreliableS3(t *testing.T) {
 	cfg.Blobs = bucket.String()
 	p, _ := startIn(t, cfg)
 	for _, f := range []pdftest.File{pdftest.BornDigital(24), smallMixed()} {
-		j := p.run(t, f)
-		check(t, j)
-		if j.GetState() != inkstreamv1.Job_SUCCEEDED {
-			t.Fatalf("%s: state %s, error %v, failures %v", f.Name, j.GetState(), j.GetError(), j.GetFailures())
-		}
-		if got := p.text(t, j.GetId()); len(got) != len(f.Pages) {
-			t.Errorf("%s: text.txt has %d pages, want %d", f.Name, len(got), len(f.Pages))
-		}
+		p.runWhole(t, f)
 	}
 	for way := range proxy.counts {
 		if n := proxy.counts[way].Load(); n == 0 {

@@ -42,15 +42,7 @@ func TestS3AndClickHouse(t *testing.T) {
 
 	var ids []string
 	for _, f := range []pdftest.File{pdftest.BornDigital(40), scans(2), smallMixed()} {
-		j := p.run(t, f)
-		check(t, j)
-		if j.GetState() != inkstreamv1.Job_SUCCEEDED {
-			t.Fatalf("%s: state %s, error %v, failures %v", f.Name, j.GetState(), j.GetError(), j.GetFailures())
-		}
-		if got := p.text(t, j.GetId()); len(got) != len(f.Pages) {
-			t.Errorf("%s: text.txt has %d pages, want %d", f.Name, len(got), len(f.Pages))
-		}
-		ids = append(ids, j.GetId())
+		ids = append(ids, p.runWhole(t, f))
 	}
 	if got := hits(ids[0]); got == 0 {
 		t.Error("the first job's pages are not in the index")
@@ -74,6 +66,20 @@ func TestS3AndClickHouse(t *testing.T) {
 			t.Errorf("pages of a deleted job in the index: got %d, want none", got)
 		}
 	}
+}
+
+// runWhole has a document read, which must succeed with the text of all its pages, and returns the job's id.
+func (r *pipeline) runWhole(t *testing.T, f pdftest.File) string {
+	t.Helper()
+	j := r.run(t, f)
+	check(t, j)
+	if j.GetState() != inkstreamv1.Job_SUCCEEDED {
+		t.Fatalf("%s: state %s, error %v, failures %v", f.Name, j.GetState(), j.GetError(), j.GetFailures())
+	}
+	if got := r.text(t, j.GetId()); len(got) != len(f.Pages) {
+		t.Errorf("%s: text.txt has %d pages, want %d", f.Name, len(got), len(f.Pages))
+	}
+	return j.GetId()
 }
 
 // keys returns the keys that have a part.
