@@ -175,10 +175,20 @@ func (p *Plan) mayBeHeading(e *Evidence, j int) bool {
 	default:
 		return false
 	}
-	if p.pages[e.Number].isRunningBlock(j) || b.Flags&(FlagLeader|FlagTurned|FlagLong) != 0 || b.Words == 0 {
+	if p.pages[e.Number].isRunningBlock(j) || e.isPageFoot(j) || b.Flags&(FlagLeader|FlagTurned|FlagLong) != 0 || b.Words == 0 {
 		return false
 	}
 	return b.Flags&(FlagLetters|FlagUnspaced|FlagInitial) != 0 || b.Tag > 0 && b.Tag < TagText
+}
+
+// pageFoot is the share of a page's height below which its foot begins.
+const pageFoot = 0.93
+
+// isPageFoot reports whether a block is a line at the foot of the page that ends with the page's number. One page alone
+// does not tell that the line comes again on others.
+func (e *Evidence) isPageFoot(j int) bool {
+	b := &e.Blocks[j]
+	return b.Lines == 1 && b.Tag == 0 && b.Flags&FlagNumber != 0 && b.Box[1] > pageFoot*e.Height
 }
 
 // isContentsPage reports whether a page holds a table of contents: lines that end with a number there are its entries.
