@@ -232,14 +232,21 @@ func (b *s3Bucket) OpenRange(ctx context.Context, key string, offset, length int
 	}
 }
 
-// OpenFile copies the blob to a file without a name.
-func (b *s3Bucket) OpenFile(ctx context.Context, key string) (*os.File, error) {
-	from, err := b.OpenRange(ctx, key, 0, -1)
-	if err != nil {
-		return nil, err
+// OpenFile copies the blob to a file without a name. It begins again where the body ends too soon: the client asks
+// again only where no answer comes.
+func (b *s3Bucket) OpenFile(ctx context.Context, key string) (f *os.File, err error) {
+	for range s3Attempts {
+		from, openErr := b.OpenRange(ctx, key, 0, -1)
+		if openErr != nil {
+			return nil, openErr
+		}
+		f, err = copyToUnnamedFile(from)
+		_ = from.Close() // all of it was read, or that failed
+		if err == nil || ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
 	}
-	defer from.Close()
-	return copyToUnnamedFile(from)
+	return f, err
 }
 
 // ReadTail describes the blob and returns its end, by one request.

@@ -108,6 +108,41 @@ func TestS3ResponseTimeout(t *testing.T) {
 	}
 }
 
+// A body that ends too soon is asked for again when the whole blob is copied.
+func TestS3OpenFileAsksAgain(t *testing.T) {
+	t.Parallel()
+	setS3Credentials(t)
+	synctest.Test(t, func(t *testing.T) {
+		data, asked := bytes.Repeat([]byte("page "), 1000), 0
+		s := newStoreOverPipe(t, func(conn net.Conn) {
+			for r := bufio.NewReader(conn); ; {
+				req, err := http.ReadRequest(r)
+				if err != nil {
+					return
+				}
+				fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(data))
+				if req.Method != http.MethodGet {
+					continue
+				}
+				if asked++; asked < 3 {
+					_, _ = conn.Write(data[:len(data)/2])
+					return
+				}
+				_, _ = conn.Write(data)
+			}
+		})
+		defer s.Close()
+		f, err := s.OpenFile(t.Context(), "t/k")
+		if err != nil {
+			t.Fatalf("OpenFile: %v after %d requests", err, asked)
+		}
+		defer f.Close()
+		if got, err := io.ReadAll(f); err != nil || !bytes.Equal(got, data) || asked != 3 {
+			t.Errorf("got %d bytes, %v, by %d requests, want all of %d by 3", len(got), err, asked, len(data))
+		}
+	})
+}
+
 // However long a blob takes: as long as bytes come through, it goes on.
 func TestS3SlowTransferSucceeds(t *testing.T) {
 	t.Parallel()

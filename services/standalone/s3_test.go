@@ -72,6 +72,13 @@ func TestS3AndClickHouse(t *testing.T) {
 func (r *pipeline) runWhole(t *testing.T, f pdftest.File) string {
 	t.Helper()
 	j := r.run(t, f)
+	r.checkWhole(t, f, j)
+	return j.GetId()
+}
+
+// checkWhole holds a document's job, which has ended, to success with the text of all its pages.
+func (r *pipeline) checkWhole(t *testing.T, f pdftest.File, j *inkstreamv1.Job) {
+	t.Helper()
 	check(t, j)
 	if j.GetState() != inkstreamv1.Job_SUCCEEDED {
 		t.Fatalf("%s: state %s, error %v, failures %v", f.Name, j.GetState(), j.GetError(), j.GetFailures())
@@ -79,7 +86,6 @@ func (r *pipeline) runWhole(t *testing.T, f pdftest.File) string {
 	if got := r.text(t, j.GetId()); len(got) != len(f.Pages) {
 		t.Errorf("%s: text.txt has %d pages, want %d", f.Name, len(got), len(f.Pages))
 	}
-	return j.GetId()
 }
 
 // keys returns the keys that have a part.

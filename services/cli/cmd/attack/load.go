@@ -44,11 +44,12 @@ func (s *server) idleTime(ctx context.Context) (best time.Duration, err error) {
 }
 
 // cancelJobs ends what the villain has under way.
-func (s *server) cancelJobs(ctx context.Context) {
+func (s *server) cancelJobs(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	_, _ = s.callJSON(ctx, villain+"/admin", http.MethodPost, "/v1/jobs:cancel",
-		map[string]any{"filter": map[string]any{"states": []string{"PENDING", "RUNNING"}}}, nil) // what goes on costs time alone
+	_, err := s.callJSON(ctx, villain+"/admin", http.MethodPost, "/v1/jobs:cancel",
+		map[string]any{"filter": map[string]any{"state": []string{"PENDING", "RUNNING"}}}, &struct{}{})
+	return err
 }
 
 func attackStages(ctx context.Context, t *testbed) (string, error) {

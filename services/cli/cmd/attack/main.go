@@ -114,8 +114,7 @@ func tryAttack(ctx context.Context, t *testbed, kind serverKind, a attack) (seen
 	}
 	start := time.Now()
 	seen, err = a.run(ctx, t)
-	t.server.cancelJobs(context.WithoutCancel(ctx))
-	if err != nil {
+	if err := errors.Join(err, t.server.cancelJobs(context.WithoutCancel(ctx))); err != nil {
 		return seen, err
 	}
 	if err := t.server.checkAlive(ctx); err != nil {

@@ -219,7 +219,7 @@ func attackBatches(ctx context.Context, t *testbed) (string, error) {
 	for _, path := range []string{"/v1/jobs:delete", "/v1/jobs:cancel", "/v1/jobs:retry"} {
 		for _, in := range []map[string]any{
 			{"ids": []string{s.job}}, {"ids": []string{s.job}, "dryRun": true},
-			{"filter": map[string]any{"filename": marker}}, {"filter": map[string]any{"states": []string{"SUCCEEDED"}}},
+			{"filter": map[string]any{"filename": marker}}, {"filter": map[string]any{"state": []string{"SUCCEEDED"}}},
 		} {
 			var out struct {
 				Done   int            `json:"done"`
