@@ -13,8 +13,11 @@ import (
 type ID string
 
 // NewID returns a new id. It is safe for concurrent use.
-func NewID() ID {
-	return ID(strings.ToLower(ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader).String()))
+func NewID() ID { return NewIDAt(time.Now()) }
+
+// NewIDAt returns a new id of a job that was created at a time. It is safe for concurrent use.
+func NewIDAt(created time.Time) ID {
+	return ID(strings.ToLower(ulid.MustNew(ulid.Timestamp(created), rand.Reader).String()))
 }
 
 // ParseID checks that s has the form of an id; upper case is accepted.

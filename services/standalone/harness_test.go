@@ -93,11 +93,16 @@ func (l testLog) Write(p []byte) (int, error) {
 // inSixProcesses builds the services' own programs and runs each on its own against one NATS server.
 func inSixProcesses(t *testing.T) *pipeline {
 	t.Helper()
+	return inSixProcessesOn(t, bustest.StartServer(t).ClientURL())
+}
+
+// inSixProcessesOn is inSixProcesses against the NATS server at a URL.
+func inSixProcessesOn(t *testing.T, natsURL string) *pipeline {
+	t.Helper()
 	bin := buildServices(t)
 	dir := t.TempDir()
-	nats := bustest.StartServer(t)
 	blobs := "file://" + filepath.Join(dir, "blobs") + "?fsync=off"
-	common := []string{"--nats", nats.ClientURL(), "--blobs", blobs, "--log.level", "ERROR"}
+	common := []string{"--nats", natsURL, "--blobs", blobs, "--log.level", "ERROR"}
 	pdf := []string{"--pdf.page-timeout", pageTimeout.String()}
 	own := map[string][]string{
 		"ingest":  pdf,

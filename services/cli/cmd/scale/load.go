@@ -24,8 +24,11 @@ import (
 	"inkstream.dev/services/standalone/chaos"
 )
 
-// seeders is how many jobs are written at once.
-const seeders = 64
+// seeders is how many jobs are written at once, and seedInterval how far apart their times are.
+const (
+	seeders      = 64
+	seedInterval = 100 * time.Millisecond
+)
 
 // seed queues one-page jobs in the batch lane, each with a record, an event and a task as the gateway writes them, and
 // a document of its own in the bucket, which is one file with n names (a file system may allow 65,000 of them).
@@ -36,16 +39,19 @@ func (tb *testbed) seed(ctx context.Context, n int) error {
 	if err := os.WriteFile(file, pdf, 0o600); err != nil {
 		return err
 	}
+	first := tb.seeded
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(seeders)
-	for range n {
+	for i := range n {
 		if gctx.Err() != nil {
 			break
 		}
 		g.Go(func() error {
-			now := time.Now().UTC()
+			// As if they had come ten a second, as fast as a gateway takes them: the reconciler looks twice at what came
+			// within half a minute, and hours of uploads that came in one would be a load that no user makes.
+			now := time.Now().Add(-time.Duration(tb.cfg.jobs-first-i) * seedInterval).UTC()
 			r := &job.Record{
-				ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Pending, Filename: "page.pdf",
+				ID: job.NewIDAt(now), Tenant: job.DefaultTenant, Run: 1, State: job.Pending, Filename: "page.pdf",
 				Size:   uint32(len(pdf)),
 				SHA256: hex.EncodeToString(sum[:]), CreateTime: now, ExpireTime: now.Add(720 * time.Hour),
 				Options: job.Options{Lane: string(bus.Batch), Dedupe: job.TurnedOff()},

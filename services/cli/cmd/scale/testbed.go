@@ -241,7 +241,7 @@ func (tb *testbed) openServices(ctx context.Context, bin string) error {
 		"index":  {"--index", tb.chDSN},
 		"gateway": {
 			"--index", tb.chDSN, "--gateway.http", httpAddr, "--gateway.grpc", grpcAddr, "--auth", "keys",
-			"--auth.admin-key-file", keyFile,
+			"--auth.admin-key-file", keyFile, "--limit.jobs", "0",
 		},
 	}
 	for _, name := range chaos.Services {
