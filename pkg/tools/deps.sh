@@ -12,8 +12,9 @@ packages=(
 )
 # What results are compared with, files are made with, the virus scanner, an index database, and a browser.
 tests=(chromium tesseract-ocr poppler-utils poppler-data qpdf mupdf-tools clamav-daemon clickhouse-server clickhouse-common)
-# Another peer, the fonts of generated pages, and the models of the languages that the corpus is in.
-quality=(ocrmypdf default-jre-headless fonts-noto-core fonts-noto-cjk fonts-texgyre fonts-lato fonts-ebgaramond fonts-linuxlibertine lmodern)
+# Another peer, the fonts and the second typesetter of generated pages, and the models of the languages that the corpus is in.
+quality=(ocrmypdf default-jre-headless fonts-noto-core fonts-noto-cjk fonts-texgyre fonts-lato fonts-ebgaramond fonts-linuxlibertine lmodern
+  texlive-latex-base texlive-luatex)
 for language in ara chi-sim deu ell fra heb hin ita jpn kor pol rus spa tha ukr vie; do
   quality+=("tesseract-ocr-$language")
 done

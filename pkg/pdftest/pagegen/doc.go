@@ -1,5 +1,5 @@
 // Package pagegen generates documents with known contents from a seed: pages of many families of layout, typeset by
-// real typesetters (Chromium prints HTML; LaTeX and LibreOffice set some), born-digital or as degraded scans. The same
+// real typesetters (Chromium prints HTML, LuaLaTeX sets LaTeX), born-digital or as degraded scans. The same
 // family and seed give the same document wherever the same fonts and typesetters are installed.
 //
 // The truth of a document ([Document]) says what stands where: blocks with their kind, text, reading order, boxes and

@@ -18,6 +18,8 @@ type Family struct {
 	languages []string
 	// compose writes the HTML of a family that Chromium sets.
 	compose func(c *composer)
+	// composeLaTeX writes the LaTeX of one that LuaLaTeX sets.
+	composeLaTeX func(c *latexComposer)
 }
 
 // webFamilies are set by Chromium.
@@ -65,7 +67,16 @@ var (
 )
 
 // Families returns all families.
-func Families() []Family { return slices.Clone(webFamilies) }
+func Families() []Family {
+	out := slices.Concat(webFamilies, latexFamilies)
+	for i := range out {
+		out[i].Typesetter = Chromium
+		if out[i].composeLaTeX != nil {
+			out[i].Typesetter = LuaLaTeX
+		}
+	}
+	return out
+}
 
 // FindFamily returns the family of a name.
 func FindFamily(name string) (Family, error) {
@@ -116,9 +127,8 @@ func SplitFamilies(families []Family, folds int) []Fold {
 // kin names, for families that are like others, what they have in common.
 var kin = map[string]string{"transcript-plain": "transcript", "transcript-two-up": "transcript", "tables-half-ruled": "tables",
 	"tables-ruled": "tables", "tables-plain": "tables", "timetable": "tables", "ledger": "tables", "tex-tables": "tables",
-	"office-tables": "tables", "catalogue": "cards", "spread": "book", "tex-book": "book", "tex-paper": "paper", "articles": "newspaper",
-	"tex-columns": "newspaper", "office-newsletter": "newspaper", "tex-lists": "lists", "office-lists": "lists",
-	"tex-report": "report", "office-report": "report", "office-letter": "letter"}
+	"catalogue": "cards", "spread": "book", "tex-book": "book", "tex-paper": "paper", "articles": "newspaper",
+	"tex-columns": "newspaper", "tex-lists": "lists", "tex-report": "report", "tex-contents": "contents"}
 
 func kinName(name string) string {
 	if group := kin[name]; group != "" {

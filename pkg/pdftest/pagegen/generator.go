@@ -31,7 +31,16 @@ type Made struct {
 func (g *Generator) Make(ctx context.Context, family Family, seed uint64) (*Made, error) {
 	truth := &Document{Name: fmt.Sprintf("%s-%d", family.Name, seed), Family: family.Name, Typesetter: family.Typesetter, Seed: seed,
 		Language: family.pickLanguage(seed)}
-	truth.Typesetter = Chromium
+	if family.composeLaTeX != nil {
+		c := newLaTeXComposer(seed, family.Name, truth.Language)
+		family.composeLaTeX(c)
+		pdf, found, err := typesetLaTeX(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", truth.Name, err)
+		}
+		truth.Pages, truth.Blocks = found.Pages, found.Blocks
+		return &Made{PDF: pdf, Truth: truth}, nil
+	}
 	if g.browser == nil {
 		var err error
 		if g.browser, err = startBrowser(ctx); err != nil {

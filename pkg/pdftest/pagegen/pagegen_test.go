@@ -46,31 +46,109 @@ func TestTruthStandsInThePDF(t *testing.T) {
 	g := &Generator{}
 	t.Cleanup(g.Close)
 	for _, name := range []string{"newspaper", "paper", "transcript", "tables-half-ruled", "contents"} {
-		made := makeDocument(t, g, name, 3)
-		dir := t.TempDir()
-		if err := made.WriteFiles(dir); err != nil {
-			t.Fatal(err)
-		}
-		truth, err := ReadTruth(filepath.Join(dir, made.Truth.Name+".truth.json"))
-		if err != nil || !reflect.DeepEqual(truth, made.Truth) {
-			t.Errorf("%s: the truth that was read is not that written (%v)", name, err)
-		}
-		text, err := exec.CommandContext(t.Context(), "pdftotext", filepath.Join(dir, made.Truth.Name+".pdf"), "-").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		read := leaders.ReplaceAllString(string(text), " ")
-		if got := score.CompareTexts(plainText(truth), read, score.Options{Lenient: true}); got.F1 < 0.985 {
-			t.Errorf("%s: the words of the truth and of the PDF agree to %.3f, want 0.985", name, got.F1)
-		}
-		for _, b := range truth.Blocks {
-			for _, p := range b.Parts {
-				size := truth.Pages[p.Page-1]
-				if p.Box[0] < -1 || p.Box[1] < -1 || p.Box[2] > size.Width+1 || p.Box[3] > size.Height+1 || p.Box[2] <= p.Box[0] {
-					t.Errorf("%s: %.30q stands at %v of a page of %v", name, b.Text, p.Box, size)
-				}
+		checkTruth(t, makeDocument(t, g, name, 3))
+	}
+}
+
+func TestTruthOfLaTeXStandsInThePDF(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath(LuaLaTeX); err != nil {
+		t.Skip("LuaLaTeX is not installed (pkg/tools/deps.sh quality installs it)")
+	}
+	for _, name := range []string{"tex-paper", "tex-tables"} {
+		checkTruth(t, makeDocument(t, &Generator{}, name, 3))
+	}
+}
+
+// checkTruth checks that the words of the truth are those of the PDF, stand where the truth says, and are read back from
+// the files that are written.
+func checkTruth(t *testing.T, made *Made) {
+	t.Helper()
+	dir, name := t.TempDir(), made.Truth.Name
+	if err := made.WriteFiles(dir); err != nil {
+		t.Fatal(err)
+	}
+	truth, err := ReadTruth(filepath.Join(dir, name+".truth.json"))
+	if err != nil || !reflect.DeepEqual(truth, made.Truth) {
+		t.Errorf("%s: the truth that was read is not that written (%v)", name, err)
+	}
+	file := filepath.Join(dir, name+".pdf")
+	text, err := exec.CommandContext(t.Context(), "pdftotext", file, "-").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := leaders.ReplaceAllString(string(text), " ")
+	if got := score.CompareTexts(plainText(truth), read, score.Options{Lenient: true}); got.F1 < 0.98 {
+		t.Errorf("%s: the words of the truth and of the PDF agree to %.3f, want 0.98", name, got.F1)
+	}
+	for _, b := range truth.Blocks {
+		for _, p := range b.Parts {
+			size := truth.Pages[p.Page-1]
+			if p.Box[0] < -1 || p.Box[1] < -1 || p.Box[2] > size.Width+1 || p.Box[3] > size.Height+1 || p.Box[2] <= p.Box[0] {
+				t.Errorf("%s: %.30q stands at %v of a page of %v", name, b.Text, p.Box, size)
 			}
 		}
+	}
+	boxes, err := exec.CommandContext(t.Context(), "pdftotext", "-bbox", file, "-").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := score.ReadBoxes(bytes.NewReader(boxes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range truth.Blocks {
+		if first, _, _ := strings.Cut(b.Text, " "); b.Kind == KindParagraph && !standsIn(pages, b.Parts[0], first) {
+			t.Errorf("%s: %q of %.30q does not stand in its first line", name, first, b.Text)
+		}
+	}
+}
+
+// standsIn reports whether a word stands in the first line of a part.
+func standsIn(pages [][]score.Box, part Part, word string) bool {
+	line := part.Lines[0]
+	for _, w := range pages[part.Page-1] {
+		x, y := (w.At[0]+w.At[2])/2, (w.At[1]+w.At[3])/2
+		if x > line[0] && x < line[2] && y > line[1] && y < line[3] && strings.HasPrefix(word, strings.TrimRight(strings.ReplaceAll(w.Text, "\u00ad", ""), "-")) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestPlacesOfLaTeXBecomeParts(t *testing.T) {
+	t.Parallel()
+	c := &latexComposer{header: "Head", first: 7, blocks: []Block{
+		{Kind: KindParagraph, Text: "runs on in the next column", Flow: "main"},
+		{Kind: KindFootnote, Text: "1 Note", Flow: "note"},
+		{Kind: KindTable, Text: "a b", Table: &Table{Ruling: Ruled, Rows: 1, Columns: 2, Cells: []Cell{{Text: "a"}, {Column: 1, Text: "b"}}}},
+	}}
+	found, err := c.placeBlocks("size 1 500 700\ntext 1 1 0 50 20 90 30\ntext 1 3 0 50 600 150 610\ntext 1 3 0 160 600 200 610\n" +
+		"text 1 3 0 50 612 200 622\nrule 1 5 0 240 100 400 100.4\ntext 1 5 1 250 102 260 112\ntext 1 5 2 270 102 280 112\ntext 1 3 0 250 60 400 70\n" +
+		"text 1 4 0 50 630 90 640\ntext 1 2 0 240 680 250 690\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []Kind
+	for _, b := range found.Blocks {
+		kinds = append(kinds, b.Kind)
+	}
+	if want := []Kind{KindHeader, KindParagraph, KindTable, KindFootnote, KindPageNumber}; !reflect.DeepEqual(kinds, want) {
+		t.Fatalf("the blocks are %v, want %v", kinds, want)
+	}
+	want := []Part{{Page: 1, Box: Rect{50, 600, 200, 622}, Lines: []Rect{{50, 600, 200, 610}, {50, 612, 200, 622}}},
+		{Page: 1, Box: Rect{250, 60, 400, 70}, Lines: []Rect{{250, 60, 400, 70}}}}
+	if got := found.Blocks[1].Parts; !reflect.DeepEqual(got, want) {
+		t.Errorf("the paragraph stands in %v, want %v", got, want)
+	}
+	if b := found.Blocks[2]; b.Parts[0].Box != (Rect{240, 100, 400, 112}) || b.Table.Cells[1].Box != (Rect{270, 102, 280, 112}) {
+		t.Errorf("the table stands at %v, its second cell at %v", b.Parts, b.Table.Cells[1].Box)
+	}
+	if found.Blocks[4].Text != "7" {
+		t.Errorf("the first page has the number %s, want 7", found.Blocks[4].Text)
+	}
+	if _, err := c.placeBlocks("size 1 500 700\n"); err == nil {
+		t.Error("a block that was not set went unseen")
 	}
 }
 

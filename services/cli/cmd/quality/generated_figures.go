@@ -29,13 +29,14 @@ type figures struct {
 	headed                    int // documents with headings
 	charEdits, chars          int
 	wordEdits, words, misread int
+	errorRates                float64 // of the documents
 }
 
 func (f figures) add(g figures) figures {
 	return figures{f.documents + g.documents, f.inOrder + g.inOrder, f.whole + g.whole, f.runs + g.runs, f.pairs + g.pairs,
 		f.ordered + g.ordered, f.structured + g.structured, f.tablesRight + g.tablesRight, f.falseTables + g.falseTables,
 		f.ruled.Add(g.ruled), f.plain.Add(g.plain), f.headings + g.headings, f.headed + g.headed, f.charEdits + g.charEdits,
-		f.chars + g.chars, f.wordEdits + g.wordEdits, f.words + g.words, f.misread + g.misread}
+		f.chars + g.chars, f.wordEdits + g.wordEdits, f.words + g.words, f.misread + g.misread, f.errorRates + g.errorRates}
 }
 
 func share(part, whole int) float64 {
@@ -49,6 +50,9 @@ func (f figures) wholeShare() float64   { return share(f.whole, f.runs) }
 func (f figures) orderShare() float64   { return share(f.ordered, f.pairs) }
 func (f figures) inOrderShare() float64 { return share(f.inOrder, f.documents) }
 func (f figures) errorRate() float64    { return float64(f.charEdits) / float64(max(1, f.chars)) }
+func (f figures) meanErrorRate() float64 {
+	return f.errorRates / float64(max(1, f.documents))
+}
 func (f figures) misreadShare() float64 { return float64(f.misread) / float64(max(1, f.words)) }
 func (f figures) headingF1() float64    { return f.headings / float64(max(1, f.headed)) }
 
@@ -105,6 +109,7 @@ func measureReading(truth *pagegen.Document, r reading) figures {
 	}
 	compared := score.CompareTexts(truth.Text(), r.text, score.Options{Lenient: true})
 	f.charEdits, f.chars, f.wordEdits, f.words = compared.CharEdits, compared.TruthChars, compared.WordEdits, compared.TruthWords
+	f.errorRates = f.errorRate()
 	f.misread = int(float64(compared.TruthWords)*(1-compared.Recall) + 0.5)
 	if r.structured {
 		f.structured = 1

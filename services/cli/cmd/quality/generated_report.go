@@ -7,26 +7,40 @@ import (
 	"slices"
 	"strings"
 
+	"inkstream.dev/pkg/pdftest/pagegen"
 	"inkstream.dev/pkg/pdftest/score"
 )
 
-// summarise returns the rows of the summary: each target, met or not.
+// summarise returns the rows of the summary: each target, met or not, for each typesetter and for scans.
 func (s *generatedSet) summarise() []summaryFigure {
 	var out []summaryFigure
-	add := func(what string, value float64, peer, target string, met bool) {
-		out = append(out, summaryFigure{s.label + ": " + what, formatRatio(value), peer, target, met})
-	}
-	best := func(by map[string]figures, of func(figures) float64) string {
-		if value, name, found := bestPeer(by, of); found {
-			return formatRatio(value) + " " + name
+	for _, typesetter := range []string{pagegen.Chromium, pagegen.LuaLaTeX} {
+		if all, byFamily := s.sumFigures(false, typesetter); all["Inkstream"].documents > 0 {
+			out = append(out, summariseDigital(s.label+", "+typesetter, all, byFamily)...)
 		}
+	}
+	return append(out, s.summariseScans()...)
+}
+
+// showBest shows the best value of a peer.
+func showBest(by map[string]figures, of func(figures) float64) string {
+	value, name, found := bestPeer(by, of)
+	if !found {
 		return absent
 	}
-	all, byFamily := s.sumFigures(false)
+	return formatRatio(value) + " " + name
+}
+
+// summariseDigital returns the rows of born-digital documents that one typesetter set.
+func summariseDigital(label string, all map[string]figures, byFamily map[string]map[string]figures) []summaryFigure {
+	var out []summaryFigure
+	add := func(what string, value float64, peer, target string, met bool) {
+		out = append(out, summaryFigure{label + ": " + what, formatRatio(value), peer, target, met})
+	}
 	ours := all["Inkstream"]
-	add("whole paragraphs, born-digital", ours.wholeShare(), best(all, figures.wholeShare), "≥ 0.99", ours.wholeShare() >= 0.99)
-	add("order of neighbours, born-digital", ours.orderShare(), best(all, figures.orderShare), "≥ 0.985", ours.orderShare() >= 0.985)
-	add("documents whole and in order", ours.inOrderShare(), best(all, figures.inOrderShare), "≥ 0.90", ours.inOrderShare() >= 0.9)
+	add("whole paragraphs", ours.wholeShare(), showBest(all, figures.wholeShare), "≥ 0.99", ours.wholeShare() >= 0.99)
+	add("order of neighbours", ours.orderShare(), showBest(all, figures.orderShare), "≥ 0.985", ours.orderShare() >= 0.985)
+	add("documents whole and in order", ours.inOrderShare(), showBest(all, figures.inOrderShare), "≥ 0.90", ours.inOrderShare() >= 0.9)
 	right := share(ours.tablesRight, ours.structured)
 	wrong := float64(ours.falseTables) / float64(max(1, ours.structured))
 	loader, hasLoader := all["OpenDataLoader"]
@@ -47,17 +61,26 @@ func (s *generatedSet) summarise() []summaryFigure {
 			behind++
 		}
 	}
-	out = append(out, summaryFigure{s.label + ": families behind the best peer", fmt.Sprintf("%d of %d", behind, len(byFamily)), absent, "0", behind == 0})
-	scans, _ := s.sumFigures(true)
-	if own, found := scans["Inkstream"]; found {
-		target := 0.975 * (1 - own.misreadShare())
-		add("whole paragraphs, scans", own.wholeShare(), best(scans, figures.wholeShare), fmt.Sprintf("≥ %.4f", target), own.wholeShare() >= target)
-		peer := scans["tesseract"]
-		add("character error, scans", own.errorRate(), formatRatio(peer.errorRate())+" tesseract", "≤ 0.9 × tesseract", peer.documents > 0 && own.errorRate() <= 0.9*peer.errorRate())
-		worse := s.countWorseScans()
-		out = append(out, summaryFigure{s.label + ": scans worse than tesseract by more than 0.05", fmt.Sprint(worse), absent, "0", worse == 0})
+	return append(out, summaryFigure{label + ": families behind the best peer", fmt.Sprintf("%d of %d", behind, len(byFamily)), absent, "0", behind == 0})
+}
+
+// summariseScans returns the rows of the scans.
+func (s *generatedSet) summariseScans() []summaryFigure {
+	scans, _ := s.sumFigures(true, "")
+	own, found := scans["Inkstream"]
+	if !found {
+		return nil
 	}
-	return out
+	target, peer, worse := 0.975*(1-own.misreadShare()), scans["tesseract"], s.countWorseScans()
+	ofPeer := own.meanErrorRate() / max(peer.meanErrorRate(), 1e-9)
+	return []summaryFigure{
+		{s.label + ", scans: whole paragraphs", formatRatio(own.wholeShare()), showBest(scans, figures.wholeShare), fmt.Sprintf("≥ %.4f", target),
+			own.wholeShare() >= target},
+		{s.label + ", scans: mean character error", formatRatio(own.meanErrorRate()), formatRatio(peer.meanErrorRate()) + " tesseract", "≤ 0.9 × tesseract",
+			peer.documents > 0 && ofPeer <= 0.9},
+		{s.label + ", scans: character error, all characters", formatRatio(own.errorRate()), formatRatio(peer.errorRate()) + " tesseract", "", false},
+		{s.label + ", scans: worse than tesseract by more than 0.05", fmt.Sprint(worse), absent, "0", worse == 0},
+	}
 }
 
 func (s *generatedSet) countWorseScans() int {
@@ -72,7 +95,7 @@ func (s *generatedSet) countWorseScans() int {
 
 // tabulate returns the tables of a set: families, the worst documents, time.
 func (s *generatedSet) tabulate() []reportTable {
-	_, byFamily := s.sumFigures(false)
+	_, byFamily := s.sumFigures(false, "")
 	readers := []string{"Inkstream", "OpenDataLoader", "pdftotext", "mutool", "LiteParse"}
 	digital := reportTable{title: "Born-digital by family, whole paragraphs, " + s.label,
 		columns: append(append([]string{"Family", "Documents"}, readers...), "Order", "In order", "Tables right", "False tables", "Cells", "Headings")}
@@ -85,7 +108,7 @@ func (s *generatedSet) tabulate() []reportTable {
 		digital.addRow(append(row, formatRatio(ours.orderShare()), fmt.Sprint(ours.inOrder), fmt.Sprint(ours.tablesRight), fmt.Sprint(ours.falseTables),
 			formatCells(ours.ruled.Add(ours.plain)), formatRatio(ours.headingF1()))...)
 	}
-	_, scanned := s.sumFigures(true)
+	_, scanned := s.sumFigures(true, "")
 	readers = []string{"Inkstream", "tesseract", "OCRmyPDF"}
 	scans := reportTable{title: "Scans by family, character error, then whole paragraphs, " + s.label, columns: append(append([]string{"Family", "Documents"}, readers...), readers...)}
 	for _, family := range slices.Sorted(maps.Keys(scanned)) {
