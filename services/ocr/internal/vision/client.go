@@ -30,6 +30,7 @@ type reply struct {
 	text string
 	// looped says that the text began to repeat itself and was cut; cut that it ended at the limit of tokens.
 	looped, cut bool
+	from        *endpoint
 }
 
 type client struct {
@@ -53,8 +54,10 @@ func newClient(cfg Config) *client {
 // maxTries is how many endpoints are asked for a page before it is given back.
 const maxTries = 3
 
-// ask has a model read a picture. It fails with errAway where no endpoint can be asked, and with errUnusable.
-func (c *client) ask(ctx context.Context, png []byte, temperature float64, timeout time.Duration) (reply, error) {
+// ask has a model read a picture, by another endpoint than the one given if any can be asked. It fails with errAway where
+// no endpoint can, and with errUnusable.
+func (c *client) ask(ctx context.Context, png []byte, temperature float64, timeout time.Duration,
+	other *endpoint) (reply, error) {
 	if !c.hasBudget() {
 		return reply{}, errBudget
 	}
@@ -65,7 +68,7 @@ func (c *client) ask(ctx context.Context, png []byte, temperature float64, timeo
 	tried := map[*endpoint]bool{}
 	var last error
 	for range maxTries {
-		e, err := c.balance.acquire(ctx, tried)
+		e, err := c.balance.acquire(ctx, tried, other)
 		if err != nil {
 			return reply{}, errors.Join(err, last)
 		}
@@ -73,6 +76,7 @@ func (c *client) ask(ctx context.Context, png []byte, temperature float64, timeo
 		got, out := c.askEndpoint(ctx, e, body, timeout)
 		c.balance.release(e, out)
 		if out.result == answered {
+			got.from = e
 			return got, nil
 		}
 		if ctx.Err() != nil {

@@ -26,6 +26,7 @@ type endpoint struct {
 	until   time.Time     // not asked before
 	pause   time.Duration // the last one, while it fails
 	refusal error         // a wrong key or model, which does not pass by itself
+	useless int           // answers in a row that no page could be made of
 }
 
 // balancer chooses endpoints.
@@ -46,11 +47,14 @@ func newBalancer(urls []string, most int) *balancer {
 }
 
 // acquire returns the endpoint with the most room, and waits while all are full. Where all are away it returns errAway,
-// with the refusal of one that refuses. tried are not taken again.
-func (b *balancer) acquire(ctx context.Context, tried map[*endpoint]bool) (*endpoint, error) {
+// with the refusal of one that refuses. tried are not taken again; last, if any, only where no other can be had.
+func (b *balancer) acquire(ctx context.Context, tried map[*endpoint]bool, last *endpoint) (*endpoint, error) {
 	for {
 		b.mu.Lock()
-		best, full, refusal := b.choose(tried)
+		best, full, refusal := b.choose(tried, last)
+		if best == nil && !full && last != nil {
+			best, full, refusal = b.choose(tried, nil)
+		}
 		if best != nil {
 			best.pending++
 			b.mu.Unlock()
@@ -69,13 +73,13 @@ func (b *balancer) acquire(ctx context.Context, tried map[*endpoint]bool) (*endp
 	}
 }
 
-func (b *balancer) choose(tried map[*endpoint]bool) (best *endpoint, full bool, refusal error) {
+func (b *balancer) choose(tried map[*endpoint]bool, not *endpoint) (best *endpoint, full bool, refusal error) {
 	now := time.Now()
 	for _, e := range b.endpoints {
 		if e.refusal != nil {
 			refusal = e.refusal
 		}
-		if tried[e] || now.Before(e.until) {
+		if tried[e] || e == not || now.Before(e.until) {
 			continue
 		}
 		room := e.limit
@@ -114,6 +118,26 @@ func (b *balancer) release(e *endpoint, out outcome) {
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
+}
+
+// maxUseless is how many answers in a row may be of no use before an endpoint is left alone for a while. Of a model that
+// loops on a quarter of all pages, one run in 65,000 is as long.
+const maxUseless = 8
+
+// judge notes whether a page could be made of an endpoint's answer. It reports whether that has the endpoint left alone.
+func (b *balancer) judge(e *endpoint, useful bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if useful {
+		e.useless = 0
+		return false
+	}
+	if e.useless++; e.useless < maxUseless {
+		return false
+	}
+	e.pause = min(minPause<<min(e.useless-maxUseless, 6), maxPause)
+	e.until = time.Now().Add(e.pause)
+	return true
 }
 
 // checkReady fails where every endpoint is away.

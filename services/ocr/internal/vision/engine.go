@@ -100,8 +100,8 @@ var (
 // retryTemperature is for the second try: at 0 the same picture gives the same answer.
 const retryTemperature = 0.3
 
-// readVerified asks a model, twice if its first answer is a loop or another page's, and returns the page of its words
-// that hold.
+// readVerified asks a model, twice if its first answer is a loop or another page's, the second time at another endpoint
+// if there is one, and returns the page of its words that hold.
 func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.Gray) (*inkstreamv1.Page, error) {
 	data, size, err := encodePicture(picture, e.client.profile.longestSide)
 	if err != nil {
@@ -112,8 +112,9 @@ func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.G
 		timeout = defaultTimeout
 	}
 	var why error
+	var first *endpoint
 	for _, temperature := range []float64{0, retryTemperature} {
-		got, err := e.client.ask(ctx, data, temperature, timeout)
+		got, err := e.client.ask(ctx, data, temperature, timeout, first)
 		if err != nil {
 			return nil, err
 		}
@@ -123,10 +124,14 @@ func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.G
 		}
 		parsed := answer.Parse(e.client.profile.format, got.text, scale)
 		page, err := v.verify(ctx, parsed, got)
+		if e.client.balance.judge(got.from, err == nil) {
+			e.log.WarnContext(ctx, "a vision endpoint's answers are of no use, so that it is left alone for a while",
+				"endpoint", got.from.number, "error", err)
+		}
 		if err == nil {
 			return page, nil
 		}
-		why = err
+		why, first = err, got.from
 	}
 	return nil, why
 }

@@ -255,7 +255,7 @@ func TestLoopIsCutEarly(t *testing.T) {
 			most.Store(max(most.Load(), n))
 		}
 	})
-	if _, err := e.client.ask(t.Context(), nil, 0, time.Minute); err != nil {
+	if _, err := e.client.ask(t.Context(), nil, 0, time.Minute, nil); err != nil {
 		t.Fatalf("ask: %v", err)
 	}
 	_ = img
