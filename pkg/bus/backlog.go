@@ -23,7 +23,7 @@ type Backlog struct {
 }
 
 // QueryBacklog asks the broker how full a stage's queue is.
-func (b *Bus) QueryBacklog(ctx context.Context, s Stage) (Backlog, error) {
+func (b *queueMonitor) QueryBacklog(ctx context.Context, s Stage) (Backlog, error) {
 	stream, err := b.js.Stream(ctx, s.StreamName())
 	if err != nil {
 		return Backlog{}, fmt.Errorf("backlog of %s: %w", s, err)
@@ -55,7 +55,7 @@ type JobRef struct {
 // in which a job passes them, so that a job that moves on between two queries is not missed; only a chunk that goes
 // back from index to render can be, and then the job's progress has just been written. It takes two exchanges a
 // stage, however many tasks there are.
-func (b *Bus) QueuedJobs(ctx context.Context) (map[JobRef]struct{}, error) {
+func (b *queueMonitor) QueuedJobs(ctx context.Context) (map[JobRef]struct{}, error) {
 	jobs := make(map[JobRef]struct{})
 	for _, s := range AllStages() {
 		stream, err := b.js.Stream(ctx, s.StreamName())

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,20 +17,29 @@ import (
 	"inkstream.dev/pkg/telemetry"
 )
 
-// Bus is a connection to JetStream. It is safe for concurrent use.
+// Bus is a connection to JetStream, with what it is used for: each part is in the file of its type. It is safe for
+// concurrent use.
 type Bus struct {
+	*connection
+	*publisher
+	*eventTrail
+	*deadLetterQueue
+	*taskPurger
+	*callBroker
+	*topologyAdmin
+	*writeProber
+	*queueMonitor
+	*processRegistry
+}
+
+// connection is a connection to the servers, and how to read a stream over it.
+type connection struct {
 	nc  *nats.Conn
 	js  jetstream.JetStream
 	log *slog.Logger
 	tel *telemetry.Telemetry
 	// connectError is why the last try to connect did not succeed, which the client forgets.
 	connectError *atomic.Pointer[error]
-
-	rates      rateHistory
-	writeProbe writeProbe
-
-	wallsMu sync.Mutex        // guards walls
-	walls   map[string]string // around the engines of this process; see SetProcessWalls
 }
 
 const (
@@ -95,14 +103,19 @@ func Connect(url, name string, log *slog.Logger, tel *telemetry.Telemetry, opts 
 		nc.Close()
 		return nil, fmt.Errorf("jetstream: %w", err)
 	}
-	return &Bus{nc: nc, js: js, log: log, tel: tel, connectError: failed}, nil
+	c := &connection{nc: nc, js: js, log: log, tel: tel, connectError: failed}
+	probe := &writeProbe{}
+	return &Bus{connection: c, publisher: &publisher{c, probe}, eventTrail: &eventTrail{c},
+		deadLetterQueue: &deadLetterQueue{c}, taskPurger: &taskPurger{c}, callBroker: &callBroker{c},
+		topologyAdmin: &topologyAdmin{c}, writeProber: &writeProber{c, probe},
+		queueMonitor: &queueMonitor{connection: c}, processRegistry: &processRegistry{connection: c}}, nil
 }
 
 // JetStream returns the context for what this package has no call for, such as job state.
-func (b *Bus) JetStream() jetstream.JetStream { return b.js }
+func (b *connection) JetStream() jetstream.JetStream { return b.js }
 
 // OpenJobBucket returns the bucket of job records.
-func (b *Bus) OpenJobBucket(ctx context.Context) (jetstream.KeyValue, error) {
+func (b *connection) OpenJobBucket(ctx context.Context) (jetstream.KeyValue, error) {
 	kv, err := b.js.KeyValue(ctx, JobBucket)
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", JobBucket, err)
@@ -115,7 +128,7 @@ var ErrNoLeader = errors.New("the NATS cluster, or a stream of it, has no leader
 
 // explainNoLeader adds to an error of JetStream's API that there is no leader, where it comes from that: a server
 // says so only when it has been without one for some time, and gives no answer before.
-func (b *Bus) explainNoLeader(err error) error {
+func (b *connection) explainNoLeader(err error) error {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok &&
 		(api.ErrorCode == errNoLeader || api.ErrorCode == errStreamOffline || api.ErrorCode == errConsumerOffline) {
 		return fmt.Errorf("%w: %w", ErrNoLeader, err)
@@ -129,7 +142,7 @@ func (b *Bus) explainNoLeader(err error) error {
 }
 
 // CheckServer reports whether the server answers. Its error wraps ErrNoLeader where a cluster lacks one.
-func (b *Bus) CheckServer(ctx context.Context) error {
+func (b *connection) CheckServer(ctx context.Context) error {
 	if err := b.checkConnection(); err != nil {
 		return err
 	}
@@ -140,7 +153,7 @@ func (b *Bus) CheckServer(ctx context.Context) error {
 }
 
 // checkConnection says why there is no connection, if there is none.
-func (b *Bus) checkConnection() error {
+func (b *connection) checkConnection() error {
 	if b.nc.IsConnected() {
 		return nil
 	}
@@ -154,7 +167,7 @@ func (b *Bus) checkConnection() error {
 }
 
 // connectFailureReason returns why there is no connection, as far as that is known.
-func (b *Bus) connectFailureReason() error {
+func (b *connection) connectFailureReason() error {
 	if err := b.nc.LastError(); err != nil {
 		return err
 	}
@@ -165,13 +178,13 @@ func (b *Bus) connectFailureReason() error {
 }
 
 // explainRefusal says what to do about servers that do not know the user.
-func (b *Bus) explainRefusal(err error) error {
+func (b *connection) explainRefusal(err error) error {
 	return fmt.Errorf("no connection to NATS at %s: it does not know this user's key: check that the file of --nats.nkey or --nats.creds is one that its "+
 		"configuration was written with: %w", b.serverHosts(), err)
 }
 
 // serverHosts returns where the servers are, without the credentials that their URLs may hold.
-func (b *Bus) serverHosts() string {
+func (b *connection) serverHosts() string {
 	var hosts []string
 	for _, server := range b.nc.Servers() {
 		if u, err := url.Parse(server); err == nil {
@@ -182,7 +195,7 @@ func (b *Bus) serverHosts() string {
 }
 
 // Close flushes what is on its way and closes the connection.
-func (b *Bus) Close() {
+func (b *connection) Close() {
 	if b.nc.IsConnected() {
 		// The connection may go at that very moment; then there is nothing to flush.
 		_ = b.nc.FlushTimeout(2 * time.Second)

@@ -54,9 +54,12 @@ type reply struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 }
 
+// callBroker asks other processes, and answers them.
+type callBroker struct{ *connection }
+
 // RequestCall makes a call and waits for the answer, no longer than ctx, whose end ends the call as well. The error is
 // a fault: the callee's own, or a Busy one where no process answers.
-func (b *Bus) RequestCall(ctx context.Context, c Call, question, answer any) error {
+func (b *callBroker) RequestCall(ctx context.Context, c Call, question, answer any) error {
 	data, err := json.Marshal(question)
 	if err != nil {
 		return fmt.Errorf("encode call %s: %w", c, err)
@@ -90,7 +93,7 @@ func (b *Bus) RequestCall(ctx context.Context, c Call, question, answer any) err
 
 // ServeCalls answers calls until ctx is done and those in hand are over: so many at once, each within the timeout, and
 // no longer than its caller waits. Of several processes that answer the same call each gets a share.
-func (b *Bus) ServeCalls(ctx context.Context, c Call, workers int, timeout time.Duration,
+func (b *callBroker) ServeCalls(ctx context.Context, c Call, workers int, timeout time.Duration,
 	handle func(ctx context.Context, question []byte) (any, error)) error {
 	calls := make(chan *nats.Msg, callQueueSize)
 	sub, err := b.nc.ChanQueueSubscribe(c.callSubject(), string(c), calls)
@@ -153,7 +156,7 @@ func (u *callsUnderWay) cancelCall(id string) {
 	}
 }
 
-func (b *Bus) serveCall(ctx context.Context, c Call, under *callsUnderWay, msg *nats.Msg, timeout time.Duration,
+func (b *callBroker) serveCall(ctx context.Context, c Call, under *callsUnderWay, msg *nats.Msg, timeout time.Duration,
 	handle func(context.Context, []byte) (any, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()

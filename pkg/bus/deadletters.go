@@ -36,9 +36,12 @@ type DeadLetter struct {
 	Payload []byte
 }
 
+// deadLetterQueue reads and removes dead letters.
+type deadLetterQueue struct{ *connection }
+
 // ListDeadLetters returns a tenant's dead letters, oldest first, from the one after the sequence number on (0 for the
 // first), at most limit of them. It reports whether there are more.
-func (b *Bus) ListDeadLetters(ctx context.Context, tenant string, after uint64,
+func (b *deadLetterQueue) ListDeadLetters(ctx context.Context, tenant string, after uint64,
 	limit int) (letters []DeadLetter, more bool, err error) {
 	more, err = b.scanMessages(ctx, DeadLetterStream, deadLetterSubject("*", tenant, "*"), after, limit,
 		func(msg *jetstream.RawStreamMsg) {
@@ -49,7 +52,7 @@ func (b *Bus) ListDeadLetters(ctx context.Context, tenant string, after uint64,
 
 // FindDeadLetter returns one of a tenant's dead letters. The error is ErrNoDeadLetter where there is none of that
 // number.
-func (b *Bus) FindDeadLetter(ctx context.Context, tenant string, sequence uint64) (DeadLetter, error) {
+func (b *deadLetterQueue) FindDeadLetter(ctx context.Context, tenant string, sequence uint64) (DeadLetter, error) {
 	stream, err := b.js.Stream(ctx, DeadLetterStream)
 	if err != nil {
 		return DeadLetter{}, markBrokerBusy("stream "+DeadLetterStream, err)
@@ -68,7 +71,7 @@ func (b *Bus) FindDeadLetter(ctx context.Context, tenant string, sequence uint64
 }
 
 // DeleteDeadLetter removes a dead letter. The error is ErrNoDeadLetter where there is none of that number.
-func (b *Bus) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
+func (b *deadLetterQueue) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	stream, err := b.js.Stream(ctx, DeadLetterStream)
 	if err == nil {
 		err = stream.DeleteMsg(ctx, sequence)

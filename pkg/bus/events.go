@@ -19,10 +19,13 @@ type StoredEvent struct {
 	*busv1.Event
 }
 
+// eventTrail reads the audit trail.
+type eventTrail struct{ *connection }
+
 // ListEvents returns a job's audit trail in order, from the event after the sequence number on (0 for the first), at
 // most limit of them. It reports whether there are more. A repeat of an event, which a restart of the broker can let
 // through, is left out.
-func (b *Bus) ListEvents(ctx context.Context, tenant, job string, after uint64,
+func (b *eventTrail) ListEvents(ctx context.Context, tenant, job string, after uint64,
 	limit int) (events []StoredEvent, more bool, err error) {
 	events, more, err = b.readEvents(ctx, eventSubject(tenant, job, "*"), after, limit)
 	seen := make(map[string]bool)
@@ -35,7 +38,7 @@ func (b *Bus) ListEvents(ctx context.Context, tenant, job string, after uint64,
 
 // ListAllEvents returns the audit trails of all jobs as they were written, repeats included, from the event after the
 // sequence number on, at most limit of them. It reports whether there are more.
-func (b *Bus) ListAllEvents(ctx context.Context, after uint64, limit int) (events []StoredEvent, more bool, err error) {
+func (b *eventTrail) ListAllEvents(ctx context.Context, after uint64, limit int) (events []StoredEvent, more bool, err error) {
 	return b.readEvents(ctx, allEvents, after, limit)
 }
 
@@ -45,12 +48,12 @@ const maxEndEvents = 1000
 
 // HasEndEvent reports whether the audit trail has the end of a job's run. On a replicated stream it may miss one that
 // was just told.
-func (b *Bus) HasEndEvent(ctx context.Context, tenant, job string, run int) (bool, error) {
+func (b *eventTrail) HasEndEvent(ctx context.Context, tenant, job string, run int) (bool, error) {
 	events, _, err := b.readEvents(ctx, eventSubject(tenant, job, "ended"), 0, maxEndEvents)
 	return slices.ContainsFunc(events, func(e StoredEvent) bool { return int(e.GetRun()) == run }), err
 }
 
-func (b *Bus) readEvents(ctx context.Context, filter string, after uint64,
+func (b *eventTrail) readEvents(ctx context.Context, filter string, after uint64,
 	limit int) (events []StoredEvent, more bool, err error) {
 	var bad error
 	more, err = b.scanMessages(ctx, EventStream, filter, after, limit, func(msg *jetstream.RawStreamMsg) {

@@ -18,7 +18,7 @@ type ServerInfo struct {
 }
 
 // ServerInfo returns what the server says of itself that this connection is to.
-func (b *Bus) ServerInfo() ServerInfo {
+func (b *topologyAdmin) ServerInfo() ServerInfo {
 	return ServerInfo{
 		Name: b.nc.ConnectedServerName(), Version: b.nc.ConnectedServerVersion(), Cluster: b.nc.ConnectedClusterName(),
 		MaxPayload: b.nc.MaxPayload(),
@@ -37,7 +37,7 @@ type Deviation struct {
 // what the guarantees rest on; it changes nothing. Bounds and times that an operator may have chosen are not
 // compared, and neither are replicas: those of the stream that has the fewest are returned, none where there are no
 // streams. Its error wraps ErrNoLeader where a cluster lacks one.
-func (b *Bus) InspectTopology(ctx context.Context, t Topology) (found []Deviation, replicas int, err error) {
+func (b *topologyAdmin) InspectTopology(ctx context.Context, t Topology) (found []Deviation, replicas int, err error) {
 	t = t.withDefaults()
 	streams := append(t.otherStreamConfigs(), t.jobStreamConfig())
 	for _, s := range AllStages() {
@@ -99,7 +99,7 @@ func (b *Bus) InspectTopology(ctx context.Context, t Topology) (found []Deviatio
 }
 
 // lookUpStream returns a stream. It outlasts an election of its leader.
-func (b *Bus) lookUpStream(ctx context.Context, name string) (s jetstream.Stream, err error) {
+func (b *topologyAdmin) lookUpStream(ctx context.Context, name string) (s jetstream.Stream, err error) {
 	err = b.retryUntilDone(ctx, func(ctx context.Context) (err error) {
 		s, err = b.js.Stream(ctx, name)
 		return err

@@ -273,7 +273,7 @@ func (m *storedMessage) Metadata() (*jetstream.MsgMetadata, error) {
 // readStored reads a message from the stream's leader, because a replica may say that there is none where there is
 // one: the message at seq, or the first from there on with a subject that matches. The error is errNoMessage where
 // there is none.
-func (b *Bus) readStored(ctx context.Context, s Stage, seq uint64, subject string) (*storedMessage, error) {
+func (b *connection) readStored(ctx context.Context, s Stage, seq uint64, subject string) (*storedMessage, error) {
 	var got struct {
 		Error   *jetstream.APIError `json:"error"`
 		Message struct {
@@ -311,7 +311,7 @@ func (b *Bus) readStored(ctx context.Context, s Stage, seq uint64, subject strin
 
 // requestStreamAPI asks JetStream's API about a stage's stream. Its errors are those of the way there; what the
 // server refuses is in the answer.
-func (b *Bus) requestStreamAPI(ctx context.Context, call string, s Stage, question, answer any) error {
+func (b *connection) requestStreamAPI(ctx context.Context, call string, s Stage, question, answer any) error {
 	req, err := json.Marshal(question)
 	if err != nil {
 		return fmt.Errorf("encode request: %w", err)

@@ -17,7 +17,7 @@ var observedStreams = []string{DeadLetterStream, jobStream, "KV_" + KeyBucket, "
 
 // State returns what the metrics tell of the broker: each collection of them calls it. Its error joins what could not
 // be read; the rest is there. It takes some exchanges a stage, however many tasks there are.
-func (b *Bus) State(ctx context.Context) (telemetry.Broker, error) {
+func (b *queueMonitor) State(ctx context.Context) (telemetry.Broker, error) {
 	var mu sync.Mutex // guards state and errs
 	var state telemetry.Broker
 	var errs []error
@@ -41,7 +41,7 @@ func (b *Bus) State(ctx context.Context) (telemetry.Broker, error) {
 	return state, errors.Join(errs...)
 }
 
-func (b *Bus) stageState(ctx context.Context, s Stage) (part telemetry.Broker, err error) {
+func (b *queueMonitor) stageState(ctx context.Context, s Stage) (part telemetry.Broker, err error) {
 	st, err := b.queryStageStatus(ctx, s)
 	if err != nil {
 		return part, err
@@ -60,7 +60,7 @@ func (b *Bus) stageState(ctx context.Context, s Stage) (part telemetry.Broker, e
 }
 
 // oldest returns when the first task of a lane's queue was queued; zero where there is none.
-func (b *Bus) oldest(ctx context.Context, s Stage, l Lane) (time.Time, error) {
+func (b *queueMonitor) oldest(ctx context.Context, s Stage, l Lane) (time.Time, error) {
 	m, err := b.readStored(ctx, s, 1, laneSubjects(s, l))
 	if errors.Is(err, errNoMessage) {
 		return time.Time{}, nil
@@ -75,7 +75,7 @@ func (b *Bus) oldest(ctx context.Context, s Stage, l Lane) (time.Time, error) {
 	return firstQueuedAt(m, meta), nil
 }
 
-func (b *Bus) streamState(ctx context.Context, name string) (part telemetry.Broker, err error) {
+func (b *queueMonitor) streamState(ctx context.Context, name string) (part telemetry.Broker, err error) {
 	stream, err := b.js.Stream(ctx, name)
 	if err != nil {
 		return part, markBrokerBusy(fmt.Sprintf("stream %s", name), err)

@@ -91,7 +91,7 @@ type userInfo struct {
 }
 
 // requestUserInfo asks the server about this connection's user.
-func (b *Bus) requestUserInfo(ctx context.Context) (userInfo, error) {
+func (b *connection) requestUserInfo(ctx context.Context) (userInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, userTimeout)
 	defer cancel()
 	var answer struct {
@@ -128,7 +128,7 @@ func (a *subjectRules) missingGrants(grants []Grant) []string {
 // missing of what the service of that name needs. The server refuses without an answer, so a service whose user lacks
 // something would otherwise find out by a task that times out. A server that does not tell causes no error: it is
 // logged.
-func (b *Bus) CheckPermissions(ctx context.Context, user string) error {
+func (b *topologyAdmin) CheckPermissions(ctx context.Context, user string) error {
 	asked, err := b.requestUserInfo(ctx)
 	if err != nil {
 		b.log.WarnContext(ctx, "nats does not tell what this user may do", "user", user, "error", err)

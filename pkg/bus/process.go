@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -64,8 +65,16 @@ func (c *Consumer) announceProcess(ctx context.Context) {
 	}
 }
 
+// processRegistry tells which processes serve each stage.
+type processRegistry struct {
+	*connection
+
+	wallsMu sync.Mutex        // guards walls
+	walls   map[string]string // around the engines of this process; see SetProcessWalls
+}
+
 // SetProcessWalls has this process tell which walls are around an engine's children.
-func (b *Bus) SetProcessWalls(engine, walls string) {
+func (b *processRegistry) SetProcessWalls(engine, walls string) {
 	b.wallsMu.Lock()
 	defer b.wallsMu.Unlock()
 	if b.walls == nil {
@@ -74,14 +83,14 @@ func (b *Bus) SetProcessWalls(engine, walls string) {
 	b.walls[engine] = walls
 }
 
-func (b *Bus) processWalls() map[string]string {
+func (b *processRegistry) processWalls() map[string]string {
 	b.wallsMu.Lock()
 	defer b.wallsMu.Unlock()
 	return maps.Clone(b.walls)
 }
 
 // FollowProcesses calls visit with what processes say of themselves, until ctx is done.
-func (b *Bus) FollowProcesses(ctx context.Context, visit func(Process)) error {
+func (b *processRegistry) FollowProcesses(ctx context.Context, visit func(Process)) error {
 	sub, err := b.nc.Subscribe(processSubject("*"), func(msg *nats.Msg) {
 		var p Process
 		if json.Unmarshal(msg.Data, &p) == nil && processSubject(string(p.Stage)) == msg.Subject {

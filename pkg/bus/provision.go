@@ -12,9 +12,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// topologyAdmin makes streams and consumers, and holds those that are there against what they should be.
+type topologyAdmin struct{ *connection }
+
 // Provision creates or updates every stream, consumer and bucket. It is safe to call from several processes at once,
 // and at every start: it has as many servers keep a stream as did before, or more where the topology asks for more.
-func (b *Bus) Provision(ctx context.Context, t Topology) error {
+func (b *topologyAdmin) Provision(ctx context.Context, t Topology) error {
 	t = t.withDefaults()
 	m := provisioner{bus: b, topology: t}
 	var err error
@@ -64,7 +67,7 @@ func (b *Bus) Provision(ctx context.Context, t Topology) error {
 
 // provisioner makes the streams of a topology.
 type provisioner struct {
-	bus      *Bus
+	bus      *topologyAdmin
 	topology Topology
 	// otherReplicas is how many servers keep what is there already.
 	otherReplicas int
@@ -118,7 +121,7 @@ func (m *provisioner) currentReplicas(ctx context.Context, stream string) (int, 
 	return s.CachedInfo().Config.Replicas, nil
 }
 
-func (b *Bus) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error {
+func (b *topologyAdmin) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error {
 	if err := b.retryUntilDone(ctx, func(ctx context.Context) error {
 		_, err := b.js.CreateOrUpdateConsumer(ctx, stream, cfg)
 		return err
@@ -130,7 +133,7 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream string, cfg jetstream.C
 
 // retryUntilDone makes a request, and repeats it while it is not answered, for up to leaderPatience: a cluster that
 // elects a leader forgets what the one before it had under way, and does not tell the client.
-func (b *Bus) retryUntilDone(ctx context.Context, request func(context.Context) error) error {
+func (b *topologyAdmin) retryUntilDone(ctx context.Context, request func(context.Context) error) error {
 	deadline := time.Now().Add(leaderPatience)
 	var err error
 	if perr := b.pollUntilReady(ctx, logLeaderWait, func(try context.Context) error {
@@ -149,7 +152,7 @@ func (b *Bus) retryUntilDone(ctx context.Context, request func(context.Context) 
 
 // CheckTopology reports whether everything is there, or what the named stages' services need of it: their consumers
 // and the bucket of jobs. Its error wraps ErrNoLeader where that cannot be told for want of one.
-func (b *Bus) CheckTopology(ctx context.Context, services ...Stage) error {
+func (b *topologyAdmin) CheckTopology(ctx context.Context, services ...Stage) error {
 	all := len(services) == 0
 	for _, s := range AllStages() {
 		if !all && !slices.Contains(services, s) {
@@ -179,7 +182,7 @@ func (b *Bus) CheckTopology(ctx context.Context, services ...Stage) error {
 }
 
 // CheckProvisioned is CheckServer for a service that waits in AwaitProvisioned for the same.
-func (b *Bus) CheckProvisioned(ctx context.Context, services ...Stage) error {
+func (b *topologyAdmin) CheckProvisioned(ctx context.Context, services ...Stage) error {
 	if err := b.CheckServer(ctx); err != nil {
 		return err
 	}
@@ -198,7 +201,7 @@ func isNotProvisioned(err error) bool {
 
 // AwaitProvisioned waits until everything is there, or what the named stages' services need of it: a service that
 // starts before the broker is provisioned waits so. It gives up where the server refuses the user.
-func (b *Bus) AwaitProvisioned(ctx context.Context, services ...Stage) error {
+func (b *topologyAdmin) AwaitProvisioned(ctx context.Context, services ...Stage) error {
 	return b.pollUntilReady(ctx, logStreamsWait,
 		func(ctx context.Context) error { return b.CheckTopology(ctx, services...) })
 }
@@ -220,7 +223,7 @@ const (
 
 // ProvisionWhenUp waits until the server answers, and provisions. It is for services that may start before their
 // server, or before all of a cluster's.
-func (b *Bus) ProvisionWhenUp(ctx context.Context, t Topology) error {
+func (b *topologyAdmin) ProvisionWhenUp(ctx context.Context, t Topology) error {
 	if err := b.pollUntilReady(ctx, logServerWait, b.CheckServer); err != nil {
 		return err
 	}
@@ -279,7 +282,7 @@ func logLeaderWait(ctx context.Context, log *slog.Logger, err error) {
 // pollUntilReady calls ok until it succeeds, ctx is done, or the server refuses the user, which waiting does not
 // change. It tells the log what it waits for at once, and then rarely; without a connection, that is what it waits
 // for.
-func (b *Bus) pollUntilReady(ctx context.Context, tell func(context.Context, *slog.Logger, error),
+func (b *topologyAdmin) pollUntilReady(ctx context.Context, tell func(context.Context, *slog.Logger, error),
 	ok func(context.Context) error) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

@@ -58,15 +58,21 @@ func (m Message) MessageID() string {
 	return id
 }
 
+// publisher publishes tasks and events.
+type publisher struct {
+	*connection
+	writeProbe *writeProbe // what it remembers of answers
+}
+
 // Publish stores a task in its stage's stream, and returns when the stream has it on disk. A repeat of a message that
 // the stream still knows is no error. It is tried again for 30 s; a full queue is reported at once, as
 // fault.QueueFull.
-func (b *Bus) Publish(ctx context.Context, m Message) error {
+func (b *publisher) Publish(ctx context.Context, m Message) error {
 	_, err := b.publishTask(ctx, m)
 	return err
 }
 
-func (b *Bus) publishTask(ctx context.Context, m Message) (repeat bool, err error) {
+func (b *publisher) publishTask(ctx context.Context, m Message) (repeat bool, err error) {
 	u := m.Task.GetUnit()
 	msg, err := encodeMessage(taskSubject(m.Stage, m.Lane, u.GetTenant(), u.GetJob()), m.Task)
 	if err != nil {
@@ -84,13 +90,13 @@ func (b *Bus) publishTask(ctx context.Context, m Message) (repeat bool, err erro
 // PublishAll publishes events in their order, and then messages side by side. The events go first, so that the audit
 // trail has things in the order in which they happen: what the messages lead to comes after them. It returns the
 // first error.
-func (b *Bus) PublishAll(ctx context.Context, msgs []Message, events []*busv1.Event) error {
+func (b *publisher) PublishAll(ctx context.Context, msgs []Message, events []*busv1.Event) error {
 	_, err := b.PublishNext(ctx, msgs, events)
 	return err
 }
 
 // PublishNext is PublishAll, and tells whether the broker absorbed any of the messages as a repeat.
-func (b *Bus) PublishNext(ctx context.Context, msgs []Message, events []*busv1.Event) (repeat bool, err error) {
+func (b *publisher) PublishNext(ctx context.Context, msgs []Message, events []*busv1.Event) (repeat bool, err error) {
 	for _, e := range events {
 		if err := b.PublishEvent(ctx, e); err != nil {
 			return false, err
@@ -120,7 +126,7 @@ func (b *Bus) PublishNext(ctx context.Context, msgs []Message, events []*busv1.E
 
 // PublishEvent adds to a job's audit trail. A repeat of the same event, by job, run, type and page, is absorbed. The
 // time is set where it is missing.
-func (b *Bus) PublishEvent(ctx context.Context, e *busv1.Event) error {
+func (b *publisher) PublishEvent(ctx context.Context, e *busv1.Event) error {
 	if e.GetTime() == nil {
 		e.Time = timestamppb.Now()
 	}
@@ -149,7 +155,7 @@ func encodeMessage(subject string, m proto.Message) (*nats.Msg, error) {
 
 // publishMessage stores a message. It reports whether the stream knew it already, also from an earlier try whose
 // answer was lost.
-func (b *Bus) publishMessage(ctx context.Context, msg *nats.Msg) (repeat bool, err error) {
+func (b *publisher) publishMessage(ctx context.Context, msg *nats.Msg) (repeat bool, err error) {
 	deadline := time.Now().Add(publishPatience)
 	waits := newRetryWaits()
 	waits.RandomizationFactor = 1. / 3 // publishers that failed together do not come back together

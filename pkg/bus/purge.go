@@ -12,9 +12,12 @@ import (
 	"inkstream.dev/pkg/fault"
 )
 
+// taskPurger removes tasks and dead letters of a job.
+type taskPurger struct{ *connection }
+
 // PurgeTasks drops every task of a job that is queued or in hand, at every stage. What is in hand is not redelivered
 // either; its handler finds out from the job's record that it must stop.
-func (b *Bus) PurgeTasks(ctx context.Context, tenant, job string) error {
+func (b *taskPurger) PurgeTasks(ctx context.Context, tenant, job string) error {
 	return b.PurgeTasksUntil(ctx, tenant, job, nil)
 }
 
@@ -22,7 +25,7 @@ func (b *Bus) PurgeTasks(ctx context.Context, tenant, job string) error {
 type StreamPositions map[Stage]uint64
 
 // CurrentPositions returns the present moment.
-func (b *Bus) CurrentPositions(ctx context.Context) (StreamPositions, error) {
+func (b *taskPurger) CurrentPositions(ctx context.Context) (StreamPositions, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	last := make([]uint64, len(AllStages()))
@@ -47,7 +50,7 @@ func (b *Bus) CurrentPositions(ctx context.Context) (StreamPositions, error) {
 }
 
 // PurgeTasksUntil is PurgeTasks for the tasks that were there at a moment; later ones stay. A nil moment is now.
-func (b *Bus) PurgeTasksUntil(ctx context.Context, tenant, job string, until StreamPositions) error {
+func (b *taskPurger) PurgeTasksUntil(ctx context.Context, tenant, job string, until StreamPositions) error {
 	g, gctx := errgroup.WithContext(ctx)
 	for _, s := range AllStages() {
 		last := uint64(math.MaxUint64)
@@ -63,7 +66,7 @@ func (b *Bus) PurgeTasksUntil(ctx context.Context, tenant, job string, until Str
 
 // deleteTasks deletes the tasks of a subject up to a sequence, one by one: a purge with a filter makes the server
 // (2.15) forget which other tasks of the stream are in hand, and a crash of who has one of those would then lose it.
-func (b *Bus) deleteTasks(ctx context.Context, s Stage, subject string, last uint64) error {
+func (b *taskPurger) deleteTasks(ctx context.Context, s Stage, subject string, last uint64) error {
 	for seq := uint64(1); ; {
 		m, err := b.readStored(ctx, s, seq, subject)
 		if errors.Is(err, errNoMessage) || err == nil && m.seq > last {
@@ -80,7 +83,7 @@ func (b *Bus) deleteTasks(ctx context.Context, s Stage, subject string, last uin
 }
 
 // deleteStored deletes a message. One that is not there any more is no error.
-func (b *Bus) deleteStored(ctx context.Context, s Stage, seq uint64) error {
+func (b *taskPurger) deleteStored(ctx context.Context, s Stage, seq uint64) error {
 	var answer struct {
 		Error *jetstream.APIError `json:"error"`
 	}
@@ -101,7 +104,7 @@ func (b *Bus) deleteStored(ctx context.Context, s Stage, seq uint64) error {
 }
 
 // PurgeDeadLetters drops the dead letters of a job.
-func (b *Bus) PurgeDeadLetters(ctx context.Context, tenant, job string) error {
+func (b *taskPurger) PurgeDeadLetters(ctx context.Context, tenant, job string) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	filter := deadLetterSubject("*", tenant, job)

@@ -147,7 +147,7 @@ func (c *Consumer) requeueTask(ctx context.Context, d *Delivery, mark string) er
 // publishTaskCopy queues a copy of a task under an id of its own: that of the task with a mark and its sequence, in
 // the place of an earlier mark of the kind. The copy tells how long the task has been there, because a handler that
 // waits for something decides by that.
-func (b *Bus) publishTaskCopy(ctx context.Context, task jetstream.Msg, mark string, meta *jetstream.MsgMetadata) error {
+func (b *publisher) publishTaskCopy(ctx context.Context, task jetstream.Msg, mark string, meta *jetstream.MsgMetadata) error {
 	msg := nats.NewMsg(task.Subject())
 	msg.Data = task.Data()
 	maps.Copy(msg.Header, task.Headers())
@@ -194,7 +194,7 @@ func (c *Consumer) giveUpTask(ctx context.Context, d *Delivery, err error, attem
 	})
 }
 
-func (b *Bus) publishDeadLetter(ctx context.Context, d *Delivery, err error, attempts int) error {
+func (b *publisher) publishDeadLetter(ctx context.Context, d *Delivery, err error, attempts int) error {
 	msg := nats.NewMsg(deadLetterSubject(d.Stage, orUnknown(d.Tenant), orUnknown(d.Job)))
 	msg.Data = d.msg.Data()
 	maps.Copy(msg.Header, d.msg.Headers()) // the message id is replaced below

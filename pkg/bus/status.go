@@ -84,9 +84,16 @@ func (r *rateHistory) recordSample(s Stage, done uint64, waiting int, now time.T
 	return rate, most
 }
 
+// queueMonitor counts what waits in the queues and how fast it goes.
+type queueMonitor struct {
+	*connection
+
+	rates rateHistory
+}
+
 // QueryStageStatuses asks the broker how every stage stands, in the pipeline's order. It takes some exchanges a
 // stage, however many tasks there are.
-func (b *Bus) QueryStageStatuses(ctx context.Context) ([]StageStatus, error) {
+func (b *queueMonitor) QueryStageStatuses(ctx context.Context) ([]StageStatus, error) {
 	stages := AllStages()
 	out := make([]StageStatus, len(stages))
 	g, gctx := errgroup.WithContext(ctx)
@@ -101,7 +108,7 @@ func (b *Bus) QueryStageStatuses(ctx context.Context) ([]StageStatus, error) {
 
 // QueryTenantStages asks the broker for a tenant's own part of every stage: its tasks, those in hand counted among those
 // that wait, and its dead letters.
-func (b *Bus) QueryTenantStages(ctx context.Context, tenant string) ([]StageStatus, error) {
+func (b *queueMonitor) QueryTenantStages(ctx context.Context, tenant string) ([]StageStatus, error) {
 	stages := AllStages()
 	out := make([]StageStatus, len(stages))
 	g, gctx := errgroup.WithContext(ctx)
@@ -125,7 +132,7 @@ func (b *Bus) QueryTenantStages(ctx context.Context, tenant string) ([]StageStat
 }
 
 // countSubject returns how many messages of a stream have subjects of a pattern.
-func (b *Bus) countSubject(ctx context.Context, name, pattern string) (n int64, err error) {
+func (b *queueMonitor) countSubject(ctx context.Context, name, pattern string) (n int64, err error) {
 	stream, err := b.js.Stream(ctx, name)
 	if err != nil {
 		return 0, markBrokerBusy("stream "+name, err)
@@ -140,7 +147,7 @@ func (b *Bus) countSubject(ctx context.Context, name, pattern string) (n int64, 
 	return n, nil
 }
 
-func (b *Bus) queryStageStatus(ctx context.Context, s Stage) (StageStatus, error) {
+func (b *queueMonitor) queryStageStatus(ctx context.Context, s Stage) (StageStatus, error) {
 	st := StageStatus{Stage: s, Waiting: map[Lane]int64{}, inHand: map[Lane]int64{}}
 	stream, err := b.js.Stream(ctx, s.StreamName())
 	if err != nil {

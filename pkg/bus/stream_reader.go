@@ -23,7 +23,7 @@ const (
 
 // scanMessages calls see with the messages of a stream that match the filter, in order, from the one after the
 // sequence number, at most limit of them. It reports whether there are more.
-func (b *Bus) scanMessages(ctx context.Context, name, filter string, after uint64, limit int,
+func (b *connection) scanMessages(ctx context.Context, name, filter string, after uint64, limit int,
 	see func(*jetstream.RawStreamMsg)) (bool, error) {
 	for n := 0; after < math.MaxUint64; { // behind that there is none
 		want := min(limit+1-n, readBatchSize) // one beyond the limit tells whether there are more
@@ -48,7 +48,7 @@ func (b *Bus) scanMessages(ctx context.Context, name, filter string, after uint6
 
 // readBatch asks for up to n messages that match the filter, from a sequence number on, in one exchange, and reports
 // whether there are more, for a batch may end early because of its bytes. Any replica may answer.
-func (b *Bus) readBatch(ctx context.Context, name, filter string, from uint64,
+func (b *connection) readBatch(ctx context.Context, name, filter string, from uint64,
 	n int) (msgs []*jetstream.RawStreamMsg, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -88,9 +88,16 @@ func (t *writeProbe) unresponsiveStreams() error {
 		ErrUnresponsive, strings.Join(streams, ", "))
 }
 
+// writeProber finds out whether the servers take what is written.
+type writeProber struct {
+	*connection
+
+	writeProbe *writeProbe
+}
+
 // CheckWrites is CheckServer, and reports as well whether the server takes what is written; it is a readiness check.
 // A server whose disk was full once goes on answering, and takes no more writes before it is started again.
-func (b *Bus) CheckWrites(ctx context.Context) error {
+func (b *writeProber) CheckWrites(ctx context.Context) error {
 	if err := b.CheckServer(ctx); err != nil {
 		return err
 	}
@@ -101,7 +108,7 @@ func (b *Bus) CheckWrites(ctx context.Context) error {
 }
 
 // probeWriteIfDue is ProbeWrite, unless a write was tried not long ago.
-func (b *Bus) probeWriteIfDue(ctx context.Context) error {
+func (b *writeProber) probeWriteIfDue(ctx context.Context) error {
 	b.writeProbe.mu.Lock()
 	defer b.writeProbe.mu.Unlock()
 	if time.Since(b.writeProbe.acceptedAt) < writeProbeInterval {
@@ -116,7 +123,7 @@ func (b *Bus) probeWriteIfDue(ctx context.Context) error {
 }
 
 // ProbeWrite reports whether the server takes what is written. Without a bucket there is nothing to find out.
-func (b *Bus) ProbeWrite(ctx context.Context) error {
+func (b *writeProber) ProbeWrite(ctx context.Context) error {
 	_, err := b.js.Publish(ctx, writeProbeSubject, make([]byte, writeProbeBytes), jetstream.WithMsgTTL(writeProbeTTL),
 		jetstream.WithRetryAttempts(0))
 	switch {
@@ -130,7 +137,7 @@ func (b *Bus) ProbeWrite(ctx context.Context) error {
 
 // CanProbeWrite reports whether this connection's user may do ProbeWrite, as far as the server tells: it does not
 // answer who may not.
-func (b *Bus) CanProbeWrite(ctx context.Context) bool {
+func (b *writeProber) CanProbeWrite(ctx context.Context) bool {
 	user, err := b.requestUserInfo(ctx)
 	return err != nil || user.Permissions == nil ||
 		len(user.Permissions.Publish.missingGrants([]Grant{{Subject: writeProbeSubject}})) == 0
