@@ -24,6 +24,10 @@
 //     no look at a file that is not open. Whether a path exists, the error of an attempt to open it still tells;
 //   - limits on data memory, open files, file size; no core dumps.
 //
+// Memory is bounded by the kernel's limit on data memory and by looks at what the child has of its own, shared mappings
+// included. A cgroup of each child's own would count pages of the page cache too, but a process may make one only where
+// one was handed to it: not in a pod of the "restricted" standard, nor on a laptop. The pod's own cgroup bounds all.
+//
 // Isolation says which of these the running kernel gives, and each child which it has found around itself. Where one is
 // missing no child starts, if Config.RequireWalls says so.
 //

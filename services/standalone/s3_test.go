@@ -60,7 +60,7 @@ func TestS3AndClickHouse(t *testing.T) {
 			t.Fatalf("delete: %v", err)
 		}
 	}
-	bustest.EventuallyWithin(t, 30*time.Second, "the bucket is empty", func() bool { return len(keys(t, blobs, "")) == 0 })
+	bustest.EventuallyWithin(t, 2*time.Minute, "the bucket is empty", func() bool { return len(keys(t, blobs, "")) == 0 })
 	for _, id := range ids {
 		if got := hits(id); got > 0 {
 			t.Errorf("pages of a deleted job in the index: got %d, want none", got)
