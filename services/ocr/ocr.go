@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -104,7 +105,13 @@ func Units(rt *service.Runtime, cfg Config, engine Engine) ([]lifecycle.Unit, er
 	if err != nil {
 		return nil, err
 	}
-	return []lifecycle.Unit{{Name: "ocr", Run: s.Run}}, nil
+	units := []lifecycle.Unit{{Name: "ocr", Run: s.Run}}
+	if models, runs := engine.(interface {
+		Run(ctx context.Context, ready func()) error
+	}); runs { // before the service, so that no page goes to an endpoint that was not tried
+		units = slices.Insert(units, 0, lifecycle.Unit{Name: "vision endpoints", Run: models.Run})
+	}
+	return units, nil
 }
 
 // Run recognises pages until ctx is done, then finishes those in hand. It calls ready once it accepts work. A nil

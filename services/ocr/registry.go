@@ -80,5 +80,6 @@ func OpenEngine(rt *service.Runtime, cfg EngineConfig, of Config) (Engine, error
 		return nil, fmt.Errorf("vision models: %w", err)
 	}
 	rt.Status.AddCheck("vision", models.CheckReady)
+	rt.Status.AddOptionalCheck("vision endpoints", models.CheckEndpoints)
 	return models, nil
 }

@@ -221,8 +221,9 @@ func isOlderVersion(version string, major, minor int) bool {
 type readyResponse struct {
 	Ready  bool `json:"ready"`
 	Checks map[string]struct {
-		Up    bool   `json:"up"`
-		Error string `json:"error"`
+		Up       bool   `json:"up"`
+		Error    string `json:"error"`
+		Optional bool   `json:"optional"`
 	} `json:"checks"`
 	Info map[string]string `json:"info"`
 }

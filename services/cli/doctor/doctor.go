@@ -167,6 +167,11 @@ func (e *checker) checkServer(ctx context.Context) {
 	default:
 		e.info = ready.Info
 		e.addOK(name, "it runs and is ready%s", describeInfo(ready.Info))
+		for _, dependency := range slices.Sorted(maps.Keys(ready.Checks)) {
+			if c := ready.Checks[dependency]; c.Optional && !c.Up {
+				e.addWarning(dependency, "see the server's log", "%s", c.Error)
+			}
+		}
 	}
 }
 

@@ -217,6 +217,12 @@ func TestServer(t *testing.T) {
 		wantStatus(t, run(t, cfg, (*checker).checkServer), "server", want, "")
 		server.Close()
 	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"ready":true,"checks":{"vision endpoints":{"up":false,"optional":true,"error":"invents"}}}`))
+	}))
+	cfg.HTTP = server.URL
+	wantStatus(t, run(t, cfg, (*checker).checkServer), "vision endpoints", Warn, "invents")
+	server.Close()
 	cfg.DataDir = filepath.Join(cfg.DataDir, "none")
 	wantStatus(t, run(t, cfg, (*checker).checkServer), "server", Skip, "no data folder")
 }

@@ -3,6 +3,8 @@ package vision
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -27,6 +29,8 @@ type endpoint struct {
 	pause   time.Duration // the last one, while it fails
 	refusal error         // a wrong key or model, which does not pass by itself
 	useless int           // answers in a row that no page could be made of
+	banned  error         // what the canary page says against its use
+	flaw    error         // what it says beside
 }
 
 // balancer chooses endpoints.
@@ -78,6 +82,10 @@ func (b *balancer) choose(tried map[*endpoint]bool, not *endpoint) (best *endpoi
 	for _, e := range b.endpoints {
 		if e.refusal != nil {
 			refusal = e.refusal
+		}
+		if e.banned != nil {
+			refusal = fmt.Errorf("vision endpoint %d: %w", e.number, e.banned)
+			continue
 		}
 		if tried[e] || e == not || now.Before(e.until) {
 			continue
@@ -140,16 +148,47 @@ func (b *balancer) judge(e *endpoint, useful bool) bool {
 	return true
 }
 
+// setVerdict notes what the canary page says of an endpoint.
+func (b *balancer) setVerdict(e *endpoint, banned, flaw error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.banned, e.flaw = banned, flaw
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// setUnreachable notes that an endpoint could not be tried. One that was sound stays so: the pages will tell.
+func (b *balancer) setUnreachable(e *endpoint, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.banned != nil {
+		e.banned = fmt.Errorf("%w: %w", errUnproven, err)
+	}
+}
+
+// checkCanaries fails where the canary page says anything against an endpoint.
+func (b *balancer) checkCanaries() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var errs []error
+	for _, e := range b.endpoints {
+		if err := errors.Join(e.banned, e.flaw); err != nil {
+			errs = append(errs, fmt.Errorf("endpoint %d: %s", e.number, strings.ReplaceAll(err.Error(), "\n", "; ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // checkReady fails where every endpoint is away.
 func (b *balancer) checkReady() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var errs []error
 	for _, e := range b.endpoints {
-		if e.refusal == nil && e.pause == 0 {
+		if e.refusal == nil && e.pause == 0 && e.banned == nil {
 			return nil
 		}
-		errs = append(errs, e.refusal)
+		errs = append(errs, e.refusal, e.banned)
 	}
 	return errors.Join(append([]error{errAway}, errs...)...)
 }

@@ -45,6 +45,9 @@ func (e *Engine) CheckReady(context.Context) error {
 	return e.client.balance.checkReady()
 }
 
+// CheckEndpoints fails where the canary page says anything against an endpoint. The engine may be of use all the same.
+func (e *Engine) CheckEndpoints(context.Context) error { return e.client.balance.checkCanaries() }
+
 // RecognisePage reads the words on a raster, as the interface of package ocr promises.
 func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	opts recognise.Options) (*inkstreamv1.Page, error) {
