@@ -13,10 +13,11 @@ type edgePosition struct {
 	y   int
 }
 
-// runningKey is a text at an edge.
+// runningKey is a text at an edge, with its number where that counts.
 type runningKey struct {
-	top bool
-	key uint64
+	top   bool
+	key   uint64
+	value int
 }
 
 // maxHeightDifference is how far apart, in points, a running line may stand on different pages.
@@ -30,7 +31,7 @@ func (p *Plan) findRunningLines(pages []*Evidence) {
 	offsets := map[edgePosition]map[int]int{}
 	for _, e := range pages {
 		for _, l := range e.Edges {
-			k := runningKey{l.Top, l.Key}
+			k := runningKeyOf(e, l)
 			heights[k] = append(heights[k], distanceFromEdge(e, l))
 			if l.Bare && l.Value > 0 {
 				at := edgePositionOf(e, l)
@@ -51,7 +52,7 @@ func (p *Plan) findRunningLines(pages []*Evidence) {
 			lines := edgeLinesOf(e, top)
 			for i, l := range lines {
 				number := l.Bare && countsWithPages(offsets, edgePositionOf(e, l), l.Value-e.Number, len(pages))
-				if !number && !isRepeated(heights[runningKey{top, l.Key}], distanceFromEdge(e, l), len(pages)) &&
+				if !number && !isRepeated(heights[runningKeyOf(e, l)], distanceFromEdge(e, l), len(pages)) &&
 					!(i == 0 && usual[edgePositionOf(e, l)] && l.Words <= 12) {
 					break
 				}
@@ -62,6 +63,16 @@ func (p *Plan) findRunningLines(pages []*Evidence) {
 	for _, e := range pages {
 		p.pages[e.Number].markRunningBlocks(e)
 	}
+}
+
+// runningKeyOf returns what makes a line the same as others. That others have numbers at that height too says nothing of a
+// line of nothing but numbers that ends a block of text: it must be the same number.
+func runningKeyOf(e *Evidence, l EdgeLine) runningKey {
+	k := runningKey{top: l.Top, key: l.Key}
+	if l.Bare && !l.Top && l.Line > 0 && l.Block < len(e.Blocks) && l.Line == e.Blocks[l.Block].Lines-1 {
+		k.value = l.Value
+	}
+	return k
 }
 
 // edgeLinesOf returns the lines at one edge of a page, the outermost first.
@@ -122,7 +133,7 @@ func usualPositions(pages []*Evidence, heights map[runningKey][]float32) map[edg
 		seen := map[edgePosition]bool{}
 		for _, l := range e.Edges {
 			if at := edgePositionOf(e, l); !seen[at] &&
-				isRepeated(heights[runningKey{l.Top, l.Key}], distanceFromEdge(e, l), len(pages)) {
+				isRepeated(heights[runningKeyOf(e, l)], distanceFromEdge(e, l), len(pages)) {
 				seen[at] = true
 				count[at]++
 			}

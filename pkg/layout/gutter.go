@@ -106,10 +106,14 @@ func (c *cutter) areSeparateColumns(left, right []segment, gap span, gutters int
 	if spanDistance(l.y0, l.y1, r.y0, r.y1) > 0 { // one above the other: no row has both
 		return true
 	}
+	leftLines, rightLines := buildSide(left, c.em), buildSide(right, c.em)
+	if isDisplayBeside(leftLines, rightLines) || isDisplayBeside(rightLines, leftLines) {
+		return true
+	}
 	if level := areLinesAligned(l, r, c.em, 0.5); rows < 2 && !(level && max(l.rows, r.rows) > 1) {
 		return !level && max(l.rows, r.rows) > 2
 	}
-	return c.isColumnGutter(buildSide(left, c.em), buildSide(right, c.em), gap, gutters)
+	return c.isColumnGutter(leftLines, rightLines, gap, gutters)
 }
 
 // areLinesAligned reports whether at least that share of the lines on the shorter side have a line level with them on

@@ -35,8 +35,11 @@ type GutterSample struct {
 // isColumnGutter reports whether the lines left and right of a gutter belong to columns that are read one after the
 // other, and not to the cells of rows, which are read across.
 func (c *cutter) isColumnGutter(left, right []sideLine, gap span, gutters int) bool {
-	if c.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) {
+	if c.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) || areFiguresOfRows(left, right, c.em) || areFiguresOfRows(right, left, c.em) {
 		return false // the rest of a table
+	}
+	if gutters > 2 && beginsNumberedLines(left, right) {
+		return true
 	}
 	f := measureGutter(left, right, gutterContext{gap: gap, across: c.across, down: c.down, gutters: gutters,
 		em: c.em})
@@ -58,6 +61,63 @@ func areMostlyFigures(lines []sideLine) bool {
 		}
 	}
 	return len(lines) > 1 && 2*n > len(lines)
+}
+
+// areFiguresOfRows reports whether lines are the figures of a table's rows: nearly all stand level with text on the other
+// side, and they do not count the lines there.
+func areFiguresOfRows(figures, others []sideLine, em float64) bool {
+	if len(figures) < minFigureRows || !areMostlyFigures(figures) {
+		return false
+	}
+	level, _ := matchSides(figures, others, em)
+	counting := 0
+	for i := 1; i < len(figures); i++ {
+		if countsOn(figures[i-1].last.GetText(), figures[i].first.GetText()) {
+			counting++
+		}
+	}
+	return 5*level >= 4*len(figures) && 3*counting < len(figures)
+}
+
+// beginsNumberedLines reports whether the right side counts lines of text that stand farther to the right, as a transcript's
+// second page on a sheet does, and the left side is text.
+func beginsNumberedLines(left, right []sideLine) bool {
+	const fewest, words = 8, 3
+	if len(right) < fewest || len(left) < fewest {
+		return false
+	}
+	ofLeft, counting := 0, 0
+	for _, l := range left {
+		ofLeft += l.words
+	}
+	for i := 1; i < len(right); i++ {
+		if right[i].words == 1 && countsOn(right[i-1].last.GetText(), right[i].first.GetText()) {
+			counting++
+		}
+	}
+	return ofLeft >= words*len(left) && 5*counting >= 4*(len(right)-1)
+}
+
+// minFigureRows is how many lines of figures make a column of a table.
+const minFigureRows = 4
+
+// isDisplayBeside reports whether one side is a single line in so large a type that it stands beside several lines of the
+// other, as the title of a letter's head does beside the address: no row holds both.
+func isDisplayBeside(display, lines []sideLine) bool {
+	const larger, letters = 1.35, 3
+	if len(display) != 1 || len(lines) < 2 || display[0].letters < letters {
+		return false
+	}
+	beside := 0
+	for _, l := range lines {
+		if display[0].height() < larger*l.height() {
+			return false
+		}
+		if min(l.y1, display[0].y1)-max(l.y0, display[0].y0) > 0.15*l.height() {
+			beside++
+		}
+	}
+	return beside > 1
 }
 
 // requiredProbability returns how sure the model has to be of a gutter between columns: surer of one in a part of a band,

@@ -147,6 +147,11 @@ func TestArrange(t *testing.T) {
 			"Item\tCount\tPrice\nPears\t12\t1.20\nPlums\t3\t0.90\nSum\t15\t2.10\n",
 		},
 		{
+			"the title of a letter's head stands in no row of the address",
+			pageOf(down(72, 72, 10, "Esther Vogel", "6 Wexcombe Square", "Ravensbourne 70533"), down(400, 82, 20, "INVOICE")),
+			"Esther Vogel\n6 Wexcombe Square\nRavensbourne 70533\n\nINVOICE\n",
+		},
+		{
 			"labels of a list stay with their items",
 			pageOf(down(72, 72, 10, "1."), down(100, 72, 10, "the first item of the list", "which has two lines"),
 				down(72, 96, 10, "2."), down(100, 96, 10, "the second item of it", "has two lines as well")),

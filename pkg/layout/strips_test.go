@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,4 +94,47 @@ func countTables(page *inkstreamv1.Page) int {
 		}
 	}
 	return n
+}
+
+func TestFiguresOfRows(t *testing.T) {
+	t.Parallel()
+	side := func(x float64, texts ...string) []sideLine {
+		var segments []segment
+		for _, line := range down(x, 72, 10, texts...) {
+			segments = append(segments, newSegment(line.GetWords(), 0))
+		}
+		return buildSide(segments, 10)
+	}
+	labels := side(72, "Early years", "Pears", "Plums of all kinds", "Quinces", "Apples")
+	if !areFiguresOfRows(side(300, "775 394", "460 463", "– 516", "63 370", "928 483"), labels, 10) {
+		t.Error("figures beside labels are no table's")
+	}
+	if areFiguresOfRows(side(300, "1", "2", "3", "4", "5"), labels, 10) {
+		t.Error("numbers of lines are a table's figures")
+	}
+	if areFiguresOfRows(side(300, "text of a", "column 12", "that has 7", "lines and", "is read on"), labels, 10) {
+		t.Error("text is a table's figures")
+	}
+}
+
+func TestNumberedLinesBegin(t *testing.T) {
+	t.Parallel()
+	side := func(x float64, texts ...string) []sideLine {
+		var segments []segment
+		for _, line := range down(x, 72, 10, texts...) {
+			segments = append(segments, newSegment(line.GetWords(), 0))
+		}
+		return buildSide(segments, 10)
+	}
+	text := side(72, slices.Repeat([]string{"a line of text that goes on"}, 9)...)
+	numbers := side(300, "1", "2", "3", "4", "5", "6", "7", "8", "9")
+	if !beginsNumberedLines(text, numbers) {
+		t.Error("the numbers of a second page's lines are part of the first")
+	}
+	if beginsNumberedLines(text, side(300, "4", "7", "1", "12", "5", "3", "3", "8", "2")) {
+		t.Error("figures count lines")
+	}
+	if beginsNumberedLines(side(72, slices.Repeat([]string{"Pears"}, 9)...), numbers) {
+		t.Error("the numbers of a table's rows begin a page")
+	}
 }

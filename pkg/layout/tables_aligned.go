@@ -216,7 +216,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 			last, singles, wide = end+1, 0, 0
 			continue
 		}
-		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) || a.isHeadingBetween(rows[i], cur) {
+		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) || a.isHeadingBetween(rows[i], cur) || a.isBelowLastRule(prev, cur, x0, x1) {
 			break
 		}
 		if singles++; cur.width() > 0.75*(x1-x0) && countRowWords(cur.row) > 7 || cur.x1 > x1+4*a.em {

@@ -11,6 +11,14 @@ func (a *aligner) isHeadingBetween(row, single tableLine) bool {
 	return single.largestType() > largerThanTable*row.largestType() || isCaption(segmentsText(single.segments))
 }
 
+// isBelowLastRule reports whether a line runs close below a row and much room lies between that line and the next text: it
+// closes the table, and what follows heads another.
+func (a *aligner) isBelowLastRule(row, next tableLine, x0, x1 float64) bool {
+	const near, room = 0.8, 1.0
+	return next.y0-row.y1 > (near+room)*a.em && a.hasRulingBetween(row.y1, row.y1+near*a.em, x0, x1) &&
+		!a.hasRulingBetween(row.y1+near*a.em, next.y0, x0, x1)
+}
+
 // largestType returns the size of the largest type in a row.
 func (r *row) largestType() float64 {
 	size := 0.0

@@ -102,3 +102,29 @@ func TestLargeLinesStayTogether(t *testing.T) {
 		t.Errorf("got a block of %d lines, want 2: %q", got, p.GetText())
 	}
 }
+
+// TestRuleClosesTable ends a table at the line close below it if much room follows, and not at one between its rows.
+func TestRuleClosesTable(t *testing.T) {
+	t.Parallel()
+	row := func(y float64) tableLine { return tableLine{row: row{rect: rect{50, y, 330, y + 10}}} }
+	for _, tt := range []struct {
+		name    string
+		next    float64
+		rulings []float64
+		want    bool
+	}{
+		{"a line below the table", 145, []float64{114}, true},
+		{"no line", 145, nil, false},
+		{"a line above a heading of the table", 145, []float64{141}, false},
+		{"lines above and below the room", 145, []float64{114, 141}, false},
+		{"rows as far apart as others", 118, []float64{114}, false},
+	} {
+		a := aligner{em: 10}
+		for _, y := range tt.rulings {
+			a.across = append(a.across, ruling{at: y, from: 50, to: 330})
+		}
+		if got := a.isBelowLastRule(row(100), row(tt.next), 50, 330); got != tt.want {
+			t.Errorf("%s: got %t", tt.name, got)
+		}
+	}
+}

@@ -5,11 +5,13 @@
 //
 //	go run ./pkg/layout/train -n 8 -seed 1000 -corpus FOLDER -o FOLDER
 //
-// The weights in pkg/layout/gutter_model.json and table_model.json are to be replaced only by some that `make quality` shows
-// to read better.
+// The same documents give the same weights. It says by how much those differ in their answers from the weights in use,
+// pkg/layout/gutter_model.json and table_model.json, which are to be replaced only by some that `make quality` shows to read
+// better.
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,19 +93,54 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	for _, l := range []*learned{t.gutters, t.tables} {
 		l.measureLeftOut(*folds)
-		if *out == "" {
-			continue
-		}
-		model := boost.Train(l.features, append(samplesOf(l.samples, pagegen.Families()), l.corpus...), l.settings())
-		data, err := json.Marshal(model)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(*out, l.name+"_model.json"), data, 0o644); err != nil {
+		if err := l.learn(*out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// learn learns from all samples, compares what comes of it with the weights in use, and writes it into a folder unless that
+// is empty.
+func (l *learned) learn(out string) error {
+	all := append(samplesOf(l.samples, pagegen.Families()), l.corpus...)
+	model := boost.Train(l.features, all, l.settings())
+	data, err := json.Marshal(model)
+	if err != nil {
+		return err
+	}
+	used, err := os.ReadFile(filepath.Join("pkg", "layout", l.name+"_model.json"))
+	if err != nil {
+		return err
+	}
+	present, err := boost.Parse(used, l.features)
+	if err != nil {
+		return err
+	}
+	differ, wrong, wrongBefore := compareModels(model, present, all)
+	fmt.Printf("%s: the weights are the same as those in use: %t; of %d samples %d are answered otherwise, %d wrongly, by those in use %d\n", l.name,
+		bytes.Equal(bytes.TrimSpace(data), bytes.TrimSpace(used)), len(all), differ, wrong, wrongBefore)
+	if out == "" {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(out, l.name+"_model.json"), data, 0o644)
+}
+
+// compareModels returns how many samples two models answer differently, and how many each of them answers wrongly.
+func compareModels(a, b *boost.Model, samples []boost.Sample) (differ, wrongOfA, wrongOfB int) {
+	for _, s := range samples {
+		ofA, ofB := a.Probability(s.X) >= 0.5, b.Probability(s.X) >= 0.5
+		if ofA != ofB {
+			differ++
+		}
+		if ofA != s.Positive {
+			wrongOfA++
+		}
+		if ofB != s.Positive {
+			wrongOfB++
+		}
+	}
+	return differ, wrongOfA, wrongOfB
 }
 
 // readGenerated generates documents of all families and gathers their samples.

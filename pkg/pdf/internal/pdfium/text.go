@@ -2,6 +2,7 @@ package pdfium
 
 import (
 	"math"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 )
@@ -177,6 +178,24 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 		}
 	}
 	r.out.Chars = append(r.out.Chars, c)
+	if c.Rune == lam {
+		r.turnLigature()
+	}
+}
+
+const lam = 'ل'
+
+// turnLigature puts the letters of the Arabic ligature of lam and alef in order, the last of which came in just now. What is
+// written from right to left PDFium turns round letter by letter, and so the letters of one glyph as well.
+func (r *textReader) turnLigature() {
+	n := len(r.out.Chars)
+	if n < 2 {
+		return
+	}
+	alef, lam := &r.out.Chars[n-2], &r.out.Chars[n-1]
+	if strings.ContainsRune("اأإآٱ", alef.Rune) && alef.Run == lam.Run && alef.Box == lam.Box && alef.Box != (Rect{}) {
+		alef.Rune, lam.Rune = lam.Rune, alef.Rune
+	}
 }
 
 // hasNoOutlines reports whether a glyph has no outlines: PDFium gives it the box of a line, a thousandth of its size

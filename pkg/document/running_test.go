@@ -1,0 +1,25 @@
+package document
+
+import (
+	"fmt"
+	"testing"
+
+	"inkstream.dev/pkg/layout"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// TestNumbersAtTheEndOfColumns leaves numbers that end the text of columns with it, though all pages have some at that height.
+func TestNumbersAtTheEndOfColumns(t *testing.T) {
+	t.Parallel()
+	var pages []*inkstreamv1.Page
+	for n := int32(1); n <= 6; n++ {
+		pages = append(pages, page(n, prose(200), text(layout.Paragraph, 72, 770, 9, 1, "Pears Lane", fmt.Sprint(831+97*n%400)),
+			text(layout.Paragraph, 300, 770, 9, 1, "Plums Road", fmt.Sprint(204+50*n%300))))
+	}
+	planned(t, nil, pages...)
+	for i, p := range pages {
+		if got, want := kinds(p), "paragraph paragraph paragraph"; got != want {
+			t.Errorf("page %d: got %q, want %q", i+1, got, want)
+		}
+	}
+}
