@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func scoreGenerated(ctx context.Context, b *qualityRun) (section, error) {
 		"neighbouring blocks of one flow that come in order. Whole and in order: documents with 0.95 of the runs and all neighbours in order. " +
 		"Tables: a document has the right number if the tables that were found are as many as those of the truth, those aside that may be read either way; " +
 		"a table with no cell of the truth is false. Cells: as for the corpus. Headings: F1 of the texts. Scans are the same pages, degraded at random. " +
-		"A family is behind a peer if its share of whole runs is lower by more than 0.01. The targets hold for each typesetter."}
+		"A family is behind a peer if its share of whole runs is lower by more than 0.01. The targets hold for each typesetter. Seconds are those of " + describeMachine() + "."}
 	for _, seed := range seeds {
 		label := fmt.Sprintf("fresh seeds from %d", seed)
 		if seed == recordSeed {
@@ -80,6 +81,17 @@ func scoreGenerated(ctx context.Context, b *qualityRun) (section, error) {
 	}
 	sec.tables = append(sec.tables, reportTable{title: "Peers that are not installed", columns: []string{"Why"}, rows: wrapRows(b.missingPeers())})
 	return sec, nil
+}
+
+// describeMachine names the processor that times were taken on.
+func describeMachine() string {
+	info, _ := os.ReadFile("/proc/cpuinfo") // other systems have none
+	for line := range strings.Lines(string(info)) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+			return fmt.Sprintf("%d × %s", runtime.NumCPU(), strings.TrimSpace(value))
+		}
+	}
+	return fmt.Sprintf("%d × %s", runtime.NumCPU(), runtime.GOARCH)
 }
 
 func wrapRows(cells []string) [][]string {
