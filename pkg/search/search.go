@@ -40,6 +40,9 @@ type Store interface {
 	// CountLabels counts the jobs that match by a label's values, or by all labels whose names begin with no tilde where
 	// the name is empty: the most frequent first, at most MaxLabelCounts.
 	CountLabels(ctx context.Context, query JobQuery, name string) ([]LabelCount, error)
+	// CountGroups counts the jobs that match by the values of a label: the greatest value first, at most the query's limit
+	// of them, and where before is not empty, those less than it.
+	CountGroups(ctx context.Context, query JobQuery, name, before string) (GroupPage, error)
 	// PutEvents stores events of audit trails, each once. A tombstone takes the job's other events away, and keeps later
 	// ones from showing.
 	PutEvents(ctx context.Context, events []Event) error
@@ -144,6 +147,54 @@ const MaxLabelCounts = 200
 type LabelCount struct {
 	Name, Value string
 	Jobs        int64
+}
+
+// groupRows is how many rows a store reads for a group: more than there are states, so that those for n groups show whether
+// there is another.
+const groupRows = 16
+
+// LabelGroup is what the jobs with one value of a label sum up to.
+type LabelGroup struct {
+	Value string
+	// States counts the jobs by their state.
+	States map[string]int64
+	Pages  int64
+	// FirstTime is when the first of them was created.
+	FirstTime time.Time
+}
+
+// GroupPage is a part of the groups of a label.
+type GroupPage struct {
+	Groups []LabelGroup
+	// More says that there are others, of lesser values.
+	More bool
+}
+
+// newGroupPage cuts what was found to a page.
+func newGroupPage(groups []LabelGroup, limit int) GroupPage {
+	return GroupPage{Groups: groups[:min(len(groups), limit)], More: len(groups) > limit}
+}
+
+// groupRow is the jobs with one value of a label that are in one state.
+type groupRow struct {
+	value, state string
+	jobs, pages  int64
+	created      int64
+}
+
+// appendGroup adds a row to the last group where it has the row's value, or else begins another.
+func appendGroup(groups []LabelGroup, row groupRow) []LabelGroup {
+	created := timeFromMicros(row.created)
+	if n := len(groups); n == 0 || groups[n-1].Value != row.value {
+		groups = append(groups, LabelGroup{Value: row.value, States: map[string]int64{}, FirstTime: created})
+	}
+	g := &groups[len(groups)-1]
+	g.States[row.state] = row.jobs
+	g.Pages += row.pages
+	if created.Before(g.FirstTime) {
+		g.FirstTime = created
+	}
+	return groups
 }
 
 // Query asks for pages.

@@ -4,14 +4,21 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
 	"strings"
 )
 
 // CountStates counts jobs by state.
 func (s *SQLite) CountStates(ctx context.Context, q JobQuery) (map[string]int64, error) {
 	counts := map[string]int64{}
-	err := s.countJobs(ctx, q, `SELECT d.state, '', count(*) FROM documents AS d WHERE d.tenant = ?`, nil,
-		` GROUP BY d.state`, func(c LabelCount) { counts[c.Name] = c.Jobs })
+	err := s.countJobs(ctx, q, `SELECT d.state, count(*) FROM documents AS d WHERE d.tenant = ?`, nil, ` GROUP BY d.state`,
+		func(r *sql.Rows) error {
+			var state string
+			var jobs int64
+			err := r.Scan(&state, &jobs)
+			counts[state] = jobs
+			return err
+		})
 	return counts, classifyError(ctx, "count jobs", err)
 }
 
@@ -27,13 +34,41 @@ func (s *SQLite) CountLabels(ctx context.Context, q JobQuery, name string) ([]La
 	err := s.countJobs(ctx, q,
 		`SELECT l.key, l.value, count(*) AS jobs FROM documents AS d, json_each(d.labels) AS l WHERE d.tenant = ?`, &wanted,
 		` GROUP BY l.key, l.value ORDER BY jobs DESC, l.key, l.value LIMIT `+maxLabelCountsText,
-		func(c LabelCount) { counts = append(counts, c) })
+		func(r *sql.Rows) error {
+			var c LabelCount
+			err := r.Scan(&c.Name, &c.Value, &c.Jobs)
+			counts = append(counts, c)
+			return err
+		})
 	return counts, classifyError(ctx, "count labels", err)
 }
 
-// countJobs passes on the rows of a statement that counts: two texts and a number each.
+// CountGroups counts jobs by the values of a label and by state.
+func (s *SQLite) CountGroups(ctx context.Context, q JobQuery, name, before string) (GroupPage, error) {
+	if err := checkLimit(q.Tenant, &q.Limit); err != nil {
+		return GroupPage{}, err
+	}
+	wanted := conditions{}
+	wanted.addCondition(`l.key = ?`, name)
+	if before != "" {
+		wanted.addCondition(`l.value < ?`, before)
+	}
+	var groups []LabelGroup
+	err := s.countJobs(ctx, q, `SELECT l.value, d.state, count(*), sum(d.page_count), min(d.create_time)
+		FROM documents AS d, json_each(d.labels) AS l WHERE d.tenant = ?`, &wanted,
+		` GROUP BY l.value, d.state ORDER BY l.value DESC LIMIT `+strconv.Itoa((q.Limit+1)*groupRows),
+		func(r *sql.Rows) error {
+			var row groupRow
+			err := r.Scan(&row.value, &row.state, &row.jobs, &row.pages, &row.created)
+			groups = appendGroup(groups, row)
+			return err
+		})
+	return newGroupPage(groups, q.Limit), classifyError(ctx, "count groups", err)
+}
+
+// countJobs passes on the rows of a statement that counts.
 func (s *SQLite) countJobs(ctx context.Context, q JobQuery, statement string, more *conditions, grouped string,
-	each func(LabelCount)) error {
+	each func(*sql.Rows) error) error {
 	if _, err := q.prepareQuery(); err != nil {
 		return err
 	}
@@ -67,11 +102,9 @@ func (s *SQLite) countJobs(ctx context.Context, q JobQuery, statement string, mo
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var c LabelCount
-		if err := rows.Scan(&c.Name, &c.Value, &c.Jobs); err != nil {
+		if err := each(rows); err != nil {
 			return err
 		}
-		each(c)
 	}
 	return rows.Err()
 }

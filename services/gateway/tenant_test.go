@@ -97,6 +97,7 @@ func TestTenantsAreIsolated(t *testing.T) {
 			{"ListJobs", &inkstreamv1.ListJobsRequest{}, &inkstreamv1.ListJobsResponse{}},
 			{"ListJobs", &inkstreamv1.ListJobsRequest{Filter: &inkstreamv1.JobFilter{Batch: batch}},
 				&inkstreamv1.ListJobsResponse{}},
+			{"ListBatches", &inkstreamv1.ListBatchesRequest{}, &inkstreamv1.ListBatchesResponse{}},
 			{"Search", &inkstreamv1.SearchRequest{Q: "Rechnung"}, &inkstreamv1.SearchResponse{}},
 			{"Search", &inkstreamv1.SearchRequest{Q: "Rechnung", Job: id}, &inkstreamv1.SearchResponse{}},
 			{"ListDeadLetters", &inkstreamv1.ListDeadLettersRequest{}, &inkstreamv1.ListDeadLettersResponse{}},

@@ -54,6 +54,47 @@ func testCounts(t *testing.T, open Open) {
 	}
 }
 
+// testGroups checks counts by the values of a label, in pages.
+func testGroups(t *testing.T, open Open) {
+	s := open(t)
+	for i, state := range []string{"SUCCEEDED", "RUNNING", "SUCCEEDED", "FAILED", "SUCCEEDED"} {
+		requireNoError(t, s.PutDocument(t.Context(), search.Document{Tenant: tenant, Job: fmt.Sprint("job", i), PageCount: i + 1,
+			CreateTime: dayOfMonth(10 - i), State: state, Labels: map[string]string{"~batch": []string{"a", "c", "b"}[i%3], "x": "y"}}))
+	}
+	requireNoError(t, s.PutDocument(t.Context(), search.Document{Tenant: tenant, Job: "alone", CreateTime: dayOfMonth(1),
+		State: "RUNNING"}))
+	requireNoError(t, s.PutDocument(t.Context(), search.Document{Tenant: "other", Job: "theirs", CreateTime: dayOfMonth(1),
+		State: "RUNNING", Labels: map[string]string{"~batch": "z"}}))
+	for _, tt := range []struct {
+		name, before string
+		query        search.JobQuery
+		want         string
+	}{
+		{"all", "", search.JobQuery{Tenant: tenant},
+			"c map[RUNNING:1 SUCCEEDED:1] 7 6,b map[SUCCEEDED:1] 3 8,a map[FAILED:1 SUCCEEDED:1] 5 7,"},
+		{"one", "", search.JobQuery{Tenant: tenant, Limit: 1}, "c map[RUNNING:1 SUCCEEDED:1] 7 6,more"},
+		{"what follows", "c", search.JobQuery{Tenant: tenant, Limit: 1}, "b map[SUCCEEDED:1] 3 8,more"},
+		{"a state", "", search.JobQuery{Tenant: tenant, States: []string{"FAILED"}}, "a map[FAILED:1] 4 7,"},
+		{"the end", "a", search.JobQuery{Tenant: tenant}, ""},
+	} {
+		page, err := s.CountGroups(t.Context(), tt.query, "~batch", tt.before)
+		requireNoError(t, err)
+		got := ""
+		for _, g := range page.Groups {
+			got += fmt.Sprintf("%s %v %d %d,", g.Value, g.States, g.Pages, g.FirstTime.Day())
+		}
+		if page.More {
+			got += "more"
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if _, err := s.CountGroups(t.Context(), search.JobQuery{}, "~batch", ""); fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("without a tenant: got %v, want INVALID_ARGUMENT", err)
+	}
+}
+
 // checkLabelCounts checks the counts of the labels of the documents that query finds.
 func checkLabelCounts(t *testing.T, s search.Store, query search.JobQuery) {
 	t.Helper()

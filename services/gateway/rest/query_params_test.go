@@ -41,6 +41,7 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 		{"GET", one + "/pages/1/image?DPI=72", "DPI", "there are dpi, boxes"},
 		{"GET", one + "/events?x=1", "x", "page_size, page_token"},
 		{"GET", "/v1/batches/x?x=1", "x", "takes none"},
+		{"GET", "/v1/batches?x=1", "x", "there are page_size, page_token"},
 		{"GET", "/v1/stages?x=1", "x", "there are history"},
 		{"GET", "/v1/deadletters?x=1", "x", "page_size, page_token"},
 		{"GET", "/v1/keys?x=1", "x", "takes none"},

@@ -148,39 +148,3 @@ func buildDocumentFilter(prefix, filename string, labels []string, from,
 	}
 	return f, nil
 }
-
-// GetBatch answers how the jobs of one request with several files stand.
-func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest) (*inkstreamv1.Batch, error) {
-	store, err := s.jobs.RequireIndex()
-	if err != nil {
-		return nil, err
-	}
-	q := index.JobQuery{
-		Tenant: access.TenantFrom(ctx), Filter: index.Filter{Labels: map[string]string{job.BatchLabel: req.GetId()}},
-		OldestFirst: true, Limit: index.MaxLimit,
-	}
-	b := jobview.NewBatch(req.GetId())
-	for {
-		page, err := store.ListJobs(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range page.Jobs {
-			// The index is a moment behind; a batch is looked at to see it move.
-			v, err := s.jobs.LoadJobView(ctx, jobview.Ref{Tenant: q.Tenant, ID: job.ID(d.Job)})
-			if jobview.IsStateConflict(err) {
-				v = jobview.DocumentToProto(d)
-			} else if err != nil {
-				return nil, err
-			}
-			jobview.AddToBatch(b, v)
-		}
-		if q.Cursor = page.NextCursor; q.Cursor == "" {
-			break
-		}
-	}
-	if len(b.GetJobs()) == 0 {
-		return nil, fault.New(apierror.NotFound, "there is no such batch")
-	}
-	return b, nil
-}

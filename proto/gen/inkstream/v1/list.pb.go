@@ -846,6 +846,202 @@ func (x *Batch) GetJobs() []*Job {
 	return nil
 }
 
+type ListBatchesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 100; 0 means 20.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the answer before.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBatchesRequest) Reset() {
+	*x = ListBatchesRequest{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBatchesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBatchesRequest) ProtoMessage() {}
+
+func (x *ListBatchesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBatchesRequest.ProtoReflect.Descriptor instead.
+func (*ListBatchesRequest) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListBatchesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListBatchesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListBatchesResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Batches []*BatchSummary        `protobuf:"bytes,1,rep,name=batches,proto3" json:"batches,omitempty"`
+	// Empty after the last batch.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBatchesResponse) Reset() {
+	*x = ListBatchesResponse{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBatchesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBatchesResponse) ProtoMessage() {}
+
+func (x *ListBatchesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBatchesResponse.ProtoReflect.Descriptor instead.
+func (*ListBatchesResponse) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListBatchesResponse) GetBatches() []*BatchSummary {
+	if x != nil {
+		return x.Batches
+	}
+	return nil
+}
+
+func (x *ListBatchesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// BatchSummary is how the jobs of a batch stand, as the index database knows them: a moment behind GetBatch.
+type BatchSummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Lower-case ULID.
+	Id         string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	JobCount   int64                  `protobuf:"varint,3,opt,name=job_count,json=jobCount,proto3" json:"job_count,omitempty"`
+	// Jobs by state.
+	States map[string]int64 `protobuf:"bytes,4,rep,name=states,proto3" json:"states,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Pages of the documents that were opened.
+	PageCount int64 `protobuf:"varint,5,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
+	// Whether every job has ended.
+	Done          bool `protobuf:"varint,6,opt,name=done,proto3" json:"done,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchSummary) Reset() {
+	*x = BatchSummary{}
+	mi := &file_inkstream_v1_list_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchSummary) ProtoMessage() {}
+
+func (x *BatchSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_list_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchSummary.ProtoReflect.Descriptor instead.
+func (*BatchSummary) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *BatchSummary) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *BatchSummary) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+func (x *BatchSummary) GetJobCount() int64 {
+	if x != nil {
+		return x.JobCount
+	}
+	return 0
+}
+
+func (x *BatchSummary) GetStates() map[string]int64 {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *BatchSummary) GetPageCount() int64 {
+	if x != nil {
+		return x.PageCount
+	}
+	return 0
+}
+
+func (x *BatchSummary) GetDone() bool {
+	if x != nil {
+		return x.Done
+	}
+	return false
+}
+
 type ListStagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Answer the last hour as well.
@@ -856,7 +1052,7 @@ type ListStagesRequest struct {
 
 func (x *ListStagesRequest) Reset() {
 	*x = ListStagesRequest{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[12]
+	mi := &file_inkstream_v1_list_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +1064,7 @@ func (x *ListStagesRequest) String() string {
 func (*ListStagesRequest) ProtoMessage() {}
 
 func (x *ListStagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[12]
+	mi := &file_inkstream_v1_list_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +1077,7 @@ func (x *ListStagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStagesRequest.ProtoReflect.Descriptor instead.
 func (*ListStagesRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{12}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListStagesRequest) GetHistory() bool {
@@ -900,7 +1096,7 @@ type ListStagesResponse struct {
 
 func (x *ListStagesResponse) Reset() {
 	*x = ListStagesResponse{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[13]
+	mi := &file_inkstream_v1_list_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -912,7 +1108,7 @@ func (x *ListStagesResponse) String() string {
 func (*ListStagesResponse) ProtoMessage() {}
 
 func (x *ListStagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[13]
+	mi := &file_inkstream_v1_list_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -925,7 +1121,7 @@ func (x *ListStagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStagesResponse.ProtoReflect.Descriptor instead.
 func (*ListStagesResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{13}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListStagesResponse) GetStages() []*Stage {
@@ -964,7 +1160,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[14]
+	mi := &file_inkstream_v1_list_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +1172,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[14]
+	mi := &file_inkstream_v1_list_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +1185,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{14}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Stage) GetName() string {
@@ -1079,7 +1275,7 @@ type StageHistory struct {
 
 func (x *StageHistory) Reset() {
 	*x = StageHistory{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[15]
+	mi := &file_inkstream_v1_list_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1287,7 @@ func (x *StageHistory) String() string {
 func (*StageHistory) ProtoMessage() {}
 
 func (x *StageHistory) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[15]
+	mi := &file_inkstream_v1_list_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1300,7 @@ func (x *StageHistory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageHistory.ProtoReflect.Descriptor instead.
 func (*StageHistory) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{15}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StageHistory) GetEndTime() *timestamppb.Timestamp {
@@ -1153,7 +1349,7 @@ type StageProcess struct {
 
 func (x *StageProcess) Reset() {
 	*x = StageProcess{}
-	mi := &file_inkstream_v1_list_proto_msgTypes[16]
+	mi := &file_inkstream_v1_list_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1361,7 @@ func (x *StageProcess) String() string {
 func (*StageProcess) ProtoMessage() {}
 
 func (x *StageProcess) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_list_proto_msgTypes[16]
+	mi := &file_inkstream_v1_list_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1374,7 @@ func (x *StageProcess) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageProcess.ProtoReflect.Descriptor instead.
 func (*StageProcess) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{16}
+	return file_inkstream_v1_list_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StageProcess) GetHost() string {
@@ -1305,7 +1501,26 @@ const file_inkstream_v1_list_proto_rawDesc = "" +
 	"\x04jobs\x18\a \x03(\v2\x11.inkstream.v1.JobR\x04jobs\x1a9\n" +
 	"\vStatesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"-\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"d\n" +
+	"\x12ListBatchesRequest\x12&\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bpageSize\x12&\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1aR\tpageToken\"s\n" +
+	"\x13ListBatchesResponse\x124\n" +
+	"\abatches\x18\x01 \x03(\v2\x1a.inkstream.v1.BatchSummaryR\abatches\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa6\x02\n" +
+	"\fBatchSummary\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
+	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x12\x1b\n" +
+	"\tjob_count\x18\x03 \x01(\x03R\bjobCount\x12>\n" +
+	"\x06states\x18\x04 \x03(\v2&.inkstream.v1.BatchSummary.StatesEntryR\x06states\x12\x1d\n" +
+	"\n" +
+	"page_count\x18\x05 \x01(\x03R\tpageCount\x12\x12\n" +
+	"\x04done\x18\x06 \x01(\bR\x04done\x1a9\n" +
+	"\vStatesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"-\n" +
 	"\x11ListStagesRequest\x12\x18\n" +
 	"\ahistory\x18\x01 \x01(\bR\ahistory\"A\n" +
 	"\x12ListStagesResponse\x12+\n" +
@@ -1356,7 +1571,7 @@ func file_inkstream_v1_list_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_list_proto_rawDescData
 }
 
-var file_inkstream_v1_list_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_inkstream_v1_list_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_inkstream_v1_list_proto_goTypes = []any{
 	(*JobFilter)(nil),             // 0: inkstream.v1.JobFilter
 	(*CountJobsRequest)(nil),      // 1: inkstream.v1.CountJobsRequest
@@ -1370,51 +1585,58 @@ var file_inkstream_v1_list_proto_goTypes = []any{
 	(*BatchJobsResponse)(nil),     // 9: inkstream.v1.BatchJobsResponse
 	(*GetBatchRequest)(nil),       // 10: inkstream.v1.GetBatchRequest
 	(*Batch)(nil),                 // 11: inkstream.v1.Batch
-	(*ListStagesRequest)(nil),     // 12: inkstream.v1.ListStagesRequest
-	(*ListStagesResponse)(nil),    // 13: inkstream.v1.ListStagesResponse
-	(*Stage)(nil),                 // 14: inkstream.v1.Stage
-	(*StageHistory)(nil),          // 15: inkstream.v1.StageHistory
-	(*StageProcess)(nil),          // 16: inkstream.v1.StageProcess
-	nil,                           // 17: inkstream.v1.CountJobsResponse.StatesEntry
-	nil,                           // 18: inkstream.v1.CountJobsResponse.CodesEntry
-	nil,                           // 19: inkstream.v1.BatchJobsResponse.StatesEntry
-	nil,                           // 20: inkstream.v1.Batch.StatesEntry
-	nil,                           // 21: inkstream.v1.Stage.WaitingEntry
-	nil,                           // 22: inkstream.v1.StageProcess.WallsEntry
-	(Job_State)(0),                // 23: inkstream.v1.Job.State
-	(*timestamppb.Timestamp)(nil), // 24: google.protobuf.Timestamp
-	(*Job)(nil),                   // 25: inkstream.v1.Job
+	(*ListBatchesRequest)(nil),    // 12: inkstream.v1.ListBatchesRequest
+	(*ListBatchesResponse)(nil),   // 13: inkstream.v1.ListBatchesResponse
+	(*BatchSummary)(nil),          // 14: inkstream.v1.BatchSummary
+	(*ListStagesRequest)(nil),     // 15: inkstream.v1.ListStagesRequest
+	(*ListStagesResponse)(nil),    // 16: inkstream.v1.ListStagesResponse
+	(*Stage)(nil),                 // 17: inkstream.v1.Stage
+	(*StageHistory)(nil),          // 18: inkstream.v1.StageHistory
+	(*StageProcess)(nil),          // 19: inkstream.v1.StageProcess
+	nil,                           // 20: inkstream.v1.CountJobsResponse.StatesEntry
+	nil,                           // 21: inkstream.v1.CountJobsResponse.CodesEntry
+	nil,                           // 22: inkstream.v1.BatchJobsResponse.StatesEntry
+	nil,                           // 23: inkstream.v1.Batch.StatesEntry
+	nil,                           // 24: inkstream.v1.BatchSummary.StatesEntry
+	nil,                           // 25: inkstream.v1.Stage.WaitingEntry
+	nil,                           // 26: inkstream.v1.StageProcess.WallsEntry
+	(Job_State)(0),                // 27: inkstream.v1.Job.State
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
+	(*Job)(nil),                   // 29: inkstream.v1.Job
 }
 var file_inkstream_v1_list_proto_depIdxs = []int32{
-	23, // 0: inkstream.v1.JobFilter.state:type_name -> inkstream.v1.Job.State
-	24, // 1: inkstream.v1.JobFilter.create_after:type_name -> google.protobuf.Timestamp
-	24, // 2: inkstream.v1.JobFilter.create_before:type_name -> google.protobuf.Timestamp
+	27, // 0: inkstream.v1.JobFilter.state:type_name -> inkstream.v1.Job.State
+	28, // 1: inkstream.v1.JobFilter.create_after:type_name -> google.protobuf.Timestamp
+	28, // 2: inkstream.v1.JobFilter.create_before:type_name -> google.protobuf.Timestamp
 	0,  // 3: inkstream.v1.CountJobsRequest.filter:type_name -> inkstream.v1.JobFilter
-	17, // 4: inkstream.v1.CountJobsResponse.states:type_name -> inkstream.v1.CountJobsResponse.StatesEntry
-	18, // 5: inkstream.v1.CountJobsResponse.codes:type_name -> inkstream.v1.CountJobsResponse.CodesEntry
+	20, // 4: inkstream.v1.CountJobsResponse.states:type_name -> inkstream.v1.CountJobsResponse.StatesEntry
+	21, // 5: inkstream.v1.CountJobsResponse.codes:type_name -> inkstream.v1.CountJobsResponse.CodesEntry
 	3,  // 6: inkstream.v1.CountJobsResponse.labels:type_name -> inkstream.v1.LabelCount
 	0,  // 7: inkstream.v1.WatchJobsRequest.filter:type_name -> inkstream.v1.JobFilter
-	25, // 8: inkstream.v1.JobChange.job:type_name -> inkstream.v1.Job
+	29, // 8: inkstream.v1.JobChange.job:type_name -> inkstream.v1.Job
 	0,  // 9: inkstream.v1.ListJobsRequest.filter:type_name -> inkstream.v1.JobFilter
-	25, // 10: inkstream.v1.ListJobsResponse.jobs:type_name -> inkstream.v1.Job
+	29, // 10: inkstream.v1.ListJobsResponse.jobs:type_name -> inkstream.v1.Job
 	0,  // 11: inkstream.v1.BatchJobsRequest.filter:type_name -> inkstream.v1.JobFilter
-	19, // 12: inkstream.v1.BatchJobsResponse.states:type_name -> inkstream.v1.BatchJobsResponse.StatesEntry
-	24, // 13: inkstream.v1.Batch.create_time:type_name -> google.protobuf.Timestamp
-	20, // 14: inkstream.v1.Batch.states:type_name -> inkstream.v1.Batch.StatesEntry
-	25, // 15: inkstream.v1.Batch.jobs:type_name -> inkstream.v1.Job
-	14, // 16: inkstream.v1.ListStagesResponse.stages:type_name -> inkstream.v1.Stage
-	21, // 17: inkstream.v1.Stage.waiting:type_name -> inkstream.v1.Stage.WaitingEntry
-	24, // 18: inkstream.v1.Stage.oldest:type_name -> google.protobuf.Timestamp
-	15, // 19: inkstream.v1.Stage.history:type_name -> inkstream.v1.StageHistory
-	16, // 20: inkstream.v1.Stage.processes:type_name -> inkstream.v1.StageProcess
-	24, // 21: inkstream.v1.StageHistory.end_time:type_name -> google.protobuf.Timestamp
-	24, // 22: inkstream.v1.StageProcess.start_time:type_name -> google.protobuf.Timestamp
-	22, // 23: inkstream.v1.StageProcess.walls:type_name -> inkstream.v1.StageProcess.WallsEntry
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	22, // 12: inkstream.v1.BatchJobsResponse.states:type_name -> inkstream.v1.BatchJobsResponse.StatesEntry
+	28, // 13: inkstream.v1.Batch.create_time:type_name -> google.protobuf.Timestamp
+	23, // 14: inkstream.v1.Batch.states:type_name -> inkstream.v1.Batch.StatesEntry
+	29, // 15: inkstream.v1.Batch.jobs:type_name -> inkstream.v1.Job
+	14, // 16: inkstream.v1.ListBatchesResponse.batches:type_name -> inkstream.v1.BatchSummary
+	28, // 17: inkstream.v1.BatchSummary.create_time:type_name -> google.protobuf.Timestamp
+	24, // 18: inkstream.v1.BatchSummary.states:type_name -> inkstream.v1.BatchSummary.StatesEntry
+	17, // 19: inkstream.v1.ListStagesResponse.stages:type_name -> inkstream.v1.Stage
+	25, // 20: inkstream.v1.Stage.waiting:type_name -> inkstream.v1.Stage.WaitingEntry
+	28, // 21: inkstream.v1.Stage.oldest:type_name -> google.protobuf.Timestamp
+	18, // 22: inkstream.v1.Stage.history:type_name -> inkstream.v1.StageHistory
+	19, // 23: inkstream.v1.Stage.processes:type_name -> inkstream.v1.StageProcess
+	28, // 24: inkstream.v1.StageHistory.end_time:type_name -> google.protobuf.Timestamp
+	28, // 25: inkstream.v1.StageProcess.start_time:type_name -> google.protobuf.Timestamp
+	26, // 26: inkstream.v1.StageProcess.walls:type_name -> inkstream.v1.StageProcess.WallsEntry
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_list_proto_init() }
@@ -1429,7 +1651,7 @@ func file_inkstream_v1_list_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_list_proto_rawDesc), len(file_inkstream_v1_list_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1326,7 +1326,7 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\x16RetryDeadLetterRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"'\n" +
 	"\x15DropDeadLetterRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\x99 \n" +
+	"\x02id\x18\x01 \x01(\tR\x02id2\x82!\n" +
 	"\x10InkstreamService\x12J\n" +
 	"\x0eUploadDocument\x12#.inkstream.v1.UploadDocumentRequest\x1a\x11.inkstream.v1.Job(\x01\x12S\n" +
 	"\tCreateJob\x12\x1e.inkstream.v1.CreateJobRequest\x1a\x11.inkstream.v1.Job\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/jobs\x12[\n" +
@@ -1338,7 +1338,8 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"CancelJobs\x12\x1e.inkstream.v1.BatchJobsRequest\x1a\x1f.inkstream.v1.BatchJobsResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/jobs:cancel\x12g\n" +
 	"\tRetryJobs\x12\x1e.inkstream.v1.BatchJobsRequest\x1a\x1f.inkstream.v1.BatchJobsResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/jobs:retry\x12i\n" +
 	"\n" +
-	"DeleteJobs\x12\x1e.inkstream.v1.BatchJobsRequest\x1a\x1f.inkstream.v1.BatchJobsResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/jobs:delete\x12X\n" +
+	"DeleteJobs\x12\x1e.inkstream.v1.BatchJobsRequest\x1a\x1f.inkstream.v1.BatchJobsResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/jobs:delete\x12g\n" +
+	"\vListBatches\x12 .inkstream.v1.ListBatchesRequest\x1a!.inkstream.v1.ListBatchesResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/batches\x12X\n" +
 	"\bGetBatch\x12\x1d.inkstream.v1.GetBatchRequest\x1a\x13.inkstream.v1.Batch\"\x18\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/batches/{id}\x12W\n" +
 	"\x06Search\x12\x1b.inkstream.v1.SearchRequest\x1a\x1c.inkstream.v1.SearchResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/search\x12c\n" +
@@ -1422,42 +1423,44 @@ var file_inkstream_v1_service_proto_goTypes = []any{
 	(*CountJobsRequest)(nil),              // 29: inkstream.v1.CountJobsRequest
 	(*WatchJobsRequest)(nil),              // 30: inkstream.v1.WatchJobsRequest
 	(*BatchJobsRequest)(nil),              // 31: inkstream.v1.BatchJobsRequest
-	(*GetBatchRequest)(nil),               // 32: inkstream.v1.GetBatchRequest
-	(*SearchRequest)(nil),                 // 33: inkstream.v1.SearchRequest
-	(*ListStagesRequest)(nil),             // 34: inkstream.v1.ListStagesRequest
-	(*CreateKeyRequest)(nil),              // 35: inkstream.v1.CreateKeyRequest
-	(*ListKeysRequest)(nil),               // 36: inkstream.v1.ListKeysRequest
-	(*RotateKeyRequest)(nil),              // 37: inkstream.v1.RotateKeyRequest
-	(*RevokeKeyRequest)(nil),              // 38: inkstream.v1.RevokeKeyRequest
-	(*CreateWebhookRequest)(nil),          // 39: inkstream.v1.CreateWebhookRequest
-	(*ListWebhooksRequest)(nil),           // 40: inkstream.v1.ListWebhooksRequest
-	(*DeleteWebhookRequest)(nil),          // 41: inkstream.v1.DeleteWebhookRequest
-	(*ListWebhookDeliveriesRequest)(nil),  // 42: inkstream.v1.ListWebhookDeliveriesRequest
-	(*RedeliverWebhookRequest)(nil),       // 43: inkstream.v1.RedeliverWebhookRequest
-	(*GetCallerRequest)(nil),              // 44: inkstream.v1.GetCallerRequest
-	(*ListPagesRequest)(nil),              // 45: inkstream.v1.ListPagesRequest
-	(*ListDeadLetterGroupsRequest)(nil),   // 46: inkstream.v1.ListDeadLetterGroupsRequest
-	(*BatchDeadLettersRequest)(nil),       // 47: inkstream.v1.BatchDeadLettersRequest
-	(*Job)(nil),                           // 48: inkstream.v1.Job
-	(*ListJobsResponse)(nil),              // 49: inkstream.v1.ListJobsResponse
-	(*CountJobsResponse)(nil),             // 50: inkstream.v1.CountJobsResponse
-	(*JobChange)(nil),                     // 51: inkstream.v1.JobChange
-	(*BatchJobsResponse)(nil),             // 52: inkstream.v1.BatchJobsResponse
-	(*Batch)(nil),                         // 53: inkstream.v1.Batch
-	(*SearchResponse)(nil),                // 54: inkstream.v1.SearchResponse
-	(*ListStagesResponse)(nil),            // 55: inkstream.v1.ListStagesResponse
-	(*httpbody.HttpBody)(nil),             // 56: google.api.HttpBody
-	(*Key)(nil),                           // 57: inkstream.v1.Key
-	(*ListKeysResponse)(nil),              // 58: inkstream.v1.ListKeysResponse
-	(*emptypb.Empty)(nil),                 // 59: google.protobuf.Empty
-	(*Webhook)(nil),                       // 60: inkstream.v1.Webhook
-	(*ListWebhooksResponse)(nil),          // 61: inkstream.v1.ListWebhooksResponse
-	(*ListWebhookDeliveriesResponse)(nil), // 62: inkstream.v1.ListWebhookDeliveriesResponse
-	(*Caller)(nil),                        // 63: inkstream.v1.Caller
-	(*ListPagesResponse)(nil),             // 64: inkstream.v1.ListPagesResponse
-	(*Page)(nil),                          // 65: inkstream.v1.Page
-	(*ListDeadLetterGroupsResponse)(nil),  // 66: inkstream.v1.ListDeadLetterGroupsResponse
-	(*BatchDeadLettersResponse)(nil),      // 67: inkstream.v1.BatchDeadLettersResponse
+	(*ListBatchesRequest)(nil),            // 32: inkstream.v1.ListBatchesRequest
+	(*GetBatchRequest)(nil),               // 33: inkstream.v1.GetBatchRequest
+	(*SearchRequest)(nil),                 // 34: inkstream.v1.SearchRequest
+	(*ListStagesRequest)(nil),             // 35: inkstream.v1.ListStagesRequest
+	(*CreateKeyRequest)(nil),              // 36: inkstream.v1.CreateKeyRequest
+	(*ListKeysRequest)(nil),               // 37: inkstream.v1.ListKeysRequest
+	(*RotateKeyRequest)(nil),              // 38: inkstream.v1.RotateKeyRequest
+	(*RevokeKeyRequest)(nil),              // 39: inkstream.v1.RevokeKeyRequest
+	(*CreateWebhookRequest)(nil),          // 40: inkstream.v1.CreateWebhookRequest
+	(*ListWebhooksRequest)(nil),           // 41: inkstream.v1.ListWebhooksRequest
+	(*DeleteWebhookRequest)(nil),          // 42: inkstream.v1.DeleteWebhookRequest
+	(*ListWebhookDeliveriesRequest)(nil),  // 43: inkstream.v1.ListWebhookDeliveriesRequest
+	(*RedeliverWebhookRequest)(nil),       // 44: inkstream.v1.RedeliverWebhookRequest
+	(*GetCallerRequest)(nil),              // 45: inkstream.v1.GetCallerRequest
+	(*ListPagesRequest)(nil),              // 46: inkstream.v1.ListPagesRequest
+	(*ListDeadLetterGroupsRequest)(nil),   // 47: inkstream.v1.ListDeadLetterGroupsRequest
+	(*BatchDeadLettersRequest)(nil),       // 48: inkstream.v1.BatchDeadLettersRequest
+	(*Job)(nil),                           // 49: inkstream.v1.Job
+	(*ListJobsResponse)(nil),              // 50: inkstream.v1.ListJobsResponse
+	(*CountJobsResponse)(nil),             // 51: inkstream.v1.CountJobsResponse
+	(*JobChange)(nil),                     // 52: inkstream.v1.JobChange
+	(*BatchJobsResponse)(nil),             // 53: inkstream.v1.BatchJobsResponse
+	(*ListBatchesResponse)(nil),           // 54: inkstream.v1.ListBatchesResponse
+	(*Batch)(nil),                         // 55: inkstream.v1.Batch
+	(*SearchResponse)(nil),                // 56: inkstream.v1.SearchResponse
+	(*ListStagesResponse)(nil),            // 57: inkstream.v1.ListStagesResponse
+	(*httpbody.HttpBody)(nil),             // 58: google.api.HttpBody
+	(*Key)(nil),                           // 59: inkstream.v1.Key
+	(*ListKeysResponse)(nil),              // 60: inkstream.v1.ListKeysResponse
+	(*emptypb.Empty)(nil),                 // 61: google.protobuf.Empty
+	(*Webhook)(nil),                       // 62: inkstream.v1.Webhook
+	(*ListWebhooksResponse)(nil),          // 63: inkstream.v1.ListWebhooksResponse
+	(*ListWebhookDeliveriesResponse)(nil), // 64: inkstream.v1.ListWebhookDeliveriesResponse
+	(*Caller)(nil),                        // 65: inkstream.v1.Caller
+	(*ListPagesResponse)(nil),             // 66: inkstream.v1.ListPagesResponse
+	(*Page)(nil),                          // 67: inkstream.v1.Page
+	(*ListDeadLetterGroupsResponse)(nil),  // 68: inkstream.v1.ListDeadLetterGroupsResponse
+	(*BatchDeadLettersResponse)(nil),      // 69: inkstream.v1.BatchDeadLettersResponse
 }
 var file_inkstream_v1_service_proto_depIdxs = []int32{
 	1,  // 0: inkstream.v1.UploadDocumentRequest.metadata:type_name -> inkstream.v1.UploadMetadata
@@ -1478,78 +1481,80 @@ var file_inkstream_v1_service_proto_depIdxs = []int32{
 	31, // 15: inkstream.v1.InkstreamService.CancelJobs:input_type -> inkstream.v1.BatchJobsRequest
 	31, // 16: inkstream.v1.InkstreamService.RetryJobs:input_type -> inkstream.v1.BatchJobsRequest
 	31, // 17: inkstream.v1.InkstreamService.DeleteJobs:input_type -> inkstream.v1.BatchJobsRequest
-	32, // 18: inkstream.v1.InkstreamService.GetBatch:input_type -> inkstream.v1.GetBatchRequest
-	33, // 19: inkstream.v1.InkstreamService.Search:input_type -> inkstream.v1.SearchRequest
-	34, // 20: inkstream.v1.InkstreamService.ListStages:input_type -> inkstream.v1.ListStagesRequest
-	3,  // 21: inkstream.v1.InkstreamService.GetPageImage:input_type -> inkstream.v1.GetPageImageRequest
-	35, // 22: inkstream.v1.InkstreamService.CreateKey:input_type -> inkstream.v1.CreateKeyRequest
-	36, // 23: inkstream.v1.InkstreamService.ListKeys:input_type -> inkstream.v1.ListKeysRequest
-	37, // 24: inkstream.v1.InkstreamService.RotateKey:input_type -> inkstream.v1.RotateKeyRequest
-	38, // 25: inkstream.v1.InkstreamService.RevokeKey:input_type -> inkstream.v1.RevokeKeyRequest
-	39, // 26: inkstream.v1.InkstreamService.CreateWebhook:input_type -> inkstream.v1.CreateWebhookRequest
-	40, // 27: inkstream.v1.InkstreamService.ListWebhooks:input_type -> inkstream.v1.ListWebhooksRequest
-	41, // 28: inkstream.v1.InkstreamService.DeleteWebhook:input_type -> inkstream.v1.DeleteWebhookRequest
-	42, // 29: inkstream.v1.InkstreamService.ListWebhookDeliveries:input_type -> inkstream.v1.ListWebhookDeliveriesRequest
-	43, // 30: inkstream.v1.InkstreamService.RedeliverWebhook:input_type -> inkstream.v1.RedeliverWebhookRequest
-	44, // 31: inkstream.v1.InkstreamService.GetCaller:input_type -> inkstream.v1.GetCallerRequest
-	4,  // 32: inkstream.v1.InkstreamService.GetJob:input_type -> inkstream.v1.GetJobRequest
-	5,  // 33: inkstream.v1.InkstreamService.WatchJob:input_type -> inkstream.v1.WatchJobRequest
-	6,  // 34: inkstream.v1.InkstreamService.ListArtifacts:input_type -> inkstream.v1.ListArtifactsRequest
-	9,  // 35: inkstream.v1.InkstreamService.DownloadArtifact:input_type -> inkstream.v1.DownloadArtifactRequest
-	45, // 36: inkstream.v1.InkstreamService.ListPages:input_type -> inkstream.v1.ListPagesRequest
-	10, // 37: inkstream.v1.InkstreamService.GetPage:input_type -> inkstream.v1.GetPageRequest
-	11, // 38: inkstream.v1.InkstreamService.CancelJob:input_type -> inkstream.v1.CancelJobRequest
-	12, // 39: inkstream.v1.InkstreamService.RetryJob:input_type -> inkstream.v1.RetryJobRequest
-	13, // 40: inkstream.v1.InkstreamService.DeleteJob:input_type -> inkstream.v1.DeleteJobRequest
-	14, // 41: inkstream.v1.InkstreamService.ListEvents:input_type -> inkstream.v1.ListEventsRequest
-	16, // 42: inkstream.v1.InkstreamService.ListDeadLetters:input_type -> inkstream.v1.ListDeadLettersRequest
-	46, // 43: inkstream.v1.InkstreamService.ListDeadLetterGroups:input_type -> inkstream.v1.ListDeadLetterGroupsRequest
-	47, // 44: inkstream.v1.InkstreamService.RetryDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
-	47, // 45: inkstream.v1.InkstreamService.DropDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
-	18, // 46: inkstream.v1.InkstreamService.GetDeadLetter:input_type -> inkstream.v1.GetDeadLetterRequest
-	19, // 47: inkstream.v1.InkstreamService.RetryDeadLetter:input_type -> inkstream.v1.RetryDeadLetterRequest
-	20, // 48: inkstream.v1.InkstreamService.DropDeadLetter:input_type -> inkstream.v1.DropDeadLetterRequest
-	48, // 49: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
-	48, // 50: inkstream.v1.InkstreamService.CreateJob:output_type -> inkstream.v1.Job
-	49, // 51: inkstream.v1.InkstreamService.ListJobs:output_type -> inkstream.v1.ListJobsResponse
-	50, // 52: inkstream.v1.InkstreamService.CountJobs:output_type -> inkstream.v1.CountJobsResponse
-	51, // 53: inkstream.v1.InkstreamService.WatchJobs:output_type -> inkstream.v1.JobChange
-	52, // 54: inkstream.v1.InkstreamService.CancelJobs:output_type -> inkstream.v1.BatchJobsResponse
-	52, // 55: inkstream.v1.InkstreamService.RetryJobs:output_type -> inkstream.v1.BatchJobsResponse
-	52, // 56: inkstream.v1.InkstreamService.DeleteJobs:output_type -> inkstream.v1.BatchJobsResponse
-	53, // 57: inkstream.v1.InkstreamService.GetBatch:output_type -> inkstream.v1.Batch
-	54, // 58: inkstream.v1.InkstreamService.Search:output_type -> inkstream.v1.SearchResponse
-	55, // 59: inkstream.v1.InkstreamService.ListStages:output_type -> inkstream.v1.ListStagesResponse
-	56, // 60: inkstream.v1.InkstreamService.GetPageImage:output_type -> google.api.HttpBody
-	57, // 61: inkstream.v1.InkstreamService.CreateKey:output_type -> inkstream.v1.Key
-	58, // 62: inkstream.v1.InkstreamService.ListKeys:output_type -> inkstream.v1.ListKeysResponse
-	57, // 63: inkstream.v1.InkstreamService.RotateKey:output_type -> inkstream.v1.Key
-	59, // 64: inkstream.v1.InkstreamService.RevokeKey:output_type -> google.protobuf.Empty
-	60, // 65: inkstream.v1.InkstreamService.CreateWebhook:output_type -> inkstream.v1.Webhook
-	61, // 66: inkstream.v1.InkstreamService.ListWebhooks:output_type -> inkstream.v1.ListWebhooksResponse
-	59, // 67: inkstream.v1.InkstreamService.DeleteWebhook:output_type -> google.protobuf.Empty
-	62, // 68: inkstream.v1.InkstreamService.ListWebhookDeliveries:output_type -> inkstream.v1.ListWebhookDeliveriesResponse
-	59, // 69: inkstream.v1.InkstreamService.RedeliverWebhook:output_type -> google.protobuf.Empty
-	63, // 70: inkstream.v1.InkstreamService.GetCaller:output_type -> inkstream.v1.Caller
-	48, // 71: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
-	48, // 72: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
-	7,  // 73: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
-	56, // 74: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
-	64, // 75: inkstream.v1.InkstreamService.ListPages:output_type -> inkstream.v1.ListPagesResponse
-	65, // 76: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
-	48, // 77: inkstream.v1.InkstreamService.CancelJob:output_type -> inkstream.v1.Job
-	48, // 78: inkstream.v1.InkstreamService.RetryJob:output_type -> inkstream.v1.Job
-	59, // 79: inkstream.v1.InkstreamService.DeleteJob:output_type -> google.protobuf.Empty
-	15, // 80: inkstream.v1.InkstreamService.ListEvents:output_type -> inkstream.v1.ListEventsResponse
-	17, // 81: inkstream.v1.InkstreamService.ListDeadLetters:output_type -> inkstream.v1.ListDeadLettersResponse
-	66, // 82: inkstream.v1.InkstreamService.ListDeadLetterGroups:output_type -> inkstream.v1.ListDeadLetterGroupsResponse
-	67, // 83: inkstream.v1.InkstreamService.RetryDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
-	67, // 84: inkstream.v1.InkstreamService.DropDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
-	27, // 85: inkstream.v1.InkstreamService.GetDeadLetter:output_type -> inkstream.v1.DeadLetter
-	48, // 86: inkstream.v1.InkstreamService.RetryDeadLetter:output_type -> inkstream.v1.Job
-	59, // 87: inkstream.v1.InkstreamService.DropDeadLetter:output_type -> google.protobuf.Empty
-	49, // [49:88] is the sub-list for method output_type
-	10, // [10:49] is the sub-list for method input_type
+	32, // 18: inkstream.v1.InkstreamService.ListBatches:input_type -> inkstream.v1.ListBatchesRequest
+	33, // 19: inkstream.v1.InkstreamService.GetBatch:input_type -> inkstream.v1.GetBatchRequest
+	34, // 20: inkstream.v1.InkstreamService.Search:input_type -> inkstream.v1.SearchRequest
+	35, // 21: inkstream.v1.InkstreamService.ListStages:input_type -> inkstream.v1.ListStagesRequest
+	3,  // 22: inkstream.v1.InkstreamService.GetPageImage:input_type -> inkstream.v1.GetPageImageRequest
+	36, // 23: inkstream.v1.InkstreamService.CreateKey:input_type -> inkstream.v1.CreateKeyRequest
+	37, // 24: inkstream.v1.InkstreamService.ListKeys:input_type -> inkstream.v1.ListKeysRequest
+	38, // 25: inkstream.v1.InkstreamService.RotateKey:input_type -> inkstream.v1.RotateKeyRequest
+	39, // 26: inkstream.v1.InkstreamService.RevokeKey:input_type -> inkstream.v1.RevokeKeyRequest
+	40, // 27: inkstream.v1.InkstreamService.CreateWebhook:input_type -> inkstream.v1.CreateWebhookRequest
+	41, // 28: inkstream.v1.InkstreamService.ListWebhooks:input_type -> inkstream.v1.ListWebhooksRequest
+	42, // 29: inkstream.v1.InkstreamService.DeleteWebhook:input_type -> inkstream.v1.DeleteWebhookRequest
+	43, // 30: inkstream.v1.InkstreamService.ListWebhookDeliveries:input_type -> inkstream.v1.ListWebhookDeliveriesRequest
+	44, // 31: inkstream.v1.InkstreamService.RedeliverWebhook:input_type -> inkstream.v1.RedeliverWebhookRequest
+	45, // 32: inkstream.v1.InkstreamService.GetCaller:input_type -> inkstream.v1.GetCallerRequest
+	4,  // 33: inkstream.v1.InkstreamService.GetJob:input_type -> inkstream.v1.GetJobRequest
+	5,  // 34: inkstream.v1.InkstreamService.WatchJob:input_type -> inkstream.v1.WatchJobRequest
+	6,  // 35: inkstream.v1.InkstreamService.ListArtifacts:input_type -> inkstream.v1.ListArtifactsRequest
+	9,  // 36: inkstream.v1.InkstreamService.DownloadArtifact:input_type -> inkstream.v1.DownloadArtifactRequest
+	46, // 37: inkstream.v1.InkstreamService.ListPages:input_type -> inkstream.v1.ListPagesRequest
+	10, // 38: inkstream.v1.InkstreamService.GetPage:input_type -> inkstream.v1.GetPageRequest
+	11, // 39: inkstream.v1.InkstreamService.CancelJob:input_type -> inkstream.v1.CancelJobRequest
+	12, // 40: inkstream.v1.InkstreamService.RetryJob:input_type -> inkstream.v1.RetryJobRequest
+	13, // 41: inkstream.v1.InkstreamService.DeleteJob:input_type -> inkstream.v1.DeleteJobRequest
+	14, // 42: inkstream.v1.InkstreamService.ListEvents:input_type -> inkstream.v1.ListEventsRequest
+	16, // 43: inkstream.v1.InkstreamService.ListDeadLetters:input_type -> inkstream.v1.ListDeadLettersRequest
+	47, // 44: inkstream.v1.InkstreamService.ListDeadLetterGroups:input_type -> inkstream.v1.ListDeadLetterGroupsRequest
+	48, // 45: inkstream.v1.InkstreamService.RetryDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
+	48, // 46: inkstream.v1.InkstreamService.DropDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
+	18, // 47: inkstream.v1.InkstreamService.GetDeadLetter:input_type -> inkstream.v1.GetDeadLetterRequest
+	19, // 48: inkstream.v1.InkstreamService.RetryDeadLetter:input_type -> inkstream.v1.RetryDeadLetterRequest
+	20, // 49: inkstream.v1.InkstreamService.DropDeadLetter:input_type -> inkstream.v1.DropDeadLetterRequest
+	49, // 50: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
+	49, // 51: inkstream.v1.InkstreamService.CreateJob:output_type -> inkstream.v1.Job
+	50, // 52: inkstream.v1.InkstreamService.ListJobs:output_type -> inkstream.v1.ListJobsResponse
+	51, // 53: inkstream.v1.InkstreamService.CountJobs:output_type -> inkstream.v1.CountJobsResponse
+	52, // 54: inkstream.v1.InkstreamService.WatchJobs:output_type -> inkstream.v1.JobChange
+	53, // 55: inkstream.v1.InkstreamService.CancelJobs:output_type -> inkstream.v1.BatchJobsResponse
+	53, // 56: inkstream.v1.InkstreamService.RetryJobs:output_type -> inkstream.v1.BatchJobsResponse
+	53, // 57: inkstream.v1.InkstreamService.DeleteJobs:output_type -> inkstream.v1.BatchJobsResponse
+	54, // 58: inkstream.v1.InkstreamService.ListBatches:output_type -> inkstream.v1.ListBatchesResponse
+	55, // 59: inkstream.v1.InkstreamService.GetBatch:output_type -> inkstream.v1.Batch
+	56, // 60: inkstream.v1.InkstreamService.Search:output_type -> inkstream.v1.SearchResponse
+	57, // 61: inkstream.v1.InkstreamService.ListStages:output_type -> inkstream.v1.ListStagesResponse
+	58, // 62: inkstream.v1.InkstreamService.GetPageImage:output_type -> google.api.HttpBody
+	59, // 63: inkstream.v1.InkstreamService.CreateKey:output_type -> inkstream.v1.Key
+	60, // 64: inkstream.v1.InkstreamService.ListKeys:output_type -> inkstream.v1.ListKeysResponse
+	59, // 65: inkstream.v1.InkstreamService.RotateKey:output_type -> inkstream.v1.Key
+	61, // 66: inkstream.v1.InkstreamService.RevokeKey:output_type -> google.protobuf.Empty
+	62, // 67: inkstream.v1.InkstreamService.CreateWebhook:output_type -> inkstream.v1.Webhook
+	63, // 68: inkstream.v1.InkstreamService.ListWebhooks:output_type -> inkstream.v1.ListWebhooksResponse
+	61, // 69: inkstream.v1.InkstreamService.DeleteWebhook:output_type -> google.protobuf.Empty
+	64, // 70: inkstream.v1.InkstreamService.ListWebhookDeliveries:output_type -> inkstream.v1.ListWebhookDeliveriesResponse
+	61, // 71: inkstream.v1.InkstreamService.RedeliverWebhook:output_type -> google.protobuf.Empty
+	65, // 72: inkstream.v1.InkstreamService.GetCaller:output_type -> inkstream.v1.Caller
+	49, // 73: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
+	49, // 74: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
+	7,  // 75: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
+	58, // 76: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
+	66, // 77: inkstream.v1.InkstreamService.ListPages:output_type -> inkstream.v1.ListPagesResponse
+	67, // 78: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
+	49, // 79: inkstream.v1.InkstreamService.CancelJob:output_type -> inkstream.v1.Job
+	49, // 80: inkstream.v1.InkstreamService.RetryJob:output_type -> inkstream.v1.Job
+	61, // 81: inkstream.v1.InkstreamService.DeleteJob:output_type -> google.protobuf.Empty
+	15, // 82: inkstream.v1.InkstreamService.ListEvents:output_type -> inkstream.v1.ListEventsResponse
+	17, // 83: inkstream.v1.InkstreamService.ListDeadLetters:output_type -> inkstream.v1.ListDeadLettersResponse
+	68, // 84: inkstream.v1.InkstreamService.ListDeadLetterGroups:output_type -> inkstream.v1.ListDeadLetterGroupsResponse
+	69, // 85: inkstream.v1.InkstreamService.RetryDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
+	69, // 86: inkstream.v1.InkstreamService.DropDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
+	27, // 87: inkstream.v1.InkstreamService.GetDeadLetter:output_type -> inkstream.v1.DeadLetter
+	49, // 88: inkstream.v1.InkstreamService.RetryDeadLetter:output_type -> inkstream.v1.Job
+	61, // 89: inkstream.v1.InkstreamService.DropDeadLetter:output_type -> google.protobuf.Empty
+	50, // [50:90] is the sub-list for method output_type
+	10, // [10:50] is the sub-list for method input_type
 	10, // [10:10] is the sub-list for extension type_name
 	10, // [10:10] is the sub-list for extension extendee
 	0,  // [0:10] is the sub-list for field type_name

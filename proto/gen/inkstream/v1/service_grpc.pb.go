@@ -29,6 +29,7 @@ const (
 	InkstreamService_CancelJobs_FullMethodName            = "/inkstream.v1.InkstreamService/CancelJobs"
 	InkstreamService_RetryJobs_FullMethodName             = "/inkstream.v1.InkstreamService/RetryJobs"
 	InkstreamService_DeleteJobs_FullMethodName            = "/inkstream.v1.InkstreamService/DeleteJobs"
+	InkstreamService_ListBatches_FullMethodName           = "/inkstream.v1.InkstreamService/ListBatches"
 	InkstreamService_GetBatch_FullMethodName              = "/inkstream.v1.InkstreamService/GetBatch"
 	InkstreamService_Search_FullMethodName                = "/inkstream.v1.InkstreamService/Search"
 	InkstreamService_ListStages_FullMethodName            = "/inkstream.v1.InkstreamService/ListStages"
@@ -91,6 +92,8 @@ type InkstreamServiceClient interface {
 	CancelJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error)
 	RetryJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error)
 	DeleteJobs(ctx context.Context, in *BatchJobsRequest, opts ...grpc.CallOption) (*BatchJobsResponse, error)
+	// ListBatches answers the tenant's batches, the newest first. Errors: INVALID_ARGUMENT (a page token that is none).
+	ListBatches(ctx context.Context, in *ListBatchesRequest, opts ...grpc.CallOption) (*ListBatchesResponse, error)
 	// GetBatch answers how the jobs of one request with several files stand. Errors: NOT_FOUND.
 	GetBatch(ctx context.Context, in *GetBatchRequest, opts ...grpc.CallOption) (*Batch, error)
 	// Search finds pages by their text. Errors: INVALID_ARGUMENT (a query without a word, a page token that is none).
@@ -265,6 +268,16 @@ func (c *inkstreamServiceClient) DeleteJobs(ctx context.Context, in *BatchJobsRe
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(BatchJobsResponse)
 	err := c.cc.Invoke(ctx, InkstreamService_DeleteJobs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *inkstreamServiceClient) ListBatches(ctx context.Context, in *ListBatchesRequest, opts ...grpc.CallOption) (*ListBatchesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListBatchesResponse)
+	err := c.cc.Invoke(ctx, InkstreamService_ListBatches_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -628,6 +641,8 @@ type InkstreamServiceServer interface {
 	CancelJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error)
 	RetryJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error)
 	DeleteJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error)
+	// ListBatches answers the tenant's batches, the newest first. Errors: INVALID_ARGUMENT (a page token that is none).
+	ListBatches(context.Context, *ListBatchesRequest) (*ListBatchesResponse, error)
 	// GetBatch answers how the jobs of one request with several files stand. Errors: NOT_FOUND.
 	GetBatch(context.Context, *GetBatchRequest) (*Batch, error)
 	// Search finds pages by their text. Errors: INVALID_ARGUMENT (a query without a word, a page token that is none).
@@ -739,6 +754,9 @@ func (UnimplementedInkstreamServiceServer) RetryJobs(context.Context, *BatchJobs
 }
 func (UnimplementedInkstreamServiceServer) DeleteJobs(context.Context, *BatchJobsRequest) (*BatchJobsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteJobs not implemented")
+}
+func (UnimplementedInkstreamServiceServer) ListBatches(context.Context, *ListBatchesRequest) (*ListBatchesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListBatches not implemented")
 }
 func (UnimplementedInkstreamServiceServer) GetBatch(context.Context, *GetBatchRequest) (*Batch, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetBatch not implemented")
@@ -976,6 +994,24 @@ func _InkstreamService_DeleteJobs_Handler(srv interface{}, ctx context.Context, 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(InkstreamServiceServer).DeleteJobs(ctx, req.(*BatchJobsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InkstreamService_ListBatches_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListBatchesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).ListBatches(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_ListBatches_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).ListBatches(ctx, req.(*ListBatchesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1554,6 +1590,10 @@ var InkstreamService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteJobs",
 			Handler:    _InkstreamService_DeleteJobs_Handler,
+		},
+		{
+			MethodName: "ListBatches",
+			Handler:    _InkstreamService_ListBatches_Handler,
 		},
 		{
 			MethodName: "GetBatch",
