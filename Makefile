@@ -136,6 +136,10 @@ alerts: deps .bin/otelcol ## Make each alert fire for its real cause, under a re
 scale: test-deps .bin/versitygw ## Measure with 100,000 queued jobs and a document of 10,000 pages (ARGS="-jobs 3000 -pages 300")
 	go run ./services/cli/cmd/scale $(ARGS)
 
+.PHONY: ui-scale
+ui-scale: test-deps ## Hold the web pages to their budgets with 100,000 documents and a document of 3,000 pages
+	INKSTREAM_UI_PAGES=3000 go test -trimpath -count=1 -v -run StayWithin ./services/gateway/ui/e2e
+
 ##@ Change
 
 .PHONY: generate

@@ -101,6 +101,7 @@ func mustAbs(path string) string {
 // server is a running inkstream serve.
 type server struct {
 	url  string
+	nats string // where its embedded NATS server listens
 	key  string // an admin key, where the server asks for one
 	cmd  *exec.Cmd
 	jobs map[string]string // the documents' ids by their file names
@@ -126,6 +127,9 @@ func startServer(ctx context.Context, dir string, args ...string) (*server, erro
 	for lines.Scan() {
 		if _, after, ok := strings.Cut(lines.Text(), "REST"); ok && s.url == "" {
 			s.url = strings.Fields(after)[0]
+		}
+		if _, after, ok := strings.Cut(lines.Text(), "nats --server "); ok && s.nats == "" {
+			s.nats = strings.Fields(after)[0]
 		}
 		if strings.Contains(lines.Text(), "Ctrl-C") {
 			go func() { _, _ = io.Copy(io.Discard, output) }() // ends with the server
@@ -189,8 +193,8 @@ func (s *server) call(ctx context.Context, method, path, contentType string, bod
 	return json.Unmarshal(data, answer)
 }
 
-// send uploads a document and waits until its job has ended.
-func (s *server) send(ctx context.Context, name string, document []byte, labels string) (string, error) {
+// upload sends a document and returns the id of its job.
+func (s *server) upload(ctx context.Context, name string, document []byte, labels string) (string, error) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	if labels != "" {
@@ -212,13 +216,27 @@ func (s *server) send(ctx context.Context, name string, document []byte, labels 
 	if err := s.call(ctx, http.MethodPost, "/v1/jobs", w.FormDataContentType(), &form, &job); err != nil {
 		return "", err
 	}
+	return job.ID, nil
+}
+
+// send uploads a document and waits until its job has ended.
+func (s *server) send(ctx context.Context, name string, document []byte, labels string) (string, error) {
+	id, err := s.upload(ctx, name, document, labels)
+	if err != nil {
+		return "", err
+	}
+	return id, s.awaitEnd(ctx, id)
+}
+
+// awaitEnd waits until a job has ended.
+func (s *server) awaitEnd(ctx context.Context, id string) error {
 	var ended struct{ EndTime string }
 	for ended.EndTime == "" {
-		if err := s.call(ctx, http.MethodGet, "/v1/jobs/"+job.ID+"?wait=30s", "", nil, &ended); err != nil {
-			return "", err
+		if err := s.call(ctx, http.MethodGet, "/v1/jobs/"+id+"?wait=30s", "", nil, &ended); err != nil {
+			return err
 		}
 	}
-	return job.ID, nil
+	return nil
 }
 
 // hostileName and hostileText would do something if they ever became markup.

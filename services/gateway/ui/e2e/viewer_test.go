@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -174,11 +175,11 @@ func TestPagesAreAccessible(t *testing.T) {
 		{"/ui/jobs/" + scan + "/pages/1", "document.querySelector('.sheet img')?.complete && document.querySelector('.text')"},
 		{"/ui/jobs/" + shared.jobs["table.pdf"] + "/pages/1?q=the", "document.querySelector('.sheet img')?.complete && document.querySelector('.read')"},
 		{"/ui/search?q=page&job=" + hostile, "document.querySelector('[role=status]')"},
-		{"/ui/search?q=zebrafish", "document.querySelector('mark')"},
+		{"/ui/search?q=zebrafish", "document.querySelector('mark') && document.querySelector('.crop img')?.complete"},
 		{"/ui/queues", "document.querySelectorAll('.stage').length === 5"},
 		{"/ui/deadletters", "document.querySelector('.empty')"},
 		{"/ui/webhooks", "document.querySelector('.empty')"},
-		{"/ui/system", "document.querySelector('.report')"},
+		{"/ui/system", "document.querySelector('.report') && document.querySelectorAll('.findings tr').length > 8"},
 		{"/ui/nothing", "document.querySelector('h1')"},
 	}
 	for _, look := range []struct {
@@ -212,4 +213,92 @@ func checkAccessible(b *tab, axe, path string) {
 	if extra := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); extra > 0 {
 		b.t.Errorf("%s: the page is %d pixels wider than the screen", path, extra)
 	}
+}
+
+// A box that is drawn over the page takes the words in it, in reading order, and copying gives their text.
+func TestRubberBandTakesText(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := openTab(t, shared.url)
+	b.look("light", 1360, 850)
+	id := shared.jobs["scan.pdf"]
+	p := loadPage(t, id, 1)
+	b.open("/ui/jobs/" + id + "/pages/1")
+	b.wait("document.querySelector('.sheet img')?.complete && document.querySelector('path.words')")
+	first, last := p.Words[0], p.Words[2]
+	fromX, fromY := b.pointAt(word{BBox: [4]float64{first.BBox[0] - 4, first.BBox[1] - 3, first.BBox[0] - 4, first.BBox[1] - 3}})
+	toX, toY := b.pointAt(word{BBox: [4]float64{last.BBox[2] + 1, last.BBox[3] + 1, last.BBox[2] + 1, last.BBox[3] + 1}})
+	for _, step := range []struct {
+		kind input.DispatchMouseEventType
+		x, y float64
+	}{{"mousePressed", fromX, fromY}, {"mouseMoved", (fromX + toX) / 2, (fromY + toY) / 2}, {"mouseMoved", toX, toY}, {"mouseReleased", toX, toY}} {
+		_, err := chromedp.Call(b.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+			Type: step.kind, X: step.x, Y: step.y, Button: "left", Buttons: 1, ClickCount: 1})
+		b.must(err)
+	}
+	want := first.Text + " " + p.Words[1].Text + " " + last.Text
+	b.wait("document.querySelector('.taken-text pre')?.textContent === " + quote(want))
+	got := eval[string](b, `(() => {
+		const e = new ClipboardEvent('copy', { clipboardData: new DataTransfer(), bubbles: true, cancelable: true });
+		document.body.dispatchEvent(e);
+		return e.clipboardData.getData('text/plain');
+	})()`)
+	if got != want {
+		t.Errorf("copying gives %q, want %q", got, want)
+	}
+	for _, look := range []string{"dark", "light"} {
+		b.look(look, 1360, 850)
+		checkAccessible(b, string(axe), "/ui/taken-"+look)
+	}
+	b.press(kb.Escape)
+	b.wait("!document.querySelector('.taken-text')")
+}
+
+// A hit's box on the image, and on the crop beside the hit, is where the word's ink is, and holds no other word's.
+func TestHitBoxIsWhereTheInkIs(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.look("light", 1360, 850)
+	id := shared.jobs["long.pdf"]
+	b.open("/ui/jobs/" + id + "/pages/120?q=%22page+120%22")
+	b.wait("document.querySelector('path.hit') && document.querySelector('.sheet img')?.complete")
+	const inkOf = `(async (image, hit, sheet) => {
+		await image.decode();
+		const canvas = document.createElement('canvas');
+		canvas.width = image.naturalWidth; canvas.height = image.naturalHeight;
+		const g = canvas.getContext('2d');
+		g.drawImage(image, 0, 0);
+		const place = image.getBoundingClientRect(), k = image.naturalWidth / place.width;
+		const r = hit.getBoundingClientRect();
+		const at = { left: (r.left - place.left) * k, right: (r.right - place.left) * k, top: (r.top - place.top) * k, bottom: (r.bottom - place.top) * k };
+		const around = Math.round(k * 14), x0 = Math.floor(at.left) - around, y0 = Math.floor(at.top) - around;
+		const w = Math.ceil(at.right - at.left) + 2 * around, h = Math.ceil(at.bottom - at.top) + 2 * around;
+		const data = g.getImageData(x0, y0, w, h).data;
+		let inside = 0, near = 0;
+		let left = Infinity, right = -Infinity;
+		for (let y = 0; y < h; y++) for (let x = 0; x < w; x++) {
+			if (data[(y * w + x) * 4] > 140) continue;
+			const px = x0 + x + 0.5, py = y0 + y + 0.5;
+			const within = px > at.left - 1.5 && px < at.right + 1.5 && py > at.top - 1.5 && py < at.bottom + 1.5;
+			if (within) { inside++; left = Math.min(left, px); right = Math.max(right, px); }
+			else if (py < at.top || py > at.bottom) near++;
+		}
+		return [inside, near, left - at.left, at.right - right, k];
+	})`
+	check := func(where, image, hit string) {
+		t.Helper()
+		got := eval[[5]float64](b, inkOf+"(document.querySelector("+quote(image)+"), document.querySelector("+quote(hit)+"))")
+		slack := 3 * got[4] // side bearings, and what the edges are blurred by
+		if got[0] < 20 || got[1] > 0 || got[2] > slack || got[3] > slack {
+			t.Errorf("%s: %.0f dark pixels in the box, %.0f above or below it; the ink begins %.1f pixels after its left and ends %.1f before its right edge",
+				where, got[0], got[1], got[2], got[3])
+		}
+	}
+	check("viewer", ".sheet img", "path.hit")
+	b.open("/ui/search?q=%22page+120%22&job=" + id)
+	b.wait("document.querySelector('.crop img')?.complete")
+	check("crop", ".crop img", ".crop path.hit")
 }

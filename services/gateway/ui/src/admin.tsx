@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { api, caller, type Delivery, type Key, may, type Webhook } from "./api";
 import { formatBytes, formatCount, formatSeconds, formatTime } from "./format";
+import { Findings, type Report } from "./findings";
 import { ask, Copyable, Notice, poll, useTitle } from "./widgets";
 import { t } from "./texts";
 
@@ -129,14 +130,15 @@ function Deliveries({ hook }: { hook: Webhook }) {
   </>;
 }
 
-interface Report { ready: boolean; units?: Record<string, string>; dependencies?: Record<string, { ok?: boolean; error?: string } | string>; info?: Record<string, string> }
-
 export function System() {
   useTitle(t.admin.system);
   const [report, setReport] = useState<Report | null>(null);
+  const [clock, setClock] = useState(0);
   useEffect(() => poll(async (abort) => {
     // A server that is not ready says so with its report in the answer.
     const answer = await fetch("/readyz", { signal: abort });
+    const told = Date.parse(answer.headers.get("Date") ?? "");
+    if (!Number.isNaN(told)) setClock(Math.abs(Date.now() - told) / 1000);
     setReport(await answer.json() as Report);
     return 5000;
   }), []);
@@ -161,6 +163,7 @@ export function System() {
         [t.admin.durability, f.durability || "–"],
       ]} />
     </div>
+    {report && <Findings report={report} features={f} clock={clock} />}
     {report && <section class="card" aria-labelledby="ready"><div class="row"><h2 id="ready">{t.admin.health}</h2></div>
       <pre class="report" tabIndex={0} aria-label={t.admin.health}>{JSON.stringify(report, null, 2)}</pre></section>}
     <p><a href="/docs">{t.nav.api}</a></p>

@@ -40,6 +40,9 @@ export interface Stage {
   processes: { host: string; version: string; startTime: string; inFlight: number; pid: number; walls?: Record<string, string> }[];
 }
 export interface Counts { total: string; states: Record<string, string>; codes: Record<string, string> }
+export interface BatchSummary {
+  id: string; createTime: string; jobCount: string; states: Record<string, string>; pageCount: string; done: boolean;
+}
 export interface BatchAnswer { done: number; skipped: number; states: Record<string, number>; nextPageToken: string }
 export interface DeadLetterGroup { stage: string; code: string; count: string; oldest: string; newest: string; error: string }
 export interface DeadLetter { id: string; stage: string; job: string; code: string; error: string; attempts: number; time: string; payload: string; traceId: string }
@@ -140,6 +143,8 @@ export const api = {
     getJSON<{ hits?: Hit[]; nextPageToken: string }>(`/v1/search?${query}`, abort),
   stages: (abort?: AbortSignal) => getJSON<{ stages?: Stage[] }>("/v1/stages?history=true", abort),
   count: (query: URLSearchParams, abort?: AbortSignal) => getJSON<Counts>(`/v1/jobs:count?${query}`, abort),
+  batches: (token: string, abort?: AbortSignal) => getJSON<{ batches?: BatchSummary[]; nextPageToken: string }>(
+    `/v1/batches?${new URLSearchParams({ page_size: "50", page_token: token })}`, abort),
   batch: (verb: string, body: object) => post<BatchAnswer>(`/v1/jobs:${verb}`, body),
   letterGroups: (abort?: AbortSignal) => getJSON<{ groups: DeadLetterGroup[]; truncated: boolean }>("/v1/deadletters:groups", abort),
   letters: (stage: string, code: string, token: string, abort?: AbortSignal) => getJSON<{ deadLetters: DeadLetter[]; nextPageToken: string }>(

@@ -5,7 +5,7 @@ import { api, ApiError, type Artifact, hasEnded, type Job, type JobEvent, may, s
 import { go } from "./router";
 import { formatBytes, formatClock, formatSeconds, formatTime, secondsBetween } from "./format";
 import { Outcomes } from "./jobtable";
-import { ask, Bar, Copyable, Labels, Notice, now, Pill, useTitle } from "./widgets";
+import { ask, Bar, Copyable, Labels, Notice, now, Pill, poll, useTitle } from "./widgets";
 import { t } from "./texts";
 
 export function DocumentPage({ id }: { id: string }) {
@@ -55,6 +55,7 @@ function Head({ job, changed }: { job: Job; changed: (j: Job) => void }) {
       {error && <Notice kind="error">{error}</Notice>}
       {job.duplicateOf && <p class="quiet">{t.document.duplicate} <a href={`/ui/jobs/${job.duplicateOf}`}><code>{job.duplicateOf}</code></a></p>}
       {!ended && <Bar done={job.pagesDone} of={job.pageCount} label={t.documents.progress} />}
+      {!ended && <Forecast job={job} />}
       <div class="row outcomes">
         <strong class="number">{t.documents.pagesOf(job.pagesDone, job.pageCount)} {t.documents.progress.toLowerCase()}</strong>
         <Outcomes outcomes={job.outcomes} />
@@ -77,6 +78,28 @@ function Head({ job, changed }: { job: Job; changed: (j: Job) => void }) {
       </div>
     </header>
   );
+}
+
+// Forecast is how many of the tenant's documents are ahead, or how long the rest of the pages will take. Where there is no
+// telling it says nothing: before some pages are done, their speed says little.
+function Forecast({ job }: { job: Job }) {
+  const [ahead, setAhead] = useState<number | null>(null);
+  const waits = job.state === "PENDING";
+  useEffect(() => {
+    setAhead(null);
+    if (!waits) return undefined;
+    return poll(async (abort) => {
+      const query = new URLSearchParams({ state: "PENDING", create_before: job.createTime });
+      setAhead(Number((await api.count(query, abort)).total));
+      return 3000;
+    });
+  }, [job.id, waits]);
+  if (waits) return ahead === null ? null : <p class="quiet" role="status">{t.document.ahead(ahead)}</p>;
+  const start = Math.min(...job.stages.filter((s) => s.startTime && s.name === "render").map((s) => Date.parse(s.startTime!)));
+  const least = Math.min(8, Math.ceil(job.pageCount / 4));
+  if (!Number.isFinite(start) || job.pagesDone < least || job.pagesDone >= job.pageCount || job.run > 1) return null;
+  const seconds = ((Math.max(now.value, Date.now()) - start) / 1000 / job.pagesDone) * (job.pageCount - job.pagesDone);
+  return seconds > 0 ? <p class="quiet" role="status">{t.document.left(formatSeconds(seconds))}</p> : null;
 }
 
 const stageOrder = ["ingest", "scan", "render", "ocr", "index"];
@@ -128,6 +151,7 @@ function Failures({ job }: { job: Job }) {
   return (
     <section class="card" aria-labelledby="failures">
       <h2 id="failures">{t.document.failures}</h2>
+      {may("write") && hasEnded(job) && <p class="quiet small">{t.document.failuresText}</p>}
       <table>
         <thead><tr><th scope="col" class="number">{t.document.page}</th><th scope="col">{t.document.reason}</th><th scope="col">{t.document.code}</th></tr></thead>
         <tbody>{job.failures.slice(0, 500).map((f) => (

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { api, ApiError, type Counts, hasEnded, type Job, may, watchJobs } from "./api";
-import { address, go, setQuery } from "./router";
+import { address, go, setFilter, setQuery } from "./router";
 import { parseFilter, states, toJSON, toQuery, withCode, withState } from "./filter";
 import { formatBytes, formatCount } from "./format";
 import { ColumnChoice, JobTable } from "./jobtable";
@@ -11,7 +11,7 @@ import { addUploads, clearUploads, filesOfDrop, isPDFName, type Upload, uploads,
 import { ask, Bar, Notice, Pill, poll, typing, useTitle } from "./widgets";
 import { t } from "./texts";
 
-const pageSize = 50;
+const pageSize = 50, maxShown = 250; // what is beyond is on another page: each row costs elements
 const options = signal<UploadOptions>({});
 const uploadNote = signal("");
 
@@ -147,7 +147,8 @@ function List() {
   const line = address.value.query.get("filter") ?? "";
   const [jobs, setJobs] = useState<Job[] | null>(null);
   const [shown, setShown] = useState(pageSize);
-  const [more, setMore] = useState(false);
+  const [next, setNext] = useState(""); // where the list goes on
+  const from = address.value.query.get("from") ?? ""; // where this page of it begins
   const [error, setError] = useState("");
   const [note, setNote] = useState<{ kind: "error" | "info"; text: string } | null>(null);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -156,28 +157,29 @@ function List() {
   const [turn, setTurn] = useState(0);
   const accepted = uploads.value.filter((u) => u.phase.value === "accepted").length;
 
-  useEffect(() => { setShown(pageSize); setChosen(new Set()); setNote(null); }, [line]);
+  useEffect(() => { setShown(pageSize); setChosen(new Set()); setNote(null); }, [line, from]);
   useEffect(() => {
     if (paused) return undefined;
     return poll(async (abort) => {
       const query = toQuery(parseFilter(line));
-      query.set("page_size", String(Math.min(shown, 1000)));
+      query.set("page_size", String(shown));
+      if (from) query.set("page_token", from);
       try {
         const answer = await api.list(query, abort);
         const list = answer.jobs ?? [];
         setJobs(list);
-        setMore(answer.nextPageToken !== "");
+        setNext(answer.nextPageToken);
         setCounts(await api.count(allStates(line), abort));
         setError("");
         // What was just sent is in the list a moment later.
-        const awaited = uploads.peek().some((u) => u.job.peek() && !list.some((j) => j.id === u.job.peek()?.id));
+        const awaited = !from && uploads.peek().some((u) => u.job.peek() && !list.some((j) => j.id === u.job.peek()?.id));
         return awaited ? 1500 : 30000; // the stream tells of what changes
       } catch (e) {
         if (!abort.aborted) setError((e as Error).message);
         throw e;
       }
     });
-  }, [line, shown, paused, turn, accepted]);
+  }, [line, from, shown, paused, turn, accepted]);
 
   useEffect(() => {
     if (paused) return undefined;
@@ -213,12 +215,16 @@ function List() {
       {error && <Notice kind="error">{error}</Notice>}
       {note && <Notice kind={note.kind}>{note.text}</Notice>}
       {selected.length > 0 && <SelectionBar jobs={selected} act={act} />}
-      {selected.length > 0 && selected.length === visible.length && more && line &&
+      {selected.length > 0 && selected.length === visible.length && (next || from) && line &&
         <AllMatching line={line} done={(text, failed) => { setNote({ kind: failed ? "error" : "info", text }); setTurn((n) => n + 1); }} />}
       {jobs === null && !error && <p class="quiet">{t.loading}</p>}
       {jobs?.length === 0 && <p class="empty">{line ? t.documents.none : t.documents.empty}</p>}
       {visible.length > 0 && <JobTable jobs={visible} chosen={chosen} setChosen={setChosen} />}
-      {more && shown < 1000 && <p><button type="button" onClick={() => setShown(shown + pageSize * 2)}>{t.documents.more}</button></p>}
+      <div class="row">
+        {from && <button type="button" onClick={() => setQuery({ from: "" }, false)}>{t.documents.newest}</button>}
+        {next && shown < maxShown && <button type="button" onClick={() => setShown(shown + pageSize * 2)}>{t.documents.more}</button>}
+        {next && shown >= maxShown && <button type="button" onClick={() => { setQuery({ from: next }, false); scrollTo(0, 0); }}>{t.documents.older}</button>}
+      </div>
     </section>
   );
 }
@@ -277,26 +283,26 @@ function FilterBar({ line, counts, paused, setPaused }: { line: string; counts: 
   const active = parseFilter(line).state;
   return (
     <div class="filter">
-      <form role="search" onSubmit={(e) => { e.preventDefault(); setQuery({ filter: text.trim() }, false); }}>
+      <form role="search" onSubmit={(e) => { e.preventDefault(); setFilter(text.trim()); }}>
         <label for="filter">{t.documents.filter}</label>
         <input id="filter" type="search" value={text} placeholder={t.documents.filterHint} autocomplete="off" spellcheck={false}
           onInput={(e) => {
             setText(e.currentTarget.value);
-            if (e.currentTarget.value === "") setQuery({ filter: "" }, false); // the field's own cross
+            if (e.currentTarget.value === "") setFilter(""); // the field's own cross
           }} />
       </form>
       <SavedViews line={line} />
       <div class="row chips" role="group" aria-label={t.documents.state}>
-        <button type="button" aria-pressed={active.length === 0} onClick={() => setQuery({ filter: withState(line, "") }, false)}>{t.documents.all}</button>
+        <button type="button" aria-pressed={active.length === 0} onClick={() => setFilter(withState(line, ""))}>{t.documents.all}</button>
         {states.map((s) => (
-          <button key={s} type="button" aria-pressed={active.includes(s)} onClick={() => setQuery({ filter: withState(line, s) }, false)}>
+          <button key={s} type="button" aria-pressed={active.includes(s)} onClick={() => setFilter(withState(line, s))}>
             {t.states[s.toUpperCase()]} {counts && Number(counts.states[s.toUpperCase()] ?? 0) > 0 &&
               <span class="quiet number">&nbsp;{formatCount(Number(counts.states[s.toUpperCase()]))}</span>}
           </button>
         ))}
         {counts && Object.entries(counts.codes).sort((a, b) => Number(b[1]) - Number(a[1])).slice(0, 5).map(([code, k]) => (
           <button key={code} type="button" class="small" aria-pressed={parseFilter(line).code === code}
-            onClick={() => setQuery({ filter: withCode(line, parseFilter(line).code === code ? "" : code) }, false)}>
+            onClick={() => setFilter(withCode(line, parseFilter(line).code === code ? "" : code))}>
             <code>{code}</code>&nbsp;<span class="quiet number">{formatCount(Number(k))}</span></button>
         ))}
         <span class="grow" />

@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import { ApiError, caller, loadCaller, may, signIn, signInWanted, signOut } from "./api";
 import { address } from "./router";
 import { Documents } from "./documents";
+import { Batches } from "./batches";
 import { DocumentPage } from "./document";
 import { SearchPage } from "./search";
 import { Keys, System, Webhooks } from "./admin";
@@ -31,6 +32,7 @@ function Header() {
       <a class="brand" href="/ui/"><img src="/ui/icon.svg" alt="" width="24" height="24" /> {t.brand}</a>
       <nav aria-label={t.nav.label}>
         {tab("/", t.nav.documents, path === "/" || path.startsWith("/jobs/"))}
+        {tab("/batches", t.nav.batches, path === "/batches")}
         {tab("/search", t.nav.search, path === "/search")}
         {tab("/queues", t.nav.queues, path === "/queues")}
         {tab("/deadletters", t.nav.dead, path === "/deadletters")}
@@ -97,6 +99,7 @@ function Route() {
   if (job) return <DocumentPage key={job[1]} id={job[1]!} />;
   switch (path) {
     case "/": return <Documents />;
+    case "/batches": return <Batches />;
     case "/search": return <SearchPage />;
     case "/queues": return <Queues />;
     case "/deadletters": return <DeadLetters />;

@@ -31,6 +31,9 @@ export function setQuery(changes: Record<string, string>, replace = true) {
   go(address.value.path + (text ? `?${text}` : ""), replace);
 }
 
+// setFilter sets the list's filter line, and begins with the newest that it matches.
+export const setFilter = (line: string) => setQuery({ filter: line, from: "" }, false);
+
 window.addEventListener("popstate", () => { address.value = read(); });
 
 // Links within the pages change the address without loading anything.

@@ -1,6 +1,8 @@
 // Search: pages that match, each with a piece of its text, and the way to the place.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type Hit } from "./api";
+import { pathOf } from "./geometry";
+import { pageImage } from "./images";
 import { address, setQuery } from "./router";
 import { formatAge } from "./format";
 import { Notice, now, useTitle } from "./widgets";
@@ -58,9 +60,62 @@ function HitItem({ hit, q }: { hit: Hit; q: string }) {
     <li class="card">
       <h2><a href={`/ui/jobs/${hit.job}/pages/${hit.page}?q=${encodeURIComponent(q)}`}>{hit.filename || hit.job}, {t.search.page(hit.page)}</a></h2>
       <p class="snippet"><Marked text={hit.snippet} spans={hit.highlights} /></p>
+      <Crop hit={hit} q={q} />
       <p class="quiet small"><time dateTime={hit.createTime}>{formatAge(hit.createTime, now.value)}</time></p>
     </li>
   );
+}
+
+const cropDPI = 100, cropHeight = 84, narrowWidth = 330; // height and width in points
+const narrow = matchMedia("(max-width: 700px)");
+
+// Crop is the part of the page around its first match, with all that match in it marked. It is drawn once it is near to
+// being seen. The image and the marks fill one box, which has the page's proportions: so they stand on each other exactly.
+function Crop({ hit, q }: { hit: Hit; q: string }) {
+  const frame = useRef<HTMLAnchorElement>(null);
+  const [image, setImage] = useState<{ url: string; width: number; height: number } | null>(null);
+  const [failed, setFailed] = useState(false);
+  const boxes = hit.boxes.map((b) => b.bbox).filter((b) => b.length === 4);
+  useEffect(() => {
+    if (!frame.current) return undefined;
+    const abort = new AbortController();
+    const observer = new IntersectionObserver((seen) => {
+      if (!seen.some((s) => s.isIntersecting)) return;
+      observer.disconnect();
+      pageImage(hit.job, hit.page, cropDPI, abort.signal).then(measureImage)
+        .then((i) => { if (!abort.signal.aborted) setImage(i); })
+        .catch(() => { if (!abort.signal.aborted) setFailed(true); }); // the snippet says what was found all the same
+    }, { rootMargin: "300px" });
+    observer.observe(frame.current);
+    return () => { observer.disconnect(); abort.abort(); };
+  }, [hit.job, hit.page]);
+  if (boxes.length === 0 || failed) return null;
+  const page = image ?? { url: "", width: 612, height: 792 };
+  const width = narrow.matches ? Math.min(narrowWidth, page.width) : page.width, height = Math.min(cropHeight, page.height);
+  const [x0, y0, x1, y1] = boxes[0]!;
+  const left = within((x0 + x1 - width) / 2, page.width - width), top = within((y0 + y1 - height) / 2, page.height - height);
+  const percent = (part: number, of: number) => `${(100 * part) / of}%`;
+  return (
+    <a class="crop" ref={frame} aria-hidden="true" tabIndex={-1} href={`/ui/jobs/${hit.job}/pages/${hit.page}?q=${encodeURIComponent(q)}`}
+      style={{ aspectRatio: `${width} / ${height}` }}>
+      {image && <span style={{
+        left: percent(-left, width), top: percent(-top, height), width: percent(page.width, width), height: percent(page.height, height),
+      }}>
+        <img src={image.url} alt="" draggable={false} />
+        <svg viewBox={`0 0 ${page.width} ${page.height}`} preserveAspectRatio="none"><path class="hit" d={pathOf(boxes)} /></svg>
+      </span>}
+    </a>
+  );
+}
+
+const within = (value: number, most: number) => Math.max(0, Math.min(value, most));
+
+// measureImage returns an image with its page's size in points.
+async function measureImage(url: string): Promise<{ url: string; width: number; height: number }> {
+  const picture = new Image();
+  picture.src = url;
+  await picture.decode();
+  return { url, width: (picture.naturalWidth * 72) / cropDPI, height: (picture.naturalHeight * 72) / cropDPI };
 }
 
 // Marked shows a text with its matches marked. Spans count Unicode characters, which JavaScript's indexes do not.

@@ -13,12 +13,14 @@ export interface View { zoom: number; turn: number }
 interface Props {
   id: string; page: Page; view: View; layers: Layers; hits: BBox[]; current: number; pinned: number;
   hover: (word: number) => void; pin: (word: number) => void;
+  // take is called with what a rubber band has taken: boxes of the page, or null where it was let go.
+  take: (box: BBox | null) => void; taken: BBox[];
 }
 
 const steps = [72, 100, 150, 200, 300]; // resolutions, few, so that zooming finds images that are there
 
 export function PageStage(props: Props) {
-  const { id, page, view, layers, hits, current, pinned, hover, pin } = props;
+  const { id, page, view, layers, hits, current, pinned, hover, pin, take, taken } = props;
   const frame = useRef<HTMLDivElement>(null);
   const size = useSize(frame);
   const aside = view.turn % 180 !== 0;
@@ -32,12 +34,36 @@ export function PageStage(props: Props) {
   const grid = useMemo(() => new Grid(page.words.map((w) => w.bbox)), [page]);
   const svg = useRef<SVGSVGElement>(null);
 
-  // locate returns the word under the pointer. The picture is turned by CSS, which the browser's matrix knows.
-  const locate = (e: PointerEvent | MouseEvent): number => {
+  const [band, setBand] = useState<BBox | null>(null);
+  const from = useRef<DOMPoint | null>(null);
+  const drawn = useRef(false); // the click at the end of a band is none
+
+  // pointOf returns the place on the page under the pointer. The picture is turned by CSS, which the browser's matrix knows.
+  const pointOf = (e: PointerEvent | MouseEvent): DOMPoint | null => {
     const m = svg.current?.getScreenCTM();
-    if (!m) return -1;
-    const p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m.inverse());
-    return grid.at(p.x, p.y);
+    return m ? new DOMPoint(e.clientX, e.clientY).matrixTransform(m.inverse()) : null;
+  };
+  const locate = (e: PointerEvent | MouseEvent): number => {
+    const p = pointOf(e);
+    return p ? grid.at(p.x, p.y) : -1;
+  };
+  const press = (e: PointerEvent) => {
+    drawn.current = false;
+    if (e.button !== 0 || e.pointerType === "touch") return; // a finger scrolls
+    from.current = pointOf(e);
+    (e.currentTarget as Element).setPointerCapture(e.pointerId);
+  };
+  const move = (e: PointerEvent) => {
+    const a = from.current, b = pointOf(e);
+    if (!a || !b) { hover(locate(e)); return; }
+    if (!band && Math.hypot(b.x - a.x, b.y - a.y) * scale < 5) return;
+    drawn.current = true;
+    setBand([Math.min(a.x, b.x), Math.min(a.y, b.y), Math.max(a.x, b.x), Math.max(a.y, b.y)]);
+  };
+  const release = () => {
+    from.current = null;
+    if (drawn.current) take(band);
+    setBand(null);
   };
   useEffect(() => { reveal(frame.current, svg.current, page.words[pinned]?.bbox ?? (pinned < 0 ? hits[0] : undefined)); }, [page, pinned, hits, scale, view.turn]);
   const mark = page.words[current]?.bbox;
@@ -50,9 +76,16 @@ export function PageStage(props: Props) {
           {url && <img src={url} alt={t.viewer.image(page.number)} draggable={false} />}
           {failed && <p class="notice error" role="alert">{t.viewer.imageFailed}</p>}
           <svg ref={svg} viewBox={`0 0 ${page.width} ${page.height}`} aria-hidden="true"
-            onPointerMove={(e) => hover(locate(e))} onPointerLeave={() => hover(-1)} onClick={(e) => pin(locate(e))}>
+            onPointerDown={press} onPointerMove={move} onPointerUp={release} onPointerCancel={() => { from.current = null; setBand(null); }}
+            onPointerLeave={() => hover(-1)} onClick={(e) => {
+              if (drawn.current) return;
+              take(null);
+              pin(locate(e));
+            }}>
             <Overlay page={page} layers={layers} />
             {hits.length > 0 && <path class="hit" d={pathOf(hits)} />}
+            {taken.length > 0 && <path class="taken" d={pathOf(taken)} />}
+            {band && <rect class="band" x={band[0]} y={band[1]} width={band[2] - band[0]} height={band[3] - band[1]} />}
             {mark && <rect class="mark" x={mark[0] - 1} y={mark[1] - 1} width={mark[2] - mark[0] + 2} height={mark[3] - mark[1] + 2} rx="1.5" />}
           </svg>
         </div>

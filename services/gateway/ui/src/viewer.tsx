@@ -1,12 +1,13 @@
 // The viewer: a page's image with what was read on it, and the text beside it; the two are linked word by word.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { api, ApiError, type Hit, type Job, type Page } from "./api";
+import { api, ApiError, type BBox, type Hit, type Job, type Page } from "./api";
 import { address, go, setQuery } from "./router";
+import { textIn } from "./band";
 import { classOf } from "./geometry";
 import { PageStage, type Layers, type View } from "./stage";
 import { TextPane } from "./textpane";
 import { Strip } from "./strip";
-import { Notice, Pill, typing, useTitle } from "./widgets";
+import { Copyable, Notice, Pill, typing, useTitle } from "./widgets";
 import { t } from "./texts";
 
 const layersName = "inkstream.layers";
@@ -68,13 +69,16 @@ export function Viewer({ id, number }: { id: string; number: number }) {
     api.job(id, abort.signal).then(setJob).catch(() => undefined); // the page's own error says it
     return () => abort.abort();
   }, [id]);
-  useEffect(() => { setWord(-1); setPinned(-1); }, [id, number]);
+  const [band, setBand] = useState<BBox | null>(null);
+  useEffect(() => { setWord(-1); setPinned(-1); setBand(null); }, [id, number]);
   const shown = page?.number === number ? page : null;
   const count = job?.pageCount ?? number;
   const turnTo = (n: number) => {
     if (n >= 1 && n <= count && n !== number) go(`/jobs/${id}/pages/${n}${location.search}`, true);
   };
   const boxes = useMemo(() => hits?.find((h) => h.page === number)?.boxes.map((b) => b.bbox) ?? [], [hits, number]);
+  const taken = useMemo(() => shown && band ? textIn(shown, band) : null, [shown, band]);
+  useCopy(taken?.text ?? "");
   const toHit = (step: 1 | -1) => {
     const list = hits ?? [];
     const to = step > 0 ? list.find((h) => h.page > number) ?? list[0] : [...list].reverse().find((h) => h.page < number) ?? list[list.length - 1];
@@ -92,7 +96,7 @@ export function Viewer({ id, number }: { id: string; number: number }) {
   useViewerKeys({
     ArrowLeft: () => turnTo(number - 1), ArrowRight: () => turnTo(number + 1), PageUp: () => turnTo(number - 1), PageDown: () => turnTo(number + 1),
     "+": () => zoomBy(1.25), "=": () => zoomBy(1.25), "-": () => zoomBy(0.8), 0: () => changeView({ zoom: 0 }),
-    r: () => setView((v) => ({ ...v, turn: (v.turn + 90) % 360 })), w: nextWeak, n: () => toHit(1), N: () => toHit(-1),
+    r: () => setView((v) => ({ ...v, turn: (v.turn + 90) % 360 })), w: nextWeak, n: () => toHit(1), N: () => toHit(-1), Escape: () => setBand(null),
   });
   const setLayer = (name: keyof Layers, on: boolean) => {
     const next = { ...layers, [name]: on };
@@ -114,16 +118,43 @@ export function Viewer({ id, number }: { id: string; number: number }) {
       <Strip id={id} count={count} number={number} hits={hits} />
       <div class="stage-area">
         {error && !shown && <Notice kind="error">{error}</Notice>}
-        {shown && <PageStage id={id} page={shown} view={view} layers={layers} hits={boxes} current={current} pinned={pinned} hover={setWord} pin={setPinned} />}
+        {shown && <PageStage id={id} page={shown} view={view} layers={layers} hits={boxes} current={current} pinned={pinned} hover={setWord} pin={setPinned}
+          take={setBand} taken={taken?.boxes ?? []} />}
         {!shown && !error && <p class="quiet">{t.loading}</p>}
       </div>
       <aside class="side" aria-label={t.viewer.text}>
         <LayerSwitches layers={layers} setLayer={setLayer} page={shown} nextWeak={nextWeak} />
+        {taken && taken.words > 0 && <Taken text={taken.text} words={taken.words} close={() => setBand(null)} />}
         {shown && <p class="word-line" aria-live="polite">{current >= 0 && shown.words[current]
           ? <><strong>{shown.words[current]!.text}</strong> <span class="quiet">{t.viewer.confidence(shown.words[current]!.confidence)}</span></>
           : <span class="quiet">{t.viewer.keys}</span>}</p>}
         {shown && <TextPane page={shown} current={current} pinned={pinned} hits={boxes} hover={setWord} pin={setPinned} />}
       </aside>
+    </div>
+  );
+}
+
+// useCopy has the browser's own copying take the text, where nothing else is selected.
+function useCopy(text: string) {
+  useEffect(() => {
+    if (!text) return undefined;
+    const copy = (e: ClipboardEvent) => {
+      if (getSelection()?.toString() || (e.target as Element | null)?.closest?.("input, textarea")) return;
+      e.clipboardData?.setData("text/plain", text);
+      e.preventDefault();
+    };
+    document.addEventListener("copy", copy);
+    return () => document.removeEventListener("copy", copy);
+  }, [text]);
+}
+
+// Taken is what the rubber band has taken, to be copied.
+function Taken({ text, words, close }: { text: string; words: number; close: () => void }) {
+  return (
+    <div class="taken-text">
+      <div class="row"><strong role="status">{t.viewer.taken(words)}</strong><span class="grow" />
+        <button type="button" class="small" onClick={close}>{t.viewer.letGo}</button></div>
+      <Copyable text={text} label={t.viewer.takenText} />
     </div>
   );
 }

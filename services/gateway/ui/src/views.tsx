@@ -1,7 +1,7 @@
 // Saved views: names for lines of the filter, which this browser keeps for each tenant.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { caller } from "./api";
-import { setQuery } from "./router";
+import { setFilter } from "./router";
 import { keepSetting, loadSetting } from "./settings";
 import { t } from "./texts";
 
@@ -56,7 +56,7 @@ export function SavedViews({ line }: { line: string }) {
     {(views.length > 0 || unnamed) && <ul class="row views" ref={list} aria-label={t.documents.views}>
       {views.map((v, i) => <li key={v.name}>
         <a href={`/ui/?${new URLSearchParams({ filter: v.filter })}`} title={v.filter} aria-current={v.filter === line ? "true" : undefined}
-          onClick={(e) => { if (v.filter === line) { e.preventDefault(); setQuery({ filter: "" }, false); } }}>{v.name}</a>
+          onClick={(e) => { if (v.filter === line) { e.preventDefault(); setFilter(""); } }}>{v.name}</a>
         <button type="button" aria-label={t.documents.removeView(v.name)} title={t.documents.removeView(v.name)} onClick={() => remove(v.name, i)}>×</button>
       </li>)}
       {unnamed && !naming && <li class="save"><button type="button" class="small" onClick={() => setNaming(true)}>{t.documents.saveView}</button></li>}
