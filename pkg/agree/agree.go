@@ -41,6 +41,15 @@ const (
 	Unverified Kind = "unverified"
 )
 
+// IsKnown reports whether it is one of the kinds.
+func (k Kind) IsKnown() bool {
+	switch k {
+	case Unsupported, Dropped, Number, Differs, Moved, Loop, Cut, Unverified:
+		return true
+	}
+	return false
+}
+
 // Range is the words from First up to, but not with, End.
 type Range struct{ First, End int }
 

@@ -55,6 +55,17 @@ func appendPage(b []byte, p *inkstreamv1.Page, block appender[*inkstreamv1.Block
 	o.writeString("engine", p.GetEngine())
 	o.writeFloat("inkWithoutWords", p.GetInkWithoutWords())
 	writeArray(&o, "unreadRegions", p.GetUnreadRegions(), appendUnreadRegion)
+	writeArray(&o, "doubts", p.GetDoubts(), appendDoubt)
+	return append(o.b, '}')
+}
+
+func appendDoubt(b []byte, d *inkstreamv1.Doubt) []byte {
+	o := objectWriter{b: append(b, '{')}
+	o.writeString("kind", d.GetKind())
+	o.writeString("text", d.GetText())
+	o.writeString("witness", d.GetWitness())
+	writeArray(&o, "bbox", d.GetBbox(), appendFloat)
+	o.writeBool("leftOut", d.GetLeftOut())
 	return append(o.b, '}')
 }
 
@@ -161,6 +172,7 @@ func appendWord(b []byte, w *inkstreamv1.Word) []byte {
 	o.writeInt("font", w.GetFont())
 	o.writeFloat("size", w.GetSize())
 	o.writeInt("link", w.GetLink())
+	o.writeString("doubt", w.GetDoubt())
 	return append(o.b, '}')
 }
 
@@ -173,6 +185,7 @@ func appendLeanWord(b []byte, w *inkstreamv1.Word) []byte {
 	}
 	o.writeInt("font", w.GetFont())
 	o.writeInt("link", w.GetLink())
+	o.writeString("doubt", w.GetDoubt())
 	return append(o.b, '}')
 }
 

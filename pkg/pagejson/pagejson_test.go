@@ -17,7 +17,7 @@ import (
 func full() *inkstreamv1.Page {
 	word := func(text string, c *float32) *inkstreamv1.Word {
 		return &inkstreamv1.Word{Text: text, Bbox: []float32{72.13, 0, 90.5, 1e-3}, Confidence: c, Font: 2, Size: 9.96,
-			Link: 1}
+			Link: 1, Doubt: "number"}
 	}
 	zero := float32(0)
 	box := []float32{1, 2.25, 3, 4}
@@ -43,6 +43,7 @@ func full() *inkstreamv1.Page {
 		Tags:   []*inkstreamv1.Tag{{Role: "H1", Bbox: box, Depth: 2, Language: "en"}, {}},
 
 		InkWithoutWords: 0.125, UnreadRegions: []*inkstreamv1.UnreadRegion{{Bbox: box}, {}},
+		Doubts: []*inkstreamv1.Doubt{{Kind: "number", Text: "4152", Witness: "4752", Bbox: box, LeftOut: true}, {}},
 	}
 }
 

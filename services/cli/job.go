@@ -52,6 +52,11 @@ has SUCCEEDED.`,
 		if err := a.showJobs(*how, jobs, len(args) > 1); err != nil || failed != nil {
 			return errors.Join(failed, err)
 		}
+		if len(args) == 1 && !how.isMachineReadable() {
+			if err := a.showDoubts(cmd.Context(), c, jobs[0]); err != nil {
+				return explainError(err)
+			}
+		}
 		if wait > 0 && slices.ContainsFunc(jobs,
 			func(j *inkstreamv1.Job) bool { return j.GetState() != inkstreamv1.Job_SUCCEEDED }) {
 			return errSomeFailed
@@ -59,6 +64,42 @@ has SUCCEEDED.`,
 		return nil
 	})
 	return cmd
+}
+
+// showDoubts prints on which pages of a job a vision model's text is in doubt, and how often.
+func (a *app) showDoubts(ctx context.Context, c inkstreamv1.InkstreamServiceClient, j *inkstreamv1.Job) error {
+	if engine := j.GetOptions().GetEngine(); engine == "" || engine == "tesseract" {
+		return nil // no model read any page
+	}
+	const most = 20 // pages
+	var shown []string
+	pages, doubts := 0, int32(0)
+	for token := ""; ; {
+		answer, err := c.ListPages(ctx, &inkstreamv1.ListPagesRequest{Id: j.GetId(), PageSize: 1000, PageToken: token})
+		if err != nil {
+			return err
+		}
+		for _, p := range answer.GetPages() {
+			if p.GetDoubts() == 0 {
+				continue
+			}
+			pages, doubts = pages+1, doubts+p.GetDoubts()
+			if pages <= most {
+				shown = append(shown, fmt.Sprintf("%d (%d)", p.GetNumber(), p.GetDoubts()))
+			}
+		}
+		if token = answer.GetNextPageToken(); token == "" {
+			break
+		}
+	}
+	if pages == 0 {
+		return nil
+	}
+	if pages > most {
+		shown = append(shown, "…")
+	}
+	_, err := fmt.Fprintf(a.out, "doubts   %d on %s: %s\n", doubts, pluralize(pages, "page"), strings.Join(shown, ", "))
+	return err
 }
 
 // awaitJob returns a job when it has ended, or as it is when waited is over.

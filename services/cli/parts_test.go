@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -37,6 +38,38 @@ func TestMoments(t *testing.T) {
 	for _, text := range []string{"yesterday", "-2h", "d", "7x", "1d1w", "99999999d"} {
 		if _, err := parseMoment("--since", text, now); err == nil {
 			t.Errorf("%s: got no error", text)
+		}
+	}
+}
+
+// pageLister answers ListPages alone, a page of the list at a time.
+type pageLister struct {
+	inkstreamv1.InkstreamServiceClient
+	pages []*inkstreamv1.PageSummary
+}
+
+// ListPages returns the page that the token names.
+func (l pageLister) ListPages(_ context.Context, req *inkstreamv1.ListPagesRequest,
+	_ ...grpc.CallOption) (*inkstreamv1.ListPagesResponse, error) {
+	at := len(req.GetPageToken())
+	token := strings.Repeat("x", at+1)
+	if at+1 == len(l.pages) {
+		token = ""
+	}
+	return &inkstreamv1.ListPagesResponse{Pages: l.pages[at : at+1], NextPageToken: token}, nil
+}
+
+func TestDoubtsAreShown(t *testing.T) {
+	t.Parallel()
+	lister := pageLister{pages: []*inkstreamv1.PageSummary{{Number: 1, Doubts: 2}, {Number: 2}, {Number: 3, Doubts: 1}}}
+	for engine, want := range map[string]string{"vision": "doubts   3 on 2 pages: 1 (2), 3 (1)\n", "tesseract": "", "": ""} {
+		var out bytes.Buffer
+		a := &app{streams: streams{out: &out}}
+		if err := a.showDoubts(t.Context(), lister, &inkstreamv1.Job{Options: &inkstreamv1.JobOptions{Engine: engine}}); err != nil {
+			t.Errorf("showDoubts: %v", err)
+		}
+		if out.String() != want {
+			t.Errorf("engine %q: got %q, want %q", engine, out.String(), want)
 		}
 	}
 }

@@ -1,11 +1,14 @@
 package ocr
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 
+	"inkstream.dev/pkg/agree"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/ocr/internal/tesseract"
 	"inkstream.dev/services/ocr/internal/vision"
 	"inkstream.dev/services/ocr/recognise"
@@ -52,6 +55,13 @@ func InstalledLanguages() ([]string, error) {
 // Programs returns what a process that runs this service must list in sandbox.Main.
 func Programs() []sandbox.Program {
 	return []sandbox.Program{tesseract.Program()}
+}
+
+// CompareText holds the words of a text against what an engine read on a page and against its ink, as the engine of
+// vision models holds what they write.
+func CompareText(ctx context.Context, engine Engine, img Image, page *inkstreamv1.Page, opts RecogniseOptions,
+	text []string) (agree.Result, error) {
+	return vision.CompareText(ctx, engine, img, page, opts, text)
 }
 
 // OpenEngine returns an engine for a service of that configuration, whose children the metrics count, and which is

@@ -113,7 +113,7 @@ func newPageSummary(p *inkstreamv1.Page) *inkstreamv1.PageSummary {
 	v := &inkstreamv1.PageSummary{
 		Number: p.GetNumber(), Width: p.GetWidth(), Height: p.GetHeight(), Outcome: p.GetOutcome(), Reason: p.GetReason(),
 		Code: p.GetError().GetCode(), Confidence: p.GetConfidence(), Quality: p.GetQuality(), Language: p.GetLanguage(),
-		Label: p.GetLabel(),
+		Label: p.GetLabel(), Doubts: int32(len(p.GetDoubts())),
 	}
 	for _, w := range collectWords(p) {
 		v.Words++

@@ -26,6 +26,7 @@ func TestListPages(t *testing.T) {
 	low, high := float32(0.4), float32(0.95)
 	data, err := document.EncodePage(&inkstreamv1.Page{Number: 3, Width: 300, Height: 400, Outcome: outcome.OCR, Label: "iii",
 		Confidence: 0.7, Quality: 0.6, Language: "eng", Text: "weak strong",
+		Doubts: []*inkstreamv1.Doubt{{Kind: "number", Text: "weak", Witness: "week"}, {Kind: "dropped", Witness: "words"}},
 		Blocks: []*inkstreamv1.Block{{Type: "paragraph", Bbox: []float32{0, 0, 9, 9}, Lines: []*inkstreamv1.Line{{
 			Bbox: []float32{0, 0, 9, 9}, Words: []*inkstreamv1.Word{
 				{Text: "weak", Bbox: []float32{0, 0, 4, 9}, Confidence: &low},
@@ -43,13 +44,13 @@ func TestListPages(t *testing.T) {
 			gatewaytest.CheckError(t, err, "")
 			for _, p := range resp.GetPages() {
 				got = append(got, fmt.Sprint(p.GetNumber(), p.GetOutcome(), p.GetCode(), p.GetWidth(), p.GetLabel(), p.GetWords(),
-					p.GetWeakWords()))
+					p.GetWeakWords(), p.GetDoubts()))
 			}
 			if token = resp.GetNextPageToken(); token == "" {
 				break
 			}
 		}
-		want := "1 native_text  100  2 0|2 failed PAGE_TIMEOUT 0  0 0|3 ocr  300 iii 2 1|4   0  0 0|5   0  0 0"
+		want := "1 native_text  100  2 0 0|2 failed PAGE_TIMEOUT 0  0 0 0|3 ocr  300 iii 2 1 2|4   0  0 0 0|5   0  0 0 0"
 		if strings.ReplaceAll(strings.Join(got, "|"), " ", "") != strings.ReplaceAll(want, " ", "") {
 			t.Errorf("got %q, want %q", strings.Join(got, "|"), want)
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"inkstream.dev/pkg/agree"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -72,7 +73,11 @@ func sanitizeBlock(b *inkstreamv1.Block, page *inkstreamv1.Page, left *int) *ink
 				continue
 			}
 			confidence := clampToUnit(w.GetConfidence())
-			line.Words = append(line.Words, &inkstreamv1.Word{Text: text, Bbox: box, Confidence: &confidence})
+			kept := &inkstreamv1.Word{Text: text, Bbox: box, Confidence: &confidence}
+			if agree.Kind(w.GetDoubt()).IsKnown() {
+				kept.Doubt = w.GetDoubt()
+			}
+			line.Words = append(line.Words, kept)
 			line.Bbox = unionBox(line.Bbox, box)
 			*left--
 		}

@@ -79,6 +79,8 @@ type Page struct {
 	InkWithoutWords float32 `protobuf:"fixed32,30,opt,name=ink_without_words,json=inkWithoutWords,proto3" json:"ink_without_words,omitempty"`
 	// Where that ink is: places that look like text and could not be read.
 	UnreadRegions []*UnreadRegion `protobuf:"bytes,31,rep,name=unread_regions,json=unreadRegions,proto3" json:"unread_regions,omitempty"`
+	// Of a page that a vision model read: where its text and the other reading, or the ink, do not agree.
+	Doubts        []*Doubt `protobuf:"bytes,32,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -295,6 +297,97 @@ func (x *Page) GetUnreadRegions() []*UnreadRegion {
 	return nil
 }
 
+func (x *Page) GetDoubts() []*Doubt {
+	if x != nil {
+		return x.Doubts
+	}
+	return nil
+}
+
+// Doubt is a place on a page where two readings of it do not agree.
+type Doubt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// unsupported: the other reading lacks the text. dropped: the model left out what the other reading has, which stands on the page as that
+	// reads it. number, word: the other reading has another one. moved: neighbours stand the other way round. cut: the model ended early.
+	// unverified: the other reading cannot tell.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// What the model wrote; empty where it wrote nothing. At most 12 words.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// What the other reading has. At most 12 words.
+	Witness string `protobuf:"bytes,3,opt,name=witness,proto3" json:"witness,omitempty"`
+	// x0, y0, x1, y1 in points from the top left of the page as displayed; empty where the place is not known.
+	Bbox []float32 `protobuf:"fixed32,4,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
+	// Whether the text is left out of the page's, as there is no room or no ink for it.
+	LeftOut       bool `protobuf:"varint,5,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Doubt) Reset() {
+	*x = Doubt{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Doubt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Doubt) ProtoMessage() {}
+
+func (x *Doubt) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Doubt.ProtoReflect.Descriptor instead.
+func (*Doubt) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Doubt) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Doubt) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Doubt) GetWitness() string {
+	if x != nil {
+		return x.Witness
+	}
+	return ""
+}
+
+func (x *Doubt) GetBbox() []float32 {
+	if x != nil {
+		return x.Bbox
+	}
+	return nil
+}
+
+func (x *Doubt) GetLeftOut() bool {
+	if x != nil {
+		return x.LeftOut
+	}
+	return false
+}
+
 // UnreadRegion is a place on a page that looks like text and was not read.
 type UnreadRegion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -306,7 +399,7 @@ type UnreadRegion struct {
 
 func (x *UnreadRegion) Reset() {
 	*x = UnreadRegion{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	mi := &file_inkstream_v1_page_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -318,7 +411,7 @@ func (x *UnreadRegion) String() string {
 func (*UnreadRegion) ProtoMessage() {}
 
 func (x *UnreadRegion) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	mi := &file_inkstream_v1_page_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -331,7 +424,7 @@ func (x *UnreadRegion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnreadRegion.ProtoReflect.Descriptor instead.
 func (*UnreadRegion) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{1}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *UnreadRegion) GetBbox() []float32 {
@@ -366,7 +459,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	mi := &file_inkstream_v1_page_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -378,7 +471,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	mi := &file_inkstream_v1_page_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -391,7 +484,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{2}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Block) GetType() string {
@@ -476,7 +569,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	mi := &file_inkstream_v1_page_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -488,7 +581,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	mi := &file_inkstream_v1_page_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -501,7 +594,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{3}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Table) GetRows() int32 {
@@ -563,7 +656,7 @@ type Cell struct {
 
 func (x *Cell) Reset() {
 	*x = Cell{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	mi := &file_inkstream_v1_page_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -575,7 +668,7 @@ func (x *Cell) String() string {
 func (*Cell) ProtoMessage() {}
 
 func (x *Cell) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	mi := &file_inkstream_v1_page_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -588,7 +681,7 @@ func (x *Cell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cell.ProtoReflect.Descriptor instead.
 func (*Cell) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{4}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Cell) GetRow() int32 {
@@ -647,7 +740,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	mi := &file_inkstream_v1_page_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -659,7 +752,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	mi := &file_inkstream_v1_page_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -672,7 +765,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{5}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Link) GetBbox() []float32 {
@@ -713,7 +806,7 @@ type Tag struct {
 
 func (x *Tag) Reset() {
 	*x = Tag{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[6]
+	mi := &file_inkstream_v1_page_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +818,7 @@ func (x *Tag) String() string {
 func (*Tag) ProtoMessage() {}
 
 func (x *Tag) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[6]
+	mi := &file_inkstream_v1_page_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +831,7 @@ func (x *Tag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tag.ProtoReflect.Descriptor instead.
 func (*Tag) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{6}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Tag) GetRole() string {
@@ -782,7 +875,7 @@ type Line struct {
 
 func (x *Line) Reset() {
 	*x = Line{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[7]
+	mi := &file_inkstream_v1_page_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +887,7 @@ func (x *Line) String() string {
 func (*Line) ProtoMessage() {}
 
 func (x *Line) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[7]
+	mi := &file_inkstream_v1_page_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +900,7 @@ func (x *Line) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Line.ProtoReflect.Descriptor instead.
 func (*Line) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{7}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Line) GetBbox() []float32 {
@@ -843,14 +936,16 @@ type Word struct {
 	// Font size in points; 0 where unknown.
 	Size float32 `protobuf:"fixed32,5,opt,name=size,proto3" json:"size,omitempty"`
 	// Index into the page's links plus 1; 0 where it is none.
-	Link          int32 `protobuf:"varint,6,opt,name=link,proto3" json:"link,omitempty"`
+	Link int32 `protobuf:"varint,6,opt,name=link,proto3" json:"link,omitempty"`
+	// The kind of the page's doubt that the word is in; empty where it is in none.
+	Doubt         string `protobuf:"bytes,7,opt,name=doubt,proto3" json:"doubt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Word) Reset() {
 	*x = Word{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[8]
+	mi := &file_inkstream_v1_page_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +957,7 @@ func (x *Word) String() string {
 func (*Word) ProtoMessage() {}
 
 func (x *Word) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[8]
+	mi := &file_inkstream_v1_page_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +970,7 @@ func (x *Word) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Word.ProtoReflect.Descriptor instead.
 func (*Word) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{8}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Word) GetText() string {
@@ -920,6 +1015,13 @@ func (x *Word) GetLink() int32 {
 	return 0
 }
 
+func (x *Word) GetDoubt() string {
+	if x != nil {
+		return x.Doubt
+	}
+	return ""
+}
+
 // Font is a font that native text of the page is set in.
 type Font struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -937,7 +1039,7 @@ type Font struct {
 
 func (x *Font) Reset() {
 	*x = Font{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[9]
+	mi := &file_inkstream_v1_page_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -949,7 +1051,7 @@ func (x *Font) String() string {
 func (*Font) ProtoMessage() {}
 
 func (x *Font) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[9]
+	mi := &file_inkstream_v1_page_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -962,7 +1064,7 @@ func (x *Font) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Font.ProtoReflect.Descriptor instead.
 func (*Font) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{9}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Font) GetName() string {
@@ -1021,7 +1123,7 @@ type Image struct {
 
 func (x *Image) Reset() {
 	*x = Image{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[10]
+	mi := &file_inkstream_v1_page_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1135,7 @@ func (x *Image) String() string {
 func (*Image) ProtoMessage() {}
 
 func (x *Image) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[10]
+	mi := &file_inkstream_v1_page_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1148,7 @@ func (x *Image) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Image.ProtoReflect.Descriptor instead.
 func (*Image) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{10}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Image) GetBbox() []float32 {
@@ -1108,7 +1210,7 @@ type Ruling struct {
 
 func (x *Ruling) Reset() {
 	*x = Ruling{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[11]
+	mi := &file_inkstream_v1_page_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1222,7 @@ func (x *Ruling) String() string {
 func (*Ruling) ProtoMessage() {}
 
 func (x *Ruling) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[11]
+	mi := &file_inkstream_v1_page_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1235,7 @@ func (x *Ruling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ruling.ProtoReflect.Descriptor instead.
 func (*Ruling) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{11}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Ruling) GetBbox() []float32 {
@@ -1153,7 +1255,7 @@ type PageBatch struct {
 
 func (x *PageBatch) Reset() {
 	*x = PageBatch{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[12]
+	mi := &file_inkstream_v1_page_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1267,7 @@ func (x *PageBatch) String() string {
 func (*PageBatch) ProtoMessage() {}
 
 func (x *PageBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[12]
+	mi := &file_inkstream_v1_page_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1280,7 @@ func (x *PageBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageBatch.ProtoReflect.Descriptor instead.
 func (*PageBatch) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{12}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PageBatch) GetPages() []*Page {
@@ -1201,7 +1303,7 @@ type ListPagesRequest struct {
 
 func (x *ListPagesRequest) Reset() {
 	*x = ListPagesRequest{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[13]
+	mi := &file_inkstream_v1_page_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1315,7 @@ func (x *ListPagesRequest) String() string {
 func (*ListPagesRequest) ProtoMessage() {}
 
 func (x *ListPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[13]
+	mi := &file_inkstream_v1_page_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1328,7 @@ func (x *ListPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPagesRequest.ProtoReflect.Descriptor instead.
 func (*ListPagesRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{13}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListPagesRequest) GetId() string {
@@ -1261,7 +1363,7 @@ type ListPagesResponse struct {
 
 func (x *ListPagesResponse) Reset() {
 	*x = ListPagesResponse{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[14]
+	mi := &file_inkstream_v1_page_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1375,7 @@ func (x *ListPagesResponse) String() string {
 func (*ListPagesResponse) ProtoMessage() {}
 
 func (x *ListPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[14]
+	mi := &file_inkstream_v1_page_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1388,7 @@ func (x *ListPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPagesResponse.ProtoReflect.Descriptor instead.
 func (*ListPagesResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{14}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListPagesResponse) GetPages() []*PageSummary {
@@ -1323,14 +1425,16 @@ type PageSummary struct {
 	Label      string  `protobuf:"bytes,10,opt,name=label,proto3" json:"label,omitempty"`
 	Words      int32   `protobuf:"varint,11,opt,name=words,proto3" json:"words,omitempty"`
 	// Recognised words with a confidence below 0.7.
-	WeakWords     int32 `protobuf:"varint,12,opt,name=weak_words,json=weakWords,proto3" json:"weak_words,omitempty"`
+	WeakWords int32 `protobuf:"varint,12,opt,name=weak_words,json=weakWords,proto3" json:"weak_words,omitempty"`
+	// As many doubts as the page has.
+	Doubts        int32 `protobuf:"varint,13,opt,name=doubts,proto3" json:"doubts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PageSummary) Reset() {
 	*x = PageSummary{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[15]
+	mi := &file_inkstream_v1_page_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1446,7 @@ func (x *PageSummary) String() string {
 func (*PageSummary) ProtoMessage() {}
 
 func (x *PageSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[15]
+	mi := &file_inkstream_v1_page_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1459,7 @@ func (x *PageSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageSummary.ProtoReflect.Descriptor instead.
 func (*PageSummary) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{15}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PageSummary) GetNumber() int32 {
@@ -1442,11 +1546,18 @@ func (x *PageSummary) GetWeakWords() int32 {
 	return 0
 }
 
+func (x *PageSummary) GetDoubts() int32 {
+	if x != nil {
+		return x.Doubts
+	}
+	return 0
+}
+
 var File_inkstream_v1_page_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\n" +
-	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x16inkstream/v1/job.proto\"\xe2\x06\n" +
+	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x16inkstream/v1/job.proto\"\x8f\a\n" +
 	"\x04Page\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\x02R\x05width\x12\x16\n" +
@@ -1476,7 +1587,14 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x05label\x18\x17 \x01(\tR\x05label\x12\x16\n" +
 	"\x06engine\x18\x18 \x01(\tR\x06engine\x12*\n" +
 	"\x11ink_without_words\x18\x1e \x01(\x02R\x0finkWithoutWords\x12A\n" +
-	"\x0eunread_regions\x18\x1f \x03(\v2\x1a.inkstream.v1.UnreadRegionR\runreadRegions\"\"\n" +
+	"\x0eunread_regions\x18\x1f \x03(\v2\x1a.inkstream.v1.UnreadRegionR\runreadRegions\x12+\n" +
+	"\x06doubts\x18  \x03(\v2\x13.inkstream.v1.DoubtR\x06doubts\"x\n" +
+	"\x05Doubt\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x18\n" +
+	"\awitness\x18\x03 \x01(\tR\awitness\x12\x12\n" +
+	"\x04bbox\x18\x04 \x03(\x02R\x04bbox\x12\x19\n" +
+	"\bleft_out\x18\x05 \x01(\bR\aleftOut\"\"\n" +
 	"\fUnreadRegion\x12\x12\n" +
 	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\"\x82\x02\n" +
 	"\x05Block\x12\x12\n" +
@@ -1517,7 +1635,7 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x04Line\x12\x12\n" +
 	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\x12(\n" +
 	"\x05words\x18\x02 \x03(\v2\x12.inkstream.v1.WordR\x05words\x12\x14\n" +
-	"\x05angle\x18\x03 \x01(\x05R\x05angle\"\x9e\x01\n" +
+	"\x05angle\x18\x03 \x01(\x05R\x05angle\"\xb4\x01\n" +
 	"\x04Word\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
 	"\x04bbox\x18\x02 \x03(\x02R\x04bbox\x12#\n" +
@@ -1526,7 +1644,8 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"confidence\x88\x01\x01\x12\x12\n" +
 	"\x04font\x18\x04 \x01(\x05R\x04font\x12\x12\n" +
 	"\x04size\x18\x05 \x01(\x02R\x04size\x12\x12\n" +
-	"\x04link\x18\x06 \x01(\x05R\x04linkB\r\n" +
+	"\x04link\x18\x06 \x01(\x05R\x04link\x12\x14\n" +
+	"\x05doubt\x18\a \x01(\tR\x05doubtB\r\n" +
 	"\v_confidence\"\x81\x01\n" +
 	"\x04Font\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
@@ -1555,7 +1674,7 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\tpageToken\"l\n" +
 	"\x11ListPagesResponse\x12/\n" +
 	"\x05pages\x18\x01 \x03(\v2\x19.inkstream.v1.PageSummaryR\x05pages\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xba\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd2\x02\n" +
 	"\vPageSummary\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\x02R\x05width\x12\x16\n" +
@@ -1572,7 +1691,8 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	" \x01(\tR\x05label\x12\x14\n" +
 	"\x05words\x18\v \x01(\x05R\x05words\x12\x1d\n" +
 	"\n" +
-	"weak_words\x18\f \x01(\x05R\tweakWordsB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
+	"weak_words\x18\f \x01(\x05R\tweakWords\x12\x16\n" +
+	"\x06doubts\x18\r \x01(\x05R\x06doubtsB2Z0inkstream.dev/proto/gen/inkstream/v1;inkstreamv1b\x06proto3"
 
 var (
 	file_inkstream_v1_page_proto_rawDescOnce sync.Once
@@ -1586,47 +1706,49 @@ func file_inkstream_v1_page_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_page_proto_rawDescData
 }
 
-var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_inkstream_v1_page_proto_goTypes = []any{
 	(*Page)(nil),              // 0: inkstream.v1.Page
-	(*UnreadRegion)(nil),      // 1: inkstream.v1.UnreadRegion
-	(*Block)(nil),             // 2: inkstream.v1.Block
-	(*Table)(nil),             // 3: inkstream.v1.Table
-	(*Cell)(nil),              // 4: inkstream.v1.Cell
-	(*Link)(nil),              // 5: inkstream.v1.Link
-	(*Tag)(nil),               // 6: inkstream.v1.Tag
-	(*Line)(nil),              // 7: inkstream.v1.Line
-	(*Word)(nil),              // 8: inkstream.v1.Word
-	(*Font)(nil),              // 9: inkstream.v1.Font
-	(*Image)(nil),             // 10: inkstream.v1.Image
-	(*Ruling)(nil),            // 11: inkstream.v1.Ruling
-	(*PageBatch)(nil),         // 12: inkstream.v1.PageBatch
-	(*ListPagesRequest)(nil),  // 13: inkstream.v1.ListPagesRequest
-	(*ListPagesResponse)(nil), // 14: inkstream.v1.ListPagesResponse
-	(*PageSummary)(nil),       // 15: inkstream.v1.PageSummary
-	(*Error)(nil),             // 16: inkstream.v1.Error
+	(*Doubt)(nil),             // 1: inkstream.v1.Doubt
+	(*UnreadRegion)(nil),      // 2: inkstream.v1.UnreadRegion
+	(*Block)(nil),             // 3: inkstream.v1.Block
+	(*Table)(nil),             // 4: inkstream.v1.Table
+	(*Cell)(nil),              // 5: inkstream.v1.Cell
+	(*Link)(nil),              // 6: inkstream.v1.Link
+	(*Tag)(nil),               // 7: inkstream.v1.Tag
+	(*Line)(nil),              // 8: inkstream.v1.Line
+	(*Word)(nil),              // 9: inkstream.v1.Word
+	(*Font)(nil),              // 10: inkstream.v1.Font
+	(*Image)(nil),             // 11: inkstream.v1.Image
+	(*Ruling)(nil),            // 12: inkstream.v1.Ruling
+	(*PageBatch)(nil),         // 13: inkstream.v1.PageBatch
+	(*ListPagesRequest)(nil),  // 14: inkstream.v1.ListPagesRequest
+	(*ListPagesResponse)(nil), // 15: inkstream.v1.ListPagesResponse
+	(*PageSummary)(nil),       // 16: inkstream.v1.PageSummary
+	(*Error)(nil),             // 17: inkstream.v1.Error
 }
 var file_inkstream_v1_page_proto_depIdxs = []int32{
-	16, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
-	2,  // 1: inkstream.v1.Page.blocks:type_name -> inkstream.v1.Block
-	8,  // 2: inkstream.v1.Page.words:type_name -> inkstream.v1.Word
-	9,  // 3: inkstream.v1.Page.fonts:type_name -> inkstream.v1.Font
-	10, // 4: inkstream.v1.Page.images:type_name -> inkstream.v1.Image
-	11, // 5: inkstream.v1.Page.rulings:type_name -> inkstream.v1.Ruling
-	5,  // 6: inkstream.v1.Page.links:type_name -> inkstream.v1.Link
-	6,  // 7: inkstream.v1.Page.tags:type_name -> inkstream.v1.Tag
-	1,  // 8: inkstream.v1.Page.unread_regions:type_name -> inkstream.v1.UnreadRegion
-	7,  // 9: inkstream.v1.Block.lines:type_name -> inkstream.v1.Line
-	3,  // 10: inkstream.v1.Block.table:type_name -> inkstream.v1.Table
-	4,  // 11: inkstream.v1.Table.cells:type_name -> inkstream.v1.Cell
-	8,  // 12: inkstream.v1.Line.words:type_name -> inkstream.v1.Word
-	0,  // 13: inkstream.v1.PageBatch.pages:type_name -> inkstream.v1.Page
-	15, // 14: inkstream.v1.ListPagesResponse.pages:type_name -> inkstream.v1.PageSummary
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	17, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
+	3,  // 1: inkstream.v1.Page.blocks:type_name -> inkstream.v1.Block
+	9,  // 2: inkstream.v1.Page.words:type_name -> inkstream.v1.Word
+	10, // 3: inkstream.v1.Page.fonts:type_name -> inkstream.v1.Font
+	11, // 4: inkstream.v1.Page.images:type_name -> inkstream.v1.Image
+	12, // 5: inkstream.v1.Page.rulings:type_name -> inkstream.v1.Ruling
+	6,  // 6: inkstream.v1.Page.links:type_name -> inkstream.v1.Link
+	7,  // 7: inkstream.v1.Page.tags:type_name -> inkstream.v1.Tag
+	2,  // 8: inkstream.v1.Page.unread_regions:type_name -> inkstream.v1.UnreadRegion
+	1,  // 9: inkstream.v1.Page.doubts:type_name -> inkstream.v1.Doubt
+	8,  // 10: inkstream.v1.Block.lines:type_name -> inkstream.v1.Line
+	4,  // 11: inkstream.v1.Block.table:type_name -> inkstream.v1.Table
+	5,  // 12: inkstream.v1.Table.cells:type_name -> inkstream.v1.Cell
+	9,  // 13: inkstream.v1.Line.words:type_name -> inkstream.v1.Word
+	0,  // 14: inkstream.v1.PageBatch.pages:type_name -> inkstream.v1.Page
+	16, // 15: inkstream.v1.ListPagesResponse.pages:type_name -> inkstream.v1.PageSummary
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_page_proto_init() }
@@ -1635,14 +1757,14 @@ func file_inkstream_v1_page_proto_init() {
 		return
 	}
 	file_inkstream_v1_job_proto_init()
-	file_inkstream_v1_page_proto_msgTypes[8].OneofWrappers = []any{}
+	file_inkstream_v1_page_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_page_proto_rawDesc), len(file_inkstream_v1_page_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

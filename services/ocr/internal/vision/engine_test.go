@@ -99,6 +99,29 @@ func tagged(text string) string {
 	return "<|ref|>text<|/ref|><|det|>[[20, 40, 980, 300]]<|/det|>\n" + text + "\n"
 }
 
+// describe returns a page's doubts, and the words that say so of themselves.
+func describe(page *inkstreamv1.Page) string {
+	out := ""
+	for _, d := range page.GetDoubts() {
+		out += fmt.Sprintf("%s %q %q", d.GetKind(), d.GetText(), d.GetWitness())
+		if d.GetLeftOut() {
+			out += " left out"
+		}
+		out += "; "
+	}
+	var words []string
+	for _, b := range page.GetBlocks() {
+		for _, l := range b.GetLines() {
+			for _, w := range l.GetWords() {
+				if w.GetDoubt() != "" {
+					words = append(words, w.GetText())
+				}
+			}
+		}
+	}
+	return out + fmt.Sprint("on words ", words)
+}
+
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -106,16 +129,20 @@ func TestAnswers(t *testing.T) {
 		text                 string // of the page
 		note                 string
 		model                bool // the page is the model's
+		doubts               string
 	}{
 		{name: "sound", answer: tagged(pageText), finish: "stop", text: pageText,
 			note: "read by a vision model", model: true},
 		{name: "words that the page has no room for",
 			answer: tagged(strings.Replace(pageText, "every", "every golden autumn festival morning every", 1)),
-			finish: "stop", text: pageText, note: "left out", model: true},
+			finish: "stop", text: pageText, note: "left out", model: true,
+			doubts: `unsupported "every golden autumn festival morning" "" left out;`},
 		{name: "a number", answer: tagged(strings.Replace(pageText, "harbour", "hotel77", 1)), finish: "stop",
-			text: strings.Replace(pageText, "harbour", "hotel77", 1), note: "doubt word", model: true},
+			text: strings.Replace(pageText, "harbour", "hotel77", 1), note: "doubt word", model: true,
+			doubts: `word "hotel77" "harbour"; on words [hotel77]`},
 		{name: "words left out", answer: tagged(strings.Replace(pageText, "the light on the pier ", "", 1)),
-			finish: "stop", note: "left out \"the light on the pier", model: true},
+			finish: "stop", note: "left out \"the light on the pier", model: true,
+			doubts: `dropped "" "the light on the pier"; on words [the light on the pier]`},
 		{name: "a loop", answer: tagged(pageText + strings.Repeat(" and the other side", 4000)),
 			finish: "length", text: pageText, note: "repeated itself"},
 		{name: "another page",
@@ -125,9 +152,9 @@ func TestAnswers(t *testing.T) {
 		{name: "a refusal", answer: "I'm sorry, I can't read this image.", finish: "stop", text: pageText,
 			note: "not what the page says"},
 		{name: "an end at the limit", answer: tagged(strings.Join(strings.Fields(pageText)[:15], " ")),
-			finish: "length", note: "doubt cut", model: true},
+			finish: "length", note: "doubt cut", model: true, doubts: `cut "light" ""; dropped "" "on the pier is lit again";`},
 		{name: "broken tags", answer: "<|ref|>text<|/ref|><|det|>[[1, 2\n" + pageText, finish: "stop",
-			note: "read by", model: true},
+			note: "read by", model: true, doubts: `cut "again"`},
 		{name: "a wrong scale",
 			answer: "<|ref|>text<|/ref|><|det|>[[200, 400, 9800, 3000]]<|/det|>\n" + pageText, finish: "stop",
 			text: pageText, note: "read by", model: true},
@@ -142,6 +169,9 @@ func TestAnswers(t *testing.T) {
 			got := strings.Join(strings.Fields(page.GetText()), " ")
 			if tt.text != "" && got != tt.text || !strings.Contains(strings.Join(page.GetNotes(), "\n"), tt.note) {
 				t.Errorf("got %q, notes %q; want %q, %q", got, page.GetNotes(), tt.text, tt.note)
+			}
+			if !strings.Contains(describe(page), tt.doubts) || tt.doubts == "" && tt.model && len(page.GetDoubts()) > 0 {
+				t.Errorf("doubts: got %q, want %q", describe(page), tt.doubts)
 			}
 			if strings.HasPrefix(page.GetEngine(), "vision") != tt.model {
 				t.Errorf("engine %q", page.GetEngine())

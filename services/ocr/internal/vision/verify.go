@@ -73,8 +73,7 @@ func (v *verifier) verify(ctx context.Context, parsed answer.Answer, got reply) 
 	if got.looped {
 		return nil, errLoop
 	}
-	result := agree.Align(words, v.words, agree.Options{Regions: regions, HasInk: v.ink.hasInk, Reread: v.reread(ctx),
-		MaxRereads: 6, Cut: got.cut || parsed.Broken, WitnessQuality: float64(v.witness.GetQuality())})
+	result := v.compare(ctx, words, regions, got.cut || parsed.Broken)
 	readable := v.witness.GetQuality() >= unreadableQuality && len(v.words) > 0
 	if readable && !result.AgreesWithWitness() || len(words) == 0 {
 		return nil, errOtherPage
@@ -83,6 +82,32 @@ func (v *verifier) verify(ctx context.Context, parsed answer.Answer, got reply) 
 		return nil, errLoop
 	}
 	return v.buildPage(parsed, words, of, regions, result), nil
+}
+
+// maxRereads bounds the places of a page that are read again: each takes a tenth of a second or two.
+const maxRereads = 6
+
+// compare holds words against the witness's and against the ink.
+func (v *verifier) compare(ctx context.Context, words []agree.Word, regions []agree.Box, cut bool) agree.Result {
+	return agree.Align(words, v.words, agree.Options{Regions: regions, HasInk: v.ink.hasInk, Reread: v.reread(ctx),
+		MaxRereads: maxRereads, Cut: cut, WitnessQuality: float64(v.witness.GetQuality())})
+}
+
+// CompareText holds the words of a text against a page as the witness read it, and against its ink, as what a model
+// writes is held.
+func CompareText(ctx context.Context, witness Witness, img recognise.Image, page *inkstreamv1.Page, opts recognise.Options,
+	text []string) (agree.Result, error) {
+	picture, err := readPicture(img, page.GetUprightRotation())
+	if err != nil {
+		return agree.Result{}, err
+	}
+	v := &verifier{engine: &Engine{witness: witness}, img: img, opts: opts, witness: page, ink: newInk(picture, img.DPI)}
+	v.collectWords()
+	words := make([]agree.Word, len(text))
+	for i, t := range text {
+		words[i].Text = t
+	}
+	return v.compare(ctx, words, nil, false), nil
 }
 
 // unreadableQuality is the quality below which the witness does not tell one page from another.
@@ -118,7 +143,8 @@ func (v *verifier) buildPage(parsed answer.Answer, words []agree.Word, of []int,
 		lastLine, lastBlock = line, of[i]
 		confidence := v.confidenceOf(m)
 		l := b.Lines[len(b.Lines)-1]
-		l.Words = append(l.Words, &inkstreamv1.Word{Text: words[i].Text, Bbox: v.asGiven(m.Box), Confidence: &confidence})
+		l.Words = append(l.Words, &inkstreamv1.Word{Text: words[i].Text, Bbox: v.asGiven(m.Box), Confidence: &confidence,
+			Doubt: string(m.Doubt)})
 	}
 	page := &inkstreamv1.Page{UprightRotation: v.witness.GetUprightRotation(), Skew: v.witness.GetSkew(),
 		Rulings: v.witness.GetRulings(), Language: v.witness.GetLanguage(), Blocks: v.insertDropped(blocks, of, result)}
@@ -127,6 +153,7 @@ func (v *verifier) buildPage(parsed answer.Answer, words []agree.Word, of []int,
 	page.Engine = "vision " + v.engine.client.cfg.Profile + " + " + v.witness.GetEngine()
 	page.Tags = v.tagsOf(parsed, regions)
 	page.Notes = append(page.Notes, v.describeDoubts(words, result)...)
+	page.Doubts = v.doubtsOf(words, result)
 	return page
 }
 
@@ -177,7 +204,8 @@ func (v *verifier) insertDropped(blocks []*inkstreamv1.Block, of []int, result a
 			}
 			confidence := v.words[j].Confidence
 			l := b.Lines[len(b.Lines)-1]
-			l.Words = append(l.Words, &inkstreamv1.Word{Text: v.words[j].Text, Bbox: v.asGiven(v.words[j].Box), Confidence: &confidence})
+			l.Words = append(l.Words, &inkstreamv1.Word{Text: v.words[j].Text, Bbox: v.asGiven(v.words[j].Box), Confidence: &confidence,
+				Doubt: string(agree.Dropped)})
 		}
 		after[at] = append(after[at], b)
 	}
@@ -209,6 +237,23 @@ func (v *verifier) tagsOf(parsed answer.Answer, regions []agree.Box) []*inkstrea
 	return out
 }
 
+// maxDoubts bounds the doubts of a page. One with more of them is doubtful as a whole.
+const maxDoubts = 500
+
+// doubtsOf returns what does not agree, as the page has it.
+func (v *verifier) doubtsOf(words []agree.Word, result agree.Result) []*inkstreamv1.Doubt {
+	var out []*inkstreamv1.Doubt
+	for _, d := range result.Doubts[:min(len(result.Doubts), maxDoubts)] {
+		doubt := &inkstreamv1.Doubt{Kind: string(d.Kind), Text: joinWords(words, d.Model), Witness: joinWords(v.words, d.Witness),
+			LeftOut: d.Invented}
+		if d.Box.Exists() {
+			doubt.Bbox = v.asGiven(d.Box)
+		}
+		out = append(out, doubt)
+	}
+	return out
+}
+
 // describeDoubts says what does not agree, a note each.
 func (v *verifier) describeDoubts(words []agree.Word, result agree.Result) []string {
 	var out []string
@@ -231,13 +276,24 @@ func (v *verifier) describeDoubts(words []agree.Word, result agree.Result) []str
 	return out
 }
 
-func quoteWords(words []agree.Word, r agree.Range) string {
+// maxQuotedWords is how many words of a doubt are repeated.
+const maxQuotedWords = 12
+
+func joinWords(words []agree.Word, r agree.Range) string {
 	if r.First >= r.End || r.End > len(words) {
 		return ""
 	}
 	var texts []string
-	for _, w := range words[r.First:min(r.End, r.First+12)] {
+	for _, w := range words[r.First:min(r.End, r.First+maxQuotedWords)] {
 		texts = append(texts, w.Text)
 	}
-	return fmt.Sprintf("%q", strings.Join(texts, " "))
+	return strings.Join(texts, " ")
+}
+
+func quoteWords(words []agree.Word, r agree.Range) string {
+	text := joinWords(words, r)
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q", text)
 }
