@@ -35,8 +35,11 @@ type GutterSample struct {
 // isColumnGutter reports whether the lines left and right of a gutter belong to columns that are read one after the
 // other, and not to the cells of rows, which are read across.
 func (c *cutter) isColumnGutter(left, right []sideLine, gap span, gutters int) bool {
-	if c.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) || areFiguresOfRows(left, right, c.em) || areFiguresOfRows(right, left, c.em) {
+	if c.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) || areFiguresOfRows(right, left, c.em) {
 		return false // the rest of a table
+	}
+	if c.isWithinFramedRows(left, right, gap) {
+		return false
 	}
 	if gutters > 2 && beginsNumberedLines(left, right) {
 		return true
@@ -63,8 +66,8 @@ func areMostlyFigures(lines []sideLine) bool {
 	return len(lines) > 1 && 2*n > len(lines)
 }
 
-// areFiguresOfRows reports whether lines are the figures of a table's rows: nearly all stand level with text on the other
-// side, and they do not count the lines there.
+// areFiguresOfRows reports whether lines are the figures of a table's rows: nearly all stand level with text on their left,
+// and they do not count the lines there. Figures with text on their right may end the rows of another column.
 func areFiguresOfRows(figures, others []sideLine, em float64) bool {
 	if len(figures) < minFigureRows || !areMostlyFigures(figures) {
 		return false
@@ -77,6 +80,36 @@ func areFiguresOfRows(figures, others []sideLine, em float64) bool {
 		}
 	}
 	return 5*level >= 4*len(figures) && 3*counting < len(figures)
+}
+
+// isWithinFramedRows reports whether lines are drawn over the whole width of both sides, above and below rows of a word or
+// two that are level with each other: a gap within a table.
+func (c *cutter) isWithinFramedRows(left, right []sideLine, gap span) bool {
+	const mostWords, fewestRows = 2.5, 3
+	level, _ := matchSides(left, right, c.em)
+	if level < fewestRows || 5*level < 4*max(len(left), len(right)) {
+		return false
+	}
+	area := left[0].rect
+	words := 0
+	for _, side := range [][]sideLine{left, right} {
+		for _, l := range side {
+			area = area.union(l.rect)
+			words += l.words
+		}
+	}
+	if float64(words) > mostWords*float64(len(left)+len(right)) {
+		return false
+	}
+	above, below := false, false
+	for _, r := range c.across {
+		if r.from > gap.from || r.to < gap.to || min(r.to, area.x1)-max(r.from, area.x0) < 0.9*area.width() {
+			continue
+		}
+		above = above || r.at > area.y0-2*c.em && r.at < area.y0+0.5*c.em
+		below = below || r.at > area.y1-0.5*c.em && r.at < area.y1+2*c.em
+	}
+	return above && below
 }
 
 // beginsNumberedLines reports whether the right side counts lines of text that stand farther to the right, as a transcript's
@@ -101,8 +134,8 @@ func beginsNumberedLines(left, right []sideLine) bool {
 // minFigureRows is how many lines of figures make a column of a table.
 const minFigureRows = 4
 
-// isDisplayBeside reports whether one side is a single line in so large a type that it stands beside several lines of the
-// other, as the title of a letter's head does beside the address: no row holds both.
+// isDisplayBeside reports whether one side is a single line in larger type than the lines on the other side, as the title of
+// a letter's head is beside the address: no row holds both.
 func isDisplayBeside(display, lines []sideLine) bool {
 	const larger, letters = 1.35, 3
 	if len(display) != 1 || len(lines) < 2 || display[0].letters < letters {
@@ -117,7 +150,7 @@ func isDisplayBeside(display, lines []sideLine) bool {
 			beside++
 		}
 	}
-	return beside > 1
+	return beside > 1 || beside == 1 && len(lines) > 2
 }
 
 // requiredProbability returns how sure the model has to be of a gutter between columns: surer of one in a part of a band,

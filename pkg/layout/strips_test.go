@@ -112,6 +112,14 @@ func TestFiguresOfRows(t *testing.T) {
 	if areFiguresOfRows(side(300, "1", "2", "3", "4", "5"), labels, 10) {
 		t.Error("numbers of lines are a table's figures")
 	}
+	p := pageOf(down(60, 72, 10, "Marsh, Anna", "Marsh, David", "Norris, Ulrich", "Novak, Esther", "Novak, Greta"),
+		down(160, 72, 10, "250 2379", "389 3751", "803 2158", "814 2954", "528 9620"),
+		down(230, 72, 10, "Novak, Leo", "Okafor, Clara", "Okafor, Irene", "Okafor, Nils", "Okafor, Rosa"),
+		down(330, 72, 10, "479 8773", "983 4495", "553 0556", "772 2552", "849 0330"))
+	ArrangePage(p)
+	if got := tablesOf(p); len(got) == 1 && got[0].GetColumns() > 2 {
+		t.Errorf("two columns of a directory are one table: %q", p.GetText())
+	}
 	if areFiguresOfRows(side(300, "text of a", "column 12", "that has 7", "lines and", "is read on"), labels, 10) {
 		t.Error("text is a table's figures")
 	}
@@ -136,5 +144,31 @@ func TestNumberedLinesBegin(t *testing.T) {
 	}
 	if beginsNumberedLines(side(72, slices.Repeat([]string{"Pears"}, 9)...), numbers) {
 		t.Error("the numbers of a table's rows begin a page")
+	}
+}
+
+func TestFramedRows(t *testing.T) {
+	t.Parallel()
+	side := func(x float64, texts ...string) []sideLine {
+		var segments []segment
+		for _, line := range down(x, 72, 10, texts...) {
+			segments = append(segments, newSegment(line.GetWords(), 0))
+		}
+		return buildSide(segments, 10)
+	}
+	left, right := side(72, "Coast", "Statement", "Quiet river", "Sentence"), side(250, "member", "report", "exhibition", "payment")
+	gap := span{130, 250}
+	framed := cutter{em: 10, across: []ruling{{at: 68, from: 70, to: 330}, {at: 125, from: 70, to: 330}}}
+	if !framed.isWithinFramedRows(left, right, gap) {
+		t.Error("words in rows between two lines are no table's")
+	}
+	for name, across := range map[string][]ruling{"none": nil, "one": {{at: 68, from: 70, to: 330}}, "two short ones": {{at: 68, from: 70, to: 120}, {at: 125, from: 70, to: 120}}} {
+		if c := (&cutter{em: 10, across: across}); c.isWithinFramedRows(left, right, gap) {
+			t.Errorf("lines: %s: the rows are a table's", name)
+		}
+	}
+	text := side(72, "a line of text goes on", "and on and on until it", "ends in a column that is", "between two rules as well")
+	if framed.isWithinFramedRows(text, side(250, "a line of text goes on", "and on and on until it", "ends in a column that is", "between two rules as well"), gap) {
+		t.Error("columns between two lines are a table's")
 	}
 }
