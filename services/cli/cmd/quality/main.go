@@ -32,10 +32,13 @@ type measure struct {
 	score func(ctx context.Context, b *qualityRun, samples []*sample) (section, error)
 	// own measures documents that the measure makes itself; no file of the corpus has to do with it.
 	own func(ctx context.Context, b *qualityRun) (section, error)
+	// alone says that the measure reads its files itself, and takes nothing from the pipeline.
+	alone bool
 }
 
 var measures = []measure{
 	{name: "recognition", title: "Recognition", wants: wantsRecognition, score: scoreRecognition},
+	{name: "verification", title: "Verification", wants: wantsRecognition, score: scoreVerification, alone: true},
 	{name: "native", title: "Native text", wants: wantsNative, score: scoreNative},
 	{name: "markdown", title: "Markdown", wants: wantsMarkdown, score: scoreMarkdown},
 	{name: "tables", title: "Tables", wants: wantsTables, score: scoreTables},
@@ -193,7 +196,7 @@ func (b *qualityRun) runAndRecord(ctx context.Context, samples []*sample) error 
 	for _, s := range samples {
 		if state, err := os.ReadFile(s.artifactPath(stateFile)); b.ignoreCache && err == nil {
 			s.state = string(state)
-		} else {
+		} else if b.isProcessed(s.CorpusFile) {
 			todo = append(todo, s)
 		}
 	}
@@ -219,6 +222,11 @@ func (b *qualityRun) runAndRecord(ctx context.Context, samples []*sample) error 
 		return nil
 	}
 	return writeRecord(b.out, sections, b.peers.describeVersions())
+}
+
+// isProcessed reports whether a measure takes what the pipeline makes of a file.
+func (b *qualityRun) isProcessed(f pdftest.CorpusFile) bool {
+	return slices.ContainsFunc(b.chosenMeasures(), func(m measure) bool { return m.own == nil && !m.alone && m.wants(f) })
 }
 
 // takeMeasure takes a measure; false if there is nothing to measure.
