@@ -117,6 +117,7 @@ func (st *steps) readPage(ctx context.Context, s *stage.Snapshot, native *inkstr
 	}
 	page, err := st.recognisePage(ctx, s, int(native.GetNumber()), img, RecogniseOptions{
 		Deskew: s.Job.Options.Deskew.IsOn(), Rotate: s.Job.Options.Rotate.IsOn(), Engine: s.Job.Options.Engine,
+		Tenant: s.Job.Tenant, Job: string(s.Job.ID),
 	})
 	switch {
 	case err != nil:

@@ -30,6 +30,8 @@ type Options struct {
 	// Engine is what the job chose: Vision or AutoEngine allow pictures of the page to be sent to the servers that the
 	// operator configured, anything else does not.
 	Engine string
+	// Tenant and Job are charged for what a vision model writes.
+	Tenant, Job string
 }
 
 // The engines beside Tesseract that a job may choose.

@@ -155,7 +155,7 @@ func (e *Engine) askCanary(ctx context.Context, p *endpoint, picture *image.Gray
 	if err != nil {
 		return "", err
 	}
-	got, out := e.client.askEndpoint(ctx, p, body, defaultTimeout)
+	got, out := e.client.askEndpoint(ctx, p, body, defaultTimeout, account{})
 	if out.result != answered {
 		return "", out.err
 	}

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"inkstream.dev/pkg/outbound"
@@ -21,9 +20,6 @@ import (
 
 // errUnusable means that a server took the page and gave no answer that could be used; another try may.
 var errUnusable = errors.New("the vision model's answer cannot be used")
-
-// errBudget means that the day's tokens are spent.
-var errBudget = errors.New("the vision models' tokens of the day are spent")
 
 // reply is what a model wrote.
 type reply struct {
@@ -38,15 +34,13 @@ type client struct {
 	profile profile
 	http    *http.Client
 	balance *balancer
-
-	mu    sync.Mutex // guards day and spent
-	day   string
-	spent int64
+	budget  *budget
 }
 
 func newClient(cfg Config) *client {
 	policy := outbound.Policy{AllowPrivate: cfg.AllowPrivate}
 	return &client{cfg: cfg, profile: profiles[cfg.Profile], balance: newBalancer(cfg.endpointURLs(), cfg.Concurrency),
+		budget: &budget{perDay: cfg.MaxTokensPerDay, perTenant: cfg.MaxTokensPerTenant, perJob: cfg.MaxTokensPerJob},
 		http: &http.Client{Transport: policy.NewTransport(defaultTimeout),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
@@ -54,26 +48,35 @@ func newClient(cfg Config) *client {
 // maxTries is how many endpoints are asked for a page before it is given back.
 const maxTries = 3
 
-// ask has a model read a picture, by another endpoint than the one given if any can be asked. It fails with errAway where
-// no endpoint can, and with errUnusable.
-func (c *client) ask(ctx context.Context, png []byte, temperature float64, timeout time.Duration,
-	other *endpoint) (reply, error) {
-	if !c.hasBudget() {
-		return reply{}, errBudget
+// question is a picture that a model is to read.
+type question struct {
+	png         []byte
+	temperature float64
+	timeout     time.Duration
+	// avoided is not asked if any other endpoint can be.
+	avoided *endpoint
+	payer   account
+}
+
+// ask has a model read a picture. It fails with errAway where no endpoint can be asked, with errBudget where no tokens
+// are left, and with errUnusable.
+func (c *client) ask(ctx context.Context, q question) (reply, error) {
+	if err := c.budget.check(q.payer); err != nil {
+		return reply{}, err
 	}
-	body, err := c.encodeRequest(png, temperature)
+	body, err := c.encodeRequest(q.png, q.temperature)
 	if err != nil {
 		return reply{}, err
 	}
 	tried := map[*endpoint]bool{}
 	var last error
 	for range maxTries {
-		e, err := c.balance.acquire(ctx, tried, other)
+		e, err := c.balance.acquire(ctx, tried, q.avoided)
 		if err != nil {
 			return reply{}, errors.Join(err, last)
 		}
 		tried[e] = true
-		got, out := c.askEndpoint(ctx, e, body, timeout)
+		got, out := c.askEndpoint(ctx, e, body, q.timeout, q.payer)
 		c.balance.release(e, out)
 		if out.result == answered {
 			got.from = e
@@ -112,7 +115,8 @@ func (c *client) encodeRequest(png []byte, temperature float64) ([]byte, error) 
 }
 
 // askEndpoint sends one request and reads its stream. Ending the request ends the generation.
-func (c *client) askEndpoint(ctx context.Context, e *endpoint, body []byte, timeout time.Duration) (reply, outcome) {
+func (c *client) askEndpoint(ctx context.Context, e *endpoint, body []byte, timeout time.Duration,
+	payer account) (reply, outcome) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+"/chat/completions", bytes.NewReader(body))
@@ -142,7 +146,7 @@ func (c *client) askEndpoint(ctx context.Context, e *endpoint, body []byte, time
 		used.CompletionTokens = int64(len(got.text) / 3) // of a stream that was ended before its figures
 	}
 	c.observe(ctx, e, out.result, used)
-	c.spend(used.CompletionTokens)
+	c.budget.spend(payer, used.CompletionTokens)
 	return got, out
 }
 
@@ -311,19 +315,4 @@ func findLoop(text string) int {
 		}
 	}
 	return -1
-}
-
-func (c *client) hasBudget() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if today := time.Now().UTC().Format(time.DateOnly); today != c.day {
-		c.day, c.spent = today, 0
-	}
-	return c.cfg.MaxTokensPerDay == 0 || c.spent < c.cfg.MaxTokensPerDay
-}
-
-func (c *client) spend(tokens int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.spent += tokens
 }

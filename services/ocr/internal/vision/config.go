@@ -27,8 +27,9 @@ type Config struct {
 	Concurrency int
 	// AllowPrivate allows endpoints on loopback and private addresses.
 	AllowPrivate bool
-	// MaxTokensPerDay bounds what the models may write in a day, UTC; without limit if 0.
-	MaxTokensPerDay int64
+	// MaxTokensPerDay bounds what the models may write in a day, UTC, MaxTokensPerTenant what they may for one tenant, and
+	// MaxTokensPerJob for one job; without limit if 0. Each process of the service counts its own.
+	MaxTokensPerDay, MaxTokensPerTenant, MaxTokensPerJob int64
 	// Observe, if set, receives each answer's endpoint by its number, result and tokens.
 	Observe func(ctx context.Context, endpoint int, result string, promptTokens, answerTokens int64)
 }
@@ -47,6 +48,10 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&c.AllowPrivate, "vision.allow-private", c.AllowPrivate, "allow servers on loopback and private addresses")
 	fs.Int64Var(&c.MaxTokensPerDay, "vision.max-tokens-per-day", c.MaxTokensPerDay,
 		"`tokens` that the models may write in a day; 0 for no limit")
+	fs.Int64Var(&c.MaxTokensPerTenant, "vision.max-tokens-per-tenant", c.MaxTokensPerTenant,
+		"`tokens` that the models may write in a day for one tenant; 0 for no limit")
+	fs.Int64Var(&c.MaxTokensPerJob, "vision.max-tokens-per-job", c.MaxTokensPerJob,
+		"`tokens` that the models may write in a day for one job; 0 for no limit")
 }
 
 // Validate joins every problem with the configuration of an engine that is in use.
@@ -69,8 +74,10 @@ func (c *Config) Validate() error {
 	if c.Concurrency < 1 {
 		errs = append(errs, fmt.Errorf("vision.concurrency: %d, want at least 1", c.Concurrency))
 	}
-	if c.MaxTokensPerDay < 0 {
-		errs = append(errs, fmt.Errorf("vision.max-tokens-per-day: %d, want none or more", c.MaxTokensPerDay))
+	for name, tokens := range map[string]int64{"day": c.MaxTokensPerDay, "tenant": c.MaxTokensPerTenant, "job": c.MaxTokensPerJob} {
+		if tokens < 0 {
+			errs = append(errs, fmt.Errorf("vision.max-tokens-per-%s: %d, want none or more", name, tokens))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -85,7 +85,7 @@ func describeFailure(err error) string {
 	case errors.Is(err, errAway):
 		return "none could be asked"
 	case errors.Is(err, errBudget):
-		return "the day's tokens are spent"
+		return err.Error()
 	case errors.Is(err, errLoop):
 		return "it repeated itself without end"
 	case errors.Is(err, errOtherPage):
@@ -117,7 +117,8 @@ func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.G
 	var why error
 	var first *endpoint
 	for _, temperature := range []float64{0, retryTemperature} {
-		got, err := e.client.ask(ctx, data, temperature, timeout, first)
+		got, err := e.client.ask(ctx, question{png: data, temperature: temperature, timeout: timeout, avoided: first,
+			payer: account{tenant: v.opts.Tenant, job: v.opts.Job}})
 		if err != nil {
 			return nil, err
 		}

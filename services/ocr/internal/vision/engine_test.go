@@ -285,7 +285,7 @@ func TestLoopIsCutEarly(t *testing.T) {
 			most.Store(max(most.Load(), n))
 		}
 	})
-	if _, err := e.client.ask(t.Context(), nil, 0, time.Minute, nil); err != nil {
+	if _, err := e.client.ask(t.Context(), question{timeout: time.Minute}); err != nil {
 		t.Fatalf("ask: %v", err)
 	}
 	_ = img
