@@ -123,6 +123,21 @@ func TestNoDoubts(t *testing.T) {
 	}
 }
 
+// What may be read again goes to numbers before words, wherever they stand.
+func TestNumbersAreReadAgainFirst(t *testing.T) {
+	t.Parallel()
+	witness := setLines(sample)
+	for i := range witness {
+		witness[i].Confidence = 0.6 // too low for a doubt without a second look
+	}
+	text := strings.NewReplacer("captain", "company", "4752", "4152").Replace(sample)
+	r := agree.Align(toWords(strings.Fields(text)), witness, agree.Options{MaxRereads: 1,
+		Reread: func(agree.Box) (string, float32) { return "4752", 0.9 }})
+	if len(r.Doubts) != 1 || r.Doubts[0].Kind != agree.Number {
+		t.Errorf("got %+v, want one about the number", r.Doubts)
+	}
+}
+
 // The words of another reading order have partners, and no doubt but that a few neighbours changed.
 func TestOtherOrder(t *testing.T) {
 	t.Parallel()

@@ -188,37 +188,57 @@ func (a *aligner) modelBetween(run Range) (int, bool) {
 	return at, p[len(p)-1]+1 == n[0]
 }
 
-// findDifferences finds pairs that do not read the same.
+// difference is a pair of words that do not read the same.
+type difference struct {
+	kind              Kind
+	model             []int
+	witness           []int
+	text, witnessText []rune
+	confidence, least float32 // the witness's, and what is enough of it
+}
+
+// findDifferences finds pairs that do not read the same. Numbers are read again before words: nothing else in a text
+// tells that a digit is wrong.
 func (a *aligner) findDifferences() {
+	var found []difference
 	for i := range a.model {
-		t := &a.model[i]
-		if len(t.partners) == 0 || i > 0 && len(a.witness[t.partners[0]].partners) > 1 &&
-			a.witness[t.partners[0]].partners[0] != i {
-			continue
+		if d, differs := a.differenceAt(i); differs {
+			found = append(found, d)
 		}
-		if t.similarity == 1 {
-			continue
-		}
-		of := a.witness[t.partners[0]].partners
-		model, witness := joinRunes(a.model, of), joinRunes(a.witness, t.partners)
-		kind, least := a.differenceOf(model, witness, t.similarity)
-		if kind == "" {
-			continue
-		}
-		confidence := float32(1)
-		for _, j := range t.partners {
-			confidence = min(confidence, a.witness[j].confidence)
-		}
-		if a.opts.Reread != nil && a.rereads > 0 && confidence >= minRereadConfidence && t.box.Exists() {
-			if a.isSettled(model, witness, t.partners, kind) {
+	}
+	slices.SortStableFunc(found, func(x, y difference) int {
+		return cmp.Compare(slices.Index(rereadOrder, x.kind), slices.Index(rereadOrder, y.kind))
+	})
+	for _, d := range found {
+		if a.opts.Reread != nil && a.rereads > 0 && d.confidence >= minRereadConfidence && a.model[d.model[0]].box.Exists() {
+			if a.isSettled(d.text, d.witnessText, d.witness, d.kind) {
 				continue
 			}
-		} else if confidence < least {
+		} else if d.confidence < d.least {
 			continue
 		}
-		a.doubts = append(a.doubts, Doubt{Kind: kind, Model: Range{of[0], of[len(of)-1] + 1},
-			Witness: Range{t.partners[0], t.partners[len(t.partners)-1] + 1}})
+		a.doubts = append(a.doubts, Doubt{Kind: d.kind, Model: Range{d.model[0], d.model[len(d.model)-1] + 1},
+			Witness: Range{d.witness[0], d.witness[len(d.witness)-1] + 1}})
 	}
+}
+
+var rereadOrder = []Kind{Number, Differs}
+
+// differenceAt returns how one of the model's words differs from its partners. Words that share a partner count once.
+func (a *aligner) differenceAt(i int) (difference, bool) {
+	t := &a.model[i]
+	if len(t.partners) == 0 || t.similarity == 1 || i > 0 && len(a.witness[t.partners[0]].partners) > 1 &&
+		a.witness[t.partners[0]].partners[0] != i {
+		return difference{}, false
+	}
+	of := a.witness[t.partners[0]].partners
+	d := difference{model: of, witness: t.partners, text: joinRunes(a.model, of), witnessText: joinRunes(a.witness, t.partners),
+		confidence: 1}
+	d.kind, d.least = a.differenceOf(d.text, d.witnessText, t.similarity)
+	for _, j := range t.partners {
+		d.confidence = min(d.confidence, a.witness[j].confidence)
+	}
+	return d, d.kind != ""
 }
 
 // differenceOf says how two words differ, and how sure the witness has to be of its own; nothing where they are

@@ -31,7 +31,6 @@ type verifiedPage struct {
 // verificationResult is what came of the page's true text and of its corruptions.
 type verificationResult struct {
 	path    string
-	skipped bool
 	located [][2]int // of each corruption: how often it was located, and tried
 	alarms  []agree.Kind
 	moved   [2]int // doubts that another order of the text added, and trials

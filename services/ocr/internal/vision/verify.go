@@ -85,7 +85,7 @@ func (v *verifier) verify(ctx context.Context, parsed answer.Answer, got reply) 
 }
 
 // maxRereads bounds the places of a page that are read again: each takes a tenth of a second or two.
-const maxRereads = 6
+const maxRereads = 12
 
 // compare holds words against the witness's and against the ink.
 func (v *verifier) compare(ctx context.Context, words []agree.Word, regions []agree.Box, cut bool) agree.Result {
