@@ -138,7 +138,7 @@ scale: test-deps .bin/versitygw ## Measure with 100,000 queued jobs and a docume
 
 .PHONY: ui-scale
 ui-scale: test-deps ## Hold the web pages to their budgets with 100,000 documents and a document of 3,000 pages
-	INKSTREAM_UI_PAGES=3000 go test -trimpath -count=1 -v -run StayWithin ./services/gateway/ui/e2e
+	INKSTREAM_UI_JOBS=100000 INKSTREAM_UI_PAGES=3000 go test -trimpath -count=1 -v -run StayWithin ./services/gateway/ui/e2e
 
 ##@ Change
 

@@ -111,7 +111,8 @@ type server struct {
 func startServer(ctx context.Context, dir string, args ...string) (*server, error) {
 	args = append([]string{"serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0",
 		"--durability", "fast", "--data-dir", dir}, args...)
-	cmd := exec.CommandContext(ctx, binary, args...)
+	// A test's context ends before its tabs are closed, which may still ask for something: stop alone ends the server.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), binary, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	output, err := cmd.StdoutPipe()
 	if err != nil {

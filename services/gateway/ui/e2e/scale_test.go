@@ -113,7 +113,7 @@ func (b *tab) checkBudget(name string, sum *traffic, elements, requests int, byt
 
 func TestManyDocumentsStayWithinTheBudgets(t *testing.T) {
 	t.Parallel()
-	jobs := scaleOf(t, "INKSTREAM_UI_JOBS", 100_000)
+	jobs := scaleOf(t, "INKSTREAM_UI_JOBS", 20_000)
 	dir := t.TempDir()
 	start := time.Now()
 	if err := seedIndex(t.Context(), dir, jobs); err != nil {
