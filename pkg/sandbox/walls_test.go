@@ -68,7 +68,8 @@ func TestIdleChildrenAreWatched(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			ended := make(chan sandbox.ExitReason, 2)
-			pool := newPool(t, sandbox.Config{Size: 2, MemoryLimit: 256 << 20,
+			// So little that the child has it well before it has spent the CPU time of an idle one.
+			pool := newPool(t, sandbox.Config{Size: 2, MemoryLimit: 96 << 20,
 				Observe: func(e sandbox.Event, reason sandbox.ExitReason) {
 					if e == sandbox.Died {
 						ended <- reason
