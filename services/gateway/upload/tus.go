@@ -45,7 +45,9 @@ const (
 	methodOverride = "X-HTTP-Method-Override"
 )
 
-// Tus takes resumable uploads.
+// Tus takes resumable uploads. It speaks the protocol itself: the handler of github.com/tus/tusd/v2 (2.9.2) has no
+// expiration and answers errors as text without the API's codes, and what is reserved, sealed, audited and noted of the
+// job would be code around it that is no shorter.
 type Tus struct {
 	service *Service
 	folder  *tusFolder // nil where there is none for such uploads

@@ -38,6 +38,7 @@ var measurements = []measurement{
 	{"native", measureNative},
 	{"kept", measureKept},
 	{"small", measureSmall},
+	{"growth", measureGrowth},
 	{"upload", measureUpload},
 	{"memory", measureMemory},
 	{"start", measureStart},
@@ -64,6 +65,8 @@ func runMeasurements(ctx context.Context) error {
 	binary := flag.String("binary", "bin/inkstream", "the inkstream binary to measure")
 	only := flag.String("only", "", "measure only this; "+measurementNames())
 	rounds := flag.Int("rounds", 2, "rounds of each comparison; the median ratio counts")
+	growthJobs := flag.Int("growth-jobs", 1000, "compare what a job costs among so many at most")
+	growthSVG := flag.String("growth-svg", "", "draw the growth of costs into this file")
 	flag.Parse()
 	if !slices.ContainsFunc(measurements, func(m measurement) bool { return *only == "" || *only == m.name }) {
 		return fmt.Errorf("-only %s: want one of %s", *only, measurementNames())
@@ -73,7 +76,7 @@ func runMeasurements(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &benchmark{binary: *binary, dir: dir, rounds: *rounds}
+	b := &benchmark{binary: *binary, dir: dir, rounds: *rounds, growthJobs: *growthJobs, growthSVG: *growthSVG}
 	if b.corpus, err = pdftest.FindCorpus(); err != nil {
 		return err
 	}

@@ -21,6 +21,8 @@ import (
 type benchmark struct {
 	binary, dir, corpus string
 	rounds              int
+	growthJobs          int
+	growthSVG           string // a file, or empty
 }
 
 // usage is what a command took, its children included.

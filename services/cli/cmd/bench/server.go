@@ -10,10 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"inkstream.dev/pkg/pdftest"
 )
@@ -187,39 +184,22 @@ func measureSmall(ctx context.Context, b *benchmark) (rows []row, err error) {
 	if _, err := s.runJob(ctx, pdftest.BornDigital(64).PDF, ""); err != nil { // warms the children
 		return nil, err
 	}
-	const jobs, atOnce = 600, 16
+	const jobs = 600
 	page := pdftest.BornDigital(1).PDF
 	own, err := s.processCPUTime()
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, jobs)
-	start := time.Now()
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
-	for i := range jobs {
-		g.Go(func() error {
-			j, err := s.uploadDocument(gctx, bytes.NewReader(page), len(page), "")
-			ids[i] = j.ID
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	wall, err := timeCall(func() error { return s.runJobs(ctx, page, jobs) })
+	if err != nil {
 		return nil, err
 	}
-	// They are worked on in the order in which they came, more or less: the last to end is among the last.
-	for _, id := range slices.Backward(ids) {
-		if _, err := s.awaitFinished(ctx, id); err != nil {
-			return nil, err
-		}
-	}
-	wall := time.Since(start)
 	after, err := s.processCPUTime()
 	if err != nil {
 		return nil, err
 	}
 	how := fmt.Sprintf("%d jobs of 1 born-digital page, uploaded %d at a time, all artifacts, full durability", jobs,
-		atOnce)
+		jobUploadsAtOnce)
 	return []row{
 		{"jobs a second", fmt.Sprintf("%.0f", jobs/wall.Seconds()), "≥ 60", how},
 		{"CPU a job outside the engines", fmt.Sprintf("%.1f ms", (after-own).Seconds()*1000/jobs), "≤ 6 ms",

@@ -68,22 +68,40 @@ func (tb *testbed) measureEmpty(ctx context.Context) (err error) {
 	if err := tb.release(ctx, held...); err != nil {
 		return err
 	}
-	return tb.measureWork(ctx, &r.empty)
+	return tb.measureWork(ctx, &r.empty, "of a short queue")
 }
 
 // measureWork measures how many jobs end in a second and, at the same time, how long lists and searches take: both with
-// an empty queue and with a deep one the services are busy.
-func (tb *testbed) measureWork(ctx context.Context, s *state) error {
-	g, ctx := errgroup.WithContext(ctx)
+// an empty queue and with a deep one the services are busy. What a job costs meanwhile is named after when.
+func (tb *testbed) measureWork(ctx context.Context, s *state, when string) error {
+	// What reads all records does so once when it starts, the watcher among them; that is no part of a job's cost.
+	if _, err := tb.watcher.look(ctx); err != nil {
+		return err
+	}
+	pause(ctx, settle)
+	before, err := tb.count(ctx)
+	if err != nil {
+		return err
+	}
+	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		s.rate, err = tb.watcher.rate(ctx, tb.cfg.window)
+		s.rate, err = tb.watcher.rate(gctx, tb.cfg.window)
 		return err
 	})
 	g.Go(func() (err error) {
-		s.list, s.search, err = tb.answers(ctx)
+		s.list, s.search, err = tb.answers(gctx)
 		return err
 	})
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	after, err := tb.count(ctx)
+	if err != nil {
+		return err
+	}
+	tb.report.costs = append(tb.report.costs, named{"a job " + when, after.since(before, tb.cfg.window,
+		tb.report.costs[0].cost)})
+	return nil
 }
 
 // awaitProjection waits until the index knows the records and events of now, and returns how long that took. Those of
@@ -163,7 +181,7 @@ func (tb *testbed) measureDeep(ctx context.Context) (err error) {
 	}
 	stop := tb.follow(ctx, "")
 	defer stop()
-	return tb.measureWork(ctx, &r.deep)
+	return tb.measureWork(ctx, &r.deep, "of the deep queue")
 }
 
 // follow tells the sampler how many pages are done, of jobs and of a document, until stop is called. It has a
@@ -172,6 +190,7 @@ func (tb *testbed) follow(ctx context.Context, document string) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	own := newWatcher(tb)
+	_, _ = own.look(ctx) // the first reads every record; its error is that of the next
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(time.Second)
