@@ -105,3 +105,62 @@ func jobDocument(i int) search.Document {
 		Stages: map[string]search.StageRun{"ingest": run, "scan": run, "render": run, "index": run},
 	}
 }
+
+// BenchmarkCounts counts 100,000 documents as pages do at every change: all of them, which are counted as they are
+// written, and all of them as what a filter finds, which are read.
+func BenchmarkCounts(b *testing.B) {
+	s, err := search.Open(b.Context(), "sqlite://"+b.TempDir()+"/index.db")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	const documents, atOnce = 100_000, 5000
+	for first := 0; first < documents; first += atOnce {
+		docs := make([]search.Document, atOnce)
+		for i := range docs {
+			docs[i] = jobDocument(first + i)
+			if i%50 == 0 {
+				docs[i].State, docs[i].Labels = "FAILED", map[string]string{"~code": "DAMAGED"}
+			}
+			if i%20 == 0 {
+				docs[i].Labels = map[string]string{"~batch": fmt.Sprintf("01J%023d", (first+i)/100)}
+			}
+		}
+		if err := s.PutDocuments(b.Context(), docs); err != nil {
+			b.Fatal(err)
+		}
+	}
+	all := search.JobQuery{Tenant: "acme", Limit: 50}
+	filtered := all
+	filtered.Filter.MinPages = 1
+	for name, q := range map[string]search.JobQuery{"all": all, "by_filter": filtered} {
+		b.Run("states_and_codes_"+name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.CountStates(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+				codes := q
+				codes.States = []string{"FAILED", "REJECTED", "PARTIAL"}
+				if _, err := s.CountLabels(b.Context(), codes, "~code"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("batches", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.CountGroups(b.Context(), all, "~batch", ""); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	one := all
+	one.Filter.Labels = map[string]string{"~batch": fmt.Sprintf("01J%023d", 500)}
+	b.Run("one_batch", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.ListJobs(b.Context(), one); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -106,6 +106,10 @@ func (f *Filter) sqliteConditions() (string, []any) {
 		b.addCondition(`instr(d.folded, ?) > 0`, foldText(cleanText(f.Filename)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
+		if name == batchLabel {
+			b.addCondition(inBatch, f.Labels[name], f.Labels[name])
+			continue
+		}
 		// json_each and no path, in which a label's name would have to be quoted.
 		b.addCondition(`EXISTS (SELECT 1 FROM json_each(d.labels) AS l WHERE l.key = ? AND l.value = ?)`, name,
 			f.Labels[name])

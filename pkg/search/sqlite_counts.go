@@ -11,7 +11,11 @@ import (
 // CountStates counts jobs by state.
 func (s *SQLite) CountStates(ctx context.Context, q JobQuery) (map[string]int64, error) {
 	counts := map[string]int64{}
-	err := s.countJobs(ctx, q, `SELECT d.state, count(*) FROM documents AS d WHERE d.tenant = ?`, nil, ` GROUP BY d.state`,
+	statement := `SELECT d.state, count(*) FROM documents AS d WHERE d.tenant = ?`
+	if q.Filter.isUnrestricted() {
+		statement = `SELECT d.state, sum(d.total) FROM document_counts AS d WHERE d.total > 0 AND d.tenant = ?`
+	}
+	err := s.countJobs(ctx, q, statement, nil, ` GROUP BY d.state`,
 		func(r *sql.Rows) error {
 			var state string
 			var jobs int64
@@ -25,15 +29,20 @@ func (s *SQLite) CountStates(ctx context.Context, q JobQuery) (map[string]int64,
 // CountLabels counts jobs by label.
 func (s *SQLite) CountLabels(ctx context.Context, q JobQuery, name string) ([]LabelCount, error) {
 	wanted := conditions{}
-	if name == "" {
+	statement := `SELECT l.key, l.value, count(*) AS jobs FROM documents AS d, json_each(d.labels) AS l WHERE d.tenant = ?`
+	grouped := ` GROUP BY l.key, l.value ORDER BY jobs DESC, l.key, l.value LIMIT ` + maxLabelCountsText
+	switch {
+	case name == "":
 		wanted.addCondition(`l.key NOT LIKE '~%'`)
-	} else {
+	case name == codeLabel && q.Filter.isUnrestricted():
+		statement = `SELECT '` + codeLabel + `', d.code, sum(d.total) AS jobs FROM document_counts AS d
+			WHERE d.code <> '' AND d.total > 0 AND d.tenant = ?`
+		grouped = ` GROUP BY d.code ORDER BY jobs DESC, d.code LIMIT ` + maxLabelCountsText
+	default:
 		wanted.addCondition(`l.key = ?`, name)
 	}
 	var counts []LabelCount
-	err := s.countJobs(ctx, q,
-		`SELECT l.key, l.value, count(*) AS jobs FROM documents AS d, json_each(d.labels) AS l WHERE d.tenant = ?`, &wanted,
-		` GROUP BY l.key, l.value ORDER BY jobs DESC, l.key, l.value LIMIT `+maxLabelCountsText,
+	err := s.countJobs(ctx, q, statement, &wanted, grouped,
 		func(r *sql.Rows) error {
 			var c LabelCount
 			err := r.Scan(&c.Name, &c.Value, &c.Jobs)
@@ -48,15 +57,20 @@ func (s *SQLite) CountGroups(ctx context.Context, q JobQuery, name, before strin
 	if err := checkLimit(q.Tenant, &q.Limit); err != nil {
 		return GroupPage{}, err
 	}
-	wanted := conditions{}
-	wanted.addCondition(`l.key = ?`, name)
+	value, from, wanted := `l.value`, `documents AS d, json_each(d.labels) AS l`, conditions{}
+	if name == batchLabel {
+		value, from = batchOf("d."), `documents AS d`
+		wanted.addCondition(value + ` IS NOT NULL`)
+	} else {
+		wanted.addCondition(`l.key = ?`, name)
+	}
 	if before != "" {
-		wanted.addCondition(`l.value < ?`, before)
+		wanted.addCondition(value+` < ?`, before)
 	}
 	var groups []LabelGroup
-	err := s.countJobs(ctx, q, `SELECT l.value, d.state, count(*), sum(d.page_count), min(d.create_time)
-		FROM documents AS d, json_each(d.labels) AS l WHERE d.tenant = ?`, &wanted,
-		` GROUP BY l.value, d.state ORDER BY l.value DESC LIMIT `+strconv.Itoa((q.Limit+1)*groupRows),
+	err := s.countJobs(ctx, q, `SELECT `+value+`, d.state, count(*), sum(d.page_count), min(d.create_time) FROM `+from+`
+		WHERE d.tenant = ?`, &wanted,
+		` GROUP BY `+value+`, d.state ORDER BY `+value+` DESC, d.state DESC LIMIT `+strconv.Itoa((q.Limit+1)*groupRows),
 		func(r *sql.Rows) error {
 			var row groupRow
 			err := r.Scan(&row.value, &row.state, &row.jobs, &row.pages, &row.created)

@@ -76,7 +76,11 @@ func jobOrderClause(q JobQuery, after *jobPosition, b *conditions) string {
 		b.addCondition("(create_time "+beyond+" ? OR create_time = ? AND job "+beyond+" ?)", after.created, after.created,
 			after.job)
 	}
-	return "create_time" + direction + ", job" + direction
+	column := "create_time"
+	if _, ok := q.Filter.Labels[batchLabel]; ok {
+		column = "+create_time" // a batch has few documents: they are looked up and sorted, not picked out of all in order
+	}
+	return column + direction + ", job" + direction
 }
 
 // newJobPage cuts what was found, one more than wanted, to a page.

@@ -71,7 +71,46 @@ var migrations = []migration{{
 			tokenize="unicode61 remove_diacritics 2 categories 'L* M* N* Co'", prefix='2 3')`,
 		`INSERT INTO terms_{t} (terms_{t}) VALUES ('rebuild')`,
 	},
+}, {
+	shared: []string{
+		// How many documents there are by state and code, kept current with every change: pages ask for it again and again.
+		`CREATE TABLE document_counts (
+			tenant INTEGER NOT NULL, state TEXT NOT NULL, code TEXT NOT NULL, total INTEGER NOT NULL,
+			PRIMARY KEY (tenant, state, code)) WITHOUT ROWID`,
+		`INSERT INTO document_counts SELECT tenant, state, ` + codeOf("") + `, count(*) FROM documents GROUP BY 1, 2, 3`,
+		`CREATE TRIGGER documents_added AFTER INSERT ON documents BEGIN ` + addToCount + ` END`,
+		`CREATE TRIGGER documents_removed AFTER DELETE ON documents BEGIN ` + takeFromCount + ` END`,
+		`CREATE TRIGGER documents_changed AFTER UPDATE OF state, labels ON documents
+			WHEN old.state <> new.state OR ` + codeOf("old.") + ` <> ` + codeOf("new.") + ` BEGIN ` + takeFromCount + addToCount + ` END`,
+		// A batch's documents lie together, and those of none are not in it.
+		`CREATE INDEX documents_by_batch ON documents (tenant, ` + batchOf("") + `, state) WHERE ` + batchOf("") + ` IS NOT NULL`,
+	},
 }}
+
+// The labels that are counted and looked up without reading all documents.
+const (
+	codeLabel  = "~code"
+	batchLabel = "~batch"
+)
+
+// codeOf and batchOf are a document's labels in SQL, in the very words of the indexes that have them.
+func codeOf(table string) string {
+	return `coalesce(` + table + `labels ->> '$."` + codeLabel + `"', '')`
+}
+
+func batchOf(table string) string { return table + `labels ->> '$."` + batchLabel + `"'` }
+
+// inBatch is the condition of a batch's documents. It is a range of one value: without statistics, SQLite takes a tenant's
+// documents for ten, and for the one value would rather read all of those than look into the batches' index.
+var inBatch = batchOf("d.") + ` BETWEEN ? AND ?`
+
+// What the triggers of documents do.
+var (
+	addToCount = `INSERT INTO document_counts VALUES (new.tenant, new.state, ` + codeOf("new.") + `, 1)
+		ON CONFLICT DO UPDATE SET total = total + 1;`
+	takeFromCount = `UPDATE document_counts SET total = total - 1
+		WHERE tenant = old.tenant AND state = old.state AND code = ` + codeOf("old.") + `;`
+)
 
 // registerFTSFunction makes indexed known to SQL, on every connection that is opened from then on.
 var registerFTSFunction = sync.OnceValue(func() error {

@@ -117,14 +117,71 @@ func TestMigrate(t *testing.T) {
 	if err := s.PutPages(t.Context(), []Page{page}); err != nil {
 		t.Fatal(err)
 	}
+	doc := Document{Tenant: "acme", Job: "a", State: "FAILED", Labels: map[string]string{codeLabel: "DAMAGED", batchLabel: "b"}}
+	if err := s.PutDocument(t.Context(), doc); err != nil {
+		t.Fatal(err)
+	}
 	for _, statement := range []string{
+		`DROP TRIGGER documents_added`, `DROP TRIGGER documents_removed`, `DROP TRIGGER documents_changed`,
+		`DROP TABLE document_counts`, `DROP INDEX documents_by_batch`,
 		`DROP TABLE terms_1`, `DROP VIEW indexed_1`, migrations[0].perTenant[1],
 		`INSERT INTO words_{t} (words_{t}) VALUES ('rebuild')`, `DELETE FROM schema_version WHERE version > 3`,
 	} {
 		execOnConn(t, s.writer.conn, expandTenant(statement, 1))
 	}
 	CheckIntegrity(t, path) // opens it, which is what brings it up to date
-	wantHits(t, openAt(t, path), "交流電燈", 1)
+	s = openAt(t, path)
+	wantHits(t, s, "交流電燈", 1)
+	states, err := s.CountStates(t.Context(), JobQuery{Tenant: "acme"})
+	if err != nil || states["FAILED"] != 1 {
+		t.Errorf("the documents from before are counted as %v, %v, want the one", states, err)
+	}
+}
+
+// What pages ask for at every change reads no table of all documents.
+func TestCountsReadNoWholeTable(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
+	doc := Document{Tenant: "acme", Job: "a", State: "FAILED", Labels: map[string]string{codeLabel: "DAMAGED", batchLabel: "b"}}
+	if err := s.PutDocument(t.Context(), doc); err != nil {
+		t.Fatal(err)
+	}
+	q := JobQuery{Tenant: "acme"}
+	// Without its triggers, the table of counts is what it says: no count comes from the documents.
+	for _, statement := range []string{`DROP TRIGGER documents_removed`, `DELETE FROM documents`} {
+		execOnConn(t, s.writer.conn, statement)
+	}
+	states, err := s.CountStates(t.Context(), q)
+	if err != nil || states["FAILED"] != 1 {
+		t.Errorf("states are counted as %v, %v, want those of the table of counts", states, err)
+	}
+	codes, err := s.CountLabels(t.Context(), q, codeLabel)
+	if err != nil || len(codes) != 1 || codes[0] != (LabelCount{Name: codeLabel, Value: "DAMAGED", Jobs: 1}) {
+		t.Errorf("codes are counted as %v, %v, want those of the table of counts", codes, err)
+	}
+	batch := JobQuery{Tenant: "acme", Filter: Filter{Labels: map[string]string{batchLabel: "b"}}}
+	for name, statement := range map[string]string{
+		"groups": `SELECT ` + batchOf("d.") + `, d.state, count(*) FROM documents AS d WHERE d.tenant = 1 AND ` + batchOf("d.") +
+			` IS NOT NULL GROUP BY ` + batchOf("d.") + `, d.state ORDER BY ` + batchOf("d.") + ` DESC LIMIT 3`,
+		"a batch": `SELECT job FROM documents AS d WHERE d.tenant = 1 AND ` + strings.ReplaceAll(inBatch, "?", "'b'") + ` ORDER BY ` +
+			jobOrderClause(batch, nil, &conditions{}) + ` LIMIT 100`,
+	} {
+		var plan, detail string
+		var id, parent, unused int
+		rows, err := s.reader.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+statement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			plan += detail + "\n"
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil || !strings.Contains(plan, "USING INDEX documents_by_batch") {
+			t.Errorf("%s are read by\n%s%v, want the batches' index", name, plan, err)
+		}
+	}
 }
 
 // A process that is killed while it writes loses nothing that it was told is stored, and leaves no half chunk.

@@ -46,6 +46,7 @@ func Run(t *testing.T, newIndex func(t *testing.T) Open) {
 		{"a list goes on where it ended", testListCursors},
 		{"jobs are counted by state and label", testCounts},
 		{"jobs are counted by the values of a label", testGroups},
+		{"counts follow every change", testCountsFollowChanges},
 		{"a trail has each event once, in order", testEvents},
 		{"of a job that was removed a tombstone stays", testTombstones},
 		{"stages are summed up by time", testStageStats},

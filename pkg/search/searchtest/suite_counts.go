@@ -2,6 +2,9 @@ package searchtest
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +95,48 @@ func testGroups(t *testing.T, open Open) {
 	}
 	if _, err := s.CountGroups(t.Context(), search.JobQuery{}, "~batch", ""); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("without a tenant: got %v, want INVALID_ARGUMENT", err)
+	}
+}
+
+// testCountsFollowChanges changes documents at random, and compares what is counted of all with what is counted of those
+// that a filter finds, which are all as well.
+func testCountsFollowChanges(t *testing.T, open Open) {
+	s := open(t)
+	const seed, changes, batch = 7, 8, 25
+	random := rand.New(rand.NewPCG(seed, seed))
+	pick := func(from ...string) string { return from[random.IntN(len(from))] }
+	all := search.JobQuery{Tenant: tenant}
+	filtered := all
+	filtered.Filter.MinPages = 1
+	for range changes {
+		var docs []search.Document
+		for range batch {
+			doc := search.Document{Tenant: pick(tenant, tenant, "other"), Job: fmt.Sprint("job", random.IntN(2*batch)), PageCount: 1,
+				CreateTime: dayOfMonth(3), State: pick("RUNNING", "FAILED", "PARTIAL"), Labels: map[string]string{"case": pick("1", "2")}}
+			if code := pick("", "DAMAGED", "TIMEOUT"); code != "" {
+				doc.Labels["~code"] = code
+			}
+			docs = append(docs, doc)
+		}
+		requireNoError(t, s.PutDocuments(t.Context(), docs))
+		requireNoError(t, s.DeleteJob(t.Context(), tenant, docs[0].Job))
+		for _, states := range [][]string{nil, {"FAILED", "PARTIAL"}} {
+			all.States, filtered.States = states, states
+			got, err := s.CountStates(t.Context(), all)
+			requireNoError(t, err)
+			want, err := s.CountStates(t.Context(), filtered)
+			requireNoError(t, err)
+			if !maps.Equal(got, want) {
+				t.Fatalf("seed %d: the states of all are %v, want %v", seed, got, want)
+			}
+			gotCodes, err := s.CountLabels(t.Context(), all, "~code")
+			requireNoError(t, err)
+			wantCodes, err := s.CountLabels(t.Context(), filtered, "~code")
+			requireNoError(t, err)
+			if !slices.Equal(gotCodes, wantCodes) {
+				t.Fatalf("seed %d: the codes of all are %v, want %v", seed, gotCodes, wantCodes)
+			}
+		}
 	}
 }
 
