@@ -65,7 +65,10 @@ func DefaultConfig() Config {
 		CreateTimeout:    upload.DefaultCreateTimeout,
 		UI:               true,
 		Compat:           true,
-		Access:           AccessConfig{OIDC: access.OIDCConfig{ScopeClaim: "scope"}, Limits: limits.UnsetRates()},
+		Access: AccessConfig{
+			OIDC:   access.OIDCConfig{ScopeClaim: "scope", SignIn: access.SignInConfig{Scopes: "profile email"}},
+			Limits: limits.UnsetRates(),
+		},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/services/gateway/access"
@@ -51,11 +52,20 @@ func (c *AccessConfig) registerFlags(fs *flag.FlagSet) {
 		"`file` that the first admin key is written to when there is none, or taken from where it is there")
 	fs.StringVar(&c.OIDC.Issuer, "oidc.issuer", c.OIDC.Issuer,
 		"`URL` of an OpenID Connect issuer whose tokens are taken besides API keys")
-	fs.StringVar(&c.OIDC.Audience, "oidc.audience", c.OIDC.Audience, "audience that tokens must name")
+	fs.StringVar(&c.OIDC.Audience, "oidc.audience", c.OIDC.Audience, "audience that tokens must name; empty takes no tokens")
 	fs.StringVar(&c.OIDC.TenantClaim, "oidc.tenant-claim", c.OIDC.TenantClaim,
 		"claim that holds the tenant; empty: all tokens belong to the default tenant")
 	fs.StringVar(&c.OIDC.ScopeClaim, "oidc.scope-claim", c.OIDC.ScopeClaim,
-		"claim that holds the scopes read, write, admin")
+		"claim that holds the scopes read, write, admin, also as inkstream:read and so on")
+	fs.StringVar(&c.OIDC.SignIn.ClientID, "oidc.client-id", c.OIDC.SignIn.ClientID,
+		"what the issuer knows this server as; people sign in on the web pages there then, by the code flow with PKCE")
+	fs.StringVar(&c.OIDC.SignIn.ClientSecretFile, "oidc.client-secret-file", c.OIDC.SignIn.ClientSecretFile,
+		"`file` with the client's secret; empty for a public client")
+	fs.StringVar(&c.OIDC.SignIn.Scopes, "oidc.client-scopes", c.OIDC.SignIn.Scopes,
+		"what the issuer is asked for besides openid, divided by blanks")
+	fs.StringVar(&c.OIDC.SignIn.RedirectURL, "oidc.redirect-url", c.OIDC.SignIn.RedirectURL,
+		"`URL` of /v1/session/callback as browsers reach it; empty: by the name that they call the server")
+	fs.StringVar(&c.OIDC.SignIn.Name, "oidc.name", c.OIDC.SignIn.Name, "what people call the issuer; empty for its host")
 	fs.Float64Var(&c.Limits.UploadsPerSecond, "limit.uploads", c.Limits.UploadsPerSecond,
 		fmt.Sprintf("uploads a second by one caller, ten seconds' worth at once; 0 for no limit, -1 for %d with --auth=keys", limits.DefaultUploadsPerSecond))
 	fs.Float64Var(&c.Limits.ReadsPerSecond, "limit.requests", c.Limits.ReadsPerSecond,
@@ -93,8 +103,12 @@ func (c *AccessConfig) validate(addrs ...string) error {
 	default:
 		p.CheckFlag(false, "auth", "%q, want keys or none", c.Auth)
 	}
-	p.CheckFlag(c.OIDC.Issuer == "" || c.OIDC.Audience != "", "oidc.audience",
-		"empty, want the audience that tokens of the issuer must name")
+	p.CheckFlag(c.OIDC.Issuer == "" || c.OIDC.Audience != "" || c.OIDC.SignIn.ClientID != "", "oidc.audience",
+		"empty, want the audience that tokens of the issuer must name, or a client id by which people sign in")
+	p.CheckFlag(c.OIDC.Issuer != "" || c.OIDC.SignIn.ClientID == "", "oidc.client-id", "set, but without an issuer")
+	redirect, err := url.Parse(c.OIDC.SignIn.RedirectURL)
+	p.CheckFlag(c.OIDC.SignIn.RedirectURL == "" || err == nil && redirect.Host != "" && redirect.Path == gate.CallbackPath,
+		"oidc.redirect-url", "%q, want https://NAME%s", c.OIDC.SignIn.RedirectURL, gate.CallbackPath)
 	p.CheckFlag(c.OIDC.Issuer == "" || c.Auth == AuthKeys, "oidc.issuer",
 		"set, but without --auth=keys nobody is asked for a token")
 	p.CheckFlag((c.TLSCert == "") == (c.TLSKey == ""), "tls.cert", "want both tls.cert and tls.key, or none")

@@ -59,8 +59,10 @@ func (s *Service) newHTTPServer(base context.Context, admission *gate.Gate, conn
 	shell.HandleMethods(mux, "/healthz", map[string]http.HandlerFunc{http.MethodGet: rest.ServeHealth})
 	shell.HandleMethods(mux, "/readyz", map[string]http.HandlerFunc{http.MethodGet: s.status.ServeHTTP})
 	shell.HandleMethods(mux, "/metrics", map[string]http.HandlerFunc{http.MethodGet: s.serveMetrics})
-	shell.HandleMethods(mux, gate.SessionPath, map[string]http.HandlerFunc{http.MethodPost: admission.SignIn(s.errors),
-		http.MethodDelete: admission.SignOut(s.errors)})
+	shell.HandleMethods(mux, gate.SessionPath, map[string]http.HandlerFunc{http.MethodGet: admission.DescribeSignIn,
+		http.MethodPost: admission.SignIn(s.errors), http.MethodDelete: admission.SignOut(s.errors)})
+	shell.HandleMethods(mux, gate.SignInPath, map[string]http.HandlerFunc{http.MethodGet: admission.BeginSignIn(s.errors)})
+	shell.HandleMethods(mux, gate.CallbackPath, map[string]http.HandlerFunc{http.MethodGet: admission.EndSignIn(s.errors)})
 	p.Tus.RegisterRoutes(shell, mux)
 	if s.cfg.Compat {
 		p.Compat.RegisterRoutes(shell, mux)

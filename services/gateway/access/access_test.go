@@ -2,21 +2,12 @@ package access_test
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
-	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/jwt"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
@@ -24,6 +15,7 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/gateway/access"
+	"inkstream.dev/services/gateway/access/oidctest"
 )
 
 // startServer starts a server that has the buckets.
@@ -145,75 +137,9 @@ func TestKeysFollowBucket(t *testing.T) {
 	}
 }
 
-// issuer is an OIDC provider with one signing key at a time.
-type issuer struct {
-	*httptest.Server
-
-	asked atomic.Int64 // for its keys
-
-	mu  sync.Mutex // guards what follows
-	key *rsa.PrivateKey
-	kid string
-}
-
-func newIssuer(t *testing.T) *issuer {
-	t.Helper()
-	i := &issuer{}
-	i.rotate(t, "one")
-	mux := http.NewServeMux()
-	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]any{
-			"issuer": i.URL, "jwks_uri": i.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"},
-		})
-	})
-	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
-		i.asked.Add(1)
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.kid,
-			Algorithm: "RS256", Use: "sig"}}})
-	})
-	i.Server = httptest.NewServer(mux)
-	t.Cleanup(i.Close)
-	return i
-}
-
-func (i *issuer) rotate(t *testing.T, kid string) {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.key, i.kid = key, kid
-}
-
-func (i *issuer) token(t *testing.T, change func(map[string]any)) string {
-	t.Helper()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: i.key, KeyID: i.kid}},
-		nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := time.Now()
-	claims := map[string]any{
-		"iss": i.URL, "aud": "inkstream", "sub": "ann", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
-		"tenant": "acme", "scope": "openid inkstream:write",
-	}
-	change(claims)
-	raw, err := jwt.Signed(signer).Claims(claims).Serialize()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 func TestOIDC(t *testing.T) {
 	t.Parallel()
-	i := newIssuer(t)
+	i := oidctest.New(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	o, err := access.NewOIDC(ctx, access.OIDCConfig{Issuer: i.URL, Audience: "inkstream", TenantClaim: "tenant",
@@ -222,21 +148,21 @@ func TestOIDC(t *testing.T) {
 		t.Fatal(err)
 	}
 	auth := access.NewAuthenticator(openKeys(t, bustest.New(t)), nil, o)
-	other := newIssuer(t)
+	other := oidctest.New(t)
 	for _, tc := range []struct {
 		name  string
 		token string
 		ok    bool
 	}{
-		{"sound", i.token(t, func(map[string]any) {}), true},
-		{"scopes as a list", i.token(t, func(c map[string]any) { c["scope"] = []string{"write"} }), true},
-		{"another audience", i.token(t, func(c map[string]any) { c["aud"] = "else" }), false},
-		{"another issuer", i.token(t, func(c map[string]any) { c["iss"] = other.URL }), false},
-		{"signed by another", other.token(t, func(c map[string]any) { c["iss"] = i.URL }), false},
-		{"expired", i.token(t, func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() }), false},
-		{"no scope of ours", i.token(t, func(c map[string]any) { c["scope"] = "openid" }), false},
-		{"no tenant", i.token(t, func(c map[string]any) { delete(c, "tenant") }), false},
-		{"a tenant that is a subject", i.token(t, func(c map[string]any) { c["tenant"] = "a.b.>" }), false},
+		{"sound", i.Token(func(map[string]any) {}), true},
+		{"scopes as a list", i.Token(func(c map[string]any) { c["scope"] = []string{"write"} }), true},
+		{"another audience", i.Token(func(c map[string]any) { c["aud"] = "else" }), false},
+		{"another issuer", i.Token(func(c map[string]any) { c["iss"] = other.URL }), false},
+		{"signed by another", other.Token(func(c map[string]any) { c["iss"] = i.URL }), false},
+		{"expired", i.Token(func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() }), false},
+		{"no scope of ours", i.Token(func(c map[string]any) { c["scope"] = "openid" }), false},
+		{"no tenant", i.Token(func(c map[string]any) { delete(c, "tenant") }), false},
+		{"a tenant that is a subject", i.Token(func(c map[string]any) { c["tenant"] = "a.b.>" }), false},
 		{"unsigned", "eyJhbGciOiJub25lIn0.e30.", false},
 	} {
 		id, err := auth.Authenticate(t.Context(), tc.token)
@@ -248,8 +174,8 @@ func TestOIDC(t *testing.T) {
 			t.Errorf("%s: got identity %+v", tc.name, id)
 		}
 	}
-	i.rotate(t, "two")
-	if _, err := auth.Authenticate(t.Context(), i.token(t, func(map[string]any) {})); err != nil {
+	i.RotateKey(t, "two")
+	if _, err := auth.Authenticate(t.Context(), i.Token(func(map[string]any) {})); err != nil {
 		t.Errorf("after the issuer rotated its keys: %v", err)
 	}
 }
@@ -257,7 +183,7 @@ func TestOIDC(t *testing.T) {
 // Tokens that name keys which there are not cost the issuer few questions, and no new key is missed for them.
 func TestUnknownKeysLeaveRoomForNewOnes(t *testing.T) {
 	t.Parallel()
-	i := newIssuer(t)
+	i := oidctest.New(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	o, err := access.NewOIDC(ctx, access.OIDCConfig{Issuer: i.URL, Audience: "inkstream", TenantClaim: "tenant", ScopeClaim: "scope"})
@@ -265,9 +191,9 @@ func TestUnknownKeysLeaveRoomForNewOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	auth := access.NewAuthenticator(openKeys(t, bustest.New(t)), nil, o)
-	other := newIssuer(t)
-	other.rotate(t, "unknown")
-	forged := other.token(t, func(c map[string]any) { c["iss"] = i.URL })
+	other := oidctest.New(t)
+	other.RotateKey(t, "unknown")
+	forged := other.Token(func(c map[string]any) { c["iss"] = i.URL })
 	flood, stop := context.WithCancel(t.Context())
 	var workers sync.WaitGroup
 	for range 4 {
@@ -281,12 +207,12 @@ func TestUnknownKeysLeaveRoomForNewOnes(t *testing.T) {
 	}
 	for range 40 { // more than the burst of questions
 		_, _ = auth.Authenticate(t.Context(), forged)
-		if i.asked.Load() > 5 {
+		if i.KeysAsked() > 5 {
 			break
 		}
 	}
-	i.rotate(t, "two")
-	token, start := i.token(t, func(map[string]any) {}), time.Now()
+	i.RotateKey(t, "two")
+	token, start := i.Token(func(map[string]any) {}), time.Now()
 	for {
 		_, err := auth.Authenticate(t.Context(), token)
 		if err == nil {
@@ -298,7 +224,7 @@ func TestUnknownKeysLeaveRoomForNewOnes(t *testing.T) {
 	}
 	stop()
 	workers.Wait()
-	if n := i.asked.Load(); n > 40 {
+	if n := i.KeysAsked(); n > 40 {
 		t.Errorf("the issuer was asked %d times", n)
 	}
 }

@@ -41,6 +41,9 @@ type Key struct {
 	CreateTime time.Time `json:"createTime"`
 	ExpireTime time.Time `json:"expireTime,omitzero"`
 	Quota      Quota     `json:"quota,omitzero"`
+	// Subject is whom the issuer knows the person as whose session this is; the secret is given to no client then. Keys
+	// of programs have no subject.
+	Subject string `json:"subject,omitempty"`
 	// Hash is the hexadecimal SHA-256 of the secret. A secret has 130 random bits, so a slow hash would add nothing.
 	Hash string `json:"hash"`
 }
@@ -70,15 +73,24 @@ func OpenKeys(ctx context.Context, js jetstream.JetStream, log *slog.Logger) (*K
 // Wait returns when the bucket is no longer followed; the context of OpenKeys must be done.
 func (k *Keys) Wait() { k.mirror.Wait() }
 
-// authenticate finds the key that a secret belongs to. The comparison takes the same time wherever the first
-// difference is, and an unknown id costs as much as a known one.
+// authenticate finds out whose secret it is.
 func (k *Keys) authenticate(secret string) (*Identity, error) {
+	key, err := k.findKey(secret)
+	if err != nil {
+		return nil, err
+	}
+	return k.identityOf(key), nil
+}
+
+// findKey finds the key that a secret belongs to. The comparison takes the same time wherever the first difference is,
+// and an unknown id costs as much as a known one.
+func (k *Keys) findKey(secret string) (*Key, error) {
 	key, ok := k.mirror.Get(keyIDOf(secret))
 	same := subtle.ConstantTimeCompare([]byte(hashSecret(secret)), []byte(key.Hash)) == 1
 	if !ok || !same || key.hasExpired(time.Now()) {
 		return nil, ErrInvalidCredentials
 	}
-	return k.identityOf(&key), nil
+	return &key, nil
 }
 
 // keyIDOf returns the id that a secret names.
@@ -93,7 +105,11 @@ func (k *Key) hasExpired(now time.Time) bool {
 
 // identityOf is who requests with a key come from.
 func (k *Keys) identityOf(key *Key) *Identity {
-	return &Identity{Tenant: key.Tenant, Scopes: key.Scopes, Caller: "key:" + key.ID, Quota: key.Quota, Credential: CredentialKey,
+	caller := "key:" + key.ID
+	if key.Subject != "" {
+		caller = subjectCaller + key.Subject // as with the person's tokens, however many sessions there are
+	}
+	return &Identity{Tenant: key.Tenant, Scopes: key.Scopes, Caller: caller, Quota: key.Quota, Credential: CredentialKey,
 		ExpireTime: key.ExpireTime, onChange: func(f func()) func() bool { return k.mirror.OnChange(key.ID, f) }}
 }
 
@@ -114,6 +130,32 @@ func (k *Keys) CreateKey(ctx context.Context, key Key) (Key, string, error) {
 	}
 	k.mirror.Set(key.ID, key, rev)
 	return key, secret, nil
+}
+
+// maxSessions is how many sessions a person has at once. The oldest end for others, so that the bucket cannot be filled by
+// one who signs in again and again.
+const maxSessions = 20
+
+// createPersonKey stores the key of a person's session, and removes such keys of which there is no more need.
+func (k *Keys) createPersonKey(ctx context.Context, key Key) (Key, error) {
+	now := time.Now()
+	old := k.mirror.Select(func(o Key) bool {
+		return o.Subject != "" && (o.hasExpired(now) || o.Tenant == key.Tenant && o.Subject == key.Subject)
+	})
+	sortKeys(old)
+	slices.Reverse(old)
+	kept := 1
+	for _, o := range old {
+		if !o.hasExpired(now) && kept < maxSessions {
+			kept++
+			continue
+		}
+		if err := k.RevokeKey(ctx, o.Tenant, o.ID); err != nil && !errors.Is(err, ErrNoKey) {
+			return Key{}, err
+		}
+	}
+	key, _, err := k.CreateKey(ctx, key)
+	return key, err
 }
 
 // secretPattern is what a secret looks like; the random part has 120 bits at least.
@@ -156,7 +198,7 @@ func (k *Keys) RotateKey(ctx context.Context, tenant, id string) (Key, string, e
 	if err := json.Unmarshal(e.Value(), &key); err != nil {
 		return Key{}, "", fmt.Errorf("decode API key: %w", err)
 	}
-	if key.Tenant != tenant {
+	if key.Tenant != tenant || key.Subject != "" { // the secret of a session is given to no client
 		return Key{}, "", ErrNoKey
 	}
 	secret := newSecret(id)
@@ -185,22 +227,28 @@ func (k *Keys) RevokeKey(ctx context.Context, tenant, id string) error {
 	return nil
 }
 
-// ListKeys returns a tenant's keys, the oldest first.
+// ListKeys returns a tenant's keys, the oldest first, the people's who are signed in among them.
 func (k *Keys) ListKeys(tenant string) []Key {
-	keys := k.mirror.Select(func(key Key) bool { return key.Tenant == tenant })
+	now := time.Now()
+	keys := k.mirror.Select(func(key Key) bool { return key.Tenant == tenant && (key.Subject == "" || !key.hasExpired(now)) })
+	sortKeys(keys)
+	return keys
+}
+
+// sortKeys puts the oldest first.
+func sortKeys(keys []Key) {
 	slices.SortFunc(keys, func(a, b Key) int {
 		if c := a.CreateTime.Compare(b.CreateTime); c != 0 {
 			return c
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	return keys
 }
 
 // HasAdminKey reports whether any key of the tenant may make others.
 func (k *Keys) HasAdminKey(tenant string) bool {
 	return len(k.mirror.Select(func(key Key) bool {
-		return key.Tenant == tenant && slices.Contains(key.Scopes, Admin) &&
+		return key.Tenant == tenant && key.Subject == "" && slices.Contains(key.Scopes, Admin) &&
 			(key.ExpireTime.IsZero() || time.Now().Before(key.ExpireTime))
 	})) > 0
 }

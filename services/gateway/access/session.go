@@ -1,11 +1,13 @@
 package access
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -20,7 +22,7 @@ const (
 )
 
 // Sessions seals who a browser is signed in as, so that a cookie can hold it. Nothing is stored, and a session ends with
-// the key that it was begun with. It is safe for concurrent use.
+// the key that it was begun with; one that was begun at an issuer has a key of its own. It is safe for concurrent use.
 type Sessions struct {
 	aead cipher.AEAD
 	keys *Keys
@@ -51,43 +53,84 @@ func NewSessions(key []byte, keys *Keys) (*Sessions, error) {
 	return &Sessions{aead: aead, keys: keys}, nil
 }
 
-// sealPurpose sets what is sealed here apart from what the same key may seal elsewhere.
-var sealPurpose = []byte("inkstream session")
+// What is sealed, each apart from the others and from what the same key may seal elsewhere.
+var (
+	sessionPurpose = []byte("inkstream session")
+	signInPurpose  = []byte("inkstream sign-in")
+)
+
+// seal returns a value's JSON, sealed for a purpose.
+func (s *Sessions) seal(purpose []byte, value any) (string, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("encode %s: %w", purpose, err)
+	}
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, data, purpose)), nil
+}
+
+// open reports whether a text was sealed for a purpose, and decodes what it holds.
+func (s *Sessions) open(purpose []byte, sealed string, value any) bool {
+	data, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		return false
+	}
+	data, err = s.aead.Open(nil, nil, data, purpose)
+	return err == nil && json.Unmarshal(data, value) == nil
+}
 
 // BeginSession signs in whose key it is, and returns what the cookie holds, and until when.
 func (s *Sessions) BeginSession(secret string) (sealed string, expire time.Time, err error) {
-	id, err := s.keys.authenticate(secret)
+	key, err := s.keys.findKey(secret)
 	if err != nil {
 		return "", time.Time{}, err
 	}
+	return s.sealSession(key)
+}
+
+// sealSession returns what the cookie of a key's session holds, and until when.
+func (s *Sessions) sealSession(key *Key) (sealed string, expire time.Time, err error) {
 	expire = time.Now().Add(sessionAge)
-	if !id.ExpireTime.IsZero() && id.ExpireTime.Before(expire) {
-		expire = id.ExpireTime
+	if !key.ExpireTime.IsZero() && key.ExpireTime.Before(expire) {
+		expire = key.ExpireTime
 	}
-	data, err := json.Marshal(session{Key: keyIDOf(secret), Hash: hashSecret(secret)[:hashPart], Expire: expire.Unix()})
-	if err != nil {
-		return "", time.Time{}, fmt.Errorf("encode session: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, data, sealPurpose)), expire, nil
+	sealed, err = s.seal(sessionPurpose, session{Key: key.ID, Hash: key.Hash[:hashPart], Expire: expire.Unix()})
+	return sealed, expire, err
 }
 
 // AuthenticateSession finds out who a cookie belongs to. The key is looked up every time: one that was revoked, rotated
 // or changed since counts as it is now.
 func (s *Sessions) AuthenticateSession(sealed string) (*Identity, error) {
-	data, err := base64.RawURLEncoding.DecodeString(sealed)
+	key, expire, err := s.openSession(sealed)
 	if err != nil {
-		return nil, ErrInvalidCredentials
+		return nil, err
 	}
-	data, err = s.aead.Open(nil, nil, data, sealPurpose)
+	id := s.keys.identityOf(key)
+	id.Credential, id.ExpireTime = CredentialSession, expire
+	return id, nil
+}
+
+// openSession returns the key of a session that has not ended.
+func (s *Sessions) openSession(sealed string) (*Key, time.Time, error) {
 	var v session
-	if err != nil || json.Unmarshal(data, &v) != nil || time.Now().Unix() >= v.Expire {
-		return nil, ErrInvalidCredentials
+	if !s.open(sessionPurpose, sealed, &v) || time.Now().Unix() >= v.Expire {
+		return nil, time.Time{}, ErrInvalidCredentials
 	}
 	key, ok := s.keys.mirror.Get(v.Key)
 	if !ok || len(key.Hash) < hashPart || key.Hash[:hashPart] != v.Hash || key.hasExpired(time.Now()) {
-		return nil, ErrInvalidCredentials
+		return nil, time.Time{}, ErrInvalidCredentials
 	}
-	id := s.keys.identityOf(&key)
-	id.Credential, id.ExpireTime = CredentialSession, time.Unix(v.Expire, 0)
-	return id, nil
+	return &key, time.Unix(v.Expire, 0), nil
+}
+
+// EndSession ends a session for good where it has a key of its own, as those have that people began at the issuer; others
+// end with their cookie.
+func (s *Sessions) EndSession(ctx context.Context, sealed string) error {
+	key, _, err := s.openSession(sealed)
+	if err != nil || key.Subject == "" {
+		return nil //nolint:nilerr // it has ended
+	}
+	if err := s.keys.RevokeKey(ctx, key.Tenant, key.ID); !errors.Is(err, ErrNoKey) {
+		return err
+	}
+	return nil
 }

@@ -119,7 +119,7 @@ func keyToProto(key access.Key, secret string) *inkstreamv1.Key {
 	v := &inkstreamv1.Key{
 		Id: key.ID, Tenant: key.Tenant, Name: key.Name, CreateTime: jobview.TimeToProto(key.CreateTime),
 		ExpireTime: jobview.TimeToProto(key.ExpireTime), Secret: secret,
-		MaxJobs: int32(key.Quota.Jobs), MaxBytesPerDay: key.Quota.BytesPerDay,
+		MaxJobs: int32(key.Quota.Jobs), MaxBytesPerDay: key.Quota.BytesPerDay, Subject: key.Subject,
 	}
 	for _, scope := range key.Scopes {
 		v.Scopes = append(v.Scopes, string(scope))

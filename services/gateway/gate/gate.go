@@ -35,7 +35,7 @@ const (
 // pages, which hold no data and ask for credentials themselves.
 func isPublicPath(path string) bool {
 	switch path {
-	case "/", "/healthz", "/readyz", "/openapi.json", "/docs", "/ui", "/health", SessionPath:
+	case "/", "/healthz", "/readyz", "/openapi.json", "/docs", "/ui", "/health", SessionPath, SignInPath, CallbackPath:
 		return true
 	}
 	return strings.HasPrefix(path, "/docs/") || strings.HasPrefix(path, ui.Path)

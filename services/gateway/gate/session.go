@@ -95,23 +95,29 @@ func (g *Gate) beginSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// SignOut is DELETE /v1/session.
+// SignOut is DELETE /v1/session. A session that was begun at the issuer ends for good; others end with their cookie.
 func (g *Gate) SignOut(report *apierror.Reporter) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if crossOrigin.Check(r) != nil {
 			report.WriteError(w, r, "DELETE session", fault.New(apierror.PermissionDenied, "a page of another origin sent the request"))
 			return
 		}
+		if cookie, err := r.Cookie(sessionCookie); err == nil && g.auth != nil {
+			if err := g.auth.EndSession(r.Context(), cookie.Value); err != nil {
+				report.WriteError(w, r, "DELETE session", err)
+				return
+			}
+		}
 		setSessionCookie(w, r, "", time.Unix(1, 0))
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
-// setSessionCookie gives the browser its session. Behind a proxy that ends TLS, the proxy says so.
+// setSessionCookie gives the browser its session.
 func setSessionCookie(w http.ResponseWriter, r *http.Request, value string, expire time.Time) {
 	cookie := &http.Cookie{
 		Name: sessionCookie, Value: value, Path: "/", Expires: expire.UTC(), HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+		Secure: isSecure(r),
 	}
 	if value == "" {
 		cookie.MaxAge = -1

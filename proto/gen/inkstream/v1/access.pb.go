@@ -42,8 +42,11 @@ type Key struct {
 	MaxJobs int32 `protobuf:"varint,8,opt,name=max_jobs,json=maxJobs,proto3" json:"max_jobs,omitempty"`
 	// Bytes that may be uploaded a day (UTC); 0 for the server's default.
 	MaxBytesPerDay int64 `protobuf:"varint,9,opt,name=max_bytes_per_day,json=maxBytesPerDay,proto3" json:"max_bytes_per_day,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Whom the issuer knows the person as that is signed in on the web pages; such a key has no secret, and to revoke it
+	// signs the person out. Empty for keys of programs.
+	Subject       string `protobuf:"bytes,10,opt,name=subject,proto3" json:"subject,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Key) Reset() {
@@ -137,6 +140,13 @@ func (x *Key) GetMaxBytesPerDay() int64 {
 		return x.MaxBytesPerDay
 	}
 	return 0
+}
+
+func (x *Key) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
 }
 
 type CreateKeyRequest struct {
@@ -1150,7 +1160,7 @@ var File_inkstream_v1_access_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_access_proto_rawDesc = "" +
 	"\n" +
-	"\x19inkstream/v1/access.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb1\x02\n" +
+	"\x19inkstream/v1/access.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcb\x02\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x16\n" +
@@ -1162,7 +1172,9 @@ const file_inkstream_v1_access_proto_rawDesc = "" +
 	"expireTime\x12\x16\n" +
 	"\x06secret\x18\a \x01(\tR\x06secret\x12\x19\n" +
 	"\bmax_jobs\x18\b \x01(\x05R\amaxJobs\x12)\n" +
-	"\x11max_bytes_per_day\x18\t \x01(\x03R\x0emaxBytesPerDay\"\xb4\x02\n" +
+	"\x11max_bytes_per_day\x18\t \x01(\x03R\x0emaxBytesPerDay\x12\x18\n" +
+	"\asubject\x18\n" +
+	" \x01(\tR\asubject\"\xb4\x02\n" +
 	"\x10CreateKeyRequest\x120\n" +
 	"\x06tenant\x18\x01 \x01(\tB\x18\xbaH\x15r\x132\x11^[a-z0-9-]{0,32}$R\x06tenant\x12<\n" +
 	"\x06scopes\x18\x02 \x03(\tB$\xbaH!\x92\x01\x1e\b\x01\x10\x03\x18\x01\"\x16r\x14R\x04readR\x05writeR\x05adminR\x06scopes\x12\x1b\n" +

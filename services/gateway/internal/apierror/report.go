@@ -31,6 +31,11 @@ func (r *Reporter) ReportError(ctx context.Context, operation string, err error)
 	return st
 }
 
+// LogWarning logs an error of which the client is told in another way.
+func (r *Reporter) LogWarning(ctx context.Context, operation string, err error) {
+	r.log.WarnContext(ctx, "request failed", "request", reqctx.RequestIDFrom(ctx), "operation", operation, "error", err)
+}
+
 // WriteError answers a REST request with err.
 func (r *Reporter) WriteError(w http.ResponseWriter, req *http.Request, operation string, err error) {
 	WriteStatus(w, req, r.ReportError(req.Context(), operation, err))

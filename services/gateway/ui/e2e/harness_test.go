@@ -60,19 +60,28 @@ func runTests(m *testing.M) (int, error) {
 	if err := shared.addDocuments(ctx); err != nil {
 		return 0, err
 	}
+	var closeBrowser func()
+	if browser, closeBrowser, err = startBrowser(ctx); err != nil {
+		return 0, err
+	}
+	defer closeBrowser()
+	return m.Run(), nil
+}
+
+// startBrowser starts a browser; stop ends it.
+func startBrowser(ctx context.Context) (browser context.Context, stop func(), err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.WindowSize(1360, 850))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // the browser's own walls do not stand for root
 	}
-	allocator, stop := chromedp.NewExecAllocator(ctx, options...)
-	defer stop()
-	var closeBrowser context.CancelFunc
-	browser, closeBrowser = chromedp.NewContext(allocator)
-	defer closeBrowser()
+	allocator, stopAllocator := chromedp.NewExecAllocator(ctx, options...)
+	browser, closeBrowser := chromedp.NewContext(allocator)
+	stop = func() { closeBrowser(); stopAllocator() }
 	if err := chromedp.Do(browser); err != nil {
-		return 0, fmt.Errorf("start the browser: %w", err)
+		stop()
+		return nil, nil, fmt.Errorf("start the browser: %w", err)
 	}
-	return m.Run(), nil
+	return browser, stop, nil
 }
 
 // buildBinary returns the program that users run: the one that INKSTREAM_BINARY names, or else one that it builds.
@@ -280,6 +289,28 @@ func (s *server) addDocuments(ctx context.Context) error {
 
 // makePDF returns a document with a line of text on each page.
 func makePDF(pages ...string) []byte {
+	contents := make([]string, len(pages))
+	for i, text := range pages {
+		contents[i] = "BT /F1 12 Tf 72 700 Td (" + escapePDF.Replace(text) + ") Tj ET"
+	}
+	return makePDFOf(contents...)
+}
+
+// makeDensePDF returns a document of one page with many small lines.
+func makeDensePDF(lines []string) []byte {
+	var b strings.Builder
+	b.WriteString("BT /F1 2.4 Tf 6 TL 24 770 Td")
+	for _, line := range lines {
+		b.WriteString(" (" + escapePDF.Replace(line) + ") Tj T*")
+	}
+	b.WriteString(" ET")
+	return makePDFOf(b.String())
+}
+
+var escapePDF = strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`)
+
+// makePDFOf returns a document whose pages have these contents.
+func makePDFOf(pages ...string) []byte {
 	var b bytes.Buffer
 	var offsets []int
 	object := func(format string, args ...any) {
@@ -294,9 +325,7 @@ func makePDF(pages ...string) []byte {
 	object("<< /Type /Catalog /Pages 2 0 R >>")
 	object("<< /Type /Pages /Count %d /Kids [%s] >>", len(pages), kids.String())
 	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
-	escape := strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`)
-	for i, text := range pages {
-		content := "BT /F1 12 Tf 72 700 Td (" + escape.Replace(text) + ") Tj ET"
+	for i, content := range pages {
 		object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R /Resources << /Font << /F1 3 0 R >> >> >>", 5+2*i)
 		object("<< /Length %d >>\nstream\n%s\nendstream", len(content), content)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -36,6 +37,11 @@ const watchPolicy = `window.violations = [];
 document.addEventListener('securitypolicyviolation', (e) => window.violations.push(e.violatedDirective + ' ' + e.blockedURI));`
 
 func openTab(t *testing.T, base string) *tab {
+	t.Helper()
+	return openTabIn(t, browser, base)
+}
+
+func openTabIn(t *testing.T, browser context.Context, base string) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	ctx, cancel := context.WithTimeout(ctx, 2*waitTimeout)
@@ -144,7 +150,15 @@ func (b *tab) wait(expression string) {
 		const timer = setInterval(() => { if (holds()) end(true); }, 100);
 		const last = setTimeout(() => end(false), %d);
 	})`, expression, waitTimeout.Milliseconds())
-	if !eval[bool](b, script) {
+	for {
+		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise))
+		if err != nil && strings.Contains(err.Error(), "navigated") {
+			continue // on to the next page, as signing in elsewhere does
+		}
+		b.must(err)
+		if ok {
+			return
+		}
 		b.t.Fatalf("it does not come true: %s\nthe page:\n%.3000s", expression, eval[string](b, "document.body.innerText"))
 	}
 }
@@ -165,12 +179,18 @@ func (b *tab) click(selector, text string) {
 	b.must(chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
 }
 
-// fill types into the field of a selector, after what was in it is removed.
+// fill puts a text into the field of a selector at once, as pasting does, in the place of what was in it. A return at the
+// text's end is pressed.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	b.wait("document.querySelector(" + quote(selector) + ")")
-	eval[chromedp.Void](b, "document.querySelector("+quote(selector)+").select()")
-	b.must(chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS(selector), text)))
+	eval[chromedp.Void](b, "(() => { const e = document.querySelector("+quote(selector)+"); e.focus(); e.select(); })()")
+	text, enter := strings.CutSuffix(text, "\r")
+	_, err := chromedp.Call(b.ctx, input.InsertText, input.InsertTextParams{Text: text})
+	b.must(err)
+	if enter {
+		b.press("\r")
+	}
 }
 
 func (b *tab) press(keys string) {

@@ -79,6 +79,46 @@ func TestHoverLinksImageAndText(t *testing.T) {
 	b.wait("document.querySelector('.word-line strong')?.textContent === " + quote(p.Words[0].Text) + " && document.querySelector('rect.mark')")
 }
 
+// Words of a table are linked with the cells that they are in.
+func TestHoverLinksTables(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.look("light", 1360, 850)
+	id := shared.jobs["table.pdf"]
+	var p struct {
+		Words  []word
+		Blocks []struct {
+			Table *struct{ Cells []struct{ BBox [4]float64 } }
+		}
+	}
+	if err := shared.call(t.Context(), http.MethodGet, "/v1/jobs/"+id+"/pages/1", "", nil, &p); err != nil {
+		t.Fatal(err)
+	}
+	var inTable *word
+	for _, block := range p.Blocks {
+		if block.Table == nil || inTable != nil {
+			continue
+		}
+		cell := block.Table.Cells[len(block.Table.Cells)-1].BBox
+		for _, w := range p.Words {
+			if x, y := (w.BBox[0]+w.BBox[2])/2, (w.BBox[1]+w.BBox[3])/2; x > cell[0] && x < cell[2] && y > cell[1] && y < cell[3] {
+				inTable = &w
+			}
+		}
+	}
+	if inTable == nil {
+		t.Fatal("no word of the page is in a table")
+	}
+	b.open("/ui/jobs/" + id + "/pages/1")
+	b.wait("document.querySelector('.sheet img')?.complete && document.querySelector('td[data-cell]')")
+	b.click("button", "Fit page")
+	b.wait("document.querySelector('.turned').offsetHeight < document.querySelector('.frame').offsetHeight")
+	x, y := b.pointAt(*inTable)
+	b.must(chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, x, y)))
+	b.wait("[...(CSS.highlights.get('ink-word') ?? [])].map((r) => r.toString()).join() === " + quote(inTable.Text))
+	b.wait("[...CSS.highlights.get('ink-word')][0].startContainer.parentElement.matches('td')")
+}
+
 // Every word of the API is in the text pane, in the same order: that is what hovering relies on.
 func TestTextHasEveryWordInOrder(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ export function Keys() {
     {list && <div class="card table-scroll" tabIndex={0}><table>
       <thead><tr><th scope="col">{t.admin.keyName}</th><th scope="col">{t.admin.id}</th><th scope="col">{t.admin.scope}</th>
         <th scope="col">{t.admin.created}</th><th scope="col">{t.admin.expires}</th><th scope="col"><span class="hidden">{t.dead.actions}</span></th></tr></thead>
-      <tbody>{list.map((k) => <tr key={k.id}>
+      <tbody>{list.filter((k) => !k.subject).map((k) => <tr key={k.id}>
         <td>{k.name || "–"}</td><td><code>{k.id}</code></td><td>{k.scopes.join(", ")}</td>
         <td class="time">{formatTime(k.createTime)}</td><td class="time">{k.expireTime ? formatTime(k.expireTime) : t.admin.never}</td>
         <td class="actions">{may("admin") && <>
@@ -72,7 +72,28 @@ export function Keys() {
         </>}</td>
       </tr>)}</tbody>
     </table></div>}
+    {list && <People list={list.filter((k) => k.subject)} end={(k) => act(() => api.revokeKey(k.id))} />}
   </>;
+}
+
+// People are the sessions that people began at the issuer.
+function People({ list, end }: { list: Key[]; end: (k: Key) => void }) {
+  if (list.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="people"><h2 id="people">{t.admin.people}</h2>
+      <div class="table-scroll" tabIndex={0} role="region" aria-labelledby="people"><table>
+        <thead><tr><th scope="col">{t.admin.person}</th><th scope="col">{t.admin.scope}</th><th scope="col">{t.admin.created}</th>
+          <th scope="col">{t.admin.expires}</th><th scope="col"><span class="hidden">{t.dead.actions}</span></th></tr></thead>
+        <tbody>{list.map((k) => <tr key={k.id}>
+          <td>{k.name}</td><td>{k.scopes.join(", ")}</td><td class="time">{formatTime(k.createTime)}</td>
+          <td class="time">{k.expireTime ? formatTime(k.expireTime) : t.admin.never}</td>
+          <td class="actions">{may("admin") && <button type="button" class="small danger" onClick={() => ask({
+            title: t.admin.askSignOut(k.name), text: t.admin.signOutText, yes: t.admin.signOut, act: () => end(k),
+          })}>{t.admin.signOut}<span class="hidden"> {k.name}</span></button>}</td>
+        </tr>)}</tbody>
+      </table></div>
+    </section>
+  );
 }
 
 export function Webhooks() {

@@ -47,7 +47,7 @@ export interface BatchAnswer { done: number; skipped: number; states: Record<str
 export interface DeadLetterGroup { stage: string; code: string; count: string; oldest: string; newest: string; error: string }
 export interface DeadLetter { id: string; stage: string; job: string; code: string; error: string; attempts: number; time: string; payload: string; traceId: string }
 export interface Key {
-  id: string; scopes: string[]; name: string; createTime: string; expireTime?: string; secret: string;
+  id: string; scopes: string[]; name: string; createTime: string; expireTime?: string; secret: string; subject: string;
 }
 export interface Webhook { id: string; url: string; createTime: string; secret: string }
 export interface Delivery {
@@ -87,6 +87,15 @@ export async function signIn(key: string): Promise<void> {
   await request("POST", "/v1/session", { key });
   await loadCaller();
 }
+
+// signInIssuer returns what the issuer is called at which people sign in, or nothing where they need a key.
+export async function signInIssuer(): Promise<string> {
+  return (await getJSON<{ issuer: string }>("/v1/session")).issuer;
+}
+
+// signInFailure is why a sign-in at the issuer came to nothing, which the address says once.
+export const signInFailure = /^#signin=([a-z]+)$/.exec(location.hash)?.[1] ?? "";
+if (signInFailure) history.replaceState(null, "", location.pathname + location.search);
 
 export async function signOut(): Promise<void> {
   await request("DELETE", "/v1/session");

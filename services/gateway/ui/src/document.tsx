@@ -142,7 +142,51 @@ function Journey({ job }: { job: Job }) {
         </table>
       </div>
       <p class="quiet small">{t.document.journeyNote}</p>
+      {job.stages.some((s) => s.name === "index" && s.startTime) && <Chunks job={job} zero={zero} part={part} />}
     </section>
+  );
+}
+
+// Chunks shows, once it is opened, when each chunk of pages was done: which of them kept the document.
+function Chunks({ job, zero, part }: { job: Job; zero: number; part: (ms: number) => string }) {
+  const [open, setOpen] = useState(false);
+  const [chunks, setChunks] = useState<JobEvent[] | null>(null);
+  const [error, setError] = useState("");
+  useEffect(() => {
+    if (!open) return undefined;
+    const abort = new AbortController();
+    const load = async () => {
+      const done: JobEvent[] = [];
+      for (let token = "", more = true; more; more = token !== "") {
+        const a = await api.events(job.id, token, abort.signal);
+        done.push(...(a.events ?? []).filter((e) => e.type === "chunk_done" && e.run === job.run));
+        token = a.nextPageToken;
+      }
+      setChunks(done);
+    };
+    load().catch((e: unknown) => { if (!abort.signal.aborted) setError((e as Error).message); });
+    return () => abort.abort();
+  }, [open, job.id, job.run, job.pagesDone, job.state]);
+  return (
+    <details class="chunks" onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{t.document.chunks}</summary>
+      {error && <Notice kind="error">{error}</Notice>}
+      {open && chunks === null && !error && <p class="quiet">{t.loading}</p>}
+      {chunks?.length === 0 && <p class="quiet">{t.document.noChunks}</p>}
+      {chunks && chunks.length > 0 && <table class="journey">
+        <thead><tr><th scope="col">{t.document.chunk}</th><th scope="col" class="bars"><span class="hidden">{t.document.chunkDone}</span></th>
+          <th scope="col" class="number">{t.document.chunkDone}</th></tr></thead>
+        <tbody>{chunks.map((e) => {
+          const ms = Date.parse(e.time) - zero;
+          return (
+            <tr key={e.id}><th scope="row">{Number(e.attributes.unit ?? 0) + 1}</th>
+              <td class="bars" aria-hidden="true"><div class="track"><i class="wait" style={{ left: "0", width: part(ms) }} />
+                <i class="work" style={{ left: `min(${part(ms)}, 100% - 3px)`, width: "3px" }} /></div></td>
+              <td class="number">{formatSeconds(Math.max(0, ms / 1000))}</td></tr>
+          );
+        })}</tbody>
+      </table>}
+    </details>
   );
 }
 

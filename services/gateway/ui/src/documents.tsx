@@ -108,10 +108,14 @@ function OptionFields() {
 function UploadList() {
   const all = uploads.value;
   if (all.length === 0) return null;
-  const done = all.some((u) => u.phase.value !== "waiting" && u.phase.value !== "sending");
+  const under = (u: Upload) => u.phase.value === "waiting" || u.phase.value === "sending";
+  const done = all.some((u) => !under(u));
+  const ended = all.filter((u) => !under(u) && (!u.job.value || hasEnded(u.job.value)));
+  const bad = ended.filter((u) => u.job.value?.state !== "SUCCEEDED").length;
   return (
     <section class="card uploads" aria-labelledby="uploads-title">
-      <div class="row"><h2 id="uploads-title">{t.upload.title}</h2><span class="grow" />
+      <div class="row"><h2 id="uploads-title">{t.upload.title}</h2>
+        <span class="quiet" role="status">{t.upload.summary(ended.length, all.length, bad)}</span><span class="grow" />
         {done && <button type="button" class="small" onClick={clearUploads}>{t.upload.clear}</button>}
       </div>
       <ul>{all.slice(0, 200).map((u, i) => <UploadRow key={all.length - i} upload={u} />)}</ul>
@@ -164,12 +168,14 @@ function List() {
       const query = toQuery(parseFilter(line));
       query.set("page_size", String(shown));
       if (from) query.set("page_token", from);
+      // Beside the list, so that a look that the next change breaks off has the numbers too; the list says what is wrong.
+      const counted = api.count(allStates(line), abort).then(setCounts).catch(() => undefined);
       try {
         const answer = await api.list(query, abort);
         const list = answer.jobs ?? [];
         setJobs(list);
         setNext(answer.nextPageToken);
-        setCounts(await api.count(allStates(line), abort));
+        await counted;
         setError("");
         // What was just sent is in the list a moment later.
         const awaited = !from && uploads.peek().some((u) => u.job.peek() && !list.some((j) => j.id === u.job.peek()?.id));

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { ApiError, caller, loadCaller, may, signIn, signInWanted, signOut } from "./api";
+import { ApiError, caller, loadCaller, may, signIn, signInFailure, signInIssuer, signInWanted, signOut } from "./api";
 import { address } from "./router";
 import { Documents } from "./documents";
 import { Batches } from "./batches";
@@ -12,7 +12,7 @@ import { Keys, System, Webhooks } from "./admin";
 import { DeadLetters } from "./deadletters";
 import { Queues } from "./queues";
 import { Viewer } from "./viewer";
-import { Asking, Notice, useTitle } from "./widgets";
+import { Asking, KeyHelp, Notice, useTitle } from "./widgets";
 import { t } from "./texts";
 
 const themeName = "inkstream.theme";
@@ -41,6 +41,7 @@ function Header() {
         {tab("/system", t.nav.system, path === "/system")}
       </nav>
       <div class="row tools">
+        <KeyHelp />
         <label class="theme"><span class="hidden">{t.theme.label}</span>
           <select value={theme.value} onChange={(e) => {
             theme.value = e.currentTarget.value;
@@ -59,9 +60,27 @@ function Header() {
 }
 
 function SignIn() {
+  const [issuer, setIssuer] = useState<string | null>(null);
+  useTitle(t.signIn.title);
+  useEffect(() => { signInIssuer().then(setIssuer, () => setIssuer("")); }, []);
+  const next = `/ui${address.value.path}${location.search}`;
+  return (
+    <section class="card sign-in" aria-labelledby="sign-in-title">
+      <h1 id="sign-in-title">{t.signIn.title}</h1>
+      {signInFailure && <Notice kind="error">{t.signIn.failures[signInFailure] ?? t.signIn.failures.denied}</Notice>}
+      {issuer && <>
+        <a class="button primary" href={`/v1/session/begin?next=${encodeURIComponent(next)}`}>{t.signIn.at(issuer)}</a>
+        <p class="quiet">{t.signIn.atKept}</p>
+        <details><summary>{t.signIn.orKey}</summary><KeyForm /></details>
+      </>}
+      {issuer === "" && <KeyForm />}
+    </section>
+  );
+}
+
+function KeyForm() {
   const [key, setText] = useState("");
   const [error, setError] = useState("");
-  useTitle(t.signIn.title);
   const submit = async (e: Event) => {
     e.preventDefault();
     try {
@@ -70,20 +89,17 @@ function SignIn() {
       setError(e instanceof ApiError && e.status === 401 ? t.signIn.wrong : (e as Error).message);
     }
   };
-  return (
-    <section class="card sign-in" aria-labelledby="sign-in-title">
-      <h1 id="sign-in-title">{t.signIn.title}</h1>
-      <p>{t.signIn.intro} <code>inkstream keys create</code>.</p>
-      <form onSubmit={submit}>
-        <label for="key">{t.signIn.key}</label>
-        <input id="key" type="password" autocomplete="off" spellcheck={false} required value={key} aria-describedby="key-kept"
-          onInput={(e) => setText(e.currentTarget.value)} />
-        {error && <Notice kind="error">{error}</Notice>}
-        <p id="key-kept" class="quiet">{t.signIn.kept}</p>
-        <button class="primary">{t.signIn.submit}</button>
-      </form>
-    </section>
-  );
+  return <>
+    <p>{t.signIn.intro} <code>inkstream keys create</code>.</p>
+    <form onSubmit={submit}>
+      <label for="key">{t.signIn.key}</label>
+      <input id="key" type="password" autocomplete="off" spellcheck={false} required value={key} aria-describedby="key-kept"
+        onInput={(e) => setText(e.currentTarget.value)} />
+      {error && <Notice kind="error">{error}</Notice>}
+      <p id="key-kept" class="quiet">{t.signIn.kept}</p>
+      <button class="primary">{t.signIn.submit}</button>
+    </form>
+  </>;
 }
 
 function Nothing() {

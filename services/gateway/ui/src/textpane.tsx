@@ -1,27 +1,45 @@
 // The page's text, one text node to a block. Words are marked by ranges, so that no word needs an element.
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { BBox, Block, Page } from "./api";
+import type { BBox, Block, Page, Table, Word } from "./api";
 import { classOf } from "./geometry";
 import { t } from "./texts";
 
-interface Piece { block: Block; text: string; words: { index: number; start: number; end: number }[] }
+// Place is where a word stands in the text of a block, or of a table's cell.
+interface Place { index: number; part: number; cell: number; start: number; end: number }
+interface Piece { block: Block; text: string; words: Place[] }
 
 // pieces lays the page's words out by block. The page's own list of words has them in the same order.
 function pieces(page: Page): Piece[] {
   let index = 0;
-  return page.blocks.map((block) => {
+  return page.blocks.map((block, part) => {
     let text = "";
-    const words: Piece["words"] = [];
+    const words: Place[] = [];
+    const inCell = block.table && cellFinder(block.table);
     block.lines.forEach((line, i) => {
       if (i > 0) text += "\n";
       line.words.forEach((w, k) => {
         if (k > 0) text += " ";
-        words.push({ index: index++, start: text.length, end: text.length + w.text.length });
+        const place = inCell ? inCell(w) : { cell: -1, start: text.length };
+        if (place) words.push({ index, part, ...place, end: place.start + w.text.length });
+        index++;
         text += w.text;
       });
     });
     return { block, text, words };
   });
+}
+
+// cellFinder returns what finds the place of a table's next word in the text of its cell; nothing where it is in none.
+function cellFinder(table: Table): (w: Word) => { cell: number; start: number } | undefined {
+  const read = table.cells.map(() => 0); // how far each cell's text has been found
+  return (w) => {
+    const x = (w.bbox[0] + w.bbox[2]) / 2, y = (w.bbox[1] + w.bbox[3]) / 2;
+    const cell = table.cells.findIndex((c) => x >= c.bbox[0] && x <= c.bbox[2] && y >= c.bbox[1] && y <= c.bbox[3]);
+    const start = table.cells[cell]?.text.indexOf(w.text, read[cell]) ?? -1;
+    if (start < 0) return undefined;
+    read[cell] = start + w.text.length;
+    return { cell, start };
+  };
 }
 
 // languageTag returns a language of three letters as pages name it; none where it is not one.
@@ -36,10 +54,10 @@ interface Props { page: Page; current: number; pinned: number; hits: BBox[]; hov
 export function TextPane({ page, current, pinned, hits, hover, pin }: Props) {
   const pane = useRef<HTMLDivElement>(null);
   const parts = useMemo(() => pieces(page), [page]);
-  const places = useMemo(() => parts.flatMap((p, i) => p.words.map((w) => ({ part: i, ...w }))), [parts]);
+  const places = useMemo(() => new Map(parts.flatMap((p) => p.words.map((w) => [w.index, w]))), [parts]);
   const rangeOf = (index: number): Range | null => {
-    const place = places[index];
-    const node = place && pane.current?.querySelector(`[data-part="${place.part}"]`)?.firstChild;
+    const place = places.get(index);
+    const node = place && pane.current?.querySelector(`[data-part="${place.part}"][data-cell="${place.cell}"]`)?.firstChild;
     if (!place || !node) return null;
     const range = document.createRange();
     range.setStart(node, place.start);
@@ -62,9 +80,9 @@ export function TextPane({ page, current, pinned, hits, hover, pin }: Props) {
   }, [page, hits, parts]);
   const locate = (e: MouseEvent): number => {
     const at = document.caretPositionFromPoint?.(e.clientX, e.clientY);
-    const part = (at?.offsetNode.parentElement as HTMLElement | null)?.dataset?.part;
+    const { part, cell } = (at?.offsetNode.parentElement as HTMLElement | null)?.dataset ?? {};
     if (!at || part === undefined) return -1;
-    return parts[Number(part)]!.words.find((w) => at.offset >= w.start && at.offset <= w.end)?.index ?? -1;
+    return parts[Number(part)]!.words.find((w) => w.cell === Number(cell) && at.offset >= w.start && at.offset <= w.end)?.index ?? -1;
   };
   if (page.blocks.length === 0) {
     return <p class="quiet">{t.viewer.nothing}{page.error?.message && ` ${page.error.message}`}{page.reason && ` (${t.reasons[page.reason] ?? page.reason})`}</p>;
@@ -75,7 +93,7 @@ export function TextPane({ page, current, pinned, hits, hover, pin }: Props) {
         if (!getSelection()?.toString()) pin(locate(e));
       }}>
       {parts.map((p, i) => p.block.table
-        ? <TableView key={i} block={p.block} />
+        ? <TableView key={i} block={p.block} part={i} />
         : <BlockView key={i} type={p.block.type} level={p.block.level} part={i} text={p.text} />)}
     </div>
   );
@@ -83,10 +101,10 @@ export function TextPane({ page, current, pinned, hits, hover, pin }: Props) {
 
 // BlockView shows a block by its kind. Headings of the document are none of this page, so they are set apart by style.
 function BlockView({ type, level, part, text }: { type: string; level: number; part: number; text: string }) {
-  return <p class={`block ${type} level-${level}`} data-part={part}>{text}</p>;
+  return <p class={`block ${type} level-${level}`} data-part={part} data-cell={-1}>{text}</p>;
 }
 
-function TableView({ block }: { block: Block }) {
+function TableView({ block, part }: { block: Block; part: number }) {
   const table = block.table!;
   const rows = Array.from({ length: table.rows }, (_, r) => table.cells.filter((c) => c.row === r));
   return (
@@ -101,7 +119,8 @@ function TableView({ block }: { block: Block }) {
             if (taken.has(col)) continue;
             const c = cells.find((x) => x.column === col);
             if (!c) { out.push(<td key={col} />); continue; }
-            out.push(<td key={col} class={r < table.headerRows ? "head" : ""} rowSpan={c.rowSpan} colSpan={c.columnSpan}>{c.text}</td>);
+            out.push(<td key={col} class={r < table.headerRows ? "head" : ""} rowSpan={c.rowSpan} colSpan={c.columnSpan}
+              data-part={part} data-cell={table.cells.indexOf(c)}>{c.text}</td>);
             col += c.columnSpan - 1;
           }
           return <tr key={r}>{out}</tr>;

@@ -9,7 +9,7 @@ export const t = {
   copied: "Copied",
   loading: "Loading …",
   again: "Try again",
-  theme: { label: "Theme", auto: "System", light: "Light", dark: "Dark" },
+  theme: { label: "Theme", auto: "Auto", light: "Light", dark: "Dark" },
   nav: { label: "Pages", documents: "Documents", batches: "Batches", search: "Search", queues: "Queues", dead: "Dead letters", keys: "Keys", webhooks: "Webhooks", system: "System",
     api: "The API" },
   errors: {
@@ -26,6 +26,23 @@ export const t = {
     submit: "Sign in",
     wrong: "The server does not know this key.",
     out: "Sign out",
+    at: (issuer: string) => `Sign in with ${issuer}`, orKey: "With an API key instead",
+    atKept: "The browser gets a session for twelve hours, which no script can read. It ends when you sign out, or an administrator ends it.",
+    failures: {
+      expired: "That sign-in was begun in another browser, or too long ago. Try again.",
+      denied: "You were not signed in there.",
+      unknown: "You were signed in there, but have no access here. An administrator gives it.",
+      unavailable: "It does not answer at the moment. Try again later.",
+    } as Record<string, string>,
+  },
+  keys: {
+    title: "Keys", button: "Keys", close: "Close",
+    groups: [
+      { name: "Everywhere", keys: [["?", "this help"], ["Tab", "to what can be pressed next"]] },
+      { name: "Documents", keys: [["j  k", "next, previous document"], ["x", "select it"], ["Enter", "open it"], ["/", "to the filter"], ["p", "pause the list, and go on"]] },
+      { name: "A page", keys: [["←  →", "previous, next page"], ["+  −  0", "larger, smaller, fit the width"], ["r", "turn"], ["w", "next weak word"],
+        ["n  N", "next, previous page with a hit"], ["Esc", "let go of what was taken"]] },
+    ] as { name: string; keys: [string, string][] }[],
   },
   states: {
     PENDING: "pending", RUNNING: "running", SUCCEEDED: "succeeded", PARTIAL: "partial", FAILED: "failed", REJECTED: "rejected",
@@ -72,6 +89,7 @@ export const t = {
     table: "Documents, the newest first",
   },
   upload: {
+    summary: (done: number, of: number, bad: number) => `${n(done)} of ${n(of)} done${bad ? `, ${n(bad)} with a problem` : ""}`,
     title: "Uploads", clear: "Clear those that are done", stop: "Stop", start: "Go on",
     waiting: "waits", sending: "is being sent", accepted: "accepted", refused: "refused", stopped: "stopped",
     again: (k: number) => `The connection broke off; try ${k + 1} goes on where it was.`,
@@ -89,6 +107,7 @@ export const t = {
     journey: "Journey", stage: "Stage", waited: "Waited", worked: "From first to last", units: "Units", busy: "Work",
     journeyNote: "Light: waiting for the stage. Solid: from its first unit of work to its last. Stages overlap: pages move on as they are done.",
     notYet: "not yet", now: "under way",
+    chunks: "Chunks of pages", chunk: "Chunk", chunkDone: "Done after", noChunks: "No chunk is done yet.",
     outcomes: "Outcomes", failures: "Failed pages", page: "Page", reason: "Reason", code: "Code",
     findings: "Findings", count: "Count", policy: "Policy", detail: "Detail", kind: "Finding",
     facts: "Facts", artifacts: "Artifacts", name: "Name", type: "Type", download: "Download",
@@ -161,6 +180,8 @@ export const t = {
     never: "never", rotate: "Give another secret", revoke: "Revoke", askRotate: (k: string) => `Give ${k} another secret?`,
     rotateText: "The present one is refused at once, and its sessions end.", askRevoke: (k: string) => `Revoke ${k}?`,
     revokeText: "It is refused at once, and its sessions end. That cannot be undone.",
+    people: "Signed in", person: "Person", signOut: "Sign out", askSignOut: (k: string) => `Sign ${k} out?`,
+    signOutText: "This session ends at once. Whoever may sign in can do so again.",
     secret: "Secret", secretOnce: "Copy the secret now; it is not shown again.", secretKept: "I have kept it",
     webhooks: "Webhooks", webhooksIntro: "Addresses that are told when a document has ended.", url: "Address", makeWebhook: "Add",
     noWebhooks: "There are none.", noDeliveries: "It has not been called yet.", dropHook: "Remove", askDropHook: "Remove this webhook?",

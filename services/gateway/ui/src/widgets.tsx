@@ -48,6 +48,32 @@ export function Asking() {
   );
 }
 
+// KeyHelp is a button that shows which keys do what, as ? does.
+export function KeyHelp() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (e.key !== "?" || typing(e)) return;
+      e.preventDefault();
+      setOpen(true);
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, []);
+  useEffect(() => { if (open) dialog.current?.showModal(); }, [open]);
+  return <>
+    <button type="button" class="icon" aria-label={t.keys.button} title={`${t.keys.button} (?)`} onClick={() => setOpen(true)}>?</button>
+    {open && <dialog ref={dialog} class="keys" aria-labelledby="keys-title" onClose={() => setOpen(false)}>
+      <h2 id="keys-title">{t.keys.title}</h2>
+      {t.keys.groups.map((g) => <section key={g.name} aria-label={g.name}><h3>{g.name}</h3>
+        <dl>{g.keys.map(([keys, does]) => <div key={keys}><dt>{keys.split("  ").map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{does}</dd></div>)}</dl>
+      </section>)}
+      <form method="dialog" class="row end"><button>{t.keys.close}</button></form>
+    </dialog>}
+  </>;
+}
+
 // Copyable is a command with a button that copies it.
 export function Copyable({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false);
