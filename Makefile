@@ -89,7 +89,8 @@ k8s-test: ## Test images, Compose, Kubernetes with KEDA, and Tilt on a one-node 
 ##@ Measure
 
 .PHONY: bench
-bench: build test-deps ## Measure speed and memory against the targets and print a table (ARGS="-only ocr" for one)
+bench: build ## Measure speed and memory against the targets and print a table (ARGS="-only ocr" for one)
+	pkg/tools/deps.sh bench
 	go run ./services/cli/cmd/bench $(ARGS)
 
 .PHONY: quality

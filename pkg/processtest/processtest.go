@@ -82,6 +82,9 @@ func SpawnProcess(cmd *exec.Cmd) error {
 	return <-started
 }
 
+// PID returns the process's id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Stop kills the program, as the failure of its machine would, and waits for its end. A nil Process is none.
 func (p *Process) Stop() {
 	if p != nil {

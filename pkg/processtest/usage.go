@@ -39,7 +39,8 @@ func ReadTimes(path string) (Times, error) {
 	return Times{Parent: int(n[0]), Self: time.Duration(n[1]+n[2]) * tick, Gone: time.Duration(n[3]+n[4]) * tick}, nil
 }
 
-// CPU returns the processor time of a process and of its children, living and gone.
+// CPU returns the processor time of a process and of its children, living and gone, and of what has ended that these
+// had started.
 func CPU(pid int) (time.Duration, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -57,7 +58,7 @@ func CPU(pid int) (time.Duration, error) {
 		case path == own:
 			total += t.Self + t.Gone
 		case t.Parent == pid:
-			total += t.Self
+			total += t.Self + t.Gone
 		}
 	}
 	return total, nil

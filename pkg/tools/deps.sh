@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the system packages that a build needs ("deps.sh build"), also those that the tests need ("deps.sh test"), also those that quality is
-# measured with ("deps.sh quality"), or those of the build and of the test cluster ("deps.sh cluster") or of the drill of alerts ("deps.sh alerts").
+# measured with ("deps.sh quality") or speed ("deps.sh bench"), or those of the build and of the test cluster ("deps.sh cluster") or of the drill
+# of alerts ("deps.sh alerts").
 # It asks for nothing, not even root, if none is missing. For Debian 12 and what descends from it.
 set -euo pipefail
 
@@ -15,6 +16,8 @@ tests=(chromium tesseract-ocr poppler-utils poppler-data qpdf mupdf-tools clamav
 # Another peer, the fonts and the second typesetter of generated pages, and the models of the languages that the corpus is in.
 quality=(ocrmypdf default-jre-headless fonts-noto-core fonts-noto-cjk fonts-texgyre fonts-lato fonts-ebgaramond fonts-linuxlibertine lmodern
   texlive-latex-base texlive-luatex)
+# What the peer of the benchmarks is made of.
+bench=(redis-server python3-celery python3-fastapi python3-uvicorn python3-redis python3-pdfminer python3-tesserocr python3-pil)
 for language in ara chi-sim deu ell fra heb hin ita jpn kor pol rus spa tha ukr vie; do
   quality+=("tesseract-ocr-$language")
 done
@@ -26,9 +29,10 @@ build) ;;
 cluster) packages+=("${cluster[@]}") ;;
 test) packages+=("${tests[@]}") ;;
 quality) packages+=("${tests[@]}" "${quality[@]}") ;;
+bench) packages+=("${tests[@]}" "${bench[@]}") ;;
 alerts) packages+=(prometheus) ;;
 *)
-  echo "usage: $0 build|test|quality|cluster|alerts" >&2
+  echo "usage: $0 build|test|quality|bench|cluster|alerts" >&2
   exit 2
   ;;
 esac

@@ -34,6 +34,7 @@ type measurement struct {
 
 var measurements = []measurement{
 	{"ocr", measureOCR},
+	{"celery", measureCelery},
 	{"scanned", measureScanned},
 	{"native", measureNative},
 	{"kept", measureKept},
