@@ -73,6 +73,10 @@ func (m *MarkdownWriter) writeBlock(p *inkstreamv1.Page, b *inkstreamv1.Block) {
 		m.writeText(b.GetType(), formatCodeBlock(b))
 	case layout.Formula:
 		m.endParagraph()
+		if b.GetLatex() != "" {
+			m.writeText(b.GetType(), formatLatex(b.GetLatex()))
+			break
+		}
 		m.writeText(b.GetType(), escapeLineStart(in.appendLines(nil, b.GetLines())))
 	case layout.Table:
 		m.writeInterruption(b.GetType(), FormatTableMarkdown(b.GetTable()))
@@ -83,6 +87,14 @@ func (m *MarkdownWriter) writeBlock(p *inkstreamv1.Page, b *inkstreamv1.Block) {
 	default:
 		m.writeParagraph(b, in)
 	}
+}
+
+// formatLatex returns a formula set apart. Its source ends the formula nowhere, and has no line that is empty, which would
+// end it too.
+func formatLatex(latex string) []byte {
+	lines := slices.DeleteFunc(strings.Split(strings.ReplaceAll(latex, "$$", "$ $"), "\n"),
+		func(line string) bool { return strings.TrimSpace(line) == "" })
+	return []byte("$$\n" + strings.Join(lines, "\n") + "\n$$")
 }
 
 // writeText writes a block.

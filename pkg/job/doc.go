@@ -6,7 +6,8 @@
 //	   │           └──── another run ───────┴─────────┴─────────────────┘
 //	   └──────────────────────────────> FAILED | REJECTED | CANCELLED
 //
-// A retry starts another run (see Record.RestartRun), of a SUCCEEDED job only when all of it is to be done again.
+// A retry starts another run (see Record.RestartRun), of a SUCCEEDED job only when all of it or its pages with doubts are
+// to be done again.
 //
 // This package holds the data and says which changes are legal; pkg/jobs is the service that makes the changes, with
 // their messages and events. How a page ends is pkg/outcome.

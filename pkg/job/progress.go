@@ -20,6 +20,8 @@ type Outcome struct {
 	Kind string // e.g. outcome.Native
 	// Code says why a page failed.
 	Code fault.Code
+	// HasDoubts says that there are doubts about what was read.
+	HasDoubts bool
 }
 
 // Progress says which pages of a run have ended, and how. Change it only inside Store.UpdateProgress.
@@ -30,6 +32,8 @@ type Progress struct {
 	Pages string `json:"pages"`
 	// Failed holds page ranges by code, e.g. "3,7-9".
 	Failed map[fault.Code]string `json:"failed,omitempty"`
+	// Doubtful holds the ranges of pages with doubts.
+	Doubtful string `json:"doubtful,omitempty"`
 	// Stages holds the times of the stages that work by chunk or page.
 	Stages map[string]StageTimes `json:"stages,omitempty"`
 
@@ -91,6 +95,9 @@ func (p *Progress) SetOutcomes(outcomes []Outcome) (int, error) {
 		}
 		pages[o.Page-1] = letter
 		news++
+		if o.HasDoubts {
+			p.Doubtful = addPageToRanges(p.Doubtful, o.Page)
+		}
 		if o.Kind == outcome.Failed {
 			if p.Failed == nil {
 				p.Failed = make(map[fault.Code]string)

@@ -217,10 +217,15 @@ type Record struct {
 	// BaseRun is the first run whose pages the present one may have taken over; 0 where it took over none.
 	BaseRun int `json:"baseRun,omitempty"`
 
-	// Outcomes and FailedPages (page ranges by code) are set when the job ends; before, the progress has them.
-	Outcomes    map[string]int        `json:"outcomes,omitempty"`
-	FailedPages map[fault.Code]string `json:"failedPages,omitempty"`
-	Error       *Fault                `json:"error,omitempty"`
+	// RedoDoubtful says that the run does pages with doubts again.
+	RedoDoubtful bool `json:"redoDoubtful,omitempty"`
+
+	// Outcomes, FailedPages (page ranges by code) and DoubtfulPages (page ranges) are set when the job ends; before, the
+	// progress has them.
+	Outcomes      map[string]int        `json:"outcomes,omitempty"`
+	FailedPages   map[fault.Code]string `json:"failedPages,omitempty"`
+	DoubtfulPages string                `json:"doubtfulPages,omitempty"`
+	Error         *Fault                `json:"error,omitempty"`
 
 	CreateTime time.Time `json:"createTime"`
 	StartTime  time.Time `json:"startTime,omitzero"`
@@ -303,7 +308,7 @@ func (r *Record) ChunkRange(chunk int) (first, last int) {
 // some did, FAILED when all did.
 func (r *Record) FinishRun(p *Progress, now time.Time) error {
 	r.Outcomes = p.CountOutcomes()
-	r.FailedPages = maps.Clone(p.Failed)
+	r.FailedPages, r.DoubtfulPages = maps.Clone(p.Failed), p.Doubtful
 	if r.Stages == nil {
 		r.Stages = make(map[string]StageTimes)
 	}

@@ -20,13 +20,33 @@ const TombstoneTTL = 30 * 24 * time.Hour
 // ErrNoRestart means that a job in its state cannot have another run.
 var ErrNoRestart = errors.New("the job cannot run again")
 
-// RestartRun begins another run of a job that has ended: of its pages that have no result, or of everything when all
-// is set. A run of everything begins at scan, where the policy is applied again; a document that was never opened
-// begins at ingest. Results of the last run that had some stay until this one's replace them.
-func (r *Record) RestartRun(all bool, now time.Time) error {
-	switch {
-	case r.State == Partial, r.State == Failed, r.State == Cancelled, r.State == Succeeded && all:
+// Scope says which pages another run of a job does.
+type Scope string
+
+// The scopes. ScopeDoubtful is for jobs with DoubtfulPages alone, and has the pages without a result too.
+const (
+	ScopeMissing  Scope = "" // pages without a result
+	ScopeDoubtful Scope = "doubts"
+	ScopeAll      Scope = "all"
+)
+
+// canRestart reports whether a job in that state has pages in the scope.
+func (r *Record) canRestart(scope Scope) bool {
+	switch r.State {
+	case Partial, Failed, Cancelled:
+		return scope != ScopeDoubtful || r.DoubtfulPages != ""
+	case Succeeded:
+		return scope == ScopeAll || scope == ScopeDoubtful && r.DoubtfulPages != ""
 	default:
+		return false
+	}
+}
+
+// RestartRun begins another run of a job that has ended. A run of everything begins at scan, where the policy is applied
+// again, and so does that of a job which took its results over; a document that was never opened begins at ingest.
+// Results of the last run that had some stay until this one's replace them.
+func (r *Record) RestartRun(scope Scope, now time.Time) error {
+	if !r.canRestart(scope) {
 		return fmt.Errorf("job %s: %w: it is %s", r.ID, ErrNoRestart, r.State)
 	}
 	if r.Protected && (r.Document == nil || r.Document.Encrypted) {
@@ -42,8 +62,9 @@ func (r *Record) RestartRun(all bool, now time.Time) error {
 	}
 	r.StartTime, r.EndTime, r.Idle, r.SlowPageTime, r.SlowPages = now, time.Time{}, 0, 0, nil
 	r.Outcomes, r.FailedPages, r.Error, r.Failures = nil, nil, nil, nil
+	r.DoubtfulPages, r.RedoDoubtful = "", scope == ScopeDoubtful
 	r.DuplicateOf, r.Follows, r.Followers = "", "", nil
-	if all {
+	if scope == ScopeAll {
 		r.ChunkPages, r.Findings = 0, nil
 	}
 	// Of the stages, those keep their times that have no work in this run.
@@ -94,24 +115,37 @@ func (r *Record) Tombstone(s State, now time.Time) error {
 func (r *Record) IsTombstone() bool { return r.State.IsGone() && r.SHA256 == "" }
 
 // carryOver returns the progress of a later run that takes over what this one has of results: all pages that did not
-// fail.
-func (p *Progress) carryOver(run, pages int) *Progress {
+// fail, or, with redoDoubtful, those of them without doubts.
+func (p *Progress) carryOver(run, pages int, redoDoubtful bool) *Progress {
 	next := NewProgress(run, pages)
 	if len(p.Pages) != pages {
 		return next // never cut before, or another document
 	}
 	next.Pages = strings.ReplaceAll(p.Pages, string(outcome.Letters[outcome.Failed]), string(pendingLetter))
+	if !redoDoubtful {
+		next.Doubtful = p.Doubtful
+		return next
+	}
+	letters := []byte(next.Pages)
+	for _, n := range ParsePageRanges(p.Doubtful) {
+		if n >= 1 && n <= pages {
+			letters[n-1] = pendingLetter
+		}
+	}
+	next.Pages = string(letters)
 	return next
 }
 
-// CarryProgress puts the progress of a later run in the place of the one that is stored; pages that ended without
-// failing keep their outcome. Progress of the same run or a later one stays as it is. It returns what is stored then.
-func (s *Store) CarryProgress(ctx context.Context, tenant string, id ID, run, pages int) (*Progress, error) {
+// CarryProgress puts the progress of a record's run in the place of an earlier one's that is stored; pages that the run
+// does not do again keep their outcome. Progress of the same run or a later one stays as it is. It returns what is
+// stored then.
+func (s *Store) CarryProgress(ctx context.Context, r *Record) (*Progress, error) {
+	tenant, id, run, pages := r.Tenant, r.ID, r.Run, r.PageCount
 	p, err := s.UpdateProgress(ctx, tenant, id, func(old *Progress) error {
 		if old.Run >= run {
 			return ErrUnchanged
 		}
-		*old = *old.carryOver(run, pages)
+		*old = *old.carryOver(run, pages, r.RedoDoubtful)
 		return nil
 	})
 	if !errors.Is(err, ErrNotFound) {

@@ -16,29 +16,34 @@ func TestRestart(t *testing.T) {
 	now := time.Now()
 	for _, tt := range []struct {
 		state job.State
-		all   bool
+		scope job.Scope
 		pages int
 		want  job.State // empty: not legal
 	}{
-		{job.Partial, false, 5, job.Running},
-		{job.Failed, false, 5, job.Running},
-		{job.Failed, false, 0, job.Pending},
-		{job.Cancelled, true, 5, job.Running},
-		{job.Succeeded, true, 5, job.Running},
-		{job.Succeeded, false, 5, ""},
-		{job.Rejected, true, 5, ""},
-		{job.Running, true, 5, ""},
-		{job.Pending, false, 0, ""},
-		{job.Expired, true, 5, ""},
-		{job.Deleted, true, 5, ""},
+		{job.Partial, job.ScopeMissing, 5, job.Running},
+		{job.Failed, job.ScopeMissing, 5, job.Running},
+		{job.Failed, job.ScopeMissing, 0, job.Pending},
+		{job.Cancelled, job.ScopeAll, 5, job.Running},
+		{job.Succeeded, job.ScopeAll, 5, job.Running},
+		{job.Succeeded, job.ScopeMissing, 5, ""},
+		{job.Rejected, job.ScopeAll, 5, ""},
+		{job.Running, job.ScopeAll, 5, ""},
+		{job.Pending, job.ScopeMissing, 0, ""},
+		{job.Expired, job.ScopeAll, 5, ""},
+		{job.Deleted, job.ScopeAll, 5, ""},
+		{job.Succeeded, job.ScopeDoubtful, 5, job.Running},
+		{job.Partial, job.ScopeDoubtful, 5, job.Running},
+		{job.Rejected, job.ScopeDoubtful, 5, ""},
+		{job.Running, job.ScopeDoubtful, 5, ""},
 	} {
 		r := job.Record{
 			Run: 4, State: tt.state, PageCount: tt.pages, ChunkPages: 16, ResultRun: 3, EndTime: now.Add(-time.Hour),
-			Error:    &job.Fault{Code: fault.Internal},
-			Outcomes: map[string]int{"failed": 1}, Failures: map[string]int{"x": 1},
+			Error:         &job.Fault{Code: fault.Internal},
+			DoubtfulPages: "2", Outcomes: map[string]int{"failed": 1}, Failures: map[string]int{"x": 1},
 			Stages: map[string]job.StageTimes{"ingest": {Units: 1}, "scan": {Units: 1}, "ocr": {Units: 9}},
 		}
-		err := r.RestartRun(tt.all, now)
+		all := tt.scope == job.ScopeAll
+		err := r.RestartRun(tt.scope, now)
 		if tt.want == "" {
 			if !errors.Is(err, job.ErrNoRestart) || r.Run != 4 || r.State != tt.state {
 				t.Errorf("%s: %v, run %d, want ErrNoRestart and nothing changed", tt.state, err, r.Run)
@@ -46,21 +51,22 @@ func TestRestart(t *testing.T) {
 			continue
 		}
 		if err != nil || r.State != tt.want || r.Run != 5 || r.BaseRun != 4 || r.ArtifactsRun() != 3 ||
-			!r.EndTime.IsZero() || r.Error != nil || r.Outcomes != nil {
+			!r.EndTime.IsZero() || r.Error != nil || r.Outcomes != nil || r.DoubtfulPages != "" ||
+			r.RedoDoubtful != (tt.scope == job.ScopeDoubtful) {
 			t.Errorf("%s: %v, got %+v, want run 5 %s", tt.state, err, r, tt.want)
 		}
-		if cut := r.ChunkPages > 0; cut == tt.all {
-			t.Errorf("%s, all %t: cut into chunks %t", tt.state, tt.all, cut)
+		if cut := r.ChunkPages > 0; cut == all {
+			t.Errorf("%s, all %t: cut into chunks %t", tt.state, all, cut)
 		}
 		stages := 0
 		if tt.pages > 0 {
 			stages++
 		}
-		if !tt.all {
+		if !all {
 			stages++
 		}
 		if len(r.Stages) != stages {
-			t.Errorf("%s, all %t: stages %v, want %d", tt.state, tt.all, r.Stages, stages)
+			t.Errorf("%s, all %t: stages %v, want %d", tt.state, all, r.Stages, stages)
 		}
 	}
 }
@@ -81,13 +87,13 @@ func TestPagesOfSeveralRuns(t *testing.T) {
 		}
 	}
 	want("[1]", 1)
-	steps(r.FinishRun(&job.Progress{Run: 1, Pages: "nf"}, time.Now()), r.RestartRun(false, time.Now()))
+	steps(r.FinishRun(&job.Progress{Run: 1, Pages: "nf"}, time.Now()), r.RestartRun(job.ScopeMissing, time.Now()))
 	want("[2 1]", 1)
-	steps(r.Transition(job.Cancelled, time.Now()), r.RestartRun(false, time.Now()))
+	steps(r.Transition(job.Cancelled, time.Now()), r.RestartRun(job.ScopeMissing, time.Now()))
 	want("[3 2 1]", 1)
 	steps(r.FinishRun(&job.Progress{Run: 3, Pages: "nn"}, time.Now()))
 	want("[3]", 3)
-	steps(r.RestartRun(true, time.Now()), r.FinishRun(&job.Progress{Run: 4, Pages: "ff"}, time.Now()))
+	steps(r.RestartRun(job.ScopeAll, time.Now()), r.FinishRun(&job.Progress{Run: 4, Pages: "ff"}, time.Now()))
 	want("[4 3]", 3)
 }
 
@@ -95,18 +101,23 @@ func TestCarryProgress(t *testing.T) {
 	t.Parallel()
 	jobs := bustest.NewJobStore(t, bustest.New(t))
 	for _, tt := range []struct {
-		name string
-		old  *job.Progress
-		run  int
-		want string
-		kept int // the run of what is stored then
+		name     string
+		old      *job.Progress
+		run      int
+		want     string
+		kept     int // the run of what is stored then
+		redo     bool
+		doubtful string
 	}{
-		{"failed pages are open again", &job.Progress{Run: 1, Pages: "nof.bs",
-			Failed: map[fault.Code]string{fault.PageTimeout: "3"}}, 2, "no..bs", 2},
-		{"the same run stays", &job.Progress{Run: 2, Pages: "nof.bs"}, 2, "nof.bs", 2},
-		{"a later run stays", &job.Progress{Run: 3, Pages: "nnnnnn"}, 2, "nnnnnn", 3},
-		{"another document begins anew", &job.Progress{Run: 1, Pages: "nn"}, 2, "......", 2},
-		{"there was none", nil, 2, "......", 2},
+		{name: "failed pages are open again", old: &job.Progress{Run: 1, Pages: "nof.bs", Doubtful: "2",
+			Failed: map[fault.Code]string{fault.PageTimeout: "3"}}, run: 2, want: "no..bs", kept: 2, doubtful: "2"},
+		{name: "pages with doubts are open again", old: &job.Progress{Run: 1, Pages: "nofobs", Doubtful: "2,4"}, run: 2,
+			want: "n...bs", kept: 2, redo: true},
+		{name: "the same run stays", old: &job.Progress{Run: 2, Pages: "nof.bs", Doubtful: "2"}, run: 2, want: "nof.bs", kept: 2,
+			redo: true, doubtful: "2"},
+		{name: "a later run stays", old: &job.Progress{Run: 3, Pages: "nnnnnn"}, run: 2, want: "nnnnnn", kept: 3},
+		{name: "another document begins anew", old: &job.Progress{Run: 1, Pages: "nn"}, run: 2, want: "......", kept: 2},
+		{name: "there was none", run: 2, want: "......", kept: 2},
 	} {
 		id := job.NewID()
 		if tt.old != nil {
@@ -115,8 +126,9 @@ func TestCarryProgress(t *testing.T) {
 			}
 		}
 		for range 2 {
-			p, err := jobs.CarryProgress(t.Context(), "default", id, tt.run, 6)
-			if err != nil || p.Pages != tt.want || p.Run != tt.kept {
+			p, err := jobs.CarryProgress(t.Context(), &job.Record{Tenant: "default", ID: id, Run: tt.run, PageCount: 6,
+				RedoDoubtful: tt.redo})
+			if err != nil || p.Pages != tt.want || p.Run != tt.kept || p.Doubtful != tt.doubtful {
 				t.Errorf("%s: got %+v, %v, want %s of run %d", tt.name, p, err, tt.want, tt.kept)
 			}
 			if p != nil && p.Run == 2 && tt.old != nil && tt.old.Run == 1 && len(p.Failed) > 0 {

@@ -104,10 +104,10 @@ func TestCancelIsIdempotentAndRefusesWhatHasEnded(t *testing.T) {
 	if got, want := f.eventKinds(t), "cancelled ended"; got != want {
 		t.Errorf("events %q, want %q", got, want)
 	}
-	if _, err := f.jobs.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false); err != nil {
+	if _, err := f.jobs.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, job.ScopeMissing); err != nil {
 		t.Errorf("retry: %v", err)
 	}
-	if _, err := f.jobs.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false); !errors.Is(err, job.ErrNoRestart) {
+	if _, err := f.jobs.RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, job.ScopeMissing); !errors.Is(err, job.ErrNoRestart) {
 		t.Errorf("second retry: %v, want ErrNoRestart", err)
 	}
 	if _, err := f.jobs.EndJob(t.Context(), &job.Record{Tenant: f.rec.Tenant, ID: f.rec.ID, Run: 2}, job.Failed,

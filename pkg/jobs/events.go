@@ -37,6 +37,9 @@ func FirstEvent(r *job.Record) *busv1.Event {
 }
 
 func newRetriedEvent(r *job.Record, all bool) *busv1.Event {
+	if r.RedoDoubtful {
+		return NewEvent(r, "retried", "", "all", "false", "doubts", "true")
+	}
 	return NewEvent(r, "retried", "", "all", strconv.FormatBool(all))
 }
 

@@ -91,6 +91,7 @@ func (s Service) FinishAsDuplicate(ctx context.Context, known, from *job.Record,
 		r.PageCount, r.Document, r.Findings, r.ChunkPages, r.Window = from.PageCount, from.Document, from.Findings,
 			from.ChunkPages, from.Window
 		r.Outcomes, r.ResultRun, r.BaseRun, r.Artifacts = maps.Clone(from.Outcomes), r.Run, 0, from.Artifacts
+		r.DoubtfulPages = from.DoubtfulPages
 		r.RecordStage(string(bus.Index), started, now)
 		return r.Transition(job.Succeeded, now)
 	})

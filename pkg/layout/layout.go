@@ -55,6 +55,7 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	} else {
 		page.Blocks = a.buildNativeBlocks(in)
 	}
+	markFormulas(page)
 	classifyBlocks(page, a.em, collectRulings(page.GetRulings(), 0))
 	page.Text = PageText(page)
 }
@@ -126,7 +127,9 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	r := collectRulings(a.page.GetRulings(), t)
 	if !al.disabled {
 		al.across = r.across
-		ruled, lines = findRuledTables(lines, r, t, em)
+		given, left := findGivenTables(lines, a.page.GetRegions(), t)
+		ruled, lines = findRuledTables(left, r, t, em)
+		ruled = append(given, ruled...)
 	}
 	rest := em
 	if len(ruled) > 0 {

@@ -56,7 +56,7 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 		page.Tags = ocr.GetTags()
 	}
 	page.InkWithoutWords, page.UnreadRegions = ocr.GetInkWithoutWords(), ocr.GetUnreadRegions()
-	page.Doubts = ocr.GetDoubts()
+	page.Doubts, page.Regions = ocr.GetDoubts(), ocr.GetRegions()
 	page.Confidence, page.Quality = 0, ocr.GetQuality()
 	if n > 0 {
 		page.Confidence = float32(sum / float64(n))

@@ -56,6 +56,7 @@ func appendPage(b []byte, p *inkstreamv1.Page, block appender[*inkstreamv1.Block
 	o.writeFloat("inkWithoutWords", p.GetInkWithoutWords())
 	writeArray(&o, "unreadRegions", p.GetUnreadRegions(), appendUnreadRegion)
 	writeArray(&o, "doubts", p.GetDoubts(), appendDoubt)
+	writeArray(&o, "regions", p.GetRegions(), appendRegion)
 	return append(o.b, '}')
 }
 
@@ -66,6 +67,18 @@ func appendDoubt(b []byte, d *inkstreamv1.Doubt) []byte {
 	o.writeString("witness", d.GetWitness())
 	writeArray(&o, "bbox", d.GetBbox(), appendFloat)
 	o.writeBool("leftOut", d.GetLeftOut())
+	return append(o.b, '}')
+}
+
+func appendRegion(b []byte, r *inkstreamv1.Region) []byte {
+	o := objectWriter{b: append(b, '{')}
+	o.writeString("type", r.GetType())
+	writeArray(&o, "bbox", r.GetBbox(), appendFloat)
+	if t := r.GetTable(); t != nil {
+		o.writeKey("table")
+		o.b = appendTable(o.b, t)
+	}
+	o.writeString("latex", r.GetLatex())
 	return append(o.b, '}')
 }
 
@@ -105,6 +118,7 @@ func appendBlockWith(b []byte, k *inkstreamv1.Block, line appender[*inkstreamv1.
 	}
 	o.writeInt("image", k.GetImage())
 	o.writeBool("continued", k.GetContinued())
+	o.writeString("latex", k.GetLatex())
 	return append(o.b, '}')
 }
 

@@ -27,7 +27,7 @@ func full() *inkstreamv1.Page {
 		Text:  "a \"quoted\" \\ line\n\ttab \x01 ü 漢字 😀 </script>",
 		Blocks: []*inkstreamv1.Block{{Type: "paragraph", Bbox: box, Lines: []*inkstreamv1.Line{
 			{Bbox: box, Words: []*inkstreamv1.Word{word("a", nil), word("b", &zero)}, Angle: 180}, {},
-		}, Level: 2, Marker: "2.", Language: "eng", Image: 1, Continued: true, Table: &inkstreamv1.Table{
+		}, Level: 2, Marker: "2.", Language: "eng", Image: 1, Continued: true, Latex: `E = mc^2`, Table: &inkstreamv1.Table{
 			Rows: 2, Columns: 3, Ruled: true, Number: 1, HeaderRows: 1,
 			Cells: []*inkstreamv1.Cell{{Row: 1, Column: 2, RowSpan: 1, ColumnSpan: 2, Bbox: box, Text: "cell"}, {}},
 		}}, {}},
@@ -43,7 +43,8 @@ func full() *inkstreamv1.Page {
 		Tags:   []*inkstreamv1.Tag{{Role: "H1", Bbox: box, Depth: 2, Language: "en"}, {}},
 
 		InkWithoutWords: 0.125, UnreadRegions: []*inkstreamv1.UnreadRegion{{Bbox: box}, {}},
-		Doubts: []*inkstreamv1.Doubt{{Kind: "number", Text: "4152", Witness: "4752", Bbox: box, LeftOut: true}, {}},
+		Doubts:  []*inkstreamv1.Doubt{{Kind: "number", Text: "4152", Witness: "4752", Bbox: box, LeftOut: true}, {}},
+		Regions: []*inkstreamv1.Region{{Type: "formula", Bbox: box, Latex: "x", Table: &inkstreamv1.Table{Rows: 1}}, {}},
 	}
 }
 
@@ -81,7 +82,7 @@ func TestFullSetsEveryField(t *testing.T) {
 	p := full()
 	for _, m := range []proto.Message{
 		p, p.GetError(), p.GetBlocks()[0], p.GetBlocks()[0].GetLines()[0], p.GetWords()[0], p.GetFonts()[0],
-		p.GetImages()[0], p.GetRulings()[0], p.GetUnreadRegions()[0],
+		p.GetImages()[0], p.GetRulings()[0], p.GetUnreadRegions()[0], p.GetRegions()[0],
 	} {
 		fields := m.ProtoReflect().Descriptor().Fields()
 		for i := range fields.Len() {

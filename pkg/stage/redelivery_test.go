@@ -143,7 +143,7 @@ func TestLateTaskOfEarlierRunLeavesTheNextRun(t *testing.T) {
 	if _, err := f.env.JobService().CancelJob(t.Context(), f.rec.Tenant, f.rec.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.env.JobService().RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false); err != nil {
+	if _, err := f.env.JobService().RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, job.ScopeMissing); err != nil {
 		t.Fatal(err)
 	}
 	close(goOn)
@@ -209,7 +209,7 @@ func TestOldEndEventIsNotRepublished(t *testing.T) {
 		want  uint64
 	}{
 		{"another run", job.Failed, func(t *testing.T, f *fixture) error {
-			_, err := f.env.JobService().RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, false)
+			_, err := f.env.JobService().RetryJob(t.Context(), f.rec.Tenant, f.rec.ID, job.ScopeMissing)
 			return err
 		}, 1},
 		{"its removal", job.Succeeded, func(t *testing.T, f *fixture) error {

@@ -56,10 +56,14 @@ type bulkAction struct {
 	states map[inkstreamv1.Job_State]bool
 }
 
+// redoFlags say which pages a retry does beside those without a result.
+type redoFlags struct{ all, doubts bool }
+
 // jobsCommand makes a command of it.
-func (a *app) jobsCommand(b bulkAction) (*cobra.Command, *bool) {
+func (a *app) jobsCommand(b bulkAction) (*cobra.Command, *redoFlags) {
 	var f filterFlags
-	var yes, dryRun, every bool
+	var yes, dryRun bool
+	var redo redoFlags
 	cmd := &cobra.Command{
 		Use: b.use, Short: b.short, Example: b.example, ValidArgsFunction: a.completeJobsIn(b.states).withoutGiven,
 		Long: b.short + ".\n\n" + b.long +
@@ -94,7 +98,7 @@ func (a *app) jobsCommand(b bulkAction) (*cobra.Command, *bool) {
 				return err
 			}
 		}
-		res, err := b.all(cmd.Context(), c, &inkstreamv1.BatchJobsRequest{Filter: filter, All: every})
+		res, err := b.all(cmd.Context(), c, &inkstreamv1.BatchJobsRequest{Filter: filter, All: redo.all, Doubts: redo.doubts})
 		if err != nil {
 			return explainError(err)
 		}
@@ -105,7 +109,7 @@ func (a *app) jobsCommand(b bulkAction) (*cobra.Command, *bool) {
 		fmt.Fprintln(a.out)
 		return nil
 	})
-	return cmd, &every
+	return cmd, &redo
 }
 
 func pluralize(n int, what string) string {
@@ -151,25 +155,28 @@ func newCancelCommand(a *app) *cobra.Command {
 }
 
 func newRetryCommand(a *app) *cobra.Command {
-	var all *bool
-	cmd, every := a.jobsCommand(bulkAction{
+	var redo *redoFlags
+	cmd, flags := a.jobsCommand(bulkAction{
 		use: "retry ID...", verb: "run again", pastTense: "queued again",
-		short:   "Run jobs again: the pages without a result, or with --all everything",
+		short:   "Run jobs again: the pages without a result, with --doubts those with doubts too, or with --all everything",
 		long:    "The results of the last run answer until the new ones replace them.\n\n",
 		example: "  inkstream retry --state partial,failed --since 1d --yes",
 		states: map[inkstreamv1.Job_State]bool{
 			inkstreamv1.Job_FAILED: true, inkstreamv1.Job_PARTIAL: true, inkstreamv1.Job_CANCELLED: true,
 		},
 		one: func(cmd *cobra.Command, c *client, id string) (string, error) {
-			j, err := c.RetryJob(cmd.Context(), &inkstreamv1.RetryJobRequest{Id: id, All: *all})
+			j, err := c.RetryJob(cmd.Context(), &inkstreamv1.RetryJobRequest{Id: id, All: redo.all, Doubts: redo.doubts})
 			return jobStatusLine(j), err
 		},
 		all: func(ctx context.Context, c *client, req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
 			return c.RetryJobs(ctx, req)
 		},
 	})
-	all = every
-	cmd.Flags().BoolVar(every, "all", false, "do every page again, also of jobs that succeeded")
+	redo = flags
+	cmd.Flags().BoolVar(&redo.all, "all", false, "do every page again, also of jobs that succeeded")
+	cmd.Flags().BoolVar(&redo.doubts, "doubts", false,
+		"do pages with doubts about what a vision model wrote again too, also of jobs that succeeded")
+	cmd.MarkFlagsMutuallyExclusive("all", "doubts")
 	return cmd
 }
 

@@ -75,7 +75,7 @@ func TestTakeOverForAnEarlierRun(t *testing.T) {
 	if _, err := st.deps.JobService().CancelJob(ctx, known.Tenant, known.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.deps.JobService().RetryJob(ctx, known.Tenant, known.ID, false); err != nil {
+	if _, err := st.deps.JobService().RetryJob(ctx, known.Tenant, known.ID, job.ScopeMissing); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := st.deps.Jobs.UpdateRecord(ctx, known.Tenant, known.ID, func(r *job.Record) error { // as ingest does
@@ -134,7 +134,7 @@ func TestIndexHasLastRun(t *testing.T) {
 	index := st.store
 	r := st.createJob(t, func(r *job.Record) { r.State, r.EndTime = job.Failed, time.Now() })
 	st.store = &hookedIndex{index, func() {
-		again, err := st.deps.JobService().RetryJob(ctx, r.Tenant, r.ID, false)
+		again, err := st.deps.JobService().RetryJob(ctx, r.Tenant, r.ID, job.ScopeMissing)
 		if err == nil {
 			err = index.PutDocument(ctx, projection.IndexDocument(again))
 		}

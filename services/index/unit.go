@@ -168,6 +168,7 @@ func (st *pageSteps) recordOutcomes(ctx context.Context, s *stage.Snapshot, t *b
 	for _, p := range pages {
 		outcomes = append(outcomes, job.Outcome{
 			Page: int(p.GetNumber()), Kind: p.GetOutcome(), Code: fault.Code(p.GetError().GetCode()),
+			HasDoubts: len(p.GetDoubts()) > 0,
 		})
 	}
 	fresh := 0

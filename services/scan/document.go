@@ -34,7 +34,7 @@ func (*steps) LoadResult(_ context.Context, s *stage.Snapshot, _ *busv1.ScanTask
 // earlier run has cut is not examined again; its pages that have a result are taken over.
 func (st *steps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv1.ScanTask) (struct{}, error) {
 	if s.Job.ChunkPages > 0 {
-		progress, err := st.deps.Jobs.CarryProgress(ctx, s.Job.Tenant, s.Job.ID, s.Job.Run, s.Job.PageCount)
+		progress, err := st.deps.Jobs.CarryProgress(ctx, s.Job)
 		s.Progress = progress
 		return struct{}{}, err
 	}

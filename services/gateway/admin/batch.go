@@ -41,13 +41,18 @@ func (s *Service) CancelJobs(ctx context.Context,
 // RetryJobs retries every job of the filter.
 func (s *Service) RetryJobs(ctx context.Context,
 	req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error) {
+	scope, err := newRetryScope(req.GetAll(), req.GetDoubts())
+	if err != nil {
+		return nil, err
+	}
 	return s.runBatch(ctx, req, batchAction{
 		do: func(ctx context.Context, id string) error {
-			_, err := s.RetryJob(ctx, &inkstreamv1.RetryJobRequest{Id: id, All: req.GetAll()})
+			_, err := s.RetryJob(ctx, &inkstreamv1.RetryJobRequest{Id: id, All: req.GetAll(), Doubts: req.GetDoubts()})
 			return err
 		},
 		fits: func(state job.State) bool {
-			return state == job.Failed || state == job.Partial || state == job.Cancelled || req.GetAll() && state == job.Succeeded
+			return state == job.Failed || state == job.Partial || state == job.Cancelled ||
+				scope != job.ScopeMissing && state == job.Succeeded
 		},
 	})
 }

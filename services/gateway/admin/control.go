@@ -50,18 +50,36 @@ func (s *Service) CancelJob(ctx context.Context, req *inkstreamv1.CancelJobReque
 
 // RetryJob starts another run of a job that has ended.
 func (s *Service) RetryJob(ctx context.Context, req *inkstreamv1.RetryJobRequest) (*inkstreamv1.Job, error) {
+	scope, err := newRetryScope(req.GetAll(), req.GetDoubts())
+	if err != nil {
+		return nil, err
+	}
 	rec, err := s.jobs.LoadRequestedJob(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return s.startNextRun(context.WithoutCancel(ctx), jobview.Ref{Tenant: rec.Tenant, ID: rec.ID}, req.GetAll())
+	return s.startNextRun(context.WithoutCancel(ctx), jobview.Ref{Tenant: rec.Tenant, ID: rec.ID}, scope)
+}
+
+// newRetryScope returns the pages that a retry is for.
+func newRetryScope(all, doubts bool) (job.Scope, error) {
+	switch {
+	case all && doubts:
+		return "", apierror.InvalidField(fault.InvalidArgument, "doubts", "both all and doubts; want one of them")
+	case all:
+		return job.ScopeAll, nil
+	case doubts:
+		return job.ScopeDoubtful, nil
+	default:
+		return job.ScopeMissing, nil
+	}
 }
 
 // startNextRun starts another run and returns the job, or says why there can be none.
-func (s *Service) startNextRun(ctx context.Context, ref jobview.Ref, all bool) (*inkstreamv1.Job, error) {
-	_, err := s.deps.JobService().RetryJob(ctx, ref.Tenant, ref.ID, all)
+func (s *Service) startNextRun(ctx context.Context, ref jobview.Ref, scope job.Scope) (*inkstreamv1.Job, error) {
+	_, err := s.deps.JobService().RetryJob(ctx, ref.Tenant, ref.ID, scope)
 	if errors.Is(err, job.ErrNoRestart) {
-		return nil, s.errNotRetryable(ctx, ref)
+		return nil, s.errNotRetryable(ctx, ref, scope)
 	}
 	if err != nil {
 		return nil, err
@@ -69,7 +87,7 @@ func (s *Service) startNextRun(ctx context.Context, ref jobview.Ref, all bool) (
 	return s.jobs.LoadJobView(ctx, ref)
 }
 
-func (s *Service) errNotRetryable(ctx context.Context, ref jobview.Ref) error {
+func (s *Service) errNotRetryable(ctx context.Context, ref jobview.Ref, scope job.Scope) error {
 	rec, err := s.jobs.LoadRecord(ctx, ref)
 	switch {
 	case err != nil:
@@ -78,6 +96,8 @@ func (s *Service) errNotRetryable(ctx context.Context, ref jobview.Ref) error {
 		return fault.New(apierror.JobRunning, "the job is %s; it can be retried when it has ended", rec.State)
 	case rec.Protected:
 		return fault.New(apierror.JobNotRetryable, "the document's password was dropped when the job ended; upload the document again")
+	case scope == job.ScopeDoubtful && rec.DoubtfulPages == "" && !rec.State.IsGone():
+		return fault.New(apierror.JobNotRetryable, "there are no doubts about any page of the job")
 	case rec.State == job.Succeeded:
 		return fault.New(apierror.JobNotRetryable, "no page of the job failed; set all to do everything again")
 	default:

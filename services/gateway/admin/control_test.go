@@ -78,12 +78,17 @@ func TestRetryJob(t *testing.T) {
 		rec.Outcomes, rec.ResultRun = map[string]int{outcome.Native: 4, outcome.Failed: 1}, 1
 		return rec.Transition(job.Partial, gatewaytest.When.Add(time.Minute))
 	}
+	doubtful := func(rec *job.Record) error {
+		rec.DoubtfulPages = "2,4-5"
+		return rec.Transition(job.Succeeded, gatewaytest.When)
+	}
 	gatewaytest.EachControl(t, func(t *testing.T, r *gatewaytest.Gateway, a gatewaytest.API, c gatewaytest.Control) {
 		for _, tt := range []struct {
 			name  string
 			make  func(*job.Record)
 			end   func(*job.Record) error
 			all   bool
+			doubt bool
 			want  fault.Code
 			state inkstreamv1.Job_State
 			stage bus.Stage
@@ -106,6 +111,13 @@ func TestRetryJob(t *testing.T) {
 			{name: "succeeded, all of it", make: gatewaytest.SetRunning,
 				end: func(r *job.Record) error { return r.Transition(job.Succeeded, gatewaytest.When) }, all: true,
 				state: inkstreamv1.Job_RUNNING, stage: bus.Scan},
+			{name: "succeeded with doubts", make: gatewaytest.SetRunning, end: doubtful, doubt: true,
+				state: inkstreamv1.Job_RUNNING, stage: bus.Scan},
+			{name: "succeeded without doubts", make: gatewaytest.SetRunning,
+				end:   func(r *job.Record) error { return r.Transition(job.Succeeded, gatewaytest.When) },
+				doubt: true, want: apierror.JobNotRetryable},
+			{name: "all and doubts", make: gatewaytest.SetRunning, end: doubtful, all: true, doubt: true,
+				want: fault.InvalidArgument},
 			{name: "rejected", end: gatewaytest.SetFailed(job.Rejected, fault.Encrypted), all: true,
 				want: apierror.JobNotRetryable},
 			{name: "running", make: gatewaytest.SetRunning, end: func(*job.Record) error { return nil }, all: true,
@@ -120,13 +132,13 @@ func TestRetryJob(t *testing.T) {
 			if tt.stage != "" {
 				before = r.Queued(tt.stage)
 			}
-			v, err := c.Retry(t.Context(), string(rec.ID), tt.all)
+			v, err := c.Retry(t.Context(), &inkstreamv1.RetryJobRequest{Id: string(rec.ID), All: tt.all, Doubts: tt.doubt})
 			gatewaytest.CheckError(t, err, tt.want)
 			if tt.want != "" {
 				continue
 			}
 			if v.GetState() != tt.state || v.GetRun() != 2 || v.GetEndTime() != nil || v.GetError() != nil ||
-				len(v.GetFailures()) > 0 {
+				len(v.GetFailures()) > 0 || v.GetDoubtfulPages() != "" {
 				t.Errorf("%s: got %v, want run 2 %s", tt.name, v, tt.state)
 			}
 			if got := r.Queued(tt.stage); got != before+1 {
@@ -140,7 +152,7 @@ func TestRetryJob(t *testing.T) {
 				t.Errorf("%s: events %q, want %q", tt.name, got, want)
 			}
 		}
-		_, err := c.Retry(t.Context(), string(gatewaytest.UnknownJob), false)
+		_, err := c.Retry(t.Context(), &inkstreamv1.RetryJobRequest{Id: string(gatewaytest.UnknownJob)})
 		gatewaytest.CheckError(t, err, fault.JobNotFound)
 	})
 }
@@ -159,7 +171,7 @@ func TestResultsOfTheLastRunAnswerDuringARetry(t *testing.T) {
 			r.PutBlob(job.PageKey(rec.Tenant, rec.ID, 1, n), fmt.Sprintf(`{"number":%d,"text":"old"}`, n))
 		}
 		r.Update(rec, func(rec *job.Record) error { return rec.FinishRun(p, gatewaytest.When.Add(time.Minute)) })
-		_, err := c.Retry(t.Context(), string(rec.ID), false)
+		_, err := c.Retry(t.Context(), &inkstreamv1.RetryJobRequest{Id: string(rec.ID)})
 		gatewaytest.CheckError(t, err, "")
 		r.PutBlob(job.PageKey(rec.Tenant, rec.ID, 2, 2), `{"number":2,"text":"new"}`)
 		wantText := func(want string) {
@@ -184,7 +196,7 @@ func TestResultsOfTheLastRunAnswerDuringARetry(t *testing.T) {
 		_, err = c.Cancel(t.Context(), string(rec.ID))
 		gatewaytest.CheckError(t, err, "")
 		wantText("old")
-		_, err = c.Retry(t.Context(), string(rec.ID), false)
+		_, err = c.Retry(t.Context(), &inkstreamv1.RetryJobRequest{Id: string(rec.ID)})
 		gatewaytest.CheckError(t, err, "")
 		p.Run, p.Pages, p.Failed = 3, "noobb", nil
 		r.PutBlob(job.ArtifactKey(rec.Tenant, rec.ID, 3, "text.txt"), "new")
@@ -211,8 +223,11 @@ func TestDeletedJobsAnswerGone(t *testing.T) {
 			"artifacts": func() error { _, err := a.Artifacts(t.Context(), v.GetId()); return err },
 			"download":  func() error { _, _, err := a.Download(t.Context(), v.GetId(), "text.txt"); return err },
 			"cancel":    func() error { _, err := c.Cancel(t.Context(), v.GetId()); return err },
-			"retry":     func() error { _, err := c.Retry(t.Context(), v.GetId(), true); return err },
-			"delete":    func() error { return c.Remove(t.Context(), v.GetId()) },
+			"retry": func() error {
+				_, err := c.Retry(t.Context(), &inkstreamv1.RetryJobRequest{Id: v.GetId(), All: true})
+				return err
+			},
+			"delete": func() error { return c.Remove(t.Context(), v.GetId()) },
 		} {
 			t.Run(name, func(t *testing.T) { gatewaytest.CheckError(t, call(), apierror.JobDeleted) })
 		}

@@ -108,15 +108,15 @@ func (s *DeadLetters) RetryDeadLetter(ctx context.Context,
 	case rec.State.IsGone():
 		err = jobview.ErrJobGone(rec)
 	case rec.State.HasEnded():
-		if !jobs.CanRetry(rec, false) {
-			return nil, s.control.errNotRetryable(ctx, ref)
+		if !jobs.CanRetry(rec, job.ScopeMissing) {
+			return nil, s.control.errNotRetryable(ctx, ref, job.ScopeMissing)
 		}
 		// These events come before what the replay leads to, so that the audit trail has them in this order.
 		if err = s.deps.JobService().PublishEnd(ctx, rec); err == nil {
 			err = s.deps.Bus.PublishEvent(ctx, replayed)
 		}
 		if err == nil {
-			_, err = s.control.startNextRun(ctx, ref, false)
+			_, err = s.control.startNextRun(ctx, ref, job.ScopeMissing)
 		}
 	case rec.Run == int(msg.Task.GetUnit().GetRun()):
 		if err = s.deps.Bus.PublishEvent(ctx, replayed); err == nil {

@@ -25,7 +25,7 @@ import (
 // Control is the part of the API that changes jobs, as one of the protocols offers it.
 type Control interface {
 	Cancel(ctx context.Context, id string) (*inkstreamv1.Job, error)
-	Retry(ctx context.Context, id string, all bool) (*inkstreamv1.Job, error)
+	Retry(ctx context.Context, req *inkstreamv1.RetryJobRequest) (*inkstreamv1.Job, error)
 	Remove(ctx context.Context, id string) error
 	Events(ctx context.Context, id string, size int32, token string) (*inkstreamv1.ListEventsResponse, error)
 	Letters(ctx context.Context, size int32, token string) (*inkstreamv1.ListDeadLettersResponse, error)
@@ -58,8 +58,8 @@ func (a RPCAPI) Cancel(ctx context.Context, id string) (*inkstreamv1.Job, error)
 }
 
 // Retry starts another run of a job over gRPC.
-func (a RPCAPI) Retry(ctx context.Context, id string, all bool) (*inkstreamv1.Job, error) {
-	v, err := a.C.RetryJob(ctx, &inkstreamv1.RetryJobRequest{Id: id, All: all})
+func (a RPCAPI) Retry(ctx context.Context, req *inkstreamv1.RetryJobRequest) (*inkstreamv1.Job, error) {
+	v, err := a.C.RetryJob(ctx, req)
 	return v, RPCError(err)
 }
 
@@ -128,12 +128,15 @@ func (a RESTAPI) Cancel(ctx context.Context, id string) (*inkstreamv1.Job, error
 }
 
 // Retry starts another run of a job over REST.
-func (a RESTAPI) Retry(ctx context.Context, id string, all bool) (*inkstreamv1.Job, error) {
-	v, query := &inkstreamv1.Job{}, ""
-	if all {
-		query = "?all=true"
+func (a RESTAPI) Retry(ctx context.Context, req *inkstreamv1.RetryJobRequest) (*inkstreamv1.Job, error) {
+	v, query := &inkstreamv1.Job{}, url.Values{}
+	if req.GetAll() {
+		query.Set("all", "true")
 	}
-	return v, a.call(ctx, http.MethodPost, "/v1/jobs/"+url.PathEscape(id)+":retry"+query, v)
+	if req.GetDoubts() {
+		query.Set("doubts", "true")
+	}
+	return v, a.call(ctx, http.MethodPost, "/v1/jobs/"+url.PathEscape(req.GetId())+":retry?"+query.Encode(), v)
 }
 
 // Remove deletes a job over REST.

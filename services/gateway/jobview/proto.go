@@ -22,9 +22,9 @@ func ToProto(r *job.Record, p *job.Progress) *inkstreamv1.Job {
 	if p != nil && p.Run != r.Run {
 		p = nil
 	}
-	outcomes, failed := r.Outcomes, r.FailedPages
+	outcomes, failed, doubtful := r.Outcomes, r.FailedPages, r.DoubtfulPages
 	if outcomes == nil && p != nil {
-		outcomes, failed = p.CountOutcomes(), p.Failed
+		outcomes, failed, doubtful = p.CountOutcomes(), p.Failed, p.Doubtful
 	}
 	v := &inkstreamv1.Job{
 		Id:         string(r.ID),
@@ -43,6 +43,8 @@ func ToProto(r *job.Record, p *job.Progress) *inkstreamv1.Job {
 		ResultRun:  int32(r.ResultRun),
 		Labels:     r.Labels,
 		Batch:      string(r.Batch),
+
+		DoubtfulPages: doubtful,
 	}
 	if r.State == job.Succeeded {
 		v.DuplicateOf = string(r.DuplicateOf) // before that it is no more than a plan

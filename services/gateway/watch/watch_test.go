@@ -316,7 +316,7 @@ func TestWatchGoesOnInTheNextRun(t *testing.T) {
 	if res, _ := r.Get(t, path+"/watch", headers); res.StatusCode != http.StatusNoContent {
 		t.Fatalf("got %d for a browser that saw the end, want 204", res.StatusCode)
 	}
-	if _, err := r.Deps.JobService().RetryJob(t.Context(), rec.Tenant, rec.ID, true); err != nil {
+	if _, err := r.Deps.JobService().RetryJob(t.Context(), rec.Tenant, rec.ID, job.ScopeAll); err != nil {
 		t.Fatal(err)
 	}
 	r.Update(rec, gatewaytest.SetFailed(job.Failed, fault.Internal))

@@ -147,7 +147,9 @@ type Job struct {
 	// As the client gave them.
 	Labels map[string]string `protobuf:"bytes,22,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The batch that the job came in; empty where it came alone.
-	Batch         string `protobuf:"bytes,23,opt,name=batch,proto3" json:"batch,omitempty"`
+	Batch string `protobuf:"bytes,23,opt,name=batch,proto3" json:"batch,omitempty"`
+	// The pages with doubts about what a vision model wrote, e.g. "3,7-9"; empty where there are none.
+	DoubtfulPages string `protobuf:"bytes,24,opt,name=doubtful_pages,json=doubtfulPages,proto3" json:"doubtful_pages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -339,6 +341,13 @@ func (x *Job) GetLabels() map[string]string {
 func (x *Job) GetBatch() string {
 	if x != nil {
 		return x.Batch
+	}
+	return ""
+}
+
+func (x *Job) GetDoubtfulPages() string {
+	if x != nil {
+		return x.DoubtfulPages
 	}
 	return ""
 }
@@ -1062,7 +1071,7 @@ var File_inkstream_v1_job_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\n" +
-	"\x16inkstream/v1/job.proto\x12\finkstream.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb1\n" +
+	"\x16inkstream/v1/job.proto\x12\finkstream.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd8\n" +
 	"\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
@@ -1094,7 +1103,8 @@ const file_inkstream_v1_job_proto_rawDesc = "" +
 	"\fduplicate_of\x18\x14 \x01(\tR\vduplicateOf\x12E\n" +
 	"\ffailed_tries\x18\x15 \x03(\v2\".inkstream.v1.Job.FailedTriesEntryR\vfailedTries\x125\n" +
 	"\x06labels\x18\x16 \x03(\v2\x1d.inkstream.v1.Job.LabelsEntryR\x06labels\x12\x14\n" +
-	"\x05batch\x18\x17 \x01(\tR\x05batch\x1a;\n" +
+	"\x05batch\x18\x17 \x01(\tR\x05batch\x12%\n" +
+	"\x0edoubtful_pages\x18\x18 \x01(\tR\rdoubtfulPages\x1a;\n" +
 	"\rOutcomesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a>\n" +

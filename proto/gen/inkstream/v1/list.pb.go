@@ -556,7 +556,9 @@ type BatchJobsRequest struct {
 	// Take that many jobs at most, oldest first, and answer where to go on; 0 takes all, and refuses more than 10,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the answer before, with the same filter.
-	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// For a retry: the pages with doubts about what a vision model wrote too; a job without any is skipped.
+	Doubts        bool `protobuf:"varint,7,opt,name=doubts,proto3" json:"doubts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -631,6 +633,13 @@ func (x *BatchJobsRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *BatchJobsRequest) GetDoubts() bool {
+	if x != nil {
+		return x.Doubts
+	}
+	return false
 }
 
 type BatchJobsResponse struct {
@@ -1468,7 +1477,7 @@ const file_inkstream_v1_list_proto_rawDesc = "" +
 	"\border_by\x18\x04 \x01(\tB7\xbaH4r2R\x00R\vcreate_timeR\x0fcreate_time ascR\x10create_time descR\aorderBy\"a\n" +
 	"\x10ListJobsResponse\x12%\n" +
 	"\x04jobs\x18\x01 \x03(\v2\x11.inkstream.v1.JobR\x04jobs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xdd\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf5\x01\n" +
 	"\x10BatchJobsRequest\x12/\n" +
 	"\x06filter\x18\x01 \x01(\v2\x17.inkstream.v1.JobFilterR\x06filter\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\x12\x1b\n" +
@@ -1477,7 +1486,8 @@ const file_inkstream_v1_list_proto_rawDesc = "" +
 	"\tpage_size\x18\x05 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"\xe9\x01\n" +
+	"page_token\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12\x16\n" +
+	"\x06doubts\x18\a \x01(\bR\x06doubts\"\xe9\x01\n" +
 	"\x11BatchJobsResponse\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x05R\x04done\x12\x18\n" +
 	"\askipped\x18\x02 \x01(\x05R\askipped\x12C\n" +

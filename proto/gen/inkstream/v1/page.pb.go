@@ -80,7 +80,9 @@ type Page struct {
 	// Where that ink is: places that look like text and could not be read.
 	UnreadRegions []*UnreadRegion `protobuf:"bytes,31,rep,name=unread_regions,json=unreadRegions,proto3" json:"unread_regions,omitempty"`
 	// Of a page that a vision model read: where its text and the other reading, or the ink, do not agree.
-	Doubts        []*Doubt `protobuf:"bytes,32,rep,name=doubts,proto3" json:"doubts,omitempty"`
+	Doubts []*Doubt `protobuf:"bytes,32,rep,name=doubts,proto3" json:"doubts,omitempty"`
+	// Of a page that a vision model read: what it saw as tables and formulas. Blocks of the page are made of them.
+	Regions       []*Region `protobuf:"bytes,33,rep,name=regions,proto3" json:"regions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -304,6 +306,86 @@ func (x *Page) GetDoubts() []*Doubt {
 	return nil
 }
 
+func (x *Page) GetRegions() []*Region {
+	if x != nil {
+		return x.Regions
+	}
+	return nil
+}
+
+// Region is a part of a page that a vision model read as a table or a formula.
+type Region struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// table or formula.
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// x0, y0, x1, y1 in points from the top left of the page as displayed; empty where the place is not known.
+	Bbox []float32 `protobuf:"fixed32,2,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
+	// Of a table: its grid. The cells have the boxes around their words, and no text; those without words are left out.
+	Table *Table `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	// Of a formula.
+	Latex         string `protobuf:"bytes,4,opt,name=latex,proto3" json:"latex,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Region) Reset() {
+	*x = Region{}
+	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Region) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Region) ProtoMessage() {}
+
+func (x *Region) ProtoReflect() protoreflect.Message {
+	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Region.ProtoReflect.Descriptor instead.
+func (*Region) Descriptor() ([]byte, []int) {
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Region) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Region) GetBbox() []float32 {
+	if x != nil {
+		return x.Bbox
+	}
+	return nil
+}
+
+func (x *Region) GetTable() *Table {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *Region) GetLatex() string {
+	if x != nil {
+		return x.Latex
+	}
+	return ""
+}
+
 // Doubt is a place on a page where two readings of it do not agree.
 type Doubt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -325,7 +407,7 @@ type Doubt struct {
 
 func (x *Doubt) Reset() {
 	*x = Doubt{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	mi := &file_inkstream_v1_page_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +419,7 @@ func (x *Doubt) String() string {
 func (*Doubt) ProtoMessage() {}
 
 func (x *Doubt) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[1]
+	mi := &file_inkstream_v1_page_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +432,7 @@ func (x *Doubt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Doubt.ProtoReflect.Descriptor instead.
 func (*Doubt) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{1}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Doubt) GetKind() string {
@@ -399,7 +481,7 @@ type UnreadRegion struct {
 
 func (x *UnreadRegion) Reset() {
 	*x = UnreadRegion{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	mi := &file_inkstream_v1_page_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -411,7 +493,7 @@ func (x *UnreadRegion) String() string {
 func (*UnreadRegion) ProtoMessage() {}
 
 func (x *UnreadRegion) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[2]
+	mi := &file_inkstream_v1_page_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -424,7 +506,7 @@ func (x *UnreadRegion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnreadRegion.ProtoReflect.Descriptor instead.
 func (*UnreadRegion) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{2}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *UnreadRegion) GetBbox() []float32 {
@@ -452,14 +534,16 @@ type Block struct {
 	// Of a figure: index into the page's images plus 1.
 	Image int32 `protobuf:"varint,8,opt,name=image,proto3" json:"image,omitempty"`
 	// Whether the block goes on in the next one of its type, on this page or the next: a paragraph cut by a column or page break.
-	Continued     bool `protobuf:"varint,9,opt,name=continued,proto3" json:"continued,omitempty"`
+	Continued bool `protobuf:"varint,9,opt,name=continued,proto3" json:"continued,omitempty"`
+	// Of a formula that a vision model read: its source in LaTeX; the lines have its words as they are printed.
+	Latex         string `protobuf:"bytes,10,opt,name=latex,proto3" json:"latex,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	mi := &file_inkstream_v1_page_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -471,7 +555,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[3]
+	mi := &file_inkstream_v1_page_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -484,7 +568,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{3}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Block) GetType() string {
@@ -550,6 +634,13 @@ func (x *Block) GetContinued() bool {
 	return false
 }
 
+func (x *Block) GetLatex() string {
+	if x != nil {
+		return x.Latex
+	}
+	return ""
+}
+
 // Table is a grid of cells.
 type Table struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -569,7 +660,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	mi := &file_inkstream_v1_page_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -581,7 +672,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[4]
+	mi := &file_inkstream_v1_page_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -594,7 +685,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{4}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Table) GetRows() int32 {
@@ -656,7 +747,7 @@ type Cell struct {
 
 func (x *Cell) Reset() {
 	*x = Cell{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	mi := &file_inkstream_v1_page_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +759,7 @@ func (x *Cell) String() string {
 func (*Cell) ProtoMessage() {}
 
 func (x *Cell) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[5]
+	mi := &file_inkstream_v1_page_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +772,7 @@ func (x *Cell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cell.ProtoReflect.Descriptor instead.
 func (*Cell) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{5}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Cell) GetRow() int32 {
@@ -740,7 +831,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[6]
+	mi := &file_inkstream_v1_page_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -752,7 +843,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[6]
+	mi := &file_inkstream_v1_page_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -765,7 +856,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{6}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Link) GetBbox() []float32 {
@@ -806,7 +897,7 @@ type Tag struct {
 
 func (x *Tag) Reset() {
 	*x = Tag{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[7]
+	mi := &file_inkstream_v1_page_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -818,7 +909,7 @@ func (x *Tag) String() string {
 func (*Tag) ProtoMessage() {}
 
 func (x *Tag) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[7]
+	mi := &file_inkstream_v1_page_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -831,7 +922,7 @@ func (x *Tag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tag.ProtoReflect.Descriptor instead.
 func (*Tag) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{7}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Tag) GetRole() string {
@@ -875,7 +966,7 @@ type Line struct {
 
 func (x *Line) Reset() {
 	*x = Line{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[8]
+	mi := &file_inkstream_v1_page_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +978,7 @@ func (x *Line) String() string {
 func (*Line) ProtoMessage() {}
 
 func (x *Line) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[8]
+	mi := &file_inkstream_v1_page_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +991,7 @@ func (x *Line) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Line.ProtoReflect.Descriptor instead.
 func (*Line) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{8}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Line) GetBbox() []float32 {
@@ -945,7 +1036,7 @@ type Word struct {
 
 func (x *Word) Reset() {
 	*x = Word{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[9]
+	mi := &file_inkstream_v1_page_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -957,7 +1048,7 @@ func (x *Word) String() string {
 func (*Word) ProtoMessage() {}
 
 func (x *Word) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[9]
+	mi := &file_inkstream_v1_page_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -970,7 +1061,7 @@ func (x *Word) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Word.ProtoReflect.Descriptor instead.
 func (*Word) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{9}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Word) GetText() string {
@@ -1039,7 +1130,7 @@ type Font struct {
 
 func (x *Font) Reset() {
 	*x = Font{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[10]
+	mi := &file_inkstream_v1_page_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1051,7 +1142,7 @@ func (x *Font) String() string {
 func (*Font) ProtoMessage() {}
 
 func (x *Font) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[10]
+	mi := &file_inkstream_v1_page_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1064,7 +1155,7 @@ func (x *Font) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Font.ProtoReflect.Descriptor instead.
 func (*Font) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{10}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Font) GetName() string {
@@ -1123,7 +1214,7 @@ type Image struct {
 
 func (x *Image) Reset() {
 	*x = Image{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[11]
+	mi := &file_inkstream_v1_page_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1135,7 +1226,7 @@ func (x *Image) String() string {
 func (*Image) ProtoMessage() {}
 
 func (x *Image) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[11]
+	mi := &file_inkstream_v1_page_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1148,7 +1239,7 @@ func (x *Image) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Image.ProtoReflect.Descriptor instead.
 func (*Image) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{11}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Image) GetBbox() []float32 {
@@ -1210,7 +1301,7 @@ type Ruling struct {
 
 func (x *Ruling) Reset() {
 	*x = Ruling{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[12]
+	mi := &file_inkstream_v1_page_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1313,7 @@ func (x *Ruling) String() string {
 func (*Ruling) ProtoMessage() {}
 
 func (x *Ruling) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[12]
+	mi := &file_inkstream_v1_page_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1326,7 @@ func (x *Ruling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ruling.ProtoReflect.Descriptor instead.
 func (*Ruling) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{12}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Ruling) GetBbox() []float32 {
@@ -1255,7 +1346,7 @@ type PageBatch struct {
 
 func (x *PageBatch) Reset() {
 	*x = PageBatch{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[13]
+	mi := &file_inkstream_v1_page_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1267,7 +1358,7 @@ func (x *PageBatch) String() string {
 func (*PageBatch) ProtoMessage() {}
 
 func (x *PageBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[13]
+	mi := &file_inkstream_v1_page_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1280,7 +1371,7 @@ func (x *PageBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageBatch.ProtoReflect.Descriptor instead.
 func (*PageBatch) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{13}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PageBatch) GetPages() []*Page {
@@ -1303,7 +1394,7 @@ type ListPagesRequest struct {
 
 func (x *ListPagesRequest) Reset() {
 	*x = ListPagesRequest{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[14]
+	mi := &file_inkstream_v1_page_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1315,7 +1406,7 @@ func (x *ListPagesRequest) String() string {
 func (*ListPagesRequest) ProtoMessage() {}
 
 func (x *ListPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[14]
+	mi := &file_inkstream_v1_page_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1328,7 +1419,7 @@ func (x *ListPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPagesRequest.ProtoReflect.Descriptor instead.
 func (*ListPagesRequest) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{14}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListPagesRequest) GetId() string {
@@ -1363,7 +1454,7 @@ type ListPagesResponse struct {
 
 func (x *ListPagesResponse) Reset() {
 	*x = ListPagesResponse{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[15]
+	mi := &file_inkstream_v1_page_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1375,7 +1466,7 @@ func (x *ListPagesResponse) String() string {
 func (*ListPagesResponse) ProtoMessage() {}
 
 func (x *ListPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[15]
+	mi := &file_inkstream_v1_page_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1388,7 +1479,7 @@ func (x *ListPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPagesResponse.ProtoReflect.Descriptor instead.
 func (*ListPagesResponse) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{15}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListPagesResponse) GetPages() []*PageSummary {
@@ -1434,7 +1525,7 @@ type PageSummary struct {
 
 func (x *PageSummary) Reset() {
 	*x = PageSummary{}
-	mi := &file_inkstream_v1_page_proto_msgTypes[16]
+	mi := &file_inkstream_v1_page_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1446,7 +1537,7 @@ func (x *PageSummary) String() string {
 func (*PageSummary) ProtoMessage() {}
 
 func (x *PageSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_inkstream_v1_page_proto_msgTypes[16]
+	mi := &file_inkstream_v1_page_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1459,7 +1550,7 @@ func (x *PageSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageSummary.ProtoReflect.Descriptor instead.
 func (*PageSummary) Descriptor() ([]byte, []int) {
-	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{16}
+	return file_inkstream_v1_page_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PageSummary) GetNumber() int32 {
@@ -1557,7 +1648,7 @@ var File_inkstream_v1_page_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\n" +
-	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x16inkstream/v1/job.proto\"\x8f\a\n" +
+	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x16inkstream/v1/job.proto\"\xbf\a\n" +
 	"\x04Page\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\x02R\x05width\x12\x16\n" +
@@ -1588,7 +1679,13 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x06engine\x18\x18 \x01(\tR\x06engine\x12*\n" +
 	"\x11ink_without_words\x18\x1e \x01(\x02R\x0finkWithoutWords\x12A\n" +
 	"\x0eunread_regions\x18\x1f \x03(\v2\x1a.inkstream.v1.UnreadRegionR\runreadRegions\x12+\n" +
-	"\x06doubts\x18  \x03(\v2\x13.inkstream.v1.DoubtR\x06doubts\"x\n" +
+	"\x06doubts\x18  \x03(\v2\x13.inkstream.v1.DoubtR\x06doubts\x12.\n" +
+	"\aregions\x18! \x03(\v2\x14.inkstream.v1.RegionR\aregions\"q\n" +
+	"\x06Region\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
+	"\x04bbox\x18\x02 \x03(\x02R\x04bbox\x12)\n" +
+	"\x05table\x18\x03 \x01(\v2\x13.inkstream.v1.TableR\x05table\x12\x14\n" +
+	"\x05latex\x18\x04 \x01(\tR\x05latex\"x\n" +
 	"\x05Doubt\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x18\n" +
@@ -1596,7 +1693,7 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x04bbox\x18\x04 \x03(\x02R\x04bbox\x12\x19\n" +
 	"\bleft_out\x18\x05 \x01(\bR\aleftOut\"\"\n" +
 	"\fUnreadRegion\x12\x12\n" +
-	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\"\x82\x02\n" +
+	"\x04bbox\x18\x01 \x03(\x02R\x04bbox\"\x98\x02\n" +
 	"\x05Block\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04bbox\x18\x02 \x03(\x02R\x04bbox\x12(\n" +
@@ -1606,7 +1703,9 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\blanguage\x18\x06 \x01(\tR\blanguage\x12)\n" +
 	"\x05table\x18\a \x01(\v2\x13.inkstream.v1.TableR\x05table\x12\x14\n" +
 	"\x05image\x18\b \x01(\x05R\x05image\x12\x1c\n" +
-	"\tcontinued\x18\t \x01(\bR\tcontinued\"\xae\x01\n" +
+	"\tcontinued\x18\t \x01(\bR\tcontinued\x12\x14\n" +
+	"\x05latex\x18\n" +
+	" \x01(\tR\x05latex\"\xae\x01\n" +
 	"\x05Table\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\x05R\x04rows\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\x05R\acolumns\x12(\n" +
@@ -1706,49 +1805,52 @@ func file_inkstream_v1_page_proto_rawDescGZIP() []byte {
 	return file_inkstream_v1_page_proto_rawDescData
 }
 
-var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_inkstream_v1_page_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_inkstream_v1_page_proto_goTypes = []any{
 	(*Page)(nil),              // 0: inkstream.v1.Page
-	(*Doubt)(nil),             // 1: inkstream.v1.Doubt
-	(*UnreadRegion)(nil),      // 2: inkstream.v1.UnreadRegion
-	(*Block)(nil),             // 3: inkstream.v1.Block
-	(*Table)(nil),             // 4: inkstream.v1.Table
-	(*Cell)(nil),              // 5: inkstream.v1.Cell
-	(*Link)(nil),              // 6: inkstream.v1.Link
-	(*Tag)(nil),               // 7: inkstream.v1.Tag
-	(*Line)(nil),              // 8: inkstream.v1.Line
-	(*Word)(nil),              // 9: inkstream.v1.Word
-	(*Font)(nil),              // 10: inkstream.v1.Font
-	(*Image)(nil),             // 11: inkstream.v1.Image
-	(*Ruling)(nil),            // 12: inkstream.v1.Ruling
-	(*PageBatch)(nil),         // 13: inkstream.v1.PageBatch
-	(*ListPagesRequest)(nil),  // 14: inkstream.v1.ListPagesRequest
-	(*ListPagesResponse)(nil), // 15: inkstream.v1.ListPagesResponse
-	(*PageSummary)(nil),       // 16: inkstream.v1.PageSummary
-	(*Error)(nil),             // 17: inkstream.v1.Error
+	(*Region)(nil),            // 1: inkstream.v1.Region
+	(*Doubt)(nil),             // 2: inkstream.v1.Doubt
+	(*UnreadRegion)(nil),      // 3: inkstream.v1.UnreadRegion
+	(*Block)(nil),             // 4: inkstream.v1.Block
+	(*Table)(nil),             // 5: inkstream.v1.Table
+	(*Cell)(nil),              // 6: inkstream.v1.Cell
+	(*Link)(nil),              // 7: inkstream.v1.Link
+	(*Tag)(nil),               // 8: inkstream.v1.Tag
+	(*Line)(nil),              // 9: inkstream.v1.Line
+	(*Word)(nil),              // 10: inkstream.v1.Word
+	(*Font)(nil),              // 11: inkstream.v1.Font
+	(*Image)(nil),             // 12: inkstream.v1.Image
+	(*Ruling)(nil),            // 13: inkstream.v1.Ruling
+	(*PageBatch)(nil),         // 14: inkstream.v1.PageBatch
+	(*ListPagesRequest)(nil),  // 15: inkstream.v1.ListPagesRequest
+	(*ListPagesResponse)(nil), // 16: inkstream.v1.ListPagesResponse
+	(*PageSummary)(nil),       // 17: inkstream.v1.PageSummary
+	(*Error)(nil),             // 18: inkstream.v1.Error
 }
 var file_inkstream_v1_page_proto_depIdxs = []int32{
-	17, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
-	3,  // 1: inkstream.v1.Page.blocks:type_name -> inkstream.v1.Block
-	9,  // 2: inkstream.v1.Page.words:type_name -> inkstream.v1.Word
-	10, // 3: inkstream.v1.Page.fonts:type_name -> inkstream.v1.Font
-	11, // 4: inkstream.v1.Page.images:type_name -> inkstream.v1.Image
-	12, // 5: inkstream.v1.Page.rulings:type_name -> inkstream.v1.Ruling
-	6,  // 6: inkstream.v1.Page.links:type_name -> inkstream.v1.Link
-	7,  // 7: inkstream.v1.Page.tags:type_name -> inkstream.v1.Tag
-	2,  // 8: inkstream.v1.Page.unread_regions:type_name -> inkstream.v1.UnreadRegion
-	1,  // 9: inkstream.v1.Page.doubts:type_name -> inkstream.v1.Doubt
-	8,  // 10: inkstream.v1.Block.lines:type_name -> inkstream.v1.Line
-	4,  // 11: inkstream.v1.Block.table:type_name -> inkstream.v1.Table
-	5,  // 12: inkstream.v1.Table.cells:type_name -> inkstream.v1.Cell
-	9,  // 13: inkstream.v1.Line.words:type_name -> inkstream.v1.Word
-	0,  // 14: inkstream.v1.PageBatch.pages:type_name -> inkstream.v1.Page
-	16, // 15: inkstream.v1.ListPagesResponse.pages:type_name -> inkstream.v1.PageSummary
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	18, // 0: inkstream.v1.Page.error:type_name -> inkstream.v1.Error
+	4,  // 1: inkstream.v1.Page.blocks:type_name -> inkstream.v1.Block
+	10, // 2: inkstream.v1.Page.words:type_name -> inkstream.v1.Word
+	11, // 3: inkstream.v1.Page.fonts:type_name -> inkstream.v1.Font
+	12, // 4: inkstream.v1.Page.images:type_name -> inkstream.v1.Image
+	13, // 5: inkstream.v1.Page.rulings:type_name -> inkstream.v1.Ruling
+	7,  // 6: inkstream.v1.Page.links:type_name -> inkstream.v1.Link
+	8,  // 7: inkstream.v1.Page.tags:type_name -> inkstream.v1.Tag
+	3,  // 8: inkstream.v1.Page.unread_regions:type_name -> inkstream.v1.UnreadRegion
+	2,  // 9: inkstream.v1.Page.doubts:type_name -> inkstream.v1.Doubt
+	1,  // 10: inkstream.v1.Page.regions:type_name -> inkstream.v1.Region
+	5,  // 11: inkstream.v1.Region.table:type_name -> inkstream.v1.Table
+	9,  // 12: inkstream.v1.Block.lines:type_name -> inkstream.v1.Line
+	5,  // 13: inkstream.v1.Block.table:type_name -> inkstream.v1.Table
+	6,  // 14: inkstream.v1.Table.cells:type_name -> inkstream.v1.Cell
+	10, // 15: inkstream.v1.Line.words:type_name -> inkstream.v1.Word
+	0,  // 16: inkstream.v1.PageBatch.pages:type_name -> inkstream.v1.Page
+	17, // 17: inkstream.v1.ListPagesResponse.pages:type_name -> inkstream.v1.PageSummary
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_inkstream_v1_page_proto_init() }
@@ -1757,14 +1859,14 @@ func file_inkstream_v1_page_proto_init() {
 		return
 	}
 	file_inkstream_v1_job_proto_init()
-	file_inkstream_v1_page_proto_msgTypes[9].OneofWrappers = []any{}
+	file_inkstream_v1_page_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inkstream_v1_page_proto_rawDesc), len(file_inkstream_v1_page_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -764,7 +764,9 @@ type RetryJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Do every page again, not only those without a result. REST: ?all=true.
-	All           bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	// Do the pages with doubts about what a vision model wrote again too (Job.doubtful_pages). REST: ?doubts=true.
+	Doubts        bool `protobuf:"varint,3,opt,name=doubts,proto3" json:"doubts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -809,6 +811,13 @@ func (x *RetryJobRequest) GetId() string {
 func (x *RetryJobRequest) GetAll() bool {
 	if x != nil {
 		return x.All
+	}
+	return false
+}
+
+func (x *RetryJobRequest) GetDoubts() bool {
+	if x != nil {
+		return x.Doubts
 	}
 	return false
 }
@@ -1297,10 +1306,11 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x05R\x06number\"\"\n" +
 	"\x10CancelJobRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"3\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"K\n" +
 	"\x0fRetryJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
-	"\x03all\x18\x02 \x01(\bR\x03all\"\"\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\x12\x16\n" +
+	"\x06doubts\x18\x03 \x01(\bR\x06doubts\"\"\n" +
 	"\x10DeleteJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"_\n" +
 	"\x11ListEventsRequest\x12\x0e\n" +

@@ -141,11 +141,12 @@ type InkstreamServiceClient interface {
 	//
 	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_ENDED when it ended otherwise, JOB_DELETED, JOB_EXPIRED).
 	CancelJob(ctx context.Context, in *CancelJobRequest, opts ...grpc.CallOption) (*Job, error)
-	// RetryJob starts another run of a job that ended FAILED, PARTIAL or CANCELLED: of the pages without a result, or of everything. The
-	// results of the last run answer until the new ones replace them.
+	// RetryJob starts another run of a job that ended FAILED, PARTIAL or CANCELLED: of the pages without a result, of those with doubts, or
+	// of everything; the last two also of one that SUCCEEDED. The results of the last run answer until the new ones replace them.
 	//
-	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_RUNNING while it has not ended, JOB_NOT_RETRYABLE when it was refused, or when it
-	// succeeded and all is not set, JOB_DELETED, JOB_EXPIRED).
+	// Errors: NOT_FOUND, INVALID_ARGUMENT (all and doubts together), FAILED_PRECONDITION (JOB_RUNNING while it has not ended,
+	// JOB_NOT_RETRYABLE when it was refused, when it succeeded and neither all nor doubts is set, or when doubts is set and there are
+	// none, JOB_DELETED, JOB_EXPIRED).
 	RetryJob(ctx context.Context, in *RetryJobRequest, opts ...grpc.CallOption) (*Job, error)
 	// DeleteJob cancels a job if it has not ended, and removes all that is kept of it but its audit trail. When it returns the job answers
 	// JOB_DELETED; the last bytes go moments later.
@@ -690,11 +691,12 @@ type InkstreamServiceServer interface {
 	//
 	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_ENDED when it ended otherwise, JOB_DELETED, JOB_EXPIRED).
 	CancelJob(context.Context, *CancelJobRequest) (*Job, error)
-	// RetryJob starts another run of a job that ended FAILED, PARTIAL or CANCELLED: of the pages without a result, or of everything. The
-	// results of the last run answer until the new ones replace them.
+	// RetryJob starts another run of a job that ended FAILED, PARTIAL or CANCELLED: of the pages without a result, of those with doubts, or
+	// of everything; the last two also of one that SUCCEEDED. The results of the last run answer until the new ones replace them.
 	//
-	// Errors: NOT_FOUND, FAILED_PRECONDITION (JOB_RUNNING while it has not ended, JOB_NOT_RETRYABLE when it was refused, or when it
-	// succeeded and all is not set, JOB_DELETED, JOB_EXPIRED).
+	// Errors: NOT_FOUND, INVALID_ARGUMENT (all and doubts together), FAILED_PRECONDITION (JOB_RUNNING while it has not ended,
+	// JOB_NOT_RETRYABLE when it was refused, when it succeeded and neither all nor doubts is set, or when doubts is set and there are
+	// none, JOB_DELETED, JOB_EXPIRED).
 	RetryJob(context.Context, *RetryJobRequest) (*Job, error)
 	// DeleteJob cancels a job if it has not ended, and removes all that is kept of it but its audit trail. When it returns the job answers
 	// JOB_DELETED; the last bytes go moments later.

@@ -13,7 +13,7 @@ export interface Facts {
 export interface Job {
   id: string; state: string; filename: string; sizeBytes: number; sha256: string; pageCount: number; pagesDone: number;
   outcomes: Record<string, number>; stages: StageStatus[]; createTime: string; endTime?: string; error?: Fault; document?: Facts;
-  findings: Finding[]; run: number; resultRun: number; failures: PageFailure[]; expireTime?: string; duplicateOf: string;
+  findings: Finding[]; run: number; resultRun: number; failures: PageFailure[]; expireTime?: string; duplicateOf: string; doubtfulPages: string;
   failedTries: Record<string, number>; labels: Record<string, string>; batch: string;
 }
 export interface JobEvent { id: string; time: string; type: string; run: number; stage: string; page: number; code: string; attributes: Record<string, string> }
@@ -169,7 +169,7 @@ export const api = {
   deliveries: (id: string, abort?: AbortSignal) => getJSON<{ deliveries?: Delivery[] }>(`/v1/webhooks/${encodeURIComponent(id)}/deliveries`, abort),
   redeliver: (id: string, delivery: string) => post(`/v1/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(delivery)}:redeliver`),
   cancel: (id: string) => post<Job>(`${jobPath(id)}:cancel`),
-  retry: (id: string, all = false) => post<Job>(`${jobPath(id)}:retry${all ? "?all=true" : ""}`),
+  retry: (id: string, also: "" | "all" | "doubts" = "") => post<Job>(`${jobPath(id)}:retry${also && `?${also}=true`}`),
   remove: (id: string) => request("DELETE", jobPath(id)),
   imagePath: (id: string, n: number, dpi: number) => `${jobPath(id)}/pages/${n}/image?dpi=${dpi}${dpi < 50 ? "&format=jpeg" : ""}`,
   artifactPath: (id: string, name: string) => `${jobPath(id)}/artifacts/${name.split("/").map(encodeURIComponent).join("/")}`,

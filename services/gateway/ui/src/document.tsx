@@ -67,7 +67,8 @@ function Head({ job, changed }: { job: Job; changed: (j: Job) => void }) {
           save(api.zipPath(job.id), `${job.id}.zip`);
         }}>{t.document.zip}</button>}
         {retryable && may("write") && <button type="button" onClick={() => act(api.retry(job.id))}>{failed ? t.document.retryFailed(failed) : t.document.retry}</button>}
-        {(retryable || job.state === "SUCCEEDED") && may("write") && <button type="button" onClick={() => act(api.retry(job.id, true))}>{t.document.again}</button>}
+        {job.doubtfulPages && ended && may("write") && <button type="button" onClick={() => act(api.retry(job.id, "doubts"))}>{t.document.retryDoubtful(job.doubtfulPages)}</button>}
+        {(retryable || job.state === "SUCCEEDED") && may("write") && <button type="button" onClick={() => act(api.retry(job.id, "all"))}>{t.document.again}</button>}
         {!ended && may("write") && <button type="button" onClick={() => ask({
           title: t.documents.askCancel(1), text: t.documents.cancelText, yes: t.document.cancel, act: () => act(api.cancel(job.id)),
         })}>{t.document.cancel}</button>}

@@ -326,7 +326,7 @@ function SelectionBar({ jobs, act }: { jobs: Job[]; act: (name: string, each: (i
   return (
     <div class="row selection" role="group" aria-label={t.documents.selectedBar}>
       <strong role="status">{t.documents.selected(jobs.length)}</strong>
-      <button type="button" onClick={() => act(t.documents.retry, api.retry)}>{t.documents.retry}</button>
+      <button type="button" onClick={() => act(t.documents.retry, (id) => api.retry(id))}>{t.documents.retry}</button>
       <button type="button" onClick={() => ask({
         title: t.documents.askCancel(jobs.length), text: t.documents.cancelText, yes: t.documents.cancel,
         act: () => act(t.documents.cancel, api.cancel),

@@ -102,6 +102,7 @@ export const t = {
     back: "Documents",
     pages: "Open the pages", search: "Search in it", zip: "Download all",
     retry: "Retry", retryFailed: (k: number) => k === 1 ? "Retry the failed page" : `Retry the ${n(k)} failed pages`,
+    retryDoubtful: (pages: string) => `Retry the pages with doubts (${pages.length > 20 ? pages.slice(0, 20).replace(/[^,]*$/, "…") : pages})`,
     again: "Process all again", cancel: "Cancel", remove: "Delete",
     duplicate: "Results taken over from an earlier document with the same bytes:",
     journey: "Journey", stage: "Stage", waited: "Waited", worked: "From first to last", units: "Units", busy: "Work",

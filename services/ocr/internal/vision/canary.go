@@ -83,6 +83,24 @@ func drawCanary() (canaryPage, error) {
 	return page, nil
 }
 
+// TrialPageSize returns the size in pixels of the pages that endpoints are tried with.
+func TrialPageSize() image.Point { return image.Pt(canaryWidth, canaryHeight) }
+
+// WriteTrialPage returns what a sound model writes about the page of known words in the format Grounded, with boxes on
+// those scales; without boxes where they are 0. It is for servers of tests.
+func WriteTrialPage(scaleX, scaleY float64) string {
+	var out strings.Builder
+	for _, b := range canaryBlocks {
+		if scaleX > 0 {
+			fmt.Fprintf(&out, "<|ref|>text<|/ref|><|det|>[[%.0f, %.0f, %.0f, %.0f]]<|/det|>\n",
+				float64(b.at.X)/canaryWidth*scaleX, float64(b.at.Y)/canaryHeight*scaleY,
+				float64(b.at.X+450)/canaryWidth*scaleX, float64(b.at.Y+canaryLeading*len(b.lines))/canaryHeight*scaleY)
+		}
+		out.WriteString(strings.Join(b.lines, "\n") + "\n\n")
+	}
+	return out.String()
+}
+
 func shareOf(v fixed.Int26_6, of int) float64 { return float64(v) / 64 / float64(of) }
 
 func newBlankPicture() *image.Gray {

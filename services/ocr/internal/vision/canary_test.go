@@ -35,17 +35,7 @@ func canaryReader(t *testing.T, scaleX, scaleY float64, textOf func(string) stri
 			writeStream(w, blank, "stop")
 			return
 		}
-		answer := ""
-		for _, b := range canaryBlocks {
-			box := [4]float64{float64(b.at.X) / canaryWidth * scaleX, float64(b.at.Y) / canaryHeight * scaleY,
-				float64(b.at.X+450) / canaryWidth * scaleX, float64(b.at.Y+canaryLeading*len(b.lines)) / canaryHeight * scaleY}
-			tag := fmt.Sprintf("<|ref|>text<|/ref|><|det|>[[%.0f, %.0f, %.0f, %.0f]]<|/det|>\n", box[0], box[1], box[2], box[3])
-			if scaleX == 0 {
-				tag = ""
-			}
-			answer += tag + strings.Join(b.lines, "\n") + "\n\n"
-		}
-		writeStream(w, textOf(answer), "stop")
+		writeStream(w, textOf(WriteTrialPage(scaleX, scaleY)), "stop")
 	}
 }
 

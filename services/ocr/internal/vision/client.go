@@ -21,6 +21,9 @@ import (
 // errUnusable means that a server took the page and gave no answer that could be used; another try may.
 var errUnusable = errors.New("the vision model's answer cannot be used")
 
+// errRefusedPicture means that a server does not take the picture as it is: it may be too large for it.
+var errRefusedPicture = errors.New("the vision model's server refuses the picture")
+
 // reply is what a model wrote.
 type reply struct {
 	text string
@@ -59,7 +62,7 @@ type question struct {
 }
 
 // ask has a model read a picture. It fails with errAway where no endpoint can be asked, with errBudget where no tokens
-// are left, and with errUnusable.
+// are left, with errRefusedPicture, and with errUnusable.
 func (c *client) ask(ctx context.Context, q question) (reply, error) {
 	if err := c.budget.check(q.payer); err != nil {
 		return reply{}, err
@@ -175,7 +178,10 @@ func judgeStatus(e *endpoint, resp *http.Response) outcome {
 		out.err = fmt.Errorf("vision endpoint %d: status 404, see vision.model and the path of vision.endpoints", e.number)
 	case status == http.StatusPaymentRequired || status >= 300 && status < 400:
 		out.result = refused
-	case status >= 400 && status < 500: // of this page: too large, or a field that the server does not know
+	case status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge ||
+		status == http.StatusUnprocessableEntity:
+		out.result, out.err = abandoned, fmt.Errorf("%w: status %d", errRefusedPicture, status)
+	case status >= 400 && status < 500:
 		out.result, out.err = abandoned, fmt.Errorf("%w: status %d", errUnusable, status)
 	default:
 		out.result = failed

@@ -106,10 +106,6 @@ const retryTemperature = 0.3
 // readVerified asks a model, twice if its first answer is a loop or another page's, the second time at another endpoint
 // if there is one, and returns the page of its words that hold.
 func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.Gray) (*inkstreamv1.Page, error) {
-	data, size, err := encodePicture(picture, e.client.profile.longestSide)
-	if err != nil {
-		return nil, err
-	}
 	timeout := v.opts.Timeout
 	if timeout <= 0 {
 		timeout = defaultTimeout
@@ -117,7 +113,7 @@ func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.G
 	var why error
 	var first *endpoint
 	for _, temperature := range []float64{0, retryTemperature} {
-		got, err := e.client.ask(ctx, question{png: data, temperature: temperature, timeout: timeout, avoided: first,
+		got, size, err := e.askShrinking(ctx, picture, question{temperature: temperature, timeout: timeout, avoided: first,
 			payer: account{tenant: v.opts.Tenant, job: v.opts.Job}})
 		if err != nil {
 			return nil, err
@@ -138,6 +134,29 @@ func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.G
 		why, first = err, got.from
 	}
 	return nil, why
+}
+
+// shrinking are the shares of a picture's longest side that are sent, the next one where a server refuses the one before.
+var shrinking = []float64{1, 0.7, 0.5}
+
+// askShrinking asks the question about a picture, or a smaller one where the server does not take it so large. It returns
+// the size of the one that was taken.
+func (e *Engine) askShrinking(ctx context.Context, picture *image.Gray, q question) (reply, image.Point, error) {
+	longest := min(e.client.profile.longestSide, max(picture.Rect.Dx(), picture.Rect.Dy()))
+	var refusal error
+	for _, share := range shrinking {
+		data, size, err := encodePicture(picture, int(share*float64(longest)))
+		if err != nil {
+			return reply{}, image.Point{}, err
+		}
+		q.png = data
+		got, err := e.client.ask(ctx, q)
+		if !errors.Is(err, errRefusedPicture) {
+			return got, size, err
+		}
+		refusal = err
+	}
+	return reply{}, image.Point{}, refusal
 }
 
 const (

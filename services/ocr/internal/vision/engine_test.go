@@ -1,9 +1,12 @@
 package vision
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"image/png"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"inkstream.dev/pkg/config"
@@ -153,6 +157,10 @@ func TestAnswers(t *testing.T) {
 			note: "not what the page says"},
 		{name: "an end at the limit", answer: tagged(strings.Join(strings.Fields(pageText)[:15], " ")),
 			finish: "length", note: "doubt cut", model: true, doubts: `cut "light" ""; dropped "" "on the pier is lit again";`},
+		{name: "an end by the provider's filter", answer: tagged(strings.Join(strings.Fields(pageText)[:15], " ")),
+			finish: "content_filter", note: "doubt cut", model: true,
+			doubts: `cut "light" ""; dropped "" "on the pier is lit again";`},
+		{name: "nothing but the provider's filter", finish: "content_filter", text: pageText, note: "not what the page says"},
 		{name: "broken tags", answer: "<|ref|>text<|/ref|><|det|>[[1, 2\n" + pageText, finish: "stop",
 			note: "read by", model: true, doubts: `cut "again"`},
 		{name: "a wrong scale",
@@ -204,6 +212,16 @@ func TestFailures(t *testing.T) {
 			fmt.Fprint(w, "data: {\n\n")
 		}, true},
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) }, true},
+		{"an error within the stream", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"The ferry\"}}]}\n\n"+
+				"data: {\"error\":{\"message\":\"CUDA out of memory\",\"code\":500}}\n\ndata: [DONE]\n\n")
+		}, true},
+		{"a spent quota", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(429)
+			fmt.Fprint(w, `{"error":{"type":"insufficient_quota","message":"You exceeded your current quota"}}`)
+		}, true},
 		{"a slow first byte", func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client is gone
 			<-r.Context().Done()
@@ -269,6 +287,60 @@ func TestEndpointsTakeOver(t *testing.T) {
 	if sound.Load() != 40 || limited.Load() > 16 || dead.Load() > 24 {
 		t.Errorf("asked: dead %d, limited %d, sound %d", dead.Load(), limited.Load(), sound.Load())
 	}
+}
+
+// A picture that a server finds too large is sent again smaller, and boxes are read on the size that was taken.
+func TestSmallerPictureAfterRefusal(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 413, 422} {
+		var sizes []int
+		e, img := newEngine(t, true, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			_, data, _ := bytes.Cut(body, []byte("base64,"))
+			data, _, _ = bytes.Cut(data, []byte(`"`))
+			size, err := png.DecodeConfig(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data)))
+			if err != nil {
+				t.Errorf("picture: %v", err)
+			}
+			if sizes = append(sizes, size.Width); size.Width > 300 {
+				w.WriteHeader(status)
+				return
+			}
+			writeStream(w, fmt.Sprintf(`[{"bbox": [0, 0, %d, %d], "category": "Text", "text": %q}]`, size.Width, size.Height,
+				pageText), "stop")
+		})
+		e.client.profile = profiles["dots.ocr"]
+		page, err := e.RecognisePage(t.Context(), img, sent)
+		if err != nil || !strings.HasPrefix(page.GetEngine(), "vision") || len(page.GetTags()) != 1 {
+			t.Fatalf("status %d: got %v, %v, want a model's page", status, page, err)
+		}
+		if got := page.GetTags()[0].GetBbox(); len(sizes) != 2 || got[2] < 415 || got[3] < 295 {
+			t.Errorf("status %d: sizes %v, box %v, want two sizes and the whole page", status, sizes, got)
+		}
+	}
+}
+
+// A quota that is spent comes back by no waiting of seconds, whatever the server says: the endpoint is left alone.
+func TestSpentQuotaIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		e := newBubbleEngine(t, handlerTransport{"only": func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			fmt.Fprint(w, `{"error":{"code":"insufficient_quota"}}`)
+		}})
+		for range 10 {
+			if _, err := e.RecognisePage(t.Context(), newNumberedPage(t, 1), sent); fault.KindOf(err) != fault.Busy {
+				t.Errorf("got %v, want the page to wait", err)
+			}
+			<-time.After(3 * time.Second)
+		}
+		if err := e.CheckReady(t.Context()); asked.Load() != 1 || err == nil || !strings.Contains(err.Error(), "quota is spent") {
+			t.Errorf("asked %d times, ready: %v; want once, and the reason", asked.Load(), err)
+		}
+	})
 }
 
 // A loop ends the request within some hundred characters, not at the limit of tokens.

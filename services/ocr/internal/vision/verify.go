@@ -152,8 +152,9 @@ func (v *verifier) buildPage(parsed answer.Answer, words []agree.Word, of []int,
 	page = recognise.Sanitize(page, size, v.img.DPI)
 	page.Engine = "vision " + v.engine.client.cfg.Profile + " + " + v.witness.GetEngine()
 	page.Tags = v.tagsOf(parsed, regions)
+	page.Regions = v.regionsOf(parsed, of, regions, result)
 	page.Notes = append(page.Notes, v.describeDoubts(words, result)...)
-	page.Doubts = v.doubtsOf(words, result)
+	page.Doubts = append(v.doubtsOf(words, result), v.doubtCharts(page, parsed, regions)...)
 	return page
 }
 
@@ -237,6 +238,77 @@ func (v *verifier) tagsOf(parsed answer.Answer, regions []agree.Box) []*inkstrea
 	return out
 }
 
+// maxLatex bounds the source of a formula, in bytes.
+const maxLatex = 4000
+
+// regionsOf returns the tables and formulas of the model's whose words the page has.
+func (v *verifier) regionsOf(parsed answer.Answer, of []int, regions []agree.Box, result agree.Result) []*inkstreamv1.Region {
+	var out []*inkstreamv1.Region
+	next := 0
+	for i, b := range parsed.Blocks {
+		first := next
+		for next < len(of) && of[next] == i {
+			next++
+		}
+		region := &inkstreamv1.Region{Type: string(b.Kind)}
+		switch {
+		case b.Table != nil && b.Kind == answer.TableBlock:
+			region.Table = v.gridOf(b.Table, result.Words[first:next])
+		case b.Kind == answer.Formula && len(b.Latex) <= maxLatex:
+			invented := 0
+			for _, m := range result.Words[first:next] {
+				if m.Invented {
+					invented++
+				}
+			}
+			if 2*invented <= next-first {
+				region.Latex = b.Latex
+			}
+		}
+		if region.GetTable() == nil && region.GetLatex() == "" {
+			continue
+		}
+		if regions[i].Exists() {
+			region.Bbox = v.asGiven(regions[i])
+		}
+		out = append(out, region)
+	}
+	return out
+}
+
+// gridOf returns a table's grid with boxes around the words of each cell; words are all of the table's, cell by cell.
+func (v *verifier) gridOf(t *answer.Table, words []agree.Match) *inkstreamv1.Table {
+	out := &inkstreamv1.Table{Rows: int32(t.Rows), Columns: int32(t.Columns), HeaderRows: int32(t.HeaderRows)}
+	at := 0
+	for _, c := range t.Cells {
+		var around agree.Box
+		for range strings.Fields(c.Text) {
+			if at == len(words) {
+				return nil // the text is not that of the cells
+			}
+			if m := words[at]; !m.Invented && m.Box.Exists() && len(m.Witness) > 0 {
+				around = uniteBoxes(around, m.Box)
+			}
+			at++
+		}
+		if around.Exists() {
+			out.Cells = append(out.Cells, &inkstreamv1.Cell{Row: int32(c.Row), Column: int32(c.Column), RowSpan: int32(c.RowSpan),
+				ColumnSpan: int32(c.ColumnSpan), Bbox: v.asGiven(around)})
+		}
+	}
+	if at < len(words) || len(out.Cells) < 2 {
+		return nil
+	}
+	return out
+}
+
+func uniteBoxes(a, b agree.Box) agree.Box {
+	if !a.Exists() {
+		return b
+	}
+	return agree.Box{min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])}
+}
+
 // maxDoubts bounds the doubts of a page. One with more of them is doubtful as a whole.
 const maxDoubts = 500
 
@@ -250,6 +322,44 @@ func (v *verifier) doubtsOf(words []agree.Word, result agree.Result) []*inkstrea
 			doubt.Bbox = v.asGiven(d.Box)
 		}
 		out = append(out, doubt)
+	}
+	return out
+}
+
+// minChartWords is how many words of a table that a model made of a figure must be its own for a doubt.
+const minChartWords = 4
+
+// doubtCharts returns a doubt for each figure of which the model made a table with words that the figure does not show:
+// it reads values off a chart, as well as it can. None of these tables is text of the page.
+func (v *verifier) doubtCharts(page *inkstreamv1.Page, parsed answer.Answer, regions []agree.Box) []*inkstreamv1.Doubt {
+	var out []*inkstreamv1.Doubt
+	for i, b := range parsed.Blocks {
+		if b.Kind != answer.Figure || b.Text == "" {
+			continue
+		}
+		shown := map[string]bool{}
+		for _, w := range v.words {
+			if x, y := (w.Box[0]+w.Box[2])/2, (w.Box[1]+w.Box[3])/2; x > regions[i][0] && x < regions[i][2] && y > regions[i][1] &&
+				y < regions[i][3] {
+				shown[agree.NormaliseWord(w.Text)] = true
+			}
+		}
+		var own []agree.Word
+		for _, text := range strings.Fields(b.Text) {
+			if word := agree.NormaliseWord(text); word != "" && !shown[word] {
+				own = append(own, agree.Word{Text: text})
+			}
+		}
+		if len(own) < minChartWords {
+			continue
+		}
+		doubt := &inkstreamv1.Doubt{Kind: string(agree.Unsupported), Text: joinWords(own, agree.Range{End: len(own)}), LeftOut: true}
+		if regions[i].Exists() {
+			doubt.Bbox = v.asGiven(regions[i])
+		}
+		out = append(out, doubt)
+		page.Notes = append(page.Notes, fmt.Sprintf("doubt unsupported: a table that the model made of a figure, with %d words that the "+
+			"figure does not show, is left out", len(own)))
 	}
 	return out
 }

@@ -55,8 +55,8 @@ type Block struct {
 	// Level is that of a heading, from 1.
 	Level int
 	Box   Box
-	// Text is plain: without marks of Markdown, HTML or LaTeX. Of a figure it is the model's description, which the page
-	// does not have.
+	// Text is plain: without marks of Markdown, HTML or LaTeX. Of a figure it is the table that the model made of it, of
+	// which the page may have some words.
 	Text string
 	// Latex is the source of a formula.
 	Latex string
@@ -200,7 +200,13 @@ func (p *parser) addMarkdown(label string, box Box, text string) {
 	parts := splitMarkdown(text)
 	switch {
 	case kind == Figure:
-		p.add(Block{Kind: Figure, Label: label, Box: box})
+		figure := Block{Kind: Figure, Label: label, Box: box}
+		for _, b := range parts {
+			if b.Table != nil {
+				figure.Text += b.Text + "\n"
+			}
+		}
+		p.add(figure)
 		return
 	case kind == Formula:
 		latex := trimMath(text)

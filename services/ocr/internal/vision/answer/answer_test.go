@@ -106,7 +106,7 @@ func TestFormats(t *testing.T) {
 			<div data-bbox="1 2 3 900" data-label="Figure"><img alt="a chart"/><table><tr><td>guessed</td></tr></table></div>
 			<div data-bbox="100 910 300 950" data-label="Page-Footer">foot</div>`, format: answer.HTML, scale: 1000,
 			want: "heading2 @0.10,0.20 A part\nformula @0.10,0.50 x2 + 1\nlist_item @0.10,0.70 one\nlist_item @0.10,0.70 two\n" +
-				"figure @0.00,0.00 \nfooter @0.10,0.91 foot\n", broken: false},
+				"figure @0.00,0.00 guessed\nfooter @0.10,0.91 foot\n", broken: false},
 		{name: "qwen", text: "```html\n" + `<html><body><h2 data-bbox="100 100 300 200">Head</h2><p data-bbox="100 300 300 400">Words.</p>` +
 			`<table data-bbox="100 500 300 600"><tr><td>a</td><td>b</td></tr></table></body></html>` + "\n```", format: answer.HTML, scale: 1000,
 			want: "heading2 @0.10,0.10 Head\nparagraph @0.10,0.30 Words.\ntable @0.10,0.50 1x2/0 a b\n", broken: false},

@@ -163,7 +163,11 @@ func (r *htmlReader) takeTable(z *html.Tokenizer, token html.Token) {
 		}
 		source.WriteString(raw)
 	}
-	if t := tableFromHTML(source.String()); t != nil && !figure {
+	t := tableFromHTML(source.String())
+	if last := len(r.p.answer.Blocks) - 1; t != nil && figure && last >= 0 && r.p.answer.Blocks[last].Kind == Figure {
+		r.p.answer.Blocks[last].Text += t.PlainText()
+	}
+	if t != nil && !figure {
 		if label == "" {
 			label = "table"
 		}
