@@ -18,7 +18,7 @@ quality=(ocrmypdf default-jre-headless fonts-noto-core fonts-noto-cjk fonts-texg
   texlive-latex-base texlive-luatex)
 # What the peer of the benchmarks is made of.
 bench=(redis-server python3-celery python3-fastapi python3-uvicorn python3-redis python3-pdfminer python3-tesserocr python3-pil)
-for language in ara chi-sim deu ell fra heb hin ita jpn kor pol rus spa tha ukr vie; do
+for language in ara chi-sim deu ell fra heb hin ita jpn jpn-vert kor pol rus spa tha ukr vie; do
   quality+=("tesseract-ocr-$language")
 done
 # Containers, their network, images without a registry, and what the test cluster's scripts call.

@@ -73,9 +73,10 @@ func (h *Handle) Close() {
 type segmentation C.TessPageSegMode
 
 const (
-	wholePage segmentation = C.PSM_AUTO         // find columns, pictures, tables
-	oneBlock  segmentation = C.PSM_SINGLE_BLOCK // lines of text, nothing else
-	scattered segmentation = C.PSM_SPARSE_TEXT  // as much text as there is, in no order
+	wholePage segmentation = C.PSM_AUTO                   // find columns, pictures, tables
+	oneBlock  segmentation = C.PSM_SINGLE_BLOCK           // lines of text, nothing else
+	scattered segmentation = C.PSM_SPARSE_TEXT            // as much text as there is, in no order
+	columns   segmentation = C.PSM_SINGLE_BLOCK_VERT_TEXT // columns that run from top to bottom, nothing else
 )
 
 // SetImage copies 8-bit grey pixels in. The image must not be empty: the library ends the process over one.
@@ -84,6 +85,15 @@ func (h *Handle) SetImage(img greyImage, dpi int, as segmentation) {
 	C.TessBaseAPISetImage(h.api, (*C.uchar)(unsafe.SliceData(img.pix)), C.int(img.width), C.int(img.height), 1,
 		C.int(img.width))
 	C.TessBaseAPISetSourceResolution(h.api, C.int(min(max(dpi, minCredibleDPI), maxCredibleDPI)))
+}
+
+// JoinWords has the handle tell the blanks of a text from the seams between what it calls words. The models of horizontal
+// Chinese, Japanese and Korean say so themselves.
+func (h *Handle) JoinWords() {
+	name, on := C.CString(joinsWords), C.CString("1")
+	defer C.free(unsafe.Pointer(name))
+	defer C.free(unsafe.Pointer(on))
+	C.TessBaseAPISetVariable(h.api, name, on)
 }
 
 // errRecognise is what Recognise returns where the library gives no reason.

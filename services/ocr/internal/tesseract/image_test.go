@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/sandbox"
 )
 
 // blankPage returns a white image.
@@ -44,6 +45,7 @@ func printedPage(o pdftest.ScanOptions) (greyImage, string) {
 }
 
 func TestMain(m *testing.M) {
+	sandbox.Main(looksForModels())
 	silenceLeptonica()
 	os.Exit(m.Run())
 }

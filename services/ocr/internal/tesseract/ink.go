@@ -27,7 +27,11 @@ func (r *reader) readLostInk(got *reading) error {
 	turned := r.img.rotated(got.turn)
 	areas := r.turnedAreas(got.turn)
 	got.unread = findUnreadInk(areas, got, turned)
-	for _, as := range []segmentation{oneBlock, scattered} {
+	ways := []segmentation{oneBlock, scattered}
+	if r.inColumns {
+		ways = []segmentation{columns}
+	}
+	for _, as := range ways {
 		if got.unread.share < maxLostShare {
 			return nil
 		}

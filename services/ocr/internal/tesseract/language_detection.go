@@ -8,8 +8,6 @@ import "C"
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -63,7 +61,7 @@ const (
 func languagesInScript(script string, known []string) []string {
 	if script == latin {
 		return slices.DeleteFunc(slices.Clone(known), func(l string) bool {
-			return isNonLatin(l) || strings.Contains(l, "/") || strings.HasSuffix(l, "_vert")
+			return isNonLatin(l) || strings.Contains(l, "/") || strings.HasSuffix(l, columnSuffix)
 		})
 	}
 	var out []string
@@ -102,7 +100,7 @@ func (m *handleCache) addLatinModel(languages string) (first, again string) {
 	if slices.ContainsFunc(all, func(l string) bool { return !isNonLatin(l) }) {
 		return languages, languages
 	}
-	if _, err := os.Stat(filepath.Join(m.datapath, latinModel+modelExt)); err != nil {
+	if !hasModel(m.datapath, latinModel) {
 		return languages, languages
 	}
 	both := languages + "+" + latinModel
@@ -141,7 +139,7 @@ func (m *handleCache) detectLanguage(r *reader) (string, error) {
 			return "", err
 		}
 		r.switchHandle(h)
-		legible, err := r.legibilityAt(turn)
+		legible, err := r.probeSquares(languageProbeInches, imageSteps{turn: turn}, oneBlock)
 		if err != nil {
 			return "", fmt.Errorf("try %s: %w", l, err)
 		}
@@ -160,19 +158,6 @@ func languagePriority(language, first string) int {
 		return 1
 	}
 	return 0
-}
-
-// legibilityAt returns how well the busiest squares of the page read.
-func (r *reader) legibilityAt(turn int) (float64, error) {
-	sum := 0.0
-	for _, b := range densestSquares(r.img, int(languageProbeInches*r.dpi), r.dpi, r.below, 2) {
-		got, err := r.readImage(r.img.cropped(b), imageSteps{turn: turn}, oneBlock)
-		if err != nil {
-			return 0, err
-		}
-		sum += got.legibilityScore()
-	}
-	return sum, nil
 }
 
 // detectScript returns the script of a page and the degrees clockwise by which it must be turned to be upright. Where

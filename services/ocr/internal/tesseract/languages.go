@@ -20,6 +20,30 @@ const maxLanguages = 5
 // notLanguages are models that cannot read: orientation and scripts, and equations.
 var notLanguages = []string{"osd", "equ"}
 
+// columnSuffix ends the names of the models that read columns which run from top to bottom.
+const columnSuffix = "_vert"
+
+// columnModel returns the model that reads columns in the first of the languages that has one; "" if none is installed.
+func columnModel(datapath, languages string) string {
+	for language := range strings.SplitSeq(languages, "+") {
+		model := strings.TrimSuffix(language, columnSuffix) + columnSuffix
+		if hasModel(datapath, model) {
+			return model
+		}
+	}
+	return ""
+}
+
+// hasModel reports whether a model is installed. Within its walls a child may open files, and not ask for their status.
+func hasModel(datapath, name string) bool {
+	f, err := os.Open(filepath.Join(datapath, name+modelExt))
+	if err != nil {
+		return false
+	}
+	_ = f.Close() // nothing was written
+	return true
+}
+
 // DefaultDataPath returns the folder with Tesseract's models: TESSDATA_PREFIX, which is Tesseract's own name for it,
 // or where distributions put it; "" if there is none.
 func DefaultDataPath() string {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"google.golang.org/protobuf/proto"
@@ -115,6 +116,9 @@ func (c *pageHandler) readPage(req request, img greyImage) (reading, error) {
 	if again != at {
 		r.secondHandle = func() (*Handle, error) { return c.handles.handleFor(again) }
 	}
+	if model := columnModel(c.handles.datapath, languages); model != "" {
+		r.columnHandle = func() (*Handle, error) { return c.handles.handleFor(model) }
+	}
 	got, err := r.readPage(h)
 	if err != nil {
 		return reading{}, crashed(err)
@@ -168,6 +172,9 @@ func (m *handleCache) handleFor(languages string) (*Handle, error) {
 	h, err := OpenHandle(m.datapath, languages)
 	if err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(languages, columnSuffix) {
+		h.JoinWords()
 	}
 	if len(m.cached) == maxHandles {
 		m.cached[0].handle.Close()

@@ -51,6 +51,9 @@ type reader struct {
 	handle *Handle
 	// secondHandle, if set, returns the handle that reads the page again where the first is unsure of it.
 	secondHandle func() (*Handle, error)
+	// columnHandle, if set, returns the handle that reads columns which run from top to bottom.
+	columnHandle func() (*Handle, error)
+	inColumns    bool      // the text runs in such columns
 	img          greyImage // cleaned
 	dpi          float32
 	below        byte // what is darker than this is ink
@@ -76,12 +79,12 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	if legible, err := r.despeckle(); err != nil || !legible {
 		return reading{unreadable: !legible}, err
 	}
-	if paper := r.img.medianGrey(); !r.screened && r.img.hasThinStrokes(r.below, paper) {
-		r.img = r.img.darkenStrokes(paper)
-		r.below = inkThreshold(r.img)
-	}
+	r.sharpenTones()
 	r.enlargeSmallPrint()
 	lines := measureDirections(r.img, r.dpi, r.below)
+	if err := r.detectColumns(lines); err != nil {
+		return reading{}, err
+	}
 	got, err := r.readUpright(lines)
 	if err != nil {
 		return reading{}, err
@@ -104,6 +107,24 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		got.rulings = r.img.findRulings(r.dpi, r.below)
 	}
 	return got, nil
+}
+
+// sharpenTones makes what shows through the sheet white, or letters of thin strokes darker.
+func (r *reader) sharpenTones() {
+	if r.screened {
+		return
+	}
+	paper := r.img.medianGrey()
+	whitened, bleeds := r.img.whitenBleed(r.dpi, r.below, paper)
+	switch {
+	case bleeds:
+		r.img = whitened
+	case r.img.hasThinStrokes(r.below, paper):
+		r.img = r.img.darkenStrokes(paper)
+	default:
+		return
+	}
+	r.below = inkThreshold(r.img)
 }
 
 // newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken
@@ -138,9 +159,45 @@ func (r *reader) cleanImage(s imageSteps) error {
 	return nil
 }
 
+// detectColumns finds out whether the text runs in columns from top to bottom, and has the handle for those read the page
+// from here on if it does. Tesseract does not tell such columns from lines by itself.
+func (r *reader) detectColumns(lines lineDirections) error {
+	if r.columnHandle == nil || lines.gaps < minGaps || lines.isUpright() {
+		return nil
+	}
+	ways := []imageSteps{{}}
+	if r.options.rotate {
+		ways = append(ways, imageSteps{turn: 90}, imageSteps{turn: 270})
+	}
+	inLines := 0.0
+	for _, way := range ways {
+		legible, err := r.probeSquares(probeInches, way, oneBlock)
+		if err != nil {
+			return err
+		}
+		inLines = max(inLines, legible)
+	}
+	handle, err := r.columnHandle()
+	if err != nil {
+		return err
+	}
+	other := r.handle
+	r.switchHandle(handle)
+	legible, err := r.probeSquares(probeInches, imageSteps{}, columns)
+	if err != nil {
+		return err
+	}
+	if legible > minLanguageLead*inLines {
+		r.inColumns, r.secondHandle = true, nil
+	} else {
+		r.switchHandle(other)
+	}
+	return nil
+}
+
 // readUpright reads the page the way up that reads best.
 func (r *reader) readUpright(lines lineDirections) (reading, error) {
-	if !r.options.rotate {
+	if !r.options.rotate || r.inColumns {
 		return r.readWhole(imageSteps{})
 	}
 	first, others := 0, []int{180, 90, 270}
@@ -178,7 +235,11 @@ func (r *reader) readUpright(lines lineDirections) (reading, error) {
 // readWhole reads the page turned and straightened.
 func (r *reader) readWhole(s imageSteps) (reading, error) {
 	if r.options.deskew {
-		angle, sureness := r.img.rotated(s.turn).measureSkew(r.dpi, r.below)
+		turn := s.turn
+		if r.inColumns {
+			turn += 90 // skew is measured along the lines
+		}
+		angle, sureness := r.img.rotated(turn%360).measureSkew(r.dpi, r.below)
 		if sureness >= minSkewSureness && math.Abs(angle) >= minSkew {
 			s.angle = angle
 		}
@@ -221,22 +282,30 @@ func (r *reader) readWithoutScreen(first reading) (reading, error) {
 // equals. What counts is how many characters are read well, as the wrong way up may yield a single sure bracket.
 // There are two squares, as one may hold a picture.
 func (r *reader) probeTurns(turns ...int) (int, error) {
-	parts := densestSquares(r.img, int(probeInches*r.dpi), r.dpi, r.below, 2)
 	best, bestTurn := -1.0, turns[0]
 	for _, turn := range turns {
-		legible := 0.0
-		for _, b := range parts {
-			got, err := r.readImage(r.img.cropped(b), imageSteps{turn: turn}, oneBlock)
-			if err != nil {
-				return 0, err
-			}
-			legible += got.legibilityScore()
+		legible, err := r.probeSquares(probeInches, imageSteps{turn: turn}, oneBlock)
+		if err != nil {
+			return 0, err
 		}
 		if legible > best {
 			best, bestTurn = legible, turn
 		}
 	}
 	return bestTurn, nil
+}
+
+// probeSquares returns how well the two squares with most text, of so many inches, read after the steps.
+func (r *reader) probeSquares(inches float32, s imageSteps, as segmentation) (float64, error) {
+	legible := 0.0
+	for _, b := range densestSquares(r.img, int(inches*r.dpi), r.dpi, r.below, 2) {
+		got, err := r.readImage(r.img.cropped(b), s, as)
+		if err != nil {
+			return 0, err
+		}
+		legible += got.legibilityScore()
+	}
+	return legible, nil
 }
 
 // readImage reads an image after the steps.
@@ -376,8 +445,12 @@ func (r reading) mainAngle() int {
 	var byAngle [4]int
 	for _, b := range r.blocks {
 		for _, l := range b.lines {
+			angle := l.angle
+			if l.upright {
+				angle = 0
+			}
 			for _, w := range l.words {
-				byAngle[l.angle/90] += utf8.RuneCountInString(w.text)
+				byAngle[angle/90] += utf8.RuneCountInString(w.text)
 			}
 		}
 	}

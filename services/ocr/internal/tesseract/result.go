@@ -26,6 +26,8 @@ type word struct {
 type line struct {
 	words []word
 	angle int // degrees clockwise in which the line runs
+	// upright says that the characters of a line that runs down stand upright, as in columns of Japanese.
+	upright bool
 	// spacedText is the text of the line, where the words alone do not tell where blanks are; what is left of it behind
 	// the last word.
 	spacedText string
@@ -92,7 +94,7 @@ func (h *Handle) readBlocks() []block {
 		}
 		b := &out[len(out)-1]
 		if len(b.lines) == 0 || C.TessPageIteratorIsAtBeginningOf(at, C.RIL_TEXTLINE) != C.FALSE {
-			b.lines = append(b.lines, line{angle: lineAngle(at)})
+			b.lines = append(b.lines, newLine(at))
 			if joins {
 				symbols = lineSymbols(it)
 			}
@@ -114,10 +116,13 @@ func (h *Handle) readBlocks() []block {
 	}
 }
 
+// joinsWords is the variable that says that blanks are told from the seams between words.
+const joinsWords = "preserve_interword_spaces"
+
 // mustJoinWords reports whether the model of the language says that what it calls words is not always parted by
 // blanks: those of Chinese, Japanese, Korean and Thai do.
 func (h *Handle) mustJoinWords() bool {
-	name := C.CString("preserve_interword_spaces")
+	name := C.CString(joinsWords)
 	defer C.free(unsafe.Pointer(name))
 	var on C.BOOL
 	return C.TessBaseAPIGetBoolVariable(h.api, name, &on) != C.FALSE && on != C.FALSE
@@ -157,8 +162,9 @@ func readWord(it *C.TessResultIterator, at *C.TessPageIterator) (word, bool) {
 // below 0.1 adds 206. What a word is worth is in its confidence.
 func isEmptyWord(w word) bool { return strings.TrimSpace(w.text) == "" }
 
-// lineAngle tells how the line runs: text on an upright page may run up the margin.
-func lineAngle(at *C.TessPageIterator) int {
+// newLine returns a line without words that runs as the one in hand: text on an upright page may run up the margin, or
+// in columns.
+func newLine(at *C.TessPageIterator) line {
 	var orient C.TessOrientation
 	var direction C.TessWritingDirection
 	var order C.TessTextlineOrder
@@ -166,14 +172,16 @@ func lineAngle(at *C.TessPageIterator) int {
 	C.TessPageIteratorOrientation(at, &orient, &direction, &order, &deskew)
 	switch orient {
 	case C.ORIENTATION_PAGE_RIGHT:
-		return 90
+		return line{angle: 90}
 	case C.ORIENTATION_PAGE_DOWN:
-		return 180
+		return line{angle: 180}
 	case C.ORIENTATION_PAGE_LEFT:
-		return 270
-	default:
-		return 0
+		return line{angle: 270}
 	}
+	if direction == C.WRITING_DIRECTION_TOP_TO_BOTTOM {
+		return line{angle: 90, upright: true}
+	}
+	return line{}
 }
 
 // allWords yields every word in reading order.

@@ -57,7 +57,11 @@ func (g greyImage) medianGrey() byte {
 
 // darkenStrokes returns the image with pale strokes nearly as dark as ink, and the paper white.
 func (g greyImage) darkenStrokes(paper byte) greyImage {
-	black, white := blackShare*float64(paper), whiteShare*float64(paper)
+	return g.stretchTones(blackShare*float64(paper), whiteShare*float64(paper))
+}
+
+// stretchTones returns the image with the greys from black to white stretched over the whole scale.
+func (g greyImage) stretchTones(black, white float64) greyImage {
 	var tone [256]byte
 	for v := range tone {
 		tone[v] = byte(min(255, max(0, (float64(v)-black)*255/max(1, white-black))))

@@ -1,0 +1,60 @@
+package tesseract
+
+import (
+	"testing"
+
+	"inkstream.dev/pkg/pdftest"
+)
+
+// withOtherSide returns a page through which another shows, mirrored, with that share of its darkness.
+func withOtherSide(page, other greyImage, share float64) greyImage {
+	out := greyImage{pix: make([]byte, len(page.pix)), width: page.width, height: page.height}
+	for at, v := range page.pix {
+		x, y := at%page.width, at/page.width
+		shows := share * float64(255-other.pix[y*page.width+page.width-1-x])
+		out.pix[at] = byte(max(0, float64(v)-shows))
+	}
+	return out
+}
+
+func TestPrintOfTheOtherSideBecomesWhite(t *testing.T) {
+	t.Parallel()
+	page, _ := printedPage(pdftest.ScanOptions{})
+	other, _ := printedPage(pdftest.ScanOptions{Seed: 9})
+	tinted := blankPage(page.width, page.height)
+	copy(tinted.pix, page.pix)
+	for at, v := range tinted.pix[:len(tinted.pix)/3] {
+		tinted.pix[at] = min(v, 200)
+	}
+	dirty, _ := printedPage(pdftest.DirtyScanOptions())
+	for name, tt := range map[string]struct {
+		img  greyImage
+		want bool
+	}{
+		"a quarter shows":  {withOtherSide(page, other, 0.27), true},
+		"hardly any shows": {withOtherSide(page, other, 0.05), false},
+		"clean":            {page, false}, "tinted ground": {tinted, false}, "noise, dust and shade": {dirty, false},
+		"nothing": {blankPage(400, 400), false}, "one pixel": {blankPage(1, 1), false},
+	} {
+		below := inkThreshold(tt.img)
+		got, found := tt.img.whitenBleed(150, below, tt.img.medianGrey())
+		if found != tt.want {
+			t.Errorf("%s: got %v, want %v", name, found, tt.want)
+		}
+		if !found {
+			continue
+		}
+		before, after := 0, 0 // pixels of paper that the other side darkens
+		for at, v := range page.pix {
+			if v == 255 && tt.img.pix[at] < 230 {
+				before++
+				if got.pix[at] < 230 {
+					after++
+				}
+			}
+		}
+		if 10*after > before {
+			t.Errorf("%s: %d of %d pixels of paper are still dark, want at most a tenth", name, after, before)
+		}
+	}
+}
