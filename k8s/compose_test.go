@@ -2,6 +2,7 @@ package k8s
 
 import (
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ type composeService struct {
 	CapAdd      []string `yaml:"cap_add"`
 	SecurityOpt []string `yaml:"security_opt"`
 	Privileged  bool
+	Command     []string
 	Environment map[string]string
 	DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
 	Volumes     []string
@@ -92,7 +94,40 @@ func TestComposeFiles(t *testing.T) {
 			if name == "gateway" || name == "index" { // init.sh writes it
 				s.Environment["INDEX"] = "clickhouse://inkstream:password@clickhouse:9000/inkstream"
 			}
-			checkVariables(t, name, nil, s.Environment)
+			checkVariables(t, name, nil, expandDefaults(s.Environment, nil))
+		}
+		checkComposeVision(t, f)
+	}
+}
+
+// expandDefaults returns an environment with its references, such as ${OCR_ENGINE:-tesseract}, in place.
+func expandDefaults(environment, given map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, value := range environment {
+		out[name] = os.Expand(value, func(reference string) string {
+			variable, otherwise, _ := strings.Cut(reference, ":-")
+			if v := given[variable]; v != "" {
+				return v
+			}
+			return otherwise
+		})
+	}
+	return out
+}
+
+// checkComposeVision: with the engine auto, ocr asks the profile's model under the name and at the port that it has.
+func checkComposeVision(t *testing.T, f composeFile) {
+	t.Helper()
+	env := expandDefaults(f.Services["ocr"].Environment, map[string]string{"OCR_ENGINE": "auto"})
+	checkVariables(t, "ocr", nil, env)
+	at, err := url.Parse(env["VISION_ENDPOINTS"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := f.Services[at.Hostname()]
+	for _, flag := range []string{"--served-model-name=" + env["VISION_MODEL"], "--port=" + at.Port()} {
+		if !slices.Contains(model.Command, flag) {
+			t.Errorf("ocr asks %s, whose flags are %q; want %s", at, model.Command, flag)
 		}
 	}
 }

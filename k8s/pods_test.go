@@ -163,6 +163,7 @@ var images = map[string]func(t *testing.T) string{
 		return "v" + moduleVersion(t, "../pkg/tools/go.mod", "github.com/versity/versitygw")
 	},
 	"clickhouse/clickhouse-server": nil,
+	"vllm/vllm-openai":             nil, // never run here
 }
 
 // moduleVersion returns the version of a module that a go.mod requires.

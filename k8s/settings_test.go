@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,6 +160,8 @@ func checkSettings(t *testing.T, s *set, tr *tree) {
 				checkS3(t, s, &c)
 			case image == "clickhouse/clickhouse-server":
 				// TestClickHouseTakesItsConfiguration runs one.
+			case image == "vllm/vllm-openai":
+				checkVision(t, s, &c)
 			default:
 				t.Errorf("%s: what %s is told is not looked at", w, c.Image)
 			}
@@ -365,6 +368,44 @@ func checkS3(t *testing.T, s *set, c *container) {
 		t.Fatalf("versitygw %q: want its back end posix over /s3/buckets", c.Args)
 	}
 	run(t, nil, tool(t, "versitygw"), append(slices.Clone(c.Args[:last]), "--help")...)
+}
+
+// checkVision looks whether the model's server is told what its family of models needs, and whether the ocr service, and
+// nothing else, asks it under the name and address that it has.
+func checkVision(t *testing.T, s *set, c *container) {
+	t.Helper()
+	for _, flag := range []string{"--no-enable-prefix-caching", "--mm-processor-cache-gb=0",
+		"--logits_processors=vllm.model_executor.models.deepseek_ocr:NGramPerReqLogitsProcessor"} {
+		if !slices.Contains(c.Args, flag) {
+			t.Errorf("vllm %q: want %s", c.Args, flag)
+		}
+	}
+	ocr := s.workload(t, "ocr")
+	env := variables(t, s, &ocr.pod().Containers[0])
+	if name := "--served-model-name=" + env["VISION_MODEL"]; !slices.Contains(c.Args, name) {
+		t.Errorf("vllm %q: want %s, the name that ocr asks for", c.Args, name)
+	}
+	at, err := url.Parse(env["VISION_ENDPOINTS"])
+	if err != nil || !s.serves(t, at.Hostname(), at.Port()) || !slices.Contains(c.Args, "--port="+at.Port()) {
+		t.Errorf("ocr asks %q, where no model is", env["VISION_ENDPOINTS"])
+	}
+	for _, r := range []map[string]any{c.Resources.Requests, c.Resources.Limits} {
+		if r["nvidia.com/gpu"] == nil {
+			t.Error("vllm has no graphics card")
+		}
+	}
+	policies, model := s.policies(t), s.workload(t, "vision")
+	for _, other := range s.workloads {
+		reached := allows(policies, "Egress", other, model, "http") && allows(policies, "Ingress", model, other, "http")
+		if reached != (other == ocr) {
+			t.Errorf("%s reaches the model: %v", other, reached)
+		}
+		for _, port := range other.pod().Containers[0].Ports {
+			if allows(policies, "Egress", model, other, port.Name) {
+				t.Errorf("the model may talk to %s", other)
+			}
+		}
+	}
 }
 
 // serverFlags parses the arguments of nats-server.
