@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/search"
+	"inkstream.dev/pkg/search/searchtest"
 )
 
 // BenchmarkJobs writes what jobs of one page make a server write: each worker a page and then its document, and
@@ -163,4 +164,40 @@ func BenchmarkCounts(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkLists lists the 50 newest of 100,000 documents, each stored three times as a job under way is, in ClickHouse:
+// all of them, and those of a state that one in 1,000 has.
+func BenchmarkLists(b *testing.B) {
+	server := searchtest.NewClickHouse(b)
+	s, err := search.Open(b.Context(), server.URL())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	const documents, atOnce, versions = 100_000, 5000, 3
+	for first := 0; first < documents; first += atOnce {
+		for range versions {
+			docs := make([]search.Document, atOnce)
+			for i := range docs {
+				docs[i] = jobDocument(first + i)
+				if i%1000 == 0 {
+					docs[i].State = "FAILED"
+				}
+			}
+			if err := s.PutDocuments(b.Context(), docs); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for name, states := range map[string][]string{"all": nil, "failed": {"FAILED"}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				page, err := s.ListJobs(b.Context(), search.JobQuery{Tenant: "acme", Limit: 50, States: states})
+				if err != nil || len(page.Jobs) != 50 {
+					b.Fatalf("%d jobs, %v", len(page.Jobs), err)
+				}
+			}
+		})
+	}
 }

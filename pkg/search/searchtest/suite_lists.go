@@ -206,6 +206,65 @@ func testListCursors(t *testing.T, open Open) {
 	}
 }
 
+// testLongLists lists many documents, of which filters leave few, in both orders.
+func testLongLists(t *testing.T, open Open) {
+	s := open(t)
+	const all = 150
+	var docs []search.Document
+	var names, failed []string // oldest first
+	for i := range all {
+		doc := search.Document{Tenant: tenant, Job: fmt.Sprintf("job%03d", i), State: "PENDING",
+			CreateTime: dayOfMonth(1).Add(time.Duration(i/2) * time.Second)} // two at a time
+		docs = append(docs, doc)
+		if i%50 == 7 {
+			failed = append(failed, doc.Job)
+		}
+		if i%10 != 3 {
+			names = append(names, doc.Job)
+		}
+	}
+	requireNoError(t, s.PutDocuments(t.Context(), docs))
+	for i := range docs { // again, as each of them ends or goes
+		docs[i].State, docs[i].EndTime = "SUCCEEDED", dayOfMonth(2)
+		if i%50 == 7 {
+			docs[i].State = "FAILED"
+		}
+	}
+	requireNoError(t, s.PutDocuments(t.Context(), docs))
+	for i := 3; i < all; i += 10 {
+		requireNoError(t, s.DeleteJob(t.Context(), tenant, docs[i].Job))
+	}
+	for _, limit := range []int{1, 4, all} {
+		q := search.JobQuery{Tenant: tenant, Limit: limit, OldestFirst: true}
+		if got, want := listAllJobs(t, s, q), strings.Join(names, " "); got != want {
+			t.Errorf("oldest first, %d at a time:\n got %s\nwant %s", limit, got, want)
+		}
+		q.States = []string{"FAILED"}
+		if got, want := listAllJobs(t, s, q), strings.Join(failed, " "); got != want {
+			t.Errorf("failed, oldest first, %d at a time: got %s, want %s", limit, got, want)
+		}
+		q.States, q.OldestFirst = []string{"PENDING"}, false
+		if got := listAllJobs(t, s, q); got != "" {
+			t.Errorf("pending, %d at a time: got %s, want none", limit, got)
+		}
+		q.States = nil
+		newest := slices.Clone(names)
+		slices.Reverse(newest)
+		if got, want := listAllJobs(t, s, q), strings.Join(newest, " "); got != want {
+			t.Errorf("newest first, %d at a time:\n got %s\nwant %s", limit, got, want)
+		}
+	}
+	// One that is made anew has another time, and is where that is.
+	again := docs[all-1]
+	again.CreateTime = dayOfMonth(1).Add(-time.Second)
+	requireNoError(t, s.PutDocument(t.Context(), again))
+	page, err := s.ListJobs(t.Context(), search.JobQuery{Tenant: tenant, Limit: 1})
+	requireNoError(t, err)
+	if len(page.Jobs) != 1 || page.Jobs[0].Job != docs[all-2].Job {
+		t.Errorf("the newest, when another is made anew: got %+v, want %s", page.Jobs, docs[all-2].Job)
+	}
+}
+
 func testInflections(t *testing.T, open Open) {
 	s := open(t)
 	putPage(t, s, "a", 1, "The invoices were planned and billed by several companies")
