@@ -38,7 +38,7 @@ func (s *server) addWaitingJob(t *testing.T, name string) string {
 // failed it says why, and does just those again; what was read of the others can be read all the time.
 func TestForecastAndRetryOfFailedPages(t *testing.T) {
 	t.Parallel()
-	s, err := startServer(t.Context(), t.TempDir(), "--pdf.page-timeout", "3s", "--ocr.workers", "1", "--reconcile.patience", "1h")
+	s, err := startServer(t.Context(), t.TempDir(), "--pdf.page-timeout", "1500ms", "--ocr.workers", "1", "--reconcile.patience", "1h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestForecastAndRetryOfFailedPages(t *testing.T) {
 	b.open("/ui/jobs/" + s.addWaitingJob(t, "second.pdf"))
 	b.waitText("[role=status]", "1 of your documents is ahead of it.")
 
-	scans := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 20, DPI: 150, Size: 16, Design: pdftest.Letter})
+	scans := pdftest.ScannedFile(pdftest.ScanOptions{Pages: 8, DPI: 100, Size: 16, Design: pdftest.Letter})
 	id, err := s.upload(t.Context(), "scans.pdf", scans.PDF, "")
 	if err != nil {
 		t.Fatal(err)

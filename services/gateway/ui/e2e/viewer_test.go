@@ -227,6 +227,7 @@ func TestPagesAreAccessible(t *testing.T) {
 		width, height int64
 	}{{"light", "light", 1360, 850}, {"dark", "dark", 1360, 850}, {"narrow", "light", 390, 844}} {
 		t.Run(look.name, func(t *testing.T) {
+			t.Parallel()
 			b := openTab(t, shared.url)
 			b.look(look.scheme, look.width, look.height)
 			for _, p := range pages {
