@@ -158,6 +158,8 @@ func TestDocumentTellsItsJourney(t *testing.T) {
 		t.Errorf("%d stages have a bar, want 5", n)
 	}
 	b.waitText(".events td", "ended")
+	b.click("summary", "Chunks of pages")
+	b.wait("document.querySelectorAll('.chunks tbody tr').length === 1")
 	b.waitText("pre", "inkstream get "+id)
 	b.waitText("td.file", "text.txt")
 	// What is stored is what the API has; the browser's own way of storing it is not looked at.

@@ -240,6 +240,26 @@ func TestPagesAreAccessible(t *testing.T) {
 	}
 }
 
+// ? tells the keys, on every page, and Escape goes back to it.
+func TestKeysAreTold(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := openTab(t, shared.url)
+	b.look("dark", 390, 844)
+	b.open("/ui/queues")
+	b.waitText("h1", "Queues")
+	b.press("?")
+	b.waitText("dialog[open] dd", "next weak word")
+	checkAccessible(b, string(axe), "/ui/keys")
+	b.press(kb.Escape)
+	b.wait("!document.querySelector('dialog.keys')")
+	b.click("button[aria-label=Keys]", "?")
+	b.waitText("dialog[open] kbd", "Esc")
+}
+
 // checkAccessible fails for every violation that axe finds on the page that is open, and for a page that is wider than
 // the screen.
 func checkAccessible(b *tab, axe, path string) {

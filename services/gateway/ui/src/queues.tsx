@@ -73,7 +73,7 @@ function Processes({ stages }: { stages: Stage[] }) {
       <h2 id="processes">{t.queues.processes}</h2>
       <div class="table-scroll" tabIndex={0}><table>
         <thead><tr><th scope="col">{t.document.stage}</th><th scope="col">{t.queues.host}</th><th scope="col">{t.admin.version}</th>
-          <th scope="col">{t.queues.since}</th><th scope="col">{t.queues.walls}</th><th scope="col" class="number">{t.queues.inHand}</th></tr></thead>
+          <th scope="col">{t.queues.since}</th><th scope="col">{t.queues.walls}</th><th scope="col" class="number">{t.queues.inHandColumn}</th></tr></thead>
         <tbody>{rows.map((p) => <tr key={`${p.stage} ${p.host} ${p.pid}`}>
           <td>{p.stage}</td><td>{p.host} <span class="quiet small">{p.pid}</span></td><td>{p.version}</td>
           <td class="time">{formatTime(p.startTime)}</td>

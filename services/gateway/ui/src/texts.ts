@@ -106,7 +106,7 @@ export const t = {
     again: "Process all again", cancel: "Cancel", remove: "Delete",
     duplicate: "Results taken over from an earlier document with the same bytes:",
     journey: "Journey", stage: "Stage", waited: "Waited", worked: "From first to last", units: "Units", busy: "Work",
-    journeyNote: "Light: waiting for the stage. Solid: from its first unit of work to its last. Stages overlap: pages move on as they are done.",
+    journeyNote: "Faint: waiting for the stage. Solid: from its first unit of work to its last. Stages overlap: pages move on as they are done.",
     notYet: "not yet", now: "under way",
     chunks: "Chunks of pages", chunk: "Chunk", chunkDone: "Done after", noChunks: "No chunk is done yet.",
     outcomes: "Outcomes", failures: "Failed pages", page: "Page", reason: "Reason", code: "Code",
@@ -212,7 +212,7 @@ export const t = {
   },
   queues: {
     title: "Queues", intro: "Documents pass five stages. Numbers are tasks: documents, chunks of pages, or pages.",
-    waiting: "waiting", inHand: "in hand", rate: "done a second", eta: "empty in", oldest: "oldest waits", dead: "given up", replicas: "processes",
+    waiting: "waiting", inHand: "in hand", inHandColumn: "In hand", rate: "done a second", eta: "empty in", oldest: "oldest waits", dead: "given up", replicas: "processes",
     idle: "idle", busy: "working", behind: "behind", lanes: { interactive: "interactive", batch: "batch" } as Record<string, string>,
     flow: "The five stages", history: "done a second during the last hour", none: "–", processes: "Processes", host: "Host", since: "Since", walls: "Walls",
     stages: {
