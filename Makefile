@@ -45,6 +45,20 @@ test: test-deps .bin/versitygw .bin/nats .bin/kustomize .bin/kubeconform ## Test
 test-deps: ## Install the system packages that the tests need, if any is missing
 	@pkg/tools/deps.sh test
 
+.PHONY: vision
+vision: test-deps ## Hold the engine of vision models to its contract over a server that really reads pixels, where npm is
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vision-test; else echo 'npm is not here: the server that reads pixels cannot be installed'; fi
+
+.PHONY: vision-test
+vision-test: .bin/visionserver/node_modules
+	INKSTREAM_VISION_SERVER=$(CURDIR)/.bin/visionserver go test -trimpath -count=1 -v -run '^TestPixelReader' ./services/ocr/internal/vision
+
+# Without scripts: they would fetch programs for graphics cards from elsewhere.
+.bin/visionserver/node_modules: pkg/tools/visionserver/package.json pkg/tools/visionserver/server.mjs
+	mkdir -p .bin/visionserver && cp pkg/tools/visionserver/* .bin/visionserver/
+	npm install --prefix .bin/visionserver --no-audit --no-fund --no-package-lock --ignore-scripts
+	touch .bin/visionserver/node_modules
+
 .PHONY: lint
 lint: deps .bin/golangci-lint ## Vet and lint every module
 	go vet work
