@@ -1,6 +1,10 @@
 package layout
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // isContentsRows reports whether rows are entries of a table of contents: many have dots that lead to a page number.
 // The entries of the upper levels often have none; then it is one if nearly all rows end with the number of a page
@@ -33,6 +37,51 @@ func isContentsRows(rows []tableLine) bool {
 // number of a section. No dots need lead to the pages then.
 func areNumberedEntries(counted, paged, all int) bool {
 	return paged >= 6 && 5*paged >= 4*all && 3*counted >= 2*paged
+}
+
+const (
+	// maxContentsParts is how many parts a table of contents in columns has at most: titles and pages, column by column.
+	maxContentsParts = 12
+	// minContentsEntries is how many entries a column of one has at least.
+	minContentsEntries = 4
+)
+
+// areContentsColumns reports whether the parts left and right of a gutter are columns of a table of contents: on both
+// sides lines end with the number of a page, the numbers rise from line to line, and those on the right go on
+// where those on the left end. The pages stand apart from their titles, as the cells of a table do.
+func (c *cutter) areContentsColumns(left, right [][]segment) bool {
+	if len(left)+len(right) > maxContentsParts {
+		return false
+	}
+	_, end, found := risingPages(buildSide(slices.Concat(left...), c.em))
+	if !found {
+		return false
+	}
+	begin, _, found := risingPages(buildSide(slices.Concat(right...), c.em))
+	return found && begin >= end
+}
+
+// risingPages returns the first and the last page of the entries of one column of a table of contents. Entries may take
+// several lines, the last of which ends with the page.
+func risingPages(lines []sideLine) (first, last int, found bool) {
+	entries, counted := 0, 0
+	for _, l := range lines {
+		if isSectionNumber(l.first.GetText()) && l.words > 1 {
+			counted++
+		}
+		page, err := strconv.ParseUint(strings.TrimLeft(l.last.GetText(), ".…·_"), 10, 14)
+		if err != nil || l.words < 2 {
+			continue
+		}
+		if entries == 0 {
+			first = int(page)
+		}
+		if int(page) < last {
+			return 0, 0, false
+		}
+		entries, last = entries+1, int(page)
+	}
+	return first, last, entries >= minContentsEntries && 2*entries >= len(lines) && 3*counted >= 2*entries
 }
 
 // isSectionNumber reports whether a word is the number of a chapter or a section: "3", "3." or "3.1".

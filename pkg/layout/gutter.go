@@ -27,9 +27,12 @@ func (c *cutter) splitColumns(band pageBand) [][]segment {
 		return nil
 	}
 	ends := []int{len(parts[0])} // of the columns
+	first := 0                   // part of the column in hand
 	for i, part := range parts[1:] {
 		last := len(ends) - 1
-		if c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) {
+		if c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) ||
+			c.areContentsColumns(parts[first:i+1], parts[i+1:]) {
+			first = i + 1
 			ends = append(ends, ends[last]+len(part))
 		} else {
 			ends[last] += len(part)
