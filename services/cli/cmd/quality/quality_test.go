@@ -236,3 +236,11 @@ func TestSpacedTables(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func TestReasonsOfStatements(t *testing.T) {
+	t.Parallel()
+	reasons := findReasons(statementsBeyondReach)
+	if len(reasons) < 10 || reasons["building_notes_00"] == "" || reasons["#"] != "" {
+		t.Errorf("got %d reasons, want one for each statement of the list", len(reasons))
+	}
+}
