@@ -307,7 +307,7 @@ func (s *clickhouseDocuments) queryJobsWithin(ctx context.Context, q JobQuery, a
 			after.created, beyond, quoteString(after.job))
 	}
 	candidates := ""
-	if within != "" { // all versions of a document count that has one within, since another may have been made anew
+	if within != "" { // all versions of a document count that has one within, since another may have been recreated
 		candidates = ` AND jid IN (SELECT jid FROM documents WHERE tenant = ` + quoteString(q.Tenant) + within + `)`
 	}
 	rows, err := s.conn.Query(ctx, `SELECT `+documentColumns+` FROM `+latestDocuments(q.Tenant, candidates)+where+

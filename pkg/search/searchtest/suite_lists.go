@@ -254,14 +254,14 @@ func testLongLists(t *testing.T, open Open) {
 			t.Errorf("newest first, %d at a time:\n got %s\nwant %s", limit, got, want)
 		}
 	}
-	// One that is made anew has another time, and is where that is.
+	// One that is recreated has another time, and is where that is.
 	again := docs[all-1]
 	again.CreateTime = dayOfMonth(1).Add(-time.Second)
 	requireNoError(t, s.PutDocument(t.Context(), again))
 	page, err := s.ListJobs(t.Context(), search.JobQuery{Tenant: tenant, Limit: 1})
 	requireNoError(t, err)
 	if len(page.Jobs) != 1 || page.Jobs[0].Job != docs[all-2].Job {
-		t.Errorf("the newest, when another is made anew: got %+v, want %s", page.Jobs, docs[all-2].Job)
+		t.Errorf("the newest, when another is recreated: got %+v, want %s", page.Jobs, docs[all-2].Job)
 	}
 }
 

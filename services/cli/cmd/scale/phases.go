@@ -72,7 +72,7 @@ func (tb *testbed) measureEmpty(ctx context.Context) (err error) {
 }
 
 // measureWork measures how many jobs end in a second and, at the same time, how long lists and searches take: both with
-// an empty queue and with a deep one the services are busy. What a job costs meanwhile is named after when.
+// an empty queue and with a deep one the services are busy. What a job costs is named after when.
 func (tb *testbed) measureWork(ctx context.Context, s *state, when string) error {
 	// What reads all records does so once when it starts, the watcher among them; that is no part of a job's cost.
 	if _, err := tb.watcher.look(ctx); err != nil {
