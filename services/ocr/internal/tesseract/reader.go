@@ -115,7 +115,10 @@ func (r *reader) sharpenTones() {
 		return
 	}
 	paper := r.img.medianGrey()
-	whitened, bleeds := r.img.whitenBleed(r.dpi, r.below, paper)
+	whitened, bleeds := r.img, false
+	if letterHeight(r.areas) >= minBleedXHeight {
+		whitened, bleeds = r.img.whitenBleed(r.dpi, r.below, paper)
+	}
 	switch {
 	case bleeds:
 		r.img = whitened
