@@ -37,8 +37,7 @@ test: test-deps .bin/versitygw .bin/nats .bin/kustomize .bin/kubeconform ## Test
 	# Children find PDFium's compiled code: compiled by many at once, with the race detector, it takes minutes. A test
 	# program compiles it, because the cache is kept by wazero's version, which test programs do not know.
 	go test -count=1 -run '^TestLoadErrors$$' ./pkg/pdf/internal/pdfium
-	# The packages that take longest go first, so that none of them runs alone at the end.
-	go test -race -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 25m ./services/standalone ./pkg/pdf work
+	go test -race -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 25m work
 	GOWORK=off go -C pkg/tools test ./...
 
 .PHONY: test-deps
