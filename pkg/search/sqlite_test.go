@@ -166,22 +166,32 @@ func TestCountsReadNoWholeTable(t *testing.T) {
 		"a batch": `SELECT job FROM documents AS d WHERE d.tenant = 1 AND ` + strings.ReplaceAll(inBatch, "?", "'b'") + ` ORDER BY ` +
 			jobOrderClause(batch, nil, &conditions{}) + ` LIMIT 100`,
 	} {
-		var plan, detail string
-		var id, parent, unused int
-		rows, err := s.reader.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+statement)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
-			}
-			plan += detail + "\n"
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil || !strings.Contains(plan, "USING INDEX documents_by_batch") {
-			t.Errorf("%s are read by\n%s%v, want the batches' index", name, plan, err)
+		if plan := explainQuery(t, s, statement); !strings.Contains(plan, "USING INDEX documents_by_batch") {
+			t.Errorf("%s are read by\n%s, want the batches' index", name, plan)
 		}
 	}
+}
+
+// explainQuery returns how the database reads what a statement asks for, a step a line.
+func explainQuery(t *testing.T, s *SQLite, statement string) (plan string) {
+	t.Helper()
+	rows, err := s.reader.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan += detail + "\n"
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return plan
 }
 
 // A process that is killed while it writes loses nothing that it was told is stored, and leaves no half chunk.

@@ -65,9 +65,9 @@ func (m *wordDropper) wasAskedFor(page int) bool {
 // A retry for the sake of doubts has the pages with doubts read again, and no others.
 func TestDoubtfulPagesAreRetried(t *testing.T) {
 	t.Parallel()
-	clear := small // enough pixels for Tesseract to be sure of the numbers
-	clear.Pages, clear.DPI = 2, 250
-	f := pdftest.ScannedFile(clear)
+	sharp := small // enough pixels for Tesseract to be sure of the numbers
+	sharp.Pages, sharp.DPI = 2, 250
+	f := pdftest.ScannedFile(sharp)
 	model := &wordDropper{texts: []string{f.Pages[0].Text, f.Pages[1].Text}, known: map[[32]byte]int{}}
 	server := httptest.NewServer(visiontest.Handler(model.answer))
 	t.Cleanup(server.Close)

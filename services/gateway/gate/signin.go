@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// SignInPath sends a browser to the issuer, and CallbackPath is where the issuer sends it back to.
-	SignInPath   = SessionPath + "/begin"
+	// SignInPath sends a browser to the issuer.
+	SignInPath = SessionPath + "/begin"
+	// CallbackPath is where the issuer sends it back to.
 	CallbackPath = SessionPath + "/callback"
 	// nextParameter of SignInPath says what the browser wants to see once it is signed in.
 	nextParameter = "next"

@@ -88,7 +88,7 @@ func TestManyWordsStayWithinTheBudgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	b := openTabIn(t, own, shared.url)
+	b := openTabIn(own, t, shared.url)
 	pid := chromedp.FromContext(b.ctx).Browser.Process().Pid
 	b.look("light", 1360, 850)
 	zoom, hover := map[string][]float64{}, map[string][]float64{}

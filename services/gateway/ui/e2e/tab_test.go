@@ -38,10 +38,10 @@ document.addEventListener('securitypolicyviolation', (e) => window.violations.pu
 
 func openTab(t *testing.T, base string) *tab {
 	t.Helper()
-	return openTabIn(t, browser, base)
+	return openTabIn(browser, t, base)
 }
 
-func openTabIn(t *testing.T, browser context.Context, base string) *tab {
+func openTabIn(browser context.Context, t *testing.T, base string) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	ctx, cancel := context.WithTimeout(ctx, 2*waitTimeout)
