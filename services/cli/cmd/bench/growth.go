@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
@@ -99,7 +100,7 @@ func (b *benchmark) measureGrowthAt(ctx context.Context, folder string, n, repea
 
 // withServer runs a server in a folder of the benchmark for as long as do takes.
 func (b *benchmark) withServer(ctx context.Context, folder string, do func(*server) error) error {
-	s, err := b.startServer(ctx, folder, "--limit.jobs", "0")
+	s, err := b.startServer(ctx, folder, "--limit.jobs", "0", "--ingest.max-pages", strconv.Itoa(slices.Max(growthPages)))
 	if err != nil {
 		return err
 	}
