@@ -163,7 +163,7 @@ func TestSignInAtIssuer(t *testing.T) {
 	}
 }
 
-// An administrator of the tenant sees who is signed in, and ends a session; nobody gets the secret of one.
+// An administrator of the tenant sees who is signed in, and ends a session; the secret of one is shown to no caller.
 func TestSignedInPeopleAreSeenAndEnded(t *testing.T) {
 	t.Parallel()
 	r, issuer, admin := startWithIssuer(t, nil)
@@ -211,7 +211,7 @@ func TestSignedInPeopleAreSeenAndEnded(t *testing.T) {
 	}
 }
 
-// What is not the answer to a sign-in that this browser began, or is not what the issuer signed for it, signs nobody in.
+// What is not the answer to a sign-in that this browser began, or is not what the issuer signed for it, begins no session.
 func TestSignInIsRefused(t *testing.T) {
 	t.Parallel()
 	r, issuer, _ := startWithIssuer(t, nil)

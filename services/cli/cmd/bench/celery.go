@@ -64,7 +64,7 @@ func (b *benchmark) startCelery(ctx context.Context) (_ *celeryPeer, err error) 
 	peer := &celeryPeer{server: server{http: "127.0.0.1:" + ports[1]}}
 	defer func() {
 		if err != nil {
-			peer.stop()
+			peer.stopProcesses()
 		}
 	}()
 	env := append(os.Environ(), "PEER_DATA="+data, "PEER_REDIS=redis://127.0.0.1:"+ports[0]+"/0", "OMP_THREAD_LIMIT=1")
@@ -109,28 +109,28 @@ func (p *celeryPeer) answers(ctx context.Context) error {
 	return res.Body.Close()
 }
 
-// stop ends the peer's processes.
-func (p *celeryPeer) stop() {
+// stopProcesses ends the peer's processes.
+func (p *celeryPeer) stopProcesses() {
 	for _, process := range p.processes {
 		process.Stop()
 	}
 }
 
-// cost returns what f costs the peer: processor time of all processes, and wall time.
-func (p *celeryPeer) cost(f func() error) (u usage, err error) {
-	before, err := p.cpu()
+// measurePeerCost returns what f costs the peer: processor time of all processes, and wall time.
+func (p *celeryPeer) measurePeerCost(f func() error) (u usage, err error) {
+	before, err := p.sumCPUTime()
 	if err != nil {
 		return u, err
 	}
 	if u.wall, err = timeCall(f); err != nil {
 		return u, err
 	}
-	after, err := p.cpu()
+	after, err := p.sumCPUTime()
 	u.cpu = after - before
 	return u, err
 }
 
-func (p *celeryPeer) cpu() (sum time.Duration, err error) {
+func (p *celeryPeer) sumCPUTime() (sum time.Duration, err error) {
 	for _, process := range p.processes {
 		of, err := processtest.CPU(process.PID())
 		if err != nil {
@@ -168,7 +168,7 @@ func measureCelery(ctx context.Context, b *benchmark) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer peer.stop()
+	defer peer.stopProcesses()
 	s, err := b.startServer(ctx, "beside-celery")
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (b *benchmark) compareWithCelery(ctx context.Context, s *server, peer *cele
 		if err != nil {
 			return row{}, err
 		}
-		u, err := peer.cost(func() error { return peer.runDocuments(ctx, files) })
+		u, err := peer.measurePeerCost(func() error { return peer.runDocuments(ctx, files) })
 		if err != nil {
 			return row{}, fmt.Errorf("the peer: %w", err)
 		}
