@@ -79,8 +79,12 @@ func planned(t *testing.T, outline []*inkstreamv1.OutlineEntry, pages ...*inkstr
 	for _, p := range pages {
 		again := proto.Clone(p).(*inkstreamv1.Page)
 		plan.ApplyTo(p)
-		if err := ApplyEncodedPlan(stored, again); err != nil || !proto.Equal(p, again) {
-			t.Errorf("page %d: the stored plan does other than the plan, error %v", p.GetNumber(), err)
+		one, err := DecodePlanOfPage(stored, int(p.GetNumber()))
+		if err != nil {
+			t.Fatalf("page %d: decode the stored plan: %v", p.GetNumber(), err)
+		}
+		if one.ApplyTo(again); !proto.Equal(p, again) || one.Title != plan.Title {
+			t.Errorf("page %d: the stored plan does other than the plan", p.GetNumber())
 		}
 		if plan.ApplyTo(p) {
 			t.Errorf("page %d changes when the plan is applied again", p.GetNumber())
@@ -588,7 +592,9 @@ func TestStoredPages(t *testing.T) {
 	}
 	plan := NewPlan([]*Evidence{want}, nil).EncodePages(9)
 	for i := range plan {
-		_ = ApplyEncodedPlan(plan[:i], proto.Clone(p).(*inkstreamv1.Page))
+		if cut, err := DecodePlanOfPage(plan[:i], int(p.GetNumber())); err == nil {
+			cut.ApplyTo(proto.Clone(p).(*inkstreamv1.Page))
+		}
 	}
 	for i := range data[:min(len(data), 200)] { // cut short anywhere: an error or less, no crash
 		_, _ = DecodeEvidence(data[:i])

@@ -1,20 +1,23 @@
 package document
 
-import (
-	"errors"
-
-	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
-)
+import "errors"
 
 // planVersion changes with the form below.
 const planVersion = 1
 
 var errCorruptPlan = errors.New("the stored plan of a document is damaged")
 
+// titleEntry is the entry that stands first where the document has a title: no page has its number, so that a reader
+// of the version before passes it over.
+const titleEntry = 0
+
 // EncodePages returns the plan's decisions about pages as they are stored, a few dozen bytes a page, so that a
-// reader of a single stored page can carry them out as well: see [ApplyEncodedPlan].
+// reader of a single stored page can carry them out as well: see [DecodePlanOfPage].
 func (p *Plan) EncodePages(pageCount int) []byte {
 	b := []byte{planVersion}
+	if p.Title {
+		b = appendUvarints(b, titleEntry, 0)
+	}
 	for n := 1; n <= pageCount; n++ {
 		plan := p.pages[n]
 		if plan == nil {
@@ -47,30 +50,32 @@ func (p *Plan) EncodePages(pageCount int) []byte {
 	return b
 }
 
-// ApplyEncodedPlan carries the decisions of a stored plan out on one page, as [Plan.ApplyTo] does.
-func ApplyEncodedPlan(data []byte, page *inkstreamv1.Page) error {
+// DecodePlanOfPage returns what a stored plan says of one page and of the document's headings: enough to apply it to that
+// page, and to write the page by itself.
+func DecodePlanOfPage(data []byte, page int) (*Plan, error) {
 	if len(data) == 0 || data[0] != planVersion {
-		return errCorruptPlan
+		return nil, errCorruptPlan
 	}
+	p := &Plan{pages: map[int]*pagePlan{}}
 	u := evidenceDecoder{b: data[1:]}
-	for len(u.b) > 0 {
+	for len(u.b) > 0 && p.pages[page] == nil {
 		n := u.readInt()
 		body := u.readBytes(u.readInt())
 		if u.err != nil {
-			return errCorruptPlan
+			return nil, errCorruptPlan
 		}
-		if n != int(page.GetNumber()) {
-			continue
+		switch n {
+		case titleEntry:
+			p.Title = true
+		case page:
+			plan, err := decodePagePlan(body)
+			if err != nil {
+				return nil, err
+			}
+			p.pages[n] = plan
 		}
-		plan, err := decodePagePlan(body)
-		if err != nil {
-			return err
-		}
-		one := &Plan{pages: map[int]*pagePlan{n: plan}}
-		one.ApplyTo(page)
-		return nil
 	}
-	return nil
+	return p, nil
 }
 
 func decodePagePlan(body []byte) (*pagePlan, error) {

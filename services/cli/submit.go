@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -17,6 +18,7 @@ import (
 type submitFlags struct {
 	wait, quiet        bool
 	key, lane, webhook string
+	batch              string
 	watch, fetch       string
 	labels             []string
 	how                *outputFormat
@@ -54,6 +56,7 @@ good and takes every PDF that is put into the folder: see below.
 	flags.StringVar(&f.key, "idempotency-key", "", "answer the same job for the same key; one file only")
 	flags.StringVar(&f.lane, "lane", "", "interactive (the default) or batch")
 	flags.StringArrayVar(&f.labels, "label", nil, "give the jobs this `key=value`; may be repeated")
+	flags.StringVar(&f.batch, "batch", "", "put the jobs into this batch, a ULID as `id`; several files are one of their own otherwise")
 	flags.StringVar(&f.webhook, "webhook", "", "`URL` that is told when a job ends")
 	f.options = addOptionFlags(cmd)
 	f.how = addOutputFlag(cmd)
@@ -75,7 +78,7 @@ func (a *app) submitInputs(cmd *cobra.Command, c *client, args []string, f *subm
 	if err != nil {
 		return err
 	}
-	meta := &inkstreamv1.UploadMetadata{IdempotencyKey: f.key, Options: opts, Labels: labels, WebhookUrl: f.webhook}
+	meta := &inkstreamv1.UploadMetadata{IdempotencyKey: f.key, Options: opts, Labels: labels, WebhookUrl: f.webhook, Batch: f.batch}
 	switch {
 	case f.watch != "" && (f.wait || f.key != "" || f.fetch != ""):
 		return usageError{errors.New("submit: --watch goes without --wait, -d and --idempotency-key")}
@@ -90,6 +93,9 @@ func (a *app) submitInputs(cmd *cobra.Command, c *client, args []string, f *subm
 	}
 	if f.key != "" && len(files) > 1 {
 		return usageError{fmt.Errorf("--idempotency-key goes with one file, not %d", len(files))}
+	}
+	if meta.GetBatch() == "" && len(files) > 1 {
+		meta.Batch = string(job.NewID())
 	}
 	return a.submitFiles(cmd.Context(), c, files, meta, f)
 }
@@ -117,6 +123,9 @@ func (a *app) submitFiles(ctx context.Context, c *client, files []inputFile, met
 	results, err := e.uploadFiles(ctx, files)
 	e.progress.finishBars()
 	fmt.Fprint(a.out, held.String())
+	if meta.GetBatch() != "" && !f.quiet && !f.how.isMachineReadable() {
+		fmt.Fprintf(a.err, "They are the batch %s: 'inkstream list --batch %[1]s' shows it.\n", meta.GetBatch())
+	}
 	if ctx.Err() != nil && f.wait {
 		fmt.Fprintln(a.err, "What the server has taken goes on there; 'inkstream list' shows it.")
 	}

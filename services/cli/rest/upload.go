@@ -142,7 +142,8 @@ func (u *uploadStream) RecvMsg(m any) error {
 // formFields returns the metadata as the fields of the form; what is not set is left out. An option's field has the
 // name that it has in the API.
 func formFields(about *inkstreamv1.UploadMetadata) [][2]string {
-	fields := [][2]string{{"filename", about.GetFilename()}, {"webhook_url", about.GetWebhookUrl()}}
+	fields := [][2]string{{"filename", about.GetFilename()}, {"webhook_url", about.GetWebhookUrl()},
+		{"batch", about.GetBatch()}}
 	about.GetOptions().ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		fields = append(fields, [2]string{string(f.Name()), formatOption(f, v)})
 		return true

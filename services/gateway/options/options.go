@@ -96,6 +96,7 @@ const (
 
 	FieldLabels  = "labels"
 	FieldWebhook = "webhook_url"
+	FieldBatch   = "batch"
 )
 
 // KnownFields are the fields that there are: those of JobOptions, and what is said of the document besides.
@@ -107,7 +108,7 @@ func listKnownFields() []string {
 	for i := range fields.Len() {
 		names = append(names, string(fields.Get(i).Name()))
 	}
-	return append(names, FieldLabels, FieldWebhook)
+	return append(names, FieldLabels, FieldWebhook, FieldBatch)
 }
 
 const (

@@ -1,12 +1,16 @@
 package results
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"unicode/utf8"
+
+	"google.golang.org/genproto/googleapis/api/httpbody"
 
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/document"
@@ -22,43 +26,70 @@ import (
 
 // GetPage answers what was read on a page, as soon as it is indexed.
 func (s *Service) GetPage(ctx context.Context, req *inkstreamv1.GetPageRequest) (*inkstreamv1.Page, error) {
-	return jobview.ReadWithRecord(ctx, s.jobs, req.GetId(),
-		func(rec *job.Record) (*inkstreamv1.Page, error) { return s.loadPage(ctx, rec, int(req.GetNumber())) })
+	return jobview.ReadWithRecord(ctx, s.jobs, req.GetId(), func(rec *job.Record) (*inkstreamv1.Page, error) {
+		page, _, err := s.loadPage(ctx, rec, int(req.GetNumber()))
+		if err != nil {
+			return nil, err
+		}
+		page.Words = collectWords(page)
+		return page, nil
+	})
 }
 
-func (s *Service) loadPage(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, error) {
+// GetPageMarkdown answers a page as Markdown, as document.md has it; a paragraph that goes on over the page's end stops there.
+func (s *Service) GetPageMarkdown(ctx context.Context, req *inkstreamv1.GetPageRequest) (*httpbody.HttpBody, error) {
+	return jobview.ReadWithRecord(ctx, s.jobs, req.GetId(), func(rec *job.Record) (*httpbody.HttpBody, error) {
+		page, plan, err := s.loadPage(ctx, rec, int(req.GetNumber()))
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		m := document.NewMarkdownWriter(&b, plan)
+		if err := cmp.Or(m.WritePage(page), m.Close()); err != nil {
+			return nil, fmt.Errorf("page %d as Markdown: %w", page.GetNumber(), err)
+		}
+		return &httpbody.HttpBody{ContentType: markdownType, Data: b.Bytes()}, nil
+	})
+}
+
+// loadPage returns a page as the document's plan has it, and the plan, which is nil until the run has ended.
+func (s *Service) loadPage(ctx context.Context, rec *job.Record, n int) (*inkstreamv1.Page, *document.Plan, error) {
 	if err := checkPageNumber(rec, n); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.holdPage(ctx, rec, n); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	data, run, err := s.readStoredPage(ctx, rec, n)
+	data, run, err := readStoredPage(ctx, s.deps.Blobs, rec, n)
 	if errors.Is(err, blob.ErrNotFound) {
-		return s.explainMissingPage(ctx, rec, n)
+		page, err := s.explainMissingPage(ctx, rec, n)
+		return page, nil, err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read page: %w", err)
+		return nil, nil, fmt.Errorf("read page: %w", err)
 	}
 	page, err := document.DecodePage(data)
 	if err != nil {
-		return nil, fmt.Errorf("page %d: %w", n, err)
+		return nil, nil, fmt.Errorf("page %d: %w", n, err)
 	}
 	// What the whole document tells of the page is known when the run has ended.
-	switch plan, err := s.deps.Blobs.ReadBytes(ctx, job.PlanKey(rec.Tenant, rec.ID, run), jobview.MaxPageBytes); {
-	case errors.Is(err, blob.ErrNotFound):
-	case err != nil:
-		return nil, fmt.Errorf("read the document's plan: %w", err)
-	default:
-		if err := document.ApplyEncodedPlan(plan, page); err != nil {
-			return nil, fmt.Errorf("page %d: %w", n, err)
-		}
+	stored, err := s.deps.Blobs.ReadBytes(ctx, job.PlanKey(rec.Tenant, rec.ID, run), jobview.MaxPageBytes)
+	if errors.Is(err, blob.ErrNotFound) {
+		return page, nil, nil
 	}
-	page.Words = collectWords(page)
-	return page, nil
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the document's plan: %w", err)
+	}
+	plan, err := document.DecodePlanOfPage(stored, n)
+	if err != nil {
+		return nil, nil, fmt.Errorf("page %d: %w", n, err)
+	}
+	plan.ApplyTo(page)
+	return page, plan, nil
 }
 
 const (
+	markdownType = "text/markdown; charset=utf-8"
 	// pageWeight is how many bytes of memory an answer takes for each byte of the stored page: the page as a message,
 	// its words once more, and its JSON, which is built in steps. An estimate on the safe side.
 	pageWeight = 24
@@ -131,9 +162,9 @@ func checkPageNumber(rec *job.Record, n int) error {
 
 // readStoredPage returns the newest result that the job's runs have of a page, and its run; while a retry is under
 // way that may be an earlier run's.
-func (s *Service) readStoredPage(ctx context.Context, rec *job.Record, n int) (data []byte, run int, err error) {
+func readStoredPage(ctx context.Context, blobs *blob.Store, rec *job.Record, n int) (data []byte, run int, err error) {
 	for _, run = range rec.PageRuns() {
-		data, err = s.deps.Blobs.ReadBytes(ctx, job.PageKey(rec.Tenant, rec.ID, run, n), jobview.MaxPageBytes)
+		data, err = blobs.ReadBytes(ctx, job.PageKey(rec.Tenant, rec.ID, run, n), jobview.MaxPageBytes)
 		if !errors.Is(err, blob.ErrNotFound) {
 			return data, run, err
 		}

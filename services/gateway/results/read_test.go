@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/outcome"
@@ -260,5 +262,44 @@ func TestPageOfOtherRunIsNotShown(t *testing.T) {
 		if v.GetPagesDone() != 0 || v.GetRun() != 2 {
 			t.Errorf("got %d pages of run %d, want none of run 2", v.GetPagesDone(), v.GetRun())
 		}
+	})
+}
+
+// A page by itself has the Markdown that the document's has of it: of a document with a title, headings stand below it.
+func TestPageAsMarkdown(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, nil)
+	rec := r.NewEndedJob(nil)
+	words := func(texts ...string) []*inkstreamv1.Line {
+		l := &inkstreamv1.Line{}
+		for _, text := range texts {
+			l.Words = append(l.Words, &inkstreamv1.Word{Text: text})
+		}
+		return []*inkstreamv1.Line{l}
+	}
+	data, err := document.EncodePage(&inkstreamv1.Page{Number: 1, Width: 100, Height: 200, Outcome: outcome.Native, Blocks: []*inkstreamv1.Block{
+		{Type: "header", Lines: words("Running", "head")}, {Type: "heading", Level: 1, Lines: words("Findings")},
+		{Type: "paragraph", Lines: words("Two", "*stars*.")},
+	}}, &document.Evidence{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.PutBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
+	gatewaytest.EachCaller(t, r, func(t *testing.T, call gatewaytest.Caller) {
+		for _, tt := range []struct {
+			title bool
+			want  string
+		}{{false, "# Findings\n\nTwo \\*stars\\*."}, {true, "## Findings\n\nTwo \\*stars\\*."}} {
+			plan := document.NewPlan(nil, nil)
+			plan.Title = tt.title
+			r.PutBlob(job.PlanKey(rec.Tenant, rec.ID, rec.Run), string(plan.EncodePages(1)))
+			got := &httpbody.HttpBody{}
+			gatewaytest.CheckError(t, call(t.Context(), "", "GetPageMarkdown", &inkstreamv1.GetPageRequest{Id: string(rec.ID), Number: 1}, got), "")
+			if string(got.GetData()) != tt.want || got.GetContentType() != "text/markdown; charset=utf-8" {
+				t.Errorf("with a title %t: got %q of type %q, want %q", tt.title, got.GetData(), got.GetContentType(), tt.want)
+			}
+		}
+		err := call(t.Context(), "", "GetPageMarkdown", &inkstreamv1.GetPageRequest{Id: string(rec.ID), Number: 9}, &httpbody.HttpBody{})
+		gatewaytest.CheckError(t, err, fault.PageNotFound)
 	})
 }

@@ -15,6 +15,8 @@ import (
 const (
 	defaultBatches = 20
 	maxBatches     = 100
+	// maxBatchJobs is how many jobs of a batch are shown.
+	maxBatchJobs = 1000
 )
 
 // ListBatches answers the tenant's batches. Their ids are ULIDs, so that their order is that of time.
@@ -60,7 +62,7 @@ func summarizeBatch(g index.LabelGroup) *inkstreamv1.BatchSummary {
 	return b
 }
 
-// GetBatch answers how the jobs of one request with several files stand.
+// GetBatch answers how the jobs of a batch stand.
 func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest) (*inkstreamv1.Batch, error) {
 	store, err := s.jobs.RequireIndex()
 	if err != nil {
@@ -89,9 +91,27 @@ func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest
 		if q.Cursor = page.NextCursor; q.Cursor == "" {
 			break
 		}
+		if len(b.GetJobs()) >= maxBatchJobs {
+			return b, countWholeBatch(ctx, store, q, b)
+		}
 	}
 	if len(b.GetJobs()) == 0 {
 		return nil, fault.New(apierror.NotFound, "there is no such batch")
 	}
 	return b, nil
+}
+
+// countWholeBatch has a batch's numbers say what the index knows of all of its jobs, those that are not shown too.
+func countWholeBatch(ctx context.Context, store index.Store, q index.JobQuery, b *inkstreamv1.Batch) error {
+	q.Cursor, q.Limit = "", 1
+	all, err := store.CountGroups(ctx, q, job.BatchLabel, "")
+	if err != nil || len(all.Groups) == 0 {
+		return err
+	}
+	whole := summarizeBatch(all.Groups[0])
+	b.PageCount, b.Done = int32(whole.GetPageCount()), whole.GetDone()
+	for state, n := range whole.GetStates() {
+		b.States[state] = int32(n)
+	}
+	return nil
 }

@@ -34,7 +34,7 @@ func (s *Service) fetchDocument(ctx context.Context, req *inkstreamv1.CreateJobR
 	err = in.applyMetadata("", &inkstreamv1.UploadMetadata{
 		Filename: req.GetFilename(), IdempotencyKey: req.GetIdempotencyKey(), Options: req.GetOptions(),
 		Labels:     req.GetLabels(),
-		WebhookUrl: req.GetWebhookUrl(),
+		WebhookUrl: req.GetWebhookUrl(), Batch: req.GetBatch(),
 	})
 	if err != nil {
 		return nil, false, err

@@ -148,7 +148,10 @@ func (f *uploadForm) receive(ctx context.Context, parts *multipart.Reader) (*Res
 	if len(f.files) == 1 {
 		return newSingleResult(f.first.finish(ctx))
 	}
-	batch, took := job.NewID(), &Result{Replayed: true}
+	batch, took := f.first.batch, &Result{Replayed: true}
+	if batch == "" {
+		batch = job.NewID()
+	}
 	for i, in := range f.files {
 		in.batch, in.files = batch, len(f.files)
 		rec, replayed, err := in.finish(ctx)

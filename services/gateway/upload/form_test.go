@@ -43,6 +43,53 @@ func TestBatchWithAnEmptyFile(t *testing.T) {
 	}
 }
 
+// Requests that name the same batch are one batch, whichever way their documents come.
+func TestBatchOfSeveralRequests(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, func(o *gatewaytest.Options) {
+		gatewaytest.WithIndex(t)(o)
+		gatewaytest.WithTus(t)(o)
+	})
+	r.StartProjection()
+	batch := string(job.NewID())
+	if code, _, body := r.PostForm("", "/v1/jobs", "", [][2]string{{"a.pdf", "%PDF a"}, {"b.pdf", "%PDF b"}},
+		map[string]string{"batch": strings.ToUpper(batch)}); code != http.StatusAccepted {
+		t.Fatalf("form: got %d %s", code, body)
+	}
+	res, body := r.TusRequest("", http.MethodPost, "/v1/uploads", "%PDF c", map[string]string{
+		upload.TusLengthHeader: "6", "Upload-Metadata": gatewaytest.MetadataOf("filename", "c.pdf", "batch", batch),
+		"Content-Type": "application/offset+octet-stream",
+	})
+	if res.StatusCode != http.StatusCreated {
+		t.Fatalf("resumable upload: got %d %s", res.StatusCode, body)
+	}
+	stream, err := r.RPC.UploadDocument(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []*inkstreamv1.UploadDocumentRequest{
+		{Part: &inkstreamv1.UploadDocumentRequest_Metadata{Metadata: &inkstreamv1.UploadMetadata{Filename: "d.pdf", Batch: batch}}},
+		{Part: &inkstreamv1.UploadDocumentRequest_Data{Data: []byte("%PDF d")}},
+	} {
+		if err := stream.Send(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := stream.CloseAndRecv(); err != nil {
+		t.Fatal(err)
+	}
+	gatewaytest.Eventually(t, "a batch of four", func() bool {
+		b, err := r.RPC.GetBatch(t.Context(), &inkstreamv1.GetBatchRequest{Id: batch})
+		return err == nil && len(b.GetJobs()) == 4 && b.GetStates()["PENDING"] == 4
+	})
+	for _, bad := range []string{"monday", strings.Repeat("z", 26), batch + "0"} {
+		code, _, body := r.PostForm("", "/v1/jobs", "", [][2]string{{"a.pdf", "%PDF a"}}, map[string]string{"batch": bad})
+		if code != http.StatusBadRequest || !strings.Contains(string(body), "want a ULID") {
+			t.Errorf("batch %q: got %d %s, want 400", bad, code, body)
+		}
+	}
+}
+
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, gatewaytest.WithIndex(t))

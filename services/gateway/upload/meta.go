@@ -68,6 +68,7 @@ type uploadMeta struct {
 	filename string
 	labels   map[string]string
 	webhook  string
+	batch    string
 }
 
 // setMetadata checks what is said of the document, and takes it over. The prefix names the message that holds the
@@ -79,6 +80,12 @@ func (in *upload) setMetadata(prefix string, a uploadMeta) error {
 	}
 	if err := in.service.checkWebhookURL(prefix+options.FieldWebhook, a.webhook); err != nil {
 		return err
+	}
+	if a.batch != "" {
+		if in.batch, err = job.ParseID(a.batch); err != nil {
+			return apierror.InvalidField(fault.InvalidArgument, prefix+options.FieldBatch, "%q, want a ULID: 26 letters and digits",
+				apierror.ClipText(a.batch))
+		}
 	}
 	in.filename, in.labels, in.webhook = cleanFilename(a.filename), labels, a.webhook
 	return nil
@@ -172,7 +179,8 @@ func (in *upload) applyFields(said options.Fields) error {
 		return err
 	}
 	in.options = chosen
-	return in.setMetadata("", uploadMeta{filename: said[options.FieldFilename], labels: labels, webhook: said[options.FieldWebhook]})
+	return in.setMetadata("", uploadMeta{filename: said[options.FieldFilename], labels: labels, webhook: said[options.FieldWebhook],
+		batch: said[options.FieldBatch]})
 }
 
 // applyMetadata takes over what a gRPC client says. The prefix names the message that it is in.
@@ -185,7 +193,8 @@ func (in *upload) applyMetadata(prefix string, m *inkstreamv1.UploadMetadata) (e
 	if in.options, err = in.checkOptions(m.GetOptions()); err != nil {
 		return err
 	}
-	return in.setMetadata(prefix, uploadMeta{filename: m.GetFilename(), labels: m.GetLabels(), webhook: m.GetWebhookUrl()})
+	return in.setMetadata(prefix, uploadMeta{filename: m.GetFilename(), labels: m.GetLabels(), webhook: m.GetWebhookUrl(),
+		batch: m.GetBatch()})
 }
 
 // fingerprint tells two uploads under one idempotency key apart.

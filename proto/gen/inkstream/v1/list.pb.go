@@ -758,7 +758,7 @@ func (x *GetBatchRequest) GetId() string {
 	return ""
 }
 
-// Batch is the jobs of one upload request with several files.
+// Batch is the jobs of one upload request with several files, or of the requests that named it.
 type Batch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Lower-case ULID.
@@ -767,10 +767,11 @@ type Batch struct {
 	// Jobs by state.
 	States    map[string]int32 `protobuf:"bytes,3,rep,name=states,proto3" json:"states,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	PageCount int32            `protobuf:"varint,4,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
-	PagesDone int32            `protobuf:"varint,5,opt,name=pages_done,json=pagesDone,proto3" json:"pages_done,omitempty"`
+	// Of the jobs below.
+	PagesDone int32 `protobuf:"varint,5,opt,name=pages_done,json=pagesDone,proto3" json:"pages_done,omitempty"`
 	// Whether every job has ended.
 	Done bool `protobuf:"varint,6,opt,name=done,proto3" json:"done,omitempty"`
-	// In the order of the files.
+	// In the order of the files, the first 1,000; ListJobs has the others.
 	Jobs          []*Job `protobuf:"bytes,7,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

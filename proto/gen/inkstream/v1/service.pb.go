@@ -119,7 +119,10 @@ type UploadMetadata struct {
 	// Names and values for the client's own use: at most 16, of at most 63 characters each.
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Told when the job ends, as a Webhook of the tenant is, signed with the server's own secret.
-	WebhookUrl    string `protobuf:"bytes,5,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
+	WebhookUrl string `protobuf:"bytes,5,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
+	// The batch that the job belongs to: a ULID of the client's own, the same in each request whose documents belong together. Empty: the server
+	// names one for a request with several documents, and none for a single one.
+	Batch         string `protobuf:"bytes,6,opt,name=batch,proto3" json:"batch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -189,6 +192,13 @@ func (x *UploadMetadata) GetWebhookUrl() string {
 	return ""
 }
 
+func (x *UploadMetadata) GetBatch() string {
+	if x != nil {
+		return x.Batch
+	}
+	return ""
+}
+
 type CreateJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where the document lies, e.g. s3://bucket/folder/scan.pdf.
@@ -199,7 +209,9 @@ type CreateJobRequest struct {
 	// As in UploadMetadata.
 	Labels map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// As in UploadMetadata.
-	WebhookUrl    string `protobuf:"bytes,6,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
+	WebhookUrl string `protobuf:"bytes,6,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
+	// As in UploadMetadata.
+	Batch         string `protobuf:"bytes,7,opt,name=batch,proto3" json:"batch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -272,6 +284,13 @@ func (x *CreateJobRequest) GetLabels() map[string]string {
 func (x *CreateJobRequest) GetWebhookUrl() string {
 	if x != nil {
 		return x.WebhookUrl
+	}
+	return ""
+}
+
+func (x *CreateJobRequest) GetBatch() string {
+	if x != nil {
+		return x.Batch
 	}
 	return ""
 }
@@ -1253,17 +1272,18 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\x15UploadDocumentRequest\x12:\n" +
 	"\bmetadata\x18\x01 \x01(\v2\x1c.inkstream.v1.UploadMetadataH\x00R\bmetadata\x12\x14\n" +
 	"\x04data\x18\x02 \x01(\fH\x00R\x04dataB\x06\n" +
-	"\x04part\"\xa7\x02\n" +
+	"\x04part\"\xbd\x02\n" +
 	"\x0eUploadMetadata\x12\x1a\n" +
 	"\bfilename\x18\x01 \x01(\tR\bfilename\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x122\n" +
 	"\aoptions\x18\x03 \x01(\v2\x18.inkstream.v1.JobOptionsR\aoptions\x12@\n" +
 	"\x06labels\x18\x04 \x03(\v2(.inkstream.v1.UploadMetadata.LabelsEntryR\x06labels\x12\x1f\n" +
 	"\vwebhook_url\x18\x05 \x01(\tR\n" +
-	"webhookUrl\x1a9\n" +
+	"webhookUrl\x12\x14\n" +
+	"\x05batch\x18\x06 \x01(\tR\x05batch\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf6\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x03\n" +
 	"\x10CreateJobRequest\x12\"\n" +
 	"\x06source\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fR\x06source\x12$\n" +
@@ -1272,7 +1292,8 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\aoptions\x18\x04 \x01(\v2\x18.inkstream.v1.JobOptionsR\aoptions\x12L\n" +
 	"\x06labels\x18\x05 \x03(\v2*.inkstream.v1.CreateJobRequest.LabelsEntryB\b\xbaH\x05\x9a\x01\x02\x10\x10R\x06labels\x12)\n" +
 	"\vwebhook_url\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\n" +
-	"webhookUrl\x1a9\n" +
+	"webhookUrl\x12\x1d\n" +
+	"\x05batch\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\x1aR\x05batch\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa6\x01\n" +
@@ -1336,7 +1357,7 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\x16RetryDeadLetterRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"'\n" +
 	"\x15DropDeadLetterRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\x82!\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id2\xf8!\n" +
 	"\x10InkstreamService\x12J\n" +
 	"\x0eUploadDocument\x12#.inkstream.v1.UploadDocumentRequest\x1a\x11.inkstream.v1.Job(\x01\x12S\n" +
 	"\tCreateJob\x12\x1e.inkstream.v1.CreateJobRequest\x1a\x11.inkstream.v1.Job\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/jobs\x12[\n" +
@@ -1373,7 +1394,8 @@ const file_inkstream_v1_service_proto_rawDesc = "" +
 	"\rListArtifacts\x12\".inkstream.v1.ListArtifactsRequest\x1a#.inkstream.v1.ListArtifactsResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/jobs/{id}/artifacts\x12|\n" +
 	"\x10DownloadArtifact\x12%.inkstream.v1.DownloadArtifactRequest\x1a\x14.google.api.HttpBody\")\x82\xd3\xe4\x93\x02#\x12!/v1/jobs/{id}/artifacts/{name=**}0\x01\x12i\n" +
 	"\tListPages\x12\x1e.inkstream.v1.ListPagesRequest\x1a\x1f.inkstream.v1.ListPagesResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/jobs/{id}/pages\x12a\n" +
-	"\aGetPage\x12\x1c.inkstream.v1.GetPageRequest\x1a\x12.inkstream.v1.Page\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/jobs/{id}/pages/{number}\x12\\\n" +
+	"\aGetPage\x12\x1c.inkstream.v1.GetPageRequest\x1a\x12.inkstream.v1.Page\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/jobs/{id}/pages/{number}\x12t\n" +
+	"\x0fGetPageMarkdown\x12\x1c.inkstream.v1.GetPageRequest\x1a\x14.google.api.HttpBody\"-\x82\xd3\xe4\x93\x02'\x12%/v1/jobs/{id}/pages/{number}/markdown\x12\\\n" +
 	"\tCancelJob\x12\x1e.inkstream.v1.CancelJobRequest\x1a\x11.inkstream.v1.Job\"\x1c\x82\xd3\xe4\x93\x02\x16\"\x14/v1/jobs/{id}:cancel\x12Y\n" +
 	"\bRetryJob\x12\x1d.inkstream.v1.RetryJobRequest\x1a\x11.inkstream.v1.Job\"\x1b\x82\xd3\xe4\x93\x02\x15\"\x13/v1/jobs/{id}:retry\x12Z\n" +
 	"\tDeleteJob\x12\x1e.inkstream.v1.DeleteJobRequest\x1a\x16.google.protobuf.Empty\"\x15\x82\xd3\xe4\x93\x02\x0f*\r/v1/jobs/{id}\x12m\n" +
@@ -1512,59 +1534,61 @@ var file_inkstream_v1_service_proto_depIdxs = []int32{
 	9,  // 36: inkstream.v1.InkstreamService.DownloadArtifact:input_type -> inkstream.v1.DownloadArtifactRequest
 	46, // 37: inkstream.v1.InkstreamService.ListPages:input_type -> inkstream.v1.ListPagesRequest
 	10, // 38: inkstream.v1.InkstreamService.GetPage:input_type -> inkstream.v1.GetPageRequest
-	11, // 39: inkstream.v1.InkstreamService.CancelJob:input_type -> inkstream.v1.CancelJobRequest
-	12, // 40: inkstream.v1.InkstreamService.RetryJob:input_type -> inkstream.v1.RetryJobRequest
-	13, // 41: inkstream.v1.InkstreamService.DeleteJob:input_type -> inkstream.v1.DeleteJobRequest
-	14, // 42: inkstream.v1.InkstreamService.ListEvents:input_type -> inkstream.v1.ListEventsRequest
-	16, // 43: inkstream.v1.InkstreamService.ListDeadLetters:input_type -> inkstream.v1.ListDeadLettersRequest
-	47, // 44: inkstream.v1.InkstreamService.ListDeadLetterGroups:input_type -> inkstream.v1.ListDeadLetterGroupsRequest
-	48, // 45: inkstream.v1.InkstreamService.RetryDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
-	48, // 46: inkstream.v1.InkstreamService.DropDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
-	18, // 47: inkstream.v1.InkstreamService.GetDeadLetter:input_type -> inkstream.v1.GetDeadLetterRequest
-	19, // 48: inkstream.v1.InkstreamService.RetryDeadLetter:input_type -> inkstream.v1.RetryDeadLetterRequest
-	20, // 49: inkstream.v1.InkstreamService.DropDeadLetter:input_type -> inkstream.v1.DropDeadLetterRequest
-	49, // 50: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
-	49, // 51: inkstream.v1.InkstreamService.CreateJob:output_type -> inkstream.v1.Job
-	50, // 52: inkstream.v1.InkstreamService.ListJobs:output_type -> inkstream.v1.ListJobsResponse
-	51, // 53: inkstream.v1.InkstreamService.CountJobs:output_type -> inkstream.v1.CountJobsResponse
-	52, // 54: inkstream.v1.InkstreamService.WatchJobs:output_type -> inkstream.v1.JobChange
-	53, // 55: inkstream.v1.InkstreamService.CancelJobs:output_type -> inkstream.v1.BatchJobsResponse
-	53, // 56: inkstream.v1.InkstreamService.RetryJobs:output_type -> inkstream.v1.BatchJobsResponse
-	53, // 57: inkstream.v1.InkstreamService.DeleteJobs:output_type -> inkstream.v1.BatchJobsResponse
-	54, // 58: inkstream.v1.InkstreamService.ListBatches:output_type -> inkstream.v1.ListBatchesResponse
-	55, // 59: inkstream.v1.InkstreamService.GetBatch:output_type -> inkstream.v1.Batch
-	56, // 60: inkstream.v1.InkstreamService.Search:output_type -> inkstream.v1.SearchResponse
-	57, // 61: inkstream.v1.InkstreamService.ListStages:output_type -> inkstream.v1.ListStagesResponse
-	58, // 62: inkstream.v1.InkstreamService.GetPageImage:output_type -> google.api.HttpBody
-	59, // 63: inkstream.v1.InkstreamService.CreateKey:output_type -> inkstream.v1.Key
-	60, // 64: inkstream.v1.InkstreamService.ListKeys:output_type -> inkstream.v1.ListKeysResponse
-	59, // 65: inkstream.v1.InkstreamService.RotateKey:output_type -> inkstream.v1.Key
-	61, // 66: inkstream.v1.InkstreamService.RevokeKey:output_type -> google.protobuf.Empty
-	62, // 67: inkstream.v1.InkstreamService.CreateWebhook:output_type -> inkstream.v1.Webhook
-	63, // 68: inkstream.v1.InkstreamService.ListWebhooks:output_type -> inkstream.v1.ListWebhooksResponse
-	61, // 69: inkstream.v1.InkstreamService.DeleteWebhook:output_type -> google.protobuf.Empty
-	64, // 70: inkstream.v1.InkstreamService.ListWebhookDeliveries:output_type -> inkstream.v1.ListWebhookDeliveriesResponse
-	61, // 71: inkstream.v1.InkstreamService.RedeliverWebhook:output_type -> google.protobuf.Empty
-	65, // 72: inkstream.v1.InkstreamService.GetCaller:output_type -> inkstream.v1.Caller
-	49, // 73: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
-	49, // 74: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
-	7,  // 75: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
-	58, // 76: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
-	66, // 77: inkstream.v1.InkstreamService.ListPages:output_type -> inkstream.v1.ListPagesResponse
-	67, // 78: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
-	49, // 79: inkstream.v1.InkstreamService.CancelJob:output_type -> inkstream.v1.Job
-	49, // 80: inkstream.v1.InkstreamService.RetryJob:output_type -> inkstream.v1.Job
-	61, // 81: inkstream.v1.InkstreamService.DeleteJob:output_type -> google.protobuf.Empty
-	15, // 82: inkstream.v1.InkstreamService.ListEvents:output_type -> inkstream.v1.ListEventsResponse
-	17, // 83: inkstream.v1.InkstreamService.ListDeadLetters:output_type -> inkstream.v1.ListDeadLettersResponse
-	68, // 84: inkstream.v1.InkstreamService.ListDeadLetterGroups:output_type -> inkstream.v1.ListDeadLetterGroupsResponse
-	69, // 85: inkstream.v1.InkstreamService.RetryDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
-	69, // 86: inkstream.v1.InkstreamService.DropDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
-	27, // 87: inkstream.v1.InkstreamService.GetDeadLetter:output_type -> inkstream.v1.DeadLetter
-	49, // 88: inkstream.v1.InkstreamService.RetryDeadLetter:output_type -> inkstream.v1.Job
-	61, // 89: inkstream.v1.InkstreamService.DropDeadLetter:output_type -> google.protobuf.Empty
-	50, // [50:90] is the sub-list for method output_type
-	10, // [10:50] is the sub-list for method input_type
+	10, // 39: inkstream.v1.InkstreamService.GetPageMarkdown:input_type -> inkstream.v1.GetPageRequest
+	11, // 40: inkstream.v1.InkstreamService.CancelJob:input_type -> inkstream.v1.CancelJobRequest
+	12, // 41: inkstream.v1.InkstreamService.RetryJob:input_type -> inkstream.v1.RetryJobRequest
+	13, // 42: inkstream.v1.InkstreamService.DeleteJob:input_type -> inkstream.v1.DeleteJobRequest
+	14, // 43: inkstream.v1.InkstreamService.ListEvents:input_type -> inkstream.v1.ListEventsRequest
+	16, // 44: inkstream.v1.InkstreamService.ListDeadLetters:input_type -> inkstream.v1.ListDeadLettersRequest
+	47, // 45: inkstream.v1.InkstreamService.ListDeadLetterGroups:input_type -> inkstream.v1.ListDeadLetterGroupsRequest
+	48, // 46: inkstream.v1.InkstreamService.RetryDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
+	48, // 47: inkstream.v1.InkstreamService.DropDeadLetters:input_type -> inkstream.v1.BatchDeadLettersRequest
+	18, // 48: inkstream.v1.InkstreamService.GetDeadLetter:input_type -> inkstream.v1.GetDeadLetterRequest
+	19, // 49: inkstream.v1.InkstreamService.RetryDeadLetter:input_type -> inkstream.v1.RetryDeadLetterRequest
+	20, // 50: inkstream.v1.InkstreamService.DropDeadLetter:input_type -> inkstream.v1.DropDeadLetterRequest
+	49, // 51: inkstream.v1.InkstreamService.UploadDocument:output_type -> inkstream.v1.Job
+	49, // 52: inkstream.v1.InkstreamService.CreateJob:output_type -> inkstream.v1.Job
+	50, // 53: inkstream.v1.InkstreamService.ListJobs:output_type -> inkstream.v1.ListJobsResponse
+	51, // 54: inkstream.v1.InkstreamService.CountJobs:output_type -> inkstream.v1.CountJobsResponse
+	52, // 55: inkstream.v1.InkstreamService.WatchJobs:output_type -> inkstream.v1.JobChange
+	53, // 56: inkstream.v1.InkstreamService.CancelJobs:output_type -> inkstream.v1.BatchJobsResponse
+	53, // 57: inkstream.v1.InkstreamService.RetryJobs:output_type -> inkstream.v1.BatchJobsResponse
+	53, // 58: inkstream.v1.InkstreamService.DeleteJobs:output_type -> inkstream.v1.BatchJobsResponse
+	54, // 59: inkstream.v1.InkstreamService.ListBatches:output_type -> inkstream.v1.ListBatchesResponse
+	55, // 60: inkstream.v1.InkstreamService.GetBatch:output_type -> inkstream.v1.Batch
+	56, // 61: inkstream.v1.InkstreamService.Search:output_type -> inkstream.v1.SearchResponse
+	57, // 62: inkstream.v1.InkstreamService.ListStages:output_type -> inkstream.v1.ListStagesResponse
+	58, // 63: inkstream.v1.InkstreamService.GetPageImage:output_type -> google.api.HttpBody
+	59, // 64: inkstream.v1.InkstreamService.CreateKey:output_type -> inkstream.v1.Key
+	60, // 65: inkstream.v1.InkstreamService.ListKeys:output_type -> inkstream.v1.ListKeysResponse
+	59, // 66: inkstream.v1.InkstreamService.RotateKey:output_type -> inkstream.v1.Key
+	61, // 67: inkstream.v1.InkstreamService.RevokeKey:output_type -> google.protobuf.Empty
+	62, // 68: inkstream.v1.InkstreamService.CreateWebhook:output_type -> inkstream.v1.Webhook
+	63, // 69: inkstream.v1.InkstreamService.ListWebhooks:output_type -> inkstream.v1.ListWebhooksResponse
+	61, // 70: inkstream.v1.InkstreamService.DeleteWebhook:output_type -> google.protobuf.Empty
+	64, // 71: inkstream.v1.InkstreamService.ListWebhookDeliveries:output_type -> inkstream.v1.ListWebhookDeliveriesResponse
+	61, // 72: inkstream.v1.InkstreamService.RedeliverWebhook:output_type -> google.protobuf.Empty
+	65, // 73: inkstream.v1.InkstreamService.GetCaller:output_type -> inkstream.v1.Caller
+	49, // 74: inkstream.v1.InkstreamService.GetJob:output_type -> inkstream.v1.Job
+	49, // 75: inkstream.v1.InkstreamService.WatchJob:output_type -> inkstream.v1.Job
+	7,  // 76: inkstream.v1.InkstreamService.ListArtifacts:output_type -> inkstream.v1.ListArtifactsResponse
+	58, // 77: inkstream.v1.InkstreamService.DownloadArtifact:output_type -> google.api.HttpBody
+	66, // 78: inkstream.v1.InkstreamService.ListPages:output_type -> inkstream.v1.ListPagesResponse
+	67, // 79: inkstream.v1.InkstreamService.GetPage:output_type -> inkstream.v1.Page
+	58, // 80: inkstream.v1.InkstreamService.GetPageMarkdown:output_type -> google.api.HttpBody
+	49, // 81: inkstream.v1.InkstreamService.CancelJob:output_type -> inkstream.v1.Job
+	49, // 82: inkstream.v1.InkstreamService.RetryJob:output_type -> inkstream.v1.Job
+	61, // 83: inkstream.v1.InkstreamService.DeleteJob:output_type -> google.protobuf.Empty
+	15, // 84: inkstream.v1.InkstreamService.ListEvents:output_type -> inkstream.v1.ListEventsResponse
+	17, // 85: inkstream.v1.InkstreamService.ListDeadLetters:output_type -> inkstream.v1.ListDeadLettersResponse
+	68, // 86: inkstream.v1.InkstreamService.ListDeadLetterGroups:output_type -> inkstream.v1.ListDeadLetterGroupsResponse
+	69, // 87: inkstream.v1.InkstreamService.RetryDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
+	69, // 88: inkstream.v1.InkstreamService.DropDeadLetters:output_type -> inkstream.v1.BatchDeadLettersResponse
+	27, // 89: inkstream.v1.InkstreamService.GetDeadLetter:output_type -> inkstream.v1.DeadLetter
+	49, // 90: inkstream.v1.InkstreamService.RetryDeadLetter:output_type -> inkstream.v1.Job
+	61, // 91: inkstream.v1.InkstreamService.DropDeadLetter:output_type -> google.protobuf.Empty
+	51, // [51:92] is the sub-list for method output_type
+	10, // [10:51] is the sub-list for method input_type
 	10, // [10:10] is the sub-list for extension type_name
 	10, // [10:10] is the sub-list for extension extendee
 	0,  // [0:10] is the sub-list for field type_name

@@ -50,6 +50,7 @@ const (
 	InkstreamService_DownloadArtifact_FullMethodName      = "/inkstream.v1.InkstreamService/DownloadArtifact"
 	InkstreamService_ListPages_FullMethodName             = "/inkstream.v1.InkstreamService/ListPages"
 	InkstreamService_GetPage_FullMethodName               = "/inkstream.v1.InkstreamService/GetPage"
+	InkstreamService_GetPageMarkdown_FullMethodName       = "/inkstream.v1.InkstreamService/GetPageMarkdown"
 	InkstreamService_CancelJob_FullMethodName             = "/inkstream.v1.InkstreamService/CancelJob"
 	InkstreamService_RetryJob_FullMethodName              = "/inkstream.v1.InkstreamService/RetryJob"
 	InkstreamService_DeleteJob_FullMethodName             = "/inkstream.v1.InkstreamService/DeleteJob"
@@ -136,6 +137,9 @@ type InkstreamServiceClient interface {
 	ListPages(ctx context.Context, in *ListPagesRequest, opts ...grpc.CallOption) (*ListPagesResponse, error)
 	// GetPage answers what was read on a page, as soon as it is indexed. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
 	GetPage(ctx context.Context, in *GetPageRequest, opts ...grpc.CallOption) (*Page, error)
+	// GetPageMarkdown answers a page as Markdown (text/markdown), as document.md has it, which joins paragraphs over page breaks. Errors:
+	// NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
+	GetPageMarkdown(ctx context.Context, in *GetPageRequest, opts ...grpc.CallOption) (*httpbody.HttpBody, error)
 	// CancelJob ends a job that has not ended yet: what is queued of it is dropped at once, what is under way stops within seconds. Results of
 	// an earlier run stay. A job that is CANCELLED already is answered as it is.
 	//
@@ -503,6 +507,16 @@ func (c *inkstreamServiceClient) GetPage(ctx context.Context, in *GetPageRequest
 	return out, nil
 }
 
+func (c *inkstreamServiceClient) GetPageMarkdown(ctx context.Context, in *GetPageRequest, opts ...grpc.CallOption) (*httpbody.HttpBody, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(httpbody.HttpBody)
+	err := c.cc.Invoke(ctx, InkstreamService_GetPageMarkdown_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *inkstreamServiceClient) CancelJob(ctx context.Context, in *CancelJobRequest, opts ...grpc.CallOption) (*Job, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Job)
@@ -686,6 +700,9 @@ type InkstreamServiceServer interface {
 	ListPages(context.Context, *ListPagesRequest) (*ListPagesResponse, error)
 	// GetPage answers what was read on a page, as soon as it is indexed. Errors: NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
 	GetPage(context.Context, *GetPageRequest) (*Page, error)
+	// GetPageMarkdown answers a page as Markdown (text/markdown), as document.md has it, which joins paragraphs over page breaks. Errors:
+	// NOT_FOUND, FAILED_PRECONDITION (NOT_READY).
+	GetPageMarkdown(context.Context, *GetPageRequest) (*httpbody.HttpBody, error)
 	// CancelJob ends a job that has not ended yet: what is queued of it is dropped at once, what is under way stops within seconds. Results of
 	// an earlier run stay. A job that is CANCELLED already is answered as it is.
 	//
@@ -819,6 +836,9 @@ func (UnimplementedInkstreamServiceServer) ListPages(context.Context, *ListPages
 }
 func (UnimplementedInkstreamServiceServer) GetPage(context.Context, *GetPageRequest) (*Page, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetPage not implemented")
+}
+func (UnimplementedInkstreamServiceServer) GetPageMarkdown(context.Context, *GetPageRequest) (*httpbody.HttpBody, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPageMarkdown not implemented")
 }
 func (UnimplementedInkstreamServiceServer) CancelJob(context.Context, *CancelJobRequest) (*Job, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelJob not implemented")
@@ -1364,6 +1384,24 @@ func _InkstreamService_GetPage_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InkstreamService_GetPageMarkdown_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InkstreamServiceServer).GetPageMarkdown(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InkstreamService_GetPageMarkdown_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InkstreamServiceServer).GetPageMarkdown(ctx, req.(*GetPageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InkstreamService_CancelJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CancelJobRequest)
 	if err := dec(in); err != nil {
@@ -1668,6 +1706,10 @@ var InkstreamService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetPage",
 			Handler:    _InkstreamService_GetPage_Handler,
+		},
+		{
+			MethodName: "GetPageMarkdown",
+			Handler:    _InkstreamService_GetPageMarkdown_Handler,
 		},
 		{
 			MethodName: "CancelJob",

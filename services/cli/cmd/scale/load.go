@@ -180,7 +180,7 @@ func (o *watcher) until(ctx context.Context, ended int, each func(time.Time, int
 			return nil
 		}
 		if time.Since(stuck) > startPatience {
-			return fmt.Errorf("%d of %d jobs have ended, and none for %s (%w)", n, ended, startPatience, err)
+			return errors.Join(fmt.Errorf("%d of %d jobs have ended, and none for %s", n, ended, startPatience), err)
 		}
 		select {
 		case <-ctx.Done():

@@ -100,6 +100,25 @@ func TestDroppedFileIsSent(t *testing.T) {
 	b.wait(`[...document.querySelectorAll('.uploads li')].some((e) => e.textContent.includes('dropped.pdf') && e.querySelector('.pill.succeeded'))`)
 }
 
+// Files that are dropped together are a batch.
+func TestDroppedFilesAreABatch(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.open("/ui/")
+	b.waitText(".sender", "Drop PDFs")
+	files := []string{writeFile(t, "left.pdf", makePDF("The left of two.")), writeFile(t, "right.pdf", makePDF("The right of two."))}
+	b.must(chromedp.Do(b.ctx, chromedp.SetUploadFiles(chromedp.CSS("#files"), files)))
+	b.wait(`document.querySelectorAll('.uploads li .pill.succeeded').length === 2`)
+	b.open("/ui/batches")
+	b.wait("document.querySelector('tr[data-batch]')")
+	left := eval[string](b, `fetch('/v1/jobs?filename=left.pdf').then((r) => r.json()).then((a) => a.jobs[0].batch)`)
+	right := eval[string](b, `fetch('/v1/jobs?filename=right.pdf').then((r) => r.json()).then((a) => a.jobs[0].batch)`)
+	if left == "" || left != right {
+		t.Fatalf("the batches of the two are %q and %q, want one", left, right)
+	}
+	b.waitText("tr[data-batch='"+left+"'] .pill", "2 succeeded")
+}
+
 // A connection that breaks off in the middle of an upload loses nothing: the next request goes on where it stood.
 func TestUploadGoesOnAfterCut(t *testing.T) {
 	t.Parallel()

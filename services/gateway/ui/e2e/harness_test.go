@@ -309,7 +309,10 @@ func makeDensePDF(lines []string) []byte {
 
 var escapePDF = strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`)
 
-// makePDFOf returns a document whose pages have these contents.
+// partPages is how many pages each entry of a document's outline stands for.
+const partPages = 10
+
+// makePDFOf returns a document whose pages have these contents, and an outline of its parts.
 func makePDFOf(pages ...string) []byte {
 	var b bytes.Buffer
 	var offsets []int
@@ -322,12 +325,22 @@ func makePDFOf(pages ...string) []byte {
 	for i := range pages {
 		fmt.Fprintf(&kids, "%d 0 R ", 4+2*i)
 	}
-	object("<< /Type /Catalog /Pages 2 0 R >>")
+	outline := 4 + 2*len(pages)
+	parts := (len(pages) + partPages - 1) / partPages
+	object("<< /Type /Catalog /Pages 2 0 R /Outlines %d 0 R >>", outline)
 	object("<< /Type /Pages /Count %d /Kids [%s] >>", len(pages), kids.String())
 	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
 	for i, content := range pages {
 		object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R /Resources << /Font << /F1 3 0 R >> >> >>", 5+2*i)
 		object("<< /Length %d >>\nstream\n%s\nendstream", len(content), content)
+	}
+	object("<< /Type /Outlines /First %d 0 R /Last %d 0 R /Count %d >>", outline+1, outline+parts, parts)
+	for i := range parts {
+		next := ""
+		if i < parts-1 {
+			next = fmt.Sprintf("/Next %d 0 R", outline+2+i)
+		}
+		object("<< /Title (Part %d) /Parent %d 0 R /Dest [%d 0 R /Fit] %s >>", i+1, outline, 4+2*partPages*i, next)
 	}
 	start := b.Len()
 	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)

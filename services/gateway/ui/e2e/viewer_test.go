@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -238,6 +239,44 @@ func TestPagesAreAccessible(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Beside the page stands its text, or its Markdown; and before it its pages, or the document's own contents, which lead to them.
+func TestMarkdownAndContents(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := strings.Fields(`Aden Bergen Cadiz Dover Essen Faro Ghent Haifa Ipswich Jena Kiel Lima Malmo Nantes Oslo Porto Quito Riga Sofia Turin Ulm
+		Vienna Warsaw Xanten York Zadar`)
+	pages := make([]string, len(places))
+	for i, place := range places {
+		pages[i] = place + " is where the letter was sent from in the end."
+	}
+	id, err := shared.send(t.Context(), "places.pdf", makePDF(pages...), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := openTab(t, shared.url)
+	b.look("light", 1360, 850)
+	b.open("/ui/jobs/" + id + "/pages/2")
+	b.waitText(".text [data-part]", "Bergen is where")
+	b.click(".choice button", "Markdown")
+	b.waitText(".markdown pre", "Bergen is where")
+	b.click(".choice button", "Contents")
+	b.waitText(".contents a[aria-current]", "Part 1")
+	checkAccessible(b, string(axe), "/ui/contents")
+	b.click(".contents a", "Part 3")
+	b.wait("location.pathname.endsWith('/pages/21')")
+	b.waitText(".markdown pre", "Ulm is where")
+	b.waitText(".contents a[aria-current]", "Part 3")
+	b.look("dark", 390, 844)
+	checkAccessible(b, string(axe), "/ui/contents-narrow")
+	// The table of a page is a table there as well.
+	b.open("/ui/jobs/" + shared.jobs["table.pdf"] + "/pages/1")
+	b.click(".choice button", "Markdown")
+	b.waitText(".markdown pre", "<table>") // its cells span columns, for which Markdown has no table of its own
 }
 
 // ? tells the keys, on every page, and Escape goes back to it.

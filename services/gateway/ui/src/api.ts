@@ -8,8 +8,9 @@ export interface Finding { kind: string; count: number; policy: string; detail: 
 export interface PageFailure { page: number; reason: string; code: string }
 export interface Facts {
   pdfVersion: string; encrypted: boolean; title: string; author: string; creator: string; producer: string; tagged: boolean;
-  outline: { title: string; level: number; page: number }[];
 }
+export interface OutlineEntry { title: string; level: number; page: number }
+export interface Doubt { kind: string; text: string; witness: string; bbox: BBox | []; leftOut: boolean }
 export interface Job {
   id: string; state: string; filename: string; sizeBytes: number; sha256: string; pageCount: number; pagesDone: number;
   outcomes: Record<string, number>; stages: StageStatus[]; createTime: string; endTime?: string; error?: Fault; document?: Facts;
@@ -27,6 +28,7 @@ export interface Block { type: string; bbox: BBox; lines: Line[]; level: number;
 export interface Page {
   number: number; width: number; height: number; outcome: string; reason: string; error?: Fault; text: string; blocks: Block[];
   words: Word[]; confidence: number; dpi: number; quality: number; language: string; label: string; engine: string; notes: string[];
+  doubts: Doubt[]; unreadRegions: { bbox: BBox }[];
   images: { bbox: BBox; name: string; kind: string; mask: boolean }[]; links: { bbox: BBox; uri: string; page: number }[];
 }
 export interface Hit {
@@ -148,6 +150,10 @@ export const api = {
       `${jobPath(id)}/events?page_size=200${token ? `&page_token=${encodeURIComponent(token)}` : ""}`, abort),
   artifacts: (id: string, abort?: AbortSignal) => getJSON<{ artifacts?: Artifact[] }>(`${jobPath(id)}/artifacts`, abort),
   page: (id: string, n: number, abort?: AbortSignal) => getJSON<Page>(`${jobPath(id)}/pages/${n}`, abort),
+  pageMarkdown: async (id: string, n: number, abort?: AbortSignal) =>
+    (await request("GET", `${jobPath(id)}/pages/${n}/markdown`, undefined, abort)).text(),
+  metadata: (id: string, abort?: AbortSignal) =>
+    getJSON<{ document?: { outline?: OutlineEntry[] } }>(`${jobPath(id)}/artifacts/metadata.json`, abort),
   search: (query: URLSearchParams, abort?: AbortSignal) =>
     getJSON<{ hits?: Hit[]; nextPageToken: string }>(`/v1/search?${query}`, abort),
   stages: (abort?: AbortSignal) => getJSON<{ stages?: Stage[] }>("/v1/stages?history=true", abort),

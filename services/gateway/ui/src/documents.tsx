@@ -221,8 +221,8 @@ function List() {
       {error && <Notice kind="error">{error}</Notice>}
       {note && <Notice kind={note.kind}>{note.text}</Notice>}
       {selected.length > 0 && <SelectionBar jobs={selected} act={act} />}
-      {selected.length > 0 && selected.length === visible.length && (next || from) && line &&
-        <AllMatching line={line} done={(text, failed) => { setNote({ kind: failed ? "error" : "info", text }); setTurn((n) => n + 1); }} />}
+      {selected.length > 0 && selected.length === visible.length && (next || from) &&
+        <AllMatching key={line} line={line} done={(text, failed) => { setNote({ kind: failed ? "error" : "info", text }); setTurn((n) => n + 1); }} />}
       {jobs === null && !error && <p class="quiet">{t.loading}</p>}
       {jobs?.length === 0 && <p class="empty">{line ? t.documents.none : t.documents.empty}</p>}
       {visible.length > 0 && <JobTable jobs={visible} chosen={chosen} setChosen={setChosen} />}
@@ -247,7 +247,8 @@ function allStates(line: string): URLSearchParams {
 function AllMatching({ line, done }: { line: string; done: (text: string, failed: boolean) => void }) {
   const [progress, setProgress] = useState(0);
   const [busy, setBusy] = useState(false);
-  const filter = toJSON(parseFilter(line));
+  // The API wants to be told which; without a filter those are meant that there are now.
+  const [filter] = useState(() => line.trim() ? toJSON(parseFilter(line)) : { createBefore: new Date().toISOString() });
   const begin = async (verb: "cancel" | "retry" | "delete", name: string) => {
     try {
       const dry = await api.batch(verb, { filter, dryRun: true });

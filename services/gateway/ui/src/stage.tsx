@@ -3,10 +3,11 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { BBox, Page } from "./api";
 import { classOf, Grid, pathOf } from "./geometry";
+import { hasDoubts } from "./doubts";
 import { pageImage } from "./images";
 import { t } from "./texts";
 
-export interface Layers { words: boolean; lines: boolean; blocks: boolean; tables: boolean; links: boolean }
+export interface Layers { words: boolean; lines: boolean; blocks: boolean; tables: boolean; links: boolean; doubts: boolean }
 // View: zoom is CSS pixels to a point; 0 fits the width, -1 the whole page. turn is degrees clockwise.
 export interface View { zoom: number; turn: number }
 
@@ -119,6 +120,7 @@ function Overlay({ page, layers }: { page: Page; layers: Layers }) {
       <path d={pathOf([b.bbox])} class="outer" /><path d={pathOf(b.table!.cells.map((c) => c.bbox))} />
     </g>)}
     {layers.links && <path class="links" d={pathOf(page.links.map((l) => l.bbox))} />}
+    {layers.doubts && hasDoubts(page) && <path class="doubt" d={pathOf([...page.doubts, ...page.unreadRegions].flatMap((d) => d.bbox.length === 4 ? [d.bbox] : []))} />}
     {layers.blocks && <Blocks page={page} />}
   </>;
 }

@@ -139,8 +139,13 @@ export const t = {
   viewer: {
     page: (k: number) => `Page ${n(k)}`, of: (k: number) => `of ${n(k)}`, number: "Page number", previous: "Previous page", next: "Next page",
     zoomIn: "Zoom in", zoomOut: "Zoom out", fitWidth: "Fit width", fitPage: "Fit page", rotate: "Rotate",
-    layers: "Show on the page", words: "Words", lines: "Lines", blocks: "Blocks", tables: "Tables", links: "Links",
+    layers: "Show on the page", words: "Words", lines: "Lines", blocks: "Blocks", tables: "Tables", links: "Links", doubts: "Doubts",
     thumbnails: "Pages of the document", image: (k: number) => `Image of page ${n(k)}`, text: "Text of the page", strip: "Pages", panel: "Text",
+    contents: "Contents", noContents: "The document has no table of contents of its own.", markdown: "Markdown", markdownLabel: "the page as Markdown", otherReading: "another reading has", leftOut: "left out",
+    doubtCount: (doubts: number, unread: number) => [
+      doubts && (doubts === 1 ? "1 doubt about what was read" : `${n(doubts)} doubts about what was read`),
+      unread && (unread === 1 ? "1 place looks like text and was not read" : `${n(unread)} places look like text and were not read`),
+    ].filter(Boolean).join(", "),
     weak: "Next weak word", find: "Find in the document", hits: (k: number) => k === 1 ? "1 page" : `${n(k)} pages`, nextHit: "Next page with a hit",
     previousHit: "Previous page with a hit", noHits: "not found",
     confidence: (c: number | undefined) => c === undefined ? "native text" : `confidence ${Math.round(c * 100)} %`,
@@ -150,9 +155,13 @@ export const t = {
     taken: (k: number) => k === 1 ? "1 word taken" : `${n(k)} words taken`, takenText: "text that was taken", letGo: "Let go",
     keys: "Draw a box over the page to copy its text. Keys: ← → pages, + − zoom, 0 fit, r rotate, w next weak word, n next hit",
   },
+  doubts: {
+    unsupported: "Only one reading has", dropped: "Left out by the model", number: "Another number", word: "Another word", moved: "Another order",
+    cut: "The answer ended early", unverified: "Not to be verified",
+  } as Record<string, string>,
   batches: {
-    title: "Batches", intro: "Documents that were sent by one request belong together. A batch leads to its documents.",
-    none: "There are none. A request with several files makes one: curl -F file=@a.pdf -F file=@b.pdf …/v1/jobs",
+    title: "Batches", intro: "Documents that were sent together. A batch leads to its documents.",
+    none: "There are none. Several files that are dropped together make one, as does a request with several: curl -F file=@a.pdf -F file=@b.pdf …/v1/jobs",
     table: "Batches, the newest first", batch: "Batch", progress: "States", documents: "Documents", pages: "Pages", sent: "Sent", more: "Show older ones",
     ended: (k: number, of: number) => `${n(k)} of ${n(of)} documents have ended`,
   },

@@ -33,10 +33,21 @@ function startNext() {
 }
 
 // addUploads queues files. Those of more names than one folder level keep only their own name, as the API does.
+// Several that come together are a batch.
 export function addUploads(files: File[], options: UploadOptions) {
-  const fresh = files.map((f) => newUpload(f, options));
+  const shared = files.length > 1 ? { ...options, batch: newBatchID() } : options;
+  const fresh = files.map((f) => newUpload(f, shared));
   uploads.value = [...fresh, ...uploads.peek()];
   startNext();
+}
+
+// newBatchID returns a ULID: 48 bits of time and 80 at random, in Crockford's base 32 (github.com/ulid/spec).
+function newBatchID(): string {
+  const digits = "0123456789abcdefghjkmnpqrstvwxyz";
+  let time = Date.now(), id = "";
+  for (let i = 0; i < 10; i++, time = Math.floor(time / 32)) id = digits[time % 32]! + id;
+  for (const b of crypto.getRandomValues(new Uint8Array(16))) id += digits[b % 32]!;
+  return id;
 }
 
 export function clearUploads() {

@@ -6,12 +6,15 @@ import { textIn } from "./band";
 import { classOf } from "./geometry";
 import { PageStage, type Layers, type View } from "./stage";
 import { TextPane } from "./textpane";
+import { Contents } from "./contents";
+import { Doubts, hasDoubts } from "./doubts";
+import { MarkdownPane } from "./markdownpane";
 import { Strip } from "./strip";
 import { Copyable, Notice, Pill, typing, useTitle } from "./widgets";
 import { t } from "./texts";
 
 const layersName = "inkstream.layers";
-const noLayers: Layers = { words: true, lines: false, blocks: false, tables: true, links: false };
+const noLayers: Layers = { words: true, lines: false, blocks: false, tables: true, links: false, doubts: true };
 
 function loadLayers(): Layers {
   try {
@@ -69,6 +72,8 @@ export function Viewer({ id, number }: { id: string; number: number }) {
     api.job(id, abort.signal).then(setJob).catch(() => undefined); // the page's own error says it
     return () => abort.abort();
   }, [id]);
+  const [leftTab, setLeftTab] = useState<"pages" | "contents">("pages");
+  const [tab, setTab] = useState<"text" | "markdown">("text");
   const [band, setBand] = useState<BBox | null>(null);
   useEffect(() => { setWord(-1); setPinned(-1); setBand(null); }, [id, number]);
   const shown = page?.number === number ? page : null;
@@ -115,7 +120,12 @@ export function Viewer({ id, number }: { id: string; number: number }) {
         <Toolbar number={number} count={count} turnTo={turnTo} zoomBy={zoomBy} changeView={changeView} view={view} />
         <FindBar q={q} hits={hits} error={hitError} toHit={toHit} />
       </div>
-      <Strip id={id} count={count} number={number} hits={hits} />
+      <div class="strip-area">
+        {count > 3 && (job?.resultRun ?? 0) > 0 && <Choice label={t.viewer.strip} values={{ pages: t.viewer.strip, contents: t.viewer.contents }} value={leftTab} choose={setLeftTab} />}
+        {leftTab === "contents"
+          ? <Contents id={id} number={number} />
+          : <Strip id={id} count={count} number={number} hits={hits} />}
+      </div>
       <div class="stage-area">
         {error && !shown && <Notice kind="error">{error}</Notice>}
         {shown && <PageStage id={id} page={shown} view={view} layers={layers} hits={boxes} current={current} pinned={pinned} hover={setWord} pin={setPinned}
@@ -125,10 +135,13 @@ export function Viewer({ id, number }: { id: string; number: number }) {
       <aside class="side" aria-label={t.viewer.text}>
         <LayerSwitches layers={layers} setLayer={setLayer} page={shown} nextWeak={nextWeak} />
         {taken && taken.words > 0 && <Taken text={taken.text} words={taken.words} close={() => setBand(null)} />}
-        {shown && <p class="word-line" aria-live="polite">{current >= 0 && shown.words[current]
+        {shown && <Doubts page={shown} />}
+        <Choice label={t.viewer.panel} values={{ text: t.viewer.panel, markdown: t.viewer.markdown }} value={tab} choose={setTab} />
+        {shown && tab === "text" && <p class="word-line" aria-live="polite">{current >= 0 && shown.words[current]
           ? <><strong>{shown.words[current]!.text}</strong> <span class="quiet">{t.viewer.confidence(shown.words[current]!.confidence)}</span></>
           : <span class="quiet">{t.viewer.keys}</span>}</p>}
-        {shown && <TextPane page={shown} current={current} pinned={pinned} hits={boxes} hover={setWord} pin={setPinned} />}
+        {shown && tab === "markdown" && <MarkdownPane id={id} number={number} />}
+        {shown && tab === "text" && <TextPane page={shown} current={current} pinned={pinned} hits={boxes} hover={setWord} pin={setPinned} />}
       </aside>
     </div>
   );
@@ -146,6 +159,16 @@ function useCopy(text: string) {
     document.addEventListener("copy", copy);
     return () => document.removeEventListener("copy", copy);
   }, [text]);
+}
+
+// Choice is a row of buttons of which one is pressed.
+function Choice<T extends string>({ label, values, value, choose }: { label: string; values: Record<T, string>; value: T; choose: (v: T) => void }) {
+  return (
+    <div class="row choice" role="group" aria-label={label}>
+      {(Object.keys(values) as T[]).map((v) =>
+        <button key={v} type="button" class="small" aria-pressed={v === value} onClick={() => choose(v)}>{values[v]}</button>)}
+    </div>
+  );
 }
 
 // Taken is what the rubber band has taken, to be copied.
@@ -229,7 +252,7 @@ function LayerSwitches({ layers, setLayer, page, nextWeak }: {
     <div class="switches">
       <fieldset class="row">
         <legend class="hidden">{t.viewer.layers}</legend>
-        {(Object.keys(noLayers) as (keyof Layers)[]).map((name) => (
+        {(Object.keys(noLayers) as (keyof Layers)[]).filter((name) => name !== "doubts" || (page && hasDoubts(page))).map((name) => (
           <label key={name} class="switch"><input type="checkbox" checked={layers[name]} onChange={(e) => setLayer(name, e.currentTarget.checked)} />
             {t.viewer[name]}</label>
         ))}
