@@ -332,7 +332,7 @@ func TestNetworkPoliciesAllowTheFlowAlone(t *testing.T) {
 	}
 }
 
-// TestPolicesOpenNothingElse: out of the namespace go names' lookups, and the gateway to public addresses; into it
+// TestPoliciesOpenNothingElse: out of the namespace go names' lookups, and the gateway to public addresses; into it
 // come clients, Prometheus and KEDA.
 func TestPoliciesOpenNothingElse(t *testing.T) {
 	eachOverlay(t, func(t *testing.T, s *set) {

@@ -80,7 +80,6 @@ var contentTypes = map[string]string{
 	".md":    "text/markdown; charset=utf-8",
 	".csv":   "text/csv; charset=utf-8",
 	".html":  "text/html; charset=utf-8",
-	".hocr":  "text/html; charset=utf-8",
 	".xml":   "application/xml",
 	".png":   "image/png",
 	".jpg":   "image/jpeg",

@@ -19,7 +19,7 @@ const (
 )
 
 // lookout knows who waits in the stage's queue. A consumer that holds tasks for which there is no slot does not pull
-// more of them, but while a task waits of a tenant that the reserved slot is for it does, until it has that one.
+// more of them, but while a task waits of a tenant that a reserved slot is for it does, until it has one.
 //
 // What it sees are the tasks that are queued, and it cannot tell from them which the broker would deliver: others may
 // be in the hands of another consumer, or come back later. So it passes each task once, at most, and leaves those
@@ -30,7 +30,7 @@ type lookout struct {
 	lanes    map[Lane]*laneLookout
 }
 
-// mayReserve reports whether the reserved slot may be for a task, as far as the last look tells.
+// mayReserve reports whether a reserved slot may be for a task, as far as the last look tells.
 func (o *lookout) mayReserve(d *Delivery) bool {
 	lightest := o.onLane(d.Lane).lightest
 	return len(lightest) == 0 || lightest[d.Tenant]
@@ -40,7 +40,7 @@ func (o *lookout) mayReserve(d *Delivery) bool {
 type laneLookout struct {
 	// waits says that a task may wait of a tenant that uses little.
 	waits bool
-	// lightest are the tenants that the reserved slot is for, of those that were seen to wait in the lane; see
+	// lightest are the tenants that a reserved slot is for, of those that were seen to wait in the lane; see
 	// fairshare.Account.Lightest. It is empty where none was seen.
 	lightest map[string]bool
 	// light counts the queued tasks of such tenants by subject, and vain how many of them were not found.
@@ -166,7 +166,7 @@ func (c *Consumer) lookAtQueue(ctx context.Context) {
 	}
 }
 
-// lightestOf returns the tenants that the reserved slot is for: of those of the subjects, but for tasks that were looked
+// lightestOf returns the tenants that a reserved slot is for: of those of the subjects, but for tasks that were looked
 // for in vain, which may be ones that take long, and of the tasks that are held.
 func (c *Consumer) lightestOf(subjects, vain map[string]uint64, held []*deferredDelivery) map[string]bool {
 	waiting := make(map[string]bool)

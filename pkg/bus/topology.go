@@ -38,7 +38,7 @@ type Topology struct {
 	// OnLowerReplicas lets Provision have fewer servers keep what more of them do. It is told of each stream.
 	OnLowerReplicas func(stream string, from, to int)
 	// MaxTasks is the mark of each stage's queue: at it the stage ahead takes up no more, and the gateway refuses
-	// uploads before that. 0 means 50,000. See limit for what the streams take beyond it.
+	// uploads before that. 0 means 50,000. See taskLimit for what the streams take beyond it.
 	MaxTasks int64
 	// AckWait overrides the redelivery delay of messages whose handler died; 0 means 30 s.
 	AckWait time.Duration
@@ -79,7 +79,7 @@ func (t Topology) wantedReplicas(now, others int) int {
 func withReplicas(cfg jetstream.StreamConfig, replicas int) jetstream.StreamConfig {
 	cfg.Replicas = replicas
 	if cfg.Name == jobStream {
-		cfg.AllowDirect = replicas == 1 // see bucket
+		cfg.AllowDirect = replicas == 1 // see jobStreamConfig
 	}
 	return cfg
 }
@@ -247,7 +247,7 @@ func (t Topology) consumerConfig(s Stage, l Lane) jetstream.ConsumerConfig {
 }
 
 const jobBucketDescription = "job.<tenant>.<id>: records; prog.<tenant>.<id>: page progress; idem.<tenant>.<key>: idempotency keys; " +
-	"used.<tenant>.<caller>: bytes uploaded today"
+	"used.<tenant>.<caller>: bytes uploaded today; content.<tenant>.<digest>: jobs by their document; meta.<name>: of the whole"
 
 // jobStream is the stream behind the bucket of jobs.
 const jobStream = "KV_" + JobBucket

@@ -1,7 +1,7 @@
 // Package fairshare accounts for what each tenant uses of something that all tenants share, such as the slots of a
-// stage or the children of an engine. It answers one question: may a tenant take the place that is kept free for those
-// who use little? A tenant that keeps all other places occupied, by whatever means, never gets that one, so what
-// another tenant waits for there depends on short work alone.
+// stage or the children of an engine. It answers one question: may a tenant take one of the places that are kept free for
+// those who use little? A tenant that keeps all other places occupied, by whatever means, never gets these, so what
+// another tenant waits for there depends on short work alone. The last of them is for tenants that are known to use little.
 package fairshare
 
 import (
@@ -10,6 +10,10 @@ import (
 	"sync"
 	"time"
 )
+
+// A stage has UrgentPlaces slots beyond its workers, for interactive tasks, and ReservedPlaces beyond these, for tenants
+// that use little; an engine's pool has as many children.
+const UrgentPlaces, ReservedPlaces = 1, 2
 
 const (
 	// memory is the time in which what a tenant has used loses all but 1/e of its weight.

@@ -3,16 +3,18 @@
 //
 // An engine that reads native text gives lines in the order in which the document's program happened to draw them,
 // broken where the pen jumped: a line of a table may come in five pieces, two columns of text as one wide line.
-// [ArrangePage] takes the words as they are, and finds the rest by geometry, in four steps:
+// [ArrangePage] takes the words as they are, and finds the rest by geometry, in five steps:
 //
 //   - A segment is a run of words of one input line without a wide gap (segment.go), put together again where an engine set each word
-//     apart (join.go).
+//     apart (segment_join.go).
 //   - Segments are cut into regions: bands of the page from top to bottom, bands into columns where a gutter runs through them, columns
 //     into bands again (xycut.go). A gutter between columns of text cuts; a gap between the columns of a table does not, because a
 //     table reads by rows. A small model tells the two apart (gutter_model.go) by what it is told of the text on both sides
 //     (gutter_features.go). Gutters that are no wider than blanks are found by the rows that leave them free (strips.go).
+//   - Tables are found in a region by rules (tables_ruled.go), aligned words (tables_aligned.go) or runs of cells (tables_runs.go), and
+//     kept where a second model says so (table_model.go).
 //   - In a region, segments that share a baseline make a row (rows.go).
-//   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, counters.go).
+//   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
 // (recognised.go).
@@ -39,7 +41,7 @@ type Options struct {
 func ArrangePage(page *inkstreamv1.Page) { ArrangePageWith(page, Options{Tables: true}) }
 
 // ArrangePageWith puts the words of a page in reading order, in place: it rebuilds Blocks, with their Lines and
-// PageWords, gives them the types that the page alone can tell, and sets PageText. It takes time in proportion to n
+// Words, gives them the types that the page alone can tell, and sets Text. It takes time in proportion to n
 // log n for n words, and copes with any geometry.
 func ArrangePageWith(page *inkstreamv1.Page, opts Options) { arrangePage(page, opts, Judge{}) }
 

@@ -146,7 +146,7 @@ type Raster struct {
 	scratch *os.File
 }
 
-// WriteTo writes the raster as a binary EncodePGM (P5). It implements [io.WriterTo].
+// WriteTo writes the raster as a binary PGM (P5). It implements [io.WriterTo].
 func (r *Raster) WriteTo(w io.Writer) (int64, error) {
 	buffered := bufio.NewWriterSize(w, 256<<10)
 	head, err := fmt.Fprintf(buffered, "P5\n%d %d\n255\n", r.Width, r.Height)

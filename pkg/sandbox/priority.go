@@ -1,11 +1,15 @@
 package sandbox
 
-import "context"
+import (
+	"context"
+
+	"inkstream.dev/pkg/fairshare"
+)
 
 const (
 	// prioritySize is how many children a pool has beyond its Size, for leases that are urgent, and reservedSize how many
 	// beyond these, for tenants that use little. They are started when they are first needed.
-	prioritySize, reservedSize = 1, 2
+	prioritySize, reservedSize = fairshare.UrgentPlaces, fairshare.ReservedPlaces
 )
 
 type (
@@ -27,7 +31,7 @@ func hasPriority(ctx context.Context) bool {
 	return ok && marked
 }
 
-// WithTenant says whom what is done under the context is for. There is one more child for the tenants that use little
+// WithTenant says whom what is done under the context is for. There are more children for the tenants that use little
 // of a pool (see fairshare.Account), so that those who keep all others busy, with whatever, do not keep them out.
 func WithTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, tenantKey{}, tenant)

@@ -61,7 +61,7 @@ type owner struct {
 	known  bool
 }
 
-// beginCall marks a call as under way, and makes it end with the child's life when it has had its time (see clock) or
+// beginCall marks a call as under way, and makes it end with the child's life when it has had its time (see callTimer) or
 // ctx ends. What it returns marks the call as over, and reports whether the child was killed: then it is of no use
 // any more, even if its answer came just before.
 func (p *process) beginCall(ctx context.Context, timeout time.Duration) (end func() (killed bool)) {

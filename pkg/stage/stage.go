@@ -21,6 +21,7 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/failpoint"
+	"inkstream.dev/pkg/fairshare"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
@@ -111,7 +112,7 @@ func NewHandler[T bus.Task, R any](env Deps, name bus.Stage, steps Steps[T, R]) 
 // RunHandler is Run for a stage whose tasks are of several kinds; see Kinds.
 func RunHandler(ctx context.Context, env Deps, name bus.Stage, cfg bus.ConsumerConfig, h bus.Handler,
 	ready func()) error {
-	cfg.UrgentWorkers, cfg.ReservedWorkers = 1, 2
+	cfg.UrgentWorkers, cfg.ReservedWorkers = fairshare.UrgentPlaces, fairshare.ReservedPlaces
 	return env.Bus.NewConsumer(name, cfg, h).Run(ctx, ready)
 }
 

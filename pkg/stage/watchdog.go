@@ -10,7 +10,7 @@ import (
 	"inkstream.dev/pkg/job"
 )
 
-// stallGrace is added to the server's own stall limit. It is as long as what a page may take, and a page that hangs
+// stallGrace is added to the server's own stall limit. That limit is as long as what a page may take, and a page that hangs
 // is to run into the page's limit, which costs that page, before the job is taken for stuck, which costs the job.
 const stallGrace = 30 * time.Second
 

@@ -93,7 +93,7 @@ func newMetrics(meter metric.Meter) (*Metrics, error) {
 		deadLetters:   counter("inkstream.dead_letters", "", "Tasks that were given up."),
 		pages:         counter("inkstream.pages", "", "Pages that ended, by outcome."),
 		jobsEnded:     counter("inkstream.jobs.ended", "", "Jobs that ended, by state."),
-		engineSeconds: seconds("inkstream.engine", "Time that an engine's child process took for a call.", engineBounds),
+		engineSeconds: seconds("inkstream.engine", "Time that an engine took for a call; of ocr with that of vision models that were asked for the page.", engineBounds),
 		visionAnswers: counter("inkstream.vision.answers", "", "Answers of vision models, by endpoint and result."),
 		visionTokens:  counter("inkstream.vision.tokens", "", "Tokens of vision models, by endpoint and kind."),
 		childRestarts: counter("inkstream.engine.child_restarts", "",

@@ -6,10 +6,10 @@
 //	gate, access       who calls, and whether it may: API keys, tokens, scopes, tenants
 //	limits             the throttles, in the order in which an upload meets them
 //	upload, options    documents come in, by five ways that are one
-//	jobs               records and progress, read and shown
+//	jobview            records and progress, read and shown
 //	watch              how a job stands: now, at its end, at every change
 //	results, search    what jobs have yielded; lists and full text
-//	admin              cancel, retry, delete; dead letters, keys, webhooks
+//	admin, webhook     cancel, retry, delete; dead letters, keys, webhooks; calls at a job's end
 //	compat, docs       other servers' addresses; OpenAPI
 //
 // The unary calls of the REST side go through grpc-gateway and an in-process connection to the same gRPC server, so

@@ -14,8 +14,8 @@ import (
 	"inkstream.dev/services/ocr/recognise"
 )
 
-// This file alone names the engine that pages are recognised with. Another one takes its place here, with a Config that
-// has Workers, Languages and Observe, Register and Validate, and a constructor.
+// This file makes the engine that pages are recognised with; what else knows its name, ARCHITECTURE.md says ("How to add").
+// Another one takes its place here, with a Config that has Workers, Languages and Observe, Register and Validate, and a constructor.
 
 const (
 	// EngineName is the engine's name in the metrics.

@@ -60,7 +60,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("scan.workers: %d, want at least 1", c.Workers))
 	}
 	if c.Window < 1 {
-		errs = append(errs, fmt.Errorf("scan.window: %d, want at least 1", c.Window))
+		errs = append(errs, fmt.Errorf("window: %d, want at least 1", c.Window))
 	}
 	return errors.Join(errs...)
 }

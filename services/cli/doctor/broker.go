@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// minNATS is the oldest server that has all that is used: deleting marks with a time of their own, and syncing a
+	// minNATSMajor and minNATSMinor are the oldest server that has all that is used: deleting marks with a time of their own, and syncing a
 	// cluster's writes together.
 	minNATSMajor, minNATSMinor = 2, 12
 	// maxAnswer bounds what is read of an answer.

@@ -390,7 +390,7 @@ func setPasswordOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 // AutoLanguages has the recogniser find out by itself which script it sees.
 const AutoLanguages = "auto"
 
-// checkLanguagesOption checks the form; which languages there are, knownLanguages knows.
+// checkLanguagesOption checks the form; which languages are installed, the upload asks (upload/languages.go).
 func checkLanguagesOption(o *inkstreamv1.JobOptions, _ *job.Options) error {
 	s := o.GetLanguages()
 	if s == "" || s == AutoLanguages {

@@ -47,7 +47,7 @@ func (img Image) CheckHeader() (Size, error) {
 	return ReadSize(img.File)
 }
 
-// ReadSize reads an EncodePGM's header as CheckHeader does.
+// ReadSize reads a PGM's header as CheckHeader does.
 func ReadSize(f *os.File) (Size, error) {
 	info, err := f.Stat()
 	if err != nil {

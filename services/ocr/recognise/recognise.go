@@ -11,7 +11,7 @@ import (
 
 // Image is a page's raster.
 type Image struct {
-	// File is a binary EncodePGM (P5) of 8-bit grey, 0 black, which starts at offset 0 and fills the file. The engine
+	// File is a binary PGM (P5) of 8-bit grey, 0 black, which starts at offset 0 and fills the file. The engine
 	// neither closes it nor moves its offset.
 	File *os.File
 	// DPI is the resolution: pixels times 72 / DPI are points.
