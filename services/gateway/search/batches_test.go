@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/projection"
+	index "inkstream.dev/pkg/search"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/gatewaytest"
 )
@@ -53,4 +55,36 @@ func TestListBatches(t *testing.T) {
 		gatewaytest.CheckError(t, call(t.Context(), "", "ListBatches", &inkstreamv1.ListBatchesRequest{PageToken: "none"},
 			&inkstreamv1.ListBatchesResponse{}), "INVALID_ARGUMENT")
 	})
+}
+
+// A batch of many documents is counted whole, and shows the first of them.
+func TestLargeBatch(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, gatewaytest.WithIndex(t))
+	const total, succeeded = 1100, 1095
+	batch := string(job.NewID())
+	var docs []index.Document
+	for i := range total {
+		created := gatewaytest.When.Add(time.Duration(i) * time.Second)
+		d := index.Document{Tenant: job.DefaultTenant, Job: string(job.NewIDAt(created)), State: string(job.Succeeded), PageCount: 2,
+			CreateTime: created, Labels: map[string]string{job.BatchLabel: batch}}
+		if i >= succeeded {
+			d.State, d.PageCount = string(job.Pending), 0
+		}
+		docs = append(docs, d)
+	}
+	if err := r.Index.PutDocuments(t.Context(), docs); err != nil {
+		t.Fatal(err)
+	}
+	b, err := r.RPC.GetBatch(t.Context(), &inkstreamv1.GetBatchRequest{Id: batch}, gatewaytest.AnySize())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.GetJobs()) != 1000 || b.GetJobs()[0].GetId() != docs[0].Job {
+		t.Errorf("%d jobs are shown, want the first 1000", len(b.GetJobs()))
+	}
+	if b.GetStates()["SUCCEEDED"] != succeeded || b.GetStates()["PENDING"] != total-succeeded || b.GetPageCount() != 2*succeeded || b.GetDone() {
+		t.Errorf("got states %v, %d pages, done %t; want %d succeeded, %d pending, %d pages, not done", b.GetStates(), b.GetPageCount(),
+			b.GetDone(), succeeded, total-succeeded, 2*succeeded)
+	}
 }
