@@ -78,6 +78,9 @@ func (a *app) submitInputs(cmd *cobra.Command, c *client, args []string, f *subm
 	if err != nil {
 		return err
 	}
+	if _, err := job.ParseID(f.batch); err != nil && f.batch != "" {
+		return usageError{fmt.Errorf("submit: --batch: %q, want a ULID: 26 letters and digits", f.batch)}
+	}
 	meta := &inkstreamv1.UploadMetadata{IdempotencyKey: f.key, Options: opts, Labels: labels, WebhookUrl: f.webhook, Batch: f.batch}
 	switch {
 	case f.watch != "" && (f.wait || f.key != "" || f.fetch != ""):

@@ -83,7 +83,7 @@ func (in *upload) setMetadata(prefix string, a uploadMeta) error {
 	}
 	if a.batch != "" {
 		if in.batch, err = job.ParseID(a.batch); err != nil {
-			return apierror.InvalidField(fault.InvalidArgument, prefix+options.FieldBatch, "%q, want a ULID: 26 letters and digits",
+			return apierror.InvalidField(fault.InvalidArgument, prefix+options.FieldBatch, "batch %q, want a ULID: 26 letters and digits",
 				apierror.ClipText(a.batch))
 		}
 	}
