@@ -248,18 +248,24 @@ func headingStyleOf(b *BlockEvidence, body int) headingStyle {
 	return headingStyle{size: b.Size, bold: b.Flags&FlagBold != 0, allCaps: b.Flags&FlagCaps != 0 && b.Size <= body+1}
 }
 
+// minHeadedWords is how much text there is for each heading of a style, in words, where that comes often: with less they are
+// the first lines of entries, as in a directory.
+const minHeadedWords, oftenHeaded = 12, 12
+
 // dropFrequentStyles drops candidates of a style that too much of the text is set in: headings are few. What
 // structure or outline names stays.
 func dropFrequentStyles(found []candidate, pages []*Evidence) []candidate {
-	words, all := map[headingStyle]int{}, 0
+	words, count, all := map[headingStyle]int{}, map[headingStyle]int{}, 0
 	for _, e := range pages {
 		all += e.Words
 	}
 	for _, c := range found {
 		words[c.style] += pages[c.page].Blocks[c.block].Words
+		count[c.style]++
 	}
 	return slices.DeleteFunc(found, func(c candidate) bool {
-		return c.level == 0 && !c.title && all > 150 && 4*words[c.style] > all
+		often := count[c.style] > oftenHeaded && all < minHeadedWords*count[c.style]
+		return c.level == 0 && !c.title && all > 150 && (4*words[c.style] > all || often)
 	})
 }
 

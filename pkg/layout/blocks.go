@@ -129,7 +129,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 		shapes[i] = measureShape(line.GetWords(), st)
 	}
 	clearLinkedCode(shapes)
-	p := textColumn{shapes: shapes, pitch: medianLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1)}
+	p := textColumn{shapes: shapes, pitch: usualLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1)}
 	for _, s := range shapes {
 		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
 	}
@@ -159,8 +159,9 @@ func clearLinkedCode(shapes []lineShape) {
 	}
 }
 
-// medianLinePitch returns the median distance from one baseline to the next.
-func medianLinePitch(shapes []lineShape, em float64) float64 {
+// usualLinePitch returns the usual distance from one baseline to the next: the mean of those about the median. Programs that
+// round baselines to a grid set lines in turn a little closer and wider.
+func usualLinePitch(shapes []lineShape, em float64) float64 {
 	steps := make([]float64, 0, len(shapes))
 	for i := 1; i < len(shapes); i++ {
 		if step := shapes[i].baseline - shapes[i-1].baseline; step > 0.5*em && step < 2.2*em {
@@ -170,8 +171,14 @@ func medianLinePitch(shapes []lineShape, em float64) float64 {
 	if len(steps) == 0 {
 		return 1.3 * em
 	}
-	slices.Sort(steps)
-	return steps[len(steps)/2]
+	middle := median(steps)
+	sum, n := 0.0, 0.0
+	for _, step := range steps {
+		if math.Abs(step-middle) <= 0.12*middle {
+			sum, n = sum+step, n+1
+		}
+	}
+	return sum / n
 }
 
 // textColumn is a column of lines that is being parted.

@@ -74,21 +74,19 @@ func assignListDepths(blocks []*inkstreamv1.Block, em float64) {
 // minFigureSize is the least width and height of an image, in points, that counts as a figure.
 const minFigureSize = 18
 
+// mostFigures bounds the images of a page that count as figures.
+const mostFigures = 200
+
 // insertFigures puts a block for each image of the page among the others: before the first of those that stand below
 // it in its columns. Text that is part of a drawing goes into its block.
 func insertFigures(page *inkstreamv1.Page) []*inkstreamv1.Block {
 	blocks := page.GetBlocks()
-	const mostFigures = 200
 	n := 0
 	for i, img := range page.GetImages() {
-		if img.GetMask() || !isValidBox(img.GetBbox()) || n >= mostFigures {
+		if n >= mostFigures || !isFigure(page, img) {
 			continue
 		}
 		box := rectFromBox(img.GetBbox())
-		if box.width() < minFigureSize || box.height() < minFigureSize || img.GetKind() == "" && img.GetName() == "" &&
-			isPageBackground(page, box) {
-			continue
-		}
 		if isPageBackground(page, box) && len(blocks) > 0 {
 			continue // the page itself, scanned, or a background
 		}
@@ -100,6 +98,28 @@ func insertFigures(page *inkstreamv1.Page) []*inkstreamv1.Block {
 		blocks = slices.Insert(blocks, figureInsertIndex(blocks, box), figure)
 	}
 	return blocks
+}
+
+// isFigure reports whether an image may be a figure: it is large enough, and no mask.
+func isFigure(page *inkstreamv1.Page, img *inkstreamv1.Image) bool {
+	if img.GetMask() || !isValidBox(img.GetBbox()) {
+		return false
+	}
+	box := rectFromBox(img.GetBbox())
+	return box.width() >= minFigureSize && box.height() >= minFigureSize && (img.GetKind() != "" || img.GetName() != "" ||
+		!isPageBackground(page, box))
+}
+
+// collectPictures returns where the figures of a page lie when text of that angle stands upright, from top to bottom.
+func collectPictures(page *inkstreamv1.Page, t rotation) []rect {
+	var out []rect
+	for _, img := range page.GetImages() {
+		if len(out) < mostFigures && isFigure(page, img) && !isPageBackground(page, rectFromBox(img.GetBbox())) {
+			out = append(out, t.rotateRect(rectFromBox(img.GetBbox())))
+		}
+	}
+	slices.SortFunc(out, func(a, b rect) int { return cmp.Compare(a.y0, b.y0) })
+	return out
 }
 
 // isPageBackground reports whether a box fills nearly all of the page.

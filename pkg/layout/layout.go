@@ -144,7 +144,7 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	if len(segments) == 0 {
 		return nil, em
 	}
-	c := cutter{em: em, across: r.across, down: r.down, judge: a.judge.Gutter}
+	c := cutter{em: em, across: r.across, down: r.down, pictures: collectPictures(a.page, t), judge: a.judge.Gutter}
 	c.cutRegion(c.splitAtGutters(joinSegments(segments, em), t), 0)
 	var blocks []*inkstreamv1.Block
 	for _, leaf := range c.leaves {

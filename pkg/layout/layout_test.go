@@ -516,3 +516,20 @@ func BenchmarkMergeNativeAndOCR(b *testing.B) {
 		MergeNativeAndOCR(native, ocr)
 	}
 }
+
+// TestBoldFonts tells bold fonts by their names first: the weight that a file gives is often a guess.
+func TestBoldFonts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		weight int32
+		want   bool
+	}{
+		{"NotoSerif-Regular", 704, false}, {"NotoSerif-Italic", 900, false}, {"NotoSerif-BoldItalic", 300, true},
+		{"DejaVuSans-Bold", 455, true}, {"Arial", 700, true}, {"Arial", 400, false}, {"", 700, true}, {"Times,Italic", 650, false},
+	} {
+		if got := IsBoldFont(&inkstreamv1.Font{Name: tt.name, Weight: tt.weight}); got != tt.want {
+			t.Errorf("%s of weight %d: got %t, want %t", tt.name, tt.weight, got, tt.want)
+		}
+	}
+}

@@ -187,10 +187,8 @@ func (c *cutter) splitAtGutters(segments []segment, t rotation) []segment {
 		if !c.isColumnGutter(left, right, s.span, 1) {
 			continue
 		}
-		for _, i := range s.both {
-			if g := rows[i].gapAt(s.span); g > 0 && rows[i].words[g].from == rows[i].words[g-1].from {
-				cuts[rows[i].words[g].word] = true
-			}
+		for _, row := range s.crossingRows(rows) {
+			cuts[row.words[row.gapAt(s.span)].word] = true
 		}
 	}
 	if len(cuts) == 0 {
@@ -226,14 +224,41 @@ func numberSegments(segments []segment) []segment {
 	return segments
 }
 
-// crossesSegment reports whether a segment reaches over the strip in most of its rows.
+// crossesSegment reports whether a segment reaches over the strip in some of its rows.
 func (c *cutter) crossesSegment(rows []stripRow, s strip) bool {
+	return slices.ContainsFunc(s.both, func(i int) bool { return rows[i].crosses(s.span) })
+}
+
+// crosses reports whether a segment of the row reaches over a strip.
+func (r *stripRow) crosses(s span) bool {
+	g := r.gapAt(s)
+	return g > 0 && r.words[g].from == r.words[g-1].from
+}
+
+// maxCrossings is which part of a strip's rows few segments cross at most, and minCrossingGap how wide the gap in those must be,
+// in parts of the narrowest of the other rows.
+const maxCrossings, minCrossingGap = 0.15, 0.8
+
+// crossingRows returns the rows of which a segment reaches over the strip and is to be parted there. Where few do, and leave less
+// room there than all the others, they are headings over the gutter, with a blank there by chance.
+func (s *strip) crossingRows(rows []stripRow) []*stripRow {
+	var out []*stripRow
+	gutter := float64(maxCoordinate)
 	for _, i := range s.both {
-		if g := rows[i].gapAt(s.span); g > 0 && rows[i].words[g].from == rows[i].words[g-1].from {
-			return true
+		row := &rows[i]
+		if row.crosses(s.span) {
+			out = append(out, row)
+		} else if g := row.gapAt(s.span); g > 0 {
+			gutter = min(gutter, row.words[g].x0-row.words[g-1].x1)
 		}
 	}
-	return false
+	if float64(len(out)) > max(1, maxCrossings*float64(len(s.both))) || len(s.both) < 2*minStripRows {
+		return out
+	}
+	return slices.DeleteFunc(out, func(r *stripRow) bool {
+		g := r.gapAt(s.span)
+		return r.words[g].x0-r.words[g-1].x1 < minCrossingGap*gutter
+	})
 }
 
 // gapAt returns the first word right of a strip that runs between two words of the row; 0 if it does not.

@@ -53,19 +53,24 @@ func (s *styles) isMonospaced(words []*inkstreamv1.Word) bool {
 	return len(words) > 0
 }
 
-// IsBoldFont reports whether a font is a bold one, by its weight or its name.
+// IsBoldFont reports whether a font is a bold one, by its name, or by its weight where the name says nothing of that. What files
+// tell as the weight is often a guess.
 func IsBoldFont(f *inkstreamv1.Font) bool {
-	if f.GetWeight() >= 600 {
-		return true
-	}
 	name := strings.ToLower(f.GetName())
 	for _, mark := range []string{"bold", "black", "heavy", "demi", "cmbx", "sfbx", "-bd", ",bd"} {
 		if strings.Contains(name, mark) {
 			return true
 		}
 	}
-	return false
+	if at := strings.LastIndexAny(name, "-,"); at >= 0 && plainStyles[name[at+1:]] {
+		return false
+	}
+	return f.GetWeight() >= 600
 }
+
+// plainStyles are the styles, as they stand at the end of fonts' names, of which none is bold.
+var plainStyles = map[string]bool{"regular": true, "roman": true, "book": true, "italic": true, "oblique": true, "ital": true,
+	"it": true, "light": true, "lightitalic": true, "medium": true, "mediumitalic": true, "regularitalic": true, "bookitalic": true}
 
 // IsMonospaceFont reports whether a font has a fixed pitch, by what the document says of it or by its name.
 func IsMonospaceFont(f *inkstreamv1.Font) bool {

@@ -328,8 +328,9 @@ func (a *aligner) findGutters(rows []tableLine) []span {
 	slices.SortFunc(at, func(a, b edge) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(b.open, a.open)) })
 	most := len(rows) / 7
 	least := 0.45 * a.em
+	sure := least // in few rows, blanks stand one above the other by chance, but for those before figures
 	if len(rows) < 5 {
-		most, least = 0, 0.8*a.em
+		most, sure = 0, 0.8*a.em
 	}
 	var out []span
 	depth, from, free := 0, x0, false
@@ -338,8 +339,9 @@ func (a *aligner) findGutters(rows []tableLine) []span {
 		depth += e.open
 		switch {
 		case was <= most && depth > most:
-			if free && e.x-from >= least {
-				out = append(out, span{from, e.x})
+			gap := span{from, e.x}
+			if free && e.x-from >= least && (e.x-from >= sure || a.beginsFigures(rows, gap)) {
+				out = append(out, gap)
 			}
 			free = false
 		case was > most && depth <= most:
@@ -347,6 +349,28 @@ func (a *aligner) findGutters(rows []tableLine) []span {
 		}
 	}
 	return out
+}
+
+// beginsFigures reports whether figures stand right of a gap and something left of it, in all rows but one at most.
+func (a *aligner) beginsFigures(rows []tableLine, gap span) bool {
+	figures := 0
+	for _, r := range rows {
+		left := false
+		var right *inkstreamv1.Word
+		for _, s := range r.segments {
+			for _, w := range s.words {
+				if a.style.rotation.rotateRect(rectFromBox(w.GetBbox())).x1 <= gap.from+1 {
+					left = true
+				} else if right == nil {
+					right = w
+				}
+			}
+		}
+		if left && right != nil && isNumeric(right.GetText()) {
+			figures++
+		}
+	}
+	return figures > 1 && figures >= len(rows)-1
 }
 
 // fillTable puts the text of the rows into cells between the gutters.
@@ -359,8 +383,8 @@ func (a *aligner) fillTable(rows []tableLine, gaps []span) *table {
 			parts = append(parts, a.cutSegment(s, gaps)...)
 		}
 		for _, s := range parts {
-			first, last := columnIndex(gaps, s.x0+0.1*a.em), columnIndex(gaps, s.x1-0.1*a.em)
-			last = max(first, last)
+			first := columnIndex(gaps, s.x0+0.1*a.em)
+			last := max(first, lastColumnIndex(gaps, s.rect, 0.1*a.em))
 			if n := len(t.cells); n > 0 && t.cells[n-1].row == r && t.cells[n-1].column+t.cells[n-1].columnSpan > first {
 				c := &t.cells[n-1]
 				c.columnSpan = max(c.columnSpan, last-c.column+1)
@@ -379,6 +403,16 @@ func (a *aligner) fillTable(rows []tableLine, gaps []span) *table {
 func columnIndex(gaps []span, x float64) int {
 	n := 0
 	for n < len(gaps) && x > (gaps[n].from+gaps[n].to)/2 {
+		n++
+	}
+	return n
+}
+
+// lastColumnIndex returns between which gutters a text ends. One that begins left of a gutter may reach into it without being in
+// the column on its right.
+func lastColumnIndex(gaps []span, text rect, slack float64) int {
+	n := 0
+	for n < len(gaps) && (text.x1-slack > gaps[n].to || text.x0 > gaps[n].from && text.x1-slack > (gaps[n].from+gaps[n].to)/2) {
 		n++
 	}
 	return n

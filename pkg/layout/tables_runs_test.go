@@ -128,3 +128,90 @@ func TestRuleClosesTable(t *testing.T) {
 		}
 	}
 }
+
+// TestFiguresCloseTogether finds the columns of a table of few rows whose figures stand hardly farther apart than words.
+func TestFiguresCloseTogether(t *testing.T) {
+	t.Parallel()
+	p := pageOf(gridLines(100, []float64{50, 130, 170, 210}, "Island Price Cargo Valley", "Mill 588,193 243,179 173,932", "Ford 281,020 222,301 935,881",
+		"Lane 777,930 503,899 493,638"), down(50, 180, 10, "The text below the table goes on for a line,", "and for another one."))
+	ArrangePage(p)
+	tables := tablesOf(p)
+	if len(tables) != 1 || tables[0].GetColumns() != 4 || tables[0].GetRows() != 4 {
+		t.Fatalf("got %d tables, want one of 4 rows and 4 columns: %q", len(tables), p.GetText())
+	}
+}
+
+// TestTextGoesOnInATableCell takes in text that goes on in an inner column, also where it reaches into the gap to the next
+// one, and where boxes as tight as the letters leave more room between its lines.
+func TestTextGoesOnInATableCell(t *testing.T) {
+	t.Parallel()
+	columns := []float64{50, 80, 400, 450}
+	p := pageOf(gridLines(100, columns, "Pos Description Qty Price", "1 Lamps 10 67.99", "2 Chairs 35 18.76"),
+		[]*inkstreamv1.Line{at(80, 139.6, 10, "The sentence below the name is so long that it goes on"), at(80, 152, 10, "as far as this.")},
+		gridLines(172, columns, "3 Tables 34 8.33", "4 Shelves 7 4.27"))
+	ArrangePage(p)
+	tables := tablesOf(p)
+	const want = "2: 0=2 1=Chairs The sentence below the name is so long that it goes on as far as this. 2=35 3=18.76"
+	if len(tables) != 1 || !strings.Contains(tableOf(tables[0]), want) {
+		t.Errorf("got %d tables, want one with %q: %q", len(tables), want, p.GetText())
+	}
+}
+
+// TestPicturesFillColumns reads two columns whose pictures leave a stretch of the page without text, one after the other.
+func TestPicturesFillColumns(t *testing.T) {
+	t.Parallel()
+	text := func(x, y float64, name string) []*inkstreamv1.Line {
+		var lines []string
+		for range 6 {
+			lines = append(lines, "The column "+name+" goes on with a few words")
+		}
+		return down(x, y, 9, lines...)
+	}
+	for _, tt := range []struct {
+		name     string
+		pictures []rect
+		want     string // the columns' names in order
+	}{
+		{"a picture in each column", []rect{{50, 140, 250, 330}, {300, 160, 500, 350}}, "one two three four"},
+		{"a picture over both", []rect{{50, 140, 500, 340}}, "one three two four"},
+	} {
+		p := pageOf(text(50, 60, "one"), text(300, 60, "three"), text(50, 360, "two"), text(300, 360, "four"))
+		for _, box := range tt.pictures {
+			p.Images = append(p.Images, &inkstreamv1.Image{Bbox: box.toBox(), Kind: "drawing"})
+		}
+		ArrangePage(p)
+		var got []string
+		for word := range strings.FieldsSeq(p.GetText()) {
+			if strings.Contains(" one two three four ", " "+word+" ") && (len(got) == 0 || got[len(got)-1] != word) {
+				got = append(got, word)
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestTitleBesideTheSecondLine keeps an address whole, beside the second line of which a title in large type stands, above
+// another such pair.
+func TestTitleBesideTheSecondLine(t *testing.T) {
+	t.Parallel()
+	p := pageOf(down(50, 60, 10, "Rosa Vogel", "159 Brackley Square", "Penrose 19129"), []*inkstreamv1.Line{at(450, 71, 22, "Invoice")},
+		down(50, 120, 10, "Hugo Marsh", "26 Eastleigh Avenue", "Cresswell 33046"), down(440, 120, 10, "Number: 425769", "Due: 8 April 2014"))
+	ArrangePage(p)
+	if want := "Rosa Vogel\n159 Brackley Square\nPenrose 19129\n\nInvoice"; !strings.HasPrefix(p.GetText(), want) {
+		t.Errorf("got %q, want it to begin with %q", p.GetText(), want)
+	}
+}
+
+// TestLinePitchOfRoundedBaselines takes the mean of distances that rounding makes differ.
+func TestLinePitchOfRoundedBaselines(t *testing.T) {
+	t.Parallel()
+	var shapes []lineShape
+	for _, baseline := range []float64{100, 110.5, 120.25, 130.75, 140.5, 151, 164.5, 175, 184.75} {
+		shapes = append(shapes, lineShape{baseline: baseline})
+	}
+	if got := usualLinePitch(shapes, 8.5); got < 10.1 || got > 10.3 {
+		t.Errorf("got %g, want between 10.1 and 10.3", got)
+	}
+}

@@ -47,8 +47,12 @@ func (a *aligner) continuesRow(above, cells []tableCell) bool {
 	if len(above) < 2 || len(cells) == 0 {
 		return false
 	}
+	limit := 0.6 * a.em
+	if len(cells) == 1 && cells[0].column > 0 { // text alone in an inner column: boxes may be as tight as the letters
+		limit = a.em
+	}
 	gap := cellsTop(cells) - cellsBottom(above)
-	if gap > 0.6*a.em || a.hasRulingBetween(cellsBottom(above)-0.3*a.em, cellsTop(cells)+0.3*a.em, above[0].x0,
+	if gap > limit || a.hasRulingBetween(cellsBottom(above)-0.3*a.em, cellsTop(cells)+0.3*a.em, above[0].x0,
 		above[len(above)-1].x1) {
 		return false
 	}

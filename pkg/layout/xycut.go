@@ -10,6 +10,8 @@ type cutter struct {
 	em     float64
 	across []ruling // lines drawn across the page, from top to bottom
 	down   []ruling // lines drawn down the page, from left to right
+	// pictures are those of the page, from top to bottom.
+	pictures []rect
 	// judge decides in the place of the model which gutters part columns, if it is set.
 	judge  func(GutterSample) bool
 	inPart bool // a part of a band is looked at by itself
@@ -113,11 +115,11 @@ func (c *cutter) splitAtGaps(band pageBand) []pageBand {
 		if len(parts) == maxBandParts {
 			return []pageBand{whole}
 		}
-		gutters := innerSpans(slabs[start].freeSpans)
+		free := slabs[start].freeSpans
 		for _, slab := range slabs[start+1 : i] {
-			gutters = c.intersectSpans(gutters, slab.freeSpans)
+			free = c.intersectSpans(free, slab.freeSpans)
 		}
-		parts = append(parts, joinBands(slabs[start:i], gutters))
+		parts = append(parts, joinBands(slabs[start:i], innerSpans(free)))
 		start = i
 	}
 	if len(parts) < 2 {
@@ -285,7 +287,7 @@ func (c *cutter) findColumnsEnd(slabs []pageBand, first int, gutters *[]span) in
 		if len(left) == 0 || rows >= 5 && c.isColumnHeading(slabs, end, *gutters) {
 			break
 		}
-		gap := next.y0 - slabs[end-1].y1
+		gap := c.roomBetween(slabs[end-1].y1, next.y0, left)
 		own := innerSpans(next.freeSpans)
 		limit := 1.6 * maxBandDistance
 		switch {
@@ -301,6 +303,23 @@ func (c *cutter) findColumnsEnd(slabs []pageBand, first int, gutters *[]span) in
 		rows += next.rows
 	}
 	return end
+}
+
+// roomBetween returns how much room there is between two slabs. What pictures fill that stand in one column does not count.
+func (c *cutter) roomBetween(top, bottom float64, gutters []span) float64 {
+	room, filled := 0.0, top
+	for _, p := range c.pictures {
+		if p.y1 <= top || p.y0 >= bottom {
+			continue
+		}
+		for _, g := range innerSpans(gutters) {
+			if p.x0 < (g.from+g.to)/2 && p.x1 > (g.from+g.to)/2 {
+				return bottom - top
+			}
+		}
+		room, filled = max(room, p.y0-filled), max(filled, p.y1)
+	}
+	return max(room, bottom-filled)
 }
 
 // isColumnHeading reports whether slab i begins a new set of columns below those that end above it, although it does

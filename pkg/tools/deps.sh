@@ -11,14 +11,14 @@ packages=(
   # Fonts for PDFs that name one of the base fonts without bringing it.
   fonts-dejavu-core fonts-liberation
 )
-# What results are compared with, files are made with, the virus scanner, an index database, and a browser.
-tests=(chromium tesseract-ocr poppler-utils poppler-data qpdf mupdf-tools clamav-daemon clickhouse-server clickhouse-common)
+# What results are compared with, files are made with, the models of text in columns, the virus scanner, an index database, and a browser.
+tests=(chromium tesseract-ocr tesseract-ocr-jpn tesseract-ocr-jpn-vert poppler-utils poppler-data qpdf mupdf-tools clamav-daemon clickhouse-server clickhouse-common)
 # Another peer, the fonts and the second typesetter of generated pages, and the models of the languages that the corpus is in.
 quality=(ocrmypdf default-jre-headless fonts-noto-core fonts-noto-cjk fonts-texgyre fonts-lato fonts-ebgaramond fonts-linuxlibertine lmodern
   texlive-latex-base texlive-luatex)
 # What the peer of the benchmarks is made of.
 bench=(redis-server python3-celery python3-fastapi python3-uvicorn python3-redis python3-pdfminer python3-tesserocr python3-pil)
-for language in ara chi-sim deu ell fra heb hin ita jpn jpn-vert kor pol rus spa tha ukr vie; do
+for language in ara chi-sim deu ell fra heb hin ita kor pol rus spa tha ukr vie; do
   quality+=("tesseract-ocr-$language")
 done
 # Containers, their network, images without a registry, and what the test cluster's scripts call.

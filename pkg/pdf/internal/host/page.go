@@ -62,6 +62,7 @@ func (h *Host) readPage(req wire.Request) (wire.Reply, proto.Message, error) {
 		h.isTagged(), out: &inkstreamv1.Page{
 		Number: int32(req.Page), Width: float32(p.Width), Height: float32(p.Height), Rotation: int32(p.Turns * 90),
 	}}
+	s.drawnFonts = func() []structure.DrawnFont { return h.pages.DrawnFonts(req.Page - 1) }
 	if !req.Plain {
 		s.fields = h.pages.UndrawnFields(req.Page - 1)
 		if label := h.pageLabel(req.Page); label != strconv.Itoa(req.Page) {
@@ -159,8 +160,9 @@ type pageReader struct {
 	coverage        coverageGrid
 	facts           triage.Facts
 	fields          []structure.Field // that are not drawn
-	painted         bool              // text or annotations are painted
-	withoutOutlines bool              // most characters have no outlines, for want of a font
+	drawnFonts      func() []structure.DrawnFont
+	painted         bool // text or annotations are painted
+	withoutOutlines bool // most characters have no outlines, for want of a font
 
 	mode           string // see wire.Request
 	plain          bool   // see wire.Request
@@ -179,6 +181,9 @@ func (s *pageReader) readContent(maxObjects int) {
 	s.objects = s.page.ReadObjects(limits)
 	s.page.WidenFlatText(s.objects)
 	text := s.page.ReadText(maxChars)
+	if len(text.UnnamedFonts) > 0 {
+		nameFonts(&text, s.drawnFonts())
+	}
 	if s.mode == wire.Redo {
 		text = s.dropHiddenText(text)
 	}

@@ -89,6 +89,7 @@ const (
 	fnFontWeight
 	fnFontItalicAngle
 	fnFontEmbedded
+	fnFontGlyphWidth
 	fnBitmapCreateEx
 	fnBitmapFillRect
 	fnBitmapFormat
@@ -221,6 +222,7 @@ var functionNames = [numFunctions]string{
 	fnFontWeight:          "FPDFFont_GetWeight",
 	fnFontItalicAngle:     "FPDFFont_GetItalicAngle",
 	fnFontEmbedded:        "FPDFFont_GetIsEmbedded",
+	fnFontGlyphWidth:      "FPDFFont_GetGlyphWidth",
 	fnBitmapCreateEx:      "FPDFBitmap_CreateEx",
 	fnBitmapFillRect:      "FPDFBitmap_FillRect",
 	fnBitmapFormat:        "FPDFBitmap_GetFormat",

@@ -1,6 +1,10 @@
 package pdfium
 
-import "testing"
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+)
 
 // TestLigatureOfArabic puts lam and alef in order, which stand in one place, and leaves the article, which has two.
 func TestLigatureOfArabic(t *testing.T) {
@@ -26,6 +30,57 @@ func TestLigatureOfArabic(t *testing.T) {
 		}
 		if got := r.out.string(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestLoneGlyphs takes the letters of a ligature for one glyph: they share its box.
+func TestLoneGlyphs(t *testing.T) {
+	t.Parallel()
+	first, second := Rect{Left: 10, Right: 20, Top: 12}, Rect{Left: 20, Right: 25, Top: 12}
+	for _, tt := range []struct {
+		name  string
+		boxes []Rect // of the run's characters
+		want  bool
+	}{
+		{"a letter", []Rect{first}, true},
+		{"a ligature", []Rect{first, first}, true},
+		{"two letters", []Rect{first, second}, false},
+		{"nothing", nil, false},
+	} {
+		r := textReader{run: 1, out: Text{Chars: []Char{{Rune: 'a', Box: first}}}}
+		for _, box := range tt.boxes {
+			r.out.Chars = append(r.out.Chars, Char{Rune: 'f', Box: box, Run: 1})
+		}
+		r.out.Chars = append(r.out.Chars, Char{Rune: ' ', Generated: true, Run: 1})
+		if got := r.isLoneGlyph(); got != tt.want {
+			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestTightBlanks believes no blank that advance widths leave no room for, but one behind a letter that reaches over its width.
+func TestTightBlanks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		ink, next float64 // the right edge of the ink before the blank, whose advance width ends at 20; the left edge behind it
+		want      bool
+	}{
+		{"no room", 19, 20, true},
+		{"little room", 19, 20.6, true},
+		{"a blank", 19, 22, false},
+		{"little room behind ink that reaches over", 20, 20.6, false},
+		{"none behind ink that reaches over", 20, 19.5, true},
+	} {
+		r := textReader{blank: 1, out: Text{Runs: []Run{{Size: 10}}, Chars: []Char{{Rune: 'f', Box: Rect{Left: 15, Right: tt.ink, Top: 10}},
+			{Rune: ' ', Generated: true}}}}
+		binary.LittleEndian.PutUint32(r.gap[8:], charGenerated|charBefore|charAfter)
+		for i, v := range []float64{15, 10, 20, 0, tt.next, 10, tt.next + 5, 0} { // left, top, right and bottom of both
+			binary.LittleEndian.PutUint32(r.gap[16+4*i:], math.Float32bits(float32(v)))
+		}
+		if got := r.isTightBlank(); got != tt.want {
+			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/tetratelabs/wazero/api"
 )
 
 // Char is one character of a page, as PDFium's text page lists it.
@@ -51,13 +53,20 @@ type Font struct {
 	Fixed  bool
 	// Color is 0xRRGGBB.
 	Color uint32
+	// Unnamed is 0 for a font with a name, else the index plus 1 in Text.UnnamedFonts.
+	Unnamed int
 }
+
+// UnnamedFont is what is known of a font without a name: the advance widths of glyphs that the page shows, in thousandths of an em.
+type UnnamedFont struct{ Widths []float64 }
 
 // Text is the text of a page in PDFium's order.
 type Text struct {
 	Chars []Char
 	Runs  []Run
 	Fonts []Font
+	// UnnamedFonts are those whose names PDFium does not tell.
+	UnnamedFonts []UnnamedFont
 	// WithoutOutlines counts the characters that have no outlines, blanks left out: nothing is drawn of them.
 	WithoutOutlines int
 	// Cut says that the page has more characters than were read.
@@ -78,6 +87,7 @@ func (p *Page) ReadText(maxChars int) Text {
 	}
 	r.out.Chars = make([]Char, 0, n)
 	r.readChars(n)
+	r.measureUnnamedFonts()
 	p.in.callFunction(fnTextClosePage, tp)
 	r.out.repairBrokenLines()
 	if r.wide {
@@ -112,16 +122,18 @@ type fontKey struct {
 }
 
 type textReader struct {
-	in     *Instance
-	page   uint64
-	fonts  map[fontKey]int
-	object uint64 // text object of the running run
-	run    int32
-	wide   bool           // there are characters of scripts that are written in columns
-	high   rune           // pending first half of a surrogate pair
-	blank  int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
-	gap    [charSize]byte // the record of that blank: the next character may be in the next batch
-	out    Text
+	in    *Instance
+	page  uint64
+	fonts map[fontKey]int
+	// unnamed are fonts without a name, in the order of Text.UnnamedFonts.
+	unnamed []unnamedFont
+	object  uint64 // text object of the running run
+	run     int32
+	wide    bool           // there are characters of scripts that are written in columns
+	high    rune           // pending first half of a surrogate pair
+	blank   int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
+	gap     [charSize]byte // the record of that blank: the next character may be in the next batch
+	out     Text
 }
 
 func (r *textReader) addChar(i uint64, at charRecord) {
@@ -178,6 +190,11 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 		}
 	}
 	r.out.Chars = append(r.out.Chars, c)
+	if font := r.out.Runs[r.run].Font; font >= 0 {
+		if n := r.out.Fonts[font].Unnamed; n > 0 && len(r.unnamed[n-1].shown) < maxMeasuredGlyphs {
+			r.unnamed[n-1].shown[c.Rune] = true
+		}
+	}
 	if c.Rune == lam {
 		r.turnLigature()
 	}
@@ -242,23 +259,37 @@ func (r *textReader) turnRun(a, b *Char) {
 }
 
 // isLoneGlyph reports whether the running run has one glyph so far, behind which a blank was made up. Browsers write each
-// glyph as a text object.
+// glyph as a text object. The letters of a ligature are one glyph: they share its box.
 func (r *textReader) isLoneGlyph() bool {
-	n := len(r.out.Chars)
-	return n >= 2 && r.out.Chars[n-1].Generated && r.out.Chars[n-2].Run == r.run && !r.out.Chars[n-2].Generated &&
-		(n == 2 || r.out.Chars[n-3].Run != r.run)
+	n := len(r.out.Chars) - 1
+	if n < 1 || !r.out.Chars[n].Generated || r.out.Chars[n-1].Generated || r.out.Chars[n-1].Run != r.run {
+		return false
+	}
+	glyph := r.out.Chars[n-1].Box
+	for i := n - 2; i >= 0 && r.out.Chars[i].Run == r.run; i-- {
+		if r.out.Chars[i].Box != glyph {
+			return false
+		}
+	}
+	return true
 }
 
 // isTightBlank reports whether the glyphs around a blank, of one text object or of one each, stand closer than any blank, measured
-// by their advance widths. PDFium measures their ink. Widths that make glyphs overlap are not believed.
+// by their advance widths. PDFium measures their ink. Widths that make glyphs overlap are not believed. Of a glyph whose ink reaches
+// over its advance width, as that of an f does, PDFium tells the ink alone: between glyphs of one word that leaves no gap.
 func (r *textReader) isTightBlank() bool {
+	const widest, widestOfInk = 0.08, 0.03
 	a, b, ok := charRecord(r.gap[:]).looseNeighbours()
 	size := r.out.Runs[r.run].Size
 	if !ok || size <= 0 {
 		return false
 	}
 	gap := math.Max(math.Max(b.Left-a.Right, a.Left-b.Right), math.Max(b.Bottom-a.Top, a.Bottom-b.Top)) / size
-	return gap > -0.15 && gap < 0.08
+	limit := widest
+	if r.blank > 0 && b.Left-a.Right == gap*size && a.Right <= r.out.Chars[r.blank-1].Box.Right {
+		limit = widestOfInk
+	}
+	return gap > -0.15 && gap < limit
 }
 
 func (r *textReader) startRun(i, object uint64) {
@@ -322,7 +353,46 @@ func (r *textReader) fontIndex(object uint64) int {
 		f.Italic = true
 	}
 	f.Weight = r.in.callInt(fnFontWeight, key.font)
+	if f.Name == "" {
+		f.Unnamed = r.unnamedIndex(key.font) + 1
+	}
 	r.fonts[key] = len(r.out.Fonts)
 	r.out.Fonts = append(r.out.Fonts, f)
 	return len(r.out.Fonts) - 1
+}
+
+// maxMeasuredGlyphs bounds the glyphs of a font that are measured.
+const maxMeasuredGlyphs = 128
+
+// unnamedFont is a font without a name, and the characters that the page shows in it.
+type unnamedFont struct {
+	font  uint64
+	shown map[rune]bool
+}
+
+// unnamedIndex returns the index of a font without a name. One font may be filled with several colours.
+func (r *textReader) unnamedIndex(font uint64) int {
+	for i := range r.unnamed {
+		if r.unnamed[i].font == font {
+			return i
+		}
+	}
+	r.unnamed = append(r.unnamed, unnamedFont{font: font, shown: map[rune]bool{}})
+	return len(r.unnamed) - 1
+}
+
+// measureUnnamedFonts asks for the advance widths of what is shown in fonts without a name.
+func (r *textReader) measureUnnamedFonts() {
+	const size = 1000
+	for _, f := range r.unnamed {
+		var widths []float64
+		for char := range f.shown {
+			if r.in.callBool(fnFontGlyphWidth, f.font, uint64(uint32(char)), api.EncodeF32(size), r.in.scratch) {
+				if w := float64(math.Float32frombits(r.in.readUint32(0))); w > 0 && w < 10*size {
+					widths = append(widths, w)
+				}
+			}
+		}
+		r.out.UnnamedFonts = append(r.out.UnnamedFonts, UnnamedFont{Widths: widths})
+	}
 }

@@ -18,6 +18,15 @@ var errShort = errors.New("the object is cut short")
 
 var errSyntax = errors.New("no object can be read")
 
+// syntaxError returns errSyntax; errShort near the end of the input, where a reference or a word may be cut.
+func (p *parser) syntaxError() error {
+	const longestReference = 32
+	if len(p.b)-p.pos < longestReference {
+		return errShort
+	}
+	return errSyntax
+}
+
 // parser reads objects from memory.
 type parser struct {
 	b      []byte
@@ -87,7 +96,7 @@ func (p *parser) readValue(depth int) (Value, error) {
 		p.pos++
 		return Value{}, nil
 	case syntax.Class[c] == syntax.Delimiter:
-		return Value{}, errSyntax
+		return Value{}, p.syntaxError()
 	default:
 		return p.readWord(), nil
 	}
@@ -178,7 +187,7 @@ func (p *parser) readDict(depth int) (Value, error) {
 			}
 			continue
 		case p.b[p.pos] != '/':
-			return v, errSyntax
+			return v, p.syntaxError()
 		}
 		p.pos++
 		key := string(p.readRegular())
@@ -188,7 +197,7 @@ func (p *parser) readDict(depth int) (Value, error) {
 		}
 		e, err := p.readValue(depth + 1)
 		if err == nil && e.Kind == Keyword && !p.lenient {
-			err = errSyntax
+			err = p.syntaxError()
 		}
 		if err == nil || p.lenient {
 			v.Entries = append(v.Entries, Entry{key, e})
@@ -209,7 +218,7 @@ func (p *parser) readArray(depth int) (Value, error) {
 		}
 		e, err := p.readValue(depth + 1)
 		if err == nil && e.Kind == Keyword && !p.lenient {
-			err = errSyntax
+			err = p.syntaxError()
 		}
 		if err != nil {
 			return v, err

@@ -33,6 +33,20 @@ func TestObjectsPrintAsTheyRead(t *testing.T) {
 	}
 }
 
+// TestObjectsAreReadWholeWhereverTheyAreCut reads an object in a first piece that ends anywhere within it.
+func TestObjectsAreReadWholeWhereverTheyAreCut(t *testing.T) {
+	t.Parallel()
+	const object = "7 0 obj\n<</Kids [12 0 R\n345 0 R]/Name /g2F/Flag true/Next 80 0 R/Text (a)>>\nendobj\n8 0 obj\n"
+	for end := range strings.Index(object, "\nendobj") {
+		if _, err := parseObject([]byte(object[:end]), 0); !errors.Is(err, errShort) && end > len("7 0 obj") {
+			t.Errorf("%q: got %v, want %v", object[:end], err, errShort)
+		}
+	}
+	if o, err := parseObject([]byte(object), 0); err != nil || o.Lookup("Next").Num != 80 || len(o.Lookup("Kids").List) != 2 {
+		t.Errorf("got %s, %v", o.AppendTo(nil), err)
+	}
+}
+
 func TestLastOfTwoEntriesCounts(t *testing.T) {
 	t.Parallel()
 	p := parser{b: []byte("<</A 1/A 2>> ")}

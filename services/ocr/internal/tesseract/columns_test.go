@@ -20,7 +20,7 @@ func TestColumnsAreReadFromTopToBottom(t *testing.T) {
 	t.Parallel()
 	models := &handleCache{datapath: DefaultDataPath(), first: "jpn"}
 	if !hasModel(models.datapath, "jpn") || columnModel(models.datapath, "jpn") == "" {
-		t.Skip("the models jpn and jpn_vert are not installed (make quality installs them)")
+		t.Skip("the models jpn and jpn_vert are not installed (pkg/tools/deps.sh test installs them)")
 	}
 	f, err := os.Open("testdata/columns.png")
 	if err != nil {
