@@ -7,13 +7,17 @@ export function formatBytes(n: number): string {
   return `${i === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)} ${units[i]}`;
 }
 
+const spans: [number, string][] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+
+// formatSeconds gives a duration in two units at most.
 export function formatSeconds(s: number): string {
-  if (s < 0.01) return "0 s";
-  if (s < 10) return `${s.toFixed(s < 1 ? 2 : 1)} s`;
-  if (s < 60) return `${Math.round(s)} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
-  return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+  if (s < 0.0995) return `${Math.round(s * 1000)} ms`;
+  if (s < 9.95) return `${s.toFixed(s < 1 ? 2 : 1)} s`;
+  const at = Math.max(spans.findIndex(([length]) => Math.round(s) >= length), 0);
+  const [length, unit] = spans[at]!, [part, partUnit] = spans[at + 1] ?? [1, ""];
+  const parts = Math.round(Math.round(s) / part), per = length / part;
+  const whole = Math.floor(parts / per), rest = partUnit ? parts % per : 0;
+  return `${whole} ${unit}${rest ? ` ${rest} ${partUnit}` : ""}`;
 }
 
 const day = new Intl.DateTimeFormat("en-GB", { day: "2-digit", month: "short", year: "numeric" });
