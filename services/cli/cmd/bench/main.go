@@ -36,6 +36,7 @@ var measurements = []measurement{
 	{"ocr", measureOCR},
 	{"celery", measureCelery},
 	{"scanned", measureScanned},
+	{"vision", measureVision},
 	{"native", measureNative},
 	{"kept", measureKept},
 	{"small", measureSmall},

@@ -57,6 +57,7 @@ type server struct {
 	http, grpc, nats string
 	key              string // of whom the calls are, empty where the server asks for none
 	started          time.Duration
+	options          string // of measured uploads, as more of the query
 }
 
 // startServer starts a server in a folder of its own, with more flags, and waits until it is ready.

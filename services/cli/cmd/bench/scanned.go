@@ -115,7 +115,7 @@ func (s *server) runDocuments(ctx context.Context, files []string) error {
 			if err != nil {
 				return err
 			}
-			j, err := s.uploadDocument(ctx, bytes.NewReader(data), len(data), "")
+			j, err := s.uploadDocument(ctx, bytes.NewReader(data), len(data), s.options)
 			if err != nil {
 				return err
 			}
