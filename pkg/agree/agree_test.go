@@ -81,7 +81,7 @@ func TestDoubts(t *testing.T) {
 			words: strings.TrimSpace(strings.Repeat(" and the other side", 19))},
 		{name: "an end", text: sample, opts: agree.Options{Cut: true}, want: agree.Cut, words: "builder."},
 		{name: "a witness that reads badly", text: insert(12, "of the eternal brass clock tower"),
-			opts: agree.Options{WitnessQuality: 0.2, HasInk: func(agree.Box) bool { return true }}, want: agree.Unsupported,
+			opts: agree.Options{WitnessQuality: 0.2, InkWidth: func(b agree.Box) float32 { return b[2] - b[0] }}, want: agree.Unsupported,
 			words: "of the eternal brass clock tower", invented: true},
 		{name: "a number read again", text: strings.Replace(sample, "4752", "4152", 1), want: agree.Number, words: "4152",
 			opts: agree.Options{Reread: func(agree.Box) (string, float32) { return "4752", 0.9 }}},
@@ -164,7 +164,12 @@ func TestInkWithoutWords(t *testing.T) {
 			gapped[k].Box[2] += 150
 		}
 		text := toWords(slices.Insert(strings.Fields(sample), at, "written", "beside", "the", "ledger"))
-		r := agree.Align(text, gapped, agree.Options{HasInk: func(agree.Box) bool { return tt.ink }})
+		r := agree.Align(text, gapped, agree.Options{InkWidth: func(b agree.Box) float32 {
+			if !tt.ink {
+				return 0
+			}
+			return b[2] - b[0]
+		}})
 		if len(r.Doubts) != 1 || r.Doubts[0].Kind != tt.want || r.Doubts[0].Invented == tt.ink {
 			t.Errorf("ink %v: got %+v, want %q", tt.ink, r.Doubts, tt.want)
 		}
@@ -205,7 +210,7 @@ func FuzzAlign(f *testing.F) {
 	f.Add(strings.Repeat("a ", 300), strings.Repeat("a b ", 200))
 	f.Fuzz(func(t *testing.T, model, witness string) {
 		m, w := toWords(strings.Fields(model)), setLines(witness)
-		r := agree.Align(m, w, agree.Options{HasInk: func(b agree.Box) bool { return b[0] > 50 }})
+		r := agree.Align(m, w, agree.Options{InkWidth: func(b agree.Box) float32 { return max(0, b[2]-50) }})
 		if !(r.Support >= 0 && r.Support <= 1 && r.Coverage >= 0 && r.Coverage <= 1.0001) || len(r.Words) != len(m) {
 			t.Fatalf("support %v, coverage %v, %d words", r.Support, r.Coverage, len(r.Words))
 		}

@@ -23,8 +23,13 @@ const (
 	minNumberConfidence, minDiffConfidence = 0.8, 0.85
 	// minDiffSimilarity is the least similarity of words that are taken for one that is read twice.
 	minDiffSimilarity = 0.75
-	// minRereadConfidence is for what is asked again, and for the answer.
-	minRereadConfidence = 0.3
+	// clearlyNearer is by how much what is read again must be more like the witness's word than like the model's, where the
+	// witness was not sure. Numbers less alike than minAlike need not be the same place then.
+	clearlyNearer, minAlike = 0.25, 0.05
+	// minEqualReread is for a number that is read twice, and both times the same.
+	minEqualReread, minEqualFirst = 0.5, 0.4
+	// minRereadConfidence is for what is read again, minSureReread for what is read then.
+	minRereadConfidence, minSureReread = 0.3, 0.7
 )
 
 func (a *aligner) findDoubts() {
@@ -37,7 +42,7 @@ func (a *aligner) findDoubts() {
 		n := len(a.model)
 		a.doubts = append(a.doubts, Doubt{Kind: Cut, Model: Range{max(0, n-1), n}})
 	}
-	if a.quality < minQuality {
+	if a.quality < MinQuality {
 		for k := range a.doubts {
 			if d := &a.doubts[k]; !d.Invented && d.Kind != Loop && d.Kind != Cut {
 				d.Kind = Unverified
@@ -98,31 +103,82 @@ func (a *aligner) isRepeated(i, j, size int) bool {
 func (a *aligner) findUnsupported() {
 	isBad := func(i int) bool { return a.model[i].similarity < minSimilarity && !a.invented[i] }
 	for _, run := range runsOf(len(a.model), 1, isBad) {
-		words, letters := 0, 0
+		words, letters, alone := 0, 0, 0
 		for i := run.First; i < run.End; i++ {
 			if isBad(i) {
 				words++
 				letters += a.model[i].size()
 			}
+			if a.model[i].partners == nil {
+				alone += a.model[i].size()
+			}
 		}
 		long := words >= minRunWords && letters >= minRunLetters
 		d := Doubt{Kind: Unsupported, Model: run}
-		cramped := false
-		if g := a.gapAround(run); g.letters >= 0 && g.others < letters/2 {
-			cramped = g.letters < crampedShare*float32(letters)
-			d.Invented = cramped || a.opts.HasInk != nil && !slices.ContainsFunc(g.parts, a.opts.HasInk)
-			if !d.Invented && g.others == 0 && a.opts.HasInk != nil {
+		g := a.gapAround(run)
+		if g.isKnown && 2*alone > letters && 2*g.between < letters {
+			isCramped := g.letters < crampedShare*float32(letters)
+			d.Invented = isCramped && 2*g.others < letters && a.unreadLetters(g.letter) < crampedShare*float32(letters)
+			if !isCramped && g.between == 0 && a.opts.InkWidth != nil {
 				d.Kind = Unverified // there is ink, and the witness has no word for it
 			}
 		}
-		if !long && !(cramped && words >= minCrampedWords && letters >= minCrampedLetters) {
+		if !d.Invented && !g.isClosed && 2*g.sure < letters && !a.readsScriptOf(run) {
+			d.Kind = Unverified
+		}
+		isClosed := g.isClosed && g.isKnown && words >= minRunWords
+		if !long && !isClosed && !(d.Invented && words >= minCrampedWords && letters >= minCrampedLetters) {
 			continue
 		}
 		a.doubts = append(a.doubts, d)
 		for i := run.First; i < run.End && d.Invented; i++ {
-			a.invented[i] = isBad(i)
+			a.invented[i] = a.model[i].partners == nil
 		}
 	}
+}
+
+// lettersHigh is how many times as high as wide a letter is, with the blank below its line.
+const lettersHigh = 2.5
+
+// scripts are those that a reader of one does not take for another.
+var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic, unicode.Hangul,
+	unicode.Han, unicode.Devanagari, unicode.Thai, unicode.Armenian, unicode.Georgian}
+
+// readsScriptOf reports whether the witness has any word in the script that most letters of a run are in.
+func (a *aligner) readsScriptOf(run Range) bool {
+	for _, script := range scripts {
+		own, all := 0, 0
+		for i := run.First; i < run.End; i++ {
+			for _, r := range a.model[i].runes {
+				if unicode.IsLetter(r) {
+					all++
+					own += count(unicode.Is(script, r))
+				}
+			}
+		}
+		if 2*own > all {
+			return slices.ContainsFunc(a.witness, func(t token) bool {
+				return slices.ContainsFunc(t.runes, func(r rune) bool { return unicode.Is(script, r) })
+			})
+		}
+	}
+	return true
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// unreadLetters returns how many letters of a width may stand where the witness has no words for ink.
+func (a *aligner) unreadLetters(letter float32) float32 {
+	sum := float32(0)
+	for _, b := range a.opts.Unread {
+		sum += (b[2] - b[0]) * (b[3] - b[1]) / (lettersHigh * letter * letter)
+	}
+	return sum
 }
 
 // findDropped finds the witness's words that the model lacks.
@@ -131,46 +187,95 @@ func (a *aligner) findDropped() {
 		t := &a.witness[j]
 		return t.similarity < minSimilarity && t.confidence >= minDroppedConfidence
 	}
+	var found []Range
 	for _, run := range runsOf(len(a.witness), 1, isBad) {
-		words, letters, confidence := 0, 0, float32(1)
+		words, letters := 0, 0
 		for j := run.First; j < run.End; j++ {
 			if isBad(j) {
 				words++
 				letters += a.witness[j].size()
-				confidence = min(confidence, a.witness[j].confidence)
 			}
 		}
-		at, between := a.modelBetween(run)
-		long := words >= minRunWords && letters >= minRunLetters
-		lone := between && confidence >= minLoneConfidence && letters >= minLoneDropped && a.isWordy(run)
-		if long || lone || between && a.isSoundRun(run) {
-			a.doubts = append(a.doubts, Doubt{Kind: Dropped, Model: Range{at, at}, Witness: run})
+		if words >= minRunWords && letters >= minRunLetters {
+			found = append(found, run)
 		}
 	}
+	isFree := func(j int) bool { return a.witness[j].partners == nil }
+	for _, run := range runsOf(len(a.witness), 0, isFree) {
+		isFound := slices.ContainsFunc(found, func(r Range) bool { return r.First < run.End && run.First < r.End })
+		if _, between := a.modelBetween(run); !between || isFound {
+			continue
+		}
+		if run = a.trimDirt(run); run.First < run.End && (a.isSoundRun(run) || a.isSureWord(run)) {
+			found = append(found, run)
+		}
+	}
+	for _, run := range found {
+		at, _ := a.modelBetween(run)
+		a.doubts = append(a.doubts, Doubt{Kind: Dropped, Model: Range{at, at}, Witness: run})
+	}
+}
+
+// trimDirt returns a run without the words at its ends that the witness is not sure of at all.
+func (a *aligner) trimDirt(run Range) Range {
+	for run.First < run.End && a.witness[run.First].confidence < minRereadConfidence {
+		run.First++
+	}
+	for run.First < run.End && a.witness[run.End-1].confidence < minRereadConfidence {
+		run.End--
+	}
+	return run
 }
 
 // isSoundRun reports whether the witness reads some words well enough that they can be no dirt.
 func (a *aligner) isSoundRun(run Range) bool {
 	weight := 0.0
 	for j := run.First; j < run.End; j++ {
-		if t := &a.witness[j]; t.partners == nil {
+		if t := &a.witness[j]; t.confidence >= minRereadConfidence {
 			weight += float64(t.size()) * float64(t.confidence)
 		}
 	}
 	return run.End-run.First >= minSoundWords && weight >= minSoundLetters
 }
 
-// isWordy reports whether the words are made of letters alone: rules and marks are read as anything else.
-func (a *aligner) isWordy(run Range) bool {
+// isSureWord reports whether a run is one word that the witness is sure of, at once or when it reads the place again.
+func (a *aligner) isSureWord(run Range) bool {
+	letters, confidence := 0, float32(1)
 	for j := run.First; j < run.End; j++ {
-		if slices.ContainsFunc(a.witness[j].runes, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
-			return false
-		}
+		letters += a.witness[j].size()
+		confidence = min(confidence, a.witness[j].confidence)
 	}
-	return true
+	if letters < minLoneDropped || !a.isWordy(run) {
+		return false
+	}
+	if confidence >= minLoneConfidence {
+		return true
+	}
+	if run.End-run.First > 1 || a.opts.Reread == nil || a.rereads <= 0 || !a.witness[run.First].box.Exists() {
+		return false
+	}
+	a.rereads--
+	text, sure := a.opts.Reread(a.witness[run.First].box)
+	read, is := []rune(NormaliseWord(text)), &a.witness[run.First]
+	return sure >= minSureReread && similarityOfShapes(read, is.runes, foldShapes(read), is.shape, minSame) >= minSame
 }
 
-// modelBetween returns where in the model's text the run of the witness's belongs, and whether its neighbours are equal
+// wordyShare is the share of letters in words that are no rules or marks, which are read as anything else.
+const wordyShare = 0.85
+
+// isWordy reports whether the words are made of letters, or nearly so.
+func (a *aligner) isWordy(run Range) bool {
+	letters, all := 0, 0
+	for j := run.First; j < run.End; j++ {
+		for _, r := range a.witness[j].runes {
+			letters += count(unicode.IsLetter(r) || unicode.IsMark(r) || r == '\'')
+			all++
+		}
+	}
+	return float64(letters) >= wordyShare*float64(all)
+}
+
+// modelBetween returns where in the model's text the run of the witness's belongs, and whether its neighbours are alike
 // in both and follow each other in the model's.
 func (a *aligner) modelBetween(run Range) (int, bool) {
 	before, after := run.First-1, run.End
@@ -181,7 +286,8 @@ func (a *aligner) modelBetween(run Range) (int, bool) {
 			break
 		}
 	}
-	if before < 0 || after >= len(a.witness) || a.witness[before].similarity < 1 || a.witness[after].similarity < 1 {
+	if before < 0 || after >= len(a.witness) || a.witness[before].similarity < minDiffSimilarity ||
+		a.witness[after].similarity < minDiffSimilarity {
 		return at, false
 	}
 	p, n := a.witness[before].partners, a.witness[after].partners
@@ -191,6 +297,7 @@ func (a *aligner) modelBetween(run Range) (int, bool) {
 // difference is a pair of words that do not read the same.
 type difference struct {
 	kind              Kind
+	similarity        float64
 	model             []int
 	witness           []int
 	text, witnessText []rune
@@ -207,18 +314,14 @@ func (a *aligner) findDifferences() {
 		}
 	}
 	slices.SortStableFunc(found, func(x, y difference) int {
-		return cmp.Compare(slices.Index(rereadOrder, x.kind), slices.Index(rereadOrder, y.kind))
+		return cmp.Or(cmp.Compare(slices.Index(rereadOrder, x.kind), slices.Index(rereadOrder, y.kind)),
+			cmp.Compare(y.confidence, x.confidence))
 	})
 	for _, d := range found {
-		if a.opts.Reread != nil && a.rereads > 0 && d.confidence >= minRereadConfidence && a.model[d.model[0]].box.Exists() {
-			if a.isSettled(d.text, d.witnessText, d.witness, d.kind) {
-				continue
-			}
-		} else if d.confidence < d.least {
-			continue
+		if a.isDoubtful(d) {
+			a.doubts = append(a.doubts, Doubt{Kind: d.kind, Model: Range{d.model[0], d.model[len(d.model)-1] + 1},
+				Witness: Range{d.witness[0], d.witness[len(d.witness)-1] + 1}})
 		}
-		a.doubts = append(a.doubts, Doubt{Kind: d.kind, Model: Range{d.model[0], d.model[len(d.model)-1] + 1},
-			Witness: Range{d.witness[0], d.witness[len(d.witness)-1] + 1}})
 	}
 }
 
@@ -232,7 +335,7 @@ func (a *aligner) differenceAt(i int) (difference, bool) {
 		return difference{}, false
 	}
 	of := a.witness[t.partners[0]].partners
-	d := difference{model: of, witness: t.partners, text: joinRunes(a.model, of), witnessText: joinRunes(a.witness, t.partners),
+	d := difference{similarity: t.similarity, model: of, witness: t.partners, text: joinRunes(a.model, of), witnessText: joinRunes(a.witness, t.partners),
 		confidence: 1}
 	d.kind, d.least = a.differenceOf(d.text, d.witnessText, t.similarity)
 	for _, j := range t.partners {
@@ -256,41 +359,43 @@ func (a *aligner) differenceOf(model, witness []rune, similarity float64) (Kind,
 	}
 }
 
-// isSettled reads the place again and reports whether it says what the model says.
-func (a *aligner) isSettled(model, witness []rune, partners []int, kind Kind) bool {
+// isDoubtful reports whether a difference is the model's as far as can be told: the place is read again if it may be.
+func (a *aligner) isDoubtful(d difference) bool {
 	box := Box{}
-	for _, j := range partners {
+	for _, j := range d.witness {
 		box = unionOf(box, a.witness[j].box)
+	}
+	if a.opts.Reread == nil || a.rereads <= 0 || d.confidence < minRereadConfidence || !box.Exists() {
+		return d.confidence >= d.least
 	}
 	a.rereads--
 	text, confidence := a.opts.Reread(box)
 	read := []rune(NormaliseWord(text))
-	if len(read) == 0 || confidence < minRereadConfidence {
-		lowest := float32(1)
-		for _, j := range partners {
-			lowest = min(lowest, a.witness[j].confidence)
-		}
-		return lowest < minNumberConfidence
+	if len(read) == 0 {
+		return d.confidence >= d.least
 	}
-	if kind == Number {
-		return digitsOf(read) == digitsOf(model)
+	model, witness := similarityOf(read, d.text, 0), similarityOf(read, d.witnessText, 0)
+	if d.kind == Number {
+		m, w, r := []rune(digitsOf(d.text)), []rune(digitsOf(d.witnessText)), []rune(digitsOf(read))
+		model, witness = similarityOf(r, m, 0), similarityOf(r, w, 0)
 	}
-	return similarityOf(read, model, 0) > similarityOf(read, witness, 0)
+	isClear := witness-model >= clearlyNearer || d.kind == Number && witness == 1 && model < 1
+	if d.kind == Number && witness == 1 && model < 1 && confidence >= minEqualReread && d.confidence >= minEqualFirst {
+		return true
+	}
+	if confidence < minSureReread {
+		return isClear && d.confidence >= d.least
+	}
+	return witness > model && d.confidence >= d.least || isClear && (d.similarity >= minAlike || d.kind != Number)
 }
 
 // maxMovedPlaces is how far from each other words that changed their places stand in the witness's text.
-const maxMovedPlaces = 2
+const maxMovedPlaces = 1
 
 // findMoved finds neighbours of the model's whose partners stand on one line the other way round, such as the columns
 // of a table that were exchanged. Text that runs from right to left is not looked at.
 func (a *aligner) findMoved() {
-	rightToLeft := 0
-	for i := range a.model {
-		if slices.ContainsFunc(a.model[i].runes, isRightToLeft) {
-			rightToLeft++
-		}
-	}
-	if 4*rightToLeft > len(a.model) {
+	if a.rightToLeft {
 		return
 	}
 	last := -1
@@ -308,6 +413,17 @@ func (a *aligner) findMoved() {
 		}
 		last = i
 	}
+}
+
+// runsRightToLeft reports whether a text does so in good part.
+func runsRightToLeft(tokens []token) bool {
+	n := 0
+	for i := range tokens {
+		if slices.ContainsFunc(tokens[i].runes, isRightToLeft) {
+			n++
+		}
+	}
+	return 4*n > len(tokens)
 }
 
 func isRightToLeft(r rune) bool { return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac) }

@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -10,9 +11,15 @@ import (
 // maxWordRunes bounds a word: what is longer is no word, and comparing it takes long.
 const maxWordRunes = 64
 
+// smallE is the e above a vowel that old German print has where the dots of an umlaut are now.
+const smallE = '\u0364'
+
 // NormaliseWord returns a word as it is compared: in compatibility form and lower case, with plain quotes and dashes and
 // without the punctuation around it. It is empty where nothing but punctuation is left.
 func NormaliseWord(word string) string {
+	if strings.ContainsRune(word, smallE) {
+		word = strings.ReplaceAll(word, string(smallE), "\u0308")
+	}
 	word = strings.Map(func(r rune) rune {
 		switch {
 		case r == '‘' || r == '’' || r == '′' || r == '`':
@@ -77,6 +84,25 @@ func foldShapes(word []rune) []rune {
 		return r
 	}, norm.NFD.String(string(word)))
 	return []rune(shapes.Replace(plain))
+}
+
+// shapeShare is the similarity of words that differ in letters alone that look alike. It is that of no word that is read
+// as it is written.
+const shapeShare = 0.97
+
+// similarityOfShapes returns the greater of two words' similarities: as they are, and with letters that look alike taken
+// for the same.
+func similarityOfShapes(a, b, shapeA, shapeB []rune, floor float64) float64 {
+	s := similarityOf(a, b, floor)
+	if s == 1 {
+		return 1
+	}
+	return max(s, shapeShare*similarityOf(shapeA, shapeB, floor))
+}
+
+// lettersOf returns a word without what is neither letter nor digit.
+func lettersOf(word []rune) []rune {
+	return slices.DeleteFunc(slices.Clone(word), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }
 
 // similarityOf returns 1 less the edit distance of two words over the length of the longer; 0 as soon as it must lie

@@ -28,12 +28,13 @@ func (a *aligner) pairEqualRuns(model, witness Range) {
 	slices.SortFunc(a.runs, func(x, y equalRun) int { return x.model - y.model })
 }
 
-// longestRun returns the longest run of equal words, the first of those of one length.
+// longestRun returns the longest run of equal words, of those of one length that with the most letters, and of those the
+// one whose places in both readings are the most alike.
 func (a *aligner) longestRun(model, witness Range) equalRun {
 	if model.First >= model.End || witness.First >= witness.End {
 		return equalRun{}
 	}
-	best := equalRun{}
+	best, letters, off := equalRun{}, 0, 0
 	// The lengths of the runs that end at a word of the witness's, for the model's word before and for this one.
 	size := witness.End - witness.First
 	lengths, next := make([]int32, size+1), make([]int32, size+1)
@@ -43,8 +44,14 @@ func (a *aligner) longestRun(model, witness Range) equalRun {
 			n := lengths[j-witness.First] + 1
 			next[j-witness.First+1] = n
 			nextSet = append(nextSet, j-witness.First+1)
-			if int(n) > best.size {
-				best = equalRun{i - int(n) + 1, j - int(n) + 1, int(n)}
+			if int(n) < best.size {
+				continue
+			}
+			sum := a.countLetters(Range{i - int(n) + 1, i + 1})
+			away := (i-model.First)*size - (j-witness.First)*(model.End-model.First)
+			away = max(away, -away)
+			if int(n) > best.size || sum > letters || sum == letters && away < off {
+				best, letters, off = equalRun{i - int(n) + 1, j - int(n) + 1, int(n)}, sum, away
 			}
 		}
 		a.budget -= 1 + len(nextSet)
@@ -55,6 +62,14 @@ func (a *aligner) longestRun(model, witness Range) equalRun {
 	}
 	a.budget -= size
 	return best
+}
+
+func (a *aligner) countLetters(r Range) int {
+	n := 0
+	for i := r.First; i < r.End; i++ {
+		n += a.model[i].size()
+	}
+	return n
 }
 
 // placesOf returns where the witness has a word, within a range.
@@ -91,17 +106,14 @@ const (
 	minSparse = 0.7
 )
 
-// steps of the table: which words the best pairing up to here ends with.
-const (
-	stepNone = iota
-	skipModel
-	skipWitness
-	pairOne
-	joinModel
-	joinWitness
-)
+// maxJoined is how many words of one reading may stand for one of the other's.
+const maxJoined = 4
 
-// pairGap pairs two short lists of words by the greatest sum of similarities.
+// step is how the best pairing up to a cell of the table ends: with so many words of each reading, which are a pair unless
+// one has none.
+type step struct{ model, witness int8 }
+
+// pairGap pairs two short lists of words by the greatest sum of letters that are alike.
 func (a *aligner) pairGap(model, witness Range) {
 	n, m := model.End-model.First, witness.End-witness.First
 	if n == 0 || m == 0 {
@@ -112,7 +124,7 @@ func (a *aligner) pairGap(model, witness Range) {
 	}
 	a.budget -= cellCost * n * m
 	width := m + 1
-	sums, steps := make([]float32, (n+1)*width), make([]byte, (n+1)*width)
+	sums, steps := make([]float32, (n+1)*width), make([]step, (n+1)*width)
 	for i := range n + 1 {
 		for j := range width {
 			if i+j > 0 {
@@ -122,30 +134,27 @@ func (a *aligner) pairGap(model, witness Range) {
 	}
 	var pairs []gapPair
 	for i, j := n, m; i > 0 || j > 0; {
-		switch steps[i*width+j] {
-		case skipModel:
-			i--
-		case skipWitness:
-			j--
-		case joinModel:
-			pairs = append(pairs, a.newGapPair(model.First+i-2, 2, witness.First+j-1, 1))
-			i, j = i-2, j-1
-		case joinWitness:
-			pairs = append(pairs, a.newGapPair(model.First+i-1, 1, witness.First+j-2, 2))
-			i, j = i-1, j-2
-		default:
-			pairs = append(pairs, a.newGapPair(model.First+i-1, 1, witness.First+j-1, 1))
-			i, j = i-1, j-1
+		s := steps[i*width+j]
+		if s.model > 0 && s.witness > 0 {
+			pairs = append(pairs, a.newGapPair(model.First+i-int(s.model), int(s.model), witness.First+j-int(s.witness), int(s.witness)))
 		}
+		i, j = i-int(s.model), j-int(s.witness)
 	}
+	slices.Reverse(pairs)
 	sparse := min(n, m) >= 6 && 2*len(pairs) < max(n, m)
+	i, j := model.First, witness.First
 	for _, p := range pairs {
-		if !sparse || p.similarity >= minSparse {
-			a.pair(p.model, p.witness, p.similarity)
+		if sparse && p.similarity < minSparse {
+			continue
 		}
+		a.pair(p.model, p.witness, p.similarity)
+		if !sparse {
+			a.pairByPlace(Range{i, p.model[0]}, Range{j, p.witness[0]})
+		}
+		i, j = p.model[len(p.model)-1]+1, p.witness[len(p.witness)-1]+1
 	}
 	if !sparse {
-		a.pairByPlace(model, witness)
+		a.pairByPlace(Range{i, model.End}, Range{j, witness.End})
 	}
 }
 
@@ -155,15 +164,33 @@ type gapPair struct {
 }
 
 func (a *aligner) newGapPair(i, n, j, m int) gapPair {
-	p := gapPair{}
+	p := gapPair{similarity: a.similarityOfRuns(i, n, j, m, 0)}
 	for k := range n {
 		p.model = append(p.model, i+k)
 	}
 	for k := range m {
 		p.witness = append(p.witness, j+k)
 	}
-	p.similarity = similarityOf(joinRunes(a.model, p.model), joinRunes(a.witness, p.witness), 0)
 	return p
+}
+
+// similarityOfRuns returns how alike n of the model's words are to m of the witness's. Punctuation within does not count
+// where several stand for one.
+func (a *aligner) similarityOfRuns(i, n, j, m int, floor float64) float64 {
+	if n == 1 && m == 1 {
+		w, v := &a.model[i], &a.witness[j]
+		return similarityOfShapes(w.runes, v.runes, w.shape, v.shape, floor)
+	}
+	w, v := lettersOf(joinTokens(a.model[i:i+n])), lettersOf(joinTokens(a.witness[j:j+m]))
+	return similarityOfShapes(w, v, foldShapes(w), foldShapes(v), floor)
+}
+
+func joinTokens(tokens []token) []rune {
+	var out []rune
+	for i := range tokens {
+		out = append(out, tokens[i].runes...)
+	}
+	return out
 }
 
 func joinRunes(tokens []token, of []int) []rune {
@@ -178,54 +205,55 @@ func joinRunes(tokens []token, of []int) []rune {
 }
 
 // bestStep returns the greatest sum at a cell of the table, and the step that it comes by.
-func (a *aligner) bestStep(model, witness, i, j, width int, sums []float32) (float32, byte) {
-	best, step := float32(-1), byte(stepNone)
-	take := func(sum float32, by byte) {
-		if sum > best {
-			best, step = sum, by
-		}
-	}
+func (a *aligner) bestStep(model, witness, i, j, width int, sums []float32) (float32, step) {
+	best, by := float32(-1), step{}
 	if i > 0 {
-		take(sums[(i-1)*width+j], skipModel)
+		best, by = sums[(i-1)*width+j], step{1, 0}
 	}
-	if j > 0 {
-		take(sums[i*width+j-1], skipWitness)
+	if j > 0 && sums[i*width+j-1] > best {
+		best, by = sums[i*width+j-1], step{0, 1}
 	}
-	if i == 0 || j == 0 {
-		return best, step
-	}
-	w, v := a.model[model+i-1].runes, a.witness[witness+j-1].runes
-	if s := similarityOf(w, v, minSimilarity); s >= minSimilarity {
-		take(sums[(i-1)*width+j-1]+float32(s), pairOne)
-	}
-	if i > 1 {
-		if u := a.model[model+i-2].runes; isJoinedLength(len(u)+len(w), len(v)) {
-			if s := similarityOf(append(slices.Clone(u), w...), v, minJoined); s >= minJoined {
-				take(sums[(i-2)*width+j-1]+2*float32(s), joinModel)
-			}
+	take := func(n, m int, floor float64) {
+		size, of := 0, 0
+		for k := range n {
+			size += a.model[model+i-1-k].size()
+		}
+		for k := range m {
+			of += a.witness[witness+j-1-k].size()
+		}
+		if n+m > 2 && !isJoinedLength(size, of) {
+			return
+		}
+		s := a.similarityOfRuns(model+i-n, n, witness+j-m, m, floor)
+		if sum := sums[(i-n)*width+j-m] + float32(s)*float32(size+of)/2; s >= floor && sum > best {
+			best, by = sum, step{int8(n), int8(m)}
 		}
 	}
-	if j > 1 {
-		if u := a.witness[witness+j-2].runes; isJoinedLength(len(u)+len(v), len(w)) {
-			if s := similarityOf(w, append(slices.Clone(u), v...), minJoined); s >= minJoined {
-				take(sums[(i-1)*width+j-2]+2*float32(s), joinWitness)
-			}
+	if i > 0 && j > 0 {
+		take(1, 1, minSimilarity)
+		for n := 2; n <= min(i, maxJoined); n++ {
+			take(n, 1, minJoined)
+		}
+		for m := 2; m <= min(j, maxJoined); m++ {
+			take(1, m, minJoined)
 		}
 	}
-	return best, step
+	return best, by
 }
 
 func isJoinedLength(two, one int) bool { return 4*min(two, one) >= 3*max(two, one) }
 
+// maxByPlace is how many words are paired for standing between the same neighbours.
+const maxByPlace = 3
+
 // pairByPlace pairs words that stand alone between the same neighbours: they are one place, whatever they read.
 func (a *aligner) pairByPlace(model, witness Range) {
 	freeModel, freeWitness := freeTokens(a.model, model), freeTokens(a.witness, witness)
-	if len(freeModel) != len(freeWitness) || len(freeModel) > 2 {
+	if len(freeModel) != len(freeWitness) || len(freeModel) > maxByPlace {
 		return
 	}
 	for k, i := range freeModel {
-		s := similarityOf(a.model[i].runes, a.witness[freeWitness[k]].runes, 0)
-		a.pair([]int{i}, []int{freeWitness[k]}, max(0.01, s))
+		a.pair([]int{i}, []int{freeWitness[k]}, max(0.01, a.similarityOfRuns(i, 1, freeWitness[k], 1, 0)))
 	}
 }
 
@@ -280,6 +308,21 @@ func (a *aligner) pairElsewhere() {
 	}
 }
 
+// pairGapsElsewhere pairs what lies between neighbours that were paired elsewhere, as pairGaps does in the common order.
+func (a *aligner) pairGapsElsewhere() {
+	isFree := func(i int) bool { return a.model[i].partners == nil }
+	for _, run := range runsOf(len(a.model), 0, isFree) {
+		last, first := a.partnerAfter(run.First-1), a.partnerBefore(run.End)
+		if last < 0 || first < last {
+			continue
+		}
+		between := Range{last, first + 1}
+		if len(freeTokens(a.witness, between)) == between.End-between.First {
+			a.pairGap(run, between)
+		}
+	}
+}
+
 // isNear reports whether words without partners stand hardly a word apart.
 func (a *aligner) isNear(i, j int) bool {
 	const near = 2
@@ -291,4 +334,64 @@ func (a *aligner) isNear(i, j int) bool {
 		}
 	}
 	return false
+}
+
+// exchangePartners gives equal words that stand several times on the page the partners that stand where their neighbours'
+// partners do.
+func (a *aligner) exchangePartners() {
+	for i := range a.model {
+		if len(a.model[i].partners) != 1 || a.model[i].similarity < 1 {
+			continue
+		}
+		for _, j := range [...]int{a.partnerAfter(i - 1), a.partnerBefore(i + 1)} {
+			is := a.model[i].partners[0]
+			if j < 0 || j >= len(a.witness) || j == is || a.witness[j].id != a.model[i].id {
+				continue
+			}
+			others := a.witness[j].partners
+			if len(others) > 1 || len(others) == 1 && a.model[others[0]].id != a.model[i].id {
+				continue
+			}
+			gain := a.countNeighbours(i, j) - a.countNeighbours(i, is)
+			if len(others) == 1 {
+				gain += a.countNeighbours(others[0], is) - a.countNeighbours(others[0], j)
+			}
+			if gain <= 0 {
+				continue
+			}
+			a.witness[is].partners, a.witness[is].similarity = nil, 0
+			a.pair([]int{i}, []int{j}, 1)
+			if len(others) == 1 {
+				a.pair(others, []int{is}, 1)
+			}
+			break
+		}
+	}
+}
+
+// partnerAfter returns the witness's word after the partners of one of the model's; -1 where there is none.
+func (a *aligner) partnerAfter(i int) int {
+	if i < 0 || a.model[i].partners == nil {
+		return -1
+	}
+	return a.model[i].partners[len(a.model[i].partners)-1] + 1
+}
+
+func (a *aligner) partnerBefore(i int) int {
+	if i >= len(a.model) || a.model[i].partners == nil {
+		return -1
+	}
+	return a.model[i].partners[0] - 1
+}
+
+// countNeighbours counts the neighbours of one of the model's words whose partners stand beside a word of the witness's.
+func (a *aligner) countNeighbours(i, j int) int {
+	n := 0
+	if a.partnerAfter(i-1) == j {
+		n++
+	}
+	if a.partnerBefore(i+1) == j {
+		n++
+	}
+	return n
 }

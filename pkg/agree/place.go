@@ -58,50 +58,116 @@ type gap struct {
 	box Box
 	// sameLine says that both neighbours stand on one line, in order.
 	sameLine bool
-	// letters is how many letters have room there; -1 where there is no telling.
+	// isKnown says that the neighbours are the same words in both readings, and that the place between them is known.
+	isKnown bool
+	// letters is how many letters have room there, or ink where that is known; of no meaning unless isKnown.
 	letters float32
-	// others is how many letters the witness reads there that have no partner.
-	others int
-	// parts are the rooms: one, or the end of one line and the start of the next.
-	parts []Box
+	// isClosed says that the witness has nothing between the neighbours.
+	isClosed bool
+	// between is how many letters without a partner the witness reads there, others how many it reads there or near.
+	between, others int
+	// sure is how many of those between it is sure of.
+	sure   int
+	letter float32 // how wide one is
 }
+
+// nearWords is how many of the witness's words before and after a place may be about it, where the order is another.
+const nearWords = 8
+
+// minSame is the similarity from which words are the same one, but for letters that look alike.
+const minSame = 0.95
 
 // gapAround returns the place of a run of the model's words.
 func (a *aligner) gapAround(run Range) gap {
 	before, after := run.First-1, run.End
-	g := gap{letters: -1}
+	g := gap{}
 	if before < 0 || after >= len(a.model) || a.model[before].partners == nil || a.model[after].partners == nil {
 		return g
 	}
 	last, first := a.model[before].partners[len(a.model[before].partners)-1], a.model[after].partners[0]
-	for j := last + 1; j < first; j++ {
-		if a.witness[j].partners == nil {
-			g.others += a.witness[j].size()
+	for j := max(0, min(last, first)-nearWords); j < min(len(a.witness), max(last, first)+nearWords+1); j++ {
+		if a.witness[j].partners != nil {
+			continue
 		}
+		if j > last && j < first {
+			g.between += a.witness[j].size()
+			if a.witness[j].confidence >= minDiffConfidence {
+				g.sure += a.witness[j].size()
+			}
+		}
+		g.others += a.witness[j].size()
 	}
+	g.isClosed = first == last+1
 	p, n := a.witness[last].box, a.witness[first].box
 	if !p.Exists() || !n.Exists() || first < last {
 		return g
 	}
+	isSound := a.model[before].similarity >= minSame && a.model[after].similarity >= minSame && !a.rightToLeft
 	letter := (p[2] - p[0] + n[2] - n[0]) / float32(max(1, a.witness[last].size()+a.witness[first].size()))
+	g.letter = letter
 	if isOneLine(p, n) {
 		if n[0] < p[0] {
 			return g
 		}
-		g.sameLine = true
+		g.sameLine, g.isKnown = true, isSound
 		g.box = Box{p[2], min(p[1], n[1]), max(n[0], p[2]), max(p[3], n[3])}
-		g.parts, g.letters = []Box{g.box}, max(0, (n[0]-p[2])/letter-1)
+		g.letters = max(0, (n[0]-p[2])/letter-1)
+		if a.opts.InkWidth != nil {
+			g.letters = min(g.letters, a.inkedLetters(g.box, letter))
+		}
 		return g
 	}
-	left, right := a.lineEnds(p, n)
 	height := max(p[3]-p[1], n[3]-n[1])
 	if n[1]-p[3] > height || n[1] < p[1] { // a column's end, or lines between, of which nothing is known
 		return g
 	}
-	g.parts = []Box{{p[2], p[1], max(right, p[2]), p[3]}, {min(left, n[0]), n[1], n[0], n[3]}}
+	g.isKnown = isSound
+	left, right := a.lineEnds(p, n)
 	g.letters = max(0, (max(right-p[2], 0)+max(n[0]-left, 0))/letter-2)
+	if a.opts.InkWidth != nil {
+		g.letters = a.inkedLetters(a.roomAfter(p), letter) + a.inkedLetters(a.roomBefore(n), letter)
+	}
 	return g
 }
+
+// inkPerLetter is how much of a letter's width has ink.
+const inkPerLetter = 0.7
+
+// inkedLetters returns how many letters of that width the ink within a box is. What reaches in from the letters beside it
+// is left out.
+func (a *aligner) inkedLetters(b Box, letter float32) float32 {
+	edge, inner := letter/4, (b[3]-b[1])/8
+	b = Box{b[0] + edge, b[1] + inner, b[2] - edge, b[3] - inner}
+	if !b.Exists() {
+		return 0
+	}
+	return a.opts.InkWidth(b) / (inkPerLetter * letter)
+}
+
+// roomAfter returns the room between a word and the next one that the witness has on its line, at most maxRoom wide.
+func (a *aligner) roomAfter(p Box) Box {
+	right := p[2] + maxRoom*(p[3]-p[1])
+	for j := range a.witness {
+		if b := a.witness[j].box; isOneLine(p, b) && b[0] >= p[2]-(p[3]-p[1])/2 && b != p {
+			right = min(right, b[0])
+		}
+	}
+	return Box{p[2], p[1], max(right, p[2]), p[3]}
+}
+
+// roomBefore returns the room between a word and the one before it on its line.
+func (a *aligner) roomBefore(n Box) Box {
+	left := n[0] - maxRoom*(n[3]-n[1])
+	for j := range a.witness {
+		if b := a.witness[j].box; isOneLine(n, b) && b[2] <= n[0]+(n[3]-n[1])/2 && b != n {
+			left = max(left, b[2])
+		}
+	}
+	return Box{min(left, n[0]), n[1], n[0], n[3]}
+}
+
+// maxRoom is how far beyond the end of a line words are looked for, in heights of the line.
+const maxRoom = 40
 
 // lineEnds returns the edges of the text around two lines: those of the witness's words that stand a few lines about.
 func (a *aligner) lineEnds(p, n Box) (left, right float32) {

@@ -112,8 +112,8 @@ func translateWords(rng *rand.Rand, text, _ []string) ([]string, agree.Range, bo
 	return out, agree.Range{First: at, End: at + n}, true
 }
 
-func otherPage(_ *rand.Rand, _, other []string) ([]string, agree.Range, bool) {
-	return slices.Clone(other), agree.Range{First: 0, End: len(other)}, len(other) > 0
+func otherPage(_ *rand.Rand, text, other []string) ([]string, agree.Range, bool) {
+	return slices.Clone(other), agree.Range{First: 0, End: len(other)}, len(other) > 0 && !slices.Equal(text, other)
 }
 
 func exchangeWord(rng *rand.Rand, text, other []string) ([]string, agree.Range, bool) {
@@ -217,8 +217,9 @@ func SplitTruth(text string) []string {
 	var out []string
 	for _, line := range lines {
 		words := strings.Fields(line)
-		if len(out) > 0 && len(words) > 0 && isBroken(out[len(out)-1]) {
-			out[len(out)-1] = strings.TrimSuffix(out[len(out)-1], "-") + words[0]
+		if len(out) > 0 && len(words) > 0 && isBroken(out[len(out)-1], words[0]) {
+			last := []rune(out[len(out)-1])
+			out[len(out)-1] = string(last[:len(last)-1]) + words[0]
 			words = words[1:]
 		}
 		out = append(out, words...)
@@ -226,8 +227,10 @@ func SplitTruth(text string) []string {
 	return out
 }
 
-func isBroken(word string) bool {
+// isBroken reports whether a word at the end of a line goes on in the next one. Some truths have ¬ there.
+func isBroken(word, next string) bool {
 	runes := []rune(word)
 	n := len(runes)
-	return n > 1 && runes[n-1] == '-' && unicode.IsLetter(runes[n-2])
+	first := []rune(next)[0]
+	return n > 1 && (runes[n-1] == '-' || runes[n-1] == '¬') && unicode.IsLetter(runes[n-2]) && unicode.IsLetter(first) && !unicode.IsUpper(first)
 }
