@@ -133,8 +133,8 @@ func (a *aligner) gapAround(run Range) gap {
 // inkPerLetter is how much of a letter's width has ink.
 const inkPerLetter = 0.7
 
-// inkedLetters returns how many letters of that width the ink within a box is. What reaches in from the letters beside it
-// is left out.
+// inkedLetters returns how many letters of that width the ink within a box is. What reaches in from the letters next to
+// them is left out.
 func (a *aligner) inkedLetters(b Box, letter float32) float32 {
 	edge, inner := letter/4, (b[3]-b[1])/8
 	b = Box{b[0] + edge, b[1] + inner, b[2] - edge, b[3] - inner}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"inkstream.dev/pkg/agree"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -57,11 +56,16 @@ func Programs() []sandbox.Program {
 	return []sandbox.Program{tesseract.Program()}
 }
 
-// CompareText holds the words of a text against what an engine read on a page and against its ink, as the engine of
-// vision models holds what they write.
-func CompareText(ctx context.Context, engine Engine, img Image, page *inkstreamv1.Page, opts RecogniseOptions,
-	text []string) (agree.Result, error) {
-	return vision.CompareText(ctx, engine, img, page, opts, text)
+// Comparison is what holding a text against a page tells.
+type Comparison = vision.Comparison
+
+// Comparer holds texts against a page.
+type Comparer = vision.Comparer
+
+// NewComparer returns a Comparer that holds texts against what an engine read on a page and against its ink, as the engine
+// of vision models holds what they write.
+func NewComparer(ctx context.Context, engine Engine, img Image, page *inkstreamv1.Page, opts RecogniseOptions) (*Comparer, error) {
+	return vision.NewComparer(ctx, engine, img, page, opts)
 }
 
 // OpenEngine returns an engine for a service of that configuration, whose children the metrics count, and which is

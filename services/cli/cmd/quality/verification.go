@@ -34,7 +34,9 @@ type verificationResult struct {
 	located [][2]int // of each corruption: how often it was located, and tried
 	alarms  []agree.Kind
 	moved   [2]int // doubts that another order of the text added, and trials
-	worse   bool   // the true text would have lost words
+	worse   bool   // the true text would have lost words, or not have been taken
+	// unjudged says that the witness reads the page too badly to tell what is wrong.
+	unjudged bool
 }
 
 // scoreVerification corrupts true texts of scans and holds them against the engine's reading, as what a vision model
@@ -111,43 +113,40 @@ func verificationOptions(s *sample) ocr.RecogniseOptions {
 	return ocr.RecogniseOptions{Languages: s.tesseractLanguages(), Timeout: 2 * time.Minute, Deskew: true, Rotate: true}
 }
 
-// compare holds a text against the page.
-func (p *verifiedPage) compare(ctx context.Context, engine ocr.Engine, text []string) (agree.Result, error) {
-	return ocr.CompareText(ctx, engine, ocr.Image{File: p.raster, DPI: p.reading.GetDpi()}, p.reading, verificationOptions(p.sample), text)
-}
-
 // corrupt holds the true text against the page, and then every corruption of it.
 func (p *verifiedPage) corrupt(ctx context.Context, engine ocr.Engine, rng *rand.Rand, other []string) (verificationResult, error) {
 	r := verificationResult{path: p.Path, located: make([][2]int, len(agreetest.Corruptions()))}
-	whole, err := p.compare(ctx, engine, p.truth)
+	comparer, err := ocr.NewComparer(ctx, engine, ocr.Image{File: p.raster, DPI: p.reading.GetDpi()}, p.reading, verificationOptions(p.sample))
 	if err != nil {
 		return r, err
 	}
+	whole := comparer.CompareText(ctx, p.truth)
 	for _, d := range whole.Doubts {
 		if d.Kind != agree.Unverified {
 			r.alarms = append(r.alarms, d.Kind)
 		}
 		r.worse = r.worse || d.Invented
 	}
-	r.worse = r.worse || !whole.AgreesWithWitness()
+	r.worse, r.unjudged = r.worse || whole.Refused, !whole.CanJudge
 	for k, c := range agreetest.Corruptions() {
 		for range verificationTrials {
 			text, at, ok := c.Apply(rng, p.truth, other)
 			if !ok {
 				continue
 			}
-			got, err := p.compare(ctx, engine, text)
-			if err != nil {
-				return r, err
-			}
-			if c.Kinds == nil {
+			got := comparer.CompareText(ctx, text)
+			switch {
+			case c.Kinds == nil:
 				r.moved[0] += max(0, len(got.Doubts)-len(whole.Doubts))
 				r.moved[1]++
-				break // it is the same each time
+			case !r.unjudged:
+				r.located[k][1]++
+				if c.Locates(got.Doubts, at) || got.Refused && !whole.Refused {
+					r.located[k][0]++
+				}
 			}
-			r.located[k][1]++
-			if c.Locates(got.Doubts, at) {
-				r.located[k][0]++
+			if c.Kinds == nil {
+				break // it is the same each time
 			}
 		}
 	}

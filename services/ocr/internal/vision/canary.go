@@ -163,13 +163,30 @@ func (e *Engine) tryEndpoint(ctx context.Context, p *endpoint, page canaryPage) 
 	return true
 }
 
-// askCanary has one endpoint read a picture.
+// askCanary has one endpoint read a picture, whole or block by block as the family does.
 func (e *Engine) askCanary(ctx context.Context, p *endpoint, picture *image.Gray) (string, error) {
+	if !e.client.profile.byBlock {
+		return e.askCanaryPart(ctx, p, picture)
+	}
+	var written []string
+	for _, b := range canaryBlocks {
+		const margin = 10
+		part := image.Rect(b.at.X-margin, b.at.Y-margin, canaryWidth, b.at.Y+canaryLeading*len(b.lines)+margin)
+		text, err := e.askCanaryPart(ctx, p, cutPicture(picture, part))
+		if err != nil {
+			return "", err
+		}
+		written = append(written, text)
+	}
+	return strings.Join(written, "\n\n"), nil
+}
+
+func (e *Engine) askCanaryPart(ctx context.Context, p *endpoint, picture *image.Gray) (string, error) {
 	data, _, err := encodePicture(picture, e.client.profile.longestSide)
 	if err != nil {
 		return "", err
 	}
-	body, err := e.client.encodeRequest(data, 0)
+	body, err := e.client.encodeRequest(question{png: data})
 	if err != nil {
 		return "", err
 	}

@@ -3,6 +3,7 @@ package vision
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +56,7 @@ const maxTries = 3
 // question is a picture that a model is to read.
 type question struct {
 	png         []byte
+	prompt      string // the profile's if empty
 	temperature float64
 	timeout     time.Duration
 	// avoided is not asked if any other endpoint can be.
@@ -67,7 +70,7 @@ func (c *client) ask(ctx context.Context, q question) (reply, error) {
 	if err := c.budget.check(q.payer); err != nil {
 		return reply{}, err
 	}
-	body, err := c.encodeRequest(q.png, q.temperature)
+	body, err := c.encodeRequest(q)
 	if err != nil {
 		return reply{}, err
 	}
@@ -96,17 +99,21 @@ func (c *client) ask(ctx context.Context, q question) (reply, error) {
 	return reply{}, errors.Join(errAway, last)
 }
 
-func (c *client) encodeRequest(png []byte, temperature float64) ([]byte, error) {
+func (c *client) encodeRequest(q question) ([]byte, error) {
 	picture := map[string]any{"type": "image_url",
-		"image_url": map[string]any{"url": "data:image/png;base64," + base64.StdEncoding.EncodeToString(png)}}
-	text := map[string]any{"type": "text", "text": c.profile.prompt}
+		"image_url": map[string]any{"url": "data:image/png;base64," + base64.StdEncoding.EncodeToString(q.png)}}
+	text := map[string]any{"type": "text", "text": cmp.Or(q.prompt, c.profile.prompt)}
 	content := []any{picture, text}
 	if c.profile.textFirst {
 		content = []any{text, picture}
 	}
+	messages := []any{map[string]any{"role": "user", "content": content}}
+	if c.profile.system != "" {
+		messages = slices.Insert(messages, 0, any(map[string]any{"role": "system", "content": c.profile.system}))
+	}
 	request := map[string]any{
-		"model": c.cfg.Model, "messages": []any{map[string]any{"role": "user", "content": content}},
-		"max_tokens": c.profile.maxTokens, "temperature": max(temperature, c.profile.temperature), "stream": true,
+		"model": c.cfg.Model, "messages": messages,
+		"max_tokens": c.profile.maxTokens, "temperature": max(q.temperature, c.profile.temperature), "stream": true,
 		"stream_options": map[string]any{"include_usage": true},
 	}
 	maps.Copy(request, c.profile.extra)

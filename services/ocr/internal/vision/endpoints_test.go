@@ -41,9 +41,12 @@ func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func newNumberedPage(t *testing.T, number int) recognise.Image {
 	const width, height, dpi = 105, 23, 18 // a quarter of a pixel a point: few bytes a page
 	pix := bytes.Repeat([]byte{255}, width*height)
-	for i := range pix {
-		if y := i / width; y >= 5 && y < 15 && i%3 == 0 {
-			pix[i] = 0
+	for _, w := range (fixedWitness{numberedText(number)}).setWords() {
+		box := w.GetBbox()
+		for y := int(box[1] / 4); y < int(box[3]/4); y++ {
+			for x := int(box[0]/4) + 1; x < int(box[2]/4); x += 3 {
+				pix[y*width+x] = 0
+			}
 		}
 	}
 	pix[0], pix[1] = byte(number/100), byte(number%100)

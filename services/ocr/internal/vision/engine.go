@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"image"
 	"log/slog"
-	"strings"
+	"os"
 	"time"
 
 	"inkstream.dev/pkg/agree"
@@ -59,12 +59,12 @@ func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{engine: e, img: img, opts: opts, witness: page, ink: newInk(picture, img.DPI)}
-	v.collectWords()
+	v := newVerifier(e, img, opts, page, picture)
 	reason := v.reasonToAsk()
 	if reason == "" {
 		return page, nil
 	}
+	v.readUnread(ctx)
 	read, why := e.readVerified(ctx, v, picture)
 	switch {
 	case ctx.Err() != nil:
@@ -113,16 +113,11 @@ func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.G
 	var why error
 	var first *endpoint
 	for _, temperature := range []float64{0, retryTemperature} {
-		got, size, err := e.askShrinking(ctx, picture, question{temperature: temperature, timeout: timeout, avoided: first,
+		parsed, got, err := e.readAnswer(ctx, v, picture, question{temperature: temperature, timeout: timeout, avoided: first,
 			payer: account{tenant: v.opts.Tenant, job: v.opts.Job}})
 		if err != nil {
 			return nil, err
 		}
-		scale := answer.Options{ScaleX: e.client.profile.scale, ScaleY: e.client.profile.scale}
-		if e.client.profile.scale == pixels {
-			scale = answer.Options{ScaleX: float64(size.X), ScaleY: float64(size.Y)}
-		}
-		parsed := answer.Parse(e.client.profile.format, got.text, scale)
 		page, err := v.verify(ctx, parsed, got)
 		if e.client.balance.judge(got.from, err == nil) {
 			e.log.WarnContext(ctx, "a vision endpoint's answers are of no use, so that it is left alone for a while",
@@ -134,6 +129,23 @@ func (e *Engine) readVerified(ctx context.Context, v *verifier, picture *image.G
 		why, first = err, got.from
 	}
 	return nil, why
+}
+
+// readAnswer has a model read the page, whole or block by block as its family does.
+func (e *Engine) readAnswer(ctx context.Context, v *verifier, picture *image.Gray, q question) (answer.Answer, reply, error) {
+	profile := e.client.profile
+	if profile.byBlock {
+		return e.readCrops(ctx, v, picture, q)
+	}
+	got, size, err := e.askShrinking(ctx, picture, q)
+	if err != nil {
+		return answer.Answer{}, got, err
+	}
+	scale := answer.Options{ScaleX: profile.scale, ScaleY: profile.scale}
+	if profile.scale == pixels {
+		scale = answer.Options{ScaleX: float64(size.X), ScaleY: float64(size.Y)}
+	}
+	return answer.Parse(profile.format, got.text, scale), got, nil
 }
 
 // shrinking are the shares of a picture's longest side that are sent, the next one where a server refuses the one before.
@@ -192,17 +204,66 @@ func (v *verifier) reasonToAsk() string {
 // reread reads a word again, enlarged.
 func (v *verifier) reread(ctx context.Context) func(agree.Box) (string, float32) {
 	return func(b agree.Box) (string, float32) {
-		f, err := v.ink.writeCrop(b)
-		if err != nil {
-			return "", 0 // it stays as it is without a second look
+		read, known := v.rereads[b]
+		if !known {
+			read = v.rereadPlace(ctx, b)
+			v.rereads[b] = read
 		}
-		defer f.Close()
-		opts := v.opts
-		opts.Rotate, opts.Deskew, opts.Timeout = false, false, 20*time.Second
-		page, err := v.engine.witness.RecognisePage(ctx, recognise.Image{File: f, DPI: min(2*v.img.DPI, 1200)}, opts)
-		if err != nil {
-			return "", 0 // as above
-		}
-		return strings.Join(strings.Fields(page.GetText()), ""), page.GetConfidence()
+		return read.text, read.confidence
 	}
+}
+
+// rereadPlace reads a place by itself, or, where that yields nothing as with short numbers, several times in a row.
+func (v *verifier) rereadPlace(ctx context.Context, b agree.Box) rereading {
+	if read := v.readCopies(ctx, b, 1); read.text != "" {
+		return read
+	}
+	const copies = 3 // enough for a line
+	return v.readCopies(ctx, b, copies)
+}
+
+// readCopies reads a place of the page, enlarged, that is drawn several times in a row, and returns what most copies say.
+func (v *verifier) readCopies(ctx context.Context, place agree.Box, copies int) rereading {
+	f, crop, err := v.ink.writeCrop(place, nil, copies)
+	if err != nil {
+		return rereading{} // it stays as it is without a second look
+	}
+	defer f.Close()
+	page, err := v.readAgain(ctx, f)
+	if err != nil {
+		return rereading{} // as above
+	}
+	read := make([]rereading, copies)
+	for _, b := range page.GetBlocks() {
+		for _, l := range b.GetLines() {
+			for _, w := range l.GetWords() {
+				if len(w.GetBbox()) != 4 {
+					continue
+				}
+				r := &read[crop.copyAt((w.GetBbox()[0]+w.GetBbox()[2])/2, copies)]
+				if r.text == "" || w.GetConfidence() < r.confidence {
+					r.confidence = w.GetConfidence()
+				}
+				r.text += w.GetText()
+			}
+		}
+	}
+	votes := map[string]int{}
+	best := rereading{}
+	for _, r := range read {
+		if votes[r.text]++; r.text != "" && (votes[r.text] > votes[best.text] || best.text == "") {
+			best = r
+		}
+	}
+	if copies > 1 && 2*votes[best.text] <= copies {
+		return rereading{}
+	}
+	return best
+}
+
+// readAgain has the witness read an enlarged part of the page, which stands upright.
+func (v *verifier) readAgain(ctx context.Context, f *os.File) (*inkstreamv1.Page, error) {
+	opts := v.opts
+	opts.Rotate, opts.Deskew, opts.Timeout = false, false, 20*time.Second
+	return v.engine.witness.RecognisePage(ctx, recognise.Image{File: f, DPI: enlarged * v.img.DPI}, opts)
 }

@@ -42,30 +42,44 @@ func writeStream(w http.ResponseWriter, text, finish string) {
 
 const pageText = "The ferry leaves the harbour at seven every morning and comes back before the light on the pier is lit again"
 
-// fixedWitness reads every page as a line of words of six points a letter.
+// fixedWitness reads every page as a line of words of six points a letter, and nothing on parts that are read again,
+// which are not to be turned.
 type fixedWitness struct{ text string }
 
-func (f fixedWitness) RecognisePage(_ context.Context, img recognise.Image, _ recognise.Options) (*inkstreamv1.Page, error) {
+func (f fixedWitness) RecognisePage(_ context.Context, img recognise.Image, opts recognise.Options) (*inkstreamv1.Page, error) {
 	size, err := img.CheckHeader()
 	if err != nil {
 		return nil, err
 	}
 	page := &inkstreamv1.Page{}
-	block, x, y := &inkstreamv1.Block{}, float32(20), float32(20)
-	line := &inkstreamv1.Line{}
+	if !opts.Rotate {
+		return recognise.Sanitize(page, size, img.DPI), nil
+	}
+	block := &inkstreamv1.Block{}
+	for i, w := range f.setWords() {
+		if i == 0 || w.GetBbox()[0] == 20 {
+			block.Lines = append(block.Lines, &inkstreamv1.Line{})
+		}
+		line := block.GetLines()[len(block.GetLines())-1]
+		line.Words = append(line.Words, w)
+	}
+	page.Blocks = []*inkstreamv1.Block{block}
+	return recognise.Sanitize(page, size, img.DPI), nil
+}
+
+// setWords returns the words in lines from 20 to 400 points.
+func (f fixedWitness) setWords() (words []*inkstreamv1.Word) {
+	x, y := float32(20), float32(20)
 	for _, w := range strings.Fields(f.text) {
 		width := float32(len(w)) * 6
 		if x+width > 400 {
-			block.Lines, line = append(block.Lines, line), &inkstreamv1.Line{}
 			x, y = 20, y+16
 		}
 		confidence := float32(0.95)
-		line.Words = append(line.Words, &inkstreamv1.Word{Text: w, Bbox: []float32{x, y, x + width, y + 10}, Confidence: &confidence})
+		words = append(words, &inkstreamv1.Word{Text: w, Bbox: []float32{x, y, x + width, y + 10}, Confidence: &confidence})
 		x += width + 6
 	}
-	block.Lines = append(block.Lines, line)
-	page.Blocks = []*inkstreamv1.Block{block}
-	return recognise.Sanitize(page, size, img.DPI), nil
+	return words
 }
 
 // newEngine returns an engine over servers that answer as they are told, and a page with ink where the words stand.
@@ -85,11 +99,13 @@ func newEngine(t *testing.T, always bool, handlers ...http.HandlerFunc) (*Engine
 		t.Fatalf("New: %v", err)
 	}
 	const width, height = 420, 300
-	pix := make([]byte, width*height)
-	for i := range pix {
-		pix[i] = 255
-		if y := i / width; y >= 20 && y < 70 && y%16 > 4 && i%3 == 0 {
-			pix[i] = 0
+	pix := bytes.Repeat([]byte{255}, width*height)
+	for _, w := range witness.setWords() {
+		box := w.GetBbox()
+		for y := int(box[1]); y < int(box[3]); y++ {
+			for x := int(box[0]); x < int(box[2]); x += 3 {
+				pix[y*width+x] = 0
+			}
 		}
 	}
 	f := newTestFile(t, append(fmt.Appendf(nil, "P5\n%d %d\n255\n", width, height), pix...))

@@ -107,6 +107,57 @@ func (k *ink) hasInk(b agree.Box) bool {
 	return r.Dx() > 0 && float64(dark) > inkShare*float64(r.Dx()*r.Dy())
 }
 
+// widthOf returns how wide the ink within a box is, in points: the sum of the columns that have more than dirt.
+func (k *ink) widthOf(b agree.Box) float32 {
+	r := k.pixelsOf(b, 0)
+	columns := 0
+	for x := r.Min.X; x < r.Max.X; x++ {
+		dark := 0
+		for y := r.Min.Y; y < r.Max.Y; y++ {
+			if k.picture.Pix[y*k.picture.Stride+x] < k.below {
+				dark++
+			}
+		}
+		if float64(dark) > minColumnInk*float64(r.Dy()) {
+			columns++
+		}
+	}
+	return float32(columns) / k.scale
+}
+
+// minColumnInk is the share of a column's pixels that must be dark: the strokes of letters are some tenth of a line high.
+const minColumnInk = 0.08
+
+// findInked returns which cells of a size in points hold more than dirt, row by row, and how many there are in a row. Those
+// at the edges hold none.
+//
+//go:norace
+func (k *ink) findInked(points float32) (inked []bool, columns int) {
+	columns = int(float32(k.picture.Rect.Dx()) / k.scale / points)
+	rows := int(float32(k.picture.Rect.Dy()) / k.scale / points)
+	dark := make([]int32, columns*rows)
+	side := k.scale * points
+	for y := range k.picture.Rect.Dy() {
+		row := int(float32(y) / side)
+		if row >= rows {
+			break
+		}
+		for x, v := range k.picture.Pix[y*k.picture.Stride:][:k.picture.Rect.Dx()] {
+			if v < k.below {
+				if column := int(float32(x) / side); column < columns {
+					dark[row*columns+column]++
+				}
+			}
+		}
+	}
+	inked = make([]bool, len(dark))
+	for i, n := range dark {
+		x, y := i%columns, i/columns
+		inked[i] = float32(n) > inkShare*side*side && x > 0 && y > 0 && x < columns-1 && y < rows-1
+	}
+	return inked, columns
+}
+
 func (k *ink) pixelsOf(b agree.Box, margin float32) image.Rectangle {
 	return image.Rect(int((b[0]-margin)*k.scale), int((b[1]-margin)*k.scale), int((b[2]+margin)*k.scale),
 		int((b[3]+margin)*k.scale)).Intersect(k.picture.Rect)
@@ -116,7 +167,7 @@ func (k *ink) pixelsOf(b agree.Box, margin float32) image.Rectangle {
 // scans are ink without words on most pages, so that a page of text alone has up to some 0.2.
 func (k *ink) unreadShare(boxes []agree.Box) float64 {
 	const points = 6
-	columns, rows := int(float32(k.picture.Rect.Dx())/k.scale/points), int(float32(k.picture.Rect.Dy())/k.scale/points)
+	inked, columns := k.findInked(points)
 	read := make(map[[2]int]bool, len(boxes)*4)
 	for _, b := range boxes {
 		for y := int(b[1]/points) - 1; y <= int(b[3]/points)+1; y++ {
@@ -126,16 +177,13 @@ func (k *ink) unreadShare(boxes []agree.Box) float64 {
 		}
 	}
 	all, unread := 0, 0
-	for y := 1; y < rows-1; y++ {
-		for x := 1; x < columns-1; x++ {
-			at := agree.Box{float32(x) * points, float32(y) * points, float32(x+1) * points, float32(y+1) * points}
-			if !k.hasInk(at) {
-				continue
-			}
-			all++
-			if !read[[2]int{x, y}] {
-				unread++
-			}
+	for i, is := range inked {
+		if !is {
+			continue
+		}
+		all++
+		if !read[[2]int{i % columns, i / columns}] {
+			unread++
 		}
 	}
 	if all < 20 {
@@ -144,12 +192,40 @@ func (k *ink) unreadShare(boxes []agree.Box) float64 {
 	return float64(unread) / float64(all)
 }
 
-// writeCrop writes the place of a box, enlarged twice on white, into a file without a name.
-func (k *ink) writeCrop(b agree.Box) (*os.File, error) {
-	const enlarged, margin = 2, 40
+// Parts of the page that are read again are enlarged so many times, on that many pixels of white. Rasters have 300 dpi and
+// rarely more, so that what is enlarged stays within what engines take.
+const enlarged, cropWhite = 2, 40
+
+// crop says where a part of the page lies in the picture of it that is read again, in points.
+type crop struct {
+	x, y float32 // of the picture's corner on the page
+	step float32 // from one copy to the next
+}
+
+// copyAt returns which copy of the part a place of the picture lies in.
+func (c crop) copyAt(x float32, copies int) int { return max(0, min(copies-1, int(x/c.step))) }
+
+// writeCrop writes a part of the page, enlarged and so many times in a row, into a file without a name. The words in it
+// that are given are left out.
+func (k *ink) writeCrop(b agree.Box, without []agree.Word, copies int) (*os.File, crop, error) {
 	r := k.pixelsOf(b, 1.5)
-	out := image.NewGray(image.Rect(0, 0, r.Dx()*enlarged+2*margin, r.Dy()*enlarged+2*margin))
-	draw.Draw(out, out.Rect, image.NewUniform(color.Gray{Y: 255}), image.Point{}, draw.Src)
-	draw.CatmullRom.Scale(out, image.Rect(margin, margin, margin+r.Dx()*enlarged, margin+r.Dy()*enlarged), k.picture, r, draw.Src, nil)
-	return recognise.WritePGM(out)
+	part := cutPicture(k.picture, r)
+	white := image.NewUniform(color.Gray{Y: 255})
+	for _, w := range without {
+		if over := k.pixelsOf(w.Box, 0.5).Intersect(r); !over.Empty() {
+			draw.Draw(part, over.Sub(r.Min), white, image.Point{}, draw.Src)
+		}
+	}
+	width, height := r.Dx()*enlarged, r.Dy()*enlarged
+	step := width + cropWhite
+	out := image.NewGray(image.Rect(0, 0, copies*step+cropWhite, height+2*cropWhite))
+	draw.Draw(out, out.Rect, white, image.Point{}, draw.Src)
+	for n := range copies {
+		at := image.Rect(0, 0, width, height).Add(image.Pt(cropWhite+n*step, cropWhite))
+		draw.CatmullRom.Scale(out, at, part, part.Rect, draw.Src, nil)
+	}
+	edge := float32(cropWhite) / enlarged
+	f, err := recognise.WritePGM(out)
+	return f, crop{x: (float32(r.Min.X) - edge) / k.scale, y: (float32(r.Min.Y) - edge) / k.scale,
+		step: float32(step) / enlarged / k.scale}, err
 }

@@ -21,6 +21,11 @@ type profile struct {
 	scale       float64
 	format      answer.Format
 	extra       map[string]any // fields of the request beside the common ones
+	// byBlock says that the family reads one block at a time, for which another model has to find the blocks; prompt is for
+	// text then, and these are for other kinds.
+	byBlock                    bool
+	tablePrompt, formulaPrompt string
+	system                     string // the system's message, if it wants one
 }
 
 // noRepeats are vLLM's fields against repetitions in the models that DeepSeek's processor is made for.
@@ -78,6 +83,15 @@ var profiles = map[string]profile{
 	"olmocr": {prompt: olmocrPrompt, textFirst: true, maxTokens: 8000, temperature: 0.1, longestSide: 1288, scale: pixels,
 		format: answer.Markdown},
 	"qwen3-vl": {prompt: "qwenvl html", maxTokens: 8192, longestSide: 1540, scale: 1000, format: answer.HTML},
+	"paddleocr-vl": {prompt: "OCR:", tablePrompt: "Table Recognition:", formulaPrompt: "Formula Recognition:", byBlock: true,
+		maxTokens: 4096, longestSide: 1600, scale: pixels, format: answer.Markdown},
+	"glm-ocr": {prompt: "Text Recognition:", tablePrompt: "Table Recognition:", formulaPrompt: "Formula Recognition:", byBlock: true,
+		maxTokens: 8192, longestSide: 1600, scale: pixels, format: answer.Markdown,
+		extra: map[string]any{"top_p": 0.00001, "top_k": 1, "repetition_penalty": 1.1}},
+	"mineru2.5": {prompt: "\nText Recognition:", tablePrompt: "\nTable Recognition:", formulaPrompt: "\nFormula Recognition:", byBlock: true,
+		system: "You are a helpful assistant.", maxTokens: 4096, longestSide: 1600, scale: pixels, format: answer.Markdown,
+		extra: map[string]any{"presence_penalty": 1.0, "frequency_penalty": 0.05, "skip_special_tokens": false,
+			"vllm_xargs": map[string]any{"no_repeat_ngram_size": 100}}},
 	"markdown": {prompt: "Convert this page to markdown. Do not miss any text and only output the bare markdown!",
 		maxTokens: 8192, longestSide: 1540, scale: pixels, format: answer.Markdown},
 }

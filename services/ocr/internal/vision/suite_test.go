@@ -25,14 +25,24 @@ import (
 // The engine keeps the contract of engines with a model that reads the suite's sheets and invents text on blank ones.
 func TestPassesTheSuite(t *testing.T) {
 	t.Parallel()
-	enginetest.Run(t, func(t *testing.T) ocr.Engine { return askModel(t, newModelEngine(t, enginetest.NewFakeEngine(t))) })
+	enginetest.Run(t, func(t *testing.T) ocr.Engine {
+		return askModel(t, newModelEngine(t, enginetest.NewFakeEngine(t), "deepseek-ocr"))
+	})
 }
 
-func newModelEngine(t *testing.T, witness vision.Witness) *vision.Engine {
+// So it does with a family that reads one block at a time.
+func TestBlockByBlockPassesTheSuite(t *testing.T) {
+	t.Parallel()
+	enginetest.Run(t, func(t *testing.T) ocr.Engine {
+		return askModel(t, newModelEngine(t, enginetest.NewFakeEngine(t), "paddleocr-vl"))
+	})
+}
+
+func newModelEngine(t *testing.T, witness vision.Witness, profile string) *vision.Engine {
 	server := httptest.NewServer(http.HandlerFunc(readSheet))
 	t.Cleanup(server.Close)
 	cfg := vision.DefaultConfig()
-	cfg.Endpoints, cfg.Model, cfg.AllowPrivate = server.URL, "m", true
+	cfg.Endpoints, cfg.Model, cfg.AllowPrivate, cfg.Profile = server.URL, "m", true, profile
 	engine, err := vision.New(cfg, witness, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatalf("New: %v", err)

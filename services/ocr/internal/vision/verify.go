@@ -3,6 +3,7 @@ package vision
 import (
 	"context"
 	"fmt"
+	"image"
 	"slices"
 	"strings"
 
@@ -22,6 +23,21 @@ type verifier struct {
 	words   []agree.Word // the witness's, as they stand on the upright page
 	lines   []int        // the line of each, in the order of the page
 	angles  []int32
+	unread  []agree.Box // where there is ink that the witness has no words for
+	rereads map[agree.Box]rereading
+}
+
+// rereading is what the witness reads when it reads a place again.
+type rereading struct {
+	text       string
+	confidence float32
+}
+
+// newVerifier returns a verifier that has all words that the witness finds on the page.
+func newVerifier(engine *Engine, img recognise.Image, opts recognise.Options, page *inkstreamv1.Page, picture *image.Gray) *verifier {
+	v := &verifier{engine: engine, img: img, opts: opts, witness: page, ink: newInk(picture, img.DPI), rereads: map[agree.Box]rereading{}}
+	v.collectWords()
+	return v
 }
 
 // collectWords puts the witness's words upright.
@@ -74,14 +90,28 @@ func (v *verifier) verify(ctx context.Context, parsed answer.Answer, got reply) 
 		return nil, errLoop
 	}
 	result := v.compare(ctx, words, regions, got.cut || parsed.Broken)
-	readable := v.witness.GetQuality() >= unreadableQuality && len(v.words) > 0
-	if readable && !result.AgreesWithWitness() || len(words) == 0 {
-		return nil, errOtherPage
-	}
-	if result.HasDoubt(agree.Loop) {
-		return nil, errLoop
+	if err := v.refuse(words, result); err != nil {
+		return nil, err
 	}
 	return v.buildPage(parsed, words, of, regions, result), nil
+}
+
+// canJudge reports whether the witness reads the page well enough to tell what is wrong in a text of it.
+func (v *verifier) canJudge() bool {
+	return v.witness.GetQuality() >= agree.MinQuality && len(v.words) > 0
+}
+
+// refuse says why a text is not taken at all; nil where it is.
+func (v *verifier) refuse(words []agree.Word, result agree.Result) error {
+	isReadable := v.witness.GetQuality() >= unreadableQuality && len(v.words) > 0
+	switch {
+	case isReadable && !result.AgreesWithWitness() || len(words) == 0:
+		return errOtherPage
+	case result.HasDoubt(agree.Loop):
+		return errLoop
+	default:
+		return nil
+	}
 }
 
 // maxRereads bounds the places of a page that are read again: each takes a tenth of a second or two.
@@ -89,25 +119,43 @@ const maxRereads = 12
 
 // compare holds words against the witness's and against the ink.
 func (v *verifier) compare(ctx context.Context, words []agree.Word, regions []agree.Box, cut bool) agree.Result {
-	return agree.Align(words, v.words, agree.Options{Regions: regions, HasInk: v.ink.hasInk, Reread: v.reread(ctx),
+	return agree.Align(words, v.words, agree.Options{Regions: regions, InkWidth: v.ink.widthOf, Unread: v.unread, Reread: v.reread(ctx),
 		MaxRereads: maxRereads, Cut: cut, WitnessQuality: float64(v.witness.GetQuality())})
 }
 
-// CompareText holds the words of a text against a page as the witness read it, and against its ink, as what a model
-// writes is held.
-func CompareText(ctx context.Context, witness Witness, img recognise.Image, page *inkstreamv1.Page, opts recognise.Options,
-	text []string) (agree.Result, error) {
+// Comparison is what holding a text against a page tells.
+type Comparison struct {
+	agree.Result
+	// Refused says that the text is not taken at all, and the page stays as the witness reads it.
+	Refused bool
+	// CanJudge says that the witness reads the page well enough to tell what is wrong in a text of it. Where it does not,
+	// what differs is unverified.
+	CanJudge bool
+}
+
+// Comparer holds texts against one page as the witness read it, and against its ink, as what a model writes is held.
+type Comparer struct{ verifier *verifier }
+
+// NewComparer returns a Comparer. The picture may be closed after it.
+func NewComparer(ctx context.Context, witness Witness, img recognise.Image, page *inkstreamv1.Page, opts recognise.Options) (*Comparer, error) {
 	picture, err := readPicture(img, page.GetUprightRotation())
 	if err != nil {
-		return agree.Result{}, err
+		return nil, err
 	}
-	v := &verifier{engine: &Engine{witness: witness}, img: img, opts: opts, witness: page, ink: newInk(picture, img.DPI)}
-	v.collectWords()
+	v := newVerifier(&Engine{witness: witness}, img, opts, page, picture)
+	v.readUnread(ctx)
+	return &Comparer{v}, nil
+}
+
+// CompareText holds a text against the page.
+func (c *Comparer) CompareText(ctx context.Context, text []string) Comparison {
+	v := c.verifier
 	words := make([]agree.Word, len(text))
 	for i, t := range text {
 		words[i].Text = t
 	}
-	return v.compare(ctx, words, nil, false), nil
+	result := v.compare(ctx, words, nil, false)
+	return Comparison{Result: result, Refused: v.refuse(words, result) != nil, CanJudge: v.canJudge()}
 }
 
 // unreadableQuality is the quality below which the witness does not tell one page from another.

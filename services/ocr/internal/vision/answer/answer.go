@@ -88,10 +88,7 @@ const (
 
 // Parse reads an answer.
 func Parse(format Format, text string, opts Options) Answer {
-	if len(text) > maxBytes {
-		text = text[:maxBytes]
-	}
-	text = strings.Map(dropControls, strings.ToValidUTF8(text, "\uFFFD"))
+	text = cleanText(text)
 	p := &parser{opts: opts}
 	switch format {
 	case Grounded:
@@ -106,6 +103,31 @@ func Parse(format Format, text string, opts Options) Answer {
 		p.parseMarkdown(p.cutFrontMatter(text))
 	}
 	return p.answer
+}
+
+// ParsePart reads what a model wrote about one block of a page, whose kind is known, and the level if it is a heading.
+// The blocks have no boxes: the place is the part's.
+func ParsePart(kind Kind, level int, text string) Answer {
+	text = cleanText(text)
+	p := &parser{}
+	if table := tableFromOTSL(text); kind == TableBlock && table != nil {
+		p.add(Block{Kind: TableBlock, Label: string(kind), Table: table, Text: table.PlainText()})
+		return p.answer
+	}
+	p.addMarkdown(string(kind), Box{}, text)
+	for i := range p.answer.Blocks {
+		if b := &p.answer.Blocks[i]; b.Kind == Heading && level > 0 {
+			b.Level = level
+		}
+	}
+	return p.answer
+}
+
+func cleanText(text string) string {
+	if len(text) > maxBytes {
+		text = text[:maxBytes]
+	}
+	return strings.Map(dropControls, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 func dropControls(r rune) rune {
