@@ -37,6 +37,7 @@ var measurements = []measurement{
 	{"celery", measureCelery},
 	{"scanned", measureScanned},
 	{"vision", measureVision},
+	{"endpoints", measureEndpoints},
 	{"native", measureNative},
 	{"kept", measureKept},
 	{"small", measureSmall},
@@ -68,6 +69,7 @@ func runMeasurements(ctx context.Context) error {
 	only := flag.String("only", "", "measure only this; "+measurementNames())
 	rounds := flag.Int("rounds", 2, "rounds of each comparison; the median ratio counts")
 	growthJobs := flag.Int("growth-jobs", 1000, "compare what a job costs among so many at most")
+	endpointPages := flag.Int("endpoint-pages", 100, "take so many pages through three vision endpoints that fail; 1000 take minutes")
 	growthSVG := flag.String("growth-svg", "", "draw the growth of costs into this file")
 	flag.Parse()
 	if !slices.ContainsFunc(measurements, func(m measurement) bool { return *only == "" || *only == m.name }) {
@@ -78,7 +80,7 @@ func runMeasurements(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &benchmark{binary: *binary, dir: dir, rounds: *rounds, growthJobs: *growthJobs, growthSVG: *growthSVG}
+	b := &benchmark{binary: *binary, dir: dir, rounds: *rounds, growthJobs: *growthJobs, endpointPages: *endpointPages, growthSVG: *growthSVG}
 	if b.corpus, err = pdftest.FindCorpus(); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type benchmark struct {
 	binary, dir, corpus string
 	rounds              int
 	growthJobs          int
+	endpointPages       int
 	growthSVG           string // a file, or empty
 }
 

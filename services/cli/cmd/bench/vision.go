@@ -69,19 +69,27 @@ func (s *server) checkModelReads(ctx context.Context, document []byte) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v1/jobs/"+j.ID+"/pages/1", nil)
+	page, err := s.readPage(ctx, j.ID, 1)
 	if err != nil {
-		return err
-	}
-	var page struct {
-		Engine string
-		Notes  []string
-	}
-	if err := doRequest(req, http.StatusOK, &page); err != nil {
 		return err
 	}
 	if !strings.HasPrefix(page.Engine, "vision") {
 		return fmt.Errorf("the page was read by %q: %q", page.Engine, page.Notes)
 	}
 	return nil
+}
+
+// pageView is what the measurements read of a page.
+type pageView struct {
+	Engine string   `json:"engine"`
+	Notes  []string `json:"notes"`
+}
+
+// readPage asks for a page of a job.
+func (s *server) readPage(ctx context.Context, job string, number int) (page pageView, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/v1/jobs/%s/pages/%d", s.http, job, number), nil)
+	if err != nil {
+		return page, err
+	}
+	return page, doRequest(req, http.StatusOK, &page)
 }
