@@ -17,7 +17,7 @@
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
-// (recognised.go).
+// (recognised.go). Those that were scanned askew are arranged as if they were straight (skew.go).
 //
 // Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark that was
 // set apart from the word that it belongs to.
@@ -50,6 +50,9 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 		return
 	}
 	in := collectLines(page)
+	if in.recognised {
+		defer straightenPage(page, in.lines).restore()
+	}
 	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10, judge: judge}
 	a.style.detectFixedPitch(in.lines)
 	if in.recognised && isPlausibleOrder(page.GetBlocks()) {

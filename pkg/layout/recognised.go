@@ -54,6 +54,9 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 	var tables []*inkstreamv1.Block
 	if groups := groupByAngle(in.lines); len(groups) > 0 && groups[0].angle%90 == 0 {
 		made, em := a.arrangeGroup(groups[0], true)
+		if readsAcrossColumns(groups[0].lines, made) {
+			return a.buildNativeBlocks(in)
+		}
 		a.em = em
 		for _, b := range made {
 			if b.GetTable() != nil {
@@ -87,6 +90,49 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 		out = append(out, text...)
 	}
 	return out
+}
+
+// readsAcrossColumns reports whether many of a recogniser's lines reach over columns that the arrangement of the words parts: it
+// took the lines of neighbouring columns for one, and its order cannot be right.
+func readsAcrossColumns(lines []inputLine, made []*inkstreamv1.Block) bool {
+	const (
+		fewest, share = 5, 0.2 // lines, and their share of those long enough
+		perSide       = 2      // words
+		column        = 3      // lines that a block of a column has at least
+	)
+	of := map[*inkstreamv1.Word]int{}
+	for i, b := range made {
+		if b.GetTable() != nil || len(b.GetLines()) < column {
+			continue
+		}
+		for _, line := range b.GetLines() {
+			for _, w := range line.GetWords() {
+				of[w] = i + 1
+			}
+		}
+	}
+	long, across := 0, 0
+	for _, line := range lines {
+		if len(line.words) < 2*perSide {
+			continue
+		}
+		long++
+		in := map[int]int{}
+		for _, w := range line.words {
+			in[of[w]]++
+		}
+		delete(in, 0)
+		sides := 0
+		for _, n := range in {
+			if n >= perSide {
+				sides++
+			}
+		}
+		if sides > 1 {
+			across++
+		}
+	}
+	return across >= fewest && float64(across) >= share*float64(long)
 }
 
 // splitRemaining returns the paragraphs of a recogniser's block without the words that tables have, and those tables.

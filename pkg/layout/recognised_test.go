@@ -1,0 +1,83 @@
+package layout
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// TestTablesOfSkewedPages finds the rows of a table on a page that was scanned askew, and leaves its words where they stand.
+func TestTablesOfSkewedPages(t *testing.T) {
+	t.Parallel()
+	const skew = 1.9
+	sin, cos := math.Sincos(skew * math.Pi / 180)
+	p := recognised(gridLines(100, []float64{50, 200, 330, 420, 510}, "Item Folio Debit Credit Balance", "Lamps 48 16,965.21 0.50 6.11",
+		"Chairs 53 3,460.45 1.97 55.86", "Tables 97 50.15 12.74 29,745.67", "Shelves 47 6.46 2.30 1,665.02", "Desks 83 52.28 7.10 82.70"))
+	p.Skew = skew
+	for _, w := range PageWords(p) { // as the recogniser gives them: boxes about the skewed words
+		r := rectFromBox(w.GetBbox())
+		x, y := (r.x0+r.x1)/2-595.0/2, r.centerX()-842.0/2
+		x, y = x*cos+y*sin+595.0/2, y*cos-x*sin+842.0/2
+		width, height := r.width()*cos+r.height()*sin, r.height()*cos+r.width()*sin
+		w.Bbox = rect{x - width/2, y - height/2, x + width/2, y + height/2}.toBox()
+	}
+	var want []string
+	for _, w := range PageWords(p) {
+		want = append(want, fmt.Sprint(w.GetText(), w.GetBbox()))
+	}
+	ArrangePage(p)
+	tables := tablesOf(p)
+	if len(tables) != 1 || tables[0].GetRows() != 6 || tables[0].GetColumns() != 5 {
+		t.Fatalf("got %d tables, want one of 6 rows and 5 columns: %q", len(tables), p.GetText())
+	}
+	var got []string
+	for _, w := range PageWords(p) {
+		got = append(got, fmt.Sprint(w.GetText(), w.GetBbox()))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("words stand elsewhere: got %v, want %v", got, want)
+	}
+	block := rectFromBox(p.GetBlocks()[0].GetBbox())
+	for _, w := range PageWords(p) {
+		if r := rectFromBox(w.GetBbox()); !isInside(r, block) {
+			t.Errorf("%s at %v lies outside its table at %v", w.GetText(), r, block)
+		}
+	}
+}
+
+// TestLinesAcrossColumns puts a page in order whose recogniser took the lines of two columns for one, and keeps the order of one
+// that did not.
+func TestLinesAcrossColumns(t *testing.T) {
+	t.Parallel()
+	text := func(name string) []string {
+		var out []string
+		for i := range 12 {
+			out = append(out, fmt.Sprintf("this is the text of the %s column, which goes on", name), fmt.Sprintf("from line to line until number %d of them is full", i))
+		}
+		return out
+	}
+	left, right := down(40, 60, 9, text("left")...), down(310, 60, 9, text("right")...)
+	joined := make([]*inkstreamv1.Line, len(left))
+	for i := range left {
+		joined[i] = &inkstreamv1.Line{Words: slices.Concat(left[i].Words, right[i].Words)}
+	}
+	for _, tt := range []struct {
+		name  string
+		lines []*inkstreamv1.Line
+	}{
+		{"lines over both columns", joined},
+		{"columns", slices.Concat(left, right)},
+	} {
+		p := recognised(tt.lines)
+		ArrangePage(p)
+		if last, first := strings.LastIndex(p.GetText(), "left"), strings.Index(p.GetText(), "right"); last < 0 || first < last {
+			t.Errorf("%s: the left column does not come first: %q", tt.name, p.GetText())
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package layout
+
+import (
+	"math"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// minArrangedSkew is the skew of a recognised page, in degrees, from which its words are arranged where they would stand on a
+// straight one: across a page, half a degree is as much as half a line. More than maxArrangedSkew is no skew.
+const minArrangedSkew, maxArrangedSkew = 0.15, 20
+
+// skewedPage knows where the words of a page stood before it was straightened.
+type skewedPage struct {
+	page             *inkstreamv1.Page
+	words            map[*inkstreamv1.Word][]float32
+	rulings          []*inkstreamv1.Ruling
+	sin, cos         float64
+	centerX, centerY float64
+}
+
+// straightenPage moves the words and rulings of a recognised page to where they would stand if it were straight; nil if it is.
+func straightenPage(page *inkstreamv1.Page, lines []inputLine) *skewedPage {
+	skew := math.Abs(float64(page.GetSkew()))
+	if !(skew >= minArrangedSkew && skew <= maxArrangedSkew) || len(page.GetRegions()) > 0 {
+		return nil
+	}
+	s := &skewedPage{page: page, words: map[*inkstreamv1.Word][]float32{}, rulings: page.GetRulings(),
+		centerX: float64(page.GetWidth()) / 2, centerY: float64(page.GetHeight()) / 2}
+	s.sin, s.cos = math.Sincos(float64(page.GetSkew()) * math.Pi / 180)
+	for _, line := range lines {
+		for _, w := range line.words {
+			s.words[w] = w.GetBbox()
+			w.Bbox = s.straightenRect(rectFromBox(w.GetBbox())).toBox()
+		}
+	}
+	page.Rulings = make([]*inkstreamv1.Ruling, 0, len(s.rulings))
+	for _, r := range s.rulings {
+		if isValidBox(r.GetBbox()) {
+			box := rectFromBox(r.GetBbox())
+			x, y := s.turnPoint((box.x0+box.x1)/2, box.centerX(), -s.sin)
+			page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rect{x - box.width()/2, y - box.height()/2,
+				x + box.width()/2, y + box.height()/2}.toBox()})
+		}
+	}
+	return s
+}
+
+// turnPoint turns a point about the middle of the page.
+func (s *skewedPage) turnPoint(x, y, sin float64) (float64, float64) {
+	x, y = x-s.centerX, y-s.centerY
+	return x*s.cos + y*sin + s.centerX, y*s.cos - x*sin + s.centerY
+}
+
+// straightenRect returns the box of a word on the straight page, of which the one on the skewed page is drawn about the corners.
+func (s *skewedPage) straightenRect(r rect) rect {
+	x, y := s.turnPoint((r.x0+r.x1)/2, r.centerX(), -s.sin)
+	sin := math.Abs(s.sin)
+	scale := s.cos*s.cos - sin*sin
+	width := max(0.5*r.width(), (r.width()*s.cos-r.height()*sin)/scale)
+	height := max(0.5*r.height(), (r.height()*s.cos-r.width()*sin)/scale)
+	return rect{x - width/2, y - height/2, x + width/2, y + height/2}
+}
+
+// skewRect returns the box about the corners of a box of the straight page.
+func (s *skewedPage) skewRect(r rect) rect {
+	x, y := s.turnPoint((r.x0+r.x1)/2, r.centerX(), s.sin)
+	sin := math.Abs(s.sin)
+	width, height := r.width()*s.cos+r.height()*sin, r.height()*s.cos+r.width()*sin
+	return rect{x - width/2, y - height/2, x + width/2, y + height/2}
+}
+
+// restore moves everything back to where it stands on the page.
+func (s *skewedPage) restore() {
+	if s == nil {
+		return
+	}
+	s.page.Rulings = s.rulings
+	for w, box := range s.words {
+		w.Bbox = box
+	}
+	for _, b := range s.page.GetBlocks() {
+		if len(b.GetLines()) == 0 {
+			continue // a figure
+		}
+		for _, line := range b.GetLines() {
+			line.Bbox = boundingBox(line.GetWords()).toBox()
+		}
+		if b.GetTable() == nil {
+			b.Bbox = newBlock(b.GetLines()).GetBbox()
+			continue
+		}
+		b.Bbox = s.skewRect(rectFromBox(b.GetBbox())).toBox()
+		for _, c := range b.GetTable().GetCells() {
+			c.Bbox = s.skewRect(rectFromBox(c.GetBbox())).toBox()
+		}
+	}
+}
