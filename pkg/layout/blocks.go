@@ -253,7 +253,7 @@ func (p *textColumn) maxStep(i int) float64 {
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	limit := 1.3*p.pitch + max(0, max(cur.height, min(cur.style.size, 4*p.em))-p.em)
 	if size := min(prev.style.size, cur.style.size); size > 1.1*p.em && size > 0.98*max(prev.style.size, cur.style.size) {
-		return max(limit, 1.5*min(size, 4*p.em))
+		return max(limit, 1.5*min(size, 12*p.em))
 	}
 	return limit
 }

@@ -41,7 +41,7 @@ func (c *cutter) isColumnGutter(left, right []sideLine, gap span, gutters int) b
 	if c.isWithinFramedRows(left, right, gap) {
 		return false
 	}
-	if gutters > 2 && beginsNumberedLines(left, right) {
+	if gutters > 1 && beginsNumberedLines(left, right) {
 		return true
 	}
 	f := measureGutter(left, right, gutterContext{gap: gap, across: c.across, down: c.down, gutters: gutters,

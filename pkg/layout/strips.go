@@ -252,7 +252,7 @@ func (s *strip) crossingRows(rows []stripRow) []*stripRow {
 			gutter = min(gutter, row.words[g].x0-row.words[g-1].x1)
 		}
 	}
-	if float64(len(out)) > max(1, maxCrossings*float64(len(s.both))) || len(s.both) < 2*minStripRows {
+	if float64(len(out)) > max(1, maxCrossings*float64(len(s.both))) || len(s.both) <= minStripRows {
 		return out
 	}
 	return slices.DeleteFunc(out, func(r *stripRow) bool {

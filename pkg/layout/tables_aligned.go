@@ -384,7 +384,7 @@ func (a *aligner) fillTable(rows []tableLine, gaps []span) *table {
 		}
 		for _, s := range parts {
 			first := columnIndex(gaps, s.x0+0.1*a.em)
-			last := max(first, lastColumnIndex(gaps, s.rect, 0.1*a.em))
+			last := lastColumnIndex(gaps, first, s.rect, 0.1*a.em)
 			if n := len(t.cells); n > 0 && t.cells[n-1].row == r && t.cells[n-1].column+t.cells[n-1].columnSpan > first {
 				c := &t.cells[n-1]
 				c.columnSpan = max(c.columnSpan, last-c.column+1)
@@ -408,11 +408,18 @@ func columnIndex(gaps []span, x float64) int {
 	return n
 }
 
-// lastColumnIndex returns between which gutters a text ends. One that begins left of a gutter may reach into it without being in
-// the column on its right.
-func lastColumnIndex(gaps []span, text rect, slack float64) int {
-	n := 0
-	for n < len(gaps) && (text.x1-slack > gaps[n].to || text.x0 > gaps[n].from && text.x1-slack > (gaps[n].from+gaps[n].to)/2) {
+// lastColumnIndex returns between which gutters a text ends that begins in column first. In an inner column one that begins left of a
+// gutter may reach into it without being in the column on its right, as a cell's text that goes on; in the first, it heads rows.
+func lastColumnIndex(gaps []span, first int, text rect, slack float64) int {
+	n := first
+	for n < len(gaps) {
+		limit := (gaps[n].from + gaps[n].to) / 2
+		if first > 0 && text.x0 <= gaps[n].from {
+			limit = gaps[n].to
+		}
+		if text.x1-slack <= limit {
+			break
+		}
 		n++
 	}
 	return n

@@ -215,3 +215,41 @@ func TestLinePitchOfRoundedBaselines(t *testing.T) {
 		t.Errorf("got %g, want between 10.1 and 10.3", got)
 	}
 }
+
+// TestPictureBesideAHeading reads the left column to its end, although the right one shows a picture where the left has a heading.
+func TestPictureBesideAHeading(t *testing.T) {
+	t.Parallel()
+	text := func(x, y float64, n int, name string) []*inkstreamv1.Line {
+		lines := make([]string, n)
+		for i := range lines {
+			lines[i] = "The column " + name + " goes on with words and with"
+		}
+		return down(x, y, 9, lines...)
+	}
+	p := pageOf(text(50, 60, 8, "left"), text(300, 60, 6, "right"), []*inkstreamv1.Line{at(50, 160, 14, "Another heading")},
+		text(50, 185, 20, "left"), text(300, 215, 16, "right"))
+	p.Images = []*inkstreamv1.Image{{Bbox: rect{300, 130, 500, 205}.toBox(), Kind: "drawing"}}
+	ArrangePage(p)
+	if last, first := strings.LastIndex(p.GetText(), "left"), strings.Index(p.GetText(), "right"); first < last {
+		t.Errorf("the left column is parted: %q", p.GetText())
+	}
+}
+
+// TestHeadingOverAGutter leaves a heading whole that reaches over the gutter between two columns, with a blank there by chance.
+func TestHeadingOverAGutter(t *testing.T) {
+	t.Parallel()
+	var above, below []*inkstreamv1.Line
+	for i := range 9 {
+		y := 60 + 11*float64(i)
+		above = append(above, at(50, y, 9, "the column goes on with words"), at(180, y, 9, "and with words of the other"))
+		below = append(below, at(50, y+120, 9, "the column goes on with words"), at(180, y+120, 9, "and with words of the other"))
+	}
+	heading := at(44, 162, 12, "The long heading of any")
+	rest := at(float64(heading.Words[4].GetBbox()[2])+5, 162, 12, "few words") // a blank, over the gutter
+	heading.Words = append(heading.Words, rest.Words...)
+	p := pageOf(above, []*inkstreamv1.Line{heading}, below)
+	ArrangePage(p)
+	if !strings.Contains(p.GetText(), "\nThe long heading of any few words\n") {
+		t.Errorf("got %q, want the heading in it", p.GetText())
+	}
+}

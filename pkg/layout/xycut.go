@@ -330,7 +330,7 @@ func (c *cutter) isColumnHeading(slabs []pageBand, i int, gutters []span) bool {
 	for above > max(0, i-4) && len(innerSpans(slabs[above].freeSpans)) == 0 {
 		above--
 	}
-	if len(innerSpans(slabs[above].freeSpans)) == 0 || slabs[i].y0-slabs[i-1].y1 < 0.6*c.em {
+	if len(innerSpans(slabs[above].freeSpans)) == 0 || slabs[i].y0-slabs[i-1].y1 < 0.6*c.em || c.hasPictureBeside(slabs[i], gutters[0]) {
 		return false
 	}
 	for end := i; end < min(i+3, len(slabs)); end++ {
@@ -344,6 +344,13 @@ func (c *cutter) isColumnHeading(slabs []pageBand, i int, gutters []span) bool {
 		}
 	}
 	return false
+}
+
+// hasPictureBeside reports whether a picture stands level with a slab, right of a gutter.
+func (c *cutter) hasPictureBeside(slab pageBand, gutter span) bool {
+	return slices.ContainsFunc(c.pictures, func(p rect) bool {
+		return p.y0 < slab.y1 && p.y1 > slab.y0 && p.x0 >= (gutter.from+gutter.to)/2
+	})
 }
 
 // joinBands makes one band of neighbouring slabs.

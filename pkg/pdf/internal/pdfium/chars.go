@@ -211,6 +211,17 @@ func (r charRecord) tightBox() Rect {
 	return Rect{Left: at(0), Right: at(1), Bottom: at(2), Top: at(3)}
 }
 
+// glyphBox is the box of a character; empty where it has none.
+func (r charRecord) glyphBox() Rect {
+	if r.charFlags()&charBoxed == 0 {
+		return Rect{}
+	}
+	if box := r.tightBox(); box.IsFinite() {
+		return box
+	}
+	return Rect{}
+}
+
 // looseNeighbours are the loose boxes of the characters around a generated blank, if they have any.
 func (r charRecord) looseNeighbours() (before, after Rect, ok bool) {
 	before, after = parseLooseBox(r[16:]), parseLooseBox(r[32:])

@@ -59,27 +59,32 @@ func TestLoneGlyphs(t *testing.T) {
 	}
 }
 
-// TestTightBlanks believes no blank that advance widths leave no room for, but one behind a letter that reaches over its width.
+// TestTightBlanks believes no blank that advance widths leave no room for, but one behind a letter that reaches over its width, where
+// PDFium knows the widths of others.
 func TestTightBlanks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name      string
 		ink, next float64 // the right edge of the ink before the blank, whose advance width ends at 20; the left edge behind it
+		reaching  int     // of ten glyphs
 		want      bool
 	}{
-		{"no room", 19, 20, true},
-		{"little room", 19, 20.6, true},
-		{"a blank", 19, 22, false},
-		{"little room behind ink that reaches over", 20, 20.6, false},
-		{"none behind ink that reaches over", 20, 19.5, true},
+		{"no room", 19, 20, 1, true},
+		{"little room", 19, 20.6, 1, true},
+		{"a blank", 19, 22, 1, false},
+		{"little room behind ink that reaches over", 20, 20.6, 5, false},
+		{"no room behind ink that reaches over", 20, 19.5, 5, true},
+		{"little room where no widths are known", 20, 20.6, 10, true},
 	} {
-		r := textReader{blank: 1, out: Text{Runs: []Run{{Size: 10}}, Chars: []Char{{Rune: 'f', Box: Rect{Left: 15, Right: tt.ink, Top: 10}},
-			{Rune: ' ', Generated: true}}}}
+		r := textReader{blank: 1, glyphs: 10, reaching: tt.reaching, out: Text{Runs: []Run{{Size: 10}},
+			Chars: []Char{{Rune: 'f', Box: Rect{Left: 15, Right: tt.ink, Top: 10}}, {Rune: ' ', Generated: true}}}}
 		binary.LittleEndian.PutUint32(r.gap[8:], charGenerated|charBefore|charAfter)
 		for i, v := range []float64{15, 10, 20, 0, tt.next, 10, tt.next + 5, 0} { // left, top, right and bottom of both
 			binary.LittleEndian.PutUint32(r.gap[16+4*i:], math.Float32bits(float32(v)))
 		}
-		if got := r.isTightBlank(); got != tt.want {
+		r.out.Chars[1].Tight = r.isTightBlank()
+		r.believeDoubtfulBlanks()
+		if got := r.out.Chars[1].Tight; got != tt.want {
 			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
 		}
 	}

@@ -87,6 +87,7 @@ func (p *Page) ReadText(maxChars int) Text {
 	}
 	r.out.Chars = make([]Char, 0, n)
 	r.readChars(n)
+	r.believeDoubtfulBlanks()
 	r.measureUnnamedFonts()
 	p.in.callFunction(fnTextClosePage, tp)
 	r.out.repairBrokenLines()
@@ -129,11 +130,15 @@ type textReader struct {
 	unnamed []unnamedFont
 	object  uint64 // text object of the running run
 	run     int32
-	wide    bool           // there are characters of scripts that are written in columns
-	high    rune           // pending first half of a surrogate pair
-	blank   int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
-	gap     [charSize]byte // the record of that blank: the next character may be in the next batch
-	out     Text
+	wide    bool // there are characters of scripts that are written in columns
+	// doubtful are blanks in out.Chars that are tight by the ink of the glyph before alone. glyphs counts first glyphs of
+	// runs, and reaching those whose ink reaches to the end of their advance width.
+	doubtful         []int
+	glyphs, reaching int
+	high             rune           // pending first half of a surrogate pair
+	blank            int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
+	gap              [charSize]byte // the record of that blank: the next character may be in the next batch
+	out              Text
 }
 
 func (r *textReader) addChar(i uint64, at charRecord) {
@@ -156,7 +161,8 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 		return
 	}
 	object := at.textObject()
-	if object != r.object {
+	first := object != r.object
+	if first {
 		lone := r.isLoneGlyph()
 		r.object = object
 		r.startRun(i, object)
@@ -170,10 +176,9 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 	r.blank = -1
 	c.Run = r.run
 	c.Asked, c.Unmapped = i%mappingSampleStep == 0, at.charFlags()&charUnmapped != 0
-	if at.charFlags()&charBoxed != 0 {
-		if c.Box = at.tightBox(); !c.Box.IsFinite() {
-			c.Box = Rect{}
-		}
+	c.Box = at.glyphBox()
+	if first && c.Box != (Rect{}) {
+		r.countReach(&c)
 	}
 	if r.hasNoOutlines(&c) {
 		if c.Rune != wideBlank {
@@ -190,11 +195,7 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 		}
 	}
 	r.out.Chars = append(r.out.Chars, c)
-	if font := r.out.Runs[r.run].Font; font >= 0 {
-		if n := r.out.Fonts[font].Unnamed; n > 0 && len(r.unnamed[n-1].shown) < maxMeasuredGlyphs {
-			r.unnamed[n-1].shown[c.Rune] = true
-		}
-	}
+	r.noteUnnamedGlyph(c.Rune)
 	if c.Rune == lam {
 		r.turnLigature()
 	}
@@ -275,8 +276,7 @@ func (r *textReader) isLoneGlyph() bool {
 }
 
 // isTightBlank reports whether the glyphs around a blank, of one text object or of one each, stand closer than any blank, measured
-// by their advance widths. PDFium measures their ink. Widths that make glyphs overlap are not believed. Of a glyph whose ink reaches
-// over its advance width, as that of an f does, PDFium tells the ink alone: between glyphs of one word that leaves no gap.
+// by their advance widths. PDFium measures their ink. Widths that make glyphs overlap are not believed.
 func (r *textReader) isTightBlank() bool {
 	const widest, widestOfInk = 0.08, 0.03
 	a, b, ok := charRecord(r.gap[:]).looseNeighbours()
@@ -285,11 +285,30 @@ func (r *textReader) isTightBlank() bool {
 		return false
 	}
 	gap := math.Max(math.Max(b.Left-a.Right, a.Left-b.Right), math.Max(b.Bottom-a.Top, a.Bottom-b.Top)) / size
-	limit := widest
-	if r.blank > 0 && b.Left-a.Right == gap*size && a.Right <= r.out.Chars[r.blank-1].Box.Right {
-		limit = widestOfInk
+	if gap >= widestOfInk && gap < widest && r.blank > 0 && b.Left-a.Right == gap*size && a.Right <= r.out.Chars[r.blank-1].Box.Right {
+		r.doubtful = append(r.doubtful, r.blank)
 	}
-	return gap > -0.15 && gap < limit
+	return gap > -0.15 && gap < widest
+}
+
+// countReach counts the first glyph of a run, and whether its ink reaches to the end of its advance width or beyond.
+func (r *textReader) countReach(c *Char) {
+	r.glyphs++
+	if r.out.Runs[r.run].Loose.Right <= c.Box.Right {
+		r.reaching++
+	}
+}
+
+// believeDoubtfulBlanks keeps the blanks that only little room tells from none, behind glyphs whose ink reaches over their advance
+// width, as that of an f does: of those PDFium tells the ink alone, and between glyphs of one word that leaves no gap at all.
+// Where all glyphs are so, it knows no advance widths.
+func (r *textReader) believeDoubtfulBlanks() {
+	if 10*r.reaching > 9*r.glyphs {
+		return
+	}
+	for _, i := range r.doubtful {
+		r.out.Chars[i].Tight = false
+	}
 }
 
 func (r *textReader) startRun(i, object uint64) {
@@ -379,6 +398,17 @@ func (r *textReader) unnamedIndex(font uint64) int {
 	}
 	r.unnamed = append(r.unnamed, unnamedFont{font: font, shown: map[rune]bool{}})
 	return len(r.unnamed) - 1
+}
+
+// noteUnnamedGlyph remembers a character that the running run shows, if its font has no name.
+func (r *textReader) noteUnnamedGlyph(char rune) {
+	font := r.out.Runs[r.run].Font
+	if font < 0 {
+		return
+	}
+	if n := r.out.Fonts[font].Unnamed; n > 0 && len(r.unnamed[n-1].shown) < maxMeasuredGlyphs {
+		r.unnamed[n-1].shown[char] = true
+	}
 }
 
 // measureUnnamedFonts asks for the advance widths of what is shown in fonts without a name.
