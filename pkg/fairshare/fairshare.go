@@ -13,7 +13,10 @@ import (
 
 // A stage has UrgentPlaces slots beyond its workers, for interactive tasks, and ReservedPlaces beyond these, for tenants
 // that use little; an engine's pool has as many children.
-const UrgentPlaces, ReservedPlaces = 1, 2
+const (
+	UrgentPlaces   = 1
+	ReservedPlaces = 2
+)
 
 const (
 	// memory is the time in which what a tenant has used loses all but 1/e of its weight.
