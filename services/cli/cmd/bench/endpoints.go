@@ -27,7 +27,7 @@ const (
 	// endpointDocument is how many pages a document has that is read through bad endpoints.
 	endpointDocument = 50
 	// limitedRate is how many pages the endpoint that limits answers in a second.
-	limitedRate = 3
+	limitedRate = 10
 	// maxWrongLetters is the character error rate up to which a page has its own text. Two pages share hardly a word.
 	maxWrongLetters = 0.1
 )

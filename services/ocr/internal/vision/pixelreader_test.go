@@ -74,14 +74,15 @@ func newPixelEngine(t *testing.T) *vision.Engine {
 		t.Fatalf("New: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- engine.Run(ctx, func() {}) }()
+	ended, begun := make(chan error, 1), make(chan struct{})
+	go func() { ended <- engine.Run(ctx, func() { close(begun) }) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	})
+	<-begun // before that nothing is known of the endpoint
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for range 600 {
