@@ -161,7 +161,7 @@ var verificationTargets = map[string]float64{"8 to 20 words inserted": 0.97, "5 
 func reportVerification(results []verificationResult, seed uint64) section {
 	sec := section{method: fmt.Sprintf("The true texts of %d scans of one page, corrupted %d times in each way, seed %d, and held against what Tesseract "+
 		"reads, against the ink, and against doubtful places that are read again, enlarged, as what a vision model writes is. Located: a doubt of a fitting kind stands in the "+
-		"place. False alarms: doubts about the true text as it is, but for those that say that the witness cannot tell. Made worse: pages whose true text would lose words, or be taken for another page's.",
+		"place, or the text is not taken at all; on pages that the witness reads too badly to judge nothing counts as located or missed, and every difference is unverified. False alarms: doubts about the true text as it is, but for those that say that the witness cannot tell. Made worse: pages whose true text would lose words, or be taken for another page's.",
 		len(results), verificationTrials, seed)}
 	table := reportTable{title: "Corruptions located", columns: []string{"Corruption", "Trials", "Located", "Share", "Target"}}
 	for k, c := range agreetest.Corruptions() {
@@ -180,10 +180,11 @@ func reportVerification(results []verificationResult, seed uint64) section {
 		table.addRow(c.Name, fmt.Sprint(tried), fmt.Sprint(located), formatRatio(share), shown)
 	}
 	pages := reportTable{title: "False alarms by page", columns: []string{"File", "Alarms", "Kinds", "Made worse"}}
-	alarms, worse, moved := 0, 0, 0
+	alarms, worse, moved, unjudged := 0, 0, 0, 0
 	slices.SortStableFunc(results, func(x, y verificationResult) int { return len(y.alarms) - len(x.alarms) })
 	for _, r := range results {
 		alarms, worse, moved = alarms+len(r.alarms), worse+boolToInt(r.worse), moved+r.moved[0]
+		unjudged += boolToInt(r.unjudged)
 		if len(r.alarms) > 0 || r.worse {
 			pages.addRow(r.path, fmt.Sprint(len(r.alarms)), countKinds(r.alarms), fmt.Sprint(r.worse))
 		}
@@ -192,6 +193,7 @@ func reportVerification(results []verificationResult, seed uint64) section {
 	sec.summary = append(sec.summary,
 		summaryFigure{"false alarms a page", formatRatio(float64(alarms) / n), absent, "≤ 0.4", float64(alarms)/n <= 0.4},
 		summaryFigure{"pages of true text made worse", formatRatio(float64(worse) / n), absent, "≤ 0.01", float64(worse)/n <= 0.01},
+		summaryFigure{"pages that the witness reads too badly to judge", fmt.Sprintf("%d of %d", unjudged, len(results)), absent, "", false},
 		summaryFigure{"doubts that another order of half the page adds, a page", formatRatio(float64(moved) / n), absent, "", false})
 	sec.tables = []reportTable{table, pages}
 	return sec
