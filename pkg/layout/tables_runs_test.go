@@ -1,6 +1,8 @@
 package layout
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -251,5 +253,37 @@ func TestHeadingOverAGutter(t *testing.T) {
 	ArrangePage(p)
 	if !strings.Contains(p.GetText(), "\nThe long heading of any few words\n") {
 		t.Errorf("got %q, want the heading in it", p.GetText())
+	}
+}
+
+// TestRuleAcrossColumnsEndsThem reads articles side by side row by row, where a rule along all of them parts the rows and each begins with
+// its heading; without the rule, the columns go on.
+func TestRuleAcrossColumnsEndsThem(t *testing.T) {
+	t.Parallel()
+	article := func(x, y float64, name string) []*inkstreamv1.Line {
+		lines := []string{}
+		for range 8 {
+			lines = append(lines, "The article "+name+" goes on with words and with")
+		}
+		return append([]*inkstreamv1.Line{at(x, y, 14, "Of "+name)}, down(x, y+18, 9, lines...)...)
+	}
+	for _, ruled := range []bool{true, false} {
+		p := pageOf(article(50, 60, "one"), article(300, 60, "two"), article(50, 180, "three"), article(300, 180, "four"))
+		if ruled {
+			p.Rulings = []*inkstreamv1.Ruling{{Bbox: rect{50, 173, 540, 173.5}.toBox()}}
+		}
+		ArrangePage(p)
+		var got []string
+		for _, name := range []string{"one", "two", "three", "four"} {
+			got = append(got, fmt.Sprintf("%05d %s", strings.Index(p.GetText(), "Of "+name), name))
+		}
+		slices.Sort(got)
+		order := ""
+		for _, g := range got {
+			order += g[5:]
+		}
+		if want := map[bool]string{true: " one two three four", false: " one three two four"}[ruled]; order != want {
+			t.Errorf("ruled %t: the articles are read in the order%s, want%s", ruled, order, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -284,7 +285,7 @@ func (c *cutter) findColumnsEnd(slabs []pageBand, first int, gutters *[]span) in
 	for ; end < len(slabs); end++ {
 		next := slabs[end]
 		left := c.intersectSpans(*gutters, next.freeSpans)
-		if len(left) == 0 || rows >= 5 && c.isColumnHeading(slabs, end, *gutters) {
+		if len(left) == 0 || rows >= 5 && (c.isColumnHeading(slabs, end, *gutters) || c.isRuledHeading(slabs[first:end], next, left)) {
 			break
 		}
 		gap := c.roomBetween(slabs[end-1].y1, next.y0, left)
@@ -344,6 +345,30 @@ func (c *cutter) isColumnHeading(slabs []pageBand, i int, gutters []span) bool {
 		}
 	}
 	return false
+}
+
+// isRuledHeading reports whether a slab begins a new set of columns because a rule parts it from the columns above all along
+// them, and what stands below the rule on both sides of a gutter is larger than they are: the headings of articles side by side,
+// as newspapers part them.
+func (c *cutter) isRuledHeading(above []pageBand, slab pageBand, gutters []span) bool {
+	const larger = 1.15
+	isHeading := func(s segment) bool { return s.size >= larger*c.em && s.table == nil }
+	if !slices.ContainsFunc(innerSpans(gutters), func(g span) bool {
+		return slices.ContainsFunc(slab.segments, func(s segment) bool { return isHeading(s) && s.x1 <= g.from }) &&
+			slices.ContainsFunc(slab.segments, func(s segment) bool { return isHeading(s) && s.x0 >= g.to })
+	}) {
+		return false
+	}
+	left, right := math.Inf(1), math.Inf(-1)
+	for _, band := range append(above[:len(above):len(above)], slab) {
+		for _, s := range band.segments {
+			left, right = min(left, s.x0), max(right, s.x1)
+		}
+	}
+	top, bottom := above[len(above)-1].y1, slab.y0
+	return slices.ContainsFunc(c.across, func(r ruling) bool {
+		return r.at >= top-0.3*c.em && r.at <= bottom+0.3*c.em && r.from <= left+c.em && r.to >= right-c.em
+	})
 }
 
 // hasPictureBeside reports whether a picture stands level with a slab, right of a gutter.
