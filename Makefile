@@ -37,7 +37,7 @@ test: test-deps .bin/versitygw .bin/nats .bin/kustomize .bin/kubeconform ## Test
 	# Children find PDFium's compiled code: compiled by many at once, with the race detector, it takes minutes. A test
 	# program compiles it, because the cache is kept by wazero's version, which test programs do not know.
 	go test -count=1 -run '^TestLoadErrors$$' ./pkg/pdf/internal/pdfium
-	go test -race -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 25m work
+	go test -race -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 40m work
 	GOWORK=off go -C pkg/tools test ./...
 
 .PHONY: test-deps
