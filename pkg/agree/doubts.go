@@ -152,7 +152,7 @@ func (a *aligner) readsScriptOf(run Range) bool {
 			for _, r := range a.model[i].runes {
 				if unicode.IsLetter(r) {
 					all++
-					own += count(unicode.Is(script, r))
+					own += oneIf(unicode.Is(script, r))
 				}
 			}
 		}
@@ -165,7 +165,8 @@ func (a *aligner) readsScriptOf(run Range) bool {
 	return true
 }
 
-func count(is bool) int {
+// oneIf returns 1 for true, so that what holds can be counted.
+func oneIf(is bool) int {
 	if is {
 		return 1
 	}
@@ -268,7 +269,7 @@ func (a *aligner) isWordy(run Range) bool {
 	letters, all := 0, 0
 	for j := run.First; j < run.End; j++ {
 		for _, r := range a.witness[j].runes {
-			letters += count(unicode.IsLetter(r) || unicode.IsMark(r) || r == '\'')
+			letters += oneIf(unicode.IsLetter(r) || unicode.IsMark(r) || r == '\'')
 			all++
 		}
 	}

@@ -2,7 +2,6 @@ package layout
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -285,7 +284,7 @@ func (c *cutter) findColumnsEnd(slabs []pageBand, first int, gutters *[]span) in
 	for ; end < len(slabs); end++ {
 		next := slabs[end]
 		left := c.intersectSpans(*gutters, next.freeSpans)
-		if len(left) == 0 || rows >= 5 && (c.isColumnHeading(slabs, end, *gutters) || c.isRuledHeading(slabs[first:end], next, left)) {
+		if len(left) == 0 || rows >= 5 && (c.isColumnHeading(slabs, end, *gutters) || c.isRuledHeading(slabs[first:end+1], left)) {
 			break
 		}
 		gap := c.roomBetween(slabs[end-1].y1, next.y0, left)
@@ -347,11 +346,16 @@ func (c *cutter) isColumnHeading(slabs []pageBand, i int, gutters []span) bool {
 	return false
 }
 
-// isRuledHeading reports whether a slab begins a new set of columns because a rule parts it from the columns above all along
+// isRuledHeading reports whether the last of the slabs begins a new set of columns because a rule parts it from the columns above all along
 // them, and what stands below the rule on both sides of a gutter is larger than they are: the headings of articles side by side,
 // as newspapers part them.
-func (c *cutter) isRuledHeading(above []pageBand, slab pageBand, gutters []span) bool {
+func (c *cutter) isRuledHeading(slabs []pageBand, gutters []span) bool {
 	const larger = 1.15
+	above, slab := slabs[len(slabs)-2], slabs[len(slabs)-1]
+	rule := c.ruleBetween(above.y1-0.3*c.em, slab.y0+0.3*c.em)
+	if rule.to <= rule.from {
+		return false
+	}
 	isHeading := func(s segment) bool { return s.size >= larger*c.em && s.table == nil }
 	if !slices.ContainsFunc(innerSpans(gutters), func(g span) bool {
 		return slices.ContainsFunc(slab.segments, func(s segment) bool { return isHeading(s) && s.x1 <= g.from }) &&
@@ -359,16 +363,28 @@ func (c *cutter) isRuledHeading(above []pageBand, slab pageBand, gutters []span)
 	}) {
 		return false
 	}
-	left, right := math.Inf(1), math.Inf(-1)
-	for _, band := range append(above[:len(above):len(above)], slab) {
+	for _, band := range slabs {
 		for _, s := range band.segments {
-			left, right = min(left, s.x0), max(right, s.x1)
+			if s.x0 < rule.from-c.em || s.x1 > rule.to+c.em {
+				return false
+			}
 		}
 	}
-	top, bottom := above[len(above)-1].y1, slab.y0
-	return slices.ContainsFunc(c.across, func(r ruling) bool {
-		return r.at >= top-0.3*c.em && r.at <= bottom+0.3*c.em && r.from <= left+c.em && r.to >= right-c.em
-	})
+	return true
+}
+
+// ruleBetween returns the longest line that is drawn across the page between two heights; one of no length if there is none.
+func (c *cutter) ruleBetween(top, bottom float64) (longest ruling) {
+	first, _ := slices.BinarySearchFunc(c.across, top, func(r ruling, y float64) int { return cmp.Compare(r.at, y) })
+	for _, r := range c.across[first:] {
+		if r.at > bottom {
+			break
+		}
+		if r.to-r.from > longest.to-longest.from {
+			longest = r
+		}
+	}
+	return longest
 }
 
 // hasPictureBeside reports whether a picture stands level with a slab, right of a gutter.

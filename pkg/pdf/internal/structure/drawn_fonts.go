@@ -23,13 +23,11 @@ const maxDrawnFonts, maxDrawnGlyphs = 200, 256
 
 // DrawnFonts returns the fonts of page index, from 0, whose glyphs are drawings, and which have a descriptor.
 func (p *PageLookup) DrawnFonts(index int) []DrawnFont {
-	page, ok := p.pageAt(index)
-	if !ok || p.budget <= 0 {
+	page, end, ok := p.beginReading(index)
+	if !ok {
 		return nil
 	}
-	p.f.budget = &p.budget
-	defer func() { p.f.budget = nil }()
-	defer p.f.trimStreams()
+	defer end()
 	resources := p.inheritedEntry(p.fieldAncestors(page), "Resources")
 	list, err := p.f.ResolveEntry(resources, "Font")
 	if err != nil {

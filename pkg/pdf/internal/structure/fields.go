@@ -48,13 +48,11 @@ type acroForm struct {
 // are not drawn already: those without a look of their own, and in documents that ask their viewer to draw all fields
 // the others too. Passwords are none of them. No script is run.
 func (p *PageLookup) UndrawnFields(index int) []Field {
-	page, ok := p.pageAt(index)
-	if !ok || p.budget <= 0 {
+	page, end, ok := p.beginReading(index)
+	if !ok {
 		return nil
 	}
-	p.f.budget = &p.budget
-	defer func() { p.f.budget = nil }()
-	defer p.f.trimStreams()
+	defer end()
 	if p.form == nil {
 		p.form = p.readAcroForm()
 	}
