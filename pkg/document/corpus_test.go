@@ -13,12 +13,14 @@ import (
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/sandbox"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main(pdf.Program())
+	processtest.UsePlainChildren()
 	os.Exit(m.Run())
 }
 

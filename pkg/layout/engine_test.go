@@ -16,11 +16,13 @@ import (
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main(pdf.Program())
+	processtest.UsePlainChildren()
 	os.Exit(m.Run())
 }
 

@@ -110,7 +110,7 @@ const loadedPrefix = "loaded-"
 
 // loadedMark returns the path of that file.
 func loadedMark(dir string) (string, error) {
-	info, err := os.Stat("/proc/self/exe")
+	info, err := os.Stat(sandbox.ChildFile())
 	if err != nil {
 		return "", err
 	}

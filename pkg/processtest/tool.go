@@ -14,13 +14,25 @@ import (
 // BuildTool returns the path of the program of a package that pkg/tools/go.mod requires: .bin/<name> of the repository,
 // as make builds it. Where it is missing it is built, which takes minutes.
 func BuildTool(importPath string) (string, error) {
+	return buildProgram(path.Base(importPath), func(root, program string) *exec.Cmd {
+		if _, err := os.Stat(program); err == nil {
+			return nil
+		}
+		cmd := exec.Command("go", "-C", filepath.Join(root, "pkg", "tools"), "build", "-o", program, importPath)
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
+		return cmd
+	})
+}
+
+// buildProgram has a command build .bin/<name> of the repository, and returns the path of it. The command is nil if the
+// program is there.
+func buildProgram(name string, command func(root, program string) *exec.Cmd) (program string, err error) {
 	root, err := repositoryRoot()
 	if err != nil {
 		return "", err
 	}
-	bin, name := filepath.Join(root, ".bin"), path.Base(importPath)
-	program := filepath.Join(bin, name)
-	if err := os.MkdirAll(bin, 0o755); err != nil {
+	program = filepath.Join(root, ".bin", name)
+	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
 		return "", err
 	}
 	// The tests of several packages may come here at once.
@@ -32,11 +44,10 @@ func BuildTool(importPath string) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(program); err == nil {
+	cmd := command(root, program)
+	if cmd == nil {
 		return program, nil
 	}
-	cmd := exec.Command("go", "-C", filepath.Join(root, "pkg", "tools"), "build", "-o", program, importPath)
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w: %s", name, err, out)
 	}

@@ -95,7 +95,7 @@ func Restart() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("end with the parent: %w", err)
 	}
-	return fmt.Errorf("restart: %w", syscall.Exec("/proc/self/exe", os.Args, os.Environ()))
+	return fmt.Errorf("restart: %w", syscall.Exec(ownFile, os.Args, os.Environ()))
 }
 
 // prepareChild runs the program's Setup and raises the walls.

@@ -27,6 +27,20 @@ const (
 	scratchFD = 4
 )
 
+// ownFile is the file of the program that runs.
+const ownFile = "/proc/self/exe"
+
+// childFile is the program file that children run.
+var childFile = ownFile
+
+// SetChildFile has children run another program file than this process, whose main calls Main with the same programs. It is
+// for tests with the race detector, which makes the start of a child four times as dear. It must be called before the
+// first pool is made.
+func SetChildFile(path string) { childFile = path }
+
+// ChildFile returns the path of the program file that children run; within a child it is the child's own.
+func ChildFile() string { return childFile }
+
 // childSpec is what a child needs to know, as JSON in its second argument.
 type childSpec struct {
 	Program      string   `json:"program"`
@@ -255,7 +269,7 @@ func (p *Pool) spawnProcess() (*process, error) {
 	if e.scratch != nil {
 		files = append(files, e.scratch.Fd())
 	}
-	pid, err := p.forker.forkExec("/proc/self/exe", []string{os.Args[0], childArg, string(arg)}, &syscall.ProcAttr{
+	pid, err := p.forker.forkExec(childFile, []string{os.Args[0], childArg, string(arg)}, &syscall.ProcAttr{
 		Dir: "/", Env: slices.Concat(p.cfg.Env, baseEnv), Files: files, // of two with one name the first counts
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})

@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/services/standalone"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main(standalone.ChildPrograms()...)
+	processtest.UsePlainChildren()
 	os.Exit(m.Run())
 }
 

@@ -19,6 +19,7 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/outcome"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
@@ -30,6 +31,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main(append(ocr.Programs(), enginetest.Programs()...)...)
+	processtest.UsePlainChildren()
 	os.Exit(m.Run())
 }
 

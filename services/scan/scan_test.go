@@ -28,6 +28,7 @@ import (
 	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
@@ -46,6 +47,7 @@ var startEngine = sync.OnceValues(func() (*pdf.Engine, error) {
 
 func TestMain(m *testing.M) {
 	sandbox.Main(pdf.Program())
+	processtest.UsePlainChildren()
 	code := m.Run()
 	if engine, err := startEngine(); err == nil {
 		engine.Close()

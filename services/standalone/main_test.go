@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/services/ocr/enginetest"
 	"inkstream.dev/services/standalone"
@@ -17,6 +18,7 @@ import (
 func TestMain(m *testing.M) {
 	chaos.Main()
 	sandbox.Main(append(standalone.ChildPrograms(), enginetest.Programs()...)...)
+	processtest.UsePlainChildren()
 	code := m.Run()
 	if builtServices != "" {
 		os.RemoveAll(builtServices)

@@ -17,12 +17,14 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/services/ocr"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main(append(ocr.Programs(), pdf.Program())...)
+	processtest.UsePlainChildren()
 	os.Exit(m.Run())
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/services/ocr"
 	"inkstream.dev/services/ocr/enginetest"
@@ -16,6 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main(append(ocr.Programs(), enginetest.Programs()...)...)
+	processtest.UsePlainChildren()
 	os.Exit(m.Run())
 }
 
