@@ -200,7 +200,7 @@ func (c *Cluster) Connect(topology bus.Topology) *bus.Bus {
 	topology.Replicas = ClusterSize
 	ctx, cancel := context.WithTimeout(c.t.Context(), clusterPatience) // some dozens of writes, each on three disks
 	defer cancel()
-	if err := b.Provision(ctx, topology); err != nil {
+	if err := b.ProvisionWhenUp(ctx, topology); err != nil {
 		c.t.Fatalf("provision: %v", err)
 	}
 	c.AwaitHealthy()
