@@ -275,8 +275,16 @@ func TestMarkdownAndContents(t *testing.T) {
 	checkAccessible(b, string(axe), "/ui/contents-narrow")
 	// The table of a page is a table there as well.
 	b.open("/ui/jobs/" + shared.jobs["table.pdf"] + "/pages/1")
+	b.waitText(".text [data-part]", "Investigations") // what it pushes down is not where the click would be
 	b.click(".choice button", "Markdown")
 	b.waitText(".markdown pre", "<table>") // its cells span columns, for which Markdown has no table of its own
+	// A word of the first block and one of the table: each has the block it stands in.
+	b.click(".choice button", "JSON")
+	b.waitText(".markdown pre", `"text": "sample"`)
+	b.click(".choice button", "Text")
+	b.click(".text td", "Anthropometry")
+	b.click(".choice button", "JSON")
+	b.waitText(".markdown pre", `"rowSpan"`)
 }
 
 // ? tells the keys, on every page, and Escape goes back to it.

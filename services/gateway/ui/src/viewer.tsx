@@ -8,6 +8,7 @@ import { PageStage, type Layers, type View } from "./stage";
 import { TextPane } from "./textpane";
 import { Contents } from "./contents";
 import { Doubts, hasDoubts } from "./doubts";
+import { JSONPane } from "./jsonpane";
 import { MarkdownPane } from "./markdownpane";
 import { Strip } from "./strip";
 import { Copyable, Notice, Pill, typing, useTitle } from "./widgets";
@@ -73,7 +74,7 @@ export function Viewer({ id, number }: { id: string; number: number }) {
     return () => abort.abort();
   }, [id]);
   const [leftTab, setLeftTab] = useState<"pages" | "contents">("pages");
-  const [tab, setTab] = useState<"text" | "markdown">("text");
+  const [tab, setTab] = useState<"text" | "markdown" | "json">("text");
   const [band, setBand] = useState<BBox | null>(null);
   useEffect(() => { setWord(-1); setPinned(-1); setBand(null); }, [id, number]);
   const shown = page?.number === number ? page : null;
@@ -136,11 +137,12 @@ export function Viewer({ id, number }: { id: string; number: number }) {
         <LayerSwitches layers={layers} setLayer={setLayer} page={shown} nextWeak={nextWeak} />
         {taken && taken.words > 0 && <Taken text={taken.text} words={taken.words} close={() => setBand(null)} />}
         {shown && <Doubts page={shown} />}
-        <Choice label={t.viewer.panel} values={{ text: t.viewer.panel, markdown: t.viewer.markdown }} value={tab} choose={setTab} />
+        <Choice label={t.viewer.panel} values={{ text: t.viewer.panel, markdown: t.viewer.markdown, json: t.viewer.json }} value={tab} choose={setTab} />
         {shown && tab === "text" && <p class="word-line" aria-live="polite">{current >= 0 && shown.words[current]
           ? <><strong>{shown.words[current]!.text}</strong> <span class="quiet">{t.viewer.confidence(shown.words[current]!.confidence)}</span></>
           : <span class="quiet">{t.viewer.keys}</span>}</p>}
         {shown && tab === "markdown" && <MarkdownPane id={id} number={number} />}
+        {shown && tab === "json" && <JSONPane page={shown} word={pinned} />}
         {shown && tab === "text" && <TextPane page={shown} current={current} pinned={pinned} hits={boxes} hover={setWord} pin={setPinned} />}
       </aside>
     </div>
