@@ -233,7 +233,7 @@ func (l *crashHarness) awaitDeath(t *testing.T) {
 // submit uploads a document until it is acknowledged.
 func (l *crashHarness) submit(t *testing.T, key string, f pdftest.File) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	j, _, err := l.client.UploadUntilAcknowledged(ctx, key, f.PDF, chaos.WithoutDedupe())
 	if err != nil {
@@ -247,7 +247,7 @@ func (l *crashHarness) submit(t *testing.T, key string, f pdftest.File) string {
 // returns what is known of the job.
 func (l *crashHarness) awaitEvidence(t *testing.T, id string, f pdftest.File) chaos.Evidence {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	var state job.State // as it was last read
 	for {
@@ -271,7 +271,7 @@ func (l *crashHarness) awaitEvidence(t *testing.T, id string, f pdftest.File) ch
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	e, err := l.CollectEvidence(ctx, id, f)
+	e, err := l.CollectEvidence(t.Context(), id, f)
 	if err != nil {
 		t.Fatalf("job %s: %v", id, err)
 	}

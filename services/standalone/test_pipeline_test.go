@@ -222,7 +222,7 @@ func (r *testPipeline) wantEvents(t *testing.T, id string) {
 }
 
 // patience is how long the pipeline may take for what it does by itself, on a machine that is busy with other things.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // await waits for so long, while other things go on.
 func await(t *testing.T, d time.Duration) {
