@@ -1,15 +1,13 @@
 package vision
 
 import (
-	"bytes"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
-	"image/png"
+	"image/draw"
 	"io"
 	"os"
-
-	"golang.org/x/image/draw"
 
 	"inkstream.dev/pkg/agree"
 	"inkstream.dev/services/ocr/recognise"
@@ -41,22 +39,6 @@ func turnQuarter(in *image.Gray) *image.Gray {
 		}
 	}
 	return out
-}
-
-// encodePicture returns a picture as PNG whose longest side is no longer than that, with its size.
-func encodePicture(in *image.Gray, longest int) ([]byte, image.Point, error) {
-	width, height := in.Rect.Dx(), in.Rect.Dy()
-	if side := max(width, height); side > longest {
-		width, height = max(1, width*longest/side), max(1, height*longest/side)
-		small := image.NewGray(image.Rect(0, 0, width, height))
-		draw.ApproxBiLinear.Scale(small, small.Rect, in, in.Rect, draw.Src, nil)
-		in = small
-	}
-	var out bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, in); err != nil {
-		return nil, image.Point{}, fmt.Errorf("encode picture: %w", err)
-	}
-	return out.Bytes(), image.Pt(width, height), nil
 }
 
 // turnBox turns a box on a page of that size clockwise.
@@ -142,10 +124,15 @@ func (k *ink) findInked(points float32) (inked []bool, columns int) {
 		if row >= rows {
 			break
 		}
-		for x, v := range k.picture.Pix[y*k.picture.Stride:][:k.picture.Rect.Dx()] {
-			if v < k.below {
+		line, cells := k.picture.Pix[y*k.picture.Stride:][:k.picture.Rect.Dx()], dark[row*columns:][:columns]
+		for x := 0; x < len(line); x++ {
+			if x+8 <= len(line) && isLight(binary.LittleEndian.Uint64(line[x:]), k.below) {
+				x += 7
+				continue
+			}
+			if line[x] < k.below {
 				if column := int(float32(x) / side); column < columns {
-					dark[row*columns+column]++
+					cells[column]++
 				}
 			}
 		}
@@ -156,6 +143,17 @@ func (k *ink) findInked(points float32) (inked []bool, columns int) {
 		inked[i] = float32(n) > inkShare*side*side && x > 0 && y > 0 && x < columns-1 && y < rows-1
 	}
 	return inked, columns
+}
+
+// isLight reports whether none of eight pixels is below a value. All are looked at together: most of a page is paper.
+func isLight(pixels uint64, below byte) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	// The high bit of each byte says whether its other bits are at least those of the value.
+	reached := pixels&^high + ones*uint64(0x80-below&0x7f)
+	if below < 0x80 {
+		return (reached|pixels)&high == high
+	}
+	return reached&pixels&high == high
 }
 
 func (k *ink) pixelsOf(b agree.Box, margin float32) image.Rectangle {
@@ -216,13 +214,14 @@ func (k *ink) writeCrop(b agree.Box, without []agree.Word, copies int) (*os.File
 			draw.Draw(part, over.Sub(r.Min), white, image.Point{}, draw.Src)
 		}
 	}
-	width, height := r.Dx()*enlarged, r.Dy()*enlarged
+	part = doublePicture(part)
+	width, height := part.Rect.Dx(), part.Rect.Dy()
 	step := width + cropWhite
 	out := image.NewGray(image.Rect(0, 0, copies*step+cropWhite, height+2*cropWhite))
 	draw.Draw(out, out.Rect, white, image.Point{}, draw.Src)
 	for n := range copies {
 		at := image.Rect(0, 0, width, height).Add(image.Pt(cropWhite+n*step, cropWhite))
-		draw.CatmullRom.Scale(out, at, part, part.Rect, draw.Src, nil)
+		draw.Draw(out, at, part, image.Point{}, draw.Src)
 	}
 	edge := float32(cropWhite) / enlarged
 	f, err := recognise.WritePGM(out)
