@@ -53,6 +53,10 @@ func newClient(cfg Config) *client {
 // maxTries is how many endpoints are asked for a page before it is given back.
 const maxTries = 3
 
+// maxPatience is how long a page waits for an endpoint that is asked for too much before it is given back: reading it anew
+// takes a core some seconds.
+const maxPatience = 20 * time.Second
+
 // question is a picture that a model is to read.
 type question struct {
 	png         []byte
@@ -74,15 +78,16 @@ func (c *client) ask(ctx context.Context, q question) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	tried := map[*endpoint]bool{}
+	w := wish{tried: map[*endpoint]bool{}, avoided: q.avoided, patience: time.Now().Add(min(maxPatience, q.timeout))}
 	var last error
-	for range maxTries {
-		e, err := c.balance.acquire(ctx, tried, q.avoided)
+	for len(w.tried) < maxTries {
+		e, err := c.balance.acquire(ctx, w)
 		if err != nil {
 			return reply{}, errors.Join(err, last)
 		}
-		tried[e] = true
+		began := time.Now()
 		got, out := c.askEndpoint(ctx, e, body, q.timeout, q.payer)
+		out.began = began
 		c.balance.release(e, out)
 		if out.result == answered {
 			got.from = e
@@ -94,7 +99,9 @@ func (c *client) ask(ctx context.Context, q question) (reply, error) {
 		if out.result == abandoned {
 			return reply{}, out.err
 		}
-		last = out.err
+		if last = out.err; out.result != busy || time.Now().After(w.patience) {
+			w.tried[e] = true
+		}
 	}
 	return reply{}, errors.Join(errAway, last)
 }

@@ -27,6 +27,8 @@ type endpoint struct {
 	good    int           // answers since the limit changed
 	until   time.Time     // not asked before
 	pause   time.Duration // the last one, while it fails
+	limits  bool          // until then, because it is asked for too much
+	slowed  time.Time     // when the limit was last halved
 	refusal error         // a wrong key or model, which does not pass by itself
 	useless int           // answers in a row that no page could be made of
 	banned  error         // what the canary page says against its use
@@ -50,44 +52,95 @@ func newBalancer(urls []string, most int) *balancer {
 	return b
 }
 
-// acquire returns the endpoint with the most room, and waits while all are full. Where all are away it returns errAway,
-// with the refusal of one that refuses. tried are not taken again; last, if any, only where no other can be had.
-func (b *balancer) acquire(ctx context.Context, tried map[*endpoint]bool, last *endpoint) (*endpoint, error) {
+// wish says which endpoint a page is to be read by.
+type wish struct {
+	tried   map[*endpoint]bool // not these
+	avoided *endpoint          // nor this one if any other can be had
+	// patience is until when the page waits for an endpoint that is asked for too much.
+	patience time.Time
+}
+
+// acquire returns the endpoint with the most room, and waits while all are full, or away for a short time because they
+// are asked for too much: what the page has cost so far is more than a wait. Where all are away it returns errAway, with
+// the refusal of one that refuses.
+func (b *balancer) acquire(ctx context.Context, w wish) (*endpoint, error) {
 	for {
 		b.mu.Lock()
-		best, full, refusal := b.choose(tried, last)
-		if best == nil && !full && last != nil {
-			best, full, refusal = b.choose(tried, nil)
+		c := b.choose(w, w.avoided)
+		if c.best == nil && !c.full && w.avoided != nil {
+			c = b.choose(w, nil)
 		}
-		if best != nil {
-			best.pending++
+		if c.best != nil {
+			c.best.pending++
 			b.mu.Unlock()
-			return best, nil
+			return c.best, nil
 		}
 		changed := b.changed
 		b.mu.Unlock()
-		if !full {
-			return nil, errors.Join(errAway, refusal)
+		if !c.full && c.back.IsZero() {
+			return nil, errors.Join(errAway, c.refusal)
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := waitForChange(ctx, changed, c.back); err != nil {
+			return nil, err
 		}
 	}
 }
 
-func (b *balancer) choose(tried map[*endpoint]bool, not *endpoint) (best *endpoint, full bool, refusal error) {
+// checkAway fails with errAway where acquire would for a page that no endpoint has tried.
+func (b *balancer) checkAway() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.choose(wish{patience: time.Now().Add(maxPatience)}, nil)
+	if c.best != nil || c.full || !c.back.IsZero() {
+		return nil
+	}
+	return errors.Join(errAway, c.refusal)
+}
+
+// waitForChange waits until a channel is closed, or until a time if that is not zero.
+func waitForChange(ctx context.Context, changed <-chan struct{}, until time.Time) error {
+	var back <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		back = timer.C
+	}
+	select {
+	case <-changed:
+		return nil
+	case <-back:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// choice is what there is for a page: the best endpoint, or whether one is full, and when the first is back that is away
+// for being asked for too much.
+type choice struct {
+	best    *endpoint
+	full    bool
+	back    time.Time
+	refusal error
+}
+
+func (b *balancer) choose(w wish, not *endpoint) (c choice) {
 	now := time.Now()
 	for _, e := range b.endpoints {
 		if e.refusal != nil {
-			refusal = e.refusal
+			c.refusal = e.refusal
 		}
 		if e.banned != nil {
-			refusal = fmt.Errorf("vision endpoint %d: %w", e.number, e.banned)
+			c.refusal = fmt.Errorf("vision endpoint %d: %w", e.number, e.banned)
 			continue
 		}
-		if tried[e] || e == not || now.Before(e.until) {
+		if w.tried[e] || e == not {
+			continue
+		}
+		if now.Before(e.until) {
+			if e.limits && !e.until.After(w.patience) && (c.back.IsZero() || e.until.Before(c.back)) {
+				c.back = e.until
+			}
 			continue
 		}
 		room := e.limit
@@ -95,14 +148,14 @@ func (b *balancer) choose(tried map[*endpoint]bool, not *endpoint) (best *endpoi
 			room = 1 // one page tells whether it is back
 		}
 		if e.pending >= room {
-			full = true
+			c.full = true
 			continue
 		}
-		if best == nil || e.pending*best.limit < best.pending*e.limit {
-			best = e
+		if c.best == nil || e.pending*c.best.limit < c.best.pending*e.limit {
+			c.best = e
 		}
 	}
-	return best, full, refusal
+	return c
 }
 
 // release notes how a page ended at an endpoint.
@@ -117,12 +170,18 @@ func (b *balancer) release(e *endpoint, out outcome) {
 			e.limit, e.good = e.limit+1, 0
 		}
 	case failed, busy, refused:
-		e.limit, e.good = max(1, e.limit/2), 0
-		e.pause = min(max(minPause, 2*e.pause), maxPause)
+		now := time.Now()
+		if out.began.After(e.slowed) { // those that were under way together tell it once
+			e.limit, e.slowed = max(1, e.limit/2), now
+			e.pause = min(max(minPause, 2*e.pause), maxPause)
+		}
+		e.good, e.limits = 0, out.result == busy
 		if out.result == refused {
 			e.refusal, e.pause = out.err, maxPause
 		}
-		e.until = time.Now().Add(max(e.pause, min(out.retryAfter, 10*maxPause)))
+		if until := now.Add(max(e.pause, min(out.retryAfter, 10*maxPause))); until.After(e.until) {
+			e.until = until
+		}
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -144,7 +203,7 @@ func (b *balancer) judge(e *endpoint, useful bool) bool {
 		return false
 	}
 	e.pause = min(minPause<<min(e.useless-maxUseless, 6), maxPause)
-	e.until = time.Now().Add(e.pause)
+	e.until, e.limits = time.Now().Add(e.pause), false
 	return true
 }
 
@@ -195,6 +254,7 @@ func (b *balancer) checkReady() error {
 
 // outcome is how a request ended.
 type outcome struct {
+	began      time.Time
 	result     result
 	err        error
 	retryAfter time.Duration

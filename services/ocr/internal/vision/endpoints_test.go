@@ -73,6 +73,19 @@ func (numberWitness) RecognisePage(ctx context.Context, img recognise.Image, opt
 	return fixedWitness{numberedText(int(head[0])*100 + int(head[1]))}.RecognisePage(ctx, img, opts)
 }
 
+// countedWitness counts the pages that a witness reads whole.
+type countedWitness struct {
+	Witness
+	pages *atomic.Int64
+}
+
+func (c countedWitness) RecognisePage(ctx context.Context, img recognise.Image, opts recognise.Options) (*inkstreamv1.Page, error) {
+	if opts.Rotate {
+		c.pages.Add(1)
+	}
+	return c.Witness.RecognisePage(ctx, img, opts)
+}
+
 // answerNumbered answers with what the picture of the request says.
 func answerNumbered(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
@@ -90,7 +103,7 @@ func answerNumbered(w http.ResponseWriter, r *http.Request) {
 }
 
 // A thousand pages are asked of three endpoints, of which one dies, one loops and one limits. Each page comes back once,
-// with its own text, and nearly all of them from a model.
+// with its own text, nearly all of them from a model, and hardly one is given back to be read anew.
 func TestThousandPagesThroughBadEndpoints(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,7 +131,8 @@ func TestThousandPagesThroughBadEndpoints(t *testing.T) {
 				answerNumbered(w, r)
 			}})
 		const pages, workers = 1000, 16
-		var next, models atomic.Int64
+		var next, models, readings atomic.Int64
+		e.witness = countedWitness{e.witness, &readings}
 		var wg sync.WaitGroup
 		for range workers {
 			wg.Go(func() {
@@ -136,6 +150,9 @@ func TestThousandPagesThroughBadEndpoints(t *testing.T) {
 		wg.Wait()
 		if models.Load() < pages*9/10 {
 			t.Errorf("%d of %d pages are a model's", models.Load(), pages)
+		}
+		if readings.Load() > pages*11/10 {
+			t.Errorf("%d pages were read %d times", pages, readings.Load())
 		}
 		if looped.Load() > pages/4 {
 			t.Errorf("the endpoint that loops was asked %d times", looped.Load())
@@ -190,6 +207,8 @@ func TestUselessEndpointIsLeftAlone(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(data)
 		}})
+		var readings atomic.Int64
+		e.witness = countedWitness{e.witness, &readings}
 		for n := range 20 {
 			_, err := e.RecognisePage(t.Context(), newNumberedPage(t, n), sent)
 			if err != nil && fault.KindOf(err) != fault.Busy {
@@ -198,6 +217,9 @@ func TestUselessEndpointIsLeftAlone(t *testing.T) {
 		}
 		if asked.Load() != maxUseless || e.CheckReady(t.Context()) == nil {
 			t.Errorf("asked %d times, ready %v; want %d, not ready", asked.Load(), e.CheckReady(t.Context()), maxUseless)
+		}
+		if readings.Load() > maxUseless {
+			t.Errorf("%d pages were read while no endpoint could be asked", readings.Load()-maxUseless)
 		}
 		isBack.Store(true)
 		if page := readUntilDone(t, e, newNumberedPage(t, 7)); !strings.HasPrefix(page.GetEngine(), "vision") {

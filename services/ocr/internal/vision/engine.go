@@ -51,6 +51,11 @@ func (e *Engine) CheckEndpoints(context.Context) error { return e.client.balance
 // RecognisePage reads the words on a raster, as the interface of package ocr promises.
 func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	opts recognise.Options) (*inkstreamv1.Page, error) {
+	if opts.Engine == recognise.Vision {
+		if err := e.client.balance.checkAway(); err != nil { // before the witness has read the page for nothing
+			return nil, fault.Wrap(fault.Busy, fault.Unavailable, err)
+		}
+	}
 	page, err := e.witness.RecognisePage(ctx, img, opts)
 	if err != nil || opts.Engine != recognise.Vision && opts.Engine != recognise.AutoEngine {
 		return page, err
