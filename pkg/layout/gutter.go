@@ -30,7 +30,7 @@ func (c *cutter) splitColumns(band pageBand) [][]segment {
 	first := 0                   // part of the column in hand
 	for i, part := range parts[1:] {
 		last := len(ends) - 1
-		if c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) ||
+		if c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, i+1) ||
 			c.areContentsColumns(parts[first:i+1], parts[i+1:]) {
 			first = i + 1
 			ends = append(ends, ends[last]+len(part))
@@ -56,6 +56,43 @@ func (c *cutter) splitColumns(band pageBand) [][]segment {
 		slices.Reverse(columns)
 	}
 	return columns
+}
+
+// areColumnsWithBlanks reports whether the gutter left of part at parts columns of which one is itself parted by the wide blanks of a
+// few justified lines, which stand one above the other by chance. The column on its left begins at part first.
+func (c *cutter) areColumnsWithBlanks(parts [][]segment, gaps []span, first, at int) bool {
+	const narrower, widest = 0.5, 1.6 // blanks, in parts of the gutter's width, and in ems
+	isBlank := func(g span) bool {
+		return g.to-g.from < min(narrower*(gaps[at].to-gaps[at].from), widest*c.em)
+	}
+	from, to := at-1, at+1
+	for from > first && isBlank(gaps[from]) {
+		from--
+	}
+	for to < len(parts) && isBlank(gaps[to]) {
+		to++
+	}
+	if to-from == 2 {
+		return false
+	}
+	left, right := slices.Concat(parts[from:at]...), slices.Concat(parts[at:to]...)
+	return (from == at-1 || c.isJustified(left)) && (to == at+1 || c.isJustified(right)) &&
+		c.areSeparateColumns(left, right, gaps[at], len(parts)-1)
+}
+
+// isJustified reports whether segments are a few lines that begin at one edge and end at another, but for the first and the last.
+func (c *cutter) isJustified(segments []segment) bool {
+	const fewest, most, slack = 3, 6, 0.15
+	lines := buildSide(segments, c.em)
+	if len(lines) < fewest || len(lines) > most {
+		return false
+	}
+	lefts, rights := make([]float64, len(lines)), make([]float64, len(lines))
+	for i, l := range lines {
+		lefts[i], rights[i] = l.x0, l.x1
+	}
+	least := float64(len(lines)-1) / float64(len(lines))
+	return alignedShare(lefts, slack*c.em) >= least && alignedShare(rights, slack*c.em) >= least
 }
 
 // columnStats is what is known of the text on one side of a gutter.
@@ -101,13 +138,17 @@ func countWords(words []*inkstreamv1.Word) int {
 	return n
 }
 
+// minColumnWidth is how wide, in ems, text is at least that is a column although it stands lower than what is on its right, and
+// not the end of what is indented there.
+const minColumnWidth = 3
+
 // areSeparateColumns reports whether the segments left and right of a gutter are columns that are read one after the
 // other, and not the cells of rows that are read across.
 func (c *cutter) areSeparateColumns(left, right []segment, gap span, gutters int) bool {
 	l, r := measureColumn(left), measureColumn(right)
 	rows := min(l.rows, r.rows)
 	if spanDistance(l.y0, l.y1, r.y0, r.y1) > 0 { // one above the other: no row has both
-		return true
+		return l.y0 < r.y0 || l.width() >= minColumnWidth*c.em
 	}
 	leftLines, rightLines := buildSide(left, c.em), buildSide(right, c.em)
 	if isDisplayBeside(leftLines, rightLines) || isDisplayBeside(rightLines, leftLines) {

@@ -201,7 +201,7 @@ func medianTypeSize(lines []inputLine, t rotation) float64 {
 // wordTypeSize returns the size of a word's type. The font size is the better measure, as boxes may be as tight as
 // the letters; but it can be that of a font which the page scales.
 func wordTypeSize(w *inkstreamv1.Word, box rect) float64 {
-	if size := float64(w.GetSize()); size > 0.8*box.height() && size < 3*box.height() {
+	if size := float64(w.GetSize()); size > 0.55*box.height() && size < 3*box.height() {
 		return size
 	}
 	return 1.2 * box.height()

@@ -87,7 +87,7 @@ func (a *aligner) splitRowCells(r row) []segment {
 		for i := 1; i < len(s.words); i++ {
 			left, right := tn.rotateRect(rectFromBox(s.words[i-1].GetBbox())), tn.rotateRect(rectFromBox(s.words[i].GetBbox()))
 			size := max(left.height(), right.height(), 0.7*a.em)
-			if right.x0-left.x1 > wideGap*min(size, 1.3*a.em) {
+			if right.x0-left.x1 > wideGap*min(size, max(1.3*a.em, 0.6*s.size)) { // blanks of a title are wider than gaps of a table
 				out = append(out, segmentPart(s, start, i, tn))
 				start = i
 			}
@@ -208,7 +208,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 		if cur.several && prev.several {
 			limit = 3.5
 		}
-		if gap > limit*a.em {
+		if gap > limit*a.em || isNumberedHeading(rows[i], cur) {
 			break
 		}
 		if cur.several {
@@ -219,7 +219,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) || a.isHeadingBetween(rows[i], cur) || a.isBelowLastRule(prev, cur, x0, x1) {
 			break
 		}
-		if singles++; cur.width() > 0.75*(x1-x0) && countRowWords(cur.row) > 7 || cur.x1 > x1+4*a.em {
+		if singles++; isProseRow(cur, x0, x1) || cur.x1 > x1+4*a.em {
 			if wide++; wide > 1 {
 				break
 			}
@@ -228,7 +228,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 	end = a.extendTableTail(rows, last, x0, x1)
 	first = i
 	for k := i - 1; k >= start && k >= i-3; k-- { // what stands between the table's top line and its first row
-		if rows[k+1].y0-rows[k].y1 > 1.5*a.em || isCaption(segmentsText(rows[k].segments)) {
+		if rows[k+1].y0-rows[k].y1 > 1.5*a.em || isCaption(segmentsText(rows[k].segments)) || isProseRow(rows[k], x0, x1) {
 			break
 		}
 		if k == 0 || a.hasRulingBetween(rows[max(k-1, 0)].y1, rows[k].y0, x0, x1) {
@@ -245,13 +245,19 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 // they stand close under it, and within the table's bottom line if it has one.
 func (a *aligner) extendTableTail(rows []tableLine, end int, x0, x1 float64) int {
 	for k := end; k < min(end+2, len(rows)); k++ {
-		if !a.hasRulingBetween(rows[k].y1-1, rows[k].y1+1.5*a.em, x0, x1) || rows[k].y0-rows[k-1].y1 > 0.8*a.em ||
-			a.hasRulingBetween(rows[k-1].y1, rows[k].y0, x0, x1) {
-			continue
+		if rows[k].several || rows[k].y0-rows[k-1].y1 > 0.8*a.em || a.hasRulingBetween(rows[k-1].y1, rows[k].y0, x0, x1) {
+			break
 		}
-		return k + 1
+		if a.hasRulingBetween(rows[k].y1-1, rows[k].y1+1.5*a.em, x0, x1) {
+			return k + 1
+		}
 	}
 	return end
+}
+
+// isProseRow reports whether a row reads as a line of running text over most of a table's width.
+func isProseRow(r tableLine, x0, x1 float64) bool {
+	return r.width() > 0.75*(x1-x0) && countRowWords(r.row) > 7
 }
 
 func countRowWords(r row) int {

@@ -1,6 +1,9 @@
 package layout
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // largerThanTable is how many times as large as a table's type that of a line is which is no part of the table.
 const largerThanTable = 1.12
@@ -9,6 +12,15 @@ const largerThanTable = 1.12
 // a heading in larger type.
 func (a *aligner) isHeadingBetween(row, single tableLine) bool {
 	return single.largestType() > largerThanTable*row.largestType() || isCaption(segmentsText(single.segments))
+}
+
+// isNumberedHeading reports whether a row is a heading with its number set apart, in larger type than the table that a row belongs to.
+func isNumberedHeading(row, heading tableLine) bool {
+	if len(heading.cells) != 2 || heading.largestType() <= largerThanTable*row.largestType() {
+		return false
+	}
+	number := segmentsText(heading.cells[:1])
+	return number != "" && strings.Trim(number, "0123456789.") == ""
 }
 
 // isBelowLastRule reports whether a line runs close below a row and much room lies between that line and the next text: it

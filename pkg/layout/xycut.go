@@ -3,6 +3,7 @@ package layout
 import (
 	"cmp"
 	"slices"
+	"strconv"
 )
 
 // cutter cuts a page into regions that hold one column each, and gathers them in reading order.
@@ -69,7 +70,13 @@ func (c *cutter) cutRegion(segments []segment, depth int) {
 		}
 		return true
 	}
-	for _, band := range c.mergeBands(c.splitBands(segments)) {
+	bands := c.splitBands(segments)
+	if depth == 0 {
+		bands = c.mergePageBands(bands)
+	} else {
+		bands = c.mergeBands(bands)
+	}
+	for _, band := range bands {
 		if take(band) {
 			continue
 		}
@@ -230,6 +237,7 @@ func innerSpans(free []span) []span {
 // the columns if it is near.
 func (c *cutter) mergeBands(slabs []pageBand) []pageBand {
 	var out []pageBand
+	leading := c.regularLeading(slabs)
 	for i := 0; i < len(slabs); {
 		end := i
 		gutters := innerSpans(slabs[i].freeSpans)
@@ -250,7 +258,7 @@ func (c *cutter) mergeBands(slabs []pageBand) []pageBand {
 			// The slabs from keep on stand in one column of the band that begins at end.
 			i, gutters = keep, innerSpans(slabs[end].freeSpans)
 		}
-		last := c.findColumnsEnd(slabs, end, &gutters)
+		last := c.findColumnsEnd(slabs, end, leading, &gutters)
 		out = append(out, joinBands(slabs[i:last], gutters))
 		i = last
 	}
@@ -276,9 +284,100 @@ func (c *cutter) findColumnHead(slabs []pageBand, first, end int) int {
 // maxBandDistance is how far apart, in ems, slabs may be when only one of them has text on both sides of the gutter.
 const maxBandDistance = 1.1
 
+// mergePageBands is mergeBands for a whole page: what runs across all of its columns without reaching over a gutter is a band of its
+// own.
+func (c *cutter) mergePageBands(slabs []pageBand) []pageBand {
+	if len(slabs) < 2 {
+		return c.mergeBands(slabs)
+	}
+	x0, x1 := slabs[0].segments[0].x0, slabs[0].segments[0].x1
+	for _, slab := range slabs {
+		for _, s := range slab.segments {
+			x0, x1 = min(x0, s.x0), max(x1, s.x1)
+		}
+	}
+	var out []pageBand
+	start := 0
+	for i, slab := range slabs {
+		if !(i == 0 && c.isRunningHead(slab, slabs[1], x0, x1)) && !(i+1 < len(slabs) && c.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) {
+			continue
+		}
+		if i > start {
+			out = append(out, c.mergeBands(slabs[start:i])...)
+		}
+		out = append(out, joinBands(slabs[i:i+1], nil))
+		start = i + 1
+	}
+	if start < len(slabs) {
+		out = append(out, c.mergeBands(slabs[start:])...)
+	}
+	return out
+}
+
+// isRunningHead reports whether the first line of a page is a running head with a page number: the number stands at one edge of the
+// text, and what stands in another column does not begin where the lines of that column begin.
+func (c *cutter) isRunningHead(slab, below pageBand, x0, x1 float64) bool {
+	const most, near, indent = 3, 1.0, 3.0 // segments, and ems
+	gutters := innerSpans(c.intersectSpans(slab.freeSpans, below.freeSpans))
+	if slab.rows > 1 || len(slab.segments) < 2 || len(slab.segments) > most || len(gutters) == 0 {
+		return false
+	}
+	segments := slices.SortedFunc(slices.Values(slab.segments), func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
+	first, last := segments[0], segments[len(segments)-1]
+	if isPageNumber(first) == isPageNumber(last) || first.x0 > x0+near*c.em || last.x1 < x1-near*c.em {
+		return false
+	}
+	return last.x0 > gutters[len(gutters)-1].to+indent*c.em
+}
+
+// isPageNumber reports whether a segment is nothing but a short number.
+func isPageNumber(s segment) bool {
+	if s.table != nil || len(s.words) != 1 {
+		return false
+	}
+	n, err := strconv.Atoi(s.words[0].GetText())
+	return err == nil && n > 0 && n < 10000
+}
+
+// isBetweenRules reports whether a slab is a line between two rules that run across the whole text, as the date and the price under a
+// newspaper's name are.
+func (c *cutter) isBetweenRules(above, slab, below pageBand, x0, x1 float64) bool {
+	if slab.rows > 1 || slab.segments[0].table != nil {
+		return false
+	}
+	isWhole := func(r ruling) bool { return r.from < x0+c.em && r.to > x1-c.em }
+	return isWhole(c.ruleBetween(max(min(above.y1, slab.y0)-0.3*c.em, slab.y0-2*c.em), slab.y0+0.3*c.em)) &&
+		isWhole(c.ruleBetween(slab.y1-0.3*c.em, min(below.y0+0.3*c.em, slab.y1+2*c.em)))
+}
+
+// regularLeading returns the room between the lines of a region that are set apart evenly, as those of a transcript are; 0 if there
+// are no such lines.
+func (c *cutter) regularLeading(slabs []pageBand) float64 {
+	const (
+		fewest, slack, share = 6, 0.2, 0.7 // gaps, how far they are from their median as a part of it, and how many of them are no farther
+		widest               = 8.0         // ems
+	)
+	var gaps []float64
+	for i := 1; i < len(slabs); i++ {
+		if slabs[i].rows == 1 && slabs[i-1].rows == 1 {
+			gaps = append(gaps, slabs[i].y0-slabs[i-1].y1)
+		}
+	}
+	usual, even := median(gaps), 0
+	for _, gap := range gaps {
+		if gap > (1-slack)*usual && gap < (1+slack)*usual {
+			even++
+		}
+	}
+	if len(gaps) < fewest || float64(even) < share*float64(len(gaps)) || usual > widest*c.em {
+		return 0
+	}
+	return usual
+}
+
 // findColumnsEnd returns the slab before which the columns that begin at slab first end, and narrows their gutters to
-// what is common to all.
-func (c *cutter) findColumnsEnd(slabs []pageBand, first int, gutters *[]span) int {
+// what is common to all. The lines of the region are leading apart, if that is not 0.
+func (c *cutter) findColumnsEnd(slabs []pageBand, first int, leading float64, gutters *[]span) int {
 	rows := slabs[first].rows
 	end := first + 1
 	for ; end < len(slabs); end++ {
@@ -296,7 +395,7 @@ func (c *cutter) findColumnsEnd(slabs []pageBand, first int, gutters *[]span) in
 		case len(own) > 0:
 			limit = 2.5
 		}
-		if gap > limit*c.em {
+		if gap > max(limit*c.em, 1.3*leading) {
 			break
 		}
 		*gutters = left

@@ -1,0 +1,150 @@
+package layout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// wordsBetween sets words whose left and right edges are given.
+func wordsBetween(y, size float64, words string, edges ...float64) *inkstreamv1.Line {
+	line := &inkstreamv1.Line{}
+	for i, word := range strings.Fields(words) {
+		line.Words = append(line.Words, &inkstreamv1.Word{Text: word, Size: float32(size),
+			Bbox: rect{edges[2*i], y, edges[2*i+1], y + 0.95*size}.toBox()})
+	}
+	return line
+}
+
+// columnText is lines of running text of about a column's width.
+func columnText(n int) []string {
+	text := []string{"The council met on Tuesday and", "agreed after a long debate to", "close the bridge for repairs in", "autumn, when fewer farmers use",
+		"it for their carts. The mayor, a", "former teacher, said that there", "were two other ways to reach the", "market, of which one is longer"}
+	var out []string
+	for i := range n {
+		out = append(out, text[i%len(text)])
+	}
+	return out
+}
+
+// TestLinesSetFarApart reads a sheet of two pages whose lines stand far apart, as those of transcripts do.
+func TestLinesSetFarApart(t *testing.T) {
+	t.Parallel()
+	var lines [2][]*inkstreamv1.Line
+	for side := range lines {
+		for i, text := range columnText(8) {
+			x, y := 40+230*float64(side), 80+45*float64(i)
+			lines[side] = append(lines[side], at(x, y, 7, fmt.Sprint(i+1)), at(x+22, y, 7, text))
+		}
+	}
+	page := pageOf(interleaved(lines[0], lines[1]))
+	ArrangePage(page)
+	for _, text := range [][2]string{{"The council met on Tuesday and", "agreed after a long debate to"}, {"were two other ways to reach the", "market, of which one is longer"}} {
+		if !containsRun(page, text[0], text[1]) {
+			t.Errorf("%q is not followed by %q in\n%s", text[0], text[1], page.GetText())
+		}
+	}
+}
+
+// TestWideBlanksOfACard reads cards side by side of which one has wide blanks that stand one above the other.
+func TestWideBlanksOfACard(t *testing.T) {
+	t.Parallel()
+	page := pageOf([]*inkstreamv1.Line{
+		wordsBetween(492, 9.8, "Extraordinary", 53, 116), wordsBetween(503, 9.8, "bridge", 53, 80),
+		wordsBetween(520, 9.8, "The large extraordi-", 53, 67, 73, 93, 99, 137), wordsBetween(532, 9.8, "nary purpose would", 54, 72, 77, 107, 112, 137),
+		wordsBetween(492, 9.8, "Warehouse", 168, 217), wordsBetween(508, 9.8, "During this local", 168, 196, 208, 222, 233, 252),
+		wordsBetween(520, 9.8, "painter, the", 168, 198, 239, 252), wordsBetween(533, 9.8, "orchestra could", 168, 205, 230, 252),
+		wordsBetween(492, 9.8, "Complex audience", 283, 323, 326, 365), wordsBetween(508, 9.8, "The unusual ancient", 283, 297, 302, 333, 338, 367),
+		wordsBetween(520, 9.8, "instrument had been", 283, 327, 331, 345, 348, 367), wordsBetween(533, 9.8, "seldom heavy", 284, 311, 343, 367)})
+	ArrangePage(page)
+	if got := page.GetText(); !strings.Contains(got, "During this local\npainter, the\norchestra could\n") {
+		t.Errorf("the first card is not whole in\n%s", got)
+	}
+}
+
+// TestRunningHeadOverColumns keeps a running head out of the columns below it, wherever its number stands.
+func TestRunningHeadOverColumns(t *testing.T) {
+	t.Parallel()
+	for _, head := range []struct {
+		name  string
+		parts []*inkstreamv1.Line
+		want  string
+	}{
+		{"number on the right", []*inkstreamv1.Line{at(50, 50, 9, "Travels in winter"), at(395, 50, 9, "164")}, "Travels in winter 164\n"},
+		{"number on the left", []*inkstreamv1.Line{at(50, 50, 9, "164"), at(355, 50, 9, "Travels in winter")}, "164 Travels in winter\n"},
+	} {
+		t.Run(head.name, func(t *testing.T) {
+			t.Parallel()
+			page := pageOf(head.parts, down(50, 68, 10, columnText(8)...), down(260, 68, 10, columnText(8)...))
+			ArrangePage(page)
+			got := strings.ReplaceAll(strings.SplitN(page.GetText(), "The council", 2)[0], "\t", " ")
+			if strings.TrimSpace(got) != strings.TrimSpace(head.want) {
+				t.Errorf("before the columns stands %q, want %q:\n%s", got, head.want, page.GetText())
+			}
+		})
+	}
+}
+
+// TestLineBetweenRules keeps the line under a newspaper's name out of the columns below it.
+func TestLineBetweenRules(t *testing.T) {
+	t.Parallel()
+	page := ruledPage(across(50, 590, 64, 80), []*inkstreamv1.Line{at(200, 36, 24, "The Gazette")},
+		[]*inkstreamv1.Line{at(50, 67, 7, "No. 5741"), at(385, 67, 7, "16.05.1999"), at(550, 67, 7, "Price 4.67")},
+		[]*inkstreamv1.Line{at(50, 86, 13, "The council and the bridge over the river")}, down(50, 104, 10, columnText(12)...),
+		[]*inkstreamv1.Line{at(235, 104, 10, "frequent!")}, down(235, 116, 10, columnText(11)...), down(420, 104, 10, columnText(12)...))
+	ArrangePage(page)
+	if n := strings.Count(page.GetText(), strings.Join(columnText(8), "\n")); n != 3 {
+		t.Errorf("got %d whole columns, want 3:\n%s", n, page.GetText())
+	}
+}
+
+// TestBracesBelowIndentedCode makes no column of what ends a block of code below the lines that are indented in it.
+func TestBracesBelowIndentedCode(t *testing.T) {
+	t.Parallel()
+	part := func(lines ...*inkstreamv1.Line) []segment {
+		var out []segment
+		for _, l := range lines {
+			out = append(out, newSegment(l.GetWords(), rotation(0)))
+		}
+		return out
+	}
+	indented := part(at(80, 60, 8, "painter := forest.century(shadow)"), at(80, 72, 8, "return painter.Close()"))
+	c := cutter{em: 8}
+	if c.areSeparateColumns(part(at(65, 84, 8, "}"), at(50, 96, 8, "}")), indented, span{69, 80}, 1) {
+		t.Error("braces are a column")
+	}
+	if !c.areSeparateColumns(part(at(20, 84, 8, "the harbour"), at(20, 96, 8, "in autumn")), indented, span{66, 80}, 1) {
+		t.Error("a column that begins lower is none")
+	}
+}
+
+// TestHeadingAboveTheFirstRow makes no table of a running head, a heading and a table's first row.
+func TestHeadingAboveTheFirstRow(t *testing.T) {
+	t.Parallel()
+	columns := []float64{50, 150, 220, 290, 390}
+	rows := []string{"Date Item Debit Credit Balance"}
+	rules := across(50, 450, 142)
+	for i := range 8 {
+		rows = append(rows, fmt.Sprintf("0%d.06. Lamps 4.%d1 7.50 73.6%d", i+1, i, i))
+		rules = append(rules, across(50, 450, 156+14*float64(i))...)
+	}
+	page := ruledPage(rules, []*inkstreamv1.Line{at(50, 92, 8, "2"), at(400, 92, 8, "Ledger 1961")},
+		[]*inkstreamv1.Line{at(50, 109, 14, "Account of Nils Zimmer")}, gridLines(129, columns, rows...))
+	ArrangePage(page)
+	if tables := tablesOf(page); len(tables) != 1 || tables[0].GetRows() != 9 {
+		t.Errorf("got %d tables, want one of 9 rows:\n%s", len(tables), page.GetText())
+	}
+}
+
+// TestTypeSizeOfTallBoxes takes the size of type from the font where its boxes are tall, and not where the page scales it.
+func TestTypeSizeOfTallBoxes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ size, height, want float64 }{{10, 11.6, 10}, {7.6, 10.3, 7.6}, {12, 18.5, 12}, {1, 10, 12}, {0, 10, 12}} {
+		word := &inkstreamv1.Word{Text: "Ilford", Size: float32(tt.size)}
+		if got := wordTypeSize(word, rect{0, 0, 30, tt.height}); got < tt.want-0.01 || got > tt.want+0.01 {
+			t.Errorf("size %v in a box %v high: got %v, want %v", tt.size, tt.height, got, tt.want)
+		}
+	}
+}
