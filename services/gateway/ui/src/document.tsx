@@ -56,10 +56,10 @@ function Head({ job, changed }: { job: Job; changed: (j: Job) => void }) {
       {job.duplicateOf && <p class="quiet">{t.document.duplicate} <a href={`/ui/jobs/${job.duplicateOf}`}><code>{job.duplicateOf}</code></a></p>}
       {!ended && <Bar done={job.pagesDone} of={job.pageCount} label={t.documents.progress} />}
       {!ended && <Forecast job={job} />}
-      <div class="row outcomes">
+      {job.pageCount > 0 && <div class="row outcomes">
         <strong class="number">{t.documents.pagesOf(job.pagesDone, job.pageCount)} {t.documents.progress.toLowerCase()}</strong>
         <Outcomes outcomes={job.outcomes} />
-      </div>
+      </div>}
       <div class="row">
         {job.pageCount > 0 && job.pagesDone > 0 && <a class="button primary" href={`/ui/jobs/${job.id}/pages/1`}>{t.document.pages}</a>}
         {job.resultRun > 0 && <a class="button" href={`/ui/search?job=${job.id}`}>{t.document.search}</a>}
@@ -238,7 +238,7 @@ function Artifacts({ job }: { job: Job }) {
     <section class="card" aria-labelledby="artifacts">
       <h2 id="artifacts">{t.document.artifacts}</h2>
       {error && <Notice kind="error">{error}</Notice>}
-      {list.length === 0 ? <p class="quiet">{t.document.noArtifacts}</p> : (
+      {list.length === 0 ? <p class="quiet">{job.endTime ? t.document.noArtifacts : t.document.noArtifactsYet}</p> : (
         <table class="artifacts">
           <thead><tr><th scope="col">{t.document.name}</th><th scope="col">{t.document.type}</th><th scope="col" class="number">{t.document.size}</th>
             <th scope="col"><span class="hidden">{t.document.download}</span></th></tr></thead>
@@ -273,7 +273,7 @@ function Events({ job }: { job: Job }) {
         <thead><tr><th scope="col">{t.document.time}</th><th scope="col">{t.document.event}</th><th scope="col">{t.document.stage}</th>
           <th scope="col">{t.document.details}</th></tr></thead>
         <tbody>{events.map((e) => (
-          <tr key={e.id}><td class="number"><time dateTime={e.time} title={formatTime(e.time)}>{formatClock(e.time)}</time></td>
+          <tr key={e.id}><td class="time"><time dateTime={e.time} title={formatTime(e.time)}>{formatClock(e.time)}</time></td>
             <td>{t.events[e.type] ?? e.type}</td><td>{e.stage}</td>
             <td>{[e.page ? `page ${e.page}` : "", e.code, ...Object.entries(e.attributes).map(([k, v]) => `${k} ${v}`)].filter(Boolean).join(" · ")}</td></tr>
         ))}</tbody>

@@ -114,7 +114,7 @@ export const t = {
     facts: "Facts", artifacts: "Artifacts", name: "Name", type: "Type", download: "Download",
     events: "Events", time: "Time", event: "Event", details: "Details", moreEvents: "Show more",
     command: "The same from a terminal", commandLabel: "command", run: (k: number) => `run ${k}`,
-    noArtifacts: "There are none yet.",
+    noArtifacts: "There are none.", noArtifactsYet: "There are none yet.",
     id: "Id", created: "Sent", ended: "Ended", took: "Took", size: "Size", sha: "SHA-256", version: "PDF version", producer: "Producer",
     docTitle: "Title", author: "Author", expires: "Kept until", batch: "Batch", encrypted: "Encrypted", tagged: "Tagged", yes: "yes",
     tries: "Failed tries", notReady: "Its pages can be opened once the first has been read.",
