@@ -103,6 +103,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		return reading{}, err
 	}
 	got.dropSpecks()
+	r.markBullets(&got)
 	if math.Abs(got.skew) < maxRulingSkew {
 		got.rulings = r.img.findRulings(r.dpi, r.below)
 	}

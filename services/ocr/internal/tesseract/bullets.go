@@ -1,0 +1,130 @@
+package tesseract
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+const (
+	// bullet is what a filled disc or square before a line becomes.
+	bullet = "•"
+	// minBullets is how many a page has at least: one by itself may be dirt.
+	minBullets = 2
+	// maxDiscs bounds what is looked at: a page with more is a drawing.
+	maxDiscs = 200
+)
+
+// markBullets finds the bullets of lists, which Tesseract reads as a letter or a sign, or leaves out: filled discs and squares that
+// stand before a line of text and above its baseline.
+func (r *reader) markBullets(got *reading) {
+	height := letterHeight(r.areas)
+	if r.inColumns || height == 0 {
+		return
+	}
+	img, areas := r.img.rotated(got.turn), r.turnedAreas(got.turn)
+	var discs []box
+	for _, b := range areas {
+		if w, h := b[2]-b[0], b[3]-b[1]; w >= 3 && h >= 3 && float64(h) >= 0.25*height && float64(h) <= 1.1*height && 4*w >= 3*h && 4*h >= 3*w &&
+			img.isFilled(b, r.below) {
+			discs = append(discs, b)
+		}
+	}
+	if len(discs) > maxDiscs {
+		return
+	}
+	var places []bulletPlace
+	for _, disc := range discs {
+		if p, found := got.findBulletPlace(disc, height); found && isAboveBaseline(disc, p.next, areas, height) {
+			places = append(places, p)
+		}
+	}
+	if len(places) < minBullets {
+		return
+	}
+	for _, p := range places {
+		p.place()
+	}
+	for i := range got.blocks {
+		b := &got.blocks[i]
+		b.lines = slices.DeleteFunc(b.lines, func(l line) bool { return len(l.words) == 0 })
+	}
+}
+
+// isFilled reports whether most of a box is ink.
+func (g greyImage) isFilled(b box, below byte) bool {
+	const least = 0.68 // a disc fills 0.79 of its box, an e half
+	ink := 0
+	for y := b[1]; y < b[3]; y++ {
+		for _, v := range g.pix[y*g.width+b[0] : y*g.width+b[2]] {
+			if v < below {
+				ink++
+			}
+		}
+	}
+	return float64(ink) >= least*float64((b[2]-b[0])*(b[3]-b[1]))
+}
+
+// bulletPlace is where a bullet belongs.
+type bulletPlace struct {
+	disc    box
+	line    *line // begins with it
+	next    box   // the word after it
+	misread *line // has the word that was read in its place, if any
+}
+
+// findBulletPlace returns the line that a disc stands before; false if it is part of a word, or no line begins there.
+func (r *reading) findBulletPlace(disc box, height float64) (bulletPlace, bool) {
+	p := bulletPlace{disc: disc}
+	middle, nearest := (disc[1]+disc[3])/2, int(4*height)
+	for i := range r.blocks {
+		for j := range r.blocks[i].lines {
+			l := &r.blocks[i].lines[j]
+			if l.angle != 0 || len(l.words) == 0 {
+				continue
+			}
+			at := 0
+			for k, w := range l.words {
+				if !w.box.overlaps(disc) {
+					continue
+				}
+				if utf8.RuneCountInString(w.text) > 1 || k > 0 {
+					return p, false
+				}
+				p.misread, at = l, 1
+			}
+			if at == len(l.words) {
+				continue
+			}
+			next := l.words[at].box
+			if gap := next[0] - disc[2]; gap >= int(0.2*height) && gap < nearest && middle > next[1] && middle < next[3] {
+				p.line, p.next, nearest = l, next, gap
+			}
+		}
+	}
+	return p, p.line != nil
+}
+
+// isAboveBaseline reports whether a disc ends above the line that the letters right of it stand on, as no letter or full stop does.
+func isAboveBaseline(disc, next box, areas []box, height float64) bool {
+	var bottoms []int
+	for _, b := range areas {
+		if h := float64(b[3] - b[1]); b[0] >= next[0]-1 && b[0] < next[0]+int(12*height) && b[1] >= next[1]-int(height) && b[3] <= next[3]+int(height) &&
+			h > 0.7*height && h < 3*height {
+			bottoms = append(bottoms, b[3])
+		}
+	}
+	if len(bottoms) == 0 {
+		return false
+	}
+	slices.Sort(bottoms)
+	return float64(disc[3]) <= float64(bottoms[len(bottoms)/2])-0.12*height
+}
+
+// place puts the bullet before its line, and takes out what was read in its stead.
+func (p bulletPlace) place() {
+	confidence := p.line.words[0].confidence
+	if p.misread != nil {
+		p.misread.words = p.misread.words[1:]
+	}
+	p.line.words = slices.Insert(slices.Clone(p.line.words), 0, word{text: bullet, box: p.disc, confidence: confidence})
+}

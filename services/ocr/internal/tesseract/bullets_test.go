@@ -1,0 +1,99 @@
+package tesseract
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// fillDisc draws a disc of ink in a box.
+func (g greyImage) fillDisc(b box) {
+	for y := b[1]; y < b[3]; y++ {
+		for x := b[0]; x < b[2]; x++ {
+			dx, dy := 2*x+1-b[0]-b[2], 2*y+1-b[1]-b[3]
+			if dx*dx+dy*dy <= (b[2]-b[0])*(b[2]-b[0]) {
+				g.pix[y*g.width+x] = 0
+			}
+		}
+	}
+}
+
+// listPage draws a page of lines of letters 20 pixels high, each with what drawMark draws left of it, and returns what was read of it.
+func listPage(misread string, drawMark func(img greyImage, baseline int)) (*reader, *reading) {
+	img := blankPage(800, 800)
+	got := &reading{}
+	for i := range 8 {
+		baseline := 100 + 60*i
+		l := line{}
+		if misread != "" {
+			l.words = append(l.words, word{text: misread, box: box{60, baseline - 18, 74, baseline}, confidence: 0.5})
+		}
+		for j := range 20 {
+			img.fillBox(box{100 + 26*j, baseline - 20, 104 + 26*j, baseline}, 0)
+			img.fillBox(box{104 + 26*j, baseline - 4, 116 + 26*j, baseline}, 0)
+		}
+		l.words = append(l.words, word{text: fmt.Sprint("line", i), box: box{100, baseline - 20, 610, baseline}, confidence: 0.9})
+		drawMark(img, baseline)
+		got.blocks = append(got.blocks, block{lines: []line{l}})
+	}
+	r := &reader{img: img, dpi: 300, below: 128}
+	r.areas, _ = img.findComponents(r.below)
+	return r, got
+}
+
+// TestBulletsAreMarked reads discs before lines as bullets, whatever was read in their place, and leaves letters that stand on the
+// baseline, full stops and rings.
+func TestBulletsAreMarked(t *testing.T) {
+	t.Parallel()
+	disc := func(bottom int) func(greyImage, int) {
+		return func(img greyImage, baseline int) {
+			img.fillDisc(box{62, baseline - bottom - 12, 74, baseline - bottom})
+		}
+	}
+	for name, tt := range map[string]struct {
+		misread string
+		draw    func(greyImage, int)
+		want    string
+	}{
+		"misread":          {"e", disc(4), "• line"},
+		"left out":         {"", disc(4), "• line"},
+		"on the baseline":  {"e", disc(0), "e line"},
+		"part of a word":   {"i.", disc(4), "i. line"},
+		"nothing is there": {"e", func(greyImage, int) {}, "e line"},
+		"a ring": {"o", func(img greyImage, baseline int) {
+			disc(4)(img, baseline)
+			img.fillBox(box{65, baseline - 13, 71, baseline - 7}, 255)
+		}, "o line"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, got := listPage(tt.misread, tt.draw)
+			r.markBullets(got)
+			for i, b := range got.blocks {
+				var words []string
+				for _, w := range b.lines[0].words {
+					words = append(words, w.text)
+				}
+				if text := strings.Join(words, " "); text != tt.want+fmt.Sprint(i) {
+					t.Errorf("line %d: got %q, want %q", i, text, tt.want+fmt.Sprint(i))
+				}
+			}
+		})
+	}
+}
+
+// TestSpecksAreErased erases single dark pixels between letters, and leaves full stops.
+func TestSpecksAreErased(t *testing.T) {
+	t.Parallel()
+	r, _ := listPage("", func(img greyImage, baseline int) { img.fillDisc(box{700, baseline - 5, 705, baseline}) })
+	for i := range 60 {
+		r.img.pix[(40+11*i)*r.img.width+90+10*(i%50)] = 40
+	}
+	var before int
+	r.areas, before = r.img.findComponents(r.below)
+	r.eraseSpecks()
+	after, left := r.img.findComponents(r.below)
+	if stops := len(after) - 8*20; stops != 8 || left != len(r.areas) || before < left+40 {
+		t.Errorf("of %d areas %d are left, of which %d are no letters, and %d are known; want 8 full stops", before, left, stops, len(r.areas))
+	}
+}
