@@ -44,7 +44,7 @@ type Config struct {
 	// CreateTimeout is how long an upload tries to write its record when the broker is away. It is no flag: only tests
 	// shorten it.
 	CreateTimeout time.Duration
-	// AnswerMemory is how many bytes the answers may take that are held in memory, half of them those of one tenant; 0
+	// AnswerMemory is how many bytes the answers may take that are held in memory, a fifth of them those of one tenant; 0
 	// means an eighth of the process's memory limit, 64 MiB to 512 MiB. It is no flag: GOMEMLIMIT is.
 	AnswerMemory int64
 	// Durability names the profile in force; /readyz shows it. It is no flag of the gateway: the code that sets up the

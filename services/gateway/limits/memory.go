@@ -5,10 +5,9 @@ import (
 	"errors"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/services/gateway/access"
@@ -16,25 +15,30 @@ import (
 
 const (
 	// memoryShare is the part of the process's memory limit (GOMEMLIMIT) that answers may take which are held in memory;
-	// minMemory and maxMemory bound it. A tenant gets half of it.
+	// minMemory and maxMemory bound it.
 	memoryShare          = 8
 	minMemory, maxMemory = 64 << 20, 512 << 20
 	// memoryWait is how long a request waits for its share.
 	memoryWait = 10 * time.Second
 )
 
-// memory shares the memory of answers that are held in it, by weight: so much for all, and half of it for one tenant.
+// memory shares the memory of answers that are held in it, by weight. A tenant may hold a quarter of what is left free
+// beside it (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998): a fifth of all
+// if it is alone, and ten tenants whose clients never read their answers still leave a tenth of all to the next.
 type memory struct {
-	all, perTenant int64
-	total          *semaphore.Weighted
+	all int64
 
-	mu      sync.Mutex // guards tenants
-	tenants map[string]*tenantMemory
+	mu      sync.Mutex // guards what follows
+	free    int64
+	tenants map[string]int64 // what each holds
+	waiting []*memoryRequest // in the order in which they came
 }
 
-type tenantMemory struct {
-	share *semaphore.Weighted
-	users int // requests that have some of it or wait for it
+// memoryRequest waits for memory.
+type memoryRequest struct {
+	tenant   string
+	bytes    int64
+	admitted chan struct{} // closed once it has it
 }
 
 // answerMemory returns how many bytes answers may take in a process with that memory limit.
@@ -46,48 +50,64 @@ func answerMemory(limit int64) int64 {
 }
 
 func newMemory(bytes int64) *memory {
-	return &memory{all: bytes, perTenant: bytes / 2, total: semaphore.NewWeighted(bytes),
-		tenants: map[string]*tenantMemory{}}
+	return &memory{all: bytes, free: bytes, tenants: map[string]int64{}}
 }
 
 // processMemoryLimit returns the limit that the process runs under.
 func processMemoryLimit() int64 { return debug.SetMemoryLimit(-1) }
 
-// acquire takes so many bytes for a tenant, and waits for them until ctx is done. An answer that is larger than the
-// tenant's share takes all of it.
+// acquire takes so many bytes for a tenant, and waits for them until ctx is done. An answer that is larger than a
+// tenant's share takes all of it, and the only one of a tenant is content with half of what it asks for.
 func (m *memory) acquire(ctx context.Context, tenant string, bytes int64) (release func(), err error) {
-	bytes = min(max(bytes, 1), m.perTenant)
+	r := &memoryRequest{tenant: tenant, bytes: min(max(bytes, 1), m.all/5), admitted: make(chan struct{})}
 	m.mu.Lock()
-	t := m.tenants[tenant]
-	if t == nil {
-		t = &tenantMemory{share: semaphore.NewWeighted(m.perTenant)}
-		m.tenants[tenant] = t
-	}
-	t.users++
+	m.waiting = append(m.waiting, r)
+	m.admitWaiting()
 	m.mu.Unlock()
-	leave := func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if t.users--; t.users == 0 {
-			delete(m.tenants, tenant)
+	release = sync.OnceFunc(func() { m.giveBack(r) })
+	select {
+	case <-r.admitted:
+		return release, nil
+	case <-ctx.Done():
+	}
+	m.mu.Lock()
+	at := slices.Index(m.waiting, r)
+	if at >= 0 {
+		m.waiting = slices.Delete(m.waiting, at, at+1)
+	}
+	m.mu.Unlock()
+	if at < 0 { // it was admitted meanwhile
+		release()
+	}
+	return nil, ctx.Err()
+}
+
+// giveBack returns what a request holds.
+func (m *memory) giveBack(r *memoryRequest) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free += r.bytes
+	if m.tenants[r.tenant] -= r.bytes; m.tenants[r.tenant] == 0 {
+		delete(m.tenants, r.tenant)
+	}
+	m.admitWaiting()
+}
+
+// admitWaiting gives memory to those that wait and whose tenant's share has room. It is called with mu held.
+func (m *memory) admitWaiting() {
+	m.waiting = slices.DeleteFunc(m.waiting, func(r *memoryRequest) bool {
+		held := m.tenants[r.tenant]
+		if share := m.free / 5; held == 0 && share < r.bytes && share >= r.bytes/2 {
+			r.bytes = share // it would else wait until nobody holds anything
 		}
-	}
-	if err := t.share.Acquire(ctx, bytes); err != nil {
-		leave()
-		return nil, err
-	}
-	// A request that waits here has some of its tenant's share, so few wait, and those of one
-	// tenant for half of it at most.
-	if err := m.total.Acquire(ctx, bytes); err != nil {
-		t.share.Release(bytes)
-		leave()
-		return nil, err
-	}
-	return sync.OnceFunc(func() {
-		m.total.Release(bytes)
-		t.share.Release(bytes)
-		leave()
-	}), nil
+		if 4*(held+r.bytes) > m.free-r.bytes {
+			return false
+		}
+		m.free -= r.bytes
+		m.tenants[r.tenant] += r.bytes
+		close(r.admitted)
+		return true
+	})
 }
 
 // Hold is what a request holds of the memory for answers, until its answer is sent.

@@ -1,7 +1,7 @@
 package limits
 
 import (
-	"context"
+	"fmt"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -10,67 +10,61 @@ import (
 	"inkstream.dev/services/gateway/access"
 )
 
-// One tenant's answers leave half of the memory to others, and what was held is given back.
-func TestMemoryIsSharedByTenants(t *testing.T) {
-	t.Parallel()
-	s := &Service{memory: newMemory(100)}
-	ask := func(tenant string, bytes int64) (*Hold, error) {
-		ctx, hold := WithHold(access.WithIdentity(t.Context(), &access.Identity{Tenant: tenant}))
-		ctx, cancel := context.WithCancel(ctx)
-		done := make(chan error, 1)
-		go func() { done <- s.HoldMemory(ctx, bytes) }()
-		for {
-			select {
-			case err := <-done:
-				cancel()
-				return hold, err
-			default:
-			}
-			s.memory.mu.Lock()
-			of := s.memory.tenants[tenant]
-			waits := of != nil && of.users > 1
-			s.memory.mu.Unlock()
-			if waits {
-				cancel() // the client goes
-				return hold, <-done
-			}
-		}
-	}
-	first, err := ask("a", 1000) // takes all that is a's
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ask("a", 1); err == nil {
-		t.Error("a tenant got more than its share")
-	}
-	other, err := ask("b", 50)
-	if err != nil {
-		t.Errorf("another tenant: got %v", err)
-	}
-	first.Release()
-	first.Release()
-	again, err := ask("a", 50)
-	if err != nil {
-		t.Errorf("after the release: got %v", err)
-	}
-	again.Release()
-	other.Release()
-	if len(s.memory.tenants) > 0 {
-		t.Errorf("tenants are left: %v", s.memory.tenants)
-	}
-	if !s.memory.total.TryAcquire(100) {
-		t.Error("memory is left in use")
-	}
+// holdMemory asks for memory in a tenant's name. The clock is a test's, so one that waits gets its answer at once.
+func holdMemory(t *testing.T, s *Service, tenant string, bytes int64) (*Hold, error) {
+	t.Helper()
+	ctx, hold := WithHold(access.WithIdentity(t.Context(), &access.Identity{Tenant: tenant}))
+	return hold, s.HoldMemory(ctx, bytes)
 }
 
-func TestFullMemoryIsBusy(t *testing.T) {
+// Tenants that take all they can leave memory to the next, and what was held is given back.
+func TestMemoryIsSharedByTenants(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Service{memory: newMemory(1000)}
+		var holds []*Hold
+		for tenant := range 10 {
+			name := fmt.Sprintf("hostile-%d", tenant)
+			for _, bytes := range []int64{5000, 100, 10, 1, 1, 1, 1, 1} {
+				if hold, err := holdMemory(t, s, name, bytes); err == nil {
+					holds = append(holds, hold)
+				}
+			}
+			if _, err := holdMemory(t, s, name, 100); fault.CodeOf(err) != fault.QueueFull {
+				t.Errorf("%s got more than its share: %v", name, err)
+			}
+		}
+		other, err := holdMemory(t, s, "other", 20)
+		if err != nil {
+			t.Fatalf("beside ten tenants that hold all they can: %v", err)
+		}
+		for _, hold := range append(holds, holds[0], other) {
+			hold.Release()
+		}
+		if len(s.memory.tenants) > 0 || len(s.memory.waiting) > 0 || s.memory.free != 1000 {
+			t.Errorf("left: tenants %v, %d wait, %d free", s.memory.tenants, len(s.memory.waiting), s.memory.free)
+		}
+	})
+}
+
+// What waits is served when there is room, and not kept out by one before it whose tenant has none.
+func TestMemoryGoesToThoseThatWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Service{memory: newMemory(100)}
-		s.memory.total.TryAcquire(100)
-		ctx, _ := WithHold(access.WithIdentity(t.Context(), &access.Identity{Tenant: "a"}))
-		if err := s.HoldMemory(ctx, 10); fault.CodeOf(err) != fault.QueueFull {
-			t.Errorf("got %v, want %s", err, fault.QueueFull)
+		first, err := holdMemory(t, s, "a", 1000) // takes all that is a's
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := make(chan error, 1)
+		go func() { _, err := holdMemory(t, s, "a", 1000); second <- err }()
+		synctest.Wait()
+		if _, err := holdMemory(t, s, "b", 10); err != nil {
+			t.Errorf("another tenant: got %v", err)
+		}
+		first.Release()
+		if err := <-second; err != nil {
+			t.Errorf("after the release: got %v", err)
 		}
 	})
 }
