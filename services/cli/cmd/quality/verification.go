@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"inkstream.dev/pkg/agree"
 	"inkstream.dev/pkg/agree/agreetest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -64,13 +66,20 @@ func scoreVerification(ctx context.Context, b *qualityRun, samples []*sample) (s
 	}
 	pages = slices.DeleteFunc(pages, func(p *verifiedPage) bool { return p == nil })
 	results := make([]verificationResult, len(pages))
-	for i, p := range pages { // one after the other: the engine has children enough for a page's places that are read again
-		other := pages[(i+1)%len(pages)].truth
-		results[i], err = p.corrupt(ctx, engine, rand.New(rand.NewPCG(seed, uint64(i))), other)
-		_ = p.raster.Close() // it was only read
-		if err != nil {
-			return section{}, fmt.Errorf("%s: %w", p.Path, err)
-		}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(b.jobs)
+	for i, p := range pages {
+		g.Go(func() (err error) {
+			defer p.raster.Close()
+			other := pages[(i+1)%len(pages)].truth
+			if results[i], err = p.corrupt(gctx, engine, rand.New(rand.NewPCG(seed, uint64(i))), other); err != nil {
+				return fmt.Errorf("%s: %w", p.Path, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return section{}, err
 	}
 	return reportVerification(results, seed), nil
 }

@@ -1,6 +1,9 @@
 package vision
 
-import "image"
+import (
+	"encoding/binary"
+	"image"
+)
 
 // Grey pictures are resampled here, because golang.org/x/image/draw has no fast path to them: a page takes it a fifth of
 // a second.
@@ -22,47 +25,69 @@ func divideLine(pixels, parts int) []int {
 func shrinkPicture(in *image.Gray, width, height int) *image.Gray {
 	out := image.NewGray(image.Rect(0, 0, width, height))
 	columns, rows := divideLine(in.Rect.Dx(), width), divideLine(in.Rect.Dy(), height)
-	shares := make([]float32, width) // of a column's pixel in the sum of its column
+	shares := make([]float32, width) // of a mean in its column
 	for x := range shares {
-		shares[x] = 1 / float32(columns[x+1]-columns[x])
+		shares[x] = 1 / float32((columns[x+1]-columns[x])*meanUnit)
 	}
-	sums := make([]uint32, in.Rect.Dx()+1) // there is a pixel beyond the last cut
+	m := newLineMean(in.Rect.Dx())
 	for y := range height {
-		clear(sums)
-		for at := rows[y] / pixelUnit; at*pixelUnit < rows[y+1]; at += linesAtOnce {
-			addLines(sums[:in.Rect.Dx()], in, at, rows[y], rows[y+1])
-		}
-		share := 1 / float32(rows[y+1]-rows[y])
+		m.average(in, rows[y], rows[y+1])
 		line := out.Pix[y*out.Stride:][:width]
-		at, before, reached := 0, uint64(0), uint64(0) // the sums of whole pixels before at, and up to the last cut
+		at, before, reached := 0, 0, 0 // the sums of whole pixels before at, and up to the last cut
 		for x := range line {
 			cut := columns[x+1]
 			for ; at < cut/pixelUnit; at++ {
-				before += pixelUnit * uint64(sums[at])
+				before += pixelUnit * int(m.means[at])
 			}
-			sum := before + uint64(cut%pixelUnit)*uint64(sums[at])
-			line[x] = byte(float32(sum-reached)*share*shares[x] + 0.5)
+			sum := before + cut%pixelUnit*int(m.means[at])
+			line[x] = byte(float32(sum-reached)*shares[x] + 0.5)
 			reached = sum
 		}
 	}
 	return out
 }
 
-// linesAtOnce is how many lines are added together: a page is shrunk to a half or a third.
-const linesAtOnce = 4
+// meanUnit is what the weights of averaged lines add up to, so that their sum fits 16 bits.
+const meanUnit = 1 << 8
 
-// addLines adds lines of a picture from one on, each by what of it lies between two cuts.
-func addLines(sums []uint32, in *image.Gray, first, from, to int) {
-	var lines [linesAtOnce][]byte
-	var weights [linesAtOnce]uint32
-	for k := range lines {
-		lines[k] = in.Pix[min(first+k, in.Rect.Dy()-1)*in.Stride:]
-		start := (first + k) * pixelUnit
-		weights[k] = uint32(max(0, min(start+pixelUnit, to)-max(start, from)))
+// lineMean averages lines, eight pixels at a time.
+type lineMean struct {
+	even, odd []uint64 // four sums of 16 bits each, of every other pixel
+	means     []uint16 // in parts of meanUnit, and one beyond the last pixel
+}
+
+func newLineMean(width int) *lineMean {
+	return &lineMean{even: make([]uint64, width/8), odd: make([]uint64, width/8), means: make([]uint16, width+1)}
+}
+
+// average averages the lines of a picture between two cuts.
+func (m *lineMean) average(in *image.Gray, from, to int) {
+	clear(m.even)
+	clear(m.odd)
+	clear(m.means)
+	given := 0
+	for at := from / pixelUnit; at*pixelUnit < to; at++ {
+		reached := (min(to, (at+1)*pixelUnit) - from) * meanUnit / (to - from)
+		m.addLine(in.Pix[at*in.Stride:][:in.Rect.Dx()], reached-given)
+		given = reached
 	}
-	a, b, c, d := lines[0][:len(sums)], lines[1][:len(sums)], lines[2][:len(sums)], lines[3][:len(sums)]
-	for x := range sums {
-		sums[x] += weights[0]*uint32(a[x]) + weights[1]*uint32(b[x]) + weights[2]*uint32(c[x]) + weights[3]*uint32(d[x])
+	for i, even := range m.even {
+		means, odd := m.means[8*i:][:8], m.odd[i]
+		means[0], means[2], means[4], means[6] = uint16(even), uint16(even>>16), uint16(even>>32), uint16(even>>48)
+		means[1], means[3], means[5], means[7] = uint16(odd), uint16(odd>>16), uint16(odd>>32), uint16(odd>>48)
+	}
+}
+
+func (m *lineMean) addLine(line []byte, weight int) {
+	const everyOther = 0x00ff00ff00ff00ff
+	odd := m.odd[:len(m.even)]
+	for i := range m.even {
+		pixels := binary.LittleEndian.Uint64(line[8*i:])
+		m.even[i] += pixels & everyOther * uint64(weight)
+		odd[i] += pixels >> 8 & everyOther * uint64(weight)
+	}
+	for x := 8 * len(m.even); x < len(line); x++ {
+		m.means[x] += uint16(weight) * uint16(line[x])
 	}
 }
 
