@@ -123,6 +123,58 @@ func TestNoDoubts(t *testing.T) {
 	}
 }
 
+// Where two words differ, the place is read again; what that is worth depends on what was read before.
+func TestSecondLooks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, model, witness string
+		confidence           float32 // the witness's of its first reading
+		again                string
+		sure                 float32
+		want                 agree.Kind // empty for no doubt
+	}{
+		{"it tells nothing, and the first reading was sure", "4792", "4752", 0.92, "47S2x", 0.9, agree.Number},
+		{"it tells nothing, and the first reading was not sure", "4792", "4752", 0.6, "47x2", 0.9, ""},
+		{"a third number", "5170", "11710", 0.4, "1170", 0.9, agree.Number},
+		{"a third number that it is not sure of", "5170", "11710", 0.4, "1170", 0.5, ""},
+		{"a word in place of what was read as dirt", "geologic", "difrrenrs", 0.04, "differents", 0.8, agree.Differs},
+		{"dirt is read as dirt again", "geologic", "difrrenrs", 0.04, "differents", 0.4, ""},
+		{"dirt is read as what the model says", "differents", "gqrx", 0.04, "differents", 0.9, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			witness := setLines(strings.Replace(sample, "4752", tt.witness, 1))
+			witness[slices.IndexFunc(witness, func(w agree.Word) bool { return w.Text == tt.witness })].Confidence = tt.confidence
+			r := agree.Align(toWords(strings.Fields(strings.Replace(sample, "4752", tt.model, 1))), witness,
+				agree.Options{Reread: func(agree.Box) (string, float32) { return tt.again, tt.sure }})
+			got := agree.Kind("")
+			if len(r.Doubts) > 0 {
+				got = r.Doubts[0].Kind
+			}
+			if got != tt.want || len(r.Doubts) > 1 {
+				t.Errorf("got %+v, want %q", r.Doubts, tt.want)
+			}
+		})
+	}
+}
+
+// Names in Latin letters within text that runs from right to left are read in parts, and in another order.
+func TestNamesWithinRightToLeft(t *testing.T) {
+	t.Parallel()
+	text := "לפני שקוד האתחול נכתב ל-MBR של הכונן הקשיח הראשון במחשב"
+	for name, witness := range map[string]string{
+		"without the prefix": strings.Replace(text, "ל-MBR", "MBR", 1),
+		"with more beside":   strings.Replace(text, "ל-MBR", "ל-MBR boot sector", 1),
+	} {
+		if r := agree.Align(toWords(strings.Fields(text)), setLines(witness), agree.Options{}); len(r.Doubts) > 0 {
+			t.Errorf("%s: got %+v, want none", name, r.Doubts)
+		}
+	}
+	if r := agree.Align(toWords(strings.Fields(text)), setLines(strings.Replace(text, "ל-MBR", "GRUB", 1)), agree.Options{}); !r.HasDoubt(agree.Differs) {
+		t.Errorf("got %+v, want the other name", r.Doubts)
+	}
+}
+
 // What may be read again goes to numbers before words, wherever they stand.
 func TestNumbersAreReadAgainFirst(t *testing.T) {
 	t.Parallel()

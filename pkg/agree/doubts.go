@@ -16,6 +16,7 @@ const (
 	crampedShare = 0.35
 	// minDroppedConfidence is for a witness's word of a run, minLoneConfidence for one alone.
 	minDroppedConfidence, minLoneConfidence = 0.6, 0.9
+	minSureWords                            = 3 // of a run, where each has minLoneConfidence
 	minLoneDropped                          = 3 // letters
 	// minSoundWords and minSoundLetters, weighed by confidence, are for a run between neighbours that the model has side
 	// by side.
@@ -28,8 +29,12 @@ const (
 	clearlyNearer, minAlike = 0.25, 0.05
 	// minEqualReread is for a number that is read twice, and both times the same.
 	minEqualReread, minEqualFirst = 0.5, 0.4
+	// minThirdReading is for a number that is read otherwise each time.
+	minThirdReading = 0.85
 	// minRereadConfidence is for what is read again, minSureReread for what is read then.
-	minRereadConfidence, minSureReread = 0.3, 0.7
+	minRereadConfidence, minSureReread = 0.3, 0.85
+	// minDirtReread is for a word of which the witness read nothing that it was sure of before.
+	minDirtReread = 0.75
 )
 
 func (a *aligner) findDoubts() {
@@ -197,15 +202,16 @@ func (a *aligner) findDropped() {
 				letters += a.witness[j].size()
 			}
 		}
-		if words >= minRunWords && letters >= minRunLetters {
+		isSure := words >= minSureWords && a.confidenceOf(run) >= minLoneConfidence
+		if (words >= minRunWords || isSure) && letters >= minRunLetters {
 			found = append(found, run)
 		}
 	}
 	isFree := func(j int) bool { return a.witness[j].partners == nil }
 	for _, run := range runsOf(len(a.witness), 0, isFree) {
 		isFound := slices.ContainsFunc(found, func(r Range) bool { return r.First < run.End && run.First < r.End })
-		if _, between := a.modelBetween(run); !between || isFound {
-			continue
+		if _, between := a.modelBetween(run); !between || isFound || a.rightToLeft && !a.hasRightToLeft(run) {
+			continue // what runs the other way has other neighbours in each reading
 		}
 		if run = a.trimDirt(run); run.First < run.End && (a.isSoundRun(run) || a.isSureWord(run)) {
 			found = append(found, run)
@@ -215,6 +221,19 @@ func (a *aligner) findDropped() {
 		at, _ := a.modelBetween(run)
 		a.doubts = append(a.doubts, Doubt{Kind: Dropped, Model: Range{at, at}, Witness: run})
 	}
+}
+
+// confidenceOf returns how sure the witness is of the word of a run that it is least sure of.
+func (a *aligner) confidenceOf(run Range) float32 {
+	least := float32(1)
+	for j := run.First; j < run.End; j++ {
+		least = min(least, a.witness[j].confidence)
+	}
+	return least
+}
+
+func (a *aligner) hasRightToLeft(run Range) bool {
+	return slices.ContainsFunc(a.witness[run.First:run.End], func(t token) bool { return slices.ContainsFunc(t.runes, isRightToLeft) })
 }
 
 // trimDirt returns a run without the words at its ends that the witness is not sure of at all.
@@ -258,7 +277,7 @@ func (a *aligner) isSureWord(run Range) bool {
 	a.rereads--
 	text, sure := a.opts.Reread(a.witness[run.First].box)
 	read, is := []rune(NormaliseWord(text)), &a.witness[run.First]
-	return sure >= minSureReread && similarityOfShapes(read, is.runes, foldShapes(read), is.shape, minSame) >= minSame
+	return sure >= minDirtReread && similarityOfShapes(read, is.runes, foldShapes(read), is.shape, minSame) >= minSame
 }
 
 // wordyShare is the share of letters in words that are no rules or marks, which are read as anything else.
@@ -349,15 +368,30 @@ func (a *aligner) differenceAt(i int) (difference, bool) {
 // taken for the same one.
 func (a *aligner) differenceOf(model, witness []rune, similarity float64) (Kind, float32) {
 	m, w := digitsOf(model), digitsOf(witness)
+	isShort := len(model) < 4 || len(witness) < 3
+	if part := plainPart(model); len(part) < len(model) {
+		model, witness = part, plainPart(witness)
+		similarity = max(similarity, similarityOf(model, witness, 0))
+	}
 	switch {
 	case m != w && m != "" && w != "":
 		return Number, minNumberConfidence
-	case similarity < minDiffSimilarity && len(model) >= 4 && len(witness) >= 3 &&
+	case similarity < minDiffSimilarity && !isShort &&
 		similarityOf(foldShapes(model), foldShapes(witness), 0) < minDiffSimilarity:
 		return Differs, minDiffConfidence
 	default:
 		return "", 0
 	}
+}
+
+// plainPart returns a word without letters that run from right to left, where it has others: names in Latin letters with
+// a prefix before them are read in parts.
+func plainPart(word []rune) []rune {
+	rest := slices.DeleteFunc(slices.Clone(word), func(r rune) bool { return isRightToLeft(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if len(rest) == 0 || !slices.ContainsFunc(word, isRightToLeft) {
+		return word
+	}
+	return rest
 }
 
 // isDoubtful reports whether a difference is the model's as far as can be told: the place is read again if it may be.
@@ -366,7 +400,8 @@ func (a *aligner) isDoubtful(d difference) bool {
 	for _, j := range d.witness {
 		box = unionOf(box, a.witness[j].box)
 	}
-	if a.opts.Reread == nil || a.rereads <= 0 || d.confidence < minRereadConfidence || !box.Exists() {
+	mayBeDirt := d.confidence < minRereadConfidence
+	if a.opts.Reread == nil || a.rereads <= 0 || mayBeDirt && d.similarity >= minSimilarity || !box.Exists() {
 		return d.confidence >= d.least
 	}
 	a.rereads--
@@ -379,8 +414,17 @@ func (a *aligner) isDoubtful(d difference) bool {
 	if d.kind == Number {
 		m, w, r := []rune(digitsOf(d.text)), []rune(digitsOf(d.witnessText)), []rune(digitsOf(read))
 		model, witness = similarityOf(r, m, 0), similarityOf(r, w, 0)
+		if model < witness && witness < 1 && len(r) == len(m) && confidence >= minThirdReading {
+			return true // three readings, of which the model's is no other one's
+		}
+	}
+	if model == witness { // what is read again tells nothing
+		return d.confidence >= d.least
 	}
 	isClear := witness-model >= clearlyNearer || d.kind == Number && witness == 1 && model < 1
+	if mayBeDirt {
+		return isClear && confidence >= minDirtReread
+	}
 	if d.kind == Number && witness == 1 && model < 1 && confidence >= minEqualReread && d.confidence >= minEqualFirst {
 		return true
 	}
