@@ -53,7 +53,7 @@ func newClient(cfg Config) *client {
 // maxTries is how many endpoints are asked for a page before it is given back.
 const maxTries = 3
 
-// maxPatience is how long a page waits for an endpoint that is asked for too much before it is given back: reading it anew
+// maxPatience is how long a page waits for an endpoint that is asked for too much before it is given back: reading it again
 // takes a core some seconds.
 const maxPatience = 20 * time.Second
 

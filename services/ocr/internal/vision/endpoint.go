@@ -27,7 +27,7 @@ type endpoint struct {
 	good    int           // answers since the limit changed
 	until   time.Time     // not asked before
 	pause   time.Duration // the last one, while it fails
-	limits  bool          // until then, because it is asked for too much
+	limits  bool          // until then, because it refused requests beyond what it takes
 	slowed  time.Time     // when the limit was last halved
 	refusal error         // a wrong key or model, which does not pass by itself
 	useless int           // answers in a row that no page could be made of
