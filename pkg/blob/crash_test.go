@@ -129,7 +129,7 @@ func (c *crashWorkload) putBatch() error {
 		objects, done[o.Key] = append(objects, o), len(o.Data)
 	}
 	key, data := c.key(), c.data()
-	w, err := c.store.NewWriter(c.t.Context(), key, PutOptions{Bulk: c.rand.IntN(2) == 0})
+	w, err := c.store.NewWriter(c.t.Context(), key, PutOptions{})
 	if err != nil {
 		return err
 	}

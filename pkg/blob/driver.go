@@ -47,9 +47,6 @@ type PutOptions struct {
 	// ContentType is kept where the storage keeps it; a folder does not, and derives it from the key's extension. Empty
 	// means that the extension decides.
 	ContentType string
-	// Bulk says that the blob may be large and is not read again at once, so that a folder writes it past the page cache
-	// where it can.
-	Bulk bool
 	// Compress has the blob stored compressed, where that makes it smaller. Readers see no difference: sizes, ranges and
 	// bytes are those that were written. What is compressed already, such as a PDF or a picture, gains nothing.
 	Compress bool

@@ -20,18 +20,12 @@ const (
 	dirMode  = 0o750
 )
 
-// maxBulkWrites is how many direct writes go to the device at once. Two keep one busy; more stand in the way of the
-// fsyncs that others wait for, and have all uploads end late together. One alone was slower: 250 uploads of 1 MB a
-// second, twenty at a time, against 310 to 400.
-const maxBulkWrites = 2
-
 // folder is a Driver that keeps each blob as the file root/key.
 type folder struct {
-	root       string
-	opts       folderOptions
-	paths      *durablePaths
-	bulkWrites ticketSemaphore // of direct writes
-	staging    *stagingDirs
+	root    string
+	opts    folderOptions
+	paths   *durablePaths
+	staging *stagingDirs
 }
 
 type folderOptions struct {
@@ -67,8 +61,7 @@ func openFolder(root string, opts folderOptions) (*folder, error) {
 	case opts.syncFile == nil:
 		opts.syncFile = (*os.File).Sync
 	}
-	d := &folder{root: root, opts: opts, paths: newDurablePaths(root, opts.syncFile),
-		bulkWrites: ticketSemaphore{free: maxBulkWrites}}
+	d := &folder{root: root, opts: opts, paths: newDurablePaths(root, opts.syncFile)}
 	if err := d.paths.makeRoot(); err != nil {
 		return nil, err
 	}

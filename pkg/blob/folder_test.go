@@ -1,19 +1,15 @@
 package blob
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 
 	"inkstream.dev/pkg/fault"
@@ -294,29 +290,4 @@ func TestFolderSyncsAreShared(t *testing.T) {
 			t.Errorf("turns left: got %d, want 0", len(paths.rounds))
 		}
 	})
-}
-
-// A bulky blob is written past the page cache as far as it is made of whole blocks; whatever its size and its pieces,
-// it comes back as it was.
-func TestBulkWrites(t *testing.T) {
-	t.Parallel()
-	s, _ := openLogged(t)
-	for _, size := range []int{0, 1, blockSize - 1, blockSize, blockSize + 1, 256<<10 - 1, 256 << 10, 256<<10 + 1,
-		1_000_000} {
-		want := make([]byte, size)
-		for i := range want {
-			want[i] = byte(i * 31 >> 3)
-		}
-		for name, from := range map[string]io.Reader{
-			"whole": bytes.NewReader(want), "by halves": iotest.HalfReader(bytes.NewReader(want)),
-		} {
-			key := "bulk/" + strconv.Itoa(size)
-			if _, err := s.Put(t.Context(), key, from, PutOptions{Bulk: true}); err != nil {
-				t.Fatalf("%d bytes, %s: %v", size, name, err)
-			}
-			if got, err := s.ReadBytes(t.Context(), key, 1<<21); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%d bytes, %s: got %d bytes and error %v, not what was put", size, name, len(got), err)
-			}
-		}
-	}
 }

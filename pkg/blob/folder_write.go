@@ -20,7 +20,7 @@ const commitTries = 4
 // BeginUpload begins a file in a staging folder, which is on the same device as the place it will be renamed to. A file
 // without a name (O_TMPFILE) would do without one, but must be synced once more when it has its name: a file system
 // without a journal takes it for deleted otherwise.
-func (d *folder) BeginUpload(_ context.Context, key string, opts PutOptions) (Upload, error) {
+func (d *folder) BeginUpload(_ context.Context, key string, _ PutOptions) (Upload, error) {
 	dir := d.staging.dirForKey(key)
 	name := filepath.Join(dir, randomDirName())
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
@@ -37,51 +37,17 @@ func (d *folder) BeginUpload(_ context.Context, key string, opts PutOptions) (Up
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil && !errors.Is(err, syscall.ENOTSUP) {
 		return nil, errors.Join(fmt.Errorf("lock: %w", err), f.Close(), os.Remove(name))
 	}
-	up := &fileUpload{folder: d, file: f, key: key}
-	if opts.Bulk && setDirectIO(f, true) {
-		up.directIO, up.ticket = true, d.bulkWrites.issueTicket()
-	}
-	return up, nil
+	return &fileUpload{folder: d, file: f, key: key}, nil
 }
 
 type fileUpload struct {
-	folder   *folder
-	file     *os.File
-	key      string
-	directIO bool   // what is written now goes past the page cache
-	ticket   uint64 // for that
+	folder *folder
+	file   *os.File
+	key    string
 }
 
-// Write writes whole blocks past the page cache where the upload is direct; what is left of the first piece that is
-// not made of them, which is the last one of a blob, and all after it goes the ordinary way.
-func (u *fileUpload) Write(p []byte) (int, error) {
-	n, err := u.writeBlocks(p)
-	if err != nil || n == len(p) {
-		return n, err
-	}
-	rest, err := u.file.Write(p[n:])
-	return n + rest, err
-}
-
-// writeBlocks writes the whole blocks that p begins with, if the upload is direct, and ends that where they are not
-// all.
-func (u *fileUpload) writeBlocks(p []byte) (n int, err error) {
-	if !u.directIO {
-		return 0, nil
-	}
-	if blocks := alignedPart(p); len(blocks) > 0 {
-		u.folder.bulkWrites.acquireSlot(u.ticket)
-		n, err = u.file.Write(blocks)
-		u.folder.bulkWrites.releaseSlot()
-	}
-	if n == 0 && errors.Is(err, syscall.EINVAL) { // a file system that promised more than it keeps
-		err = nil
-	}
-	if n < len(p) {
-		u.directIO = setDirectIO(u.file, false)
-	}
-	return n, err
-}
+// Write writes to the file.
+func (u *fileUpload) Write(p []byte) (int, error) { return u.file.Write(p) }
 
 // Commit makes the file durable, gives it its name, and makes that durable.
 func (u *fileUpload) Commit() error { return u.folder.commitFiles([]*fileUpload{u}, nil) }

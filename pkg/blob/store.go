@@ -111,8 +111,8 @@ func (s *Store) Compresses() bool { return !s.noCompress }
 // Driver returns what the Store stands on, for a driver that wants to stand in between.
 func (s *Store) Driver() Driver { return s.driver }
 
-// copyBuffers spare each Put the buffer it copies through. They are aligned as direct writes want them.
-var copyBuffers = sync.Pool{New: func() any { b := alignedBuffer(256 << 10); return &b }}
+// copyBuffers spare each Put the buffer it copies through.
+var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
 
 // Put stores what r yields, and returns how many bytes that was. When it returns, the blob is durable unless its key
 // is temporary. If r fails, nothing is stored, and the error wraps that of r and is no Busy fault for it.

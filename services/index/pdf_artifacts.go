@@ -94,8 +94,7 @@ func (a *assembly) writeExtendedPDF(ctx context.Context, name string, add pdfWri
 		return nil, err
 	}
 	defer source.Close()
-	w, err := a.st.deps.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name),
-		blob.PutOptions{Bulk: true})
+	w, err := a.st.deps.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name), blob.PutOptions{})
 	if err != nil {
 		return nil, wrapArtifactError(name, err)
 	}

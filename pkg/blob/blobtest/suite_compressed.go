@@ -171,7 +171,7 @@ func testLookalikes(t *testing.T, s *blob.Store) {
 		"a compressed blob": whole, "its end": whole[len(whole)-60:], "four bytes of it": whole[len(whole)-4:],
 		"the format without a mark": foreign, "short": []byte(strings.Repeat("x", 40)),
 	} {
-		for i, opts := range []blob.PutOptions{{}, {Compress: true}, {Bulk: true}} {
+		for i, opts := range []blob.PutOptions{{}, {Compress: true}} {
 			key := fmt.Sprintf("a/%d.bin", i)
 			_, err := s.Put(t.Context(), key, bytes.NewReader(data), opts)
 			mustSucceed(t, err)

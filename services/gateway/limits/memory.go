@@ -22,9 +22,9 @@ const (
 	memoryWait = 10 * time.Second
 )
 
-// memory shares the memory of answers that are held in it, by weight. A tenant may hold a quarter of what is left free
-// beside it (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998): a fifth of all
-// if it is alone, and ten tenants whose clients never read their answers still leave a tenth of all to the next.
+// memory shares the memory of answers that are held in it, by weight. A tenant may hold a quarter of what it and the
+// others leave free (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998): a fifth
+// of all if it is alone, and ten tenants whose clients never read their answers still leave a tenth to the next.
 type memory struct {
 	all int64
 
@@ -76,7 +76,7 @@ func (m *memory) acquire(ctx context.Context, tenant string, bytes int64) (relea
 		m.waiting = slices.Delete(m.waiting, at, at+1)
 	}
 	m.mu.Unlock()
-	if at < 0 { // it was admitted meanwhile
+	if at < 0 { // it was admitted before
 		release()
 	}
 	return nil, ctx.Err()
@@ -98,7 +98,7 @@ func (m *memory) admitWaiting() {
 	m.waiting = slices.DeleteFunc(m.waiting, func(r *memoryRequest) bool {
 		held := m.tenants[r.tenant]
 		if share := m.free / 5; held == 0 && share < r.bytes && share >= r.bytes/2 {
-			r.bytes = share // it would else wait until nobody holds anything
+			r.bytes = share // it would else wait until no tenant holds anything
 		}
 		if 4*(held+r.bytes) > m.free-r.bytes {
 			return false

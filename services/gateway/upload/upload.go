@@ -74,7 +74,7 @@ func (in *upload) storeDocument(ctx context.Context, body io.Reader) error {
 	m := &uploadReader{source: body, hash: sha256.New(), limit: int64(in.service.cfg.MaxUploadBytes)}
 	in.begun = true
 	size, err := in.service.deps.Blobs.Put(ctx, job.SourceKey(in.tenant, in.id), m,
-		blob.PutOptions{ContentType: rest.PDFType, Bulk: true})
+		blob.PutOptions{ContentType: rest.PDFType})
 	in.size = m.size
 	if err != nil {
 		return fmt.Errorf("store upload: %w", err)

@@ -76,7 +76,7 @@ func measureBareUpload(ctx context.Context, b *benchmark) (rows []row, err error
 		return err
 	}
 	keep := func(ctx context.Context, body io.Reader) error {
-		_, err := store.Put(ctx, "bare/"+rand.Text()+"/source.pdf", body, blob.PutOptions{Bulk: true})
+		_, err := store.Put(ctx, "bare/"+rand.Text()+"/source.pdf", body, blob.PutOptions{})
 		return err
 	}
 	for _, bare := range []struct {
