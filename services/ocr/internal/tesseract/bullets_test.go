@@ -81,19 +81,3 @@ func TestBulletsAreMarked(t *testing.T) {
 		})
 	}
 }
-
-// TestSpecksAreErased erases single dark pixels between letters, and leaves full stops.
-func TestSpecksAreErased(t *testing.T) {
-	t.Parallel()
-	r, _ := listPage("", func(img greyImage, baseline int) { img.fillDisc(box{700, baseline - 5, 705, baseline}) })
-	for i := range 60 {
-		r.img.pix[(40+11*i)*r.img.width+90+10*(i%50)] = 40
-	}
-	var before int
-	r.areas, before = r.img.findComponents(r.below)
-	r.eraseSpecks()
-	after, left := r.img.findComponents(r.below)
-	if stops := len(after) - 8*20; stops != 8 || left != len(r.areas) || before < left+40 {
-		t.Errorf("of %d areas %d are left, of which %d are no letters, and %d are known; want 8 full stops", before, left, stops, len(r.areas))
-	}
-}

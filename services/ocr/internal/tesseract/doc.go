@@ -15,8 +15,6 @@
 //	              on a slide
 //	despeckle.go  specks are smoothed; noise and screened pictures, on which the layout analysis takes minutes, are left unread; pages with
 //	              screens are read once more, blurred: 0.088 to 0.070 on two columns under a grey heading, 0.47 to 0.43 on a table
-//	              specks much smaller than a full stop are erased: 0.036 to 0.018 on a speckled directory at 100 dpi, 0.019 to 0.017 on a text
-//	              at 200 dpi, of whose five-word runs 0.91 were whole before and 1.0 are now
 //	bullets.go    discs before lines become bullets, where Tesseract reads a letter or nothing: 0.030 to 0.009 and 0.061 to 0.044 on slides
 //	strokes.go    letters that are hardly two pixels thin are darkened: 532 wrong characters to 417 on eight scans at 150 and 200 dpi
 //	bleed.go      print of the sheet's other side becomes white where it shows through: 0.056 to 0.006, 0.065 to 0.008 and 0.034 to 0.008 on
