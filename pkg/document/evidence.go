@@ -317,7 +317,7 @@ func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 	} else if n == len(first) && !unicode.IsLetter(r) && !unicode.IsNumber(r) {
 		out.Flags |= FlagSign
 	}
-	if _, ok := parsePageNumber(end); ok && out.Words > 1 {
+	if _, ok := layout.ParsePageNumber(end); ok && out.Words > 1 {
 		out.Flags |= FlagNumber
 	}
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(end, "\"'”’»)]"))

@@ -74,6 +74,7 @@ func TestRunningHeadOverColumns(t *testing.T) {
 	}{
 		{"number on the right", []*inkstreamv1.Line{at(50, 50, 9, "Travels in winter"), at(395, 50, 9, "164")}, "Travels in winter 164\n"},
 		{"number on the left", []*inkstreamv1.Line{at(50, 50, 9, "164"), at(355, 50, 9, "Travels in winter")}, "164 Travels in winter\n"},
+		{"a Roman number", []*inkstreamv1.Line{at(50, 50, 9, "Travels in winter"), at(395, 50, 9, "xvii")}, "Travels in winter xvii\n"},
 	} {
 		t.Run(head.name, func(t *testing.T) {
 			t.Parallel()

@@ -3,7 +3,6 @@ package layout
 import (
 	"cmp"
 	"slices"
-	"strconv"
 )
 
 // cutter cuts a page into regions that hold one column each, and gathers them in reading order.
@@ -330,13 +329,13 @@ func (c *cutter) isRunningHead(slab, below pageBand, x0, x1 float64) bool {
 	return last.x0 > gutters[len(gutters)-1].to+indent*c.em
 }
 
-// isPageNumber reports whether a segment is nothing but a short number.
+// isPageNumber reports whether a segment is nothing but a page number.
 func isPageNumber(s segment) bool {
 	if s.table != nil || len(s.words) != 1 {
 		return false
 	}
-	n, err := strconv.Atoi(s.words[0].GetText())
-	return err == nil && n > 0 && n < 10000
+	_, is := ParsePageNumber(s.words[0].GetText())
+	return is
 }
 
 // isBetweenRules reports whether a slab is a line between two rules that run across the whole text, as the date and the price under a

@@ -97,7 +97,7 @@ func (m *memory) giveBack(r *memoryRequest) {
 func (m *memory) admitWaiting() {
 	m.waiting = slices.DeleteFunc(m.waiting, func(r *memoryRequest) bool {
 		held := m.tenants[r.tenant]
-		if share := m.free / 5; held == 0 && share < r.bytes && share >= r.bytes/2 {
+		if share := m.free / 5; held == 0 && share < r.bytes && 2*share >= r.bytes {
 			r.bytes = share // it would else wait until no tenant holds anything
 		}
 		if 4*(held+r.bytes) > m.free-r.bytes {

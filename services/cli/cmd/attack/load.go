@@ -15,11 +15,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
 	"inkstream.dev/pkg/pdftest"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 var loadAttacks = []attack{
 	{"4", "1,000 requests for a page of several megabytes", fmt.Sprintf("the process grows by %d MiB at most (PSS); others are served", pageBound>>20), attackPages},
+	{"4", "ten tenants ask for large pages and never read them", fmt.Sprintf("another's page within %s", unreadWait), attackUnreadPages},
 	{"weak points", "a search of many words with many hits and boxes", "within 5 s; the status of a job meanwhile within 1 s", attackSearch},
 	{"1", "twenty hostile documents of one tenant in the queues", "another's page within 3 × its idle time, or 8 s", attackStages},
 	{"5", "images of hanging pages, without end", "another's image within 15 s", attackImages},
@@ -169,6 +175,67 @@ func attackPages(ctx context.Context, t *testbed) (string, error) {
 		float64(len(page))/1e6, took.Seconds(), served.Load(), refused.Load(), cut.Load(), before>>20, peak>>20, other.Seconds())
 	if jobErr != nil || peak-before > pageBound || served.Load() == 0 {
 		return "", errors.Join(errors.New(seen), jobErr)
+	}
+	return seen, nil
+}
+
+// unreadWait is how long a page may take while the answers of others stay unread.
+const unreadWait = 5 * time.Second
+
+// attackUnreadPages has ten tenants ask for pages over gRPC and read nothing of the answers but their head, so that these
+// stay in the server's memory.
+func attackUnreadPages(ctx context.Context, t *testbed) (string, error) {
+	const tenants, calls = 10, 20
+	s := t.server
+	ctx, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	var held atomic.Int64
+	for n := range tenants {
+		name := fmt.Sprintf("%s-%d", villain, n)
+		for _, scope := range []string{"read", "write"} {
+			if _, err := s.newKey(ctx, name, scope, nil); err != nil {
+				return "", err
+			}
+		}
+		j, _, err := s.runJob(ctx, name+"/write", "&artifacts=text", denseDocument(1, 780, 0))
+		if err != nil || j.State != "SUCCEEDED" {
+			return "", fmt.Errorf("the page's job: %s, %w", j.State, err)
+		}
+		conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			return "", err
+		}
+		defer closeQuietly(conn)
+		as := metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+s.keys[name+"/read"])
+		answered := make(chan error, calls)
+		for range calls {
+			go func() { // ends when the attack hangs up
+				stream, err := conn.NewStream(as, &grpc.StreamDesc{ServerStreams: true}, inkstreamv1.InkstreamService_GetPage_FullMethodName)
+				if err == nil {
+					err = errors.Join(stream.SendMsg(&inkstreamv1.GetPageRequest{Id: j.ID, Number: 1}), stream.CloseSend())
+				}
+				if err == nil {
+					var head metadata.MD
+					if head, err = stream.Header(); head != nil {
+						held.Add(1)
+					}
+				}
+				answered <- err
+			}()
+		}
+		select { // the first answer is there, as far as it is sent; the other calls wait for memory or have some
+		case <-answered:
+		case <-time.After(unreadWait):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	start := time.Now()
+	code, _, err := s.exchange(ctx, victim+"/read", http.MethodGet, "/v1/jobs/"+s.job+"/pages/1", nil, nil)
+	seen := fmt.Sprintf("%d of %d calls were begun to be answered; another's page: %d after %s", held.Load(), tenants*calls, code,
+		time.Since(start).Round(time.Millisecond))
+	if err != nil || code != http.StatusOK || time.Since(start) > unreadWait || held.Load() == 0 {
+		return "", errors.Join(errors.New(seen), err)
 	}
 	return seen, nil
 }

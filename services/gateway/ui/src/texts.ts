@@ -142,7 +142,7 @@ export const t = {
     layers: "Show on the page", words: "Words", lines: "Lines", blocks: "Blocks", tables: "Tables", links: "Links", doubts: "Doubts",
     thumbnails: "Pages of the document", image: (k: number) => `Image of page ${n(k)}`, text: "Text of the page", strip: "Pages", panel: "Text",
     contents: "Contents", noContents: "The document has no table of contents of its own.", markdown: "Markdown", markdownLabel: "the page as Markdown", json: "JSON", jsonLabel: "the block as JSON",
-    jsonHelp: "The block of the word that was clicked on the page, as the API gives it.", otherReading: "another reading has", leftOut: "left out",
+    jsonHelp: "The block of the word that was clicked on the page, or else the first, as the API gives it.", otherReading: "another reading has", leftOut: "left out",
     doubtCount: (doubts: number, unread: number) => [
       doubts && (doubts === 1 ? "1 doubt about what was read" : `${n(doubts)} doubts about what was read`),
       unread && (unread === 1 ? "1 place looks like text and was not read" : `${n(unread)} places look like text and were not read`),

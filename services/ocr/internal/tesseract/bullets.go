@@ -42,7 +42,7 @@ func (r *reader) markBullets(got *reading) {
 		return
 	}
 	for _, p := range places {
-		p.place()
+		p.insertBullet()
 	}
 	for i := range got.blocks {
 		b := &got.blocks[i]
@@ -120,8 +120,8 @@ func isAboveBaseline(disc, next box, areas []box, height float64) bool {
 	return float64(disc[3]) <= float64(bottoms[len(bottoms)/2])-0.12*height
 }
 
-// place puts the bullet before its line, and takes out what was read in its stead.
-func (p bulletPlace) place() {
+// insertBullet puts the bullet before its line, and takes out what was read in its stead.
+func (p bulletPlace) insertBullet() {
 	confidence := p.line.words[0].confidence
 	if p.misread != nil {
 		p.misread.words = p.misread.words[1:]

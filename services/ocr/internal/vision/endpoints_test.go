@@ -103,7 +103,7 @@ func answerNumbered(w http.ResponseWriter, r *http.Request) {
 }
 
 // A thousand pages are asked of three endpoints, of which one dies, one loops and one limits. Each page comes back once,
-// with its own text, nearly all of them from a model, and hardly one is given back to be read anew.
+// with its own text, nearly all of them from a model, and at most a tenth are given back and read again.
 func TestThousandPagesThroughBadEndpoints(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

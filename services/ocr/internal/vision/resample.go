@@ -112,19 +112,20 @@ func doublePicture(in *image.Gray) *image.Gray {
 		}
 		a, b, c, d := lineAt(at-step), lineAt(at), lineAt(at+step), lineAt(at+2*step)
 		for x := range mixed {
-			mixed[x] = weigh(int32(a[x]), int32(b[x]), int32(c[x]), int32(d[x]))
+			mixed[x] = weighPixels(int32(a[x]), int32(b[x]), int32(c[x]), int32(d[x]))
 		}
 		padded[0], padded[1], padded[width+2], padded[width+3] = mixed[0], mixed[0], mixed[width-1], mixed[width-1]
 		line := out.Pix[y*out.Stride:][:2*width]
 		for x := range width {
 			p := padded[x:][:5]
-			line[2*x], line[2*x+1] = roundWeighed(weigh(p[3], p[2], p[1], p[0])), roundWeighed(weigh(p[1], p[2], p[3], p[4]))
+			line[2*x], line[2*x+1] = roundWeighed(weighPixels(p[3], p[2], p[1], p[0])), roundWeighed(weighPixels(p[1], p[2], p[3], p[4]))
 		}
 	}
 	return out
 }
 
-func weigh(a, b, c, d int32) int32 {
+// weighPixels returns the sum of four pixels by their weights, which is catmullRomUnit times a pixel.
+func weighPixels(a, b, c, d int32) int32 {
 	return catmullRom[0]*a + catmullRom[1]*b + catmullRom[2]*c + catmullRom[3]*d
 }
 
