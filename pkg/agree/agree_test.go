@@ -140,6 +140,10 @@ func TestSecondLooks(t *testing.T) {
 		{"a word in place of what was read as dirt", "geologic", "difrrenrs", 0.04, "differents", 0.8, agree.Differs},
 		{"dirt is read as dirt again", "geologic", "difrrenrs", 0.04, "differents", 0.4, ""},
 		{"dirt is read as what the model says", "differents", "gqrx", 0.04, "differents", 0.9, ""},
+		{"a number that is read alike twice", "4152", "4752", 0.5, "4752", 0.35, agree.Number},
+		{"another word that is read alike twice", "detailed", "viennent", 0.4, "viennene", 0.1, agree.Differs},
+		{"a word that is misread alike twice", "including", "inciuciro", 0.6, "inciucire", 0.6, ""},
+		{"letters of another script that look alike", "kopt", "Корі", 0.95, "Корі", 0.9, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -155,6 +159,45 @@ func TestSecondLooks(t *testing.T) {
 				t.Errorf("got %+v, want %q", r.Doubts, tt.want)
 			}
 		})
+	}
+}
+
+// A word of which the witness has a part is no other one where there is ink for the rest.
+func TestWordReadInPart(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"tain", "capt"} {
+		for _, ink := range []bool{true, false} {
+			witness := setLines(sample)
+			w := &witness[slices.IndexFunc(witness, func(w agree.Word) bool { return w.Text == "captain" })]
+			if rest := (w.Box[2] - w.Box[0]) * 3 / 7; part == "tain" {
+				w.Box[0] += rest
+			} else {
+				w.Box[2] -= rest
+			}
+			w.Text = part
+			r := agree.Align(toWords(strings.Fields(sample)), witness, agree.Options{InkWidth: func(b agree.Box) float32 {
+				if !ink {
+					return 0
+				}
+				return b[2] - b[0]
+			}})
+			if doubtful := r.HasDoubt(agree.Differs); doubtful == ink || len(r.Doubts) > 1 {
+				t.Errorf("%q, ink %v: got %+v", part, ink, r.Doubts)
+			}
+		}
+	}
+}
+
+// Words in a script that the witness does not read are doubtful where it is sure of what it reads in their place.
+func TestOtherScriptInPlaceOfWords(t *testing.T) {
+	t.Parallel()
+	text := strings.Fields("데비안 미러 사이트가 모두 정리되어 있기 때문에 가장 가까운 미러 사이트를 쉽게 찾을 수 있습니다")
+	model := slices.Clone(text)
+	for i, word := range strings.Fields("talo vuonna koskeva hakemus sivulla kirja") {
+		model[3+i] = word
+	}
+	if r := agree.Align(toWords(model), setLines(strings.Join(text, " ")), agree.Options{}); !r.HasDoubt(agree.Unsupported) {
+		t.Errorf("got %+v, want words that are not the page's", r.Doubts)
 	}
 }
 

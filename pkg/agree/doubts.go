@@ -3,6 +3,7 @@ package agree
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode"
 )
 
@@ -28,13 +29,16 @@ const (
 	// witness was not sure. Numbers less alike than minAlike need not be the same place then.
 	clearlyNearer, minAlike = 0.25, 0.05
 	// minEqualReread is for a number that is read twice, and both times the same.
-	minEqualReread, minEqualFirst = 0.5, 0.4
+	minEqualReread, minEqualFirst = 0.3, 0.4
 	// minThirdReading is for a number that is read otherwise each time.
 	minThirdReading = 0.85
 	// minRereadConfidence is for what is read again, minSureReread for what is read then.
 	minRereadConfidence, minSureReread = 0.3, 0.85
 	// minDirtReread is for a word of which the witness read nothing that it was sure of before.
 	minDirtReread = 0.75
+	// maxForeign is the similarity up to which a word is no misreading of another one: what was read wrong has most letters of
+	// what it is.
+	maxForeign = 0.4
 )
 
 func (a *aligner) findDoubts() {
@@ -128,7 +132,7 @@ func (a *aligner) findUnsupported() {
 				d.Kind = Unverified // there is ink, and the witness has no word for it
 			}
 		}
-		if !d.Invented && !g.isClosed && 2*g.sure < letters && !a.readsScriptOf(run) {
+		if !d.Invented && !g.isClosed && 2*g.sure < letters && 2*g.sureWords < words && !a.readsScriptOf(run) {
 			d.Kind = Unverified
 		}
 		isClosed := g.isClosed && g.isKnown && words >= minRunWords
@@ -338,7 +342,7 @@ func (a *aligner) findDifferences() {
 			cmp.Compare(y.confidence, x.confidence))
 	})
 	for _, d := range found {
-		if a.isDoubtful(d) {
+		if !a.isReadInPart(d) && a.isDoubtful(d) {
 			a.doubts = append(a.doubts, Doubt{Kind: d.kind, Model: Range{d.model[0], d.model[len(d.model)-1] + 1},
 				Witness: Range{d.witness[0], d.witness[len(d.witness)-1] + 1}})
 		}
@@ -394,6 +398,39 @@ func plainPart(word []rune) []rune {
 	return rest
 }
 
+// isReadInPart reports whether the witness has the beginning or the end of the model's word, and beside that there is ink for
+// the rest that is no other word's.
+func (a *aligner) isReadInPart(d difference) bool {
+	if d.kind != Differs || len(d.witness) != 1 || a.opts.InkWidth == nil || a.rightToLeft {
+		return false
+	}
+	text, part, b := string(d.text), string(d.witnessText), a.witness[d.witness[0]].box
+	rest := len(d.text) - len(d.witnessText)
+	if rest <= 0 || !b.Exists() {
+		return false
+	}
+	letter := (b[2] - b[0]) / float32(len(d.witnessText))
+	room := b
+	switch width := letter * float32(rest+1); {
+	case strings.HasPrefix(text, part):
+		room[0], room[2] = b[2], b[2]+width
+	case strings.HasSuffix(text, part):
+		room[0], room[2] = b[0]-width, b[0]
+	default:
+		return false
+	}
+	for j := range a.witness {
+		if other := a.witness[j].box; a.witness[j].partners != nil && j != d.witness[0] && isOneLine(other, b) {
+			if room[0] >= b[2] && other[0] >= b[2]-letter {
+				room[2] = min(room[2], other[0])
+			} else if room[2] <= b[0] && other[2] <= b[0]+letter {
+				room[0] = max(room[0], other[2])
+			}
+		}
+	}
+	return a.inkedLetters(room, letter) >= crampedShare*float32(rest)
+}
+
 // isDoubtful reports whether a difference is the model's as far as can be told: the place is read again if it may be.
 func (a *aligner) isDoubtful(d difference) bool {
 	box := Box{}
@@ -427,6 +464,9 @@ func (a *aligner) isDoubtful(d difference) bool {
 	}
 	if d.kind == Number && witness == 1 && model < 1 && confidence >= minEqualReread && d.confidence >= minEqualFirst {
 		return true
+	}
+	if d.kind == Differs && max(model, d.similarity) <= maxForeign && witness >= minDiffSimilarity && !slices.ContainsFunc(d.text, isRightToLeft) {
+		return true // read twice as one word, however badly, and it is not the model's
 	}
 	if confidence < minSureReread {
 		return isClear && d.confidence >= d.least

@@ -75,11 +75,19 @@ func digitsOf(runes []rune) string {
 var shapes = strings.NewReplacer("rn", "m", "ii", "u", "vv", "w", "cl", "d", "ti", "u", "f", "s", "l", "i", "1", "i", "|", "i", "0", "o",
 	"5", "s", "8", "b", "ß", "b", "ł", "i", "đ", "d", "ø", "o", "ı", "i")
 
+// homoglyphs are letters of other scripts that are drawn as Latin ones are: names in Latin letters are read as theirs on pages
+// of those scripts.
+var homoglyphs = map[rune]rune{'а': 'a', 'в': 'b', 'е': 'e', 'і': 'i', 'ј': 'j', 'к': 'k', 'м': 'm', 'н': 'h', 'о': 'o', 'р': 'p', 'с': 'c',
+	'ѕ': 's', 'т': 't', 'у': 'y', 'х': 'x', 'α': 'a', 'ι': 'i', 'κ': 'k', 'ν': 'v', 'ο': 'o', 'ρ': 'p', 'τ': 't', 'υ': 'u', 'χ': 'x'}
+
 // foldShapes returns a word without accents and with one letter for those that look alike.
 func foldShapes(word []rune) []rune {
 	plain := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
 			return -1
+		}
+		if latin, looksAlike := homoglyphs[r]; looksAlike {
+			return latin
 		}
 		return r
 	}, norm.NFD.String(string(word)))

@@ -66,9 +66,9 @@ type gap struct {
 	isClosed bool
 	// between is how many letters without a partner the witness reads there, others how many it reads there or near.
 	between, others int
-	// sure is how many of those between it is sure of.
-	sure   int
-	letter float32 // how wide one is
+	// sure is how many of those between it is sure of, in sureWords words: a letter may be a syllable.
+	sure, sureWords int
+	letter          float32 // how wide one is
 }
 
 // nearWords is how many of the witness's words before and after a place may be about it, where the order is another.
@@ -93,6 +93,7 @@ func (a *aligner) gapAround(run Range) gap {
 			g.between += a.witness[j].size()
 			if a.witness[j].confidence >= minDiffConfidence {
 				g.sure += a.witness[j].size()
+				g.sureWords++
 			}
 		}
 		g.others += a.witness[j].size()

@@ -218,13 +218,57 @@ func (v *verifier) reread(ctx context.Context) func(agree.Box) (string, float32)
 	}
 }
 
-// rereadPlace reads a place by itself, or, where that yields nothing as with short numbers, several times in a row.
+// rereadPlace reads a place by itself, or, where that yields nothing as with short numbers, several times in a row, or
+// with its neighbours on the line.
 func (v *verifier) rereadPlace(ctx context.Context, b agree.Box) rereading {
-	if read := v.readCopies(ctx, b, 1); read.text != "" {
-		return read
-	}
 	const copies = 3 // enough for a line
-	return v.readCopies(ctx, b, copies)
+	for _, read := range [...]func() rereading{
+		func() rereading { return v.readCopies(ctx, b, 1) },
+		func() rereading { return v.readCopies(ctx, b, copies) },
+		func() rereading { return v.readInLine(ctx, b) },
+	} {
+		if r := read(); r.text != "" {
+			return r
+		}
+	}
+	return rereading{}
+}
+
+// besidePlace is how much of a line is read to either side of a place, in heights of the line.
+const besidePlace = 6
+
+// readInLine reads a place with its neighbours, and returns what is read in the place.
+func (v *verifier) readInLine(ctx context.Context, place agree.Box) rereading {
+	beside := besidePlace * (place[3] - place[1])
+	f, crop, err := v.ink.writeCrop(agree.Box{place[0] - beside, place[1], place[2] + beside, place[3]}, nil, 1)
+	if err != nil {
+		return rereading{} // it stays as it is without a second look
+	}
+	defer f.Close()
+	page, err := v.readAgain(ctx, f)
+	if err != nil {
+		return rereading{} // as above
+	}
+	return joinRead(page, func(x float32) bool { return x+crop.x > place[0] && x+crop.x < place[2] })
+}
+
+// joinRead returns the words of a page whose middle is wanted, as one.
+func joinRead(page *inkstreamv1.Page, isWanted func(x float32) bool) rereading {
+	var out rereading
+	for _, b := range page.GetBlocks() {
+		for _, l := range b.GetLines() {
+			for _, w := range l.GetWords() {
+				if box := w.GetBbox(); len(box) != 4 || !isWanted((box[0]+box[2])/2) {
+					continue
+				}
+				if out.text == "" || w.GetConfidence() < out.confidence {
+					out.confidence = w.GetConfidence()
+				}
+				out.text += w.GetText()
+			}
+		}
+	}
+	return out
 }
 
 // readCopies reads a place of the page, enlarged, that is drawn several times in a row, and returns what most copies say.
@@ -239,19 +283,8 @@ func (v *verifier) readCopies(ctx context.Context, place agree.Box, copies int) 
 		return rereading{} // as above
 	}
 	read := make([]rereading, copies)
-	for _, b := range page.GetBlocks() {
-		for _, l := range b.GetLines() {
-			for _, w := range l.GetWords() {
-				if len(w.GetBbox()) != 4 {
-					continue
-				}
-				r := &read[crop.copyAt((w.GetBbox()[0]+w.GetBbox()[2])/2, copies)]
-				if r.text == "" || w.GetConfidence() < r.confidence {
-					r.confidence = w.GetConfidence()
-				}
-				r.text += w.GetText()
-			}
-		}
+	for n := range read {
+		read[n] = joinRead(page, func(x float32) bool { return crop.copyAt(x, copies) == n })
 	}
 	votes := map[string]int{}
 	best := rereading{}

@@ -28,10 +28,12 @@ const (
 func (v *verifier) readUnread(ctx context.Context) {
 	blocks := v.ink.findUnread(v.words)
 	slices.SortStableFunc(blocks, func(a, b agree.Box) int { return int(areaOf(b) - areaOf(a)) })
-	for i, b := range blocks {
-		if i >= maxUnreadBlocks || !v.readBlock(ctx, b) {
-			v.unread = append(v.unread, b)
-		}
+	found := false
+	for _, b := range blocks[:min(len(blocks), maxUnreadBlocks)] {
+		found = v.readBlock(ctx, b) || found
+	}
+	if v.unread = blocks; found {
+		v.unread = v.ink.findUnread(v.words) // most of a block may still have none
 	}
 }
 
