@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -43,9 +44,6 @@ func measureScanned(ctx context.Context, b *benchmark) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.stopServer()) }()
-	if err := s.warmChildren(ctx); err != nil {
-		return nil, err
-	}
 	var together, apart, drawing []float64
 	pages := 0
 	for range b.rounds {
@@ -90,18 +88,13 @@ func (s *server) measureScanCost(ctx context.Context, files []string) (c scanCos
 	if c.drawing, c.pages, err = measureRasterCost(ctx, files); err != nil {
 		return c, err
 	}
-	before, err := childTimes(s.cmd.Process.Pid, recogniser)
-	if err != nil {
+	if err := s.warmChildren(ctx); err != nil { // those without work have ended while pages were drawn
 		return c, err
 	}
-	if c.total, _, err = s.measureCost(func() error { return s.runDocuments(ctx, files) }); err != nil {
-		return c, err
-	}
-	after, err := childTimes(s.cmd.Process.Pid, recogniser)
-	if err != nil {
-		return c, err
-	}
-	c.recognising, err = cpuTimeBetween(before, after)
+	c.recognising, err = measureChildren(s.cmd.Process.Pid, recogniser, func() (err error) {
+		c.total, _, err = s.measureCost(func() error { return s.runDocuments(ctx, files) })
+		return err
+	})
 	return c, err
 }
 
@@ -167,22 +160,16 @@ func measureRasterCost(ctx context.Context, files []string) (cost time.Duration,
 	if _, err := drawPages(ctx, engine, files[0]); err != nil {
 		return 0, 0, err
 	}
-	before, err := childTimes(os.Getpid(), pdf.Program().Name)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, path := range files {
-		n, err := drawPages(ctx, engine, path)
-		if err != nil {
-			return 0, 0, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	cost, err = measureChildren(os.Getpid(), pdf.Program().Name, func() error {
+		for _, path := range files {
+			n, err := drawPages(ctx, engine, path)
+			if err != nil {
+				return fmt.Errorf("%s: %w", filepath.Base(path), err)
+			}
+			pages += n
 		}
-		pages += n
-	}
-	after, err := childTimes(os.Getpid(), pdf.Program().Name)
-	if err != nil {
-		return 0, 0, err
-	}
-	cost, err = cpuTimeBetween(before, after)
+		return nil
+	})
 	return cost, pages, err
 }
 
@@ -228,18 +215,35 @@ func childTimes(parent int, program string) (map[string]time.Duration, error) {
 	return out, nil
 }
 
-// cpuTimeBetween returns what children took between two looks at them. They must be the same ones, for what one that
-// has ended took stands with its parent.
-func cpuTimeBetween(before, after map[string]time.Duration) (sum time.Duration, err error) {
-	for child, was := range before {
-		now, alive := after[child]
-		if !alive {
-			return 0, errors.New("a child was replaced while it was measured")
+// childLook is how often children are looked at while what they take is measured.
+const childLook = 500 * time.Millisecond
+
+// measureChildren returns what the children of a process that run a program take while work goes on. Those that end
+// before the work does count as they were seen last: a child is ended for want of work, and takes nothing before.
+func measureChildren(parent int, program string, work func() error) (sum time.Duration, err error) {
+	before, err := childTimes(parent, program)
+	if err != nil {
+		return 0, err
+	}
+	last, ended := maps.Clone(before), make(chan error, 1)
+	go func() { ended <- work() }()
+	tick := time.NewTicker(childLook)
+	defer tick.Stop()
+	for working := true; working; {
+		select {
+		case err = <-ended:
+			working = false
+		case <-tick.C:
 		}
-		sum += now - was
+		now, lookErr := childTimes(parent, program)
+		err = errors.Join(err, lookErr)
+		maps.Copy(last, now)
 	}
-	if len(before) == 0 || len(after) != len(before) {
-		return 0, fmt.Errorf("%d children when measuring began, %d when it ended", len(before), len(after))
+	for child, took := range last {
+		sum += took - before[child]
 	}
-	return sum, nil
+	if sum == 0 && err == nil {
+		err = fmt.Errorf("no child that runs %s took any time", program)
+	}
+	return sum, err
 }

@@ -40,9 +40,6 @@ func measureVision(ctx context.Context, b *benchmark) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, s.stopServer()) }()
 	s.options = "&engine=vision"
-	if err := s.warmChildren(ctx); err != nil {
-		return nil, err
-	}
 	if err := s.checkModelReads(ctx, page.PDF); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"image/color"
 	"image/draw"
 	"io"
+	"math"
+	"math/bits"
 	"os"
 
 	"inkstream.dev/pkg/agree"
@@ -117,43 +119,64 @@ const minColumnInk = 0.08
 func (k *ink) findInked(points float32) (inked []bool, columns int) {
 	columns = int(float32(k.picture.Rect.Dx()) / k.scale / points)
 	rows := int(float32(k.picture.Rect.Dy()) / k.scale / points)
-	dark := make([]int32, columns*rows)
 	side := k.scale * points
-	for y := range k.picture.Rect.Dy() {
-		row := int(float32(y) / side)
-		if row >= rows {
-			break
-		}
-		line, cells := k.picture.Pix[y*k.picture.Stride:][:k.picture.Rect.Dx()], dark[row*columns:][:columns]
-		for x := 0; x < len(line); x++ {
-			if x+8 <= len(line) && isLight(binary.LittleEndian.Uint64(line[x:]), k.below) {
-				x += 7
-				continue
-			}
-			if line[x] < k.below {
-				if column := int(float32(x) / side); column < columns {
-					cells[column]++
-				}
-			}
-		}
+	cellOf := make([]int, k.picture.Rect.Dx()) // of each column of pixels; those beyond the last cell have one of their own
+	for x := range cellOf {
+		cellOf[x] = min(int(float32(x)/side), columns)
 	}
-	inked = make([]bool, len(dark))
-	for i, n := range dark {
-		x, y := i%columns, i/columns
-		inked[i] = float32(n) > inkShare*side*side && x > 0 && y > 0 && x < columns-1 && y < rows-1
+	dark := make([]int32, columns+1)
+	inked = make([]bool, columns*rows)
+	for y := range rows {
+		clear(dark)
+		for py := k.firstLine(y, side); py < k.firstLine(y+1, side); py++ {
+			countDark(dark, cellOf, k.picture.Pix[py*k.picture.Stride:][:len(cellOf)], k.below)
+		}
+		for x := 1; x < columns-1 && y > 0 && y < rows-1; x++ {
+			inked[y*columns+x] = float32(dark[x]) > inkShare*side*side
+		}
 	}
 	return inked, columns
 }
 
-// isLight reports whether none of eight pixels is below a value. All are looked at together: most of a page is paper.
-func isLight(pixels uint64, below byte) bool {
+// firstLine returns the first line of pixels in a row of cells.
+func (k *ink) firstLine(row int, side float32) int {
+	return min(int(math.Ceil(float64(float32(row)*side))), k.picture.Rect.Dy())
+}
+
+// countDark counts the pixels of a line that are below a value, in their cells. Eight are looked at together: most of a
+// page is paper.
+//
+//go:norace
+func countDark(dark []int32, cellOf []int, line []byte, below byte) {
+	x := 0
+	for ; x+8 <= len(line); x += 8 {
+		marks := markDark(binary.LittleEndian.Uint64(line[x:]), below)
+		switch {
+		case marks == 0:
+		case cellOf[x] == cellOf[x+7]:
+			dark[cellOf[x]] += int32(bits.OnesCount64(marks))
+		default:
+			for ; marks != 0; marks &= marks - 1 {
+				dark[cellOf[x+bits.TrailingZeros64(marks)/8]]++
+			}
+		}
+	}
+	for ; x < len(line); x++ {
+		if line[x] < below {
+			dark[cellOf[x]]++
+		}
+	}
+}
+
+// markDark returns the high bit of each of eight pixels that is below a value.
+func markDark(pixels uint64, below byte) uint64 {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	// The high bit of each byte says whether its other bits are at least those of the value.
 	reached := pixels&^high + ones*uint64(0x80-below&0x7f)
 	if below < 0x80 {
-		return (reached|pixels)&high == high
+		return ^(reached | pixels) & high
 	}
-	return reached&pixels&high == high
+	return ^(reached & pixels) & high
 }
 
 func (k *ink) pixelsOf(b agree.Box, margin float32) image.Rectangle {

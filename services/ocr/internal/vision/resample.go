@@ -33,13 +33,10 @@ func shrinkPicture(in *image.Gray, width, height int) *image.Gray {
 	for y := range height {
 		m.average(in, rows[y], rows[y+1])
 		line := out.Pix[y*out.Stride:][:width]
-		at, before, reached := 0, 0, 0 // the sums of whole pixels before at, and up to the last cut
-		for x := range line {
-			cut := columns[x+1]
-			for ; at < cut/pixelUnit; at++ {
-				before += pixelUnit * int(m.means[at])
-			}
-			sum := before + cut%pixelUnit*int(m.means[at])
+		reached := uint64(0) // the sum up to the last cut
+		for x, cut := range columns[1:] {
+			at := cut / pixelUnit
+			sum := pixelUnit*m.sums[at] + uint64(cut%pixelUnit)*uint64(m.means[at])
 			line[x] = byte(float32(sum-reached)*shares[x] + 0.5)
 			reached = sum
 		}
@@ -54,10 +51,12 @@ const meanUnit = 1 << 8
 type lineMean struct {
 	even, odd []uint64 // four sums of 16 bits each, of every other pixel
 	means     []uint16 // in parts of meanUnit, and one beyond the last pixel
+	sums      []uint64 // of the means before each pixel
 }
 
 func newLineMean(width int) *lineMean {
-	return &lineMean{even: make([]uint64, width/8), odd: make([]uint64, width/8), means: make([]uint16, width+1)}
+	return &lineMean{even: make([]uint64, width/8), odd: make([]uint64, width/8), means: make([]uint16, width+1),
+		sums: make([]uint64, width+1)}
 }
 
 // average averages the lines of a picture between two cuts.
@@ -75,6 +74,12 @@ func (m *lineMean) average(in *image.Gray, from, to int) {
 		means, odd := m.means[8*i:][:8], m.odd[i]
 		means[0], means[2], means[4], means[6] = uint16(even), uint16(even>>16), uint16(even>>32), uint16(even>>48)
 		means[1], means[3], means[5], means[7] = uint16(odd), uint16(odd>>16), uint16(odd>>32), uint16(odd>>48)
+	}
+	sum := uint64(0)
+	sums := m.sums[:len(m.means)]
+	for x, mean := range m.means {
+		sums[x] = sum
+		sum += uint64(mean)
 	}
 }
 

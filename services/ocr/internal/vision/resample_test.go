@@ -2,7 +2,6 @@ package vision
 
 import (
 	"bytes"
-	"encoding/binary"
 	"image"
 	"image/png"
 	"math"
@@ -89,18 +88,32 @@ func TestEncodedPictureIsReadAsItIs(t *testing.T) {
 	}
 }
 
-func TestLightPixelsAreNotBelow(t *testing.T) {
+// The ink of a cell is counted pixel by pixel, however many are looked at together.
+func TestCellsWithInk(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for below := range 256 {
-		for range 200 {
-			pixels, least := [8]byte{}, byte(255)
-			for i := range pixels { // around the value, where it is close
-				pixels[i] = byte(max(0, min(255, below+rng.IntN(12)-1)))
-				least = min(least, pixels[i])
+		picture := image.NewGray(image.Rect(0, 0, 61+rng.IntN(9), 40))
+		for i := range picture.Pix { // around the value, where it is close
+			if picture.Pix[i] = 255; rng.IntN(80) < 2 {
+				picture.Pix[i] = byte(max(0, min(255, below+rng.IntN(12)-7)))
 			}
-			if got := isLight(binary.LittleEndian.Uint64(pixels[:]), byte(below)); got != (int(least) >= below) {
-				t.Fatalf("%v are light against %d: %v", pixels, below, got)
+		}
+		const points, scale = 3, 2.3
+		k := &ink{picture: picture, below: byte(below), scale: scale}
+		inked, columns := k.findInked(points)
+		dark, side := make([]int, len(inked)), float32(points*scale)
+		for i, v := range picture.Pix {
+			x, y := int(float32(i%picture.Stride)/side), int(float32(i/picture.Stride)/side)
+			if v < byte(below) && x < columns && y < len(inked)/columns {
+				dark[y*columns+x]++
+			}
+		}
+		for i, n := range dark {
+			x, y := i%columns, i/columns
+			isInner := x > 0 && y > 0 && x < columns-1 && y < len(inked)/columns-1
+			if want := isInner && float32(n) > inkShare*side*side; inked[i] != want {
+				t.Fatalf("below %d the cell %d, %d with %d dark pixels has ink: %v, want %v", below, x, y, n, inked[i], want)
 			}
 		}
 	}
