@@ -140,6 +140,7 @@ func TestSecondLooks(t *testing.T) {
 		{"a word in place of what was read as dirt", "geologic", "difrrenrs", 0.04, "differents", 0.8, agree.Differs},
 		{"dirt is read as dirt again", "geologic", "difrrenrs", 0.04, "differents", 0.4, ""},
 		{"dirt is read as what the model says", "differents", "gqrx", 0.04, "differents", 0.9, ""},
+		{"a number that is read worse the second time", "1973", "1993", 0.96, "19931", 0.5, agree.Number},
 		{"a number that is read alike twice", "4152", "4752", 0.5, "4752", 0.35, agree.Number},
 		{"another word that is read alike twice", "detailed", "viennent", 0.4, "viennene", 0.1, agree.Differs},
 		{"a word that is misread alike twice", "including", "inciuciro", 0.6, "inciucire", 0.6, ""},

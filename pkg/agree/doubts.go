@@ -469,7 +469,7 @@ func (a *aligner) isDoubtful(d difference) bool {
 		return true // read twice as one word, however badly, and it is not the model's
 	}
 	if confidence < minSureReread {
-		return isClear && d.confidence >= d.least
+		return (isClear || d.kind == Number && witness > model) && d.confidence >= d.least
 	}
 	return witness > model && d.confidence >= d.least || isClear && (d.similarity >= minAlike || d.kind != Number)
 }
