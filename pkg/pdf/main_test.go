@@ -11,6 +11,7 @@ import (
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/sandbox"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -21,6 +22,7 @@ var shared = sync.OnceValues(func() (*Engine, error) { return New(testConfig(), 
 
 func TestMain(m *testing.M) {
 	sandbox.Main(Program())
+	processtest.UsePlainChildren() // what they run has tests of its own, with the race detector, in pkg/pdf/internal
 	code := m.Run()
 	e, err := shared()
 	if err == nil {
