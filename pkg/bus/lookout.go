@@ -10,9 +10,10 @@ import (
 
 const (
 	// lookInterval is the least time between two looks at who waits, and lookShare how many times as long as a look
-	// takes it is at least. lookTimeout bounds a look.
-	lookInterval, lookShare = 25 * time.Millisecond, 20
-	lookTimeout             = 2 * time.Second
+	// takes it is at least. While no look sees a task to look for, the time doubles up to maxLookInterval: a stage whose
+	// tasks take seconds would otherwise look a hundred times while one of them is worked on. lookTimeout bounds a look.
+	lookInterval, maxLookInterval, lookShare = 25 * time.Millisecond, 200 * time.Millisecond, 20
+	lookTimeout                              = 2 * time.Second
 	// vainWait is how long a consumer that has passed a lane's tasks in vain leaves it at that at first, and maxVainWait
 	// at last, unless more tasks come of tenants that use little.
 	vainWait, maxVainWait = time.Second, 30 * time.Second
@@ -118,12 +119,22 @@ func (o *laneLookout) update(light map[string]uint64, queued int, now time.Time)
 	}
 }
 
+// intervalAfterLook returns the time until the next look, by what this one and those before it have seen.
+func (o *lookout) intervalAfterLook() time.Duration {
+	for _, of := range o.lanes {
+		if of.waits {
+			return lookInterval
+		}
+	}
+	return min(max(2*o.interval, lookInterval), maxLookInterval)
+}
+
 // lookoutSees reports whether a task of the lane may wait that a reserved slot is for.
 func (c *Consumer) lookoutSees(ctx context.Context, l *lane) bool {
 	if now := time.Now(); now.Sub(c.lookout.lookedAt) >= c.lookout.interval {
 		c.lookAtQueue(ctx)
 		c.lookout.lookedAt = time.Now()
-		c.lookout.interval = max(lookInterval, lookShare*c.lookout.lookedAt.Sub(now))
+		c.lookout.interval = max(c.lookout.intervalAfterLook(), lookShare*c.lookout.lookedAt.Sub(now))
 	}
 	return c.lookout.onLane(l.name).waits
 }

@@ -93,3 +93,19 @@ func TestLooksHaveAFloor(t *testing.T) {
 		t.Errorf("the next look is in %v (%t), want %v or little more", wait, ok, lookInterval)
 	}
 }
+
+// A consumer whose looks see no task to look for looks less often, and at once as often as before when there is one.
+func TestVainLooksGrowRare(t *testing.T) {
+	t.Parallel()
+	var o lookout
+	for range 10 {
+		o.interval = o.intervalAfterLook()
+	}
+	if o.interval != maxLookInterval {
+		t.Errorf("after vain looks the next is in %v, want %v", o.interval, maxLookInterval)
+	}
+	o.onLane(Interactive).update(map[string]uint64{"ink.ocr.interactive.light.j1": 1}, 1, time.Now())
+	if got := o.intervalAfterLook(); got != lookInterval {
+		t.Errorf("while a task waits the next look is in %v, want %v", got, lookInterval)
+	}
+}
