@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,28 @@ func TestRunningHeadOverColumns(t *testing.T) {
 				t.Errorf("before the columns stands %q, want %q:\n%s", got, head.want, page.GetText())
 			}
 		})
+	}
+}
+
+// TestRunningHeadBesideAPicture keeps a running head out of columns of which the last begins with a picture.
+func TestRunningHeadBesideAPicture(t *testing.T) {
+	t.Parallel()
+	page := pageOf([]*inkstreamv1.Line{at(50, 50, 9, "Travels in winter"), at(395, 50, 9, "164")},
+		down(50, 68, 10, columnText(16)...), down(260, 164, 10, columnText(8)...))
+	ArrangePage(page)
+	if got := strings.ReplaceAll(page.GetText(), "\t", " "); !strings.HasPrefix(strings.ReplaceAll(got, "\n", " "), "Travels in winter 164 ") {
+		t.Errorf("the page does not begin with its running head:\n%s", got)
+	}
+}
+
+// TestHeadingBesideADrawing keeps a heading in the last column that stands level with a drawing in the first.
+func TestHeadingBesideADrawing(t *testing.T) {
+	t.Parallel()
+	right := slices.Concat([]*inkstreamv1.Line{at(260, 50, 14, "5 The bridge")}, down(260, 82, 10, columnText(20)...))
+	page := pageOf(down(50, 154, 10, columnText(14)...), right)
+	ArrangePage(page)
+	if heading, left := strings.Index(page.GetText(), "5 The bridge"), strings.Index(page.GetText(), "The council"); heading < left {
+		t.Errorf("the heading of the second column stands before the first:\n%s", page.GetText())
 	}
 }
 

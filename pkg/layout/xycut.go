@@ -2,6 +2,7 @@ package layout
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -269,7 +270,14 @@ func (c *cutter) mergeBands(slabs []pageBand) []pageBand {
 func (c *cutter) findColumnHead(slabs []pageBand, first, end int) int {
 	gutters := innerSpans(slabs[end].freeSpans)
 	keep := end
-	for keep > first && slabs[keep].y0-slabs[keep-1].y1 < maxBandDistance*c.em {
+	for keep > first {
+		limit := maxBandDistance
+		if c.beginsLastColumn(slabs[keep-1], gutters[len(gutters)-1]) {
+			limit = maxLastColumnDistance
+		}
+		if slabs[keep].y0-slabs[keep-1].y1 >= limit*c.em {
+			break
+		}
 		left := c.intersectSpans(gutters, slabs[keep-1].freeSpans)
 		if len(left) == 0 {
 			break
@@ -280,8 +288,14 @@ func (c *cutter) findColumnHead(slabs []pageBand, first, end int) int {
 	return keep
 }
 
-// maxBandDistance is how far apart, in ems, slabs may be when only one of them has text on both sides of the gutter.
-const maxBandDistance = 1.1
+// maxBandDistance is how far apart, in ems, slabs may be when only one of them has text on both sides of the gutter;
+// maxLastColumnDistance where that which has not stands in the last column, as a heading beside a drawing does.
+const maxBandDistance, maxLastColumnDistance = 1.1, 2.5
+
+// beginsLastColumn reports whether a slab's lines begin where those of the column right of a gutter do.
+func (c *cutter) beginsLastColumn(slab pageBand, gutter span) bool {
+	return !slices.ContainsFunc(slab.segments, func(s segment) bool { return math.Abs(s.x0-gutter.to) > c.em })
+}
 
 // mergePageBands is mergeBands for a whole page: what runs across all of its columns without reaching over a gutter is a band of its
 // own.
@@ -298,7 +312,7 @@ func (c *cutter) mergePageBands(slabs []pageBand) []pageBand {
 	var out []pageBand
 	start := 0
 	for i, slab := range slabs {
-		if !(i == 0 && c.isRunningHead(slab, slabs[1], x0, x1)) && !(i+1 < len(slabs) && c.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) {
+		if !(i == 0 && c.isRunningHead(slab, slabs[1:], x0, x1)) && !(i+1 < len(slabs) && c.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) {
 			continue
 		}
 		if i > start {
@@ -315,9 +329,13 @@ func (c *cutter) mergePageBands(slabs []pageBand) []pageBand {
 
 // isRunningHead reports whether the first line of a page is a running head with a page number: the number stands at one edge of the
 // text, and what stands in another column does not begin where the lines of that column begin.
-func (c *cutter) isRunningHead(slab, below pageBand, x0, x1 float64) bool {
+func (c *cutter) isRunningHead(slab pageBand, below []pageBand, x0, x1 float64) bool {
 	const most, near, indent = 3, 1.0, 3.0 // segments, and ems
-	gutters := innerSpans(c.intersectSpans(slab.freeSpans, below.freeSpans))
+	gutters := innerSpans(c.intersectSpans(slab.freeSpans, below[0].freeSpans))
+	// Beside a picture at the top of the last column, the gutter shows only where that column's text begins.
+	for i := 1; i < len(below) && len(gutters) > 0 && !reachesBeyond(below[i-1], gutters[len(gutters)-1].from); i++ {
+		gutters = c.intersectSpans(gutters, below[i].freeSpans)
+	}
 	if slab.rows > 1 || len(slab.segments) < 2 || len(slab.segments) > most || len(gutters) == 0 {
 		return false
 	}
@@ -327,6 +345,11 @@ func (c *cutter) isRunningHead(slab, below pageBand, x0, x1 float64) bool {
 		return false
 	}
 	return last.x0 > gutters[len(gutters)-1].to+indent*c.em
+}
+
+// reachesBeyond reports whether text of a slab ends right of a place.
+func reachesBeyond(slab pageBand, x float64) bool {
+	return slices.ContainsFunc(slab.segments, func(s segment) bool { return s.x1 > x })
 }
 
 // isPageNumber reports whether a segment is nothing but a page number.

@@ -3,6 +3,7 @@ package ocr
 import (
 	"fmt"
 	"image"
+	"strings"
 	"testing"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -74,5 +75,54 @@ func TestSampleIsBounded(t *testing.T) {
 					width*height, len(lines))
 			}
 		})
+	}
+}
+
+// spelledPage returns a page of lines of words, all read with one confidence; 0 for those of a text layer.
+func spelledPage(confidence float32, lines ...string) *inkstreamv1.Page {
+	block := &inkstreamv1.Block{}
+	for i, text := range lines {
+		line := &inkstreamv1.Line{}
+		for k, word := range strings.Fields(text) {
+			w := &inkstreamv1.Word{Text: word, Bbox: []float32{float32(60 * k), float32(20 * i), float32(60*k + 50), float32(20*i + 10)}}
+			if confidence > 0 {
+				w.Confidence = &confidence
+			}
+			line.Words = append(line.Words, w)
+		}
+		line.Bbox = []float32{0, float32(20 * i), 600, float32(20*i + 10)}
+		block.Lines = append(block.Lines, line)
+	}
+	return &inkstreamv1.Page{Number: 1, Blocks: []*inkstreamv1.Block{block}}
+}
+
+// A layer in which every sixth word is spelled otherwise than it is read goes, where the reading is sure of nearly all.
+func TestMisspeltLayerGoes(t *testing.T) {
+	t.Parallel()
+	text := []string{"the council described every harbour before", "their officer repaired another garden without", "some painter opened the library after",
+		"this museum prevents a journey under", "each storm follows that railway during", "our pressure remembered the southern market"}
+	wrong := []string{"the council described every harbovr before", "their officer repaired anotker garden without", "some paintcr opened the library after",
+		"this museum prevents a joumey under", "each storn follows that railway during", "our pressure remembered the soutnern market"}
+	accents := []string{"le conseil a décrit chaque forêt après", "leur équipe répara cette étable sans", "une élève ouvrit la fenêtre après",
+		"ce musée empêche un réveil après", "chaque tempête suit cette rivière là", "notre société oublia le marché né"}
+	var bare []string
+	for _, line := range accents {
+		bare = append(bare, strings.NewReplacer("é", "e", "ê", "e", "è", "e", "à", "a").Replace(line))
+	}
+	for _, tt := range []struct {
+		name        string
+		layer, read []string
+		confidence  float32
+		stays       bool
+	}{
+		{"sound", text, text, 0.95, true},
+		{"misspelt", wrong, text, 0.95, false},
+		{"misspelt, read unsurely", wrong, text, 0.8, true},
+		{"accents that the reader does not know", accents, bare, 0.95, true},
+	} {
+		layer, reading := spelledPage(0, tt.layer...), spelledPage(tt.confidence, tt.read...)
+		if got := settleTextLayer(layer, reading); got != tt.stays {
+			t.Errorf("%s: stays %v, want %v", tt.name, got, tt.stays)
+		}
 	}
 }
