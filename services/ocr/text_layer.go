@@ -98,9 +98,16 @@ func settleTextLayer(native, reading *inkstreamv1.Page) bool {
 	}
 	native.Blocks, native.Fonts = nil, nil
 	native.Reason = outcome.LayerDisagrees
-	native.Notes = append(native.Notes,
-		fmt.Sprintf("the text layer was replaced: %.0f %% of it agrees with what the page shows", 100*c.agreement))
+	native.Notes = append(native.Notes, "the text layer was replaced: "+c.describeDifference())
 	return false
+}
+
+// describeDifference says what of a layer that goes is not what the page shows.
+func (c comparison) describeDifference() string {
+	if c.agreement >= minAgreement {
+		return fmt.Sprintf("it spells %.0f %% of its words otherwise than the page shows them", 100*c.misspelt)
+	}
+	return fmt.Sprintf("%.0f %% of it agrees with what the page shows", 100*c.agreement)
 }
 
 // keepTextLayer makes the page one of native text.
