@@ -175,10 +175,13 @@ func newBubbleEngine(t *testing.T, servers handlerTransport) *Engine {
 	return e
 }
 
-// readUntilDone asks for a page again as the queue does while it is told that the engine is busy.
+// readUntilDone asks for a page again as the queue does while it is told that the engine is busy. A page has the time that
+// it has by default, which bounds how long it waits for an endpoint.
 func readUntilDone(t *testing.T, e *Engine, img recognise.Image) *inkstreamv1.Page {
+	opts := sent
+	opts.Timeout = 2 * time.Minute
 	for {
-		page, err := e.RecognisePage(t.Context(), img, sent)
+		page, err := e.RecognisePage(t.Context(), img, opts)
 		if err == nil {
 			return page
 		}
