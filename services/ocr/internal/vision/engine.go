@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image"
 	"log/slog"
-	"os"
 	"time"
 
 	"inkstream.dev/pkg/agree"
@@ -240,14 +239,9 @@ const besidePlace = 6
 // readInLine reads a place with its neighbours, and returns what is read in the place.
 func (v *verifier) readInLine(ctx context.Context, place agree.Box) rereading {
 	beside := besidePlace * (place[3] - place[1])
-	f, crop, err := v.ink.writeCrop(agree.Box{place[0] - beside, place[1], place[2] + beside, place[3]}, nil, 1)
+	page, crop, err := v.readCrop(ctx, agree.Box{place[0] - beside, place[1], place[2] + beside, place[3]}, nil, 1)
 	if err != nil {
 		return rereading{} // it stays as it is without a second look
-	}
-	defer f.Close()
-	page, err := v.readAgain(ctx, f)
-	if err != nil {
-		return rereading{} // as above
 	}
 	return joinRead(page, func(x float32) bool { return x+crop.x > place[0] && x+crop.x < place[2] })
 }
@@ -273,14 +267,9 @@ func joinRead(page *inkstreamv1.Page, isWanted func(x float32) bool) rereading {
 
 // readCopies reads a place of the page, enlarged, that is drawn several times in a row, and returns what most copies say.
 func (v *verifier) readCopies(ctx context.Context, place agree.Box, copies int) rereading {
-	f, crop, err := v.ink.writeCrop(place, nil, copies)
+	page, crop, err := v.readCrop(ctx, place, nil, copies)
 	if err != nil {
 		return rereading{} // it stays as it is without a second look
-	}
-	defer f.Close()
-	page, err := v.readAgain(ctx, f)
-	if err != nil {
-		return rereading{} // as above
 	}
 	read := make([]rereading, copies)
 	for n := range read {
@@ -299,9 +288,15 @@ func (v *verifier) readCopies(ctx context.Context, place agree.Box, copies int) 
 	return best
 }
 
-// readAgain has the witness read an enlarged part of the page, which stands upright.
-func (v *verifier) readAgain(ctx context.Context, f *os.File) (*inkstreamv1.Page, error) {
+// readCrop has the witness read a part of the page, as writeCrop writes it; the part stands upright.
+func (v *verifier) readCrop(ctx context.Context, b agree.Box, without []agree.Word, copies int) (*inkstreamv1.Page, crop, error) {
+	f, at, err := v.ink.writeCrop(b, without, copies)
+	if err != nil {
+		return nil, at, err
+	}
+	defer f.Close()
 	opts := v.opts
 	opts.Rotate, opts.Deskew, opts.Timeout = false, false, 20*time.Second
-	return v.engine.witness.RecognisePage(ctx, recognise.Image{File: f, DPI: enlarged * v.img.DPI}, opts)
+	page, err := v.engine.witness.RecognisePage(ctx, recognise.Image{File: f, DPI: enlarged * v.img.DPI}, opts)
+	return page, at, err
 }

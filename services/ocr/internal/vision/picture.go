@@ -114,8 +114,6 @@ const minColumnInk = 0.08
 
 // findInked returns which cells of a size in points hold more than dirt, row by row, and how many there are in a row. Those
 // at the edges hold none.
-//
-//go:norace
 func (k *ink) findInked(points float32) (inked []bool, columns int) {
 	columns = int(float32(k.picture.Rect.Dx()) / k.scale / points)
 	rows := int(float32(k.picture.Rect.Dy()) / k.scale / points)
@@ -144,7 +142,7 @@ func (k *ink) firstLine(row int, side float32) int {
 }
 
 // countDark counts the pixels of a line that are below a value, in their cells. Eight are looked at together: most of a
-// page is paper.
+// page is paper. The race detector, which would look at each pixel, leaves it out.
 //
 //go:norace
 func countDark(dark []int32, cellOf []int, line []byte, below byte) {

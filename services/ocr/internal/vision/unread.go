@@ -41,14 +41,9 @@ func areaOf(b agree.Box) float32 { return (b[2] - b[0]) * (b[3] - b[1]) }
 
 // readBlock has the witness read a block, and reports whether it has words.
 func (v *verifier) readBlock(ctx context.Context, b agree.Box) bool {
-	f, at, err := v.ink.writeCrop(b, v.words, 1)
+	page, at, err := v.readCrop(ctx, b, v.words, 1)
 	if err != nil {
 		return false // the block stays unread
-	}
-	defer f.Close()
-	page, err := v.readAgain(ctx, f)
-	if err != nil {
-		return false // as above
 	}
 	found := false
 	for _, block := range page.GetBlocks() {
