@@ -182,7 +182,7 @@ func TestTasksThatTakeLongGoBehind(t *testing.T) {
 // more and so on, and may take one task each time.
 func TestTasksAreNotTakenFromIdleConsumers(t *testing.T) {
 	t.Parallel()
-	b := bustest.New(t)
+	b := bustest.NewWithTopology(t, bus.Topology{AckWait: time.Minute}) // what is fetched stays in hand without a sign of life
 	publish(t, b, messageOfTenant("other", "o1", "page-1", bus.Batch))
 	cons, err := b.JetStream().Consumer(t.Context(), bus.OCR.StreamName(), bus.DurableName(bus.OCR, bus.Batch))
 	if err != nil {
