@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -124,21 +125,13 @@ func (f *fixture) checkNextTask(t *testing.T, s bus.Stage, task proto.Message) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
-	for {
-		if msg, err := stream.GetMsg(t.Context(), 1); err == nil {
-			if err := protojson.Unmarshal(msg.Data, task); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("no task for %s within 30 s", s)
-		}
+	var msg *jetstream.RawStreamMsg
+	bustest.EventuallyWithin(t, 2*time.Minute, "a task for "+string(s), func() bool {
+		msg, err = stream.GetMsg(t.Context(), 1)
+		return err == nil
+	})
+	if err := protojson.Unmarshal(msg.Data, task); err != nil {
+		t.Fatal(err)
 	}
 }
 
