@@ -73,7 +73,7 @@ k() { inside k8s kubectl "$@"; }
 # docker_up runs the Docker daemon that images are built with. It has the machine's network, of which it changes nothing.
 docker_up() {
   if [ ! -e /run/inkstream-testcluster/docker ]; then
-    rm -f "$dir/docker.sock" "$dir/docker.pid"
+    rm -rf "$dir/docker-run" "$dir/docker.sock" "$dir/docker.pid" # of a daemon that was cut off, whose pid may be that of another process now
     isolate docker host dockerd --data-root "$dir/docker" --exec-root "$dir/docker-run" --pidfile "$dir/docker.pid" -H "$DOCKER_HOST" \
       --storage-driver overlay2 --bridge none --iptables=false
     wait_for 60 'the Docker daemon' "$docker" info
