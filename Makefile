@@ -43,6 +43,10 @@ test: test-deps .bin/versitygw .bin/nats .bin/kustomize .bin/kubeconform ## Test
 	# Children find PDFium's compiled code: compiled by many at once, with the race detector, it takes minutes. A test
 	# program compiles it, because the cache is kept by wazero's version, which test programs do not know.
 	go test -count=1 -run '^TestLoadErrors$$' ./pkg/pdf/internal/pdfium
+	# Not raced is what most tests run beside themselves: the NATS server of others, and the engines' children, which have
+	# tests of their own.
+	go build -o .bin/ ./services/ocr/enginetest/children ./pkg/bus/bustest/natsserver
+	INKSTREAM_PLAIN_PROGRAMS=$(CURDIR)/.bin \
 	go test -race $(foreach p,$(NOT_RACED),-gcflags=$(p)=-race=false) -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 40m work
 	GOWORK=off go -C pkg/tools test ./...
 

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main(pdf.Program())
-	processtest.UsePlainChildren()
+	processtest.UsePlainChildren(sandbox.SetChildFile)
 	os.Exit(m.Run())
 }
 

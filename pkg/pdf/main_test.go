@@ -22,7 +22,7 @@ var shared = sync.OnceValues(func() (*Engine, error) { return New(testConfig(), 
 
 func TestMain(m *testing.M) {
 	sandbox.Main(Program())
-	processtest.UsePlainChildren() // what they run has tests of its own, with the race detector, in pkg/pdf/internal
+	processtest.UsePlainChildren(sandbox.SetChildFile) // what they run has tests of its own, with the race detector, in pkg/pdf/internal
 	code := m.Run()
 	e, err := shared()
 	if err == nil {

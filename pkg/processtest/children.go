@@ -3,4 +3,4 @@
 package processtest
 
 // UsePlainChildren does nothing: children run the program of the test, which is plain.
-func UsePlainChildren() {}
+func UsePlainChildren(func(path string)) {}

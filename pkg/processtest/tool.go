@@ -24,6 +24,22 @@ func BuildTool(importPath string) (string, error) {
 	})
 }
 
+// plainProgramsVariable names the folder of programs without the race detector, where these are built before the tests,
+// as make does: each package would otherwise ask go build whether they are current.
+const plainProgramsVariable = "INKSTREAM_PLAIN_PROGRAMS"
+
+// BuildPlainProgram returns the path of the program of a package of this repository, built without the race detector.
+func BuildPlainProgram(name, importPath string) (string, error) {
+	if folder := os.Getenv(plainProgramsVariable); folder != "" {
+		return filepath.Join(folder, name), nil
+	}
+	return buildProgram(name, func(root, program string) *exec.Cmd {
+		cmd := exec.Command("go", "build", "-race=false", "-o", program, importPath)
+		cmd.Dir = root
+		return cmd
+	})
+}
+
 // buildProgram has a command build .bin/<name> of the repository, and returns the path of it. The command is nil if the
 // program is there.
 func buildProgram(name string, command func(root, program string) *exec.Cmd) (program string, err error) {

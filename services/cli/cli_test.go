@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main(standalone.ChildPrograms()...)
-	processtest.UsePlainChildren()
+	processtest.UsePlainChildren(sandbox.SetChildFile)
 	os.Exit(m.Run())
 }
 

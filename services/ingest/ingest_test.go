@@ -43,7 +43,7 @@ var startEngine = sync.OnceValues(func() (*pdf.Engine, error) {
 
 func TestMain(m *testing.M) {
 	sandbox.Main(pdf.Program())
-	processtest.UsePlainChildren()
+	processtest.UsePlainChildren(sandbox.SetChildFile)
 	code := m.Run()
 	if engine, err := startEngine(); err == nil {
 		engine.Close()

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main(append(ocr.Programs(), enginetest.Programs()...)...)
-	processtest.UsePlainChildren()
+	processtest.UsePlainChildren(sandbox.SetChildFile)
 	os.Exit(m.Run())
 }
 

@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) {
 	chaos.Main()
 	sandbox.Main(append(standalone.ChildPrograms(), enginetest.Programs()...)...)
-	processtest.UsePlainChildren()
+	processtest.UsePlainChildren(sandbox.SetChildFile)
 	code := m.Run()
 	if builtServices != "" {
 		os.RemoveAll(builtServices)

@@ -21,7 +21,7 @@ import (
 type Broker struct {
 	t   testing.TB
 	cfg embedded.Config
-	srv *embedded.Server
+	srv *Server
 }
 
 // NewBroker starts a server, which stops with the test.
@@ -42,11 +42,7 @@ func (b *Broker) StartServer() {
 	if b.srv != nil {
 		return
 	}
-	srv, err := embedded.StartServer(b.cfg, telemetry.NewDiscard().Log)
-	if err != nil {
-		b.t.Fatalf("start nats: %v", err)
-	}
-	b.srv = srv
+	b.srv = launchServer(b.t, b.cfg)
 }
 
 // StopServer stops the server. A server that is stopped is left alone.

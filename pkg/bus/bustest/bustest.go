@@ -9,23 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"inkstream.dev/pkg/bus"
-	"inkstream.dev/pkg/bus/embedded"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/telemetry"
 )
-
-// StartServer starts a server in a folder of its own; it stops with the test. It does not sync every write, as no
-// test outlives its machine.
-func StartServer(t testing.TB) *embedded.Server {
-	t.Helper()
-	srv, err := embedded.StartServer(embedded.Config{Dir: ServerFolder(t), Addr: "127.0.0.1:0"},
-		telemetry.NewDiscard().Log)
-	if err != nil {
-		t.Fatalf("start nats: %v", err)
-	}
-	t.Cleanup(srv.ShutDown)
-	return srv
-}
 
 // New returns a bus on a server of its own, with every stream in place. Unsettled messages come back after a second.
 func New(t testing.TB) *bus.Bus {
@@ -41,12 +26,6 @@ func NewWithTopology(t testing.TB, topology bus.Topology) *bus.Bus {
 		t.Fatalf("provision: %v", err)
 	}
 	return b
-}
-
-// Connect returns another connection to a server.
-func Connect(t testing.TB, srv *embedded.Server) *bus.Bus {
-	t.Helper()
-	return ConnectURL(t, srv.ClientURL(), srv.InProcessOption())
 }
 
 // NewJobStore returns the store of job records on a bus.

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main(append(ocr.Programs(), pdf.Program())...)
-	processtest.UsePlainChildren()
+	processtest.UsePlainChildren(sandbox.SetChildFile)
 	os.Exit(m.Run())
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
-	"inkstream.dev/pkg/bus/embedded"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/gateway/access"
@@ -19,7 +18,7 @@ import (
 )
 
 // startServer starts a server that has the buckets.
-func startServer(t *testing.T) *embedded.Server {
+func startServer(t *testing.T) *bustest.Server {
 	t.Helper()
 	srv := bustest.StartServer(t)
 	if err := bustest.Connect(t, srv).Provision(t.Context(), bus.Topology{}); err != nil {
