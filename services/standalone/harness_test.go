@@ -38,7 +38,7 @@ type pipeline struct {
 
 // pageTimeout is short, so that pages that hang the engine do not hold up the tests; a page that does not takes a
 // fraction of it.
-const pageTimeout = 8 * time.Second
+const pageTimeout = 4 * time.Second
 
 func testConfig(dir string) standalone.Config {
 	cfg := standalone.EphemeralConfig(dir, 2)
