@@ -1,11 +1,7 @@
 package e2e
 
 import (
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +81,27 @@ func TestUploadFilterAndDelete(t *testing.T) {
 	}
 }
 
+// A document that was refused for its password is sent again with it, from its row.
+func TestPasswordIsAskedFor(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.open("/ui/")
+	b.waitText(".sender", "Drop PDFs")
+	path, err := filepath.Abs(corpusPath("encrypted/enc-pdfbox-PDFBOX-3044-010197-p5-ligatures-aes256.pdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.must(chromedp.Do(b.ctx, chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{path})))
+	b.waitText(".uploads .reason", "needs a password")
+	b.fill(".uploads input[type=password]", "wrong\r")
+	b.waitText(".uploads .reason", "does not open the document")
+	b.fill(".uploads input[type=password]", "test-user\r")
+	b.wait(uploaded("aes256.pdf"))
+	if kept := eval[string](b, "JSON.stringify([{...localStorage}, {...sessionStorage}])"); strings.Contains(kept, "test-user") {
+		t.Errorf("the password is kept: %s", kept)
+	}
+}
+
 func TestDroppedFileIsSent(t *testing.T) {
 	t.Parallel()
 	b := openTab(t, shared.url)
@@ -122,32 +139,20 @@ func TestDroppedFilesAreABatch(t *testing.T) {
 // A connection that breaks off in the middle of an upload loses nothing: the next request goes on where it stood.
 func TestUploadGoesOnAfterCut(t *testing.T) {
 	t.Parallel()
-	target, err := url.Parse(shared.url)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const part = 10_000
-	proxy := httputil.NewSingleHostReverseProxy(target)
 	var patches atomic.Int32
 	var last atomic.Value
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	front := openFront(t, func(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPatch {
 			if patches.Add(1) == 1 { // some bytes come through, then the connection is gone
-				r.Body = io.NopCloser(io.LimitReader(r.Body, part))
-				r.ContentLength = part
-				recorder := httptest.NewRecorder()
-				proxy.ServeHTTP(recorder, r)
+				sendPart(proxy, r, part)
 				panic(http.ErrAbortHandler)
 			}
 			last.Store(r.Header.Get("Upload-Offset"))
 		}
 		proxy.ServeHTTP(w, r)
-	}))
-	defer func() {
-		front.CloseClientConnections() // the tab has a stream open, for which Close would wait
-		front.Close()
-	}()
-	b := openTab(t, front.URL)
+	})
+	b := openTab(t, front)
 	b.allow("net::ERR_")
 	b.allow("409") // the browser itself may send the request again as it was, which the server refuses
 	b.open("/ui/")

@@ -158,6 +158,10 @@ func TestZoomFitAndPages(t *testing.T) {
 	b.press(kb.ArrowRight)
 	b.wait("location.pathname.endsWith('/pages/3')")
 	b.waitText(".text", "This is page 3")
+	// A number that is no page leads to the nearest that is one.
+	b.fill(".page-number", "9999\r")
+	b.wait(fmt.Sprintf("location.pathname.endsWith('/pages/%d')", longPages))
+	b.wait(fmt.Sprintf("document.querySelector('.page-number').value === '%d'", longPages))
 }
 
 // The strip of a long document has few elements wherever it stands, and the page that is open is in it.
@@ -188,6 +192,9 @@ func TestHitsAreMarkedAndStepped(t *testing.T) {
 	b.wait("location.pathname.endsWith('/pages/120')")
 	b.wait("document.querySelector('path.hit')")
 	b.wait("[...(CSS.highlights.get('ink-hit') ?? [])].some((r) => r.toString() === '120')")
+	// Every page that has it counts, and not only those of the first answer.
+	b.fill("#find", "document\r")
+	b.wait(fmt.Sprintf("document.querySelector('.find .count').textContent === '%d pages'", longPages))
 }
 
 func TestLayersShowTables(t *testing.T) {

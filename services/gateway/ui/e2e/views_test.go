@@ -124,3 +124,56 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 	b.look("light", 390, 844)
 	checkAccessible(b, string(axe), "/ui/?columns-narrow")
 }
+
+// What the filter line has no meaning for is said, and is not taken for "everything" in silence.
+func TestFilterSaysWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := openTab(t, shared.url)
+	b.open("/ui/?filter=state:done")
+	b.waitText(".filter [role=alert]", "state:done")
+	checkAccessible(b, string(axe), "/ui/?filter-unknown")
+	b.fill("#filter", "after:yesterday\r")
+	b.waitText(".filter [role=alert]", "after:yesterday")
+	b.fill("#filter", "state:succeeded after:2020-01-31\r")
+	b.wait("document.querySelector('tr[data-job]') && !document.querySelector('.filter [role=alert]')")
+}
+
+// Back leads to where the list was left: its place, and the link that had the focus.
+func TestBackLeadsToThePlaceThatWasLeft(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.look("light", 900, 300)
+	b.open("/ui/?filter=label:kind%3Dcorpus")
+	b.waitText("tr[data-job]", "scan.pdf")
+	b.click("tr[data-job] .file a", "table.pdf")
+	b.waitText(".document-head h1", "table.pdf")
+	y := eval[float64](b, "window.leftAt = scrollY")
+	if y != 0 {
+		t.Errorf("the document's page begins at %v", y)
+	}
+	eval[chromedp.Void](b, "history.back()")
+	b.wait("document.activeElement?.textContent === 'table.pdf'")
+	box := eval[[]float64](b, "(() => { const r = document.activeElement.getBoundingClientRect(); return [r.top, innerHeight, scrollY]; })()")
+	if box[2] == 0 || box[0] < 0 || box[0] > box[1] {
+		t.Errorf("the link is at %v of a window of %v, scrolled by %v", box[0], box[1], box[2])
+	}
+}
+
+// A page without TLS has no clipboard; what can be copied can be copied all the same.
+func TestCopyWithoutClipboard(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.open("/ui/jobs/" + shared.jobs["scan.pdf"])
+	b.waitText(".command pre", "inkstream get")
+	eval[chromedp.Void](b, `Object.defineProperty(navigator, 'clipboard', { value: undefined });
+		document.addEventListener('copy', () => { window.copied = getSelection().toString(); })`)
+	b.click(".command button", "Copy")
+	b.waitText(".command button", "Copied")
+	if got := eval[string](b, "window.copied"); got != "inkstream get "+shared.jobs["scan.pdf"] {
+		t.Errorf("it copied %q", got)
+	}
+}

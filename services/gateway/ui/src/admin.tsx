@@ -128,13 +128,14 @@ export function Webhooks() {
 function Deliveries({ hook }: { hook: Webhook }) {
   const [list, setList] = useState<Delivery[]>([]);
   const [error, setError] = useState("");
+  const [refusal, setRefusal] = useState(""); // of what was asked for by a button
   useEffect(() => poll(async (abort) => {
     setList((await api.deliveries(hook.id, abort)).deliveries ?? []);
     return 5000;
-  }), [hook.id]);
-  if (list.length === 0) return <p class="quiet">{t.admin.noDeliveries}</p>;
+  }, setError), [hook.id]);
+  if (list.length === 0 && !error) return <p class="quiet">{t.admin.noDeliveries}</p>;
   return <>
-    {error && <Notice kind="error">{error}</Notice>}
+    {(refusal || error) && <Notice kind="error">{refusal || error}</Notice>}
     <div class="table-scroll" tabIndex={0}><table>
       <thead><tr><th scope="col">{t.dead.time}</th><th scope="col">{t.dead.job}</th><th scope="col" class="number">{t.admin.attempt}</th>
         <th scope="col">{t.admin.answer}</th><th scope="col" class="number">{t.documents.took}</th><th scope="col"><span class="hidden">{t.dead.actions}</span></th></tr></thead>
@@ -144,7 +145,7 @@ function Deliveries({ hook }: { hook: Webhook }) {
           {d.error && <span class="reason">{d.error}{d.retryTime && `; ${t.admin.nextTry} ${formatTime(d.retryTime)}`}</span>}</td>
         <td class="number">{formatSeconds(d.seconds)}</td>
         <td class="actions">{may("admin") && <button type="button" class="small" onClick={() => {
-          api.redeliver(hook.id, d.id).then(() => setError("")).catch((e: unknown) => setError((e as Error).message));
+          api.redeliver(hook.id, d.id).then(() => setRefusal("")).catch((e: unknown) => setRefusal((e as Error).message));
         }}>{t.admin.redeliver}<span class="hidden"> {d.id}</span></button>}</td>
       </tr>)}</tbody>
     </table></div>
@@ -155,6 +156,7 @@ export function System() {
   useTitle(t.admin.system);
   const [report, setReport] = useState<Report | null>(null);
   const [clock, setClock] = useState(0);
+  const [error, setError] = useState("");
   useEffect(() => poll(async (abort) => {
     // A server that is not ready says so with its report in the answer.
     const answer = await fetch("/readyz", { signal: abort });
@@ -162,13 +164,14 @@ export function System() {
     if (!Number.isNaN(told)) setClock(Math.abs(Date.now() - told) / 1000);
     setReport(await answer.json() as Report);
     return 5000;
-  }), []);
+  }, (wrong) => setError(wrong && t.errors.unreachable)), []);
   const c = caller.value;
-  if (!c) return <p class="quiet">{t.loading}</p>;
+  if (!c) return error ? <Notice kind="error">{error}</Notice> : <p class="quiet">{t.loading}</p>;
   const f = c.features;
   const limit = (n: number, text: string) => n ? text : t.admin.noLimit;
   return <>
     <h1>{t.admin.system}</h1>
+    {error && <Notice kind="error">{error}</Notice>}
     <div class="columns even">
       <Facts title={t.admin.you} rows={[
         [t.admin.tenant, c.tenant], [t.admin.caller, <code>{c.name}</code>], [t.admin.scope, c.scopes.join(", ")],

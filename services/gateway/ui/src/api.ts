@@ -59,9 +59,16 @@ export interface Delivery {
 export const finalStates = ["SUCCEEDED", "PARTIAL", "FAILED", "REJECTED", "CANCELLED", "EXPIRED", "DELETED"];
 export const hasEnded = (job: Job) => finalStates.includes(job.state);
 
+// needsPassword reports whether a document was refused for its password alone.
+export const needsPassword = (job: Job | null) => job?.error?.code === "ENCRYPTED" || job?.error?.code === "WRONG_PASSWORD";
+
 // ApiError is an answer that says no. Its code is stable; its message is for people.
 export class ApiError extends Error {
-  constructor(readonly status: number, readonly code: string, message: string) { super(message); }
+  // retryAfter is after how many seconds the server wants to be asked again; 0 where it does not say.
+  constructor(readonly status: number, readonly code: string, message: string, readonly retryAfter = 0) { super(message); }
+
+  // passes reports whether the same may be answered in a while.
+  get passes(): boolean { return this.status === 0 || this.status === 401 || this.status === 429 || this.status >= 500; }
 }
 
 export interface Features {
@@ -106,13 +113,14 @@ export async function signOut(): Promise<void> {
 }
 
 // errorFromBody makes an ApiError of an error's body.
-export function errorFromBody(status: number, body: string): ApiError {
+export function errorFromBody(status: number, body: string, retryAfter: string | null = null): ApiError {
+  const seconds = Number(retryAfter) || 0;
   try {
     const parsed = JSON.parse(body) as { error?: { code?: string; message?: string }; code?: string; message?: string };
     const e = parsed.error ?? parsed;
-    if (e.message) return new ApiError(status, String(e.code ?? status), e.message);
+    if (e.message) return new ApiError(status, String(e.code ?? status), e.message, seconds);
   } catch { /* no JSON: the status says what there is to say */ }
-  return new ApiError(status, String(status), t.errors.status(status));
+  return new ApiError(status, String(status), t.errors.status(status), seconds);
 }
 
 // request sends one request. A refusal is an ApiError; a server that does not answer is one with status 0.
@@ -194,9 +202,26 @@ export async function watchJob(id: string, change: (job: Job) => void, abort: Ab
 
 export interface JobChange { job?: Job; matches: boolean; reset: boolean }
 
-// watchJobs calls change for every job of the tenant that comes, changes or goes, until abort says so.
-export const watchJobs = (query: URLSearchParams, change: (c: JobChange) => void, abort: AbortSignal) =>
-  follow<JobChange>(`/v1/jobs:watch?${query}`, change, () => false, abort);
+const listeners = new Set<(c: JobChange) => void>();
+let changes: AbortController | null = null;
+
+// onJobChange calls listener for every job of the tenant that comes, changes or goes, until what it returns is called.
+// All listeners share one connection: a browser has six to a server, for all of its tabs.
+export function onJobChange(listener: (c: JobChange) => void): () => void {
+  listeners.add(listener);
+  if (!changes) {
+    const mine = changes = new AbortController();
+    follow<JobChange>("/v1/jobs:watch", (c) => { for (const l of [...listeners]) l(c); }, () => false, mine.signal)
+      .catch(() => undefined) // what asks next is refused in the same way, and says so
+      .finally(() => { if (changes === mine) changes = null; });
+  }
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    changes?.abort();
+    changes = null;
+  };
+}
 
 // follow reads a stream of JSON lines; one that breaks off is opened again, until ended says that it is over. A hidden
 // tab holds no connection: a browser has few to one server, for all of its tabs.
@@ -227,16 +252,22 @@ async function follow<T>(path: string, each: (value: T) => void, ended: () => bo
       if (ended()) return;
     } catch (e) {
       if (abort.aborted) return;
-      if (e instanceof ApiError && e.status >= 400 && e.status < 500 && e.status !== 429) throw e;
+      if (e instanceof ApiError && (!e.passes || e.status === 401)) throw e;
     } finally {
       document.removeEventListener("visibilitychange", leave);
       abort.removeEventListener("abort", leave);
     }
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pause);
-      abort.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
-    });
+    await sleep(pause, abort);
   }
+}
+
+// sleep returns after a while, or as soon as abort says so.
+export function sleep(milliseconds: number, abort: AbortSignal): Promise<void> {
+  if (abort.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    abort.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+  });
 }
 
 // visible returns when the tab is seen.

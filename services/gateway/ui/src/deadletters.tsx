@@ -10,13 +10,14 @@ export function DeadLetters() {
   const [groups, setGroups] = useState<DeadLetterGroup[] | null>(null);
   const [truncated, setTruncated] = useState(false);
   const [note, setNote] = useState<{ kind: "error" | "info"; text: string } | null>(null);
+  const [error, setError] = useState("");
   const [turn, setTurn] = useState(0);
   useEffect(() => poll(async (abort) => {
     const answer = await api.letterGroups(abort);
     setGroups(answer.groups ?? []);
     setTruncated(answer.truncated);
     return 5000;
-  }), [turn]);
+  }, setError), [turn]);
   const act = async (verb: "retry" | "drop", body: object) => {
     try {
       const a = await api.letterBatch(verb, body);
@@ -29,7 +30,8 @@ export function DeadLetters() {
     <p class="quiet">{t.dead.intro}</p>
     {note && <Notice kind={note.kind}>{note.text}</Notice>}
     {truncated && <Notice kind="info">{t.dead.truncated}</Notice>}
-    {groups === null && <p class="quiet">{t.loading}</p>}
+    {error && <Notice kind="error">{error}</Notice>}
+    {groups === null && !error && <p class="quiet">{t.loading}</p>}
     {groups?.length === 0 && <p class="empty">{t.dead.none}</p>}
     {groups?.map((g) => <Group key={`${g.stage} ${g.code}`} group={g} act={act} turn={turn} />)}
   </>;
@@ -66,6 +68,13 @@ function Group({ group: g, act, turn }: { group: DeadLetterGroup; act: Act; turn
 function Letters({ group: g, act, turn }: { group: DeadLetterGroup; act: Act; turn: number }) {
   const [letters, setLetters] = useState<DeadLetter[]>([]);
   const [next, setNext] = useState("");
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const ids = letters.filter((l) => chosen.has(l.id)).map((l) => l.id), which = `${g.stage} ${g.code}`;
+  const toggle = (id: string) => setChosen((before) => {
+    const changed = new Set(before);
+    if (!changed.delete(id)) changed.add(id);
+    return changed;
+  });
   const load = (token: string, abort?: AbortSignal) => api.letters(g.stage, g.code, token, abort).then((a) => {
     setLetters((before) => token ? [...before, ...(a.deadLetters ?? [])] : a.deadLetters ?? []);
     setNext(a.nextPageToken);
@@ -76,11 +85,22 @@ function Letters({ group: g, act, turn }: { group: DeadLetterGroup; act: Act; tu
     return () => abort.abort();
   }, [g.count, turn]);
   return <>
+    {ids.length > 0 && <div class="row selection" role="group" aria-label={t.documents.selected(ids.length)}>
+      <strong role="status">{t.documents.selected(ids.length)}</strong>
+      <button type="button" onClick={() => ask({
+        title: t.dead.askRetry(ids.length, which), text: t.dead.retryText, yes: t.dead.retry, act: () => act("retry", { ids }),
+      })}>{t.dead.retrySelected}</button>
+      <button type="button" class="danger" onClick={() => ask({
+        title: t.dead.askDrop(ids.length, which), text: t.dead.dropText, yes: t.dead.drop, act: () => act("drop", { ids }),
+      })}>{t.dead.dropSelected}</button>
+    </div>}
     <div class="table-scroll" tabIndex={0}><table>
-      <thead><tr><th scope="col">{t.dead.time}</th><th scope="col">{t.dead.job}</th><th scope="col" class="number">{t.dead.attempts}</th>
+      <thead><tr>{may("write") && <th scope="col"><input type="checkbox" aria-label={t.dead.selectAll} checked={letters.length > 0 && ids.length === letters.length}
+        onChange={() => setChosen(new Set(ids.length === letters.length ? [] : letters.map((l) => l.id)))} /></th>}<th scope="col">{t.dead.time}</th><th scope="col">{t.dead.job}</th><th scope="col" class="number">{t.dead.attempts}</th>
         <th scope="col">{t.dead.payload}</th>{may("write") && <th scope="col"><span class="hidden">{t.dead.actions}</span></th>}</tr></thead>
       <tbody>{letters.map((l) => (
         <tr key={l.id}>
+          {may("write") && <td><input type="checkbox" aria-label={t.dead.selectOne(formatTime(l.time))} checked={chosen.has(l.id)} onChange={() => toggle(l.id)} /></td>}
           <td class="time">{formatTime(l.time)}</td>
           <td><a href={`/ui/jobs/${l.job}`}><code>{l.job}</code></a></td>
           <td class="number">{l.attempts}</td>

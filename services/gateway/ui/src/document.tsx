@@ -1,7 +1,7 @@
 // A document: what became of it, stage by stage and page by page, and what can be done with it.
 import { useEffect, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { api, ApiError, type Artifact, hasEnded, type Job, type JobEvent, may, save, watchJob } from "./api";
+import { api, ApiError, type Artifact, hasEnded, type Job, type JobEvent, may, needsPassword, save, watchJob } from "./api";
 import { go } from "./router";
 import { formatBytes, formatClock, formatSeconds, formatTime, secondsBetween } from "./format";
 import { Outcomes } from "./jobtable";
@@ -13,14 +13,13 @@ export function DocumentPage({ id }: { id: string }) {
   const [error, setError] = useState("");
   const [run, setRun] = useState(0); // another watch begins when a retry has begun another run
   useTitle(job?.filename ?? "");
-  useEffect(() => {
-    const abort = new AbortController();
-    api.job(id, abort.signal).then((j) => {
-      setJob(j);
-      return hasEnded(j) ? undefined : watchJob(id, setJob, abort.signal);
-    }).catch((e: unknown) => { if (!abort.signal.aborted) setError((e as Error).message); });
-    return () => abort.abort();
-  }, [id, run]);
+  useEffect(() => poll(async (abort) => {
+    const j = await api.job(id, abort);
+    setJob(j);
+    setError("");
+    if (!hasEnded(j)) await watchJob(id, setJob, abort);
+    return 10_000; // another may retry or delete it
+  }, setError), [id, run]);
   if (!job) return error ? <section class="card"><h1>{t.document.title}</h1><Notice kind="error">{error}</Notice></section> : <p class="quiet">{t.loading}</p>;
   return <>
     <Head job={job} changed={(j) => { setJob(j); setRun((n) => n + 1); }} />
@@ -50,8 +49,9 @@ function Head({ job, changed }: { job: Job; changed: (j: Job) => void }) {
   return (
     <header class="document-head">
       <p class="crumb"><a href="/ui/">{t.document.back}</a></p>
-      <div class="row"><h1>{job.filename || job.id}</h1><Pill state={job.state} />{job.run > 1 && <span class="quiet">{t.document.run(job.run)}</span>}</div>
+      <div class="row"><h1><bdi>{job.filename || job.id}</bdi></h1><Pill state={job.state} />{job.run > 1 && <span class="quiet">{t.document.run(job.run)}</span>}</div>
       {job.error?.message && <Notice kind="error">{job.error.message} <code>{job.error.code}</code></Notice>}
+      {needsPassword(job) && <p>{t.document.sendWithPassword} <a href="/ui/">{t.errors.toDocuments}</a></p>}
       {error && <Notice kind="error">{error}</Notice>}
       {job.duplicateOf && <p class="quiet">{t.document.duplicate} <a href={`/ui/jobs/${job.duplicateOf}`}><code>{job.duplicateOf}</code></a></p>}
       {!ended && <Bar done={job.pagesDone} of={job.pageCount} label={t.documents.progress} />}
@@ -275,7 +275,7 @@ function Events({ job }: { job: Job }) {
         <tbody>{events.map((e) => (
           <tr key={e.id}><td class="time"><time dateTime={e.time} title={formatTime(e.time)}>{formatClock(e.time)}</time></td>
             <td>{t.events[e.type] ?? e.type}</td><td>{e.stage}</td>
-            <td>{[e.page ? `page ${e.page}` : "", e.code, ...Object.entries(e.attributes).map(([k, v]) => `${k} ${v}`)].filter(Boolean).join(" · ")}</td></tr>
+            <td>{[e.page ? t.search.page(e.page) : "", e.code, ...Object.entries(e.attributes).map(([k, v]) => `${k} ${v}`)].filter(Boolean).join(" · ")}</td></tr>
         ))}</tbody>
       </table>
       {next && <p><button type="button" onClick={() => void load(next)}>{t.document.moreEvents}</button></p>}

@@ -1,13 +1,13 @@
 // The documents: sending them, and the list of them, whose filter stands in the address.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { api, ApiError, type Counts, hasEnded, type Job, may, watchJobs } from "./api";
+import { api, ApiError, caller, type Caller, type Counts, hasEnded, type Job, may, needsPassword, onJobChange } from "./api";
 import { address, go, setFilter, setQuery } from "./router";
 import { parseFilter, states, toJSON, toQuery, withCode, withState } from "./filter";
 import { formatBytes, formatCount } from "./format";
 import { ColumnChoice, JobTable } from "./jobtable";
 import { SavedViews } from "./views";
-import { addUploads, clearUploads, filesOfDrop, isPDFName, type Upload, uploads, type UploadOptions } from "./upload";
+import { addUploads, clearUploads, filesOfDrop, isPDFName, isUnderWay, resumeUploads, type Upload, uploads, type UploadOptions } from "./upload";
 import { ask, Bar, Notice, Pill, poll, typing, useTitle } from "./widgets";
 import { t } from "./texts";
 
@@ -105,31 +105,58 @@ function OptionFields() {
   );
 }
 
+const maxRows = 200; // of uploads: each costs elements
+
+// uploadRows returns the uploads that are shown: where there are too many, those first for which something is to be seen.
+function uploadRows(all: Upload[]): Upload[] {
+  if (all.length <= maxRows) return all;
+  const rank = (u: Upload) => {
+    if (u.phase.value === "sending") return 0;
+    if (u.phase.value === "waiting") return 2;
+    return u.job.value?.state === "SUCCEEDED" ? 4 : u.id && !(u.job.value && hasEnded(u.job.value)) ? 3 : 1;
+  };
+  const first = new Set(all.map((u, i) => ({ u, i, rank: rank(u) })).sort((a, b) => a.rank - b.rank || a.i - b.i).slice(0, maxRows).map((r) => r.u));
+  return all.filter((u) => first.has(u));
+}
+
 function UploadList() {
   const all = uploads.value;
   if (all.length === 0) return null;
-  const under = (u: Upload) => u.phase.value === "waiting" || u.phase.value === "sending";
-  const done = all.some((u) => !under(u));
-  const ended = all.filter((u) => !under(u) && (!u.job.value || hasEnded(u.job.value)));
+  const ended = all.filter((u) => !isUnderWay(u) && (!u.id || (u.job.value && hasEnded(u.job.value))));
   const bad = ended.filter((u) => u.job.value?.state !== "SUCCEEDED").length;
+  const resumable = all.filter((u) => u.phase.value === "stopped");
+  const rows = uploadRows(all);
   return (
     <section class="card uploads" aria-labelledby="uploads-title">
       <div class="row"><h2 id="uploads-title">{t.upload.title}</h2>
         <span class="quiet" role="status">{t.upload.summary(ended.length, all.length, bad)}</span><span class="grow" />
-        {done && <button type="button" class="small" onClick={clearUploads}>{t.upload.clear}</button>}
+        {resumable.length > 1 && <button type="button" class="small" onClick={() => resumeUploads(resumable)}>{t.upload.startAll(resumable.length)}</button>}
+        {all.some((u) => !isUnderWay(u)) && <button type="button" class="small" onClick={clearUploads}>{t.upload.clear}</button>}
       </div>
-      <ul>{all.slice(0, 200).map((u, i) => <UploadRow key={all.length - i} upload={u} />)}</ul>
+      <ul>{rows.map((u) => <UploadRow key={u.key} upload={u} />)}</ul>
+      {rows.length < all.length && <p class="quiet small">{t.upload.others(all.length - rows.length)}</p>}
     </section>
+  );
+}
+
+function PasswordForm({ upload: u }: { upload: Upload }) {
+  const [password, setPassword] = useState("");
+  return (
+    <form class="row" onSubmit={(e) => { e.preventDefault(); u.unlock(password); }}>
+      <input type="password" required autocomplete="off" aria-label={t.upload.passwordOf(u.name)} placeholder={t.documents.password} value={password}
+        onInput={(e) => setPassword(e.currentTarget.value)} />
+      <button class="small">{t.upload.unlock}<span class="hidden"> {u.name}</span></button>
+    </form>
   );
 }
 
 function UploadRow({ upload: u }: { upload: Upload }) {
   const phase = u.phase.value, job = u.job.value;
-  const under = phase === "sending" || phase === "waiting";
-  const refusal = phase === "refused" ? u.reason.value : job?.error?.message ?? "";
+  const under = isUnderWay(u);
+  const refusal = phase === "refused" || phase === "stopped" ? u.reason.value : job?.error?.message ?? "";
   return (
     <li>
-      <span class="name">{job ? <a href={`/ui/jobs/${job.id}`}>{u.name}</a> : u.name}</span>
+      <span class="name"><bdi>{job ? <a href={`/ui/jobs/${job.id}`}>{job.filename || u.name}</a> : u.name}</bdi></span>
       <span class="quiet number">{under ? `${formatBytes(u.sent.value)} / ` : ""}{formatBytes(u.size)}</span>
       {under && <Bar done={u.sent.value} of={u.size} label={t.upload.bytes(u.name)} />}
       {!under && job && !hasEnded(job) && <Bar done={job.pagesDone} of={job.pageCount} label={t.documents.progress} />}
@@ -137,22 +164,27 @@ function UploadRow({ upload: u }: { upload: Upload }) {
       <span class="phase">
         {job ? <Pill state={job.state} /> : <span class={`pill ${phase}`}>{t.upload[phase as "waiting"]}</span>}
         {refusal && <span class="reason">{refusal}</span>}
+        {needsPassword(job) && <PasswordForm upload={u} />}
         {phase === "sending" && u.reason.value && <span class="quiet">{u.reason.value}</span>}
         {job?.duplicateOf && <span class="quiet">{t.upload.duplicate}</span>}
       </span>
       {under && <button type="button" class="small" onClick={u.stop}>{t.upload.stop}<span class="hidden"> {u.name}</span></button>}
-      {(phase === "stopped" || phase === "refused") &&
+      {phase === "stopped" &&
         <button type="button" class="small" onClick={u.start}>{t.upload.start}<span class="hidden"> {u.name}</span></button>}
     </li>
   );
 }
 
+// left is the list as it was when it was last seen: it is there at once when the user comes back from a document.
+let left: { who: Caller | null; line: string; from: string; jobs: Job[]; shown: number; next: string } | null = null;
+
 function List() {
   const line = address.value.query.get("filter") ?? "";
-  const [jobs, setJobs] = useState<Job[] | null>(null);
-  const [shown, setShown] = useState(pageSize);
-  const [next, setNext] = useState(""); // where the list goes on
   const from = address.value.query.get("from") ?? ""; // where this page of it begins
+  const [old] = useState(() => left?.who === caller.value && left?.line === line && left.from === from ? left : null);
+  const [jobs, setJobs] = useState<Job[] | null>(old?.jobs ?? null);
+  const [shown, setShown] = useState(old?.shown ?? pageSize);
+  const [next, setNext] = useState(old?.next ?? ""); // where the list goes on
   const [error, setError] = useState("");
   const [note, setNote] = useState<{ kind: "error" | "info"; text: string } | null>(null);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -161,7 +193,14 @@ function List() {
   const [turn, setTurn] = useState(0);
   const accepted = uploads.value.filter((u) => u.phase.value === "accepted").length;
 
-  useEffect(() => { setShown(pageSize); setChosen(new Set()); setNote(null); }, [line, from]);
+  const first = useRef(true);
+  useEffect(() => {
+    if (!first.current) setShown(pageSize);
+    first.current = false;
+    setChosen(new Set());
+    setNote(null);
+  }, [line, from]);
+  useEffect(() => { left = jobs && { who: caller.value, line, from, jobs, shown, next }; }, [jobs, shown, next]);
   useEffect(() => {
     if (paused) return undefined;
     return poll(async (abort) => {
@@ -177,8 +216,8 @@ function List() {
         setNext(answer.nextPageToken);
         await counted;
         setError("");
-        // What was just sent is in the list a moment later.
-        const awaited = !from && uploads.peek().some((u) => u.job.peek() && !list.some((j) => j.id === u.job.peek()?.id));
+        // What was just sent is in the list a moment later. Ids grow with time, so that it is the first.
+        const awaited = !from && !line && uploads.peek().some((u) => u.id > (list[0]?.id ?? "") && u.job.peek()?.state !== "DELETED");
         return awaited ? 1500 : 30000; // the stream tells of what changes
       } catch (e) {
         if (!abort.aborted) setError((e as Error).message);
@@ -189,12 +228,10 @@ function List() {
 
   useEffect(() => {
     if (paused) return undefined;
-    const abort = new AbortController();
     let timer = 0;
     // Many changes at once are one look, and looks are no closer than a second and a half.
-    const look = () => { timer ||= window.setTimeout(() => { timer = 0; setTurn((n) => n + 1); }, 1500); };
-    watchJobs(new URLSearchParams(), look, abort.signal).catch(() => undefined); // the list is read again all the same
-    return () => { abort.abort(); clearTimeout(timer); };
+    const leave = onJobChange(() => { timer ||= window.setTimeout(() => { timer = 0; setTurn((n) => n + 1); }, 1500); });
+    return () => { leave(); clearTimeout(timer); };
   }, [paused]);
 
   const visible = jobs ?? [];
@@ -287,7 +324,7 @@ function AllMatching({ line, done }: { line: string; done: (text: string, failed
 function FilterBar({ line, counts, paused, setPaused }: { line: string; counts: Counts | null; paused: boolean; setPaused: (p: boolean) => void }) {
   const [text, setText] = useState(line);
   useEffect(() => setText(line), [line]);
-  const active = parseFilter(line).state;
+  const { state: active, wrong } = parseFilter(line);
   return (
     <div class="filter">
       <form role="search" onSubmit={(e) => { e.preventDefault(); setFilter(text.trim()); }}>
@@ -298,6 +335,7 @@ function FilterBar({ line, counts, paused, setPaused }: { line: string; counts: 
             if (e.currentTarget.value === "") setFilter(""); // the field's own cross
           }} />
       </form>
+      {wrong && <Notice kind="error">{t.documents.noSuch(wrong)}</Notice>}
       <SavedViews line={line} />
       <div class="row chips" role="group" aria-label={t.documents.state}>
         <button type="button" aria-pressed={active.length === 0} onClick={() => setFilter(withState(line, ""))}>{t.documents.all}</button>
@@ -312,11 +350,12 @@ function FilterBar({ line, counts, paused, setPaused }: { line: string; counts: 
             onClick={() => setFilter(withCode(line, parseFilter(line).code === code ? "" : code))}>
             <code>{code}</code>&nbsp;<span class="quiet number">{formatCount(Number(k))}</span></button>
         ))}
-        <span class="grow" />
-        <ColumnChoice />
-        <button type="button" aria-pressed={paused} title={t.documents.live} onClick={() => setPaused(!paused)}>
-          {paused ? t.documents.resume : t.documents.pause}
-        </button>
+        <span class="row list-tools">
+          <ColumnChoice />
+          <button type="button" aria-pressed={paused} title={t.documents.live} onClick={() => setPaused(!paused)}>
+            {paused ? t.documents.resume : t.documents.pause}
+          </button>
+        </span>
       </div>
     </div>
   );

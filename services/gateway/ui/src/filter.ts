@@ -2,21 +2,27 @@
 // the file name.
 export const states = ["pending", "running", "succeeded", "partial", "failed", "rejected", "cancelled"];
 
-export interface Filter { state: string[]; label: string[]; code: string; batch: string; after: string; before: string; filename: string }
+export interface Filter { state: string[]; label: string[]; code: string; batch: string; after: string; before: string; filename: string; wrong: string }
 
+// parseFilter reads a line. wrong is the first part of it that looks like a condition and is none.
 export function parseFilter(line: string): Filter {
-  const f: Filter = { state: [], label: [], code: "", batch: "", after: "", before: "", filename: "" };
+  const f: Filter = { state: [], label: [], code: "", batch: "", after: "", before: "", filename: "", wrong: "" };
   const words: string[] = [];
   for (const part of line.trim().split(/\s+/)) {
     const at = part.indexOf(":");
     const name = at > 0 ? part.slice(0, at).toLowerCase() : "";
     const value = part.slice(at + 1);
-    if (name === "state" && value) f.state.push(...value.toLowerCase().split(",").filter((s) => states.includes(s)));
+    if (name === "state") {
+      const known = value.toLowerCase().split(",").filter((s) => states.includes(s));
+      f.state.push(...known);
+      if (known.length < value.split(",").length) f.wrong ||= part;
+    }
     else if (name === "label" && value) f.label.push(value);
     else if (name === "code" && value) f.code = value.toUpperCase();
     else if (name === "batch" && value) f.batch = value;
     else if (name === "after" && !Number.isNaN(Date.parse(value))) f.after = new Date(value).toISOString();
     else if (name === "before" && !Number.isNaN(Date.parse(value))) f.before = new Date(value).toISOString();
+    else if (name === "after" || name === "before") f.wrong ||= part;
     else if (name === "file" && value) words.push(value);
     else if (part) words.push(part);
   }

@@ -1,4 +1,6 @@
 // Numbers and times as people read them.
+import { t } from "./texts";
+
 const units = ["B", "kB", "MB", "GB"];
 
 export function formatBytes(n: number): string {
@@ -32,10 +34,9 @@ export function formatClock(iso: string): string { return clock.format(new Date(
 
 export function formatAge(iso: string, now: number): string {
   const s = Math.max(0, (now - Date.parse(iso)) / 1000);
-  if (s < 5) return "now";
-  if (s < 60) return `${Math.floor(s)} s ago`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ago`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h ago`;
+  if (s < 5) return t.ages.now;
+  const at = spans.findIndex(([length]) => s >= length);
+  if (at > 0) return t.ages.ago(Math.floor(s / spans[at]![0]), spans[at]![1]);
   return day.format(new Date(iso));
 }
 

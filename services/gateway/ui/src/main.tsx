@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { ApiError, caller, loadCaller, may, signIn, signInFailure, signInIssuer, signInWanted, signOut } from "./api";
+import { ApiError, caller, loadCaller, may, signIn, signInFailure, signInIssuer, signInWanted, signOut, sleep } from "./api";
 import { address } from "./router";
 import { Documents } from "./documents";
 import { Batches } from "./batches";
@@ -129,7 +129,15 @@ function Route() {
 function App() {
   useEffect(applyTheme, []);
   useEffect(() => {
-    loadCaller().catch(() => undefined); // what asks next says that the server is away, or that a key is wanted
+    const abort = new AbortController();
+    const load = (): Promise<void> => loadCaller().catch(async (e: ApiError) => {
+      // What asks next says that the server is away, or that a key is wanted.
+      if (!e.passes || e.status === 401) return undefined;
+      await sleep(2000, abort.signal);
+      return abort.signal.aborted ? undefined : load();
+    });
+    void load();
+    return () => abort.abort();
   }, []);
   const wide = /\/pages\/\d+$/.test(address.value.path) && !signInWanted.value;
   return <>
@@ -139,5 +147,13 @@ function App() {
     <Asking />
   </>;
 }
+
+// A file that is dropped where none is taken must not make the browser leave the pages for it.
+window.addEventListener("dragover", (e) => {
+  if (e.defaultPrevented || !e.dataTransfer?.types.includes("Files")) return;
+  e.preventDefault();
+  e.dataTransfer.dropEffect = "none";
+});
+window.addEventListener("drop", (e) => { if (e.dataTransfer?.types.includes("Files")) e.preventDefault(); });
 
 render(<App />, document.getElementById("app")!);

@@ -1,8 +1,8 @@
 // The queues: the five stages as a flow, each with what waits, what is in hand and how fast it goes.
 import { useEffect, useState } from "preact/hooks";
-import { api, type Stage } from "./api";
-import { formatCount, formatSeconds, formatTime } from "./format";
-import { Notice, poll, useTitle } from "./widgets";
+import { api, type Job, type Stage } from "./api";
+import { formatAge, formatCount, formatSeconds, formatTime } from "./format";
+import { Bar, Notice, now, poll, useTitle } from "./widgets";
 import { t } from "./texts";
 
 export function Queues() {
@@ -24,6 +24,7 @@ export function Queues() {
     <p class="quiet">{t.queues.intro}</p>
     {error && <Notice kind="error">{error}</Notice>}
     <ol class="flow" aria-label={t.queues.flow}>{stages.map((s) => <StageCard key={s.name} stage={s} />)}</ol>
+    <Slow />
     <Processes stages={stages} />
   </>;
 }
@@ -62,6 +63,29 @@ function Sparkline({ values }: { values: number[] }) {
       <line x1="0" y1="39" x2="200" y2="39" />
       {points.length > 1 && <polyline points={points.join(" ")} />}
     </svg>
+  );
+}
+
+// Slow shows the documents that have been under way the longest.
+function Slow() {
+  const [jobs, setJobs] = useState<Job[] | null>(null);
+  useEffect(() => poll(async (abort) => {
+    setJobs((await api.list(new URLSearchParams({ state: "RUNNING", order_by: "create_time", page_size: "5" }), abort)).jobs ?? []);
+    return 5000;
+  }), []);
+  if (!jobs) return null; // the stages say what is wrong
+  return (
+    <section class="card" aria-labelledby="slow">
+      <h2 id="slow">{t.queues.slow}</h2>
+      {jobs.length === 0 ? <p class="quiet">{t.queues.slowNone}</p> : <div class="table-scroll" tabIndex={0}><table>
+        <thead><tr><th scope="col">{t.documents.file}</th><th scope="col">{t.documents.progress}</th><th scope="col" class="number">{t.documents.created}</th></tr></thead>
+        <tbody>{jobs.map((j) => <tr key={j.id}>
+          <td class="file"><a href={`/ui/jobs/${j.id}`}>{j.filename || j.id}</a></td>
+          <td><span class="number">{t.documents.pagesOf(j.pagesDone, j.pageCount)}</span><Bar done={j.pagesDone} of={j.pageCount} label={t.documents.progress} /></td>
+          <td class="number">{formatAge(j.createTime, now.value)}</td>
+        </tr>)}</tbody>
+      </table></div>}
+    </section>
   );
 }
 

@@ -9,9 +9,42 @@ function read() {
   return { path, query: new URLSearchParams(location.search) };
 }
 
+// Place is how an entry of the history was left: how far it was scrolled, and the link that had the focus.
+interface Place { y: number; link: string | null }
+const places = new Map<number, Place>();
+const entryOf = (state: unknown) => (state as { entry?: number } | null)?.entry ?? 0;
+let entry = entryOf(history.state), lastEntry = entry;
+
+function leavePlace() {
+  places.set(entry, { y: window.scrollY, link: document.activeElement?.closest("a")?.getAttribute("href") ?? null });
+}
+
+// returnTo scrolls to a place once the page is long enough for it, unless the user moves first.
+function returnTo(place: Place) {
+  const until = performance.now() + 3000;
+  let moved = false;
+  const move = () => { moved = true; };
+  const moves = ["wheel", "pointerdown", "keydown"];
+  for (const name of moves) window.addEventListener(name, move, { once: true });
+  const look = () => {
+    const link = place.link && document.querySelector<HTMLElement>(`main a[href="${CSS.escape(place.link)}"]`);
+    const long = document.documentElement.scrollHeight - window.innerHeight >= place.y;
+    if (!moved && (!long || (place.link && !link)) && performance.now() < until) { requestAnimationFrame(look); return; }
+    for (const name of moves) window.removeEventListener(name, move);
+    if (moved) return;
+    (link || document.getElementById("content"))?.focus({ preventScroll: true });
+    window.scrollTo(0, place.y);
+  };
+  requestAnimationFrame(look);
+}
+
 export function go(path: string, replace = false) {
-  if (replace) history.replaceState(null, "", base + path);
-  else history.pushState(null, "", base + path);
+  if (replace) history.replaceState({ entry }, "", base + path);
+  else {
+    leavePlace();
+    entry = ++lastEntry;
+    history.pushState({ entry }, "", base + path);
+  }
   const before = address.value.path;
   address.value = read();
   if (!replace && before !== address.value.path) {
@@ -34,7 +67,14 @@ export function setQuery(changes: Record<string, string>, replace = true) {
 // setFilter sets the list's filter line, and begins with the newest that it matches.
 export const setFilter = (line: string) => setQuery({ filter: line, from: "" }, false);
 
-window.addEventListener("popstate", () => { address.value = read(); });
+window.addEventListener("popstate", (e) => {
+  const before = address.value.path;
+  leavePlace();
+  entry = entryOf(e.state);
+  lastEntry = Math.max(lastEntry, entry);
+  address.value = read();
+  if (before !== address.value.path) returnTo(places.get(entry) ?? { y: 0, link: null });
+});
 
 // Links within the pages change the address without loading anything.
 document.addEventListener("click", (e) => {

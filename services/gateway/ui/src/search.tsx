@@ -1,6 +1,6 @@
 // Search: pages that match, each with a piece of its text, and the way to the place.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, type Hit } from "./api";
+import { api, caller, type Caller, type Hit } from "./api";
 import { pathOf } from "./geometry";
 import { pageImage } from "./images";
 import { address, setQuery } from "./router";
@@ -8,14 +8,26 @@ import { formatAge } from "./format";
 import { Notice, now, useTitle } from "./widgets";
 import { t } from "./texts";
 
+// left is what was found last, which is there at once when the user comes back from a page.
+let left: { who: Caller | null; q: string; job: string; hits: Hit[]; next: string } | null = null;
+
 export function SearchPage() {
   useTitle(t.search.title);
   const q = address.value.query.get("q") ?? "";
   const job = address.value.query.get("job") ?? "";
   const [text, setText] = useState(q);
-  const [hits, setHits] = useState<Hit[] | null>(null);
-  const [next, setNext] = useState("");
+  const [old] = useState(() => left?.who === caller.value && left?.q === q && left.job === job ? left : null);
+  const [hits, setHits] = useState<Hit[] | null>(old?.hits ?? null);
+  const [next, setNext] = useState(old?.next ?? "");
   const [error, setError] = useState("");
+  const [name, setName] = useState(""); // of the one document
+  useEffect(() => {
+    setName("");
+    if (!job) return undefined;
+    const abort = new AbortController();
+    api.job(job, abort.signal).then((j) => setName(j.filename)).catch(() => undefined); // its id is shown instead
+    return () => abort.abort();
+  }, [job]);
   const query = (token: string) => {
     const p = new URLSearchParams({ q, page_size: "20" });
     if (job) p.set("job", job);
@@ -24,6 +36,7 @@ export function SearchPage() {
   };
   useEffect(() => {
     setText(q);
+    if (hits && hits === old?.hits && q === old.q && job === old.job) return undefined; // back from a page
     setHits(null);
     setError("");
     if (!q) return undefined;
@@ -32,6 +45,7 @@ export function SearchPage() {
       .catch((e: unknown) => { if (!abort.signal.aborted) setError((e as Error).message); });
     return () => abort.abort();
   }, [q, job]);
+  useEffect(() => { left = hits && { who: caller.value, q, job, hits, next }; }, [hits, next]);
   const more = () => {
     api.search(query(next)).then((a) => { setHits([...(hits ?? []), ...(a.hits ?? [])]); setNext(a.nextPageToken); })
       .catch((e: unknown) => setError((e as Error).message));
@@ -45,7 +59,7 @@ export function SearchPage() {
       <button class="primary">{t.search.submit}</button>
     </form>
     <p id="search-help" class="quiet small">{t.search.help}</p>
-    {job && <p class="row"><span class="label">{t.search.within}: <code>{job}</code></span>
+    {job && <p class="row"><span class="label">{t.search.within}: {name ? <bdi>{name}</bdi> : <code>{job}</code>}</span>
       <button type="button" class="small" onClick={() => setQuery({ job: "" }, false)}>{t.search.everywhere}</button></p>}
     {error && <Notice kind="error">{error}</Notice>}
     {q && hits === null && !error && <p class="quiet">{t.loading}</p>}
@@ -58,7 +72,7 @@ export function SearchPage() {
 function HitItem({ hit, q }: { hit: Hit; q: string }) {
   return (
     <li class="card">
-      <h2><a href={`/ui/jobs/${hit.job}/pages/${hit.page}?q=${encodeURIComponent(q)}`}>{hit.filename || hit.job}, {t.search.page(hit.page)}</a></h2>
+      <h2><a href={`/ui/jobs/${hit.job}/pages/${hit.page}?q=${encodeURIComponent(q)}`}><bdi>{hit.filename || hit.job}</bdi>, {t.search.page(hit.page)}</a></h2>
       <p class="snippet"><Marked text={hit.snippet} spans={hit.highlights} /></p>
       <Crop hit={hit} q={q} />
       <p class="quiet small"><time dateTime={hit.createTime}>{formatAge(hit.createTime, now.value)}</time></p>

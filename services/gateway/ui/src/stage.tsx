@@ -7,7 +7,7 @@ import { hasDoubts } from "./doubts";
 import { pageImage } from "./images";
 import { t } from "./texts";
 
-export interface Layers { words: boolean; lines: boolean; blocks: boolean; tables: boolean; links: boolean; doubts: boolean }
+export interface Layers { words: boolean; lines: boolean; blocks: boolean; tables: boolean; links: boolean; figures: boolean; doubts: boolean }
 // View: zoom is CSS pixels to a point; 0 fits the width, -1 the whole page. turn is degrees clockwise.
 export interface View { zoom: number; turn: number }
 
@@ -120,6 +120,7 @@ function Overlay({ page, layers }: { page: Page; layers: Layers }) {
       <path d={pathOf([b.bbox])} class="outer" /><path d={pathOf(b.table!.cells.map((c) => c.bbox))} />
     </g>)}
     {layers.links && <path class="links" d={pathOf(page.links.map((l) => l.bbox))} />}
+    {layers.figures && <path class="figures" d={pathOf(page.images.filter((i) => !i.mask).map((i) => i.bbox))} />}
     {layers.doubts && hasDoubts(page) && <path class="doubt" d={pathOf([...page.doubts, ...page.unreadRegions].flatMap((d) => d.bbox.length === 4 ? [d.bbox] : []))} />}
     {layers.blocks && <Blocks page={page} />}
   </>;

@@ -1,12 +1,15 @@
 // Every text of the pages, in one place, so that they can be translated.
 import { formatCount as n } from "./format";
 
+const stateNames = "pending, running, succeeded, partial, failed, rejected, cancelled";
+
 export const t = {
   brand: "Inkstream",
   skip: "Skip to the content",
   no: "Keep",
   copy: "Copy",
   copied: "Copied",
+  copyByHand: "Press Ctrl+C",
   loading: "Loading …",
   again: "Try again",
   theme: { label: "Theme", auto: "Auto", light: "Light", dark: "Dark" },
@@ -77,6 +80,7 @@ export const t = {
     askAll: (what: string, k: number) => `${what} ${n(k)} ${k === 1 ? "document" : "documents"}?`, doing: (k: number) => `${n(k)} done …`,
     allText: (k: number, skipped: number) => `${n(k)} match and are in a state for it${skipped ? `; ${n(skipped)} are not, and stay as they are` : ""}.`,
     didAll: (what: string, k: number, skipped: number) => `${what}: ${n(k)} done${skipped ? `, ${n(skipped)} left as they are` : ""}.`,
+    noSuch: (part: string) => `${part} is no condition that there is, and was left out. States are ${stateNames}; dates are written as 2026-01-31.`,
     more: "Show more", older: "Older documents", newest: "Back to the newest", none: "No document matches this filter.", empty: "No documents yet. Drop a PDF here to begin.",
     live: "The list keeps itself current.", paused: "Paused", pause: "Pause", resume: "Resume",
     pagesOf: (done: number, of: number) => of ? `${n(done)} of ${n(of)}` : "–",
@@ -90,10 +94,13 @@ export const t = {
   },
   upload: {
     summary: (done: number, of: number, bad: number) => `${n(done)} of ${n(of)} done${bad ? `, ${n(bad)} with a problem` : ""}`,
-    title: "Uploads", clear: "Clear those that are done", stop: "Stop", start: "Go on",
+    title: "Uploads", clear: "Clear those that are done", stop: "Stop", start: "Go on", startAll: (k: number) => `Go on with all ${n(k)}`,
     waiting: "waits", sending: "is being sent", accepted: "accepted", refused: "refused", stopped: "stopped",
     again: (k: number) => `The connection broke off; try ${k + 1} goes on where it was.`,
+    patience: (message: string, seconds: number) => `The server takes no more just now; the next try is in ${seconds} s. ${message}`,
     bytes: (name: string) => `Bytes sent of ${name}`,
+    passwordOf: (name: string) => `Password of ${name}`, unlock: "Send with it",
+    others: (k: number) => `${n(k)} more ${k === 1 ? "is" : "are"} not shown; those that are sent, wait or have a problem come first.`,
     duplicate: "the same document was processed before; its results are taken over",
     noPDF: "In that folder is no PDF.",
   },
@@ -119,10 +126,12 @@ export const t = {
     docTitle: "Title", author: "Author", expires: "Kept until", batch: "Batch", encrypted: "Encrypted", tagged: "Tagged", yes: "yes",
     tries: "Failed tries", notReady: "Its pages can be opened once the first has been read.",
     labels: "Labels",
+    sendWithPassword: "Send it again with its password, which is one of the options.",
     ahead: (k: number) => k === 0 ? "Next of yours in the queue." : `${n(k)} of your documents ${k === 1 ? "is" : "are"} ahead of it.`,
     left: (time: string) => `About ${time} left, at the speed of its pages so far.`,
     failuresText: "What was read of the other pages stays as it is. A retry takes these pages alone.",
   },
+  ages: { now: "now", ago: (k: number, unit: string) => `${k} ${unit} ago` },
   reasons: {
     engine_crash: "the engine crashed", timeout: "took too long", memory: "needed too much memory",
   } as Record<string, string>,
@@ -139,7 +148,7 @@ export const t = {
   viewer: {
     page: (k: number) => `Page ${n(k)}`, of: (k: number) => `of ${n(k)}`, number: "Page number", previous: "Previous page", next: "Next page",
     zoomIn: "Zoom in", zoomOut: "Zoom out", fitWidth: "Fit width", fitPage: "Fit page", rotate: "Rotate",
-    layers: "Show on the page", words: "Words", lines: "Lines", blocks: "Blocks", tables: "Tables", links: "Links", doubts: "Doubts",
+    layers: "Show on the page", words: "Words", lines: "Lines", blocks: "Blocks", tables: "Tables", links: "Links", figures: "Figures", doubts: "Doubts",
     thumbnails: "Pages of the document", image: (k: number) => `Image of page ${n(k)}`, text: "Text of the page", strip: "Pages", panel: "Text",
     contents: "Contents", noContents: "The document has no table of contents of its own.", markdown: "Markdown", markdownLabel: "the page as Markdown", json: "JSON", jsonLabel: "the block as JSON",
     jsonHelp: "The block of the word that was clicked on the page, or else the first, as the API gives it.", otherReading: "another reading has", leftOut: "left out",
@@ -147,7 +156,7 @@ export const t = {
       doubts && (doubts === 1 ? "1 doubt about what was read" : `${n(doubts)} doubts about what was read`),
       unread && (unread === 1 ? "1 place looks like text and was not read" : `${n(unread)} places look like text and were not read`),
     ].filter(Boolean).join(", "),
-    weak: "Next weak word", find: "Find in the document", hits: (k: number) => k === 1 ? "1 page" : `${n(k)} pages`, nextHit: "Next page with a hit",
+    weak: "Next weak word", find: "Find in the document", hits: (k: number, more: boolean) => k === 1 ? "1 page" : `${n(k)}${more ? " or more" : ""} pages`, nextHit: "Next page with a hit",
     previousHit: "Previous page with a hit", noHits: "not found",
     confidence: (c: number | undefined) => c === undefined ? "native text" : `confidence ${Math.round(c * 100)} %`,
     legend: "Confidence", high: "90 % and more", middle: "70 to 90 %", low: "under 70 %", native: "native text",
@@ -175,6 +184,7 @@ export const t = {
   dead: {
     title: "Dead letters", intro: "Tasks that were given up after their tries, by stage and by the code of the last error.",
     none: "Nothing was given up.", truncated: "There are more than were counted.", retry: "Replay", drop: "Drop", retryAll: "Replay all", dropAll: "Drop all",
+    selectOne: (time: string) => `Select the task of ${time}`, selectAll: "Select all that are shown", retrySelected: "Replay the selected", dropSelected: "Drop the selected",
     show: "Show them", hide: "Hide them", time: "Time", job: "Document", attempts: "Tries", payload: "Task", trace: "trace", actions: "Actions",
     span: (a: string, b: string) => a === b ? a : `from ${a} to ${b}`, more: " There are more: do it again.",
     askRetry: (k: number, which: string) => `Replay ${n(k)} of ${which}?`,
@@ -225,6 +235,7 @@ export const t = {
     waiting: "waiting", inHand: "in hand", inHandColumn: "In hand", rate: "done a second", eta: "empty in", oldest: "oldest waits", dead: "given up", replicas: "processes",
     idle: "idle", busy: "working", behind: "behind", lanes: { interactive: "interactive", batch: "batch" } as Record<string, string>,
     flow: "The five stages", history: "done a second during the last hour", none: "–", processes: "Processes", host: "Host", since: "Since", walls: "Walls",
+    slow: "Longest under way", slowNone: "No document is under way.",
     stages: {
       ingest: "opens the document", scan: "looks for what is risky", render: "reads text, draws pages", ocr: "recognises words", index: "writes the results",
     } as Record<string, string>,

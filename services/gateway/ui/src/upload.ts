@@ -1,19 +1,23 @@
 // Uploads: the tus protocol where the server has a folder for it, so that a broken connection goes on where it was;
 // else the document as a plain body.
 import { signal, type Signal } from "@preact/signals";
-import { ApiError, api, errorFromBody, hasEnded, type Job, signInWanted, watchJob } from "./api";
+import { ApiError, api, errorFromBody, hasEnded, type Job, onJobChange, signInWanted, sleep } from "./api";
 import { t } from "./texts";
 
 export interface Upload {
+  key: number;
   name: string;
   size: number;
   sent: Signal<number>;
-  // waiting, sending, accepted, refused or stopped.
+  // waiting, sending, accepted, refused, or stopped, which can go on.
   phase: Signal<string>;
   reason: Signal<string>;
+  id: string; // of its job, once it is accepted
   job: Signal<Job | null>;
   start: () => void;
   stop: () => void;
+  // unlock sends the file again, with the password that it needs.
+  unlock: (password: string) => void;
 }
 
 export type UploadOptions = Record<string, string>;
@@ -23,7 +27,7 @@ const tusHeaders = { "Tus-Resumable": "1.0.0" };
 const tries = 6;
 
 export const uploads = signal<Upload[]>([]);
-let underWay = 0;
+let underWay = 0, made = 0;
 
 function startNext() {
   for (const u of uploads.peek()) {
@@ -35,14 +39,14 @@ function startNext() {
 // addUploads queues files. Those of more names than one folder level keep only their own name, as the API does.
 // Several that come together are a batch.
 export function addUploads(files: File[], options: UploadOptions) {
-  const shared = files.length > 1 ? { ...options, batch: newBatchID() } : options;
+  const shared = files.length > 1 ? { ...options, batch: newID() } : options;
   const fresh = files.map((f) => newUpload(f, shared));
   uploads.value = [...fresh, ...uploads.peek()];
   startNext();
 }
 
-// newBatchID returns a ULID: 48 bits of time and 80 at random, in Crockford's base 32 (github.com/ulid/spec).
-function newBatchID(): string {
+// newID returns a ULID: 48 bits of time and 80 at random, in Crockford's base 32 (github.com/ulid/spec).
+function newID(): string {
   const digits = "0123456789abcdefghjkmnpqrstvwxyz";
   let time = Date.now(), id = "";
   for (let i = 0; i < 10; i++, time = Math.floor(time / 32)) id = digits[time % 32]! + id;
@@ -51,28 +55,75 @@ function newBatchID(): string {
 }
 
 export function clearUploads() {
-  uploads.value = uploads.peek().filter((u) => u.phase.peek() === "waiting" || u.phase.peek() === "sending");
+  uploads.value = uploads.peek().filter(isUnderWay);
+  followJobs();
 }
 
-function newUpload(file: File, options: UploadOptions): Upload {
+// resumeUploads has uploads that were stopped go on, a few at a time.
+export function resumeUploads(list: Upload[]) {
+  for (const u of list) u.phase.value = "waiting";
+  startNext();
+}
+
+export const isUnderWay = (u: Upload) => u.phase.value === "waiting" || u.phase.value === "sending";
+
+// A page that is left takes what it has not sent with it.
+window.addEventListener("beforeunload", (e) => { if (uploads.peek().some(isUnderWay)) e.preventDefault(); });
+
+let unfollow: (() => void) | null = null;
+
+// followJobs keeps the jobs of the uploads current as long as one of them has not ended.
+function followJobs() {
+  const open = uploads.peek().filter((u) => u.id && !(u.job.peek() && hasEnded(u.job.peek()!)));
+  if (open.length === 0) {
+    unfollow?.();
+    unfollow = null;
+    return;
+  }
+  unfollow ??= onJobChange(({ job, reset }) => {
+    if (reset) void loadJobs();
+    const u = job && uploads.peek().find((u) => u.id === job.id);
+    if (u) setJob(u, job);
+  });
+}
+
+function setJob(u: Upload, job: Job) {
+  u.job.value = job;
+  if (hasEnded(job)) followJobs();
+}
+
+// loadJobs asks for the jobs that have not ended, one by one: the connection has missed what became of them meanwhile.
+async function loadJobs() {
+  for (const u of uploads.peek()) {
+    if (u.id && !(u.job.peek() && hasEnded(u.job.peek()!))) await loadJob(u);
+  }
+}
+
+// loadJob asks for an upload's job. What the connection has told of it meanwhile is newer if it says that it has ended.
+async function loadJob(u: Upload) {
+  const job = await api.job(u.id).catch(() => null); // the connection tells of its next change all the same
+  if (job && !(u.job.peek() && hasEnded(u.job.peek()!))) setJob(u, job);
+}
+
+function newUpload(file: File, chosen: UploadOptions): Upload {
+  let options = chosen;
   let abort = new AbortController();
   const u: Upload = {
-    name: file.name, size: file.size, sent: signal(0), phase: signal("waiting"), reason: signal(""), job: signal(null),
+    key: ++made, name: file.name, size: file.size, sent: signal(0), phase: signal("waiting"), reason: signal(""), id: "", job: signal(null),
     start: () => {
       abort = new AbortController();
       u.phase.value = "sending";
       u.reason.value = "";
       underWay++;
-      send(file, options, u, abort.signal).then(async (id) => {
+      send(file, options, u, abort.signal).then((id) => {
         u.sent.value = file.size;
+        u.id = id;
         u.phase.value = "accepted";
-        const job = await api.job(id);
-        u.job.value = job;
-        // The list below shows the rest; what this row must still say is a refusal or that the document was known.
-        if (!hasEnded(job)) void watchJob(id, (j) => { u.job.value = j; }, abort.signal).catch(() => undefined);
+        u.reason.value = "";
+        followJobs();
+        return loadJob(u);
       }).catch((e: unknown) => {
-        if (u.phase.peek() === "accepted") return;
-        u.phase.value = abort.signal.aborted ? "stopped" : "refused";
+        u.phase.value = abort.signal.aborted || e instanceof ApiError && e.passes ? "stopped" : "refused";
         u.reason.value = abort.signal.aborted ? "" : e instanceof Error ? e.message : String(e);
       }).finally(() => { underWay--; startNext(); });
     },
@@ -80,37 +131,82 @@ function newUpload(file: File, options: UploadOptions): Upload {
       abort.abort();
       if (u.phase.peek() === "waiting") u.phase.value = "stopped";
     },
+    unlock: (password) => {
+      options = { ...options, password };
+      u.id = "";
+      u.job.value = null;
+      u.sent.value = 0;
+      u.phase.value = "waiting";
+      startNext();
+    },
   };
   return u;
 }
 
-// A place remembers, for this tab, where an upload stood, by what the browser says of the file.
-const placeName = (f: File) => `inkstream.upload.${f.name}.${f.size}.${f.lastModified}`;
+// Places remember, for this tab, where an upload stood, by what the browser says of the file and what was chosen for it.
+const places = new Set<string>(); // those of uploads under way
+
+// takePlace returns the name of a place that no other upload has: two files of one name in two folders are two.
+function takePlace(file: File, fields: Record<string, string>): string {
+  const chosen = Object.entries(fields).filter(([name]) => name !== "batch").join(";");
+  const name = ["inkstream.upload", file.webkitRelativePath, file.size, file.lastModified, chosen].join(".");
+  for (let n = 1; ; n++) {
+    const place = n === 1 ? name : `${name}.${n}`;
+    if (places.has(place)) continue;
+    places.add(place);
+    return place;
+  }
+}
 
 async function send(file: File, options: UploadOptions, u: Upload, abort: AbortSignal): Promise<string> {
   const fields: Record<string, string> = { filename: file.name };
   for (const [name, value] of Object.entries(options)) if (value) fields[name] = value;
-  const place = placeName(file);
-  let address = sessionStorage.getItem(place);
-  if (!address) {
-    const made = await createUpload(file, fields, abort);
-    if (made === null) return sendWhole(file, fields, u, abort);
-    address = made;
-    sessionStorage.setItem(place, address);
-  }
-  for (let n = 1; ; n++) {
+  if (fields.password) return sendPersistently(file, fields, u, abort, { get: () => null, set: () => undefined }); // nothing of it is kept
+  const place = takePlace(file, fields);
+  try {
+    return await sendPersistently(file, fields, u, abort, {
+      get: () => sessionStorage.getItem(place),
+      set: (address) => address ? sessionStorage.setItem(place, address) : sessionStorage.removeItem(place),
+    });
+  } finally { places.delete(place); }
+}
+
+interface Place { get: () => string | null; set: (address: string | null) => void }
+
+// sendPersistently sends a document, and goes on where it stood when the connection breaks off or the server takes nothing
+// for a while. A server that asks for patience is given it; one that does not answer is given a minute.
+async function sendPersistently(file: File, fields: Record<string, string>, u: Upload, abort: AbortSignal, place: Place): Promise<string> {
+  let address = place.get();
+  const key = newID(); // of the one job that comes of a document that is sent whole, however often
+  for (let n = 1; ;) {
     try {
+      if (!address) {
+        address = await createUpload(file, fields, abort);
+        if (address === null) return await sendWhole(file, fields, key, u, abort);
+        place.set(address);
+      }
       const id = await continueUpload(address, file, u, abort);
-      sessionStorage.removeItem(place);
+      place.set(null);
       return id;
     } catch (e) {
-      const goes = e instanceof ApiError && (e.status === 0 || e.status >= 500 || e.status === 409 || e.status === 423);
-      if (abort.aborted || !goes || n >= tries) {
-        if (!goes) sessionStorage.removeItem(place);
+      if (abort.aborted || !(e instanceof ApiError)) throw e;
+      if (e.status === 429) {
+        const seconds = Math.max(e.retryAfter, 1);
+        u.reason.value = t.upload.patience(e.message, seconds);
+        await sleep(seconds * 1000, abort);
+      } else if ((e.status === 0 || e.status >= 500 || e.status === 409 || e.status === 423) && n < tries) {
+        u.reason.value = t.upload.again(n);
+        await sleep(Math.max(500 * 2 ** n, e.retryAfter * 1000), abort);
+        n++;
+      } else if ((e.status === 404 || e.status === 410) && address && n < tries) {
+        address = null; // the server has forgotten it: another begins
+        place.set(null);
+        n++;
+      } else {
+        if (e.status !== 0 && e.status !== 401 && e.status < 500) place.set(null);
         throw e;
       }
-      u.reason.value = t.upload.again(n);
-      await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** n));
+      if (abort.aborted) throw e;
     }
   }
 }
@@ -125,7 +221,7 @@ async function createUpload(file: File, fields: Record<string, string>, abort: A
   const { status, body, header } = await exchange("POST", "/v1/uploads",
     { ...tusHeaders, "Upload-Length": String(file.size), "Upload-Metadata": meta }, null, abort);
   if (status === 201) return header("Location");
-  const e = errorFromBody(status, body);
+  const e = errorFromBody(status, body, header("Retry-After"));
   if (e.code === "RESUMABLE_OFF") return null;
   throw e;
 }
@@ -133,7 +229,7 @@ async function createUpload(file: File, fields: Record<string, string>, abort: A
 // continueUpload sends what is missing, and returns the job's id.
 async function continueUpload(address: string, file: File, u: Upload, abort: AbortSignal): Promise<string> {
   const where = await exchange("HEAD", address, tusHeaders, null, abort);
-  if (where.status >= 400) throw errorFromBody(where.status, where.body);
+  if (where.status >= 400) throw errorFromBody(where.status, where.body, where.header("Retry-After"));
   const known = where.header("Inkstream-Job");
   if (known) return known;
   const offset = Number(where.header("Upload-Offset"));
@@ -141,18 +237,18 @@ async function continueUpload(address: string, file: File, u: Upload, abort: Abo
   const answer = await exchange("PATCH", address,
     { ...tusHeaders, "Upload-Offset": String(offset), "Content-Type": "application/offset+octet-stream" },
     file.slice(offset), abort, (n) => { u.sent.value = offset + n; });
-  if (answer.status >= 400) throw errorFromBody(answer.status, answer.body);
+  if (answer.status >= 400) throw errorFromBody(answer.status, answer.body, answer.header("Retry-After"));
   const id = answer.header("Inkstream-Job");
   if (!id) throw new ApiError(0, "CUT", t.errors.unreachable); // not all has come: ask where it stands
   return id;
 }
 
-async function sendWhole(file: File, fields: Record<string, string>, u: Upload, abort: AbortSignal): Promise<string> {
+async function sendWhole(file: File, fields: Record<string, string>, key: string, u: Upload, abort: AbortSignal): Promise<string> {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) if (name !== "filename") form.set(name, value);
   form.set("file", file, file.name);
-  const { status, body } = await exchange("POST", "/v1/jobs", {}, form, abort, (n) => { u.sent.value = Math.min(n, file.size); });
-  if (status >= 300) throw errorFromBody(status, body);
+  const { status, body, header } = await exchange("POST", "/v1/jobs", { "Idempotency-Key": key }, form, abort, (n) => { u.sent.value = Math.min(n, file.size); });
+  if (status >= 300) throw errorFromBody(status, body, header("Retry-After"));
   return (JSON.parse(body) as Job).id;
 }
 

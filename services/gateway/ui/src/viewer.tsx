@@ -1,6 +1,6 @@
 // The viewer: a page's image with what was read on it, and the text beside it; the two are linked word by word.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { api, ApiError, type BBox, type Hit, type Job, type Page } from "./api";
+import { api, ApiError, type BBox, hasEnded, type Hit, type Job, type Page } from "./api";
 import { address, go, setQuery } from "./router";
 import { textIn } from "./band";
 import { classOf } from "./geometry";
@@ -11,11 +11,11 @@ import { Doubts, hasDoubts } from "./doubts";
 import { JSONPane } from "./jsonpane";
 import { MarkdownPane } from "./markdownpane";
 import { Strip } from "./strip";
-import { Copyable, Notice, Pill, typing, useTitle } from "./widgets";
+import { Copyable, Notice, Pill, poll, typing, useTitle } from "./widgets";
 import { t } from "./texts";
 
 const layersName = "inkstream.layers";
-const noLayers: Layers = { words: true, lines: false, blocks: false, tables: true, links: false, doubts: true };
+const noLayers: Layers = { words: true, lines: false, blocks: false, tables: true, links: false, figures: false, doubts: true };
 
 function loadLayers(): Layers {
   try {
@@ -34,7 +34,7 @@ function usePage(id: string, number: number): { page: Page | null; error: string
         if (abort.signal.aborted) return;
         const notReady = e instanceof ApiError && (e.code === "NOT_READY" || e.status === 202);
         setState({ page: null, error: notReady ? t.viewer.notReady : (e as Error).message });
-        if (notReady) timer = window.setTimeout(load, 2000);
+        if (notReady || e instanceof ApiError && e.passes) timer = window.setTimeout(load, notReady ? 2000 : 5000);
       });
     };
     load();
@@ -43,16 +43,28 @@ function usePage(id: string, number: number): { page: Page | null; error: string
   return state;
 }
 
+const maxHits = 5000; // pages; a document with more says so
+interface Hits { hits: Hit[] | null; more: boolean; error: string }
+const noHits: Hits = { hits: null, more: false, error: "" };
+
 // useHits returns the pages of the document that match the query in the address, in page order.
-function useHits(id: string, q: string): { hits: Hit[] | null; error: string } {
-  const [state, setState] = useState<{ hits: Hit[] | null; error: string }>({ hits: null, error: "" });
+function useHits(id: string, q: string): Hits {
+  const [state, setState] = useState<Hits>(noHits);
   useEffect(() => {
-    setState({ hits: null, error: "" });
+    setState(noHits);
     if (!q) return undefined;
     const abort = new AbortController();
-    api.search(new URLSearchParams({ q, job: id, page_size: "100" }), abort.signal)
-      .then((a) => setState({ hits: (a.hits ?? []).sort((x, y) => x.page - y.page), error: "" }))
-      .catch((e: unknown) => { if (!abort.signal.aborted) setState({ hits: [], error: (e as Error).message }); });
+    const load = async () => {
+      const found: Hit[] = [];
+      for (let token = "", more = true; more;) {
+        const a = await api.search(new URLSearchParams({ q, job: id, page_size: "100", page_token: token }), abort.signal);
+        found.push(...(a.hits ?? []));
+        token = a.nextPageToken;
+        more = token !== "" && found.length < maxHits;
+        setState({ hits: [...found].sort((x, y) => x.page - y.page), more: token !== "", error: "" });
+      }
+    };
+    load().catch((e: unknown) => { if (!abort.signal.aborted) setState({ ...noHits, hits: [], error: (e as Error).message }); });
     return () => abort.abort();
   }, [id, q]);
   return state;
@@ -62,17 +74,18 @@ export function Viewer({ id, number }: { id: string; number: number }) {
   const [job, setJob] = useState<Job | null>(null);
   const { page, error } = usePage(id, number);
   const q = address.value.query.get("q") ?? "";
-  const { hits, error: hitError } = useHits(id, q);
+  const found = useHits(id, q);
+  const hits = found.hits;
   const [view, setView] = useState<View>({ zoom: 0, turn: 0 });
   const [layers, setLayers] = useState(loadLayers);
   const [word, setWord] = useState(-1);
   const [pinned, setPinned] = useState(-1);
   useTitle(job ? `${job.filename}, ${t.search.page(number)}` : "");
-  useEffect(() => {
-    const abort = new AbortController();
-    api.job(id, abort.signal).then(setJob).catch(() => undefined); // the page's own error says it
-    return () => abort.abort();
-  }, [id]);
+  useEffect(() => poll(async (abort) => { // what is wrong, the page's own error says
+    const j = await api.job(id, abort);
+    setJob(j);
+    return hasEnded(j) ? 60_000 : 3000;
+  }), [id]);
   const [leftTab, setLeftTab] = useState<"pages" | "contents">("pages");
   const [tab, setTab] = useState<"text" | "markdown" | "json">("text");
   const [band, setBand] = useState<BBox | null>(null);
@@ -115,11 +128,11 @@ export function Viewer({ id, number }: { id: string; number: number }) {
       <div class="viewer-head">
         <div class="row">
           <a href={`/ui/jobs/${id}`} class="crumb">{t.viewer.back}</a>
-          <h1>{job?.filename ?? "…"}<span class="hidden">, {t.search.page(number)}</span></h1>
+          <h1><bdi>{job?.filename ?? "…"}</bdi><span class="hidden">, {t.search.page(number)}</span></h1>
           {job && <Pill state={job.state} />}
         </div>
         <Toolbar number={number} count={count} turnTo={turnTo} zoomBy={zoomBy} changeView={changeView} view={view} />
-        <FindBar q={q} hits={hits} error={hitError} toHit={toHit} />
+        <FindBar q={q} found={found} toHit={toHit} />
       </div>
       <div class="strip-area">
         {count > 3 && (job?.resultRun ?? 0) > 0 && <Choice label={t.viewer.strip} values={{ pages: t.viewer.strip, contents: t.viewer.contents }} value={leftTab} choose={setLeftTab} />}
@@ -189,6 +202,9 @@ function currentScale(): number {
   return Number(document.querySelector<HTMLElement>(".sheet")?.dataset.scale ?? "1");
 }
 
+// scrollsAcross reports whether the arrows move what has the focus, as a page that is larger than its frame.
+const scrollsAcross = (el: Element) => el.matches(".frame, .table-scroll") && el.scrollWidth > el.clientWidth;
+
 function useViewerKeys(keys: Record<string, () => void>) {
   const latest = useRef(keys);
   latest.current = keys;
@@ -196,7 +212,7 @@ function useViewerKeys(keys: Record<string, () => void>) {
     const press = (e: KeyboardEvent) => {
       if (typing(e) && !(e.target as HTMLElement).matches("input[type=checkbox]")) return;
       const act = latest.current[e.key];
-      if (!act) return;
+      if (!act || e.key.startsWith("Arrow") && scrollsAcross(e.target as Element)) return;
       e.preventDefault();
       act();
     };
@@ -216,7 +232,10 @@ function Toolbar({ number, count, turnTo, zoomBy, changeView, view }: ToolbarPro
     <div class="row toolbar">
       {button(t.viewer.previous, "‹", () => turnTo(number - 1), number <= 1)}
       <label><span class="hidden">{t.viewer.number}</span>
-        <input class="page-number" type="number" min={1} max={count} value={number} onChange={(e) => turnTo(Number(e.currentTarget.value))} /></label>
+        <input class="page-number" type="number" min={1} max={count} value={number} onChange={(e) => {
+          turnTo(Math.min(count, Math.max(1, Math.round(Number(e.currentTarget.value)) || number)));
+          e.currentTarget.value = String(number); // where it was no page, or this one
+        }} /></label>
       <span class="quiet">{t.viewer.of(count)}</span>
       {button(t.viewer.next, "›", () => turnTo(number + 1), number >= count)}
       <span class="gap" />
@@ -229,7 +248,7 @@ function Toolbar({ number, count, turnTo, zoomBy, changeView, view }: ToolbarPro
   );
 }
 
-function FindBar({ q, hits, error, toHit }: { q: string; hits: Hit[] | null; error: string; toHit: (step: 1 | -1) => void }) {
+function FindBar({ q, found: { hits, more, error }, toHit }: { q: string; found: Hits; toHit: (step: 1 | -1) => void }) {
   const [text, setText] = useState(q);
   useEffect(() => setText(q), [q]);
   return (
@@ -237,7 +256,7 @@ function FindBar({ q, hits, error, toHit }: { q: string; hits: Hit[] | null; err
       <label class="hidden" for="find">{t.viewer.find}</label>
       <input id="find" type="search" placeholder={t.viewer.find} value={text} autocomplete="off" spellcheck={false}
         onInput={(e) => { setText(e.currentTarget.value); if (!e.currentTarget.value) setQuery({ q: "" }); }} />
-      <span class="quiet count" role="status">{error || (hits && (hits.length ? t.viewer.hits(hits.length) : t.viewer.noHits))}</span>
+      <span class="quiet count" role="status">{error || (hits && (hits.length ? t.viewer.hits(hits.length, more) : t.viewer.noHits))}</span>
       {hits && hits.length > 1 && <>
         <button type="button" class="icon" aria-label={t.viewer.previousHit} title={t.viewer.previousHit} onClick={() => toHit(-1)}>↑</button>
         <button type="button" class="icon" aria-label={t.viewer.nextHit} title={t.viewer.nextHit} onClick={() => toHit(1)}>↓</button>

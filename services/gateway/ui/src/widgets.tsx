@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { ApiError } from "./api";
 import { t } from "./texts";
 
 // now is the time, for ages; it moves every ten seconds.
@@ -76,16 +77,32 @@ export function KeyHelp() {
 
 // Copyable is a command with a button that copies it.
 export function Copyable({ text, label }: { text: string; label: string }) {
-  const [copied, setCopied] = useState(false);
-  const copy = () => {
-    navigator.clipboard?.writeText(text).then(() => setCopied(true)).catch(() => setCopied(false));
-  };
+  const [said, setSaid] = useState("");
+  const pre = useRef<HTMLPreElement>(null);
+  useEffect(() => {
+    if (!said) return undefined;
+    const timer = setTimeout(() => setSaid(""), 3000);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const copy = async () => setSaid(await copyText(text, pre.current!) ? t.copied : t.copyByHand);
   return (
     <div class="command">
-      <pre tabIndex={0} aria-label={label}>{text}</pre>
-      <button type="button" onClick={copy}>{copied ? t.copied : t.copy}<span class="hidden"> {label}</span></button>
+      <pre ref={pre} tabIndex={0} aria-label={label}>{text}</pre>
+      <button type="button" onClick={() => void copy()}>{said || t.copy}<span class="hidden"> {label}</span></button>
+      <span class="hidden" role="status">{said}</span>
     </div>
   );
+}
+
+// copyText copies the text of an element. A page that came without TLS has no clipboard, but the command of old.
+async function copyText(text: string, element: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    getSelection()?.selectAllChildren(element); // it stays selected, so that it can be copied by hand
+    return document.execCommand("copy");
+  }
 }
 
 // Labels are pairs of a name and a value; each leads to the list with that label.
@@ -109,13 +126,23 @@ export function typing(e: KeyboardEvent): boolean {
   return e.ctrlKey || e.metaKey || e.altKey || !!el.closest?.("input, textarea, select, dialog[open]");
 }
 
-// poll calls load now, and again after each pause, but not while the tab is hidden. It returns what ends it.
-export function poll(load: (abort: AbortSignal) => Promise<number>): () => void {
+// poll calls load now, and again after each pause, but not while the tab is hidden. It tells what is wrong, or nothing
+// once it is right again. It returns what ends it.
+export function poll(load: (abort: AbortSignal) => Promise<number>, tell: (error: string) => void = () => undefined): () => void {
   const abort = new AbortController();
   let timer = 0;
   const turn = async () => {
     if (abort.signal.aborted) return;
-    const pause = document.hidden ? 1000 : await load(abort.signal).catch(() => 5000);
+    let pause = 1000;
+    try {
+      if (!document.hidden) {
+        pause = await load(abort.signal);
+        if (!abort.signal.aborted) tell("");
+      }
+    } catch (e) {
+      pause = e instanceof ApiError && !e.passes ? 30_000 : 5000;
+      if (!abort.signal.aborted) tell((e as Error).message);
+    }
     if (!abort.signal.aborted) timer = window.setTimeout(turn, pause);
   };
   void turn();
