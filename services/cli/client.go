@@ -134,15 +134,16 @@ func (c *client) copyArtifact(ctx context.Context, id, name string, w io.Writer)
 	}
 }
 
-// watchRetryLimit is how long a watch that broke off tries to go on, for instance while the server is started again.
-const watchRetryLimit = 2 * time.Minute
+// awayLimit is how long a server that was there is waited for, for instance while it is started again.
+const awayLimit = 2 * time.Minute
 
 // followJob calls update at every change of a job, and returns the job when it has ended. A watch that breaks off
 // begins again.
 func (c *client) followJob(ctx context.Context, id string, update func(*inkstreamv1.Job)) (*inkstreamv1.Job, error) {
-	var last *inkstreamv1.Job
-	err := retryPolicy{unreachableLimit: watchRetryLimit}.runWithRetry(ctx, func() error {
-		seen, err := c.followJobOnce(ctx, id, update)
+	var seen, last *inkstreamv1.Job
+	policy := retryPolicy{unreachableLimit: awayLimit, wasReached: func() bool { return seen != nil }}
+	err := policy.runWithRetry(ctx, func() (err error) {
+		seen, err = c.followJobOnce(ctx, id, update)
 		if seen != nil {
 			last = seen
 		}

@@ -143,22 +143,31 @@ const (
 
 // retryPolicy says what is waited for.
 type retryPolicy struct {
-	// unreachableLimit is how long a server that cannot be reached is waited for; one that says when to come back is
-	// waited for as long as it takes.
+	// unreachableLimit is how long a server that cannot be reached is waited for, from when it was reached last; one that
+	// says when to come back is waited for as long as it takes.
 	unreachableLimit time.Duration
+	// wasReached, if set, reports whether the call that has just failed reached the server before it did.
+	wasReached func() bool
+	// isKnown, if set, reports whether the server was ever reached; one that was not is not waited for.
+	isKnown func() bool
 	// onWait, if set, is told of each wait.
 	onWait func(err error, wait time.Duration)
 }
 
 // runWithRetry calls do until it succeeds or fails for good.
 func (p retryPolicy) runWithRetry(ctx context.Context, do func() error) error {
-	began := time.Now()
+	reached := time.Now()
 	delays := &backoff.ExponentialBackOff{InitialInterval: unreachableDelay, Multiplier: 2,
 		MaxInterval: maxUnreachableDelay}
 	for {
 		err := do()
 		wait := retryDelay(err)
-		if wait < 0 || ctx.Err() != nil || wait == 0 && time.Since(began) >= p.unreachableLimit {
+		if p.wasReached != nil && p.wasReached() {
+			reached = time.Now()
+			delays.Reset()
+		}
+		if wait < 0 || ctx.Err() != nil ||
+			wait == 0 && (time.Since(reached) >= p.unreachableLimit || p.isKnown != nil && !p.isKnown()) {
 			return err
 		}
 		if wait == 0 {

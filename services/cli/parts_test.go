@@ -146,12 +146,14 @@ func TestRetryPolicy(t *testing.T) {
 	}
 	away := status.Error(codes.Unavailable, "away")
 	for _, tt := range []struct {
-		name  string
-		away  time.Duration
-		errs  []error
-		calls int
-		took  time.Duration
-		err   error
+		name    string
+		away    time.Duration
+		errs    []error
+		reached int // so many calls reach the server before they fail
+		unknown bool
+		calls   int
+		took    time.Duration
+		err     error
 	}{
 		{name: "fine at once", calls: 1},
 		{name: "busy twice", errs: []error{busy.Err(), busy.Err()}, calls: 3, took: 10 * time.Second},
@@ -160,6 +162,9 @@ func TestRetryPolicy(t *testing.T) {
 			took: 7 * time.Second},
 		{name: "away for too long", away: 3 * time.Second, errs: []error{away, away, away, away}, calls: 3,
 			took: 3 * time.Second, err: away},
+		{name: "away again and again, each time for less", away: 3 * time.Second, errs: []error{away, away, away, away},
+			reached: 3, calls: 5, took: 5 * time.Second},
+		{name: "never there", away: time.Minute, errs: []error{away}, unknown: true, calls: 1, err: away},
 		{name: "no use", away: time.Minute, errs: []error{status.Error(codes.NotFound, "none")}, calls: 1,
 			err: status.Error(codes.NotFound, "none")},
 	} {
@@ -167,7 +172,9 @@ func TestRetryPolicy(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began, calls := time.Now(), 0
-				err := retryPolicy{unreachableLimit: tt.away}.runWithRetry(context.Background(), func() error {
+				policy := retryPolicy{unreachableLimit: tt.away, wasReached: func() bool { return calls <= tt.reached },
+					isKnown: func() bool { return !tt.unknown }}
+				err := policy.runWithRetry(context.Background(), func() error {
 					calls++
 					if calls <= len(tt.errs) {
 						return tt.errs[calls-1]

@@ -42,6 +42,8 @@ type progress struct {
 	files            int  // how many there are in all
 	withoutFileLines bool // no line for each
 
+	printing sync.Mutex // held while a line is written without bars
+
 	mu          sync.Mutex // guards all below, and what tasks say is theirs
 	bars        *mpb.Progress
 	all         *mpb.Bar
@@ -190,7 +192,7 @@ func (t *fileProgress) finishFile(r *uploadResult) {
 		if !r.succeededSoFar() {
 			line += ", " + r.failureReason()
 		}
-		fmt.Fprintln(p.streams.err, line)
+		p.printLine("%s", line)
 	}
 }
 
@@ -303,7 +305,7 @@ func (p *progress) printTotalLine(last bool) {
 		return
 	}
 	p.line = time.Now()
-	fmt.Fprintln(p.streams.err, p.formatTotal())
+	p.printLine("%s", p.formatTotal())
 }
 
 // finishBars ends the bars, and leaves the terminal as it was.
@@ -332,5 +334,7 @@ func (p *progress) printLine(format string, args ...any) {
 		_, _ = io.WriteString(p.bars, line) // on an error the terminal is gone: the line has no reader
 		return
 	}
+	p.printing.Lock()
+	defer p.printing.Unlock()
 	fmt.Fprint(p.streams.err, line)
 }

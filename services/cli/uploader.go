@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,6 +37,7 @@ type uploader struct {
 	meta     *inkstreamv1.UploadMetadata // of every file, but for its name
 	wait     bool
 	uploads  chan struct{} // a slot for each upload under way
+	reached  atomic.Bool   // the server is there: if it goes away, it is waited for
 	// onAccepted is told when a file has become a job, or has failed to; it may be nil.
 	onAccepted func(i int, r *uploadResult)
 	// artifactFolder returns the folder that a file's artifacts go to; nil fetches none.
@@ -103,29 +106,40 @@ func (e *uploader) processFile(ctx context.Context, i int, r *uploadResult) erro
 	return err
 }
 
-// uploadFile sends a file. With wait a server that is too busy is asked again when it said.
+// uploadFile sends a file. With wait a server that is too busy is asked again when it said, and one that went away for
+// some time. A file whose answer was lost is the same job when it is sent again.
 func (e *uploader) uploadFile(ctx context.Context, t *fileProgress, r *uploadResult,
 	meta *inkstreamv1.UploadMetadata) error {
 	say := func(err error, wait time.Duration) {
-		t.restartUpload(fmt.Sprintf("the server is busy; again in %s", wait))
+		t.restartUpload(fmt.Sprintf("the server is away or busy; again in %s", wait))
 		if e.progress.bars == nil {
 			e.progress.printLine("%s: %v; again in %s", t.name, errorMessage(status.Convert(err)), wait)
 		}
 	}
+	m, _ := proto.Clone(meta).(*inkstreamv1.UploadMetadata)
+	m.Filename = filepath.Base(r.path)
+	if m.IdempotencyKey == "" {
+		m.IdempotencyKey = rand.Text()
+	}
+	sent := false
 	send := func() error {
 		f, err := os.Open(r.path)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		m, _ := proto.Clone(meta).(*inkstreamv1.UploadMetadata)
-		m.Filename = filepath.Base(r.path)
-		r.job, err = e.client.uploadDocument(ctx, f, m, t.addUploaded)
+		sent = false
+		r.job, err = e.client.uploadDocument(ctx, f, m, func(n int) {
+			sent = true
+			e.reached.Store(true)
+			t.addUploaded(n)
+		})
 		return err
 	}
 	var err error
 	if e.wait {
-		err = retryPolicy{onWait: say}.runWithRetry(ctx, send)
+		err = retryPolicy{onWait: say, unreachableLimit: awayLimit, wasReached: func() bool { return sent },
+			isKnown: e.reached.Load}.runWithRetry(ctx, send)
 	} else {
 		err = send()
 	}
