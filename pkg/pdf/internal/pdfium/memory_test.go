@@ -2,6 +2,7 @@ package pdfium
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
@@ -69,10 +70,10 @@ func TestUnevenStackEndsAnInstance(t *testing.T) {
 	openFile(t, again, pdftest.BornDigital(1)).Close()
 }
 
-// The document that warms an instance up is one that PDFium reads: it has its word.
+// The document that warms an instance up is one that PDFium reads: it has its word in every font.
 func TestFontProbeDocument(t *testing.T) {
 	t.Parallel()
-	d := openFile(t, newInstance(t, 256<<20), pdftest.File{Name: "warm.pdf", PDF: []byte(fontProbeDocument)})
+	d := openFile(t, newInstance(t, 256<<20), pdftest.File{Name: "warm.pdf", PDF: []byte(fontProbeDocument())})
 	page, ok := d.LoadPage(0)
 	if !ok {
 		t.Fatal("the page was not loaded")
@@ -81,7 +82,7 @@ func TestFontProbeDocument(t *testing.T) {
 	for _, c := range page.ReadText(100).Chars {
 		word = append(word, c.Rune)
 	}
-	if got, want := string(word), "fonts"; got != want {
+	if got, want := string(word), strings.Repeat("fonts", 13)+"φοντσ❆❏■▼▲"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
