@@ -6,7 +6,7 @@ step_cluster() {
   stop k8s
   rm -f "$dir/state/ready"
   isolate k8s own "$here/cluster.sh" "$dir"
-  wait_for 180 'the node' test -e "$dir/state/ready"
+  wait_for 420 'the node' test -e "$dir/state/ready"
   say 'the node is ready'
   k apply -f "$here/manifests/dns.yaml" >/dev/null
   k apply --server-side -f "$dir/keda.yaml" >/dev/null
