@@ -22,6 +22,9 @@ type lineShape struct {
 	linked             bool       // all of it is links
 	leader             bool       // a row of dots leads to a page number
 	startsLower        bool       // it begins with a small letter
+	startsBold         bool       // its first word is bold
+	firstWidth         float64    // of its first word
+	endsSentence       bool       // it ends as a sentence does
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
 	page               int        // that number; 0 where there is none
 	sectionNumber      bool       // it begins as the number of a section does
@@ -50,6 +53,8 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	slices.Sort(heights[:n])
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
 	s.startsLower = startsLower(words[0].GetText())
+	s.startsBold, s.firstWidth = st.fontStyleOf(words[0]).bold, first.width()
+	s.endsSentence = isSentenceEnd(lastRune(words[len(words)-1].GetText()))
 	s.linked = !slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return w.GetLink() == 0 })
 	if len(words) > 1 {
 		s.marker = parseSpacedMarker(words[0].GetText())
@@ -297,10 +302,20 @@ func (p *textColumn) changesStyle(i int) bool {
 	if a.font != b.font && a.font > 0 && b.font > 0 && (p.right-prev.x1 > 3*p.em || a.size > 1.05*b.size && b.size > 0) {
 		return true
 	}
+	if a.bold && !b.bold && alike && p.wrapsBold(prev, cur) {
+		return false
+	}
 	if a.bold && !b.bold && !cur.startsLower { // a heading in a narrow column fills it
 		return true
 	}
 	return a.bold != b.bold && (p.right-prev.x1 > 3*p.em || i >= 2 && p.shapes[i-2].style.bold == a.bold && a.bold)
+}
+
+// wrapsBold reports whether bold text goes on in the next line, in front of other text: that begins with a bold word for which the line
+// before had no room, and that ends no sentence.
+func (p *textColumn) wrapsBold(prev, cur lineShape) bool {
+	const blank = 0.3 // ems
+	return cur.startsBold && !prev.endsSentence && prev.x1+blank*p.em+cur.firstWidth > p.right
 }
 
 // isDisplayFormula reports whether a line is a formula that is set apart from another line by its indent.

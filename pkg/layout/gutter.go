@@ -2,7 +2,10 @@ package layout
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -31,7 +34,7 @@ func (c *cutter) splitColumns(band pageBand) [][]segment {
 	for i, part := range parts[1:] {
 		last := len(ends) - 1
 		if c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, i+1) ||
-			c.areContentsColumns(parts[first:i+1], parts[i+1:]) {
+			c.areContentsColumns(parts[first:i+1], parts[i+1:]) || c.areTablesSideBySide(parts[first:i+1], parts[i+1:]) {
 			first = i + 1
 			ends = append(ends, ends[last]+len(part))
 		} else {
@@ -47,6 +50,9 @@ func (c *cutter) splitColumns(band pageBand) [][]segment {
 	for i, end := range ends {
 		columns[i], start = band.segments[start:end:end], end
 	}
+	if len(columns) == 3 && c.countsLinesBeside(columns[1]) {
+		columns[1], columns[2] = columns[2], columns[1] // text goes on in the next column
+	}
 	for _, s := range band.segments {
 		if s.rtl {
 			rtl++
@@ -56,6 +62,76 @@ func (c *cutter) splitColumns(band pageBand) [][]segment {
 		slices.Reverse(columns)
 	}
 	return columns
+}
+
+// countsLinesBeside reports whether a column holds nothing but numbers that count every fifth line of the text next to it, as in the gutter of
+// a patent's columns.
+func (c *cutter) countsLinesBeside(column []segment) bool {
+	const fewest, step = 4, 5
+	lines := buildSide(column, c.em)
+	for i, l := range lines {
+		number, err := strconv.Atoi(l.first.GetText())
+		if l.words != 1 || err != nil || number%step != 0 || i > 0 && !countsOn(lines[i-1].last.GetText(), l.first.GetText()) {
+			return false
+		}
+	}
+	return len(lines) >= fewest
+}
+
+// areTablesSideBySide reports whether the parts left and right of a gutter are tables of their own: both begin with a caption, on one line,
+// or with the same column headings.
+func (c *cutter) areTablesSideBySide(left, right [][]segment) bool {
+	const rows, columns, parts = 3, 2, 24 // of each table, at least; on both sides, at most
+	if len(left)+len(right) > parts {
+		return false
+	}
+	r := c.topLine(right, math.Inf(-1))
+	l := c.topLine(left, r.y-0.3*c.em)                                                   // the last lines of the text above may end before the gutter
+	if min(l.below, r.below) < rows || 3*l.figures < l.below || 3*r.figures < r.below || // captions of pictures, with text below
+		math.Abs(l.y-r.y) > 0.3*c.em || l.x0 > l.edge+c.em || r.x0 > r.edge+c.em {
+		return false
+	}
+	return isCaption(l.text) && isCaption(r.text) || min(len(left), len(right)) >= columns && l.text == r.text && strings.Contains(l.text, " ")
+}
+
+// topLine is the first line of the parts of a region.
+type topLine struct {
+	x0, y float64 // where it begins, and where its middle stands
+	edge  float64 // where the leftmost segment of the parts begins
+	below int     // how many segments stand below it
+	text  string
+
+	figures int // how many of those are figures
+}
+
+// topLine returns the first line of parts whose middle stands below a height.
+func (c *cutter) topLine(parts [][]segment, height float64) topLine {
+	out := topLine{x0: math.Inf(1), y: math.Inf(1), edge: math.Inf(1)}
+	for _, part := range parts {
+		for i := range part {
+			if s := &part[i]; s.table == nil && s.centerX() >= height {
+				out.y, out.edge = min(out.y, s.centerX()), min(out.edge, s.x0)
+			}
+		}
+	}
+	var line []segment
+	for _, part := range parts {
+		for i := range part {
+			switch s := &part[i]; {
+			case s.table != nil || s.centerX() < height:
+			case s.centerX() > out.y+0.3*c.em:
+				out.below++
+				if isNumeric(segmentsText(part[i : i+1])) {
+					out.figures++
+				}
+			default:
+				line, out.x0 = append(line, *s), min(out.x0, s.x0)
+			}
+		}
+	}
+	slices.SortFunc(line, func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
+	out.text = segmentsText(line)
+	return out
 }
 
 // areColumnsWithBlanks reports whether the gutter left of part at parts columns of which one is itself parted by the wide blanks of a

@@ -19,8 +19,8 @@
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
 // (recognised.go). Those that were scanned askew are arranged as if they were straight (skew.go).
 //
-// Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark that was
-// set apart from the word that it belongs to.
+// Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a large first letter that
+// was set apart from the word that it belongs to (drop_caps.go).
 package layout
 
 import (
@@ -50,6 +50,9 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 		return
 	}
 	in := collectLines(page)
+	if !in.recognised {
+		in.lines = joinDropCaps(in.lines)
+	}
 	if in.recognised {
 		defer straightenPage(page, in.lines).restore()
 	}

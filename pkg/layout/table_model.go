@@ -82,13 +82,66 @@ func (t *table) standsBesideText() bool {
 	return false
 }
 
+// hasLabelledRows reports whether room sets the rows of a table apart, in three columns or more of which the first and another hold a few
+// words in nearly every row: its text wraps, as that of columns does, but no columns of text break off and begin again together so.
+func (t *table) hasLabelledRows() bool {
+	const columns, rows, words, filled = 3, 4, 4.0, 0.8 // at least; words of a label at most, on average
+	if t.rowDistance == 0 || t.columns < columns || t.rows < rows {
+		return false
+	}
+	counts, cells := make([]float64, t.columns), make([]float64, t.columns)
+	for i := range t.cells {
+		c := &t.cells[i]
+		cells[c.column]++
+		for _, s := range c.segments {
+			counts[c.column] += float64(countWords(s.words))
+		}
+	}
+	labels := 0
+	for j, n := range cells {
+		if n < filled*float64(t.rows) {
+			continue
+		}
+		if counts[j] <= words*n {
+			labels++
+		} else if j == 0 {
+			return false
+		}
+	}
+	return cells[0] >= filled*float64(t.rows) && labels > 1
+}
+
+// hasRepeatedValues reports whether the columns right of the first, two or more, are full of few different values, such as marks of what
+// is so and what is not, while the first holds another label in every row.
+func (t *table) hasRepeatedValues() bool {
+	const columns, rows, filled, distinct, words = 3, 4, 0.9, 0.5, 2.0 // at least; of the values, at most; of one, on average
+	if t.columns < columns || t.rows < rows || float64(len(t.cells)) < filled*float64(t.rows*t.columns) {
+		return false
+	}
+	labels, values, all, length := map[string]bool{}, map[string]bool{}, 0, 0
+	for i := range t.cells {
+		switch c := &t.cells[i]; {
+		case c.row == 0:
+		case c.column == 0:
+			labels[segmentsText(c.segments)] = true
+		default:
+			values[segmentsText(c.segments)] = true
+			all++
+			for _, s := range c.segments {
+				length += countWords(s.words)
+			}
+		}
+	}
+	return len(labels) == t.rows-1 && float64(len(values)) <= distinct*float64(all) && float64(length) <= words*float64(all)
+}
+
 // judgeTable reports whether rows and columns are a table.
 func (a *aligner) judgeTable(t *table, several int) bool {
 	if t.standsBesideText() {
 		return false
 	}
 	features := a.measureTable(t, several)
-	is := tableModel().Probability(features) >= 0.5
+	is := tableModel().Probability(features) >= 0.5 || t.hasLabelledRows() || t.hasRepeatedValues()
 	if a.judge == nil {
 		return is
 	}

@@ -16,6 +16,8 @@ type table struct {
 	cells         []tableCell // in row order
 	ruled         bool
 	header        int // how many of the first rows are headings
+	// rowDistance is the least room between rows, where that sets them apart from the lines that cells wrap to; else 0.
+	rowDistance float64
 }
 
 // tableCell is a cell, or several that are one.

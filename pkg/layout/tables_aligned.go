@@ -62,9 +62,14 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 		first, end := a.findTableRun(lines, i, start)
 		first, end = a.splitRun(lines, first, end)
 		t := a.buildTable(lines[first:end])
-		if t == nil {
+		if t == nil || a.isJustifiedText(t, lines, first, end) {
 			i = max(i+1, end)
 			continue
+		}
+		if n := a.countTailRows(t, lines[end:]); n > 0 {
+			if whole := a.buildTable(lines[first : end+n]); whole != nil {
+				t, end = whole, end+n
+			}
 		}
 		if first > start {
 			out = append(out, rowGroup{rows: rows[start:first]})

@@ -376,7 +376,9 @@ func (t *table) splitRuledRows(em float64) {
 // and at lines of text that stand as far from the line before as rows do. There are none if no column holds but
 // numbers.
 func (t *table) findRowStarts(cells []int, em float64) []float64 {
+	const pair = 2 // figures in the first column alone that may be the two ends of a range
 	var at, others []float64
+	firstOnly := true
 	for _, i := range cells {
 		c := &t.cells[i]
 		rows := leaf{slices.Clone(c.segments)}.buildRows(em)
@@ -387,12 +389,15 @@ func (t *table) findRowStarts(cells []int, em float64) []float64 {
 			text := segmentsText(row.segments)
 			figures = figures && isNumeric(text) && (k == len(rows)-1 || !isUnfinishedText(text))
 		}
+		if figures && len(rows) > 1 && c.column > 0 {
+			firstOnly = false
+		}
 		if figures && len(rows) > len(at) {
 			at, mids = mids, at
 		}
 		others = append(others, mids...)
 	}
-	if len(at) < 2 {
+	if len(at) < 2 || firstOnly && len(at) == pair {
 		return nil
 	}
 	steps := make([]float64, len(at)-1)

@@ -1,6 +1,10 @@
 package layout
 
-import "unicode"
+import (
+	"math"
+	"slices"
+	"unicode"
+)
 
 // mergeWrappedRows puts rows that only go on with the text of the row above to that row.
 func (a *aligner) mergeWrappedRows(t *table) {
@@ -8,9 +12,22 @@ func (a *aligner) mergeWrappedRows(t *table) {
 	for _, c := range t.cells {
 		byRow[c.row] = append(byRow[c.row], c)
 	}
+	apart := a.findRowDistance(byRow)
+	if apart == 0 {
+		apart = a.findRuledDistance(byRow, t.rect)
+	}
+	t.rowDistance = apart
 	var out [][]tableCell
 	for r, cells := range byRow {
-		if r > 0 && len(out) > 0 && a.continuesRow(out[len(out)-1], cells) {
+		continues := false
+		switch {
+		case r == 0:
+		case apart > 0:
+			continues = cellsTop(cells)-cellsBottom(out[len(out)-1]) < apart
+		default:
+			continues = a.continuesRow(out[len(out)-1], cells)
+		}
+		if continues {
 			last := out[len(out)-1]
 			for _, c := range cells {
 				last = appendCellText(last, c)
@@ -30,6 +47,90 @@ func (a *aligner) mergeWrappedRows(t *table) {
 	t.rows = len(out)
 	t.sortCells()
 }
+
+// findRowDistance returns how far apart rows of cells are that begin a row of a table, where room sets those apart from the lines that
+// cells wrap to: the lines of one row stand close, the next row does not, and what goes on fills fewer columns than the row that it goes
+// on with. It returns 0 where room does not tell.
+func (a *aligner) findRowDistance(rows [][]tableCell) float64 {
+	const fewest, least = 3, 0.3 // rows that are set apart and lines that go on; by how much more room, in ems
+	gaps := make([]float64, 0, len(rows))
+	for i := 1; i < len(rows); i++ {
+		if len(rows[i]) == 0 || len(rows[i-1]) == 0 {
+			return 0
+		}
+		gaps = append(gaps, cellsTop(rows[i])-cellsBottom(rows[i-1]))
+	}
+	sorted := slices.Sorted(slices.Values(gaps))
+	jump, at := 0.0, 0
+	for i := 1; i < len(sorted); i++ {
+		if step := sorted[i] - sorted[i-1]; step > jump {
+			jump, at = step, i
+		}
+	}
+	if at < fewest || len(sorted)-at < fewest || jump < least*a.em {
+		return 0
+	}
+	apart := (sorted[at-1] + sorted[at]) / 2
+	begins := 0 // the row that the lines in hand go on with
+	for i, gap := range gaps {
+		if gap >= apart {
+			begins = i + 1
+			continue
+		}
+		if len(rows[i+1]) >= len(rows[begins]) || slices.ContainsFunc(rows[i+1], isFigureOrSpan) {
+			return 0
+		}
+	}
+	return apart
+}
+
+// findRuledDistance is findRowDistance for rows that are parted by lines: between those, the lines of the row's text stand close, with no
+// figures one below the other but in the first column, where the two ends of a range may stand.
+func (a *aligner) findRuledDistance(rows [][]tableCell, area rect) float64 {
+	const fewest, least, near, mostLines = 4, 0.3, 0.7, 3 // lines across; ems; lines of a row
+	across, within := math.Inf(1), 0.0                    // the least room where a line runs, the most where none does
+	ruled, lines, longest := 0, 1, 1
+	for i := 1; i < len(rows); i++ {
+		if len(rows[i]) == 0 || len(rows[i-1]) == 0 {
+			return 0
+		}
+		top, bottom := cellsBottom(rows[i-1]), cellsTop(rows[i])
+		if a.hasRulingBetween(top-0.3*a.em, bottom+0.3*a.em, area.x0, area.x1) {
+			across, ruled, lines = min(across, bottom-top), ruled+1, 1
+			continue
+		}
+		within, lines = max(within, bottom-top), lines+1
+		longest = max(longest, lines)
+		for _, c := range rows[i] {
+			if isFigureOrSpan(c) && c.column > 0 {
+				return 0
+			}
+		}
+	}
+	if ruled < fewest || longest < 2 || longest > mostLines || within > near*a.em || across < within+least*a.em {
+		return 0
+	}
+	return (across + within) / 2
+}
+
+// countTailRows returns how many of the rows below a table go on with the cells of its last row: they stand as close as the lines that its
+// cells wrap to, and begin where a column does.
+func (a *aligner) countTailRows(t *table, below []tableLine) int {
+	n, bottom := 0, t.y1
+	for n < len(below) && t.rowDistance > 0 && below[n].y0-bottom < t.rowDistance {
+		starts := slices.ContainsFunc(t.cells, func(c tableCell) bool {
+			return c.columnSpan == 1 && math.Abs(c.x0-below[n].x0) < 0.3*a.em && below[n].x1 < t.x1+a.em
+		})
+		if below[n].several || !starts {
+			break
+		}
+		bottom = below[n].y1
+		n++
+	}
+	return n
+}
+
+func isFigureOrSpan(c tableCell) bool { return c.columnSpan > 1 || isNumeric(segmentsText(c.segments)) }
 
 // appendCellText puts a cell's text to the cell of the row that stands above it.
 func appendCellText(row []tableCell, c tableCell) []tableCell {

@@ -312,7 +312,7 @@ func (c *cutter) mergePageBands(slabs []pageBand) []pageBand {
 	var out []pageBand
 	start := 0
 	for i, slab := range slabs {
-		if !(i == 0 && c.isRunningHead(slab, slabs[1:], x0, x1)) && !(i+1 < len(slabs) && c.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) {
+		if !(i == 0 && c.isRunningHead(slab, slabs[1:], x0, x1)) && !areColumnNumbers(slab, i) && !(i+1 < len(slabs) && c.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) {
 			continue
 		}
 		if i > start {
@@ -345,6 +345,21 @@ func (c *cutter) isRunningHead(slab pageBand, below []pageBand, x0, x1 float64) 
 		return false
 	}
 	return last.x0 > gutters[len(gutters)-1].to+indent*c.em
+}
+
+// areColumnNumbers reports whether a slab at the top of a page holds the numbers of its columns and nothing else, as patents count them.
+func areColumnNumbers(slab pageBand, at int) bool {
+	const nearTop = 2 // slabs
+	if at > nearTop || len(slab.segments) < 2 {
+		return false
+	}
+	segments := slices.SortedFunc(slices.Values(slab.segments), func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
+	for i, s := range segments {
+		if !isPageNumber(s) || i > 0 && !countsOn(segments[i-1].words[0].GetText(), s.words[0].GetText()) {
+			return false
+		}
+	}
+	return true
 }
 
 // reachesBeyond reports whether text of a slab ends right of a place.
@@ -405,7 +420,8 @@ func (c *cutter) findColumnsEnd(slabs []pageBand, first int, leading float64, gu
 	for ; end < len(slabs); end++ {
 		next := slabs[end]
 		left := c.intersectSpans(*gutters, next.freeSpans)
-		if len(left) == 0 || rows >= 5 && (c.isColumnHeading(slabs, end, *gutters) || c.isRuledHeading(slabs[first:end+1], left)) {
+		if len(left) == 0 || rows >= 5 && (c.isColumnHeading(slabs, end, *gutters) || c.isRuledHeading(slabs[first:end+1], left)) ||
+			rows >= 3 && c.beginsTableAcross(slabs[end-1:], left) {
 			break
 		}
 		gap := c.roomBetween(slabs[end-1].y1, next.y0, left)
@@ -465,6 +481,47 @@ func (c *cutter) isColumnHeading(slabs []pageBand, i int, gutters []span) bool {
 		}
 	}
 	return false
+}
+
+// beginsTableAcross reports whether the rows of a table begin below the first of the slabs, set apart from it, that has the gutter of the
+// columns above between its labels and its figures: each of several slabs is a row of one short label left of the gutter and of
+// figures on its right.
+func (c *cutter) beginsTableAcross(slabs []pageBand, gutters []span) bool {
+	const fewest, apart, figures, filled = 4, 0.6, 0.7, 0.75 // rows, ems, shares of what stands on the right and of the width on the left
+	inner := innerSpans(gutters)
+	if len(inner) == 0 || len(slabs) <= fewest || slabs[1].y0-slabs[0].y1 < apart*c.em {
+		return false
+	}
+	gutter, numbers, others, widest := inner[0], 0, 0, 0.0
+	for _, slab := range slabs[1 : fewest+1] {
+		labels := 0
+		for _, s := range slab.segments {
+			switch {
+			case s.table != nil:
+				return false
+			case s.x1 <= gutter.from+1:
+				labels, widest = labels+1, max(widest, s.x1-slab.left())
+			case isNumeric(segmentsText([]segment{s})):
+				numbers++
+			default:
+				others++
+			}
+		}
+		if labels != 1 || len(slab.segments) < 3 || slab.rows != 1 {
+			return false
+		}
+	}
+	left := slabs[0].left()
+	return widest < filled*(gutter.from-left) && float64(numbers) >= figures*float64(numbers+others)
+}
+
+// left returns where the leftmost segment of a band begins.
+func (b *pageBand) left() float64 {
+	x := b.segments[0].x0
+	for _, s := range b.segments {
+		x = min(x, s.x0)
+	}
+	return x
 }
 
 // isRuledHeading reports whether the last of the slabs begins a new set of columns because a rule parts it from the columns above all along

@@ -1,0 +1,225 @@
+package layout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// cellsOf returns the texts of a table's cells, row by row.
+func cellsOf(t *inkstreamv1.Table) []string {
+	rows := make([][]string, t.GetRows())
+	for _, c := range t.GetCells() {
+		rows[c.GetRow()] = append(rows[c.GetRow()], c.GetText())
+	}
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i] = strings.Join(r, " | ")
+	}
+	return out
+}
+
+// TestRowsSetApart reads a table without lines whose cells wrap: room sets its rows apart.
+func TestRowsSetApart(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	y := 100.0
+	for i, name := range []string{"Roof", "North wall", "Cellar stairs", "Gate"} {
+		lines = append(lines, at(50, y, 10, name), at(150, y, 10, "The tiles that the storm in March took"),
+			at(380, y, 10, "Ruth Collins"), at(480, y, 10, fmt.Sprint(3+i, " June")))
+		lines = append(lines, at(150, y+12, 10, "down are to be replaced by new ones"))
+		if i%2 == 1 {
+			lines = append(lines, at(50, y+12, 10, "of old"))
+		}
+		lines = append(lines, at(150, y+24, 10, "before the winter comes."))
+		y += 46
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 1 {
+		t.Fatalf("got %d tables, want 1: %q", len(tables), page.GetText())
+	}
+	text := "The tiles that the storm in March took down are to be replaced by new ones before the winter comes."
+	want := []string{"Roof | " + text + " | Ruth Collins | 3 June", "North wall of old | " + text + " | Ruth Collins | 4 June",
+		"Cellar stairs | " + text + " | Ruth Collins | 5 June", "Gate of old | " + text + " | Ruth Collins | 6 June"}
+	if got := cellsOf(tables[0]); !slices.Equal(got, want) {
+		t.Errorf("got rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestRowsBetweenLines reads a table with lines between its rows, of which each holds a room below a lesson, and the two ends of its time.
+func TestRowsBetweenLines(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	var rulings []float64
+	for i := range 5 {
+		y := 100 + 40*float64(i)
+		lines = append(lines, at(50, y, 10, fmt.Sprint(8+i, ":00")), at(130, y, 10, "History of art"), at(260, y, 10, "Drawing"), at(360, y, 10, "Music"),
+			at(50, y+12, 10, fmt.Sprint(8+i, ":45")), at(130, y+12, 10, "Room four"), at(260, y+12, 10, "Hall"), at(360, y+12, 10, "Chapel"))
+		rulings = append(rulings, y-7, y+33)
+	}
+	page := pageOf(lines)
+	for _, y := range rulings {
+		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: []float32{50, float32(y), 420, float32(y)}})
+	}
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 1 || tables[0].GetRows() != 5 {
+		t.Fatalf("got %d tables, want one of 5 rows: %v", len(tables), tables)
+	}
+	if got, want := cellsOf(tables[0])[1], "9:00 9:45 | History of art Room four | Drawing Hall | Music Chapel"; got != want {
+		t.Errorf("got the row %q, want %q", got, want)
+	}
+}
+
+// TestTableOfMarks reads a table that says of each of several things what is so.
+func TestTableOfMarks(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i, row := range []string{"Feature | Opinion | Permanent | Clear", "Tide careful local family | ✓ | 1,641 GB | ✓", "Workshop independent direction | – | 8,172 GB | unlimited",
+		"Careful soldier signal | optional | ✓ | ✓", "Purpose extraordinary independent network | optional | – | unlimited", "Letter early large uncertain | optional | ✓ | unlimited",
+		"Storm report significant | optional | ✓ | ✓", "Early uncertain | – | – | unlimited"} {
+		for j, text := range strings.Split(row, " | ") {
+			x := []float64{56, 360, 433, 510}[j]
+			if j > 0 {
+				x -= 2.5 * float64(len([]rune(text)))
+			}
+			lines = append(lines, at(x, 92+16.5*float64(i), 9.5, text))
+		}
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if tables := tablesOf(page); len(tables) != 1 || tables[0].GetRows() != 8 || tables[0].GetColumns() != 4 {
+		t.Errorf("got %v, want a table of 8 rows and 4 columns: %q", tables, page.GetText())
+	}
+}
+
+// TestTablesSideBySide tells two tables apart that stand side by side, each below a caption, with rows that are level.
+func TestTablesSideBySide(t *testing.T) {
+	t.Parallel()
+	lines := []*inkstreamv1.Line{at(50, 60, 10, "These are the counts of the two years in both parts of the town, as they"), at(50, 72, 10, "were taken in May."),
+		at(50, 90, 10, "Table 1: Northern part"), at(290, 90, 10, "Table 2: Southern part")}
+	for i, row := range []string{"Kind First Second", "Lamps 31 354", "Chairs 10 840", "Tables 34 808", "Shelves 7 204", "Desks 20 482"} {
+		for j, word := range strings.Fields(row) {
+			x := []float64{50, 150, 220}[j]
+			lines = append(lines, at(x, 106+14*float64(i), 10, word), at(x+240, 106+14*float64(i), 10, word))
+		}
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if tables := tablesOf(page); len(tables) != 2 || tables[0].GetColumns() != 3 || tables[1].GetColumns() != 3 {
+		t.Fatalf("got %v, want two tables of 3 columns", tables)
+	}
+	if text := page.GetText(); strings.Index(text, "Desks") > strings.Index(text, "Table 2") {
+		t.Errorf("the first table does not end before the caption of the second: %q", text)
+	}
+}
+
+// TestTableBelowColumns reads a table that runs across below two columns, with the gutter of those between its labels and its figures.
+func TestTableBelowColumns(t *testing.T) {
+	t.Parallel()
+	lines := append(down(50, 60, 10, columnText(8)...), down(280, 60, 10, columnText(8)...)...)
+	for i, row := range []string{"Lamps 31 354 12", "Chairs 10 840 11", "Tables 34 808 10", "Shelves 7 204 9", "Desks 20 482 8", "Beds 5 12 7"} {
+		for j, word := range strings.Fields(row) {
+			lines = append(lines, at([]float64{50, 290, 350, 410}[j], 166+14*float64(i), 10, word))
+		}
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if tables := tablesOf(page); len(tables) != 1 || tables[0].GetColumns() != 4 || tables[0].GetRows() != 6 {
+		t.Errorf("got %v, want a table of 6 rows and 4 columns: %q", tables, page.GetText())
+	}
+}
+
+// TestIsJustifiedText tells wide blanks in a narrow justified column from the gap between two columns of a table.
+func TestIsJustifiedText(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		from, to float64 // edges of the last words of the two rows
+		want     bool
+	}{{"blanks that end anywhere", 265, 294, true}, {"a second column", 272, 294, false}, {"a ragged edge", 262, 285, false}} {
+		page := pageOf([]*inkstreamv1.Line{wordsBetween(100, 8, "IMPORTANT Every", 211, 254, 272, 294), wordsBetween(109, 8, "reasonable member", 211, 248, tt.from, tt.to),
+			wordsBetween(118, 8, "prevents towards an", 211, 243, 249, 279, 285, 294)})
+		a := aligner{em: 8, style: &styles{em: 8}}
+		var lines []tableLine
+		for _, r := range (leaf{splitSegments(collectLines(page).lines, 0, 8)}).buildRows(8) {
+			cells := a.splitRowCells(r)
+			lines = append(lines, tableLine{row: r, cells: cells, several: a.hasSeveralCells(cells)})
+		}
+		if len(lines) != 3 || !lines[0].several || !lines[1].several || lines[2].several {
+			t.Fatalf("%s: got rows %v, want two with text in two places and one without", tt.name, lines)
+		}
+		if got := a.isJustifiedText(&table{rect: lines[0].rect.union(lines[1].rect), columns: 2}, lines, 0, 2); got != tt.want {
+			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestLineNumbersInGutter reads two columns of a patent, in whose gutter every fifth line is counted.
+func TestLineNumbersInGutter(t *testing.T) {
+	t.Parallel()
+	lines := append([]*inkstreamv1.Line{at(120, 40, 10, "1"), at(390, 40, 10, "2")}, down(50, 60, 10, columnText(24)...)...)
+	lines = append(lines, down(310, 60, 10, columnText(24)...)...)
+	for n := 5; n <= 20; n += 5 {
+		lines = append(lines, at(258, 60+12*float64(n-1), 10, fmt.Sprint(n)))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if !containsRun(page, "market, of which one is longer", "The council met on Tuesday and") {
+		t.Fatalf("the columns are not whole:\n%s", page.GetText())
+	}
+	text := page.GetText()
+	if at := strings.Index(text, "5\n"); at < strings.LastIndex(text, "market, of which") {
+		t.Errorf("the numbers do not stand after the text:\n%s", text)
+	}
+}
+
+// TestDropCaps puts a large capital to the word that it begins, unless that is a word by itself.
+func TestDropCaps(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, letter, first, want string }{
+		{"a letter", "T", "he council met on Tuesday and", "The council met on Tuesday and"},
+		{"a word", "A", "council met on Tuesday and", "A council met on Tuesday and"},
+		{"behind a quotation mark", "“T", "he council met on Tuesday and", "“The council met on Tuesday and"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			letter := at(50, 60, 26, tt.letter)
+			x := float64(letter.Words[0].GetBbox()[2]) + 5
+			page := pageOf([]*inkstreamv1.Line{at(x, 60, 10, tt.first), at(x, 72, 10, "agreed after a long debate to"), letter},
+				down(50, 84, 10, "close the bridge for repairs in", "autumn, when the council has more"))
+			ArrangePage(page)
+			if got := strings.Join(strings.Fields(page.GetText()), " "); !strings.HasPrefix(got, tt.want+" agreed after a long debate to close") {
+				t.Errorf("got %q, want it to begin with %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestBoldTextWraps reads the bold beginning of a paragraph that goes on in its second line, and a heading above text that begins with a bold
+// word.
+func TestBoldTextWraps(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, head string
+		blocks     int
+	}{{"goes on", "SOLID WOODEN FURNITURE", 1}, {"heading", "FURNITURE", 2}, {"sentence", "SOLID WOODEN FURNITURE.", 2}} {
+		page := pageOf(set(1, at(50, 60, 10, tt.head)), []*inkstreamv1.Line{at(50, 72, 10, "EXHIBITION from an old house")}, down(50, 84, 10, "in the valley, in good order,", "to be sold on Tuesday."))
+		page.Fonts = []*inkstreamv1.Font{{Name: "Sans-Bold"}, {Name: "Sans"}}
+		for i, line := range page.GetBlocks()[0].GetLines()[1:] {
+			set(2, line)
+			if i == 0 {
+				line.Words[0].Font = 1
+			}
+		}
+		ArrangePage(page)
+		if got := len(page.GetBlocks()); got != tt.blocks {
+			t.Errorf("%s: got %d blocks, want %d: %q", tt.name, got, tt.blocks, page.GetText())
+		}
+	}
+}
