@@ -94,7 +94,7 @@ func (l leaf) buildBlocks(a *aligner, angle int32) []*inkstreamv1.Block {
 	var out []*inkstreamv1.Block
 	for _, t := range tables {
 		n := 0
-		for n < len(rows) && rows[n].core.centerX() < t.centerX() {
+		for n < len(rows) && rows[n].core.centerY() < t.centerY() {
 			n++
 		}
 		out = append(out, a.buildBlocks(rows[:n], angle)...)

@@ -160,7 +160,7 @@ func figureInsertIndex(blocks []*inkstreamv1.Block, box rect) int {
 		if spanDistance(o.x0, o.x1, box.x0, box.x1) >= 0 {
 			continue
 		}
-		if o.centerX() < box.centerX() {
+		if o.centerY() < box.centerY() {
 			after = i + 1
 			continue
 		}

@@ -66,7 +66,7 @@ func findDropCapLine(lines []inputLine, at int, em float64) int {
 		}
 		b := rectFromBox(lines[i].words[0].GetBbox())
 		gap := b.x0 - letter.x1
-		if gap < -0.3*em || gap > maxDropCapGap*em || b.centerX() < letter.y0-0.5*em || b.centerX() > letter.y1+0.2*em ||
+		if gap < -0.3*em || gap > maxDropCapGap*em || b.centerY() < letter.y0-0.5*em || b.centerY() > letter.y1+0.2*em ||
 			b.height()*minDropCapSize > max(letter.height(), float64(lines[at].words[0].GetSize())) {
 			continue
 		}

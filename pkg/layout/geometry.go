@@ -11,7 +11,7 @@ type rect struct{ x0, y0, x1, y1 float64 }
 
 func (r rect) width() float64   { return r.x1 - r.x0 }
 func (r rect) height() float64  { return r.y1 - r.y0 }
-func (r rect) centerX() float64 { return (r.y0 + r.y1) / 2 }
+func (r rect) centerY() float64 { return (r.y0 + r.y1) / 2 }
 
 func (r rect) union(o rect) rect {
 	return rect{min(r.x0, o.x0), min(r.y0, o.y0), max(r.x1, o.x1), max(r.y1, o.y1)}

@@ -109,8 +109,8 @@ func (c *cutter) topLine(parts [][]segment, height float64) topLine {
 	out := topLine{x0: math.Inf(1), y: math.Inf(1), edge: math.Inf(1)}
 	for _, part := range parts {
 		for i := range part {
-			if s := &part[i]; s.table == nil && s.centerX() >= height {
-				out.y, out.edge = min(out.y, s.centerX()), min(out.edge, s.x0)
+			if s := &part[i]; s.table == nil && s.centerY() >= height {
+				out.y, out.edge = min(out.y, s.centerY()), min(out.edge, s.x0)
 			}
 		}
 	}
@@ -118,8 +118,8 @@ func (c *cutter) topLine(parts [][]segment, height float64) topLine {
 	for _, part := range parts {
 		for i := range part {
 			switch s := &part[i]; {
-			case s.table != nil || s.centerX() < height:
-			case s.centerX() > out.y+0.3*c.em:
+			case s.table != nil || s.centerY() < height:
+			case s.centerY() > out.y+0.3*c.em:
 				out.below++
 				if isNumeric(segmentsText(part[i : i+1])) {
 					out.figures++
@@ -183,7 +183,7 @@ func measureColumn(segments []segment) columnStats {
 	s.middles = make([]float64, len(segments))
 	for i, g := range segments {
 		s.rect = s.rect.union(g.rect)
-		s.middles[i] = g.centerX()
+		s.middles[i] = g.centerY()
 	}
 	slices.Sort(s.middles)
 	last := 0.0

@@ -43,7 +43,7 @@ type sideLine struct {
 func buildSide(segments []segment, em float64) []sideLine {
 	out := make([]sideLine, 0, len(segments))
 	segments = slices.Clone(segments)
-	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.centerX(), b.centerX()) })
+	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.centerY(), b.centerY()) })
 	for _, s := range segments {
 		if s.table != nil || len(s.words) == 0 {
 			continue
@@ -51,7 +51,7 @@ func buildSide(segments []segment, em float64) []sideLine {
 		line := sideLine{rect: s.rect, first: s.words[0], last: s.words[len(s.words)-1], words: countWords(s.words),
 			letters: s.text, order: s.order}
 		line.number = line.words <= 3 && isNumeric(segmentsText([]segment{s}))
-		if n := len(out); n > 0 && s.centerX()-out[n-1].centerX() < 0.4*min(s.height(), out[n-1].height())+0.05*em {
+		if n := len(out); n > 0 && s.centerY()-out[n-1].centerY() < 0.4*min(s.height(), out[n-1].height())+0.05*em {
 			out[n-1].appendLine(line)
 			continue
 		}
@@ -210,10 +210,10 @@ func matchSides(left, right []sideLine, em float64) (both, crossings int) {
 	var all []drawn
 	j := 0
 	for _, l := range left {
-		for j < len(right) && right[j].centerX() < l.centerX()-0.3*em {
+		for j < len(right) && right[j].centerY() < l.centerY()-0.3*em {
 			j++
 		}
-		if j < len(right) && right[j].centerX() <= l.centerX()+0.3*em {
+		if j < len(right) && right[j].centerY() <= l.centerY()+0.3*em {
 			both++
 			all = append(all, drawn{l.order, false}, drawn{right[j].order, true})
 			j++

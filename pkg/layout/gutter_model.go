@@ -167,10 +167,10 @@ func newGutterSample(f gutterFeatures, left, right []sideLine, em float64) Gutte
 	s := GutterSample{Features: f[:]}
 	j := 0
 	for _, l := range left {
-		for j < len(right) && right[j].centerX() < l.centerX()-0.3*em {
+		for j < len(right) && right[j].centerY() < l.centerY()-0.3*em {
 			j++
 		}
-		if j < len(right) && right[j].centerX() <= l.centerX()+0.3*em {
+		if j < len(right) && right[j].centerY() <= l.centerY()+0.3*em {
 			s.Left, s.Right = append(s.Left, l.last), append(s.Right, right[j].first)
 			j++
 		}

@@ -20,7 +20,7 @@ func TestTablesOfSkewedPages(t *testing.T) {
 	p.Skew = skew
 	for _, w := range PageWords(p) { // as the recogniser gives them: boxes about the skewed words
 		r := rectFromBox(w.GetBbox())
-		x, y := (r.x0+r.x1)/2-595.0/2, r.centerX()-842.0/2
+		x, y := (r.x0+r.x1)/2-595.0/2, r.centerY()-842.0/2
 		x, y = x*cos+y*sin+595.0/2, y*cos-x*sin+842.0/2
 		width, height := r.width()*cos+r.height()*sin, r.height()*cos+r.width()*sin
 		w.Bbox = rect{x - width/2, y - height/2, x + width/2, y + height/2}.toBox()

@@ -27,7 +27,7 @@ const maxMarkLetters = 2
 
 // buildRows puts the segments of a leaf together into rows, from top to bottom.
 func (l leaf) buildRows(em float64) []row {
-	slices.SortStableFunc(l.segments, func(a, b segment) int { return cmp.Compare(a.centerX(), b.centerX()) })
+	slices.SortStableFunc(l.segments, func(a, b segment) int { return cmp.Compare(a.centerY(), b.centerY()) })
 	rows := make([]row, 0, len(l.segments))
 	var marks []segment
 	for _, s := range l.segments {
@@ -42,17 +42,17 @@ func (l leaf) buildRows(em float64) []row {
 		}
 	}
 	rows = addMarksToRows(rows, marks, em)
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.core.centerX(), b.core.centerX()) })
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.core.centerY(), b.core.centerY()) })
 	return rows
 }
 
 // addMarksToRows puts the marks, sorted by their place, to the rows that they overlap most, or in rows of their own.
 func addMarksToRows(rows []row, marks []segment, em float64) []row {
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.core.centerX(), b.core.centerX()) })
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.core.centerY(), b.core.centerY()) })
 	lines := len(rows)
 	for _, s := range marks {
-		i, _ := slices.BinarySearchFunc(rows[:lines], s.centerX(),
-			func(r row, y float64) int { return cmp.Compare(r.core.centerX(), y) })
+		i, _ := slices.BinarySearchFunc(rows[:lines], s.centerY(),
+			func(r row, y float64) int { return cmp.Compare(r.core.centerY(), y) })
 		best := findNearestRow(rows[max(0, i-maxOpenRows/2):min(lines, i+maxOpenRows/2)], s, 0.25, em)
 		if best == nil {
 			best = findNearestRow(rows[max(lines, len(rows)-maxOpenRows):], s, 0.3, em)

@@ -35,7 +35,7 @@ func collectRulings(rulings []*inkstreamv1.Ruling, t rotation) rulingSet {
 		}
 		box := t.rotateRect(rectFromBox(r.GetBbox()))
 		if box.width() >= box.height() {
-			out.across = append(out.across, ruling{box.centerX(), box.x0, box.x1})
+			out.across = append(out.across, ruling{box.centerY(), box.x0, box.x1})
 		} else {
 			out.down = append(out.down, ruling{(box.x0 + box.x1) / 2, box.y0, box.y1})
 		}

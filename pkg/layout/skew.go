@@ -38,7 +38,7 @@ func straightenPage(page *inkstreamv1.Page, lines []inputLine) *skewedPage {
 	for _, r := range s.rulings {
 		if isValidBox(r.GetBbox()) {
 			box := rectFromBox(r.GetBbox())
-			x, y := s.turnPoint((box.x0+box.x1)/2, box.centerX(), -s.sin)
+			x, y := s.turnPoint((box.x0+box.x1)/2, box.centerY(), -s.sin)
 			page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rect{x - box.width()/2, y - box.height()/2,
 				x + box.width()/2, y + box.height()/2}.toBox()})
 		}
@@ -54,7 +54,7 @@ func (s *skewedPage) turnPoint(x, y, sin float64) (float64, float64) {
 
 // straightenRect returns the box of a word on the straight page, of which the one on the skewed page is drawn about the corners.
 func (s *skewedPage) straightenRect(r rect) rect {
-	x, y := s.turnPoint((r.x0+r.x1)/2, r.centerX(), -s.sin)
+	x, y := s.turnPoint((r.x0+r.x1)/2, r.centerY(), -s.sin)
 	sin := math.Abs(s.sin)
 	scale := s.cos*s.cos - sin*sin
 	width := max(0.5*r.width(), (r.width()*s.cos-r.height()*sin)/scale)
@@ -64,7 +64,7 @@ func (s *skewedPage) straightenRect(r rect) rect {
 
 // skewRect returns the box about the corners of a box of the straight page.
 func (s *skewedPage) skewRect(r rect) rect {
-	x, y := s.turnPoint((r.x0+r.x1)/2, r.centerX(), s.sin)
+	x, y := s.turnPoint((r.x0+r.x1)/2, r.centerY(), s.sin)
 	sin := math.Abs(s.sin)
 	width, height := r.width()*s.cos+r.height()*sin, r.height()*s.cos+r.width()*sin
 	return rect{x - width/2, y - height/2, x + width/2, y + height/2}

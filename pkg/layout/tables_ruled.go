@@ -266,7 +266,7 @@ func (t *table) takeLineWords(rest []inputLine, line inputLine, g *lattice, tn r
 }
 
 // boxCenter returns the place by which a box lies in a cell.
-func boxCenter(b rect) (x, y float64) { return (b.x0 + b.x1) / 2, b.centerX() }
+func boxCenter(b rect) (x, y float64) { return (b.x0 + b.x1) / 2, b.centerY() }
 
 // findCell returns the elementary cell that the middle of a box lies in.
 func (g *lattice) findCell(b rect) (row, column int, ok bool) {
@@ -385,7 +385,7 @@ func (t *table) findRowStarts(cells []int, em float64) []float64 {
 		figures := len(rows) > 0
 		mids := make([]float64, len(rows))
 		for k, row := range rows {
-			mids[k] = row.core.centerX()
+			mids[k] = row.core.centerY()
 			text := segmentsText(row.segments)
 			figures = figures && isNumeric(text) && (k == len(rows)-1 || !isUnfinishedText(text))
 		}
@@ -451,13 +451,13 @@ func (t *table) findRowGaps(cells []int, em float64) []float64 {
 		return nil
 	}
 	slices.SortFunc(lines, func(a, b textLine) int { return cmp.Compare(a.y0, b.y0) })
-	at := []float64{lines[0].centerX()}
+	at := []float64{lines[0].centerY()}
 	reach := lines[0].y1
 	for i, l := range lines[1:] {
 		if l.y0-reach > 0.4*em {
 			first, others := false, false
 			for _, o := range lines[i+1:] {
-				if o.y0 > l.centerX() {
+				if o.y0 > l.centerY() {
 					break
 				}
 				first, others = first || o.first, others || !o.first
@@ -465,7 +465,7 @@ func (t *table) findRowGaps(cells []int, em float64) []float64 {
 			if !first || !others {
 				return nil
 			}
-			at = append(at, l.centerX())
+			at = append(at, l.centerY())
 		}
 		reach = max(reach, l.y1)
 	}
@@ -479,7 +479,7 @@ func (c *tableCell) appendSplitCells(out []tableCell, at []float64) []tableCell 
 	}
 	parts := make([][]segment, len(at))
 	for _, s := range c.segments {
-		k := max(0, sort.SearchFloat64s(at, s.centerX()+0.35*s.height())-1)
+		k := max(0, sort.SearchFloat64s(at, s.centerY()+0.35*s.height())-1)
 		parts[k] = append(parts[k], s)
 	}
 	for k, segments := range parts {

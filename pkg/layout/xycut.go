@@ -500,7 +500,7 @@ func (c *cutter) beginsTableAcross(slabs []pageBand, gutters []span) bool {
 			case s.table != nil:
 				return false
 			case s.x1 <= gutter.from+1:
-				labels, widest = labels+1, max(widest, s.x1-slab.left())
+				labels, widest = labels+1, max(widest, s.x1-slab.leftEdge())
 			case isNumeric(segmentsText([]segment{s})):
 				numbers++
 			default:
@@ -511,12 +511,12 @@ func (c *cutter) beginsTableAcross(slabs []pageBand, gutters []span) bool {
 			return false
 		}
 	}
-	left := slabs[0].left()
+	left := slabs[0].leftEdge()
 	return widest < filled*(gutter.from-left) && float64(numbers) >= figures*float64(numbers+others)
 }
 
-// left returns where the leftmost segment of a band begins.
-func (b *pageBand) left() float64 {
+// leftEdge returns where the leftmost segment of a band begins.
+func (b *pageBand) leftEdge() float64 {
 	x := b.segments[0].x0
 	for _, s := range b.segments {
 		x = min(x, s.x0)

@@ -140,11 +140,13 @@ const awayLimit = 2 * time.Minute
 // followJob calls update at every change of a job, and returns the job when it has ended. A watch that breaks off
 // begins again.
 func (c *client) followJob(ctx context.Context, id string, update func(*inkstreamv1.Job)) (*inkstreamv1.Job, error) {
-	var seen, last *inkstreamv1.Job
-	policy := retryPolicy{unreachableLimit: awayLimit, wasReached: func() bool { return seen != nil }}
-	err := policy.runWithRetry(ctx, func() (err error) {
-		seen, err = c.followJobOnce(ctx, id, update)
+	var last *inkstreamv1.Job
+	reached := time.Now() // a server that was never reached is given as long
+	policy := retryPolicy{unreachableLimit: awayLimit, lastReached: func() time.Time { return reached }}
+	err := policy.runWithRetry(ctx, func() error {
+		seen, err := c.followJobOnce(ctx, id, update)
 		if seen != nil {
+			reached = time.Now()
 			last = seen
 		}
 		if err == nil && !hasEnded(last) {

@@ -146,10 +146,8 @@ type retryPolicy struct {
 	// unreachableLimit is how long a server that cannot be reached is waited for, from when it was reached last; one that
 	// says when to come back is waited for as long as it takes.
 	unreachableLimit time.Duration
-	// wasReached, if set, reports whether the call that has just failed reached the server before it did.
-	wasReached func() bool
-	// isKnown, if set, reports whether the server was ever reached; one that was not is not waited for.
-	isKnown func() bool
+	// lastReached, if set, returns when the server was reached last; the zero time if it never was, and it is not waited for.
+	lastReached func() time.Time
 	// onWait, if set, is told of each wait.
 	onWait func(err error, wait time.Duration)
 }
@@ -162,12 +160,13 @@ func (p retryPolicy) runWithRetry(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		wait := retryDelay(err)
-		if p.wasReached != nil && p.wasReached() {
-			reached = time.Now()
-			delays.Reset()
+		if p.lastReached != nil {
+			if at := p.lastReached(); at != reached {
+				reached = at
+				delays.Reset()
+			}
 		}
-		if wait < 0 || ctx.Err() != nil ||
-			wait == 0 && (time.Since(reached) >= p.unreachableLimit || p.isKnown != nil && !p.isKnown()) {
+		if wait < 0 || ctx.Err() != nil || wait == 0 && time.Since(reached) >= p.unreachableLimit {
 			return err
 		}
 		if wait == 0 {

@@ -172,10 +172,15 @@ func TestRetryPolicy(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began, calls := time.Now(), 0
-				policy := retryPolicy{unreachableLimit: tt.away, wasReached: func() bool { return calls <= tt.reached },
-					isKnown: func() bool { return !tt.unknown }}
+				reached := began
+				if tt.unknown {
+					reached = time.Time{}
+				}
+				policy := retryPolicy{unreachableLimit: tt.away, lastReached: func() time.Time { return reached }}
 				err := policy.runWithRetry(context.Background(), func() error {
-					calls++
+					if calls++; calls <= tt.reached {
+						reached = time.Now()
+					}
 					if calls <= len(tt.errs) {
 						return tt.errs[calls-1]
 					}

@@ -34,7 +34,8 @@ func newSubmitCommand(a *app) *cobra.Command {
 looked up by inkstream itself.
 
 With --wait the command stays until every job has ended; a server that is too busy is asked again when it says, and one that goes away
-for two minutes at most. A file that is sent again is the same job. With --watch the command stays for good and takes every PDF that is put into the folder: see below.
+is waited for two minutes. A file that is sent again is the same job. With --watch the command stays for good and takes every PDF that
+is put into the folder: see below.
 
 ` + watchHelp + `
 

@@ -36,8 +36,8 @@ type uploader struct {
 	progress *progress
 	meta     *inkstreamv1.UploadMetadata // of every file, but for its name
 	wait     bool
-	uploads  chan struct{} // a slot for each upload under way
-	reached  atomic.Bool   // the server is there: if it goes away, it is waited for
+	uploads  chan struct{}             // a slot for each upload under way
+	reached  atomic.Pointer[time.Time] // when the server took bytes of a file last; nil if it never did
 	// onAccepted is told when a file has become a job, or has failed to; it may be nil.
 	onAccepted func(i int, r *uploadResult)
 	// artifactFolder returns the folder that a file's artifacts go to; nil fetches none.
@@ -107,7 +107,7 @@ func (e *uploader) processFile(ctx context.Context, i int, r *uploadResult) erro
 }
 
 // uploadFile sends a file. With wait a server that is too busy is asked again when it said, and one that went away for
-// some time. A file whose answer was lost is the same job when it is sent again.
+// some time: a file whose answer was lost is the same job when it is sent again.
 func (e *uploader) uploadFile(ctx context.Context, t *fileProgress, r *uploadResult,
 	meta *inkstreamv1.UploadMetadata) error {
 	say := func(err error, wait time.Duration) {
@@ -118,28 +118,25 @@ func (e *uploader) uploadFile(ctx context.Context, t *fileProgress, r *uploadRes
 	}
 	m, _ := proto.Clone(meta).(*inkstreamv1.UploadMetadata)
 	m.Filename = filepath.Base(r.path)
-	if m.IdempotencyKey == "" {
+	if e.wait && m.IdempotencyKey == "" {
 		m.IdempotencyKey = rand.Text()
 	}
-	sent := false
 	send := func() error {
 		f, err := os.Open(r.path)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		sent = false
 		r.job, err = e.client.uploadDocument(ctx, f, m, func(n int) {
-			sent = true
-			e.reached.Store(true)
+			now := time.Now()
+			e.reached.Store(&now)
 			t.addUploaded(n)
 		})
 		return err
 	}
 	var err error
 	if e.wait {
-		err = retryPolicy{onWait: say, unreachableLimit: awayLimit, wasReached: func() bool { return sent },
-			isKnown: e.reached.Load}.runWithRetry(ctx, send)
+		err = retryPolicy{onWait: say, unreachableLimit: awayLimit, lastReached: e.lastReached}.runWithRetry(ctx, send)
 	} else {
 		err = send()
 	}
@@ -152,6 +149,14 @@ func (e *uploader) uploadFile(ctx context.Context, t *fileProgress, r *uploadRes
 	}
 	r.err = err
 	return nil
+}
+
+// lastReached returns when the server took bytes of a file last; the zero time if it never did.
+func (e *uploader) lastReached() time.Time {
+	if at := e.reached.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 // awaitJob follows a file's job to its end.
