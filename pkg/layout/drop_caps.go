@@ -25,20 +25,26 @@ const (
 func joinDropCaps(lines []inputLine) []inputLine {
 	em, seen := 0.0, 0
 	for i := range lines {
-		if !isLoneCapital(lines[i]) || seen == maxDropCaps {
+		if !holdsCapitals(lines[i]) {
 			continue
 		}
 		if em == 0 {
 			em = medianTypeSize(lines, 0)
 		}
-		if wordTypeSize(lines[i].words[0], rectFromBox(lines[i].words[0].GetBbox())) < minDropCapSize*em {
-			continue
+		var left []*inkstreamv1.Word
+		for _, w := range lines[i].words {
+			target := -1
+			if wordTypeSize(w, rectFromBox(w.GetBbox())) >= minDropCapSize*em && seen < maxDropCaps {
+				seen++
+				target = findDropCapLine(lines, i, w, em)
+			}
+			if target < 0 {
+				left = append(left, w)
+				continue
+			}
+			lines[target].words = joinDropCap(w, lines[target].words, lines)
 		}
-		seen++
-		if target := findDropCapLine(lines, i, em); target >= 0 {
-			lines[target].words = joinDropCap(lines[i].words[0], lines[target].words, lines)
-			lines[i].words = nil
-		}
+		lines[i].words = left
 	}
 	if seen == 0 {
 		return lines
@@ -46,19 +52,22 @@ func joinDropCaps(lines []inputLine) []inputLine {
 	return slices.DeleteFunc(lines, func(l inputLine) bool { return len(l.words) == 0 })
 }
 
-// isLoneCapital reports whether a line is nothing but a capital, with an opening quotation mark perhaps.
-func isLoneCapital(line inputLine) bool {
-	if len(line.words) != 1 || line.angle != 0 || line.words[0].Confidence != nil {
+// holdsCapitals reports whether a line is nothing but a capital, with an opening quotation mark perhaps, or several: those of paragraphs in
+// columns side by side may have come as one line.
+func holdsCapitals(line inputLine) bool {
+	if len(line.words) == 0 || line.angle != 0 {
 		return false
 	}
-	text := strings.TrimLeft(line.words[0].GetText(), "\"'“„«‘‚")
-	letter, size := utf8.DecodeRuneInString(text)
-	return size > 0 && size == len(text) && unicode.IsUpper(letter)
+	return !slices.ContainsFunc(line.words, func(w *inkstreamv1.Word) bool {
+		text := strings.TrimLeft(w.GetText(), "\"'“„«‘‚")
+		letter, size := utf8.DecodeRuneInString(text)
+		return w.Confidence != nil || size == 0 || size < len(text) || !unicode.IsUpper(letter)
+	})
 }
 
-// findDropCapLine returns the line that a large capital begins: the first of two or more at its right; -1 if there is none.
-func findDropCapLine(lines []inputLine, at int, em float64) int {
-	letter := rectFromBox(lines[at].words[0].GetBbox())
+// findDropCapLine returns the line that a large capital of line at begins: the first of two or more at its right; -1 if there is none.
+func findDropCapLine(lines []inputLine, at int, capital *inkstreamv1.Word, em float64) int {
+	letter := rectFromBox(capital.GetBbox())
 	best, top, beside := -1, math.Inf(1), 0
 	for i := range lines {
 		if i == at || len(lines[i].words) == 0 || lines[i].angle != 0 {
@@ -67,7 +76,7 @@ func findDropCapLine(lines []inputLine, at int, em float64) int {
 		b := rectFromBox(lines[i].words[0].GetBbox())
 		gap := b.x0 - letter.x1
 		if gap < -0.3*em || gap > maxDropCapGap*em || b.centerY() < letter.y0-0.5*em || b.centerY() > letter.y1+0.2*em ||
-			b.height()*minDropCapSize > max(letter.height(), float64(lines[at].words[0].GetSize())) {
+			b.height()*minDropCapSize > max(letter.height(), float64(capital.GetSize())) {
 			continue
 		}
 		beside++

@@ -201,6 +201,29 @@ func TestDropCaps(t *testing.T) {
 	}
 }
 
+// TestDropCapsOfTwoColumns reads capitals in columns side by side that came as the words of one line.
+func TestDropCapsOfTwoColumns(t *testing.T) {
+	t.Parallel()
+	var text []*inkstreamv1.Line
+	capitals := at(50, 60, 26, "T")
+	for i, first := range []string{"he council met on Tuesday and", "etween the banks lie seven old"} {
+		x := 50 + 250*float64(i)
+		if i > 0 {
+			capitals.Words = append(capitals.Words, at(x, 60, 26, "B").Words...)
+		}
+		text = append(text, at(x+25, 60, 10, first), at(x+25, 72, 10, "agreed after a long debate to"))
+		text = append(text, down(x, 84, 10, "close the bridge for repairs in", "autumn, when the council has more")...)
+	}
+	capitals.Bbox = []float32{50, 60, 320, 86}
+	page := pageOf([]*inkstreamv1.Line{capitals}, text)
+	ArrangePage(page)
+	for _, want := range []string{"The council met on Tuesday", "Between the banks lie seven"} {
+		if !strings.Contains(page.GetText(), want) {
+			t.Errorf("got %q, want %q in it", page.GetText(), want)
+		}
+	}
+}
+
 // TestBoldTextWraps reads the bold beginning of a paragraph that goes on in its second line, and a heading above text that begins with a bold
 // word.
 func TestBoldTextWraps(t *testing.T) {
