@@ -58,6 +58,20 @@ var webFamilies = []Family{
 	{Name: "code", compose: composeCode, languages: english},
 	{Name: "figures", compose: composeFigures},
 	{Name: "report", compose: composeReport},
+	{Name: "data-sheet", compose: composeDataSheet, languages: latin, Tables: true},
+	{Name: "features", compose: composeFeatures, languages: latin, Tables: true},
+	{Name: "tables-beside", compose: composeTablesBeside, languages: latin, Tables: true},
+	{Name: "week", compose: composeWeek, languages: latin, Tables: true},
+	{Name: "register", compose: composeRegister, languages: latin, Tables: true},
+	{Name: "column-tables", compose: composeColumnTables, Tables: true},
+	{Name: "column-notes", compose: composeColumnNotes, languages: latin},
+	{Name: "marginalia", compose: composeMarginalia},
+	{Name: "menu", compose: composeMenu, languages: latin},
+	{Name: "minutes", compose: composeMinutes, languages: latin},
+	{Name: "gazette", compose: composeGazette, languages: latin},
+	{Name: "classifieds", compose: composeClassifieds, languages: latin},
+	{Name: "index", compose: composeIndex, languages: latin},
+	{Name: "patent", compose: composePatent, languages: english},
 }
 
 var (
@@ -126,9 +140,11 @@ func SplitFamilies(families []Family, folds int) []Fold {
 
 // kin names, for families that are like others, what they have in common.
 var kin = map[string]string{"transcript-plain": "transcript", "transcript-two-up": "transcript", "tables-half-ruled": "tables",
+	"data-sheet": "tables", "features": "tables", "tables-beside": "tables", "week": "tables", "register": "tables", "column-tables": "tables",
 	"tables-ruled": "tables", "tables-plain": "tables", "timetable": "tables", "ledger": "tables", "tex-tables": "tables",
 	"catalogue": "cards", "spread": "book", "tex-book": "book", "tex-paper": "paper", "articles": "newspaper",
-	"tex-columns": "newspaper", "tex-lists": "lists", "tex-report": "report", "tex-contents": "contents"}
+	"tex-columns": "newspaper", "tex-lists": "lists", "tex-report": "report", "tex-contents": "contents",
+	"gazette": "newspaper", "classifieds": "newspaper", "column-notes": "paper", "minutes": "glossary", "index": "glossary", "menu": "directory"}
 
 func kinName(name string) string {
 	if group := kin[name]; group != "" {

@@ -23,7 +23,7 @@ import (
 // The documents that are generated: the record's seed never changes, the fresh one is another at each run.
 const (
 	recordSeed       = 1000
-	defaultGenerated = 82
+	defaultGenerated = 110
 	// scanEvery is of how many documents one is measured as a scan too.
 	scanEvery = 3
 	worstKept = 10
