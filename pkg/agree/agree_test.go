@@ -220,6 +220,36 @@ func TestNamesWithinRightToLeft(t *testing.T) {
 }
 
 // What may be read again goes to numbers before words, wherever they stand.
+func TestWordInPlaceOfTwo(t *testing.T) {
+	t.Parallel()
+	witness := setLines("the entry holds a fi1e name here") // one word, read as two
+	r := agree.Align(toWords(strings.Fields("the entry holds a weather here")), witness, agree.Options{
+		Reread: func(agree.Box) (string, float32) { return "filename", 0.9 },
+	})
+	if len(r.Doubts) != 1 || r.Doubts[0].Kind != agree.Differs || r.Doubts[0].Model != (agree.Range{First: 4, End: 5}) {
+		t.Errorf("got %+v, want a doubt about the fifth word", r.Doubts)
+	}
+}
+
+func TestOtherScriptWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	const before, after = "מאוחר את קוד האתחול הישן ", " בקוד האתחול של הדיסק ולאחר מכן מערכת ההפעלה"
+	model := toWords(strings.Fields(before + "साथ कम्पोज़ कुंजी का उपयोग ב-MBR" + after))
+	witness := setLines(before + "13|ח-2" + after) // one word there, read badly
+	witness[5].Confidence = 0.4
+	for i := range witness { // from right to left
+		b := &witness[i].Box
+		b[0], b[2] = 2000-b[2], 2000-b[0]
+	}
+	if r := agree.Align(model, witness, agree.Options{}); !r.HasDoubt(agree.Unsupported) {
+		t.Errorf("got %+v, want unsupported words", r.Doubts)
+	}
+	page := agree.Options{Unread: []agree.Box{{100, 100, 900, 140}}}
+	if r := agree.Align(model, witness, page); r.HasDoubt(agree.Unsupported) {
+		t.Errorf("with a place that the witness has not read: got %+v, want unverified words", r.Doubts)
+	}
+}
+
 func TestNumbersAreReadAgainFirst(t *testing.T) {
 	t.Parallel()
 	witness := setLines(sample)

@@ -125,14 +125,15 @@ func (a *aligner) findUnsupported() {
 		long := words >= minRunWords && letters >= minRunLetters
 		d := Doubt{Kind: Unsupported, Model: run}
 		g := a.gapAround(run)
+		hasNoPlace := g.letter > 0 && 2*g.others < letters && a.unreadLetters(g.letter) < crampedShare*float32(letters)
 		if g.isKnown && 2*alone > letters && 2*g.between < letters {
 			isCramped := g.letters < crampedShare*float32(letters)
-			d.Invented = isCramped && 2*g.others < letters && a.unreadLetters(g.letter) < crampedShare*float32(letters)
+			d.Invented = isCramped && hasNoPlace
 			if !isCramped && g.between == 0 && a.opts.InkWidth != nil {
 				d.Kind = Unverified // there is ink, and the witness has no word for it
 			}
 		}
-		if !d.Invented && !g.isClosed && 2*g.sure < letters && 2*g.sureWords < words && !a.readsScriptOf(run) {
+		if !d.Invented && !hasNoPlace && !g.isClosed && 2*g.sure < letters && 2*g.sureWords < words && !a.readsScriptOf(run) {
 			d.Kind = Unverified
 		}
 		isClosed := g.isClosed && g.isKnown && words >= minRunWords

@@ -246,10 +246,19 @@ func isJoinedLength(two, one int) bool { return 4*min(two, one) >= 3*max(two, on
 // maxByPlace is how many words are paired for standing between the same neighbours.
 const maxByPlace = 3
 
-// pairByPlace pairs words that stand alone between the same neighbours: they are one place, whatever they read.
+// pairByPlace pairs words that stand alone between the same neighbours: they are one place, whatever they read. One word
+// is the place of several that are as long together.
 func (a *aligner) pairByPlace(model, witness Range) {
 	freeModel, freeWitness := freeTokens(a.model, model), freeTokens(a.witness, witness)
-	if len(freeModel) != len(freeWitness) || len(freeModel) > maxByPlace {
+	n, m := len(freeModel), len(freeWitness)
+	if min(n, m) == 1 && max(n, m) <= maxByPlace && n != m {
+		one, several := len(joinRunes(a.model, freeModel)), len(joinRunes(a.witness, freeWitness))
+		if isJoinedLength(one, several) {
+			similarity := similarityOf(joinRunes(a.model, freeModel), joinRunes(a.witness, freeWitness), 0)
+			a.pair(freeModel, freeWitness, max(0.01, similarity))
+		}
+	}
+	if n != m || n > maxByPlace {
 		return
 	}
 	for k, i := range freeModel {

@@ -66,6 +66,8 @@ type gap struct {
 	isClosed bool
 	// between is how many letters without a partner the witness reads there, others how many it reads there or near.
 	between, others int
+	// paired is how many letters that have a partner the witness reads there: a run may have such words within.
+	paired int
 	// sure is how many of those between it is sure of, in sureWords words: a letter may be a syllable.
 	sure, sureWords int
 	letter          float32 // how wide one is
@@ -87,6 +89,9 @@ func (a *aligner) gapAround(run Range) gap {
 	last, first := a.model[before].partners[len(a.model[before].partners)-1], a.model[after].partners[0]
 	for j := max(0, min(last, first)-nearWords); j < min(len(a.witness), max(last, first)+nearWords+1); j++ {
 		if a.witness[j].partners != nil {
+			if j > last && j < first {
+				g.paired += a.witness[j].size()
+			}
 			continue
 		}
 		if j > last && j < first {
@@ -116,6 +121,7 @@ func (a *aligner) gapAround(run Range) gap {
 		if a.opts.InkWidth != nil {
 			g.letters = min(g.letters, a.inkedLetters(g.box, letter))
 		}
+		g.letters = max(0, g.letters-float32(g.paired))
 		return g
 	}
 	height := max(p[3]-p[1], n[3]-n[1])

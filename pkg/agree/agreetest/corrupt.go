@@ -62,8 +62,21 @@ func insertWords(least, most int) func(*rand.Rand, []string, []string) ([]string
 			return nil, agree.Range{}, false
 		}
 		from, at := rng.IntN(len(other)-n+1), rng.IntN(len(text))
-		return slices.Insert(slices.Clone(text), at, other[from:from+n]...), agree.Range{First: at, End: at + n}, true
+		changed := slices.Insert(slices.Clone(text), at, other[from:from+n]...)
+		return changed, slideRange(changed, agree.Range{First: at, End: at + n}), true
 	}
+}
+
+// slideRange returns where the words in a range may as well have been inserted: all that gives the same text.
+func slideRange(text []string, at agree.Range) agree.Range {
+	out := at
+	for size := at.End - at.First; out.First > 0 && text[out.First-1] == text[out.First-1+size]; {
+		out.First--
+	}
+	for size := at.End - at.First; out.End < len(text) && text[out.End] == text[out.End-size]; {
+		out.End++
+	}
+	return out
 }
 
 func dropWords(least, most int) func(*rand.Rand, []string, []string) ([]string, agree.Range, bool) {
