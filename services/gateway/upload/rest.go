@@ -29,7 +29,6 @@ import (
 )
 
 const (
-
 	// maxMultipartOverhead is what a multipart body may hold beside the document.
 	maxMultipartOverhead = 1 << 20
 	// readBuffer is how much of a form is read from the connection at a time.
@@ -37,11 +36,8 @@ const (
 	// MaxUploadTime bounds an upload that keeps moving, but only just.
 	MaxUploadTime = time.Hour
 
-	filePart = "file"
-	// IdempotencyHeader names the header with the key under which a repeated upload is the same job.
-	IdempotencyHeader = "Idempotency-Key"
-	replayedHeader    = "Idempotent-Replayed"
-	acceptedTypes     = "multipart/form-data with a part named file, application/pdf or application/octet-stream"
+	filePart      = "file"
+	acceptedTypes = "multipart/form-data with a part named file, application/pdf or application/octet-stream"
 	// uploadOperation is what the log calls an upload over REST.
 	uploadOperation = "POST /v1/jobs"
 )
@@ -121,11 +117,8 @@ func (s *Service) ReceiveRESTUpload(ctx context.Context, w http.ResponseWriter, 
 		return nil, err
 	}
 	defer release()
-	if keys, ok := r.Header[IdempotencyHeader]; ok {
-		in.key = strings.Join(keys, ", ")
-		if err := checkIdempotencyKey(IdempotencyHeader, in.key); err != nil {
-			return nil, err
-		}
+	if in.key, err = idempotencyKeyOf(r); err != nil {
+		return nil, err
 	}
 	body := s.newUploadBody(w, r, int64(s.cfg.MaxUploadBytes)+multipartOverhead(media))
 	if media == rest.MultipartType {

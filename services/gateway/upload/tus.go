@@ -151,11 +151,8 @@ func (t *Tus) handleTusCreate(w http.ResponseWriter, r *http.Request) error {
 	if err := u.parseMetadata(strings.Join(r.Header.Values(tusMetadataHeader), ",")); err != nil {
 		return err
 	}
-	if keys, ok := r.Header[IdempotencyHeader]; ok {
-		u.Key = strings.Join(keys, ", ")
-		if err := checkIdempotencyKey(IdempotencyHeader, u.Key); err != nil {
-			return err
-		}
+	if u.Key, err = idempotencyKeyOf(r); err != nil {
+		return err
 	}
 	// What is wrong with the options is said before the bytes come; and so is that there is no room.
 	if err := (&upload{service: t.service, tenant: u.Tenant, id: u.ID, mayKeep: mayKeepJobs(ctx)}).applyFields(u.Said); err != nil {

@@ -1,12 +1,10 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -14,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"inkstream.dev/pkg/bus"
@@ -26,24 +23,9 @@ const (
 
 	// jobHook names the address that the job itself came with.
 	jobHook = "job"
-	// giveUpAfter is how long a call is tried again.
-	giveUpAfter = 24 * time.Hour
-	// minTries is how often a call is made at least before it is given up.
-	minTries = 2
-	// minRetryDelay and maxRetryDelay bound the waits between tries, which double.
-	minRetryDelay, maxRetryDelay = 5 * time.Second, time.Hour
-	// maxAnswerBytes is how much of an answer is read, so that its connection can be used again.
-	maxAnswerBytes = 64 << 10
+	// fetchCalls is how many calls are taken from the stream at once, and fetchTimeout how long a request for them waits.
+	fetchCalls, fetchTimeout = 16, 30 * time.Second
 )
-
-// delivery is a call to be made. It refers to what is called; addresses may hold secrets, and stay where they are kept.
-type delivery struct {
-	Tenant string `json:"tenant"`
-	Job    string `json:"job"`
-	Run    int    `json:"run"`
-	// Hook is the webhook's id, or "job" for the address that the job came with.
-	Hook string `json:"hook"`
-}
 
 // Job is what a Dispatcher asks about a job.
 type Job struct {
@@ -76,7 +58,7 @@ type Dispatcher struct {
 	loadJob JobSource
 	client  *http.Client
 	log     *slog.Logger
-	lanes   *lanes
+	queues  *callQueues
 	circuit *circuitBreaker
 }
 
@@ -89,7 +71,7 @@ func NewDispatcher(cfg Config, js jetstream.JetStream, hooks *Hooks, source JobS
 		cfg.GiveUpAfter = giveUpAfter
 	}
 	return &Dispatcher{cfg: cfg, js: js, hooks: hooks, loadJob: source, client: cfg.Policy.NewClient(),
-		log: log.With("part", "webhooks"), lanes: newLanes(), circuit: newCircuitBreaker()}
+		log: log.With("part", "webhooks"), queues: newCallQueues(), circuit: newCircuitBreaker()}
 }
 
 // Run makes calls until ctx is done and those under way are over.
@@ -103,7 +85,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	wg.Go(func() { d.consumeMessages(ctx, ended, 1, d.queueDeliveries) })
 	wg.Go(func() { d.consumeMessages(ctx, calls, fetchCalls, d.assignDelivery) })
 	wg.Wait()
-	d.lanes.drain()
+	d.queues.drain()
 	return nil
 }
 
@@ -181,9 +163,6 @@ func (d *Dispatcher) queueDeliveries(ctx context.Context, msg jetstream.Msg) err
 	return msg.Ack()
 }
 
-// deliveryID names the call; receivers tell repeats by it.
-func (t delivery) deliveryID() string { return t.Job + "." + strconv.Itoa(t.Run) + "." + t.Hook }
-
 func (d *Dispatcher) queueDelivery(ctx context.Context, to delivery, id string) error {
 	data, err := json.Marshal(to)
 	if err != nil {
@@ -208,72 +187,4 @@ func (d *Dispatcher) ReplayDelivery(ctx context.Context, payload []byte) error {
 
 func (d *Dispatcher) queueAgain(ctx context.Context, to delivery) error {
 	return d.queueDelivery(ctx, to, to.deliveryID()+"#"+strconv.FormatInt(time.Now().UnixNano(), 36))
-}
-
-// callWebhook makes one call, and returns the receiver's status, 0 where there is none. Its error tells nothing of
-// the address but what became of it.
-func (d *Dispatcher) callWebhook(ctx context.Context, to delivery) (status int, err error) {
-	job, err := d.loadJob(ctx, to.Tenant, to.Job)
-	if err != nil {
-		return 0, err
-	}
-	url, secret := job.URL, d.cfg.Secret
-	if to.Hook != jobHook {
-		hook, err := d.hooks.Get(ctx, to.Tenant, to.Hook)
-		if err != nil {
-			return 0, err
-		}
-		url, secret = hook.URL, hook.Secret
-	}
-	if err := d.cfg.Policy.CheckURL(url); err != nil {
-		return 0, err
-	}
-	receiver := receiverKey(to.Tenant, url)
-	if wait := d.circuit.check(receiver, time.Now()); wait > 0 {
-		return 0, &openCircuitError{wait: wait}
-	}
-	started := time.Now()
-	defer func() { d.circuit.record(receiver, time.Since(started), err, time.Now()) }()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(job.Body))
-	if err != nil {
-		return 0, ErrForbidden
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "inkstream-webhook/1")
-	if err := signRequest(req.Header, secret, to.deliveryID(), time.Now(), job.Body); err != nil {
-		return 0, err
-	}
-	resp, err := d.client.Do(req)
-	switch {
-	case errors.Is(err, ErrForbidden):
-		return 0, ErrForbidden
-	case err != nil:
-		return 0, errors.New("the receiver cannot be reached")
-	}
-	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswerBytes) // what it says does not matter
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return resp.StatusCode, fmt.Errorf("the receiver answered with status %d", resp.StatusCode)
-	}
-	return resp.StatusCode, nil
-}
-
-func (d *Dispatcher) storeDeadLetter(ctx context.Context, msg jetstream.Msg, meta *jetstream.MsgMetadata, to delivery,
-	cause error) error {
-	dead := nats.NewMsg("ink.dlq." + Stage + "." + to.Tenant + "." + to.Job)
-	dead.Data = msg.Data()
-	dead.Header.Set(bus.HeaderClass, "permanent")
-	dead.Header.Set(bus.HeaderReason, "WEBHOOK_FAILED")
-	dead.Header.Set(bus.HeaderError, cause.Error())
-	dead.Header.Set(bus.HeaderAttempts, strconv.FormatUint(meta.NumDelivered, 10))
-	dead.Header.Set(bus.HeaderSubject, msg.Subject())
-	dead.Header.Set(bus.HeaderMsgID, to.deliveryID())
-	dead.Header.Set(bus.HeaderRun, strconv.Itoa(to.Run))
-	dead.Header.Set(bus.HeaderTime, time.Now().UTC().Format(time.RFC3339Nano))
-	_, err := d.js.PublishMsg(ctx, dead, jetstream.WithMsgID(fmt.Sprintf("dlq.%s.%d", bus.WebhookStream,
-		meta.Sequence.Stream)))
-	if err != nil {
-		return wrapUnavailable("store dead letter", err)
-	}
-	return nil
 }

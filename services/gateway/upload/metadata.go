@@ -12,27 +12,10 @@ import (
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/internal/apierror"
-	"inkstream.dev/services/gateway/jobview"
 	"inkstream.dev/services/gateway/options"
 )
 
-const (
-	maxFilenameBytes  = 255
-	maxIdempotencyKey = 64
-)
-
-// checkIdempotencyKey makes sure that a key is 1 to 64 printable ASCII characters.
-func checkIdempotencyKey(field, key string) error {
-	ok := len(key) >= 1 && len(key) <= maxIdempotencyKey
-	for i := range len(key) {
-		ok = ok && key[i] >= ' ' && key[i] <= '~'
-	}
-	if !ok {
-		return apierror.InvalidField(fault.InvalidArgument, field, "an idempotency key has 1 to %d printable ASCII characters",
-			maxIdempotencyKey)
-	}
-	return nil
-}
+const maxFilenameBytes = 255
 
 // cleanFilename makes a client's file name fit to be shown: the base name, valid UTF-8 without control characters, at
 // most 255 bytes. It is never used as a path.
@@ -195,13 +178,4 @@ func (in *upload) applyMetadata(prefix string, m *inkstreamv1.UploadMetadata) (e
 	}
 	return in.setMetadata(prefix, uploadMeta{filename: m.GetFilename(), labels: m.GetLabels(), webhook: m.GetWebhookUrl(),
 		batch: m.GetBatch()})
-}
-
-// fingerprint tells two uploads under one idempotency key apart.
-func (in *upload) fingerprint() string {
-	digest := job.Fingerprint(in.sha256, in.options)
-	if in.files > 1 {
-		digest += "/" + jobview.EncodeToken(uint64(in.files))
-	}
-	return digest
 }
