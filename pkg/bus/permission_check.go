@@ -11,15 +11,16 @@ import (
 
 // CanPublish reports whether the user may publish to the subject, or to every subject of the pattern.
 func (p Permissions) CanPublish(subject string) bool {
-	return coveredByAny(grantSubjects(p.Publish), subject)
+	return coveredByAny(GrantSubjects(p.Publish), subject)
 }
 
 // CanSubscribe reports whether the user may subscribe to the subject or the pattern, in no queue group.
 func (p Permissions) CanSubscribe(subject string) bool {
-	return coveredByAny(grantSubjects(p.Subscribe), subject)
+	return coveredByAny(GrantSubjects(p.Subscribe), subject)
 }
 
-func grantSubjects(grants []Grant) []string {
+// GrantSubjects returns the subjects of the grants, in their order.
+func GrantSubjects(grants []Grant) []string {
 	list := make([]string, len(grants))
 	for i, g := range grants {
 		list[i] = g.Subject

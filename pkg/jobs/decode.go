@@ -67,28 +67,6 @@ func newIndexTask(schema string, payload []byte) (bus.Task, error) {
 	}
 }
 
-// ReplayMessage returns the task of a dead letter as a message that can be published again: under an id of its own,
-// which is the same at every try, and so are those of the tasks that follow from it. The old id may still be blocked
-// by the broker.
-func ReplayMessage(l bus.DeadLetter) (bus.Message, error) {
-	task, err := NewTask(l.Stage, l.Schema, l.Payload)
-	if err == nil {
-		err = decodePayload(l.Payload, task)
-	}
-	if err != nil {
-		return bus.Message{}, err
-	}
-	replay := int(l.Sequence)
-	if f := task.ProtoReflect().Descriptor().Fields().ByName("replay"); f != nil {
-		task.ProtoReflect().Set(f, protoreflect.ValueOfInt32(int32(replay)))
-	}
-	unit := l.Unit()
-	if l.Stage == bus.Ingest || l.Stage == bus.Scan {
-		unit = documentUnit
-	}
-	return bus.Message{Stage: l.Stage, Lane: l.Lane, Unit: unit, Replay: replay, Task: task}, nil
-}
-
 func decodePayload(payload []byte, t bus.Task) error {
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(payload, t); err != nil {
 		return fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode %s: %w", proto.MessageName(t), err))

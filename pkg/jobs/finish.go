@@ -50,8 +50,9 @@ func (s Service) EndJob(ctx context.Context, known *job.Record, state job.State,
 	return rec, nil
 }
 
-// CompleteRun ends a run whose pages are all in, as their outcomes say: SUCCEEDED, PARTIAL or FAILED. The run yielded so
-// many artifacts; they were assembled since started. A job that has ended stays as it is.
+// CompleteRun ends a run whose pages are all in: SUCCEEDED, PARTIAL or FAILED, which job.Record.FinishRun decides by
+// their outcomes. The run yielded so many artifacts; they were assembled since started. A job that has ended stays as it
+// is.
 func (s Service) CompleteRun(ctx context.Context, known *job.Record, p *job.Progress, artifacts int,
 	started time.Time) (*job.Record, error) {
 	now := time.Now()

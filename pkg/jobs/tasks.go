@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/job"
@@ -29,7 +30,7 @@ import (
 //	                                                         or index where that is where the run begins
 //	Remove         deletion, expiry, stage          index    the job is gone
 //	Open           reconciler                       any      what a job should have in flight that stands still
-//	Replay         gateway                          any      a dead letter once more (decode.go)
+//	Replay         gateway                          any      a dead letter once more
 //
 // A message id is <job>.<run>.<stage>.<unit>, with #r<replay> after it for one that is sent again, so that the broker
 // does not take it for a repeat.
@@ -213,4 +214,26 @@ func OpenMessages(r *job.Record, p *job.Progress, replay int) []bus.Message {
 		}
 	}
 	return messages
+}
+
+// ReplayMessage returns the task of a dead letter as a message that can be published again: under an id of its own,
+// which is the same at every try, and so are those of the tasks that follow from it. The old id may still be blocked
+// by the broker.
+func ReplayMessage(l bus.DeadLetter) (bus.Message, error) {
+	task, err := NewTask(l.Stage, l.Schema, l.Payload)
+	if err == nil {
+		err = decodePayload(l.Payload, task)
+	}
+	if err != nil {
+		return bus.Message{}, err
+	}
+	replay := int(l.Sequence)
+	if f := task.ProtoReflect().Descriptor().Fields().ByName("replay"); f != nil {
+		task.ProtoReflect().Set(f, protoreflect.ValueOfInt32(int32(replay)))
+	}
+	unit := l.Unit()
+	if l.Stage == bus.Ingest || l.Stage == bus.Scan {
+		unit = documentUnit
+	}
+	return bus.Message{Stage: l.Stage, Lane: l.Lane, Unit: unit, Replay: replay, Task: task}, nil
 }

@@ -45,12 +45,6 @@ func NewEngine(cfg EngineConfig, log *slog.Logger) (*ProcessEngine, error) {
 	return tesseract.New(cfg, log)
 }
 
-// InstalledLanguages returns the engine's codes of the languages in its default folder of models, sorted; none where
-// there is no such folder.
-func InstalledLanguages() ([]string, error) {
-	return tesseract.InstalledLanguages(tesseract.DefaultDataPath())
-}
-
 // Programs returns what a process that runs this service must list in sandbox.Main.
 func Programs() []sandbox.Program {
 	return []sandbox.Program{tesseract.Program()}

@@ -48,8 +48,8 @@ func (a *Access) secureOptions(o *server.Options) (nats.Option, error) {
 		user := &server.NkeyUser{Nkey: u.Key}
 		if u.Permissions != nil {
 			user.Permissions = &server.Permissions{
-				Publish:   &server.SubjectPermission{Allow: grantSubjects(u.Permissions.Publish)},
-				Subscribe: &server.SubjectPermission{Allow: grantSubjects(u.Permissions.Subscribe)},
+				Publish:   &server.SubjectPermission{Allow: bus.GrantSubjects(u.Permissions.Publish)},
+				Subscribe: &server.SubjectPermission{Allow: bus.GrantSubjects(u.Permissions.Subscribe)},
 			}
 		}
 		o.Nkeys = append(o.Nkeys, user)
@@ -63,14 +63,6 @@ func (a *Access) secureOptions(o *server.Options) (nats.Option, error) {
 		}
 		return nats.Nkey(public, self.Sign)(c)
 	}, nil
-}
-
-func grantSubjects(grants []bus.Grant) []string {
-	all := make([]string, len(grants))
-	for i, g := range grants {
-		all[i] = g.Subject
-	}
-	return all
 }
 
 func anonymousPermissions() *server.Permissions {

@@ -79,14 +79,6 @@ func listLanguages(datapath string) ([]string, error) {
 	return out, nil
 }
 
-// InstalledLanguages lists the languages in a folder of models, sorted; none for the folder "".
-func InstalledLanguages(datapath string) ([]string, error) {
-	if datapath == "" {
-		return nil, nil
-	}
-	return listLanguages(datapath)
-}
-
 // normaliseLanguages returns the languages, joined by plus signs, without repeats and blanks. One that is not among
 // the known ones is the fault INVALID_OPTION, which names those.
 func normaliseLanguages(languages string, known []string) (string, error) {
