@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,6 +45,24 @@ type Progress struct {
 func NewProgress(run, pages int) *Progress {
 	return &Progress{Run: run, Pages: strings.Repeat(string(pendingLetter), pages)}
 }
+
+// ImpliedProgress returns the progress of a run of which none is stored: in the first run of a document that has been cut,
+// and of which all pages are wanted, no page has ended then. It is nil for other runs, whose progress scan stores.
+func (r *Record) ImpliedProgress() (*Progress, error) {
+	if !r.ImpliesProgress() || r.ChunkPages == 0 {
+		return nil, nil
+	}
+	p := NewProgress(r.Run, r.PageCount)
+	value, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	p.at.value = value // of no revision, so that its first change creates it
+	return p, nil
+}
+
+// ImpliesProgress reports whether the run needs no stored progress until its first page ends.
+func (r *Record) ImpliesProgress() bool { return r.Run == 1 && r.Options.Pages == "" }
 
 // PagesDone reports whether every page from first to last has an outcome. Pages count from 1.
 func (p *Progress) PagesDone(first, last int) bool {

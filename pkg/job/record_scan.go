@@ -149,7 +149,7 @@ func decodeChange(e jetstream.KeyValueEntry) Change {
 }
 
 // LastActivity returns a job's record and page progress as they are now, and when the later of the two was written.
-// The progress is nil where there is none. The error is ErrNotFound where there is no record.
+// The progress is nil where there is none, stored or implied. The error is ErrNotFound where there is no record.
 func (s *Store) LastActivity(ctx context.Context, tenant string, id ID) (*Record, *Progress, time.Time, error) {
 	var r Record
 	written, err := s.loadKeyWithTime(ctx, recordKey(tenant, id), &r, &r.at)
@@ -159,7 +159,8 @@ func (s *Store) LastActivity(ctx context.Context, tenant string, id ID) (*Record
 	var p Progress
 	progressed, err := s.loadKeyWithTime(ctx, progressKey(tenant, id), &p, &p.at)
 	if errors.Is(err, ErrNotFound) {
-		return &r, nil, written, nil
+		p, err := r.ImpliedProgress()
+		return &r, p, written, err
 	}
 	if err != nil {
 		return nil, nil, time.Time{}, fmt.Errorf("load progress of job %s: %w", id, err)

@@ -154,7 +154,8 @@ func (s *Store) CreateProgress(ctx context.Context, tenant string, id ID, p *Pro
 	return nil
 }
 
-// LoadProgress returns a job's page progress. The error is ErrNotFound before scan has made it.
+// LoadProgress returns a job's stored page progress. The error is ErrNotFound where there is none; the record may imply it
+// then, see Record.ImpliedProgress.
 func (s *Store) LoadProgress(ctx context.Context, tenant string, id ID) (*Progress, error) {
 	var p Progress
 	at, err := s.loadKey(ctx, progressKey(tenant, id), &p)
@@ -312,16 +313,24 @@ func decodeValue(value []byte, v any) error {
 	return nil
 }
 
-// compareAndSet is the compare-and-set loop. The first try begins with what is known, where that is something. On a
-// replicated bucket a read may be stale several times in a row, so it waits a little between tries.
+// compareAndSet is the compare-and-set loop. The first try begins with what is known, where that is something; what is
+// known of no revision is what a key stands for that is not there. On a replicated bucket a read may be stale several
+// times in a row, so it waits a little between tries.
 func compareAndSet[T any](ctx context.Context, s *bucket, key string, known keyVersion, v *T,
 	change func(*T) error) (keyVersion, error) {
+	var implied []byte
+	if known.revision == 0 {
+		implied = known.value
+	}
 	for try := 0; ; try++ {
 		var fresh T
 		at, read := known, known.value == nil
 		var err error
 		if read {
 			at, err = s.loadKey(ctx, key, &fresh)
+			if errors.Is(err, ErrNotFound) && implied != nil {
+				err = decodeValue(implied, &fresh)
+			}
 		} else {
 			err = decodeValue(known.value, &fresh)
 		}

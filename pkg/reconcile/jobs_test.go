@@ -40,6 +40,8 @@ func TestRequeueStalledJobs(t *testing.T) {
 		rec.Run = 2
 		return rec
 	}
+	selected := cutRecord()
+	selected.Options.Pages = "1-4"
 	ended := cutRecord()
 	ended.State, ended.EndTime = job.Succeeded, time.Now()
 	f := newFixture(t)
@@ -51,7 +53,8 @@ func TestRequeueStalledJobs(t *testing.T) {
 	}{
 		{"record without a message", record(), nil, []string{"1.ingest.document#"}},
 		{"lost after ingest", opened(), nil, []string{"1.scan.document#"}},
-		{"cut, progress missing", cutRecord(), nil, []string{"1.scan.document#"}},
+		{"cut, progress missing", selected, nil, []string{"1.scan.document#"}},
+		{"cut, no page has ended", cutRecord(), nil, []string{"1.render.chunk-0#", "1.render.chunk-1#"}},
 		{"progress made, not yet cut", opened(), pages(1, ".........."), []string{"1.scan.document#"}},
 		{"lost after scan", cutRecord(), pages(1, ".........."), []string{"1.render.chunk-0#", "1.render.chunk-1#"}},
 		{"lost with a chunk half done", cutRecord(), pages(1, "n........."),

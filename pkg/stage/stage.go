@@ -361,7 +361,7 @@ func (h *handler[T, R]) loadSnapshot(ctx context.Context, snap *Snapshot, unit *
 	}
 	snap.Progress, err = h.deps.Jobs.LoadProgress(ctx, unit.GetTenant(), id)
 	if errors.Is(err, job.ErrNotFound) {
-		snap.Progress, err = nil, nil
+		snap.Progress, err = snap.Job.ImpliedProgress()
 	}
 	if err != nil {
 		return false, err

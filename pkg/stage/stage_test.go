@@ -242,12 +242,13 @@ func TestTaskWithoutJobStateIsDropped(t *testing.T) {
 	}{
 		{"no record", bus.Scan, 1, false},
 		{"an older record", bus.Scan, 2, true},
-		{"no progress", bus.Render, 1, true},
+		{"no progress", bus.Render, 1, true}, // which only a run of all pages implies
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			f.rec.PageCount, f.rec.ChunkPages, f.rec.Window = 1, 16, 4
+			f.rec.Options.Pages = "1"
 			if tt.there {
 				if err := f.env.Jobs.CreateRecord(t.Context(), f.rec); err != nil {
 					t.Fatal(err)

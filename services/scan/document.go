@@ -120,14 +120,16 @@ func (st *steps) rejectJob(ctx context.Context, s *stage.Snapshot, findings []jo
 	return nil
 }
 
-// commitChunks stores the progress first: a record that names chunks always has one.
+// commitChunks stores the progress first, unless the record implies it: a record that names chunks always has one.
 func (st *steps) commitChunks(ctx context.Context, s *stage.Snapshot, findings []job.Finding) error {
 	progress := job.NewProgress(s.Job.Run, s.Job.PageCount)
 	if err := st.skipUnselectedPages(ctx, s.Job, progress); err != nil {
 		return err
 	}
-	if err := st.deps.Jobs.CreateProgress(ctx, s.Job.Tenant, s.Job.ID, progress); err != nil {
-		return err
+	if !s.Job.ImpliesProgress() {
+		if err := st.deps.Jobs.CreateProgress(ctx, s.Job.Tenant, s.Job.ID, progress); err != nil {
+			return err
+		}
 	}
 	if err := failpoint.Hit(string(bus.Scan), "progress"); err != nil {
 		return err

@@ -225,7 +225,7 @@ func (f *fixture) checkEvents(t *testing.T, id job.ID, want ...string) {
 
 func (f *fixture) loadProgress(t *testing.T, id job.ID) *job.Progress {
 	t.Helper()
-	p, err := f.deps.Jobs.LoadProgress(t.Context(), job.DefaultTenant, id)
+	_, p, _, err := f.deps.Jobs.LastActivity(t.Context(), job.DefaultTenant, id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,12 @@ import (
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/telemetry"
 )
 
-// auditMessages returns the messages of a job's audit trail.
-func auditMessages(t *testing.T, p *pipeline, id string) []jetstream.Msg {
+// connectJetStream returns a connection of the test's own to the pipeline's broker.
+func connectJetStream(t *testing.T, p *pipeline) jetstream.JetStream {
 	t.Helper()
 	tel := telemetry.NewDiscard()
 	b, err := bus.Connect(p.nats, "test", tel.Log, tel)
@@ -20,7 +21,13 @@ func auditMessages(t *testing.T, p *pipeline, id string) []jetstream.Msg {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	cons, err := b.JetStream().OrderedConsumer(t.Context(), bus.EventStream, jetstream.OrderedConsumerConfig{
+	return b.JetStream()
+}
+
+// auditMessages returns the messages of a job's audit trail.
+func auditMessages(t *testing.T, p *pipeline, id string) []jetstream.Msg {
+	t.Helper()
+	cons, err := connectJetStream(t, p).OrderedConsumer(t.Context(), bus.EventStream, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{"ink.events.*." + id + ".>"},
 	})
 	if err != nil {
@@ -70,9 +77,42 @@ func TestOneTraceAndNoContentOnTheBus(t *testing.T) {
 			}
 		}
 	}
+	checkStoredMessages(t, p)
 	for _, kind := range []string{"uploaded", "ingested", "scanned", "chunk_done", "ended"} {
 		if kinds[kind] != 1 {
 			t.Errorf("%d events %s, want 1 (%v)", kinds[kind], kind, kinds)
 		}
+	}
+}
+
+// checkStoredMessages counts what the broker stores for a job of one page: the tasks, the records of the job and the audit
+// trail.
+func checkStoredMessages(t *testing.T, p *pipeline) {
+	t.Helper()
+	js := connectJetStream(t, p)
+	count := func() map[string]uint64 {
+		stored := map[string]uint64{}
+		streams := js.ListStreams(t.Context())
+		for info := range streams.Info() {
+			stored[info.Config.Name] = info.State.LastSeq
+		}
+		if err := streams.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return stored
+	}
+	before := count()
+	j := p.run(t, pdftest.BornDigital(1))
+	bustest.EventuallyWithin(t, patience, "the trail has the job's end",
+		func() bool { return strings.HasSuffix(p.eventTypes(t, j.GetId()), "ended") })
+	const most = 14
+	sum, of := uint64(0), map[string]uint64{}
+	for name, last := range count() {
+		if n := last - before[name]; n > 0 {
+			sum, of[name] = sum+n, n
+		}
+	}
+	if sum > most {
+		t.Errorf("%d messages are stored, want at most %d: %v", sum, most, of)
 	}
 }

@@ -87,7 +87,7 @@ func (s *Service) reloadProgress(ctx context.Context, r *job.Record, known *job.
 		p, err = s.deps.Jobs.LoadProgress(ctx, r.Tenant, r.ID)
 	}
 	if errors.Is(err, job.ErrNotFound) {
-		return nil, nil
+		return r.ImpliedProgress()
 	}
 	return p, err
 }
