@@ -140,10 +140,12 @@ func Align(model, witness []Word, opts Options) Result {
 	a.pairElsewhere()
 	a.exchangePartners()
 	a.pairGapsElsewhere()
-	a.placeWords()
+	p := &placer{a}
+	p.placeWords()
+	f := newDoubtFinder(p)
+	f.findDoubts()
 	result := Result{Words: make([]Match, len(model)), WitnessPartner: make([]int, len(witness))}
-	a.findDoubts()
-	a.report(&result)
+	f.report(&result)
 	return result
 }
 
@@ -162,27 +164,21 @@ type token struct {
 
 func (t *token) size() int { return len(t.runes) }
 
+// aligner pairs the words of both readings: see pair.go.
 type aligner struct {
 	model, witness []token
 	opts           Options
 	budget         int           // comparisons of words that may still be made
 	places         map[int][]int // of the witness's words, by their ids
 	runs           []equalRun
-	doubts         []Doubt // in tokens
-	quality        float64
-	invented       []bool // of the model's tokens
 	rightToLeft    bool
-	rereads        int
 }
 
 // workBudget bounds the comparisons of words of one page, to some 0.3 s.
 const workBudget = 20_000_000
 
 func newAligner(model, witness []Word, opts Options) *aligner {
-	a := &aligner{opts: opts, budget: workBudget, rereads: opts.MaxRereads}
-	if a.rereads == 0 {
-		a.rereads = defaultRereads
-	}
+	a := &aligner{opts: opts, budget: workBudget}
 	ids := map[string]int{}
 	tokenise := func(words []Word) []token {
 		out := make([]token, 0, len(words))
@@ -203,11 +199,6 @@ func newAligner(model, witness []Word, opts Options) *aligner {
 	a.model, a.witness = tokenise(model), tokenise(witness)
 	a.orderWitness()
 	a.rightToLeft = runsRightToLeft(a.model)
-	a.quality = opts.WitnessQuality
-	if a.quality == 0 {
-		a.quality = meanConfidence(a.witness)
-	}
-	a.invented = make([]bool, len(a.model))
 	return a
 }
 
@@ -269,7 +260,7 @@ func (a *aligner) pair(model, witness []int, similarity float64) {
 }
 
 // report writes what was found into the result, in the indices of the words as they were given.
-func (a *aligner) report(r *Result) {
+func (a *doubtFinder) report(r *Result) {
 	for j := range r.WitnessPartner {
 		r.WitnessPartner[j] = -1
 	}
@@ -290,8 +281,8 @@ func (a *aligner) report(r *Result) {
 		d.Witness = givenRange(a.witness, d.Witness, len(r.WitnessPartner))
 		r.Doubts = append(r.Doubts, d)
 	}
-	r.Support = a.sharedLetters(a.model, false)
-	r.Coverage = a.sharedLetters(a.witness, true)
+	r.Support = sharedLetters(a.model, false)
+	r.Coverage = sharedLetters(a.witness, true)
 }
 
 // givenRange returns the words from the first to the last of the tokens, as they were given.
@@ -309,7 +300,8 @@ func givenRange(tokens []token, r Range, size int) Range {
 	return out
 }
 
-func (a *aligner) sharedLetters(tokens []token, weighed bool) float64 {
+// sharedLetters returns the share of the letters that the other side has, as similar as they are.
+func sharedLetters(tokens []token, weighed bool) float64 {
 	shared, all := 0.0, 0.0
 	for i := range tokens {
 		n := float64(tokens[i].size())

@@ -41,7 +41,27 @@ const (
 	maxForeign = 0.4
 )
 
-func (a *aligner) findDoubts() {
+// doubtFinder finds where the readings do not agree, once words are paired and placed.
+type doubtFinder struct {
+	*placer
+	quality  float64 // of the witness
+	rereads  int     // that may still be made
+	doubts   []Doubt // in tokens
+	invented []bool  // of the model's tokens
+}
+
+func newDoubtFinder(p *placer) *doubtFinder {
+	f := &doubtFinder{placer: p, quality: p.opts.WitnessQuality, rereads: p.opts.MaxRereads, invented: make([]bool, len(p.model))}
+	if f.quality == 0 {
+		f.quality = meanConfidence(f.witness)
+	}
+	if f.rereads == 0 {
+		f.rereads = defaultRereads
+	}
+	return f
+}
+
+func (a *doubtFinder) findDoubts() {
 	a.findLoop()
 	a.findUnsupported()
 	a.findDropped()
@@ -72,7 +92,7 @@ func (a *aligner) findDoubts() {
 
 // findLoop finds repetitions at the end of the model's text: four times a period of up to 40 words, eight of one word.
 // What the witness has as well is no loop, but a form or a table.
-func (a *aligner) findLoop() {
+func (a *doubtFinder) findLoop() {
 	n := len(a.model)
 	for period := 1; period <= 40; period++ {
 		times := 1
@@ -99,7 +119,7 @@ func (a *aligner) findLoop() {
 	}
 }
 
-func (a *aligner) isRepeated(i, j, size int) bool {
+func (a *doubtFinder) isRepeated(i, j, size int) bool {
 	for k := range size {
 		if a.model[i+k].id != a.model[j+k].id {
 			return false
@@ -109,7 +129,7 @@ func (a *aligner) isRepeated(i, j, size int) bool {
 }
 
 // findUnsupported finds the model's words that the witness lacks, and tells which of them the page cannot have.
-func (a *aligner) findUnsupported() {
+func (a *doubtFinder) findUnsupported() {
 	isBad := func(i int) bool { return a.model[i].similarity < minSimilarity && !a.invented[i] }
 	for _, run := range runsOf(len(a.model), 1, isBad) {
 		words, letters, alone := 0, 0, 0
@@ -155,7 +175,7 @@ var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrill
 	unicode.Han, unicode.Devanagari, unicode.Thai, unicode.Armenian, unicode.Georgian}
 
 // readsScriptOf reports whether the witness has any word in the script that most letters of a run are in.
-func (a *aligner) readsScriptOf(run Range) bool {
+func (a *doubtFinder) readsScriptOf(run Range) bool {
 	for _, script := range scripts {
 		own, all := 0, 0
 		for i := run.First; i < run.End; i++ {
@@ -184,7 +204,7 @@ func oneIf(is bool) int {
 }
 
 // unreadLetters returns how many letters of a width may stand where the witness has no words for ink.
-func (a *aligner) unreadLetters(letter float32) float32 {
+func (a *doubtFinder) unreadLetters(letter float32) float32 {
 	sum := float32(0)
 	for _, b := range a.opts.Unread {
 		sum += (b[2] - b[0]) * (b[3] - b[1]) / (lettersHigh * letter * letter)
@@ -193,7 +213,7 @@ func (a *aligner) unreadLetters(letter float32) float32 {
 }
 
 // findDropped finds the witness's words that the model lacks.
-func (a *aligner) findDropped() {
+func (a *doubtFinder) findDropped() {
 	isBad := func(j int) bool {
 		t := &a.witness[j]
 		return t.similarity < minSimilarity && t.confidence >= minDroppedConfidence
@@ -229,7 +249,7 @@ func (a *aligner) findDropped() {
 }
 
 // confidenceOf returns how sure the witness is of the word of a run that it is least sure of.
-func (a *aligner) confidenceOf(run Range) float32 {
+func (a *doubtFinder) confidenceOf(run Range) float32 {
 	least := float32(1)
 	for j := run.First; j < run.End; j++ {
 		least = min(least, a.witness[j].confidence)
@@ -237,12 +257,12 @@ func (a *aligner) confidenceOf(run Range) float32 {
 	return least
 }
 
-func (a *aligner) hasRightToLeft(run Range) bool {
+func (a *doubtFinder) hasRightToLeft(run Range) bool {
 	return slices.ContainsFunc(a.witness[run.First:run.End], func(t token) bool { return slices.ContainsFunc(t.runes, isRightToLeft) })
 }
 
 // trimDirt returns a run without the words at its ends that the witness is not sure of at all.
-func (a *aligner) trimDirt(run Range) Range {
+func (a *doubtFinder) trimDirt(run Range) Range {
 	for run.First < run.End && a.witness[run.First].confidence < minRereadConfidence {
 		run.First++
 	}
@@ -253,7 +273,7 @@ func (a *aligner) trimDirt(run Range) Range {
 }
 
 // isSoundRun reports whether the witness reads some words well enough that they can be no dirt.
-func (a *aligner) isSoundRun(run Range) bool {
+func (a *doubtFinder) isSoundRun(run Range) bool {
 	weight := 0.0
 	for j := run.First; j < run.End; j++ {
 		if t := &a.witness[j]; t.confidence >= minRereadConfidence {
@@ -264,7 +284,7 @@ func (a *aligner) isSoundRun(run Range) bool {
 }
 
 // isSureWord reports whether a run is one word that the witness is sure of, at once or when it reads the place again.
-func (a *aligner) isSureWord(run Range) bool {
+func (a *doubtFinder) isSureWord(run Range) bool {
 	letters, confidence := 0, float32(1)
 	for j := run.First; j < run.End; j++ {
 		letters += a.witness[j].size()
@@ -289,7 +309,7 @@ func (a *aligner) isSureWord(run Range) bool {
 const wordyShare = 0.85
 
 // isWordy reports whether the words are made of letters, or nearly so.
-func (a *aligner) isWordy(run Range) bool {
+func (a *doubtFinder) isWordy(run Range) bool {
 	letters, all := 0, 0
 	for j := run.First; j < run.End; j++ {
 		for _, r := range a.witness[j].runes {
@@ -302,7 +322,7 @@ func (a *aligner) isWordy(run Range) bool {
 
 // modelBetween returns where in the model's text the run of the witness's belongs, and whether its neighbours are alike
 // in both and follow each other in the model's.
-func (a *aligner) modelBetween(run Range) (int, bool) {
+func (a *doubtFinder) modelBetween(run Range) (int, bool) {
 	before, after := run.First-1, run.End
 	at := 0
 	for j := before; j >= 0; j-- {
@@ -331,7 +351,7 @@ type difference struct {
 
 // findDifferences finds pairs that do not read the same. Numbers are read again before words: nothing else in a text
 // tells that a digit is wrong.
-func (a *aligner) findDifferences() {
+func (a *doubtFinder) findDifferences() {
 	var found []difference
 	for i := range a.model {
 		if d, differs := a.differenceAt(i); differs {
@@ -353,7 +373,7 @@ func (a *aligner) findDifferences() {
 var rereadOrder = []Kind{Number, Differs}
 
 // differenceAt returns how one of the model's words differs from its partners. Words that share a partner count once.
-func (a *aligner) differenceAt(i int) (difference, bool) {
+func (a *doubtFinder) differenceAt(i int) (difference, bool) {
 	t := &a.model[i]
 	if len(t.partners) == 0 || t.similarity == 1 || i > 0 && len(a.witness[t.partners[0]].partners) > 1 &&
 		a.witness[t.partners[0]].partners[0] != i {
@@ -362,7 +382,7 @@ func (a *aligner) differenceAt(i int) (difference, bool) {
 	of := a.witness[t.partners[0]].partners
 	d := difference{similarity: t.similarity, model: of, witness: t.partners, text: joinRunes(a.model, of), witnessText: joinRunes(a.witness, t.partners),
 		confidence: 1}
-	d.kind, d.least = a.differenceOf(d.text, d.witnessText, t.similarity)
+	d.kind, d.least = differenceOf(d.text, d.witnessText, t.similarity)
 	for _, j := range t.partners {
 		d.confidence = min(d.confidence, a.witness[j].confidence)
 	}
@@ -371,7 +391,7 @@ func (a *aligner) differenceAt(i int) (difference, bool) {
 
 // differenceOf says how two words differ, and how sure the witness has to be of its own; nothing where they are
 // taken for the same one.
-func (a *aligner) differenceOf(model, witness []rune, similarity float64) (Kind, float32) {
+func differenceOf(model, witness []rune, similarity float64) (Kind, float32) {
 	m, w := digitsOf(model), digitsOf(witness)
 	isShort := len(model) < 4 || len(witness) < 3
 	if part := plainPart(model); len(part) < len(model) {
@@ -401,7 +421,7 @@ func plainPart(word []rune) []rune {
 
 // isReadInPart reports whether the witness has the beginning or the end of the model's word, and beside that there is ink for
 // the rest that is no other word's.
-func (a *aligner) isReadInPart(d difference) bool {
+func (a *doubtFinder) isReadInPart(d difference) bool {
 	if d.kind != Differs || len(d.witness) != 1 || a.opts.InkWidth == nil || a.rightToLeft {
 		return false
 	}
@@ -433,7 +453,7 @@ func (a *aligner) isReadInPart(d difference) bool {
 }
 
 // isDoubtful reports whether a difference is the model's as far as can be told: the place is read again if it may be.
-func (a *aligner) isDoubtful(d difference) bool {
+func (a *doubtFinder) isDoubtful(d difference) bool {
 	box := Box{}
 	for _, j := range d.witness {
 		box = unionOf(box, a.witness[j].box)
@@ -480,7 +500,7 @@ const maxMovedPlaces = 1
 
 // findMoved finds neighbours of the model's whose partners stand on one line the other way round, such as the columns
 // of a table that were exchanged. Text that runs from right to left is not looked at.
-func (a *aligner) findMoved() {
+func (a *doubtFinder) findMoved() {
 	if a.rightToLeft {
 		return
 	}

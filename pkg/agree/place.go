@@ -1,8 +1,11 @@
 package agree
 
+// placer finds where on the page the model's words are, by the words that are paired.
+type placer struct{ *aligner }
+
 // placeWords gives every word of the model's the box of its partners, and to words between two of one line their
 // share of the room between.
-func (a *aligner) placeWords() {
+func (a *placer) placeWords() {
 	for i := range a.model {
 		t := &a.model[i]
 		if len(t.partners) == 0 {
@@ -36,7 +39,7 @@ func (a *aligner) placeWords() {
 }
 
 // shareOf returns the part of a box that one of the words in it takes, by its letters.
-func (a *aligner) shareOf(b Box, words []int, word int) Box {
+func (a *placer) shareOf(b Box, words []int, word int) Box {
 	before, own, all := 0, 0, 0
 	for _, k := range words {
 		n := a.model[k].size()
@@ -80,7 +83,7 @@ const nearWords = 8
 const minSame = 0.95
 
 // gapAround returns the place of a run of the model's words.
-func (a *aligner) gapAround(run Range) gap {
+func (a *placer) gapAround(run Range) gap {
 	before, after := run.First-1, run.End
 	g := gap{}
 	if before < 0 || after >= len(a.model) || a.model[before].partners == nil || a.model[after].partners == nil {
@@ -142,7 +145,7 @@ const inkPerLetter = 0.7
 
 // inkedLetters returns how many letters of that width the ink within a box is. What reaches in from the letters next to
 // them is left out.
-func (a *aligner) inkedLetters(b Box, letter float32) float32 {
+func (a *placer) inkedLetters(b Box, letter float32) float32 {
 	edge, inner := letter/4, (b[3]-b[1])/8
 	b = Box{b[0] + edge, b[1] + inner, b[2] - edge, b[3] - inner}
 	if !b.Exists() {
@@ -152,7 +155,7 @@ func (a *aligner) inkedLetters(b Box, letter float32) float32 {
 }
 
 // roomAfter returns the room between a word and the next one that the witness has on its line, at most maxRoom wide.
-func (a *aligner) roomAfter(p Box) Box {
+func (a *placer) roomAfter(p Box) Box {
 	right := p[2] + maxRoom*(p[3]-p[1])
 	for j := range a.witness {
 		if b := a.witness[j].box; isOneLine(p, b) && b[0] >= p[2]-(p[3]-p[1])/2 && b != p {
@@ -163,7 +166,7 @@ func (a *aligner) roomAfter(p Box) Box {
 }
 
 // roomBefore returns the room between a word and the one before it on its line.
-func (a *aligner) roomBefore(n Box) Box {
+func (a *placer) roomBefore(n Box) Box {
 	left := n[0] - maxRoom*(n[3]-n[1])
 	for j := range a.witness {
 		if b := a.witness[j].box; isOneLine(n, b) && b[2] <= n[0]+(n[3]-n[1])/2 && b != n {
@@ -177,7 +180,7 @@ func (a *aligner) roomBefore(n Box) Box {
 const maxRoom = 40
 
 // lineEnds returns the edges of the text around two lines: those of the witness's words that stand a few lines about.
-func (a *aligner) lineEnds(p, n Box) (left, right float32) {
+func (a *placer) lineEnds(p, n Box) (left, right float32) {
 	left, right = n[0], p[2]
 	reach := 3 * max(p[3]-p[1], n[3]-n[1])
 	for j := range a.witness {
