@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"inkstream.dev/pkg/fairshare"
 	"inkstream.dev/pkg/fault"
 )
 
@@ -100,24 +99,17 @@ type ConsumerConfig struct {
 type Consumer struct {
 	bus     *Bus
 	stage   Stage
-	cfg     ConsumerConfig
 	handler Handler
 	lanes   [2]*lane // interactive, batch
 
 	handled atomic.Int32 // tasks in hand
 
-	// What follows is used by Run's own goroutine only, but for done.
-	freeSlots    [3]int // slots of each kind
-	endedPermits chan permit
-	inFlight     map[string]*jobInFlight      // by job, those that have tasks in hand
-	slowTasks    int                          // in hand
-	inHand       map[string]int               // tasks in hand by subject
-	deferred     map[Lane][]*deferredDelivery // by lane, in the order in which they came
-	tenants      fairshare.Account
-	lookout      lookout
-	stream       jetstream.Stream // nil before the first look
-	scheduler    laneScheduler
-	downstream   []*downstreamCapacity // of the stages behind
+	endedPermits chan permit // from the handlers' goroutines
+
+	// What follows is used by Run's own goroutine only.
+	taskSlots
+	stream    jetstream.Stream // nil before the first look
+	scheduler laneScheduler
 	// maxDeliver is the broker's bound of deliveries of a message that is never settled for good.
 	maxDeliver int
 	// heartbeatInterval is how often the broker is told that a task is still in hand: three times before it would give
@@ -149,12 +141,9 @@ func (b *Bus) NewConsumer(stage Stage, cfg ConsumerConfig, h Handler) *Consumer 
 		cfg.FairnessWait = defaultFairnessWait
 	}
 	c := &Consumer{
-		bus: b, stage: stage, cfg: cfg, handler: h,
-		freeSlots: [3]int{shared: cfg.Workers, urgent: cfg.UrgentWorkers, reserved: cfg.ReservedWorkers},
+		bus: b, stage: stage, handler: h, taskSlots: newTaskSlots(cfg),
 		// Room for all, so that no handler waits to be rid of its slot.
 		endedPermits: make(chan permit, cfg.Workers+cfg.UrgentWorkers+cfg.ReservedWorkers),
-		inFlight:     make(map[string]*jobInFlight), deferred: make(map[Lane][]*deferredDelivery),
-		inHand: make(map[string]int),
 	}
 	for _, s := range stage.downstreamStages() {
 		c.downstream = append(c.downstream, &downstreamCapacity{bus: b, stage: s})

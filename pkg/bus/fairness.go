@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"inkstream.dev/pkg/fairshare"
 )
 
 const (
@@ -50,73 +52,96 @@ func (d *Delivery) jobKey() string { return d.Tenant + "/" + d.Job }
 
 func (d *Delivery) subject() string { return d.msg.Subject() }
 
+// taskSlots says which task gets which of a consumer's slots, and holds those that have to wait for one. It does no
+// input or output.
+type taskSlots struct {
+	cfg        ConsumerConfig
+	freeSlots  [3]int                       // of each kind
+	inFlight   map[string]*jobInFlight      // by job, those that have tasks in hand
+	slowTasks  int                          // in hand
+	inHand     map[string]int               // tasks in hand by subject
+	deferred   map[Lane][]*deferredDelivery // by lane, in the order in which they came
+	tenants    fairshare.Account
+	lookout    lookout
+	downstream []*downstreamCapacity // of the stages behind
+}
+
+func newTaskSlots(cfg ConsumerConfig) taskSlots {
+	return taskSlots{
+		cfg:       cfg,
+		freeSlots: [3]int{shared: cfg.Workers, urgent: cfg.UrgentWorkers, reserved: cfg.ReservedWorkers},
+		inFlight:  make(map[string]*jobInFlight), deferred: make(map[Lane][]*deferredDelivery),
+		inHand: make(map[string]int),
+	}
+}
+
 // maxHeld is how many tasks of a lane are held at most: so many that the slots have work while others are put aside.
-func (c *Consumer) maxHeld() int { return c.cfg.Workers + 2 }
+func (s *taskSlots) maxHeld() int { return s.cfg.Workers + 2 }
 
 // maxSlowTasks is how many tasks that take long are in hand at most: never all that there are slots for, where there
 // are several.
-func (c *Consumer) maxSlowTasks() int { return max(c.cfg.Workers/2, 1) }
+func (s *taskSlots) maxSlowTasks() int { return max(s.cfg.Workers/2, 1) }
 
 // acquirePermit takes a slot for a task, for which there is one.
-func (c *Consumer) acquirePermit(d *Delivery) permit {
+func (s *taskSlots) acquirePermit(d *Delivery) permit {
 	at := permit{job: d.jobKey(), subject: d.subject(), slow: d.Slow}
-	at.slot, _ = c.slotFor(d)
-	at.endUse = c.tenants.Begin(d.Tenant)
-	c.freeSlots[at.slot]--
-	if c.inFlight[at.job] == nil {
-		c.inFlight[at.job] = &jobInFlight{}
+	at.slot, _ = s.slotFor(d)
+	at.endUse = s.tenants.Begin(d.Tenant)
+	s.freeSlots[at.slot]--
+	if s.inFlight[at.job] == nil {
+		s.inFlight[at.job] = &jobInFlight{}
 	}
-	c.inFlight[at.job].tasks++
-	c.inHand[at.subject]++
+	s.inFlight[at.job].tasks++
+	s.inHand[at.subject]++
 	if at.slow {
-		c.slowTasks++
+		s.slowTasks++
 	}
-	for _, r := range c.downstream {
+	for _, r := range s.downstream {
 		r.recordTask()
 	}
 	return at
 }
 
 // releasePermit takes back the slot of a task that has ended.
-func (c *Consumer) releasePermit(at permit) {
+func (s *taskSlots) releasePermit(at permit) {
 	at.endUse()
-	c.freeSlots[at.slot]++
-	if h := c.inFlight[at.job]; h.tasks > 1 {
+	s.freeSlots[at.slot]++
+	if h := s.inFlight[at.job]; h.tasks > 1 {
 		h.tasks--
 	} else {
-		delete(c.inFlight, at.job)
+		delete(s.inFlight, at.job)
 	}
-	if c.inHand[at.subject]--; c.inHand[at.subject] == 0 {
-		delete(c.inHand, at.subject)
+	if s.inHand[at.subject]--; s.inHand[at.subject] == 0 {
+		delete(s.inHand, at.subject)
 	}
 	if at.slow {
-		c.slowTasks--
+		s.slowTasks--
 	}
 }
 
 // slotFor returns the slot that a task may take now. An interactive one leaves the urgent slots to those that come
 // when all others are taken, and whose job has none in hand; any leaves the reserved ones to those of tenants that use
 // little. A task that takes long has neither.
-func (c *Consumer) slotFor(d *Delivery) (slot, bool) {
+func (s *taskSlots) slotFor(d *Delivery) (slot, bool) {
 	switch {
 	case d.Slow:
-		return shared, c.freeSlots[shared] > 0 && c.slowTasks < c.maxSlowTasks()
-	case c.freeSlots[shared] > 0:
+		return shared, s.freeSlots[shared] > 0 && s.slowTasks < s.maxSlowTasks()
+	case s.freeSlots[shared] > 0:
 		return shared, true
-	case d.Lane == Interactive && c.freeSlots[urgent] > 0 && c.inFlight[d.jobKey()] == nil:
+	case d.Lane == Interactive && s.freeSlots[urgent] > 0 && s.inFlight[d.jobKey()] == nil:
 		return urgent, true
 	default:
-		return reserved, c.freeSlots[reserved] > 0 && c.lookout.mayReserve(d) && c.tenants.IsLight(d.Tenant) &&
-			(!c.provenOnly() || c.tenants.IsProven(d.Tenant))
+		return reserved, s.freeSlots[reserved] > 0 && s.lookout.mayReserve(d) && s.tenants.IsLight(d.Tenant) &&
+			(!s.provenOnly() || s.tenants.IsProven(d.Tenant))
 	}
 }
 
 // provenOnly reports whether the reserved slot that is free is the last of several, which is for tenants that are
 // known to take a short time: a tenant of whom nothing is known may take long.
-func (c *Consumer) provenOnly() bool { return c.cfg.ReservedWorkers > 1 && c.freeSlots[reserved] == 1 }
+func (s *taskSlots) provenOnly() bool { return s.cfg.ReservedWorkers > 1 && s.freeSlots[reserved] == 1 }
 
-func (c *Consumer) slotAvailable(d *Delivery) bool {
-	_, ok := c.slotFor(d)
+func (s *taskSlots) slotAvailable(d *Delivery) bool {
+	_, ok := s.slotFor(d)
 	return ok
 }
 
@@ -136,22 +161,22 @@ func (c *Consumer) laneOpen(ctx context.Context, of *lane) bool {
 }
 
 // overtakeAllowed reports whether others pass the first held task of a lane on their way to an urgent slot.
-func (c *Consumer) overtakeAllowed(l Lane) bool {
-	return !time.Now().Before(c.deferred[l][0].overtakeTime)
+func (s *taskSlots) overtakeAllowed(l Lane) bool {
+	return !time.Now().Before(s.deferred[l][0].overtakeTime)
 }
 
 // nextDeferred returns the first held task of a lane for which there is a slot.
-func (c *Consumer) nextDeferred(l Lane) *Delivery {
-	held := c.deferred[l]
-	i := slices.IndexFunc(held, func(h *deferredDelivery) bool { return c.slotAvailable(h.delivery) })
+func (s *taskSlots) nextDeferred(l Lane) *Delivery {
+	held := s.deferred[l]
+	i := slices.IndexFunc(held, func(h *deferredDelivery) bool { return s.slotAvailable(h.delivery) })
 	if i < 0 {
 		return nil
 	}
 	d := held[i].delivery
-	if h := c.inFlight[d.jobKey()]; h != nil {
+	if h := s.inFlight[d.jobKey()]; h != nil {
 		h.overtakeAtOnce = !time.Now().Before(held[i].overtakeTime)
 	}
-	c.deferred[l] = slices.Delete(held, i, i+1)
+	s.deferred[l] = slices.Delete(held, i, i+1)
 	return d
 }
 
@@ -191,16 +216,16 @@ func (c *Consumer) deferDelivery(ctx context.Context, d *Delivery) {
 }
 
 // untilNextLook returns how long to wait until held tasks are passed by others, or until the next look at who waits.
-func (c *Consumer) untilNextLook() (wait time.Duration, ok bool) {
-	for _, held := range c.deferred {
+func (s *taskSlots) untilNextLook() (wait time.Duration, ok bool) {
+	for _, held := range s.deferred {
 		if len(held) == 0 {
 			continue
 		}
 		if left := time.Until(held[0].overtakeTime); left > 0 && (!ok || left < wait) {
 			wait, ok = left, true
 		}
-		if c.freeSlots[reserved] > 0 {
-			if left := max(time.Until(c.lookout.lookedAt.Add(c.lookout.interval)), lookInterval); !ok || left < wait {
+		if s.freeSlots[reserved] > 0 {
+			if left := max(time.Until(s.lookout.lookedAt.Add(s.lookout.interval)), lookInterval); !ok || left < wait {
 				wait, ok = left, true
 			}
 		}

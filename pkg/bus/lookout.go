@@ -179,7 +179,7 @@ func (c *Consumer) lookAtQueue(ctx context.Context) {
 
 // lightestOf returns the tenants that a reserved slot is for: of those of the subjects, but for tasks that were looked
 // for in vain, which may be ones that take long, and of the tasks that are held.
-func (c *Consumer) lightestOf(subjects, vain map[string]uint64, held []*deferredDelivery) map[string]bool {
+func (s *taskSlots) lightestOf(subjects, vain map[string]uint64, held []*deferredDelivery) map[string]bool {
 	waiting := make(map[string]bool)
 	for subject, n := range subjects {
 		if n > vain[subject] {
@@ -192,8 +192,8 @@ func (c *Consumer) lightestOf(subjects, vain map[string]uint64, held []*deferred
 			waiting[h.delivery.Tenant] = true
 		}
 	}
-	lightest := c.tenants.Lightest(maps.Keys(waiting))
-	maps.DeleteFunc(lightest, func(tenant string, _ bool) bool { return c.provenOnly() && !c.tenants.IsProven(tenant) })
+	lightest := s.tenants.Lightest(maps.Keys(waiting))
+	maps.DeleteFunc(lightest, func(tenant string, _ bool) bool { return s.provenOnly() && !s.tenants.IsProven(tenant) })
 	return lightest
 }
 
@@ -214,12 +214,12 @@ func (c *Consumer) queuedSubjects(ctx context.Context) (map[string]uint64, error
 }
 
 // subjectsInHand counts the tasks that are in the consumer's own hands, or held by it.
-func (c *Consumer) subjectsInHand() map[string]uint64 {
+func (s *taskSlots) subjectsInHand() map[string]uint64 {
 	own := make(map[string]uint64)
-	for subject, n := range c.inHand {
+	for subject, n := range s.inHand {
 		own[subject] += uint64(n)
 	}
-	for _, held := range c.deferred {
+	for _, held := range s.deferred {
 		for _, h := range held {
 			own[h.delivery.subject()]++
 		}

@@ -80,7 +80,7 @@ func TestPassTakesTasksIntoAccount(t *testing.T) {
 func TestLooksHaveAFloor(t *testing.T) {
 	t.Parallel()
 	past := time.Now().Add(-time.Minute)
-	c := &Consumer{
+	c := &taskSlots{
 		freeSlots: [3]int{reserved: 1},
 		deferred:  map[Lane][]*deferredDelivery{Batch: {{overtakeTime: past}}},
 		lookout:   lookout{lookedAt: past},
