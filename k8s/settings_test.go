@@ -88,7 +88,7 @@ func isSettings(e ast.Expr) bool {
 	return ok && s.Sel.Name == "Settings"
 }
 
-// foreign are the variables that are read by others than our flags: by Go, by the clients of S3 and of OpenTelemetry,
+// foreign are the variables that are read by others than the flags: by Go, by the clients of S3 and of OpenTelemetry,
 // by whatever wants a home.
 var foreign = []string{"HOME", "TMPDIR", "GOMEMLIMIT", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION",
 	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_TRACES_SAMPLER",

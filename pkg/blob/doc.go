@@ -2,7 +2,7 @@
 //
 // A [Store] checks keys and sorts errors; a [Driver] does the storing. There are three drivers:
 //
-//   - file:///abs/dir is a driver of our own. A key is the path below the folder, byte for byte, so that an operator finds a job's
+//   - file:///abs/dir is a driver of this package. A key is the path below the folder, byte for byte, so that an operator finds a job's
 //     files by looking, and [Store.OpenFile] hands out the stored file itself. A blob is written under a name of its own in the folder
 //     ~incoming (a name that no key can have), fsynced, and renamed; then its folder is fsynced, and every parent up to the root that
 //     may be new, each once for all blobs of a [Store.PutAll]. So what Put has acknowledged survives a power cut, and no reader ever sees

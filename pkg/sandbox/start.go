@@ -191,7 +191,7 @@ func openChildFiles(scratchBytes int64) (e *childFiles, err error) {
 	return e, nil
 }
 
-// newPolledFile makes our end of a pair non-blocking, so that it goes on the poller and takes deadlines. The child's
+// newPolledFile makes this side of a pair non-blocking, so that it goes on the poller and takes deadlines. The child's
 // end stays as it is: an engine that writes to its standard error expects to block.
 func newPolledFile(fd int, name string) (*os.File, error) {
 	err := unix.SetNonblock(fd, true)

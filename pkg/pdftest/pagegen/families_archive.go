@@ -358,7 +358,7 @@ func composeColumnTables(c *composer) {
 	c.closePage()
 }
 
-// composeMarginalia sets a text with notes in the margin beside it.
+// composeMarginalia sets a text with notes in its margin.
 func composeMarginalia(c *composer) {
 	c.openPage("")
 	c.put("%s", c.runningHead(c.phrase(), c.count(2, 300)))

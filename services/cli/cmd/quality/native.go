@@ -19,7 +19,7 @@ func wantsNative(f pdftest.CorpusFile) bool {
 
 const (
 	// agreement is how far the peers have to agree, in words or in their order, for a file to count: where they do not,
-	// a difference tells as much of them as of us.
+	// a difference tells as much of them as of Inkstream.
 	agreement = 0.97
 	// fewWords is how many words a file must have to count: in a shorter one a single word is too much of the figure.
 	fewWords = 20

@@ -145,7 +145,7 @@ func charsBehindPeer(by [readers]*score.Result) int {
 	return by[inkstream].CharEdits - by[peer].CharEdits
 }
 
-// hardGroups are those in which we are to be better than the peers.
+// hardGroups are those in which Inkstream is to be better than the peers.
 var hardGroups = []string{"skew", "noise", "made lowdpi", "inverted"}
 
 // recipe finds what was done to a made scan.
