@@ -111,7 +111,7 @@ export function Labels({ labels }: { labels: Record<string, string> }) {
   return <>{names.map((n) => {
     const text = labels[n] ? `${n}=${labels[n]}` : n;
     const filter = /\s/.test(text) ? n : text; // the filter line is divided at blanks
-    return <a key={n} class="label" href={`/ui/?filter=${encodeURIComponent(`label:${filter}`)}`} title={t.documents.withLabel}>{text}</a>;
+    return <a key={n} class="label" href={`/ui/?filter=${encodeURIComponent(`label:${filter}`)}`} title={`${text}\n${t.documents.withLabel}`}>{text}</a>;
   })}</>;
 }
 
