@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -68,7 +69,7 @@ has SUCCEEDED.`,
 
 // showDoubts prints on which pages of a job a vision model's text is in doubt, and how often.
 func (a *app) showDoubts(ctx context.Context, c inkstreamv1.InkstreamServiceClient, j *inkstreamv1.Job) error {
-	if engine := j.GetOptions().GetEngine(); engine == "" || engine == "tesseract" {
+	if engine := j.GetOptions().GetEngine(); engine == "" || engine == job.EngineTesseract {
 		return nil // no model read any page
 	}
 	const most = 20 // pages

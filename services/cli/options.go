@@ -69,7 +69,7 @@ func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobO
 	})
 	completeValues(cmd, "ocr", "auto", "force", "skip", "redo")
 	completeValues(cmd, "rotate", "auto", "off")
-	completeValues(cmd, "engine", "tesseract", "auto", "vision")
+	completeValues(cmd, "engine", job.AllEngines()...)
 	completeValues(cmd, "artifacts", append([]string{"all"}, listArtifacts()...)...)
 	return func() (*inkstreamv1.JobOptions, error) {
 		for name, b := range map[string]struct{ given, into **bool }{

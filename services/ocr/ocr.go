@@ -8,16 +8,17 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
 	"inkstream.dev/pkg/stage"
-	"inkstream.dev/services/ocr/recognise"
 )
 
 // Config says how pages are recognised.
@@ -66,10 +67,10 @@ func (c *Config) Validate() error {
 	}
 	switch c.Engine {
 	case "", EngineName:
-	case recognise.AutoEngine, recognise.Vision:
+	case job.EngineAuto, job.EngineVision:
 		errs = append(errs, c.Vision.Validate())
 	default:
-		errs = append(errs, fmt.Errorf("ocr.engine: %q, want tesseract, auto or vision", c.Engine))
+		errs = append(errs, fmt.Errorf("ocr.engine: %q, want one of %s", c.Engine, strings.Join(job.AllEngines(), ", ")))
 	}
 	if c.Languages == "" {
 		errs = append(errs, errors.New("ocr.languages: empty, want at least one language"))

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 
+	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/ocr/internal/tesseract"
 	"inkstream.dev/services/ocr/internal/vision"
-	"inkstream.dev/services/ocr/recognise"
 )
 
 // This file makes the engine that pages are recognised with; what else knows its name, ARCHITECTURE.md says ("How to add").
@@ -18,7 +18,7 @@ import (
 
 const (
 	// EngineName is the engine's name in the metrics.
-	EngineName = "tesseract"
+	EngineName = job.EngineTesseract
 	// EngineTitle is its name for people.
 	EngineTitle = "Tesseract"
 	// EngineRemedy says what to do where the engine does not work.
@@ -83,7 +83,7 @@ func OpenEngine(rt *service.Runtime, cfg EngineConfig, of Config) (Engine, error
 		return engine, nil
 	}
 	of.Vision.Observe = rt.Deps.Tel.Metrics.CountVisionTokens
-	models, err := vision.New(of.Vision, engine, of.Engine == recognise.Vision, rt.Deps.Log)
+	models, err := vision.New(of.Vision, engine, of.Engine == job.EngineVision, rt.Deps.Log)
 	if err != nil {
 		return nil, fmt.Errorf("vision models: %w", err)
 	}

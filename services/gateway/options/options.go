@@ -34,7 +34,7 @@ func ToProto(o job.Options) *inkstreamv1.JobOptions {
 	if !o.Rotate.IsOn() {
 		v.Rotate = "off"
 	}
-	v.Engine = engineTesseract
+	v.Engine = job.EngineTesseract
 	if o.Engine != "" {
 		v.Engine = o.Engine
 	}
@@ -274,17 +274,14 @@ func setRotateOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	return nil
 }
 
-// engineTesseract is the engine of jobs that name none.
-const engineTesseract = "tesseract"
-
 func setEngineOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
-	switch o.GetEngine() {
-	case "", engineTesseract:
-	case "auto", "vision":
-		opts.Engine = o.GetEngine()
+	switch name := o.GetEngine(); {
+	case name == "", name == job.EngineTesseract:
+	case slices.Contains(job.AllEngines(), name):
+		opts.Engine = name
 	default:
-		return apierror.InvalidField(fault.InvalidOption, fieldEngine, "engine %q, want tesseract, auto or vision",
-			apierror.ClipText(o.GetEngine()))
+		return apierror.InvalidField(fault.InvalidOption, fieldEngine, "engine %q, want one of %s", apierror.ClipText(name),
+			strings.Join(job.AllEngines(), ", "))
 	}
 	return nil
 }

@@ -27,20 +27,12 @@ type Options struct {
 	Timeout time.Duration
 	// Deskew straightens a skewed page; Rotate turns one that does not stand upright.
 	Deskew, Rotate bool
-	// Engine is what the job chose: Vision or AutoEngine allow pictures of the page to be sent to the servers that the
+	// Engine is what the job chose: job.EngineVision or job.EngineAuto allow pictures of the page to be sent to the servers that the
 	// operator configured, anything else does not.
 	Engine string
 	// Tenant and Job are charged for what a vision model writes.
 	Tenant, Job string
 }
-
-// The engines beside Tesseract that a job may choose.
-const (
-	// Vision has a vision model read every page.
-	Vision = "vision"
-	// AutoEngine has one read the pages that Tesseract reads badly or that have tables.
-	AutoEngine = "auto"
-)
 
 // Auto as the languages of a page has the engine find out the script, and choose among the installed languages that
 // are written in it.

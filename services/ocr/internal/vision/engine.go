@@ -10,6 +10,7 @@ import (
 
 	"inkstream.dev/pkg/agree"
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/ocr/internal/vision/answer"
 	"inkstream.dev/services/ocr/recognise"
@@ -50,13 +51,13 @@ func (e *Engine) CheckEndpoints(context.Context) error { return e.client.balance
 // RecognisePage reads the words on a raster, as the interface of package ocr promises.
 func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	opts recognise.Options) (*inkstreamv1.Page, error) {
-	if opts.Engine == recognise.Vision {
+	if opts.Engine == job.EngineVision {
 		if err := e.client.balance.checkAway(); err != nil { // before the witness has read the page for nothing
 			return nil, fault.Wrap(fault.Busy, fault.Unavailable, err)
 		}
 	}
 	page, err := e.witness.RecognisePage(ctx, img, opts)
-	if err != nil || opts.Engine != recognise.Vision && opts.Engine != recognise.AutoEngine {
+	if err != nil || opts.Engine != job.EngineVision && opts.Engine != job.EngineAuto {
 		return page, err
 	}
 	picture, err := readPicture(img, page.GetUprightRotation())
@@ -76,7 +77,7 @@ func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	case read != nil:
 		read.Notes = append(read.Notes, "read by a vision model, because "+reason)
 		return read, nil
-	case errors.Is(why, errAway) && opts.Engine == recognise.Vision:
+	case errors.Is(why, errAway) && opts.Engine == job.EngineVision:
 		return nil, fault.Wrap(fault.Busy, fault.Unavailable, why)
 	}
 	e.log.WarnContext(ctx, "page stays as the witness reads it", "error", why)
@@ -192,7 +193,7 @@ func (v *verifier) reasonToAsk() string {
 	switch {
 	case len(v.words) == 0 && v.ink.unreadShare(nil) == 0:
 		return "" // an empty page, about which models invent
-	case v.opts.Engine == recognise.Vision:
+	case v.opts.Engine == job.EngineVision:
 		return "the job asks for one"
 	case len(v.words) > 0 && v.witness.GetQuality() < lowQuality:
 		return "the other reading is poor"

@@ -21,6 +21,7 @@ import (
 
 	"inkstream.dev/pkg/config"
 	"inkstream.dev/pkg/fault"
+	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/ocr/recognise"
 )
@@ -113,7 +114,7 @@ func newEngine(t *testing.T, always bool, handlers ...http.HandlerFunc) (*Engine
 }
 
 var sent = recognise.Options{Languages: "eng", Timeout: 5 * time.Second, Deskew: true, Rotate: true,
-	Engine: recognise.Vision}
+	Engine: job.EngineVision}
 
 func tagged(text string) string {
 	return "<|ref|>text<|/ref|><|det|>[[20, 40, 980, 300]]<|/det|>\n" + text + "\n"
@@ -260,7 +261,7 @@ func TestFailures(t *testing.T) {
 			if tt.waits == (e.CheckReady(t.Context()) == nil) {
 				t.Errorf("ready: %v", e.CheckReady(t.Context()))
 			}
-			opts.Engine = recognise.AutoEngine
+			opts.Engine = job.EngineAuto
 			e.witness = fixedWitness{strings.Repeat("x#?y ~|] ", 12)} // poor, so that a model is wanted
 			page, err = e.RecognisePage(t.Context(), img, opts)
 			if err != nil || len(page.GetNotes()) == 0 || page.GetText() == "" {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/ocr"
 	"inkstream.dev/services/ocr/enginetest"
@@ -54,7 +55,7 @@ func newModelEngine(t *testing.T, witness vision.Witness, profile string) *visio
 // the model's.
 func askModel(t *testing.T, engine *vision.Engine) enginetest.EngineFunc {
 	return func(ctx context.Context, img recognise.Image, opts recognise.Options) (*inkstreamv1.Page, error) {
-		opts.Engine = recognise.Vision
+		opts.Engine = job.EngineVision
 		page, err := engine.RecognisePage(ctx, img, opts)
 		if err == nil && len(page.GetBlocks()) > 0 && !strings.HasPrefix(page.GetEngine(), "vision") {
 			t.Errorf("engine %q, notes %q; want a page of the model's", page.GetEngine(), page.GetNotes())
