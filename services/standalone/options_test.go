@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -226,5 +227,37 @@ func TestExpiredJob(t *testing.T) {
 	}
 	if len(p.text(t, kept.GetId())) != 2 {
 		t.Error("the job that is kept has lost its text")
+	}
+}
+
+// A kind of artifact that the table of pkg/job has, and that no stage writes, fails here.
+func TestEveryArtifactIsWritten(t *testing.T) {
+	t.Parallel()
+	p := inOneProcess(t)
+	files := map[job.Artifact]pdftest.File{
+		job.ArtifactImages: pdftest.PageWithImage(),
+		job.ArtifactTables: pdftest.BornDigitalWith(pdftest.BornDigitalOptions{Design: pdftest.Tabular}),
+	}
+	jobs := map[job.Artifact]string{}
+	for _, kind := range job.AllArtifacts() {
+		file, special := files[kind]
+		if !special {
+			file = pdftest.BornDigital(1)
+		}
+		j, err := p.upload(t.Context(), file.Name, file.PDF, &inkstreamv1.JobOptions{Artifacts: []string{string(kind)}})
+		if err != nil {
+			t.Fatalf("upload for %s: %v", kind, err)
+		}
+		jobs[kind] = j.GetId()
+	}
+	for kind, id := range jobs {
+		j, err := p.finish(t.Context(), id)
+		if err != nil {
+			t.Fatalf("follow the job for %s: %v", kind, err)
+		}
+		list, err := p.ListArtifacts(t.Context(), &inkstreamv1.ListArtifactsRequest{Id: id})
+		if err != nil || len(list.GetArtifacts()) == 0 {
+			t.Errorf("%s: got no file, %v, of a job that ended %s", kind, err, j.GetState())
+		}
 	}
 }
