@@ -112,7 +112,7 @@ func (s *Service) compose(index indexdb.Store) (err error) {
 	p.Watches = watch.New(s.deps, p.Jobs, p.Limits, s.errors, cfg.MaxClientWatches, s.stopping)
 	p.Results = results.New(s.deps, p.Jobs, p.Limits, s.errors)
 	p.History = admin.NewStageHistory(s.deps.Bus, s.log)
-	p.Search = search.New(s.deps, p.Jobs)
+	p.Search = search.New(s.deps, p.Jobs, p.Limits)
 	p.Compat = compat.New(p.Uploads, p.Watches, p.Results, p.Search, p.Jobs, s.errors, s.status)
 	return nil
 }

@@ -28,7 +28,7 @@ func (s *Service) serveMetrics(w http.ResponseWriter, r *http.Request) {
 // newHTTPServer returns the REST server. It calls the gRPC server through conn.
 func (s *Service) newHTTPServer(base context.Context, admission *gate.Gate, conn *grpc.ClientConn) (*http.Server, error) {
 	p := s.components
-	shell := rest.New(rest.Config{StallTimeout: s.cfg.StallTimeout, TLS: s.cfg.Access.TLSCert != "", Prepare: p.Tus.Prepare},
+	shell := rest.New(rest.Config{StallTimeout: s.cfg.StallTimeout, TLS: s.cfg.Access.TLSCert != "", Limits: p.Limits, Prepare: p.Tus.Prepare},
 		admission, s.errors, s.deps.Tel, s.log, &s.workers)
 	calls, err := shell.NewCallMux(base, conn)
 	if err != nil {

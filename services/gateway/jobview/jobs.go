@@ -20,9 +20,6 @@ import (
 	"inkstream.dev/services/gateway/internal/apierror"
 )
 
-// MaxPageBytes bounds the stored result of one page.
-const MaxPageBytes = 64 << 20
-
 // Service reads jobs. It is safe for concurrent use.
 type Service struct {
 	deps  stage.Deps

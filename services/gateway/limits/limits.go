@@ -57,6 +57,7 @@ type Service struct {
 	uploadSlots chan struct{} // a slot for each upload under way
 	tenantSlots TenantSlots   // of the tenants in uploadSlots
 	memory      *memory
+	shared      shared
 }
 
 // New returns a Service under whose limits nothing is under way yet. The index may be nil. Its goroutines are counted
@@ -67,6 +68,7 @@ func New(cfg Config, deps stage.Deps, status *lifecycle.Status, index search.Sto
 		backlog: newBacklogGuard(deps.Bus, cfg.MaxBacklog), quota: newQuota(),
 		uploadSlots: make(chan struct{}, maxUploads), tenantSlots: TenantSlots{MaxPerTenant: maxTenantUploads},
 		memory: newMemory(cmp.Or(cfg.AnswerMemory, answerMemory(processMemoryLimit()))),
+		shared: newShared(),
 	}
 }
 

@@ -160,16 +160,24 @@ func (s *Service) HoldMemory(ctx context.Context, bytes int64) error {
 	if !ok {
 		return errors.New("the request has no Hold of memory")
 	}
+	release, err := s.AcquireMemory(ctx, bytes)
+	if err == nil {
+		hold.add(release)
+	}
+	return err
+}
+
+// AcquireMemory is HoldMemory for what a request needs for a part of its work alone; the caller calls release in the end.
+func (s *Service) AcquireMemory(ctx context.Context, bytes int64) (release func(), err error) {
 	timed, cancel := context.WithTimeout(ctx, memoryWait)
 	defer cancel()
-	release, err := s.memory.acquire(timed, access.TenantFrom(ctx), bytes)
+	release, err = s.memory.acquire(timed, access.TenantFrom(ctx), bytes)
 	switch {
 	case err == nil:
-		hold.add(release)
-		return nil
+		return release, nil
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	default:
-		return fault.New(fault.QueueFull, "the server has as many large answers in hand as it takes; try later")
+		return nil, fault.New(fault.QueueFull, "the server has as many large answers in hand as it takes; try later")
 	}
 }

@@ -70,6 +70,7 @@ func (s *Shell) NewCallMux(ctx context.Context, conn *grpc.ClientConn) (http.Han
 		return nil, fmt.Errorf("register REST handlers: %w", err)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w = &heldResponse{ResponseWriter: w, request: r, shell: s}
 		if r.Method == http.MethodHead {
 			get := *r
 			get.Method = http.MethodGet

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"mime"
@@ -25,10 +26,11 @@ var gzipWriters = sync.Pool{New: func() any {
 
 // withCompression serves what next answers with gzip where the client takes it and it is worth it: text and
 // JSON of some length that is no part of a longer whole. Streams of events pass as they are.
-func withCompression(next http.Handler) http.Handler {
+func (s *Shell) withCompression(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		z := &gzipResponse{ResponseWriter: w, accepted: r.Method == http.MethodGet && r.Header.Get("Range") == "" &&
 			AcceptsEncoding(r, "gzip")}
+		z.acquire = func() (func(), error) { return s.cfg.Limits.AcquireProcessor(r.Context()) }
 		defer z.closeCompressor()
 		next.ServeHTTP(z, r)
 	})
@@ -58,6 +60,9 @@ type gzipResponse struct {
 	accepted   bool // the client takes gzip, of the whole answer
 	decided    bool
 	compressor *gzip.Writer // nil where the answer passes as it is
+	packed     bytes.Buffer // what is compressed and not sent
+	// acquire waits for a processor, which tenants share.
+	acquire func() (release func(), err error)
 }
 
 // WriteHeader decides, and passes the status on.
@@ -91,7 +96,7 @@ func (z *gzipResponse) decideCompression(status int) {
 		h.Set("Etag", "W/"+tag) // other bytes, the same content
 	}
 	z.compressor, _ = gzipWriters.Get().(*gzip.Writer)
-	z.compressor.Reset(z.ResponseWriter)
+	z.compressor.Reset(&z.packed)
 }
 
 // isCompressible reports whether answers of that type shrink. Event streams are none: each event goes out at once.
@@ -111,10 +116,19 @@ func (z *gzipResponse) Write(p []byte) (int, error) {
 	if !z.decided {
 		z.WriteHeader(http.StatusOK)
 	}
-	if z.compressor != nil {
-		return z.compressor.Write(p)
+	if z.compressor == nil {
+		return z.ResponseWriter.Write(p)
 	}
-	return z.ResponseWriter.Write(p)
+	release, err := z.acquire()
+	if err != nil {
+		return 0, err
+	}
+	n, err := z.compressor.Write(p)
+	release()
+	if err == nil {
+		_, err = z.packed.WriteTo(z.ResponseWriter) // without the processor, because a client may be slow
+	}
+	return n, err
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -126,6 +140,7 @@ func (z *gzipResponse) closeCompressor() {
 	}
 	// A client that hung up has no use for the rest.
 	_ = z.compressor.Close()
+	_, _ = z.packed.WriteTo(z.ResponseWriter)
 	z.compressor.Reset(io.Discard)
 	gzipWriters.Put(z.compressor)
 }

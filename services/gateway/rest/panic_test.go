@@ -20,7 +20,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, nil)
 	var workers sync.WaitGroup
-	shell := rest.New(rest.Config{StallTimeout: time.Minute}, gate.New(nil, true, false, r.Service.Components().Limits.Rates()),
+	shell := rest.New(rest.Config{StallTimeout: time.Minute, Limits: r.Service.Components().Limits}, gate.New(nil, true, false, r.Service.Components().Limits.Rates()),
 		apierror.NewReporter(r.Deps.Log), r.Deps.Tel, r.Deps.Log, &workers)
 	h := shell.NewServer(t.Context(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("ouch") })).Handler
 	w := httptest.NewRecorder()

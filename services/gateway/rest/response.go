@@ -45,3 +45,30 @@ func (w *deadlineResponse) FlushError() error {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *deadlineResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// minHeldBytes is from what length on an answer is counted that waits in memory for its client.
+const minHeldBytes = 64 << 10
+
+// heldResponse takes the tenant's share of memory for a long answer until it is sent. The answer of a call is written at
+// once, before anything else is.
+type heldResponse struct {
+	http.ResponseWriter
+	request *http.Request
+	shell   *Shell
+}
+
+// Write passes the answer on, or says why there is none.
+func (w *heldResponse) Write(p []byte) (int, error) {
+	if len(p) < minHeldBytes || w.Header().Get("Content-Type") != JSONType {
+		return w.ResponseWriter.Write(p)
+	}
+	if err := w.shell.cfg.Limits.HoldMemory(w.request.Context(), 2*int64(len(p))); err != nil { // the message is there too
+		w.Header().Del("Content-Length")
+		w.shell.errors.WriteError(w.ResponseWriter, w.request, "answer", err)
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *heldResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }

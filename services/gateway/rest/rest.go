@@ -39,6 +39,8 @@ type Config struct {
 	StallTimeout time.Duration
 	// TLS says that the server has a certificate.
 	TLS bool
+	// Limits share the work on answers among tenants.
+	Limits *limits.Service
 	// Prepare changes a request of a protocol over HTTP before all else looks at it, and heads its answer; it may be nil.
 	Prepare func(h http.Header, r *http.Request)
 }
@@ -62,7 +64,7 @@ func New(cfg Config, gate *gate.Gate, report *apierror.Reporter, tel *telemetry.
 // NewServer returns a server of what next answers. Its requests have the base context.
 func (s *Shell) NewServer(base context.Context, next http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           s.wrapRequest(withCompression(next)),
+		Handler:           s.wrapRequest(s.withCompression(next)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

@@ -2,6 +2,7 @@ package results
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,10 @@ import (
 
 const (
 	zipType = "application/zip"
+	// archivePiece is how much of an artifact is compressed at a time, and archiveMemory what an archive takes: the
+	// compressor's tables, a frame of the blob, and a piece.
+	archivePiece  = 256 << 10
+	archiveMemory = 2 << 20
 )
 
 // HandleArchive is GET /v1/jobs/{id}/artifacts.zip: every artifact of the job, as the archive is written.
@@ -38,9 +43,17 @@ func (s *Service) HandleArchive(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return // no client would read the archive
 	}
-	archive := zip.NewWriter(w)
+	if err := s.limits.HoldMemory(ctx, archiveMemory); err != nil {
+		s.errors.WriteError(w, r, "GET archive", err)
+		return
+	}
+	var packed bytes.Buffer // what is compressed and not sent
+	archive := zip.NewWriter(&packed)
 	for _, key := range all.keys {
-		err := s.addToArchive(r, archive, key, strings.TrimPrefix(key, all.folder))
+		err := s.addToArchive(r, archive, key, strings.TrimPrefix(key, all.folder), func() error {
+			_, err := packed.WriteTo(w)
+			return err
+		})
 		if err == nil {
 			continue
 		}
@@ -51,6 +64,7 @@ func (s *Service) HandleArchive(w http.ResponseWriter, r *http.Request) {
 	}
 	// A client that hung up has no use for the rest.
 	_ = archive.Close()
+	_, _ = packed.WriteTo(w)
 }
 
 // archiveContents is what an archive holds.
@@ -79,7 +93,9 @@ func (s *Service) listArchiveContents(ctx context.Context, rec *job.Record) (arc
 	return all, checkArtifactCount(rec, len(all.keys))
 }
 
-func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name string) error {
+// addToArchive compresses an artifact by pieces, in turn with other tenants' work; send passes on what there is, while
+// others have the processor.
+func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name string, send func() error) error {
 	attrs, err := s.deps.Blobs.ReadAttributes(r.Context(), key)
 	var from io.ReadCloser
 	if err == nil {
@@ -95,11 +111,27 @@ func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name s
 		h.Method = zip.Store // compressed already
 	}
 	to, err := archive.CreateHeader(h)
-	if err == nil {
-		_, err = io.Copy(to, from)
+	for more := true; more && err == nil; {
+		if more, err = s.packPiece(r.Context(), to, from); err == nil {
+			err = send()
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	return nil
+}
+
+// packPiece compresses the next piece of an artifact, and reports whether there may be more.
+func (s *Service) packPiece(ctx context.Context, to io.Writer, from io.Reader) (more bool, err error) {
+	release, err := s.limits.AcquireProcessor(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	_, err = io.CopyN(to, from, archivePiece)
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return true, err
 }

@@ -28,6 +28,9 @@ import (
 const (
 	// downloadChunk is the data of one message of a download.
 	downloadChunk = 256 << 10
+	// packedMemory is what a download takes of a blob that is unpacked for it, or packed, and plainMemory what any other
+	// takes.
+	packedMemory, plainMemory = 1 << 20, 128 << 10
 	// maxArtifactName bounds the name that a client may ask for.
 	maxArtifactName = 255
 )
@@ -141,6 +144,14 @@ func computeETag(key string, a blob.Attributes) string {
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
+// memory is how many bytes of memory it takes to hand the artifact out.
+func (a *artifact) memory() int64 {
+	if _, compressed := a.Compressed(); compressed {
+		return packedMemory
+	}
+	return plainMemory
+}
+
 // DownloadArtifact streams an artifact.
 func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest,
 	stream grpc.ServerStreamingServer[httpbody.HttpBody]) error {
@@ -149,6 +160,9 @@ func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest,
 		return err
 	}
 	defer a.Close()
+	if err := s.limits.HoldMemory(stream.Context(), a.memory()+downloadChunk); err != nil {
+		return err
+	}
 	for first := true; ; first = false {
 		buf := make([]byte, downloadChunk) // a new one each time: a stats handler may read a message after it was sent
 		n, err := io.ReadFull(a, buf)
@@ -196,6 +210,9 @@ func (s *Service) ServeArtifact(w http.ResponseWriter, r *http.Request, name str
 		return err
 	}
 	defer a.Close()
+	if err := s.limits.HoldMemory(r.Context(), a.memory()); err != nil {
+		return err
+	}
 	h := w.Header()
 	h.Set("Content-Type", a.ContentType)
 	// Never shown inline: what a document holds must not run in the API's origin.

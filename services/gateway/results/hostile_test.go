@@ -16,6 +16,7 @@ import (
 	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/gatewaytest"
 	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/limits"
 	"inkstream.dev/services/gateway/results"
 )
 
@@ -73,7 +74,9 @@ func TestStalledStreamIsEnded(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, func(s *gatewaytest.Options) { s.Cfg.StallTimeout = 20 * time.Millisecond })
 	rec := r.NewEndedJob(map[string]string{"text.txt": "text"})
-	ctx, cancel := context.WithCancel(t.Context())
+	held, hold := limits.WithHold(t.Context())
+	defer hold.Release()
+	ctx, cancel := context.WithCancel(held)
 	defer cancel() // as the end of the handler does
 	for name, err := range map[string]error{
 		"DownloadArtifact": r.Service.Components().Results.DownloadArtifact(&inkstreamv1.DownloadArtifactRequest{Id: string(rec.ID),

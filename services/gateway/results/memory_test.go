@@ -17,7 +17,9 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/gatewaytest"
+	"inkstream.dev/services/gateway/limits"
 )
 
 // storeDensePage stores a page with so many words as page 1 of a job that has ended, and returns its address.
@@ -123,6 +125,39 @@ func TestStalledPagesLeaveRoomForOthers(t *testing.T) {
 	stalled.Close()
 	<-done
 	gatewaytest.Eventually(t, "the share to be given back", func() bool { code, err := get(); return err == nil && code == http.StatusOK })
+}
+
+// Page lists, downloads and archives wait for their tenant's share of memory as large pages do: what is read, packed or
+// unpacked for them costs a client nothing to ask for.
+func TestAnswersWaitForMemory(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, func(s *gatewaytest.Options) { s.Cfg.AnswerMemory = 1 << 20 })
+	rec := r.NewEndedJob(map[string]string{"text.txt": "text"})
+	list, _ := storeDensePage(t, r, 400)
+	ctx, hold := limits.WithHold(access.WithIdentity(t.Context(), access.OpenIdentity()))
+	if err := r.Service.Components().Limits.HoldMemory(ctx, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{"/v1/jobs/" + list + "/pages", "/v1/jobs/" + string(rec.ID) + "/artifacts/text.txt",
+		"/v1/jobs/" + string(rec.ID) + "/artifacts.zip"}
+	for _, path := range paths {
+		bounded, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		req, err := http.NewRequestWithContext(bounded, http.MethodGet, r.BaseURL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := r.Web.Do(req); err == nil {
+			resp.Body.Close()
+			t.Errorf("%s: got %d while the tenant's share is taken", path, resp.StatusCode)
+		}
+		cancel()
+	}
+	hold.Release()
+	for _, path := range paths {
+		if resp, body := r.Get(t, path, nil); resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: got %d %s once it is given back", path, resp.StatusCode, body)
+		}
+	}
 }
 
 func TestManyRangesAreAnsweredByTheWhole(t *testing.T) {

@@ -88,12 +88,7 @@ func (s *Service) loadPage(ctx context.Context, rec *job.Record, n int) (*inkstr
 	return page, plan, nil
 }
 
-const (
-	markdownType = "text/markdown; charset=utf-8"
-	// pageWeight is how many bytes of memory an answer takes for each byte of the stored page: the page as a message,
-	// its words once more, and its JSON, which is built in steps. An estimate on the safe side.
-	pageWeight = 24
-)
+const markdownType = "text/markdown; charset=utf-8"
 
 // ServePage is GET /v1/jobs/{id}/pages/{number}. It is answered without the way through gRPC, which would have the page
 // in memory twice more; what else there is at that address next answers.
@@ -140,7 +135,7 @@ func (s *Service) holdPage(ctx context.Context, rec *job.Record, n int) error {
 		if err != nil {
 			return fmt.Errorf("look at page: %w", err)
 		}
-		return s.limits.HoldMemory(ctx, attrs.Size*pageWeight)
+		return s.limits.HoldMemory(ctx, attrs.Size*jobview.PageWeight)
 	}
 	return nil
 }

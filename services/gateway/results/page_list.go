@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"inkstream.dev/pkg/blob"
-	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/outcome"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -91,20 +90,16 @@ func (s *Service) summarizePage(ctx context.Context, rec *job.Record, n int) (*i
 		if v, ok := s.summaries.Get(key); ok {
 			return v, nil
 		}
-		data, err := s.deps.Blobs.ReadBytes(ctx, job.PageKey(rec.Tenant, rec.ID, run, n), jobview.MaxPageBytes)
+		var v *inkstreamv1.PageSummary
+		err := jobview.UseStoredPage(ctx, s.deps.Blobs, s.limits, job.PageKey(rec.Tenant, rec.ID, run, n),
+			func(page *inkstreamv1.Page) { v = newPageSummary(page) })
 		if errors.Is(err, blob.ErrNotFound) {
 			continue
 		}
-		if err != nil {
-			return nil, err
+		if err == nil {
+			s.summaries.Add(key, v)
 		}
-		page, err := document.DecodePage(data)
-		if err != nil {
-			return nil, err
-		}
-		v := newPageSummary(page)
-		s.summaries.Add(key, v)
-		return v, nil
+		return v, err
 	}
 	return &inkstreamv1.PageSummary{Number: int32(n)}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/gatewaytest"
+	"inkstream.dev/services/gateway/limits"
 	"inkstream.dev/services/gateway/results"
 )
 
@@ -74,7 +75,9 @@ func TestArchiveOfDeletedArtifactsIsCut(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, nil)
 	rec := r.NewEndedJob(map[string]string{"images/1-1.png": strings.Repeat("png", 50_000), "text.txt": "text"})
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	ctx, hold := limits.WithHold(t.Context())
+	defer hold.Release()
+	req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 	req.SetPathValue("id", string(rec.ID))
 	defer func() {
 		if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // recover gives back the very value, of any type

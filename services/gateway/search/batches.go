@@ -34,8 +34,11 @@ func (s *Service) ListBatches(ctx context.Context,
 	if size == 0 {
 		size = defaultBatches
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
+	ctx, end, err := s.beginQuery(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	q := index.JobQuery{Tenant: access.TenantFrom(ctx), Limit: min(size, maxBatches)}
 	page, err := store.CountGroups(ctx, q, job.BatchLabel, string(before))
 	if err != nil {

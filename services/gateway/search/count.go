@@ -21,8 +21,11 @@ func (s *Service) CountJobs(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
+	ctx, end, err := s.beginQuery(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	resp := &inkstreamv1.CountJobsResponse{Codes: map[string]int64{}}
 	if resp.States, err = store.CountStates(ctx, q); err != nil {
 		return nil, err

@@ -29,6 +29,16 @@ const (
 	listTimeout = 20 * time.Second
 )
 
+// beginQuery waits until a query may begin, and returns a context that bounds it; the caller calls end in the end.
+func (s *Service) beginQuery(ctx context.Context) (timed context.Context, end func(), err error) {
+	release, err := s.limits.AcquireQuery(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	timed, cancel := context.WithTimeout(ctx, listTimeout)
+	return timed, func() { cancel(); release() }, nil
+}
+
 // ListJobs answers the tenant's jobs.
 func (s *Service) ListJobs(ctx context.Context,
 	req *inkstreamv1.ListJobsRequest) (*inkstreamv1.ListJobsResponse, error) {
@@ -47,8 +57,11 @@ func (s *Service) ListJobs(ctx context.Context,
 	if left == 0 {
 		left = defaultList
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
+	ctx, end, err := s.beginQuery(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	resp := &inkstreamv1.ListJobsResponse{}
 	for left = min(left, MaxList); left > 0; {
 		q.Limit = min(left, index.MaxLimit)

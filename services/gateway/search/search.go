@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"inkstream.dev/pkg/document"
+	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/layout"
 	index "inkstream.dev/pkg/search"
@@ -14,17 +15,19 @@ import (
 	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/jobview"
+	"inkstream.dev/services/gateway/limits"
 )
 
 // Service finds jobs and pages in the index database. It is safe for concurrent use.
 type Service struct {
-	deps stage.Deps
-	jobs *jobview.Service
+	deps   stage.Deps
+	jobs   *jobview.Service
+	limits *limits.Service
 }
 
 // New returns a Service.
-func New(deps stage.Deps, reader *jobview.Service) *Service {
-	return &Service{deps: deps, jobs: reader}
+func New(deps stage.Deps, reader *jobview.Service, limit *limits.Service) *Service {
+	return &Service{deps: deps, jobs: reader, limits: limit}
 }
 
 // maxHitBoxes bounds the boxes of one hit, and maxBoxText what one says of its text: a page's words may be of any
@@ -50,17 +53,24 @@ func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
+	ctx, end, err := s.beginQuery(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	found, err := store.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	resp := &inkstreamv1.SearchResponse{NextPageToken: found.NextCursor}
 	for _, h := range found.Hits {
+		boxes, err := s.findHitBoxes(ctx, q.Tenant, h, matcher)
+		if err != nil {
+			return nil, err
+		}
 		resp.Hits = append(resp.Hits, &inkstreamv1.SearchHit{
 			Job: h.Job, Filename: h.Filename, Page: int32(h.Page), Score: h.Score, Snippet: h.Snippet.Text,
-			Highlights: toCharacterSpans(h.Snippet), Boxes: s.findHitBoxes(ctx, q.Tenant, h, matcher),
+			Highlights: toCharacterSpans(h.Snippet), Boxes: boxes,
 			CreateTime: jobview.TimeToProto(h.CreateTime),
 		})
 	}
@@ -82,16 +92,18 @@ func toCharacterSpans(snippet index.Snippet) []*inkstreamv1.Span {
 }
 
 // findHitBoxes returns where the matching words of a hit stand. A page whose result is just being replaced or removed
-// has none to show.
-func (s *Service) findHitBoxes(ctx context.Context, tenant string, h index.Hit, m *index.Matcher) []*inkstreamv1.Box {
-	data, err := s.deps.Blobs.ReadBytes(ctx, job.PageKey(tenant, job.ID(h.Job), h.Run, h.Page), jobview.MaxPageBytes)
-	if err != nil {
-		return nil
+// has none to show, nor one that cannot be read; the error is that there was no time or no memory to look.
+func (s *Service) findHitBoxes(ctx context.Context, tenant string, h index.Hit, m *index.Matcher) (boxes []*inkstreamv1.Box, err error) {
+	err = jobview.UseStoredPage(ctx, s.deps.Blobs, s.limits, job.PageKey(tenant, job.ID(h.Job), h.Run, h.Page),
+		func(page *inkstreamv1.Page) { boxes = matchPageWords(page, m) })
+	if ctx.Err() != nil || fault.CodeOf(err) == fault.QueueFull {
+		return nil, err
 	}
-	page, err := document.DecodePage(data)
-	if err != nil {
-		return nil
-	}
+	return boxes, nil
+}
+
+// matchPageWords returns where a page's words stand that match.
+func matchPageWords(page *inkstreamv1.Page, m *index.Matcher) []*inkstreamv1.Box {
 	words := collectSearchWords(page)
 	texts := make([]string, len(words))
 	for i, w := range words {
