@@ -19,7 +19,8 @@ const (
 
 // UseStoredPage calls use with the page that is stored under key, which is in memory as long as use runs, within the
 // tenant's share of memory and processors. The error is that of the blob store where there is none.
-func UseStoredPage(ctx context.Context, blobs *blob.Store, limit *limits.Service, key string, use func(*inkstreamv1.Page)) error {
+func UseStoredPage(ctx context.Context, blobs *blob.Store, limit *limits.Service, key string,
+	use func(*inkstreamv1.Page)) error {
 	attrs, err := blobs.ReadAttributes(ctx, key)
 	if err != nil {
 		return err

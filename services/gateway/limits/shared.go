@@ -30,7 +30,8 @@ type shared struct {
 func newShared() shared {
 	processors := runtime.GOMAXPROCS(0)
 	return shared{processors: fairshare.NewSlots(max(processors/2, 1), spareProcessors),
-		queries: fairshare.NewSlots(max(2*processors, minQueries), spareQueries), tenantQueries: TenantSlots{MaxPerTenant: maxTenantQueries}}
+		queries:       fairshare.NewSlots(max(2*processors, minQueries), spareQueries),
+		tenantQueries: TenantSlots{MaxPerTenant: maxTenantQueries}}
 }
 
 // AcquireProcessor waits until the work on an answer may take a processor. The caller calls release soon, and before it
@@ -43,7 +44,7 @@ func (s *Service) AcquireProcessor(ctx context.Context) (release func(), err err
 // the tenant has too many of them under way. The caller calls release when the query is done.
 func (s *Service) AcquireQuery(ctx context.Context) (release func(), err error) {
 	tenant := access.TenantFrom(ctx)
-	full := fault.New(fault.QueueFull, "the tenant has as many lists and searches under way as the server takes; try later")
+	full := fault.New(fault.QueueFull, "the tenant has as many lists and searches under way as it may; try later")
 	if !s.shared.tenantQueries.AcquireSlot(tenant) {
 		return nil, full
 	}

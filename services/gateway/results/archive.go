@@ -15,6 +15,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/services/gateway/jobview"
+	"inkstream.dev/services/gateway/limits"
 	"inkstream.dev/services/gateway/rest"
 )
 
@@ -112,7 +113,7 @@ func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name s
 	}
 	to, err := archive.CreateHeader(h)
 	for more := true; more && err == nil; {
-		if more, err = s.packPiece(r.Context(), to, from); err == nil {
+		if more, err = packPiece(r.Context(), s.limits, to, from); err == nil {
 			err = send()
 		}
 	}
@@ -123,8 +124,8 @@ func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name s
 }
 
 // packPiece compresses the next piece of an artifact, and reports whether there may be more.
-func (s *Service) packPiece(ctx context.Context, to io.Writer, from io.Reader) (more bool, err error) {
-	release, err := s.limits.AcquireProcessor(ctx)
+func packPiece(ctx context.Context, limit *limits.Service, to io.Writer, from io.Reader) (more bool, err error) {
+	release, err := limit.AcquireProcessor(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -32,6 +32,7 @@ var loadAttacks = []attack{
 	{"7", "a key with 1 MB a day announces resumable uploads of 8 MB", "one is taken", attackReserved},
 	{"load", "300 connections that hardly move, 300 uploads that drip", "another's upload within 5 s", attackSlowClients},
 	{"load", "700 watches from one address", "another may watch", attackWatches},
+	{"load", "lists, searches and archives of dense pages, over 90 connections", "another's page and search within 8 s", attackAnswers},
 	{"load", "a request for 10,000 ranges of an artifact", "bounded answer", attackRanges},
 }
 
@@ -420,4 +421,43 @@ func attackSearch(ctx context.Context, t *testbed) (string, error) {
 
 func searchPath(q string) string {
 	return "/v1/search?page_size=100&q=" + strings.NewReplacer(" ", "+", "\"", "%22").Replace(q)
+}
+
+// attackAnswers asks without end for what costs nothing to ask for.
+func attackAnswers(ctx context.Context, t *testbed) (string, error) {
+	s := t.server
+	own, _, err := s.runJob(ctx, villain+"/write", "&artifacts=text,json", denseDocument(16, 70, 0))
+	if err != nil || own.State != "SUCCEEDED" {
+		return "", fmt.Errorf("the job: %s, %w", own.State, err)
+	}
+	before, err := s.memory()
+	if err != nil {
+		return "", err
+	}
+	stopMemory := s.watchMemory()
+	fctx, stop := context.WithCancel(ctx)
+	var flood sync.WaitGroup
+	defer func() { stop(); flood.Wait() }()
+	paths := []string{searchPath("w1x1"), "/v1/jobs/" + own.ID + "/artifacts.zip", "/v1/jobs/" + own.ID + "/pages?page_size=1000"}
+	for i := range 90 {
+		flood.Go(func() {
+			for fctx.Err() == nil {
+				_, _, _ = s.exchange(fctx, villain+"/read", http.MethodGet, paths[i%len(paths)], nil, nil)
+			}
+		})
+	}
+	if err := waitFor(ctx, 2*time.Second); err != nil {
+		return "", err
+	}
+	_, took, jobErr := s.runJob(ctx, victim+"/write", "", s.document)
+	start := time.Now()
+	code, _, err := s.exchange(ctx, victim+"/read", http.MethodGet, searchPath(marker), nil, nil)
+	search := time.Since(start)
+	peak := stopMemory()
+	seen := fmt.Sprintf("another's page %.1f s, its search %d after %.1f s; PSS %d → %d MiB", took.Seconds(), code, search.Seconds(),
+		before>>20, peak>>20)
+	if jobErr != nil || err != nil || code != http.StatusOK || max(took, search) > 8*time.Second || peak-before > pageBound {
+		return "", errors.Join(errors.New(seen), jobErr, err)
+	}
+	return seen, nil
 }
