@@ -16,8 +16,8 @@ import (
 var tableModelJSON []byte
 
 // tableModel tells tables without a grid of lines from text that happens to stand in rows and columns. The command
-// pkg/layout/train learns such weights. Those here saw eight documents of each family (seeds from 1000), ten more of those
-// that are hard to read (seeds from 2000), and the pages of the corpus with the answers that were given before.
+// pkg/layout/train learns such weights. Those here saw eight documents of each family (seeds from 1000) and the pages of the
+// corpus with the answers that were given before.
 var tableModel = sync.OnceValue(func() *boost.Model {
 	m, err := boost.Parse(tableModelJSON, tableFeatureNames)
 	if err != nil {
@@ -111,37 +111,13 @@ func (t *table) hasLabelledRows() bool {
 	return cells[0] >= filled*float64(t.rows) && labels > 1
 }
 
-// hasRepeatedValues reports whether the columns right of the first, two or more, are full of few different values, such as marks of what
-// is so and what is not, while the first holds another label in every row.
-func (t *table) hasRepeatedValues() bool {
-	const columns, rows, filled, distinct, words = 3, 4, 0.9, 0.5, 2.0 // at least; of the values, at most; of one, on average
-	if t.columns < columns || t.rows < rows || float64(len(t.cells)) < filled*float64(t.rows*t.columns) {
-		return false
-	}
-	labels, values, all, length := map[string]bool{}, map[string]bool{}, 0, 0
-	for i := range t.cells {
-		switch c := &t.cells[i]; {
-		case c.row == 0:
-		case c.column == 0:
-			labels[segmentsText(c.segments)] = true
-		default:
-			values[segmentsText(c.segments)] = true
-			all++
-			for _, s := range c.segments {
-				length += countWords(s.words)
-			}
-		}
-	}
-	return len(labels) == t.rows-1 && float64(len(values)) <= distinct*float64(all) && float64(length) <= words*float64(all)
-}
-
 // judgeTable reports whether rows and columns are a table.
 func (a *aligner) judgeTable(t *table, several int) bool {
 	if t.standsBesideText() {
 		return false
 	}
 	features := a.measureTable(t, several)
-	is := tableModel().Probability(features) >= 0.5 || t.hasLabelledRows() || t.hasRepeatedValues()
+	is := tableModel().Probability(features) >= 0.5 || t.hasLabelledRows()
 	if a.judge == nil {
 		return is
 	}

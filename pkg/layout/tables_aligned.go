@@ -74,7 +74,9 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 		if first > start {
 			out = append(out, rowGroup{rows: rows[start:first]})
 		}
-		out = append(out, rowGroup{table: t})
+		for _, part := range a.splitBesideTables(t) {
+			out = append(out, rowGroup{table: part})
+		}
 		start, i = end, end
 	}
 	if start < len(rows) {
@@ -225,9 +227,10 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 			break
 		}
 		if singles++; isProseRow(cur, x0, x1) || cur.x1 > x1+4*a.em {
-			if wide++; wide > 1 {
-				break
-			}
+			wide++
+		}
+		if wide > 0 && singles > 1 { // lines of a paragraph
+			break
 		}
 	}
 	end = a.extendTableTail(rows, last, x0, x1)

@@ -14,6 +14,9 @@ const (
 	// maxWordLookups is in how many grids a word is looked for, on average, and maxWordMatches in how many it may be
 	// found, as frames stand around one another: on real pages, two or three deep.
 	maxWordLookups, maxWordMatches = 60, 8
+	// severalRuledRows is how many rows that lines part show that lines part them all, mostCellLines how many lines of text, with room
+	// between them, a cell of such a row may have.
+	severalRuledRows, mostCellLines = 4, 3
 )
 
 // findRuledTables finds the tables that lines rule, and returns them with the lines of text that are left.
@@ -345,12 +348,14 @@ func (t *table) splitRuledRows(em float64) {
 		}
 	}
 	out := make([]tableCell, 0, len(t.cells))
-	more := 0
+	more, ruled := 0, t.rows
 	for r, cells := range starts {
 		var at []float64
 		if !reached[r] {
 			if at = t.findRowStarts(cells, em); len(at) < 2 {
-				at = t.findRowGaps(cells, em)
+				if at = t.findRowGaps(cells, em); ruled >= severalRuledRows && len(at) <= mostCellLines {
+					at = nil // lines part the rows, and between those the cells have lines of text
+				}
 			}
 		}
 		split := len(at) > 1 && (t.rows+len(at)-1)*t.columns <= maxGridCells

@@ -246,3 +246,54 @@ func TestBoldTextWraps(t *testing.T) {
 		}
 	}
 }
+
+// TestTablesSideBySideWithoutCaptions tells two tables apart that only what they hold sets apart: labels with figures, and again labels with
+// figures, of which the second table has fewer.
+func TestTablesSideBySideWithoutCaptions(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i, row := range []string{"Kind 1996 2007", "Lamps 31 354", "Chairs 10 840", "Tables 34 808", "Shelves 7 204", "Desks 20 482"} {
+		for j, word := range strings.Fields(row) {
+			lines = append(lines, at([]float64{50, 170, 230}[j], 106+14*float64(i), 10, word))
+			if i < 5 {
+				lines = append(lines, at([]float64{300, 420, 480}[j], 106+14*float64(i), 10, word))
+			}
+		}
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 2 || tables[0].GetRows() != 6 || tables[1].GetRows() != 5 || tables[0].GetColumns() != 3 {
+		t.Fatalf("got %v, want two tables of 3 columns", tables)
+	}
+}
+
+// TestLinesOfRuledCells reads a table with lines between all its rows and columns, whose cells hold two lines of text each.
+func TestLinesOfRuledCells(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i := range 6 {
+		y := 100 + 40*float64(i)
+		for j, text := range []string{fmt.Sprint(8+i, ":00"), "History", "Drawing", "Music"} {
+			second := []string{fmt.Sprint(8+i, ":45"), "Room four", "Hall", "Chapel"}[j]
+			lines = append(lines, at(50+100*float64(j), y, 10, text), at(50+100*float64(j), y+16, 10, second))
+		}
+	}
+	page := pageOf(lines)
+	for i := range 7 {
+		y := float32(94 + 40*i)
+		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: []float32{44, y, 444, y}})
+	}
+	for j := range 5 {
+		x := float32(44 + 100*j)
+		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: []float32{x, 94, x, 334}})
+	}
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 1 || tables[0].GetRows() != 6 {
+		t.Fatalf("got %v, want one table of 6 rows", tables)
+	}
+	if got, want := cellsOf(tables[0])[1], "9:00 9:45 | History Room four | Drawing Hall | Music Chapel"; got != want {
+		t.Errorf("got the row %q, want %q", got, want)
+	}
+}

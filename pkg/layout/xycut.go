@@ -492,9 +492,9 @@ func (c *cutter) beginsTableAcross(slabs []pageBand, gutters []span) bool {
 	if len(inner) == 0 || len(slabs) <= fewest || slabs[1].y0-slabs[0].y1 < apart*c.em {
 		return false
 	}
-	gutter, numbers, others, widest := inner[0], 0, 0, 0.0
+	gutter, numbers, others, beside, widest := inner[0], 0, 0, 0, 0.0 // beside: rows with text on the right, as of tables side by side
 	for _, slab := range slabs[1 : fewest+1] {
-		labels := 0
+		labels, before := 0, others
 		for _, s := range slab.segments {
 			switch {
 			case s.table != nil:
@@ -510,9 +510,12 @@ func (c *cutter) beginsTableAcross(slabs []pageBand, gutters []span) bool {
 		if labels != 1 || len(slab.segments) < 3 || slab.rows != 1 {
 			return false
 		}
+		if others > before {
+			beside++
+		}
 	}
 	left := slabs[0].leftEdge()
-	return widest < filled*(gutter.from-left) && float64(numbers) >= figures*float64(numbers+others)
+	return 2*beside < fewest && widest < filled*(gutter.from-left) && float64(numbers) >= figures*float64(numbers+others)
 }
 
 // leftEdge returns where the leftmost segment of a band begins.

@@ -140,7 +140,7 @@ func SplitFamilies(families []Family, folds int) []Fold {
 
 // kin names, for families that are like others, what they have in common.
 var kin = map[string]string{"transcript-plain": "transcript", "transcript-two-up": "transcript", "tables-half-ruled": "tables",
-	"data-sheet": "tables", "features": "tables", "tables-beside": "tables", "week": "tables", "register": "tables", "column-tables": "tables",
+	"data-sheet": "tables", "tables-beside": "tables", "column-tables": "tables",
 	"tables-ruled": "tables", "tables-plain": "tables", "timetable": "tables", "ledger": "tables", "tex-tables": "tables",
 	"catalogue": "cards", "spread": "book", "tex-book": "book", "tex-paper": "paper", "articles": "newspaper",
 	"tex-columns": "newspaper", "tex-lists": "lists", "tex-report": "report", "tex-contents": "contents",

@@ -134,6 +134,7 @@ func composeTablesBeside(c *composer) {
 
 // composeMenu sets things with their prices at the end of the line, most with a description below.
 func composeMenu(c *composer) {
+	c.resize(max(c.pageWidth, 595), max(c.pageHeight, 792)) // names take one line
 	c.openPage("")
 	c.put(`<div class="center">%s</div>`, c.heading(0, c.phrase()))
 	leader := choose(c.chance, "", "border-bottom:1pt dotted #000;", "")
@@ -143,7 +144,7 @@ func composeMenu(c *composer) {
 		content += c.heading(2, c.title())
 		for range c.count(3, 6) {
 			content += fmt.Sprintf(`<div style="break-inside:avoid"><div class="row bold" data-k="text" data-f="%s"><span>%s </span><span style="flex:1;%smargin:0 3pt 3pt"></span> %d.%s</div>`,
-				c.flow, html.EscapeString(c.title()), leader, c.count(3, 60), choose(c.chance, "00", "50", "90"))
+				c.flow, html.EscapeString(upperFirst(c.term())), leader, c.count(3, 60), choose(c.chance, "00", "50", "90"))
 			if described {
 				content += c.block("p", KindParagraph, "flush small italic", c.escape(c.sentence()))
 			}

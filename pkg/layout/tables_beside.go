@@ -1,0 +1,150 @@
+package layout
+
+import (
+	"math"
+	"slices"
+)
+
+// splitBesideTables returns the tables that stand side by side in what looks like one: the lines across end and begin again between them, or
+// the columns right of a gap hold the same as those on its left, labels and then figures.
+func (a *aligner) splitBesideTables(t *table) []*table {
+	const fewest = 2 // columns of a table
+	kinds := t.figureColumns()
+	var at []int
+	for j := fewest; j+fewest <= t.columns; j++ {
+		if gap, free := t.columnGap(j); free && !kinds[j] && a.breakRules(t, gap) {
+			at = append(at, j)
+		}
+	}
+	if len(at) == 0 {
+		at = t.findRepeatedColumns(kinds)
+	}
+	if len(at) == 0 {
+		return []*table{t}
+	}
+	var out []*table
+	for i, from := range append([]int{0}, at...) {
+		to := t.columns
+		if i < len(at) {
+			to = at[i]
+		}
+		part := t.cutColumns(from, to)
+		if !part.isPlausible() {
+			return []*table{t}
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// figureColumns tells of each column whether most of its cells below the first row are figures.
+func (t *table) figureColumns() []bool {
+	figures, out := make([]int, t.columns), make([]bool, t.columns)
+	for i := range t.cells {
+		if c := &t.cells[i]; c.row > 0 && c.columnSpan == 1 {
+			if isNumeric(segmentsText(c.segments)) {
+				figures[c.column]++
+			} else {
+				figures[c.column]--
+			}
+		}
+	}
+	for j, n := range figures {
+		out[j] = n > 0
+	}
+	return out
+}
+
+// columnGap returns the room left of a column; false if a cell reaches over it.
+func (t *table) columnGap(column int) (span, bool) {
+	gap := span{math.Inf(-1), math.Inf(1)}
+	for i := range t.cells {
+		switch c := &t.cells[i]; {
+		case c.column >= column:
+			gap.to = min(gap.to, c.x0)
+		case c.column+c.columnSpan > column:
+			return gap, false
+		default:
+			gap.from = max(gap.from, c.x1)
+		}
+	}
+	return gap, gap.to > gap.from
+}
+
+// breakRules reports whether lines across a table end left of a gap and begin again right of it, at several heights, and none runs on.
+func (a *aligner) breakRules(t *table, gap span) bool {
+	const fewest = 2
+	var ends, begins []float64
+	for _, r := range a.across {
+		if r.at < t.y0-a.em || r.at > t.y1+a.em || r.to < t.x0 || r.from > t.x1 {
+			continue
+		}
+		switch middle := (gap.from + gap.to) / 2; {
+		case r.from < gap.from && r.to > gap.to:
+			return false
+		case r.to < middle || r.to < gap.to && r.from < gap.from:
+			ends = append(ends, r.at)
+		default:
+			begins = append(begins, r.at)
+		}
+	}
+	pairs := 0
+	for _, y := range ends {
+		if slices.ContainsFunc(begins, func(other float64) bool { return math.Abs(other-y) < 1 }) {
+			pairs++
+		}
+	}
+	return pairs >= fewest
+}
+
+// findRepeatedColumns returns before which columns the same kinds of columns begin again: labels with two columns of figures or more, or with
+// one where the tables end at different heights.
+func (t *table) findRepeatedColumns(kinds []bool) []int {
+	const mostTables, sure = 3, 3 // tables; columns of one that leave no doubt
+	for tables := 2; tables <= mostTables; tables++ {
+		width := t.columns / tables
+		if t.columns%tables != 0 || width < 2 || kinds[0] || slices.Contains(kinds[1:width], false) {
+			continue
+		}
+		var at []int
+		for j := width; j < t.columns; j += width {
+			if _, free := t.columnGap(j); free && slices.Equal(kinds[j:j+width], kinds[:width]) {
+				at = append(at, j)
+			}
+		}
+		if len(at) == tables-1 && (width >= sure || t.lastRow(0, width) != t.lastRow(width, 2*width)) {
+			return at
+		}
+	}
+	return nil
+}
+
+// lastRow returns the last row with text in the columns from one to before another.
+func (t *table) lastRow(from, to int) int {
+	last := 0
+	for i := range t.cells {
+		if c := &t.cells[i]; c.column >= from && c.column < to {
+			last = max(last, c.row)
+		}
+	}
+	return last
+}
+
+// cutColumns returns the columns of a table from one to before another as a table.
+func (t *table) cutColumns(from, to int) *table {
+	out := &table{rows: t.rows, columns: to - from, rowDistance: t.rowDistance}
+	for _, c := range t.cells {
+		if c.column < from || c.column >= to {
+			continue
+		}
+		if len(out.cells) == 0 {
+			out.rect = c.rect
+		}
+		c.column -= from
+		out.rect = out.rect.union(c.rect)
+		out.cells = append(out.cells, c)
+	}
+	out.trimEmptyCells()
+	out.findHeader()
+	return out
+}
