@@ -73,6 +73,8 @@ const (
 	FlagLong                         // longer than headings are
 	FlagQuote                        // stands in quotation marks
 	FlagInitial                      // a capital alone, with which the text below begins
+	FlagPrice                        // one line that ends with a figure that stands apart, as a price does
+	FlagMidColumn                    // one line in the middle of the block above or below it, which is wider
 )
 
 // What Tag says besides the levels 1 to 6.
@@ -122,6 +124,11 @@ func ObservePage(p *inkstreamv1.Page) *Evidence {
 	for i := 1; i < len(p.GetBlocks()); i++ {
 		if isInitial(p.GetBlocks()[i-1], p.GetBlocks()[i]) {
 			e.Blocks[i-1].Flags |= FlagInitial
+		}
+		for _, pair := range [2][2]int{{i - 1, i}, {i, i - 1}} {
+			if line := &e.Blocks[pair[0]]; line.Lines == 1 && isCentredIn(line, &e.Blocks[pair[1]]) {
+				line.Flags |= FlagMidColumn
+			}
 		}
 	}
 	applyStructureTags(e, p)
@@ -257,6 +264,7 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 	set(FlagCaps, upper > 1 && lower == 0)
 	set(FlagRecognised, recognised)
 	set(FlagLong, characters > maxHeadingLetters)
+	set(FlagPrice, endsWithPrice(b.GetLines(), 1.5*float32(out.Size)/4))
 	if style != nil && style.GetFont() > 0 && int(style.GetFont()) <= len(o.fonts) {
 		f := o.fonts[style.GetFont()-1]
 		out.Style = hash32(f.GetName())
@@ -362,6 +370,27 @@ func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 			out.Flags |= FlagLeader
 		}
 	}
+}
+
+// endsWithPrice reports whether the last word of a line alone is a figure with at least that much room before it.
+func endsWithPrice(lines []*inkstreamv1.Line, room float32) bool {
+	if len(lines) != 1 || len(lines[0].GetWords()) < 2 {
+		return false
+	}
+	words := lines[0].GetWords()
+	last, before := words[len(words)-1], words[len(words)-2]
+	if len(last.GetBbox()) != 4 || len(before.GetBbox()) != 4 || last.GetBbox()[0]-before.GetBbox()[2] < room {
+		return false
+	}
+	letters, _, _ := countLetters(last.GetText())
+	return letters == 0 && strings.ContainsFunc(last.GetText(), unicode.IsDigit)
+}
+
+// isCentredIn reports whether a line stands in the middle of a block above or below it with room on both sides, of an em at least.
+func isCentredIn(line, block *BlockEvidence) bool {
+	em := float32(line.Size) / 4
+	left, right := line.Box[0]-block.Box[0], block.Box[2]-line.Box[2]
+	return block.Lines > 1 && left > 2*em && right > 2*em && left-right < em && right-left < em
 }
 
 // isQuotation reports whether a text that begins and ends with these words stands in quotation marks.

@@ -210,7 +210,7 @@ func isContentsPage(e *Evidence) bool {
 func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 	const mostLines, mostWords = 3, 24
 	quotation := b.Flags&FlagQuote != 0 && b.Words > 3
-	if b.Lines > mostLines || b.Words > mostWords || body == 0 || quotation {
+	if b.Lines > mostLines || b.Words > mostWords || body == 0 || quotation || b.Flags&FlagPrice != 0 {
 		return false
 	}
 	if b.Flags&FlagRecognised != 0 { // boxes tell sizes roughly
@@ -230,9 +230,13 @@ func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 		if b.Flags&FlagBold != 0 && !boldBody {
 			return b.Lines <= 2 && b.Words <= 16
 		}
+		if b.Flags&FlagCaps != 0 && b.Flags&FlagMidColumn != 0 && b.Words <= 12 {
+			return true
+		}
 		return b.Depth >= 2 && b.Lines == 1 && b.Words <= 12 && b.Words >= 2
 	default:
-		return b.Flags&FlagBold != 0 && !boldBody && ratio >= 0.85 && b.Lines == 1 && b.Words <= 10 && b.Depth >= 2
+		return b.Flags&FlagBold != 0 && !boldBody && ratio >= 0.85 && b.Lines == 1 && b.Words <= 10 &&
+			(b.Depth >= 2 || b.Flags&FlagMidColumn != 0)
 	}
 }
 
@@ -361,7 +365,18 @@ func (p *Plan) findTitle(found []candidate, pages []*Evidence, body int) []candi
 		found[i].title = true
 	}
 	p.Title = true
+	for at+n < len(found) && p.isByline(e, found[at+n-1], found[at+n]) {
+		found = slices.Delete(found, at+n, at+n+1)
+	}
 	return found
+}
+
+// isByline reports whether a candidate right below a title says whose or of when the work is: both are centred, and it is neither bold nor
+// numbered, in type between the body's and the title's.
+func (p *Plan) isByline(e *Evidence, title, c candidate) bool {
+	above, b := &e.Blocks[title.block], &e.Blocks[c.block]
+	return c.page == title.page && c.isByTypeOnly() && p.areAdjacent(e, title, c) && above.Flags&b.Flags&FlagCentred != 0 &&
+		b.Flags&(FlagBold|FlagCaps) == 0 && 6*b.Size < 5*above.Size
 }
 
 // keepFirstTitle makes headings of the titles but the first: the structure of a document may name several.

@@ -59,3 +59,39 @@ func TestEntriesOfDirectories(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesSetApart makes headings of bold lines and of capitals in the middle of their column, but not of entries that end with their price.
+func TestLinesSetApart(t *testing.T) {
+	t.Parallel()
+	const bold = 2
+	priced := text(layout.Paragraph, 72, 160, 10, bold, "Pears in wine 12.50")
+	words := priced.GetLines()[0].GetWords()
+	last := words[len(words)-1].GetBbox()
+	last[0], last[2] = last[0]+200, last[2]+200
+	above := prose(180)
+	middle := text(layout.Paragraph, 0, 220, 10, 1, "PEARS OF AUTUMN")
+	x := (above.GetBbox()[0] + above.GetBbox()[2] - middle.GetBbox()[2]) / 2
+	middle.Bbox = []float32{x, 220, x + middle.GetBbox()[2], 229}
+	edge := text(layout.Paragraph, 72, 330, 10, 1, "APPLES")
+	pg := page(1, text(layout.Paragraph, 72, 60, 10, bold, "Dishes of the day"), prose(100), priced, above, middle, prose(240), prose(290), edge, prose(350))
+	plan := planned(t, nil, pg)
+	plan.ApplyTo(pg)
+	if got, want := kinds(pg), "heading1 paragraph paragraph paragraph heading2 paragraph paragraph paragraph paragraph"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestBylineBelowTitle takes the names below a title for no heading.
+func TestBylineBelowTitle(t *testing.T) {
+	t.Parallel()
+	pg := page(1, text(layout.Paragraph, 200, 60, 20, 1, "The growth of pears"), text(layout.Paragraph, 230, 90, 14, 1, "Anna Keller Ruth Collins"), prose(120), prose(160))
+	for _, b := range pg.GetBlocks()[:2] { // both in the middle of the page
+		half := (b.GetBbox()[2] - b.GetBbox()[0]) / 2
+		b.Bbox = []float32{pg.GetWidth()/2 - half, b.GetBbox()[1], pg.GetWidth()/2 + half, b.GetBbox()[3]}
+	}
+	plan := planned(t, nil, pg)
+	plan.ApplyTo(pg)
+	if got, want := kinds(pg), "title paragraph paragraph paragraph"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
