@@ -16,7 +16,7 @@ import (
 var tableModelJSON []byte
 
 // tableModel tells tables without a grid of lines from text that happens to stand in rows and columns. The command
-// pkg/layout/train learns such weights. Those here saw eight documents of each family (seeds from 1000) and the pages of the
+// pkg/layout/train learns such weights. Those here saw fourteen documents of each family (seeds from 1000) and the pages of the
 // corpus with the answers that were given before.
 var tableModel = sync.OnceValue(func() *boost.Model {
 	m, err := boost.Parse(tableModelJSON, tableFeatureNames)
