@@ -44,10 +44,11 @@ test: test-deps .bin/versitygw .bin/nats .bin/kustomize .bin/kubeconform ## Test
 	# program compiles it, because the cache is kept by wazero's version, which test programs do not know.
 	go test -count=1 -run '^TestLoadErrors$$' ./pkg/pdf/internal/pdfium
 	# Not raced is what most tests run beside themselves: the NATS server of others, and the engines' children, which have
-	# tests of their own. What vet finds, make lint finds too.
+	# tests of their own. What vet finds, make lint finds too. The tests of the whole server take longest, so they begin first.
 	go build -o .bin/ ./services/ocr/enginetest/children ./pkg/bus/bustest/natsserver
 	INKSTREAM_PLAIN_PROGRAMS=$(CURDIR)/.bin \
-	go test -race $(foreach p,$(NOT_RACED),-gcflags=$(p)=-race=false) -vet=off -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 40m work
+	go test -race $(foreach p,$(NOT_RACED),-gcflags=$(p)=-race=false) -vet=off -shuffle=on -parallel $$(($$(nproc) * 3 / 2)) -timeout 40m \
+	inkstream.dev/services/standalone work
 	GOWORK=off go -C pkg/tools test ./...
 
 .PHONY: test-deps
