@@ -219,7 +219,6 @@ func TestNamesWithinRightToLeft(t *testing.T) {
 	}
 }
 
-// What may be read again goes to numbers before words, wherever they stand.
 func TestWordInPlaceOfTwo(t *testing.T) {
 	t.Parallel()
 	witness := setLines("the entry holds a fi1e name here") // one word, read as two
@@ -250,6 +249,7 @@ func TestOtherScriptWithoutAPlace(t *testing.T) {
 	}
 }
 
+// What may be read again goes to numbers before words, wherever they stand.
 func TestNumbersAreReadAgainFirst(t *testing.T) {
 	t.Parallel()
 	witness := setLines(sample)

@@ -48,13 +48,9 @@ func (s *Service) HandleArchive(w http.ResponseWriter, r *http.Request) {
 		s.errors.WriteError(w, r, "GET archive", err)
 		return
 	}
-	var packed bytes.Buffer // what is compressed and not sent
-	archive := zip.NewWriter(&packed)
+	out := newArchiveSender(w)
 	for _, key := range all.keys {
-		err := s.addToArchive(r, archive, key, strings.TrimPrefix(key, all.folder), func() error {
-			_, err := packed.WriteTo(w)
-			return err
-		})
+		err := s.addToArchive(r, out, key, strings.TrimPrefix(key, all.folder))
 		if err == nil {
 			continue
 		}
@@ -64,8 +60,27 @@ func (s *Service) HandleArchive(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the client must see that the archive is not whole
 	}
 	// A client that hung up has no use for the rest.
-	_ = archive.Close()
-	_, _ = packed.WriteTo(w)
+	_ = out.zip.Close()
+	_ = out.send()
+}
+
+// archiveSender compresses an archive into memory and sends it on, so that no processor is held while a client is slow.
+type archiveSender struct {
+	to     io.Writer
+	packed bytes.Buffer // what is compressed and not sent
+	zip    *zip.Writer
+	piece  []byte // of an artifact
+}
+
+func newArchiveSender(to io.Writer) *archiveSender {
+	out := &archiveSender{to: to, piece: make([]byte, archivePiece)}
+	out.zip = zip.NewWriter(&out.packed)
+	return out
+}
+
+func (a *archiveSender) send() error {
+	_, err := a.packed.WriteTo(a.to)
+	return err
 }
 
 // archiveContents is what an archive holds.
@@ -94,9 +109,8 @@ func (s *Service) listArchiveContents(ctx context.Context, rec *job.Record) (arc
 	return all, checkArtifactCount(rec, len(all.keys))
 }
 
-// addToArchive compresses an artifact by pieces, in turn with other tenants' work; send passes on what there is, while
-// others have the processor.
-func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name string, send func() error) error {
+// addToArchive compresses an artifact by pieces, in turn with other tenants' work, and sends it.
+func (s *Service) addToArchive(r *http.Request, out *archiveSender, key, name string) error {
 	attrs, err := s.deps.Blobs.ReadAttributes(r.Context(), key)
 	var from io.ReadCloser
 	if err == nil {
@@ -111,10 +125,17 @@ func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name s
 	if media == rest.PDFType || strings.HasPrefix(media, "image/") && media != "image/svg+xml" {
 		h.Method = zip.Store // compressed already
 	}
-	to, err := archive.CreateHeader(h)
+	to, err := out.zip.CreateHeader(h)
 	for more := true; more && err == nil; {
-		if more, err = packPiece(r.Context(), s.limits, to, from); err == nil {
-			err = send()
+		var n int
+		if n, err = io.ReadFull(from, out.piece); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			more, err = false, nil
+		}
+		if err == nil {
+			err = packPiece(r.Context(), s.limits, to, out.piece[:n])
+		}
+		if err == nil {
+			err = out.send()
 		}
 	}
 	if err != nil {
@@ -123,16 +144,13 @@ func (s *Service) addToArchive(r *http.Request, archive *zip.Writer, key, name s
 	return nil
 }
 
-// packPiece compresses the next piece of an artifact, and reports whether there may be more.
-func packPiece(ctx context.Context, limit *limits.Service, to io.Writer, from io.Reader) (more bool, err error) {
+// packPiece compresses a piece of an artifact. It was read before, for the blob store may be slow too.
+func packPiece(ctx context.Context, limit *limits.Service, to io.Writer, piece []byte) error {
 	release, err := limit.AcquireProcessor(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer release()
-	_, err = io.CopyN(to, from, archivePiece)
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	return true, err
+	_, err = to.Write(piece)
+	return err
 }
