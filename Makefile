@@ -141,7 +141,7 @@ pages: test-deps ## Generate documents with known contents (ARGS="-n 3 -seed 7 -
 	go run ./services/cli/cmd/pagegen $(ARGS)
 
 .PHONY: train-layout
-train-layout: test-deps ## Learn columns from tables on generated documents, measure on families left out, compare with the weights in use (ARGS="-n 8 -corpus FOLDER -o FOLDER")
+train-layout: test-deps ## Learn columns from tables on generated documents, measure on families left out, compare with the weights in use (ARGS="-n 14 -corpus FOLDER -o FOLDER")
 	pkg/tools/deps.sh quality
 	go run ./pkg/layout/train $(ARGS)
 

@@ -3,7 +3,7 @@
 // gutters and tables of each family a model judges wrongly that has not seen the family. Pages of a corpus whose contents
 // are not known keep the answers that the present weights give.
 //
-//	go run ./pkg/layout/train -n 8 -seed 1000 -corpus FOLDER -o FOLDER
+//	go run ./pkg/layout/train -n 14 -seed 1000 -corpus FOLDER -o FOLDER
 //
 // The same documents give the same weights. It says by how much those differ in their answers from the weights in use,
 // pkg/layout/gutter_model.json and table_model.json, which are to be replaced only by some that `make quality` shows to read
