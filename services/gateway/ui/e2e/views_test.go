@@ -142,6 +142,29 @@ func TestFilterSaysWhatItDoesNotKnow(t *testing.T) {
 	b.wait("document.querySelector('tr[data-job]') && !document.querySelector('.filter [role=alert]')")
 }
 
+// What is typed as soon as the answer to a filter shows stays in the field.
+func TestFilterKeepsWhatIsTypedNext(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.open("/ui/")
+	b.waitText("tr[data-job]", "scan.pdf")
+	got := eval[string](b, `new Promise((done) => {
+		const field = document.querySelector('#filter');
+		const type = (text) => { field.value = text; field.dispatchEvent(new Event('input', { bubbles: true })); };
+		new MutationObserver((_, self) => {
+			if (!document.querySelector('.filter [role=alert]')) return;
+			self.disconnect();
+			type('state:succeeded');
+			requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(field.value), 300)));
+		}).observe(document.body, { childList: true, subtree: true });
+		type('state:done');
+		field.form.requestSubmit();
+	})`)
+	if got != "state:succeeded" {
+		t.Errorf("the field has %q, want what was typed last", got)
+	}
+}
+
 // Back leads to where the list was left: its place, and the link that had the focus.
 func TestBackLeadsToThePlaceThatWasLeft(t *testing.T) {
 	t.Parallel()

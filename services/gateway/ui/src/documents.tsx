@@ -8,7 +8,7 @@ import { formatBytes, formatCount } from "./format";
 import { ColumnChoice, JobTable } from "./jobtable";
 import { SavedViews } from "./views";
 import { addUploads, clearUploads, filesOfDrop, isPDFName, isUnderWay, resumeUploads, type Upload, uploads, type UploadOptions } from "./upload";
-import { ask, Bar, Notice, Pill, poll, typing, useTitle } from "./widgets";
+import { ask, Bar, Notice, Pill, poll, SearchLine, typing, useTitle } from "./widgets";
 import { t } from "./texts";
 
 const pageSize = 50, maxShown = 250; // what is beyond is on another page: each row costs elements
@@ -322,19 +322,11 @@ function AllMatching({ line, done }: { line: string; done: (text: string, failed
 }
 
 function FilterBar({ line, counts, paused, setPaused }: { line: string; counts: Counts | null; paused: boolean; setPaused: (p: boolean) => void }) {
-  const [text, setText] = useState(line);
-  useEffect(() => setText(line), [line]);
   const { state: active, wrong } = parseFilter(line);
   return (
     <div class="filter">
-      <form role="search" onSubmit={(e) => { e.preventDefault(); setFilter(text.trim()); }}>
-        <label for="filter">{t.documents.filter}</label>
-        <input id="filter" type="search" value={text} placeholder={t.documents.filterHint} autocomplete="off" spellcheck={false}
-          onInput={(e) => {
-            setText(e.currentTarget.value);
-            if (e.currentTarget.value === "") setFilter(""); // the field's own cross
-          }} />
-      </form>
+      <SearchLine id="filter" label={t.documents.filter} line={line} placeholder={t.documents.filterHint}
+        submit={setFilter} clear={() => setFilter("")} />
       {wrong && <Notice kind="error">{t.documents.noSuch(wrong)}</Notice>}
       <SavedViews line={line} />
       <div class="row chips" role="group" aria-label={t.documents.state}>

@@ -5,7 +5,7 @@ import { pathOf } from "./geometry";
 import { pageImage } from "./images";
 import { address, setQuery } from "./router";
 import { formatAge } from "./format";
-import { Notice, now, useTitle } from "./widgets";
+import { Notice, now, SearchLine, useTitle } from "./widgets";
 import { t } from "./texts";
 
 // left is what was found last, which is there at once when the user comes back from a page.
@@ -15,7 +15,6 @@ export function SearchPage() {
   useTitle(t.search.title);
   const q = address.value.query.get("q") ?? "";
   const job = address.value.query.get("job") ?? "";
-  const [text, setText] = useState(q);
   const [old] = useState(() => left?.who === caller.value && left?.q === q && left.job === job ? left : null);
   const [hits, setHits] = useState<Hit[] | null>(old?.hits ?? null);
   const [next, setNext] = useState(old?.next ?? "");
@@ -35,7 +34,6 @@ export function SearchPage() {
     return p;
   };
   useEffect(() => {
-    setText(q);
     if (hits && hits === old?.hits && q === old.q && job === old.job) return undefined; // back from a page
     setHits(null);
     setError("");
@@ -52,12 +50,10 @@ export function SearchPage() {
   };
   return <>
     <h1>{t.search.title}</h1>
-    <form class="row search" role="search" onSubmit={(e) => { e.preventDefault(); setQuery({ q: text.trim() }, false); }}>
-      <label class="hidden" for="q">{t.search.label}</label>
-      <input id="q" type="search" value={text} placeholder={t.search.placeholder} autocomplete="off" spellcheck={false} aria-describedby="search-help"
-        onInput={(e) => setText(e.currentTarget.value)} />
+    <SearchLine id="q" label={t.search.label} labelHidden line={q} kind="row search" placeholder={t.search.placeholder}
+      describedBy="search-help" submit={(line) => setQuery({ q: line }, false)}>
       <button class="primary">{t.search.submit}</button>
-    </form>
+    </SearchLine>
     <p id="search-help" class="quiet small">{t.search.help}</p>
     {job && <p class="row"><span class="label">{t.search.within}: {name ? <bdi>{name}</bdi> : <code>{job}</code>}</span>
       <button type="button" class="small" onClick={() => setQuery({ job: "" }, false)}>{t.search.everywhere}</button></p>}

@@ -11,7 +11,7 @@ import { Doubts, hasDoubts } from "./doubts";
 import { JSONPane } from "./jsonpane";
 import { MarkdownPane } from "./markdownpane";
 import { Strip } from "./strip";
-import { Copyable, Notice, Pill, poll, typing, useTitle } from "./widgets";
+import { Copyable, Notice, Pill, poll, SearchLine, typing, useTitle } from "./widgets";
 import { t } from "./texts";
 
 const layersName = "inkstream.layers";
@@ -249,19 +249,15 @@ function Toolbar({ number, count, turnTo, zoomBy, changeView, view }: ToolbarPro
 }
 
 function FindBar({ q, found: { hits, more, error }, toHit }: { q: string; found: Hits; toHit: (step: 1 | -1) => void }) {
-  const [text, setText] = useState(q);
-  useEffect(() => setText(q), [q]);
   return (
-    <form class="row find" role="search" onSubmit={(e) => { e.preventDefault(); setQuery({ q: text.trim() }); }}>
-      <label class="hidden" for="find">{t.viewer.find}</label>
-      <input id="find" type="search" placeholder={t.viewer.find} value={text} autocomplete="off" spellcheck={false}
-        onInput={(e) => { setText(e.currentTarget.value); if (!e.currentTarget.value) setQuery({ q: "" }); }} />
+    <SearchLine id="find" label={t.viewer.find} labelHidden line={q} kind="row find" placeholder={t.viewer.find}
+      submit={(line) => setQuery({ q: line })} clear={() => setQuery({ q: "" })}>
       <span class="quiet count" role="status">{error || (hits && (hits.length ? t.viewer.hits(hits.length, more) : t.viewer.noHits))}</span>
       {hits && hits.length > 1 && <>
         <button type="button" class="icon" aria-label={t.viewer.previousHit} title={t.viewer.previousHit} onClick={() => toHit(-1)}>↑</button>
         <button type="button" class="icon" aria-label={t.viewer.nextHit} title={t.viewer.nextHit} onClick={() => toHit(1)}>↓</button>
       </>}
-    </form>
+    </SearchLine>
   );
 }
 

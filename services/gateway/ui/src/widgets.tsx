@@ -1,5 +1,5 @@
 // Small pieces that several pages use.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { ApiError } from "./api";
@@ -20,6 +20,24 @@ export function Bar({ done, of, label }: { done: number; of: number; label: stri
 // Notice is a message in place: what went wrong, or what was done.
 export function Notice({ kind, children }: { kind: "error" | "info"; children: ComponentChildren }) {
   return <p class={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>{children}</p>;
+}
+
+// SearchLine is a form of one field whose line stands in the address. The field takes a new line in the same step that
+// shows what it led to, so nothing typed afterwards is overwritten, and what is submitted is what stands in the field.
+export function SearchLine({ id, label, labelHidden, line, kind, placeholder, describedBy, submit, clear, children }: {
+  id: string; label: string; labelHidden?: boolean; line: string; kind?: string; placeholder: string; describedBy?: string;
+  submit: (line: string) => void; clear?: () => void; children?: ComponentChildren;
+}) {
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => { if (field.current) field.current.value = line; }, [line]);
+  return (
+    <form class={kind} role="search" onSubmit={(e) => { e.preventDefault(); submit(field.current?.value.trim() ?? ""); }}>
+      <label class={labelHidden ? "hidden" : undefined} for={id}>{label}</label>
+      <input ref={field} id={id} type="search" placeholder={placeholder} autocomplete="off" spellcheck={false} aria-describedby={describedBy}
+        onInput={(e) => { if (!e.currentTarget.value) clear?.(); }} />
+      {children}
+    </form>
+  );
 }
 
 interface Question { title: string; text: string; yes: string; act: () => void }
