@@ -2,6 +2,7 @@ package agree
 
 import (
 	"slices"
+	"unicode"
 )
 
 // Box is x0, y0, x1, y1 in any unit, x to the right and y down. The zero Box is none.
@@ -163,6 +164,15 @@ type token struct {
 }
 
 func (t *token) size() int { return len(t.runes) }
+
+// countLetters returns how many letters of an alphabet say as much: a character that is a syllable or a word counts twice.
+func (t *token) countLetters() int {
+	n := len(t.runes)
+	for _, r := range t.runes {
+		n += oneIf(unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana))
+	}
+	return n
+}
 
 // aligner pairs the words of both readings: see pair.go.
 type aligner struct {

@@ -54,6 +54,41 @@ func TestEqualReadings(t *testing.T) {
 	}
 }
 
+// What the witness reads badly all about is dropped all the same; what it reads in a picture is not.
+func TestDropsAmongBadlyReadWords(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, text, reading string // of the witness: a word that it is not sure of follows a ~
+		want                int
+	}{
+		{"between neighbours read badly", "a detailed review to identify every concern",
+			"a detailed revfem ~coniprehensive effort ~axl document co identify every concern", 1},
+		{"with words within that it is not sure of", "total assets 14.9 12.5 sheet items in september",
+			"total assets Precision ~Cas ~tparts Key Balance sheet items in september", 1},
+		{"syllables that are written as one character", "하고 하드웨어 설정을 합니다 하드 디스크에 데비안", "하고 하드웨어 설정을 합니다 멀티 부팅을 생각하고 하무 디스크에 데비안", 1},
+		{"signs in a picture", "the desktop follows the modern environment", "the dezktqp ~l. o12 ~Ey co3 ~oyu x14 ~oa ii9 ~a4 u77 fqllvvs the modern environment", 0},
+	} {
+		var witness []agree.Word
+		for _, w := range setLines(tt.reading) {
+			text, unsure := strings.CutPrefix(w.Text, "~")
+			if w.Text = text; unsure {
+				w.Confidence = 0.4
+			}
+			witness = append(witness, w)
+		}
+		r := agree.Align(toWords(strings.Fields(tt.text)), witness, agree.Options{WitnessQuality: 0.9})
+		got := 0
+		for _, d := range r.Doubts {
+			if d.Kind == agree.Dropped {
+				got++
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %d runs of words are dropped, want %d: %v", tt.name, got, tt.want, r.Doubts)
+		}
+	}
+}
+
 func TestDoubts(t *testing.T) {
 	t.Parallel()
 	insert := func(at int, words string) string {

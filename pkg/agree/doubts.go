@@ -19,6 +19,8 @@ const (
 	minDroppedConfidence, minLoneConfidence = 0.6, 0.9
 	minSureWords                            = 3 // of a run, where each has minLoneConfidence
 	minLoneDropped                          = 3 // letters
+	// maxPictureLetters is how many letters the words have on average that a witness reads in a picture, among dirt.
+	maxPictureLetters = 3
 	// minSoundWords and minSoundLetters, weighed by confidence, are for a run between neighbours that the model has side
 	// by side.
 	minSoundWords, minSoundLetters         = 2, 7
@@ -219,26 +221,35 @@ func (a *doubtFinder) findDropped() {
 		return t.similarity < minSimilarity && t.confidence >= minDroppedConfidence
 	}
 	var found []Range
-	for _, run := range runsOf(len(a.witness), 1, isBad) {
-		words, letters := 0, 0
+	for _, run := range a.runsBeyondDirt(isBad) {
+		words, dirt, letters, least := 0, 0, 0, float32(1)
 		for j := run.First; j < run.End; j++ {
 			if isBad(j) {
 				words++
-				letters += a.witness[j].size()
+				letters += a.witness[j].countLetters()
+				least = min(least, a.witness[j].confidence)
+			} else if a.witness[j].partners == nil {
+				dirt++
 			}
 		}
-		isSure := words >= minSureWords && a.confidenceOf(run) >= minLoneConfidence
-		if (words >= minRunWords || isSure) && letters >= minRunLetters {
+		isSure := words >= minSureWords && least >= minLoneConfidence
+		isPicture := dirt > 1 && letters <= maxPictureLetters*words
+		if (words >= minRunWords || isSure) && letters >= minRunLetters && !isPicture {
 			found = append(found, run)
 		}
 	}
 	isFree := func(j int) bool { return a.witness[j].partners == nil }
 	for _, run := range runsOf(len(a.witness), 0, isFree) {
 		isFound := slices.ContainsFunc(found, func(r Range) bool { return r.First < run.End && run.First < r.End })
-		if _, between := a.modelBetween(run); !between || isFound || a.rightToLeft && !a.hasRightToLeft(run) {
+		_, likeness := a.modelBetween(run)
+		if likeness == 0 || isFound || a.rightToLeft && !a.hasRightToLeft(run) {
 			continue // what runs the other way has other neighbours in each reading
 		}
-		if run = a.trimDirt(run); run.First < run.End && (a.isSoundRun(run) || a.isSureWord(run)) {
+		if run = a.trimDirt(run); run.First == run.End {
+			continue
+		}
+		if likeness >= minDiffSimilarity && (a.isSoundRun(run, minSoundLetters) || a.isSureWord(run)) ||
+			likeness >= minSimilarity && a.isSoundRun(run, minRunLetters) { // its neighbours may be read badly
 			found = append(found, run)
 		}
 	}
@@ -248,13 +259,20 @@ func (a *doubtFinder) findDropped() {
 	}
 }
 
-// confidenceOf returns how sure the witness is of the word of a run that it is least sure of.
-func (a *doubtFinder) confidenceOf(run Range) float32 {
-	least := float32(1)
-	for j := run.First; j < run.End; j++ {
-		least = min(least, a.witness[j].confidence)
+// runsBeyondDirt returns the runs of the witness's words that are bad, with up to one good one between two, and between
+// them as much as there is that it is not sure of and that the model lacks.
+func (a *doubtFinder) runsBeyondDirt(isBad func(int) bool) []Range {
+	var sound []int
+	for j := range a.witness {
+		if a.witness[j].partners != nil || isBad(j) {
+			sound = append(sound, j)
+		}
 	}
-	return least
+	runs := runsOf(len(sound), 1, func(k int) bool { return isBad(sound[k]) })
+	for k, run := range runs {
+		runs[k] = Range{sound[run.First], sound[run.End-1] + 1}
+	}
+	return runs
 }
 
 func (a *doubtFinder) hasRightToLeft(run Range) bool {
@@ -272,15 +290,17 @@ func (a *doubtFinder) trimDirt(run Range) Range {
 	return run
 }
 
-// isSoundRun reports whether the witness reads some words well enough that they can be no dirt.
-func (a *doubtFinder) isSoundRun(run Range) bool {
+// isSoundRun reports whether the witness reads some words well enough that they can be no dirt: words of so many letters,
+// weighed by how sure it is of them. Of a long run only what is made of letters counts.
+func (a *doubtFinder) isSoundRun(run Range, least float64) bool {
 	weight := 0.0
 	for j := run.First; j < run.End; j++ {
-		if t := &a.witness[j]; t.confidence >= minRereadConfidence {
-			weight += float64(t.size()) * float64(t.confidence)
+		t := &a.witness[j]
+		if t.confidence >= minRereadConfidence && (least < minRunLetters || a.isWordy(Range{j, j + 1})) {
+			weight += float64(t.countLetters()) * float64(t.confidence)
 		}
 	}
-	return run.End-run.First >= minSoundWords && weight >= minSoundLetters
+	return run.End-run.First >= minSoundWords && weight >= least
 }
 
 // isSureWord reports whether a run is one word that the witness is sure of, at once or when it reads the place again.
@@ -320,9 +340,9 @@ func (a *doubtFinder) isWordy(run Range) bool {
 	return float64(letters) >= wordyShare*float64(all)
 }
 
-// modelBetween returns where in the model's text the run of the witness's belongs, and whether its neighbours are alike
-// in both and follow each other in the model's.
-func (a *doubtFinder) modelBetween(run Range) (int, bool) {
+// modelBetween returns where in the model's text the run of the witness's belongs, and how alike its neighbours are in
+// both readings, the less alike of the two: 0 where they do not follow each other in the model's.
+func (a *doubtFinder) modelBetween(run Range) (int, float64) {
 	before, after := run.First-1, run.End
 	at := 0
 	for j := before; j >= 0; j-- {
@@ -331,12 +351,14 @@ func (a *doubtFinder) modelBetween(run Range) (int, bool) {
 			break
 		}
 	}
-	if before < 0 || after >= len(a.witness) || a.witness[before].similarity < minDiffSimilarity ||
-		a.witness[after].similarity < minDiffSimilarity {
-		return at, false
+	if before < 0 || after >= len(a.witness) {
+		return at, 0
 	}
 	p, n := a.witness[before].partners, a.witness[after].partners
-	return at, p[len(p)-1]+1 == n[0]
+	if len(p) == 0 || len(n) == 0 || p[len(p)-1]+1 != n[0] {
+		return at, 0
+	}
+	return at, min(a.witness[before].similarity, a.witness[after].similarity)
 }
 
 // difference is a pair of words that do not read the same.

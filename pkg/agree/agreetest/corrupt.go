@@ -67,7 +67,8 @@ func insertWords(least, most int) func(*rand.Rand, []string, []string) ([]string
 	}
 }
 
-// slideRange returns where the words in a range may as well have been inserted: all that gives the same text.
+// slideRange returns where the words in a range may as well have been inserted, or may as well be dropped: all that gives
+// the same text.
 func slideRange(text []string, at agree.Range) agree.Range {
 	out := at
 	for size := at.End - at.First; out.First > 0 && text[out.First-1] == text[out.First-1+size]; {
@@ -86,7 +87,8 @@ func dropWords(least, most int) func(*rand.Rand, []string, []string) ([]string, 
 			return nil, agree.Range{}, false
 		}
 		at := rng.IntN(len(text) - n)
-		return slices.Delete(slices.Clone(text), at, at+n), agree.Range{First: at, End: at}, true
+		place := slideRange(text, agree.Range{First: at, End: at + n})
+		return slices.Delete(slices.Clone(text), at, at+n), agree.Range{First: place.First, End: place.End - n}, true
 	}
 }
 
