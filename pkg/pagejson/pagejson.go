@@ -4,6 +4,7 @@
 package pagejson
 
 import (
+	"io"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -12,230 +13,255 @@ import (
 )
 
 // Append appends a page to b. Fields that are not set are left out, as protojson does. Numbers that JSON has no
-// form for (NaN and the infinities) are written as 0, and bytes that are no UTF-8 as U+FFFD.
-func Append(b []byte, p *inkstreamv1.Page) []byte { return appendPage(b, p, appendBlock, appendWord) }
+// form for (NaN and the infinities) are written as 0, and bytes that are no UTF-8 as U+FFFD. Numbers are rounded to
+// thousandths: of a point, or of a confidence, which is finer than any of them is known.
+func Append(b []byte, p *inkstreamv1.Page) []byte {
+	e := encoder{b: b}
+	e.writePage(p)
+	return e.b
+}
 
 // AppendLean is Append without the boxes and sizes of words, which are most of a page; lines and blocks keep theirs.
 func AppendLean(b []byte, p *inkstreamv1.Page) []byte {
-	return appendPage(b, p, appendLeanBlock, appendLeanWord)
+	e := encoder{b: b, lean: true}
+	e.writePage(p)
+	return e.b
 }
 
-// appender appends an item of an array.
-type appender[T any] func([]byte, T) []byte
-
-func appendPage(b []byte, p *inkstreamv1.Page, block appender[*inkstreamv1.Block],
-	word appender[*inkstreamv1.Word]) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeInt("number", p.GetNumber())
-	o.writeFloat("width", p.GetWidth())
-	o.writeFloat("height", p.GetHeight())
-	o.writeInt("rotation", p.GetRotation())
-	o.writeString("outcome", p.GetOutcome())
-	o.writeString("reason", p.GetReason())
-	if e := p.GetError(); e != nil {
-		o.writeKey("error")
-		o.b = appendError(o.b, e)
+// WriteComplete writes a page to w piece by piece, with the fields too that are not set and with its numbers as they are,
+// as protojson does with EmitDefaultValues. Only a piece of it is in memory at a time.
+func WriteComplete(w io.Writer, p *inkstreamv1.Page) error {
+	e := encoder{b: make([]byte, 0, pieceBytes+pieceBytes/4), complete: true, to: w}
+	e.writePage(p)
+	if e.err == nil {
+		_, e.err = w.Write(e.b)
 	}
-	o.writeString("text", p.GetText())
-	writeArray(&o, "blocks", p.GetBlocks(), block)
-	writeArray(&o, "words", p.GetWords(), word)
-	writeArray(&o, "fonts", p.GetFonts(), appendFont)
-	o.writeFloat("confidence", p.GetConfidence())
-	o.writeFloat("dpi", p.GetDpi())
-	writeArray(&o, "images", p.GetImages(), appendImage)
-	writeArray(&o, "rulings", p.GetRulings(), appendRuling)
-	o.writeInt("uprightRotation", p.GetUprightRotation())
-	writeArray(&o, "notes", p.GetNotes(), appendString)
-	o.writeFloat("quality", p.GetQuality())
-	o.writeString("language", p.GetLanguage())
-	writeArray(&o, "links", p.GetLinks(), appendLink)
-	writeArray(&o, "tags", p.GetTags(), appendTag)
-	o.writeFloat("skew", p.GetSkew())
-	o.writeString("label", p.GetLabel())
-	o.writeString("engine", p.GetEngine())
-	o.writeFloat("inkWithoutWords", p.GetInkWithoutWords())
-	writeArray(&o, "unreadRegions", p.GetUnreadRegions(), appendUnreadRegion)
-	writeArray(&o, "doubts", p.GetDoubts(), appendDoubt)
-	writeArray(&o, "regions", p.GetRegions(), appendRegion)
-	return append(o.b, '}')
+	return e.err
 }
 
-func appendDoubt(b []byte, d *inkstreamv1.Doubt) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeString("kind", d.GetKind())
-	o.writeString("text", d.GetText())
-	o.writeString("witness", d.GetWitness())
-	writeArray(&o, "bbox", d.GetBbox(), appendFloat)
-	o.writeBool("leftOut", d.GetLeftOut())
-	return append(o.b, '}')
+// pieceBytes is from what length on what is encoded is written.
+const pieceBytes = 32 << 10
+
+// encoder encodes a page.
+type encoder struct {
+	b        []byte
+	lean     bool // without the boxes and sizes of words
+	complete bool // with the fields that are not set, and exact numbers
+
+	to  io.Writer // nil if all of the page stays in b
+	err error     // of to
 }
 
-func appendRegion(b []byte, r *inkstreamv1.Region) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeString("type", r.GetType())
-	writeArray(&o, "bbox", r.GetBbox(), appendFloat)
+// writePiece passes on what is encoded, if there is enough of it.
+func (e *encoder) writePiece() {
+	if e.to == nil || len(e.b) < pieceBytes {
+		return
+	}
+	if e.err == nil {
+		_, e.err = e.to.Write(e.b)
+	}
+	e.b = e.b[:0]
+}
+
+func (e *encoder) writePage(p *inkstreamv1.Page) {
+	o := e.beginObject()
+	o.addInt("number", p.GetNumber())
+	o.addFloat("width", p.GetWidth())
+	o.addFloat("height", p.GetHeight())
+	o.addInt("rotation", p.GetRotation())
+	o.addString("outcome", p.GetOutcome())
+	o.addString("reason", p.GetReason())
+	if f := p.GetError(); f != nil {
+		o.writeKey("error")
+		e.writeError(f)
+	}
+	o.addString("text", p.GetText())
+	writeArray(&o, "blocks", p.GetBlocks(), (*encoder).writeBlock)
+	writeArray(&o, "words", p.GetWords(), (*encoder).writeWord)
+	writeArray(&o, "fonts", p.GetFonts(), (*encoder).writeFont)
+	o.addFloat("confidence", p.GetConfidence())
+	o.addFloat("dpi", p.GetDpi())
+	writeArray(&o, "images", p.GetImages(), (*encoder).writeImage)
+	writeArray(&o, "rulings", p.GetRulings(), (*encoder).writeRuling)
+	o.addInt("uprightRotation", p.GetUprightRotation())
+	writeArray(&o, "notes", p.GetNotes(), (*encoder).writeString)
+	o.addFloat("quality", p.GetQuality())
+	o.addString("language", p.GetLanguage())
+	writeArray(&o, "links", p.GetLinks(), (*encoder).writeLink)
+	writeArray(&o, "tags", p.GetTags(), (*encoder).writeTag)
+	o.addFloat("skew", p.GetSkew())
+	o.addString("label", p.GetLabel())
+	o.addString("engine", p.GetEngine())
+	o.addFloat("inkWithoutWords", p.GetInkWithoutWords())
+	writeArray(&o, "unreadRegions", p.GetUnreadRegions(), (*encoder).writeUnreadRegion)
+	writeArray(&o, "doubts", p.GetDoubts(), (*encoder).writeDoubt)
+	writeArray(&o, "regions", p.GetRegions(), (*encoder).writeRegion)
+	e.endObject()
+}
+
+func (e *encoder) writeDoubt(d *inkstreamv1.Doubt) {
+	o := e.beginObject()
+	o.addString("kind", d.GetKind())
+	o.addString("text", d.GetText())
+	o.addString("witness", d.GetWitness())
+	writeArray(&o, "bbox", d.GetBbox(), (*encoder).writeFloat)
+	o.addBool("leftOut", d.GetLeftOut())
+	e.endObject()
+}
+
+func (e *encoder) writeRegion(r *inkstreamv1.Region) {
+	o := e.beginObject()
+	o.addString("type", r.GetType())
+	writeArray(&o, "bbox", r.GetBbox(), (*encoder).writeFloat)
 	if t := r.GetTable(); t != nil {
 		o.writeKey("table")
-		o.b = appendTable(o.b, t)
+		e.writeTable(t)
 	}
-	o.writeString("latex", r.GetLatex())
-	return append(o.b, '}')
+	o.addString("latex", r.GetLatex())
+	e.endObject()
 }
 
-func appendUnreadRegion(b []byte, r *inkstreamv1.UnreadRegion) []byte {
-	o := objectWriter{b: append(b, '{')}
-	writeArray(&o, "bbox", r.GetBbox(), appendFloat)
-	return append(o.b, '}')
+func (e *encoder) writeUnreadRegion(r *inkstreamv1.UnreadRegion) {
+	o := e.beginObject()
+	writeArray(&o, "bbox", r.GetBbox(), (*encoder).writeFloat)
+	e.endObject()
 }
 
-func appendError(b []byte, e *inkstreamv1.Error) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeString("code", e.GetCode())
-	o.writeString("stage", e.GetStage())
-	o.writeInt("page", e.GetPage())
-	o.writeString("message", e.GetMessage())
-	o.writeBool("retryable", e.GetRetryable())
-	return append(o.b, '}')
+func (e *encoder) writeError(f *inkstreamv1.Error) {
+	o := e.beginObject()
+	o.addString("code", f.GetCode())
+	o.addString("stage", f.GetStage())
+	o.addInt("page", f.GetPage())
+	o.addString("message", f.GetMessage())
+	o.addBool("retryable", f.GetRetryable())
+	e.endObject()
 }
 
-func appendBlock(b []byte, k *inkstreamv1.Block) []byte { return appendBlockWith(b, k, appendLine) }
-
-func appendLeanBlock(b []byte, k *inkstreamv1.Block) []byte {
-	return appendBlockWith(b, k, appendLeanLine)
-}
-
-func appendBlockWith(b []byte, k *inkstreamv1.Block, line appender[*inkstreamv1.Line]) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeString("type", k.GetType())
-	writeArray(&o, "bbox", k.GetBbox(), appendFloat)
-	writeArray(&o, "lines", k.GetLines(), line)
-	o.writeInt("level", k.GetLevel())
-	o.writeString("marker", k.GetMarker())
-	o.writeString("language", k.GetLanguage())
+func (e *encoder) writeBlock(k *inkstreamv1.Block) {
+	o := e.beginObject()
+	o.addString("type", k.GetType())
+	writeArray(&o, "bbox", k.GetBbox(), (*encoder).writeFloat)
+	writeArray(&o, "lines", k.GetLines(), (*encoder).writeLine)
+	o.addInt("level", k.GetLevel())
+	o.addString("marker", k.GetMarker())
+	o.addString("language", k.GetLanguage())
 	if t := k.GetTable(); t != nil {
 		o.writeKey("table")
-		o.b = appendTable(o.b, t)
+		e.writeTable(t)
 	}
-	o.writeInt("image", k.GetImage())
-	o.writeBool("continued", k.GetContinued())
-	o.writeString("latex", k.GetLatex())
-	return append(o.b, '}')
+	o.addInt("image", k.GetImage())
+	o.addBool("continued", k.GetContinued())
+	o.addString("latex", k.GetLatex())
+	e.endObject()
 }
 
-func appendTable(b []byte, t *inkstreamv1.Table) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeInt("rows", t.GetRows())
-	o.writeInt("columns", t.GetColumns())
-	writeArray(&o, "cells", t.GetCells(), appendCell)
-	o.writeBool("ruled", t.GetRuled())
-	o.writeInt("number", t.GetNumber())
-	o.writeInt("headerRows", t.GetHeaderRows())
-	return append(o.b, '}')
+func (e *encoder) writeTable(t *inkstreamv1.Table) {
+	o := e.beginObject()
+	o.addInt("rows", t.GetRows())
+	o.addInt("columns", t.GetColumns())
+	writeArray(&o, "cells", t.GetCells(), (*encoder).writeCell)
+	o.addBool("ruled", t.GetRuled())
+	o.addInt("number", t.GetNumber())
+	o.addInt("headerRows", t.GetHeaderRows())
+	e.endObject()
 }
 
-func appendCell(b []byte, c *inkstreamv1.Cell) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeInt("row", c.GetRow())
-	o.writeInt("column", c.GetColumn())
-	o.writeInt("rowSpan", c.GetRowSpan())
-	o.writeInt("columnSpan", c.GetColumnSpan())
-	writeArray(&o, "bbox", c.GetBbox(), appendFloat)
-	o.writeString("text", c.GetText())
-	return append(o.b, '}')
+func (e *encoder) writeCell(c *inkstreamv1.Cell) {
+	o := e.beginObject()
+	o.addInt("row", c.GetRow())
+	o.addInt("column", c.GetColumn())
+	o.addInt("rowSpan", c.GetRowSpan())
+	o.addInt("columnSpan", c.GetColumnSpan())
+	writeArray(&o, "bbox", c.GetBbox(), (*encoder).writeFloat)
+	o.addString("text", c.GetText())
+	e.endObject()
 }
 
-func appendLink(b []byte, l *inkstreamv1.Link) []byte {
-	o := objectWriter{b: append(b, '{')}
-	writeArray(&o, "bbox", l.GetBbox(), appendFloat)
-	o.writeString("uri", l.GetUri())
-	o.writeInt("page", l.GetPage())
-	return append(o.b, '}')
+func (e *encoder) writeLink(l *inkstreamv1.Link) {
+	o := e.beginObject()
+	writeArray(&o, "bbox", l.GetBbox(), (*encoder).writeFloat)
+	o.addString("uri", l.GetUri())
+	o.addInt("page", l.GetPage())
+	e.endObject()
 }
 
-func appendTag(b []byte, t *inkstreamv1.Tag) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeString("role", t.GetRole())
-	writeArray(&o, "bbox", t.GetBbox(), appendFloat)
-	o.writeInt("depth", t.GetDepth())
-	o.writeString("language", t.GetLanguage())
-	return append(o.b, '}')
+func (e *encoder) writeTag(t *inkstreamv1.Tag) {
+	o := e.beginObject()
+	o.addString("role", t.GetRole())
+	writeArray(&o, "bbox", t.GetBbox(), (*encoder).writeFloat)
+	o.addInt("depth", t.GetDepth())
+	o.addString("language", t.GetLanguage())
+	e.endObject()
 }
 
-func appendLine(b []byte, l *inkstreamv1.Line) []byte { return appendLineWith(b, l, appendWord) }
-
-func appendLeanLine(b []byte, l *inkstreamv1.Line) []byte {
-	return appendLineWith(b, l, appendLeanWord)
+func (e *encoder) writeLine(l *inkstreamv1.Line) {
+	o := e.beginObject()
+	writeArray(&o, "bbox", l.GetBbox(), (*encoder).writeFloat)
+	writeArray(&o, "words", l.GetWords(), (*encoder).writeWord)
+	o.addInt("angle", l.GetAngle())
+	e.endObject()
 }
 
-func appendLineWith(b []byte, l *inkstreamv1.Line, word appender[*inkstreamv1.Word]) []byte {
-	o := objectWriter{b: append(b, '{')}
-	writeArray(&o, "bbox", l.GetBbox(), appendFloat)
-	writeArray(&o, "words", l.GetWords(), word)
-	o.writeInt("angle", l.GetAngle())
-	return append(o.b, '}')
-}
-
-func appendWord(b []byte, w *inkstreamv1.Word) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeString("text", w.GetText())
-	writeArray(&o, "bbox", w.GetBbox(), appendFloat)
+func (e *encoder) writeWord(w *inkstreamv1.Word) {
+	o := e.beginObject()
+	o.addString("text", w.GetText())
+	if !e.lean {
+		writeArray(&o, "bbox", w.GetBbox(), (*encoder).writeFloat)
+	}
 	if w.Confidence != nil { // optional: 0 is written
 		o.writeKey("confidence")
-		o.b = appendFloat(o.b, w.GetConfidence())
+		e.writeFloat(w.GetConfidence())
 	}
-	o.writeInt("font", w.GetFont())
-	o.writeFloat("size", w.GetSize())
-	o.writeInt("link", w.GetLink())
-	o.writeString("doubt", w.GetDoubt())
-	return append(o.b, '}')
-}
-
-func appendLeanWord(b []byte, w *inkstreamv1.Word) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeString("text", w.GetText())
-	if w.Confidence != nil { // optional: 0 is written
-		o.writeKey("confidence")
-		o.b = appendFloat(o.b, w.GetConfidence())
+	o.addInt("font", w.GetFont())
+	if !e.lean {
+		o.addFloat("size", w.GetSize())
 	}
-	o.writeInt("font", w.GetFont())
-	o.writeInt("link", w.GetLink())
-	o.writeString("doubt", w.GetDoubt())
-	return append(o.b, '}')
+	o.addInt("link", w.GetLink())
+	o.addString("doubt", w.GetDoubt())
+	e.endObject()
 }
 
-func appendFont(b []byte, f *inkstreamv1.Font) []byte {
-	o := objectWriter{b: append(b, '{')}
-	o.writeString("name", f.GetName())
-	o.writeInt("weight", f.GetWeight())
-	o.writeBool("italic", f.GetItalic())
-	o.writeBool("fixedPitch", f.GetFixedPitch())
-	o.writeString("color", f.GetColor())
-	return append(o.b, '}')
+func (e *encoder) writeFont(f *inkstreamv1.Font) {
+	o := e.beginObject()
+	o.addString("name", f.GetName())
+	o.addInt("weight", f.GetWeight())
+	o.addBool("italic", f.GetItalic())
+	o.addBool("fixedPitch", f.GetFixedPitch())
+	o.addString("color", f.GetColor())
+	e.endObject()
 }
 
-func appendImage(b []byte, i *inkstreamv1.Image) []byte {
-	o := objectWriter{b: append(b, '{')}
-	writeArray(&o, "bbox", i.GetBbox(), appendFloat)
-	o.writeInt("width", i.GetWidth())
-	o.writeInt("height", i.GetHeight())
-	o.writeString("name", i.GetName())
-	o.writeString("kind", i.GetKind())
-	o.writeString("sha256", i.GetSha256())
-	o.writeBool("mask", i.GetMask())
-	return append(o.b, '}')
+func (e *encoder) writeImage(i *inkstreamv1.Image) {
+	o := e.beginObject()
+	writeArray(&o, "bbox", i.GetBbox(), (*encoder).writeFloat)
+	o.addInt("width", i.GetWidth())
+	o.addInt("height", i.GetHeight())
+	o.addString("name", i.GetName())
+	o.addString("kind", i.GetKind())
+	o.addString("sha256", i.GetSha256())
+	o.addBool("mask", i.GetMask())
+	e.endObject()
 }
 
-func appendRuling(b []byte, r *inkstreamv1.Ruling) []byte {
-	o := objectWriter{b: append(b, '{')}
-	writeArray(&o, "bbox", r.GetBbox(), appendFloat)
-	return append(o.b, '}')
+func (e *encoder) writeRuling(r *inkstreamv1.Ruling) {
+	o := e.beginObject()
+	writeArray(&o, "bbox", r.GetBbox(), (*encoder).writeFloat)
+	e.endObject()
 }
 
-// objectWriter writes the members of a JSON object; those with a zero value are left out.
+// objectWriter writes the members of a JSON object; those with a zero value are left out, unless the page is complete.
 type objectWriter struct {
-	b          []byte
+	*encoder
+
 	hasMembers bool
 }
+
+func (e *encoder) beginObject() objectWriter {
+	e.b = append(e.b, '{')
+	return objectWriter{encoder: e}
+}
+
+func (e *encoder) endObject() { e.b = append(e.b, '}') }
 
 func (o *objectWriter) writeKey(name string) {
 	if o.hasMembers {
@@ -247,37 +273,37 @@ func (o *objectWriter) writeKey(name string) {
 	o.b = append(o.b, '"', ':')
 }
 
-func (o *objectWriter) writeInt(name string, v int32) {
-	if v != 0 {
+func (o *objectWriter) addInt(name string, v int32) {
+	if v != 0 || o.complete {
 		o.writeKey(name)
 		o.b = strconv.AppendInt(o.b, int64(v), 10)
 	}
 }
 
-func (o *objectWriter) writeFloat(name string, v float32) {
-	if v != 0 {
+func (o *objectWriter) addFloat(name string, v float32) {
+	if v != 0 || o.complete {
 		o.writeKey(name)
-		o.b = appendFloat(o.b, v)
+		o.writeFloat(v)
 	}
 }
 
-func (o *objectWriter) writeString(name, v string) {
-	if v != "" {
+func (o *objectWriter) addString(name, v string) {
+	if v != "" || o.complete {
 		o.writeKey(name)
-		o.b = appendString(o.b, v)
+		o.writeString(v)
 	}
 }
 
-func (o *objectWriter) writeBool(name string, v bool) {
-	if v {
+func (o *objectWriter) addBool(name string, v bool) {
+	if v || o.complete {
 		o.writeKey(name)
-		o.b = append(o.b, "true"...)
+		o.b = strconv.AppendBool(o.b, v)
 	}
 }
 
-// writeArray writes an array, unless it is empty.
-func writeArray[T any](o *objectWriter, name string, items []T, item func([]byte, T) []byte) {
-	if len(items) == 0 {
+// writeArray writes an array, unless it is empty and the page is not complete.
+func writeArray[T any](o *objectWriter, name string, items []T, item func(*encoder, T)) {
+	if len(items) == 0 && !o.complete {
 		return
 	}
 	o.writeKey(name)
@@ -286,13 +312,39 @@ func writeArray[T any](o *objectWriter, name string, items []T, item func([]byte
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
-		o.b = item(o.b, v)
+		item(o.encoder, v)
+		o.writePiece()
 	}
 	o.b = append(o.b, ']')
 }
 
-// appendFloat writes v rounded to thousandths: of a point, or of a confidence, which is finer than any of them is
-// known.
+func (e *encoder) writeFloat(v float32) {
+	if e.complete {
+		e.b = appendExactFloat(e.b, v)
+	} else {
+		e.b = appendFloat(e.b, v)
+	}
+}
+
+func (e *encoder) writeString(s string) { e.b = appendString(e.b, s) }
+
+// appendExactFloat writes v with as many digits as it takes to read it back.
+func appendExactFloat(b []byte, v float32) []byte {
+	f := float64(v)
+	switch size := math.Abs(f); {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return append(b, '0')
+	case size != 0 && size < 1e-6 || size >= 1e21:
+		b = strconv.AppendFloat(b, f, 'e', -1, 32)
+		if n := len(b); b[n-4] == 'e' && b[n-2] == '0' { // e-07 is e-7 in JSON
+			b = append(b[:n-2], b[n-1])
+		}
+		return b
+	}
+	return strconv.AppendFloat(b, f, 'f', -1, 32)
+}
+
+// appendFloat writes v rounded to thousandths.
 func appendFloat(b []byte, v float32) []byte {
 	f := float64(v)
 	if math.IsNaN(f) || math.IsInf(f, 0) {

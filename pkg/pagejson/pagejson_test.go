@@ -1,6 +1,7 @@
 package pagejson_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -74,6 +75,51 @@ func TestSameAsProtojson(t *testing.T) {
 			t.Errorf("%s does not come back: %v", name, &back)
 		}
 	}
+}
+
+// A complete page is what protojson writes with the fields that are not set, to the byte, in pieces of bounded length.
+func TestCompleteIsTheSameAsProtojson(t *testing.T) {
+	t.Parallel()
+	long := full()
+	long.Width, long.Height, long.Skew, long.Dpi = math.MaxFloat32, 1.0/3, 1e-7, -0.1
+	for range 5000 {
+		long.Blocks[0].Lines[0].Words = append(long.Blocks[0].Lines[0].Words, long.GetWords()[0])
+	}
+	for name, page := range map[string]*inkstreamv1.Page{"full": full(), "empty": {}, "long": long} {
+		got := &pieces{}
+		if err := pagejson.WriteComplete(got, page); err != nil {
+			t.Fatal(err)
+		}
+		data, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want bytes.Buffer
+		if err := json.Compact(&want, data); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() {
+			at := 0
+			for at < min(got.Len(), want.Len()) && got.Bytes()[at] == want.Bytes()[at] {
+				at++
+			}
+			t.Errorf("%s: from %d on:\n got %.100s\nwant %.100s", name, at, got.Bytes()[at:], want.Bytes()[at:])
+		}
+		if got.longest > 40<<10 {
+			t.Errorf("%s: a piece of %d bytes is in memory, want less", name, got.longest)
+		}
+	}
+}
+
+// pieces notes the longest of what is written.
+type pieces struct {
+	bytes.Buffer
+	longest int
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	p.longest = max(p.longest, len(b))
+	return p.Buffer.Write(b)
 }
 
 // A field that is added to a message and forgotten here must not go unnoticed.

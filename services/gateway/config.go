@@ -45,7 +45,8 @@ type Config struct {
 	// shorten it.
 	CreateTimeout time.Duration
 	// AnswerMemory is how many bytes the answers may take that are held in memory, a fifth of them those of one tenant; 0
-	// means an eighth of the process's memory limit, 64 MiB to 512 MiB. It is no flag: GOMEMLIMIT is.
+	// means an eighth of the process's memory limit, but at least 64 MiB, and at most what lets the heap grow to 1 GiB before
+	// it is collected: 341 MiB with the default GOGC. It is no flag: GOMEMLIMIT and GOGC are.
 	AnswerMemory int64
 	// Durability names the profile in force; /readyz shows it. It is no flag of the gateway: the code that sets up the
 	// bus knows it.

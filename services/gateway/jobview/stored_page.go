@@ -12,9 +12,9 @@ import (
 const (
 	// MaxPageBytes bounds the stored result of one page.
 	MaxPageBytes = 64 << 20
-	// PageWeight is how many bytes of memory an answer takes for each byte of the stored page: the page as a message,
-	// its words once more, and its JSON, which is built in steps. An estimate on the safe side.
-	PageWeight = 24
+	// PageWeight is how many bytes of memory an answer takes for each byte of the stored page: those bytes, the page as a
+	// message, which is five times as long, and for gRPC its words once more, encoded. The JSON is written piece by piece.
+	PageWeight = 12
 )
 
 // UseStoredPage calls use with the page that is stored under key, which is in memory as long as use runs, within the

@@ -67,7 +67,7 @@ func New(cfg Config, deps stage.Deps, status *lifecycle.Status, index search.Sto
 		cfg: cfg, deps: deps, status: status, index: index, workers: workers, rates: NewRates(cfg.Rates),
 		backlog: newBacklogGuard(deps.Bus, cfg.MaxBacklog), quota: newQuota(),
 		uploadSlots: make(chan struct{}, maxUploads), tenantSlots: TenantSlots{MaxPerTenant: maxTenantUploads},
-		memory: newMemory(cmp.Or(cfg.AnswerMemory, answerMemory(processMemoryLimit()))),
+		memory: newMemory(cmp.Or(cfg.AnswerMemory, answerMemory(processMemoryLimit(), heapGrowth()))),
 		shared: newShared(),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"sync"
 	"time"
@@ -15,9 +16,11 @@ import (
 
 const (
 	// memoryShare is the part of the process's memory limit (GOMEMLIMIT) that answers may take which are held in memory;
-	// minMemory and maxMemory bound it.
-	memoryShare          = 8
-	minMemory, maxMemory = 64 << 20, 512 << 20
+	// minMemory bounds it.
+	memoryShare, minMemory = 8, 64 << 20
+	// maxHeap bounds what the heap grows to for answers before the collector begins: that is a multiple of what is held
+	// (GOGC), for what was used in making answers waits for the collector.
+	maxHeap = 1 << 30
 	// memoryWait is how long a request waits for its share.
 	memoryWait = 10 * time.Second
 )
@@ -41,12 +44,21 @@ type memoryRequest struct {
 	admitted chan struct{} // closed once it has it
 }
 
-// answerMemory returns how many bytes answers may take in a process with that memory limit.
-func answerMemory(limit int64) int64 {
+// answerMemory returns how many bytes answers may take in a process with that memory limit, whose heap grows by so many
+// percent before the collector begins.
+func answerMemory(limit int64, growth uint64) int64 {
+	most := int64(maxHeap / (100 + min(growth, 900)) * 100)
 	if limit == math.MaxInt64 { // there is none
-		return maxMemory / 2
+		return most / 2
 	}
-	return min(max(limit/memoryShare, minMemory), maxMemory)
+	return min(max(limit/memoryShare, minMemory), most)
+}
+
+// heapGrowth returns by how many percent the heap grows before the collector begins; a great number where it never does.
+func heapGrowth() uint64 {
+	gogc := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(gogc)
+	return gogc[0].Value.Uint64()
 }
 
 func newMemory(bytes int64) *memory {

@@ -71,9 +71,19 @@ func TestMemoryGoesToThoseThatWait(t *testing.T) {
 
 func TestAnswerMemory(t *testing.T) {
 	t.Parallel()
-	for limit, want := range map[int64]int64{math.MaxInt64: 256 << 20, 100 << 20: 64 << 20, 1 << 30: 128 << 20, 64 << 30: 512 << 20} {
-		if got := answerMemory(limit); got != want {
-			t.Errorf("limit %d: got %d, want %d", limit, got, want)
+	for _, tt := range []struct {
+		limit  int64
+		growth uint64
+		want   int64
+	}{
+		{math.MaxInt64, 100, 256 << 20}, {100 << 20, 100, 64 << 20}, {1 << 30, 100, 128 << 20}, {64 << 30, 100, 512 << 20},
+		{64 << 30, 0, 1 << 30}, {64 << 30, math.MaxUint64, 107374182},
+	} {
+		if got := answerMemory(tt.limit, tt.growth); got/100*100 != tt.want/100*100 {
+			t.Errorf("limit %d, heap grows by %d%%: got %d, want %d", tt.limit, tt.growth, got, tt.want)
 		}
+	}
+	if got := answerMemory(64<<30, 200); 3*got > maxHeap {
+		t.Errorf("a heap of %d grows beyond %d before it is collected", got, maxHeap)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,14 +50,74 @@ func serveTagged(next http.Handler, describe func(body []byte) (tag, cacheContro
 	})
 }
 
-// ServeTagged answers bytes with an entity tag of theirs, or with a part of them.
-func ServeTagged(w http.ResponseWriter, r *http.Request, data []byte) {
-	sum := sha256.Sum256(data)
+// Digest is what an answer's header says of an answer that is not in memory.
+type Digest struct {
+	tag  string
+	size int
+}
+
+// DigestAnswer digests what write writes.
+func DigestAnswer(write func(io.Writer) error) (Digest, error) {
+	sum := sha256.New()
+	n := countingWriter{to: sum}
+	if err := write(&n); err != nil {
+		return Digest{}, err
+	}
+	return Digest{tag: `"` + hex.EncodeToString(sum.Sum(nil)[:12]) + `"`, size: n.written}, nil
+}
+
+// ServeTagged answers what write writes, each time the same, with its entity tag. Only where a part is asked for, all of
+// it is in memory.
+func ServeTagged(w http.ResponseWriter, r *http.Request, d Digest, write func(io.Writer) error) error {
 	h := w.Header()
-	h.Set("Etag", `"`+hex.EncodeToString(sum[:12])+`"`)
+	h.Set("Etag", d.tag)
 	h.Set("Cache-Control", "private, no-cache")
 	h.Del("Content-Length")
-	ServeContent(w, r, time.Time{}, bytes.NewReader(data))
+	switch {
+	case r.Header.Get("Range") != "" || r.Header.Get("If-Match") != "":
+		all := bytes.NewBuffer(make([]byte, 0, d.size))
+		if err := write(all); err != nil {
+			return err
+		}
+		ServeContent(w, r, time.Time{}, bytes.NewReader(all.Bytes()))
+		return nil
+	case MatchesEntityTag(r.Header.Values("If-None-Match"), d.tag):
+		h.Del("Content-Type")
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Accept-Ranges", "bytes")
+	h.Set("Content-Length", strconv.Itoa(d.size))
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_ = write(w) // a client that hung up has no use for the rest
+	}
+	return nil
+}
+
+// countingWriter counts what it passes on.
+type countingWriter struct {
+	to      io.Writer
+	written int
+}
+
+// Write passes bytes on.
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.written += n
+	return n, err
+}
+
+// MatchesEntityTag reports whether one of the tags of If-None-Match is this one (RFC 9110 §13.1.2).
+func MatchesEntityTag(given []string, tag string) bool {
+	for _, list := range given {
+		for one := range strings.SplitSeq(list, ",") {
+			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ServeContent is http.ServeContent with the API's error where there is no such part.

@@ -1,12 +1,14 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/proto"
 
+	"inkstream.dev/pkg/pagejson"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/internal/apijson"
 )
@@ -24,14 +26,14 @@ func (*marshaler) Marshal(v any) ([]byte, error) {
 	if body, ok := m.(*httpbody.HttpBody); ok {
 		return body.GetData(), nil
 	}
-	if _, isPage := m.(*inkstreamv1.Page); !isPage {
+	page, isPage := m.(*inkstreamv1.Page)
+	if !isPage {
 		return apijson.EncodeIndented(m)
 	}
-	data, err := apijson.EncodeJSON(m)
-	if err != nil {
-		return nil, err
-	}
-	return append(data, '\n'), nil
+	var b bytes.Buffer
+	err := pagejson.WriteComplete(&b, page)
+	b.WriteByte('\n')
+	return b.Bytes(), err
 }
 
 // ContentType returns the type of an answer: JSON, but for what is a file.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -87,7 +86,7 @@ func (s *Service) ServePageImage(next, unversioned http.Handler) http.HandlerFun
 			return
 		}
 		tag := key.entityTag()
-		if matchesEntityTag(r.Header.Values("If-None-Match"), tag) {
+		if rest.MatchesEntityTag(r.Header.Values("If-None-Match"), tag) {
 			w.Header().Set("Etag", tag)
 			w.Header().Set("Cache-Control", imageMaxAge)
 			w.WriteHeader(http.StatusNotModified)
@@ -128,16 +127,4 @@ func (s *Service) requestedImage(r *http.Request) (imageKey, bool) {
 		return imageKey{}, false // the call says what is wrong
 	}
 	return newImageKey(rec, page, dpi, format), true
-}
-
-// matchesEntityTag reports whether one of the tags of If-None-Match is this one (RFC 9110 §13.1.2).
-func matchesEntityTag(given []string, tag string) bool {
-	for _, list := range given {
-		for one := range strings.SplitSeq(list, ",") {
-			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -19,6 +19,7 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/gatewaytest"
+	"inkstream.dev/services/gateway/jobview"
 	"inkstream.dev/services/gateway/limits"
 )
 
@@ -90,6 +91,56 @@ func TestLargePagesAreAdmittedByWeight(t *testing.T) { //nolint:paralleltest // 
 	t.Logf("%d of 60 requests were served, with %d MiB more than before", served.Load(), took>>20)
 	if served.Load() == 0 || took > 2*answers+slack {
 		t.Errorf("%d were served, with %d MiB, want some, with %d at most", served.Load(), took>>20, (2*answers+slack)>>20)
+	}
+}
+
+// The answer of a large page allocates no more than it is weighed with: its JSON is nowhere whole.
+func TestPageWeightIsWhatAPageTakes(t *testing.T) { //nolint:paralleltest // it measures what the process allocates
+	const words, requests = 50_000, 8
+	r := gatewaytest.Start(t, nil)
+	page := &inkstreamv1.Page{Number: 1, Outcome: outcome.Native, Width: 600, Height: 800}
+	for line := range words / 100 {
+		l := &inkstreamv1.Line{Bbox: []float32{0, float32(line), 600, float32(line) + 1}}
+		for i := range 100 {
+			l.Words = append(l.Words, &inkstreamv1.Word{Text: "a", Font: 1, Size: 9,
+				Bbox: []float32{float32(i) * 5.33, float32(line), float32(i)*5.33 + 4, float32(line) + 1.125}})
+		}
+		page.Blocks = append(page.Blocks, &inkstreamv1.Block{Type: "paragraph", Bbox: l.GetBbox(), Lines: []*inkstreamv1.Line{l}})
+	}
+	data, err := document.EncodeCompactPage(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := r.NewEndedJob(nil)
+	r.PutBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
+	var before, after runtime.MemStats
+	for name, header := range map[string]map[string]string{"plain": {"Accept-Encoding": "identity"}, "packed": {"Accept-Encoding": "gzip"}} {
+		runtime.ReadMemStats(&before)
+		for range requests {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.BaseURL+"/v1/jobs/"+string(rec.ID)+"/pages/1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for key, value := range header {
+				req.Header.Set(key, value)
+			}
+			resp, err := r.Web.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			if err != nil || resp.StatusCode != http.StatusOK || n == 0 {
+				t.Fatalf("got %d, %d bytes, %v", resp.StatusCode, n, err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		each := int64(after.TotalAlloc-before.TotalAlloc) / requests
+		weight := jobview.PageWeight * int64(len(data))
+		t.Logf("%s: %d KiB for a page of %d KiB that weighs %d KiB", name, each>>10, len(data)>>10, weight>>10)
+		if each > weight {
+			t.Errorf("%s: %d bytes are allocated for an answer, want %d at most", name, each, weight)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"unicode/utf8"
@@ -17,9 +18,9 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/outcome"
+	"inkstream.dev/pkg/pagejson"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/internal/apierror"
-	"inkstream.dev/services/gateway/internal/apijson"
 	"inkstream.dev/services/gateway/jobview"
 	"inkstream.dev/services/gateway/rest"
 )
@@ -68,7 +69,7 @@ func (s *Service) loadPage(ctx context.Context, rec *job.Record, n int) (*inkstr
 	if err != nil {
 		return nil, nil, fmt.Errorf("read page: %w", err)
 	}
-	page, err := document.DecodePage(data)
+	page, err := s.decodePage(ctx, data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("page %d: %w", n, err)
 	}
@@ -88,6 +89,16 @@ func (s *Service) loadPage(ctx context.Context, rec *job.Record, n int) (*inkstr
 	return page, plan, nil
 }
 
+// decodePage decodes a page, in turn with other tenants' work.
+func (s *Service) decodePage(ctx context.Context, data []byte) (*inkstreamv1.Page, error) {
+	release, err := s.limits.AcquireProcessor(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return document.DecodePage(data)
+}
+
 const markdownType = "text/markdown; charset=utf-8"
 
 // ServePage is GET /v1/jobs/{id}/pages/{number}. It is answered without the way through gRPC, which would have the page
@@ -99,30 +110,38 @@ func (s *Service) ServePage(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		data, err := loadPageJSON(r.Context(), s, r.PathValue("id"), int32(n))
+		write, digest, err := s.loadPageJSON(r.Context(), r.PathValue("id"), int32(n))
+		if err == nil {
+			w.Header().Set("Content-Type", rest.JSONType)
+			err = rest.ServeTagged(&throughputResponse{ResponseWriter: w}, r, digest, write)
+		}
 		if err != nil {
 			s.errors.WriteError(w, r, "GET page", err)
-			return
 		}
-		w.Header().Set("Content-Type", rest.JSONType)
-		rest.ServeTagged(&throughputResponse{ResponseWriter: w}, r, data)
 	})
 }
 
-// loadPageJSON returns a page as its JSON.
-func loadPageJSON(ctx context.Context, s *Service, id string, n int32) ([]byte, error) {
+// loadPageJSON returns what writes a page as its JSON, on one line. The JSON itself is never in memory: the clients of
+// large pages may be many, and slow.
+func (s *Service) loadPageJSON(ctx context.Context, id string, n int32) (write func(io.Writer) error, d rest.Digest, err error) {
 	page, err := s.GetPage(ctx, &inkstreamv1.GetPageRequest{Id: id, Number: n})
 	if err != nil {
-		return nil, err
+		return nil, d, err
 	}
-	if err := ctx.Err(); err != nil { // the client is gone
-		return nil, err
+	write = func(w io.Writer) error {
+		err := pagejson.WriteComplete(w, page)
+		if err == nil {
+			_, err = io.WriteString(w, "\n")
+		}
+		return err
 	}
-	data, err := apijson.EncodeJSON(page)
-	if err != nil {
-		return nil, err
+	release, err := s.limits.AcquireProcessor(ctx)
+	if err != nil { // the client is gone
+		return nil, d, err
 	}
-	return append(data, '\n'), nil
+	defer release()
+	d, err = rest.DigestAnswer(write)
+	return write, d, err
 }
 
 // holdPage takes the memory for a page's answer. A page that is not there takes none.
