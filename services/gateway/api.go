@@ -42,7 +42,7 @@ type unknownCalls struct {
 
 func (s *Service) newAPI(access openedAccess) *api {
 	p := s.components
-	control := admin.New(s.deps, p.Jobs, p.History)
+	control := admin.New(s.deps, p.Jobs, p.Search, p.History)
 	return &api{uploadCalls: p.Uploads, watchCalls: p.Watches, resultCalls: p.Results, searchCalls: p.Search,
 		controlCalls: control, letterCalls: admin.NewDeadLetters(control, access.dispatcher), keyCalls: admin.NewKeys(access.keys, p.Limits.Rates()),
 		hookCalls:   admin.NewWebhooks(access.hooks, s.cfg.Access.webhookPolicy(), access.dispatcher),

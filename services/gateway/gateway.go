@@ -148,7 +148,7 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 	}
 	loop := bufconn.Listen(inProcessBuffer)
 	gate := gate.New(access.auth, s.cfg.Access.Auth == "", s.cfg.ReadOnly, s.components.Limits.Rates())
-	calls := rpc.New(s.newAPI(access), gate, s.errors, s.deps.Tel, s.status, s.stopping)
+	calls := rpc.New(s.newAPI(access), gate, s.components.Limits, s.errors, s.deps.Tel, s.status, s.stopping)
 	conn, err := rpc.DialInProcess(loop)
 	if err != nil {
 		return errors.Join(err, httpListener.Close(), grpcListener.Close())

@@ -117,6 +117,11 @@ func (s *Service) findBatchJobs(ctx context.Context, req *inkstreamv1.BatchJobsR
 	if err != nil {
 		return nil, "", err
 	}
+	ctx, end, err := s.queries.BeginQuery(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	defer end()
 	q.OldestFirst, q.Cursor = true, req.GetPageToken()
 	size := int(req.GetPageSize())
 	for {
@@ -153,6 +158,11 @@ func (s *Service) countFilteredJobs(ctx context.Context, filter *inkstreamv1.Job
 	if err != nil {
 		return nil, err
 	}
+	ctx, end, err := s.queries.BeginQuery(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	states, err := store.CountStates(ctx, q)
 	if err != nil {
 		return nil, err

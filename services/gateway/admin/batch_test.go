@@ -1,13 +1,19 @@
 package admin_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/projection"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/gatewaytest"
 )
 
@@ -158,5 +164,54 @@ func TestDeadLettersTogether(t *testing.T) {
 				&inkstreamv1.BatchDeadLettersResponse{})
 			gatewaytest.CheckError(t, err, fault.InvalidArgument)
 		})
+	}
+}
+
+// Calls for the jobs of a filter wait for the places that lists have.
+func TestBatchCallsTakeAQuerysPlace(t *testing.T) {
+	t.Parallel()
+	r := gatewaytest.Start(t, gatewaytest.WithIndex(t))
+	rec := r.NewJob(func(rec *job.Record) { rec.Filename = "a.pdf"; rec.Batch = "b" })
+	putIndexed(t, r, rec)
+	as := access.WithIdentity(t.Context(), access.OpenIdentity())
+	var releases []func()
+	for {
+		bounded, cancel := context.WithTimeout(as, 50*time.Millisecond)
+		release, err := r.Service.Components().Limits.AcquireQuery(bounded)
+		cancel()
+		if err != nil {
+			break
+		}
+		releases = append(releases, release)
+	}
+	filter := &inkstreamv1.JobFilter{Filename: "a.pdf"}
+	calls := map[string]func(context.Context) error{
+		"cancel": func(ctx context.Context) error {
+			_, err := r.RPC.CancelJobs(ctx, &inkstreamv1.BatchJobsRequest{Filter: filter})
+			return err
+		},
+		"dry run": func(ctx context.Context) error {
+			_, err := r.RPC.DeleteJobs(ctx, &inkstreamv1.BatchJobsRequest{Filter: filter, DryRun: true})
+			return err
+		},
+		"batch": func(ctx context.Context) error {
+			_, err := r.RPC.GetBatch(ctx, &inkstreamv1.GetBatchRequest{Id: "b"})
+			return err
+		},
+	}
+	for name, call := range calls {
+		bounded, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if err := call(bounded); status.Code(err) != codes.DeadlineExceeded {
+			t.Errorf("%s: got %v while all places are taken, want it to wait", name, err)
+		}
+		cancel()
+	}
+	for _, release := range releases {
+		release()
+	}
+	for name, call := range calls {
+		if err := call(t.Context()); err != nil {
+			t.Errorf("%s: got %v when places are free", name, err)
+		}
 	}
 }

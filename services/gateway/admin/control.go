@@ -14,18 +14,20 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/jobview"
+	"inkstream.dev/services/gateway/search"
 )
 
 // Service does what clients have done to jobs, and answers how the stages stand. It is safe for concurrent use.
 type Service struct {
 	deps    stage.Deps
 	jobs    *jobview.Service
+	queries *search.Service
 	history *StageHistory
 }
 
 // New returns a Service.
-func New(deps stage.Deps, reader *jobview.Service, history *StageHistory) *Service {
-	return &Service{deps: deps, jobs: reader, history: history}
+func New(deps stage.Deps, reader *jobview.Service, queries *search.Service, history *StageHistory) *Service {
+	return &Service{deps: deps, jobs: reader, queries: queries, history: history}
 }
 
 // CancelJob ends a job that has not ended yet.

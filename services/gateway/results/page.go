@@ -22,6 +22,7 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/internal/apierror"
 	"inkstream.dev/services/gateway/jobview"
+	"inkstream.dev/services/gateway/limits"
 	"inkstream.dev/services/gateway/rest"
 )
 
@@ -69,7 +70,7 @@ func (s *Service) loadPage(ctx context.Context, rec *job.Record, n int) (*inkstr
 	if err != nil {
 		return nil, nil, fmt.Errorf("read page: %w", err)
 	}
-	page, err := s.decodePage(ctx, data)
+	page, err := decodePage(ctx, s.limits, data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("page %d: %w", n, err)
 	}
@@ -90,8 +91,8 @@ func (s *Service) loadPage(ctx context.Context, rec *job.Record, n int) (*inkstr
 }
 
 // decodePage decodes a page, in turn with other tenants' work.
-func (s *Service) decodePage(ctx context.Context, data []byte) (*inkstreamv1.Page, error) {
-	release, err := s.limits.AcquireProcessor(ctx)
+func decodePage(ctx context.Context, limit *limits.Service, data []byte) (*inkstreamv1.Page, error) {
+	release, err := limit.AcquireProcessor(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func (s *Service) ServePage(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		write, digest, err := s.loadPageJSON(r.Context(), r.PathValue("id"), int32(n))
+		write, digest, err := loadPageJSON(r.Context(), s, r.PathValue("id"), int32(n))
 		if err == nil {
 			w.Header().Set("Content-Type", rest.JSONType)
 			err = rest.ServeTagged(&throughputResponse{ResponseWriter: w}, r, digest, write)
@@ -123,7 +124,8 @@ func (s *Service) ServePage(next http.Handler) http.Handler {
 
 // loadPageJSON returns what writes a page as its JSON, on one line. The JSON itself is never in memory: the clients of
 // large pages may be many, and slow.
-func (s *Service) loadPageJSON(ctx context.Context, id string, n int32) (write func(io.Writer) error, d rest.Digest, err error) {
+func loadPageJSON(ctx context.Context, s *Service, id string, n int32) (write func(io.Writer) error, d rest.Digest,
+	err error) {
 	page, err := s.GetPage(ctx, &inkstreamv1.GetPageRequest{Id: id, Number: n})
 	if err != nil {
 		return nil, d, err

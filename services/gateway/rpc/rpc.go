@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
 
 	"inkstream.dev/pkg/lifecycle"
 	"inkstream.dev/pkg/telemetry"
@@ -37,6 +38,9 @@ const (
 	maxMetadataBytes = 16 << 10
 	// maxStreams bounds the calls under way on one connection.
 	maxStreams = 1000
+	// minHeldBytes is from what length on an answer is counted that waits in memory for its client, and messageWeight how
+	// many bytes it takes for each that it is long: as it is sent, and as a message.
+	minHeldBytes, messageWeight = 64 << 10, 4
 	// maxLoopBytes bounds an answer on the in-process connection: a page whose words come twice.
 	maxLoopBytes = 4 * jobview.MaxPageBytes
 )
@@ -44,14 +48,15 @@ const (
 // Server is what every gRPC call passes.
 type Server struct {
 	gate   *gate.Gate
+	limits *limits.Service
 	errors *apierror.Reporter
 	codec  *holdingCodec
 }
 
 // New returns a gRPC server with the API, health and reflection. Health watches end when stopping is closed.
-func New(api inkstreamv1.InkstreamServiceServer, door *gate.Gate, report *apierror.Reporter, tel *telemetry.Telemetry,
+func New(api inkstreamv1.InkstreamServiceServer, door *gate.Gate, limit *limits.Service, report *apierror.Reporter, tel *telemetry.Telemetry,
 	status *lifecycle.Status, stopping <-chan struct{}) *grpc.Server {
-	s := &Server{gate: door, errors: report, codec: newHoldingCodec()}
+	s := &Server{gate: door, limits: limit, errors: report, codec: newHoldingCodec()}
 	srv := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -118,7 +123,23 @@ func (s *Server) interceptUnary(ctx context.Context, req any, info *grpc.UnarySe
 	if err := validate.CheckRequest(req); err != nil {
 		return nil, err
 	}
-	return next(ctx, req)
+	if resp, err = next(ctx, req); err == nil && hold.IsEmpty() {
+		err = s.holdAnswer(ctx, resp)
+	}
+	return resp, err
+}
+
+// holdAnswer takes the tenant's share of memory for a long answer, which may wait for its client.
+func (s *Server) holdAnswer(ctx context.Context, resp any) error {
+	message, ok := resp.(proto.Message)
+	if !ok {
+		return nil
+	}
+	size := proto.Size(message)
+	if size < minHeldBytes {
+		return nil
+	}
+	return s.limits.HoldMemory(ctx, messageWeight*int64(size))
 }
 
 // interceptStream does for streams what interceptUnary does for calls.

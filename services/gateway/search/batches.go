@@ -34,7 +34,7 @@ func (s *Service) ListBatches(ctx context.Context,
 	if size == 0 {
 		size = defaultBatches
 	}
-	ctx, end, err := s.beginQuery(ctx)
+	ctx, end, err := s.BeginQuery(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +75,11 @@ func (s *Service) GetBatch(ctx context.Context, req *inkstreamv1.GetBatchRequest
 		Tenant: access.TenantFrom(ctx), Filter: index.Filter{Labels: map[string]string{job.BatchLabel: req.GetId()}},
 		OldestFirst: true, Limit: index.MaxLimit,
 	}
+	ctx, end, err := s.BeginQuery(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	b := jobview.NewBatch(req.GetId())
 	for {
 		page, err := store.ListJobs(ctx, q)

@@ -21,7 +21,7 @@ func (s *Service) CountJobs(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	ctx, end, err := s.beginQuery(ctx)
+	ctx, end, err := s.BeginQuery(ctx)
 	if err != nil {
 		return nil, err
 	}

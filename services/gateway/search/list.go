@@ -29,8 +29,8 @@ const (
 	listTimeout = 20 * time.Second
 )
 
-// beginQuery waits until a query may begin, and returns a context that bounds it; the caller calls end in the end.
-func (s *Service) beginQuery(ctx context.Context) (timed context.Context, end func(), err error) {
+// BeginQuery waits until a query may begin, and returns a context that bounds it; the caller calls end in the end.
+func (s *Service) BeginQuery(ctx context.Context) (timed context.Context, end func(), err error) {
 	release, err := s.limits.AcquireQuery(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -57,7 +57,7 @@ func (s *Service) ListJobs(ctx context.Context,
 	if left == 0 {
 		left = defaultList
 	}
-	ctx, end, err := s.beginQuery(ctx)
+	ctx, end, err := s.BeginQuery(ctx)
 	if err != nil {
 		return nil, err
 	}

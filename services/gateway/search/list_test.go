@@ -1,13 +1,18 @@
 package search_test
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
+	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -15,7 +20,9 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/projection"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/gatewaytest"
+	"inkstream.dev/services/gateway/limits"
 	"inkstream.dev/services/gateway/rest"
 )
 
@@ -96,5 +103,34 @@ func TestListByTimesFarAway(t *testing.T) {
 	gatewaytest.CheckError(t, r.CallRPC(t.Context(), "", "DeleteJobs", f, did), "")
 	if did.GetDone() != 0 || did.GetSkipped() != 0 {
 		t.Errorf("delete what is from before the year 1: got %v, want nothing", did)
+	}
+}
+
+// A long list takes its tenant's share of memory over gRPC too, until it is sent.
+func TestLongListsWaitForMemory(t *testing.T) {
+	t.Parallel()
+	index := gatewaytest.WithIndex(t)
+	r := gatewaytest.Start(t, func(o *gatewaytest.Options) { index(o); o.Cfg.AnswerMemory = 1 << 20 })
+	for range 40 {
+		rec := r.NewJob(func(rec *job.Record) { rec.Filename = strings.Repeat("a", 2000) })
+		if err := r.Index.PutDocument(t.Context(), projection.IndexDocument(rec)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, hold := limits.WithHold(access.WithIdentity(t.Context(), access.OpenIdentity()))
+	if err := r.Service.Components().Limits.HoldMemory(ctx, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	bounded, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := r.RPC.ListJobs(bounded, &inkstreamv1.ListJobsRequest{}); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("got %v while the tenant's share is taken, want it to wait", err)
+	}
+	if _, err := r.RPC.ListJobs(t.Context(), &inkstreamv1.ListJobsRequest{PageSize: 1}); err != nil {
+		t.Errorf("a short list: %v", err)
+	}
+	hold.Release()
+	if got, err := r.RPC.ListJobs(t.Context(), &inkstreamv1.ListJobsRequest{}); err != nil || len(got.GetJobs()) != 40 {
+		t.Errorf("got %d jobs, %v once it is given back, want 40", len(got.GetJobs()), err)
 	}
 }

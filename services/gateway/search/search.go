@@ -53,7 +53,7 @@ func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	ctx, end, err := s.beginQuery(ctx)
+	ctx, end, err := s.BeginQuery(ctx)
 	if err != nil {
 		return nil, err
 	}
