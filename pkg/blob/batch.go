@@ -57,7 +57,7 @@ func (s *Store) PrepareDirs(keys ...string) {
 // be stored and others not.
 func (s *Store) PutAll(ctx context.Context, objects []Object, open ...*Writer) error {
 	if driver, ok := s.driver.(batchCommitter); ok {
-		return s.putBatches(ctx, driver, objects, open)
+		return putBatches(ctx, s, driver, objects, open)
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(putAllParallel)
@@ -76,7 +76,7 @@ func (s *Store) PutAll(ctx context.Context, objects []Object, open ...*Writer) e
 }
 
 // putBatches is PutAll for a driver that knows of groups.
-func (s *Store) putBatches(ctx context.Context, driver batchCommitter, objects []Object, open []*Writer) error {
+func putBatches(ctx context.Context, s *Store, driver batchCommitter, objects []Object, open []*Writer) error {
 	for len(objects)+len(open) > 0 {
 		g := uploadBatch{store: s, driver: driver}
 		n := min(len(open), batchSize)
@@ -117,14 +117,15 @@ func (g *uploadBatch) addObject(ctx context.Context, o Object) {
 		g.addUpload(ctx, up, o.Key, err)
 		return
 	}
-	done, err := g.store.copyByDriver(ctx, o.From, o.Key, g.driver.LinkBlob)
+	one := blobCopy{driver: g.store.driver, from: o.From, to: o.Key}
+	done, err := one.copyByDriver(ctx, g.driver.LinkBlob)
 	switch {
 	case err != nil:
 		g.addUpload(ctx, nil, o.Key, err)
 	case done:
 		g.linked = append(g.linked, o.Key)
 	default:
-		up, err := g.store.uploadCopy(ctx, o.From, o.Key)
+		up, err := one.uploadStored(ctx)
 		g.addUpload(ctx, up, o.Key, err)
 	}
 }

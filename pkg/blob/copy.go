@@ -20,55 +20,62 @@ type copier interface {
 // each can be deleted or replaced by itself. Where the storage can, it does so without moving the bytes: a folder
 // links the file. The error wraps ErrNotFound if there is no such blob.
 func (s *Store) CopyBlob(ctx context.Context, from, to string) error {
+	one := blobCopy{driver: s.driver, from: from, to: to}
 	if c, ok := s.driver.(copier); ok {
-		done, err := s.copyByDriver(ctx, from, to, c.CopyBlob)
+		done, err := one.copyByDriver(ctx, c.CopyBlob)
 		if done || err != nil {
 			return err
 		}
 	}
-	up, err := s.uploadCopy(ctx, from, to)
+	up, err := one.uploadStored(ctx)
 	if err != nil {
 		return err
 	}
 	return commitUpload(ctx, up, to)
 }
 
-// copyByDriver has the driver copy a blob, if it can.
-func (s *Store) copyByDriver(ctx context.Context, from, to string,
+// blobCopy is a copy of one blob to be made.
+type blobCopy struct {
+	driver   Driver
+	from, to string // keys
+}
+
+// copyByDriver has the driver make the copy, if it can.
+func (c blobCopy) copyByDriver(ctx context.Context,
 	do func(ctx context.Context, from, to string) error) (done bool, err error) {
-	if err := errors.Join(checkKey(from), checkKey(to)); err != nil {
+	if err := errors.Join(checkKey(c.from), checkKey(c.to)); err != nil {
 		return false, err
 	}
 	if err := ctx.Err(); err != nil {
-		return false, fmt.Errorf("copy blob %s: %w", from, err)
+		return false, fmt.Errorf("copy blob %s: %w", c.from, err)
 	}
-	if IsTemporary(from) != IsTemporary(to) {
+	if IsTemporary(c.from) != IsTemporary(c.to) {
 		return false, nil
 	}
-	if err := do(ctx, from, to); !errors.Is(err, errors.ErrUnsupported) {
-		return err == nil, classifyError(ctx, "copy blob", from, err)
+	if err := do(ctx, c.from, c.to); !errors.Is(err, errors.ErrUnsupported) {
+		return err == nil, classifyError(ctx, "copy blob", c.from, err)
 	}
 	return false, nil
 }
 
-// uploadCopy returns an upload that has all that is stored of another blob, in the form in which it is stored.
-func (s *Store) uploadCopy(ctx context.Context, from, to string) (Upload, error) {
-	if err := errors.Join(checkKey(from), checkKey(to)); err != nil {
+// uploadStored returns an upload that has all that is stored of the blob, in the form in which it is stored.
+func (c blobCopy) uploadStored(ctx context.Context) (Upload, error) {
+	if err := errors.Join(checkKey(c.from), checkKey(c.to)); err != nil {
 		return nil, err
 	}
-	_, attrs, err := s.driver.ReadTail(ctx, from, 0)
+	_, attrs, err := c.driver.ReadTail(ctx, c.from, 0)
 	if err != nil {
-		return nil, classifyError(ctx, "copy blob", from, err)
+		return nil, classifyError(ctx, "copy blob", c.from, err)
 	}
-	stored, err := s.driver.OpenRange(ctx, from, 0, -1)
+	stored, err := c.driver.OpenRange(ctx, c.from, 0, -1)
 	if err != nil {
-		return nil, classifyError(ctx, "copy blob", from, err)
+		return nil, classifyError(ctx, "copy blob", c.from, err)
 	}
-	up, err := s.driver.BeginUpload(ctx, to, PutOptions{ContentType: attrs.ContentType})
+	up, err := c.driver.BeginUpload(ctx, c.to, PutOptions{ContentType: attrs.ContentType})
 	if err != nil {
-		return nil, errors.Join(classifyError(ctx, "create blob", to, err), stored.Close())
+		return nil, errors.Join(classifyError(ctx, "create blob", c.to, err), stored.Close())
 	}
-	_, err = fillUpload(ctx, up, to, &blobReader{ctx: ctx, from: stored, key: from})
+	_, err = fillUpload(ctx, up, c.to, &blobReader{ctx: ctx, from: stored, key: c.from})
 	if closeErr := stored.Close(); err == nil && closeErr != nil {
 		return nil, errors.Join(closeErr, up.Abort())
 	}

@@ -223,19 +223,20 @@ func (p *plainStream) Close() error {
 }
 
 // openPlainRange opens a part of a blob that is stored in the form that l says.
-func (s *Store) openPlainRange(ctx context.Context, key string, l *layout, offset, length int64) (io.ReadCloser, error) {
+func openPlainRange(ctx context.Context, driver Driver, key string, l *layout,
+	offset, length int64) (io.ReadCloser, error) {
 	left := max(0, l.plainSize-offset)
 	if length < 0 || length > left {
 		length = left
 	}
 	if l.form == plainForm {
-		return s.driver.OpenRange(ctx, key, offset, length)
+		return driver.OpenRange(ctx, key, offset, length)
 	}
 	if length == 0 {
 		return io.NopCloser(strings.NewReader("")), nil
 	}
 	first, last := l.frames[l.findFrame(offset)], l.frames[l.findFrame(offset+length-1)]
-	from, err := s.driver.OpenRange(ctx, key, first.stored, last.stored+int64(last.storedSize)-first.stored)
+	from, err := driver.OpenRange(ctx, key, first.stored, last.stored+int64(last.storedSize)-first.stored)
 	if err != nil {
 		return nil, err
 	}
@@ -245,13 +246,13 @@ func (s *Store) openPlainRange(ctx context.Context, key string, l *layout, offse
 }
 
 // readLayout describes the blob, and tells how it is stored.
-func (s *Store) readLayout(ctx context.Context, key string) (*layout, Attributes, error) {
-	tail, attrs, err := s.driver.ReadTail(ctx, key, tailBytes)
+func readLayout(ctx context.Context, driver Driver, key string) (*layout, Attributes, error) {
+	tail, attrs, err := driver.ReadTail(ctx, key, tailBytes)
 	if err != nil {
 		return nil, attrs, err
 	}
 	if n := trailerBytes(tail); n > len(tail) {
-		if tail, attrs, err = s.driver.ReadTail(ctx, key, n); err != nil {
+		if tail, attrs, err = driver.ReadTail(ctx, key, n); err != nil {
 			return nil, attrs, err
 		}
 	}

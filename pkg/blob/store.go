@@ -216,10 +216,10 @@ func (s *Store) OpenRange(ctx context.Context, key string, offset, length int64)
 	if length < 0 {
 		length = -1
 	}
-	l, _, err := s.readLayout(ctx, key)
+	l, _, err := readLayout(ctx, s.driver, key)
 	var r io.ReadCloser
 	if err == nil {
-		r, err = s.openPlainRange(ctx, key, l, offset, length)
+		r, err = openPlainRange(ctx, s.driver, key, l, offset, length)
 	}
 	if err != nil {
 		return nil, classifyError(ctx, "open blob", key, err)
@@ -233,7 +233,7 @@ func (s *Store) ReadBytes(ctx context.Context, key string, limit int64) ([]byte,
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	stored, err := s.readStored(ctx, key, limit+maxTrailerBytes(limit)+1)
+	stored, err := readStored(ctx, s.driver, key, limit+maxTrailerBytes(limit)+1)
 	if err != nil {
 		return nil, err
 	}
@@ -252,8 +252,8 @@ func (s *Store) ReadBytes(ctx context.Context, key string, limit int64) ([]byte,
 }
 
 // readStored returns what is stored under key, limit bytes of it at most.
-func (s *Store) readStored(ctx context.Context, key string, limit int64) ([]byte, error) {
-	from, err := s.driver.OpenRange(ctx, key, 0, limit)
+func readStored(ctx context.Context, driver Driver, key string, limit int64) ([]byte, error) {
+	from, err := driver.OpenRange(ctx, key, 0, limit)
 	if err != nil {
 		return nil, classifyError(ctx, "open blob", key, err)
 	}
@@ -290,7 +290,7 @@ func (s *Store) ReadAttributes(ctx context.Context, key string) (Attributes, err
 	if err := checkKey(key); err != nil {
 		return Attributes{}, err
 	}
-	_, attrs, err := s.readLayout(ctx, key)
+	_, attrs, err := readLayout(ctx, s.driver, key)
 	return attrs, classifyError(ctx, "stat blob", key, err)
 }
 

@@ -23,7 +23,7 @@ const (
 // writeProbe remembers the last check that went well.
 type writeProbe struct {
 	key         string     // the same at every check, so that what one leaves the next one replaces
-	mu          sync.Mutex // guards well, and lets one caller check at a time
+	mu          sync.Mutex // guards succeededAt, and lets one caller check at a time
 	succeededAt time.Time
 }
 
@@ -34,27 +34,32 @@ func newProbeKey() string { return "readyz/" + strconv.FormatUint(rand.Uint64(),
 // CheckReadWrite reports whether the store takes what is written to it and gives it back; it is a readiness check. A
 // store that can be read, but not written to, because its disk is full for one, is not well.
 func (s *Store) CheckReadWrite(ctx context.Context) error {
-	s.probe.mu.Lock()
-	defer s.probe.mu.Unlock()
-	if time.Since(s.probe.succeededAt) < probeInterval {
+	return s.probe.checkStore(ctx, s)
+}
+
+// checkStore probes the store, unless it was found well lately.
+func (p *writeProbe) checkStore(ctx context.Context, s *Store) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.succeededAt) < probeInterval {
 		return nil
 	}
-	if err := s.probeReadWrite(ctx); err != nil {
+	if err := p.writeAndRead(ctx, s); err != nil {
 		return err
 	}
-	s.probe.succeededAt = time.Now()
+	p.succeededAt = time.Now()
 	return nil
 }
 
-// probeReadWrite writes a blob, reads it and removes it, also where the write failed: a server may have taken what it
+// writeAndRead writes a blob, reads it and removes it, also where the write failed: a server may have taken what it
 // did not answer for.
-func (s *Store) probeReadWrite(ctx context.Context) error {
+func (p *writeProbe) writeAndRead(ctx context.Context, s *Store) error {
 	data := bytes.Repeat([]byte{0xA5}, probeBytes)
-	err := s.PutBytes(ctx, s.probe.key, data, "application/octet-stream")
+	err := s.PutBytes(ctx, p.key, data, "application/octet-stream")
 	if err == nil {
 		var got []byte
-		if got, err = s.ReadBytes(ctx, s.probe.key, probeBytes); err == nil && !bytes.Equal(got, data) {
-			err = fmt.Errorf("blob %s is not what was written", s.probe.key)
+		if got, err = s.ReadBytes(ctx, p.key, probeBytes); err == nil && !bytes.Equal(got, data) {
+			err = fmt.Errorf("blob %s is not what was written", p.key)
 		}
 	}
 	if err != nil { // ctx may be what ended it
@@ -62,5 +67,5 @@ func (s *Store) probeReadWrite(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), probeDropTimeout)
 		defer cancel()
 	}
-	return errors.Join(err, s.Delete(ctx, s.probe.key))
+	return errors.Join(err, s.Delete(ctx, p.key))
 }

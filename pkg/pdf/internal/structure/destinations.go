@@ -70,7 +70,7 @@ func (d *namedDestinations) targetPage(v Value) int64 {
 // searchNode returns the entry of a name, Null if there is none at or below a node. It reports false if that is not
 // certain.
 func (d *namedDestinations) searchNode(ref Value, name string, depth int) (Value, bool) {
-	if ref.Kind != Ref || depth > maxNameDepth || !d.f.spendBudget(nodeVisitCost) {
+	if ref.Kind != Ref || depth > maxNameDepth || !d.f.in.spend(nodeVisitCost) {
 		return Value{}, false
 	}
 	n := d.readNode(ref.Num)

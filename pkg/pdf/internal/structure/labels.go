@@ -12,7 +12,7 @@ const (
 // HasPlainLabels reports whether the page labels are in a number tree that ends (ISO 32000-1 §7.9.7) and is no larger
 // than a document needs, or there are none.
 func (f *File) HasPlainLabels() bool {
-	defer f.trimStreams()
+	defer f.streams.trim()
 	root, err := f.Resolve(f.trailer.Lookup("Root"))
 	if err != nil {
 		return false

@@ -31,14 +31,10 @@ const (
 	maxLinkText = 500
 )
 
-// readAllowance is how many bytes may be read of a document for what belongs to its pages beside their content; pages
-// may have the same.
-func (f *File) readAllowance() int64 { return 64<<20 + 4*f.size }
-
 // NewLinkReader returns the links of a document that has as many pages.
 func (f *File) NewLinkReader(pages int) *LinkReader {
 	return &LinkReader{f: f, pages: pagePositions{f: f, pages: pages}, names: namedDestinations{f: f},
-		budget: f.readAllowance()}
+		budget: f.in.allowance()}
 }
 
 // PageLinks returns the links of page index, from 0. It reports false for a page that has another number of
@@ -47,9 +43,9 @@ func (l *LinkReader) PageLinks(index, annotations int) ([]Link, bool) {
 	if l.budget <= 0 || annotations > maxAnnotations {
 		return nil, false
 	}
-	l.f.budget = &l.budget
-	defer func() { l.f.budget = nil }()
-	defer l.f.trimStreams()
+	l.f.in.budget = &l.budget
+	defer func() { l.f.in.budget = nil }()
+	defer l.f.streams.trim()
 	page, ok := l.pages.pageAt(index)
 	if !ok {
 		return nil, false

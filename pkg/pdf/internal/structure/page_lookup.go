@@ -25,7 +25,7 @@ const maxUserUnit = 75_000
 // NewPageLookup returns the pages of a document that has as many. Of a document whose page tree says otherwise there
 // are none.
 func (f *File) NewPageLookup(pages int) *PageLookup {
-	p := &PageLookup{f: f, nodes: map[int64]*treeBranch{}, budget: f.readAllowance()}
+	p := &PageLookup{f: f, nodes: map[int64]*treeBranch{}, budget: f.in.allowance()}
 	root, err := f.Resolve(f.trailer.Lookup("Root"))
 	if err != nil {
 		return p
@@ -44,7 +44,7 @@ func (p *PageLookup) UserUnit(index int) float64 {
 	if !ok {
 		return 1
 	}
-	defer p.f.trimStreams()
+	defer p.f.streams.trim()
 	v, err := p.f.ResolveEntry(page, "UserUnit")
 	if err != nil {
 		return 1
@@ -67,7 +67,7 @@ func (p *PageLookup) pageAt(index int) (Value, bool) {
 	if p == nil || p.root.Kind != Ref || index < 0 {
 		return Value{}, false
 	}
-	defer p.f.trimStreams()
+	defer p.f.streams.trim()
 	num := p.root.Num
 	for range maxTreeDepth {
 		b, err := p.readBranch(num)
@@ -96,29 +96,11 @@ func (p *PageLookup) beginReading(index int) (page Value, end func(), ok bool) {
 	if !ok || p.budget <= 0 {
 		return Value{}, nil, false
 	}
-	p.f.budget = &p.budget
+	p.f.in.budget = &p.budget
 	return page, func() {
-		p.f.trimStreams()
-		p.f.budget = nil
+		p.f.streams.trim()
+		p.f.in.budget = nil
 	}, true
-}
-
-// maxKeptBytes is how much of object streams stays inflated from page to page.
-const maxKeptBytes = 4 << 20
-
-// trimStreams forgets inflated object streams where they take too much.
-func (f *File) trimStreams() {
-	if f.inflatedBytes() > maxKeptBytes {
-		f.streams = nil
-	}
-}
-
-// inflatedBytes is how many bytes the inflated object streams take.
-func (f *File) inflatedBytes() (sum int) {
-	for _, s := range f.streams {
-		sum += len(s.data)
-	}
-	return sum
 }
 
 // findKid returns the kid that has a page, and how many pages are before it.

@@ -52,9 +52,9 @@ func (f *File) readRawStream(o Object, limit int) ([]byte, error) {
 		return nil, ErrDamaged
 	}
 	length := f.integerEntry(o.Value, "Length")
-	if length < 0 || length > f.size-o.data || !f.hasEndstreamAt(o.data+length) {
+	if length < 0 || length > f.in.size-o.data || !f.in.hasEndstreamAt(o.data+length) {
 		var err error
-		if length, err = f.findStreamEnd(o.data); err != nil {
+		if length, err = f.in.findStreamEnd(o.data); err != nil {
 			return nil, err
 		}
 	}
@@ -62,31 +62,8 @@ func (f *File) readRawStream(o Object, limit int) ([]byte, error) {
 		return nil, ErrDamaged
 	}
 	raw := make([]byte, length)
-	n, err := f.readAt(raw, o.data)
+	n, err := f.in.readAt(raw, o.data)
 	return raw[:n], err
-}
-
-var endstream = []byte("endstream")
-
-func (f *File) hasEndstreamAt(off int64) bool {
-	var b [32]byte
-	n, err := f.readAt(b[:], off)
-	return err == nil && bytes.HasPrefix(bytes.TrimLeft(b[:n], "\x00\t\n\f\r "), endstream)
-}
-
-// findStreamEnd looks for the end of a stream whose length is wrong.
-func (f *File) findStreamEnd(from int64) (int64, error) {
-	buf := make([]byte, 64<<10)
-	for off := from; off < f.size; off += int64(len(buf) - len(endstream)) {
-		n, err := f.readAt(buf, off)
-		if err != nil {
-			return 0, err
-		}
-		if i := bytes.Index(buf[:n], endstream); i >= 0 {
-			return off + int64(i) - from, nil
-		}
-	}
-	return 0, ErrDamaged
 }
 
 func (f *File) decodeStream(o Object, raw []byte, limit int) ([]byte, error) {

@@ -1,7 +1,6 @@
 package structure
 
 import (
-	"bytes"
 	"errors"
 	"iter"
 
@@ -72,6 +71,17 @@ func (t *xrefTable) allEntries() iter.Seq2[int64, xrefEntry] {
 	}
 }
 
+func (t *xrefTable) addStreamedEntry(num, kind, second, third int64) {
+	switch kind {
+	case 1:
+		t.addEntry(num, xrefEntry{offset: second, generation: uint16(min(third, 65535)), kind: plainEntry}, false)
+	case 2:
+		t.addEntry(num, xrefEntry{offset: second, kind: packedEntry}, false)
+	default:
+		t.addEntry(num, xrefEntry{kind: gapEntry}, false)
+	}
+}
+
 // maxSections bounds the updates of a document.
 const maxSections = 4096
 
@@ -114,20 +124,21 @@ func (f *File) readSections(off int64) error {
 // readSection reads one section and returns its trailer.
 func (f *File) readSection(off int64) (Value, bool, error) {
 	head := make([]byte, 64)
-	if off < 0 || off >= f.size {
+	if off < 0 || off >= f.in.size {
 		return Value{}, false, ErrDamaged
 	}
-	n, err := f.readAt(head, off)
+	n, err := f.in.readAt(head, off)
 	if err != nil {
 		return Value{}, false, err
 	}
 	p := parser{b: head[:n]}
 	p.skipSpace()
 	if p.hasPrefix("xref") {
-		trailer, err := f.readClassicTable(off + int64(p.pos) + int64(len("xref")))
+		w := wordReader{in: &f.in, off: off + int64(p.pos) + int64(len("xref"))}
+		trailer, err := w.readTable(&f.xref)
 		return trailer, false, err
 	}
-	o, err := f.readObjectAt(off)
+	o, err := f.in.readObjectAt(off)
 	if err != nil {
 		return Value{}, true, err
 	}
@@ -137,33 +148,6 @@ func (f *File) readSection(off int64) (Value, bool, error) {
 	return o.Value, true, f.readXrefStream(o)
 }
 
-// readClassicTable reads a cross-reference table and the trailer behind it.
-func (f *File) readClassicTable(off int64) (Value, error) {
-	w := &wordReader{f: f, off: off}
-	for {
-		word, err := w.nextWord()
-		if err != nil {
-			return Value{}, err
-		}
-		if string(word) == "trailer" {
-			return w.readTrailer()
-		}
-		num, okA := parsePlainInt(word)
-		if word, err = w.nextWord(); err != nil {
-			return Value{}, err
-		}
-		count, okB := parsePlainInt(word)
-		if !okA || !okB {
-			return Value{}, ErrDamaged
-		}
-		for i := range count {
-			if err := w.readEntry(num + i); err != nil {
-				return Value{}, err
-			}
-		}
-	}
-}
-
 func parsePlainInt(b []byte) (int64, bool) {
 	n, integer, _ := parseNumber(b)
 	return n, integer && n >= 0
@@ -171,14 +155,14 @@ func parsePlainInt(b []byte) (int64, bool) {
 
 // wordReader reads words from the file through a buffer.
 type wordReader struct {
-	f        *File
+	in       *boundedReader
 	off      int64 // of the byte after buf
 	buf      [32 << 10]byte
 	pos, end int
 }
 
 func (w *wordReader) fillBuffer() error {
-	n, err := w.f.readAt(w.buf[:], w.off)
+	n, err := w.in.readAt(w.buf[:], w.off)
 	if err != nil {
 		return err
 	}
@@ -217,7 +201,7 @@ func (w *wordReader) nextWord() ([]byte, error) {
 }
 
 // readEntry reads the entry of an object: offset, generation, n or f.
-func (w *wordReader) readEntry(num int64) error {
+func (w *wordReader) readEntry(table *xrefTable, num int64) error {
 	word, err := w.nextWord()
 	if err != nil {
 		return err
@@ -234,18 +218,44 @@ func (w *wordReader) readEntry(num int64) error {
 	case !okA || !okB || len(word) != 1:
 		return ErrDamaged
 	case word[0] == 'n' && offset > 0:
-		w.f.xref.addEntry(num, xrefEntry{offset: offset, generation: uint16(min(generation, 65535)), kind: plainEntry}, false)
+		table.addEntry(num, xrefEntry{offset: offset, generation: uint16(min(generation, 65535)), kind: plainEntry}, false)
 	default:
-		w.f.xref.addEntry(num, xrefEntry{kind: gapEntry}, false)
+		table.addEntry(num, xrefEntry{kind: gapEntry}, false)
 	}
 	return nil
+}
+
+// readTable reads a cross-reference table and the trailer behind it.
+func (w *wordReader) readTable(table *xrefTable) (Value, error) {
+	for {
+		word, err := w.nextWord()
+		if err != nil {
+			return Value{}, err
+		}
+		if string(word) == "trailer" {
+			return w.readTrailer()
+		}
+		num, okA := parsePlainInt(word)
+		if word, err = w.nextWord(); err != nil {
+			return Value{}, err
+		}
+		count, okB := parsePlainInt(word)
+		if !okA || !okB {
+			return Value{}, ErrDamaged
+		}
+		for i := range count {
+			if err := w.readEntry(table, num+i); err != nil {
+				return Value{}, err
+			}
+		}
+	}
 }
 
 func (w *wordReader) readTrailer() (Value, error) {
 	at := w.off - int64(w.end-w.pos)
 	for size := int64(4 << 10); ; size *= 8 {
-		buf := make([]byte, min(size, w.f.size-at))
-		n, err := w.f.readAt(buf, at)
+		buf := make([]byte, min(size, w.in.size-at))
+		n, err := w.in.readAt(buf, at)
 		if err != nil {
 			return Value{}, err
 		}
@@ -294,22 +304,11 @@ func (f *File) readXrefStream(o Object) error {
 			if w[0] > 0 {
 				kind = decodeBigEndian(data[:w[0]])
 			}
-			f.addStreamedEntry(index[0].Num+i, kind, decodeBigEndian(data[w[0]:w[0]+w[1]]), decodeBigEndian(data[w[0]+w[1]:row]))
+			f.xref.addStreamedEntry(index[0].Num+i, kind, decodeBigEndian(data[w[0]:w[0]+w[1]]), decodeBigEndian(data[w[0]+w[1]:row]))
 			data = data[row:]
 		}
 	}
 	return nil
-}
-
-func (f *File) addStreamedEntry(num, kind, second, third int64) {
-	switch kind {
-	case 1:
-		f.xref.addEntry(num, xrefEntry{offset: second, generation: uint16(min(third, 65535)), kind: plainEntry}, false)
-	case 2:
-		f.xref.addEntry(num, xrefEntry{offset: second, kind: packedEntry}, false)
-	default:
-		f.xref.addEntry(num, xrefEntry{kind: gapEntry}, false)
-	}
 }
 
 func decodeBigEndian(b []byte) (n int64) {
@@ -317,102 +316,4 @@ func decodeBigEndian(b []byte) (n int64) {
 		n = n<<8 | int64(c)
 	}
 	return n & (1<<62 - 1)
-}
-
-// rebuildTable puts the table together from the objects that stand in the file: for a document whose own table is lost.
-func (f *File) rebuildTable() error {
-	f.xref, f.trailer, f.rebuilt, f.streamed, f.security, f.streams = xrefTable{}, Value{}, true, false, nil, nil
-	budget := 32*f.size + 64<<20
-	f.budget = &budget
-	defer func() { f.budget = nil }()
-	const window, overlap = 1 << 20, 64
-	buf := make([]byte, window+2*overlap) // the window with a little of what is before and behind it
-	var packs []int64
-	for off := int64(0); off < f.size; off += window {
-		from := max(0, off-overlap)
-		n, err := f.readAt(buf, from)
-		if err != nil {
-			return err
-		}
-		packs = f.scanObjects(buf[:n], from, int(off-from), int(off-from)+window, packs)
-	}
-	if f.trailer.Lookup("Root").Kind == Null {
-		return ErrDamaged
-	}
-	if e := f.trailer.Lookup("Encrypt"); e.Kind != Null {
-		if err := f.prepareCatalogue(); errors.Is(err, ErrPassword) {
-			return err
-		}
-	}
-	for _, num := range packs {
-		s, err := f.loadObjectStream(num)
-		if err != nil {
-			continue
-		}
-		f.streamed = true
-		for inner := range s.offsets {
-			f.xref.addEntry(inner, xrefEntry{offset: num, kind: packedEntry}, false)
-		}
-	}
-	return f.prepareCatalogue()
-}
-
-// scanObjects notes the objects and trailers whose words begin in b[at:limit]; b stands at an offset of the file.
-func (f *File) scanObjects(b []byte, off int64, at, limit int, packs []int64) []int64 {
-	for at < min(limit, len(b)) {
-		i := bytes.IndexAny(b[at:], "ot")
-		if i < 0 || at+i >= limit {
-			break
-		}
-		at += i
-		switch {
-		case bytes.HasPrefix(b[at:], []byte("obj")):
-			packs = f.addFoundObject(b, at, off, packs)
-		case bytes.HasPrefix(b[at:], []byte("trailer")):
-			w := wordReader{f: f, off: off + int64(at) + int64(len("trailer"))}
-			if v, err := w.readTrailer(); err == nil {
-				f.mergeTrailer(v)
-			}
-		}
-		at++
-	}
-	return packs
-}
-
-// mergeTrailer takes over the entries of a later trailer.
-func (f *File) mergeTrailer(v Value) {
-	for _, key := range []string{"Root", "Info", "ID", "Encrypt"} {
-		if e := v.Lookup(key); e.Kind != Null {
-			f.trailer = f.trailer.WithEntry(key, e)
-		}
-	}
-}
-
-// addFoundObject notes the object whose word obj stands at b[at:].
-func (f *File) addFoundObject(b []byte, at int, off int64, packs []int64) []int64 {
-	i := at
-	back := func(want uint8) int {
-		end := i
-		for i > 0 && syntax.Class[b[i-1]] == want && (want == syntax.White || b[i-1] >= '0' && b[i-1] <= '9') {
-			i--
-		}
-		return end - i
-	}
-	if back(syntax.White) == 0 || back(syntax.Regular) == 0 || back(syntax.White) == 0 || back(syntax.Regular) == 0 {
-		return packs
-	}
-	o, err := f.readObjectAt(off + int64(i))
-	if err != nil {
-		return packs
-	}
-	num := int64(o.Number)
-	f.xref.addEntry(num, xrefEntry{offset: off + int64(i) - f.base, generation: uint16(min(o.Generation, 65535)),
-		kind: plainEntry}, true)
-	switch {
-	case o.data >= 0 && o.Lookup("Type").IsName("XRef"):
-		f.mergeTrailer(o.Value)
-	case o.data >= 0 && o.Lookup("Type").IsName("ObjStm"):
-		packs = append(packs, num)
-	}
-	return packs
 }
