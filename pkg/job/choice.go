@@ -5,9 +5,6 @@ import "encoding/json"
 // Choice is an option that is on unless the client turns it off; the zero value is on.
 type Choice struct{ off bool }
 
-// NewChoice returns the choice of a client that said nothing or what given points at.
-func NewChoice(given *bool) Choice { return Choice{off: given != nil && !*given} }
-
 // TurnedOff returns the choice of a client that turned the option off.
 func TurnedOff() Choice { return Choice{off: true} }
 

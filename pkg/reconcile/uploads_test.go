@@ -310,7 +310,8 @@ func TestUploadThatIsFasterThanDiscard(t *testing.T) {
 	at := jobFolder{ref: bus.JobRef{Tenant: rec.Tenant, Job: string(rec.ID)}, hasSource: true}
 	f.create(rec)
 	var report Report
-	if err := f.discardFolder(t.Context(), at, "the upload was never complete", &report); err != nil ||
+	sweep := folderSweep{r: f.Reconciler, report: &report}
+	if err := sweep.discardFolder(t.Context(), at, "the upload was never complete"); err != nil ||
 		report.Discarded != 0 {
 		t.Errorf("discard: got %+v, %v, want nothing done", report, err)
 	}

@@ -17,7 +17,7 @@ import (
 func newKeysCommand(a *app) *cobra.Command {
 	return newParentCommand("keys", "Make, list, rotate and revoke API keys",
 		newKeyCreateCommand(a), newKeyListCommand(a), newKeyRotateCommand(a),
-		a.newEachCommand("revoke ID...", "Revoke keys; they are refused at once", a.completeKeys,
+		a.newEachCommand("revoke ID...", "Revoke keys; they are refused at once", a.completeFrom(offerKeys),
 			func(cmd *cobra.Command, c *client, id string) (string, error) {
 				_, err := c.RevokeKey(cmd.Context(), &inkstreamv1.RevokeKeyRequest{Id: id})
 				return id + " revoked", err
@@ -107,22 +107,22 @@ func (s secretFile) writeSecret(secret string) error {
 
 // showSecret prints a key that was just made: the secret alone on standard output, so that it can be piped, and what
 // goes with it beside.
-func (a *app) showSecret(how outputFormat, key *inkstreamv1.Key, keep secretFile) error {
+func (s streams) showSecret(how outputFormat, key *inkstreamv1.Key, keep secretFile) error {
 	if keep.file != nil {
 		if err := keep.writeSecret(key.GetSecret()); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "Key %s (%s): the secret is in %s.\n", key.GetId(), strings.Join(key.GetScopes(), ", "),
+		fmt.Fprintf(s.err, "Key %s (%s): the secret is in %s.\n", key.GetId(), strings.Join(key.GetScopes(), ", "),
 			keep.file.Name())
 		return nil
 	}
 	if how.isMachineReadable() {
-		return a.printEncoded(how, key)
+		return s.printEncoded(how, key)
 	}
-	fmt.Fprintf(a.err, "Key %s (%s). This is its secret; it is not shown again:\n", key.GetId(),
+	fmt.Fprintf(s.err, "Key %s (%s). This is its secret; it is not shown again:\n", key.GetId(),
 		strings.Join(key.GetScopes(), ", "))
-	fmt.Fprintln(a.out, key.GetSecret())
-	fmt.Fprintf(a.err, "Use it as INKSTREAM_API_KEY, or in a file with --api-key-file or a profile.\n")
+	fmt.Fprintln(s.out, key.GetSecret())
+	fmt.Fprintf(s.err, "Use it as INKSTREAM_API_KEY, or in a file with --api-key-file or a profile.\n")
 	return nil
 }
 
@@ -163,7 +163,7 @@ func newKeyRotateCommand(a *app) *cobra.Command {
 	var save string
 	cmd := &cobra.Command{
 		Use: "rotate ID", Short: "Give a key another secret; the old one is refused at once", Args: requireArgs(1, "ID"),
-		ValidArgsFunction: completeFirstArg(a.completeKeys),
+		ValidArgsFunction: completeFirstArg(a.completeFrom(offerKeys)),
 	}
 	cmd.Flags().StringVar(&save, "save", "",
 		"write the secret to this new `file`, readable by you alone, instead of showing it")
@@ -185,7 +185,7 @@ func newKeyRotateCommand(a *app) *cobra.Command {
 func newWebhooksCommand(a *app) *cobra.Command {
 	return newParentCommand("webhooks", "Have addresses told of the jobs that end",
 		newWebhookAddCommand(a), newWebhookListCommand(a),
-		a.newEachCommand("rm ID...", "End webhooks", a.completeWebhooks,
+		a.newEachCommand("rm ID...", "End webhooks", a.completeFrom(offerWebhooks),
 			func(cmd *cobra.Command, c *client, id string) (string, error) {
 				_, err := c.DeleteWebhook(cmd.Context(), &inkstreamv1.DeleteWebhookRequest{Id: id})
 				return id + " removed", err

@@ -119,7 +119,7 @@ func artifactTable(artifacts []*inkstreamv1.Artifact) table {
 func (a *app) completeArtifacts(cmd *cobra.Command, args []string,
 	toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return completer(a.completeJobs).withoutGiven(cmd, args, toComplete)
+		return a.completeFrom(offerJobs()).withoutGiven(cmd, args, toComplete)
 	}
 	offer := func(ctx context.Context, c *client) ([]string, error) {
 		res, err := c.ListArtifacts(ctx, &inkstreamv1.ListArtifactsRequest{Id: args[0]})
@@ -129,6 +129,6 @@ func (a *app) completeArtifacts(cmd *cobra.Command, args []string,
 		}
 		return names, err
 	}
-	return completer(func(ctx context.Context) ([]string, error) { return a.askServer(ctx, offer) }).withoutGiven(cmd,
+	return a.completeFrom(offer).withoutGiven(cmd,
 		args[1:], toComplete)
 }

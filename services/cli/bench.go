@@ -167,7 +167,7 @@ func quantilesOf(trials []sample, of func(sample) time.Duration) quantiles {
 	return quantiles{at(0.5), at(0.95), at(0.99), at(1)}
 }
 
-func (a *app) showBench(how outputFormat, trials []sample, took time.Duration) error {
+func (s streams) showBench(how outputFormat, trials []sample, took time.Duration) error {
 	pages, fine := 0, 0
 	for _, t := range trials {
 		pages += int(t.job.GetPageCount())
@@ -198,11 +198,11 @@ func (a *app) showBench(how outputFormat, trials []sample, took time.Duration) e
 	}{{"upload, to the job's id", report.Upload}, {"status", report.Status}, {"whole document", report.Whole}} {
 		t.rows = append(t.rows, []string{r.what, ms(r.q.P50), ms(r.q.P95), ms(r.q.P99), ms(r.q.Max)})
 	}
-	if err := a.printTable(how, t); err != nil {
+	if err := s.printTable(how, t); err != nil {
 		return err
 	}
 	if !how.isMachineReadable() {
-		fmt.Fprintf(a.out, "\n%s of %d succeeded, %s in %s: %.1f pages/s\n", pluralize(fine, "document"), len(trials),
+		fmt.Fprintf(s.out, "\n%s of %d succeeded, %s in %s: %.1f pages/s\n", pluralize(fine, "document"), len(trials),
 			pluralize(pages, "page"), formatDuration(took),
 			report.PagesPerS)
 	}

@@ -23,73 +23,65 @@ const (
 // completer offers values, each with a tab and what it is behind it.
 type completer func(ctx context.Context) ([]string, error)
 
-// askServer has the server say what is offered.
-func (a *app) askServer(ctx context.Context,
-	offer func(ctx context.Context, c *client) ([]string, error)) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
-	defer cancel()
-	e, err := a.conn.resolveEndpoint(a.streams)
-	if err != nil {
-		return nil, err
-	}
-	e.warn = nil
-	c, err := e.dialEndpoint(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.conn.Close()
-	return offer(ctx, c)
-}
+// offer asks a server what is to be offered.
+type offer func(ctx context.Context, c *client) ([]string, error)
 
-// completeJobs offers the latest jobs.
-func (a *app) completeJobs(ctx context.Context) ([]string, error) { return a.completeJobsIn(nil)(ctx) }
-
-// completeJobsIn offers the latest jobs in some states, or in any.
-func (a *app) completeJobsIn(states map[inkstreamv1.Job_State]bool) completer {
+// completeFrom has the server say what is offered.
+func (a *app) completeFrom(ask offer) completer {
 	return func(ctx context.Context) ([]string, error) {
-		return a.askServer(ctx, func(ctx context.Context, c *client) ([]string, error) {
-			f := &inkstreamv1.JobFilter{State: slices.Sorted(maps.Keys(states))}
-			jobs, _, err := c.listJobs(ctx, f, maxCompletions, false)
-			var out []string
-			for _, j := range jobs {
-				out = append(out, fmt.Sprintf("%s\t%s %s", j.GetId(), j.GetState(), printableText(j.GetFilename())))
-			}
-			return out, err
-		})
+		ctx, cancel := context.WithTimeout(ctx, completeTimeout)
+		defer cancel()
+		e, err := a.conn.resolveEndpoint(a.streams)
+		if err != nil {
+			return nil, err
+		}
+		e.warn = nil
+		c, err := e.dialEndpoint(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer c.conn.Close()
+		return ask(ctx, c)
 	}
 }
 
-func (a *app) completeKeys(ctx context.Context) ([]string, error) {
-	return a.askServer(ctx, func(ctx context.Context, c *client) ([]string, error) {
-		res, err := c.ListKeys(ctx, &inkstreamv1.ListKeysRequest{})
+// offerJobs offers the latest jobs in some states, or in any.
+func offerJobs(states ...inkstreamv1.Job_State) offer {
+	return func(ctx context.Context, c *client) ([]string, error) {
+		jobs, _, err := c.listJobs(ctx, &inkstreamv1.JobFilter{State: states}, maxCompletions, false)
 		var out []string
-		for _, k := range res.GetKeys() {
-			out = append(out, fmt.Sprintf("%s\t%s %s", k.GetId(), strings.Join(k.GetScopes(), ","), printableText(k.GetName())))
+		for _, j := range jobs {
+			out = append(out, fmt.Sprintf("%s\t%s %s", j.GetId(), j.GetState(), printableText(j.GetFilename())))
 		}
 		return out, err
-	})
+	}
 }
 
-func (a *app) completeWebhooks(ctx context.Context) ([]string, error) {
-	return a.askServer(ctx, func(ctx context.Context, c *client) ([]string, error) {
-		res, err := c.ListWebhooks(ctx, &inkstreamv1.ListWebhooksRequest{})
-		var out []string
-		for _, h := range res.GetWebhooks() {
-			out = append(out, h.GetId()+"\t"+printableText(h.GetUrl()))
-		}
-		return out, err
-	})
+func offerKeys(ctx context.Context, c *client) ([]string, error) {
+	res, err := c.ListKeys(ctx, &inkstreamv1.ListKeysRequest{})
+	var out []string
+	for _, k := range res.GetKeys() {
+		out = append(out, fmt.Sprintf("%s\t%s %s", k.GetId(), strings.Join(k.GetScopes(), ","), printableText(k.GetName())))
+	}
+	return out, err
 }
 
-func (a *app) completeDeadLetters(ctx context.Context) ([]string, error) {
-	return a.askServer(ctx, func(ctx context.Context, c *client) ([]string, error) {
-		res, err := c.ListDeadLetters(ctx, &inkstreamv1.ListDeadLettersRequest{PageSize: maxCompletions})
-		var out []string
-		for _, l := range res.GetDeadLetters() {
-			out = append(out, fmt.Sprintf("%s\t%s %s", l.GetId(), l.GetStage(), l.GetCode()))
-		}
-		return out, err
-	})
+func offerWebhooks(ctx context.Context, c *client) ([]string, error) {
+	res, err := c.ListWebhooks(ctx, &inkstreamv1.ListWebhooksRequest{})
+	var out []string
+	for _, h := range res.GetWebhooks() {
+		out = append(out, h.GetId()+"\t"+printableText(h.GetUrl()))
+	}
+	return out, err
+}
+
+func offerDeadLetters(ctx context.Context, c *client) ([]string, error) {
+	res, err := c.ListDeadLetters(ctx, &inkstreamv1.ListDeadLettersRequest{PageSize: maxCompletions})
+	var out []string
+	for _, l := range res.GetDeadLetters() {
+		out = append(out, fmt.Sprintf("%s\t%s %s", l.GetId(), l.GetStage(), l.GetCode()))
+	}
+	return out, err
 }
 
 // withoutGiven offers what is not an argument yet. A server that does not answer offers nothing: an error has no

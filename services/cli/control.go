@@ -53,7 +53,7 @@ type bulkAction struct {
 	all                                        func(ctx context.Context, c *client,
 		req *inkstreamv1.BatchJobsRequest) (*inkstreamv1.BatchJobsResponse, error)
 	// states are those that are worth completing.
-	states map[inkstreamv1.Job_State]bool
+	states []inkstreamv1.Job_State
 }
 
 // redoFlags say which pages a retry does beside those without a result.
@@ -65,7 +65,7 @@ func (a *app) jobsCommand(b bulkAction) (*cobra.Command, *redoFlags) {
 	var yes, dryRun bool
 	var redo redoFlags
 	cmd := &cobra.Command{
-		Use: b.use, Short: b.short, Example: b.example, ValidArgsFunction: a.completeJobsIn(b.states).withoutGiven,
+		Use: b.use, Short: b.short, Example: b.example, ValidArgsFunction: a.completeFrom(offerJobs(b.states...)).withoutGiven,
 		Long: b.short + ".\n\n" + b.long +
 			"Jobs are named by their ids, or selected by --state, --filename, --label, --since, --until and --batch; then they are counted first, " +
 			"and\n--yes confirms.",
@@ -142,7 +142,7 @@ func newCancelCommand(a *app) *cobra.Command {
 		use: "cancel ID...", verb: "cancel", pastTense: "cancelled", short: "End jobs that have not ended",
 		long:    "What is queued of a job is dropped at once, and what is under way stops within seconds. Results of an earlier run stay.\n\n",
 		example: "  inkstream cancel 01m7z3g43yb9atzzvtxpj2ph4p\n  inkstream cancel --state pending,running --label project=atlas --yes",
-		states:  map[inkstreamv1.Job_State]bool{inkstreamv1.Job_PENDING: true, inkstreamv1.Job_RUNNING: true},
+		states:  []inkstreamv1.Job_State{inkstreamv1.Job_PENDING, inkstreamv1.Job_RUNNING},
 		one: func(cmd *cobra.Command, c *client, id string) (string, error) {
 			j, err := c.CancelJob(cmd.Context(), &inkstreamv1.CancelJobRequest{Id: id})
 			return jobStatusLine(j), err
@@ -161,8 +161,8 @@ func newRetryCommand(a *app) *cobra.Command {
 		short:   "Run jobs again: the pages without a result, with --doubts those with doubts too, or with --all everything",
 		long:    "The results of the last run answer until the new ones replace them.\n\n",
 		example: "  inkstream retry --state partial,failed --since 1d --yes",
-		states: map[inkstreamv1.Job_State]bool{
-			inkstreamv1.Job_FAILED: true, inkstreamv1.Job_PARTIAL: true, inkstreamv1.Job_CANCELLED: true,
+		states: []inkstreamv1.Job_State{
+			inkstreamv1.Job_FAILED, inkstreamv1.Job_PARTIAL, inkstreamv1.Job_CANCELLED,
 		},
 		one: func(cmd *cobra.Command, c *client, id string) (string, error) {
 			j, err := c.RetryJob(cmd.Context(), &inkstreamv1.RetryJobRequest{Id: id, All: redo.all, Doubts: redo.doubts})

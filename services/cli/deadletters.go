@@ -14,12 +14,12 @@ func newDeadLettersCommand(a *app) *cobra.Command {
 	return newParentCommand("deadletters", "Judge, retry or drop the tasks that were given up",
 		newDeadLetterListCommand(a),
 		newDeadLetterShowCommand(a),
-		a.newEachCommand("retry ID...", "Have the work done after all", a.completeDeadLetters,
+		a.newEachCommand("retry ID...", "Have the work done after all", a.completeFrom(offerDeadLetters),
 			func(cmd *cobra.Command, c *client, id string) (string, error) {
 				j, err := c.RetryDeadLetter(cmd.Context(), &inkstreamv1.RetryDeadLetterRequest{Id: id})
 				return jobStatusLine(j), err
 			}),
-		a.newEachCommand("drop ID...", "Remove dead letters; nothing comes of their work", a.completeDeadLetters,
+		a.newEachCommand("drop ID...", "Remove dead letters; nothing comes of their work", a.completeFrom(offerDeadLetters),
 			func(cmd *cobra.Command, c *client, id string) (string, error) {
 				_, err := c.DropDeadLetter(cmd.Context(), &inkstreamv1.DropDeadLetterRequest{Id: id})
 				return id + " dropped", err
@@ -63,7 +63,7 @@ func newDeadLetterListCommand(a *app) *cobra.Command {
 func newDeadLetterShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a dead letter with its task", Args: requireArgs(1, "ID"),
-		ValidArgsFunction: completeFirstArg(a.completeDeadLetters),
+		ValidArgsFunction: completeFirstArg(a.completeFrom(offerDeadLetters)),
 	}
 	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {

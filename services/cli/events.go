@@ -17,7 +17,7 @@ func newEventsCommand(a *app) *cobra.Command {
 		Use:               "events ID",
 		Short:             "Show what happened to a job, in order; also to one that was deleted",
 		Args:              requireArgs(1, "ID"),
-		ValidArgsFunction: completeFirstArg(a.completeJobs),
+		ValidArgsFunction: completeFirstArg(a.completeFrom(offerJobs())),
 	}
 	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {

@@ -29,7 +29,7 @@ has SUCCEEDED.`,
 		Example: `  inkstream get 01m7z3g43yb9atzzvtxpj2ph4p
   inkstream get 01m7z3g43yb9atzzvtxpj2ph4p --wait 30s -o json | jq .outcomes`,
 		Args:              requireArgs(-1, "ID"),
-		ValidArgsFunction: completer(a.completeJobs).withoutGiven,
+		ValidArgsFunction: a.completeFrom(offerJobs()).withoutGiven,
 	}
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so long for the end, e.g. 30s")
 	how := addOutputFlag(cmd)
@@ -115,27 +115,26 @@ func (c *client) awaitJob(ctx, waited context.Context, id string) (*inkstreamv1.
 }
 
 // showJobs prints one job in full, or several as a table.
-func (a *app) showJobs(how outputFormat, jobs []*inkstreamv1.Job, several bool) error {
+func (s streams) showJobs(how outputFormat, jobs []*inkstreamv1.Job, several bool) error {
 	switch {
 	case len(jobs) == 0:
 		return nil
 	case several && !how.isMachineReadable():
-		return a.printTable(how, jobTable(jobs, ""))
+		return s.printTable(how, jobTable(jobs, ""))
 	case several:
-		return a.printEncoded(how, protoMessages(jobs))
+		return s.printEncoded(how, protoMessages(jobs))
 	case how.isMachineReadable():
-		return a.printEncoded(how, jobs[0])
+		return s.printEncoded(how, jobs[0])
 	}
-	return a.printTable(how, detailTable(jobs[0], how == asWide))
+	return s.printTable(how, detailTable(jobs[0], how == asWide))
 }
 
 func newWatchCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "watch ID...",
-		Short: "Follow jobs to their end; the exit code is 3 unless every one SUCCEEDED",
-		Args:  requireArgs(-1, "ID"),
-		ValidArgsFunction: a.completeJobsIn(map[inkstreamv1.Job_State]bool{inkstreamv1.Job_PENDING: true,
-			inkstreamv1.Job_RUNNING: true}).withoutGiven,
+		Use:               "watch ID...",
+		Short:             "Follow jobs to their end; the exit code is 3 unless every one SUCCEEDED",
+		Args:              requireArgs(-1, "ID"),
+		ValidArgsFunction: a.completeFrom(offerJobs(inkstreamv1.Job_PENDING, inkstreamv1.Job_RUNNING)).withoutGiven,
 	}
 	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
@@ -167,7 +166,7 @@ func newTextCommand(a *app) *cobra.Command {
 		Use:               "text ID",
 		Short:             "Print the text of a job; pages are set apart by form feeds",
 		Args:              requireArgs(1, "ID"),
-		ValidArgsFunction: completeFirstArg(a.completeJobs),
+		ValidArgsFunction: completeFirstArg(a.completeFrom(offerJobs())),
 	}
 	cmd.Flags().IntVar(&page, "page", 0, "print this page alone")
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"inkstream.dev/pkg/job"
@@ -35,78 +36,84 @@ func (l *durationFlag) Set(text string) error {
 	return nil
 }
 
+// optionFlags are the flags of a job's options. What is not given leaves the choice to the server.
+type optionFlags struct {
+	set     *pflag.FlagSet
+	options *inkstreamv1.JobOptions
+	// read holds what takes over each flag that is given.
+	read map[string]func()
+}
+
 // addOptionFlags adds the flags of a job's options but those that mean nothing to the command, and has them
-// completed. What it returns reads them once they are parsed. Flags that are not given leave the choice to the
-// server.
+// completed. What it returns reads them once they are parsed.
 func addOptionFlags(cmd *cobra.Command, but ...string) func() (*inkstreamv1.JobOptions, error) {
-	f := pflag.NewFlagSet("options", pflag.ContinueOnError)
-	o := &inkstreamv1.JobOptions{}
-	f.StringVar(&o.Languages, "languages", "", "languages to recognise, e.g. eng+deu, or auto")
-	f.StringVar(&o.Ocr, "ocr", "", "auto (the default), force, skip or redo")
-	f.StringVar(&o.Pages, "pages", "", "pages to process, e.g. 1-3,7,12-")
-	deskew := f.Bool("deskew", true, "straighten skewed scans")
-	f.StringVar(&o.Rotate, "rotate", "", "auto (the default): turn scans upright; off")
-	f.StringVar(&o.Engine, "engine", "", "tesseract (the default); vision or auto: a vision model too, which pictures are sent to")
-	f.StringSliceVar(&o.Artifacts, "artifacts", nil,
-		"what to make, comma-separated: "+strings.Join(listArtifacts(), ", ")+", or all")
-	tables := f.Bool("tables", true, "find tables")
-	f.BoolVar(&o.RawCsv, "raw-csv", false, "write cells of tables as they are, also those that a spreadsheet would run")
-	f.BoolVar(&o.LeanJson, "lean-json", false, "leave the boxes of words out of document.json")
-	f.BoolVar(&o.AllowSignatureInvalidation, "allow-signature-invalidation", false, "make searchable.pdf although that breaks signatures")
-	f.Int32Var(&o.ChunkWords, "chunk-words", 0,
-		"words of a passage in chunks.jsonl, 50 to 2000; 0 for the server's choice")
-	dedupe := f.Bool("dedupe", true, "take over the results of an earlier job with the same bytes and options")
-	var documentTimeout, pageTimeout, stallTimeout, retention durationFlag
-	f.Var(&documentTimeout, "document-timeout", "how long a document may take, up to the server's limit, e.g. 30m")
-	f.Var(&pageTimeout, "page-timeout", "how long an engine may take over a page, up to the server's limit, e.g. 90s")
-	f.Var(&stallTimeout, "stall-timeout", "how long a job may go on without moving, up to the server's limit")
-	f.Var(&retention, "retention", "how long results are kept, e.g. 30d; 0 for ever; without it, the server's choice")
-	passwordFile := f.String("password-file", "", "`file` with the document's password, which may end with a line feed")
-	f.VisitAll(func(flag *pflag.Flag) {
+	f := optionFlags{set: pflag.NewFlagSet("options", pflag.ContinueOnError), options: &inkstreamv1.JobOptions{},
+		read: map[string]func(){}}
+	for _, option := range job.AllOptions() {
+		if option.Help != "" {
+			f.addFlag(option)
+		}
+	}
+	passwordFile := f.set.String("password-file", "", "`file` with the document's password, which may end with a line feed")
+	f.set.VisitAll(func(flag *pflag.Flag) {
 		if !slices.Contains(but, flag.Name) {
 			cmd.Flags().AddFlag(flag)
 		}
 	})
-	completeValues(cmd, "ocr", "auto", "force", "skip", "redo")
-	completeValues(cmd, "rotate", "auto", "off")
-	completeValues(cmd, "engine", job.AllEngines()...)
-	completeValues(cmd, "artifacts", append([]string{"all"}, listArtifacts()...)...)
+	for _, option := range job.AllOptions() {
+		if len(option.Values) > 0 {
+			completeValues(cmd, flagName(option), option.Values...)
+		}
+	}
 	return func() (*inkstreamv1.JobOptions, error) {
-		for name, b := range map[string]struct{ given, into **bool }{
-			"deskew": {&deskew, &o.Deskew}, "tables": {&tables, &o.Tables}, "dedupe": {&dedupe, &o.Dedupe},
-		} {
-			if f.Changed(name) {
-				*b.into = *b.given
+		f.set.VisitAll(func(flag *pflag.Flag) {
+			if read := f.read[flag.Name]; read != nil && flag.Changed {
+				read()
 			}
-		}
-		for name, d := range map[string]struct {
-			given durationFlag
-			into  **durationpb.Duration
-		}{
-			"document-timeout": {documentTimeout, &o.DocumentTimeout}, "page-timeout": {pageTimeout, &o.PageTimeout},
-			"stall-timeout": {stallTimeout, &o.StallTimeout}, "retention": {retention, &o.Retention},
-		} {
-			if f.Changed(name) {
-				*d.into = durationpb.New(time.Duration(d.given))
-			}
-		}
+		})
 		if *passwordFile != "" {
 			// A flag would show in the list of processes and stay in the shell's history.
 			data, err := os.ReadFile(*passwordFile)
 			if err != nil {
 				return nil, fmt.Errorf("--password-file: %w", err)
 			}
-			o.Password = strings.TrimRight(string(data), "\r\n")
+			f.options.Password = strings.TrimRight(string(data), "\r\n")
 		}
-		return o, nil
+		return f.options, nil
 	}
 }
 
-// listArtifacts returns the kinds of artifacts that there are.
-func listArtifacts() []string {
-	var names []string
-	for _, a := range job.AllArtifacts() {
-		names = append(names, string(a))
+// flagName returns the name of an option's flag.
+func flagName(option job.Option) string { return strings.ReplaceAll(option.Name, "_", "-") }
+
+// addFlag adds an option's flag, of the kind that its field in JobOptions is.
+func (f *optionFlags) addFlag(option job.Option) {
+	name, message := flagName(option), f.options.ProtoReflect()
+	field := message.Descriptor().Fields().ByName(protoreflect.Name(option.Name))
+	switch {
+	case field.IsList():
+		values := f.set.StringSlice(name, nil, option.Help)
+		f.read[name] = func() {
+			list := message.Mutable(field).List()
+			list.Truncate(0)
+			for _, v := range *values {
+				list.Append(protoreflect.ValueOfString(v))
+			}
+		}
+	case field.Kind() == protoreflect.BoolKind:
+		value := f.set.Bool(name, field.HasPresence(), option.Help) // what is on by default is told apart from what is not given
+		f.read[name] = func() { message.Set(field, protoreflect.ValueOfBool(*value)) }
+	case field.Kind() == protoreflect.Int32Kind:
+		value := f.set.Int32(name, 0, option.Help)
+		f.read[name] = func() { message.Set(field, protoreflect.ValueOfInt32(*value)) }
+	case field.Kind() == protoreflect.MessageKind:
+		var value durationFlag
+		f.set.Var(&value, name, option.Help)
+		f.read[name] = func() {
+			message.Set(field, protoreflect.ValueOfMessage(durationpb.New(time.Duration(value)).ProtoReflect()))
+		}
+	default:
+		value := f.set.String(name, "", option.Help)
+		f.read[name] = func() { message.Set(field, protoreflect.ValueOfString(*value)) }
 	}
-	return names
 }

@@ -38,7 +38,7 @@ A query that begins with a hyphen, or that has quotes of its own, goes behind --
 	f.Int32Var(&req.MinPages, "min-pages", 0, "only documents of at least so many pages")
 	f.Int32Var(&req.MaxPages, "max-pages", 0, "only documents of at most so many pages")
 	f.StringVar(&req.Job, "job", "", "only in this job")
-	registerCompletion(cmd, "job", a.completeJobs)
+	registerCompletion(cmd, "job", a.completeFrom(offerJobs()))
 	how := addOutputFlag(cmd)
 	cmd.RunE = a.withClient(func(cmd *cobra.Command, c *client, args []string) error {
 		if limit < 1 {
@@ -73,9 +73,9 @@ A query that begins with a hyphen, or that has quotes of its own, goes behind --
 }
 
 // showHits prints what was found: for people, unless they ask for a table, each hit with what stands around it.
-func (a *app) showHits(how outputFormat, chosen bool, hits []*inkstreamv1.SearchHit, more bool) error {
+func (s streams) showHits(how outputFormat, chosen bool, hits []*inkstreamv1.SearchHit, more bool) error {
 	if len(hits) == 0 && !how.isMachineReadable() {
-		fmt.Fprintln(a.err, "No page has that.")
+		fmt.Fprintln(s.err, "No page has that.")
 		return nil
 	}
 	if chosen {
@@ -85,36 +85,36 @@ func (a *app) showHits(how outputFormat, chosen bool, hits []*inkstreamv1.Search
 			t.rows = append(t.rows, []string{
 				h.GetJob(), fmt.Sprint(h.GetPage()), dashIfEmpty(h.GetFilename()), formatTime(h.GetCreateTime()),
 				fmt.Sprintf("%.3f", h.GetScore()),
-				a.formatSnippet(h),
+				s.formatSnippet(h),
 			})
 		}
-		return a.printTable(how, t)
+		return s.printTable(how, t)
 	}
 	for i, h := range hits {
 		if i > 0 {
-			fmt.Fprintln(a.out)
+			fmt.Fprintln(s.out)
 		}
-		fmt.Fprintf(a.out, "%s  page %d  %s\n    %s\n", a.applyStyle(styleBold, dashIfEmpty(h.GetFilename())), h.GetPage(),
-			a.applyStyle(styleDim, h.GetJob()), a.formatSnippet(h))
+		fmt.Fprintf(s.out, "%s  page %d  %s\n    %s\n", s.applyStyle(styleBold, dashIfEmpty(h.GetFilename())), h.GetPage(),
+			s.applyStyle(styleDim, h.GetJob()), s.formatSnippet(h))
 	}
 	if more {
-		fmt.Fprintf(a.err, "\nThere are more: --limit %d shows more of them.\n", 10*len(hits))
+		fmt.Fprintf(s.err, "\nThere are more: --limit %d shows more of them.\n", 10*len(hits))
 	}
 	return nil
 }
 
 // formatSnippet returns a hit's piece of text on one line, with what matches set off where the terminal can.
-func (a *app) formatSnippet(h *inkstreamv1.SearchHit) string {
+func (s streams) formatSnippet(h *inkstreamv1.SearchHit) string {
 	text := []rune(h.GetSnippet())
 	var b strings.Builder
 	at := 0
-	for _, s := range h.GetHighlights() {
-		start, end := int(s.GetStart()), int(s.GetEnd())
+	for _, span := range h.GetHighlights() {
+		start, end := int(span.GetStart()), int(span.GetEnd())
 		if start < at || end < start || end > len(text) {
 			continue // not of this text
 		}
 		b.WriteString(printableText(string(text[at:start])))
-		b.WriteString(a.applyStyle(styleBold+styleYellow, printableText(string(text[start:end]))))
+		b.WriteString(s.applyStyle(styleBold+styleYellow, printableText(string(text[start:end]))))
 		at = end
 	}
 	b.WriteString(printableText(string(text[at:])))

@@ -155,12 +155,12 @@ func (a *app) submitFiles(ctx context.Context, c *client, files []inputFile, met
 
 // submittedIDLine is what is printed of a file that was sent; of one that became no job nothing, for that is told as
 // an error.
-func (a *app) submittedIDLine(r *uploadResult, quiet bool, bars *progress) string {
+func (s streams) submittedIDLine(r *uploadResult, quiet bool, bars *progress) string {
 	switch {
 	case r.err != nil && bars.bars != nil:
 		return "" // said above the bars
 	case r.err != nil:
-		fmt.Fprintf(a.err, "%s: %v\n", printableText(r.path), explainError(r.err))
+		fmt.Fprintf(s.err, "%s: %v\n", printableText(r.path), explainError(r.err))
 		return ""
 	case quiet:
 		return r.job.GetId() + "\n"

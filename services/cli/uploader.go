@@ -266,7 +266,7 @@ func fileOutcomes(results []uploadResult) ([]fileOutcome, error) {
 }
 
 // printSummary prints what became of files.
-func (a *app) printSummary(how outputFormat, results []uploadResult) error {
+func (s streams) printSummary(how outputFormat, results []uploadResult) error {
 	all, err := fileOutcomes(results)
 	if err != nil {
 		return err
@@ -290,14 +290,14 @@ func (a *app) printSummary(how outputFormat, results []uploadResult) error {
 			t.rows[i] = []string{row[0], row[1], row[2], row[3], row[5], row[4]}
 		}
 	}
-	if err := a.printTable(how, t); err != nil || how.isMachineReadable() || len(results) == 1 {
+	if err := s.printTable(how, t); err != nil || how.isMachineReadable() || len(results) == 1 {
 		return err
 	}
 	var parts []string
 	for _, state := range slices.Sorted(maps.Keys(states)) {
 		parts = append(parts, fmt.Sprintf("%d %s", states[state], state))
 	}
-	fmt.Fprintf(a.err, "%s with %s: %s\n", pluralize(len(results), "file"), pluralize(pages, "page"),
+	fmt.Fprintf(s.err, "%s with %s: %s\n", pluralize(len(results), "file"), pluralize(pages, "page"),
 		strings.Join(parts, ", "))
 	return nil
 }

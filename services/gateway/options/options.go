@@ -3,6 +3,7 @@
 package options
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,21 +23,20 @@ import (
 
 // ToProto shows the choices made for a job, defaults filled in. The password is none of them.
 func ToProto(o job.Options) *inkstreamv1.JobOptions {
-	deskew, tables, dedupe := o.Deskew.IsOn(), o.Tables.IsOn(), o.Dedupe.IsOn()
 	v := &inkstreamv1.JobOptions{
-		Lane: o.Lane, Languages: o.Languages, Ocr: string(job.OCRAuto), Pages: o.Pages, Deskew: &deskew, Rotate: "auto",
-		Tables: &tables, RawCsv: o.RawCSV, LeanJson: o.LeanJSON,
-		AllowSignatureInvalidation: o.AllowSignatureInvalidation, ChunkWords: defaultChunkWords, Dedupe: &dedupe,
+		Lane: o.Lane, Languages: o.Languages, Ocr: string(job.OCRAuto), Pages: o.Pages, Rotate: "auto",
+		ChunkWords: defaultChunkWords,
+	}
+	for _, option := range job.AllOptions() {
+		if option.Choice != nil {
+			showChoice(v.ProtoReflect(), option, &o)
+		}
 	}
 	if o.OCR != "" {
 		v.Ocr = string(o.OCR)
 	}
 	if !o.Rotate.IsOn() {
 		v.Rotate = "off"
-	}
-	v.Engine = job.EngineTesseract
-	if o.Engine != "" {
-		v.Engine = o.Engine
 	}
 	if o.ChunkWords > 0 {
 		v.ChunkWords = int32(o.ChunkWords)
@@ -50,16 +50,24 @@ func ToProto(o job.Options) *inkstreamv1.JobOptions {
 	case o.Retention > 0:
 		v.Retention = durationpb.New(o.Retention)
 	}
-	if o.StallTimeout > 0 {
-		v.StallTimeout = durationpb.New(o.StallTimeout)
-	}
-	if o.DocumentTimeout > 0 {
-		v.DocumentTimeout = durationpb.New(o.DocumentTimeout)
-	}
-	if o.PageTimeout > 0 {
-		v.PageTimeout = durationpb.New(o.PageTimeout)
-	}
 	return v
+}
+
+// showChoice sets the field of an option to what was chosen.
+func showChoice(shown protoreflect.Message, option job.Option, o *job.Options) {
+	field := shown.Descriptor().Fields().ByName(protoreflect.Name(option.Name))
+	switch choice := option.Choice(o).(type) {
+	case *bool:
+		shown.Set(field, protoreflect.ValueOfBool(*choice))
+	case *job.Choice:
+		shown.Set(field, protoreflect.ValueOfBool(choice.IsOn()))
+	case *string:
+		shown.Set(field, protoreflect.ValueOfString(cmp.Or(*choice, option.Values[0])))
+	case *time.Duration:
+		if *choice > 0 {
+			shown.Set(field, protoreflect.ValueOfMessage(durationpb.New(*choice).ProtoReflect()))
+		}
+	}
 }
 
 const (
@@ -81,14 +89,9 @@ const (
 	FieldLanguages = "languages"
 	FieldFilename  = "filename"
 
-	fieldDocumentTimeout = "document_timeout"
-	fieldPageTimeout     = "page_timeout"
-	fieldStallTimeout    = "stall_timeout"
-
 	fieldOCR        = "ocr"
 	fieldPages      = "pages"
 	fieldRotate     = "rotate"
-	fieldEngine     = "engine"
 	FieldArtifacts  = "artifacts"
 	fieldChunkWords = "chunk_words"
 	fieldRetention  = "retention"
@@ -221,35 +224,84 @@ func parseDuration(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
+// setters check and take over the options of which the table in pkg/job does not say all.
+var setters = map[string]func(*inkstreamv1.JobOptions, *job.Options) error{
+	fieldLane: setLaneOption, FieldLanguages: setLanguagesOption, fieldOCR: setOCROption, fieldRotate: setRotateOption,
+	fieldPages: setPagesOption, FieldArtifacts: setArtifactsOption, fieldRetention: setRetentionOption,
+	FieldPassword: setPasswordOption, fieldChunkWords: setChunkWordsOption,
+}
+
 // NormaliseOptions checks a client's options and brings them into their normal form, so that the same choice always
 // looks the same.
 func NormaliseOptions(o *inkstreamv1.JobOptions) (job.Options, error) {
 	if o == nil {
 		o = &inkstreamv1.JobOptions{}
 	}
-	opts := job.Options{
-		Languages: o.GetLanguages(), Deskew: job.NewChoice(o.Deskew), Tables: job.NewChoice(o.Tables),
-		RawCSV: o.GetRawCsv(), LeanJSON: o.GetLeanJson(), AllowSignatureInvalidation: o.GetAllowSignatureInvalidation(), Dedupe: job.NewChoice(o.Dedupe),
-		ChunkWords: int(o.GetChunkWords()),
-	}
-	lane, err := bus.ParseLane(o.GetLane())
-	if err != nil {
-		return opts, apierror.InvalidField(fault.InvalidOption, fieldLane, "lane %q, want interactive or batch", apierror.ClipText(o.GetLane()))
-	}
-	opts.Lane = string(lane)
-	for _, check := range []func(*inkstreamv1.JobOptions, *job.Options) error{
-		checkLanguagesOption, setOCROption, setRotateOption, setEngineOption, setPagesOption, setArtifactsOption, setTimeoutOptions,
-		setRetentionOption, setPasswordOption,
-	} {
-		if err := check(o, &opts); err != nil {
+	var opts job.Options
+	for _, option := range job.AllOptions() {
+		var err error
+		if option.Choice != nil {
+			err = setChoice(o.ProtoReflect(), option, &opts)
+		} else {
+			err = setters[option.Name](o, &opts)
+		}
+		if err != nil {
 			return opts, err
 		}
 	}
-	if n := opts.ChunkWords; n != 0 && (n < minChunkWords || n > maxChunkWords) {
-		return opts, apierror.InvalidField(fault.InvalidOption, fieldChunkWords, "%s %d, want %d to %d", fieldChunkWords, n,
+	return opts, nil
+}
+
+// setChoice takes over what was chosen.
+func setChoice(given protoreflect.Message, option job.Option, opts *job.Options) error {
+	field := given.Descriptor().Fields().ByName(protoreflect.Name(option.Name))
+	if !given.Has(field) {
+		return nil
+	}
+	switch choice := option.Choice(opts).(type) {
+	case *bool:
+		*choice = given.Get(field).Bool()
+	case *job.Choice:
+		if !given.Get(field).Bool() {
+			*choice = job.TurnedOff()
+		}
+	case *string:
+		switch name := given.Get(field).String(); {
+		case name == option.Values[0]:
+		case slices.Contains(option.Values, name):
+			*choice = name
+		default:
+			return apierror.InvalidField(fault.InvalidOption, option.Name, "%s %q, want one of %s", option.Name,
+				apierror.ClipText(name), strings.Join(option.Values, ", "))
+		}
+	case *time.Duration:
+		limit, ok := given.Get(field).Message().Interface().(*durationpb.Duration)
+		d := limit.AsDuration()
+		if !ok || limit.CheckValid() != nil || d < minTimeout || d > maxTimeout {
+			return apierror.InvalidField(fault.InvalidOption, option.Name, "%s %s, want %s to %s", option.Name, d, minTimeout, maxTimeout)
+		}
+		*choice = d
+	}
+	return nil
+}
+
+func setLaneOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	lane, err := bus.ParseLane(o.GetLane())
+	if err != nil {
+		return apierror.InvalidField(fault.InvalidOption, fieldLane, "lane %q, want interactive or batch", apierror.ClipText(o.GetLane()))
+	}
+	opts.Lane = string(lane)
+	return nil
+}
+
+func setChunkWordsOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
+	n := int(o.GetChunkWords())
+	if n != 0 && (n < minChunkWords || n > maxChunkWords) {
+		return apierror.InvalidField(fault.InvalidOption, fieldChunkWords, "%s %d, want %d to %d", fieldChunkWords, n,
 			minChunkWords, maxChunkWords)
 	}
-	return opts, nil
+	opts.ChunkWords = n
+	return nil
 }
 
 func setOCROption(o *inkstreamv1.JobOptions, opts *job.Options) error {
@@ -270,18 +322,6 @@ func setRotateOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 		opts.Rotate = job.TurnedOff()
 	default:
 		return apierror.InvalidField(fault.InvalidOption, fieldRotate, "rotate %q, want auto or off", apierror.ClipText(o.GetRotate()))
-	}
-	return nil
-}
-
-func setEngineOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
-	switch name := o.GetEngine(); {
-	case name == "", name == job.EngineTesseract:
-	case slices.Contains(job.AllEngines(), name):
-		opts.Engine = name
-	default:
-		return apierror.InvalidField(fault.InvalidOption, fieldEngine, "engine %q, want one of %s", apierror.ClipText(name),
-			strings.Join(job.AllEngines(), ", "))
 	}
 	return nil
 }
@@ -334,28 +374,6 @@ func joinArtifacts(list []job.Artifact) string {
 	return strings.Join(names, ", ")
 }
 
-func setTimeoutOptions(o *inkstreamv1.JobOptions, opts *job.Options) error {
-	for _, t := range []struct {
-		field string
-		given *durationpb.Duration
-		into  *time.Duration
-	}{
-		{fieldDocumentTimeout, o.GetDocumentTimeout(), &opts.DocumentTimeout},
-		{fieldPageTimeout, o.GetPageTimeout(), &opts.PageTimeout},
-		{fieldStallTimeout, o.GetStallTimeout(), &opts.StallTimeout},
-	} {
-		if t.given == nil {
-			continue
-		}
-		d := t.given.AsDuration()
-		if t.given.CheckValid() != nil || d < minTimeout || d > maxTimeout {
-			return apierror.InvalidField(fault.InvalidOption, t.field, "%s %s, want %s to %s", t.field, d, minTimeout, maxTimeout)
-		}
-		*t.into = d
-	}
-	return nil
-}
-
 func setRetentionOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	if o.GetRetention() == nil {
 		return nil
@@ -387,9 +405,10 @@ func setPasswordOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 // AutoLanguages has the recogniser find out by itself which script it sees.
 const AutoLanguages = "auto"
 
-// checkLanguagesOption checks the form; which languages are installed, the upload asks (upload/languages.go).
-func checkLanguagesOption(o *inkstreamv1.JobOptions, _ *job.Options) error {
+// setLanguagesOption checks the form; which languages are installed, the upload asks (upload/languages.go).
+func setLanguagesOption(o *inkstreamv1.JobOptions, opts *job.Options) error {
 	s := o.GetLanguages()
+	opts.Languages = s
 	if s == "" || s == AutoLanguages {
 		return nil
 	}

@@ -2,20 +2,29 @@ package options
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// samples holds a choice for each option that is not its default.
+// samples holds a choice that is not the default for each option that is not only on or off.
 var samples = map[string]string{
 	"lane": "batch", "languages": "eng+deu", "document_timeout": "10m", "page_timeout": "30s", "stall_timeout": "1m",
-	"ocr": "force", "pages": "1-3,7,12-", "deskew": "false", "rotate": "off", "engine": "auto", "artifacts": "text,json", "tables": "false", "raw_csv": "true", "lean_json": "true",
-	"allow_signature_invalidation": "true", "chunk_words": "100", "dedupe": "false", "retention": "7d",
-	"password": "secret",
+	"ocr": "force", "pages": "1-3,7,12-", "rotate": "off", "engine": "auto", "artifacts": "text,json",
+	"chunk_words": "100", "retention": "7d", "password": "secret",
+}
+
+// sampleOf returns a choice for an option that is not its default.
+func sampleOf(field protoreflect.FieldDescriptor) string {
+	if field.Kind() == protoreflect.BoolKind {
+		return strconv.FormatBool(!field.HasPresence()) // what is on by default is told apart from what is not given
+	}
+	return samples[string(field.Name())]
 }
 
 // An option that is in JobOptions, but not read, checked or shown, fails here.
@@ -30,9 +39,10 @@ func TestEveryOptionIsReadAndShown(t *testing.T) {
 	for i := range fields.Len() {
 		field := fields.Get(i)
 		name := string(field.Name())
-		text, ok := samples[name]
-		if !ok || !slices.Contains(KnownFields, name) {
-			t.Errorf("%s: there is no sample, or no field of a form", name)
+		text := sampleOf(field)
+		isRow := func(o job.Option) bool { return o.Name == name }
+		if text == "" || !slices.ContainsFunc(job.AllOptions(), isRow) || !slices.Contains(KnownFields, name) {
+			t.Errorf("%s: there is no sample, no row in job.AllOptions, or no field of a form", name)
 			continue
 		}
 		said := Fields{}
