@@ -29,7 +29,7 @@ func (c *Child) BeginUse(ctx context.Context) {
 	if tenant, ok := tenantOf(ctx); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.endUse = c.pool.tenants.Begin(tenant)
+		c.endUse = c.pool.slots.tenants.Begin(tenant)
 	}
 }
 

@@ -8,23 +8,16 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"inkstream.dev/pkg/fairshare"
 )
 
 // Pool keeps children of one program. All its methods may be called from many goroutines.
 type Pool struct {
-	cfg           Config
-	log           *slog.Logger
-	slots         chan struct{} // one token for each child that is leased
-	prioritySlots chan struct{} // the same for the leases that go beyond Size; see WithPriority
-	reservedSlots chan struct{} // the same for those of tenants that use little; see WithTenant
-	slowSlots     chan struct{} // one token for each lease for slow work; see WithSlowWork
-	tenants       fairshare.Account
-	waiting       fairshare.Waiting // tenants of leases that wait
-	closing       chan struct{}     // closed when Close begins
-	wakeWatch     chan struct{}     // a token has the watch look at busy children
-	forker        *forker
+	cfg       Config
+	log       *slog.Logger
+	slots     *leaseSlots
+	closing   chan struct{} // closed when Close begins
+	wakeWatch chan struct{} // a token has the watch look at busy children
+	forker    *forker
 
 	processes sync.WaitGroup // reapers, readers of last words, and starts under way
 	helpers   sync.WaitGroup // the forker and the watch
@@ -56,11 +49,10 @@ func NewPool(cfg Config, log *slog.Logger) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
+	closing := make(chan struct{})
 	return &Pool{
 		cfg: cfg, log: log,
-		slots: make(chan struct{}, cfg.Size), prioritySlots: make(chan struct{}, prioritySize),
-		reservedSlots: make(chan struct{}, reservedSize), slowSlots: make(chan struct{}, max(cfg.Size/2, 1)),
-		closing: make(chan struct{}), wakeWatch: make(chan struct{}, 1),
+		slots: newLeaseSlots(cfg, closing), closing: closing, wakeWatch: make(chan struct{}, 1),
 		forker: newForker(),
 		live:   make(map[*process]struct{}), stats: Stats{Deaths: make(map[ExitReason]int)},
 	}, nil
@@ -73,7 +65,7 @@ func (p *Pool) LeaseChild(ctx context.Context) (*Child, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lease %s child: %w", p.cfg.Program, err)
 	}
-	slots, err := p.acquireSlots(ctx)
+	slots, err := p.slots.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,82 +81,6 @@ func (p *Pool) LeaseChild(ctx context.Context) (*Child, error) {
 		proc.lowerPriority(slowPriority)
 	}
 	return child, nil
-}
-
-// acquireSlots puts tokens where there is room for them, and returns where that was.
-func (p *Pool) acquireSlots(ctx context.Context) (slots []chan struct{}, err error) {
-	if IsSlowWork(ctx) {
-		slot, err := p.acquireSlot(ctx, p.slowSlots, nil)
-		if err != nil {
-			return nil, err
-		}
-		slots = append(slots, slot)
-	}
-	var beyond chan struct{} // never ready where it is nil
-	if hasPriority(ctx) {
-		beyond = p.prioritySlots
-	}
-	slot, err := p.acquireSlot(ctx, p.slots, beyond)
-	if err != nil {
-		releaseSlots(slots)
-		return nil, err
-	}
-	return append(slots, slot), nil
-}
-
-func releaseSlots(slots []chan struct{}) {
-	for _, s := range slots {
-		<-s
-	}
-}
-
-// spareSlots returns the places for tenants that use little where the one of ctx does now, nil where it does not.
-func (p *Pool) spareSlots(ctx context.Context) chan struct{} {
-	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) && p.tenants.Lightest(p.waiting.Tenants())[tenant] &&
-		(len(p.reservedSlots) < reservedSize-1 || p.tenants.IsProven(tenant)) { // the last is for who is known to take little
-		return p.reservedSlots
-	}
-	return nil
-}
-
-// leaseLookInterval is how often a lease that waits looks whether its tenant uses little by now: it does once others
-// hold more, or what it held itself came back.
-const leaseLookInterval = 100 * time.Millisecond
-
-// acquireSlot puts a token into the first of the places that has room for one, those that are spare being the last of
-// them, or waits until one of them has.
-func (p *Pool) acquireSlot(ctx context.Context, first, second chan struct{}) (chan struct{}, error) {
-	if tenant, known := tenantOf(ctx); known && !IsSlowWork(ctx) {
-		defer p.waiting.Add(tenant)()
-	}
-	spare := p.spareSlots(ctx)
-	for _, place := range []chan struct{}{first, second, spare} {
-		select {
-		case place <- struct{}{}:
-			return place, nil
-		default:
-		}
-	}
-	tell := starvationHookOf(ctx)
-	tick := time.NewTicker(leaseLookInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case first <- struct{}{}:
-			return first, nil
-		case second <- struct{}{}:
-			return second, nil
-		case spare <- struct{}{}:
-			return spare, nil
-		case <-tick.C:
-			tell() // that others have the children is no fault of the caller's
-			spare = p.spareSlots(ctx)
-		case <-p.closing:
-			return nil, ErrClosed
-		case <-ctx.Done():
-			return nil, fmt.Errorf("lease %s child: %w", p.cfg.Program, ctx.Err())
-		}
-	}
 }
 
 // StartChildren starts children until n are there, Size at most, so that the first documents do not wait for them. It

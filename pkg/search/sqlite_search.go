@@ -36,7 +36,7 @@ func (s *SQLite) searchPages(ctx context.Context, q Query, clauses []clause, aft
 	if err != nil {
 		return Result{}, err
 	}
-	found, err := s.findPages(ctx, tx, tenant, q, matchExpression(clauses), after)
+	found, err := pageRanking{tx: tx, tenant: tenant, query: q, match: matchExpression(clauses), ranked: s.ranked}.findPages(ctx, after)
 	if err != nil {
 		return Result{}, err
 	}
@@ -49,21 +49,29 @@ func (s *SQLite) searchPages(ctx context.Context, q Query, clauses []clause, aft
 	return result, err
 }
 
+// pageRanking finds the best pages of a query in one state of the index.
+type pageRanking struct {
+	tx     *sql.Tx
+	tenant int64
+	query  Query
+	match  string // the query's clauses, as FTS5 takes them
+	ranked int    // how many pages are ranked against each other
+}
+
 // findPages returns where the best pages are, one more than the query wants.
-func (s *SQLite) findPages(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string,
-	after *position) ([]position, error) {
+func (r pageRanking) findPages(ctx context.Context, after *position) ([]position, error) {
 	in := window{to: math.MaxInt64}
 	if after != nil {
 		in = after.in
 	}
 	var found []position
 	for {
-		part, err := s.rankWindow(ctx, tx, tenant, q, match, &in, after, q.Limit+1-len(found))
+		part, err := r.rankWindow(ctx, &in, after, r.query.Limit+1-len(found))
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, part...)
-		if len(found) > q.Limit || in.from == 0 {
+		if len(found) > r.query.Limit || in.from == 0 {
 			return found, nil
 		}
 		in, after = window{to: in.from}, nil
@@ -73,35 +81,34 @@ func (s *SQLite) findPages(ctx context.Context, tx *sql.Tx, tenant int64, q Quer
 // rankWindow returns the best pages of a window, after a position in it. Of a window that has no beginning yet, 0, it
 // sets one, and leaves 0 if no page ahead of it matches. What is written later does not change a window: new rows
 // have the highest numbers.
-func (s *SQLite) rankWindow(ctx context.Context, tx *sql.Tx, tenant int64, q Query, match string, in *window,
-	after *position, limit int) ([]position, error) {
-	b := conditions{args: []any{match}}
-	if q.Job != "" {
+func (r pageRanking) rankWindow(ctx context.Context, in *window, after *position, limit int) ([]position, error) {
+	b := conditions{args: []any{r.match}}
+	if r.query.Job != "" {
 		// A job's pages lie close together. The plus keeps SQLite from matching row by row.
-		b.addCondition(`rowid >= max(?, (SELECT min(id) FROM pages_{t} WHERE job = ?))`, in.from, q.Job)
-		b.addCondition(`rowid < min(?, (SELECT max(id) FROM pages_{t} WHERE job = ?) + 1)`, in.to, q.Job)
-		b.addCondition(`+rowid IN (SELECT id FROM pages_{t} WHERE job = ?)`, q.Job)
+		b.addCondition(`rowid >= max(?, (SELECT min(id) FROM pages_{t} WHERE job = ?))`, in.from, r.query.Job)
+		b.addCondition(`rowid < min(?, (SELECT max(id) FROM pages_{t} WHERE job = ?) + 1)`, in.to, r.query.Job)
+		b.addCondition(`+rowid IN (SELECT id FROM pages_{t} WHERE job = ?)`, r.query.Job)
 	} else {
 		b.addCondition(`rowid >= ? AND rowid < ?`, in.from, in.to)
 	}
-	if q.Language != "" {
+	if r.query.Language != "" {
 		// By row: the pages' table is long for its texts, and most queries match few.
-		b.addCondition(`(SELECT language FROM pages_{t} WHERE id = terms_{t}.rowid) = ?`, q.Language)
+		b.addCondition(`(SELECT language FROM pages_{t} WHERE id = terms_{t}.rowid) = ?`, r.query.Language)
 	}
-	if !q.Filter.isUnrestricted() {
-		where, args := q.Filter.sqliteConditions()
+	if !r.query.Filter.isUnrestricted() {
+		where, args := r.query.Filter.sqliteConditions()
 		b.addCondition(`+rowid IN (SELECT p.id FROM documents AS d JOIN pages_{t} AS p ON p.job = d.job WHERE d.tenant = ?`+
-			where+`)`, append([]any{tenant}, args...)...)
+			where+`)`, append([]any{r.tenant}, args...)...)
 	}
 	statement := `WITH matched AS MATERIALIZED (
 			SELECT rowid AS page, bm25(terms_{t}) AS score FROM terms_{t} WHERE terms_{t} MATCH ?` + b.sql + ` ORDER BY rowid DESC LIMIT ?)
 		SELECT page, score, total, first, last FROM matched, (SELECT count(*) AS total, min(page) AS first, max(page) AS last FROM matched)`
-	b.args = append(b.args, s.ranked)
+	b.args = append(b.args, r.ranked)
 	if after != nil {
 		statement += ` WHERE (score, page) > (?, ?)`
 		b.args = append(b.args, after.score, after.row)
 	}
-	rows, err := tx.QueryContext(ctx, expandTenant(statement+` ORDER BY score, page LIMIT ?`, tenant),
+	rows, err := r.tx.QueryContext(ctx, expandTenant(statement+` ORDER BY score, page LIMIT ?`, r.tenant),
 		append(b.args, limit)...)
 	if err != nil {
 		return nil, err
@@ -116,7 +123,7 @@ func (s *SQLite) rankWindow(ctx context.Context, tx *sql.Tx, tenant int64, q Que
 		}
 		if len(found) == 0 && in.from == 0 {
 			in.to = last + 1
-			if total == int64(s.ranked) {
+			if total == int64(r.ranked) {
 				in.from = first
 			}
 		}

@@ -39,7 +39,7 @@ func (a *assembly) openArtifacts(ctx context.Context) error {
 
 // addText adds text.txt: the pages' text in reading order, with form feeds between, so that page n is the n-th.
 func (a *assembly) addText(ctx context.Context) error {
-	w, err := a.createArtifact(ctx, "text.txt")
+	w, err := a.files.createArtifact(ctx, "text.txt")
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *assembly) addText(ctx context.Context) error {
 // addJSON adds document.json.
 func (a *assembly) addJSON(ctx context.Context) error {
 	const name = "document.json"
-	w, err := a.createArtifact(ctx, name)
+	w, err := a.files.createArtifact(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *assembly) addJSON(ctx context.Context) error {
 // addMarkdown adds document.md.
 func (a *assembly) addMarkdown(ctx context.Context) error {
 	const name = "document.md"
-	w, err := a.createArtifact(ctx, name)
+	w, err := a.files.createArtifact(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (a *assembly) addMarkdown(ctx context.Context) error {
 // addChunks adds chunks.jsonl.
 func (a *assembly) addChunks(ctx context.Context) error {
 	const name = "chunks.jsonl"
-	w, err := a.createArtifact(ctx, name)
+	w, err := a.files.createArtifact(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (a *assembly) addTables(ctx context.Context) error {
 				if err := document.WriteTableCSV(&buf, t, a.job.Options.RawCSV); err != nil {
 					return err
 				}
-				if err := a.storeArtifact(ctx, fmt.Sprintf("tables/%d-%d.csv", p.GetNumber(), t.GetNumber()),
+				if err := a.files.storeArtifact(ctx, fmt.Sprintf("tables/%d-%d.csv", p.GetNumber(), t.GetNumber()),
 					buf.Bytes()); err != nil {
 					return err
 				}
@@ -143,7 +143,7 @@ func (a *assembly) addTables(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("encode merges of tables: %w", err)
 			}
-			return a.storeArtifact(ctx, "tables/merges.json", append(data, '\n'))
+			return a.files.storeArtifact(ctx, "tables/merges.json", append(data, '\n'))
 		},
 	})
 	return nil
@@ -176,7 +176,7 @@ func (a *assembly) addPageFiles(ctx context.Context, pattern string,
 			if err := write(&buf, p, meta); err != nil {
 				return wrapArtifactError(name, err)
 			}
-			return a.storeArtifact(ctx, name, buf.Bytes())
+			return a.files.storeArtifact(ctx, name, buf.Bytes())
 		},
 		close: func() error { return nil },
 	})

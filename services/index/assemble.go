@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
-	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/stage"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -27,20 +25,14 @@ type assembly struct {
 	facts     documentFacts
 	plan      *document.Plan
 	runCopier runCopier
+	stored    storedPages
+	files     artifactWriter
+	images    imageNames
 	sinks     []pageSink
-	writers   []*blob.Writer
 	// recognised counts the pages with words that were recognised.
-	recognised       int
-	imageNames       map[string]string // names of images by the digest of their bytes
-	referencedImages map[string]bool   // names that pages refer to
-	pages            []pageFacts
-	heldPages        map[int][]byte // stored pages that observe has read, for write
-	heldBytes        int
+	recognised int
+	pages      []pageFacts
 }
-
-// maxHeldBytes bounds the stored pages that are held: those of an ordinary document are read once, those of a long
-// one mostly twice.
-const maxHeldBytes = 4 << 20
 
 // pageSink is an artifact that grows page by page.
 type pageSink struct {
@@ -58,16 +50,12 @@ type documentFacts struct {
 
 // assembleArtifacts writes the artifacts that the job asks for.
 func (st *steps) assembleArtifacts(ctx context.Context, s *stage.Snapshot) (_ *assembly, err error) {
-	a := &assembly{
-		st: st, job: s.Job, snap: s, runCopier: runCopier{batchWriter{blobs: st.deps.Blobs}},
-		imageNames: map[string]string{}, referencedImages: map[string]bool{},
-		heldPages: map[int][]byte{},
-	}
+	a := &assembly{st: st, job: s.Job, snap: s, runCopier: runCopier{batchWriter{blobs: st.deps.Blobs}}, images: newImageNames()}
+	a.stored = storedPages{job: s.Job, progress: s.Progress, copier: &a.runCopier, held: map[int][]byte{}}
+	a.files = artifactWriter{job: s.Job, batch: &a.runCopier.batchWriter}
 	defer func() {
-		for _, w := range a.writers {
-			if err != nil {
-				_ = w.Abort() // err is what went wrong first; what stays behind is temporary
-			}
+		if err != nil {
+			a.files.abortWriters()
 		}
 	}()
 	if err := a.readDocumentFacts(ctx); err != nil {
@@ -126,7 +114,7 @@ func (a *assembly) gatherEvidence(ctx context.Context) error {
 	evidence := make([]*document.Evidence, 0, a.job.PageCount)
 	for n := 1; n <= a.job.PageCount; n++ {
 		stage.Heartbeat(ctx)
-		data, err := a.readStoredPage(ctx, n)
+		data, err := a.stored.readPage(ctx, n)
 		if err != nil {
 			return fmt.Errorf("page %d: %w", n, err)
 		}
@@ -139,10 +127,7 @@ func (a *assembly) gatherEvidence(ctx context.Context) error {
 			a.recognised++
 		}
 		evidence = append(evidence, e)
-		if a.heldBytes+len(data) <= maxHeldBytes {
-			a.heldPages[n] = data
-			a.heldBytes += len(data)
-		}
+		a.stored.holdPage(n, data)
 	}
 	if err := a.runCopier.flushBatch(ctx); err != nil { // what was taken over is read again from its new place
 		return err
@@ -153,34 +138,18 @@ func (a *assembly) gatherEvidence(ctx context.Context) error {
 		Data: a.plan.EncodePages(a.job.PageCount), Compress: true})
 }
 
-// readStoredPage returns a page as it is stored. A page that was not asked for may have no result: it is empty.
-func (a *assembly) readStoredPage(ctx context.Context, n int) ([]byte, error) {
-	data, err := a.runCopier.readPage(ctx, a.job, n)
-	if errors.Is(err, blob.ErrNotFound) && a.snap.Progress.PageOutcome(n) == outcome.Skipped {
-		return document.EncodeObservedPage(outcome.NewSkippedPage(n, ""))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read: %w", err)
-	}
-	return data, nil
-}
-
 // writePage carries the decisions out on a page and writes it to every artifact.
 func (a *assembly) writePage(ctx context.Context, n int) error {
-	data, held := a.heldPages[n]
-	delete(a.heldPages, n)
-	if !held {
-		var err error
-		if data, err = a.readStoredPage(ctx, n); err != nil {
-			return err
-		}
+	data, err := a.stored.takePage(ctx, n)
+	if err != nil {
+		return err
 	}
 	p, err := document.DecodePage(data)
 	if err != nil {
 		return err
 	}
 	p.Number = int32(n)
-	if a.unifyImageNames(p) { // the stored page answers for the job as well, so it must name what is there
+	if a.images.unifyNames(p) { // the stored page answers for the job as well, so it must name what is there
 		changed, err := document.ReplacePage(data, p)
 		if err != nil {
 			return err
@@ -200,25 +169,6 @@ func (a *assembly) writePage(ctx context.Context, n int) error {
 	return nil
 }
 
-// unifyImageNames has every copy of an image named after the first, and reports whether that changed the page.
-func (a *assembly) unifyImageNames(p *inkstreamv1.Page) bool {
-	changed := false
-	for _, img := range p.GetImages() {
-		if !isImageName(img.GetName()) {
-			continue
-		}
-		if sum := img.GetSha256(); sum != "" {
-			if first, ok := a.imageNames[sum]; !ok {
-				a.imageNames[sum] = img.GetName()
-			} else if first != img.GetName() {
-				img.Name, changed = first, true
-			}
-		}
-		a.referencedImages[img.GetName()] = true
-	}
-	return changed
-}
-
 // storeArtifacts writes the artifacts that are made of the whole, and stores all of them as one group, which costs
 // the disk much less than one by one.
 func (a *assembly) storeArtifacts(ctx context.Context) error {
@@ -234,7 +184,7 @@ func (a *assembly) storeArtifacts(ctx context.Context) error {
 	if err := a.writeMetadata(ctx, made); err != nil {
 		return err
 	}
-	if err := a.runCopier.flushBatch(ctx, a.writers...); err != nil {
+	if err := a.runCopier.flushBatch(ctx, a.files.writers...); err != nil {
 		return fmt.Errorf("store artifacts: %w", err)
 	}
 	return nil
@@ -250,7 +200,7 @@ func (a *assembly) tidyArtifacts(ctx context.Context) (n int, err error) {
 		if err != nil {
 			return 0, fmt.Errorf("list artifacts: %w", err)
 		}
-		if name := strings.TrimPrefix(e.Key, folder); a.referencedImages[name] || !strings.HasPrefix(name, "images/") {
+		if name := strings.TrimPrefix(e.Key, folder); a.images.referenced[name] || !strings.HasPrefix(name, "images/") {
 			n++
 		} else {
 			gone = append(gone, e.Key)
@@ -262,29 +212,4 @@ func (a *assembly) tidyArtifacts(ctx context.Context) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-// createArtifact opens an artifact that is written as a stream. It appears under its name when all of them are whole.
-func (a *assembly) createArtifact(ctx context.Context, name string) (*blob.Writer, error) {
-	key := job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name)
-	w, err := a.st.deps.Blobs.NewWriter(ctx, key, blob.PutOptions{Compress: true})
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", name, err)
-	}
-	a.writers = append(a.writers, w)
-	return w, nil
-}
-
-// storeArtifact stores an artifact that is at hand as a whole.
-func (a *assembly) storeArtifact(ctx context.Context, name string, data []byte) error {
-	key := job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name)
-	return a.runCopier.addBlob(ctx, blob.Object{Key: key, Data: data, Compress: true})
-}
-
-// wrapArtifactError says which artifact an error is about.
-func wrapArtifactError(name string, err error) error {
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/pdf"
+	"inkstream.dev/pkg/stage"
 )
 
 var (
@@ -25,15 +26,92 @@ var (
 // attachmentType is the media type of what a document brings along: it is nothing that a browser opens by itself.
 const attachmentType = "application/octet-stream"
 
+const (
+	// maxAttachments bounds how many embedded files are extracted.
+	maxAttachments = 200
+	// maxAttachedBytes bounds their bytes together.
+	maxAttachedBytes = 512 << 20
+	// maxTooLarge is how many attachments may turn out too large for what is left: each was inflated for that. Those
+	// behind them are left out.
+	maxTooLarge = 5
+)
+
+// extractAttachments extracts the files that are embedded in the document, and returns their names. One that cannot
+// be read is left out.
+func (a *assembly) extractAttachments(ctx context.Context) ([]string, error) {
+	source, password, err := a.openSource(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	d, err := a.st.pdf.OpenDocument(ctx, source, password)
+	if err != nil {
+		if ctx.Err() == nil && fault.KindOf(err) == fault.Permanent {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("open the document: %w", err)
+	}
+	defer d.Close()
+	e := attachmentExtractor{job: a.job, blobs: a.st.deps.Blobs, document: d}
+	return e.extractAll(ctx)
+}
+
+// attachmentExtractor stores the files that are embedded in an open document as artifacts of a run.
+type attachmentExtractor struct {
+	job      *job.Record
+	blobs    *blob.Store
+	document *pdf.Document
+}
+
+// extractAll extracts all that are small enough, and returns their names.
+func (e *attachmentExtractor) extractAll(ctx context.Context) ([]string, error) {
+	files := e.document.Info().Metadata
+	if files == nil {
+		return nil, nil
+	}
+	var names []string
+	err := extractWithinLimit(min(len(files.Attachments), maxAttachments), func(n int, left int64) (int64, error) {
+		stage.Heartbeat(ctx)
+		name := fmt.Sprintf("attachments/%d-%s", n, cleanAttachmentName(files.Attachments[n-1].Name))
+		size, err := e.storeAttachment(ctx, n, name, left)
+		if err == nil {
+			names = append(names, name)
+		}
+		return size, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return names, nil
+}
+
+// extractWithinLimit takes out so many attachments, counted from 1, one after the other, within maxAttachedBytes. One
+// that does not fit, or cannot be read, is left out.
+func extractWithinLimit(count int, one func(n int, left int64) (size int64, err error)) error {
+	left, tooLarge := int64(maxAttachedBytes), 0
+	for n := 1; n <= count && tooLarge < maxTooLarge; n++ {
+		size, err := one(n, left)
+		switch {
+		case errors.Is(err, errAttachmentTooLarge):
+			tooLarge++
+		case errors.Is(err, errAttachmentSkipped):
+		case err != nil:
+			return err
+		default:
+			left -= size
+		}
+	}
+	return nil
+}
+
 // storeAttachment stores one attachment, and returns its size.
-func (a *assembly) storeAttachment(ctx context.Context, d *pdf.Document, n int, name string,
-	most int64) (int64, error) {
-	w, err := a.st.deps.Blobs.NewWriter(ctx, job.ArtifactKey(a.job.Tenant, a.job.ID, a.job.Run, name),
+func (e *attachmentExtractor) storeAttachment(ctx context.Context, n int, name string, most int64) (int64, error) {
+	w, err := e.blobs.NewWriter(ctx, job.ArtifactKey(e.job.Tenant, e.job.ID, e.job.Run, name),
 		blob.PutOptions{ContentType: attachmentType})
 	if err != nil {
 		return 0, wrapArtifactError("an attachment", err)
 	}
-	err = d.WriteAttachment(ctx, n, &limitedWriter{w: w, left: most})
+	err = e.document.WriteAttachment(ctx, n, &limitedWriter{w: w, left: most})
 	if err == nil {
 		return w.Size(), wrapArtifactError("an attachment", w.Close())
 	}

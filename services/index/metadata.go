@@ -104,8 +104,8 @@ func (a *assembly) writeMetadata(ctx context.Context, outcome pdfOutcomes) error
 	}{
 		"inkstream.v1", r.ID, r.Filename, r.SHA256, r.Size, r.PageCount, a.plan.Language(), a.plan.Languages, a.plan.Words,
 		a.facts.info,
-		a.facts.metadata, r.Findings, a.hasSignatures(), outcome,
-		processingFacts{r.Run, a.usedEngines(), stages, a.snap.Progress.CountOutcomes(),
+		a.facts.metadata, r.Findings, hasSignatures(r), outcome,
+		processingFacts{r.Run, usedEngines(a.pages), stages, a.snap.Progress.CountOutcomes(),
 			publicOptions{r.Options.Languages, r.Options.OCR, r.Options.Pages}},
 		a.pages,
 	}
@@ -113,14 +113,14 @@ func (a *assembly) writeMetadata(ctx context.Context, outcome pdfOutcomes) error
 	if err != nil {
 		return fmt.Errorf("encode metadata.json: %w", err)
 	}
-	return a.storeArtifact(ctx, "metadata.json", append(data, '\n'))
+	return a.files.storeArtifact(ctx, "metadata.json", append(data, '\n'))
 }
 
 // usedEngines returns the versions of what read the document: of what recognised its pages as those tell, and of the
 // rest as of this build.
-func (a *assembly) usedEngines() map[string]string {
+func usedEngines(pages []pageFacts) map[string]string {
 	out := engineVersions()
-	for _, p := range a.pages {
+	for _, p := range pages {
 		name, version, ok := strings.Cut(p.engine, " ")
 		switch known := out[name]; {
 		case !ok || slices.Contains(strings.Split(known, ", "), version):

@@ -2,8 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -59,8 +57,8 @@ func (a *assembly) writePDFs(ctx context.Context) (pdfOutcomes, error) {
 }
 
 // hasSignatures reports whether the document has digital signatures.
-func (a *assembly) hasSignatures() bool {
-	return slices.ContainsFunc(a.job.Findings, func(f job.Finding) bool { return f.Kind == "signature" && f.Count > 0 })
+func hasSignatures(r *job.Record) bool {
+	return slices.ContainsFunc(r.Findings, func(f job.Finding) bool { return f.Kind == "signature" && f.Count > 0 })
 }
 
 // writeSearchablePDF writes searchable.pdf. Where nothing was recognised it is the document itself; of a signed one
@@ -72,12 +70,12 @@ func (a *assembly) writeSearchablePDF(ctx context.Context) (*pdfOutcome, error) 
 		o := blob.Object{Key: job.ArtifactKey(r.Tenant, r.ID, r.Run, name), From: job.SourceKey(r.Tenant, r.ID)}
 		return &pdfOutcome{Written: true, Original: true}, wrapArtifactError(name, a.runCopier.addBlob(ctx, o))
 	}
-	if a.hasSignatures() && !r.Options.AllowSignatureInvalidation {
+	if hasSignatures(a.job) && !r.Options.AllowSignatureInvalidation {
 		return &pdfOutcome{Reason: "signed"}, nil
 	}
 	out, err := a.writeExtendedPDF(ctx, name, a.st.pdf.WriteTextLayer, true)
 	if err == nil && out.Written {
-		out.SignaturesBroken = a.hasSignatures()
+		out.SignaturesBroken = hasSignatures(a.job)
 	}
 	return out, err
 }
@@ -100,7 +98,7 @@ func (a *assembly) writeExtendedPDF(ctx context.Context, name string, add pdfWri
 	}
 	err = add(ctx, source, password, a.iteratePages(ctx, recognised), w)
 	if err == nil {
-		a.writers = append(a.writers, w)
+		a.files.writers = append(a.files.writers, w)
 		return &pdfOutcome{Written: true}, nil
 	}
 	_ = w.Abort() // err is what went wrong first; what stays behind is temporary
@@ -135,7 +133,7 @@ func (a *assembly) iteratePages(ctx context.Context, recognised bool) iter.Seq2[
 			if recognised && !a.pages[n-1].recognised {
 				continue
 			}
-			data, err := a.readStoredPage(ctx, n)
+			data, err := a.stored.readPage(ctx, n)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -149,69 +147,4 @@ func (a *assembly) iteratePages(ctx context.Context, recognised bool) iter.Seq2[
 			}
 		}
 	}
-}
-
-const (
-	// maxAttachments bounds how many embedded files are extracted.
-	maxAttachments = 200
-	// maxAttachedBytes bounds their bytes together.
-	maxAttachedBytes = 512 << 20
-	// maxTooLarge is how many attachments may turn out too large for what is left: each was inflated for that. Those
-	// behind them are left out.
-	maxTooLarge = 5
-)
-
-// extractAttachments extracts the files that are embedded in the document, and returns their names. One that cannot
-// be read is left out.
-func (a *assembly) extractAttachments(ctx context.Context) ([]string, error) {
-	source, password, err := a.openSource(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer source.Close()
-	d, err := a.st.pdf.OpenDocument(ctx, source, password)
-	if err != nil {
-		if ctx.Err() == nil && fault.KindOf(err) == fault.Permanent {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("open the document: %w", err)
-	}
-	defer d.Close()
-	files := d.Info().Metadata
-	if files == nil {
-		return nil, nil
-	}
-	var names []string
-	err = extractWithinLimit(min(len(files.Attachments), maxAttachments), func(n int, left int64) (int64, error) {
-		stage.Heartbeat(ctx)
-		name := fmt.Sprintf("attachments/%d-%s", n, cleanAttachmentName(files.Attachments[n-1].Name))
-		size, err := a.storeAttachment(ctx, d, n, name, left)
-		if err == nil {
-			names = append(names, name)
-		}
-		return size, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return names, nil
-}
-
-// extractWithinLimit takes out so many attachments, counted from 1, one after the other, within maxAttachedBytes. One
-// that does not fit, or cannot be read, is left out.
-func extractWithinLimit(count int, one func(n int, left int64) (size int64, err error)) error {
-	left, tooLarge := int64(maxAttachedBytes), 0
-	for n := 1; n <= count && tooLarge < maxTooLarge; n++ {
-		size, err := one(n, left)
-		switch {
-		case errors.Is(err, errAttachmentTooLarge):
-			tooLarge++
-		case errors.Is(err, errAttachmentSkipped):
-		case err != nil:
-			return err
-		default:
-			left -= size
-		}
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image"
 	"log/slog"
-	"time"
 
 	"inkstream.dev/pkg/agree"
 	"inkstream.dev/pkg/fault"
@@ -187,15 +186,15 @@ const (
 // reasonToAsk says why a model is asked for the page; empty if there is no reason.
 func (v *verifier) reasonToAsk() string {
 	var boxes []agree.Box
-	for _, w := range v.words {
+	for _, w := range v.words.all {
 		boxes = append(boxes, w.Box)
 	}
 	switch {
-	case len(v.words) == 0 && v.ink.unreadShare(nil) == 0:
+	case len(v.words.all) == 0 && v.ink.unreadShare(nil) == 0:
 		return "" // an empty page, about which models invent
 	case v.opts.Engine == job.EngineVision:
 		return "the job asks for one"
-	case len(v.words) > 0 && v.witness.GetQuality() < lowQuality:
+	case len(v.words.all) > 0 && v.witness.GetQuality() < lowQuality:
 		return "the other reading is poor"
 	case v.ink.unreadShare(boxes) > manyUnread:
 		return "there is ink without words"
@@ -204,100 +203,4 @@ func (v *verifier) reasonToAsk() string {
 	default:
 		return ""
 	}
-}
-
-// reread reads a word again, enlarged.
-func (v *verifier) reread(ctx context.Context) func(agree.Box) (string, float32) {
-	return func(b agree.Box) (string, float32) {
-		read, known := v.rereads[b]
-		if !known {
-			read = v.rereadPlace(ctx, b)
-			v.rereads[b] = read
-		}
-		return read.text, read.confidence
-	}
-}
-
-// rereadPlace reads a place by itself, or, where that yields nothing as with short numbers, several times in a row, or
-// with its neighbours on the line.
-func (v *verifier) rereadPlace(ctx context.Context, b agree.Box) rereading {
-	const copies = 3 // enough for a line
-	for _, read := range [...]func() rereading{
-		func() rereading { return v.readCopies(ctx, b, 1) },
-		func() rereading { return v.readCopies(ctx, b, copies) },
-		func() rereading { return v.readInLine(ctx, b) },
-	} {
-		if r := read(); r.text != "" {
-			return r
-		}
-	}
-	return rereading{}
-}
-
-// besidePlace is how much of a line is read to either side of a place, in heights of the line.
-const besidePlace = 6
-
-// readInLine reads a place with its neighbours, and returns what is read in the place.
-func (v *verifier) readInLine(ctx context.Context, place agree.Box) rereading {
-	beside := besidePlace * (place[3] - place[1])
-	page, crop, err := v.readCrop(ctx, agree.Box{place[0] - beside, place[1], place[2] + beside, place[3]}, nil, 1)
-	if err != nil {
-		return rereading{} // it stays as it is without a second look
-	}
-	return joinRead(page, func(x float32) bool { return x+crop.x > place[0] && x+crop.x < place[2] })
-}
-
-// joinRead returns the words of a page whose middle is wanted, as one.
-func joinRead(page *inkstreamv1.Page, isWanted func(x float32) bool) rereading {
-	var out rereading
-	for _, b := range page.GetBlocks() {
-		for _, l := range b.GetLines() {
-			for _, w := range l.GetWords() {
-				if box := w.GetBbox(); len(box) != 4 || !isWanted((box[0]+box[2])/2) {
-					continue
-				}
-				if out.text == "" || w.GetConfidence() < out.confidence {
-					out.confidence = w.GetConfidence()
-				}
-				out.text += w.GetText()
-			}
-		}
-	}
-	return out
-}
-
-// readCopies reads a place of the page, enlarged, that is drawn several times in a row, and returns what most copies say.
-func (v *verifier) readCopies(ctx context.Context, place agree.Box, copies int) rereading {
-	page, crop, err := v.readCrop(ctx, place, nil, copies)
-	if err != nil {
-		return rereading{} // it stays as it is without a second look
-	}
-	read := make([]rereading, copies)
-	for n := range read {
-		read[n] = joinRead(page, func(x float32) bool { return crop.copyAt(x, copies) == n })
-	}
-	votes := map[string]int{}
-	best := rereading{}
-	for _, r := range read {
-		if votes[r.text]++; r.text != "" && (votes[r.text] > votes[best.text] || best.text == "") {
-			best = r
-		}
-	}
-	if copies > 1 && 2*votes[best.text] <= copies {
-		return rereading{}
-	}
-	return best
-}
-
-// readCrop has the witness read a part of the page, as writeCrop writes it; the part stands upright.
-func (v *verifier) readCrop(ctx context.Context, b agree.Box, without []agree.Word, copies int) (*inkstreamv1.Page, crop, error) {
-	f, at, err := v.ink.writeCrop(b, without, copies)
-	if err != nil {
-		return nil, at, err
-	}
-	defer f.Close()
-	opts := v.opts
-	opts.Rotate, opts.Deskew, opts.Timeout = false, false, 20*time.Second
-	page, err := v.engine.witness.RecognisePage(ctx, recognise.Image{File: f, DPI: enlarged * v.img.DPI}, opts)
-	return page, at, err
 }

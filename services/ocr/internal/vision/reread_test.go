@@ -36,7 +36,7 @@ func TestPlaceIsReadInItsLine(t *testing.T) {
 	const dpi = 144
 	picture := image.NewGray(image.Rect(0, 0, 1000, 400))
 	v := newVerifier(&Engine{witness: lineWitness{}}, recognise.Image{DPI: dpi}, recognise.Options{}, &inkstreamv1.Page{}, picture)
-	got := v.rereadPlace(t.Context(), agree.Box{200, 100, 220, 112})
+	got := v.places.readPlace(t.Context(), agree.Box{200, 100, 220, 112})
 	if want := (rereading{"3.3", 0.9}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -26,14 +26,14 @@ const (
 // readUnread has the witness read by itself the ink that it found no words in, and takes up the words that it is sure of.
 // It is what is left out of tables, and page numbers.
 func (v *verifier) readUnread(ctx context.Context) {
-	blocks := v.ink.findUnread(v.words)
+	blocks := v.ink.findUnread(v.words.all)
 	slices.SortStableFunc(blocks, func(a, b agree.Box) int { return int(areaOf(b) - areaOf(a)) })
 	found := false
 	for _, b := range blocks[:min(len(blocks), maxUnreadBlocks)] {
 		found = v.readBlock(ctx, b) || found
 	}
 	if v.unread = blocks; found {
-		v.unread = v.ink.findUnread(v.words) // most of a block may still have none
+		v.unread = v.ink.findUnread(v.words.all) // most of a block may still have none
 	}
 }
 
@@ -41,75 +41,29 @@ func areaOf(b agree.Box) float32 { return (b[2] - b[0]) * (b[3] - b[1]) }
 
 // readBlock has the witness read a block, and reports whether it has words.
 func (v *verifier) readBlock(ctx context.Context, b agree.Box) bool {
-	page, at, err := v.readCrop(ctx, b, v.words, 1)
+	page, at, err := v.places.readCrop(ctx, b, v.words.all, 1)
 	if err != nil {
 		return false // the block stays unread
 	}
 	found := false
 	for _, block := range page.GetBlocks() {
 		for _, l := range block.GetLines() {
-			found = v.takeLine(l, at) || found
+			found = v.words.insertLine(l, at) || found
 		}
 	}
 	if found || !isShort(b) {
 		return found
 	}
-	read := v.rereadPlace(ctx, b)
+	read := v.places.readPlace(ctx, b)
 	if read.confidence < minUnreadConfidence {
 		return false
 	}
 	confidence := read.confidence
-	return v.takeLine(&inkstreamv1.Line{Words: []*inkstreamv1.Word{{Text: read.text, Bbox: b[:], Confidence: &confidence}}}, crop{})
+	return v.words.insertLine(&inkstreamv1.Line{Words: []*inkstreamv1.Word{{Text: read.text, Bbox: b[:], Confidence: &confidence}}}, crop{})
 }
 
 // isShort reports whether a block is a word or a number alone.
 func isShort(b agree.Box) bool { return b[2]-b[0] < 6*(b[3]-b[1]) && b[3]-b[1] < 30 }
-
-// takeLine takes up the words of a line that the witness is sure of, and reports whether there are any.
-func (v *verifier) takeLine(l *inkstreamv1.Line, from crop) bool {
-	line := 0
-	for _, k := range v.lines {
-		line = max(line, k+1)
-	}
-	at, found := -1, false
-	for _, w := range l.GetWords() {
-		box := w.GetBbox()
-		if w.GetConfidence() < minUnreadConfidence || len(box) != 4 || agree.NormaliseWord(w.GetText()) == "" {
-			continue
-		}
-		word := agree.Word{Text: w.GetText(), Confidence: w.GetConfidence(),
-			Box: agree.Box{box[0] + from.x, box[1] + from.y, box[2] + from.x, box[3] + from.y}}
-		if at < 0 {
-			at = v.placeFor(word.Box)
-		}
-		v.words, v.lines, v.angles = slices.Insert(v.words, at, word), slices.Insert(v.lines, at, line), slices.Insert(v.angles, at, l.GetAngle())
-		at, found = at+1, true
-	}
-	return found
-}
-
-// placeFor returns where among the words one in a box belongs: behind the one to its left on its line, or else behind the
-// nearest line above.
-func (v *verifier) placeFor(b agree.Box) int {
-	left, above := -1, -1
-	for i, w := range v.words {
-		middle := (w.Box[1] + w.Box[3]) / 2
-		switch {
-		case middle > b[1] && middle < b[3] && w.Box[2] <= b[0]+1:
-			if left < 0 || w.Box[2] > v.words[left].Box[2] {
-				left = i
-			}
-		case w.Box[3] <= (b[1]+b[3])/2:
-			if above < 0 || w.Box[3] >= v.words[above].Box[3] {
-				above = i
-			}
-		}
-	}
-	if left >= 0 {
-		return left + 1
-	}
-	return above + 1
-}
 
 // findUnread returns blocks of ink like that of text that no word covers.
 func (k *ink) findUnread(words []agree.Word) []agree.Box {
