@@ -1,10 +1,11 @@
-// Command words measures how the repository's Go code reads: how long names and lines are, and how often comments use
-// a banned word. Generated code is left out. Tests are measured apart, for information.
+// Command words measures how the repository's Go code reads: how long names and lines are, how often comments use a
+// banned word, and how many methods types have. Generated code is left out. Tests are measured apart, for information.
 package main
 
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -51,6 +52,10 @@ func run(args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	allowed, err := readLargeTypes(*root)
+	if err != nil {
+		return err
+	}
 	code, testCode, err := measureTree(*root, compileBanned(bannedList))
 	if err != nil {
 		return err
@@ -71,8 +76,10 @@ func run(args []string, out io.Writer) error {
 	fmt.Fprintf(out, "%-28s %9d %9s %9d\n", "banned words in comments", len(code.banned), "0", len(testCode.banned))
 	fmt.Fprintf(out, "%-28s %8.1f%% %9s %8.1f%%\n", fmt.Sprintf("lines over %d columns", maxColumns),
 		100*code.longShare(), fmt.Sprintf("<= %.0f%%", 100*maxLongLines), 100*testCode.longShare())
+	fmt.Fprintf(out, "%-28s %9d %9s\n", fmt.Sprintf("types over %d methods", maxMethods), len(code.largeTypes()),
+		fmt.Sprintf("<= %d", len(allowed)))
 	if *check {
-		return code.checkBounds()
+		return errors.Join(code.checkBounds(), code.checkMethods(allowed))
 	}
 	return nil
 }
@@ -83,6 +90,8 @@ type measures struct {
 	banned []finding
 	long   []finding
 	lines  int
+	// methods counts those of each type, by folder and name.
+	methods map[string]int
 }
 
 // finding is a text and where it stands.
@@ -137,6 +146,7 @@ func (m *measures) addFile(name string, source []byte, banned *regexp.Regexp) er
 	for _, decl := range file.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok {
 			m.names = append(m.names, finding{name, fset.Position(fn.Name.Pos()).Line, fn.Name.Name})
+			m.countMethod(name, fn)
 		}
 	}
 	for _, group := range file.Comments {

@@ -101,7 +101,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	storm, calm := context.WithTimeout(ctx, cfg.Duration)
 	defer calm()
 	var wg sync.WaitGroup
-	wg.Go(func() { w.injectFaults(storm, killing) })
+	wg.Go(func() { (&faultInjector{run: w, rand: killing}).injectFaults(storm) })
 	wg.Go(func() { w.restartExited(storm) })
 	err = w.uploadAll(ctx, loading)
 	wg.Wait()

@@ -77,11 +77,18 @@ func (s *taskRecorder) republishTask(r *rand.Rand) func() bool {
 
 func (s *taskRecorder) closeConn() { s.nc.Close() }
 
+// faultInjector has things go wrong during a run, as chance has it.
+type faultInjector struct {
+	run  *run
+	rand *rand.Rand
+	late sync.WaitGroup // tasks that are repeated later
+}
+
 // injectFaults does one thing after the other until ctx is done. Every other thing is one that has not been killed
 // yet; the rest is chance.
-func (w *run) injectFaults(ctx context.Context, r *rand.Rand) {
-	var late sync.WaitGroup
-	defer late.Wait()
+func (f *faultInjector) injectFaults(ctx context.Context) {
+	r := f.rand
+	defer f.late.Wait()
 	// The server, an engine child, and each service.
 	once := append([]int{len(Services), len(Services) + 1}, r.Perm(len(Services))...)
 	for n := 0; ; n++ {
@@ -93,53 +100,53 @@ func (w *run) injectFaults(ctx context.Context, r *rand.Rand) {
 		if n%2 == 0 && len(once) > 0 {
 			switch what := once[0]; what {
 			case len(Services):
-				w.killNATSServer(ctx, r)
+				f.killNATSServer(ctx)
 			case len(Services) + 1:
-				w.killRandomEngine(r)
+				f.killRandomEngine()
 			default:
-				w.killServices(ctx, r, what)
+				f.killServices(ctx, what)
 			}
 			once = once[1:]
 			continue
 		}
 		switch n := r.IntN(100); {
 		case n < 32:
-			w.killServices(ctx, r, r.IntN(len(Services)))
+			f.killServices(ctx, r.IntN(len(Services)))
 		case n < 40:
-			w.killServices(ctx, r, r.Perm(len(Services))[:2+r.IntN(3)]...)
+			f.killServices(ctx, r.Perm(len(Services))[:2+r.IntN(3)]...)
 		case n < 48:
-			w.killRandomEngine(r)
+			f.killRandomEngine()
 		case n < 55:
-			w.killNATSServer(ctx, r)
+			f.killNATSServer(ctx)
 		default:
 			for range 1 + r.IntN(4) {
-				w.repeatTask(ctx, r, &late)
+				f.repeatTask(ctx)
 			}
 		}
 	}
 }
 
 // pauseRandomly waits at most for limit before something that was killed is started again.
-func pauseRandomly(ctx context.Context, r *rand.Rand, limit time.Duration) {
+func (f *faultInjector) pauseRandomly(ctx context.Context, limit time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(time.Duration(r.Int64N(int64(limit)))):
+	case <-time.After(time.Duration(f.rand.Int64N(int64(limit)))):
 	}
 }
 
 // killServices kills services, by their place in Services, and starts them again.
-func (w *run) killServices(ctx context.Context, r *rand.Rand, victims ...int) {
+func (f *faultInjector) killServices(ctx context.Context, victims ...int) {
 	for _, i := range victims {
-		p := w.services[Services[i]]
+		p := f.run.services[Services[i]]
 		if !p.Kill() {
 			continue
 		}
-		w.logAction("killed %s", p.name)
-		w.report.updateCounts(func(rep *Report) { rep.Killed[p.name]++ })
+		f.run.logAction("killed %s", p.name)
+		f.run.report.updateCounts(func(rep *Report) { rep.Killed[p.name]++ })
 	}
-	w.checkOrphans()
-	pauseRandomly(ctx, r, 400*time.Millisecond)
-	w.startStopped()
+	f.run.checkOrphans()
+	f.pauseRandomly(ctx, 400*time.Millisecond)
+	f.run.startStopped()
 }
 
 // orphanTimeout is how long the engine children of a service that was killed may stay. They are told by the kernel,
@@ -169,52 +176,52 @@ func (w *run) servicePIDs() (pids []int) {
 type engineKill struct{ from, to time.Time }
 
 // killRandomEngine kills a random engine child, and waits until its parent has noticed.
-func (w *run) killRandomEngine(r *rand.Rand) {
-	all := ListEngineChildren(w.bin)
+func (f *faultInjector) killRandomEngine() {
+	all := ListEngineChildren(f.run.bin)
 	if len(all) == 0 {
 		return
 	}
-	victim := all[r.IntN(len(all))]
+	victim := all[f.rand.IntN(len(all))]
 	kill := engineKill{from: time.Now()}
 	if syscall.Kill(victim.PID, syscall.SIGKILL) != nil {
 		return
 	}
 	reaped := awaitReaped(victim.PID, orphanTimeout)
 	kill.to = time.Now()
-	w.logAction("killed engine child %d of %d, reaped %t after %s", victim.PID, victim.Parent, reaped,
+	f.run.logAction("killed engine child %d of %d, reaped %t after %s", victim.PID, victim.Parent, reaped,
 		kill.to.Sub(kill.from))
-	w.report.updateCounts(func(rep *Report) { rep.Killed["engine child"]++ })
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.engineKills = append(w.engineKills, kill)
+	f.run.report.updateCounts(func(rep *Report) { rep.Killed["engine child"]++ })
+	f.run.mu.Lock()
+	defer f.run.mu.Unlock()
+	f.run.engineKills = append(f.run.engineKills, kill)
 }
 
 // killNATSServer kills the server, and starts it again on what it has on disk.
-func (w *run) killNATSServer(ctx context.Context, r *rand.Rand) {
-	if !w.nats.Kill() {
+func (f *faultInjector) killNATSServer(ctx context.Context) {
+	if !f.run.nats.Kill() {
 		return
 	}
-	w.logAction("killed %s", w.nats.name)
-	w.report.updateCounts(func(rep *Report) { rep.Killed[w.nats.name]++ })
-	pauseRandomly(ctx, r, time.Second)
-	w.startStopped()
+	f.run.logAction("killed %s", f.run.nats.name)
+	f.run.report.updateCounts(func(rep *Report) { rep.Killed[f.run.nats.name]++ })
+	f.pauseRandomly(ctx, time.Second)
+	f.run.startStopped()
 }
 
 // repeatTask puts a copy of a task on the streams, at once or later.
-func (w *run) repeatTask(ctx context.Context, r *rand.Rand, late *sync.WaitGroup) {
-	send := w.recorder.republishTask(r)
+func (f *faultInjector) repeatTask(ctx context.Context) {
+	send := f.run.recorder.republishTask(f.rand)
 	wait := time.Duration(0)
-	if r.IntN(2) == 0 {
-		wait = time.Duration(r.IntN(8000)) * time.Millisecond
+	if f.rand.IntN(2) == 0 {
+		wait = time.Duration(f.rand.IntN(8000)) * time.Millisecond
 	}
-	late.Go(func() {
+	f.late.Go(func() {
 		select {
 		case <-ctx.Done(): // what is late comes now, while the last jobs run
 		case <-time.After(wait):
 		}
 		if send() {
-			w.logAction("repeated a task")
-			w.report.updateCounts(func(rep *Report) { rep.Repeated++ })
+			f.run.logAction("repeated a task")
+			f.run.report.updateCounts(func(rep *Report) { rep.Repeated++ })
 		}
 	})
 }

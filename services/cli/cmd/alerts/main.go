@@ -102,7 +102,7 @@ const patience = 5 * time.Minute
 func (tb *testbed) try(ctx context.Context, c cause) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	firing, err := tb.firing(ctx)
+	firing, err := tb.prometheus.firing(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (tb *testbed) try(ctx context.Context, c cause) (err error) {
 func (tb *testbed) await(ctx context.Context, alerts []string, fire bool) error {
 	var last map[string]bool
 	err := poll(ctx, patience, func() (bool, error) {
-		firing, err := tb.firing(ctx)
+		firing, err := tb.prometheus.firing(ctx)
 		last = firing
 		for _, name := range alerts {
 			if firing[name] != fire {

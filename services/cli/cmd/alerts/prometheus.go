@@ -20,6 +20,12 @@ import (
 // minutes are what is made seconds of in the rules: durations such as 5m, and numbers of seconds such as 10 * 60.
 var minutes = regexp.MustCompile(`\b(\d+)m\b|(\* )60\b`)
 
+// prometheus asks a Prometheus that reads the drill's services.
+type prometheus struct {
+	url   string
+	small string // the service whose uploads are on a disk of 8 MiB, as Prometheus names it
+}
+
 // openPrometheus starts a Prometheus with the rules, and returns when it reads every service's page.
 func (tb *testbed) openPrometheus(ctx context.Context, targets map[string]string) error {
 	rules := filepath.Join(tb.root, "deploy", "observability", "rules.yaml")
@@ -40,7 +46,7 @@ func (tb *testbed) openPrometheus(ctx context.Context, targets map[string]string
 	if err != nil {
 		return err
 	}
-	tb.prometheus, tb.small = "http://"+addr, targets["gateway"]
+	tb.prometheus = prometheus{url: "http://" + addr, small: targets["gateway"]}
 	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\n"+
 		"scrape_configs:\n- job_name: inkstream\n  static_configs:\n  - targets:\n", tb.path("rules.yaml"))
 	for _, target := range targets {
@@ -62,14 +68,14 @@ func (tb *testbed) openPrometheus(ctx context.Context, targets map[string]string
 		return err
 	}
 	return poll(ctx, time.Minute, func() (bool, error) {
-		up, err := tb.query(ctx, "count(up == 1)")
+		up, err := tb.prometheus.query(ctx, "count(up == 1)")
 		return err == nil && len(up) == 1 && up[0].Value[1] == fmt.Sprint(len(targets)), err
 	})
 }
 
 // ask reads an answer of Prometheus's API.
-func (tb *testbed) ask(ctx context.Context, path string, data any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, tb.prometheus+path, nil)
+func (p prometheus) ask(ctx context.Context, path string, data any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, nil)
 	if err != nil {
 		return err
 	}
@@ -93,18 +99,18 @@ func (tb *testbed) ask(ctx context.Context, path string, data any) error {
 
 // firing returns the alerts that fire, but for those of disks that are not the drill's: the machine's own may be nearly
 // full.
-func (tb *testbed) firing(ctx context.Context) (map[string]bool, error) {
+func (p prometheus) firing(ctx context.Context) (map[string]bool, error) {
 	var data struct {
 		Alerts []struct {
 			Labels map[string]string
 			State  string
 		}
 	}
-	err := tb.ask(ctx, "/api/v1/alerts", &data)
+	err := p.ask(ctx, "/api/v1/alerts", &data)
 	firing := map[string]bool{}
 	for _, a := range data.Alerts {
 		disk := a.Labels["disk"]
-		own := disk == "" || disk == "uploads" && a.Labels["instance"] == tb.small
+		own := disk == "" || disk == "uploads" && a.Labels["instance"] == p.small
 		if a.State == "firing" && own {
 			firing[a.Labels["alertname"]] = true
 		}
@@ -114,9 +120,9 @@ func (tb *testbed) firing(ctx context.Context) (map[string]bool, error) {
 
 type series struct{ Value [2]any }
 
-func (tb *testbed) query(ctx context.Context, expr string) ([]series, error) {
+func (p prometheus) query(ctx context.Context, expr string) ([]series, error) {
 	var data struct{ Result []series }
-	err := tb.ask(ctx, "/api/v1/query?query="+url.QueryEscape(expr), &data)
+	err := p.ask(ctx, "/api/v1/query?query="+url.QueryEscape(expr), &data)
 	return data.Result, err
 }
 
@@ -146,7 +152,7 @@ func (tb *testbed) checkDashboards(ctx context.Context) error {
 					continue // of traces
 				}
 				asked++
-				got, err := tb.query(ctx, strings.ReplaceAll(t.Expr, "$__rate_interval", "10m"))
+				got, err := tb.prometheus.query(ctx, strings.ReplaceAll(t.Expr, "$__rate_interval", "10m"))
 				if err == nil && len(got) == 0 {
 					err = errors.New("no data")
 				}

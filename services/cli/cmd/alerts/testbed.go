@@ -23,8 +23,7 @@ const nodes = 3
 type testbed struct {
 	root, dir, bin string
 	alerts         []string // names of the rules
-	prometheus     string   // URL
-	small          string   // whose uploads are on a disk of 8 MiB, as Prometheus names it
+	prometheus     prometheus
 	client         *chaos.Client
 	bus            *bus.Bus
 	nats           *chaos.NATSCluster

@@ -79,7 +79,7 @@ func scoreGenerated(ctx context.Context, b *qualityRun) (section, error) {
 			return section{}, err
 		}
 	}
-	sec.tables = append(sec.tables, reportTable{title: "Peers that are not installed", columns: []string{"Why"}, rows: wrapRows(b.missingPeers())})
+	sec.tables = append(sec.tables, reportTable{title: "Peers that are not installed", columns: []string{"Why"}, rows: wrapRows(b.peers.missingPeers())})
 	return sec, nil
 }
 

@@ -20,8 +20,8 @@ const (
 )
 
 // missingPeers says which of the peers that read generated documents cannot be run, and why.
-func (b *qualityRun) missingPeers() []string {
-	out := b.peers.listMissing()
+func (p *peerPrograms) missingPeers() []string {
+	out := p.listMissing()
 	for _, peer := range []struct{ name, program, file string }{{"OpenDataLoader PDF", "java", openDataLoaderJar}, {"LiteParse", "node", liteParseProgram}} {
 		if _, err := exec.LookPath(peer.program); err != nil {
 			out = append(out, fmt.Sprintf("%s: %s is not installed (pkg/tools/deps.sh quality installs it)", peer.name, peer.program))

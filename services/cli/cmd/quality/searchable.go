@@ -196,23 +196,23 @@ func (b *qualityRun) measureSearchable(ctx context.Context, s *sample) (searchab
 	}
 	r.exists = true
 	r.addedBytesPerPage = float64(info.Size()-s.Bytes) / float64(max(1, len(doc.Pages)))
-	text, err := noteForFailure(b.compareSearchText(ctx, &r, doc, pdf))
+	text, err := noteForFailure(r.compareText(ctx, b.peers, doc, pdf))
 	if err != nil {
 		return r, err
 	}
-	looks, err := noteForFailure(b.compareAppearance(ctx, &r, pdf))
+	looks, err := noteForFailure(r.compareAppearance(ctx, b.peers, pdf))
 	if err != nil {
 		return r, err
 	}
 	r.note = strings.TrimSpace(text + " " + looks)
-	if r.valid, err = b.passesQpdf(ctx, s.CorpusFile, pdf); err != nil {
+	if r.valid, err = passesQpdf(ctx, s.CorpusFile, pdf); err != nil {
 		return r, err
 	}
-	return r, b.measurePeerSize(ctx, &r, len(doc.Pages))
+	return r, r.measurePeerSize(ctx, b.peers, len(doc.Pages))
 }
 
-// compareSearchText compares words and their places on the recognised pages.
-func (b *qualityRun) compareSearchText(ctx context.Context, r *searchableResult, doc *document, pdf string) error {
+// compareText compares words and their places on the recognised pages.
+func (r *searchableResult) compareText(ctx context.Context, peers *peerPrograms, doc *document, pdf string) error {
 	if r.recognised == 0 {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (b *qualityRun) compareSearchText(ctx context.Context, r *searchableResult,
 		if err != nil {
 			return fmt.Errorf("%w: %w", errPeer, err)
 		}
-		before, err := b.peers.cachedText(ctx, r.CorpusFile, "pdftotext", append(slices.Clone(args), inputFile, "-")...)
+		before, err := peers.cachedText(ctx, r.CorpusFile, "pdftotext", append(slices.Clone(args), inputFile, "-")...)
 		if err != nil {
 			return err
 		}
@@ -299,11 +299,11 @@ func subtractWords(a, b []string) []string {
 }
 
 // compareAppearance finds the pages that look otherwise than in the original.
-func (b *qualityRun) compareAppearance(ctx context.Context, r *searchableResult, pdf string) error {
+func (r *searchableResult) compareAppearance(ctx context.Context, peers *peerPrograms, pdf string) error {
 	if same, err := haveSameBytes(pdf, r.Abs); same || err != nil {
 		return err
 	}
-	dir, err := b.peers.cachedOutput(ctx, r.CorpusFile, "pdftoppm -r "+pixelDPI+", digests",
+	dir, err := peers.cachedOutput(ctx, r.CorpusFile, "pdftoppm -r "+pixelDPI+", digests",
 		func(ctx context.Context, dir string) error {
 			digests, err := drawnPageDigests(ctx, r.Abs)
 			if err != nil {
@@ -395,7 +395,7 @@ func readPageDigests(r *bufio.Reader) ([][]byte, error) {
 }
 
 // passesQpdf reports whether qpdf finds a file no worse than its original.
-func (b *qualityRun) passesQpdf(ctx context.Context, f pdftest.CorpusFile, pdf string) (bool, error) {
+func passesQpdf(ctx context.Context, f pdftest.CorpusFile, pdf string) (bool, error) {
 	now, err := qpdfExitCode(ctx, pdf)
 	if err != nil || now == 0 {
 		return err == nil, err
@@ -414,11 +414,11 @@ func qpdfExitCode(ctx context.Context, pdf string) (int, error) {
 }
 
 // measurePeerSize says how much OCRmyPDF adds, for files that it recognises for another measure as well.
-func (b *qualityRun) measurePeerSize(ctx context.Context, r *searchableResult, pages int) error {
-	if r.recognised == 0 || !wantsRecognition(r.CorpusFile) || !b.peers.areInstalled("ocrmypdf") {
+func (r *searchableResult) measurePeerSize(ctx context.Context, peers *peerPrograms, pages int) error {
+	if r.recognised == 0 || !wantsRecognition(r.CorpusFile) || !peers.areInstalled("ocrmypdf") {
 		return nil
 	}
-	dir, err := b.peers.runOCRmyPDF(ctx, r.CorpusFile, r.tesseractLanguages())
+	dir, err := peers.runOCRmyPDF(ctx, r.CorpusFile, r.tesseractLanguages())
 	if note, err := noteForFailure(err); err != nil || note != "" {
 		return err
 	}
