@@ -353,22 +353,27 @@ func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 		out.Flags |= FlagQuote
 	}
 	if out.Words <= maxKeyWords {
-		k := newTextHash()
-		out.Depth = numberDepth(first)
-		for i, line := range lines {
-			for j, w := range line.GetWords() {
-				if i+j > 0 || out.Depth == 0 || out.Words == 1 {
-					k.addText(w.GetText())
-				}
-				if strings.Contains(w.GetText(), "....") || strings.Contains(w.GetText(), "___") {
-					out.Flags |= FlagLeader
-				}
+		observeKey(out, lines, first)
+	}
+}
+
+// observeKey notes what a short text says, without the number that it begins with, so that the same is known again.
+func observeKey(out *BlockEvidence, lines []*inkstreamv1.Line, first string) {
+	k := newTextHash()
+	out.Depth = numberDepth(first)
+	for i, line := range lines {
+		for j, w := range line.GetWords() {
+			if i+j > 0 || out.Depth == 0 || out.Words == 1 {
+				k.addText(w.GetText())
+			}
+			if strings.Contains(w.GetText(), "....") || strings.Contains(w.GetText(), "___") {
+				out.Flags |= FlagLeader
 			}
 		}
-		out.Key = k.sum
-		if hasLeaderDots(lines[0]) {
-			out.Flags |= FlagLeader
-		}
+	}
+	out.Key = k.sum
+	if hasLeaderDots(lines[0]) {
+		out.Flags |= FlagLeader
 	}
 }
 

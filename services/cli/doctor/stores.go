@@ -52,38 +52,13 @@ func (e *checker) checkBlobs(ctx context.Context) {
 		return
 	}
 	defer func() { _ = store.Close() }() // the check is over
-	// In the folder of a tenant that cannot be: names of tenants have no underscore in front.
-	key := "_doctor/probe-" + hex.EncodeToString(randomBytes(8))
-	defer store.Delete(context.WithoutCancel(ctx), key) //nolint:errcheck // where deleting fails, the check has said so
-	data := randomBytes(4096)
 	start := time.Now()
-	if err := store.PutBytes(ctx, key, data, "application/octet-stream"); err != nil {
-		e.addFailure(name, fix, "writing: %v", err)
-		return
-	}
-	took := time.Since(start)
-	got, err := store.ReadBytes(ctx, key, int64(len(data)))
-	if err == nil && !bytes.Equal(got, data) {
-		err = errors.New("other bytes came back than were written")
-	}
+	took, stored, err := probeBlobs(ctx, store)
 	if err != nil {
-		e.addFailure(name, fix, "reading back: %v", err)
+		e.addFailure(name, fix, "%v", err)
 		return
 	}
-	attrs, err := store.ReadAttributes(ctx, key)
-	if err != nil {
-		e.addFailure(name, fix, "looking at the probe: %v", err)
-		return
-	}
-	if err := store.Delete(ctx, key); err != nil {
-		e.addFailure(name, fix, "deleting: %v", err)
-		return
-	}
-	if gone, err := store.BlobExists(ctx, key); gone || err != nil {
-		e.addFailure(name, fix, "the probe is there after it was deleted (%v)", err)
-		return
-	}
-	if skew := time.Since(attrs.ModTime) - time.Since(start); skew.Abs() > maxSkew {
+	if skew := time.Since(stored) - time.Since(start); skew.Abs() > maxSkew {
 		e.addWarning("blobs clock", "synchronise the clocks of both machines (chrony, systemd-timesyncd)",
 			"the store's clock and this one are %s apart", skew.Round(time.Second))
 	}
@@ -96,6 +71,38 @@ func (e *checker) checkBlobs(ctx context.Context) {
 		return
 	}
 	e.addOK(name, "%s", said)
+}
+
+// probeBlobs writes a blob, reads it and deletes it. It returns how long the write took, and when it was by the store's
+// clock.
+func probeBlobs(ctx context.Context, store *blob.Store) (took time.Duration, stored time.Time, err error) {
+	// In the folder of a tenant that cannot be: names of tenants have no underscore in front.
+	key := "_doctor/probe-" + hex.EncodeToString(randomBytes(8))
+	defer store.Delete(context.WithoutCancel(ctx), key) //nolint:errcheck // where deleting fails, the check has said so
+	data := randomBytes(4096)
+	start := time.Now()
+	if err := store.PutBytes(ctx, key, data, "application/octet-stream"); err != nil {
+		return 0, stored, fmt.Errorf("writing: %w", err)
+	}
+	took = time.Since(start)
+	got, err := store.ReadBytes(ctx, key, int64(len(data)))
+	if err == nil && !bytes.Equal(got, data) {
+		err = errors.New("other bytes came back than were written")
+	}
+	if err != nil {
+		return 0, stored, fmt.Errorf("reading back: %w", err)
+	}
+	attrs, err := store.ReadAttributes(ctx, key)
+	if err != nil {
+		return 0, stored, fmt.Errorf("looking at the probe: %w", err)
+	}
+	if err := store.Delete(ctx, key); err != nil {
+		return 0, stored, fmt.Errorf("deleting: %w", err)
+	}
+	if gone, err := store.BlobExists(ctx, key); err != nil || gone {
+		return 0, stored, fmt.Errorf("the probe is there after it was deleted (%v)", err) //nolint:errorlint // nil where it is there
+	}
+	return took, attrs.ModTime, nil
 }
 
 // checkRestoreMarker tells whether the broker's store was replaced by an older copy not long ago.

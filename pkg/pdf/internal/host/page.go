@@ -220,17 +220,22 @@ func (s *pageReader) readContent(maxObjects int) {
 		s.facts.Unmapped = float64(built.Stats.Unmapped) / float64(asked)
 	}
 	if len(s.objects.Images) > 0 {
-		s.coverage = newCoverageGrid(s.page.Width, s.page.Height)
-		for _, img := range s.out.Images {
-			s.coverage.markImage(img.Bbox)
-		}
-		for _, b := range s.out.Blocks {
-			for _, l := range b.Lines {
-				s.coverage.markText(l.Bbox)
-			}
-		}
-		s.facts.ImageCover, s.facts.BareCover = s.coverage.imageShares()
+		s.measureCoverage()
 	}
+}
+
+// measureCoverage measures what of the page is under images, and what of that is under no text.
+func (s *pageReader) measureCoverage() {
+	s.coverage = newCoverageGrid(s.page.Width, s.page.Height)
+	for _, img := range s.out.Images {
+		s.coverage.markImage(img.Bbox)
+	}
+	for _, b := range s.out.Blocks {
+		for _, l := range b.Lines {
+			s.coverage.markText(l.Bbox)
+		}
+	}
+	s.facts.ImageCover, s.facts.BareCover = s.coverage.imageShares()
 }
 
 // textUnderScan reports whether an image that fills most of the page is painted over nearly all of its text: another
