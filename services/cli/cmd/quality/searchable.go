@@ -212,21 +212,21 @@ func (b *qualityRun) measureSearchable(ctx context.Context, s *sample) (searchab
 }
 
 // compareText compares words and their places on the recognised pages.
-func (r *searchableResult) compareText(ctx context.Context, peers *peerPrograms, doc *document, pdf string) error {
-	if r.recognised == 0 {
+func (s *searchableResult) compareText(ctx context.Context, peers *peerPrograms, doc *document, pdf string) error {
+	if s.recognised == 0 {
 		return nil
 	}
 	var places [2][][]score.Box
 	for i, order := range [2]struct {
 		f1   *float64
 		args []string
-	}{{&r.f1, nil}, {&r.rawF1, []string{"-raw"}}} {
+	}{{&s.f1, nil}, {&s.rawF1, []string{"-raw"}}} {
 		args := append([]string{"-enc", "UTF-8", "-cropbox"}, order.args...)
 		text, err := runCommand(ctx, "pdftotext", append(slices.Clone(args), pdf, "-")...)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errPeer, err)
 		}
-		before, err := peers.cachedText(ctx, r.CorpusFile, "pdftotext", append(slices.Clone(args), inputFile, "-")...)
+		before, err := peers.cachedText(ctx, s.CorpusFile, "pdftotext", append(slices.Clone(args), inputFile, "-")...)
 		if err != nil {
 			return err
 		}
@@ -239,11 +239,11 @@ func (r *searchableResult) compareText(ctx context.Context, peers *peerPrograms,
 			return err
 		}
 	}
-	r.placement = score.Placement{}
+	s.placement = score.Placement{}
 	for i := range doc.Pages {
 		p := &doc.Pages[i]
 		found := slices.Concat(pageNumbered(places[0], p.Number), pageNumbered(places[1], p.Number))
-		r.placement = r.placement.Add(score.MatchPlacements(p.recognisedBoxes(), found, wordTolerance))
+		s.placement = s.placement.Add(score.MatchPlacements(p.recognisedBoxes(), found, wordTolerance))
 	}
 	return nil
 }
@@ -299,13 +299,13 @@ func subtractWords(a, b []string) []string {
 }
 
 // compareAppearance finds the pages that look otherwise than in the original.
-func (r *searchableResult) compareAppearance(ctx context.Context, peers *peerPrograms, pdf string) error {
-	if same, err := haveSameBytes(pdf, r.Abs); same || err != nil {
+func (s *searchableResult) compareAppearance(ctx context.Context, peers *peerPrograms, pdf string) error {
+	if same, err := haveSameBytes(pdf, s.Abs); same || err != nil {
 		return err
 	}
-	dir, err := peers.cachedOutput(ctx, r.CorpusFile, "pdftoppm -r "+pixelDPI+", digests",
+	dir, err := peers.cachedOutput(ctx, s.CorpusFile, "pdftoppm -r "+pixelDPI+", digests",
 		func(ctx context.Context, dir string) error {
-			digests, err := drawnPageDigests(ctx, r.Abs)
+			digests, err := drawnPageDigests(ctx, s.Abs)
 			if err != nil {
 				return err
 			}
@@ -329,7 +329,7 @@ func (r *searchableResult) compareAppearance(ctx context.Context, peers *peerPro
 	now, err := drawnPageDigests(ctx, pdf) // as far as it goes, if it cannot be read to its end
 	for i := range max(len(then), len(now)) {
 		if i >= len(then) || i >= len(now) || !bytes.Equal(then[i], now[i]) {
-			r.changed = append(r.changed, i+1)
+			s.changed = append(s.changed, i+1)
 		}
 	}
 	if err != nil {
@@ -414,11 +414,11 @@ func qpdfExitCode(ctx context.Context, pdf string) (int, error) {
 }
 
 // measurePeerSize says how much OCRmyPDF adds, for files that it recognises for another measure as well.
-func (r *searchableResult) measurePeerSize(ctx context.Context, peers *peerPrograms, pages int) error {
-	if r.recognised == 0 || !wantsRecognition(r.CorpusFile) || !peers.areInstalled("ocrmypdf") {
+func (s *searchableResult) measurePeerSize(ctx context.Context, peers *peerPrograms, pages int) error {
+	if s.recognised == 0 || !wantsRecognition(s.CorpusFile) || !peers.areInstalled("ocrmypdf") {
 		return nil
 	}
-	dir, err := peers.runOCRmyPDF(ctx, r.CorpusFile, r.tesseractLanguages())
+	dir, err := peers.runOCRmyPDF(ctx, s.CorpusFile, s.tesseractLanguages())
 	if note, err := noteForFailure(err); err != nil || note != "" {
 		return err
 	}
@@ -426,6 +426,6 @@ func (r *searchableResult) measurePeerSize(ctx context.Context, peers *peerProgr
 	if err != nil {
 		return err
 	}
-	r.peerAddedBytesPerPage, r.peerRan = float64(info.Size()-r.Bytes)/float64(max(1, pages)), true
+	s.peerAddedBytesPerPage, s.peerRan = float64(info.Size()-s.Bytes)/float64(max(1, pages)), true
 	return nil
 }
