@@ -85,6 +85,12 @@ var migrations = []migration{{
 		// A batch's documents lie together, and those of none are not in it.
 		`CREATE INDEX documents_by_batch ON documents (tenant, ` + batchOf("") + `, state) WHERE ` + batchOf("") + ` IS NOT NULL`,
 	},
+}, {
+	perTenant: []string{
+		// Texts are packed from now on, see storedText; those that are there stay as they are. The column has another name, so
+		// that a process of an earlier version that has the file open fails, instead of taking what is packed for a text.
+		`ALTER TABLE pages_{t} RENAME COLUMN text TO body`,
+	},
 }}
 
 // The labels that are counted and looked up without reading all documents.
@@ -116,9 +122,9 @@ var (
 var registerFTSFunction = sync.OnceValue(func() error {
 	return sqlite.RegisterDeterministicScalarFunction("inkstream_indexed", 1,
 		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-			text, ok := args[0].(string)
-			if !ok {
-				return nil, errors.New("inkstream_indexed takes a text")
+			text, err := unpackText(args[0])
+			if err != nil {
+				return nil, err
 			}
 			return prepareFTSText(text), nil
 		})

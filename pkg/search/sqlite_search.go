@@ -138,7 +138,7 @@ func describeHits(ctx context.Context, tx *sql.Tx, tenant int64, m *Matcher, fou
 	if len(found) == 0 {
 		return nil, nil
 	}
-	statement := `SELECT p.id, p.job, p.page, p.run, p.language, coalesce(d.filename, ''), coalesce(d.create_time, 0), p.text FROM pages_{t} AS p
+	statement := `SELECT p.id, p.job, p.page, p.run, p.language, coalesce(d.filename, ''), coalesce(d.create_time, 0), p.body FROM pages_{t} AS p
 		LEFT JOIN documents AS d ON d.tenant = ? AND d.job = p.job WHERE p.id IN (?` + strings.Repeat(", ?", len(found)-1) + `)`
 	args := []any{tenant}
 	place := make(map[int64]int, len(found))
@@ -155,12 +155,12 @@ func describeHits(ctx context.Context, tx *sql.Tx, tenant int64, m *Matcher, fou
 	for rows.Next() {
 		var id, created int64
 		var hit Hit
-		var text string
+		var text storedText
 		if err := rows.Scan(&id, &hit.Job, &hit.Page, &hit.Run, &hit.Language, &hit.Filename, &created, &text); err != nil {
 			return nil, err
 		}
 		hit.Score = -found[place[id]].score // FTS5 has the best at the bottom
-		hit.CreateTime, hit.Snippet = timeFromMicros(created), m.cutSnippet(text)
+		hit.CreateTime, hit.Snippet = timeFromMicros(created), m.cutSnippet(string(text))
 		hits[place[id]] = hit
 	}
 	return hits, rows.Err()

@@ -122,6 +122,7 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{
+		`ALTER TABLE pages_1 RENAME COLUMN body TO text`, `UPDATE pages_1 SET text = '` + page.Text + `'`,
 		`DROP TRIGGER documents_added`, `DROP TRIGGER documents_removed`, `DROP TRIGGER documents_changed`,
 		`DROP TABLE document_counts`, `DROP INDEX documents_by_batch`,
 		`DROP TABLE terms_1`, `DROP VIEW indexed_1`, migrations[0].perTenant[1],
@@ -136,6 +137,42 @@ func TestMigrate(t *testing.T) {
 	if err != nil || states["FAILED"] != 1 {
 		t.Errorf("the documents from before are counted as %v, %v, want the one", states, err)
 	}
+}
+
+// Texts of all lengths are packed, found, told in a snippet, replaced and removed; the file has them nowhere as they come.
+func TestTextsArePacked(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	s := openAt(t, path)
+	const line = "the harbour master counts the passengers of the evening ferry\n"
+	pages := []Page{
+		{Tenant: "acme", Job: "a", Run: 1, Number: 1, Text: "ferry"}, {Tenant: "acme", Job: "a", Run: 1, Number: 2, Text: strings.Repeat(line, 40)},
+		{Tenant: "acme", Job: "a", Run: 1, Number: 3, Text: ""},
+	}
+	if err := s.PutPages(t.Context(), pages); err != nil {
+		t.Fatal(err)
+	}
+	var kinds string
+	if err := s.reader.QueryRowContext(t.Context(), `SELECT group_concat(typeof(body)) FROM pages_1`).Scan(&kinds); err != nil || kinds != "text,blob,text" {
+		t.Errorf("the texts are stored as %q, %v, want the long one packed", kinds, err)
+	}
+	wantHits(t, s, "ferry", 2)
+	found, err := s.Search(t.Context(), Query{Tenant: "acme", Text: "passengers"})
+	if err != nil || len(found.Hits) != 1 || !strings.Contains(found.Hits[0].Snippet.Text, "counts the passengers of the evening") {
+		t.Errorf("found %+v, %v, want a snippet of page 2", found.Hits, err)
+	}
+	pages[1].Run, pages[1].Text = 2, strings.Repeat("nothing left to read here\n", 30)
+	if err := s.PutPages(t.Context(), pages[1:2]); err != nil {
+		t.Fatal(err)
+	}
+	wantHits(t, s, "passengers", 0)
+	wantHits(t, s, "nothing", 1)
+	CheckIntegrity(t, path)
+	if err := s.DeleteJob(t.Context(), "acme", "a"); err != nil {
+		t.Fatal(err)
+	}
+	wantHits(t, s, "nothing", 0)
+	CheckIntegrity(t, path)
 }
 
 // What pages ask for at every change reads no table of all documents.

@@ -103,7 +103,7 @@ type storedPage struct {
 // write is cheaper.
 func (w *pageWriter) loadStoredPages(ctx context.Context, job string, first, last int) error {
 	w.stored = map[int]storedPage{}
-	const find = `SELECT id, page, run, language, text FROM pages_{t} WHERE job = ? AND page BETWEEN ? AND ?`
+	const find = `SELECT id, page, run, language, body FROM pages_{t} WHERE job = ? AND page BETWEEN ? AND ?`
 	rows, err := w.tx.queryPrepared(ctx, w.tenant, find, job, first, last)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (w *pageWriter) loadStoredPages(ctx context.Context, job string, first, las
 	defer rows.Close()
 	for rows.Next() {
 		var s storedPage
-		if err := rows.Scan(&s.id, &s.page.Number, &s.page.Run, &s.page.Language, &s.page.Text); err != nil {
+		if err := rows.Scan(&s.id, &s.page.Number, &s.page.Run, &s.page.Language, (*storedText)(&s.page.Text)); err != nil {
 			return err
 		}
 		w.stored[s.page.Number] = s
@@ -135,8 +135,8 @@ func (w *pageWriter) putPage(ctx context.Context, p readyPage) error {
 		}
 	}
 	// A new row, at the end: FTS5 gathers words in memory only as long as rows come in order.
-	const insert = `INSERT INTO pages_{t} (job, page, run, language, text) VALUES (?, ?, ?, ?, ?)`
-	result, err := w.tx.execPrepared(ctx, w.tenant, insert, p.Job, p.Number, p.Run, p.Language, p.Text)
+	const insert = `INSERT INTO pages_{t} (job, page, run, language, body) VALUES (?, ?, ?, ?, ?)`
+	result, err := w.tx.execPrepared(ctx, w.tenant, insert, p.Job, p.Number, p.Run, p.Language, storedText(p.Text))
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func deleteJobBatch(ctx context.Context, tx *transaction, tenant int64, job stri
 	// Words first: their table has to be told the text that they were in.
 	const (
 		words = `INSERT INTO terms_{t} (terms_{t}, rowid, text)
-			SELECT 'delete', id, inkstream_indexed(text) FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?`
+			SELECT 'delete', id, inkstream_indexed(body) FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?`
 		pages = `DELETE FROM pages_{t} WHERE id IN (SELECT id FROM pages_{t} WHERE job = ? ORDER BY page LIMIT ?)`
 	)
 	if _, err := tx.execPrepared(ctx, tenant, words, job, deleteBatch); err != nil {
