@@ -11,7 +11,7 @@ import (
 	"inkstream.dev/pkg/config"
 )
 
-func TestBytes(t *testing.T) {
+func TestParseBytes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		text string

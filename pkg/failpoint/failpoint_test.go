@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hitAndDie is the child of TestKill: it should not come back from the second hit.
+// hitAndDie is the child of TestFailpointKillsProcess: it should not come back from the second hit.
 func hitAndDie() {
 	if err := failpoint.ArmFromEnv(context.Background(), os.Getenv,
 		slog.New(slog.NewTextHandler(os.Stdout, nil))); err != nil {
@@ -38,7 +38,7 @@ func hitAndDie() {
 	os.Exit(5)
 }
 
-func TestKill(t *testing.T) {
+func TestFailpointKillsProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{failpoint.EnvVariable + "=ocr.work=kill@2"}
 	out, err := cmd.Output()
@@ -52,7 +52,7 @@ func TestKill(t *testing.T) {
 }
 
 // A process that was stopped goes on where it stood.
-func TestStop(t *testing.T) {
+func TestStoppedProcessGoesOn(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{failpoint.EnvVariable + "=ocr.work=stop@2"}
 	var said bytes.Buffer
@@ -74,7 +74,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-func TestHits(t *testing.T) {
+func TestFailpointFailsAtItsHits(t *testing.T) {
 	for _, tt := range []struct {
 		spec string
 		want string // of six hits of a.b, f for those that fail

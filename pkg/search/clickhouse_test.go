@@ -180,7 +180,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestSplitWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"": "", "Hello, World!": "hello world", "H₂O №5 ½": "h₂o 5 ½",

@@ -383,7 +383,7 @@ func TestFileOfALaterVersion(t *testing.T) {
 	}
 }
 
-func TestLocked(t *testing.T) {
+func TestWriterWaitsWhileFileIsLocked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
 	s, other := openAt(t, path), openAt(t, path)
@@ -422,7 +422,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // A path may have characters that mean something in a URL.
-func TestPath(t *testing.T) {
+func TestPathMayHoldURLCharacters(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "100% a?b&c=d#e ï", "in dex?x=1.db")
 	s := openAt(t, path)
@@ -439,7 +439,7 @@ func TestPath(t *testing.T) {
 }
 
 // What was acknowledged must survive a power cut, whatever the driver's defaults become.
-func TestPragmas(t *testing.T) {
+func TestDatabaseSurvivesPowerCut(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
 	for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "100",

@@ -22,7 +22,7 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-func TestMoments(t *testing.T) {
+func TestParseMoment(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
@@ -245,7 +245,7 @@ func TestProfiles(t *testing.T) {
 }
 
 // What is not reached, or speaks another language than it was called in, is explained.
-func TestAdvice(t *testing.T) {
+func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	shell{}.want(t, exitError, "inkstream serve", "list", "--server", "http://127.0.0.1:1")
 	shell{}.want(t, exitError, "inkstream serve", "list", "--server", "grpc://127.0.0.1:1")
@@ -301,7 +301,7 @@ func TestManualAndCompletion(t *testing.T) {
 	env.want(t, 0, `"version"`, "version", "-o", "json")
 }
 
-func TestExpand(t *testing.T) {
+func TestFoldersAreExpanded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"a.pdf", "b/a.pdf", "b/c.PDF", "b/d.txt"} {

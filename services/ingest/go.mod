@@ -3,7 +3,6 @@ module inkstream.dev/services/ingest
 go 1.26.0
 
 require (
-	github.com/google/go-cmp v0.7.0
 	golang.org/x/sync v0.24.0
 	google.golang.org/protobuf v1.36.12
 	inkstream.dev/pkg v0.0.0

@@ -3,7 +3,6 @@ module inkstream.dev/services/scan
 go 1.26.0
 
 require (
-	github.com/google/go-cmp v0.7.0
 	google.golang.org/protobuf v1.36.12
 	inkstream.dev/pkg v0.0.0
 	inkstream.dev/proto v0.0.0

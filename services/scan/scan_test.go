@@ -2,230 +2,84 @@ package scan_test
 
 import (
 	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/blob/blobtest"
 	"inkstream.dev/pkg/bus"
-	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/outcome"
 	"inkstream.dev/pkg/pdf"
 	"inkstream.dev/pkg/pdftest"
-	"inkstream.dev/pkg/processtest"
-	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/stage"
-	"inkstream.dev/pkg/telemetry"
+	"inkstream.dev/pkg/stage/stagetest"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 	"inkstream.dev/services/scan"
 	"inkstream.dev/services/scan/clamd/clamdtest"
 )
 
-// startEngine starts PDFium in its children once for all tests.
-var startEngine = sync.OnceValues(func() (*pdf.Engine, error) {
-	cfg := pdf.DefaultConfig()
-	cfg.Workers = 2
-	cfg.CacheDir = filepath.Join(os.TempDir(), "inkstream-test-pdfium")
-	return pdf.New(cfg, slog.New(slog.DiscardHandler))
-})
+func TestMain(m *testing.M) { stagetest.RunTests(m) }
 
-func TestMain(m *testing.M) {
-	sandbox.Main(pdf.Program())
-	processtest.UsePlainChildren(sandbox.SetChildFile)
-	code := m.Run()
-	if engine, err := startEngine(); err == nil {
-		engine.Close()
-	}
-	os.Exit(code)
-}
-
-// fixture is the scan service between its queue and those of the stages after it, which are absent: what it
-// publishes stays there.
-type fixture struct {
-	deps stage.Deps
-}
+type fixture struct{ *stagetest.Fixture }
 
 // newFixture starts the service. A plan, if there is one, says what goes wrong in the blob store.
 func newFixture(t *testing.T, plan blobtest.Plan, change func(*scan.Config)) *fixture {
 	t.Helper()
-	b := bustest.New(t)
-	blobs, err := blob.Open(t.Context(), "mem://")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = blobs.Close() }) // in memory
-	sealer, err := job.NewSealer(make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := startEngine()
-	if err != nil {
-		t.Fatalf("start the engine: %v", err)
-	}
-	tel := telemetry.NewDiscard()
-	f := &fixture{deps: stage.Deps{Bus: b, Jobs: bustest.NewJobStore(t, b), Blobs: blobs, Tel: tel, Log: tel.Log,
-		Sealer: sealer}}
-	deps := f.deps
-	if plan != nil {
-		deps.Blobs = blobtest.NewFaultyStore(blobs, plan)
-	}
 	cfg := scan.DefaultConfig()
 	if change != nil {
 		change(&cfg)
 	}
-	s, err := scan.New(cfg, deps, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, stop := context.WithCancel(context.Background())
-	done, ready := make(chan error, 1), make(chan struct{})
-	go func() { done <- s.Run(run, func() { close(ready) }) }()
-	<-ready
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Errorf("run: %v", err)
-		}
-	})
-	return f
+	return &fixture{stagetest.New(t, bus.Scan, plan, func(deps stage.Deps, engine *pdf.Engine) (*scan.Service, error) {
+		return scan.New(cfg, deps, engine)
+	})}
 }
 
 // addJob stores a document and the record of its job, as gateway and ingest leave them.
 func (f *fixture) addJob(t *testing.T, document pdftest.File, change func(*job.Record)) *job.Record {
 	t.Helper()
-	sum := sha256.Sum256(document.PDF)
-	rec := &job.Record{
-		ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Running, CreateTime: time.Now(),
-		StartTime: time.Now(), PageCount: len(document.Pages),
-		Size: uint32(len(document.PDF)), SHA256: hex.EncodeToString(sum[:]),
-		Options: job.Options{Lane: string(bus.Interactive)},
-	}
+	rec := stagetest.NewRecord(document.PDF, job.Running)
+	rec.StartTime, rec.PageCount = time.Now(), len(document.Pages)
 	if change != nil {
 		change(rec)
 	}
-	key := job.SourceKey(rec.Tenant, rec.ID)
-	if err := f.deps.Blobs.PutBytes(t.Context(), key, document.PDF, "application/pdf"); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.deps.Jobs.CreateRecord(t.Context(), rec); err != nil {
-		t.Fatal(err)
-	}
+	f.AddJob(t, rec, document.PDF)
 	return rec
 }
 
 // publishTask sends the job's task; replay sets it apart from an earlier one.
 func (f *fixture) publishTask(t *testing.T, rec *job.Record, replay int) {
 	t.Helper()
-	err := f.deps.Bus.Publish(t.Context(), bus.Message{Stage: bus.Scan, Lane: bus.Interactive, Unit: "document",
-		Replay: replay, Task: &busv1.ScanTask{
-			Unit:   &busv1.Unit{Tenant: rec.Tenant, Job: string(rec.ID), Run: int32(rec.Run)},
-			Source: &busv1.Blob{Key: job.SourceKey(rec.Tenant, rec.ID), Size: rec.Size, Sha256: rec.SHA256},
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	unit, source := stagetest.UnitOf(rec)
+	f.PublishTask(t, &busv1.ScanTask{Unit: unit, Source: source}, replay)
 }
 
 // runTask sends the job's task, waits until the service is done with it, and returns the job.
 func (f *fixture) runTask(t *testing.T, rec *job.Record, replay int) *job.Record {
 	t.Helper()
 	f.publishTask(t, rec, replay)
-	f.awaitIdle(t)
-	return f.loadJob(t, rec.ID)
-}
-
-// awaitIdle waits until the service has settled every task.
-func (f *fixture) awaitIdle(t *testing.T) {
-	t.Helper()
-	bustest.EventuallyWithin(t, time.Minute, "every task is settled", func() bool {
-		return f.queueLength(t, bus.Scan) == 0
-	})
-}
-
-// queueLength returns how many tasks are in a stage's queue.
-func (f *fixture) queueLength(t *testing.T, s bus.Stage) uint64 {
-	t.Helper()
-	stream, err := f.deps.Bus.JetStream().Stream(t.Context(), s.StreamName())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return stream.CachedInfo().State.Msgs
-}
-
-func (f *fixture) loadJob(t *testing.T, id job.ID) *job.Record {
-	t.Helper()
-	rec, err := f.deps.Jobs.LoadRecord(t.Context(), job.DefaultTenant, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rec
-}
-
-// readQueue returns the tasks of a stage's queue, in the order in which they came.
-func readQueue[T proto.Message](t *testing.T, f *fixture, s bus.Stage, newTask func() T) []T {
-	t.Helper()
-	stream, err := f.deps.Bus.JetStream().Stream(t.Context(), s.StreamName())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tasks []T
-	for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
-		msg, err := stream.GetMsg(t.Context(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
-		task := newTask()
-		if err := protojson.Unmarshal(msg.Data, task); err != nil {
-			t.Fatal(err)
-		}
-		tasks = append(tasks, task)
-	}
-	return tasks
+	f.AwaitIdle(t)
+	return f.LoadJob(t, rec.ID)
 }
 
 // renderTasks returns the tasks of render by chunk: they are published at the same time.
 func (f *fixture) renderTasks(t *testing.T) []*busv1.RenderTask {
 	t.Helper()
-	tasks := readQueue(t, f, bus.Render, func() *busv1.RenderTask { return &busv1.RenderTask{} })
+	tasks := stagetest.ReadQueue(t, f.Fixture, bus.Render, func() *busv1.RenderTask { return &busv1.RenderTask{} })
 	slices.SortFunc(tasks, func(a, b *busv1.RenderTask) int { return cmp.Compare(a.GetChunk(), b.GetChunk()) })
 	return tasks
 }
 
-// checkEvents compares the types of the job's events with the wanted ones.
-func (f *fixture) checkEvents(t *testing.T, id job.ID, want ...string) {
-	t.Helper()
-	events, _, err := f.deps.Bus.ListEvents(t.Context(), job.DefaultTenant, string(id), 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var types []string
-	for _, e := range events {
-		types = append(types, e.GetType())
-	}
-	if diff := gocmp.Diff(want, types); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
-}
-
 func (f *fixture) loadProgress(t *testing.T, id job.ID) *job.Progress {
 	t.Helper()
-	_, p, _, err := f.deps.Jobs.LastActivity(t.Context(), job.DefaultTenant, id)
+	_, p, _, err := f.Deps.Jobs.LastActivity(t.Context(), job.DefaultTenant, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +112,7 @@ func TestDocumentIsCutIntoChunks(t *testing.T) {
 			t.Errorf("task of render: got %v, want %v", task, want)
 		}
 	}
-	f.checkEvents(t, rec.ID, "scanned")
+	f.CheckEvents(t, rec.ID, "scanned")
 }
 
 func TestFindingsAreJudged(t *testing.T) {
@@ -294,7 +148,7 @@ func TestFindingsAreJudged(t *testing.T) {
 		if tt.state == job.Rejected {
 			events = "ended"
 		}
-		f.checkEvents(t, rec.ID, events)
+		f.CheckEvents(t, rec.ID, events)
 	}
 	if n := len(f.renderTasks(t)); n != 2 {
 		t.Errorf("tasks of render: got %d, want one of each document that is not rejected", n)
@@ -326,7 +180,7 @@ func TestPagesThatAreNotSelectedAreSkipped(t *testing.T) {
 		if got := p.PageOutcome(n); got != want {
 			t.Errorf("page %d: outcome %q, want %q", n, got, want)
 		}
-		data, err := f.deps.Blobs.ReadBytes(t.Context(), job.PageKey(rec.Tenant, rec.ID, 1, n), 1<<20)
+		data, err := f.Deps.Blobs.ReadBytes(t.Context(), job.PageKey(rec.Tenant, rec.ID, 1, n), 1<<20)
 		if stored := err == nil && len(data) > 0; stored != (want == outcome.Skipped) {
 			t.Errorf("page %d: result of %d bytes, %v; want one where the page is skipped", n, len(data), err)
 		}
@@ -375,7 +229,7 @@ func TestRedeliveredTaskChangesNothing(t *testing.T) {
 	if n := len(f.renderTasks(t)); n != 1 {
 		t.Errorf("tasks of render: got %d, want 1", n)
 	}
-	f.checkEvents(t, rec.ID, "scanned")
+	f.CheckEvents(t, rec.ID, "scanned")
 }
 
 // A later run takes over the pages that have a result, and examines nothing.
@@ -398,7 +252,7 @@ func TestLaterRunTakesPagesOver(t *testing.T) {
 	if _, err := earlier.SetOutcomes(outcomes); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.deps.Jobs.CreateProgress(t.Context(), rec.Tenant, rec.ID, earlier); err != nil {
+	if err := f.Deps.Jobs.CreateProgress(t.Context(), rec.Tenant, rec.ID, earlier); err != nil {
 		t.Fatal(err)
 	}
 	f.runTask(t, rec, 0)
@@ -416,7 +270,7 @@ func TestSourceIsMissing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil, nil)
 	rec := f.addJob(t, pdftest.BornDigital(1), nil)
-	if err := f.deps.Blobs.Delete(t.Context(), job.SourceKey(rec.Tenant, rec.ID)); err != nil {
+	if err := f.Deps.Blobs.Delete(t.Context(), job.SourceKey(rec.Tenant, rec.ID)); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.runTask(t, rec, 0); got.State != job.Failed || got.Error == nil || got.Error.Code != fault.SourceMissing {
@@ -429,7 +283,7 @@ func TestPasswordOpensEncryptedDocument(t *testing.T) {
 	f := newFixture(t, nil, nil)
 	document := pdftest.EncryptedFile(pdftest.AES)
 	rec := f.addJob(t, document, func(r *job.Record) {
-		r.Protected, r.Sealed = true, f.deps.Sealer.SealSecret(r.Tenant, r.ID, document.Password)
+		r.Protected, r.Sealed = true, f.Deps.Sealer.SealSecret(r.Tenant, r.ID, document.Password)
 	})
 	if got := f.runTask(t, rec, 0); got.State != job.Running || got.ChunkPages == 0 {
 		t.Errorf("got %s, chunks of %d pages, %+v; want RUNNING, cut", got.State, got.ChunkPages, got.Error)
@@ -465,14 +319,9 @@ func TestCancellationStopsWorkInHand(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the document is not opened within a minute")
 	}
-	_, err := f.deps.Jobs.UpdateRecord(t.Context(), rec.Tenant, rec.ID, func(r *job.Record) error {
-		return r.Transition(job.Cancelled, time.Now())
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.awaitIdle(t)
-	if got := f.loadJob(t, rec.ID); got.State != job.Cancelled || got.ChunkPages != 0 {
+	f.EndJob(t, rec.ID, job.Cancelled)
+	f.AwaitIdle(t)
+	if got := f.LoadJob(t, rec.ID); got.State != job.Cancelled || got.ChunkPages != 0 {
 		t.Errorf("got %s, chunks of %d pages; want CANCELLED, 0", got.State, got.ChunkPages)
 	}
 	if n := len(f.renderTasks(t)); n != 0 {

@@ -35,7 +35,7 @@ func TestCluster(t *testing.T) {
 }
 
 // The same, as far as it goes, on a single server.
-func TestSingle(t *testing.T) {
+func TestSingleServerKeepsContract(t *testing.T) {
 	t.Parallel()
 	broker := bustest.NewBroker(t)
 	b := broker.Connect()

@@ -16,7 +16,7 @@ BRITISH HUSBANDRY is the name. First 150. then 157. and the sum of 1,622.
 | Sales | 1,136 | 680 |
 `
 
-func TestHolds(t *testing.T) {
+func TestChecksHold(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		check string

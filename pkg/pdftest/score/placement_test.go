@@ -25,7 +25,7 @@ func TestReadBoxes(t *testing.T) {
 	}
 }
 
-func TestPlace(t *testing.T) {
+func TestWordsAreFoundInPlace(t *testing.T) {
 	t.Parallel()
 	box := func(text string, x0, y0, x1, y1 float64) Box { return Box{text, [4]float64{x0, y0, x1, y1}} }
 	word := box("word", 100, 50, 130, 60)

@@ -98,7 +98,7 @@ func TestCompare(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-func TestOrder(t *testing.T) {
+func TestWordOrder(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, a, b string

@@ -192,7 +192,7 @@ func TestDurability(t *testing.T) {
 	wantStatus(t, run(t, testConfig(t), (*checker).checkSync), "nats durability", Skip, "--nats-monitor")
 }
 
-func TestServer(t *testing.T) {
+func TestServerAtWorkIsFound(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
 	wantStatus(t, run(t, cfg, (*checker).checkServer, (*checker).checkNATS), "nats", Skip, "down")
@@ -300,7 +300,7 @@ func TestWhatIsAway(t *testing.T) {
 	wantStatus(t, run(t, cfg, (*checker).checkOCR), "ocr engine", Fail, "")
 }
 
-func TestOlder(t *testing.T) {
+func TestOlderVersionIsTold(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]bool{
 		"2.15.2": false, "2.12.0": false, "2.11.9": true, "1.99.0": true, "3.0.0-beta": false, "v2.12": false, "": true,

@@ -381,9 +381,9 @@ type brokenFile struct{ err error }
 
 func (f brokenFile) ReadAt(p []byte, _ int64) (int, error) { return iotest.ErrReader(f.err).Read(p) }
 
-// TestMemory scans a file far larger than the memory that it may take. It runs alone: it counts what the process
+// TestScanTakesLittleMemory scans a file far larger than the memory that it may take. It runs alone: it counts what the process
 // allocates.
-func TestMemory(t *testing.T) {
+func TestScanTakesLittleMemory(t *testing.T) {
 	f := &repeatedFile{unit: buildDocument(js, streamObject("/Filter /FlateDecode", deflateBytes(patternBytes(1<<20)))),
 		size: 16 << 20}
 	var before, after runtime.MemStats

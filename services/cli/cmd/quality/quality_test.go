@@ -26,7 +26,7 @@ func someSection(title, value string) section {
 }
 
 // A record holds what was measured last of each section, whatever was measured together.
-func TestRecord(t *testing.T) {
+func TestRecordKeepsLastOfEachSection(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "folder", "RESULTS.md")
 	write := func(sections ...section) string {

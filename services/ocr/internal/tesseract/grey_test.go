@@ -15,7 +15,7 @@ func oddSizedImage() greyImage {
 	return g
 }
 
-func TestTurned(t *testing.T) {
+func TestImageIsRotated(t *testing.T) {
 	t.Parallel()
 	g := greyImage{width: 2, height: 3, pix: []byte("abcdef")} // ab cd ef
 	for _, tt := range []struct {
