@@ -18,15 +18,17 @@ func TestLigatureOfArabic(t *testing.T) {
 	}{
 		{"a ligature that was turned", "خال", []Rect{two, one, one}, "خلا"},
 		{"a ligature in order", "لا", []Rect{one, one}, "لا"},
+		{"letters of any ligature that were turned", "حرش", []Rect{two, one, one}, "حشر"},
+		{"three letters in one glyph", "جاس", []Rect{one, one, one}, "ساج"},
+		{"a letter and its mark", "\u0651ب", []Rect{one, one}, "ب\u0651"},
+		{"Latin letters", "if", []Rect{one, one}, "if"},
 		{"the article", "ال", []Rect{one, two}, "ال"},
 		{"no places", "ال", []Rect{{}, {}}, "ال"},
 	} {
 		r := textReader{}
 		for i, letter := range []rune(tt.letters) {
 			r.out.Chars = append(r.out.Chars, Char{Rune: letter, Box: tt.boxes[i]})
-			if letter == lam {
-				r.turnLigature()
-			}
+			r.turnLigature()
 		}
 		if got := r.out.string(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)

@@ -196,24 +196,35 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 	}
 	r.out.Chars = append(r.out.Chars, c)
 	r.noteUnnamedGlyph(c.Rune)
-	if c.Rune == lam {
-		r.turnLigature()
-	}
+	r.turnLigature()
 }
 
 const lam = 'ل'
 
-// turnLigature puts the letters of the Arabic ligature of lam and alef in order, the last of which came in just now. What is
-// written from right to left PDFium turns round letter by letter, and so the letters of one glyph as well.
+// turnLigature puts the letters of a ligature that runs from right to left in order, the last of which came in just now.
+// PDFium turns such text round letter by letter, and so the letters of one glyph as well, which share its box. Lam and alef
+// are known whatever order the file has them in: no font joins an alef to a lam after it.
 func (r *textReader) turnLigature() {
-	n := len(r.out.Chars)
-	if n < 2 {
+	last := len(r.out.Chars) - 1
+	c := r.out.Chars[last]
+	if c.Box == (Rect{}) || !runsRightToLeft(c.Rune) {
 		return
 	}
-	alef, lam := &r.out.Chars[n-2], &r.out.Chars[n-1]
-	if strings.ContainsRune("اأإآٱ", alef.Rune) && alef.Run == lam.Run && alef.Box == lam.Box && alef.Box != (Rect{}) {
-		alef.Rune, lam.Rune = lam.Rune, alef.Rune
+	first := last
+	for first > 0 && r.out.Chars[first-1].Run == c.Run && r.out.Chars[first-1].Box == c.Box && runsRightToLeft(r.out.Chars[first-1].Rune) {
+		first--
 	}
+	if last == first+1 && r.out.Chars[first].Rune == lam && strings.ContainsRune("اأإآٱ", c.Rune) {
+		return
+	}
+	for k := last; k > first; k-- {
+		r.out.Chars[k].Rune, r.out.Chars[k-1].Rune = r.out.Chars[k-1].Rune, r.out.Chars[k].Rune
+	}
+}
+
+// runsRightToLeft reports whether a character is a letter of a script that does, or a mark, which goes with its letter.
+func runsRightToLeft(c rune) bool {
+	return unicode.In(c, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana, unicode.Nko) && !unicode.IsDigit(c) || unicode.Is(unicode.Mn, c)
 }
 
 // hasNoOutlines reports whether a glyph has no outlines: PDFium gives it the box of a line, a thousandth of its size
