@@ -77,16 +77,16 @@ func (p *proseGenerator) makeQueries() []string {
 // measureSearch measures how long a search takes in both indexes.
 func measureSearch(ctx context.Context, b *benchmark) ([]row, error) {
 	sqlite, err := measureSearchStore(ctx, "SQLite", "sqlite://"+filepath.Join(b.dir, "search.db"), 100_000,
-		50*time.Millisecond)
+		30*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
 	url, stop, err := startClickHouse(ctx, b.dir)
 	if err != nil {
-		return append(sqlite, row{"search, ClickHouse", "not measured", "≤ 200 ms", err.Error()}), nil
+		return append(sqlite, row{"search, ClickHouse", "not measured", "≤ 120 ms", err.Error()}), nil
 	}
 	defer stop()
-	clickhouse, err := measureSearchStore(ctx, "ClickHouse", url, 1_000_000, 200*time.Millisecond)
+	clickhouse, err := measureSearchStore(ctx, "ClickHouse", url, 1_000_000, 120*time.Millisecond)
 	return append(sqlite, clickhouse...), err
 }
 

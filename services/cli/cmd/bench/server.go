@@ -153,9 +153,9 @@ func measureNative(ctx context.Context, b *benchmark) (rows []row, err error) {
 	}
 	how := fmt.Sprintf("%s, %d pages, full durability; %%.0f pages a second", what, pages)
 	return []row{
-		{"born-digital, CPU a page, text and JSON", fmt.Sprintf("%.1f ms", medianOf(perPage[basic])), "≤ 8 ms",
+		{"born-digital, CPU a page, text and JSON", fmt.Sprintf("%.1f ms", medianOf(perPage[basic])), "≤ 5 ms",
 			fmt.Sprintf(how, medianOf(rate[basic]))},
-		{"born-digital, CPU a page, all artifacts", fmt.Sprintf("%.1f ms", medianOf(perPage[all])), "≤ 12 ms",
+		{"born-digital, CPU a page, all artifacts", fmt.Sprintf("%.1f ms", medianOf(perPage[all])), "≤ 7 ms",
 			fmt.Sprintf(how, medianOf(rate[all]))},
 	}, nil
 }
@@ -201,8 +201,8 @@ func measureSmall(ctx context.Context, b *benchmark) (rows []row, err error) {
 	how := fmt.Sprintf("%d jobs of 1 born-digital page, uploaded %d at a time, all artifacts, full durability", jobs,
 		jobUploadsAtOnce)
 	return []row{
-		{"jobs a second", fmt.Sprintf("%.0f", jobs/wall.Seconds()), "≥ 60", how},
-		{"CPU a job outside the engines", fmt.Sprintf("%.1f ms", (after-own).Seconds()*1000/jobs), "≤ 6 ms",
+		{"jobs a second", fmt.Sprintf("%.0f", jobs/wall.Seconds()), "≥ 120", how},
+		{"CPU a job outside the engines", fmt.Sprintf("%.1f ms", (after-own).Seconds()*1000/jobs), "≤ 5 ms",
 			"the server's own process, the NATS server and the polling included"},
 	}, nil
 }
