@@ -317,11 +317,15 @@ func TestMergeNativeAndOCR(t *testing.T) {
 		w.Confidence = proto.Float32([]float32{0.2, 0.4, 0.9}[i])
 	}
 	ocr.Dpi, ocr.Skew, ocr.Quality, ocr.Notes, ocr.Engine = 300, 1.5, 0.6, []string{"much noise"}, "reader 1.2"
+	ocr.Rulings = across(72, 300, 500)
 
 	got := MergeNativeAndOCR(native, ocr)
 	want := "native text above the picture\n\nwords in the picture\nin two lines\n\n&\n\nnative text below it\n"
 	if got.Text != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got.Text, want)
+	}
+	if len(got.Rulings) != 1 {
+		t.Errorf("rulings %v, want those that were seen, where none are drawn", got.Rulings)
 	}
 	if got.Engine != "reader 1.2" {
 		t.Errorf("engine %q, want reader 1.2", got.Engine)

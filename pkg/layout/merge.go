@@ -55,6 +55,9 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 	if len(page.GetTags()) == 0 {
 		page.Tags = ocr.GetTags()
 	}
+	if len(page.GetRulings()) == 0 { // else those of the picture are the page's own, drawn
+		page.Rulings = ocr.GetRulings()
+	}
 	page.InkWithoutWords, page.UnreadRegions = ocr.GetInkWithoutWords(), ocr.GetUnreadRegions()
 	page.Doubts, page.Regions = ocr.GetDoubts(), ocr.GetRegions()
 	page.Confidence, page.Quality = 0, ocr.GetQuality()

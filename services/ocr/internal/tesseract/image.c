@@ -278,23 +278,57 @@ int ink_screen(const unsigned char *pixels, int width, int height, int below, in
 	return count;
 }
 
+// has_ink_beside reports whether much ink lies close to either long side of a box, as it does where the letters of small print run together
+// to a line.
+static int has_ink_beside(PIX *ink, int x, int y, int w, int h, int horizontal) {
+	for (int side = 0; side < 2; side++) {
+		BOX *strip = horizontal ? boxCreate(x, side ? y + h : y - 1, w, 1) : boxCreate(side ? x + w : x - 1, y, 1, h);
+		l_int32 pixels = 0;
+		pixCountPixelsInRect(ink, strip, &pixels, NULL);
+		boxDestroy(&strip);
+		if (10 * pixels > 4 * (horizontal ? w : h)) { // four tenths
+			return 1;
+		}
+	}
+	return 0;
+}
+
 // segments adds the boxes of the long areas that opening with a brick leaves.
 static int segments(PIX *ink, int across, int down, int thickest, int scale, int *boxes, int most) {
-	PIX *lines = pixOpenBrick(NULL, ink, across, down);
+	const int horizontal = across > down;
+	// Made thicker by a pixel on either side, so that a line that is a little bowed or askew has no steps.
+	PIX *lines = pixDilateBrick(NULL, ink, horizontal ? 1 : 3, horizontal ? 3 : 1);
 	if (lines == NULL) {
 		return 0;
 	}
-	BOXA *found = pixConnComp(lines, NULL, 8);
+	replace(&lines, pixOpenBrick(NULL, lines, across, down));
+	if (lines == NULL) {
+		return 0;
+	}
+	PIXA *areas = NULL;
+	BOXA *found = pixConnComp(lines, &areas, 8);
 	pixDestroy(&lines);
 	if (found == NULL) {
 		return 0;
 	}
 	int n = 0;
 	for (int i = 0; i < boxaGetCount(found) && n < most; i++) {
-		l_int32 x, y, w, h;
+		l_int32 x, y, w, h, pixels = 0;
 		boxaGetBoxGeometry(found, i, &x, &y, &w, &h);
-		if ((across > down ? h : w) > thickest) {
-			continue; // a picture or a bar
+		PIX *area = pixaGetPix(areas, i, L_CLONE);
+		pixCountPixels(area, &pixels, NULL);
+		pixDestroy(&area);
+		if (horizontal) {
+			y++, h -= 2;
+		} else {
+			x++, w -= 2;
+		}
+		const int thickness = horizontal ? h : w, length = horizontal ? w : h;
+		if (thickness < 1 || thickness > 2 * thickest || pixels > (thickest + 2) * length) {
+			continue; // print, a picture or a bar
+		}
+		if (length < 4 * (horizontal ? across : down) && has_ink_beside(ink, x, y, w, h, horizontal)) {
+			continue; // print
 		}
 		boxes[4 * n] = x * scale;
 		boxes[4 * n + 1] = y * scale;
@@ -302,6 +336,7 @@ static int segments(PIX *ink, int across, int down, int thickest, int scale, int
 		boxes[4 * n + 3] = (y + h) * scale;
 		n++;
 	}
+	pixaDestroy(&areas);
 	boxaDestroy(&found);
 	return n;
 }

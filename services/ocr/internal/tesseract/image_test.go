@@ -3,6 +3,7 @@ package tesseract
 import (
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
@@ -186,6 +187,65 @@ func TestDespeckle(t *testing.T) {
 				err,
 				tt.legible, tt.smoothed, tt.screened)
 		}
+	}
+}
+
+// TestRulingsOfSkewedPages finds the lines of a page that is turned by more than a line is thick, and those that are bowed a little.
+func TestRulingsOfSkewedPages(t *testing.T) {
+	t.Parallel()
+	img := blankPage(1240, 1754)
+	want := []box{{100, 300, 900, 302}, {100, 302, 102, 900}}
+	for _, b := range want {
+		img.fillBox(b, 0)
+	}
+	const skew = 2.0
+	askew, err := img.applySteps(imageSteps{angle: -skew}, 150, 128)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reader{img: askew, dpi: 150, below: 128}
+	got, err := r.findRulings(skew)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("got %v, %v, want two lines", got, err)
+	}
+	sin, cos := math.Sincos(-skew * math.Pi / 180)
+	for i, b := range want {
+		x, y := float64(b[0]+b[2]-img.width)/2, float64(b[1]+b[3]-img.height)/2
+		x, y = x*cos-y*sin+float64(askew.width)/2, y*cos+x*sin+float64(askew.height)/2
+		if dx, dy := float64(got[i][0]+got[i][2])/2-x, float64(got[i][1]+got[i][3])/2-y; math.Abs(dx) > 4 || math.Abs(dy) > 4 {
+			t.Errorf("the middle of %v is off by %.0f and %.0f pixels", got[i], dx, dy)
+		}
+	}
+	bowed := blankPage(1240, 1754)
+	for x := 100; x < 900; x++ {
+		y := 300 + int(16*float64(x-100)*float64(900-x)/(400*400))
+		bowed.fillBox(box{x, y, x + 1, y + 2}, 0)
+	}
+	if got := bowed.findRulings(150, 128); len(got) != 1 || got[0][2]-got[0][0] < 780 {
+		t.Errorf("a bowed line: got %v, want one", got)
+	}
+}
+
+// TestDropReadRulings drops the lines between columns from what was read, and nothing else.
+func TestDropReadRulings(t *testing.T) {
+	t.Parallel()
+	words := func(y int) []word {
+		return []word{{text: "|", box: box{98, y, 104, y + 20}}, {text: "Port", box: box{120, y, 180, y + 20}}, {text: "27|", box: box{380, y, 402, y + 20}},
+			{text: "|V", box: box{399, y, 430, y + 20}}, {text: "a|b", box: box{450, y, 490, y + 20}}, {text: "|", box: box{600, y, 604, y + 20}}}
+	}
+	got := reading{rulings: []box{{100, 50, 102, 300}, {400, 50, 402, 300}, {50, 50, 700, 52}},
+		blocks: []block{{lines: []line{{words: words(100)}, {words: words(500)}, {words: words(100)[:1]}}}}}
+	got.dropReadRulings(150)
+	var texts []string
+	for _, l := range got.blocks[0].lines {
+		text := ""
+		for _, w := range l.words {
+			text += w.text + " "
+		}
+		texts = append(texts, text)
+	}
+	if want := []string{"Port 27 V a|b | ", "| Port 27| |V a|b | "}; !slices.Equal(texts, want) {
+		t.Errorf("got %q, want %q", texts, want)
 	}
 }
 

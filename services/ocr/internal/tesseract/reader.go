@@ -21,8 +21,6 @@ const (
 	minConfidence = 0.82
 	// minSkew is the angle in degrees below which a page is not straightened: it would gain nothing, and lose sharpness.
 	minSkew = 0.4
-	// maxRulingSkew is the angle in degrees from which rulings that are an inch long are no straight runs of pixels.
-	maxRulingSkew = 1.5
 	// minSkewSureness is how sure Leptonica wants to be of an angle.
 	minSkewSureness = 3
 	// probeInches is the side of the squares that are read to tell which way is up: some ten lines of five words.
@@ -104,9 +102,10 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	}
 	got.dropSpecks()
 	r.markBullets(&got)
-	if math.Abs(got.skew) < maxRulingSkew {
-		got.rulings = r.img.findRulings(r.dpi, r.below)
+	if got.rulings, err = r.findRulings(got.skew); err != nil {
+		return reading{}, err
 	}
+	got.dropReadRulings(r.dpi)
 	return got, nil
 }
 
