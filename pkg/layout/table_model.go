@@ -82,6 +82,45 @@ func (t *table) standsBesideText() bool {
 	return false
 }
 
+// breaksWordAtSpan reports whether a word is broken from a row whose text runs across columns to the beginning of the next, or from the end
+// of a row to one that runs across: what looks like rows are lines of text, whose blanks stand one above the other.
+func (t *table) breaksWordAtSpan() bool {
+	for i := 1; i < len(t.cells); i++ {
+		end, start := &t.cells[i-1], &t.cells[i] // they are sorted
+		if start.row != end.row+1 || start.column > 0 || end.column+end.columnSpan < t.columns {
+			continue
+		}
+		across, next := end.column == 0 && end.columnSpan > 1, start.columnSpan == t.columns && start.columnSpan > 1
+		if across != next && LineBreakHyphenLength(segmentsText(end.segments), segmentsText(start.segments)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// headsTextsBeside reports whether the columns begin with lines of larger or bolder type, and one goes on with those in a row where the text
+// of another has begun: they are texts side by side, each with its heading.
+func (a *aligner) headsTextsBeside(t *table) bool {
+	const larger = 1.05
+	last := make([]*inkstreamv1.Word, t.columns) // the first word at the foot of a column
+	for i := range t.cells {                     // from top to bottom
+		last[t.cells[i].column] = t.cells[i].segments[0].words[0]
+	}
+	headed, begun := make([]int, t.columns), make([]int, t.columns) // rows, from 1
+	for i := range t.cells {
+		c := &t.cells[i]
+		head, text := c.segments[0].words[0], last[c.column]
+		switch {
+		case begun[c.column] > 0:
+		case head.GetSize() > larger*text.GetSize() && text.GetSize() > 0 || a.style.fontStyleOf(head).bold && !a.style.fontStyleOf(text).bold:
+			headed[c.column] = c.row + 1
+		default:
+			begun[c.column] = c.row + 1
+		}
+	}
+	return !slices.Contains(headed, 0) && !slices.Contains(begun, 0) && slices.Max(headed) >= slices.Min(begun)
+}
+
 // hasLabelledRows reports whether room sets the rows of a table apart, in three columns or more of which the first and another hold a few
 // words in nearly every row: its text wraps, as that of columns does, but no columns of text break off and begin again together so.
 func (t *table) hasLabelledRows() bool {
@@ -113,7 +152,7 @@ func (t *table) hasLabelledRows() bool {
 
 // judgeTable reports whether rows and columns are a table.
 func (a *aligner) judgeTable(t *table, several int) bool {
-	if t.standsBesideText() {
+	if t.standsBesideText() || t.breaksWordAtSpan() || a.headsTextsBeside(t) {
 		return false
 	}
 	features := a.measureTable(t, several)

@@ -15,25 +15,29 @@ func (a *aligner) isHeadingBetween(row, single tableLine) bool {
 	return single.largestType() > largerThanTable*row.largestType() || isCaption(segmentsText(single.segments))
 }
 
-// isJustifiedText reports whether what looks like a table of two columns are a few lines of a narrow justified column with wide blanks: they
-// fill it from edge to edge, the blanks end anywhere, and so wide is a line of text right above or below too.
+// isJustifiedText reports whether what looks like a table of two or three columns are a few lines of a narrow justified column with wide
+// blanks: they fill it from edge to edge, the blanks end anywhere, and so wide is a line of text among them, right above or below too.
 func (a *aligner) isJustifiedText(t *table, lines []tableLine, first, end int) bool {
 	const mostRows, widest, slack, near, aligned = 16, 22.0, 0.15, 1.2, 0.6 // rows, ems, the share of them
-	if t.columns != 2 || end-first > mostRows || t.width() > widest*a.em {
+	if t.columns > 3 || end-first > mostRows || t.width() > widest*a.em {
 		return false
 	}
 	var starts []float64 // of what stands right of the blanks
+	figures := 0
 	for _, r := range lines[first:end] {
 		if !r.several {
 			continue
 		}
 		last := r.cells[len(r.cells)-1]
-		if r.x0 > t.x0+slack*a.em || r.x1 < t.x1-slack*a.em || isNumeric(segmentsText([]segment{last})) {
+		if r.x0 > t.x0+slack*a.em || r.x1 < t.x1-slack*a.em {
 			return false
+		}
+		if isNumeric(segmentsText([]segment{last})) {
+			figures++
 		}
 		starts = append(starts, last.x0)
 	}
-	if alignedShare(starts, slack*a.em) > aligned {
+	if 2*figures > len(starts) || alignedShare(starts, slack*a.em) > aligned {
 		return false
 	}
 	for i := max(0, first-1); i < min(end+1, len(lines)); i++ {

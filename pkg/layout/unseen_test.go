@@ -154,8 +154,59 @@ func TestIsJustifiedText(t *testing.T) {
 		if len(lines) != 3 || !lines[0].several || !lines[1].several || lines[2].several {
 			t.Fatalf("%s: got rows %v, want two with text in two places and one without", tt.name, lines)
 		}
-		if got := a.isJustifiedText(&table{rect: lines[0].rect.union(lines[1].rect), columns: 2}, lines, 0, 2); got != tt.want {
-			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
+		for columns := 2; columns <= 4; columns++ {
+			got := a.isJustifiedText(&table{rect: lines[0].rect.union(lines[1].rect), columns: columns}, lines, 0, 2)
+			if want := tt.want && columns < 4; got != want {
+				t.Errorf("%s, %d columns: got %t, want %t", tt.name, columns, got, want)
+			}
+		}
+	}
+}
+
+// tableOfText makes a table of cells, each with the column of its first letter and that of its last before its text.
+func tableOfText(size func(row, column int) float64, rows ...[]string) *table {
+	t := &table{rows: len(rows), columns: 2}
+	for r, row := range rows {
+		for _, cell := range row {
+			first, last := int(cell[0]-'0'), int(cell[1]-'0')
+			words := at(100*float64(first), 12*float64(r), size(r, first), cell[2:]).Words
+			t.cells = append(t.cells, tableCell{row: r, column: first, rowSpan: 1, columnSpan: last - first + 1, segments: []segment{newSegment(words, 0)}})
+		}
+	}
+	return t
+}
+
+// TestTextInRows tells rows of text by words that are broken from one to the next, and by headings that end in another row than those beside them.
+func TestTextInRows(t *testing.T) {
+	t.Parallel()
+	alike := func(int, int) float64 { return 10 }
+	heads := func(rows ...int) func(int, int) float64 {
+		return func(row, column int) float64 {
+			if row < rows[column] {
+				return 12
+			}
+			return 10
+		}
+	}
+	for _, tt := range []struct {
+		name          string
+		table         *table
+		broken, heads bool
+	}{
+		{"a word broken from a row across", tableOfText(alike, []string{"00the", "11far"}, []string{"01for any impor-"}, []string{"00tant", "11word"}), true, false},
+		{"a word broken into a row across", tableOfText(alike, []string{"00the", "11impor-"}, []string{"01tant words that"}, []string{"00go", "11on"}), true, false},
+		{"a heading of rows", tableOfText(alike, []string{"00the", "11far"}, []string{"01Others, non-"}, []string{"00Tax", "11word"}), false, false},
+		{"a cell that goes on", tableOfText(alike, []string{"00the", "11impor-"}, []string{"11tant"}, []string{"00go", "11on"}), false, false},
+		{"headings side by side", tableOfText(heads(2, 1), []string{"00The", "11Coast"}, []string{"00mill", "11our"}, []string{"00that", "11age"}), false, true},
+		{"a row that heads columns", tableOfText(heads(1, 1), []string{"00Mill", "11Coast"}, []string{"00that", "11our"}, []string{"00this", "11age"}), false, false},
+		{"a heading of two lines", tableOfText(heads(2, 2), []string{"11Coast"}, []string{"00Mill", "11lines"}, []string{"00this", "11age"}), false, false},
+	} {
+		if got := tt.table.breaksWordAtSpan(); got != tt.broken {
+			t.Errorf("%s: breaks a word %t, want %t", tt.name, got, tt.broken)
+		}
+		a := aligner{em: 10, style: &styles{em: 10}}
+		if got := a.headsTextsBeside(tt.table); got != tt.heads {
+			t.Errorf("%s: heads texts %t, want %t", tt.name, got, tt.heads)
 		}
 	}
 }
