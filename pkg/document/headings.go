@@ -214,7 +214,8 @@ func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 		return false
 	}
 	if b.Flags&FlagRecognised != 0 { // boxes tell sizes roughly
-		return b.Words <= 12 && b.Lines <= 2 && b.Flags&FlagStop == 0 && 5*b.Size >= 7*body
+		const inCapitals = FlagCaps | FlagMidColumn
+		return b.Words <= 12 && b.Lines <= 2 && b.Flags&FlagStop == 0 && (5*b.Size >= 7*body || b.Flags&inCapitals == inCapitals)
 	}
 	ratio := float64(b.Size) / float64(body)
 	item := blockTypes[b.Type] == layout.ListItem && b.Depth == 0

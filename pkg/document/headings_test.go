@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"inkstream.dev/pkg/layout"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -74,10 +76,20 @@ func TestLinesSetApart(t *testing.T) {
 	middle.Bbox = []float32{x, 220, x + middle.GetBbox()[2], 229}
 	edge := text(layout.Paragraph, 72, 330, 10, 1, "APPLES")
 	pg := page(1, text(layout.Paragraph, 72, 60, 10, bold, "Dishes of the day"), prose(100), priced, above, middle, prose(240), prose(290), edge, prose(350))
-	plan := planned(t, nil, pg)
-	plan.ApplyTo(pg)
-	if got, want := kinds(pg), "heading1 paragraph paragraph paragraph heading2 paragraph paragraph paragraph paragraph"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	scan := page(1, read(prose(100)), read(proto.Clone(above).(*inkstreamv1.Block)), read(proto.Clone(middle).(*inkstreamv1.Block)), read(prose(240)),
+		read(proto.Clone(edge).(*inkstreamv1.Block)), read(prose(350)))
+	for _, tt := range []struct {
+		page *inkstreamv1.Page
+		want string
+	}{
+		{pg, "heading1 paragraph paragraph paragraph heading2 paragraph paragraph paragraph paragraph"},
+		{scan, "paragraph paragraph heading1 paragraph paragraph paragraph"},
+	} {
+		plan := planned(t, nil, tt.page)
+		plan.ApplyTo(tt.page)
+		if got := kinds(tt.page); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }
 
