@@ -134,7 +134,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 		shapes[i] = measureShape(line.GetWords(), st)
 	}
 	clearLinkedCode(shapes)
-	p := textColumn{shapes: shapes, pitch: usualLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1)}
+	p := textColumn{shapes: shapes, pitch: usualLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1), runsIn: st.runsIn}
 	for _, s := range shapes {
 		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
 	}
@@ -192,6 +192,7 @@ type textColumn struct {
 	pitch, em       float64
 	left, right     float64
 	tableOfContents bool // it is a table of contents
+	runsIn          bool // text begins with bold words that other text goes on with in their line
 }
 
 // isContentsColumn reports whether lines are those of a table of contents: many have dots that lead to a page number,
@@ -297,6 +298,9 @@ func (p *textColumn) changesStyle(i int) bool {
 	if a.mono != b.mono {
 		return true
 	}
+	if p.runsIn && a.bold && !b.bold && alike && p.fillsLine(prev, cur) {
+		return false
+	}
 	// A line in a font of its own above text in another is a heading, unless it fills the line and goes on in the next;
 	// so is a bold one. Where the size changes with the font, it does not go on.
 	if a.font != b.font && a.font > 0 && b.font > 0 && (p.right-prev.x1 > 3*p.em || a.size > 1.05*b.size && b.size > 0) {
@@ -314,8 +318,13 @@ func (p *textColumn) changesStyle(i int) bool {
 // wrapsBold reports whether bold text goes on in the next line, in front of other text: that begins with a bold word for which the line
 // before had no room, and that ends no sentence.
 func (p *textColumn) wrapsBold(prev, cur lineShape) bool {
+	return cur.startsBold && !prev.endsSentence && p.fillsLine(prev, cur)
+}
+
+// fillsLine reports whether a line has no room for the first word of the next.
+func (p *textColumn) fillsLine(prev, next lineShape) bool {
 	const blank = 0.3 // ems
-	return cur.startsBold && !prev.endsSentence && prev.x1+blank*p.em+cur.firstWidth > p.right
+	return prev.x1+blank*p.em+next.firstWidth > p.right
 }
 
 // isDisplayFormula reports whether a line is a formula that is set apart from another line by its indent.

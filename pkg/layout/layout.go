@@ -129,6 +129,7 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	var ruled []*table
 	al := aligner{em: em, style: &styles{fonts: a.style.fonts, rotation: t, em: em}, disabled: !a.opts.Tables || !tables,
 		judge: a.judge.Table}
+	al.style.findRunIns(lines)
 	if g.angle == 0 {
 		al.height = float64(a.page.GetHeight())
 	}

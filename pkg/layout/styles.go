@@ -13,6 +13,23 @@ type styles struct {
 	fonts    []fontStyle
 	rotation rotation
 	em       float64
+	runsIn   bool // see findRunIns
+}
+
+// findRunIns finds out whether text begins with bold words more often than bold lines stand alone, as in advertisements and entries.
+func (s *styles) findRunIns(lines []inputLine) {
+	const fewest = 4
+	runIns, alone := 0, 0
+	for _, line := range lines {
+		if n := len(line.words); n == 0 || !s.fontStyleOf(line.words[0]).bold {
+			continue
+		} else if s.fontStyleOf(line.words[n-1]).bold {
+			alone++
+		} else {
+			runIns++
+		}
+	}
+	s.runsIn = runIns >= fewest && runIns > alone
 }
 
 // fontStyle is what a font says about the text that is set in it.

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -208,7 +209,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 	end = i + 1
 	singles, wide := 0, 0
 	last := end
-	for ; end < len(rows) && end-last < 4; end++ {
+	for ; end < len(rows) && (end-last < 4 || a.continuesCell(rows[last-1], rows[end-1])); end++ {
 		prev, cur := rows[end-1], rows[end]
 		gap := cur.y0 - prev.y1
 		limit := 2.2
@@ -247,6 +248,18 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 		}
 	}
 	return first, end
+}
+
+// continuesCell reports whether a row stands below a cell of a row above, other than the first, and within its column: text of a cell may
+// take many lines.
+func (a *aligner) continuesCell(above, row tableLine) bool {
+	const slack = 0.3 // ems
+	for i := 1; i < len(above.cells); i++ {
+		if math.Abs(above.cells[i].x0-row.x0) < slack*a.em {
+			return !row.several && (i+1 == len(above.cells) || row.x1 < above.cells[i+1].x0)
+		}
+	}
+	return false
 }
 
 // extendTableTail takes in rows after the last with text in several places that only go on with one of its cells:

@@ -348,3 +348,50 @@ func TestLinesOfRuledCells(t *testing.T) {
 		t.Errorf("got the row %q, want %q", got, want)
 	}
 }
+
+// TestCellOfManyLines keeps the rows of a table together where the text of one takes more lines than rows with one cell may follow another.
+func TestCellOfManyLines(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	y := 120.0
+	for i, n := range []int{1, 2, 7, 2, 1, 2} {
+		lines = append(lines, at(50, y, 10, "Task "+string(rune('A'+i))), at(360, y, 10, "Vera Marsh"), at(470, y, 10, fmt.Sprintf("%d May", i+3)))
+		for _, text := range columnText(n) {
+			lines = append(lines, at(150, y, 10, text))
+			y += 12
+		}
+		y += 7
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if tables := tablesOf(page); len(tables) != 1 || tables[0].GetColumns() != 4 || tables[0].GetRows() != 6 {
+		t.Errorf("got %v, want a table of 6 rows and 4 columns: %q", tables, page.GetText())
+	}
+}
+
+// TestRunInEntries keeps an entry together whose bold first words fill a line, where others go on in the line of theirs; elsewhere such a line
+// is a heading.
+func TestRunInEntries(t *testing.T) {
+	t.Parallel()
+	for _, runIns := range []int{6, 0} {
+		var lines []*inkstreamv1.Line
+		for i := range 7 {
+			y := 60 + 40*float64(i)
+			first := at(50, y, 10, "CHURCH BRIDGE Another old")
+			if i >= runIns {
+				first = at(50, y, 10, "EXCELLENT WAREHOUSES")
+			}
+			set(1, first)
+			set(2, &inkstreamv1.Line{Words: first.Words[:2]})
+			lines = append(lines, first)
+			lines = append(lines, set(1, down(50, y+12, 10, "Additional people from here", "and from there")...)...)
+		}
+		page := pageOf(lines)
+		page.Fonts = []*inkstreamv1.Font{{Name: "Times"}, {Name: "Times-Bold", Weight: 700}}
+		ArrangePage(page)
+		last := page.GetBlocks()[len(page.GetBlocks())-1]
+		if got, want := len(last.GetLines()) == 3, runIns > 0; got != want {
+			t.Errorf("%d entries with text behind their first words: the last one's are with its text: %t, want %t", runIns, got, want)
+		}
+	}
+}
