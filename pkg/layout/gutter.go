@@ -29,6 +29,9 @@ func (c *cutter) splitColumns(band pageBand) [][]segment {
 	if len(parts) < 2 {
 		return nil
 	}
+	if c.areLabelledRows(parts) {
+		return nil
+	}
 	ends := []int{len(parts[0])} // of the columns
 	first := 0                   // part of the column in hand
 	for i, part := range parts[1:] {
@@ -62,6 +65,65 @@ func (c *cutter) splitColumns(band pageBand) [][]segment {
 		slices.Reverse(columns)
 	}
 	return columns
+}
+
+// areLabelledRows reports whether parts are the columns of a table whose rows room sets apart: one holds text that wraps, the first and
+// another a few words beside most beginnings of that text, and nothing begins elsewhere. Columns of text break off and begin again together so
+// nowhere.
+func (c *cutter) areLabelledRows(parts [][]segment) bool {
+	const columns, fewest, label, filled, near = 3, 4, 4.0, 0.8, 0.3 // columns and rows at least; words of a label; share of rows; ems
+	if len(parts) < columns {
+		return false
+	}
+	sides, wordy := make([][]sideLine, len(parts)), 0
+	for i, part := range parts {
+		if sides[i] = buildSide(part, c.em); len(sides[i]) > len(sides[wordy]) {
+			wordy = i
+		}
+	}
+	pitch := measureSide(sides[wordy], c.em).pitch * c.em
+	starts := beginnings(sides[wordy], pitch+near*c.em)
+	rows := len(starts)
+	if wordy == 0 || rows < fewest || len(sides[wordy]) < rows+fewest {
+		return false
+	}
+	labels := 0
+	for i, side := range sides {
+		if i == wordy {
+			continue
+		}
+		level, words, at := 0, 0, 0
+		for _, l := range side {
+			words += l.words
+		}
+		for _, y := range beginnings(side, pitch+near*c.em) {
+			for at < rows && starts[at] < y-near*c.em {
+				at++
+			}
+			if at == rows || starts[at] > y+near*c.em {
+				return false
+			}
+			level++
+		}
+		switch few := float64(words) <= label*float64(level); {
+		case few && float64(level) >= filled*float64(rows):
+			labels++
+		case i == 0:
+			return false
+		}
+	}
+	return labels > 1
+}
+
+// beginnings returns the middles of those lines of a side that stand farther below the line before than a pitch.
+func beginnings(side []sideLine, pitch float64) []float64 {
+	out := make([]float64, 0, len(side))
+	for i, l := range side {
+		if i == 0 || l.y1-side[i-1].y1 > pitch {
+			out = append(out, l.centerY())
+		}
+	}
+	return out
 }
 
 // countsLinesBeside reports whether a column holds nothing but numbers that count every fifth line of the text next to it, as in the gutter of

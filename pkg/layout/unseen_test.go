@@ -395,3 +395,36 @@ func TestRunInEntries(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelledRows keeps the columns of rows together that room sets apart, and takes cards and paragraphs side by side for no rows.
+func TestLabelledRows(t *testing.T) {
+	t.Parallel()
+	rows := func(x float64, lines int, text string) []segment {
+		var out []segment
+		for row := range 5 {
+			for i := range max(1, lines-row%2) {
+				out = append(out, newSegment(at(x, 100+50*float64(row)+12*float64(i), 10, text).Words, 0))
+			}
+		}
+		return out
+	}
+	const prose = "and agreed after a long debate"
+	label, lone := rows(50, 1, "Old mill"), rows(50, 1, "Old mill")
+	lone = append(lone, newSegment(at(50, 170, 10, "Ford").Words, 0))
+	for _, tt := range []struct {
+		name  string
+		parts [][]segment
+		want  bool
+	}{
+		{"rows", [][]segment{label, rows(150, 3, prose), rows(350, 1, "Vera Marsh")}, true},
+		{"cards", [][]segment{rows(50, 3, prose), rows(250, 3, prose), rows(450, 3, prose)}, false},
+		{"two columns", [][]segment{label, rows(150, 3, prose)}, false},
+		{"a label between rows", [][]segment{lone, rows(150, 3, prose), rows(350, 1, "Vera Marsh")}, false},
+		{"notes beside text", [][]segment{label, rows(150, 3, prose), rows(350, 3, prose)}, false},
+	} {
+		c := cutter{em: 10}
+		if got := c.areLabelledRows(tt.parts); got != tt.want {
+			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
