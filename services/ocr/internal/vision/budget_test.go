@@ -1,6 +1,9 @@
 package vision
 
 import (
+	"fmt"
+	"math"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -56,5 +59,28 @@ func TestBudgets(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What an endpoint says of tokens neither gives a budget back nor spends more than a request can take.
+func TestBudgetsKeepToWhatARequestCanTake(t *testing.T) {
+	t.Parallel()
+	for _, said := range []int64{math.MinInt64, -1_000_000, 0, math.MaxInt64} {
+		e, img := newEngine(t, true, func(w http.ResponseWriter, _ *http.Request) {
+			writeStream(w, pageText, "")
+			fmt.Fprintf(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%[1]d}}\n\n", said)
+			writeStream(w, "", "stop")
+		})
+		for range 3 { // three times the largest number is a negative one
+			if _, err := e.RecognisePage(t.Context(), img, sent); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.client.budget.mu.Lock()
+		spent := e.client.budget.all
+		e.client.budget.mu.Unlock()
+		if most := int64(3 * maxTries * e.client.profile.maxTokens); spent < 3 || spent > most {
+			t.Errorf("the endpoint says %d: %d tokens are spent on three pages, want 3 to %d", said, spent, most)
+		}
 	}
 }

@@ -159,12 +159,23 @@ func (c *client) askEndpoint(ctx context.Context, e *endpoint, body []byte, time
 	if err != nil {
 		out = outcome{result: failed, err: fmt.Errorf("vision endpoint %d: %w", e.number, err)}
 	}
+	used = c.boundUsage(used)
 	if used.CompletionTokens == 0 {
 		used.CompletionTokens = int64(len(got.text) / 3) // of a stream that was ended before its figures
 	}
 	c.observe(ctx, e, out.result, used)
 	c.budget.spend(payer, used.CompletionTokens)
 	return got, out
+}
+
+// maxPromptTokens is more than a picture and its prompt take with any model.
+const maxPromptTokens = 1 << 20
+
+// boundUsage returns what an endpoint says of tokens within what a request can take: less than none would give a budget
+// back, and a number without measure would spend that of all, or overflow it.
+func (c *client) boundUsage(u usage) usage {
+	return usage{PromptTokens: min(max(u.PromptTokens, 0), maxPromptTokens),
+		CompletionTokens: min(max(u.CompletionTokens, 0), int64(c.profile.maxTokens))}
 }
 
 func (c *client) observe(ctx context.Context, e *endpoint, r result, used usage) {
