@@ -214,8 +214,7 @@ func (g *Gate) AdmitRPCCall(ctx context.Context, method string) (context.Context
 	if v := metadata.ValueFromIncomingContext(ctx, authorizationKey); len(v) == 1 {
 		given = v[0]
 	}
-	p, ok := peer.FromContext(ctx)
-	inProcess := ok && p.Addr.Network() == inProcessNetwork
+	inProcess := IsInProcess(ctx)
 	if inProcess {
 		ctx = withCookie(ctx) // the REST side has put nothing there that a client sent as such
 	}
@@ -235,6 +234,12 @@ func (g *Gate) AdmitRPCCall(ctx context.Context, method string) (context.Context
 		}
 	}
 	return access.WithIdentity(ctx, id), nil
+}
+
+// IsInProcess reports whether a call comes from the REST side, on which the caller was let in.
+func IsInProcess(ctx context.Context) bool {
+	p, ok := peer.FromContext(ctx)
+	return ok && p.Addr.Network() == inProcessNetwork
 }
 
 // OnLoopback reports whether an address to listen on can be reached from this machine alone.

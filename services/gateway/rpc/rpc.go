@@ -51,17 +51,19 @@ type Server struct {
 	limits *limits.Service
 	errors *apierror.Reporter
 	codec  *holdingCodec
+	unread unreadCalls
 }
 
 // New returns a gRPC server with the API, health and reflection. Health watches end when stopping is closed.
 func New(api inkstreamv1.InkstreamServiceServer, door *gate.Gate, limit *limits.Service, report *apierror.Reporter, tel *telemetry.Telemetry,
 	status *lifecycle.Status, stopping <-chan struct{}) *grpc.Server {
-	s := &Server{gate: door, limits: limit, errors: report, codec: newHoldingCodec()}
+	s := &Server{gate: door, limits: limit, errors: report, codec: newHoldingCodec(), unread: unreadCalls{calls: map[string]int{}}}
 	srv := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(maxMetadataBytes),
 		grpc.WaitForHandlers(true),
+		grpc.InTapHandle(s.tapCall),
 		grpc.ForceServerCodecV2(s.codec),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
@@ -98,6 +100,7 @@ func DialInProcess(loop *bufconn.Listener) (*grpc.ClientConn, error) {
 // interceptUnary gives every call a request id, turns a panic into an internal error, and errors into statuses.
 func (s *Server) interceptUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (resp any, err error) {
+	markRead(ctx)
 	ctx, hold := limits.WithHold(reqctx.IncomingRequestID(ctx))
 	defer func() {
 		if v := recover(); v != nil {
@@ -161,7 +164,7 @@ func (s *Server) interceptStream(srv any, stream grpc.ServerStream, info *grpc.S
 	if ctx, err = s.gate.AdmitRPCCall(ctx, info.FullMethod); err != nil {
 		return err
 	}
-	return next(srv, &contextStream{stream, ctx})
+	return next(srv, &contextStream{&readStream{stream}, ctx})
 }
 
 // contextStream is a stream with another context.

@@ -1,0 +1,90 @@
+package rpc
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/tap"
+
+	"inkstream.dev/services/gateway/gate"
+)
+
+const (
+	// messageTimeout is how long the first message of a call may take to come. Until then nothing else bounds the call,
+	// nobody knows the caller, and what has come of the message is in memory: up to maxMessageBytes for each of a
+	// connection's maxStreams.
+	messageTimeout = 60 * time.Second
+	// patientCalls is how many calls from one address may have all of that time at once, and crowdedTimeout what the
+	// others have.
+	patientCalls, crowdedTimeout = 64, 10 * time.Second
+)
+
+// unreadCalls ends calls whose first message does not come.
+type unreadCalls struct {
+	mu    sync.Mutex     // guards calls
+	calls map[string]int // by the address that they come from
+}
+
+// unreadCall is a call whose first message has not come.
+type unreadCall struct{ arrive func() }
+
+type unreadKey struct{}
+
+// beginCall has a call from an address end unless its first message comes in time.
+func (u *unreadCalls) beginCall(ctx context.Context, address string) context.Context {
+	u.mu.Lock()
+	timeout := messageTimeout
+	if u.calls[address] >= patientCalls {
+		timeout = crowdedTimeout
+	}
+	u.calls[address]++
+	u.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	timer := time.AfterFunc(timeout, cancel)
+	call := &unreadCall{}
+	ctx = context.WithValue(ctx, unreadKey{}, call)
+	call.arrive = sync.OnceFunc(func() {
+		timer.Stop()
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.calls[address]--; u.calls[address] == 0 {
+			delete(u.calls, address)
+		}
+	})
+	context.AfterFunc(ctx, call.arrive) // it is over in any case
+	return ctx
+}
+
+// markRead says that the first message of a call has come.
+func markRead(ctx context.Context) {
+	if call, ok := ctx.Value(unreadKey{}).(*unreadCall); ok {
+		call.arrive()
+	}
+}
+
+// readStream is a stream that notes when its first message has come.
+type readStream struct{ grpc.ServerStream }
+
+// RecvMsg reads a message.
+func (s *readStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	markRead(s.Context())
+	return err
+}
+
+// tapCall looks at a call when its head has come. The gate admits it when its first message has.
+func (s *Server) tapCall(ctx context.Context, _ *tap.Info) (context.Context, error) {
+	p, ok := peer.FromContext(ctx)
+	if !ok || gate.IsInProcess(ctx) {
+		return ctx, nil
+	}
+	address := p.Addr.String()
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	return s.unread.beginCall(ctx, address), nil
+}
