@@ -19,13 +19,13 @@ func TestCallsWithoutAMessageEnd(t *testing.T) {
 			patient = append(patient, u.beginCall(t.Context(), "a"))
 		}
 		crowded, other := u.beginCall(t.Context(), "a"), u.beginCall(t.Context(), "b")
-		time.Sleep(crowdedTimeout + time.Second) // of the bubble
+		<-time.After(crowdedTimeout + time.Second) // of the bubble
 		synctest.Wait()
 		if crowded.Err() == nil || patient[0].Err() != nil || other.Err() != nil {
 			t.Errorf("after %s: of many %v, of the first %v, of another address %v; want the first of these ended", crowdedTimeout,
 				crowded.Err(), patient[0].Err(), other.Err())
 		}
-		time.Sleep(messageTimeout)
+		<-time.After(messageTimeout)
 		synctest.Wait()
 		for _, ctx := range append(patient, other) {
 			if ctx.Err() == nil {
