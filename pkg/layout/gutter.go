@@ -214,14 +214,14 @@ func (c *cutter) areColumnsWithBlanks(parts [][]segment, gaps []span, first, at 
 		return false
 	}
 	left, right := slices.Concat(parts[from:at]...), slices.Concat(parts[at:to]...)
-	return (from == at-1 || c.isJustified(left)) && (to == at+1 || c.isJustified(right)) &&
+	return (from == at-1 || isJustified(left, c.em)) && (to == at+1 || isJustified(right, c.em)) &&
 		c.areSeparateColumns(left, right, gaps[at], len(parts)-1)
 }
 
 // isJustified reports whether segments are a few lines that begin at one edge and end at another, but for the first and the last.
-func (c *cutter) isJustified(segments []segment) bool {
+func isJustified(segments []segment, em float64) bool {
 	const fewest, most, slack = 3, 6, 0.15
-	lines := buildSide(segments, c.em)
+	lines := buildSide(segments, em)
 	if len(lines) < fewest || len(lines) > most {
 		return false
 	}
@@ -230,7 +230,7 @@ func (c *cutter) isJustified(segments []segment) bool {
 		lefts[i], rights[i] = l.x0, l.x1
 	}
 	least := float64(len(lines)-1) / float64(len(lines))
-	return alignedShare(lefts, slack*c.em) >= least && alignedShare(rights, slack*c.em) >= least
+	return alignedShare(lefts, slack*em) >= least && alignedShare(rights, slack*em) >= least
 }
 
 // columnStats is what is known of the text on one side of a gutter.

@@ -82,22 +82,6 @@ func (t *table) standsBesideText() bool {
 	return false
 }
 
-// breaksWordAtSpan reports whether a word is broken from a row whose text runs across columns to the beginning of the next, or from the end
-// of a row to one that runs across: what looks like rows are lines of text, whose blanks stand one above the other.
-func (t *table) breaksWordAtSpan() bool {
-	for i := 1; i < len(t.cells); i++ {
-		end, start := &t.cells[i-1], &t.cells[i] // they are sorted
-		if start.row != end.row+1 || start.column > 0 || end.column+end.columnSpan < t.columns {
-			continue
-		}
-		across, next := end.column == 0 && end.columnSpan > 1, start.columnSpan == t.columns && start.columnSpan > 1
-		if across != next && LineBreakHyphenLength(segmentsText(end.segments), segmentsText(start.segments)) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // headsTextsBeside reports whether the columns begin with lines of larger or bolder type, and one goes on with those in a row where the text
 // of another has begun: they are texts side by side, each with its heading.
 func (a *aligner) headsTextsBeside(t *table) bool {
@@ -152,7 +136,7 @@ func (t *table) hasLabelledRows() bool {
 
 // judgeTable reports whether rows and columns are a table.
 func (a *aligner) judgeTable(t *table, several int) bool {
-	if t.standsBesideText() || t.breaksWordAtSpan() || a.headsTextsBeside(t) {
+	if t.standsBesideText() || a.headsTextsBeside(t) {
 		return false
 	}
 	features := a.measureTable(t, several)

@@ -224,7 +224,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 			last, singles, wide = end+1, 0, 0
 			continue
 		}
-		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) || a.isHeadingBetween(rows[i], cur) || a.isBelowLastRule(prev, cur, x0, x1) {
+		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) || isHeadingBetween(rows[i], cur) || a.isBelowLastRule(prev, cur, x0, x1) {
 			break
 		}
 		if singles++; isProseRow(cur, x0, x1) || cur.x1 > x1+4*a.em {
@@ -306,7 +306,7 @@ func (a *aligner) buildTable(rows []tableLine) *table {
 		return nil
 	}
 	t := a.fillTable(rows, gaps)
-	a.joinMarkColumns(t)
+	joinMarkColumns(t)
 	a.mergeWrappedRows(t)
 	t.trimEmptyCells()
 	if !t.isPlausible() || t.isChartNoise() || !a.judgeTable(t, len(several)) {
@@ -482,7 +482,7 @@ func segmentPart(s segment, start, end int, tn rotation) segment {
 
 // joinMarkColumns joins columns that hold nothing but signs (a currency, a percent sign, a note's mark) with the
 // figures that they belong to.
-func (a *aligner) joinMarkColumns(t *table) {
+func joinMarkColumns(t *table) {
 	marks, total := make([]int, t.columns), make([]int, t.columns)
 	for i := range t.cells {
 		c := &t.cells[i]

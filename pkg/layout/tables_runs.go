@@ -11,7 +11,7 @@ const largerThanTable = 1.12
 
 // isHeadingBetween reports whether a row with text in one place is none of the table that a row belongs to: a caption, or
 // a heading in larger type.
-func (a *aligner) isHeadingBetween(row, single tableLine) bool {
+func isHeadingBetween(row, single tableLine) bool {
 	return single.largestType() > largerThanTable*row.largestType() || isCaption(segmentsText(single.segments))
 }
 

@@ -162,7 +162,7 @@ func (a *aligner) continuesRow(above, cells []tableCell) bool {
 		if isNumeric(segmentsText(c.segments)) {
 			figures++
 		}
-		if c.columnSpan > 1 && !(len(cells) == 1 && a.describesCell(above, c)) {
+		if c.columnSpan > 1 && !(len(cells) == 1 && describesCell(above, c, a.em)) {
 			return false
 		}
 	}
@@ -181,10 +181,10 @@ func (a *aligner) continuesRow(above, cells []tableCell) bool {
 
 // describesCell reports whether text that reaches under other columns begins where a cell above it in an inner column does, and is as long as
 // a description: what heads rows stands in the first column or in the middle of those that it heads.
-func (a *aligner) describesCell(above []tableCell, text tableCell) bool {
+func describesCell(above []tableCell, text tableCell, em float64) bool {
 	const slack, length = 0.3, 24 // ems; bytes
 	return text.column > 0 && isLongerThan(text.segments, length) && slices.ContainsFunc(above, func(c tableCell) bool {
-		return c.column == text.column && math.Abs(c.x0-text.x0) < slack*a.em
+		return c.column == text.column && math.Abs(c.x0-text.x0) < slack*em
 	})
 }
 

@@ -176,10 +176,9 @@ func tableOfText(size func(row, column int) float64, rows ...[]string) *table {
 	return t
 }
 
-// TestTextInRows tells rows of text by words that are broken from one to the next, and by headings that end in another row than those beside them.
+// TestTextInRows tells texts side by side by headings that end in another row than those beside them.
 func TestTextInRows(t *testing.T) {
 	t.Parallel()
-	alike := func(int, int) float64 { return 10 }
 	heads := func(rows ...int) func(int, int) float64 {
 		return func(row, column int) float64 {
 			if row < rows[column] {
@@ -189,21 +188,14 @@ func TestTextInRows(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		name          string
-		table         *table
-		broken, heads bool
+		name  string
+		table *table
+		heads bool
 	}{
-		{"a word broken from a row across", tableOfText(alike, []string{"00the", "11far"}, []string{"01for any impor-"}, []string{"00tant", "11word"}), true, false},
-		{"a word broken into a row across", tableOfText(alike, []string{"00the", "11impor-"}, []string{"01tant words that"}, []string{"00go", "11on"}), true, false},
-		{"a heading of rows", tableOfText(alike, []string{"00the", "11far"}, []string{"01Others, non-"}, []string{"00Tax", "11word"}), false, false},
-		{"a cell that goes on", tableOfText(alike, []string{"00the", "11impor-"}, []string{"11tant"}, []string{"00go", "11on"}), false, false},
-		{"headings side by side", tableOfText(heads(2, 1), []string{"00The", "11Coast"}, []string{"00mill", "11our"}, []string{"00that", "11age"}), false, true},
-		{"a row that heads columns", tableOfText(heads(1, 1), []string{"00Mill", "11Coast"}, []string{"00that", "11our"}, []string{"00this", "11age"}), false, false},
-		{"a heading of two lines", tableOfText(heads(2, 2), []string{"11Coast"}, []string{"00Mill", "11lines"}, []string{"00this", "11age"}), false, false},
+		{"headings side by side", tableOfText(heads(2, 1), []string{"00The", "11Coast"}, []string{"00mill", "11our"}, []string{"00that", "11age"}), true},
+		{"a row that heads columns", tableOfText(heads(1, 1), []string{"00Mill", "11Coast"}, []string{"00that", "11our"}, []string{"00this", "11age"}), false},
+		{"a heading of two lines", tableOfText(heads(2, 2), []string{"11Coast"}, []string{"00Mill", "11lines"}, []string{"00this", "11age"}), false},
 	} {
-		if got := tt.table.breaksWordAtSpan(); got != tt.broken {
-			t.Errorf("%s: breaks a word %t, want %t", tt.name, got, tt.broken)
-		}
 		a := aligner{em: 10, style: &styles{em: 10}}
 		if got := a.headsTextsBeside(tt.table); got != tt.heads {
 			t.Errorf("%s: heads texts %t, want %t", tt.name, got, tt.heads)

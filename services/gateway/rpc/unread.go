@@ -15,7 +15,7 @@ import (
 
 const (
 	// messageTimeout is how long the first message of a call may take to come. Until then nothing else bounds the call,
-	// nobody knows the caller, and what has come of the message is in memory: up to maxMessageBytes for each of a
+	// the caller is unknown, and what has come of the message is in memory: up to maxMessageBytes for each of a
 	// connection's maxStreams.
 	messageTimeout = 60 * time.Second
 	// patientCalls is how many calls from one address may have all of that time at once, and crowdedTimeout what the
