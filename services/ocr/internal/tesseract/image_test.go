@@ -194,7 +194,7 @@ func TestDespeckle(t *testing.T) {
 func TestRulingsOfSkewedPages(t *testing.T) {
 	t.Parallel()
 	img := blankPage(1240, 1754)
-	want := []box{{100, 300, 900, 302}, {100, 302, 102, 900}}
+	want := []box{{100, 300, 900, 302}, {100, 898, 900, 900}, {100, 302, 102, 898}, {898, 302, 900, 898}}
 	for _, b := range want {
 		img.fillBox(b, 0)
 	}
@@ -205,8 +205,8 @@ func TestRulingsOfSkewedPages(t *testing.T) {
 	}
 	r := reader{img: askew, dpi: 150, below: 128}
 	got, err := r.findRulings(skew)
-	if err != nil || len(got) != 2 {
-		t.Fatalf("got %v, %v, want two lines", got, err)
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("got %v, %v, want four lines", got, err)
 	}
 	sin, cos := math.Sincos(-skew * math.Pi / 180)
 	for i, b := range want {
@@ -223,6 +223,16 @@ func TestRulingsOfSkewedPages(t *testing.T) {
 	}
 	if got := bowed.findRulings(150, 128); len(got) != 1 || got[0][2]-got[0][0] < 780 {
 		t.Errorf("a bowed line: got %v, want one", got)
+	}
+}
+
+// TestKeepLattices keeps the lines of a grid, one whose corners are open too, and neither rules alone nor those that one line joins.
+func TestKeepLattices(t *testing.T) {
+	t.Parallel()
+	grid := []box{{100, 100, 500, 102}, {100, 200, 500, 202}, {96, 104, 98, 198}, {503, 100, 505, 200}}
+	alone := []box{{100, 600, 500, 602}, {100, 650, 500, 652}, {100, 700, 500, 702}, {500, 590, 502, 720}, {800, 100, 802, 900}}
+	if got := keepLattices(slices.Concat(alone[:2], grid, alone[2:]), 150); !slices.Equal(got, grid) {
+		t.Errorf("got %v, want %v", got, grid)
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 // page as it was given.
 func (r *reader) findRulings(skew float64) ([]box, error) {
 	if skew == 0 {
-		return r.img.findRulings(r.dpi, r.below), nil
+		return keepLattices(r.img.findRulings(r.dpi, r.below), r.dpi), nil
 	}
 	straight, err := r.img.applySteps(imageSteps{angle: skew}, r.dpi, r.below)
 	if err != nil {
 		return nil, err
 	}
 	sin, cos := math.Sincos(skew * math.Pi / 180)
-	rulings := straight.findRulings(r.dpi, r.below)
+	rulings := keepLattices(straight.findRulings(r.dpi, r.below), r.dpi)
 	for i, b := range rulings {
 		x, y := float64(b[0]+b[2]-straight.width)/2, float64(b[1]+b[3]-straight.height)/2
 		dx := int(math.Round(x*cos + y*sin - x + float64(r.img.width-straight.width)/2))
@@ -27,12 +27,53 @@ func (r *reader) findRulings(skew float64) ([]box, error) {
 	return rulings, nil
 }
 
+// keepLattices returns the lines that meet others so that there are two at least each way. Of lines that are dotted or faint some
+// are found and others are not, and what some of a table's lines enclose is not the table.
+func keepLattices(rulings []box, dpi float32) []box {
+	slack := int(dpi / 18) // four points: corners may be open
+	group := make([]int, len(rulings))
+	for i := range group {
+		group[i] = i
+	}
+	for i, a := range rulings {
+		for j, b := range rulings[:i] {
+			if a.isAcross() == b.isAcross() || a[0] > b[2]+slack || b[0] > a[2]+slack || a[1] > b[3]+slack || b[1] > a[3]+slack {
+				continue
+			}
+			from, to := group[i], group[j]
+			for k := range group {
+				if from != to && group[k] == from {
+					group[k] = to
+				}
+			}
+		}
+	}
+	across, down := map[int]int{}, map[int]int{}
+	for i, b := range rulings {
+		if b.isAcross() {
+			across[group[i]]++
+		} else {
+			down[group[i]]++
+		}
+	}
+	var out []box
+	for i, b := range rulings {
+		if across[group[i]] > 1 && down[group[i]] > 1 {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// isAcross reports whether a line runs along the rows.
+func (b box) isAcross() bool { return b[2]-b[0] > b[3]-b[1] }
+
 // bars are the characters that lines between the columns of a table are read as.
 const bars = "|¦[]"
 
 // dropReadRulings drops words that are rulings from the top of the page to its bottom, and such bars from the ends of words beside them.
 func (r *reading) dropReadRulings(dpi float32) {
-	down := slices.DeleteFunc(slices.Clone(r.rulings), func(b box) bool { return b[2]-b[0] >= b[3]-b[1] })
+	down := slices.DeleteFunc(slices.Clone(r.rulings), func(b box) bool { return b.isAcross() })
 	if len(down) == 0 || r.turn != 0 {
 		return
 	}
