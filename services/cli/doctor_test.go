@@ -54,7 +54,7 @@ func TestIndexMigrate(t *testing.T) {
 	url := "sqlite://" + filepath.Join(t.TempDir(), "index.db")
 	for range 2 { // as at an update, and when it is run again
 		if code, out, errs := runAlone(t, "index", "migrate", "--index", url); code != 0 ||
-			!strings.Contains(out, "version 5 of the schema, in SQLite") {
+			!strings.Contains(out, "version 6 of the schema, in SQLite") {
 			t.Errorf("migrate: got %d, %q, %q", code, out, errs)
 		}
 	}
