@@ -14,7 +14,7 @@ import (
 	"inkstream.dev/services/gateway/gatewaytest"
 )
 
-// Calls that send their head alone, and no message, do not stay, whoever makes them.
+// The server ends calls that send their head alone, and no message.
 func TestCallsThatSendNoMessage(t *testing.T) {
 	t.Parallel()
 	const calls, wait = 70, 25 * time.Second // more than may wait long

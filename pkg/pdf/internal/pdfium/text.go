@@ -2,6 +2,7 @@ package pdfium
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -202,19 +203,24 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 const lam = 'ل'
 
 // turnLigature puts the letters of a ligature that runs from right to left in order, the last of which came in just now.
-// PDFium turns such text round letter by letter, and so the letters of one glyph as well, which share its box. Lam and alef
-// are known whatever order the file has them in: no font joins an alef to a lam after it.
+// PDFium turns such text round letter by letter, and so the letters of one glyph as well, which share its box, and a letter
+// and its marks that are one text object. Lam and alef are known whatever order the file has them in: no font joins an alef
+// to a lam after it.
 func (r *textReader) turnLigature() {
 	last := len(r.out.Chars) - 1
 	c := r.out.Chars[last]
-	if c.Box == (Rect{}) || !runsRightToLeft(c.Rune) {
+	const firstOfHebrew = 0x590 // what comes before runs from left to right, which most text does
+	if c.Rune < firstOfHebrew || c.Box == (Rect{}) || !runsRightToLeft(c.Rune) && !isMark(c.Rune) {
 		return
 	}
-	first := last
-	for first > 0 && r.out.Chars[first-1].Run == c.Run && r.out.Chars[first-1].Box == c.Box && runsRightToLeft(r.out.Chars[first-1].Rune) {
-		first--
+	first := r.skipBack(last, func(d *Char) bool { return d.Box == c.Box && (runsRightToLeft(d.Rune) || isMark(d.Rune)) })
+	marks := r.skipBack(last, func(d *Char) bool { return isMark(d.Rune) })
+	if runsRightToLeft(c.Rune) && (marks == 0 || r.out.Chars[marks-1].Run != c.Run) { // the object begins with them
+		first = min(first, marks)
 	}
-	if last == first+1 && r.out.Chars[first].Rune == lam && strings.ContainsRune("اأإآٱ", c.Rune) {
+	glyph := r.out.Chars[first : last+1]
+	if len(glyph) == 2 && glyph[0].Rune == lam && strings.ContainsRune("اأإآٱ", c.Rune) ||
+		!slices.ContainsFunc(glyph, func(d Char) bool { return runsRightToLeft(d.Rune) }) {
 		return
 	}
 	for k := last; k > first; k-- {
@@ -222,9 +228,20 @@ func (r *textReader) turnLigature() {
 	}
 }
 
-// runsRightToLeft reports whether a character is a letter of a script that does, or a mark, which goes with its letter.
+// skipBack returns the first of the characters before one that belong to it, in its text object.
+func (r *textReader) skipBack(at int, belongs func(*Char) bool) int {
+	run := r.out.Chars[at].Run
+	for at > 0 && r.out.Chars[at-1].Run == run && belongs(&r.out.Chars[at-1]) {
+		at--
+	}
+	return at
+}
+
+func isMark(c rune) bool { return unicode.Is(unicode.Mn, c) }
+
+// runsRightToLeft reports whether a character is a letter of a script that does. Marks go with their letters.
 func runsRightToLeft(c rune) bool {
-	return unicode.In(c, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana, unicode.Nko) && !unicode.IsDigit(c) || unicode.Is(unicode.Mn, c)
+	return unicode.In(c, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana, unicode.Nko) && unicode.IsLetter(c)
 }
 
 // hasNoOutlines reports whether a glyph has no outlines: PDFium gives it the box of a line, a thousandth of its size

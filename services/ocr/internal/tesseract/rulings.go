@@ -40,10 +40,11 @@ func keepLattices(rulings []box, dpi float32) []box {
 			if a.isAcross() == b.isAcross() || a[0] > b[2]+slack || b[0] > a[2]+slack || a[1] > b[3]+slack || b[1] > a[3]+slack {
 				continue
 			}
-			from, to := group[i], group[j]
-			for k := range group {
-				if from != to && group[k] == from {
-					group[k] = to
+			if from, to := group[i], group[j]; from != to {
+				for k := range group {
+					if group[k] == from {
+						group[k] = to
+					}
 				}
 			}
 		}
