@@ -20,6 +20,7 @@ import (
 	"inkstream.dev/services/gateway/compat"
 	"inkstream.dev/services/gateway/gate"
 	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/internal/inbound"
 	"inkstream.dev/services/gateway/jobview"
 	"inkstream.dev/services/gateway/limits"
 	"inkstream.dev/services/gateway/results"
@@ -142,27 +143,27 @@ func (s *Service) Run(ctx context.Context, ready func()) error {
 	if err != nil {
 		return err
 	}
-	httpListener, grpcListener, err := s.openListeners(ctx)
+	httpListener, grpcListener, cert, err := s.openListeners(ctx)
 	if err != nil {
 		return err
 	}
 	loop := bufconn.Listen(inProcessBuffer)
 	gate := gate.New(access.auth, s.cfg.Access.Auth == "", s.cfg.ReadOnly, s.components.Limits.Rates())
-	calls := rpc.New(s.newAPI(access), gate, s.components.Limits, s.errors, s.deps.Tel, s.status, s.stopping)
+	calls := rpc.New(s.newAPI(access), gate, s.components.Limits, s.errors, s.deps.Tel, s.status, grpcListener, s.stopping)
 	conn, err := rpc.DialInProcess(loop)
 	if err != nil {
 		return errors.Join(err, httpListener.Close(), grpcListener.Close())
 	}
-	web, err := s.newHTTPServer(base, gate, conn)
+	web, err := s.newHTTPServer(base, gate, httpListener, conn)
 	if err != nil {
 		return errors.Join(err, conn.Close(), httpListener.Close(), grpcListener.Close())
 	}
 
 	failed := make(chan error, 4)
 	var wg sync.WaitGroup
-	wg.Go(func() { failed <- wrapServeError("gRPC", calls.Serve(grpcListener)) })
+	wg.Go(func() { failed <- wrapServeError("gRPC", calls.Serve(withTLS(grpcListener, cert, "h2"))) })
 	wg.Go(func() { failed <- wrapServeError("in-process gRPC", calls.Serve(loop)) })
-	wg.Go(func() { failed <- wrapServeError("HTTP", web.Serve(httpListener)) })
+	wg.Go(func() { failed <- wrapServeError("HTTP", web.Serve(withTLS(httpListener, cert, "h2", "http/1.1"))) })
 	wg.Go(func() { failed <- access.dispatcher.Run(base) })
 	wg.Go(func() { s.components.Watches.Run(base) })
 	wg.Go(func() { s.components.Uploads.Run(base) })
@@ -207,29 +208,44 @@ func (s *Service) observe() (stop func(), err error) {
 	}, nil
 }
 
-func (s *Service) openListeners(ctx context.Context) (httpListener, grpcListener net.Listener, err error) {
-	var lc net.ListenConfig
-	if httpListener, err = lc.Listen(ctx, "tcp", s.cfg.HTTPAddr); err != nil {
-		return nil, nil, fmt.Errorf("listen for HTTP: %w", err)
+// openListeners begins to listen. The certificate is nil where there is none.
+func (s *Service) openListeners(ctx context.Context) (httpListener, grpcListener *inbound.Listener, cert *certificate, err error) {
+	heads, err := inbound.DefaultLimits(inbound.HeadBytes)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	if grpcListener, err = lc.Listen(ctx, "tcp", s.cfg.GRPCAddr); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("listen for gRPC: %w", err), httpListener.Close())
+	messages := heads
+	messages.UnreadBytes = inbound.MessageBytes
+	var lc net.ListenConfig
+	web, err := lc.Listen(ctx, "tcp", s.cfg.HTTPAddr)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("listen for HTTP: %w", err)
+	}
+	calls, err := lc.Listen(ctx, "tcp", s.cfg.GRPCAddr)
+	if err != nil {
+		return nil, nil, nil, errors.Join(fmt.Errorf("listen for gRPC: %w", err), web.Close())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.addrs = Addrs{HTTP: httpListener.Addr().String(), GRPC: grpcListener.Addr().String()}
-	if s.cfg.Access.TLSCert == "" {
-		return httpListener, grpcListener, nil
+	s.addrs = Addrs{HTTP: web.Addr().String(), GRPC: calls.Addr().String()}
+	if s.cfg.Access.TLSCert != "" {
+		cert, err = loadCertificate(s.cfg.Access.TLSCert, s.cfg.Access.TLSKey, s.log)
+		if err == nil {
+			_, err = s.deps.Tel.Metrics.ObserveCertificate("gateway", cert.end)
+		}
+		if err != nil {
+			return nil, nil, nil, errors.Join(err, web.Close(), calls.Close())
+		}
 	}
-	cert, err := loadCertificate(s.cfg.Access.TLSCert, s.cfg.Access.TLSKey, s.log)
-	if err == nil {
-		_, err = s.deps.Tel.Metrics.ObserveCertificate("gateway", cert.end)
+	return inbound.NewListener(web, heads), inbound.NewListener(calls, messages), cert, nil
+}
+
+// withTLS returns the listener with the certificate, or as it is where there is none.
+func withTLS(l net.Listener, cert *certificate, protocols ...string) net.Listener {
+	if cert == nil {
+		return l
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, httpListener.Close(), grpcListener.Close())
-	}
-	return tls.NewListener(httpListener, cert.tlsConfig("h2", "http/1.1")),
-		tls.NewListener(grpcListener, cert.tlsConfig("h2")), nil
+	return tls.NewListener(l, cert.tlsConfig(protocols...))
 }
 
 // wrapServeError drops the errors with which servers say that they were stopped.

@@ -10,6 +10,7 @@ import (
 	"inkstream.dev/services/gateway/access"
 	"inkstream.dev/services/gateway/docs"
 	"inkstream.dev/services/gateway/gate"
+	"inkstream.dev/services/gateway/internal/inbound"
 	"inkstream.dev/services/gateway/rest"
 	"inkstream.dev/services/gateway/ui"
 	"inkstream.dev/services/gateway/watch"
@@ -26,9 +27,11 @@ func (s *Service) serveMetrics(w http.ResponseWriter, r *http.Request) {
 }
 
 // newHTTPServer returns the REST server. It calls the gRPC server through conn.
-func (s *Service) newHTTPServer(base context.Context, admission *gate.Gate, conn *grpc.ClientConn) (*http.Server, error) {
+func (s *Service) newHTTPServer(base context.Context, admission *gate.Gate, listener *inbound.Listener,
+	conn *grpc.ClientConn) (*http.Server, error) {
 	p := s.components
-	shell := rest.New(rest.Config{StallTimeout: s.cfg.StallTimeout, TLS: s.cfg.Access.TLSCert != "", Limits: p.Limits, Prepare: p.Tus.Prepare},
+	shell := rest.New(rest.Config{StallTimeout: s.cfg.StallTimeout, TLS: s.cfg.Access.TLSCert != "", Limits: p.Limits, Prepare: p.Tus.Prepare,
+		Listener: listener},
 		admission, s.errors, s.deps.Tel, s.log, &s.workers)
 	calls, err := shell.NewCallMux(base, conn)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"inkstream.dev/pkg/telemetry"
 	"inkstream.dev/services/gateway/gate"
 	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/internal/inbound"
 	"inkstream.dev/services/gateway/internal/reqctx"
 	"inkstream.dev/services/gateway/limits"
 )
@@ -43,6 +44,8 @@ type Config struct {
 	Limits *limits.Service
 	// Prepare changes a request of a protocol over HTTP before all else looks at it, and heads its answer; it may be nil.
 	Prepare func(h http.Header, r *http.Request)
+	// Listener is told when the head of a request is complete.
+	Listener *inbound.Listener
 }
 
 // Shell is what every REST request passes.
@@ -115,6 +118,7 @@ func (s *Shell) wrapRequest(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(inner http.ResponseWriter, r *http.Request) {
 		s.workers.Add(1)
 		defer s.workers.Done()
+		defer s.cfg.Listener.Find(r.RemoteAddr).BeginRequest()()
 		ctx := reqctx.WithRequestID(r.Context(), r.Header.Get(reqctx.Header))
 		ctx = reqctx.WithClientIP(ctx, r.RemoteAddr)
 		ctx = s.tel.Propagator.Extract(ctx, propagation.HeaderCarrier(r.Header))

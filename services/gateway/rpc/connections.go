@@ -6,12 +6,15 @@ import (
 
 	"google.golang.org/grpc/stats"
 
+	"inkstream.dev/services/gateway/internal/inbound"
 	"inkstream.dev/services/gateway/limits"
 )
 
 // connectionHolds are what the calls of one connection hold whose answers are not sent yet. The transport frees the
 // answers of a stream that ends, but not those of a connection that does.
 type connectionHolds struct {
+	conn *inbound.Conn // what has come by it; nil where nothing bounds that
+
 	mu    sync.Mutex // guards what follows
 	holds map[*limits.Hold]struct{}
 	ended bool
@@ -51,11 +54,13 @@ func (c *connectionHolds) remove(hold *limits.Hold) {
 }
 
 // connectionEnds is told of connections.
-type connectionEnds struct{}
+type connectionEnds struct{ listener *inbound.Listener }
 
-// TagConn makes a connection's holds.
-func (connectionEnds) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
-	return context.WithValue(ctx, connectionKey{}, &connectionHolds{holds: map[*limits.Hold]struct{}{}})
+// TagConn makes a connection's holds. From here on the connection's calls say what is unread.
+func (e connectionEnds) TagConn(ctx context.Context, info *stats.ConnTagInfo) context.Context {
+	conn := e.listener.Find(info.RemoteAddr.String())
+	conn.BeginRequest()
+	return context.WithValue(ctx, connectionKey{}, &connectionHolds{conn: conn, holds: map[*limits.Hold]struct{}{}})
 }
 
 // HandleConn releases them at the connection's end.
@@ -76,5 +81,17 @@ func (connectionEnds) HandleConn(ctx context.Context, s stats.ConnStats) {
 // TagRPC leaves calls as they are.
 func (connectionEnds) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 
-// HandleRPC ignores calls.
-func (connectionEnds) HandleRPC(context.Context, stats.RPCStats) {}
+// HandleRPC says which messages have left the connection.
+func (e connectionEnds) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	if message, ok := s.(*stats.InPayload); ok {
+		connOf(ctx).Deliver(message.WireLength)
+	}
+}
+
+// connOf returns the listener's connection that a call came by; nil where it came by none.
+func connOf(ctx context.Context) *inbound.Conn {
+	if c := holdsOf(ctx); c != nil {
+		return c.conn
+	}
+	return nil
+}

@@ -24,6 +24,7 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/gate"
 	"inkstream.dev/services/gateway/internal/apierror"
+	"inkstream.dev/services/gateway/internal/inbound"
 	"inkstream.dev/services/gateway/internal/reqctx"
 	"inkstream.dev/services/gateway/internal/validate"
 	"inkstream.dev/services/gateway/jobview"
@@ -36,6 +37,8 @@ const (
 	maxMessageBytes = 4 << 20
 	// maxMetadataBytes bounds the metadata of a call.
 	maxMetadataBytes = 16 << 10
+	// handshakeTimeout bounds how long a connection may take until it is ready for calls.
+	handshakeTimeout = 10 * time.Second
 	// maxStreams bounds the calls under way on one connection.
 	maxStreams = 1000
 	// minHeldBytes is from what length on an answer is counted that waits in memory for its client, and messageWeight how
@@ -54,20 +57,22 @@ type Server struct {
 	unread unreadCalls
 }
 
-// New returns a gRPC server with the API, health and reflection. Health watches end when stopping is closed.
+// New returns a gRPC server with the API, health and reflection, for the connections of the listener and the in-process
+// one. Health watches end when stopping is closed.
 func New(api inkstreamv1.InkstreamServiceServer, door *gate.Gate, limit *limits.Service, report *apierror.Reporter, tel *telemetry.Telemetry,
-	status *lifecycle.Status, stopping <-chan struct{}) *grpc.Server {
+	status *lifecycle.Status, listener *inbound.Listener, stopping <-chan struct{}) *grpc.Server {
 	s := &Server{gate: door, limits: limit, errors: report, codec: newHoldingCodec(), unread: unreadCalls{calls: map[string]int{}}}
 	srv := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(maxMetadataBytes),
 		grpc.WaitForHandlers(true),
+		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.InTapHandle(s.tapCall),
 		grpc.ForceServerCodecV2(s.codec),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.StatsHandler(connectionEnds{}),
+		grpc.StatsHandler(connectionEnds{listener}),
 		grpc.StatsHandler(otelgrpc.NewServerHandler(
 			otelgrpc.WithTracerProvider(tel.TracerProvider), otelgrpc.WithMeterProvider(tel.MeterProvider),
 			otelgrpc.WithPropagators(tel.Propagator), otelgrpc.WithFilter(isAPICall))),

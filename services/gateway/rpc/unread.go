@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"net"
 	"sync"
 	"time"
 
@@ -11,12 +10,13 @@ import (
 	"google.golang.org/grpc/tap"
 
 	"inkstream.dev/services/gateway/gate"
+	"inkstream.dev/services/gateway/internal/inbound"
 )
 
 const (
-	// messageTimeout is how long the first message of a call may take to come. Until then nothing else bounds the call,
-	// the caller is unknown, and what has come of the message is in memory: up to maxMessageBytes for each of a
-	// connection's maxStreams.
+	// messageTimeout is how long the first message of a call may take to come. Until then the caller is unknown, and what
+	// has come of the message is in memory: up to maxMessageBytes for each of a connection's maxStreams, within what the
+	// listener has room for.
 	messageTimeout = 60 * time.Second
 	// patientCalls is how many calls from one address may have all of that time at once, and crowdedTimeout what the
 	// others have.
@@ -34,8 +34,9 @@ type unreadCall struct{ arrive func() }
 
 type unreadKey struct{}
 
-// beginCall has a call from an address end unless its first message comes in time.
-func (u *unreadCalls) beginCall(ctx context.Context, address string) context.Context {
+// beginCall has a call from an address end unless its first message comes in time, and within the room that the
+// connection's listener has for such; conn is nil where that has no bound.
+func (u *unreadCalls) beginCall(ctx context.Context, address string, conn *inbound.Conn) context.Context {
 	u.mu.Lock()
 	timeout := messageTimeout
 	if u.calls[address] >= patientCalls {
@@ -45,10 +46,12 @@ func (u *unreadCalls) beginCall(ctx context.Context, address string) context.Con
 	u.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(timeout, cancel)
+	read := conn.BeginUnread(cancel)
 	call := &unreadCall{}
 	ctx = context.WithValue(ctx, unreadKey{}, call)
 	call.arrive = sync.OnceFunc(func() {
 		timer.Stop()
+		read()
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		if u.calls[address]--; u.calls[address] == 0 {
@@ -82,9 +85,5 @@ func (s *Server) tapCall(ctx context.Context, _ *tap.Info) (context.Context, err
 	if !ok || gate.IsInProcess(ctx) {
 		return ctx, nil
 	}
-	address := p.Addr.String()
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-	return s.unread.beginCall(ctx, address), nil
+	return s.unread.beginCall(ctx, inbound.AddressKey(p.Addr), connOf(ctx)), nil
 }

@@ -12,13 +12,13 @@ func TestCallsWithoutAMessageEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := &unreadCalls{calls: map[string]int{}}
-		read := u.beginCall(t.Context(), "a")
+		read := u.beginCall(t.Context(), "a", nil)
 		markRead(read)
 		var patient []context.Context
 		for range patientCalls {
-			patient = append(patient, u.beginCall(t.Context(), "a"))
+			patient = append(patient, u.beginCall(t.Context(), "a", nil))
 		}
-		crowded, other := u.beginCall(t.Context(), "a"), u.beginCall(t.Context(), "b")
+		crowded, other := u.beginCall(t.Context(), "a", nil), u.beginCall(t.Context(), "b", nil)
 		<-time.After(crowdedTimeout + time.Second) // of the bubble
 		synctest.Wait()
 		if crowded.Err() == nil || patient[0].Err() != nil || other.Err() != nil {
