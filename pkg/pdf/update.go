@@ -25,8 +25,9 @@ const (
 // words that have a confidence. Every byte of the original comes first, untouched, and behind them an incremental
 // update. A page keeps its own content; the words lie before it, each edge within two points of its box's, and apart
 // from text of the page's own. Pages may come in any order; what is kept of each is a few numbers, so a document of
-// any length takes no more memory than its cross references. Without any recognised word the source is copied as it
-// is.
+// any length takes no more memory than its cross references. Scripts and actions that lead out of the document go (see
+// structure.RemoveActiveContent): what is written is for others to open. Without any of these and without a recognised
+// word the source is copied as it is.
 //
 // Errors are those of OpenDocument, and DAMAGED, with the page where there is one, for a document that PDFium reads
 // only by guessing at its structure, ENCRYPTED for a cipher that cannot be written. What w has been given by then is

@@ -27,6 +27,8 @@ type pdfOutcome struct {
 	Written bool `json:"written"`
 	// Original says that it is the uploaded document, byte for byte, for nothing had to be added.
 	Original bool `json:"original,omitempty"`
+	// ActiveContentRemoved says that the document has scripts or actions that lead out of it, and this file has not.
+	ActiveContentRemoved bool `json:"activeContentRemoved,omitempty"`
 	// SignaturesBroken says that the document was signed, and that its signatures do not hold for this file.
 	SignaturesBroken bool `json:"signaturesBroken,omitempty"`
 	// Reason is why it was not written: signed, or a stable code such as DAMAGED.
@@ -61,12 +63,22 @@ func hasSignatures(r *job.Record) bool {
 	return slices.ContainsFunc(r.Findings, func(f job.Finding) bool { return f.Kind == "signature" && f.Count > 0 })
 }
 
-// writeSearchablePDF writes searchable.pdf. Where nothing was recognised it is the document itself; of a signed one
-// that would have to be altered there is none, unless the job allows it.
+// activeFindings are the kinds of findings that do not go into what is written for others to open.
+var activeFindings = []string{"javascript", "launch_action", "submit_form_action", "remote_goto_action", "import_data_action", "rich_media", "xfa"}
+
+// hasActiveContent reports whether the document holds what viewers run, or what leads out of it.
+func hasActiveContent(r *job.Record) bool {
+	return slices.ContainsFunc(r.Findings, func(f job.Finding) bool {
+		return f.Count > 0 && slices.Contains(activeFindings, f.Kind)
+	})
+}
+
+// writeSearchablePDF writes searchable.pdf. Where nothing was recognised and nothing is active it is the document itself;
+// of a signed one that would have to be altered there is none, unless the job allows it.
 func (a *assembly) writeSearchablePDF(ctx context.Context) (*pdfOutcome, error) {
 	const name = "searchable.pdf"
 	r := a.job
-	if a.recognised == 0 {
+	if a.recognised == 0 && !hasActiveContent(r) {
 		o := blob.Object{Key: job.ArtifactKey(r.Tenant, r.ID, r.Run, name), From: job.SourceKey(r.Tenant, r.ID)}
 		return &pdfOutcome{Written: true, Original: true}, wrapArtifactError(name, a.runCopier.addBlob(ctx, o))
 	}
@@ -99,7 +111,7 @@ func (a *assembly) writeExtendedPDF(ctx context.Context, name string, add pdfWri
 	err = add(ctx, source, password, a.iteratePages(ctx, recognised), w)
 	if err == nil {
 		a.files.writers = append(a.files.writers, w)
-		return &pdfOutcome{Written: true}, nil
+		return &pdfOutcome{Written: true, ActiveContentRemoved: hasActiveContent(a.job)}, nil
 	}
 	_ = w.Abort() // err is what went wrong first; what stays behind is temporary
 	switch code := fault.CodeOf(err); code {

@@ -1,11 +1,13 @@
 package standalone_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,8 +137,10 @@ func testRefusals(t *testing.T, p *pipeline) {
 	}
 }
 
-// testFindings makes sure that what scan notices is kept on the job, with the policy's answer.
+// testFindings makes sure that what scan notices is kept on the job, with the policy's answer, and that searchable.pdf is
+// the document as it came unless viewers would run something of it.
 func testFindings(t *testing.T, p *pipeline) {
+	active := []string{"javascript", "launch_action", "submit_form_action", "remote_goto_action", "xfa"}
 	for hazard, kind := range map[pdftest.Hazard]string{
 		pdftest.JavaScript: "javascript", pdftest.Launch: "launch_action", pdftest.URI: "uri_action",
 		pdftest.SubmitForm: "submit_form_action",
@@ -146,8 +150,13 @@ func testFindings(t *testing.T, p *pipeline) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			j := p.run(t, pdftest.WithHazards(hazard))
+			file := pdftest.WithHazards(hazard)
+			j := p.run(t, file)
 			check(t, j)
+			code, body := p.get(t, "/v1/jobs/"+j.GetId()+"/artifacts/searchable.pdf")
+			if altered := !bytes.Equal(body, file.PDF); code != 200 || altered != slices.Contains(active, kind) {
+				t.Errorf("searchable.pdf: status %d, altered: %v", code, altered)
+			}
 			if j.GetState() != inkstreamv1.Job_SUCCEEDED {
 				t.Errorf("%s, %v, want SUCCEEDED", j.GetState(), j.GetError())
 			}

@@ -20,7 +20,7 @@ type pageUpdate struct {
 	pages  int
 	boxes  bool
 	legend textlayer.Legend
-	font   *textlayer.Font
+	font   *textlayer.Font // nil before the first page with words
 	drawn  bool // there is a page with something on it
 }
 
@@ -39,8 +39,12 @@ func (h *Host) handleUpdate(req wire.Request) (wire.Reply, error) {
 		return wire.Reply{Body: u.TakeOutput()}, nil
 	}
 	h.pendingUpdate = nil
-	if !u.drawn {
-		return wire.Reply{}, nil // nothing to add: the original as it is
+	removed, err := u.RemoveActiveContent()
+	if err != nil {
+		return wire.Reply{}, structureFault(err, 0)
+	}
+	if !u.drawn && removed == 0 {
+		return wire.Reply{}, nil // the original as it is
 	}
 	if u.font != nil {
 		if err := u.font.Write(u.Update); err != nil {
@@ -86,8 +90,6 @@ func (h *Host) beginPageUpdate(req wire.Request) error {
 	u := &pageUpdate{Update: f.BeginUpdate(tree), pages: len(tree.Pages), boxes: req.Boxes}
 	if u.boxes {
 		u.legend = textlayer.NewLegend(u.Update)
-	} else {
-		u.font = textlayer.NewFont(u.Update)
 	}
 	h.pendingUpdate = u
 	return nil
@@ -119,6 +121,9 @@ func (h *Host) addUpdatePage(u *pageUpdate, n int, p *inkstreamv1.Page) error {
 	if u.boxes {
 		added, err = textlayer.AddBoxes(u.Update, page, u.legend, p)
 	} else {
+		if u.font == nil {
+			u.font = textlayer.NewFont(u.Update)
+		}
 		added, err = textlayer.AddText(page, u.font, p, h.pageOwnText(n))
 	}
 	if err != nil || !added {

@@ -23,6 +23,7 @@ type Update struct {
 	next    int
 	written map[int]objectPlace
 	packer  *zlib.Writer // nil until the first stream
+	active  activeContent
 }
 
 type objectPlace struct {
@@ -32,7 +33,7 @@ type objectPlace struct {
 
 // BeginUpdate begins an update.
 func (f *File) BeginUpdate(t *PageTree) *Update {
-	u := &Update{f: f, tree: t, at: f.in.size - f.base, written: map[int]objectPlace{}}
+	u := &Update{f: f, tree: t, at: f.in.size - f.base, written: map[int]objectPlace{}, active: f.findActiveContent()}
 	u.next = int(max(f.xref.top, min(f.trailer.Lookup("Size").Num, maxNumber)))
 	u.appendBytes([]byte("\n")) // the original may end anywhere
 	return u
@@ -67,8 +68,9 @@ func (u *Update) beginObject(num, generation int) {
 	u.appendBytes(fmt.Appendf(nil, "%d %d obj\n", num, generation))
 }
 
-// PutObject writes an object, with its strings encrypted if the document is.
+// PutObject writes an object without what is active in it, and with its strings encrypted if the document is.
 func (u *Update) PutObject(num, generation int, v Value) {
+	v, _ = u.withoutActive(int64(num), v)
 	if s := u.f.security; s != nil {
 		v.mapStrings(func(b []byte) []byte { return s.encryptBytes(s.strings, b, num, generation) })
 	}
@@ -95,6 +97,10 @@ func (u *Update) PutStream(num int, dict Value, data []byte) error {
 
 func (u *Update) writeStream(num int, dict Value, data []byte) {
 	u.beginObject(num, 0)
+	u.appendStream(dict, data)
+}
+
+func (u *Update) appendStream(dict Value, data []byte) {
 	u.appendBytes(dict.WithEntry("Length", NewInteger(len(data))).AppendTo(nil))
 	u.appendBytes([]byte("\nstream\n"))
 	u.appendBytes(data)

@@ -87,6 +87,11 @@ func (v Value) WithEntry(key string, value Value) Value {
 	return out
 }
 
+// without returns a copy of the dictionary that lacks an entry, however often it has it.
+func (v Value) without(key string) Value {
+	return Value{Kind: Dict, Entries: slices.DeleteFunc(slices.Clone(v.Entries), func(e Entry) bool { return spellsName(e.Key, key) })}
+}
+
 // FloatValue returns a number, 0 for what is none.
 func (v Value) FloatValue() float64 {
 	if v.Kind != Number {
