@@ -46,6 +46,8 @@ type Key struct {
 	Subject string `json:"subject,omitempty"`
 	// Hash is the hexadecimal SHA-256 of the secret. A secret has 130 random bits, so a slow hash would add nothing.
 	Hash string `json:"hash"`
+	// Ended is set where this is no key, but a record of a key's sessions that have ended.
+	Ended *endedSessions `json:"ended,omitempty"`
 }
 
 // Keys is the store of API keys: a KV bucket, and a copy of it in memory, so that a request costs no exchange with
@@ -198,7 +200,7 @@ func (k *Keys) RotateKey(ctx context.Context, tenant, id string) (Key, string, e
 	if err := json.Unmarshal(e.Value(), &key); err != nil {
 		return Key{}, "", fmt.Errorf("decode API key: %w", err)
 	}
-	if key.Tenant != tenant || key.Subject != "" { // the secret of a session is given to no client
+	if key.Tenant != tenant || key.Subject != "" || key.Ended != nil { // the secret of a session is given to no client
 		return Key{}, "", ErrNoKey
 	}
 	secret := newSecret(id)
@@ -217,20 +219,25 @@ func (k *Keys) RotateKey(ctx context.Context, tenant, id string) (Key, string, e
 
 // RevokeKey removes a tenant's key.
 func (k *Keys) RevokeKey(ctx context.Context, tenant, id string) error {
-	if key, ok := k.mirror.Get(id); !ok || key.Tenant != tenant {
+	if key, ok := k.mirror.Get(id); !ok || key.Tenant != tenant || key.Ended != nil {
 		return ErrNoKey
 	}
-	if err := k.kv.Delete(ctx, id); err != nil {
-		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("remove API key: %w", err))
+	for _, name := range []string{id, endedPrefix + id} {
+		if _, ok := k.mirror.Get(name); !ok {
+			continue
+		}
+		if err := k.kv.Delete(ctx, name); err != nil {
+			return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("remove API key: %w", err))
+		}
+		k.mirror.Remove(name)
 	}
-	k.mirror.Remove(id)
 	return nil
 }
 
 // ListKeys returns a tenant's keys, the oldest first, the people's who are signed in among them.
 func (k *Keys) ListKeys(tenant string) []Key {
 	now := time.Now()
-	keys := k.mirror.Select(func(key Key) bool { return key.Tenant == tenant && (key.Subject == "" || !key.hasExpired(now)) })
+	keys := k.mirror.Select(func(key Key) bool { return key.Tenant == tenant && key.Ended == nil && (key.Subject == "" || !key.hasExpired(now)) })
 	sortKeys(keys)
 	return keys
 }

@@ -21,8 +21,9 @@ const (
 	hashPart = 16
 )
 
-// Sessions seals who a browser is signed in as, so that a cookie can hold it. Nothing is stored, and a session ends with
-// the key that it was begun with; one that was begun at an issuer has a key of its own. It is safe for concurrent use.
+// Sessions seals who a browser is signed in as, so that a cookie can hold it. Of sessions under way nothing is stored. A
+// session ends with the key that it was begun with, or when its browser signs out, with every copy of its cookie; one
+// that was begun at an issuer has a key of its own. It is safe for concurrent use.
 type Sessions struct {
 	aead cipher.AEAD
 	keys *Keys
@@ -33,6 +34,9 @@ type session struct {
 	Key    string `json:"key"`
 	Hash   string `json:"hash"`
 	Expire int64  `json:"expire"`
+	// ID tells sessions of a key apart, and Begin is when it was begun. Versions before this one set neither.
+	ID    string `json:"id"`
+	Begin int64  `json:"begin"`
 }
 
 // NewSessions returns Sessions that are sealed with a key of 32 bytes. Gateways that have the same take each other's.
@@ -89,45 +93,49 @@ func (s *Sessions) BeginSession(secret string) (sealed string, expire time.Time,
 
 // sealSession returns what the cookie of a key's session holds, and until when.
 func (s *Sessions) sealSession(key *Key) (sealed string, expire time.Time, err error) {
-	expire = time.Now().Add(sessionAge)
+	now := time.Now()
+	expire = now.Add(sessionAge)
 	if !key.ExpireTime.IsZero() && key.ExpireTime.Before(expire) {
 		expire = key.ExpireTime
 	}
-	sealed, err = s.seal(sessionPurpose, session{Key: key.ID, Hash: key.Hash[:hashPart], Expire: expire.Unix()})
+	sealed, err = s.seal(sessionPurpose, session{Key: key.ID, Hash: key.Hash[:hashPart], Expire: expire.Unix(),
+		ID: rand.Text(), Begin: now.UnixMilli()})
 	return sealed, expire, err
 }
 
 // AuthenticateSession finds out who a cookie belongs to. The key is looked up every time: one that was revoked, rotated
 // or changed since counts as it is now.
 func (s *Sessions) AuthenticateSession(sealed string) (*Identity, error) {
-	key, expire, err := s.openSession(sealed)
+	key, v, err := s.openSession(sealed)
 	if err != nil {
 		return nil, err
 	}
 	id := s.keys.identityOf(key)
-	id.Credential, id.ExpireTime = CredentialSession, expire
+	id.Credential, id.ExpireTime = CredentialSession, time.Unix(v.Expire, 0)
 	return id, nil
 }
 
-// openSession returns the key of a session that has not ended.
-func (s *Sessions) openSession(sealed string) (*Key, time.Time, error) {
+// openSession returns the key of a session that has not ended, and what its cookie holds.
+func (s *Sessions) openSession(sealed string) (*Key, *session, error) {
 	var v session
 	if !s.open(sessionPurpose, sealed, &v) || time.Now().Unix() >= v.Expire {
-		return nil, time.Time{}, ErrInvalidCredentials
+		return nil, nil, ErrInvalidCredentials
 	}
 	key, ok := s.keys.mirror.Get(v.Key)
-	if !ok || len(key.Hash) < hashPart || key.Hash[:hashPart] != v.Hash || key.hasExpired(time.Now()) {
-		return nil, time.Time{}, ErrInvalidCredentials
+	if !ok || len(key.Hash) < hashPart || key.Hash[:hashPart] != v.Hash || key.hasExpired(time.Now()) || s.keys.hasEnded(&v) {
+		return nil, nil, ErrInvalidCredentials
 	}
-	return &key, time.Unix(v.Expire, 0), nil
+	return &key, &v, nil
 }
 
-// EndSession ends a session for good where it has a key of its own, as those have that people began at the issuer; others
-// end with their cookie.
+// EndSession ends a session for good.
 func (s *Sessions) EndSession(ctx context.Context, sealed string) error {
-	key, _, err := s.openSession(sealed)
-	if err != nil || key.Subject == "" {
+	key, v, err := s.openSession(sealed)
+	if err != nil {
 		return nil //nolint:nilerr // it has ended
+	}
+	if key.Subject == "" {
+		return s.keys.endSession(ctx, key, v)
 	}
 	if err := s.keys.RevokeKey(ctx, key.Tenant, key.ID); !errors.Is(err, ErrNoKey) {
 		return err

@@ -95,7 +95,7 @@ func (g *Gate) beginSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// SignOut is DELETE /v1/session. A session that was begun at the issuer ends for good; others end with their cookie.
+// SignOut is DELETE /v1/session. The session ends for good, with every copy of its cookie.
 func (g *Gate) SignOut(report *apierror.Reporter) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if crossOrigin.Check(r) != nil {

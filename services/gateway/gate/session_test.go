@@ -75,9 +75,19 @@ func TestSessions(t *testing.T) {
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Session "+sealed)
 	_, err := r.RPC.GetCaller(ctx, &inkstreamv1.GetCallerRequest{})
 	gatewaytest.CheckError(t, gatewaytest.RPCError(err), apierror.Unauthenticated)
-	if resp, set := send(http.MethodDelete, "/v1/session", "", map[string]string{"Cookie": cookie}); resp.StatusCode != 204 ||
+	_, set = send(http.MethodPost, "/v1/session", `{"key":"`+secret+`"}`, nil)
+	other, _, _ := strings.Cut(set, ";")
+	if resp, set := send(http.MethodDelete, "/v1/session", "", map[string]string{"Cookie": other}); resp.StatusCode != 204 ||
 		!strings.Contains(set, "Max-Age=0") {
 		t.Errorf("sign out: got %d with %q, want the cookie gone", resp.StatusCode, set)
+	}
+	for cookie, want := range map[string]int{other: 401, cookie: 200} {
+		if resp, _ := send(http.MethodGet, "/v1/me", "", map[string]string{"Cookie": cookie}); resp.StatusCode != want {
+			t.Errorf("after one of two browsers has signed out, its cookie and the other's: got %d, want %d", resp.StatusCode, want)
+		}
+	}
+	if _, _, body := r.RequestWithKey(http.MethodGet, "/v1/keys", admin, "", ""); strings.Contains(string(body), "ended") {
+		t.Errorf("the list of keys has what is none: %s", body)
 	}
 	if code, _, _ := r.RequestWithKey(http.MethodPost, "/v1/keys/"+id+":rotate", admin, "", ""); code != http.StatusOK {
 		t.Fatalf("rotate: got %d", code)
