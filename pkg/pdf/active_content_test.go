@@ -44,8 +44,8 @@ func activeDocument() []byte {
 	)
 }
 
-// What is written for others to open holds nothing that viewers run, whatever the original does; the rest is there as it
-// was. qpdf says what a reader finds: it follows the references, unpacks, decrypts and spells names plainly.
+// What is written for others to open holds nothing that viewers run, whatever the original does; the rest is there as
+// it was. qpdf says what a reader finds: it follows the references, unpacks, decrypts and spells names plainly.
 func TestActiveContentIsRemoved(t *testing.T) {
 	t.Parallel()
 	requireTools(t, "qpdf", "pdftoppm")
@@ -54,7 +54,7 @@ func TestActiveContentIsRemoved(t *testing.T) {
 	if err := os.WriteFile(plain, activeDocument(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Names that only viewers of scripts would understand, and texts of what goes. The font's name in the resources is none.
+	// Names that only viewers of scripts would understand, and texts of what goes. The font's name is none.
 	gone := []string{"/S /JavaScript", "/JS ", "/Launch", "/GoToR", "/SubmitForm", "/Rendition", "/XFA", "/RichMediaContent", "/NeedsRendering",
 		"script('x')", "evil"}
 	kept := []string{"https://kept.example/next", "https://kept.example/link", "kept value", "kept title", "kept attachment", "/GoTo"}

@@ -73,8 +73,8 @@ func hasActiveContent(r *job.Record) bool {
 	})
 }
 
-// writeSearchablePDF writes searchable.pdf. Where nothing was recognised and nothing is active it is the document itself;
-// of a signed one that would have to be altered there is none, unless the job allows it.
+// writeSearchablePDF writes searchable.pdf. Where nothing was recognised and nothing is active it is the document
+// itself; of a signed one that would have to be altered there is none, unless the job allows it.
 func (a *assembly) writeSearchablePDF(ctx context.Context) (*pdfOutcome, error) {
 	const name = "searchable.pdf"
 	r := a.job

@@ -137,8 +137,8 @@ func testRefusals(t *testing.T, p *pipeline) {
 	}
 }
 
-// testFindings makes sure that what scan notices is kept on the job, with the policy's answer, and that searchable.pdf is
-// the document as it came unless viewers would run something of it.
+// testFindings makes sure that what scan notices is kept on the job, with the policy's answer, and that searchable.pdf
+// is the document as it came unless viewers would run something of it.
 func testFindings(t *testing.T, p *pipeline) {
 	active := []string{"javascript", "launch_action", "submit_form_action", "remote_goto_action", "xfa"}
 	for hazard, kind := range map[pdftest.Hazard]string{

@@ -237,7 +237,9 @@ func (k *Keys) RevokeKey(ctx context.Context, tenant, id string) error {
 // ListKeys returns a tenant's keys, the oldest first, the people's who are signed in among them.
 func (k *Keys) ListKeys(tenant string) []Key {
 	now := time.Now()
-	keys := k.mirror.Select(func(key Key) bool { return key.Tenant == tenant && key.Ended == nil && (key.Subject == "" || !key.hasExpired(now)) })
+	keys := k.mirror.Select(func(key Key) bool {
+		return key.Tenant == tenant && key.Ended == nil && (key.Subject == "" || !key.hasExpired(now))
+	})
 	sortKeys(keys)
 	return keys
 }

@@ -21,8 +21,8 @@ const (
 	hashPart = 16
 )
 
-// Sessions seals who a browser is signed in as, so that a cookie can hold it. Of sessions under way nothing is stored. A
-// session ends with the key that it was begun with, or when its browser signs out, with every copy of its cookie; one
+// Sessions seals who a browser is signed in as, so that a cookie can hold it. Of sessions under way nothing is stored.
+// A session ends with the key that it was begun with, or when its browser signs out, with every copy of its cookie; one
 // that was begun at an issuer has a key of its own. It is safe for concurrent use.
 type Sessions struct {
 	aead cipher.AEAD

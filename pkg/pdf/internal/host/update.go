@@ -21,7 +21,7 @@ type pageUpdate struct {
 	boxes  bool
 	legend textlayer.Legend
 	font   *textlayer.Font // nil before the first page with words
-	drawn  bool // there is a page with something on it
+	drawn  bool            // there is a page with something on it
 }
 
 func (h *Host) handleUpdate(req wire.Request) (wire.Reply, error) {

@@ -6,8 +6,8 @@ import (
 )
 
 // What a viewer runs, or what leads out of the document without the reader's asking, goes from documents that others
-// are to open: actions of the types below wherever they stand, scripts by name, forms in XML, and what annotations play.
-// Links to web pages, destinations, form fields, attachments and all that is drawn stay. The original's bytes are not
+// are to open: actions of the types below wherever they stand, scripts by name, forms in XML, and what annotations
+// play. Links to web pages, destinations, form fields, attachments and all that is drawn stay. The original's bytes are not
 // changed: an object with such content is written once more without it, and that is the one that counts.
 
 // activeActions are the types of actions that go (ISO 32000-2 §12.6.4).
@@ -27,7 +27,7 @@ const maxRewrittenStream = 64 << 20
 type activeContent struct{ catalogue, names, form int64 }
 
 // findActiveContent looks where the document's scripts by name and its form in XML are.
-func (f *File) findActiveContent() activeContent {
+func findActiveContent(f *File) activeContent {
 	var out activeContent
 	if r := f.trailer.Lookup("Root"); r.Kind == Ref {
 		out.catalogue = r.Num
@@ -37,16 +37,16 @@ func (f *File) findActiveContent() activeContent {
 		return out
 	}
 	if r := root.Lookup("Names"); r.Kind == Ref {
-		out.names = f.lastReference(r)
+		out.names = lastReference(f, r)
 	}
 	if r := root.Lookup("AcroForm"); r.Kind == Ref {
-		out.form = f.lastReference(r)
+		out.form = lastReference(f, r)
 	}
 	return out
 }
 
 // lastReference follows references to the object that is none.
-func (f *File) lastReference(v Value) int64 {
+func lastReference(f *File, v Value) int64 {
 	for range 8 {
 		o, err := f.FetchObject(v.Num)
 		if err != nil || o.Kind != Ref {
@@ -58,8 +58,8 @@ func (f *File) lastReference(v Value) int64 {
 }
 
 // RemoveActiveContent writes the objects of the original that hold active content once more without it, and returns how
-// many there are. Objects that the update has written have none already. An object that cannot be read is taken for one:
-// another reader may make something of it.
+// many there are. Objects that the update has written have none already. An object that cannot be read is taken for
+// one: another reader may make something of it.
 func (u *Update) RemoveActiveContent() (int, error) {
 	budget := u.f.in.allowance()
 	u.f.in.budget = &budget

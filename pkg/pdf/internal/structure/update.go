@@ -33,7 +33,7 @@ type objectPlace struct {
 
 // BeginUpdate begins an update.
 func (f *File) BeginUpdate(t *PageTree) *Update {
-	u := &Update{f: f, tree: t, at: f.in.size - f.base, written: map[int]objectPlace{}, active: f.findActiveContent()}
+	u := &Update{f: f, tree: t, at: f.in.size - f.base, written: map[int]objectPlace{}, active: findActiveContent(f)}
 	u.next = int(max(f.xref.top, min(f.trailer.Lookup("Size").Num, maxNumber)))
 	u.appendBytes([]byte("\n")) // the original may end anywhere
 	return u

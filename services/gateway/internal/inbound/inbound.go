@@ -86,8 +86,8 @@ type address struct {
 	waiting     map[*Conn]struct{} // those with incomplete requests
 }
 
-// NewListener returns a listener of TCP connections. A connection holds an incomplete request whenever none is under way
-// (see Conn.BeginRequest), and those that Conn.BeginUnread is told of.
+// NewListener returns a listener of TCP connections. A connection holds an incomplete request whenever none is under
+// way (see Conn.BeginRequest), and those that Conn.BeginUnread is told of.
 func NewListener(l net.Listener, limits Limits) *Listener {
 	return &Listener{Listener: l, limits: limits, byRemote: map[string]*Conn{}, addresses: map[string]*address{}}
 }
