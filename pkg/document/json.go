@@ -43,13 +43,21 @@ func NewJSONWriter(w io.Writer, head Head) (*JSONWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode document: %w", err)
 	}
+	_, err = w.Write(append(b[:len(b)-1], ",\"pages\":[\n"...))
+	return newPageWriter(w, head.Lean), err
+}
+
+// newPageWriter writes pages to w, as if the head had been written.
+func newPageWriter(w io.Writer, lean bool) *JSONWriter {
 	j := &JSONWriter{w: w, append: pagejson.Append}
-	if head.Lean {
+	if lean {
 		j.append = pagejson.AppendLean
 	}
-	_, err = w.Write(append(b[:len(b)-1], ",\"pages\":[\n"...))
-	return j, err
+	return j
 }
+
+// jsonTail is the end of document.json.
+const jsonTail = "\n]}\n"
 
 // WritePage writes a page to which the plan has been applied.
 func (j *JSONWriter) WritePage(p *inkstreamv1.Page) error {
@@ -68,7 +76,7 @@ func (j *JSONWriter) WritePage(p *inkstreamv1.Page) error {
 // Close writes the end.
 func (j *JSONWriter) Close() error {
 	if j.err == nil {
-		_, j.err = io.WriteString(j.w, "\n]}\n")
+		_, j.err = io.WriteString(j.w, jsonTail)
 	}
 	return j.err
 }

@@ -52,22 +52,30 @@ func (p *Plan) EncodePages(pageCount int) []byte {
 
 // DecodePlanOfPage returns what a stored plan says of one page and of the document's headings: enough to apply it to that
 // page, and to write the page by itself.
-func DecodePlanOfPage(data []byte, page int) (*Plan, error) {
+func DecodePlanOfPage(data []byte, page int) (*Plan, error) { return decodePlan(data, page) }
+
+// DecodePlan returns what a stored plan says of all pages and of the document's headings.
+func DecodePlan(data []byte) (*Plan, error) { return decodePlan(data, allPages) }
+
+// allPages stands for a page's number where all are meant.
+const allPages = 0
+
+func decodePlan(data []byte, page int) (*Plan, error) {
 	if len(data) == 0 || data[0] != planVersion {
 		return nil, errCorruptPlan
 	}
 	p := &Plan{pages: map[int]*pagePlan{}}
 	u := evidenceDecoder{b: data[1:]}
-	for len(u.b) > 0 && p.pages[page] == nil {
+	for len(u.b) > 0 && (page == allPages || p.pages[page] == nil) {
 		n := u.readInt()
 		body := u.readBytes(u.readInt())
 		if u.err != nil {
 			return nil, errCorruptPlan
 		}
-		switch n {
-		case titleEntry:
+		switch {
+		case n == titleEntry:
 			p.Title = true
-		case page:
+		case n == page, page == allPages:
 			plan, err := decodePagePlan(body)
 			if err != nil {
 				return nil, err

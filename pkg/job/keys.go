@@ -52,6 +52,15 @@ func PageKey(tenant string, id ID, run, page int) string {
 // there is none before the run's end.
 func PlanKey(tenant string, id ID, run int) string { return RunFolder(tenant, id, run) + "plan.bin" }
 
+// JSONIndexKey returns the key of what is stored in place of document.json where that is made of the stored pages when it
+// is read (see pkg/document).
+func JSONIndexKey(tenant string, id ID, run int) string {
+	return RunFolder(tenant, id, run) + JSONIndexName
+}
+
+// JSONIndexName is the name of that blob in the folder of a run.
+const JSONIndexName = "document.idx"
+
 // ArtifactFolder returns the prefix of a run's artifacts.
 func ArtifactFolder(tenant string, id ID, run int) string {
 	return RunFolder(tenant, id, run) + "artifacts/"

@@ -2,6 +2,7 @@ package pagejson_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -189,5 +190,22 @@ func TestLeanIsTheSameWithoutBoxesOfWords(t *testing.T) {
 	}
 	if want := pagejson.Append(nil, page); string(lean) != string(want) {
 		t.Errorf("got %s, want %s", lean, want)
+	}
+}
+
+// Indexes of document.json (pkg/document) keep the lengths of pages that are stored. Where this fails because a page has a
+// field more, set the sums anew; where the JSON of pages that are stored already changes, raise jsonIndexVersion too.
+func TestJSONOfStoredPagesStays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"whole": {pagejson.Append(nil, full()), "f4fb477bc9932e491ea844bbebfb88858d01c9bfb43b27285af02abd72020fbd"},
+		"lean":  {pagejson.AppendLean(nil, full()), "54dd00a75ee3b1d118202ee9200a2b422e272df92bf72d19e0b3d79b29797566"},
+	} {
+		if got := fmt.Sprintf("%x", sha256.Sum256(c.data)); got != c.want {
+			t.Errorf("%s: the JSON of a page is another: sum %s, want %s\n%s", name, got, c.want, c.data)
+		}
 	}
 }

@@ -113,7 +113,7 @@ func (j *jobBlobs) addBlob(key, rest string) {
 	if err != nil || !strings.HasPrefix(folder, "run-") {
 		return
 	}
-	if rest == "artifacts/document.json" {
+	if rest == "artifacts/document.json" || rest == job.JSONIndexName {
 		j.results = true
 	}
 	name, ok := strings.CutPrefix(rest, "pages/")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"inkstream.dev/pkg/blob"
 	"inkstream.dev/pkg/document"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/pageformat"
@@ -55,13 +56,10 @@ func (a *assembly) addText(ctx context.Context) error {
 	return nil
 }
 
-// addJSON adds document.json.
+// addJSON adds document.json. The pages are stored already, so an index of it is, with which the gateway makes it of them;
+// services of an older version, for which a store that does not compress is, want it as a file.
 func (a *assembly) addJSON(ctx context.Context) error {
 	const name = "document.json"
-	w, err := a.files.createArtifact(ctx, name)
-	if err != nil {
-		return err
-	}
 	r := a.job
 	head := document.Head{
 		Version: "inkstream.v1", Job: string(r.ID), Filename: r.Filename, SHA256: r.SHA256, PageCount: r.PageCount,
@@ -72,6 +70,23 @@ func (a *assembly) addJSON(ctx context.Context) error {
 	if len(r.Findings) > 0 {
 		head.Findings = r.Findings
 	}
+	if a.indexesJSON() {
+		x, err := document.NewJSONIndexWriter(head)
+		if err != nil {
+			return wrapArtifactError(name, err)
+		}
+		a.sinks = append(a.sinks, pageSink{
+			page: func(p *inkstreamv1.Page) error { return wrapArtifactError(name, x.WritePage(p)) },
+			close: func() error {
+				return a.runCopier.addBlob(ctx, blob.Object{Key: job.JSONIndexKey(r.Tenant, r.ID, r.Run), Data: x.Encode(), Compress: true})
+			},
+		})
+		return nil
+	}
+	w, err := a.files.createArtifact(ctx, name)
+	if err != nil {
+		return err
+	}
 	j, err := document.NewJSONWriter(w, head)
 	if err != nil {
 		return wrapArtifactError(name, err)
@@ -81,6 +96,11 @@ func (a *assembly) addJSON(ctx context.Context) error {
 		close: func() error { return wrapArtifactError(name, j.Close()) },
 	})
 	return nil
+}
+
+// indexesJSON reports whether an index of document.json is stored in its place.
+func (a *assembly) indexesJSON() bool {
+	return a.job.Options.WantsArtifact(job.ArtifactJSON) && a.st.deps.Blobs.Compresses()
 }
 
 // addMarkdown adds document.md.

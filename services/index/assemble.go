@@ -196,19 +196,24 @@ func (a *assembly) storeArtifacts(ctx context.Context) error {
 func (a *assembly) tidyArtifacts(ctx context.Context) (n int, err error) {
 	folder := job.ArtifactFolder(a.job.Tenant, a.job.ID, a.job.Run)
 	var gone []string
+	if a.indexesJSON() {
+		n++
+	}
 	for e, err := range a.st.deps.Blobs.ListBlobs(ctx, folder) {
 		if err != nil {
 			return 0, fmt.Errorf("list artifacts: %w", err)
 		}
-		if name := strings.TrimPrefix(e.Key, folder); a.images.referenced[name] || !strings.HasPrefix(name, "images/") {
-			n++
-		} else {
+		switch name := strings.TrimPrefix(e.Key, folder); {
+		case strings.HasPrefix(name, "images/") && !a.images.referenced[name],
+			name == "document.json" && a.indexesJSON(): // made before a restart with other settings
 			gone = append(gone, e.Key)
+		default:
+			n++
 		}
 	}
 	for _, key := range gone {
 		if err := a.st.deps.Blobs.Delete(ctx, key); err != nil {
-			return 0, fmt.Errorf("remove an image: %w", err)
+			return 0, fmt.Errorf("remove an artifact: %w", err)
 		}
 	}
 	return n, nil

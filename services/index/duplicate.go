@@ -189,12 +189,13 @@ func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
 		if strings.HasPrefix(name, "pages/") {
 			continue
 		}
-		if strings.HasPrefix(name, "artifacts/") {
+		if strings.HasPrefix(name, "artifacts/") || name == job.JSONIndexName {
 			artifacts++
 		}
 		g.Go(func() error {
 			stage.Heartbeat(gctx)
-			if name == "artifacts/document.json" || name == "artifacts/metadata.json" {
+			switch name {
+			case job.JSONIndexName, "artifacts/document.json", "artifacts/metadata.json":
 				return st.copyAndRewrite(gctx, e.Key, target+name, to)
 			}
 			return st.deps.Blobs.CopyBlob(gctx, e.Key, target+name)

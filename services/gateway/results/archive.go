@@ -39,7 +39,7 @@ func (s *Service) HandleArchive(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", zipType)
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment",
-		map[string]string{"filename": string(all.id) + ".zip"}))
+		map[string]string{"filename": string(all.job.ID) + ".zip"}))
 	h.Set("Cache-Control", "private, no-cache")
 	if r.Method == http.MethodHead {
 		return // no client would read the archive
@@ -49,8 +49,8 @@ func (s *Service) HandleArchive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := newArchiveSender(w)
-	for _, key := range all.keys {
-		err := s.addToArchive(r, out, key, strings.TrimPrefix(key, all.folder))
+	for _, name := range all.names {
+		err := s.addToArchive(r, out, all.job, name)
 		if err == nil {
 			continue
 		}
@@ -85,37 +85,30 @@ func (a *archiveSender) send() error {
 
 // archiveContents is what an archive holds.
 type archiveContents struct {
-	id     job.ID
-	folder string
-	keys   []string
+	job   *job.Record
+	names []string // of artifacts
 }
 
 // listArchiveContents lists a job's artifacts, all of them before anything is answered: a list that breaks off looks
 // like one that is short.
 func (s *Service) listArchiveContents(ctx context.Context, rec *job.Record) (archiveContents, error) {
-	all := archiveContents{id: rec.ID, folder: job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())}
+	all := archiveContents{job: rec}
 	if !rec.State.HasEnded() && rec.ResultRun == 0 {
 		return all, fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
 	}
-	for entry, err := range s.deps.Blobs.ListBlobs(ctx, all.folder) {
-		if err != nil {
-			return all, err
-		}
-		all.keys = append(all.keys, entry.Key)
+	var err error
+	if all.names, err = s.listArtifactNames(ctx, rec); err != nil {
+		return all, err
 	}
-	if len(all.keys) == 0 && !jobview.HasResults(rec.State) && rec.ResultRun == 0 {
+	if len(all.names) == 0 && !jobview.HasResults(rec.State) && rec.ResultRun == 0 {
 		return all, jobview.ErrNoResult(rec)
 	}
-	return all, checkArtifactCount(rec, len(all.keys))
+	return all, checkArtifactCount(rec, len(all.names))
 }
 
 // addToArchive compresses an artifact by pieces, in turn with other tenants' work, and sends it.
-func (s *Service) addToArchive(r *http.Request, out *archiveSender, key, name string) error {
-	attrs, err := s.deps.Blobs.ReadAttributes(r.Context(), key)
-	var from io.ReadCloser
-	if err == nil {
-		from, err = s.deps.Blobs.Get(r.Context(), key)
-	}
+func (s *Service) addToArchive(r *http.Request, out *archiveSender, rec *job.Record, name string) error {
+	from, attrs, err := s.readArtifact(r.Context(), rec, name)
 	if err != nil {
 		return err
 	}
@@ -142,6 +135,24 @@ func (s *Service) addToArchive(r *http.Request, out *archiveSender, key, name st
 		return fmt.Errorf("archive: %w", err)
 	}
 	return nil
+}
+
+// readArtifact reads an artifact from its beginning. The error wraps [blob.ErrNotFound] if there is none.
+func (s *Service) readArtifact(ctx context.Context, rec *job.Record, name string) (io.ReadCloser, blob.Attributes, error) {
+	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name)
+	attrs, err := s.deps.Blobs.ReadAttributes(ctx, key)
+	if name == jsonName && errors.Is(err, blob.ErrNotFound) {
+		r, attrs, err := s.openAssembledJSON(ctx, rec)
+		if err == nil {
+			err = s.limits.HoldMemory(ctx, r.memory())
+		}
+		return r, attrs, err
+	}
+	if err != nil {
+		return nil, attrs, err
+	}
+	r, err := s.deps.Blobs.Get(ctx, key)
+	return r, attrs, err
 }
 
 // packPiece compresses a piece of an artifact. It was read before, for the blob store may be slow too.

@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/api/httpbody"
@@ -48,12 +49,12 @@ func (s *Service) listArtifacts(ctx context.Context, rec *job.Record) (*inkstrea
 	if !rec.State.HasEnded() && rec.ResultRun == 0 {
 		return res, nil
 	}
-	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())
-	for entry, err := range s.deps.Blobs.ListBlobs(ctx, folder) {
-		if err != nil {
-			return nil, err
-		}
-		attrs, err := s.deps.Blobs.ReadAttributes(ctx, entry.Key)
+	names, err := s.listArtifactNames(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		attrs, err := s.readArtifactAttributes(ctx, rec, name)
 		if errors.Is(err, blob.ErrNotFound) {
 			continue // deleted since
 		}
@@ -61,11 +62,40 @@ func (s *Service) listArtifacts(ctx context.Context, rec *job.Record) (*inkstrea
 			return nil, err
 		}
 		res.Artifacts = append(res.Artifacts, &inkstreamv1.Artifact{
-			Name: strings.TrimPrefix(entry.Key, folder), ContentType: attrs.ContentType,
+			Name: name, ContentType: attrs.ContentType,
 			SizeBytes: uint32(min(attrs.Size, math.MaxUint32)), CreateTime: jobview.TimeToProto(attrs.ModTime),
 		})
 	}
 	return res, checkArtifactCount(rec, len(res.GetArtifacts()))
+}
+
+// listArtifactNames returns the names of what the job has yielded, in their order.
+func (s *Service) listArtifactNames(ctx context.Context, rec *job.Record) (names []string, err error) {
+	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())
+	for entry, err := range s.deps.Blobs.ListBlobs(ctx, folder) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, strings.TrimPrefix(entry.Key, folder))
+	}
+	at, found := slices.BinarySearch(names, jsonName)
+	if found {
+		return names, nil
+	}
+	_, err = s.deps.Blobs.ReadAttributes(ctx, job.JSONIndexKey(rec.Tenant, rec.ID, rec.ArtifactsRun()))
+	if errors.Is(err, blob.ErrNotFound) {
+		return names, nil
+	}
+	return slices.Insert(names, at, jsonName), err
+}
+
+// readArtifactAttributes describes an artifact.
+func (s *Service) readArtifactAttributes(ctx context.Context, rec *job.Record, name string) (blob.Attributes, error) {
+	attrs, err := s.deps.Blobs.ReadAttributes(ctx, job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name))
+	if name == jsonName && errors.Is(err, blob.ErrNotFound) {
+		_, attrs, err = s.openAssembledJSON(ctx, rec)
+	}
+	return attrs, err
 }
 
 // checkArtifactCount returns an error where the blob store has fewer artifacts of a job than it yielded: what is left
@@ -81,10 +111,13 @@ func checkArtifactCount(rec *job.Record, there int) error {
 
 // artifact is an artifact that is open for reading.
 type artifact struct {
-	*blob.Reader
+	io.ReadSeekCloser
 	blob.Attributes
-	name string
-	etag string
+
+	name   string
+	etag   string
+	zstd   io.ReadSeeker // the same bytes compressed, nil where they are not stored so
+	memory int64         // how many bytes of it handing the artifact out takes
 }
 
 // openArtifact opens what the job has yielded under that name; the caller closes it.
@@ -99,18 +132,45 @@ func (s *Service) openArtifactOf(ctx context.Context, rec *job.Record, name stri
 	if !rec.State.HasEnded() && rec.ResultRun == 0 {
 		return nil, fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
 	}
-	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name)
-	attrs, err := s.deps.Blobs.ReadAttributes(ctx, key)
-	if err == nil {
-		var r *blob.Reader
-		if r, err = s.deps.Blobs.OpenBlob(ctx, key); err == nil {
-			return &artifact{Reader: r, Attributes: attrs, name: path.Base(name), etag: computeETag(key, attrs)}, nil
-		}
+	a, err := s.openStoredArtifact(ctx, rec, name)
+	if name == jsonName && errors.Is(err, blob.ErrNotFound) {
+		a, err = s.openJSONArtifact(ctx, rec)
 	}
-	if !errors.Is(err, blob.ErrNotFound) {
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, missingArtifactError(rec, name)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open artifact: %w", err)
 	}
-	return nil, missingArtifactError(rec, name)
+	return a, nil
+}
+
+// openStoredArtifact opens an artifact that is a blob.
+func (s *Service) openStoredArtifact(ctx context.Context, rec *job.Record, name string) (*artifact, error) {
+	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name)
+	attrs, err := s.deps.Blobs.ReadAttributes(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.deps.Blobs.OpenBlob(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	a := &artifact{ReadSeekCloser: r, Attributes: attrs, name: path.Base(name), etag: computeETag(key, attrs), memory: plainMemory}
+	if zstd, compressed := r.Compressed(); compressed {
+		a.zstd, a.memory = zstd, packedMemory
+	}
+	return a, nil
+}
+
+// openJSONArtifact opens document.json where an index of it is stored.
+func (s *Service) openJSONArtifact(ctx context.Context, rec *job.Record) (*artifact, error) {
+	r, attrs, err := s.openAssembledJSON(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	key := job.JSONIndexKey(rec.Tenant, rec.ID, rec.ArtifactsRun())
+	return &artifact{ReadSeekCloser: r, Attributes: attrs, name: jsonName, etag: computeETag(key, attrs), memory: r.memory()}, nil
 }
 
 // missingArtifactError says what it means that a job which has ended has no artifact of some name. One that was cut
@@ -144,14 +204,6 @@ func computeETag(key string, a blob.Attributes) string {
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// memory is how many bytes of memory it takes to hand the artifact out.
-func (a *artifact) memory() int64 {
-	if _, compressed := a.Compressed(); compressed {
-		return packedMemory
-	}
-	return plainMemory
-}
-
 // DownloadArtifact streams an artifact.
 func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest,
 	stream grpc.ServerStreamingServer[httpbody.HttpBody]) error {
@@ -160,7 +212,7 @@ func (s *Service) DownloadArtifact(req *inkstreamv1.DownloadArtifactRequest,
 		return err
 	}
 	defer a.Close()
-	if err := s.limits.HoldMemory(stream.Context(), a.memory()+downloadChunk); err != nil {
+	if err := s.limits.HoldMemory(stream.Context(), a.memory+downloadChunk); err != nil {
 		return err
 	}
 	for first := true; ; first = false {
@@ -194,13 +246,12 @@ func (s *Service) HandleDownload(w http.ResponseWriter, r *http.Request) {
 // encodeFor returns the artifact in the form in which the client gets it: as it is stored, if that is compressed and the
 // client takes zstd, or as it was written. Parts are always of the latter.
 func (a *artifact) encodeFor(r *http.Request, h http.Header) io.ReadSeeker {
-	stored, compressed := a.Compressed()
-	if !compressed || r.Header.Get("Range") != "" || !rest.AcceptsEncoding(r, "zstd") {
-		return a.Reader
+	if a.zstd == nil || r.Header.Get("Range") != "" || !rest.AcceptsEncoding(r, "zstd") {
+		return a
 	}
 	h.Set("Content-Encoding", "zstd")
 	h.Set("Etag", "W/"+a.etag) // other bytes, the same content
-	return stored
+	return a.zstd
 }
 
 // ServeArtifact answers an artifact of the job that the address names. An error means that nothing is answered yet.
@@ -210,7 +261,7 @@ func (s *Service) ServeArtifact(w http.ResponseWriter, r *http.Request, name str
 		return err
 	}
 	defer a.Close()
-	if err := s.limits.HoldMemory(r.Context(), a.memory()); err != nil {
+	if err := s.limits.HoldMemory(r.Context(), a.memory); err != nil {
 		return err
 	}
 	h := w.Header()
@@ -219,6 +270,27 @@ func (s *Service) ServeArtifact(w http.ResponseWriter, r *http.Request, name str
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": a.name}))
 	h.Set("Etag", a.etag)
 	h.Set("Cache-Control", "private, no-cache")
-	rest.ServeContent(w, r, a.ModTime, a.encodeFor(r, h))
+	content := &checkedReader{ReadSeeker: a.encodeFor(r, h)}
+	rest.ServeContent(w, r, a.ModTime, content)
+	if content.err != nil {
+		s.errors.ReportError(r.Context(), "GET artifact", content.err)
+		panic(http.ErrAbortHandler) // the client must see that the artifact is not whole, compressed or not
+	}
 	return nil
+}
+
+// checkedReader keeps the error that ends a reading early.
+type checkedReader struct {
+	io.ReadSeeker
+
+	err error
+}
+
+// Read passes bytes on.
+func (c *checkedReader) Read(p []byte) (int, error) {
+	n, err := c.ReadSeeker.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
 }
