@@ -23,16 +23,13 @@ const evidenceField = 2000
 // page.
 func EncodePage(p *inkstreamv1.Page, e *Evidence) ([]byte, error) { return encodeFields(p, e, nil) }
 
-// encodeFields returns the evidence, the columns if there are any, and the page.
+// encodeFields returns the evidence, the field of the columns if there is one, and the page.
 func encodeFields(p *inkstreamv1.Page, e *Evidence, columns []byte) ([]byte, error) {
 	packed := e.appendEncoded(make([]byte, 0, 64+48*len(e.Blocks)))
 	b := make([]byte, 0, len(packed)+len(columns)+proto.Size(p)+32)
 	b = protowire.AppendTag(b, evidenceField, protowire.BytesType)
 	b = protowire.AppendBytes(b, packed)
-	if columns != nil {
-		b = protowire.AppendTag(b, wordsField, protowire.BytesType)
-		b = protowire.AppendBytes(b, columns)
-	}
+	b = append(b, columns...)
 	b, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(b, p) // the size that was reckoned right above
 	if err != nil {
 		return nil, fmt.Errorf("encode page %d: %w", p.GetNumber(), err)
@@ -52,8 +49,8 @@ func DecodePage(data []byte) (*inkstreamv1.Page, error) {
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, p); err != nil {
 		return nil, fmt.Errorf("decode page: %w", err)
 	}
-	if columns := takeColumns(data); columns != nil {
-		if err := restoreWords(p, columns); err != nil {
+	if columns, form := takeColumns(data); columns != nil {
+		if err := form.restoreWords(p, columns); err != nil {
 			return nil, fmt.Errorf("decode page: %w", err)
 		}
 	}
@@ -242,7 +239,7 @@ func ReplacePage(stored []byte, p *inkstreamv1.Page) ([]byte, error) {
 	if err != nil {
 		e = ObservePage(p)
 	}
-	if takeColumns(stored) != nil {
+	if columns, _ := takeColumns(stored); columns != nil {
 		return encodeCompact(p, e)
 	}
 	return EncodePage(p, e)
@@ -261,21 +258,25 @@ func DecodeText(data []byte) (text, language string, err error) {
 			return "", "", protowire.ParseError(n)
 		}
 		data = data[n:]
-		if typ == protowire.BytesType && (num == textField || num == languageField) {
-			v, n := protowire.ConsumeBytes(data)
-			if n < 0 {
-				return "", "", protowire.ParseError(n)
-			}
-			if num == textField {
-				text = string(v)
-			} else {
-				language = string(v)
-			}
-			data = data[n:]
-			continue
-		}
 		if n = protowire.ConsumeFieldValue(num, typ, data); n < 0 {
 			return "", "", protowire.ParseError(n)
+		}
+		if typ == protowire.BytesType {
+			v, _ := protowire.ConsumeBytes(data[:n])
+			switch num {
+			case textField:
+				text = string(v)
+			case languageField:
+				language = string(v)
+			case roundedField:
+				owner, own, _, err := takeText(v)
+				if err != nil {
+					return "", "", err
+				}
+				if owner == pageText {
+					text = string(own)
+				}
+			}
 		}
 		data = data[n:]
 	}
