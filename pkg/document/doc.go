@@ -10,5 +10,7 @@
 //   - [NewPlan] looks at the evidence of all pages, and decides. [Plan.ApplyTo] carries the decisions out on one page.
 //   - The writers ([MarkdownWriter], [JSONWriter], [ChunkWriter], [Tables]) take the pages in order, one at a time, and write as they go.
 //
+// The document as JSON, which is mostly what the stored pages have, is kept as a [JSONIndex] that makes it of them.
+//
 // Rules look at geometry, type and repetition, never at a document's name or origin.
 package document
