@@ -38,7 +38,7 @@ type assembledJSON struct {
 	rec    *job.Record
 	run    int
 	index  *document.JSONIndex
-	plan   *document.Plan
+	plan   *document.Plan // nil until it is needed
 
 	next  int64  // the byte that is read next
 	piece []byte // what was made last
@@ -59,12 +59,6 @@ func (s *Service) openAssembledJSON(ctx context.Context, rec *job.Record) (*asse
 		return nil, attrs, err
 	}
 	if r.index, err = document.DecodeJSONIndex(data); err != nil {
-		return nil, attrs, err
-	}
-	if data, err = r.blobs.ReadBytes(ctx, job.PlanKey(rec.Tenant, rec.ID, r.run), jobview.MaxPageBytes); err != nil {
-		return nil, attrs, fmt.Errorf("read the document's plan: %w", err)
-	}
-	if r.plan, err = document.DecodePlan(data); err != nil {
 		return nil, attrs, err
 	}
 	attrs.Size, attrs.ContentType = r.index.Size(), rest.JSONType
@@ -112,8 +106,24 @@ func (r *assembledJSON) Read(p []byte) (int, error) {
 // Close does nothing: nothing is open.
 func (r *assembledJSON) Close() error { return nil }
 
+// loadPlan reads what the document as a whole tells about its pages.
+func (r *assembledJSON) loadPlan() error {
+	if r.plan != nil {
+		return nil
+	}
+	data, err := r.blobs.ReadBytes(r.ctx, job.PlanKey(r.rec.Tenant, r.rec.ID, r.run), jobview.MaxPageBytes)
+	if err != nil {
+		return fmt.Errorf("read the document's plan: %w", err)
+	}
+	r.plan, err = document.DecodePlan(data)
+	return err
+}
+
 // makePiece makes what has the byte that is read next.
 func (r *assembledJSON) makePiece() error {
+	if err := r.loadPlan(); err != nil {
+		return err
+	}
 	first, last, start := r.index.FindPages(r.next, assembledBytes)
 	last = min(last, first+assembledPages-1)
 	stored := make([][]byte, last-first+1)
