@@ -30,47 +30,42 @@ type Head struct {
 
 // JSONWriter writes document.json: the head, then the pages, each on a line of its own.
 type JSONWriter struct {
-	w        io.Writer
-	buf      []byte
-	append   func([]byte, *inkstreamv1.Page) []byte
-	wroteAny bool
-	err      error
+	w     io.Writer
+	buf   []byte
+	lean  bool
+	pages int // that are written
+	err   error
 }
 
-// NewJSONWriter writes the head to w. Call Page for each page in order, each a single write, then Close.
+// NewJSONWriter writes the head to w. Call WritePage for each page in order, each a single write, then Close.
 func NewJSONWriter(w io.Writer, head Head) (*JSONWriter, error) {
 	b, err := json.Marshal(head)
 	if err != nil {
 		return nil, fmt.Errorf("encode document: %w", err)
 	}
 	_, err = w.Write(append(b[:len(b)-1], ",\"pages\":[\n"...))
-	return newPageWriter(w, head.Lean), err
+	return &JSONWriter{w: w, lean: head.Lean}, err
 }
-
-// newPageWriter writes pages to w, as if the head had been written.
-func newPageWriter(w io.Writer, lean bool) *JSONWriter {
-	j := &JSONWriter{w: w, append: pagejson.Append}
-	if lean {
-		j.append = pagejson.AppendLean
-	}
-	return j
-}
-
-// jsonTail is the end of document.json.
-const jsonTail = "\n]}\n"
 
 // WritePage writes a page to which the plan has been applied.
 func (j *JSONWriter) WritePage(p *inkstreamv1.Page) error {
-	j.buf = j.buf[:0]
-	if j.wroteAny {
-		j.buf = append(j.buf, ",\n"...)
-	}
-	j.wroteAny = true
-	j.buf = j.append(j.buf, p)
+	j.pages++
+	j.buf = appendJSONPage(j.buf[:0], p, j.pages, j.lean)
 	if j.err == nil {
 		_, j.err = j.w.Write(j.buf)
 	}
 	return j.err
+}
+
+// appendJSONPage appends the n-th page of document.json.
+func appendJSONPage(b []byte, p *inkstreamv1.Page, n int, lean bool) []byte {
+	if n > 1 {
+		b = append(b, ",\n"...)
+	}
+	if lean {
+		return pagejson.AppendLean(b, p)
+	}
+	return pagejson.Append(b, p)
 }
 
 // Close writes the end.
@@ -80,3 +75,6 @@ func (j *JSONWriter) Close() error {
 	}
 	return j.err
 }
+
+// jsonTail is the end of document.json.
+const jsonTail = "\n]}\n"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -33,7 +34,6 @@ type JSONIndex struct {
 type JSONIndexWriter struct {
 	*JSONWriter
 
-	lean    bool
 	written *pieceLengths
 }
 
@@ -55,7 +55,7 @@ func (w *pieceLengths) Write(piece []byte) (int, error) {
 
 // NewJSONIndexWriter begins the index of the document.json that has this head.
 func NewJSONIndexWriter(head Head) (*JSONIndexWriter, error) {
-	x := &JSONIndexWriter{lean: head.Lean, written: &pieceLengths{}}
+	x := &JSONIndexWriter{written: &pieceLengths{}}
 	var err error
 	x.JSONWriter, err = NewJSONWriter(x.written, head)
 	return x, err
@@ -128,30 +128,22 @@ func (x *JSONIndex) FindPages(offset, most int64) (first, last int, start int64)
 // AppendPages appends the bytes of document.json that pages have, of which the first is the page with that number. They
 // are pages to which the plan has been applied.
 func (x *JSONIndex) AppendPages(b []byte, first int, pages []*inkstreamv1.Page) ([]byte, error) {
-	if first == 1 {
-		b = append(b, x.head...)
-	}
-	out := bytes.NewBuffer(b)
-	w := newPageWriter(out, x.lean)
-	w.wroteAny = first > 1
-	start, before := int64(len(x.head)), 0
+	start := int64(len(x.head))
 	if first > 1 {
 		start = x.ends[first-2]
+	} else {
+		b = append(b, x.head...)
 	}
+	b = slices.Grow(b, int(x.ends[first+len(pages)-1]-start))
 	for i, p := range pages {
-		before = out.Len()
-		if err := w.WritePage(p); err != nil {
-			return nil, err
-		}
-		if end := x.ends[first-1+i]; int64(out.Len()-before) != end-start {
+		before, end := len(b), x.ends[first-1+i]
+		if b = appendJSONPage(b, p, first+i, x.lean); int64(len(b)-before) != end-start {
 			return nil, fmt.Errorf("page %d: %w", first+i, errPageChanged)
 		}
-		start = x.ends[first-1+i]
+		start = end
 	}
 	if first+len(pages) == len(x.ends) {
-		if err := w.Close(); err != nil {
-			return nil, err
-		}
+		b = append(b, jsonTail...)
 	}
-	return out.Bytes(), nil
+	return b, nil
 }

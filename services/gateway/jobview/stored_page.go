@@ -13,8 +13,8 @@ const (
 	// MaxPageBytes bounds the stored result of one page.
 	MaxPageBytes = 64 << 20
 	// PageWeight is how many bytes of memory an answer takes for each byte of the stored page: those bytes, the page as a
-	// message, which is five times as long, and for gRPC its words once more, encoded. The JSON is written piece by piece.
-	PageWeight = 12
+	// message, which is seven times as long, and for gRPC its words once more, encoded. The JSON is written piece by piece.
+	PageWeight = 16
 )
 
 // UseStoredPage calls use with the page that is stored under key, which is in memory as long as use runs, within the

@@ -25,7 +25,7 @@ const (
 	// assembledBytes is about how much of it is made at a time, of at most assembledPages pages, which are read at once.
 	assembledBytes, assembledPages = 256 << 10, 16
 	// assembledWeight is how many bytes of memory it takes to make a byte: those that are made and sent, and the pages.
-	assembledWeight = 6
+	assembledWeight = 8
 	// maxJSONIndex bounds what is read of an index, which has a few bytes a page, and the document's outline.
 	maxJSONIndex = 64 << 20
 )

@@ -3,6 +3,7 @@ package results_test
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,14 +21,27 @@ import (
 // document.json, and returns what document.json is.
 func newIndexedJob(t *testing.T, r *gatewaytest.Gateway, pages int) (rec *job.Record, want string) {
 	t.Helper()
+	var all []*inkstreamv1.Page
+	for n := 1; n <= pages; n++ {
+		p := outcome.NewSkippedPage(n, "")
+		if n != 2 {
+			p = &inkstreamv1.Page{Number: int32(n), Width: 595, Outcome: outcome.Native, Text: strings.Repeat(fmt.Sprint(n, " words "), 50*n)}
+		}
+		all = append(all, p)
+	}
+	return storeIndexedJob(t, r, all)
+}
+
+// storeIndexedJob makes an ended job of pages, of which those that were not skipped are stored.
+func storeIndexedJob(t *testing.T, r *gatewaytest.Gateway, pages []*inkstreamv1.Page) (rec *job.Record, want string) {
+	t.Helper()
 	rec = r.NewEndedJob(map[string]string{"text.txt": "text"})
 	r.Update(rec, func(rec *job.Record) error {
-		rec.PageCount, rec.Artifacts = pages, 2
+		rec.PageCount, rec.Artifacts = len(pages), 2
 		return nil
 	})
-	plan := document.NewPlan(nil, nil)
-	r.PutBlob(job.PlanKey(rec.Tenant, rec.ID, rec.Run), string(plan.EncodePages(pages)))
-	head := document.Head{Version: "inkstream.v1", Job: string(rec.ID), PageCount: pages}
+	r.PutBlob(job.PlanKey(rec.Tenant, rec.ID, rec.Run), string(document.NewPlan(nil, nil).EncodePages(len(pages))))
+	head := document.Head{Version: "inkstream.v1", Job: string(rec.ID), PageCount: len(pages)}
 	var b strings.Builder
 	whole, err := document.NewJSONWriter(&b, head)
 	if err != nil {
@@ -37,22 +51,16 @@ func newIndexedJob(t *testing.T, r *gatewaytest.Gateway, pages int) (rec *job.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := 1; n <= pages; n++ {
-		p := outcome.NewSkippedPage(n, "")
-		if n != 2 {
-			p = &inkstreamv1.Page{Number: int32(n), Width: 595, Outcome: outcome.Native, Text: strings.Repeat(fmt.Sprint(n, " words "), 50*n)}
-			data, err := document.EncodeObservedPage(p)
+	for i, p := range pages {
+		if p.GetOutcome() != outcome.Skipped {
+			data, err := document.EncodeCompactPage(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.PutBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, n), string(data))
+			r.PutBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, i+1), string(data))
 		}
-		for _, w := range []interface {
-			WritePage(*inkstreamv1.Page) error
-		}{whole, index} {
-			if err := w.WritePage(p); err != nil {
-				t.Fatal(err)
-			}
+		if err := errors.Join(whole.WritePage(p), index.WritePage(p)); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if err := whole.Close(); err != nil {

@@ -5,6 +5,7 @@ const (
 	DefaultDPI = defaultDPI
 	// TenantImageAnswers is how many drawn pages a tenant is answered at once.
 	TenantImageAnswers = maxImageAnswers - spareImageAnswers
+	AssembledWeight    = assembledWeight
 )
 
 // BoxColours are the colours of the blocks by their types.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"inkstream.dev/services/gateway/gatewaytest"
 	"inkstream.dev/services/gateway/jobview"
 	"inkstream.dev/services/gateway/limits"
+	"inkstream.dev/services/gateway/results"
 )
 
 // storeDensePage stores a page with so many words as page 1 of a job that has ended, and returns its address.
@@ -94,36 +96,64 @@ func TestLargePagesAreAdmittedByWeight(t *testing.T) { //nolint:paralleltest // 
 	}
 }
 
-// The answer of a large page allocates no more than it is weighed with: its JSON is nowhere whole.
-func TestPageWeightIsWhatAPageTakes(t *testing.T) { //nolint:paralleltest // it measures what the process allocates
-	const words, requests = 50_000, 8
-	r := gatewaytest.Start(t, nil)
+// largePage returns a page of so many words on each line, which stand in its text too.
+func largePage(words, onLine int) *inkstreamv1.Page {
 	page := &inkstreamv1.Page{Number: 1, Outcome: outcome.Native, Width: 600, Height: 800}
-	for line := range words / 100 {
-		l := &inkstreamv1.Line{Bbox: []float32{0, float32(line), 600, float32(line) + 1}}
-		for i := range 100 {
+	var text strings.Builder
+	for line := range words / onLine {
+		y := float32(line) / 100
+		l := &inkstreamv1.Line{Bbox: []float32{0, y, float32(onLine-1)*5.33 + 4, y + 1.125}}
+		for i := range onLine {
 			l.Words = append(l.Words, &inkstreamv1.Word{Text: "a", Font: 1, Size: 9,
-				Bbox: []float32{float32(i) * 5.33, float32(line), float32(i)*5.33 + 4, float32(line) + 1.125}})
+				Bbox: []float32{float32(i) * 5.33, y, float32(i)*5.33 + 4, y + 1.125}})
+			text.WriteString("a ")
 		}
 		page.Blocks = append(page.Blocks, &inkstreamv1.Block{Type: "paragraph", Bbox: l.GetBbox(), Lines: []*inkstreamv1.Line{l}})
 	}
+	page.Text = text.String()
+	return page
+}
+
+// The answer of a large page allocates no more than it is weighed with: its JSON is nowhere whole.
+func TestPageWeightIsWhatAPageTakes(t *testing.T) { //nolint:paralleltest // it measures what the process allocates
+	for _, onLine := range []int{100, 1} {
+		t.Run(fmt.Sprint(onLine, " on a line"), func(t *testing.T) { checkPageWeight(t, largePage(50_000, onLine)) })
+	}
+}
+
+func checkPageWeight(t *testing.T, page *inkstreamv1.Page) {
+	t.Helper()
+	r := gatewaytest.Start(t, nil)
 	data, err := document.EncodeCompactPage(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rec := r.NewEndedJob(nil)
 	r.PutBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
-	var before, after runtime.MemStats
-	for name, header := range map[string]map[string]string{"plain": {"Accept-Encoding": "identity"}, "packed": {"Accept-Encoding": "gzip"}} {
+	address := "/v1/jobs/" + string(rec.ID) + "/pages/1"
+	for encoding, each := range measureAnswers(t, r, address) {
+		weight := jobview.PageWeight * int64(len(data))
+		t.Logf("%s: %d KiB for a page of %d KiB that weighs %d KiB", encoding, each>>10, len(data)>>10, weight>>10)
+		if each > weight {
+			t.Errorf("%s: %d bytes are allocated for an answer, want %d at most", encoding, each, weight)
+		}
+	}
+}
+
+// measureAnswers returns how many bytes the process allocates for an answer, as it is and compressed.
+func measureAnswers(t *testing.T, r *gatewaytest.Gateway, address string) map[string]int64 {
+	t.Helper()
+	const requests = 8
+	allocated := map[string]int64{}
+	for _, encoding := range []string{"identity", "gzip"} {
+		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for range requests {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.BaseURL+"/v1/jobs/"+string(rec.ID)+"/pages/1", nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.BaseURL+address, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for key, value := range header {
-				req.Header.Set(key, value)
-			}
+			req.Header.Set("Accept-Encoding", encoding)
 			resp, err := r.Web.Do(req)
 			if err != nil {
 				t.Fatal(err)
@@ -135,12 +165,24 @@ func TestPageWeightIsWhatAPageTakes(t *testing.T) { //nolint:paralleltest // it 
 			}
 		}
 		runtime.ReadMemStats(&after)
-		each := int64(after.TotalAlloc-before.TotalAlloc) / requests
-		weight := jobview.PageWeight * int64(len(data))
-		t.Logf("%s: %d KiB for a page of %d KiB that weighs %d KiB", name, each>>10, len(data)>>10, weight>>10)
-		if each > weight {
-			t.Errorf("%s: %d bytes are allocated for an answer, want %d at most", name, each, weight)
-		}
+		allocated[encoding] = int64(after.TotalAlloc-before.TotalAlloc) / requests
+	}
+	return allocated
+}
+
+// A document.json that is made of stored pages takes no more than it is weighed with, of whatever pages.
+func TestJSONWeightIsWhatItTakes(t *testing.T) { //nolint:paralleltest // it measures what the process allocates
+	for _, onLine := range []int{100, 1} {
+		t.Run(fmt.Sprint(onLine, " on a line"), func(t *testing.T) {
+			r := gatewaytest.Start(t, nil)
+			rec, want := storeIndexedJob(t, r, []*inkstreamv1.Page{largePage(50_000, onLine)})
+			for encoding, each := range measureAnswers(t, r, "/v1/jobs/"+string(rec.ID)+"/artifacts/document.json") {
+				t.Logf("%s: %d KiB for %d KiB of JSON", encoding, each>>10, len(want)>>10)
+				if weight := results.AssembledWeight * int64(len(want)); each > weight {
+					t.Errorf("%s: %d bytes are allocated, want %d at most", encoding, each, weight)
+				}
+			}
+		})
 	}
 }
 
