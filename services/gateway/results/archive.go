@@ -97,7 +97,7 @@ func (s *Service) listArchiveContents(ctx context.Context, rec *job.Record) (arc
 		return all, fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
 	}
 	var err error
-	if all.names, err = s.listArtifactNames(ctx, rec); err != nil {
+	if all.names, err = s.artifacts.listNames(ctx, rec); err != nil {
 		return all, err
 	}
 	if len(all.names) == 0 && !jobview.HasResults(rec.State) && rec.ResultRun == 0 {
@@ -108,7 +108,7 @@ func (s *Service) listArchiveContents(ctx context.Context, rec *job.Record) (arc
 
 // addToArchive compresses an artifact by pieces, in turn with other tenants' work, and sends it.
 func (s *Service) addToArchive(r *http.Request, out *archiveSender, rec *job.Record, name string) error {
-	from, attrs, err := s.readArtifact(r.Context(), rec, name)
+	from, attrs, err := s.artifacts.readFromStart(r.Context(), rec, name)
 	if err != nil {
 		return err
 	}
@@ -137,10 +137,10 @@ func (s *Service) addToArchive(r *http.Request, out *archiveSender, rec *job.Rec
 	return nil
 }
 
-// readArtifact reads an artifact from its beginning. The error wraps [blob.ErrNotFound] if there is none.
-func (s *Service) readArtifact(ctx context.Context, rec *job.Record, name string) (io.ReadCloser, blob.Attributes, error) {
+// readFromStart reads an artifact from its beginning. The error wraps [blob.ErrNotFound] if there is none.
+func (s *artifactStore) readFromStart(ctx context.Context, rec *job.Record, name string) (io.ReadCloser, blob.Attributes, error) {
 	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name)
-	attrs, err := s.deps.Blobs.ReadAttributes(ctx, key)
+	attrs, err := s.blobs.ReadAttributes(ctx, key)
 	if name == jsonName && errors.Is(err, blob.ErrNotFound) {
 		r, attrs, err := s.openAssembledJSON(ctx, rec)
 		if err == nil {
@@ -151,7 +151,7 @@ func (s *Service) readArtifact(ctx context.Context, rec *job.Record, name string
 	if err != nil {
 		return nil, attrs, err
 	}
-	r, err := s.deps.Blobs.Get(ctx, key)
+	r, err := s.blobs.Get(ctx, key)
 	return r, attrs, err
 }
 

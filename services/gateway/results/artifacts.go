@@ -23,6 +23,7 @@ import (
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 	"inkstream.dev/services/gateway/jobview"
+	"inkstream.dev/services/gateway/limits"
 	"inkstream.dev/services/gateway/rest"
 )
 
@@ -49,12 +50,12 @@ func (s *Service) listArtifacts(ctx context.Context, rec *job.Record) (*inkstrea
 	if !rec.State.HasEnded() && rec.ResultRun == 0 {
 		return res, nil
 	}
-	names, err := s.listArtifactNames(ctx, rec)
+	names, err := s.artifacts.listNames(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		attrs, err := s.readArtifactAttributes(ctx, rec, name)
+		attrs, err := s.artifacts.readAttributes(ctx, rec, name)
 		if errors.Is(err, blob.ErrNotFound) {
 			continue // deleted since
 		}
@@ -69,10 +70,16 @@ func (s *Service) listArtifacts(ctx context.Context, rec *job.Record) (*inkstrea
 	return res, checkArtifactCount(rec, len(res.GetArtifacts()))
 }
 
-// listArtifactNames returns the names of what the job has yielded, in their order.
-func (s *Service) listArtifactNames(ctx context.Context, rec *job.Record) (names []string, err error) {
+// artifactStore reads the artifacts of jobs. It is safe for concurrent use.
+type artifactStore struct {
+	blobs  *blob.Store
+	limits *limits.Service
+}
+
+// listNames returns the names of what the job has yielded, in their order.
+func (s *artifactStore) listNames(ctx context.Context, rec *job.Record) (names []string, err error) {
 	folder := job.ArtifactFolder(rec.Tenant, rec.ID, rec.ArtifactsRun())
-	for entry, err := range s.deps.Blobs.ListBlobs(ctx, folder) {
+	for entry, err := range s.blobs.ListBlobs(ctx, folder) {
 		if err != nil {
 			return nil, err
 		}
@@ -82,16 +89,16 @@ func (s *Service) listArtifactNames(ctx context.Context, rec *job.Record) (names
 	if found {
 		return names, nil
 	}
-	_, err = s.deps.Blobs.ReadAttributes(ctx, job.JSONIndexKey(rec.Tenant, rec.ID, rec.ArtifactsRun()))
+	_, err = s.blobs.ReadAttributes(ctx, job.JSONIndexKey(rec.Tenant, rec.ID, rec.ArtifactsRun()))
 	if errors.Is(err, blob.ErrNotFound) {
 		return names, nil
 	}
 	return slices.Insert(names, at, jsonName), err
 }
 
-// readArtifactAttributes describes an artifact.
-func (s *Service) readArtifactAttributes(ctx context.Context, rec *job.Record, name string) (blob.Attributes, error) {
-	attrs, err := s.deps.Blobs.ReadAttributes(ctx, job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name))
+// readAttributes describes an artifact.
+func (s *artifactStore) readAttributes(ctx context.Context, rec *job.Record, name string) (blob.Attributes, error) {
+	attrs, err := s.blobs.ReadAttributes(ctx, job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name))
 	if name == jsonName && errors.Is(err, blob.ErrNotFound) {
 		_, attrs, err = s.openAssembledJSON(ctx, rec)
 	}
@@ -132,9 +139,9 @@ func (s *Service) openArtifactOf(ctx context.Context, rec *job.Record, name stri
 	if !rec.State.HasEnded() && rec.ResultRun == 0 {
 		return nil, fault.New(fault.NotReady, "the job is %s; its artifacts come when it has ended", rec.State)
 	}
-	a, err := s.openStoredArtifact(ctx, rec, name)
+	a, err := s.artifacts.openStored(ctx, rec, name)
 	if name == jsonName && errors.Is(err, blob.ErrNotFound) {
-		a, err = s.openJSONArtifact(ctx, rec)
+		a, err = s.artifacts.openJSON(ctx, rec)
 	}
 	if errors.Is(err, blob.ErrNotFound) {
 		return nil, missingArtifactError(rec, name)
@@ -145,14 +152,14 @@ func (s *Service) openArtifactOf(ctx context.Context, rec *job.Record, name stri
 	return a, nil
 }
 
-// openStoredArtifact opens an artifact that is a blob.
-func (s *Service) openStoredArtifact(ctx context.Context, rec *job.Record, name string) (*artifact, error) {
+// openStored opens an artifact that is a blob.
+func (s *artifactStore) openStored(ctx context.Context, rec *job.Record, name string) (*artifact, error) {
 	key := job.ArtifactKey(rec.Tenant, rec.ID, rec.ArtifactsRun(), name)
-	attrs, err := s.deps.Blobs.ReadAttributes(ctx, key)
+	attrs, err := s.blobs.ReadAttributes(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.deps.Blobs.OpenBlob(ctx, key)
+	r, err := s.blobs.OpenBlob(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +170,8 @@ func (s *Service) openStoredArtifact(ctx context.Context, rec *job.Record, name 
 	return a, nil
 }
 
-// openJSONArtifact opens document.json where an index of it is stored.
-func (s *Service) openJSONArtifact(ctx context.Context, rec *job.Record) (*artifact, error) {
+// openJSON opens document.json where an index of it is stored.
+func (s *artifactStore) openJSON(ctx context.Context, rec *job.Record) (*artifact, error) {
 	r, attrs, err := s.openAssembledJSON(ctx, rec)
 	if err != nil {
 		return nil, err

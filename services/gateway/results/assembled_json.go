@@ -32,7 +32,7 @@ const (
 
 // assembledJSON reads the document.json of a run whose index alone is stored. It is not safe for concurrent use.
 type assembledJSON struct {
-	ctx    context.Context // of the call that reads
+	ctx    context.Context //nolint:containedctx // an io.Reader takes none
 	blobs  *blob.Store
 	limits *limits.Service
 	rec    *job.Record
@@ -47,8 +47,8 @@ type assembledJSON struct {
 
 // openAssembledJSON opens document.json where an index of it is stored. The error wraps [blob.ErrNotFound] if there is
 // none.
-func (s *Service) openAssembledJSON(ctx context.Context, rec *job.Record) (*assembledJSON, blob.Attributes, error) {
-	r := &assembledJSON{ctx: ctx, blobs: s.deps.Blobs, limits: s.limits, rec: rec, run: rec.ArtifactsRun()}
+func (s *artifactStore) openAssembledJSON(ctx context.Context, rec *job.Record) (*assembledJSON, blob.Attributes, error) {
+	r := &assembledJSON{ctx: ctx, blobs: s.blobs, limits: s.limits, rec: rec, run: rec.ArtifactsRun()}
 	key := job.JSONIndexKey(rec.Tenant, rec.ID, r.run)
 	attrs, err := r.blobs.ReadAttributes(ctx, key)
 	if err != nil {

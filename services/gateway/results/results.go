@@ -19,6 +19,7 @@ type Service struct {
 	limits *limits.Service
 	errors *apierror.Reporter
 
+	artifacts *artifactStore
 	summaries *lru.Cache[summaryKey, *inkstreamv1.PageSummary]
 	images    *imageCache
 
@@ -30,6 +31,7 @@ type Service struct {
 func New(deps stage.Deps, reader *jobview.Service, limit *limits.Service, report *apierror.Reporter) *Service {
 	// The only error is a size of less than one.
 	summaries, _ := lru.New[summaryKey, *inkstreamv1.PageSummary](maxCachedSummaries)
-	return &Service{deps: deps, jobs: reader, limits: limit, errors: report, summaries: summaries, images: newImageCache(),
+	return &Service{deps: deps, jobs: reader, limits: limit, errors: report, artifacts: &artifactStore{deps.Blobs, limit},
+		summaries: summaries, images: newImageCache(),
 		imageSlots: make(chan struct{}, maxBoxedImages), imageAnswerSlots: fairshare.NewSlots(maxImageAnswers-spareImageAnswers, spareImageAnswers)}
 }
