@@ -63,9 +63,15 @@ func encodeCompact(p *inkstreamv1.Page, e *Evidence) ([]byte, error) {
 
 // setAside takes out of a page what its columns have, and returns what puts it back.
 func setAside(p *inkstreamv1.Page, words []*inkstreamv1.Word, form compactForm, pageHasText bool) (putBack func()) {
-	plain := make([]*inkstreamv1.Word, len(words))
+	type fields struct {
+		text string
+		box  []float32
+		size float32
+		font int32
+	}
+	plain := make([]fields, len(words))
 	for i, w := range words {
-		plain[i] = &inkstreamv1.Word{Text: w.GetText(), Bbox: w.GetBbox(), Size: w.GetSize(), Font: w.GetFont()}
+		plain[i] = fields{w.GetText(), w.GetBbox(), w.GetSize(), w.GetFont()}
 	}
 	var boxes [][]float32
 	text := p.GetText()
@@ -81,7 +87,7 @@ func setAside(p *inkstreamv1.Page, words []*inkstreamv1.Word, form compactForm, 
 	return func() {
 		p.Text = text
 		for i, w := range words {
-			w.Text, w.Bbox, w.Size, w.Font = plain[i].Text, plain[i].Bbox, plain[i].Size, plain[i].Font
+			w.Text, w.Bbox, w.Size, w.Font = plain[i].text, plain[i].box, plain[i].size, plain[i].font
 		}
 		if form.field != roundedField {
 			return
