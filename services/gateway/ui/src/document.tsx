@@ -20,7 +20,7 @@ export function DocumentPage({ id }: { id: string }) {
     if (!hasEnded(j)) await watchJob(id, setJob, abort);
     return 10_000; // another may retry or delete it
   }, setError), [id, run]);
-  if (!job) return error ? <section class="card"><h1>{t.document.title}</h1><Notice kind="error">{error}</Notice></section> : <p class="quiet">{t.loading}</p>;
+  if (!job) return error ? <section class="card"><h1>{t.document.title}</h1><Notice kind="error">{error}</Notice><p><a href="/ui/">{t.errors.toDocuments}</a></p></section> : <p class="quiet">{t.loading}</p>;
   return <>
     <Head job={job} changed={(j) => { setJob(j); setRun((n) => n + 1); }} />
     {error && <Notice kind="error">{error}</Notice>}
