@@ -51,6 +51,21 @@ func hostileFiles() map[string][]byte {
 	all["a million saved states"] = documentOf(strings.Repeat("q ", 1_000_000))
 	all["a million paths"] = documentOf(strings.Repeat("0 0 m 1 1 l S\n", 1_000_000))
 	all["tiny tiles"] = tilingDocument(3)
+	page := "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
+	pages, content := "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", streamOf("", "BT /F1 9 Tf 9 9 Td (aaa) Tj ET")
+	font := "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+	all["a tree of names that is its own branch"] = pdftest.PDFFromObjects("<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles 6 0 R"+
+		" /JavaScript 6 0 R /Dests 6 0 R >> >>", pages, page, content, font, "<< /Limits [(a) (z)] /Kids [6 0 R 6 0 R 6 0 R] >>")
+	all["contents whose headings are their own heirs"] = pdftest.PDFFromObjects("<< /Type /Catalog /Pages 2 0 R /Outlines 6 0 R >>", pages, page,
+		content, font, "<< /First 6 0 R /Last 6 0 R /Next 6 0 R /Prev 6 0 R /Title (a) /Count 2147483647 /Dest [3 0 R /Fit] >>")
+	all["glyphs that draw themselves"] = pdftest.PDFFromObjects("<< /Type /Catalog /Pages 2 0 R >>", pages, page, content,
+		"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 1 1] /FontMatrix [1 0 0 1 0 0] /FirstChar 97 /LastChar 97 /Widths [1]"+
+			" /Encoding << /Differences [97 /a] >> /CharProcs << /a 4 0 R >> /Resources << /Font << /F1 5 0 R >> >> >>")
+	all["2^31 pages by their count"] = pdftest.PDFFromObjects("<< /Type /Catalog /Pages 2 0 R >>",
+		"<< /Type /Pages /Count 2147483648 /Kids [3 0 R] >>", page, content, font)
+	all["a web page, an archive and a document"] = append([]byte("<script>alert(1)</script>PK\x03\x04"), documentOf("BT /F1 9 Tf (x) Tj ET")...)
+	all["actions that follow themselves"] = pdftest.PDFFromObjects("<< /Type /Catalog /Pages 2 0 R /OpenAction 6 0 R >>", pages, page, content, font,
+		"<< /S /JavaScript /JS (x) /Next [6 0 R 6 0 R << /S /Launch /F (x) /Next 6 0 R >>] >>")
 	return all
 }
 
