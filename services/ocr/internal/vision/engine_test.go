@@ -2,6 +2,7 @@ package vision
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -205,6 +206,19 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// writeUntilCut writes a head, and then something over and over until the client has enough, or 100 MB.
+func writeUntilCut(w io.Writer, head, more string) {
+	block := strings.Repeat(more, 64<<10/len(more))
+	if _, err := io.WriteString(w, head); err != nil {
+		return
+	}
+	for range 100 << 20 / len(block) {
+		if _, err := io.WriteString(w, block); err != nil {
+			return
+		}
+	}
+}
+
 // What a server does when it does not answer, and what that means for the page in both modes.
 func TestFailures(t *testing.T) {
 	t.Parallel()
@@ -239,6 +253,25 @@ func TestFailures(t *testing.T) {
 			w.WriteHeader(429)
 			fmt.Fprint(w, `{"error":{"type":"insufficient_quota","message":"You exceeded your current quota"}}`)
 		}, true},
+		{"a line without end", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			writeUntilCut(w, "data: {\"choices\":[{\"delta\":{\"content\":\"", "a")
+		}, true},
+		{"a bomb", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "gzip")
+			packed := gzip.NewWriter(w)
+			defer packed.Close()
+			writeUntilCut(packed, "{\"choices\":[{\"message\":{\"content\":\"", "a")
+		}, true},
+		{"deep JSON", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"choices\":"+strings.Repeat("[", 500_000)+"\n\ndata: [DONE]\n\n")
+		}, true},
+		{"comments without end", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			writeUntilCut(w, "", ": still there\n\n")
+		}, true},
 		{"a slow first byte", func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client is gone
 			<-r.Context().Done()
@@ -247,7 +280,7 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			opts := sent
-			if tt.name == "a slow first byte" {
+			if tt.name == "a slow first byte" || tt.name == "comments without end" {
 				opts.Timeout = 100 * time.Millisecond
 			}
 			e, img := newEngine(t, true, tt.handler)
