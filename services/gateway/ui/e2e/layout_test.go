@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // However long the words of names and labels are, they stay where there is room for them.
@@ -31,6 +33,27 @@ func TestLongNamesLeaveOthersRoom(t *testing.T) {
 		if got := eval[int](b, "Math.round(document.querySelector('td.file').offsetWidth)"); got < 200 {
 			t.Errorf("at a width of %d file names have %d pixels, want 200", width, got)
 		}
+	}
+}
+
+// The tab key leads past the strip of a long document: at the strip it stops once, and at the page that is open.
+func TestTabLeadsPastTheStrip(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, shared.url)
+	b.look("light", 1360, 850)
+	b.open("/ui/jobs/" + shared.jobs["long.pdf"] + "/pages/1")
+	b.wait("document.querySelectorAll('.thumb').length > 5")
+	eval[chromedp.Void](b, "document.querySelector('.strip').focus()")
+	var stops []string
+	for range 5 {
+		b.press("\t")
+		if !eval[bool](b, "!!document.activeElement.closest('.strip')") {
+			break
+		}
+		stops = append(stops, eval[string](b, "document.activeElement.textContent"))
+	}
+	if len(stops) != 1 || stops[0] != "1" {
+		t.Errorf("in the strip the tab key stops at %q, want the page that is open", stops)
 	}
 }
 

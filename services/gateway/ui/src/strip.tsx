@@ -51,6 +51,7 @@ export function Strip({ id, count, number, hits }: { id: string; count: number; 
 
 const step = (across: boolean) => across ? 84 : rowHeight;
 
+// The tab key stops at the open page alone: past thousands of pages it would never come to what is behind the strip.
 function Thumbnail({ id, number, here, at, across, hit }: { id: string; number: number; here: boolean; at: number; across: boolean; hit: boolean }) {
   const [url, setUrl] = useState("");
   useEffect(() => {
@@ -64,7 +65,7 @@ function Thumbnail({ id, number, here, at, across, hit }: { id: string; number: 
   }, [id, number]);
   return (
     <a class={`thumb ${hit ? "has-hit" : ""}`} href={`/ui/jobs/${id}/pages/${number}${location.search}`} aria-current={here ? "page" : undefined}
-      aria-label={t.viewer.page(number)} style={across ? { left: `${at}px` } : { top: `${at}px` }}>
+      tabIndex={here ? 0 : -1} aria-label={t.viewer.page(number)} style={across ? { left: `${at}px` } : { top: `${at}px` }}>
       <span class="thumb-image">{url && <img src={url} alt="" draggable={false} />}</span>
       <span class="number">{number}</span>
     </a>
