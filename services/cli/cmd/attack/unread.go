@@ -27,7 +27,7 @@ var unreadAttacks = []attack{
 	{"load", "10,000 connections from one address, idle and in the midst of a handshake", "another's page and call within 8 s", attackConnections},
 }
 
-// unreadBound is what requests that are not complete may add to the process: 192 MiB are counted, heads of HTTP take
+// unreadBound is what requests that are not complete may add to the process: 112 MiB are counted, heads of HTTP take
 // several times their length, and what has gone waits for the collector.
 const unreadBound = 1 << 30
 

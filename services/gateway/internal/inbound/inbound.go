@@ -37,8 +37,8 @@ const (
 
 // What incomplete requests may hold: heads of HTTP take several times their length, and messages of gRPC are longer.
 const (
-	HeadBytes    = 64 << 20
-	MessageBytes = 128 << 20
+	HeadBytes    = 48 << 20
+	MessageBytes = 64 << 20
 )
 
 // DefaultLimits returns the bounds that suit the process's limit of open files, and the given one of unread bytes.
