@@ -3,6 +3,7 @@ package pagegen
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Chromium is the typesetter that prints HTML.
@@ -72,6 +73,26 @@ var webFamilies = []Family{
 	{Name: "classifieds", compose: composeClassifieds, languages: latin},
 	{Name: "index", compose: composeIndex, languages: latin},
 	{Name: "patent", compose: composePatent, languages: english},
+	{Name: "display-ads", compose: composeDisplayAds, languages: latin},
+	{Name: "want-ads", compose: composeWantAds, languages: latin},
+	{Name: "announcements", compose: composeAnnouncements, languages: latin},
+	{Name: "yellow-pages", compose: composeYellowPages, languages: latin},
+	{Name: "bill", compose: composeBill, languages: latin},
+	{Name: "listings", compose: composeListings, languages: latin},
+	{Name: "departures", compose: composeDepartures, languages: latin, Tables: true},
+	{Name: "parish-register", compose: composeParishRegister, languages: latin, Tables: true},
+	{Name: "statement", compose: composeStatement, languages: latin, Tables: true},
+	{Name: "price-list", compose: composePriceList, languages: latin, Tables: true},
+	{Name: "standings", compose: composeStandings, languages: latin, Tables: true},
+	{Name: "comparison", compose: composeComparison, languages: latin, Tables: true},
+	{Name: "tax-form", compose: composeTaxForm, languages: latin},
+	{Name: "exam", compose: composeExam, languages: latin},
+	{Name: "crossword", compose: composeCrossword, languages: latin},
+	{Name: "recipe", compose: composeRecipe, languages: latin},
+	{Name: "dictionary", compose: composeDictionary, languages: latin},
+	{Name: "statute", compose: composeStatute, languages: latin},
+	{Name: "hymnal", compose: composeHymnal, languages: latin},
+	{Name: "condensed", compose: composeCondensed, languages: english},
 }
 
 var (
@@ -90,6 +111,22 @@ func Families() []Family {
 		}
 	}
 	return out
+}
+
+// SelectFamilies returns the families whose names a list with commas has; all if it is empty.
+func SelectFamilies(names string) ([]Family, error) {
+	if names == "" {
+		return Families(), nil
+	}
+	var out []Family
+	for name := range strings.SplitSeq(names, ",") {
+		family, err := FindFamily(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, family)
+	}
+	return out, nil
 }
 
 // FindFamily returns the family of a name.
@@ -144,7 +181,10 @@ var kin = map[string]string{"transcript-plain": "transcript", "transcript-two-up
 	"tables-ruled": "tables", "tables-plain": "tables", "timetable": "tables", "ledger": "tables", "tex-tables": "tables",
 	"catalogue": "cards", "spread": "book", "tex-book": "book", "tex-paper": "paper", "articles": "newspaper",
 	"tex-columns": "newspaper", "tex-lists": "lists", "tex-report": "report", "tex-contents": "contents",
-	"gazette": "newspaper", "classifieds": "newspaper", "column-notes": "paper", "minutes": "glossary", "index": "glossary", "menu": "directory"}
+	"gazette": "newspaper", "classifieds": "newspaper", "column-notes": "paper", "minutes": "glossary", "index": "glossary", "menu": "directory",
+	"display-ads": "cards", "want-ads": "newspaper", "announcements": "cards", "yellow-pages": "directory", "bill": "directory",
+	"departures": "tables", "parish-register": "register", "statement": "tables", "price-list": "tables", "standings": "tables",
+	"comparison": "features", "tax-form": "form", "dictionary": "glossary", "statute": "marginalia", "condensed": "transcript"}
 
 func kinName(name string) string {
 	if group := kin[name]; group != "" {

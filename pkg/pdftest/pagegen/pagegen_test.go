@@ -45,7 +45,8 @@ func TestTruthStandsInThePDF(t *testing.T) {
 	t.Parallel()
 	g := &Generator{}
 	t.Cleanup(g.Close)
-	for _, name := range []string{"newspaper", "paper", "transcript", "tables-half-ruled", "contents", "data-sheet", "tables-beside"} {
+	for _, name := range []string{"newspaper", "paper", "transcript", "tables-half-ruled", "contents", "data-sheet", "tables-beside",
+		"departures", "display-ads", "statement", "condensed"} {
 		checkTruth(t, makeDocument(t, g, name, 3))
 	}
 }

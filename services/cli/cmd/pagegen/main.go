@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"inkstream.dev/pkg/lifecycle"
@@ -35,16 +34,9 @@ func run(ctx context.Context, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	families := pagegen.Families()
-	if *only != "" {
-		families = nil
-		for name := range strings.SplitSeq(*only, ",") {
-			family, err := pagegen.FindFamily(name)
-			if err != nil {
-				return err
-			}
-			families = append(families, family)
-		}
+	families, err := pagegen.SelectFamilies(*only)
+	if err != nil {
+		return err
 	}
 	if err := os.MkdirAll(*out, 0o755); err != nil {
 		return err

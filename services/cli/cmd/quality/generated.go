@@ -24,9 +24,7 @@ import (
 const (
 	recordSeed       = 1000
 	defaultGenerated = 110
-	// scanEvery is of how many documents one is measured as a scan too.
-	scanEvery = 3
-	worstKept = 10
+	worstKept        = 10
 )
 
 // generatedDocument is a generated document, born-digital or as a scan, with what the pipeline made of it.
@@ -109,7 +107,10 @@ func (b *qualityRun) makeGeneratedSet(ctx context.Context, seed uint64, label st
 		return nil, err
 	}
 	fmt.Fprintf(os.Stderr, "generating %d documents, %s\n", b.generated, label)
-	families := pagegen.Families()
+	families, err := pagegen.SelectFamilies(b.families)
+	if err != nil {
+		return nil, err
+	}
 	made := make([][]*generatedDocument, b.generated)
 	g, ctx := errgroup.WithContext(ctx)
 	for worker := range b.jobs {
@@ -121,7 +122,7 @@ func (b *qualityRun) makeGeneratedSet(ctx context.Context, seed uint64, label st
 				if err != nil {
 					return err
 				}
-				if b.scans && (i+i/len(families))%scanEvery == 0 {
+				if b.scans && (i+i/len(families))%b.scanEvery == 0 {
 					if err := document.AddScan(ctx); err != nil {
 						return err
 					}

@@ -57,11 +57,11 @@ type qualityRun struct {
 }
 
 type settings struct {
-	corpus, only, files, cache, out, artifacts, schema string
-	ignoreCache                                        bool
-	scans                                              bool
-	jobs, generated                                    int
-	seed                                               uint64
+	corpus, only, files, cache, out, artifacts, schema, families string
+	ignoreCache                                                  bool
+	scans                                                        bool
+	jobs, generated, scanEvery                                   int
+	seed                                                         uint64
 }
 
 func main() {
@@ -88,7 +88,9 @@ func parseSettings(args []string) (*settings, error) {
 	fs.StringVar(&s.files, "files", "",
 		"take only files whose path in the corpus matches this `glob`, e.g. 'ocr/unlv/*'; no record is written unless -out is given")
 	fs.IntVar(&s.generated, "n", defaultGenerated, "how many documents to generate of each set of seeds")
-	fs.BoolVar(&s.scans, "scans", true, "measure a third of the generated documents as scans too")
+	fs.StringVar(&s.families, "families", "", "generate only documents of `these` families, with commas")
+	fs.BoolVar(&s.scans, "scans", true, "measure generated documents as scans too")
+	fs.IntVar(&s.scanEvery, "scan-every", 3, "of how many generated documents one is measured as a scan too")
 	fs.Uint64Var(&s.seed, "seed", 0, "generate documents from this `seed` only, and write no record; 0 means the record's seed and a fresh one")
 	fs.IntVar(&s.jobs, "jobs", runtime.NumCPU(), "how much is worked on at once")
 	fs.StringVar(&s.cache, "cache", filepath.Join(cache, "inkstream-quality"),
@@ -122,10 +124,13 @@ func parseSettings(args []string) (*settings, error) {
 			return nil, fmt.Errorf("-corpus: %w", err)
 		}
 	}
+	if s.scanEvery < 1 {
+		return nil, fmt.Errorf("-scan-every %d: want at least 1", s.scanEvery)
+	}
 	if s.generated < 1 {
 		return nil, fmt.Errorf("-n %d: want at least 1", s.generated)
 	}
-	if s.out == "" && s.files == "" && s.seed == 0 && s.generated == defaultGenerated && !pdftest.IsCommittedCorpus(s.corpus) {
+	if s.out == "" && s.files == "" && s.families == "" && s.seed == 0 && s.generated == defaultGenerated && !pdftest.IsCommittedCorpus(s.corpus) {
 		s.out = recordPath
 	}
 	return s, nil
